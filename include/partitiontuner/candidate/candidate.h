@@ -1,0 +1,71 @@
+// Candidate: one way to run a group of nodes as one step. Libraries propose them, profiles cost them,
+// planners choose among them.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "partitiontuner/candidate/layout.h"
+#include "partitiontuner/graph/graph.h"
+#include "partitiontuner/platform/platform.h"
+
+namespace pt {
+
+// How exact a candidate computes. Flush-to-zero is set alike on all threads of a run.
+enum class MathMode : uint8_t { kFp32, kTf32, kBf16, kFp16, kInt8 };
+std::string_view MathModeName(MathMode mode);
+
+// Layout + storage type (narrower than the value's type only where the math mode allows).
+struct Form {
+  Layout layout;
+  DataType storage = DataType::kUndefined;
+  friend auto operator<=>(const Form&, const Form&) = default;
+};
+
+// Output `out` may (or must) lie in the buffer of input `in`. kAllowed: in-place is safe when the input's
+// instance has no other reader left. kRequired: the kernel accumulates into it (sum post-op).
+struct Alias {
+  enum class Kind : uint8_t { kAllowed, kRequired };
+  uint32_t out = 0, in = 0;
+  Kind kind = Kind::kAllowed;
+  friend bool operator==(const Alias&, const Alias&) = default;
+};
+
+// kViewOfInput: the step moves no bytes when its output instance is placed onto its input (Reshape).
+// kSlices: the inputs may be placed as slices of the output (Concat along the outermost unpadded dim);
+// then the step does nothing. Both are decided by PlanMemory; without them the kernel copies.
+enum class Elision : uint8_t { kNone, kViewOfInput, kSlicesOfOutput };
+
+struct Candidate {
+  std::vector<NodeId> nodes;  // ascending; convex in the graph
+  UnitClassId unit_class;
+  std::string library;  // "onednn"
+  std::string variant;  // library-defined stable text: algorithm, layout family; may be empty
+  MathMode math = MathMode::kFp32;
+  std::vector<Form> in;   // one per GroupInputs(graph, nodes), in its order
+  std::vector<Form> out;  // one per GroupOutputs(graph, nodes), in its order
+  std::vector<Alias> aliases;
+  Elision elision = Elision::kNone;
+  uint64_t scratch_bytes = 0, constant_bytes = 0;
+};
+
+// The values a group reads from outside that are no constants, in order of first use (by node, then
+// input), without repeats.
+std::vector<ValueId> GroupInputs(const Graph& graph, std::span<const NodeId> nodes);
+// The values a group makes that somebody outside needs (another node or the graph), in order of production.
+std::vector<ValueId> GroupOutputs(const Graph& graph, std::span<const NodeId> nodes);
+// No path leaves the group and comes back.
+bool IsConvex(const Graph& graph, std::span<const NodeId> nodes);
+
+// Estimated arithmetic and memory traffic, for rates and fallback predictions.
+struct WorkSize {
+  double flops = 0;
+  double bytes = 0;  // read + written once each, constants included
+};
+WorkSize WorkSizeOf(const Graph& graph, std::span<const NodeId> nodes);
+// The operator that dominates (most flops, then bytes): the family of cost predictions.
+NodeId HeaviestNode(const Graph& graph, std::span<const NodeId> nodes);
+
+}  // namespace pt

@@ -1,0 +1,31 @@
+// Signatures: what makes two measurements interchangeable. Text first (readable in the database), hashed
+// for look-up. Nothing in them depends on node names, indices or the model.
+#pragma once
+
+#include <string>
+
+#include "partitiontuner/candidate/candidate.h"
+
+namespace pt {
+
+// Canonical text of a group: operators with all attributes, internal edges, types, dims; per input:
+// constant or not, its value if integer (bool too) and at most 64 elements, same-as-index for repeats.
+std::string WorkSignature(const Graph& graph, std::span<const NodeId> nodes);
+
+// Everything a time depends on, see architecture.md 5.13. `library_version` comes from Library::version().
+struct MeasurementKey {
+  std::string text;  // one line, fields separated by " | "
+  Hash128 hash;
+};
+MeasurementKey CandidateKey(const Graph& graph, const Platform& platform, const Candidate& candidate,
+                            std::string_view library_version);
+MeasurementKey CopyKey(const Platform& platform, LinkId link, uint64_t bytes);
+MeasurementKey ReorderKey(const Platform& platform, UnitClassId unit_class, std::span<const int64_t> dims,
+                          const Form& from, const Form& to, std::string_view library_version);
+MeasurementKey OverheadKey(const Platform& platform, UnitClassId unit_class);                  // one step's launch
+MeasurementKey WaitKey(const Platform& platform, UnitClassId from, UnitClassId to);  // flag hand-over
+
+// The version of the measuring method: part of every key; raised when measuring changes meaning.
+inline constexpr int kMeasurementMethodVersion = 1;
+
+}  // namespace pt

@@ -1,0 +1,111 @@
+// Platform: the machine as plain data: devices, unit classes, units, links, resources. Says nothing of
+// what a unit can run (libraries do) nor how fast (profiles do). Serialised with plans and profiles.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "partitiontuner/support/json.h"
+#include "partitiontuner/support/result.h"
+#include "partitiontuner/support/strong_id.h"
+
+namespace pt {
+
+using DeviceId = StrongId<struct DeviceTag>;
+using UnitClassId = StrongId<struct UnitClassTag>;
+using UnitId = StrongId<struct UnitTag>;
+using LinkId = StrongId<struct LinkTag>;
+using ResourceId = StrongId<struct ResourceTag>;
+
+// Memory plus something that computes on it. The host is always device 0, named "cpu".
+struct Device {
+  std::string name;  // "cpu", "cuda:0", "sim:0"
+  std::string kind;  // "cpu", "cuda", "npu", "simulated"
+  uint64_t memory_bytes = 0;  // 0 = unknown
+  bool simulated = false;     // its times come from a file, never from a clock
+  std::string fingerprint;    // what costs depend on: processor model, caches, driver, rate table hash
+};
+
+// A kind of place to run on that costs the same everywhere.
+struct UnitClass {
+  std::string name;  // "cpu/1", "cpu/2", "sim:0": stable across runs, part of measurement keys
+  DeviceId device;
+  uint32_t cores = 0;       // host cores a step of this class occupies; 0 on asynchronous units
+  bool asynchronous = false;  // steps are enqueued and polled (streams, queues, copy engines)
+};
+
+// What units occupy while they run. capacity 1 with uses of 1: exclusive.
+struct Resource {
+  std::string name;  // "core 0", "sim:0", "link cpu>sim:0"
+  double capacity = 1.0;
+  std::optional<uint32_t> core;  // the host core (operating system's number) this resource is
+};
+
+// A place that runs one step at a time.
+struct Unit {
+  std::string name;  // "cpu[0-1]", "cpu[0]", "sim:0#0", "cpu>sim:0"
+  UnitClassId kind;
+  std::vector<std::pair<ResourceId, double>> uses;  // sorted by resource
+  std::optional<ResourceId> driver;  // asynchronous units: the core that launches and polls
+  std::optional<LinkId> link;        // copy engines: the link they serve
+};
+
+// A directed way from one device's memory to another's. A platform file gives latency and bandwidth
+// of simulated links; those of real ones are measured (0 here).
+struct Link {
+  DeviceId from, to;
+  int64_t latency_ns = 0;
+  double bytes_per_ns = 0;
+};
+
+// Times of a simulated device: cost(group) = fixed_ns + flops / flops_per_ns + bytes / bytes_per_ns by the
+// operator family of its heaviest node; exact rows by work signature hash win.
+struct SimulatedRates {
+  struct Family {
+    double fixed_ns = 0, flops_per_ns = 0, bytes_per_ns = 0;  // rate 0 = that term is absent
+  };
+  std::map<std::string, Family> families;  // key = ONNX operator, "*" = any other
+  std::map<std::string, int64_t> exact_ns;  // key = work signature hash (hex)
+  std::vector<std::string> unsupported;      // operators it refuses
+};
+
+struct Platform {
+  std::vector<Device> devices;
+  std::vector<UnitClass> unit_classes;
+  std::vector<Unit> units;
+  std::vector<Link> links;
+  std::vector<Resource> resources;
+  std::map<DeviceId, SimulatedRates> simulated;
+
+  const Device& device(DeviceId id) const { return devices[id.index()]; }
+  const UnitClass& unit_class(UnitClassId id) const { return unit_classes[id.index()]; }
+  const Unit& unit(UnitId id) const { return units[id.index()]; }
+  const Link& link(LinkId id) const { return links[id.index()]; }
+  DeviceId device_of(UnitId id) const { return unit_class(unit(id).kind).device; }
+};
+
+DeviceId FindDevice(const Platform& platform, std::string_view name);      // invalid when absent
+UnitId FindUnit(const Platform& platform, std::string_view name);          // invalid when absent
+UnitClassId FindUnitClass(const Platform& platform, std::string_view name);
+LinkId FindLink(const Platform& platform, DeviceId from, DeviceId to);     // invalid when absent
+UnitId FindCopyUnit(const Platform& platform, LinkId link);                 // invalid when absent
+std::vector<UnitId> UnitsOf(const Platform& platform, UnitClassId kind);
+// True when both use an exclusive resource in common, so that they never run at once.
+bool UnitsConflict(const Platform& platform, UnitId a, UnitId b);
+
+Json ToJson(const Platform& platform);
+Result<Platform> PlatformFromJson(const Json& json, std::string_view what);
+// Every id in range, names unique, uses within capacity.
+Status CheckPlatform(const Platform& platform);
+
+// 32 hex digits over everything costs depend on; differs where a profile or plan must not be reused.
+std::string PlatformFingerprint(const Platform& platform);
+// Lines "field: a, now b" naming what differs; empty when the fingerprints agree.
+std::vector<std::string> PlatformDifferences(const Platform& then, const Platform& now);
+
+}  // namespace pt
