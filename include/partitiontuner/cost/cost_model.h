@@ -1,0 +1,48 @@
+// CostModel: answers planners' questions about time. Knows nothing of how times were found; every
+// answer says where it comes from. Implementations: profiled costs, tables for tests.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+
+#include "partitiontuner/candidate/candidate.h"
+
+namespace pt {
+
+enum class Provenance : uint8_t {
+  kMeasured,   // exactly this was measured on this machine
+  kSimulated,  // comes from a simulated device's file
+  kEstimated,  // predicted from other measurements of the family
+  kTable,      // given (tests, workload files)
+};
+std::string_view ProvenanceName(Provenance provenance);
+
+struct Estimate {
+  int64_t ns = 0;
+  int64_t spread_ns = 0;  // half width of the 95 % confidence interval of the median
+  Provenance provenance = Provenance::kTable;
+  double relative_error = 0;  // expected |predicted/true - 1|; 0 for exact knowledge
+};
+
+// Thread-safe; const calls never block for long.
+class CostModel {
+ public:
+  virtual ~CostModel() = default;
+  // One execution of the candidate as a step of its unit class, warm, alone. Empty = cannot run or unknown:
+  // planners must not use it.
+  virtual std::optional<Estimate> Run(const Candidate& candidate) const = 0;
+  // Moving that many bytes over the link.
+  virtual Estimate Copy(uint64_t bytes, LinkId link) const = 0;
+  // Changing form on a unit of that class. Empty = no library can.
+  virtual std::optional<Estimate> Reorder(std::span<const int64_t> dims, const Form& from, const Form& to,
+                                          UnitClassId unit_class) const = 0;
+  // What a step costs its unit besides its work (dispatch, team start, launch).
+  virtual Estimate StepOverhead(UnitClassId unit_class) const = 0;
+  // From the end of a step on `from` to the start of a waiting step on another unit of class `to`.
+  virtual Estimate WaitCost(UnitClassId from, UnitClassId to) const = 0;
+  // Factor (>= 1) on a candidate's time while others run beside it; 1 = no slowdown.
+  virtual double Slowdown(const Candidate& candidate, std::span<const Candidate* const> beside) const = 0;
+};
+
+}  // namespace pt

@@ -1,0 +1,64 @@
+// Profile: what was measured, as plain data, and its database. See docs/profile-format.md.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "partitiontuner/candidate/signature.h"
+#include "partitiontuner/cost/cost_model.h"
+#include "partitiontuner/support/json.h"
+
+namespace pt {
+
+struct Measurement {
+  std::string key_text;
+  int64_t median_ns = 0;
+  int64_t spread_ns = 0;   // half width of the 95 % confidence interval of the median
+  uint32_t samples = 0;    // 0 with failure set: tried and not possible
+  Provenance provenance = Provenance::kMeasured;
+  std::string failure;     // why it cannot run; empty = it ran
+  std::string family;      // operator of the heaviest node, "copy", "reorder", "overhead", "wait"
+  double flops = 0, bytes = 0;
+};
+
+struct Profile {
+  std::string platform_fingerprint;
+  std::map<std::string, std::string> environment;  // versions, governor, flags: for people and staleness checks
+  std::map<Hash128, Measurement> measurements;     // by MeasurementKey::hash
+
+  const Measurement* find(Hash128 key) const;
+};
+
+Json ToJson(const Profile& profile);
+Result<Profile> ProfileFromJson(const Json& json, std::string_view what);
+
+// The database: SQLite, write-ahead log, one row per key. Several processes may use one file at once.
+// A ProfileDb belongs to one thread at a time.
+class ProfileDb {
+ public:
+  // Creates the file and its folder where absent. Errors: kInvalidInput (not ours, corrupt, cannot be written).
+  static Result<ProfileDb> Open(const std::string& path);
+  static std::string DefaultPath();  // ${XDG_CACHE_HOME:-~/.cache}/partitiontuner/profile.db
+  ProfileDb(ProfileDb&&) noexcept;
+  ProfileDb& operator=(ProfileDb&&) noexcept;
+  ~ProfileDb();
+
+  // Committed when it returns. Replaces what the key had.
+  Status Put(const MeasurementKey& key, const Measurement& measurement);
+  // Of the given keys, those that exist.
+  Result<std::map<Hash128, Measurement>> Get(const std::vector<MeasurementKey>& keys) const;
+  // Everything, of all machines; for export and family fits.
+  Result<std::map<Hash128, Measurement>> All() const;
+  Status Import(const Profile& profile);
+
+ private:
+  struct Connection;
+  explicit ProfileDb(std::unique_ptr<Connection> connection);
+  std::unique_ptr<Connection> connection_;
+};
+
+}  // namespace pt

@@ -1,0 +1,40 @@
+// TableCosts: a CostModel from explicit numbers, for planner tests and workload files.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "partitiontuner/cost/cost_model.h"
+
+namespace pt {
+
+class TableCosts : public CostModel {
+ public:
+  // Time of a group (its node set) on a unit class, whatever library and variant.
+  void SetRun(std::vector<NodeId> nodes, UnitClassId unit_class, int64_t ns);
+  // ns = latency + bytes / bytes_per_ns for one link.
+  void SetLink(LinkId link, int64_t latency_ns, double bytes_per_ns);
+  void SetReorder(std::function<std::optional<int64_t>(std::span<const int64_t> dims, const Form& from,
+                                                       const Form& to, UnitClassId)> ns);
+  void SetOverhead(UnitClassId unit_class, int64_t ns);
+  void SetWait(UnitClassId from, UnitClassId to, int64_t ns);
+
+  std::optional<Estimate> Run(const Candidate& candidate) const override;
+  Estimate Copy(uint64_t bytes, LinkId link) const override;
+  std::optional<Estimate> Reorder(std::span<const int64_t> dims, const Form& from, const Form& to,
+                                  UnitClassId unit_class) const override;
+  Estimate StepOverhead(UnitClassId unit_class) const override;
+  Estimate WaitCost(UnitClassId from, UnitClassId to) const override;
+  double Slowdown(const Candidate& candidate, std::span<const Candidate* const> beside) const override;
+
+ private:
+  std::map<std::pair<std::vector<NodeId>, UnitClassId>, int64_t> run_;
+  std::map<LinkId, std::pair<int64_t, double>> links_;
+  std::function<std::optional<int64_t>(std::span<const int64_t>, const Form&, const Form&, UnitClassId)> reorder_;
+  std::map<UnitClassId, int64_t> overhead_;
+  std::map<std::pair<UnitClassId, UnitClassId>, int64_t> wait_;
+};
+
+}  // namespace pt

@@ -1,0 +1,101 @@
+// Plan: the decision as plain data: which steps run where, in which order, waiting for what, in which
+// memory. No behaviour; printed, diffed, edited, checked, simulated and run by free functions elsewhere.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "partitiontuner/candidate/candidate.h"
+#include "partitiontuner/cost/cost_model.h"
+#include "partitiontuner/support/json.h"
+
+namespace pt {
+
+using PlanCandidateId = StrongId<struct PlanCandidateTag>;
+using InstanceId = StrongId<struct InstanceTag>;
+using StepId = StrongId<struct StepTag>;
+
+// A tensor that exists in a run. At most one of each (value, device, form) per plan.
+struct Instance {
+  ValueId value;
+  DeviceId device;
+  Form form;
+  friend auto operator<=>(const Instance&, const Instance&) = default;
+};
+
+struct RunGroup {
+  PlanCandidateId candidate;
+  std::vector<InstanceId> in, out;  // parallel to the candidate's in and out
+};
+struct Copy {
+  InstanceId from, to;  // same value and form, other device
+  LinkId link;
+};
+struct Reorder {
+  InstanceId from, to;  // same value and device, other form
+  std::string library;
+};
+using Work = std::variant<RunGroup, Copy, Reorder>;
+
+struct Step {
+  UnitId unit;
+  Work work;
+  std::vector<StepId> after;  // every one smaller than this step's own id
+  int64_t expected_start_ns = 0, expected_ns = 0;  // no meaning for correctness
+};
+
+// Where an instance lies in its device's arena. Several instances may share bytes: views, in-place
+// results, slices of a concatenation, and instances that never live at once.
+struct Placement {
+  InstanceId instance;
+  uint64_t offset = 0, bytes = 0;
+  std::vector<int64_t> strides;  // outer strides in elements of a slice; empty = dense
+};
+struct ScratchPlacement {
+  StepId step;
+  uint64_t offset = 0, bytes = 0;
+};
+struct Arena {
+  uint64_t bytes = 0;
+  std::vector<Placement> placements;
+  std::vector<ScratchPlacement> scratch;
+};
+
+// What the plan was made from; a run on anything else is refused with the differences.
+struct MadeFor {
+  std::string tool_version;
+  std::map<std::string, std::string> libraries;  // name -> version
+  std::string model_hash, graph_hash;
+  int64_t opset = 0;
+  std::map<std::string, std::vector<int64_t>> input_dims;
+  Platform platform;  // device, class and unit names and fingerprint
+  std::string profile_hash;
+  uint64_t profile_samples = 0;
+  std::map<std::string, std::string> settings;  // objective, seed, effort, precision, constraints
+};
+
+struct PlanReport {
+  std::vector<StepId> critical_path;
+  std::map<std::string, double> busy;  // unit name -> share of the makespan
+  std::map<std::string, int64_t> baselines_ns;  // planner name -> predicted makespan
+  double gap = 0;                               // makespan / lower_bound - 1
+  std::string stopped_by;                       // "done", "effort", "time"
+};
+
+struct Plan {
+  MadeFor made_for;
+  std::string planner;  // name with argument
+  std::vector<Candidate> candidates;  // those used, once each
+  std::vector<Instance> instances;
+  std::vector<Step> steps;
+  std::map<DeviceId, Arena> memory;
+  Estimate makespan;
+  int64_t lower_bound_ns = 0;
+  bool complete = true;  // every cost was measured, none estimated
+  PlanReport report;
+};
+
+}  // namespace pt

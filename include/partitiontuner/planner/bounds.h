@@ -1,0 +1,16 @@
+// Lower bounds on the makespan of any legal plan, from contention-free costs and the cheapest cover.
+#pragma once
+
+#include "partitiontuner/planner/planner.h"
+
+namespace pt {
+
+struct Bound {
+  std::string name;  // "L1 critical path", …
+  int64_t ns = 0;
+};
+// L1 critical path, L2 with cheapest communication, L3 area, L5 series cuts; see docs/planners.md. Each valid.
+std::vector<Bound> LowerBounds(const PlanningProblem& problem);
+Bound BestBound(const PlanningProblem& problem);
+
+}  // namespace pt

@@ -1,0 +1,52 @@
+// Planners: each one file and one row of the table. They see graph, platform, candidates and costs as
+// plain data, never a backend.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "partitiontuner/plan/plan.h"
+
+namespace pt {
+
+struct Constraints {
+  std::vector<std::pair<NodeId, UnitClassId>> pin;     // this node must run there
+  std::vector<std::pair<NodeId, UnitClassId>> forbid;  // this node must not run there
+  std::map<DeviceId, uint64_t> memory_caps;
+};
+
+// Written by planners, read by pt-plan --explain; planners run alike without one.
+class Explanations {
+ public:
+  void Add(NodeId node, std::string line);
+  std::span<const std::string> of(NodeId node) const;
+
+ private:
+  std::map<NodeId, std::vector<std::string>> lines_;
+};
+
+struct PlanningProblem {
+  const Graph& graph;
+  const Platform& platform;
+  std::span<const Candidate> candidates;
+  const CostModel& costs;
+  Constraints constraints = {};
+  uint64_t effort = 0;  // evaluations the search may spend; 0 = the planner's default
+  uint64_t seed = 1;
+  std::string_view argument = {};  // what followed ':' in the planner's name
+  int64_t time_limit_ns = 0;       // safety cut; 0 = none
+};
+
+struct Planner {
+  std::string_view name, summary;
+  // A complete legal plan with memory and expected times; `made_for` is filled by the engine.
+  // Errors: kInfeasible (some node has no usable candidate: named), kUsage (bad argument).
+  Result<Plan> (*make_plan)(const PlanningProblem&, Explanations*);
+};
+
+std::span<const Planner> Planners();                      // the table
+Result<const Planner*> FindPlanner(std::string_view name);  // name before ':'; kUsage lists the known ones
+
+}  // namespace pt
