@@ -1,0 +1,31 @@
+// The table of built-in libraries.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "partitiontuner/backend/backend.h"
+
+namespace pt {
+
+std::unique_ptr<Library> MakeReferenceLibrary();   // every operator it knows, one core or more, row-major, the oracle
+std::unique_ptr<Library> MakeOneDnnLibrary();      // oneDNN on host units
+std::unique_ptr<Library> MakeSimulatedLibrary();   // simulated devices: reference math, times from the platform
+// Runs two libraries on the same inputs and compares within tolerance: an error where they differ.
+std::unique_ptr<Library> MakeCheckingLibrary(std::unique_ptr<Library> tested, std::unique_ptr<Library> oracle);
+
+struct LibraryRow {
+  std::string_view name, summary;
+  std::unique_ptr<Library> (*make)();
+};
+std::span<const LibraryRow> BuiltInLibraries();  // in order of preference
+
+// All candidates of all libraries that serve the platform, in a stable order (both rounds).
+std::vector<Candidate> EnumerateCandidates(const Graph& graph, const Platform& platform,
+                                           std::span<const std::unique_ptr<Library>> libraries);
+
+// Evaluates one node on constant inputs with the reference library, for folding. kUnsupported when it cannot.
+Result<std::vector<Tensor>> EvaluateNode(const Graph& graph, NodeId node, std::span<const Tensor> inputs);
+
+}  // namespace pt
