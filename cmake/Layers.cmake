@@ -1,7 +1,7 @@
 # Targets every layer shares: warnings, sanitizers, include paths.
 add_library(pt_flags INTERFACE)
-target_include_directories(pt_flags INTERFACE ${CMAKE_SOURCE_DIR}/include ${CMAKE_SOURCE_DIR} ${CMAKE_BINARY_DIR}/include)
-target_compile_options(pt_flags INTERFACE -Wall -Wextra -Wconversion)
+target_include_directories(pt_flags INTERFACE ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR}/include)
+target_compile_options(pt_flags INTERFACE -Wall -Wextra -Wconversion $<$<BOOL:${PT_WERROR}>:-Werror>)
 target_link_libraries(pt_flags INTERFACE Threads::Threads)
 if(PT_SANITIZE)
   add_compile_options(-fsanitize=${PT_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
@@ -10,13 +10,13 @@ endif()
 
 find_program(PT_CCACHE ccache)
 if(PT_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
-  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${CMAKE_SOURCE_DIR} CCACHE_NOHASHDIR=1 ${PT_CCACHE})
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} CCACHE_NOHASHDIR=1 ${PT_CCACHE})
 endif()
 
 # pt_layer(NAME USES LAYER...): the object library of lib/NAME, sub-folders included.
 function(pt_layer name)
   cmake_parse_arguments(arg "" "" "USES" ${ARGN})
-  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/lib/${name}/*.cc)
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/lib/${name}/*.cc)
   if(NOT sources)
     return()
   endif()
