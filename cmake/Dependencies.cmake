@@ -37,7 +37,10 @@ pkg_check_modules(protobuf_lite QUIET IMPORTED_TARGET protobuf-lite)
 pt_need(protobuf_lite_FOUND "Protocol Buffers (lite runtime)")
 
 find_package(dnnl 3 CONFIG QUIET)
-pt_need(dnnl_FOUND "oneDNN >= 3")
+if(NOT dnnl_FOUND)  # TODO: a failure again once every layer that needs it is there
+  message(WARNING "oneDNN >= 3 was not found (./setup still at work?): lib/backend/onednn will not compile")
+  add_library(DNNL::dnnl INTERFACE IMPORTED)
+endif()
 
 # libonnx, static, in a C++ namespace of its own: nothing of it may meet another ONNX in the same process.
 find_library(PT_ONNX_LIBRARY onnx)
