@@ -1,0 +1,235 @@
+// The layering of the source tree, held by reading every #include: a layer may include the public headers of the
+// layers it names in the top CMakeLists.txt and of those below them, nobody includes another layer's private headers,
+// and each third-party library is seen by the one layer that owns it.
+#include <catch2/catch_test_macros.hpp>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <regex>
+#include <set>
+#include <sstream>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace {
+
+namespace fs = std::filesystem;
+
+// Every layer with itself and all layers below it.
+using Layers = std::map<std::string, std::set<std::string>>;
+
+struct SourceFile {
+  std::string path;  // relative to the source tree, '/' between folders
+  std::string text;
+};
+
+struct Include {
+  std::string name;  // between the delimiters
+  bool system = false;
+  int line = 0;
+};
+
+// Where a third-party header may be included: its name begins with `prefix`, the including file's path with one of
+// `owners`.
+struct ThirdParty {
+  std::string prefix;
+  std::vector<std::string> owners;
+};
+
+const std::vector<ThirdParty>& ThirdParties() {
+  static const std::vector<ThirdParty> table = {
+      {"nlohmann/", {"lib/support/"}},
+      {"xxhash", {"lib/support/"}},
+      {"onnx/", {"lib/onnx/"}},
+      {"google/protobuf/", {"lib/onnx/"}},
+      {"dnnl", {"lib/backend/onednn/"}},
+      {"oneapi/dnnl/", {"lib/backend/onednn/"}},
+      {"sqlite3", {"lib/cost/"}},
+      {"hwloc", {"lib/platform/"}},
+      {"Eigen/", {"lib/backend/reference/", "lib/cost/"}},
+      {"CLI/", {"tools/"}},
+      {"catch2/", {"test/"}},
+      {"benchmark/", {"bench/"}},
+  };
+  return table;
+}
+
+// Headers of the C library and of Linux; anything else that ends in .h or has a folder is third-party.
+bool IsSystemHeader(const std::string& name) {
+  static const std::regex linux_header(
+      "(sys|linux|bits|asm|arpa|netinet)/.*|(unistd|fcntl|pthread|sched|dlfcn|signal|poll|spawn|errno|time|stdlib|"
+      "string|stdio|stdint|math|fenv|locale|dirent|immintrin|xmmintrin|pmmintrin|cpuid|x86intrin|arm_neon)\\.h");
+  return name.find_first_of("./") == std::string::npos || std::regex_match(name, linux_header);
+}
+
+bool StartsWith(const std::string& text, const std::string& start) { return text.rfind(start, 0) == 0; }
+
+// The folder that follows `top` in `path`: "lib/graph/builder.cc" below "lib/" is "graph".
+std::string FolderBelow(const std::string& path, const std::string& top) {
+  if (!StartsWith(path, top)) return "";
+  const size_t end = path.find('/', top.size());
+  return end == std::string::npos ? "" : path.substr(top.size(), end - top.size());
+}
+
+Layers ParseLayers(const std::string& cmake) {
+  Layers layers;
+  static const std::regex line("^pt_layer\\((\\w+)(?: USES ([\\w ]+))?\\)");
+  std::istringstream in(cmake);
+  for (std::string text; std::getline(in, text);) {
+    std::smatch match;
+    if (!std::regex_search(text, match, line)) continue;
+    std::set<std::string>& below = layers[match[1]];
+    below.insert(match[1]);
+    std::istringstream uses(match[2]);
+    for (std::string used; uses >> used;) {
+      const auto found = layers.find(used);
+      if (found != layers.end()) below.insert(found->second.begin(), found->second.end());
+    }
+  }
+  return layers;
+}
+
+std::vector<Include> ParseIncludes(const std::string& text) {
+  static const std::regex include("^\\s*#\\s*include\\s*([<\"])([^>\"]+)[>\"]");
+  std::vector<Include> includes;
+  std::istringstream in(text);
+  int number = 0;
+  for (std::string line; std::getline(in, line);) {
+    ++number;
+    std::smatch match;
+    if (std::regex_search(line, match, include)) includes.push_back({match[2], match[1] == "<", number});
+  }
+  return includes;
+}
+
+// What is wrong with one include of one file; empty if nothing is.
+std::string Fault(const SourceFile& file, const Include& include, const Layers& layers) {
+  const bool is_public = StartsWith(file.path, "include/");
+  const std::string layer =
+      is_public ? FolderBelow(file.path, "include/partitiontuner/") : FolderBelow(file.path, "lib/");
+  const std::string used = FolderBelow(include.name, "partitiontuner/");
+  if (!used.empty()) {
+    if (layer.empty()) return "";  // tools, tests and benches use every layer, the umbrella header too
+    const auto below = layers.find(layer);
+    if (below == layers.end()) return "layer '" + layer + "' is not in CMakeLists.txt";
+    return below->second.contains(used) ? "" : "layer '" + layer + "' may not use layer '" + used + "'";
+  }
+  if (include.name == "partitiontuner/version.h") return "";
+  if (StartsWith(include.name, "lib/")) {
+    if (is_public) return "a public header includes a private one";
+    if (StartsWith(file.path, "test/")) return "";
+    return FolderBelow(include.name, "lib/") == layer ? "" : "a private header of another layer";
+  }
+  if (StartsWith(include.name, "tools/")) return StartsWith(file.path, "tools/") ? "" : "only tools/ may use tools/";
+  if (StartsWith(include.name, "test/")) return StartsWith(file.path, "test/") ? "" : "only test/ may use test/";
+  for (const ThirdParty& third : ThirdParties()) {
+    if (!StartsWith(include.name, third.prefix)) continue;
+    if (is_public) return "a public header names a third-party library";
+    const bool owned = std::any_of(third.owners.begin(), third.owners.end(),
+                                   [&](const std::string& owner) { return StartsWith(file.path, owner); });
+    return owned ? "" : "this library belongs to another layer";
+  }
+  if (!include.system) return "not a path from the source tree's root";
+  if (is_public && include.name.find_first_of("./") != std::string::npos) {
+    return "a public header includes a system header";
+  }
+  return IsSystemHeader(include.name) ? "" : "a library that no layer owns (see ThirdParties)";
+}
+
+std::vector<SourceFile> ReadTree() {
+  const fs::path root = PT_SOURCE_DIR;
+  std::vector<SourceFile> files;
+  for (const char* top : {"include", "lib", "tools", "test", "bench", "examples"}) {
+    if (!fs::exists(root / top)) continue;
+    for (const fs::directory_entry& entry : fs::recursive_directory_iterator(root / top)) {
+      const std::string extension = entry.path().extension().string();
+      if (extension != ".h" && extension != ".cc") continue;
+      std::ifstream in(entry.path());
+      files.push_back({entry.path().lexically_relative(root).generic_string(),
+                       std::string(std::istreambuf_iterator<char>(in), {})});
+    }
+  }
+  std::sort(files.begin(), files.end(), [](const auto& a, const auto& b) { return a.path < b.path; });
+  return files;
+}
+
+Layers ReadLayers() {
+  std::ifstream in(fs::path(PT_SOURCE_DIR) / "CMakeLists.txt");
+  return ParseLayers(std::string(std::istreambuf_iterator<char>(in), {}));
+}
+
+std::string WithoutCommentsAndTexts(const std::string& text) {
+  static const std::regex dropped("//[^\n]*|/\\*[^*]*\\*+(?:[^/*][^*]*\\*+)*/|\"(?:[^\"\\\\\n]|\\\\.)*\"");
+  return std::regex_replace(text, dropped, "");
+}
+
+}  // namespace
+
+TEST_CASE("IncludeRule, EveryLayerUsesOnlyLayersBelowIt", "[structure]") {
+  const Layers layers = ReadLayers();
+  REQUIRE(layers.size() > 10);
+  int seen = 0;
+  for (const SourceFile& file : ReadTree()) {
+    if (StartsWith(file.path, "test/consumer/")) continue;  // it stands for an application of its own
+    for (const Include& include : ParseIncludes(file.text)) {
+      ++seen;
+      const std::string fault = Fault(file, include, layers);
+      INFO(file.path << ":" << include.line << ": " << include.name);
+      CHECK(fault == "");
+    }
+  }
+  CHECK(seen > 100);
+}
+
+TEST_CASE("IncludeRule, ForbiddenIncludesAreFound", "[structure]") {
+  const Layers layers = ParseLayers("pt_layer(support)\npt_layer(graph USES support)\npt_layer(onnx USES graph)\n"
+                                    "pt_layer(cost USES graph)\n");
+  const auto fault = [&](const std::string& path, const std::string& line) {
+    const std::vector<Include> includes = ParseIncludes(line);
+    REQUIRE(includes.size() == 1);
+    return Fault({path, line}, includes[0], layers);
+  };
+  CHECK(fault("lib/graph/a.cc", "#include \"partitiontuner/support/result.h\"") == "");
+  CHECK(fault("lib/onnx/a.cc", "#include \"partitiontuner/support/result.h\"") == "");
+  CHECK(fault("lib/support/a.cc", "#include \"partitiontuner/graph/graph.h\"") != "");
+  CHECK(fault("include/partitiontuner/graph/a.h", "#include \"partitiontuner/onnx/load.h\"") != "");
+  CHECK(fault("lib/onnx/a.cc", "#include \"lib/onnx/a.h\"") == "");
+  CHECK(fault("lib/onnx/a.cc", "#include \"lib/graph/a.h\"") != "");
+  CHECK(fault("include/partitiontuner/graph/a.h", "#include \"lib/graph/a.h\"") != "");
+  CHECK(fault("lib/graph/a.cc", "#include <nlohmann/json.hpp>") != "");
+  CHECK(fault("lib/support/a.cc", "#include <nlohmann/json.hpp>") == "");
+  CHECK(fault("include/partitiontuner/support/a.h", "#include <nlohmann/json.hpp>") != "");
+  CHECK(fault("include/partitiontuner/support/a.h", "#include <sys/mman.h>") != "");
+  CHECK(fault("lib/support/a.cc", "#include <boost/any.hpp>") != "");
+  CHECK(fault("lib/graph/a.cc", "#include \"graph.h\"") != "");
+  CHECK(fault("lib/unheard/a.cc", "#include \"partitiontuner/support/result.h\"") != "");
+}
+
+TEST_CASE("Library, NeitherPrintsNorExits", "[structure]") {
+  // snprintf and _exit (of a child process) are something else.
+  static const std::regex forbidden("\\bstd::(cout|cerr|clog)\\b|(^|[^\\w])(f?printf|puts|perror|exit|abort)\\s*\\(");
+  for (const SourceFile& file : ReadTree()) {
+    if (!StartsWith(file.path, "lib/") && !StartsWith(file.path, "include/")) continue;
+    std::istringstream in(WithoutCommentsAndTexts(file.text));
+    for (std::string line; std::getline(in, line);) {
+      INFO(file.path << ": " << line);
+      CHECK_FALSE(std::regex_search(line, forbidden));
+    }
+  }
+}
+
+TEST_CASE("PublicHeader, IsGuardedByPragmaOnce", "[structure]") {
+  int seen = 0;
+  for (const SourceFile& file : ReadTree()) {
+    if (!StartsWith(file.path, "include/")) continue;
+    ++seen;
+    INFO(file.path);
+    CHECK(file.text.find("#pragma once") != std::string::npos);
+    CHECK(StartsWith(file.text, "// "));  // the first lines say what the file is
+  }
+  CHECK(seen > 10);
+}
