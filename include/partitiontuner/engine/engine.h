@@ -1,0 +1,83 @@
+// Engine: the whole chain for applications and tools: load → specialise → simplify → profile → plan → session. An
+// Engine owns a Machine; a Model belongs to the Engine that loaded it. Thread-safe.
+//
+//   auto engine = pt::Engine::Make({}).value();
+//   auto model = engine->Load("model.onnx", {}).value();
+//   auto session = engine->MakeSession(model, {}).value();
+//   session->Run(inputs, outputs);
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "partitiontuner/cost/profile.h"
+#include "partitiontuner/exec/session.h"
+#include "partitiontuner/onnx/load_onnx.h"
+#include "partitiontuner/planner/bounds.h"
+#include "partitiontuner/planner/planner.h"
+#include "partitiontuner/profiler/measure.h"
+
+namespace pt {
+
+struct EngineOptions {
+  MachineOptions machine;
+  std::string db_path;  // empty = ProfileDb::DefaultPath(); "none" = no database
+};
+
+struct ModelOptions {
+  LoadOptions load;
+  std::map<std::string, int64_t> dims;                   // by dim name: --dim batch=1
+  std::map<std::string, std::vector<int64_t>> shapes;    // by input name: --shape x=1x3x224x224
+  bool simplify = true;
+};
+
+// A loaded model: its planned graph and everything that can run it.
+struct Model {
+  std::string path;
+  LoadReport load_report;
+  std::shared_ptr<const Graph> loaded;   // specialised, before the passes
+  std::shared_ptr<const Graph> graph;    // the planned graph
+  std::vector<Candidate> candidates;
+  std::string model_hash, graph_hash;
+};
+
+struct PlanOptions {
+  std::string planner = "search";  // "single:cpu", "random:7"
+  Constraints constraints;
+  uint64_t effort = 0, seed = 1;
+  std::chrono::nanoseconds time_limit{};
+  const Profile* profile = nullptr;  // instead of the database
+  bool allow_estimates = true;
+};
+
+class Engine {
+ public:
+  static Result<std::unique_ptr<Engine>> Make(const EngineOptions& options);
+  ~Engine();
+
+  Machine& machine() const;
+
+  // Errors: kInvalidInput, kUnsupported (an operator, type or shape no library runs: named), kUsage (unknown dims:
+  // the hint is the exact flag to give).
+  Result<std::shared_ptr<const Model>> Load(const std::string& path, const ModelOptions& options);
+
+  Result<MeasureReport> MeasureModel(const Model& model, const MeasureOptions& options, const ProgressCallback& progress);
+  // What the database holds for this model and machine.
+  Result<Profile> ProfileOf(const Model& model);
+  Result<std::unique_ptr<CostModel>> CostsOf(const Model& model, const PlanOptions& options);
+
+  // With made_for, lower bound and report filled, memory planned and checked.
+  Result<Plan> MakePlan(const Model& model, const PlanOptions& options, Explanations* explanations = nullptr);
+  // Without a database entry for this model: a plan for one device from rough estimates, never "nothing".
+  Result<Plan> MakeDefaultPlan(const Model& model);
+
+  Result<std::unique_ptr<Session>> MakeSession(const Model& model, const Plan& plan, const SessionOptions& options = {});
+
+ private:
+  struct State;
+  explicit Engine(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace pt

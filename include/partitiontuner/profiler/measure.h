@@ -1,0 +1,45 @@
+// Measuring: runs candidates, copies and reorders on a Machine as the executor would, into a database.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "partitiontuner/cost/profile.h"
+#include "partitiontuner/exec/machine.h"
+#include "partitiontuner/exec/session.h"
+
+namespace pt {
+
+struct MeasureOptions {
+  double max_noise = 0.02;       // target: half width of the median's confidence interval over the median
+  uint32_t min_samples = 5;
+  std::chrono::nanoseconds max_time_per_key = std::chrono::milliseconds(200);
+  std::chrono::nanoseconds budget = {};  // 0 = none
+  std::string refresh;           // glob over key text: measure again
+  const CancelToken* cancel = nullptr;
+};
+
+struct MeasureProgress {
+  size_t done = 0, total = 0, reused = 0, failed = 0;
+  std::chrono::nanoseconds elapsed{}, left{};  // left: estimated
+  std::string current;                          // what has just been measured
+  int64_t ns = 0;
+  double noise = 0;
+};
+using ProgressCallback = std::function<void(const MeasureProgress&)>;  // between measurements, never inside
+
+struct MeasureReport {
+  size_t needed = 0, measured = 0, reused = 0, failed = 0, missing = 0, noisy = 0;
+  double median_noise = 0, worst_noise = 0;
+  std::string worst_key;
+  bool interrupted = false, out_of_budget = false;
+};
+
+// Measures what `graph` with these candidates needs and the database lacks: heaviest first, one per key, every sample
+// set committed at once. Timed regions hold a machine-wide lock per device. Cancel and budget end it early with a valid report.
+Result<MeasureReport> MeasureProfile(const Graph& graph, std::span<const Candidate> candidates, Machine& machine,
+                                     ProfileDb& db, const MeasureOptions& options, const ProgressCallback& progress);
+
+}  // namespace pt

@@ -1,0 +1,41 @@
+// The table of passes that turn a loaded graph into the planned graph. Each pass is one file, Graph → Graph, and
+// keeps what the graph computes. Fusion is not here: groups are candidates the search chooses among.
+#pragma once
+
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "partitiontuner/graph/graph.h"
+#include "partitiontuner/support/limits.h"
+
+namespace pt {
+
+// Computes one node on constant inputs; kUnsupported when it cannot. engine/ passes the reference library's.
+using NodeEvaluator =
+    std::function<Result<std::vector<Tensor>>(const Graph&, NodeId, std::span<const Tensor> inputs)>;
+// Re-infers types after a change; engine/ passes onnx/'s InferShapes.
+using TypeInference = std::function<Result<Graph>(const Graph&)>;
+
+struct PassContext {
+  NodeEvaluator evaluate;
+  TypeInference infer_types;
+  Limits limits;
+};
+
+struct Pass {
+  std::string_view name, summary;
+  Result<Graph> (*run)(const Graph&, const PassContext&);
+};
+
+std::span<const Pass> Passes();  // in the order they run
+
+// Raised when any pass changes what it makes: part of plans, since plans index the planned graph.
+inline constexpr int kPassPipelineVersion = 1;
+
+// Runs the passes repeatedly until nothing changes (bounded), then drops dead code.
+Result<Graph> Simplify(const Graph& graph, const PassContext& context);
+
+}  // namespace pt
