@@ -30,21 +30,31 @@ class GraphBuilder {
                 std::map<std::string, Attribute, std::less<>> attributes = {}, std::string output_name = {});
 
   // Edits between passes: the node or value stays in place until Build drops what is unreachable.
-  Node& node(NodeId id) { return graph_.nodes_[id.index()]; }
+  Node& node(NodeId id) { return edited_.push_back(id), graph_.nodes_[id.index()]; }
   Value& value(ValueId id) { return graph_.values_[id.index()]; }
   const Graph& graph() const { return graph_; }  // uses and order are as of the last Build
-  // Every use of `from`, graph outputs included, becomes a use of `to`.
+  // Every use of `from`, graph outputs included, becomes a use of `to`. Costs the number of uses, so a
+  // pass may call it for every node. A Node& taken before the call must not be edited after it.
   void ReplaceUses(ValueId from, ValueId to);
   void RemoveNode(NodeId id);  // at Build
 
   // Freezes. keep_dead = false drops nodes and values that no graph output needs. Inputs and outputs
   // keep their order. Errors (kInvalidInput): a cycle (listed), a value without or with two producers,
-  // two values of one name. The builder is empty afterwards. Linear time.
+  // two values of one name. A value that nothing uses and nothing makes is dropped. The builder is empty
+  // afterwards. Linear time; an order that is topological already is kept.
   Result<Graph> Build(bool keep_dead = true);
 
  private:
+  // The last step of Build: new ids, links, names checked.
+  static Result<Graph> Freeze(Graph old, std::span<const NodeId> order, const std::vector<bool>& stays);
+  void SyncUses();  // brings uses_ up to the nodes added or handed out since the last call
+
   Graph graph_;
   std::vector<bool> removed_;
+  // What ReplaceUses looks at: for each value at least its uses, stale entries included.
+  std::vector<std::vector<Use>> uses_;
+  size_t synced_nodes_ = 0;
+  std::vector<NodeId> edited_;
 };
 
 }  // namespace pt

@@ -13,6 +13,10 @@
 
 namespace pt {
 
+// Bytes of a tensor of that type and dims, sub-byte types packed. Errors (kInvalidInput): a negative dim,
+// a product that does not fit, a type without a fixed size.
+Result<int64_t> TensorByteCount(DataType type, const std::vector<int64_t>& dims);
+
 class Tensor {
  public:
   Tensor() = default;
