@@ -1,0 +1,180 @@
+#!/usr/bin/env python3
+"""Evaluates the three tools on folders of models and prints one table a question.
+
+  evaluate.py [--bin DIR] [--db FILE] [--plans DIR] QUESTION MODEL...
+
+MODEL is a folder with model.onnx (or one *.onnx) and test_data_set_*, or a folder of such folders.
+Questions:
+  profile      seconds of pt-profile from what the database lacks, and of a second run
+  plan         seconds of planning; predicted makespan of every planner, bound and gap
+  accuracy     predicted (written by an earlier process) against measured time of the kept plan, and where
+               the time went; median and worst error at the end
+  random       verifies the plan of search and --seeds random plans against the reference data, each also
+               against its sequential twin bit for bit
+  accelerator  the table static-type, per-op, partitiontuner, heft, search on CPU + the simulated accelerator
+  verify       verifies each model once with the default plan
+
+Needs Python 3 only. Timings are of this machine and moment: compare within one run.
+"""
+import argparse, json, pathlib, statistics, subprocess, sys, time
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+
+
+def find_models(paths):
+    """(name, model file, data sets) of every model folder below the given paths."""
+    found = []
+    for path in map(pathlib.Path, paths):
+        own = [path] if path.is_file() else sorted(path.glob("*.onnx"))
+        if len(own) == 1:
+            folder = own[0].parent
+            name = own[0].stem if own[0].stem not in ("model", "mnist") else folder.name
+            found.append((name, own[0], sorted(folder.glob("test_data_set_*"))))
+        else:
+            for folder in sorted(p for p in path.iterdir() if p.is_dir()):
+                if any(folder.glob("*.onnx")):
+                    found += find_models([folder])
+    return found
+
+
+class Tools:
+    def __init__(self, arguments):
+        self.bin, self.common = pathlib.Path(arguments.bin), ["--db", arguments.db] if arguments.db else []
+
+    def run(self, tool, *arguments, check=True):
+        """(seconds, exit code, stdout, stderr); with check, an unexpected exit ends the evaluation."""
+        command = [str(self.bin / tool), *map(str, arguments), *self.common]
+        start = time.monotonic()
+        done = subprocess.run(command, capture_output=True, text=True)
+        seconds = time.monotonic() - start
+        if check and done.returncode:
+            sys.exit(f"{' '.join(command)}\nexit {done.returncode}: {done.stderr.strip()[-2000:]}")
+        return seconds, done.returncode, done.stdout, done.stderr
+
+
+def dims_from(data_sets):
+    """Models with unknown dims take them from their data."""
+    return ["--input", data_sets[0]] if data_sets else []
+
+
+def profile(tools, models, arguments):
+    print("model\tfirst_s\tagain_s")
+    for name, model, data in models:
+        extra = dims_from(data) + (["--budget", arguments.budget] if arguments.budget else [])
+        first, code, _, error = tools.run("pt-profile", model, *extra, check=False)
+        if code not in (0, 6):
+            print(f"{name}\texit {code}: {error.strip().splitlines()[-1] if error.strip() else ''}")
+            continue
+        again = tools.run("pt-profile", model, *extra, check=False)[0]
+        print(f"{name}\t{first:.1f}{' (partial)' if code == 6 else ''}\t{again:.2f}", flush=True)
+
+
+def plan(tools, models, arguments):
+    print("model\tseconds\tbound_us\t" + "planner=makespan_us(gap)")
+    for name, model, data in models:
+        seconds, _, out, _ = tools.run("pt-plan", model, *dims_from(data), "--baselines", "--format", "json")
+        answer = json.loads(out)
+        cells = [f"{p['planner']}={p['makespan_ns'] / 1e3:.0f}({p['gap'] * 100:.1f}%,{p['search_ms']:.0f}ms)"
+                 if "makespan_ns" in p else f"{p['planner']}: {p['not_run']}" for p in answer["planners"]]
+        print(f"{name}\t{seconds:.2f}\t{answer['bound_ns'] / 1e3:.0f}\t" + "\t".join(cells), flush=True)
+
+
+def kept_plan(tools, model, data, arguments, name):
+    folder = pathlib.Path(arguments.plans)
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"{name}.ptplan.json"
+    if arguments.keep and path.exists():
+        return 0.0, path
+    seconds = tools.run("pt-plan", model, *dims_from(data), "-o", path)[0]
+    return seconds, path
+
+
+def accuracy(tools, models, arguments):
+    print("model\tplan_s\tpredicted_us\tmeasured_us\terror\tshares")
+    errors = {}
+    for name, model, data in models:
+        seconds, path = kept_plan(tools, model, data, arguments, name)
+        runs = [json.loads(tools.run("pt-run", model, "--plan", path, *dims_from(data), "--duration",
+                                     arguments.duration, "--format", "json")[2]) for _ in range(arguments.rounds)]
+        measured = statistics.median(r["latency_ns"]["p50"] for r in runs)
+        predicted = runs[0]["predicted_ns"]
+        errors[name] = predicted / measured - 1
+        shares = runs[-1].get("shares", {})
+        print(f"{name}\t{seconds:.2f}\t{predicted / 1e3:.0f}\t{measured / 1e3:.0f}\t{errors[name] * 100:+.1f}%\t"
+              + " ".join(f"{k} {v * 100:.1f}%" for k, v in shares.items()), flush=True)
+    if errors:
+        worst = max(errors, key=lambda n: abs(errors[n]))
+        median = statistics.median(abs(e) for e in errors.values())
+        print(f"# median |error| {median * 100:.1f} %, worst {errors[worst] * 100:+.1f} % ({worst}), {len(errors)} models")
+
+
+def random(tools, models, arguments):
+    """Each plan against the reference data and, bit for bit, against its sequential twin."""
+    devices = ["--platform", arguments.platform] if arguments.platform else []
+    print("model\tsearch\trandom passed\tfailures")
+    bad = 0
+    for name, model, data in models:
+        results = {}
+        for planner in ["search"] + [f"random:{seed}" for seed in range(1, arguments.seeds + 1)]:
+            for folder in data[:1]:
+                _, code, out, error = tools.run("pt-run", model, "--planner", planner, "--verify", folder, "--twin",
+                                                *devices, check=False)
+                results[planner] = (code, (error or out).strip().splitlines()[-1:])
+        failures = {p: r for p, r in results.items() if r[0]}
+        bad += bool(failures)
+        passed = sum(1 for p, r in results.items() if p != "search" and r[0] == 0)
+        print(f"{name}\t{'PASS' if results.get('search', (1,))[0] == 0 else 'FAIL'}\t{passed}/{arguments.seeds}\t{failures or ''}",
+              flush=True)
+    print(f"# {len(models) - bad} of {len(models)} models without a failure")
+    return 1 if bad else 0
+
+
+def accelerator(tools, models, arguments):
+    wanted = ["single:cpu", "static-type", "per-op", "partitiontuner", "heft", "search"]
+    print("model\tbound_us\t" + "\t".join(wanted))
+    behind = []
+    for name, model, data in models:
+        tools.run("pt-profile", model, *dims_from(data), "--devices", f"cpu,sim:{arguments.platform}", check=False)
+        out = tools.run("pt-plan", model, *dims_from(data), "--platform", arguments.platform, "--baselines", "--format", "json")[2]
+        answer = json.loads(out)
+        ns = {p["planner"]: p["makespan_ns"] for p in answer["planners"] if "makespan_ns" in p}
+        if any(v < ns["search"] for v in ns.values()):
+            behind.append(name)
+        print(f"{name}\t{answer['bound_ns'] / 1e3:.0f}\t" + "\t".join(f"{ns[w] / 1e3:.0f}" if w in ns else "-" for w in wanted), flush=True)
+    print(f"# search behind another planner on: {', '.join(behind) or 'none'}")
+    return 1 if behind else 0
+
+
+def verify(tools, models, arguments):
+    bad = 0
+    for name, model, data in models:
+        for folder in data:
+            _, code, out, error = tools.run("pt-run", model, "--verify", folder, check=False)
+            bad += code not in (0, 4)
+            word = {0: "PASS", 4: "UNSUPPORTED"}.get(code, f"FAIL({code})")
+            print(f"{word} {name}/{folder.name}: {(error or out).strip().splitlines()[-1] if (error or out).strip() else ''}", flush=True)
+    return 1 if bad else 0
+
+
+def main():
+    questions = {f.__name__: f for f in (profile, plan, accuracy, random, accelerator, verify)}
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("question", choices=questions)
+    parser.add_argument("models", nargs="+")
+    parser.add_argument("--bin", default=ROOT / "build" / "bin", help="folder of the tools")
+    parser.add_argument("--db", help="profile database")
+    parser.add_argument("--plans", default="plans", help="folder of kept plans (accuracy)")
+    parser.add_argument("--keep", action="store_true", help="use plans already there")
+    parser.add_argument("--budget", help="of pt-profile")
+    parser.add_argument("--platform", help="file of a simulated device")
+    parser.add_argument("--duration", default="1s", help="of each pt-run")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--seeds", type=int, default=20)
+    arguments = parser.parse_args()
+    if arguments.question == "accelerator" and not arguments.platform:
+        arguments.platform = ROOT / "profiles" / "sim-accelerator.json"
+    sys.exit(questions[arguments.question](Tools(arguments), find_models(arguments.models), arguments))
+
+
+if __name__ == "__main__":
+    main()
