@@ -1,0 +1,42 @@
+# The installed tree: bin, lib, include, lib/cmake, lib/pkgconfig, share. It may be moved as a whole.
+include(GNUInstallDirs)
+include(CMakePackageConfigHelpers)
+
+set(pt_package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/partitiontuner)
+set(pt_share_dir ${CMAKE_INSTALL_DATADIR}/partitiontuner)
+
+install(TARGETS partitiontuner EXPORT partitiontuner-targets
+        LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/partitiontuner ${PROJECT_BINARY_DIR}/include/partitiontuner
+        DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")
+
+# Programs find the library beside them, wherever the tree lies.
+file(RELATIVE_PATH pt_bin_to_lib ${CMAKE_INSTALL_FULL_BINDIR} ${CMAKE_INSTALL_FULL_LIBDIR})
+foreach(program pt-profile pt-plan pt-run pt-make-example)
+  if(TARGET ${program})
+    set_target_properties(${program} PROPERTIES INSTALL_RPATH "$ORIGIN/${pt_bin_to_lib}")
+    install(TARGETS ${program} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+  endif()
+endforeach()
+
+install(EXPORT partitiontuner-targets NAMESPACE partitiontuner:: DESTINATION ${pt_package_dir})
+configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/partitiontuner-config.cmake.in
+                              ${PROJECT_BINARY_DIR}/package/partitiontuner-config.cmake INSTALL_DESTINATION ${pt_package_dir})
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/package/partitiontuner-config-version.cmake
+                                 COMPATIBILITY SameMajorVersion)
+install(FILES ${PROJECT_BINARY_DIR}/package/partitiontuner-config.cmake
+              ${PROJECT_BINARY_DIR}/package/partitiontuner-config-version.cmake DESTINATION ${pt_package_dir})
+
+file(RELATIVE_PATH pt_pc_to_prefix ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
+configure_file(${CMAKE_CURRENT_LIST_DIR}/partitiontuner.pc.in ${PROJECT_BINARY_DIR}/package/partitiontuner.pc @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/package/partitiontuner.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+
+foreach(folder examples profiles)
+  if(EXISTS ${PROJECT_SOURCE_DIR}/${folder})
+    install(DIRECTORY ${PROJECT_SOURCE_DIR}/${folder}/ DESTINATION ${pt_share_dir}/${folder}
+            PATTERN CMakeLists.txt EXCLUDE)
+  endif()
+endforeach()
+file(GLOB_RECURSE pt_schemas CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/docs/*.schema.json)
+install(FILES ${pt_schemas} DESTINATION ${pt_share_dir}/schema)
+install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
