@@ -1,0 +1,112 @@
+#include "partitiontuner/candidate/candidate.h"
+
+#include <algorithm>
+#include <set>
+
+#include "lib/candidate/work_size.h"
+#include "partitiontuner/support/checked.h"
+
+namespace pt {
+namespace {
+
+bool Contains(std::span<const NodeId> nodes, NodeId id) { return std::binary_search(nodes.begin(), nodes.end(), id); }
+
+bool NeededOutside(const Graph& graph, std::span<const NodeId> nodes, ValueId id) {
+  const Value& value = graph.value(id);
+  return value.is_graph_output ||
+         std::any_of(value.uses.begin(), value.uses.end(), [&](const Use& use) { return !Contains(nodes, use.node); });
+}
+
+double BytesOfValue(const Value& value) {
+  const std::optional<std::vector<int64_t>> dims = value.type.static_dims();
+  const std::optional<int64_t> elements = dims ? CheckedProduct(*dims) : std::nullopt;
+  return elements ? static_cast<double>(*elements) * BitsOf(value.type.type) / 8.0 : 0.0;
+}
+
+}  // namespace
+
+std::string_view MathModeName(MathMode mode) {
+  switch (mode) {
+    case MathMode::kFp32: return "fp32";
+    case MathMode::kTf32: return "tf32";
+    case MathMode::kBf16: return "bf16";
+    case MathMode::kFp16: return "fp16";
+    case MathMode::kInt8: return "int8";
+  }
+  return "?";
+}
+
+std::vector<ValueId> GroupInputs(const Graph& graph, std::span<const NodeId> nodes) {
+  std::vector<ValueId> inputs;
+  std::set<ValueId> seen;
+  for (NodeId id : nodes) {
+    for (ValueId input : graph.node(id).inputs) {
+      if (!input.valid() || graph.value(input).is_constant()) continue;
+      const NodeId producer = graph.value(input).producer;
+      if (producer.valid() && Contains(nodes, producer)) continue;
+      if (seen.insert(input).second) inputs.push_back(input);
+    }
+  }
+  return inputs;
+}
+
+std::vector<ValueId> GroupOutputs(const Graph& graph, std::span<const NodeId> nodes) {
+  std::vector<ValueId> outputs;
+  for (NodeId id : nodes) {
+    for (ValueId output : graph.node(id).outputs) {
+      if (output.valid() && NeededOutside(graph, nodes, output)) outputs.push_back(output);
+    }
+  }
+  return outputs;
+}
+
+bool IsConvex(const Graph& graph, std::span<const NodeId> nodes) {
+  if (nodes.size() < 2) return true;
+  // Nodes stand in topological order, so a way back stays between the first and the last of the group.
+  const uint32_t first = nodes.front().value;
+  const uint32_t last = nodes.back().value;
+  std::vector<bool> left(last - first + 1, false);  // reached through a node outside
+  for (uint32_t n = first; n <= last; ++n) {
+    const NodeId id(n);
+    const bool inside = Contains(nodes, id);
+    for (ValueId input : graph.node(id).inputs) {
+      if (!input.valid()) continue;
+      const NodeId producer = graph.value(input).producer;
+      if (!producer.valid() || producer.value < first) continue;
+      const bool came_from_outside = left[producer.value - first];
+      if (inside && came_from_outside) return false;
+      if (!inside && (came_from_outside || Contains(nodes, producer))) left[n - first] = true;
+    }
+  }
+  return true;
+}
+
+WorkSize WorkSizeOf(const Graph& graph, std::span<const NodeId> nodes) {
+  WorkSize size;
+  std::set<ValueId> constants;
+  for (NodeId id : nodes) {
+    size.flops += FlopsOf(graph, id);
+    for (ValueId input : graph.node(id).inputs) {
+      if (input.valid() && graph.value(input).is_constant()) constants.insert(input);
+    }
+  }
+  for (ValueId id : constants) size.bytes += BytesOfValue(graph.value(id));
+  for (ValueId id : GroupInputs(graph, nodes)) size.bytes += BytesOfValue(graph.value(id));
+  for (ValueId id : GroupOutputs(graph, nodes)) size.bytes += BytesOfValue(graph.value(id));
+  return size;
+}
+
+NodeId HeaviestNode(const Graph& graph, std::span<const NodeId> nodes) {
+  NodeId heaviest;
+  WorkSize most;
+  for (NodeId id : nodes) {
+    const WorkSize size = WorkSizeOf(graph, {&id, 1});
+    if (!heaviest.valid() || size.flops > most.flops || (size.flops == most.flops && size.bytes > most.bytes)) {
+      heaviest = id;
+      most = size;
+    }
+  }
+  return heaviest;
+}
+
+}  // namespace pt
