@@ -1,0 +1,6 @@
+// Everything an application needs: the engine and what its interface speaks of. Not for the library's own files, which
+// include what they use.
+#pragma once
+
+#include "partitiontuner/engine/engine.h"
+#include "partitiontuner/version.h"
