@@ -1,0 +1,11 @@
+// The rates of a simulated device as JSON: one form for platform files and for serialised platforms.
+#pragma once
+
+#include "partitiontuner/platform/platform.h"
+
+namespace pt {
+
+// Reads the fields families, exact_ns and unsupported; the last two may be absent.
+Result<SimulatedRates> RatesFromJson(const Json& json, std::string_view what);
+
+}  // namespace pt
