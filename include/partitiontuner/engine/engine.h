@@ -29,6 +29,9 @@ struct ModelOptions {
   LoadOptions load;
   std::map<std::string, int64_t> dims;                   // by dim name: --dim batch=1
   std::map<std::string, std::vector<int64_t>> shapes;    // by input name: --shape x=1x3x224x224
+  // Of the first inputs, in order, from data that will be fed; shapes by name win. More dims than the model has inputs,
+  // or dims that contradict its types: kInvalidInput.
+  std::vector<std::vector<int64_t>> input_dims;
   bool simplify = true;
 };
 
