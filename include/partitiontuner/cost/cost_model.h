@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string_view>
 
 #include "partitiontuner/candidate/candidate.h"
 
@@ -16,7 +17,8 @@ enum class Provenance : uint8_t {
   kEstimated,  // predicted from other measurements of the family
   kTable,      // given (tests, workload files)
 };
-std::string_view ProvenanceName(Provenance provenance);
+std::string_view ProvenanceName(Provenance provenance);  // "measured"
+std::optional<Provenance> ProvenanceFromName(std::string_view name);
 
 struct Estimate {
   int64_t ns = 0;

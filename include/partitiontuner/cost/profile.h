@@ -15,24 +15,36 @@
 namespace pt {
 
 struct Measurement {
-  std::string key_text;
+  std::string key_text;    // MeasurementKey::text; its hash is HashText of it
   int64_t median_ns = 0;
   int64_t spread_ns = 0;   // half width of the 95 % confidence interval of the median
   uint32_t samples = 0;    // 0 with failure set: tried and not possible
   Provenance provenance = Provenance::kMeasured;
   std::string failure;     // why it cannot run; empty = it ran
   std::string family;      // operator of the heaviest node, "copy", "reorder", "overhead", "wait"
+  std::string device;      // fingerprint of the device it ran on (copies: of the sender)
+  std::string unit_class;  // name; empty for copies
+  std::string library;     // empty where none is concerned
   double flops = 0, bytes = 0;
+
+  friend bool operator==(const Measurement&, const Measurement&) = default;
 };
+
+// Sane numbers: what a profile may hold, from a file or from a clock. Empty, or what is wrong.
+std::string MeasurementFault(const Measurement& measurement);
 
 struct Profile {
   std::string platform_fingerprint;
   std::map<std::string, std::string> environment;  // versions, governor, flags: for people and staleness checks
   std::map<Hash128, Measurement> measurements;     // by MeasurementKey::hash
 
-  const Measurement* find(Hash128 key) const;
+  const Measurement* find(Hash128 key) const;  // null when absent
+  friend bool operator==(const Profile&, const Profile&) = default;
 };
 
+// Inverses; docs/schema/profile.schema.json. The JSON carries a digest of its content: a file that was changed
+// or damaged is refused (kInvalidInput, "profile.digest"), as are numbers that are no times. kStale on an
+// unknown major version.
 Json ToJson(const Profile& profile);
 Result<Profile> ProfileFromJson(const Json& json, std::string_view what);
 
@@ -40,7 +52,8 @@ Result<Profile> ProfileFromJson(const Json& json, std::string_view what);
 // A ProfileDb belongs to one thread at a time.
 class ProfileDb {
  public:
-  // Creates the file and its folder where absent. Errors: kInvalidInput (not ours, corrupt, cannot be written).
+  // Creates the file and its folder where absent. Errors: kInvalidInput ("profile_db.corrupt": damaged;
+  // "profile_db.not_ours"; "profile_db.io": cannot be read or written), kStale ("profile_db.version": of a later release).
   static Result<ProfileDb> Open(const std::string& path);
   static std::string DefaultPath();  // ${XDG_CACHE_HOME:-~/.cache}/partitiontuner/profile.db
   ProfileDb(ProfileDb&&) noexcept;
@@ -53,6 +66,7 @@ class ProfileDb {
   Result<std::map<Hash128, Measurement>> Get(const std::vector<MeasurementKey>& keys) const;
   // Everything, of all machines; for export and family fits.
   Result<std::map<Hash128, Measurement>> All() const;
+  // All or nothing; a measured row is never replaced by one with fewer samples.
   Status Import(const Profile& profile);
 
  private:

@@ -3,7 +3,9 @@
 
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
+#include <vector>
 
 #include "partitiontuner/cost/cost_model.h"
 #include "partitiontuner/cost/profile.h"
@@ -13,10 +15,14 @@ namespace pt {
 struct ProfiledCostsOptions {
   std::map<std::string, std::string> library_versions;  // name -> version, as in the keys
   bool allow_estimates = true;  // false: what was not measured cannot run
+  // Candidates that will be asked for most: elements of this span are answered by their address, everything
+  // else by content. Must outlive the model and stay unchanged.
+  std::span<const Candidate> candidates = {};
 };
 
-// graph and platform must outlive the model; the profile is copied as needed. The families are fitted as
-// a·n^b + c (n = bytes or flops) in log space by robust regression from at least 10 samples.
+// graph and platform must outlive the model. What was not measured is predicted by a·n^b + c (n = bytes or flops)
+// fitted to at least 10 measurements of the same (operator family, unit class, library), else of the same
+// (unit class, library), and marked kEstimated with the fit's error. Simulated devices are answered from the platform.
 std::unique_ptr<CostModel> MakeProfiledCosts(const Graph& graph, const Platform& platform, Profile profile,
                                              const ProfiledCostsOptions& options);
 
@@ -33,6 +39,7 @@ struct NeededKey {
   uint64_t bytes = 0;                  // kCopy
   double expected_flops = 0, expected_bytes = 0;  // for ordering
 };
+// Reorders are made by the first library that can, so their keys name all of them.
 std::vector<NeededKey> NeededKeys(const Graph& graph, const Platform& platform, std::span<const Candidate> candidates,
                                   const std::map<std::string, std::string>& library_versions);
 

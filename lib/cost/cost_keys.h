@@ -1,0 +1,23 @@
+// What NeededKeys asks for and ProfiledCosts looks up: kept in one place, so that both mean the same keys.
+#pragma once
+
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "partitiontuner/candidate/signature.h"
+
+namespace pt {
+
+std::vector<uint64_t> CopyLadder();  // the sizes copies are measured at, ascending
+bool IsHostClass(const Platform& platform, UnitClassId kind);
+bool IsSimulatedClass(const Platform& platform, UnitClassId kind);
+bool IsSimulatedLink(const Platform& platform, LinkId link);
+// A simulated device's file says nothing of reorders, and copy engines make none.
+bool MeasuresReorders(const Platform& platform, UnitClassId kind);
+double ReorderBytes(std::span<const int64_t> dims, const Form& from, const Form& to);  // read and written
+// "onednn 3.7.2, reference 1": the libraries among which the first that can makes a reorder.
+std::string ReorderVersions(const std::map<std::string, std::string>& library_versions);
+
+}  // namespace pt

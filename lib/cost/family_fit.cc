@@ -1,0 +1,124 @@
+#include "lib/cost/family_fit.h"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+namespace pt {
+namespace {
+
+struct Point {
+  double n, ns;
+};
+
+// More samples than this make a fit slower, not better.
+constexpr size_t kMostSamples = 200;
+
+double Evaluate(double a, double b, double c, double n) { return a * std::pow(n, b) + c; }
+
+// Mean |log(predicted / measured)|: an outlier counts linearly, so a few of them move nothing.
+double Loss(std::span<const Point> points, double a, double b, double c) {
+  double sum = 0;
+  for (const Point& p : points) sum += std::abs(std::log(Evaluate(a, b, c, p.n) / p.ns));
+  return sum / static_cast<double>(points.size());
+}
+
+struct Law {
+  double a = 0, b = 0, c = 0, loss = 0;
+};
+
+// For a given c the law is a line in logarithms: iteratively reweighted least squares towards least absolute
+// deviations, residuals weighed as they count for the whole time.
+Law FitLine(std::span<const Point> points, double c) {
+  double log_a = 0, b = 1;
+  std::vector<double> weights(points.size(), 1.0);
+  for (int iteration = 0; iteration < 10; ++iteration) {
+    double sw = 0, sx = 0, sy = 0, sxx = 0, sxy = 0;
+    for (size_t i = 0; i < points.size(); ++i) {
+      const double x = std::log(points[i].n);
+      const double y = std::log(std::max(points[i].ns - c, 1e-3 * points[i].ns));
+      const double share = std::max(points[i].ns - c, 1e-3 * points[i].ns) / points[i].ns;
+      const double w = weights[i] * share * share;
+      sw += w, sx += w * x, sy += w * y, sxx += w * x * x, sxy += w * x * y;
+    }
+    const double determinant = sw * sxx - sx * sx;
+    b = determinant > 1e-9 * sw * sxx ? std::clamp((sw * sxy - sx * sy) / determinant, 0.0, 2.0) : 0.0;
+    log_a = (sy - b * sx) / sw;
+    for (size_t i = 0; i < points.size(); ++i) {
+      const double residual = std::log(Evaluate(std::exp(log_a), b, c, points[i].n) / points[i].ns);
+      weights[i] = 1.0 / std::max(std::abs(residual), 1e-3);
+    }
+  }
+  Law law{std::exp(log_a), b, c, 0};
+  law.loss = Loss(points, law.a, law.b, law.c);
+  return law;
+}
+
+Law FitLaw(std::span<const Point> points) {
+  double least = points[0].ns;
+  for (const Point& p : points) least = std::min(least, p.ns);
+  Law best = FitLine(points, 0);
+  double best_share = 0;
+  for (int i = 1; i < 20; ++i) {
+    const double share = 0.05 * i;
+    if (const Law law = FitLine(points, share * least); law.loss < best.loss) best = law, best_share = share;
+  }
+  for (double step = 0.025; step > 0.001; step /= 2) {
+    for (const double share : {best_share - step, best_share + step}) {
+      if (share < 0 || share >= 1) continue;
+      if (const Law law = FitLine(points, share * least); law.loss < best.loss) best = law, best_share = share;
+    }
+  }
+  return best;
+}
+
+// Every fifth sample is left out in turn and predicted: the error of what was not seen.
+double LeaveOutError(std::span<const Point> points) {
+  std::vector<double> errors;
+  for (size_t fold = 0; fold < 5; ++fold) {
+    std::vector<Point> kept;
+    for (size_t i = 0; i < points.size(); ++i) {
+      if (i % 5 != fold) kept.push_back(points[i]);
+    }
+    const Law law = FitLaw(kept);
+    for (size_t i = fold; i < points.size(); i += 5) {
+      errors.push_back(std::abs(Evaluate(law.a, law.b, law.c, points[i].n) / points[i].ns - 1));
+    }
+  }
+  const auto middle = errors.begin() + static_cast<ptrdiff_t>(errors.size() / 2);
+  std::nth_element(errors.begin(), middle, errors.end());
+  return *middle;
+}
+
+}  // namespace
+
+double FamilyFit::Predict(double flops, double bytes) const {
+  const double n = by_flops ? flops : bytes;
+  return Evaluate(a, b, c, std::max(n, 1.0));
+}
+
+std::optional<FamilyFit> FitFamily(std::span<const WorkSample> samples) {
+  std::optional<FamilyFit> best;
+  for (const bool by_flops : {false, true}) {
+    std::vector<Point> points;
+    for (const WorkSample& s : samples) {
+      const double n = by_flops ? s.flops : s.bytes;
+      if (n >= 1 && s.ns > 0) points.push_back({n, s.ns});
+    }
+    if (points.size() < kLeastFitSamples) continue;
+    // Spread equal sizes over the folds.
+    std::stable_sort(points.begin(), points.end(), [](const Point& x, const Point& y) { return x.n < y.n; });
+    if (points.size() > kMostSamples) {
+      std::vector<Point> kept;
+      for (size_t i = 0; i < kMostSamples; ++i) kept.push_back(points[i * points.size() / kMostSamples]);
+      points = std::move(kept);
+    }
+    const double error = LeaveOutError(points);
+    if (best && error >= best->relative_error) continue;
+    const Law law = FitLaw(points);
+    best = FamilyFit{law.a, law.b, law.c, by_flops, error};
+  }
+  return best;
+}
+
+}  // namespace pt

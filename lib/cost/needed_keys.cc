@@ -1,0 +1,192 @@
+#include <algorithm>
+#include <set>
+
+#include "lib/cost/cost_keys.h"
+#include "partitiontuner/cost/profiled_costs.h"
+
+namespace pt {
+namespace {
+
+constexpr uint64_t kLeastCopyBytes = 256;
+constexpr uint64_t kMostCopyBytes = uint64_t{64} << 20;
+
+// Collects keys once each, in the order they were first met.
+class KeyList {
+ public:
+  bool Add(NeededKey key) {
+    if (!known_.insert(key.key.hash).second) return false;
+    keys_.push_back(std::move(key));
+    return true;
+  }
+  std::vector<NeededKey> Take() && { return std::move(keys_); }
+
+ private:
+  std::set<Hash128> known_;
+  std::vector<NeededKey> keys_;
+};
+
+// The forms in which a value may exist in a plan: as its producers make it, as its readers take it, row-major
+// at the graph's ends.
+struct ValueForms {
+  std::set<Form> made, taken;
+};
+
+std::vector<ValueForms> FormsOfValues(const Graph& graph, std::span<const Candidate> candidates) {
+  std::vector<ValueForms> forms(graph.values().size());
+  for (const Candidate& candidate : candidates) {
+    const std::vector<ValueId> inputs = GroupInputs(graph, candidate.nodes);
+    for (size_t i = 0; i < inputs.size() && i < candidate.in.size(); ++i) {
+      forms[inputs[i].index()].taken.insert(candidate.in[i]);
+    }
+    const std::vector<ValueId> outputs = GroupOutputs(graph, candidate.nodes);
+    for (size_t i = 0; i < outputs.size() && i < candidate.out.size(); ++i) {
+      forms[outputs[i].index()].made.insert(candidate.out[i]);
+    }
+  }
+  const auto row_major = [&graph](ValueId id) {
+    const ValueType& type = graph.value(id).type;
+    return Form{RowMajor(type.dims.size()), type.type};
+  };
+  for (ValueId id : graph.inputs()) forms[id.index()].made.insert(row_major(id));
+  for (ValueId id : graph.outputs()) forms[id.index()].taken.insert(row_major(id));
+  return forms;
+}
+
+void AddReorders(const Graph& graph, const Platform& platform, std::span<const Candidate> candidates,
+                 const std::string& versions, KeyList& keys) {
+  const std::vector<ValueForms> forms = FormsOfValues(graph, candidates);
+  for (size_t v = 0; v < forms.size(); ++v) {
+    const Value& value = graph.values()[v];
+    const std::optional<std::vector<int64_t>> dims = value.type.static_dims();
+    if (value.is_constant() || !dims || value.type.dims.empty()) continue;
+    // A plan may also pass through another form of the value on the way (row-major for a copy).
+    std::set<Form> all = forms[v].made;
+    all.insert(forms[v].taken.begin(), forms[v].taken.end());
+    if (all.size() < 2) continue;
+    for (const Form& from : all) {
+      for (const Form& to : all) {
+        if (from == to) continue;
+        for (size_t k = 0; k < platform.unit_classes.size(); ++k) {
+          const UnitClassId kind(k);
+          if (!MeasuresReorders(platform, kind)) continue;
+          NeededKey key;
+          key.key = ReorderKey(platform, kind, *dims, from, to, versions);
+          key.kind = NeededKey::Kind::kReorder;
+          key.dims = *dims;
+          key.from = from;
+          key.to = to;
+          key.unit_class = kind;
+          key.expected_bytes = ReorderBytes(*dims, from, to);
+          keys.Add(std::move(key));
+        }
+      }
+    }
+  }
+}
+
+void AddCopies(const Platform& platform, KeyList& keys) {
+  for (size_t l = 0; l < platform.links.size(); ++l) {
+    const LinkId link(l);
+    if (IsSimulatedLink(platform, link)) continue;
+    for (const uint64_t bytes : CopyLadder()) {
+      NeededKey key;
+      key.key = CopyKey(platform, link, bytes);
+      key.kind = NeededKey::Kind::kCopy;
+      key.link = link;
+      key.bytes = bytes;
+      key.expected_bytes = static_cast<double>(bytes);
+      keys.Add(std::move(key));
+    }
+  }
+}
+
+void AddOverheads(const Platform& platform, KeyList& keys) {
+  for (size_t k = 0; k < platform.unit_classes.size(); ++k) {
+    const UnitClassId from(k);
+    if (!IsHostClass(platform, from)) continue;
+    NeededKey overhead;
+    overhead.key = OverheadKey(platform, from);
+    overhead.kind = NeededKey::Kind::kOverhead;
+    overhead.unit_class = from;
+    keys.Add(std::move(overhead));
+    for (size_t other = 0; other < platform.unit_classes.size(); ++other) {
+      const UnitClassId to(other);
+      if (!IsHostClass(platform, to) || (from == to && UnitsOf(platform, from).size() < 2)) continue;
+      NeededKey wait;
+      wait.key = WaitKey(platform, from, to);
+      wait.kind = NeededKey::Kind::kWait;
+      wait.unit_class = from;
+      wait.to_class = to;
+      keys.Add(std::move(wait));
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<uint64_t> CopyLadder() {
+  std::vector<uint64_t> sizes;
+  for (uint64_t bytes = kLeastCopyBytes; bytes <= kMostCopyBytes; bytes *= 4) sizes.push_back(bytes);
+  return sizes;
+}
+
+bool IsHostClass(const Platform& platform, UnitClassId kind) { return platform.unit_class(kind).cores > 0; }
+
+bool IsSimulatedClass(const Platform& platform, UnitClassId kind) {
+  return platform.device(platform.unit_class(kind).device).simulated;
+}
+
+bool MeasuresReorders(const Platform& platform, UnitClassId kind) {
+  if (IsSimulatedClass(platform, kind)) return false;
+  const std::vector<UnitId> units = UnitsOf(platform, kind);
+  return std::any_of(units.begin(), units.end(), [&](UnitId unit) { return !platform.unit(unit).link.has_value(); });
+}
+
+bool IsSimulatedLink(const Platform& platform, LinkId link) {
+  return platform.device(platform.link(link).from).simulated || platform.device(platform.link(link).to).simulated;
+}
+
+double ReorderBytes(std::span<const int64_t> dims, const Form& from, const Form& to) {
+  double bytes = 0;
+  for (const Form* form : {&from, &to}) {
+    const Result<TensorLayout> tensor =
+        DenseLayout(form->storage, std::vector<int64_t>(dims.begin(), dims.end()), form->layout);
+    if (!tensor.ok()) continue;
+    if (const Result<uint64_t> size = BytesOf(*tensor); size.ok()) bytes += static_cast<double>(*size);
+  }
+  return bytes;
+}
+
+std::string ReorderVersions(const std::map<std::string, std::string>& library_versions) {
+  std::string text;
+  for (const auto& [name, version] : library_versions) {
+    if (!text.empty()) text += ", ";
+    text += name + " " + version;
+  }
+  return text;
+}
+
+std::vector<NeededKey> NeededKeys(const Graph& graph, const Platform& platform, std::span<const Candidate> candidates,
+                                  const std::map<std::string, std::string>& library_versions) {
+  KeyList keys;
+  AddOverheads(platform, keys);
+  for (size_t i = 0; i < candidates.size(); ++i) {
+    const Candidate& candidate = candidates[i];
+    const auto version = library_versions.find(candidate.library);
+    NeededKey key;
+    key.key = CandidateKey(graph, platform, candidate,
+                           version == library_versions.end() ? std::string_view() : version->second);
+    key.kind = NeededKey::Kind::kCandidate;
+    key.candidate = i;
+    key.unit_class = candidate.unit_class;
+    const WorkSize work = WorkSizeOf(graph, candidate.nodes);
+    key.expected_flops = work.flops;
+    key.expected_bytes = work.bytes;
+    keys.Add(std::move(key));
+  }
+  AddReorders(graph, platform, candidates, ReorderVersions(library_versions), keys);
+  AddCopies(platform, keys);
+  return std::move(keys).Take();
+}
+
+}  // namespace pt

@@ -1,0 +1,288 @@
+#include "partitiontuner/cost/profiled_costs.h"
+
+#include <cmath>
+#include <mutex>
+#include <shared_mutex>
+#include <tuple>
+#include <unordered_map>
+
+#include "lib/cost/cost_keys.h"
+#include "lib/cost/family_fit.h"
+
+namespace pt {
+namespace {
+
+// Where nothing at all is known of a host's step, hand-over or link: an order of magnitude, marked as such.
+constexpr Estimate kUnknownOverhead{500, 0, Provenance::kEstimated, 1.0};
+constexpr Estimate kUnknownWait{1000, 0, Provenance::kEstimated, 1.0};
+constexpr double kUnknownLinkLatencyNs = 20'000, kUnknownLinkBytesPerNs = 1.0;
+constexpr double kFamilyBlendError = 0.5;  // at least this much when another family answers
+
+Estimate FromMeasurement(const Measurement& m) { return {m.median_ns, m.spread_ns, m.provenance, 0.0}; }
+
+int64_t RoundNs(double ns) { return static_cast<int64_t>(std::llround(std::clamp(ns, 1.0, 1e15))); }
+
+// Content of what is asked for, as bytes: equal content, equal bytes.
+class ContentBytes {
+ public:
+  ContentBytes() { bytes_.reserve(256); }
+  template <typename T>
+  void Add(const T& value) {
+    static_assert(std::is_arithmetic_v<T> || std::is_enum_v<T>);
+    bytes_.append(reinterpret_cast<const char*>(&value), sizeof(value));
+  }
+  void Add(std::string_view text) {
+    Add(text.size());
+    bytes_.append(text);
+  }
+  void Add(const Form& form) {
+    Add(form.storage);
+    Add(form.layout.order.size());
+    for (uint8_t dim : form.layout.order) Add(dim);
+    Add(form.layout.blocks.size());
+    for (const Layout::Block& block : form.layout.blocks) Add(block.dim), Add(block.size);
+  }
+  Hash128 hash() const { return HashText(bytes_); }
+
+ private:
+  std::string bytes_;
+};
+
+Hash128 ContentOf(const Candidate& candidate) {
+  ContentBytes bytes;
+  bytes.Add(candidate.unit_class.value);
+  bytes.Add(candidate.math);
+  bytes.Add(candidate.nodes.size());
+  for (NodeId node : candidate.nodes) bytes.Add(node.value);
+  bytes.Add(std::string_view(candidate.library));
+  bytes.Add(std::string_view(candidate.variant));
+  bytes.Add(candidate.in.size());
+  for (const Form& form : candidate.in) bytes.Add(form);
+  for (const Form& form : candidate.out) bytes.Add(form);
+  bytes.Add(candidate.elision);
+  for (const Alias& alias : candidate.aliases) bytes.Add(alias.out), bytes.Add(alias.in), bytes.Add(alias.kind);
+  return bytes.hash();
+}
+
+// The laws fitted to a profile, each on first use. Thread-safe.
+class Fits {
+ public:
+  explicit Fits(const Profile& profile) : profile_(profile) {}
+
+  std::optional<Estimate> Predict(const std::string& family, const std::string& device, const std::string& unit_class,
+                                  const std::string& library, double flops, double bytes) {
+    const std::optional<FamilyFit> own = Get({family, device, unit_class, library});
+    if (own) return Estimate{RoundNs(own->Predict(flops, bytes)), 0, Provenance::kEstimated, own->relative_error};
+    if (library.empty()) return std::nullopt;
+    const std::optional<FamilyFit> all = Get({"", device, unit_class, library});
+    if (!all) return std::nullopt;
+    return Estimate{RoundNs(all->Predict(flops, bytes)), 0, Provenance::kEstimated,
+                    std::max(all->relative_error, kFamilyBlendError)};
+  }
+
+ private:
+  using Key = std::tuple<std::string, std::string, std::string, std::string>;  // family "" = all of the library
+
+  std::optional<FamilyFit> Get(const Key& key) {
+    const std::lock_guard lock(mutex_);
+    const auto known = fits_.find(key);
+    if (known != fits_.end()) return known->second;
+    const auto& [family, device, unit_class, library] = key;
+    std::vector<WorkSample> samples;
+    for (const auto& [hash, m] : profile_.measurements) {
+      if (!m.failure.empty() || m.device != device || m.unit_class != unit_class || m.library != library) continue;
+      if (!family.empty() && m.family != family) continue;
+      samples.push_back({m.flops, m.bytes, static_cast<double>(m.median_ns)});
+    }
+    return fits_.emplace(key, FitFamily(samples)).first->second;
+  }
+
+  const Profile& profile_;
+  std::mutex mutex_;
+  std::map<Key, std::optional<FamilyFit>> fits_;
+};
+
+class ProfiledCosts : public CostModel {
+ public:
+  ProfiledCosts(const Graph& graph, const Platform& platform, Profile profile, const ProfiledCostsOptions& options)
+      : graph_(graph),
+        platform_(platform),
+        profile_(std::move(profile)),
+        options_(options),
+        reorder_versions_(ReorderVersions(options.library_versions)),
+        fits_(profile_) {
+    listed_.reserve(options.candidates.size());
+    for (const Candidate& candidate : options.candidates) listed_.push_back(LookUp(candidate));
+    ReadOverheads();
+    ReadLinks();
+  }
+
+  std::optional<Estimate> Run(const Candidate& candidate) const override {
+    // Elements of the listed span are told by their address; std::less orders unrelated pointers too.
+    const Candidate* begin = options_.candidates.data();
+    if (!listed_.empty() && !std::less<>()(&candidate, begin) && std::less<>()(&candidate, begin + listed_.size())) {
+      return listed_[static_cast<size_t>(&candidate - begin)];
+    }
+    return Cached(runs_, ContentOf(candidate), [&] { return LookUp(candidate); });
+  }
+
+  Estimate Copy(uint64_t bytes, LinkId link) const override {
+    const LinkTimes& times = links_[link.index()];
+    if (times.simulated) {
+      return {RoundNs(times.latency_ns + static_cast<double>(bytes) * times.ns_per_byte), 0, Provenance::kSimulated, 0};
+    }
+    return InterpolateCopy(times, static_cast<double>(bytes));
+  }
+
+  std::optional<Estimate> Reorder(std::span<const int64_t> dims, const Form& from, const Form& to,
+                                  UnitClassId unit_class) const override {
+    ContentBytes content;
+    content.Add(unit_class.value);
+    content.Add(dims.size());
+    for (int64_t dim : dims) content.Add(dim);
+    content.Add(from);
+    content.Add(to);
+    return Cached(reorders_, content.hash(), [&] { return LookUpReorder(dims, from, to, unit_class); });
+  }
+
+  Estimate StepOverhead(UnitClassId unit_class) const override { return overheads_[unit_class.index()]; }
+  Estimate WaitCost(UnitClassId from, UnitClassId to) const override {
+    return waits_[from.index() * platform_.unit_classes.size() + to.index()];
+  }
+
+  // Steps beside each other are taken not to slow each other down until that is measured: see docs/roadmap.md.
+  double Slowdown(const Candidate&, std::span<const Candidate* const>) const override { return 1.0; }
+
+ private:
+  struct LinkTimes {
+    bool simulated = false;
+    double latency_ns = 0, ns_per_byte = 0;               // simulated, or nothing measured
+    std::vector<std::pair<double, Estimate>> measured;  // bytes, ascending
+  };
+  using Cache = std::unordered_map<Hash128, std::optional<Estimate>>;
+
+  template <typename F>
+  std::optional<Estimate> Cached(Cache& cache, Hash128 content, const F& look_up) const {
+    {
+      const std::shared_lock lock(mutex_);
+      const auto known = cache.find(content);
+      if (known != cache.end()) return known->second;
+    }
+    const std::optional<Estimate> estimate = look_up();
+    const std::unique_lock lock(mutex_);
+    return cache.emplace(content, estimate).first->second;
+  }
+
+  std::optional<Estimate> LookUp(const Candidate& candidate) const;
+  std::optional<Estimate> LookUpReorder(std::span<const int64_t> dims, const Form& from, const Form& to,
+                                        UnitClassId unit_class) const;
+  static Estimate InterpolateCopy(const LinkTimes& times, double bytes);
+  Estimate MeasuredOr(const MeasurementKey& key, bool simulated, const Estimate& otherwise) const;
+  void ReadOverheads();
+  void ReadLinks();
+
+  const Graph& graph_;
+  const Platform& platform_;
+  const Profile profile_;
+  const ProfiledCostsOptions options_;
+  const std::string reorder_versions_;
+  mutable Fits fits_;
+  std::vector<std::optional<Estimate>> listed_;  // by index into options_.candidates
+  std::vector<Estimate> overheads_, waits_;
+  std::vector<LinkTimes> links_;
+  mutable std::shared_mutex mutex_;
+  mutable Cache runs_, reorders_;  // by content
+};
+
+std::optional<Estimate> ProfiledCosts::LookUp(const Candidate& candidate) const {
+  const auto version = options_.library_versions.find(candidate.library);
+  if (version == options_.library_versions.end()) return std::nullopt;
+  const MeasurementKey key = CandidateKey(graph_, platform_, candidate, version->second);
+  if (const Measurement* m = profile_.find(key.hash)) {
+    if (!m->failure.empty()) return std::nullopt;
+    return FromMeasurement(*m);
+  }
+  if (!options_.allow_estimates || IsSimulatedClass(platform_, candidate.unit_class)) return std::nullopt;
+  const UnitClass& kind = platform_.unit_class(candidate.unit_class);
+  const WorkSize work = WorkSizeOf(graph_, candidate.nodes);
+  return fits_.Predict(graph_.node(HeaviestNode(graph_, candidate.nodes)).op, platform_.device(kind.device).fingerprint,
+                       kind.name, candidate.library, work.flops, work.bytes);
+}
+
+std::optional<Estimate> ProfiledCosts::LookUpReorder(std::span<const int64_t> dims, const Form& from, const Form& to,
+                                                     UnitClassId unit_class) const {
+  if (!MeasuresReorders(platform_, unit_class)) return std::nullopt;
+  const MeasurementKey key = ReorderKey(platform_, unit_class, dims, from, to, reorder_versions_);
+  if (const Measurement* m = profile_.find(key.hash)) {
+    if (!m->failure.empty()) return std::nullopt;
+    return FromMeasurement(*m);
+  }
+  if (!options_.allow_estimates) return std::nullopt;
+  const UnitClass& kind = platform_.unit_class(unit_class);
+  return fits_.Predict("reorder", platform_.device(kind.device).fingerprint, kind.name, "", 0,
+                       ReorderBytes(dims, from, to));
+}
+
+// Straight lines between the measured sizes; beyond them the last one goes on, so that the time per byte
+// of the largest copies holds.
+Estimate ProfiledCosts::InterpolateCopy(const LinkTimes& times, double bytes) {
+  const auto& points = times.measured;
+  if (points.size() < 2) {
+    return {RoundNs(times.latency_ns + bytes * times.ns_per_byte), 0, Provenance::kEstimated, 1.0};
+  }
+  size_t upper = 1;
+  while (upper + 1 < points.size() && points[upper].first < bytes) ++upper;
+  const auto& [low_bytes, low] = points[upper - 1];
+  const auto& [high_bytes, high] = points[upper];
+  const double share = std::max(0.0, (bytes - low_bytes) / (high_bytes - low_bytes));
+  const double ns = static_cast<double>(low.ns) + share * static_cast<double>(high.ns - low.ns);
+  return {RoundNs(ns), std::max(low.spread_ns, high.spread_ns), Provenance::kMeasured, 0};
+}
+
+Estimate ProfiledCosts::MeasuredOr(const MeasurementKey& key, bool simulated, const Estimate& otherwise) const {
+  if (const Measurement* m = profile_.find(key.hash); m != nullptr && m->failure.empty()) return FromMeasurement(*m);
+  if (simulated) return {0, 0, Provenance::kSimulated, 0};
+  return otherwise;
+}
+
+void ProfiledCosts::ReadOverheads() {
+  const size_t count = platform_.unit_classes.size();
+  for (size_t k = 0; k < count; ++k) {
+    const bool simulated = IsSimulatedClass(platform_, UnitClassId(k));
+    overheads_.push_back(MeasuredOr(OverheadKey(platform_, UnitClassId(k)), simulated, kUnknownOverhead));
+    for (size_t other = 0; other < count; ++other) {
+      waits_.push_back(MeasuredOr(WaitKey(platform_, UnitClassId(k), UnitClassId(other)),
+                                  simulated || IsSimulatedClass(platform_, UnitClassId(other)), kUnknownWait));
+    }
+  }
+}
+
+void ProfiledCosts::ReadLinks() {
+  for (size_t l = 0; l < platform_.links.size(); ++l) {
+    const Link& link = platform_.links[l];
+    LinkTimes times;
+    times.simulated = IsSimulatedLink(platform_, LinkId(l));
+    times.latency_ns = static_cast<double>(link.latency_ns);
+    times.ns_per_byte = link.bytes_per_ns > 0 ? 1.0 / link.bytes_per_ns : 0.0;
+    if (!times.simulated) {
+      if (link.bytes_per_ns <= 0) {
+        times.latency_ns = kUnknownLinkLatencyNs;
+        times.ns_per_byte = 1.0 / kUnknownLinkBytesPerNs;
+      }
+      for (const uint64_t bytes : CopyLadder()) {
+        const Measurement* m = profile_.find(CopyKey(platform_, LinkId(l), bytes).hash);
+        if (m != nullptr && m->failure.empty()) times.measured.emplace_back(bytes, FromMeasurement(*m));
+      }
+    }
+    links_.push_back(std::move(times));
+  }
+}
+
+}  // namespace
+
+std::unique_ptr<CostModel> MakeProfiledCosts(const Graph& graph, const Platform& platform, Profile profile,
+                                             const ProfiledCostsOptions& options) {
+  return std::make_unique<ProfiledCosts>(graph, platform, std::move(profile), options);
+}
+
+}  // namespace pt
