@@ -4,6 +4,8 @@
 #include <cassert>
 #include <unordered_map>
 
+#include "partitiontuner/graph/topological_order.h"
+
 namespace pt {
 namespace {
 
@@ -26,67 +28,27 @@ std::string CycleText(const Graph& graph, std::span<const NodeId> cycle) {
   return text + NodeLabel(graph, cycle.front());
 }
 
-// Puts each node after what it reads, otherwise in the given order: depth first over the producers,
-// with a stack of its own because chains of 50,000 nodes are ordinary.
-class TopologicalSort {
- public:
-  TopologicalSort(const Graph& graph, const std::vector<NodeId>& producer, const std::vector<bool>& keep)
-      : graph_(graph), producer_(producer), keep_(keep), state_(graph.nodes().size(), State::kNew) {}
-
-  Result<std::vector<NodeId>> Run() {
-    for (size_t i = 0; i < graph_.nodes().size(); ++i) {
-      if (!keep_[i] || state_[i] != State::kNew) continue;
-      PT_CHECK_OK(VisitFrom(NodeId(i)));
+// The kept nodes in a topological order; a cycle is refused and listed.
+Result<std::vector<NodeId>> SortNodes(const Graph& graph, const std::vector<NodeId>& producer, const std::vector<bool>& keep) {
+  std::vector<uint32_t> first, edges;
+  first.reserve(graph.nodes().size() + 1);
+  for (const Node& node : graph.nodes()) {
+    first.push_back(static_cast<uint32_t>(edges.size()));
+    for (ValueId input : node.inputs) {
+      if (input.valid() && producer[input.index()].valid()) edges.push_back(producer[input.index()].value);
     }
-    return std::move(order_);
   }
-
- private:
-  enum class State : uint8_t { kNew, kOpen, kDone };
-  struct Frame {
-    NodeId node;
-    size_t next_input;
-  };
-
-  Status VisitFrom(NodeId root) {
-    Enter(root);
-    while (!stack_.empty()) {
-      Frame& frame = stack_.back();
-      const Node& node = graph_.node(frame.node);
-      if (frame.next_input == node.inputs.size()) {
-        state_[frame.node.index()] = State::kDone;
-        order_.push_back(frame.node);
-        stack_.pop_back();
-        continue;
-      }
-      const ValueId input = node.inputs[frame.next_input++];
-      const NodeId from = input.valid() ? producer_[input.index()] : NodeId();
-      if (!from.valid() || state_[from.index()] == State::kDone) continue;
-      if (state_[from.index()] == State::kOpen) return Cycle(from);
-      Enter(from);
-    }
-    return {};
+  first.push_back(static_cast<uint32_t>(edges.size()));
+  const TopologicalOrder sorted = StableTopologicalOrder(first, edges, keep);
+  std::vector<NodeId> order;
+  order.reserve(sorted.order.size());
+  if (!sorted.cycle.empty()) {
+    for (size_t i = sorted.cycle.size(); i-- > 0;) order.push_back(NodeId(sorted.cycle[i]));
+    return BuildError("graph.cycle", CycleText(graph, order), NodeLabel(graph, order.front()));
   }
-  void Enter(NodeId node) {
-    state_[node.index()] = State::kOpen;
-    stack_.push_back({node, 0});
-  }
-  Error Cycle(NodeId first) const {
-    std::vector<NodeId> cycle;
-    for (size_t i = stack_.size(); i-- > 0;) {
-      cycle.push_back(stack_[i].node);
-      if (stack_[i].node == first) break;
-    }
-    return BuildError("graph.cycle", CycleText(graph_, cycle), NodeLabel(graph_, first));
-  }
-
-  const Graph& graph_;
-  const std::vector<NodeId>& producer_;
-  const std::vector<bool>& keep_;
-  std::vector<State> state_;
-  std::vector<Frame> stack_;
-  std::vector<NodeId> order_;
-};
+  for (uint32_t node : sorted.order) order.push_back(NodeId(node));
+  return order;
+}
 
 // Producer of each value by the kept nodes; a second producer, or one of a value that needs none, is refused.
 Result<std::vector<NodeId>> FindProducers(const Graph& graph, const std::vector<bool>& removed,
@@ -276,7 +238,7 @@ Result<Graph> GraphBuilder::Build(bool keep_dead) {
   std::vector<bool> keep = keep_dead ? removed : MarkLive(old, producer);
   if (keep_dead) keep.flip();
   PT_CHECK_OK(CheckReads(old, keep, producer, is_source));
-  PT_ASSIGN(const std::vector<NodeId> order, TopologicalSort(old, producer, keep).Run());
+  PT_ASSIGN(const std::vector<NodeId> order, SortNodes(old, producer, keep));
 
   // Which values stay: what kept nodes touch, the graph's boundary, and with keep_dead unused constants.
   std::vector<bool> stays(old.values_.size(), false);

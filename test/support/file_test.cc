@@ -1,0 +1,58 @@
+#include "partitiontuner/support/file.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <catch2/catch_test_macros.hpp>
+#include <filesystem>
+
+#include "test/testing/test_data.h"
+
+namespace pt {
+namespace {
+
+TEST_CASE("File, WriteAndReadAreInverses", "[support]") {
+  const testing::TemporaryFolder folder;
+  const std::string path = folder.path() + "/a.bin";
+  const std::string content("a\0b\n", 4);
+  REQUIRE(WriteFileAtomically(path, content).ok());
+  CHECK(ReadFile(path, 4).value() == content);
+  CHECK(ReadFile(path, 0).value() == content);
+  REQUIRE(WriteFileAtomically(path, "new").ok());
+  CHECK(ReadFile(path, 0).value() == "new");
+  CHECK(std::distance(std::filesystem::directory_iterator(folder.path()), {}) == 1);
+}
+
+TEST_CASE("File, OverTheLimitIsRefused", "[support]") {
+  const testing::TemporaryFolder folder;
+  const std::string path = folder.path() + "/a.bin";
+  REQUIRE(WriteFileAtomically(path, "12345").ok());
+  const auto read = ReadFile(path, 4);
+  REQUIRE_FALSE(read.ok());
+  CHECK(read.error().file == path);
+  CHECK(read.error().message.find("5 bytes") != std::string::npos);
+}
+
+TEST_CASE("File, OnlyRegularFilesAreReadOrReplaced", "[support]") {
+  const testing::TemporaryFolder folder;
+  const std::string fifo = folder.path() + "/fifo", link = folder.path() + "/link", target = folder.path() + "/target";
+  REQUIRE(::mkfifo(fifo.c_str(), 0600) == 0);
+  REQUIRE(WriteFileAtomically(target, "old").ok());
+  REQUIRE(::symlink(target.c_str(), link.c_str()) == 0);
+  CHECK_FALSE(ReadFile(fifo, 0).ok());  // and does not hang
+  CHECK_FALSE(ReadFile(folder.path(), 0).ok());
+  CHECK_FALSE(ReadFile(folder.path() + "/none", 0).ok());
+  CHECK_FALSE(WriteFileAtomically(fifo, "x").ok());
+  CHECK_FALSE(WriteFileAtomically(folder.path(), "x").ok());
+  CHECK_FALSE(WriteFileAtomically(link, "x").ok());
+  CHECK_FALSE(WriteFileAtomically(folder.path() + "/none/a", "x").ok());
+  CHECK(ReadFile(target, 0).value() == "old");
+}
+
+TEST_CASE("File, FullDiskKeepsTheOldContent", "[support]") {
+  if (!std::filesystem::exists("/dev/full")) SKIP("no /dev/full on this system");
+  CHECK_FALSE(WriteFileAtomically("/dev/full", "x").ok());
+}
+
+}  // namespace
+}  // namespace pt

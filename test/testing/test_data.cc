@@ -1,0 +1,37 @@
+#include "test/testing/test_data.h"
+
+#include <cstdlib>
+#include <filesystem>
+#include <stdexcept>
+
+namespace pt::testing {
+namespace fs = std::filesystem;
+
+std::string TestDataFolder(const std::string& name) {
+  std::error_code ignored;
+  if (const char* root = std::getenv("PARTITIONTUNER_TEST_DATA"); root != nullptr && *root != '\0') {
+    const fs::path folder = fs::path(root) / name;
+    return fs::is_directory(folder, ignored) ? folder.string() : std::string();
+  }
+  // The source tree is known from this file's own path; a checkout may stand one level deeper.
+  fs::path base = fs::path(__FILE__).parent_path().parent_path().parent_path();
+  for (int level = 0; level < 2; ++level) {
+    base = base.parent_path();
+    const fs::path folder = base / "shared" / name;
+    if (fs::is_directory(folder, ignored)) return folder.string();
+  }
+  return {};
+}
+
+TemporaryFolder::TemporaryFolder() {
+  std::string pattern = (fs::temp_directory_path() / "partitiontuner-test-XXXXXX").string();
+  if (::mkdtemp(pattern.data()) == nullptr) throw std::runtime_error("cannot make a temporary folder");
+  path_ = pattern;
+}
+
+TemporaryFolder::~TemporaryFolder() {
+  std::error_code ignored;
+  fs::remove_all(path_, ignored);
+}
+
+}  // namespace pt::testing
