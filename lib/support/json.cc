@@ -264,6 +264,8 @@ Result<Json> ParseJson(std::string_view text, std::string_view what, const Limit
     return error;
   };
   if (text.starts_with("\xEF\xBB\xBF")) return refuse("line 1, column 1: starts with a byte order mark");
+  // The library takes a NUL for the end of the text.
+  if (const size_t nul = text.find('\0'); nul != std::string_view::npos) return refuse(PositionOf(text, nul) + ": a NUL character");
   JsonSax sax(text, limits);
   const CountingIterator first{text.data(), &sax.consumed}, last{text.data() + text.size(), nullptr};
   if (!nlohmann::json::sax_parse(first, last, &sax, nlohmann::json::input_format_t::json, /*strict=*/true)) {

@@ -13,9 +13,8 @@ std::string TestDataFolder(const std::string& name) {
     const fs::path folder = fs::path(root) / name;
     return fs::is_directory(folder, ignored) ? folder.string() : std::string();
   }
-  // The source tree is known from this file's own path; a checkout may stand one level deeper.
-  fs::path base = fs::path(__FILE__).parent_path().parent_path().parent_path();
-  for (int level = 0; level < 2; ++level) {
+  fs::path base = PT_SOURCE_DIR;
+  for (int level = 0; level < 2; ++level) {  // a second checkout may stand one level deeper
     base = base.parent_path();
     const fs::path folder = base / "shared" / name;
     if (fs::is_directory(folder, ignored)) return folder.string();
