@@ -58,7 +58,8 @@ class DeviceBuffer {
 class Event {
  public:
   virtual ~Event() = default;
-  virtual Result<bool> Ready() = 0;  // an error is the device's (kRunFailed), reported late
+  // Callable from any core. An error is the device's (kRunFailed), reported late.
+  virtual Result<bool> Ready() = 0;
   // On devices with a virtual clock: that clock when the recorded point was reached.
   virtual std::optional<int64_t> virtual_ns() const { return std::nullopt; }
 };
@@ -116,7 +117,9 @@ class SubgraphRunner {
 struct CompileContext {
   const Platform& platform;
   DeviceDriver& device;
-  Team* team = nullptr;  // the team the kernel will run on (host units)
+  // Host units: as wide as the team the kernel will run on, which it finds in Stream::team() at run time. ParallelFor on
+  // this one runs serially on the calling thread.
+  Team* team = nullptr;
   WeightStore& weights;
   SubgraphRunner* subgraphs = nullptr;
 };

@@ -1,0 +1,47 @@
+// UnitRunner: runs a function on the cores of one host unit as a step of a run would: on the unit's leading worker with its
+// team, all other cores of the machine waiting as they do in a run. For measuring; sessions do not use it.
+//
+//   auto runner = pt::UnitRunner::Make(machine, unit).value();
+//   auto kernel = library.Compile(graph, candidate, in, out, runner->compile_context()).value();
+//   auto bound = kernel->Bind(...).value();
+//   runner->Run([&](Stream& stream) { clock(); bound->Enqueue(stream, StaticOutputs()); clock(); return Status(); });
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include "partitiontuner/exec/machine.h"
+
+namespace pt {
+
+class UnitRunner {
+ public:
+  // kUsage when the unit is no host unit. The machine must outlive the runner.
+  static Result<std::unique_ptr<UnitRunner>> Make(Machine& machine, UnitId unit, bool flush_denormals = true);
+  ~UnitRunner();
+
+  // Takes all cores of the machine (behind runs already queued), runs `body` once on the unit's leading core and
+  // returns its status. The body may call ParallelFor on stream.team() and enqueue bound kernels, as often as it likes:
+  // keep whole sample series inside one body, so that the cores stay warm. One call at a time.
+  Status Run(const std::function<Status(Stream&)>& body);
+
+  // For compiling kernels that this unit runs.
+  CompileContext compile_context() const;
+  UnitId unit() const;
+
+ private:
+  struct State;
+  explicit UnitRunner(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
+
+// For steps whose outputs are all static: any request for storage is an error.
+OutputAllocator& StaticOutputs();
+
+// The costs of the executor itself, by running its own instruction loop. Nanoseconds for `count` of them in a row.
+// Empty steps on one host unit: dispatch and, on wide units, gathering and releasing the team.
+Result<int64_t> TimeEmptySteps(Machine& machine, UnitId unit, uint32_t count);
+// Hand-overs from a step on one host unit to a waiting one on another and back: 2 * count of them.
+Result<int64_t> TimeHandOvers(Machine& machine, UnitId from, UnitId to, uint32_t count);
+
+}  // namespace pt
