@@ -45,6 +45,8 @@ class CostModel {
   virtual Estimate WaitCost(UnitClassId from, UnitClassId to) const = 0;
   // Factor (>= 1) on a candidate's time while others run beside it; 1 = no slowdown.
   virtual double Slowdown(const Candidate& candidate, std::span<const Candidate* const> beside) const = 0;
+  // False when Slowdown is 1 whatever runs beside: timelines are then one pass over the steps.
+  virtual bool has_slowdown() const { return true; }
 };
 
 }  // namespace pt

@@ -10,6 +10,7 @@
 
 namespace pt {
 
+// What was not set: a group cannot run, a reorder is impossible; copies, overheads and waits cost nothing.
 class TableCosts : public CostModel {
  public:
   // Time of a group (its node set) on a unit class, whatever library and variant.
@@ -20,6 +21,7 @@ class TableCosts : public CostModel {
                                                        const Form& to, UnitClassId)> ns);
   void SetOverhead(UnitClassId unit_class, int64_t ns);
   void SetWait(UnitClassId from, UnitClassId to, int64_t ns);
+  void SetSlowdown(std::function<double(const Candidate&, std::span<const Candidate* const> beside)> factor);
 
   std::optional<Estimate> Run(const Candidate& candidate) const override;
   Estimate Copy(uint64_t bytes, LinkId link) const override;
@@ -28,6 +30,7 @@ class TableCosts : public CostModel {
   Estimate StepOverhead(UnitClassId unit_class) const override;
   Estimate WaitCost(UnitClassId from, UnitClassId to) const override;
   double Slowdown(const Candidate& candidate, std::span<const Candidate* const> beside) const override;
+  bool has_slowdown() const override { return slowdown_ != nullptr; }
 
  private:
   std::map<std::pair<std::vector<NodeId>, UnitClassId>, int64_t> run_;
@@ -35,6 +38,7 @@ class TableCosts : public CostModel {
   std::function<std::optional<int64_t>(std::span<const int64_t>, const Form&, const Form&, UnitClassId)> reorder_;
   std::map<UnitClassId, int64_t> overhead_;
   std::map<std::pair<UnitClassId, UnitClassId>, int64_t> wait_;
+  std::function<double(const Candidate&, std::span<const Candidate* const>)> slowdown_;
 };
 
 }  // namespace pt

@@ -8,12 +8,42 @@
 // (1) are never written: nothing is placed onto them, no in-place result and no view. Outputs live to the run's end.
 #pragma once
 
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <vector>
+
 #include "partitiontuner/plan/plan.h"
 
 namespace pt {
 
-// Fills plan.memory. Errors: a required alias that cannot hold (kInfeasible), overflow, over `cap_bytes` of a
-// device (kOutOfMemory).
+// What has no placement because the session binds it: on the host (device 0), row-major, in the value's own type,
+// a graph input is the caller's input buffer and a graph output made by a node is the caller's output buffer.
+// Other forms of such values are made by steps and placed like any instance.
+bool IsExternal(const Graph& graph, const Instance& instance);
+// What has no placement because its size is known only at run time: dims not static, or elements without a
+// fixed size (strings). The executor allocates it.
+bool IsDynamic(const Graph& graph, const Instance& instance);
+
+// Where the inputs of a concatenation lie within its output, when the candidate's forms allow slices.
+struct ConcatSlices {
+  std::vector<int64_t> offsets;  // one per input, in elements
+  std::vector<int64_t> strides;  // outer strides of every slice, in elements: those of the dense output
+};
+// Empty unless the candidate is one Concat marked kSlicesOfOutput whose inputs are distinct, no constants, all in
+// the output's form, and cut blocked dims at block borders only.
+std::optional<ConcatSlices> SlicesOf(const Graph& graph, const Candidate& candidate);
+
+// By step: true when its work is done by memory placement alone (views onto their input, concatenations
+// whose inputs are slices of the output); the executor only signals such a step.
+std::vector<bool> ElidedSteps(const Graph& graph, const Plan& plan);
+
+// Fills plan.memory. Offsets are multiples of 64 bytes, but for slices. Errors: a required alias that cannot hold
+// (kInfeasible), overflow, over `cap_bytes` of a device (kOutOfMemory).
+// A view is placed onto its input unless one of the two is external, dynamic or overwritten by a required alias. A
+// concatenation gets slices when every input is placed, written by a group or reorder, not read or written by a
+// copy, not overwritten in place and no view. Results overwrite their input where an alias allows it and every
+// other reader of those bytes happens before.
 Status PlanMemory(const Graph& graph, const Platform& platform, Plan& plan,
                   const std::map<DeviceId, uint64_t>& cap_bytes = {});
 

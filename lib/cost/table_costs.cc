@@ -1,0 +1,79 @@
+#include "partitiontuner/cost/table_costs.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace pt {
+namespace {
+
+Estimate Given(int64_t ns) {
+  Estimate estimate;
+  estimate.ns = ns;
+  estimate.provenance = Provenance::kTable;
+  return estimate;
+}
+
+template <typename Map, typename Key>
+Estimate GivenOrFree(const Map& map, const Key& key) {
+  const auto found = map.find(key);
+  return Given(found == map.end() ? 0 : found->second);
+}
+
+}  // namespace
+
+void TableCosts::SetRun(std::vector<NodeId> nodes, UnitClassId unit_class, int64_t ns) {
+  std::sort(nodes.begin(), nodes.end());
+  run_[{std::move(nodes), unit_class}] = ns;
+}
+
+void TableCosts::SetLink(LinkId link, int64_t latency_ns, double bytes_per_ns) {
+  links_[link] = {latency_ns, bytes_per_ns};
+}
+
+void TableCosts::SetReorder(
+    std::function<std::optional<int64_t>(std::span<const int64_t>, const Form&, const Form&, UnitClassId)> ns) {
+  reorder_ = std::move(ns);
+}
+
+void TableCosts::SetOverhead(UnitClassId unit_class, int64_t ns) { overhead_[unit_class] = ns; }
+
+void TableCosts::SetWait(UnitClassId from, UnitClassId to, int64_t ns) { wait_[{from, to}] = ns; }
+
+void TableCosts::SetSlowdown(
+    std::function<double(const Candidate&, std::span<const Candidate* const>)> factor) {
+  slowdown_ = std::move(factor);
+}
+
+std::optional<Estimate> TableCosts::Run(const Candidate& candidate) const {
+  const auto found = run_.find({candidate.nodes, candidate.unit_class});
+  if (found == run_.end()) return std::nullopt;
+  return Given(found->second);
+}
+
+Estimate TableCosts::Copy(uint64_t bytes, LinkId link) const {
+  const auto found = links_.find(link);
+  if (found == links_.end()) return Given(0);
+  const auto [latency_ns, bytes_per_ns] = found->second;
+  const double transfer = bytes_per_ns > 0 ? std::ceil(static_cast<double>(bytes) / bytes_per_ns) : 0;
+  return Given(latency_ns + static_cast<int64_t>(transfer));
+}
+
+std::optional<Estimate> TableCosts::Reorder(std::span<const int64_t> dims, const Form& from, const Form& to,
+                                            UnitClassId unit_class) const {
+  if (!reorder_) return std::nullopt;
+  const std::optional<int64_t> ns = reorder_(dims, from, to, unit_class);
+  if (!ns) return std::nullopt;
+  return Given(*ns);
+}
+
+Estimate TableCosts::StepOverhead(UnitClassId unit_class) const { return GivenOrFree(overhead_, unit_class); }
+
+Estimate TableCosts::WaitCost(UnitClassId from, UnitClassId to) const {
+  return GivenOrFree(wait_, std::pair(from, to));
+}
+
+double TableCosts::Slowdown(const Candidate& candidate, std::span<const Candidate* const> beside) const {
+  return slowdown_ ? std::max(1.0, slowdown_(candidate, beside)) : 1.0;
+}
+
+}  // namespace pt
