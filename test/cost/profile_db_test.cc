@@ -1,0 +1,257 @@
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <catch2/catch_test_macros.hpp>
+#include <csignal>
+#include <fstream>
+#include <random>
+#include <thread>
+
+#include "partitiontuner/cost/profile.h"
+#include "partitiontuner/support/file.h"
+#include "test/cost/sample_problem.h"
+
+namespace pt {
+namespace {
+
+MeasurementKey KeyNumber(int i) { return SampleKey("run Relu | number " + std::to_string(i)); }
+
+void PutNumbers(ProfileDb& db, int first, int last) {
+  for (int i = first; i < last; ++i) {
+    const MeasurementKey key = KeyNumber(i);
+    REQUIRE(db.Put(key, SampleMeasurement(key.text, 1000 + i)).ok());
+  }
+}
+
+TEST_CASE("ProfileDb, PutGetAndReplace", "[cost]") {
+  const TemporaryFolder folder;
+  const std::string path = folder.file("deep/er/profile.db");
+  {
+    ProfileDb db = ProfileDb::Open(path).value();
+    PutNumbers(db, 0, 10);
+    Measurement again = SampleMeasurement(KeyNumber(3).text, 77);
+    REQUIRE(db.Put(KeyNumber(3), again).ok());
+    // Committed: another connection sees it while this one is open.
+    ProfileDb other = ProfileDb::Open(path).value();
+    CHECK(other.All()->size() == 10);
+  }
+  const ProfileDb db = ProfileDb::Open(path).value();
+  const auto found = db.Get({KeyNumber(3), KeyNumber(9), KeyNumber(10), KeyNumber(3)}).value();
+  REQUIRE(found.size() == 2);
+  CHECK(found.at(KeyNumber(3).hash).median_ns == 77);
+  CHECK(found.at(KeyNumber(9).hash) == SampleMeasurement(KeyNumber(9).text, 1009));
+}
+
+TEST_CASE("ProfileDb, ManyProcessesCreateAndFillOneFile", "[cost]") {
+  const TemporaryFolder folder;
+  const std::string path = folder.file("profile.db");
+  constexpr int kProcesses = 4, kEach = 50;
+  std::vector<pid_t> children;
+  for (int p = 0; p < kProcesses; ++p) {
+    const pid_t child = fork();
+    REQUIRE(child >= 0);
+    if (child == 0) {
+      Result<ProfileDb> db = ProfileDb::Open(path);
+      bool ok = db.ok();
+      for (int i = 0; ok && i < kEach; ++i) {
+        // Every second key is everybody's.
+        const MeasurementKey key = KeyNumber(i % 2 == 0 ? i : 1000 * (p + 1) + i);
+        ok = db->Put(key, SampleMeasurement(key.text, 1000 + i)).ok() && db->Get({key})->size() == 1;
+      }
+      _exit(ok ? 0 : 1);
+    }
+    children.push_back(child);
+  }
+  for (const pid_t child : children) {
+    int status = -1;
+    REQUIRE(waitpid(child, &status, 0) == child);
+    CHECK(status == 0);
+  }
+  CHECK(ProfileDb::Open(path)->All()->size() == kEach / 2 + kProcesses * kEach / 2);
+}
+
+TEST_CASE("ProfileDb, ManyThreadsWithAConnectionEach", "[cost]") {
+  const TemporaryFolder folder;
+  const std::string path = folder.file("profile.db");
+  std::vector<int> failures(4, 0);
+  std::vector<std::thread> threads;
+  for (size_t t = 0; t < failures.size(); ++t) {
+    threads.emplace_back([&, t] {
+      Result<ProfileDb> db = ProfileDb::Open(path);
+      if (!db.ok()) {
+        failures[t] = 1;
+        return;
+      }
+      for (int i = 0; i < 50; ++i) {
+        const MeasurementKey key = KeyNumber(static_cast<int>(t) * 100 + i);
+        if (!db->Put(key, SampleMeasurement(key.text, i)).ok()) ++failures[t];
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  CHECK(failures == std::vector<int>(4, 0));
+  CHECK(ProfileDb::Open(path)->All()->size() == 200);
+}
+
+TEST_CASE("ProfileDb, KilledWhileWritingKeepsWhatWasCommitted", "[cost]") {
+  const TemporaryFolder folder;
+  const std::string path = folder.file("profile.db");
+  int ready[2];
+  REQUIRE(pipe(ready) == 0);
+  const pid_t child = fork();
+  REQUIRE(child >= 0);
+  if (child == 0) {
+    Result<ProfileDb> db = ProfileDb::Open(path);
+    for (int i = 0; db.ok(); ++i) {
+      const MeasurementKey key = KeyNumber(i);
+      if (!db->Put(key, SampleMeasurement(key.text, 1000 + i)).ok()) _exit(1);
+      if (i == 99 && write(ready[1], "x", 1) != 1) _exit(1);
+    }
+    _exit(1);
+  }
+  char byte = 0;
+  REQUIRE(read(ready[0], &byte, 1) == 1);
+  REQUIRE(kill(child, SIGKILL) == 0);
+  int status = 0;
+  REQUIRE(waitpid(child, &status, 0) == child);
+  REQUIRE(WIFSIGNALED(status));
+  close(ready[0]);
+  close(ready[1]);
+  const auto all = ProfileDb::Open(path)->All();
+  REQUIRE(all.ok());
+  CHECK(all->size() >= 100);
+  for (int i = 0; i < static_cast<int>(all->size()); ++i) CHECK(all->contains(KeyNumber(i).hash));
+}
+
+TEST_CASE("ProfileDb, ForeignFilesAreTypedErrors", "[cost]") {
+  const TemporaryFolder folder;
+  const auto error_of = [&](const std::string& content) {
+    const std::string path = folder.file("foreign.db");
+    std::ofstream(path, std::ios::binary) << content;
+    const Result<ProfileDb> db = ProfileDb::Open(path);
+    REQUIRE_FALSE(db.ok());
+    CHECK(db.error().code == ErrorCode::kInvalidInput);
+    CHECK(db.error().file == path);
+    CHECK_FALSE(db.error().hint.empty());
+    std::filesystem::remove(path);
+    return db.error().id;
+  };
+  CHECK(error_of(std::string(5000, 'x')) == "profile_db.not_ours");
+  CHECK(error_of("{\"format\": \"partitiontuner-profile\"}" + std::string(600, ' ')) == "profile_db.not_ours");
+  std::filesystem::create_directory(folder.file("folder"));
+  CHECK(ProfileDb::Open(folder.file("folder")).error().id == "profile_db.io");
+  std::ofstream(folder.file("file")) << "x";
+  CHECK(ProfileDb::Open(folder.file("file/profile.db")).error().id == "profile_db.io");
+}
+
+// Whatever bits are lost, what is read is what was written, or a typed error: never something else.
+TEST_CASE("ProfileDb, FlippedBitsNeverGiveAnotherTime", "[cost]") {
+  const TemporaryFolder folder;
+  const std::string path = folder.file("profile.db");
+  {
+    ProfileDb db = ProfileDb::Open(path).value();
+    PutNumbers(db, 0, 60);
+  }
+  const std::string intact = ReadFile(path, 0).value();
+  std::map<Hash128, Measurement> expected = ProfileDb::Open(path)->All().value();
+  const uint32_t seed = 20240607;
+  CAPTURE(seed);
+  std::mt19937 random(seed);
+  size_t refused = 0;
+  for (int round = 0; round < 200; ++round) {
+    std::string damaged = intact;
+    const size_t at = random() % damaged.size();
+    damaged[at] = static_cast<char>(damaged[at] ^ (1 << (random() % 8)));
+    if (round % 4 == 0) damaged.resize(at);
+    std::filesystem::remove(path + "-wal");
+    std::filesystem::remove(path + "-shm");
+    std::ofstream(path, std::ios::binary | std::ios::trunc) << damaged;
+    CAPTURE(round, at);
+    const Result<ProfileDb> db = ProfileDb::Open(path);
+    if (!db.ok()) {
+      ++refused;
+      CHECK((db.error().code == ErrorCode::kInvalidInput || db.error().code == ErrorCode::kStale));
+      continue;
+    }
+    const auto all = db->All();
+    if (!all.ok()) {
+      ++refused;
+      CHECK(all.error().code == ErrorCode::kInvalidInput);
+      continue;
+    }
+    for (const auto& [hash, m] : *all) CHECK(expected.at(hash) == m);
+    CHECK((all->size() == expected.size() || damaged.empty()));
+  }
+  CHECK(refused > 50);
+}
+
+TEST_CASE("ProfileDb, ImportKeepsTheBetterOfTwoAndIsAllOrNothing", "[cost]") {
+  const TemporaryFolder folder;
+  ProfileDb db = ProfileDb::Open(folder.file("profile.db")).value();
+  PutNumbers(db, 0, 2);
+  Profile profile;
+  for (int i = 0; i < 3; ++i) {
+    const MeasurementKey key = KeyNumber(i);
+    Measurement m = SampleMeasurement(key.text, 5000 + i);
+    m.samples = i == 0 ? 3 : 30;
+    profile.measurements[key.hash] = m;
+  }
+  REQUIRE(db.Import(profile).ok());
+  const auto all = db.All().value();
+  CHECK(all.at(KeyNumber(0).hash).median_ns == 1000);
+  CHECK(all.at(KeyNumber(1).hash).median_ns == 5001);
+  CHECK(all.at(KeyNumber(2).hash).median_ns == 5002);
+
+  profile.measurements[KeyNumber(4).hash] = SampleMeasurement(KeyNumber(4).text, 4);
+  profile.measurements[KeyNumber(5).hash] = SampleMeasurement(KeyNumber(5).text, -4);
+  CHECK(db.Import(profile).error().code == ErrorCode::kInvalidInput);
+  CHECK(db.All().value() == all);
+  CHECK(db.Put(KeyNumber(6), SampleMeasurement(KeyNumber(6).text, 6)).ok());  // usable afterwards
+}
+
+TEST_CASE("ProfileDb, AFullDiskIsATypedErrorAndKeepsTheOldRows", "[cost]") {
+  const TemporaryFolder folder;
+  const std::string path = folder.file("profile.db");
+  ProfileDb db = ProfileDb::Open(path).value();
+  PutNumbers(db, 0, 5);
+  const pid_t child = fork();
+  REQUIRE(child >= 0);
+  if (child == 0) {
+    // A limit on file sizes stands in for the end of the disk.
+    const rlimit limit{128 << 10, 128 << 10};
+    signal(SIGXFSZ, SIG_IGN);
+    if (setrlimit(RLIMIT_FSIZE, &limit) != 0) _exit(2);
+    Result<ProfileDb> own = ProfileDb::Open(path);
+    if (!own.ok()) _exit(own.error().code == ErrorCode::kInvalidInput ? 0 : 3);
+    for (int i = 100; i < 5000; ++i) {
+      const MeasurementKey key = KeyNumber(i);
+      const Status status = own->Put(key, SampleMeasurement(key.text, i));
+      if (!status.ok()) _exit(status.error().code == ErrorCode::kInvalidInput ? 0 : 3);
+    }
+    _exit(4);
+  }
+  int status = -1;
+  REQUIRE(waitpid(child, &status, 0) == child);
+  CHECK(status == 0);
+  const auto all = ProfileDb::Open(path)->All();
+  REQUIRE(all.ok());
+  CHECK(all->contains(KeyNumber(4).hash));
+}
+
+TEST_CASE("ProfileDb, DefaultPathFollowsTheEnvironment", "[cost]") {
+  const char* before = getenv("XDG_CACHE_HOME");
+  const std::string kept = before != nullptr ? before : "";
+  setenv("XDG_CACHE_HOME", "/somewhere", 1);
+  CHECK(ProfileDb::DefaultPath() == "/somewhere/partitiontuner/profile.db");
+  setenv("XDG_CACHE_HOME", "not-absolute", 1);
+  CHECK(ProfileDb::DefaultPath().find("/.cache/partitiontuner/profile.db") != std::string::npos);
+  if (before != nullptr) {
+    setenv("XDG_CACHE_HOME", kept.c_str(), 1);
+  } else {
+    unsetenv("XDG_CACHE_HOME");
+  }
+}
+
+}  // namespace
+}  // namespace pt

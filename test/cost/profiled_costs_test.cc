@@ -1,0 +1,335 @@
+#include "partitiontuner/cost/profiled_costs.h"
+
+#include <catch2/catch_test_macros.hpp>
+#include <cmath>
+#include <random>
+#include <set>
+#include <thread>
+
+#include "lib/cost/family_fit.h"
+#include "test/cost/sample_problem.h"
+
+namespace pt {
+namespace {
+
+constexpr UnitClassId kNarrow(0u), kWide(1u), kSimulatedClass(2u);
+const std::map<std::string, std::string> kVersions = {{"onednn", "3.7"}, {"reference", "1"}};
+
+void Add(Profile& profile, const MeasurementKey& key, int64_t ns, std::string family = "Relu",
+         std::string unit_class = "cpu/1", std::string library = "reference", double bytes = 0) {
+  Measurement m = SampleMeasurement(key.text, ns);
+  m.family = std::move(family);
+  m.unit_class = std::move(unit_class);
+  m.library = std::move(library);
+  m.flops = bytes / 8;
+  m.bytes = bytes;
+  profile.measurements[key.hash] = m;
+}
+
+TEST_CASE("ProfiledCosts, ExactByAddressAndByContent", "[cost]") {
+  const Platform platform = SamplePlatform();
+  const Graph graph = IndependentRelus(3);
+  std::vector<Candidate> candidates;
+  for (uint32_t n = 0; n < 3; ++n) candidates.push_back(RunsAlone(graph, NodeId(n), n == 1 ? kWide : kNarrow));
+  Profile profile;
+  for (int64_t n = 0; n < 2; ++n) {
+    Add(profile, CandidateKey(graph, platform, candidates[static_cast<size_t>(n)], "1"), 100 + n);
+  }
+  ProfiledCostsOptions options;
+  options.library_versions = kVersions;
+  options.allow_estimates = false;
+  for (const bool listed : {false, true}) {
+    options.candidates = listed ? std::span<const Candidate>(candidates) : std::span<const Candidate>();
+    const auto costs = MakeProfiledCosts(graph, platform, profile, options);
+    for (int repeat = 0; repeat < 2; ++repeat) {
+      REQUIRE(costs->Run(candidates[0]).has_value());
+      CHECK(costs->Run(candidates[0])->ns == 100);
+      CHECK(costs->Run(candidates[0])->provenance == Provenance::kMeasured);
+      CHECK(costs->Run(candidates[1])->ns == 101);
+      CHECK_FALSE(costs->Run(candidates[2]).has_value());  // never measured: cannot run, never free
+      const Candidate copy = candidates[1];
+      CHECK(costs->Run(copy)->ns == 101);
+      Candidate other = candidates[1];
+      other.unit_class = kNarrow;
+      CHECK_FALSE(costs->Run(other).has_value());
+      other = candidates[0];
+      other.variant = "other";
+      CHECK_FALSE(costs->Run(other).has_value());
+      other = candidates[0];
+      other.library = "unheard of";
+      CHECK_FALSE(costs->Run(other).has_value());
+    }
+  }
+}
+
+TEST_CASE("ProfiledCosts, AFailureCannotRunEvenWithEstimates", "[cost]") {
+  const Platform platform = SamplePlatform();
+  const Graph graph = IndependentRelus(1);
+  const Candidate candidate = RunsAlone(graph, NodeId(0u), kNarrow);
+  Profile profile;
+  const MeasurementKey key = CandidateKey(graph, platform, candidate, "1");
+  Measurement m = SampleMeasurement(key.text, 0);
+  m.samples = 0;
+  m.failure = "no";
+  profile.measurements[key.hash] = m;
+  ProfiledCostsOptions options;
+  options.library_versions = kVersions;
+  CHECK_FALSE(MakeProfiledCosts(graph, platform, profile, options)->Run(candidate).has_value());
+}
+
+TEST_CASE("ProfiledCosts, FamilyFitAnswersTheUnmeasuredAndSaysSo", "[cost]") {
+  const Platform platform = SamplePlatform();
+  const Graph graph = IndependentRelus(13);
+  Profile profile;
+  // 2 µs and 4 bytes a nanosecond; node 12 stays unmeasured, and so does everything on the wide unit.
+  const auto law = [](double bytes) { return 2000 + bytes / 4; };
+  for (uint32_t n = 0; n < 12; ++n) {
+    const Candidate c = RunsAlone(graph, NodeId(n), kNarrow);
+    const double bytes = WorkSizeOf(graph, c.nodes).bytes;
+    Add(profile, CandidateKey(graph, platform, c, "1"), std::llround(law(bytes)), "Relu", "cpu/1", "reference", bytes);
+  }
+  ProfiledCostsOptions options;
+  options.library_versions = kVersions;
+  const auto costs = MakeProfiledCosts(graph, platform, profile, options);
+  const Candidate unmeasured = RunsAlone(graph, NodeId(12u), kNarrow);
+  const std::optional<Estimate> estimate = costs->Run(unmeasured);
+  REQUIRE(estimate.has_value());
+  CHECK(estimate->provenance == Provenance::kEstimated);
+  CHECK(estimate->relative_error < 0.05);
+  const double expected = law(WorkSizeOf(graph, unmeasured.nodes).bytes);
+  CHECK(std::abs(static_cast<double>(estimate->ns) / expected - 1) < 0.05);
+  CHECK_FALSE(costs->Run(RunsAlone(graph, NodeId(12u), kWide)).has_value());
+  CHECK_FALSE(costs->Run(RunsAlone(graph, NodeId(12u), kNarrow, "onednn")).has_value());
+  options.allow_estimates = false;
+  CHECK_FALSE(MakeProfiledCosts(graph, platform, profile, options)->Run(unmeasured).has_value());
+}
+
+TEST_CASE("ProfiledCosts, TimesOfAnotherProcessorAreNoSamples", "[cost]") {
+  const Platform platform = SamplePlatform();
+  Platform other = platform;
+  other.devices[0].fingerprint = "processor B";
+  const Graph graph = IndependentRelus(13);
+  Profile profile;
+  for (uint32_t n = 0; n < 12; ++n) {
+    const Candidate c = RunsAlone(graph, NodeId(n), kNarrow);
+    const double bytes = WorkSizeOf(graph, c.nodes).bytes;
+    Add(profile, CandidateKey(graph, platform, c, "1"), 1000, "Relu", "cpu/1", "reference", bytes);
+  }
+  ProfiledCostsOptions options;
+  options.library_versions = kVersions;
+  CHECK(MakeProfiledCosts(graph, platform, profile, options)->Run(RunsAlone(graph, NodeId(0u), kNarrow)).has_value());
+  CHECK_FALSE(MakeProfiledCosts(graph, other, profile, options)->Run(RunsAlone(graph, NodeId(0u), kNarrow)).has_value());
+}
+
+TEST_CASE("ProfiledCosts, SimulatedCopiesFollowThePlatformFile", "[cost]") {
+  const Platform platform = SamplePlatform(true);
+  const Graph graph = IndependentRelus(1);
+  ProfiledCostsOptions options;
+  options.library_versions = kVersions;
+  const auto costs = MakeProfiledCosts(graph, platform, {}, options);
+  CHECK(costs->Copy(0, LinkId(0u)).ns == 1000);
+  CHECK(costs->Copy(4000, LinkId(0u)).ns == 3000);
+  CHECK(costs->Copy(4000, LinkId(1u)).ns == 11000);
+  CHECK(costs->Copy(4000, LinkId(1u)).provenance == Provenance::kSimulated);
+  CHECK(costs->StepOverhead(kSimulatedClass).ns == 0);
+  CHECK(costs->WaitCost(kNarrow, kSimulatedClass).ns == 0);
+  // Nothing was measured on the host: an estimate, never free.
+  CHECK(costs->StepOverhead(kNarrow).ns > 0);
+  CHECK(costs->StepOverhead(kNarrow).provenance == Provenance::kEstimated);
+  CHECK(costs->WaitCost(kNarrow, kWide).ns > 0);
+  const Form row{RowMajor(2), DataType::kFloat32};
+  CHECK_FALSE(costs->Reorder(std::vector<int64_t>{4, 4}, row, {Layout{{1, 0}, {}}, DataType::kFloat32}, kSimulatedClass)
+                  .has_value());
+}
+
+TEST_CASE("ProfiledCosts, MeasuredCopiesAreInterpolated", "[cost]") {
+  Platform platform = SamplePlatform(true);
+  platform.devices[1].simulated = false;
+  platform.devices[1].kind = "cuda";
+  const Graph graph = IndependentRelus(1);
+  ProfiledCostsOptions options;
+  options.library_versions = kVersions;
+  Profile profile;
+  for (uint64_t bytes = 256; bytes <= uint64_t{64} << 20; bytes *= 4) {
+    Add(profile, CopyKey(platform, LinkId(0u), bytes), static_cast<int64_t>(5000 + bytes / 8), "copy", "", "");
+  }
+  const auto costs = MakeProfiledCosts(graph, platform, profile, options);
+  for (const uint64_t bytes : {uint64_t{1}, uint64_t{256}, uint64_t{100'000}, uint64_t{1} << 28}) {
+    const Estimate estimate = costs->Copy(bytes, LinkId(0u));
+    const double expected = 5000 + static_cast<double>(bytes) / 8;
+    CHECK(std::abs(static_cast<double>(estimate.ns) / expected - 1) < 0.02);
+    CHECK(estimate.provenance == Provenance::kMeasured);
+  }
+  CHECK(costs->Copy(1, LinkId(1u)).provenance == Provenance::kEstimated);  // the other direction: never measured
+  CHECK(costs->Copy(1, LinkId(1u)).ns > 0);
+}
+
+// Random candidates over a random chain: whatever a planner may ask about them is among the needed keys.
+TEST_CASE("NeededKeys, APlannerMissesNothingThatWasMeasured", "[cost]") {
+  const uint32_t seed = 77;
+  CAPTURE(seed);
+  std::mt19937 random(seed);
+  const std::vector<Layout> layouts = {RowMajor(4), ChannelsLast(4), ChannelBlocked(4, 16)};
+  for (int round = 0; round < 30; ++round) {
+    const Platform platform = SamplePlatform(round % 2 == 0);
+    GraphBuilder builder;
+    builder.set_opset(25);
+    ValueId value = builder.AddInput("x", StaticType(DataType::kFloat32, {1, 8 + round % 3, 4, 4}));
+    const ValueType type = builder.graph().value(value).type;
+    std::vector<ValueId> made = {value};
+    for (int n = 0; n < 8; ++n) {
+      if (random() % 3 == 0 && made.size() > 1) {
+        value = builder.AddOp("Add", {made[random() % made.size()], value}, type);
+      } else {
+        value = builder.AddOp(random() % 2 == 0 ? "Relu" : "Sigmoid", {value}, type);
+      }
+      made.push_back(value);
+    }
+    builder.AddOutput(value);
+    builder.AddOutput(made[random() % made.size()]);
+    const Graph graph = builder.Build().value();
+    std::vector<Candidate> candidates;
+    for (uint32_t n = 0; n < graph.nodes().size(); ++n) {
+      for (int c = 0; c < 3; ++c) {
+        const UnitClassId kind(random() % platform.unit_classes.size());
+        candidates.push_back(RunsAlone(graph, NodeId(n), kind, "reference", &layouts[random() % layouts.size()]));
+        if (candidates.back().in.size() == 2 && random() % 2 == 0) candidates.back().in[1].layout = layouts[random() % 3];
+      }
+    }
+    Profile profile;
+    std::set<Hash128> distinct;
+    for (const NeededKey& needed : NeededKeys(graph, platform, candidates, kVersions)) {
+      CHECK(distinct.insert(needed.key.hash).second);
+      Add(profile, needed.key, 10 + static_cast<int64_t>(random() % 1000), "any", "any", "any");
+    }
+    ProfiledCostsOptions options;
+    options.library_versions = kVersions;
+    options.allow_estimates = false;
+    const auto costs = MakeProfiledCosts(graph, platform, profile, options);
+    const auto measured = [](const Estimate& e) {
+      return e.provenance == Provenance::kMeasured || e.provenance == Provenance::kSimulated;
+    };
+    for (const Candidate& c : candidates) CHECK(costs->Run(c).has_value());
+    for (const UnitClassId from : {kNarrow, kWide}) {
+      CHECK(costs->StepOverhead(from).provenance == Provenance::kMeasured);
+      for (const UnitClassId to : {kNarrow, kWide}) {
+        if (from == kWide && to == kWide) continue;  // one unit alone hands over to nobody
+        CHECK(costs->WaitCost(from, to).provenance == Provenance::kMeasured);
+      }
+    }
+    // Every form a value is made in, to every form it is taken in.
+    std::map<ValueId, std::set<Form>> made_in, taken_in;
+    for (ValueId id : graph.inputs()) made_in[id].insert({RowMajor(4), DataType::kFloat32});
+    for (ValueId id : graph.outputs()) taken_in[id].insert({RowMajor(4), DataType::kFloat32});
+    for (const Candidate& c : candidates) {
+      const auto inputs = GroupInputs(graph, c.nodes), outputs = GroupOutputs(graph, c.nodes);
+      for (size_t i = 0; i < inputs.size(); ++i) taken_in[inputs[i]].insert(c.in[i]);
+      for (size_t i = 0; i < outputs.size(); ++i) made_in[outputs[i]].insert(c.out[i]);
+    }
+    for (const auto& [id, froms] : made_in) {
+      const std::vector<int64_t> dims = *graph.value(id).type.static_dims();
+      for (const Form& from : froms) {
+        for (const Form& to : taken_in[id]) {
+          if (from == to) continue;
+          for (const UnitClassId kind : {kNarrow, kWide}) {
+            const std::optional<Estimate> estimate = costs->Reorder(dims, from, to, kind);
+            REQUIRE(estimate.has_value());
+            CHECK(measured(*estimate));
+          }
+        }
+      }
+    }
+    for (size_t l = 0; l < platform.links.size(); ++l) CHECK(measured(costs->Copy(1000, LinkId(l))));
+  }
+}
+
+TEST_CASE("NeededKeys, EqualGroupsAreNeededOnce", "[cost]") {
+  const Platform platform = SamplePlatform();
+  GraphBuilder builder;
+  const ValueType type = StaticType(DataType::kFloat32, {1, 64});
+  ValueId value = builder.AddInput("x", type);
+  for (int n = 0; n < 5; ++n) value = builder.AddOp("Relu", {value}, type);
+  builder.AddOutput(value);
+  const Graph graph = builder.Build().value();
+  std::vector<Candidate> candidates;
+  for (uint32_t n = 0; n < 5; ++n) candidates.push_back(RunsAlone(graph, NodeId(n), kNarrow));
+  size_t runs = 0;
+  for (const NeededKey& needed : NeededKeys(graph, platform, candidates, kVersions)) {
+    if (needed.kind == NeededKey::Kind::kCandidate) {
+      ++runs;
+      CHECK(needed.candidate == 0);
+      CHECK(needed.expected_bytes == 2.0 * 64 * 4);
+    }
+    CHECK(needed.kind != NeededKey::Kind::kReorder);
+  }
+  CHECK(runs == 1);
+}
+
+TEST_CASE("ProfiledCosts, ManyThreadsAskAtOnce", "[cost]") {
+  const Platform platform = SamplePlatform();
+  const Graph graph = IndependentRelus(14);
+  Profile profile;
+  for (uint32_t n = 0; n < 12; ++n) {
+    const Candidate c = RunsAlone(graph, NodeId(n), kNarrow);
+    const double bytes = WorkSizeOf(graph, c.nodes).bytes;
+    Add(profile, CandidateKey(graph, platform, c, "1"), 1000 + n, "Relu", "cpu/1", "reference", bytes);
+  }
+  ProfiledCostsOptions options;
+  options.library_versions = kVersions;
+  const auto costs = MakeProfiledCosts(graph, platform, profile, options);
+  std::vector<int64_t> sums(4, 0);
+  std::vector<std::thread> threads;
+  for (int64_t& sum : sums) {
+    threads.emplace_back([&] {
+      for (int i = 0; i < 200; ++i) {
+        for (uint32_t n = 0; n < 14; ++n) sum += costs->Run(RunsAlone(graph, NodeId(n), kNarrow))->ns;
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  CHECK(sums == std::vector<int64_t>(4, sums[0]));
+}
+
+TEST_CASE("FamilyFit, RecoversAKnownLaw", "[cost]") {
+  const uint32_t seed = 4711;
+  CAPTURE(seed);
+  std::mt19937 random(seed);
+  std::normal_distribution<double> noise(0, 0.02);
+  for (const auto& [a, b, c] : {std::tuple{0.5, 1.0, 3000.0}, {20.0, 0.8, 0.0}, {0.001, 1.5, 500.0}}) {
+    std::vector<WorkSample> samples;
+    for (int i = 0; i < 40; ++i) {
+      const double n = 1000 * std::pow(1.25, i);
+      double ns = (a * std::pow(n, b) + c) * std::exp(noise(random));
+      if (i % 10 == 3) ns *= 4;  // outliers
+      samples.push_back({static_cast<double>(random() % 1000 + 1), n, ns});
+    }
+    const std::optional<FamilyFit> fit = FitFamily(samples);
+    REQUIRE(fit.has_value());
+    CHECK_FALSE(fit->by_flops);
+    CHECK(fit->relative_error < 0.08);
+    for (const double n : {1500.0, 50'000.0, 3e6}) {
+      CHECK(std::abs(fit->Predict(1, n) / (a * std::pow(n, b) + c) - 1) < 0.08);
+    }
+  }
+}
+
+TEST_CASE("FamilyFit, TakesFlopsWhereTheyTellMoreAndRefusesFewSamples", "[cost]") {
+  std::mt19937 random(3);
+  std::vector<WorkSample> samples;
+  for (int i = 0; i < 20; ++i) {
+    const double flops = 1e6 * (i + 1);
+    samples.push_back({flops, static_cast<double>(random() % 100000 + 1), 100 + flops / 50});
+  }
+  const std::optional<FamilyFit> fit = FitFamily(samples);
+  REQUIRE(fit.has_value());
+  CHECK(fit->by_flops);
+  CHECK_FALSE(FitFamily(std::span(samples).first(9)).has_value());
+  std::vector<WorkSample> same(12, WorkSample{100, 100, 50});
+  REQUIRE(FitFamily(same).has_value());
+  CHECK(std::abs(FitFamily(same)->Predict(100, 100) - 50) < 1);
+  same.assign(12, WorkSample{0, 0, 50});
+  CHECK_FALSE(FitFamily(same).has_value());
+}
+
+}  // namespace
+}  // namespace pt
