@@ -1,0 +1,92 @@
+#include "lib/onnx/tensor_from_proto.h"
+
+#include <bit>
+
+#include "partitiontuner/support/checked.h"
+
+namespace pt {
+namespace {
+
+using ONNX_NAMESPACE::TensorProto;
+static_assert(std::endian::native == std::endian::little, "raw_data is little-endian");
+
+Error Invalid(std::string_view where, std::string message) {
+  return MakeError(ErrorCode::kInvalidInput, "onnx.tensor", std::string(where) + ": " + std::move(message));
+}
+
+// The bytes of `count` elements, each the low `bytes` of an entry of a typed field.
+template <typename Field>
+std::string LowBytes(const Field& field, size_t bytes) {
+  std::string out;
+  out.reserve(static_cast<size_t>(field.size()) * bytes);
+  for (const auto entry : field) out.append(reinterpret_cast<const char*>(&entry), bytes);
+  return out;
+}
+
+// The typed field of the element type as the bytes of a Tensor; nothing for types without one.
+std::string TypedBytes(const TensorProto& proto, DataType type) {
+  switch (type) {
+    case DataType::kFloat32:
+    case DataType::kComplex64: return LowBytes(proto.float_data(), 4);
+    case DataType::kFloat64:
+    case DataType::kComplex128: return LowBytes(proto.double_data(), 8);
+    case DataType::kInt64: return LowBytes(proto.int64_data(), 8);
+    case DataType::kUint64: return LowBytes(proto.uint64_data(), 8);
+    case DataType::kUint32: return LowBytes(proto.uint64_data(), 4);
+    case DataType::kInt32: return LowBytes(proto.int32_data(), 4);
+    case DataType::kInt16:
+    case DataType::kUint16:
+    case DataType::kFloat16:
+    case DataType::kBfloat16: return LowBytes(proto.int32_data(), 2);
+    default: return LowBytes(proto.int32_data(), 1);  // bytes, booleans, float8, packed smaller types
+  }
+}
+
+int TypedFields(const TensorProto& proto) {
+  return (proto.float_data_size() > 0) + (proto.int32_data_size() > 0) + (proto.int64_data_size() > 0) +
+         (proto.uint64_data_size() > 0) + (proto.double_data_size() > 0) + (proto.string_data_size() > 0);
+}
+
+}  // namespace
+
+Result<Tensor> TensorFromProto(const TensorProto& proto, std::string_view where, const Limits& limits) {
+  const DataType type = static_cast<DataType>(proto.data_type());
+  const int bits = proto.data_type() < 0 || proto.data_type() > 255 ? 0 : BitsOf(type);
+  if (bits == 0 && proto.data_type() != static_cast<int>(DataType::kString)) {
+    return Invalid(where, "unknown element type " + std::to_string(proto.data_type()));
+  }
+  if (proto.data_location() == TensorProto::EXTERNAL || proto.external_data_size() > 0) {
+    return Invalid(where, "its data is in another file, which is not allowed here");
+  }
+  if (proto.has_segment()) return Invalid(where, "tensors in segments are not supported");
+  if (limits.rank != 0 && static_cast<uint32_t>(proto.dims_size()) > limits.rank) {
+    return Invalid(where, "rank " + std::to_string(proto.dims_size()) + " is over the limit of " + std::to_string(limits.rank));
+  }
+  const std::vector<int64_t> dims(proto.dims().begin(), proto.dims().end());
+  for (const int64_t dim : dims) {
+    if (dim < 0) return Invalid(where, "negative dimension " + std::to_string(dim));
+  }
+  const auto count = CheckedProduct(dims);
+  const auto total_bits = count ? CheckedMul(*count, std::max(bits, 1)) : std::nullopt;
+  if (!total_bits) return Invalid(where, "its dims overflow");
+  const uint64_t needed = (static_cast<uint64_t>(*total_bits) + 7) / 8;
+  if (limits.tensor_bytes != 0 && needed > limits.tensor_bytes) {
+    return Invalid(where, std::to_string(needed) + " bytes are over the limit of " + std::to_string(limits.tensor_bytes));
+  }
+  if (TypedFields(proto) + proto.has_raw_data() > 1 && !(proto.raw_data().empty() && TypedFields(proto) == 1)) {
+    return Invalid(where, "its data is given in two forms");
+  }
+  if (type == DataType::kString) {
+    if (proto.string_data_size() != *count) {
+      return Invalid(where, std::to_string(proto.string_data_size()) + " strings, its dims need " + std::to_string(*count));
+    }
+    return Tensor::FromStrings(dims, {proto.string_data().begin(), proto.string_data().end()});
+  }
+  std::string bytes = TypedFields(proto) == 0 ? proto.raw_data() : TypedBytes(proto, type);
+  if (bytes.size() != needed) {
+    return Invalid(where, std::to_string(bytes.size()) + " bytes of data, its dims need " + std::to_string(needed));
+  }
+  return Tensor::FromBytes(type, dims, std::move(bytes));
+}
+
+}  // namespace pt

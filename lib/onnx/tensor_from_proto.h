@@ -1,0 +1,16 @@
+// TensorProto to Tensor, for initialisers, attributes and test data.
+#pragma once
+
+#include <string_view>
+
+#include "lib/onnx/onnx_protos.h"
+#include "partitiontuner/graph/tensor.h"
+#include "partitiontuner/support/limits.h"
+
+namespace pt {
+
+// Copies the data out. Errors (kInvalidInput): negative or overflowing dims, an unknown type, less or more data than the
+// dims need, data in two forms at once, external data (its reader comes before this). `where` starts the messages.
+Result<Tensor> TensorFromProto(const ONNX_NAMESPACE::TensorProto& proto, std::string_view where, const Limits& limits);
+
+}  // namespace pt
