@@ -1,0 +1,87 @@
+#include "partitiontuner/engine/test_data.h"
+
+#include <algorithm>
+#include <filesystem>
+
+#include "partitiontuner/onnx/tensor_proto.h"
+#include "partitiontuner/support/file.h"
+#include "partitiontuner/support/json.h"
+
+namespace pt {
+namespace {
+
+std::string FileIn(const std::string& folder, const char* kind, size_t index, const char* ending) {
+  return (std::filesystem::path(folder) / (kind + std::to_string(index) + ending)).string();
+}
+bool Exists(const std::string& path) {
+  std::error_code ignored;
+  return std::filesystem::exists(path, ignored);
+}
+
+Result<ExpectedTensor> LoadSample(const std::string& path, const Limits& limits) {
+  PT_ASSIGN(const std::string text, ReadFile(path, limits.file_bytes));
+  PT_ASSIGN(const Json json, ParseJson(text, path, limits));
+  ExpectedTensor expected;
+  PT_ASSIGN(expected.name, JsonString(json, "name", path));
+  PT_ASSIGN(expected.stride, JsonInt(json, "stride", path));
+  PT_ASSIGN(const Json::Array* shape, JsonArray(json, "shape", path));
+  PT_ASSIGN(const Json::Array* values, JsonArray(json, "values", path));
+  const auto invalid = [&](std::string message) {
+    Error error = MakeError(ErrorCode::kInvalidInput, "test_data.sample", std::move(message));
+    error.file = path;
+    return error;
+  };
+  for (const Json& dim : *shape) {
+    if (dim.as_int() == nullptr || *dim.as_int() < 0) return invalid("\"shape\" holds something that is no dimension");
+    expected.dims.push_back(*dim.as_int());
+  }
+  for (const Json& value : *values) {
+    if (!value.as_number()) return invalid("\"values\" holds something that is no number");
+    expected.sample.push_back(*value.as_number());
+  }
+  if (expected.stride < 1) return invalid("\"stride\" is " + std::to_string(expected.stride));
+  if (expected.sample.empty()) return invalid("\"values\" is empty: nothing would be compared");
+  return expected;
+}
+
+}  // namespace
+
+Result<std::vector<Tensor>> LoadTestInputs(const std::string& folder, size_t count, const Limits& limits) {
+  std::vector<Tensor> inputs;
+  for (size_t i = 0; i < count; ++i) {
+    PT_ASSIGN(Tensor tensor, LoadTensorProto(FileIn(folder, "input_", i, ".pb"), limits));
+    inputs.push_back(std::move(tensor));
+  }
+  return inputs;
+}
+
+Result<std::vector<ExpectedTensor>> LoadExpectedOutputs(const std::string& folder, size_t count, const Limits& limits) {
+  std::vector<ExpectedTensor> outputs;
+  for (size_t i = 0; i < count; ++i) {
+    const std::string whole = FileIn(folder, "output_", i, ".pb"), sample = FileIn(folder, "output_", i, ".sample.json");
+    if (!Exists(whole) && Exists(sample)) {
+      PT_ASSIGN(ExpectedTensor expected, LoadSample(sample, limits));
+      outputs.push_back(std::move(expected));
+      continue;
+    }
+    PT_ASSIGN(Tensor tensor, LoadTensorProto(whole, limits));
+    ExpectedTensor expected;
+    expected.dims = tensor.dims();
+    expected.tensor = std::move(tensor);
+    outputs.push_back(std::move(expected));
+  }
+  return outputs;
+}
+
+std::vector<std::string> FindTestDataSets(const std::string& folder) {
+  std::vector<std::string> found;
+  std::error_code problem;
+  for (std::filesystem::directory_iterator at(folder, problem), end; !problem && at != end; at.increment(problem)) {
+    const std::string name = at->path().filename().string();
+    if (name.starts_with("test_data_set") && at->is_directory(problem)) found.push_back(at->path().string());
+  }
+  std::sort(found.begin(), found.end());
+  return found;
+}
+
+}  // namespace pt

@@ -1,0 +1,237 @@
+#include "partitiontuner/engine/verify.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+#include <limits>
+
+
+namespace pt {
+namespace {
+
+double FromHalf(uint16_t bits) {
+  const int exponent = bits >> 10 & 31, mantissa = bits & 1023;
+  const double sign = bits >> 15 != 0 ? -1.0 : 1.0;
+  if (exponent == 31) return mantissa != 0 ? std::numeric_limits<double>::quiet_NaN() : sign * HUGE_VAL;
+  if (exponent == 0) return sign * std::ldexp(mantissa, -24);
+  return sign * std::ldexp(mantissa + 1024, exponent - 25);
+}
+
+template <typename T>
+T Load(const std::byte* bytes, int64_t index) {
+  T value;
+  std::memcpy(&value, bytes + index * static_cast<int64_t>(sizeof(T)), sizeof(T));
+  return value;
+}
+
+// Elements of the floating-point types that have a tolerance.
+std::optional<double> FloatAt(const Tensor& tensor, int64_t index) {
+  const std::byte* bytes = tensor.bytes().data();
+  switch (tensor.type()) {
+    case DataType::kFloat32: return Load<float>(bytes, index);
+    case DataType::kFloat64: return Load<double>(bytes, index);
+    case DataType::kFloat16: return FromHalf(Load<uint16_t>(bytes, index));
+    case DataType::kBfloat16: return std::bit_cast<float>(static_cast<uint32_t>(Load<uint16_t>(bytes, index)) << 16);
+    default: return std::nullopt;
+  }
+}
+bool HasTolerance(DataType type) {
+  return type == DataType::kFloat32 || type == DataType::kFloat64 || type == DataType::kFloat16 ||
+         type == DataType::kBfloat16;
+}
+
+std::string DimsText(const std::vector<int64_t>& dims) {
+  std::string text = "[";
+  for (size_t i = 0; i < dims.size(); ++i) text += (i > 0 ? "," : "") + std::to_string(dims[i]);
+  return text + "]";
+}
+std::string Number(double value) {
+  char text[40];
+  std::snprintf(text, sizeof text, "%.9g", value);
+  return text;
+}
+
+Comparison Differs(std::string reason) {
+  Comparison result;
+  result.equal = false;
+  result.reason = std::move(reason);
+  return result;
+}
+
+// One element of an expected tensor or sample, with its place in the actual tensor.
+class ExpectedFloats {
+ public:
+  explicit ExpectedFloats(const ExpectedTensor& expected) : expected_(expected) {}
+  int64_t count() const {
+    return expected_.tensor ? expected_.tensor->element_count() : static_cast<int64_t>(expected_.sample.size());
+  }
+  int64_t place(int64_t i) const { return expected_.tensor ? i : i * expected_.stride; }
+  double value(int64_t i) const {
+    return expected_.tensor ? *FloatAt(*expected_.tensor, i) : expected_.sample[static_cast<size_t>(i)];
+  }
+
+ private:
+  const ExpectedTensor& expected_;
+};
+
+Comparison CompareFloats(const ExpectedTensor& expected, const Tensor& actual, const Tolerance& tolerance) {
+  const ExpectedFloats wanted(expected);
+  Comparison result;
+  result.compared = wanted.count();
+  double largest = 0;
+  for (int64_t i = 0; i < wanted.count(); ++i) {
+    const double value = std::fabs(wanted.value(i));
+    if (std::isfinite(value)) largest = std::max(largest, value);
+  }
+  const bool elementwise = tolerance.kind == Tolerance::Kind::kElementwise;
+  const double bound = std::max(tolerance.absolute, tolerance.relative * largest);
+  double worst_excess = 0;
+  for (int64_t i = 0; i < wanted.count(); ++i) {
+    const double want = wanted.value(i), got = *FloatAt(actual, wanted.place(i));
+    if (std::isnan(want)) ++result.nan_count;
+    const auto note = [&](double excess) {
+      result.equal = false;
+      if (!(excess > worst_excess)) return;
+      worst_excess = excess;
+      result.reason = "element " + std::to_string(wanted.place(i)) + " is " + Number(got) + ", expected " + Number(want);
+    };
+    if (!std::isfinite(want) || !std::isfinite(got)) {
+      if (!(std::isnan(want) && std::isnan(got)) && want != got) note(HUGE_VAL);
+      continue;
+    }
+    const double difference = std::fabs(want - got);
+    result.max_abs = std::max(result.max_abs, difference);
+    const double scale = elementwise ? std::fabs(want) : largest;
+    if (difference > 0) result.max_rel = std::max(result.max_rel, scale > 0 ? difference / scale : HUGE_VAL);
+    const double allowed = elementwise ? tolerance.absolute + tolerance.relative * std::fabs(want) : bound;
+    if (difference > allowed) note(difference - allowed);
+  }
+  return result;
+}
+
+// Integers and booleans of any width, exact unless a quantisation allows steps.
+Comparison CompareInts(const std::vector<int64_t>& want, const std::vector<int64_t>& got, int64_t stride,
+                       int64_t allowed) {
+  Comparison result;
+  result.compared = static_cast<int64_t>(want.size());
+  for (size_t i = 0; i < want.size(); ++i) {
+    const size_t place = i * static_cast<size_t>(stride);
+    const uint64_t a = static_cast<uint64_t>(want[i]), b = static_cast<uint64_t>(got[place]);
+    const uint64_t difference = want[i] > got[place] ? a - b : b - a;
+    result.max_abs = std::max(result.max_abs, static_cast<double>(difference));
+    if (difference <= static_cast<uint64_t>(allowed)) continue;
+    if (result.equal) {
+      result.reason = "element " + std::to_string(place) + " is " + std::to_string(got[place]) + ", expected " +
+                      std::to_string(want[i]);
+    }
+    result.equal = false;
+  }
+  return result;
+}
+
+Comparison CompareSample(const ExpectedTensor& expected, const Tensor& actual, const Tolerance& tolerance) {
+  if (expected.dims != actual.dims()) {
+    return Differs("dims are " + DimsText(actual.dims()) + ", expected " + DimsText(expected.dims));
+  }
+  // As many as there should be: a shorter sample would prove less than it seems to.
+  const int64_t elements = actual.element_count();
+  if (expected.stride < 1 ||
+      static_cast<int64_t>(expected.sample.size()) != elements / expected.stride + (elements % expected.stride != 0)) {
+    return Differs("a sample of " + std::to_string(expected.sample.size()) + " values with stride " +
+                   std::to_string(expected.stride) + " does not fit " + DimsText(expected.dims));
+  }
+  if (HasTolerance(actual.type())) return CompareFloats(expected, actual, tolerance);
+  const std::vector<int64_t> got = actual.ToInts();
+  if (got.empty() && actual.element_count() > 0) {
+    return Differs("a sample cannot be compared with " + std::string(DataTypeName(actual.type())));
+  }
+  std::vector<int64_t> want;
+  for (const double value : expected.sample) {
+    if (std::trunc(value) != value || std::fabs(value) > 9e15) {
+      return Differs("the sample has " + Number(value) + ", the output is " + std::string(DataTypeName(actual.type())));
+    }
+    want.push_back(static_cast<int64_t>(value));
+  }
+  return CompareInts(want, got, expected.stride, tolerance.integer_steps);
+}
+
+Comparison CompareExactly(const Tensor& want, const Tensor& got) {
+  Comparison result;
+  result.compared = want.element_count();
+  for (int64_t i = 0; i < static_cast<int64_t>(want.strings().size()); ++i) {
+    const std::string &a = want.strings()[static_cast<size_t>(i)], &b = got.strings()[static_cast<size_t>(i)];
+    if (a != b) return Differs("element " + std::to_string(i) + " is \"" + b + "\", expected \"" + a + "\"");
+  }
+  for (size_t i = 0; i < want.bytes().size(); ++i) {
+    if (want.bytes()[i] != got.bytes()[i]) return Differs("byte " + std::to_string(i) + " differs");
+  }
+  return result;
+}
+
+// The last node before `output` (in the graph's order, so the nearest in effect) that quantises; invalid when none.
+NodeId LastQuantisation(const Graph& graph, ValueId output) {
+  std::vector<bool> needed(graph.nodes().size(), false);
+  const auto need = [&](ValueId value) {
+    if (value.valid() && graph.value(value).producer.valid()) needed[graph.value(value).producer.index()] = true;
+  };
+  need(output);
+  for (size_t i = graph.nodes().size(); i-- > 0;) {
+    if (!needed[i]) continue;
+    const Node& node = graph.nodes()[i];
+    if (node.op == "QuantizeLinear" && node.domain.empty()) return NodeId(i);
+    for (const ValueId input : node.inputs) need(input);
+  }
+  return {};
+}
+
+}  // namespace
+
+Tolerance DefaultTolerance(const Graph& graph, ValueId output) {
+  Tolerance tolerance;
+  switch (graph.value(output).type.type) {
+    case DataType::kFloat32:
+    case DataType::kFloat64: tolerance.relative = 1e-4; break;
+    case DataType::kFloat16: tolerance.relative = 1e-2; break;
+    case DataType::kBfloat16: tolerance.relative = 4e-2; break;
+    default: break;
+  }
+  const NodeId quantisation = LastQuantisation(graph, output);
+  if (!quantisation.valid()) return tolerance;
+  const Node& node = graph.node(quantisation);
+  if (graph.value(output).producer == quantisation) tolerance.integer_steps = 1;
+  const auto& scale = graph.value(node.inputs[1]).constant;
+  if (!scale || !HasTolerance(scale->type())) return tolerance;
+  for (int64_t i = 0; i < scale->element_count(); ++i) {
+    // A hair more than the step: the difference of two dequantised neighbours is rounded.
+    tolerance.absolute = std::max(tolerance.absolute, std::fabs(*FloatAt(*scale, i)) * (1 + 1e-5));
+  }
+  return tolerance;
+}
+
+Tolerance OperatorTestTolerance() { return {Tolerance::Kind::kElementwise, 1e-3, 1e-7, 0}; }
+
+Comparison CompareTensors(const ExpectedTensor& expected, const Tensor& actual, const Tolerance& tolerance) {
+  if (!expected.tensor) return CompareSample(expected, actual, tolerance);
+  const Tensor& want = *expected.tensor;
+  if (want.type() != actual.type()) {
+    return Differs("type is " + std::string(DataTypeName(actual.type())) + ", expected " +
+                   std::string(DataTypeName(want.type())));
+  }
+  if (want.dims() != actual.dims()) {
+    return Differs("dims are " + DimsText(actual.dims()) + ", expected " + DimsText(want.dims()));
+  }
+  if (HasTolerance(want.type())) return CompareFloats(expected, actual, tolerance);
+  if (BytesOf(want.type()) > 0 && (IsInteger(want.type()) || want.type() == DataType::kBool)) {
+    return CompareInts(want.ToInts(), actual.ToInts(), 1, tolerance.integer_steps);
+  }
+  return CompareExactly(want, actual);
+}
+
+bool SameBits(const Tensor& a, const Tensor& b) {
+  return a.type() == b.type() && a.dims() == b.dims() && std::ranges::equal(a.bytes(), b.bytes()) &&
+         std::ranges::equal(a.strings(), b.strings());
+}
+
+}  // namespace pt
