@@ -172,7 +172,7 @@ void Write(const Json& json, int indent, int level, std::string& out) {
   const auto new_line = [&](int at) {
     if (indent < 0) return;
     out += '\n';
-    out.append(static_cast<size_t>(indent * at), ' ');
+    out.append(static_cast<size_t>(indent) * static_cast<size_t>(at), ' ');
   };
   if (json.is_null()) {
     out += "null";
