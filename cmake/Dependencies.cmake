@@ -36,11 +36,19 @@ pt_need(xxhash_FOUND "xxHash")
 pkg_check_modules(protobuf_lite QUIET IMPORTED_TARGET protobuf-lite)
 pt_need(protobuf_lite_FOUND "Protocol Buffers (lite runtime)")
 
-find_package(dnnl 3 CONFIG QUIET)
-if(NOT dnnl_FOUND)  # TODO: a failure again once every layer that needs it is there
-  message(WARNING "oneDNN >= 3 was not found (./setup still at work?): lib/backend/onednn will not compile")
-  add_library(DNNL::dnnl INTERFACE IMPORTED)
+# The oneDNN built by ./setup, or the prebuilt one that ./setup --quick fetched until the former is there.
+set(pt_quick_prefix ${pt_deps_prefix}/quick)
+if(dnnl_DIR MATCHES "^${pt_quick_prefix}/")
+  unset(dnnl_DIR CACHE)
 endif()
+find_package(dnnl 3 CONFIG QUIET)
+if(NOT dnnl_FOUND AND PT_USE_SETUP_CACHE AND EXISTS ${pt_deps_prefix}/done/quick)
+  find_package(TBB QUIET PATHS ${pt_quick_prefix} NO_DEFAULT_PATH)
+  find_package(dnnl 3 CONFIG QUIET PATHS ${pt_quick_prefix} NO_DEFAULT_PATH)
+  link_directories(${pt_quick_prefix}/lib)
+  add_link_options(-Wl,--allow-shlib-undefined -Wl,-rpath,${pt_quick_prefix}/lib)
+endif()
+pt_need(dnnl_FOUND "oneDNN >= 3")
 
 # libonnx, static, in a C++ namespace of its own: nothing of it may meet another ONNX in the same process.
 find_library(PT_ONNX_LIBRARY onnx)
