@@ -90,6 +90,14 @@ std::string CacheText(hwloc_obj_t unit) {
   return text;
 }
 
+std::vector<uint64_t> CacheBytes(hwloc_obj_t unit) {
+  std::vector<uint64_t> bytes;
+  for (hwloc_obj_t object = unit; object != nullptr; object = object->parent) {
+    if (hwloc_obj_type_is_dcache(object->type)) bytes.push_back(object->attr->cache.size);
+  }
+  return bytes;
+}
+
 std::string HostFingerprint(hwloc_topology_t topology, const std::vector<HostCore>& cores) {
   const hwloc_obj_t package = hwloc_get_ancestor_obj_by_type(topology, HWLOC_OBJ_PACKAGE, cores[0].object);
   std::string text = AttributeOf(package, "CPUVendor") + " " + AttributeOf(package, "CPUModel");
@@ -169,6 +177,7 @@ Platform PlatformOf(hwloc_topology_t topology, const std::vector<HostCore>& core
   host.kind = "cpu";
   host.memory_bytes = hwloc_get_root_obj(topology)->total_memory;
   host.fingerprint = HostFingerprint(topology, cores);
+  host.cache_bytes = CacheBytes(cores[0].object);
   platform.devices.push_back(std::move(host));
   for (size_t i = 0; i < cores.size(); ++i) {
     platform.resources.push_back({"core " + std::to_string(i), 1.0, cores[i].os_index});

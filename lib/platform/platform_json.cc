@@ -126,6 +126,14 @@ class Reader {
     PT_ASSIGN(device.memory_bytes, JsonUnsigned(json, "memory_bytes", where));
     PT_ASSIGN(device.simulated, JsonBool(json, "simulated", where));
     PT_ASSIGN(device.fingerprint, JsonString(json, "fingerprint", where));
+    if (json.find("cache_bytes") != nullptr) {
+      PT_ASSIGN(const Json::Array* caches, JsonArray(json, "cache_bytes", where));
+      for (const Json& bytes : *caches) {
+        const int64_t* size = bytes.as_int();
+        if (size == nullptr || *size <= 0) return Bad(where, "cache_bytes holds what is no size");
+        device.cache_bytes.push_back(static_cast<uint64_t>(*size));
+      }
+    }
     platform_.devices.push_back(std::move(device));
     return {};
   }
@@ -240,6 +248,11 @@ Json ToJson(const Platform& platform) {
     Json row = Json::MakeObject();
     row.Set("name", device.name).Set("kind", device.kind).Set("memory_bytes", device.memory_bytes);
     row.Set("simulated", device.simulated).Set("fingerprint", device.fingerprint);
+    if (!device.cache_bytes.empty()) {
+      Json caches = Json::MakeArray();
+      for (const uint64_t bytes : device.cache_bytes) caches.Push(bytes);
+      row.Set("cache_bytes", std::move(caches));
+    }
     devices.Push(std::move(row));
   }
   Json resources = Json::MakeArray();

@@ -29,6 +29,7 @@ struct Device {
   uint64_t memory_bytes = 0;  // 0 = unknown
   bool simulated = false;     // its times come from a file, never from a clock
   std::string fingerprint;    // what costs depend on: processor model, caches, driver, rate table hash
+  std::vector<uint64_t> cache_bytes = {};  // data caches a host core sees, innermost first; empty = unknown
 };
 
 // A kind of place to run on that costs the same everywhere.
