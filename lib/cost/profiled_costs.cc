@@ -152,6 +152,7 @@ class ProfiledCosts : public CostModel {
 
   // Steps beside each other are taken not to slow each other down until that is measured: see docs/roadmap.md.
   double Slowdown(const Candidate&, std::span<const Candidate* const>) const override { return 1.0; }
+  bool has_slowdown() const override { return false; }
 
  private:
   struct LinkTimes {

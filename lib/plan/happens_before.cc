@@ -8,19 +8,23 @@ namespace pt {
 
 Lanes LanesOf(const Platform& platform) {
   Lanes lanes;
-  std::vector<uint32_t> of_resource(platform.resources.size(), StepId::kNone);
+  std::vector<uint32_t> of_resource(platform.resources.size(), Lanes::kNone);
   for (const Unit& unit : platform.units) {
     std::vector<uint32_t> mine;
     for (const auto& [resource, use] : unit.uses) {
       if (resource.index() >= of_resource.size()) continue;
       if (use < platform.resources[resource.index()].capacity) continue;
       uint32_t& lane = of_resource[resource.index()];
-      if (lane == StepId::kNone) lane = lanes.count++;
+      if (lane == Lanes::kNone) lane = lanes.count++;
       mine.push_back(lane);
     }
     if (mine.empty()) mine.push_back(lanes.count++);
     std::sort(mine.begin(), mine.end());
     lanes.of_unit.push_back(std::move(mine));
+  }
+  for (const Unit& unit : platform.units) {
+    const bool known = unit.driver && unit.driver->index() < of_resource.size();
+    lanes.driver.push_back(known ? of_resource[unit.driver->index()] : Lanes::kNone);
   }
   return lanes;
 }

@@ -14,7 +14,9 @@ namespace pt {
 // none. The lists of lanes are the instruction lists; lanes are numbered from 0. A driver core is no lane of the
 // asynchronous units it launches: launching is over before the work is.
 struct Lanes {
+  static constexpr uint32_t kNone = StepId::kNone;
   std::vector<std::vector<uint32_t>> of_unit;
+  std::vector<uint32_t> driver;  // by unit: the lane of the core that launches its steps; kNone = nobody's time
   uint32_t count = 0;
 };
 Lanes LanesOf(const Platform& platform);

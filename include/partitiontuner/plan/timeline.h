@@ -1,6 +1,9 @@
 // Timeline: the simulated run of a plan under a cost model.
 #pragma once
 
+#include <span>
+
+#include "partitiontuner/plan/happens_before.h"
 #include "partitiontuner/plan/plan.h"
 
 namespace pt {
@@ -12,11 +15,46 @@ struct Timeline {
   std::vector<int64_t> busy_ns;       // by unit
 };
 
-// Runs each resource's list in order; a step starts when its unit's resources are free and its waits (with
+// Runs each resource's list in order (lists as in happens_before.h); a step starts when its unit's resources are free and its waits (with
 // WaitCost across units) are over. Launches of asynchronous steps occupy their driver core. Concurrent
-// steps slow each other as CostModel::Slowdown says. Errors: a step whose cost is unknown (kPartial).
+// steps slow each other as CostModel::Slowdown says, and by as much as their shares of a resource exceed its capacity.
+// Steps that memory placement elides cost their overhead only. Errors: a step whose cost is unknown (kPartial).
 Result<Timeline> SimulatePlan(const Graph& graph, const Platform& platform, const Plan& plan,
                               const CostModel& costs);
+
+// A step as far as time is concerned.
+struct TimedStep {
+  UnitId unit;
+  int64_t overhead_ns = 0, run_ns = 0;
+  const Candidate* candidate = nullptr;    // null for copies and reorders: they neither slow down nor are slowed
+  uint32_t first_wait = 0, end_wait = 0;  // its part of `waits`: the steps whose end it waits for
+};
+
+// The rules of SimulatePlan over timed steps; made once for many simulations. Thread-safe.
+class Simulator {
+ public:
+  Simulator(const Platform& platform, const CostModel& costs);
+  // waits: indices of earlier steps.
+  Timeline Run(std::span<const TimedStep> steps, std::span<const uint32_t> waits) const;
+
+  const Lanes& lanes() const { return lanes_; }
+  int64_t wait_ns(UnitId from, UnitId to) const;
+  // Steps that run at once change each other's times: Run is then a simulation of events.
+  bool has_contention() const { return has_contention_; }
+
+ private:
+  struct Job;
+  std::vector<Job> MakeJobs(std::span<const TimedStep> steps, std::span<const uint32_t> waits) const;
+  void RunInOrder(std::vector<Job>& jobs) const;
+  void RunByEvents(std::span<const TimedStep> steps, std::vector<Job>& jobs) const;
+  double Factor(std::span<const TimedStep> steps, const Job& job, std::span<const Job* const> running) const;
+
+  const Platform& platform_;
+  const CostModel& costs_;
+  Lanes lanes_;
+  std::vector<int64_t> waits_ns_;  // by class of the earlier and class of the later step
+  bool has_contention_ = false;
+};
 
 // How many bytes the instance takes when dense.
 Result<uint64_t> InstanceBytes(const Graph& graph, const Instance& instance);

@@ -1,0 +1,205 @@
+#include "partitiontuner/plan/memory_plan.h"
+
+#include <algorithm>
+
+#include "lib/plan/buffers.h"
+#include "partitiontuner/support/checked.h"
+
+namespace pt {
+namespace {
+
+constexpr uint64_t kAlignment = 64;
+
+// A run of bytes that must not overlap with another while both are in use.
+struct Block {
+  DeviceId device;
+  uint64_t bytes = 0, offset = 0;  // bytes: rounded up to the alignment
+  std::vector<StepId> accesses;
+  std::vector<uint32_t> before;  // by lane: how many of its steps are over before the first write
+  size_t first = 0, last = 0;    // accesses by step index
+  size_t window = 0;             // every step before this index is over before the first write
+};
+
+// Blocks by the steps [window, last] they may be in use at: a segment tree for those that cover a step, and
+// lists for those that begin within a range.
+class BlocksInUse {
+ public:
+  explicit BlocksInUse(size_t steps) : begin_(steps + 1) {
+    while (leaves_ < steps + 1) leaves_ *= 2;
+    covering_.resize(2 * leaves_);
+  }
+
+  void Insert(uint32_t block, size_t from, size_t to) {
+    begin_[from].push_back(block);
+    size_t low = from + leaves_;
+    size_t high = to + leaves_ + 1;
+    for (; low < high; low /= 2, high /= 2) {
+      if (low & 1) covering_[low++].push_back(block);
+      if (high & 1) covering_[--high].push_back(block);
+    }
+  }
+
+  template <typename F>
+  void ForEachMeeting(size_t from, size_t to, F visit) const {
+    for (size_t node = from + leaves_; node > 0; node /= 2) {
+      for (uint32_t block : covering_[node]) visit(block);
+    }
+    for (size_t step = from + 1; step <= to; ++step) {
+      for (uint32_t block : begin_[step]) visit(block);
+    }
+  }
+
+ private:
+  size_t leaves_ = 1;
+  std::vector<std::vector<uint32_t>> covering_, begin_;
+};
+
+class Arranger {
+ public:
+  explicit Arranger(const HappensBefore& order) : order_(order), lane_steps_(order.lane_count()) {
+    for (size_t s = 0; s < order.size(); ++s) lane_steps_[order.lane(StepId(s))].push_back(s);
+  }
+
+  void Finish(Block& block, const std::vector<StepId>& writers) const {
+    block.before.assign(order_.lane_count(), UINT32_MAX);
+    for (StepId writer : writers) {
+      const std::span<const uint32_t> clock = order_.clock(writer);
+      for (size_t lane = 0; lane < clock.size(); ++lane) block.before[lane] = std::min(block.before[lane], clock[lane]);
+    }
+    const auto [first, last] = std::minmax_element(block.accesses.begin(), block.accesses.end());
+    block.first = first->index();
+    block.last = last->index();
+    block.window = block.first;
+    for (size_t lane = 0; lane < lane_steps_.size(); ++lane) {
+      const std::vector<size_t>& steps = lane_steps_[lane];
+      const auto open = std::partition_point(steps.begin(), steps.end(), [&](size_t step) {
+        return order_.position(StepId(step)) < block.before[lane];
+      });
+      if (open != steps.end()) block.window = std::min(block.window, *open);
+    }
+  }
+
+  // Every access of a is over before the first write of b.
+  bool OverBefore(const Block& a, const Block& b) const {
+    if (a.last >= b.first) return false;
+    return a.last < b.window || std::all_of(a.accesses.begin(), a.accesses.end(), [&](StepId access) {
+             return order_.position(access) < b.before[order_.lane(access)];
+           });
+  }
+
+  // Largest first, each into the smallest gap that the blocks in use beside it leave.
+  Status Place(std::vector<Block>& blocks, DeviceId device) const {
+    std::vector<uint32_t> by_size;
+    for (uint32_t i = 0; i < blocks.size(); ++i) {
+      if (blocks[i].device == device && blocks[i].bytes > 0) by_size.push_back(i);
+    }
+    std::stable_sort(by_size.begin(), by_size.end(),
+                     [&](uint32_t a, uint32_t b) { return blocks[a].bytes > blocks[b].bytes; });
+    BlocksInUse in_use(order_.size());
+    std::vector<std::pair<uint64_t, uint64_t>> taken;
+    for (uint32_t i : by_size) {
+      Block& block = blocks[i];
+      taken.clear();
+      in_use.ForEachMeeting(block.window, block.last, [&](uint32_t other) {
+        if (OverBefore(blocks[other], block) || OverBefore(block, blocks[other])) return;
+        taken.emplace_back(blocks[other].offset, blocks[other].offset + blocks[other].bytes);
+      });
+      block.offset = SmallestGap(taken, block.bytes);
+      if (block.offset > (uint64_t{1} << 62) || block.bytes > (uint64_t{1} << 62)) {
+        return MakeError(ErrorCode::kOutOfMemory, "plan.memory", "the memory of the plan does not fit 62 bits");
+      }
+      in_use.Insert(i, block.window, block.last);
+    }
+    return {};
+  }
+
+ private:
+  static uint64_t SmallestGap(std::vector<std::pair<uint64_t, uint64_t>>& taken, uint64_t bytes) {
+    std::sort(taken.begin(), taken.end());
+    uint64_t end = 0;
+    uint64_t best = UINT64_MAX;
+    uint64_t best_size = UINT64_MAX;
+    for (const auto& [from, to] : taken) {
+      if (from > end && from - end >= bytes && from - end < best_size) {
+        best = end;
+        best_size = from - end;
+      }
+      end = std::max(end, to);
+    }
+    return best == UINT64_MAX ? end : best;
+  }
+
+  const HappensBefore& order_;
+  std::vector<std::vector<size_t>> lane_steps_;  // by lane: steps that have it as their first
+};
+
+Result<uint64_t> Aligned(uint64_t bytes) {
+  const std::optional<uint64_t> aligned = CheckedAlignUp(bytes, kAlignment);
+  if (!aligned) return MakeError(ErrorCode::kOutOfMemory, "plan.memory", "a tensor's size does not fit 64 bits");
+  return *aligned;
+}
+
+}  // namespace
+
+Status PlanMemory(const Graph& graph, const Platform& platform, Plan& plan,
+                  const std::map<DeviceId, uint64_t>& cap_bytes) {
+  plan.memory.clear();
+  const HappensBefore order(platform, plan);
+  PT_ASSIGN(BufferPlan shared, ShareBuffers(graph, plan, order));
+
+  const Arranger arranger(order);
+  std::vector<Block> blocks;
+  for (Buffer& buffer : shared.buffers) {
+    Block block;
+    block.device = buffer.device;
+    PT_ASSIGN(block.bytes, Aligned(buffer.bytes));
+    block.accesses = std::move(buffer.accesses);
+    arranger.Finish(block, buffer.writers);
+    blocks.push_back(std::move(block));
+  }
+  const size_t first_scratch = blocks.size();
+  std::vector<StepId> scratch_steps;
+  for (size_t s = 0; s < plan.steps.size(); ++s) {
+    const auto* group = std::get_if<RunGroup>(&plan.steps[s].work);
+    if (group == nullptr) continue;
+    const uint64_t bytes = plan.candidates[group->candidate.index()].scratch_bytes;
+    if (bytes == 0) continue;
+    Block block;
+    block.device = platform.device_of(plan.steps[s].unit);
+    PT_ASSIGN(block.bytes, Aligned(bytes));
+    block.accesses = {StepId(s)};
+    arranger.Finish(block, block.accesses);
+    blocks.push_back(std::move(block));
+    scratch_steps.push_back(StepId(s));
+  }
+
+  for (size_t d = 0; d < platform.devices.size(); ++d) PT_CHECK_OK(arranger.Place(blocks, DeviceId(d)));
+  for (const Block& block : blocks) {
+    Arena& arena = plan.memory[block.device];
+    arena.bytes = std::max(arena.bytes, block.offset + block.bytes);
+  }
+  for (size_t i = 0; i < plan.instances.size(); ++i) {
+    if (shared.buffer[i] == BufferPlan::kNowhere) continue;
+    const Block& block = blocks[shared.buffer[i]];
+    plan.memory[block.device].placements.push_back(
+        {InstanceId(i), block.offset + shared.offset[i], shared.bytes[i], std::move(shared.strides[i])});
+  }
+  for (size_t i = 0; i < scratch_steps.size(); ++i) {
+    const Block& block = blocks[first_scratch + i];
+    const auto* group = std::get_if<RunGroup>(&plan.steps[scratch_steps[i].index()].work);
+    plan.memory[block.device].scratch.push_back(
+        {scratch_steps[i], block.offset, plan.candidates[group->candidate.index()].scratch_bytes});
+  }
+  for (const auto& [device, arena] : plan.memory) {
+    const auto cap = cap_bytes.find(device);
+    if (cap == cap_bytes.end() || arena.bytes <= cap->second) continue;
+    Error error = MakeError(ErrorCode::kOutOfMemory, "plan.memory",
+                            "the plan needs " + std::to_string(arena.bytes) + " bytes where " +
+                                std::to_string(cap->second) + " are allowed");
+    error.device = platform.device(device).name;
+    return error;
+  }
+  return {};
+}
+
+}  // namespace pt
