@@ -1,0 +1,104 @@
+#include <algorithm>
+
+#include "lib/backend/onednn/family.h"
+
+namespace pt::onednn {
+namespace {
+
+constexpr Family kFamilies[] = {
+    {"Conv", LayoutRule::kConvolution, true, WhyNotConvolution, BuildConvolution},
+    {"ConvTranspose", LayoutRule::kConvolution, true, WhyNotTransposedConvolution, BuildTransposedConvolution},
+    {"MatMul", LayoutRule::kRowMajor, true, WhyNotMatMul, BuildMatMul},
+    {"Gemm", LayoutRule::kRowMajor, true, WhyNotGemm, BuildGemm},
+    {"MaxPool", LayoutRule::kAgnostic, false, WhyNotPooling, BuildPooling},
+    {"AveragePool", LayoutRule::kAgnostic, false, WhyNotPooling, BuildPooling},
+    {"GlobalMaxPool", LayoutRule::kGlobalPool, false, WhyNotPooling, BuildPooling},
+    {"GlobalAveragePool", LayoutRule::kGlobalPool, false, WhyNotPooling, BuildPooling},
+    {"Softmax", LayoutRule::kAgnostic, false, WhyNotSoftmax, BuildSoftmax},
+    {"LogSoftmax", LayoutRule::kAgnostic, false, WhyNotSoftmax, BuildSoftmax},
+    {"LRN", LayoutRule::kAgnostic, false, WhyNotLrn, BuildLrn},
+    {"LayerNormalization", LayoutRule::kRowMajor, false, WhyNotLayerNorm, BuildLayerNorm},
+    {"Concat", LayoutRule::kAgnostic, false, WhyNotConcat, BuildConcat},
+    {"Transpose", LayoutRule::kTranspose, false, WhyNotTranspose, BuildTranspose},
+    {"Resize", LayoutRule::kAgnostic, false, WhyNotResize, BuildResize},
+    {"ReduceMean", LayoutRule::kGlobalPool, false, WhyNotReduction, BuildReduction},
+    {"ReduceSum", LayoutRule::kGlobalPool, false, WhyNotReduction, BuildReduction},
+    {"ReduceMax", LayoutRule::kGlobalPool, false, WhyNotReduction, BuildReduction},
+    {"ReduceMin", LayoutRule::kGlobalPool, false, WhyNotReduction, BuildReduction},
+    {"ReduceProd", LayoutRule::kGlobalPool, false, WhyNotReduction, BuildReduction},
+    {"ReduceL1", LayoutRule::kGlobalPool, false, WhyNotReduction, BuildReduction},
+    {"ReduceL2", LayoutRule::kGlobalPool, false, WhyNotReduction, BuildReduction},
+    {"ReduceSumSquare", LayoutRule::kGlobalPool, false, WhyNotReduction, BuildReduction},
+};
+
+}  // namespace
+
+const Family* FindFamily(const Node& node) {
+  if (!node.domain.empty()) return nullptr;
+  const auto* family = std::find_if(std::begin(kFamilies), std::end(kFamilies),
+                                    [&](const Family& f) { return f.op == node.op; });
+  return family == std::end(kFamilies) ? nullptr : family;
+}
+
+Error Unsupported(std::string message) {
+  return MakeError(ErrorCode::kUnsupported, "onednn.unsupported", std::move(message));
+}
+
+Result<Program> Build(const Request& request) {
+  try {
+    if (!request.group.anchor.valid()) return BuildElementwise(request);
+    const Family* family = FindFamily(request.graph.node(request.group.anchor));
+    if (family == nullptr) return Unsupported("no family of this operator");
+    return family->build(request);
+  } catch (const dnnl::error& error) {
+    return Unsupported(std::string("oneDNN: ") + error.what());
+  }
+}
+
+uint64_t Program::scratch_bytes() const {
+  for (const Argument& argument : call.arguments) {
+    if (argument.source == Argument::Source::kScratch) return argument.desc.get_size();
+  }
+  return 0;
+}
+
+uint64_t Program::constant_bytes() const {
+  uint64_t bytes = 0;
+  for (const ConstantOperand& constant : constants) bytes += constant.packed.get_size();
+  return bytes;
+}
+
+bool Program::is_slow() const {
+  const std::string_view implementation = call.description.impl_info_str();
+  return implementation.starts_with("ref") || implementation.find("gemm:ref") != std::string_view::npos;
+}
+
+std::optional<uint32_t> InputIndex(const Request& request, ValueId value) {
+  const auto at = std::find(request.inputs.begin(), request.inputs.end(), value);
+  if (at == request.inputs.end()) return std::nullopt;
+  return static_cast<uint32_t>(at - request.inputs.begin());
+}
+
+Dims DimsOf(const Graph& graph, ValueId value) {
+  return graph.value(value).type.static_dims().value_or(std::vector<int64_t>());
+}
+
+std::optional<std::string> WhyNoFloats(const Graph& graph, std::span<const ValueId> values) {
+  for (ValueId value : values) {
+    if (!value.valid() || IsStaticFloat(graph, value)) continue;
+    return "\"" + graph.value(value).name + "\" is " + ToString(graph.value(value).type) +
+           ", not a float32 tensor of known size";
+  }
+  return std::nullopt;
+}
+
+std::optional<std::string> WhyMoreOutputs(const Graph& graph, const Node& node) {
+  for (size_t i = 1; i < node.outputs.size(); ++i) {
+    if (!node.outputs[i].valid()) continue;
+    const Value& value = graph.value(node.outputs[i]);
+    if (!value.uses.empty() || value.is_graph_output) return "output " + std::to_string(i) + " is used";
+  }
+  return std::nullopt;
+}
+
+}  // namespace pt::onednn

@@ -1,0 +1,115 @@
+// Families of operators that anchor a group: which nodes they can run, which layouts they propose, and how their
+// program is made. One row each in the table of families.cc.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "lib/backend/onednn/group.h"
+#include "lib/backend/onednn/program.h"
+
+namespace pt::onednn {
+
+// A group at the layouts its inputs and output will have.
+struct Request {
+  const dnnl::engine& engine;
+  const Graph& graph;
+  const Group& group;
+  std::span<const ValueId> inputs;  // GroupInputs
+  std::span<const TensorLayout> in;
+  const TensorLayout& out;
+  MathMode math = MathMode::kFp32;
+  bool sum = false;  // the last full-size addition goes through the sum post-operation
+};
+
+enum class LayoutRule : uint8_t {
+  kConvolution,  // proposes blocked and channels-last layouts
+  kAgnostic,     // runs in whatever layout it is given, the same on all sides
+  kRowMajor,
+  kGlobalPool,   // agnostic, and row-major out from any layout in
+  kTranspose,    // row-major on one side, anything on the other
+};
+
+struct Family {
+  std::string_view op;
+  LayoutRule layouts;
+  bool post_ops;  // elementwise operations may follow in the same primitive
+  std::optional<std::string> (*why_not)(const Graph&, const Node&);
+  Result<Program> (*build)(const Request&);
+};
+
+// Null when the operator anchors nothing.
+const Family* FindFamily(const Node& node);
+
+// Builds the group's program for the cores set by the ConcurrencyScope around the call. Every failure of oneDNN
+// comes back as kUnsupported.
+Result<Program> Build(const Request& request);
+
+// ---- for the families ----------------------------------------------------------------------------------
+
+Error Unsupported(std::string message);
+// Index of a value among the group's inputs; empty for constants.
+std::optional<uint32_t> InputIndex(const Request& request, ValueId value);
+
+// A group's operations as a primitive applies them to its result.
+struct PostOps {
+  std::span<const Pointwise> ops;
+  Dims primitive_dims;  // of the primitive's result: the value's own, or row-major and flattened
+  Layout layout;        // of the primitive's result
+};
+// The attributes for these operations, adding their arguments and constants to the program.
+Result<dnnl::primitive_attr> Attributes(const Request& request, const PostOps& post, Program& program);
+
+// Argument and descriptor of an operand of the result's rank: an input of the group or a constant.
+Result<Argument> OperandArgument(const Request& request, const PostOps& post, const Operand& operand, int key,
+                                 Program& program);
+// A constant given to the primitive in `packed` format.
+Argument ConstantArgument(Program& program, int key, Tensor tensor, Desc plain, Desc packed);
+
+// Takes the description and completes the program with the scratchpad; kUnsupported when it is empty.
+Status Complete(Program& program, dnnl::primitive_desc_base description);
+
+// Static dims of a value that was checked to have them.
+Dims DimsOf(const Graph& graph, ValueId value);
+// "input x is not a static float32 tensor" for the first of these that is none (invalid ids are skipped).
+std::optional<std::string> WhyNoFloats(const Graph& graph, std::span<const ValueId> values);
+// An output beyond the first that somebody uses.
+std::optional<std::string> WhyMoreOutputs(const Graph& graph, const Node& node);
+
+// One per file.
+Result<Program> BuildElementwise(const Request& request);
+
+std::optional<std::string> WhyNotConvolution(const Graph& graph, const Node& node);
+Result<Program> BuildConvolution(const Request& request);
+std::optional<std::string> WhyNotTransposedConvolution(const Graph& graph, const Node& node);
+Result<Program> BuildTransposedConvolution(const Request& request);
+
+std::optional<std::string> WhyNotMatMul(const Graph& graph, const Node& node);
+Result<Program> BuildMatMul(const Request& request);
+std::optional<std::string> WhyNotGemm(const Graph& graph, const Node& node);
+Result<Program> BuildGemm(const Request& request);
+
+std::optional<std::string> WhyNotPooling(const Graph& graph, const Node& node);
+Result<Program> BuildPooling(const Request& request);
+
+std::optional<std::string> WhyNotSoftmax(const Graph& graph, const Node& node);
+Result<Program> BuildSoftmax(const Request& request);
+std::optional<std::string> WhyNotLrn(const Graph& graph, const Node& node);
+Result<Program> BuildLrn(const Request& request);
+std::optional<std::string> WhyNotLayerNorm(const Graph& graph, const Node& node);
+Result<Program> BuildLayerNorm(const Request& request);
+
+std::optional<std::string> WhyNotReduction(const Graph& graph, const Node& node);
+Result<Program> BuildReduction(const Request& request);
+std::optional<std::string> WhyNotResize(const Graph& graph, const Node& node);
+Result<Program> BuildResize(const Request& request);
+
+std::optional<std::string> WhyNotConcat(const Graph& graph, const Node& node);
+Result<Program> BuildConcat(const Request& request);
+std::optional<std::string> WhyNotTranspose(const Graph& graph, const Node& node);
+Result<Program> BuildTranspose(const Request& request);
+
+}  // namespace pt::onednn

@@ -1,0 +1,120 @@
+#include "lib/backend/onednn/group.h"
+
+#include <algorithm>
+#include <set>
+
+#include "lib/backend/onednn/family.h"
+
+namespace pt::onednn {
+namespace {
+
+constexpr size_t kMostNodes = 10;
+
+bool Contains(const std::vector<NodeId>& nodes, NodeId node) {
+  return std::binary_search(nodes.begin(), nodes.end(), node);
+}
+
+void Insert(std::vector<NodeId>& nodes, NodeId node) {
+  nodes.insert(std::lower_bound(nodes.begin(), nodes.end(), node), node);
+}
+
+bool MadeInside(const Graph& graph, const Group& group, ValueId value) {
+  return value.valid() && graph.value(value).producer.valid() && Contains(group.nodes, graph.value(value).producer);
+}
+
+std::optional<Group> ActivationGroup(const Graph& graph, ValueId main) {
+  auto activation = FindActivation(graph, main, /*closed=*/false);
+  if (!activation) return std::nullopt;
+  return Group{std::move(activation->nodes), NodeId(), main, {std::move(activation->op)}, activation->result};
+}
+
+// The next larger group; nullopt where the result is needed elsewhere or nothing fitting follows.
+// All values inside are used inside only, so a grown group is convex.
+std::optional<Group> Grow(const Graph& graph, const Group& group) {
+  const Value& result = graph.value(group.result);
+  if (result.is_graph_output || result.uses.empty() || !MayGrow(graph, group)) return std::nullopt;
+  if (auto activation = FindActivation(graph, group.result, /*closed=*/true)) {
+    Group grown = group;
+    for (NodeId node : activation->nodes) Insert(grown.nodes, node);
+    Append(grown.ops, std::move(activation->op));
+    grown.result = activation->result;
+    return grown;
+  }
+  if (result.uses.size() != 1) return std::nullopt;
+  const NodeId next = result.uses[0].node;
+  auto ops = PointwiseOf(graph, graph.node(next), group.result);
+  if (!ops) return std::nullopt;
+  Group grown = group;
+  for (Pointwise& op : *ops) {
+    if (MadeInside(graph, group, op.operand.value)) return std::nullopt;
+    Append(grown.ops, std::move(op));
+  }
+  Insert(grown.nodes, next);
+  grown.result = graph.node(next).outputs[0];
+  return grown;
+}
+
+void GrowAll(const Graph& graph, Group group, std::set<std::vector<NodeId>>& seen, std::vector<Group>& groups) {
+  std::optional<Group> next = std::move(group);
+  while (next && next->nodes.size() <= kMostNodes) {
+    if (seen.insert(next->nodes).second) groups.push_back(*next);
+    next = Grow(graph, *next);
+  }
+}
+
+}  // namespace
+
+bool MayGrow(const Graph& graph, const Group& group) {
+  if (!group.anchor.valid()) return true;
+  const Family* family = FindFamily(graph.node(group.anchor));
+  return family != nullptr && family->post_ops;
+}
+
+std::optional<Group> SingleGroup(const Graph& graph, NodeId id) {
+  const Node& node = graph.node(id);
+  if (const Family* family = FindFamily(node)) {
+    if (family->why_not(graph, node)) return std::nullopt;
+    return Group{{id}, id, ValueId(), {}, node.outputs[0]};
+  }
+  const ValueId main = MainInput(graph, node);
+  if (!main.valid()) return std::nullopt;
+  return Group{{id}, NodeId(), main, *PointwiseOf(graph, node, main), node.outputs[0]};
+}
+
+std::vector<Group> NaturalGroups(const Graph& graph) {
+  std::vector<Group> groups;
+  std::set<std::vector<NodeId>> seen;
+  for (uint32_t i = 0; i < graph.nodes().size(); ++i) {
+    if (auto single = SingleGroup(graph, NodeId(i))) GrowAll(graph, std::move(*single), seen, groups);
+    for (ValueId output : graph.node(NodeId(i)).outputs) {
+      if (!output.valid()) continue;
+      if (auto activation = ActivationGroup(graph, output)) GrowAll(graph, std::move(*activation), seen, groups);
+    }
+  }
+  for (ValueId input : graph.inputs()) {
+    if (auto activation = ActivationGroup(graph, input)) GrowAll(graph, std::move(*activation), seen, groups);
+  }
+  return groups;
+}
+
+std::optional<Group> GroupOf(const Graph& graph, std::span<const NodeId> wanted) {
+  std::vector<NodeId> nodes(wanted.begin(), wanted.end());
+  std::sort(nodes.begin(), nodes.end());
+  if (nodes.empty() || std::adjacent_find(nodes.begin(), nodes.end()) != nodes.end()) return std::nullopt;
+  auto grow_to = [&](std::optional<Group> group) -> std::optional<Group> {
+    while (group && group->nodes.size() < nodes.size()) group = Grow(graph, *group);
+    if (group && group->nodes == nodes) return group;
+    return std::nullopt;
+  };
+  // Anything but the first operation is grown onto a start, and only the start may be an anchor.
+  for (NodeId node : nodes) {
+    if (auto group = grow_to(SingleGroup(graph, node))) return group;
+    for (ValueId input : graph.node(node).inputs) {
+      if (!input.valid() || graph.value(input).is_constant()) continue;
+      if (auto group = grow_to(ActivationGroup(graph, input))) return group;
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace pt::onednn

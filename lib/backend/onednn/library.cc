@@ -1,0 +1,320 @@
+#include <algorithm>
+#include <map>
+#include <mutex>
+#include <string>
+#include <unordered_map>
+
+#include "lib/backend/onednn/family.h"
+#include "lib/backend/onednn/kernel.h"
+#include "lib/backend/onednn/proposals.h"
+#include "lib/backend/onednn/team_pool.h"
+#include "partitiontuner/backend/libraries.h"
+#include "partitiontuner/candidate/signature.h"
+
+namespace pt {
+namespace onednn {
+namespace {
+
+constexpr std::string_view kName = "onednn";
+
+// What is known of a group in one layout on one width, without its primitive.
+struct Outcome {
+  bool possible = false, slow = false, moves_only = false;
+  uint64_t scratch_bytes = 0, constant_bytes = 0;
+  int32_t accumulates_into = -1;
+  std::vector<uint32_t> in_place;
+};
+
+// Asking oneDNN costs up to a millisecond, and networks repeat themselves.
+class OutcomeMemo {
+ public:
+  template <typename Ask>
+  Outcome Get(const std::string& key, const Ask& ask) {
+    {
+      const std::lock_guard lock(mutex_);
+      if (const auto at = known_.find(key); at != known_.end()) return at->second;
+    }
+    Outcome outcome = ask();
+    const std::lock_guard lock(mutex_);
+    if (known_.size() >= kMost) known_.clear();
+    return known_.emplace(key, std::move(outcome)).first->second;
+  }
+
+ private:
+  static constexpr size_t kMost = 20000;
+  std::mutex mutex_;
+  std::unordered_map<std::string, Outcome> known_;
+};
+
+Result<TensorLayout> DenseOf(const Graph& graph, ValueId value, const Layout& layout) {
+  return DenseLayout(DataType::kFloat32, DimsOf(graph, value), layout);
+}
+
+// Its inputs may be placed as slices of the result only where such slices are contiguous: oneDNN writes few
+// other strided formats.
+bool MakesContiguousSlices(const Graph& graph, const Group& group, const Layout& layout) {
+  const Node& node = graph.node(group.anchor);
+  const Dims dims = DimsOf(graph, group.result);
+  int64_t axis = node.int_or("axis", 0);
+  if (axis < 0) axis += static_cast<int64_t>(dims.size());
+  for (uint8_t dim : layout.order) {
+    if (dim == axis) break;
+    if (dims[dim] != 1) return false;
+  }
+  for (const Layout::Block& block : layout.blocks) {
+    if (block.dim != axis) continue;
+    for (ValueId input : node.inputs) {
+      if (DimsOf(graph, input)[block.dim] % block.size != 0) return false;
+    }
+  }
+  return true;
+}
+
+class OneDnnLibrary final : public Library {
+ public:
+  OneDnnLibrary() : engine_(dnnl::engine::kind::cpu, 0) {}
+
+  std::string_view name() const override { return kName; }
+  std::string version() const override {
+    const dnnl_version_t* v = dnnl_version();
+    return std::to_string(v->major) + "." + std::to_string(v->minor) + "." + std::to_string(v->patch);
+  }
+  bool Serves(const Platform& platform, DeviceId device) const override {
+    return platform.device(device).kind == "cpu";
+  }
+
+  std::vector<Candidate> Candidates(const Graph& graph, const Platform& platform) const override;
+  std::vector<Candidate> AgnosticCandidates(const Graph& graph, const Platform& platform,
+                                            std::span<const Candidate> so_far) const override;
+  std::vector<Candidate> CandidatesFor(const Graph& graph, const Platform& platform,
+                                       std::span<const NodeId> nodes) const override;
+  std::optional<std::string> WhyUnsupported(const Graph& graph, NodeId node) const override;
+  Result<std::unique_ptr<Kernel>> Compile(const Graph& graph, const Candidate& candidate,
+                                          std::span<const TensorLayout> in, std::span<const TensorLayout> out,
+                                          CompileContext& context) const override;
+  bool CanReorder(const Platform& platform, UnitClassId unit_class, std::span<const int64_t> dims, const Form& from,
+                  const Form& to) const override;
+  Result<std::unique_ptr<Kernel>> CompileReorder(const TensorLayout& from, const TensorLayout& to,
+                                                 CompileContext& context) const override;
+
+ private:
+  std::vector<UnitClassId> Classes(const Platform& platform) const;
+  Outcome Ask(const Graph& graph, const Group& group, std::span<const ValueId> inputs,
+              std::span<const Layout> layouts, const Proposal& proposal, uint32_t width) const;
+  // Candidates for the proposals that oneDNN can do well, or, where it can do none well, for those it can do at all.
+  void Offer(const Graph& graph, const Platform& platform, const Group& group, std::span<const Proposal> proposals,
+             std::vector<Candidate>& candidates) const;
+  Result<Program> ReorderProgram(const TensorLayout& from, const TensorLayout& to) const;
+
+  dnnl::engine engine_;
+  mutable OutcomeMemo memo_;
+};
+
+std::vector<UnitClassId> OneDnnLibrary::Classes(const Platform& platform) const {
+  std::vector<UnitClassId> classes;
+  for (uint32_t i = 0; i < platform.unit_classes.size(); ++i) {
+    const UnitClass& unit_class = platform.unit_classes[i];
+    if (unit_class.cores > 0 && !unit_class.asynchronous && Serves(platform, unit_class.device)) {
+      classes.push_back(UnitClassId(i));
+    }
+  }
+  return classes;
+}
+
+Outcome OneDnnLibrary::Ask(const Graph& graph, const Group& group, std::span<const ValueId> inputs,
+                           std::span<const Layout> layouts, const Proposal& proposal, uint32_t width) const {
+  std::vector<TensorLayout> in;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    auto tensor = DenseOf(graph, inputs[i], layouts[i]);
+    if (!tensor.ok()) return {};
+    in.push_back(std::move(*tensor));
+  }
+  const auto out = DenseOf(graph, group.result, proposal.out);
+  if (!out.ok()) return {};
+  const ConcurrencyScope scope(width);
+  const auto program = Build({engine_, graph, group, inputs, in, *out, MathMode::kFp32, proposal.sum});
+  if (!program.ok()) return {};
+  return {true, program->is_slow(), program->moves_only, program->scratch_bytes(), program->constant_bytes(),
+          program->accumulates_into, program->in_place};
+}
+
+void OneDnnLibrary::Offer(const Graph& graph, const Platform& platform, const Group& group,
+                          std::span<const Proposal> proposals, std::vector<Candidate>& candidates) const {
+  if (proposals.empty()) return;
+  const std::vector<ValueId> inputs = GroupInputs(graph, group.nodes);
+  const std::string signature = WorkSignature(graph, group.nodes);
+  std::vector<Candidate> slow;
+  const size_t before = candidates.size();
+  for (const Proposal& proposal : proposals) {
+    const std::vector<Layout> layouts = InputLayouts(graph, group, inputs, proposal);
+    if (layouts.size() != inputs.size()) continue;
+    Candidate candidate;
+    candidate.nodes = group.nodes;
+    candidate.library = kName;
+    candidate.variant = proposal.variant();
+    for (const Layout& layout : layouts) candidate.in.push_back({layout, DataType::kFloat32});
+    candidate.out = {{proposal.out, DataType::kFloat32}};
+    const bool concat = group.anchor.valid() && graph.node(group.anchor).op == "Concat";
+    if (concat && MakesContiguousSlices(graph, group, proposal.out)) candidate.elision = Elision::kSlicesOfOutput;
+    for (UnitClassId unit_class : Classes(platform)) {
+      const uint32_t width = platform.unit_class(unit_class).cores;
+      const Outcome outcome =
+          memo_.Get(signature + " # " + candidate.variant + " # " + std::to_string(width),
+                    [&] { return Ask(graph, group, inputs, layouts, proposal, width); });
+      if (!outcome.possible) continue;
+      Candidate offered = candidate;
+      offered.unit_class = unit_class;
+      offered.scratch_bytes = outcome.scratch_bytes;
+      offered.constant_bytes = outcome.constant_bytes;
+      if (outcome.moves_only) offered.elision = Elision::kViewOfInput;
+      for (uint32_t i : outcome.in_place) offered.aliases.push_back({0, i, Alias::Kind::kAllowed});
+      if (outcome.accumulates_into >= 0) {
+        offered.aliases.push_back({0, static_cast<uint32_t>(outcome.accumulates_into), Alias::Kind::kRequired});
+      }
+      (outcome.slow ? slow : candidates).push_back(std::move(offered));
+    }
+  }
+  if (candidates.size() == before && group.nodes.size() == 1) {
+    candidates.insert(candidates.end(), slow.begin(), slow.end());
+  }
+}
+
+std::vector<Candidate> OneDnnLibrary::Candidates(const Graph& graph, const Platform& platform) const {
+  std::vector<Candidate> candidates;
+  for (const Group& group : NaturalGroups(graph)) {
+    Offer(graph, platform, group, FirstProposals(graph, group), candidates);
+  }
+  return candidates;
+}
+
+void Note(const Graph& graph, const Candidate& candidate, const std::vector<ValueId>& inputs,
+          const std::vector<ValueId>& outputs, KnownLayouts& known) {
+  for (size_t i = 0; i < inputs.size() && i < candidate.in.size(); ++i) {
+    if (graph.value(inputs[i]).type.type == DataType::kFloat32) known[inputs[i]].insert(candidate.in[i].layout);
+  }
+  for (size_t i = 0; i < outputs.size() && i < candidate.out.size(); ++i) {
+    if (graph.value(outputs[i]).type.type == DataType::kFloat32) known[outputs[i]].insert(candidate.out[i].layout);
+  }
+}
+
+std::vector<Candidate> OneDnnLibrary::AgnosticCandidates(const Graph& graph, const Platform& platform,
+                                                         std::span<const Candidate> so_far) const {
+  KnownLayouts known;
+  std::map<std::vector<NodeId>, std::pair<std::vector<ValueId>, std::vector<ValueId>>> sides;
+  auto note = [&](const Candidate& candidate) {
+    auto [at, fresh] = sides.try_emplace(candidate.nodes);
+    if (fresh) at->second = {GroupInputs(graph, candidate.nodes), GroupOutputs(graph, candidate.nodes)};
+    Note(graph, candidate, at->second.first, at->second.second, known);
+  };
+  for (const Candidate& candidate : so_far) note(candidate);
+  std::vector<Candidate> candidates;
+  // Groups come in graph order, so a layout travels down a chain of agnostic operators in this one pass.
+  for (const Group& group : NaturalGroups(graph)) {
+    const size_t before = candidates.size();
+    Offer(graph, platform, group, AgnosticProposals(graph, group, known), candidates);
+    for (size_t i = before; i < candidates.size(); ++i) note(candidates[i]);
+  }
+  return candidates;
+}
+
+std::vector<Candidate> OneDnnLibrary::CandidatesFor(const Graph& graph, const Platform& platform,
+                                                    std::span<const NodeId> nodes) const {
+  const auto group = GroupOf(graph, nodes);
+  if (!group) return {};
+  std::vector<Proposal> proposals = FirstProposals(graph, *group);
+  KnownLayouts usual;
+  auto add_usual = [&](ValueId value) {
+    const size_t rank = graph.value(value).type.dims.size();
+    if (rank < 3 || rank > 5) return;
+    usual[value] = {ChannelsLast(rank), ChannelBlocked(rank, PreferredBlock())};
+  };
+  for (ValueId input : GroupInputs(graph, group->nodes)) add_usual(input);
+  add_usual(group->result);
+  for (Proposal& proposal : AgnosticProposals(graph, *group, usual)) proposals.push_back(std::move(proposal));
+  std::vector<Candidate> candidates;
+  Offer(graph, platform, *group, proposals, candidates);
+  return candidates;
+}
+
+std::optional<std::string> OneDnnLibrary::WhyUnsupported(const Graph& graph, NodeId id) const {
+  const Node& node = graph.node(id);
+  if (const Family* family = FindFamily(node)) {
+    if (auto why = family->why_not(graph, node)) return node.op + ": " + *why;
+  } else if (!IsPointwiseOperator(node)) {
+    return "oneDNN library has no operator " + (node.domain.empty() ? "" : node.domain + ".") + node.op;
+  } else if (!MainInput(graph, node).valid()) {
+    return node.op + ": its inputs are not float32 tensors of known size of which one has the output's dims";
+  }
+  const auto group = SingleGroup(graph, id);
+  const std::vector<ValueId> inputs = group ? GroupInputs(graph, group->nodes) : std::vector<ValueId>();
+  for (const Proposal& proposal : group ? FirstProposals(graph, *group) : std::vector<Proposal>()) {
+    const std::vector<Layout> layouts = InputLayouts(graph, *group, inputs, proposal);
+    if (layouts.size() != inputs.size()) continue;
+    if (Ask(graph, *group, inputs, layouts, proposal, 1).possible) return std::nullopt;
+  }
+  return node.op + ": oneDNN has no implementation for these shapes";
+}
+
+Result<std::unique_ptr<Kernel>> OneDnnLibrary::Compile(const Graph& graph, const Candidate& candidate,
+                                                       std::span<const TensorLayout> in,
+                                                       std::span<const TensorLayout> out,
+                                                       CompileContext& context) const {
+  const auto group = GroupOf(graph, candidate.nodes);
+  const std::vector<ValueId> inputs = GroupInputs(graph, candidate.nodes);
+  if (!group || in.size() != inputs.size() || out.size() != 1) {
+    return MakeError(ErrorCode::kStale, "onednn.candidate", "these nodes are no group of the oneDNN library");
+  }
+  const ConcurrencyScope scope(context.team == nullptr ? 1 : context.team->width());
+  PT_ASSIGN(Program program,
+            Build({engine_, graph, *group, inputs, in, out[0], candidate.math, IsSumVariant(candidate.variant)}));
+  return MakeKernel(engine_, std::move(program), context);
+}
+
+Result<Program> OneDnnLibrary::ReorderProgram(const TensorLayout& from, const TensorLayout& to) const {
+  try {
+    PT_ASSIGN(const Desc src, DescOf(from));
+    PT_ASSIGN(const Desc dst, DescOf(to));
+    if (from.dims != to.dims) return Unsupported("a reorder changes no dims");
+    Program program;
+    dnnl::primitive_attr attributes;
+    attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+    PT_CHECK_OK(Complete(program, dnnl::reorder::primitive_desc(engine_, src, engine_, dst, attributes, true)));
+    program.call.arguments.push_back({DNNL_ARG_FROM, Argument::Source::kInput, 0, src});
+    program.call.arguments.push_back({DNNL_ARG_TO, Argument::Source::kOutput, 0, dst});
+    return program;
+  } catch (const dnnl::error& error) {
+    return Unsupported(std::string("oneDNN: ") + error.what());
+  }
+}
+
+bool OneDnnLibrary::CanReorder(const Platform& platform, UnitClassId unit_class, std::span<const int64_t> dims,
+                               const Form& from, const Form& to) const {
+  const UnitClass& kind = platform.unit_class(unit_class);
+  if (kind.cores == 0 || kind.asynchronous || !Serves(platform, kind.device)) return false;
+  std::string key = "reorder";
+  for (int64_t d : dims) key += " " + std::to_string(d);
+  for (const Form* form : {&from, &to}) {
+    key += " " + ToString(form->layout) + ":" + std::string(DataTypeName(form->storage));
+  }
+  const std::vector<int64_t> own(dims.begin(), dims.end());
+  return memo_.Get(key, [&]() -> Outcome {
+    const auto source = DenseLayout(from.storage, own, from.layout), result = DenseLayout(to.storage, own, to.layout);
+    Outcome outcome;
+    outcome.possible = source.ok() && result.ok() && ReorderProgram(*source, *result).ok();
+    return outcome;
+  }).possible;
+}
+
+Result<std::unique_ptr<Kernel>> OneDnnLibrary::CompileReorder(const TensorLayout& from, const TensorLayout& to,
+                                                              CompileContext& context) const {
+  const ConcurrencyScope scope(context.team == nullptr ? 1 : context.team->width());
+  PT_ASSIGN(Program program, ReorderProgram(from, to));
+  return MakeKernel(engine_, std::move(program), context);
+}
+
+}  // namespace
+}  // namespace onednn
+
+std::unique_ptr<Library> MakeOneDnnLibrary() { return std::make_unique<onednn::OneDnnLibrary>(); }
+
+}  // namespace pt

@@ -1,0 +1,216 @@
+// MatMul and Gemm as oneDNN's matmul, with weights packed as it asks for.
+#include <algorithm>
+
+#include "lib/backend/onednn/family.h"
+
+namespace pt::onednn {
+namespace {
+
+// A product over two operands that are seen as matrices or stacks of them.
+struct Product {
+  Dims a, b, result;                       // dims for oneDNN, equal rank
+  bool transpose_a = false, transpose_b = false;  // stored the other way round
+};
+
+Dims Swapped(Dims dims) {
+  std::swap(dims[dims.size() - 1], dims[dims.size() - 2]);
+  return dims;
+}
+
+// Seen as `dims`, of which the last two are stored the other way round when transposed.
+Result<Desc> MatrixDesc(const TensorLayout& tensor, const Dims& dims, bool transposed) {
+  PT_ASSIGN(Desc desc, ReshapedDesc(WithRank(tensor, dims.size()), transposed ? Swapped(dims) : dims));
+  if (!transposed) return desc;
+  std::vector<int> axes(dims.size());
+  for (size_t i = 0; i < axes.size(); ++i) axes[i] = static_cast<int>(i);
+  std::swap(axes[axes.size() - 1], axes[axes.size() - 2]);
+  return desc.permute_axes(axes);
+}
+
+Desc PlainMatrix(const Dims& dims, bool transposed) {
+  if (!transposed) return PlainDesc(dims);
+  std::vector<int> axes(dims.size());
+  for (size_t i = 0; i < axes.size(); ++i) axes[i] = static_cast<int>(i);
+  std::swap(axes[axes.size() - 1], axes[axes.size() - 2]);
+  return PlainDesc(Swapped(dims)).permute_axes(axes);
+}
+
+struct Side {
+  std::optional<uint32_t> input;
+  std::optional<Tensor> constant;
+};
+
+Side SideOf(const Request& request, ValueId value) {
+  return {InputIndex(request, value), request.graph.value(value).constant};
+}
+
+Result<Argument> SideArgument(const Request& request, const Side& side, const Dims& dims, bool transposed, int key,
+                              const dnnl::primitive_desc_base* chosen, dnnl::query what, Program& program) {
+  if (side.constant) {
+    const Desc plain = PlainMatrix(dims, transposed);
+    return ConstantArgument(program, key, *side.constant, plain, chosen ? chosen->query_md(what, 0) : plain);
+  }
+  if (!side.input) return Unsupported("an operand is no input of the group");
+  PT_ASSIGN(Desc desc, MatrixDesc(request.in[*side.input], dims, transposed));
+  return Argument{key, Argument::Source::kInput, *side.input, std::move(desc)};
+}
+
+Result<Program> BuildProduct(const Request& request, const Node& node, const Product& product,
+                             std::span<const Pointwise> ops, const std::optional<Tensor>& bias) {
+  Program program;
+  const PostOps post{ops, product.result, RowMajor(product.result.size())};
+  PT_ASSIGN(const Desc dst, ReshapedDesc(WithRank(request.out, product.result.size()), product.result));
+  PT_ASSIGN(const dnnl::primitive_attr attributes, Attributes(request, post, program));
+  const Side a = SideOf(request, node.inputs[0]), b = SideOf(request, node.inputs[1]);
+
+  // The left side is rarely constant and then kept as it is: only the right one is worth packing.
+  PT_ASSIGN(const Argument source, SideArgument(request, a, product.a, product.transpose_a, DNNL_ARG_SRC, nullptr,
+                                                dnnl::query::src_md, program));
+  Desc weights = AnyDesc(product.b);
+  if (!b.constant) {
+    PT_ASSIGN(weights, MatrixDesc(request.in[*b.input], product.b, product.transpose_b));
+  }
+  Desc bias_desc;
+  if (bias) {
+    Dims dims(product.result.size(), 1);
+    dims.back() = product.result.back();
+    bias_desc = PlainDesc(dims);
+    program.call.arguments.push_back(ConstantArgument(program, DNNL_ARG_BIAS, *bias, bias_desc, bias_desc));
+  }
+  const dnnl::matmul::primitive_desc description =
+      bias ? dnnl::matmul::primitive_desc(request.engine, source.desc, weights, bias_desc, dst, attributes, true)
+           : dnnl::matmul::primitive_desc(request.engine, source.desc, weights, dst, attributes, true);
+  PT_CHECK_OK(Complete(program, description));
+  PT_ASSIGN(const Argument packed, SideArgument(request, b, product.b, product.transpose_b, DNNL_ARG_WEIGHTS,
+                                                &description, dnnl::query::weights_md, program));
+  program.call.arguments.push_back(source);
+  program.call.arguments.push_back(packed);
+  program.call.arguments.push_back({DNNL_ARG_DST, Argument::Source::kOutput, 0, dst});
+  return program;
+}
+
+int64_t CountOf(const Dims& dims, size_t first, size_t past) {
+  int64_t count = 1;
+  for (size_t i = first; i < past; ++i) count *= dims[i];
+  return count;
+}
+
+// numpy's rules, with batches flattened where nothing is lost: a stack times one matrix is one matrix product.
+Product ProductOf(Dims a, Dims b) {
+  if (a.size() == 1) a.insert(a.begin(), 1);
+  if (b.size() == 1) b.push_back(1);
+  const size_t rank = std::max(a.size(), b.size());
+  a.insert(a.begin(), rank - a.size(), 1);
+  b.insert(b.begin(), rank - b.size(), 1);
+  Product product;
+  const size_t batch = rank - 2;
+  const int64_t n = b[rank - 1], k = b[rank - 2];
+  if (CountOf(b, 0, batch) == 1) {
+    const int64_t m = CountOf(a, 0, rank - 1);
+    return {{m, k}, {k, n}, {m, n}};
+  }
+  const Dims a_batch(a.begin(), a.end() - 2), b_batch(b.begin(), b.end() - 2);
+  if (a_batch == b_batch) {
+    const int64_t count = CountOf(a, 0, batch);
+    return {{count, a[rank - 2], k}, {count, k, n}, {count, a[rank - 2], n}};
+  }
+  product.result = a;
+  for (size_t i = 0; i < batch; ++i) product.result[i] = std::max(a[i], b[i]);
+  product.result[rank - 1] = n;
+  product.a = std::move(a);
+  product.b = std::move(b);
+  return product;
+}
+
+// The same without flattening, for operands that broadcast along the batch.
+Product UnflattenedProductOf(const Dims& a, Dims b, const Dims& result) {
+  b.insert(b.begin(), result.size() - b.size(), 1);
+  return {a, std::move(b), result};
+}
+
+// beta·C as the bias where it is one constant row and nothing scales the product; else as an addition after it.
+struct GemmTail {
+  std::optional<Tensor> bias;
+  std::vector<Pointwise> ops;
+};
+
+std::optional<GemmTail> GemmTailOf(const Graph& graph, const Node& node) {
+  GemmTail tail;
+  const float alpha = node.float_or("alpha", 1.0F), beta = node.float_or("beta", 1.0F);
+  const bool has_c = node.inputs.size() > 2 && node.inputs[2].valid() && beta != 0.0F;
+  if (alpha != 1.0F) tail.ops.push_back(Eltwise(dnnl::algorithm::eltwise_linear, alpha));
+  if (!has_c) return tail;
+  const ValueId c = node.inputs[2];
+  std::optional<Tensor> constant = graph.value(c).constant;
+  if (!constant && beta != 1.0F) return std::nullopt;
+  if (constant && beta != 1.0F) {
+    std::vector<float> scaled(constant->values<float>().begin(), constant->values<float>().end());
+    for (float& element : scaled) element *= beta;
+    constant = Tensor::Float32(constant->dims(), scaled);
+  }
+  const Dims dims = DimsOf(graph, c), y = DimsOf(graph, node.outputs[0]);
+  const bool row = !dims.empty() && dims.back() == y[1] && (dims.size() == 1 || dims[0] == 1);
+  if (constant && row && alpha == 1.0F) {
+    tail.bias = std::move(constant);
+    return tail;
+  }
+  Pointwise add;
+  add.kind = Pointwise::Kind::kBinary;
+  add.algorithm = dnnl::algorithm::binary_add;
+  add.operand = {c, std::move(constant), dims};
+  tail.ops.push_back(std::move(add));
+  return tail;
+}
+
+}  // namespace
+
+std::optional<std::string> WhyNotMatMul(const Graph& graph, const Node& node) {
+  if (node.inputs.size() != 2 || node.outputs.size() != 1) return "it has not two inputs and one output";
+  if (auto why = WhyNoFloats(graph, node.inputs)) return why;
+  if (auto why = WhyNoFloats(graph, node.outputs)) return why;
+  if (graph.value(node.inputs[0]).is_constant() && graph.value(node.inputs[1]).is_constant()) {
+    return "both inputs are constant";
+  }
+  if (DimsOf(graph, node.inputs[0]).empty() || DimsOf(graph, node.inputs[1]).empty()) return "an input is a scalar";
+  return std::nullopt;
+}
+
+Result<Program> BuildMatMul(const Request& request) {
+  const Node& node = request.graph.node(request.group.anchor);
+  const Dims a = DimsOf(request.graph, node.inputs[0]), b = DimsOf(request.graph, node.inputs[1]);
+  const Dims result = DimsOf(request.graph, node.outputs[0]);
+  Result<Program> flat = BuildProduct(request, node, ProductOf(a, b), request.group.ops, std::nullopt);
+  if (flat.ok() || a.size() != result.size() || a.size() < 3 || b.size() < 2) return flat;
+  return BuildProduct(request, node, UnflattenedProductOf(a, b, result), request.group.ops, std::nullopt);
+}
+
+std::optional<std::string> WhyNotGemm(const Graph& graph, const Node& node) {
+  if (node.inputs.size() < 2 || node.outputs.size() != 1) return "it has too few inputs or too many outputs";
+  if (auto why = WhyNoFloats(graph, node.inputs)) return why;
+  if (auto why = WhyNoFloats(graph, node.outputs)) return why;
+  if (DimsOf(graph, node.inputs[0]).size() != 2 || DimsOf(graph, node.inputs[1]).size() != 2) {
+    return "its inputs are no matrices";
+  }
+  if (graph.value(node.inputs[0]).is_constant() && graph.value(node.inputs[1]).is_constant()) {
+    return "both matrices are constant";
+  }
+  if (!GemmTailOf(graph, node)) return "beta scales an input that is not constant";
+  return std::nullopt;
+}
+
+Result<Program> BuildGemm(const Request& request) {
+  const Graph& graph = request.graph;
+  const Node& node = graph.node(request.group.anchor);
+  Product product{DimsOf(graph, node.inputs[0]), DimsOf(graph, node.inputs[1]), DimsOf(graph, node.outputs[0])};
+  product.transpose_a = node.int_or("transA", 0) != 0;
+  product.transpose_b = node.int_or("transB", 0) != 0;
+  if (product.transpose_a) product.a = Swapped(product.a);
+  if (product.transpose_b) product.b = Swapped(product.b);
+  auto tail = GemmTailOf(graph, node);
+  if (!tail) return Unsupported("beta scales an input that is not constant");
+  std::vector<Pointwise> ops = std::move(tail->ops);
+  for (const Pointwise& op : request.group.ops) Append(ops, op);
+  return BuildProduct(request, node, product, ops, tail->bias);
+}
+
+}  // namespace pt::onednn

@@ -1,0 +1,99 @@
+// Concat and Transpose: nothing is computed, only moved.
+#include "lib/backend/onednn/family.h"
+
+namespace pt::onednn {
+namespace {
+
+std::optional<size_t> ConcatAxis(const Node& node, size_t rank) {
+  int64_t axis = node.int_or("axis", 0);
+  if (axis < 0) axis += static_cast<int64_t>(rank);
+  if (axis < 0 || axis >= static_cast<int64_t>(rank)) return std::nullopt;
+  return static_cast<size_t>(axis);
+}
+
+std::optional<std::vector<int>> Permutation(const Node& node, size_t rank) {
+  std::vector<int64_t> perm = node.ints_or("perm", {});
+  if (perm.empty()) {
+    for (size_t i = rank; i-- > 0;) perm.push_back(static_cast<int64_t>(i));
+  }
+  std::vector<bool> seen(rank, false);
+  std::vector<int> result;
+  for (int64_t p : perm) {
+    if (p < 0 || p >= static_cast<int64_t>(rank) || seen[static_cast<size_t>(p)]) return std::nullopt;
+    seen[static_cast<size_t>(p)] = true;
+    result.push_back(static_cast<int>(p));
+  }
+  if (result.size() != rank) return std::nullopt;
+  return result;
+}
+
+}  // namespace
+
+std::optional<std::string> WhyNotConcat(const Graph& graph, const Node& node) {
+  if (node.inputs.size() < 2 || node.outputs.size() != 1) return "it has not several inputs and one output";
+  if (auto why = WhyNoFloats(graph, node.inputs)) return why;
+  if (auto why = WhyNoFloats(graph, node.outputs)) return why;
+  if (!ConcatAxis(node, DimsOf(graph, node.outputs[0]).size())) return "its axis is out of range";
+  return std::nullopt;
+}
+
+Result<Program> BuildConcat(const Request& request) {
+  const Graph& graph = request.graph;
+  const Node& node = graph.node(request.group.anchor);
+  const auto axis = ConcatAxis(node, request.out.dims.size());
+  if (!axis) return Unsupported("its axis is out of range");
+  Program program;
+  PT_ASSIGN(const Desc dst, DescOf(request.out));
+  PT_ASSIGN(const dnnl::primitive_attr attributes, Attributes(request, {{}, dst.get_dims(), request.out.layout}, program));
+  std::vector<Desc> sources;
+  for (size_t i = 0; i < node.inputs.size(); ++i) {
+    const int key = DNNL_ARG_MULTIPLE_SRC + static_cast<int>(i);
+    if (const auto& constant = graph.value(node.inputs[i]).constant) {
+      PT_ASSIGN(const TensorLayout tensor, DenseLayout(DataType::kFloat32, constant->dims(), request.out.layout));
+      PT_ASSIGN(const Desc packed, DescOf(tensor));
+      program.call.arguments.push_back(ConstantArgument(program, key, *constant, PlainDesc(packed.get_dims()), packed));
+      sources.push_back(packed);
+      continue;
+    }
+    const auto index = InputIndex(request, node.inputs[i]);
+    if (!index || request.in[*index].layout != request.out.layout) return Unsupported("layouts differ");
+    PT_ASSIGN(const Desc src, DescOf(request.in[*index]));
+    program.call.arguments.push_back({key, Argument::Source::kInput, *index, src});
+    sources.push_back(src);
+  }
+  PT_CHECK_OK(Complete(program, dnnl::concat::primitive_desc(request.engine, dst, static_cast<int>(*axis), sources,
+                                                            attributes, true)));
+  program.call.arguments.push_back({DNNL_ARG_DST, Argument::Source::kOutput, 0, dst});
+  return program;
+}
+
+std::optional<std::string> WhyNotTranspose(const Graph& graph, const Node& node) {
+  if (node.inputs.size() != 1 || node.outputs.size() != 1) return "it has not one input and one output";
+  if (auto why = WhyNoFloats(graph, node.inputs)) return why;
+  if (auto why = WhyNoFloats(graph, node.outputs)) return why;
+  if (graph.value(node.inputs[0]).is_constant()) return "its input is constant";
+  const size_t rank = DimsOf(graph, node.inputs[0]).size();
+  if (rank < 2 || !Permutation(node, rank)) return "its permutation is none";
+  return std::nullopt;
+}
+
+Result<Program> BuildTranspose(const Request& request) {
+  const Node& node = request.graph.node(request.group.anchor);
+  const auto perm = Permutation(node, request.out.dims.size());
+  if (!perm) return Unsupported("its permutation is none");
+  PT_ASSIGN(const Desc stored, DescOf(request.in[0]));
+  PT_ASSIGN(const Desc dst, DescOf(request.out));
+  std::vector<int> axes(perm->size());  // where each axis of the input goes
+  for (size_t i = 0; i < perm->size(); ++i) axes[static_cast<size_t>((*perm)[i])] = static_cast<int>(i);
+  const Desc src = stored.permute_axes(axes);
+  Program program;
+  dnnl::primitive_attr attributes;
+  attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+  PT_CHECK_OK(Complete(program, dnnl::reorder::primitive_desc(request.engine, src, request.engine, dst, attributes, true)));
+  program.call.arguments.push_back({DNNL_ARG_FROM, Argument::Source::kInput, 0, src});
+  program.call.arguments.push_back({DNNL_ARG_TO, Argument::Source::kOutput, 0, dst});
+  program.moves_only = src == dst;
+  return program;
+}
+
+}  // namespace pt::onednn

@@ -1,0 +1,250 @@
+#include "lib/backend/onednn/pointwise.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace pt::onednn {
+namespace {
+
+using Algorithm = dnnl::algorithm;
+using Ops = std::vector<Pointwise>;
+
+const std::vector<int64_t> kNoDims;
+
+std::vector<int64_t> DimsOf(const Graph& graph, ValueId value) {
+  return graph.value(value).type.static_dims().value_or(kNoDims);
+}
+
+// The number in input `i` of the node when it is a constant of one element; `otherwise` when the input is absent.
+std::optional<float> ScalarInput(const Graph& graph, const Node& node, size_t i, float otherwise) {
+  if (i >= node.inputs.size() || !node.inputs[i].valid()) return otherwise;
+  const Value& value = graph.value(node.inputs[i]);
+  if (!value.constant || value.constant->type() != DataType::kFloat32 || value.constant->element_count() != 1) {
+    return std::nullopt;
+  }
+  return value.constant->values<float>()[0];
+}
+
+bool BroadcastsTo(const std::vector<int64_t>& from, const std::vector<int64_t>& to) {
+  if (from.size() > to.size()) return false;
+  const size_t missing = to.size() - from.size();
+  for (size_t i = 0; i < from.size(); ++i) {
+    if (from[i] != 1 && from[i] != to[missing + i]) return false;
+  }
+  return true;
+}
+
+Pointwise Binary(Algorithm algorithm, Operand operand) {
+  Pointwise op;
+  op.kind = Pointwise::Kind::kBinary;
+  op.algorithm = algorithm;
+  op.operand = std::move(operand);
+  return op;
+}
+
+Operand OperandOf(const Graph& graph, ValueId value) {
+  return {value, graph.value(value).constant, DimsOf(graph, value)};
+}
+
+// ---- operators of one input -------------------------------------------------------------------------------
+
+std::optional<Ops> ClipOps(const Graph& graph, const Node& node) {
+  constexpr float kMost = std::numeric_limits<float>::max();
+  const auto low = ScalarInput(graph, node, 1, -kMost);
+  const auto high = ScalarInput(graph, node, 2, kMost);
+  if (!low || !high || !(*low <= *high)) return std::nullopt;
+  return Ops{Eltwise(Algorithm::eltwise_clip, *low, *high)};
+}
+
+Ops SeluOps(const Node& node) {
+  return {Eltwise(Algorithm::eltwise_elu, node.float_or("alpha", 1.67326319217681884765625F)),
+          Eltwise(Algorithm::eltwise_linear, node.float_or("gamma", 1.05070102214813232421875F))};
+}
+
+std::optional<Ops> GeluOps(const Node& node) {
+  const std::string kind = node.string_or("approximate", "none");
+  if (kind == "none") return Ops{Eltwise(Algorithm::eltwise_gelu_erf)};
+  if (kind == "tanh") return Ops{Eltwise(Algorithm::eltwise_gelu_tanh)};
+  return std::nullopt;
+}
+
+std::optional<Ops> UnaryOps(const Graph& graph, const Node& node) {
+  const std::string& op = node.op;
+  if (op == "Relu") return Ops{Eltwise(Algorithm::eltwise_relu)};
+  if (op == "LeakyRelu") return Ops{Eltwise(Algorithm::eltwise_relu, node.float_or("alpha", 0.01F))};
+  if (op == "Sigmoid") return Ops{Eltwise(Algorithm::eltwise_logistic)};
+  if (op == "Tanh") return Ops{Eltwise(Algorithm::eltwise_tanh)};
+  if (op == "Elu") return Ops{Eltwise(Algorithm::eltwise_elu, node.float_or("alpha", 1.0F))};
+  if (op == "Selu") return SeluOps(node);
+  if (op == "Celu" && node.float_or("alpha", 1.0F) == 1.0F) return Ops{Eltwise(Algorithm::eltwise_elu, 1.0F)};
+  if (op == "HardSigmoid") {
+    return Ops{Eltwise(Algorithm::eltwise_hardsigmoid, node.float_or("alpha", 0.2F), node.float_or("beta", 0.5F))};
+  }
+  if (op == "HardSwish") return Ops{Eltwise(Algorithm::eltwise_hardswish, 1.0F / 6.0F, 0.5F)};
+  if (op == "Swish") return Ops{Eltwise(Algorithm::eltwise_swish, node.float_or("alpha", 1.0F))};
+  if (op == "Gelu") return GeluOps(node);
+  if (op == "Mish") return Ops{Eltwise(Algorithm::eltwise_mish)};
+  if (op == "Softplus") return Ops{Eltwise(Algorithm::eltwise_soft_relu, 1.0F)};
+  if (op == "Exp") return Ops{Eltwise(Algorithm::eltwise_exp)};
+  if (op == "Log") return Ops{Eltwise(Algorithm::eltwise_log)};
+  if (op == "Sqrt") return Ops{Eltwise(Algorithm::eltwise_sqrt)};
+  if (op == "Abs") return Ops{Eltwise(Algorithm::eltwise_abs)};
+  if (op == "Neg") return Ops{Eltwise(Algorithm::eltwise_linear, -1.0F)};
+  if (op == "Round") return Ops{Eltwise(Algorithm::eltwise_round)};
+  if (op == "Reciprocal") return Ops{Eltwise(Algorithm::eltwise_pow, 1.0F, -1.0F)};
+  if (op == "Clip") return ClipOps(graph, node);
+  return std::nullopt;
+}
+
+// ---- operators of two or more inputs -------------------------------------------------------------------------
+
+// main OP c, or c OP main when swapped.
+std::optional<Ops> ScalarOps(const std::string& op, float c, bool swapped) {
+  if (op == "Add" || op == "Sum") return Ops{Eltwise(Algorithm::eltwise_linear, 1.0F, c)};
+  if (op == "Sub") {
+    return Ops{swapped ? Eltwise(Algorithm::eltwise_linear, -1.0F, c) : Eltwise(Algorithm::eltwise_linear, 1.0F, -c)};
+  }
+  if (op == "Mul") return Ops{Eltwise(Algorithm::eltwise_linear, c)};
+  if (op == "Div" && swapped) return Ops{Eltwise(Algorithm::eltwise_pow, c, -1.0F)};
+  if (op == "Div" && c != 0) return Ops{Eltwise(Algorithm::eltwise_linear, 1.0F / c)};
+  if (op == "Pow" && !swapped) return Ops{Eltwise(Algorithm::eltwise_pow, 1.0F, c)};
+  return std::nullopt;
+}
+
+std::optional<Ops> TensorOps(const std::string& op, Operand operand, bool swapped) {
+  if (op == "Add" || op == "Sum") return Ops{Binary(Algorithm::binary_add, std::move(operand))};
+  if (op == "Mul") return Ops{Binary(Algorithm::binary_mul, std::move(operand))};
+  if (op == "Max") return Ops{Binary(Algorithm::binary_max, std::move(operand))};
+  if (op == "Min") return Ops{Binary(Algorithm::binary_min, std::move(operand))};
+  if (op == "Sub" && swapped) {
+    return Ops{Eltwise(Algorithm::eltwise_linear, -1.0F), Binary(Algorithm::binary_add, std::move(operand))};
+  }
+  if (op == "Sub") return Ops{Binary(Algorithm::binary_sub, std::move(operand))};
+  if (op == "Div" && !swapped) return Ops{Binary(Algorithm::binary_div, std::move(operand))};
+  if (op == "PRelu" && !swapped) {
+    Pointwise prelu = Binary(Algorithm::undef, std::move(operand));
+    prelu.kind = Pointwise::Kind::kPrelu;
+    return Ops{std::move(prelu)};
+  }
+  return std::nullopt;
+}
+
+bool IsManyInputOperator(const std::string& op) {
+  return op == "Add" || op == "Sub" || op == "Mul" || op == "Div" || op == "Pow" || op == "Max" || op == "Min" ||
+         op == "Sum" || op == "PRelu";
+}
+
+std::optional<Ops> ManyInputOps(const Graph& graph, const Node& node, ValueId main, const std::vector<int64_t>& dims) {
+  Ops ops;
+  bool main_seen = false;
+  for (size_t i = 0; i < node.inputs.size(); ++i) {
+    const ValueId other = node.inputs[i];
+    if (other == main && !main_seen) {
+      main_seen = true;
+      continue;
+    }
+    if (!other.valid() || !IsStaticFloat(graph, other)) return std::nullopt;
+    const bool swapped = !main_seen;
+    const Value& value = graph.value(other);
+    std::optional<Ops> more;
+    if (value.constant && value.constant->element_count() == 1) {
+      more = ScalarOps(node.op, value.constant->values<float>()[0], swapped);
+    }
+    if (!more && BroadcastsTo(DimsOf(graph, other), dims)) {
+      more = TensorOps(node.op, OperandOf(graph, other), swapped);
+    }
+    if (!more) return std::nullopt;
+    for (Pointwise& op : *more) Append(ops, std::move(op));
+  }
+  return ops;
+}
+
+// y = x·s + b per channel; exact up to rounding, as the definition's order of operations is left open.
+std::optional<Ops> BatchNormOps(const Graph& graph, const Node& node, const std::vector<int64_t>& dims) {
+  if (node.int_or("training_mode", 0) != 0 || node.inputs.size() != 5 || dims.size() < 2) return std::nullopt;
+  std::span<const float> parts[4];
+  for (size_t i = 0; i < 4; ++i) {
+    const Value& value = graph.value(node.inputs[i + 1]);
+    if (!value.constant || value.constant->type() != DataType::kFloat32 || value.constant->element_count() != dims[1]) {
+      return std::nullopt;
+    }
+    parts[i] = value.constant->values<float>();
+  }
+  const double epsilon = node.float_or("epsilon", 1e-5F);
+  const auto channels = static_cast<size_t>(dims[1]);
+  std::vector<float> scale(channels), shift(channels);
+  for (size_t c = 0; c < channels; ++c) {
+    const double s = parts[0][c] / std::sqrt(static_cast<double>(parts[3][c]) + epsilon);
+    scale[c] = static_cast<float>(s);
+    shift[c] = static_cast<float>(parts[1][c] - s * parts[2][c]);
+  }
+  std::vector<int64_t> per_channel(dims.size() - 1, 1);
+  per_channel[0] = dims[1];
+  return Ops{Binary(Algorithm::binary_mul, {ValueId(), Tensor::Float32(per_channel, scale), per_channel}),
+             Binary(Algorithm::binary_add, {ValueId(), Tensor::Float32(per_channel, shift), per_channel})};
+}
+
+}  // namespace
+
+Pointwise Eltwise(dnnl::algorithm algorithm, float alpha, float beta) {
+  Pointwise op;
+  op.algorithm = algorithm;
+  op.alpha = alpha;
+  op.beta = beta;
+  return op;
+}
+
+bool IsStaticFloat(const Graph& graph, ValueId value) {
+  const ValueType& type = graph.value(value).type;
+  if (type.type != DataType::kFloat32 || !type.is_static() || type.dims.size() > DNNL_MAX_NDIMS) return false;
+  return std::all_of(type.dims.begin(), type.dims.end(), [](const Dim& d) { return d.value > 0; });
+}
+
+bool IsPointwiseOperator(const Node& node) {
+  static constexpr std::string_view kUnary[] = {
+      "Relu",  "LeakyRelu", "Sigmoid", "Tanh", "Elu",  "Selu", "Celu", "HardSigmoid", "HardSwish",  "Swish", "Gelu",
+      "Mish",  "Softplus",  "Exp",     "Log",  "Sqrt", "Abs",  "Neg",  "Round",       "Reciprocal", "Clip"};
+  if (!node.domain.empty()) return false;
+  return node.op == "BatchNormalization" || IsManyInputOperator(node.op) ||
+         std::find(std::begin(kUnary), std::end(kUnary), node.op) != std::end(kUnary);
+}
+
+std::optional<Ops> PointwiseOf(const Graph& graph, const Node& node, ValueId main) {
+  if (!IsPointwiseOperator(node) || node.outputs.empty() || !node.outputs[0].valid()) return std::nullopt;
+  for (size_t i = 1; i < node.outputs.size(); ++i) {
+    if (node.outputs[i].valid()) return std::nullopt;
+  }
+  if (graph.value(main).is_constant() || !IsStaticFloat(graph, main) || !IsStaticFloat(graph, node.outputs[0])) {
+    return std::nullopt;
+  }
+  const std::vector<int64_t> dims = DimsOf(graph, main);
+  if (dims != DimsOf(graph, node.outputs[0])) return std::nullopt;
+  if (IsManyInputOperator(node.op)) return ManyInputOps(graph, node, main, dims);
+  if (node.inputs.empty() || node.inputs[0] != main) return std::nullopt;
+  if (node.op == "BatchNormalization") return BatchNormOps(graph, node, dims);
+  return UnaryOps(graph, node);
+}
+
+ValueId MainInput(const Graph& graph, const Node& node) {
+  if (!IsPointwiseOperator(node)) return {};
+  for (ValueId input : node.inputs) {
+    if (input.valid() && PointwiseOf(graph, node, input)) return input;
+  }
+  return {};
+}
+
+void Append(Ops& ops, Pointwise op) {
+  const bool linear = op.kind == Pointwise::Kind::kEltwise && op.algorithm == Algorithm::eltwise_linear;
+  if (linear && !ops.empty() && ops.back().kind == Pointwise::Kind::kEltwise &&
+      ops.back().algorithm == Algorithm::eltwise_linear) {
+    Pointwise& last = ops.back();
+    last.beta = op.alpha * last.beta + op.beta;
+    last.alpha *= op.alpha;
+    if (last.alpha == 1.0F && last.beta == 0.0F) ops.pop_back();
+    return;
+  }
+  ops.push_back(std::move(op));
+}
+
+}  // namespace pt::onednn

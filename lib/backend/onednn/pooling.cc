@@ -1,0 +1,79 @@
+#include <algorithm>
+
+#include "lib/backend/onednn/family.h"
+#include "lib/backend/onednn/window.h"
+
+namespace pt::onednn {
+namespace {
+
+struct Pooling {
+  dnnl::algorithm algorithm;
+  Window window;
+};
+
+bool AnyPositive(const Dims& values) {
+  return std::any_of(values.begin(), values.end(), [](int64_t v) { return v > 0; });
+}
+
+std::optional<Pooling> PoolingOf(const Graph& graph, const Node& node) {
+  const Dims x = DimsOf(graph, node.inputs[0]), y = DimsOf(graph, node.outputs[0]);
+  if (x.size() < 3 || x.size() > 5 || y.size() != x.size() || x[0] != y[0] || x[1] != y[1]) return std::nullopt;
+  const Dims in(x.begin() + 2, x.end()), out(y.begin() + 2, y.end());
+  const bool global = node.op.starts_with("Global"), max = node.op.ends_with("MaxPool");
+  std::optional<Window> window;
+  if (global) {
+    if (out != Dims(out.size(), 1)) return std::nullopt;
+    const Dims zero(in.size(), 0), one(in.size(), 1);
+    window = Window{in, one, one, zero, zero, zero};
+  } else {
+    window = WindowOf(node, node.ints_or("kernel_shape", {}), in, out);
+  }
+  if (!window) return std::nullopt;
+  for (size_t i = 0; i < in.size(); ++i) {
+    // A window without any element of the input has no value that both sides agree on.
+    const int64_t extent = (window->kernel[i] - 1) * window->dilations[i] + 1;
+    if (window->pads_begin[i] >= extent || window->pads_end[i] >= extent) return std::nullopt;
+  }
+  if (max) return Pooling{dnnl::algorithm::pooling_max, *window};
+  const bool padded = AnyPositive(window->pads_begin) || AnyPositive(window->stated_end);
+  if (node.int_or("count_include_pad", 0) == 0 || !padded) {
+    return Pooling{dnnl::algorithm::pooling_avg_exclude_padding, *window};
+  }
+  // ONNX counts the stated pads but not what ceil_mode adds; oneDNN would count both.
+  for (size_t i = 0; i < in.size(); ++i) {
+    if (window->pads_end[i] > window->stated_end[i]) return std::nullopt;
+  }
+  return Pooling{dnnl::algorithm::pooling_avg_include_padding, *window};
+}
+
+}  // namespace
+
+std::optional<std::string> WhyNotPooling(const Graph& graph, const Node& node) {
+  if (node.inputs.size() != 1 || node.outputs.empty() || !node.outputs[0].valid()) return "it has not one input";
+  if (auto why = WhyMoreOutputs(graph, node)) return why;
+  if (auto why = WhyNoFloats(graph, node.inputs)) return why;
+  if (auto why = WhyNoFloats(graph, std::span(node.outputs).first(1))) return why;
+  if (graph.value(node.inputs[0]).is_constant()) return "its input is constant";
+  if (!PoolingOf(graph, node)) return "its window, pads or rounding cannot be expressed";
+  return std::nullopt;
+}
+
+Result<Program> BuildPooling(const Request& request) {
+  const Node& node = request.graph.node(request.group.anchor);
+  const auto pooling = PoolingOf(request.graph, node);
+  if (!pooling) return Unsupported("the pooling cannot be expressed");
+  Program program;
+  PT_ASSIGN(const Desc src, DescOf(request.in[0]));
+  PT_ASSIGN(const Desc dst, DescOf(request.out));
+  PT_ASSIGN(const dnnl::primitive_attr attributes, Attributes(request, {{}, dst.get_dims(), request.out.layout}, program));
+  const Window& window = pooling->window;
+  PT_CHECK_OK(Complete(program, dnnl::pooling_forward::primitive_desc(
+                                    request.engine, dnnl::prop_kind::forward_inference, pooling->algorithm, src, dst,
+                                    window.strides, window.kernel, window.dilates(), window.pads_begin,
+                                    window.pads_end, attributes, true)));
+  program.call.arguments.push_back({DNNL_ARG_SRC, Argument::Source::kInput, 0, src});
+  program.call.arguments.push_back({DNNL_ARG_DST, Argument::Source::kOutput, 0, dst});
+  return program;
+}
+
+}  // namespace pt::onednn

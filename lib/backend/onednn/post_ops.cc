@@ -1,0 +1,122 @@
+#include <algorithm>
+
+#include "lib/backend/onednn/family.h"
+
+namespace pt::onednn {
+namespace {
+
+// The operand's dims as the primitive sees them: aligned to the result's rank, then flattened along with it.
+std::optional<Dims> OperandDims(const Dims& own, const Dims& result, const Dims& primitive) {
+  if (own.size() > result.size()) return std::nullopt;
+  Dims aligned(result.size() - own.size(), 1);
+  aligned.insert(aligned.end(), own.begin(), own.end());
+  if (result == primitive) return aligned;
+  if (aligned == result) return primitive;
+  Dims flat(primitive.size(), 1);
+  for (size_t i = 0; i + 1 < aligned.size(); ++i) {
+    if (aligned[i] != 1) return std::nullopt;
+  }
+  if (!aligned.empty() && aligned.back() != 1) {
+    if (primitive.empty() || primitive.back() != aligned.back()) return std::nullopt;
+    flat.back() = aligned.back();
+  }
+  return flat;
+}
+
+// Constants take the layout of the result where they can, so that no implementation falls back for it.
+Result<Desc> ConstantDesc(const Dims& dims, const Dims& result, const Layout& layout) {
+  if (layout.order.size() != dims.size()) return PlainDesc(dims);
+  for (const Layout::Block& block : layout.blocks) {
+    if (dims[block.dim] != result[block.dim]) return PlainDesc(dims);
+  }
+  PT_ASSIGN(const TensorLayout tensor, DenseLayout(DataType::kFloat32, {dims.begin(), dims.end()}, layout));
+  return DescOf(tensor);
+}
+
+// The input whose buffer a sum post-operation may use up: full size, and read by nothing else in the group.
+bool CanAccumulate(const Request& request, const PostOps& post, const Pointwise& op) {
+  if (op.kind != Pointwise::Kind::kBinary || op.algorithm != dnnl::algorithm::binary_add || op.operand.constant) {
+    return false;
+  }
+  const auto index = InputIndex(request, op.operand.value);
+  if (!index || request.in[*index] != request.out) return false;
+  const auto& anchor_inputs = request.graph.node(request.group.anchor).inputs;
+  if (std::find(anchor_inputs.begin(), anchor_inputs.end(), op.operand.value) != anchor_inputs.end()) return false;
+  return std::count_if(post.ops.begin(), post.ops.end(),
+                       [&](const Pointwise& other) { return other.operand.value == op.operand.value; }) == 1;
+}
+
+int PreluMask(const Dims& dims) {
+  int mask = 0;
+  for (size_t d = 0; d < dims.size(); ++d) {
+    if (dims[d] != 1) mask |= 1 << d;
+  }
+  return mask;
+}
+
+}  // namespace
+
+Argument ConstantArgument(Program& program, int key, Tensor tensor, Desc plain, Desc packed) {
+  program.constants.push_back({std::move(tensor), std::move(plain), packed});
+  return {key, Argument::Source::kConstant, static_cast<uint32_t>(program.constants.size() - 1), std::move(packed)};
+}
+
+Result<Argument> OperandArgument(const Request& request, const PostOps& post, const Operand& operand, int key,
+                                 Program& program) {
+  const Dims result = DimsOf(request.graph, request.group.result);
+  const auto dims = OperandDims(operand.dims, result, post.primitive_dims);
+  if (!dims) return Unsupported("an operand does not broadcast along the flattened dims");
+  if (operand.constant) {
+    PT_ASSIGN(Desc packed, ConstantDesc(*dims, post.primitive_dims, post.layout));
+    return ConstantArgument(program, key, *operand.constant, PlainDesc(*dims), std::move(packed));
+  }
+  const auto index = InputIndex(request, operand.value);
+  if (!index) return Unsupported("an operand is no input of the group");
+  PT_ASSIGN(Desc desc, ReshapedDesc(WithRank(request.in[*index], dims->size()), *dims));
+  return Argument{key, Argument::Source::kInput, *index, std::move(desc)};
+}
+
+Result<dnnl::primitive_attr> Attributes(const Request& request, const PostOps& post, Program& program) {
+  dnnl::primitive_attr attributes;
+  attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+  if (request.math == MathMode::kBf16) attributes.set_fpmath_mode(dnnl::fpmath_mode::bf16);
+  if (request.math == MathMode::kTf32) attributes.set_fpmath_mode(dnnl::fpmath_mode::tf32);
+  bool summed = !request.sum;
+  dnnl::post_ops list;
+  for (const Pointwise& op : post.ops) {
+    if (op.kind == Pointwise::Kind::kEltwise) {
+      list.append_eltwise(op.algorithm, op.alpha, op.beta);
+      continue;
+    }
+    if (!summed && CanAccumulate(request, post, op)) {
+      list.append_sum(1.0F);
+      program.accumulates_into = static_cast<int32_t>(*InputIndex(request, op.operand.value));
+      summed = true;
+      continue;
+    }
+    const bool prelu = op.kind == Pointwise::Kind::kPrelu;
+    const int key = DNNL_ARG_ATTR_MULTIPLE_POST_OP(list.len()) | (prelu ? DNNL_ARG_WEIGHTS : DNNL_ARG_SRC_1);
+    PT_ASSIGN(Argument argument, OperandArgument(request, post, op.operand, key, program));
+    if (prelu) {
+      list.append_prelu(PreluMask(argument.desc.get_dims()));
+    } else {
+      list.append_binary(op.algorithm, argument.desc);
+    }
+    program.call.arguments.push_back(std::move(argument));
+  }
+  if (!summed) return Unsupported("nothing in this group can be accumulated into");
+  attributes.set_post_ops(list);
+  return attributes;
+}
+
+Status Complete(Program& program, dnnl::primitive_desc_base description) {
+  if (!description) return Unsupported("oneDNN has no implementation for these shapes and layouts");
+  const Desc scratch = description.query_md(dnnl::query::scratchpad_md, 0);
+  if (scratch.get_size() > 0) {
+    program.call.arguments.push_back({DNNL_ARG_SCRATCHPAD, Argument::Source::kScratch, 0, scratch});
+  }
+  program.call.description = std::move(description);
+  return {};
+}
+
+}  // namespace pt::onednn

@@ -1,0 +1,100 @@
+// Reduce*: oneDNN's reduction, or a global pooling where the spatial dims of an image are reduced.
+#include <algorithm>
+#include <set>
+
+#include "lib/backend/onednn/family.h"
+
+namespace pt::onednn {
+namespace {
+
+constexpr auto kInference = dnnl::prop_kind::forward_inference;
+
+// The reduced axes; nullopt when they are not known or out of range. All of them where the node names none.
+std::optional<std::set<size_t>> AxesOf(const Graph& graph, const Node& node) {
+  const auto rank = static_cast<int64_t>(DimsOf(graph, node.inputs[0]).size());
+  std::vector<int64_t> axes = node.ints_or("axes", {});
+  if (node.inputs.size() > 1 && node.inputs[1].valid()) {
+    const auto& constant = graph.value(node.inputs[1]).constant;
+    if (!constant) return std::nullopt;
+    axes = constant->ToInts();
+  }
+  std::set<size_t> result;
+  for (int64_t axis : axes) {
+    if (axis < -rank || axis >= rank) return std::nullopt;
+    result.insert(static_cast<size_t>(axis < 0 ? axis + rank : axis));
+  }
+  if (axes.empty() && node.int_or("noop_with_empty_axes", 0) == 0) {
+    for (size_t i = 0; i < static_cast<size_t>(rank); ++i) result.insert(i);
+  }
+  return result;
+}
+
+struct Reduction {
+  dnnl::algorithm algorithm;
+  float p;
+};
+
+std::optional<Reduction> ReductionOf(std::string_view op) {
+  using Algorithm = dnnl::algorithm;
+  if (op == "ReduceMean") return Reduction{Algorithm::reduction_mean, 0};
+  if (op == "ReduceSum") return Reduction{Algorithm::reduction_sum, 0};
+  if (op == "ReduceMax") return Reduction{Algorithm::reduction_max, 0};
+  if (op == "ReduceMin") return Reduction{Algorithm::reduction_min, 0};
+  if (op == "ReduceProd") return Reduction{Algorithm::reduction_mul, 0};
+  if (op == "ReduceL1") return Reduction{Algorithm::reduction_norm_lp_power_p_sum, 1};
+  if (op == "ReduceL2") return Reduction{Algorithm::reduction_norm_lp_sum, 2};
+  if (op == "ReduceSumSquare") return Reduction{Algorithm::reduction_norm_lp_power_p_sum, 2};
+  return std::nullopt;
+}
+
+bool ReducesImage(const std::set<size_t>& axes, size_t rank) {
+  return rank >= 3 && rank <= 5 && axes.size() == rank - 2 && *axes.begin() == 2;
+}
+
+}  // namespace
+
+std::optional<std::string> WhyNotReduction(const Graph& graph, const Node& node) {
+  if (node.inputs.empty() || node.outputs.size() != 1) return "it lacks input or output";
+  if (auto why = WhyNoFloats(graph, std::span(node.inputs).first(1))) return why;
+  if (auto why = WhyNoFloats(graph, node.outputs)) return why;
+  if (graph.value(node.inputs[0]).is_constant()) return "its input is constant";
+  const auto axes = AxesOf(graph, node);
+  if (!axes) return "its axes are not known";
+  if (axes->empty()) return "it reduces nothing";
+  return std::nullopt;
+}
+
+Result<Program> BuildReduction(const Request& request) {
+  const Graph& graph = request.graph;
+  const Node& node = graph.node(request.group.anchor);
+  const auto axes = AxesOf(graph, node);
+  const auto reduction = ReductionOf(node.op);
+  const auto main = InputIndex(request, node.inputs[0]);
+  if (!axes || !reduction || !main) return Unsupported("the reduction cannot be expressed");
+  const Dims x = DimsOf(graph, node.inputs[0]);
+  Dims y = x;
+  for (size_t axis : *axes) y[axis] = 1;
+
+  Program program;
+  PT_ASSIGN(const Desc src, DescOf(request.in[*main]));
+  PT_ASSIGN(const Desc dst, ReshapedDesc(request.out, y));
+  PT_ASSIGN(const dnnl::primitive_attr attributes, Attributes(request, {{}, y, request.out.layout}, program));
+  const bool mean = node.op == "ReduceMean", max = node.op == "ReduceMax";
+  if (src.get_dims() == y) return Unsupported("nothing is reduced");
+  dnnl::primitive_desc_base description;
+  if ((mean || max) && ReducesImage(*axes, x.size())) {
+    const Dims kernel(x.begin() + 2, x.end()), zero(kernel.size(), 0), one(kernel.size(), 1);
+    const auto algorithm = mean ? dnnl::algorithm::pooling_avg_exclude_padding : dnnl::algorithm::pooling_max;
+    description = dnnl::pooling_forward::primitive_desc(request.engine, kInference, algorithm, src, dst, one, kernel,
+                                                        zero, zero, zero, attributes, true);
+  } else {
+    description = dnnl::reduction::primitive_desc(request.engine, reduction->algorithm, src, dst, reduction->p, 0.0F,
+                                                  attributes, true);
+  }
+  PT_CHECK_OK(Complete(program, description));
+  program.call.arguments.push_back({DNNL_ARG_SRC, Argument::Source::kInput, *main, src});
+  program.call.arguments.push_back({DNNL_ARG_DST, Argument::Source::kOutput, 0, dst});
+  return program;
+}
+
+}  // namespace pt::onednn

@@ -1,0 +1,85 @@
+#include "lib/backend/onednn/window.h"
+
+#include <algorithm>
+
+namespace pt::onednn {
+namespace {
+
+constexpr int64_t kMost = int64_t{1} << 30;
+
+bool AllWithin(const Dims& values, int64_t least) {
+  return std::all_of(values.begin(), values.end(), [&](int64_t v) { return v >= least && v <= kMost; });
+}
+
+// Attributes as they stand; sizes and ranges checked.
+std::optional<Window> Stated(const Node& node, std::span<const int64_t> kernel, size_t spatial) {
+  Window window;
+  window.kernel.assign(kernel.begin(), kernel.end());
+  window.strides = node.ints_or("strides", Dims(spatial, 1));
+  window.dilations = node.ints_or("dilations", Dims(spatial, 1));
+  const Dims pads = node.ints_or("pads", Dims(2 * spatial, 0));
+  if (spatial == 0 || spatial > 3 || window.kernel.size() != spatial || window.strides.size() != spatial ||
+      window.dilations.size() != spatial || pads.size() != 2 * spatial || !AllWithin(window.kernel, 1) ||
+      !AllWithin(window.strides, 1) || !AllWithin(window.dilations, 1) || !AllWithin(pads, 0)) {
+    return std::nullopt;
+  }
+  window.pads_begin.assign(pads.begin(), pads.begin() + static_cast<std::ptrdiff_t>(spatial));
+  window.stated_end.assign(pads.begin() + static_cast<std::ptrdiff_t>(spatial), pads.end());
+  window.pads_end = window.stated_end;
+  return window;
+}
+
+int64_t Extent(const Window& window, size_t i) { return (window.kernel[i] - 1) * window.dilations[i] + 1; }
+
+}  // namespace
+
+Dims Window::dilates() const {
+  Dims result = dilations;
+  for (int64_t& d : result) --d;
+  return result;
+}
+
+std::optional<Window> WindowOf(const Node& node, std::span<const int64_t> kernel, std::span<const int64_t> in,
+                               std::span<const int64_t> out) {
+  auto window = Stated(node, kernel, in.size());
+  if (!window || out.size() != in.size()) return std::nullopt;
+  const std::string mode = node.string_or("auto_pad", "NOTSET");
+  for (size_t i = 0; i < in.size(); ++i) {
+    const int64_t extent = Extent(*window, i);
+    const int64_t needed = (out[i] - 1) * window->strides[i] + extent - in[i];
+    if (mode == "SAME_UPPER" || mode == "SAME_LOWER") {
+      const int64_t total = std::max<int64_t>(needed, 0);
+      window->pads_begin[i] = mode == "SAME_UPPER" ? total / 2 : total - total / 2;
+      window->stated_end[i] = total - window->pads_begin[i];
+    } else if (mode == "VALID") {
+      window->pads_begin[i] = window->stated_end[i] = 0;
+    }
+    window->pads_end[i] = window->stated_end[i];
+    const int64_t span = in[i] + window->pads_begin[i] + window->pads_end[i] - extent;
+    if (span < 0 || span / window->strides[i] + 1 != out[i]) window->pads_end[i] = needed - window->pads_begin[i];
+  }
+  return window;
+}
+
+std::optional<Window> TransposedWindowOf(const Node& node, std::span<const int64_t> kernel,
+                                         std::span<const int64_t> in, std::span<const int64_t> out) {
+  auto window = Stated(node, kernel, in.size());
+  if (!window || out.size() != in.size()) return std::nullopt;
+  const std::string mode = node.string_or("auto_pad", "NOTSET");
+  const Dims extra = node.ints_or("output_padding", Dims(in.size(), 0));
+  const bool sized = node.find("output_shape") != nullptr;
+  if (extra.size() != in.size()) return std::nullopt;
+  for (size_t i = 0; i < in.size(); ++i) {
+    const int64_t full = (in[i] - 1) * window->strides[i] + Extent(*window, i);
+    if (sized || mode == "SAME_UPPER" || mode == "SAME_LOWER") {
+      const int64_t total = std::max<int64_t>(full + extra[i] - out[i], 0);
+      window->pads_begin[i] = mode == "SAME_UPPER" ? total / 2 : total - total / 2;
+    } else if (mode == "VALID") {
+      window->pads_begin[i] = 0;
+    }
+    window->pads_end[i] = full - window->pads_begin[i] - out[i];
+  }
+  return window;
+}
+
+}  // namespace pt::onednn
