@@ -49,7 +49,7 @@ int TypedFields(const TensorProto& proto) {
 
 }  // namespace
 
-Result<Tensor> TensorFromProto(const TensorProto& proto, std::string_view where, const Limits& limits) {
+Result<Tensor> TakeTensor(TensorProto& proto, std::string_view where, const Limits& limits) {
   const DataType type = static_cast<DataType>(proto.data_type());
   const int bits = proto.data_type() < 0 || proto.data_type() > 255 ? 0 : BitsOf(type);
   if (bits == 0 && proto.data_type() != static_cast<int>(DataType::kString)) {
@@ -82,11 +82,19 @@ Result<Tensor> TensorFromProto(const TensorProto& proto, std::string_view where,
     }
     return Tensor::FromStrings(dims, {proto.string_data().begin(), proto.string_data().end()});
   }
-  std::string bytes = TypedFields(proto) == 0 ? proto.raw_data() : TypedBytes(proto, type);
+  std::string bytes = TypedFields(proto) == 0 ? std::move(*proto.mutable_raw_data()) : TypedBytes(proto, type);
   if (bytes.size() != needed) {
     return Invalid(where, std::to_string(bytes.size()) + " bytes of data, its dims need " + std::to_string(needed));
   }
+  if (type == DataType::kBool) {
+    for (char& c : bytes) c = c != 0;  // kernels read them as bool, for which other bytes are undefined
+  }
   return Tensor::FromBytes(type, dims, std::move(bytes));
+}
+
+Result<Tensor> TensorFromProto(const TensorProto& proto, std::string_view where, const Limits& limits) {
+  TensorProto copy = proto;
+  return TakeTensor(copy, where, limits);
 }
 
 }  // namespace pt

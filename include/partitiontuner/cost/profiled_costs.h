@@ -12,16 +12,6 @@
 
 namespace pt {
 
-// Where a step finds its constants when it starts. Between two uses of them a run touches everything else, so this
-// follows from how large the graph is, and candidates are measured likewise: part of their keys.
-enum class Residence : uint8_t { kPrivateCache, kSharedCache, kMemory };
-std::string_view ResidenceName(Residence residence);  // "private cache"
-// By the constants and the largest activations of one run against the caches of the host.
-Residence ResidenceOf(const Graph& graph, const Platform& platform);
-// CandidateKey together with the residence.
-MeasurementKey CostKey(const Graph& graph, const Platform& platform, const Candidate& candidate,
-                       std::string_view library_version, Residence residence);
-
 struct ProfiledCostsOptions {
   std::map<std::string, std::string> library_versions;  // name -> version, as in the keys
   bool allow_estimates = true;  // false: what was not measured cannot run

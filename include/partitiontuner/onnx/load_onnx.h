@@ -1,0 +1,55 @@
+// LoadOnnx: the bytes of an ONNX model become a frozen Graph. Order: own limits on the raw bytes, names and
+// a stable sort, the library's checker, function bodies, conversion to one opset, shape inference.
+// Protobuf and libonnx stay inside lib/onnx; nothing they throw leaves it.
+//
+//   LoadReport report;
+//   PT_ASSIGN(Graph graph, LoadOnnx("model.onnx", {}, &report));
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "partitiontuner/graph/graph.h"
+#include "partitiontuner/support/limits.h"
+
+namespace pt {
+
+constexpr int64_t kTargetOpset = 25;  // of the default domain, after conversion
+
+struct LoadOptions {
+  Limits limits;
+  // Where external data is looked for; empty: the model's own folder. Nothing outside it is read.
+  std::string external_data_folder;
+  // Caches keep models as symbolic links within one tree; false refuses every link.
+  bool allow_symlinks_beneath = false;
+  bool allow_hard_links = false;
+  bool convert_opset = true;
+  bool infer_shapes = true;
+};
+
+// What happened on the way, for people. Nothing in it is needed to run the graph.
+struct LoadReport {
+  uint64_t file_bytes = 0;
+  uint64_t unknown_fields = 0;  // skipped: the file is of a newer format
+  int64_t ir_version = 0;
+  int64_t file_opset = 0;  // of the default domain as in the file; 0 = not imported
+  int64_t opset = 0;       // of the graph
+  uint64_t inlined_functions = 0;
+  std::vector<std::string> warnings;
+  // What the file declares about values whose dims inference could not find. Never to size a buffer by.
+  std::map<std::string, ValueType> declared_types;
+};
+
+// Errors: kInvalidInput for a file that is no valid model, kUnsupported for what a Graph cannot hold or the
+// ONNX library does not know, kOutOfMemory. They name file, node, value and the offending number. Unknown
+// dims are no error. An initialiser that is an input as well is a constant.
+Result<Graph> LoadOnnx(const std::string& path, const LoadOptions& options = {}, LoadReport* report = nullptr);
+
+// The same for bytes in memory; external data is looked for in `folder` (empty: refused).
+Result<Graph> LoadOnnxBytes(std::span<const std::byte> bytes, const std::string& folder, const LoadOptions& options = {},
+                            LoadReport* report = nullptr);
+
+}  // namespace pt

@@ -1,0 +1,314 @@
+#include "lib/onnx/convert_opset.h"
+
+#include <onnx/common/assertions.h>
+#include <onnx/version_converter/convert.h>
+
+#include <unordered_map>
+#include <unordered_set>
+
+#include "lib/onnx/sources.h"
+
+namespace pt {
+namespace {
+
+// The known types and small constants of one graph; a subgraph sees the types outside it too.
+struct Scope {
+  const Scope* outer = nullptr;
+  std::unordered_map<std::string_view, const proto::TypeProto*> types;
+  std::unordered_map<std::string_view, const proto::TensorProto*> constants;
+
+  const proto::TypeProto* type(const std::string& name) const {
+    const auto at = types.find(name);
+    if (at != types.end()) return at->second;
+    return outer == nullptr ? nullptr : outer->type(name);
+  }
+};
+
+bool HasGraphs(const proto::NodeProto& node) {
+  for (const proto::AttributeProto& attribute : node.attribute()) {
+    if (attribute.has_g() || attribute.graphs_size() > 0) return true;
+  }
+  return false;
+}
+
+bool SameDefinition(const std::string& op, int64_t from, int64_t to) {
+  const auto* a = proto::OpSchemaRegistry::Schema(op, static_cast<int>(from), "");
+  const auto* b = proto::OpSchemaRegistry::Schema(op, static_cast<int>(to), "");
+  return a != nullptr && b != nullptr && a->since_version() == b->since_version() && !b->Deprecated();
+}
+
+template <typename Visit>
+bool AnyNode(const Nodes& nodes, const Visit& visit) {
+  for (const proto::NodeProto& node : nodes) {
+    if (visit(node)) return true;
+    for (const proto::AttributeProto& attribute : node.attribute()) {
+      if (attribute.has_g() && AnyNode(attribute.g().node(), visit)) return true;
+      for (const proto::GraphProto& graph : attribute.graphs()) {
+        if (AnyNode(graph.node(), visit)) return true;
+      }
+    }
+  }
+  return false;
+}
+
+class Converter {
+ public:
+  Converter(proto::ModelProto& model, int64_t from, int64_t to) : from_(from), to_(to) {
+    const auto add = [&](const std::string& name) { names_.insert(name); };
+    CollectNames(model.graph(), add);
+  }
+
+  // Throws what libonnx throws, with the node named.
+  void Convert(proto::GraphProto& graph, const Scope* outer) {
+    Scope scope;
+    scope.outer = outer;
+    Collect(graph, scope);
+    Nodes converted;
+    converted.Reserve(graph.node_size());
+    for (int i = 0; i < graph.node_size(); ++i) {
+      proto::NodeProto& node = *graph.mutable_node(i);
+      if (!IsDefaultDomain(node.domain()) || node.op_type() == "Constant") {
+        ConvertInside(node, scope);
+        converted.Add()->Swap(&node);
+      } else if (HasGraphs(node)) {
+        // Newer If, Loop and Scan only allow more types. Opset 8's Scan had another meaning.
+        if (node.op_type() == "Scan" && from_ < 9) throw std::runtime_error("Scan of opset 8 has no equal");
+        ConvertInside(node, scope);
+        converted.Add()->Swap(&node);
+      } else if (SameDefinition(node.op_type(), from_, to_)) {
+        converted.Add()->Swap(&node);
+      } else {
+        ConvertNode(node, scope, converted);
+      }
+    }
+    graph.mutable_node()->Swap(&converted);
+    graph.clear_value_info();  // they may speak of values that are no more
+  }
+
+ private:
+  struct Pattern {
+    Nodes nodes;                                // over the canonical names i0…, o0…
+    std::vector<proto::TensorProto> constants;  // that the adapter made
+    bool unchanged = false;
+  };
+
+  template <typename Add>
+  static void CollectNames(const proto::GraphProto& graph, const Add& add) {
+    for (const auto& input : graph.input()) add(input.name());
+    for (const auto& tensor : graph.initializer()) add(tensor.name());
+    for (const proto::NodeProto& node : graph.node()) {
+      for (const std::string& output : node.output()) add(output);
+      for (const proto::AttributeProto& attribute : node.attribute()) {
+        if (attribute.has_g()) CollectNames(attribute.g(), add);
+        for (const proto::GraphProto& inner : attribute.graphs()) CollectNames(inner, add);
+      }
+    }
+  }
+
+  // Keeps the types of initialisers alive.
+  void Collect(const proto::GraphProto& graph, Scope& scope) {
+    for (const auto& info : graph.value_info()) scope.types[info.name()] = &info.type();
+    for (const auto& info : graph.output()) scope.types[info.name()] = &info.type();
+    for (const auto& info : graph.input()) scope.types[info.name()] = &info.type();
+    const auto add_tensor = [&](const std::string& name, const proto::TensorProto& tensor) {
+      auto type = std::make_unique<proto::TypeProto>();
+      type->mutable_tensor_type()->set_elem_type(tensor.data_type());
+      auto* shape = type->mutable_tensor_type()->mutable_shape();
+      for (int64_t d : tensor.dims()) shape->add_dim()->set_dim_value(d);
+      scope.types[name] = type.get();
+      owned_types_.push_back(std::move(type));
+      scope.constants[name] = &tensor;
+    };
+    for (const auto& tensor : graph.initializer()) add_tensor(tensor.name(), tensor);
+    for (const proto::NodeProto& node : graph.node()) {
+      if (node.op_type() != "Constant" || node.output_size() != 1) continue;
+      for (const proto::AttributeProto& attribute : node.attribute()) {
+        if (attribute.name() == "value" && attribute.has_t()) add_tensor(node.output(0), attribute.t());
+      }
+    }
+  }
+
+  void ConvertInside(proto::NodeProto& node, const Scope& scope) {
+    for (proto::AttributeProto& attribute : *node.mutable_attribute()) {
+      if (attribute.has_g()) Convert(*attribute.mutable_g(), &scope);
+      for (proto::GraphProto& graph : *attribute.mutable_graphs()) Convert(graph, &scope);
+    }
+  }
+
+  void ConvertNode(proto::NodeProto& node, const Scope& scope, Nodes& out) {
+    proto::ModelProto canonical;
+    std::unordered_map<std::string, std::string> actual;  // canonical name → name in the graph
+    MakeCanonical(node, scope, canonical, actual);
+    std::string key;
+    canonical.SerializeToString(&key);
+    auto at = patterns_.find(key);
+    if (at == patterns_.end()) {
+      try {
+        at = patterns_.emplace(std::move(key), MakePattern(canonical)).first;
+      } catch (const std::exception& e) {
+        const Source source = SourceOf(node);
+        throw std::runtime_error("node " + NodeLabel(node, source.index) + ": " + e.what());
+      }
+    }
+    const Pattern& pattern = at->second;
+    if (pattern.unchanged) {
+      out.Add()->Swap(&node);
+      return;
+    }
+    const Source source = SourceOf(node);
+    const auto rename = [&](const std::string& name) -> std::string {
+      if (name.empty()) return name;
+      const auto known = actual.find(name);
+      if (known != actual.end()) return known->second;
+      std::string fresh = MakeName(source.first_output);
+      actual.emplace(name, fresh);
+      return fresh;
+    };
+    for (const proto::TensorProto& tensor : pattern.constants) {
+      proto::NodeProto& made = *out.Add();
+      made.set_op_type("Constant");
+      made.add_output(rename(tensor.name()));
+      auto* value = made.add_attribute();
+      value->set_name("value");
+      value->set_type(proto::AttributeProto::TENSOR);
+      *value->mutable_t() = tensor;
+      value->mutable_t()->clear_name();
+      SetSource(made, source);
+    }
+    for (const proto::NodeProto& from : pattern.nodes) {
+      proto::NodeProto& made = *out.Add();
+      made = from;
+      made.set_name(node.name());
+      for (std::string& name : *made.mutable_input()) name = rename(name);
+      for (std::string& name : *made.mutable_output()) name = rename(name);
+      SetSource(made, source);
+    }
+  }
+
+  std::string MakeName(const std::string& base) {
+    while (true) {
+      std::string name = base + "_opset" + std::to_string(to_) + "_" + std::to_string(next_name_++);
+      if (names_.insert(name).second) return name;
+    }
+  }
+
+  // A model of that one node, with names by position, so that equal nodes give equal bytes.
+  void MakeCanonical(const proto::NodeProto& node, const Scope& scope, proto::ModelProto& model,
+                     std::unordered_map<std::string, std::string>& actual) const {
+    model.set_ir_version(8);
+    auto* opset = model.add_opset_import();
+    opset->set_domain("");
+    opset->set_version(from_);
+    proto::GraphProto& graph = *model.mutable_graph();
+    graph.set_name("node");
+    proto::NodeProto& copy = *graph.add_node();
+    copy = node;
+    copy.clear_name();
+    copy.clear_doc_string();
+    copy.clear_metadata_props();
+    copy.set_domain("");
+    const auto add_info = [&](proto::ValueInfoProto& info, const std::string& canonical, const std::string& name) {
+      info.set_name(canonical);
+      if (const proto::TypeProto* type = scope.type(name)) *info.mutable_type() = *type;
+    };
+    std::unordered_map<std::string_view, std::string> canonical_of;
+    for (int i = 0; i < node.input_size(); ++i) {
+      const std::string& name = node.input(i);
+      if (name.empty()) continue;
+      const auto [at, is_new] = canonical_of.emplace(name, "i" + std::to_string(i));
+      copy.set_input(i, at->second);
+      if (!is_new) continue;
+      actual.emplace(at->second, name);
+      // Only going down do adapters look into constants; going up, fewer distinct patterns without them.
+      const auto constant = scope.constants.find(name);
+      if (from_ > to_ && constant != scope.constants.end()) {
+        proto::TensorProto& tensor = *graph.add_initializer();
+        tensor = *constant->second;
+        tensor.set_name(at->second);
+      } else {
+        add_info(*graph.add_input(), at->second, name);
+      }
+    }
+    for (int i = 0; i < node.output_size(); ++i) {
+      if (node.output(i).empty()) continue;
+      const std::string canonical = "o" + std::to_string(i);
+      actual.emplace(canonical, node.output(i));
+      copy.set_output(i, canonical);
+      add_info(*graph.add_output(), canonical, node.output(i));
+    }
+  }
+
+  Pattern MakePattern(const proto::ModelProto& canonical) {
+    proto::ModelProto converted =
+        converter_.convert_version(canonical, proto::OpSetID(from_), proto::OpSetID(to_));
+    Pattern pattern;
+    proto::GraphProto& graph = *converted.mutable_graph();
+    // Adapters may rename an output; its position says which it was.
+    std::unordered_map<std::string, std::string> back;
+    for (int i = 0; i < graph.output_size(); ++i) {
+      if (graph.output(i).name() != canonical.graph().output(i).name()) back[graph.output(i).name()] = canonical.graph().output(i).name();
+    }
+    std::unordered_set<std::string> given;
+    for (const auto& input : canonical.graph().input()) given.insert(input.name());
+    for (const auto& tensor : canonical.graph().initializer()) given.insert(tensor.name());
+    for (proto::TensorProto& tensor : *graph.mutable_initializer()) {
+      if (!given.contains(tensor.name())) pattern.constants.push_back(std::move(tensor));
+    }
+    const auto rename = [&](std::string& name) {
+      const auto at = back.find(name);
+      if (at != back.end()) name = at->second;
+    };
+    for (proto::NodeProto& node : *graph.mutable_node()) {
+      for (std::string& name : *node.mutable_input()) rename(name);
+      for (std::string& name : *node.mutable_output()) rename(name);
+      if (node.domain() == "ai.onnx") node.set_domain("");
+      pattern.nodes.Add()->Swap(&node);
+    }
+    if (pattern.nodes.size() == 1 && pattern.constants.empty()) {
+      std::string before, after;
+      proto::NodeProto plain = pattern.nodes[0];
+      plain.clear_name();
+      plain.set_domain("");
+      canonical.graph().node(0).SerializeToString(&before);
+      plain.SerializeToString(&after);
+      pattern.unchanged = before == after;
+    }
+    return pattern;
+  }
+
+  int64_t from_, to_;
+  proto::version_conversion::DefaultVersionConverter converter_;
+  std::unordered_map<std::string, Pattern> patterns_;
+  std::unordered_set<std::string> names_;
+  std::vector<std::unique_ptr<proto::TypeProto>> owned_types_;
+  uint64_t next_name_ = 0;
+};
+
+}  // namespace
+
+bool NeedsConversion(const proto::ModelProto& model, int64_t from, int64_t to) {
+  if (from == to) return false;
+  return AnyNode(model.graph().node(), [&](const proto::NodeProto& node) {
+    return IsDefaultDomain(node.domain()) && node.op_type() != "Constant" && !SameDefinition(node.op_type(), from, to);
+  });
+}
+
+std::optional<std::string> ConvertOpset(proto::ModelProto& model, int64_t from, int64_t to) {
+  // The graph's tensors are small here, so the copy that makes failure harmless is cheap.
+  proto::GraphProto converted;
+  const Status status = Fenced(ErrorCode::kUnsupported, "onnx.convert", "converting", [&] {
+    converted = model.graph();
+    proto::ModelProto whole;
+    whole.mutable_graph()->Swap(&converted);
+    Converter(whole, from, to).Convert(*whole.mutable_graph(), nullptr);
+    whole.mutable_graph()->Swap(&converted);
+  });
+  if (!status.ok()) return status.error().message;
+  model.mutable_graph()->Swap(&converted);
+  for (auto& import : *model.mutable_opset_import()) {
+    if (IsDefaultDomain(import.domain())) import.set_version(to);
+  }
+  return std::nullopt;
+}
+
+}  // namespace pt

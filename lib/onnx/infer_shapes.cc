@@ -1,0 +1,315 @@
+#include "partitiontuner/onnx/infer_shapes.h"
+
+#include <onnx/defs/schema.h>
+#include <onnx/shape_inference/implementation.h>
+
+#include <algorithm>
+#include <set>
+
+#include "lib/onnx/model_tensors.h"
+#include "lib/onnx/value_types.h"
+#include "partitiontuner/graph/graph_builder.h"
+
+namespace pt {
+namespace {
+
+Error UsageError(std::string message, std::string hint) {
+  return MakeError(ErrorCode::kUsage, "shape.override", std::move(message), std::move(hint));
+}
+
+// ---- overrides ----
+
+std::string InputList(const Graph& graph) {
+  std::string text = "inputs:";
+  for (ValueId id : graph.inputs()) text += " " + graph.value(id).name + " " + ToString(graph.value(id).type);
+  return text;
+}
+
+std::string DimsText(const std::vector<int64_t>& dims) {
+  std::string text = "[";
+  for (size_t i = 0; i < dims.size(); ++i) text += (i == 0 ? "" : ",") + std::to_string(dims[i]);
+  return text + "]";
+}
+
+Status CheckOverride(const Graph& graph, const std::string& name, const std::vector<int64_t>& dims, std::map<std::string, int64_t>& bound) {
+  const auto wrong = [&](const std::string& why) { return UsageError("shape " + DimsText(dims) + " for \"" + name + "\": " + why, InputList(graph)); };
+  const auto at = std::find_if(graph.inputs().begin(), graph.inputs().end(), [&](ValueId id) { return graph.value(id).name == name; });
+  if (at == graph.inputs().end()) return wrong("the model has no such input");
+  const ValueType& type = graph.value(*at).type;
+  if (!type.other.empty()) return wrong("the input is no tensor but a " + type.other);
+  if (type.ranked && type.dims.size() != dims.size()) return wrong("the input has rank " + std::to_string(type.dims.size()));
+  for (size_t axis = 0; axis < dims.size(); ++axis) {
+    if (dims[axis] < 0) return wrong("dim " + std::to_string(axis) + " is negative");
+    if (!type.ranked) continue;
+    const Dim& dim = type.dims[axis];
+    if (dim.known() && dim.value != dims[axis]) return wrong("the model says " + std::to_string(dim.value) + " for dim " + std::to_string(axis));
+    if (dim.known() || dim.name.empty()) continue;
+    const auto [other, is_new] = bound.emplace(dim.name, dims[axis]);
+    if (!is_new && other->second != dims[axis]) return wrong("dim \"" + dim.name + "\" is " + std::to_string(other->second) + " elsewhere");
+  }
+  return {};
+}
+
+// The types of the inputs with the overrides applied.
+Result<std::vector<ValueType>> SpecialiseInputs(const Graph& graph, const ShapeOverrides& overrides) {
+  std::set<std::string> named;
+  for (ValueId id : graph.inputs()) {
+    for (const Dim& d : graph.value(id).type.dims) {
+      if (!d.known() && !d.name.empty()) named.insert(d.name);
+    }
+  }
+  std::map<std::string, int64_t> bound;
+  for (const auto& [name, value] : overrides.dims) {
+    if (value < 0) return UsageError("dim \"" + name + "\" cannot be " + std::to_string(value), {});
+    if (!named.contains(name)) return UsageError("no input has a dim named \"" + name + "\"", InputList(graph));
+    bound[name] = value;
+  }
+  for (const auto& [name, dims] : overrides.inputs) PT_CHECK_OK(CheckOverride(graph, name, dims, bound));
+
+  std::vector<ValueType> types;
+  for (ValueId id : graph.inputs()) {
+    ValueType type = graph.value(id).type;
+    const auto given = overrides.inputs.find(graph.value(id).name);
+    if (given != overrides.inputs.end()) {
+      type.ranked = true;
+      type.dims.clear();
+      for (int64_t d : given->second) type.dims.push_back({d, {}});
+    }
+    for (Dim& d : type.dims) {
+      const auto at = d.known() ? bound.end() : bound.find(d.name);
+      if (at != bound.end()) d = {at->second, {}};
+    }
+    types.push_back(std::move(type));
+  }
+  return types;
+}
+
+// ---- to ONNX ----
+
+// Writes a graph as libonnx wants to see it. Values are named by id, which is unique even where the file's
+// names are not or are missing; a subgraph's captured values have the name they have outside.
+class Writer {
+ public:
+  explicit Writer(const Graph& graph) {
+    for (const auto& [domain, version] : graph.domains()) versions_[domain] = static_cast<int>(version);
+    versions_[""] = static_cast<int>(graph.opset());
+  }
+
+  void Write(const Graph& graph, const std::string& prefix, std::vector<std::string> names, proto::GraphProto& to) {
+    to.set_name("g");
+    names.resize(graph.values().size());  // those of captured values are given
+    for (size_t i = 0; i < names.size(); ++i) {
+      if (names[i].empty()) names[i] = prefix + std::to_string(i);
+    }
+    for (ValueId id : graph.inputs()) {
+      auto* info = to.add_input();
+      info->set_name(names[id.index()]);
+      TypeToProto(graph.value(id).type, *info->mutable_type());
+    }
+    for (size_t i = 0; i < graph.values().size(); ++i) {
+      if (graph.values()[i].is_constant()) AddConstant(*graph.values()[i].constant, names[i], to);
+    }
+    for (size_t i = 0; i < graph.nodes().size(); ++i) AddNode(graph, NodeId(i), names, prefix, to);
+    for (ValueId id : graph.outputs()) {
+      auto* info = to.add_output();
+      info->set_name(names[id.index()]);
+      // A body's output that is its input has no other place to take a type from.
+    }
+  }
+
+ private:
+  static void AddConstant(const Tensor& tensor, const std::string& name, proto::GraphProto& to) {
+    auto* proto = to.add_initializer();
+    proto->set_name(name);
+    FillTensor(tensor, *proto);
+  }
+
+  static void FillTensor(const Tensor& tensor, proto::TensorProto& to) {
+    to.set_data_type(static_cast<int>(tensor.type()));
+    for (int64_t d : tensor.dims()) to.add_dims(d);
+    if (tensor.type() == DataType::kString) {
+      if (tensor.element_count() > 64) return;
+      for (const std::string& s : tensor.strings()) to.add_string_data(s);
+    } else if (!tensor.bytes().empty() && tensor.bytes().size() <= kSmallTensorBytes) {
+      to.set_raw_data(tensor.bytes().data(), tensor.bytes().size());
+    }
+  }
+
+  void AddNode(const Graph& graph, NodeId id, const std::vector<std::string>& names, const std::string& prefix, proto::GraphProto& to) {
+    const Node& node = graph.node(id);
+    auto* proto = to.add_node();
+    proto->set_op_type(node.op);
+    proto->set_domain(node.domain);
+    for (uint32_t i = 0; i < node.formal_inputs; ++i) proto->add_input(node.inputs[i].valid() ? names[node.inputs[i].index()] : std::string());
+    for (ValueId output : node.outputs) proto->add_output(output.valid() ? names[output.index()] : std::string());
+    for (const auto& [name, attribute] : node.attributes) AddAttribute(name, attribute, *proto);
+    for (size_t s = 0; s < node.subgraphs.size(); ++s) {
+      const Subgraph& subgraph = node.subgraphs[s];
+      auto* attribute = proto->add_attribute();
+      attribute->set_name(subgraph.attribute);
+      attribute->set_type(proto::AttributeProto::GRAPH);
+      std::vector<std::string> inner(subgraph.graph->values().size());
+      for (size_t c = 0; c < subgraph.captures.size(); ++c) {
+        inner[subgraph.graph->captured()[c].index()] = names[node.inputs[subgraph.captures[c]].index()];
+      }
+      Write(*subgraph.graph, prefix + std::to_string(id.value) + "_" + std::to_string(s) + "_", std::move(inner), *attribute->mutable_g());
+    }
+    // Without a definition libonnx knows nothing of the outputs: what is known already helps what follows.
+    const auto version = versions_.find(node.domain);
+    if (version != versions_.end() && proto::OpSchemaRegistry::Schema(node.op, version->second, node.domain) != nullptr) return;
+    for (ValueId output : node.outputs) {
+      if (!output.valid() || graph.value(output).is_graph_output) continue;
+      auto* info = to.add_value_info();
+      info->set_name(names[output.index()]);
+      TypeToProto(graph.value(output).type, *info->mutable_type());
+    }
+  }
+
+  static void AddAttribute(const std::string& name, const Attribute& attribute, proto::NodeProto& to) {
+    using A = proto::AttributeProto;
+    A& a = *to.add_attribute();
+    a.set_name(name);
+    if (const auto* i = std::get_if<int64_t>(&attribute)) {
+      a.set_type(A::INT);
+      a.set_i(*i);
+    } else if (const auto* f = std::get_if<float>(&attribute)) {
+      a.set_type(A::FLOAT);
+      a.set_f(*f);
+    } else if (const auto* s = std::get_if<std::string>(&attribute)) {
+      a.set_type(A::STRING);
+      a.set_s(*s);
+    } else if (const auto* tensor = std::get_if<Tensor>(&attribute)) {
+      a.set_type(A::TENSOR);
+      FillTensor(*tensor, *a.mutable_t());
+    } else if (const auto* ints = std::get_if<std::vector<int64_t>>(&attribute)) {
+      a.set_type(A::INTS);
+      a.mutable_ints()->Add(ints->begin(), ints->end());
+    } else if (const auto* floats = std::get_if<std::vector<float>>(&attribute)) {
+      a.set_type(A::FLOATS);
+      a.mutable_floats()->Add(floats->begin(), floats->end());
+    } else if (const auto* strings = std::get_if<std::vector<std::string>>(&attribute)) {
+      a.set_type(A::STRINGS);
+      for (const std::string& text : *strings) a.add_strings(text);
+    }
+  }
+
+  std::map<std::string, int> versions_;
+};
+
+// ---- and back ----
+
+// New knowledge over old: numbers of the new win, the old fill what is unknown.
+ValueType Merge(const ValueType& old, const ValueType& found) {
+  if (!found.other.empty()) return found;
+  if (found.type == DataType::kUndefined && !found.ranked) return old;
+  ValueType merged = found;
+  if (merged.type == DataType::kUndefined && old.other.empty()) merged.type = old.type;
+  if (!old.other.empty() || !old.ranked) return merged;
+  if (!merged.ranked) {
+    merged.ranked = true;
+    merged.dims = old.dims;
+  } else if (merged.dims.size() == old.dims.size()) {
+    for (size_t i = 0; i < merged.dims.size(); ++i) {
+      if (!merged.dims[i].known() && old.dims[i].known()) merged.dims[i] = old.dims[i];
+      if (!merged.dims[i].known() && merged.dims[i].name.empty()) merged.dims[i].name = old.dims[i].name;
+    }
+  }
+  return merged;
+}
+
+Result<Graph> ReadBack(const Graph& graph, const std::string& prefix, const proto::GraphProto& from, const std::vector<ValueType>& captured);
+
+Result<std::shared_ptr<const Graph>> ReadBackSubgraph(const GraphBuilder& builder, NodeId id, size_t s, const std::string& prefix, const proto::GraphProto& from) {
+  const Node& node = builder.graph().node(id);
+  const Subgraph& subgraph = node.subgraphs[s];
+  std::vector<ValueType> captured;
+  for (uint32_t index : subgraph.captures) captured.push_back(builder.graph().value(node.inputs[index]).type);
+  const std::string inner_prefix = prefix + std::to_string(id.value) + "_" + std::to_string(s) + "_";
+  PT_ASSIGN(Graph inner, ReadBack(*subgraph.graph, inner_prefix, from, captured));
+  return std::make_shared<const Graph>(std::move(inner));
+}
+
+Result<Graph> ReadBack(const Graph& graph, const std::string& prefix, const proto::GraphProto& from, const std::vector<ValueType>& captured) {
+  GraphBuilder builder(graph);
+  const auto read = [&](const proto::ValueInfoProto& info) {
+    if (!info.name().starts_with(prefix)) return;
+    const size_t index = std::strtoull(info.name().c_str() + prefix.size(), nullptr, 10);
+    if (index >= graph.values().size() || info.name() != prefix + std::to_string(index)) return;
+    Value& value = builder.value(ValueId(index));
+    if (!value.is_constant()) value.type = Merge(value.type, TypeFromProto(info.type()));
+  };
+  for (const auto& info : from.value_info()) read(info);
+  for (const auto& info : from.output()) read(info);
+  for (const auto& info : from.input()) read(info);
+  for (size_t i = 0; i < captured.size(); ++i) {
+    Value& value = builder.value(graph.captured()[i]);
+    value.type = Merge(value.type, captured[i]);
+  }
+  for (size_t i = 0; i < graph.nodes().size(); ++i) {
+    if (graph.nodes()[i].subgraphs.empty()) continue;
+    const NodeId id(i);
+    const proto::NodeProto& node = from.node(static_cast<int>(i));
+    for (size_t s = 0; s < graph.node(id).subgraphs.size(); ++s) {
+      const int attribute = node.attribute_size() - static_cast<int>(graph.node(id).subgraphs.size()) + static_cast<int>(s);
+      PT_ASSIGN(auto inner, ReadBackSubgraph(builder, id, s, prefix, node.attribute(attribute).g()));
+      builder.node(id).subgraphs[s].graph = std::move(inner);
+    }
+  }
+  return builder.Build();
+}
+
+}  // namespace
+
+Result<Graph> InferShapes(const Graph& graph, const ShapeOverrides& overrides) {
+  PT_ASSIGN(std::vector<ValueType> input_types, SpecialiseInputs(graph, overrides));
+  GraphBuilder builder(graph);
+  for (size_t i = 0; i < input_types.size(); ++i) builder.value(graph.inputs()[i]).type = std::move(input_types[i]);
+  PT_ASSIGN(const Graph specialised, builder.Build());
+
+  proto::ModelProto model;
+  model.set_ir_version(proto::Version::IR_VERSION);
+  const auto import = [&](const std::string& domain, int64_t version) {
+    auto* opset = model.add_opset_import();
+    opset->set_domain(domain);
+    opset->set_version(version);
+  };
+  if (graph.opset() != 0) import("", graph.opset());
+  for (const auto& [domain, version] : graph.domains()) import(domain, version);
+  Writer(specialised).Write(specialised, "v", {}, *model.mutable_graph());
+  // Whatever libonnx stumbles over, what it found until then is still right.
+  (void)Fenced(ErrorCode::kInvalidInput, "onnx.inference", "inferring shapes", [&] {
+    const proto::ShapeInferenceOptions options(/*check_type=*/false, /*error_mode=*/0, /*data_propagation=*/true);
+    proto::shape_inference::DataValueMap values;
+    proto::shape_inference::InferShapes(model, proto::OpSchemaRegistry::Instance(), options, &values);
+  });
+  return ReadBack(specialised, "v", model.graph(), {});
+}
+
+std::vector<UnresolvedDim> UnresolvedDims(const Graph& graph) {
+  std::vector<UnresolvedDim> unresolved;
+  std::set<std::string> named;
+  for (ValueId id : graph.inputs()) {
+    const Value& value = graph.value(id);
+    if (!value.type.other.empty()) continue;
+    if (!value.type.ranked) {
+      unresolved.push_back({value.name, -1, {}, "--shape " + value.name + "=1x3x224x224"});
+      continue;
+    }
+    std::string shape;
+    bool unnamed = false;
+    for (const Dim& d : value.type.dims) {
+      shape += (shape.empty() ? "" : "x") + std::to_string(d.known() ? d.value : 1);
+      unnamed = unnamed || (!d.known() && d.name.empty());
+    }
+    for (size_t axis = 0; axis < value.type.dims.size(); ++axis) {
+      const Dim& d = value.type.dims[axis];
+      if (d.known() || (!d.name.empty() && !named.insert(d.name).second)) continue;
+      // One --shape covers an input with an unnamed dim; named ones are given once for all inputs.
+      const bool by_name = !d.name.empty() && !unnamed;
+      unresolved.push_back({value.name, static_cast<int64_t>(axis), d.name, by_name ? "--dim " + d.name + "=1" : "--shape " + value.name + "=" + shape});
+    }
+  }
+  return unresolved;
+}
+
+}  // namespace pt

@@ -1,0 +1,264 @@
+#include "partitiontuner/onnx/load_onnx.h"
+
+#include <onnx/checker.h>
+#include <onnx/defs/schema.h>
+#include <onnx/shape_inference/implementation.h>
+
+#include <google/protobuf/io/coded_stream.h>
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "lib/onnx/convert_opset.h"
+#include "lib/onnx/fence.h"
+#include "lib/onnx/functions.h"
+#include "lib/onnx/graph_from_proto.h"
+#include "lib/onnx/model_names.h"
+#include "lib/onnx/model_tensors.h"
+#include "lib/onnx/value_types.h"
+#include "lib/onnx/wire_scan.h"
+#include "partitiontuner/graph/graph_builder.h"
+#include "partitiontuner/onnx/infer_shapes.h"
+#include "partitiontuner/support/file.h"
+
+namespace pt {
+namespace {
+
+std::pair<int, int> DefaultOpsetRange() { return proto::OpSchemaRegistry::DomainToVersionRange::Instance().Map().at(""); }
+
+Result<proto::ModelProto> Parse(std::span<const std::byte> bytes, const Limits& limits) {
+  proto::ModelProto model;
+  bool parsed = false;
+  PT_CHECK_OK(Fenced(ErrorCode::kInvalidInput, "onnx.parse", "parsing", [&] {
+    google::protobuf::io::CodedInputStream stream(reinterpret_cast<const uint8_t*>(bytes.data()), static_cast<int>(bytes.size()));
+    // The scan has counted the depth already; the parser recurses, so "no limit" still means a finite stack.
+    stream.SetRecursionLimit(limits.protobuf_depth == 0 ? 10'000 : static_cast<int>(limits.protobuf_depth) + 1);
+    parsed = model.ParseFromCodedStream(&stream) && stream.ConsumedEntireMessage();
+  }));
+  if (!parsed) return LoadError(ErrorCode::kInvalidInput, "onnx.parse", "the bytes are no ONNX model");
+  return model;
+}
+
+// Versions and opsets, before libonnx trusts them.
+Status CheckHeader(proto::ModelProto& model, LoadReport& report) {
+  const auto refuse = [](const char* id, std::string message) { return LoadError(ErrorCode::kInvalidInput, id, std::move(message)); };
+  if (!model.has_graph()) return refuse("onnx.no_graph", "the model has no graph");
+  constexpr int64_t kNewest = proto::Version::IR_VERSION;
+  report.ir_version = model.ir_version();
+  if (model.ir_version() < 1 || model.ir_version() > kNewest) {
+    return refuse("onnx.ir_version", "IR version " + std::to_string(model.ir_version()) + " is not supported: 1 to " + std::to_string(kNewest) + " are");
+  }
+  if (model.opset_import_size() == 0) {
+    if (model.ir_version() >= 3) return refuse("onnx.opset", "the model does not say which opset it uses");
+    model.add_opset_import()->set_version(1);
+  }
+  const auto [oldest, newest] = DefaultOpsetRange();
+  std::map<std::string, int64_t> seen;
+  for (auto& import : *model.mutable_opset_import()) {
+    if (import.domain() == "ai.onnx") import.set_domain("");
+    const std::string shown = import.domain().empty() ? "ai.onnx" : import.domain();
+    if (!seen.emplace(import.domain(), import.version()).second) return refuse("onnx.opset", "the opset of domain " + shown + " is given twice");
+    if (import.version() < 1 || import.version() > INT32_MAX) return refuse("onnx.opset", "opset " + std::to_string(import.version()) + " of domain " + shown + " is invalid");
+    if (!import.domain().empty()) continue;
+    report.file_opset = report.opset = import.version();
+    if (import.version() > newest) {
+      return refuse("onnx.opset", "opset " + std::to_string(import.version()) + " is not supported: " + std::to_string(oldest) + " to " + std::to_string(newest) + " are");
+    }
+  }
+  return {};
+}
+
+template <typename Visit>
+void VisitGraphs(proto::GraphProto& graph, const Visit& visit) {
+  visit(graph);
+  for (auto& node : *graph.mutable_node()) {
+    for (auto& attribute : *node.mutable_attribute()) {
+      if (attribute.has_g()) VisitGraphs(*attribute.mutable_g(), visit);
+      for (auto& inner : *attribute.mutable_graphs()) VisitGraphs(inner, visit);
+    }
+  }
+}
+
+// What files in the wild leave out and libonnx's checker insists on, though nothing depends on it.
+void Normalise(proto::ModelProto& model) {
+  VisitGraphs(*model.mutable_graph(), [](proto::GraphProto& graph) {
+    if (graph.name().empty()) graph.set_name("graph");
+    graph.clear_quantization_annotation();
+    for (auto& node : *graph.mutable_node()) {
+      if (node.domain() == "ai.onnx") node.set_domain("");
+    }
+  });
+  model.clear_training_info();
+  // Initialisers need not be inputs any more: they have been dropped there.
+  if (model.ir_version() < 4) model.set_ir_version(4);
+  // Subgraphs' initialisers are Constant nodes now.
+  const bool imports_default = std::any_of(model.opset_import().begin(), model.opset_import().end(), [](const auto& i) { return i.domain().empty(); });
+  if (!imports_default) model.add_opset_import()->set_version(kTargetOpset);
+}
+
+// The declared types of the main graph's values, kept aside: inference must not lean on them.
+using DeclaredTypes = std::unordered_map<std::string, ValueType>;
+
+DeclaredTypes TakeDeclaredTypes(const proto::GraphProto& graph) {
+  DeclaredTypes declared;
+  for (const auto& info : graph.value_info()) declared[info.name()] = TypeFromProto(info.type());
+  for (const auto& info : graph.output()) declared[info.name()] = TypeFromProto(info.type());
+  return declared;
+}
+
+Status Check(proto::ModelProto& model, const ModelTensors& tensors) {
+  Status experimental;
+  VisitGraphs(*model.mutable_graph(), [&](proto::GraphProto& graph) {
+    for (int i = 0; i < graph.node_size() && experimental.ok(); ++i) {
+      // libonnx would let these pass and print about it.
+      if (!proto::checker::check_is_experimental_op(graph.node(i))) continue;
+      experimental = LoadError(ErrorCode::kUnsupported, "onnx.unknown_op", "operator " + graph.node(i).op_type() + " is not defined by ONNX",
+                               NodeLabel(graph.node(i), static_cast<size_t>(i)));
+    }
+  });
+  PT_CHECK_OK(experimental);
+
+  // The checker also wants a shape for every input and output; leaving it out means an unknown rank.
+  std::vector<proto::TypeProto::Tensor*> without_shape;
+  std::vector<proto::ValueInfoProto*> without_type;
+  const auto complete = [&](proto::ValueInfoProto& info) {
+    if (!info.has_type() || info.type().value_case() == proto::TypeProto::VALUE_NOT_SET) {
+      without_type.push_back(&info);
+      info.mutable_type()->mutable_tensor_type()->set_elem_type(1);
+      info.mutable_type()->mutable_tensor_type()->mutable_shape();
+    } else if (info.type().has_tensor_type() && !info.type().tensor_type().has_shape()) {
+      without_shape.push_back(info.mutable_type()->mutable_tensor_type());
+      without_shape.back()->mutable_shape();
+    }
+  };
+  for (auto& info : *model.mutable_graph()->mutable_output()) complete(info);
+  for (auto& info : *model.mutable_graph()->mutable_input()) {
+    if (info.has_type()) complete(info);
+  }
+  tensors.SetPlaceholderDims(model, /*empty=*/true);
+  Status status = Fenced(ErrorCode::kInvalidInput, "onnx.check", "checking", [&] { proto::checker::check_model(model); });
+  tensors.SetPlaceholderDims(model, /*empty=*/false);
+  for (auto* type : without_shape) type->clear_shape();
+  for (auto* info : without_type) info->clear_type();
+  if (status.ok()) return {};
+  Error error = std::move(status).error();
+  const bool unknown = error.message.find("No Op registered for") != std::string::npos || error.message.find("is deprecated in domain_version") != std::string::npos;
+  if (unknown) {
+    error.code = ErrorCode::kUnsupported;
+    error.id = "onnx.unknown_op";
+  }
+  return error;
+}
+
+void Convert(proto::ModelProto& model, LoadReport& report) {
+  const int64_t from = report.opset;
+  if (from == 0 || from == kTargetOpset) return;
+  if (NeedsConversion(model, from, kTargetOpset)) {
+    // Adapters want ranks and dims; here what the file declares is good enough.
+    (void)Fenced(ErrorCode::kInvalidInput, "onnx.inference", "inferring shapes", [&] {
+      const proto::ShapeInferenceOptions options(/*check_type=*/false, /*error_mode=*/0, /*data_propagation=*/true);
+      proto::shape_inference::DataValueMap values;
+      proto::shape_inference::InferShapes(model, proto::OpSchemaRegistry::Instance(), options, &values);
+    });
+  }
+  if (const auto why = ConvertOpset(model, from, kTargetOpset)) {
+    report.warnings.push_back("the operators stay at opset " + std::to_string(from) + ": " + *why);
+    return;
+  }
+  report.opset = kTargetOpset;
+}
+
+// What inference found stands; a declared type that contradicts it in kind or rank is an error, one that only
+// differs in numbers is reported.
+Result<Graph> MergeDeclared(Graph graph, const DeclaredTypes& declared, LoadReport& report) {
+  GraphBuilder builder(graph);
+  bool changed = false;
+  for (size_t i = 0; i < graph.values().size(); ++i) {
+    const Value& value = graph.values()[i];
+    const auto at = declared.find(value.name);
+    if (at == declared.end() || value.is_constant() || !value.producer.valid()) continue;
+    const ValueType& says = at->second;
+    const ValueType& is = value.type;
+    const auto conflict = [&](const std::string& what) {
+      return LoadError(ErrorCode::kInvalidInput, "onnx.declared_type",
+                       "value \"" + value.name + "\" is declared as " + ToString(says) + " but is " + ToString(is) + ": " + what, NodeLabel(graph, value.producer));
+    };
+    if (says.other.empty() && is.other.empty() && says.type != DataType::kUndefined && is.type != DataType::kUndefined && says.type != is.type) return conflict("another element type");
+    if (says.other != is.other && is.other.empty() && is.type != DataType::kUndefined) return conflict("another kind");
+    if (says.ranked && is.ranked) {
+      if (says.dims.size() != is.dims.size()) return conflict("another rank");
+      for (size_t d = 0; d < says.dims.size(); ++d) {
+        if (!says.dims[d].known() || !is.dims[d].known() || says.dims[d].value == is.dims[d].value) continue;
+        report.warnings.push_back("value \"" + value.name + "\" is declared as " + ToString(says) + " but is " + ToString(is));
+        break;
+      }
+    }
+    if (!is.is_static() && says.other.empty()) report.declared_types.emplace(value.name, says);
+    if (is.type == DataType::kUndefined && is.other.empty()) {
+      ValueType known = says;  // the kind helps, the numbers are not to be trusted
+      for (Dim& dim : known.dims) dim = {};
+      builder.value(ValueId(i)).type = std::move(known);
+      changed = true;
+    }
+  }
+  if (!changed) return graph;
+  return builder.Build();
+}
+
+Result<Graph> LoadBytes(std::span<const std::byte> bytes, const std::string& folder, const LoadOptions& options, LoadReport& report) {
+  const Limits& limits = options.limits;
+  report.file_bytes = bytes.size();
+  if (limits.file_bytes != 0 && bytes.size() > limits.file_bytes) {
+    return LoadError(ErrorCode::kInvalidInput, "onnx.limit", std::to_string(bytes.size()) + " bytes are over the limit of " + std::to_string(limits.file_bytes));
+  }
+  if (bytes.size() > INT32_MAX) return LoadError(ErrorCode::kUnsupported, "onnx.limit", "protobuf holds no more than 2^31-1 bytes; larger models keep their weights in external data");
+  PT_ASSIGN(const WireCounts counts, ScanModelBytes(bytes, limits));
+  report.unknown_fields = counts.unknown_fields;
+  PT_ASSIGN(proto::ModelProto model, Parse(bytes, limits));
+  PT_CHECK_OK(CheckHeader(model, report));
+  PT_CHECK_OK(CheckExpansion(model, limits));
+  MarkSources(model);
+
+  ModelTensors tensors;
+  {
+    ExternalData external(options.external_data_folder.empty() ? folder : options.external_data_folder, options);
+    PT_CHECK_OK(tensors.TakeFrom(model, external, limits));
+  }
+  Normalise(model);
+  PT_CHECK_OK(SortAndCheckNames(model));
+  PT_CHECK_OK(Check(model, tensors));
+  if (model.functions_size() > 0) {
+    PT_ASSIGN(report.inlined_functions, ExpandFunctions(model, limits));
+    PT_CHECK_OK(SortAndCheckNames(model));
+  }
+  const DeclaredTypes declared = TakeDeclaredTypes(model.graph());
+  if (options.convert_opset) Convert(model, report);
+  PT_ASSIGN(Graph graph, GraphFromProto(model, tensors, limits));
+  if (!options.infer_shapes) return graph;
+  PT_ASSIGN(Graph inferred, InferShapes(graph));
+  return MergeDeclared(std::move(inferred), declared, report);
+}
+
+}  // namespace
+
+Result<Graph> LoadOnnxBytes(std::span<const std::byte> bytes, const std::string& folder, const LoadOptions& options, LoadReport* report) {
+  LoadReport unused;
+  LoadReport& to = report == nullptr ? unused : *report;
+  to = {};
+  // Our own code allocates too.
+  std::optional<Result<Graph>> graph;
+  Status status = Fenced(ErrorCode::kInternal, "onnx.internal", "loading", [&] { graph.emplace(LoadBytes(bytes, folder, options, to)); });
+  if (!status.ok()) return std::move(status).error();
+  return std::move(*graph);
+}
+
+Result<Graph> LoadOnnx(const std::string& path, const LoadOptions& options, LoadReport* report) {
+  PT_ASSIGN(const std::string bytes, ReadFile(path, options.limits.file_bytes));
+  const size_t slash = path.rfind('/');
+  const std::string folder = slash == std::string::npos ? "." : path.substr(0, slash + 1);
+  Result<Graph> graph = LoadOnnxBytes(std::as_bytes(std::span(bytes)), folder, options, report);
+  if (!graph.ok() && graph.error().file.empty()) graph.error().file = path;
+  return graph;
+}
+
+}  // namespace pt

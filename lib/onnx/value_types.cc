@@ -1,0 +1,58 @@
+#include "lib/onnx/value_types.h"
+
+namespace pt {
+namespace {
+
+Dim DimFromProto(const proto::TensorShapeProto::Dimension& dim) {
+  if (dim.has_dim_value()) return {dim.dim_value() < 0 ? -1 : dim.dim_value(), {}};
+  const std::string& name = dim.dim_param();
+  const bool unnamed = name.empty() || name == "?" || name.starts_with("unk__");
+  return {-1, unnamed ? std::string() : name};
+}
+
+void TensorFromProto(int32_t element_type, const proto::TensorShapeProto* shape, ValueType& to) {
+  to.type = element_type < 0 || element_type > 255 ? DataType::kUndefined : static_cast<DataType>(element_type);
+  if (DataTypeName(to.type) == "undefined") to.type = DataType::kUndefined;
+  to.ranked = shape != nullptr;
+  if (shape == nullptr) return;
+  to.dims.reserve(static_cast<size_t>(shape->dim_size()));
+  for (const auto& dim : shape->dim()) to.dims.push_back(DimFromProto(dim));
+}
+
+}  // namespace
+
+ValueType TypeFromProto(const proto::TypeProto& type) {
+  ValueType to;
+  switch (type.value_case()) {
+    case proto::TypeProto::kTensorType: {
+      const auto& tensor = type.tensor_type();
+      TensorFromProto(tensor.elem_type(), tensor.has_shape() ? &tensor.shape() : nullptr, to);
+      break;
+    }
+    case proto::TypeProto::kSparseTensorType: to.other = "sparse_tensor"; break;
+    case proto::TypeProto::kSequenceType: to.other = "sequence"; break;
+    case proto::TypeProto::kMapType: to.other = "map"; break;
+    case proto::TypeProto::kOptionalType: to.other = "optional"; break;
+    case proto::TypeProto::kOpaqueType: to.other = "opaque"; break;
+    case proto::TypeProto::VALUE_NOT_SET: break;
+  }
+  return to;
+}
+
+void TypeToProto(const ValueType& type, proto::TypeProto& to) {
+  if (!type.other.empty() || type.type == DataType::kUndefined) return;
+  auto* tensor = to.mutable_tensor_type();
+  tensor->set_elem_type(static_cast<int>(type.type));
+  if (!type.ranked) return;
+  auto* shape = tensor->mutable_shape();
+  for (const Dim& d : type.dims) {
+    auto* dim = shape->add_dim();
+    if (d.known()) {
+      dim->set_dim_value(d.value);
+    } else if (!d.name.empty()) {
+      dim->set_dim_param(d.name);
+    }
+  }
+}
+
+}  // namespace pt
