@@ -48,6 +48,7 @@ const std::vector<ThirdParty>& ThirdParties() {
       {"google/protobuf/", {"lib/onnx/"}},
       {"dnnl", {"lib/backend/onednn/"}},
       {"oneapi/dnnl/", {"lib/backend/onednn/"}},
+      {"tbb/", {"lib/backend/onednn/"}},
       {"sqlite3", {"lib/cost/"}},
       {"hwloc", {"lib/platform/"}},
       {"Eigen/", {"lib/backend/reference/", "lib/cost/"}},

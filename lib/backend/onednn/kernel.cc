@@ -22,7 +22,7 @@ Error Fault(const dnnl::error& error, const char* what) {
 class OneDnnBoundKernel final : public BoundKernel {
  public:
   OneDnnBoundKernel(const dnnl::engine& engine, dnnl::primitive primitive)
-      : primitive_(std::move(primitive)), stream_(dnnl::threadpool_interop::make_stream(engine, &pool_)) {}
+      : primitive_(std::move(primitive)), stream_(MakeStream(engine, pool_)) {}
   // The stream holds the pool's address.
   OneDnnBoundKernel(const OneDnnBoundKernel&) = delete;
   OneDnnBoundKernel& operator=(const OneDnnBoundKernel&) = delete;
@@ -65,7 +65,7 @@ struct ReadyConstant {
 Status Pack(const dnnl::engine& engine, const ConstantOperand& constant, DeviceBuffer& buffer) {
   try {
     TeamPool alone;
-    dnnl::stream stream = dnnl::threadpool_interop::make_stream(engine, &alone);
+    dnnl::stream stream = MakeStream(engine, alone);
     const ConcurrencyScope scope(1);
     dnnl::memory from(constant.plain, engine, const_cast<std::byte*>(constant.tensor.bytes().data()));  // NOLINT
     dnnl::memory to(constant.packed, engine, buffer.data());

@@ -72,7 +72,7 @@ bool MakesContiguousSlices(const Graph& graph, const Group& group, const Layout&
 
 class OneDnnLibrary final : public Library {
  public:
-  OneDnnLibrary() : engine_(dnnl::engine::kind::cpu, 0) {}
+  OneDnnLibrary() : foreign_threads_(StopForeignThreads()), engine_(dnnl::engine::kind::cpu, 0) {}
 
   std::string_view name() const override { return kName; }
   std::string version() const override {
@@ -106,6 +106,7 @@ class OneDnnLibrary final : public Library {
              std::vector<Candidate>& candidates) const;
   Result<Program> ReorderProgram(const TensorLayout& from, const TensorLayout& to) const;
 
+  ForeignThreadsStopped foreign_threads_;
   dnnl::engine engine_;
   mutable OutcomeMemo memo_;
 };

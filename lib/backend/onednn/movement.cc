@@ -61,8 +61,12 @@ Result<Program> BuildConcat(const Request& request) {
     program.call.arguments.push_back({key, Argument::Source::kInput, *index, src});
     sources.push_back(src);
   }
-  PT_CHECK_OK(Complete(program, dnnl::concat::primitive_desc(request.engine, dst, static_cast<int>(*axis), sources,
-                                                            attributes, true)));
+#if DNNL_VERSION_MAJOR > 3 || DNNL_VERSION_MINOR >= 5
+  const dnnl::concat::primitive_desc concat(request.engine, dst, static_cast<int>(*axis), sources, attributes, true);
+#else  // older ones throw where there is no implementation, and Build turns that into an error
+  const dnnl::concat::primitive_desc concat(request.engine, dst, static_cast<int>(*axis), sources, attributes);
+#endif
+  PT_CHECK_OK(Complete(program, concat));
   program.call.arguments.push_back({DNNL_ARG_DST, Argument::Source::kOutput, 0, dst});
   return program;
 }

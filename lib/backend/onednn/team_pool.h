@@ -1,6 +1,9 @@
 // TeamPool: oneDNN's thread pool on the team that a step runs on. Synchronous; a nested parallel region runs
-// inline on the calling core.
+// inline on the calling core. A prebuilt oneDNN with threads of its own cannot be lent a pool: there every primitive
+// runs on the calling core alone, which is right, but wide units gain nothing.
 #pragma once
+
+#include <memory>
 
 #include "oneapi/dnnl/dnnl.hpp"
 #include "oneapi/dnnl/dnnl_threadpool.hpp"
@@ -21,6 +24,17 @@ class TeamPool final : public dnnl::threadpool_interop::threadpool_iface {
  private:
   Team* team_ = nullptr;
 };
+
+// A stream whose primitives run on the pool, which must outlive it.
+dnnl::stream MakeStream(const dnnl::engine& engine, TeamPool& pool);
+
+// Keeps oneDNN's own threads, where it has any, from running beside ours; null where it has none.
+class ForeignThreads;
+struct ForeignThreadsDeleter {
+  void operator()(ForeignThreads* threads) const;
+};
+using ForeignThreadsStopped = std::unique_ptr<ForeignThreads, ForeignThreadsDeleter>;
+ForeignThreadsStopped StopForeignThreads();
 
 // Primitives made on this thread within the scope are made for `width` cores.
 class ConcurrencyScope {
