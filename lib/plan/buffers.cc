@@ -116,6 +116,11 @@ class Sharing {
                        [&](StepId access) { return access == step || order_.Before(access, step); });
   }
 
+  bool AllAfter(const std::vector<StepId>& accesses, StepId step) const {
+    return std::all_of(accesses.begin(), accesses.end(),
+                       [&](StepId access) { return access == step || order_.Before(step, access); });
+  }
+
   Status JoinRequired() {
     std::vector<std::pair<InstanceId, InstanceId>> joins;
     for (size_t s = 0; s < plan_.steps.size(); ++s) {
@@ -180,9 +185,19 @@ class Sharing {
         const InstanceId out = group.out[alias.out];
         if (!placed_[in.index()] || !placed_[out.index()] || bytes_[in.index()] != bytes_[out.index()]) continue;
         if (sliced_[in.index()] || sliced_[out.index()] || Root(in) == Root(out)) continue;
+        // One input only: a second one overwritten by the same result would meet the first.
+        if (IsReadTwice(group, alias.in) || !AllAfter(sets_[Root(out)].accesses, step)) continue;
         if (AllBefore(sets_[Root(in)].accesses, step)) Join(in, out);
       }
     });
+  }
+
+  // Another input of the group lies in the same bytes, perhaps in another shape.
+  bool IsReadTwice(const RunGroup& group, size_t in) {
+    for (size_t i = 0; i < group.in.size(); ++i) {
+      if (i != in && placed_[group.in[i].index()] && Root(group.in[i]) == Root(group.in[in])) return true;
+    }
+    return false;
   }
 
   Result<BufferPlan> Finish() {
