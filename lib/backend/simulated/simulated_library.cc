@@ -1,0 +1,352 @@
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <map>
+
+#include "lib/backend/simulated/simulated_stream.h"
+#include "partitiontuner/backend/devices.h"
+#include "partitiontuner/backend/libraries.h"
+#include "partitiontuner/candidate/signature.h"
+
+namespace pt {
+namespace {
+
+// What a simulated device fuses: one of these first, then a chain of those.
+constexpr std::array<std::string_view, 4> kHeads = {"Conv", "ConvTranspose", "Gemm", "MatMul"};
+constexpr std::array<std::string_view, 12> kTails = {
+    "Add",     "Mul",  "Relu", "LeakyRelu", "Clip",          "Sigmoid",
+    "HardSigmoid", "HardSwish", "Tanh", "Elu", "BatchNormalization", "PRelu"};
+constexpr size_t kMaxGroup = 6;
+
+template <size_t N>
+bool Contains(const std::array<std::string_view, N>& names, const Node& node) {
+  return node.domain.empty() && std::find(names.begin(), names.end(), node.op) != names.end();
+}
+
+bool IsCopyClass(const Platform& platform, UnitClassId kind) {
+  return std::any_of(platform.units.begin(), platform.units.end(),
+                     [&](const Unit& unit) { return unit.kind == kind && unit.link.has_value(); });
+}
+
+std::vector<UnitClassId> SimulatedClasses(const Platform& platform) {
+  std::vector<UnitClassId> kinds;
+  for (size_t i = 0; i < platform.unit_classes.size(); ++i) {
+    const UnitClassId kind(i);
+    if (platform.device(platform.unit_class(kind).device).simulated && !IsCopyClass(platform, kind)) {
+      kinds.push_back(kind);
+    }
+  }
+  return kinds;
+}
+
+// The host class whose kernels do the arithmetic: the narrowest, since one core enqueues.
+UnitClassId ComputingClass(const Platform& platform) {
+  UnitClassId narrowest;
+  for (size_t i = 0; i < platform.unit_classes.size(); ++i) {
+    const UnitClass& kind = platform.unit_classes[i];
+    if (kind.device.index() != 0 || kind.asynchronous) continue;
+    if (!narrowest.valid() || kind.cores < platform.unit_class(narrowest).cores) narrowest = UnitClassId(i);
+  }
+  return narrowest;
+}
+
+const SimulatedRates* RatesOf(const Platform& platform, DeviceId device) {
+  const auto found = platform.simulated.find(device);
+  return found == platform.simulated.end() ? nullptr : &found->second;
+}
+
+bool Refuses(const SimulatedRates& rates, const Graph& graph, std::span<const NodeId> nodes) {
+  return std::any_of(nodes.begin(), nodes.end(), [&](NodeId id) {
+    const std::string& op = graph.node(id).op;
+    return std::find(rates.unsupported.begin(), rates.unsupported.end(), op) != rates.unsupported.end();
+  });
+}
+
+std::optional<int64_t> CostOf(const SimulatedRates& rates, const Graph& graph, std::span<const NodeId> nodes) {
+  if (!rates.exact_ns.empty()) {
+    const auto exact = rates.exact_ns.find(ToHex(HashText(WorkSignature(graph, nodes))));
+    if (exact != rates.exact_ns.end()) return exact->second;
+  }
+  auto family = rates.families.find(graph.node(HeaviestNode(graph, nodes)).op);
+  if (family == rates.families.end()) family = rates.families.find("*");
+  if (family == rates.families.end()) return std::nullopt;
+  const WorkSize work = WorkSizeOf(graph, nodes);
+  const SimulatedRates::Family& rate = family->second;
+  double ns = rate.fixed_ns;
+  if (rate.flops_per_ns > 0) ns += work.flops / rate.flops_per_ns;
+  if (rate.bytes_per_ns > 0) ns += work.bytes / rate.bytes_per_ns;
+  return std::llround(std::min(ns, 9e18));
+}
+
+// The only consumer of the node's only output, if it continues a fused chain.
+NodeId NextInChain(const Graph& graph, NodeId id) {
+  const Node& node = graph.node(id);
+  if (node.outputs.size() != 1) return NodeId();
+  const Value& value = graph.value(node.outputs[0]);
+  if (value.is_graph_output || value.uses.empty()) return NodeId();
+  const NodeId next = value.uses[0].node;
+  const bool alone = std::all_of(value.uses.begin(), value.uses.end(),
+                                 [&](const Use& use) { return use.node == next; });
+  return alone && Contains(kTails, graph.node(next)) ? next : NodeId();
+}
+
+bool IsFusedChain(const Graph& graph, std::span<const NodeId> nodes) {
+  if (nodes.empty() || nodes.size() > kMaxGroup || !Contains(kHeads, graph.node(nodes[0]))) return false;
+  for (size_t i = 0; i + 1 < nodes.size(); ++i) {
+    if (NextInChain(graph, nodes[i]) != nodes[i + 1]) return false;
+  }
+  return true;
+}
+
+// Runs the nodes one after the other on the enqueuing core, then lets the device's clock pass.
+class SimulatedBoundKernel : public BoundKernel {
+ public:
+  SimulatedBoundKernel(int64_t cost_ns, Stream& host_stream) : cost_ns_(cost_ns), host_stream_(host_stream) {}
+
+  Status Enqueue(Stream& stream, OutputAllocator& outputs) noexcept override {
+    auto* simulated = dynamic_cast<SimulatedStream*>(&stream);
+    if (simulated == nullptr) {
+      return MakeError(ErrorCode::kInternal, "simulated.stream", "a simulated kernel needs its device's stream");
+    }
+    for (const auto& part : parts) PT_CHECK_OK(part->Enqueue(host_stream_, outputs));
+    simulated->Spend(cost_ns_);
+    return {};
+  }
+
+  std::vector<std::unique_ptr<BoundKernel>> parts;
+  std::vector<std::unique_ptr<DeviceBuffer>> buffers;  // intermediates and scratch
+
+ private:
+  int64_t cost_ns_;
+  Stream& host_stream_;
+};
+
+// The kernels of a group's nodes and where each of their inputs and outputs comes from.
+struct NodeKernel {
+  std::unique_ptr<Kernel> kernel;
+  std::vector<ValueId> in, out;
+};
+
+class SimulatedKernel : public Kernel {
+ public:
+  SimulatedKernel(DeviceDriver& device, int64_t cost_ns)
+      : device_(device), cost_ns_(cost_ns), team_(MakeSerialTeam()), stream_(MakeHostStream(*team_)) {}
+
+  Result<std::unique_ptr<BoundKernel>> Bind(std::span<const TensorView> in, std::span<const TensorView> out,
+                                            std::span<std::byte>) const override {
+    auto bound = std::make_unique<SimulatedBoundKernel>(cost_ns_, *stream_);
+    std::map<ValueId, TensorView> views;
+    for (size_t i = 0; i < in.size(); ++i) views[inputs[i]] = in[i];
+    for (size_t i = 0; i < out.size(); ++i) views[outputs[i]] = out[i];
+    for (const auto& [value, layout] : intermediates) {
+      PT_ASSIGN(const uint64_t bytes, BytesOf(layout));
+      PT_ASSIGN(void* data, AllocateFor(*bound, bytes));
+      views[value] = {data, layout};
+    }
+    for (const NodeKernel& node : kernels) {
+      std::vector<TensorView> node_in, node_out;
+      for (ValueId value : node.in) node_in.push_back(views.at(value));
+      for (ValueId value : node.out) node_out.push_back(views.at(value));
+      const uint64_t scratch_bytes = node.kernel->scratch_bytes();
+      PT_ASSIGN(void* scratch, AllocateFor(*bound, scratch_bytes));
+      PT_ASSIGN(std::unique_ptr<BoundKernel> part,
+                node.kernel->Bind(node_in, node_out, {static_cast<std::byte*>(scratch), scratch_bytes}));
+      bound->parts.push_back(std::move(part));
+    }
+    return std::unique_ptr<BoundKernel>(std::move(bound));
+  }
+
+  std::vector<ValueId> inputs, outputs;
+  std::map<ValueId, TensorLayout> intermediates;
+  std::vector<NodeKernel> kernels;
+  Team& team() const { return *team_; }
+
+ private:
+  Result<void*> AllocateFor(SimulatedBoundKernel& bound, uint64_t bytes) const {
+    PT_ASSIGN(std::unique_ptr<DeviceBuffer> buffer, device_.Allocate(bytes));
+    void* data = buffer->data();
+    bound.buffers.push_back(std::move(buffer));
+    return data;
+  }
+
+  DeviceDriver& device_;
+  int64_t cost_ns_;
+  std::unique_ptr<Team> team_;
+  std::unique_ptr<Stream> stream_;
+};
+
+class SimulatedLibrary : public Library {
+ public:
+  SimulatedLibrary() : reference_(MakeReferenceLibrary()) {}
+
+  std::string_view name() const override { return "simulated"; }
+  std::string version() const override { return "1+reference." + reference_->version(); }
+  bool Serves(const Platform& platform, DeviceId device) const override {
+    return platform.device(device).simulated;
+  }
+
+  std::vector<Candidate> Candidates(const Graph& graph, const Platform& platform) const override {
+    const UnitClassId host = ComputingClass(platform);
+    if (SimulatedClasses(platform).empty() || !host.valid()) return {};
+    std::vector<Candidate> found;
+    for (const Candidate& single : reference_->Candidates(graph, platform)) {
+      if (single.unit_class != host || single.nodes.size() != 1) continue;
+      AddForEachDevice(graph, platform, single, found);
+    }
+    for (size_t i = 0; i < graph.nodes().size(); ++i) {
+      std::vector<NodeId> chain = {NodeId(i)};
+      if (!Contains(kHeads, graph.node(chain[0]))) continue;
+      for (NodeId next = NextInChain(graph, chain.back()); next.valid() && chain.size() < kMaxGroup;
+           next = NextInChain(graph, next)) {
+        chain.push_back(next);
+        AddGroup(graph, platform, chain, found);
+      }
+    }
+    return found;
+  }
+
+  std::vector<Candidate> AgnosticCandidates(const Graph&, const Platform&,
+                                            std::span<const Candidate>) const override {
+    return {};  // everything is row-major on a simulated device
+  }
+
+  std::vector<Candidate> CandidatesFor(const Graph& graph, const Platform& platform,
+                                       std::span<const NodeId> nodes) const override {
+    std::vector<Candidate> found;
+    if (nodes.size() == 1) {
+      if (const std::optional<Candidate> single = HostCandidate(graph, platform, nodes[0])) {
+        AddForEachDevice(graph, platform, *single, found);
+      }
+    } else if (IsFusedChain(graph, nodes)) {
+      AddGroup(graph, platform, nodes, found);
+    }
+    return found;
+  }
+
+  std::optional<std::string> WhyUnsupported(const Graph& graph, NodeId node) const override {
+    return reference_->WhyUnsupported(graph, node);
+  }
+
+  Result<std::unique_ptr<Kernel>> Compile(const Graph& graph, const Candidate& candidate,
+                                          std::span<const TensorLayout> in, std::span<const TensorLayout> out,
+                                          CompileContext& context) const override {
+    const std::optional<int64_t> cost = KnownCost(graph, context.platform, candidate);
+    if (!cost) return NoCost(graph, candidate);
+    auto kernel = std::make_unique<SimulatedKernel>(context.device, *cost);
+    kernel->inputs = GroupInputs(graph, candidate.nodes);
+    kernel->outputs = GroupOutputs(graph, candidate.nodes);
+    std::map<ValueId, TensorLayout> layouts;
+    for (size_t i = 0; i < in.size(); ++i) layouts[kernel->inputs[i]] = in[i];
+    for (size_t i = 0; i < out.size(); ++i) layouts[kernel->outputs[i]] = out[i];
+    CompileContext inner{context.platform, context.device, &kernel->team(), context.weights, context.subgraphs};
+    for (NodeId node : candidate.nodes) {
+      PT_CHECK_OK(CompileNode(graph, node, inner, layouts, *kernel));
+    }
+    return std::unique_ptr<Kernel>(std::move(kernel));
+  }
+
+  bool CanReorder(const Platform&, UnitClassId, std::span<const int64_t>, const Form&,
+                  const Form&) const override {
+    return false;
+  }
+  Result<std::unique_ptr<Kernel>> CompileReorder(const TensorLayout&, const TensorLayout&,
+                                                 CompileContext&) const override {
+    return MakeError(ErrorCode::kUnsupported, "simulated.reorder", "a simulated device knows row-major only");
+  }
+
+  std::optional<int64_t> KnownCost(const Graph& graph, const Platform& platform,
+                                   const Candidate& candidate) const override {
+    const SimulatedRates* rates = RatesOf(platform, platform.unit_class(candidate.unit_class).device);
+    return rates == nullptr ? std::nullopt : CostOf(*rates, graph, candidate.nodes);
+  }
+
+ private:
+  static Error NoCost(const Graph& graph, const Candidate& candidate) {
+    return MakeError(ErrorCode::kUnsupported, "simulated.no_rate",
+                     "the platform file gives no rate for " + NodeLabel(graph, candidate.nodes[0]),
+                     "add the family \"*\"");
+  }
+
+  // How the reference library runs the node on the narrowest host class.
+  std::optional<Candidate> HostCandidate(const Graph& graph, const Platform& platform, NodeId node) const {
+    const UnitClassId host = ComputingClass(platform);
+    for (Candidate& candidate : reference_->CandidatesFor(graph, platform, std::span(&node, 1))) {
+      if (candidate.unit_class == host) return std::move(candidate);
+    }
+    return std::nullopt;
+  }
+
+  static void AddForEachDevice(const Graph& graph, const Platform& platform, const Candidate& host,
+                               std::vector<Candidate>& found) {
+    for (UnitClassId kind : SimulatedClasses(platform)) {
+      const SimulatedRates* rates = RatesOf(platform, platform.unit_class(kind).device);
+      if (rates == nullptr || Refuses(*rates, graph, host.nodes) || !CostOf(*rates, graph, host.nodes)) continue;
+      Candidate candidate = host;
+      candidate.unit_class = kind;
+      candidate.library = "simulated";
+      candidate.scratch_bytes = 0;
+      // What the arithmetic elides would still cost the device its launch.
+      candidate.elision = Elision::kNone;
+      found.push_back(std::move(candidate));
+    }
+  }
+
+  void AddGroup(const Graph& graph, const Platform& platform, std::span<const NodeId> nodes,
+                std::vector<Candidate>& found) const {
+    Candidate group;
+    group.nodes.assign(nodes.begin(), nodes.end());
+    if (!IsConvex(graph, nodes)) return;
+    for (NodeId node : nodes) {
+      const std::optional<Candidate> single = HostCandidate(graph, platform, node);
+      if (!single) return;
+      group.constant_bytes += single->constant_bytes;
+      group.math = single->math;
+    }
+    const auto row_major = [&](ValueId value) {
+      const ValueType& type = graph.value(value).type;
+      return Form{RowMajor(type.dims.size()), type.type};
+    };
+    for (ValueId value : GroupInputs(graph, nodes)) group.in.push_back(row_major(value));
+    for (ValueId value : GroupOutputs(graph, nodes)) group.out.push_back(row_major(value));
+    AddForEachDevice(graph, platform, group, found);
+  }
+
+  Status CompileNode(const Graph& graph, NodeId node, CompileContext& context,
+                     std::map<ValueId, TensorLayout>& layouts, SimulatedKernel& kernel) const {
+    const std::optional<Candidate> candidate = HostCandidate(graph, context.platform, node);
+    if (!candidate) {
+      return MakeError(ErrorCode::kUnsupported, "simulated.node",
+                       "the reference library cannot run " + NodeLabel(graph, node));
+    }
+    NodeKernel made;
+    made.in = GroupInputs(graph, candidate->nodes);
+    made.out = GroupOutputs(graph, candidate->nodes);
+    std::vector<TensorLayout> in, out;
+    for (ValueId value : made.in) in.push_back(layouts.at(value));
+    for (ValueId value : made.out) {
+      if (!layouts.contains(value)) {
+        const ValueType& type = graph.value(value).type;
+        const std::optional<std::vector<int64_t>> dims = type.static_dims();
+        if (!dims) {
+          return MakeError(ErrorCode::kUnsupported, "simulated.dynamic",
+                           "the size of '" + graph.value(value).name + "' is not known");
+        }
+        PT_ASSIGN(layouts[value], DenseLayout(type.type, *dims, RowMajor(dims->size())));
+        kernel.intermediates[value] = layouts[value];
+      }
+      out.push_back(layouts.at(value));
+    }
+    PT_ASSIGN(made.kernel, reference_->Compile(graph, *candidate, in, out, context));
+    kernel.kernels.push_back(std::move(made));
+    return {};
+  }
+
+  std::unique_ptr<Library> reference_;
+};
+
+}  // namespace
+
+std::unique_ptr<Library> MakeSimulatedLibrary() { return std::make_unique<SimulatedLibrary>(); }
+
+}  // namespace pt
