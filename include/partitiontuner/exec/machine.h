@@ -22,6 +22,10 @@ struct MachineOptions {
 class Machine {
  public:
   static Result<std::unique_ptr<Machine>> Make(const MachineOptions& options);
+  // From parts: a platform, a driver for each of its devices in their order, and libraries in order of preference.
+  static Result<std::unique_ptr<Machine>> Assemble(Platform platform,
+                                                   std::vector<std::unique_ptr<DeviceDriver>> drivers,
+                                                   std::vector<std::unique_ptr<Library>> libraries);
   ~Machine();
 
   const Platform& platform() const { return platform_; }

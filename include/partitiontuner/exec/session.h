@@ -43,7 +43,7 @@ struct HostTensor {
 };
 
 struct RunOptions {
-  std::optional<std::chrono::nanoseconds> deadline;  // from the start of Run; kRunFailed when over
+  std::optional<std::chrono::nanoseconds> deadline = {};  // from the start of Run; kRunFailed when over
   const CancelToken* cancel = nullptr;
   Trace* trace = nullptr;  // filled when not null
 };

@@ -1,0 +1,15 @@
+// The one clock of the executor.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+
+namespace pt {
+
+inline int64_t NowNs() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(
+             std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
+}  // namespace pt

@@ -1,0 +1,208 @@
+#include "lib/exec/compiled_plan.h"
+
+#include <algorithm>
+#include <map>
+
+#include "partitiontuner/backend/devices.h"
+#include "partitiontuner/plan/check_plan.h"
+
+namespace pt {
+namespace {
+
+std::string JoinLines(const std::vector<std::string>& lines) {
+  std::string text;
+  for (const std::string& line : lines) text += "\n  " + line;
+  return text;
+}
+
+Status CheckFits(const Graph& graph, const Plan& plan, const Machine& machine, bool check_plan) {
+  const std::vector<std::string> differences = PlanMismatches(graph, machine.platform(), plan);
+  if (!differences.empty()) {
+    return MakeError(ErrorCode::kStale, "plan.stale",
+                     "the plan does not fit this model or machine:" + JoinLines(differences),
+                     "plan again with pt-plan");
+  }
+  if (!check_plan) return {};
+  const std::vector<PlanFault> faults = CheckPlan(graph, machine.platform(), plan);
+  if (faults.empty()) return {};
+  std::vector<std::string> lines;
+  for (const PlanFault& fault : faults) lines.push_back(fault.id + ": " + fault.message);
+  return MakeError(ErrorCode::kInvalidInput, "plan.illegal", "the plan is illegal:" + JoinLines(lines));
+}
+
+class PlanCompiler {
+ public:
+  explicit PlanCompiler(CompiledPlan& compiled) : compiled_(compiled), plan_(compiled.plan) {}
+
+  Status Compile() {
+    PT_ASSIGN(compiled_.places, PlaceTensors(*compiled_.graph, plan_));
+    compiled_.steps.resize(plan_.steps.size());
+    for (size_t i = 0; i < plan_.steps.size(); ++i) PT_CHECK_OK(CompileStep(StepId(i)));
+    PlaceScratch();
+    FindBoundarySteps();
+    compiled_.program =
+        CompileProgram(platform(), plan_, compiled_.places.actions, compiled_.options.sequential);
+    compiled_.simulated = std::any_of(plan_.steps.begin(), plan_.steps.end(), [&](const Step& step) {
+      return platform().device(platform().device_of(step.unit)).simulated;
+    });
+    return {};
+  }
+
+ private:
+  const Platform& platform() const { return compiled_.machine.platform(); }
+
+  Status CompileStep(StepId id) {
+    const Step& step = plan_.steps[id.index()];
+    CompiledStep& compiled = compiled_.steps[id.index()];
+    compiled.unit = step.unit;
+    Status status;
+    if (const auto* group = std::get_if<RunGroup>(&step.work)) {
+      compiled.in = group->in;
+      compiled.out = group->out;
+      const bool runs = compiled_.places.actions[id.index()] == StepAction::kRun;
+      if (runs) status = CompileGroup(*group, compiled);
+    } else if (const auto* reorder = std::get_if<Reorder>(&step.work)) {
+      compiled.in = {reorder->from};
+      compiled.out = {reorder->to};
+      status = CompileReorder(*reorder, compiled);
+    } else {
+      const auto& copy = std::get<Copy>(step.work);
+      compiled.in = {copy.from};
+      compiled.out = {copy.to};
+      status = PrepareCopy(copy, compiled);
+    }
+    if (status.ok()) return {};
+    Error error = std::move(status).error();
+    error.message = StepLabel(compiled_, id) + ": " + error.message;
+    return error;
+  }
+
+  Result<const Library*> LibraryNamed(const std::string& name) const {
+    const Library* library = compiled_.machine.library(name);
+    if (library != nullptr) return library;
+    return MakeError(ErrorCode::kStale, "plan.library",
+                     "the plan uses the library '" + name + "', which is not loaded");
+  }
+
+  CompileContext ContextFor(UnitId unit) {
+    const UnitClassId kind = platform().unit(unit).kind;
+    std::unique_ptr<Team>& team = teams_[kind];
+    if (!team) team = MakeSerialTeam(std::max<uint32_t>(platform().unit_class(kind).cores, 1));
+    return {platform(), compiled_.machine.driver(platform().device_of(unit)), team.get(),
+            compiled_.machine.weights(), nullptr};
+  }
+
+  std::vector<TensorLayout> LayoutsOf(const std::vector<InstanceId>& ids) const {
+    std::vector<TensorLayout> layouts;
+    for (InstanceId id : ids) layouts.push_back(compiled_.places.instances[id.index()].layout);
+    return layouts;
+  }
+
+  Status CompileGroup(const RunGroup& group, CompiledStep& compiled) {
+    const Candidate& candidate = plan_.candidates[group.candidate.index()];
+    PT_ASSIGN(const Library* library, LibraryNamed(candidate.library));
+    CompileContext context = ContextFor(compiled.unit);
+    PT_ASSIGN(compiled.kernel, library->Compile(*compiled_.graph, candidate, LayoutsOf(group.in),
+                                                LayoutsOf(group.out), context));
+    return {};
+  }
+
+  // Reorders depend on nothing but the layouts and the class, so equal ones share a kernel.
+  Status CompileReorder(const Reorder& reorder, CompiledStep& compiled) {
+    PT_ASSIGN(const Library* library, LibraryNamed(reorder.library));
+    const TensorLayout& from = compiled_.places.instances[reorder.from.index()].layout;
+    const TensorLayout& to = compiled_.places.instances[reorder.to.index()].layout;
+    const UnitClassId kind = platform().unit(compiled.unit).kind;
+    for (const KnownReorder& known : reorders_) {
+      if (known.library == library && known.kind == kind && known.from == from && known.to == to) {
+        compiled.kernel = known.kernel;
+        return {};
+      }
+    }
+    CompileContext context = ContextFor(compiled.unit);
+    PT_ASSIGN(compiled.kernel, library->CompileReorder(from, to, context));
+    reorders_.push_back({library, kind, from, to, compiled.kernel});
+    return {};
+  }
+
+  Status PrepareCopy(const Copy& copy, CompiledStep& compiled) {
+    const TensorPlace& from = compiled_.places.instances[copy.from.index()];
+    const TensorPlace& to = compiled_.places.instances[copy.to.index()];
+    if (!IsContiguous(from.layout) || !IsContiguous(to.layout)) {
+      return MakeError(ErrorCode::kUnsupported, "session.copy",
+                       "a copy between devices needs contiguous tensors on both sides");
+    }
+    // The device that is not the host knows how to reach its own memory.
+    const bool to_device = to.device.index() != 0;
+    compiled.copier = &compiled_.machine.driver(to_device ? to.device : from.device);
+    compiled.direction = to_device ? CopyDirection::kToDevice : CopyDirection::kFromDevice;
+    return {};
+  }
+
+  void PlaceScratch() {
+    for (const auto& [device, arena] : plan_.memory) {
+      for (const ScratchPlacement& scratch : arena.scratch) {
+        compiled_.steps[scratch.step.index()].scratch_offset = scratch.offset;
+        compiled_.steps[scratch.step.index()].scratch_bytes = scratch.bytes;
+      }
+    }
+  }
+
+  void FindBoundarySteps() {
+    compiled_.input_steps.resize(compiled_.graph->inputs().size());
+    compiled_.output_steps.resize(compiled_.graph->outputs().size());
+    for (size_t i = 0; i < compiled_.steps.size(); ++i) {
+      const auto add = [&](const std::vector<InstanceId>& ids) {
+        for (InstanceId id : ids) {
+          const TensorPlace& place = compiled_.places.instances[id.index()];
+          if (place.where == TensorPlace::Where::kInput) {
+            compiled_.input_steps[place.index].push_back(StepId(i));
+          } else if (place.where == TensorPlace::Where::kOutput) {
+            compiled_.output_steps[place.index].push_back(StepId(i));
+          }
+        }
+      };
+      add(compiled_.steps[i].in);
+      add(compiled_.steps[i].out);
+    }
+  }
+
+  struct KnownReorder {
+    const Library* library;
+    UnitClassId kind;
+    TensorLayout from, to;
+    std::shared_ptr<const Kernel> kernel;
+  };
+
+  CompiledPlan& compiled_;
+  const Plan& plan_;
+  std::map<UnitClassId, std::unique_ptr<Team>> teams_;
+  std::vector<KnownReorder> reorders_;
+};
+
+}  // namespace
+
+std::string StepLabel(const CompiledPlan& plan, StepId step) {
+  std::string what = "copy";
+  const Work& work = plan.plan.steps[step.index()].work;
+  if (const auto* group = std::get_if<RunGroup>(&work)) {
+    const Candidate& candidate = plan.plan.candidates[group->candidate.index()];
+    what = candidate.library;
+    for (NodeId node : candidate.nodes) what += " " + NodeLabel(*plan.graph, node);
+  } else if (std::holds_alternative<Reorder>(work)) {
+    what = "reorder";
+  }
+  return "step " + std::to_string(step.value) + " (" + what + ") on " +
+         plan.machine.platform().unit(plan.plan.steps[step.index()].unit).name;
+}
+
+Result<std::unique_ptr<CompiledPlan>> CompilePlan(std::shared_ptr<const Graph> graph, const Plan& plan,
+                                                  Machine& machine, const SessionOptions& options) {
+  PT_CHECK_OK(CheckFits(*graph, plan, machine, options.check_plan));
+  std::unique_ptr<CompiledPlan> compiled(
+      new CompiledPlan{std::move(graph), plan, machine, options, {}, {}, {}, {}, {}, false});
+  PT_CHECK_OK(PlanCompiler(*compiled).Compile());
+  return compiled;
+}
+
+}  // namespace pt

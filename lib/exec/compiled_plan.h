@@ -1,0 +1,48 @@
+// CompiledPlan: everything about a session that no run changes: kernels, where tensors lie, the cores' instructions. Shared by
+// the session's run states.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "lib/exec/program.h"
+#include "lib/exec/tensor_places.h"
+#include "partitiontuner/exec/session.h"
+
+namespace pt {
+
+struct CompiledStep {
+  UnitId unit;
+  std::shared_ptr<const Kernel> kernel;  // null: a copy, or nothing to do
+  std::vector<InstanceId> in, out;
+  uint64_t scratch_offset = 0, scratch_bytes = 0;  // planned, in the arena of the unit's device
+  // Copies: the driver that moves the bytes.
+  DeviceDriver* copier = nullptr;
+  CopyDirection direction = CopyDirection::kToDevice;
+};
+
+struct CompiledPlan {
+  std::shared_ptr<const Graph> graph;
+  Plan plan;
+  Machine& machine;
+  SessionOptions options;
+  TensorPlaces places;
+  Program program;
+  std::vector<CompiledStep> steps;
+  // By the caller's input and output: the steps that read or write it.
+  std::vector<std::vector<StepId>> input_steps, output_steps;
+  bool simulated = false;  // some unit in use has a virtual clock
+
+  const Unit& unit(StepId step) const { return machine.platform().unit(steps[step.index()].unit); }
+  bool asynchronous(StepId step) const { return machine.platform().unit_class(unit(step).kind).asynchronous; }
+};
+
+// Errors as Session::Create.
+Result<std::unique_ptr<CompiledPlan>> CompilePlan(std::shared_ptr<const Graph> graph, const Plan& plan,
+                                                  Machine& machine, const SessionOptions& options);
+
+// "step 12 (Conv conv1/7x7 (#3)) on cpu[0]", for messages.
+std::string StepLabel(const CompiledPlan& plan, StepId step);
+
+}  // namespace pt

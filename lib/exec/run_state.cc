@@ -1,0 +1,252 @@
+#include "lib/exec/run_state.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "lib/exec/clock.h"
+#include "lib/exec/thread_state.h"
+#include "partitiontuner/backend/devices.h"
+#include "partitiontuner/exec/unit_runner.h"
+
+namespace pt {
+
+RunState::RunState(const CompiledPlan& plan) : plan_(plan), workers_(plan.machine.workers()) {}
+
+Result<std::unique_ptr<RunState>> RunState::Make(const CompiledPlan& plan) {
+  std::unique_ptr<RunState> state(new RunState(plan));
+  PT_CHECK_OK(state->Allocate());
+  for (size_t i = 0; i < plan.steps.size(); ++i) {
+    const auto at_boundary = [&](const std::vector<InstanceId>& ids) {
+      return std::any_of(ids.begin(), ids.end(), [&](InstanceId id) {
+        return plan.places.instances[id.index()].where != TensorPlace::Where::kArena;
+      });
+    };
+    if (at_boundary(plan.steps[i].in) || at_boundary(plan.steps[i].out)) continue;
+    PT_CHECK_OK(state->Bind(StepId(i)));
+  }
+  return state;
+}
+
+Status RunState::Allocate() {
+  const Platform& platform = plan_.machine.platform();
+  arenas_.resize(platform.devices.size());
+  for (const auto& [device, arena] : plan_.plan.memory) {
+    PT_ASSIGN(arenas_[device.index()], plan_.machine.driver(device).Allocate(arena.bytes));
+  }
+  teams_.resize(platform.units.size());
+  streams_.resize(platform.units.size());
+  const size_t steps = plan_.steps.size();
+  events_.resize(steps);
+  for (size_t i = 0; i < steps; ++i) {
+    const UnitId unit = plan_.steps[i].unit;
+    const UnitClass& kind = platform.unit_class(platform.unit(unit).kind);
+    if (kind.asynchronous) {
+      PT_ASSIGN(events_[i], plan_.machine.driver(kind.device).MakeEvent());
+    }
+    if (streams_[unit.index()]) continue;
+    if (kind.asynchronous) {
+      PT_ASSIGN(streams_[unit.index()], plan_.machine.driver(kind.device).MakeStream());
+    } else {
+      teams_[unit.index()] = std::make_unique<WorkerTeam>(kind.cores, workers_.crowded());
+      streams_[unit.index()] = MakeHostStream(*teams_[unit.index()]);
+    }
+  }
+  kernels_.resize(steps);
+  extra_scratch_.resize(steps);
+  recorded_.assign(steps, 0);
+  times_.resize(steps);
+  ready_ns_ = std::make_unique<std::atomic<int64_t>[]>(steps);
+  if (plan_.simulated) {
+    virtual_start_.resize(steps);
+    virtual_end_.resize(steps);
+  }
+  flags_ = std::make_unique<StepFlag[]>(plan_.program.flag_count);
+  bound_inputs_.assign(plan_.graph->inputs().size(), nullptr);
+  bound_outputs_.assign(plan_.graph->outputs().size(), nullptr);
+  cores_.resize(plan_.program.cores.size());
+  core_index_.resize(workers_.size());
+  std::vector<uint32_t> taken;
+  for (size_t i = 0; i < plan_.program.cores.size(); ++i) {
+    const uint32_t worker = workers_.worker_of(plan_.program.cores[i]);
+    core_index_[worker] = i;
+    taken.push_back(worker);
+  }
+  if (!taken.empty()) Workers::Place(*this, taken);
+  return {};
+}
+
+void* RunState::AddressOf(const TensorPlace& place) const {
+  switch (place.where) {
+    case TensorPlace::Where::kInput:
+      return bound_inputs_[place.index];
+    case TensorPlace::Where::kOutput:
+      return bound_outputs_[place.index];
+    case TensorPlace::Where::kArena:
+      break;
+  }
+  DeviceBuffer* arena = arenas_[place.device.index()].get();
+  if (arena == nullptr || arena->data() == nullptr) return nullptr;
+  return static_cast<std::byte*>(arena->data()) + place.offset;
+}
+
+Result<TensorView> RunState::ViewOf(InstanceId instance) const {
+  const TensorPlace& place = plan_.places.instances[instance.index()];
+  return TensorView{AddressOf(place), place.layout};
+}
+
+Status RunState::Bind(StepId id) {
+  const CompiledStep& step = plan_.steps[id.index()];
+  if (step.kernel == nullptr) return {};
+  std::vector<TensorView> in, out;
+  for (InstanceId instance : step.in) {
+    PT_ASSIGN(TensorView view, ViewOf(instance));
+    in.push_back(std::move(view));
+  }
+  for (InstanceId instance : step.out) {
+    PT_ASSIGN(TensorView view, ViewOf(instance));
+    out.push_back(std::move(view));
+  }
+  const DeviceId device = plan_.machine.platform().device_of(step.unit);
+  std::span<std::byte> scratch;
+  if (const uint64_t wanted = step.kernel->scratch_bytes(); wanted > step.scratch_bytes) {
+    std::unique_ptr<DeviceBuffer>& extra = extra_scratch_[id.index()];
+    if (!extra) {
+      PT_ASSIGN(extra, plan_.machine.driver(device).Allocate(wanted));
+    }
+    scratch = {static_cast<std::byte*>(extra->data()), wanted};
+  } else if (step.scratch_bytes > 0) {
+    scratch = {static_cast<std::byte*>(arenas_[device.index()]->data()) + step.scratch_offset,
+               step.scratch_bytes};
+  }
+  Result<std::unique_ptr<BoundKernel>> bound = step.kernel->Bind(in, out, scratch);
+  if (!bound.ok()) {
+    Error error = std::move(bound).error();
+    error.message = StepLabel(plan_, id) + ": " + error.message;
+    return error;
+  }
+  kernels_[id.index()] = std::move(bound).value();
+  return {};
+}
+
+bool RunState::IsBoundTo(std::span<const HostTensor> inputs, std::span<const HostTensor> outputs) const {
+  const auto same = [](const HostTensor& tensor, void* bound) { return tensor.data == bound; };
+  return std::equal(inputs.begin(), inputs.end(), bound_inputs_.begin(), same) &&
+         std::equal(outputs.begin(), outputs.end(), bound_outputs_.begin(), same);
+}
+
+Status RunState::BindBoundary(std::span<const HostTensor> inputs, std::span<const HostTensor> outputs) {
+  std::vector<StepId> changed;
+  const auto adopt = [&](std::span<const HostTensor> tensors, std::vector<void*>& bound,
+                         const std::vector<std::vector<StepId>>& steps) {
+    for (size_t i = 0; i < tensors.size(); ++i) {
+      // Kernels never bound are bound now, whatever the address.
+      const bool never = std::any_of(steps[i].begin(), steps[i].end(), [&](StepId step) {
+        return plan_.steps[step.index()].kernel != nullptr && kernels_[step.index()] == nullptr;
+      });
+      if (bound[i] == tensors[i].data && !never) continue;
+      bound[i] = tensors[i].data;
+      changed.insert(changed.end(), steps[i].begin(), steps[i].end());
+    }
+  };
+  adopt(inputs, bound_inputs_, plan_.input_steps);
+  adopt(outputs, bound_outputs_, plan_.output_steps);
+  std::sort(changed.begin(), changed.end());
+  changed.erase(std::unique(changed.begin(), changed.end()), changed.end());
+  for (StepId step : changed) {
+    kernels_[step.index()].reset();  // should binding fail, the next run binds again
+    PT_CHECK_OK(Bind(step));
+  }
+  return {};
+}
+
+Result<RunReport> RunState::Run(std::span<const HostTensor> inputs, std::span<const HostTensor> outputs,
+                                const RunOptions& options, int64_t start_ns) {
+  PT_CHECK_OK(BindBoundary(inputs, outputs));
+  ++generation_;
+  timed_ = options.trace != nullptr || plan_.simulated;
+  deadline_ns_.reset();
+  int64_t deadline_ns = 0;
+  if (options.deadline && !__builtin_add_overflow(start_ns, options.deadline->count(), &deadline_ns)) {
+    deadline_ns_ = deadline_ns;
+  }
+  cancel_ = options.cancel;
+  stopped_.store(false, std::memory_order_relaxed);
+  error_.reset();
+  for (CoreState& core : cores_) core = CoreState();
+  if (!cores_.empty()) workers_.Run(*this);
+  int64_t virtual_ns = 0;
+  for (int64_t end : virtual_end_) virtual_ns = std::max(virtual_ns, end);
+  virtual_base_ns_ += virtual_ns;  // the streams' clocks go on from run to run, after failures too
+  if (error_) return *std::move(error_);
+  DeliverOutputs(inputs, outputs);
+  const RunReport report = ReportOf(start_ns);
+  if (options.trace != nullptr) FillTrace(*options.trace, report);
+  return report;
+}
+
+void RunState::DeliverOutputs(std::span<const HostTensor> inputs, std::span<const HostTensor> outputs) const {
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    const OutputSource& source = plan_.places.outputs[i];
+    const void* from = nullptr;
+    switch (source.from) {
+      case OutputSource::From::kDirect:
+        continue;
+      case OutputSource::From::kInput:
+        from = inputs[source.index].data;
+        break;
+      case OutputSource::From::kOutput:
+        from = outputs[source.index].data;
+        break;
+      case OutputSource::From::kConstant:
+        from = plan_.graph->value(plan_.graph->outputs()[i]).constant->bytes().data();
+        break;
+    }
+    if (outputs[i].bytes > 0) std::memcpy(outputs[i].data, from, outputs[i].bytes);
+  }
+}
+
+RunReport RunState::ReportOf(int64_t start_ns) const {
+  RunReport report;
+  report.simulated = plan_.simulated;
+  if (plan_.simulated) {
+    for (int64_t end : virtual_end_) report.makespan_ns = std::max(report.makespan_ns, end);
+  } else if (!cores_.empty()) {
+    int64_t begin = cores_[0].begin_ns;
+    int64_t end = cores_[0].end_ns;
+    for (const CoreState& core : cores_) {
+      begin = std::min(begin, core.begin_ns);
+      end = std::max(end, core.end_ns);
+    }
+    report.makespan_ns = end - begin;
+  }
+  report.wall_ns = NowNs() - start_ns;
+  return report;
+}
+
+void RunState::FillTrace(Trace& trace, const RunReport& report) const {
+  trace.run_ns = report.makespan_ns;
+  trace.events.resize(plan_.steps.size());
+  int64_t begin = cores_.empty() ? 0 : cores_[0].begin_ns;
+  for (const CoreState& core : cores_) begin = std::min(begin, core.begin_ns);
+  for (size_t i = 0; i < plan_.steps.size(); ++i) {
+    TraceEvent& event = trace.events[i];
+    event.step = StepId(i);
+    event.unit = plan_.steps[i].unit;
+    event.simulated = plan_.simulated;
+    event.wait_ns = times_[i].wait_ns;
+    if (plan_.simulated) {
+      event.start_ns = virtual_start_[i];
+      event.end_ns = virtual_end_[i];
+      continue;
+    }
+    int64_t end = times_[i].end_ns;
+    if (plan_.asynchronous(StepId(i))) {
+      const int64_t seen = ready_ns_[i].load(std::memory_order_relaxed);
+      end = seen == 0 ? times_[i].start_ns : seen;
+    }
+    event.start_ns = times_[i].start_ns - begin;
+    event.end_ns = end - begin;
+  }
+}
+
+}  // namespace pt

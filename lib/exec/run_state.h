@@ -1,0 +1,101 @@
+// RunState: what one run at a time needs of a session: memory, bound kernels, streams, flags. Made once, used for run after
+// run; a run with the same buffers as before allocates nothing.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "lib/exec/compiled_plan.h"
+#include "lib/exec/flag.h"
+#include "lib/exec/team.h"
+#include "lib/exec/workers.h"
+
+namespace pt {
+
+class RunState : public CoreJob {
+ public:
+  // Allocates arenas, streams and events, and binds what the caller's buffers do not touch.
+  static Result<std::unique_ptr<RunState>> Make(const CompiledPlan& plan);
+
+  // True when the kernels at the boundary are bound to these very buffers.
+  bool IsBoundTo(std::span<const HostTensor> inputs, std::span<const HostTensor> outputs) const;
+
+  // One run; the calling thread lends itself. `start_ns`: when the deadline began to count.
+  Result<RunReport> Run(std::span<const HostTensor> inputs, std::span<const HostTensor> outputs,
+                        const RunOptions& options, int64_t start_ns);
+
+  void RunOnCore(uint32_t core) noexcept override;
+
+ private:
+  struct alignas(64) StepFlag : Flag {};
+  struct StepTimes {
+    int64_t wait_ns = 0, start_ns = 0, end_ns = 0;
+  };
+  // What a core keeps while it works through its list.
+  struct alignas(64) CoreState {
+    int64_t begin_ns = 0, end_ns = 0;
+    int64_t waiting_since_ns = 0;  // 0 = has not waited since its last step
+    int64_t virtual_ns = 0;        // when the core is free, by the virtual clock
+  };
+
+  explicit RunState(const CompiledPlan& plan);
+  Status Allocate();
+  Status Bind(StepId step);
+  Status BindBoundary(std::span<const HostTensor> inputs, std::span<const HostTensor> outputs);
+  void* AddressOf(const TensorPlace& place) const;
+  Result<TensorView> ViewOf(InstanceId instance) const;
+
+  void Execute(const Instruction& instruction, size_t core_index);
+  void RunTeamStep(StepId step, CoreState& core);
+  void EnqueueStep(StepId step, CoreState& core);
+  void PassStep(StepId step);
+  Status Launch(StepId step);
+  void PollEvent(StepId step);
+  void Drain(StepId last);
+  void NoteWaiting(CoreState& core) const;
+  bool ShouldStop();
+  void Fail(Error error);
+  void FailStep(StepId step, Error error);
+
+  int64_t VirtualStart(StepId step) const;
+  void FinishVirtually(StepId step, const CoreState& core, int64_t ns);
+  void DeliverOutputs(std::span<const HostTensor> inputs, std::span<const HostTensor> outputs) const;
+  RunReport ReportOf(int64_t start_ns) const;
+  void FillTrace(Trace& trace, const RunReport& report) const;
+
+  const CompiledPlan& plan_;
+  Workers& workers_;
+  std::vector<size_t> core_index_;  // by worker: its place in the program
+
+  // Memory and kernels.
+  std::vector<std::unique_ptr<DeviceBuffer>> arenas_;         // by device; null where the plan needs none
+  std::vector<std::unique_ptr<DeviceBuffer>> extra_scratch_;  // by step: what a kernel wants beyond its plan
+  std::vector<std::unique_ptr<WorkerTeam>> teams_;            // by unit; null on asynchronous ones
+  std::vector<std::unique_ptr<Stream>> streams_;              // by unit in use
+  std::vector<std::unique_ptr<Event>> events_;                // by asynchronous step
+  std::vector<std::unique_ptr<BoundKernel>> kernels_;         // by step
+  std::vector<void*> bound_inputs_, bound_outputs_;
+
+  // The run in progress.
+  uint32_t generation_ = 0;
+  std::unique_ptr<StepFlag[]> flags_;
+  std::vector<uint32_t> recorded_;  // by step: the generation its event was last recorded in
+  std::vector<StepTimes> times_;
+  std::unique_ptr<std::atomic<int64_t>[]> ready_ns_;  // by asynchronous step: when its event was seen ready; 0 = not yet
+  std::vector<int64_t> virtual_start_, virtual_end_;  // simulated plans: by step, since the run's start
+  int64_t virtual_base_ns_ = 0;                       // the streams' clock when the run began
+  std::vector<CoreState> cores_;
+  bool timed_ = false;
+  std::optional<int64_t> deadline_ns_;
+  const CancelToken* cancel_ = nullptr;
+  std::atomic<bool> stopped_{false};
+  std::mutex error_mutex_;
+  std::optional<Error> error_;
+};
+
+}  // namespace pt

@@ -1,0 +1,237 @@
+#include "partitiontuner/exec/session.h"
+
+#include <algorithm>
+#include <condition_variable>
+#include <cstdint>
+#include <mutex>
+#include <new>
+
+#include "lib/exec/clock.h"
+#include "lib/exec/compiled_plan.h"
+#include "lib/exec/run_state.h"
+#include "partitiontuner/support/checked.h"
+
+namespace pt {
+namespace {
+
+Error BadTensor(const Graph& graph, ValueId value, const char* role, std::string why) {
+  return MakeError(ErrorCode::kInvalidInput, "run.tensor",
+                   std::string(role) + " '" + graph.value(value).name + "' " + std::move(why));
+}
+
+std::string DimsText(std::span<const int64_t> dims) {
+  std::string text = "[";
+  for (size_t i = 0; i < dims.size(); ++i) text += (i == 0 ? "" : ",") + std::to_string(dims[i]);
+  return text + "]";
+}
+
+// What a caller's tensor must be, found once.
+struct Wanted {
+  ValueId value;
+  DataType type = DataType::kUndefined;
+  std::vector<int64_t> dims;
+  uint64_t bytes = 0;
+};
+
+Result<std::vector<Wanted>> WantedOf(const Graph& graph, std::span<const ValueId> values) {
+  std::vector<Wanted> wanted;
+  for (ValueId id : values) {
+    const ValueType& type = graph.value(id).type;
+    const std::optional<std::vector<int64_t>> dims = type.static_dims();
+    if (!dims || BytesOf(type.type) == 0) {
+      return MakeError(ErrorCode::kUnsupported, "session.tensor",
+                       "'" + graph.value(id).name + "' of type " + ToString(type) +
+                           " cannot be exchanged with the caller");
+    }
+    PT_ASSIGN(const TensorLayout layout, DenseLayout(type.type, *dims, RowMajor(dims->size())));
+    PT_ASSIGN(const uint64_t bytes, BytesOf(layout));
+    wanted.push_back({id, type.type, *dims, bytes});
+  }
+  return wanted;
+}
+
+Status CheckTensor(const Graph& graph, const Wanted& wanted, const HostTensor& given, const char* role) {
+  if (given.type != wanted.type) {
+    return BadTensor(graph, wanted.value, role,
+                     "is " + std::string(DataTypeName(wanted.type)) + ", not " +
+                         std::string(DataTypeName(given.type)));
+  }
+  if (given.dims != wanted.dims) {
+    return BadTensor(graph, wanted.value, role,
+                     "has dims " + DimsText(wanted.dims) + ", not " + DimsText(given.dims));
+  }
+  if (given.bytes != wanted.bytes) {
+    return BadTensor(graph, wanted.value, role,
+                     "has " + std::to_string(wanted.bytes) + " bytes, not " + std::to_string(given.bytes));
+  }
+  if (given.bytes > 0 && given.data == nullptr) return BadTensor(graph, wanted.value, role, "has no buffer");
+  const auto size = static_cast<uint64_t>(BytesOf(given.type));
+  const auto alignment = size % 8 == 0 ? 8 : size % 4 == 0 ? 4 : size % 2 == 0 ? 2 : 1;
+  if (reinterpret_cast<uintptr_t>(given.data) % static_cast<uintptr_t>(alignment) != 0) {
+    return BadTensor(graph, wanted.value, role,
+                     "lies at an address that is no multiple of its element size");
+  }
+  return {};
+}
+
+size_t MostRunStates(const SessionOptions& options) {
+  return std::clamp<uint32_t>(options.max_run_states, 1, 4096);
+}
+
+bool Overlap(const HostTensor& a, const HostTensor& b) {
+  const auto begin = [](const HostTensor& t) { return reinterpret_cast<uintptr_t>(t.data); };
+  return a.bytes > 0 && b.bytes > 0 && begin(a) < begin(b) + b.bytes && begin(b) < begin(a) + a.bytes;
+}
+
+}  // namespace
+
+struct Session::State {
+  std::unique_ptr<CompiledPlan> compiled;
+  std::vector<Wanted> inputs, outputs;
+
+  // The run states that exist, those free right now, and how many runs hold one.
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::vector<std::unique_ptr<RunState>> run_states;
+  std::vector<RunState*> free;
+  size_t growing = 0;  // run states being made
+  size_t runs = 0;     // calls of Run in progress
+
+  Status CheckTensors(std::span<const HostTensor> given_inputs, std::span<const HostTensor> given_outputs) const;
+  Result<RunState*> Take(std::span<const HostTensor> given_inputs, std::span<const HostTensor> given_outputs);
+  void GiveBack(RunState* state);
+};
+
+Status Session::State::CheckTensors(std::span<const HostTensor> given_inputs,
+                                    std::span<const HostTensor> given_outputs) const {
+  const Graph& graph = *compiled->graph;
+  if (given_inputs.size() != inputs.size() || given_outputs.size() != outputs.size()) {
+    return MakeError(ErrorCode::kInvalidInput, "run.count",
+                     "the model has " + std::to_string(inputs.size()) + " inputs and " +
+                         std::to_string(outputs.size()) + " outputs; " + std::to_string(given_inputs.size()) +
+                         " and " + std::to_string(given_outputs.size()) + " were given");
+  }
+  for (size_t i = 0; i < inputs.size(); ++i) PT_CHECK_OK(CheckTensor(graph, inputs[i], given_inputs[i], "input"));
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    PT_CHECK_OK(CheckTensor(graph, outputs[i], given_outputs[i], "output"));
+    for (const HostTensor& input : given_inputs) {
+      if (Overlap(given_outputs[i], input)) return BadTensor(graph, outputs[i].value, "output", "overlaps an input");
+    }
+    for (size_t j = 0; j < i; ++j) {
+      if (Overlap(given_outputs[i], given_outputs[j])) {
+        return BadTensor(graph, outputs[i].value, "output", "overlaps another output");
+      }
+    }
+  }
+  return {};
+}
+
+// One that is bound to these buffers if there is one, else any; grows up to the limit before it blocks.
+Result<RunState*> Session::State::Take(std::span<const HostTensor> given_inputs,
+                                       std::span<const HostTensor> given_outputs) {
+  std::unique_lock lock(mutex);
+  const size_t most = MostRunStates(compiled->options);
+  changed.wait(lock, [&] { return !free.empty() || run_states.size() + growing < most; });
+  if (!free.empty()) {
+    const auto bound = std::find_if(free.begin(), free.end(), [&](const RunState* state) {
+      return state->IsBoundTo(given_inputs, given_outputs);
+    });
+    const auto taken = bound == free.end() ? free.begin() : bound;
+    RunState* state = *taken;
+    free.erase(taken);
+    return state;
+  }
+  ++growing;
+  lock.unlock();
+  Result<std::unique_ptr<RunState>> made = RunState::Make(*compiled);
+  lock.lock();
+  --growing;
+  changed.notify_one();
+  if (!made.ok()) return std::move(made).error();
+  run_states.push_back(std::move(made).value());
+  return run_states.back().get();
+}
+
+void Session::State::GiveBack(RunState* state) {
+  const std::lock_guard lock(mutex);
+  free.push_back(state);  // room was reserved for all
+  changed.notify_one();
+}
+
+Session::Session(std::unique_ptr<State> state) : state_(std::move(state)) {}
+
+Session::~Session() {
+  std::unique_lock lock(state_->mutex);
+  state_->changed.wait(lock, [&] { return state_->runs == 0; });
+}
+
+Result<std::unique_ptr<Session>> Session::Create(std::shared_ptr<const Graph> graph, const Plan& plan,
+                                                 Machine& machine, const SessionOptions& options) {
+  auto state = std::make_unique<State>();
+  PT_ASSIGN(state->inputs, WantedOf(*graph, graph->inputs()));
+  PT_ASSIGN(state->outputs, WantedOf(*graph, graph->outputs()));
+  PT_ASSIGN(state->compiled, CompilePlan(std::move(graph), plan, machine, options));
+  const size_t most = MostRunStates(options);
+  state->run_states.reserve(most);
+  state->free.reserve(most);
+  // The first run state at once: a session that exists has its memory.
+  PT_ASSIGN(std::unique_ptr<RunState> first, RunState::Make(*state->compiled));
+  state->run_states.push_back(std::move(first));
+  state->free.push_back(state->run_states.back().get());
+  return std::unique_ptr<Session>(new Session(std::move(state)));
+}
+
+namespace {
+
+// Counts a call of Run for as long as it lasts.
+template <typename State>
+class RunCount {
+ public:
+  explicit RunCount(State& state) : state_(state) {
+    const std::lock_guard lock(state_.mutex);
+    ++state_.runs;
+  }
+  ~RunCount() {
+    const std::lock_guard lock(state_.mutex);
+    if (--state_.runs == 0) state_.changed.notify_all();
+  }
+  RunCount(const RunCount&) = delete;
+  RunCount& operator=(const RunCount&) = delete;
+
+ private:
+  State& state_;
+};
+
+}  // namespace
+
+Result<RunReport> Session::Run(std::span<const HostTensor> inputs, std::span<const HostTensor> outputs,
+                               const RunOptions& options) noexcept try {
+  const int64_t start_ns = NowNs();
+  const RunCount count(*state_);
+  if (state_->compiled->machine.workers().InsideJob()) {
+    return MakeError(ErrorCode::kRunFailed, "run.nested",
+                     "Run was called from within a run of the same machine, which holds the cores it needs");
+  }
+  PT_CHECK_OK(state_->CheckTensors(inputs, outputs));
+  if (options.cancel != nullptr && options.cancel->cancelled()) {
+    return MakeError(ErrorCode::kRunFailed, "run.cancelled", "the run was cancelled before it began");
+  }
+  PT_ASSIGN(RunState* const run, state_->Take(inputs, outputs));
+  Result<RunReport> report = [&]() -> Result<RunReport> {
+    try {
+      return run->Run(inputs, outputs, options, start_ns);
+    } catch (const std::bad_alloc&) {
+      return MakeError(ErrorCode::kOutOfMemory, "run.memory", "no memory to begin a run");
+    }
+  }();
+  state_->GiveBack(run);
+  return report;
+} catch (const std::bad_alloc&) {
+  return MakeError(ErrorCode::kOutOfMemory, "run.memory", "no memory to begin a run");
+}
+
+const Plan& Session::plan() const { return state_->compiled->plan; }
+
+const Graph& Session::graph() const { return *state_->compiled->graph; }
+
+}  // namespace pt

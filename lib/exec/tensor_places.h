@@ -1,0 +1,52 @@
+// Where every tensor of a run lies: in an arena, or in the caller's buffers. And which steps have nothing to do because of
+// that.
+#pragma once
+
+#include <vector>
+
+#include "lib/exec/program.h"
+#include "partitiontuner/candidate/layout.h"
+#include "partitiontuner/plan/plan.h"
+
+namespace pt {
+
+struct TensorPlace {
+  enum class Where : uint8_t {
+    kArena,   // of `device`, at `offset`
+    kInput,   // the caller's input `index`
+    kOutput,  // the caller's output `index`
+  };
+  Where where = Where::kArena;
+  uint32_t index = 0;
+  DeviceId device;
+  uint64_t offset = 0;
+  uint64_t bytes = 0;
+  TensorLayout layout;
+};
+
+// How the caller gets an output.
+struct OutputSource {
+  enum class From : uint8_t {
+    kDirect,    // a step writes it there
+    kInput,     // copied from the caller's input `index`
+    kOutput,    // copied from the caller's output `index`, which stands earlier
+    kConstant,  // copied from the value's constant
+  };
+  From from = From::kDirect;
+  uint32_t index = 0;
+};
+
+struct TensorPlaces {
+  std::vector<TensorPlace> instances;  // by instance
+  std::vector<OutputSource> outputs;   // by graph output
+  std::vector<StepAction> actions;     // by step
+};
+
+// Errors: kUnsupported (a tensor whose size or type a run cannot hold: named), kInvalidInput (an instance that lies
+// nowhere, an output that no step makes).
+Result<TensorPlaces> PlaceTensors(const Graph& graph, const Plan& plan);
+
+// True when the bytes from the first to the last element hold nothing else.
+bool IsContiguous(const TensorLayout& layout);
+
+}  // namespace pt

@@ -1,0 +1,38 @@
+// What a run changes on the thread it borrows, put back at its end: where the thread may run and how it treats
+// denormal numbers.
+#pragma once
+
+#include <cstdint>
+
+namespace pt {
+
+// Keeps the calling thread on one core. Where the system refuses, the thread stays where it is: slower, not wrong.
+// True when it worked.
+bool PinThisThread(uint32_t core);
+
+class ScopedAffinity {
+ public:
+  explicit ScopedAffinity(uint32_t core);
+  ~ScopedAffinity();
+  ScopedAffinity(const ScopedAffinity&) = delete;
+  ScopedAffinity& operator=(const ScopedAffinity&) = delete;
+
+ private:
+  static constexpr unsigned kCores = 1 << 14;
+  alignas(8) unsigned char before_[kCores / 8];
+  bool changed_ = false;
+};
+
+// Default rounding and exception masks, with denormals flushed to zero or kept.
+class ScopedFloatState {
+ public:
+  explicit ScopedFloatState(bool flush_denormals);
+  ~ScopedFloatState();
+  ScopedFloatState(const ScopedFloatState&) = delete;
+  ScopedFloatState& operator=(const ScopedFloatState&) = delete;
+
+ private:
+  uint64_t before_;
+};
+
+}  // namespace pt

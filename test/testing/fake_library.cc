@@ -1,0 +1,284 @@
+#include "test/testing/fake_library.h"
+
+#include <sched.h>
+
+#include <condition_variable>
+#include <cstring>
+#include <deque>
+#include <functional>
+#include <mutex>
+#include <thread>
+
+#include "partitiontuner/support/checked.h"
+
+namespace pt::testing {
+namespace {
+
+class FakeEvent : public Event {
+ public:
+  explicit FakeEvent(FakeDeviceControl& control) : control_(control) {}
+  Result<bool> Ready() override {
+    if (!ready.load()) return false;
+    if (control_.lose.load()) return MakeError(ErrorCode::kRunFailed, "fake.lost", "device lost");
+    return true;
+  }
+  std::atomic<bool> ready{false};
+
+ private:
+  FakeDeviceControl& control_;
+};
+
+class FakeStream : public Stream {
+ public:
+  explicit FakeStream(FakeDeviceControl& control) : control_(control), thread_([this] { Work(); }) {}
+  ~FakeStream() override {
+    {
+      const std::lock_guard lock(mutex_);
+      ending_ = true;
+    }
+    changed_.notify_all();
+    thread_.join();
+  }
+
+  void Push(std::function<void()> task) {
+    {
+      const std::lock_guard lock(mutex_);
+      tasks_.push_back(std::move(task));
+    }
+    changed_.notify_all();
+  }
+
+  Status Record(Event& event) override {
+    auto& fake = static_cast<FakeEvent&>(event);
+    fake.ready.store(false);
+    Push([&fake] { fake.ready.store(true); });
+    return {};
+  }
+
+ private:
+  void Work() {
+    while (true) {
+      std::function<void()> task;
+      {
+        std::unique_lock lock(mutex_);
+        changed_.wait(lock, [&] { return ending_ || !tasks_.empty(); });
+        if (tasks_.empty()) return;
+        task = std::move(tasks_.front());
+        tasks_.pop_front();
+      }
+      while (control_.stall.load()) sched_yield();
+      task();
+    }
+  }
+
+  FakeDeviceControl& control_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<std::function<void()>> tasks_;
+  bool ending_ = false;
+  std::thread thread_;
+};
+
+class FakeBuffer : public DeviceBuffer {
+ public:
+  explicit FakeBuffer(uint64_t bytes) : memory_(bytes + 64), bytes_(bytes) {}
+  void* data() override {
+    const auto address = reinterpret_cast<uintptr_t>(memory_.data());
+    return reinterpret_cast<void*>((address + 63) / 64 * 64);
+  }
+  uint64_t bytes() const override { return bytes_; }
+
+ private:
+  std::vector<std::byte> memory_;
+  uint64_t bytes_;
+};
+
+class FakeDriver : public DeviceDriver {
+ public:
+  FakeDriver(DeviceId id, FakeDeviceControl& control) : id_(id), control_(control) {}
+  DeviceId id() const override { return id_; }
+  Result<std::unique_ptr<DeviceBuffer>> Allocate(uint64_t bytes) override {
+    return std::unique_ptr<DeviceBuffer>(std::make_unique<FakeBuffer>(bytes));
+  }
+  Result<std::unique_ptr<Stream>> MakeStream() override {
+    return std::unique_ptr<Stream>(std::make_unique<FakeStream>(control_));
+  }
+  Result<std::unique_ptr<Event>> MakeEvent() override {
+    return std::unique_ptr<Event>(std::make_unique<FakeEvent>(control_));
+  }
+  Status EnqueueCopy(Stream& stream, void* to, const void* from, uint64_t bytes, CopyDirection) override {
+    static_cast<FakeStream&>(stream).Push([=] { std::memcpy(to, from, bytes); });
+    return {};
+  }
+
+ private:
+  DeviceId id_;
+  FakeDeviceControl& control_;
+};
+
+// The value of one element; the node's number keeps equal inputs of different nodes apart.
+float Element(size_t node, const std::vector<const float*>& in, int64_t i) {
+  float sum = static_cast<float>(node % 13) * 0.125f + static_cast<float>(i % 5);
+  float weight = 0.5f;
+  for (const float* values : in) {
+    sum += weight * values[i];
+    weight *= 0.75f;
+  }
+  return sum;
+}
+
+class FakeBoundKernel : public BoundKernel {
+ public:
+  FakeBoundKernel(FakeControl& control, NodeId node, const Node& definition, uint32_t width,
+                  std::span<const TensorView> in, const TensorView& out)
+      : control_(control),
+        node_(node),
+        fails_(definition.int_or("fail", 0) != 0),
+        holds_(definition.int_or("hold", 0) != 0),
+        width_(width),
+        out_(static_cast<float*>(out.data)),
+        count_(CheckedProduct(out.layout.dims).value()) {
+    for (const TensorView& view : in) in_.push_back(static_cast<const float*>(view.data));
+  }
+
+  Status Enqueue(Stream& stream, OutputAllocator&) noexcept override {
+    control_.enqueued.fetch_add(1);
+    if (fails_) return MakeError(ErrorCode::kRunFailed, "fake.fail", "told to fail");
+    if (auto* asynchronous = dynamic_cast<FakeStream*>(&stream)) {
+      asynchronous->Push([this] { Compute(0, 1); });
+      return {};
+    }
+    if (stream.team() == nullptr || stream.team()->width() != width_) control_.wrong_team.fetch_add(1);
+    if (holds_) Hold();
+    auto body = [this](uint32_t i, uint32_t n) { Compute(i, n); };
+    // Several parallel regions a kernel, of different sizes, as primitives do.
+    auto first_half = [&](uint32_t i, uint32_t n) { Compute(2 * i, 2 * n); };
+    auto second_half = [&](uint32_t i, uint32_t n) { Compute(2 * i + 1, 2 * n); };
+    if (node_.index() % 2 == 0) {
+      stream.team()->ParallelFor(stream.team()->width(), body);
+    } else {
+      stream.team()->ParallelFor(5, first_half);
+      stream.team()->ParallelFor(5, second_half);
+    }
+    return {};
+  }
+
+ private:
+  void Hold() const {
+    control_.holding.fetch_add(1);
+    while (!control_.release.load()) sched_yield();
+    control_.holding.fetch_sub(1);
+  }
+
+  void Compute(uint32_t part, uint32_t parts) const {
+    const int64_t begin = count_ * part / parts;
+    const int64_t end = count_ * (part + 1) / parts;
+    for (int64_t i = begin; i < end; ++i) out_[i] = Element(node_.index(), in_, i);
+  }
+
+  FakeControl& control_;
+  NodeId node_;
+  bool fails_, holds_;
+  uint32_t width_;
+  std::vector<const float*> in_;
+  float* out_;
+  int64_t count_;
+};
+
+class FakeKernel : public Kernel {
+ public:
+  FakeKernel(FakeControl& control, const Graph& graph, NodeId node, uint32_t width)
+      : control_(control), definition_(graph.node(node)), node_(node), width_(width) {}
+  Result<std::unique_ptr<BoundKernel>> Bind(std::span<const TensorView> in, std::span<const TensorView> out,
+                                            std::span<std::byte>) const override {
+    control_.bound.fetch_add(1);
+    return std::unique_ptr<BoundKernel>(
+        std::make_unique<FakeBoundKernel>(control_, node_, definition_, width_, in, out[0]));
+  }
+
+ private:
+  FakeControl& control_;
+  const Node definition_;
+  NodeId node_;
+  uint32_t width_;
+};
+
+class FakeLibrary : public Library {
+ public:
+  explicit FakeLibrary(FakeControl& control) : control_(control) {}
+  std::string_view name() const override { return "fake"; }
+  std::string version() const override { return "1"; }
+  bool Serves(const Platform&, DeviceId) const override { return true; }
+
+  std::vector<Candidate> Candidates(const Graph& graph, const Platform& platform) const override {
+    std::vector<Candidate> all;
+    for (size_t i = 0; i < graph.nodes().size(); ++i) {
+      const NodeId node(i);
+      for (Candidate& candidate : CandidatesFor(graph, platform, std::span(&node, 1))) {
+        all.push_back(std::move(candidate));
+      }
+    }
+    return all;
+  }
+  std::vector<Candidate> AgnosticCandidates(const Graph&, const Platform&,
+                                            std::span<const Candidate>) const override {
+    return {};
+  }
+  std::vector<Candidate> CandidatesFor(const Graph& graph, const Platform& platform,
+                                       std::span<const NodeId> nodes) const override {
+    std::vector<Candidate> all;
+    if (nodes.size() != 1) return all;
+    const auto form = [&](ValueId value) {
+      return Form{RowMajor(graph.value(value).type.dims.size()), DataType::kFloat32};
+    };
+    for (size_t c = 0; c < platform.unit_classes.size(); ++c) {
+      Candidate candidate;
+      candidate.nodes = {nodes[0]};
+      candidate.unit_class = UnitClassId(c);
+      candidate.library = "fake";
+      for (ValueId value : GroupInputs(graph, nodes)) candidate.in.push_back(form(value));
+      for (ValueId value : GroupOutputs(graph, nodes)) candidate.out.push_back(form(value));
+      // Elementwise: in-place is always right.
+      for (uint32_t i = 0; i < candidate.in.size(); ++i) {
+        candidate.aliases.push_back({0, i, Alias::Kind::kAllowed});
+      }
+      all.push_back(std::move(candidate));
+    }
+    return all;
+  }
+  std::optional<std::string> WhyUnsupported(const Graph&, NodeId) const override { return std::nullopt; }
+  Result<std::unique_ptr<Kernel>> Compile(const Graph& graph, const Candidate& candidate,
+                                          std::span<const TensorLayout>, std::span<const TensorLayout>,
+                                          CompileContext& context) const override {
+    const uint32_t width = context.team == nullptr ? 1 : context.team->width();
+    return std::unique_ptr<Kernel>(
+        std::make_unique<FakeKernel>(control_, graph, candidate.nodes[0], width));
+  }
+  bool CanReorder(const Platform&, UnitClassId, std::span<const int64_t>, const Form&,
+                  const Form&) const override {
+    return false;
+  }
+  Result<std::unique_ptr<Kernel>> CompileReorder(const TensorLayout&, const TensorLayout&,
+                                                 CompileContext&) const override {
+    return MakeError(ErrorCode::kUnsupported, "fake.reorder", "no reorders");
+  }
+
+ private:
+  FakeControl& control_;
+};
+
+}  // namespace
+
+std::unique_ptr<Library> MakeFakeLibrary(FakeControl& control) {
+  return std::make_unique<FakeLibrary>(control);
+}
+
+void FakeCompute(const Graph&, NodeId node, const std::vector<const float*>& in, float* out, int64_t count) {
+  for (int64_t i = 0; i < count; ++i) out[i] = Element(node.index(), in, i);
+}
+
+std::unique_ptr<DeviceDriver> MakeFakeDriver(DeviceId id, FakeDeviceControl& control) {
+  return std::make_unique<FakeDriver>(id, control);
+}
+
+}  // namespace pt::testing

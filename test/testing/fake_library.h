@@ -1,0 +1,37 @@
+// A library for executor tests. Every node, whatever its operator, computes a sum of its inputs that tells their order and
+// the node apart; attributes make single nodes misbehave:
+//   fail = 1   Enqueue returns an error
+//   hold = 1   the kernel waits until FakeControl::release
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <vector>
+
+#include "partitiontuner/backend/backend.h"
+
+namespace pt::testing {
+
+struct FakeControl {
+  std::atomic<int> enqueued{0};   // kernels started
+  std::atomic<int> holding{0};    // kernels waiting for `release`
+  std::atomic<bool> release{false};
+  std::atomic<int> bound{0};      // BoundKernels made
+  std::atomic<int> wrong_team{0};  // steps whose team was not as wide as their unit class
+};
+
+// control must outlive the library.
+std::unique_ptr<Library> MakeFakeLibrary(FakeControl& control);
+
+// What the node computes, for expectations: inputs in the order of its group inputs.
+void FakeCompute(const Graph& graph, NodeId node, const std::vector<const float*>& in, float* out, int64_t count);
+
+// A device with a thread of its own: enqueued work runs later, events become ready later. `lose` makes its
+// events report an error from then on.
+struct FakeDeviceControl {
+  std::atomic<bool> lose{false};
+  std::atomic<bool> stall{false};  // nothing is worked on while set
+};
+std::unique_ptr<DeviceDriver> MakeFakeDriver(DeviceId id, FakeDeviceControl& control);
+
+}  // namespace pt::testing

@@ -1,0 +1,43 @@
+// Machines and plans for executor tests, without discovery, profiling or planning.
+#pragma once
+
+#include <memory>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "partitiontuner/exec/machine.h"
+#include "partitiontuner/plan/plan.h"
+#include "test/testing/fake_library.h"
+
+namespace pt::testing {
+
+// `cores` host cores: a unit each, one of neighbouring pairs (from 4 cores on), one of all. With `device`: an asynchronous
+// device "fake:0" with two streams and links both ways, driven by the last core.
+Platform MakeTestPlatform(uint32_t cores, bool device);
+
+// The fake library on that platform; the controls must outlive the machine.
+std::unique_ptr<Machine> MakeFakeMachine(Platform platform, FakeControl& control, FakeDeviceControl& device);
+
+// A legal plan that runs node i as one step of `unit_of_node[i]`, in graph order, with copies where devices change.
+// Candidates are `library`'s for that node and class, the first that is found.
+Plan MakeTestPlan(const Graph& graph, const Machine& machine, const std::string& library,
+                  const std::vector<UnitId>& unit_of_node);
+
+// Random units for every node of the graph; steps keep the graph's order.
+std::vector<UnitId> RandomUnits(const Graph& graph, const Platform& platform, std::mt19937& random);
+
+// A random acyclic graph of `nodes` operators "Mix" on float32[count] with two inputs and some outputs.
+std::shared_ptr<const Graph> MakeRandomGraph(std::mt19937& random, size_t nodes, int64_t count);
+
+// A tensor with its storage, for Session::Run.
+struct Buffer {
+  std::vector<int64_t> dims;
+  std::vector<float> data;
+};
+std::vector<Buffer> MakeBuffers(const Graph& graph, std::span<const ValueId> values, float start);
+
+// What the fake library must compute, by one loop.
+std::vector<std::vector<float>> Interpret(const Graph& graph, const std::vector<Buffer>& inputs);
+
+}  // namespace pt::testing
