@@ -13,6 +13,13 @@
 
 namespace pt::onednn {
 
+// How a group is run where there is a choice beyond layouts; measured like any other.
+enum class Way : uint8_t {
+  kUsual,
+  kSum,            // the first full-size addition through the sum post-operation, in the operand's own buffer
+  kNarrowWeights,  // weights in blocks of 16 columns: read in longer runs than those oneDNN chooses
+};
+
 // A group at the layouts its inputs and output will have.
 struct Request {
   const dnnl::engine& engine;
@@ -22,7 +29,7 @@ struct Request {
   std::span<const TensorLayout> in;
   const TensorLayout& out;
   MathMode math = MathMode::kFp32;
-  bool sum = false;  // the last full-size addition goes through the sum post-operation
+  Way way = Way::kUsual;
 };
 
 enum class LayoutRule : uint8_t {

@@ -133,7 +133,7 @@ Outcome OneDnnLibrary::Ask(const Graph& graph, const Group& group, std::span<con
   const auto out = DenseOf(graph, group.result, proposal.out);
   if (!out.ok()) return {};
   const ConcurrencyScope scope(width);
-  const auto program = Build({engine_, graph, group, inputs, in, *out, MathMode::kFp32, proposal.sum});
+  const auto program = Build({engine_, graph, group, inputs, in, *out, MathMode::kFp32, proposal.way});
   if (!program.ok()) return {};
   return {true, program->is_slow(), program->moves_only, program->scratch_bytes(), program->constant_bytes(),
           program->accumulates_into, program->in_place};
@@ -267,7 +267,7 @@ Result<std::unique_ptr<Kernel>> OneDnnLibrary::Compile(const Graph& graph, const
   }
   const ConcurrencyScope scope(context.team == nullptr ? 1 : context.team->width());
   PT_ASSIGN(Program program,
-            Build({engine_, graph, *group, inputs, in, out[0], candidate.math, IsSumVariant(candidate.variant)}));
+            Build({engine_, graph, *group, inputs, in, out[0], candidate.math, WayOf(candidate.variant)}));
   return MakeKernel(engine_, std::move(program), context);
 }
 

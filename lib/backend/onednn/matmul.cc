@@ -67,6 +67,10 @@ Result<Program> BuildProduct(const Request& request, const Node& node, const Pro
   PT_ASSIGN(const Argument source, SideArgument(request, a, product.a, product.transpose_a, DNNL_ARG_SRC, nullptr,
                                                 dnnl::query::src_md, program));
   Desc weights = AnyDesc(product.b);
+  if (request.way == Way::kNarrowWeights) {
+    if (!b.constant || product.b.size() != 2) return Unsupported("only a constant matrix is packed");
+    weights = Desc(product.b, dnnl::memory::data_type::f32, dnnl::memory::format_tag::BA16a16b);
+  }
   if (!b.constant) {
     PT_ASSIGN(weights, MatrixDesc(request.in[*b.input], product.b, product.transpose_b));
   }

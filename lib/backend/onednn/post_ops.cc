@@ -81,7 +81,7 @@ Result<dnnl::primitive_attr> Attributes(const Request& request, const PostOps& p
   attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
   if (request.math == MathMode::kBf16) attributes.set_fpmath_mode(dnnl::fpmath_mode::bf16);
   if (request.math == MathMode::kTf32) attributes.set_fpmath_mode(dnnl::fpmath_mode::tf32);
-  bool summed = !request.sum;
+  bool summed = request.way != Way::kSum;
   dnnl::post_ops list;
   for (const Pointwise& op : post.ops) {
     if (op.kind == Pointwise::Kind::kEltwise) {

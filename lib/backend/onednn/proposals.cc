@@ -2,12 +2,10 @@
 
 #include <algorithm>
 
-#include "lib/backend/onednn/family.h"
-
 namespace pt::onednn {
 namespace {
 
-constexpr std::string_view kSum = "+sum";
+constexpr std::string_view kSum = "+sum", kNarrow = "+narrow";
 
 LayoutRule RuleOf(const Graph& graph, const Group& group) {
   return group.anchor.valid() ? FindFamily(graph.node(group.anchor))->layouts : LayoutRule::kAgnostic;
@@ -32,6 +30,20 @@ bool HasResidual(const Group& group) {
   return group.anchor.valid() && std::any_of(group.ops.begin(), group.ops.end(), [](const Pointwise& op) {
            return op.algorithm == dnnl::algorithm::binary_add && !op.operand.constant;
          });
+}
+
+// Few rows times constant weights beyond the caches: the time is that of reading the weights.
+bool ReadsMostlyWeights(const Graph& graph, const Group& group) {
+  constexpr int64_t kFewRows = 4, kManyWeights = int64_t{1} << 22;
+  if (!group.anchor.valid()) return false;
+  const Node& node = graph.node(group.anchor);
+  if (node.op != "MatMul" && node.op != "Gemm") return false;
+  const auto& weights = graph.value(node.inputs[1]).constant;
+  if (!weights || weights->rank() != 2 || weights->element_count() < kManyWeights) return false;
+  const Dims result = DimsOf(graph, node.outputs[0]);
+  int64_t rows = 1;
+  for (size_t i = 0; i + 1 < result.size(); ++i) rows *= result[i];
+  return rows <= kFewRows;
 }
 
 // An operand follows the result's layout unless a blocked dim of it broadcasts: padding would then be read.
@@ -61,17 +73,25 @@ void AddFrom(const KnownLayouts& known, ValueId value, size_t rank, std::vector<
 }  // namespace
 
 std::string Proposal::variant() const {
-  return ToString(in) + ">" + ToString(out) + (sum ? std::string(kSum) : std::string());
+  std::string text = ToString(in) + ">" + ToString(out);
+  if (way == Way::kSum) text += kSum;
+  if (way == Way::kNarrowWeights) text += kNarrow;
+  return text;
 }
 
-bool IsSumVariant(std::string_view variant) { return variant.ends_with(kSum); }
+Way WayOf(std::string_view variant) {
+  if (variant.ends_with(kSum)) return Way::kSum;
+  if (variant.ends_with(kNarrow)) return Way::kNarrowWeights;
+  return Way::kUsual;
+}
 
 std::vector<Proposal> FirstProposals(const Graph& graph, const Group& group) {
   const size_t rank = RankOf(graph, group.result);
   std::vector<Proposal> proposals;
   auto add = [&](const Layout& in, const Layout& out) {
-    proposals.push_back({in, out, false});
-    if (HasResidual(group)) proposals.push_back({in, out, true});
+    proposals.push_back({in, out, Way::kUsual});
+    if (HasResidual(group)) proposals.push_back({in, out, Way::kSum});
+    if (ReadsMostlyWeights(graph, group)) proposals.push_back({in, out, Way::kNarrowWeights});
   };
   if (RuleOf(graph, group) == LayoutRule::kConvolution) {
     const Layout row = RowMajor(rank), last = ChannelsLast(rank), blocked = ChannelBlocked(rank, PreferredBlock());

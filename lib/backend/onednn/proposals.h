@@ -6,18 +6,18 @@
 #include <string>
 #include <vector>
 
-#include "lib/backend/onednn/group.h"
+#include "lib/backend/onednn/family.h"
 
 namespace pt::onednn {
 
 struct Proposal {
-  Layout in, out;    // of the main input and of the result
-  bool sum = false;  // the residual addition through the sum post-operation
+  Layout in, out;  // of the main input and of the result
+  Way way = Way::kUsual;
 
   std::string variant() const;  // "aBcd16b>aBcd16b+sum"
 };
-// Of a variant's text; false for any other text.
-bool IsSumVariant(std::string_view variant);
+// Of a variant's text; kUsual for any other text.
+Way WayOf(std::string_view variant);
 
 // Layouts that some candidate makes or takes, by value.
 using KnownLayouts = std::map<ValueId, std::set<Layout>>;
