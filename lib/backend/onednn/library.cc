@@ -104,6 +104,9 @@ class OneDnnLibrary final : public Library {
   // Candidates for the proposals that oneDNN can do well, or, where it can do none well, for those it can do at all.
   void Offer(const Graph& graph, const Platform& platform, const Group& group, std::span<const Proposal> proposals,
              std::vector<Candidate>& candidates) const;
+  // Row-major or proposed by the group itself.
+  void OfferFirst(const Graph& graph, const Platform& platform, const Group& group,
+                  std::vector<Candidate>& candidates) const;
   Result<Program> ReorderProgram(const TensorLayout& from, const TensorLayout& to) const;
 
   ForeignThreadsStopped foreign_threads_;
@@ -180,11 +183,16 @@ void OneDnnLibrary::Offer(const Graph& graph, const Platform& platform, const Gr
   }
 }
 
+void OneDnnLibrary::OfferFirst(const Graph& graph, const Platform& platform, const Group& group,
+                               std::vector<Candidate>& candidates) const {
+  const size_t before = candidates.size();
+  Offer(graph, platform, group, FirstProposals(graph, group), candidates);
+  if (candidates.size() == before) Offer(graph, platform, group, LastResorts(graph, group), candidates);
+}
+
 std::vector<Candidate> OneDnnLibrary::Candidates(const Graph& graph, const Platform& platform) const {
   std::vector<Candidate> candidates;
-  for (const Group& group : NaturalGroups(graph)) {
-    Offer(graph, platform, group, FirstProposals(graph, group), candidates);
-  }
+  for (const Group& group : NaturalGroups(graph)) OfferFirst(graph, platform, group, candidates);
   return candidates;
 }
 
@@ -222,7 +230,6 @@ std::vector<Candidate> OneDnnLibrary::CandidatesFor(const Graph& graph, const Pl
                                                     std::span<const NodeId> nodes) const {
   const auto group = GroupOf(graph, nodes);
   if (!group) return {};
-  std::vector<Proposal> proposals = FirstProposals(graph, *group);
   KnownLayouts usual;
   auto add_usual = [&](ValueId value) {
     const size_t rank = graph.value(value).type.dims.size();
@@ -231,9 +238,9 @@ std::vector<Candidate> OneDnnLibrary::CandidatesFor(const Graph& graph, const Pl
   };
   for (ValueId input : GroupInputs(graph, group->nodes)) add_usual(input);
   add_usual(group->result);
-  for (Proposal& proposal : AgnosticProposals(graph, *group, usual)) proposals.push_back(std::move(proposal));
   std::vector<Candidate> candidates;
-  Offer(graph, platform, *group, proposals, candidates);
+  OfferFirst(graph, platform, *group, candidates);
+  Offer(graph, platform, *group, AgnosticProposals(graph, *group, usual), candidates);
   return candidates;
 }
 
@@ -248,7 +255,12 @@ std::optional<std::string> OneDnnLibrary::WhyUnsupported(const Graph& graph, Nod
   }
   const auto group = SingleGroup(graph, id);
   const std::vector<ValueId> inputs = group ? GroupInputs(graph, group->nodes) : std::vector<ValueId>();
-  for (const Proposal& proposal : group ? FirstProposals(graph, *group) : std::vector<Proposal>()) {
+  std::vector<Proposal> proposals;
+  if (group) proposals = FirstProposals(graph, *group);
+  if (group) {
+    for (Proposal& proposal : LastResorts(graph, *group)) proposals.push_back(std::move(proposal));
+  }
+  for (const Proposal& proposal : proposals) {
     const std::vector<Layout> layouts = InputLayouts(graph, *group, inputs, proposal);
     if (layouts.size() != inputs.size()) continue;
     if (Ask(graph, *group, inputs, layouts, proposal, 1).possible) return std::nullopt;

@@ -99,12 +99,17 @@ std::vector<Proposal> FirstProposals(const Graph& graph, const Group& group) {
     add(last, last);
     add(row, blocked);
     add(row, last);
-    add(row, row);
     return proposals;
   }
   const std::vector<ValueId> mains = MainInputs(graph, group);
   add(RowMajor(mains.empty() ? rank : RankOf(graph, mains[0])), RowMajor(rank));
   return proposals;
+}
+
+std::vector<Proposal> LastResorts(const Graph& graph, const Group& group) {
+  if (RuleOf(graph, group) != LayoutRule::kConvolution || group.nodes.size() != 1) return {};
+  const Layout row = RowMajor(RankOf(graph, group.result));
+  return {{row, row}};
 }
 
 std::vector<Proposal> AgnosticProposals(const Graph& graph, const Group& group, const KnownLayouts& known) {

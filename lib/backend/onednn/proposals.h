@@ -24,6 +24,9 @@ using KnownLayouts = std::map<ValueId, std::set<Layout>>;
 
 // What to try for the group before anything is known of its neighbours.
 std::vector<Proposal> FirstProposals(const Graph& graph, const Group& group);
+// What to try where none of these can be done: oneDNN's convolutions between row-major tensors reorder behind the plan's
+// back, or are slow.
+std::vector<Proposal> LastResorts(const Graph& graph, const Group& group);
 // What to try besides, given the layouts of its inputs and of its result; none for groups that propose themselves.
 std::vector<Proposal> AgnosticProposals(const Graph& graph, const Group& group, const KnownLayouts& known);
 
