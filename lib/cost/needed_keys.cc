@@ -3,6 +3,7 @@
 
 #include "lib/cost/cost_keys.h"
 #include "partitiontuner/cost/profiled_costs.h"
+#include "partitiontuner/support/checked.h"
 
 namespace pt {
 namespace {
@@ -111,7 +112,7 @@ void AddOverheads(const Platform& platform, KeyList& keys) {
     keys.Add(std::move(overhead));
     for (size_t other = 0; other < platform.unit_classes.size(); ++other) {
       const UnitClassId to(other);
-      if (!IsHostClass(platform, to) || (from == to && UnitsOf(platform, from).size() < 2)) continue;
+      if (!IsHostClass(platform, to) || !HandOverUnits(platform, from, to)) continue;
       NeededKey wait;
       wait.key = WaitKey(platform, from, to);
       wait.kind = NeededKey::Kind::kWait;
@@ -166,16 +167,68 @@ std::string ReorderVersions(const std::map<std::string, std::string>& library_ve
   return text;
 }
 
+std::optional<std::pair<UnitId, UnitId>> HandOverUnits(const Platform& platform, UnitClassId from, UnitClassId to) {
+  std::optional<std::pair<UnitId, UnitId>> found;
+  for (const UnitId a : UnitsOf(platform, from)) {
+    for (const UnitId b : UnitsOf(platform, to)) {
+      const auto& a_uses = platform.unit(a).uses;
+      const auto& b_uses = platform.unit(b).uses;
+      // A host unit is led by its lowest core.
+      if (a_uses.empty() || b_uses.empty() || a_uses.front().first == b_uses.front().first) continue;
+      if (!UnitsConflict(platform, a, b)) return std::pair(a, b);
+      if (!found) found.emplace(a, b);
+    }
+  }
+  return found;
+}
+
+std::string_view ResidenceName(Residence residence) {
+  switch (residence) {
+    case Residence::kPrivateCache: return "private cache";
+    case Residence::kSharedCache: return "shared cache";
+    case Residence::kMemory: return "memory";
+  }
+  return "?";
+}
+
+Residence ResidenceOf(const Graph& graph, const Platform& platform) {
+  const std::vector<uint64_t>& caches = platform.devices.front().cache_bytes;
+  if (caches.empty()) return Residence::kSharedCache;
+  double constants = 0, largest_activation = 0;
+  for (const Value& value : graph.values()) {
+    const std::optional<std::vector<int64_t>> dims = value.type.static_dims();
+    if (value.is_constant()) {
+      constants += static_cast<double>(value.constant->bytes().size());
+    } else if (const auto count = dims ? CheckedProduct(*dims) : std::nullopt) {
+      largest_activation = std::max(largest_activation, static_cast<double>(*count) * BitsOf(value.type.type) / 8.0);
+    }
+  }
+  const double touched = constants + 2 * largest_activation;
+  const size_t last = caches.size() - 1;
+  if (touched > static_cast<double>(caches[last])) return Residence::kMemory;
+  const bool fits_private = last > 0 && touched <= static_cast<double>(caches[last - 1]);
+  return fits_private ? Residence::kPrivateCache : Residence::kSharedCache;
+}
+
+MeasurementKey CostKey(const Graph& graph, const Platform& platform, const Candidate& candidate,
+                       std::string_view library_version, Residence residence) {
+  MeasurementKey key = CandidateKey(graph, platform, candidate, library_version);
+  key.text += " | constants in " + std::string(ResidenceName(residence));
+  key.hash = HashText(key.text);
+  return key;
+}
+
 std::vector<NeededKey> NeededKeys(const Graph& graph, const Platform& platform, std::span<const Candidate> candidates,
                                   const std::map<std::string, std::string>& library_versions) {
   KeyList keys;
+  const Residence residence = ResidenceOf(graph, platform);
   AddOverheads(platform, keys);
   for (size_t i = 0; i < candidates.size(); ++i) {
     const Candidate& candidate = candidates[i];
     const auto version = library_versions.find(candidate.library);
     NeededKey key;
-    key.key = CandidateKey(graph, platform, candidate,
-                           version == library_versions.end() ? std::string_view() : version->second);
+    key.key = CostKey(graph, platform, candidate,
+                      version == library_versions.end() ? std::string_view() : version->second, residence);
     key.kind = NeededKey::Kind::kCandidate;
     key.candidate = i;
     key.unit_class = candidate.unit_class;

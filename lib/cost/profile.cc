@@ -6,7 +6,7 @@ namespace pt {
 namespace {
 
 constexpr std::string_view kFormat = "partitiontuner-profile";
-constexpr std::string_view kVersion = "1.0";
+constexpr std::string_view kFormatVersion = "1.0";
 constexpr int64_t kMostNs = int64_t{100} * 24 * 3600 * 1'000'000'000;  // 100 days: no operator runs that long
 constexpr double kMostWork = 1e21;
 
@@ -92,9 +92,9 @@ Status CheckEnvelope(const Json& json) {
                      "no profile: format is \"" + format + "\", not \"" + std::string(kFormat) + "\"");
   }
   PT_ASSIGN(const std::string version, JsonString(json, "version", "profile"));
-  if (version.substr(0, version.find('.')) != kVersion.substr(0, kVersion.find('.'))) {
+  if (version.substr(0, version.find('.')) != kFormatVersion.substr(0, kFormatVersion.find('.'))) {
     return MakeError(ErrorCode::kStale, "profile.version",
-                     "profile has format version " + version + ", this release reads " + std::string(kVersion),
+                     "profile has format version " + version + ", this release reads " + std::string(kFormatVersion),
                      "export it again with the release that wrote it");
   }
   PT_ASSIGN(const std::string digest, JsonString(json, "digest", "profile"));
@@ -134,7 +134,7 @@ const Measurement* Profile::find(Hash128 key) const {
 Json ToJson(const Profile& profile) {
   Json json = Json::MakeObject();
   json.Set("format", kFormat);
-  json.Set("version", kVersion);
+  json.Set("version", kFormatVersion);
   json.Set("platform_fingerprint", profile.platform_fingerprint);
   Json environment = Json::MakeObject();
   for (const auto& [name, value] : profile.environment) environment.Set(name, value);

@@ -109,6 +109,7 @@ class ProfiledCosts : public CostModel {
         platform_(platform),
         profile_(std::move(profile)),
         options_(options),
+        residence_(ResidenceOf(graph, platform)),
         reorder_versions_(ReorderVersions(options.library_versions)),
         fits_(profile_) {
     listed_.reserve(options.candidates.size());
@@ -186,6 +187,7 @@ class ProfiledCosts : public CostModel {
   const Platform& platform_;
   const Profile profile_;
   const ProfiledCostsOptions options_;
+  const Residence residence_;
   const std::string reorder_versions_;
   mutable Fits fits_;
   std::vector<std::optional<Estimate>> listed_;  // by index into options_.candidates
@@ -198,7 +200,7 @@ class ProfiledCosts : public CostModel {
 std::optional<Estimate> ProfiledCosts::LookUp(const Candidate& candidate) const {
   const auto version = options_.library_versions.find(candidate.library);
   if (version == options_.library_versions.end()) return std::nullopt;
-  const MeasurementKey key = CandidateKey(graph_, platform_, candidate, version->second);
+  const MeasurementKey key = CostKey(graph_, platform_, candidate, version->second, residence_);
   if (const Measurement* m = profile_.find(key.hash)) {
     if (!m->failure.empty()) return std::nullopt;
     return FromMeasurement(*m);
@@ -252,6 +254,11 @@ void ProfiledCosts::ReadOverheads() {
     const bool simulated = IsSimulatedClass(platform_, UnitClassId(k));
     overheads_.push_back(MeasuredOr(OverheadKey(platform_, UnitClassId(k)), simulated, kUnknownOverhead));
     for (size_t other = 0; other < count; ++other) {
+      if (IsHostClass(platform_, UnitClassId(k)) && IsHostClass(platform_, UnitClassId(other)) &&
+          !HandOverUnits(platform_, UnitClassId(k), UnitClassId(other))) {
+        waits_.push_back({0, 0, Provenance::kMeasured, 0});  // an order on one core: nothing to wait for
+        continue;
+      }
       waits_.push_back(MeasuredOr(WaitKey(platform_, UnitClassId(k), UnitClassId(other)),
                                   simulated || IsSimulatedClass(platform_, UnitClassId(other)), kUnknownWait));
     }

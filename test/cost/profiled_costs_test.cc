@@ -15,6 +15,10 @@ namespace {
 constexpr UnitClassId kNarrow(0u), kWide(1u), kSimulatedClass(2u);
 const std::map<std::string, std::string> kVersions = {{"onednn", "3.7"}, {"reference", "1"}};
 
+MeasurementKey KeyOf(const Graph& graph, const Platform& platform, const Candidate& candidate) {
+  return CostKey(graph, platform, candidate, "1", ResidenceOf(graph, platform));
+}
+
 void Add(Profile& profile, const MeasurementKey& key, int64_t ns, std::string family = "Relu",
          std::string unit_class = "cpu/1", std::string library = "reference", double bytes = 0) {
   Measurement m = SampleMeasurement(key.text, ns);
@@ -33,7 +37,7 @@ TEST_CASE("ProfiledCosts, ExactByAddressAndByContent", "[cost]") {
   for (uint32_t n = 0; n < 3; ++n) candidates.push_back(RunsAlone(graph, NodeId(n), n == 1 ? kWide : kNarrow));
   Profile profile;
   for (int64_t n = 0; n < 2; ++n) {
-    Add(profile, CandidateKey(graph, platform, candidates[static_cast<size_t>(n)], "1"), 100 + n);
+    Add(profile, KeyOf(graph, platform, candidates[static_cast<size_t>(n)]), 100 + n);
   }
   ProfiledCostsOptions options;
   options.library_versions = kVersions;
@@ -67,7 +71,7 @@ TEST_CASE("ProfiledCosts, AFailureCannotRunEvenWithEstimates", "[cost]") {
   const Graph graph = IndependentRelus(1);
   const Candidate candidate = RunsAlone(graph, NodeId(0u), kNarrow);
   Profile profile;
-  const MeasurementKey key = CandidateKey(graph, platform, candidate, "1");
+  const MeasurementKey key = KeyOf(graph, platform, candidate);
   Measurement m = SampleMeasurement(key.text, 0);
   m.samples = 0;
   m.failure = "no";
@@ -86,7 +90,7 @@ TEST_CASE("ProfiledCosts, FamilyFitAnswersTheUnmeasuredAndSaysSo", "[cost]") {
   for (uint32_t n = 0; n < 12; ++n) {
     const Candidate c = RunsAlone(graph, NodeId(n), kNarrow);
     const double bytes = WorkSizeOf(graph, c.nodes).bytes;
-    Add(profile, CandidateKey(graph, platform, c, "1"), std::llround(law(bytes)), "Relu", "cpu/1", "reference", bytes);
+    Add(profile, KeyOf(graph, platform, c), std::llround(law(bytes)), "Relu", "cpu/1", "reference", bytes);
   }
   ProfiledCostsOptions options;
   options.library_versions = kVersions;
@@ -113,7 +117,7 @@ TEST_CASE("ProfiledCosts, TimesOfAnotherProcessorAreNoSamples", "[cost]") {
   for (uint32_t n = 0; n < 12; ++n) {
     const Candidate c = RunsAlone(graph, NodeId(n), kNarrow);
     const double bytes = WorkSizeOf(graph, c.nodes).bytes;
-    Add(profile, CandidateKey(graph, platform, c, "1"), 1000, "Relu", "cpu/1", "reference", bytes);
+    Add(profile, KeyOf(graph, platform, c), 1000, "Relu", "cpu/1", "reference", bytes);
   }
   ProfiledCostsOptions options;
   options.library_versions = kVersions;
@@ -213,7 +217,6 @@ TEST_CASE("NeededKeys, APlannerMissesNothingThatWasMeasured", "[cost]") {
     for (const UnitClassId from : {kNarrow, kWide}) {
       CHECK(costs->StepOverhead(from).provenance == Provenance::kMeasured);
       for (const UnitClassId to : {kNarrow, kWide}) {
-        if (from == kWide && to == kWide) continue;  // one unit alone hands over to nobody
         CHECK(costs->WaitCost(from, to).provenance == Provenance::kMeasured);
       }
     }
@@ -241,6 +244,27 @@ TEST_CASE("NeededKeys, APlannerMissesNothingThatWasMeasured", "[cost]") {
     }
     for (size_t l = 0; l < platform.links.size(); ++l) CHECK(measured(costs->Copy(1000, LinkId(l))));
   }
+}
+
+TEST_CASE("Residence, FollowsTheSizeOfTheGraph", "[cost]") {
+  Platform platform = SamplePlatform();
+  const auto graph_of = [](int64_t elements) {
+    GraphBuilder builder;
+    const ValueType type = StaticType(DataType::kFloat32, {1, 4});
+    const ValueId w = builder.AddConstant(
+        "w", Tensor::Float32({elements}, std::vector<float>(static_cast<size_t>(elements), 1.0F)));
+    builder.AddOutput(builder.AddOp("Add", {builder.AddInput("x", type), w}, type));
+    return builder.Build().value();
+  };
+  CHECK(ResidenceOf(graph_of(1000), platform) == Residence::kSharedCache);  // sizes unknown
+  platform.devices[0].cache_bytes = {32 << 10, 1 << 20, 32 << 20};
+  CHECK(ResidenceOf(graph_of(100'000), platform) == Residence::kPrivateCache);
+  CHECK(ResidenceOf(graph_of(1'000'000), platform) == Residence::kSharedCache);
+  CHECK(ResidenceOf(graph_of(10'000'000), platform) == Residence::kMemory);
+  const Graph small = graph_of(1000);
+  const Candidate candidate = RunsAlone(small, NodeId(0u), kNarrow);
+  CHECK(CostKey(small, platform, candidate, "1", Residence::kMemory).hash !=
+        CostKey(small, platform, candidate, "1", Residence::kSharedCache).hash);
 }
 
 TEST_CASE("NeededKeys, EqualGroupsAreNeededOnce", "[cost]") {
@@ -272,7 +296,7 @@ TEST_CASE("ProfiledCosts, ManyThreadsAskAtOnce", "[cost]") {
   for (uint32_t n = 0; n < 12; ++n) {
     const Candidate c = RunsAlone(graph, NodeId(n), kNarrow);
     const double bytes = WorkSizeOf(graph, c.nodes).bytes;
-    Add(profile, CandidateKey(graph, platform, c, "1"), 1000 + n, "Relu", "cpu/1", "reference", bytes);
+    Add(profile, KeyOf(graph, platform, c), 1000 + n, "Relu", "cpu/1", "reference", bytes);
   }
   ProfiledCostsOptions options;
   options.library_versions = kVersions;

@@ -3,14 +3,26 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "partitiontuner/cost/cost_model.h"
 #include "partitiontuner/cost/profile.h"
 
 namespace pt {
+
+// Where a step finds its constants when it starts. Between two uses of them a run touches everything else, so this
+// follows from how large the graph is, and candidates are measured likewise: part of their keys.
+enum class Residence : uint8_t { kPrivateCache, kSharedCache, kMemory };
+std::string_view ResidenceName(Residence residence);  // "private cache"
+// By the constants and the largest activations of one run against the caches of the host.
+Residence ResidenceOf(const Graph& graph, const Platform& platform);
+// CandidateKey together with the residence.
+MeasurementKey CostKey(const Graph& graph, const Platform& platform, const Candidate& candidate,
+                       std::string_view library_version, Residence residence);
 
 struct ProfiledCostsOptions {
   std::map<std::string, std::string> library_versions;  // name -> version, as in the keys
@@ -25,6 +37,10 @@ struct ProfiledCostsOptions {
 // (unit class, library), and marked kEstimated with the fit's error. Simulated devices are answered from the platform.
 std::unique_ptr<CostModel> MakeProfiledCosts(const Graph& graph, const Platform& platform, Profile profile,
                                              const ProfiledCostsOptions& options);
+
+// Two units of these classes with different leading cores, so that a step on the first hands over to one on the
+// second; units that can run at once if there are any. Empty: nothing is ever handed over between them.
+std::optional<std::pair<UnitId, UnitId>> HandOverUnits(const Platform& platform, UnitClassId from, UnitClassId to);
 
 // Every key a planner over these candidates may ask for: candidates, reorders between the forms of one value,
 // copies over each link, overheads and waits. What pt-profile measures.
