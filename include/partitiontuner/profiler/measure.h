@@ -3,6 +3,8 @@
 
 #include <chrono>
 #include <functional>
+#include <map>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -17,25 +19,31 @@ struct MeasureOptions {
   uint32_t min_samples = 5;
   std::chrono::nanoseconds max_time_per_key = std::chrono::milliseconds(200);
   std::chrono::nanoseconds budget = {};  // 0 = none
-  std::string refresh;           // glob over key text: measure again
+  std::string refresh;           // glob over key text (as the shell's, * for anything): measure again
   const CancelToken* cancel = nullptr;
 };
 
 struct MeasureProgress {
   size_t done = 0, total = 0, reused = 0, failed = 0;
   std::chrono::nanoseconds elapsed{}, left{};  // left: estimated
-  std::string current;                          // what has just been measured
+  std::string current;                          // what has just been measured, for people
+  std::string unit_class, library, failure;     // of it; failure empty = it ran
   int64_t ns = 0;
   double noise = 0;
 };
 using ProgressCallback = std::function<void(const MeasureProgress&)>;  // between measurements, never inside
 
 struct MeasureReport {
+  // Keys: all; timed now; known before; known or found not to run; not reached; above max_noise though measured to
+  // the end (candidates clearly slower than another of their decision are not, and do not count).
   size_t needed = 0, measured = 0, reused = 0, failed = 0, missing = 0, noisy = 0;
   double median_noise = 0, worst_noise = 0;
   std::string worst_key;
   bool interrupted = false, out_of_budget = false;
 };
+
+// Name and version of every library of the machine, as keys and costs want them.
+std::map<std::string, std::string> LibraryVersions(const Machine& machine);
 
 // Measures what `graph` with these candidates needs and the database lacks: heaviest first, one per key, every sample
 // set committed at once. Timed regions hold a machine-wide lock per device. Cancel and budget end it early with a valid report.

@@ -1,0 +1,29 @@
+// A machine-wide lock per device, held while something is timed, so that two profilers do not spoil each other.
+#pragma once
+
+#include <string>
+
+#include "partitiontuner/exec/session.h"
+#include "partitiontuner/support/result.h"
+
+namespace pt {
+
+class DeviceLock {
+ public:
+  // One lock a device name and machine (a file in the folder for temporary files). Freed by the system when the
+  // process ends, however it ends.
+  static Result<DeviceLock> Open(const std::string& device);
+  DeviceLock(DeviceLock&& other) noexcept;
+  DeviceLock& operator=(DeviceLock&&) = delete;
+  ~DeviceLock();
+
+  // Waits for it. kInterrupted when cancelled meanwhile; cancel may be null.
+  Status Acquire(const CancelToken* cancel);
+  void Release();
+
+ private:
+  explicit DeviceLock(int file) : file_(file) {}
+  int file_ = -1;
+};
+
+}  // namespace pt
