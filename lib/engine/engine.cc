@@ -1,0 +1,214 @@
+#include "partitiontuner/engine/engine.h"
+
+#include <algorithm>
+#include <fstream>
+#include <mutex>
+
+#include "lib/engine/finish_plan.h"
+#include "lib/engine/load_model.h"
+#include "lib/engine/rough_costs.h"
+#include "partitiontuner/cost/profiled_costs.h"
+#include "partitiontuner/version.h"
+
+namespace pt {
+
+namespace {
+
+struct PlanningProfile {
+  Profile profile;
+  ProfileSummary summary;  // of what is this model's own
+};
+
+}  // namespace
+
+struct Engine::State {
+  EngineOptions options;
+  std::unique_ptr<Machine> machine;
+  std::mutex db_mutex;
+  std::optional<ProfileDb> db;  // empty: none wanted, or not opened yet
+
+  bool keeps_reference() const {
+    const std::vector<std::string>& named = options.machine.libraries;
+    return std::find(named.begin(), named.end(), "reference") != named.end();
+  }
+  // With db_mutex held. Opened on first use: who only runs a plan needs none.
+  Result<ProfileDb*> Database();
+  Result<Profile> ReadProfile(const Model& model, bool* lacks_some = nullptr);
+  Result<PlanningProfile> ProfileForPlanning(const Model& model, const PlanOptions& plan_options);
+  std::unique_ptr<CostModel> CostsFrom(const Model& model, Profile profile, bool allow_estimates) const;
+};
+
+namespace {
+
+std::string FirstLine(const std::string& path) {
+  std::ifstream file(path);
+  std::string line;
+  std::getline(file, line);
+  return line;
+}
+
+// For people, and to tell two profiles of one machine apart; nothing decides by it.
+std::map<std::string, std::string> EnvironmentOf(const Machine& machine) {
+  std::map<std::string, std::string> environment;
+  environment["tool"] = kVersion;
+  for (const auto& [name, version] : LibraryVersions(machine)) environment["library " + name] = version;
+  if (const std::string governor = FirstLine("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"); !governor.empty()) {
+    environment["governor"] = governor;
+  }
+  if (const std::string kernel = FirstLine("/proc/sys/kernel/osrelease"); !kernel.empty()) environment["kernel"] = kernel;
+  return environment;
+}
+
+// Simulated devices need no profiling: what their libraries know is filled in where the profile lacks it.
+void AddKnownTimes(const Model& model, const Machine& machine, Profile& profile) {
+  const Platform& platform = machine.platform();
+  const Residence residence = ResidenceOf(*model.graph, platform);
+  for (const Candidate& candidate : model.candidates) {
+    const UnitClass& kind = platform.unit_class(candidate.unit_class);
+    const Library* library = machine.library(candidate.library);
+    if (!platform.device(kind.device).simulated || library == nullptr) continue;
+    const std::optional<int64_t> ns = library->KnownCost(*model.graph, platform, candidate);
+    if (!ns) continue;
+    const MeasurementKey key = CostKey(*model.graph, platform, candidate, library->version(), residence);
+    Measurement known;
+    known.key_text = key.text;
+    known.median_ns = *ns;
+    known.provenance = Provenance::kSimulated;
+    known.family = model.graph->node(HeaviestNode(*model.graph, candidate.nodes)).op;
+    known.device = platform.device(kind.device).fingerprint;
+    known.unit_class = kind.name;
+    known.library = candidate.library;
+    profile.measurements.emplace(key.hash, std::move(known));
+  }
+}
+
+// Some way to run every node must have a cost, else a planner could only guess.
+Status CheckProfiled(const Model& model, const CostModel& costs) {
+  std::vector<bool> covered(model.graph->nodes().size(), false);
+  for (const Candidate& candidate : model.candidates) {
+    const bool new_node = std::any_of(candidate.nodes.begin(), candidate.nodes.end(),
+                                      [&](NodeId node) { return !covered[node.index()]; });
+    if (!new_node || !costs.Run(candidate)) continue;
+    for (NodeId node : candidate.nodes) covered[node.index()] = true;
+  }
+  const auto missing = std::find(covered.begin(), covered.end(), false);
+  if (missing == covered.end()) return {};
+  Error error = MakeError(ErrorCode::kPartial, "engine.not_profiled",
+                          std::to_string(std::count(covered.begin(), covered.end(), false)) + " of " +
+                              std::to_string(covered.size()) + " nodes have no measured way to run on this machine",
+                          "run pt-profile " + model.path + " first");
+  error.file = model.path;
+  error.node = NodeLabel(*model.graph, NodeId(static_cast<size_t>(missing - covered.begin())));
+  return error;
+}
+
+}  // namespace
+
+Result<ProfileDb*> Engine::State::Database() {
+  if (!db) {
+    if (options.db_path == "none") {
+      return MakeError(ErrorCode::kUsage, "engine.no_database", "this needs a profile database, but none is to be used",
+                       "leave out --db none");
+    }
+    PT_ASSIGN(ProfileDb opened, ProfileDb::Open(options.db_path.empty() ? ProfileDb::DefaultPath() : options.db_path));
+    db.emplace(std::move(opened));
+  }
+  return &*db;
+}
+
+Result<Profile> Engine::State::ReadProfile(const Model& model, bool* lacks_some) {
+  Profile profile;
+  profile.platform_fingerprint = PlatformFingerprint(machine->platform());
+  profile.environment = EnvironmentOf(*machine);
+  std::vector<MeasurementKey> keys;
+  for (NeededKey& needed : NeededKeys(*model.graph, machine->platform(), model.candidates, LibraryVersions(*machine))) {
+    keys.push_back(std::move(needed.key));
+  }
+  const std::lock_guard lock(db_mutex);
+  PT_ASSIGN(ProfileDb * database, Database());
+  PT_ASSIGN(profile.measurements, database->Get(keys));
+  if (lacks_some != nullptr) *lacks_some = profile.measurements.size() < keys.size();
+  return profile;
+}
+
+// The given profile, or the database's; with what other models taught of the machine where this one lacks something.
+Result<PlanningProfile> Engine::State::ProfileForPlanning(const Model& model, const PlanOptions& plan_options) {
+  PlanningProfile found;
+  bool lacks_some = false;
+  if (plan_options.profile != nullptr) {
+    found.profile = *plan_options.profile;
+  } else if (options.db_path != "none") {
+    PT_ASSIGN(found.profile, ReadProfile(model, &lacks_some));
+  }
+  AddKnownTimes(model, *machine, found.profile);
+  found.summary = SummaryOf(found.profile);
+  if (lacks_some && plan_options.allow_estimates) {
+    const std::lock_guard lock(db_mutex);
+    PT_ASSIGN(ProfileDb * database, Database());
+    PT_ASSIGN(auto others, database->All());
+    found.profile.measurements.merge(others);
+  }
+  return found;
+}
+
+std::unique_ptr<CostModel> Engine::State::CostsFrom(const Model& model, Profile profile, bool allow_estimates) const {
+  ProfiledCostsOptions costs;
+  costs.library_versions = LibraryVersions(*machine);
+  costs.allow_estimates = allow_estimates;
+  costs.candidates = model.candidates;
+  return MakeProfiledCosts(*model.graph, machine->platform(), std::move(profile), costs);
+}
+
+Engine::Engine(std::unique_ptr<State> state) : state_(std::move(state)) {}
+Engine::~Engine() = default;
+
+Result<std::unique_ptr<Engine>> Engine::Make(const EngineOptions& options) {
+  auto state = std::make_unique<State>();
+  state->options = options;
+  PT_ASSIGN(state->machine, Machine::Make(options.machine));
+  return std::unique_ptr<Engine>(new Engine(std::move(state)));
+}
+
+Machine& Engine::machine() const { return *state_->machine; }
+
+Result<std::shared_ptr<const Model>> Engine::Load(const std::string& path, const ModelOptions& options) {
+  return LoadModel(path, options, *state_->machine, state_->keeps_reference());
+}
+
+Result<MeasureReport> Engine::MeasureModel(const Model& model, const MeasureOptions& options,
+                                           const ProgressCallback& progress) {
+  const std::lock_guard lock(state_->db_mutex);
+  PT_ASSIGN(ProfileDb * database, state_->Database());
+  return MeasureProfile(*model.graph, model.candidates, *state_->machine, *database, options, progress);
+}
+
+Result<Profile> Engine::ProfileOf(const Model& model) { return state_->ReadProfile(model); }
+
+Result<std::unique_ptr<CostModel>> Engine::CostsOf(const Model& model, const PlanOptions& options) {
+  PT_ASSIGN(PlanningProfile found, state_->ProfileForPlanning(model, options));
+  return state_->CostsFrom(model, std::move(found.profile), options.allow_estimates);
+}
+
+Result<Plan> Engine::MakePlan(const Model& model, const PlanOptions& options, Explanations* explanations) {
+  PT_ASSIGN(PlanningProfile found, state_->ProfileForPlanning(model, options));
+  const std::unique_ptr<CostModel> costs =
+      state_->CostsFrom(model, std::move(found.profile), options.allow_estimates);
+  PT_CHECK_OK(CheckProfiled(model, *costs));
+  return PlanWith(model, *state_->machine, *costs, found.summary, options, explanations);
+}
+
+Result<Plan> Engine::MakeDefaultPlan(const Model& model) {
+  const std::unique_ptr<CostModel> costs = MakeRoughCosts(*model.graph, *state_->machine);
+  PlanOptions options;
+  options.planner = "single:cpu";
+  PT_ASSIGN(Plan plan, PlanWith(model, *state_->machine, *costs, {}, options, nullptr));
+  plan.complete = false;
+  return plan;
+}
+
+Result<std::unique_ptr<Session>> Engine::MakeSession(const Model& model, const Plan& plan,
+                                                     const SessionOptions& options) {
+  return Session::Create(model.graph, plan, *state_->machine, options);
+}
+
+}  // namespace pt

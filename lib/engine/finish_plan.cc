@@ -1,0 +1,144 @@
+#include "lib/engine/finish_plan.h"
+
+#include <set>
+
+#include "partitiontuner/plan/check_plan.h"
+#include "partitiontuner/plan/timeline.h"
+#include "partitiontuner/transform/passes.h"
+#include "partitiontuner/version.h"
+
+namespace pt {
+namespace {
+
+std::string ConstraintsText(const Graph& graph, const Platform& platform, const Constraints& constraints) {
+  std::string text;
+  const auto add = [&](const char* what, const auto& pairs) {
+    for (const auto& [node, kind] : pairs) {
+      text += (text.empty() ? "" : ", ") + std::string(what) + " " + NodeLabel(graph, node) + " " +
+              platform.unit_class(kind).name;
+    }
+  };
+  add("pin", constraints.pin);
+  add("forbid", constraints.forbid);
+  for (const auto& [device, bytes] : constraints.memory_caps) {
+    text += (text.empty() ? "" : ", ") + std::string("memory ") + platform.device(device).name + " " + std::to_string(bytes);
+  }
+  return text;
+}
+
+MadeFor MadeForOf(const Model& model, const Machine& machine, const Plan& plan, const ProfileSummary& profile,
+                  const PlanOptions& options) {
+  MadeFor made_for;
+  made_for.tool_version = kVersion;
+  std::set<std::string> used;
+  for (const Candidate& candidate : plan.candidates) used.insert(candidate.library);
+  for (const Step& step : plan.steps) {
+    if (const Reorder* reorder = std::get_if<Reorder>(&step.work); reorder && !reorder->library.empty()) {
+      used.insert(reorder->library);
+    }
+  }
+  for (const auto& [name, version] : LibraryVersions(machine)) {
+    if (used.contains(name)) made_for.libraries.emplace(name, version);
+  }
+  made_for.model_hash = model.model_hash;
+  made_for.graph_hash = model.graph_hash;
+  made_for.opset = model.graph->opset();
+  for (ValueId input : model.graph->inputs()) {
+    const Value& value = model.graph->value(input);
+    if (const auto dims = value.type.static_dims()) made_for.input_dims[value.name] = *dims;
+  }
+  made_for.platform = machine.platform();
+  made_for.profile_hash = profile.hash;
+  made_for.profile_samples = profile.samples;
+  made_for.settings = {{"objective", "latency"},
+                       {"seed", std::to_string(options.seed)},
+                       {"effort", std::to_string(options.effort)},
+                       {"passes", std::to_string(kPassPipelineVersion)},
+                       {"precision", "fp32"}};
+  const std::string constraints = ConstraintsText(*model.graph, machine.platform(), options.constraints);
+  if (!constraints.empty()) made_for.settings["constraints"] = constraints;
+  return made_for;
+}
+
+bool AllMeasured(const Graph& graph, const Platform& platform, const Plan& plan, const CostModel& costs) {
+  for (const Step& step : plan.steps) {
+    std::optional<Estimate> cost;
+    if (const RunGroup* group = std::get_if<RunGroup>(&step.work)) {
+      cost = costs.Run(plan.candidates[group->candidate.index()]);
+    } else if (const Reorder* reorder = std::get_if<Reorder>(&step.work)) {
+      const Instance& from = plan.instances[reorder->from.index()];
+      const Instance& to = plan.instances[reorder->to.index()];
+      const auto dims = graph.value(from.value).type.static_dims();
+      if (dims) cost = costs.Reorder(*dims, from.form, to.form, platform.unit(step.unit).kind);
+    } else {
+      const Copy& copy = std::get<Copy>(step.work);
+      const Result<uint64_t> bytes = InstanceBytes(graph, plan.instances[copy.from.index()]);
+      if (bytes.ok()) cost = costs.Copy(*bytes, copy.link);
+    }
+    if (!cost || cost->provenance == Provenance::kEstimated) return false;
+  }
+  return true;
+}
+
+// Times, critical path and shares as the one timeline sees them, whatever the planner reckoned with.
+Status FillReport(const Model& model, const Platform& platform, const CostModel& costs, Plan& plan) {
+  PT_ASSIGN(const Timeline timeline, SimulatePlan(*model.graph, platform, plan, costs));
+  for (size_t s = 0; s < plan.steps.size(); ++s) {
+    plan.steps[s].expected_start_ns = timeline.start_ns[s];
+    plan.steps[s].expected_ns = timeline.end_ns[s] - timeline.start_ns[s];
+  }
+  plan.makespan.ns = timeline.makespan_ns;
+  plan.report.critical_path = timeline.critical_path;
+  plan.report.busy.clear();
+  for (size_t u = 0; u < platform.units.size() && timeline.makespan_ns > 0; ++u) {
+    plan.report.busy[platform.units[u].name] =
+        static_cast<double>(timeline.busy_ns[u]) / static_cast<double>(timeline.makespan_ns);
+  }
+  if (plan.lower_bound_ns > 0) {
+    plan.report.gap = static_cast<double>(plan.makespan.ns) / static_cast<double>(plan.lower_bound_ns) - 1;
+  }
+  return {};
+}
+
+Status CheckLegal(const Graph& graph, const Platform& platform, const Plan& plan) {
+  const std::vector<PlanFault> faults = CheckPlan(graph, platform, plan);
+  if (faults.empty()) return {};
+  std::string message = "planner " + plan.planner + " made an illegal plan:";
+  for (const PlanFault& fault : faults) message += "\n  " + fault.id + ": " + fault.message;
+  return MakeError(ErrorCode::kInternal, "engine.illegal_plan", std::move(message));
+}
+
+}  // namespace
+
+ProfileSummary SummaryOf(const Profile& profile) {
+  ProfileSummary summary;
+  std::string text;
+  for (const auto& [hash, measurement] : profile.measurements) {
+    text += ToHex(hash) + " " + std::to_string(measurement.median_ns) + "\n";
+    summary.samples += measurement.samples;
+  }
+  summary.hash = ToHex(HashText(text));
+  return summary;
+}
+
+Result<Plan> PlanWith(const Model& model, const Machine& machine, const CostModel& costs, const ProfileSummary& profile,
+                      const PlanOptions& options, Explanations* explanations) {
+  const Platform& platform = machine.platform();
+  const std::string_view name = options.planner;
+  const size_t colon = name.find(':');
+  PT_ASSIGN(const Planner* planner, FindPlanner(name.substr(0, colon)));
+  PlanningProblem problem{*model.graph,   platform,        model.candidates,
+                          costs,          options.constraints, options.effort,
+                          options.seed,   colon == std::string_view::npos ? std::string_view() : name.substr(colon + 1),
+                          options.time_limit.count()};
+  PT_ASSIGN(Plan plan, planner->make_plan(problem, explanations));
+  plan.planner = options.planner;
+  plan.lower_bound_ns = BestBound(problem).ns;
+  plan.complete = AllMeasured(*model.graph, platform, plan, costs);
+  PT_CHECK_OK(FillReport(model, platform, costs, plan));
+  plan.made_for = MadeForOf(model, machine, plan, profile, options);
+  PT_CHECK_OK(CheckLegal(*model.graph, platform, plan));
+  return plan;
+}
+
+}  // namespace pt

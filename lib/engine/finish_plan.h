@@ -1,0 +1,19 @@
+// What turns a planner's answer into a plan that can be kept: what it was made for, bounds, report, and the check.
+#pragma once
+
+#include "partitiontuner/engine/engine.h"
+
+namespace pt {
+
+struct ProfileSummary {
+  std::string hash;  // of keys and times
+  uint64_t samples = 0;
+};
+ProfileSummary SummaryOf(const Profile& profile);
+
+// Runs options.planner over the model's candidates and finishes its plan. A planner's illegal plan is kInternal, with
+// all faults.
+Result<Plan> PlanWith(const Model& model, const Machine& machine, const CostModel& costs,
+                      const ProfileSummary& profile, const PlanOptions& options, Explanations* explanations);
+
+}  // namespace pt

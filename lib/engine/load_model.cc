@@ -1,0 +1,157 @@
+#include "lib/engine/load_model.h"
+
+#include <algorithm>
+#include <set>
+#include <tuple>
+
+#include "partitiontuner/backend/libraries.h"
+#include "partitiontuner/onnx/infer_shapes.h"
+#include "partitiontuner/transform/passes.h"
+
+namespace pt {
+namespace {
+
+constexpr std::string_view kReference = "reference";
+constexpr size_t kMostNamed = 8;  // faults listed in one message
+
+Error InFile(Error error, const std::string& path) {
+  if (error.file.empty()) error.file = path;
+  return error;
+}
+
+std::string ShapeText(std::span<const int64_t> dims) {
+  std::string text;
+  for (int64_t dim : dims) text += (text.empty() ? "" : "x") + std::to_string(dim);
+  return text.empty() ? "(scalar)" : text;
+}
+
+Result<ShapeOverrides> OverridesOf(const Graph& graph, const ModelOptions& options) {
+  ShapeOverrides overrides{options.dims, options.shapes};
+  if (options.input_dims.size() > graph.inputs().size()) {
+    return MakeError(ErrorCode::kInvalidInput, "engine.inputs",
+                     "data for " + std::to_string(options.input_dims.size()) + " inputs, but the model has " +
+                         std::to_string(graph.inputs().size()));
+  }
+  for (size_t i = 0; i < options.input_dims.size(); ++i) {
+    overrides.inputs.emplace(graph.value(graph.inputs()[i]).name, options.input_dims[i]);
+  }
+  return overrides;
+}
+
+// Dims that come with the data are the data's fault, not the command line's.
+Error BlameData(Error error, const Graph& graph, const ModelOptions& options) {
+  if (error.code != ErrorCode::kUsage || options.input_dims.empty()) return error;
+  error.code = ErrorCode::kInvalidInput;
+  error.message += "; dims of the given data:";
+  for (size_t i = 0; i < options.input_dims.size(); ++i) {
+    error.message += " " + graph.value(graph.inputs()[i]).name + "=" + ShapeText(options.input_dims[i]);
+  }
+  return error;
+}
+
+Result<Graph> Specialise(Graph graph, const ModelOptions& options) {
+  PT_ASSIGN(const ShapeOverrides overrides, OverridesOf(graph, options));
+  if (!overrides.dims.empty() || !overrides.inputs.empty()) {
+    Result<Graph> specialised = InferShapes(graph, overrides);
+    if (!specialised.ok()) return BlameData(std::move(specialised).error(), graph, options);
+    graph = std::move(specialised).value();
+  }
+  const std::vector<UnresolvedDim> unresolved = UnresolvedDims(graph);
+  if (unresolved.empty()) return graph;
+  std::string message = "unknown dims:";
+  std::string flags;
+  for (size_t i = 0; i < unresolved.size(); ++i) {
+    const UnresolvedDim& dim = unresolved[i];
+    message += (i == 0 ? " input " : ", input ") + dim.input;
+    message += dim.axis < 0 ? " (even its rank)" : " dim " + std::to_string(dim.axis);
+    if (!dim.name.empty()) message += " (" + dim.name + ")";
+    // One flag for an input says all of its dims.
+    if (flags.find(dim.flag) == std::string::npos) flags += (flags.empty() ? "" : " ") + dim.flag;
+  }
+  return MakeError(ErrorCode::kUsage, "engine.unknown_dims", std::move(message), "give " + flags);
+}
+
+Result<Graph> SimplifyForPlanning(const Graph& graph, const Limits& limits) {
+  PassContext context;
+  context.evaluate = [](const Graph& g, NodeId node, std::span<const Tensor> inputs) {
+    return EvaluateNode(g, node, inputs);
+  };
+  context.infer_types = [](const Graph& g) { return InferShapes(g); };
+  context.limits = limits;
+  return Simplify(graph, context);
+}
+
+// The reference library is there to be right, not fast: where another one runs the node, its candidates would only
+// cost profiling time.
+void DropNeedlessReference(std::vector<Candidate>& candidates) {
+  using Place = std::tuple<NodeId, UnitClassId, MathMode>;
+  std::set<Place> served;
+  for (const Candidate& c : candidates) {
+    if (c.library != kReference && c.nodes.size() == 1) served.emplace(c.nodes[0], c.unit_class, c.math);
+  }
+  std::erase_if(candidates, [&](const Candidate& c) {
+    return c.library == kReference && std::all_of(c.nodes.begin(), c.nodes.end(), [&](NodeId node) {
+             return served.contains({node, c.unit_class, c.math});
+           });
+  });
+}
+
+std::string WhyUnsupported(const Graph& graph, NodeId node, const Machine& machine) {
+  std::string why;
+  for (const auto& library : machine.libraries()) {
+    const std::optional<std::string> reason = library->WhyUnsupported(graph, node);
+    if (reason) why += (why.empty() ? "" : "; ") + std::string(library->name()) + ": " + *reason;
+  }
+  return why.empty() ? "no library offers a way to run it" : why;
+}
+
+// Every node needs some candidate. All that have none are named, each operator once.
+Status CheckSupported(const Graph& graph, std::span<const Candidate> candidates, const Machine& machine) {
+  std::vector<bool> served(graph.nodes().size(), false);
+  for (const Candidate& candidate : candidates) {
+    for (NodeId node : candidate.nodes) served[node.index()] = true;
+  }
+  std::set<std::string> operators;
+  std::string message, first;
+  for (size_t n = 0; n < served.size(); ++n) {
+    const Node& node = graph.nodes()[n];
+    const std::string op = node.domain.empty() ? node.op : node.domain + "." + node.op;
+    if (served[n] || !operators.insert(op).second || operators.size() > kMostNamed) continue;
+    if (first.empty()) first = NodeLabel(graph, NodeId(n));
+    message += (message.empty() ? "operator " : "; operator ") + op + " of node " + NodeLabel(graph, NodeId(n)) +
+               " is not supported (" + WhyUnsupported(graph, NodeId(n), machine) + ")";
+  }
+  if (operators.empty()) return {};
+  if (operators.size() > kMostNamed) message += "; and " + std::to_string(operators.size() - kMostNamed) + " more operators";
+  Error error = MakeError(ErrorCode::kUnsupported, "engine.unsupported", std::move(message));
+  error.node = first;
+  return error;
+}
+
+}  // namespace
+
+Result<std::shared_ptr<const Model>> LoadModel(const std::string& path, const ModelOptions& options,
+                                               const Machine& machine, bool keep_reference) {
+  auto model = std::make_shared<Model>();
+  model->path = path;
+  const auto steps = [&]() -> Status {
+    PT_ASSIGN(Graph read, LoadOnnx(path, options.load, &model->load_report));
+    PT_ASSIGN(Graph specialised, Specialise(std::move(read), options));
+    model->loaded = std::make_shared<const Graph>(std::move(specialised));
+    model->graph = model->loaded;
+    if (options.simplify) {
+      PT_ASSIGN(Graph simplified, SimplifyForPlanning(*model->loaded, options.load.limits));
+      model->graph = std::make_shared<const Graph>(std::move(simplified));
+    }
+    model->candidates = EnumerateCandidates(*model->graph, machine.platform(), machine.libraries());
+    if (!keep_reference) DropNeedlessReference(model->candidates);
+    PT_CHECK_OK(CheckSupported(*model->graph, model->candidates, machine));
+    model->model_hash = ToHex(ModelHash(*model->graph));
+    model->graph_hash = ToHex(GraphHash(*model->graph));
+    return {};
+  };
+  if (Status status = steps(); !status.ok()) return InFile(std::move(status).error(), path);
+  return std::shared_ptr<const Model>(std::move(model));
+}
+
+}  // namespace pt

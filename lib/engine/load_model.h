@@ -1,0 +1,14 @@
+// From a file to what planners see: the steps of Engine::Load.
+#pragma once
+
+#include <memory>
+
+#include "partitiontuner/engine/engine.h"
+
+namespace pt {
+
+// keep_reference: candidates of the reference library stay even where another library serves.
+Result<std::shared_ptr<const Model>> LoadModel(const std::string& path, const ModelOptions& options,
+                                               const Machine& machine, bool keep_reference);
+
+}  // namespace pt
