@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -27,7 +28,8 @@ struct PassContext {
 
 struct Pass {
   std::string_view name, summary;
-  Result<Graph> (*run)(const Graph&, const PassContext&);
+  // Empty: nothing to do.
+  Result<std::optional<Graph>> (*run)(const Graph&, const PassContext&);
 };
 
 std::span<const Pass> Passes();  // in the order they run

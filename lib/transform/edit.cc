@@ -1,0 +1,36 @@
+#include "lib/transform/edit.h"
+
+#include <algorithm>
+
+namespace pt {
+
+std::vector<NodeId> ProducerTable(const Graph& graph) {
+  std::vector<NodeId> producers(graph.values().size());
+  for (size_t i = 0; i < producers.size(); ++i) producers[i] = graph.values()[i].producer;
+  return producers;
+}
+
+bool BypassNode(GraphBuilder& builder, std::vector<NodeId>& producers, NodeId node, ValueId from, ValueId to) {
+  if (!builder.graph().value(from).is_graph_output) {
+    builder.ReplaceUses(from, to);
+    builder.RemoveNode(node);
+    return true;
+  }
+  const NodeId maker = producers[to.index()];
+  if (!maker.valid() || builder.graph().value(to).is_graph_output) return false;
+  builder.RemoveNode(node);
+  builder.ReplaceUses(to, from);
+  std::vector<ValueId>& outputs = builder.node(maker).outputs;
+  std::replace(outputs.begin(), outputs.end(), to, from);
+  producers[from.index()] = maker;
+  producers[to.index()] = NodeId();
+  return true;
+}
+
+void MergeSources(GraphBuilder& builder, NodeId to, NodeId from) {
+  const std::vector<Source> more = builder.graph().node(from).source;
+  std::vector<Source>& source = builder.node(to).source;
+  source.insert(source.end(), more.begin(), more.end());
+}
+
+}  // namespace pt

@@ -1,0 +1,24 @@
+// What several passes do to a graph under construction.
+#pragma once
+
+#include <vector>
+
+#include "partitiontuner/graph/graph_builder.h"
+
+namespace pt {
+
+// Attributes of the default domain mean what ONNX says; other domains are left alone by every pass.
+inline bool IsOp(const Node& node, std::string_view op) { return node.domain.empty() && node.op == op; }
+
+// Who makes each value, kept up to date while a pass edits.
+std::vector<NodeId> ProducerTable(const Graph& graph);
+
+// Removes `node`, whose output `from` always equals `to`: readers of `from` read `to`. When `from` is a graph output,
+// the producer of `to` makes `from` in its place, so that the output keeps its name; where that cannot be (`to` is a
+// graph input, a constant or an output as well) nothing happens and false comes back.
+bool BypassNode(GraphBuilder& builder, std::vector<NodeId>& producers, NodeId node, ValueId from, ValueId to);
+
+// Appends the sources of `from` to those of `to`.
+void MergeSources(GraphBuilder& builder, NodeId to, NodeId from);
+
+}  // namespace pt

@@ -1,0 +1,124 @@
+// Constant folding: what depends on constants only, and Shape and Size of values with static dims. Shape arithmetic of
+// exported models disappears here. Nodes whose results are drawn at random, and results over the limits, stay.
+#include <algorithm>
+#include <array>
+
+#include "lib/transform/edit.h"
+#include "lib/transform/pass_list.h"
+#include "partitiontuner/support/checked.h"
+
+namespace pt {
+namespace {
+
+constexpr std::array<std::string_view, 6> kRandom = {"RandomNormal",      "RandomNormalLike", "RandomUniform",
+                                                     "RandomUniformLike", "Multinomial",      "Bernoulli"};
+
+bool IsFoldable(const Node& node) {
+  return node.subgraphs.empty() && std::find(kRandom.begin(), kRandom.end(), node.op) == kRandom.end() &&
+         !(IsOp(node, "Dropout") && node.int_or("training_mode", 0) != 0);
+}
+
+// Bytes of the node's results by their inferred types; nothing when some are not static.
+std::optional<uint64_t> ResultBytes(const Graph& graph, const Node& node) {
+  uint64_t total = 0;
+  for (ValueId output : node.outputs) {
+    if (!output.valid()) continue;
+    const ValueType& type = graph.value(output).type;
+    const auto dims = type.static_dims();
+    if (!dims) return std::nullopt;
+    const auto count = CheckedProduct(*dims);
+    const auto bytes = count ? CheckedMul(*count, std::max<int64_t>(1, BytesOf(type.type))) : std::nullopt;
+    if (!bytes || __builtin_add_overflow(total, static_cast<uint64_t>(*bytes), &total)) return std::nullopt;
+  }
+  return total;
+}
+
+// Shape and Size need their input's dims only.
+std::optional<Tensor> DimsAnswer(const Graph& graph, const Node& node) {
+  const bool shape = IsOp(node, "Shape");
+  if ((!shape && !IsOp(node, "Size")) || node.inputs.size() != 1) return std::nullopt;
+  const auto dims = graph.value(node.inputs[0]).type.static_dims();
+  if (!dims) return std::nullopt;
+  const auto rank = static_cast<int64_t>(dims->size());
+  if (!shape) {
+    const auto count = CheckedProduct(*dims);
+    return count ? std::optional(Tensor::Int64({}, {*count})) : std::nullopt;
+  }
+  const auto clamp = [&](int64_t axis) { return std::clamp<int64_t>(axis < 0 ? axis + rank : axis, 0, rank); };
+  const int64_t start = clamp(node.int_or("start", 0)), end = std::max(start, clamp(node.int_or("end", rank)));
+  const std::vector<int64_t> part(dims->begin() + start, dims->begin() + end);
+  return Tensor::Int64({end - start}, part);
+}
+
+class Folder {
+ public:
+  Folder(const Graph& graph, const PassContext& context) : context_(context), builder_(graph) {}
+
+  Result<std::optional<Graph>> Run() {
+    for (size_t i = 0; i < builder_.graph().nodes().size(); ++i) PT_CHECK_OK(Visit(NodeId(i)));
+    if (!changed_) return {std::nullopt};
+    PT_ASSIGN(Graph folded, builder_.Build(false));
+    return {std::optional<Graph>(std::move(folded))};
+  }
+
+ private:
+  Status Visit(NodeId id) {
+    const Graph& graph = builder_.graph();
+    const Node& node = graph.node(id);
+    if (auto answer = DimsAnswer(graph, node)) {
+      Replace(id, {std::move(*answer)});
+      return {};
+    }
+    if (!IsFoldable(node)) return {};
+    std::vector<Tensor> inputs;
+    uint64_t input_bytes = 0;
+    for (ValueId input : node.inputs) {
+      if (!input.valid()) {
+        inputs.emplace_back();
+        continue;
+      }
+      if (!graph.value(input).is_constant()) return {};
+      inputs.push_back(*graph.value(input).constant);
+      input_bytes += inputs.back().bytes().size();
+    }
+    const auto bytes = ResultBytes(graph, node);
+    if (!bytes || *bytes > context_.limits.tensor_bytes) return {};
+    const uint64_t growth = *bytes > input_bytes ? *bytes - input_bytes : 0;
+    if (growth > context_.limits.folded_bytes - grown_) return {};
+    auto results = context_.evaluate(graph, id, inputs);
+    if (!results.ok()) {
+      // What the evaluator does not know stays a node; what is wrong with the data is the user's to hear.
+      if (results.error().code == ErrorCode::kUnsupported) return {};
+      return std::move(results).error();
+    }
+    grown_ += growth;
+    Replace(id, *std::move(results));
+    return {};
+  }
+
+  void Replace(NodeId id, std::vector<Tensor> results) {
+    const std::vector<ValueId> outputs = builder_.graph().node(id).outputs;
+    for (size_t i = 0; i < outputs.size(); ++i) {
+      if (!outputs[i].valid()) continue;
+      Value& value = builder_.value(outputs[i]);
+      value.type = StaticType(results[i].type(), results[i].dims());
+      value.constant = std::move(results[i]);
+      value.producer = NodeId();
+    }
+    builder_.RemoveNode(id);
+    changed_ = true;
+  }
+
+  const PassContext& context_;
+  GraphBuilder builder_;
+  uint64_t grown_ = 0;
+  bool changed_ = false;
+};
+
+}  // namespace
+
+Result<std::optional<Graph>> FoldConstants(const Graph& graph, const PassContext& context) {
+  return Folder(graph, context).Run();
+}
+
+}  // namespace pt

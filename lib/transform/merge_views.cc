@@ -1,0 +1,87 @@
+// Two Transposes in a row are one; a chain of views (Reshape, Flatten, Squeeze, Unsqueeze) is one Reshape.
+#include <algorithm>
+#include <array>
+
+#include "lib/transform/edit.h"
+#include "lib/transform/pass_list.h"
+
+namespace pt {
+namespace {
+
+bool IsView(const Node& node) {
+  constexpr std::array<std::string_view, 4> kViews = {"Reshape", "Flatten", "Squeeze", "Unsqueeze"};
+  return node.domain.empty() && std::find(kViews.begin(), kViews.end(), node.op) != kViews.end();
+}
+
+std::vector<int64_t> Permutation(const Node& node, size_t rank) {
+  std::vector<int64_t> reversed(rank);
+  for (size_t i = 0; i < rank; ++i) reversed[i] = static_cast<int64_t>(rank - 1 - i);
+  return node.ints_or("perm", reversed);
+}
+
+class Merger {
+ public:
+  explicit Merger(const Graph& graph) : builder_(graph), producers_(ProducerTable(graph)) {}
+
+  Result<std::optional<Graph>> Run() {
+    for (size_t i = 0; i < builder_.graph().nodes().size(); ++i) Visit(NodeId(i));
+    if (!changed_) return {std::nullopt};
+    PT_ASSIGN(Graph merged, builder_.Build(false));
+    return {std::optional<Graph>(std::move(merged))};
+  }
+
+ private:
+  void Visit(NodeId id) {
+    const Node& node = builder_.graph().node(id);
+    if (node.inputs.empty() || !node.inputs[0].valid()) return;
+    const NodeId before = producers_[node.inputs[0].index()];
+    if (!before.valid()) return;
+    const Node& first = builder_.graph().node(before);
+    if (IsOp(node, "Transpose") && IsOp(first, "Transpose")) MergeTransposes(id, before);
+    if (IsView(node) && IsView(first)) MergeViews(id, before);
+  }
+
+  void MergeTransposes(NodeId id, NodeId before) {
+    const auto dims = builder_.graph().value(builder_.graph().node(id).outputs[0]).type.static_dims();
+    if (!dims) return;
+    const std::vector<int64_t> outer = Permutation(builder_.graph().node(id), dims->size());
+    const std::vector<int64_t> inner = Permutation(builder_.graph().node(before), dims->size());
+    std::vector<int64_t> both(outer.size());
+    for (size_t i = 0; i < both.size(); ++i) both[i] = inner[static_cast<size_t>(outer[i])];
+    const ValueId input = builder_.graph().node(before).inputs[0];
+    Node& node = builder_.node(id);
+    node.inputs[0] = input;
+    node.attributes["perm"] = both;
+    MergeSources(builder_, id, before);
+    changed_ = true;
+  }
+
+  // Both static: only the last shape counts.
+  void MergeViews(NodeId id, NodeId before) {
+    const Graph& graph = builder_.graph();
+    const auto dims = graph.value(graph.node(id).outputs[0]).type.static_dims();
+    const ValueId input = graph.node(before).inputs[0];
+    if (!dims || !graph.value(input).type.is_static()) return;
+    const ValueId shape = builder_.AddConstant("", Tensor::Int64({static_cast<int64_t>(dims->size())}, *dims));
+    producers_.emplace_back();
+    Node& node = builder_.node(id);
+    node.op = "Reshape";
+    node.attributes = {{"allowzero", int64_t{1}}};
+    node.inputs = {input, shape};
+    node.formal_inputs = 2;
+    MergeSources(builder_, id, before);
+    changed_ = true;
+  }
+
+  GraphBuilder builder_;
+  std::vector<NodeId> producers_;
+  bool changed_ = false;
+};
+
+}  // namespace
+
+Result<std::optional<Graph>> MergeViewsAndTransposes(const Graph& graph, const PassContext&) {
+  return Merger(graph).Run();
+}
+
+}  // namespace pt

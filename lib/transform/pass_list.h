@@ -1,0 +1,16 @@
+// The passes, one file each; passes.cc lists them.
+#pragma once
+
+#include "partitiontuner/transform/passes.h"
+
+namespace pt {
+
+Result<std::optional<Graph>> InlineConstantIf(const Graph& graph, const PassContext& context);
+Result<std::optional<Graph>> FoldConstants(const Graph& graph, const PassContext& context);
+Result<std::optional<Graph>> RemoveNoOps(const Graph& graph, const PassContext& context);
+Result<std::optional<Graph>> MergeViewsAndTransposes(const Graph& graph, const PassContext& context);
+Result<std::optional<Graph>> FoldBatchNormalization(const Graph& graph, const PassContext& context);
+Result<std::optional<Graph>> ShareCommonSubexpressions(const Graph& graph, const PassContext& context);
+Result<std::optional<Graph>> DropDeadCode(const Graph& graph, const PassContext& context);
+
+}  // namespace pt

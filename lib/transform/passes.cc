@@ -1,0 +1,43 @@
+#include "partitiontuner/transform/passes.h"
+
+#include "lib/transform/pass_list.h"
+
+namespace pt {
+namespace {
+
+constexpr Pass kPasses[] = {
+    {"inline-constant-if", "replaces an If whose condition is constant by the branch taken", InlineConstantIf},
+    {"fold-constants", "computes once what depends on constants and static shapes only", FoldConstants},
+    {"remove-no-ops", "drops nodes that return their input: Identity, Dropout, Cast to the same type, …", RemoveNoOps},
+    {"merge-views", "makes one Transpose of two in a row, one Reshape of a chain of views", MergeViewsAndTransposes},
+    {"fold-batch-normalization", "moves BatchNormalization into the weights of the convolution before it",
+     FoldBatchNormalization},
+    {"share-common-subexpressions", "computes equal nodes of equal inputs once", ShareCommonSubexpressions},
+    {"drop-dead-code", "drops what no graph output needs", DropDeadCode},
+};
+
+// Every round removes or simplifies at least one node, so real models settle in a few; the limit only guards
+// against two passes undoing each other.
+constexpr int kMaxRounds = 20;
+
+}  // namespace
+
+std::span<const Pass> Passes() { return kPasses; }
+
+Result<Graph> Simplify(const Graph& graph, const PassContext& context) {
+  Graph current = graph;
+  for (int round = 0; round < kMaxRounds; ++round) {
+    bool changed = false;
+    for (const Pass& pass : Passes()) {
+      PT_ASSIGN(std::optional<Graph> next, pass.run(current, context));
+      if (!next) continue;
+      current = std::move(*next);
+      changed = true;
+    }
+    if (!changed) break;
+    PT_ASSIGN(current, context.infer_types(current));
+  }
+  return current;
+}
+
+}  // namespace pt
