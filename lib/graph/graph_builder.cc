@@ -264,6 +264,7 @@ Result<Graph> GraphBuilder::Freeze(Graph old, std::span<const NodeId> order, con
   graph.opset_ = old.opset_;
   graph.domains_ = std::move(old.domains_);
   std::vector<ValueId> new_id(old.values_.size());
+  graph.values_.reserve(old.values_.size());
   for (size_t i = 0; i < old.values_.size(); ++i) {
     if (!stays[i]) continue;
     new_id[i] = ValueId(graph.values_.size());

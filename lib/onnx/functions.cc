@@ -2,7 +2,9 @@
 
 #include <onnx/inliner/inliner.h>
 
+#include <algorithm>
 #include <map>
+#include <set>
 #include <tuple>
 #include <unordered_map>
 
@@ -11,6 +13,8 @@ namespace {
 
 // libonnx expands recursively; chains deeper than this would lean on the size of the stack.
 constexpr int kDeepestCalls = 256;
+// libonnx refuses chains of more than 100 calls.
+constexpr int kFlattenEvery = 64;
 
 using FunctionKey = std::tuple<std::string, std::string, std::string>;  // domain, name, overload
 
@@ -27,6 +31,14 @@ class Expansion {
   Status Add(const proto::FunctionProto& function) {
     if (functions_.emplace(KeyOf(function), Entry{&function}).second) return {};
     return LoadError(ErrorCode::kInvalidInput, "onnx.duplicate", "function " + function.domain() + "." + function.name() + " is defined twice");
+  }
+
+  // After Count: how many calls are nested below a function.
+  std::vector<std::pair<int, FunctionKey>> HeightsAscending() const {
+    std::vector<std::pair<int, FunctionKey>> heights;
+    for (const auto& [key, entry] : functions_) heights.emplace_back(entry.height, key);
+    std::sort(heights.begin(), heights.end());
+    return heights;
   }
 
   // Nodes that these stand for once everything is expanded, saturating.
@@ -119,9 +131,40 @@ void ImportFunctionDomains(proto::ModelProto& model) {
   }
 }
 
+// Gives the function a body without calls.
+Status Flatten(proto::FunctionProto& function, const std::map<FunctionKey, proto::FunctionProto*>& functions, int64_t ir_version) {
+  proto::ModelProto model;
+  model.set_ir_version(ir_version);
+  *model.mutable_opset_import() = function.opset_import();
+  proto::GraphProto& graph = *model.mutable_graph();
+  graph.set_name("body");
+  graph.mutable_node()->Swap(function.mutable_node());
+  for (const std::string& name : function.input()) graph.add_input()->set_name(name);
+  for (const std::string& name : function.output()) graph.add_output()->set_name(name);
+  std::set<FunctionKey> copied;
+  const auto copy_called = [&](const auto& self, const Nodes& nodes) -> void {
+    for (const proto::NodeProto& node : nodes) {
+      const auto callee = functions.find(KeyOf(node));
+      if (callee != functions.end() && copied.insert(callee->first).second) {
+        *model.add_functions() = *callee->second;
+        self(self, callee->second->node());
+      }
+      for (const proto::AttributeProto& attribute : node.attribute()) {
+        if (attribute.has_g()) self(self, attribute.g().node());
+        for (const proto::GraphProto& inner : attribute.graphs()) self(self, inner.node());
+      }
+    }
+  };
+  copy_called(copy_called, graph.node());
+  PT_CHECK_OK(Fenced(ErrorCode::kInvalidInput, "onnx.function", "expanding functions", [&] { proto::inliner::InlineLocalFunctions(model, false); }));
+  function.mutable_node()->Swap(graph.mutable_node());
+  for (auto& info : *graph.mutable_value_info()) function.add_value_info()->Swap(&info);
+  return {};
+}
+
 }  // namespace
 
-Status CheckExpansion(const proto::ModelProto& model, const Limits& limits) {
+Status PrepareFunctions(proto::ModelProto& model, const Limits& limits) {
   if (model.functions_size() == 0) return {};
   Expansion expansion;
   for (const proto::FunctionProto& function : model.functions()) PT_CHECK_OK(expansion.Add(function));
@@ -133,13 +176,17 @@ Status CheckExpansion(const proto::ModelProto& model, const Limits& limits) {
                      "with functions expanded the model has " + (nodes == UINT64_MAX ? "2^64 or more" : std::to_string(nodes)) + " nodes, over the limit of " +
                          std::to_string(limits.nodes));
   }
+  std::map<FunctionKey, proto::FunctionProto*> functions;
+  for (proto::FunctionProto& function : *model.mutable_functions()) functions.emplace(KeyOf(function), &function);
+  for (const auto& [height, key] : expansion.HeightsAscending()) {
+    if (height > 0 && height % kFlattenEvery == 0) PT_CHECK_OK(Flatten(*functions.at(key), functions, model.ir_version()));
+  }
   return {};
 }
 
-Result<uint64_t> ExpandFunctions(proto::ModelProto& model, const Limits& limits) {
+Result<uint64_t> ExpandFunctions(proto::ModelProto& model) {
   const auto count = static_cast<uint64_t>(model.functions_size());
   if (count == 0) return count;
-  PT_CHECK_OK(CheckExpansion(model, limits));
   ImportFunctionDomains(model);
   constexpr const char* kStage = "expanding functions";
   for (const bool convert : {false, true}) {

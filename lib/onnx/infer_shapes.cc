@@ -86,25 +86,30 @@ Result<std::vector<ValueType>> SpecialiseInputs(const Graph& graph, const ShapeO
 
 // ---- to ONNX ----
 
+constexpr const char* kUnseenDomain = "pt.unseen";  // libonnx passes over nodes of domains it does not know
+
 // Writes a graph as libonnx wants to see it. Values are named by id, which is unique even where the file's
 // names are not or are missing; a subgraph's captured values have the name they have outside.
 class Writer {
  public:
-  explicit Writer(const Graph& graph) {
+  Writer(const Graph& graph, bool with_subgraphs) : with_subgraphs_(with_subgraphs) {
     for (const auto& [domain, version] : graph.domains()) versions_[domain] = static_cast<int>(version);
     versions_[""] = static_cast<int>(graph.opset());
   }
 
-  void Write(const Graph& graph, const std::string& prefix, std::vector<std::string> names, proto::GraphProto& to) {
+  // input_types (empty: the graph's own) stand in for the types of the graph's inputs.
+  void Write(const Graph& graph, std::span<const ValueType> input_types, const std::string& prefix, std::vector<std::string> names,
+             proto::GraphProto& to) {
     to.set_name("g");
     names.resize(graph.values().size());  // those of captured values are given
     for (size_t i = 0; i < names.size(); ++i) {
       if (names[i].empty()) names[i] = prefix + std::to_string(i);
     }
-    for (ValueId id : graph.inputs()) {
+    for (size_t i = 0; i < graph.inputs().size(); ++i) {
+      const ValueId id = graph.inputs()[i];
       auto* info = to.add_input();
       info->set_name(names[id.index()]);
-      TypeToProto(graph.value(id).type, *info->mutable_type());
+      TypeToProto(input_types.empty() ? graph.value(id).type : input_types[i], *info->mutable_type());
     }
     for (size_t i = 0; i < graph.values().size(); ++i) {
       if (graph.values()[i].is_constant()) AddConstant(*graph.values()[i].constant, names[i], to);
@@ -113,7 +118,6 @@ class Writer {
     for (ValueId id : graph.outputs()) {
       auto* info = to.add_output();
       info->set_name(names[id.index()]);
-      // A body's output that is its input has no other place to take a type from.
     }
   }
 
@@ -139,7 +143,7 @@ class Writer {
     const Node& node = graph.node(id);
     auto* proto = to.add_node();
     proto->set_op_type(node.op);
-    proto->set_domain(node.domain);
+    proto->set_domain(node.subgraphs.empty() || with_subgraphs_ ? node.domain : kUnseenDomain);
     for (uint32_t i = 0; i < node.formal_inputs; ++i) proto->add_input(node.inputs[i].valid() ? names[node.inputs[i].index()] : std::string());
     for (ValueId output : node.outputs) proto->add_output(output.valid() ? names[output.index()] : std::string());
     for (const auto& [name, attribute] : node.attributes) AddAttribute(name, attribute, *proto);
@@ -152,10 +156,11 @@ class Writer {
       for (size_t c = 0; c < subgraph.captures.size(); ++c) {
         inner[subgraph.graph->captured()[c].index()] = names[node.inputs[subgraph.captures[c]].index()];
       }
-      Write(*subgraph.graph, prefix + std::to_string(id.value) + "_" + std::to_string(s) + "_", std::move(inner), *attribute->mutable_g());
+      if (!with_subgraphs_) continue;
+      Write(*subgraph.graph, {}, prefix + std::to_string(id.value) + "_" + std::to_string(s) + "_", std::move(inner), *attribute->mutable_g());
     }
     // Without a definition libonnx knows nothing of the outputs: what is known already helps what follows.
-    const auto version = versions_.find(node.domain);
+    const auto version = versions_.find(proto->domain());
     if (version != versions_.end() && proto::OpSchemaRegistry::Schema(node.op, version->second, node.domain) != nullptr) return;
     for (ValueId output : node.outputs) {
       if (!output.valid() || graph.value(output).is_graph_output) continue;
@@ -193,8 +198,25 @@ class Writer {
     }
   }
 
+  bool with_subgraphs_;
   std::map<std::string, int> versions_;
 };
+
+// libonnx copies all that is visible into every subgraph. Where that would take seconds, subgraphs are left out.
+bool SubgraphsAreAffordable(const Graph& graph) {
+  constexpr uint64_t kMostCopies = 4'000'000;
+  uint64_t copies = 0;
+  const auto count = [&](const auto& self, const Graph& g, uint64_t visible) -> void {
+    for (const Node& node : g.nodes()) {
+      for (const Subgraph& subgraph : node.subgraphs) {
+        copies += visible;
+        if (copies <= kMostCopies) self(self, *subgraph.graph, visible + subgraph.graph->values().size());
+      }
+    }
+  };
+  count(count, graph, graph.values().size());
+  return copies <= kMostCopies;
+}
 
 // ---- and back ----
 
@@ -217,7 +239,8 @@ ValueType Merge(const ValueType& old, const ValueType& found) {
   return merged;
 }
 
-Result<Graph> ReadBack(const Graph& graph, const std::string& prefix, const proto::GraphProto& from, const std::vector<ValueType>& captured);
+Result<Graph> ReadBack(const Graph& graph, std::span<const ValueType> input_types, const std::string& prefix, const proto::GraphProto& from,
+                       const std::vector<ValueType>& captured);
 
 Result<std::shared_ptr<const Graph>> ReadBackSubgraph(const GraphBuilder& builder, NodeId id, size_t s, const std::string& prefix, const proto::GraphProto& from) {
   const Node& node = builder.graph().node(id);
@@ -225,12 +248,14 @@ Result<std::shared_ptr<const Graph>> ReadBackSubgraph(const GraphBuilder& builde
   std::vector<ValueType> captured;
   for (uint32_t index : subgraph.captures) captured.push_back(builder.graph().value(node.inputs[index]).type);
   const std::string inner_prefix = prefix + std::to_string(id.value) + "_" + std::to_string(s) + "_";
-  PT_ASSIGN(Graph inner, ReadBack(*subgraph.graph, inner_prefix, from, captured));
+  PT_ASSIGN(Graph inner, ReadBack(*subgraph.graph, {}, inner_prefix, from, captured));
   return std::make_shared<const Graph>(std::move(inner));
 }
 
-Result<Graph> ReadBack(const Graph& graph, const std::string& prefix, const proto::GraphProto& from, const std::vector<ValueType>& captured) {
+Result<Graph> ReadBack(const Graph& graph, std::span<const ValueType> input_types, const std::string& prefix, const proto::GraphProto& from,
+                       const std::vector<ValueType>& captured) {
   GraphBuilder builder(graph);
+  for (size_t i = 0; i < input_types.size(); ++i) builder.value(graph.inputs()[i]).type = input_types[i];
   const auto read = [&](const proto::ValueInfoProto& info) {
     if (!info.name().starts_with(prefix)) return;
     const size_t index = std::strtoull(info.name().c_str() + prefix.size(), nullptr, 10);
@@ -261,11 +286,8 @@ Result<Graph> ReadBack(const Graph& graph, const std::string& prefix, const prot
 }  // namespace
 
 Result<Graph> InferShapes(const Graph& graph, const ShapeOverrides& overrides) {
-  PT_ASSIGN(std::vector<ValueType> input_types, SpecialiseInputs(graph, overrides));
-  GraphBuilder builder(graph);
-  for (size_t i = 0; i < input_types.size(); ++i) builder.value(graph.inputs()[i]).type = std::move(input_types[i]);
-  PT_ASSIGN(const Graph specialised, builder.Build());
-
+  PT_ASSIGN(const std::vector<ValueType> input_types, SpecialiseInputs(graph, overrides));
+  const bool with_subgraphs = SubgraphsAreAffordable(graph);
   proto::ModelProto model;
   model.set_ir_version(proto::Version::IR_VERSION);
   const auto import = [&](const std::string& domain, int64_t version) {
@@ -275,14 +297,15 @@ Result<Graph> InferShapes(const Graph& graph, const ShapeOverrides& overrides) {
   };
   if (graph.opset() != 0) import("", graph.opset());
   for (const auto& [domain, version] : graph.domains()) import(domain, version);
-  Writer(specialised).Write(specialised, "v", {}, *model.mutable_graph());
+  if (!with_subgraphs) import(kUnseenDomain, 1);
+  Writer(graph, with_subgraphs).Write(graph, input_types, "v", {}, *model.mutable_graph());
   // Whatever libonnx stumbles over, what it found until then is still right.
   (void)Fenced(ErrorCode::kInvalidInput, "onnx.inference", "inferring shapes", [&] {
     const proto::ShapeInferenceOptions options(/*check_type=*/false, /*error_mode=*/0, /*data_propagation=*/true);
     proto::shape_inference::DataValueMap values;
     proto::shape_inference::InferShapes(model, proto::OpSchemaRegistry::Instance(), options, &values);
   });
-  return ReadBack(specialised, "v", model.graph(), {});
+  return ReadBack(graph, input_types, "v", model.graph(), {});
 }
 
 std::vector<UnresolvedDim> UnresolvedDims(const Graph& graph) {

@@ -150,10 +150,28 @@ Status Check(proto::ModelProto& model, const ModelTensors& tensors) {
   return error;
 }
 
+// As in InferShapes: libonnx copies all that is visible into every subgraph.
+bool SubgraphsAreAffordable(const proto::GraphProto& main) {
+  constexpr uint64_t kMostCopies = 4'000'000;
+  uint64_t copies = 0;
+  const auto count = [&](const auto& self, const proto::GraphProto& graph, uint64_t visible) -> void {
+    visible += static_cast<uint64_t>(graph.node_size() + graph.initializer_size());
+    for (const auto& node : graph.node()) {
+      for (const auto& attribute : node.attribute()) {
+        if (!attribute.has_g()) continue;
+        copies += visible;
+        if (copies <= kMostCopies) self(self, attribute.g(), visible);
+      }
+    }
+  };
+  count(count, main, 0);
+  return copies <= kMostCopies;
+}
+
 void Convert(proto::ModelProto& model, LoadReport& report) {
   const int64_t from = report.opset;
   if (from == 0 || from == kTargetOpset) return;
-  if (NeedsConversion(model, from, kTargetOpset)) {
+  if (NeedsConversion(model, from, kTargetOpset) && SubgraphsAreAffordable(model.graph())) {
     // Adapters want ranks and dims; here what the file declares is good enough.
     (void)Fenced(ErrorCode::kInvalidInput, "onnx.inference", "inferring shapes", [&] {
       const proto::ShapeInferenceOptions options(/*check_type=*/false, /*error_mode=*/0, /*data_propagation=*/true);
@@ -171,8 +189,7 @@ void Convert(proto::ModelProto& model, LoadReport& report) {
 // What inference found stands; a declared type that contradicts it in kind or rank is an error, one that only
 // differs in numbers is reported.
 Result<Graph> MergeDeclared(Graph graph, const DeclaredTypes& declared, LoadReport& report) {
-  GraphBuilder builder(graph);
-  bool changed = false;
+  std::vector<std::pair<ValueId, ValueType>> learned;
   for (size_t i = 0; i < graph.values().size(); ++i) {
     const Value& value = graph.values()[i];
     const auto at = declared.find(value.name);
@@ -197,11 +214,12 @@ Result<Graph> MergeDeclared(Graph graph, const DeclaredTypes& declared, LoadRepo
     if (is.type == DataType::kUndefined && is.other.empty()) {
       ValueType known = says;  // the kind helps, the numbers are not to be trusted
       for (Dim& dim : known.dims) dim = {};
-      builder.value(ValueId(i)).type = std::move(known);
-      changed = true;
+      learned.emplace_back(ValueId(i), std::move(known));
     }
   }
-  if (!changed) return graph;
+  if (learned.empty()) return graph;
+  GraphBuilder builder(graph);
+  for (auto& [id, type] : learned) builder.value(id).type = std::move(type);
   return builder.Build();
 }
 
@@ -216,8 +234,8 @@ Result<Graph> LoadBytes(std::span<const std::byte> bytes, const std::string& fol
   report.unknown_fields = counts.unknown_fields;
   PT_ASSIGN(proto::ModelProto model, Parse(bytes, limits));
   PT_CHECK_OK(CheckHeader(model, report));
-  PT_CHECK_OK(CheckExpansion(model, limits));
   MarkSources(model);
+  PT_CHECK_OK(PrepareFunctions(model, limits));
 
   ModelTensors tensors;
   {
@@ -228,7 +246,7 @@ Result<Graph> LoadBytes(std::span<const std::byte> bytes, const std::string& fol
   PT_CHECK_OK(SortAndCheckNames(model));
   PT_CHECK_OK(Check(model, tensors));
   if (model.functions_size() > 0) {
-    PT_ASSIGN(report.inlined_functions, ExpandFunctions(model, limits));
+    PT_ASSIGN(report.inlined_functions, ExpandFunctions(model));
     PT_CHECK_OK(SortAndCheckNames(model));
   }
   const DeclaredTypes declared = TakeDeclaredTypes(model.graph());
