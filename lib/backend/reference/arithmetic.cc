@@ -1,0 +1,348 @@
+// Arithmetic with broadcasting: two operands (Add, Mod, BitShift...), any number (Sum, Max...), and Where.
+#include <array>
+#include <cmath>
+#include <limits>
+#include <type_traits>
+
+#include "lib/backend/reference/broadcast.h"
+#include "lib/backend/reference/operator.h"
+#include "lib/backend/reference/types.h"
+
+namespace pt::reference {
+namespace {
+
+// Integers wrap around: computed unsigned, as two's complement defines it.
+template <typename T, typename F>
+T Wrapping(T a, T b, F f) {
+  if constexpr (std::is_integral_v<T>) {
+    using U = std::conditional_t<(sizeof(T) < 4), uint32_t, std::make_unsigned_t<T>>;
+    return static_cast<T>(f(static_cast<U>(a), static_cast<U>(b)));
+  } else {
+    return f(a, b);
+  }
+}
+
+struct Add {
+  template <typename T>
+  static T Apply(T a, T b) { return Wrapping(a, b, [](auto x, auto y) { return x + y; }); }
+};
+struct Sub {
+  template <typename T>
+  static T Apply(T a, T b) { return Wrapping(a, b, [](auto x, auto y) { return x - y; }); }
+};
+struct Mul {
+  template <typename T>
+  static T Apply(T a, T b) { return Wrapping(a, b, [](auto x, auto y) { return x * y; }); }
+};
+// Integers truncate; by zero gives 0, the smallest by -1 gives itself: never a trap.
+struct Div {
+  template <typename T>
+  static T Apply(T a, T b) {
+    if constexpr (std::is_integral_v<T>) {
+      if (b == 0) return 0;
+      if constexpr (std::is_signed_v<T>) {
+        if (b == -1) return Sub::Apply(T{0}, a);
+      }
+      return static_cast<T>(a / b);
+    } else {
+      return a / b;
+    }
+  }
+};
+struct Max {
+  template <typename T>
+  static T Apply(T a, T b) {
+    if constexpr (std::is_floating_point_v<T>) {
+      if (std::isnan(a) || std::isnan(b)) return std::numeric_limits<T>::quiet_NaN();
+    }
+    return a < b ? b : a;
+  }
+};
+struct Min {
+  template <typename T>
+  static T Apply(T a, T b) {
+    if constexpr (std::is_floating_point_v<T>) {
+      if (std::isnan(a) || std::isnan(b)) return std::numeric_limits<T>::quiet_NaN();
+    }
+    return b < a ? b : a;
+  }
+};
+// Sign of the divisor (Python's %); modulo zero gives 0.
+struct FloorMod {
+  template <typename T>
+  static T Apply(T a, T b) {
+    if constexpr (std::is_integral_v<T>) {
+      if (b == 0) return 0;
+      if constexpr (std::is_signed_v<T>) {
+        if (b == -1) return 0;
+        const T r = static_cast<T>(a % b);
+        return static_cast<T>(r != 0 && (r < 0) != (b < 0) ? r + b : r);
+      } else {
+        return static_cast<T>(a % b);
+      }
+    } else {
+      const T r = std::fmod(a, b);
+      return r != 0 && (r < 0) != (b < 0) ? r + b : r;
+    }
+  }
+};
+// Sign of the dividend (C's fmod); modulo zero gives 0 for integers.
+struct TruncatedMod {
+  template <typename T>
+  static T Apply(T a, T b) {
+    if constexpr (std::is_integral_v<T>) {
+      if (b == 0) return 0;
+      if constexpr (std::is_signed_v<T>) {
+        if (b == -1) return 0;
+      }
+      return static_cast<T>(a % b);
+    } else {
+      return std::fmod(a, b);
+    }
+  }
+};
+struct BitwiseAnd {
+  template <typename T>
+  static T Apply(T a, T b) { return static_cast<T>(a & b); }
+};
+struct BitwiseOr {
+  template <typename T>
+  static T Apply(T a, T b) { return static_cast<T>(a | b); }
+};
+struct BitwiseXor {
+  template <typename T>
+  static T Apply(T a, T b) { return static_cast<T>(a ^ b); }
+};
+// Shifts past the width give 0.
+struct ShiftLeft {
+  template <typename T>
+  static T Apply(T a, T b) { return b >= sizeof(T) * 8 ? T{0} : static_cast<T>(static_cast<uint64_t>(a) << b); }
+};
+struct ShiftRight {
+  template <typename T>
+  static T Apply(T a, T b) { return b >= sizeof(T) * 8 ? T{0} : static_cast<T>(a >> b); }
+};
+struct PRelu {
+  template <typename T>
+  static T Apply(T a, T slope) { return a < 0 ? Mul::Apply(a, slope) : a; }
+};
+
+template <typename F, typename T>
+void BinaryRow(const T* a, int64_t a_step, const T* b, int64_t b_step, T* out, int64_t n) {
+  if (a_step == 1 && b_step == 1) {
+    for (int64_t i = 0; i < n; ++i) out[i] = F::Apply(a[i], b[i]);
+  } else if (a_step == 1) {
+    const T right = *b;
+    for (int64_t i = 0; i < n; ++i) out[i] = F::Apply(a[i], right);
+  } else if (b_step == 1) {
+    const T left = *a;
+    for (int64_t i = 0; i < n; ++i) out[i] = F::Apply(left, b[i]);
+  } else {
+    for (int64_t i = 0; i < n; ++i) out[i] = F::Apply(*a, *b);
+  }
+}
+
+template <typename F, typename T>
+Result<Program> BinaryProgram(Site& site, const std::vector<int64_t>& out_dims) {
+  const auto broadcast = MakeBroadcast<2>({site.in[0].dims, site.in[1].dims}, out_dims);
+  return Program{[broadcast](const Run& run) -> Status {
+    const T* a = run.in<T>(0);
+    const T* b = run.in<T>(1);
+    T* out = run.out<T>();
+    broadcast.ForEachRow(run.team, 0.5, [&](int64_t at, const auto& from, const auto& steps, int64_t n) {
+      BinaryRow<F>(a + from[0], steps[0], b + from[1], steps[1], out + at, n);
+    });
+    return {};
+  }};
+}
+
+Result<std::vector<int64_t>> BinaryDims(Site& site) {
+  PT_CHECK_OK(site.NeedInputs(2, 2));
+  if (site.in[0].type != site.in[1].type) return site.Invalid("its inputs are of different types");
+  PT_ASSIGN(std::vector<int64_t> dims, BroadcastDims(site, site.in));
+  PT_CHECK_OK(site.Out(0, site.in[0].type, dims));
+  return dims;
+}
+
+template <typename F>
+Result<Program> Binary(Site& site) {
+  PT_ASSIGN(const std::vector<int64_t> dims, BinaryDims(site));
+  return VisitNumbers(site, site.in[0].type, [&]<typename T>() { return BinaryProgram<F, T>(site, dims); });
+}
+
+template <typename F>
+Result<Program> IntegerBinary(Site& site) {
+  PT_ASSIGN(const std::vector<int64_t> dims, BinaryDims(site));
+  return VisitIntegers(site, site.in[0].type, [&]<typename T>() { return BinaryProgram<F, T>(site, dims); });
+}
+
+Result<Program> Mod(Site& site) { return site.node.int_or("fmod", 0) != 0 ? Binary<TruncatedMod>(site) : Binary<FloorMod>(site); }
+
+Result<Program> BitShift(Site& site) {
+  PT_ASSIGN(const std::vector<int64_t> dims, BinaryDims(site));
+  const std::string direction = site.node.string_or("direction", "");
+  if (direction != "LEFT" && direction != "RIGHT") return site.Invalid("direction \"" + direction + "\" is none");
+  return VisitIntegers(site, site.in[0].type, [&]<typename T>() -> Result<Program> {
+    if constexpr (std::is_unsigned_v<T>) {
+      return direction == "LEFT" ? BinaryProgram<ShiftLeft, T>(site, dims) : BinaryProgram<ShiftRight, T>(site, dims);
+    } else {
+      return site.Unsupported("is not supported for signed types");
+    }
+  });
+}
+
+Result<Program> MakePRelu(Site& site) {
+  PT_CHECK_OK(site.NeedInputs(2, 2));
+  if (site.in[0].type != site.in[1].type) return site.Invalid("its inputs are of different types");
+  PT_ASSIGN(const std::vector<int64_t> dims, BroadcastDims(site, site.in));
+  if (dims != site.in[0].dims) return site.Invalid("the slope does not broadcast to the input");
+  PT_CHECK_OK(site.Out(0, site.in[0].type, dims));
+  return VisitNumbers(site, site.in[0].type, [&]<typename T>() { return BinaryProgram<PRelu, T>(site, dims); });
+}
+
+// The exponent may be of another type; the result has the base's.
+template <typename T>
+T IntegerPower(T base, int64_t exponent) {
+  if (exponent < 0) return static_cast<T>(base == 1 ? 1 : base == static_cast<T>(-1) ? (exponent % 2 != 0 ? -1 : 1) : 0);
+  T result = 1;
+  for (; exponent != 0; exponent >>= 1) {
+    if ((exponent & 1) != 0) result = Mul::Apply(result, base);
+    base = Mul::Apply(base, base);
+  }
+  return result;
+}
+
+template <typename T>
+T Power(T base, double exponent) {
+  if constexpr (std::is_integral_v<T>) {
+    const double wide = std::pow(static_cast<double>(base), exponent);
+    if (!(wide >= static_cast<double>(std::numeric_limits<T>::min()))) return std::numeric_limits<T>::min();
+    if (wide >= static_cast<double>(std::numeric_limits<T>::max())) return std::numeric_limits<T>::max();
+    return static_cast<T>(wide);
+  } else {
+    return exponent == 2 ? base * base : static_cast<T>(std::pow(base, static_cast<T>(exponent)));
+  }
+}
+
+// E: int64_t or double, as which exponents of all types are read.
+template <typename T, typename E>
+Program PowProgram(const Broadcast<2>& broadcast, DataType exponent_type) {
+  return {[broadcast, exponent_type](const Run& run) -> Status {
+    broadcast.ForEachRow(run.team, 20, [&](int64_t at, const auto& from, const auto& steps, int64_t n) {
+      const T* base = run.in<T>(0) + from[0];
+      T* out = run.out<T>() + at;
+      for (int64_t i = 0; i < n; ++i) {
+        const auto exponent = LoadAs<E>(exponent_type, run.in<void>(1), from[1] + i * steps[1]);
+        if constexpr (std::is_integral_v<T> && std::is_integral_v<E>) {
+          out[i] = IntegerPower(base[i * steps[0]], exponent);
+        } else {
+          out[i] = Power(base[i * steps[0]], static_cast<double>(exponent));
+        }
+      }
+    });
+    return {};
+  }};
+}
+
+Result<Program> Pow(Site& site) {
+  PT_CHECK_OK(site.NeedInputs(2, 2));
+  PT_ASSIGN(const std::vector<int64_t> dims, BroadcastDims(site, site.in));
+  PT_CHECK_OK(site.Out(0, site.in[0].type, dims));
+  const auto broadcast = MakeBroadcast<2>({site.in[0].dims, site.in[1].dims}, dims);
+  const DataType exponent = site.in[1].type;
+  return VisitNumbers(site, site.in[0].type, [&]<typename T>() -> Result<Program> {
+    if (IsInteger(exponent)) return PowProgram<T, int64_t>(broadcast, exponent);
+    if (exponent != DataType::kFloat32 && exponent != DataType::kFloat64) return site.Unsupported("has an exponent that is no number");
+    return PowProgram<T, double>(broadcast, exponent);
+  });
+}
+
+// out = f(f(in0, in1), in2)...; with `mean`, divided by their number.
+template <typename F, bool mean = false>
+Result<Program> Variadic(Site& site) {
+  if (site.in.empty()) return site.Invalid("has no inputs");
+  PT_CHECK_OK(site.NeedInputs(site.in.size(), site.in.size()));
+  for (const Operand& input : site.in) {
+    if (input.type != site.in[0].type) return site.Invalid("its inputs are of different types");
+  }
+  PT_ASSIGN(const std::vector<int64_t> dims, BroadcastDims(site, site.in));
+  PT_CHECK_OK(site.Out(0, site.in[0].type, dims));
+  std::vector<Broadcast<2>> steps;  // of (result so far, next input)
+  if (site.in.size() == 1) {
+    steps.push_back(MakeBroadcast<2>({site.in[0].dims, site.in[0].dims}, dims));
+  }
+  for (size_t i = 1; i < site.in.size(); ++i) {
+    steps.push_back(MakeBroadcast<2>({i == 1 ? site.in[0].dims : dims, site.in[i].dims}, dims));
+  }
+  const int64_t count = site.out[0].settled ? Operand{DataType::kFloat32, dims, {}, true}.count() : 0;
+  const auto divisor = static_cast<double>(site.in.size());
+  return VisitNumbers(site, site.in[0].type, [&]<typename T>() -> Result<Program> {
+    return Program{[steps, count, divisor](const Run& run) -> Status {
+      T* out = run.out<T>();
+      if (run.inputs.size() == 1) {
+        const T* in = run.in<T>(0);
+        if (in != out) std::copy(in, in + count, out);
+        return {};
+      }
+      for (size_t k = 0; k < steps.size(); ++k) {
+        const T* a = k == 0 ? run.in<T>(0) : out;
+        const T* b = run.in<T>(k + 1);
+        steps[k].ForEachRow(run.team, 0.5, [&](int64_t at, const auto& from, const auto& strides, int64_t n) {
+          BinaryRow<F>(a + from[0], strides[0], b + from[1], strides[1], out + at, n);
+        });
+      }
+      if constexpr (mean) {
+        for (int64_t i = 0; i < count; ++i) out[i] = static_cast<T>(static_cast<double>(out[i]) / divisor);
+      }
+      return {};
+    }};
+  });
+}
+
+Result<Program> Where(Site& site) {
+  PT_CHECK_OK(site.NeedInputs(3, 3));
+  if (site.in[0].type != DataType::kBool) return site.Invalid("the condition is no boolean");
+  if (site.in[1].type != site.in[2].type) return site.Invalid("its inputs are of different types");
+  PT_ASSIGN(const std::vector<int64_t> dims, BroadcastDims(site, site.in));
+  PT_CHECK_OK(site.Out(0, site.in[1].type, dims));
+  const auto broadcast = MakeBroadcast<3>({site.in[0].dims, site.in[1].dims, site.in[2].dims}, dims);
+  return VisitSizes(site, site.in[1].type, [&]<typename T>() -> Result<Program> {
+    return Program{[broadcast](const Run& run) -> Status {
+      broadcast.ForEachRow(run.team, 1, [&](int64_t at, const auto& from, const auto& steps, int64_t n) {
+        const uint8_t* condition = run.in<uint8_t>(0) + from[0];
+        const T* yes = run.in<T>(1) + from[1];
+        const T* no = run.in<T>(2) + from[2];
+        T* out = run.out<T>() + at;
+        for (int64_t i = 0; i < n; ++i) {
+          out[i] = condition[i * steps[0]] != 0 ? yes[i * steps[1]] : no[i * steps[2]];
+        }
+      });
+      return {};
+    }};
+  });
+}
+
+constexpr std::array kRows = {
+    OperatorRow{.op = "Add", .make = Binary<Add>, .feeding = Feeding::kWidened, .since = 7, .in_place = true},
+    OperatorRow{.op = "Sub", .make = Binary<Sub>, .feeding = Feeding::kWidened, .since = 7, .in_place = true},
+    OperatorRow{.op = "Mul", .make = Binary<Mul>, .feeding = Feeding::kWidened, .since = 7, .in_place = true},
+    OperatorRow{.op = "Div", .make = Binary<Div>, .feeding = Feeding::kWidened, .since = 7, .in_place = true},
+    OperatorRow{.op = "Mod", .make = Mod, .feeding = Feeding::kWidened, .in_place = true},
+    OperatorRow{.op = "Pow", .make = Pow, .feeding = Feeding::kWidened, .since = 7},
+    OperatorRow{.op = "PRelu", .make = MakePRelu, .feeding = Feeding::kWidened, .since = 7},
+    OperatorRow{.op = "BitShift", .make = BitShift, .in_place = true},
+    OperatorRow{.op = "BitwiseAnd", .make = IntegerBinary<BitwiseAnd>, .in_place = true},
+    OperatorRow{.op = "BitwiseOr", .make = IntegerBinary<BitwiseOr>, .in_place = true},
+    OperatorRow{.op = "BitwiseXor", .make = IntegerBinary<BitwiseXor>, .in_place = true},
+    OperatorRow{.op = "Sum", .make = Variadic<Add>, .feeding = Feeding::kWidened, .since = 8},
+    OperatorRow{.op = "Mean", .make = Variadic<Add, true>, .feeding = Feeding::kWidened, .since = 8},
+    OperatorRow{.op = "Max", .make = Variadic<Max>, .feeding = Feeding::kWidened, .since = 8},
+    OperatorRow{.op = "Min", .make = Variadic<Min>, .feeding = Feeding::kWidened, .since = 8},
+    OperatorRow{.op = "Where", .make = Where},
+};
+
+}  // namespace
+
+std::span<const OperatorRow> ArithmeticOperators() { return kRows; }
+
+}  // namespace pt::reference

@@ -1,0 +1,174 @@
+// Tensors made from numbers: Constant, ConstantOfShape, Range, EyeLike, window functions.
+#include <array>
+#include <cmath>
+#include <cstring>
+#include <numbers>
+
+#include "lib/backend/reference/operator.h"
+#include "lib/backend/reference/parallel.h"
+#include "lib/backend/reference/types.h"
+
+namespace pt::reference {
+namespace {
+
+Result<Program> Constant(Site& site) {
+  Tensor tensor;
+  const Node& node = site.node;
+  if (const Attribute* value = node.find("value"); value != nullptr && std::holds_alternative<Tensor>(*value)) {
+    tensor = std::get<Tensor>(*value);
+  } else if (const Attribute* one = node.find("value_float"); one != nullptr && std::holds_alternative<float>(*one)) {
+    tensor = Tensor::Float32({}, {std::get<float>(*one)});
+  } else if (const Attribute* integer = node.find("value_int"); integer != nullptr && std::holds_alternative<int64_t>(*integer)) {
+    tensor = Tensor::Int64({}, {std::get<int64_t>(*integer)});
+  } else if (const Attribute* floats = node.find("value_floats"); floats != nullptr && std::holds_alternative<std::vector<float>>(*floats)) {
+    const auto& values = std::get<std::vector<float>>(*floats);
+    tensor = Tensor::Float32({static_cast<int64_t>(values.size())}, values);
+  } else if (const Attribute* ints = node.find("value_ints"); ints != nullptr && std::holds_alternative<std::vector<int64_t>>(*ints)) {
+    const auto& values = std::get<std::vector<int64_t>>(*ints);
+    tensor = Tensor::Int64({static_cast<int64_t>(values.size())}, values);
+  } else {
+    return site.Unsupported("is supported with numbers only");
+  }
+  if (BytesOf(tensor.type()) == 0) return site.Unsupported("is not supported for " + std::string(DataTypeName(tensor.type())));
+  PT_CHECK_OK(site.Out(0, tensor.type(), tensor.dims()));
+  return Program{[tensor](const Run& run) -> Status {
+    if (!tensor.bytes().empty()) std::memcpy(run.out<void>(), tensor.bytes().data(), tensor.bytes().size());
+    return {};
+  }};
+}
+
+Result<Program> ConstantOfShape(Site& site) {
+  PT_CHECK_OK(site.NeedInputs(1, 1));
+  Tensor value = Tensor::Float32({1}, {0});
+  if (const Attribute* given = site.node.find("value"); given != nullptr && std::holds_alternative<Tensor>(*given)) value = std::get<Tensor>(*given);
+  if (value.element_count() != 1) return site.Invalid("the value is no single element");
+  if (site.in[0].type != DataType::kInt64 || site.in[0].rank() > 1) return site.Invalid("the shape is no list of int64");
+  std::vector<int64_t> dims;
+  if (site.is_constant(0)) {
+    dims = site.in[0].constant->ToInts();
+  } else {
+    PT_CHECK_OK(site.OutFromGraph(0, value.type(), site.in[0].count()));
+    dims = site.out[0].dims;
+  }
+  PT_CHECK_OK(site.Out(0, value.type(), dims));
+  int64_t count = 1;
+  for (int64_t d : dims) count *= d;
+  if (BytesOf(value.type()) == 0) return site.Unsupported("is not supported for " + std::string(DataTypeName(value.type())));
+  return VisitSizes(site, value.type(), [&]<typename T>() -> Result<Program> {
+    return Program{[=](const Run& run) -> Status {
+      if (!std::equal(dims.begin(), dims.end(), run.in<int64_t>(0))) {
+        return MakeError(ErrorCode::kInvalidInput, "reference.shape", "ConstantOfShape: the shape is not the one planned for");
+      }
+      std::fill(run.out<T>(), run.out<T>() + count, *reinterpret_cast<const T*>(value.bytes().data()));
+      return {};
+    }};
+  });
+}
+
+// ceil((limit - start) / delta) steps; -1 when that is no sensible number.
+int64_t RangeLength(DataType type, const void* start, const void* limit, const void* delta) {
+  const double a = LoadAs<double>(type, start, 0), b = LoadAs<double>(type, limit, 0), d = LoadAs<double>(type, delta, 0);
+  const double length = std::ceil((b - a) / d);
+  if (d == 0 || std::isnan(length) || length >= 0x1p62) return -1;
+  return length <= 0 ? 0 : static_cast<int64_t>(length);
+}
+
+Result<Program> Range(Site& site) {
+  PT_CHECK_OK(site.NeedInputs(3, 3));
+  const DataType type = site.in[0].type;
+  for (const Operand& input : site.in) {
+    if (input.type != type || input.count() != 1) return site.Invalid("its inputs are no scalars of one type");
+  }
+  int64_t count = 0;
+  if (site.is_constant(0) && site.is_constant(1) && site.is_constant(2)) {
+    count = RangeLength(type, site.in[0].constant->bytes().data(), site.in[1].constant->bytes().data(), site.in[2].constant->bytes().data());
+    if (count < 0) return site.Invalid("the range has no end");
+  } else {
+    PT_CHECK_OK(site.OutFromGraph(0, type, 1));
+    count = site.out[0].dims[0];
+  }
+  PT_CHECK_OK(site.Out(0, type, {count}));
+  return VisitNumbers(site, type, [&]<typename T>() -> Result<Program> {
+    return Program{[=](const Run& run) -> Status {
+      if (RangeLength(type, run.in<void>(0), run.in<void>(1), run.in<void>(2)) != count) {
+        return MakeError(ErrorCode::kInvalidInput, "reference.shape", "Range: the length is not the one planned for");
+      }
+      using Arithmetic = std::conditional_t<std::is_floating_point_v<T>, T, uint64_t>;
+      const auto start = static_cast<Arithmetic>(*run.in<T>(0)), delta = static_cast<Arithmetic>(*run.in<T>(2));
+      for (int64_t i = 0; i < count; ++i) run.out<T>()[i] = static_cast<T>(start + static_cast<Arithmetic>(i) * delta);
+      return {};
+    }};
+  });
+}
+
+Result<Program> EyeLike(Site& site) {
+  PT_CHECK_OK(site.NeedInputs(1, 1));
+  if (site.in[0].rank() != 2) return site.Invalid("its input is no matrix");
+  const int64_t dtype = site.node.int_or("dtype", static_cast<int64_t>(site.in[0].type));
+  if (dtype < 1 || dtype > 26) return site.Invalid("type " + std::to_string(dtype) + " is none");
+  const auto type = static_cast<DataType>(dtype);
+  PT_CHECK_OK(site.Out(0, type, site.in[0].dims));
+  const int64_t rows = site.in[0].dims[0], cols = site.in[0].dims[1], k = site.node.int_or("k", 0);
+  return VisitNumbers(site, type, [&]<typename T>() -> Result<Program> {
+    return Program{[=](const Run& run) -> Status {
+      for (int64_t i = 0; i < rows * cols; ++i) {
+        int64_t diagonal = 0;
+        const bool on = !__builtin_add_overflow(i / cols, k, &diagonal) && i % cols == diagonal;
+        run.out<T>()[i] = static_cast<T>(on ? 1 : 0);
+      }
+      return {};
+    }};
+  });
+}
+
+// a0 - a1·cos(2πi/N) + a2·cos(4πi/N)
+Result<Program> CosineWindow(Site& site, double a0, double a1, double a2) {
+  PT_CHECK_OK(site.NeedInputs(1, 1));
+  if (site.in[0].count() != 1 || !IsIndexType(site.in[0].type)) return site.Invalid("the size is no integer");
+  const int64_t dtype = site.node.int_or("output_datatype", 1);
+  const auto type = static_cast<DataType>(dtype);
+  if (dtype != 1 && dtype != 11) return site.Unsupported("is supported for float32 and float64 only");
+  int64_t size = 0;
+  if (site.is_constant(0)) {
+    size = site.in[0].constant->ToInts()[0];
+    if (size < 0) return site.Invalid("the size is negative");
+  } else {
+    PT_CHECK_OK(site.OutFromGraph(0, type, 1));
+    size = site.out[0].dims[0];
+  }
+  PT_CHECK_OK(site.Out(0, type, {size}));
+  const bool periodic = site.node.int_or("periodic", 1) != 0;
+  const DataType size_type = site.in[0].type;
+  return VisitFloats(site, type, [&]<typename T>() -> Result<Program> {
+    return Program{[=](const Run& run) -> Status {
+      if (LoadAs<int64_t>(size_type, run.in<void>(0), 0) != size) {
+        return MakeError(ErrorCode::kInvalidInput, "reference.shape", "a window's size is not the one planned for");
+      }
+      const auto n = static_cast<double>(periodic ? size : std::max<int64_t>(1, size - 1));
+      for (int64_t i = 0; i < size; ++i) {
+        const double turn = 2 * std::numbers::pi * static_cast<double>(i) / n;
+        run.out<T>()[i] = static_cast<T>(a0 - a1 * std::cos(turn) + a2 * std::cos(2 * turn));
+      }
+      return {};
+    }};
+  });
+}
+Result<Program> HannWindow(Site& site) { return CosineWindow(site, 0.5, 0.5, 0); }
+Result<Program> HammingWindow(Site& site) { return CosineWindow(site, 25.0 / 46, 21.0 / 46, 0); }
+Result<Program> BlackmanWindow(Site& site) { return CosineWindow(site, 0.42, 0.5, 0.08); }
+
+constexpr std::array kRows = {
+    OperatorRow{.op = "BlackmanWindow", .make = BlackmanWindow},
+    OperatorRow{.op = "Constant", .make = Constant},
+    OperatorRow{.op = "ConstantOfShape", .make = ConstantOfShape},
+    OperatorRow{.op = "EyeLike", .make = EyeLike},
+    OperatorRow{.op = "HammingWindow", .make = HammingWindow},
+    OperatorRow{.op = "HannWindow", .make = HannWindow},
+    OperatorRow{.op = "Range", .make = Range, .feeding = Feeding::kWidened},
+};
+
+}  // namespace
+
+std::span<const OperatorRow> GeneratorOperators() { return kRows; }
+
+}  // namespace pt::reference

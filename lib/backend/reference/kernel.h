@@ -1,0 +1,31 @@
+// From a node to something that runs: gathers what is known, asks the operator's row for a program, and stands
+// between the program and tensors that are strided, narrow or packed.
+#pragma once
+
+#include "lib/backend/reference/operator.h"
+
+namespace pt::reference {
+
+struct Prepared {
+  const OperatorRow* row = nullptr;
+  Program program;
+  std::vector<Operand> in, out;            // as the program sees them
+  std::vector<DataType> in_storage, out_storage;  // as they are stored: narrower than float32 where widened
+};
+
+// kUnsupported and kInvalidInput name the operator. `evaluate`: contents for all inputs of the node, outputs
+// then settle themselves; null: types and constants come from the graph.
+Result<Prepared> Prepare(const Graph& graph, NodeId id, CompileContext* context,
+                         const std::vector<Tensor>* evaluate = nullptr);
+
+// Bytes of the scratch that kernel will ask for when all tensors are dense.
+uint64_t DenseScratchBytes(const Prepared& prepared);
+
+Result<std::unique_ptr<Kernel>> CompileNode(const Graph& graph, NodeId id, std::span<const TensorLayout> in,
+                                            std::span<const TensorLayout> out, CompileContext& context);
+Result<std::unique_ptr<Kernel>> CompileElementCopy(const TensorLayout& from, const TensorLayout& to);
+
+// Runs a prepared node whose inputs are all constant.
+Result<std::vector<Tensor>> Evaluate(const Prepared& prepared, Team* team);
+
+}  // namespace pt::reference

@@ -1,0 +1,135 @@
+// The reference library: every operator it knows as one candidate per host unit class, all tensors row-major.
+#include <algorithm>
+
+#include "lib/backend/reference/element_copy.h"
+#include "lib/backend/reference/kernel.h"
+#include "lib/backend/reference/operator.h"
+#include "partitiontuner/backend/libraries.h"
+
+namespace pt {
+namespace {
+
+using reference::Prepared;
+
+// Raised when a kernel changes so that its old measurements no longer hold.
+constexpr const char* kVersion = "1";
+
+std::vector<Form> RowMajorForms(const Graph& graph, std::span<const ValueId> values) {
+  std::vector<Form> forms;
+  for (ValueId id : values) {
+    const ValueType& type = graph.value(id).type;
+    forms.push_back({RowMajor(type.dims.size()), type.type});
+  }
+  return forms;
+}
+
+// Elementwise kernels read each element before they write it.
+std::vector<Alias> InPlaceAliases(const Graph& graph, std::span<const ValueId> in, std::span<const ValueId> out) {
+  std::vector<Alias> aliases;
+  for (uint32_t i = 0; i < in.size() && out.size() == 1; ++i) {
+    if (graph.value(in[i]).type == graph.value(out[0]).type) aliases.push_back({0, i, Alias::Kind::kAllowed});
+  }
+  return aliases;
+}
+
+// Inputs can be slices of the output only where no dim outside the joined one repeats.
+bool JoinsOutermostDim(const Graph& graph, const Node& node) {
+  const std::optional<std::vector<int64_t>> dims = graph.value(node.outputs[0]).type.static_dims();
+  if (!dims) return false;
+  const auto rank = static_cast<int64_t>(dims->size());
+  int64_t axis = node.int_or("axis", 0);
+  if (axis < 0) axis += rank;
+  return std::all_of(dims->begin(), dims->begin() + axis, [](int64_t d) { return d == 1; });
+}
+
+Elision ElisionOf(const Graph& graph, const Node& node, const reference::OperatorRow& row, std::span<const ValueId> in,
+                  std::span<const ValueId> out) {
+  if (out.size() != 1 || in.empty()) return Elision::kNone;
+  if (row.elision == Elision::kViewOfInput) return in.size() == 1 ? Elision::kViewOfInput : Elision::kNone;
+  if (row.elision == Elision::kSlicesOfOutput) {
+    // Every input once, none constant: else some part of the output has no producer to place there.
+    const bool plain = in.size() == node.inputs.size() && BitsOf(graph.value(out[0]).type.type) >= 8;
+    return plain && JoinsOutermostDim(graph, node) ? Elision::kSlicesOfOutput : Elision::kNone;
+  }
+  return Elision::kNone;
+}
+
+uint64_t ConstantBytes(const Prepared& prepared) {
+  uint64_t bytes = 0;
+  for (const reference::Operand& operand : prepared.in) {
+    if (operand.constant) bytes += operand.constant->bytes().size();
+  }
+  return bytes;
+}
+
+class ReferenceLibrary final : public Library {
+ public:
+  std::string_view name() const override { return "reference"; }
+  std::string version() const override { return kVersion; }
+  bool Serves(const Platform& platform, DeviceId device) const override { return platform.device(device).kind == "cpu"; }
+
+  std::vector<Candidate> Candidates(const Graph& graph, const Platform& platform) const override {
+    std::vector<Candidate> candidates;
+    for (uint32_t n = 0; n < graph.nodes().size(); ++n) AppendCandidates(graph, platform, NodeId(n), candidates);
+    return candidates;
+  }
+
+  std::vector<Candidate> AgnosticCandidates(const Graph&, const Platform&, std::span<const Candidate>) const override { return {}; }
+
+  std::vector<Candidate> CandidatesFor(const Graph& graph, const Platform& platform, std::span<const NodeId> nodes) const override {
+    std::vector<Candidate> candidates;
+    if (nodes.size() == 1) AppendCandidates(graph, platform, nodes[0], candidates);
+    return candidates;
+  }
+
+  std::optional<std::string> WhyUnsupported(const Graph& graph, NodeId node) const override {
+    const Result<Prepared> prepared = reference::Prepare(graph, node, nullptr);
+    return prepared.ok() ? std::nullopt : std::optional(prepared.error().message);
+  }
+
+  Result<std::unique_ptr<Kernel>> Compile(const Graph& graph, const Candidate& candidate, std::span<const TensorLayout> in,
+                                          std::span<const TensorLayout> out, CompileContext& context) const override {
+    if (candidate.nodes.size() != 1) {
+      return MakeError(ErrorCode::kUnsupported, "reference.group", "the reference library runs single nodes only");
+    }
+    return reference::CompileNode(graph, candidate.nodes[0], in, out, context);
+  }
+
+  bool CanReorder(const Platform& platform, UnitClassId unit_class, std::span<const int64_t>, const Form& from,
+                  const Form& to) const override {
+    const UnitClass& kind = platform.unit_class(unit_class);
+    return !kind.asynchronous && Serves(platform, kind.device) && reference::ElementCopy::CanConvert(from.storage, to.storage);
+  }
+
+  Result<std::unique_ptr<Kernel>> CompileReorder(const TensorLayout& from, const TensorLayout& to, CompileContext&) const override {
+    return reference::CompileElementCopy(from, to);
+  }
+
+ private:
+  void AppendCandidates(const Graph& graph, const Platform& platform, NodeId id, std::vector<Candidate>& candidates) const {
+    const Result<Prepared> prepared = reference::Prepare(graph, id, nullptr);
+    if (!prepared.ok()) return;
+    const std::vector<ValueId> in = GroupInputs(graph, {&id, 1}), out = GroupOutputs(graph, {&id, 1});
+    Candidate candidate;
+    candidate.nodes = {id};
+    candidate.library = name();
+    candidate.in = RowMajorForms(graph, in);
+    candidate.out = RowMajorForms(graph, out);
+    if (prepared->row->in_place) candidate.aliases = InPlaceAliases(graph, in, out);
+    candidate.elision = ElisionOf(graph, graph.node(id), *prepared->row, in, out);
+    candidate.scratch_bytes = reference::DenseScratchBytes(*prepared);
+    candidate.constant_bytes = ConstantBytes(*prepared);
+    for (uint32_t c = 0; c < platform.unit_classes.size(); ++c) {
+      const UnitClass& unit_class = platform.unit_classes[c];
+      if (unit_class.asynchronous || unit_class.cores == 0 || !Serves(platform, unit_class.device)) continue;
+      candidate.unit_class = UnitClassId(c);
+      candidates.push_back(candidate);
+    }
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Library> MakeReferenceLibrary() { return std::make_unique<ReferenceLibrary>(); }
+
+}  // namespace pt

@@ -1,0 +1,97 @@
+// Two operands to boolean: comparisons and connectives.
+#include <array>
+
+#include "lib/backend/reference/broadcast.h"
+#include "lib/backend/reference/operator.h"
+#include "lib/backend/reference/types.h"
+
+namespace pt::reference {
+namespace {
+
+struct Equal {
+  template <typename T>
+  static bool Of(T a, T b) { return a == b; }
+};
+struct Less {
+  template <typename T>
+  static bool Of(T a, T b) { return a < b; }
+};
+struct LessOrEqual {
+  template <typename T>
+  static bool Of(T a, T b) { return a <= b; }
+};
+struct Greater {
+  template <typename T>
+  static bool Of(T a, T b) { return a > b; }
+};
+struct GreaterOrEqual {
+  template <typename T>
+  static bool Of(T a, T b) { return a >= b; }
+};
+// Booleans are bytes; whatever is not 0 is true.
+struct And {
+  static bool Of(uint8_t a, uint8_t b) { return a != 0 && b != 0; }
+};
+struct Or {
+  static bool Of(uint8_t a, uint8_t b) { return a != 0 || b != 0; }
+};
+struct Xor {
+  static bool Of(uint8_t a, uint8_t b) { return (a != 0) != (b != 0); }
+};
+struct SameTruth {
+  static bool Of(uint8_t a, uint8_t b) { return (a != 0) == (b != 0); }
+};
+
+template <typename F, typename T>
+Program Comparing(const Broadcast<2>& broadcast) {
+  return {[broadcast](const Run& run) -> Status {
+    broadcast.ForEachRow(run.team, 0.7, [&](int64_t at, const auto& from, const auto& steps, int64_t n) {
+      const T* a = run.in<T>(0) + from[0];
+      const T* b = run.in<T>(1) + from[1];
+      uint8_t* out = run.out<uint8_t>() + at;
+      for (int64_t i = 0; i < n; ++i) out[i] = F::Of(a[i * steps[0]], b[i * steps[1]]) ? 1 : 0;
+    });
+    return {};
+  }};
+}
+
+Result<Broadcast<2>> Compared(Site& site) {
+  PT_CHECK_OK(site.NeedInputs(2, 2));
+  if (site.in[0].type != site.in[1].type) return site.Invalid("its inputs are of different types");
+  PT_ASSIGN(const std::vector<int64_t> dims, BroadcastDims(site, site.in));
+  PT_CHECK_OK(site.Out(0, DataType::kBool, dims));
+  return MakeBroadcast<2>({site.in[0].dims, site.in[1].dims}, dims);
+}
+
+template <typename F>
+Result<Program> Comparison(Site& site) {
+  PT_ASSIGN(const Broadcast<2> broadcast, Compared(site));
+  if constexpr (std::is_same_v<F, Equal>) {
+    if (site.in[0].type == DataType::kBool) return Comparing<SameTruth, uint8_t>(broadcast);
+  }
+  return VisitNumbers(site, site.in[0].type, [&]<typename T>() -> Result<Program> { return Comparing<F, T>(broadcast); });
+}
+
+template <typename F>
+Result<Program> Connective(Site& site) {
+  PT_ASSIGN(const Broadcast<2> broadcast, Compared(site));
+  if (site.in[0].type != DataType::kBool) return site.Invalid("its inputs are no booleans");
+  return Comparing<F, uint8_t>(broadcast);
+}
+
+constexpr std::array kRows = {
+    OperatorRow{.op = "And", .make = Connective<And>, .since = 7, .in_place = true},
+    OperatorRow{.op = "Or", .make = Connective<Or>, .since = 7, .in_place = true},
+    OperatorRow{.op = "Xor", .make = Connective<Xor>, .since = 7, .in_place = true},
+    OperatorRow{.op = "Equal", .make = Comparison<Equal>, .feeding = Feeding::kWidened, .since = 7},
+    OperatorRow{.op = "Less", .make = Comparison<Less>, .feeding = Feeding::kWidened, .since = 7},
+    OperatorRow{.op = "LessOrEqual", .make = Comparison<LessOrEqual>, .feeding = Feeding::kWidened},
+    OperatorRow{.op = "Greater", .make = Comparison<Greater>, .feeding = Feeding::kWidened, .since = 7},
+    OperatorRow{.op = "GreaterOrEqual", .make = Comparison<GreaterOrEqual>, .feeding = Feeding::kWidened},
+};
+
+}  // namespace
+
+std::span<const OperatorRow> LogicOperators() { return kRows; }
+
+}  // namespace pt::reference

@@ -1,0 +1,218 @@
+// MatMul with broadcast batches and Gemm.
+#include <array>
+
+#include "lib/backend/reference/broadcast.h"
+#include "lib/backend/reference/gemm.h"
+#include "lib/backend/reference/operator.h"
+#include "lib/backend/reference/parallel.h"
+#include "lib/backend/reference/types.h"
+
+namespace pt::reference {
+namespace {
+
+// batch products C = scale · A · B (+ what `start` wrote before): a[i], b[i] are offsets of the i-th operands.
+struct Product {
+  int64_t m = 0, n = 0, k = 0;
+  int64_t a_row = 0, a_col = 0, b_row = 0, b_col = 0;
+  std::vector<int64_t> a, b;
+  double scale = 1;
+  bool accumulate = false;
+};
+
+// Fills C's block before products are added: rows × columns of the element at (i, j) of a broadcast matrix.
+struct Start {
+  size_t input = 2;
+  int64_t row_stride = 0, col_stride = 0;
+  double scale = 1;
+};
+
+template <typename T>
+void FillStart(const Run& run, const Start& start, T* c, int64_t n, int64_t row_begin, int64_t row_end, int64_t col_begin, int64_t col_end) {
+  const T scale = static_cast<T>(start.scale);
+  const T* from = run.in<T>(start.input);
+  for (int64_t i = row_begin; i < row_end; ++i) {
+    for (int64_t j = col_begin; j < col_end; ++j) c[i * n + j] = scale * from[i * start.row_stride + j * start.col_stride];
+  }
+}
+
+// B as column panels [panel][k][cols], packed once when it is one constant matrix.
+template <typename T>
+Result<std::shared_ptr<DeviceBuffer>> PackConstantB(const Site& site, const Product& p) {
+  const int64_t cols = HostTile<T>().cols;
+  if (!site.is_constant(1) || site.in[1].rank() != 2) return std::shared_ptr<DeviceBuffer>();
+  const Tensor& tensor = *site.in[1].constant;
+  const std::string name = "matmul " + std::to_string(p.k) + "x" + std::to_string(p.n) + (p.b_col == 1 ? " " : " transposed ") + "cols" +
+                           std::to_string(cols) + " " + std::string(DataTypeName(tensor.type()));
+  return PackConstant(site, tensor, name, LineBytes<T>(Panels(p.n, cols) * cols * p.k), [&](void* to) {
+    const Strided<T> b{reinterpret_cast<const T*>(tensor.bytes().data()), p.b_row, p.b_col};
+    for (int64_t jp = 0; jp < Panels(p.n, cols); ++jp) {
+      PackColumns<T>(b, 0, p.k, jp * cols, p.n, cols, static_cast<T*>(to) + jp * cols * p.k);
+    }
+  });
+}
+
+template <typename T>
+Result<Program> TiledProduct(const Site& site, const Product& p, std::optional<Start> start) {
+  const Tile<T>& tile = HostTile<T>();
+  PT_ASSIGN(const std::shared_ptr<DeviceBuffer> constant_b, PackConstantB<T>(site, p));
+  const auto batch = static_cast<int64_t>(p.a.size());
+  const int64_t row_panels = Panels(p.m, tile.rows);
+  const Split split(batch, row_panels, Panels(p.n, tile.cols), site.width);
+  const uint64_t panel_bytes = LineBytes<T>(kDepthBlock * tile.cols);
+  const uint64_t panels_at = LineBytes<T>(batch * row_panels * tile.rows * p.k);
+  Program program;
+  program.scratch_bytes = panels_at + panel_bytes * site.width;
+  program.run = [=, parts = site.width, &tile](const Run& run) -> Status {
+    T* packed = reinterpret_cast<T*>(run.scratch);
+    const int64_t panel_elements = tile.rows * p.k;
+    ParallelRanges(run.team, batch * row_panels, static_cast<double>(panel_elements), [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
+        const int64_t row = i % row_panels * tile.rows;
+        const Strided<T> a{run.in<T>(0) + p.a[static_cast<size_t>(i / row_panels)] + row * p.a_row, p.a_row, p.a_col};
+        PackRows<T>(a, std::min(tile.rows, p.m - row), p.k, tile.rows, static_cast<T>(p.scale), packed + i * panel_elements);
+      }
+    });
+    ForParts(run.team, parts, [&](uint32_t part, uint32_t n) {
+      T* buffer = reinterpret_cast<T*>(run.scratch + panels_at + part * panel_bytes);
+      split.ForPart(part, n, [&](int64_t item, const PanelRange& range) {
+        T* c = run.out<T>() + item * p.m * p.n;
+        if (start) {
+          FillStart<T>(run, *start, c, p.n, range.row_begin * tile.rows, std::min(p.m, range.row_end * tile.rows),
+                       range.col_begin * tile.cols, std::min(p.n, range.col_end * tile.cols));
+        }
+        const auto panel = [&](int64_t p0, int64_t count, int64_t jp) -> const T* {
+          if (constant_b) return static_cast<const T*>(constant_b->data()) + (jp * p.k + p0) * tile.cols;
+          const Strided<T> b{run.in<T>(1) + p.b[static_cast<size_t>(item)], p.b_row, p.b_col};
+          PackColumns<T>(b, p0, count, jp * tile.cols, p.n, tile.cols, buffer);
+          return buffer;
+        };
+        MultiplyPanels<T>(tile, p.m, p.n, p.k, packed + item * row_panels * panel_elements, panel, c, p.n, start.has_value(), range);
+      });
+    });
+    return {};
+  };
+  return program;
+}
+
+// Integers: plain loops, wrapping around.
+template <typename T>
+Program IntegerProduct(const Product& p, std::optional<Start> start) {
+  return {[=](const Run& run) -> Status {
+    const auto batch = static_cast<int64_t>(p.a.size());
+    ParallelRanges(run.team, batch * p.m, static_cast<double>(p.n * p.k), [&](int64_t begin, int64_t end) {
+      for (int64_t row = begin; row < end; ++row) {
+        const int64_t i = row % p.m;
+        const auto item = static_cast<size_t>(row / p.m);
+        const T* a = run.in<T>(0) + p.a[item] + i * p.a_row;
+        const T* b = run.in<T>(1) + p.b[item];
+        T* c = run.out<T>() + row * p.n;
+        for (int64_t j = 0; j < p.n; ++j) {
+          uint64_t sum = 0;
+          for (int64_t q = 0; q < p.k; ++q) sum += static_cast<uint64_t>(a[q * p.a_col]) * static_cast<uint64_t>(b[q * p.b_row + j * p.b_col]);
+          const T product = static_cast<T>(sum);
+          c[j] = p.scale == 1 ? product : static_cast<T>(p.scale * static_cast<double>(product));
+          if (start) {
+            const T add = run.in<T>(start->input)[i * start->row_stride + j * start->col_stride];
+            c[j] = static_cast<T>(static_cast<uint64_t>(c[j]) + static_cast<uint64_t>(static_cast<T>(start->scale * static_cast<double>(add))));
+          }
+        }
+      }
+    });
+    return {};
+  }};
+}
+
+Result<Program> MakeProduct(const Site& site, const Product& p, std::optional<Start> start) {
+  if (IsInteger(site.in[0].type)) {
+    return VisitIntegers(site, site.in[0].type, [&]<typename T>() -> Result<Program> { return IntegerProduct<T>(p, start); });
+  }
+  return VisitFloats(site, site.in[0].type, [&]<typename T>() -> Result<Program> { return TiledProduct<T>(site, p, start); });
+}
+
+// Element offsets of the matrices of every batch item, broadcast to `batch`.
+std::vector<int64_t> BatchOffsets(const std::vector<int64_t>& dims, int64_t matrix, const std::vector<int64_t>& batch) {
+  const Broadcast<1> walk = MakeBroadcast<1>({dims}, batch);
+  std::vector<int64_t> offsets;
+  walk.ForEachRow(nullptr, 0, [&](int64_t, const auto& from, const auto& steps, int64_t n) {
+    for (int64_t i = 0; i < n; ++i) offsets.push_back((from[0] + i * steps[0]) * matrix);
+  });
+  return offsets;
+}
+
+Result<Program> MatMul(Site& site) {
+  PT_CHECK_OK(site.NeedInputs(2, 2));
+  std::vector<int64_t> a = site.in[0].dims, b = site.in[1].dims;
+  if (site.in[0].type != site.in[1].type) return site.Invalid("its inputs are of different types");
+  if (a.empty() || b.empty()) return site.Invalid("an input is a scalar");
+  const bool a_is_vector = a.size() == 1, b_is_vector = b.size() == 1;
+  if (a_is_vector) a.insert(a.begin(), 1);
+  if (b_is_vector) b.push_back(1);
+  Product p;
+  p.m = a[a.size() - 2];
+  p.k = a.back();
+  p.n = b.back();
+  if (b[b.size() - 2] != p.k) {
+    return site.Invalid("inner dims " + std::to_string(p.k) + " and " + std::to_string(b[b.size() - 2]) + " differ");
+  }
+  p.a_row = p.k;
+  p.a_col = 1;
+  p.b_row = p.n;
+  p.b_col = 1;
+  const std::vector<int64_t> a_batch(a.begin(), a.end() - 2), b_batch(b.begin(), b.end() - 2);
+  const std::array<Operand, 2> leading = {Operand{site.in[0].type, a_batch, {}, true}, Operand{site.in[1].type, b_batch, {}, true}};
+  PT_ASSIGN(std::vector<int64_t> out, BroadcastDims(site, leading));
+  if (b_batch.empty()) {  // one B for all: the rows of all A's are one matrix
+    for (int64_t dim : a_batch) p.m *= dim;
+    p.a = p.b = {0};
+  } else {
+    p.a = BatchOffsets(a_batch, p.m * p.k, out);
+    p.b = BatchOffsets(b_batch, p.k * p.n, out);
+  }
+  if (!a_is_vector) out.push_back(a[a.size() - 2]);
+  if (!b_is_vector) out.push_back(p.n);
+  PT_CHECK_OK(site.Out(0, site.in[0].type, out));
+  return MakeProduct(site, p, std::nullopt);
+}
+
+Result<Program> Gemm(Site& site) {
+  PT_CHECK_OK(site.NeedInputs(2, 3));
+  if (site.in[0].rank() != 2 || site.in[1].rank() != 2) return site.Invalid("its inputs are no matrices");
+  for (const Operand& input : site.in) {
+    if (input.present() && input.type != site.in[0].type) return site.Invalid("its inputs are of different types");
+  }
+  const bool a_transposed = site.node.int_or("transA", 0) != 0, b_transposed = site.node.int_or("transB", 0) != 0;
+  const std::vector<int64_t>& a = site.in[0].dims;
+  const std::vector<int64_t>& b = site.in[1].dims;
+  Product p;
+  p.m = a_transposed ? a[1] : a[0];
+  p.k = a_transposed ? a[0] : a[1];
+  p.n = b_transposed ? b[0] : b[1];
+  if ((b_transposed ? b[1] : b[0]) != p.k) return site.Invalid("inner dims " + std::to_string(p.k) + " and " + std::to_string(b_transposed ? b[1] : b[0]) + " differ");
+  p.a_row = a_transposed ? 1 : a[1];
+  p.a_col = a_transposed ? a[1] : 1;
+  p.b_row = b_transposed ? 1 : b[1];
+  p.b_col = b_transposed ? b[1] : 1;
+  p.a = p.b = {0};
+  p.scale = site.node.float_or("alpha", 1.0F);
+  PT_CHECK_OK(site.Out(0, site.in[0].type, {p.m, p.n}));
+  std::optional<Start> start;
+  const float beta = site.node.float_or("beta", 1.0F);
+  if (site.has(2) && beta != 0) {
+    const std::vector<int64_t>& c = site.in[2].dims;
+    const int64_t rows = c.size() > 1 ? c[c.size() - 2] : 1, cols = c.empty() ? 1 : c.back();
+    if (c.size() > 2 || (rows != 1 && rows != p.m) || (cols != 1 && cols != p.n)) return site.Invalid("C does not broadcast to the output");
+    start = Start{2, rows == 1 ? 0 : cols, cols == 1 ? 0 : 1, beta};
+  }
+  return MakeProduct(site, p, start);
+}
+
+constexpr std::array kRows = {
+    OperatorRow{.op = "MatMul", .make = MatMul, .feeding = Feeding::kWidened},
+    OperatorRow{.op = "Gemm", .make = Gemm, .feeding = Feeding::kWidened, .since = 7},
+};
+
+}  // namespace
+
+std::span<const OperatorRow> MatMulOperators() { return kRows; }
+
+}  // namespace pt::reference

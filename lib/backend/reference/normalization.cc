@@ -1,0 +1,249 @@
+// Normalisations: over the batch (with given statistics), layers, instances, groups, neighbouring channels.
+#include <array>
+#include <cmath>
+
+#include "lib/backend/reference/broadcast.h"
+#include "lib/backend/reference/operator.h"
+#include "lib/backend/reference/parallel.h"
+#include "lib/backend/reference/types.h"
+
+namespace pt::reference {
+namespace {
+
+// Sums are kept in double: the oracle's error must stay below everybody's tolerance.
+template <typename T>
+std::pair<double, double> MeanAndVariance(const T* x, int64_t n) {
+  double sum = 0;
+  for (int64_t i = 0; i < n; ++i) sum += static_cast<double>(x[i]);
+  const double mean = sum / static_cast<double>(n);
+  double squares = 0;
+  for (int64_t i = 0; i < n; ++i) squares += (static_cast<double>(x[i]) - mean) * (static_cast<double>(x[i]) - mean);
+  return {mean, squares / static_cast<double>(n)};
+}
+
+Status NeedChannelVectors(const Site& site, size_t from, size_t to, int64_t channels) {
+  for (size_t i = from; i < to; ++i) {
+    if (site.in[i].dims != std::vector<int64_t>{channels}) {
+      return site.Invalid("input " + std::to_string(i) + " is not one value for each of " + std::to_string(channels) + " channels");
+    }
+  }
+  return {};
+}
+
+// y = (x - mean) / sqrt(var + epsilon) · scale + bias with the given statistics. Statistics may be wider than x.
+Result<Program> BatchNormalization(Site& site) {
+  PT_CHECK_OK(site.NeedInputs(5, 5));
+  const std::vector<int64_t>& dims = site.in[0].dims;
+  if (dims.empty()) return site.Invalid("its input is a scalar");
+  const int64_t channels = dims.size() > 1 ? dims[1] : 1;
+  PT_CHECK_OK(NeedChannelVectors(site, 1, 5, channels));
+  if (site.node.int_or("training_mode", 0) != 0) return site.Unsupported("is not supported in training mode");
+  for (size_t i = 1; i < site.out.size(); ++i) {
+    if (site.wants(i)) return site.Unsupported("is supported with one output only");
+  }
+  PT_CHECK_OK(site.Out(0, site.in[0].type, dims));
+  std::array<DataType, 5> types;
+  for (size_t i = 0; i < 5; ++i) types[i] = site.in[i].type;
+  const int64_t batch = dims[0];
+  const int64_t plane = batch * channels == 0 ? 0 : site.in[0].count() / (batch * channels);
+  const double epsilon = site.node.float_or("epsilon", 1e-5F);
+  return VisitFloats(site, site.in[0].type, [&]<typename T>() -> Result<Program> {
+    return Program{[=](const Run& run) -> Status {
+      const auto parameter = [&](size_t i, int64_t c) { return LoadAs<double>(types[i], run.in<void>(i), c); };
+      ParallelRanges(run.team, batch * channels, static_cast<double>(plane) * 0.5 + 5, [&](int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; ++i) {
+          const int64_t c = i % channels;
+          const double factor = parameter(1, c) / std::sqrt(parameter(4, c) + epsilon);
+          const T scale = static_cast<T>(factor), shift = static_cast<T>(parameter(2, c) - parameter(3, c) * factor);
+          const T* in = run.in<T>(0) + i * plane;
+          T* out = run.out<T>() + i * plane;
+          for (int64_t k = 0; k < plane; ++k) out[k] = in[k] * scale + shift;
+        }
+      });
+      return {};
+    }};
+  });
+}
+
+// Rows from `axis` on; scale and bias broadcast to a row. RMS leaves the mean in.
+template <bool centred>
+Result<Program> RowNormalization(Site& site) {
+  PT_CHECK_OK(site.NeedInputs(2, centred ? 3 : 2));
+  const std::vector<int64_t>& dims = site.in[0].dims;
+  PT_ASSIGN(const int64_t axis, site.Axis(site.node.int_or("axis", -1), site.in[0].rank()));
+  const std::vector<int64_t> row_dims(dims.begin() + axis, dims.end());
+  std::vector<int64_t> statistics(dims.begin(), dims.begin() + axis);
+  int64_t rows = 1, row = 1;
+  for (int64_t d : statistics) rows *= d;
+  for (int64_t d : row_dims) row *= d;
+  statistics.resize(dims.size(), 1);
+  PT_CHECK_OK(site.Out(0, site.in[0].type, dims));
+  for (size_t i = 1; i < site.out.size(); ++i) PT_CHECK_OK(site.Out(i, DataType::kFloat32, statistics));
+  for (size_t i = 1; i < site.in.size(); ++i) {
+    if (!site.has(i)) continue;
+    if (site.in[i].type != site.in[0].type) return site.Unsupported("is not supported with inputs of different types");
+    if (site.in[i].dims != row_dims && (site.in[i].rank() > static_cast<int64_t>(row_dims.size()))) {
+      return site.Unsupported("is not supported with a scale that varies between rows");
+    }
+    const std::array<Operand, 2> pair = {Operand{site.in[0].type, row_dims, {}, true}, site.in[i]};
+    PT_ASSIGN(const std::vector<int64_t> together, BroadcastDims(site, pair));
+    if (together != row_dims) return site.Invalid("scale or bias do not broadcast to a row");
+  }
+  const auto scale_walk = MakeBroadcast<1>({site.in[1].dims}, row_dims);
+  const auto bias_walk = MakeBroadcast<1>({site.has(2) ? site.in[2].dims : std::vector<int64_t>{1}}, row_dims);
+  const double epsilon = site.node.float_or("epsilon", 1e-5F);
+  const bool wants_mean = centred && site.out.size() > 1, wants_inverse = centred && site.out.size() > 2;
+  return VisitFloats(site, site.in[0].type, [&]<typename T>() -> Result<Program> {
+    return Program{[=](const Run& run) -> Status {
+      ParallelRanges(run.team, rows, static_cast<double>(row) * 3, [&](int64_t begin, int64_t end) {
+        for (int64_t r = begin; r < end; ++r) {
+          const T* in = run.in<T>(0) + r * row;
+          T* out = run.out<T>() + r * row;
+          double mean = 0, spread = 0;
+          if constexpr (centred) {
+            std::tie(mean, spread) = MeanAndVariance(in, row);
+          } else {
+            for (int64_t i = 0; i < row; ++i) spread += static_cast<double>(in[i]) * static_cast<double>(in[i]);
+            spread /= static_cast<double>(row);
+          }
+          const double inverse = 1 / std::sqrt(spread + epsilon);
+          const T* scale = run.in<T>(1);
+          const T* bias = run.in<T>(2);
+          scale_walk.ForEachRow(nullptr, 0, [&](int64_t at, const auto& from, const auto& steps, int64_t n) {
+            for (int64_t i = 0; i < n; ++i) {
+              out[at + i] = static_cast<T>((static_cast<double>(in[at + i]) - mean) * inverse) * scale[from[0] + i * steps[0]];
+            }
+          });
+          if (bias != nullptr) {
+            bias_walk.ForEachRow(nullptr, 0, [&](int64_t at, const auto& from, const auto& steps, int64_t n) {
+              for (int64_t i = 0; i < n; ++i) out[at + i] += bias[from[0] + i * steps[0]];
+            });
+          }
+          if (wants_mean && run.out<float>(1) != nullptr) run.out<float>(1)[r] = static_cast<float>(mean);
+          if (wants_inverse && run.out<float>(2) != nullptr) run.out<float>(2)[r] = static_cast<float>(inverse);
+        }
+      });
+      return {};
+    }};
+  });
+}
+
+// Groups of channels of each batch entry; scale and bias per channel (per group before opset 21).
+Result<Program> ByGroups(Site& site, int64_t groups) {
+  PT_CHECK_OK(site.NeedInputs(3, 3));
+  const std::vector<int64_t>& dims = site.in[0].dims;
+  if (dims.size() < 2) return site.Invalid("its input has no channels");
+  const int64_t channels = dims[1];
+  if (groups < 1 || channels % groups != 0) return site.Invalid(std::to_string(groups) + " groups do not divide " + std::to_string(channels) + " channels");
+  const int64_t parameters = site.in[1].count();
+  if (parameters != channels && parameters != groups) return site.Invalid("the scale is not one value a channel");
+  PT_CHECK_OK(NeedChannelVectors(site, 1, 3, parameters));
+  PT_CHECK_OK(site.Out(0, site.in[0].type, dims));
+  const int64_t plane = dims[0] * channels == 0 ? 0 : site.in[0].count() / (dims[0] * channels);
+  const int64_t per_group = channels / groups;
+  const double epsilon = site.node.float_or("epsilon", 1e-5F);
+  return VisitFloats(site, site.in[0].type, [&]<typename T>() -> Result<Program> {
+    return Program{[=, batch = dims[0]](const Run& run) -> Status {
+      const int64_t n = per_group * plane;
+      ParallelRanges(run.team, batch * groups, static_cast<double>(n) * 3, [&](int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; ++i) {
+          const auto [mean, variance] = MeanAndVariance(run.in<T>(0) + i * n, n);
+          const double inverse = 1 / std::sqrt(variance + epsilon);
+          for (int64_t c = 0; c < per_group; ++c) {
+            const int64_t channel = i % groups * per_group + c;
+            const int64_t p = parameters == channels ? channel : i % groups;
+            const double factor = inverse * static_cast<double>(run.in<T>(1)[p]);
+            const double shift = static_cast<double>(run.in<T>(2)[p]) - mean * factor;
+            const T* in = run.in<T>(0) + i * n + c * plane;
+            T* out = run.out<T>() + i * n + c * plane;
+            for (int64_t k = 0; k < plane; ++k) out[k] = static_cast<T>(static_cast<double>(in[k]) * factor + shift);
+          }
+        }
+      });
+      return {};
+    }};
+  });
+}
+
+Result<Program> InstanceNormalization(Site& site) {
+  return ByGroups(site, site.has(0) && site.in[0].rank() > 1 ? std::max<int64_t>(1, site.in[0].dims[1]) : 1);
+}
+Result<Program> GroupNormalization(Site& site) { return ByGroups(site, site.node.int_or("num_groups", 0)); }
+
+// Across `size` neighbouring channels at each position.
+Result<Program> Lrn(Site& site) {
+  PT_CHECK_OK(site.NeedInputs(1, 1));
+  const std::vector<int64_t>& dims = site.in[0].dims;
+  if (dims.size() < 2) return site.Invalid("its input has no channels");
+  const int64_t size = site.node.int_or("size", 0);
+  if (size < 1) return site.Invalid("size is not positive");
+  PT_CHECK_OK(site.Out(0, site.in[0].type, dims));
+  const double alpha = site.node.float_or("alpha", 1e-4F), beta = site.node.float_or("beta", 0.75F), bias = site.node.float_or("bias", 1.0F);
+  const int64_t channels = dims[1], plane = dims[0] * channels == 0 ? 0 : site.in[0].count() / (dims[0] * channels);
+  return VisitFloats(site, site.in[0].type, [&]<typename T>() -> Result<Program> {
+    return Program{[=, batch = dims[0]](const Run& run) -> Status {
+      const T share = static_cast<T>(alpha / static_cast<double>(size)), start = static_cast<T>(bias), power = static_cast<T>(-beta);
+      ParallelRanges(run.team, batch * channels, static_cast<double>(plane * (20 + size)), [&](int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; ++i) {
+          const int64_t c = i % channels;
+          const int64_t low = std::max<int64_t>(0, c - (size - 1) / 2), high = std::min(channels - 1, c + size / 2);
+          const T* in = run.in<T>(0) + i * plane;
+          T* out = run.out<T>() + i * plane;
+          for (int64_t k = 0; k < plane; ++k) {
+            T squares = 0;
+            for (int64_t d = low - c; d <= high - c; ++d) squares += in[k + d * plane] * in[k + d * plane];
+            out[k] = in[k] * std::pow(start + share * squares, power);
+          }
+        }
+      });
+      return {};
+    }};
+  });
+}
+
+// Each vector along `axis` divided by its p-norm.
+Result<Program> LpNormalization(Site& site) {
+  PT_CHECK_OK(site.NeedInputs(1, 1));
+  const std::vector<int64_t>& dims = site.in[0].dims;
+  PT_ASSIGN(const int64_t axis, site.Axis(site.node.int_or("axis", -1), site.in[0].rank()));
+  const int64_t p = site.node.int_or("p", 2);
+  if (p != 1 && p != 2) return site.Invalid("p is neither 1 nor 2");
+  PT_CHECK_OK(site.Out(0, site.in[0].type, dims));
+  const int64_t n = dims[static_cast<size_t>(axis)];
+  int64_t inner = 1;
+  for (size_t d = static_cast<size_t>(axis) + 1; d < dims.size(); ++d) inner *= dims[d];
+  const int64_t vectors = n == 0 ? 0 : site.in[0].count() / n;
+  return VisitFloats(site, site.in[0].type, [&]<typename T>() -> Result<Program> {
+    return Program{[=](const Run& run) -> Status {
+      for (int64_t i = 0; i < vectors; ++i) {
+        const int64_t at = i / inner * inner * n + i % inner;
+        const T* in = run.in<T>(0) + at;
+        T* out = run.out<T>() + at;
+        double norm = 0;
+        for (int64_t k = 0; k < n; ++k) {
+          const auto x = static_cast<double>(in[k * inner]);
+          norm += p == 1 ? std::fabs(x) : x * x;
+        }
+        if (p == 2) norm = std::sqrt(norm);
+        for (int64_t k = 0; k < n; ++k) out[k * inner] = norm == 0 ? T{0} : static_cast<T>(static_cast<double>(in[k * inner]) / norm);
+      }
+      return {};
+    }};
+  });
+}
+
+constexpr std::array kRows = {
+    OperatorRow{.op = "BatchNormalization", .make = BatchNormalization, .feeding = Feeding::kWidened, .since = 7, .in_place = true},
+    OperatorRow{.op = "GroupNormalization", .make = GroupNormalization, .feeding = Feeding::kWidened},
+    OperatorRow{.op = "InstanceNormalization", .make = InstanceNormalization, .feeding = Feeding::kWidened, .since = 6},
+    OperatorRow{.op = "LRN", .make = Lrn, .feeding = Feeding::kWidened},
+    OperatorRow{.op = "LayerNormalization", .make = RowNormalization<true>, .feeding = Feeding::kWidened},
+    OperatorRow{.op = "LpNormalization", .make = LpNormalization, .feeding = Feeding::kWidened},
+    OperatorRow{.op = "RMSNormalization", .make = RowNormalization<false>, .feeding = Feeding::kWidened},
+};
+
+}  // namespace
+
+std::span<const OperatorRow> NormalizationOperators() { return kRows; }
+
+}  // namespace pt::reference

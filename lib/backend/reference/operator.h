@@ -1,0 +1,127 @@
+// How the reference library describes an operator: a row with a function that looks at one node's types,
+// attributes and constants (Site), checks them, and returns what runs it (Program). Programs see dense row-major
+// tensors only; strides and narrow storage types are dealt with around them (kernel.cc).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "partitiontuner/backend/backend.h"
+
+namespace pt::reference {
+
+inline constexpr size_t kMaxRank = 32;
+
+// One operand as a Site knows it. Absent optional operands have no type.
+struct Operand {
+  DataType type = DataType::kUndefined;
+  std::vector<int64_t> dims;
+  std::optional<Tensor> constant;  // inputs whose content is known before the run
+  bool settled = false;            // outputs: type and dims are known
+
+  bool present() const { return type != DataType::kUndefined; }
+  int64_t rank() const { return static_cast<int64_t>(dims.size()); }
+  int64_t count() const;  // elements
+};
+
+// What a program sees when it runs. Pointers of absent operands are null.
+struct Run {
+  std::span<const void* const> inputs;
+  std::span<void* const> outputs;
+  std::byte* scratch = nullptr;  // 64-byte aligned
+  Team* team = nullptr;          // null: run on the calling core alone
+
+  template <typename T>
+  const T* in(size_t i) const {
+    return i < inputs.size() ? static_cast<const T*>(inputs[i]) : nullptr;
+  }
+  template <typename T>
+  T* out(size_t i = 0) const {
+    return i < outputs.size() ? static_cast<T*>(outputs[i]) : nullptr;
+  }
+};
+
+struct Program {
+  std::function<Status(const Run&)> run;  // allocates nothing, throws nothing
+  uint64_t scratch_bytes = 0;
+};
+
+// One node with what is known about it before the run.
+struct Site {
+  const Node& node;
+  int64_t opset;
+  std::vector<Operand> in, out;
+  CompileContext* context = nullptr;  // null when only asked whether the node can run
+  uint32_t width = 1;                 // of the team it will run on
+  Limits limits;
+
+  bool has(size_t i) const { return i < in.size() && in[i].present(); }
+  bool wants(size_t i) const { return i < out.size() && !(out[i].settled && !out[i].present()); }
+
+  // States what output i is: settles it when unknown, otherwise it must agree (kInvalidInput).
+  Status Out(size_t i, DataType type, std::vector<int64_t> dims);
+  // Like Out, for dims that depend on data not known before the run: takes what inference or the file said
+  // (kUnsupported when nothing did); the program must check at run time.
+  Status OutFromGraph(size_t i, DataType type, int64_t rank) const;
+
+  Error Unsupported(std::string why) const;
+  Error Invalid(std::string why) const;
+  Status NeedInputs(size_t at_least, size_t at_most) const;
+  // Counts a negative axis from the end; kInvalidInput when out of range.
+  Result<int64_t> Axis(int64_t axis, int64_t rank) const;
+  // The integers of a constant input, or of an attribute of that name (older opsets); nullopt when neither is
+  // given; kUnsupported when the input is known only at run time.
+  Result<std::optional<std::vector<int64_t>>> Ints(size_t input, std::string_view attribute) const;
+  // The first element of a constant numeric input as a double; nullopt when absent.
+  Result<std::optional<double>> Scalar(size_t input) const;
+  bool is_constant(size_t i) const { return has(i) && in[i].constant.has_value(); }
+};
+
+// What kind of types surround the program: how kernel.cc feeds it.
+enum class Feeding : uint8_t {
+  kExact,    // as they are
+  kWidened,  // float16 and bfloat16 as float32, rounded back afterwards
+};
+
+struct OperatorRow {
+  std::string_view op;
+  Result<Program> (*make)(Site&);
+  Feeding feeding = Feeding::kExact;
+  int64_t since = 1, until = 1000;  // opsets of the domain it holds for
+  // What candidates may promise: see candidate.h. in_place: output 0 may lie on an input of its type and dims.
+  bool in_place = false;
+  Elision elision = Elision::kNone;
+  std::string_view domain = "";
+};
+
+// The row of a node; null when no table has one.
+const OperatorRow* FindOperator(const Node& node, int64_t opset);
+
+// One table a family; operators.cc lists them.
+std::span<const OperatorRow> ArithmeticOperators();
+std::span<const OperatorRow> ActivationOperators();
+std::span<const OperatorRow> LogicOperators();
+std::span<const OperatorRow> CastOperators();
+std::span<const OperatorRow> ViewOperators();
+std::span<const OperatorRow> MovementOperators();
+std::span<const OperatorRow> SliceOperators();
+std::span<const OperatorRow> GatherOperators();
+std::span<const OperatorRow> ScatterOperators();
+std::span<const OperatorRow> ReduceOperators();
+std::span<const OperatorRow> SoftmaxOperators();
+std::span<const OperatorRow> NormalizationOperators();
+std::span<const OperatorRow> PoolOperators();
+std::span<const OperatorRow> ConvolutionOperators();
+std::span<const OperatorRow> MatMulOperators();
+std::span<const OperatorRow> RecurrentOperators();
+std::span<const OperatorRow> ResizeOperators();
+std::span<const OperatorRow> GeneratorOperators();
+
+}  // namespace pt::reference

@@ -1,0 +1,33 @@
+// Spreading loops over a team. Every output element is computed by one call in one fixed order, so results do not
+// depend on the width.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "lib/backend/reference/operator.h"
+
+namespace pt::reference {
+
+// Calls f(begin, end) on ranges that cover 0..count-1, on several cores where the work is worth it.
+// `work` is roughly the nanoseconds of one item.
+template <typename F>
+void ParallelRanges(Team* team, int64_t count, double work, F&& f) {
+  if (count <= 0) return;
+  const int64_t width = team != nullptr ? team->width() : 1;
+  const double total = static_cast<double>(count) * work;
+  const int64_t worth = total > 1e9 ? 1'000'000 : static_cast<int64_t>(total / 5000.0);
+  const int64_t parts = std::min({count, worth, width > 1 ? width * 4 : 1});
+  if (team == nullptr || parts <= 1) {
+    f(int64_t{0}, count);
+    return;
+  }
+  auto body = [&](uint32_t i, uint32_t n) {
+    const int64_t begin = count / n * i + std::min<int64_t>(i, count % n);
+    const int64_t end = begin + count / n + (i < count % n ? 1 : 0);
+    f(begin, end);
+  };
+  team->ParallelFor(static_cast<uint32_t>(parts), body);
+}
+
+}  // namespace pt::reference

@@ -1,0 +1,437 @@
+// LSTM, GRU and RNN: both directions, initial states, sequence lengths, peepholes, clipping, all activations.
+#include <array>
+#include <cctype>
+#include <cmath>
+
+#include "lib/backend/reference/gemm.h"
+#include "lib/backend/reference/operator.h"
+#include "lib/backend/reference/parallel.h"
+#include "lib/backend/reference/types.h"
+
+namespace pt::reference {
+namespace {
+
+struct Activation {
+  enum class Kind : uint8_t { kSigmoid, kTanh, kRelu, kAffine, kLeakyRelu, kThresholdedRelu, kScaledTanh, kHardSigmoid, kElu, kSoftsign, kSoftplus };
+  Kind kind = Kind::kTanh;
+  float alpha = 0, beta = 0;
+
+  template <typename T>
+  T operator()(T x) const {
+    const T a = static_cast<T>(alpha), b = static_cast<T>(beta);
+    switch (kind) {
+      case Kind::kSigmoid: return T{1} / (T{1} + std::exp(-x));
+      case Kind::kTanh: return std::tanh(x);
+      case Kind::kRelu: return x > 0 ? x : T{0};
+      case Kind::kAffine: return a * x + b;
+      case Kind::kLeakyRelu: return x < 0 ? a * x : x;
+      case Kind::kThresholdedRelu: return x > a ? x : T{0};
+      case Kind::kScaledTanh: return a * std::tanh(b * x);
+      case Kind::kHardSigmoid: return std::fmin(T{1}, std::fmax(T{0}, a * x + b));
+      case Kind::kElu: return x < 0 ? a * std::expm1(x) : x;
+      case Kind::kSoftsign: return x / (T{1} + std::fabs(x));
+      case Kind::kSoftplus: return std::fmax(x, T{0}) + std::log1p(std::exp(-std::fabs(x)));
+    }
+    return x;
+  }
+};
+
+struct ActivationRow {
+  std::string_view name;
+  Activation::Kind kind;
+  float alpha, beta;  // defaults
+};
+constexpr std::array kActivations = {
+    ActivationRow{"Sigmoid", Activation::Kind::kSigmoid, 0, 0},
+    ActivationRow{"Tanh", Activation::Kind::kTanh, 0, 0},
+    ActivationRow{"Relu", Activation::Kind::kRelu, 0, 0},
+    ActivationRow{"Affine", Activation::Kind::kAffine, 1, 0},
+    ActivationRow{"LeakyRelu", Activation::Kind::kLeakyRelu, 0.01F, 0},
+    ActivationRow{"ThresholdedRelu", Activation::Kind::kThresholdedRelu, 1, 0},
+    ActivationRow{"ScaledTanh", Activation::Kind::kScaledTanh, 1, 1},
+    ActivationRow{"HardSigmoid", Activation::Kind::kHardSigmoid, 0.2F, 0.5F},
+    ActivationRow{"Elu", Activation::Kind::kElu, 1, 0},
+    ActivationRow{"Softsign", Activation::Kind::kSoftsign, 0, 0},
+    ActivationRow{"Softplus", Activation::Kind::kSoftplus, 0, 0},
+};
+
+enum class Cell : uint8_t { kLstm, kGru, kRnn };
+
+struct Shape {
+  Cell cell = Cell::kLstm;
+  int64_t time = 0, batch = 0, input = 0, hidden = 0, gates = 1, directions = 1;
+  bool reverse_first = false;  // direction "reverse"
+  bool batch_first = false;    // layout 1
+  bool linear_before_reset = false, input_forget = false;
+  double clip = 0;  // 0: none
+  std::vector<Activation> activations;  // per direction
+
+  int64_t gate_rows() const { return gates * hidden; }
+  // Offsets of rows in Y and in the states.
+  int64_t y_row(int64_t t, int64_t d, int64_t b) const {
+    return (batch_first ? (b * time + t) * directions + d : (t * directions + d) * batch + b) * hidden;
+  }
+  int64_t state_row(int64_t d, int64_t b) const { return (batch_first ? b * directions + d : d * batch + b) * hidden; }
+};
+
+Result<std::vector<Activation>> ReadActivations(const Site& site, const std::vector<std::string>& defaults, int64_t directions) {
+  std::vector<std::string> names;
+  if (const Attribute* given = site.node.find("activations"); given != nullptr && std::holds_alternative<std::vector<std::string>>(*given)) {
+    names = std::get<std::vector<std::string>>(*given);
+  }
+  for (int64_t d = 0; d < directions && names.size() < defaults.size() * static_cast<size_t>(directions); ++d) {
+    names.insert(names.end(), defaults.begin(), defaults.end());
+  }
+  if (names.size() != defaults.size() * static_cast<size_t>(directions)) return site.Invalid("activations do not fit its gates");
+  const auto floats = [&](std::string_view key) {
+    const Attribute* given = site.node.find(key);
+    return given != nullptr && std::holds_alternative<std::vector<float>>(*given) ? std::get<std::vector<float>>(*given) : std::vector<float>();
+  };
+  const std::vector<float> alphas = floats("activation_alpha"), betas = floats("activation_beta");
+  std::vector<Activation> activations;
+  // Parameters are listed for those activations only that take them.
+  size_t alpha_at = 0, beta_at = 0;
+  for (const std::string& name : names) {
+    const auto row = std::find_if(kActivations.begin(), kActivations.end(), [&](const ActivationRow& r) {
+      return std::equal(r.name.begin(), r.name.end(), name.begin(), name.end(), [](char a, char b) { return std::tolower(a) == std::tolower(b); });
+    });
+    if (row == kActivations.end()) return site.Unsupported("has the unknown activation \"" + name + "\"");
+    Activation activation{row->kind, row->alpha, row->beta};
+    using K = Activation::Kind;
+    const bool takes_beta = row->kind == K::kAffine || row->kind == K::kScaledTanh || row->kind == K::kHardSigmoid;
+    const bool takes_alpha = takes_beta || row->kind == K::kLeakyRelu || row->kind == K::kThresholdedRelu || row->kind == K::kElu;
+    if (takes_alpha && alpha_at < alphas.size()) activation.alpha = alphas[alpha_at++];
+    if (takes_beta && beta_at < betas.size()) activation.beta = betas[beta_at++];
+    activations.push_back(activation);
+  }
+  return activations;
+}
+
+Status CheckOperand(const Site& site, size_t i, std::vector<int64_t> dims, const char* name) {
+  if (!site.has(i)) return {};
+  if (site.in[i].dims != dims) return site.Invalid(std::string(name) + " does not have the dims that X, W and hidden_size ask for");
+  if (i != 4 && site.in[i].type != site.in[0].type) return site.Invalid("its inputs are of different types");
+  return {};
+}
+
+Result<Shape> ReadShape(Site& site, Cell cell) {
+  PT_CHECK_OK(site.NeedInputs(3, cell == Cell::kLstm ? 8 : 6));
+  Shape s;
+  s.cell = cell;
+  s.gates = cell == Cell::kLstm ? 4 : cell == Cell::kGru ? 3 : 1;
+  s.batch_first = site.node.int_or("layout", 0) != 0;
+  const std::vector<int64_t>& x = site.in[0].dims;
+  const std::vector<int64_t>& r = site.in[2].dims;
+  if (x.size() != 3 || r.size() != 3) return site.Invalid("X and R need three dims");
+  s.time = x[s.batch_first ? 1 : 0];
+  s.batch = x[s.batch_first ? 0 : 1];
+  s.input = x[2];
+  s.hidden = site.node.int_or("hidden_size", r[2]);
+  const std::string direction = site.node.string_or("direction", "forward");
+  if (direction != "forward" && direction != "reverse" && direction != "bidirectional") return site.Invalid("direction \"" + direction + "\" is none");
+  s.directions = direction == "bidirectional" ? 2 : 1;
+  s.reverse_first = direction == "reverse";
+  if (s.hidden < 0 || s.hidden > (int64_t{1} << 30)) return site.Invalid("hidden_size is out of range");
+  const int64_t d = s.directions, rows = s.gate_rows();
+  PT_CHECK_OK(CheckOperand(site, 1, {d, rows, s.input}, "W"));
+  PT_CHECK_OK(CheckOperand(site, 2, {d, rows, s.hidden}, "R"));
+  PT_CHECK_OK(CheckOperand(site, 3, {d, 2 * rows}, "B"));
+  PT_CHECK_OK(CheckOperand(site, 4, {s.batch}, "sequence_lens"));
+  if (site.has(4) && site.in[4].type != DataType::kInt32) return site.Invalid("sequence_lens is no int32");
+  const std::vector<int64_t> state = s.batch_first ? std::vector<int64_t>{s.batch, d, s.hidden} : std::vector<int64_t>{d, s.batch, s.hidden};
+  PT_CHECK_OK(CheckOperand(site, 5, state, "initial_h"));
+  if (cell == Cell::kLstm) {
+    PT_CHECK_OK(CheckOperand(site, 6, state, "initial_c"));
+    PT_CHECK_OK(CheckOperand(site, 7, {d, 3 * s.hidden}, "P"));
+  }
+  s.clip = site.node.float_or("clip", 0.0F);
+  s.linear_before_reset = site.node.int_or("linear_before_reset", 0) != 0;
+  s.input_forget = site.node.int_or("input_forget", 0) != 0;
+  const std::vector<std::string> defaults = cell == Cell::kLstm ? std::vector<std::string>{"Sigmoid", "Tanh", "Tanh"}
+                                            : cell == Cell::kGru ? std::vector<std::string>{"Sigmoid", "Tanh"} : std::vector<std::string>{"Tanh"};
+  PT_ASSIGN(s.activations, ReadActivations(site, defaults, s.directions));
+  const DataType type = site.in[0].type;
+  PT_CHECK_OK(site.Out(0, type, s.batch_first ? std::vector<int64_t>{s.batch, s.time, d, s.hidden} : std::vector<int64_t>{s.time, d, s.batch, s.hidden}));
+  PT_CHECK_OK(site.Out(1, type, state));
+  if (cell == Cell::kLstm) PT_CHECK_OK(site.Out(2, type, state));
+  return s;
+}
+
+// W or R of all directions as column panels of its transpose: [direction][panel][k][cols].
+template <typename T>
+struct PackedMatrix {
+  std::shared_ptr<DeviceBuffer> constant;
+  int64_t rows = 0, depth = 0, directions = 1;
+  size_t input = 0;
+
+  int64_t direction_elements() const { return Panels(rows, HostTile<T>().cols) * HostTile<T>().cols * depth; }
+  int64_t elements() const { return directions * direction_elements(); }
+  void Pack(const T* from, T* to) const {
+    const int64_t cols = HostTile<T>().cols;
+    for (int64_t d = 0; d < directions; ++d) {
+      const Strided<T> transposed{from + d * rows * depth, 1, depth};
+      for (int64_t jp = 0; jp < Panels(rows, cols); ++jp, to += cols * depth) PackColumns<T>(transposed, 0, depth, jp * cols, rows, cols, to);
+    }
+  }
+  // `scratch` holds the panels where the matrix is not constant.
+  const T* Get(const Run& run, T* scratch) const {
+    if (constant) return static_cast<const T*>(constant->data());
+    Pack(run.in<T>(input), scratch);
+    return scratch;
+  }
+};
+
+template <typename T>
+Result<PackedMatrix<T>> MakePacked(const Site& site, size_t input) {
+  PackedMatrix<T> matrix;
+  const std::vector<int64_t>& dims = site.in[input].dims;
+  matrix.directions = dims[0];
+  matrix.rows = dims[1];
+  matrix.depth = dims[2];
+  matrix.input = input;
+  if (!site.is_constant(input)) return matrix;
+  const Tensor& tensor = *site.in[input].constant;
+  const std::string name = "recurrence cols" + std::to_string(HostTile<T>().cols) + " " + ToString(StaticType(tensor.type(), dims));
+  PT_ASSIGN(matrix.constant, PackConstant(site, tensor, name, LineBytes<T>(matrix.elements()), [&](void* to) {
+              matrix.Pack(reinterpret_cast<const T*>(tensor.bytes().data()), static_cast<T*>(to));
+            }));
+  return matrix;
+}
+
+// Memory of one run, in scratch.
+template <typename T>
+struct Buffers {
+  T* gates = nullptr;    // [time · batch][gate rows]: input part, then the sum
+  T* recurrent = nullptr;  // [batch][gate rows]: recurrent part of one step
+  T* h = nullptr;        // [batch][hidden]
+  T* c = nullptr;
+  T* reset = nullptr;    // GRU: r ∘ h
+  T* packed_rows = nullptr;
+  T* w = nullptr;
+  T* r = nullptr;
+};
+
+template <typename T>
+class Recurrence {
+ public:
+  Recurrence(Shape shape, PackedMatrix<T> w, PackedMatrix<T> r, uint32_t parts)
+      : s_(std::move(shape)), w_(std::move(w)), r_(std::move(r)), parts_(parts) {}
+
+  uint64_t scratch_bytes() const {
+    uint64_t bytes = 0;
+    Place(nullptr, bytes);
+    return bytes;
+  }
+
+  Status operator()(const Run& run) const {
+    uint64_t bytes = 0;
+    const Buffers<T> memory = Place(run.scratch, bytes);
+    for (int64_t b = 0; b < s_.batch && run.in<int32_t>(4) != nullptr; ++b) {
+      if (run.in<int32_t>(4)[b] < 0 || run.in<int32_t>(4)[b] > s_.time) {
+        return MakeError(ErrorCode::kInvalidInput, "reference.length", "a sequence length is out of range");
+      }
+    }
+    const T* w = w_.Get(run, memory.w);
+    const T* r = r_.Get(run, memory.r);
+    for (int64_t d = 0; d < s_.directions; ++d) RunDirection(run, memory, w + d * w_.direction_elements(), r + d * r_.direction_elements(), d);
+    return {};
+  }
+
+ private:
+  Buffers<T> Place(std::byte* base, uint64_t& bytes) const {
+    const auto take = [&](int64_t count) {
+      T* at = base == nullptr ? nullptr : reinterpret_cast<T*>(base + bytes);
+      bytes += LineBytes<T>(count);
+      return at;
+    };
+    const int64_t rows = s_.gate_rows(), states = s_.batch * s_.hidden, tile = HostTile<T>().rows;
+    Buffers<T> memory;
+    memory.gates = take(s_.time * s_.batch * rows);
+    memory.recurrent = take(s_.batch * rows);
+    memory.h = take(states);
+    memory.c = take(states);
+    memory.reset = take(states);
+    memory.packed_rows = take(std::max(Panels(s_.time * s_.batch, tile) * s_.input, Panels(s_.batch, tile) * s_.hidden) * tile);
+    memory.w = take(w_.constant ? 0 : w_.elements());
+    memory.r = take(r_.constant ? 0 : r_.elements());
+    return memory;
+  }
+
+  // c[m][gate rows] = rows (m × k) · panels.
+  void Multiply(Team* team, const Strided<T>& rows, int64_t m, int64_t k, const T* panels, T* c, T* packed) const {
+    const Tile<T>& tile = HostTile<T>();
+    const int64_t n = s_.gate_rows();
+    PackRows<T>(rows, m, k, tile.rows, T{1}, packed);
+    const Split split(1, Panels(m, tile.rows), Panels(n, tile.cols), parts_);
+    // Waking a team costs microseconds.
+    const uint32_t parts = static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k) < 200'000 ? 1 : parts_;
+    ForParts(team, parts, [&](uint32_t part, uint32_t of) {
+      split.ForPart(part, of, [&](int64_t, const PanelRange& range) {
+        const auto panel = [&](int64_t p0, int64_t, int64_t jp) { return panels + (jp * k + p0) * tile.cols; };
+        MultiplyPanels<T>(tile, m, n, k, packed, panel, c, n, false, range);
+      });
+    });
+  }
+
+  void RunDirection(const Run& run, const Buffers<T>& memory, const T* w, const T* r, int64_t d) const {
+    const int64_t rows = s_.gate_rows();
+    // Rows of X are dense in time · batch (or batch · time): gates keep X's order.
+    Multiply(run.team, {run.in<T>(0), s_.input, 1}, s_.time * s_.batch, s_.input, w, memory.gates, memory.packed_rows);
+    AddBias(run, memory.gates, d);
+    for (int64_t b = 0; b < s_.batch; ++b) {
+      for (int64_t i = 0; i < s_.hidden; ++i) {
+        const int64_t at = s_.state_row(d, b) + i;
+        memory.h[b * s_.hidden + i] = run.in<T>(5) != nullptr ? run.in<T>(5)[at] : T{0};
+        memory.c[b * s_.hidden + i] = s_.cell == Cell::kLstm && run.in<T>(6) != nullptr ? run.in<T>(6)[at] : T{0};
+      }
+    }
+    const bool reverse = s_.reverse_first || d == 1;
+    for (int64_t step = 0; step < s_.time; ++step) {
+      Multiply(run.team, {memory.h, s_.hidden, 1}, s_.batch, s_.hidden, r, memory.recurrent, memory.packed_rows);
+      for (int64_t b = 0; b < s_.batch; ++b) {
+        const int64_t length = run.in<int32_t>(4) != nullptr ? run.in<int32_t>(4)[b] : s_.time;
+        // A reversed sequence starts at its own end; past its end a sequence makes zeros and keeps its state.
+        const bool active = step < length;
+        const int64_t t = active && reverse ? length - 1 - step : step;
+        T* h = memory.h + b * s_.hidden;
+        if (active) {
+          UpdateCell(run, memory.gates + RowIndex(t, b) * rows, memory.recurrent + b * rows, h, memory.c + b * s_.hidden, d);
+        }
+        if (run.out<T>(0) == nullptr) continue;
+        T* y = run.out<T>(0) + s_.y_row(t, d, b);
+        for (int64_t i = 0; i < s_.hidden; ++i) y[i] = active ? h[i] : T{0};
+      }
+      if (s_.cell == Cell::kGru && !s_.linear_before_reset) FinishGru(run, memory, r, d, step, reverse);
+    }
+    for (int64_t b = 0; b < s_.batch; ++b) {
+      const int64_t to = s_.state_row(d, b);
+      for (int64_t i = 0; i < s_.hidden; ++i) {
+        if (run.out<T>(1) != nullptr) run.out<T>(1)[to + i] = memory.h[b * s_.hidden + i];
+        if (s_.cell == Cell::kLstm && run.out<T>(2) != nullptr) run.out<T>(2)[to + i] = memory.c[b * s_.hidden + i];
+      }
+    }
+  }
+
+  int64_t RowIndex(int64_t t, int64_t b) const { return s_.batch_first ? b * s_.time + t : t * s_.batch + b; }
+
+  // Wb + Rb, except GRU's hidden Rb when the reset comes after it.
+  void AddBias(const Run& run, T* gates, int64_t d) const {
+    const T* bias = run.in<T>(3);
+    if (bias == nullptr) return;
+    const int64_t rows = s_.gate_rows();
+    bias += d * 2 * rows;
+    for (int64_t row = 0; row < s_.time * s_.batch; ++row) {
+      for (int64_t i = 0; i < rows; ++i) {
+        const bool later = s_.cell == Cell::kGru && s_.linear_before_reset && i >= 2 * s_.hidden;
+        gates[row * rows + i] += bias[i] + (later ? T{0} : bias[rows + i]);
+      }
+    }
+  }
+
+  T Clip(T x) const {
+    const T limit = static_cast<T>(s_.clip);
+    return s_.clip <= 0 ? x : std::fmin(limit, std::fmax(-limit, x));
+  }
+
+  void UpdateCell(const Run& run, const T* gates, const T* recurrent, T* h, T* c, int64_t d) const {
+    const int64_t n = s_.hidden;
+    if (s_.cell == Cell::kRnn) {
+      const Activation& f = s_.activations[static_cast<size_t>(d)];
+      for (int64_t i = 0; i < n; ++i) h[i] = f(Clip(gates[i] + recurrent[i]));
+    } else if (s_.cell == Cell::kLstm) {
+      UpdateLstm(run, gates, recurrent, h, c, d);
+    } else {
+      UpdateGru(run, gates, recurrent, h, c, d);
+    }
+  }
+
+  void UpdateLstm(const Run& run, const T* gates, const T* recurrent, T* h, T* c, int64_t d) const {
+    const int64_t n = s_.hidden;
+    const Activation& f = s_.activations[static_cast<size_t>(3 * d)];
+    const Activation& g = s_.activations[static_cast<size_t>(3 * d + 1)];
+    const Activation& last = s_.activations[static_cast<size_t>(3 * d + 2)];
+    const T* p = run.in<T>(7) == nullptr ? nullptr : run.in<T>(7) + d * 3 * n;  // order: input, output, forget
+    for (int64_t i = 0; i < n; ++i) {
+      const T to_input = gates[i] + recurrent[i] + (p != nullptr ? p[i] * c[i] : T{0});
+      const T to_forget = gates[2 * n + i] + recurrent[2 * n + i] + (p != nullptr ? p[2 * n + i] * c[i] : T{0});
+      const T input = f(Clip(to_input));
+      const T forget = s_.input_forget ? T{1} - input : f(Clip(to_forget));
+      const T fresh = g(Clip(gates[3 * n + i] + recurrent[3 * n + i]));
+      c[i] = forget * c[i] + input * fresh;
+      const T output = f(Clip(gates[n + i] + recurrent[n + i] + (p != nullptr ? p[n + i] * c[i] : T{0})));
+      h[i] = output * last(c[i]);
+    }
+  }
+
+  // With the reset applied before the product, the hidden gate waits for r ∘ h: kept in c until FinishGru.
+  void UpdateGru(const Run& run, const T* gates, const T* recurrent, T* h, T* c, int64_t d) const {
+    const int64_t n = s_.hidden;
+    const Activation& f = s_.activations[static_cast<size_t>(2 * d)];
+    const Activation& g = s_.activations[static_cast<size_t>(2 * d + 1)];
+    const T* bias = run.in<T>(3) == nullptr ? nullptr : run.in<T>(3) + d * 2 * s_.gate_rows() + s_.gate_rows() + 2 * n;
+    for (int64_t i = 0; i < n; ++i) {
+      const T reset = f(Clip(gates[n + i] + recurrent[n + i]));
+      if (!s_.linear_before_reset) {
+        c[i] = reset * h[i];
+        continue;
+      }
+      const T update = f(Clip(gates[i] + recurrent[i]));
+      const T fresh = g(Clip(gates[2 * n + i] + reset * (recurrent[2 * n + i] + (bias != nullptr ? bias[i] : T{0}))));
+      h[i] = (T{1} - update) * fresh + update * h[i];
+    }
+  }
+
+  void FinishGru(const Run& run, const Buffers<T>& memory, const T* r, int64_t d, int64_t step, bool reverse) const {
+    const int64_t n = s_.hidden, rows = s_.gate_rows();
+    const Activation& f = s_.activations[static_cast<size_t>(2 * d)];
+    const Activation& g = s_.activations[static_cast<size_t>(2 * d + 1)];
+    // The update gate still needs R·h, so R·(r ∘ h) goes where h's candidate is made.
+    for (int64_t b = 0; b < s_.batch; ++b) {
+      for (int64_t i = 0; i < n; ++i) memory.reset[b * n + i] = memory.recurrent[b * rows + i];
+    }
+    Multiply(run.team, {memory.c, n, 1}, s_.batch, n, r, memory.recurrent, memory.packed_rows);
+    for (int64_t b = 0; b < s_.batch; ++b) {
+      const int64_t length = run.in<int32_t>(4) != nullptr ? run.in<int32_t>(4)[b] : s_.time;
+      if (step >= length) continue;
+      const int64_t t = reverse ? length - 1 - step : step;
+      const T* gates = memory.gates + RowIndex(t, b) * rows;
+      T* h = memory.h + b * n;
+      for (int64_t i = 0; i < n; ++i) {
+        const T update = f(Clip(gates[i] + memory.reset[b * n + i]));
+        const T fresh = g(Clip(gates[2 * n + i] + memory.recurrent[b * rows + 2 * n + i]));
+        h[i] = (T{1} - update) * fresh + update * h[i];
+        if (run.out<T>(0) != nullptr) run.out<T>(0)[s_.y_row(t, d, b) + i] = h[i];
+      }
+    }
+  }
+
+  Shape s_;
+  PackedMatrix<T> w_, r_;
+  uint32_t parts_;
+};
+
+template <Cell cell>
+Result<Program> Recurrent(Site& site) {
+  PT_ASSIGN(const Shape shape, ReadShape(site, cell));
+  return VisitFloats(site, site.in[0].type, [&]<typename T>() -> Result<Program> {
+    PT_ASSIGN(const PackedMatrix<T> w, MakePacked<T>(site, 1));
+    PT_ASSIGN(const PackedMatrix<T> r, MakePacked<T>(site, 2));
+    Recurrence<T> recurrence(shape, w, r, site.width);
+    Program program;
+    program.scratch_bytes = recurrence.scratch_bytes();
+    program.run = std::move(recurrence);
+    return program;
+  });
+}
+
+constexpr std::array kRows = {
+    OperatorRow{.op = "GRU", .make = Recurrent<Cell::kGru>, .feeding = Feeding::kWidened, .since = 7},
+    OperatorRow{.op = "LSTM", .make = Recurrent<Cell::kLstm>, .feeding = Feeding::kWidened, .since = 7},
+    OperatorRow{.op = "RNN", .make = Recurrent<Cell::kRnn>, .feeding = Feeding::kWidened, .since = 7},
+};
+
+}  // namespace
+
+std::span<const OperatorRow> RecurrentOperators() { return kRows; }
+
+}  // namespace pt::reference

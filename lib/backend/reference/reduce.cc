@@ -1,0 +1,291 @@
+// Reductions over axes, arg-reductions along one, and running sums.
+#include <array>
+#include <cmath>
+#include <limits>
+
+#include "lib/backend/reference/broadcast.h"
+#include "lib/backend/reference/operator.h"
+#include "lib/backend/reference/parallel.h"
+#include "lib/backend/reference/types.h"
+
+namespace pt::reference {
+namespace {
+
+// Dims of 1 and neighbours of one kind merged: what is kept and what is summed over, with the input's strides.
+struct Axes {
+  std::vector<int64_t> kept, kept_strides, reduced, reduced_strides;
+  int64_t outputs = 1, inputs_each = 1;
+  std::vector<int64_t> out_dims;
+};
+
+Result<std::vector<bool>> ReadAxes(const Site& site) {
+  const int64_t rank = site.in[0].rank();
+  PT_ASSIGN(const std::optional<std::vector<int64_t>> given, site.Ints(1, "axes"));
+  std::vector<bool> reduced(static_cast<size_t>(rank), false);
+  if (!given || given->empty()) {
+    const bool nothing = site.node.int_or("noop_with_empty_axes", 0) != 0;
+    reduced.assign(static_cast<size_t>(rank), !nothing);
+    return reduced;
+  }
+  for (int64_t a : *given) {
+    PT_ASSIGN(const int64_t axis, site.Axis(a, rank));
+    reduced[static_cast<size_t>(axis)] = true;
+  }
+  return reduced;
+}
+
+Result<Axes> SplitAxes(const Site& site) {
+  PT_ASSIGN(const std::vector<bool> reduced, ReadAxes(site));
+  const std::vector<int64_t>& dims = site.in[0].dims;
+  const bool keep = site.node.int_or("keepdims", 1) != 0;
+  Axes axes;
+  int64_t stride = 1;
+  for (size_t d = dims.size(); d-- > 0;) {
+    std::vector<int64_t>& sizes = reduced[d] ? axes.reduced : axes.kept;
+    std::vector<int64_t>& strides = reduced[d] ? axes.reduced_strides : axes.kept_strides;
+    const bool merges = !sizes.empty() && strides.back() * sizes.back() == stride;
+    if (dims[d] != 1 || sizes.empty()) {
+      if (merges) {
+        sizes.back() *= dims[d];
+      } else {
+        sizes.push_back(dims[d]);
+        strides.push_back(stride);
+      }
+    }
+    (reduced[d] ? axes.inputs_each : axes.outputs) *= dims[d];
+    stride *= dims[d];
+    if (!reduced[d]) axes.out_dims.insert(axes.out_dims.begin(), dims[d]);
+    if (reduced[d] && keep) axes.out_dims.insert(axes.out_dims.begin(), 1);
+  }
+  return axes;
+}
+
+// Sizes and strides are innermost first here.
+int64_t OffsetOfItem(const std::vector<int64_t>& sizes, const std::vector<int64_t>& strides, int64_t item) {
+  int64_t offset = 0;
+  for (size_t d = 0; d < sizes.size(); ++d) {
+    offset += item % sizes[d] * strides[d];
+    item /= sizes[d];
+  }
+  return offset;
+}
+
+// Accumulators: Add(x), then Get(). Integers wrap around in int64; floats sum in double.
+template <typename T>
+using Wide = std::conditional_t<std::is_floating_point_v<T>, double, uint64_t>;
+
+template <typename T>
+struct Sum {
+  Wide<T> sum{};
+  void Add(T x) { sum += static_cast<Wide<T>>(x); }
+  T Get(int64_t) const { return static_cast<T>(sum); }
+};
+template <typename T>
+struct Mean : Sum<T> {
+  T Get(int64_t n) const {
+    if constexpr (std::is_floating_point_v<T>) {
+      return static_cast<T>(this->sum / static_cast<double>(n));
+    } else if constexpr (std::is_signed_v<T>) {
+      return n == 0 ? T{0} : static_cast<T>(static_cast<int64_t>(this->sum) / n);
+    } else {
+      return n == 0 ? T{0} : static_cast<T>(this->sum / static_cast<uint64_t>(n));
+    }
+  }
+};
+template <typename T>
+struct Product {
+  Wide<T> product{1};
+  void Add(T x) { product *= static_cast<Wide<T>>(x); }
+  T Get(int64_t) const { return static_cast<T>(product); }
+};
+template <typename T>
+struct SumSquare : Sum<T> {
+  void Add(T x) { this->sum += static_cast<Wide<T>>(x) * static_cast<Wide<T>>(x); }
+};
+template <typename T>
+struct L1 : Sum<T> {
+  void Add(T x) {
+    const auto wide = static_cast<Wide<T>>(x);
+    this->sum += x < T{0} ? Wide<T>{} - wide : wide;
+  }
+};
+template <typename T>
+struct L2 : SumSquare<T> {
+  T Get(int64_t) const { return static_cast<T>(std::sqrt(static_cast<double>(this->sum))); }
+};
+template <typename T>
+struct LogSum : Sum<T> {
+  T Get(int64_t) const { return static_cast<T>(std::log(static_cast<double>(this->sum))); }
+};
+template <typename T>
+struct LogSumExp {  // rescaled when a larger one comes, so that nothing overflows
+  double most = -std::numeric_limits<double>::infinity(), sum = 0;
+  void Add(T value) {
+    const auto x = static_cast<double>(value);
+    if (x > most) {
+      sum = sum * std::exp(most - x) + 1;
+      most = x;
+    } else if (x == most) {
+      sum += 1;
+    } else {
+      sum += std::exp(x - most);
+    }
+  }
+  T Get(int64_t) const { return static_cast<T>(sum == 0 ? -std::numeric_limits<double>::infinity() : most + std::log(sum)); }
+};
+template <typename T>
+struct Most {
+  T most = std::numeric_limits<T>::has_infinity ? -std::numeric_limits<T>::infinity() : std::numeric_limits<T>::lowest();
+  void Add(T x) { most = x > most || x != x ? x : most; }
+  T Get(int64_t) const { return most; }
+};
+template <typename T>
+struct Least {
+  T least = std::numeric_limits<T>::has_infinity ? std::numeric_limits<T>::infinity() : std::numeric_limits<T>::max();
+  void Add(T x) { least = x < least || x != x ? x : least; }
+  T Get(int64_t) const { return least; }
+};
+
+template <typename T, typename Accumulator>
+Program ReduceProgram(Axes axes) {
+  return {[axes = std::move(axes)](const Run& run) -> Status {
+    ParallelRanges(run.team, axes.outputs, static_cast<double>(axes.inputs_each) + 5, [&](int64_t begin, int64_t end) {
+      for (int64_t o = begin; o < end; ++o) {
+        const T* in = run.in<T>(0) + OffsetOfItem(axes.kept, axes.kept_strides, o);
+        Accumulator accumulator;
+        if (axes.reduced.size() == 1) {
+          for (int64_t i = 0; i < axes.inputs_each; ++i) accumulator.Add(in[i * axes.reduced_strides[0]]);
+        } else {
+          for (int64_t i = 0; i < axes.inputs_each; ++i) {
+            accumulator.Add(in[OffsetOfItem(axes.reduced, axes.reduced_strides, i)]);
+          }
+        }
+        run.out<T>()[o] = accumulator.Get(axes.inputs_each);
+      }
+    });
+    return {};
+  }};
+}
+
+template <template <typename> typename Accumulator>
+Result<Program> Reduce(Site& site) {
+  PT_CHECK_OK(site.NeedInputs(1, 2));
+  PT_ASSIGN(Axes axes, SplitAxes(site));
+  PT_CHECK_OK(site.Out(0, site.in[0].type, axes.out_dims));
+  if (site.in[0].type == DataType::kBool) {
+    if constexpr (std::is_same_v<Accumulator<float>, Most<float>> || std::is_same_v<Accumulator<float>, Least<float>>) {
+      return ReduceProgram<uint8_t, Accumulator<uint8_t>>(std::move(axes));
+    }
+  }
+  return VisitNumbers(site, site.in[0].type, [&]<typename T>() -> Result<Program> {
+    return ReduceProgram<T, Accumulator<T>>(std::move(axes));
+  });
+}
+
+// A tensor seen along one axis.
+struct Line {
+  int64_t outer = 1, n = 1, inner = 1;
+};
+Result<Line> LineAlong(const Site& site, int64_t raw_axis, int64_t* axis_out = nullptr) {
+  PT_ASSIGN(const int64_t axis, site.Axis(raw_axis, site.in[0].rank()));
+  Line line;
+  for (int64_t d = 0; d < site.in[0].rank(); ++d) {
+    (d < axis ? line.outer : d == axis ? line.n : line.inner) *= site.in[0].dims[static_cast<size_t>(d)];
+  }
+  if (axis_out != nullptr) *axis_out = axis;
+  return line;
+}
+
+template <bool most>
+Result<Program> ArgReduce(Site& site) {
+  PT_CHECK_OK(site.NeedInputs(1, 1));
+  int64_t axis = 0;
+  PT_ASSIGN(const Line line, LineAlong(site, site.node.int_or("axis", 0), &axis));
+  if (line.n == 0) return site.Invalid("the axis is empty");
+  std::vector<int64_t> dims = site.in[0].dims;
+  if (site.node.int_or("keepdims", 1) != 0) {
+    dims[static_cast<size_t>(axis)] = 1;
+  } else {
+    dims.erase(dims.begin() + axis);
+  }
+  PT_CHECK_OK(site.Out(0, DataType::kInt64, dims));
+  const bool last = site.node.int_or("select_last_index", 0) != 0;
+  return VisitNumbers(site, site.in[0].type, [&]<typename T>() -> Result<Program> {
+    return Program{[line, last](const Run& run) -> Status {
+      ParallelRanges(run.team, line.outer * line.inner, static_cast<double>(line.n), [&](int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; ++i) {
+          const T* in = run.in<T>(0) + i / line.inner * line.inner * line.n + i % line.inner;
+          int64_t best = 0;
+          for (int64_t k = 1; k < line.n; ++k) {
+            const T x = in[k * line.inner], held = in[best * line.inner];
+            if (most ? x > held : x < held) best = k;
+            if (last && x == held) best = k;
+          }
+          run.out<int64_t>()[i] = best;
+        }
+      });
+      return {};
+    }};
+  });
+}
+
+Result<Program> CumSum(Site& site) {
+  PT_CHECK_OK(site.NeedInputs(2, 2));
+  PT_CHECK_OK(site.Out(0, site.in[0].type, site.in[0].dims));
+  if (!IsIndexType(site.in[1].type) || site.in[1].count() != 1) return site.Invalid("the axis is no integer");
+  const bool exclusive = site.node.int_or("exclusive", 0) != 0, reverse = site.node.int_or("reverse", 0) != 0;
+  std::vector<Line> lines;  // along each axis: the axis may be known only at run time
+  for (int64_t d = 0; d < site.in[0].rank(); ++d) {
+    PT_ASSIGN(const Line line, LineAlong(site, d));
+    lines.push_back(line);
+  }
+  const bool wide = site.in[1].type == DataType::kInt64;
+  return VisitNumbers(site, site.in[0].type, [&]<typename T>() -> Result<Program> {
+    return Program{[=](const Run& run) -> Status {
+      const auto rank = static_cast<int64_t>(lines.size());
+      const int64_t given = Indices{run.in<void>(1), wide}[0], axis = given < 0 ? given + rank : given;
+      if (axis < 0 || axis >= rank) {
+        return MakeError(ErrorCode::kInvalidInput, "reference.axis", "CumSum: axis " + std::to_string(given) + " does not exist");
+      }
+      const Line& line = lines[static_cast<size_t>(axis)];
+      for (int64_t i = 0; i < line.outer * line.inner && line.n > 0; ++i) {
+        const int64_t start = i / line.inner * line.inner * line.n + i % line.inner;
+        Wide<T> sum{};
+        for (int64_t k = 0; k < line.n; ++k) {
+          const int64_t at = start + (reverse ? line.n - 1 - k : k) * line.inner;
+          const auto x = static_cast<Wide<T>>(run.in<T>(0)[at]);
+          if (!exclusive) sum += x;
+          run.out<T>()[at] = static_cast<T>(sum);
+          if (exclusive) sum += x;
+        }
+      }
+      return {};
+    }};
+  });
+}
+
+constexpr OperatorRow Row(std::string_view op, Result<Program> (*make)(Site&)) {
+  return {.op = op, .make = make, .feeding = Feeding::kWidened};
+}
+
+constexpr std::array kRows = {
+    Row("ArgMax", ArgReduce<true>),
+    Row("ArgMin", ArgReduce<false>),
+    Row("CumSum", CumSum),
+    Row("ReduceL1", Reduce<L1>),
+    Row("ReduceL2", Reduce<L2>),
+    Row("ReduceLogSum", Reduce<LogSum>),
+    Row("ReduceLogSumExp", Reduce<LogSumExp>),
+    Row("ReduceMax", Reduce<Most>),
+    Row("ReduceMean", Reduce<Mean>),
+    Row("ReduceMin", Reduce<Least>),
+    Row("ReduceProd", Reduce<Product>),
+    Row("ReduceSum", Reduce<Sum>),
+    Row("ReduceSumSquare", Reduce<SumSquare>),
+};
+
+}  // namespace
+
+std::span<const OperatorRow> ReduceOperators() { return kRows; }
+
+}  // namespace pt::reference

@@ -1,0 +1,95 @@
+#include <algorithm>
+
+#include "lib/backend/reference/operator.h"
+#include "lib/backend/reference/types.h"
+#include "partitiontuner/support/checked.h"
+
+namespace pt::reference {
+
+int64_t Operand::count() const { return CheckedProduct(dims).value_or(0); }
+
+Status Site::Out(size_t i, DataType type, std::vector<int64_t> dims) {
+  if (i >= out.size() || (out[i].settled && !out[i].present())) return {};  // nobody asked for it
+  Operand& operand = out[i];
+  if (dims.size() > kMaxRank) return Unsupported("has an output of rank " + std::to_string(dims.size()));
+  const std::optional<int64_t> count = CheckedProduct(dims);
+  const std::optional<int64_t> bits = count ? CheckedMul(*count, std::max(1, BitsOf(type))) : std::nullopt;
+  if (!bits || (limits.tensor_bytes != 0 && static_cast<uint64_t>(*bits) / 8 > limits.tensor_bytes)) {
+    return MakeError(ErrorCode::kOutOfMemory, "reference.size",
+                     node.op + ": output " + std::to_string(i) + " would be larger than the limit on tensors");
+  }
+  if (!operand.settled) {
+    operand.type = type;
+    operand.dims = std::move(dims);
+    operand.settled = true;
+    return {};
+  }
+  if (operand.type == type && operand.dims == dims) return {};
+  return Invalid("output " + std::to_string(i) + " is " + ToString(StaticType(type, dims)) + ", the graph says " +
+                 ToString(StaticType(operand.type, operand.dims)));
+}
+
+Status Site::OutFromGraph(size_t i, DataType type, int64_t rank) const {
+  if (i >= out.size() || (out[i].settled && !out[i].present())) return {};
+  if (!out[i].settled) return Unsupported("has an output whose size is known only at run time");
+  if (out[i].type == type && out[i].rank() == rank) return {};
+  return Invalid("output " + std::to_string(i) + " is not what the graph says");
+}
+
+Error Site::Unsupported(std::string why) const {
+  return MakeError(ErrorCode::kUnsupported, "reference.unsupported", node.op + " " + why);
+}
+
+Error Site::Invalid(std::string why) const {
+  return MakeError(ErrorCode::kInvalidInput, "reference.invalid", node.op + ": " + why);
+}
+
+Status Site::NeedInputs(size_t at_least, size_t at_most) const {
+  if (in.size() > at_most) return Invalid("has " + std::to_string(in.size()) + " inputs, at most " + std::to_string(at_most) + " are known");
+  for (size_t i = 0; i < at_least; ++i) {
+    if (!has(i)) return Invalid("input " + std::to_string(i) + " is missing");
+  }
+  return {};
+}
+
+Result<int64_t> Site::Axis(int64_t axis, int64_t rank) const {
+  if (axis < -rank || axis >= rank) {
+    return Invalid("axis " + std::to_string(axis) + " does not exist in a tensor of rank " + std::to_string(rank));
+  }
+  return axis < 0 ? axis + rank : axis;
+}
+
+Result<std::optional<std::vector<int64_t>>> Site::Ints(size_t input, std::string_view attribute) const {
+  if (has(input)) {
+    if (!in[input].constant) {
+      return Unsupported("takes \"" + std::string(attribute) + "\" from a value known only at run time");
+    }
+    if (in[input].rank() > 1) return Invalid("\"" + std::string(attribute) + "\" is no list");
+    return std::optional(in[input].constant->ToInts());
+  }
+  if (const Attribute* found = node.find(attribute)) {
+    if (const auto* list = std::get_if<std::vector<int64_t>>(found)) return std::optional(*list);
+    if (const auto* one = std::get_if<int64_t>(found)) return std::optional(std::vector<int64_t>{*one});
+    return Invalid("attribute \"" + std::string(attribute) + "\" is no list of integers");
+  }
+  return std::optional<std::vector<int64_t>>();
+}
+
+Result<std::optional<double>> Site::Scalar(size_t input) const {
+  if (!has(input)) return std::optional<double>();
+  if (!in[input].constant) return Unsupported("takes a parameter known only at run time");
+  const Tensor& tensor = *in[input].constant;
+  if (tensor.element_count() < 1) return Invalid("a parameter is empty");
+  switch (tensor.type()) {
+    case DataType::kFloat32: return std::optional<double>(tensor.values<float>()[0]);
+    case DataType::kFloat64: return std::optional<double>(tensor.values<double>()[0]);
+    case DataType::kFloat16: return std::optional<double>(ToFloat(tensor.values<Half>()[0]));
+    case DataType::kBfloat16: return std::optional<double>(ToFloat(tensor.values<Bfloat16>()[0]));
+    default: break;
+  }
+  const std::vector<int64_t> ints = tensor.ToInts();
+  if (ints.empty()) return Unsupported("has a parameter of type " + std::string(DataTypeName(tensor.type())));
+  return std::optional<double>(static_cast<double>(ints[0]));
+}
+
+}  // namespace pt::reference

@@ -1,0 +1,74 @@
+// Softmax and LogSoftmax along one axis; before opset 13 along all dims from the axis on.
+#include <array>
+#include <cmath>
+#include <limits>
+
+#include "lib/backend/reference/operator.h"
+#include "lib/backend/reference/parallel.h"
+#include "lib/backend/reference/types.h"
+
+namespace pt::reference {
+namespace {
+
+struct Vectors {
+  int64_t outer = 1, n = 1, inner = 1;  // element k of a vector lies at k·inner
+};
+
+Result<Vectors> ReadVectors(Site& site) {
+  PT_CHECK_OK(site.NeedInputs(1, 1));
+  const std::vector<int64_t>& dims = site.in[0].dims;
+  const bool coerced = site.opset < 13;
+  const int64_t rank = site.in[0].rank();
+  PT_ASSIGN(const int64_t axis, site.Axis(site.node.int_or("axis", coerced ? 1 : -1), std::max<int64_t>(1, coerced ? rank + 1 : rank)));
+  PT_CHECK_OK(site.Out(0, site.in[0].type, dims));
+  Vectors v;
+  for (int64_t d = 0; d < rank; ++d) {
+    const int64_t dim = dims[static_cast<size_t>(d)];
+    (d < axis ? v.outer : d == axis || coerced ? v.n : v.inner) *= dim;
+  }
+  return v;
+}
+
+template <bool logarithm>
+Result<Program> Softmax(Site& site) {
+  PT_ASSIGN(const Vectors v, ReadVectors(site));
+  return VisitFloats(site, site.in[0].type, [&]<typename T>() -> Result<Program> {
+    return Program{[v](const Run& run) -> Status {
+      ParallelRanges(run.team, v.n == 0 ? 0 : v.outer * v.inner, static_cast<double>(v.n) * 6, [&](int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; ++i) {
+          const int64_t at = i / v.inner * v.inner * v.n + i % v.inner;
+          const T* in = run.in<T>(0) + at;
+          T* out = run.out<T>() + at;
+          T most = -std::numeric_limits<T>::infinity();
+          for (int64_t k = 0; k < v.n; ++k) most = in[k * v.inner] > most ? in[k * v.inner] : most;
+          double sum = 0;
+          for (int64_t k = 0; k < v.n; ++k) {
+            const T shifted = in[k * v.inner] - most, e = std::exp(shifted);
+            sum += static_cast<double>(e);
+            out[k * v.inner] = logarithm ? shifted : e;
+          }
+          const T whole = static_cast<T>(logarithm ? std::log(sum) : sum);
+          for (int64_t k = 0; k < v.n; ++k) {
+            if constexpr (logarithm) {
+              out[k * v.inner] -= whole;
+            } else {
+              out[k * v.inner] /= whole;
+            }
+          }
+        }
+      });
+      return {};
+    }};
+  });
+}
+
+constexpr std::array kRows = {
+    OperatorRow{.op = "LogSoftmax", .make = Softmax<true>, .feeding = Feeding::kWidened},
+    OperatorRow{.op = "Softmax", .make = Softmax<false>, .feeding = Feeding::kWidened},
+};
+
+}  // namespace
+
+std::span<const OperatorRow> SoftmaxOperators() { return kRows; }
+
+}  // namespace pt::reference

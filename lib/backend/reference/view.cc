@@ -1,0 +1,204 @@
+// Operators that change what a tensor is called, not its elements: Reshape, Squeeze, Identity...; and those that
+// ask for its dims.
+#include <array>
+#include <cstring>
+
+#include "lib/backend/reference/operator.h"
+#include "lib/backend/reference/parallel.h"
+#include "lib/backend/reference/types.h"
+
+namespace pt::reference {
+namespace {
+
+void CopyBytes(const Run& run, size_t output, int64_t bytes) {
+  const auto* in = run.in<std::byte>(0);
+  auto* out = run.out<std::byte>(output);
+  if (in == out) return;  // placed onto its input
+  ParallelRanges(run.team, bytes, 0.1, [&](int64_t begin, int64_t end) {
+    std::memcpy(out + begin, in + begin, static_cast<size_t>(end - begin));
+  });
+}
+
+Result<Program> View(Site& site, std::vector<int64_t> dims) {
+  PT_CHECK_OK(site.Out(0, site.in[0].type, std::move(dims)));
+  const int64_t bytes = site.in[0].count() * FedBytes(site.in[0].type);
+  return Program{[bytes](const Run& run) -> Status {
+    CopyBytes(run, 0, bytes);
+    return {};
+  }};
+}
+
+Result<Program> Identity(Site& site) {
+  PT_CHECK_OK(site.NeedInputs(1, 1));
+  return View(site, site.in[0].dims);
+}
+
+// What the requested dims mean for an input: 0 copies, -1 is what is left. nullopt when they do not fit.
+bool ResolveShape(const std::vector<int64_t>& in, int64_t count, bool zero_is_zero, std::span<int64_t> dims) {
+  int64_t known = 1;
+  std::optional<size_t> open;
+  for (size_t d = 0; d < dims.size(); ++d) {
+    if (dims[d] == 0 && !zero_is_zero) {
+      if (d >= in.size()) return false;
+      dims[d] = in[d];
+    }
+    if (dims[d] < -1 || (dims[d] == -1 && open)) return false;
+    if (dims[d] == -1) {
+      open = d;
+    } else if (__builtin_mul_overflow(known, dims[d], &known)) {
+      return false;
+    }
+  }
+  if (open) {
+    if (known == 0 || count % known != 0) return false;
+    dims[*open] = count / known;
+    return true;
+  }
+  return known == count;
+}
+
+Result<Program> Reshape(Site& site) {
+  PT_CHECK_OK(site.NeedInputs(1, 2));
+  const bool zero_is_zero = site.node.int_or("allowzero", 0) != 0;
+  const std::vector<int64_t>& in = site.in[0].dims;
+  const int64_t count = site.in[0].count();
+  if (!site.has(1) || site.is_constant(1)) {
+    PT_ASSIGN(std::optional<std::vector<int64_t>> shape, site.Ints(1, "shape"));
+    if (!shape) return site.Invalid("no shape is given");
+    if (!ResolveShape(in, count, zero_is_zero, *shape)) {
+      return site.Invalid("a tensor of " + std::to_string(count) + " elements does not take the requested shape");
+    }
+    return View(site, std::move(*shape));
+  }
+  if (site.in[1].type != DataType::kInt64 || site.in[1].rank() != 1) return site.Invalid("the shape is no list of int64");
+  const size_t rank = static_cast<size_t>(site.in[1].dims[0]);
+  PT_CHECK_OK(site.OutFromGraph(0, site.in[0].type, static_cast<int64_t>(rank)));
+  if (rank > kMaxRank || site.out[0].count() != count) return site.Invalid("its output has another number of elements");
+  return Program{[=, expected = site.out[0].dims, bytes = count * FedBytes(site.in[0].type)](const Run& run) -> Status {
+    std::array<int64_t, kMaxRank> shape{};
+    std::copy(run.in<int64_t>(1), run.in<int64_t>(1) + rank, shape.begin());
+    if (!ResolveShape(in, count, zero_is_zero, std::span(shape).first(rank)) ||
+        !std::equal(expected.begin(), expected.end(), shape.begin())) {
+      return MakeError(ErrorCode::kInvalidInput, "reference.shape", "Reshape: the shape is not the one planned for");
+    }
+    CopyBytes(run, 0, bytes);
+    return {};
+  }};
+}
+
+Result<Program> Flatten(Site& site) {
+  PT_CHECK_OK(site.NeedInputs(1, 1));
+  const std::vector<int64_t>& in = site.in[0].dims;
+  PT_ASSIGN(const int64_t axis, site.Axis(site.node.int_or("axis", 1), site.in[0].rank() + 1));
+  // A negative axis counts without the position past the end.
+  const int64_t given = site.node.int_or("axis", 1);
+  const int64_t at = given < 0 ? given + site.in[0].rank() : axis;
+  if (at < 0) return site.Invalid("axis " + std::to_string(given) + " does not exist");
+  int64_t rows = 1, cols = 1;
+  for (size_t d = 0; d < in.size(); ++d) (static_cast<int64_t>(d) < at ? rows : cols) *= in[d];
+  return View(site, {rows, cols});
+}
+
+Result<Program> Squeeze(Site& site) {
+  PT_CHECK_OK(site.NeedInputs(1, 2));
+  const std::vector<int64_t>& in = site.in[0].dims;
+  PT_ASSIGN(const std::optional<std::vector<int64_t>> axes, site.Ints(1, "axes"));
+  std::vector<bool> drop(in.size(), false);
+  for (size_t d = 0; d < in.size() && !axes; ++d) drop[d] = in[d] == 1;
+  for (int64_t a : axes.value_or(std::vector<int64_t>())) {
+    PT_ASSIGN(const int64_t axis, site.Axis(a, site.in[0].rank()));
+    if (in[static_cast<size_t>(axis)] != 1) return site.Invalid("dim " + std::to_string(axis) + " is not 1");
+    drop[static_cast<size_t>(axis)] = true;
+  }
+  std::vector<int64_t> dims;
+  for (size_t d = 0; d < in.size(); ++d) {
+    if (!drop[d]) dims.push_back(in[d]);
+  }
+  return View(site, std::move(dims));
+}
+
+Result<Program> Unsqueeze(Site& site) {
+  PT_CHECK_OK(site.NeedInputs(1, 2));
+  PT_ASSIGN(const std::optional<std::vector<int64_t>> axes, site.Ints(1, "axes"));
+  if (!axes) return site.Invalid("no axes are given");
+  const size_t rank = site.in[0].dims.size() + axes->size();
+  if (rank > kMaxRank) return site.Unsupported("has an output of rank " + std::to_string(rank));
+  std::vector<int64_t> dims(rank, -1);
+  for (int64_t a : *axes) {
+    PT_ASSIGN(const int64_t axis, site.Axis(a, static_cast<int64_t>(rank)));
+    if (dims[static_cast<size_t>(axis)] == 1) return site.Invalid("axis " + std::to_string(axis) + " is named twice");
+    dims[static_cast<size_t>(axis)] = 1;
+  }
+  size_t next = 0;
+  for (int64_t& dim : dims) {
+    if (dim == -1) dim = site.in[0].dims[next++];
+  }
+  return View(site, std::move(dims));
+}
+
+// At inference: the input, and a mask of ones.
+Result<Program> Dropout(Site& site) {
+  PT_CHECK_OK(site.NeedInputs(1, 3));
+  if (site.has(2)) {
+    PT_ASSIGN(const std::optional<double> training, site.Scalar(2));
+    PT_ASSIGN(const std::optional<double> ratio, site.Scalar(1));
+    if (training.value_or(0) != 0 && ratio.value_or(0.5) != 0) return site.Unsupported("is not supported in training mode");
+  }
+  PT_CHECK_OK(site.Out(0, site.in[0].type, site.in[0].dims));
+  // Before opset 10 the mask has the data's type.
+  const DataType mask = site.opset < 10 ? site.in[0].type : DataType::kBool;
+  PT_CHECK_OK(site.Out(1, mask, site.in[0].dims));
+  if (site.wants(1) && site.out.size() > 1 && mask != DataType::kBool) return site.Unsupported("is not supported with the mask of old opsets");
+  const int64_t count = site.in[0].count();
+  return Program{[count, bytes = count * FedBytes(site.in[0].type)](const Run& run) -> Status {
+    if (run.out<void>(0) != nullptr || bytes == 0) CopyBytes(run, 0, bytes);
+    if (run.out<uint8_t>(1) != nullptr) std::memset(run.out<uint8_t>(1), 1, static_cast<size_t>(count));
+    return {};
+  }};
+}
+
+Result<Program> KnownInts(Site& site, std::vector<int64_t> dims, std::vector<int64_t> values) {
+  PT_CHECK_OK(site.Out(0, DataType::kInt64, std::move(dims)));
+  return Program{[values = std::move(values)](const Run& run) -> Status {
+    std::copy(values.begin(), values.end(), run.out<int64_t>());
+    return {};
+  }};
+}
+
+Result<Program> Shape(Site& site) {
+  PT_CHECK_OK(site.NeedInputs(1, 1));
+  const std::vector<int64_t>& in = site.in[0].dims;
+  const int64_t rank = site.in[0].rank();
+  const auto clamp = [&](int64_t at) { return std::clamp<int64_t>(at < 0 ? at + rank : at, 0, rank); };
+  const int64_t start = clamp(site.node.int_or("start", 0)), end = clamp(site.node.int_or("end", rank));
+  std::vector<int64_t> values;
+  for (int64_t d = start; d < end; ++d) values.push_back(in[static_cast<size_t>(d)]);
+  const auto count = static_cast<int64_t>(values.size());
+  return KnownInts(site, {count}, std::move(values));
+}
+
+Result<Program> Size(Site& site) {
+  PT_CHECK_OK(site.NeedInputs(1, 1));
+  return KnownInts(site, {}, {site.in[0].count()});
+}
+
+constexpr OperatorRow ViewRow(std::string_view op, Result<Program> (*make)(Site&)) {
+  return {.op = op, .make = make, .elision = Elision::kViewOfInput};
+}
+
+constexpr std::array kRows = {
+    ViewRow("Dropout", Dropout),
+    ViewRow("Flatten", Flatten),
+    ViewRow("Identity", Identity),
+    ViewRow("Reshape", Reshape),
+    OperatorRow{.op = "Shape", .make = Shape},
+    OperatorRow{.op = "Size", .make = Size},
+    ViewRow("Squeeze", Squeeze),
+    ViewRow("Unsqueeze", Unsqueeze),
+};
+
+}  // namespace
+
+std::span<const OperatorRow> ViewOperators() { return kRows; }
+
+}  // namespace pt::reference
