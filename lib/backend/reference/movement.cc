@@ -156,6 +156,7 @@ Result<Program> Expand(Site& site) {
   const bool known = site.is_constant(1);
   if (known) {
     PT_ASSIGN(std::optional<std::vector<int64_t>> given, site.Ints(1, "shape"));
+    if (!given) return site.Invalid("no shape is given");
     shape = std::move(*given);
     for (int64_t dim : shape) {
       if (dim < 0) return site.Invalid("a dim of the shape is negative");
@@ -199,6 +200,7 @@ Result<Program> Tile(Site& site) {
   const bool known = site.is_constant(1);
   if (known) {
     PT_ASSIGN(std::optional<std::vector<int64_t>> given, site.Ints(1, "repeats"));
+    if (!given) return site.Invalid("no repeats are given");
     repeats = std::move(*given);
   } else {
     PT_CHECK_OK(site.OutFromGraph(0, site.in[0].type, site.in[0].rank()));
