@@ -1,0 +1,168 @@
+// Platforms as data: look-ups, conflicts, JSON and what differs between two.
+#include "partitiontuner/platform/platform.h"
+
+#include <catch2/catch_test_macros.hpp>
+
+#include "partitiontuner/platform/discover.h"
+
+namespace pt {
+namespace {
+
+// Two cores, a unit each and one of both.
+Platform TwoCores() {
+  Platform platform;
+  platform.devices.push_back({"cpu", "cpu", 1 << 20, false, "model 1"});
+  platform.resources.push_back({"core 0", 1.0, 3});
+  platform.resources.push_back({"core 1", 1.0, 5});
+  platform.unit_classes.push_back({"cpu/2", DeviceId(0u), 2, false});
+  platform.unit_classes.push_back({"cpu/1", DeviceId(0u), 1, false});
+  const ResourceId one(0u), two(1u);
+  platform.units.push_back({"cpu[0-1]", UnitClassId(0u), {{one, 1.0}, {two, 1.0}}, {}, {}});
+  platform.units.push_back({"cpu[0]", UnitClassId(1u), {{one, 1.0}}, {}, {}});
+  platform.units.push_back({"cpu[1]", UnitClassId(1u), {{two, 1.0}}, {}, {}});
+  return platform;
+}
+
+Json Accelerator() {
+  return ParseJson(R"({
+    "version": 1, "name": "sim:0", "memory_bytes": 1000000, "streams": 2,
+    "to_device": {"latency_ns": 10000, "bytes_per_ns": 8.0},
+    "from_device": {"latency_ns": 20000, "bytes_per_ns": 4.0},
+    "families": {"Conv": {"fixed_ns": 15000, "flops_per_ns": 800, "bytes_per_ns": 0},
+                 "*": {"fixed_ns": 1, "flops_per_ns": 0, "bytes_per_ns": 0.5}},
+    "exact_ns": {"00ff": 77}, "unsupported": ["Loop"]})",
+                   "accelerator")
+      .value();
+}
+
+Platform WithAccelerator() {
+  Platform platform = TwoCores();
+  REQUIRE(AddSimulatedDevice(platform, Accelerator(), "accelerator").ok());
+  return platform;
+}
+
+}  // namespace
+
+TEST_CASE("Platform, LookUpsFindByNameAndSayWhenAbsent", "[platform]") {
+  const Platform platform = WithAccelerator();
+  CHECK(FindDevice(platform, "cpu") == DeviceId(0u));
+  CHECK(FindDevice(platform, "sim:0") == DeviceId(1u));
+  CHECK_FALSE(FindDevice(platform, "cuda:0").valid());
+  CHECK(FindUnit(platform, "cpu[1]") == UnitId(2u));
+  CHECK_FALSE(FindUnit(platform, "cpu[2]").valid());
+  CHECK(UnitsOf(platform, FindUnitClass(platform, "cpu/1")) == std::vector{UnitId(1u), UnitId(2u)});
+  const LinkId there = FindLink(platform, DeviceId(0u), DeviceId(1u));
+  REQUIRE(there.valid());
+  CHECK(platform.link(there).latency_ns == 10000);
+  CHECK(platform.link(FindLink(platform, DeviceId(1u), DeviceId(0u))).bytes_per_ns == 4.0);
+  CHECK_FALSE(FindLink(platform, DeviceId(0u), DeviceId(0u)).valid());
+  CHECK(platform.unit(FindCopyUnit(platform, there)).name == "cpu>sim:0");
+  CHECK_FALSE(FindCopyUnit(platform, LinkId()).valid());
+}
+
+TEST_CASE("Platform, UnitsThatShareACoreConflict", "[platform]") {
+  const Platform platform = WithAccelerator();
+  const auto unit = [&](const char* name) { return FindUnit(platform, name); };
+  CHECK(UnitsConflict(platform, unit("cpu[0-1]"), unit("cpu[0]")));
+  CHECK(UnitsConflict(platform, unit("cpu[1]"), unit("cpu[0-1]")));
+  CHECK_FALSE(UnitsConflict(platform, unit("cpu[0]"), unit("cpu[1]")));
+  CHECK_FALSE(UnitsConflict(platform, unit("sim:0#0"), unit("cpu[1]")));  // driving is not using
+  CHECK_FALSE(UnitsConflict(platform, unit("sim:0#0"), unit("sim:0#1")));  // each has its share
+  CHECK_FALSE(UnitsConflict(platform, unit("cpu>sim:0"), unit("sim:0>cpu")));
+}
+
+TEST_CASE("Platform, JsonFormIsTheInverseOfItsReader", "[platform]") {
+  for (const Platform& platform : {TwoCores(), WithAccelerator()}) {
+    const std::string text = WriteJson(ToJson(platform));
+    const Result<Platform> read = PlatformFromJson(ParseJson(text, "text").value(), "text");
+    REQUIRE(read.ok());
+    CHECK(WriteJson(ToJson(*read)) == text);
+    CHECK(PlatformFingerprint(*read) == PlatformFingerprint(platform));
+    CHECK(read->units.back().driver == platform.units.back().driver);
+    CHECK(read->units.back().link == platform.units.back().link);
+  }
+}
+
+TEST_CASE("Platform, ReaderNamesWhatIsWrong", "[platform]") {
+  const std::string good = WriteJson(ToJson(WithAccelerator()));
+  const auto error_with = [&](const std::string& from, const std::string& to) {
+    std::string text = good;
+    const size_t at = text.find(from);
+    REQUIRE(at != std::string::npos);
+    text.replace(at, from.size(), to);
+    const Result<Platform> read = PlatformFromJson(ParseJson(text, "file").value(), "file");
+    REQUIRE_FALSE(read.ok());
+    CHECK(read.error().code == ErrorCode::kInvalidInput);
+    return read.error().message;
+  };
+  CHECK(error_with("\"class\": \"cpu/1\"", "\"class\": \"cpu/9\"").find("cpu/9") != std::string::npos);
+  CHECK(error_with("\"driver\": \"core 1\"", "\"driver\": \"core 7\"").find("core 7") != std::string::npos);
+  CHECK(error_with("\"driver\": \"core 1\"", "\"driver\": \"sim:0\"").find("no core") != std::string::npos);
+  CHECK(error_with("\"name\": \"cpu[1]\"", "\"name\": \"cpu[0]\"").find("twice") != std::string::npos);
+  CHECK(error_with("\"units\"", "\"unit\"").find("units") != std::string::npos);
+}
+
+TEST_CASE("Platform, FingerprintFollowsCostsAndNothingElse", "[platform]") {
+  const Platform platform = WithAccelerator();
+  Platform same = platform;
+  same.devices[0].memory_bytes = 5;
+  same.resources[0].core = 9;  // other cores of the same kind
+  CHECK(PlatformFingerprint(same) == PlatformFingerprint(platform));
+  CHECK(PlatformDifferences(platform, same).empty());
+
+  Platform other = platform;
+  other.devices[0].fingerprint = "model 2";
+  other.simulated[DeviceId(1u)].families["Conv"].flops_per_ns = 900;
+  CHECK(PlatformFingerprint(other) != PlatformFingerprint(platform));
+  const std::vector<std::string> lines = PlatformDifferences(platform, other);
+  REQUIRE(lines.size() == 2);
+  CHECK(lines[0] == "fingerprint of cpu: model 1, now model 2");
+  CHECK(lines[1].find("rate of Conv on sim:0") == 0);
+
+  Platform fewer = TwoCores();
+  fewer.units.pop_back();
+  const std::vector<std::string> absent = PlatformDifferences(TwoCores(), fewer);
+  REQUIRE(absent.size() == 1);
+  CHECK(absent[0].find("unit cpu[1]: ") == 0);
+  CHECK(absent[0].find("now absent") != std::string::npos);
+}
+
+TEST_CASE("Platform, UnitsInAnotherOrderAreAnotherPlatform", "[platform]") {
+  // Plans name units by position, so the same units in another order must not pass for equal.
+  Platform swapped = TwoCores();
+  std::swap(swapped.units[1], swapped.units[2]);
+  CHECK_FALSE(PlatformDifferences(TwoCores(), swapped).empty());
+}
+
+TEST_CASE("SimulatedDevice, BadFilesAreRefusedAndChangeNothing", "[platform]") {
+  const auto refused = [](const char* key, Json value) {
+    Json changed = Json::MakeObject();
+    const Json accelerator = Accelerator();
+    for (const auto& [name, field] : *accelerator.as_object()) {
+      if (name != key) changed.Set(name, field);
+    }
+    if (!value.is_null()) changed.Set(key, std::move(value));
+    Platform platform = TwoCores();
+    const Status status = AddSimulatedDevice(platform, changed, "file");
+    CHECK(platform.devices.size() == 1);
+    CHECK(platform.units.size() == 3);
+    return !status.ok() && (status.error().code == ErrorCode::kInvalidInput || status.error().code == ErrorCode::kStale);
+  };
+  CHECK(refused("version", Json(2)));
+  CHECK(refused("version", Json()));
+  CHECK(refused("name", Json("cpu")));
+  CHECK(refused("streams", Json(0)));
+  CHECK(refused("streams", Json(1000)));
+  CHECK(refused("familys", Json::MakeObject()));
+  CHECK(refused("families", Json()));
+  Json slow = Json::MakeObject();
+  slow.Set("latency_ns", 1).Set("bytes_per_ns", 0);
+  CHECK(refused("to_device", slow));
+  Json negative = Json::MakeObject();
+  negative.Set("*", Json::MakeObject().Set("fixed_ns", -1).Set("flops_per_ns", 1).Set("bytes_per_ns", 1));
+  CHECK(refused("families", negative));
+  Platform twice = WithAccelerator();
+  CHECK_FALSE(AddSimulatedDevice(twice, Accelerator(), "again").ok());
+}
+
+}  // namespace pt
