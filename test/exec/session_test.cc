@@ -15,14 +15,6 @@
 namespace pt::testing {
 namespace {
 
-std::vector<HostTensor> Lend(std::vector<Buffer>& buffers) {
-  std::vector<HostTensor> tensors;
-  for (Buffer& buffer : buffers) {
-    tensors.push_back({DataType::kFloat32, buffer.dims, buffer.data.data(), buffer.data.size() * sizeof(float)});
-  }
-  return tensors;
-}
-
 // A machine, and a graph with inputs, outputs and what they should be.
 struct Setting {
   FakeControl control;

@@ -227,6 +227,14 @@ std::vector<Buffer> MakeBuffers(const Graph& graph, std::span<const ValueId> val
   return buffers;
 }
 
+std::vector<HostTensor> Lend(std::vector<Buffer>& buffers) {
+  std::vector<HostTensor> tensors;
+  for (Buffer& buffer : buffers) {
+    tensors.push_back({DataType::kFloat32, buffer.dims, buffer.data.data(), buffer.data.size() * sizeof(float)});
+  }
+  return tensors;
+}
+
 std::vector<std::vector<float>> Interpret(const Graph& graph, const std::vector<Buffer>& inputs) {
   std::map<ValueId, std::vector<float>> values;
   for (size_t i = 0; i < inputs.size(); ++i) values[graph.inputs()[i]] = inputs[i].data;

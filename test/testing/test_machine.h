@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "partitiontuner/exec/machine.h"
+#include "partitiontuner/exec/session.h"
 #include "partitiontuner/plan/plan.h"
 #include "test/testing/fake_library.h"
 
@@ -36,6 +36,7 @@ struct Buffer {
   std::vector<float> data;
 };
 std::vector<Buffer> MakeBuffers(const Graph& graph, std::span<const ValueId> values, float start);
+std::vector<HostTensor> Lend(std::vector<Buffer>& buffers);
 
 // What the fake library must compute, by one loop.
 std::vector<std::vector<float>> Interpret(const Graph& graph, const std::vector<Buffer>& inputs);

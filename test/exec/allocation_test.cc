@@ -1,0 +1,89 @@
+// A warm run allocates nothing: every allocation of the process is counted while sessions run.
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
+#include <cstdlib>
+#include <new>
+
+#include "partitiontuner/exec/session.h"
+#include "partitiontuner/platform/discover.h"
+#include "test/testing/test_machine.h"
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define PT_COUNTS_ALLOCATIONS 0
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define PT_COUNTS_ALLOCATIONS 0
+#endif
+#endif
+#ifndef PT_COUNTS_ALLOCATIONS
+#define PT_COUNTS_ALLOCATIONS 1
+#endif
+
+#if PT_COUNTS_ALLOCATIONS
+namespace {
+
+std::atomic<bool> counting{false};
+std::atomic<int> allocations{0};
+
+void* Allocate(std::size_t bytes, std::size_t alignment) {
+  if (counting.load()) allocations.fetch_add(1);
+  void* data = alignment > alignof(std::max_align_t)
+                   ? std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment)
+                   : std::malloc(bytes == 0 ? 1 : bytes);
+  if (data == nullptr) throw std::bad_alloc();
+  return data;
+}
+
+}  // namespace
+
+void* operator new(std::size_t bytes) { return Allocate(bytes, 0); }
+void* operator new[](std::size_t bytes) { return Allocate(bytes, 0); }
+void* operator new(std::size_t bytes, std::align_val_t alignment) {
+  return Allocate(bytes, static_cast<std::size_t>(alignment));
+}
+void* operator new[](std::size_t bytes, std::align_val_t alignment) {
+  return Allocate(bytes, static_cast<std::size_t>(alignment));
+}
+void operator delete(void* data) noexcept { std::free(data); }
+void operator delete[](void* data) noexcept { std::free(data); }
+void operator delete(void* data, std::size_t) noexcept { std::free(data); }
+void operator delete[](void* data, std::size_t) noexcept { std::free(data); }
+void operator delete(void* data, std::align_val_t) noexcept { std::free(data); }
+void operator delete[](void* data, std::align_val_t) noexcept { std::free(data); }
+void operator delete(void* data, std::size_t, std::align_val_t) noexcept { std::free(data); }
+void operator delete[](void* data, std::size_t, std::align_val_t) noexcept { std::free(data); }
+
+namespace pt::testing {
+
+TEST_CASE("Session, WarmRunsAllocateNothing", "[exec]") {
+  const uint32_t cores = GENERATE(1u, 2u, 4u);
+  const bool traced = GENERATE(false, true);
+  CAPTURE(cores, traced);
+  FakeControl control;
+  FakeDeviceControl device;
+  const std::unique_ptr<Machine> machine = MakeFakeMachine(MakeTestPlatform(cores, false), control, device);
+  std::mt19937 random(3);
+  const std::shared_ptr<const Graph> graph = MakeRandomGraph(random, 50, 100);
+  const Plan plan = MakeTestPlan(*graph, *machine, "fake", RandomUnits(*graph, machine->platform(), random));
+  counting.store(true);
+  const std::unique_ptr<Session> session = Session::Create(graph, plan, *machine).value();
+  counting.store(false);
+  CHECK(allocations.exchange(0) > 0);  // the library's allocations are seen at all
+  std::vector<Buffer> inputs = MakeBuffers(*graph, graph->inputs(), 0);
+  std::vector<Buffer> outputs = MakeBuffers(*graph, graph->outputs(), 0);
+  const std::vector<HostTensor> in = Lend(inputs), out = Lend(outputs);
+  Trace trace;
+  RunOptions options;
+  options.deadline = std::chrono::hours(1);
+  if (traced) options.trace = &trace;
+  REQUIRE(session->Run(in, out, options).ok());
+  bool ok = true;
+  counting.store(true);
+  for (int run = 0; run < 20; ++run) ok = session->Run(in, out, options).ok() && ok;
+  counting.store(false);
+  CHECK(ok);
+  CHECK(allocations.exchange(0) == 0);
+}
+
+}  // namespace pt::testing
+#endif
