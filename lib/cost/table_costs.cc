@@ -26,6 +26,10 @@ void TableCosts::SetRun(std::vector<NodeId> nodes, UnitClassId unit_class, int64
   run_[{std::move(nodes), unit_class}] = ns;
 }
 
+void TableCosts::SetRunOf(const Candidate& candidate, int64_t ns) {
+  run_of_[{candidate.nodes, candidate.unit_class, candidate.library, candidate.variant}] = ns;
+}
+
 void TableCosts::SetLink(LinkId link, int64_t latency_ns, double bytes_per_ns) {
   links_[link] = {latency_ns, bytes_per_ns};
 }
@@ -45,6 +49,8 @@ void TableCosts::SetSlowdown(
 }
 
 std::optional<Estimate> TableCosts::Run(const Candidate& candidate) const {
+  const auto exact = run_of_.find({candidate.nodes, candidate.unit_class, candidate.library, candidate.variant});
+  if (exact != run_of_.end()) return Given(exact->second);
   const auto found = run_.find({candidate.nodes, candidate.unit_class});
   if (found == run_.end()) return std::nullopt;
   return Given(found->second);

@@ -3,6 +3,8 @@
 
 #include <functional>
 #include <map>
+#include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -15,6 +17,8 @@ class TableCosts : public CostModel {
  public:
   // Time of a group (its node set) on a unit class, whatever library and variant.
   void SetRun(std::vector<NodeId> nodes, UnitClassId unit_class, int64_t ns);
+  // Time of one library's variant of a group on a unit class; wins over SetRun.
+  void SetRunOf(const Candidate& candidate, int64_t ns);
   // ns = latency + bytes / bytes_per_ns for one link.
   void SetLink(LinkId link, int64_t latency_ns, double bytes_per_ns);
   void SetReorder(std::function<std::optional<int64_t>(std::span<const int64_t> dims, const Form& from,
@@ -34,6 +38,7 @@ class TableCosts : public CostModel {
 
  private:
   std::map<std::pair<std::vector<NodeId>, UnitClassId>, int64_t> run_;
+  std::map<std::tuple<std::vector<NodeId>, UnitClassId, std::string, std::string>, int64_t> run_of_;
   std::map<LinkId, std::pair<int64_t, double>> links_;
   std::function<std::optional<int64_t>(std::span<const int64_t>, const Form&, const Form&, UnitClassId)> reorder_;
   std::map<UnitClassId, int64_t> overhead_;

@@ -1,0 +1,213 @@
+#include "lib/planner/heft.h"
+
+#include <algorithm>
+#include <bit>
+#include <numeric>
+
+#include "lib/planner/serial_dp.h"
+#include "lib/planner/solve.h"
+
+namespace pt {
+namespace {
+
+// Busy times of a lane, ascending and apart.
+using Busy = std::vector<std::pair<int64_t, int64_t>>;
+
+class HeftScheduler {
+ public:
+  HeftScheduler(const Space& space, const std::vector<uint32_t>& cover, const HeftRules& rules)
+      : space_(space), cover_(cover), rules_(rules), lanes_(space.simulator().lanes().count),
+        ready_(space.slot_count(), kImpossible), made_on_(space.graph().values().size()),
+        primary_(space.graph().values().size(), kNothing) {}
+
+  Solution Run() {
+    Link();
+    for (ValueId input : space_.graph().inputs()) {
+      const ValueSlots& value = space_.value(input);
+      primary_[input.index()] = value.external;
+      ready_[value.first + value.external] = 0;
+    }
+    const std::vector<double> rank = Ranks();
+    std::vector<uint32_t> order(cover_.size());
+    std::iota(order.begin(), order.end(), 0u);
+    // Ranks fall along every edge but where times are zero; the topological place decides then.
+    std::stable_sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
+      return rank[a] != rank[b] ? rank[a] > rank[b] : topological_[a] < topological_[b];
+    });
+    Solution solution(cover_.size());
+    std::vector<std::pair<int64_t, int64_t>> starts(cover_.size());
+    for (size_t i = 0; i < order.size(); ++i) {
+      solution[order[i]] = Place(cover_[order[i]], starts[order[i]].first);
+      starts[order[i]].second = static_cast<int64_t>(i);
+    }
+    std::vector<int64_t> keys(cover_.size());
+    std::vector<uint32_t> by_start(cover_.size());
+    std::iota(by_start.begin(), by_start.end(), 0u);
+    std::sort(by_start.begin(), by_start.end(), [&](uint32_t a, uint32_t b) { return starts[a] < starts[b]; });
+    for (size_t i = 0; i < by_start.size(); ++i) keys[by_start[i]] = static_cast<int64_t>(i);
+    SortLegally(space_, solution, keys);
+    return solution;
+  }
+
+ private:
+  bool Allowed(const Option& option) const { return !rules_.allowed || rules_.allowed(option); }
+
+  // Groups in which a value is read, in the cover's topological order.
+  void Link() {
+    std::vector<uint32_t> of_node(space_.graph().nodes().size(), kNothing);
+    Solution any;
+    for (uint32_t c = 0; c < cover_.size(); ++c) {
+      for (NodeId node : space_.group(cover_[c]).nodes) of_node[node.index()] = c;
+    }
+    successors_.resize(cover_.size());
+    for (uint32_t c = 0; c < cover_.size(); ++c) {
+      for (ValueId in : space_.group(cover_[c]).in) {
+        const NodeId producer = space_.value(in).producer;
+        if (producer.valid()) successors_[of_node[producer.index()]].emplace_back(c, in);
+      }
+    }
+    // The cover comes from a solution in legal order.
+    topological_.resize(cover_.size());
+    std::iota(topological_.begin(), topological_.end(), 0u);
+  }
+
+  double MeanTime(uint32_t group) const {
+    // The mean over units, each with its best option.
+    double sum = 0;
+    double units = 0;
+    for (size_t c = 0; c < space_.platform().unit_classes.size(); ++c) {
+      int64_t best = kImpossible;
+      for (uint32_t o : space_.group(group).options) {
+        const Option& option = space_.option(o);
+        if (option.kind == UnitClassId(c) && Allowed(option)) best = std::min(best, option.likely_ns());
+      }
+      if (best >= kImpossible) continue;
+      const auto count = static_cast<double>(space_.units(UnitClassId(c)).size());
+      sum += count * static_cast<double>(best);
+      units += count;
+    }
+    return units > 0 ? sum / units : 0;
+  }
+
+  // The mean over pairs of different devices, in the value's first form.
+  double MeanMove(ValueId value) const {
+    const auto found = mean_move_.find(space_.value(value).routes);
+    if (found != mean_move_.end()) return found->second;
+    const Routes& routes = space_.routes(value);
+    const auto forms = static_cast<uint32_t>(space_.value(value).forms.size());
+    double sum = 0;
+    int pairs = 0;
+    for (uint32_t from = 0; from < routes.slots; from += forms) {
+      for (uint32_t to = 0; to < routes.slots; to += forms) {
+        if (from == to || routes.cost(from, to) >= kImpossible) continue;
+        sum += static_cast<double>(routes.cost(from, to));
+        ++pairs;
+      }
+    }
+    return mean_move_[space_.value(value).routes] = pairs > 0 ? sum / pairs : 0;
+  }
+
+  std::vector<double> Ranks() const {
+    std::vector<double> rank(cover_.size(), 0);
+    for (uint32_t c = static_cast<uint32_t>(cover_.size()); c-- > 0;) {
+      double tail = 0;
+      for (const auto& [successor, value] : successors_[c]) tail = std::max(tail, MeanMove(value) + rank[successor]);
+      rank[c] = MeanTime(cover_[c]) + tail;
+    }
+    return rank;
+  }
+
+  // When the value can be in the slot for a reader on the unit.
+  int64_t Arrival(ValueId v, uint32_t slot, UnitId reader) const {
+    const ValueSlots& value = space_.value(v);
+    const Routes& routes = space_.routes(v);
+    int64_t best = kImpossible;
+    for (uint32_t from = 0; from < routes.slots; ++from) {
+      const int64_t ready = ready_[value.first + from];
+      if (ready < kImpossible) best = std::min(best, ready + routes.cost(from, slot));
+    }
+    const UnitId maker = made_on_[v.index()];
+    return best + (maker.valid() ? space_.simulator().wait_ns(maker, reader) : 0);
+  }
+
+  // The earliest time from `ready` on when all lanes of the unit are free that long.
+  int64_t Insert(UnitId unit, int64_t ready, int64_t ns) const {
+    int64_t start = ready;
+    for (bool moved = true; moved;) {
+      moved = false;
+      for (uint32_t lane : space_.simulator().lanes().of_unit[unit.index()]) {
+        const Busy& busy = lanes_[lane];
+        auto next = std::partition_point(busy.begin(), busy.end(), [&](const auto& b) { return b.second <= start; });
+        while (next != busy.end() && next->first < start + ns) {
+          start = (next++)->second;
+          moved = true;
+        }
+      }
+    }
+    return start;
+  }
+
+  Choice Place(uint32_t group_id, int64_t& start_ns) {
+    const Group& group = space_.group(group_id);
+    Choice best;
+    int64_t best_end = INT64_MAX;
+    for (uint32_t o : group.options) {
+      const Option& option = space_.option(o);
+      if (!Allowed(option)) continue;
+      for (UnitId unit : space_.units(option.kind)) {
+        int64_t ready = 0;
+        for (size_t i = 0; i < group.in.size(); ++i) ready = std::max(ready, Arrival(group.in[i], option.in[i], unit));
+        if (ready >= kImpossible) continue;
+        const int64_t start = Insert(unit, ready, option.likely_ns());
+        if (start + option.likely_ns() >= best_end) continue;
+        best_end = start + option.likely_ns();
+        start_ns = start;
+        best = {o, unit};
+      }
+    }
+    // Nothing reachable: any option; the scheduler tells that the whole is not possible.
+    if (best_end == INT64_MAX) best = {group.options.front(), space_.units(space_.option(group.options.front()).kind).front()};
+    const Option& option = space_.option(best.option);
+    for (size_t i = 0; i < group.in.size(); ++i) {
+      int64_t& ready = ready_[space_.value(group.in[i]).first + option.in[i]];
+      ready = std::min(ready, Arrival(group.in[i], option.in[i], best.unit));
+    }
+    for (size_t i = 0; i < group.out.size(); ++i) {
+      ready_[space_.value(group.out[i]).first + option.out[i]] = best_end;
+      made_on_[group.out[i].index()] = best.unit;
+    }
+    if (best_end > start_ns && best_end != INT64_MAX) {
+      for (uint32_t lane : space_.simulator().lanes().of_unit[best.unit.index()]) {
+        Busy& busy = lanes_[lane];
+        busy.insert(std::upper_bound(busy.begin(), busy.end(), std::pair(start_ns, best_end)), {start_ns, best_end});
+      }
+    }
+    return best;
+  }
+
+  const Space& space_;
+  const std::vector<uint32_t>& cover_;
+  const HeftRules& rules_;
+  std::vector<Busy> lanes_;
+  std::vector<int64_t> ready_;     // by slot of a value
+  std::vector<UnitId> made_on_;    // by value
+  std::vector<uint32_t> primary_;  // by value
+  std::vector<std::vector<std::pair<uint32_t, ValueId>>> successors_;
+  std::vector<uint32_t> topological_;
+  mutable std::map<uint32_t, double> mean_move_;  // by routes
+};
+
+}  // namespace
+
+Solution ScheduleByHeft(const Space& space, const Solution& cover, const HeftRules& rules) {
+  std::vector<uint32_t> groups;
+  for (const Choice& choice : cover) groups.push_back(space.option(choice.option).group);
+  return HeftScheduler(space, groups, rules).Run();
+}
+
+Result<Solved> SolveHeft(const Space& space, std::string_view) {
+  PT_ASSIGN(const Solution cover, SolveSerial(space, {}));
+  return Solved{ScheduleByHeft(space, cover, {})};
+}
+
+}  // namespace pt

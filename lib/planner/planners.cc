@@ -1,0 +1,72 @@
+// The table of planners. A planner is a file with a Solve function and a row here.
+#include <algorithm>
+#include <array>
+
+#include "lib/planner/assemble.h"
+#include "lib/planner/solve.h"
+
+namespace pt {
+
+Result<Solved> SolveHeft(const Space&, std::string_view);
+Result<Solved> SolvePartitionTuner(const Space&, std::string_view);
+Result<Solved> SolvePerOp(const Space&, std::string_view);
+Result<Solved> SolveRandom(const Space&, std::string_view);
+Result<Solved> SolveSearch(const Space&, std::string_view);
+Result<Solved> SolveSingle(const Space&, std::string_view);
+Result<Solved> SolveStaticType(const Space&, std::string_view);
+
+namespace {
+
+Result<Plan> MakePlan(const PlanningProblem& problem, Explanations* explanations, SolveFunction solve);
+
+template <SolveFunction solve>
+constexpr Solver Row(std::string_view name, std::string_view summary,
+                     Solver::Baseline baseline = Solver::Baseline::kYes) {
+  return {{name, summary, [](const PlanningProblem& p, Explanations* e) { return MakePlan(p, e, solve); }}, solve, baseline};
+}
+
+constexpr std::array kSolvers = {
+    Row<SolveSearch>("search", "cover, forms, placement, order and widths together: the best of all others, improved",
+                     Solver::Baseline::kNo),
+    Row<SolveSingle>("single", "everything on one device (single:DEVICE), groups by dynamic programming",
+                     Solver::Baseline::kPerDevice),
+    Row<SolveStaticType>("static-type", "convolutions and matrix products on the accelerator, the rest on the host"),
+    Row<SolvePerOp>("per-op", "each node on its fastest device, transfers ignored"),
+    Row<SolvePartitionTuner>("partitiontuner", "branch by branch, dynamic programming over groups and devices"),
+    Row<SolveHeft>("heft", "list scheduling of groups by upward rank with insertion"),
+    Row<SolveRandom>("random", "any legal plan (random:SEED), for tests", Solver::Baseline::kNo),
+};
+
+constexpr std::array kPlanners = [] {
+  std::array<Planner, kSolvers.size()> planners{};
+  for (size_t i = 0; i < kSolvers.size(); ++i) planners[i] = kSolvers[i].planner;
+  return planners;
+}();
+
+Result<Plan> MakePlan(const PlanningProblem& problem, Explanations* explanations, SolveFunction solve) {
+  const auto row = std::find_if(kSolvers.begin(), kSolvers.end(), [&](const Solver& s) { return s.solve == solve; });
+  PT_ASSIGN(const Space space, Space::Make(problem));
+  PT_ASSIGN(const Solved solved, solve(space, problem.argument));
+  PT_ASSIGN(Plan plan, Assemble(space, solved.order, PlannerName(row->planner.name, problem), explanations));
+  plan.report.stopped_by = solved.stopped_by;
+  return plan;
+}
+
+}  // namespace
+
+std::span<const Solver> Solvers() { return kSolvers; }
+
+std::span<const Planner> Planners() { return kPlanners; }
+
+Result<const Planner*> FindPlanner(std::string_view name) {
+  const std::string_view wanted = name.substr(0, name.find(':'));
+  std::string known;
+  for (const Planner& planner : kPlanners) {
+    if (planner.name == wanted) return &planner;
+    known += (known.empty() ? "" : ", ") + std::string(planner.name);
+  }
+  return MakeError(ErrorCode::kUsage, "planner.unknown", "there is no planner '" + std::string(wanted) + "'",
+                   "planners: " + known);
+}
+
+}  // namespace pt

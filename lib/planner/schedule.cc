@@ -1,0 +1,351 @@
+#include "lib/planner/schedule.h"
+
+#include <algorithm>
+#include <bit>
+
+namespace pt {
+namespace {
+
+constexpr uint32_t kBound = kNothing - 1;
+
+uint64_t Bit(uint32_t slot) { return uint64_t{1} << slot; }
+
+}  // namespace
+
+Scheduler::Scheduler(const Space& space)
+    : space_(space), values_(space.graph().values().size()), flags_(space.slot_count()), writer_(space.slot_count()) {
+  for (size_t v = 0; v < values_.size(); ++v) {
+    const ValueSlots& value = space.value(ValueId(v));
+    if (value.is_input || value.producer.valid()) produced_.push_back(ValueId(v));
+  }
+}
+
+int64_t Scheduler::Run(const Solution& solution) {
+  steps_.clear();
+  waits_.clear();
+  work_ns_ = 0;
+  lane_free_.assign(space_.simulator().lanes().count, 0);
+  lane_last_.assign(lane_free_.size(), kNothing);
+  if (!Prepare(solution)) return kImpossible;
+
+  for (ValueId input : space_.graph().inputs()) EmitEarlyMoves(input);
+  for (uint32_t c = 0; c < solution.size(); ++c) {
+    const Option& option = space_.option(solution[c].option);
+    const Group& group = space_.group(option.group);
+    for (size_t i = 0; i < group.in.size(); ++i) {
+      if (!MakeAvailable(group.in[i], option.in[i])) return kImpossible;
+    }
+    ScheduledStep step;
+    step.choice = c;
+    step.unit = solution[c].unit;
+    step.overhead_ns = option.overhead_ns;
+    step.run_ns = elided_[c] ? 0 : option.run_ns;
+    step.first_wait = static_cast<uint32_t>(waits_.size());
+    for (size_t i = 0; i < group.in.size(); ++i) {
+      const uint32_t made_by = writer(group.in[i], option.in[i]);
+      const bool known = std::find(waits_.begin() + step.first_wait, waits_.end(), made_by) != waits_.end();
+      if (made_by != kBound && !known) waits_.push_back(made_by);
+    }
+    step.end_wait = static_cast<uint32_t>(waits_.size());
+    Emit(step);
+    for (size_t i = 0; i < group.out.size(); ++i) {
+      writer(group.out[i], option.out[i]) = static_cast<uint32_t>(steps_.size() - 1);
+      EmitEarlyMoves(group.out[i]);
+    }
+  }
+  for (ValueId output : space_.graph().outputs()) {
+    const ValueSlots& value = space_.value(output);
+    if (value.is_output && !MakeAvailable(output, value.external)) return kImpossible;
+  }
+  if (space_.simulator().has_contention()) RunContended(solution);
+  int64_t makespan = 0;
+  for (const ScheduledStep& step : steps_) makespan = std::max(makespan, step.end_ns);
+  return makespan;
+}
+
+// What is read where, which moves that takes, which steps memory placement will elide.
+bool Scheduler::Prepare(const Solution& solution) {
+  std::fill(writer_.begin(), writer_.end(), kNothing);
+  moves_.clear();
+  elided_.assign(solution.size(), false);
+  any_elision_ = false;
+  for (ValueId v : produced_) {
+    ValueState& state = values_[v.index()];
+    const ValueSlots& value = space_.value(v);
+    state = {};
+    if (value.is_output) state.needed = Bit(value.external);
+    if (!value.is_input) continue;
+    state.primary = static_cast<uint8_t>(value.external);
+    writer(v, value.external) = kBound;
+  }
+  for (const Choice& choice : solution) {
+    const Option& option = space_.option(choice.option);
+    const Group& group = space_.group(option.group);
+    for (size_t i = 0; i < group.in.size(); ++i) values_[group.in[i].index()].needed |= Bit(option.in[i]);
+    for (size_t i = 0; i < group.out.size(); ++i) values_[group.out[i].index()].primary = option.out[i];
+    any_elision_ |= option.view || option.slices;
+  }
+  for (ValueId v : produced_) {
+    const ValueState& state = values_[v.index()];
+    if ((state.needed & ~Bit(state.primary)) != 0 && !PlanMoves(v)) return false;
+  }
+  if (any_elision_) FindElided(solution);
+  return true;
+}
+
+// The nearest needed slot first, from whatever slot it is cheapest to come from.
+bool Scheduler::PlanMoves(ValueId v) {
+  ValueState& state = values_[v.index()];
+  const Routes& routes = space_.routes(v);
+  state.first_move = static_cast<uint32_t>(moves_.size());
+  uint64_t have = Bit(state.primary);
+  uint64_t open = state.needed & ~have;
+  while (open != 0) {
+    uint32_t from = 0;
+    uint32_t to = 0;
+    int64_t best = kImpossible;
+    for (uint64_t o = open; o != 0; o &= o - 1) {
+      const auto t = static_cast<uint32_t>(std::countr_zero(o));
+      for (uint64_t h = have; h != 0; h &= h - 1) {
+        const auto f = static_cast<uint32_t>(std::countr_zero(h));
+        if (routes.cost(f, t) >= best) continue;
+        best = routes.cost(f, t);
+        from = f;
+        to = t;
+      }
+    }
+    if (best >= kImpossible) return false;
+    while (from != to) {
+      const uint32_t hop = routes.next[from * routes.slots + to];
+      if ((have & Bit(hop)) == 0) {
+        Move move;
+        move.from = static_cast<uint8_t>(from);
+        move.to = static_cast<uint8_t>(hop);
+        move.early = space_.device(v, from) != space_.device(v, hop);
+        moves_.push_back(move);
+        have |= Bit(hop);
+      }
+      from = hop;
+    }
+    open &= ~have;
+  }
+  state.end_move = static_cast<uint32_t>(moves_.size());
+  // What an early move reads must be early itself; later moves read earlier ones.
+  for (uint32_t m = state.end_move; m-- > state.first_move;) {
+    if (!moves_[m].early) continue;
+    for (uint32_t e = state.first_move; e < m; ++e) moves_[e].early |= moves_[e].to == moves_[m].from;
+  }
+  return true;
+}
+
+bool Scheduler::placed(ValueId v, uint32_t slot) const {
+  const ValueSlots& value = space_.value(v);
+  return slot != value.external && space_.routes(v).sized;
+}
+
+// The rules of PlanMemory (memory_plan.h), in its order.
+void Scheduler::FindElided(const Solution& solution) {
+  std::fill(flags_.begin(), flags_.end(), uint8_t{0});
+  for (ValueId v : produced_) {
+    const ValueState& state = values_[v.index()];
+    for (uint32_t m = state.first_move; m < state.end_move; ++m) {
+      if (space_.device(v, moves_[m].from) == space_.device(v, moves_[m].to)) continue;
+      flags(v, moves_[m].from) |= kCopied;
+      flags(v, moves_[m].to) |= kCopied;
+    }
+  }
+  for (const Choice& choice : solution) {
+    const Option& option = space_.option(choice.option);
+    if (option.overwrites.empty()) continue;
+    const Group& group = space_.group(option.group);
+    for (const Alias& alias : space_.problem().candidates[option.candidate].aliases) {
+      if (alias.kind != Alias::Kind::kRequired) continue;
+      flags(group.in[alias.in], option.in[alias.in]) |= kOverwritten | kShares;
+      flags(group.out[alias.out], option.out[alias.out]) |= kShares;
+    }
+  }
+  for (size_t c = 0; c < solution.size(); ++c) {
+    const Option& option = space_.option(solution[c].option);
+    if (option.view) elided_[c] = IsViewElided(option);
+  }
+  for (size_t c = 0; c < solution.size(); ++c) {
+    const Option& option = space_.option(solution[c].option);
+    if (option.slices) elided_[c] = AreSlicesElided(option);
+  }
+}
+
+bool Scheduler::IsViewElided(const Option& option) {
+  const Group& group = space_.group(option.group);
+  const ValueId in = group.in[0];
+  const ValueId out = group.out[0];
+  if (!placed(in, option.in[0]) || !placed(out, option.out[0])) return false;
+  const auto bytes = [&](ValueId v, uint32_t slot) {
+    return space_.routes(v).bytes[slot % space_.value(v).forms.size()];
+  };
+  if (bytes(in, option.in[0]) != bytes(out, option.out[0])) return false;
+  uint8_t& in_flags = flags(in, option.in[0]);
+  uint8_t& out_flags = flags(out, option.out[0]);
+  if (((in_flags | out_flags) & kOverwritten) != 0) return false;
+  in_flags |= kShares;
+  out_flags |= kShares;
+  return true;
+}
+
+bool Scheduler::AreSlicesElided(const Option& option) {
+  const Group& group = space_.group(option.group);
+  uint8_t& out_flags = flags(group.out[0], option.out[0]);
+  if (!placed(group.out[0], option.out[0]) || (out_flags & (kOverwritten | kSliced)) != 0) return false;
+  for (size_t i = 0; i < group.in.size(); ++i) {
+    if (!placed(group.in[i], option.in[i])) return false;
+    if ((flags(group.in[i], option.in[i]) & (kOverwritten | kShares | kCopied)) != 0) return false;
+  }
+  for (size_t i = 0; i < group.in.size(); ++i) flags(group.in[i], option.in[i]) |= kShares | kSliced;
+  out_flags |= kShares;
+  return true;
+}
+
+bool Scheduler::MakeAvailable(ValueId v, uint32_t slot) {
+  if (writer(v, slot) != kNothing) return true;
+  ValueState& state = values_[v.index()];
+  if (slot == state.primary) return false;  // read before it is made
+  for (uint32_t m = state.first_move; m < state.end_move; ++m) {
+    if (moves_[m].to != slot) continue;
+    return MakeAvailable(v, moves_[m].from) && EmitMove(v, moves_[m]);
+  }
+  return false;
+}
+
+void Scheduler::EmitEarlyMoves(ValueId v) {
+  const ValueState& state = values_[v.index()];
+  for (uint32_t m = state.first_move; m < state.end_move; ++m) {
+    if (moves_[m].early && !moves_[m].done) EmitMove(v, moves_[m]);
+  }
+}
+
+bool Scheduler::EmitMove(ValueId v, Move& move) {
+  const Routes& routes = space_.routes(v);
+  ScheduledStep step;
+  step.value = v;
+  step.from = move.from;
+  step.to = move.to;
+  step.first_wait = static_cast<uint32_t>(waits_.size());
+  if (const uint32_t made_by = writer(v, move.from); made_by != kBound) waits_.push_back(made_by);
+  step.end_wait = static_cast<uint32_t>(waits_.size());
+
+  int64_t best = kImpossible;
+  const auto consider = [&](UnitId unit, int64_t run_ns) {
+    const int64_t overhead_ns = space_.overhead_ns(space_.platform().unit(unit).kind);
+    const int64_t end = EndOn(unit, overhead_ns, run_ns, step.first_wait);
+    if (end >= best) return;
+    best = end;
+    step.unit = unit;
+    step.overhead_ns = overhead_ns;
+    step.run_ns = run_ns;
+  };
+  const DeviceId from = space_.device(v, move.from);
+  const DeviceId to = space_.device(v, move.to);
+  if (from != to) {
+    step.link = space_.link(from, to);
+    const UnitClassId kind = space_.platform().unit(space_.copy_units(step.link).front()).kind;
+    const int64_t ns = routes.cost(move.from, move.to) - space_.overhead_ns(kind);
+    for (UnitId unit : space_.copy_units(step.link)) consider(unit, ns);
+  } else {
+    const auto ways = routes.reorders.find({move.from, move.to});
+    if (ways == routes.reorders.end()) return false;
+    for (const ReorderWay& way : ways->second) {
+      for (UnitId unit : space_.units(way.kind)) consider(unit, way.ns);
+    }
+  }
+  move.done = true;
+  Emit(step);
+  writer(v, move.to) = static_cast<uint32_t>(steps_.size() - 1);
+  return true;
+}
+
+int64_t Scheduler::EndOn(UnitId unit, int64_t overhead_ns, int64_t run_ns, uint32_t reads) const {
+  const Lanes& lanes = space_.simulator().lanes();
+  const uint32_t driver = lanes.driver[unit.index()];
+  int64_t ready = 0;
+  for (size_t w = reads; w < waits_.size(); ++w) {
+    const ScheduledStep& before = steps_[waits_[w]];
+    ready = std::max(ready, before.end_ns + space_.simulator().wait_ns(before.unit, unit));
+  }
+  if (driver != Lanes::kNone) ready = std::max(ready, lane_free_[driver]) + overhead_ns;
+  for (uint32_t lane : lanes.of_unit[unit.index()]) ready = std::max(ready, lane_free_[lane]);
+  return ready + run_ns + (driver != Lanes::kNone ? 0 : overhead_ns);
+}
+
+// The rules of Simulator for plans without contention.
+void Scheduler::Emit(ScheduledStep step) {
+  const Lanes& lanes = space_.simulator().lanes();
+  const uint32_t driver = lanes.driver[step.unit.index()];
+  const auto self = static_cast<uint32_t>(steps_.size());
+  const auto wait_for = [&](int64_t& start, int64_t until, uint32_t because) {
+    if (until < start || (until == start && step.blocker != kNothing)) return;
+    start = until;
+    step.blocker = because;
+  };
+  int64_t start = 0;
+  for (uint32_t w = step.first_wait; w < step.end_wait; ++w) {
+    const ScheduledStep& before = steps_[waits_[w]];
+    if (driver != Lanes::kNone && before.unit == step.unit) continue;  // the queue's own order
+    wait_for(start, before.end_ns + space_.simulator().wait_ns(before.unit, step.unit), waits_[w]);
+  }
+  if (driver != Lanes::kNone) {
+    if (lane_last_[driver] != kNothing) wait_for(start, lane_free_[driver], lane_last_[driver]);
+    start += step.overhead_ns;
+    lane_free_[driver] = start;
+    lane_last_[driver] = self;
+  }
+  for (uint32_t lane : lanes.of_unit[step.unit.index()]) {
+    if (lane_last_[lane] != kNothing) wait_for(start, lane_free_[lane], lane_last_[lane]);
+  }
+  step.start_ns = start;
+  step.end_ns = start + step.run_ns + (driver != Lanes::kNone ? 0 : step.overhead_ns);
+  for (uint32_t lane : lanes.of_unit[step.unit.index()]) {
+    lane_free_[lane] = step.end_ns;
+    lane_last_[lane] = self;
+  }
+  work_ns_ += step.overhead_ns + step.run_ns;
+  steps_.push_back(step);
+}
+
+void Scheduler::RunContended(const Solution& solution) {
+  std::vector<TimedStep> timed(steps_.size());
+  for (size_t s = 0; s < steps_.size(); ++s) {
+    const ScheduledStep& step = steps_[s];
+    timed[s].unit = step.unit;
+    timed[s].overhead_ns = step.overhead_ns;
+    timed[s].run_ns = step.run_ns;
+    timed[s].first_wait = step.first_wait;
+    timed[s].end_wait = step.end_wait;
+    if (step.choice != kNothing && !elided_[step.choice]) {
+      timed[s].candidate = &space_.problem().candidates[space_.option(solution[step.choice].option).candidate];
+    }
+  }
+  const Timeline timeline = space_.simulator().Run(timed, waits_);
+  for (size_t s = 0; s < steps_.size(); ++s) {
+    steps_[s].start_ns = timeline.start_ns[s];
+    steps_[s].end_ns = timeline.end_ns[s];
+    steps_[s].blocker = kNothing;
+  }
+  for (size_t i = 1; i < timeline.critical_path.size(); ++i) {
+    steps_[timeline.critical_path[i].index()].blocker = timeline.critical_path[i - 1].value;
+  }
+}
+
+std::vector<uint32_t> Scheduler::CriticalChoices() const {
+  std::vector<uint32_t> choices;
+  if (steps_.empty()) return choices;
+  uint32_t at = 0;
+  for (uint32_t s = 1; s < steps_.size(); ++s) {
+    if (steps_[s].end_ns > steps_[at].end_ns) at = s;
+  }
+  for (; at != kNothing; at = steps_[at].blocker) {
+    if (steps_[at].choice != kNothing) choices.push_back(steps_[at].choice);
+  }
+  std::reverse(choices.begin(), choices.end());
+  return choices;
+}
+
+}  // namespace pt

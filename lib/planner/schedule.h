@@ -1,0 +1,98 @@
+// Scheduler: from decisions (which option on which unit, in which order) to timed steps: inserts the copies and
+// reorders they need and computes when everything runs. What the search evaluates and what Assemble makes a plan of.
+#pragma once
+
+#include <vector>
+
+#include "lib/planner/space.h"
+
+namespace pt {
+
+struct Choice {
+  uint32_t option = 0;
+  UnitId unit;
+  friend bool operator==(const Choice&, const Choice&) = default;
+};
+
+// A cover with placement and order: every node in the group of exactly one choice, makers before readers.
+using Solution = std::vector<Choice>;
+
+struct ScheduledStep {
+  uint32_t choice = kNothing;  // index into the solution; kNothing = moves a value between slots
+  ValueId value;               // what a copy or reorder moves
+  uint8_t from = 0, to = 0;    // slots
+  LinkId link;                 // valid: a copy
+  UnitId unit;
+  int64_t overhead_ns = 0, run_ns = 0;
+  int64_t start_ns = 0, end_ns = 0;
+  uint32_t first_wait = 0, end_wait = 0;  // of waits(): the steps whose results it reads
+  uint32_t blocker = kNothing;            // the step whose end decided the start
+};
+
+// Reused for many solutions; one thread at a time.
+//
+// Rules, which PlanMemory and SimulatePlan hold too: one copy or reorder serves all readers of its instance. Copies
+// start right after what they read; a reorder stands before its first reader, on the unit where it ends first. A
+// view or concatenation that memory placement will elide costs its overhead only.
+class Scheduler {
+ public:
+  explicit Scheduler(const Space& space);
+
+  // The makespan; kImpossible when the order is no linear extension or a value cannot be moved where it is read.
+  int64_t Run(const Solution& solution);
+
+  // Of the last Run that was possible.
+  std::span<const ScheduledStep> steps() const { return steps_; }
+  std::span<const uint32_t> waits() const { return waits_; }
+  // Choices of the critical path, first to last.
+  std::vector<uint32_t> CriticalChoices() const;
+  // The sum of all steps' times: decides between equal makespans.
+  int64_t work_ns() const { return work_ns_; }
+
+ private:
+  // A copy or reorder that some reader needs.
+  struct Move {
+    uint8_t from = 0, to = 0;
+    bool early = false;  // a copy or what a copy needs
+    bool done = false;
+  };
+  struct ValueState {
+    uint64_t needed = 0;  // slots that are read
+    uint32_t first_move = 0, end_move = 0;
+    uint8_t primary = 0;  // the slot it is made in
+  };
+  enum InstanceFlag : uint8_t { kOverwritten = 1, kShares = 2, kCopied = 4, kSliced = 8 };
+
+  bool Prepare(const Solution& solution);
+  bool PlanMoves(ValueId value);
+  void FindElided(const Solution& solution);
+  bool IsViewElided(const Option& option);
+  bool AreSlicesElided(const Option& option);
+  uint8_t& flags(ValueId value, uint32_t slot) { return flags_[space_.value(value).first + slot]; }
+  uint32_t& writer(ValueId value, uint32_t slot) { return writer_[space_.value(value).first + slot]; }
+  bool placed(ValueId value, uint32_t slot) const;
+
+  bool MakeAvailable(ValueId value, uint32_t slot);
+  bool EmitMove(ValueId value, Move& move);
+  void EmitEarlyMoves(ValueId value);
+  void Emit(ScheduledStep step);
+  // When a step that reads `reads` would end on the unit.
+  int64_t EndOn(UnitId unit, int64_t overhead_ns, int64_t run_ns, uint32_t reads) const;
+  void RunContended(const Solution& solution);
+
+  const Space& space_;
+  std::vector<ScheduledStep> steps_;
+  std::vector<uint32_t> waits_;
+  std::vector<ValueState> values_;
+  std::vector<Move> moves_;
+  std::vector<uint8_t> flags_;     // by slot of a value
+  std::vector<uint32_t> writer_;   // by slot of a value: its step, kNothing before, kBound for callers' inputs
+  std::vector<bool> elided_;       // by choice
+  std::vector<int64_t> lane_free_;
+  std::vector<uint32_t> lane_last_;
+  std::vector<ValueId> produced_;
+  bool any_elision_ = false;
+  int64_t work_ns_ = 0;
+};
+
+}  // namespace pt

@@ -1,0 +1,58 @@
+#include "lib/planner/solve.h"
+
+#include <algorithm>
+#include <queue>
+
+namespace pt {
+
+// splitmix64
+uint64_t Random::Next() {
+  uint64_t z = (state_ += 0x9e3779b97f4a7c15u);
+  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+  z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+  return z ^ (z >> 31);
+}
+
+bool SortLegally(const Space& space, Solution& solution, const std::vector<int64_t>& keys) {
+  std::vector<uint32_t> choice_of(space.graph().nodes().size(), kNothing);
+  for (uint32_t c = 0; c < solution.size(); ++c) {
+    for (NodeId node : space.group_of(solution[c].option).nodes) choice_of[node.index()] = c;
+  }
+  // Readers of each choice, as one array in counting-sort form: this runs once per evaluated move.
+  std::vector<uint32_t> open(solution.size(), 0);
+  std::vector<uint32_t> first(solution.size() + 1, 0);
+  const auto for_each_edge = [&](auto visit) {
+    for (uint32_t c = 0; c < solution.size(); ++c) {
+      for (ValueId in : space.group_of(solution[c].option).in) {
+        const NodeId producer = space.value(in).producer;
+        if (producer.valid()) visit(choice_of[producer.index()], c);
+      }
+    }
+  };
+  for_each_edge([&](uint32_t from, uint32_t to) { ++first[from + 1], ++open[to]; });
+  for (size_t c = 0; c < solution.size(); ++c) first[c + 1] += first[c];
+  std::vector<uint32_t> readers(first.back());
+  std::vector<uint32_t> fill(first.begin(), first.end() - 1);
+  for_each_edge([&](uint32_t from, uint32_t to) { readers[fill[from]++] = to; });
+
+  using Ready = std::pair<int64_t, uint32_t>;
+  std::priority_queue<Ready, std::vector<Ready>, std::greater<>> ready;
+  for (uint32_t c = 0; c < solution.size(); ++c) {
+    if (open[c] == 0) ready.emplace(keys[c], c);
+  }
+  Solution sorted;
+  sorted.reserve(solution.size());
+  while (!ready.empty()) {
+    const uint32_t c = ready.top().second;
+    ready.pop();
+    sorted.push_back(solution[c]);
+    for (uint32_t r = first[c]; r < first[c + 1]; ++r) {
+      if (--open[readers[r]] == 0) ready.emplace(keys[readers[r]], readers[r]);
+    }
+  }
+  if (sorted.size() != solution.size()) return false;
+  solution = std::move(sorted);
+  return true;
+}
+
+}  // namespace pt

@@ -1,0 +1,43 @@
+// What a planner's file gives to the table in planners.cc: a function from the space of choices to a solution. The
+// table wraps it into Planner::make_plan; the search starts from the solutions of all rows marked as baselines.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "lib/planner/schedule.h"
+
+namespace pt {
+
+struct Solved {
+  Solution order;
+  std::string stopped_by = "done";
+};
+
+// argument: what followed ':' in the planner's name.
+using SolveFunction = Result<Solved> (*)(const Space& space, std::string_view argument);
+
+struct Solver {
+  Planner planner;
+  SolveFunction solve = nullptr;
+  enum class Baseline : uint8_t { kNo, kYes, kPerDevice } baseline = Baseline::kNo;  // per device: argument = its name
+};
+
+std::span<const Solver> Solvers();
+
+// Deterministic on every machine, unlike the distributions of <random>.
+class Random {
+ public:
+  explicit Random(uint64_t seed) : state_(seed) {}
+  uint64_t Next();
+  size_t Below(size_t n) { return static_cast<size_t>(Next() % n); }  // n > 0
+
+ private:
+  uint64_t state_;
+};
+
+// Sorts choices so that makers stand before readers, else by key (smaller first). False when the groups depend on
+// each other in a circle.
+bool SortLegally(const Space& space, Solution& solution, const std::vector<int64_t>& keys);
+
+}  // namespace pt

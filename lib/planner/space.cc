@@ -1,0 +1,359 @@
+#include "lib/planner/space.h"
+
+#include <algorithm>
+#include <set>
+
+namespace pt {
+namespace {
+
+bool IsForbidden(const Constraints& constraints, NodeId node, UnitClassId kind) {
+  for (const auto& [pinned, to] : constraints.pin) {
+    if (pinned == node && to != kind) return true;
+  }
+  return std::find(constraints.forbid.begin(), constraints.forbid.end(), std::pair(node, kind)) !=
+         constraints.forbid.end();
+}
+
+Form ExternalForm(const Value& value) { return {RowMajor(value.type.dims.size()), value.type.type}; }
+
+}  // namespace
+
+Space::Space(const PlanningProblem& problem) : problem_(&problem), simulator_(problem.platform, problem.costs) {
+  const Platform& machine = problem.platform;
+  units_.resize(machine.unit_classes.size());
+  copy_units_.resize(machine.links.size());
+  for (size_t u = 0; u < machine.units.size(); ++u) {
+    const Unit& unit = machine.units[u];
+    (unit.link ? copy_units_[unit.link->index()] : units_[unit.kind.index()]).push_back(UnitId(u));
+  }
+  const size_t devices = machine.devices.size();
+  links_.resize(devices * devices);
+  for (size_t l = 0; l < machine.links.size(); ++l) {
+    LinkId& link = links_[machine.links[l].from.index() * devices + machine.links[l].to.index()];
+    if (!link.valid() && !copy_units_[l].empty()) link = LinkId(l);
+  }
+  for (size_t c = 0; c < machine.unit_classes.size(); ++c) {
+    overheads_.push_back(problem.costs.StepOverhead(UnitClassId(c)).ns);
+  }
+}
+
+Result<Space> Space::Make(const PlanningProblem& problem) {
+  Space space(problem);
+  const Graph& graph = problem.graph;
+  space.groups_of_.resize(graph.nodes().size());
+  space.single_group_.assign(graph.nodes().size(), kNothing);
+  space.values_.resize(graph.values().size());
+  for (size_t v = 0; v < space.values_.size(); ++v) {
+    const Value& value = graph.values()[v];
+    ValueSlots& slots = space.values_[v];
+    slots.producer = value.producer;
+    slots.is_input = !value.producer.valid() && !value.is_constant();
+    slots.is_output = value.producer.valid() && value.is_graph_output;
+    for (const Use& use : value.uses) {
+      if (slots.consumers.empty() || slots.consumers.back() != use.node) slots.consumers.push_back(use.node);
+    }
+    std::sort(slots.consumers.begin(), slots.consumers.end());
+    slots.consumers.erase(std::unique(slots.consumers.begin(), slots.consumers.end()), slots.consumers.end());
+    if (slots.is_input || slots.is_output) slots.forms.push_back(ExternalForm(value));
+  }
+  space.SortNodes();
+  PT_CHECK_OK(space.AddOptions());
+  PT_CHECK_OK(space.AddRoutes());
+  space.DropDominated();
+  space.MarkElisions();
+  return space;
+}
+
+// A depth-first walk from the outputs; without recursion, for chains may be long.
+void Space::SortNodes() {
+  const Graph& graph = problem_->graph;
+  std::vector<uint8_t> state(graph.nodes().size(), 0);
+  position_.resize(graph.nodes().size());
+  std::vector<std::pair<NodeId, size_t>> stack;
+  const auto visit = [&](NodeId root) {
+    if (state[root.index()] != 0) return;
+    stack.emplace_back(root, 0);
+    state[root.index()] = 1;
+    while (!stack.empty()) {
+      auto& [node, next] = stack.back();
+      const std::vector<ValueId>& inputs = graph.node(node).inputs;
+      if (next == inputs.size()) {
+        position_[node.index()] = static_cast<uint32_t>(order_.size());
+        order_.push_back(node);
+        stack.pop_back();
+        continue;
+      }
+      const ValueId input = inputs[next++];
+      const NodeId producer = input.valid() ? graph.value(input).producer : NodeId();
+      if (!producer.valid() || state[producer.index()] != 0) continue;
+      state[producer.index()] = 1;
+      stack.emplace_back(producer, 0);
+    }
+  };
+  for (ValueId output : graph.outputs()) {
+    if (graph.value(output).producer.valid()) visit(graph.value(output).producer);
+  }
+  for (size_t n = 0; n < graph.nodes().size(); ++n) visit(NodeId(n));
+}
+
+Status Space::AddOptions() {
+  for (uint32_t c = 0; c < problem_->candidates.size(); ++c) PT_CHECK_OK(AddOption(c));
+  // Slots are numbered by form, so forms come first and slots after all of them are known.
+  for (ValueSlots& value : values_) {
+    if (problem_->platform.devices.size() * value.forms.size() > 64) {
+      return MakeError(ErrorCode::kUnsupported, "planner.forms", "a value has more than 64 places and forms");
+    }
+    value.first = slot_count_;
+    slot_count_ += static_cast<uint32_t>(problem_->platform.devices.size() * value.forms.size());
+  }
+  for (size_t v = 0; v < values_.size(); ++v) {
+    ValueSlots& value = values_[v];
+    const Value& described = problem_->graph.values()[v];
+    if (value.is_input || value.is_output) value.external = SlotOf(ValueId(v), DeviceId(0u), ExternalForm(described));
+  }
+  std::vector<Option> kept;
+  for (Option& option : options_) {
+    Group& group = groups_[option.group];
+    const Candidate& candidate = problem_->candidates[option.candidate];
+    for (size_t i = 0; i < group.in.size(); ++i) option.in.push_back(SlotOf(group.in[i], option.device, candidate.in[i]));
+    for (size_t i = 0; i < group.out.size(); ++i) {
+      option.out.push_back(SlotOf(group.out[i], option.device, candidate.out[i]));
+    }
+    if (!MayOverwrite(group, option)) continue;
+    group.options.push_back(static_cast<uint32_t>(kept.size()));
+    kept.push_back(std::move(option));
+  }
+  options_ = std::move(kept);
+
+  std::vector<bool> runs(problem_->graph.nodes().size(), false);
+  for (const Group& group : groups_) {
+    if (group.options.empty()) continue;
+    for (NodeId node : group.nodes) runs[node.index()] = true;
+  }
+  for (size_t n = 0; n < runs.size(); ++n) {
+    if (runs[n]) continue;
+    Error error = MakeError(ErrorCode::kInfeasible, "planner.no_candidate",
+                            "nothing can run " + NodeLabel(problem_->graph, NodeId(n)) +
+                                ": no candidate with a known cost within the constraints");
+    error.node = NodeLabel(problem_->graph, NodeId(n));
+    return error;
+  }
+  return {};
+}
+
+Status Space::AddOption(uint32_t c) {
+  const Candidate& candidate = problem_->candidates[c];
+  const Graph& graph = problem_->graph;
+  if (candidate.nodes.empty() || units_[candidate.unit_class.index()].empty()) return {};
+  for (NodeId node : candidate.nodes) {
+    if (IsForbidden(problem_->constraints, node, candidate.unit_class)) return {};
+  }
+  const std::optional<Estimate> estimate = problem_->costs.Run(candidate);
+  if (!estimate || estimate->ns < 0) return {};
+
+  uint32_t id = kNothing;
+  for (uint32_t g : groups_of_[candidate.nodes.front().index()]) {
+    if (groups_[g].nodes == candidate.nodes) id = g;
+  }
+  if (id == kNothing) {
+    id = static_cast<uint32_t>(groups_.size());
+    groups_.push_back({candidate.nodes, GroupInputs(graph, candidate.nodes), GroupOutputs(graph, candidate.nodes), {}});
+    for (NodeId node : candidate.nodes) groups_of_[node.index()].push_back(id);
+    if (candidate.nodes.size() == 1) single_group_[candidate.nodes.front().index()] = id;
+  }
+  const Group& group = groups_[id];
+  if (group.in.size() != candidate.in.size() || group.out.size() != candidate.out.size()) {
+    return MakeError(ErrorCode::kInternal, "planner.candidate",
+                     candidate.library + " proposed a candidate for " + NodeLabel(graph, candidate.nodes.front()) +
+                         " with other inputs or outputs than its nodes have");
+  }
+  const auto add_form = [&](ValueId value, const Form& form) {
+    std::vector<Form>& forms = values_[value.index()].forms;
+    if (std::find(forms.begin(), forms.end(), form) == forms.end()) forms.push_back(form);
+  };
+  for (size_t i = 0; i < group.in.size(); ++i) add_form(group.in[i], candidate.in[i]);
+  for (size_t i = 0; i < group.out.size(); ++i) add_form(group.out[i], candidate.out[i]);
+
+  Option option;
+  option.candidate = c;
+  option.group = id;
+  option.kind = candidate.unit_class;
+  option.device = problem_->platform.unit_class(candidate.unit_class).device;
+  option.run_ns = estimate->ns;
+  option.overhead_ns = overheads_[candidate.unit_class.index()];
+  option.estimated = estimate->provenance == Provenance::kEstimated;
+  option.view = candidate.elision == Elision::kViewOfInput && !candidate.in.empty() && candidate.out.size() == 1;
+  option.slices = SlicesOf(graph, candidate).has_value();
+  for (const Alias& alias : candidate.aliases) {
+    if (alias.kind == Alias::Kind::kRequired) option.overwrites.push_back(static_cast<uint8_t>(alias.in));
+  }
+  options_.push_back(std::move(option));
+  return {};
+}
+
+uint8_t Space::SlotOf(ValueId value, DeviceId device, const Form& form) const {
+  const std::vector<Form>& forms = values_[value.index()].forms;
+  const auto found = std::find(forms.begin(), forms.end(), form);
+  return static_cast<uint8_t>(device.index() * forms.size() + static_cast<size_t>(found - forms.begin()));
+}
+
+// An accumulating kernel destroys one input. In any cover and order that is safe if every other reader of the value
+// is an ancestor of the group; callers' buffers are never overwritten nor results of such kernels.
+bool Space::MayOverwrite(const Group& group, const Option& option) const {
+  if (option.overwrites.empty()) return true;
+  const Graph& graph = problem_->graph;
+  const Candidate& candidate = problem_->candidates[option.candidate];
+  for (const Alias& alias : candidate.aliases) {
+    if (alias.kind != Alias::Kind::kRequired) continue;
+    const ValueSlots& in = values_[group.in[alias.in].index()];
+    const ValueSlots& out = values_[group.out[alias.out].index()];
+    if (in.is_output || (in.is_input && option.in[alias.in] == in.external)) return false;
+    if (out.is_output && option.out[alias.out] == out.external) return false;
+    std::set<NodeId> readers;
+    for (NodeId reader : in.consumers) {
+      if (!std::binary_search(group.nodes.begin(), group.nodes.end(), reader)) readers.insert(reader);
+    }
+    if (readers.empty()) continue;
+    const NodeId first = *readers.begin();
+    std::set<NodeId> seen(group.nodes.begin(), group.nodes.end());
+    std::vector<NodeId> stack(group.nodes);
+    while (!stack.empty() && !readers.empty()) {
+      const NodeId node = stack.back();
+      stack.pop_back();
+      for (ValueId input : graph.node(node).inputs) {
+        const NodeId producer = input.valid() ? graph.value(input).producer : NodeId();
+        if (!producer.valid() || producer < first || !seen.insert(producer).second) continue;
+        readers.erase(producer);
+        stack.push_back(producer);
+      }
+    }
+    if (!readers.empty()) return false;
+  }
+  return true;
+}
+
+Status Space::AddRoutes() {
+  std::map<std::pair<std::vector<int64_t>, std::vector<Form>>, uint32_t> known;
+  for (size_t v = 0; v < values_.size(); ++v) {
+    ValueSlots& value = values_[v];
+    const std::optional<std::vector<int64_t>> dims = problem_->graph.values()[v].type.static_dims();
+    // Values of unknown dims share a key of their own: -1 is no dim.
+    const auto [found, fresh] = known.try_emplace({dims ? *dims : std::vector<int64_t>{-1}, value.forms},
+                                                  static_cast<uint32_t>(routes_.size()));
+    if (fresh) routes_.push_back(MakeRoutes(dims ? &*dims : nullptr, value));
+    value.routes = found->second;
+  }
+  return {};
+}
+
+Routes Space::MakeRoutes(const std::vector<int64_t>* dims, const ValueSlots& value) const {
+  const size_t devices = problem_->platform.devices.size();
+  const size_t forms = value.forms.size();
+  Routes routes;
+  routes.slots = static_cast<uint32_t>(devices * forms);
+  routes.sized = dims != nullptr && std::all_of(value.forms.begin(), value.forms.end(),
+                                                [](const Form& form) { return BitsOf(form.storage) != 0; });
+  const size_t n = routes.slots;
+  routes.ns.assign(n * n, kImpossible);
+  routes.next.resize(n * n);
+  for (size_t s = 0; s < n; ++s) {
+    for (size_t t = 0; t < n; ++t) routes.next[s * n + t] = static_cast<uint8_t>(t);
+    routes.ns[s * n + s] = 0;
+  }
+  for (const Form& form : value.forms) {
+    const Result<TensorLayout> dense =
+        dims == nullptr ? Result<TensorLayout>(Error{}) : DenseLayout(form.storage, *dims, form.layout);
+    const Result<uint64_t> bytes = dense.ok() ? BytesOf(*dense) : Result<uint64_t>(dense.error());
+    routes.bytes.push_back(bytes.ok() ? *bytes : 0);
+    for (size_t from = 0; bytes.ok() && from < devices; ++from) {
+      for (size_t to = 0; to < devices; ++to) {
+        const LinkId link = links_[from * devices + to];
+        if (from == to || !link.valid()) continue;
+        const size_t f = routes.bytes.size() - 1;
+        const UnitClassId kind = problem_->platform.unit(copy_units_[link.index()].front()).kind;
+        routes.ns[(from * forms + f) * n + to * forms + f] =
+            problem_->costs.Copy(routes.bytes.back(), link).ns + overheads_[kind.index()];
+      }
+    }
+  }
+  for (size_t d = 0; dims != nullptr && d < devices; ++d) {
+    for (size_t f = 0; f < forms; ++f) {
+      for (size_t g = 0; g < forms; ++g) {
+        if (f == g) continue;
+        const auto from = static_cast<uint8_t>(d * forms + f);
+        const auto to = static_cast<uint8_t>(d * forms + g);
+        for (size_t c = 0; c < units_.size(); ++c) {
+          if (units_[c].empty() || problem_->platform.unit_classes[c].device != DeviceId(d)) continue;
+          const std::optional<Estimate> estimate =
+              problem_->costs.Reorder(*dims, value.forms[f], value.forms[g], UnitClassId(c));
+          if (!estimate) continue;
+          routes.reorders[{from, to}].push_back({UnitClassId(c), estimate->ns});
+          int64_t& best = routes.ns[from * n + to];
+          best = std::min(best, estimate->ns + overheads_[c]);
+        }
+      }
+    }
+  }
+  for (size_t k = 0; k < n; ++k) {
+    for (size_t s = 0; s < n; ++s) {
+      for (size_t t = 0; t < n; ++t) {
+        const int64_t through = routes.ns[s * n + k] + routes.ns[k * n + t];
+        if (through >= routes.ns[s * n + t]) continue;
+        routes.ns[s * n + t] = through;
+        routes.next[s * n + t] = routes.next[s * n + k];
+      }
+    }
+  }
+  return routes;
+}
+
+// Of options that differ in nothing but time only the fastest counts.
+void Space::DropDominated() {
+  for (Group& group : groups_) {
+    std::stable_sort(group.options.begin(), group.options.end(),
+                     [&](uint32_t a, uint32_t b) { return options_[a].ns() < options_[b].ns(); });
+    std::vector<uint32_t> kept;
+    for (uint32_t o : group.options) {
+      const Option& option = options_[o];
+      const bool dominated = std::any_of(kept.begin(), kept.end(), [&](uint32_t k) {
+        const Option& other = options_[k];
+        return other.kind == option.kind && other.in == option.in && other.out == option.out &&
+               other.overwrites == option.overwrites && (other.view || !option.view) && (other.slices || !option.slices);
+      });
+      if (!dominated) kept.push_back(o);
+    }
+    group.options = std::move(kept);
+  }
+}
+
+void Space::MarkElisions() {
+  for (Option& option : options_) {
+    const Group& group = groups_[option.group];
+    const auto internal = [&](ValueId id) { return !values_[id.index()].is_input && !values_[id.index()].is_output; };
+    if (option.view) option.likely_elided = internal(group.in[0]) && internal(group.out[0]);
+    if (option.slices) {
+      option.likely_elided = internal(group.out[0]) && std::all_of(group.in.begin(), group.in.end(), internal);
+    }
+  }
+}
+
+Instance Space::instance(ValueId value, uint32_t slot) const {
+  const std::vector<Form>& forms = values_[value.index()].forms;
+  return {value, device(value, slot), forms[slot % forms.size()]};
+}
+
+LinkId Space::link(DeviceId from, DeviceId to) const {
+  return links_[from.index() * problem_->platform.devices.size() + to.index()];
+}
+
+UnitClassId Space::widest_class(DeviceId device) const {
+  UnitClassId widest;
+  for (size_t c = 0; c < units_.size(); ++c) {
+    const UnitClass& kind = problem_->platform.unit_classes[c];
+    if (kind.device != device || units_[c].empty()) continue;
+    if (!widest.valid() || kind.cores > problem_->platform.unit_class(widest).cores) widest = UnitClassId(c);
+  }
+  return widest;
+}
+
+}  // namespace pt

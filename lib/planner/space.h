@@ -1,0 +1,138 @@
+// Space: what planners choose from, indexed once: options (usable candidates with their times) by group and node,
+// the places and forms each value can be in (slots), and what moving between them costs. Read-only once made.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <span>
+#include <vector>
+
+#include "partitiontuner/plan/memory_plan.h"
+#include "partitiontuner/plan/timeline.h"
+#include "partitiontuner/planner/planner.h"
+
+namespace pt {
+
+inline constexpr int64_t kImpossible = INT64_MAX / 4;  // more than any sum of times
+inline constexpr uint32_t kNothing = UINT32_MAX;
+
+// A usable candidate. Slots are places of its values: see ValueSlots.
+struct Option {
+  uint32_t candidate = 0;  // index into the problem's candidates
+  uint32_t group = 0;
+  UnitClassId kind;
+  DeviceId device;
+  int64_t run_ns = 0, overhead_ns = 0;
+  std::vector<uint8_t> in, out;  // slots, parallel to the group's in and out
+  std::vector<uint8_t> overwrites;  // indices into in: required aliases
+  bool view = false;                // its output may be a view of its first input
+  bool slices = false;              // its inputs may be slices of its output
+  bool likely_elided = false;       // view or slices, and nothing about the values alone forbids it
+  bool estimated = false;
+
+  int64_t ns() const { return overhead_ns + run_ns; }
+  int64_t likely_ns() const { return likely_elided ? overhead_ns : ns(); }
+};
+
+struct Group {
+  std::vector<NodeId> nodes;
+  std::vector<ValueId> in, out;
+  std::vector<uint32_t> options;  // cheapest first
+};
+
+// One way of a hop between two slots of a value on one device.
+struct ReorderWay {
+  UnitClassId kind;
+  int64_t ns = 0;  // without the step's overhead
+};
+
+// What moving between slots costs; shared by all values of the same dims and forms. Slot = device * forms + form.
+struct Routes {
+  uint32_t slots = 0;
+  std::vector<int64_t> ns;        // from * slots + to: the cheapest way, overheads included; kImpossible
+  std::vector<uint8_t> next;      // the first hop of that way
+  std::map<std::pair<uint8_t, uint8_t>, std::vector<ReorderWay>> reorders;  // hops on one device
+  std::vector<uint64_t> bytes;    // by form
+  bool sized = false;             // the bytes are known before a run
+
+  int64_t cost(uint32_t from, uint32_t to) const { return ns[from * slots + to]; }
+};
+
+struct ValueSlots {
+  std::vector<Form> forms;
+  uint32_t first = 0;               // of its slots among all values' slots
+  uint32_t routes = 0;              // index into Space::routes
+  uint32_t external = kNothing;     // the slot of the caller's buffer, for graph inputs and outputs
+  bool is_input = false, is_output = false;  // of the graph; an output made by a node
+  NodeId producer;
+  std::vector<NodeId> consumers;    // distinct, ascending
+};
+
+class Space {
+ public:
+  // Errors: kInfeasible when some node has no usable candidate (named); kUnsupported when a value can be in more
+  // than 64 slots.
+  static Result<Space> Make(const PlanningProblem& problem);
+
+  const PlanningProblem& problem() const { return *problem_; }
+  const Graph& graph() const { return problem_->graph; }
+  const Platform& platform() const { return problem_->platform; }
+  const Simulator& simulator() const { return simulator_; }
+
+  std::span<const Option> options() const { return options_; }
+  const Option& option(uint32_t id) const { return options_[id]; }
+  std::span<const Group> groups() const { return groups_; }
+  const Group& group(uint32_t id) const { return groups_[id]; }
+  const Group& group_of(uint32_t option) const { return groups_[options_[option].group]; }
+  std::span<const uint32_t> groups_of(NodeId node) const { return groups_of_[node.index()]; }
+  uint32_t single_group(NodeId node) const { return single_group_[node.index()]; }  // kNothing when there is none
+
+  const ValueSlots& value(ValueId id) const { return values_[id.index()]; }
+  const Routes& routes(ValueId id) const { return routes_[values_[id.index()].routes]; }
+  Instance instance(ValueId value, uint32_t slot) const;
+  DeviceId device(ValueId value, uint32_t slot) const {
+    return DeviceId(static_cast<uint32_t>(slot / values_[value.index()].forms.size()));
+  }
+  uint32_t slot_count() const { return slot_count_; }
+
+  // Units that run steps of the class; copy engines are none of them.
+  std::span<const UnitId> units(UnitClassId kind) const { return units_[kind.index()]; }
+  std::span<const UnitId> copy_units(LinkId link) const { return copy_units_[link.index()]; }
+  LinkId link(DeviceId from, DeviceId to) const;
+  int64_t overhead_ns(UnitClassId kind) const { return overheads_[kind.index()]; }
+  // The class of the device with the most cores; the first on a tie.
+  UnitClassId widest_class(DeviceId device) const;
+
+  // A depth-first topological order: branch after branch, so that few values are alive at once.
+  std::span<const NodeId> order() const { return order_; }
+  uint32_t position(NodeId node) const { return position_[node.index()]; }
+
+ private:
+  explicit Space(const PlanningProblem& problem);
+  Status AddOptions();
+  Status AddOption(uint32_t candidate);
+  void DropDominated();
+  void MarkElisions();
+  bool MayOverwrite(const Group& group, const Option& option) const;
+  Status AddRoutes();
+  Routes MakeRoutes(const std::vector<int64_t>* dims, const ValueSlots& value) const;
+  void SortNodes();
+  uint8_t SlotOf(ValueId value, DeviceId device, const Form& form) const;
+
+  const PlanningProblem* problem_;
+  Simulator simulator_;
+  std::vector<Option> options_;
+  std::vector<Group> groups_;
+  std::vector<std::vector<uint32_t>> groups_of_;
+  std::vector<uint32_t> single_group_;
+  std::vector<ValueSlots> values_;
+  std::vector<Routes> routes_;
+  std::vector<std::vector<UnitId>> units_, copy_units_;
+  std::vector<LinkId> links_;  // by device from * devices + to
+  std::vector<int64_t> overheads_;
+  std::vector<NodeId> order_;
+  std::vector<uint32_t> position_;
+  uint32_t slot_count_ = 0;
+};
+
+}  // namespace pt

@@ -1,0 +1,183 @@
+// One suite for every planner of the table on many shapes: legal, complete, deterministic, predicted as scheduled.
+#include <catch2/catch_test_macros.hpp>
+
+#include <algorithm>
+#include <set>
+
+#include "partitiontuner/plan/plan_json.h"
+#include "partitiontuner/plan/timeline.h"
+#include "partitiontuner/planner/bounds.h"
+#include "test/testing/planning_world.h"
+
+namespace pt {
+namespace {
+
+using testing::MakeWorld;
+using testing::World;
+using testing::WorldOptions;
+
+struct NamedWorld {
+  std::string name;
+  World world;
+};
+
+std::vector<NamedWorld> Worlds() {
+  std::vector<NamedWorld> worlds;
+  worlds.push_back({"one node", MakeWorld(testing::Chain(1))});
+  worlds.push_back({"chain", MakeWorld(testing::Chain(12))});
+  worlds.push_back({"diamond", MakeWorld(testing::Diamond())});
+  worlds.push_back({"inception", MakeWorld(testing::Inception(3))});
+  worlds.push_back({"residual", MakeWorld(testing::Residual(4))});
+  worlds.push_back({"residual on the host", MakeWorld(testing::Residual(4), {.accelerator = false})});
+  worlds.push_back({"inception with contention", MakeWorld(testing::Inception(2), {.contention = true})});
+  for (uint64_t seed = 1; seed <= 12; ++seed) {
+    worlds.push_back({"random " + std::to_string(seed), MakeWorld(testing::RandomGraph(seed, 5 + seed * 4), {}, seed)});
+  }
+  return worlds;
+}
+
+std::vector<std::string> Names(const World& world) {
+  std::vector<std::string> names;
+  for (const Planner& planner : Planners()) {
+    if (planner.name == "single") {
+      for (const Device& device : world.platform.devices) names.push_back("single:" + device.name);
+    } else if (planner.name == "random") {
+      for (int seed = 1; seed <= 10; ++seed) names.push_back("random:" + std::to_string(seed));
+    } else {
+      names.emplace_back(planner.name);
+    }
+  }
+  return names;
+}
+
+Result<Plan> PlanBy(const World& world, const std::string& name, Explanations* explanations = nullptr) {
+  PT_ASSIGN(const Planner* planner, FindPlanner(name));
+  PlanningProblem problem = world.problem();
+  const size_t colon = name.find(':');
+  if (colon != std::string::npos) problem.argument = std::string_view(name).substr(colon + 1);
+  return planner->make_plan(problem, explanations);
+}
+
+TEST_CASE("EveryPlanner, MakesLegalCompletePlans", "[planner]") {
+  for (const NamedWorld& named : Worlds()) {
+    for (const std::string& name : Names(named.world)) {
+      INFO(named.name << ", " << name);
+      const Result<Plan> plan = PlanBy(named.world, name);
+      INFO((plan.ok() ? "" : ToString(plan.error())));
+      REQUIRE(plan.ok());
+      CHECK(testing::FaultText(named.world, *plan) == "");
+      CHECK(plan->planner == name);
+      CHECK(plan->makespan.ns > 0);
+    }
+  }
+}
+
+TEST_CASE("EveryPlanner, IsDeterministic", "[planner]") {
+  for (const NamedWorld& named : Worlds()) {
+    for (const std::string& name : Names(named.world)) {
+      INFO(named.name << ", " << name);
+      const Plan first = PlanBy(named.world, name).value();
+      const Plan second = PlanBy(named.world, name).value();
+      CHECK(WriteJson(ToJson(first, named.world.graph)) == WriteJson(ToJson(second, named.world.graph)));
+    }
+  }
+}
+
+TEST_CASE("Search, IsNeverBehindAnyOther", "[planner]") {
+  for (const NamedWorld& named : Worlds()) {
+    const int64_t search = PlanBy(named.world, "search").value().makespan.ns;
+    for (const std::string& name : Names(named.world)) {
+      INFO(named.name << ", " << name);
+      CHECK(search <= PlanBy(named.world, name).value().makespan.ns);
+    }
+  }
+}
+
+TEST_CASE("EveryBound, IsBelowEveryPlan", "[planner]") {
+  for (const NamedWorld& named : Worlds()) {
+    const std::vector<Bound> bounds = LowerBounds(named.world.problem());
+    REQUIRE(bounds.size() == 4);
+    for (const std::string& name : Names(named.world)) {
+      const int64_t makespan = PlanBy(named.world, name).value().makespan.ns;
+      for (const Bound& bound : bounds) {
+        INFO(named.name << ", " << name << ", " << bound.name);
+        CHECK(bound.ns <= makespan);
+      }
+    }
+    for (const Bound& bound : bounds) CHECK(bound.ns > 0);
+  }
+}
+
+TEST_CASE("RandomPlanner, UsesEveryUnitAndForm", "[planner]") {
+  const World world = MakeWorld(testing::RandomGraph(5, 40));
+  std::set<UnitId> units;
+  std::set<std::string> variants;
+  size_t fused = 0;
+  for (int seed = 1; seed <= 20; ++seed) {
+    const Plan plan = PlanBy(world, "random:" + std::to_string(seed)).value();
+    for (const Step& step : plan.steps) {
+      units.insert(step.unit);
+      if (const auto* group = std::get_if<RunGroup>(&step.work)) {
+        variants.insert(plan.candidates[group->candidate.index()].variant);
+        fused += plan.candidates[group->candidate.index()].nodes.size() > 1;
+      }
+    }
+  }
+  CHECK(units.size() == world.platform.units.size());
+  CHECK(variants.size() == 2);
+  CHECK(fused > 0);
+}
+
+TEST_CASE("Explanations, TellOfEveryNode", "[planner]") {
+  const World world = MakeWorld(testing::Inception(1));
+  Explanations explanations;
+  const Plan with = PlanBy(world, "search", &explanations).value();
+  for (size_t n = 0; n < world.graph.nodes().size(); ++n) {
+    const auto lines = explanations.of(NodeId(n));
+    REQUIRE(lines.size() == 4);
+    CHECK(lines[0].find("step ") == 0);
+    CHECK(lines[1].find("slack ") != std::string::npos);
+    CHECK(lines[3].find("alternatives: cpu/") == 0);
+  }
+  const Plan without = PlanBy(world, "search").value();
+  CHECK(WriteJson(ToJson(with, world.graph)) == WriteJson(ToJson(without, world.graph)));
+}
+
+TEST_CASE("Planner, NamesTheNodeThatNothingRuns", "[planner]") {
+  World world = MakeWorld(testing::Chain(4));
+  std::erase_if(world.candidates, [](const Candidate& c) {
+    return std::find(c.nodes.begin(), c.nodes.end(), NodeId(2u)) != c.nodes.end();
+  });
+  const Result<Plan> plan = PlanBy(world, "search");
+  REQUIRE_FALSE(plan.ok());
+  CHECK(plan.error().code == ErrorCode::kInfeasible);
+  CHECK(plan.error().node.find("Conv") != std::string::npos);
+}
+
+TEST_CASE("Planner, UnknownNameListsTheKnownOnes", "[planner]") {
+  const Result<const Planner*> planner = FindPlanner("fastest");
+  REQUIRE_FALSE(planner.ok());
+  CHECK(planner.error().code == ErrorCode::kUsage);
+  CHECK(planner.error().hint.find("partitiontuner") != std::string::npos);
+  const World world = MakeWorld(testing::Chain(2));
+  CHECK(PlanBy(world, "single:gpu").error().code == ErrorCode::kUsage);
+  CHECK(PlanBy(world, "random:x").error().code == ErrorCode::kUsage);
+}
+
+TEST_CASE("Planner, KeepsPinsAndForbids", "[planner]") {
+  World world = MakeWorld(testing::Residual(3));
+  PlanningProblem problem = world.problem();
+  const UnitClassId narrow(0u);
+  problem.constraints.pin = {{NodeId(3u), narrow}};
+  problem.constraints.forbid = {{NodeId(0u), UnitClassId(1u)}, {NodeId(0u), UnitClassId(2u)}};
+  const Plan plan = FindPlanner("search").value()->make_plan(problem, nullptr).value();
+  CHECK(testing::FaultText(world, plan) == "");
+  for (const Candidate& candidate : plan.candidates) {
+    for (NodeId node : candidate.nodes) {
+      if (node == NodeId(3u) || node == NodeId(0u)) CHECK(candidate.unit_class == narrow);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace pt

@@ -1,0 +1,49 @@
+// Worlds for planner and plan tests: a graph, a machine, made-up candidates for its nodes (each unit class, row-major
+// and blocked forms, fused pairs, in-place, accumulating and elidable kernels) and table costs for all of them.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "partitiontuner/cost/table_costs.h"
+#include "partitiontuner/graph/graph_builder.h"
+#include "partitiontuner/planner/planner.h"
+
+namespace pt::testing {
+
+// Two cores as units cpu[0], cpu[1] (class cpu/1) and cpu[0-1] (class cpu/2); with an accelerator "acc:0" behind
+// links with one copy engine each, driven by the second core.
+Platform TwoCores(bool accelerator = true);
+
+// Chains, forks, joins, concatenations and views in random order; every value has 8 channels a piece or a multiple.
+Graph RandomGraph(uint64_t seed, size_t nodes);
+Graph Chain(size_t nodes);
+Graph Diamond();           // Conv -> (Relu | Conv) -> Add
+Graph Inception(size_t blocks);  // four branches a block, concatenated along the channels
+Graph Residual(size_t blocks);   // Conv, Relu, Conv, Add with what came in, Relu
+
+struct World {
+  Graph graph;
+  Platform platform;
+  std::vector<Candidate> candidates;
+  TableCosts costs;
+
+  PlanningProblem problem() const { return {graph, platform, candidates, costs}; }
+};
+
+struct WorldOptions {
+  bool fused = true;     // Conv+Relu, Conv+Add (accumulating), Conv+Add+Relu where nothing else reads between
+  bool blocked = true;   // blocked forms besides row-major
+  bool elided = true;    // views and slices
+  bool contention = false;  // steps beside each other run 1.25 times as long
+  bool accelerator = true;
+};
+
+World MakeWorld(Graph graph, const WorldOptions& options = {}, uint64_t seed = 1);
+
+// Faults as one text; empty when the plan is legal.
+std::string FaultText(const World& world, const Plan& plan);
+// The operators' output names in step order: "a, b, copy c, reorder c, …"; for exact expectations.
+std::string OrderText(const World& world, const Plan& plan);
+
+}  // namespace pt::testing
