@@ -17,7 +17,7 @@ class Bounds {
   explicit Bounds(const Space& space) : space_(space), made_(space.slot_count()) {
     for (uint32_t g = 0; g < space.groups().size(); ++g) {
       int64_t least = kImpossible;
-      for (uint32_t o : space.group(g).options) least = std::min(least, LeastNs(space.option(o)));
+      for (uint32_t o : space.group(g).options) least = std::min(least, LeastOnPath(space.option(o)));
       least_.push_back(least);
     }
     FindCuts();
@@ -84,6 +84,12 @@ class Bounds {
       if (open == 0 && i >= last_source && i < first_sink && i + 1 < n) ++segment;
     }
     segments_ = segment + 1;
+  }
+
+  // A launch occupies its driver's core, not the device, and is over before the work ahead in the queue is.
+  int64_t LeastOnPath(const Option& option) const {
+    const bool launched = space_.platform().unit(space_.units(option.kind).front()).driver.has_value();
+    return launched ? LeastNs(option) - option.overhead_ns : LeastNs(option);
   }
 
   // Values may rise from 0 in any order of evaluation and stay valid, so groups that reach ahead in the order need no
@@ -154,7 +160,7 @@ class Bounds {
         const Option& option = space_.option(o);
         int64_t start = 0;
         for (size_t i = 0; i < group.in.size(); ++i) start = std::max(start, Arrival(group.in[i], option.in[i]));
-        at[option.out[index]] = std::min(at[option.out[index]], start + LeastNs(option));
+        at[option.out[index]] = std::min(at[option.out[index]], start + LeastOnPath(option));
       }
     }
     if (internal && value.consumers.empty() && !value.is_output) return;
@@ -216,10 +222,9 @@ class Bounds {
   double AddArea(const std::vector<double>& shares, const std::vector<double>& lanes) {
     constexpr double kScale = 1024;  // prices are integers; rounding down keeps them valid
     const std::vector<int64_t> prices = NodePrices(space_, [&](const Option& option) {
-      const Unit& unit = space_.platform().unit(space_.units(option.kind).front());
-      const auto width = static_cast<double>(space_.simulator().lanes().of_unit[space_.units(option.kind).front().index()].size());
-      // A launch occupies its driver's core, not the device.
-      const int64_t ns = unit.driver ? LeastNs(option) - option.overhead_ns : LeastNs(option);
+      const UnitId unit = space_.units(option.kind).front();
+      const auto width = static_cast<double>(space_.simulator().lanes().of_unit[unit.index()].size());
+      const int64_t ns = LeastOnPath(option);
       const size_t d = option.device.index();
       return static_cast<int64_t>(std::floor(static_cast<double>(ns) * width * shares[d] / lanes[d] * kScale));
     });

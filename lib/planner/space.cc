@@ -162,10 +162,13 @@ Status Space::AddOption(uint32_t c) {
     if (candidate.nodes.size() == 1) single_group_[candidate.nodes.front().index()] = id;
   }
   const Group& group = groups_[id];
-  if (group.in.size() != candidate.in.size() || group.out.size() != candidate.out.size()) {
+  const bool aliases_fit = std::all_of(candidate.aliases.begin(), candidate.aliases.end(), [&](const Alias& alias) {
+    return alias.in < candidate.in.size() && alias.out < candidate.out.size();
+  });
+  if (group.in.size() != candidate.in.size() || group.out.size() != candidate.out.size() || !aliases_fit) {
     return MakeError(ErrorCode::kInternal, "planner.candidate",
                      candidate.library + " proposed a candidate for " + NodeLabel(graph, candidate.nodes.front()) +
-                         " with other inputs or outputs than its nodes have");
+                         " with other inputs, outputs or aliases than its nodes have");
   }
   const auto add_form = [&](ValueId value, const Form& form) {
     std::vector<Form>& forms = values_[value.index()].forms;

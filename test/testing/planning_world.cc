@@ -116,9 +116,10 @@ class Proposer {
     candidate.in.assign(GroupInputs(graph, nodes).size(), form);
     candidate.out.assign(GroupOutputs(graph, nodes).size(), form);
     const std::string& op = graph.node(nodes.back()).op;
-    if (nodes.size() == 1 && (op == "Relu" || op == "Add")) candidate.aliases.push_back({0, 0, Alias::Kind::kAllowed});
+    const bool read = !candidate.out.empty();  // results of dead nodes are no outputs of a group
+    if (read && nodes.size() == 1 && (op == "Relu" || op == "Add")) candidate.aliases.push_back({0, 0, Alias::Kind::kAllowed});
     const bool sums = std::any_of(nodes.begin(), nodes.end(), [&](NodeId n) { return graph.node(n).op == "Add"; });
-    if (nodes.size() > 1 && sums && candidate.in.size() == 2) {
+    if (read && nodes.size() > 1 && sums && candidate.in.size() == 2) {
       const std::vector<ValueId> in = GroupInputs(graph, nodes);
       const ValueId conv_in = graph.node(nodes.front()).inputs[0];
       candidate.aliases.push_back({0, in[0] == conv_in ? 1u : 0u, Alias::Kind::kRequired});
