@@ -1,0 +1,226 @@
+#include "partitiontuner/engine/engine.h"
+
+#include <catch2/catch_test_macros.hpp>
+#include <cmath>
+#include <fstream>
+#include <random>
+
+#include "partitiontuner/cost/profiled_costs.h"
+#include "partitiontuner/plan/check_plan.h"
+#include "partitiontuner/plan/plan_json.h"
+#include "test/cost/sample_problem.h"
+#include "test/engine/onnx_bytes.h"
+
+namespace pt {
+namespace {
+
+// x ─ Conv ─ Relu ─┬─ Conv 3x3 ─ Relu ─┐
+//                  └─ Conv 1x1 ────────Concat ─ GlobalAveragePool, with `batch` images (-1: unknown).
+std::string BranchyModel(int64_t batch) {
+  OnnxModel model;
+  std::mt19937 random(5);
+  std::uniform_real_distribution<float> uniform(-0.3F, 0.3F);
+  const auto weights = [&](const char* name, std::vector<int64_t> dims) {
+    std::vector<float> values(static_cast<size_t>(dims[0] * dims[1] * dims[2] * dims[3]));
+    for (float& value : values) value = uniform(random);
+    model.AddConstant(name, dims, values);
+  };
+  weights("w1", {16, 3, 3, 3});
+  weights("w2", {16, 16, 3, 3});
+  weights("w3", {16, 16, 1, 1});
+  model.AddInput("x", {batch, 3, 16, 16});
+  model.AddOutput("y", {batch, 32, 1, 1});
+  const std::string pads = OnnxInts("pads", {1, 1, 1, 1});
+  model.AddNode("Conv", {"x", "w1"}, {"a"}, pads);
+  model.AddNode("Relu", {"a"}, {"b"});
+  model.AddNode("Conv", {"b", "w2"}, {"c"}, pads);
+  model.AddNode("Relu", {"c"}, {"d"});
+  model.AddNode("Conv", {"b", "w3"}, {"e"});
+  const std::string axis = OnnxBytes(5, OnnxBytes(1, "axis") + OnnxNumber(3, 1) + OnnxNumber(20, 2));
+  model.AddNode("Concat", {"d", "e"}, {"f"}, axis);
+  model.AddNode("GlobalAveragePool", {"f"}, {"y"});
+  return model.bytes();
+}
+
+struct Scene {
+  explicit Scene(const std::string& model_bytes, std::vector<std::string> libraries = {}) {
+    path = folder.file("model.onnx");
+    std::ofstream(path, std::ios::binary) << model_bytes;
+    EngineOptions options;
+    options.machine.libraries = std::move(libraries);
+    options.db_path = folder.file("profile.db");
+    engine = Engine::Make(options).value();
+    fast.max_time_per_key = std::chrono::milliseconds(5);
+    fast.max_noise = 0.5;
+  }
+
+  TemporaryFolder folder;
+  std::string path;
+  std::unique_ptr<Engine> engine;
+  MeasureOptions fast;
+};
+
+std::vector<float> RunOnce(Engine& engine, const Model& model, const Plan& plan, const SessionOptions& options = {}) {
+  const Result<std::unique_ptr<Session>> session = engine.MakeSession(model, plan, options);
+  if (!session.ok()) FAIL(ToString(session.error()));
+  std::vector<float> input(3 * 16 * 16), output(32, -1.0F);
+  for (size_t i = 0; i < input.size(); ++i) input[i] = std::sin(static_cast<float>(i));
+  const HostTensor in{DataType::kFloat32, {1, 3, 16, 16}, input.data(), input.size() * 4};
+  const HostTensor out{DataType::kFloat32, {1, 32, 1, 1}, output.data(), output.size() * 4};
+  REQUIRE((*session)->Run({&in, 1}, {&out, 1}).ok());
+  return output;
+}
+
+double WorstDifference(const std::vector<float>& a, const std::vector<float>& b) {
+  double worst = 0;
+  for (size_t i = 0; i < a.size(); ++i) worst = std::max(worst, std::abs(static_cast<double>(a[i]) - b[i]));
+  return worst;
+}
+
+TEST_CASE("Engine, FromAFileToTheSameAnswerByEveryPlanner", "[engine]") {
+  Scene scene(BranchyModel(1));
+  const auto model = scene.engine->Load(scene.path, {}).value();
+  CHECK(model->graph->nodes().size() == 7);
+  CHECK(model->graph_hash.size() == 32);
+  const Result<MeasureReport> report = scene.engine->MeasureModel(*model, scene.fast, {});
+  REQUIRE(report.ok());
+  CHECK(report->missing == 0);
+
+  Scene reference(BranchyModel(1), {"reference"});
+  const auto plain = reference.engine->Load(reference.path, {}).value();
+  const std::vector<float> expected = RunOnce(*reference.engine, *plain, reference.engine->MakeDefaultPlan(*plain).value());
+  for (const char* planner : {"single:cpu", "heft", "partitiontuner", "search", "random:1", "random:2"}) {
+    CAPTURE(planner);
+    PlanOptions options;
+    options.planner = planner;
+    const Result<Plan> plan = scene.engine->MakePlan(*model, options);
+    if (!plan.ok()) FAIL(ToString(plan.error()));
+    CHECK(plan->planner == planner);
+    CHECK(plan->complete);
+    CHECK(plan->makespan.ns >= plan->lower_bound_ns);
+    CHECK(plan->lower_bound_ns > 0);
+    CHECK_FALSE(plan->report.critical_path.empty());
+    CHECK(plan->made_for.graph_hash == model->graph_hash);
+    CHECK(plan->made_for.input_dims.at("x") == std::vector<int64_t>{1, 3, 16, 16});
+    CHECK(PlanMismatches(*model->graph, scene.engine->machine().platform(), *plan).empty());
+    CHECK(CheckPlan(*model->graph, scene.engine->machine().platform(), *plan).empty());
+    const std::vector<float> output = RunOnce(*scene.engine, *model, *plan);
+    CHECK(WorstDifference(output, expected) < 1e-4);
+    SessionOptions sequential;
+    sequential.sequential = true;
+    CHECK(RunOnce(*scene.engine, *model, *plan, sequential) == output);
+  }
+  // The same question twice gives the same bytes.
+  const auto bytes = [&] { return WriteJson(ToJson(*scene.engine->MakePlan(*model, {}), *model->graph)); };
+  CHECK(bytes() == bytes());
+}
+
+TEST_CASE("Engine, WithoutAProfileOnlyTheDefaultPlan", "[engine]") {
+  Scene scene(BranchyModel(1));
+  const auto model = scene.engine->Load(scene.path, {}).value();
+  const Result<Plan> refused = scene.engine->MakePlan(*model, {});
+  REQUIRE_FALSE(refused.ok());
+  CHECK(refused.error().code == ErrorCode::kPartial);
+  CHECK(refused.error().hint.find("pt-profile") != std::string::npos);
+  const Result<Plan> plan = scene.engine->MakeDefaultPlan(*model);
+  REQUIRE(plan.ok());
+  CHECK_FALSE(plan->complete);
+  CHECK(RunOnce(*scene.engine, *model, *plan).size() == 32);
+}
+
+TEST_CASE("Engine, AnExportedProfilePlansLikeTheDatabase", "[engine]") {
+  Scene scene(BranchyModel(1));
+  const auto model = scene.engine->Load(scene.path, {}).value();
+  REQUIRE(scene.engine->MeasureModel(*model, scene.fast, {}).ok());
+  const Result<Profile> profile = scene.engine->ProfileOf(*model);
+  REQUIRE(profile.ok());
+  CHECK(profile->platform_fingerprint == PlatformFingerprint(scene.engine->machine().platform()));
+  CHECK_FALSE(profile->environment.empty());
+  const Profile read = ProfileFromJson(ParseJson(WriteJson(ToJson(*profile)), "test").value(), "test").value();
+  CHECK(read == *profile);
+
+  EngineOptions without;
+  without.db_path = "none";
+  const auto engine = Engine::Make(without).value();
+  const auto same_model = engine->Load(scene.path, {}).value();
+  PlanOptions options;
+  options.profile = &read;
+  const Plan there = scene.engine->MakePlan(*model, {}).value();
+  const Plan here = engine->MakePlan(*same_model, options).value();
+  CHECK(WriteJson(ToJson(there, *model->graph)) == WriteJson(ToJson(here, *same_model->graph)));
+  CHECK(engine->MeasureModel(*same_model, scene.fast, {}).error().code == ErrorCode::kUsage);
+}
+
+TEST_CASE("Engine, UnknownDimsNameTheFlagToGive", "[engine]") {
+  Scene scene(BranchyModel(-1));
+  const auto refused = scene.engine->Load(scene.path, {});
+  REQUIRE_FALSE(refused.ok());
+  CHECK(refused.error().code == ErrorCode::kUsage);
+  CHECK(refused.error().hint.find("--dim batch=") != std::string::npos);
+  CHECK(refused.error().message.find("input x") != std::string::npos);
+  CHECK(refused.error().file == scene.path);
+
+  const auto batch_of = [&](const ModelOptions& options) {
+    const auto model = scene.engine->Load(scene.path, options);
+    if (!model.ok()) FAIL(ToString(model.error()));
+    const Graph& graph = *(*model)->graph;
+    return graph.value(graph.outputs()[0]).type.static_dims().value()[0];
+  };
+  ModelOptions by_name, by_shape, by_data;
+  by_name.dims["batch"] = 2;
+  by_shape.shapes["x"] = {3, 3, 16, 16};
+  by_data.input_dims = {{4, 3, 16, 16}};
+  CHECK(batch_of(by_name) == 2);
+  CHECK(batch_of(by_shape) == 3);
+  CHECK(batch_of(by_data) == 4);
+
+  const auto code_of = [&](const ModelOptions& options) { return scene.engine->Load(scene.path, options).error().code; };
+  ModelOptions wrong;
+  wrong.dims["bach"] = 2;
+  CHECK(code_of(wrong) == ErrorCode::kUsage);
+  wrong = {};
+  wrong.shapes["y"] = {3, 3, 16, 16};
+  CHECK(code_of(wrong) == ErrorCode::kUsage);
+  wrong = {};
+  wrong.input_dims = {{4, 3, 16, 17}};
+  CHECK(code_of(wrong) == ErrorCode::kInvalidInput);
+  wrong.input_dims = {{4, 3, 16, 16}, {1}};
+  CHECK(code_of(wrong) == ErrorCode::kInvalidInput);
+}
+
+TEST_CASE("Engine, AnUnsupportedOperatorIsNamed", "[engine]") {
+  OnnxModel bytes;
+  bytes.AddInput("x", {4}, 8);  // strings
+  bytes.AddOutput("y", {4}, 8);
+  bytes.AddNode("StringNormalizer", {"x"}, {"y"});
+  Scene scene(bytes.bytes());
+  const auto refused = scene.engine->Load(scene.path, {});
+  REQUIRE_FALSE(refused.ok());
+  CHECK(refused.error().code == ErrorCode::kUnsupported);
+  CHECK(refused.error().message.find("StringNormalizer") != std::string::npos);
+  CHECK(refused.error().node.find("StringNormalizer") != std::string::npos);
+}
+
+TEST_CASE("Engine, ReferenceCandidatesOnlyWhereNothingElseRunsOrWhenNamed", "[engine]") {
+  const auto count_reference = [](const Model& model) {
+    return std::count_if(model.candidates.begin(), model.candidates.end(),
+                         [](const Candidate& c) { return c.library == "reference"; });
+  };
+  Scene all(BranchyModel(1)), named(BranchyModel(1), {"onednn", "reference"}), alone(BranchyModel(1), {"reference"});
+  CHECK(count_reference(*all.engine->Load(all.path, {}).value()) == 0);
+  CHECK(count_reference(*named.engine->Load(named.path, {}).value()) > 0);
+  const auto model = alone.engine->Load(alone.path, {}).value();
+  CHECK(static_cast<size_t>(count_reference(*model)) == model->candidates.size());
+}
+
+TEST_CASE("Engine, MissingAndBrokenFilesAreTyped", "[engine]") {
+  Scene scene(std::string("no model at all"));
+  CHECK(scene.engine->Load(scene.path, {}).error().code == ErrorCode::kInvalidInput);
+  CHECK(scene.engine->Load(scene.folder.file("absent.onnx"), {}).error().code == ErrorCode::kInvalidInput);
+  EngineOptions options;
+  options.machine.libraries = {"unheard-of"};
+  CHECK(Engine::Make(options).error().code == ErrorCode::kDeviceUnusable);
+}
+
+}  // namespace
+}  // namespace pt
