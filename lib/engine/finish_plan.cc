@@ -80,6 +80,26 @@ bool AllMeasured(const Graph& graph, const Platform& platform, const Plan& plan,
   return true;
 }
 
+// Planners know forms, not libraries.
+Status NameReorderLibraries(const Graph& graph, const Machine& machine, Plan& plan) {
+  for (size_t s = 0; s < plan.steps.size(); ++s) {
+    Reorder* reorder = std::get_if<Reorder>(&plan.steps[s].work);
+    if (reorder == nullptr || !reorder->library.empty()) continue;
+    const Instance& from = plan.instances[reorder->from.index()];
+    const Instance& to = plan.instances[reorder->to.index()];
+    const std::vector<int64_t> dims = graph.value(from.value).type.static_dims().value_or(std::vector<int64_t>());
+    const UnitClassId kind = machine.platform().unit(plan.steps[s].unit).kind;
+    const Library* library = ReorderLibrary(machine, kind, dims, from.form, to.form);
+    if (library == nullptr) {
+      return MakeError(ErrorCode::kInfeasible, "engine.reorder",
+                       "step " + std::to_string(s) + " reorders from " + ToString(from.form.layout) + " to " +
+                           ToString(to.form.layout) + ", which no library can do");
+    }
+    reorder->library = library->name();
+  }
+  return {};
+}
+
 // Times, critical path and shares as the one timeline sees them, whatever the planner reckoned with.
 Status FillReport(const Model& model, const Platform& platform, const CostModel& costs, Plan& plan) {
   PT_ASSIGN(const Timeline timeline, SimulatePlan(*model.graph, platform, plan, costs));
@@ -133,6 +153,7 @@ Result<Plan> PlanWith(const Model& model, const Machine& machine, const CostMode
                           options.time_limit.count()};
   PT_ASSIGN(Plan plan, planner->make_plan(problem, explanations));
   plan.planner = options.planner;
+  PT_CHECK_OK(NameReorderLibraries(*model.graph, machine, plan));
   plan.lower_bound_ns = BestBound(problem).ns;
   plan.complete = AllMeasured(*model.graph, platform, plan, costs);
   PT_CHECK_OK(FillReport(model, platform, costs, plan));

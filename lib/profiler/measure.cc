@@ -501,6 +501,18 @@ std::map<std::string, std::string> LibraryVersions(const Machine& machine) {
   return versions;
 }
 
+const Library* ReorderLibrary(const Machine& machine, UnitClassId unit_class, std::span<const int64_t> dims,
+                              const Form& from, const Form& to) {
+  const Platform& platform = machine.platform();
+  const DeviceId device = platform.unit_class(unit_class).device;
+  for (const auto& library : machine.libraries()) {
+    if (library->Serves(platform, device) && library->CanReorder(platform, unit_class, dims, from, to)) {
+      return library.get();
+    }
+  }
+  return nullptr;
+}
+
 Result<MeasureReport> MeasureProfile(const Graph& graph, std::span<const Candidate> candidates, Machine& machine,
                                      ProfileDb& db, const MeasureOptions& options, const ProgressCallback& progress) {
   return Profiling(graph, candidates, machine, db, options, progress).Run();

@@ -12,6 +12,7 @@
 #include <set>
 
 #include "lib/profiler/input_data.h"
+#include "partitiontuner/profiler/measure.h"
 
 namespace pt {
 namespace {
@@ -235,13 +236,8 @@ Result<std::unique_ptr<Subject>> Subject::OfReorder(std::span<const int64_t> dim
                                                     Machine& machine, const UnitRunner& runner) {
   const Platform& platform = machine.platform();
   const UnitClassId kind = platform.unit(runner.unit()).kind;
-  const auto library = std::find_if(machine.libraries().begin(), machine.libraries().end(), [&](const auto& candidate) {
-    return candidate->Serves(platform, platform.unit_class(kind).device) &&
-           candidate->CanReorder(platform, kind, dims, from, to);
-  });
-  if (library == machine.libraries().end()) {
-    return MakeError(ErrorCode::kUnsupported, "profiler.reorder", "no library reorders this");
-  }
+  const Library* library = ReorderLibrary(machine, kind, dims, from, to);
+  if (library == nullptr) return MakeError(ErrorCode::kUnsupported, "profiler.reorder", "no library reorders this");
   auto state = std::make_unique<State>(machine, machine.driver(platform.unit_class(kind).device));
   const std::vector<int64_t> sizes(dims.begin(), dims.end());
   PT_ASSIGN(const TensorLayout from_layout, DenseLayout(from.storage, sizes, from.layout));
@@ -251,7 +247,7 @@ Result<std::unique_ptr<Subject>> Subject::OfReorder(std::span<const int64_t> dim
   PT_ASSIGN(const TensorView out, state->Allocate(to_layout, &storage));
   std::memset(storage.data(), 0, storage.size());
   CompileContext context = runner.compile_context();
-  PT_ASSIGN(state->kernel, (*library)->CompileReorder(from_layout, to_layout, context));
+  PT_ASSIGN(state->kernel, library->CompileReorder(from_layout, to_layout, context));
   PT_CHECK_OK(state->Bind({&in, 1}, {&out, 1}));
   return std::unique_ptr<Subject>(new Subject(std::move(state)));
 }

@@ -45,6 +45,11 @@ struct MeasureReport {
 // Name and version of every library of the machine, as keys and costs want them.
 std::map<std::string, std::string> LibraryVersions(const Machine& machine);
 
+// The library that reorders this on units of that class: the first of the machine's that can. It is the one that is measured,
+// and the one that plans name. Null when none can.
+const Library* ReorderLibrary(const Machine& machine, UnitClassId unit_class, std::span<const int64_t> dims,
+                              const Form& from, const Form& to);
+
 // Measures what `graph` with these candidates needs and the database lacks: heaviest first, one per key, every sample
 // set committed at once. Timed regions hold a machine-wide lock per device. Cancel and budget end it early with a valid report.
 Result<MeasureReport> MeasureProfile(const Graph& graph, std::span<const Candidate> candidates, Machine& machine,
