@@ -1,0 +1,238 @@
+// Every pass, by its effect on the graph and by running the graph before and after on the reference library.
+#include "partitiontuner/transform/passes.h"
+
+#include <catch2/catch_test_macros.hpp>
+#include <cmath>
+#include <random>
+
+#include "partitiontuner/backend/libraries.h"
+#include "partitiontuner/graph/graph_text.h"
+#include "partitiontuner/onnx/infer_shapes.h"
+
+namespace pt {
+namespace {
+
+PassContext Context() {
+  return {EvaluateNode, [](const Graph& graph) { return InferShapes(graph); }, {}};
+}
+
+Graph Parsed(std::string_view text) {
+  auto graph = ParseGraph(text);
+  INFO((graph.ok() ? std::string() : ToString(graph.error())));
+  REQUIRE(graph.ok());
+  auto inferred = InferShapes(*graph);
+  INFO((inferred.ok() ? std::string() : ToString(inferred.error())));
+  REQUIRE(inferred.ok());
+  return *std::move(inferred);
+}
+
+std::vector<std::string> Operators(const Graph& graph) {
+  std::vector<std::string> ops;
+  for (const Node& node : graph.nodes()) ops.push_back(node.op);
+  return ops;
+}
+
+// Runs node by node on the reference library; inputs are drawn from a fixed seed.
+std::vector<Tensor> RunOnReference(const Graph& graph) {
+  std::vector<Tensor> values(graph.values().size());
+  for (size_t v = 0; v < values.size(); ++v) {
+    if (graph.values()[v].is_constant()) values[v] = *graph.values()[v].constant;
+  }
+  std::mt19937 random(7);
+  std::uniform_real_distribution<float> draw(-1, 1);
+  for (ValueId input : graph.inputs()) {
+    const auto dims = graph.value(input).type.static_dims();
+    REQUIRE(dims);
+    size_t count = 1;
+    for (int64_t d : *dims) count *= static_cast<size_t>(d);
+    std::vector<float> data(count);
+    for (float& x : data) x = draw(random);
+    values[input.index()] = Tensor::Float32(*dims, data);
+  }
+  for (size_t n = 0; n < graph.nodes().size(); ++n) {
+    const Node& node = graph.nodes()[n];
+    std::vector<Tensor> inputs;
+    for (ValueId input : node.inputs) inputs.push_back(input.valid() ? values[input.index()] : Tensor());
+    auto results = EvaluateNode(graph, NodeId(n), inputs);
+    INFO(NodeLabel(graph, NodeId(n)) << ": " << (results.ok() ? "" : ToString(results.error())));
+    REQUIRE(results.ok());
+    for (size_t o = 0; o < node.outputs.size(); ++o) {
+      if (node.outputs[o].valid()) values[node.outputs[o].index()] = (*results)[o];
+    }
+  }
+  std::vector<Tensor> outputs;
+  for (ValueId output : graph.outputs()) outputs.push_back(values[output.index()]);
+  return outputs;
+}
+
+// Simplifies, and proves that names, types and results of the outputs stay.
+Graph Simplified(const Graph& graph) {
+  auto simple = Simplify(graph, Context());
+  INFO((simple.ok() ? std::string() : ToString(simple.error())));
+  REQUIRE(simple.ok());
+  const std::vector<Tensor> before = RunOnReference(graph), after = RunOnReference(*simple);
+  REQUIRE(after.size() == before.size());
+  for (size_t i = 0; i < before.size(); ++i) {
+    CHECK(graph.value(graph.outputs()[i]).name == simple->value(simple->outputs()[i]).name);
+    REQUIRE(before[i].type() == after[i].type());
+    REQUIRE(before[i].dims() == after[i].dims());
+    if (before[i].type() != DataType::kFloat32) {
+      CHECK(before[i].ToInts() == after[i].ToInts());
+      continue;
+    }
+    float largest = 0, difference = 0;
+    for (int64_t e = 0; e < before[i].element_count(); ++e) {
+      const float a = before[i].values<float>()[static_cast<size_t>(e)], b = after[i].values<float>()[static_cast<size_t>(e)];
+      largest = std::max(largest, std::abs(a));
+      difference = std::max(difference, std::abs(a - b));
+    }
+    CHECK(difference <= 1e-5F * largest);
+  }
+  return *std::move(simple);
+}
+
+std::vector<std::string> OperatorsAfter(std::string_view text) { return Operators(Simplified(Parsed(text))); }
+
+using Ops = std::vector<std::string>;
+
+TEST_CASE("FoldConstants, ShapeArithmeticBecomesOneConstant", "[transform]") {
+  CHECK(OperatorsAfter(R"(
+input x float32[2,3,4]
+const zero int64[1] ints 0
+const rest int64[1] ints -1
+s = Shape(x)
+n = Gather(s, zero)
+t = Concat(n, rest) axis=0
+y = Reshape(x, t)
+output y
+)") == Ops{"Reshape"});
+}
+
+TEST_CASE("FoldConstants, KeepsWhatIsDrawnAtRandom", "[transform]") {
+  auto simple = Simplify(Parsed("r = RandomNormal() shape=[2,2]\ny = Relu(r)\noutput y\n"), Context());
+  REQUIRE(simple.ok());
+  CHECK(Operators(*simple) == Ops{"RandomNormal", "Relu"});
+}
+
+TEST_CASE("FoldConstants, LeavesResultsOverTheLimit", "[transform]") {
+  PassContext context = Context();
+  context.limits.folded_bytes = 1 << 10;
+  const Graph graph = Parsed("const d int64[2] ints 64 64\nw = ConstantOfShape(d)\ninput x float32[64,64]\ny = Add(x, w)\noutput y\n");
+  auto small = Simplify(graph, context);
+  REQUIRE(small.ok());
+  CHECK(Operators(*small) == Ops{"ConstantOfShape", "Add"});
+  auto large = Simplify(graph, Context());
+  REQUIRE(large.ok());
+  CHECK(Operators(*large) == Ops{"Add"});
+}
+
+TEST_CASE("RemoveNoOps, ChainOfIdentitiesVanishes", "[transform]") {
+  CHECK(OperatorsAfter("input x float32[2,3]\na = Identity(x)\nb = Identity(a)\nc = Relu(b)\ny = Identity(c)\noutput y\n") == Ops{"Relu"});
+}
+
+TEST_CASE("RemoveNoOps, OutputThatIsTheInputKeepsItsName", "[transform]") {
+  CHECK(OperatorsAfter("input x float32[2,3]\ny = Identity(x)\noutput y\n") == Ops{"Identity"});
+}
+
+TEST_CASE("RemoveNoOps, NeutralFactorsGoUnlessTheyBroadcast", "[transform]") {
+  CHECK(OperatorsAfter("input x float32[2,3]\nconst one float32[1] ones\na = Mul(x, one)\ny = Relu(a)\noutput y\n") == Ops{"Relu"});
+  CHECK(OperatorsAfter("input x float32[1,3]\nconst one float32[2,3] ones\na = Mul(x, one)\ny = Relu(a)\noutput y\n") == Ops{"Mul", "Relu"});
+}
+
+TEST_CASE("RemoveNoOps, TransposeOfEqualDimsStays", "[transform]") {
+  CHECK(OperatorsAfter("input x float32[3,3]\na = Transpose(x) perm=[1,0]\ny = Relu(a)\noutput y\n") == Ops{"Transpose", "Relu"});
+  CHECK(OperatorsAfter("input x float32[3,3]\na = Transpose(x) perm=[0,1]\ny = Relu(a)\noutput y\n") == Ops{"Relu"});
+}
+
+TEST_CASE("MergeViews, OppositeTransposesCancel", "[transform]") {
+  CHECK(OperatorsAfter("input x float32[2,3,4]\na = Transpose(x) perm=[2,0,1]\nb = Transpose(a) perm=[1,2,0]\ny = Relu(b)\noutput y\n") ==
+        Ops{"Relu"});
+  CHECK(OperatorsAfter("input x float32[2,3,4]\na = Transpose(x) perm=[2,0,1]\nb = Transpose(a) perm=[2,0,1]\ny = Relu(b)\noutput y\n") ==
+        Ops{"Transpose", "Relu"});
+}
+
+TEST_CASE("MergeViews, ChainOfReshapesIsOne", "[transform]") {
+  CHECK(OperatorsAfter(R"(
+input x float32[2,3,4]
+const a int64[1] ints -1
+const b int64[2] ints 4 6
+u = Reshape(x, a)
+v = Reshape(u, b)
+y = Relu(v)
+output y
+)") == Ops{"Reshape", "Relu"});
+}
+
+TEST_CASE("FoldBatchNormalization, ConvTakesScaleAndShift", "[transform]") {
+  for (const char* before : {"c = Conv(x, w)\n", "c = Conv(x, w, b)\n"}) {
+    CHECK(OperatorsAfter(std::string(R"(
+input x float32[1,3,5,5]
+const w float32[4,3,3,3] random 1
+const b float32[4] random 2
+const scale float32[4] random 3
+const shift float32[4] random 4
+const mean float32[4] random 5
+const variance float32[4] value 0.7
+)") + before + "y = BatchNormalization(c, scale, shift, mean, variance)\noutput y\n") == Ops{"Conv"});
+  }
+}
+
+TEST_CASE("FoldBatchNormalization, ConvReadElsewhereStays", "[transform]") {
+  CHECK(OperatorsAfter(R"(
+input x float32[1,3,5,5]
+const w float32[4,3,3,3] random 1
+const scale float32[4] random 3
+const shift float32[4] random 4
+const mean float32[4] random 5
+const variance float32[4] value 0.7
+c = Conv(x, w)
+n = BatchNormalization(c, scale, shift, mean, variance)
+y = Add(c, n)
+output y
+)") == Ops{"Conv", "BatchNormalization", "Add"});
+}
+
+TEST_CASE("FoldBatchNormalization, GemmAndGroupedConvTranspose", "[transform]") {
+  CHECK(OperatorsAfter(R"(
+input x float32[2,3]
+const w float32[3,4] random 1
+const b float32[4] random 2
+const scale float32[4] random 3
+const shift float32[4] random 4
+const mean float32[4] random 5
+const variance float32[4] value 0.7
+c = Gemm(x, w, b)
+y = BatchNormalization(c, scale, shift, mean, variance)
+output y
+)") == Ops{"Gemm"});
+  CHECK(OperatorsAfter(R"(
+input x float32[1,4,3,3]
+const w float32[4,3,2,2] random 1
+const scale float32[6] random 3
+const shift float32[6] random 4
+const mean float32[6] random 5
+const variance float32[6] value 0.7
+c = ConvTranspose(x, w) group=2
+y = BatchNormalization(c, scale, shift, mean, variance)
+output y
+)") == Ops{"ConvTranspose"});
+}
+
+TEST_CASE("ShareCommonSubexpressions, EqualNodesBecomeOne", "[transform]") {
+  CHECK(OperatorsAfter("input x float32[2,3]\na = Exp(x)\nb = Exp(x)\ny = Add(a, b)\noutput y\n") == Ops{"Exp", "Add"});
+  CHECK(OperatorsAfter("input x float32[2,3]\na = Elu(x) alpha=1.0\nb = Elu(x) alpha=2.0\ny = Add(a, b)\noutput y\n") == Ops{"Elu", "Elu", "Add"});
+}
+
+TEST_CASE("DropDeadCode, UnreadBranchGoes", "[transform]") {
+  CHECK(OperatorsAfter("input x float32[2,3]\na = Exp(x)\nb = Relu(x)\noutput b\n") == Ops{"Relu"});
+}
+
+TEST_CASE("Passes, SourcesOfMergedNodesAreKept", "[transform]") {
+  const Graph graph = Parsed("input x float32[2,3,4]\na = Transpose(x) perm=[2,0,1]\ny = Transpose(a) perm=[2,0,1]\noutput y\n");
+  const Graph simple = Simplified(graph);
+  REQUIRE(simple.nodes().size() == 1);
+  CHECK(simple.nodes()[0].source.size() == graph.nodes()[0].source.size() + graph.nodes()[1].source.size());
+}
+
+}  // namespace
+}  // namespace pt
