@@ -1,0 +1,120 @@
+#include "partitiontuner/onnx/infer_shapes.h"
+
+#include <catch2/catch_test_macros.hpp>
+
+#include "partitiontuner/graph/graph_builder.h"
+#include "partitiontuner/graph/graph_text.h"
+#include "test/testing/loading.h"
+
+namespace pt {
+namespace {
+
+std::string TypeOf(const Graph& graph, const std::string& value) { return ToString(graph.value(graph.find_value(value)).type); }
+
+Graph Parsed(const char* text) {
+  auto graph = ParseGraph(text);
+  INFO((graph.ok() ? "" : graph.error().message));
+  REQUIRE(graph.ok());
+  return std::move(*graph);
+}
+
+TEST_CASE("InferShapes, NamedDimsSpecialiseEverywhere", "[onnx]") {
+  const Graph graph = Parsed(R"(
+      input x float32[batch,3,8,8]
+      input m float32[batch,4,8,8]
+      const w float32[4,3,3,3] random 1
+      y = Conv(x, w) pads=[1,1,1,1]
+      z = Add(y, m)
+      output z)");
+  const auto symbolic = InferShapes(graph);
+  REQUIRE(symbolic.ok());
+  CHECK(TypeOf(*symbolic, "z") == "float32[batch,4,8,8]");
+  const auto by_dim = InferShapes(graph, {{{"batch", 2}}, {}});
+  REQUIRE(by_dim.ok());
+  CHECK(TypeOf(*by_dim, "y") == "float32[2,4,8,8]");
+  CHECK(TypeOf(*by_dim, "m") == "float32[2,4,8,8]");
+  const auto by_input = InferShapes(*symbolic, {{}, {{"x", {5, 3, 8, 8}}}});
+  REQUIRE(by_input.ok());
+  CHECK(TypeOf(*by_input, "z") == "float32[5,4,8,8]");
+  CHECK(by_input->nodes().size() == 2);
+}
+
+TEST_CASE("InferShapes, ShapeArithmeticComesOutStatic", "[onnx]") {
+  const Graph graph = Parsed(R"(
+      input x float32[N,3,4,5]
+      const zero int64[1] ints 0
+      const one int64[1] ints 1
+      const minus int64[1] ints -1
+      const axes int64[1] ints 0
+      s = Shape(x)
+      n = Slice(s, zero, one, axes)
+      t = Concat(n, minus) axis=0
+      y = Reshape(x, t)
+      output y)");
+  const auto inferred = InferShapes(graph, {{{"N", 7}}, {}});
+  REQUIRE(inferred.ok());
+  CHECK(TypeOf(*inferred, "y") == "float32[7,60]");
+}
+
+TEST_CASE("InferShapes, OverridesThatContradictAreUsageErrors", "[onnx]") {
+  const Graph graph = Parsed("input x float32[batch,3]\ninput z float32[batch,4]\ny = Relu(x)\noutput y");
+  const auto message = [&](const ShapeOverrides& overrides) {
+    const auto inferred = InferShapes(graph, overrides);
+    REQUIRE_FALSE(inferred.ok());
+    CHECK(inferred.error().code == ErrorCode::kUsage);
+    return inferred.error().message;
+  };
+  CHECK(testing::Mentions(message({{{"bach", 1}}, {}}), "\"bach\""));
+  CHECK(testing::Mentions(message({{{"batch", -2}}, {}}), "-2"));
+  CHECK(testing::Mentions(message({{}, {{"nope", {1}}}}), "no such input"));
+  CHECK(testing::Mentions(message({{}, {{"x", {1}}}}), "rank 2"));
+  CHECK(testing::Mentions(message({{}, {{"x", {1, 4}}}}), "the model says 3"));
+  CHECK(testing::Mentions(message({{}, {{"x", {1, 3}}, {"z", {2, 4}}}}), "elsewhere"));
+  CHECK(testing::Mentions(message({{{"batch", 3}}, {{"x", {1, 3}}}}), "elsewhere"));
+}
+
+TEST_CASE("InferShapes, UnresolvedDimsSayTheFlag", "[onnx]") {
+  const Graph graph = Parsed("input x float32[batch,3,seq]\ninput z float32[batch,?,5]\ninput k float32[2]\ny = Relu(x)\noutput y");
+  const std::vector<UnresolvedDim> dims = UnresolvedDims(graph);
+  REQUIRE(dims.size() == 3);
+  CHECK(dims[0].flag == "--dim batch=1");
+  CHECK(dims[1].flag == "--dim seq=1");
+  CHECK(dims[2].flag == "--shape z=1x1x5");
+  CHECK(dims[2].axis == 1);
+  const auto resolved = InferShapes(graph, {{{"batch", 1}, {"seq", 2}}, {{"z", {1, 9, 5}}}});
+  REQUIRE(resolved.ok());
+  CHECK(UnresolvedDims(*resolved).empty());
+}
+
+TEST_CASE("InferShapes, AgainAfterFolding", "[onnx]") {
+  const Graph graph = Parsed("input x float32[6,4]\ninput t int64[2]\ny = Reshape(x, t)\nz = Relu(y)\noutput z");
+  const auto before = InferShapes(graph);
+  REQUIRE(before.ok());
+  CHECK_FALSE(before->value(before->outputs()[0]).type.is_static());
+  GraphBuilder builder(*before);
+  builder.value(before->find_value("t")).constant = Tensor::Int64({2}, {3, -1});
+  const auto after = InferShapes(builder.Build().value());
+  REQUIRE(after.ok());
+  CHECK(TypeOf(*after, "z") == "float32[3,8]");
+}
+
+TEST_CASE("InferShapes, ForeignOperatorsKeepTheirTypes", "[onnx]") {
+  const Graph graph = Parsed("opset com.example 1\ninput x float32[2,3]\na = com.example.Thing(x) : float32[2,3]\ny = Relu(a)\noutput y");
+  const auto inferred = InferShapes(graph);
+  REQUIRE(inferred.ok());
+  CHECK(TypeOf(*inferred, "y") == "float32[2,3]");
+}
+
+TEST_CASE("InferShapes, ValuesWithoutNamesAreFine", "[onnx]") {
+  GraphBuilder builder;
+  builder.set_opset(25);
+  const ValueId x = builder.AddInput("", StaticType(DataType::kFloat32, {2, 3}));
+  const ValueId y = builder.AddOp("Transpose", {builder.AddOp("Relu", {x})});
+  builder.AddOutput(y);
+  const auto inferred = InferShapes(builder.Build().value());
+  REQUIRE(inferred.ok());
+  CHECK(ToString(inferred->value(inferred->outputs()[0]).type) == "float32[3,2]");
+}
+
+}  // namespace
+}  // namespace pt
