@@ -47,7 +47,7 @@ ScopedAffinity::ScopedAffinity(uint32_t core) {
   auto* before = reinterpret_cast<cpu_set_t*>(before_);
   std::memset(before_, 0, sizeof(before_));
   if (core >= kCores || sched_getaffinity(0, sizeof(before_), before) != 0) return;
-  if (CPU_COUNT_S(sizeof(before_), before) == 1) return;  // the caller has placed its thread already
+  if (CPU_COUNT_S(sizeof(before_), before) == 1 && CPU_ISSET_S(core, sizeof(before_), before)) return;
   changed_ = PinThisThread(core);
 }
 

@@ -64,7 +64,7 @@ TEST_CASE("Session, WarmRunsAllocateNothing", "[exec]") {
   const std::unique_ptr<Machine> machine = MakeFakeMachine(MakeTestPlatform(cores, false), control, device);
   std::mt19937 random(3);
   const std::shared_ptr<const Graph> graph = MakeRandomGraph(random, 50, 100);
-  const Plan plan = MakeTestPlan(*graph, *machine, "fake", RandomUnits(*graph, machine->platform(), random));
+  const Plan plan = MakeTestPlan(*graph, *machine, RandomUnits(*graph, machine->platform(), random));
   counting.store(true);
   const std::unique_ptr<Session> session = Session::Create(graph, plan, *machine).value();
   counting.store(false);

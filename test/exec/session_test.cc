@@ -73,12 +73,15 @@ TEST_CASE("Session, RandomPlansGiveTheResultOfOneLoop", "[exec]") {
   Setting setting(cores, with_device);
   setting.graph = MakeRandomGraph(random, 60, 97);
   for (int i = 0; i < 4; ++i) {
-    const Plan plan = MakeTestPlan(*setting.graph, *setting.machine, "fake",
+    const Plan plan = MakeTestPlan(*setting.graph, *setting.machine,
                                    RandomUnits(*setting.graph, setting.machine->platform(), random));
     const std::unique_ptr<Session> session = setting.Create(plan);
     const std::unique_ptr<Session> twin = setting.Create(plan, {.sequential = true});
     for (int run = 0; run < 3; ++run) {
-      CHECK(RunsRight(*session, static_cast<float>(run)));
+      Trace trace;
+      RunOptions options;
+      if (run == 1) options.trace = &trace;
+      CHECK(RunsRight(*session, static_cast<float>(run), options));
       CHECK(RunsRight(*twin, static_cast<float>(run)));
     }
   }
@@ -90,7 +93,7 @@ TEST_CASE("Session, DiamondOnTwoCoresReportsItsTrace", "[exec]") {
   setting.graph = Diamond();
   const Platform& platform = setting.machine->platform();
   const UnitId one = FindUnit(platform, "cpu[0]"), two = FindUnit(platform, "cpu[1]"), both = FindUnit(platform, "cpu[0-1]");
-  const Plan plan = MakeTestPlan(*setting.graph, *setting.machine, "fake", {both, one, two, one});
+  const Plan plan = MakeTestPlan(*setting.graph, *setting.machine, {both, one, two, one});
   const std::unique_ptr<Session> session = setting.Create(plan);
   Trace trace;
   REQUIRE(RunsRight(*session, 0, {.trace = &trace}));
@@ -122,7 +125,7 @@ TEST_CASE("Session, IndependentBranchesRunAtTheSameTime", "[exec]") {
   const Platform& platform = setting.machine->platform();
   const UnitId one = FindUnit(platform, "cpu[0]"), two = FindUnit(platform, "cpu[1]");
   const std::unique_ptr<Session> session =
-      setting.Create(MakeTestPlan(*setting.graph, *setting.machine, "fake", {one, two, one}));
+      setting.Create(MakeTestPlan(*setting.graph, *setting.machine, {one, two, one}));
   std::thread releaser([&] {
     while (setting.control.holding.load() < 2) std::this_thread::yield();
     setting.control.release.store(true);
@@ -141,7 +144,7 @@ TEST_CASE("Session, OutputsMayBeInputsConstantsAndRepeats", "[exec]") {
   for (ValueId output : {y, x, c, y, x}) builder.AddOutput(output);
   setting.graph = std::make_shared<const Graph>(builder.Build().value());
   const std::unique_ptr<Session> session =
-      setting.Create(MakeTestPlan(*setting.graph, *setting.machine, "fake", setting.Everywhere("cpu[1]")));
+      setting.Create(MakeTestPlan(*setting.graph, *setting.machine, setting.Everywhere("cpu[1]")));
   std::vector<Buffer> inputs = MakeBuffers(*setting.graph, setting.graph->inputs(), 4);
   std::vector<Buffer> outputs(5, Buffer{{3}, {0, 0, 0}});
   REQUIRE(session->Run(Lend(inputs), Lend(outputs)).ok());
@@ -159,7 +162,7 @@ TEST_CASE("Session, GraphWithoutNodesCopiesItsInputs", "[exec]") {
   GraphBuilder builder;
   builder.AddOutput(builder.AddInput("x", StaticType(DataType::kFloat32, {2})));
   setting.graph = std::make_shared<const Graph>(builder.Build().value());
-  const std::unique_ptr<Session> session = setting.Create(MakeTestPlan(*setting.graph, *setting.machine, "fake", {}));
+  const std::unique_ptr<Session> session = setting.Create(MakeTestPlan(*setting.graph, *setting.machine, {}));
   CHECK(RunsRight(*session, 3));
 }
 
@@ -167,7 +170,7 @@ TEST_CASE("Session, OnlyStepsAtChangedBuffersAreBoundAgain", "[exec]") {
   Setting setting(2, false);
   setting.graph = Diamond();
   const std::unique_ptr<Session> session =
-      setting.Create(MakeTestPlan(*setting.graph, *setting.machine, "fake", setting.Everywhere("cpu[0]")));
+      setting.Create(MakeTestPlan(*setting.graph, *setting.machine, setting.Everywhere("cpu[0]")));
   std::vector<Buffer> inputs = MakeBuffers(*setting.graph, setting.graph->inputs(), 0);
   std::vector<Buffer> outputs = MakeBuffers(*setting.graph, setting.graph->outputs(), 0);
   REQUIRE(session->Run(Lend(inputs), Lend(outputs)).ok());
@@ -193,7 +196,7 @@ TEST_CASE("Session, ErrorInAStepIsReportedAndTheSessionStaysUsable", "[exec]") {
   setting.graph = std::make_shared<const Graph>(builder.Build().value());
   const std::vector<UnitId> units = RandomUnits(*setting.graph, setting.machine->platform(), random);
   const std::unique_ptr<Session> session =
-      setting.Create(MakeTestPlan(*setting.graph, *setting.machine, "fake", units));
+      setting.Create(MakeTestPlan(*setting.graph, *setting.machine, units));
   std::vector<Buffer> inputs = MakeBuffers(*setting.graph, setting.graph->inputs(), 0);
   std::vector<Buffer> outputs = MakeBuffers(*setting.graph, setting.graph->outputs(), 0);
   for (int run = 0; run < 3; ++run) {
@@ -205,7 +208,7 @@ TEST_CASE("Session, ErrorInAStepIsReportedAndTheSessionStaysUsable", "[exec]") {
   }
   // The machine's cores are free for others.
   setting.graph = good;
-  CHECK(RunsRight(*setting.Create(MakeTestPlan(*good, *setting.machine, "fake", units)), 2));
+  CHECK(RunsRight(*setting.Create(MakeTestPlan(*good, *setting.machine, units)), 2));
 }
 
 TEST_CASE("Session, LostDeviceFailsTheRunAndLetsGo", "[exec]") {
@@ -214,7 +217,7 @@ TEST_CASE("Session, LostDeviceFailsTheRunAndLetsGo", "[exec]") {
   const Platform& platform = setting.machine->platform();
   const UnitId stream = FindUnit(platform, "fake:0#0"), core = FindUnit(platform, "cpu[0]");
   const std::unique_ptr<Session> session =
-      setting.Create(MakeTestPlan(*setting.graph, *setting.machine, "fake", {core, stream, core, core}));
+      setting.Create(MakeTestPlan(*setting.graph, *setting.machine, {core, stream, core, core}));
   REQUIRE(RunsRight(*session, 0));
   setting.device.lose.store(true);
   std::vector<Buffer> inputs = MakeBuffers(*setting.graph, setting.graph->inputs(), 0);
@@ -232,7 +235,7 @@ TEST_CASE("Session, CancelEndsARunAndTheNextOneWorks", "[exec]") {
   const Platform& platform = setting.machine->platform();
   const UnitId one = FindUnit(platform, "cpu[0]"), two = FindUnit(platform, "cpu[1]");
   const std::unique_ptr<Session> session =
-      setting.Create(MakeTestPlan(*setting.graph, *setting.machine, "fake", {one, one, two, two}));
+      setting.Create(MakeTestPlan(*setting.graph, *setting.machine, {one, one, two, two}));
   std::vector<Buffer> inputs = MakeBuffers(*setting.graph, setting.graph->inputs(), 0);
   std::vector<Buffer> outputs = MakeBuffers(*setting.graph, setting.graph->outputs(), 0);
   CancelToken cancel;
@@ -260,7 +263,7 @@ TEST_CASE("Session, DeadlineEndsARun", "[exec]") {
   const Platform& platform = setting.machine->platform();
   const UnitId stream = FindUnit(platform, "fake:0#0"), core = FindUnit(platform, "cpu[0]");
   const std::unique_ptr<Session> session =
-      setting.Create(MakeTestPlan(*setting.graph, *setting.machine, "fake", {core, stream, core, core}));
+      setting.Create(MakeTestPlan(*setting.graph, *setting.machine, {core, stream, core, core}));
   std::vector<Buffer> inputs = MakeBuffers(*setting.graph, setting.graph->inputs(), 0);
   std::vector<Buffer> outputs = MakeBuffers(*setting.graph, setting.graph->outputs(), 0);
   const Result<RunReport> late =
@@ -275,7 +278,7 @@ TEST_CASE("Session, WrongTensorsAreRefusedBeforeAnythingRuns", "[exec]") {
   Setting setting(2, false);
   setting.graph = Diamond();
   const std::unique_ptr<Session> session =
-      setting.Create(MakeTestPlan(*setting.graph, *setting.machine, "fake", setting.Everywhere("cpu[0]")));
+      setting.Create(MakeTestPlan(*setting.graph, *setting.machine, setting.Everywhere("cpu[0]")));
   std::vector<Buffer> inputs = MakeBuffers(*setting.graph, setting.graph->inputs(), 0);
   std::vector<Buffer> outputs = MakeBuffers(*setting.graph, setting.graph->outputs(), 0);
   const std::vector<HostTensor> in = Lend(inputs), out = Lend(outputs);
@@ -308,7 +311,7 @@ TEST_CASE("Session, WrongTensorsAreRefusedBeforeAnythingRuns", "[exec]") {
 TEST_CASE("Session, PlansForOtherGraphsOrMachinesAreStale", "[exec]") {
   Setting setting(2, false);
   setting.graph = Diamond();
-  const Plan plan = MakeTestPlan(*setting.graph, *setting.machine, "fake", setting.Everywhere("cpu[1]"));
+  const Plan plan = MakeTestPlan(*setting.graph, *setting.machine, setting.Everywhere("cpu[1]"));
   const auto code = [](const Result<std::unique_ptr<Session>>& session) {
     return session.ok() ? ErrorCode::kAssertionFailed : session.error().code;
   };
@@ -330,8 +333,8 @@ TEST_CASE("Session, ConcurrentRunsEachGetTheirOwnResult", "[exec]") {
   const Platform& platform = setting.machine->platform();
   std::vector<std::unique_ptr<Session>> sessions;
   for (int i = 0; i < 3; ++i) {
-    sessions.push_back(setting.Create(MakeTestPlan(*setting.graph, *setting.machine, "fake",
-                                                   RandomUnits(*setting.graph, platform, random))));
+    sessions.push_back(setting.Create(MakeTestPlan(*setting.graph, *setting.machine,
+                                   RandomUnits(*setting.graph, platform, random))));
   }
   std::atomic<int> wrong{0};
   std::vector<std::thread> threads;
@@ -354,8 +357,8 @@ TEST_CASE("Session, SessionsComeAndGoWhileOthersRun", "[exec]") {
   setting.graph = MakeRandomGraph(random, 20, 33);
   std::vector<Plan> plans;
   for (int i = 0; i < 4; ++i) {
-    plans.push_back(MakeTestPlan(*setting.graph, *setting.machine, "fake",
-                                 RandomUnits(*setting.graph, setting.machine->platform(), random)));
+    plans.push_back(MakeTestPlan(*setting.graph, *setting.machine,
+                                   RandomUnits(*setting.graph, setting.machine->platform(), random)));
   }
   std::atomic<int> wrong{0};
   std::vector<std::thread> threads;
@@ -375,7 +378,7 @@ TEST_CASE("Session, DestructorWaitsForRunsInFlight", "[exec]") {
   Setting setting(2, false);
   setting.graph = Diamond("hold=1");
   std::unique_ptr<Session> session =
-      setting.Create(MakeTestPlan(*setting.graph, *setting.machine, "fake", setting.Everywhere("cpu[0]")));
+      setting.Create(MakeTestPlan(*setting.graph, *setting.machine, setting.Everywhere("cpu[0]")));
   std::atomic<bool> right{false};
   std::thread runner([&, running = session.get()] { right.store(RunsRight(*running, 0)); });
   while (setting.control.holding.load() == 0) std::this_thread::yield();

@@ -45,19 +45,16 @@ void AddAsynchronousUnit(Platform& platform, const std::string& name, const std:
 // Builds the steps of a plan node by node.
 class PlanMaker {
  public:
-  PlanMaker(const Graph& graph, const Machine& machine, const std::string& library)
-      : graph_(graph), platform_(machine.platform()), library_(*machine.library(library)) {
+  PlanMaker(const Graph& graph, const Machine& machine)
+      : graph_(graph), platform_(machine.platform()), machine_(machine) {
     plan_.planner = "test";
     plan_.made_for.graph_hash = ToHex(GraphHash(graph));
     plan_.made_for.platform = machine.platform();
   }
 
   void AddNode(NodeId node, UnitId unit) {
-    const UnitClassId kind = platform_.unit(unit).kind;
-    std::vector<Candidate> candidates = library_.CandidatesFor(graph_, platform_, std::span(&node, 1));
-    const auto found = std::find_if(candidates.begin(), candidates.end(),
-                                    [&](const Candidate& candidate) { return candidate.unit_class == kind; });
-    assert(found != candidates.end());
+    std::optional<Candidate> found = CandidateFor(node, platform_.unit(unit).kind);
+    assert(found.has_value());
     const DeviceId device = platform_.device_of(unit);
     Step step;
     step.unit = unit;
@@ -91,6 +88,15 @@ class PlanMaker {
   }
 
  private:
+  std::optional<Candidate> CandidateFor(NodeId node, UnitClassId kind) const {
+    for (const std::unique_ptr<Library>& library : machine_.libraries()) {
+      for (Candidate& candidate : library->CandidatesFor(graph_, platform_, std::span(&node, 1))) {
+        if (candidate.unit_class == kind) return std::move(candidate);
+      }
+    }
+    return std::nullopt;
+  }
+
   InstanceId Find(const Instance& instance) {
     const auto [found, added] = instances_.emplace(instance, InstanceId(plan_.instances.size()));
     if (added) plan_.instances.push_back(instance);
@@ -131,7 +137,7 @@ class PlanMaker {
 
   const Graph& graph_;
   const Platform& platform_;
-  const Library& library_;
+  const Machine& machine_;
   Plan plan_;
   std::map<Instance, InstanceId> instances_;
   std::map<InstanceId, StepId> made_by_;
@@ -175,9 +181,8 @@ std::unique_ptr<Machine> MakeFakeMachine(Platform platform, FakeControl& control
   return Machine::Assemble(std::move(platform), std::move(drivers), std::move(libraries)).value();
 }
 
-Plan MakeTestPlan(const Graph& graph, const Machine& machine, const std::string& library,
-                  const std::vector<UnitId>& unit_of_node) {
-  PlanMaker maker(graph, machine, library);
+Plan MakeTestPlan(const Graph& graph, const Machine& machine, const std::vector<UnitId>& unit_of_node) {
+  PlanMaker maker(graph, machine);
   for (size_t i = 0; i < graph.nodes().size(); ++i) maker.AddNode(NodeId(i), unit_of_node[i]);
   return maker.Finish();
 }

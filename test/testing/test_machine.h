@@ -20,9 +20,8 @@ Platform MakeTestPlatform(uint32_t cores, bool device);
 std::unique_ptr<Machine> MakeFakeMachine(Platform platform, FakeControl& control, FakeDeviceControl& device);
 
 // A legal plan that runs node i as one step of `unit_of_node[i]`, in graph order, with copies where devices change.
-// Candidates are `library`'s for that node and class, the first that is found.
-Plan MakeTestPlan(const Graph& graph, const Machine& machine, const std::string& library,
-                  const std::vector<UnitId>& unit_of_node);
+// Candidates are the first that the machine's libraries have for that node and class. Asserts that there is one.
+Plan MakeTestPlan(const Graph& graph, const Machine& machine, const std::vector<UnitId>& unit_of_node);
 
 // Random units for every node of the graph; steps keep the graph's order.
 std::vector<UnitId> RandomUnits(const Graph& graph, const Platform& platform, std::mt19937& random);

@@ -1,0 +1,236 @@
+// The simulated device: arithmetic of the reference library, times of the platform file, a virtual clock.
+#include <catch2/catch_test_macros.hpp>
+#include <cmath>
+
+#include "partitiontuner/backend/devices.h"
+#include "partitiontuner/backend/libraries.h"
+#include "partitiontuner/candidate/signature.h"
+#include "partitiontuner/exec/unit_runner.h"
+#include "partitiontuner/graph/graph_text.h"
+#include "partitiontuner/platform/discover.h"
+#include "test/testing/test_machine.h"
+
+namespace pt::testing {
+namespace {
+
+constexpr const char* kDescription = R"({
+  "version": 1, "name": "sim:0", "memory_bytes": 100000, "streams": 1,
+  "to_device": {"latency_ns": 1000, "bytes_per_ns": 2.0},
+  "from_device": {"latency_ns": 3000, "bytes_per_ns": 4.0},
+  "families": {"Conv": {"fixed_ns": 5000, "flops_per_ns": 2, "bytes_per_ns": 0},
+               "*": {"fixed_ns": 700, "flops_per_ns": 0, "bytes_per_ns": 1}},
+  "exact_ns": {}, "unsupported": ["Sigmoid"]})";
+
+Platform WithSimulated(const std::string& description = kDescription) {
+  Platform platform = MakeTestPlatform(2, false);
+  const Status status = AddSimulatedDevice(platform, ParseJson(description, "test").value(), "test");
+  if (!status.ok()) FAIL(ToString(status.error()));
+  return platform;
+}
+
+std::unique_ptr<Machine> SimulatedMachine(Platform platform) {
+  std::vector<std::unique_ptr<DeviceDriver>> drivers;
+  drivers.push_back(MakeHostDriver(DeviceId(0u)));
+  drivers.push_back(MakeSimulatedDriver(platform, DeviceId(1u)));
+  std::vector<std::unique_ptr<Library>> libraries;
+  libraries.push_back(MakeReferenceLibrary());
+  libraries.push_back(MakeSimulatedLibrary());
+  return Machine::Assemble(std::move(platform), std::move(drivers), std::move(libraries)).value();
+}
+
+std::shared_ptr<const Graph> Branches() {
+  return std::make_shared<const Graph>(ParseGraph("input x float32[1,2,6,6]\n"
+                                                  "const w float32[4,2,3,3] random 7\n"
+                                                  "const v float32[4,2,3,3] random 8\n"
+                                                  "a = Conv(x, w) pads=[1,1,1,1] : float32[1,4,6,6]\n"
+                                                  "b = Conv(x, v) pads=[1,1,1,1] : float32[1,4,6,6]\n"
+                                                  "r = Relu(a) : float32[1,4,6,6]\n"
+                                                  "y = Add(r, b) : float32[1,4,6,6]\n"
+                                                  "output y\n")
+                                           .value());
+}
+
+struct RunResult {
+  RunReport report;
+  Trace trace;
+  std::vector<float> output;
+};
+
+RunResult RunOnce(Session& session) {
+  const Graph& graph = session.graph();
+  std::vector<Buffer> inputs = MakeBuffers(graph, graph.inputs(), -1);
+  std::vector<Buffer> outputs = MakeBuffers(graph, graph.outputs(), 0);
+  RunResult result;
+  RunOptions options;
+  options.trace = &result.trace;
+  const Result<RunReport> report = session.Run(Lend(inputs), Lend(outputs), options);
+  if (!report.ok()) FAIL(ToString(report.error()));
+  result.report = *report;
+  result.output = outputs[0].data;
+  return result;
+}
+
+std::unique_ptr<Session> SessionOn(Machine& machine, const std::shared_ptr<const Graph>& graph,
+                                   const std::vector<const char*>& units, const SessionOptions& options = {}) {
+  std::vector<UnitId> ids;
+  for (const char* unit : units) ids.push_back(FindUnit(machine.platform(), unit));
+  auto session = Session::Create(graph, MakeTestPlan(*graph, machine, ids), machine, options);
+  if (!session.ok()) FAIL(ToString(session.error()));
+  return std::move(session).value();
+}
+
+}  // namespace
+
+TEST_CASE("SimulatedDriver, CopiesCostWhatTheLinkSays", "[backend]") {
+  const Platform platform = WithSimulated();
+  const auto driver = MakeSimulatedDriver(platform, DeviceId(1u));
+  const auto stream = driver->MakeStream().value();
+  const auto event = driver->MakeEvent().value();
+  const auto buffer = driver->Allocate(4000).value();
+  std::vector<char> there(4000, 'x'), back(4000, ' ');
+  stream->AdvanceVirtualClock(10);
+  REQUIRE(driver->EnqueueCopy(*stream, buffer->data(), there.data(), 4000, CopyDirection::kToDevice).ok());
+  REQUIRE(stream->Record(*event).ok());
+  CHECK(event->Ready().value());
+  CHECK(event->virtual_ns() == 10 + 1000 + 2000);
+  stream->AdvanceVirtualClock(5);  // never back
+  REQUIRE(driver->EnqueueCopy(*stream, back.data(), buffer->data(), 4000, CopyDirection::kFromDevice).ok());
+  REQUIRE(stream->Record(*event).ok());
+  CHECK(event->virtual_ns() == 3010 + 3000 + 1000);
+  CHECK(back == there);
+}
+
+TEST_CASE("SimulatedDriver, MemoryIsLimitedAndGivenBack", "[backend]") {
+  const auto driver = MakeSimulatedDriver(WithSimulated(), DeviceId(1u));
+  auto half = driver->Allocate(60000).value();
+  const auto refused = driver->Allocate(60000);
+  REQUIRE_FALSE(refused.ok());
+  CHECK(refused.error().code == ErrorCode::kOutOfMemory);
+  half.reset();
+  CHECK(driver->Allocate(100000).ok());
+  CHECK_FALSE(driver->Allocate(UINT64_MAX).ok());
+}
+
+TEST_CASE("SimulatedLibrary, ProposesForItsDeviceWithTimesFromTheFile", "[backend]") {
+  const Platform platform = WithSimulated();
+  const std::shared_ptr<const Graph> graph = Branches();
+  const std::unique_ptr<Library> library = MakeSimulatedLibrary();
+  CHECK(library->Serves(platform, DeviceId(1u)));
+  CHECK_FALSE(library->Serves(platform, DeviceId(0u)));
+  size_t singles = 0, groups = 0;
+  for (const Candidate& candidate : library->Candidates(*graph, platform)) {
+    CHECK(platform.unit_class(candidate.unit_class).name == "sim:0");
+    (candidate.nodes.size() == 1 ? singles : groups) += 1;
+    const WorkSize work = WorkSizeOf(*graph, candidate.nodes);
+    const bool conv = graph->node(candidate.nodes[0]).op == "Conv";
+    const double expected = conv ? 5000 + work.flops / 2 : 700 + work.bytes;
+    CHECK(library->KnownCost(*graph, platform, candidate) == std::llround(expected));
+  }
+  CHECK(singles == 4);
+  CHECK(groups == 3);  // Conv+Relu, Conv+Relu+Add, Conv+Add
+  const Graph refused = ParseGraph("input x float32[2]\ny = Sigmoid(x) : float32[2]\noutput y\n").value();
+  CHECK(library->Candidates(refused, platform).empty());
+}
+
+TEST_CASE("SimulatedLibrary, AnExactRowBeatsTheFamily", "[backend]") {
+  const std::shared_ptr<const Graph> graph = Branches();
+  const NodeId relu(2u);
+  const std::string hash = ToHex(HashText(WorkSignature(*graph, std::span(&relu, 1))));
+  std::string description = kDescription;
+  description.replace(description.find("\"exact_ns\": {}"), 14, "\"exact_ns\": {\"" + hash + "\": 123}");
+  const Platform platform = WithSimulated(description);
+  const std::unique_ptr<Library> library = MakeSimulatedLibrary();
+  const std::vector<Candidate> candidates = library->CandidatesFor(*graph, platform, std::span(&relu, 1));
+  REQUIRE(candidates.size() == 1);
+  CHECK(library->KnownCost(*graph, platform, candidates[0]) == 123);
+}
+
+TEST_CASE("SimulatedLibrary, AFusedGroupComputesWhatItsNodesDo", "[backend]") {
+  const auto machine = SimulatedMachine(WithSimulated());
+  const std::shared_ptr<const Graph> graph = Branches();
+  const Library& library = *machine->library("simulated");
+  const std::vector<NodeId> nodes = {NodeId(0u), NodeId(2u), NodeId(3u)};
+  const std::vector<Candidate> candidates = library.CandidatesFor(*graph, machine->platform(), nodes);
+  REQUIRE(candidates.size() == 1);
+  const auto layout = [](std::vector<int64_t> dims) {
+    return DenseLayout(DataType::kFloat32, std::move(dims), RowMajor(4)).value();
+  };
+  const std::vector<TensorLayout> in = {layout({1, 2, 6, 6}), layout({1, 4, 6, 6})};
+  const std::vector<TensorLayout> out = {layout({1, 4, 6, 6})};
+  const auto team = MakeSerialTeam();
+  DeviceDriver& driver = machine->driver(DeviceId(1u));
+  CompileContext context{machine->platform(), driver, team.get(), machine->weights(), nullptr};
+  const auto kernel = library.Compile(*graph, candidates[0], in, out, context).value();
+  std::vector<Buffer> inputs = MakeBuffers(*graph, graph->inputs(), -1);
+  std::vector<float> other(144, 0.5f), result(144, 0);
+  const std::vector<TensorView> in_views = {{inputs[0].data.data(), in[0]}, {other.data(), in[1]}};
+  const std::vector<TensorView> out_views = {{result.data(), out[0]}};
+  const auto bound = kernel->Bind(in_views, out_views, {}).value();
+  const auto stream = driver.MakeStream().value();
+  const auto event = driver.MakeEvent().value();
+  REQUIRE(bound->Enqueue(*stream, StaticOutputs()).ok());
+  REQUIRE(stream->Record(*event).ok());
+  CHECK(event->virtual_ns() == library.KnownCost(*graph, machine->platform(), candidates[0]));
+
+  // The same on the host: y - b + 0.5 where b is the other branch.
+  const auto session = SessionOn(*machine, graph, {"cpu[0]", "cpu[0]", "cpu[0]", "cpu[0]"});
+  const auto branch_graph = std::make_shared<const Graph>(
+      ParseGraph("input x float32[1,2,6,6]\nconst w float32[4,2,3,3] random 7\n"
+                 "a = Conv(x, w) pads=[1,1,1,1] : float32[1,4,6,6]\ny = Relu(a) : float32[1,4,6,6]\noutput y\n")
+          .value());
+  const auto branch = SessionOn(*machine, branch_graph, {"cpu[1]", "cpu[1]"});
+  const std::vector<float> relu = RunOnce(*branch).output;
+  for (size_t i = 0; i < result.size(); ++i) CHECK(result[i] == relu[i] + 0.5f);
+}
+
+TEST_CASE("SimulatedSession, MakespanIsTheSumOfTheFileWhenAllRunsThere", "[backend]") {
+  const auto machine = SimulatedMachine(WithSimulated());
+  const std::shared_ptr<const Graph> graph = Branches();
+  const auto session = SessionOn(*machine, graph, {"sim:0#0", "sim:0#0", "sim:0#0", "sim:0#0"});
+  const Library& library = *machine->library("simulated");
+  int64_t expected = 1000 + 4 * 72 / 2 + 3000 + 4 * 144 / 4;  // in and out
+  for (const Candidate& candidate : session->plan().candidates) {
+    expected += *library.KnownCost(*graph, machine->platform(), candidate);
+  }
+  for (int run = 0; run < 3; ++run) {
+    const RunResult result = RunOnce(*session);
+    CHECK(result.report.simulated);
+    CHECK(result.report.makespan_ns == expected);
+    CHECK(result.trace.events.front().start_ns == 0);
+    CHECK(result.trace.events.back().end_ns == expected);
+    for (const TraceEvent& event : result.trace.events) CHECK(event.simulated);
+  }
+}
+
+TEST_CASE("SimulatedSession, BranchesOnHostAndDeviceOverlapAndAgreeWithTheHost", "[backend]") {
+  const auto machine = SimulatedMachine(WithSimulated());
+  const std::shared_ptr<const Graph> graph = Branches();
+  const std::vector<float> host = RunOnce(*SessionOn(*machine, graph, {"cpu[0]", "cpu[0]", "cpu[0]", "cpu[0]"})).output;
+  const std::vector<const char*> mixed_units = {"cpu[0-1]", "sim:0#0", "cpu[1]", "cpu[0]"};
+  const auto mixed = SessionOn(*machine, graph, mixed_units);
+  const auto twin = SessionOn(*machine, graph, mixed_units, {.sequential = true});
+  const RunResult parallel = RunOnce(*mixed);
+  const RunResult sequential = RunOnce(*twin);
+  CHECK(parallel.output == sequential.output);
+  for (size_t i = 0; i < host.size(); ++i) CHECK(std::abs(parallel.output[i] - host[i]) < 1e-5f);
+
+  // By the virtual clock no step starts before what it needs, and the device does not wait for the host's convolution.
+  const Plan& plan = mixed->plan();
+  for (size_t i = 0; i < plan.steps.size(); ++i) {
+    for (StepId before : plan.steps[i].after) {
+      CHECK(parallel.trace.events[i].start_ns >= parallel.trace.events[before.index()].end_ns);
+    }
+  }
+  int64_t device_busy = 0, latest = 0;
+  for (const TraceEvent& event : parallel.trace.events) {
+    if (machine->platform().unit(event.unit).name == "sim:0#0") device_busy += event.end_ns - event.start_ns;
+    latest = std::max(latest, event.end_ns);
+  }
+  CHECK(device_busy > 5000);
+  CHECK(parallel.report.makespan_ns == latest);
+  int64_t total = 0;
+  for (const TraceEvent& event : sequential.trace.events) total += event.end_ns - event.start_ns;
+  CHECK(sequential.report.makespan_ns >= total);  // nothing overlaps in the twin
+}
+
+}  // namespace pt::testing
