@@ -87,17 +87,39 @@ class Arranger {
            });
   }
 
-  // Largest first, each into the smallest gap that the blocks in use beside it leave.
+  // Each block into the smallest gap that the blocks in use beside it leave. No order of blocks is best for all
+  // plans: largest first, longest in use first and earliest first are tried.
   Status Place(std::vector<Block>& blocks, DeviceId device) const {
-    std::vector<uint32_t> by_size;
+    std::vector<uint32_t> order;
     for (uint32_t i = 0; i < blocks.size(); ++i) {
-      if (blocks[i].device == device && blocks[i].bytes > 0) by_size.push_back(i);
+      if (blocks[i].bytes > (uint64_t{1} << 62) / (blocks.size() + 1)) {
+        return MakeError(ErrorCode::kOutOfMemory, "plan.memory", "the memory of the plan does not fit 62 bits");
+      }
+      if (blocks[i].device == device && blocks[i].bytes > 0) order.push_back(i);
     }
-    std::stable_sort(by_size.begin(), by_size.end(),
-                     [&](uint32_t a, uint32_t b) { return blocks[a].bytes > blocks[b].bytes; });
+    std::vector<uint64_t> best;
+    uint64_t best_end = UINT64_MAX;
+    const auto attempt = [&](auto before) {
+      std::stable_sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) { return before(blocks[a], blocks[b]); });
+      const uint64_t end = PlaceInOrder(blocks, order);
+      if (end >= best_end) return;
+      best_end = end;
+      best.clear();
+      for (const Block& block : blocks) best.push_back(block.offset);
+    };
+    attempt([](const Block& a, const Block& b) { return a.bytes > b.bytes; });
+    attempt([](const Block& a, const Block& b) { return a.last - a.first > b.last - b.first; });
+    attempt([](const Block& a, const Block& b) { return a.first < b.first; });
+    for (uint32_t i : order) blocks[i].offset = best[i];
+    return {};
+  }
+
+ private:
+  uint64_t PlaceInOrder(std::vector<Block>& blocks, const std::vector<uint32_t>& order) const {
     BlocksInUse in_use(order_.size());
     std::vector<std::pair<uint64_t, uint64_t>> taken;
-    for (uint32_t i : by_size) {
+    uint64_t end = 0;
+    for (uint32_t i : order) {
       Block& block = blocks[i];
       taken.clear();
       in_use.ForEachMeeting(block.window, block.last, [&](uint32_t other) {
@@ -105,15 +127,12 @@ class Arranger {
         taken.emplace_back(blocks[other].offset, blocks[other].offset + blocks[other].bytes);
       });
       block.offset = SmallestGap(taken, block.bytes);
-      if (block.offset > (uint64_t{1} << 62) || block.bytes > (uint64_t{1} << 62)) {
-        return MakeError(ErrorCode::kOutOfMemory, "plan.memory", "the memory of the plan does not fit 62 bits");
-      }
+      end = std::max(end, block.offset + block.bytes);
       in_use.Insert(i, block.window, block.last);
     }
-    return {};
+    return end;
   }
 
- private:
   static uint64_t SmallestGap(std::vector<std::pair<uint64_t, uint64_t>>& taken, uint64_t bytes) {
     std::sort(taken.begin(), taken.end());
     uint64_t end = 0;

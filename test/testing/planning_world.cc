@@ -11,7 +11,7 @@ namespace {
 
 constexpr int64_t kSide = 4;
 
-ValueType Channels(int64_t channels) { return StaticType(DataType::kFloat32, {1, channels, kSide, kSide}); }
+ValueType Channels(int64_t channels) { return StaticType(DataType::kFloat32, {2, channels, kSide, kSide}); }
 
 int64_t ChannelsOf(const Graph& graph, ValueId value) { return graph.value(value).type.dims[1].value; }
 

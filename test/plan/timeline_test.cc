@@ -1,0 +1,113 @@
+#include "partitiontuner/plan/timeline.h"
+
+#include <catch2/catch_test_macros.hpp>
+
+#include "lib/planner/assemble.h"
+#include "lib/planner/solve.h"
+#include "test/testing/planning_world.h"
+
+namespace pt {
+namespace {
+
+using testing::MakeWorld;
+using testing::World;
+
+TimedStep Timed(uint32_t unit, int64_t run_ns, uint32_t first_wait = 0, uint32_t end_wait = 0) {
+  TimedStep step;
+  step.unit = UnitId(unit);
+  step.run_ns = run_ns;
+  step.first_wait = first_wait;
+  step.end_wait = end_wait;
+  return step;
+}
+
+// Units of TwoCores(): 0 = cpu[0], 1 = cpu[1], 2 = cpu[0-1], 3 = acc:0#0, 4 = cpu>acc:0, 5 = acc:0>cpu.
+TEST_CASE("Simulator, UnitsThatShareACoreTakeTurns", "[plan]") {
+  const Platform platform = testing::TwoCores();
+  const TableCosts costs;
+  const Simulator simulator(platform, costs);
+  const std::vector<TimedStep> steps = {Timed(0, 100), Timed(1, 70), Timed(2, 50), Timed(1, 10)};
+  const Timeline timeline = simulator.Run(steps, {});
+  CHECK(timeline.start_ns == std::vector<int64_t>{0, 0, 100, 150});
+  CHECK(timeline.makespan_ns == 160);
+  CHECK(timeline.critical_path == std::vector<StepId>{StepId(0u), StepId(2u), StepId(3u)});
+  CHECK(timeline.busy_ns == std::vector<int64_t>{100, 80, 50, 0, 0, 0});
+}
+
+TEST_CASE("Simulator, WaitsCostTimeAcrossUnitsOnly", "[plan]") {
+  const Platform platform = testing::TwoCores();
+  TableCosts costs;
+  costs.SetWait(UnitClassId(0u), UnitClassId(0u), 7);
+  const Simulator simulator(platform, costs);
+  const std::vector<uint32_t> waits = {0, 0};
+  const Timeline timeline = simulator.Run(std::vector<TimedStep>{Timed(0, 100), Timed(1, 10, 0, 1), Timed(0, 10, 1, 2)}, waits);
+  CHECK(timeline.start_ns == std::vector<int64_t>{0, 107, 100});
+}
+
+TEST_CASE("Simulator, LaunchesOccupyTheDriverNotTheQueue", "[plan]") {
+  const Platform platform = testing::TwoCores();
+  const TableCosts costs;
+  const Simulator simulator(platform, costs);
+  std::vector<TimedStep> steps = {Timed(3, 100), Timed(3, 100), Timed(1, 10)};
+  steps[0].overhead_ns = steps[1].overhead_ns = 20;
+  // Two launches back to back on core 1, then its own step; the queue never idles between the two.
+  const Timeline timeline = simulator.Run(steps, {});
+  CHECK(timeline.start_ns == std::vector<int64_t>{20, 120, 40});
+  CHECK(timeline.makespan_ns == 220);
+}
+
+TEST_CASE("Simulator, NeighboursSlowEachOtherWhileTheyRunAtOnce", "[plan]") {
+  const Platform platform = testing::TwoCores();
+  TableCosts costs;
+  costs.SetSlowdown([](const Candidate&, std::span<const Candidate* const> beside) { return beside.empty() ? 1.0 : 2.0; });
+  const Simulator simulator(platform, costs);
+  const Candidate candidate;
+  std::vector<TimedStep> steps = {Timed(0, 100), Timed(1, 40)};
+  for (TimedStep& step : steps) step.candidate = &candidate;
+  // Both at half speed until the short one ends at 80 with 60 of the long one left.
+  const Timeline timeline = simulator.Run(steps, {});
+  CHECK(timeline.end_ns == std::vector<int64_t>{140, 80});
+}
+
+TEST_CASE("Simulator, SharesOfAResourceSlowDownBeyondItsCapacity", "[plan]") {
+  Platform platform = testing::TwoCores();
+  platform.units[3].uses[0].second = 0.75;
+  Unit second = platform.units[3];
+  second.name = "acc:0#1";
+  platform.units.push_back(second);
+  const TableCosts costs;
+  const Simulator simulator(platform, costs);
+  const Timeline timeline = simulator.Run(std::vector<TimedStep>{Timed(3, 100), Timed(6, 100)}, {});
+  CHECK(timeline.end_ns == std::vector<int64_t>{150, 150});
+}
+
+TEST_CASE("SimulatePlan, AgreesWithTheScheduleThePlanWasMadeFrom", "[plan]") {
+  for (uint64_t seed = 1; seed <= 40; ++seed) {
+    const World world = MakeWorld(testing::RandomGraph(seed, 8 + seed % 40), {.contention = seed % 4 == 0}, seed);
+    const PlanningProblem problem = world.problem();
+    const Space space = Space::Make(problem).value();
+    for (const Solver& solver : Solvers()) {
+      const std::string argument = solver.planner.name == "random" ? std::to_string(seed) : "";
+      const Solution solution = solver.solve(space, argument).value().order;
+      Scheduler scheduler(space);
+      const int64_t scheduled = scheduler.Run(solution);
+      const Plan plan = Assemble(space, solution, "test").value();
+      INFO("seed " << seed << ", " << solver.planner.name);
+      CHECK(plan.makespan.ns == scheduled);
+      REQUIRE(plan.steps.size() == scheduler.steps().size());
+      for (size_t s = 0; s < plan.steps.size(); ++s) CHECK(plan.steps[s].expected_start_ns == scheduler.steps()[s].start_ns);
+    }
+  }
+}
+
+TEST_CASE("SimulatePlan, RefusesUnknownCosts", "[plan]") {
+  const World world = MakeWorld(testing::Chain(3));
+  const Plan plan = FindPlanner("search").value()->make_plan(world.problem(), nullptr).value();
+  const TableCosts nothing;
+  const Result<Timeline> timeline = SimulatePlan(world.graph, world.platform, plan, nothing);
+  REQUIRE_FALSE(timeline.ok());
+  CHECK(timeline.error().code == ErrorCode::kPartial);
+}
+
+}  // namespace
+}  // namespace pt
