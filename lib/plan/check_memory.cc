@@ -220,7 +220,8 @@ class MemoryChecker {
     return Relation::kReplaces;
   }
 
-  // Who lay at an address last is enough to ask: whoever lay there before it was over before it came.
+  // Who lay at an address last is enough to ask: whoever lay there before it was over before it came. Slices of one
+  // concatenation come in no order, so those they replace are asked by each of them.
   void MoveIn(DeviceId device, size_t tenant, size_t s) {
     auto& segments = segments_[device];
     const uint64_t begin = tenants_[tenant].begin;
@@ -231,17 +232,27 @@ class MemoryChecker {
     auto it = segments.lower_bound(begin);
     std::map<uint64_t, Segment> filled;
     while (it != segments.end() && it->first < end) {
-      if (it->first > at) filled[at] = {it->first, {tenant}};
-      Segment segment{it->second.end, {}};
+      if (it->first > at) filled[at] = {it->first, {tenant}, {}};
+      Segment segment{it->second.end, {}, {}};
       for (size_t old : it->second.tenants) {
-        if (Stays(old, tenant, s)) segment.tenants.push_back(old);
+        if (Stays(old, tenant, s)) {
+          segment.tenants.push_back(old);
+        } else if (tenants_[tenant].slice) {
+          segment.former.push_back(old);
+        }
+      }
+      if (tenants_[tenant].slice || !segment.tenants.empty()) {
+        for (size_t former : it->second.former) {
+          if (tenants_[tenant].slice) Stays(former, tenant, s);
+          segment.former.push_back(former);
+        }
       }
       segment.tenants.push_back(tenant);
       at = it->second.end;
       filled[it->first] = std::move(segment);
       it = segments.erase(it);
     }
-    if (at < end) filled[at] = {end, {tenant}};
+    if (at < end) filled[at] = {end, {tenant}, {}};
     segments.merge(filled);
     reported_.clear();
   }
@@ -270,6 +281,7 @@ class MemoryChecker {
   struct Segment {
     uint64_t end = 0;
     std::vector<size_t> tenants;
+    std::vector<size_t> former;  // replaced by slices that still lie there
   };
 
   static void Split(std::map<uint64_t, Segment>& segments, uint64_t at) {

@@ -48,10 +48,9 @@ int64_t Scheduler::Run(const Solution& solution) {
     }
     step.end_wait = static_cast<uint32_t>(waits_.size());
     Emit(step);
-    for (size_t i = 0; i < group.out.size(); ++i) {
-      writer(group.out[i], option.out[i]) = static_cast<uint32_t>(steps_.size() - 1);
-      EmitEarlyMoves(group.out[i]);
-    }
+    const auto self = static_cast<uint32_t>(steps_.size() - 1);
+    for (size_t i = 0; i < group.out.size(); ++i) writer(group.out[i], option.out[i]) = self;
+    for (ValueId out : group.out) EmitEarlyMoves(out);
   }
   for (ValueId output : space_.graph().outputs()) {
     const ValueSlots& value = space_.value(output);

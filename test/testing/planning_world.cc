@@ -27,6 +27,17 @@ class Shapes {
   ValueId Relu(ValueId in) { return Add("Relu", {in}, ChannelsOf(builder_.graph(), in)); }
   ValueId Sum(ValueId a, ValueId b) { return Add("Add", {a, b}, ChannelsOf(builder_.graph(), a)); }
   ValueId Reshape(ValueId in) { return Add("Reshape", {in}, ChannelsOf(builder_.graph(), in)); }
+  // Both halves of the channels, as two outputs of one node.
+  std::vector<ValueId> Split(ValueId in) {
+    const ValueType half = Channels(channels(in) / 2);
+    Node node;
+    node.op = "Split";
+    node.attributes = {{"axis", int64_t{1}}, {"num_outputs", int64_t{2}}};
+    node.inputs = {in};
+    for (int i = 0; i < 2; ++i) node.outputs.push_back(builder_.AddValue(Name(), half));
+    builder_.AddNode(node);
+    return node.outputs;
+  }
   ValueId Concat(std::vector<ValueId> in) {
     int64_t channels = 0;
     for (ValueId v : in) channels += ChannelsOf(builder_.graph(), v);
@@ -217,7 +228,13 @@ Graph RandomGraph(uint64_t seed, size_t nodes) {
   for (size_t n = 0; n < nodes; ++n) {
     const ValueId a = pick();
     ValueId b = pick();
-    switch (random() % 8) {
+    switch (random() % 9) {
+      case 8:
+        if (shapes.channels(a) % 16 == 0) {
+          for (ValueId half : shapes.Split(a)) values.push_back(half);
+          break;
+        }
+        [[fallthrough]];
       case 0:
       case 1:
       case 2: values.push_back(shapes.Conv(a)); break;
