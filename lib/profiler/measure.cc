@@ -42,11 +42,6 @@ struct Item {
   bool finalist = false, done = false;
 };
 
-// The cores of one unit class to measure on.
-struct Place {
-  std::unique_ptr<UnitRunner> runner;
-  std::unique_ptr<CacheState> caches;
-};
 
 class Profiling {
  public:
@@ -78,7 +73,8 @@ class Profiling {
   Status MeasureCopy(Item& item);
   Status KnownTime(Item& item);
   Status Commit(Item& item);
-  Result<Place*> PlaceOf(UnitClassId kind);
+  Result<UnitRunner*> RunnerOf(UnitClassId kind);
+  Result<Timing> SampleOne(Item& item, uint32_t batch);
   Status Locked(UnitClassId kind, const std::function<Status()>& timed);
   void Fail(Item& item, const Error& error);
   void Summarise();
@@ -95,7 +91,9 @@ class Profiling {
 
   MeasureReport report_;
   MeasureProgress progress_;
-  std::map<UnitClassId, Place> places_;
+  std::map<UnitClassId, std::unique_ptr<UnitRunner>> runners_;
+  UnitClassId widest_;                  // the host class with the most cores: prepares caches
+  std::unique_ptr<CacheState> caches_;
   std::map<DeviceId, DeviceLock> locks_;
   std::vector<std::pair<double, std::string>> noises_;  // of what was measured to the end, with its label
   double weight_done_ = 0, weight_left_ = 0;
@@ -207,15 +205,12 @@ bool Profiling::StopNow() {
   return report_.interrupted || report_.out_of_budget;
 }
 
-Result<Place*> Profiling::PlaceOf(UnitClassId kind) {
-  Place& place = places_[kind];
-  if (place.runner == nullptr) {
-    PT_ASSIGN(place.runner, UnitRunner::Make(machine_, UnitsOf(platform_, kind).front()));
-    const UnitClass& unit_class = platform_.unit_class(kind);
-    place.caches = std::make_unique<CacheState>(platform_.device(unit_class.device).cache_bytes, unit_class.cores,
-                                                ResidenceOf(graph_, platform_));
+Result<UnitRunner*> Profiling::RunnerOf(UnitClassId kind) {
+  std::unique_ptr<UnitRunner>& runner = runners_[kind];
+  if (runner == nullptr) {
+    PT_ASSIGN(runner, UnitRunner::Make(machine_, UnitsOf(platform_, kind).front()));
   }
-  return &place;
+  return runner.get();
 }
 
 Status Profiling::Locked(UnitClassId kind, const std::function<Status()>& timed) {
@@ -239,27 +234,43 @@ void Profiling::Fail(Item& item, const Error& error) {
 }
 
 Status Profiling::Prepare(Item& item) {
-  PT_ASSIGN(Place* place, PlaceOf(item.needed.unit_class));
+  PT_ASSIGN(UnitRunner * runner, RunnerOf(item.needed.unit_class));
   const NeededKey& needed = item.needed;
   if (needed.kind == NeededKey::Kind::kReorder) {
-    PT_ASSIGN(item.subject, Subject::OfReorder(needed.dims, needed.from, needed.to, machine_, *place->runner));
+    PT_ASSIGN(item.subject, Subject::OfReorder(needed.dims, needed.from, needed.to, machine_, *runner));
   } else {
     PT_ASSIGN(item.subject,
-              Subject::OfCandidate(graph_, candidates_[needed.candidate], machine_, *place->runner));
+              Subject::OfCandidate(graph_, candidates_[needed.candidate], machine_, *runner));
   }
   return {};
+}
+
+// Prepares on all cores, then times on the unit's own.
+Result<Timing> Profiling::SampleOne(Item& item, uint32_t batch) {
+  PT_ASSIGN(UnitRunner * all, RunnerOf(widest_));
+  PT_ASSIGN(UnitRunner * own, RunnerOf(item.needed.unit_class));
+  PT_CHECK_OK(all->Run([&](Stream& stream) -> Status {
+    item.subject->Prepare(*stream.team(), *caches_);
+    return {};
+  }));
+  Timing timing;
+  PT_CHECK_OK(own->Run([&](Stream& stream) -> Status {
+    PT_ASSIGN(timing, item.subject->Sample(stream, batch));
+    return {};
+  }));
+  timing.ns = std::max<int64_t>(1, timing.ns - clock_ns_ / batch);
+  return timing;
 }
 
 // Up to `count` more samples, within one slice. Warming up ends when two times in a row agree. Samples during which
 // a core was taken away are kept only where there are no others: long work on a busy machine.
 Status Profiling::Sample(Item& item, uint32_t count, bool warm_up) {
-  PT_ASSIGN(Place* place, PlaceOf(item.needed.unit_class));
-  const auto body = [&](Stream& stream) -> Status {
+  return Locked(item.needed.unit_class, [&]() -> Status {
     const Clock::time_point begin = Clock::now();
     const auto spent = [&] { return (Clock::now() - begin).count(); };
     int64_t before = 0;
     for (uint32_t i = 0; warm_up && i < kMostWarmUps && (i == 0 || spent() < kSliceNs); ++i) {
-      PT_ASSIGN(const Timing timing, item.subject->Sample(stream, *place->caches, 1));
+      PT_ASSIGN(const Timing timing, SampleOne(item, 1));
       const bool agrees = i > 0 && std::abs(timing.ns - before) < timing.ns / 10;
       before = timing.ns;
       if (agrees) break;
@@ -269,14 +280,12 @@ Status Profiling::Sample(Item& item, uint32_t count, bool warm_up) {
     }
     const size_t enough = item.samples.size() + count;
     for (bool first = true; item.samples.size() < enough && (first || spent() < kSliceNs); first = false) {
-      PT_ASSIGN(const Timing timing, item.subject->Sample(stream, *place->caches, item.batch));
-      const int64_t ns = std::max<int64_t>(1, timing.ns - clock_ns_ / item.batch);
-      (timing.preempted ? item.preempted : item.samples).push_back(ns);
+      PT_ASSIGN(const Timing timing, SampleOne(item, item.batch));
+      (timing.preempted ? item.preempted : item.samples).push_back(timing.ns);
     }
     item.spent_ns += spent();
     return {};
-  };
-  return Locked(item.needed.unit_class, [&] { return place->runner->Run(body); });
+  });
 }
 
 // The first samples: as many slices as a busy machine makes necessary, within reason.
@@ -478,6 +487,12 @@ void Profiling::Summarise() {
 Result<MeasureReport> Profiling::Run() {
   std::vector<std::vector<Item>> decisions;
   PT_CHECK_OK(CollectItems(decisions));
+  for (size_t k = 0; k < platform_.unit_classes.size(); ++k) {
+    const uint32_t cores = platform_.unit_classes[k].cores;
+    if (cores > (widest_.valid() ? platform_.unit_class(widest_).cores : 0)) widest_ = UnitClassId(k);
+  }
+  caches_ = std::make_unique<CacheState>(platform_.devices.front().cache_bytes, platform_.unit_class(widest_).cores,
+                                         ResidenceOf(graph_, platform_));
   const size_t known_failures = report_.failed;
   progress_.total = report_.needed;
   progress_.reused = report_.reused;

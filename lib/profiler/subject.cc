@@ -18,6 +18,7 @@ namespace pt {
 namespace {
 
 constexpr size_t kLine = 64;
+constexpr size_t kBlock = 4096;  // what one core writes of a tensor before another
 constexpr uint64_t kSeed = 20240229;
 
 int64_t NowNs() {
@@ -86,28 +87,35 @@ int64_t Preemptions(Team& team) {
 
 }  // namespace
 
-CacheState::CacheState(std::span<const uint64_t> cache_bytes, uint32_t width, Residence residence)
-    : residence_(residence), width_(width) {
+CacheState::CacheState(std::span<const uint64_t> cache_bytes, uint32_t cores, Residence residence)
+    : residence_(residence), cores_(cores), sums_(cores, 0) {
   if (residence == Residence::kPrivateCache) return;
   const uint64_t own = cache_bytes.size() >= 2 ? cache_bytes[cache_bytes.size() - 2] : uint64_t{1} << 20;
   bytes_per_core_ = 2 * std::min<uint64_t>(own, 8 << 20);
-  junk_.resize(bytes_per_core_ * width, std::byte{1});
+  junk_.resize(bytes_per_core_ * cores, std::byte{1});
 }
 
-void CacheState::Disturb(Team& team, std::span<const std::span<const std::byte>> constants) {
-  if (residence_ == Residence::kPrivateCache) return;
+void CacheState::Prepare(Team& team, std::span<const std::span<const std::byte>> constants,
+                         std::span<const std::span<std::byte>> outputs, std::span<const std::span<std::byte>> inputs,
+                         std::span<const std::vector<std::byte>> fresh) {
   if (residence_ == Residence::kMemory) {
     for (const std::span<const std::byte> bytes : constants) PushOutOfCaches(bytes);
   }
-  std::vector<uint64_t> sums(width_, 0);
-  auto walk = [&](uint32_t i, uint32_t) {
-    uint64_t sum = 0;
-    const std::byte* own = junk_.data() + i * bytes_per_core_;
-    for (size_t at = 0; at < bytes_per_core_; at += kLine) sum += static_cast<uint64_t>(own[at]);
-    sums[i] = sum;
+  auto prepare = [&](uint32_t core, uint32_t cores) {
+    const std::byte* own = junk_.data() + core * bytes_per_core_;
+    for (size_t at = 0; at < bytes_per_core_; at += kLine) sums_[core] += static_cast<uint64_t>(own[at]);
+    for (const std::span<std::byte> output : outputs) {
+      for (size_t at = core * kBlock; at < output.size(); at += cores * kBlock) {
+        std::memset(output.data() + at, 0, std::min(kBlock, output.size() - at));
+      }
+    }
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      for (size_t at = core * kBlock; at < inputs[i].size(); at += cores * kBlock) {
+        std::memcpy(inputs[i].data() + at, fresh[i].data() + at, std::min(kBlock, inputs[i].size() - at));
+      }
+    }
   };
-  team.ParallelFor(width_, walk);
-  for (const uint64_t sum : sums) sink_ += sum;  // used, so that the walk is not dropped
+  team.ParallelFor(cores_, prepare);
 }
 
 struct Subject::State {
@@ -118,7 +126,7 @@ struct Subject::State {
   KeptOutputs outputs;
   std::vector<std::unique_ptr<DeviceBuffer>> buffers;
   std::vector<std::vector<std::byte>> fresh_inputs;  // what each input is set to before a sample
-  std::vector<std::span<std::byte>> inputs;
+  std::vector<std::span<std::byte>> inputs, outputs_written;
   std::vector<std::byte> scratch;
   std::vector<std::span<const std::byte>> constants;
   std::unique_ptr<Kernel> kernel;
@@ -152,19 +160,7 @@ struct Subject::State {
     }
     return {};
   }
-  void RefreshInputs(Team& team);
 };
-
-// Each core writes its share, as the cores that ran the step before have.
-void Subject::State::RefreshInputs(Team& team) {
-  for (size_t i = 0; i < inputs.size(); ++i) {
-    auto copy = [&, i](uint32_t part, uint32_t parts) {
-      const size_t begin = inputs[i].size() * part / parts, end = inputs[i].size() * (part + 1) / parts;
-      std::memcpy(inputs[i].data() + begin, fresh_inputs[i].data() + begin, end - begin);
-    };
-    team.ParallelFor(team.width(), copy);
-  }
-}
 
 Subject::Subject(std::unique_ptr<State> state) : state_(std::move(state)) {}
 Subject::~Subject() = default;
@@ -213,7 +209,7 @@ Result<std::unique_ptr<Subject>> Subject::OfCandidate(const Graph& graph, const 
     } else {
       std::span<std::byte> storage;
       PT_ASSIGN(TensorView view, state->Allocate(layout, &storage));
-      std::memset(storage.data(), 0, storage.size());  // touched before it is timed
+      state->outputs_written.push_back(storage);
       out.push_back(std::move(view));
     }
     out_layouts.push_back(std::move(layout));
@@ -245,17 +241,19 @@ Result<std::unique_ptr<Subject>> Subject::OfReorder(std::span<const int64_t> dim
   PT_ASSIGN(const TensorView in, state->AddInput(from_layout, {}));
   std::span<std::byte> storage;
   PT_ASSIGN(const TensorView out, state->Allocate(to_layout, &storage));
-  std::memset(storage.data(), 0, storage.size());
+  state->outputs_written.push_back(storage);
   CompileContext context = runner.compile_context();
   PT_ASSIGN(state->kernel, library->CompileReorder(from_layout, to_layout, context));
   PT_CHECK_OK(state->Bind({&in, 1}, {&out, 1}));
   return std::unique_ptr<Subject>(new Subject(std::move(state)));
 }
 
-Result<Timing> Subject::Sample(Stream& stream, CacheState& caches, uint32_t batch) {
+void Subject::Prepare(Team& team, CacheState& caches) {
+  caches.Prepare(team, state_->constants, state_->outputs_written, state_->inputs, state_->fresh_inputs);
+}
+
+Result<Timing> Subject::Sample(Stream& stream, uint32_t batch) {
   Team& team = *stream.team();
-  caches.Disturb(team, state_->constants);
-  state_->RefreshInputs(team);
   const int64_t preemptions = Preemptions(team);
   const int64_t start = NowNs();
   for (uint32_t i = 0; i < batch; ++i) {

@@ -11,23 +11,26 @@
 
 namespace pt {
 
-// Brings the caches of a unit's cores into the state a step of a run finds: its inputs have just been written, its
-// constants lie where the rest of the model has left them, nothing else of it is in the private caches.
+// Brings the caches of all cores into the state that a step of a run finds.
 class CacheState {
  public:
-  // cache_bytes: Device::cache_bytes of the host; width: cores of the unit.
-  CacheState(std::span<const uint64_t> cache_bytes, uint32_t width, Residence residence);
+  // cache_bytes: Device::cache_bytes of the host; cores: of the whole host.
+  CacheState(std::span<const uint64_t> cache_bytes, uint32_t cores, Residence residence);
 
-  // On the leading core, with the unit's team: pushes what the cores hold out of their private caches (out of all, for
-  // the constants, when they reside in memory).
-  void Disturb(Team& team, std::span<const std::span<const std::byte>> constants);
+  // On the leading core of a unit of all cores, with its team. Pushes what the cores hold out of their private
+  // caches (constants out of all, when they reside in memory). Then every core writes every so-many-th block of
+  // `outputs`, and after that of `inputs` (copied from `fresh`): the steps before have left a tensor's lines in the caches of
+  // all the cores that worked on it, and to take them over costs more than to compute on one's own.
+  void Prepare(Team& team, std::span<const std::span<const std::byte>> constants,
+               std::span<const std::span<std::byte>> outputs, std::span<const std::span<std::byte>> inputs,
+               std::span<const std::vector<std::byte>> fresh);
 
  private:
   Residence residence_;
-  uint32_t width_;
+  uint32_t cores_;
   size_t bytes_per_core_ = 0;
   std::vector<std::byte> junk_;
-  uint64_t sink_ = 0;
+  std::vector<uint64_t> sums_;  // what was read, so that reading is not dropped
 };
 
 struct Timing {
@@ -44,8 +47,10 @@ class Subject {
                                                     Machine& machine, const UnitRunner& runner);
   ~Subject();
 
-  // Within UnitRunner::Run: prepares, then times `batch` executions in a row; returns the time of one.
-  Result<Timing> Sample(Stream& stream, CacheState& caches, uint32_t batch);
+  // Within UnitRunner::Run of a unit of all cores; before every sample.
+  void Prepare(Team& team, CacheState& caches);
+  // Within UnitRunner::Run of the unit itself: times `batch` executions in a row; returns the time of one.
+  Result<Timing> Sample(Stream& stream, uint32_t batch);
 
  private:
   struct State;
