@@ -247,7 +247,10 @@ Result<Target> ReadTarget(Site& site, size_t roi_input, size_t scales_input, siz
     }
   }
   PT_ASSIGN(const std::vector<double> sizes, ReadDoubles(site, sizes_input));
-  PT_ASSIGN(const std::vector<double> roi, ReadDoubles(site, roi_input));
+  std::vector<double> roi;  // means something in one mode only; others may hold anything
+  if (site.node.string_or("coordinate_transformation_mode", "") == "tf_crop_and_resize") {
+    PT_ASSIGN(roi, ReadDoubles(site, roi_input));
+  }
   Target target{std::vector<double>(in.size(), 1), std::vector<double>(in.size(), 0), std::vector<double>(in.size(), 1), in};
   const std::vector<double>& given = sizes.empty() ? scales : sizes;
   if (given.size() != axes.size()) return site.Invalid("scales or sizes do not fit the axes");
