@@ -2,7 +2,9 @@
 
 #include <cmath>
 #include <cstring>
+#include <iomanip>
 #include <random>
+#include <sstream>
 
 #include "partitiontuner/backend/devices.h"
 #include "partitiontuner/backend/libraries.h"
@@ -114,6 +116,12 @@ Result<std::vector<Tensor>> RunOn(Bench& bench, const Graph& graph, const Librar
   return results;
 }
 
+std::string Number(double x) {
+  std::ostringstream text;
+  text << std::setprecision(9) << x;
+  return text.str();
+}
+
 double FloatAt(const Tensor& tensor, int64_t i) {
   switch (tensor.type()) {
     case DataType::kFloat32: return static_cast<double>(tensor.values<float>()[static_cast<size_t>(i)]);
@@ -205,7 +213,7 @@ std::string Difference(const Tensor& actual, const Tensor& expected, double tole
   for (int64_t i = 0; i < expected.element_count(); ++i) {
     const double a = FloatAt(actual, i), e = FloatAt(expected, i);
     const bool same = std::isnan(e) ? std::isnan(a) : std::isinf(e) ? a == e : std::fabs(a - e) <= tolerance * std::max(most, 1e-30);
-    if (!same) return "element " + std::to_string(i) + " is " + std::to_string(a) + " instead of " + std::to_string(e) + " (largest " + std::to_string(most) + ")";
+    if (!same) return "element " + std::to_string(i) + " is " + Number(a) + " instead of " + Number(e) + " (largest " + Number(most) + ")";
   }
   return "";
 }

@@ -225,7 +225,7 @@ Result<Program> LpNormalization(Site& site) {
           norm += p == 1 ? std::fabs(x) : x * x;
         }
         if (p == 2) norm = std::sqrt(norm);
-        for (int64_t k = 0; k < n; ++k) out[k * inner] = norm == 0 ? T{0} : static_cast<T>(static_cast<double>(in[k * inner]) / norm);
+        for (int64_t k = 0; k < n; ++k) out[k * inner] = static_cast<T>(static_cast<double>(in[k * inner]) / norm);
       }
       return {};
     }};

@@ -10,11 +10,15 @@ using Specials = SmallFloat::Specials;
 
 uint8_t NanCode(const SmallFloat& f, bool negative) {
   const int sign_at = f.exponent_bits + f.mantissa_bits;
+  const int sign = f.is_signed && negative ? 1 << sign_at : 0;
   switch (f.specials) {
-    case Specials::kUnsigned: return static_cast<uint8_t>(1 << sign_at);
+    case Specials::kUnsigned:
     case Specials::kNone: return static_cast<uint8_t>(1 << sign_at);  // float4 has none: its negative zero
-    default: return static_cast<uint8_t>((f.is_signed && negative ? 1 << sign_at : 0) | ((1 << sign_at) - 1));
+    case Specials::kFinite: return static_cast<uint8_t>(sign | ((1 << sign_at) - 1));
+    case Specials::kIeee: break;
   }
+  const int exponent = ((1 << f.exponent_bits) - 1) << f.mantissa_bits;
+  return static_cast<uint8_t>(sign | exponent | 1 << (f.mantissa_bits - 1));  // quiet
 }
 
 // The code of the largest number, without its sign.
