@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <set>
 
+#include "lib/onnx/einsum.h"
 #include "lib/onnx/model_tensors.h"
 #include "lib/onnx/value_types.h"
 #include "partitiontuner/graph/graph_builder.h"
@@ -143,7 +144,8 @@ class Writer {
     const Node& node = graph.node(id);
     auto* proto = to.add_node();
     proto->set_op_type(node.op);
-    proto->set_domain(node.subgraphs.empty() || with_subgraphs_ ? node.domain : kUnseenDomain);
+    const bool unsafe = node.op == "Einsum" && !IsSafeForInference(node.string_or("equation", ""));
+    proto->set_domain(unsafe || (!node.subgraphs.empty() && !with_subgraphs_) ? kUnseenDomain : node.domain);
     for (uint32_t i = 0; i < node.formal_inputs; ++i) proto->add_input(node.inputs[i].valid() ? names[node.inputs[i].index()] : std::string());
     for (ValueId output : node.outputs) proto->add_output(output.valid() ? names[output.index()] : std::string());
     for (const auto& [name, attribute] : node.attributes) AddAttribute(name, attribute, *proto);
@@ -297,7 +299,7 @@ Result<Graph> InferShapes(const Graph& graph, const ShapeOverrides& overrides) {
   };
   if (graph.opset() != 0) import("", graph.opset());
   for (const auto& [domain, version] : graph.domains()) import(domain, version);
-  if (!with_subgraphs) import(kUnseenDomain, 1);
+  import(kUnseenDomain, 1);
   Writer(graph, with_subgraphs).Write(graph, input_types, "v", {}, *model.mutable_graph());
   // Whatever libonnx stumbles over, what it found until then is still right.
   (void)Fenced(ErrorCode::kInvalidInput, "onnx.inference", "inferring shapes", [&] {

@@ -10,6 +10,7 @@
 #include <unordered_map>
 
 #include "lib/onnx/convert_opset.h"
+#include "lib/onnx/einsum.h"
 #include "lib/onnx/fence.h"
 #include "lib/onnx/functions.h"
 #include "lib/onnx/graph_from_proto.h"
@@ -106,17 +107,41 @@ DeclaredTypes TakeDeclaredTypes(const proto::GraphProto& graph) {
   return declared;
 }
 
-Status Check(proto::ModelProto& model, const ModelTensors& tensors) {
-  Status experimental;
-  VisitGraphs(*model.mutable_graph(), [&](proto::GraphProto& graph) {
-    for (int i = 0; i < graph.node_size() && experimental.ok(); ++i) {
-      // libonnx would let these pass and print about it.
-      if (!proto::checker::check_is_experimental_op(graph.node(i))) continue;
-      experimental = LoadError(ErrorCode::kUnsupported, "onnx.unknown_op", "operator " + graph.node(i).op_type() + " is not defined by ONNX",
-                               NodeLabel(graph.node(i), static_cast<size_t>(i)));
+const std::string& EquationOf(const proto::NodeProto& node) {
+  static const std::string none;
+  for (const auto& attribute : node.attribute()) {
+    if (attribute.name() == "equation") return attribute.s();
+  }
+  return none;
+}
+
+// What libonnx's checker lets pass and should not.
+Status CheckNode(const proto::NodeProto& node, size_t index) {
+  // It prints about these, and knows nothing of them.
+  if (proto::checker::check_is_experimental_op(node)) {
+    return LoadError(ErrorCode::kUnsupported, "onnx.unknown_op", "operator " + node.op_type() + " is not defined by ONNX", NodeLabel(node, index));
+  }
+  if (node.op_type() == "Einsum" && IsDefaultDomain(node.domain())) {
+    const std::string fault = EinsumFault(EquationOf(node), static_cast<size_t>(node.input_size()));
+    if (!fault.empty()) {
+      return LoadError(ErrorCode::kInvalidInput, "onnx.attribute", "equation \"" + EquationOf(node) + "\" is not valid: " + fault, NodeLabel(node, index));
     }
-  });
-  PT_CHECK_OK(experimental);
+  }
+  return {};
+}
+
+Status CheckNodes(const Nodes& nodes) {
+  for (int i = 0; i < nodes.size(); ++i) {
+    PT_CHECK_OK(CheckNode(nodes[i], static_cast<size_t>(i)));
+    for (const auto& attribute : nodes[i].attribute()) {
+      if (attribute.has_g()) PT_CHECK_OK(CheckNodes(attribute.g().node()));
+      for (const auto& graph : attribute.graphs()) PT_CHECK_OK(CheckNodes(graph.node()));
+    }
+  }
+  return {};
+}
+
+Status Check(proto::ModelProto& model, const ModelTensors& tensors) {
 
   // The checker also wants a shape for every input and output; leaving it out means an unknown rank.
   std::vector<proto::TypeProto::Tensor*> without_shape;
@@ -168,16 +193,29 @@ bool SubgraphsAreAffordable(const proto::GraphProto& main) {
   return copies <= kMostCopies;
 }
 
+constexpr const char* kUnseenDomain = "pt.unseen";  // libonnx passes over nodes of domains it does not know
+
 void Convert(proto::ModelProto& model, LoadReport& report) {
   const int64_t from = report.opset;
   if (from == 0 || from == kTargetOpset) return;
   if (NeedsConversion(model, from, kTargetOpset) && SubgraphsAreAffordable(model.graph())) {
     // Adapters want ranks and dims; here what the file declares is good enough.
+    std::vector<proto::NodeProto*> hidden;
+    VisitGraphs(*model.mutable_graph(), [&](proto::GraphProto& graph) {
+      for (auto& node : *graph.mutable_node()) {
+        if (node.op_type() != "Einsum" || IsSafeForInference(EquationOf(node))) continue;
+        node.set_domain(kUnseenDomain);
+        hidden.push_back(&node);
+      }
+    });
+    model.add_opset_import()->set_domain(kUnseenDomain);
     (void)Fenced(ErrorCode::kInvalidInput, "onnx.inference", "inferring shapes", [&] {
       const proto::ShapeInferenceOptions options(/*check_type=*/false, /*error_mode=*/0, /*data_propagation=*/true);
       proto::shape_inference::DataValueMap values;
       proto::shape_inference::InferShapes(model, proto::OpSchemaRegistry::Instance(), options, &values);
     });
+    model.mutable_opset_import()->RemoveLast();
+    for (auto* node : hidden) node->clear_domain();
   }
   if (const auto why = ConvertOpset(model, from, kTargetOpset)) {
     report.warnings.push_back("the operators stay at opset " + std::to_string(from) + ": " + *why);
@@ -244,11 +282,13 @@ Result<Graph> LoadBytes(std::span<const std::byte> bytes, const std::string& fol
   }
   Normalise(model);
   PT_CHECK_OK(SortAndCheckNames(model));
+  PT_CHECK_OK(CheckNodes(model.graph().node()));
   PT_CHECK_OK(Check(model, tensors));
   if (model.functions_size() > 0) {
     PT_ASSIGN(report.inlined_functions, ExpandFunctions(model));
     PT_CHECK_OK(SortAndCheckNames(model));
   }
+  PT_CHECK_OK(CheckNodes(model.graph().node()));
   const DeclaredTypes declared = TakeDeclaredTypes(model.graph());
   if (options.convert_opset) Convert(model, report);
   PT_ASSIGN(Graph graph, GraphFromProto(model, tensors, limits));

@@ -115,6 +115,32 @@ TEST_CASE("LoadOnnx, UnknownOperatorsAndAttributesAreRefused", "[onnx]") {
   CHECK_FALSE(LoadFault(ModelBytes(Unary({NodeBytes("Relu", {"x"}, {"y"}, {ReferenceAttribute("alpha", "outer", 1)})}, "y"))).empty());
 }
 
+TEST_CASE("LoadOnnx, EinsumEquationsAreCheckedBeforeAnythingTrustsThem", "[onnx]") {
+  const auto fault = [](const std::string& equation, size_t operands) {
+    GraphParts parts;
+    std::vector<std::string> inputs;
+    for (size_t i = 0; i < operands; ++i) {
+      inputs.push_back("x" + std::to_string(i));
+      parts.inputs.push_back(ValueInfo(inputs.back(), 1, {"2", "3", "3"}));
+    }
+    parts.nodes = {NodeBytes("Einsum", inputs, {"y"}, {StringAttribute("equation", equation)})};
+    parts.outputs = {Wire().Bytes(1, "y")};
+    return LoadFault(ModelBytes(parts));
+  };
+  CHECK(fault("...ii->...i", 1) == "");
+  CHECK(fault("bij, bjk -> bik", 2) == "");
+  CHECK(fault("...ij,...jk->...ik", 2) == "");
+  CHECK(fault("ijk", 1) == "");
+  CHECK(Mentions(fault("...ii-\x7f...i", 1), "not valid"));
+  CHECK(Mentions(fault("......", 1), "not valid"));
+  CHECK(Mentions(fault("..i", 1), "not valid"));
+  CHECK(Mentions(fault("bij->bij->b", 1), "not valid"));
+  CHECK(Mentions(fault("bij,bjk->bik", 1), "2 terms for 1 inputs"));
+  CHECK(Mentions(fault("bij->...", 1), "ellipsis"));
+  CHECK(Mentions(fault("bij->z", 1), "label z"));
+  CHECK(Mentions(fault("bij->bb", 1), "twice"));
+}
+
 TEST_CASE("LoadOnnx, OperatorsOfAnImportedForeignDomainStay", "[onnx]") {
   ModelParts model;
   model.graph = GraphBytes(Unary({NodeBytes("Gelu", {"x"}, {"g"}, {}, "", "com.microsoft"), NodeBytes("Relu", {"g"}, {"y"})}, "y"));
