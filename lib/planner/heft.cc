@@ -130,12 +130,12 @@ class HeftScheduler {
     return best + (maker.valid() ? space_.simulator().wait_ns(maker, reader) : 0);
   }
 
-  // The earliest time from `ready` on when all lanes of the unit are free that long.
-  int64_t Insert(UnitId unit, int64_t ready, int64_t ns) const {
+  // The earliest time from `ready` on when all lanes are free that long.
+  int64_t Insert(std::span<const uint32_t> lanes, int64_t ready, int64_t ns) const {
     int64_t start = ready;
     for (bool moved = true; moved;) {
       moved = false;
-      for (uint32_t lane : space_.simulator().lanes().of_unit[unit.index()]) {
+      for (uint32_t lane : lanes) {
         const Busy& busy = lanes_[lane];
         auto next = std::partition_point(busy.begin(), busy.end(), [&](const auto& b) { return b.second <= start; });
         while (next != busy.end() && next->first < start + ns) {
@@ -147,10 +147,40 @@ class HeftScheduler {
     return start;
   }
 
+  // When a step would launch (the same as start without a driver), start and end on a unit.
+  struct Slot {
+    int64_t launch_ns = 0, start_ns = 0, end_ns = INT64_MAX;
+  };
+
+  Slot SlotOn(UnitId unit, const Option& option, int64_t ready) const {
+    const Lanes& lanes = space_.simulator().lanes();
+    const uint32_t driver = lanes.driver[unit.index()];
+    Slot slot;
+    if (driver == Lanes::kNone) {
+      slot.launch_ns = slot.start_ns = Insert(lanes.of_unit[unit.index()], ready, option.likely_ns());
+      slot.end_ns = slot.start_ns + option.likely_ns();
+      return slot;
+    }
+    const int64_t run_ns = option.likely_ns() - option.overhead_ns;
+    slot.launch_ns = Insert(std::span(&driver, 1), ready, LaunchNs(option));
+    slot.start_ns = Insert(lanes.of_unit[unit.index()], slot.launch_ns + option.overhead_ns, run_ns);
+    slot.end_ns = slot.start_ns + run_ns;
+    return slot;
+  }
+
+  // A launch that takes no time still needs its driver to be free.
+  static int64_t LaunchNs(const Option& option) { return std::max<int64_t>(1, option.overhead_ns); }
+
+  void Occupy(uint32_t lane, int64_t from, int64_t to) {
+    if (to <= from) return;
+    Busy& busy = lanes_[lane];
+    busy.insert(std::upper_bound(busy.begin(), busy.end(), std::pair(from, to)), {from, to});
+  }
+
   Choice Place(uint32_t group_id, int64_t& start_ns) {
     const Group& group = space_.group(group_id);
     Choice best;
-    int64_t best_end = INT64_MAX;
+    Slot best_slot;
     for (uint32_t o : group.options) {
       const Option& option = space_.option(o);
       if (!Allowed(option)) continue;
@@ -158,30 +188,31 @@ class HeftScheduler {
         int64_t ready = 0;
         for (size_t i = 0; i < group.in.size(); ++i) ready = std::max(ready, Arrival(group.in[i], option.in[i], unit));
         if (ready >= kImpossible) continue;
-        const int64_t start = Insert(unit, ready, option.likely_ns());
-        if (start + option.likely_ns() >= best_end) continue;
-        best_end = start + option.likely_ns();
-        start_ns = start;
+        const Slot slot = SlotOn(unit, option, ready);
+        if (slot.end_ns >= best_slot.end_ns) continue;
+        best_slot = slot;
         best = {o, unit};
       }
     }
-    // Nothing reachable: any option; the scheduler tells that the whole is not possible.
-    if (best_end == INT64_MAX) best = {group.options.front(), space_.units(space_.option(group.options.front()).kind).front()};
+    if (best_slot.end_ns == INT64_MAX) {
+      // Nothing reachable: any option; the scheduler tells that the whole is not possible.
+      best = {group.options.front(), space_.units(space_.option(group.options.front()).kind).front()};
+      best_slot.end_ns = 0;
+    }
+    start_ns = best_slot.launch_ns;
     const Option& option = space_.option(best.option);
     for (size_t i = 0; i < group.in.size(); ++i) {
       int64_t& ready = ready_[space_.value(group.in[i]).first + option.in[i]];
       ready = std::min(ready, Arrival(group.in[i], option.in[i], best.unit));
     }
     for (size_t i = 0; i < group.out.size(); ++i) {
-      ready_[space_.value(group.out[i]).first + option.out[i]] = best_end;
+      ready_[space_.value(group.out[i]).first + option.out[i]] = best_slot.end_ns;
       made_on_[group.out[i].index()] = best.unit;
     }
-    if (best_end > start_ns && best_end != INT64_MAX) {
-      for (uint32_t lane : space_.simulator().lanes().of_unit[best.unit.index()]) {
-        Busy& busy = lanes_[lane];
-        busy.insert(std::upper_bound(busy.begin(), busy.end(), std::pair(start_ns, best_end)), {start_ns, best_end});
-      }
-    }
+    const Lanes& lanes = space_.simulator().lanes();
+    for (uint32_t lane : lanes.of_unit[best.unit.index()]) Occupy(lane, best_slot.start_ns, best_slot.end_ns);
+    const uint32_t driver = lanes.driver[best.unit.index()];
+    if (driver != Lanes::kNone) Occupy(driver, best_slot.launch_ns, best_slot.launch_ns + LaunchNs(option));
     return best;
   }
 

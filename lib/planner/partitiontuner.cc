@@ -26,8 +26,23 @@ class PartitionTuner {
     std::vector<std::pair<uint32_t, size_t>> by_level;
     for (size_t b = 0; b < branches.size(); ++b) by_level.emplace_back(LevelOf(branches[b]), b);
     std::sort(by_level.begin(), by_level.end());
+    // Branches of a level do not need each other. Those of queues are launched first: whoever launches is also one
+    // of the cores that the others run on.
     Solution solution;
-    for (const auto& [level, b] : by_level) PT_CHECK_OK(SolveBranch(branches[b], solution));
+    for (size_t first = 0; first < by_level.size();) {
+      Solution queued, direct;
+      size_t i = first;
+      for (; i < by_level.size() && by_level[i].first == by_level[first].first; ++i) {
+        Solution branch;
+        PT_CHECK_OK(SolveBranch(branches[by_level[i].second], branch));
+        const bool launched = space_.platform().unit(branch.front().unit).driver.has_value();
+        Solution& to = launched ? queued : direct;
+        to.insert(to.end(), branch.begin(), branch.end());
+      }
+      solution.insert(solution.end(), queued.begin(), queued.end());
+      solution.insert(solution.end(), direct.begin(), direct.end());
+      first = i;
+    }
     return solution;
   }
 

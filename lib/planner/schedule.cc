@@ -120,7 +120,9 @@ bool Scheduler::PlanMoves(ValueId v) {
         Move move;
         move.from = static_cast<uint8_t>(from);
         move.to = static_cast<uint8_t>(hop);
-        move.early = space_.device(v, from) != space_.device(v, hop);
+        // What a queue makes is not there when the list comes to it: launching its copy at once would hold up the
+        // driver's core until it is.
+        move.early = space_.device(v, from).index() == 0 && space_.device(v, hop).index() != 0;
         moves_.push_back(move);
         have |= Bit(hop);
       }

@@ -32,7 +32,8 @@ struct ScheduledStep {
 // Reused for many solutions; one thread at a time.
 //
 // Rules, which PlanMemory and SimulatePlan hold too: one copy or reorder serves all readers of its instance. Copies
-// start right after what they read; a reorder stands before its first reader, on the unit where it ends first. A
+// from the host start right after what they read, other moves stand before their first reader, reorders on the unit
+// where they end first. A
 // view or concatenation that memory placement will elide costs its overhead only.
 class Scheduler {
  public:
@@ -53,7 +54,7 @@ class Scheduler {
   // A copy or reorder that some reader needs.
   struct Move {
     uint8_t from = 0, to = 0;
-    bool early = false;  // a copy or what a copy needs
+    bool early = false;  // a copy from the host or what such a copy needs
     bool done = false;
   };
   struct ValueState {

@@ -1,0 +1,122 @@
+// Hand-worked cases of the branch-wise dynamic programme.
+#include <catch2/catch_test_macros.hpp>
+
+#include "test/testing/planning_world.h"
+
+namespace pt {
+namespace {
+
+using testing::World;
+
+constexpr UnitClassId kWide(1u);
+constexpr UnitClassId kAccelerator(2u);
+
+// A world of row-major single nodes and Conv+Relu pairs without overheads, whose copies take `copy_ns` each way.
+World PlainWorld(Graph graph, int64_t copy_ns) {
+  World world = testing::MakeWorld(std::move(graph), {.blocked = false});
+  for (size_t c = 0; c < world.platform.unit_classes.size(); ++c) {
+    world.costs.SetOverhead(UnitClassId(c), 0);
+    for (size_t d = 0; d < world.platform.unit_classes.size(); ++d) world.costs.SetWait(UnitClassId(c), UnitClassId(d), 0);
+  }
+  for (size_t l = 0; l < world.platform.links.size(); ++l) world.costs.SetLink(LinkId(l), copy_ns, 0);
+  for (const Candidate& candidate : world.candidates) world.costs.SetRunOf(candidate, 1'000'000);
+  return world;
+}
+
+void SetTime(World& world, std::vector<uint32_t> nodes, UnitClassId kind, int64_t ns) {
+  std::vector<NodeId> ids;
+  for (uint32_t n : nodes) ids.push_back(NodeId(n));
+  bool known = false;
+  for (const Candidate& candidate : world.candidates) {
+    if (candidate.nodes != ids || candidate.unit_class != kind) continue;
+    world.costs.SetRunOf(candidate, ns);
+    known = true;
+  }
+  REQUIRE(known);
+}
+
+Plan PlanBy(const World& world, std::string_view name) {
+  return FindPlanner(name).value()->make_plan(world.problem(), nullptr).value();
+}
+
+TEST_CASE("PartitionTuner, ACheaperGroupReplacesTheSumOfItsNodes", "[planner]") {
+  World world = PlainWorld(testing::Chain(4), 1000);  // Conv v0, Relu v1, Conv v2, Relu v3
+  for (uint32_t n = 0; n < 4; ++n) SetTime(world, {n}, kWide, 100);
+  SetTime(world, {0, 1}, kWide, 250);  // dearer than 100 + 100
+  SetTime(world, {2, 3}, kWide, 150);  // cheaper
+  const Plan plan = PlanBy(world, "partitiontuner");
+  CHECK(testing::OrderText(world, plan) == "v0@cpu[0-1], v1@cpu[0-1], v2+v3@cpu[0-1]");
+  CHECK(plan.makespan.ns == 350);
+}
+
+TEST_CASE("PartitionTuner, ChangingTheDevicePaysTheCopies", "[planner]") {
+  World world = PlainWorld(testing::Chain(3), 100);
+  for (uint32_t n : {0u, 2u}) SetTime(world, {n}, kWide, 50);
+  SetTime(world, {1}, kWide, 500);
+  SetTime(world, {1}, kAccelerator, 100);
+  // 50 + 100 + 100 + 100 + 50 with two copies; 600 without.
+  Plan plan = PlanBy(world, "partitiontuner");
+  CHECK(testing::OrderText(world, plan) == "v0@cpu[0-1], copy v0, v1@acc:0#0, copy v1, v2@cpu[0-1]");
+  CHECK(plan.makespan.ns == 400);
+  // At 250 a copy the way there and back is dearer than the gain.
+  for (size_t l = 0; l < world.platform.links.size(); ++l) world.costs.SetLink(LinkId(l), 250, 0);
+  plan = PlanBy(world, "partitiontuner");
+  CHECK(testing::OrderText(world, plan) == "v0@cpu[0-1], v1@cpu[0-1], v2@cpu[0-1]");
+  CHECK(plan.makespan.ns == 600);
+}
+
+TEST_CASE("PartitionTuner, SiblingBranchesOnDifferentDevicesRunAtOnce", "[planner]") {
+  World world = PlainWorld(testing::Diamond(), 10);  // Conv v0; Relu v1; Conv v2; Add v3 — v2 and v3 may fuse
+  for (uint32_t n : {0u, 1u, 3u}) SetTime(world, {n}, kWide, 100);
+  SetTime(world, {2}, kWide, 400);
+  SetTime(world, {2}, kAccelerator, 100);
+  const Plan plan = PlanBy(world, "partitiontuner");
+  // v0 to 100; copied to 110; then v2 is launched and runs to 210 beside v1; copied back to 220; v3 to 320.
+  CHECK(plan.makespan.ns == 320);
+  CHECK(testing::OrderText(world, plan) == "v0@cpu[0-1], copy v0, v2@acc:0#0, v1@cpu[0-1], copy v2, v3@cpu[0-1]");
+}
+
+TEST_CASE("PartitionTuner, AJoinPaysForInputsFromTheOtherDevice", "[planner]") {
+  World world = PlainWorld(testing::Diamond(), 300);
+  for (uint32_t n : {0u, 1u, 2u}) SetTime(world, {n}, kWide, 100);
+  SetTime(world, {3}, kWide, 300);
+  SetTime(world, {3}, kAccelerator, 10);
+  // Two copies there and one back cost more than the join saves.
+  const Plan plan = PlanBy(world, "partitiontuner");
+  CHECK(testing::OrderText(world, plan) == "v0@cpu[0-1], v1@cpu[0-1], v2@cpu[0-1], v3@cpu[0-1]");
+}
+
+TEST_CASE("StaticType, SendsConvolutionsWhateverTheyCost", "[planner]") {
+  World world = PlainWorld(testing::Chain(3), 100);
+  for (uint32_t n : {0u, 1u, 2u}) {
+    SetTime(world, {n}, kWide, 50);
+    SetTime(world, {n}, kAccelerator, 60);
+  }
+  const Plan plan = PlanBy(world, "static-type");
+  // The fused pair travels with its convolution but costs a million.
+  CHECK(testing::OrderText(world, plan) == "copy x0, v0@acc:0#0, copy v0, v1@cpu[0-1], copy v1, v2@acc:0#0, copy v2");
+}
+
+TEST_CASE("PerOp, IgnoresTransfers", "[planner]") {
+  World world = PlainWorld(testing::Chain(2), 100000);
+  for (uint32_t n : {0u, 1u}) SetTime(world, {n}, kWide, 50);
+  SetTime(world, {1}, kAccelerator, 49);
+  const Plan plan = PlanBy(world, "per-op");
+  CHECK(testing::OrderText(world, plan) == "v0@cpu[0-1], copy v0, v1@acc:0#0, copy v1");
+}
+
+TEST_CASE("Single, ReordersOncePerFormNotPerReader", "[planner]") {
+  // Blocked is faster everywhere, so the caller's row-major input is reordered once and the output once back.
+  World world = testing::MakeWorld(testing::Residual(2), {.accelerator = false});
+  for (const Candidate& candidate : world.candidates) {
+    world.costs.SetRunOf(candidate, candidate.variant == "blocked" ? 1000 : 90000);
+  }
+  const Plan plan = PlanBy(world, "single");
+  size_t reorders = 0;
+  for (const Step& step : plan.steps) reorders += std::holds_alternative<Reorder>(step.work);
+  CHECK(reorders == 2);
+  CHECK(testing::FaultText(world, plan) == "");
+}
+
+}  // namespace
+}  // namespace pt
