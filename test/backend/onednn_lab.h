@@ -193,10 +193,16 @@ class Lab {
     std::mt19937 random(seed_);
     std::normal_distribution<float> normal;
     for (ValueId input : graph_.inputs()) {
+      REQUIRE(graph_.value(input).type.is_static());
       const auto dims = *graph_.value(input).type.static_dims();
       Floats elements;
-      ForEach(dims, [&](size_t, const Index&) { elements.push_back(normal(random)); });
-      tensors.emplace(input, Tensor::Float32(dims, elements));
+      std::vector<int64_t> indices;  // small enough for any table
+      ForEach(dims, [&](size_t n, const Index&) {
+        elements.push_back(normal(random));
+        indices.push_back(static_cast<int64_t>(n % 2));
+      });
+      const bool floats = graph_.value(input).type.type == DataType::kFloat32;
+      tensors.emplace(input, floats ? Tensor::Float32(dims, elements) : Tensor::Int64(dims, indices));
     }
     for (uint32_t i = 0; i < graph_.nodes().size(); ++i) {
       const Node& node = graph_.node(NodeId(i));
