@@ -39,7 +39,10 @@ bool CanAccumulate(const Request& request, const PostOps& post, const Pointwise&
     return false;
   }
   const auto index = InputIndex(request, op.operand.value);
-  if (!index || request.in[*index] != request.out) return false;
+  if (!index) return false;
+  // By descriptor: strides along dims of extent 1 differ between a tensor and a slice without meaning anything.
+  const auto operand = DescOf(request.in[*index]), result = DescOf(request.out);
+  if (!operand.ok() || !result.ok() || *operand != *result) return false;
   const auto& anchor_inputs = request.graph.node(request.group.anchor).inputs;
   if (std::find(anchor_inputs.begin(), anchor_inputs.end(), op.operand.value) != anchor_inputs.end()) return false;
   return std::count_if(post.ops.begin(), post.ops.end(),
