@@ -1,0 +1,229 @@
+#include "tools/common/flags.h"
+
+#include <CLI/CLI.hpp>
+#include <cctype>
+
+#include "partitiontuner/backend/libraries.h"
+#include "partitiontuner/version.h"
+#include "tools/common/text.h"
+#include "tools/report/table.h"
+
+namespace pt::tools {
+namespace {
+
+constexpr const char* kExitCodes =
+    "Exit codes\n"
+    "  0 done                                   7 plan or profile does not fit model, machine or version\n"
+    "  1 internal error                         8 verification mismatch\n"
+    "  2 usage: bad flag, value, missing dims   9 no feasible plan under the constraints\n"
+    "  3 unreadable or invalid file             10 --require-stable failed\n"
+    "  4 operator, type or shape unsupported    11 out of memory, or over a memory limit\n"
+    "  5 device or library cannot be used       12 run failed: deadline, device lost, kernel error\n"
+    "  6 partial result: measurements missing   130, 143 interrupted; finished samples are saved\n";
+
+std::string EnvironmentName(std::string_view option) {
+  std::string name = "PARTITIONTUNER_";
+  for (const char c : option) name += c == '-' ? '_' : static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+  return name;
+}
+
+// --format json must hold for errors of the command line itself.
+bool AsksForJson(int argc, char** argv) {
+  for (int i = 1; i < argc; ++i) {
+    const std::string_view arg = argv[i];
+    if (arg == "--format=json" || (arg == "--format" && i + 1 < argc && std::string_view(argv[i + 1]) == "json")) return true;
+  }
+  return false;
+}
+
+void PrintHelp(CLI::App& app, bool all) {
+  if (!all) {
+    for (CLI::Option* option : app.get_options([](CLI::Option* o) { return o->get_group() == kMoreGroup; })) option->group("");
+  }
+  std::string text = app.help();
+  if (all) text += std::string("\n") + kExitCodes;
+  (void)WriteOut(text);
+}
+
+Status PrintVersion(const CLI::App& app, bool json) {
+  Json libraries = Json::MakeObject();
+  std::string text = app.get_name() + " " + std::string(kVersion) + "\nlibraries:";
+  for (const LibraryRow& row : BuiltInLibraries()) {
+    const std::string version = row.make()->version();
+    text += " " + std::string(row.name) + " " + version + ",";
+    libraries.Set(std::string(row.name), version);
+  }
+  text.back() = '\n';
+  if (!json) return WriteOut(text);
+  Json object = Json::MakeObject();
+  object.Set("tool", app.get_name());
+  object.Set("version", kVersion);
+  object.Set("libraries", std::move(libraries));
+  return WriteOut(WriteJson(object) + "\n");
+}
+
+struct DeviceRow {
+  Device device;
+  std::vector<std::string> units, libraries;
+};
+
+DeviceRow DeviceRowOf(const Machine& machine, DeviceId id) {
+  const Platform& platform = machine.platform();
+  DeviceRow row;
+  row.device = platform.device(id);
+  for (size_t unit = 0; unit < platform.units.size(); ++unit) {
+    const bool copies = platform.units[unit].link.has_value();
+    if (!copies && platform.device_of(UnitId(unit)) == id) row.units.push_back(platform.units[unit].name);
+  }
+  for (const auto& library : machine.libraries()) {
+    if (library->Serves(platform, id)) row.libraries.push_back(std::string(library->name()) + " " + library->version());
+  }
+  return row;
+}
+
+Json ToJson(const DeviceRow& row) {
+  const auto array = [](const std::vector<std::string>& names) {
+    Json json = Json::MakeArray();
+    for (const std::string& name : names) json.Push(name);
+    return json;
+  };
+  Json json = Json::MakeObject();
+  json.Set("name", row.device.name);
+  json.Set("kind", row.device.kind);
+  json.Set("simulated", row.device.simulated);
+  json.Set("memory_bytes", row.device.memory_bytes);
+  json.Set("units", array(row.units));
+  json.Set("libraries", array(row.libraries));
+  return json;
+}
+
+std::string Joined(const std::vector<std::string>& names) {
+  std::string text;
+  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
+  return text;
+}
+
+}  // namespace
+
+void AddCommonFlags(CLI::App& app, CommonFlags& flags) {
+  app.set_help_flag();
+  app.get_formatter()->column_width(36);
+  app.option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
+  app.add_option("model", flags.model, "ONNX model")->option_text("MODEL.onnx");
+
+  const auto list = [&](const char* name, std::vector<std::string>& to, const char* text, const char* help) {
+    app.add_option(name, to, help)->option_text(text)->allow_extra_args(false)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)->group("Data");
+  };
+  list("--dim", flags.dims, "NAME=N", "size of a named dimension (repeatable)");
+  list("--shape", flags.shapes, "INPUT=1x3x224x224", "shape of an input (repeatable)");
+  list("--input", flags.inputs, "DIR | INPUT=@FILE | random[LO,HI]",
+       "input data: a folder of input_N.pb, a .npy or .pb file, or random numbers (repeatable; random without)");
+
+  app.add_option("--devices", flags.devices, "devices to use: all, or a list of cpu, sim:FILE")->option_text("LIST")->group("Machine");
+  app.add_option("--platform", flags.platforms, "platform file of a simulated device (repeatable)")
+      ->option_text("FILE")->allow_extra_args(false)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)->group("Machine");
+  app.add_option("--libraries", flags.libraries, "libraries that may be used, for instance onednn,reference")->option_text("LIST")->group("Machine");
+  app.add_option("--threads", flags.threads, "cores that may be used (all allowed ones)")->option_text("N")->group("Machine");
+  app.add_option("--db", flags.db, "profile database, or none")->option_text("FILE")->group("Machine");
+  app.add_flag("--list-devices", flags.list_devices, "print devices, units and libraries, then exit")->group("Machine");
+
+  app.add_option("--format", flags.format, "table or json")->option_text("FORM")->check(CLI::IsMember({"table", "json"}))->group("Output");
+  app.add_option("--progress", flags.progress, "auto, tty, plain or none")->option_text("MODE")
+      ->check(CLI::IsMember({"auto", "tty", "plain", "none"}))->group(kMoreGroup);
+  app.add_flag("-v,--verbose", flags.verbosity, "say more (-vv: still more)")->group("Output");
+  app.add_flag("-q,--quiet", flags.quiet, "no notes and no progress on standard error")->group("Output");
+  app.add_flag("--version", flags.version, "versions of the tool and its libraries")->group("Output");
+  app.add_flag("-h,--help", flags.help, "this text")->group("Output");
+  app.add_flag("--help-all", flags.help_all, "all options and the exit codes")->group("Output");
+}
+
+std::optional<int> ParseFlags(CLI::App& app, CommonFlags& flags, int argc, char** argv, Console& console) {
+  for (CLI::Option* option : app.get_options()) {
+    const auto& names = option->get_lnames();
+    if (!names.empty()) option->envname(EnvironmentName(names.front()));
+  }
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& problem) {
+    console.Configure(AsksForJson(argc, argv), 0, false, ProgressMode::kNone);
+    return console.Fail(MakeError(ErrorCode::kUsage, "usage.flag", problem.what(), app.get_name() + " --help"));
+  }
+  const ProgressMode progress = flags.progress == "tty"     ? ProgressMode::kTerminal
+                                : flags.progress == "plain" ? ProgressMode::kPlain
+                                : flags.progress == "none"  ? ProgressMode::kNone
+                                                            : ProgressMode::kAuto;
+  console.Configure(flags.json(), flags.verbosity, flags.quiet, progress);
+  if (flags.help || flags.help_all) {
+    PrintHelp(app, flags.help_all);
+    return 0;
+  }
+  if (flags.version) {
+    const Status status = PrintVersion(app, flags.json());
+    return status.ok() ? 0 : console.Fail(status.error());
+  }
+  return std::nullopt;
+}
+
+Result<EngineOptions> EngineOptionsOf(const CommonFlags& flags) {
+  EngineOptions options;
+  options.db_path = flags.db;
+  options.machine.max_cores = flags.threads;
+  options.machine.libraries = SplitList(flags.libraries);
+  options.machine.simulated_files = flags.platforms;
+  for (const std::string& device : SplitList(flags.devices)) {
+    if (device == "all" || device == "cpu") continue;  // the host is always there
+    if (device.starts_with("sim:") && device.size() > 4) {
+      options.machine.simulated_files.push_back(device.substr(4));
+      continue;
+    }
+    Error error = MakeError(ErrorCode::kDeviceUnusable, "device.unknown",
+                            "device \"" + device + "\" cannot be used: no library of this build serves it",
+                            "--list-devices shows what can be used; simulated devices are given as sim:FILE");
+    error.device = device;
+    return error;
+  }
+  return options;
+}
+
+Result<ModelOptions> ModelOptionsOf(const CommonFlags& flags) {
+  if (flags.model.empty()) {
+    return MakeError(ErrorCode::kUsage, "usage.model", "no model was given", "name an ONNX file; see --help");
+  }
+  ModelOptions options;
+  for (const std::string& text : flags.dims) {
+    PT_ASSIGN(const auto pair, ParseAssignment(text, "--dim"));
+    PT_ASSIGN(const auto dims, ParseDims(pair.second, "--dim " + pair.first));
+    if (dims.size() != 1) {
+      return MakeError(ErrorCode::kUsage, "usage.value", "--dim " + text + " is not one number", "--dim " + pair.first + "=1");
+    }
+    options.dims[pair.first] = dims[0];
+  }
+  for (const std::string& text : flags.shapes) {
+    PT_ASSIGN(const auto pair, ParseAssignment(text, "--shape"));
+    PT_ASSIGN(options.shapes[pair.first], ParseDims(pair.second, "--shape " + pair.first));
+  }
+  return options;
+}
+
+Status ListDevices(const CommonFlags& flags) {
+  PT_ASSIGN(const EngineOptions options, EngineOptionsOf(flags));
+  PT_ASSIGN(const std::unique_ptr<Machine> machine, Machine::Make(options.machine));
+  const Platform& platform = machine->platform();
+  std::vector<DeviceRow> rows;
+  for (size_t i = 0; i < platform.devices.size(); ++i) rows.push_back(DeviceRowOf(*machine, DeviceId(i)));
+  if (flags.json()) {
+    Json object = Json::MakeObject(), devices = Json::MakeArray();
+    for (const DeviceRow& row : rows) devices.Push(ToJson(row));
+    object.Set("devices", std::move(devices));
+    object.Set("fingerprint", PlatformFingerprint(platform));
+    return WriteOut(WriteJson(object) + "\n");
+  }
+  TextTable table({"device", "<kind", "memory", "<units", "<libraries"});
+  for (const DeviceRow& row : rows) {
+    table.Row({row.device.name, row.device.simulated ? "simulated" : row.device.kind,
+               row.device.memory_bytes > 0 ? ShortBytes(row.device.memory_bytes) : "unknown", Joined(row.units), Joined(row.libraries)});
+  }
+  return WriteOut(table.Text());
+}
+
+}  // namespace pt::tools

@@ -1,0 +1,44 @@
+// The flags all three tools share, and how they are read: unknown flags are refused (exit 2), every option can also be
+// given as the environment variable PARTITIONTUNER_<OPTION>.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "partitiontuner/engine/engine.h"
+#include "tools/common/console.h"
+
+namespace CLI {
+class App;
+}
+
+namespace pt::tools {
+
+inline constexpr const char* kMoreGroup = "More";  // shown by --help-all only
+
+struct CommonFlags {
+  std::string model, db, libraries, devices = "all", format = "table", progress = "auto";
+  std::vector<std::string> platforms, dims, shapes, inputs;
+  uint32_t threads = 0;
+  int verbosity = 0;
+  bool quiet = false, list_devices = false, version = false, help = false, help_all = false;
+
+  bool json() const { return format == "json"; }
+};
+
+void AddCommonFlags(CLI::App& app, CommonFlags& flags);
+
+// Reads the command line and configures the console. An exit code when the tool is done: bad usage, --help, --version.
+std::optional<int> ParseFlags(CLI::App& app, CommonFlags& flags, int argc, char** argv, Console& console);
+
+// Machine and database as the flags say. Errors: kDeviceUnusable when a device or library that was named cannot be used.
+Result<EngineOptions> EngineOptionsOf(const CommonFlags& flags);
+// --dim and --shape. Dims of given data are added by who reads it.
+Result<ModelOptions> ModelOptionsOf(const CommonFlags& flags);
+
+// --list-devices: devices, units and libraries of the machine.
+Status ListDevices(const CommonFlags& flags);
+
+}  // namespace pt::tools

@@ -1,0 +1,29 @@
+// From flags to something that runs: the plan a tool works with and the session made from it.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "partitiontuner/engine/engine.h"
+#include "tools/common/console.h"
+
+namespace pt::tools {
+
+struct PlanSource {
+  std::string plan_file;  // wins over planner
+  std::string planner;    // empty: search over the database's costs, else a one-device plan
+  PlanOptions options;    // .planner is set from the above
+};
+
+struct ChosenPlan {
+  std::string name;  // the file, or the planner with its argument
+  Plan plan;
+};
+
+Result<Plan> LoadPlan(const std::string& path);
+
+// The plan of the file or planner. Without either, `search` when the database knows this model on this machine, else a
+// one-device plan from rough estimates; which of the two is said as a note.
+Result<ChosenPlan> ChoosePlan(Engine& engine, const Model& model, const PlanSource& source, const Console& console);
+
+}  // namespace pt::tools

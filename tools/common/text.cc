@@ -1,0 +1,151 @@
+#include "tools/common/text.h"
+
+#include <charconv>
+#include <cmath>
+
+namespace pt::tools {
+namespace {
+
+Error BadValue(std::string_view flag, std::string_view text, std::string_view wanted) {
+  return MakeError(ErrorCode::kUsage, "usage.value",
+                   std::string(flag) + ": \"" + std::string(text) + "\" is no " + std::string(wanted));
+}
+
+std::string Formatted(double value, std::chars_format format, int digits) {
+  char text[400];
+  const auto [end, problem] = std::to_chars(text, text + sizeof text, value, format, digits);
+  return problem == std::errc() ? std::string(text, end) : std::string("?");
+}
+
+}  // namespace
+
+Result<double> ParseNumber(std::string_view text, std::string_view flag) {
+  double value = 0;
+  const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (problem != std::errc() || end != text.data() + text.size() || !std::isfinite(value)) {
+    return BadValue(flag, text, "number");
+  }
+  return value;
+}
+
+Result<std::chrono::nanoseconds> ParseDuration(std::string_view text, std::string_view flag) {
+  struct UnitRow {
+    std::string_view name;
+    double ns;
+  };
+  constexpr UnitRow kUnits[] = {{"ns", 1}, {"us", 1e3}, {"ms", 1e6}, {"s", 1e9}, {"m", 60e9}, {"min", 60e9}, {"h", 3600e9}};
+  const std::string wanted = "duration such as 2s, 0.3s, 200ms or 1m30s";
+  double total = 0;
+  std::string_view rest = text;
+  if (rest.empty()) return BadValue(flag, text, wanted);
+  while (!rest.empty()) {
+    const size_t digits = std::min(rest.find_first_not_of("0123456789."), rest.size());
+    const size_t end = std::min(rest.find_first_of("0123456789.", digits), rest.size());
+    const auto number = ParseNumber(rest.substr(0, digits), flag);
+    const std::string_view unit = rest.substr(digits, end - digits);
+    double scale = 0;
+    for (const UnitRow& row : kUnits) {
+      if (row.name == unit) scale = row.ns;
+    }
+    if (!number.ok() || scale == 0) return BadValue(flag, text, wanted);
+    total += *number * scale;
+    rest.remove_prefix(end);
+  }
+  if (total > 9e18) return BadValue(flag, text, wanted);
+  return std::chrono::nanoseconds(static_cast<int64_t>(total));
+}
+
+Result<double> ParseShare(std::string_view text, std::string_view flag) {
+  const bool percent = text.ends_with('%');
+  const auto number = ParseNumber(percent ? text.substr(0, text.size() - 1) : text, flag);
+  if (!number.ok() || *number < 0) return BadValue(flag, text, "share such as 2% or 0.02");
+  return percent ? *number / 100 : *number;
+}
+
+Result<std::vector<int64_t>> ParseDims(std::string_view text, std::string_view flag) {
+  std::vector<int64_t> dims;
+  if (text.empty() || text == "scalar") return dims;
+  while (true) {
+    int64_t dim = 0;
+    const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), dim);
+    const size_t used = static_cast<size_t>(end - text.data());
+    if (problem != std::errc() || dim < 0 || (used < text.size() && text[used] != 'x')) {
+      return BadValue(flag, text, "shape such as 1x3x224x224");
+    }
+    dims.push_back(dim);
+    if (used == text.size()) return dims;
+    text.remove_prefix(used + 1);
+  }
+}
+
+Result<std::pair<std::string, std::string>> ParseAssignment(std::string_view text, std::string_view flag) {
+  const size_t at = text.rfind('=');
+  if (at == std::string_view::npos || at == 0) return BadValue(flag, text, "NAME=VALUE");
+  return std::pair(std::string(text.substr(0, at)), std::string(text.substr(at + 1)));
+}
+
+std::vector<std::string> SplitList(std::string_view text) {
+  std::vector<std::string> parts;
+  while (!text.empty()) {
+    const size_t comma = std::min(text.find(','), text.size());
+    if (comma > 0) parts.emplace_back(text.substr(0, comma));
+    text.remove_prefix(std::min(comma + 1, text.size()));
+  }
+  return parts;
+}
+
+bool MatchesGlob(std::string_view text, std::string_view pattern) {
+  // Only the last '*' met needs to be tried again: a greedy match, linear in practice.
+  size_t at = 0, in = 0, star = std::string_view::npos, resume = 0;
+  while (at < text.size()) {
+    if (in < pattern.size() && pattern[in] == '*') {
+      star = in++;
+      resume = at;
+    } else if (in < pattern.size() && (pattern[in] == '?' || pattern[in] == text[at])) {
+      ++at;
+      ++in;
+    } else if (star != std::string_view::npos) {
+      in = star + 1;
+      at = ++resume;
+    } else {
+      return false;
+    }
+  }
+  return pattern.find_first_not_of('*', in) == std::string_view::npos;
+}
+
+std::string Fixed(double value, int digits) { return Formatted(value, std::chars_format::fixed, digits); }
+
+std::string Percent(double share, int digits) { return Fixed(share * 100, digits) + " %"; }
+
+std::string Brief(double value) {
+  if (value == 0) return "0";
+  return Formatted(value, std::chars_format::general, 2);
+}
+
+std::string ShortTime(int64_t ns) {
+  const double value = static_cast<double>(ns);
+  if (std::fabs(value) < 1e3) return std::to_string(ns) + " ns";
+  struct Row {
+    double scale;
+    const char* unit;
+  };
+  if (std::fabs(value) < 60e9) {
+    const Row row = std::fabs(value) < 1e6 ? Row{1e3, " us"} : std::fabs(value) < 1e9 ? Row{1e6, " ms"} : Row{1e9, " s"};
+    const double scaled = value / row.scale;
+    return Fixed(scaled, std::fabs(scaled) < 10 ? 2 : std::fabs(scaled) < 100 ? 1 : 0) + row.unit;
+  }
+  const int64_t seconds = ns / 1'000'000'000;
+  return std::to_string(seconds / 60) + "m" + (seconds % 60 < 10 ? "0" : "") + std::to_string(seconds % 60) + "s";
+}
+
+std::string ShortBytes(uint64_t bytes) {
+  if (bytes < 1024) return std::to_string(bytes) + " B";
+  const char* const units[] = {" KiB", " MiB", " GiB", " TiB"};
+  double value = static_cast<double>(bytes) / 1024;
+  size_t unit = 0;
+  for (; value >= 1024 && unit < 3; ++unit) value /= 1024;
+  return Fixed(value, value < 10 ? 1 : 0) + units[unit];
+}
+
+}  // namespace pt::tools

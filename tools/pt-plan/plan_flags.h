@@ -1,0 +1,39 @@
+// What pt-plan's command line says.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "tools/common/console.h"
+#include "tools/common/flags.h"
+#include "tools/common/prepare.h"
+
+namespace pt::tools {
+
+struct PlanFlags {
+  CommonFlags common;
+  std::string profile, planner = "search", output, check, time_limit;
+  std::vector<std::string> explain, place, forbid;
+  uint64_t effort = 0, seed = 1;
+  bool baselines = false, no_estimates = false;
+};
+
+// A model with all that planning needs.
+struct PlanningSetup {
+  std::unique_ptr<Engine> engine;
+  std::shared_ptr<const Model> model;
+  Profile profile;  // of --profile; else empty and not used
+  PlanOptions options;
+};
+Result<PlanningSetup> MakePlanningSetup(const PlanFlags& flags);
+
+// Nodes meant by an index, or by a glob over node names, output names and the names in the model file.
+std::vector<NodeId> NodesMeant(const Graph& graph, const std::string& pattern);
+
+// The modes of pt-plan; each prints its result.
+Result<int> MakeAndReport(const PlanFlags& flags, const Console& console);
+Result<int> CompareBaselines(const PlanFlags& flags, const Console& console);
+Result<int> CheckPlanFile(const PlanFlags& flags, const Console& console);
+Result<int> ExplainNodes(const PlanFlags& flags, const Console& console);
+
+}  // namespace pt::tools

@@ -1,0 +1,278 @@
+// pt-run MODEL: how long a run takes, predicted and measured.
+#include <algorithm>
+#include <filesystem>
+#include <numeric>
+
+#include "partitiontuner/engine/npy.h"
+#include "partitiontuner/support/file.h"
+#include "tools/common/inputs.h"
+#include "tools/common/text.h"
+#include "tools/pt-run/run_flags.h"
+#include "tools/report/table.h"
+
+namespace pt::tools {
+namespace {
+
+struct Runner {
+  std::string name;
+  Plan plan;
+  std::unique_ptr<Session> session;
+  std::vector<int64_t> times_ns;
+  bool simulated = false;
+};
+
+struct Setup {
+  std::unique_ptr<Engine> engine;
+  std::shared_ptr<const Model> model;
+  HostBuffers inputs, outputs;
+};
+
+Result<Setup> MakeSetup(const RunFlags& flags) {
+  Setup setup;
+  PT_ASSIGN(const EngineOptions engine_options, EngineOptionsOf(flags.common));
+  PT_ASSIGN(ModelOptions model_options, ModelOptionsOf(flags.common));
+  PT_ASSIGN(const GivenInputs given, ReadInputs(flags.common.inputs));
+  AddDims(given, model_options);
+  PT_ASSIGN(setup.engine, Engine::Make(engine_options));
+  PT_ASSIGN(setup.model, setup.engine->Load(flags.common.model, model_options));
+  const Graph& graph = *setup.model->graph;
+  PT_ASSIGN(const std::vector<Tensor> tensors, MakeInputs(graph, given, flags.seed));
+  PT_ASSIGN(setup.inputs, HostBuffers::ForInputs(graph, tensors));
+  PT_ASSIGN(setup.outputs, HostBuffers::ForOutputs(graph));
+  return setup;
+}
+
+Result<Runner> MakeRunner(const Setup& setup, const RunFlags& flags, const PlanSource& source, const Console& console) {
+  PT_ASSIGN(ChosenPlan chosen, ChoosePlan(*setup.engine, *setup.model, source, console));
+  Runner runner;
+  runner.name = std::move(chosen.name);
+  runner.plan = std::move(chosen.plan);
+  PT_ASSIGN(runner.session, setup.engine->MakeSession(*setup.model, runner.plan, flags.session_options(false)));
+  return runner;
+}
+
+// One run; its time goes to the list. On a virtual clock the makespan is the time: the wall clock saw the reference
+// library compute what the simulated device would have.
+Status TimedRun(Runner& runner, const Setup& setup, const CancelToken& cancel, bool keep) {
+  RunOptions options;
+  options.cancel = &cancel;
+  const auto start = std::chrono::steady_clock::now();
+  PT_ASSIGN(const RunReport report, runner.session->Run(setup.inputs.tensors(), setup.outputs.tensors(), options));
+  const auto end = std::chrono::steady_clock::now();
+  runner.simulated = report.simulated;
+  if (keep) runner.times_ns.push_back(report.simulated ? report.makespan_ns : (end - start).count());
+  return {};
+}
+
+// Interleaved rounds over all runners, so that whatever disturbs the machine hits all alike.
+Status MeasureAll(std::vector<Runner>& runners, const Setup& setup, const MeasureLength& length, const CancelToken& cancel) {
+  constexpr int kWarmUpRuns = 3;
+  const auto begin = std::chrono::steady_clock::now();
+  for (Runner& runner : runners) {
+    for (int i = 0; i < kWarmUpRuns; ++i) PT_CHECK_OK(TimedRun(runner, setup, cancel, false));
+    // Reserved before the clock starts, by the pace of the warm-up, so that growing disturbs no run.
+    const auto once = (std::chrono::steady_clock::now() - begin) / (kWarmUpRuns * static_cast<int64_t>(runners.size()));
+    const int64_t expected = length.duration / std::max(once, std::chrono::nanoseconds(100));
+    runner.times_ns.reserve(length.iterations > 0 ? std::min<uint64_t>(length.iterations, 1 << 24)
+                                                  : static_cast<size_t>(std::clamp<int64_t>(2 * expected, 1000, 1 << 24)));
+  }
+  const auto end = std::chrono::steady_clock::now() + length.duration * static_cast<int64_t>(runners.size());
+  for (uint64_t done = 0; length.iterations > 0 ? done < length.iterations : done == 0 || std::chrono::steady_clock::now() < end; ++done) {
+    for (Runner& runner : runners) PT_CHECK_OK(TimedRun(runner, setup, cancel, true));
+  }
+  return {};
+}
+
+struct Latency {
+  std::vector<int64_t> sorted;
+  double mean_ns = 0;
+};
+Latency LatencyOf(const Runner& runner) {
+  Latency latency{runner.times_ns, 0};
+  std::sort(latency.sorted.begin(), latency.sorted.end());
+  latency.mean_ns = std::accumulate(latency.sorted.begin(), latency.sorted.end(), 0.0) / static_cast<double>(latency.sorted.size());
+  return latency;
+}
+
+Json LatencyJson(const Latency& latency) {
+  Json json = Json::MakeObject();
+  json.Set("p50", PercentileOf(latency.sorted, 50));
+  json.Set("p90", PercentileOf(latency.sorted, 90));
+  json.Set("p99", PercentileOf(latency.sorted, 99));
+  json.Set("min", latency.sorted.front());
+  json.Set("mean", latency.mean_ns);
+  return json;
+}
+
+struct TracedRun {
+  Trace trace;
+  TraceShares shares;
+};
+// The middle one of five traced runs. Tracing happens apart from measuring, which it would disturb.
+Result<TracedRun> TraceRuns(Runner& runner, const Setup& setup, const CancelToken& cancel) {
+  std::vector<Trace> traces(5);
+  for (Trace& trace : traces) {
+    RunOptions options;
+    options.cancel = &cancel;
+    options.trace = &trace;
+    PT_ASSIGN(const RunReport report, runner.session->Run(setup.inputs.tensors(), setup.outputs.tensors(), options));
+    (void)report;
+  }
+  std::sort(traces.begin(), traces.end(), [](const Trace& a, const Trace& b) { return a.run_ns < b.run_ns; });
+  TracedRun middle;
+  middle.trace = std::move(traces[traces.size() / 2]);
+  middle.shares = SharesOf(middle.trace, setup.engine->machine().platform(), runner.plan);
+  return middle;
+}
+
+Json SharesJson(const TraceShares& shares) {
+  Json json = Json::MakeObject();
+  json.Set("kernels", shares.kernels);
+  json.Set("reorders", shares.reorders);
+  json.Set("copies", shares.copies);
+  json.Set("waits", shares.waits);
+  json.Set("overhead", shares.overhead);
+  return json;
+}
+
+Status SaveOutputs(const HostBuffers& outputs, const std::string& folder) {
+  std::error_code problem;
+  std::filesystem::create_directories(folder, problem);
+  PT_ASSIGN(const std::vector<Tensor> tensors, outputs.Copy());
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    PT_ASSIGN(const std::string bytes, NpyBytes(tensors[i]));
+    PT_CHECK_OK(WriteFileAtomically((std::filesystem::path(folder) / ("output_" + std::to_string(i) + ".npy")).string(), bytes));
+  }
+  return {};
+}
+
+double PredictionError(const Plan& plan, const Latency& latency) {
+  return static_cast<double>(plan.makespan.ns) / static_cast<double>(PercentileOf(latency.sorted, 50)) - 1;
+}
+
+Result<std::string> LatencyTable(const std::vector<Runner>& runners, const std::string& percentiles) {
+  std::vector<double> wanted;
+  std::vector<std::string> columns = {"run"};
+  for (const std::string& text : SplitList(percentiles)) {
+    PT_ASSIGN(const double percent, ParseNumber(text, "--percentiles"));
+    if (percent < 0 || percent > 100) return MakeError(ErrorCode::kUsage, "usage.value", "--percentiles: " + text + " is not within 0 and 100");
+    wanted.push_back(percent);
+    columns.push_back("p" + text);
+  }
+  for (const char* column : {"min", "mean", "runs", "predicted", "error"}) columns.push_back(column);
+  if (runners.size() > 1) columns.push_back("speedup");
+  columns.push_back("<");
+  TextTable table(columns);
+  const double first = static_cast<double>(PercentileOf(LatencyOf(runners[0]).sorted, 50));
+  for (const Runner& runner : runners) {
+    const Latency latency = LatencyOf(runner);
+    std::vector<std::string> row = {runner.name};
+    for (const double percent : wanted) row.push_back(ShortTime(PercentileOf(latency.sorted, percent)));
+    row.push_back(ShortTime(latency.sorted.front()));
+    row.push_back(ShortTime(static_cast<int64_t>(latency.mean_ns)));
+    row.push_back(std::to_string(latency.sorted.size()));
+    row.push_back(ShortTime(runner.plan.makespan.ns));
+    row.push_back(Percent(PredictionError(runner.plan, latency)));
+    if (runners.size() > 1) row.push_back(Fixed(first / static_cast<double>(PercentileOf(latency.sorted, 50)), 3));
+    row.push_back(runner.simulated ? "simulated" : runner.plan.complete ? "" : "prediction is an estimate");
+    table.Row(std::move(row));
+  }
+  return table.Text();
+}
+
+std::string SharesLine(const TraceShares& shares) {
+  return " core time: kernels " + Percent(shares.kernels) + ", reorders " + Percent(shares.reorders) + ", copies " +
+         Percent(shares.copies) + ", waits " + Percent(shares.waits) + ", overhead " + Percent(shares.overhead) + "\n";
+}
+
+Result<int> Measured(const RunFlags& flags, Console& console, const CancelToken& cancel) {
+  PT_ASSIGN(const MeasureLength length, MeasureLengthOf(flags));
+  PT_ASSIGN(const Setup setup, MakeSetup(flags));
+  std::vector<Runner> runners(1);
+  PT_ASSIGN(runners[0], MakeRunner(setup, flags, flags.plan_source(), console));
+  PT_CHECK_OK(MeasureAll(runners, setup, length, cancel));
+  Runner& runner = runners[0];
+  if (!flags.save_outputs.empty()) PT_CHECK_OK(SaveOutputs(setup.outputs, flags.save_outputs));
+  PT_ASSIGN(const TracedRun traced, TraceRuns(runner, setup, cancel));
+  if (!flags.trace.empty()) {
+    PT_CHECK_OK(WriteTo(flags.trace, ToTraceEventJson(traced.trace, setup.engine->machine().platform(), *setup.model->graph, runner.plan)));
+  }
+  if (!flags.common.json()) {
+    PT_ASSIGN(const std::string table, LatencyTable(runners, flags.percentiles));
+    PT_CHECK_OK(WriteOut(table + SharesLine(traced.shares)));
+    return 0;
+  }
+  const Latency latency = LatencyOf(runner);
+  Json json = Json::MakeObject();
+  json.Set("model", flags.common.model);
+  json.Set("plan", runner.name);
+  json.Set("planner", runner.plan.planner);
+  json.Set("latency_ns", LatencyJson(latency));
+  json.Set("runs", static_cast<int64_t>(latency.sorted.size()));
+  json.Set("predicted_ns", runner.plan.makespan.ns);
+  json.Set("prediction_error", PredictionError(runner.plan, latency));
+  json.Set("prediction_complete", runner.plan.complete);
+  json.Set("simulated", runner.simulated);
+  json.Set("steps", static_cast<int64_t>(runner.plan.steps.size()));
+  json.Set("shares", SharesJson(traced.shares));
+  PT_CHECK_OK(WriteOut(WriteJson(json) + "\n"));
+  return 0;
+}
+
+Result<int> Compared(const RunFlags& flags, Console& console, const CancelToken& cancel) {
+  PT_ASSIGN(const MeasureLength length, MeasureLengthOf(flags));
+  PT_ASSIGN(const Setup setup, MakeSetup(flags));
+  std::vector<Runner> runners;
+  if (!flags.plan.empty()) {
+    PT_ASSIGN(Runner runner, MakeRunner(setup, flags, flags.plan_source(), console));
+    runners.push_back(std::move(runner));
+  }
+  for (const std::string& name : SplitList(flags.compare)) {
+    PlanSource source = flags.plan_source();
+    source.plan_file.clear();
+    source.planner = name;
+    PT_ASSIGN(Runner runner, MakeRunner(setup, flags, source, console));
+    runners.push_back(std::move(runner));
+  }
+  PT_CHECK_OK(MeasureAll(runners, setup, length, cancel));
+  if (!flags.common.json()) {
+    PT_ASSIGN(const std::string table, LatencyTable(runners, flags.percentiles));
+    PT_CHECK_OK(WriteOut(table));
+    return 0;
+  }
+  Json rows = Json::MakeArray();
+  for (const Runner& runner : runners) {
+    const Latency latency = LatencyOf(runner);
+    Json row = Json::MakeObject();
+    row.Set("plan", runner.name);
+    row.Set("latency_ns", LatencyJson(latency));
+    row.Set("runs", static_cast<int64_t>(latency.sorted.size()));
+    row.Set("predicted_ns", runner.plan.makespan.ns);
+    row.Set("simulated", runner.simulated);
+    rows.Push(std::move(row));
+  }
+  Json json = Json::MakeObject();
+  json.Set("model", flags.common.model);
+  json.Set("compared", std::move(rows));
+  PT_CHECK_OK(WriteOut(WriteJson(json) + "\n"));
+  return 0;
+}
+
+int Finish(const Result<int>& result, Console& console, const InterruptWatch& interrupt) {
+  if (result.ok()) return *result;
+  if (!interrupt.token().cancelled()) return console.Fail(result.error());
+  console.Note("interrupted");
+  return interrupt.exit_code();
+}
+
+}  // namespace
+
+int RunMeasured(const RunFlags& flags, Console& console, const InterruptWatch& interrupt) {
+  return Finish(Measured(flags, console, interrupt.token()), console, interrupt);
+}
+
+int RunCompared(const RunFlags& flags, Console& console, const InterruptWatch& interrupt) {
+  return Finish(Compared(flags, console, interrupt.token()), console, interrupt);
+}
+
+}  // namespace pt::tools

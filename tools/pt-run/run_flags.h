@@ -1,0 +1,41 @@
+// What pt-run's command line says.
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <string>
+
+#include "tools/common/console.h"
+#include "tools/common/flags.h"
+#include "tools/common/interrupt.h"
+#include "tools/common/prepare.h"
+
+namespace pt::tools {
+
+struct RunFlags {
+  CommonFlags common;
+  std::string plan, planner, duration, verify, suite, only = "*", trace, percentiles = "50,90,99", save_outputs, compare,
+      denormals, rtol, atol, case_timeout = "60s";
+  uint64_t iterations = 0, seed = 1;
+  bool sequential = false, twin = false, suite_worker = false;
+
+  PlanSource plan_source() const;
+  // Flush-to-zero is on in plain runs and off in a suite, unless --denormals says otherwise.
+  SessionOptions session_options(bool suite) const;
+};
+
+// How to measure; parsed once, before anything is loaded.
+struct MeasureLength {
+  std::chrono::nanoseconds duration{};
+  uint64_t iterations = 0;  // 0: by duration
+};
+Result<MeasureLength> MeasureLengthOf(const RunFlags& flags);
+
+// The modes of pt-run. Each returns the exit code.
+int RunMeasured(const RunFlags& flags, Console& console, const InterruptWatch& interrupt);
+int RunCompared(const RunFlags& flags, Console& console, const InterruptWatch& interrupt);
+int RunVerified(const RunFlags& flags, Console& console, const InterruptWatch& interrupt);
+int RunSuite(const RunFlags& flags, int argc, char** argv, Console& console, const InterruptWatch& interrupt);
+int ServeSuite(const RunFlags& flags, Console& console);  // in the child process
+
+}  // namespace pt::tools

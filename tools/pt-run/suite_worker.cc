@@ -1,0 +1,149 @@
+// The child process of pt-run --suite: runs the cases that come as lines on standard input, answers each with a line on
+// descriptor 3. A crash ends this process only.
+#include <unistd.h>
+
+#include <algorithm>
+#include <iostream>
+
+#include "partitiontuner/onnx/tensor_proto.h"
+#include "tools/pt-run/suite_case.h"
+#include "tools/pt-run/suite_process.h"
+#include "tools/pt-run/verdict.h"
+
+namespace pt::tools {
+namespace {
+
+// The tests of single operators in the ONNX project are folders named test_...; whole networks are judged as outputs are
+// by default.
+bool IsOperatorTest(const std::string& name) {
+  const size_t slash = name.rfind('/');
+  return name.substr(slash == std::string::npos ? 0 : slash + 1).starts_with("test_");
+}
+
+std::string OneLine(const Error& error) {
+  std::string text = error.message + (error.node.empty() ? "" : " (" + error.node + ")");
+  std::replace(text.begin(), text.end(), '\n', ' ');
+  return text;
+}
+
+CaseResult Refused(const Error& error) {
+  return {error.code == ErrorCode::kUnsupported ? CaseOutcome::kUnsupported : CaseOutcome::kError, OneLine(error)};
+}
+
+// arange(n)/n in the input's type.
+Result<std::vector<Tensor>> LightInputs(const Graph& graph) {
+  std::vector<Tensor> inputs;
+  for (const ValueId id : graph.inputs()) {
+    const Value& value = graph.value(id);
+    const auto dims = value.type.static_dims();
+    if (!dims || value.type.type != DataType::kFloat32) {
+      return MakeError(ErrorCode::kUnsupported, "suite.light_input", "input \"" + value.name + "\" is " + ToString(value.type) + ", light cases need float32");
+    }
+    size_t count = 1;
+    for (const int64_t dim : *dims) count *= static_cast<size_t>(dim);
+    std::vector<float> values(count);
+    for (size_t i = 0; i < count; ++i) values[i] = static_cast<float>(i) / static_cast<float>(count);
+    inputs.push_back(Tensor::Float32(*dims, values));
+  }
+  return inputs;
+}
+
+CaseResult Judged(const ReadyModel& ready, const std::vector<Tensor>& inputs, const std::vector<ExpectedTensor>& expected,
+                  bool operator_test, const RunFlags& flags) {
+  const Result<RunOutputs> outputs = RunOnce(ready, inputs, nullptr);
+  if (!outputs.ok()) return {CaseOutcome::kError, OneLine(outputs.error())};
+  const auto verdicts = JudgeOutputs(ready, outputs->tensors, expected, operator_test, flags);
+  if (!verdicts.ok()) return {CaseOutcome::kError, OneLine(verdicts.error())};
+  for (const OutputVerdict& verdict : *verdicts) {
+    if (!verdict.comparison.equal) return {CaseOutcome::kFail, "output " + verdict.name + ": " + verdict.comparison.reason};
+  }
+  if (!outputs->twin_equal) return {CaseOutcome::kFail, "differs from the sequential twin"};
+  return {CaseOutcome::kPass, ""};
+}
+
+CaseResult RunLightCase(Engine& engine, const SuiteCase& suite_case, const RunFlags& flags, const Console& console) {
+  const auto options = ModelOptionsOf(flags.common);
+  if (!options.ok()) return Refused(options.error());
+  const auto ready = MakeReady(engine, *options, suite_case.model, flags, true, console);
+  if (!ready.ok()) return Refused(ready.error());
+  const auto inputs = LightInputs(*ready->model->graph);
+  if (!inputs.ok()) return Refused(inputs.error());
+  auto tensor = LoadTensorProto(suite_case.light_output);
+  if (!tensor.ok()) return {CaseOutcome::kError, OneLine(tensor.error())};
+  std::vector<ExpectedTensor> expected(1);
+  expected[0].dims = tensor->dims();
+  expected[0].tensor = std::move(*tensor);
+  if (ready->model->graph->outputs().size() != 1) return {CaseOutcome::kError, "more outputs than expected ones"};
+  return Judged(*ready, *inputs, expected, false, flags);
+}
+
+CaseResult RunDataSet(Engine& engine, const SuiteCase& suite_case, const std::string& folder, const RunFlags& flags,
+                      const Console& console, std::optional<ReadyModel>& ready, std::vector<std::vector<int64_t>>& ready_dims) {
+  auto options = ModelOptionsOf(flags.common);
+  if (!options.ok()) return Refused(options.error());
+  const auto given = ReadInputs({folder});
+  if (given.ok()) AddDims(*given, *options);
+  if (!ready || options->input_dims != ready_dims) {
+    auto made = MakeReady(engine, *options, suite_case.model, flags, true, console);
+    // Inputs that are no tensors cannot be read; the model itself says then that it needs such a type.
+    if (!given.ok() && (made.ok() || made.error().code != ErrorCode::kUnsupported)) return {CaseOutcome::kError, OneLine(given.error())};
+    if (!made.ok()) return Refused(made.error());
+    ready = std::move(*made);
+    ready_dims = options->input_dims;
+  }
+  if (!given.ok()) return {CaseOutcome::kError, OneLine(given.error())};
+  const Graph& graph = *ready->model->graph;
+  if (given->by_position.size() != graph.inputs().size()) {
+    return {CaseOutcome::kError, "the model has " + std::to_string(graph.inputs().size()) + " inputs, the folder " + std::to_string(given->by_position.size())};
+  }
+  const auto inputs = MakeInputs(graph, *given, flags.seed);
+  if (!inputs.ok()) return {CaseOutcome::kError, OneLine(inputs.error())};
+  const auto expected = LoadExpectedOutputs(folder, graph.outputs().size());
+  if (!expected.ok()) return {CaseOutcome::kError, OneLine(expected.error())};
+  return Judged(*ready, *inputs, *expected, IsOperatorTest(suite_case.name), flags);
+}
+
+CaseResult RunCase(Engine& engine, const SuiteCase& suite_case, RunFlags flags, const Console& console) {
+  flags.common.model = suite_case.model;
+  if (suite_case.data_sets.empty()) return RunLightCase(engine, suite_case, flags, console);
+  std::optional<ReadyModel> ready;
+  std::vector<std::vector<int64_t>> ready_dims;
+  for (const std::string& folder : suite_case.data_sets) {
+    CaseResult result = RunDataSet(engine, suite_case, folder, flags, console, ready, ready_dims);
+    if (result.outcome == CaseOutcome::kPass) continue;
+    if (suite_case.data_sets.size() > 1) result.reason = folder.substr(folder.rfind('/') + 1) + ": " + result.reason;
+    return result;
+  }
+  return {CaseOutcome::kPass, ""};
+}
+
+bool Answer(const Json& json) {
+  const std::string line = WriteJson(json, -1) + "\n";
+  for (size_t sent = 0; sent < line.size();) {
+    const ssize_t written = write(kAnswerDescriptor, line.data() + sent, line.size() - sent);
+    if (written < 0) return false;
+    sent += static_cast<size_t>(written);
+  }
+  return true;
+}
+
+}  // namespace
+
+int ServeSuite(const RunFlags& flags, Console& console) {
+  const auto options = EngineOptionsOf(flags.common);
+  const auto engine = options.ok() ? Engine::Make(*options) : Result<std::unique_ptr<Engine>>(options.error());
+  if (!engine.ok()) {
+    Answer(ToJson(engine.error()));
+    return static_cast<int>(engine.error().code);
+  }
+  Answer(Json::MakeObject());  // ready
+  for (std::string line; std::getline(std::cin, line);) {
+    const auto json = ParseJson(line, "case");
+    const auto suite_case = json.ok() ? SuiteCaseFromJson(*json) : Result<SuiteCase>(json.error());
+    if (!suite_case.ok()) return console.Fail(suite_case.error());
+    if (!Answer(ToJson(RunCase(**engine, *suite_case, flags, console)))) return 1;
+  }
+  return 0;
+}
+
+}  // namespace pt::tools

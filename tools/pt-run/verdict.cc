@@ -1,0 +1,83 @@
+#include "tools/pt-run/verdict.h"
+
+#include <algorithm>
+
+#include "tools/common/text.h"
+
+namespace pt::tools {
+
+Result<ReadyModel> MakeReady(Engine& engine, const ModelOptions& options, const std::string& path, const RunFlags& flags,
+                             bool suite, const Console& console) {
+  ReadyModel ready;
+  PT_ASSIGN(ready.model, engine.Load(path, options));
+  for (const auto* ids : {"inputs", "outputs"}) {
+    const Graph& graph = *ready.model->graph;
+    for (const ValueId id : std::string_view(ids) == "inputs" ? graph.inputs() : graph.outputs()) {
+      const Value& value = graph.value(id);
+      if (value.type.is_static() && BitsOf(value.type.type) > 0) continue;
+      return MakeError(ErrorCode::kUnsupported, "value.dynamic",
+                       "\"" + value.name + "\" is " + ToString(value.type) + ": only tensors of numbers whose size is known before the run");
+    }
+  }
+  if (suite && flags.planner.empty()) {
+    PT_ASSIGN(ready.plan.plan, engine.MakeDefaultPlan(*ready.model));
+    ready.plan.name = ready.plan.plan.planner;
+  } else {
+    PT_ASSIGN(ready.plan, ChoosePlan(engine, *ready.model, flags.plan_source(), console));
+  }
+  SessionOptions session_options = flags.session_options(suite);
+  PT_ASSIGN(ready.session, engine.MakeSession(*ready.model, ready.plan.plan, session_options));
+  if (flags.twin) {
+    session_options.sequential = true;
+    PT_ASSIGN(ready.twin, engine.MakeSession(*ready.model, ready.plan.plan, session_options));
+  }
+  return ready;
+}
+
+Result<RunOutputs> RunOnce(const ReadyModel& ready, const std::vector<Tensor>& inputs, const CancelToken* cancel) {
+  const Graph& graph = *ready.model->graph;
+  PT_ASSIGN(const HostBuffers in, HostBuffers::ForInputs(graph, inputs));
+  PT_ASSIGN(const HostBuffers out, HostBuffers::ForOutputs(graph));
+  RunOptions options;
+  options.cancel = cancel;
+  RunOutputs result;
+  const auto report = ready.session->Run(in.tensors(), out.tensors(), options);
+  if (!report.ok()) return report.error();
+  PT_ASSIGN(result.tensors, out.Copy());
+  if (ready.twin != nullptr) {
+    PT_ASSIGN(const HostBuffers twin_out, HostBuffers::ForOutputs(graph));
+    const auto twin_report = ready.twin->Run(in.tensors(), twin_out.tensors(), options);
+    if (!twin_report.ok()) return twin_report.error();
+    PT_ASSIGN(const std::vector<Tensor> twin, twin_out.Copy());
+    result.twin_equal = std::ranges::equal(result.tensors, twin, SameBits);
+  }
+  return result;
+}
+
+Result<std::vector<OutputVerdict>> JudgeOutputs(const ReadyModel& ready, const std::vector<Tensor>& outputs,
+                                                const std::vector<ExpectedTensor>& expected, bool operator_test,
+                                                const RunFlags& flags) {
+  // The graph as loaded, since passes may have folded the quantisation that a tolerance comes from.
+  const Graph& graph = *ready.model->loaded;
+  std::vector<OutputVerdict> verdicts;
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    OutputVerdict verdict;
+    verdict.name = graph.value(graph.outputs()[i]).name;
+    verdict.tolerance = operator_test ? OperatorTestTolerance() : DefaultTolerance(graph, graph.outputs()[i]);
+    if (!flags.rtol.empty()) {
+      PT_ASSIGN(verdict.tolerance.relative, ParseNumber(flags.rtol, "--rtol"));
+    }
+    if (!flags.atol.empty()) {
+      PT_ASSIGN(verdict.tolerance.absolute, ParseNumber(flags.atol, "--atol"));
+    }
+    verdict.comparison = CompareTensors(expected[i], outputs[i], verdict.tolerance);
+    verdicts.push_back(std::move(verdict));
+  }
+  return verdicts;
+}
+
+bool AllEqual(const std::vector<OutputVerdict>& verdicts) {
+  return std::ranges::all_of(verdicts, [](const OutputVerdict& verdict) { return verdict.comparison.equal; });
+}
+
+}  // namespace pt::tools

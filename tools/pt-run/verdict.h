@@ -1,0 +1,41 @@
+// One run of a model on given inputs, and what its outputs were worth.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "partitiontuner/engine/test_data.h"
+#include "tools/common/inputs.h"
+#include "tools/pt-run/run_flags.h"
+
+namespace pt::tools {
+
+// A model planned and ready. The session's plan is the one run; twin is its sequential form, when asked for.
+struct ReadyModel {
+  std::shared_ptr<const Model> model;
+  ChosenPlan plan;
+  std::unique_ptr<Session> session, twin;
+};
+// What cannot run is refused here, before any run: kUnsupported then names the operator, type or shape.
+Result<ReadyModel> MakeReady(Engine& engine, const ModelOptions& options, const std::string& path, const RunFlags& flags,
+                             bool suite, const Console& console);
+
+struct RunOutputs {
+  std::vector<Tensor> tensors;
+  bool twin_equal = true;  // true without a twin
+};
+Result<RunOutputs> RunOnce(const ReadyModel& ready, const std::vector<Tensor>& inputs, const CancelToken* cancel);
+
+struct OutputVerdict {
+  std::string name;
+  Tolerance tolerance;
+  Comparison comparison;
+};
+// One verdict an output. --rtol and --atol replace the tolerance's.
+Result<std::vector<OutputVerdict>> JudgeOutputs(const ReadyModel& ready, const std::vector<Tensor>& outputs,
+                                                const std::vector<ExpectedTensor>& expected, bool operator_test,
+                                                const RunFlags& flags);
+
+bool AllEqual(const std::vector<OutputVerdict>& verdicts);
+
+}  // namespace pt::tools

@@ -1,0 +1,182 @@
+// pt-run MODEL --verify: outputs against test data or against the reference library.
+#include <filesystem>
+
+#include "tools/common/text.h"
+#include "tools/pt-run/verdict.h"
+
+namespace pt::tools {
+namespace {
+
+// One data set: where it is from, its inputs and what should come out.
+struct DataSet {
+  std::string name;
+  std::vector<Tensor> inputs;
+  std::vector<ExpectedTensor> expected;
+};
+
+// The folder itself when it holds data, else the test_data_set_* folders in it.
+Result<std::vector<std::string>> DataSetFolders(const std::string& folder) {
+  std::error_code ignored;
+  const std::filesystem::path path(folder);
+  if (!std::filesystem::is_directory(path, ignored)) {
+    Error error = MakeError(ErrorCode::kInvalidInput, "test_data.folder", "no such folder", "--verify FOLDER/test_data_set_0, or --verify reference");
+    error.file = folder;
+    return error;
+  }
+  const bool holds_data = std::filesystem::exists(path / "input_0.pb", ignored) || std::filesystem::exists(path / "output_0.pb", ignored) ||
+                          std::filesystem::exists(path / "output_0.sample.json", ignored);
+  std::vector<std::string> folders = FindTestDataSets(folder);
+  if (holds_data || folders.empty()) folders = {folder};
+  return folders;
+}
+
+struct SetReport {
+  std::string name;
+  std::vector<OutputVerdict> verdicts;
+  bool twin_equal = true;
+};
+
+Json ReportJson(const SetReport& report, bool twin) {
+  Json outputs = Json::MakeArray();
+  for (const OutputVerdict& verdict : report.verdicts) {
+    Json row = Json::MakeObject();
+    row.Set("name", verdict.name);
+    row.Set("pass", verdict.comparison.equal);
+    row.Set("max_abs", verdict.comparison.max_abs);
+    row.Set("max_rel", verdict.comparison.max_rel);
+    row.Set("nan", verdict.comparison.nan_count);
+    row.Set("compared", verdict.comparison.compared);
+    row.Set("rtol", verdict.tolerance.relative);
+    row.Set("atol", verdict.tolerance.absolute);
+    row.Set("reason", verdict.comparison.reason);
+    outputs.Push(std::move(row));
+  }
+  Json json = Json::MakeObject();
+  json.Set("data", report.name);
+  json.Set("outputs", std::move(outputs));
+  if (twin) json.Set("twin_equal", report.twin_equal);
+  return json;
+}
+
+std::string ReportText(const SetReport& report, bool twin) {
+  std::string text;
+  for (const OutputVerdict& verdict : report.verdicts) {
+    const Comparison& c = verdict.comparison;
+    text += std::string(c.equal ? "pass" : "FAIL") + "  " + verdict.name + ": max abs " + Brief(c.max_abs) + ", max rel " +
+            Brief(c.max_rel) + ", NaN " + std::to_string(c.nan_count) + ", " + std::to_string(c.compared) + " values (rtol " +
+            Brief(verdict.tolerance.relative) + ", atol " + Brief(verdict.tolerance.absolute) + ")" +
+            (c.equal ? "" : ": " + c.reason) + "\n";
+  }
+  if (twin) text += report.twin_equal ? "pass  equal to the sequential twin bit for bit\n" : "FAIL  differs from the sequential twin\n";
+  return text;
+}
+
+Result<SetReport> Judge(const ReadyModel& ready, const DataSet& data, const RunFlags& flags, const CancelToken& cancel) {
+  SetReport report;
+  report.name = data.name;
+  PT_ASSIGN(const RunOutputs outputs, RunOnce(ready, data.inputs, &cancel));
+  report.twin_equal = outputs.twin_equal;
+  PT_ASSIGN(report.verdicts, JudgeOutputs(ready, outputs.tensors, data.expected, false, flags));
+  return report;
+}
+
+// Each folder is one data set; their dims may differ, and the model is then made ready again.
+Result<std::vector<SetReport>> VerifyFolders(const RunFlags& flags, Engine& engine, const Console& console, const CancelToken& cancel) {
+  PT_ASSIGN(const std::vector<std::string> folders, DataSetFolders(flags.verify));
+  std::vector<SetReport> reports;
+  std::optional<ReadyModel> ready;
+  std::vector<std::vector<int64_t>> ready_dims;
+  for (const std::string& folder : folders) {
+    PT_ASSIGN(ModelOptions options, ModelOptionsOf(flags.common));
+    PT_ASSIGN(const GivenInputs given, ReadInputs({folder}));
+    AddDims(given, options);
+    if (!ready || options.input_dims != ready_dims) {
+      ready_dims = options.input_dims;
+      PT_ASSIGN(ready, MakeReady(engine, options, flags.common.model, flags, false, console));
+    }
+    const Graph& graph = *ready->model->graph;
+    if (given.by_position.size() != graph.inputs().size()) {
+      Error error = MakeError(ErrorCode::kInvalidInput, "test_data.inputs",
+                              "the model has " + std::to_string(graph.inputs().size()) + " inputs, the folder " + std::to_string(given.by_position.size()));
+      error.file = folder;
+      return error;
+    }
+    DataSet data;
+    data.name = folder;
+    PT_ASSIGN(data.inputs, MakeInputs(graph, given, flags.seed));
+    PT_ASSIGN(data.expected, LoadExpectedOutputs(folder, graph.outputs().size()));
+    PT_ASSIGN(SetReport report, Judge(*ready, data, flags, cancel));
+    reports.push_back(std::move(report));
+  }
+  return reports;
+}
+
+// The same inputs through the plan and through the reference library alone.
+Result<std::vector<SetReport>> VerifyReference(const RunFlags& flags, Engine& engine, const Console& console, const CancelToken& cancel) {
+  PT_ASSIGN(ModelOptions options, ModelOptionsOf(flags.common));
+  PT_ASSIGN(const GivenInputs given, ReadInputs(flags.common.inputs));
+  AddDims(given, options);
+  PT_ASSIGN(const ReadyModel ready, MakeReady(engine, options, flags.common.model, flags, false, console));
+  DataSet data;
+  data.name = "reference";
+  PT_ASSIGN(data.inputs, MakeInputs(*ready.model->graph, given, flags.seed));
+
+  EngineOptions reference_options;
+  reference_options.machine.max_cores = flags.common.threads;
+  reference_options.machine.libraries = {"reference"};
+  reference_options.db_path = "none";
+  PT_ASSIGN(const std::unique_ptr<Engine> reference, Engine::Make(reference_options));
+  RunFlags plain = flags;
+  plain.plan.clear();
+  plain.planner = "single:cpu";
+  plain.twin = false;
+  PT_ASSIGN(const ReadyModel oracle, MakeReady(*reference, options, flags.common.model, plain, false, console));
+  PT_ASSIGN(RunOutputs expected, RunOnce(oracle, data.inputs, &cancel));
+  for (Tensor& tensor : expected.tensors) {
+    ExpectedTensor output;
+    output.dims = tensor.dims();
+    output.tensor = std::move(tensor);
+    data.expected.push_back(std::move(output));
+  }
+  PT_ASSIGN(SetReport report, Judge(ready, data, flags, cancel));
+  std::vector<SetReport> reports;
+  reports.push_back(std::move(report));
+  return reports;
+}
+
+Result<int> Verified(const RunFlags& flags, const Console& console, const CancelToken& cancel) {
+  PT_ASSIGN(const EngineOptions engine_options, EngineOptionsOf(flags.common));
+  PT_ASSIGN(const ModelOptions checked_early, ModelOptionsOf(flags.common));
+  (void)checked_early;
+  PT_ASSIGN(const std::unique_ptr<Engine> engine, Engine::Make(engine_options));
+  PT_ASSIGN(const std::vector<SetReport> reports, flags.verify == "reference" ? VerifyReference(flags, *engine, console, cancel)
+                                                                              : VerifyFolders(flags, *engine, console, cancel));
+  bool pass = true;
+  Json sets = Json::MakeArray();
+  std::string text;
+  for (const SetReport& report : reports) {
+    pass = pass && report.twin_equal && AllEqual(report.verdicts);
+    sets.Push(ReportJson(report, flags.twin));
+    if (reports.size() > 1) text += report.name + "\n";
+    text += ReportText(report, flags.twin);
+  }
+  text += pass ? "PASS\n" : "FAIL\n";
+  Json json = Json::MakeObject();
+  json.Set("model", flags.common.model);
+  json.Set("pass", pass);
+  json.Set("data_sets", std::move(sets));
+  PT_CHECK_OK(WriteOut(flags.common.json() ? WriteJson(json) + "\n" : text));
+  return pass ? 0 : static_cast<int>(ErrorCode::kMismatch);
+}
+
+}  // namespace
+
+int RunVerified(const RunFlags& flags, Console& console, const InterruptWatch& interrupt) {
+  const Result<int> result = Verified(flags, console, interrupt.token());
+  if (result.ok()) return *result;
+  if (!interrupt.token().cancelled()) return console.Fail(result.error());
+  console.Note("interrupted");
+  return interrupt.exit_code();
+}
+
+}  // namespace pt::tools
