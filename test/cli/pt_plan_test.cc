@@ -1,0 +1,193 @@
+// pt-profile and pt-plan: one model through measuring, planning, checking and explaining.
+#include <catch2/catch_test_macros.hpp>
+#include <csignal>
+#include <filesystem>
+
+#include "partitiontuner/support/file.h"
+#include "partitiontuner/support/json.h"
+#include "test/cli/tools.h"
+
+namespace pt::testing {
+namespace {
+
+Json Parsed(const std::string& text) {
+  INFO(text);
+  const auto json = ParseJson(text, "output");
+  REQUIRE(json.ok());
+  return *json;
+}
+
+// A model with a profile of few samples: enough to plan by.
+class Profiled {
+ public:
+  Profiled() : model(place.Branchy()), db(place.path() + "/profile.db") {
+    result = RunTool("pt-profile", {model, "--db", db, "--max-time", "2ms", "--format", "json"});
+  }
+  CommandResult Plan(std::vector<std::string> arguments) const { return RunTool("pt-plan", Joined({model, "--db", db}, arguments)); }
+
+  Workplace place;
+  std::string model, db;
+  CommandResult result;
+};
+
+TEST_CASE("PtProfile, MeasuresOnceAndReusesAll", "[cli]") {
+  const Profiled profiled;
+  INFO(profiled.result.err);
+  REQUIRE(profiled.result.exit_code == 0);
+  const Json first = Parsed(profiled.result.out);
+  CHECK(*first.find("status")->as_string() == "complete");
+  CHECK(*first.find("measured")->as_int() > 0);
+  CHECK(first.find("operators")->as_array()->size() > 10);
+  const Json again = Parsed(RunTool("pt-profile", {profiled.model, "--db", profiled.db, "--format", "json"}).out);
+  CHECK(*again.find("measured")->as_int() == 0);
+  CHECK(*again.find("reused")->as_int() == *again.find("needed")->as_int());
+  const CommandResult dry = RunTool("pt-profile", {profiled.model, "--db", profiled.db, "--dry-run", "--format", "json"});
+  CHECK(*Parsed(dry.out).find("known")->as_int() == *Parsed(dry.out).find("needed")->as_int());
+}
+
+TEST_CASE("PtProfile, ExportAndImportCarryAProfile", "[cli]") {
+  const Profiled profiled;
+  const std::string file = profiled.place.path() + "/p.json", other = profiled.place.path() + "/other.db";
+  REQUIRE(RunTool("pt-profile", {profiled.model, "--db", profiled.db, "-o", file}).exit_code == 0);
+  REQUIRE(RunTool("pt-profile", {"--import", file, "--db", other}).exit_code == 0);
+  const Json again = Parsed(RunTool("pt-profile", {profiled.model, "--db", other, "--format", "json"}).out);
+  CHECK(*again.find("measured")->as_int() == 0);
+  CHECK(RunTool("pt-plan", {profiled.model, "--profile", file}).exit_code == 0);
+  const std::string text = *ReadFile(file, 0);
+  profiled.place.Write("cut.json", text.substr(0, text.size() / 2));
+  CHECK(RunTool("pt-profile", {"--import", profiled.place.path() + "/cut.json", "--db", other}).exit_code == 3);
+  CHECK(RunTool("pt-plan", {profiled.model, "--profile", profiled.place.path() + "/cut.json"}).exit_code == 3);
+}
+
+TEST_CASE("PtProfile, BudgetOverIsExitSixAndInterruptIsResumed", "[cli]") {
+  const Workplace place;
+  const std::string model = place.Branchy(), db = place.path() + "/profile.db";
+  const CommandResult budget = RunTool("pt-profile", {model, "--db", db, "--budget", "1ms"});
+  CHECK(budget.exit_code == 6);
+  CHECK(budget.err.find("missing") != std::string::npos);
+
+  CommandOptions options;
+  options.signal = SIGINT;
+  options.signal_after = "[";
+  const CommandResult interrupted = RunTool("pt-profile", {model, "--db", db, "--progress", "tty", "--max-noise", "0"}, options);
+  INFO(interrupted.err);
+  CHECK(interrupted.exit_code == 130);
+  const CommandResult resumed = RunTool("pt-profile", {model, "--db", db, "--max-time", "2ms", "--format", "json"});
+  CHECK(resumed.exit_code == 0);
+  CHECK(*Parsed(resumed.out).find("reused")->as_int() > 0);
+}
+
+TEST_CASE("PtPlan, BaselinesHaveTheFixedForm", "[cli]") {
+  const Profiled profiled;
+  const CommandResult result = profiled.Plan({"--baselines", "--format", "json"});
+  INFO(result.err);
+  REQUIRE(result.exit_code == 0);
+  const Json json = Parsed(result.out);
+  const int64_t bound = *json.find("bound_ns")->as_int();
+  CHECK(bound > 0);
+  std::map<std::string, int64_t> makespans;
+  for (const Json& row : *json.find("planners")->as_array()) {
+    const std::string name = *row.find("planner")->as_string();
+    if (row.find("not_run") != nullptr) {
+      CHECK(!row.find("not_run")->as_string()->empty());
+      continue;
+    }
+    makespans[name] = *row.find("makespan_ns")->as_int();
+    CHECK(makespans[name] >= bound);
+    CHECK(row.find("gap")->as_number().has_value());
+    CHECK(*row.find("search_ms")->as_number() >= 0);
+  }
+  REQUIRE(makespans.contains("search"));
+  REQUIRE(makespans.contains("single:cpu"));
+  for (const auto& [name, ns] : makespans) {
+    INFO(name);
+    CHECK(makespans["search"] <= ns);
+  }
+}
+
+TEST_CASE("PtPlan, PlansAreCheckedRefusedAndExplained", "[cli]") {
+  const Profiled profiled;
+  const std::string plan = profiled.place.path() + "/p.ptplan.json";
+  const CommandResult made = profiled.Plan({"-o", plan});
+  INFO(made.err);
+  REQUIRE(made.exit_code == 0);
+  CHECK(made.out.find("result: ") != std::string::npos);
+  CHECK(profiled.Plan({"--check", plan}).exit_code == 0);
+  CHECK(RunTool("pt-run", {profiled.model, "--db", profiled.db, "--plan", plan, "--iterations", "3"}).exit_code == 0);
+
+  SECTION("the same profile gives the same bytes") {
+    const std::string again = profiled.place.path() + "/again.json";
+    REQUIRE(profiled.Plan({"-o", again}).exit_code == 0);
+    CHECK(*ReadFile(plan, 0) == *ReadFile(again, 0));
+    const CommandResult piped = profiled.Plan({"-o", "-"});
+    CHECK(piped.out == *ReadFile(plan, 0));
+  }
+  SECTION("an edited plan is illegal: all faults, exit 3, and not run") {
+    Json json = Parsed(*ReadFile(plan, 0));
+    std::string text = WriteJson(json);
+    // Every wait forgotten: steps on other units read what is not yet written, or the last step is lost.
+    const size_t at = text.rfind("\"steps\"");
+    REQUIRE(at != std::string::npos);
+    Json edited = Json::MakeObject();
+    for (const auto& [key, value] : *json.as_object()) {
+      if (key != "steps") {
+        edited.Set(key, value);
+        continue;
+      }
+      Json::Array steps = *value.as_array();
+      steps.pop_back();
+      edited.Set(key, steps);
+    }
+    profiled.place.Write("edited.json", WriteJson(edited));
+    const CommandResult checked = profiled.Plan({"--check", profiled.place.path() + "/edited.json"});
+    INFO(checked.out << checked.err);
+    CHECK(checked.exit_code == 3);
+    CHECK((checked.out.find("fault: ") != std::string::npos || !checked.err.empty()));
+    CHECK(RunTool("pt-run", {profiled.model, "--plan", profiled.place.path() + "/edited.json", "--iterations", "1"}).exit_code == 3);
+  }
+  SECTION("a plan of another model is stale") {
+    const std::string other = profiled.place.ReluPlusOne("other");
+    const CommandResult checked = RunTool("pt-plan", {other, "--db", "none", "--check", plan});
+    INFO(checked.out << checked.err);
+    CHECK(checked.exit_code == 7);
+    CHECK(RunTool("pt-run", {other, "--db", "none", "--plan", plan, "--iterations", "1"}).exit_code == 7);
+  }
+  SECTION("no file, no JSON, no plan") {
+    CHECK(profiled.Plan({"--check", "/nonexistent.json"}).exit_code == 3);
+    profiled.place.Write("none.json", "{}");
+    CHECK(profiled.Plan({"--check", profiled.place.path() + "/none.json"}).exit_code == 3);
+  }
+  SECTION("explanations name unit and library") {
+    const CommandResult explained = profiled.Plan({"--explain", "Softmax*", "--explain", "0"});
+    CHECK(explained.exit_code == 0);
+    CHECK(explained.out.find("Softmax") != std::string::npos);
+    CHECK(explained.out.find("cpu") != std::string::npos);
+    CHECK(profiled.Plan({"--explain", "nosuchnode"}).exit_code == 2);
+  }
+  SECTION("nodes can be pinned to a unit class") {
+    const std::string pinned = profiled.place.path() + "/pinned.json";
+    REQUIRE(profiled.Plan({"--place", "*=cpu/1", "-o", pinned}).exit_code == 0);
+    CHECK(profiled.Plan({"--check", pinned}).exit_code == 0);
+    CHECK(profiled.Plan({"--place", "*=nosuchunit"}).exit_code == 2);
+    CHECK(profiled.Plan({"--forbid", "*=cpu"}).exit_code == 9);
+  }
+  SECTION("a plan that cannot be written leaves the old file") {
+    const std::string before = *ReadFile(plan, 0);
+    CHECK(profiled.Plan({"-o", profiled.place.path() + "/no/such/folder/p.json"}).exit_code == 3);
+    CommandOptions full;
+    full.out_file = "/dev/full";
+    CHECK(RunTool("pt-plan", {profiled.model, "--db", profiled.db, "-o", "-"}, full).exit_code == 3);
+    CHECK(*ReadFile(plan, 0) == before);
+  }
+}
+
+TEST_CASE("PtPlan, WithoutMeasurementsTheHintIsToMeasure", "[cli]") {
+  const Workplace place;
+  const CommandResult result = RunTool("pt-plan", {place.Branchy(), "--db", place.path() + "/empty.db"});
+  INFO(result.out << result.err);
+  CHECK(result.exit_code != 0);
+  CHECK(result.err.find("pt-profile") != std::string::npos);
+}
+
+}  // namespace
+}  // namespace pt::testing

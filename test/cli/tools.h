@@ -1,0 +1,53 @@
+// The built tools, and small models to run them on.
+#pragma once
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "test/testing/command.h"
+#include "test/testing/onnx_bytes.h"
+#include "test/testing/test_data.h"
+
+namespace pt::testing {
+
+// PT_BINARY_DIR/bin/NAME.
+inline CommandResult RunTool(const std::string& name, std::vector<std::string> arguments, const CommandOptions& options = {}) {
+  arguments.insert(arguments.begin(), std::string(PT_BINARY_DIR) + "/bin/" + name);
+  return RunCommand(arguments, options);
+}
+
+inline std::vector<std::string> Joined(std::vector<std::string> a, const std::vector<std::string>& b) {
+  a.insert(a.end(), b.begin(), b.end());
+  return a;
+}
+
+// A folder of one test, with models in it.
+class Workplace {
+ public:
+  const std::string& path() const { return folder_.path(); }
+  std::string Write(const std::string& name, const std::string& bytes) const {
+    WriteTestFile(path() + "/" + name, bytes);
+    return path() + "/" + name;
+  }
+  // The shipped example network.
+  std::string Branchy() const {
+    const std::string model = path() + "/branchy.onnx";
+    RunTool("pt-make-example", {model});
+    return model;
+  }
+  // y = relu(x) + 1 over 2x3, with a test_data_set_0 whose expected output is off by `error` in one element.
+  std::string ReluPlusOne(const std::string& folder, float error = 0) const {
+    const OnnxModel model = OnnxModel().Input("x", {2, 3}).Constant("one", {1}, {1}).Node("Relu", {"x"}, {"r"})
+                                .Node("Add", {"r", "one"}, {"y"}).Output("y", {2, 3});
+    const std::string data = folder + "/test_data_set_0/";
+    Write(data + "input_0.pb", FloatTensorBytes({2, 3}, {-1, 0, 1, 2, 3, -4}, "x"));
+    Write(data + "output_0.pb", FloatTensorBytes({2, 3}, {1, 1, 2, 3, 4 + error, 1}, "y"));
+    return Write(folder + "/model.onnx", model.Bytes());
+  }
+
+ private:
+  TemporaryFolder folder_;
+};
+
+}  // namespace pt::testing
