@@ -7,14 +7,14 @@
 #include <cstring>
 #include <limits>
 
-
 namespace pt {
 namespace {
 
 double FromHalf(uint16_t bits) {
   const int exponent = bits >> 10 & 31, mantissa = bits & 1023;
   const double sign = bits >> 15 != 0 ? -1.0 : 1.0;
-  if (exponent == 31) return mantissa != 0 ? std::numeric_limits<double>::quiet_NaN() : sign * HUGE_VAL;
+  if (exponent == 31)
+    return mantissa != 0 ? std::numeric_limits<double>::quiet_NaN() : sign * HUGE_VAL;
   if (exponent == 0) return sign * std::ldexp(mantissa, -24);
   return sign * std::ldexp(mantissa + 1024, exponent - 25);
 }
@@ -30,11 +30,16 @@ T Load(const std::byte* bytes, int64_t index) {
 std::optional<double> FloatAt(const Tensor& tensor, int64_t index) {
   const std::byte* bytes = tensor.bytes().data();
   switch (tensor.type()) {
-    case DataType::kFloat32: return Load<float>(bytes, index);
-    case DataType::kFloat64: return Load<double>(bytes, index);
-    case DataType::kFloat16: return FromHalf(Load<uint16_t>(bytes, index));
-    case DataType::kBfloat16: return std::bit_cast<float>(static_cast<uint32_t>(Load<uint16_t>(bytes, index)) << 16);
-    default: return std::nullopt;
+    case DataType::kFloat32:
+      return Load<float>(bytes, index);
+    case DataType::kFloat64:
+      return Load<double>(bytes, index);
+    case DataType::kFloat16:
+      return FromHalf(Load<uint16_t>(bytes, index));
+    case DataType::kBfloat16:
+      return std::bit_cast<float>(static_cast<uint32_t>(Load<uint16_t>(bytes, index)) << 16);
+    default:
+      return std::nullopt;
   }
 }
 bool HasTolerance(DataType type) {
@@ -65,18 +70,21 @@ class ExpectedFloats {
  public:
   explicit ExpectedFloats(const ExpectedTensor& expected) : expected_(expected) {}
   int64_t count() const {
-    return expected_.tensor ? expected_.tensor->element_count() : static_cast<int64_t>(expected_.sample.size());
+    return expected_.tensor ? expected_.tensor->element_count()
+                            : static_cast<int64_t>(expected_.sample.size());
   }
   int64_t place(int64_t i) const { return expected_.tensor ? i : i * expected_.stride; }
   double value(int64_t i) const {
-    return expected_.tensor ? *FloatAt(*expected_.tensor, i) : expected_.sample[static_cast<size_t>(i)];
+    return expected_.tensor ? *FloatAt(*expected_.tensor, i)
+                            : expected_.sample[static_cast<size_t>(i)];
   }
 
  private:
   const ExpectedTensor& expected_;
 };
 
-Comparison CompareFloats(const ExpectedTensor& expected, const Tensor& actual, const Tolerance& tolerance) {
+Comparison CompareFloats(const ExpectedTensor& expected, const Tensor& actual,
+                         const Tolerance& tolerance) {
   const ExpectedFloats wanted(expected);
   Comparison result;
   result.compared = wanted.count();
@@ -95,7 +103,8 @@ Comparison CompareFloats(const ExpectedTensor& expected, const Tensor& actual, c
       result.equal = false;
       if (!(excess > worst_excess)) return;
       worst_excess = excess;
-      result.reason = "element " + std::to_string(wanted.place(i)) + " is " + Number(got) + ", expected " + Number(want);
+      result.reason = "element " + std::to_string(wanted.place(i)) + " is " + Number(got) +
+                      ", expected " + Number(want);
     };
     if (!std::isfinite(want) || !std::isfinite(got)) {
       if (!(std::isnan(want) && std::isnan(got)) && want != got) note(HUGE_VAL);
@@ -104,16 +113,18 @@ Comparison CompareFloats(const ExpectedTensor& expected, const Tensor& actual, c
     const double difference = std::fabs(want - got);
     result.max_abs = std::max(result.max_abs, difference);
     const double scale = elementwise ? std::fabs(want) : largest;
-    if (difference > 0) result.max_rel = std::max(result.max_rel, scale > 0 ? difference / scale : HUGE_VAL);
-    const double allowed = elementwise ? tolerance.absolute + tolerance.relative * std::fabs(want) : bound;
+    if (difference > 0)
+      result.max_rel = std::max(result.max_rel, scale > 0 ? difference / scale : HUGE_VAL);
+    const double allowed =
+        elementwise ? tolerance.absolute + tolerance.relative * std::fabs(want) : bound;
     if (difference > allowed) note(difference - allowed);
   }
   return result;
 }
 
 // Integers and booleans of any width, exact unless a quantisation allows steps.
-Comparison CompareInts(const std::vector<int64_t>& want, const std::vector<int64_t>& got, int64_t stride,
-                       int64_t allowed) {
+Comparison CompareInts(const std::vector<int64_t>& want, const std::vector<int64_t>& got,
+                       int64_t stride, int64_t allowed) {
   Comparison result;
   result.compared = static_cast<int64_t>(want.size());
   for (size_t i = 0; i < want.size(); ++i) {
@@ -123,24 +134,26 @@ Comparison CompareInts(const std::vector<int64_t>& want, const std::vector<int64
     result.max_abs = std::max(result.max_abs, static_cast<double>(difference));
     if (difference <= static_cast<uint64_t>(allowed)) continue;
     if (result.equal) {
-      result.reason = "element " + std::to_string(place) + " is " + std::to_string(got[place]) + ", expected " +
-                      std::to_string(want[i]);
+      result.reason = "element " + std::to_string(place) + " is " + std::to_string(got[place]) +
+                      ", expected " + std::to_string(want[i]);
     }
     result.equal = false;
   }
   return result;
 }
 
-Comparison CompareSample(const ExpectedTensor& expected, const Tensor& actual, const Tolerance& tolerance) {
+Comparison CompareSample(const ExpectedTensor& expected, const Tensor& actual,
+                         const Tolerance& tolerance) {
   if (expected.dims != actual.dims()) {
     return Differs("dims are " + DimsText(actual.dims()) + ", expected " + DimsText(expected.dims));
   }
   // As many as there should be: a shorter sample would prove less than it seems to.
   const int64_t elements = actual.element_count();
-  if (expected.stride < 1 ||
-      static_cast<int64_t>(expected.sample.size()) != elements / expected.stride + (elements % expected.stride != 0)) {
-    return Differs("a sample of " + std::to_string(expected.sample.size()) + " values with stride " +
-                   std::to_string(expected.stride) + " does not fit " + DimsText(expected.dims));
+  if (expected.stride < 1 || static_cast<int64_t>(expected.sample.size()) !=
+                                 elements / expected.stride + (elements % expected.stride != 0)) {
+    return Differs("a sample of " + std::to_string(expected.sample.size()) +
+                   " values with stride " + std::to_string(expected.stride) + " does not fit " +
+                   DimsText(expected.dims));
   }
   if (HasTolerance(actual.type())) return CompareFloats(expected, actual, tolerance);
   const std::vector<int64_t> got = actual.ToInts();
@@ -150,7 +163,8 @@ Comparison CompareSample(const ExpectedTensor& expected, const Tensor& actual, c
   std::vector<int64_t> want;
   for (const double value : expected.sample) {
     if (std::trunc(value) != value || std::fabs(value) > 9e15) {
-      return Differs("the sample has " + Number(value) + ", the output is " + std::string(DataTypeName(actual.type())));
+      return Differs("the sample has " + Number(value) + ", the output is " +
+                     std::string(DataTypeName(actual.type())));
     }
     want.push_back(static_cast<int64_t>(value));
   }
@@ -161,8 +175,10 @@ Comparison CompareExactly(const Tensor& want, const Tensor& got) {
   Comparison result;
   result.compared = want.element_count();
   for (int64_t i = 0; i < static_cast<int64_t>(want.strings().size()); ++i) {
-    const std::string &a = want.strings()[static_cast<size_t>(i)], &b = got.strings()[static_cast<size_t>(i)];
-    if (a != b) return Differs("element " + std::to_string(i) + " is \"" + b + "\", expected \"" + a + "\"");
+    const std::string &a = want.strings()[static_cast<size_t>(i)],
+                      &b = got.strings()[static_cast<size_t>(i)];
+    if (a != b)
+      return Differs("element " + std::to_string(i) + " is \"" + b + "\", expected \"" + a + "\"");
   }
   for (size_t i = 0; i < want.bytes().size(); ++i) {
     if (want.bytes()[i] != got.bytes()[i]) return Differs("byte " + std::to_string(i) + " differs");
@@ -170,11 +186,13 @@ Comparison CompareExactly(const Tensor& want, const Tensor& got) {
   return result;
 }
 
-// The last node before `output` (in the graph's order, so the nearest in effect) that quantises; invalid when none.
+// The last node before `output` (in the graph's order, so the nearest in effect) that quantises;
+// invalid when none.
 NodeId LastQuantisation(const Graph& graph, ValueId output) {
   std::vector<bool> needed(graph.nodes().size(), false);
   const auto need = [&](ValueId value) {
-    if (value.valid() && graph.value(value).producer.valid()) needed[graph.value(value).producer.index()] = true;
+    if (value.valid() && graph.value(value).producer.valid())
+      needed[graph.value(value).producer.index()] = true;
   };
   need(output);
   for (size_t i = graph.nodes().size(); i-- > 0;) {
@@ -192,10 +210,17 @@ Tolerance DefaultTolerance(const Graph& graph, ValueId output) {
   Tolerance tolerance;
   switch (graph.value(output).type.type) {
     case DataType::kFloat32:
-    case DataType::kFloat64: tolerance.relative = 1e-4; break;
-    case DataType::kFloat16: tolerance.relative = 1e-2; break;
-    case DataType::kBfloat16: tolerance.relative = 4e-2; break;
-    default: break;
+    case DataType::kFloat64:
+      tolerance.relative = 1e-4;
+      break;
+    case DataType::kFloat16:
+      tolerance.relative = 1e-2;
+      break;
+    case DataType::kBfloat16:
+      tolerance.relative = 4e-2;
+      break;
+    default:
+      break;
   }
   const NodeId quantisation = LastQuantisation(graph, output);
   if (!quantisation.valid()) return tolerance;
@@ -212,7 +237,8 @@ Tolerance DefaultTolerance(const Graph& graph, ValueId output) {
 
 Tolerance OperatorTestTolerance() { return {Tolerance::Kind::kElementwise, 1e-3, 1e-7, 0}; }
 
-Comparison CompareTensors(const ExpectedTensor& expected, const Tensor& actual, const Tolerance& tolerance) {
+Comparison CompareTensors(const ExpectedTensor& expected, const Tensor& actual,
+                          const Tolerance& tolerance) {
   if (!expected.tensor) return CompareSample(expected, actual, tolerance);
   const Tensor& want = *expected.tensor;
   if (want.type() != actual.type()) {

@@ -20,8 +20,10 @@ Json Parsed(const CommandResult& result) {
 
 TEST_CASE("PtRun, JsonHoldsTheFixedFields", "[cli]") {
   const Workplace place;
-  for (const std::vector<std::string>& length : {std::vector<std::string>{"--duration", "0.1s"}, {"--iterations", "5"}}) {
-    const CommandResult result = RunTool("pt-run", Joined({place.Branchy(), "--db", "none", "--format", "json"}, length));
+  for (const std::vector<std::string>& length :
+       {std::vector<std::string>{"--duration", "0.1s"}, {"--iterations", "5"}}) {
+    const CommandResult result =
+        RunTool("pt-run", Joined({place.Branchy(), "--db", "none", "--format", "json"}, length));
     REQUIRE(result.exit_code == 0);
     const Json json = Parsed(result);
     const Json* const latency = json.find("latency_ns");
@@ -48,33 +50,48 @@ TEST_CASE("PtRun, JsonHoldsTheFixedFields", "[cli]") {
 TEST_CASE("PtRun, VerifyPassesFailsAndRefuses", "[cli]") {
   const Workplace place;
   const std::string good = place.ReluPlusOne("good"), bad = place.ReluPlusOne("bad", 0.01f);
-  const CommandResult pass = RunTool("pt-run", {good, "--db", "none", "--verify", place.path() + "/good/test_data_set_0"});
+  const CommandResult pass =
+      RunTool("pt-run", {good, "--db", "none", "--verify", place.path() + "/good/test_data_set_0"});
   INFO(pass.out << pass.err);
   CHECK(pass.exit_code == 0);
   CHECK(pass.out.find("max abs 0") != std::string::npos);
   CHECK(pass.out.ends_with("PASS\n"));
-  const CommandResult fail = RunTool("pt-run", {bad, "--db", "none", "--verify", place.path() + "/bad/test_data_set_0"});
+  const CommandResult fail =
+      RunTool("pt-run", {bad, "--db", "none", "--verify", place.path() + "/bad/test_data_set_0"});
   CHECK(fail.exit_code == 8);
   CHECK(fail.out.find("element 4 is 4, expected 4.01") != std::string::npos);
   CHECK(fail.out.ends_with("FAIL\n"));
-  CHECK(RunTool("pt-run", {bad, "--db", "none", "--atol", "0.02", "--verify", place.path() + "/bad/test_data_set_0"}).exit_code == 0);
-  const Json json = Parsed(RunTool("pt-run", {bad, "--db", "none", "--format", "json", "--verify", place.path() + "/bad"}));
+  CHECK(RunTool("pt-run", {bad, "--db", "none", "--atol", "0.02", "--verify",
+                           place.path() + "/bad/test_data_set_0"})
+            .exit_code == 0);
+  const Json json = Parsed(RunTool(
+      "pt-run", {bad, "--db", "none", "--format", "json", "--verify", place.path() + "/bad"}));
   CHECK(*json.find("pass")->as_bool() == false);
 
   std::filesystem::remove(place.path() + "/good/test_data_set_0/output_0.pb");
-  CHECK(RunTool("pt-run", {good, "--db", "none", "--verify", place.path() + "/good/test_data_set_0"}).exit_code == 3);
+  CHECK(
+      RunTool("pt-run", {good, "--db", "none", "--verify", place.path() + "/good/test_data_set_0"})
+          .exit_code == 3);
   place.Write("good/test_data_set_0/output_0.pb", "garbage");
-  CHECK(RunTool("pt-run", {good, "--db", "none", "--verify", place.path() + "/good/test_data_set_0"}).exit_code == 3);
-  CHECK(RunTool("pt-run", {good, "--db", "none", "--verify", place.path() + "/nowhere"}).exit_code == 3);
+  CHECK(
+      RunTool("pt-run", {good, "--db", "none", "--verify", place.path() + "/good/test_data_set_0"})
+          .exit_code == 3);
+  CHECK(
+      RunTool("pt-run", {good, "--db", "none", "--verify", place.path() + "/nowhere"}).exit_code ==
+      3);
   std::filesystem::remove(place.path() + "/good/test_data_set_0/output_0.pb");
-  place.Write("good/test_data_set_0/output_0.sample.json", R"({"name": "y", "shape": [2, 3], "stride": 2, "values": [1, 2, 4]})");
-  CHECK(RunTool("pt-run", {good, "--db", "none", "--verify", place.path() + "/good/test_data_set_0"}).exit_code == 0);
+  place.Write("good/test_data_set_0/output_0.sample.json",
+              R"({"name": "y", "shape": [2, 3], "stride": 2, "values": [1, 2, 4]})");
+  CHECK(
+      RunTool("pt-run", {good, "--db", "none", "--verify", place.path() + "/good/test_data_set_0"})
+          .exit_code == 0);
 }
 
 TEST_CASE("PtRun, VerifyTakesDimsFromTheData", "[cli]") {
   const Workplace place;
   const std::string model = place.Write(
-      "model.onnx", OnnxModel().Input("x", {"n", 2}).Node("Relu", {"x"}, {"y"}).Output("y", {"n", 2}).Bytes());
+      "model.onnx",
+      OnnxModel().Input("x", {"n", 2}).Node("Relu", {"x"}, {"y"}).Output("y", {"n", 2}).Bytes());
   for (const int64_t rows : {2, 3}) {
     const std::string data = "test_data_set_" + std::to_string(rows);
     const std::vector<float> values(static_cast<size_t>(rows) * 2, 0.5f);
@@ -90,7 +107,8 @@ TEST_CASE("PtRun, AnyPlanEqualsItsTwinAndTheReference", "[cli]") {
   REQUIRE(RunTool("pt-profile", {model, "--db", db, "--max-time", "2ms", "-q"}).exit_code == 0);
   for (int seed = 1; seed <= 5; ++seed) {
     const CommandResult result =
-        RunTool("pt-run", {model, "--db", db, "--planner", "random:" + std::to_string(seed), "--verify", "reference", "--twin"});
+        RunTool("pt-run", {model, "--db", db, "--planner", "random:" + std::to_string(seed),
+                           "--verify", "reference", "--twin"});
     INFO(seed << ": " << result.out << result.err);
     CHECK(result.exit_code == 0);
     CHECK(result.out.find("bit for bit") != std::string::npos);
@@ -100,19 +118,24 @@ TEST_CASE("PtRun, AnyPlanEqualsItsTwinAndTheReference", "[cli]") {
 TEST_CASE("PtRun, InputsComeFromNpyAndOutputsGoToNpy", "[cli]") {
   const Workplace place;
   const std::string model = place.ReluPlusOne("m");
-  const std::string input = place.Write("x.npy", *NpyBytes(Tensor::Float32({2, 3}, {-1, 2, 3, 4, 5, -6})));
+  const std::string input =
+      place.Write("x.npy", *NpyBytes(Tensor::Float32({2, 3}, {-1, 2, 3, 4, 5, -6})));
   const std::string out = place.path() + "/out";
-  const CommandResult result =
-      RunTool("pt-run", {model, "--db", "none", "--input", "x=@" + input, "--iterations", "1", "--save-outputs", out});
+  const CommandResult result = RunTool("pt-run", {model, "--db", "none", "--input", "x=@" + input,
+                                                  "--iterations", "1", "--save-outputs", out});
   INFO(result.err);
   REQUIRE(result.exit_code == 0);
   const auto saved = LoadNpy(out + "/output_0.npy");
   REQUIRE(saved.ok());
   const std::vector<float> want = {1, 3, 4, 5, 6, 1};
   CHECK(std::ranges::equal(saved->values<float>(), want));
-  CHECK(RunTool("pt-run", {model, "--db", "none", "--input", "nosuch=@" + input, "--iterations", "1"}).exit_code == 2);
-  const std::string wrong = place.Write("wrong.npy", *NpyBytes(Tensor::Float32({3, 2}, {1, 2, 3, 4, 5, 6})));
-  CHECK(RunTool("pt-run", {model, "--db", "none", "--input", "x=@" + wrong, "--iterations", "1"}).exit_code == 3);
+  CHECK(
+      RunTool("pt-run", {model, "--db", "none", "--input", "nosuch=@" + input, "--iterations", "1"})
+          .exit_code == 2);
+  const std::string wrong =
+      place.Write("wrong.npy", *NpyBytes(Tensor::Float32({3, 2}, {1, 2, 3, 4, 5, 6})));
+  CHECK(RunTool("pt-run", {model, "--db", "none", "--input", "x=@" + wrong, "--iterations", "1"})
+            .exit_code == 3);
 }
 
 TEST_CASE("PtRun, SuiteCountsEachOutcomeAndGoesOnAfterEach", "[cli]") {
@@ -123,11 +146,15 @@ TEST_CASE("PtRun, SuiteCountsEachOutcomeAndGoesOnAfterEach", "[cli]") {
   place.ReluPlusOne("suite/test_broken");
   place.Write("suite/test_broken/model.onnx", "garbage");
   place.ReluPlusOne("suite/test_custom");
-  place.Write("suite/test_custom/model.onnx",
-              OnnxModel().Input("x", {2, 3}).Node("Frobnicate", {"x"}, {"y"}, {}, "my.domain").Output("y", {2, 3}).Bytes());
+  place.Write("suite/test_custom/model.onnx", OnnxModel()
+                                                  .Input("x", {2, 3})
+                                                  .Node("Frobnicate", {"x"}, {"y"}, {}, "my.domain")
+                                                  .Output("y", {2, 3})
+                                                  .Bytes());
   place.ReluPlusOne("suite/test_lost");
   std::filesystem::remove(place.path() + "/suite/test_lost/test_data_set_0/output_0.pb");
-  place.Write("suite/light.onnx", OnnxModel().Input("x", {4}).Node("Relu", {"x"}, {"y"}).Output("y", {4}).Bytes());
+  place.Write("suite/light.onnx",
+              OnnxModel().Input("x", {4}).Node("Relu", {"x"}, {"y"}).Output("y", {4}).Bytes());
   place.Write("suite/light_output_0.pb", FloatTensorBytes({4}, {0, 0.25f, 0.5f, 0.75f}));
 
   const CommandResult result = RunTool("pt-run", {"--suite", place.path() + "/suite"});
@@ -141,14 +168,19 @@ TEST_CASE("PtRun, SuiteCountsEachOutcomeAndGoesOnAfterEach", "[cli]") {
   CHECK(result.out.find("UNSUPPORTED test_custom: ") != std::string::npos);
   CHECK(result.out.ends_with("\n3 passed, 1 failed, 1 unsupported, 2 errors\n"));
 
-  const CommandResult only = RunTool("pt-run", {"--suite", place.path() + "/suite", "--only", "*good"});
+  const CommandResult only =
+      RunTool("pt-run", {"--suite", place.path() + "/suite", "--only", "*good"});
   CHECK(only.exit_code == 0);
   CHECK(only.out.ends_with("2 passed, 0 failed, 0 unsupported, 0 errors\n"));
-  CHECK(RunTool("pt-run", {"--suite", place.path() + "/suite", "--only", "test_custom"}).exit_code == 0);
-  CHECK(RunTool("pt-run", {"--suite", place.path() + "/suite", "--only", "nothing*"}).exit_code == 3);
+  CHECK(
+      RunTool("pt-run", {"--suite", place.path() + "/suite", "--only", "test_custom"}).exit_code ==
+      0);
+  CHECK(RunTool("pt-run", {"--suite", place.path() + "/suite", "--only", "nothing*"}).exit_code ==
+        3);
   CHECK(RunTool("pt-run", {"--suite", "/nonexistent"}).exit_code == 3);
 
-  const Json json = Parsed(RunTool("pt-run", {"--suite", place.path() + "/suite", "--format", "json"}));
+  const Json json =
+      Parsed(RunTool("pt-run", {"--suite", place.path() + "/suite", "--format", "json"}));
   CHECK(*json.find("passed")->as_int() == 3);
   CHECK(*json.find("errors")->as_int() == 2);
   CHECK(json.find("cases")->as_array()->size() == 7);
@@ -158,7 +190,8 @@ TEST_CASE("PtRun, CaseThatTakesTooLongIsAnErrorAndTheNextOneRuns", "[cli]") {
   const Workplace place;
   place.ReluPlusOne("suite/test_a");
   place.ReluPlusOne("suite/test_b");
-  const CommandResult result = RunTool("pt-run", {"--suite", place.path() + "/suite", "--case-timeout", "1us"});
+  const CommandResult result =
+      RunTool("pt-run", {"--suite", place.path() + "/suite", "--case-timeout", "1us"});
   CHECK(result.exit_code != 0);
   CHECK(result.out.find("PASS") == std::string::npos);
 }
@@ -168,7 +201,8 @@ TEST_CASE("PtRun, InterruptEndsAMeasurementWithItsOwnCode", "[cli]") {
   CommandOptions options;
   options.signal = SIGINT;
   options.signal_after = "note:";
-  const CommandResult result = RunTool("pt-run", {place.Branchy(), "--db", "none", "--duration", "50s"}, options);
+  const CommandResult result =
+      RunTool("pt-run", {place.Branchy(), "--db", "none", "--duration", "50s"}, options);
   CHECK(result.exit_code == 130);
   CHECK(result.out.empty());
 }
@@ -176,8 +210,8 @@ TEST_CASE("PtRun, InterruptEndsAMeasurementWithItsOwnCode", "[cli]") {
 TEST_CASE("PtRun, TraceIsJsonAndDoesNotDisturbStandardOutput", "[cli]") {
   const Workplace place;
   const std::string trace = place.path() + "/trace.json";
-  const CommandResult result =
-      RunTool("pt-run", {place.Branchy(), "--db", "none", "--iterations", "2", "--format", "json", "--trace", trace});
+  const CommandResult result = RunTool("pt-run", {place.Branchy(), "--db", "none", "--iterations",
+                                                  "2", "--format", "json", "--trace", trace});
   REQUIRE(result.exit_code == 0);
   Parsed(result);
   const auto text = ReadFile(trace, 0);

@@ -12,12 +12,14 @@
 namespace pt::testing {
 
 // PT_BINARY_DIR/bin/NAME.
-inline CommandResult RunTool(const std::string& name, std::vector<std::string> arguments, const CommandOptions& options = {}) {
+inline CommandResult RunTool(const std::string& name, std::vector<std::string> arguments,
+                             const CommandOptions& options = {}) {
   arguments.insert(arguments.begin(), std::string(PT_BINARY_DIR) + "/bin/" + name);
   return RunCommand(arguments, options);
 }
 
-inline std::vector<std::string> Joined(std::vector<std::string> a, const std::vector<std::string>& b) {
+inline std::vector<std::string> Joined(std::vector<std::string> a,
+                                       const std::vector<std::string>& b) {
   a.insert(a.end(), b.begin(), b.end());
   return a;
 }
@@ -36,10 +38,15 @@ class Workplace {
     RunTool("pt-make-example", {model});
     return model;
   }
-  // y = relu(x) + 1 over 2x3, with a test_data_set_0 whose expected output is off by `error` in one element.
+  // y = relu(x) + 1 over 2x3, with a test_data_set_0 whose expected output is off by `error` in one
+  // element.
   std::string ReluPlusOne(const std::string& folder, float error = 0) const {
-    const OnnxModel model = OnnxModel().Input("x", {2, 3}).Constant("one", {1}, {1}).Node("Relu", {"x"}, {"r"})
-                                .Node("Add", {"r", "one"}, {"y"}).Output("y", {2, 3});
+    const OnnxModel model = OnnxModel()
+                                .Input("x", {2, 3})
+                                .Constant("one", {1}, {1})
+                                .Node("Relu", {"x"}, {"r"})
+                                .Node("Add", {"r", "one"}, {"y"})
+                                .Output("y", {2, 3});
     const std::string data = folder + "/test_data_set_0/";
     Write(data + "input_0.pb", FloatTensorBytes({2, 3}, {-1, 0, 1, 2, 3, -4}, "x"));
     Write(data + "output_0.pb", FloatTensorBytes({2, 3}, {1, 1, 2, 3, 4 + error, 1}, "y"));

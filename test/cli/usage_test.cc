@@ -37,9 +37,15 @@ TEST_CASE("Tools, VersionNamesLibraries", "[cli]") {
 
 TEST_CASE("Tools, UnknownFlagsAndBadValuesAreRefused", "[cli]") {
   for (const char* tool : {"pt-profile", "pt-plan", "pt-run"}) {
-    for (const std::vector<std::string>& arguments : std::vector<std::vector<std::string>>{
-             {"--no-such-flag"}, {"m.onnx", "extra"}, {"--format", "xml"}, {"m.onnx", "--dim", "batch"},
-             {"m.onnx", "--dim", "batch=two"}, {"m.onnx", "--shape", "x=1x-3"}, {"m.onnx", "--threads", "-1"}, {}}) {
+    for (const std::vector<std::string>& arguments :
+         std::vector<std::vector<std::string>>{{"--no-such-flag"},
+                                               {"m.onnx", "extra"},
+                                               {"--format", "xml"},
+                                               {"m.onnx", "--dim", "batch"},
+                                               {"m.onnx", "--dim", "batch=two"},
+                                               {"m.onnx", "--shape", "x=1x-3"},
+                                               {"m.onnx", "--threads", "-1"},
+                                               {}}) {
       const CommandResult result = RunTool(tool, arguments);
       INFO(tool << " " << (arguments.empty() ? "" : arguments.back()) << ": " << result.err);
       CHECK(result.exit_code == 2);
@@ -64,7 +70,8 @@ TEST_CASE("Tools, ErrorsAreObjectsOnStandardErrorWithFormatJson", "[cli]") {
     REQUIRE(parsed.ok());
     REQUIRE(parsed->find("code") != nullptr);
     CHECK(*parsed->find("code")->as_int() == result.exit_code);
-    for (const char* key : {"id", "message", "hint", "file", "node", "device"}) CHECK(parsed->find(key) != nullptr);
+    for (const char* key : {"id", "message", "hint", "file", "node", "device"})
+      CHECK(parsed->find(key) != nullptr);
   }
 }
 
@@ -76,10 +83,12 @@ TEST_CASE("Tools, NamedDevicesAndLibrariesThatCannotBeUsedAreErrors", "[cli]") {
       const CommandResult result = RunTool(tool, Joined({place.Branchy()}, flags));
       INFO(result.err);
       CHECK(result.exit_code == 5);
-      CHECK(result.err.find(flags[1] == "cpu,cuda:0" ? "cuda:0" : "nosuchlibrary") != std::string::npos);
+      CHECK(result.err.find(flags[1] == "cpu,cuda:0" ? "cuda:0" : "nosuchlibrary") !=
+            std::string::npos);
     }
   }
-  CHECK(RunTool("pt-profile", {"--list-devices", "--devices", "sim:/nonexistent.json"}).exit_code != 0);
+  CHECK(RunTool("pt-profile", {"--list-devices", "--devices", "sim:/nonexistent.json"}).exit_code !=
+        0);
 }
 
 TEST_CASE("Tools, ListDevicesShowsTheHost", "[cli]") {
@@ -98,7 +107,8 @@ TEST_CASE("Tools, OptionsComeFromTheEnvironmentAndFlagsWin", "[cli]") {
   CommandOptions options;
   options.environment = {"PARTITIONTUNER_FORMAT=json"};
   CHECK(ParseJson(RunTool("pt-run", {"--version"}, options).out, "version").ok());
-  CHECK(!ParseJson(RunTool("pt-run", {"--version", "--format", "table"}, options).out, "version").ok());
+  CHECK(!ParseJson(RunTool("pt-run", {"--version", "--format", "table"}, options).out, "version")
+             .ok());
 }
 
 TEST_CASE("Tools, UnreadableModelsAreExitThree", "[cli]") {
@@ -114,8 +124,12 @@ TEST_CASE("Tools, UnreadableModelsAreExitThree", "[cli]") {
 
 TEST_CASE("Tools, UnsupportedOperatorsAreExitFourAndNamed", "[cli]") {
   const Workplace place;
-  const std::string model = place.Write(
-      "custom.onnx", OnnxModel().Input("x", {4}).Node("Frobnicate", {"x"}, {"y"}, {}, "my.domain").Output("y", {4}).Bytes());
+  const std::string model =
+      place.Write("custom.onnx", OnnxModel()
+                                     .Input("x", {4})
+                                     .Node("Frobnicate", {"x"}, {"y"}, {}, "my.domain")
+                                     .Output("y", {4})
+                                     .Bytes());
   for (const char* tool : {"pt-profile", "pt-plan", "pt-run"}) {
     const CommandResult result = RunTool(tool, {model, "--db", "none"});
     INFO(result.err);
@@ -126,17 +140,23 @@ TEST_CASE("Tools, UnsupportedOperatorsAreExitFourAndNamed", "[cli]") {
 
 TEST_CASE("Tools, MissingDimsAreExitTwoWithTheFlagToGive", "[cli]") {
   const Workplace place;
-  const std::string model = place.Write(
-      "dynamic.onnx", OnnxModel().Input("x", {"batch", 4}).Node("Relu", {"x"}, {"y"}).Output("y", {"batch", 4}).Bytes());
+  const std::string model = place.Write("dynamic.onnx", OnnxModel()
+                                                            .Input("x", {"batch", 4})
+                                                            .Node("Relu", {"x"}, {"y"})
+                                                            .Output("y", {"batch", 4})
+                                                            .Bytes());
   for (const char* tool : {"pt-profile", "pt-plan", "pt-run"}) {
     const CommandResult result = RunTool(tool, {model, "--db", "none"});
     INFO(result.err);
     CHECK(result.exit_code == 2);
     CHECK(result.err.find("--dim batch=") != std::string::npos);
   }
-  CHECK(RunTool("pt-run", {model, "--db", "none", "--dim", "batch=3", "--iterations", "1"}).exit_code == 0);
-  CHECK(RunTool("pt-run", {model, "--db", "none", "--shape", "x=3x4", "--iterations", "1"}).exit_code == 0);
-  CHECK(RunTool("pt-run", {model, "--db", "none", "--shape", "x=3x5", "--iterations", "1"}).exit_code != 0);
+  CHECK(RunTool("pt-run", {model, "--db", "none", "--dim", "batch=3", "--iterations", "1"})
+            .exit_code == 0);
+  CHECK(RunTool("pt-run", {model, "--db", "none", "--shape", "x=3x4", "--iterations", "1"})
+            .exit_code == 0);
+  CHECK(RunTool("pt-run", {model, "--db", "none", "--shape", "x=3x5", "--iterations", "1"})
+            .exit_code != 0);
 }
 
 }  // namespace

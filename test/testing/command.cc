@@ -12,7 +12,8 @@
 namespace pt::testing {
 namespace {
 
-[[noreturn]] void Exec(const std::vector<std::string>& arguments, const CommandOptions& options, int out, int err) {
+[[noreturn]] void Exec(const std::vector<std::string>& arguments, const CommandOptions& options,
+                       int out, int err) {
   const int none = open("/dev/null", O_RDONLY);
   const int file = options.out_file.empty() ? out : open(options.out_file.c_str(), O_WRONLY);
   dup2(none, STDIN_FILENO);
@@ -49,8 +50,10 @@ CommandResult RunCommand(const std::vector<std::string>& arguments, const Comman
       if (open_ends[i].fd < 0 || open_ends[i].revents == 0) continue;
       char chunk[4096];
       const ssize_t got = read(open_ends[i].fd, chunk, sizeof chunk);
-      if (got > 0) texts[i]->append(chunk, static_cast<size_t>(got));
-      else open_ends[i].fd = -1;
+      if (got > 0)
+        texts[i]->append(chunk, static_cast<size_t>(got));
+      else
+        open_ends[i].fd = -1;
     }
     if (!signal_sent && result.err.find(options.signal_after) != std::string::npos) {
       kill(process, options.signal);

@@ -1,4 +1,5 @@
-// What the tools say besides their data: notes, warnings, errors and progress, all on standard error.
+// What the tools say besides their data: notes, warnings, errors and progress, all on standard
+// error.
 #pragma once
 
 #include <chrono>
@@ -18,17 +19,18 @@ class Console {
 
   void Configure(bool json, int verbosity, bool quiet, ProgressMode progress);
 
-  bool json() const { return json_; }        // data in JSON form is asked for
+  bool json() const { return json_; }  // data in JSON form is asked for
   int verbosity() const { return verbosity_; }
 
-  void Note(std::string_view line) const;             // unless quiet
-  void Detail(std::string_view line) const;           // with -v
-  void Warn(std::string_view line) const;             // always
-  // Reports the error, as text or as {code,id,message,hint,file,node,device}; returns its exit code.
+  void Note(std::string_view line) const;    // unless quiet
+  void Detail(std::string_view line) const;  // with -v
+  void Warn(std::string_view line) const;    // always
+  // Reports the error, as text or as {code,id,message,hint,file,node,device}; returns its exit
+  // code.
   int Fail(const Error& error) const;
 
-  // Progress of measurements: a line redrawn on a terminal, else a plain line every ten seconds. Called between
-  // measurements only, so that drawing never disturbs one.
+  // Progress of measurements: a line redrawn on a terminal, else a plain line every ten seconds.
+  // Called between measurements only, so that drawing never disturbs one.
   void ShowProgress(const MeasureProgress& progress);
   void ShowCount(size_t done, size_t total, std::string_view current);
   void EndProgress();  // clears the line

@@ -13,17 +13,20 @@ namespace {
 
 constexpr const char* kExitCodes =
     "Exit codes\n"
-    "  0 done                                   7 plan or profile does not fit model, machine or version\n"
+    "  0 done                                   7 plan or profile does not fit model, machine or "
+    "version\n"
     "  1 internal error                         8 verification mismatch\n"
     "  2 usage: bad flag, value, missing dims   9 no feasible plan under the constraints\n"
     "  3 unreadable or invalid file             10 --require-stable failed\n"
     "  4 operator, type or shape unsupported    11 out of memory, or over a memory limit\n"
-    "  5 device or library cannot be used       12 run failed: deadline, device lost, kernel error\n"
+    "  5 device or library cannot be used       12 run failed: deadline, device lost, kernel "
+    "error\n"
     "  6 partial result: measurements missing   130, 143 interrupted; finished samples are saved\n";
 
 std::string EnvironmentName(std::string_view option) {
   std::string name = "PARTITIONTUNER_";
-  for (const char c : option) name += c == '-' ? '_' : static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+  for (const char c : option)
+    name += c == '-' ? '_' : static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
   return name;
 }
 
@@ -31,14 +34,18 @@ std::string EnvironmentName(std::string_view option) {
 bool AsksForJson(int argc, char** argv) {
   for (int i = 1; i < argc; ++i) {
     const std::string_view arg = argv[i];
-    if (arg == "--format=json" || (arg == "--format" && i + 1 < argc && std::string_view(argv[i + 1]) == "json")) return true;
+    if (arg == "--format=json" ||
+        (arg == "--format" && i + 1 < argc && std::string_view(argv[i + 1]) == "json"))
+      return true;
   }
   return false;
 }
 
 void PrintHelp(CLI::App& app, bool all) {
   if (!all) {
-    for (CLI::Option* option : app.get_options([](CLI::Option* o) { return o->get_group() == kMoreGroup; })) option->group("");
+    for (CLI::Option* option :
+         app.get_options([](CLI::Option* o) { return o->get_group() == kMoreGroup; }))
+      option->group("");
   }
   std::string text = app.help();
   if (all) text += std::string("\n") + kExitCodes;
@@ -73,10 +80,12 @@ DeviceRow DeviceRowOf(const Machine& machine, DeviceId id) {
   row.device = platform.device(id);
   for (size_t unit = 0; unit < platform.units.size(); ++unit) {
     const bool copies = platform.units[unit].link.has_value();
-    if (!copies && platform.device_of(UnitId(unit)) == id) row.units.push_back(platform.units[unit].name);
+    if (!copies && platform.device_of(UnitId(unit)) == id)
+      row.units.push_back(platform.units[unit].name);
   }
   for (const auto& library : machine.libraries()) {
-    if (library->Serves(platform, id)) row.libraries.push_back(std::string(library->name()) + " " + library->version());
+    if (library->Serves(platform, id))
+      row.libraries.push_back(std::string(library->name()) + " " + library->version());
   }
   return row;
 }
@@ -111,33 +120,61 @@ void AddCommonFlags(CLI::App& app, CommonFlags& flags) {
   app.option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
   app.add_option("model", flags.model, "ONNX model")->option_text("MODEL.onnx");
 
-  const auto list = [&](const char* name, std::vector<std::string>& to, const char* text, const char* help) {
-    app.add_option(name, to, help)->option_text(text)->allow_extra_args(false)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)->group("Data");
+  const auto list = [&](const char* name, std::vector<std::string>& to, const char* text,
+                        const char* help) {
+    app.add_option(name, to, help)
+        ->option_text(text)
+        ->allow_extra_args(false)
+        ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+        ->group("Data");
   };
   list("--dim", flags.dims, "NAME=N", "size of a named dimension (repeatable)");
   list("--shape", flags.shapes, "INPUT=1x3x224x224", "shape of an input (repeatable)");
   list("--input", flags.inputs, "DIR | INPUT=@FILE | random[LO,HI]",
-       "input data: a folder of input_N.pb, a .npy or .pb file, or random numbers (repeatable; random without)");
+       "input data: a folder of input_N.pb, a .npy or .pb file, or random numbers (repeatable; "
+       "random without)");
 
-  app.add_option("--devices", flags.devices, "devices to use: all, or a list of cpu, sim:FILE")->option_text("LIST")->group("Machine");
+  app.add_option("--devices", flags.devices, "devices to use: all, or a list of cpu, sim:FILE")
+      ->option_text("LIST")
+      ->group("Machine");
   app.add_option("--platform", flags.platforms, "platform file of a simulated device (repeatable)")
-      ->option_text("FILE")->allow_extra_args(false)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)->group("Machine");
-  app.add_option("--libraries", flags.libraries, "libraries that may be used, for instance onednn,reference")->option_text("LIST")->group("Machine");
-  app.add_option("--threads", flags.threads, "cores that may be used (all allowed ones)")->option_text("N")->group("Machine");
-  app.add_option("--db", flags.db, "profile database, or none")->option_text("FILE")->group("Machine");
-  app.add_flag("--list-devices", flags.list_devices, "print devices, units and libraries, then exit")->group("Machine");
+      ->option_text("FILE")
+      ->allow_extra_args(false)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+      ->group("Machine");
+  app.add_option("--libraries", flags.libraries,
+                 "libraries that may be used, for instance onednn,reference")
+      ->option_text("LIST")
+      ->group("Machine");
+  app.add_option("--threads", flags.threads, "cores that may be used (all allowed ones)")
+      ->option_text("N")
+      ->group("Machine");
+  app.add_option("--db", flags.db, "profile database, or none")
+      ->option_text("FILE")
+      ->group("Machine");
+  app.add_flag("--list-devices", flags.list_devices,
+               "print devices, units and libraries, then exit")
+      ->group("Machine");
 
-  app.add_option("--format", flags.format, "table or json")->option_text("FORM")->check(CLI::IsMember({"table", "json"}))->group("Output");
-  app.add_option("--progress", flags.progress, "auto, tty, plain or none")->option_text("MODE")
-      ->check(CLI::IsMember({"auto", "tty", "plain", "none"}))->group(kMoreGroup);
+  app.add_option("--format", flags.format, "table or json")
+      ->option_text("FORM")
+      ->check(CLI::IsMember({"table", "json"}))
+      ->group("Output");
+  app.add_option("--progress", flags.progress, "auto, tty, plain or none")
+      ->option_text("MODE")
+      ->check(CLI::IsMember({"auto", "tty", "plain", "none"}))
+      ->group(kMoreGroup);
   app.add_flag("-v,--verbose", flags.verbosity, "say more (-vv: still more)")->group("Output");
-  app.add_flag("-q,--quiet", flags.quiet, "no notes and no progress on standard error")->group("Output");
-  app.add_flag("--version", flags.version, "versions of the tool and its libraries")->group("Output");
+  app.add_flag("-q,--quiet", flags.quiet, "no notes and no progress on standard error")
+      ->group("Output");
+  app.add_flag("--version", flags.version, "versions of the tool and its libraries")
+      ->group("Output");
   app.add_flag("-h,--help", flags.help, "this text")->group("Output");
   app.add_flag("--help-all", flags.help_all, "all options and the exit codes")->group("Output");
 }
 
-std::optional<int> ParseFlags(CLI::App& app, CommonFlags& flags, int argc, char** argv, Console& console) {
+std::optional<int> ParseFlags(CLI::App& app, CommonFlags& flags, int argc, char** argv,
+                              Console& console) {
   for (CLI::Option* option : app.get_options()) {
     const auto& names = option->get_lnames();
     if (!names.empty()) option->envname(EnvironmentName(names.front()));
@@ -146,7 +183,8 @@ std::optional<int> ParseFlags(CLI::App& app, CommonFlags& flags, int argc, char*
     app.parse(argc, argv);
   } catch (const CLI::ParseError& problem) {
     console.Configure(AsksForJson(argc, argv), 0, false, ProgressMode::kNone);
-    return console.Fail(MakeError(ErrorCode::kUsage, "usage.flag", problem.what(), app.get_name() + " --help"));
+    return console.Fail(
+        MakeError(ErrorCode::kUsage, "usage.flag", problem.what(), app.get_name() + " --help"));
   }
   const ProgressMode progress = flags.progress == "tty"     ? ProgressMode::kTerminal
                                 : flags.progress == "plain" ? ProgressMode::kPlain
@@ -176,9 +214,10 @@ Result<EngineOptions> EngineOptionsOf(const CommonFlags& flags) {
       options.machine.simulated_files.push_back(device.substr(4));
       continue;
     }
-    Error error = MakeError(ErrorCode::kDeviceUnusable, "device.unknown",
-                            "device \"" + device + "\" cannot be used: no library of this build serves it",
-                            "--list-devices shows what can be used; simulated devices are given as sim:FILE");
+    Error error =
+        MakeError(ErrorCode::kDeviceUnusable, "device.unknown",
+                  "device \"" + device + "\" cannot be used: no library of this build serves it",
+                  "--list-devices shows what can be used; simulated devices are given as sim:FILE");
     error.device = device;
     return error;
   }
@@ -187,14 +226,16 @@ Result<EngineOptions> EngineOptionsOf(const CommonFlags& flags) {
 
 Result<ModelOptions> ModelOptionsOf(const CommonFlags& flags) {
   if (flags.model.empty()) {
-    return MakeError(ErrorCode::kUsage, "usage.model", "no model was given", "name an ONNX file; see --help");
+    return MakeError(ErrorCode::kUsage, "usage.model", "no model was given",
+                     "name an ONNX file; see --help");
   }
   ModelOptions options;
   for (const std::string& text : flags.dims) {
     PT_ASSIGN(const auto pair, ParseAssignment(text, "--dim"));
     PT_ASSIGN(const auto dims, ParseDims(pair.second, "--dim " + pair.first));
     if (dims.size() != 1) {
-      return MakeError(ErrorCode::kUsage, "usage.value", "--dim " + text + " is not one number", "--dim " + pair.first + "=1");
+      return MakeError(ErrorCode::kUsage, "usage.value", "--dim " + text + " is not one number",
+                       "--dim " + pair.first + "=1");
     }
     options.dims[pair.first] = dims[0];
   }
@@ -210,7 +251,8 @@ Status ListDevices(const CommonFlags& flags) {
   PT_ASSIGN(const std::unique_ptr<Machine> machine, Machine::Make(options.machine));
   const Platform& platform = machine->platform();
   std::vector<DeviceRow> rows;
-  for (size_t i = 0; i < platform.devices.size(); ++i) rows.push_back(DeviceRowOf(*machine, DeviceId(i)));
+  for (size_t i = 0; i < platform.devices.size(); ++i)
+    rows.push_back(DeviceRowOf(*machine, DeviceId(i)));
   if (flags.json()) {
     Json object = Json::MakeObject(), devices = Json::MakeArray();
     for (const DeviceRow& row : rows) devices.Push(ToJson(row));
@@ -221,7 +263,8 @@ Status ListDevices(const CommonFlags& flags) {
   TextTable table({"device", "<kind", "memory", "<units", "<libraries"});
   for (const DeviceRow& row : rows) {
     table.Row({row.device.name, row.device.simulated ? "simulated" : row.device.kind,
-               row.device.memory_bytes > 0 ? ShortBytes(row.device.memory_bytes) : "unknown", Joined(row.units), Joined(row.libraries)});
+               row.device.memory_bytes > 0 ? ShortBytes(row.device.memory_bytes) : "unknown",
+               Joined(row.units), Joined(row.libraries)});
   }
   return WriteOut(table.Text());
 }

@@ -1,5 +1,5 @@
-// The flags all three tools share, and how they are read: unknown flags are refused (exit 2), every option can also be
-// given as the environment variable PARTITIONTUNER_<OPTION>.
+// The flags all three tools share, and how they are read: unknown flags are refused (exit 2), every
+// option can also be given as the environment variable PARTITIONTUNER_<OPTION>.
 #pragma once
 
 #include <optional>
@@ -30,10 +30,13 @@ struct CommonFlags {
 
 void AddCommonFlags(CLI::App& app, CommonFlags& flags);
 
-// Reads the command line and configures the console. An exit code when the tool is done: bad usage, --help, --version.
-std::optional<int> ParseFlags(CLI::App& app, CommonFlags& flags, int argc, char** argv, Console& console);
+// Reads the command line and configures the console. An exit code when the tool is done: bad usage,
+// --help, --version.
+std::optional<int> ParseFlags(CLI::App& app, CommonFlags& flags, int argc, char** argv,
+                              Console& console);
 
-// Machine and database as the flags say. Errors: kDeviceUnusable when a device or library that was named cannot be used.
+// Machine and database as the flags say. Errors: kDeviceUnusable when a device or library that was
+// named cannot be used.
 Result<EngineOptions> EngineOptionsOf(const CommonFlags& flags);
 // --dim and --shape. Dims of given data are added by who reads it.
 Result<ModelOptions> ModelOptionsOf(const CommonFlags& flags);

@@ -1,4 +1,5 @@
-// Input data as the flags give it, and the memory in which a run finds its inputs and leaves its outputs.
+// Input data as the flags give it, and the memory in which a run finds its inputs and leaves its
+// outputs.
 #pragma once
 
 #include <map>
@@ -24,16 +25,17 @@ Result<Tensor> LoadTensorFile(const std::string& path);  // .npy or .pb
 // Adds the dims of the given data to what the model is specialised with; --shape wins.
 void AddDims(const GivenInputs& given, ModelOptions& options);
 
-// One tensor for each graph input: the given one, or random numbers that are the same for the same seed. Random
-// indices stay within what they index. Errors: kInvalidInput (type or dims differ from the model's, unknown
-// name), kUnsupported (dims still unknown, or a type that cannot be drawn).
+// One tensor for each graph input: the given one, or random numbers that are the same for the same
+// seed. Random indices stay within what they index. Errors: kInvalidInput (type or dims differ from
+// the model's, unknown name), kUnsupported (dims still unknown, or a type that cannot be drawn).
 Result<std::vector<Tensor>> MakeInputs(const Graph& graph, const GivenInputs& given, uint64_t seed);
 
 // Row-major host memory, 64-byte aligned, for inputs (copied in) or outputs of a graph.
 class HostBuffers {
  public:
   static Result<HostBuffers> ForInputs(const Graph& graph, std::span<const Tensor> tensors);
-  static Result<HostBuffers> ForOutputs(const Graph& graph);  // kUnsupported when an output's dims are unknown
+  static Result<HostBuffers> ForOutputs(
+      const Graph& graph);  // kUnsupported when an output's dims are unknown
 
   std::span<const HostTensor> tensors() const { return tensors_; }
   Result<std::vector<Tensor>> Copy() const;  // what the buffers hold now

@@ -8,7 +8,8 @@
 
 namespace pt::tools {
 
-// Made before any other thread, so that all threads inherit the blocked signals and this one alone receives them.
+// Made before any other thread, so that all threads inherit the blocked signals and this one alone
+// receives them.
 class InterruptWatch {
  public:
   InterruptWatch();

@@ -14,7 +14,8 @@ Result<Plan> LoadPlan(const std::string& path) {
   return plan;
 }
 
-Result<ChosenPlan> ChoosePlan(Engine& engine, const Model& model, const PlanSource& source, const Console& console) {
+Result<ChosenPlan> ChoosePlan(Engine& engine, const Model& model, const PlanSource& source,
+                              const Console& console) {
   if (!source.plan_file.empty()) {
     PT_ASSIGN(Plan plan, LoadPlan(source.plan_file));
     return ChosenPlan{source.plan_file, std::move(plan)};
@@ -31,9 +32,12 @@ Result<ChosenPlan> ChoosePlan(Engine& engine, const Model& model, const PlanSour
   if (profile.ok() && !profile->measurements.empty()) {
     Result<Plan> plan = engine.MakePlan(model, options);
     if (plan.ok()) return ChosenPlan{options.planner, std::move(*plan)};
-    console.Note("note: the database does not know all of this model (" + plan.error().message + ")");
+    console.Note("note: the database does not know all of this model (" + plan.error().message +
+                 ")");
   }
-  console.Note("note: no profile of this model on this machine: one device, rough estimates (measure it with pt-profile)");
+  console.Note(
+      "note: no profile of this model on this machine: one device, rough estimates (measure it "
+      "with pt-profile)");
   PT_ASSIGN(Plan plan, engine.MakeDefaultPlan(model));
   const std::string name = plan.planner;
   return ChosenPlan{name, std::move(plan)};

@@ -7,8 +7,9 @@ namespace pt::tools {
 namespace {
 
 Error BadValue(std::string_view flag, std::string_view text, std::string_view wanted) {
-  return MakeError(ErrorCode::kUsage, "usage.value",
-                   std::string(flag) + ": \"" + std::string(text) + "\" is no " + std::string(wanted));
+  return MakeError(
+      ErrorCode::kUsage, "usage.value",
+      std::string(flag) + ": \"" + std::string(text) + "\" is no " + std::string(wanted));
 }
 
 std::string Formatted(double value, std::chars_format format, int digits) {
@@ -33,7 +34,8 @@ Result<std::chrono::nanoseconds> ParseDuration(std::string_view text, std::strin
     std::string_view name;
     double ns;
   };
-  constexpr UnitRow kUnits[] = {{"ns", 1}, {"us", 1e3}, {"ms", 1e6}, {"s", 1e9}, {"m", 60e9}, {"min", 60e9}, {"h", 3600e9}};
+  constexpr UnitRow kUnits[] = {{"ns", 1},   {"us", 1e3},   {"ms", 1e6},  {"s", 1e9},
+                                {"m", 60e9}, {"min", 60e9}, {"h", 3600e9}};
   const std::string wanted = "duration such as 2s, 0.3s, 200ms or 1m30s";
   double total = 0;
   std::string_view rest = text;
@@ -78,7 +80,8 @@ Result<std::vector<int64_t>> ParseDims(std::string_view text, std::string_view f
   }
 }
 
-Result<std::pair<std::string, std::string>> ParseAssignment(std::string_view text, std::string_view flag) {
+Result<std::pair<std::string, std::string>> ParseAssignment(std::string_view text,
+                                                            std::string_view flag) {
   const size_t at = text.rfind('=');
   if (at == std::string_view::npos || at == 0) return BadValue(flag, text, "NAME=VALUE");
   return std::pair(std::string(text.substr(0, at)), std::string(text.substr(at + 1)));
@@ -114,7 +117,9 @@ bool MatchesGlob(std::string_view text, std::string_view pattern) {
   return pattern.find_first_not_of('*', in) == std::string_view::npos;
 }
 
-std::string Fixed(double value, int digits) { return Formatted(value, std::chars_format::fixed, digits); }
+std::string Fixed(double value, int digits) {
+  return Formatted(value, std::chars_format::fixed, digits);
+}
 
 std::string Percent(double share, int digits) { return Fixed(share * 100, digits) + " %"; }
 
@@ -131,12 +136,15 @@ std::string ShortTime(int64_t ns) {
     const char* unit;
   };
   if (std::fabs(value) < 60e9) {
-    const Row row = std::fabs(value) < 1e6 ? Row{1e3, " us"} : std::fabs(value) < 1e9 ? Row{1e6, " ms"} : Row{1e9, " s"};
+    const Row row = std::fabs(value) < 1e6   ? Row{1e3, " us"}
+                    : std::fabs(value) < 1e9 ? Row{1e6, " ms"}
+                                             : Row{1e9, " s"};
     const double scaled = value / row.scale;
     return Fixed(scaled, std::fabs(scaled) < 10 ? 2 : std::fabs(scaled) < 100 ? 1 : 0) + row.unit;
   }
   const int64_t seconds = ns / 1'000'000'000;
-  return std::to_string(seconds / 60) + "m" + (seconds % 60 < 10 ? "0" : "") + std::to_string(seconds % 60) + "s";
+  return std::to_string(seconds / 60) + "m" + (seconds % 60 < 10 ? "0" : "") +
+         std::to_string(seconds % 60) + "s";
 }
 
 std::string ShortBytes(uint64_t bytes) {

@@ -1,4 +1,5 @@
-// Reading what users type: durations, shares, shapes, assignments, name patterns. No iostreams, no locale.
+// Reading what users type: durations, shares, shapes, assignments, name patterns. No iostreams, no
+// locale.
 #pragma once
 
 #include <chrono>
@@ -20,8 +21,10 @@ Result<double> ParseShare(std::string_view text, std::string_view flag);
 // "1x3x224x224"; "" or "scalar" for no dims.
 Result<std::vector<int64_t>> ParseDims(std::string_view text, std::string_view flag);
 Result<double> ParseNumber(std::string_view text, std::string_view flag);
-// Splits "NAME=VALUE" at the last '=': names may hold any character, values of these flags hold none.
-Result<std::pair<std::string, std::string>> ParseAssignment(std::string_view text, std::string_view flag);
+// Splits "NAME=VALUE" at the last '=': names may hold any character, values of these flags hold
+// none.
+Result<std::pair<std::string, std::string>> ParseAssignment(std::string_view text,
+                                                            std::string_view flag);
 // Splits at commas; empty parts are dropped.
 std::vector<std::string> SplitList(std::string_view text);
 
@@ -30,9 +33,9 @@ bool MatchesGlob(std::string_view text, std::string_view pattern);
 
 // "1.92 ms", "118 us", "3m24s".
 std::string ShortTime(int64_t ns);
-std::string ShortBytes(uint64_t bytes);           // "212 MiB"
-std::string Fixed(double value, int digits);      // locale-free %.{digits}f
+std::string ShortBytes(uint64_t bytes);             // "212 MiB"
+std::string Fixed(double value, int digits);        // locale-free %.{digits}f
 std::string Percent(double share, int digits = 1);  // "-13.0 %"
-std::string Brief(double value);                  // "3.1e-06", "0.25": %.2g
+std::string Brief(double value);                    // "3.1e-06", "0.25": %.2g
 
 }  // namespace pt::tools

@@ -1,4 +1,5 @@
-// pt-plan: searches the plan with the smallest makespan, compares planners, checks and explains plans.
+// pt-plan: searches the plan with the smallest makespan, compares planners, checks and explains
+// plans.
 #include <CLI/CLI.hpp>
 
 #include "tools/pt-plan/plan_flags.h"
@@ -8,22 +9,44 @@ namespace {
 
 void AddFlags(CLI::App& app, PlanFlags& flags) {
   AddCommonFlags(app, flags.common);
-  const auto list = [&](const char* name, std::vector<std::string>& to, const char* text, const char* help) {
-    app.add_option(name, to, help)->option_text(text)->allow_extra_args(false)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)->group("Plan");
+  const auto list = [&](const char* name, std::vector<std::string>& to, const char* text,
+                        const char* help) {
+    app.add_option(name, to, help)
+        ->option_text(text)
+        ->allow_extra_args(false)
+        ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+        ->group("Plan");
   };
-  app.add_option("-o,--output", flags.output, "write the plan there (- for standard output)")->option_text("FILE")->group("Plan");
-  app.add_option("--planner", flags.planner, "search, partitiontuner, heft, per-op, static-type, single:DEVICE, random:SEED")
-      ->option_text("NAME")->group("Plan");
-  app.add_option("--profile", flags.profile, "costs from a profile file instead of the database")->option_text("FILE.json")->group("Plan");
-  app.add_option("--effort", flags.effort, "evaluations the search may spend (the planner's choice)")->option_text("N")->group("Plan");
+  app.add_option("-o,--output", flags.output, "write the plan there (- for standard output)")
+      ->option_text("FILE")
+      ->group("Plan");
+  app.add_option("--planner", flags.planner,
+                 "search, partitiontuner, heft, per-op, static-type, single:DEVICE, random:SEED")
+      ->option_text("NAME")
+      ->group("Plan");
+  app.add_option("--profile", flags.profile, "costs from a profile file instead of the database")
+      ->option_text("FILE.json")
+      ->group("Plan");
+  app.add_option("--effort", flags.effort,
+                 "evaluations the search may spend (the planner's choice)")
+      ->option_text("N")
+      ->group("Plan");
   app.add_option("--seed", flags.seed, "of the search (1)")->option_text("N")->group("Plan");
-  app.add_option("--time-limit", flags.time_limit, "stop searching then")->option_text("TIME")->group("Plan");
-  list("--place", flags.place, "NODE=WHERE", "nodes (index, or glob over names) that must run on a device or unit class");
+  app.add_option("--time-limit", flags.time_limit, "stop searching then")
+      ->option_text("TIME")
+      ->group("Plan");
+  list("--place", flags.place, "NODE=WHERE",
+       "nodes (index, or glob over names) that must run on a device or unit class");
   list("--forbid", flags.forbid, "NODE=WHERE", "nodes that must not run there");
   app.add_flag("--no-estimates", flags.no_estimates, "use measured costs only")->group(kMoreGroup);
-  app.add_flag("--baselines", flags.baselines, "every planner's predicted makespan, the bound and the gap")->group("Ask");
-  app.add_option("--check", flags.check, "is this plan legal, and does it fit model and machine?")->option_text("PLAN")->group("Ask");
-  list("--explain", flags.explain, "NODE", "why these nodes are where they are (index, or glob over names)");
+  app.add_flag("--baselines", flags.baselines,
+               "every planner's predicted makespan, the bound and the gap")
+      ->group("Ask");
+  app.add_option("--check", flags.check, "is this plan legal, and does it fit model and machine?")
+      ->option_text("PLAN")
+      ->group("Ask");
+  list("--explain", flags.explain, "NODE",
+       "why these nodes are where they are (index, or glob over names)");
   app.get_option("--explain")->group("Ask");
 }
 

@@ -27,7 +27,8 @@ struct PlanningSetup {
 };
 Result<PlanningSetup> MakePlanningSetup(const PlanFlags& flags);
 
-// Nodes meant by an index, or by a glob over node names, output names and the names in the model file.
+// Nodes meant by an index, or by a glob over node names, output names and the names in the model
+// file.
 std::vector<NodeId> NodesMeant(const Graph& graph, const std::string& pattern);
 
 // The modes of pt-plan; each prints its result.

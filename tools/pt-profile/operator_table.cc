@@ -18,7 +18,8 @@ OperatorTable::OperatorTable(const Model& model, const Platform& platform, const
   // A column for each class that something can run on: copy engines run no operators.
   std::vector<std::optional<size_t>> column_of(platform.unit_classes.size());
   for (size_t i = 0; i < column_of.size(); ++i) {
-    const bool runs = std::ranges::any_of(model.candidates, [&](const Candidate& c) { return c.unit_class.index() == i; });
+    const bool runs = std::ranges::any_of(
+        model.candidates, [&](const Candidate& c) { return c.unit_class.index() == i; });
     if (!runs) continue;
     column_of[i] = columns_.size();
     columns_.push_back(platform.unit_classes[i].name);
@@ -31,12 +32,14 @@ OperatorTable::OperatorTable(const Model& model, const Platform& platform, const
   for (const Candidate& candidate : model.candidates) {
     if (candidate.nodes.size() != 1) continue;
     const auto version = library_versions.find(candidate.library);
-    const MeasurementKey key = CandidateKey(graph, platform, candidate, version == library_versions.end() ? "" : version->second);
+    const MeasurementKey key = CandidateKey(
+        graph, platform, candidate, version == library_versions.end() ? "" : version->second);
     const Measurement* const found = profile.find(key.hash);
     if (found == nullptr || !found->failure.empty()) continue;
     Cell& cell = rows_[candidate.nodes[0].index()].cells[*column_of[candidate.unit_class.index()]];
     if (cell.ns >= 0 && cell.ns <= found->median_ns) continue;
-    cell = {found->median_ns, found->spread_ns, found->provenance == Provenance::kSimulated, candidate.library};
+    cell = {found->median_ns, found->spread_ns, found->provenance == Provenance::kSimulated,
+            candidate.library};
   }
   for (Row& row : rows_) {
     const Cell* best = nullptr;
@@ -53,7 +56,8 @@ OperatorTable::OperatorTable(const Model& model, const Platform& platform, const
     row.best_ns = best->ns;
     row.note = best->library;
     const bool tie = std::ranges::any_of(row.cells, [&](const Cell& cell) {
-      return &cell != best && cell.ns >= 0 && cell.ns - best->ns <= cell.spread_ns + best->spread_ns;
+      return &cell != best && cell.ns >= 0 &&
+             cell.ns - best->ns <= cell.spread_ns + best->spread_ns;
     });
     if (tie) row.best = "either";
   }
@@ -68,22 +72,26 @@ std::string OperatorTable::Text(bool all) const {
   std::iota(order.begin(), order.end(), size_t{0});
   const bool cut = !all && rows_.size() > kShownRows;
   if (cut) {
-    std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return rows_[a].best_ns > rows_[b].best_ns; });
+    std::stable_sort(order.begin(), order.end(),
+                     [&](size_t a, size_t b) { return rows_[a].best_ns > rows_[b].best_ns; });
     order.resize(kShownRows);
     std::sort(order.begin(), order.end());
   }
   for (const size_t i : order) {
     std::vector<std::string> cells = {rows_[i].label};
-    for (const Cell& cell : rows_[i].cells) cells.push_back(cell.ns < 0 ? "-" : ShortTime(cell.ns) + (cell.simulated ? " (sim)" : ""));
+    for (const Cell& cell : rows_[i].cells)
+      cells.push_back(cell.ns < 0 ? "-" : ShortTime(cell.ns) + (cell.simulated ? " (sim)" : ""));
     cells.push_back(rows_[i].best);
     cells.push_back(rows_[i].note);
     table.Row(std::move(cells));
   }
-  if (cut) table.Row({"... and " + std::to_string(rows_.size() - kShownRows) + " lighter ones (-v)"});
+  if (cut)
+    table.Row({"... and " + std::to_string(rows_.size() - kShownRows) + " lighter ones (-v)"});
   std::vector<std::string> sums = {"sum"};
   for (size_t column = 0; column < columns_.size(); ++column) {
     int64_t sum = 0;
-    const bool whole = std::ranges::all_of(rows_, [&](const Row& row) { return row.cells[column].ns >= 0; });
+    const bool whole =
+        std::ranges::all_of(rows_, [&](const Row& row) { return row.cells[column].ns >= 0; });
     for (const Row& row : rows_) sum += std::max<int64_t>(row.cells[column].ns, 0);
     sums.push_back((whole ? "" : ">= ") + ShortTime(sum));
   }

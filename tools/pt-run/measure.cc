@@ -42,42 +42,54 @@ Result<Setup> MakeSetup(const RunFlags& flags) {
   return setup;
 }
 
-Result<Runner> MakeRunner(const Setup& setup, const RunFlags& flags, const PlanSource& source, const Console& console) {
+Result<Runner> MakeRunner(const Setup& setup, const RunFlags& flags, const PlanSource& source,
+                          const Console& console) {
   PT_ASSIGN(ChosenPlan chosen, ChoosePlan(*setup.engine, *setup.model, source, console));
   Runner runner;
   runner.name = std::move(chosen.name);
   runner.plan = std::move(chosen.plan);
-  PT_ASSIGN(runner.session, setup.engine->MakeSession(*setup.model, runner.plan, flags.session_options(false)));
+  PT_ASSIGN(runner.session,
+            setup.engine->MakeSession(*setup.model, runner.plan, flags.session_options(false)));
   return runner;
 }
 
-// One run; its time goes to the list. On a virtual clock the makespan is the time: the wall clock saw the reference
-// library compute what the simulated device would have.
+// One run; its time goes to the list. On a virtual clock the makespan is the time: the wall clock
+// saw the reference library compute what the simulated device would have.
 Status TimedRun(Runner& runner, const Setup& setup, const CancelToken& cancel, bool keep) {
   RunOptions options;
   options.cancel = &cancel;
   const auto start = std::chrono::steady_clock::now();
-  PT_ASSIGN(const RunReport report, runner.session->Run(setup.inputs.tensors(), setup.outputs.tensors(), options));
+  PT_ASSIGN(const RunReport report,
+            runner.session->Run(setup.inputs.tensors(), setup.outputs.tensors(), options));
   const auto end = std::chrono::steady_clock::now();
   runner.simulated = report.simulated;
-  if (keep) runner.times_ns.push_back(report.simulated ? report.makespan_ns : (end - start).count());
+  if (keep)
+    runner.times_ns.push_back(report.simulated ? report.makespan_ns : (end - start).count());
   return {};
 }
 
 // Interleaved rounds over all runners, so that whatever disturbs the machine hits all alike.
-Status MeasureAll(std::vector<Runner>& runners, const Setup& setup, const MeasureLength& length, const CancelToken& cancel) {
+Status MeasureAll(std::vector<Runner>& runners, const Setup& setup, const MeasureLength& length,
+                  const CancelToken& cancel) {
   constexpr int kWarmUpRuns = 3;
   const auto begin = std::chrono::steady_clock::now();
   for (Runner& runner : runners) {
     for (int i = 0; i < kWarmUpRuns; ++i) PT_CHECK_OK(TimedRun(runner, setup, cancel, false));
-    // Reserved before the clock starts, by the pace of the warm-up, so that growing disturbs no run.
-    const auto once = (std::chrono::steady_clock::now() - begin) / (kWarmUpRuns * static_cast<int64_t>(runners.size()));
+    // Reserved before the clock starts, by the pace of the warm-up, so that growing disturbs no
+    // run.
+    const auto once = (std::chrono::steady_clock::now() - begin) /
+                      (kWarmUpRuns * static_cast<int64_t>(runners.size()));
     const int64_t expected = length.duration / std::max(once, std::chrono::nanoseconds(100));
     runner.times_ns.reserve(length.iterations > 0 ? std::min<uint64_t>(length.iterations, 1 << 24)
-                                                  : static_cast<size_t>(std::clamp<int64_t>(2 * expected, 1000, 1 << 24)));
+                                                  : static_cast<size_t>(std::clamp<int64_t>(
+                                                        2 * expected, 1000, 1 << 24)));
   }
-  const auto end = std::chrono::steady_clock::now() + length.duration * static_cast<int64_t>(runners.size());
-  for (uint64_t done = 0; length.iterations > 0 ? done < length.iterations : done == 0 || std::chrono::steady_clock::now() < end; ++done) {
+  const auto end =
+      std::chrono::steady_clock::now() + length.duration * static_cast<int64_t>(runners.size());
+  for (uint64_t done = 0;
+       length.iterations > 0 ? done < length.iterations
+                             : done == 0 || std::chrono::steady_clock::now() < end;
+       ++done) {
     for (Runner& runner : runners) PT_CHECK_OK(TimedRun(runner, setup, cancel, true));
   }
   return {};
@@ -90,7 +102,8 @@ struct Latency {
 Latency LatencyOf(const Runner& runner) {
   Latency latency{runner.times_ns, 0};
   std::sort(latency.sorted.begin(), latency.sorted.end());
-  latency.mean_ns = std::accumulate(latency.sorted.begin(), latency.sorted.end(), 0.0) / static_cast<double>(latency.sorted.size());
+  latency.mean_ns = std::accumulate(latency.sorted.begin(), latency.sorted.end(), 0.0) /
+                    static_cast<double>(latency.sorted.size());
   return latency;
 }
 
@@ -115,10 +128,12 @@ Result<TracedRun> TraceRuns(Runner& runner, const Setup& setup, const CancelToke
     RunOptions options;
     options.cancel = &cancel;
     options.trace = &trace;
-    PT_ASSIGN(const RunReport report, runner.session->Run(setup.inputs.tensors(), setup.outputs.tensors(), options));
+    PT_ASSIGN(const RunReport report,
+              runner.session->Run(setup.inputs.tensors(), setup.outputs.tensors(), options));
     (void)report;
   }
-  std::sort(traces.begin(), traces.end(), [](const Trace& a, const Trace& b) { return a.run_ns < b.run_ns; });
+  std::sort(traces.begin(), traces.end(),
+            [](const Trace& a, const Trace& b) { return a.run_ns < b.run_ns; });
   TracedRun middle;
   middle.trace = std::move(traces[traces.size() / 2]);
   middle.shares = SharesOf(middle.trace, setup.engine->machine().platform(), runner.plan);
@@ -141,25 +156,33 @@ Status SaveOutputs(const HostBuffers& outputs, const std::string& folder) {
   PT_ASSIGN(const std::vector<Tensor> tensors, outputs.Copy());
   for (size_t i = 0; i < tensors.size(); ++i) {
     PT_ASSIGN(const std::string bytes, NpyBytes(tensors[i]));
-    PT_CHECK_OK(WriteFileAtomically((std::filesystem::path(folder) / ("output_" + std::to_string(i) + ".npy")).string(), bytes));
+    PT_CHECK_OK(WriteFileAtomically(
+        (std::filesystem::path(folder) / ("output_" + std::to_string(i) + ".npy")).string(),
+        bytes));
   }
   return {};
 }
 
 double PredictionError(const Plan& plan, const Latency& latency) {
-  return static_cast<double>(plan.makespan.ns) / static_cast<double>(PercentileOf(latency.sorted, 50)) - 1;
+  return static_cast<double>(plan.makespan.ns) /
+             static_cast<double>(PercentileOf(latency.sorted, 50)) -
+         1;
 }
 
-Result<std::string> LatencyTable(const std::vector<Runner>& runners, const std::string& percentiles) {
+Result<std::string> LatencyTable(const std::vector<Runner>& runners,
+                                 const std::string& percentiles) {
   std::vector<double> wanted;
   std::vector<std::string> columns = {"run"};
   for (const std::string& text : SplitList(percentiles)) {
     PT_ASSIGN(const double percent, ParseNumber(text, "--percentiles"));
-    if (percent < 0 || percent > 100) return MakeError(ErrorCode::kUsage, "usage.value", "--percentiles: " + text + " is not within 0 and 100");
+    if (percent < 0 || percent > 100)
+      return MakeError(ErrorCode::kUsage, "usage.value",
+                       "--percentiles: " + text + " is not within 0 and 100");
     wanted.push_back(percent);
     columns.push_back("p" + text);
   }
-  for (const char* column : {"min", "mean", "runs", "predicted", "error"}) columns.push_back(column);
+  for (const char* column : {"min", "mean", "runs", "predicted", "error"})
+    columns.push_back(column);
   if (runners.size() > 1) columns.push_back("speedup");
   columns.push_back("<");
   TextTable table(columns);
@@ -167,22 +190,27 @@ Result<std::string> LatencyTable(const std::vector<Runner>& runners, const std::
   for (const Runner& runner : runners) {
     const Latency latency = LatencyOf(runner);
     std::vector<std::string> row = {runner.name};
-    for (const double percent : wanted) row.push_back(ShortTime(PercentileOf(latency.sorted, percent)));
+    for (const double percent : wanted)
+      row.push_back(ShortTime(PercentileOf(latency.sorted, percent)));
     row.push_back(ShortTime(latency.sorted.front()));
     row.push_back(ShortTime(static_cast<int64_t>(latency.mean_ns)));
     row.push_back(std::to_string(latency.sorted.size()));
     row.push_back(ShortTime(runner.plan.makespan.ns));
     row.push_back(Percent(PredictionError(runner.plan, latency)));
-    if (runners.size() > 1) row.push_back(Fixed(first / static_cast<double>(PercentileOf(latency.sorted, 50)), 3));
-    row.push_back(runner.simulated ? "simulated" : runner.plan.complete ? "" : "prediction is an estimate");
+    if (runners.size() > 1)
+      row.push_back(Fixed(first / static_cast<double>(PercentileOf(latency.sorted, 50)), 3));
+    row.push_back(runner.simulated       ? "simulated"
+                  : runner.plan.complete ? ""
+                                         : "prediction is an estimate");
     table.Row(std::move(row));
   }
   return table.Text();
 }
 
 std::string SharesLine(const TraceShares& shares) {
-  return " core time: kernels " + Percent(shares.kernels) + ", reorders " + Percent(shares.reorders) + ", copies " +
-         Percent(shares.copies) + ", waits " + Percent(shares.waits) + ", overhead " + Percent(shares.overhead) + "\n";
+  return " core time: kernels " + Percent(shares.kernels) + ", reorders " +
+         Percent(shares.reorders) + ", copies " + Percent(shares.copies) + ", waits " +
+         Percent(shares.waits) + ", overhead " + Percent(shares.overhead) + "\n";
 }
 
 Result<int> Measured(const RunFlags& flags, Console& console, const CancelToken& cancel) {
@@ -195,7 +223,9 @@ Result<int> Measured(const RunFlags& flags, Console& console, const CancelToken&
   if (!flags.save_outputs.empty()) PT_CHECK_OK(SaveOutputs(setup.outputs, flags.save_outputs));
   PT_ASSIGN(const TracedRun traced, TraceRuns(runner, setup, cancel));
   if (!flags.trace.empty()) {
-    PT_CHECK_OK(WriteTo(flags.trace, ToTraceEventJson(traced.trace, setup.engine->machine().platform(), *setup.model->graph, runner.plan)));
+    PT_CHECK_OK(
+        WriteTo(flags.trace, ToTraceEventJson(traced.trace, setup.engine->machine().platform(),
+                                              *setup.model->graph, runner.plan)));
   }
   if (!flags.common.json()) {
     PT_ASSIGN(const std::string table, LatencyTable(runners, flags.percentiles));

@@ -1,4 +1,5 @@
-// The cases of a suite and their outcomes, and both as lines of JSON between parent and child process.
+// The cases of a suite and their outcomes, and both as lines of JSON between parent and child
+// process.
 #pragma once
 
 #include <string>
@@ -22,8 +23,9 @@ struct CaseResult {
   std::string reason;  // one line; empty when it passed
 };
 
-// All cases below the folder, sorted by name: a folder with model.onnx (or one .onnx file) and test_data_set_*, or a file
-// NAME.onnx beside NAME_output_0.pb. Links are not followed. kInvalidInput when the folder cannot be read.
+// All cases below the folder, sorted by name: a folder with model.onnx (or one .onnx file) and
+// test_data_set_*, or a file NAME.onnx beside NAME_output_0.pb. Links are not followed.
+// kInvalidInput when the folder cannot be read.
 Result<std::vector<SuiteCase>> FindCases(const std::string& folder);
 
 Json ToJson(const SuiteCase& suite_case);

@@ -17,12 +17,15 @@ extern char** environ;
 namespace pt::tools {
 namespace {
 
-Error Failed(std::string message) { return MakeError(ErrorCode::kRunFailed, "suite.child", std::move(message)); }
+Error Failed(std::string message) {
+  return MakeError(ErrorCode::kRunFailed, "suite.child", std::move(message));
+}
 
 std::string HowItEnded(int status) {
   if (WIFSIGNALED(status)) {
     const char* const name = strsignal(WTERMSIG(status));
-    return "crashed: " + std::string(name != nullptr ? name : "signal") + " (signal " + std::to_string(WTERMSIG(status)) + ")";
+    return "crashed: " + std::string(name != nullptr ? name : "signal") + " (signal " +
+           std::to_string(WTERMSIG(status)) + ")";
   }
   return "the child process ended with exit code " + std::to_string(WEXITSTATUS(status));
 }
@@ -31,7 +34,8 @@ std::string HowItEnded(int status) {
 
 SuiteProcess::~SuiteProcess() { Stop(); }
 
-Result<std::string> SuiteProcess::Start(const std::vector<std::string>& arguments, std::chrono::nanoseconds timeout,
+Result<std::string> SuiteProcess::Start(const std::vector<std::string>& arguments,
+                                        std::chrono::nanoseconds timeout,
                                         const CancelToken& cancel) {
   int in[2], out[2];
   if (pipe2(in, O_CLOEXEC) != 0) return Failed("no pipe to a child process");
@@ -55,7 +59,8 @@ Result<std::string> SuiteProcess::Start(const std::vector<std::string>& argument
   sigemptyset(&none);
   posix_spawnattr_setsigmask(&attributes, &none);
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
-  const int problem = posix_spawn(&process_, "/proc/self/exe", &actions, &attributes, argv.data(), environ);
+  const int problem =
+      posix_spawn(&process_, "/proc/self/exe", &actions, &attributes, argv.data(), environ);
   posix_spawn_file_actions_destroy(&actions);
   posix_spawnattr_destroy(&attributes);
   close(in[0]);
@@ -70,7 +75,8 @@ Result<std::string> SuiteProcess::Start(const std::vector<std::string>& argument
   return ReadLine(timeout, cancel);
 }
 
-Result<std::string> SuiteProcess::Ask(const std::string& line, std::chrono::nanoseconds timeout, const CancelToken& cancel) {
+Result<std::string> SuiteProcess::Ask(const std::string& line, std::chrono::nanoseconds timeout,
+                                      const CancelToken& cancel) {
   const std::string text = line + "\n";
   for (size_t sent = 0; sent < text.size();) {
     const ssize_t written = write(to_, text.data() + sent, text.size() - sent);
@@ -80,7 +86,8 @@ Result<std::string> SuiteProcess::Ask(const std::string& line, std::chrono::nano
   return ReadLine(timeout, cancel);
 }
 
-Result<std::string> SuiteProcess::ReadLine(std::chrono::nanoseconds timeout, const CancelToken& cancel) {
+Result<std::string> SuiteProcess::ReadLine(std::chrono::nanoseconds timeout,
+                                           const CancelToken& cancel) {
   const auto end = std::chrono::steady_clock::now() + timeout;
   while (true) {
     if (const size_t newline = buffer_.find('\n'); newline != std::string::npos) {
@@ -88,7 +95,8 @@ Result<std::string> SuiteProcess::ReadLine(std::chrono::nanoseconds timeout, con
       buffer_.erase(0, newline + 1);
       return line;
     }
-    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(end - std::chrono::steady_clock::now());
+    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
+        end - std::chrono::steady_clock::now());
     if (left.count() <= 0) {
       Stop();
       return Failed("time-out after " + ShortTime(timeout.count()));
@@ -98,7 +106,8 @@ Result<std::string> SuiteProcess::ReadLine(std::chrono::nanoseconds timeout, con
       return Failed("interrupted");
     }
     pollfd readable{from_, POLLIN, 0};
-    if (poll(&readable, 1, static_cast<int>(std::min<int64_t>(left.count() + 1, 100))) <= 0) continue;
+    if (poll(&readable, 1, static_cast<int>(std::min<int64_t>(left.count() + 1, 100))) <= 0)
+      continue;
     char chunk[4096];
     const ssize_t got = read(from_, chunk, sizeof chunk);
     if (got <= 0) return Failed(HowItEnded(Stop()));
@@ -113,8 +122,8 @@ int SuiteProcess::Stop() {
   to_ = from_ = -1;
   buffer_.clear();
   if (process_ <= 0) return status;
-  // A process that crashed closed its pipes before it can be waited for, and a healthy one ends by itself now that they
-  // are closed: both get a moment.
+  // A process that crashed closed its pipes before it can be waited for, and a healthy one ends by
+  // itself now that they are closed: both get a moment.
   bool ended = false;
   for (int i = 0; i < 40 && !ended; ++i) {
     ended = waitpid(process_, &status, WNOHANG) == process_;

@@ -1,5 +1,5 @@
-// The child process of pt-run --suite: runs the cases that come as lines on standard input, answers each with a line on
-// descriptor 3. A crash ends this process only.
+// The child process of pt-run --suite: runs the cases that come as lines on standard input, answers
+// each with a line on descriptor 3. A crash ends this process only.
 #include <unistd.h>
 
 #include <algorithm>
@@ -13,8 +13,8 @@
 namespace pt::tools {
 namespace {
 
-// The tests of single operators in the ONNX project are folders named test_...; whole networks are judged as outputs are
-// by default.
+// The tests of single operators in the ONNX project are folders named test_...; whole networks are
+// judged as outputs are by default.
 bool IsOperatorTest(const std::string& name) {
   const size_t slash = name.rfind('/');
   return name.substr(slash == std::string::npos ? 0 : slash + 1).starts_with("test_");
@@ -27,7 +27,8 @@ std::string OneLine(const Error& error) {
 }
 
 CaseResult Refused(const Error& error) {
-  return {error.code == ErrorCode::kUnsupported ? CaseOutcome::kUnsupported : CaseOutcome::kError, OneLine(error)};
+  return {error.code == ErrorCode::kUnsupported ? CaseOutcome::kUnsupported : CaseOutcome::kError,
+          OneLine(error)};
 }
 
 // arange(n)/n in the input's type.
@@ -37,31 +38,37 @@ Result<std::vector<Tensor>> LightInputs(const Graph& graph) {
     const Value& value = graph.value(id);
     const auto dims = value.type.static_dims();
     if (!dims || value.type.type != DataType::kFloat32) {
-      return MakeError(ErrorCode::kUnsupported, "suite.light_input", "input \"" + value.name + "\" is " + ToString(value.type) + ", light cases need float32");
+      return MakeError(
+          ErrorCode::kUnsupported, "suite.light_input",
+          "input \"" + value.name + "\" is " + ToString(value.type) + ", light cases need float32");
     }
     size_t count = 1;
     for (const int64_t dim : *dims) count *= static_cast<size_t>(dim);
     std::vector<float> values(count);
-    for (size_t i = 0; i < count; ++i) values[i] = static_cast<float>(i) / static_cast<float>(count);
+    for (size_t i = 0; i < count; ++i)
+      values[i] = static_cast<float>(i) / static_cast<float>(count);
     inputs.push_back(Tensor::Float32(*dims, values));
   }
   return inputs;
 }
 
-CaseResult Judged(const ReadyModel& ready, const std::vector<Tensor>& inputs, const std::vector<ExpectedTensor>& expected,
-                  bool operator_test, const RunFlags& flags) {
+CaseResult Judged(const ReadyModel& ready, const std::vector<Tensor>& inputs,
+                  const std::vector<ExpectedTensor>& expected, bool operator_test,
+                  const RunFlags& flags) {
   const Result<RunOutputs> outputs = RunOnce(ready, inputs, nullptr);
   if (!outputs.ok()) return {CaseOutcome::kError, OneLine(outputs.error())};
   const auto verdicts = JudgeOutputs(ready, outputs->tensors, expected, operator_test, flags);
   if (!verdicts.ok()) return {CaseOutcome::kError, OneLine(verdicts.error())};
   for (const OutputVerdict& verdict : *verdicts) {
-    if (!verdict.comparison.equal) return {CaseOutcome::kFail, "output " + verdict.name + ": " + verdict.comparison.reason};
+    if (!verdict.comparison.equal)
+      return {CaseOutcome::kFail, "output " + verdict.name + ": " + verdict.comparison.reason};
   }
   if (!outputs->twin_equal) return {CaseOutcome::kFail, "differs from the sequential twin"};
   return {CaseOutcome::kPass, ""};
 }
 
-CaseResult RunLightCase(Engine& engine, const SuiteCase& suite_case, const RunFlags& flags, const Console& console) {
+CaseResult RunLightCase(Engine& engine, const SuiteCase& suite_case, const RunFlags& flags,
+                        const Console& console) {
   const auto options = ModelOptionsOf(flags.common);
   if (!options.ok()) return Refused(options.error());
   const auto ready = MakeReady(engine, *options, suite_case.model, flags, true, console);
@@ -73,20 +80,25 @@ CaseResult RunLightCase(Engine& engine, const SuiteCase& suite_case, const RunFl
   std::vector<ExpectedTensor> expected(1);
   expected[0].dims = tensor->dims();
   expected[0].tensor = std::move(*tensor);
-  if (ready->model->graph->outputs().size() != 1) return {CaseOutcome::kError, "more outputs than expected ones"};
+  if (ready->model->graph->outputs().size() != 1)
+    return {CaseOutcome::kError, "more outputs than expected ones"};
   return Judged(*ready, *inputs, expected, false, flags);
 }
 
-CaseResult RunDataSet(Engine& engine, const SuiteCase& suite_case, const std::string& folder, const RunFlags& flags,
-                      const Console& console, std::optional<ReadyModel>& ready, std::vector<std::vector<int64_t>>& ready_dims) {
+CaseResult RunDataSet(Engine& engine, const SuiteCase& suite_case, const std::string& folder,
+                      const RunFlags& flags, const Console& console,
+                      std::optional<ReadyModel>& ready,
+                      std::vector<std::vector<int64_t>>& ready_dims) {
   auto options = ModelOptionsOf(flags.common);
   if (!options.ok()) return Refused(options.error());
   const auto given = ReadInputs({folder});
   if (given.ok()) AddDims(*given, *options);
   if (!ready || options->input_dims != ready_dims) {
     auto made = MakeReady(engine, *options, suite_case.model, flags, true, console);
-    // Inputs that are no tensors cannot be read; the model itself says then that it needs such a type.
-    if (!given.ok() && (made.ok() || made.error().code != ErrorCode::kUnsupported)) return {CaseOutcome::kError, OneLine(given.error())};
+    // Inputs that are no tensors cannot be read; the model itself says then that it needs such a
+    // type.
+    if (!given.ok() && (made.ok() || made.error().code != ErrorCode::kUnsupported))
+      return {CaseOutcome::kError, OneLine(given.error())};
     if (!made.ok()) return Refused(made.error());
     ready = std::move(*made);
     ready_dims = options->input_dims;
@@ -94,7 +106,9 @@ CaseResult RunDataSet(Engine& engine, const SuiteCase& suite_case, const std::st
   if (!given.ok()) return {CaseOutcome::kError, OneLine(given.error())};
   const Graph& graph = *ready->model->graph;
   if (given->by_position.size() != graph.inputs().size()) {
-    return {CaseOutcome::kError, "the model has " + std::to_string(graph.inputs().size()) + " inputs, the folder " + std::to_string(given->by_position.size())};
+    return {CaseOutcome::kError, "the model has " + std::to_string(graph.inputs().size()) +
+                                     " inputs, the folder " +
+                                     std::to_string(given->by_position.size())};
   }
   const auto inputs = MakeInputs(graph, *given, flags.seed);
   if (!inputs.ok()) return {CaseOutcome::kError, OneLine(inputs.error())};
@@ -103,7 +117,8 @@ CaseResult RunDataSet(Engine& engine, const SuiteCase& suite_case, const std::st
   return Judged(*ready, *inputs, *expected, IsOperatorTest(suite_case.name), flags);
 }
 
-CaseResult RunCase(Engine& engine, const SuiteCase& suite_case, RunFlags flags, const Console& console) {
+CaseResult RunCase(Engine& engine, const SuiteCase& suite_case, RunFlags flags,
+                   const Console& console) {
   flags.common.model = suite_case.model;
   if (suite_case.data_sets.empty()) return RunLightCase(engine, suite_case, flags, console);
   std::optional<ReadyModel> ready;
@@ -111,7 +126,8 @@ CaseResult RunCase(Engine& engine, const SuiteCase& suite_case, RunFlags flags, 
   for (const std::string& folder : suite_case.data_sets) {
     CaseResult result = RunDataSet(engine, suite_case, folder, flags, console, ready, ready_dims);
     if (result.outcome == CaseOutcome::kPass) continue;
-    if (suite_case.data_sets.size() > 1) result.reason = folder.substr(folder.rfind('/') + 1) + ": " + result.reason;
+    if (suite_case.data_sets.size() > 1)
+      result.reason = folder.substr(folder.rfind('/') + 1) + ": " + result.reason;
     return result;
   }
   return {CaseOutcome::kPass, ""};
@@ -131,7 +147,8 @@ bool Answer(const Json& json) {
 
 int ServeSuite(const RunFlags& flags, Console& console) {
   const auto options = EngineOptionsOf(flags.common);
-  const auto engine = options.ok() ? Engine::Make(*options) : Result<std::unique_ptr<Engine>>(options.error());
+  const auto engine =
+      options.ok() ? Engine::Make(*options) : Result<std::unique_ptr<Engine>>(options.error());
   if (!engine.ok()) {
     Answer(ToJson(engine.error()));
     return static_cast<int>(engine.error().code);

@@ -6,8 +6,8 @@
 
 namespace pt::tools {
 
-Result<ReadyModel> MakeReady(Engine& engine, const ModelOptions& options, const std::string& path, const RunFlags& flags,
-                             bool suite, const Console& console) {
+Result<ReadyModel> MakeReady(Engine& engine, const ModelOptions& options, const std::string& path,
+                             const RunFlags& flags, bool suite, const Console& console) {
   ReadyModel ready;
   PT_ASSIGN(ready.model, engine.Load(path, options));
   for (const auto* ids : {"inputs", "outputs"}) {
@@ -16,7 +16,8 @@ Result<ReadyModel> MakeReady(Engine& engine, const ModelOptions& options, const 
       const Value& value = graph.value(id);
       if (value.type.is_static() && BitsOf(value.type.type) > 0) continue;
       return MakeError(ErrorCode::kUnsupported, "value.dynamic",
-                       "\"" + value.name + "\" is " + ToString(value.type) + ": only tensors of numbers whose size is known before the run");
+                       "\"" + value.name + "\" is " + ToString(value.type) +
+                           ": only tensors of numbers whose size is known before the run");
     }
   }
   if (suite && flags.planner.empty()) {
@@ -34,7 +35,8 @@ Result<ReadyModel> MakeReady(Engine& engine, const ModelOptions& options, const 
   return ready;
 }
 
-Result<RunOutputs> RunOnce(const ReadyModel& ready, const std::vector<Tensor>& inputs, const CancelToken* cancel) {
+Result<RunOutputs> RunOnce(const ReadyModel& ready, const std::vector<Tensor>& inputs,
+                           const CancelToken* cancel) {
   const Graph& graph = *ready.model->graph;
   PT_ASSIGN(const HostBuffers in, HostBuffers::ForInputs(graph, inputs));
   PT_ASSIGN(const HostBuffers out, HostBuffers::ForOutputs(graph));
@@ -54,16 +56,18 @@ Result<RunOutputs> RunOnce(const ReadyModel& ready, const std::vector<Tensor>& i
   return result;
 }
 
-Result<std::vector<OutputVerdict>> JudgeOutputs(const ReadyModel& ready, const std::vector<Tensor>& outputs,
-                                                const std::vector<ExpectedTensor>& expected, bool operator_test,
-                                                const RunFlags& flags) {
+Result<std::vector<OutputVerdict>> JudgeOutputs(const ReadyModel& ready,
+                                                const std::vector<Tensor>& outputs,
+                                                const std::vector<ExpectedTensor>& expected,
+                                                bool operator_test, const RunFlags& flags) {
   // The graph as loaded, since passes may have folded the quantisation that a tolerance comes from.
   const Graph& graph = *ready.model->loaded;
   std::vector<OutputVerdict> verdicts;
   for (size_t i = 0; i < outputs.size(); ++i) {
     OutputVerdict verdict;
     verdict.name = graph.value(graph.outputs()[i]).name;
-    verdict.tolerance = operator_test ? OperatorTestTolerance() : DefaultTolerance(graph, graph.outputs()[i]);
+    verdict.tolerance =
+        operator_test ? OperatorTestTolerance() : DefaultTolerance(graph, graph.outputs()[i]);
     if (!flags.rtol.empty()) {
       PT_ASSIGN(verdict.tolerance.relative, ParseNumber(flags.rtol, "--rtol"));
     }
@@ -77,7 +81,8 @@ Result<std::vector<OutputVerdict>> JudgeOutputs(const ReadyModel& ready, const s
 }
 
 bool AllEqual(const std::vector<OutputVerdict>& verdicts) {
-  return std::ranges::all_of(verdicts, [](const OutputVerdict& verdict) { return verdict.comparison.equal; });
+  return std::ranges::all_of(verdicts,
+                             [](const OutputVerdict& verdict) { return verdict.comparison.equal; });
 }
 
 }  // namespace pt::tools

@@ -10,21 +10,24 @@
 
 namespace pt::tools {
 
-// A model planned and ready. The session's plan is the one run; twin is its sequential form, when asked for.
+// A model planned and ready. The session's plan is the one run; twin is its sequential form, when
+// asked for.
 struct ReadyModel {
   std::shared_ptr<const Model> model;
   ChosenPlan plan;
   std::unique_ptr<Session> session, twin;
 };
-// What cannot run is refused here, before any run: kUnsupported then names the operator, type or shape.
-Result<ReadyModel> MakeReady(Engine& engine, const ModelOptions& options, const std::string& path, const RunFlags& flags,
-                             bool suite, const Console& console);
+// What cannot run is refused here, before any run: kUnsupported then names the operator, type or
+// shape.
+Result<ReadyModel> MakeReady(Engine& engine, const ModelOptions& options, const std::string& path,
+                             const RunFlags& flags, bool suite, const Console& console);
 
 struct RunOutputs {
   std::vector<Tensor> tensors;
   bool twin_equal = true;  // true without a twin
 };
-Result<RunOutputs> RunOnce(const ReadyModel& ready, const std::vector<Tensor>& inputs, const CancelToken* cancel);
+Result<RunOutputs> RunOnce(const ReadyModel& ready, const std::vector<Tensor>& inputs,
+                           const CancelToken* cancel);
 
 struct OutputVerdict {
   std::string name;
@@ -32,9 +35,10 @@ struct OutputVerdict {
   Comparison comparison;
 };
 // One verdict an output. --rtol and --atol replace the tolerance's.
-Result<std::vector<OutputVerdict>> JudgeOutputs(const ReadyModel& ready, const std::vector<Tensor>& outputs,
-                                                const std::vector<ExpectedTensor>& expected, bool operator_test,
-                                                const RunFlags& flags);
+Result<std::vector<OutputVerdict>> JudgeOutputs(const ReadyModel& ready,
+                                                const std::vector<Tensor>& outputs,
+                                                const std::vector<ExpectedTensor>& expected,
+                                                bool operator_test, const RunFlags& flags);
 
 bool AllEqual(const std::vector<OutputVerdict>& verdicts);
 

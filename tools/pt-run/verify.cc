@@ -19,11 +19,13 @@ Result<std::vector<std::string>> DataSetFolders(const std::string& folder) {
   std::error_code ignored;
   const std::filesystem::path path(folder);
   if (!std::filesystem::is_directory(path, ignored)) {
-    Error error = MakeError(ErrorCode::kInvalidInput, "test_data.folder", "no such folder", "--verify FOLDER/test_data_set_0, or --verify reference");
+    Error error = MakeError(ErrorCode::kInvalidInput, "test_data.folder", "no such folder",
+                            "--verify FOLDER/test_data_set_0, or --verify reference");
     error.file = folder;
     return error;
   }
-  const bool holds_data = std::filesystem::exists(path / "input_0.pb", ignored) || std::filesystem::exists(path / "output_0.pb", ignored) ||
+  const bool holds_data = std::filesystem::exists(path / "input_0.pb", ignored) ||
+                          std::filesystem::exists(path / "output_0.pb", ignored) ||
                           std::filesystem::exists(path / "output_0.sample.json", ignored);
   std::vector<std::string> folders = FindTestDataSets(folder);
   if (holds_data || folders.empty()) folders = {folder};
@@ -62,16 +64,20 @@ std::string ReportText(const SetReport& report, bool twin) {
   std::string text;
   for (const OutputVerdict& verdict : report.verdicts) {
     const Comparison& c = verdict.comparison;
-    text += std::string(c.equal ? "pass" : "FAIL") + "  " + verdict.name + ": max abs " + Brief(c.max_abs) + ", max rel " +
-            Brief(c.max_rel) + ", NaN " + std::to_string(c.nan_count) + ", " + std::to_string(c.compared) + " values (rtol " +
-            Brief(verdict.tolerance.relative) + ", atol " + Brief(verdict.tolerance.absolute) + ")" +
-            (c.equal ? "" : ": " + c.reason) + "\n";
+    text += std::string(c.equal ? "pass" : "FAIL") + "  " + verdict.name + ": max abs " +
+            Brief(c.max_abs) + ", max rel " + Brief(c.max_rel) + ", NaN " +
+            std::to_string(c.nan_count) + ", " + std::to_string(c.compared) + " values (rtol " +
+            Brief(verdict.tolerance.relative) + ", atol " + Brief(verdict.tolerance.absolute) +
+            ")" + (c.equal ? "" : ": " + c.reason) + "\n";
   }
-  if (twin) text += report.twin_equal ? "pass  equal to the sequential twin bit for bit\n" : "FAIL  differs from the sequential twin\n";
+  if (twin)
+    text += report.twin_equal ? "pass  equal to the sequential twin bit for bit\n"
+                              : "FAIL  differs from the sequential twin\n";
   return text;
 }
 
-Result<SetReport> Judge(const ReadyModel& ready, const DataSet& data, const RunFlags& flags, const CancelToken& cancel) {
+Result<SetReport> Judge(const ReadyModel& ready, const DataSet& data, const RunFlags& flags,
+                        const CancelToken& cancel) {
   SetReport report;
   report.name = data.name;
   PT_ASSIGN(const RunOutputs outputs, RunOnce(ready, data.inputs, &cancel));
@@ -81,7 +87,8 @@ Result<SetReport> Judge(const ReadyModel& ready, const DataSet& data, const RunF
 }
 
 // Each folder is one data set; their dims may differ, and the model is then made ready again.
-Result<std::vector<SetReport>> VerifyFolders(const RunFlags& flags, Engine& engine, const Console& console, const CancelToken& cancel) {
+Result<std::vector<SetReport>> VerifyFolders(const RunFlags& flags, Engine& engine,
+                                             const Console& console, const CancelToken& cancel) {
   PT_ASSIGN(const std::vector<std::string> folders, DataSetFolders(flags.verify));
   std::vector<SetReport> reports;
   std::optional<ReadyModel> ready;
@@ -96,8 +103,10 @@ Result<std::vector<SetReport>> VerifyFolders(const RunFlags& flags, Engine& engi
     }
     const Graph& graph = *ready->model->graph;
     if (given.by_position.size() != graph.inputs().size()) {
-      Error error = MakeError(ErrorCode::kInvalidInput, "test_data.inputs",
-                              "the model has " + std::to_string(graph.inputs().size()) + " inputs, the folder " + std::to_string(given.by_position.size()));
+      Error error =
+          MakeError(ErrorCode::kInvalidInput, "test_data.inputs",
+                    "the model has " + std::to_string(graph.inputs().size()) +
+                        " inputs, the folder " + std::to_string(given.by_position.size()));
       error.file = folder;
       return error;
     }
@@ -112,11 +121,13 @@ Result<std::vector<SetReport>> VerifyFolders(const RunFlags& flags, Engine& engi
 }
 
 // The same inputs through the plan and through the reference library alone.
-Result<std::vector<SetReport>> VerifyReference(const RunFlags& flags, Engine& engine, const Console& console, const CancelToken& cancel) {
+Result<std::vector<SetReport>> VerifyReference(const RunFlags& flags, Engine& engine,
+                                               const Console& console, const CancelToken& cancel) {
   PT_ASSIGN(ModelOptions options, ModelOptionsOf(flags.common));
   PT_ASSIGN(const GivenInputs given, ReadInputs(flags.common.inputs));
   AddDims(given, options);
-  PT_ASSIGN(const ReadyModel ready, MakeReady(engine, options, flags.common.model, flags, false, console));
+  PT_ASSIGN(const ReadyModel ready,
+            MakeReady(engine, options, flags.common.model, flags, false, console));
   DataSet data;
   data.name = "reference";
   PT_ASSIGN(data.inputs, MakeInputs(*ready.model->graph, given, flags.seed));
@@ -130,7 +141,8 @@ Result<std::vector<SetReport>> VerifyReference(const RunFlags& flags, Engine& en
   plain.plan.clear();
   plain.planner = "single:cpu";
   plain.twin = false;
-  PT_ASSIGN(const ReadyModel oracle, MakeReady(*reference, options, flags.common.model, plain, false, console));
+  PT_ASSIGN(const ReadyModel oracle,
+            MakeReady(*reference, options, flags.common.model, plain, false, console));
   PT_ASSIGN(RunOutputs expected, RunOnce(oracle, data.inputs, &cancel));
   for (Tensor& tensor : expected.tensors) {
     ExpectedTensor output;
@@ -149,8 +161,9 @@ Result<int> Verified(const RunFlags& flags, const Console& console, const Cancel
   PT_ASSIGN(const ModelOptions checked_early, ModelOptionsOf(flags.common));
   (void)checked_early;
   PT_ASSIGN(const std::unique_ptr<Engine> engine, Engine::Make(engine_options));
-  PT_ASSIGN(const std::vector<SetReport> reports, flags.verify == "reference" ? VerifyReference(flags, *engine, console, cancel)
-                                                                              : VerifyFolders(flags, *engine, console, cancel));
+  PT_ASSIGN(const std::vector<SetReport> reports,
+            flags.verify == "reference" ? VerifyReference(flags, *engine, console, cancel)
+                                        : VerifyFolders(flags, *engine, console, cancel));
   bool pass = true;
   Json sets = Json::MakeArray();
   std::string text;

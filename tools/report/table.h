@@ -9,7 +9,8 @@ namespace pt::tools {
 
 class TextTable {
  public:
-  // The first column and those whose title starts with '<' (not printed) are aligned left, the others right.
+  // The first column and those whose title starts with '<' (not printed) are aligned left, the
+  // others right.
   explicit TextTable(std::vector<std::string> columns);
   void Row(std::vector<std::string> cells);  // at most as many as columns
   std::string Text() const;

@@ -1,6 +1,6 @@
-// Folders of test data in the form of the ONNX backend tests: input_N.pb in the order of the graph's inputs, output_N.pb
-// in the order of its outputs. Where output_N.pb is absent, output_N.sample.json {name, shape, stride, values} holds
-// every stride-th value.
+// Folders of test data in the form of the ONNX backend tests: input_N.pb in the order of the
+// graph's inputs, output_N.pb in the order of its outputs. Where output_N.pb is absent,
+// output_N.sample.json {name, shape, stride, values} holds every stride-th value.
 #pragma once
 
 #include <string>
@@ -12,9 +12,11 @@
 namespace pt {
 
 // input_0.pb … input_{count-1}.pb. Errors (kInvalidInput): one is missing or unreadable.
-Result<std::vector<Tensor>> LoadTestInputs(const std::string& folder, size_t count, const Limits& limits = {});
+Result<std::vector<Tensor>> LoadTestInputs(const std::string& folder, size_t count,
+                                           const Limits& limits = {});
 // Errors (kInvalidInput): an expected output is missing in both forms, or unreadable.
-Result<std::vector<ExpectedTensor>> LoadExpectedOutputs(const std::string& folder, size_t count, const Limits& limits = {});
+Result<std::vector<ExpectedTensor>> LoadExpectedOutputs(const std::string& folder, size_t count,
+                                                        const Limits& limits = {});
 
 // The test_data_set_* folders in `folder`, sorted; empty when there is none.
 std::vector<std::string> FindTestDataSets(const std::string& folder);

@@ -1,5 +1,6 @@
-// Verifying outputs against expected ones: which difference is allowed, and how big it is. Types, dims, and the
-// positions of NaN and infinity must always agree; integers, booleans and strings exactly.
+// Verifying outputs against expected ones: which difference is allowed, and how big it is. Types,
+// dims, and the positions of NaN and infinity must always agree; integers, booleans and strings
+// exactly.
 #pragma once
 
 #include <cstdint>
@@ -23,30 +24,32 @@ struct Tolerance {
   int64_t integer_steps = 0;
 };
 
-// Of the maximum: 1e-4 for float32 and float64, 1e-2 for float16, 4e-2 for bfloat16, exact for all others. An output
-// behind a quantisation may differ by one step of it besides.
+// Of the maximum: 1e-4 for float32 and float64, 1e-2 for float16, 4e-2 for bfloat16, exact for all
+// others. An output behind a quantisation may differ by one step of it besides.
 Tolerance DefaultTolerance(const Graph& graph, ValueId output);
 // For the operator tests of the ONNX project: elementwise, relative 1e-3, absolute 1e-7.
 Tolerance OperatorTestTolerance();
 
 // What an output should be: a whole tensor, or every stride-th value of one in row-major order.
 struct ExpectedTensor {
-  std::string name;                      // may be empty
-  std::optional<Tensor> tensor;          // else the sample:
-  std::vector<int64_t> dims;             // of the whole tensor
+  std::string name;              // may be empty
+  std::optional<Tensor> tensor;  // else the sample:
+  std::vector<int64_t> dims;     // of the whole tensor
   int64_t stride = 1;
   std::vector<double> sample;
 };
 
 struct Comparison {
-  bool equal = true;        // within the tolerance
-  double max_abs = 0;       // largest |a-b| over finite elements
-  double max_rel = 0;       // max_abs / max|expected| for kOfMaximum, else the largest |a-b| / |expected|
-  int64_t compared = 0;     // elements
-  int64_t nan_count = 0;    // expected NaN
-  std::string reason;       // why not equal: type, dims or the worst element with both values
+  bool equal = true;   // within the tolerance
+  double max_abs = 0;  // largest |a-b| over finite elements
+  double max_rel =
+      0;  // max_abs / max|expected| for kOfMaximum, else the largest |a-b| / |expected|
+  int64_t compared = 0;   // elements
+  int64_t nan_count = 0;  // expected NaN
+  std::string reason;     // why not equal: type, dims or the worst element with both values
 };
-Comparison CompareTensors(const ExpectedTensor& expected, const Tensor& actual, const Tolerance& tolerance);
+Comparison CompareTensors(const ExpectedTensor& expected, const Tensor& actual,
+                          const Tolerance& tolerance);
 
 // Same type, dims and bytes.
 bool SameBits(const Tensor& a, const Tensor& b);

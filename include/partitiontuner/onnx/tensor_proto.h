@@ -8,7 +8,8 @@
 
 namespace pt {
 
-// Errors (kInvalidInput): no such file, no TensorProto, data that does not fit its dims. External data is refused.
+// Errors (kInvalidInput): no such file, no TensorProto, data that does not fit its dims. External
+// data is refused.
 Result<Tensor> LoadTensorProto(const std::string& path, const Limits& limits = {});
 
 }  // namespace pt
