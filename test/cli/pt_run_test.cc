@@ -89,14 +89,12 @@ TEST_CASE("PtRun, VerifyPassesFailsAndRefuses", "[cli]") {
 
 TEST_CASE("PtRun, VerifyTakesDimsFromTheData", "[cli]") {
   const Workplace place;
-  const std::string model = place.Write(
-      "model.onnx",
-      OnnxModel().Input("x", {"n", 2}).Node("Relu", {"x"}, {"y"}).Output("y", {"n", 2}).Bytes());
+  const std::string model = place.Write("model.onnx", OneNodeModel("Relu", {"n", "2"}));
   for (const int64_t rows : {2, 3}) {
     const std::string data = "test_data_set_" + std::to_string(rows);
     const std::vector<float> values(static_cast<size_t>(rows) * 2, 0.5f);
-    place.Write(data + "/input_0.pb", FloatTensorBytes({rows, 2}, values));
-    place.Write(data + "/output_0.pb", FloatTensorBytes({rows, 2}, values));
+    place.Write(data + "/input_0.pb", FloatFile({rows, 2}, values));
+    place.Write(data + "/output_0.pb", FloatFile({rows, 2}, values));
   }
   CHECK(RunTool("pt-run", {model, "--db", "none", "--verify", place.path()}).exit_code == 0);
 }
@@ -146,16 +144,11 @@ TEST_CASE("PtRun, SuiteCountsEachOutcomeAndGoesOnAfterEach", "[cli]") {
   place.ReluPlusOne("suite/test_broken");
   place.Write("suite/test_broken/model.onnx", "garbage");
   place.ReluPlusOne("suite/test_custom");
-  place.Write("suite/test_custom/model.onnx", OnnxModel()
-                                                  .Input("x", {2, 3})
-                                                  .Node("Frobnicate", {"x"}, {"y"}, {}, "my.domain")
-                                                  .Output("y", {2, 3})
-                                                  .Bytes());
+  place.Write("suite/test_custom/model.onnx", OneNodeModel("Frobnicate", {"2", "3"}, "my.domain"));
   place.ReluPlusOne("suite/test_lost");
   std::filesystem::remove(place.path() + "/suite/test_lost/test_data_set_0/output_0.pb");
-  place.Write("suite/light.onnx",
-              OnnxModel().Input("x", {4}).Node("Relu", {"x"}, {"y"}).Output("y", {4}).Bytes());
-  place.Write("suite/light_output_0.pb", FloatTensorBytes({4}, {0, 0.25f, 0.5f, 0.75f}));
+  place.Write("suite/light.onnx", OneNodeModel("Relu", {"4"}));
+  place.Write("suite/light_output_0.pb", FloatFile({4}, {0, 0.25f, 0.5f, 0.75f}));
 
   const CommandResult result = RunTool("pt-run", {"--suite", place.path() + "/suite"});
   INFO(result.out << result.err);

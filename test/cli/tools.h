@@ -18,6 +18,23 @@ inline CommandResult RunTool(const std::string& name, std::vector<std::string> a
   return RunCommand(arguments, options);
 }
 
+inline std::string FloatFile(const std::vector<int64_t>& dims, const std::vector<float>& values) {
+  return FloatTensor("", dims, values).bytes();
+}
+
+// A model of one node from x to y, both float32 of these dims (numbers or names).
+inline std::string OneNodeModel(const std::string& op, const std::vector<std::string>& dims,
+                                const std::string& domain = "") {
+  GraphParts graph;
+  graph.inputs = {ValueInfo("x", 1, dims)};
+  graph.outputs = {ValueInfo("y", 1, dims)};
+  graph.nodes = {NodeBytes(op, {"x"}, {"y"}, {}, "", domain)};
+  ModelParts model;
+  model.graph = GraphBytes(graph);
+  if (!domain.empty()) model.opsets.emplace_back(domain, 1);
+  return ModelBytes(model);
+}
+
 inline std::vector<std::string> Joined(std::vector<std::string> a,
                                        const std::vector<std::string>& b) {
   a.insert(a.end(), b.begin(), b.end());
@@ -41,16 +58,15 @@ class Workplace {
   // y = relu(x) + 1 over 2x3, with a test_data_set_0 whose expected output is off by `error` in one
   // element.
   std::string ReluPlusOne(const std::string& folder, float error = 0) const {
-    const OnnxModel model = OnnxModel()
-                                .Input("x", {2, 3})
-                                .Constant("one", {1}, {1})
-                                .Node("Relu", {"x"}, {"r"})
-                                .Node("Add", {"r", "one"}, {"y"})
-                                .Output("y", {2, 3});
+    GraphParts graph;
+    graph.inputs = {ValueInfo("x", 1, {"2", "3"})};
+    graph.outputs = {ValueInfo("y", 1, {"2", "3"})};
+    graph.initializers = {FloatTensor("one", {1}, {1})};
+    graph.nodes = {NodeBytes("Relu", {"x"}, {"r"}), NodeBytes("Add", {"r", "one"}, {"y"})};
     const std::string data = folder + "/test_data_set_0/";
-    Write(data + "input_0.pb", FloatTensorBytes({2, 3}, {-1, 0, 1, 2, 3, -4}, "x"));
-    Write(data + "output_0.pb", FloatTensorBytes({2, 3}, {1, 1, 2, 3, 4 + error, 1}, "y"));
-    return Write(folder + "/model.onnx", model.Bytes());
+    Write(data + "input_0.pb", FloatFile({2, 3}, {-1, 0, 1, 2, 3, -4}));
+    Write(data + "output_0.pb", FloatFile({2, 3}, {1, 1, 2, 3, 4 + error, 1}));
+    return Write(folder + "/model.onnx", ModelBytes(graph));
   }
 
  private:

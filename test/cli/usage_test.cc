@@ -125,11 +125,7 @@ TEST_CASE("Tools, UnreadableModelsAreExitThree", "[cli]") {
 TEST_CASE("Tools, UnsupportedOperatorsAreExitFourAndNamed", "[cli]") {
   const Workplace place;
   const std::string model =
-      place.Write("custom.onnx", OnnxModel()
-                                     .Input("x", {4})
-                                     .Node("Frobnicate", {"x"}, {"y"}, {}, "my.domain")
-                                     .Output("y", {4})
-                                     .Bytes());
+      place.Write("custom.onnx", OneNodeModel("Frobnicate", {"4"}, "my.domain"));
   for (const char* tool : {"pt-profile", "pt-plan", "pt-run"}) {
     const CommandResult result = RunTool(tool, {model, "--db", "none"});
     INFO(result.err);
@@ -140,11 +136,7 @@ TEST_CASE("Tools, UnsupportedOperatorsAreExitFourAndNamed", "[cli]") {
 
 TEST_CASE("Tools, MissingDimsAreExitTwoWithTheFlagToGive", "[cli]") {
   const Workplace place;
-  const std::string model = place.Write("dynamic.onnx", OnnxModel()
-                                                            .Input("x", {"batch", 4})
-                                                            .Node("Relu", {"x"}, {"y"})
-                                                            .Output("y", {"batch", 4})
-                                                            .Bytes());
+  const std::string model = place.Write("dynamic.onnx", OneNodeModel("Relu", {"batch", "4"}));
   for (const char* tool : {"pt-profile", "pt-plan", "pt-run"}) {
     const CommandResult result = RunTool(tool, {model, "--db", "none"});
     INFO(result.err);

@@ -67,13 +67,6 @@ Result<MeasureOptions> MeasureOptionsOf(const ProfileFlags& flags, const CancelT
   return options;
 }
 
-std::map<std::string, std::string> LibraryVersions(const Machine& machine) {
-  std::map<std::string, std::string> versions;
-  for (const auto& library : machine.libraries())
-    versions[std::string(library->name())] = library->version();
-  return versions;
-}
-
 Status ImportProfile(const ProfileFlags& flags, const Console& console) {
   const Limits limits;
   PT_ASSIGN(const std::string text, ReadFile(flags.import, limits.profile_bytes));
