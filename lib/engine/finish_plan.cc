@@ -120,6 +120,25 @@ Status FillReport(const Model& model, const Platform& platform, const CostModel&
   return {};
 }
 
+// What each device would take alone: what a plan is worth is said against the best of them. One that cannot run the
+// model, or may not under the constraints, has no entry.
+std::map<std::string, int64_t> SingleDevices(PlanningProblem problem, const Plan& plan) {
+  std::map<std::string, int64_t> found;
+  const Result<const Planner*> single = FindPlanner("single");
+  if (!single.ok()) return found;
+  for (const Device& device : problem.platform.devices) {
+    const std::string name = "single:" + device.name;
+    if (plan.planner == name) {
+      found[name] = plan.makespan.ns;
+      continue;
+    }
+    problem.argument = device.name;
+    const Result<Plan> alone = (*single)->make_plan(problem, nullptr);
+    if (alone.ok()) found[name] = alone->makespan.ns;
+  }
+  return found;
+}
+
 Status CheckLegal(const Graph& graph, const Platform& platform, const Plan& plan) {
   const std::vector<PlanFault> faults = CheckPlan(graph, platform, plan);
   if (faults.empty()) return {};
@@ -157,6 +176,7 @@ Result<Plan> PlanWith(const Model& model, const Machine& machine, const CostMode
   plan.lower_bound_ns = BestBound(problem).ns;
   plan.complete = AllMeasured(*model.graph, platform, plan, costs);
   PT_CHECK_OK(FillReport(model, platform, costs, plan));
+  plan.report.baselines_ns = SingleDevices(problem, plan);
   plan.made_for = MadeForOf(model, machine, plan, profile, options);
   PT_CHECK_OK(CheckLegal(*model.graph, platform, plan));
   return plan;
