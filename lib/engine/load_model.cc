@@ -6,6 +6,7 @@
 
 #include "partitiontuner/backend/libraries.h"
 #include "partitiontuner/onnx/infer_shapes.h"
+#include "partitiontuner/support/checked.h"
 #include "partitiontuner/transform/passes.h"
 
 namespace pt {
@@ -33,7 +34,11 @@ Result<ShapeOverrides> OverridesOf(const Graph& graph, const ModelOptions& optio
                          std::to_string(graph.inputs().size()));
   }
   for (size_t i = 0; i < options.input_dims.size(); ++i) {
-    overrides.inputs.emplace(graph.value(graph.inputs()[i]).name, options.input_dims[i]);
+    const Value& value = graph.value(graph.inputs()[i]);
+    // A scalar is often saved as one element of rank 1: the data fits, and the model's rank stays.
+    const bool scalar = value.type.ranked && value.type.dims.empty();
+    if (scalar && CheckedProduct(options.input_dims[i]) == 1) continue;
+    overrides.inputs.emplace(value.name, options.input_dims[i]);
   }
   return overrides;
 }
