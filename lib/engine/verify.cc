@@ -171,6 +171,19 @@ Comparison CompareSample(const ExpectedTensor& expected, const Tensor& actual,
   return CompareInts(want, got, expected.stride, tolerance.integer_steps);
 }
 
+// The eight-bit types have several NaN, all of them equal.
+bool IsNanByte(DataType type, std::byte byte) {
+  const uint8_t magnitude = std::to_integer<uint8_t>(byte) & 0x7f;
+  switch (type) {
+    case DataType::kFloat8E4M3FN: return magnitude == 0x7f;
+    case DataType::kFloat8E5M2: return magnitude > 0x7c;
+    case DataType::kFloat8E4M3FNUZ:
+    case DataType::kFloat8E5M2FNUZ: return byte == std::byte{0x80};
+    case DataType::kFloat8E8M0: return byte == std::byte{0xff};
+    default: return false;
+  }
+}
+
 Comparison CompareExactly(const Tensor& want, const Tensor& got) {
   Comparison result;
   result.compared = want.element_count();
@@ -181,7 +194,12 @@ Comparison CompareExactly(const Tensor& want, const Tensor& got) {
       return Differs("element " + std::to_string(i) + " is \"" + b + "\", expected \"" + a + "\"");
   }
   for (size_t i = 0; i < want.bytes().size(); ++i) {
-    if (want.bytes()[i] != got.bytes()[i]) return Differs("byte " + std::to_string(i) + " differs");
+    const std::byte a = want.bytes()[i], b = got.bytes()[i];
+    const bool nan = IsNanByte(want.type(), a);
+    result.nan_count += nan;
+    if (a != b && !(nan && IsNanByte(want.type(), b))) {
+      return Differs("byte " + std::to_string(i) + " differs");
+    }
   }
   return result;
 }

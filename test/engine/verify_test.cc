@@ -95,6 +95,22 @@ TEST_CASE("Verify, HalfTypesAreDecoded", "[engine]") {
   CHECK(CompareTensors(sample, half(DataType::kBfloat16, {0x3f80, 0xc020}), Tolerance{}).equal);
 }
 
+TEST_CASE("Verify, EightBitFloatsAreExactButForTheirManyNan", "[engine]") {
+  const auto compare = [](DataType type, const std::string& want, const std::string& got) {
+    const std::vector<int64_t> dims = {static_cast<int64_t>(want.size())};
+    return CompareTensors(Expect(Tensor::FromBytes(type, dims, want).value()),
+                          Tensor::FromBytes(type, dims, got).value(), Tolerance{});
+  };
+  const Comparison nan = compare(DataType::kFloat8E5M2, "\x7d\x3c", "\xff\x3c");
+  CHECK(nan.equal);
+  CHECK(nan.nan_count == 1);
+  CHECK(!compare(DataType::kFloat8E5M2, "\x7c\x3c", "\x7d\x3c").equal);  // infinity is no NaN
+  CHECK(!compare(DataType::kFloat8E5M2, "\x7c", "\xfc").equal);
+  CHECK(compare(DataType::kFloat8E4M3FN, "\x7f", "\xff").equal);
+  CHECK(!compare(DataType::kFloat8E4M3FN, "\x7e", "\x7f").equal);
+  CHECK(!compare(DataType::kFloat8E4M3FNUZ, "\x7f", "\xff").equal);
+}
+
 TEST_CASE("Verify, SampleLooksAtEveryStrideThValue", "[engine]") {
   ExpectedTensor want;
   want.dims = {2, 5};
