@@ -2,6 +2,8 @@
 #pragma once
 
 #include <algorithm>
+#include <filesystem>
+#include <fstream>
 #include <string>
 #include <vector>
 
@@ -46,13 +48,15 @@ class Workplace {
  public:
   const std::string& path() const { return folder_.path(); }
   std::string Write(const std::string& name, const std::string& bytes) const {
-    WriteTestFile(path() + "/" + name, bytes);
-    return path() + "/" + name;
+    const std::filesystem::path file = std::filesystem::path(path()) / name;
+    std::filesystem::create_directories(file.parent_path());
+    std::ofstream(file, std::ios::binary) << bytes;
+    return file.string();
   }
   // The shipped example network.
   std::string Branchy() const {
-    const std::string model = path() + "/branchy.onnx";
-    RunTool("pt-make-example", {model});
+    const std::string folder = path() + "/branchy", model = folder + "/model.onnx";
+    RunTool("pt-make-example", {folder});
     return model;
   }
   // y = relu(x) + 1 over 2x3, with a test_data_set_0 whose expected output is off by `error` in one

@@ -223,7 +223,9 @@ Result<std::vector<Tensor>> MakeInputs(const Graph& graph, const GivenInputs& gi
       inputs.push_back(std::move(tensor));
       continue;
     }
-    if (found->type() != value.type.type || (dims && *dims != found->dims())) {
+    // A scalar is often saved as one element of rank 1.
+    const bool scalar = dims && dims->empty() && found->element_count() == 1;
+    if (found->type() != value.type.type || (dims && *dims != found->dims() && !scalar)) {
       return Wrong("input \"" + value.name + "\" is " + ToString(value.type) +
                    ", the given data is " + std::string(DataTypeName(found->type())) + " " +
                    DimsText(found->dims()));

@@ -155,8 +155,10 @@ Result<int> Measure(const ProfileFlags& flags, Console& console, const Interrupt
 
   PT_ASSIGN(const Profile profile, engine->ProfileOf(*model));
   if (!flags.output.empty()) PT_CHECK_OK(WriteTo(flags.output, WriteJson(ToJson(profile)) + "\n"));
-  const OperatorTable table(*model, engine->machine().platform(), profile,
-                            LibraryVersions(engine->machine()));
+  PlanOptions measured_only;
+  measured_only.allow_estimates = false;
+  PT_ASSIGN(const std::unique_ptr<CostModel> costs, engine->CostsOf(*model, measured_only));
+  const OperatorTable table(*model, engine->machine().platform(), *costs);
   if (flags.output != "-") {
     Json json = ReportJson(report);
     if (flags.common.json()) json.Set("operators", table.AsJson());

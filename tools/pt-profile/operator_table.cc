@@ -12,8 +12,7 @@ namespace {
 constexpr size_t kShownRows = 30;
 }  // namespace
 
-OperatorTable::OperatorTable(const Model& model, const Platform& platform, const Profile& profile,
-                             const std::map<std::string, std::string>& library_versions) {
+OperatorTable::OperatorTable(const Model& model, const Platform& platform, const CostModel& costs) {
   const Graph& graph = *model.graph;
   // A column for each class that something can run on: copy engines run no operators.
   std::vector<std::optional<size_t>> column_of(platform.unit_classes.size());
@@ -31,14 +30,11 @@ OperatorTable::OperatorTable(const Model& model, const Platform& platform, const
   }
   for (const Candidate& candidate : model.candidates) {
     if (candidate.nodes.size() != 1) continue;
-    const auto version = library_versions.find(candidate.library);
-    const MeasurementKey key = CandidateKey(
-        graph, platform, candidate, version == library_versions.end() ? "" : version->second);
-    const Measurement* const found = profile.find(key.hash);
-    if (found == nullptr || !found->failure.empty()) continue;
+    const std::optional<Estimate> cost = costs.Run(candidate);
+    if (!cost) continue;
     Cell& cell = rows_[candidate.nodes[0].index()].cells[*column_of[candidate.unit_class.index()]];
-    if (cell.ns >= 0 && cell.ns <= found->median_ns) continue;
-    cell = {found->median_ns, found->spread_ns, found->provenance == Provenance::kSimulated,
+    if (cell.ns >= 0 && cell.ns <= cost->ns) continue;
+    cell = {cost->ns, cost->spread_ns, cost->provenance == Provenance::kSimulated,
             candidate.library};
   }
   for (Row& row : rows_) {

@@ -1,7 +1,6 @@
 // The table of operators: each node's best time on each unit class, and the sums.
 #pragma once
 
-#include <map>
 #include <string>
 #include <vector>
 
@@ -11,8 +10,8 @@ namespace pt::tools {
 
 class OperatorTable {
  public:
-  OperatorTable(const Model& model, const Platform& platform, const Profile& profile,
-                const std::map<std::string, std::string>& library_versions);
+  // costs: of measurements only, no estimates.
+  OperatorTable(const Model& model, const Platform& platform, const CostModel& costs);
 
   std::string Text(bool all) const;  // the heaviest operators, or all
   Json AsJson() const;

@@ -21,7 +21,8 @@ bool IsOperatorTest(const std::string& name) {
 }
 
 std::string OneLine(const Error& error) {
-  std::string text = error.message + (error.node.empty() ? "" : " (" + error.node + ")");
+  std::string text = error.message;
+  if (text.find(error.node) == std::string::npos) text += " (" + error.node + ")";
   std::replace(text.begin(), text.end(), '\n', ' ');
   return text;
 }

@@ -139,10 +139,11 @@ Result<std::vector<SetReport>> VerifyReference(const RunFlags& flags, Engine& en
   PT_ASSIGN(const std::unique_ptr<Engine> reference, Engine::Make(reference_options));
   RunFlags plain = flags;
   plain.plan.clear();
-  plain.planner = "single:cpu";
+  plain.planner.clear();
   plain.twin = false;
+  if (plain.denormals.empty()) plain.denormals = "flush";  // as in the run that is judged
   PT_ASSIGN(const ReadyModel oracle,
-            MakeReady(*reference, options, flags.common.model, plain, false, console));
+            MakeReady(*reference, options, flags.common.model, plain, true, console));
   PT_ASSIGN(RunOutputs expected, RunOnce(oracle, data.inputs, &cancel));
   for (Tensor& tensor : expected.tensors) {
     ExpectedTensor output;
