@@ -15,22 +15,30 @@ struct Live {
   friend bool operator==(const Live&, const Live&) = default;
 };
 
+uint64_t Mixed(uint64_t x) {
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
+  return x ^ (x >> 31);
+}
+// The key of a state is the exclusive or of its parts' keys, so that a change costs what it touches.
+uint64_t KeyOf(const Live& live) { return Mixed(Mixed(live.value.value + 1) + live.slots); }
+uint64_t KeyOf(NodeId pending) { return Mixed(~uint64_t{pending.value}); }
+
 struct State {
   int64_t ns = 0;         // spent
   int64_t expected = 0;   // spent + the prices of pending nodes: what states are compared by
+  uint64_t key = 0;
   uint32_t back = kNothing;  // the record it came by
   std::vector<Live> live;       // by value
   std::vector<NodeId> pending;  // passed over, to be covered by a group that ends later; ascending
+};
 
-  uint64_t Key() const {
-    uint64_t key = 1469598103934665603u;
-    const auto mix = [&](uint64_t x) { key = (key ^ x) * 1099511628211u, key ^= key >> 29; };
-    for (const Live& l : live) mix(l.value.value), mix(l.slots);
-    mix(UINT64_MAX);
-    for (NodeId node : pending) mix(node.value);
-    return key;
-  }
-  bool SameAs(const State& other) const { return live == other.live && pending == other.pending; }
+// What could follow a state; becomes one only if it is among the best.
+struct Proposal {
+  uint32_t parent = 0, option = kNothing;  // kNothing: the node is left pending
+  int64_t ns = 0, expected = 0;
+  uint64_t key = 0;
+  size_t pending = 0;
 };
 
 // One choice of the past; states share their common past.
@@ -49,13 +57,18 @@ class SerialSolver {
       if (!space_.value(input).consumers.empty()) states[0].live.push_back({input, uint64_t{1} << space_.value(input).external});
     }
     std::sort(states[0].live.begin(), states[0].live.end(), [](const Live& a, const Live& b) { return a.value < b.value; });
+    for (const Live& live : states[0].live) states[0].key ^= KeyOf(live);
     for (uint32_t at = 0; at < space_.order().size(); ++at) {
-      next_.clear();
+      proposals_.clear();
       index_.clear();
-      for (const State& state : states) Advance(state, at);
-      if (next_.empty()) return NoCover(space_.order()[at]);
-      KeepBest();
-      std::swap(states, next_);
+      size_t size = 0;
+      for (uint32_t s = 0; s < states.size(); ++s) {
+        size = std::max(size, states[s].live.size() + states[s].pending.size());
+        Advance(states[s], s, at);
+      }
+      if (proposals_.empty()) return NoCover(space_.order()[at]);
+      KeepBest(size);
+      states = Follow(std::move(states), at);
     }
     const auto best = std::min_element(states.begin(), states.end(), [](const State& a, const State& b) { return a.ns < b.ns; });
     Solution solution;
@@ -119,15 +132,13 @@ class SerialSolver {
     return true;
   }
 
-  void Advance(const State& state, uint32_t at) {
-    for (uint32_t g : ending_at_[at]) Cover(state, groups_[g], at);
+  void Advance(const State& state, uint32_t parent, uint32_t at) {
+    for (uint32_t g : ending_at_[at]) Cover(state, parent, groups_[g], at);
     for (uint32_t g : containing_[at]) {
       if (!CanStillEnd(state, groups_[g], at)) continue;
-      State waiting = state;
       const NodeId node = space_.order()[at];
-      waiting.pending.insert(std::upper_bound(waiting.pending.begin(), waiting.pending.end(), node), node);
-      waiting.expected += prices_[node.index()];
-      Offer(std::move(waiting), kNothing);
+      Offer({parent, kNothing, state.ns, state.expected + prices_[node.index()], state.key ^ KeyOf(node),
+             state.pending.size() + 1});
       break;
     }
   }
@@ -139,69 +150,78 @@ class SerialSolver {
            });
   }
 
-  void Cover(const State& state, const UsableGroup& usable, uint32_t at) {
+  static std::vector<Live>::const_iterator Find(const std::vector<Live>& live, ValueId value) {
+    const auto found = std::lower_bound(live.begin(), live.end(), value, [](const Live& l, ValueId v) { return l.value < v; });
+    return found != live.end() && found->value == value ? found : live.end();
+  }
+
+  void Cover(const State& state, uint32_t parent, const UsableGroup& usable, uint32_t at) {
     if (!std::includes(state.pending.begin(), state.pending.end(), usable.others.begin(), usable.others.end())) return;
     const Group& group = space_.group(usable.id);
     inputs_.clear();
     for (ValueId in : group.in) {
-      const auto found = std::lower_bound(state.live.begin(), state.live.end(), in,
-                                          [](const Live& l, ValueId v) { return l.value < v; });
-      if (found == state.live.end() || found->value != in) return;  // its maker is pending
-      inputs_.push_back(static_cast<size_t>(found - state.live.begin()));
+      const auto found = Find(state.live, in);
+      if (found == state.live.end()) return;  // its maker is pending
+      inputs_.push_back(*found);
     }
-    std::vector<NodeId> pending;
+    pending_.clear();
     std::set_difference(state.pending.begin(), state.pending.end(), usable.others.begin(), usable.others.end(),
-                        std::back_inserter(pending));
+                        std::back_inserter(pending_));
     // What waits must have a group left that ends later and finds all its nodes waiting.
-    for (NodeId node : pending) {
+    for (NodeId node : pending_) {
       const std::vector<uint32_t>& with = containing_[space_.position(node)];
       const bool possible = std::any_of(with.begin(), with.end(), [&](uint32_t g) {
         return groups_[g].last > at && std::all_of(groups_[g].others.begin(), groups_[g].others.end(), [&](NodeId n) {
-                 return space_.position(n) > at || std::binary_search(pending.begin(), pending.end(), n);
+                 return space_.position(n) > at || std::binary_search(pending_.begin(), pending_.end(), n);
                });
       });
       if (!possible) return;
     }
-    int64_t freed = 0;
-    for (NodeId node : usable.others) freed += prices_[node.index()];
-    for (uint32_t o : usable.options) Choose(state, group, o, at, pending, freed);
+    Proposal proposal{parent, 0, state.ns, state.expected, state.key, pending_.size()};
+    for (NodeId node : usable.others) {
+      proposal.expected -= prices_[node.index()];
+      proposal.key ^= KeyOf(node);
+    }
+    for (uint32_t o : usable.options) Choose(proposal, group, o, at);
   }
 
-  void Choose(const State& state, const Group& group, uint32_t o, uint32_t at, const std::vector<NodeId>& pending,
-              int64_t freed) {
+  // `proposal` with its group covered by option o.
+  void Choose(Proposal proposal, const Group& group, uint32_t o, uint32_t at) {
     const Option& option = space_.option(o);
-    State chosen;
-    chosen.ns = state.ns + cost_[o];
-    chosen.live = state.live;
-    chosen.back = state.back;
+    int64_t ns = cost_[o];
     for (size_t i = 0; i < group.in.size(); ++i) {
-      Live& live = chosen.live[inputs_[i]];
-      const int64_t ns = MoveCost(live, option.in[i]);
-      if (ns >= kImpossible) return;
-      chosen.ns += ns;
-      live.slots |= uint64_t{1} << option.in[i];
+      const Live& was = inputs_[i];
+      const int64_t move = MoveCost(was, option.in[i]);
+      if (move >= kImpossible) return;
+      ns += move;
+      proposal.key ^= KeyOf(was);
+      if (!IsDead(was.value, at, pending_)) proposal.key ^= KeyOf(Live{was.value, was.slots | Bit(option.in[i])});
     }
     for (size_t i = 0; i < group.out.size(); ++i) {
       const ValueSlots& value = space_.value(group.out[i]);
-      Live live{group.out[i], uint64_t{1} << option.out[i]};
+      const Live made{group.out[i], Bit(option.out[i])};
       if (value.is_output) {
-        const int64_t ns = MoveCost(live, value.external);
-        if (ns >= kImpossible) return;
-        chosen.ns += ns;
-        live.slots |= uint64_t{1} << value.external;
+        const int64_t move = MoveCost(made, value.external);
+        if (move >= kImpossible) return;
+        ns += move;
       }
-      const auto place = std::lower_bound(chosen.live.begin(), chosen.live.end(), live.value,
-                                          [](const Live& l, ValueId v) { return l.value < v; });
-      chosen.live.insert(place, live);
+      if (!IsDead(made.value, at, pending_)) proposal.key ^= KeyOf(Made(group, option, i));
     }
-    std::erase_if(chosen.live, [&](const Live& l) { return IsDead(l.value, at, pending); });
-    chosen.pending = pending;
-    chosen.expected = chosen.ns + (state.expected - state.ns) - freed;
-    Offer(std::move(chosen), o);
+    proposal.option = o;
+    proposal.ns += ns;
+    proposal.expected += ns;
+    Offer(proposal);
+  }
+
+  static uint64_t Bit(uint32_t slot) { return uint64_t{1} << slot; }
+
+  Live Made(const Group& group, const Option& option, size_t i) const {
+    const ValueSlots& value = space_.value(group.out[i]);
+    return {group.out[i], Bit(option.out[i]) | (value.is_output ? Bit(value.external) : 0)};
   }
 
   int64_t MoveCost(const Live& live, uint32_t slot) const {
-    if ((live.slots >> slot & 1) != 0) return 0;
+    if ((live.slots & Bit(slot)) != 0) return 0;
     const Routes& routes = space_.routes(live.value);
     int64_t best = kImpossible;
     for (uint64_t have = live.slots; have != 0; have &= have - 1) {
@@ -218,44 +238,72 @@ class SerialSolver {
     });
   }
 
-  // Of states alike but for the time only the fastest lives on.
-  void Offer(State state, uint32_t option) {
-    const uint64_t key = state.Key();
-    const auto [first, last] = index_.equal_range(key);
-    for (auto it = first; it != last; ++it) {
-      State& known = next_[it->second];
-      if (!known.SameAs(state)) continue;
-      if (state.ns < known.ns) {
-        Remember(state, option);
-        known = std::move(state);
-      }
+  // Of proposals to one state (equal keys of 64 bits) only the fastest counts.
+  void Offer(const Proposal& proposal) {
+    const auto [found, fresh] = index_.try_emplace(proposal.key, proposals_.size());
+    if (fresh) {
+      proposals_.push_back(proposal);
+    } else if (proposal.ns < proposals_[found->second].ns) {
+      proposals_[found->second] = proposal;
+    }
+  }
+
+  void KeepBest(size_t size) {
+    // Copying states costs as much as their live values; graphs with thousands of them get few states.
+    const size_t beam = std::clamp<size_t>(4000 / (size + 1), 1, rules_.beam);
+    if (proposals_.size() <= beam) return;
+    std::stable_sort(proposals_.begin(), proposals_.end(),
+                     [](const Proposal& a, const Proposal& b) { return a.expected < b.expected; });
+    // A beam of states with pending nodes alone could end without a cover: the best with the fewest stays.
+    const auto settled = std::min_element(proposals_.begin(), proposals_.end(), [](const Proposal& a, const Proposal& b) {
+      return std::pair(a.pending, a.expected) < std::pair(b.pending, b.expected);
+    });
+    if (settled >= proposals_.begin() + static_cast<std::ptrdiff_t>(beam)) std::swap(proposals_[beam - 1], *settled);
+    proposals_.resize(beam);
+  }
+
+  std::vector<State> Follow(std::vector<State> states, uint32_t at) {
+    std::vector<uint32_t> followers(states.size(), 0);
+    for (const Proposal& proposal : proposals_) ++followers[proposal.parent];
+    std::vector<State> next;
+    next.reserve(proposals_.size());
+    for (const Proposal& proposal : proposals_) {
+      State& parent = states[proposal.parent];
+      const bool last = --followers[proposal.parent] == 0;
+      next.push_back(last ? std::move(parent) : parent);
+      Apply(proposal, at, next.back());
+    }
+    return next;
+  }
+
+  void Apply(const Proposal& proposal, uint32_t at, State& state) {
+    state.ns = proposal.ns;
+    state.expected = proposal.expected;
+    state.key = proposal.key;
+    if (proposal.option == kNothing) {
+      const NodeId node = space_.order()[at];
+      state.pending.insert(std::upper_bound(state.pending.begin(), state.pending.end(), node), node);
       return;
     }
-    Remember(state, option);
-    index_.emplace(key, next_.size());
-    next_.push_back(std::move(state));
-  }
-
-  void Remember(State& state, uint32_t option) {
-    if (option == kNothing) return;
-    records_.push_back({option, state.back});
+    records_.push_back({proposal.option, state.back});
     state.back = static_cast<uint32_t>(records_.size() - 1);
-  }
-
-  void KeepBest() {
-    // Copying states costs as much as their live values; graphs with thousands of them get few states.
-    size_t size = 0;
-    for (const State& state : next_) size = std::max(size, state.live.size() + state.pending.size());
-    const size_t beam = std::clamp<size_t>(4000 / (size + 1), 1, rules_.beam);
-    if (next_.size() <= beam) return;
-    const auto better = [](const State& a, const State& b) { return a.expected < b.expected; };
-    std::stable_sort(next_.begin(), next_.end(), better);
-    // A beam of pending states alone could end without a cover: the best without any stays.
-    const auto settled = std::min_element(next_.begin(), next_.end(), [](const State& a, const State& b) {
-      return std::pair(a.pending.size(), a.expected) < std::pair(b.pending.size(), b.expected);
-    });
-    if (settled >= next_.begin() + static_cast<std::ptrdiff_t>(beam)) std::swap(next_[beam - 1], *settled);
-    next_.resize(beam);
+    const Option& option = space_.option(proposal.option);
+    const Group& group = space_.group(option.group);
+    std::erase_if(state.pending, [&](NodeId node) { return std::binary_search(group.nodes.begin(), group.nodes.end(), node); });
+    for (size_t i = 0; i < group.in.size(); ++i) {
+      const auto found = state.live.begin() + (Find(state.live, group.in[i]) - state.live.cbegin());
+      if (IsDead(group.in[i], at, state.pending)) {
+        state.live.erase(found);
+      } else {
+        found->slots |= Bit(option.in[i]);
+      }
+    }
+    for (size_t i = 0; i < group.out.size(); ++i) {
+      if (IsDead(group.out[i], at, state.pending)) continue;
+      const auto place = std::lower_bound(state.live.begin(), state.live.end(), group.out[i],
+                                          [](const Live& l, ValueId v) { return l.value < v; });
+      state.live.insert(place, Made(group, option, i));
+    }
   }
 
   Error NoCover(NodeId node) const {
@@ -271,10 +319,11 @@ class SerialSolver {
   std::vector<std::vector<uint32_t>> ending_at_, containing_;  // by position: indices into groups_
   std::vector<int64_t> cost_, prices_;
   std::vector<uint32_t> last_use_;
-  std::vector<size_t> inputs_;  // of the group at hand: where its inputs stand in the state's live values
+  std::vector<Live> inputs_;     // of the group at hand, in the state at hand
+  std::vector<NodeId> pending_;  // what it leaves pending
   std::vector<Record> records_;
-  std::vector<State> next_;
-  std::unordered_multimap<uint64_t, size_t> index_;
+  std::vector<Proposal> proposals_;
+  std::unordered_map<uint64_t, size_t> index_;  // by key
 };
 
 }  // namespace

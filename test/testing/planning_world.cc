@@ -20,9 +20,9 @@ class Shapes {
  public:
   Shapes() { builder_.set_opset(25); }
   ValueId Input(int64_t channels = 8) { return builder_.AddInput("x" + std::to_string(inputs_++), Channels(channels)); }
-  ValueId Conv(ValueId in) {
+  ValueId Conv(ValueId in, int64_t channels = 0) {
     const ValueId weight = builder_.AddConstant("w" + std::to_string(next_), Tensor::Float32({1}, {1.0F}));
-    return Add("Conv", {in, weight}, ChannelsOf(builder_.graph(), in));
+    return Add("Conv", {in, weight}, channels != 0 ? channels : ChannelsOf(builder_.graph(), in));
   }
   ValueId Relu(ValueId in) { return Add("Relu", {in}, ChannelsOf(builder_.graph(), in)); }
   ValueId Sum(ValueId a, ValueId b) { return Add("Add", {a, b}, ChannelsOf(builder_.graph(), a)); }
@@ -196,7 +196,7 @@ Graph Inception(size_t blocks) {
   Shapes shapes;
   ValueId v = shapes.Input();
   for (size_t b = 0; b < blocks; ++b) {
-    v = shapes.Relu(shapes.Conv(v));
+    v = shapes.Relu(shapes.Conv(v, 8));
     const ValueId one = shapes.Relu(shapes.Conv(v));
     const ValueId two = shapes.Relu(shapes.Conv(shapes.Relu(shapes.Conv(v))));
     const ValueId three = shapes.Relu(shapes.Conv(shapes.Relu(shapes.Conv(v))));

@@ -1,0 +1,71 @@
+// How long planning takes: printed, never judged, for machines differ.
+#include <catch2/catch_test_macros.hpp>
+
+#include <chrono>
+
+#include "partitiontuner/planner/bounds.h"
+#include "test/testing/planning_world.h"
+
+namespace pt {
+namespace {
+
+using testing::MakeWorld;
+using testing::World;
+
+int64_t MillisecondsOf(const World& world, std::string_view name, Plan& plan) {
+  const auto start = std::chrono::steady_clock::now();
+  Result<Plan> made = FindPlanner(name).value()->make_plan(world.problem(), nullptr);
+  const auto spent = std::chrono::steady_clock::now() - start;
+  REQUIRE(made.ok());
+  plan = std::move(*made);
+  return std::chrono::duration_cast<std::chrono::milliseconds>(spent).count();
+}
+
+void Report(const std::string& what, const World& world, const std::vector<std::string>& names) {
+  const auto start = std::chrono::steady_clock::now();
+  const Bound bound = BestBound(world.problem());
+  const auto spent = std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() - start);
+  std::string text = what + ", " + std::to_string(world.candidates.size()) + " candidates, bound " + bound.name + " " +
+                     std::to_string(bound.ns) + " ns in " + std::to_string(spent.count()) + " ms";
+  for (const std::string& name : names) {
+    Plan plan;
+    const int64_t ms = MillisecondsOf(world, name, plan);
+    CHECK(bound.ns <= plan.makespan.ns);
+    text += "\n  " + name + ": " + std::to_string(plan.makespan.ns) + " ns, " + std::to_string(ms) + " ms, gap " +
+            std::to_string(100 * (plan.makespan.ns - bound.ns) / bound.ns) + " %";
+  }
+  WARN(text);
+}
+
+TEST_CASE("Planners, TimeOnNetworks", "[planner][slow]") {
+  const std::vector<std::string> names = {"single", "static-type", "per-op", "partitiontuner", "heft", "search"};
+  Report("residual, 101 nodes", MakeWorld(testing::Residual(20)), names);
+  Report("residual, 101 nodes, host", MakeWorld(testing::Residual(20), {.accelerator = false}), names);
+  Report("inception, 137 nodes", MakeWorld(testing::Inception(9)), names);
+  Report("inception, 137 nodes, host", MakeWorld(testing::Inception(9), {.accelerator = false}), names);
+}
+
+TEST_CASE("Planners, TimeOnLargeRandomGraphs", "[planner][slow]") {
+  Report("random, 1,000 nodes", MakeWorld(testing::RandomGraph(1, 1000)), {"single", "heft", "search"});
+  Report("random, 10,000 nodes", MakeWorld(testing::RandomGraph(1, 10000)), {"heft"});
+}
+
+TEST_CASE("EveryBound, IsBelowAThousandRandomPlans", "[planner][slow]") {
+  for (uint64_t seed = 1; seed <= 5; ++seed) {
+    const World world = MakeWorld(testing::RandomGraph(seed, 20), {}, seed);
+    const std::vector<Bound> bounds = LowerBounds(world.problem());
+    for (int plan_seed = 1; plan_seed <= 200; ++plan_seed) {
+      PlanningProblem problem = world.problem();
+      const std::string argument = std::to_string(plan_seed);
+      problem.argument = argument;
+      const int64_t makespan = FindPlanner("random").value()->make_plan(problem, nullptr).value().makespan.ns;
+      for (const Bound& bound : bounds) {
+        INFO("seed " << seed << ", random:" << plan_seed << ", " << bound.name);
+        CHECK(bound.ns <= makespan);
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace pt
