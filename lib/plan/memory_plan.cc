@@ -1,6 +1,8 @@
 #include "partitiontuner/plan/memory_plan.h"
 
 #include <algorithm>
+#include <queue>
+#include <set>
 
 #include "lib/plan/buffers.h"
 #include "partitiontuner/support/checked.h"
@@ -9,6 +11,8 @@ namespace pt {
 namespace {
 
 constexpr uint64_t kAlignment = 64;
+// Greedy placement looks at all pairs of blocks that meet; beyond this many blocks one sweep has to do.
+constexpr size_t kGreedyBlocks = 3000;
 
 // A run of bytes that must not overlap with another while both are in use.
 struct Block {
@@ -52,6 +56,59 @@ class BlocksInUse {
  private:
   size_t leaves_ = 1;
   std::vector<std::vector<uint32_t>> covering_, begin_;
+};
+
+// Free ranges of an arena that grows at its end.
+class FreeRanges {
+ public:
+  // From the smallest range that is large enough, else at the end.
+  uint64_t Take(uint64_t bytes) {
+    const auto found = by_size_.lower_bound({bytes, 0});
+    if (found == by_size_.end()) {
+      // A last range that touches the end only needs the rest.
+      const bool touches = !by_offset_.empty() && by_offset_.rbegin()->first + by_offset_.rbegin()->second == end_;
+      const uint64_t offset = touches ? by_offset_.rbegin()->first : end_;
+      if (touches) Remove(offset);
+      end_ = offset + bytes;
+      return offset;
+    }
+    const auto [size, offset] = *found;
+    Remove(offset);
+    if (size > bytes) Insert(offset + bytes, size - bytes);
+    return offset;
+  }
+
+  void Return(uint64_t offset, uint64_t bytes) {
+    const auto next = by_offset_.lower_bound(offset);
+    if (next != by_offset_.end() && next->first == offset + bytes) {
+      bytes += next->second;
+      Remove(next->first);
+    }
+    const auto after = by_offset_.lower_bound(offset);
+    if (after != by_offset_.begin()) {
+      const auto [before, size] = *std::prev(after);
+      if (before + size == offset) {
+        Remove(before);
+        offset = before;
+        bytes += size;
+      }
+    }
+    Insert(offset, bytes);
+  }
+
+ private:
+  void Insert(uint64_t offset, uint64_t bytes) {
+    by_offset_[offset] = bytes;
+    by_size_.emplace(bytes, offset);
+  }
+  void Remove(uint64_t offset) {
+    by_size_.erase({by_offset_.at(offset), offset});
+    by_offset_.erase(offset);
+  }
+
+  std::map<uint64_t, uint64_t> by_offset_;
+  std::set<std::pair<uint64_t, uint64_t>> by_size_;  // bytes, offset
+  uint64_t end_ = 0;
 };
 
 class Arranger {
@@ -107,6 +164,10 @@ class Arranger {
       best.clear();
       for (const Block& block : blocks) best.push_back(block.offset);
     };
+    if (order.size() > kGreedyBlocks) {
+      PlaceBySweep(blocks, order);
+      return {};
+    }
     attempt([](const Block& a, const Block& b) { return a.bytes > b.bytes; });
     attempt([](const Block& a, const Block& b) { return a.last - a.first > b.last - b.first; });
     attempt([](const Block& a, const Block& b) { return a.first < b.first; });
@@ -131,6 +192,29 @@ class Arranger {
       in_use.Insert(i, block.window, block.last);
     }
     return end;
+  }
+
+  // Blocks in the order of their first use, from a list of free ranges to which blocks return when they are over
+  // before whatever is still to come. N log N.
+  void PlaceBySweep(std::vector<Block>& blocks, std::vector<uint32_t> order) const {
+    std::stable_sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) { return blocks[a].first < blocks[b].first; });
+    std::vector<size_t> still_open(order.size());  // every step before it is over before all blocks from here on
+    for (size_t i = order.size(); i-- > 0;) {
+      still_open[i] = std::min(blocks[order[i]].window, i + 1 < order.size() ? still_open[i + 1] : SIZE_MAX);
+    }
+    using Last = std::pair<size_t, uint32_t>;
+    std::priority_queue<Last, std::vector<Last>, std::greater<>> in_use;
+    FreeRanges free;
+    for (size_t i = 0; i < order.size(); ++i) {
+      while (!in_use.empty() && in_use.top().first < still_open[i]) {
+        const Block& over = blocks[in_use.top().second];
+        free.Return(over.offset, over.bytes);
+        in_use.pop();
+      }
+      Block& block = blocks[order[i]];
+      block.offset = free.Take(block.bytes);
+      in_use.emplace(block.last, order[i]);
+    }
   }
 
   static uint64_t SmallestGap(std::vector<std::pair<uint64_t, uint64_t>>& taken, uint64_t bytes) {

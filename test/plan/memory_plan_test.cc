@@ -129,6 +129,16 @@ TEST_CASE("PlanMemory, IsNearThePeakOnOneStream", "[plan]") {
   }
 }
 
+TEST_CASE("PlanMemory, ThousandsOfBlocksAreSweptLegally", "[plan]") {
+  const World world = MakeWorld(testing::RandomGraph(7, 5000), {}, 7);
+  const Plan plan = PlanBy(world, "random", "1");
+  size_t placements = 0;
+  for (const auto& [device, arena] : plan.memory) placements = std::max(placements, arena.placements.size());
+  CHECK(placements > 3000);
+  CHECK(testing::FaultText(world, plan) == "");
+  CHECK(PercentOfPeak(testing::Residual(1200), 1) <= 110);
+}
+
 TEST_CASE("PlanMemory, ConcatenationBecomesSlices", "[plan]") {
   const World world = MakeWorld(testing::Inception(1), {.accelerator = false});
   const Plan plan = PlanBy(world, "single", "cpu");
