@@ -8,6 +8,7 @@
 namespace pt {
 namespace {
 
+constexpr uint64_t kPrivateDisturbance = uint64_t{4} << 20;
 constexpr uint64_t kLeastCopyBytes = 256;
 constexpr uint64_t kMostCopyBytes = uint64_t{64} << 20;
 
@@ -182,18 +183,12 @@ std::optional<std::pair<UnitId, UnitId>> HandOverUnits(const Platform& platform,
   return found;
 }
 
-std::string_view ResidenceName(Residence residence) {
-  switch (residence) {
-    case Residence::kPrivateCache: return "private cache";
-    case Residence::kSharedCache: return "shared cache";
-    case Residence::kMemory: return "memory";
-  }
-  return "?";
+uint64_t InMemoryDistance(const Platform& platform) {
+  const std::vector<uint64_t>& caches = platform.devices.front().cache_bytes;
+  return caches.empty() ? uint64_t{128} << 20 : 2 * caches.back();
 }
 
-Residence ResidenceOf(const Graph& graph, const Platform& platform) {
-  const std::vector<uint64_t>& caches = platform.devices.front().cache_bytes;
-  if (caches.empty()) return Residence::kSharedCache;
+uint64_t ReuseDistance(const Graph& graph, const Platform& platform) {
   double constants = 0, largest_activation = 0;
   for (const Value& value : graph.values()) {
     const std::optional<std::vector<int64_t>> dims = value.type.static_dims();
@@ -204,16 +199,28 @@ Residence ResidenceOf(const Graph& graph, const Platform& platform) {
     }
   }
   const double touched = constants + 2 * largest_activation;
-  const size_t last = caches.size() - 1;
-  if (touched > static_cast<double>(caches[last])) return Residence::kMemory;
-  const bool fits_private = last > 0 && touched <= static_cast<double>(caches[last - 1]);
-  return fits_private ? Residence::kPrivateCache : Residence::kSharedCache;
+  const uint64_t most = InMemoryDistance(platform);
+  uint64_t distance = 64 << 10;
+  while (distance < most && static_cast<double>(distance) < touched) {
+    const bool power = (distance & (distance - 1)) == 0;
+    distance = power ? distance / 2 * 3 : distance / 3 * 4;
+  }
+  return std::min(distance, most);
+}
+
+uint64_t ReuseDistanceOf(const Graph& graph, std::span<const NodeId> nodes, uint64_t reuse_distance) {
+  for (const NodeId node : nodes) {
+    for (const ValueId input : graph.node(node).inputs) {
+      if (input.valid() && graph.value(input).is_constant()) return reuse_distance;
+    }
+  }
+  return std::min(reuse_distance, kPrivateDisturbance);
 }
 
 MeasurementKey CostKey(const Graph& graph, const Platform& platform, const Candidate& candidate,
-                       std::string_view library_version, Residence residence) {
+                       std::string_view library_version, uint64_t reuse_distance) {
   MeasurementKey key = CandidateKey(graph, platform, candidate, library_version);
-  key.text += " | constants in " + std::string(ResidenceName(residence));
+  key.text += " | constants reused after " + std::to_string(ReuseDistanceOf(graph, candidate.nodes, reuse_distance) >> 10) + " KiB";
   key.hash = HashText(key.text);
   return key;
 }
@@ -221,14 +228,14 @@ MeasurementKey CostKey(const Graph& graph, const Platform& platform, const Candi
 std::vector<NeededKey> NeededKeys(const Graph& graph, const Platform& platform, std::span<const Candidate> candidates,
                                   const std::map<std::string, std::string>& library_versions) {
   KeyList keys;
-  const Residence residence = ResidenceOf(graph, platform);
+  const uint64_t reuse_distance = ReuseDistance(graph, platform);
   AddOverheads(platform, keys);
   for (size_t i = 0; i < candidates.size(); ++i) {
     const Candidate& candidate = candidates[i];
     const auto version = library_versions.find(candidate.library);
     NeededKey key;
     key.key = CostKey(graph, platform, candidate,
-                      version == library_versions.end() ? std::string_view() : version->second, residence);
+                      version == library_versions.end() ? std::string_view() : version->second, reuse_distance);
     key.kind = NeededKey::Kind::kCandidate;
     key.candidate = i;
     key.unit_class = candidate.unit_class;

@@ -109,7 +109,7 @@ class ProfiledCosts : public CostModel {
         platform_(platform),
         profile_(std::move(profile)),
         options_(options),
-        residence_(ResidenceOf(graph, platform)),
+        reuse_distance_(ReuseDistance(graph, platform)),
         reorder_versions_(ReorderVersions(options.library_versions)),
         fits_(profile_) {
     listed_.reserve(options.candidates.size());
@@ -187,7 +187,7 @@ class ProfiledCosts : public CostModel {
   const Platform& platform_;
   const Profile profile_;
   const ProfiledCostsOptions options_;
-  const Residence residence_;
+  const uint64_t reuse_distance_;
   const std::string reorder_versions_;
   mutable Fits fits_;
   std::vector<std::optional<Estimate>> listed_;  // by index into options_.candidates
@@ -200,7 +200,7 @@ class ProfiledCosts : public CostModel {
 std::optional<Estimate> ProfiledCosts::LookUp(const Candidate& candidate) const {
   const auto version = options_.library_versions.find(candidate.library);
   if (version == options_.library_versions.end()) return std::nullopt;
-  const MeasurementKey key = CostKey(graph_, platform_, candidate, version->second, residence_);
+  const MeasurementKey key = CostKey(graph_, platform_, candidate, version->second, reuse_distance_);
   if (const Measurement* m = profile_.find(key.hash)) {
     if (!m->failure.empty()) return std::nullopt;
     return FromMeasurement(*m);

@@ -62,14 +62,14 @@ std::map<std::string, std::string> EnvironmentOf(const Machine& machine) {
 // Simulated devices need no profiling: what their libraries know is filled in where the profile lacks it.
 void AddKnownTimes(const Model& model, const Machine& machine, Profile& profile) {
   const Platform& platform = machine.platform();
-  const Residence residence = ResidenceOf(*model.graph, platform);
+  const uint64_t reuse_distance = ReuseDistance(*model.graph, platform);
   for (const Candidate& candidate : model.candidates) {
     const UnitClass& kind = platform.unit_class(candidate.unit_class);
     const Library* library = machine.library(candidate.library);
     if (!platform.device(kind.device).simulated || library == nullptr) continue;
     const std::optional<int64_t> ns = library->KnownCost(*model.graph, platform, candidate);
     if (!ns) continue;
-    const MeasurementKey key = CostKey(*model.graph, platform, candidate, library->version(), residence);
+    const MeasurementKey key = CostKey(*model.graph, platform, candidate, library->version(), reuse_distance);
     Measurement known;
     known.key_text = key.text;
     known.median_ns = *ns;

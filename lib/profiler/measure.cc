@@ -24,6 +24,7 @@ constexpr uint32_t kMostSamples = 60;
 constexpr int64_t kSliceNs = 20'000'000;  // the cores and the device's lock are held no longer at once
 constexpr int64_t kTinyNs = 2'000;        // shorter ones are timed in batches of about this length
 constexpr uint32_t kMostBatch = 64;
+constexpr int64_t kClockGrainNs = 100;    // a spread below this is no noise worth fighting
 constexpr uint32_t kOverheadSteps = 2'000, kOverheadRepeats = 9;
 
 // Rough rates of one core, to order work and to say how much is left before anything was measured.
@@ -77,6 +78,9 @@ class Profiling {
   Result<Timing> SampleOne(Item& item, uint32_t batch);
   Status Locked(UnitClassId kind, const std::function<Status()>& timed);
   void Fail(Item& item, const Error& error);
+  bool IsNoisy(const SampleSummary& summary) const {
+    return summary.noise() > options_.max_noise && summary.spread_ns > kClockGrainNs;
+  }
   void Summarise();
 
   const Graph& graph_;
@@ -306,7 +310,7 @@ Status Profiling::SampleInRounds(std::vector<Item>& items) {
       if (item.done || !item.finalist) continue;
       if (StopNow()) return {};
       const SampleSummary summary = pt::Summarise(item.samples);
-      const bool steady = summary.samples >= options_.min_samples && summary.noise() <= options_.max_noise;
+      const bool steady = summary.samples >= options_.min_samples && !IsNoisy(summary);
       if (steady || item.samples.size() >= kMostSamples || item.spent_ns >= options_.max_time_per_key.count()) {
         item.done = true;
         continue;
@@ -454,7 +458,7 @@ Status Profiling::Commit(Item& item) {
     item.row.samples = summary.samples;
     if (item.finalist) {  // costs of the executor are too small for a relative error to mean anything
       noises_.emplace_back(summary.noise(), item.label);
-      if (summary.noise() > options_.max_noise) ++report_.noisy;
+      if (IsNoisy(summary)) ++report_.noisy;
     }
   } else if (item.row.failure.empty() && item.row.provenance == Provenance::kMeasured) {
     return {};  // stopped before the first sample
@@ -491,8 +495,9 @@ Result<MeasureReport> Profiling::Run() {
     const uint32_t cores = platform_.unit_classes[k].cores;
     if (cores > (widest_.valid() ? platform_.unit_class(widest_).cores : 0)) widest_ = UnitClassId(k);
   }
-  caches_ = std::make_unique<CacheState>(platform_.devices.front().cache_bytes, platform_.unit_class(widest_).cores,
-                                         ResidenceOf(graph_, platform_));
+  const uint64_t reuse_distance = ReuseDistance(graph_, platform_);
+  caches_ = std::make_unique<CacheState>(platform_.unit_class(widest_).cores, reuse_distance,
+                                         reuse_distance >= InMemoryDistance(platform_));
   const size_t known_failures = report_.failed;
   progress_.total = report_.needed;
   progress_.reused = report_.reused;

@@ -19,6 +19,8 @@ namespace {
 
 constexpr size_t kLine = 64;
 constexpr size_t kBlock = 4096;  // what one core writes of a tensor before another
+constexpr size_t kDisturbance = size_t{8} << 20;
+constexpr size_t kDisturbanceWithoutConstants = size_t{4} << 20;
 constexpr uint64_t kSeed = 20240229;
 
 int64_t NowNs() {
@@ -87,23 +89,24 @@ int64_t Preemptions(Team& team) {
 
 }  // namespace
 
-CacheState::CacheState(std::span<const uint64_t> cache_bytes, uint32_t cores, Residence residence)
-    : residence_(residence), cores_(cores), sums_(cores, 0) {
-  if (residence == Residence::kPrivateCache) return;
-  const uint64_t own = cache_bytes.size() >= 2 ? cache_bytes[cache_bytes.size() - 2] : uint64_t{1} << 20;
-  bytes_per_core_ = 2 * std::min<uint64_t>(own, 8 << 20);
+CacheState::CacheState(uint32_t cores, uint64_t reuse_distance, bool in_memory)
+    : cores_(cores), in_memory_(in_memory), sums_(cores, 0) {
+  // Flushed constants need no long walk: the private caches and address translation are to be disturbed, no more.
+  bytes_per_core_ = in_memory ? kDisturbance : static_cast<size_t>(reuse_distance) / cores;
+  bytes_without_constants_ = std::min(bytes_per_core_, kDisturbanceWithoutConstants / cores);
   junk_.resize(bytes_per_core_ * cores, std::byte{1});
 }
 
 void CacheState::Prepare(Team& team, std::span<const std::span<const std::byte>> constants,
                          std::span<const std::span<std::byte>> outputs, std::span<const std::span<std::byte>> inputs,
                          std::span<const std::vector<std::byte>> fresh) {
-  if (residence_ == Residence::kMemory) {
+  if (in_memory_) {
     for (const std::span<const std::byte> bytes : constants) PushOutOfCaches(bytes);
   }
   auto prepare = [&](uint32_t core, uint32_t cores) {
     const std::byte* own = junk_.data() + core * bytes_per_core_;
-    for (size_t at = 0; at < bytes_per_core_; at += kLine) sums_[core] += static_cast<uint64_t>(own[at]);
+    const size_t bytes = constants.empty() ? bytes_without_constants_ : bytes_per_core_;
+    for (size_t at = 0; at < bytes; at += kLine) sums_[core] += static_cast<uint64_t>(own[at]);
     for (const std::span<std::byte> output : outputs) {
       for (size_t at = core * kBlock; at < output.size(); at += cores * kBlock) {
         std::memset(output.data() + at, 0, std::min(kBlock, output.size() - at));

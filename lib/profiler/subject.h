@@ -14,21 +14,23 @@ namespace pt {
 // Brings the caches of all cores into the state that a step of a run finds.
 class CacheState {
  public:
-  // cache_bytes: Device::cache_bytes of the host; cores: of the whole host.
-  CacheState(std::span<const uint64_t> cache_bytes, uint32_t cores, Residence residence);
+  // cores: of the whole host; reuse_distance: bytes touched between two uses of a constant; in_memory: so many that
+  // no cache keeps it.
+  CacheState(uint32_t cores, uint64_t reuse_distance, bool in_memory);
 
-  // On the leading core of a unit of all cores, with its team. Pushes what the cores hold out of their private
-  // caches (constants out of all, when they reside in memory). Then every core writes every so-many-th block of
+  // On the leading core of a unit of all cores, with its team. The cores touch as much other memory as a run does between
+  // two uses of a constant (or push the constants out of all caches, when no cache would keep them). Then every core writes every so-many-th block of
   // `outputs`, and after that of `inputs` (copied from `fresh`): the steps before have left a tensor's lines in the caches of
   // all the cores that worked on it, and to take them over costs more than to compute on one's own.
+  // Work without constants only finds the private caches disturbed.
   void Prepare(Team& team, std::span<const std::span<const std::byte>> constants,
                std::span<const std::span<std::byte>> outputs, std::span<const std::span<std::byte>> inputs,
                std::span<const std::vector<std::byte>> fresh);
 
  private:
-  Residence residence_;
   uint32_t cores_;
-  size_t bytes_per_core_ = 0;
+  bool in_memory_;
+  size_t bytes_per_core_ = 0, bytes_without_constants_ = 0;  // touched by each core
   std::vector<std::byte> junk_;
   std::vector<uint64_t> sums_;  // what was read, so that reading is not dropped
 };

@@ -16,7 +16,7 @@ constexpr UnitClassId kNarrow(0u), kWide(1u), kSimulatedClass(2u);
 const std::map<std::string, std::string> kVersions = {{"onednn", "3.7"}, {"reference", "1"}};
 
 MeasurementKey KeyOf(const Graph& graph, const Platform& platform, const Candidate& candidate) {
-  return CostKey(graph, platform, candidate, "1", ResidenceOf(graph, platform));
+  return CostKey(graph, platform, candidate, "1", ReuseDistance(graph, platform));
 }
 
 void Add(Profile& profile, const MeasurementKey& key, int64_t ns, std::string family = "Relu",
@@ -246,7 +246,7 @@ TEST_CASE("NeededKeys, APlannerMissesNothingThatWasMeasured", "[cost]") {
   }
 }
 
-TEST_CASE("Residence, FollowsTheSizeOfTheGraph", "[cost]") {
+TEST_CASE("ReuseDistance, FollowsTheSizeOfTheGraph", "[cost]") {
   Platform platform = SamplePlatform();
   const auto graph_of = [](int64_t elements) {
     GraphBuilder builder;
@@ -256,15 +256,18 @@ TEST_CASE("Residence, FollowsTheSizeOfTheGraph", "[cost]") {
     builder.AddOutput(builder.AddOp("Add", {builder.AddInput("x", type), w}, type));
     return builder.Build().value();
   };
-  CHECK(ResidenceOf(graph_of(1000), platform) == Residence::kSharedCache);  // sizes unknown
   platform.devices[0].cache_bytes = {32 << 10, 1 << 20, 32 << 20};
-  CHECK(ResidenceOf(graph_of(100'000), platform) == Residence::kPrivateCache);
-  CHECK(ResidenceOf(graph_of(1'000'000), platform) == Residence::kSharedCache);
-  CHECK(ResidenceOf(graph_of(10'000'000), platform) == Residence::kMemory);
+  CHECK(InMemoryDistance(platform) == 64 << 20);
+  CHECK(ReuseDistance(graph_of(10), platform) == 64 << 10);
+  CHECK(ReuseDistance(graph_of(20'000), platform) == 96 << 10);
+  CHECK(ReuseDistance(graph_of(30'000), platform) == 128 << 10);
+  CHECK(ReuseDistance(graph_of(1'000'000), platform) == 4 << 20);
+  CHECK(ReuseDistance(graph_of(1'100'000), platform) == 6 << 20);
+  CHECK(ReuseDistance(graph_of(20'000'000), platform) == 64 << 20);
+  CHECK(ReuseDistance(graph_of(40'000'000), platform) == 64 << 20);
   const Graph small = graph_of(1000);
   const Candidate candidate = RunsAlone(small, NodeId(0u), kNarrow);
-  CHECK(CostKey(small, platform, candidate, "1", Residence::kMemory).hash !=
-        CostKey(small, platform, candidate, "1", Residence::kSharedCache).hash);
+  CHECK(CostKey(small, platform, candidate, "1", 1 << 20).hash != CostKey(small, platform, candidate, "1", 2 << 20).hash);
 }
 
 TEST_CASE("NeededKeys, EqualGroupsAreNeededOnce", "[cost]") {

@@ -14,15 +14,16 @@
 
 namespace pt {
 
-// Where a step finds its constants when it starts. Between two uses of them a run touches everything else, so this
-// follows from how large the graph is, and candidates are measured likewise: part of their keys.
-enum class Residence : uint8_t { kPrivateCache, kSharedCache, kMemory };
-std::string_view ResidenceName(Residence residence);  // "private cache"
-// By the constants and the largest activations of one run against the caches of the host.
-Residence ResidenceOf(const Graph& graph, const Platform& platform);
-// CandidateKey together with the residence.
+// How many bytes a run touches between two uses of a constant. It decides in which cache, if any, a step still finds its
+// weights, so candidates are measured after touching as much, and it is part of their keys. Constants and the
+// largest activations, rounded up to 2^k or 1.5·2^k; at most InMemoryDistance, beyond which nothing is left in a cache.
+uint64_t ReuseDistance(const Graph& graph, const Platform& platform);
+uint64_t InMemoryDistance(const Platform& platform);
+// The part of it that matters to a group: one without constants only finds the private caches disturbed.
+uint64_t ReuseDistanceOf(const Graph& graph, std::span<const NodeId> nodes, uint64_t reuse_distance);
+// CandidateKey together with ReuseDistanceOf.
 MeasurementKey CostKey(const Graph& graph, const Platform& platform, const Candidate& candidate,
-                       std::string_view library_version, Residence residence);
+                       std::string_view library_version, uint64_t reuse_distance);
 
 struct ProfiledCostsOptions {
   std::map<std::string, std::string> library_versions;  // name -> version, as in the keys
