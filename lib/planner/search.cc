@@ -156,8 +156,9 @@ class Search {
       return grown;
     };
     for (int round = 0; round < 8; ++round) {
-      const bool grown = grow(best_.solution) | grow(other);
-      if (!grown) break;
+      const bool by_best = grow(best_.solution);
+      const bool by_other = grow(other);
+      if (!by_best && !by_other) break;
       if (round == 7) return false;
     }
     const auto is_inside = [&](const Choice& choice) {

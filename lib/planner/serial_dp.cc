@@ -12,7 +12,6 @@ namespace {
 struct Live {
   ValueId value;
   uint64_t slots = 0;
-  friend bool operator==(const Live&, const Live&) = default;
 };
 
 uint64_t Mixed(uint64_t x) {
