@@ -329,4 +329,6 @@ constexpr std::array kRows = {
 
 std::span<const OperatorRow> ConvolutionOperators() { return kRows; }
 
+Result<Program> MakeConvolution(Site& site) { return Conv(site); }
+
 }  // namespace pt::reference

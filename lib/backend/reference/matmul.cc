@@ -215,4 +215,6 @@ constexpr std::array kRows = {
 
 std::span<const OperatorRow> MatMulOperators() { return kRows; }
 
+Result<Program> MakeMatMul(Site& site) { return MatMul(site); }
+
 }  // namespace pt::reference

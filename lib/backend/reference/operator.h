@@ -123,5 +123,13 @@ std::span<const OperatorRow> MatMulOperators();
 std::span<const OperatorRow> RecurrentOperators();
 std::span<const OperatorRow> ResizeOperators();
 std::span<const OperatorRow> GeneratorOperators();
+std::span<const OperatorRow> QuantizeOperators();
+std::span<const OperatorRow> SortOperators();
+std::span<const OperatorRow> EinsumOperators();
+std::span<const OperatorRow> LossOperators();
+
+// Programs of other operators for inputs of float64, as parts of bigger ones.
+Result<Program> MakeConvolution(Site& site);
+Result<Program> MakeMatMul(Site& site);
 
 }  // namespace pt::reference

@@ -8,10 +8,11 @@ namespace {
 
 using Table = std::span<const OperatorRow> (*)();
 
-constexpr std::array<Table, 18> kTables = {
-    ActivationOperators, ArithmeticOperators,    CastOperators,    ConvolutionOperators, GatherOperators,    GeneratorOperators,
-    LogicOperators,      MatMulOperators,        MovementOperators, NormalizationOperators, PoolOperators,   RecurrentOperators,
-    ReduceOperators,     ResizeOperators,        ScatterOperators, SliceOperators,       SoftmaxOperators,   ViewOperators};
+constexpr std::array<Table, 22> kTables = {
+    ActivationOperators, ArithmeticOperators,    CastOperators,  ConvolutionOperators, EinsumOperators,   GatherOperators,
+    GeneratorOperators,  LogicOperators,         LossOperators,  MatMulOperators,      MovementOperators, NormalizationOperators,
+    PoolOperators,       QuantizeOperators,      RecurrentOperators, ReduceOperators,  ResizeOperators,   ScatterOperators,
+    SliceOperators,      SoftmaxOperators,       SortOperators,  ViewOperators};
 
 }  // namespace
 

@@ -11,63 +11,109 @@
 namespace pt::reference {
 namespace {
 
-// Dims of 1 and neighbours of one kind merged: what is kept and what is summed over, with the input's strides.
-struct Axes {
-  std::vector<int64_t> kept, kept_strides, reduced, reduced_strides;
-  int64_t outputs = 1, inputs_each = 1;
-  std::vector<int64_t> out_dims;
+// Sizes and input strides of some dims, innermost first; neighbours merged.
+struct Walk {
+  std::array<int64_t, kMaxRank> sizes{}, strides{};
+  size_t rank = 0;
+  int64_t count = 1;
+
+  void Push(int64_t size, int64_t stride) {
+    count *= size;
+    if (size == 1 && rank > 0) return;
+    if (rank > 0 && strides[rank - 1] * sizes[rank - 1] == stride) {
+      sizes[rank - 1] *= size;
+      return;
+    }
+    sizes[rank] = size;
+    strides[rank++] = stride;
+  }
+  int64_t Offset(int64_t item) const {
+    int64_t offset = 0;
+    for (size_t d = 0; d < rank; ++d) {
+      offset += item % sizes[d] * strides[d];
+      item /= sizes[d];
+    }
+    return offset;
+  }
 };
 
-Result<std::vector<bool>> ReadAxes(const Site& site) {
-  const int64_t rank = site.in[0].rank();
-  PT_ASSIGN(const std::optional<std::vector<int64_t>> given, site.Ints(1, "axes"));
-  std::vector<bool> reduced(static_cast<size_t>(rank), false);
-  if (!given || given->empty()) {
-    const bool nothing = site.node.int_or("noop_with_empty_axes", 0) != 0;
-    reduced.assign(static_cast<size_t>(rank), !nothing);
-    return reduced;
-  }
-  for (int64_t a : *given) {
-    PT_ASSIGN(const int64_t axis, site.Axis(a, rank));
-    reduced[static_cast<size_t>(axis)] = true;
-  }
-  return reduced;
-}
+// What is kept and what is summed over. Fixed size: axes may be known only in the run.
+struct Axes {
+  Walk kept, reduced;
+  std::array<int64_t, kMaxRank> out_dims{};
+  size_t out_rank = 0;
+};
 
-Result<Axes> SplitAxes(const Site& site) {
-  PT_ASSIGN(const std::vector<bool> reduced, ReadAxes(site));
-  const std::vector<int64_t>& dims = site.in[0].dims;
-  const bool keep = site.node.int_or("keepdims", 1) != 0;
+using Mask = std::array<bool, kMaxRank>;
+
+Axes SplitAxes(std::span<const int64_t> dims, const Mask& reduced, bool keep) {
   Axes axes;
   int64_t stride = 1;
   for (size_t d = dims.size(); d-- > 0;) {
-    std::vector<int64_t>& sizes = reduced[d] ? axes.reduced : axes.kept;
-    std::vector<int64_t>& strides = reduced[d] ? axes.reduced_strides : axes.kept_strides;
-    const bool merges = !sizes.empty() && strides.back() * sizes.back() == stride;
-    if (dims[d] != 1 || sizes.empty()) {
-      if (merges) {
-        sizes.back() *= dims[d];
-      } else {
-        sizes.push_back(dims[d]);
-        strides.push_back(stride);
-      }
-    }
-    (reduced[d] ? axes.inputs_each : axes.outputs) *= dims[d];
+    (reduced[d] ? axes.reduced : axes.kept).Push(dims[d], stride);
     stride *= dims[d];
-    if (!reduced[d]) axes.out_dims.insert(axes.out_dims.begin(), dims[d]);
-    if (reduced[d] && keep) axes.out_dims.insert(axes.out_dims.begin(), 1);
+  }
+  for (size_t d = 0; d < dims.size(); ++d) {
+    if (!reduced[d] || keep) axes.out_dims[axes.out_rank++] = reduced[d] ? 1 : dims[d];
   }
   return axes;
 }
 
-// Sizes and strides are innermost first here.
-int64_t OffsetOfItem(const std::vector<int64_t>& sizes, const std::vector<int64_t>& strides, int64_t item) {
-  int64_t offset = 0;
-  for (size_t d = 0; d < sizes.size(); ++d) {
-    offset += item % sizes[d] * strides[d];
-    item /= sizes[d];
+// Marks the axes; false where one does not exist.
+bool MarkAxes(const Indices& axes, int64_t count, int64_t rank, Mask& mask) {
+  for (int64_t i = 0; i < count; ++i) {
+    const int64_t axis = axes[i] < 0 ? axes[i] + rank : axes[i];
+    if (axis < 0 || axis >= rank) return false;
+    mask[static_cast<size_t>(axis)] = true;
   }
-  return offset;
+  return true;
+}
+
+// How the reduction finds its axes: settled before the run, or from input 1 in it.
+struct Reduction {
+  Axes axes;
+  std::vector<int64_t> in, out;
+  bool in_run = false, keep = true;
+  int64_t axis_count = 0;
+
+  // The axes of this run; false where they do not give the planned output.
+  bool Find(const Run& run, Axes& found) const {
+    if (!in_run) {
+      found = axes;
+      return true;
+    }
+    Mask mask{};
+    if (!MarkAxes({run.in<void>(1), true}, axis_count, static_cast<int64_t>(in.size()), mask)) return false;
+    found = SplitAxes(in, mask, keep);
+    return std::equal(out.begin(), out.end(), found.out_dims.begin(), found.out_dims.begin() + static_cast<ptrdiff_t>(found.out_rank));
+  }
+};
+
+Result<Reduction> ReadReduction(Site& site) {
+  Reduction reduction;
+  reduction.in = site.in[0].dims;
+  reduction.keep = site.node.int_or("keepdims", 1) != 0;
+  const int64_t rank = site.in[0].rank();
+  if (site.has(1) && !site.is_constant(1) && site.in[1].count() > 0) {
+    if (site.in[1].type != DataType::kInt64 || site.in[1].rank() != 1) return site.Invalid("the axes are no list of int64");
+    reduction.in_run = true;
+    reduction.axis_count = site.in[1].count();
+    PT_CHECK_OK(site.OutFromGraph(0, site.in[0].type, reduction.keep ? rank : site.out[0].rank()));
+    reduction.out = site.out[0].dims;
+    return reduction;
+  }
+  std::vector<int64_t> given;
+  if (!site.has(1) || site.in[1].count() > 0) {
+    PT_ASSIGN(const std::optional<std::vector<int64_t>> axes, site.Ints(1, "axes"));
+    given = axes.value_or(std::vector<int64_t>());
+  }
+  Mask mask{};
+  if (given.empty() && site.node.int_or("noop_with_empty_axes", 0) == 0) mask.fill(true);
+  if (!MarkAxes({given.data(), true}, static_cast<int64_t>(given.size()), rank, mask)) return site.Invalid("an axis does not exist");
+  reduction.axes = SplitAxes(reduction.in, mask, reduction.keep);
+  const Axes& axes = reduction.axes;
+  PT_CHECK_OK(site.Out(0, site.in[0].type, {axes.out_dims.begin(), axes.out_dims.begin() + static_cast<ptrdiff_t>(axes.out_rank)}));
+  return reduction;
 }
 
 // Accumulators: Add(x), then Get(). Integers wrap around in int64; floats sum in double.
@@ -147,20 +193,23 @@ struct Least {
 };
 
 template <typename T, typename Accumulator>
-Program ReduceProgram(Axes axes) {
-  return {[axes = std::move(axes)](const Run& run) -> Status {
-    ParallelRanges(run.team, axes.outputs, static_cast<double>(axes.inputs_each) + 5, [&](int64_t begin, int64_t end) {
+Program ReduceProgram(Reduction reduction) {
+  return {[reduction = std::move(reduction)](const Run& run) -> Status {
+    Axes axes;
+    if (!reduction.Find(run, axes)) {
+      return MakeError(ErrorCode::kInvalidInput, "reference.shape", "a reduction's axes are not the ones planned for");
+    }
+    const int64_t each = axes.reduced.count;
+    ParallelRanges(run.team, axes.kept.count, static_cast<double>(each) + 5, [&](int64_t begin, int64_t end) {
       for (int64_t o = begin; o < end; ++o) {
-        const T* in = run.in<T>(0) + OffsetOfItem(axes.kept, axes.kept_strides, o);
+        const T* in = run.in<T>(0) + axes.kept.Offset(o);
         Accumulator accumulator;
-        if (axes.reduced.size() == 1) {
-          for (int64_t i = 0; i < axes.inputs_each; ++i) accumulator.Add(in[i * axes.reduced_strides[0]]);
+        if (axes.reduced.rank <= 1) {
+          for (int64_t i = 0; i < each; ++i) accumulator.Add(in[i * axes.reduced.strides[0]]);
         } else {
-          for (int64_t i = 0; i < axes.inputs_each; ++i) {
-            accumulator.Add(in[OffsetOfItem(axes.reduced, axes.reduced_strides, i)]);
-          }
+          for (int64_t i = 0; i < each; ++i) accumulator.Add(in[axes.reduced.Offset(i)]);
         }
-        run.out<T>()[o] = accumulator.Get(axes.inputs_each);
+        run.out<T>()[o] = accumulator.Get(each);
       }
     });
     return {};
@@ -170,16 +219,13 @@ Program ReduceProgram(Axes axes) {
 template <template <typename> typename Accumulator>
 Result<Program> Reduce(Site& site) {
   PT_CHECK_OK(site.NeedInputs(1, 2));
-  PT_ASSIGN(Axes axes, SplitAxes(site));
-  PT_CHECK_OK(site.Out(0, site.in[0].type, axes.out_dims));
+  PT_ASSIGN(const Reduction reduction, ReadReduction(site));
   if (site.in[0].type == DataType::kBool) {
     if constexpr (std::is_same_v<Accumulator<float>, Most<float>> || std::is_same_v<Accumulator<float>, Least<float>>) {
-      return ReduceProgram<uint8_t, Accumulator<uint8_t>>(std::move(axes));
+      return ReduceProgram<uint8_t, Accumulator<uint8_t>>(reduction);
     }
   }
-  return VisitNumbers(site, site.in[0].type, [&]<typename T>() -> Result<Program> {
-    return ReduceProgram<T, Accumulator<T>>(std::move(axes));
-  });
+  return VisitNumbers(site, site.in[0].type, [&]<typename T>() -> Result<Program> { return ReduceProgram<T, Accumulator<T>>(reduction); });
 }
 
 // A tensor seen along one axis.
