@@ -9,6 +9,11 @@
 #include "partitiontuner/exec/unit_runner.h"
 
 namespace pt {
+namespace {
+
+constexpr int64_t kBriefNs = 1'000'000;  // a quarter of the scheduler's usual tick
+
+}  // namespace
 
 RunState::RunState(const CompiledPlan& plan) : plan_(plan), workers_(plan.machine.workers()) {}
 
@@ -173,7 +178,10 @@ Result<RunReport> RunState::Run(std::span<const HostTensor> inputs, std::span<co
   stopped_.store(false, std::memory_order_relaxed);
   error_.reset();
   for (CoreState& core : cores_) core = CoreState();
-  if (!cores_.empty()) workers_.Run(*this);
+  if (!cores_.empty()) {
+    workers_.Run(*this, last_ns_ < kBriefNs);
+    last_ns_ = cores_[0].end_ns - cores_[0].begin_ns;
+  }
   int64_t virtual_ns = 0;
   for (int64_t end : virtual_end_) virtual_ns = std::max(virtual_ns, end);
   virtual_base_ns_ += virtual_ns;  // the streams' clocks go on from run to run, after failures too

@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <limits>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -90,6 +91,7 @@ class RunState : public CoreJob {
   std::vector<int64_t> virtual_start_, virtual_end_;  // simulated plans: by step, since the run's start
   int64_t virtual_base_ns_ = 0;                       // the streams' clock when the run began
   std::vector<CoreState> cores_;
+  int64_t last_ns_ = std::numeric_limits<int64_t>::max();  // how long the run before took on the caller's core
   bool timed_ = false;
   std::optional<int64_t> deadline_ns_;
   const CancelToken* cancel_ = nullptr;

@@ -43,7 +43,8 @@ uint64_t WantedFloatState([[maybe_unused]] bool flush) {
 
 }  // namespace
 
-ScopedAffinity::ScopedAffinity(uint32_t core) {
+ScopedAffinity::ScopedAffinity(uint32_t core, bool brief) {
+  if (brief && sched_getcpu() == static_cast<int>(core)) return;
   auto* before = reinterpret_cast<cpu_set_t*>(before_);
   std::memset(before_, 0, sizeof(before_));
   if (core >= kCores || sched_getaffinity(0, sizeof(before_), before) != 0) return;

@@ -12,7 +12,9 @@ bool PinThisThread(uint32_t core);
 
 class ScopedAffinity {
  public:
-  explicit ScopedAffinity(uint32_t core);
+  // Keeps the calling thread on the core and lets it go again. Both together cost several microseconds, so a `brief`
+  // stay is left to the scheduler where the thread runs on that core anyhow.
+  ScopedAffinity(uint32_t core, bool brief);
   ~ScopedAffinity();
   ScopedAffinity(const ScopedAffinity&) = delete;
   ScopedAffinity& operator=(const ScopedAffinity&) = delete;

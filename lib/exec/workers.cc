@@ -84,7 +84,7 @@ void Workers::StartHead(Core& core) {
   }
 }
 
-void Workers::Run(CoreJob& job) {
+void Workers::Run(CoreJob& job, bool brief) {
   assert(!InsideJob());
   CoreJob::Place& mine = job.places_[0];
   Core& core = *cores_[mine.core];
@@ -104,7 +104,7 @@ void Workers::Run(CoreJob& job) {
   }
   mine.granted.WaitEqual(1, crowded_);
   {
-    const ScopedAffinity affinity(core.os_core);
+    const ScopedAffinity affinity(core.os_core, brief);
     const Workers* const before = inside;
     inside = this;
     job.RunOnCore(mine.core);

@@ -53,8 +53,9 @@ class Workers {
   // Sets which cores the job takes, ascending, at least one. Allocates; not while it is queued.
   static void Place(CoreJob& job, std::span<const uint32_t> cores);
   // Runs the job: the calling thread stands in for the worker of the job's first core. Returns when all are done.
-  // Allocates nothing. Must not be called from within a job of these workers.
-  void Run(CoreJob& job);
+  // Allocates nothing. Must not be called from within a job of these workers. `brief`: over long before the system
+  // would move a thread to another core.
+  void Run(CoreJob& job, bool brief = false);
 
   // True on a thread that is in a job of these workers right now: waiting for cores there would never end.
   bool InsideJob() const;
