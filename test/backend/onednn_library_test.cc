@@ -14,7 +14,8 @@ void CheckAll(std::string_view text, const std::set<std::string>& groups) {
   for (const Candidate& candidate : lab.AllCandidates()) {
     const std::string operators = lab.OperatorsOf(candidate);
     seen.insert(operators);
-    INFO(operators << " " << candidate.variant << " on " << lab.platform().unit_class(candidate.unit_class).name);
+    INFO(operators << " " << candidate.variant << " on "
+                   << lab.platform().unit_class(candidate.unit_class).name);
     CHECK(lab.Error(candidate, lab.Run(candidate)) < 2e-5);
   }
   for (const std::string& group : groups) {
@@ -51,8 +52,8 @@ j = Concat(i, h) axis=1
 k = GlobalAveragePool(j)
 output k
 )",
-           {"Conv", "Conv+Relu", "Conv+Add", "Conv+Add+Relu", "Add+Relu", "Relu", "MaxPool", "Concat",
-            "GlobalAveragePool"});
+           {"Conv", "Conv+Relu", "Conv+Add", "Conv+Add+Relu", "Add+Relu", "Relu", "MaxPool",
+            "Concat", "GlobalAveragePool"});
 }
 
 TEST_CASE("OneDnn, GroupedDilatedAndUnevenlyPaddedConvolutions", "[backend]") {
@@ -115,8 +116,8 @@ output b5
 output c1
 output d3
 )",
-           {"Conv+Add", "Conv+Add+Sigmoid+Mul", "Conv+Add+Clip+Mul+Div", "Conv+Add+Clip+Mul+Div+Add", "Conv+Mul",
-            "Conv+Mul+Sub", "Conv+Mul+Sub+Tanh"});
+           {"Conv+Add", "Conv+Add+Sigmoid+Mul", "Conv+Add+Clip+Mul+Div",
+            "Conv+Add+Clip+Mul+Div+Add", "Conv+Mul", "Conv+Mul+Sub", "Conv+Mul+Sub+Tanh"});
 }
 
 TEST_CASE("OneDnn, ProductsWithBatchesBroadcastingAndTransposes", "[backend]") {
@@ -195,9 +196,9 @@ output m
 output o
 output p
 )",
-           {"AveragePool", "MaxPool", "ReduceMean", "ReduceSum", "ReduceL2", "Softmax", "LogSoftmax", "LRN",
-            "BatchNormalization", "BatchNormalization+LeakyRelu", "Transpose", "LayerNormalization", "GlobalMaxPool",
-            "ReduceMax"});
+           {"AveragePool", "MaxPool", "ReduceMean", "ReduceSum", "ReduceL2", "Softmax",
+            "LogSoftmax", "LRN", "BatchNormalization", "BatchNormalization+LeakyRelu", "Transpose",
+            "LayerNormalization", "GlobalMaxPool", "ReduceMax"});
 }
 
 TEST_CASE("OneDnn, ElementwiseOperatorsAndTheirChains", "[backend]") {
@@ -247,12 +248,14 @@ output z
 output aa
 output ab
 )",
-           {"Elu", "Elu+Selu", "Abs", "Sqrt", "Exp", "Pow", "Softplus", "HardSigmoid", "HardSwish", "Gelu", "Div",
-            "Max", "Max+Min", "Sum", "PRelu", "Neg", "Sub", "Round", "Mul", "Reciprocal", "Log"});
+           {"Elu",         "Elu+Selu",  "Abs",  "Sqrt",  "Exp", "Pow",        "Softplus",
+            "HardSigmoid", "HardSwish", "Gelu", "Div",   "Max", "Max+Min",    "Sum",
+            "PRelu",       "Neg",       "Sub",  "Round", "Mul", "Reciprocal", "Log"});
 }
 
 TEST_CASE("OneDnn, ActivationsAreKnownHoweverTheyAreWritten", "[backend]") {
-  CheckAll(R"(
+  CheckAll(
+      R"(
 input x float32[1,16,6,6]
 const c0 float32[] value 0
 const c1 float32[] value 1
@@ -285,7 +288,7 @@ output a5
 output b5
 output e2
 )",
-           {"Div+Erf+Add+Mul+Mul", "Mul+Mul+Erf+Add+Mul", "Neg+Add+Clip+Mul+Mul", "Softplus+Tanh+Mul"});
+      {"Div+Erf+Add+Mul+Mul", "Mul+Mul+Erf+Add+Mul", "Neg+Add+Clip+Mul+Mul", "Softplus+Tanh+Mul"});
 }
 
 TEST_CASE("OneDnn, AnAlmostActivationIsNotTakenForOne", "[backend]") {
@@ -301,7 +304,8 @@ c = Mul(x, b)
 d = Div(c, c6)
 output d
 )"));
-  // As a chain of four operations it may run, but x occurs twice in it, which only an activation allows.
+  // As a chain of four operations it may run, but x occurs twice in it, which only an activation
+  // allows.
   for (const Candidate& candidate : lab.AllCandidates()) {
     INFO(lab.OperatorsOf(candidate));
     CHECK(lab.Error(candidate, lab.Run(candidate)) < 2e-5);
@@ -370,8 +374,9 @@ output d
 )"));
   size_t sums = 0;
   for (const Candidate& candidate : lab.CandidatesOf("Conv+Add")) {
-    const bool required = std::any_of(candidate.aliases.begin(), candidate.aliases.end(),
-                                      [](const Alias& alias) { return alias.kind == Alias::Kind::kRequired; });
+    const bool required =
+        std::any_of(candidate.aliases.begin(), candidate.aliases.end(),
+                    [](const Alias& alias) { return alias.kind == Alias::Kind::kRequired; });
     CHECK(required == candidate.variant.ends_with("+sum"));
     if (!required) continue;
     ++sums;
@@ -476,7 +481,8 @@ output f
              other.in == candidate.in && other.aliases == candidate.aliases;
     }));
   }
-  const std::vector<NodeId> relu_and_pool{NodeId(4U), NodeId(5U)}, conv_and_mul{NodeId(0U), NodeId(2U)};
+  const std::vector<NodeId> relu_and_pool{NodeId(4U), NodeId(5U)},
+      conv_and_mul{NodeId(0U), NodeId(2U)};
   CHECK(lab.library().CandidatesFor(lab.graph(), lab.platform(), relu_and_pool).empty());
   CHECK(lab.library().CandidatesFor(lab.graph(), lab.platform(), conv_and_mul).empty());
   CHECK(lab.library().CandidatesFor(lab.graph(), lab.platform(), {}).empty());
@@ -493,7 +499,8 @@ output c
 )");
   const auto library = MakeOneDnnLibrary(), other = MakeOneDnnLibrary();
   const auto first = library->Candidates(graph, TwoCores());
-  for (const auto& again : {library->Candidates(graph, TwoCores()), other->Candidates(graph, TwoCores())}) {
+  for (const auto& again :
+       {library->Candidates(graph, TwoCores()), other->Candidates(graph, TwoCores())}) {
     REQUIRE(again.size() == first.size());
     for (size_t i = 0; i < first.size(); ++i) {
       CHECK(again[i].nodes == first[i].nodes);
@@ -517,7 +524,8 @@ output d
   for (const Candidate& candidate : lab.CandidatesOf("Concat")) {
     const std::string layout = ToString(candidate.out[0].layout);
     INFO(layout << " node " << candidate.nodes[0].value);
-    CHECK((candidate.elision == Elision::kSlicesOfOutput) == (candidate.nodes[0] == NodeId(2U) && layout != "acdb"));
+    CHECK((candidate.elision == Elision::kSlicesOfOutput) ==
+          (candidate.nodes[0] == NodeId(2U) && layout != "acdb"));
   }
 }
 

@@ -1,5 +1,5 @@
-// Families of operators that anchor a group: which nodes they can run, which layouts they propose, and how their
-// program is made. One row each in the table of families.cc.
+// Families of operators that anchor a group: which nodes they can run, which layouts they propose,
+// and how their program is made. One row each in the table of families.cc.
 #pragma once
 
 #include <optional>
@@ -16,7 +16,7 @@ namespace pt::onednn {
 // How a group is run where there is a choice beyond layouts; measured like any other.
 enum class Way : uint8_t {
   kUsual,
-  kSum,            // the first full-size addition through the sum post-operation, in the operand's own buffer
+  kSum,  // the first full-size addition through the sum post-operation, in the operand's own buffer
   kNarrowWeights,  // weights in blocks of 16 columns: read in longer runs than those oneDNN chooses
 };
 
@@ -36,8 +36,8 @@ enum class LayoutRule : uint8_t {
   kConvolution,  // proposes blocked and channels-last layouts
   kAgnostic,     // runs in whatever layout it is given, the same on all sides
   kRowMajor,
-  kGlobalPool,   // agnostic, and row-major out from any layout in
-  kTranspose,    // row-major on one side, anything on the other
+  kGlobalPool,  // agnostic, and row-major out from any layout in
+  kTranspose,   // row-major on one side, anything on the other
 };
 
 struct Family {
@@ -51,11 +51,12 @@ struct Family {
 // Null when the operator anchors nothing.
 const Family* FindFamily(const Node& node);
 
-// Builds the group's program for the cores set by the ConcurrencyScope around the call. Every failure of oneDNN
-// comes back as kUnsupported.
+// Builds the group's program for the cores set by the ConcurrencyScope around the call. Every
+// failure of oneDNN comes back as kUnsupported.
 Result<Program> Build(const Request& request);
 
-// ---- for the families ----------------------------------------------------------------------------------
+// ---- for the families
+// ----------------------------------------------------------------------------------
 
 Error Unsupported(std::string message);
 // Index of a value among the group's inputs; empty for constants.
@@ -68,20 +69,23 @@ struct PostOps {
   Layout layout;        // of the primitive's result
 };
 // The attributes for these operations, adding their arguments and constants to the program.
-Result<dnnl::primitive_attr> Attributes(const Request& request, const PostOps& post, Program& program);
+Result<dnnl::primitive_attr> Attributes(const Request& request, const PostOps& post,
+                                        Program& program);
 
 // Argument and descriptor of an operand of the result's rank: an input of the group or a constant.
-Result<Argument> OperandArgument(const Request& request, const PostOps& post, const Operand& operand, int key,
-                                 Program& program);
+Result<Argument> OperandArgument(const Request& request, const PostOps& post,
+                                 const Operand& operand, int key, Program& program);
 // A constant given to the primitive in `packed` format.
 Argument ConstantArgument(Program& program, int key, Tensor tensor, Desc plain, Desc packed);
 
-// Takes the description and completes the program with the scratchpad; kUnsupported when it is empty.
+// Takes the description and completes the program with the scratchpad; kUnsupported when it is
+// empty.
 Status Complete(Program& program, dnnl::primitive_desc_base description);
 
 // Static dims of a value that was checked to have them.
 Dims DimsOf(const Graph& graph, ValueId value);
-// "input x is not a static float32 tensor" for the first of these that is none (invalid ids are skipped).
+// "input x is not a static float32 tensor" for the first of these that is none (invalid ids are
+// skipped).
 std::optional<std::string> WhyNoFloats(const Graph& graph, std::span<const ValueId> values);
 // An output beyond the first that somebody uses.
 std::optional<std::string> WhyMoreOutputs(const Graph& graph, const Node& node);

@@ -1,5 +1,5 @@
-// Groups of nodes that oneDNN runs as one primitive: an anchor (convolution, matmul, …) followed by elementwise
-// operations, or such operations alone.
+// Groups of nodes that oneDNN runs as one primitive: an anchor (convolution, matmul, …) followed by
+// elementwise operations, or such operations alone.
 #pragma once
 
 #include <optional>
@@ -21,8 +21,8 @@ struct Group {
 
 // The group of one node; nullopt when this library cannot run it.
 std::optional<Group> SingleGroup(const Graph& graph, NodeId node);
-// Every group worth offering: single nodes, activations spelled out in several nodes, and chains grown from these
-// along values that nobody else needs. In a stable order, without repeats.
+// Every group worth offering: single nodes, activations spelled out in several nodes, and chains
+// grown from these along values that nobody else needs. In a stable order, without repeats.
 std::vector<Group> NaturalGroups(const Graph& graph);
 // The group of exactly these nodes; nullopt when they are none.
 std::optional<Group> GroupOf(const Graph& graph, std::span<const NodeId> nodes);

@@ -8,7 +8,7 @@ namespace {
 
 // A product over two operands that are seen as matrices or stacks of them.
 struct Product {
-  Dims a, b, result;                       // dims for oneDNN, equal rank
+  Dims a, b, result;                              // dims for oneDNN, equal rank
   bool transpose_a = false, transpose_b = false;  // stored the other way round
 };
 
@@ -19,7 +19,8 @@ Dims Swapped(Dims dims) {
 
 // Seen as `dims`, of which the last two are stored the other way round when transposed.
 Result<Desc> MatrixDesc(const TensorLayout& tensor, const Dims& dims, bool transposed) {
-  PT_ASSIGN(Desc desc, ReshapedDesc(WithRank(tensor, dims.size()), transposed ? Swapped(dims) : dims));
+  PT_ASSIGN(Desc desc,
+            ReshapedDesc(WithRank(tensor, dims.size()), transposed ? Swapped(dims) : dims));
   if (!transposed) return desc;
   std::vector<int> axes(dims.size());
   for (size_t i = 0; i < axes.size(); ++i) axes[i] = static_cast<int>(i);
@@ -44,11 +45,13 @@ Side SideOf(const Request& request, ValueId value) {
   return {InputIndex(request, value), request.graph.value(value).constant};
 }
 
-Result<Argument> SideArgument(const Request& request, const Side& side, const Dims& dims, bool transposed, int key,
-                              const dnnl::primitive_desc_base* chosen, dnnl::query what, Program& program) {
+Result<Argument> SideArgument(const Request& request, const Side& side, const Dims& dims,
+                              bool transposed, int key, const dnnl::primitive_desc_base* chosen,
+                              dnnl::query what, Program& program) {
   if (side.constant) {
     const Desc plain = PlainMatrix(dims, transposed);
-    return ConstantArgument(program, key, *side.constant, plain, chosen ? chosen->query_md(what, 0) : plain);
+    return ConstantArgument(program, key, *side.constant, plain,
+                            chosen ? chosen->query_md(what, 0) : plain);
   }
   if (!side.input) return Unsupported("an operand is no input of the group");
   PT_ASSIGN(Desc desc, MatrixDesc(request.in[*side.input], dims, transposed));
@@ -59,16 +62,19 @@ Result<Program> BuildProduct(const Request& request, const Node& node, const Pro
                              std::span<const Pointwise> ops, const std::optional<Tensor>& bias) {
   Program program;
   const PostOps post{ops, product.result, RowMajor(product.result.size())};
-  PT_ASSIGN(const Desc dst, ReshapedDesc(WithRank(request.out, product.result.size()), product.result));
+  PT_ASSIGN(const Desc dst,
+            ReshapedDesc(WithRank(request.out, product.result.size()), product.result));
   PT_ASSIGN(const dnnl::primitive_attr attributes, Attributes(request, post, program));
   const Side a = SideOf(request, node.inputs[0]), b = SideOf(request, node.inputs[1]);
 
   // The left side is rarely constant and then kept as it is: only the right one is worth packing.
-  PT_ASSIGN(const Argument source, SideArgument(request, a, product.a, product.transpose_a, DNNL_ARG_SRC, nullptr,
-                                                dnnl::query::src_md, program));
+  PT_ASSIGN(const Argument source,
+            SideArgument(request, a, product.a, product.transpose_a, DNNL_ARG_SRC, nullptr,
+                         dnnl::query::src_md, program));
   Desc weights = AnyDesc(product.b);
   if (request.way == Way::kNarrowWeights) {
-    if (!b.constant || product.b.size() != 2) return Unsupported("only a constant matrix is packed");
+    if (!b.constant || product.b.size() != 2)
+      return Unsupported("only a constant matrix is packed");
     weights = Desc(product.b, dnnl::memory::data_type::f32, dnnl::memory::format_tag::BA16a16b);
   }
   if (!b.constant) {
@@ -79,14 +85,18 @@ Result<Program> BuildProduct(const Request& request, const Node& node, const Pro
     Dims dims(product.result.size(), 1);
     dims.back() = product.result.back();
     bias_desc = PlainDesc(dims);
-    program.call.arguments.push_back(ConstantArgument(program, DNNL_ARG_BIAS, *bias, bias_desc, bias_desc));
+    program.call.arguments.push_back(
+        ConstantArgument(program, DNNL_ARG_BIAS, *bias, bias_desc, bias_desc));
   }
   const dnnl::matmul::primitive_desc description =
-      bias ? dnnl::matmul::primitive_desc(request.engine, source.desc, weights, bias_desc, dst, attributes, true)
-           : dnnl::matmul::primitive_desc(request.engine, source.desc, weights, dst, attributes, true);
+      bias ? dnnl::matmul::primitive_desc(request.engine, source.desc, weights, bias_desc, dst,
+                                          attributes, true)
+           : dnnl::matmul::primitive_desc(request.engine, source.desc, weights, dst, attributes,
+                                          true);
   PT_CHECK_OK(Complete(program, description));
-  PT_ASSIGN(const Argument packed, SideArgument(request, b, product.b, product.transpose_b, DNNL_ARG_WEIGHTS,
-                                                &description, dnnl::query::weights_md, program));
+  PT_ASSIGN(const Argument packed,
+            SideArgument(request, b, product.b, product.transpose_b, DNNL_ARG_WEIGHTS, &description,
+                         dnnl::query::weights_md, program));
   program.call.arguments.push_back(source);
   program.call.arguments.push_back(packed);
   program.call.arguments.push_back({DNNL_ARG_DST, Argument::Source::kOutput, 0, dst});
@@ -99,7 +109,8 @@ int64_t CountOf(const Dims& dims, size_t first, size_t past) {
   return count;
 }
 
-// numpy's rules, with batches flattened where nothing is lost: a stack times one matrix is one matrix product.
+// numpy's rules, with batches flattened where nothing is lost: a stack times one matrix is one
+// matrix product.
 Product ProductOf(Dims a, Dims b) {
   if (a.size() == 1) a.insert(a.begin(), 1);
   if (b.size() == 1) b.push_back(1);
@@ -132,7 +143,8 @@ Product UnflattenedProductOf(const Dims& a, Dims b, const Dims& result) {
   return {a, std::move(b), result};
 }
 
-// beta·C as the bias where it is one constant row and nothing scales the product; else as an addition after it.
+// beta·C as the bias where it is one constant row and nothing scales the product; else as an
+// addition after it.
 struct GemmTail {
   std::optional<Tensor> bias;
   std::vector<Pointwise> ops;
@@ -169,13 +181,15 @@ std::optional<GemmTail> GemmTailOf(const Graph& graph, const Node& node) {
 }  // namespace
 
 std::optional<std::string> WhyNotMatMul(const Graph& graph, const Node& node) {
-  if (node.inputs.size() != 2 || node.outputs.size() != 1) return "it has not two inputs and one output";
+  if (node.inputs.size() != 2 || node.outputs.size() != 1)
+    return "it has not two inputs and one output";
   if (auto why = WhyNoFloats(graph, node.inputs)) return why;
   if (auto why = WhyNoFloats(graph, node.outputs)) return why;
   if (graph.value(node.inputs[0]).is_constant() && graph.value(node.inputs[1]).is_constant()) {
     return "both inputs are constant";
   }
-  if (DimsOf(graph, node.inputs[0]).empty() || DimsOf(graph, node.inputs[1]).empty()) return "an input is a scalar";
+  if (DimsOf(graph, node.inputs[0]).empty() || DimsOf(graph, node.inputs[1]).empty())
+    return "an input is a scalar";
   return std::nullopt;
 }
 
@@ -183,13 +197,16 @@ Result<Program> BuildMatMul(const Request& request) {
   const Node& node = request.graph.node(request.group.anchor);
   const Dims a = DimsOf(request.graph, node.inputs[0]), b = DimsOf(request.graph, node.inputs[1]);
   const Dims result = DimsOf(request.graph, node.outputs[0]);
-  Result<Program> flat = BuildProduct(request, node, ProductOf(a, b), request.group.ops, std::nullopt);
+  Result<Program> flat =
+      BuildProduct(request, node, ProductOf(a, b), request.group.ops, std::nullopt);
   if (flat.ok() || a.size() != result.size() || a.size() < 3 || b.size() < 2) return flat;
-  return BuildProduct(request, node, UnflattenedProductOf(a, b, result), request.group.ops, std::nullopt);
+  return BuildProduct(request, node, UnflattenedProductOf(a, b, result), request.group.ops,
+                      std::nullopt);
 }
 
 std::optional<std::string> WhyNotGemm(const Graph& graph, const Node& node) {
-  if (node.inputs.size() < 2 || node.outputs.size() != 1) return "it has too few inputs or too many outputs";
+  if (node.inputs.size() < 2 || node.outputs.size() != 1)
+    return "it has too few inputs or too many outputs";
   if (auto why = WhyNoFloats(graph, node.inputs)) return why;
   if (auto why = WhyNoFloats(graph, node.outputs)) return why;
   if (DimsOf(graph, node.inputs[0]).size() != 2 || DimsOf(graph, node.inputs[1]).size() != 2) {
@@ -205,7 +222,8 @@ std::optional<std::string> WhyNotGemm(const Graph& graph, const Node& node) {
 Result<Program> BuildGemm(const Request& request) {
   const Graph& graph = request.graph;
   const Node& node = graph.node(request.group.anchor);
-  Product product{DimsOf(graph, node.inputs[0]), DimsOf(graph, node.inputs[1]), DimsOf(graph, node.outputs[0])};
+  Product product{DimsOf(graph, node.inputs[0]), DimsOf(graph, node.inputs[1]),
+                  DimsOf(graph, node.outputs[0])};
   product.transpose_a = node.int_or("transA", 0) != 0;
   product.transpose_b = node.int_or("transB", 0) != 0;
   if (product.transpose_a) product.a = Swapped(product.a);

@@ -21,14 +21,15 @@ constexpr TagRow kBlockedTags[] = {
 };
 
 Error NoFormat(const TensorLayout& tensor) {
-  return MakeError(ErrorCode::kUnsupported, "onednn.layout",
-                   "oneDNN has no format for a slice or block of layout " + ToString(tensor.layout));
+  return MakeError(
+      ErrorCode::kUnsupported, "onednn.layout",
+      "oneDNN has no format for a slice or block of layout " + ToString(tensor.layout));
 }
 
-// Strides with those of dims of extent 1 replaced by what a dense tensor would have: they are never used for
-// addressing, but oneDNN's implementations compare them.
-std::vector<int64_t> CanonicalStrides(const TensorLayout& tensor, const std::vector<int64_t>& extents,
-                                      int64_t innermost) {
+// Strides with those of dims of extent 1 replaced by what a dense tensor would have: they are never
+// used for addressing, but oneDNN's implementations compare them.
+std::vector<int64_t> CanonicalStrides(const TensorLayout& tensor,
+                                      const std::vector<int64_t>& extents, int64_t innermost) {
   std::vector<int64_t> strides = tensor.strides;
   int64_t dense = innermost;
   for (size_t i = tensor.layout.order.size(); i-- > 0;) {
@@ -80,13 +81,20 @@ Result<Desc> BlockedDesc(const TensorLayout& tensor, dnnl::memory::data_type typ
 
 std::optional<dnnl::memory::data_type> TypeOf(DataType type) {
   switch (type) {
-    case DataType::kFloat32: return dnnl::memory::data_type::f32;
-    case DataType::kBfloat16: return dnnl::memory::data_type::bf16;
-    case DataType::kFloat16: return dnnl::memory::data_type::f16;
-    case DataType::kInt32: return dnnl::memory::data_type::s32;
-    case DataType::kInt8: return dnnl::memory::data_type::s8;
-    case DataType::kUint8: return dnnl::memory::data_type::u8;
-    default: return std::nullopt;
+    case DataType::kFloat32:
+      return dnnl::memory::data_type::f32;
+    case DataType::kBfloat16:
+      return dnnl::memory::data_type::bf16;
+    case DataType::kFloat16:
+      return dnnl::memory::data_type::f16;
+    case DataType::kInt32:
+      return dnnl::memory::data_type::s32;
+    case DataType::kInt8:
+      return dnnl::memory::data_type::s8;
+    case DataType::kUint8:
+      return dnnl::memory::data_type::u8;
+    default:
+      return std::nullopt;
   }
 }
 
@@ -94,13 +102,15 @@ Result<Desc> DescOf(const TensorLayout& tensor) {
   const auto type = TypeOf(tensor.type);
   const auto count = CheckedProduct(tensor.dims);
   if (!type || !count || *count == 0 || tensor.dims.size() > DNNL_MAX_NDIMS) {
-    return MakeError(ErrorCode::kUnsupported, "onednn.tensor",
-                     "oneDNN takes no " + std::string(DataTypeName(tensor.type)) + " tensor of these dims");
+    return MakeError(
+        ErrorCode::kUnsupported, "onednn.tensor",
+        "oneDNN takes no " + std::string(DataTypeName(tensor.type)) + " tensor of these dims");
   }
   if (tensor.dims.empty()) return Desc({1}, *type, Dims{1});
   if (!tensor.layout.blocks.empty()) return BlockedDesc(tensor, *type);
   const std::vector<int64_t> strides = CanonicalStrides(tensor, tensor.dims, 1);
-  return Desc(Dims(tensor.dims.begin(), tensor.dims.end()), *type, Dims(strides.begin(), strides.end()));
+  return Desc(Dims(tensor.dims.begin(), tensor.dims.end()), *type,
+              Dims(strides.begin(), strides.end()));
 }
 
 Desc PlainDesc(const Dims& dims, DataType type) {
@@ -129,9 +139,11 @@ TensorLayout WithRank(const TensorLayout& tensor, size_t rank) {
 }
 
 Result<Desc> ReshapedDesc(const TensorLayout& tensor, const Dims& dims) {
-  if (std::equal(dims.begin(), dims.end(), tensor.dims.begin(), tensor.dims.end())) return DescOf(tensor);
+  if (std::equal(dims.begin(), dims.end(), tensor.dims.begin(), tensor.dims.end()))
+    return DescOf(tensor);
   if (!tensor.layout.is_row_major() || !IsDense(tensor)) {
-    return MakeError(ErrorCode::kUnsupported, "onednn.layout", "a slice cannot be seen under other dims");
+    return MakeError(ErrorCode::kUnsupported, "onednn.layout",
+                     "a slice cannot be seen under other dims");
   }
   return PlainDesc(dims, tensor.type);
 }

@@ -1,5 +1,5 @@
-// Pointwise: one elementwise operation on a running tensor, as oneDNN's post-ops and its eltwise, binary and prelu
-// primitives know it; and how ONNX nodes become lists of them.
+// Pointwise: one elementwise operation on a running tensor, as oneDNN's post-ops and its eltwise,
+// binary and prelu primitives know it; and how ONNX nodes become lists of them.
 #pragma once
 
 #include <optional>
@@ -29,9 +29,10 @@ Pointwise Eltwise(dnnl::algorithm algorithm, float alpha = 0, float beta = 0);
 
 // Static float32 tensors of at least one element and at most 12 dims.
 bool IsStaticFloat(const Graph& graph, ValueId value);
-// What the node does to its input `main` (a value of the node's output dims); nullopt when oneDNN cannot say it.
-// The operands of the answer broadcast to the output's dims.
-std::optional<std::vector<Pointwise>> PointwiseOf(const Graph& graph, const Node& node, ValueId main);
+// What the node does to its input `main` (a value of the node's output dims); nullopt when oneDNN
+// cannot say it. The operands of the answer broadcast to the output's dims.
+std::optional<std::vector<Pointwise>> PointwiseOf(const Graph& graph, const Node& node,
+                                                  ValueId main);
 // The input on which PointwiseOf should start; invalid when the node is none of these operators.
 ValueId MainInput(const Graph& graph, const Node& node);
 bool IsPointwiseOperator(const Node& node);

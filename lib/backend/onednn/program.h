@@ -1,5 +1,6 @@
-// Program: what a candidate's kernel does, as oneDNN primitives over numbered tensors. Plain data made by the
-// families, looked at when candidates are proposed and turned into a kernel when one is compiled.
+// Program: what a candidate's kernel does, as oneDNN primitives over numbered tensors. Plain data
+// made by the families, looked at when candidates are proposed and turned into a kernel when one is
+// compiled.
 #pragma once
 
 #include <cstdint>
@@ -38,7 +39,8 @@ struct Program {
   int32_t accumulates_into = -1;
   // Inputs whose buffer the output may share.
   std::vector<uint32_t> in_place;
-  // The output's bytes equal the inputs' where they lie at the same address: with equal addresses nothing is done.
+  // The output's bytes equal the inputs' where they lie at the same address: with equal addresses
+  // nothing is done.
   bool moves_only = false;
 
   uint64_t scratch_bytes() const;

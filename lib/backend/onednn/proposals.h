@@ -24,14 +24,16 @@ using KnownLayouts = std::map<ValueId, std::set<Layout>>;
 
 // What to try for the group before anything is known of its neighbours.
 std::vector<Proposal> FirstProposals(const Graph& graph, const Group& group);
-// What to try where none of these can be done: oneDNN's convolutions between row-major tensors reorder behind the plan's
-// back, or are slow.
+// What to try where none of these can be done: oneDNN's convolutions between row-major tensors
+// reorder behind the plan's back, or are slow.
 std::vector<Proposal> LastResorts(const Graph& graph, const Group& group);
-// What to try besides, given the layouts of its inputs and of its result; none for groups that propose themselves.
-std::vector<Proposal> AgnosticProposals(const Graph& graph, const Group& group, const KnownLayouts& known);
+// What to try besides, given the layouts of its inputs and of its result; none for groups that
+// propose themselves.
+std::vector<Proposal> AgnosticProposals(const Graph& graph, const Group& group,
+                                        const KnownLayouts& known);
 
 // Layout of each input of the group; empty when the proposal does not fit them.
-std::vector<Layout> InputLayouts(const Graph& graph, const Group& group, std::span<const ValueId> inputs,
-                                 const Proposal& proposal);
+std::vector<Layout> InputLayouts(const Graph& graph, const Group& group,
+                                 std::span<const ValueId> inputs, const Proposal& proposal);
 
 }  // namespace pt::onednn

@@ -1,6 +1,7 @@
-// TeamPool: oneDNN's thread pool on the team that a step runs on. Synchronous; a nested parallel region runs
-// inline on the calling core. A prebuilt oneDNN with threads of its own cannot be lent a pool: there every primitive
-// runs on the calling core alone, which is right, but wide units gain nothing.
+// TeamPool: oneDNN's thread pool on the team that a step runs on. Synchronous; a nested parallel
+// region runs inline on the calling core. A prebuilt oneDNN with threads of its own cannot be lent
+// a pool: there every primitive runs on the calling core alone, which is right, but wide units gain
+// nothing.
 #pragma once
 
 #include <memory>
