@@ -2,6 +2,9 @@
 add_library(pt_flags INTERFACE)
 target_include_directories(pt_flags INTERFACE ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR}/include)
 target_compile_options(pt_flags INTERFACE -Wall -Wextra -Wconversion $<$<BOOL:${PT_WERROR}>:-Werror>)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
+  target_compile_options(pt_flags INTERFACE -Wno-restrict)  # false for "text" + std::to_string(n), GCC bug 105651
+endif()
 target_link_libraries(pt_flags INTERFACE Threads::Threads)
 if(PT_SANITIZE)
   add_compile_options(-fsanitize=${PT_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
