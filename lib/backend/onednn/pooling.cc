@@ -15,6 +15,15 @@ bool AnyPositive(const Dims& values) {
   return std::any_of(values.begin(), values.end(), [](int64_t v) { return v > 0; });
 }
 
+// The whole input at once.
+Window GlobalWindow(const Dims& in) {
+  Window window;
+  window.kernel = in;
+  for (Dims* ones : {&window.strides, &window.dilations}) ones->assign(in.size(), 1);
+  for (Dims* zeros : {&window.pads_begin, &window.pads_end, &window.stated_end}) zeros->assign(in.size(), 0);
+  return window;
+}
+
 std::optional<Pooling> PoolingOf(const Graph& graph, const Node& node) {
   const Dims x = DimsOf(graph, node.inputs[0]), y = DimsOf(graph, node.outputs[0]);
   if (x.size() < 3 || x.size() > 5 || y.size() != x.size() || x[0] != y[0] || x[1] != y[1])
@@ -24,8 +33,7 @@ std::optional<Pooling> PoolingOf(const Graph& graph, const Node& node) {
   std::optional<Window> window;
   if (global) {
     if (out != Dims(out.size(), 1)) return std::nullopt;
-    const Dims zero(in.size(), 0), one(in.size(), 1);
-    window = Window{in, one, one, zero, zero, zero};
+    window = GlobalWindow(in);
   } else {
     window = WindowOf(node, node.ints_or("kernel_shape", {}), in, out);
   }

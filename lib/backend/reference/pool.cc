@@ -49,6 +49,15 @@ struct Pooling {
   double work = 1;      // of one plane
 };
 
+// The whole input at once.
+Window GlobalWindow(const std::vector<int64_t>& in) {
+  Window window;
+  window.in = window.kernel = in;
+  for (auto* ones : {&window.stride, &window.dilation, &window.out}) ones->assign(in.size(), 1);
+  for (auto* zeros : {&window.pad_begin, &window.pad_end}) zeros->assign(in.size(), 0);
+  return window;
+}
+
 Result<Pooling> ReadPooling(Site& site, bool global) {
   PT_CHECK_OK(site.NeedInputs(1, 1));
   const std::vector<int64_t>& x = site.in[0].dims;
@@ -57,8 +66,7 @@ Result<Pooling> ReadPooling(Site& site, bool global) {
   const std::vector<int64_t> spatial(x.begin() + 2, x.end());
   Window window;
   if (global) {
-    const std::vector<int64_t> ones(spatial.size(), 1), zeros(spatial.size(), 0);
-    window = {spatial, spatial, ones, ones, zeros, zeros, ones};
+    window = GlobalWindow(spatial);
   } else {
     PT_ASSIGN(window, ReadWindow(site, spatial, site.node.ints_or("kernel_shape", {})));
   }
