@@ -32,7 +32,7 @@ std::optional<Pooling> PoolingOf(const Graph& graph, const Node& node) {
   const bool global = node.op.starts_with("Global"), max = node.op.ends_with("MaxPool");
   std::optional<Window> window;
   if (global) {
-    if (out != Dims(out.size(), 1)) return std::nullopt;
+    if (std::any_of(out.begin(), out.end(), [](int64_t d) { return d != 1; })) return std::nullopt;
     window = GlobalWindow(in);
   } else {
     window = WindowOf(node, node.ints_or("kernel_shape", {}), in, out);
