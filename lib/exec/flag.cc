@@ -1,8 +1,8 @@
 #include "lib/exec/flag.h"
 
 #include <linux/futex.h>
-#include <sched.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <limits>
@@ -13,20 +13,24 @@ namespace pt {
 namespace {
 
 constexpr int64_t kSpinNs = 100'000;  // about what falling asleep and being woken costs, several times over
-constexpr int64_t kYieldAfterNs = 20'000;
+constexpr int64_t kCrowdedSpinNs = 5'000;
 constexpr uint32_t kTurnsPerLook = 64;  // reading the clock costs more than a turn
 
 }  // namespace
+
+SpinTimer::SpinTimer(bool crowded) : limit_ns_(crowded ? kCrowdedSpinNs : kSpinNs) {}
 
 bool SpinTimer::KeepSpinning() {
   RelaxCore();
   if (++turns_ % kTurnsPerLook != 0) return true;
   const int64_t now = NowNs();
   if (since_ns_ == 0) since_ns_ = now;
-  const int64_t spun = now - since_ns_;
-  if (spun > kSpinNs) return false;
-  if (crowded_ || spun > kYieldAfterNs) sched_yield();
-  return true;
+  return now - since_ns_ <= limit_ns_;
+}
+
+void SpinTimer::Doze() {
+  const timespec pause = {0, 20'000};
+  nanosleep(&pause, nullptr);
 }
 
 void Flag::Set(uint32_t value) {

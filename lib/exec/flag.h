@@ -16,16 +16,19 @@ inline void RelaxCore() {
 #endif
 }
 
-// Counts the turns of a spin loop and yields the core where others may need it.
+// Says how long a loop may spin. It never yields: on a busy machine that costs a whole time slice, while who sleeps is
+// woken at once.
 class SpinTimer {
  public:
   // `crowded`: more threads than cores, so that spinning keeps away whom one waits for.
-  explicit SpinTimer(bool crowded) : crowded_(crowded) {}
+  explicit SpinTimer(bool crowded);
   // False when it is time to sleep.
   bool KeepSpinning();
+  // For loops that nobody can wake: a pause of some tens of microseconds.
+  static void Doze();
 
  private:
-  bool crowded_;
+  int64_t limit_ns_;
   uint32_t turns_ = 0;
   int64_t since_ns_ = 0;
 };

@@ -166,7 +166,7 @@ void RunState::PollEvent(StepId step) {
     }
     if (*ready) break;
     ShouldStop();  // a deadline shall not wait for the device
-    timer.KeepSpinning();
+    if (!timer.KeepSpinning()) SpinTimer::Doze();
   }
   int64_t not_seen = 0;  // several cores may wait for one event; the first to see it ready says when
   if (timed_) ready_ns_[step.index()].compare_exchange_strong(not_seen, NowNs(), std::memory_order_relaxed);
