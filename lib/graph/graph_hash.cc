@@ -1,5 +1,5 @@
-// GraphHash and ModelHash: one pass over the frozen vectors into a length-prefixed byte string. Ids are
-// positions in the graph, so they stand for the edges; names do not count.
+// GraphHash and ModelHash: one pass over the frozen vectors into a length-prefixed byte string. Ids
+// are positions in the graph, so they stand for the edges; names do not count.
 #include <bit>
 
 #include "partitiontuner/graph/graph.h"
@@ -33,7 +33,8 @@ class Writer {
 
  private:
   void Int(int64_t i) {
-    for (int shift = 0; shift < 64; shift += 8) bytes_ += static_cast<char>(static_cast<uint64_t>(i) >> shift);
+    for (int shift = 0; shift < 64; shift += 8)
+      bytes_ += static_cast<char>(static_cast<uint64_t>(i) >> shift);
   }
   void Text(std::string_view text) {
     Int(static_cast<int64_t>(text.size()));

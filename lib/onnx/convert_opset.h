@@ -1,5 +1,6 @@
-// Conversion of the default domain's operators to one opset, node by node: an adapter only ever looks at its
-// node, so nodes that look alike are converted once and a graph of any size takes linear time.
+// Conversion of the default domain's operators to one opset, node by node: an adapter only ever
+// looks at its node, so nodes that look alike are converted once and a graph of any size takes
+// linear time.
 #pragma once
 
 #include <optional>
@@ -9,9 +10,9 @@
 
 namespace pt {
 
-// Converts all graphs of the model from `from` to `to`; types must have been inferred as far as possible.
-// Nodes of other domains stay. Returns why not if some node cannot be converted; the model is unchanged
-// then. Sorted nodes stay sorted.
+// Converts all graphs of the model from `from` to `to`; types must have been inferred as far as
+// possible. Nodes of other domains stay. Returns why not if some node cannot be converted; the
+// model is unchanged then. Sorted nodes stay sorted.
 std::optional<std::string> ConvertOpset(proto::ModelProto& model, int64_t from, int64_t to);
 
 // Whether any node's definition differs between the two opsets.

@@ -42,14 +42,17 @@ std::string EinsumFault(std::string_view equation, size_t operands) {
     if (left.empty()) break;
     left.remove_prefix(1);
   }
-  if (terms != operands) return "it has " + std::to_string(terms) + " terms for " + std::to_string(operands) + " inputs";
+  if (terms != operands)
+    return "it has " + std::to_string(terms) + " terms for " + std::to_string(operands) + " inputs";
   if (arrow == std::string_view::npos) return {};
   std::string_view right = equation.substr(arrow + 2);
-  if (!ReadTerm(right, labels, ellipsis) || !right.empty()) return "its output may hold letters, spaces and one \"...\"";
+  if (!ReadTerm(right, labels, ellipsis) || !right.empty())
+    return "its output may hold letters, spaces and one \"...\"";
   if (ellipsis && !any_ellipsis) return "its output has an ellipsis that no input has";
   std::set<char> seen;
   for (char c : labels) {
-    if (!known.contains(c)) return std::string("its output has the label ") + c + " that no input has";
+    if (!known.contains(c))
+      return std::string("its output has the label ") + c + " that no input has";
     if (!seen.insert(c).second) return std::string("its output has the label ") + c + " twice";
   }
   return {};

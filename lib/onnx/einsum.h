@@ -1,5 +1,5 @@
-// Einsum equations. libonnx's shape inference trusts them: some that are not well-formed send it into an
-// endless loop, and ellipses of different length make it write past the end of a list.
+// Einsum equations. libonnx's shape inference trusts them: some that are not well-formed send it
+// into an endless loop, and ellipses of different length make it write past the end of a list.
 #pragma once
 
 #include <cstddef>

@@ -13,7 +13,8 @@ namespace pt {
 namespace proto = ONNX_NAMESPACE;
 using Nodes = google::protobuf::RepeatedPtrField<proto::NodeProto>;
 
-// Runs `work`, which calls libonnx or protobuf, and turns what it throws into an Error of that code and id.
+// Runs `work`, which calls libonnx or protobuf, and turns what it throws into an Error of that code
+// and id.
 template <typename F>
 Status Fenced(ErrorCode code, const char* id, const std::string& stage, F&& work) {
   try {
@@ -45,6 +46,8 @@ inline Error LoadError(ErrorCode code, std::string id, std::string message, std:
   return error;
 }
 
-inline bool IsDefaultDomain(const std::string& domain) { return domain.empty() || domain == "ai.onnx"; }
+inline bool IsDefaultDomain(const std::string& domain) {
+  return domain.empty() || domain == "ai.onnx";
+}
 
 }  // namespace pt

@@ -1,10 +1,9 @@
 #include "partitiontuner/onnx/load_onnx.h"
 
+#include <google/protobuf/io/coded_stream.h>
 #include <onnx/checker.h>
 #include <onnx/defs/schema.h>
 #include <onnx/shape_inference/implementation.h>
-
-#include <google/protobuf/io/coded_stream.h>
 
 #include <algorithm>
 #include <unordered_map>
@@ -25,32 +24,43 @@
 namespace pt {
 namespace {
 
-std::pair<int, int> DefaultOpsetRange() { return proto::OpSchemaRegistry::DomainToVersionRange::Instance().Map().at(""); }
+std::pair<int, int> DefaultOpsetRange() {
+  return proto::OpSchemaRegistry::DomainToVersionRange::Instance().Map().at("");
+}
 
 Result<proto::ModelProto> Parse(std::span<const std::byte> bytes, const Limits& limits) {
   proto::ModelProto model;
   bool parsed = false;
   PT_CHECK_OK(Fenced(ErrorCode::kInvalidInput, "onnx.parse", "parsing", [&] {
-    google::protobuf::io::CodedInputStream stream(reinterpret_cast<const uint8_t*>(bytes.data()), static_cast<int>(bytes.size()));
-    // The scan has counted the depth already; the parser recurses, so "no limit" still means a finite stack.
-    stream.SetRecursionLimit(limits.protobuf_depth == 0 ? 10'000 : static_cast<int>(limits.protobuf_depth) + 1);
+    google::protobuf::io::CodedInputStream stream(reinterpret_cast<const uint8_t*>(bytes.data()),
+                                                  static_cast<int>(bytes.size()));
+    // The scan has counted the depth already; the parser recurses, so "no limit" still means a
+    // finite stack.
+    stream.SetRecursionLimit(
+        limits.protobuf_depth == 0 ? 10'000 : static_cast<int>(limits.protobuf_depth) + 1);
     parsed = model.ParseFromCodedStream(&stream) && stream.ConsumedEntireMessage();
   }));
-  if (!parsed) return LoadError(ErrorCode::kInvalidInput, "onnx.parse", "the bytes are no ONNX model");
+  if (!parsed)
+    return LoadError(ErrorCode::kInvalidInput, "onnx.parse", "the bytes are no ONNX model");
   return model;
 }
 
 // Versions and opsets, before libonnx trusts them.
 Status CheckHeader(proto::ModelProto& model, LoadReport& report) {
-  const auto refuse = [](const char* id, std::string message) { return LoadError(ErrorCode::kInvalidInput, id, std::move(message)); };
+  const auto refuse = [](const char* id, std::string message) {
+    return LoadError(ErrorCode::kInvalidInput, id, std::move(message));
+  };
   if (!model.has_graph()) return refuse("onnx.no_graph", "the model has no graph");
   constexpr int64_t kNewest = proto::Version::IR_VERSION;
   report.ir_version = model.ir_version();
   if (model.ir_version() < 1 || model.ir_version() > kNewest) {
-    return refuse("onnx.ir_version", "IR version " + std::to_string(model.ir_version()) + " is not supported: 1 to " + std::to_string(kNewest) + " are");
+    return refuse("onnx.ir_version", "IR version " + std::to_string(model.ir_version()) +
+                                         " is not supported: 1 to " + std::to_string(kNewest) +
+                                         " are");
   }
   if (model.opset_import_size() == 0) {
-    if (model.ir_version() >= 3) return refuse("onnx.opset", "the model does not say which opset it uses");
+    if (model.ir_version() >= 3)
+      return refuse("onnx.opset", "the model does not say which opset it uses");
     model.add_opset_import()->set_version(1);
   }
   const auto [oldest, newest] = DefaultOpsetRange();
@@ -58,12 +68,17 @@ Status CheckHeader(proto::ModelProto& model, LoadReport& report) {
   for (auto& import : *model.mutable_opset_import()) {
     if (import.domain() == "ai.onnx") import.set_domain("");
     const std::string shown = import.domain().empty() ? "ai.onnx" : import.domain();
-    if (!seen.emplace(import.domain(), import.version()).second) return refuse("onnx.opset", "the opset of domain " + shown + " is given twice");
-    if (import.version() < 1 || import.version() > INT32_MAX) return refuse("onnx.opset", "opset " + std::to_string(import.version()) + " of domain " + shown + " is invalid");
+    if (!seen.emplace(import.domain(), import.version()).second)
+      return refuse("onnx.opset", "the opset of domain " + shown + " is given twice");
+    if (import.version() < 1 || import.version() > INT32_MAX)
+      return refuse("onnx.opset", "opset " + std::to_string(import.version()) + " of domain " +
+                                      shown + " is invalid");
     if (!import.domain().empty()) continue;
     report.file_opset = report.opset = import.version();
     if (import.version() > newest) {
-      return refuse("onnx.opset", "opset " + std::to_string(import.version()) + " is not supported: " + std::to_string(oldest) + " to " + std::to_string(newest) + " are");
+      return refuse("onnx.opset", "opset " + std::to_string(import.version()) +
+                                      " is not supported: " + std::to_string(oldest) + " to " +
+                                      std::to_string(newest) + " are");
     }
   }
   return {};
@@ -93,7 +108,8 @@ void Normalise(proto::ModelProto& model) {
   // Initialisers need not be inputs any more: they have been dropped there.
   if (model.ir_version() < 4) model.set_ir_version(4);
   // Subgraphs' initialisers are Constant nodes now.
-  const bool imports_default = std::any_of(model.opset_import().begin(), model.opset_import().end(), [](const auto& i) { return i.domain().empty(); });
+  const bool imports_default = std::any_of(model.opset_import().begin(), model.opset_import().end(),
+                                           [](const auto& i) { return i.domain().empty(); });
   if (!imports_default) model.add_opset_import()->set_version(kTargetOpset);
 }
 
@@ -119,12 +135,16 @@ const std::string& EquationOf(const proto::NodeProto& node) {
 Status CheckNode(const proto::NodeProto& node, size_t index) {
   // It prints about these, and knows nothing of them.
   if (proto::checker::check_is_experimental_op(node)) {
-    return LoadError(ErrorCode::kUnsupported, "onnx.unknown_op", "operator " + node.op_type() + " is not defined by ONNX", NodeLabel(node, index));
+    return LoadError(ErrorCode::kUnsupported, "onnx.unknown_op",
+                     "operator " + node.op_type() + " is not defined by ONNX",
+                     NodeLabel(node, index));
   }
   if (node.op_type() == "Einsum" && IsDefaultDomain(node.domain())) {
     const std::string fault = EinsumFault(EquationOf(node), static_cast<size_t>(node.input_size()));
     if (!fault.empty()) {
-      return LoadError(ErrorCode::kInvalidInput, "onnx.attribute", "equation \"" + EquationOf(node) + "\" is not valid: " + fault, NodeLabel(node, index));
+      return LoadError(ErrorCode::kInvalidInput, "onnx.attribute",
+                       "equation \"" + EquationOf(node) + "\" is not valid: " + fault,
+                       NodeLabel(node, index));
     }
   }
   return {};
@@ -142,8 +162,8 @@ Status CheckNodes(const Nodes& nodes) {
 }
 
 Status Check(proto::ModelProto& model, const ModelTensors& tensors) {
-
-  // The checker also wants a shape for every input and output; leaving it out means an unknown rank.
+  // The checker also wants a shape for every input and output; leaving it out means an unknown
+  // rank.
   std::vector<proto::TypeProto::Tensor*> without_shape;
   std::vector<proto::ValueInfoProto*> without_type;
   const auto complete = [&](proto::ValueInfoProto& info) {
@@ -161,13 +181,15 @@ Status Check(proto::ModelProto& model, const ModelTensors& tensors) {
     if (info.has_type()) complete(info);
   }
   tensors.SetPlaceholderDims(model, /*empty=*/true);
-  Status status = Fenced(ErrorCode::kInvalidInput, "onnx.check", "checking", [&] { proto::checker::check_model(model); });
+  Status status = Fenced(ErrorCode::kInvalidInput, "onnx.check", "checking",
+                         [&] { proto::checker::check_model(model); });
   tensors.SetPlaceholderDims(model, /*empty=*/false);
   for (auto* type : without_shape) type->clear_shape();
   for (auto* info : without_type) info->clear_type();
   if (status.ok()) return {};
   Error error = std::move(status).error();
-  const bool unknown = error.message.find("No Op registered for") != std::string::npos || error.message.find("is deprecated in domain_version") != std::string::npos;
+  const bool unknown = error.message.find("No Op registered for") != std::string::npos ||
+                       error.message.find("is deprecated in domain_version") != std::string::npos;
   if (unknown) {
     error.code = ErrorCode::kUnsupported;
     error.id = "onnx.unknown_op";
@@ -179,7 +201,8 @@ Status Check(proto::ModelProto& model, const ModelTensors& tensors) {
 bool SubgraphsAreAffordable(const proto::GraphProto& main) {
   constexpr uint64_t kMostCopies = 4'000'000;
   uint64_t copies = 0;
-  const auto count = [&](const auto& self, const proto::GraphProto& graph, uint64_t visible) -> void {
+  const auto count = [&](const auto& self, const proto::GraphProto& graph,
+                         uint64_t visible) -> void {
     visible += static_cast<uint64_t>(graph.node_size() + graph.initializer_size());
     for (const auto& node : graph.node()) {
       for (const auto& attribute : node.attribute()) {
@@ -193,7 +216,8 @@ bool SubgraphsAreAffordable(const proto::GraphProto& main) {
   return copies <= kMostCopies;
 }
 
-constexpr const char* kUnseenDomain = "pt.unseen";  // libonnx passes over nodes of domains it does not know
+constexpr const char* kUnseenDomain =
+    "pt.unseen";  // libonnx passes over nodes of domains it does not know
 
 void Convert(proto::ModelProto& model, LoadReport& report) {
   const int64_t from = report.opset;
@@ -210,9 +234,11 @@ void Convert(proto::ModelProto& model, LoadReport& report) {
     });
     model.add_opset_import()->set_domain(kUnseenDomain);
     (void)Fenced(ErrorCode::kInvalidInput, "onnx.inference", "inferring shapes", [&] {
-      const proto::ShapeInferenceOptions options(/*check_type=*/false, /*error_mode=*/0, /*data_propagation=*/true);
+      const proto::ShapeInferenceOptions options(/*check_type=*/false, /*error_mode=*/0,
+                                                 /*data_propagation=*/true);
       proto::shape_inference::DataValueMap values;
-      proto::shape_inference::InferShapes(model, proto::OpSchemaRegistry::Instance(), options, &values);
+      proto::shape_inference::InferShapes(model, proto::OpSchemaRegistry::Instance(), options,
+                                          &values);
     });
     model.mutable_opset_import()->RemoveLast();
     for (auto* node : hidden) node->clear_domain();
@@ -224,8 +250,8 @@ void Convert(proto::ModelProto& model, LoadReport& report) {
   report.opset = kTargetOpset;
 }
 
-// What inference found stands; a declared type that contradicts it in kind or rank is an error, one that only
-// differs in numbers is reported.
+// What inference found stands; a declared type that contradicts it in kind or rank is an error, one
+// that only differs in numbers is reported.
 Result<Graph> MergeDeclared(Graph graph, const DeclaredTypes& declared, LoadReport& report) {
   std::vector<std::pair<ValueId, ValueType>> learned;
   for (size_t i = 0; i < graph.values().size(); ++i) {
@@ -236,15 +262,22 @@ Result<Graph> MergeDeclared(Graph graph, const DeclaredTypes& declared, LoadRepo
     const ValueType& is = value.type;
     const auto conflict = [&](const std::string& what) {
       return LoadError(ErrorCode::kInvalidInput, "onnx.declared_type",
-                       "value \"" + value.name + "\" is declared as " + ToString(says) + " but is " + ToString(is) + ": " + what, NodeLabel(graph, value.producer));
+                       "value \"" + value.name + "\" is declared as " + ToString(says) +
+                           " but is " + ToString(is) + ": " + what,
+                       NodeLabel(graph, value.producer));
     };
-    if (says.other.empty() && is.other.empty() && says.type != DataType::kUndefined && is.type != DataType::kUndefined && says.type != is.type) return conflict("another element type");
-    if (says.other != is.other && is.other.empty() && is.type != DataType::kUndefined) return conflict("another kind");
+    if (says.other.empty() && is.other.empty() && says.type != DataType::kUndefined &&
+        is.type != DataType::kUndefined && says.type != is.type)
+      return conflict("another element type");
+    if (says.other != is.other && is.other.empty() && is.type != DataType::kUndefined)
+      return conflict("another kind");
     if (says.ranked && is.ranked) {
       if (says.dims.size() != is.dims.size()) return conflict("another rank");
       for (size_t d = 0; d < says.dims.size(); ++d) {
-        if (!says.dims[d].known() || !is.dims[d].known() || says.dims[d].value == is.dims[d].value) continue;
-        report.warnings.push_back("value \"" + value.name + "\" is declared as " + ToString(says) + " but is " + ToString(is));
+        if (!says.dims[d].known() || !is.dims[d].known() || says.dims[d].value == is.dims[d].value)
+          continue;
+        report.warnings.push_back("value \"" + value.name + "\" is declared as " + ToString(says) +
+                                  " but is " + ToString(is));
         break;
       }
     }
@@ -261,13 +294,19 @@ Result<Graph> MergeDeclared(Graph graph, const DeclaredTypes& declared, LoadRepo
   return builder.Build();
 }
 
-Result<Graph> LoadBytes(std::span<const std::byte> bytes, const std::string& folder, const LoadOptions& options, LoadReport& report) {
+Result<Graph> LoadBytes(std::span<const std::byte> bytes, const std::string& folder,
+                        const LoadOptions& options, LoadReport& report) {
   const Limits& limits = options.limits;
   report.file_bytes = bytes.size();
   if (limits.file_bytes != 0 && bytes.size() > limits.file_bytes) {
-    return LoadError(ErrorCode::kInvalidInput, "onnx.limit", std::to_string(bytes.size()) + " bytes are over the limit of " + std::to_string(limits.file_bytes));
+    return LoadError(ErrorCode::kInvalidInput, "onnx.limit",
+                     std::to_string(bytes.size()) + " bytes are over the limit of " +
+                         std::to_string(limits.file_bytes));
   }
-  if (bytes.size() > INT32_MAX) return LoadError(ErrorCode::kUnsupported, "onnx.limit", "protobuf holds no more than 2^31-1 bytes; larger models keep their weights in external data");
+  if (bytes.size() > INT32_MAX)
+    return LoadError(ErrorCode::kUnsupported, "onnx.limit",
+                     "protobuf holds no more than 2^31-1 bytes; larger models keep their weights "
+                     "in external data");
   PT_ASSIGN(const WireCounts counts, ScanModelBytes(bytes, limits));
   report.unknown_fields = counts.unknown_fields;
   PT_ASSIGN(proto::ModelProto model, Parse(bytes, limits));
@@ -277,7 +316,8 @@ Result<Graph> LoadBytes(std::span<const std::byte> bytes, const std::string& fol
 
   ModelTensors tensors;
   {
-    ExternalData external(options.external_data_folder.empty() ? folder : options.external_data_folder, options);
+    ExternalData external(
+        options.external_data_folder.empty() ? folder : options.external_data_folder, options);
     PT_CHECK_OK(tensors.TakeFrom(model, external, limits));
   }
   Normalise(model);
@@ -299,13 +339,15 @@ Result<Graph> LoadBytes(std::span<const std::byte> bytes, const std::string& fol
 
 }  // namespace
 
-Result<Graph> LoadOnnxBytes(std::span<const std::byte> bytes, const std::string& folder, const LoadOptions& options, LoadReport* report) {
+Result<Graph> LoadOnnxBytes(std::span<const std::byte> bytes, const std::string& folder,
+                            const LoadOptions& options, LoadReport* report) {
   LoadReport unused;
   LoadReport& to = report == nullptr ? unused : *report;
   to = {};
   // Our own code allocates too.
   std::optional<Result<Graph>> graph;
-  Status status = Fenced(ErrorCode::kInternal, "onnx.internal", "loading", [&] { graph.emplace(LoadBytes(bytes, folder, options, to)); });
+  Status status = Fenced(ErrorCode::kInternal, "onnx.internal", "loading",
+                         [&] { graph.emplace(LoadBytes(bytes, folder, options, to)); });
   if (!status.ok()) return std::move(status).error();
   return std::move(*graph);
 }

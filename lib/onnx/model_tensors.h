@@ -1,5 +1,5 @@
-// Takes the tensors out of a parsed model. What libonnx then passes around and copies holds small tensors
-// with their data and the others as typed placeholders.
+// Takes the tensors out of a parsed model. What libonnx then passes around and copies holds small
+// tensors with their data and the others as typed placeholders.
 #pragma once
 
 #include <string>
@@ -17,11 +17,13 @@ constexpr int64_t kSmallTensorBytes = 1024;  // up to this size a tensor's data 
 class ModelTensors {
  public:
   // Moves every tensor of the model here. Afterwards:
-  //  - the main graph's initialisers are in the proto and here by name; inputs of their names are gone;
+  //  - the main graph's initialisers are in the proto and here by name; inputs of their names are
+  //  gone;
   //  - initialisers of subgraphs are Constant nodes at the front of their graph;
-  //  - sparse tensors are dense; tensors in attributes are named by their key (large) or not at all.
-  // Errors: data that does not fit its dims, external data refused, sparse tensors that are invalid or
-  // grow over the limit, an initialiser given twice.
+  //  - sparse tensors are dense; tensors in attributes are named by their key (large) or not at
+  //  all.
+  // Errors: data that does not fit its dims, external data refused, sparse tensors that are invalid
+  // or grow over the limit, an initialiser given twice.
   Status TakeFrom(proto::ModelProto& model, ExternalData& external, const Limits& limits);
 
   // Null when the main graph has no such initialiser.
@@ -30,7 +32,8 @@ class ModelTensors {
   // The tensor that this attribute's proto stands for, if it is a placeholder, else null.
   const Tensor* placeholder(const proto::TensorProto& tensor) const;
 
-  // The checker wants data where dims ask for some: with empty = true placeholders say dims [0], with false their own.
+  // The checker wants data where dims ask for some: with empty = true placeholders say dims [0],
+  // with false their own.
   void SetPlaceholderDims(proto::ModelProto& model, bool empty) const;
 
  private:
@@ -38,8 +41,10 @@ class ModelTensors {
   Status TakeGraph(proto::GraphProto& graph, Context& context, bool is_main);
   Status TakeNode(proto::NodeProto& node, Context& context);
   Result<Tensor> Take(proto::TensorProto& tensor, const std::string& where, Context& context);
-  Result<Tensor> Densify(proto::SparseTensorProto& sparse, const std::string& where, Context& context);
-  Status TakeAttributeTensor(proto::TensorProto& tensor, const std::string& where, Context& context);
+  Result<Tensor> Densify(proto::SparseTensorProto& sparse, const std::string& where,
+                         Context& context);
+  Status TakeAttributeTensor(proto::TensorProto& tensor, const std::string& where,
+                             Context& context);
   void LeaveInProto(const Tensor& tensor, proto::TensorProto& left);
 
   std::unordered_map<std::string, Tensor> initializers_;

@@ -7,7 +7,8 @@
 namespace pt {
 
 void SetSource(proto::NodeProto& node, const Source& source);
-// A default Source when there is none (nodes that conversion adds get their origin's by the converter).
+// A default Source when there is none (nodes that conversion adds get their origin's by the
+// converter).
 Source SourceOf(const proto::NodeProto& node);
 
 }  // namespace pt

@@ -11,7 +11,8 @@ Dim DimFromProto(const proto::TensorShapeProto::Dimension& dim) {
 }
 
 void TensorFromProto(int32_t element_type, const proto::TensorShapeProto* shape, ValueType& to) {
-  to.type = element_type < 0 || element_type > 255 ? DataType::kUndefined : static_cast<DataType>(element_type);
+  to.type = element_type < 0 || element_type > 255 ? DataType::kUndefined
+                                                   : static_cast<DataType>(element_type);
   if (DataTypeName(to.type) == "undefined") to.type = DataType::kUndefined;
   to.ranked = shape != nullptr;
   if (shape == nullptr) return;
@@ -29,12 +30,23 @@ ValueType TypeFromProto(const proto::TypeProto& type) {
       TensorFromProto(tensor.elem_type(), tensor.has_shape() ? &tensor.shape() : nullptr, to);
       break;
     }
-    case proto::TypeProto::kSparseTensorType: to.other = "sparse_tensor"; break;
-    case proto::TypeProto::kSequenceType: to.other = "sequence"; break;
-    case proto::TypeProto::kMapType: to.other = "map"; break;
-    case proto::TypeProto::kOptionalType: to.other = "optional"; break;
-    case proto::TypeProto::kOpaqueType: to.other = "opaque"; break;
-    case proto::TypeProto::VALUE_NOT_SET: break;
+    case proto::TypeProto::kSparseTensorType:
+      to.other = "sparse_tensor";
+      break;
+    case proto::TypeProto::kSequenceType:
+      to.other = "sequence";
+      break;
+    case proto::TypeProto::kMapType:
+      to.other = "map";
+      break;
+    case proto::TypeProto::kOptionalType:
+      to.other = "optional";
+      break;
+    case proto::TypeProto::kOpaqueType:
+      to.other = "opaque";
+      break;
+    case proto::TypeProto::VALUE_NOT_SET:
+      break;
   }
   return to;
 }

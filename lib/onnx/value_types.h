@@ -6,7 +6,8 @@
 
 namespace pt {
 
-// A dim below 0 or named "", "?" or unk__* is unknown and unnamed. What is no tensor keeps only its kind.
+// A dim below 0 or named "", "?" or unk__* is unknown and unnamed. What is no tensor keeps only its
+// kind.
 ValueType TypeFromProto(const proto::TypeProto& type);
 
 // Nothing is set for undefined types and for what is no tensor.

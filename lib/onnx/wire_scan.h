@@ -1,5 +1,5 @@
-// A first look at the bytes of a model, before any parser allocates: is this protobuf in the shape of a
-// model, nested no deeper and no bigger than the limits allow? Flat stack, linear time.
+// A first look at the bytes of a model, before any parser allocates: is this protobuf in the shape
+// of a model, nested no deeper and no bigger than the limits allow? Flat stack, linear time.
 #pragma once
 
 #include <cstdint>

@@ -18,9 +18,13 @@ TEST_CASE("Tensor, BytesMustMatchTypeAndDims", "[graph]") {
 }
 
 TEST_CASE("Tensor, HostileDimsNeverWrap", "[graph]") {
-  for (const std::vector<int64_t>& dims :
-       {std::vector<int64_t>{-1}, {INT64_MIN}, {int64_t{1} << 62, 4}, {int64_t{1} << 32, int64_t{1} << 32}, {int64_t{1} << 62},
-        {INT64_MAX, 2}, {65536, 65536, 65536, 65536}}) {
+  for (const std::vector<int64_t>& dims : {std::vector<int64_t>{-1},
+                                           {INT64_MIN},
+                                           {int64_t{1} << 62, 4},
+                                           {int64_t{1} << 32, int64_t{1} << 32},
+                                           {int64_t{1} << 62},
+                                           {INT64_MAX, 2},
+                                           {65536, 65536, 65536, 65536}}) {
     const auto tensor = Tensor::FromBytes(DataType::kFloat32, dims, "");
     REQUIRE_FALSE(tensor.ok());
     CHECK(tensor.error().code == ErrorCode::kInvalidInput);
@@ -29,11 +33,16 @@ TEST_CASE("Tensor, HostileDimsNeverWrap", "[graph]") {
 }
 
 TEST_CASE("Tensor, IntsOfEveryIntegerTypeWiden", "[graph]") {
-  CHECK(Tensor::FromBytes(DataType::kInt8, {2}, "\xff\x01").value().ToInts() == std::vector<int64_t>{-1, 1});
-  CHECK(Tensor::FromBytes(DataType::kUint8, {2}, "\xff\x01").value().ToInts() == std::vector<int64_t>{255, 1});
-  CHECK(Tensor::FromBytes(DataType::kInt4, {3}, "\x7f\x08").value().ToInts() == std::vector<int64_t>{-1, 7, -8});
-  CHECK(Tensor::FromBytes(DataType::kUint2, {4}, "\xe4").value().ToInts() == std::vector<int64_t>{0, 1, 2, 3});
-  CHECK(Tensor::FromBytes(DataType::kInt2, {4}, "\xe4").value().ToInts() == std::vector<int64_t>{0, 1, -2, -1});
+  CHECK(Tensor::FromBytes(DataType::kInt8, {2}, "\xff\x01").value().ToInts() ==
+        std::vector<int64_t>{-1, 1});
+  CHECK(Tensor::FromBytes(DataType::kUint8, {2}, "\xff\x01").value().ToInts() ==
+        std::vector<int64_t>{255, 1});
+  CHECK(Tensor::FromBytes(DataType::kInt4, {3}, "\x7f\x08").value().ToInts() ==
+        std::vector<int64_t>{-1, 7, -8});
+  CHECK(Tensor::FromBytes(DataType::kUint2, {4}, "\xe4").value().ToInts() ==
+        std::vector<int64_t>{0, 1, 2, 3});
+  CHECK(Tensor::FromBytes(DataType::kInt2, {4}, "\xe4").value().ToInts() ==
+        std::vector<int64_t>{0, 1, -2, -1});
   CHECK(Tensor::Int64({1}, {INT64_MIN}).ToInts() == std::vector<int64_t>{INT64_MIN});
   CHECK(Tensor::Float32({1}, {1}).ToInts().empty());
 }
@@ -43,7 +52,8 @@ TEST_CASE("Tensor, ContentHashCoversTypeDimsAndContent", "[graph]") {
   CHECK(base == Tensor::Float32({2, 2}, {1, 2, 3, 4}).content_hash());
   CHECK(base != Tensor::Float32({4}, {1, 2, 3, 4}).content_hash());
   CHECK(base != Tensor::Float32({2, 2}, {1, 2, 3, 5}).content_hash());
-  CHECK(Tensor::FromStrings({2}, {"ab", "c"}).value().content_hash() != Tensor::FromStrings({2}, {"a", "bc"}).value().content_hash());
+  CHECK(Tensor::FromStrings({2}, {"ab", "c"}).value().content_hash() !=
+        Tensor::FromStrings({2}, {"a", "bc"}).value().content_hash());
 }
 
 TEST_CASE("Tensor, SharedStorageOutlivesItsMaker", "[graph]") {

@@ -9,7 +9,9 @@
 namespace pt {
 namespace {
 
-std::string TypeOf(const Graph& graph, const std::string& value) { return ToString(graph.value(graph.find_value(value)).type); }
+std::string TypeOf(const Graph& graph, const std::string& value) {
+  return ToString(graph.value(graph.find_value(value)).type);
+}
 
 Graph Parsed(const char* text) {
   auto graph = ParseGraph(text);
@@ -57,7 +59,8 @@ TEST_CASE("InferShapes, ShapeArithmeticComesOutStatic", "[onnx]") {
 }
 
 TEST_CASE("InferShapes, OverridesThatContradictAreUsageErrors", "[onnx]") {
-  const Graph graph = Parsed("input x float32[batch,3]\ninput z float32[batch,4]\ny = Relu(x)\noutput y");
+  const Graph graph =
+      Parsed("input x float32[batch,3]\ninput z float32[batch,4]\ny = Relu(x)\noutput y");
   const auto message = [&](const ShapeOverrides& overrides) {
     const auto inferred = InferShapes(graph, overrides);
     REQUIRE_FALSE(inferred.ok());
@@ -74,7 +77,9 @@ TEST_CASE("InferShapes, OverridesThatContradictAreUsageErrors", "[onnx]") {
 }
 
 TEST_CASE("InferShapes, UnresolvedDimsSayTheFlag", "[onnx]") {
-  const Graph graph = Parsed("input x float32[batch,3,seq]\ninput z float32[batch,?,5]\ninput k float32[2]\ny = Relu(x)\noutput y");
+  const Graph graph = Parsed(
+      "input x float32[batch,3,seq]\ninput z float32[batch,?,5]\ninput k float32[2]\ny = "
+      "Relu(x)\noutput y");
   const std::vector<UnresolvedDim> dims = UnresolvedDims(graph);
   REQUIRE(dims.size() == 3);
   CHECK(dims[0].flag == "--dim batch=1");
@@ -87,7 +92,8 @@ TEST_CASE("InferShapes, UnresolvedDimsSayTheFlag", "[onnx]") {
 }
 
 TEST_CASE("InferShapes, AgainAfterFolding", "[onnx]") {
-  const Graph graph = Parsed("input x float32[6,4]\ninput t int64[2]\ny = Reshape(x, t)\nz = Relu(y)\noutput z");
+  const Graph graph =
+      Parsed("input x float32[6,4]\ninput t int64[2]\ny = Reshape(x, t)\nz = Relu(y)\noutput z");
   const auto before = InferShapes(graph);
   REQUIRE(before.ok());
   CHECK_FALSE(before->value(before->outputs()[0]).type.is_static());
@@ -99,7 +105,9 @@ TEST_CASE("InferShapes, AgainAfterFolding", "[onnx]") {
 }
 
 TEST_CASE("InferShapes, ForeignOperatorsKeepTheirTypes", "[onnx]") {
-  const Graph graph = Parsed("opset com.example 1\ninput x float32[2,3]\na = com.example.Thing(x) : float32[2,3]\ny = Relu(a)\noutput y");
+  const Graph graph = Parsed(
+      "opset com.example 1\ninput x float32[2,3]\na = com.example.Thing(x) : float32[2,3]\ny = "
+      "Relu(a)\noutput y");
   const auto inferred = InferShapes(graph);
   REQUIRE(inferred.ok());
   CHECK(TypeOf(*inferred, "y") == "float32[2,3]");

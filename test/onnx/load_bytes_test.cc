@@ -30,11 +30,18 @@ std::string RichModel() {
   GraphParts main;
   main.inputs = {ValueInfo("x", 1, {"2", "N"}), ValueInfo("c", 9, {})};
   main.initializers = {FloatTensor("w", {2, 2}, {1, 2, 3, 4})};
-  main.sparse_initializers = {Wire().Message(1, FloatTensor("s", {1}, {5})).Message(2, Int64Tensor("", {1}, {1})).Signed(3, 2)};
-  main.nodes = {NodeBytes("Constant", {}, {"k"}, {TensorAttribute("value", Int64Tensor("", {2}, {2, 2}))}), NodeBytes("Reshape", {"x", "k"}, {"r"}),
-                NodeBytes("Twice", {"r"}, {"h"}, {IntAttribute("a", 1)}, "call", "local"),
-                NodeBytes("If", {"c"}, {"i"}, {GraphAttribute("then_branch", GraphBytes(body)), GraphAttribute("else_branch", GraphBytes(other))}),
-                NodeBytes("Add", {"i", "s"}, {"y"})};
+  main.sparse_initializers = {Wire()
+                                  .Message(1, FloatTensor("s", {1}, {5}))
+                                  .Message(2, Int64Tensor("", {1}, {1}))
+                                  .Signed(3, 2)};
+  main.nodes = {
+      NodeBytes("Constant", {}, {"k"}, {TensorAttribute("value", Int64Tensor("", {2}, {2, 2}))}),
+      NodeBytes("Reshape", {"x", "k"}, {"r"}),
+      NodeBytes("Twice", {"r"}, {"h"}, {IntAttribute("a", 1)}, "call", "local"),
+      NodeBytes("If", {"c"}, {"i"},
+                {GraphAttribute("then_branch", GraphBytes(body)),
+                 GraphAttribute("else_branch", GraphBytes(other))}),
+      NodeBytes("Add", {"i", "s"}, {"y"})};
   main.outputs = {ValueInfo("y", 1, {"2", "2"})};
   main.value_infos = {ValueInfo("r", 1, {"2", "2"})};
   FunctionParts twice;
@@ -64,13 +71,15 @@ TEST_CASE("LoadOnnx, RichModelLoads", "[onnx]") {
 
 TEST_CASE("LoadOnnx, OtherFormatsAreNamed", "[onnx]") {
   CHECK(Mentions(LoadFault(""), "empty"));
-  CHECK(Mentions(LoadFault("version https://git-lfs.github.com/spec/v1\noid sha256:ab\nsize 3\n"), "onnx.lfs_pointer"));
+  CHECK(Mentions(LoadFault("version https://git-lfs.github.com/spec/v1\noid sha256:ab\nsize 3\n"),
+                 "onnx.lfs_pointer"));
   CHECK(Mentions(LoadFault("<!DOCTYPE html><html></html>"), "HTML"));
   CHECK(Mentions(LoadFault("\n  <html></html>"), "HTML"));
   CHECK(Mentions(LoadFault(std::string("\x1f\x8b\x08\0\0\0", 6)), "gzip"));
   CHECK(Mentions(LoadFault("PK\x03\x04zzzz"), "ZIP"));
   CHECK(Mentions(LoadFault("{\"graph\": {}}"), "JSON"));
-  CHECK(Load("version https://git-lfs.github.com/spec/v1").error().code == ErrorCode::kInvalidInput);
+  CHECK(Load("version https://git-lfs.github.com/spec/v1").error().code ==
+        ErrorCode::kInvalidInput);
 }
 
 TEST_CASE("LoadOnnx, TruncatedAtEveryByte", "[onnx]") {
@@ -78,12 +87,15 @@ TEST_CASE("LoadOnnx, TruncatedAtEveryByte", "[onnx]") {
     REQUIRE(LoadFault(whole).empty());
     for (size_t length = 0; length < whole.size(); ++length) {
       const Result<Graph> graph = Load(whole.substr(0, length));
-      if (!graph.ok()) CHECK((graph.error().code == ErrorCode::kInvalidInput || graph.error().code == ErrorCode::kUnsupported));
+      if (!graph.ok())
+        CHECK((graph.error().code == ErrorCode::kInvalidInput ||
+               graph.error().code == ErrorCode::kUnsupported));
     }
   }
   // The graph is written last but for functions: cut within it, nothing loads.
   const std::string relu = ModelBytes(ReluParts());
-  for (size_t length = 0; length < relu.size(); ++length) CHECK_FALSE(Load(relu.substr(0, length)).ok());
+  for (size_t length = 0; length < relu.size(); ++length)
+    CHECK_FALSE(Load(relu.substr(0, length)).ok());
 }
 
 TEST_CASE("LoadOnnx, EveryByteChanged", "[onnx]") {
@@ -93,7 +105,9 @@ TEST_CASE("LoadOnnx, EveryByteChanged", "[onnx]") {
       std::string bytes = whole;
       bytes[at] = static_cast<char>(bytes[at] ^ flip);
       const Result<Graph> graph = Load(bytes);
-      if (!graph.ok()) CHECK((graph.error().code == ErrorCode::kInvalidInput || graph.error().code == ErrorCode::kUnsupported));
+      if (!graph.ok())
+        CHECK((graph.error().code == ErrorCode::kInvalidInput ||
+               graph.error().code == ErrorCode::kUnsupported));
     }
   }
 }
@@ -113,7 +127,8 @@ TEST_CASE("LoadOnnx, BrokenWireFormat", "[onnx]") {
   const std::string good = ModelBytes(ReluParts());
   CHECK(Mentions(LoadFault(good + Wire().Tag(7, 2).Varint(~uint64_t{0}).bytes()), "onnx."));
   CHECK(Mentions(LoadFault(good + Wire().Tag(90, 2).Varint(1000).bytes()), "onnx.truncated"));
-  CHECK(Mentions(LoadFault(good + "\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\x01"), "more than 64 bits"));
+  CHECK(Mentions(LoadFault(good + "\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\x01"),
+                 "more than 64 bits"));
   CHECK(Mentions(LoadFault(good + Wire().Tag(90, 6).bytes()), "wire type 6"));
   CHECK(Mentions(LoadFault(good + Wire().Tag(90, 7).bytes()), "wire type 7"));
   CHECK(Mentions(LoadFault(good + Wire().Tag(0, 0).Varint(1).bytes()), "field number 0"));
@@ -127,7 +142,17 @@ TEST_CASE("LoadOnnx, BrokenWireFormat", "[onnx]") {
 }
 
 TEST_CASE("LoadOnnx, UnknownFieldsAreSkippedAndCounted", "[onnx]") {
-  const std::string extra = Wire().Number(90, 7).Bytes(91, "hello").Tag(92, 5).Raw("abcd").Tag(93, 1).Raw("abcdefgh").Tag(94, 3).Number(3, 1).Tag(94, 4).bytes();
+  const std::string extra = Wire()
+                                .Number(90, 7)
+                                .Bytes(91, "hello")
+                                .Tag(92, 5)
+                                .Raw("abcd")
+                                .Tag(93, 1)
+                                .Raw("abcdefgh")
+                                .Tag(94, 3)
+                                .Number(3, 1)
+                                .Tag(94, 4)
+                                .bytes();
   LoadReport report;
   REQUIRE(Load(ModelBytes(ReluParts()) + extra, {}, &report).ok());
   CHECK(report.unknown_fields == 5);
@@ -151,7 +176,8 @@ TEST_CASE("LoadOnnx, VersionsOutOfRangeNameTheRange", "[onnx]") {
   CHECK(Mentions(fault({}, 10), "onnx.opset"));
   CHECK(Mentions(fault({{"", 25}}, 0), "onnx.ir_version"));
   CHECK(Mentions(fault({{"", 25}}, 1000), "1 to "));
-  CHECK(Mentions(LoadFault(Wire().Signed(1, 10).Message(8, Wire().Signed(2, 25)).bytes()), "onnx.no_graph"));
+  CHECK(Mentions(LoadFault(Wire().Signed(1, 10).Message(8, Wire().Signed(2, 25)).bytes()),
+                 "onnx.no_graph"));
 }
 
 TEST_CASE("LoadOnnx, OwnLimitsComeFirst", "[onnx]") {
@@ -161,7 +187,8 @@ TEST_CASE("LoadOnnx, OwnLimitsComeFirst", "[onnx]") {
   CHECK(Mentions(LoadFault(bytes, options), "limit of 10"));
   options.limits = {};
   GraphParts many = ReluParts();
-  for (int i = 0; i < 11; ++i) many.nodes.push_back(NodeBytes("Relu", {"x"}, {"z" + std::to_string(i)}));
+  for (int i = 0; i < 11; ++i)
+    many.nodes.push_back(NodeBytes("Relu", {"x"}, {"z" + std::to_string(i)}));
   options.limits.nodes = 10;
   CHECK(Mentions(LoadFault(ModelBytes(many), options), "limit of 10"));
   options.limits = {};
@@ -180,8 +207,11 @@ TEST_CASE("LoadOnnx, NestedIfsStopAtTheDepthLimit", "[onnx]") {
       GraphParts parts;
       const std::string out = "y" + std::to_string(i);
       parts.nodes = {i == 0 ? NodeBytes("Relu", {"x"}, {out})
-                            : NodeBytes("If", {"c"}, {out}, {GraphAttribute("then_branch", inner), GraphAttribute("else_branch", inner)})};
-      if (depth > 5 && i > 0) parts.nodes = {NodeBytes("If", {"c"}, {out}, {GraphAttribute("then_branch", inner)})};
+                            : NodeBytes("If", {"c"}, {out},
+                                        {GraphAttribute("then_branch", inner),
+                                         GraphAttribute("else_branch", inner)})};
+      if (depth > 5 && i > 0)
+        parts.nodes = {NodeBytes("If", {"c"}, {out}, {GraphAttribute("then_branch", inner)})};
       parts.outputs = {ValueInfo(out, 1, {"4"})};
       if (i == depth) parts.inputs = {ValueInfo("x", 1, {"4"}), ValueInfo("c", 9, {})};
       inner = GraphBytes(parts);

@@ -20,7 +20,8 @@ std::string WithInitializer(const Wire& tensor, bool sparse = false) {
 // The same tensor as the value of a Constant node.
 std::string WithConstant(const Wire& tensor) {
   GraphParts parts;
-  parts.nodes = {NodeBytes("Constant", {}, {"w"}, {TensorAttribute("value", tensor)}), NodeBytes("Identity", {"w"}, {"y"})};
+  parts.nodes = {NodeBytes("Constant", {}, {"w"}, {TensorAttribute("value", tensor)}),
+                 NodeBytes("Identity", {"w"}, {"y"})};
   parts.outputs = {Wire().Bytes(1, "y")};
   return ModelBytes(parts);
 }
@@ -35,7 +36,8 @@ TEST_CASE("LoadOnnx, InitialisersAreConstantsAndShareTheirBytes", "[onnx]") {
   CHECK(graph->inputs().empty());
   CHECK(ToString(graph->value(graph->outputs()[0]).type) == "float32[10,100]");
   const pt::Graph inferred = InferShapes(*graph).value();
-  CHECK(inferred.value(inferred.find_value("w")).constant->bytes().data() == w.constant->bytes().data());
+  CHECK(inferred.value(inferred.find_value("w")).constant->bytes().data() ==
+        w.constant->bytes().data());
 }
 
 TEST_CASE("LoadOnnx, InitialiserThatIsAnInputTooIsAConstant", "[onnx]") {
@@ -74,7 +76,8 @@ TEST_CASE("LoadOnnx, TensorSizesThatLieAreRefused", "[onnx]") {
   };
   for (const auto& [dims, bytes] : cases) {
     INFO(dims.size() << " dims, the first " << dims[0]);
-    for (const std::string& model : {WithInitializer(RawTensor("w", 1, dims, bytes)), WithConstant(RawTensor("", 1, dims, bytes))}) {
+    for (const std::string& model : {WithInitializer(RawTensor("w", 1, dims, bytes)),
+                                     WithConstant(RawTensor("", 1, dims, bytes))}) {
       const auto graph = Load(model);
       REQUIRE_FALSE(graph.ok());
       CHECK(graph.error().code == ErrorCode::kInvalidInput);
@@ -99,11 +102,14 @@ TEST_CASE("LoadOnnx, TensorDataInTheWrongFieldIsRefused", "[onnx]") {
   CHECK_FALSE(LoadFault(WithInitializer(start(8).Bytes(9, "abcd"))).empty());
   CHECK(LoadFault(WithInitializer(start(8).Bytes(6, "abcd"))).empty());
   CHECK_FALSE(LoadFault(WithInitializer(start(1))).empty());
-  CHECK_FALSE(LoadFault(WithInitializer(start(1).Bytes(9, "abcd").Message(3, Wire().Number(1, 0).Number(2, 1)))).empty());
+  CHECK_FALSE(LoadFault(WithInitializer(
+                            start(1).Bytes(9, "abcd").Message(3, Wire().Number(1, 0).Number(2, 1))))
+                  .empty());
 }
 
 TEST_CASE("LoadOnnx, ZeroSizeTensorsAreValid", "[onnx]") {
-  for (const std::string& model : {WithInitializer(RawTensor("w", 1, {0, 3}, "")), WithConstant(RawTensor("", 1, {0, 3}, ""))}) {
+  for (const std::string& model : {WithInitializer(RawTensor("w", 1, {0, 3}, "")),
+                                   WithConstant(RawTensor("", 1, {0, 3}, ""))}) {
     const auto graph = Load(model);
     INFO((graph.ok() ? "" : ToString(graph.error())));
     REQUIRE(graph.ok());
@@ -117,15 +123,18 @@ TEST_CASE("LoadOnnx, BooleansAreZeroOrOne", "[onnx]") {
   CHECK(graph->value(graph->find_value("w")).constant->ToInts() == std::vector<int64_t>{0, 1, 1});
 }
 
-Wire Sparse(const std::vector<int64_t>& dims, const std::vector<float>& values, const std::vector<int64_t>& index_dims, const std::vector<int64_t>& indices) {
+Wire Sparse(const std::vector<int64_t>& dims, const std::vector<float>& values,
+            const std::vector<int64_t>& index_dims, const std::vector<int64_t>& indices) {
   Wire wire;
-  wire.Message(1, FloatTensor("w", {static_cast<int64_t>(values.size())}, values)).Message(2, Int64Tensor("i", index_dims, indices));
+  wire.Message(1, FloatTensor("w", {static_cast<int64_t>(values.size())}, values))
+      .Message(2, Int64Tensor("i", index_dims, indices));
   for (int64_t d : dims) wire.Signed(3, d);
   return wire;
 }
 
 TEST_CASE("LoadOnnx, SparseInitialisersBecomeDense", "[onnx]") {
-  for (const Wire& sparse : {Sparse({2, 3}, {5, 7}, {2}, {1, 5}), Sparse({2, 3}, {5, 7}, {2, 2}, {0, 1, 1, 2})}) {
+  for (const Wire& sparse :
+       {Sparse({2, 3}, {5, 7}, {2}, {1, 5}), Sparse({2, 3}, {5, 7}, {2, 2}, {0, 1, 1, 2})}) {
     const auto graph = Load(WithInitializer(sparse, true));
     INFO((graph.ok() ? "" : ToString(graph.error())));
     REQUIRE(graph.ok());
@@ -142,7 +151,8 @@ TEST_CASE("LoadOnnx, SparseInitialisersThatLieAreRefusedBeforeTheyGrow", "[onnx]
   CHECK(Mentions(fault(Sparse({2, 3}, {5, 7}, {2}, {3, 3})), "ascending"));
   CHECK(Mentions(fault(Sparse({2, 3}, {5, 7}, {2, 2}, {0, 1, 1, 3})), "index 3"));
   CHECK_FALSE(fault(Sparse({2, 3}, {5, 7}, {3}, {1, 2, 3})).empty());
-  CHECK(Mentions(fault(Sparse({1 << 20, 1 << 20}, {5}, {1}, {1})), "dense it needs 4398046511104 bytes"));
+  CHECK(Mentions(fault(Sparse({1 << 20, 1 << 20}, {5}, {1}, {1})),
+                 "dense it needs 4398046511104 bytes"));
   CHECK_FALSE(fault(Sparse({int64_t{1} << 62, 8}, {5}, {1}, {1})).empty());
   CHECK_FALSE(fault(Sparse({-1}, {5}, {1}, {0})).empty());
 }

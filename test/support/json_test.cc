@@ -13,8 +13,13 @@ namespace {
 
 TEST_CASE("Json, WriteAndParseAreInverses", "[support]") {
   Json json = Json::MakeObject();
-  json.Set("int", int64_t{INT64_MIN}).Set("big", INT64_MAX).Set("double", 1.0).Set("tiny", 5e-324).Set("text", "a\"\\\n\x01é");
-  json.Set("list", Json::Array{1, 2.5, "x", nullptr, true}).Set("nested", Json::MakeObject().Set("b", 1).Set("a", Json::MakeArray()));
+  json.Set("int", int64_t{INT64_MIN})
+      .Set("big", INT64_MAX)
+      .Set("double", 1.0)
+      .Set("tiny", 5e-324)
+      .Set("text", "a\"\\\n\x01é");
+  json.Set("list", Json::Array{1, 2.5, "x", nullptr, true})
+      .Set("nested", Json::MakeObject().Set("b", 1).Set("a", Json::MakeArray()));
   for (int indent : {-1, 0, 2}) {
     const auto parsed = ParseJson(WriteJson(json, indent), "test");
     REQUIRE(parsed.ok());
@@ -50,7 +55,8 @@ TEST_CASE("Json, DepthIsLimitedNotTheStack", "[support]") {
 }
 
 TEST_CASE("Json, IntegersKeep64Bits", "[support]") {
-  const auto parsed = ParseJson("[9007199254740993, 9223372036854775807, 18446744073709551615, -9223372036854775808]", "t");
+  const auto parsed = ParseJson(
+      "[9007199254740993, 9223372036854775807, 18446744073709551615, -9223372036854775808]", "t");
   REQUIRE(parsed.ok());
   const Json::Array& array = *parsed->as_array();
   CHECK(*array[0].as_int() == 9007199254740993);
@@ -73,7 +79,8 @@ TEST_CASE("Json, DecimalCommaLocaleChangesNothing", "[support]") {
 }
 
 TEST_CASE("Json, FieldReadersNameTheField", "[support]") {
-  const Json json = ParseJson(R"({"i": -1, "d": 1.5, "s": "x", "b": true, "a": [1], "o": {}})", "t").value();
+  const Json json =
+      ParseJson(R"({"i": -1, "d": 1.5, "s": "x", "b": true, "a": [1], "o": {}})", "t").value();
   CHECK(JsonInt(json, "i", "steps[3]").value() == -1);
   CHECK(JsonNumber(json, "i", "x").value() == -1);
   CHECK(JsonString(json, "s", "x").value() == "x");
@@ -99,7 +106,8 @@ TEST_CASE("Json, JsonTestSuiteIsAcceptedAndRejectedAsItSays", "[support]") {
     REQUIRE(text.ok());
     INFO(name);
     const bool ok = ParseJson(*text, name).ok();
-    if (name[0] == 'y' && name == "y_object_duplicated_key.json") continue;  // we refuse these on purpose
+    if (name[0] == 'y' && name == "y_object_duplicated_key.json")
+      continue;  // we refuse these on purpose
     if (name[0] == 'y' && name == "y_object_duplicated_key_and_value.json") continue;
     if (name[0] == 'y') CHECK((ok && ++accepted));
     if (name[0] == 'n') CHECK((!ok && ++rejected));

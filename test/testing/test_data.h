@@ -5,8 +5,8 @@
 
 namespace pt::testing {
 
-// The folder `name` below $PARTITIONTUNER_TEST_DATA, or below ../shared beside the source tree; empty when
-// it is not there, and then a test says SKIP.
+// The folder `name` below $PARTITIONTUNER_TEST_DATA, or below ../shared beside the source tree;
+// empty when it is not there, and then a test says SKIP.
 std::string TestDataFolder(const std::string& name);
 
 // A fresh folder, removed with all it holds at the end of the test.

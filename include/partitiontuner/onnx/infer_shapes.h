@@ -1,5 +1,5 @@
-// InferShapes: specialises a graph to given dims and works out the types of all its values. Used after
-// loading, after constant folding, and for every new set of input shapes.
+// InferShapes: specialises a graph to given dims and works out the types of all its values. Used
+// after loading, after constant folding, and for every new set of input shapes.
 #pragma once
 
 #include <cstdint>
@@ -12,14 +12,15 @@
 namespace pt {
 
 struct ShapeOverrides {
-  std::map<std::string, int64_t> dims;                 // by name: {"batch", 1}
-  std::map<std::string, std::vector<int64_t>> inputs;  // by input; its named dims are bound everywhere
+  std::map<std::string, int64_t> dims;  // by name: {"batch", 1}
+  std::map<std::string, std::vector<int64_t>>
+      inputs;  // by input; its named dims are bound everywhere
 };
 
-// A copy of the graph with types inferred (by the ONNX library, values of small integer tensors propagated).
-// Ids, names and order are unchanged. Lenient: what cannot be inferred keeps the type it had. Errors
-// (kUsage): an override names no input or dim of the graph, or contradicts a number in the model or another
-// override; these list what there is.
+// A copy of the graph with types inferred (by the ONNX library, values of small integer tensors
+// propagated). Ids, names and order are unchanged. Lenient: what cannot be inferred keeps the type
+// it had. Errors (kUsage): an override names no input or dim of the graph, or contradicts a number
+// in the model or another override; these list what there is.
 Result<Graph> InferShapes(const Graph& graph, const ShapeOverrides& overrides = {});
 
 // An input's dim that nothing has given a number yet.

@@ -1,6 +1,6 @@
-// LoadOnnx: the bytes of an ONNX model become a frozen Graph. Order: own limits on the raw bytes, names and
-// a stable sort, the library's checker, function bodies, conversion to one opset, shape inference.
-// Protobuf and libonnx stay inside lib/onnx; nothing they throw leaves it.
+// LoadOnnx: the bytes of an ONNX model become a frozen Graph. Order: own limits on the raw bytes,
+// names and a stable sort, the library's checker, function bodies, conversion to one opset, shape
+// inference. Protobuf and libonnx stay inside lib/onnx; nothing they throw leaves it.
 //
 //   LoadReport report;
 //   PT_ASSIGN(Graph graph, LoadOnnx("model.onnx", {}, &report));
@@ -39,17 +39,20 @@ struct LoadReport {
   int64_t opset = 0;       // of the graph
   uint64_t inlined_functions = 0;
   std::vector<std::string> warnings;
-  // What the file declares about values whose dims inference could not find. Never to size a buffer by.
+  // What the file declares about values whose dims inference could not find. Never to size a buffer
+  // by.
   std::map<std::string, ValueType> declared_types;
 };
 
-// Errors: kInvalidInput for a file that is no valid model, kUnsupported for what a Graph cannot hold or the
-// ONNX library does not know, kOutOfMemory. They name file, node, value and the offending number. Unknown
-// dims are no error. An initialiser that is an input as well is a constant.
-Result<Graph> LoadOnnx(const std::string& path, const LoadOptions& options = {}, LoadReport* report = nullptr);
+// Errors: kInvalidInput for a file that is no valid model, kUnsupported for what a Graph cannot
+// hold or the ONNX library does not know, kOutOfMemory. They name file, node, value and the
+// offending number. Unknown dims are no error. An initialiser that is an input as well is a
+// constant.
+Result<Graph> LoadOnnx(const std::string& path, const LoadOptions& options = {},
+                       LoadReport* report = nullptr);
 
 // The same for bytes in memory; external data is looked for in `folder` (empty: refused).
-Result<Graph> LoadOnnxBytes(std::span<const std::byte> bytes, const std::string& folder, const LoadOptions& options = {},
-                            LoadReport* report = nullptr);
+Result<Graph> LoadOnnxBytes(std::span<const std::byte> bytes, const std::string& folder,
+                            const LoadOptions& options = {}, LoadReport* report = nullptr);
 
 }  // namespace pt
