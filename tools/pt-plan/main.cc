@@ -20,8 +20,9 @@ void AddFlags(CLI::App& app, PlanFlags& flags) {
   app.add_option("-o,--output", flags.output, "write the plan there (- for standard output)")
       ->option_text("FILE")
       ->group("Plan");
-  app.add_option("--planner", flags.planner,
-                 "search, partitiontuner, heft, per-op, static-type, single:DEVICE, random:SEED")
+  std::string planners = "NAME or NAME:ARGUMENT (single:cpu, random:7):";
+  for (const Planner& planner : Planners()) planners += " " + std::string(planner.name);
+  app.add_option("--planner", flags.planner, planners)
       ->option_text("NAME")
       ->group("Plan");
   app.add_option("--profile", flags.profile, "costs from a profile file instead of the database")
