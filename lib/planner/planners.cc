@@ -8,6 +8,7 @@
 namespace pt {
 
 Result<Solved> SolveHeft(const Space&, std::string_view);
+Result<Solved> SolveOperator(const Space&, std::string_view);
 Result<Solved> SolvePartitionTuner(const Space&, std::string_view);
 Result<Solved> SolvePerOp(const Space&, std::string_view);
 Result<Solved> SolveRandom(const Space&, std::string_view);
@@ -32,6 +33,7 @@ constexpr std::array kSolvers = {
                      Solver::Baseline::kPerDevice),
     Row<SolveStaticType>("static-type", "convolutions and matrix products on the accelerator, the rest on the host"),
     Row<SolvePerOp>("per-op", "each node on its fastest device, transfers ignored"),
+    Row<SolveOperator>("operator", "the next ready operator goes to the free unit that ends it soonest"),
     Row<SolvePartitionTuner>("partitiontuner", "branch by branch, dynamic programming over groups and devices"),
     Row<SolveHeft>("heft", "list scheduling of groups by upward rank with insertion"),
     Row<SolveRandom>("random", "any legal plan (random:SEED), for tests", Solver::Baseline::kNo),
