@@ -62,6 +62,7 @@ PT_FLOAT_FUNCTION(Reciprocal, 1, T{1} / x);
 PT_FLOAT_FUNCTION(Round, 2, std::nearbyint(x));
 PT_FLOAT_FUNCTION(Sin, 10, std::sin(x));
 PT_FLOAT_FUNCTION(Sinh, 10, std::sinh(x));
+PT_FLOAT_FUNCTION(Mish, 20, x * std::tanh(std::fmax(x, T{0}) + std::log1p(std::exp(-std::fabs(x)))));
 PT_FLOAT_FUNCTION(Softplus, 10, std::fmax(x, T{0}) + std::log1p(std::exp(-std::fabs(x))));
 PT_FLOAT_FUNCTION(Softsign, 1, x / (T{1} + std::fabs(x)));
 PT_FLOAT_FUNCTION(Sqrt, 2, std::sqrt(x));
@@ -321,6 +322,7 @@ constexpr std::array kRows = {
     OperatorRow{.op = "IsNaN", .make = IsNan, .feeding = Feeding::kWidened},
     Row("LeakyRelu", LeakyRelu),
     Row("Log", Float<Log>),
+    Row("Mish", Float<Mish>),
     Row("Neg", Number<Neg>),
     Row("Not", Not),
     Row("Reciprocal", Float<Reciprocal>),
