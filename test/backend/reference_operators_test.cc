@@ -27,5 +27,11 @@ TEST_CASE("Mish, IsInputTimesTanhOfSoftplus", "[backend]") {
   CHECK(y[4] == 1000);
 }
 
+TEST_CASE("Hardmax, MarksTheFirstGreatestAlongTheAxis", "[backend]") {
+  const Tensor x = Tensor::Float32({2, 3}, {1, 5, 5, -2, -3, -1});
+  CHECK(Evaluate("input x float32[2,3]\ny = Hardmax(x) axis=1 : float32[2,3]\noutput y\n", x) == std::vector<float>{0, 1, 0, 0, 0, 1});
+  CHECK(Evaluate("input x float32[2,3]\ny = Hardmax(x) axis=0 : float32[2,3]\noutput y\n", x) == std::vector<float>{1, 1, 1, 0, 0, 0});
+}
+
 }  // namespace
 }  // namespace pt

@@ -1,4 +1,4 @@
-// Softmax and LogSoftmax along one axis; before opset 13 along all dims from the axis on.
+// Softmax, LogSoftmax and Hardmax along one axis; before opset 13 along all dims from the axis on.
 #include <array>
 #include <cmath>
 #include <limits>
@@ -62,7 +62,28 @@ Result<Program> Softmax(Site& site) {
   });
 }
 
+// One at the first greatest element, zero elsewhere.
+Result<Program> Hardmax(Site& site) {
+  PT_ASSIGN(const Vectors v, ReadVectors(site));
+  return VisitFloats(site, site.in[0].type, [&]<typename T>() -> Result<Program> {
+    return Program{[v](const Run& run) -> Status {
+      ParallelRanges(run.team, v.n == 0 ? 0 : v.outer * v.inner, static_cast<double>(v.n), [&](int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; ++i) {
+          const int64_t at = i / v.inner * v.inner * v.n + i % v.inner;
+          const T* in = run.in<T>(0) + at;
+          T* out = run.out<T>() + at;
+          int64_t first = 0;
+          for (int64_t k = 1; k < v.n; ++k) first = in[k * v.inner] > in[first * v.inner] ? k : first;
+          for (int64_t k = 0; k < v.n; ++k) out[k * v.inner] = k == first ? T{1} : T{0};
+        }
+      });
+      return {};
+    }};
+  });
+}
+
 constexpr std::array kRows = {
+    OperatorRow{.op = "Hardmax", .make = Hardmax, .feeding = Feeding::kWidened},
     OperatorRow{.op = "LogSoftmax", .make = Softmax<true>, .feeding = Feeding::kWidened},
     OperatorRow{.op = "Softmax", .make = Softmax<false>, .feeding = Feeding::kWidened},
 };
