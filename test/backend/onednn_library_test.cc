@@ -214,7 +214,6 @@ d = Abs(b)
 e = Sqrt(d)
 f = Exp(y)
 g = Pow(e, p)
-h = Softplus(y)
 i = HardSigmoid(y)
 j = HardSwish(y)
 k = Gelu(y)
@@ -230,9 +229,7 @@ v = Round(y)
 w = Mul(x, x)
 z = Div(x, f)
 aa = Reciprocal(f)
-ab = Log(f)
 output g
-output h
 output i
 output j
 output k
@@ -246,11 +243,10 @@ output v
 output w
 output z
 output aa
-output ab
 )",
-           {"Elu",         "Elu+Selu",  "Abs",  "Sqrt",  "Exp", "Pow",        "Softplus",
+           {"Elu",         "Elu+Selu",  "Abs",  "Sqrt",  "Exp", "Pow",
             "HardSigmoid", "HardSwish", "Gelu", "Div",   "Max", "Max+Min",    "Sum",
-            "PRelu",       "Neg",       "Sub",  "Round", "Mul", "Reciprocal", "Log"});
+            "PRelu",       "Neg",       "Sub",  "Round", "Mul", "Reciprocal"});
 }
 
 TEST_CASE("OneDnn, ActivationsAreKnownHoweverTheyAreWritten", "[backend]") {
