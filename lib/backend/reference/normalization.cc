@@ -232,6 +232,48 @@ Result<Program> LpNormalization(Site& site) {
   });
 }
 
+// (x - mean) / deviation over `axes`.
+Result<Program> MeanVarianceNormalization(Site& site) {
+  PT_CHECK_OK(site.NeedInputs(1, 1));
+  const std::vector<int64_t>& dims = site.in[0].dims;
+  std::vector<int64_t> statistics = dims;
+  for (int64_t a : site.node.ints_or("axes", {0, 2, 3})) {
+    PT_ASSIGN(const int64_t axis, site.Axis(a, site.in[0].rank()));
+    statistics[static_cast<size_t>(axis)] = 1;
+  }
+  PT_CHECK_OK(site.Out(0, site.in[0].type, dims));
+  const auto walk = MakeBroadcast<1>({statistics}, dims);
+  int64_t sets = 1;
+  for (int64_t d : statistics) sets *= d;
+  const int64_t each = sets == 0 ? 0 : site.in[0].count() / sets;
+  return VisitFloats(site, site.in[0].type, [&]<typename T>() -> Result<Program> {
+    Program program;
+    program.scratch_bytes = static_cast<uint64_t>(2 * sets) * sizeof(double);
+    program.run = [=](const Run& run) -> Status {
+      auto* mean = reinterpret_cast<double*>(run.scratch);
+      double* square = mean + sets;
+      std::fill(mean, mean + 2 * sets, 0.0);
+      const T* in = run.in<T>(0);
+      const auto n = static_cast<double>(each);
+      walk.ForEachRow(nullptr, 0, [&](int64_t at, const auto& set, const auto& steps, int64_t count) {
+        for (int64_t i = 0; i < count; ++i) mean[set[0] + i * steps[0]] += static_cast<double>(in[at + i]) / n;
+      });
+      walk.ForEachRow(nullptr, 0, [&](int64_t at, const auto& set, const auto& steps, int64_t count) {
+        for (int64_t i = 0; i < count; ++i) square[set[0] + i * steps[0]] += static_cast<double>(in[at + i]) * static_cast<double>(in[at + i]) / n;
+      });
+      walk.ForEachRow(nullptr, 0, [&](int64_t at, const auto& set, const auto& steps, int64_t count) {
+        for (int64_t i = 0; i < count; ++i) {
+          const int64_t s = set[0] + i * steps[0];
+          const double deviation = std::sqrt(std::fmax(0, square[s] - mean[s] * mean[s])) + 1e-9;
+          run.out<T>()[at + i] = static_cast<T>((static_cast<double>(in[at + i]) - mean[s]) / deviation);
+        }
+      });
+      return {};
+    };
+    return program;
+  });
+}
+
 constexpr std::array kRows = {
     OperatorRow{.op = "BatchNormalization", .make = BatchNormalization, .feeding = Feeding::kWidened, .since = 7, .in_place = true},
     OperatorRow{.op = "GroupNormalization", .make = GroupNormalization, .feeding = Feeding::kWidened},
@@ -239,6 +281,7 @@ constexpr std::array kRows = {
     OperatorRow{.op = "LRN", .make = Lrn, .feeding = Feeding::kWidened},
     OperatorRow{.op = "LayerNormalization", .make = RowNormalization<true>, .feeding = Feeding::kWidened},
     OperatorRow{.op = "LpNormalization", .make = LpNormalization, .feeding = Feeding::kWidened},
+    OperatorRow{.op = "MeanVarianceNormalization", .make = MeanVarianceNormalization, .feeding = Feeding::kWidened, .since = 9},
     OperatorRow{.op = "RMSNormalization", .make = RowNormalization<false>, .feeding = Feeding::kWidened},
 };
 

@@ -126,6 +126,10 @@ std::span<const OperatorRow> GeneratorOperators();
 std::span<const OperatorRow> QuantizeOperators();
 std::span<const OperatorRow> SortOperators();
 std::span<const OperatorRow> EinsumOperators();
+std::span<const OperatorRow> AttentionOperators();
+std::span<const OperatorRow> SamplingOperators();
+std::span<const OperatorRow> ImageOperators();
+std::span<const OperatorRow> SignalOperators();
 std::span<const OperatorRow> LossOperators();
 
 // Programs of other operators for inputs of float64, as parts of bigger ones.

@@ -8,11 +8,34 @@ namespace {
 
 using Table = std::span<const OperatorRow> (*)();
 
-constexpr std::array<Table, 22> kTables = {
-    ActivationOperators, ArithmeticOperators,    CastOperators,  ConvolutionOperators, EinsumOperators,   GatherOperators,
-    GeneratorOperators,  LogicOperators,         LossOperators,  MatMulOperators,      MovementOperators, NormalizationOperators,
-    PoolOperators,       QuantizeOperators,      RecurrentOperators, ReduceOperators,  ResizeOperators,   ScatterOperators,
-    SliceOperators,      SoftmaxOperators,       SortOperators,  ViewOperators};
+constexpr std::array<Table, 26> kTables = {
+    ActivationOperators,
+    ArithmeticOperators,
+    AttentionOperators,
+    CastOperators,
+    ConvolutionOperators,
+    EinsumOperators,
+    GatherOperators,
+    GeneratorOperators,
+    ImageOperators,
+    LogicOperators,
+    LossOperators,
+    MatMulOperators,
+    MovementOperators,
+    NormalizationOperators,
+    PoolOperators,
+    QuantizeOperators,
+    RecurrentOperators,
+    ReduceOperators,
+    ResizeOperators,
+    SamplingOperators,
+    ScatterOperators,
+    SignalOperators,
+    SliceOperators,
+    SoftmaxOperators,
+    SortOperators,
+    ViewOperators,
+};
 
 }  // namespace
 

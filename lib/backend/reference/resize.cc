@@ -19,14 +19,39 @@ struct Settings {
   bool exclude_outside = false, antialias = false;
 };
 
-// One dim: output index o is the sum of weights[k] · input[sources[k]] for k in [first[o], first[o + 1]).
+// One dim: output index o is the sum of weights[k] · input[sources[k]] for k in [first[o], first[o + 1]). The tables lie
+// in memory of the caller: scales may be known only in the run.
 struct DimPass {
-  size_t dim = 0;
   int64_t outer = 1, in = 1, out = 1, inner = 1;
-  std::vector<int64_t> first, sources;
-  std::vector<double> weights;
-  std::vector<bool> outside;  // the extrapolation value instead
+  int64_t capacity = 0;  // taps
+  int64_t* first = nullptr;
+  int64_t* sources = nullptr;
+  double* weights = nullptr;
+  bool* outside = nullptr;  // the extrapolation value instead
+  int64_t taps = 0;
+
+  void Add(int64_t source, double weight) {
+    if (taps == capacity) return;  // never: capacity is the most that any allowed scale needs
+    sources[taps] = source;
+    weights[taps++] = weight;
+  }
+  static uint64_t Bytes(int64_t out, int64_t capacity) {
+    return (static_cast<uint64_t>(out + 1 + 2 * capacity) * 8 + static_cast<uint64_t>(out) + 63) / 64 * 64;
+  }
+  void Place(std::byte* memory) {
+    first = reinterpret_cast<int64_t*>(memory);
+    sources = first + out + 1;
+    weights = reinterpret_cast<double*>(sources + capacity);
+    outside = reinterpret_cast<bool*>(weights + capacity);
+  }
 };
+
+// The taps of one output index reach this far on either side, stretched when shrinking with antialias.
+int64_t MostTaps(const Settings& s, int64_t in, int64_t out) {
+  if (s.kind == Kind::kNearest) return out;
+  const int64_t reach = s.kind == Kind::kLinear ? 1 : 2;
+  return out * (2 * reach + 1) + (s.antialias ? 4 * reach * (in + 1) : 0);
+}
 
 // Where output index x lies in the input.
 double SourceOf(const Settings& s, double x, double scale, double in, double out, double roi_start, double roi_end) {
@@ -62,40 +87,36 @@ double Cubic(double a, double x) {
 void AddTaps(const Settings& s, double source, double scale, DimPass& pass) {
   if (s.kind == Kind::kNearest) {
     const double at = std::clamp(RoundNearest(s, source), 0.0, static_cast<double>(pass.in - 1));
-    pass.sources.push_back(static_cast<int64_t>(at));
-    pass.weights.push_back(1);
+    pass.Add(static_cast<int64_t>(at), 1);
     return;
   }
   const double shrink = s.antialias && scale < 1 ? scale : 1;
   const double reach = (s.kind == Kind::kLinear ? 1 : 2) / shrink;
-  const size_t start = pass.weights.size();
+  const int64_t start = pass.taps;
   double sum = 0;
   for (auto i = static_cast<int64_t>(std::floor(source - reach)) + 1; static_cast<double>(i) < source + reach; ++i) {
     const double distance = (source - static_cast<double>(i)) * shrink;
     double weight = s.kind == Kind::kLinear ? std::max(0.0, 1 - std::fabs(distance)) : Cubic(s.cubic_a, distance);
     if (s.exclude_outside && (i < 0 || i >= pass.in)) weight = 0;
-    pass.sources.push_back(std::clamp<int64_t>(i, 0, pass.in - 1));
-    pass.weights.push_back(weight);
+    pass.Add(std::clamp<int64_t>(i, 0, pass.in - 1), weight);
     sum += weight;
   }
   if ((s.exclude_outside || shrink != 1) && sum != 0) {
-    for (size_t k = start; k < pass.weights.size(); ++k) pass.weights[k] /= sum;
+    for (int64_t k = start; k < pass.taps; ++k) pass.weights[k] /= sum;
   }
 }
 
-DimPass MakePass(const Settings& s, int64_t in, int64_t out, double scale, double roi_start, double roi_end) {
-  DimPass pass;
-  pass.in = in;
-  pass.out = out;
-  for (int64_t o = 0; o < out; ++o) {
-    pass.first.push_back(static_cast<int64_t>(pass.sources.size()));
-    const double source = SourceOf(s, static_cast<double>(o), scale, static_cast<double>(in), static_cast<double>(out), roi_start, roi_end);
-    const bool outside = s.coordinates == "tf_crop_and_resize" && (source < 0 || source > static_cast<double>(in - 1));
-    pass.outside.push_back(outside);
-    AddTaps(s, outside ? 0 : source, scale, pass);
+// Fills the tables of a placed pass.
+void FillPass(const Settings& s, double scale, double roi_start, double roi_end, DimPass& pass) {
+  pass.taps = 0;
+  const auto in = static_cast<double>(pass.in), out = static_cast<double>(pass.out);
+  for (int64_t o = 0; o < pass.out; ++o) {
+    pass.first[o] = pass.taps;
+    const double source = SourceOf(s, static_cast<double>(o), scale, in, out, roi_start, roi_end);
+    pass.outside[o] = s.coordinates == "tf_crop_and_resize" && (source < 0 || source > in - 1);
+    AddTaps(s, pass.outside[o] ? 0 : source, scale, pass);
   }
-  pass.first.push_back(static_cast<int64_t>(pass.sources.size()));
-  return pass;
+  pass.first[pass.out] = pass.taps;
 }
 
 // In between passes the values are W (wider than T, so that rounding happens once).
@@ -106,19 +127,19 @@ void RunPass(const DimPass& p, double extrapolation, const From* in, To* out, Te
       const int64_t o = row % p.out;
       const From* from = in + row / p.out * p.in * p.inner;
       To* to = out + row * p.inner;
-      if (p.outside[static_cast<size_t>(o)]) {
+      if (p.outside[o]) {
         std::fill(to, to + p.inner, static_cast<To>(extrapolation));
         continue;
       }
-      const int64_t first = p.first[static_cast<size_t>(o)], last = p.first[static_cast<size_t>(o) + 1];
+      const int64_t first = p.first[o], last = p.first[o + 1];
       for (int64_t i = 0; i < p.inner; ++i) {
-        if (last - first == 1 && p.weights[static_cast<size_t>(first)] == 1) {
-          to[i] = static_cast<To>(from[p.sources[static_cast<size_t>(first)] * p.inner + i]);
+        if (last - first == 1 && p.weights[first] == 1) {
+          to[i] = static_cast<To>(from[p.sources[first] * p.inner + i]);
           continue;
         }
         double sum = 0;
         for (int64_t k = first; k < last; ++k) {
-          sum += p.weights[static_cast<size_t>(k)] * static_cast<double>(from[p.sources[static_cast<size_t>(k)] * p.inner + i]);
+          sum += p.weights[k] * static_cast<double>(from[p.sources[k] * p.inner + i]);
         }
         if constexpr (std::is_integral_v<To>) {
           to[i] = static_cast<To>(std::clamp(sum, static_cast<double>(std::numeric_limits<To>::min()), static_cast<double>(std::numeric_limits<To>::max())));
@@ -130,40 +151,132 @@ void RunPass(const DimPass& p, double extrapolation, const From* in, To* out, Te
   });
 }
 
+// A list of numbers of the node, wherever it comes from.
+struct Numbers {
+  DataType type = DataType::kUndefined;
+  const void* data = nullptr;
+  int64_t count = 0;
+  double operator[](size_t i) const { return LoadAs<double>(type, data, static_cast<int64_t>(i)); }
+};
+
+// Scales, output dims and regions by input dim; 1 and unchanged where no axis names it.
+struct Target {
+  std::array<double, kMaxRank> scales{}, roi_start{}, roi_end{};
+  std::array<int64_t, kMaxRank> dims{};
+};
+
+enum class Aspect : uint8_t { kStretch, kNotLarger, kNotSmaller };
+
 struct ResizePlan {
   Settings settings;
-  std::vector<DimPass> passes;
-  int64_t count = 0;      // of the input
-  int64_t largest = 0;    // elements between passes
+  Aspect aspect = Aspect::kStretch;
+  std::vector<int64_t> in, out, axes;
+  std::vector<float> attribute_scales;
+  // Inputs of the node; -1: none.
+  int roi_input = -1, scales_input = -1, sizes_input = -1;
+  std::array<Numbers, 3> shapes;  // types and counts of roi, scales and sizes
+  std::vector<size_t> dims;       // which need a pass, in order
+  std::vector<DimPass> passes;    // one each, without tables
+  uint64_t table_bytes = 0;
+  int64_t count = 0, largest = 0;  // elements of the input, of what lies between passes
 };
+
+// What roi, scales and sizes ask for; false when they are out of range.
+bool FindTarget(const ResizePlan& plan, const Numbers& roi, const Numbers& scales, const Numbers& sizes, Target& target) {
+  for (size_t d = 0; d < plan.in.size(); ++d) {
+    target.scales[d] = target.roi_end[d] = 1;
+    target.dims[d] = plan.in[d];
+  }
+  const size_t n = plan.axes.size();
+  double common = 0;
+  for (size_t i = 0; i < n; ++i) {
+    const auto d = static_cast<size_t>(plan.axes[i]);
+    if (roi.count == static_cast<int64_t>(2 * n)) {
+      target.roi_start[d] = roi[i];
+      target.roi_end[d] = roi[i + n];
+    }
+    const auto in = static_cast<double>(plan.in[d]);
+    double scale = sizes.count != 0 ? (in == 0 ? 1 : sizes[i] / in) : scales.count != 0 ? scales[i] : static_cast<double>(plan.attribute_scales[i]);
+    const double dim = sizes.count != 0 ? sizes[i] : std::floor(in * scale * (target.roi_end[d] - target.roi_start[d]));
+    if (!(dim >= 0 && dim < 0x1p31) || (sizes.count == 0 && !(scale > 0))) return false;
+    target.scales[d] = scale;
+    target.dims[d] = static_cast<int64_t>(dim);
+    common = i == 0 ? scale : plan.aspect == Aspect::kNotLarger ? std::min(common, scale) : std::max(common, scale);
+  }
+  for (size_t i = 0; i < n && sizes.count != 0 && plan.aspect != Aspect::kStretch; ++i) {
+    const auto d = static_cast<size_t>(plan.axes[i]);
+    target.scales[d] = common;
+    target.dims[d] = static_cast<int64_t>(std::floor(common * static_cast<double>(plan.in[d]) + 0.5));
+  }
+  return true;
+}
+
+// Which dims change, and what their passes look like but for the tables.
+void PlanPasses(ResizePlan& plan, const Target* known) {
+  std::vector<int64_t> now = plan.in;
+  plan.count = 1;
+  for (int64_t dim : now) plan.count *= dim;
+  for (size_t d = 0; d < now.size(); ++d) {
+    const bool named = std::find(plan.axes.begin(), plan.axes.end(), static_cast<int64_t>(d)) != plan.axes.end();
+    const bool crops = plan.settings.coordinates == "tf_crop_and_resize" && named;
+    const bool scaled = known == nullptr ? named : known->scales[d] != 1;
+    if (plan.in[d] == plan.out[d] && !scaled && !crops) continue;
+    DimPass pass;
+    pass.in = plan.in[d];
+    pass.out = plan.out[d];
+    pass.capacity = MostTaps(plan.settings, pass.in, pass.out);
+    now[d] = plan.out[d];
+    int64_t count = 1;
+    for (size_t e = 0; e < now.size(); ++e) {
+      count *= now[e];
+      if (e != d) (e < d ? pass.outer : pass.inner) *= now[e];
+    }
+    plan.largest = std::max(plan.largest, count);
+    plan.table_bytes += DimPass::Bytes(pass.out, pass.capacity);
+    plan.dims.push_back(d);
+    plan.passes.push_back(pass);
+  }
+}
 
 template <typename T>
 Program ResizeProgram(ResizePlan plan) {
   using W = std::conditional_t<std::is_same_v<T, float>, float, double>;
   Program program;
-  const size_t passes = plan.passes.size();
   const uint64_t half = (static_cast<uint64_t>(plan.largest) * sizeof(W) + 63) / 64 * 64;
-  program.scratch_bytes = passes > 2 ? 2 * half : passes == 2 ? half : 0;
-  program.run = [plan = std::move(plan), passes, half](const Run& run) -> Status {
-    const T* in = run.in<T>(0);
-    T* out = run.out<T>();
-    const double extrapolation = plan.settings.extrapolation;
-    if (passes == 0) {
-      std::memcpy(out, in, static_cast<size_t>(plan.count) * sizeof(T));
-      return {};
+  program.scratch_bytes = plan.table_bytes + 2 * half;
+  program.run = [plan = std::move(plan), half](const Run& run) -> Status {
+    const auto list = [&](int input, size_t which) -> Numbers {
+      if (input < 0) return {};
+      return {plan.shapes[which].type, run.in<void>(static_cast<size_t>(input)), plan.shapes[which].count};
+    };
+    Target target;
+    if (!FindTarget(plan, list(plan.roi_input, 0), list(plan.scales_input, 1), list(plan.sizes_input, 2), target) ||
+        !std::equal(plan.out.begin(), plan.out.end(), target.dims.begin())) {
+      return MakeError(ErrorCode::kInvalidInput, "reference.shape", "Resize: the size is not the one planned for");
     }
-    if (passes == 1) {
-      RunPass(plan.passes[0], extrapolation, in, out, run.team);
-      return {};
+    W* now = reinterpret_cast<W*>(run.scratch + plan.table_bytes);
+    W* next = reinterpret_cast<W*>(run.scratch + plan.table_bytes + half);
+    std::byte* tables = run.scratch;
+    const size_t passes = plan.passes.size();
+    if (passes == 0) std::copy(run.in<T>(0), run.in<T>(0) + plan.count, run.out<T>());
+    for (size_t i = 0; i < passes; ++i) {
+      DimPass pass = plan.passes[i];
+      const size_t d = plan.dims[i];
+      pass.Place(tables);
+      tables += DimPass::Bytes(pass.out, pass.capacity);
+      FillPass(plan.settings, target.scales[d], target.roi_start[d], target.roi_end[d], pass);
+      const double extrapolation = plan.settings.extrapolation;
+      if (i == 0 && passes == 1) {
+        RunPass(pass, extrapolation, run.in<T>(0), run.out<T>(), run.team);
+      } else if (i == 0) {
+        RunPass(pass, extrapolation, run.in<T>(0), now, run.team);
+      } else if (i + 1 == passes) {
+        RunPass(pass, extrapolation, now, run.out<T>(), run.team);
+      } else {
+        RunPass(pass, extrapolation, now, next, run.team);
+        std::swap(now, next);
+      }
     }
-    W* now = reinterpret_cast<W*>(run.scratch);
-    W* next = reinterpret_cast<W*>(run.scratch + half);
-    RunPass(plan.passes[0], extrapolation, in, now, run.team);
-    for (size_t i = 1; i + 1 < passes; ++i) {
-      RunPass(plan.passes[i], extrapolation, now, next, run.team);
-      std::swap(now, next);
-    }
-    RunPass(plan.passes[passes - 1], extrapolation, now, out, run.team);
     return {};
   };
   return program;
@@ -192,108 +305,60 @@ Result<Settings> ReadSettings(const Site& site) {
   return s;
 }
 
-Result<std::vector<double>> ReadDoubles(const Site& site, size_t input) {
-  std::vector<double> values;
-  if (!site.has(input)) return values;
-  if (site.in[input].count() != 0 && !site.in[input].constant) return site.Unsupported("takes a parameter known only at run time");
-  for (int64_t i = 0; i < site.in[input].count(); ++i) {
-    values.push_back(LoadAs<double>(site.in[input].type, site.in[input].constant->bytes().data(), i));
-  }
-  return values;
-}
-
-// Scales and output dims by input dim, 1 and unchanged where no axis names it.
-struct Target {
-  std::vector<double> scales, roi_start, roi_end;
-  std::vector<int64_t> dims;
-};
-
-Status ApplySizes(const Site& site, const std::vector<int64_t>& axes, const std::vector<double>& sizes, Target& target) {
-  const std::vector<int64_t>& in = site.in[0].dims;
-  const std::string policy = site.node.string_or("keep_aspect_ratio_policy", "stretch");
-  double common = 0;
-  for (size_t i = 0; i < axes.size(); ++i) {
-    const auto d = static_cast<size_t>(axes[i]);
-    if (!(sizes[i] >= 0 && sizes[i] < 0x1p31)) return site.Invalid("a size is out of range");
-    const double scale = in[d] == 0 ? 1 : sizes[i] / static_cast<double>(in[d]);
-    common = i == 0 ? scale : policy == "not_larger" ? std::min(common, scale) : std::max(common, scale);
-    target.scales[d] = scale;
-    target.dims[d] = static_cast<int64_t>(sizes[i]);
-  }
-  if (policy == "stretch") return {};
-  for (int64_t axis : axes) {
-    const auto d = static_cast<size_t>(axis);
-    target.scales[d] = common;
-    target.dims[d] = static_cast<int64_t>(std::floor(common * static_cast<double>(in[d]) + 0.5));
-  }
-  return {};
-}
-
-Result<Target> ReadTarget(Site& site, size_t roi_input, size_t scales_input, size_t sizes_input) {
-  const std::vector<int64_t>& in = site.in[0].dims;
-  std::vector<int64_t> axes;
+// The inputs that say the size; *known is false when one of them is known only in the run.
+Result<ResizePlan> ReadPlan(const Site& site, bool* known) {
+  const bool old = site.opset < 11;
+  ResizePlan plan;
+  PT_ASSIGN(plan.settings, ReadSettings(site));
+  plan.in = site.in[0].dims;
   for (int64_t a : site.node.ints_or("axes", {})) {
     PT_ASSIGN(const int64_t axis, site.Axis(a, site.in[0].rank()));
-    axes.push_back(axis);
+    plan.axes.push_back(axis);
   }
-  if (axes.empty()) {
-    for (int64_t d = 0; d < site.in[0].rank(); ++d) axes.push_back(d);
+  for (int64_t d = 0; d < site.in[0].rank() && site.node.find("axes") == nullptr; ++d) plan.axes.push_back(d);
+  if (const Attribute* scales = site.node.find("scales"); scales != nullptr && std::holds_alternative<std::vector<float>>(*scales)) {
+    plan.attribute_scales = std::get<std::vector<float>>(*scales);
   }
-  PT_ASSIGN(std::vector<double> scales, ReadDoubles(site, scales_input));
-  if (scales.empty()) {
-    for (float scale : site.node.find("scales") != nullptr && std::holds_alternative<std::vector<float>>(*site.node.find("scales"))
-                           ? std::get<std::vector<float>>(*site.node.find("scales")) : std::vector<float>()) {
-      scales.push_back(scale);
-    }
-  }
-  PT_ASSIGN(const std::vector<double> sizes, ReadDoubles(site, sizes_input));
-  std::vector<double> roi;  // means something in one mode only; others may hold anything
-  if (site.node.string_or("coordinate_transformation_mode", "") == "tf_crop_and_resize") {
-    PT_ASSIGN(roi, ReadDoubles(site, roi_input));
-  }
-  Target target{std::vector<double>(in.size(), 1), std::vector<double>(in.size(), 0), std::vector<double>(in.size(), 1), in};
-  const std::vector<double>& given = sizes.empty() ? scales : sizes;
-  if (given.size() != axes.size()) return site.Invalid("scales or sizes do not fit the axes");
-  for (size_t i = 0; i < axes.size(); ++i) {
-    const auto d = static_cast<size_t>(axes[i]);
-    if (roi.size() == 2 * axes.size()) {
-      target.roi_start[d] = roi[i];
-      target.roi_end[d] = roi[i + axes.size()];
-    }
-    if (!sizes.empty()) continue;
-    const double dim = std::floor(static_cast<double>(in[d]) * scales[i] * (target.roi_end[d] - target.roi_start[d]));
-    if (!(scales[i] > 0) || !(dim >= 0 && dim < 0x1p31)) return site.Invalid("a scale is out of range");
-    target.scales[d] = scales[i];
-    target.dims[d] = static_cast<int64_t>(dim);
-  }
-  if (!sizes.empty()) PT_CHECK_OK(ApplySizes(site, axes, sizes, target));
-  return target;
+  const std::string policy = site.node.string_or("keep_aspect_ratio_policy", "stretch");
+  plan.aspect = policy == "not_larger" ? Aspect::kNotLarger : policy == "not_smaller" ? Aspect::kNotSmaller : Aspect::kStretch;
+  const auto read = [&](int input, size_t which) {
+    const auto i = static_cast<size_t>(input);
+    if (!site.has(i) || site.in[i].count() == 0) return -1;
+    plan.shapes[which] = {site.in[i].type, nullptr, site.in[i].count()};
+    *known = *known && site.is_constant(i);
+    return input;
+  };
+  // The region means something in one mode only; in others it may hold anything.
+  if (!old && plan.settings.coordinates == "tf_crop_and_resize") plan.roi_input = read(1, 0);
+  plan.scales_input = read(old ? 1 : 2, 1);
+  if (!old) plan.sizes_input = read(3, 2);
+  const size_t given = plan.sizes_input >= 0 ? static_cast<size_t>(plan.shapes[2].count)
+                       : plan.scales_input >= 0 ? static_cast<size_t>(plan.shapes[1].count) : plan.attribute_scales.size();
+  if (given != plan.axes.size()) return site.Invalid("scales or sizes do not fit the axes");
+  return plan;
 }
 
 Result<Program> Resize(Site& site) {
-  const bool old = site.opset < 11;
   PT_CHECK_OK(site.NeedInputs(1, 4));
-  PT_ASSIGN(Settings settings, ReadSettings(site));
-  PT_ASSIGN(const Target target, old ? ReadTarget(site, 9, 1, 9) : ReadTarget(site, 1, 2, 3));
-  PT_CHECK_OK(site.Out(0, site.in[0].type, target.dims));
-  const std::vector<int64_t>& in = site.in[0].dims;
-  ResizePlan plan;
-  plan.count = site.in[0].count();
-  std::vector<int64_t> now = in;
-  for (size_t d = 0; d < in.size(); ++d) {
-    const bool crops = settings.coordinates == "tf_crop_and_resize" && (target.roi_start[d] != 0 || target.roi_end[d] != 1);
-    if (in[d] == target.dims[d] && target.scales[d] == 1 && !crops) continue;
-    if (in[d] == 0 && target.dims[d] != 0) return site.Invalid("an empty dim cannot be resized");
-    DimPass pass = MakePass(settings, in[d], target.dims[d], target.scales[d], target.roi_start[d], target.roi_end[d]);
-    pass.dim = d;
-    now[d] = target.dims[d];
-    for (size_t e = 0; e < in.size(); ++e) (e < d ? pass.outer : pass.inner) *= e == d ? 1 : now[e];
-    int64_t count = 1;
-    for (int64_t dim : now) count *= dim;
-    plan.largest = std::max(plan.largest, count);
-    plan.passes.push_back(std::move(pass));
+  bool known = true;
+  PT_ASSIGN(ResizePlan plan, ReadPlan(site, &known));
+  Target target;
+  if (known) {
+    const auto list = [&](int input, size_t which) -> Numbers {
+      if (input < 0) return {};
+      return {plan.shapes[which].type, site.in[static_cast<size_t>(input)].constant->bytes().data(), plan.shapes[which].count};
+    };
+    if (!FindTarget(plan, list(plan.roi_input, 0), list(plan.scales_input, 1), list(plan.sizes_input, 2), target)) return site.Invalid("a scale or size is out of range");
+    plan.out.assign(target.dims.begin(), target.dims.begin() + static_cast<ptrdiff_t>(plan.in.size()));
+  } else {
+    PT_CHECK_OK(site.OutFromGraph(0, site.in[0].type, site.in[0].rank()));
+    plan.out = site.out[0].dims;
   }
-  plan.settings = std::move(settings);
+  PT_CHECK_OK(site.Out(0, site.in[0].type, plan.out));
+  for (size_t d = 0; d < plan.in.size(); ++d) {
+    if (plan.in[d] == 0 && plan.out[d] != 0) return site.Invalid("an empty dim cannot be resized");
+  }
+  PlanPasses(plan, known ? &target : nullptr);
   return VisitNumbers(site, site.in[0].type, [&]<typename T>() -> Result<Program> { return ResizeProgram<T>(std::move(plan)); });
 }
 

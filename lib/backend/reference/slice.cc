@@ -162,6 +162,7 @@ struct PadPlan {
   PadMode mode = PadMode::kConstant;
   std::vector<int64_t> in, out, strides;
   std::vector<int64_t> axes;  // which dim each pair of pads is for
+  bool axes_in_run = false;   // input 3 tells them; `axes` has their number only
   bool fits(std::span<const int64_t> before, std::span<const int64_t> after) const {
     for (size_t d = 0; d < in.size(); ++d) {
       int64_t sum = 0;
@@ -172,13 +173,19 @@ struct PadPlan {
   }
 };
 
-// Spreads the given pads over all dims; false where their sum overflows or an axis is named twice with effect.
-void SpreadPads(const PadPlan& plan, const Indices& pads, std::array<int64_t, kMaxRank>& before, std::array<int64_t, kMaxRank>& after) {
+// Spreads the given pads over all dims; false where an axis does not exist. `axes`: of the run, where they are its own.
+bool SpreadPads(const PadPlan& plan, const Indices& pads, const Indices& axes, std::array<int64_t, kMaxRank>& before,
+                std::array<int64_t, kMaxRank>& after) {
   const size_t n = plan.axes.size();
+  const auto rank = static_cast<int64_t>(plan.in.size());
   for (size_t i = 0; i < n; ++i) {
-    before[static_cast<size_t>(plan.axes[i])] = pads[static_cast<int64_t>(i)];
-    after[static_cast<size_t>(plan.axes[i])] = pads[static_cast<int64_t>(i + n)];
+    int64_t axis = plan.axes_in_run ? axes[static_cast<int64_t>(i)] : plan.axes[i];
+    if (axis < 0) axis += rank;
+    if (axis < 0 || axis >= rank) return false;
+    before[static_cast<size_t>(axis)] = pads[static_cast<int64_t>(i)];
+    after[static_cast<size_t>(axis)] = pads[static_cast<int64_t>(i + n)];
   }
+  return true;
 }
 
 template <typename T>
@@ -229,9 +236,12 @@ Result<PadPlan> ReadPad(const Site& site) {
   } else if (mode != "constant") {
     return site.Invalid("mode \"" + mode + "\" is none");
   }
-  PT_ASSIGN(const std::optional<std::vector<int64_t>> axes, site.Ints(3, "axes"));
-  if (axes) {
-    for (int64_t a : *axes) {
+  if (site.has(3) && !site.is_constant(3)) {
+    if (!IsIndexType(site.in[3].type) || site.in[3].rank() != 1) return site.Invalid("the axes are no integers");
+    plan.axes_in_run = true;
+    plan.axes.resize(static_cast<size_t>(site.in[3].count()));
+  } else if (site.has(3)) {
+    for (int64_t a : site.in[3].constant->ToInts()) {
       PT_ASSIGN(const int64_t axis, site.Axis(a, site.in[0].rank()));
       plan.axes.push_back(axis);
     }
@@ -249,7 +259,7 @@ Status SettlePadded(Site& site, PadPlan& plan, const Indices* pads) {
     return {};
   }
   std::array<int64_t, kMaxRank> before{}, after{};
-  SpreadPads(plan, *pads, before, after);
+  SpreadPads(plan, *pads, {}, before, after);
   plan.out = plan.in;
   for (size_t d = 0; d < plan.in.size(); ++d) {
     if (__builtin_add_overflow(plan.out[d], before[d], &plan.out[d]) || __builtin_add_overflow(plan.out[d], after[d], &plan.out[d]) || plan.out[d] < 0) {
@@ -272,7 +282,8 @@ Result<Program> Pad(Site& site) {
   const bool wide = by_attribute || site.in[1].type == DataType::kInt64;
   Indices known{by_attribute ? attribute.data() : nullptr, true};
   if (!by_attribute && site.is_constant(1)) known = {site.in[1].constant->bytes().data(), wide};
-  PT_CHECK_OK(SettlePadded(site, plan, known.data != nullptr || count == 0 ? &known : nullptr));
+  PT_CHECK_OK(SettlePadded(site, plan, (known.data != nullptr || count == 0) && !plan.axes_in_run ? &known : nullptr));
+  const bool wide_axes = site.has(3) && site.in[3].type == DataType::kInt64;
   int64_t table = 0;
   for (int64_t dim : plan.out) table += dim;
   const float value = site.node.float_or("value", 0.0F);
@@ -287,8 +298,8 @@ Result<Program> Pad(Site& site) {
     program.scratch_bytes = static_cast<uint64_t>(table) * sizeof(int64_t);
     program.run = [=](const Run& run) -> Status {
       std::array<int64_t, kMaxRank> before{}, after{};
-      SpreadPads(plan, by_attribute ? Indices{attribute.data(), true} : Indices{run.in<void>(1), wide}, before, after);
-      if (!plan.fits(before, after)) {
+      const Indices pads = by_attribute ? Indices{attribute.data(), true} : Indices{run.in<void>(1), wide};
+      if (!SpreadPads(plan, pads, {run.in<void>(3), wide_axes}, before, after) || !plan.fits(before, after)) {
         return MakeError(ErrorCode::kInvalidInput, "reference.shape", "Pad: the pads are not the ones planned for");
       }
       const T fill = run.in<T>(2) != nullptr ? *run.in<T>(2) : attribute_fill;

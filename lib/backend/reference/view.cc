@@ -99,8 +99,36 @@ Result<Program> Flatten(Site& site) {
   return View(site, {rows, cols});
 }
 
+// Squeeze and Unsqueeze by axes known only in the run: the output is what the graph says, checked dim by dim.
+Result<Program> ViewByAxesInRun(Site& site, bool inserts) {
+  const int64_t count = site.in[1].count(), rank = site.in[0].rank() + (inserts ? count : -count);
+  if (site.in[1].type != DataType::kInt64 || site.in[1].rank() != 1 || rank < 0) return site.Invalid("the axes are no list of int64");
+  PT_CHECK_OK(site.OutFromGraph(0, site.in[0].type, rank));
+  // Of the two shapes, the longer has ones at the axes and the shorter's dims elsewhere.
+  const std::vector<int64_t> shorter = inserts ? site.in[0].dims : site.out[0].dims, longer = inserts ? site.out[0].dims : site.in[0].dims;
+  if (site.out[0].count() != site.in[0].count()) return site.Invalid("its output has another number of elements");
+  return Program{[=, bytes = site.in[0].count() * FedBytes(site.in[0].type)](const Run& run) -> Status {
+    std::array<bool, kMaxRank> named{};
+    const auto longer_rank = static_cast<int64_t>(longer.size());
+    bool fits = true;
+    for (int64_t i = 0; i < count && fits; ++i) {
+      const int64_t given = run.in<int64_t>(1)[i], axis = given < 0 ? given + longer_rank : given;
+      fits = axis >= 0 && axis < longer_rank && longer[static_cast<size_t>(axis)] == 1 && !named[static_cast<size_t>(axis)];
+      if (fits) named[static_cast<size_t>(axis)] = true;
+    }
+    size_t next = 0;
+    for (size_t d = 0; d < longer.size() && fits; ++d) {
+      if (!named[d]) fits = next < shorter.size() && shorter[next++] == longer[d];
+    }
+    if (!fits) return MakeError(ErrorCode::kInvalidInput, "reference.shape", "the axes are not the ones planned for");
+    CopyBytes(run, 0, bytes);
+    return {};
+  }};
+}
+
 Result<Program> Squeeze(Site& site) {
   PT_CHECK_OK(site.NeedInputs(1, 2));
+  if (site.has(1) && !site.is_constant(1)) return ViewByAxesInRun(site, false);
   const std::vector<int64_t>& in = site.in[0].dims;
   PT_ASSIGN(const std::optional<std::vector<int64_t>> axes, site.Ints(1, "axes"));
   std::vector<bool> drop(in.size(), false);
@@ -119,6 +147,7 @@ Result<Program> Squeeze(Site& site) {
 
 Result<Program> Unsqueeze(Site& site) {
   PT_CHECK_OK(site.NeedInputs(1, 2));
+  if (site.has(1) && !site.is_constant(1)) return ViewByAxesInRun(site, true);
   PT_ASSIGN(const std::optional<std::vector<int64_t>> axes, site.Ints(1, "axes"));
   if (!axes) return site.Invalid("no axes are given");
   const size_t rank = site.in[0].dims.size() + axes->size();

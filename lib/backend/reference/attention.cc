@@ -1,0 +1,312 @@
+// Attention and what belongs to it: RotaryEmbedding, TensorScatter (updates of key and value caches).
+#include <array>
+#include <cmath>
+#include <limits>
+
+#include "lib/backend/reference/broadcast.h"
+#include "lib/backend/reference/operator.h"
+#include "lib/backend/reference/parallel.h"
+#include "lib/backend/reference/types.h"
+
+namespace pt::reference {
+namespace {
+
+// A tensor [batch, heads, length, size], or [batch, length, heads · size].
+struct Heads {
+  int64_t batch = 0, heads = 1, length = 0, size = 0;
+  bool flat = false;
+  int64_t row(int64_t b, int64_t h, int64_t t) const {
+    return (flat ? (b * length + t) * heads + h : (b * heads + h) * length + t) * size;
+  }
+};
+
+Result<Heads> ReadHeads(const Site& site, size_t input, int64_t flat_heads) {
+  const std::vector<int64_t>& d = site.in[input].dims;
+  if (d.size() == 4) return Heads{d[0], d[1], d[2], d[3], false};
+  if (d.size() != 3) return site.Invalid("its tensors need three or four dims");
+  if (flat_heads < 1 || d[2] % flat_heads != 0) return site.Invalid("the number of heads does not divide the hidden size");
+  return Heads{d[0], flat_heads, d[1], d[2] / flat_heads, true};
+}
+
+struct AttentionPlan {
+  Heads q, k, v, y;
+  int64_t past = 0, total = 0;
+  double scale = 1, softcap = 0;
+  bool causal = false, boolean_mask = false;
+  int64_t left = -1, right = -1, mode = 0;
+  int64_t mask_length = 0;  // of the mask's last dim; what is missing is masked
+  std::array<int64_t, 4> mask_strides{};
+};
+
+// The mask broadcasts to [batch, heads, query, key]; its last dim may be shorter.
+Status ReadMask(const Site& site, AttentionPlan& plan) {
+  const Operand& mask = site.in[3];
+  plan.boolean_mask = mask.type == DataType::kBool;
+  if (!plan.boolean_mask && mask.type != site.in[0].type) return site.Invalid("the mask is of another type");
+  const std::array<int64_t, 4> full = {plan.q.batch, plan.q.heads, plan.q.length, plan.total};
+  if (mask.dims.empty() || mask.dims.size() > 4) return site.Invalid("the mask does not broadcast to the scores");
+  plan.mask_length = mask.dims.back();
+  if (plan.mask_length > plan.total) return site.Invalid("the mask is longer than the keys");
+  int64_t stride = 1;
+  for (size_t d = mask.dims.size(); d-- > 0;) {
+    const size_t at = 4 - mask.dims.size() + d;
+    if (mask.dims[d] != 1 && mask.dims[d] != full[at] && at != 3) return site.Invalid("the mask does not broadcast to the scores");
+    plan.mask_strides[at] = mask.dims[d] == 1 && at != 3 ? 0 : stride;
+    stride *= mask.dims[d];
+  }
+  return {};
+}
+
+Result<AttentionPlan> ReadAttention(Site& site) {
+  PT_CHECK_OK(site.NeedInputs(3, 7));
+  const Node& node = site.node;
+  AttentionPlan plan;
+  const int64_t q_heads = node.int_or("q_num_heads", 0), kv_heads = node.int_or("kv_num_heads", 0);
+  PT_ASSIGN(plan.q, ReadHeads(site, 0, q_heads));
+  PT_ASSIGN(plan.k, ReadHeads(site, 1, kv_heads));
+  PT_ASSIGN(plan.v, ReadHeads(site, 2, kv_heads));
+  if (site.has(4) != site.has(5)) return site.Invalid("past_key and past_value come together");
+  if (site.has(4)) {
+    const std::vector<int64_t>& past = site.in[4].dims;
+    if (past.size() != 4 || site.in[5].dims.size() != 4) return site.Invalid("the past needs four dims");
+    plan.past = past[2];
+    if (past != std::vector<int64_t>{plan.k.batch, plan.k.heads, plan.past, plan.k.size} ||
+        site.in[5].dims != std::vector<int64_t>{plan.v.batch, plan.v.heads, plan.past, plan.v.size}) {
+      return site.Invalid("the past does not fit keys and values");
+    }
+  }
+  plan.total = plan.past + plan.k.length;
+  if (plan.k.batch != plan.q.batch || plan.v.batch != plan.q.batch || plan.k.size != plan.q.size || plan.v.heads != plan.k.heads ||
+      plan.v.length != plan.k.length || plan.k.heads == 0 || plan.q.heads % plan.k.heads != 0 || plan.q.flat != plan.k.flat) {
+    return site.Invalid("queries, keys and values do not fit each other");
+  }
+  plan.scale = node.find("scale") != nullptr ? static_cast<double>(node.float_or("scale", 1)) : 1 / std::sqrt(static_cast<double>(plan.q.size));
+  plan.softcap = node.float_or("softcap", 0.0F);
+  plan.causal = node.int_or("is_causal", 0) != 0;
+  plan.left = node.int_or("left_window_size", -1);
+  plan.right = node.int_or("right_window_size", -1);
+  plan.mode = node.int_or("qk_matmul_output_mode", 0);
+  plan.y = plan.q;
+  plan.y.size = plan.v.size;
+  if (site.has(3)) PT_CHECK_OK(ReadMask(site, plan));
+  if (site.has(6) && (site.in[6].type != DataType::kInt64 || site.in[6].dims != std::vector<int64_t>{plan.q.batch})) {
+    return site.Invalid("nonpad_kv_seqlen is not one int64 a batch entry");
+  }
+  return plan;
+}
+
+// What two texts of the specification define differently is refused: a model does not say which one it follows.
+Status RefuseAmbiguous(const Site& site, const AttentionPlan& plan) {
+  const bool masked = site.has(3) || plan.causal || plan.left >= 0 || plan.right >= 0 || site.has(6);
+  if (plan.softcap != 0 && masked) return site.Unsupported("is not supported with a softcap and a mask: their order changed between versions");
+  if (plan.causal && plan.total != plan.q.length) return site.Unsupported("is not supported with is_causal over a cache: its offset changed between versions");
+  if (site.out.size() > 3 && site.wants(3) && (plan.mode == 1 || plan.mode == 2)) {
+    return site.Unsupported("is not supported with qk_matmul_output_mode 1 or 2: their meaning changed between versions");
+  }
+  return {};
+}
+
+template <typename T>
+class AttentionRun {
+ public:
+  AttentionRun(const AttentionPlan& plan, const Run& run) : p_(plan), run_(run) {}
+
+  const T* Key(int64_t b, int64_t h, int64_t t) const {
+    return t < p_.past ? run_.in<T>(4) + ((b * p_.k.heads + h) * p_.past + t) * p_.k.size : run_.in<T>(1) + p_.k.row(b, h, t - p_.past);
+  }
+  const T* ValueAt(int64_t b, int64_t h, int64_t t) const {
+    return t < p_.past ? run_.in<T>(5) + ((b * p_.v.heads + h) * p_.past + t) * p_.v.size : run_.in<T>(2) + p_.v.row(b, h, t - p_.past);
+  }
+
+  // Bias of a score: minus infinity where it is masked.
+  double Bias(int64_t b, int64_t h, int64_t i, int64_t j) const {
+    constexpr double kMasked = -std::numeric_limits<double>::infinity();
+    const int64_t valid = run_.in<int64_t>(6) != nullptr ? run_.in<int64_t>(6)[b] : p_.total;
+    if (j >= valid) return kMasked;
+    const int64_t offset = run_.in<int64_t>(6) != nullptr ? valid - p_.q.length : p_.past;
+    const int64_t at = i + offset;
+    if (p_.causal && j > at) return kMasked;
+    if ((p_.left >= 0 && at - j > p_.left) || (p_.right >= 0 && j - at > p_.right)) return kMasked;
+    if (run_.in<void>(3) == nullptr) return 0;
+    if (j >= p_.mask_length) return kMasked;
+    const int64_t where = b * p_.mask_strides[0] + h * p_.mask_strides[1] + i * p_.mask_strides[2] + j * p_.mask_strides[3];
+    if (p_.boolean_mask) return run_.in<uint8_t>(3)[where] != 0 ? 0 : kMasked;
+    return static_cast<double>(run_.in<T>(3)[where]);
+  }
+
+  // One query row; scores has room for `total` numbers.
+  void Row(int64_t b, int64_t h, int64_t i, double* scores) const {
+    const int64_t kv = h / (p_.q.heads / p_.k.heads);
+    const T* q = run_.in<T>(0) + p_.q.row(b, h, i);
+    T* qk = run_.out<T>(3) == nullptr ? nullptr : run_.out<T>(3) + ((b * p_.q.heads + h) * p_.q.length + i) * p_.total;
+    double most = -std::numeric_limits<double>::infinity();
+    for (int64_t j = 0; j < p_.total; ++j) {
+      const T* k = Key(b, kv, j);
+      double dot = 0;
+      for (int64_t d = 0; d < p_.q.size; ++d) dot += static_cast<double>(q[d]) * static_cast<double>(k[d]);
+      dot *= p_.scale;
+      if (p_.softcap > 0) dot = p_.softcap * std::tanh(dot / p_.softcap);
+      if (qk != nullptr && p_.mode == 0) qk[j] = static_cast<T>(dot);
+      scores[j] = dot + Bias(b, h, i, j);
+      most = std::fmax(most, scores[j]);
+    }
+    // A row that sees no key attends nothing: zeros, not NaN.
+    const bool blind = std::isinf(most) && most < 0;
+    double sum = 0;
+    for (int64_t j = 0; j < p_.total; ++j) sum += scores[j] = blind ? 0 : std::exp(scores[j] - most);
+    for (int64_t j = 0; j < p_.total; ++j) {
+      scores[j] = blind ? 0 : scores[j] / sum;
+      if (qk != nullptr && p_.mode == 3) qk[j] = static_cast<T>(scores[j]);
+    }
+    T* y = run_.out<T>(0) == nullptr ? nullptr : run_.out<T>(0) + p_.y.row(b, h, i);
+    for (int64_t d = 0; d < p_.v.size && y != nullptr; ++d) {
+      double value = 0;
+      for (int64_t j = 0; j < p_.total; ++j) value += scores[j] * static_cast<double>(ValueAt(b, kv, j)[d]);
+      y[d] = static_cast<T>(value);
+    }
+  }
+
+  void Present() const {
+    for (int64_t b = 0; b < p_.k.batch; ++b) {
+      for (int64_t h = 0; h < p_.k.heads; ++h) {
+        for (int64_t t = 0; t < p_.total; ++t) {
+          const int64_t row = (b * p_.k.heads + h) * p_.total + t;
+          if (run_.out<T>(1) != nullptr) std::copy_n(Key(b, h, t), p_.k.size, run_.out<T>(1) + row * p_.k.size);
+          if (run_.out<T>(2) != nullptr) std::copy_n(ValueAt(b, h, t), p_.v.size, run_.out<T>(2) + row * p_.v.size);
+        }
+      }
+    }
+  }
+
+ private:
+  const AttentionPlan& p_;
+  const Run& run_;
+};
+
+Result<Program> Attention(Site& site) {
+  PT_ASSIGN(const AttentionPlan plan, ReadAttention(site));
+  PT_CHECK_OK(RefuseAmbiguous(site, plan));
+  for (size_t i : {size_t{1}, size_t{2}, size_t{4}, size_t{5}}) {
+    if (site.has(i) && site.in[i].type != site.in[0].type) return site.Unsupported("is not supported with inputs of different types");
+  }
+  const DataType type = site.in[0].type;
+  const Heads& y = plan.y;
+  PT_CHECK_OK(site.Out(0, type, y.flat ? std::vector<int64_t>{y.batch, y.length, y.heads * y.size} : std::vector<int64_t>{y.batch, y.heads, y.length, y.size}));
+  PT_CHECK_OK(site.Out(1, type, {plan.k.batch, plan.k.heads, plan.total, plan.k.size}));
+  PT_CHECK_OK(site.Out(2, type, {plan.v.batch, plan.v.heads, plan.total, plan.v.size}));
+  PT_CHECK_OK(site.Out(3, type, {plan.q.batch, plan.q.heads, plan.q.length, plan.total}));
+  return VisitFloats(site, type, [&]<typename T>() -> Result<Program> {
+    Program program;
+    const uint64_t line = (static_cast<uint64_t>(plan.total) * sizeof(double) + 63) / 64 * 64;
+    const int64_t parts = site.width, rows = plan.q.batch * plan.q.heads * plan.q.length;
+    program.scratch_bytes = line * site.width;
+    program.run = [=](const Run& run) -> Status {
+      const AttentionRun<T> attention(plan, run);
+      attention.Present();
+      const auto part = [&](int64_t i) {
+        auto* scores = reinterpret_cast<double*>(run.scratch + static_cast<uint64_t>(i) * line);
+        for (int64_t r = rows * i / parts; r < rows * (i + 1) / parts; ++r) {
+          attention.Row(r / plan.q.length / plan.q.heads, r / plan.q.length % plan.q.heads, r % plan.q.length, scores);
+        }
+      };
+      if (run.team == nullptr || parts == 1) {
+        for (int64_t i = 0; i < parts; ++i) part(i);
+      } else {
+        auto body = [&](uint32_t i, uint32_t) { part(i); };
+        run.team->ParallelFor(static_cast<uint32_t>(parts), body);
+      }
+      return {};
+    };
+    return program;
+  });
+}
+
+// Pairs of each head's leading elements turned by the angle of their position.
+Result<Program> RotaryEmbedding(Site& site) {
+  PT_CHECK_OK(site.NeedInputs(3, 4));
+  PT_ASSIGN(const Heads x, ReadHeads(site, 0, site.node.int_or("num_heads", 0)));
+  const int64_t given = site.node.int_or("rotary_embedding_dim", 0), turned = given == 0 ? x.size : given, half = turned / 2;
+  if (turned < 0 || turned > x.size || turned % 2 != 0) return site.Invalid("the rotary dim is not an even part of a head");
+  const bool by_position = site.has(3);
+  const std::vector<int64_t>& cache = site.in[1].dims;
+  const bool fits = by_position ? cache.size() == 2 && cache[1] == half : cache == std::vector<int64_t>{x.batch, x.length, half};
+  if (!fits || site.in[2].dims != cache) return site.Invalid("the caches do not fit the input");
+  if (site.in[1].type != site.in[0].type || site.in[2].type != site.in[0].type) return site.Invalid("its inputs are of different types");
+  if (by_position && (site.in[3].type != DataType::kInt64 || site.in[3].dims != std::vector<int64_t>{x.batch, x.length})) return site.Invalid("the positions are not one int64 a token");
+  PT_CHECK_OK(site.Out(0, site.in[0].type, site.in[0].dims));
+  const bool interleaved = site.node.int_or("interleaved", 0) != 0;
+  const int64_t positions = by_position ? cache[0] : 0;
+  return VisitFloats(site, site.in[0].type, [&]<typename T>() -> Result<Program> {
+    return Program{[=](const Run& run) -> Status {
+      for (int64_t token = 0; token < x.batch * x.length; ++token) {
+        const int64_t position = by_position ? run.in<int64_t>(3)[token] : token;
+        if (by_position && (position < 0 || position >= positions)) {
+          return MakeError(ErrorCode::kInvalidInput, "reference.index", "RotaryEmbedding: position " + std::to_string(position) + " does not exist");
+        }
+        for (int64_t h = 0; h < x.heads; ++h) {
+          const int64_t at = x.row(token / x.length, h, token % x.length);
+          const T* in = run.in<T>(0) + at;
+          T* out = run.out<T>() + at;
+          for (int64_t i = 0; i < half; ++i) {
+            const int64_t a = interleaved ? 2 * i : i, b = interleaved ? 2 * i + 1 : i + half;
+            const T cosine = run.in<T>(1)[position * half + i], sine = run.in<T>(2)[position * half + i];
+            const T left = in[a], right = in[b];
+            out[a] = cosine * left - sine * right;
+            out[b] = sine * left + cosine * right;
+          }
+          std::copy(in + turned, in + x.size, out + turned);
+        }
+      }
+      return {};
+    }};
+  });
+}
+
+// Writes `update` into a copy of the cache at each batch entry's position.
+Result<Program> TensorScatter(Site& site) {
+  PT_CHECK_OK(site.NeedInputs(2, 3));
+  const std::vector<int64_t>&cache = site.in[0].dims, &update = site.in[1].dims;
+  PT_ASSIGN(const int64_t axis, site.Axis(site.node.int_or("axis", -2), site.in[0].rank()));
+  const auto at = static_cast<size_t>(axis);
+  std::vector<int64_t> expected = cache;
+  if (axis == 0 || update.size() != cache.size() || update[at] > cache[at]) return site.Invalid("the update does not fit the cache");
+  expected[at] = update[at];
+  if (update != expected || site.in[1].type != site.in[0].type) return site.Invalid("the update does not fit the cache");
+  if (site.has(2) && (site.in[2].type != DataType::kInt64 || site.in[2].dims != std::vector<int64_t>{cache[0]})) return site.Invalid("the positions are not one int64 a batch entry");
+  const std::string mode = site.node.string_or("mode", "linear");
+  if (mode != "linear" && mode != "circular") return site.Invalid("mode \"" + mode + "\" is none");
+  PT_CHECK_OK(site.Out(0, site.in[0].type, cache));
+  int64_t outer = 1, inner = 1;
+  for (size_t d = 1; d < cache.size(); ++d) (d < at ? outer : inner) *= d == at ? 1 : cache[d];
+  const int64_t batch = cache[0], length = cache[at], steps = update[at];
+  const bool circular = mode == "circular";
+  return VisitSizes(site, site.in[0].type, [&]<typename T>() -> Result<Program> {
+    return Program{[=, count = site.in[0].count()](const Run& run) -> Status {
+      T* out = run.out<T>();
+      if (run.in<T>(0) != out) std::copy(run.in<T>(0), run.in<T>(0) + count, out);
+      for (int64_t row = 0; row < batch * outer; ++row) {
+        const int64_t start = run.in<int64_t>(2) != nullptr ? run.in<int64_t>(2)[row / outer] : 0;
+        if (start < 0 || (!circular && start > length - steps)) {
+          return MakeError(ErrorCode::kInvalidInput, "reference.index", "TensorScatter: position " + std::to_string(start) + " is outside the cache");
+        }
+        for (int64_t s = 0; s < steps; ++s) {
+          const int64_t to = (start % length + s) % length;
+          std::copy_n(run.in<T>(1) + (row * steps + s) * inner, inner, out + (row * length + to) * inner);
+        }
+      }
+      return {};
+    }};
+  });
+}
+
+constexpr std::array kRows = {
+    OperatorRow{.op = "Attention", .make = Attention, .feeding = Feeding::kWidened},
+    OperatorRow{.op = "RotaryEmbedding", .make = RotaryEmbedding, .feeding = Feeding::kWidened},
+    OperatorRow{.op = "TensorScatter", .make = TensorScatter},
+};
+
+}  // namespace
+
+std::span<const OperatorRow> AttentionOperators() { return kRows; }
+
+}  // namespace pt::reference

@@ -1,0 +1,110 @@
+// Fourier transforms, by their definition.
+#include <array>
+#include <cmath>
+#include <numbers>
+
+#include "lib/backend/reference/operator.h"
+#include "lib/backend/reference/parallel.h"
+#include "lib/backend/reference/types.h"
+
+namespace pt::reference {
+namespace {
+
+// DFT along one axis of [..., n, ..., 1 or 2]; the last dim holds real and imaginary part.
+Result<Program> Dft(Site& site) {
+  PT_CHECK_OK(site.NeedInputs(1, 3));
+  const std::vector<int64_t>& in = site.in[0].dims;
+  const int64_t rank = site.in[0].rank();
+  if (in.size() < 2 || (in.back() != 1 && in.back() != 2)) return site.Invalid("its input's last dim holds no complex numbers");
+  const bool by_attribute = site.opset < 20;
+  PT_ASSIGN(const std::optional<double> length_input, site.Scalar(1));
+  PT_ASSIGN(const std::optional<double> axis_input, by_attribute ? Result<std::optional<double>>(std::optional<double>()) : site.Scalar(2));
+  const int64_t given = by_attribute ? site.node.int_or("axis", 1) : static_cast<int64_t>(axis_input.value_or(-2));
+  PT_ASSIGN(const int64_t axis, site.Axis(given, rank));
+  if (axis == rank - 1) return site.Invalid("the transform runs along the complex dim");
+  const auto at = static_cast<size_t>(axis);
+  const int64_t n = length_input ? static_cast<int64_t>(*length_input) : in[at];
+  if (n < 1 || n > (int64_t{1} << 24)) return site.Invalid("the length " + std::to_string(n) + " is out of range");
+  const bool onesided = site.node.int_or("onesided", 0) != 0, inverse = site.node.int_or("inverse", 0) != 0;
+  if (inverse && onesided) return site.Unsupported("is not supported as an inverse of a one-sided transform");
+  std::vector<int64_t> out = in;
+  out[at] = onesided ? n / 2 + 1 : n;
+  out.back() = 2;
+  PT_CHECK_OK(site.Out(0, site.in[0].type, out));
+  int64_t inner = 1, outer = 1;
+  for (size_t d = 0; d + 1 < in.size(); ++d) (d < at ? outer : inner) *= d == at ? 1 : in[d];
+  const int64_t samples = std::min(n, in[at]), held = in[at], parts = in.back(), bins = out[at];
+  return VisitFloats(site, site.in[0].type, [&]<typename T>() -> Result<Program> {
+    return Program{[=](const Run& run) -> Status {
+      ParallelRanges(run.team, outer * inner * bins, static_cast<double>(samples) * 20, [&](int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; ++i) {
+          const int64_t o = i / inner / bins, k = i / inner % bins, rest = i % inner;
+          double real = 0, imaginary = 0;
+          for (int64_t t = 0; t < samples; ++t) {
+            const T* x = run.in<T>(0) + ((o * held + t) * inner + rest) * parts;
+            // The angle's fraction of a turn is kept exact.
+            const double turn = 2 * std::numbers::pi * static_cast<double>((k * t) % n) / static_cast<double>(n);
+            const double c = std::cos(turn), s = inverse ? std::sin(turn) : -std::sin(turn);
+            const auto a = static_cast<double>(x[0]);
+            const double b = parts == 2 ? static_cast<double>(x[1]) : 0;
+            real += a * c - b * s;
+            imaginary += a * s + b * c;
+          }
+          const double scale = inverse ? 1.0 / static_cast<double>(n) : 1;
+          run.out<T>()[2 * i] = static_cast<T>(real * scale);
+          run.out<T>()[2 * i + 1] = static_cast<T>(imaginary * scale);
+        }
+      });
+      return {};
+    }};
+  });
+}
+
+// Windowed transforms of frames of a signal [batch, length, 1 or 2].
+Result<Program> Stft(Site& site) {
+  PT_CHECK_OK(site.NeedInputs(2, 4));
+  const std::vector<int64_t>& in = site.in[0].dims;
+  if (in.size() < 2 || in.size() > 3 || (in.size() == 3 && in[2] != 1 && in[2] != 2)) return site.Invalid("its signal has the wrong shape");
+  PT_ASSIGN(const std::optional<double> step_input, site.Scalar(1));
+  PT_ASSIGN(const std::optional<double> length_input, site.Scalar(3));
+  if (!length_input && !site.has(2)) return site.Invalid("neither window nor frame_length is given");
+  const int64_t step = static_cast<int64_t>(*step_input);
+  const int64_t n = length_input ? static_cast<int64_t>(*length_input) : site.in[2].count();
+  if (step < 1 || n < 1 || n > in[1] || (site.has(2) && (site.in[2].count() != n || site.in[2].type != site.in[0].type))) return site.Invalid("step, frame length or window do not fit the signal");
+  const int64_t parts = in.size() == 3 ? in[2] : 1, frames = (in[1] - n) / step + 1;
+  const bool onesided = site.node.int_or("onesided", 1) != 0;
+  const int64_t bins = onesided ? n / 2 + 1 : n;
+  PT_CHECK_OK(site.Out(0, site.in[0].type, {in[0], frames, bins, 2}));
+  return VisitFloats(site, site.in[0].type, [&]<typename T>() -> Result<Program> {
+    return Program{[=, batch = in[0], length = in[1]](const Run& run) -> Status {
+      ParallelRanges(run.team, batch * frames * bins, static_cast<double>(n) * 20, [&](int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; ++i) {
+          const int64_t k = i % bins, frame = i / bins % frames, b = i / bins / frames;
+          double real = 0, imaginary = 0;
+          for (int64_t t = 0; t < n; ++t) {
+            const T* x = run.in<T>(0) + (b * length + frame * step + t) * parts;
+            const double weight = run.in<T>(2) != nullptr ? static_cast<double>(run.in<T>(2)[t]) : 1;
+            const double turn = -2 * std::numbers::pi * static_cast<double>((k * t) % n) / static_cast<double>(n);
+            const double a = weight * static_cast<double>(x[0]), c = parts == 2 ? weight * static_cast<double>(x[1]) : 0;
+            real += a * std::cos(turn) - c * std::sin(turn);
+            imaginary += a * std::sin(turn) + c * std::cos(turn);
+          }
+          run.out<T>()[2 * i] = static_cast<T>(real);
+          run.out<T>()[2 * i + 1] = static_cast<T>(imaginary);
+        }
+      });
+      return {};
+    }};
+  });
+}
+
+constexpr std::array kRows = {
+    OperatorRow{.op = "DFT", .make = Dft, .feeding = Feeding::kWidened},
+    OperatorRow{.op = "STFT", .make = Stft, .feeding = Feeding::kWidened},
+};
+
+}  // namespace
+
+std::span<const OperatorRow> SignalOperators() { return kRows; }
+
+}  // namespace pt::reference
