@@ -76,6 +76,10 @@ Result<AttentionPlan> ReadAttention(Site& site) {
     }
   }
   plan.total = plan.past + plan.k.length;
+  if (plan.q.heads != plan.k.heads) {
+    // The definition's text and its published data pair the heads differently.
+    return site.Unsupported("is not supported with fewer key heads than query heads");
+  }
   if (plan.k.batch != plan.q.batch || plan.v.batch != plan.q.batch || plan.k.size != plan.q.size || plan.v.heads != plan.k.heads ||
       plan.v.length != plan.k.length || plan.k.heads == 0 || plan.q.heads % plan.k.heads != 0 || plan.q.flat != plan.k.flat) {
     return site.Invalid("queries, keys and values do not fit each other");
