@@ -30,6 +30,17 @@ Status CheckFits(const Graph& graph, const Plan& plan, const Machine& machine, b
   return MakeError(ErrorCode::kInvalidInput, "plan.illegal", "the plan is illegal:" + JoinLines(lines));
 }
 
+Status CheckMemory(const Plan& plan, uint64_t limit) {
+  uint64_t bytes = 0;
+  for (const auto& [device, arena] : plan.memory) {
+    if (__builtin_add_overflow(bytes, arena.bytes, &bytes)) bytes = UINT64_MAX;
+  }
+  if (limit == 0 || bytes <= limit) return {};
+  return MakeError(ErrorCode::kOutOfMemory, "session.memory_limit",
+                   "a run of this plan needs " + std::to_string(bytes) + " bytes, the limit is " +
+                       std::to_string(limit));
+}
+
 class PlanCompiler {
  public:
   explicit PlanCompiler(CompiledPlan& compiled) : compiled_(compiled), plan_(compiled.plan) {}
@@ -199,6 +210,7 @@ std::string StepLabel(const CompiledPlan& plan, StepId step) {
 Result<std::unique_ptr<CompiledPlan>> CompilePlan(std::shared_ptr<const Graph> graph, const Plan& plan,
                                                   Machine& machine, const SessionOptions& options) {
   PT_CHECK_OK(CheckFits(*graph, plan, machine, options.check_plan));
+  PT_CHECK_OK(CheckMemory(plan, options.run_bytes));
   std::unique_ptr<CompiledPlan> compiled(
       new CompiledPlan{std::move(graph), plan, machine, options, {}, {}, {}, {}, {}, false});
   PT_CHECK_OK(PlanCompiler(*compiled).Compile());

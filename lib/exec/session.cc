@@ -1,6 +1,7 @@
 #include "partitiontuner/exec/session.h"
 
 #include <algorithm>
+#include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <mutex>
@@ -74,6 +75,9 @@ Status CheckTensor(const Graph& graph, const Wanted& wanted, const HostTensor& g
   return {};
 }
 
+// Beyond this, sums of times with the clock could overflow; it means for ever.
+constexpr std::chrono::nanoseconds kLongestWait = std::chrono::hours(24 * 365);
+
 size_t MostRunStates(const SessionOptions& options) {
   return std::clamp<uint32_t>(options.max_run_states, 1, 4096);
 }
@@ -98,7 +102,8 @@ struct Session::State {
   size_t runs = 0;     // calls of Run in progress
 
   Status CheckTensors(std::span<const HostTensor> given_inputs, std::span<const HostTensor> given_outputs) const;
-  Result<RunState*> Take(std::span<const HostTensor> given_inputs, std::span<const HostTensor> given_outputs);
+  Result<RunState*> Take(std::span<const HostTensor> given_inputs, std::span<const HostTensor> given_outputs,
+                         std::optional<std::chrono::nanoseconds> patience);
   void GiveBack(RunState* state);
 };
 
@@ -128,10 +133,16 @@ Status Session::State::CheckTensors(std::span<const HostTensor> given_inputs,
 
 // One that is bound to these buffers if there is one, else any; grows up to the limit before it blocks.
 Result<RunState*> Session::State::Take(std::span<const HostTensor> given_inputs,
-                                       std::span<const HostTensor> given_outputs) {
+                                       std::span<const HostTensor> given_outputs,
+                                       std::optional<std::chrono::nanoseconds> patience) {
   std::unique_lock lock(mutex);
   const size_t most = MostRunStates(compiled->options);
-  changed.wait(lock, [&] { return !free.empty() || run_states.size() + growing < most; });
+  const auto available = [&] { return !free.empty() || run_states.size() + growing < most; };
+  if (!patience || *patience > kLongestWait) {
+    changed.wait(lock, available);
+  } else if (!changed.wait_for(lock, *patience, available)) {
+    return MakeError(ErrorCode::kRunFailed, "run.deadline", "other runs of the session took until the deadline");
+  }
   if (!free.empty()) {
     const auto bound = std::find_if(free.begin(), free.end(), [&](const RunState* state) {
       return state->IsBoundTo(given_inputs, given_outputs);
@@ -166,7 +177,7 @@ Session::~Session() {
 }
 
 Result<std::unique_ptr<Session>> Session::Create(std::shared_ptr<const Graph> graph, const Plan& plan,
-                                                 Machine& machine, const SessionOptions& options) {
+                                                 Machine& machine, const SessionOptions& options) try {
   auto state = std::make_unique<State>();
   PT_ASSIGN(state->inputs, WantedOf(*graph, graph->inputs()));
   PT_ASSIGN(state->outputs, WantedOf(*graph, graph->outputs()));
@@ -179,6 +190,8 @@ Result<std::unique_ptr<Session>> Session::Create(std::shared_ptr<const Graph> gr
   state->run_states.push_back(std::move(first));
   state->free.push_back(state->run_states.back().get());
   return std::unique_ptr<Session>(new Session(std::move(state)));
+} catch (const std::bad_alloc&) {
+  return MakeError(ErrorCode::kOutOfMemory, "session.memory", "no memory to make a session");
 }
 
 namespace {
@@ -216,7 +229,7 @@ Result<RunReport> Session::Run(std::span<const HostTensor> inputs, std::span<con
   if (options.cancel != nullptr && options.cancel->cancelled()) {
     return MakeError(ErrorCode::kRunFailed, "run.cancelled", "the run was cancelled before it began");
   }
-  PT_ASSIGN(RunState* const run, state_->Take(inputs, outputs));
+  PT_ASSIGN(RunState* const run, state_->Take(inputs, outputs, options.deadline));
   Result<RunReport> report = [&]() -> Result<RunReport> {
     try {
       return run->Run(inputs, outputs, options, start_ns);

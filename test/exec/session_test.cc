@@ -274,6 +274,40 @@ TEST_CASE("Session, DeadlineEndsARun", "[exec]") {
   CHECK(RunsRight(*session, 0, {.deadline = std::chrono::hours(1)}));
 }
 
+TEST_CASE("Session, DeadlineEndsTheWaitForOtherRunsOfTheSession", "[exec]") {
+  Setting setting(2, false);
+  setting.graph = Diamond("hold=1");
+  SessionOptions options;
+  options.max_run_states = 1;
+  const std::unique_ptr<Session> session =
+      setting.Create(MakeTestPlan(*setting.graph, *setting.machine, setting.Everywhere("cpu[0]")), options);
+  std::atomic<bool> right{false};
+  std::thread holder([&] { right.store(RunsRight(*session, 0)); });
+  while (setting.control.holding.load() == 0) std::this_thread::yield();
+  std::vector<Buffer> inputs = MakeBuffers(*setting.graph, setting.graph->inputs(), 0);
+  std::vector<Buffer> outputs = MakeBuffers(*setting.graph, setting.graph->outputs(), 0);
+  const Result<RunReport> late =
+      session->Run(Lend(inputs), Lend(outputs), {.deadline = std::chrono::milliseconds(1)});
+  setting.control.release.store(true);
+  holder.join();
+  REQUIRE_FALSE(late.ok());
+  CHECK(late.error().id == "run.deadline");
+  CHECK(right.load());
+}
+
+TEST_CASE("Session, PlansOverTheMemoryLimitAreRefused", "[exec]") {
+  Setting setting(2, false);
+  setting.graph = Diamond();
+  const Plan plan = MakeTestPlan(*setting.graph, *setting.machine, setting.Everywhere("cpu[0]"));
+  SessionOptions options;
+  options.run_bytes = 1;
+  const auto refused = Session::Create(setting.graph, plan, *setting.machine, options);
+  REQUIRE_FALSE(refused.ok());
+  CHECK(refused.error().code == ErrorCode::kOutOfMemory);
+  options.run_bytes = 0;
+  CHECK(RunsRight(*setting.Create(plan, options), 0));
+}
+
 TEST_CASE("Session, WrongTensorsAreRefusedBeforeAnythingRuns", "[exec]") {
   Setting setting(2, false);
   setting.graph = Diamond();

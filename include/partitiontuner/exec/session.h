@@ -12,6 +12,7 @@
 #include "partitiontuner/exec/machine.h"
 #include "partitiontuner/exec/trace.h"
 #include "partitiontuner/plan/plan.h"
+#include "partitiontuner/support/limits.h"
 
 namespace pt {
 
@@ -20,6 +21,7 @@ struct SessionOptions {
   bool flush_denormals = true;  // set on every worker during a run, restored on the caller
   bool check_plan = true;       // refuse an illegal plan (kInvalidInput, all faults)
   uint32_t max_run_states = 4;  // concurrent runs before Run blocks
+  uint64_t run_bytes = Limits().run_bytes;  // memory of one run state on all devices; 0 = no limit
 };
 
 // Cancels runs from another thread. Copies share one flag.
