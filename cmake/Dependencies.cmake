@@ -46,7 +46,9 @@ if(NOT dnnl_FOUND AND PT_USE_SETUP_CACHE AND EXISTS ${pt_deps_prefix}/done/quick
   find_package(TBB QUIET PATHS ${pt_quick_prefix} NO_DEFAULT_PATH)
   find_package(dnnl 3 CONFIG QUIET PATHS ${pt_quick_prefix} NO_DEFAULT_PATH)
   link_directories(${pt_quick_prefix}/lib)
-  add_link_options(-Wl,--allow-shlib-undefined -Wl,-rpath,${pt_quick_prefix}/lib)
+  # The prebuilt library names its own libraries without saying where they are. Old dynamic tags: unlike RUNPATH, RPATH
+  # is searched for these too.
+  add_link_options(-Wl,--allow-shlib-undefined -Wl,--disable-new-dtags -Wl,-rpath,${pt_quick_prefix}/lib)
 endif()
 pt_need(dnnl_FOUND "oneDNN >= 3")
 
