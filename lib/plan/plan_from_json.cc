@@ -1,228 +1,16 @@
-#include "partitiontuner/plan/plan_json.h"
-
+// Reading plans from JSON.
 #include <array>
 #include <cmath>
+
+#include "lib/plan/plan_json_words.h"
+#include "partitiontuner/plan/plan_json.h"
 
 namespace pt {
 namespace {
 
-constexpr std::string_view kFormat = "partitiontuner plan";
-constexpr int64_t kMajor = 1;
-constexpr int64_t kMinor = 0;
-
 constexpr std::array kMathModes = {MathMode::kFp32, MathMode::kTf32, MathMode::kBf16, MathMode::kFp16, MathMode::kInt8};
 constexpr std::array kProvenances = {Provenance::kMeasured, Provenance::kSimulated, Provenance::kEstimated,
                                      Provenance::kTable};
-
-// ---- Writing -------------------------------------------------------------------------------------------------
-
-std::string_view ElisionName(Elision elision) {
-  switch (elision) {
-    case Elision::kNone: return "none";
-    case Elision::kViewOfInput: return "view_of_input";
-    case Elision::kSlicesOfOutput: return "slices_of_output";
-  }
-  return "none";
-}
-
-template <typename Id>
-Json IdsToJson(const std::vector<Id>& ids) {
-  Json::Array array;
-  array.reserve(ids.size());
-  for (Id id : ids) array.emplace_back(id.value);
-  return array;
-}
-
-Json FormToJson(const Form& form) {
-  Json json = Json::MakeObject();
-  json.Set("layout", ToString(form.layout));
-  json.Set("storage", DataTypeName(form.storage));
-  return json;
-}
-
-Json FormsToJson(const std::vector<Form>& forms) {
-  Json::Array array;
-  for (const Form& form : forms) array.push_back(FormToJson(form));
-  return array;
-}
-
-template <typename Items, typename Id>
-void SetName(Json& json, const char* key, const Items& items, Id id) {
-  if (id.index() < items.size()) json.Set(key, items[id.index()].name);
-}
-
-Json CandidateToJson(const Candidate& candidate, const Platform& platform) {
-  Json json = Json::MakeObject();
-  json.Set("nodes", IdsToJson(candidate.nodes));
-  json.Set("unit_class", candidate.unit_class.value);
-  SetName(json, "unit_class_name", platform.unit_classes, candidate.unit_class);
-  json.Set("library", candidate.library);
-  json.Set("variant", candidate.variant);
-  json.Set("math", MathModeName(candidate.math));
-  json.Set("in", FormsToJson(candidate.in));
-  json.Set("out", FormsToJson(candidate.out));
-  Json::Array aliases;
-  for (const Alias& alias : candidate.aliases) {
-    Json one = Json::MakeObject();
-    one.Set("out", alias.out);
-    one.Set("in", alias.in);
-    one.Set("kind", alias.kind == Alias::Kind::kRequired ? "required" : "allowed");
-    aliases.push_back(std::move(one));
-  }
-  json.Set("aliases", std::move(aliases));
-  json.Set("elision", ElisionName(candidate.elision));
-  json.Set("scratch_bytes", candidate.scratch_bytes);
-  json.Set("constant_bytes", candidate.constant_bytes);
-  return json;
-}
-
-Json NodeToJson(const Graph& graph, NodeId id) {
-  Json json = Json::MakeObject();
-  json.Set("index", id.value);
-  if (id.index() >= graph.nodes().size()) return json;
-  const Node& node = graph.node(id);
-  json.Set("operator", node.domain.empty() ? node.op : node.domain + "." + node.op);
-  Json::Array sources;
-  for (const Source& source : node.source) {
-    Json one = Json::MakeObject();
-    if (!source.subgraph.empty()) one.Set("subgraph", source.subgraph);
-    one.Set("index", source.index);
-    one.Set("output", source.first_output);
-    sources.push_back(std::move(one));
-  }
-  json.Set("source", std::move(sources));
-  return json;
-}
-
-Json StepToJson(const Plan& plan, const Graph& graph, size_t index) {
-  const Step& step = plan.steps[index];
-  Json json = Json::MakeObject();
-  json.Set("id", static_cast<uint64_t>(index));
-  json.Set("unit", step.unit.value);
-  SetName(json, "unit_name", plan.made_for.platform.units, step.unit);
-  if (const auto* group = std::get_if<RunGroup>(&step.work)) {
-    json.Set("work", "run");
-    json.Set("candidate", group->candidate.value);
-    Json::Array nodes;
-    if (group->candidate.index() < plan.candidates.size()) {
-      for (NodeId node : plan.candidates[group->candidate.index()].nodes) nodes.push_back(NodeToJson(graph, node));
-    }
-    json.Set("nodes", std::move(nodes));
-    json.Set("in", IdsToJson(group->in));
-    json.Set("out", IdsToJson(group->out));
-  } else if (const auto* copy = std::get_if<Copy>(&step.work)) {
-    json.Set("work", "copy");
-    json.Set("from", copy->from.value);
-    json.Set("to", copy->to.value);
-    json.Set("link", copy->link.value);
-  } else {
-    const auto& reorder = std::get<Reorder>(step.work);
-    json.Set("work", "reorder");
-    json.Set("from", reorder.from.value);
-    json.Set("to", reorder.to.value);
-    json.Set("library", reorder.library);
-  }
-  json.Set("after", IdsToJson(step.after));
-  json.Set("expected_start_ns", step.expected_start_ns);
-  json.Set("expected_ns", step.expected_ns);
-  return json;
-}
-
-Json InstanceToJson(const Plan& plan, const Graph& graph, const Instance& instance) {
-  Json json = Json::MakeObject();
-  json.Set("value", instance.value.value);
-  SetName(json, "value_name", graph.values(), instance.value);
-  json.Set("device", instance.device.value);
-  SetName(json, "device_name", plan.made_for.platform.devices, instance.device);
-  json.Set("form", FormToJson(instance.form));
-  return json;
-}
-
-Json ArenaToJson(DeviceId device, const Arena& arena) {
-  Json json = Json::MakeObject();
-  json.Set("device", device.value);
-  json.Set("bytes", arena.bytes);
-  Json::Array placements;
-  for (const Placement& placement : arena.placements) {
-    Json one = Json::MakeObject();
-    one.Set("instance", placement.instance.value);
-    one.Set("offset", placement.offset);
-    one.Set("bytes", placement.bytes);
-    if (!placement.strides.empty()) {
-      Json::Array strides;
-      for (int64_t stride : placement.strides) strides.emplace_back(stride);
-      one.Set("strides", std::move(strides));
-    }
-    placements.push_back(std::move(one));
-  }
-  json.Set("placements", std::move(placements));
-  Json::Array scratch;
-  for (const ScratchPlacement& placement : arena.scratch) {
-    Json one = Json::MakeObject();
-    one.Set("step", placement.step.value);
-    one.Set("offset", placement.offset);
-    one.Set("bytes", placement.bytes);
-    scratch.push_back(std::move(one));
-  }
-  json.Set("scratch", std::move(scratch));
-  return json;
-}
-
-template <typename Map>
-Json MapToJson(const Map& map) {
-  Json json = Json::MakeObject();
-  for (const auto& [key, value] : map) json.Set(key, value);
-  return json;
-}
-
-Json MadeForToJson(const MadeFor& made_for) {
-  Json json = Json::MakeObject();
-  Json tool = Json::MakeObject();
-  tool.Set("name", "partitiontuner");
-  tool.Set("version", made_for.tool_version);
-  tool.Set("libraries", MapToJson(made_for.libraries));
-  json.Set("tool", std::move(tool));
-  Json model = Json::MakeObject();
-  model.Set("hash", made_for.model_hash);
-  model.Set("graph_hash", made_for.graph_hash);
-  model.Set("opset", made_for.opset);
-  Json input_dims = Json::MakeObject();
-  for (const auto& [name, dims] : made_for.input_dims) {
-    Json::Array array;
-    for (int64_t dim : dims) array.emplace_back(dim);
-    input_dims.Set(name, std::move(array));
-  }
-  model.Set("input_dims", std::move(input_dims));
-  json.Set("model", std::move(model));
-  if (!made_for.platform.devices.empty()) json.Set("platform", ToJson(made_for.platform));
-  Json profile = Json::MakeObject();
-  profile.Set("hash", made_for.profile_hash);
-  profile.Set("samples", made_for.profile_samples);
-  json.Set("profile", std::move(profile));
-  json.Set("settings", MapToJson(made_for.settings));
-  return json;
-}
-
-Json EstimateToJson(const Estimate& estimate) {
-  Json json = Json::MakeObject();
-  json.Set("ns", estimate.ns);
-  json.Set("spread_ns", estimate.spread_ns);
-  json.Set("provenance", ProvenanceName(estimate.provenance));
-  json.Set("relative_error", estimate.relative_error);
-  return json;
-}
-
-Json ReportToJson(const PlanReport& report) {
-  Json json = Json::MakeObject();
-  json.Set("critical_path", IdsToJson(report.critical_path));
-  json.Set("busy", MapToJson(report.busy));
-  json.Set("baselines_ns", MapToJson(report.baselines_ns));
-  json.Set("gap", report.gap);
-  json.Set("stopped_by", report.stopped_by);
-  return json;
-}
-
-// ---- Reading -------------------------------------------------------------------------------------------------
 
 Error Invalid(const std::string& where, const std::string& what) {
   return MakeError(ErrorCode::kInvalidInput, "plan.json", where + ": " + what);
@@ -537,14 +325,14 @@ Result<PlanReport> ReportFromJson(const Json& json, size_t steps, const std::str
 // Later minor versions only add keys; another major version means something else by the same ones.
 Status CheckVersion(const Json& json, const std::string& where) {
   PT_ASSIGN(const std::string format, JsonString(json, "format", where));
-  if (format != kFormat) return Invalid(where, "format is '" + format + "', not '" + std::string(kFormat) + "'");
+  if (format != kPlanFormat) return Invalid(where, "format is '" + format + "', not '" + std::string(kPlanFormat) + "'");
   PT_ASSIGN(const Json* version, JsonObject(json, "version", where));
   PT_ASSIGN(const int64_t major, JsonInt(*version, "major", where + ".version"));
   PT_CHECK_OK(JsonInt(*version, "minor", where + ".version"));
-  if (major == kMajor) return {};
+  if (major == kPlanMajor) return {};
   return MakeError(ErrorCode::kStale, "plan.version",
                    where + ": plan format version " + std::to_string(major) + ", this program reads version " +
-                       std::to_string(kMajor),
+                       std::to_string(kPlanMajor),
                    "make the plan anew with pt-plan");
 }
 
@@ -560,33 +348,6 @@ Status ReadArray(const Json& json, const char* key, const std::string& where, st
 }
 
 }  // namespace
-
-Json ToJson(const Plan& plan, const Graph& graph) {
-  Json json = Json::MakeObject();
-  json.Set("format", kFormat);
-  Json version = Json::MakeObject();
-  version.Set("major", kMajor);
-  version.Set("minor", kMinor);
-  json.Set("version", std::move(version));
-  json.Set("planner", plan.planner);
-  json.Set("makespan", EstimateToJson(plan.makespan));
-  json.Set("lower_bound_ns", plan.lower_bound_ns);
-  json.Set("complete", plan.complete);
-  json.Set("report", ReportToJson(plan.report));
-  json.Set("made_for", MadeForToJson(plan.made_for));
-  Json::Array candidates, instances, steps, memory;
-  for (const Candidate& candidate : plan.candidates) {
-    candidates.push_back(CandidateToJson(candidate, plan.made_for.platform));
-  }
-  for (const Instance& instance : plan.instances) instances.push_back(InstanceToJson(plan, graph, instance));
-  for (size_t s = 0; s < plan.steps.size(); ++s) steps.push_back(StepToJson(plan, graph, s));
-  for (const auto& [device, arena] : plan.memory) memory.push_back(ArenaToJson(device, arena));
-  json.Set("candidates", std::move(candidates));
-  json.Set("instances", std::move(instances));
-  json.Set("steps", std::move(steps));
-  json.Set("memory", std::move(memory));
-  return json;
-}
 
 Result<Plan> PlanFromJson(const Json& json, std::string_view what) {
   const std::string where(what);
