@@ -15,8 +15,11 @@
 #include "partitiontuner/backend/libraries.h"
 #include "partitiontuner/graph/graph_text.h"
 #include "partitiontuner/onnx/infer_shapes.h"
+#include "test/testing/kernel_bench.h"
 
 namespace pt::onednn_lab {
+
+using testing::NoOutputs;
 
 inline Graph GraphOf(std::string_view text) {
   Result<Graph> parsed = ParseGraph(text);
@@ -52,13 +55,6 @@ class ThreadTeam final : public Team {
 
  private:
   uint32_t width_;
-};
-
-class NoOutputs final : public OutputAllocator {
- public:
-  Result<TensorView> Allocate(uint32_t, DataType, std::span<const int64_t>) override {
-    return MakeError(ErrorCode::kInternal, "test", "no output is dynamic here");
-  }
 };
 
 using Floats = std::vector<float>;

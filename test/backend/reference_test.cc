@@ -5,11 +5,11 @@
 #include <cstring>
 #include <limits>
 
-#include "partitiontuner/backend/devices.h"
 #include "partitiontuner/backend/libraries.h"
 #include "partitiontuner/graph/graph_builder.h"
 #include "partitiontuner/graph/graph_text.h"
 #include "partitiontuner/onnx/infer_shapes.h"
+#include "test/testing/kernel_bench.h"
 #include "test/testing/run_candidate.h"
 #include "test/testing/test_machine.h"
 
@@ -108,11 +108,7 @@ std::vector<float> RunStrided(const Graph& graph, const std::vector<int64_t>& in
                               const std::vector<float>& input, bool* neighbours_kept) {
   const Platform platform = MakeTestPlatform(1, false);
   const auto library = MakeReferenceLibrary();
-  const auto driver = MakeHostDriver(DeviceId(0U));
-  const auto weights = MakeWeightStore();
-  const auto team = MakeSerialTeam();
-  const auto stream = MakeHostStream(*team);
-  CompileContext context{platform, *driver, team.get(), *weights};
+  KernelBench bench(platform);
   const auto sliced = [](const std::vector<int64_t>& dims) {
     TensorLayout layout = DenseLayout(DataType::kFloat32, dims, RowMajor(dims.size())).value();
     for (size_t d = 0; d + 1 < dims.size(); ++d) layout.strides[d] *= 2;
@@ -135,17 +131,9 @@ std::vector<float> RunStrided(const Graph& graph, const std::vector<int64_t>& in
   };
   for_each(in, [&](size_t i, size_t at) { in_memory[at] = input[i]; });
   const Candidate candidate = library->Candidates(graph, platform).front();
-  const auto kernel = library->Compile(graph, candidate, {&in, 1}, {&out, 1}, context).value();
-  std::vector<std::byte> scratch(kernel->scratch_bytes() + 64);
-  void* aligned = scratch.data();
-  size_t space = scratch.size();
-  REQUIRE(std::align(64, kernel->scratch_bytes(), aligned, space) != nullptr);
+  const auto kernel = library->Compile(graph, candidate, {&in, 1}, {&out, 1}, bench.context).value();
   const TensorView in_view{in_memory.data(), in}, out_view{out_memory.data(), out};
-  const auto bound = kernel->Bind({&in_view, 1}, {&out_view, 1}, {static_cast<std::byte*>(aligned), static_cast<size_t>(kernel->scratch_bytes())}).value();
-  struct None final : OutputAllocator {
-    Result<TensorView> Allocate(uint32_t, DataType, std::span<const int64_t>) override { return MakeError(ErrorCode::kInternal, "", ""); }
-  } none;
-  REQUIRE(bound->Enqueue(*stream, none).ok());
+  REQUIRE(bench.Run(*kernel, {&in_view, 1}, {&out_view, 1}).ok());
   std::vector<float> output;
   std::vector<bool> ours(out_memory.size(), false);
   for_each(out, [&](size_t, size_t at) {
@@ -251,22 +239,14 @@ TEST_CASE("Reference, SixteenBitFloatsKeepEveryPattern", "[backend]") {
 TEST_CASE("Reference, ReorderFillsThePaddingOfBlocks", "[backend]") {
   const Platform platform = MakeTestPlatform(1, false);
   const auto library = MakeReferenceLibrary();
-  const auto driver = MakeHostDriver(DeviceId(0U));
-  const auto weights = MakeWeightStore();
-  const auto team = MakeSerialTeam();
-  const auto stream = MakeHostStream(*team);
-  CompileContext context{platform, *driver, team.get(), *weights};
+  KernelBench bench(platform);
   const TensorLayout from = DenseLayout(DataType::kFloat32, {1, 3, 2, 2}, RowMajor(4)).value();
   const TensorLayout to = DenseLayout(DataType::kFloat32, {1, 3, 2, 2}, ChannelBlocked(4, 8)).value();
   std::vector<float> source(12), target(32, -1.0F);
   for (size_t i = 0; i < source.size(); ++i) source[i] = static_cast<float>(i + 1);
-  const auto kernel = library->CompileReorder(from, to, context).value();
+  const auto kernel = library->CompileReorder(from, to, bench.context).value();
   const TensorView in{source.data(), from}, out{target.data(), to};
-  const auto bound = kernel->Bind({&in, 1}, {&out, 1}, {}).value();
-  struct None final : OutputAllocator {
-    Result<TensorView> Allocate(uint32_t, DataType, std::span<const int64_t>) override { return MakeError(ErrorCode::kInternal, "", ""); }
-  } none;
-  REQUIRE(bound->Enqueue(*stream, none).ok());
+  REQUIRE(bench.Run(*kernel, {&in, 1}, {&out, 1}).ok());
   for (size_t pixel = 0; pixel < 4; ++pixel) {
     for (size_t c = 0; c < 8; ++c) CHECK(target[pixel * 8 + c] == (c < 3 ? source[c * 4 + pixel] : 0.0F));
   }

@@ -6,23 +6,15 @@
 #include <random>
 #include <sstream>
 
-#include "partitiontuner/backend/devices.h"
 #include "partitiontuner/backend/libraries.h"
+#include "test/testing/kernel_bench.h"
 
 namespace pt::testing {
 namespace {
 
-struct NoAllocator final : OutputAllocator {
-  Result<TensorView> Allocate(uint32_t, DataType, std::span<const int64_t>) override {
-    return MakeError(ErrorCode::kUnsupported, "test.allocate", "outputs of unknown size are not expected here");
-  }
-};
-
-// What one run of kernels needs.
-struct Bench {
-  explicit Bench(const Platform& platform, uint32_t width)
-      : driver(MakeHostDriver(DeviceId(0U))), weights(MakeWeightStore()), team(MakeSerialTeam(width)), stream(MakeHostStream(*team)),
-        context{platform, *driver, team.get(), *weights} {}
+// With the tensors between kernels.
+struct Bench : KernelBench {
+  using KernelBench::KernelBench;
 
   Result<TensorView> Allocate(const TensorLayout& layout) {
     PT_ASSIGN(const uint64_t bytes, BytesOf(layout));
@@ -34,14 +26,6 @@ struct Bench {
     return view;
   }
 
-  Status Run(const Kernel& kernel, std::span<const TensorView> in, std::span<const TensorView> out) {
-    PT_ASSIGN(const std::unique_ptr<DeviceBuffer> scratch, driver->Allocate(std::max<uint64_t>(1, kernel.scratch_bytes())));
-    PT_ASSIGN(const std::unique_ptr<BoundKernel> bound,
-              kernel.Bind(in, out, {static_cast<std::byte*>(scratch->data()), static_cast<size_t>(kernel.scratch_bytes())}));
-    NoAllocator allocator;
-    return bound->Enqueue(*stream, allocator);
-  }
-
   Status Reorder(const Library& library, UnitClassId unit_class, const TensorView& from, const TensorView& to) {
     const std::unique_ptr<Library> reference = MakeReferenceLibrary();
     const Form from_form{from.layout.layout, from.layout.type}, to_form{to.layout.layout, to.layout.type};
@@ -50,11 +34,6 @@ struct Bench {
     return Run(*kernel, {&from, 1}, {&to, 1});
   }
 
-  std::unique_ptr<DeviceDriver> driver;
-  std::unique_ptr<WeightStore> weights;
-  std::unique_ptr<Team> team;
-  std::unique_ptr<Stream> stream;
-  CompileContext context;
   std::vector<std::unique_ptr<DeviceBuffer>> buffers;
 };
 
