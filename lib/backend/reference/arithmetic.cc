@@ -49,24 +49,19 @@ struct Div {
     }
   }
 };
-struct Max {
+// NaN on either side gives NaN.
+template <bool largest>
+struct Extreme {
   template <typename T>
   static T Apply(T a, T b) {
     if constexpr (std::is_floating_point_v<T>) {
       if (std::isnan(a) || std::isnan(b)) return std::numeric_limits<T>::quiet_NaN();
     }
-    return a < b ? b : a;
+    return (largest ? a < b : b < a) ? b : a;
   }
 };
-struct Min {
-  template <typename T>
-  static T Apply(T a, T b) {
-    if constexpr (std::is_floating_point_v<T>) {
-      if (std::isnan(a) || std::isnan(b)) return std::numeric_limits<T>::quiet_NaN();
-    }
-    return b < a ? b : a;
-  }
-};
+using Max = Extreme<true>;
+using Min = Extreme<false>;
 // Sign of the divisor (Python's %); modulo zero gives 0.
 struct FloorMod {
   template <typename T>
