@@ -10,7 +10,6 @@ namespace pt {
 namespace {
 
 // Ready as soon as it is recorded: the work was done when it was enqueued, only its time is virtual.
-// TODO: --sim-clock real makes Ready wait for the real clock to pass the recorded time.
 class SimulatedEvent : public Event {
  public:
   Result<bool> Ready() override { return true; }
