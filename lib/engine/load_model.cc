@@ -110,6 +110,20 @@ std::string WhyUnsupported(const Graph& graph, NodeId node, const Machine& machi
   return why.empty() ? "no library offers a way to run it" : why;
 }
 
+// A node nobody can run because its shapes contradict each other is the model's fault (or that of the given shapes), not
+// an operator to be added.
+Status CheckShapes(const Graph& graph, const std::vector<bool>& served) {
+  for (const auto& [node, fault] : ShapeFaults(graph)) {
+    if (served[node.index()]) continue;
+    Error error = MakeError(ErrorCode::kInvalidInput, "engine.shapes",
+                            "the shapes at node " + NodeLabel(graph, node) + " contradict each other: " + fault,
+                            "check the model's weights, and any --shape or --dim");
+    error.node = NodeLabel(graph, node);
+    return error;
+  }
+  return {};
+}
+
 // Every node needs some candidate. All that have none are named, each operator once.
 Status CheckSupported(const Graph& graph, std::span<const Candidate> candidates, const Machine& machine) {
   std::vector<bool> served(graph.nodes().size(), false);
@@ -127,6 +141,7 @@ Status CheckSupported(const Graph& graph, std::span<const Candidate> candidates,
                " is not supported (" + WhyUnsupported(graph, NodeId(n), machine) + ")";
   }
   if (operators.empty()) return {};
+  PT_CHECK_OK(CheckShapes(graph, served));
   if (operators.size() > kMostNamed) message += "; and " + std::to_string(operators.size() - kMostNamed) + " more operators";
   Error error = MakeError(ErrorCode::kUnsupported, "engine.unsupported", std::move(message));
   error.node = first;

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <set>
+#include <sstream>
 
 #include "lib/onnx/einsum.h"
 #include "lib/onnx/model_tensors.h"
@@ -102,6 +103,8 @@ Result<std::vector<ValueType>> SpecialiseInputs(const Graph& graph,
 
 constexpr const char* kUnseenDomain =
     "pt.unseen";  // libonnx passes over nodes of domains it does not know
+constexpr const char* kMainPrefix = "v";  // of the values of the main graph
+constexpr const char* kNodePrefix = "n";  // of its nodes
 
 // Writes a graph as libonnx wants to see it. Values are named by id, which is unique even where the
 // file's names are not or are missing; a subgraph's captured values have the name they have
@@ -162,6 +165,7 @@ class Writer {
     const Node& node = graph.node(id);
     auto* proto = to.add_node();
     proto->set_op_type(node.op);
+    if (prefix == kMainPrefix) proto->set_name(kNodePrefix + std::to_string(id.value));
     const bool unsafe = node.op == "Einsum" && !IsSafeForInference(node.string_or("equation", ""));
     proto->set_domain(unsafe || (!node.subgraphs.empty() && !with_subgraphs_) ? kUnseenDomain
                                                                               : node.domain);
@@ -324,11 +328,9 @@ Result<Graph> ReadBack(const Graph& graph, std::span<const ValueType> input_type
   return builder.Build();
 }
 
-}  // namespace
-
-Result<Graph> InferShapes(const Graph& graph, const ShapeOverrides& overrides) {
-  PT_ASSIGN(const std::vector<ValueType> input_types, SpecialiseInputs(graph, overrides));
-  const bool with_subgraphs = SubgraphsAreAffordable(graph);
+// input_types (empty: the graph's own) stand in for the types of the graph's inputs.
+proto::ModelProto ModelOf(const Graph& graph, std::span<const ValueType> input_types,
+                          bool with_subgraphs) {
   proto::ModelProto model;
   model.set_ir_version(proto::Version::IR_VERSION);
   const auto import = [&](const std::string& domain, int64_t version) {
@@ -339,16 +341,48 @@ Result<Graph> InferShapes(const Graph& graph, const ShapeOverrides& overrides) {
   if (graph.opset() != 0) import("", graph.opset());
   for (const auto& [domain, version] : graph.domains()) import(domain, version);
   import(kUnseenDomain, 1);
-  Writer(graph, with_subgraphs).Write(graph, input_types, "v", {}, *model.mutable_graph());
-  // Whatever libonnx stumbles over, what it found until then is still right.
-  (void)Fenced(ErrorCode::kInvalidInput, "onnx.inference", "inferring shapes", [&] {
-    const proto::ShapeInferenceOptions options(/*check_type=*/false, /*error_mode=*/0,
+  Writer(graph, with_subgraphs)
+      .Write(graph, input_types, kMainPrefix, {}, *model.mutable_graph());
+  return model;
+}
+
+// Strict: everything libonnx objected to is the error, one line each.
+Status Infer(proto::ModelProto& model, bool strict) {
+  return Fenced(ErrorCode::kInvalidInput, "onnx.inference", "inferring shapes", [&] {
+    const proto::ShapeInferenceOptions options(/*check_type=*/false, /*error_mode=*/strict ? 1 : 0,
                                                /*data_propagation=*/true);
     proto::shape_inference::DataValueMap values;
     proto::shape_inference::InferShapes(model, proto::OpSchemaRegistry::Instance(), options,
                                         &values);
   });
-  return ReadBack(graph, input_types, "v", model.graph(), {});
+}
+
+}  // namespace
+
+Result<Graph> InferShapes(const Graph& graph, const ShapeOverrides& overrides) {
+  PT_ASSIGN(const std::vector<ValueType> input_types, SpecialiseInputs(graph, overrides));
+  proto::ModelProto model = ModelOf(graph, input_types, SubgraphsAreAffordable(graph));
+  // Whatever libonnx stumbles over, what it found until then is still right.
+  (void)Infer(model, /*strict=*/false);
+  return ReadBack(graph, input_types, kMainPrefix, model.graph(), {});
+}
+
+std::map<NodeId, std::string> ShapeFaults(const Graph& graph) {
+  proto::ModelProto model = ModelOf(graph, {}, /*with_subgraphs=*/false);
+  const Status status = Infer(model, /*strict=*/true);
+  std::map<NodeId, std::string> faults;
+  if (status.ok()) return faults;
+  // One line a fault: "(op_type:MatMul, node name: n3): [ShapeInferenceError] what".
+  const std::string before = std::string("node name: ") + kNodePrefix;
+  const std::string after = "): [ShapeInferenceError] ";
+  std::istringstream lines(status.error().message);
+  for (std::string line; std::getline(lines, line);) {
+    const size_t name = line.find(before), what = line.find(after);
+    if (name == std::string::npos || what == std::string::npos) continue;
+    const size_t index = std::strtoull(line.c_str() + name + before.size(), nullptr, 10);
+    if (index < graph.nodes().size()) faults.emplace(NodeId(index), line.substr(what + after.size()));
+  }
+  return faults;
 }
 
 std::vector<UnresolvedDim> UnresolvedDims(const Graph& graph) {

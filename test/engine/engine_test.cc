@@ -9,37 +9,51 @@
 #include "partitiontuner/plan/check_plan.h"
 #include "partitiontuner/plan/plan_json.h"
 #include "test/cost/sample_problem.h"
-#include "test/engine/onnx_bytes.h"
+#include "test/testing/onnx_bytes.h"
 
 namespace pt {
 namespace {
 
+constexpr int kFloat = 1, kString = 8;  // of TensorProto.DataType
+
 // x ─ Conv ─ Relu ─┬─ Conv 3x3 ─ Relu ─┐
 //                  └─ Conv 1x1 ────────Concat ─ GlobalAveragePool, with `batch` images (-1: unknown).
 std::string BranchyModel(int64_t batch) {
-  OnnxModel model;
+  namespace wire = testing;
+  wire::GraphParts graph;
   std::mt19937 random(5);
   std::uniform_real_distribution<float> uniform(-0.3F, 0.3F);
-  const auto weights = [&](const char* name, std::vector<int64_t> dims) {
+  const auto weights = [&](const char* name, const std::vector<int64_t>& dims) {
     std::vector<float> values(static_cast<size_t>(dims[0] * dims[1] * dims[2] * dims[3]));
     for (float& value : values) value = uniform(random);
-    model.AddConstant(name, dims, values);
+    graph.initializers.push_back(wire::FloatTensor(name, dims, values));
   };
   weights("w1", {16, 3, 3, 3});
   weights("w2", {16, 16, 3, 3});
   weights("w3", {16, 16, 1, 1});
-  model.AddInput("x", {batch, 3, 16, 16});
-  model.AddOutput("y", {batch, 32, 1, 1});
-  const std::string pads = OnnxInts("pads", {1, 1, 1, 1});
-  model.AddNode("Conv", {"x", "w1"}, {"a"}, pads);
-  model.AddNode("Relu", {"a"}, {"b"});
-  model.AddNode("Conv", {"b", "w2"}, {"c"}, pads);
-  model.AddNode("Relu", {"c"}, {"d"});
-  model.AddNode("Conv", {"b", "w3"}, {"e"});
-  const std::string axis = OnnxBytes(5, OnnxBytes(1, "axis") + OnnxNumber(3, 1) + OnnxNumber(20, 2));
-  model.AddNode("Concat", {"d", "e"}, {"f"}, axis);
-  model.AddNode("GlobalAveragePool", {"f"}, {"y"});
-  return model.bytes();
+  const std::string images = batch < 0 ? "batch" : std::to_string(batch);
+  graph.inputs = {wire::ValueInfo("x", kFloat, {images, "3", "16", "16"})};
+  graph.outputs = {wire::ValueInfo("y", kFloat, {images, "32", "1", "1"})};
+  const std::vector<wire::Wire> pads = {wire::IntsAttribute("pads", {1, 1, 1, 1})};
+  graph.nodes = {
+      wire::NodeBytes("Conv", {"x", "w1"}, {"a"}, pads),
+      wire::NodeBytes("Relu", {"a"}, {"b"}),
+      wire::NodeBytes("Conv", {"b", "w2"}, {"c"}, pads),
+      wire::NodeBytes("Relu", {"c"}, {"d"}),
+      wire::NodeBytes("Conv", {"b", "w3"}, {"e"}),
+      wire::NodeBytes("Concat", {"d", "e"}, {"f"}, {wire::IntAttribute("axis", 1)}),
+      wire::NodeBytes("GlobalAveragePool", {"f"}, {"y"}),
+  };
+  return wire::ModelBytes(graph);
+}
+
+// One node from x to y, both of these dims.
+std::string OneNodeModel(const testing::Wire& node, int type, const std::vector<std::string>& dims) {
+  testing::GraphParts graph;
+  graph.inputs = {testing::ValueInfo("x", type, dims)};
+  graph.outputs = {testing::ValueInfo("y", type, dims)};
+  graph.nodes = {node};
+  return testing::ModelBytes(graph);
 }
 
 struct Scene {
@@ -189,16 +203,22 @@ TEST_CASE("Engine, UnknownDimsNameTheFlagToGive", "[engine]") {
 }
 
 TEST_CASE("Engine, AnUnsupportedOperatorIsNamed", "[engine]") {
-  OnnxModel bytes;
-  bytes.AddInput("x", {4}, 8);  // strings
-  bytes.AddOutput("y", {4}, 8);
-  bytes.AddNode("StringNormalizer", {"x"}, {"y"});
-  Scene scene(bytes.bytes());
+  Scene scene(OneNodeModel(testing::NodeBytes("StringNormalizer", {"x"}, {"y"}), kString, {"4"}));
   const auto refused = scene.engine->Load(scene.path, {});
   REQUIRE_FALSE(refused.ok());
   CHECK(refused.error().code == ErrorCode::kUnsupported);
   CHECK(refused.error().message.find("StringNormalizer") != std::string::npos);
   CHECK(refused.error().node.find("StringNormalizer") != std::string::npos);
+}
+
+TEST_CASE("Engine, ShapesThatContradictEachOtherAreTheModelsFault", "[engine]") {
+  Scene scene(OneNodeModel(testing::NodeBytes("MatMul", {"x", "x"}, {"y"}), kFloat, {"3", "4"}));
+  const auto refused = scene.engine->Load(scene.path, {});
+  REQUIRE_FALSE(refused.ok());
+  CHECK(refused.error().code == ErrorCode::kInvalidInput);
+  CHECK(refused.error().message.find("Incompatible dimensions") != std::string::npos);
+  CHECK(refused.error().node.find("MatMul") != std::string::npos);
+  CHECK(refused.error().file == scene.path);
 }
 
 TEST_CASE("Engine, ReferenceCandidatesOnlyWhereNothingElseRunsOrWhenNamed", "[engine]") {

@@ -124,5 +124,28 @@ TEST_CASE("InferShapes, ValuesWithoutNamesAreFine", "[onnx]") {
   CHECK(ToString(inferred->value(inferred->outputs()[0]).type) == "float32[3,2]");
 }
 
+TEST_CASE("ShapeFaults, NameTheNodesWhoseShapesContradict", "[onnx]") {
+  const Graph graph = Parsed(R"(
+      input x float32[3,4]
+      input y float32[5]
+      a = Relu(x)
+      b = MatMul(a, x)
+      c = Add(x, y)
+      output b
+      output c)");
+  const auto faults = ShapeFaults(graph);
+  REQUIRE(faults.size() == 2);
+  CHECK(faults.at(NodeId(1U)).find("Incompatible dimensions") != std::string::npos);
+  CHECK(faults.at(NodeId(2U)).find("Incompatible dimensions") != std::string::npos);
+}
+
+TEST_CASE("ShapeFaults, NoneInASoundGraph", "[onnx]") {
+  CHECK(ShapeFaults(Parsed(R"(
+      input x float32[N,4]
+      const w float32[4,5] random 1
+      y = MatMul(x, w)
+      output y)")).empty());
+}
+
 }  // namespace
 }  // namespace pt
