@@ -212,5 +212,30 @@ TEST_CASE("PtRun, TraceIsJsonAndDoesNotDisturbStandardOutput", "[cli]") {
   CHECK(ParseJson(*text, trace).ok());
 }
 
+TEST_CASE("PtRun, CompareMeasuresEachPlanAndItsSpeedupOverTheFirst", "[cli]") {
+  const Workplace place;
+  const std::string model = place.Branchy(), db = place.path() + "/profile.db";
+  REQUIRE(RunTool("pt-profile", {model, "--db", db, "--max-time", "2ms", "-q"}).exit_code == 0);
+  for (const std::vector<std::string>& length :
+       {std::vector<std::string>{"--duration", "0.1s"}, {"--iterations", "5"}}) {
+    const CommandResult result = RunTool(
+        "pt-run",
+        Joined({model, "--db", db, "--compare", "random:1,random:2", "--format", "json"}, length));
+    REQUIRE(result.exit_code == 0);
+    const Json json = Parsed(result);
+    const Json::Array& rows = *json.find("compared")->as_array();
+    REQUIRE(rows.size() == 2);
+    CHECK(*rows[0].find("plan")->as_string() == "random:1");
+    CHECK(*rows[1].find("plan")->as_string() == "random:2");
+    CHECK(*rows[0].find("speedup")->as_number() == 1);
+    CHECK(*rows[1].find("speedup")->as_number() > 0);
+    for (const Json& row : rows) {
+      CHECK(*row.find("latency_ns")->find("min")->as_number() > 0);
+      CHECK(*row.find("runs")->as_int() >= 1);
+      if (length[0] == "--iterations") CHECK(*row.find("runs")->as_int() == 5);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace pt::testing

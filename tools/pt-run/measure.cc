@@ -18,6 +18,7 @@ struct Runner {
   Plan plan;
   std::unique_ptr<Session> session;
   std::vector<int64_t> times_ns;
+  std::vector<size_t> turns;  // where in times_ns each turn begins
   bool simulated = false;
 };
 
@@ -68,29 +69,48 @@ Status TimedRun(Runner& runner, const Setup& setup, const CancelToken& cancel, b
   return {};
 }
 
-// Interleaved rounds over all runners, so that whatever disturbs the machine hits all alike.
+using Clock = std::chrono::steady_clock;
+
+constexpr int kWarmUpRuns = 3;
+
+// Memory for the times is reserved before the clock starts, by the pace of the warm-up, so that
+// growing disturbs no run.
+Status WarmUp(Runner& runner, const Setup& setup, const MeasureLength& length,
+              const CancelToken& cancel) {
+  const auto begin = Clock::now();
+  for (int i = 0; i < kWarmUpRuns; ++i) PT_CHECK_OK(TimedRun(runner, setup, cancel, false));
+  const auto once = std::max<Clock::duration>((Clock::now() - begin) / kWarmUpRuns,
+                                              std::chrono::nanoseconds(100));
+  const uint64_t expected =
+      length.iterations > 0
+          ? length.iterations
+          : static_cast<uint64_t>(std::max<int64_t>(1000, 2 * (length.duration / once)));
+  runner.times_ns.reserve(std::min<uint64_t>(expected, 1 << 24));
+  return {};
+}
+
+// Turns over all runners, so that whatever disturbs the machine hits all alike. A turn is long
+// enough for the caches to hold one plan's weights, as they do when a plan runs alone; the run that
+// brings them in does not count.
 Status MeasureAll(std::vector<Runner>& runners, const Setup& setup, const MeasureLength& length,
                   const CancelToken& cancel) {
-  constexpr int kWarmUpRuns = 3;
-  const auto begin = std::chrono::steady_clock::now();
-  for (Runner& runner : runners) {
-    for (int i = 0; i < kWarmUpRuns; ++i) PT_CHECK_OK(TimedRun(runner, setup, cancel, false));
-    // Reserved before the clock starts, by the pace of the warm-up, so that growing disturbs no
-    // run.
-    const auto once = (std::chrono::steady_clock::now() - begin) /
-                      (kWarmUpRuns * static_cast<int64_t>(runners.size()));
-    const int64_t expected = length.duration / std::max(once, std::chrono::nanoseconds(100));
-    runner.times_ns.reserve(length.iterations > 0 ? std::min<uint64_t>(length.iterations, 1 << 24)
-                                                  : static_cast<size_t>(std::clamp<int64_t>(
-                                                        2 * expected, 1000, 1 << 24)));
-  }
-  const auto end =
-      std::chrono::steady_clock::now() + length.duration * static_cast<int64_t>(runners.size());
-  for (uint64_t done = 0;
-       length.iterations > 0 ? done < length.iterations
-                             : done == 0 || std::chrono::steady_clock::now() < end;
-       ++done) {
-    for (Runner& runner : runners) PT_CHECK_OK(TimedRun(runner, setup, cancel, true));
+  constexpr auto kTurn = std::chrono::milliseconds(50);
+  for (Runner& runner : runners) PT_CHECK_OK(WarmUp(runner, setup, length, cancel));
+  const auto end = Clock::now() + length.duration * static_cast<int64_t>(runners.size());
+  const auto unfinished = [&](const Runner& runner) {
+    if (length.iterations > 0) return runner.times_ns.size() < length.iterations;
+    return runner.times_ns.empty() || Clock::now() < end;
+  };
+  while (std::any_of(runners.begin(), runners.end(), unfinished)) {
+    for (Runner& runner : runners) {
+      if (!unfinished(runner)) continue;
+      if (runners.size() > 1) PT_CHECK_OK(TimedRun(runner, setup, cancel, false));
+      runner.turns.push_back(runner.times_ns.size());
+      const auto turn_end = Clock::now() + kTurn;
+      do {
+        PT_CHECK_OK(TimedRun(runner, setup, cancel, true));
+      } while (unfinished(runner) && Clock::now() < turn_end);
+    }
   }
   return {};
 }
@@ -169,6 +189,26 @@ double PredictionError(const Plan& plan, const Latency& latency) {
          1;
 }
 
+// How many times as fast as `base`: the median over the turns of the quotient of their medians. The
+// turns of one round lie side by side, so a machine that changes its pace in between hardly
+// matters.
+double Speedup(const Runner& runner, const Runner& base) {
+  const auto median = [](const Runner& r, size_t turn) {
+    const auto at = [&](size_t t) {
+      return r.times_ns.begin() +
+             static_cast<ptrdiff_t>(t < r.turns.size() ? r.turns[t] : r.times_ns.size());
+    };
+    std::vector<int64_t> sorted(at(turn), at(turn + 1));
+    std::sort(sorted.begin(), sorted.end());
+    return static_cast<double>(PercentileOf(sorted, 50));
+  };
+  std::vector<double> quotients;
+  for (size_t turn = 0; turn < std::min(runner.turns.size(), base.turns.size()); ++turn)
+    quotients.push_back(median(base, turn) / median(runner, turn));
+  std::sort(quotients.begin(), quotients.end());
+  return quotients[quotients.size() / 2];
+}
+
 Result<std::string> LatencyTable(const std::vector<Runner>& runners,
                                  const std::string& percentiles) {
   std::vector<double> wanted;
@@ -186,7 +226,6 @@ Result<std::string> LatencyTable(const std::vector<Runner>& runners,
   if (runners.size() > 1) columns.push_back("speedup");
   columns.push_back("<");
   TextTable table(columns);
-  const double first = static_cast<double>(PercentileOf(LatencyOf(runners[0]).sorted, 50));
   for (const Runner& runner : runners) {
     const Latency latency = LatencyOf(runner);
     std::vector<std::string> row = {runner.name};
@@ -197,8 +236,7 @@ Result<std::string> LatencyTable(const std::vector<Runner>& runners,
     row.push_back(std::to_string(latency.sorted.size()));
     row.push_back(ShortTime(runner.plan.makespan.ns));
     row.push_back(Percent(PredictionError(runner.plan, latency)));
-    if (runners.size() > 1)
-      row.push_back(Fixed(first / static_cast<double>(PercentileOf(latency.sorted, 50)), 3));
+    if (runners.size() > 1) row.push_back(Fixed(Speedup(runner, runners[0]), 3));
     row.push_back(runner.simulated       ? "simulated"
                   : runner.plan.complete ? ""
                                          : "prediction is an estimate");
@@ -279,6 +317,7 @@ Result<int> Compared(const RunFlags& flags, Console& console, const CancelToken&
     row.Set("runs", static_cast<int64_t>(latency.sorted.size()));
     row.Set("predicted_ns", runner.plan.makespan.ns);
     row.Set("simulated", runner.simulated);
+    row.Set("speedup", Speedup(runner, runners[0]));
     rows.Push(std::move(row));
   }
   Json json = Json::MakeObject();
