@@ -99,6 +99,23 @@ TEST_CASE("PtRun, VerifyTakesDimsFromTheData", "[cli]") {
   CHECK(RunTool("pt-run", {model, "--db", "none", "--verify", place.path()}).exit_code == 0);
 }
 
+TEST_CASE("PtRun, VerifyBlamesTypesThatNothingRunsNotTheDataOfThatType", "[cli]") {
+  const Workplace place;
+  const Wire strings = Wire().Message(1, Wire().Signed(1, 8));  // a TypeProto: a tensor of strings
+  const Wire sequence =
+      Wire().Bytes(1, "s").Message(2, Wire().Message(4, Wire().Message(1, strings)));
+  GraphParts graph;
+  graph.inputs = {sequence};
+  graph.outputs = {ValueInfo("n", 7, {})};
+  graph.nodes = {NodeBytes("SequenceLength", {"s"}, {"n"})};
+  const std::string model = place.Write("model.onnx", ModelBytes(graph));
+  place.Write("test_data_set_0/input_0.pb", "a sequence, not a tensor");
+  const CommandResult result =
+      RunTool("pt-run", {model, "--db", "none", "--verify", place.path() + "/test_data_set_0"});
+  CHECK(result.exit_code == 4);
+  CHECK(result.err.find("SequenceLength") != std::string::npos);
+}
+
 TEST_CASE("PtRun, AnyPlanEqualsItsTwinAndTheReference", "[cli]") {
   const Workplace place;
   const std::string model = place.Branchy(), db = place.path() + "/profile.db";

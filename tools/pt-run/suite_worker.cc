@@ -6,9 +6,9 @@
 #include <iostream>
 
 #include "partitiontuner/onnx/tensor_proto.h"
+#include "tools/pt-run/data_sets.h"
 #include "tools/pt-run/suite_case.h"
 #include "tools/pt-run/suite_process.h"
-#include "tools/pt-run/verdict.h"
 
 namespace pt::tools {
 namespace {
@@ -86,46 +86,16 @@ CaseResult RunLightCase(Engine& engine, const SuiteCase& suite_case, const RunFl
   return Judged(*ready, *inputs, expected, false, flags);
 }
 
-CaseResult RunDataSet(Engine& engine, const SuiteCase& suite_case, const std::string& folder,
-                      const RunFlags& flags, const Console& console,
-                      std::optional<ReadyModel>& ready,
-                      std::vector<std::vector<int64_t>>& ready_dims) {
-  auto options = ModelOptionsOf(flags.common);
-  if (!options.ok()) return Refused(options.error());
-  const auto given = ReadInputs({folder});
-  if (given.ok()) AddDims(*given, *options);
-  if (!ready || options->input_dims != ready_dims) {
-    auto made = MakeReady(engine, *options, suite_case.model, flags, true, console);
-    // Inputs that are no tensors cannot be read; the model itself says then that it needs such a
-    // type.
-    if (!given.ok() && (made.ok() || made.error().code != ErrorCode::kUnsupported))
-      return {CaseOutcome::kError, OneLine(given.error())};
-    if (!made.ok()) return Refused(made.error());
-    ready = std::move(*made);
-    ready_dims = options->input_dims;
-  }
-  if (!given.ok()) return {CaseOutcome::kError, OneLine(given.error())};
-  const Graph& graph = *ready->model->graph;
-  if (given->by_position.size() != graph.inputs().size()) {
-    return {CaseOutcome::kError, "the model has " + std::to_string(graph.inputs().size()) +
-                                     " inputs, the folder " +
-                                     std::to_string(given->by_position.size())};
-  }
-  const auto inputs = MakeInputs(graph, *given, flags.seed);
-  if (!inputs.ok()) return {CaseOutcome::kError, OneLine(inputs.error())};
-  const auto expected = LoadExpectedOutputs(folder, graph.outputs().size());
-  if (!expected.ok()) return {CaseOutcome::kError, OneLine(expected.error())};
-  return Judged(*ready, *inputs, *expected, IsOperatorTest(suite_case.name), flags);
-}
-
 CaseResult RunCase(Engine& engine, const SuiteCase& suite_case, RunFlags flags,
                    const Console& console) {
   flags.common.model = suite_case.model;
   if (suite_case.data_sets.empty()) return RunLightCase(engine, suite_case, flags, console);
-  std::optional<ReadyModel> ready;
-  std::vector<std::vector<int64_t>> ready_dims;
+  DataSets sets(engine, flags, true, console);
   for (const std::string& folder : suite_case.data_sets) {
-    CaseResult result = RunDataSet(engine, suite_case, folder, flags, console, ready, ready_dims);
+    const Result<DataSet> data = sets.Read(folder);
+    CaseResult result = data.ok() ? Judged(sets.ready(), data->inputs, data->expected,
+                                           IsOperatorTest(suite_case.name), flags)
+                                  : Refused(data.error());
     if (result.outcome == CaseOutcome::kPass) continue;
     if (suite_case.data_sets.size() > 1)
       result.reason = folder.substr(folder.rfind('/') + 1) + ": " + result.reason;

@@ -2,17 +2,10 @@
 #include <filesystem>
 
 #include "tools/common/text.h"
-#include "tools/pt-run/verdict.h"
+#include "tools/pt-run/data_sets.h"
 
 namespace pt::tools {
 namespace {
-
-// One data set: where it is from, its inputs and what should come out.
-struct DataSet {
-  std::string name;
-  std::vector<Tensor> inputs;
-  std::vector<ExpectedTensor> expected;
-};
 
 // The folder itself when it holds data, else the test_data_set_* folders in it.
 Result<std::vector<std::string>> DataSetFolders(const std::string& folder) {
@@ -86,35 +79,14 @@ Result<SetReport> Judge(const ReadyModel& ready, const DataSet& data, const RunF
   return report;
 }
 
-// Each folder is one data set; their dims may differ, and the model is then made ready again.
 Result<std::vector<SetReport>> VerifyFolders(const RunFlags& flags, Engine& engine,
                                              const Console& console, const CancelToken& cancel) {
   PT_ASSIGN(const std::vector<std::string> folders, DataSetFolders(flags.verify));
+  DataSets sets(engine, flags, false, console);
   std::vector<SetReport> reports;
-  std::optional<ReadyModel> ready;
-  std::vector<std::vector<int64_t>> ready_dims;
   for (const std::string& folder : folders) {
-    PT_ASSIGN(ModelOptions options, ModelOptionsOf(flags.common));
-    PT_ASSIGN(const GivenInputs given, ReadInputs({folder}));
-    AddDims(given, options);
-    if (!ready || options.input_dims != ready_dims) {
-      ready_dims = options.input_dims;
-      PT_ASSIGN(ready, MakeReady(engine, options, flags.common.model, flags, false, console));
-    }
-    const Graph& graph = *ready->model->graph;
-    if (given.by_position.size() != graph.inputs().size()) {
-      Error error =
-          MakeError(ErrorCode::kInvalidInput, "test_data.inputs",
-                    "the model has " + std::to_string(graph.inputs().size()) +
-                        " inputs, the folder " + std::to_string(given.by_position.size()));
-      error.file = folder;
-      return error;
-    }
-    DataSet data;
-    data.name = folder;
-    PT_ASSIGN(data.inputs, MakeInputs(graph, given, flags.seed));
-    PT_ASSIGN(data.expected, LoadExpectedOutputs(folder, graph.outputs().size()));
-    PT_ASSIGN(SetReport report, Judge(*ready, data, flags, cancel));
+    PT_ASSIGN(const DataSet data, sets.Read(folder));
+    PT_ASSIGN(SetReport report, Judge(sets.ready(), data, flags, cancel));
     reports.push_back(std::move(report));
   }
   return reports;

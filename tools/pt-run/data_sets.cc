@@ -1,0 +1,34 @@
+#include "tools/pt-run/data_sets.h"
+
+namespace pt::tools {
+
+Result<DataSet> DataSets::Read(const std::string& folder) {
+  PT_ASSIGN(ModelOptions options, ModelOptionsOf(flags_.common));
+  const Result<GivenInputs> given = ReadInputs({folder});
+  if (given.ok()) AddDims(*given, options);
+  if (!ready_ || options.input_dims != dims_) {
+    Result<ReadyModel> made =
+        MakeReady(engine_, options, flags_.common.model, flags_, suite_, console_);
+    if (!given.ok() && (made.ok() || made.error().code != ErrorCode::kUnsupported))
+      return given.error();
+    if (!made.ok()) return made.error();
+    ready_ = std::move(*made);
+    dims_ = options.input_dims;
+  }
+  if (!given.ok()) return given.error();
+  const Graph& graph = *ready_->model->graph;
+  if (given->by_position.size() != graph.inputs().size()) {
+    Error error = MakeError(ErrorCode::kInvalidInput, "test_data.inputs",
+                            "the model has " + std::to_string(graph.inputs().size()) +
+                                " inputs, the folder " + std::to_string(given->by_position.size()));
+    error.file = folder;
+    return error;
+  }
+  DataSet data;
+  data.name = folder;
+  PT_ASSIGN(data.inputs, MakeInputs(graph, *given, flags_.seed));
+  PT_ASSIGN(data.expected, LoadExpectedOutputs(folder, graph.outputs().size()));
+  return data;
+}
+
+}  // namespace pt::tools
