@@ -111,9 +111,8 @@ Status AddSimulatedDevice(Platform& platform, const Json& description, std::stri
   if (!LastCore(platform).valid()) return Bad(what, "the platform has no core to drive a device");
 
   // What costs depend on, and nothing else: a new description text must not make a profile stale.
-  Json identity = description;
   Json counted = Json::MakeObject();
-  for (const auto& [key, value] : *identity.as_object()) {
+  for (const auto& [key, value] : *description.as_object()) {
     if (key != "description" && key != "memory_bytes") counted.Set(key, value);
   }
   device.fingerprint = "simulated " + ToHex(HashText(WriteJson(counted, -1)));

@@ -166,6 +166,7 @@ Item Profiling::MakeItem(NeededKey needed) const {
 Status Profiling::CollectItems(std::vector<std::vector<Item>>& decisions) {
   std::vector<NeededKey> needed = NeededKeys(graph_, platform_, candidates_, LibraryVersions(machine_));
   std::vector<MeasurementKey> keys;
+  keys.reserve(needed.size());
   for (const NeededKey& key : needed) keys.push_back(key.key);
   PT_ASSIGN(const auto known, db_.Get(keys));
   report_.needed = needed.size();

@@ -270,9 +270,8 @@ Result<Program> Variadic(Site& site) {
     steps.push_back(MakeBroadcast<2>({i == 1 ? site.in[0].dims : dims, site.in[i].dims}, dims));
   }
   const int64_t count = site.out[0].settled ? Operand{DataType::kFloat32, dims, {}, true}.count() : 0;
-  const auto divisor = static_cast<double>(site.in.size());
   return VisitNumbers(site, site.in[0].type, [&]<typename T>() -> Result<Program> {
-    return Program{[steps, count, divisor](const Run& run) -> Status {
+    return Program{[steps, count](const Run& run) -> Status {
       T* out = run.out<T>();
       if (run.inputs.size() == 1) {
         const T* in = run.in<T>(0);
@@ -287,6 +286,7 @@ Result<Program> Variadic(Site& site) {
         });
       }
       if constexpr (mean) {
+        const auto divisor = static_cast<double>(run.inputs.size());
         for (int64_t i = 0; i < count; ++i) out[i] = static_cast<T>(static_cast<double>(out[i]) / divisor);
       }
       return {};
