@@ -194,7 +194,8 @@ Result<std::vector<Tensor>> MakeInputs(const Graph& graph, const GivenInputs& gi
     return Wrong(std::to_string(given.by_position.size()) + " inputs were given, the model has " +
                  std::to_string(graph.inputs().size()));
   }
-  for (const auto& [name, tensor] : given.by_name) {
+  for (const auto& given_input : given.by_name) {
+    const std::string& name = given_input.first;
     if (std::ranges::none_of(graph.inputs(),
                              [&](ValueId id) { return graph.value(id).name == name; })) {
       std::string known;

@@ -100,7 +100,7 @@ Program PoolProgram(Pooling p, F pool) {
 template <bool global>
 Result<Program> AveragePool(Site& site) {
   PT_ASSIGN(Pooling p, ReadPooling(site, global));
-  const bool include_pad = !global && site.node.int_or("count_include_pad", 0) != 0;
+  const bool include_pad = site.node.int_or("count_include_pad", 0) != 0;
   return VisitFloats(site, site.in[0].type, [&]<typename T>() -> Result<Program> {
     return PoolProgram<T>(std::move(p), [include_pad](const T* in, const Inner& inner, const Window& w) {
       T sum = 0;
