@@ -101,6 +101,19 @@ struct Session::State {
   size_t growing = 0;  // run states being made
   size_t runs = 0;     // calls of Run in progress
 
+  // Ends a growth that was counted, however it went.
+  struct Growth {
+    explicit Growth(State& s) : state(s) {}
+    ~Growth() {
+      const std::lock_guard lock(state.mutex);
+      --state.growing;
+      state.changed.notify_one();
+    }
+    Growth(const Growth&) = delete;
+    Growth& operator=(const Growth&) = delete;
+    State& state;
+  };
+
   Status CheckTensors(std::span<const HostTensor> given_inputs, std::span<const HostTensor> given_outputs) const;
   Result<RunState*> Take(std::span<const HostTensor> given_inputs, std::span<const HostTensor> given_outputs,
                          std::optional<std::chrono::nanoseconds> patience);
@@ -154,12 +167,10 @@ Result<RunState*> Session::State::Take(std::span<const HostTensor> given_inputs,
   }
   ++growing;
   lock.unlock();
-  Result<std::unique_ptr<RunState>> made = RunState::Make(*compiled);
-  lock.lock();
-  --growing;
-  changed.notify_one();
-  if (!made.ok()) return std::move(made).error();
-  run_states.push_back(std::move(made).value());
+  const Growth growth(*this);
+  PT_ASSIGN(std::unique_ptr<RunState> made, RunState::Make(*compiled));
+  const std::lock_guard again(mutex);
+  run_states.push_back(std::move(made));
   return run_states.back().get();
 }
 
