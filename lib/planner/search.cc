@@ -193,6 +193,7 @@ class Search {
     const uint64_t until = evaluations_ + (effort_ - std::min(effort_, evaluations_)) / 2;
     const size_t candidates = std::min<size_t>(starts_.size(), 8);
     for (size_t i = 1; i < candidates; ++i) {
+      if (starts_[i].solution == best_.solution) continue;
       for (const auto& [from, to] : segments) {
         if (evaluations_ >= until || IsOver()) return;
         Solution combined;
