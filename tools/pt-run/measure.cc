@@ -1,5 +1,6 @@
 // pt-run MODEL: how long a run takes, predicted and measured.
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <numeric>
 
@@ -189,6 +190,21 @@ double PredictionError(const Plan& plan, const Latency& latency) {
          1;
 }
 
+// Medians far above the fastest run speak of the machine, not of the plan.
+void NoteUnsteadyPace(const std::vector<Runner>& runners, const Console& console) {
+  constexpr double kUnsteady = 1.3;
+  double least = HUGE_VAL;
+  for (const Runner& runner : runners) {
+    const Latency latency = LatencyOf(runner);
+    least = std::min(least, static_cast<double>(PercentileOf(latency.sorted, 50)) /
+                                static_cast<double>(latency.sorted.front()));
+  }
+  if (least < kUnsteady) return;
+  console.Note("half of the runs took over " + Fixed(least, 1) +
+               " times as long as the fastest: something else uses this machine, or its clock "
+               "changes");
+}
+
 // How many times as fast as `base`: the median over the turns of the quotient of their medians. The
 // turns of one round lie side by side, so a machine that changes its pace in between hardly
 // matters.
@@ -257,6 +273,7 @@ Result<int> Measured(const RunFlags& flags, Console& console, const CancelToken&
   std::vector<Runner> runners(1);
   PT_ASSIGN(runners[0], MakeRunner(setup, flags, flags.plan_source(), console));
   PT_CHECK_OK(MeasureAll(runners, setup, length, cancel));
+  NoteUnsteadyPace(runners, console);
   Runner& runner = runners[0];
   if (!flags.save_outputs.empty()) PT_CHECK_OK(SaveOutputs(setup.outputs, flags.save_outputs));
   PT_ASSIGN(const TracedRun traced, TraceRuns(runner, setup, cancel));
@@ -303,6 +320,7 @@ Result<int> Compared(const RunFlags& flags, Console& console, const CancelToken&
     runners.push_back(std::move(runner));
   }
   PT_CHECK_OK(MeasureAll(runners, setup, length, cancel));
+  NoteUnsteadyPace(runners, console);
   if (!flags.common.json()) {
     PT_ASSIGN(const std::string table, LatencyTable(runners, flags.percentiles));
     PT_CHECK_OK(WriteOut(table));
