@@ -26,6 +26,7 @@ Status CheckFits(const Graph& graph, const Plan& plan, const Machine& machine, b
   const std::vector<PlanFault> faults = CheckPlan(graph, machine.platform(), plan);
   if (faults.empty()) return {};
   std::vector<std::string> lines;
+  lines.reserve(faults.size());
   for (const PlanFault& fault : faults) lines.push_back(fault.id + ": " + fault.message);
   return MakeError(ErrorCode::kInvalidInput, "plan.illegal", "the plan is illegal:" + JoinLines(lines));
 }
@@ -105,6 +106,7 @@ class PlanCompiler {
 
   std::vector<TensorLayout> LayoutsOf(const std::vector<InstanceId>& ids) const {
     std::vector<TensorLayout> layouts;
+    layouts.reserve(ids.size());
     for (InstanceId id : ids) layouts.push_back(compiled_.places.instances[id.index()].layout);
     return layouts;
   }

@@ -41,6 +41,7 @@ SampleSummary Summarise(std::vector<int64_t> samples_ns) {
   std::sort(sorted.begin(), sorted.end());
   const double middle = MedianOf(sorted);
   std::vector<double> deviations;
+  deviations.reserve(sorted.size());
   for (double s : sorted) deviations.push_back(std::abs(s - middle));
   std::sort(deviations.begin(), deviations.end());
   // A clock's granularity can make the deviation zero; 1 % of the median is never an outlier.

@@ -45,6 +45,7 @@ Result<std::string> SuiteProcess::Start(const std::vector<std::string>& argument
     return Failed("no pipe to a child process");
   }
   std::vector<char*> argv;
+  argv.reserve(arguments.size() + 1);
   for (const std::string& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
   argv.push_back(nullptr);
   posix_spawn_file_actions_t actions;

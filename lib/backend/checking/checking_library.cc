@@ -113,6 +113,7 @@ class BoundCheck final : public BoundKernel {
   }
   std::vector<TensorView> Pick(const std::vector<size_t>& indices) const {
     std::vector<TensorView> views;
+    views.reserve(indices.size());
     for (size_t i : indices) views.push_back(own_[i]);
     return views;
   }

@@ -149,11 +149,11 @@ class Region {
 // The first known function that agrees at 161 points from -10 to 10. Each point lies far from the one
 // before, so that functions which differ at all mostly part within a few.
 const Known* Match(const Region& region, ValueId result) {
-  constexpr int kPoints = 161, kStride = 71;
+  constexpr int kPoints = 161, kMiddle = 80, kStride = 71;
   std::vector<const Known*> left;
   for (const Known& known : kKnown) left.push_back(&known);
   for (int i = 0; i < kPoints && !left.empty(); ++i) {
-    const double x = (i * kStride % kPoints - kPoints / 2) / 8.0 + 0.001;
+    const double x = (i * kStride % kPoints - kMiddle) / 8.0 + 0.001;
     const double value = region.Evaluate(x, result);
     std::erase_if(left, [&](const Known* known) {
       const double error = std::abs(value - known->function(x));

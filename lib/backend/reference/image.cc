@@ -187,8 +187,9 @@ T DeformedSum(const Deformation& p, const Run& run, int64_t b, int64_t m, int64_
     const int64_t channel = first + c, og = channel / (p.channels / p.offset_group);
     for (int64_t tap = 0; tap < p.taps(); ++tap) {
       const int64_t at = ((b * p.offset_group + og) * p.taps() + tap) * 2 * p.positions() + position;
-      const double y = static_cast<double>(oy * p.w.stride[0] - p.w.pad_begin[0] + tap / p.w.kernel[1] * p.w.dilation[0]) + static_cast<double>(run.in<T>(2)[at]);
-      const double x = static_cast<double>(ox * p.w.stride[1] - p.w.pad_begin[1] + tap % p.w.kernel[1] * p.w.dilation[1]) + static_cast<double>(run.in<T>(2)[at + p.positions()]);
+      const int64_t ky = tap / p.w.kernel[1], kx = tap % p.w.kernel[1];
+      const double y = static_cast<double>(oy * p.w.stride[0] - p.w.pad_begin[0] + ky * p.w.dilation[0]) + static_cast<double>(run.in<T>(2)[at]);
+      const double x = static_cast<double>(ox * p.w.stride[1] - p.w.pad_begin[1] + kx * p.w.dilation[1]) + static_cast<double>(run.in<T>(2)[at + p.positions()]);
       const double mask = run.in<T>(4) != nullptr ? static_cast<double>(run.in<T>(4)[((b * p.offset_group + og) * p.taps() + tap) * p.positions() + position]) : 1;
       const double value = BilinearAt(run.in<T>(0) + (b * p.channels + channel) * height * width, height, width, y, x);
       sum += mask * value * static_cast<double>(run.in<T>(1)[(m * per_group + c) * p.taps() + tap]);
@@ -221,7 +222,8 @@ Result<Program> DeformConv(Site& site) {
   PT_CHECK_OK(site.Out(0, site.in[0].type, {p.batch, p.outputs, p.w.out[0], p.w.out[1]}));
   return VisitFloats(site, site.in[0].type, [&]<typename T>() -> Result<Program> {
     return Program{[p](const Run& run) -> Status {
-      const double work = static_cast<double>(p.channels / p.group * p.taps()) * 20;
+      const int64_t per_group = p.channels / p.group;
+      const double work = static_cast<double>(per_group * p.taps()) * 20;
       ParallelRanges(run.team, p.batch * p.outputs * p.positions(), work, [&](int64_t begin, int64_t end) {
         for (int64_t i = begin; i < end; ++i) {
           const int64_t plane = i / p.positions();

@@ -277,10 +277,12 @@ void AlignRegion(const Regions& r, const T* roi, const T* images, T* out) {
   for (int64_t c = 0; c < r.channels; ++c) {
     const T* image = images + c * r.height * r.width;
     for (int64_t o = 0; o < r.out_height * r.out_width; ++o) {
+      const int64_t oy = o / r.out_width, ox = o % r.out_width;
       double sum = 0, most = -HUGE_VAL;
       for (int64_t s = 0; s < rows * cols; ++s) {
-        const double y = y_start + (static_cast<double>(o / r.out_width) + (static_cast<double>(s / cols) + 0.5) / static_cast<double>(rows)) * bin_height;
-        const double x = x_start + (static_cast<double>(o % r.out_width) + (static_cast<double>(s % cols) + 0.5) / static_cast<double>(cols)) * bin_width;
+        const int64_t row = s / cols, col = s % cols;
+        const double y = y_start + (static_cast<double>(oy) + (static_cast<double>(row) + 0.5) / static_cast<double>(rows)) * bin_height;
+        const double x = x_start + (static_cast<double>(ox) + (static_cast<double>(col) + 0.5) / static_cast<double>(cols)) * bin_width;
         ForCorners(r, y, x, [&](int64_t at, double weight) {
           const double value = weight * static_cast<double>(image[at]);
           sum += value;
