@@ -1,7 +1,6 @@
 // What the writer and the reader of plans as JSON share.
 #pragma once
 
-#include <array>
 #include <string_view>
 
 #include "partitiontuner/plan/plan.h"

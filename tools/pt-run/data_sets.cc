@@ -9,9 +9,10 @@ Result<DataSet> DataSets::Read(const std::string& folder) {
   if (!ready_ || options.input_dims != dims_) {
     Result<ReadyModel> made =
         MakeReady(engine_, options, flags_.common.model, flags_, suite_, console_);
-    if (!given.ok() && (made.ok() || made.error().code != ErrorCode::kUnsupported))
-      return given.error();
-    if (!made.ok()) return made.error();
+    if (!made.ok()) {
+      const bool blame_model = given.ok() || made.error().code == ErrorCode::kUnsupported;
+      return blame_model ? made.error() : given.error();
+    }
     ready_ = std::move(*made);
     dims_ = options.input_dims;
   }

@@ -53,7 +53,8 @@ void AddFlags(CLI::App& app, RunFlags& flags) {
   app.add_option("--iterations", flags.iterations, "measure that many runs instead")
       ->option_text("N")
       ->group("Run");
-  app.add_option("--compare", flags.compare, "measure several planners, interleaved")
+  app.add_option("--compare", flags.compare,
+                 "measure several planners in turns; speedup over the first")
       ->option_text("PLANNER,...")
       ->group("Run");
   app.add_option("--trace", flags.trace, "write a trace of one run (opens in Perfetto)")

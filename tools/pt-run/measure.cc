@@ -66,7 +66,8 @@ Status TimedRun(Runner& runner, const Setup& setup, const CancelToken& cancel, b
   const auto end = std::chrono::steady_clock::now();
   runner.simulated = report.simulated;
   if (keep)
-    runner.times_ns.push_back(report.simulated ? report.makespan_ns : (end - start).count());
+    runner.times_ns.push_back(
+        std::max<int64_t>(1, report.simulated ? report.makespan_ns : (end - start).count()));
   return {};
 }
 
