@@ -49,16 +49,14 @@ output e1
 std::string Label(const pt::Graph& graph, const pt::Candidate& candidate) {
   std::string label;
   for (pt::NodeId node : candidate.nodes) label += (label.empty() ? "" : "+") + graph.node(node).op;
-  for (pt::ValueId input : pt::GroupInputs(graph, candidate.nodes))
-    label += " " + ToString(graph.value(input).type);
+  for (pt::ValueId input : pt::GroupInputs(graph, candidate.nodes)) label += " " + ToString(graph.value(input).type);
   return label + " " + candidate.variant;
 }
 
-pt::Result<pt::TensorView> MakeView(pt::DeviceDriver& device, const pt::Graph& graph,
-                                    pt::ValueId value, const pt::Form& form, Buffers& buffers) {
+pt::Result<pt::TensorView> MakeView(pt::DeviceDriver& device, const pt::Graph& graph, pt::ValueId value,
+                                    const pt::Form& form, Buffers& buffers) {
   PT_ASSIGN(pt::TensorLayout layout,
-            pt::DenseLayout(form.storage,
-                            graph.value(value).type.static_dims().value_or(std::vector<int64_t>()),
+            pt::DenseLayout(form.storage, graph.value(value).type.static_dims().value_or(std::vector<int64_t>()),
                             form.layout));
   PT_ASSIGN(const uint64_t bytes, pt::BytesOf(layout));
   PT_ASSIGN(auto buffer, device.Allocate(bytes));
@@ -72,12 +70,10 @@ pt::Result<pt::TensorView> MakeView(pt::DeviceDriver& device, const pt::Graph& g
 }
 
 // Microseconds, sorted.
-pt::Result<std::vector<double>> Time(pt::Machine& machine, pt::UnitRunner& runner,
-                                     const pt::Library& library, const pt::Graph& graph,
-                                     const pt::Candidate& candidate) {
+pt::Result<std::vector<double>> Time(pt::Machine& machine, pt::UnitRunner& runner, const pt::Library& library,
+                                     const pt::Graph& graph, const pt::Candidate& candidate) {
   pt::DeviceDriver& device = machine.driver(machine.platform().device_of(runner.unit()));
-  const auto inputs = pt::GroupInputs(graph, candidate.nodes),
-             outputs = pt::GroupOutputs(graph, candidate.nodes);
+  const auto inputs = pt::GroupInputs(graph, candidate.nodes), outputs = pt::GroupOutputs(graph, candidate.nodes);
   Buffers buffers;
   std::vector<pt::TensorView> in, out;
   for (size_t i = 0; i < outputs.size(); ++i) {
@@ -85,10 +81,9 @@ pt::Result<std::vector<double>> Time(pt::Machine& machine, pt::UnitRunner& runne
     out.push_back(std::move(view));
   }
   for (size_t i = 0; i < inputs.size(); ++i) {
-    const bool shared = std::any_of(
-        candidate.aliases.begin(), candidate.aliases.end(), [&](const pt::Alias& alias) {
-          return alias.in == i && alias.kind == pt::Alias::Kind::kRequired;
-        });
+    const bool shared = std::any_of(candidate.aliases.begin(), candidate.aliases.end(), [&](const pt::Alias& alias) {
+      return alias.in == i && alias.kind == pt::Alias::Kind::kRequired;
+    });
     PT_ASSIGN(pt::TensorView view, MakeView(device, graph, inputs[i], candidate.in[i], buffers));
     in.push_back(shared ? out[0] : std::move(view));
   }
@@ -98,9 +93,8 @@ pt::Result<std::vector<double>> Time(pt::Machine& machine, pt::UnitRunner& runne
   pt::CompileContext context = runner.compile_context();
   PT_ASSIGN(const auto kernel, library.Compile(graph, candidate, in_layouts, out_layouts, context));
   PT_ASSIGN(const auto scratch, device.Allocate(std::max<uint64_t>(kernel->scratch_bytes(), 64)));
-  PT_ASSIGN(
-      const auto bound,
-      kernel->Bind(in, out, {static_cast<std::byte*>(scratch->data()), kernel->scratch_bytes()}));
+  PT_ASSIGN(const auto bound,
+            kernel->Bind(in, out, {static_cast<std::byte*>(scratch->data()), kernel->scratch_bytes()}));
 
   constexpr int kWarmUps = 10, kRuns = 60;
   std::vector<double> times;

@@ -23,9 +23,7 @@ std::string Varint(uint64_t number) {
   for (; number >= 128; number >>= 7) bytes += static_cast<char>(number % 128 + 128);
   return bytes + static_cast<char>(number);
 }
-std::string Number(uint64_t field, int64_t value) {
-  return Varint(field << 3) + Varint(static_cast<uint64_t>(value));
-}
+std::string Number(uint64_t field, int64_t value) { return Varint(field << 3) + Varint(static_cast<uint64_t>(value)); }
 std::string Bytes(uint64_t field, const std::string& value) {
   return Varint(field << 3 | 2) + Varint(value.size()) + value;
 }
@@ -94,8 +92,10 @@ class Network {
         for (int64_t x = 0; x < out_size; ++x) {
           double value = bias.data[Index(c)];
           for (int64_t f = 0; f < from; ++f) {
-            for (int64_t i = std::max<int64_t>(0, pad - y * stride); i < std::min(kernel, size + pad - y * stride); ++i) {
-              for (int64_t j = std::max<int64_t>(0, pad - x * stride); j < std::min(kernel, size + pad - x * stride); ++j) {
+            for (int64_t i = std::max<int64_t>(0, pad - y * stride); i < std::min(kernel, size + pad - y * stride);
+                 ++i) {
+              for (int64_t j = std::max<int64_t>(0, pad - x * stride); j < std::min(kernel, size + pad - x * stride);
+                   ++j) {
                 value += weight.data[Index(((c * from + f) * kernel + i) * kernel + j)] *
                          in.data[Index((f * size + y * stride + i - pad) * size + x * stride + j - pad)];
               }
@@ -120,7 +120,8 @@ class Network {
         for (int64_t x = 0; x < out_size; ++x) {
           double largest = -INFINITY, sum = 0;
           for (int64_t i = std::max<int64_t>(0, y * stride - pad); i < std::min(size, y * stride - pad + kernel); ++i) {
-            for (int64_t j = std::max<int64_t>(0, x * stride - pad); j < std::min(size, x * stride - pad + kernel); ++j) {
+            for (int64_t j = std::max<int64_t>(0, x * stride - pad); j < std::min(size, x * stride - pad + kernel);
+                 ++j) {
               const double value = in.data[Index((c * size + i) * size + j)];
               largest = std::max(largest, value);
               sum += value;
@@ -148,7 +149,8 @@ class Network {
     const Tensor weight = Constant({flat.dims[1], outputs}, 0.1), bias = Constant({outputs}, 0.1);
     Tensor out{"", {1, outputs}, bias.data};
     for (int64_t i = 0; i < flat.dims[1]; ++i) {
-      for (int64_t o = 0; o < outputs; ++o) out.data[Index(o)] += flat.data[Index(i)] * weight.data[Index(i * outputs + o)];
+      for (int64_t o = 0; o < outputs; ++o)
+        out.data[Index(o)] += flat.data[Index(i)] * weight.data[Index(i * outputs + o)];
     }
     return Add("Gemm", {flat, weight, bias}, out);
   }
@@ -182,7 +184,8 @@ class Network {
     return tensor;
   }
 
-  Tensor Add(const std::string& op, const std::vector<Tensor>& inputs, Tensor output, const std::string& attributes = {}) {
+  Tensor Add(const std::string& op, const std::vector<Tensor>& inputs, Tensor output,
+             const std::string& attributes = {}) {
     output.name = op + "_" + std::to_string(count_++);
     std::string node;
     for (const Tensor& input : inputs) node += Bytes(1, input.name);
@@ -207,7 +210,8 @@ bool Write(const std::filesystem::path& path, const std::string& bytes) {
 
 int main(int argc, char** argv) {
   if (argc != 2 || argv[1][0] == '-') {
-    std::fprintf(stderr, "usage: pt-make-example FOLDER\nwrites a small branchy network with an input and its answer\n");
+    std::fprintf(stderr,
+                 "usage: pt-make-example FOLDER\nwrites a small branchy network with an input and its answer\n");
     return 2;
   }
   Network network;
@@ -220,6 +224,7 @@ int main(int argc, char** argv) {
   std::error_code error;
   std::filesystem::create_directories(data, error);
   const bool written = Write(folder / "model.onnx", network.Model(image, scores)) &&
-                       Write(data / "input_0.pb", TensorMessage(image)) && Write(data / "output_0.pb", TensorMessage(scores));
+                       Write(data / "input_0.pb", TensorMessage(image)) &&
+                       Write(data / "output_0.pb", TensorMessage(scores));
   return written ? 0 : 3;
 }

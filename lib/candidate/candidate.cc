@@ -27,11 +27,16 @@ double BytesOfValue(const Value& value) {
 
 std::string_view MathModeName(MathMode mode) {
   switch (mode) {
-    case MathMode::kFp32: return "fp32";
-    case MathMode::kTf32: return "tf32";
-    case MathMode::kBf16: return "bf16";
-    case MathMode::kFp16: return "fp16";
-    case MathMode::kInt8: return "int8";
+    case MathMode::kFp32:
+      return "fp32";
+    case MathMode::kTf32:
+      return "tf32";
+    case MathMode::kBf16:
+      return "bf16";
+    case MathMode::kFp16:
+      return "fp16";
+    case MathMode::kInt8:
+      return "int8";
   }
   return "?";
 }

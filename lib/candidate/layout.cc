@@ -12,8 +12,7 @@ namespace {
 constexpr uint8_t kLetters = 26;
 
 Error BadLayout(std::string_view text, std::string_view why) {
-  return MakeError(ErrorCode::kInvalidInput, "layout.text",
-                   "layout \"" + std::string(text) + "\" " + std::string(why));
+  return MakeError(ErrorCode::kInvalidInput, "layout.text", "layout \"" + std::string(text) + "\" " + std::string(why));
 }
 
 // Dims beyond the alphabet are written "(27)"; none of them is ever blocked.
@@ -100,7 +99,8 @@ Result<Layout> LayoutFromString(std::string_view text) {
       ++at;
     } else if (c == '(') {
       const std::optional<uint32_t> dim = ReadNumber(text, ++at);
-      if (!dim || *dim > 255 || at >= text.size() || text[at] != ')') return BadLayout(text, "has a bad dim in brackets");
+      if (!dim || *dim > 255 || at >= text.size() || text[at] != ')')
+        return BadLayout(text, "has a bad dim in brackets");
       layout.order.push_back(static_cast<uint8_t>(*dim));
       ++at;
     } else {
@@ -130,8 +130,9 @@ Result<Layout> LayoutFromString(std::string_view text) {
 
 Result<TensorLayout> DenseLayout(DataType type, std::vector<int64_t> dims, const Layout& layout) {
   if (layout.order.size() != dims.size()) {
-    return MakeError(ErrorCode::kInvalidInput, "layout.rank",
-                     "layout \"" + ToString(layout) + "\" does not fit a tensor of rank " + std::to_string(dims.size()));
+    return MakeError(
+        ErrorCode::kInvalidInput, "layout.rank",
+        "layout \"" + ToString(layout) + "\" does not fit a tensor of rank " + std::to_string(dims.size()));
   }
   TensorLayout tensor{type, std::move(dims), layout, {}};
   tensor.strides.assign(tensor.dims.size(), 0);

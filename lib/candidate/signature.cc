@@ -33,8 +33,8 @@ std::string Quoted(std::string_view text) {
 
 std::string TensorText(const Tensor& tensor) {
   std::string text = ToString(StaticType(tensor.type(), tensor.dims()));
-  const bool shown = (IsInteger(tensor.type()) || tensor.type() == DataType::kBool) &&
-                     tensor.element_count() <= kShownElements;
+  const bool shown =
+      (IsInteger(tensor.type()) || tensor.type() == DataType::kBool) && tensor.element_count() <= kShownElements;
   if (!shown) return text;
   text += "{";
   for (int64_t value : tensor.ToInts()) text += (text.back() == '{' ? "" : ",") + std::to_string(value);
@@ -45,9 +45,7 @@ struct AttributeText {
   std::string operator()(int64_t value) const { return std::to_string(value); }
   std::string operator()(float value) const { return NumberText(value); }
   std::string operator()(const std::string& value) const { return Quoted(value); }
-  std::string operator()(const Tensor& value) const {
-    return TensorText(value) + "#" + ToHex(value.content_hash());
-  }
+  std::string operator()(const Tensor& value) const { return TensorText(value) + "#" + ToHex(value.content_hash()); }
   template <typename T>
   std::string operator()(const std::vector<T>& values) const {
     std::string text = "[";
@@ -125,9 +123,7 @@ class GroupText {
   std::map<char, int> counts_;
 };
 
-std::string FormText(const Form& form) {
-  return std::string(DataTypeName(form.storage)) + ":" + ToString(form.layout);
-}
+std::string FormText(const Form& form) { return std::string(DataTypeName(form.storage)) + ":" + ToString(form.layout); }
 
 std::string FormsText(std::span<const Form> forms) {
   std::string text;
@@ -162,7 +158,8 @@ MeasurementKey CandidateKey(const Graph& graph, const Platform& platform, const 
   text += " | in " + FormsText(candidate.in) + " | out " + FormsText(candidate.out);
   text += " | aliases ";
   for (const Alias& alias : candidate.aliases) {
-    text += std::to_string(alias.out) + (alias.kind == Alias::Kind::kRequired ? "=" : "~") + std::to_string(alias.in) + " ";
+    text +=
+        std::to_string(alias.out) + (alias.kind == Alias::Kind::kRequired ? "=" : "~") + std::to_string(alias.in) + " ";
   }
   text += "| elision " + std::to_string(static_cast<int>(candidate.elision));
   text += " | " + candidate.library + " " + std::string(library_version) + " | " + Quoted(candidate.variant);

@@ -220,7 +220,8 @@ uint64_t ReuseDistanceOf(const Graph& graph, std::span<const NodeId> nodes, uint
 MeasurementKey CostKey(const Graph& graph, const Platform& platform, const Candidate& candidate,
                        std::string_view library_version, uint64_t reuse_distance) {
   MeasurementKey key = CandidateKey(graph, platform, candidate, library_version);
-  key.text += " | constants reused after " + std::to_string(ReuseDistanceOf(graph, candidate.nodes, reuse_distance) >> 10) + " KiB";
+  key.text += " | constants reused after " +
+              std::to_string(ReuseDistanceOf(graph, candidate.nodes, reuse_distance) >> 10) + " KiB";
   key.hash = HashText(key.text);
   return key;
 }

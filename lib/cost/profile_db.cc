@@ -28,20 +28,22 @@ constexpr const char* kCreate =
     "  flops REAL NOT NULL, bytes REAL NOT NULL,"
     "  checksum BLOB NOT NULL"
     ") WITHOUT ROWID";
-#define PT_COLUMNS \
-  "hash, key, median_ns, spread_ns, samples, provenance, failure, family, device, unit_class, library, flops, bytes, checksum"
+#define PT_COLUMNS                                                                                                     \
+  "hash, key, median_ns, spread_ns, samples, provenance, failure, family, device, unit_class, library, flops, bytes, " \
+  "checksum"
 constexpr const char* kSelect = "SELECT " PT_COLUMNS " FROM measurement WHERE hash = ?1";
 constexpr const char* kSelectAll = "SELECT " PT_COLUMNS " FROM measurement ORDER BY hash";
-constexpr const char* kPut = "INSERT OR REPLACE INTO measurement(" PT_COLUMNS
-                             ") VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14)";
-constexpr const char* kPutIfBetter = "INSERT INTO measurement(" PT_COLUMNS
-                                     ") VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14)"
-                                     " ON CONFLICT(hash) DO UPDATE SET key=excluded.key, median_ns=excluded.median_ns,"
-                                     " spread_ns=excluded.spread_ns, samples=excluded.samples,"
-                                     " provenance=excluded.provenance, failure=excluded.failure, family=excluded.family,"
-                                     " device=excluded.device, unit_class=excluded.unit_class, library=excluded.library,"
-                                     " flops=excluded.flops, bytes=excluded.bytes, checksum=excluded.checksum"
-                                     " WHERE excluded.samples >= measurement.samples";
+constexpr const char* kPut =
+    "INSERT OR REPLACE INTO measurement(" PT_COLUMNS ") VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14)";
+constexpr const char* kPutIfBetter =
+    "INSERT INTO measurement(" PT_COLUMNS
+    ") VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14)"
+    " ON CONFLICT(hash) DO UPDATE SET key=excluded.key, median_ns=excluded.median_ns,"
+    " spread_ns=excluded.spread_ns, samples=excluded.samples,"
+    " provenance=excluded.provenance, failure=excluded.failure, family=excluded.family,"
+    " device=excluded.device, unit_class=excluded.unit_class, library=excluded.library,"
+    " flops=excluded.flops, bytes=excluded.bytes, checksum=excluded.checksum"
+    " WHERE excluded.samples >= measurement.samples";
 #undef PT_COLUMNS
 
 struct CloseDatabase {
@@ -196,15 +198,15 @@ Status ProfileDb::Connection::CreateOrCheckSchema() {
       return Execute(("PRAGMA user_version=" + std::to_string(kSchemaVersion)).c_str(), "mark it");
     }
     if (id != kApplicationId) {
-      Error error = MakeError(ErrorCode::kInvalidInput, "profile_db.not_ours",
-                              "this is a database of another program", "name another file with --db");
+      Error error = MakeError(ErrorCode::kInvalidInput, "profile_db.not_ours", "this is a database of another program",
+                              "name another file with --db");
       error.file = path;
       return error;
     }
     if (version != kSchemaVersion) {
       Error error = MakeError(ErrorCode::kStale, "profile_db.version",
-                              "profile database has schema version " + std::to_string(version) + ", this release uses " +
-                                  std::to_string(kSchemaVersion),
+                              "profile database has schema version " + std::to_string(version) +
+                                  ", this release uses " + std::to_string(kSchemaVersion),
                               "name another file with --db");
       error.file = path;
       return error;

@@ -158,7 +158,7 @@ class ProfiledCosts : public CostModel {
  private:
   struct LinkTimes {
     bool simulated = false;
-    double latency_ns = 0, ns_per_byte = 0;               // simulated, or nothing measured
+    double latency_ns = 0, ns_per_byte = 0;             // simulated, or nothing measured
     std::vector<std::pair<double, Estimate>> measured;  // bytes, ascending
   };
   using Cache = std::unordered_map<Hash128, std::optional<Estimate>>;

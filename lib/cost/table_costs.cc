@@ -43,8 +43,7 @@ void TableCosts::SetOverhead(UnitClassId unit_class, int64_t ns) { overhead_[uni
 
 void TableCosts::SetWait(UnitClassId from, UnitClassId to, int64_t ns) { wait_[{from, to}] = ns; }
 
-void TableCosts::SetSlowdown(
-    std::function<double(const Candidate&, std::span<const Candidate* const>)> factor) {
+void TableCosts::SetSlowdown(std::function<double(const Candidate&, std::span<const Candidate* const>)> factor) {
   slowdown_ = std::move(factor);
 }
 

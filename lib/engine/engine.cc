@@ -52,10 +52,12 @@ std::map<std::string, std::string> EnvironmentOf(const Machine& machine) {
   std::map<std::string, std::string> environment;
   environment["tool"] = kVersion;
   for (const auto& [name, version] : LibraryVersions(machine)) environment["library " + name] = version;
-  if (const std::string governor = FirstLine("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"); !governor.empty()) {
+  if (const std::string governor = FirstLine("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor");
+      !governor.empty()) {
     environment["governor"] = governor;
   }
-  if (const std::string kernel = FirstLine("/proc/sys/kernel/osrelease"); !kernel.empty()) environment["kernel"] = kernel;
+  if (const std::string kernel = FirstLine("/proc/sys/kernel/osrelease"); !kernel.empty())
+    environment["kernel"] = kernel;
   return environment;
 }
 
@@ -191,8 +193,7 @@ Result<std::unique_ptr<CostModel>> Engine::CostsOf(const Model& model, const Pla
 
 Result<Plan> Engine::MakePlan(const Model& model, const PlanOptions& options, Explanations* explanations) {
   PT_ASSIGN(PlanningProfile found, state_->ProfileForPlanning(model, options));
-  const std::unique_ptr<CostModel> costs =
-      state_->CostsFrom(model, std::move(found.profile), options.allow_estimates);
+  const std::unique_ptr<CostModel> costs = state_->CostsFrom(model, std::move(found.profile), options.allow_estimates);
   PT_CHECK_OK(CheckProfiled(model, *costs));
   return PlanWith(model, *state_->machine, *costs, found.summary, options, explanations);
 }

@@ -21,7 +21,8 @@ std::string ConstraintsText(const Graph& graph, const Platform& platform, const 
   add("pin", constraints.pin);
   add("forbid", constraints.forbid);
   for (const auto& [device, bytes] : constraints.memory_caps) {
-    text += (text.empty() ? "" : ", ") + std::string("memory ") + platform.device(device).name + " " + std::to_string(bytes);
+    text += (text.empty() ? "" : ", ") + std::string("memory ") + platform.device(device).name + " " +
+            std::to_string(bytes);
   }
   return text;
 }
@@ -166,9 +167,14 @@ Result<Plan> PlanWith(const Model& model, const Machine& machine, const CostMode
   const std::string_view name = options.planner;
   const size_t colon = name.find(':');
   PT_ASSIGN(const Planner* planner, FindPlanner(name.substr(0, colon)));
-  PlanningProblem problem{*model.graph,   platform,        model.candidates,
-                          costs,          options.constraints, options.effort,
-                          options.seed,   colon == std::string_view::npos ? std::string_view() : name.substr(colon + 1),
+  PlanningProblem problem{*model.graph,
+                          platform,
+                          model.candidates,
+                          costs,
+                          options.constraints,
+                          options.effort,
+                          options.seed,
+                          colon == std::string_view::npos ? std::string_view() : name.substr(colon + 1),
                           options.time_limit.count()};
   PT_ASSIGN(Plan plan, planner->make_plan(problem, explanations));
   plan.planner = options.planner;

@@ -13,7 +13,7 @@ ProfileSummary SummaryOf(const Profile& profile);
 
 // Runs options.planner over the model's candidates and finishes its plan. A planner's illegal plan is kInternal, with
 // all faults.
-Result<Plan> PlanWith(const Model& model, const Machine& machine, const CostModel& costs,
-                      const ProfileSummary& profile, const PlanOptions& options, Explanations* explanations);
+Result<Plan> PlanWith(const Model& model, const Machine& machine, const CostModel& costs, const ProfileSummary& profile,
+                      const PlanOptions& options, Explanations* explanations);
 
 }  // namespace pt

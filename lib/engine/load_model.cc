@@ -110,8 +110,8 @@ std::string WhyUnsupported(const Graph& graph, NodeId node, const Machine& machi
   return why.empty() ? "no library offers a way to run it" : why;
 }
 
-// A node nobody can run because its shapes contradict each other is the model's fault (or that of the given shapes), not
-// an operator to be added.
+// A node nobody can run because its shapes contradict each other is the model's fault (or that of the given shapes),
+// not an operator to be added.
 Status CheckShapes(const Graph& graph, const std::vector<bool>& served) {
   for (const auto& [node, fault] : ShapeFaults(graph)) {
     if (served[node.index()]) continue;
@@ -142,7 +142,8 @@ Status CheckSupported(const Graph& graph, std::span<const Candidate> candidates,
   }
   if (operators.empty()) return {};
   PT_CHECK_OK(CheckShapes(graph, served));
-  if (operators.size() > kMostNamed) message += "; and " + std::to_string(operators.size() - kMostNamed) + " more operators";
+  if (operators.size() > kMostNamed)
+    message += "; and " + std::to_string(operators.size() - kMostNamed) + " more operators";
   Error error = MakeError(ErrorCode::kUnsupported, "engine.unsupported", std::move(message));
   error.node = first;
   return error;

@@ -21,12 +21,10 @@ struct NpyType {
   int part_bytes;  // of what the byte order applies to: half of a complex number
 };
 constexpr NpyType kTypes[] = {
-    {"b1", DataType::kBool, 1},      {"i1", DataType::kInt8, 1},
-    {"u1", DataType::kUint8, 1},     {"i2", DataType::kInt16, 2},
-    {"u2", DataType::kUint16, 2},    {"i4", DataType::kInt32, 4},
-    {"u4", DataType::kUint32, 4},    {"i8", DataType::kInt64, 8},
-    {"u8", DataType::kUint64, 8},    {"f2", DataType::kFloat16, 2},
-    {"f4", DataType::kFloat32, 4},   {"f8", DataType::kFloat64, 8},
+    {"b1", DataType::kBool, 1},      {"i1", DataType::kInt8, 1},        {"u1", DataType::kUint8, 1},
+    {"i2", DataType::kInt16, 2},     {"u2", DataType::kUint16, 2},      {"i4", DataType::kInt32, 4},
+    {"u4", DataType::kUint32, 4},    {"i8", DataType::kInt64, 8},       {"u8", DataType::kUint64, 8},
+    {"f2", DataType::kFloat16, 2},   {"f4", DataType::kFloat32, 4},     {"f8", DataType::kFloat64, 8},
     {"c8", DataType::kComplex64, 4}, {"c16", DataType::kComplex128, 8},
 };
 
@@ -67,8 +65,7 @@ std::optional<std::vector<int64_t>> ParseTuple(std::string_view text) {
 
 void SwapBytes(std::string& data, size_t part) {
   for (size_t at = 0; at + part <= data.size(); at += part) {
-    std::reverse(data.begin() + static_cast<std::ptrdiff_t>(at),
-                 data.begin() + static_cast<std::ptrdiff_t>(at + part));
+    std::reverse(data.begin() + static_cast<std::ptrdiff_t>(at), data.begin() + static_cast<std::ptrdiff_t>(at + part));
   }
 }
 
@@ -78,8 +75,7 @@ std::string Transposed(std::string_view data, const std::vector<int64_t>& dims, 
   std::vector<int64_t> index(dims.size(), 0);
   for (size_t at = 0; at * element < data.size(); ++at) {
     size_t to = 0;
-    for (size_t d = 0; d < dims.size(); ++d)
-      to = to * static_cast<size_t>(dims[d]) + static_cast<size_t>(index[d]);
+    for (size_t d = 0; d < dims.size(); ++d) to = to * static_cast<size_t>(dims[d]) + static_cast<size_t>(index[d]);
     std::memcpy(out.data() + to * element, data.data() + at * element, element);
     for (size_t d = 0; d < dims.size() && ++index[d] == dims[d]; ++d) index[d] = 0;
   }
@@ -108,11 +104,10 @@ Result<Tensor> ParseNpy(std::string_view bytes, std::string_view what) {
   const auto shape = HeaderValue(header, "shape");
   if (!descr || descr->size() < 2 || !order || !shape)
     return Invalid(what, "its header lacks descr, fortran_order or shape");
-  const auto row = std::find_if(std::begin(kTypes), std::end(kTypes),
-                                [&](const NpyType& t) { return t.code == descr->substr(1); });
+  const auto row =
+      std::find_if(std::begin(kTypes), std::end(kTypes), [&](const NpyType& t) { return t.code == descr->substr(1); });
   if (row == std::end(kTypes)) {
-    Error error =
-        Invalid(what, "elements of NumPy type '" + std::string(*descr) + "' cannot be read");
+    Error error = Invalid(what, "elements of NumPy type '" + std::string(*descr) + "' cannot be read");
     error.hint = "save the array with a plain number type, or give a TensorProto (.pb)";
     return error;
   }
@@ -122,9 +117,8 @@ Result<Tensor> ParseNpy(std::string_view bytes, std::string_view what) {
   const auto count = CheckedProduct(*dims);
   const auto needed = count ? CheckedMul(*count, static_cast<int64_t>(element)) : std::nullopt;
   if (!needed || static_cast<uint64_t>(*needed) != bytes.size()) {
-    return Invalid(what, "shape (" + std::string(*shape) + ") of " +
-                             std::string(DataTypeName(row->type)) + " does not fit the file's " +
-                             std::to_string(bytes.size()) + " bytes of data");
+    return Invalid(what, "shape (" + std::string(*shape) + ") of " + std::string(DataTypeName(row->type)) +
+                             " does not fit the file's " + std::to_string(bytes.size()) + " bytes of data");
   }
   std::string data(bytes);
   if (row->part_bytes > 1 && (*descr)[0] != kHostOrder && (*descr)[0] != '=') {
@@ -142,12 +136,11 @@ Result<Tensor> LoadNpy(const std::string& path, const Limits& limits) {
 Result<std::string> NpyBytes(const Tensor& tensor) {
   const int64_t element = BytesOf(tensor.type());
   if (element == 0) {
-    return MakeError(
-        ErrorCode::kUnsupported, "npy.type",
-        "NumPy files cannot hold elements of type " + std::string(DataTypeName(tensor.type())));
+    return MakeError(ErrorCode::kUnsupported, "npy.type",
+                     "NumPy files cannot hold elements of type " + std::string(DataTypeName(tensor.type())));
   }
-  const auto row = std::find_if(std::begin(kTypes), std::end(kTypes),
-                                [&](const NpyType& t) { return t.type == tensor.type(); });
+  const auto row =
+      std::find_if(std::begin(kTypes), std::end(kTypes), [&](const NpyType& t) { return t.type == tensor.type(); });
   std::string descr = "|V" + std::to_string(element);
   if (row != std::end(kTypes)) descr = (element == 1 ? '|' : kHostOrder) + std::string(row->code);
   std::string header = "{'descr': '" + descr + "', 'fortran_order': False, 'shape': (";
@@ -158,8 +151,7 @@ Result<std::string> NpyBytes(const Tensor& tensor) {
   const size_t before = kMagic.size() + 4;
   header.append((64 - (before + header.size() + 1) % 64) % 64, ' ');
   header += '\n';
-  if (header.size() > 65535)
-    return MakeError(ErrorCode::kUnsupported, "npy.rank", "too many dims for a NumPy file");
+  if (header.size() > 65535) return MakeError(ErrorCode::kUnsupported, "npy.rank", "too many dims for a NumPy file");
   std::string out(kMagic);
   out += '\x01';
   out += '\0';

@@ -8,11 +8,11 @@
 namespace pt {
 namespace {
 
-constexpr double kFlopsPerNs = 20;           // of one core, by a tuned library
-constexpr double kPlainFlopsPerNs = 1;       // by the reference library
+constexpr double kFlopsPerNs = 20;      // of one core, by a tuned library
+constexpr double kPlainFlopsPerNs = 1;  // by the reference library
 constexpr double kBytesPerNs = 5;
 constexpr double kStepNs = 2'000;
-constexpr double kCoresGain = 0.9;           // of another core on a wide unit
+constexpr double kCoresGain = 0.9;  // of another core on a wide unit
 
 class RoughCosts : public CostModel {
  public:
@@ -42,9 +42,10 @@ class RoughCosts : public CostModel {
   std::optional<Estimate> Reorder(std::span<const int64_t> dims, const Form& from, const Form& to,
                                   UnitClassId unit_class) const override {
     const DeviceId device = platform_.unit_class(unit_class).device;
-    const bool possible = std::any_of(machine_.libraries().begin(), machine_.libraries().end(), [&](const auto& library) {
-      return library->Serves(platform_, device) && library->CanReorder(platform_, unit_class, dims, from, to);
-    });
+    const bool possible =
+        std::any_of(machine_.libraries().begin(), machine_.libraries().end(), [&](const auto& library) {
+          return library->Serves(platform_, device) && library->CanReorder(platform_, unit_class, dims, from, to);
+        });
     if (!possible) return std::nullopt;
     const std::optional<int64_t> count = CheckedProduct(dims);
     return Rough(static_cast<double>(count.value_or(0)) * 2 * BitsOf(from.storage) / 8.0 / kBytesPerNs);

@@ -32,8 +32,7 @@ Result<ExpectedTensor> LoadSample(const std::string& path, const Limits& limits)
     return error;
   };
   for (const Json& dim : *shape) {
-    if (dim.as_int() == nullptr || *dim.as_int() < 0)
-      return invalid("\"shape\" holds something that is no dimension");
+    if (dim.as_int() == nullptr || *dim.as_int() < 0) return invalid("\"shape\" holds something that is no dimension");
     expected.dims.push_back(*dim.as_int());
   }
   for (const Json& value : *values) {
@@ -47,8 +46,7 @@ Result<ExpectedTensor> LoadSample(const std::string& path, const Limits& limits)
 
 }  // namespace
 
-Result<std::vector<Tensor>> LoadTestInputs(const std::string& folder, size_t count,
-                                           const Limits& limits) {
+Result<std::vector<Tensor>> LoadTestInputs(const std::string& folder, size_t count, const Limits& limits) {
   std::vector<Tensor> inputs;
   for (size_t i = 0; i < count; ++i) {
     PT_ASSIGN(Tensor tensor, LoadTensorProto(FileIn(folder, "input_", i, ".pb"), limits));
@@ -57,8 +55,7 @@ Result<std::vector<Tensor>> LoadTestInputs(const std::string& folder, size_t cou
   return inputs;
 }
 
-Result<std::vector<ExpectedTensor>> LoadExpectedOutputs(const std::string& folder, size_t count,
-                                                        const Limits& limits) {
+Result<std::vector<ExpectedTensor>> LoadExpectedOutputs(const std::string& folder, size_t count, const Limits& limits) {
   std::vector<ExpectedTensor> outputs;
   for (size_t i = 0; i < count; ++i) {
     const std::string whole = FileIn(folder, "output_", i, ".pb"),
@@ -80,11 +77,9 @@ Result<std::vector<ExpectedTensor>> LoadExpectedOutputs(const std::string& folde
 std::vector<std::string> FindTestDataSets(const std::string& folder) {
   std::vector<std::string> found;
   std::error_code problem;
-  for (std::filesystem::directory_iterator at(folder, problem), end; !problem && at != end;
-       at.increment(problem)) {
+  for (std::filesystem::directory_iterator at(folder, problem), end; !problem && at != end; at.increment(problem)) {
     const std::string name = at->path().filename().string();
-    if (name.starts_with("test_data_set") && at->is_directory(problem))
-      found.push_back(at->path().string());
+    if (name.starts_with("test_data_set") && at->is_directory(problem)) found.push_back(at->path().string());
   }
   std::sort(found.begin(), found.end());
   return found;

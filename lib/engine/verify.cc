@@ -13,8 +13,7 @@ namespace {
 double FromHalf(uint16_t bits) {
   const int exponent = bits >> 10 & 31, mantissa = bits & 1023;
   const double sign = bits >> 15 != 0 ? -1.0 : 1.0;
-  if (exponent == 31)
-    return mantissa != 0 ? std::numeric_limits<double>::quiet_NaN() : sign * HUGE_VAL;
+  if (exponent == 31) return mantissa != 0 ? std::numeric_limits<double>::quiet_NaN() : sign * HUGE_VAL;
   if (exponent == 0) return sign * std::ldexp(mantissa, -24);
   return sign * std::ldexp(mantissa + 1024, exponent - 25);
 }
@@ -70,21 +69,18 @@ class ExpectedFloats {
  public:
   explicit ExpectedFloats(const ExpectedTensor& expected) : expected_(expected) {}
   int64_t count() const {
-    return expected_.tensor ? expected_.tensor->element_count()
-                            : static_cast<int64_t>(expected_.sample.size());
+    return expected_.tensor ? expected_.tensor->element_count() : static_cast<int64_t>(expected_.sample.size());
   }
   int64_t place(int64_t i) const { return expected_.tensor ? i : i * expected_.stride; }
   double value(int64_t i) const {
-    return expected_.tensor ? *FloatAt(*expected_.tensor, i)
-                            : expected_.sample[static_cast<size_t>(i)];
+    return expected_.tensor ? *FloatAt(*expected_.tensor, i) : expected_.sample[static_cast<size_t>(i)];
   }
 
  private:
   const ExpectedTensor& expected_;
 };
 
-Comparison CompareFloats(const ExpectedTensor& expected, const Tensor& actual,
-                         const Tolerance& tolerance) {
+Comparison CompareFloats(const ExpectedTensor& expected, const Tensor& actual, const Tolerance& tolerance) {
   const ExpectedFloats wanted(expected);
   Comparison result;
   result.compared = wanted.count();
@@ -103,8 +99,8 @@ Comparison CompareFloats(const ExpectedTensor& expected, const Tensor& actual,
       result.equal = false;
       if (!(excess > worst_excess)) return;
       worst_excess = excess;
-      result.reason = "element " + std::to_string(wanted.place(i)) + " is " + Number(got) +
-                      ", expected " + Number(want);
+      result.reason =
+          "element " + std::to_string(wanted.place(i)) + " is " + Number(got) + ", expected " + Number(want);
     };
     if (!std::isfinite(want) || !std::isfinite(got)) {
       if (!(std::isnan(want) && std::isnan(got)) && want != got) note(HUGE_VAL);
@@ -113,18 +109,16 @@ Comparison CompareFloats(const ExpectedTensor& expected, const Tensor& actual,
     const double difference = std::fabs(want - got);
     result.max_abs = std::max(result.max_abs, difference);
     const double scale = elementwise ? std::fabs(want) : largest;
-    if (difference > 0)
-      result.max_rel = std::max(result.max_rel, scale > 0 ? difference / scale : HUGE_VAL);
-    const double allowed =
-        elementwise ? tolerance.absolute + tolerance.relative * std::fabs(want) : bound;
+    if (difference > 0) result.max_rel = std::max(result.max_rel, scale > 0 ? difference / scale : HUGE_VAL);
+    const double allowed = elementwise ? tolerance.absolute + tolerance.relative * std::fabs(want) : bound;
     if (difference > allowed) note(difference - allowed);
   }
   return result;
 }
 
 // Integers and booleans of any width, exact unless a quantisation allows steps.
-Comparison CompareInts(const std::vector<int64_t>& want, const std::vector<int64_t>& got,
-                       int64_t stride, int64_t allowed) {
+Comparison CompareInts(const std::vector<int64_t>& want, const std::vector<int64_t>& got, int64_t stride,
+                       int64_t allowed) {
   Comparison result;
   result.compared = static_cast<int64_t>(want.size());
   for (size_t i = 0; i < want.size(); ++i) {
@@ -134,26 +128,24 @@ Comparison CompareInts(const std::vector<int64_t>& want, const std::vector<int64
     result.max_abs = std::max(result.max_abs, static_cast<double>(difference));
     if (difference <= static_cast<uint64_t>(allowed)) continue;
     if (result.equal) {
-      result.reason = "element " + std::to_string(place) + " is " + std::to_string(got[place]) +
-                      ", expected " + std::to_string(want[i]);
+      result.reason = "element " + std::to_string(place) + " is " + std::to_string(got[place]) + ", expected " +
+                      std::to_string(want[i]);
     }
     result.equal = false;
   }
   return result;
 }
 
-Comparison CompareSample(const ExpectedTensor& expected, const Tensor& actual,
-                         const Tolerance& tolerance) {
+Comparison CompareSample(const ExpectedTensor& expected, const Tensor& actual, const Tolerance& tolerance) {
   if (expected.dims != actual.dims()) {
     return Differs("dims are " + DimsText(actual.dims()) + ", expected " + DimsText(expected.dims));
   }
   // As many as there should be: a shorter sample would prove less than it seems to.
   const int64_t elements = actual.element_count();
-  if (expected.stride < 1 || static_cast<int64_t>(expected.sample.size()) !=
-                                 elements / expected.stride + (elements % expected.stride != 0)) {
-    return Differs("a sample of " + std::to_string(expected.sample.size()) +
-                   " values with stride " + std::to_string(expected.stride) + " does not fit " +
-                   DimsText(expected.dims));
+  if (expected.stride < 1 ||
+      static_cast<int64_t>(expected.sample.size()) != elements / expected.stride + (elements % expected.stride != 0)) {
+    return Differs("a sample of " + std::to_string(expected.sample.size()) + " values with stride " +
+                   std::to_string(expected.stride) + " does not fit " + DimsText(expected.dims));
   }
   if (HasTolerance(actual.type())) return CompareFloats(expected, actual, tolerance);
   const std::vector<int64_t> got = actual.ToInts();
@@ -163,8 +155,7 @@ Comparison CompareSample(const ExpectedTensor& expected, const Tensor& actual,
   std::vector<int64_t> want;
   for (const double value : expected.sample) {
     if (std::trunc(value) != value || std::fabs(value) > 9e15) {
-      return Differs("the sample has " + Number(value) + ", the output is " +
-                     std::string(DataTypeName(actual.type())));
+      return Differs("the sample has " + Number(value) + ", the output is " + std::string(DataTypeName(actual.type())));
     }
     want.push_back(static_cast<int64_t>(value));
   }
@@ -175,12 +166,17 @@ Comparison CompareSample(const ExpectedTensor& expected, const Tensor& actual,
 bool IsNanByte(DataType type, std::byte byte) {
   const uint8_t magnitude = std::to_integer<uint8_t>(byte) & 0x7f;
   switch (type) {
-    case DataType::kFloat8E4M3FN: return magnitude == 0x7f;
-    case DataType::kFloat8E5M2: return magnitude > 0x7c;
+    case DataType::kFloat8E4M3FN:
+      return magnitude == 0x7f;
+    case DataType::kFloat8E5M2:
+      return magnitude > 0x7c;
     case DataType::kFloat8E4M3FNUZ:
-    case DataType::kFloat8E5M2FNUZ: return byte == std::byte{0x80};
-    case DataType::kFloat8E8M0: return byte == std::byte{0xff};
-    default: return false;
+    case DataType::kFloat8E5M2FNUZ:
+      return byte == std::byte{0x80};
+    case DataType::kFloat8E8M0:
+      return byte == std::byte{0xff};
+    default:
+      return false;
   }
 }
 
@@ -188,10 +184,8 @@ Comparison CompareExactly(const Tensor& want, const Tensor& got) {
   Comparison result;
   result.compared = want.element_count();
   for (int64_t i = 0; i < static_cast<int64_t>(want.strings().size()); ++i) {
-    const std::string &a = want.strings()[static_cast<size_t>(i)],
-                      &b = got.strings()[static_cast<size_t>(i)];
-    if (a != b)
-      return Differs("element " + std::to_string(i) + " is \"" + b + "\", expected \"" + a + "\"");
+    const std::string &a = want.strings()[static_cast<size_t>(i)], &b = got.strings()[static_cast<size_t>(i)];
+    if (a != b) return Differs("element " + std::to_string(i) + " is \"" + b + "\", expected \"" + a + "\"");
   }
   for (size_t i = 0; i < want.bytes().size(); ++i) {
     const std::byte a = want.bytes()[i], b = got.bytes()[i];
@@ -209,8 +203,7 @@ Comparison CompareExactly(const Tensor& want, const Tensor& got) {
 NodeId LastQuantisation(const Graph& graph, ValueId output) {
   std::vector<bool> needed(graph.nodes().size(), false);
   const auto need = [&](ValueId value) {
-    if (value.valid() && graph.value(value).producer.valid())
-      needed[graph.value(value).producer.index()] = true;
+    if (value.valid() && graph.value(value).producer.valid()) needed[graph.value(value).producer.index()] = true;
   };
   need(output);
   for (size_t i = graph.nodes().size(); i-- > 0;) {
@@ -255,8 +248,7 @@ Tolerance DefaultTolerance(const Graph& graph, ValueId output) {
 
 Tolerance OperatorTestTolerance() { return {Tolerance::Kind::kElementwise, 1e-3, 1e-7, 0}; }
 
-Comparison CompareTensors(const ExpectedTensor& expected, const Tensor& actual,
-                          const Tolerance& tolerance) {
+Comparison CompareTensors(const ExpectedTensor& expected, const Tensor& actual, const Tolerance& tolerance) {
   if (!expected.tensor) return CompareSample(expected, actual, tolerance);
   const Tensor& want = *expected.tensor;
   if (want.type() != actual.type()) {

@@ -37,9 +37,9 @@ Status CheckMemory(const Plan& plan, uint64_t limit) {
     if (__builtin_add_overflow(bytes, arena.bytes, &bytes)) bytes = UINT64_MAX;
   }
   if (limit == 0 || bytes <= limit) return {};
-  return MakeError(ErrorCode::kOutOfMemory, "session.memory_limit",
-                   "a run of this plan needs " + std::to_string(bytes) + " bytes, the limit is " +
-                       std::to_string(limit));
+  return MakeError(
+      ErrorCode::kOutOfMemory, "session.memory_limit",
+      "a run of this plan needs " + std::to_string(bytes) + " bytes, the limit is " + std::to_string(limit));
 }
 
 class PlanCompiler {
@@ -52,8 +52,7 @@ class PlanCompiler {
     for (size_t i = 0; i < plan_.steps.size(); ++i) PT_CHECK_OK(CompileStep(StepId(i)));
     PlaceScratch();
     FindBoundarySteps();
-    compiled_.program =
-        CompileProgram(platform(), plan_, compiled_.places.actions, compiled_.options.sequential);
+    compiled_.program = CompileProgram(platform(), plan_, compiled_.places.actions, compiled_.options.sequential);
     compiled_.simulated = std::any_of(plan_.steps.begin(), plan_.steps.end(), [&](const Step& step) {
       return platform().device(platform().device_of(step.unit)).simulated;
     });
@@ -100,8 +99,8 @@ class PlanCompiler {
     const UnitClassId kind = platform().unit(unit).kind;
     std::unique_ptr<Team>& team = teams_[kind];
     if (!team) team = MakeSerialTeam(std::max<uint32_t>(platform().unit_class(kind).cores, 1));
-    return {platform(), compiled_.machine.driver(platform().device_of(unit)), team.get(),
-            compiled_.machine.weights(), nullptr};
+    return {platform(), compiled_.machine.driver(platform().device_of(unit)), team.get(), compiled_.machine.weights(),
+            nullptr};
   }
 
   std::vector<TensorLayout> LayoutsOf(const std::vector<InstanceId>& ids) const {
@@ -115,8 +114,8 @@ class PlanCompiler {
     const Candidate& candidate = plan_.candidates[group.candidate.index()];
     PT_ASSIGN(const Library* library, LibraryNamed(candidate.library));
     CompileContext context = ContextFor(compiled.unit);
-    PT_ASSIGN(compiled.kernel, library->Compile(*compiled_.graph, candidate, LayoutsOf(group.in),
-                                                LayoutsOf(group.out), context));
+    PT_ASSIGN(compiled.kernel,
+              library->Compile(*compiled_.graph, candidate, LayoutsOf(group.in), LayoutsOf(group.out), context));
     return {};
   }
 

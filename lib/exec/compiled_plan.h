@@ -1,5 +1,5 @@
-// CompiledPlan: everything about a session that no run changes: kernels, where tensors lie, the cores' instructions. Shared by
-// the session's run states.
+// CompiledPlan: everything about a session that no run changes: kernels, where tensors lie, the cores' instructions.
+// Shared by the session's run states.
 #pragma once
 
 #include <memory>

@@ -50,8 +50,8 @@ void Flag::Sleep(uint32_t seen) {
 }
 
 void Flag::WakeSleepers() {
-  syscall(SYS_futex, reinterpret_cast<uint32_t*>(&word_), FUTEX_WAKE_PRIVATE,
-          std::numeric_limits<int>::max(), nullptr, nullptr, 0);
+  syscall(SYS_futex, reinterpret_cast<uint32_t*>(&word_), FUTEX_WAKE_PRIVATE, std::numeric_limits<int>::max(), nullptr,
+          nullptr, 0);
 }
 
 }  // namespace pt

@@ -21,8 +21,8 @@ bool ServesAny(const Library& library, const Platform& platform) {
 Error UnknownLibrary(const std::string& name) {
   std::string known;
   for (const LibraryRow& row : BuiltInLibraries()) known += (known.empty() ? "" : ", ") + std::string(row.name);
-  Error error = MakeError(ErrorCode::kDeviceUnusable, "library.unknown", "there is no library '" + name + "'",
-                          "known: " + known);
+  Error error =
+      MakeError(ErrorCode::kDeviceUnusable, "library.unknown", "there is no library '" + name + "'", "known: " + known);
   error.device = name;
   return error;
 }

@@ -120,8 +120,7 @@ Status RunState::Bind(StepId id) {
     }
     scratch = {static_cast<std::byte*>(extra->data()), wanted};
   } else if (step.scratch_bytes > 0) {
-    scratch = {static_cast<std::byte*>(arenas_[device.index()]->data()) + step.scratch_offset,
-               step.scratch_bytes};
+    scratch = {static_cast<std::byte*>(arenas_[device.index()]->data()) + step.scratch_offset, step.scratch_bytes};
   }
   Result<std::unique_ptr<BoundKernel>> bound = step.kernel->Bind(in, out, scratch);
   if (!bound.ok()) {

@@ -1,5 +1,5 @@
-// RunState: what one run at a time needs of a session: memory, bound kernels, streams, flags. Made once, used for run after
-// run; a run with the same buffers as before allocates nothing.
+// RunState: what one run at a time needs of a session: memory, bound kernels, streams, flags. Made once, used for run
+// after run; a run with the same buffers as before allocates nothing.
 #pragma once
 
 #include <atomic>
@@ -87,7 +87,8 @@ class RunState : public CoreJob {
   std::unique_ptr<StepFlag[]> flags_;
   std::vector<uint32_t> recorded_;  // by step: the generation its event was last recorded in
   std::vector<StepTimes> times_;
-  std::unique_ptr<std::atomic<int64_t>[]> ready_ns_;  // by asynchronous step: when its event was seen ready; 0 = not yet
+  std::unique_ptr<std::atomic<int64_t>[]>
+      ready_ns_;  // by asynchronous step: when its event was seen ready; 0 = not yet
   std::vector<int64_t> virtual_start_, virtual_end_;  // simulated plans: by step, since the run's start
   int64_t virtual_base_ns_ = 0;                       // the streams' clock when the run began
   std::vector<CoreState> cores_;

@@ -40,9 +40,9 @@ Result<std::vector<Wanted>> WantedOf(const Graph& graph, std::span<const ValueId
     const ValueType& type = graph.value(id).type;
     const std::optional<std::vector<int64_t>> dims = type.static_dims();
     if (!dims || BytesOf(type.type) == 0) {
-      return MakeError(ErrorCode::kUnsupported, "session.tensor",
-                       "'" + graph.value(id).name + "' of type " + ToString(type) +
-                           " cannot be exchanged with the caller");
+      return MakeError(
+          ErrorCode::kUnsupported, "session.tensor",
+          "'" + graph.value(id).name + "' of type " + ToString(type) + " cannot be exchanged with the caller");
     }
     PT_ASSIGN(const TensorLayout layout, DenseLayout(type.type, *dims, RowMajor(dims->size())));
     PT_ASSIGN(const uint64_t bytes, BytesOf(layout));
@@ -54,12 +54,10 @@ Result<std::vector<Wanted>> WantedOf(const Graph& graph, std::span<const ValueId
 Status CheckTensor(const Graph& graph, const Wanted& wanted, const HostTensor& given, const char* role) {
   if (given.type != wanted.type) {
     return BadTensor(graph, wanted.value, role,
-                     "is " + std::string(DataTypeName(wanted.type)) + ", not " +
-                         std::string(DataTypeName(given.type)));
+                     "is " + std::string(DataTypeName(wanted.type)) + ", not " + std::string(DataTypeName(given.type)));
   }
   if (given.dims != wanted.dims) {
-    return BadTensor(graph, wanted.value, role,
-                     "has dims " + DimsText(wanted.dims) + ", not " + DimsText(given.dims));
+    return BadTensor(graph, wanted.value, role, "has dims " + DimsText(wanted.dims) + ", not " + DimsText(given.dims));
   }
   if (given.bytes != wanted.bytes) {
     return BadTensor(graph, wanted.value, role,
@@ -69,8 +67,7 @@ Status CheckTensor(const Graph& graph, const Wanted& wanted, const HostTensor& g
   const auto size = static_cast<uint64_t>(BytesOf(given.type));
   const auto alignment = size % 8 == 0 ? 8 : size % 4 == 0 ? 4 : size % 2 == 0 ? 2 : 1;
   if (reinterpret_cast<uintptr_t>(given.data) % static_cast<uintptr_t>(alignment) != 0) {
-    return BadTensor(graph, wanted.value, role,
-                     "lies at an address that is no multiple of its element size");
+    return BadTensor(graph, wanted.value, role, "lies at an address that is no multiple of its element size");
   }
   return {};
 }
@@ -78,9 +75,7 @@ Status CheckTensor(const Graph& graph, const Wanted& wanted, const HostTensor& g
 // Beyond this, sums of times with the clock could overflow; it means for ever.
 constexpr std::chrono::nanoseconds kLongestWait = std::chrono::hours(24 * 365);
 
-size_t MostRunStates(const SessionOptions& options) {
-  return std::clamp<uint32_t>(options.max_run_states, 1, 4096);
-}
+size_t MostRunStates(const SessionOptions& options) { return std::clamp<uint32_t>(options.max_run_states, 1, 4096); }
 
 bool Overlap(const HostTensor& a, const HostTensor& b) {
   const auto begin = [](const HostTensor& t) { return reinterpret_cast<uintptr_t>(t.data); };
@@ -126,8 +121,8 @@ Status Session::State::CheckTensors(std::span<const HostTensor> given_inputs,
   if (given_inputs.size() != inputs.size() || given_outputs.size() != outputs.size()) {
     return MakeError(ErrorCode::kInvalidInput, "run.count",
                      "the model has " + std::to_string(inputs.size()) + " inputs and " +
-                         std::to_string(outputs.size()) + " outputs; " + std::to_string(given_inputs.size()) +
-                         " and " + std::to_string(given_outputs.size()) + " were given");
+                         std::to_string(outputs.size()) + " outputs; " + std::to_string(given_inputs.size()) + " and " +
+                         std::to_string(given_outputs.size()) + " were given");
   }
   for (size_t i = 0; i < inputs.size(); ++i) PT_CHECK_OK(CheckTensor(graph, inputs[i], given_inputs[i], "input"));
   for (size_t i = 0; i < outputs.size(); ++i) {
@@ -157,9 +152,8 @@ Result<RunState*> Session::State::Take(std::span<const HostTensor> given_inputs,
     return MakeError(ErrorCode::kRunFailed, "run.deadline", "other runs of the session took until the deadline");
   }
   if (!free.empty()) {
-    const auto bound = std::find_if(free.begin(), free.end(), [&](const RunState* state) {
-      return state->IsBoundTo(given_inputs, given_outputs);
-    });
+    const auto bound = std::find_if(
+        free.begin(), free.end(), [&](const RunState* state) { return state->IsBoundTo(given_inputs, given_outputs); });
     const auto taken = bound == free.end() ? free.begin() : bound;
     RunState* state = *taken;
     free.erase(taken);
@@ -187,8 +181,8 @@ Session::~Session() {
   state_->changed.wait(lock, [&] { return state_->runs == 0; });
 }
 
-Result<std::unique_ptr<Session>> Session::Create(std::shared_ptr<const Graph> graph, const Plan& plan,
-                                                 Machine& machine, const SessionOptions& options) try {
+Result<std::unique_ptr<Session>> Session::Create(std::shared_ptr<const Graph> graph, const Plan& plan, Machine& machine,
+                                                 const SessionOptions& options) try {
   auto state = std::make_unique<State>();
   PT_ASSIGN(state->inputs, WantedOf(*graph, graph->inputs()));
   PT_ASSIGN(state->outputs, WantedOf(*graph, graph->outputs()));

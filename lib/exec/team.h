@@ -1,5 +1,5 @@
-// WorkerTeam: the cores of a wide unit while they run a step together. The leader gathers the helpers, gives them any number
-// of parallel bodies and releases them; helpers do nothing else in between.
+// WorkerTeam: the cores of a wide unit while they run a step together. The leader gathers the helpers, gives them any
+// number of parallel bodies and releases them; helpers do nothing else in between.
 #pragma once
 
 #include <atomic>

@@ -44,9 +44,9 @@ class Placer {
     const std::optional<std::vector<int64_t>> dims = graph_.value(instance.value).type.static_dims();
     if (!dims) return Unsupported(graph_, instance.value, "has a size that is known only at run time");
     if (BytesOf(instance.form.storage) == 0) {
-      return Unsupported(graph_, instance.value,
-                         "is of type " + std::string(DataTypeName(instance.form.storage)) +
-                             ", which a run cannot hold");
+      return Unsupported(
+          graph_, instance.value,
+          "is of type " + std::string(DataTypeName(instance.form.storage)) + ", which a run cannot hold");
     }
     TensorPlace& place = this->place(id);
     place.device = instance.device;

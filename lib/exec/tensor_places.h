@@ -1,5 +1,5 @@
-// Where every tensor of a run lies: in an arena, or in the caller's buffers. And which steps have nothing to do because of
-// that.
+// Where every tensor of a run lies: in an arena, or in the caller's buffers. And which steps have nothing to do because
+// of that.
 #pragma once
 
 #include <vector>

@@ -91,8 +91,7 @@ TraceShares SharesOf(const Trace& trace, const Platform& platform, const Plan& p
     }
     shares.waits += static_cast<double>(std::max<int64_t>(0, trace.run_ns - free_since)) / whole;
   }
-  shares.overhead =
-      std::max(0.0, 1.0 - shares.kernels - shares.reorders - shares.copies - shares.waits);
+  shares.overhead = std::max(0.0, 1.0 - shares.kernels - shares.reorders - shares.copies - shares.waits);
   return shares;
 }
 

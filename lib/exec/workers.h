@@ -1,6 +1,6 @@
-// Workers: one pinned thread per core of the platform. Whoever wants cores queues a job for a set of them; jobs that share a
-// core run one after the other, and since every job enters all its queues under one lock, all queues agree on the
-// order and nobody waits in a circle. A job holds its cores until it has ended on all of them.
+// Workers: one pinned thread per core of the platform. Whoever wants cores queues a job for a set of them; jobs that
+// share a core run one after the other, and since every job enters all its queues under one lock, all queues agree on
+// the order and nobody waits in a circle. A job holds its cores until it has ended on all of them.
 #pragma once
 
 #include <atomic>
@@ -67,7 +67,7 @@ class Workers {
     CoreJob::Place* head = nullptr;  // guarded by mutex_, as tail
     CoreJob::Place* tail = nullptr;
     std::atomic<CoreJob::Place*> active{nullptr};  // for the worker; set before `wake`
-    Flag wake;  // changes with every place that is the worker's turn, and at the end
+    Flag wake;                                     // changes with every place that is the worker's turn, and at the end
   };
 
   void WorkerLoop(uint32_t index);

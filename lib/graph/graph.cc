@@ -69,8 +69,7 @@ std::string Node::string_or(std::string_view attribute, std::string_view otherwi
   return v == nullptr ? std::string(otherwise) : *v;
 }
 
-std::vector<int64_t> Node::ints_or(std::string_view attribute,
-                                   std::vector<int64_t> otherwise) const {
+std::vector<int64_t> Node::ints_or(std::string_view attribute, std::vector<int64_t> otherwise) const {
   const auto* v = Get<std::vector<int64_t>>(*this, attribute);
   return v == nullptr ? otherwise : *v;
 }

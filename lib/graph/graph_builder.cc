@@ -23,8 +23,7 @@ std::string ValueLabel(const Graph& graph, ValueId id) {
 std::string CycleText(const Graph& graph, std::span<const NodeId> cycle) {
   constexpr size_t kShown = 12;
   std::string text = "the nodes form a cycle of " + std::to_string(cycle.size()) + ": ";
-  for (size_t i = 0; i < std::min(cycle.size(), kShown); ++i)
-    text += NodeLabel(graph, cycle[i]) + " -> ";
+  for (size_t i = 0; i < std::min(cycle.size(), kShown); ++i) text += NodeLabel(graph, cycle[i]) + " -> ";
   if (cycle.size() > kShown) text += "… -> ";
   return text + NodeLabel(graph, cycle.front());
 }
@@ -37,8 +36,7 @@ Result<std::vector<NodeId>> SortNodes(const Graph& graph, const std::vector<Node
   for (const Node& node : graph.nodes()) {
     first.push_back(static_cast<uint32_t>(edges.size()));
     for (ValueId input : node.inputs) {
-      if (input.valid() && producer[input.index()].valid())
-        edges.push_back(producer[input.index()].value);
+      if (input.valid() && producer[input.index()].valid()) edges.push_back(producer[input.index()].value);
     }
   }
   first.push_back(static_cast<uint32_t>(edges.size()));
@@ -65,15 +63,13 @@ Result<std::vector<NodeId>> FindProducers(const Graph& graph, const std::vector<
       assert(output.index() < producer.size());
       if (is_source[output.index()]) {
         return BuildError("graph.duplicate",
-                          ValueLabel(graph, output) +
-                              " is made by a node and is a graph input or constant as well",
+                          ValueLabel(graph, output) + " is made by a node and is a graph input or constant as well",
                           NodeLabel(graph, NodeId(i)));
       }
       if (producer[output.index()].valid()) {
         return BuildError("graph.duplicate",
                           ValueLabel(graph, output) + " is made by two nodes: " +
-                              NodeLabel(graph, producer[output.index()]) + " and " +
-                              NodeLabel(graph, NodeId(i)),
+                              NodeLabel(graph, producer[output.index()]) + " and " + NodeLabel(graph, NodeId(i)),
                           NodeLabel(graph, NodeId(i)));
       }
       producer[output.index()] = NodeId(i);
@@ -101,11 +97,9 @@ std::vector<bool> MarkLive(const Graph& graph, const std::vector<NodeId>& produc
 }
 
 // Every value read must come from somewhere, and captures must fit their subgraphs.
-Status CheckReads(const Graph& graph, const std::vector<bool>& keep,
-                  const std::vector<NodeId>& producer, const std::vector<bool>& is_source) {
-  const auto made = [&](ValueId value) {
-    return is_source[value.index()] || producer[value.index()].valid();
-  };
+Status CheckReads(const Graph& graph, const std::vector<bool>& keep, const std::vector<NodeId>& producer,
+                  const std::vector<bool>& is_source) {
+  const auto made = [&](ValueId value) { return is_source[value.index()] || producer[value.index()].valid(); };
   for (size_t i = 0; i < graph.nodes().size(); ++i) {
     if (!keep[i]) continue;
     const Node& node = graph.nodes()[i];
@@ -113,29 +107,25 @@ Status CheckReads(const Graph& graph, const std::vector<bool>& keep,
       if (!input.valid()) continue;
       assert(input.index() < is_source.size());
       if (!made(input)) {
-        return BuildError("graph.missing",
-                          ValueLabel(graph, input) + " is read but nothing makes it",
+        return BuildError("graph.missing", ValueLabel(graph, input) + " is read but nothing makes it",
                           NodeLabel(graph, NodeId(i)));
       }
     }
     for (const Subgraph& subgraph : node.subgraphs) {
-      const bool fits =
-          subgraph.captures.size() == subgraph.graph->captured().size() &&
-          std::all_of(subgraph.captures.begin(), subgraph.captures.end(), [&](uint32_t index) {
-            return index >= node.formal_inputs && index < node.inputs.size();
-          });
+      const bool fits = subgraph.captures.size() == subgraph.graph->captured().size() &&
+                        std::all_of(subgraph.captures.begin(), subgraph.captures.end(), [&](uint32_t index) {
+                          return index >= node.formal_inputs && index < node.inputs.size();
+                        });
       if (!fits) {
-        return BuildError(
-            "graph.captures",
-            "the captures of subgraph " + subgraph.attribute + " do not fit its captured values",
-            NodeLabel(graph, NodeId(i)));
+        return BuildError("graph.captures",
+                          "the captures of subgraph " + subgraph.attribute + " do not fit its captured values",
+                          NodeLabel(graph, NodeId(i)));
       }
     }
   }
   for (ValueId output : graph.outputs()) {
     if (!made(output))
-      return BuildError("graph.missing",
-                        "graph output " + ValueLabel(graph, output) + " is made by nothing");
+      return BuildError("graph.missing", "graph output " + ValueLabel(graph, output) + " is made by nothing");
   }
   return {};
 }
@@ -148,8 +138,7 @@ Status CheckNames(std::span<const Value> values) {
     const auto [at, is_new] = first.emplace(values[i].name, i);
     if (!is_new) {
       return BuildError("graph.duplicate", "two values are named \"" + values[i].name + "\" (#" +
-                                               std::to_string(at->second) + " and #" +
-                                               std::to_string(i) + ")");
+                                               std::to_string(at->second) + " and #" + std::to_string(i) + ")");
     }
   }
   return {};
@@ -157,8 +146,7 @@ Status CheckNames(std::span<const Value> values) {
 
 }  // namespace
 
-GraphBuilder::GraphBuilder(const Graph& graph)
-    : graph_(graph), removed_(graph.nodes().size(), false) {}
+GraphBuilder::GraphBuilder(const Graph& graph) : graph_(graph), removed_(graph.nodes().size(), false) {}
 
 ValueId GraphBuilder::AddValue(std::string name, ValueType type) {
   const ValueId id(graph_.values_.size());
@@ -201,8 +189,7 @@ NodeId GraphBuilder::AddNode(Node node) {
 }
 
 ValueId GraphBuilder::AddOp(std::string op, std::vector<ValueId> inputs, ValueType output,
-                            std::map<std::string, Attribute, std::less<>> attributes,
-                            std::string output_name) {
+                            std::map<std::string, Attribute, std::less<>> attributes, std::string output_name) {
   Node node;
   node.op = std::move(op);
   node.inputs = std::move(inputs);
@@ -218,8 +205,7 @@ void GraphBuilder::SyncUses() {
   const auto add = [&](size_t node) {
     const std::vector<ValueId>& inputs = graph_.nodes_[node].inputs;
     for (size_t i = 0; i < inputs.size(); ++i) {
-      if (inputs[i].valid())
-        uses_[inputs[i].index()].push_back({NodeId(node), static_cast<uint32_t>(i)});
+      if (inputs[i].valid()) uses_[inputs[i].index()].push_back({NodeId(node), static_cast<uint32_t>(i)});
     }
   };
   for (; synced_nodes_ < graph_.nodes_.size(); ++synced_nodes_) add(synced_nodes_);
@@ -280,8 +266,7 @@ Result<Graph> GraphBuilder::Build(bool keep_dead) {
   return Freeze(std::move(old), order, stays);
 }
 
-Result<Graph> GraphBuilder::Freeze(Graph old, std::span<const NodeId> order,
-                                   const std::vector<bool>& stays) {
+Result<Graph> GraphBuilder::Freeze(Graph old, std::span<const NodeId> order, const std::vector<bool>& stays) {
   Graph graph;
   graph.name_ = std::move(old.name_);
   graph.opset_ = old.opset_;
@@ -309,8 +294,7 @@ Result<Graph> GraphBuilder::Freeze(Graph old, std::span<const NodeId> order,
     renumber(node.inputs);
     renumber(node.outputs);
     for (size_t i = 0; i < node.inputs.size(); ++i) {
-      if (node.inputs[i].valid())
-        graph.values_[node.inputs[i].index()].uses.push_back({id, static_cast<uint32_t>(i)});
+      if (node.inputs[i].valid()) graph.values_[node.inputs[i].index()].uses.push_back({id, static_cast<uint32_t>(i)});
     }
     for (size_t i = 0; i < node.outputs.size(); ++i) {
       if (!node.outputs[i].valid()) continue;

@@ -33,8 +33,7 @@ class Writer {
 
  private:
   void Int(int64_t i) {
-    for (int shift = 0; shift < 64; shift += 8)
-      bytes_ += static_cast<char>(static_cast<uint64_t>(i) >> shift);
+    for (int shift = 0; shift < 64; shift += 8) bytes_ += static_cast<char>(static_cast<uint64_t>(i) >> shift);
   }
   void Text(std::string_view text) {
     Int(static_cast<int64_t>(text.size()));

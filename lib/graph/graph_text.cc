@@ -44,8 +44,7 @@ Result<std::vector<Token>> Split(std::string_view line) {
         if (line[i] == '\\' && i + 1 < line.size()) ++i;
         token.text += line[i];
       }
-      if (i == line.size())
-        return MakeError(ErrorCode::kInvalidInput, "text.syntax", "a quote is not closed");
+      if (i == line.size()) return MakeError(ErrorCode::kInvalidInput, "text.syntax", "a quote is not closed");
       ++i;
       tokens.push_back(std::move(token));
     } else if (kDelimiters.find(c) != std::string_view::npos) {
@@ -128,8 +127,7 @@ bool AppendElement(DataType type, double value, std::string& bytes) {
       return true;
     // A float32 cut to its upper half: exact for the small numbers tests use.
     case DataType::kBfloat16:
-      Append(bytes,
-             static_cast<uint16_t>(std::bit_cast<uint32_t>(static_cast<float>(value)) >> 16));
+      Append(bytes, static_cast<uint16_t>(std::bit_cast<uint32_t>(static_cast<float>(value)) >> 16));
       return true;
     default:
       return false;
@@ -158,13 +156,11 @@ class Parser {
 
  private:
   Error Wrong(const std::string& expected) const {
-    return MakeError(ErrorCode::kInvalidInput, "text.syntax",
-                     "column " + std::to_string(peek().column) + ": expected " + expected +
-                         ", found \"" + peek().text + "\"");
+    return MakeError(
+        ErrorCode::kInvalidInput, "text.syntax",
+        "column " + std::to_string(peek().column) + ": expected " + expected + ", found \"" + peek().text + "\"");
   }
-  const Token& peek(size_t ahead = 0) const {
-    return tokens_[std::min(at_ + ahead, tokens_.size() - 1)];
-  }
+  const Token& peek(size_t ahead = 0) const { return tokens_[std::min(at_ + ahead, tokens_.size() - 1)]; }
   Token Take() { return tokens_[std::min(at_++, tokens_.size() - 1)]; }
   bool Accept(char symbol) {
     if (!peek().is(symbol)) return false;
@@ -181,8 +177,7 @@ class Parser {
   }
   template <typename T>
   Result<T> Number() {
-    const auto value =
-        peek().kind == Token::Kind::kWord ? ParseNumber<T>(peek().text) : std::nullopt;
+    const auto value = peek().kind == Token::Kind::kWord ? ParseNumber<T>(peek().text) : std::nullopt;
     if (!value) return Wrong("a number");
     ++at_;
     return *value;
@@ -230,16 +225,14 @@ class Parser {
       PT_ASSIGN(std::string dim, Name());
       const auto number = ParseNumber<int64_t>(dim);
       if (number && *number < 0) return Wrong("no negative dim");
-      value_type.dims.push_back(number ? Dim{*number, {}}
-                                       : Dim{-1, dim == "?" ? std::string() : std::move(dim)});
+      value_type.dims.push_back(number ? Dim{*number, {}} : Dim{-1, dim == "?" ? std::string() : std::move(dim)});
     }
     return value_type;
   }
 
   Result<ValueId> Define(std::string name, ValueId id) {
     if (!ids_.emplace(name, id).second) {
-      return MakeError(ErrorCode::kInvalidInput, "text.duplicate",
-                       "\"" + name + "\" is defined twice");
+      return MakeError(ErrorCode::kInvalidInput, "text.duplicate", "\"" + name + "\" is defined twice");
     }
     return id;
   }
@@ -300,8 +293,7 @@ class Parser {
     PT_ASSIGN(const int64_t byte_count, TensorByteCount(type, dims));
     if (byte_count > (int64_t{1} << 31)) return Wrong("a constant of at most 2 GiB");
     PT_ASSIGN(const std::string rule, Name());
-    if (rule == "zeros")
-      return Tensor::FromBytes(type, dims, std::string(static_cast<size_t>(byte_count), '\0'));
+    if (rule == "zeros") return Tensor::FromBytes(type, dims, std::string(static_cast<size_t>(byte_count), '\0'));
     const int64_t count = byte_count / std::max<int64_t>(BytesOf(type), 1);
     std::vector<double> values;
     if (rule == "ones") {
@@ -330,9 +322,8 @@ class Parser {
     std::string bytes;
     for (double value : values) {
       if (!AppendElement(type, value, bytes)) {
-        return MakeError(
-            ErrorCode::kInvalidInput, "text.fill",
-            "type " + std::string(DataTypeName(type)) + " has only the fill rule zeros");
+        return MakeError(ErrorCode::kInvalidInput, "text.fill",
+                         "type " + std::string(DataTypeName(type)) + " has only the fill rule zeros");
       }
     }
     return Tensor::FromBytes(type, dims, std::move(bytes));
@@ -484,25 +475,20 @@ std::string AttributeText(const Attribute& attribute) {
   if (const auto* i = std::get_if<int64_t>(&attribute)) return NumberText(*i);
   if (const auto* f = std::get_if<float>(&attribute)) return FloatText(*f);
   if (const auto* s = std::get_if<std::string>(&attribute)) return Quoted(*s);
-  if (const auto* v = std::get_if<std::vector<int64_t>>(&attribute))
-    return ListText(*v, NumberText<int64_t>);
+  if (const auto* v = std::get_if<std::vector<int64_t>>(&attribute)) return ListText(*v, NumberText<int64_t>);
   if (const auto* v = std::get_if<std::vector<float>>(&attribute)) return ListText(*v, FloatText);
-  if (const auto* v = std::get_if<std::vector<std::string>>(&attribute))
-    return ListText(*v, Quoted);
+  if (const auto* v = std::get_if<std::vector<std::string>>(&attribute)) return ListText(*v, Quoted);
   const Tensor& tensor = std::get<Tensor>(attribute);
-  return Quoted(ToString(StaticType(tensor.type(), tensor.dims())) + " hash " +
-                ToHex(tensor.content_hash()));
+  return Quoted(ToString(StaticType(tensor.type(), tensor.dims())) + " hash " + ToHex(tensor.content_hash()));
 }
 
 bool AllBytesZero(const Tensor& tensor) {
-  return std::all_of(tensor.bytes().begin(), tensor.bytes().end(),
-                     [](std::byte b) { return b == std::byte{0}; });
+  return std::all_of(tensor.bytes().begin(), tensor.bytes().end(), [](std::byte b) { return b == std::byte{0}; });
 }
 
 std::string FillText(const Tensor& tensor) {
   if (tensor.type() != DataType::kString && AllBytesZero(tensor)) return "zeros";
-  const bool integers =
-      BytesOf(tensor.type()) != 0 && (IsInteger(tensor.type()) || tensor.type() == DataType::kBool);
+  const bool integers = BytesOf(tensor.type()) != 0 && (IsInteger(tensor.type()) || tensor.type() == DataType::kBool);
   // Numbers beyond 2^53 would not survive the way through double.
   const auto exact = [](int64_t i) { return i >= -(int64_t{1} << 53) && i <= (int64_t{1} << 53); };
   if (integers && tensor.element_count() <= kShownElements) {
@@ -540,8 +526,8 @@ std::string GraphText(const Graph& graph) {
   for (size_t i = 0; i < graph.values().size(); ++i) {
     const Value& value = graph.values()[i];
     if (value.is_constant())
-      text += "const " + NameText(graph, ValueId(i)) + " " + TypeText(value.type) + " " +
-              FillText(*value.constant) + "\n";
+      text +=
+          "const " + NameText(graph, ValueId(i)) + " " + TypeText(value.type) + " " + FillText(*value.constant) + "\n";
   }
   for (const Node& node : graph.nodes()) {
     std::string outputs, inputs, types;
@@ -553,15 +539,10 @@ std::string GraphText(const Graph& graph) {
       types += (types.empty() ? "" : ", ") + TypeText(type);
     }
     for (size_t i = 0; i < node.inputs.size(); ++i) {
-      inputs += (i == 0                    ? ""
-                 : i == node.formal_inputs ? "; "
-                                           : ", ") +
-                NameText(graph, node.inputs[i]);
+      inputs += (i == 0 ? "" : i == node.formal_inputs ? "; " : ", ") + NameText(graph, node.inputs[i]);
     }
-    text += outputs + " = " + (node.domain.empty() ? "" : node.domain + ".") + node.op + "(" +
-            inputs + ")";
-    for (const auto& [name, attribute] : node.attributes)
-      text += " " + name + "=" + AttributeText(attribute);
+    text += outputs + " = " + (node.domain.empty() ? "" : node.domain + ".") + node.op + "(" + inputs + ")";
+    for (const auto& [name, attribute] : node.attributes) text += " " + name + "=" + AttributeText(attribute);
     for (const Subgraph& subgraph : node.subgraphs) text += " {" + subgraph.attribute + "}";
     if (typed) text += " : " + types;
     text += "\n";

@@ -27,18 +27,15 @@ Error TensorError(std::string id, std::string message) {
 Result<int64_t> CountElements(const std::vector<int64_t>& dims) {
   for (int64_t d : dims) {
     if (d < 0)
-      return TensorError("tensor.dims", "dims " + DimsText(dims) + " hold the negative number " +
-                                            std::to_string(d));
+      return TensorError("tensor.dims", "dims " + DimsText(dims) + " hold the negative number " + std::to_string(d));
   }
   const auto count = CheckedProduct(dims);
-  if (!count)
-    return TensorError("tensor.dims", "dims " + DimsText(dims) + " have more elements than 2^63-1");
+  if (!count) return TensorError("tensor.dims", "dims " + DimsText(dims) + " have more elements than 2^63-1");
   return *count;
 }
 
 // Sign- or zero-extends packed elements of 2 or 4 bits, low bits first.
-void UnpackInts(std::span<const std::byte> bytes, int64_t count, int bits, bool is_signed,
-                std::vector<int64_t>& out) {
+void UnpackInts(std::span<const std::byte> bytes, int64_t count, int bits, bool is_signed, std::vector<int64_t>& out) {
   const int per_byte = 8 / bits;
   const int mask = (1 << bits) - 1;
   for (int64_t i = 0; i < count; ++i) {
@@ -64,14 +61,11 @@ std::vector<int64_t> Widen(std::span<const std::byte> bytes, int64_t count) {
 
 Result<int64_t> TensorByteCount(DataType type, const std::vector<int64_t>& dims) {
   const int bits = BitsOf(type);
-  if (bits == 0)
-    return TensorError("tensor.type",
-                       "type " + std::string(DataTypeName(type)) + " has no fixed size");
+  if (bits == 0) return TensorError("tensor.type", "type " + std::string(DataTypeName(type)) + " has no fixed size");
   PT_ASSIGN(const int64_t count, CountElements(dims));
   const auto total_bits = CheckedMul(count, bits);
   const auto rounded = total_bits ? CheckedAdd(*total_bits, 7) : std::nullopt;
-  if (!rounded)
-    return TensorError("tensor.dims", "dims " + DimsText(dims) + " need more than 2^60 bytes");
+  if (!rounded) return TensorError("tensor.dims", "dims " + DimsText(dims) + " need more than 2^60 bytes");
   return *rounded / 8;
 }
 
@@ -81,14 +75,13 @@ Result<Tensor> Tensor::FromBytes(DataType type, std::vector<int64_t> dims, std::
   return FromShared(type, std::move(dims), std::move(owner), view);
 }
 
-Result<Tensor> Tensor::FromShared(DataType type, std::vector<int64_t> dims,
-                                  std::shared_ptr<const void> owner,
+Result<Tensor> Tensor::FromShared(DataType type, std::vector<int64_t> dims, std::shared_ptr<const void> owner,
                                   std::span<const std::byte> bytes) {
   PT_ASSIGN(const int64_t needed, TensorByteCount(type, dims));
   if (static_cast<uint64_t>(needed) != bytes.size()) {
-    return TensorError("tensor.bytes", std::string(DataTypeName(type)) + DimsText(dims) +
-                                           " needs " + std::to_string(needed) +
-                                           " bytes, given are " + std::to_string(bytes.size()));
+    return TensorError("tensor.bytes", std::string(DataTypeName(type)) + DimsText(dims) + " needs " +
+                                           std::to_string(needed) + " bytes, given are " +
+                                           std::to_string(bytes.size()));
   }
   Tensor tensor;
   tensor.type_ = type;
@@ -103,9 +96,8 @@ Result<Tensor> Tensor::FromShared(DataType type, std::vector<int64_t> dims,
 Result<Tensor> Tensor::FromStrings(std::vector<int64_t> dims, std::vector<std::string> strings) {
   PT_ASSIGN(const int64_t count, CountElements(dims));
   if (static_cast<uint64_t>(count) != strings.size()) {
-    return TensorError("tensor.bytes", "string" + DimsText(dims) + " needs " +
-                                           std::to_string(count) + " strings, given are " +
-                                           std::to_string(strings.size()));
+    return TensorError("tensor.bytes", "string" + DimsText(dims) + " needs " + std::to_string(count) +
+                                           " strings, given are " + std::to_string(strings.size()));
   }
   Tensor tensor;
   tensor.type_ = DataType::kString;
@@ -141,8 +133,7 @@ std::vector<int64_t> Tensor::ToInts() const {
     case DataType::kUint2: {
       std::vector<int64_t> out;
       out.reserve(static_cast<size_t>(element_count_));
-      UnpackInts(bytes_, element_count_, BitsOf(type_),
-                 type_ == DataType::kInt4 || type_ == DataType::kInt2, out);
+      UnpackInts(bytes_, element_count_, BitsOf(type_), type_ == DataType::kInt4 || type_ == DataType::kInt2, out);
       return out;
     }
     default:

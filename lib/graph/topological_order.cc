@@ -4,8 +4,7 @@
 
 namespace pt {
 
-TopologicalOrder StableTopologicalOrder(std::span<const uint32_t> first,
-                                        std::span<const uint32_t> edges,
+TopologicalOrder StableTopologicalOrder(std::span<const uint32_t> first, std::span<const uint32_t> edges,
                                         const std::vector<bool>& keep) {
   assert(!first.empty());
   enum class State : uint8_t { kNew, kOpen, kDone };

@@ -34,8 +34,7 @@ bool HasGraphs(const proto::NodeProto& node) {
 bool SameDefinition(const std::string& op, int64_t from, int64_t to) {
   const auto* a = proto::OpSchemaRegistry::Schema(op, static_cast<int>(from), "");
   const auto* b = proto::OpSchemaRegistry::Schema(op, static_cast<int>(to), "");
-  return a != nullptr && b != nullptr && a->since_version() == b->since_version() &&
-         !b->Deprecated();
+  return a != nullptr && b != nullptr && a->since_version() == b->since_version() && !b->Deprecated();
 }
 
 template <typename Visit>
@@ -73,8 +72,7 @@ class Converter {
         converted.Add()->Swap(&node);
       } else if (HasGraphs(node)) {
         // Newer If, Loop and Scan only allow more types. Opset 8's Scan had another meaning.
-        if (node.op_type() == "Scan" && from_ < 9)
-          throw std::runtime_error("Scan of opset 8 has no equal");
+        if (node.op_type() == "Scan" && from_ < 9) throw std::runtime_error("Scan of opset 8 has no equal");
         ConvertInside(node, scope);
         converted.Add()->Swap(&node);
       } else if (SameDefinition(node.op_type(), from_, to_)) {
@@ -125,8 +123,7 @@ class Converter {
     for (const proto::NodeProto& node : graph.node()) {
       if (node.op_type() != "Constant" || node.output_size() != 1) continue;
       for (const proto::AttributeProto& attribute : node.attribute()) {
-        if (attribute.name() == "value" && attribute.has_t())
-          add_tensor(node.output(0), attribute.t());
+        if (attribute.name() == "value" && attribute.has_t()) add_tensor(node.output(0), attribute.t());
       }
     }
   }
@@ -210,8 +207,7 @@ class Converter {
     copy.clear_doc_string();
     copy.clear_metadata_props();
     copy.set_domain("");
-    const auto add_info = [&](proto::ValueInfoProto& info, const std::string& canonical,
-                              const std::string& name) {
+    const auto add_info = [&](proto::ValueInfoProto& info, const std::string& canonical, const std::string& name) {
       info.set_name(canonical);
       if (const proto::TypeProto* type = scope.type(name)) *info.mutable_type() = *type;
     };
@@ -244,8 +240,7 @@ class Converter {
   }
 
   Pattern MakePattern(const proto::ModelProto& canonical) {
-    proto::ModelProto converted =
-        converter_.convert_version(canonical, proto::OpSetID(from_), proto::OpSetID(to_));
+    proto::ModelProto converted = converter_.convert_version(canonical, proto::OpSetID(from_), proto::OpSetID(to_));
     Pattern pattern;
     proto::GraphProto& graph = *converted.mutable_graph();
     // Adapters may rename an output; its position says which it was.
@@ -295,8 +290,7 @@ class Converter {
 bool NeedsConversion(const proto::ModelProto& model, int64_t from, int64_t to) {
   if (from == to) return false;
   return AnyNode(model.graph().node(), [&](const proto::NodeProto& node) {
-    return IsDefaultDomain(node.domain()) && node.op_type() != "Constant" &&
-           !SameDefinition(node.op_type(), from, to);
+    return IsDefaultDomain(node.domain()) && node.op_type() != "Constant" && !SameDefinition(node.op_type(), from, to);
   });
 }
 

@@ -51,8 +51,7 @@ std::string EinsumFault(std::string_view equation, size_t operands) {
   if (ellipsis && !any_ellipsis) return "its output has an ellipsis that no input has";
   std::set<char> seen;
   for (char c : labels) {
-    if (!known.contains(c))
-      return std::string("its output has the label ") + c + " that no input has";
+    if (!known.contains(c)) return std::string("its output has the label ") + c + " that no input has";
     if (!seen.insert(c).second) return std::string("its output has the label ") + c + " twice";
   }
   return {};

@@ -18,8 +18,7 @@ constexpr size_t kLongestPath = 4096;
 
 Error PathError(const std::string& location, const std::string& why) {
   const std::string shown = location.size() > 200 ? location.substr(0, 200) + "…" : location;
-  return MakeError(ErrorCode::kInvalidInput, "onnx.external_path",
-                   "external data \"" + shown + "\": " + why);
+  return MakeError(ErrorCode::kInvalidInput, "onnx.external_path", "external data \"" + shown + "\": " + why);
 }
 
 // Opens one component after the other, refusing links: for kernels without openat2.
@@ -31,8 +30,7 @@ int OpenComponentwise(int folder, const std::string& path, int flags) {
     const bool last = slash == std::string::npos;
     const std::string name = path.substr(begin, last ? std::string::npos : slash - begin);
     const int next =
-        ::openat(at, name.c_str(),
-                 last ? flags | O_NOFOLLOW : O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        ::openat(at, name.c_str(), last ? flags | O_NOFOLLOW : O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     const int code = errno;
     ::close(at);
     errno = code;
@@ -49,11 +47,9 @@ int OpenBeneath(int folder, const std::string& path, bool allow_symlinks) {
 #ifdef SYS_openat2
   struct open_how how {};
   how.flags = static_cast<uint64_t>(kFlags);
-  how.resolve =
-      RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS | (allow_symlinks ? 0 : RESOLVE_NO_SYMLINKS);
+  how.resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS | (allow_symlinks ? 0 : RESOLVE_NO_SYMLINKS);
   const long result = ::syscall(SYS_openat2, folder, path.c_str(), &how, sizeof how);
-  if (result >= 0 || (errno != ENOSYS && errno != EPERM && errno != E2BIG))
-    return static_cast<int>(result);
+  if (result >= 0 || (errno != ENOSYS && errno != EPERM && errno != E2BIG)) return static_cast<int>(result);
 #endif
   return OpenComponentwise(folder, path, kFlags);
 }
@@ -64,13 +60,10 @@ Result<std::string> CheckExternalPath(const std::string& location) {
   if (location.empty()) return PathError(location, "the path is empty");
   if (location.size() > kLongestPath)
     return PathError(location, "the path has " + std::to_string(location.size()) + " characters");
-  if (location.find('\0') != std::string::npos)
-    return PathError(location.c_str(), "the path holds a NUL character");
-  if (location.find('\\') != std::string::npos)
-    return PathError(location, "the path holds a backslash");
+  if (location.find('\0') != std::string::npos) return PathError(location.c_str(), "the path holds a NUL character");
+  if (location.find('\\') != std::string::npos) return PathError(location, "the path holds a backslash");
   if (location.front() == '/') return PathError(location, "the path is absolute");
-  if (location.size() > 1 && location[1] == ':')
-    return PathError(location, "the path names a drive");
+  if (location.size() > 1 && location[1] == ':') return PathError(location, "the path names a drive");
   std::string clean;
   for (size_t begin = 0; begin < location.size();) {
     const size_t end = std::min(location.find('/', begin), location.size());
@@ -80,8 +73,7 @@ Result<std::string> CheckExternalPath(const std::string& location) {
     if (part == "..") return PathError(location, "the path leads out of its folder with \"..\"");
     clean += (clean.empty() ? "" : "/") + part;
   }
-  if (clean.empty() || location.back() == '/')
-    return PathError(location, "the path names a folder");
+  if (clean.empty() || location.back() == '/') return PathError(location, "the path names a folder");
   return clean;
 }
 
@@ -103,9 +95,8 @@ Result<ExternalData::File*> ExternalData::Open(const std::string& location) {
   }
   const int descriptor = OpenBeneath(folder_descriptor_, path, options_.allow_symlinks_beneath);
   if (descriptor < 0) {
-    const std::string why = errno == ELOOP || errno == EXDEV
-                                ? "a symbolic link, which is not followed"
-                                : std::strerror(errno);
+    const std::string why =
+        errno == ELOOP || errno == EXDEV ? "a symbolic link, which is not followed" : std::strerror(errno);
     return PathError(location, "cannot open it in folder \"" + folder_ + "\": " + why);
   }
   File& file = files_[path];
@@ -126,35 +117,32 @@ Result<ExternalData::File*> ExternalData::Open(const std::string& location) {
   return &file;
 }
 
-Result<std::shared_ptr<const std::string>> ExternalData::Read(const std::string& location,
-                                                              int64_t offset, int64_t length) {
+Result<std::shared_ptr<const std::string>> ExternalData::Read(const std::string& location, int64_t offset,
+                                                              int64_t length) {
   PT_ASSIGN(File* const file, Open(location));
   if (offset < 0) return PathError(location, "offset " + std::to_string(offset) + " is negative");
   if (length < 0) length = std::max<int64_t>(file->size - offset, 0);
   const auto end = CheckedAdd(offset, length);
   if (!end || *end > file->size) {
-    return PathError(location, "offset " + std::to_string(offset) + " and length " +
-                                   std::to_string(length) + " reach past the file's " +
-                                   std::to_string(file->size) + " bytes");
+    return PathError(location, "offset " + std::to_string(offset) + " and length " + std::to_string(length) +
+                                   " reach past the file's " + std::to_string(file->size) + " bytes");
   }
-  if (options_.limits.file_bytes != 0 &&
-      static_cast<uint64_t>(length) > options_.limits.file_bytes) {
+  if (options_.limits.file_bytes != 0 && static_cast<uint64_t>(length) > options_.limits.file_bytes) {
     return PathError(location, std::to_string(length) + " bytes are over the limit of " +
                                    std::to_string(options_.limits.file_bytes));
   }
   auto& range = file->ranges[{offset, length}];
   if (range != nullptr) return range;
   if (length > file->size - file->bytes_read) {
-    return PathError(location,
-                     "the tensors' ranges overlap: together they are longer than the file's " +
-                         std::to_string(file->size) + " bytes");
+    return PathError(location, "the tensors' ranges overlap: together they are longer than the file's " +
+                                   std::to_string(file->size) + " bytes");
   }
   file->bytes_read += length;
   std::string bytes(static_cast<size_t>(length), '\0');
   size_t filled = 0;
   while (filled < bytes.size()) {
-    const ssize_t n = ::pread(file->descriptor, bytes.data() + filled, bytes.size() - filled,
-                              offset + static_cast<int64_t>(filled));
+    const ssize_t n =
+        ::pread(file->descriptor, bytes.data() + filled, bytes.size() - filled, offset + static_cast<int64_t>(filled));
     if (n < 0 && errno == EINTR) continue;
     if (n < 0) return PathError(location, std::string("cannot read: ") + std::strerror(errno));
     if (n == 0) return PathError(location, "the file became shorter while it was read");

@@ -14,16 +14,14 @@ namespace pt {
 class ExternalData {
  public:
   // folder empty: every read is refused.
-  ExternalData(std::string folder, const LoadOptions& options)
-      : folder_(std::move(folder)), options_(options) {}
+  ExternalData(std::string folder, const LoadOptions& options) : folder_(std::move(folder)), options_(options) {}
   ~ExternalData();
   ExternalData(const ExternalData&) = delete;
   ExternalData& operator=(const ExternalData&) = delete;
 
   // length < 0: to the end of the file. Equal ranges share one buffer; ranges of one file that
   // together exceed its size are refused, so memory stays bounded by what is really there.
-  Result<std::shared_ptr<const std::string>> Read(const std::string& location, int64_t offset,
-                                                  int64_t length);
+  Result<std::shared_ptr<const std::string>> Read(const std::string& location, int64_t offset, int64_t length);
 
  private:
   struct File {

@@ -46,8 +46,6 @@ inline Error LoadError(ErrorCode code, std::string id, std::string message, std:
   return error;
 }
 
-inline bool IsDefaultDomain(const std::string& domain) {
-  return domain.empty() || domain == "ai.onnx";
-}
+inline bool IsDefaultDomain(const std::string& domain) { return domain.empty() || domain == "ai.onnx"; }
 
 }  // namespace pt

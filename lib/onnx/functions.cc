@@ -83,13 +83,11 @@ class Expansion {
   Result<uint64_t> CountFunction(Entry& entry, int depth) {
     const std::string name = entry.function->domain() + "." + entry.function->name();
     if (entry.state == State::kOpen)
-      return LoadError(ErrorCode::kInvalidInput, "onnx.recursion",
-                       "function " + name + " calls itself");
+      return LoadError(ErrorCode::kInvalidInput, "onnx.recursion", "function " + name + " calls itself");
     const auto too_deep = [&](int calls) {
       return LoadError(ErrorCode::kInvalidInput, "onnx.limit",
-                       "calls of functions are nested " + std::to_string(calls) +
-                           " deep, over the limit of " + std::to_string(kDeepestCalls) +
-                           ", at function " + name);
+                       "calls of functions are nested " + std::to_string(calls) + " deep, over the limit of " +
+                           std::to_string(kDeepestCalls) + ", at function " + name);
     };
     deepest_ = std::max(deepest_, depth);
     if (entry.state == State::kDone) {
@@ -111,8 +109,7 @@ class Expansion {
   int deepest_ = 0;
 };
 
-bool CallsAny(const Nodes& nodes,
-              const std::map<FunctionKey, const proto::FunctionProto*>& functions,
+bool CallsAny(const Nodes& nodes, const std::map<FunctionKey, const proto::FunctionProto*>& functions,
               std::string& which) {
   for (const proto::NodeProto& node : nodes) {
     if (functions.contains(KeyOf(node))) {
@@ -132,11 +129,8 @@ bool CallsAny(const Nodes& nodes,
 // Bodies may use domains that the model itself does not import.
 void ImportFunctionDomains(proto::ModelProto& model) {
   std::unordered_map<std::string, int64_t> imported;
-  const auto plain = [](const std::string& domain) {
-    return IsDefaultDomain(domain) ? std::string() : domain;
-  };
-  for (const auto& import : model.opset_import())
-    imported.emplace(plain(import.domain()), import.version());
+  const auto plain = [](const std::string& domain) { return IsDefaultDomain(domain) ? std::string() : domain; };
+  for (const auto& import : model.opset_import()) imported.emplace(plain(import.domain()), import.version());
   for (const proto::FunctionProto& function : model.functions()) {
     for (const auto& import : function.opset_import()) {
       if (!imported.emplace(plain(import.domain()), import.version()).second) continue;
@@ -146,8 +140,8 @@ void ImportFunctionDomains(proto::ModelProto& model) {
 }
 
 // Gives the function a body without calls.
-Status Flatten(proto::FunctionProto& function,
-               const std::map<FunctionKey, proto::FunctionProto*>& functions, int64_t ir_version) {
+Status Flatten(proto::FunctionProto& function, const std::map<FunctionKey, proto::FunctionProto*>& functions,
+               int64_t ir_version) {
   proto::ModelProto model;
   model.set_ir_version(ir_version);
   *model.mutable_opset_import() = function.opset_import();
@@ -183,22 +177,19 @@ Status Flatten(proto::FunctionProto& function,
 Status PrepareFunctions(proto::ModelProto& model, const Limits& limits) {
   if (model.functions_size() == 0) return {};
   Expansion expansion;
-  for (const proto::FunctionProto& function : model.functions())
-    PT_CHECK_OK(expansion.Add(function));
+  for (const proto::FunctionProto& function : model.functions()) PT_CHECK_OK(expansion.Add(function));
   // Functions that nothing calls are parsed and checked by libonnx too, so recursion in them is
   // refused as well.
-  for (const proto::FunctionProto& function : model.functions())
-    PT_CHECK_OK(expansion.Count(function.node(), 0));
+  for (const proto::FunctionProto& function : model.functions()) PT_CHECK_OK(expansion.Count(function.node(), 0));
   PT_ASSIGN(const uint64_t nodes, expansion.Count(model.graph().node(), 0));
   if (limits.nodes != 0 && nodes > limits.nodes) {
     return LoadError(ErrorCode::kInvalidInput, "onnx.limit",
                      "with functions expanded the model has " +
-                         (nodes == UINT64_MAX ? "2^64 or more" : std::to_string(nodes)) +
-                         " nodes, over the limit of " + std::to_string(limits.nodes));
+                         (nodes == UINT64_MAX ? "2^64 or more" : std::to_string(nodes)) + " nodes, over the limit of " +
+                         std::to_string(limits.nodes));
   }
   std::map<FunctionKey, proto::FunctionProto*> functions;
-  for (proto::FunctionProto& function : *model.mutable_functions())
-    functions.emplace(KeyOf(function), &function);
+  for (proto::FunctionProto& function : *model.mutable_functions()) functions.emplace(KeyOf(function), &function);
   for (const auto& [height, key] : expansion.HeightsAscending()) {
     if (height > 0 && height % kFlattenEvery == 0)
       PT_CHECK_OK(Flatten(*functions.at(key), functions, model.ir_version()));
@@ -212,12 +203,10 @@ Result<uint64_t> ExpandFunctions(proto::ModelProto& model) {
   ImportFunctionDomains(model);
   constexpr const char* kStage = "expanding functions";
   for (const bool convert : {false, true}) {
-    PT_CHECK_OK(Fenced(convert ? ErrorCode::kUnsupported : ErrorCode::kInvalidInput,
-                       "onnx.function", kStage,
+    PT_CHECK_OK(Fenced(convert ? ErrorCode::kUnsupported : ErrorCode::kInvalidInput, "onnx.function", kStage,
                        [&] { proto::inliner::InlineLocalFunctions(model, convert); }));
     std::map<FunctionKey, const proto::FunctionProto*> left;
-    for (const proto::FunctionProto& function : model.functions())
-      left.emplace(KeyOf(function), &function);
+    for (const proto::FunctionProto& function : model.functions()) left.emplace(KeyOf(function), &function);
     std::string which;
     if (!CallsAny(model.graph().node(), left, which)) break;
     if (convert) {

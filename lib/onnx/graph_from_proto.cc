@@ -39,9 +39,8 @@ class Builder {
       ValueType type = TypeFromProto(input.type());
       if (limits_.rank != 0 && type.dims.size() > limits_.rank) {
         return LoadError(ErrorCode::kInvalidInput, "onnx.limit",
-                         "input \"" + input.name() + "\" has rank " +
-                             std::to_string(type.dims.size()) + ", over the limit of " +
-                             std::to_string(limits_.rank));
+                         "input \"" + input.name() + "\" has rank " + std::to_string(type.dims.size()) +
+                             ", over the limit of " + std::to_string(limits_.rank));
       }
       scope.values[input.name()] = scope.builder.AddInput(input.name(), std::move(type));
     }
@@ -50,8 +49,7 @@ class Builder {
       if (known != nullptr) {
         scope.values[tensor.name()] = scope.builder.AddConstant(tensor.name(), *known);
       } else {
-        PT_ASSIGN(Tensor taken,
-                  TakeTensor(tensor, "initialiser \"" + tensor.name() + "\"", limits_));
+        PT_ASSIGN(Tensor taken, TakeTensor(tensor, "initialiser \"" + tensor.name() + "\"", limits_));
         scope.values[tensor.name()] = scope.builder.AddConstant(tensor.name(), std::move(taken));
       }
     }
@@ -102,8 +100,7 @@ class Builder {
     if (IsDefaultDomain(proto.domain()) && proto.op_type() == "Constant") {
       auto tensor = ConstantValue(proto);
       if (!tensor.ok()) return AtNode(tensor.error(), proto);
-      scope.values[proto.output(0)] =
-          scope.builder.AddConstant(proto.output(0), std::move(*tensor));
+      scope.values[proto.output(0)] = scope.builder.AddConstant(proto.output(0), std::move(*tensor));
       return {};
     }
     Node node;
@@ -114,9 +111,9 @@ class Builder {
     for (const std::string& name : proto.input()) {
       const ValueId id = name.empty() ? ValueId() : Find(scope, name);
       if (!name.empty() && !id.valid())
-        return AtNode(LoadError(ErrorCode::kInvalidInput, "onnx.missing",
-                                "value \"" + name + "\" is read but nothing makes it"),
-                      proto);
+        return AtNode(
+            LoadError(ErrorCode::kInvalidInput, "onnx.missing", "value \"" + name + "\" is read but nothing makes it"),
+            proto);
       node.inputs.push_back(id);
     }
     while (!node.inputs.empty() && !node.inputs.back().valid()) node.inputs.pop_back();
@@ -140,17 +137,14 @@ class Builder {
 
   Result<Tensor> ConstantValue(proto::NodeProto& node) {
     if (node.output_size() != 1 || node.output(0).empty() || node.attribute_size() != 1) {
-      return LoadError(ErrorCode::kInvalidInput, "onnx.constant",
-                       "a Constant needs one attribute and one output");
+      return LoadError(ErrorCode::kInvalidInput, "onnx.constant", "a Constant needs one attribute and one output");
     }
     proto::AttributeProto& a = *node.mutable_attribute(0);
     if (a.name() == "value" && a.has_t()) return TensorOf(*a.mutable_t(), "attribute value");
     if (a.name() == "value_int") return Tensor::Int64({}, {a.i()});
-    if (a.name() == "value_ints")
-      return Tensor::Int64({a.ints_size()}, {a.ints().begin(), a.ints().end()});
+    if (a.name() == "value_ints") return Tensor::Int64({a.ints_size()}, {a.ints().begin(), a.ints().end()});
     if (a.name() == "value_float") return Tensor::Float32({}, {a.f()});
-    if (a.name() == "value_floats")
-      return Tensor::Float32({a.floats_size()}, {a.floats().begin(), a.floats().end()});
+    if (a.name() == "value_floats") return Tensor::Float32({a.floats_size()}, {a.floats().begin(), a.floats().end()});
     if (a.name() == "value_string") return Tensor::FromStrings({}, {a.s()});
     if (a.name() == "value_strings")
       return Tensor::FromStrings({a.strings_size()}, {a.strings().begin(), a.strings().end()});
@@ -162,8 +156,7 @@ class Builder {
     using A = proto::AttributeProto;
     if (!a.ref_attr_name().empty()) {
       return LoadError(ErrorCode::kInvalidInput, "onnx.attribute",
-                       "attribute " + a.name() + " refers to \"" + a.ref_attr_name() +
-                           "\" outside of a function");
+                       "attribute " + a.name() + " refers to \"" + a.ref_attr_name() + "\" outside of a function");
     }
     switch (a.type()) {
       case A::INT:
@@ -182,8 +175,7 @@ class Builder {
         node.attributes[a.name()] = std::vector<float>(a.floats().begin(), a.floats().end());
         return {};
       case A::STRINGS:
-        node.attributes[a.name()] =
-            std::vector<std::string>(a.strings().begin(), a.strings().end());
+        node.attributes[a.name()] = std::vector<std::string>(a.strings().begin(), a.strings().end());
         return {};
       case A::TENSOR: {
         PT_ASSIGN(Tensor tensor, TensorOf(*a.mutable_t(), "attribute " + a.name()));
@@ -193,9 +185,9 @@ class Builder {
       case A::GRAPH:
         return AddSubgraph(a, scope, node);
       default:
-        return LoadError(ErrorCode::kUnsupported, "onnx.attribute",
-                         "attribute " + a.name() + " is of a kind that is not supported (" +
-                             std::to_string(a.type()) + ")");
+        return LoadError(
+            ErrorCode::kUnsupported, "onnx.attribute",
+            "attribute " + a.name() + " is of a kind that is not supported (" + std::to_string(a.type()) + ")");
     }
   }
 
@@ -226,8 +218,7 @@ class Builder {
 
 }  // namespace
 
-Result<Graph> GraphFromProto(proto::ModelProto& model, const ModelTensors& tensors,
-                             const Limits& limits) {
+Result<Graph> GraphFromProto(proto::ModelProto& model, const ModelTensors& tensors, const Limits& limits) {
   Scope scope;
   return Builder(model, tensors, limits).Build(*model.mutable_graph(), scope);
 }

@@ -10,7 +10,6 @@ namespace pt {
 // become constants; a subgraph gets the constants it reads from outside as its own, and other outer
 // values as captures. Errors: an attribute or type a Graph cannot hold (kUnsupported), a reference
 // that names nothing.
-Result<Graph> GraphFromProto(proto::ModelProto& model, const ModelTensors& tensors,
-                             const Limits& limits);
+Result<Graph> GraphFromProto(proto::ModelProto& model, const ModelTensors& tensors, const Limits& limits);
 
 }  // namespace pt

@@ -23,8 +23,7 @@ Error UsageError(std::string message, std::string hint) {
 
 std::string InputList(const Graph& graph) {
   std::string text = "inputs:";
-  for (ValueId id : graph.inputs())
-    text += " " + graph.value(id).name + " " + ToString(graph.value(id).type);
+  for (ValueId id : graph.inputs()) text += " " + graph.value(id).name + " " + ToString(graph.value(id).type);
   return text;
 }
 
@@ -37,8 +36,7 @@ std::string DimsText(const std::vector<int64_t>& dims) {
 Status CheckOverride(const Graph& graph, const std::string& name, const std::vector<int64_t>& dims,
                      std::map<std::string, int64_t>& bound) {
   const auto wrong = [&](const std::string& why) {
-    return UsageError("shape " + DimsText(dims) + " for \"" + name + "\": " + why,
-                      InputList(graph));
+    return UsageError("shape " + DimsText(dims) + " for \"" + name + "\": " + why, InputList(graph));
   };
   const auto at = std::find_if(graph.inputs().begin(), graph.inputs().end(),
                                [&](ValueId id) { return graph.value(id).name == name; });
@@ -52,8 +50,7 @@ Status CheckOverride(const Graph& graph, const std::string& name, const std::vec
     if (!type.ranked) continue;
     const Dim& dim = type.dims[axis];
     if (dim.known() && dim.value != dims[axis])
-      return wrong("the model says " + std::to_string(dim.value) + " for dim " +
-                   std::to_string(axis));
+      return wrong("the model says " + std::to_string(dim.value) + " for dim " + std::to_string(axis));
     if (dim.known() || dim.name.empty()) continue;
     const auto [other, is_new] = bound.emplace(dim.name, dims[axis]);
     if (!is_new && other->second != dims[axis])
@@ -63,8 +60,7 @@ Status CheckOverride(const Graph& graph, const std::string& name, const std::vec
 }
 
 // The types of the inputs with the overrides applied.
-Result<std::vector<ValueType>> SpecialiseInputs(const Graph& graph,
-                                                const ShapeOverrides& overrides) {
+Result<std::vector<ValueType>> SpecialiseInputs(const Graph& graph, const ShapeOverrides& overrides) {
   std::set<std::string> named;
   for (ValueId id : graph.inputs()) {
     for (const Dim& d : graph.value(id).type.dims) {
@@ -74,12 +70,10 @@ Result<std::vector<ValueType>> SpecialiseInputs(const Graph& graph,
   std::map<std::string, int64_t> bound;
   for (const auto& [name, value] : overrides.dims) {
     if (value < 0) return UsageError("dim \"" + name + "\" cannot be " + std::to_string(value), {});
-    if (!named.contains(name))
-      return UsageError("no input has a dim named \"" + name + "\"", InputList(graph));
+    if (!named.contains(name)) return UsageError("no input has a dim named \"" + name + "\"", InputList(graph));
     bound[name] = value;
   }
-  for (const auto& [name, dims] : overrides.inputs)
-    PT_CHECK_OK(CheckOverride(graph, name, dims, bound));
+  for (const auto& [name, dims] : overrides.inputs) PT_CHECK_OK(CheckOverride(graph, name, dims, bound));
 
   std::vector<ValueType> types;
   for (ValueId id : graph.inputs()) {
@@ -101,10 +95,9 @@ Result<std::vector<ValueType>> SpecialiseInputs(const Graph& graph,
 
 // ---- to ONNX ----
 
-constexpr const char* kUnseenDomain =
-    "pt.unseen";  // libonnx passes over nodes of domains it does not know
-constexpr const char* kMainPrefix = "v";  // of the values of the main graph
-constexpr const char* kNodePrefix = "n";  // of its nodes
+constexpr const char* kUnseenDomain = "pt.unseen";  // libonnx passes over nodes of domains it does not know
+constexpr const char* kMainPrefix = "v";            // of the values of the main graph
+constexpr const char* kNodePrefix = "n";            // of its nodes
 
 // Writes a graph as libonnx wants to see it. Values are named by id, which is unique even where the
 // file's names are not or are missing; a subgraph's captured values have the name they have
@@ -112,8 +105,7 @@ constexpr const char* kNodePrefix = "n";  // of its nodes
 class Writer {
  public:
   Writer(const Graph& graph, bool with_subgraphs) : with_subgraphs_(with_subgraphs) {
-    for (const auto& [domain, version] : graph.domains())
-      versions_[domain] = static_cast<int>(version);
+    for (const auto& [domain, version] : graph.domains()) versions_[domain] = static_cast<int>(version);
     versions_[""] = static_cast<int>(graph.opset());
   }
 
@@ -129,8 +121,7 @@ class Writer {
       const ValueId id = graph.inputs()[i];
       auto* info = to.add_input();
       info->set_name(names[id.index()]);
-      TypeToProto(input_types.empty() ? graph.value(id).type : input_types[i],
-                  *info->mutable_type());
+      TypeToProto(input_types.empty() ? graph.value(id).type : input_types[i], *info->mutable_type());
     }
     for (size_t i = 0; i < graph.values().size(); ++i) {
       if (graph.values()[i].is_constant()) AddConstant(*graph.values()[i].constant, names[i], to);
@@ -160,19 +151,17 @@ class Writer {
     }
   }
 
-  void AddNode(const Graph& graph, NodeId id, const std::vector<std::string>& names,
-               const std::string& prefix, proto::GraphProto& to) {
+  void AddNode(const Graph& graph, NodeId id, const std::vector<std::string>& names, const std::string& prefix,
+               proto::GraphProto& to) {
     const Node& node = graph.node(id);
     auto* proto = to.add_node();
     proto->set_op_type(node.op);
     if (prefix == kMainPrefix) proto->set_name(kNodePrefix + std::to_string(id.value));
     const bool unsafe = node.op == "Einsum" && !IsSafeForInference(node.string_or("equation", ""));
-    proto->set_domain(unsafe || (!node.subgraphs.empty() && !with_subgraphs_) ? kUnseenDomain
-                                                                              : node.domain);
+    proto->set_domain(unsafe || (!node.subgraphs.empty() && !with_subgraphs_) ? kUnseenDomain : node.domain);
     for (uint32_t i = 0; i < node.formal_inputs; ++i)
       proto->add_input(node.inputs[i].valid() ? names[node.inputs[i].index()] : std::string());
-    for (ValueId output : node.outputs)
-      proto->add_output(output.valid() ? names[output.index()] : std::string());
+    for (ValueId output : node.outputs) proto->add_output(output.valid() ? names[output.index()] : std::string());
     for (const auto& [name, attribute] : node.attributes) AddAttribute(name, attribute, *proto);
     for (size_t s = 0; s < node.subgraphs.size(); ++s) {
       const Subgraph& subgraph = node.subgraphs[s];
@@ -181,18 +170,16 @@ class Writer {
       attribute->set_type(proto::AttributeProto::GRAPH);
       std::vector<std::string> inner(subgraph.graph->values().size());
       for (size_t c = 0; c < subgraph.captures.size(); ++c) {
-        inner[subgraph.graph->captured()[c].index()] =
-            names[node.inputs[subgraph.captures[c]].index()];
+        inner[subgraph.graph->captured()[c].index()] = names[node.inputs[subgraph.captures[c]].index()];
       }
       if (!with_subgraphs_) continue;
-      Write(*subgraph.graph, {}, prefix + std::to_string(id.value) + "_" + std::to_string(s) + "_",
-            std::move(inner), *attribute->mutable_g());
+      Write(*subgraph.graph, {}, prefix + std::to_string(id.value) + "_" + std::to_string(s) + "_", std::move(inner),
+            *attribute->mutable_g());
     }
     // Without a definition libonnx knows nothing of the outputs: what is known already helps what
     // follows.
     const auto version = versions_.find(proto->domain());
-    if (version != versions_.end() &&
-        proto::OpSchemaRegistry::Schema(node.op, version->second, node.domain) != nullptr)
+    if (version != versions_.end() && proto::OpSchemaRegistry::Schema(node.op, version->second, node.domain) != nullptr)
       return;
     for (ValueId output : node.outputs) {
       if (!output.valid() || graph.value(output).is_graph_output) continue;
@@ -202,8 +189,7 @@ class Writer {
     }
   }
 
-  static void AddAttribute(const std::string& name, const Attribute& attribute,
-                           proto::NodeProto& to) {
+  static void AddAttribute(const std::string& name, const Attribute& attribute, proto::NodeProto& to) {
     using A = proto::AttributeProto;
     A& a = *to.add_attribute();
     a.set_name(name);
@@ -244,8 +230,7 @@ bool SubgraphsAreAffordable(const Graph& graph) {
     for (const Node& node : g.nodes()) {
       for (const Subgraph& subgraph : node.subgraphs) {
         copies += visible;
-        if (copies <= kMostCopies)
-          self(self, *subgraph.graph, visible + subgraph.graph->values().size());
+        if (copies <= kMostCopies) self(self, *subgraph.graph, visible + subgraph.graph->values().size());
       }
     }
   };
@@ -268,37 +253,30 @@ ValueType Merge(const ValueType& old, const ValueType& found) {
   } else if (merged.dims.size() == old.dims.size()) {
     for (size_t i = 0; i < merged.dims.size(); ++i) {
       if (!merged.dims[i].known() && old.dims[i].known()) merged.dims[i] = old.dims[i];
-      if (!merged.dims[i].known() && merged.dims[i].name.empty())
-        merged.dims[i].name = old.dims[i].name;
+      if (!merged.dims[i].known() && merged.dims[i].name.empty()) merged.dims[i].name = old.dims[i].name;
     }
   }
   return merged;
 }
 
-Result<Graph> ReadBack(const Graph& graph, std::span<const ValueType> input_types,
-                       const std::string& prefix, const proto::GraphProto& from,
-                       const std::vector<ValueType>& captured);
+Result<Graph> ReadBack(const Graph& graph, std::span<const ValueType> input_types, const std::string& prefix,
+                       const proto::GraphProto& from, const std::vector<ValueType>& captured);
 
-Result<std::shared_ptr<const Graph>> ReadBackSubgraph(const GraphBuilder& builder, NodeId id,
-                                                      size_t s, const std::string& prefix,
-                                                      const proto::GraphProto& from) {
+Result<std::shared_ptr<const Graph>> ReadBackSubgraph(const GraphBuilder& builder, NodeId id, size_t s,
+                                                      const std::string& prefix, const proto::GraphProto& from) {
   const Node& node = builder.graph().node(id);
   const Subgraph& subgraph = node.subgraphs[s];
   std::vector<ValueType> captured;
-  for (uint32_t index : subgraph.captures)
-    captured.push_back(builder.graph().value(node.inputs[index]).type);
-  const std::string inner_prefix =
-      prefix + std::to_string(id.value) + "_" + std::to_string(s) + "_";
+  for (uint32_t index : subgraph.captures) captured.push_back(builder.graph().value(node.inputs[index]).type);
+  const std::string inner_prefix = prefix + std::to_string(id.value) + "_" + std::to_string(s) + "_";
   PT_ASSIGN(Graph inner, ReadBack(*subgraph.graph, {}, inner_prefix, from, captured));
   return std::make_shared<const Graph>(std::move(inner));
 }
 
-Result<Graph> ReadBack(const Graph& graph, std::span<const ValueType> input_types,
-                       const std::string& prefix, const proto::GraphProto& from,
-                       const std::vector<ValueType>& captured) {
+Result<Graph> ReadBack(const Graph& graph, std::span<const ValueType> input_types, const std::string& prefix,
+                       const proto::GraphProto& from, const std::vector<ValueType>& captured) {
   GraphBuilder builder(graph);
-  for (size_t i = 0; i < input_types.size(); ++i)
-    builder.value(graph.inputs()[i]).type = input_types[i];
+  for (size_t i = 0; i < input_types.size(); ++i) builder.value(graph.inputs()[i]).type = input_types[i];
   const auto read = [&](const proto::ValueInfoProto& info) {
     if (!info.name().starts_with(prefix)) return;
     const size_t index = std::strtoull(info.name().c_str() + prefix.size(), nullptr, 10);
@@ -318,10 +296,9 @@ Result<Graph> ReadBack(const Graph& graph, std::span<const ValueType> input_type
     const NodeId id(i);
     const proto::NodeProto& node = from.node(static_cast<int>(i));
     for (size_t s = 0; s < graph.node(id).subgraphs.size(); ++s) {
-      const int attribute = node.attribute_size() -
-                            static_cast<int>(graph.node(id).subgraphs.size()) + static_cast<int>(s);
-      PT_ASSIGN(auto inner,
-                ReadBackSubgraph(builder, id, s, prefix, node.attribute(attribute).g()));
+      const int attribute =
+          node.attribute_size() - static_cast<int>(graph.node(id).subgraphs.size()) + static_cast<int>(s);
+      PT_ASSIGN(auto inner, ReadBackSubgraph(builder, id, s, prefix, node.attribute(attribute).g()));
       builder.node(id).subgraphs[s].graph = std::move(inner);
     }
   }
@@ -329,8 +306,7 @@ Result<Graph> ReadBack(const Graph& graph, std::span<const ValueType> input_type
 }
 
 // input_types (empty: the graph's own) stand in for the types of the graph's inputs.
-proto::ModelProto ModelOf(const Graph& graph, std::span<const ValueType> input_types,
-                          bool with_subgraphs) {
+proto::ModelProto ModelOf(const Graph& graph, std::span<const ValueType> input_types, bool with_subgraphs) {
   proto::ModelProto model;
   model.set_ir_version(proto::Version::IR_VERSION);
   const auto import = [&](const std::string& domain, int64_t version) {
@@ -341,8 +317,7 @@ proto::ModelProto ModelOf(const Graph& graph, std::span<const ValueType> input_t
   if (graph.opset() != 0) import("", graph.opset());
   for (const auto& [domain, version] : graph.domains()) import(domain, version);
   import(kUnseenDomain, 1);
-  Writer(graph, with_subgraphs)
-      .Write(graph, input_types, kMainPrefix, {}, *model.mutable_graph());
+  Writer(graph, with_subgraphs).Write(graph, input_types, kMainPrefix, {}, *model.mutable_graph());
   return model;
 }
 
@@ -352,8 +327,7 @@ Status Infer(proto::ModelProto& model, bool strict) {
     const proto::ShapeInferenceOptions options(/*check_type=*/false, /*error_mode=*/strict ? 1 : 0,
                                                /*data_propagation=*/true);
     proto::shape_inference::DataValueMap values;
-    proto::shape_inference::InferShapes(model, proto::OpSchemaRegistry::Instance(), options,
-                                        &values);
+    proto::shape_inference::InferShapes(model, proto::OpSchemaRegistry::Instance(), options, &values);
   });
 }
 
@@ -406,9 +380,8 @@ std::vector<UnresolvedDim> UnresolvedDims(const Graph& graph) {
       if (d.known() || (!d.name.empty() && !named.insert(d.name).second)) continue;
       // One --shape covers an input with an unnamed dim; named ones are given once for all inputs.
       const bool by_name = !d.name.empty() && !unnamed;
-      unresolved.push_back(
-          {value.name, static_cast<int64_t>(axis), d.name,
-           by_name ? "--dim " + d.name + "=1" : "--shape " + value.name + "=" + shape});
+      unresolved.push_back({value.name, static_cast<int64_t>(axis), d.name,
+                            by_name ? "--dim " + d.name + "=1" : "--shape " + value.name + "=" + shape});
     }
   }
   return unresolved;

@@ -36,12 +36,10 @@ Result<proto::ModelProto> Parse(std::span<const std::byte> bytes, const Limits& 
                                                   static_cast<int>(bytes.size()));
     // The scan has counted the depth already; the parser recurses, so "no limit" still means a
     // finite stack.
-    stream.SetRecursionLimit(
-        limits.protobuf_depth == 0 ? 10'000 : static_cast<int>(limits.protobuf_depth) + 1);
+    stream.SetRecursionLimit(limits.protobuf_depth == 0 ? 10'000 : static_cast<int>(limits.protobuf_depth) + 1);
     parsed = model.ParseFromCodedStream(&stream) && stream.ConsumedEntireMessage();
   }));
-  if (!parsed)
-    return LoadError(ErrorCode::kInvalidInput, "onnx.parse", "the bytes are no ONNX model");
+  if (!parsed) return LoadError(ErrorCode::kInvalidInput, "onnx.parse", "the bytes are no ONNX model");
   return model;
 }
 
@@ -54,13 +52,11 @@ Status CheckHeader(proto::ModelProto& model, LoadReport& report) {
   constexpr int64_t kNewest = proto::Version::IR_VERSION;
   report.ir_version = model.ir_version();
   if (model.ir_version() < 1 || model.ir_version() > kNewest) {
-    return refuse("onnx.ir_version", "IR version " + std::to_string(model.ir_version()) +
-                                         " is not supported: 1 to " + std::to_string(kNewest) +
-                                         " are");
+    return refuse("onnx.ir_version", "IR version " + std::to_string(model.ir_version()) + " is not supported: 1 to " +
+                                         std::to_string(kNewest) + " are");
   }
   if (model.opset_import_size() == 0) {
-    if (model.ir_version() >= 3)
-      return refuse("onnx.opset", "the model does not say which opset it uses");
+    if (model.ir_version() >= 3) return refuse("onnx.opset", "the model does not say which opset it uses");
     model.add_opset_import()->set_version(1);
   }
   const auto [oldest, newest] = DefaultOpsetRange();
@@ -71,14 +67,12 @@ Status CheckHeader(proto::ModelProto& model, LoadReport& report) {
     if (!seen.emplace(import.domain(), import.version()).second)
       return refuse("onnx.opset", "the opset of domain " + shown + " is given twice");
     if (import.version() < 1 || import.version() > INT32_MAX)
-      return refuse("onnx.opset", "opset " + std::to_string(import.version()) + " of domain " +
-                                      shown + " is invalid");
+      return refuse("onnx.opset", "opset " + std::to_string(import.version()) + " of domain " + shown + " is invalid");
     if (!import.domain().empty()) continue;
     report.file_opset = report.opset = import.version();
     if (import.version() > newest) {
-      return refuse("onnx.opset", "opset " + std::to_string(import.version()) +
-                                      " is not supported: " + std::to_string(oldest) + " to " +
-                                      std::to_string(newest) + " are");
+      return refuse("onnx.opset", "opset " + std::to_string(import.version()) + " is not supported: " +
+                                      std::to_string(oldest) + " to " + std::to_string(newest) + " are");
     }
   }
   return {};
@@ -136,15 +130,13 @@ Status CheckNode(const proto::NodeProto& node, size_t index) {
   // It prints about these, and knows nothing of them.
   if (proto::checker::check_is_experimental_op(node)) {
     return LoadError(ErrorCode::kUnsupported, "onnx.unknown_op",
-                     "operator " + node.op_type() + " is not defined by ONNX",
-                     NodeLabel(node, index));
+                     "operator " + node.op_type() + " is not defined by ONNX", NodeLabel(node, index));
   }
   if (node.op_type() == "Einsum" && IsDefaultDomain(node.domain())) {
     const std::string fault = EinsumFault(EquationOf(node), static_cast<size_t>(node.input_size()));
     if (!fault.empty()) {
       return LoadError(ErrorCode::kInvalidInput, "onnx.attribute",
-                       "equation \"" + EquationOf(node) + "\" is not valid: " + fault,
-                       NodeLabel(node, index));
+                       "equation \"" + EquationOf(node) + "\" is not valid: " + fault, NodeLabel(node, index));
     }
   }
   return {};
@@ -181,8 +173,8 @@ Status Check(proto::ModelProto& model, const ModelTensors& tensors) {
     if (info.has_type()) complete(info);
   }
   tensors.SetPlaceholderDims(model, /*empty=*/true);
-  Status status = Fenced(ErrorCode::kInvalidInput, "onnx.check", "checking",
-                         [&] { proto::checker::check_model(model); });
+  Status status =
+      Fenced(ErrorCode::kInvalidInput, "onnx.check", "checking", [&] { proto::checker::check_model(model); });
   tensors.SetPlaceholderDims(model, /*empty=*/false);
   for (auto* type : without_shape) type->clear_shape();
   for (auto* info : without_type) info->clear_type();
@@ -201,8 +193,7 @@ Status Check(proto::ModelProto& model, const ModelTensors& tensors) {
 bool SubgraphsAreAffordable(const proto::GraphProto& main) {
   constexpr uint64_t kMostCopies = 4'000'000;
   uint64_t copies = 0;
-  const auto count = [&](const auto& self, const proto::GraphProto& graph,
-                         uint64_t visible) -> void {
+  const auto count = [&](const auto& self, const proto::GraphProto& graph, uint64_t visible) -> void {
     visible += static_cast<uint64_t>(graph.node_size() + graph.initializer_size());
     for (const auto& node : graph.node()) {
       for (const auto& attribute : node.attribute()) {
@@ -216,8 +207,7 @@ bool SubgraphsAreAffordable(const proto::GraphProto& main) {
   return copies <= kMostCopies;
 }
 
-constexpr const char* kUnseenDomain =
-    "pt.unseen";  // libonnx passes over nodes of domains it does not know
+constexpr const char* kUnseenDomain = "pt.unseen";  // libonnx passes over nodes of domains it does not know
 
 void Convert(proto::ModelProto& model, LoadReport& report) {
   const int64_t from = report.opset;
@@ -237,8 +227,7 @@ void Convert(proto::ModelProto& model, LoadReport& report) {
       const proto::ShapeInferenceOptions options(/*check_type=*/false, /*error_mode=*/0,
                                                  /*data_propagation=*/true);
       proto::shape_inference::DataValueMap values;
-      proto::shape_inference::InferShapes(model, proto::OpSchemaRegistry::Instance(), options,
-                                          &values);
+      proto::shape_inference::InferShapes(model, proto::OpSchemaRegistry::Instance(), options, &values);
     });
     model.mutable_opset_import()->RemoveLast();
     for (auto* node : hidden) node->clear_domain();
@@ -261,23 +250,21 @@ Result<Graph> MergeDeclared(Graph graph, const DeclaredTypes& declared, LoadRepo
     const ValueType& says = at->second;
     const ValueType& is = value.type;
     const auto conflict = [&](const std::string& what) {
-      return LoadError(ErrorCode::kInvalidInput, "onnx.declared_type",
-                       "value \"" + value.name + "\" is declared as " + ToString(says) +
-                           " but is " + ToString(is) + ": " + what,
-                       NodeLabel(graph, value.producer));
+      return LoadError(
+          ErrorCode::kInvalidInput, "onnx.declared_type",
+          "value \"" + value.name + "\" is declared as " + ToString(says) + " but is " + ToString(is) + ": " + what,
+          NodeLabel(graph, value.producer));
     };
     if (says.other.empty() && is.other.empty() && says.type != DataType::kUndefined &&
         is.type != DataType::kUndefined && says.type != is.type)
       return conflict("another element type");
-    if (says.other != is.other && is.other.empty() && is.type != DataType::kUndefined)
-      return conflict("another kind");
+    if (says.other != is.other && is.other.empty() && is.type != DataType::kUndefined) return conflict("another kind");
     if (says.ranked && is.ranked) {
       if (says.dims.size() != is.dims.size()) return conflict("another rank");
       for (size_t d = 0; d < says.dims.size(); ++d) {
-        if (!says.dims[d].known() || !is.dims[d].known() || says.dims[d].value == is.dims[d].value)
-          continue;
-        report.warnings.push_back("value \"" + value.name + "\" is declared as " + ToString(says) +
-                                  " but is " + ToString(is));
+        if (!says.dims[d].known() || !is.dims[d].known() || says.dims[d].value == is.dims[d].value) continue;
+        report.warnings.push_back("value \"" + value.name + "\" is declared as " + ToString(says) + " but is " +
+                                  ToString(is));
         break;
       }
     }
@@ -294,14 +281,14 @@ Result<Graph> MergeDeclared(Graph graph, const DeclaredTypes& declared, LoadRepo
   return builder.Build();
 }
 
-Result<Graph> LoadBytes(std::span<const std::byte> bytes, const std::string& folder,
-                        const LoadOptions& options, LoadReport& report) {
+Result<Graph> LoadBytes(std::span<const std::byte> bytes, const std::string& folder, const LoadOptions& options,
+                        LoadReport& report) {
   const Limits& limits = options.limits;
   report.file_bytes = bytes.size();
   if (limits.file_bytes != 0 && bytes.size() > limits.file_bytes) {
-    return LoadError(ErrorCode::kInvalidInput, "onnx.limit",
-                     std::to_string(bytes.size()) + " bytes are over the limit of " +
-                         std::to_string(limits.file_bytes));
+    return LoadError(
+        ErrorCode::kInvalidInput, "onnx.limit",
+        std::to_string(bytes.size()) + " bytes are over the limit of " + std::to_string(limits.file_bytes));
   }
   if (bytes.size() > INT32_MAX)
     return LoadError(ErrorCode::kUnsupported, "onnx.limit",
@@ -316,8 +303,7 @@ Result<Graph> LoadBytes(std::span<const std::byte> bytes, const std::string& fol
 
   ModelTensors tensors;
   {
-    ExternalData external(
-        options.external_data_folder.empty() ? folder : options.external_data_folder, options);
+    ExternalData external(options.external_data_folder.empty() ? folder : options.external_data_folder, options);
     PT_CHECK_OK(tensors.TakeFrom(model, external, limits));
   }
   Normalise(model);
@@ -339,8 +325,8 @@ Result<Graph> LoadBytes(std::span<const std::byte> bytes, const std::string& fol
 
 }  // namespace
 
-Result<Graph> LoadOnnxBytes(std::span<const std::byte> bytes, const std::string& folder,
-                            const LoadOptions& options, LoadReport* report) {
+Result<Graph> LoadOnnxBytes(std::span<const std::byte> bytes, const std::string& folder, const LoadOptions& options,
+                            LoadReport* report) {
   LoadReport unused;
   LoadReport& to = report == nullptr ? unused : *report;
   to = {};

@@ -28,8 +28,7 @@ struct FreeName {
 std::string Describe(const Definition& definition, const Nodes& nodes) {
   return definition.node == kNoNode
              ? std::string(definition.kind)
-             : "output of node " +
-                   NodeLabel(nodes[static_cast<int>(definition.node)], definition.node);
+             : "output of node " + NodeLabel(nodes[static_cast<int>(definition.node)], definition.node);
 }
 
 // One graph or function body; `nodes` is sorted in place.
@@ -46,8 +45,8 @@ class Body {
     const auto [at, is_new] = defined_.emplace(name, definition);
     if (is_new) return {};
     return LoadError(ErrorCode::kInvalidInput, "onnx.duplicate",
-                     "value \"" + name + "\" is defined twice in " + what_ + ": as " +
-                         Describe(at->second, nodes_) + " and as " + Describe(definition, nodes_));
+                     "value \"" + name + "\" is defined twice in " + what_ + ": as " + Describe(at->second, nodes_) +
+                         " and as " + Describe(definition, nodes_));
   }
   Status DefineOutputs() {
     for (int i = 0; i < nodes_.size(); ++i) {
@@ -71,10 +70,8 @@ class Body {
 
 Status SortGraph(proto::GraphProto& graph, const std::string& what, std::vector<FreeName>& free) {
   Body body(*graph.mutable_node(), what);
-  for (const auto& input : graph.input())
-    PT_CHECK_OK(body.Define(input.name(), {kNoNode, "input"}));
-  for (const auto& tensor : graph.initializer())
-    PT_CHECK_OK(body.Define(tensor.name(), {kNoNode, "initialiser"}));
+  for (const auto& input : graph.input()) PT_CHECK_OK(body.Define(input.name(), {kNoNode, "input"}));
+  for (const auto& tensor : graph.initializer()) PT_CHECK_OK(body.Define(tensor.name(), {kNoNode, "initialiser"}));
   PT_CHECK_OK(body.DefineOutputs());
   PT_CHECK_OK(body.Sort(free));
   std::unordered_set<std::string_view> outputs;
@@ -99,8 +96,7 @@ Status Body::Sort(std::vector<FreeName>& free) {
     const auto at = defined_.find(name);
     if (at == defined_.end()) {
       if (free_here.insert(name).second)
-        free.push_back(
-            {name, label.empty() ? NodeLabel(nodes_[static_cast<int>(reader)], reader) : label});
+        free.push_back({name, label.empty() ? NodeLabel(nodes_[static_cast<int>(reader)], reader) : label});
     } else if (at->second.node != kNoNode) {
       edges.push_back(at->second.node);
       in_order = in_order && at->second.node < reader;
@@ -116,9 +112,7 @@ Status Body::Sort(std::vector<FreeName>& free) {
     for (proto::AttributeProto& attribute : *nodes_[i].mutable_attribute()) {
       inner.clear();
       const auto sort_inner = [&](proto::GraphProto& graph) {
-        return SortGraph(
-            graph, "subgraph " + attribute.name() + " of node " + NodeLabel(nodes_[i], reader),
-            inner);
+        return SortGraph(graph, "subgraph " + attribute.name() + " of node " + NodeLabel(nodes_[i], reader), inner);
       };
       if (attribute.has_g()) PT_CHECK_OK(sort_inner(*attribute.mutable_g()));
       for (proto::GraphProto& graph : *attribute.mutable_graphs()) PT_CHECK_OK(sort_inner(graph));
@@ -138,12 +132,9 @@ Status Body::Sort(std::vector<FreeName>& free) {
       text += NodeLabel(nodes_[static_cast<int>(node)], node) + " -> ";
     }
     if (count > kShown) text += "… -> ";
-    const std::string back =
-        NodeLabel(nodes_[static_cast<int>(sorted.cycle[count - 1])], sorted.cycle[count - 1]);
-    return LoadError(
-        ErrorCode::kInvalidInput, "onnx.cycle",
-        "the nodes of " + what_ + " form a cycle of " + std::to_string(count) + ": " + text + back,
-        back);
+    const std::string back = NodeLabel(nodes_[static_cast<int>(sorted.cycle[count - 1])], sorted.cycle[count - 1]);
+    return LoadError(ErrorCode::kInvalidInput, "onnx.cycle",
+                     "the nodes of " + what_ + " form a cycle of " + std::to_string(count) + ": " + text + back, back);
   }
   Nodes old;
   old.Swap(&nodes_);
@@ -173,12 +164,10 @@ class Shadowing {
       const proto::NodeProto& node = graph.node(i);
       for (const proto::AttributeProto& attribute : node.attribute()) {
         const auto inner = [&] {
-          return "subgraph " + attribute.name() + " of node " +
-                 NodeLabel(node, static_cast<size_t>(i));
+          return "subgraph " + attribute.name() + " of node " + NodeLabel(node, static_cast<size_t>(i));
         };
         if (attribute.has_g()) PT_CHECK_OK(Check(attribute.g(), inner()));
-        for (const proto::GraphProto& inside : attribute.graphs())
-          PT_CHECK_OK(Check(inside, inner()));
+        for (const proto::GraphProto& inside : attribute.graphs()) PT_CHECK_OK(Check(inside, inner()));
       }
       for (const std::string& output : node.output()) PT_CHECK_OK(define(output));
     }
@@ -187,34 +176,28 @@ class Shadowing {
   }
 
  private:
-  std::unordered_map<std::string_view, const std::string*>
-      visible_;  // name → the graph that defines it
+  std::unordered_map<std::string_view, const std::string*> visible_;  // name → the graph that defines it
 };
 
 Status Missing(const std::vector<FreeName>& free, const std::string& what) {
   if (free.empty()) return {};
   return LoadError(ErrorCode::kInvalidInput, "onnx.missing",
-                   "value \"" + std::string(free.front().name) + "\" is read in " + what +
-                       " but nothing makes it",
+                   "value \"" + std::string(free.front().name) + "\" is read in " + what + " but nothing makes it",
                    free.front().node);
 }
 
 void MarkNodes(Nodes& nodes, const std::string& path);
 
-void MarkGraph(proto::GraphProto& graph, const std::string& path) {
-  MarkNodes(*graph.mutable_node(), path);
-}
+void MarkGraph(proto::GraphProto& graph, const std::string& path) { MarkNodes(*graph.mutable_node(), path); }
 
 void MarkNodes(Nodes& nodes, const std::string& path) {
   for (int i = 0; i < nodes.size(); ++i) {
     proto::NodeProto& node = nodes[i];
-    SetSource(node, {path, static_cast<uint32_t>(i),
-                     node.output_size() > 0 ? node.output(0) : std::string()});
+    SetSource(node, {path, static_cast<uint32_t>(i), node.output_size() > 0 ? node.output(0) : std::string()});
     const std::string here = (path.empty() ? "" : path + "/") + std::to_string(i) + ".";
     for (proto::AttributeProto& attribute : *node.mutable_attribute()) {
       if (attribute.has_g()) MarkGraph(*attribute.mutable_g(), here + attribute.name());
-      for (proto::GraphProto& graph : *attribute.mutable_graphs())
-        MarkGraph(graph, here + attribute.name());
+      for (proto::GraphProto& graph : *attribute.mutable_graphs()) MarkGraph(graph, here + attribute.name());
     }
   }
 }
@@ -236,8 +219,7 @@ Status SortAndCheckNames(proto::ModelProto& model) {
   for (proto::FunctionProto& function : *model.mutable_functions()) {
     const std::string what = "function " + function.domain() + "." + function.name();
     Body body(*function.mutable_node(), what);
-    for (const std::string& input : function.input())
-      PT_CHECK_OK(body.Define(input, {kNoNode, "input"}));
+    for (const std::string& input : function.input()) PT_CHECK_OK(body.Define(input, {kNoNode, "input"}));
     PT_CHECK_OK(body.DefineOutputs());
     free.clear();
     PT_CHECK_OK(body.Sort(free));

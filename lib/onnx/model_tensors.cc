@@ -17,13 +17,12 @@ Error TensorError(const std::string& where, const std::string& what) {
   return LoadError(ErrorCode::kInvalidInput, "onnx.tensor", where + ": " + what);
 }
 
-Result<int64_t> ParseNonNegative(const std::string& text, const std::string& where,
-                                 const char* key) {
+Result<int64_t> ParseNonNegative(const std::string& text, const std::string& where, const char* key) {
   int64_t value = 0;
   const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (code != std::errc() || end != text.data() + text.size() || text.empty() || value < 0) {
-    return TensorError(where, std::string("external data: ") + key + " \"" + text.substr(0, 40) +
-                                  "\" is no number from 0 to 2^63-1");
+    return TensorError(
+        where, std::string("external data: ") + key + " \"" + text.substr(0, 40) + "\" is no number from 0 to 2^63-1");
   }
   return value;
 }
@@ -34,22 +33,19 @@ struct ExternalRange {
   int64_t length = -1;  // to the end
 };
 
-Result<ExternalRange> ReadExternalEntries(const proto::TensorProto& tensor,
-                                          const std::string& where) {
+Result<ExternalRange> ReadExternalEntries(const proto::TensorProto& tensor, const std::string& where) {
   ExternalRange range;
   std::unordered_set<std::string> seen;
   for (const auto& entry : tensor.external_data()) {
     const std::string& key = entry.key();
-    if (!seen.insert(key).second)
-      return TensorError(where, "external data: key \"" + key + "\" is there twice");
+    if (!seen.insert(key).second) return TensorError(where, "external data: key \"" + key + "\" is there twice");
     if (key == "location") {
       range.location = entry.value();
     } else if (key == "offset") {
       PT_ASSIGN(range.offset, ParseNonNegative(entry.value(), where, "offset"));
     } else if (key == "length") {
       PT_ASSIGN(range.length, ParseNonNegative(entry.value(), where, "length"));
-    } else if (key != "checksum" &&
-               key != "basepath") {  // the one is not required, the other never used
+    } else if (key != "checksum" && key != "basepath") {  // the one is not required, the other never used
       return TensorError(where, "external data: unknown key \"" + key.substr(0, 80) + "\"");
     }
   }
@@ -62,8 +58,7 @@ Result<std::string> ZeroBytes(int64_t bytes, uint64_t& budget, const std::string
   if (static_cast<uint64_t>(bytes) > budget) {
     return LoadError(ErrorCode::kInvalidInput, "onnx.limit",
                      where + ": dense it needs " + std::to_string(bytes) +
-                         " bytes, of the limit for sparse tensors are left " +
-                         std::to_string(budget));
+                         " bytes, of the limit for sparse tensors are left " + std::to_string(budget));
   }
   budget -= static_cast<uint64_t>(bytes);
   return std::string(static_cast<size_t>(bytes), '\0');
@@ -87,8 +82,7 @@ void SetDims(proto::TensorProto& proto, const std::vector<int64_t>& dims) {
 }
 
 bool IsSmall(const Tensor& tensor) {
-  return tensor.type() == DataType::kString ? tensor.element_count() <= 64
-                                            : tensor.bytes().size() <= kSmallTensorBytes;
+  return tensor.type() == DataType::kString ? tensor.element_count() <= 64 : tensor.bytes().size() <= kSmallTensorBytes;
 }
 
 template <typename Visit>
@@ -119,15 +113,12 @@ struct ModelTensors::Context {
   uint64_t dense_budget;  // bytes that sparse tensors may still grow to
 };
 
-Result<Tensor> ModelTensors::Take(proto::TensorProto& tensor, const std::string& where,
-                                  Context& context) {
-  if (tensor.data_location() != proto::TensorProto::EXTERNAL)
-    return TakeTensor(tensor, where, context.limits);
+Result<Tensor> ModelTensors::Take(proto::TensorProto& tensor, const std::string& where, Context& context) {
+  if (tensor.data_location() != proto::TensorProto::EXTERNAL) return TakeTensor(tensor, where, context.limits);
   PT_ASSIGN(const ExternalRange range, ReadExternalEntries(tensor, where));
   const auto type = static_cast<DataType>(tensor.data_type());
   if (tensor.data_type() <= 0 || tensor.data_type() > 255 || BitsOf(type) == 0) {
-    return TensorError(where, "element type " + std::to_string(tensor.data_type()) +
-                                  " cannot be kept in another file");
+    return TensorError(where, "element type " + std::to_string(tensor.data_type()) + " cannot be kept in another file");
   }
   std::vector<int64_t> dims(tensor.dims().begin(), tensor.dims().end());
   if (context.limits.rank != 0 && dims.size() > context.limits.rank)
@@ -139,8 +130,7 @@ Result<Tensor> ModelTensors::Take(proto::TensorProto& tensor, const std::string&
   const auto needed = TensorByteCount(type, dims);
   if (!needed.ok()) return in_context(needed.error());
   if (range.length >= 0 && range.length != *needed) {
-    return TensorError(where, "its dims need " + std::to_string(*needed) +
-                                  " bytes, its external data has length " +
+    return TensorError(where, "its dims need " + std::to_string(*needed) + " bytes, its external data has length " +
                                   std::to_string(range.length));
   }
   auto bytes = context.external.Read(range.location, range.offset, *needed);
@@ -149,16 +139,14 @@ Result<Tensor> ModelTensors::Take(proto::TensorProto& tensor, const std::string&
   return Tensor::FromShared(type, std::move(dims), std::move(*bytes), view);
 }
 
-Result<Tensor> ModelTensors::Densify(proto::SparseTensorProto& sparse, const std::string& where,
-                                     Context& context) {
+Result<Tensor> ModelTensors::Densify(proto::SparseTensorProto& sparse, const std::string& where, Context& context) {
   PT_ASSIGN(const Tensor values, Take(*sparse.mutable_values(), where + " (values)", context));
   PT_ASSIGN(const Tensor indices, Take(*sparse.mutable_indices(), where + " (indices)", context));
   const std::vector<int64_t> dims(sparse.dims().begin(), sparse.dims().end());
   const int64_t element_bytes = BytesOf(values.type());
   if (element_bytes == 0) {
     return LoadError(ErrorCode::kUnsupported, "onnx.sparse",
-                     where + ": sparse tensors of " + std::string(DataTypeName(values.type())) +
-                         " are not supported");
+                     where + ": sparse tensors of " + std::string(DataTypeName(values.type())) + " are not supported");
   }
   if (dims.empty() || (context.limits.rank != 0 && dims.size() > context.limits.rank))
     return TensorError(where, "rank " + std::to_string(dims.size()) + " is invalid");
@@ -180,15 +168,14 @@ Result<Tensor> ModelTensors::Densify(proto::SparseTensorProto& sparse, const std
       for (int64_t d = 0; d < rank; ++d) {
         const int64_t x = index[static_cast<size_t>(i * rank + d)];
         if (x < 0 || x >= dims[static_cast<size_t>(d)])
-          return TensorError(where, "index " + std::to_string(x) + " of axis " + std::to_string(d) +
-                                        " is out of range");
+          return TensorError(where,
+                             "index " + std::to_string(x) + " of axis " + std::to_string(d) + " is out of range");
         at = at * dims[static_cast<size_t>(d)] + x;
       }
     }
     if (at < 0 || at >= byte_count / element_bytes)
       return TensorError(where, "index " + std::to_string(at) + " is out of range");
-    if (at <= previous)
-      return TensorError(where, "index " + std::to_string(at) + " is not in ascending order");
+    if (at <= previous) return TensorError(where, "index " + std::to_string(at) + " is not in ascending order");
     previous = at;
     std::memcpy(bytes.data() + at * element_bytes, values.bytes().data() + i * element_bytes,
                 static_cast<size_t>(element_bytes));
@@ -210,8 +197,7 @@ void ModelTensors::LeaveInProto(const Tensor& tensor, proto::TensorProto& left) 
   }
 }
 
-Status ModelTensors::TakeAttributeTensor(proto::TensorProto& tensor, const std::string& where,
-                                         Context& context) {
+Status ModelTensors::TakeAttributeTensor(proto::TensorProto& tensor, const std::string& where, Context& context) {
   PT_ASSIGN(Tensor taken, Take(tensor, where, context));
   LeaveInProto(taken, tensor);
   tensor.clear_name();
@@ -227,12 +213,10 @@ Status ModelTensors::TakeNode(proto::NodeProto& node, Context& context) {
       return "attribute " + attribute.name() + " of " + node.op_type() +
              (node.output_size() > 0 ? " " + node.output(0) : "");
     };
-    if (attribute.has_t())
-      PT_CHECK_OK(TakeAttributeTensor(*attribute.mutable_t(), where(), context));
+    if (attribute.has_t()) PT_CHECK_OK(TakeAttributeTensor(*attribute.mutable_t(), where(), context));
     for (proto::TensorProto& tensor : *attribute.mutable_tensors())
       PT_CHECK_OK(TakeAttributeTensor(tensor, where(), context));
-    if (attribute.has_sparse_tensor() && node.op_type() == "Constant" &&
-        attribute.name() == "sparse_value") {
+    if (attribute.has_sparse_tensor() && node.op_type() == "Constant" && attribute.name() == "sparse_value") {
       PT_ASSIGN(const Tensor dense, Densify(*attribute.mutable_sparse_tensor(), where(), context));
       attribute.clear_sparse_tensor();
       attribute.set_name("value");
@@ -245,8 +229,7 @@ Status ModelTensors::TakeNode(proto::NodeProto& node, Context& context) {
       }
     }
     if (attribute.has_g()) PT_CHECK_OK(TakeGraph(*attribute.mutable_g(), context, false));
-    for (proto::GraphProto& graph : *attribute.mutable_graphs())
-      PT_CHECK_OK(TakeGraph(graph, context, false));
+    for (proto::GraphProto& graph : *attribute.mutable_graphs()) PT_CHECK_OK(TakeGraph(graph, context, false));
   }
   return {};
 }
@@ -261,9 +244,8 @@ Status ModelTensors::TakeGraph(proto::GraphProto& graph, Context& context, bool 
       return LoadError(ErrorCode::kInvalidInput, "onnx.tensor",
                        "an initialiser of graph \"" + graph.name() + "\" has no name");
     if (!names.insert(name).second) {
-      return LoadError(
-          ErrorCode::kInvalidInput, "onnx.duplicate",
-          "initialiser \"" + name + "\" of graph \"" + graph.name() + "\" is given twice");
+      return LoadError(ErrorCode::kInvalidInput, "onnx.duplicate",
+                       "initialiser \"" + name + "\" of graph \"" + graph.name() + "\" is given twice");
     }
     taken.emplace_back(name, std::move(tensor));
     return {};
@@ -298,8 +280,7 @@ Status ModelTensors::TakeGraph(proto::GraphProto& graph, Context& context, bool 
       value.set_type(proto::AttributeProto::TENSOR);
       LeaveInProto(tensor, *value.mutable_t());
       if (!IsSmall(tensor)) {
-        value.mutable_t()->set_name(std::string(kKeyPrefix) +
-                                    std::to_string(attribute_tensors_.size()));
+        value.mutable_t()->set_name(std::string(kKeyPrefix) + std::to_string(attribute_tensors_.size()));
         attribute_tensors_.push_back(std::move(tensor));
       }
     }
@@ -323,16 +304,13 @@ Status ModelTensors::TakeGraph(proto::GraphProto& graph, Context& context, bool 
   return {};
 }
 
-Status ModelTensors::TakeFrom(proto::ModelProto& model, ExternalData& external,
-                              const Limits& limits) {
-  Context context{external, limits,
-                  limits.densified_bytes == 0 ? UINT64_MAX : limits.densified_bytes};
+Status ModelTensors::TakeFrom(proto::ModelProto& model, ExternalData& external, const Limits& limits) {
+  Context context{external, limits, limits.densified_bytes == 0 ? UINT64_MAX : limits.densified_bytes};
   for (proto::FunctionProto& function : *model.mutable_functions()) {
     for (proto::NodeProto& node : *function.mutable_node()) PT_CHECK_OK(TakeNode(node, context));
     for (proto::AttributeProto& attribute : *function.mutable_attribute_proto()) {
       if (attribute.has_t())
-        PT_CHECK_OK(TakeAttributeTensor(*attribute.mutable_t(),
-                                        "default of attribute " + attribute.name(), context));
+        PT_CHECK_OK(TakeAttributeTensor(*attribute.mutable_t(), "default of attribute " + attribute.name(), context));
     }
   }
   return TakeGraph(*model.mutable_graph(), context, true);
@@ -348,15 +326,12 @@ const Tensor* ModelTensors::placeholder(const proto::TensorProto& tensor) const 
   size_t key = 0;
   const char* const end = tensor.name().data() + tensor.name().size();
   const auto [stop, code] = std::from_chars(tensor.name().data() + kKeyPrefix.size(), end, key);
-  return code == std::errc() && stop == end && key < attribute_tensors_.size()
-             ? &attribute_tensors_[key]
-             : nullptr;
+  return code == std::errc() && stop == end && key < attribute_tensors_.size() ? &attribute_tensors_[key] : nullptr;
 }
 
 void ModelTensors::SetPlaceholderDims(proto::ModelProto& model, bool empty) const {
   const auto set = [&](proto::TensorProto& proto, const Tensor* tensor) {
-    if (tensor != nullptr && !IsSmall(*tensor))
-      SetDims(proto, empty ? std::vector<int64_t>{0} : tensor->dims());
+    if (tensor != nullptr && !IsSmall(*tensor)) SetDims(proto, empty ? std::vector<int64_t>{0} : tensor->dims());
   };
   for (proto::TensorProto& tensor : *model.mutable_graph()->mutable_initializer())
     set(tensor, initializer(tensor.name()));

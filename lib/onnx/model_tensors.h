@@ -41,10 +41,8 @@ class ModelTensors {
   Status TakeGraph(proto::GraphProto& graph, Context& context, bool is_main);
   Status TakeNode(proto::NodeProto& node, Context& context);
   Result<Tensor> Take(proto::TensorProto& tensor, const std::string& where, Context& context);
-  Result<Tensor> Densify(proto::SparseTensorProto& sparse, const std::string& where,
-                         Context& context);
-  Status TakeAttributeTensor(proto::TensorProto& tensor, const std::string& where,
-                             Context& context);
+  Result<Tensor> Densify(proto::SparseTensorProto& sparse, const std::string& where, Context& context);
+  Status TakeAttributeTensor(proto::TensorProto& tensor, const std::string& where, Context& context);
   void LeaveInProto(const Tensor& tensor, proto::TensorProto& left);
 
   std::unordered_map<std::string, Tensor> initializers_;

@@ -12,8 +12,7 @@ void SetSource(proto::NodeProto& node, const Source& source) {
   node.clear_metadata_props();  // nothing else of them is used
   auto* entry = node.add_metadata_props();
   entry->set_key(kKey);
-  entry->set_value(std::to_string(source.index) + kSeparator + source.first_output + kSeparator +
-                   source.subgraph);
+  entry->set_value(std::to_string(source.index) + kSeparator + source.first_output + kSeparator + source.subgraph);
 }
 
 Source SourceOf(const proto::NodeProto& node) {

@@ -27,18 +27,26 @@ std::string LowBytes(const Field& field, size_t bytes) {
 std::string TypedBytes(const TensorProto& proto, DataType type) {
   switch (type) {
     case DataType::kFloat32:
-    case DataType::kComplex64: return LowBytes(proto.float_data(), 4);
+    case DataType::kComplex64:
+      return LowBytes(proto.float_data(), 4);
     case DataType::kFloat64:
-    case DataType::kComplex128: return LowBytes(proto.double_data(), 8);
-    case DataType::kInt64: return LowBytes(proto.int64_data(), 8);
-    case DataType::kUint64: return LowBytes(proto.uint64_data(), 8);
-    case DataType::kUint32: return LowBytes(proto.uint64_data(), 4);
-    case DataType::kInt32: return LowBytes(proto.int32_data(), 4);
+    case DataType::kComplex128:
+      return LowBytes(proto.double_data(), 8);
+    case DataType::kInt64:
+      return LowBytes(proto.int64_data(), 8);
+    case DataType::kUint64:
+      return LowBytes(proto.uint64_data(), 8);
+    case DataType::kUint32:
+      return LowBytes(proto.uint64_data(), 4);
+    case DataType::kInt32:
+      return LowBytes(proto.int32_data(), 4);
     case DataType::kInt16:
     case DataType::kUint16:
     case DataType::kFloat16:
-    case DataType::kBfloat16: return LowBytes(proto.int32_data(), 2);
-    default: return LowBytes(proto.int32_data(), 1);  // bytes, booleans, float8, packed smaller types
+    case DataType::kBfloat16:
+      return LowBytes(proto.int32_data(), 2);
+    default:
+      return LowBytes(proto.int32_data(), 1);  // bytes, booleans, float8, packed smaller types
   }
 }
 
@@ -60,7 +68,8 @@ Result<Tensor> TakeTensor(TensorProto& proto, std::string_view where, const Limi
   }
   if (proto.has_segment()) return Invalid(where, "tensors in segments are not supported");
   if (limits.rank != 0 && static_cast<uint32_t>(proto.dims_size()) > limits.rank) {
-    return Invalid(where, "rank " + std::to_string(proto.dims_size()) + " is over the limit of " + std::to_string(limits.rank));
+    return Invalid(
+        where, "rank " + std::to_string(proto.dims_size()) + " is over the limit of " + std::to_string(limits.rank));
   }
   const std::vector<int64_t> dims(proto.dims().begin(), proto.dims().end());
   for (const int64_t dim : dims) {
@@ -71,14 +80,16 @@ Result<Tensor> TakeTensor(TensorProto& proto, std::string_view where, const Limi
   if (!total_bits) return Invalid(where, "its dims overflow");
   const uint64_t needed = (static_cast<uint64_t>(*total_bits) + 7) / 8;
   if (limits.tensor_bytes != 0 && needed > limits.tensor_bytes) {
-    return Invalid(where, std::to_string(needed) + " bytes are over the limit of " + std::to_string(limits.tensor_bytes));
+    return Invalid(where,
+                   std::to_string(needed) + " bytes are over the limit of " + std::to_string(limits.tensor_bytes));
   }
   if (TypedFields(proto) + proto.has_raw_data() > 1 && !(proto.raw_data().empty() && TypedFields(proto) == 1)) {
     return Invalid(where, "its data is given in two forms");
   }
   if (type == DataType::kString) {
     if (proto.string_data_size() != *count) {
-      return Invalid(where, std::to_string(proto.string_data_size()) + " strings, its dims need " + std::to_string(*count));
+      return Invalid(where,
+                     std::to_string(proto.string_data_size()) + " strings, its dims need " + std::to_string(*count));
     }
     return Tensor::FromStrings(dims, {proto.string_data().begin(), proto.string_data().end()});
   }

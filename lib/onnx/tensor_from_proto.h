@@ -9,8 +9,8 @@
 
 namespace pt {
 
-// Copies the data out. Errors (kInvalidInput): negative or overflowing dims, an unknown type, less or more data than the
-// dims need, data in two forms at once, external data (its reader comes before this). `where` starts the messages.
+// Copies the data out. Errors (kInvalidInput): negative or overflowing dims, an unknown type, less or more data than
+// the dims need, data in two forms at once, external data (its reader comes before this). `where` starts the messages.
 // TakeTensor moves raw_data out instead and leaves the proto without data.
 Result<Tensor> TakeTensor(ONNX_NAMESPACE::TensorProto& proto, std::string_view where, const Limits& limits);
 Result<Tensor> TensorFromProto(const ONNX_NAMESPACE::TensorProto& proto, std::string_view where, const Limits& limits);

@@ -8,10 +8,9 @@ namespace pt {
 Result<Tensor> LoadTensorProto(const std::string& path, const Limits& limits) {
   PT_ASSIGN(const std::string bytes, ReadFile(path, limits.file_bytes));
   ONNX_NAMESPACE::TensorProto proto;
-  Result<Tensor> tensor =
-      proto.ParseFromString(bytes)
-          ? TensorFromProto(proto, "tensor", limits)
-          : MakeError(ErrorCode::kInvalidInput, "onnx.tensor_file", "not a TensorProto");
+  Result<Tensor> tensor = proto.ParseFromString(bytes)
+                              ? TensorFromProto(proto, "tensor", limits)
+                              : MakeError(ErrorCode::kInvalidInput, "onnx.tensor_file", "not a TensorProto");
   if (!tensor.ok()) tensor.error().file = path;
   return tensor;
 }

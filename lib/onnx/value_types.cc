@@ -11,8 +11,7 @@ Dim DimFromProto(const proto::TensorShapeProto::Dimension& dim) {
 }
 
 void TensorFromProto(int32_t element_type, const proto::TensorShapeProto* shape, ValueType& to) {
-  to.type = element_type < 0 || element_type > 255 ? DataType::kUndefined
-                                                   : static_cast<DataType>(element_type);
+  to.type = element_type < 0 || element_type > 255 ? DataType::kUndefined : static_cast<DataType>(element_type);
   if (DataTypeName(to.type) == "undefined") to.type = DataType::kUndefined;
   to.ranked = shape != nullptr;
   if (shape == nullptr) return;

@@ -77,9 +77,8 @@ std::span<const Field> FieldsOf(Message message) {
                                     {11, kMany, kValueInfo},    {12, kMany, kValueInfo},
                                     {13, kMany, kValueInfo},    {14, kMany, kAnnotation},
                                     {15, kMany, kSparseTensor}, {16, kMany, kEntry}};
-  static constexpr Field node[] = {
-      {1, kName},  {2, kName}, {3, kName}, {4, kName},         {5, kMany, kAttribute},
-      {6, kBytes}, {7, kName}, {8, kName}, {9, kMany, kEntry}, {10, kMany, kNodeDevice}};
+  static constexpr Field node[] = {{1, kName},  {2, kName}, {3, kName}, {4, kName},         {5, kMany, kAttribute},
+                                   {6, kBytes}, {7, kName}, {8, kName}, {9, kMany, kEntry}, {10, kMany, kNodeDevice}};
   static constexpr Field attribute[] = {{1, kName},
                                         {2, kFloat},
                                         {3, kVarint},
@@ -98,13 +97,12 @@ std::span<const Field> FieldsOf(Message message) {
                                         {21, kName},
                                         {22, kOne, kSparseTensor},
                                         {23, kMany, kSparseTensor}};
-  static constexpr Field tensor[] = {
-      {1, kInts},  {2, kVarint}, {3, kOne, kSegment}, {4, kFloats},  {5, kInts},
-      {6, kBytes}, {7, kInts},   {8, kName},          {9, kBytes},   {10, kDoubles},
-      {11, kInts}, {12, kBytes}, {13, kMany, kEntry}, {14, kVarint}, {16, kMany, kEntry}};
+  static constexpr Field tensor[] = {{1, kInts},          {2, kVarint},   {3, kOne, kSegment}, {4, kFloats},
+                                     {5, kInts},          {6, kBytes},    {7, kInts},          {8, kName},
+                                     {9, kBytes},         {10, kDoubles}, {11, kInts},         {12, kBytes},
+                                     {13, kMany, kEntry}, {14, kVarint},  {16, kMany, kEntry}};
   static constexpr Field sparse_tensor[] = {{1, kOne, kTensor}, {2, kOne, kTensor}, {3, kInts}};
-  static constexpr Field value_info[] = {
-      {1, kName}, {2, kOne, kType}, {3, kBytes}, {4, kMany, kEntry}};
+  static constexpr Field value_info[] = {{1, kName}, {2, kOne, kType}, {3, kBytes}, {4, kMany, kEntry}};
   static constexpr Field type[] = {
       {1, kOne, kTypeTensor}, {4, kOne, kTypeSequence}, {5, kOne, kTypeMap},     {6, kName},
       {7, kOne, kTypeOpaque}, {8, kOne, kTypeTensor},   {9, kOne, kTypeSequence}};
@@ -131,12 +129,10 @@ std::span<const Field> FieldsOf(Message message) {
   static constexpr Field opset[] = {{1, kName}, {2, kVarint}};
   static constexpr Field entry[] = {{1, kBytes}, {2, kBytes}};
   static constexpr Field annotation[] = {{1, kName}, {2, kMany, kEntry}};
-  static constexpr Field training[] = {
-      {1, kOne, kGraph}, {2, kOne, kGraph}, {3, kMany, kEntry}, {4, kMany, kEntry}};
+  static constexpr Field training[] = {{1, kOne, kGraph}, {2, kOne, kGraph}, {3, kMany, kEntry}, {4, kMany, kEntry}};
   static constexpr Field device[] = {{1, kName}, {2, kVarint}, {3, kName}};
   static constexpr Field node_device[] = {{1, kName}, {2, kMany, kSharding}, {3, kVarint}};
-  static constexpr Field sharding[] = {
-      {1, kName}, {2, kInts}, {3, kMany, kIntIntList}, {4, kMany, kShardedDim}};
+  static constexpr Field sharding[] = {{1, kName}, {2, kInts}, {3, kMany, kIntIntList}, {4, kMany, kShardedDim}};
   static constexpr Field int_int_list[] = {{1, kVarint}, {2, kInts}};
   static constexpr Field sharded_dim[] = {{1, kVarint}, {2, kMany, kSimpleShardedDim}};
   static constexpr Field simple_sharded_dim[] = {{1, kVarint}, {2, kName}, {3, kVarint}};
@@ -223,8 +219,7 @@ std::string_view MessageName(Message message) {
 
 class Scanner {
  public:
-  Scanner(std::span<const std::byte> bytes, const Limits& limits)
-      : bytes_(bytes), limits_(limits) {}
+  Scanner(std::span<const std::byte> bytes, const Limits& limits) : bytes_(bytes), limits_(limits) {}
 
   Result<WireCounts> Run() {
     stack_.push_back({bytes_.size(), Message::kModel, 0, 0});
@@ -249,17 +244,14 @@ class Scanner {
   };
 
   Error Wrong(std::string id, const std::string& what, size_t at) const {
-    return MakeError(ErrorCode::kInvalidInput, std::move(id),
-                     what + " at byte " + std::to_string(at));
+    return MakeError(ErrorCode::kInvalidInput, std::move(id), what + " at byte " + std::to_string(at));
   }
 
   Result<uint64_t> Varint(size_t end) {
     uint64_t value = 0;
     const size_t start = at_;
     for (int shift = 0; shift < 70; shift += 7) {
-      if (at_ == end)
-        return Wrong("onnx.truncated", "the file ends within a number or a message is cut short",
-                     start);
+      if (at_ == end) return Wrong("onnx.truncated", "the file ends within a number or a message is cut short", start);
       const auto byte = std::to_integer<uint8_t>(bytes_[at_++]);
       if (shift == 63 && byte > 1) break;
       value |= static_cast<uint64_t>(byte & 0x7f) << shift;
@@ -271,8 +263,7 @@ class Scanner {
   Status Skip(uint64_t count, size_t end, size_t start) {
     if (count > end - at_) {
       return Wrong("onnx.truncated",
-                   "a field of " + std::to_string(count) + " bytes has only " +
-                       std::to_string(end - at_) + " left",
+                   "a field of " + std::to_string(count) + " bytes has only " + std::to_string(end - at_) + " left",
                    start);
     }
     at_ += static_cast<size_t>(count);
@@ -312,24 +303,20 @@ class Scanner {
         return Enter(Message::kUnknown, end, number, start);
       case 4:
         if (stack_.back().group != number)
-          return Wrong("onnx.wire", "end of group " + std::to_string(number) + " without its start",
-                       start);
+          return Wrong("onnx.wire", "end of group " + std::to_string(number) + " without its start", start);
         stack_.pop_back();
         return {};
       case 5:
         return Skip(4, end, start);
       default:
-        return Wrong("onnx.wire", "wire type " + std::to_string(wire_type) + " does not exist",
-                     start);
+        return Wrong("onnx.wire", "wire type " + std::to_string(wire_type) + " does not exist", start);
     }
   }
 
   Status Enter(Message message, size_t end, uint32_t group, size_t start) {
     if (limits_.protobuf_depth != 0 && stack_.size() > limits_.protobuf_depth) {
-      return Wrong(
-          "onnx.depth",
-          "messages are nested deeper than the limit of " + std::to_string(limits_.protobuf_depth),
-          start);
+      return Wrong("onnx.depth",
+                   "messages are nested deeper than the limit of " + std::to_string(limits_.protobuf_depth), start);
     }
     stack_.push_back({end, message, group, 0});
     return {};
@@ -339,16 +326,13 @@ class Scanner {
     Frame& frame = stack_.back();
     const auto expected = [&] {
       return Wrong("onnx.wire",
-                   "field " + std::to_string(field.number) + " of " +
-                       std::string(MessageName(frame.message)) + " has wire type " +
-                       std::to_string(wire_type),
+                   "field " + std::to_string(field.number) + " of " + std::string(MessageName(frame.message)) +
+                       " has wire type " + std::to_string(wire_type),
                    start);
     };
     if (wire_type != 2) {
-      const bool number =
-          wire_type == 0 && (field.kind == Kind::kVarint || field.kind == Kind::kInts);
-      const bool four =
-          wire_type == 5 && (field.kind == Kind::kFloat || field.kind == Kind::kFloats);
+      const bool number = wire_type == 0 && (field.kind == Kind::kVarint || field.kind == Kind::kInts);
+      const bool four = wire_type == 5 && (field.kind == Kind::kFloat || field.kind == Kind::kFloats);
       const bool eight = wire_type == 1 && field.kind == Kind::kDoubles;
       if (!number && !four && !eight) return expected();
       return ReadUnknown(field.number, wire_type, start);
@@ -359,13 +343,10 @@ class Scanner {
     PT_CHECK_OK(Skip(length, frame.end, start));
     switch (field.kind) {
       case Kind::kFloats:
-        if (length % 4 != 0)
-          return Wrong("onnx.wire", "packed floats of " + std::to_string(length) + " bytes", start);
+        if (length % 4 != 0) return Wrong("onnx.wire", "packed floats of " + std::to_string(length) + " bytes", start);
         return {};
       case Kind::kDoubles:
-        if (length % 8 != 0)
-          return Wrong("onnx.wire", "packed doubles of " + std::to_string(length) + " bytes",
-                       start);
+        if (length % 8 != 0) return Wrong("onnx.wire", "packed doubles of " + std::to_string(length) + " bytes", start);
         return {};
       case Kind::kInts:
         return CheckPackedVarints(content, at_);
@@ -380,8 +361,7 @@ class Scanner {
       case Kind::kOne:
         if ((frame.seen >> position & 1) != 0) {
           return Wrong("onnx.duplicate",
-                       "field " + std::to_string(field.number) + " of " +
-                           std::string(MessageName(frame.message)) +
+                       "field " + std::to_string(field.number) + " of " + std::string(MessageName(frame.message)) +
                            " is there twice: files joined together?",
                        start);
         }
@@ -406,22 +386,16 @@ class Scanner {
 
   Status Count(Message message, size_t start) {
     const auto over = [&](const char* what, uint64_t limit) {
-      return Wrong("onnx.limit",
-                   std::string("more ") + what + " than the limit of " + std::to_string(limit),
-                   start);
+      return Wrong("onnx.limit", std::string("more ") + what + " than the limit of " + std::to_string(limit), start);
     };
     if (message == Message::kNode && ++counts_.nodes > limits_.nodes && limits_.nodes != 0)
       return over("nodes", limits_.nodes);
-    if (message == Message::kFunction && ++counts_.functions > limits_.functions &&
-        limits_.functions != 0) {
+    if (message == Message::kFunction && ++counts_.functions > limits_.functions && limits_.functions != 0) {
       return over("functions", limits_.functions);
     }
-    if (message == Message::kGraph && ++graph_depth_ > limits_.subgraph_depth + 1 &&
-        limits_.subgraph_depth != 0) {
-      return Wrong(
-          "onnx.depth",
-          "subgraphs are nested deeper than the limit of " + std::to_string(limits_.subgraph_depth),
-          start);
+    if (message == Message::kGraph && ++graph_depth_ > limits_.subgraph_depth + 1 && limits_.subgraph_depth != 0) {
+      return Wrong("onnx.depth",
+                   "subgraphs are nested deeper than the limit of " + std::to_string(limits_.subgraph_depth), start);
     }
     return {};
   }
@@ -449,8 +423,7 @@ Status CheckIsNoOtherFormat(std::span<const std::byte> bytes) {
   };
   if (bytes.empty()) return refuse("onnx.empty", "the file is empty", "");
   if (StartsWith(bytes, "version https://git-lfs")) {
-    return refuse("onnx.lfs_pointer", "this is a Git LFS pointer, not the model itself",
-                  "fetch it with: git lfs pull");
+    return refuse("onnx.lfs_pointer", "this is a Git LFS pointer, not the model itself", "fetch it with: git lfs pull");
   }
   if (StartsWith(bytes, "\x1f\x8b"))
     return refuse("onnx.format", "this is gzip data, not an ONNX model", "unpack it first");

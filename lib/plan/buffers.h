@@ -18,9 +18,9 @@ struct Buffer {
 
 struct BufferPlan {
   static constexpr uint32_t kNowhere = StepId::kNone;
-  std::vector<uint32_t> buffer;  // by instance; kNowhere: external or dynamic
-  std::vector<uint64_t> offset;  // by instance, within its buffer
-  std::vector<uint64_t> bytes;   // by instance
+  std::vector<uint32_t> buffer;               // by instance; kNowhere: external or dynamic
+  std::vector<uint64_t> offset;               // by instance, within its buffer
+  std::vector<uint64_t> bytes;                // by instance
   std::vector<std::vector<int64_t>> strides;  // by instance; empty = dense
   std::vector<Buffer> buffers;
 };

@@ -275,7 +275,8 @@ class MemoryChecker {
   }
 
   std::string TenantName(size_t tenant, size_t s) const {
-    return tenants_[tenant].instance == kNone ? "the scratch of step " + std::to_string(s) : Name(tenants_[tenant].instance);
+    return tenants_[tenant].instance == kNone ? "the scratch of step " + std::to_string(s)
+                                              : Name(tenants_[tenant].instance);
   }
 
   struct Segment {

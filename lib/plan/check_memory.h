@@ -15,7 +15,7 @@ class StepOrder {
 
  private:
   size_t lists_ = 0;
-  std::vector<size_t> list_;      // by step: one list it stands in
+  std::vector<size_t> list_;        // by step: one list it stands in
   std::vector<uint32_t> position_;  // by step: its position there, from 0
   std::vector<uint32_t> clocks_;    // by step and list: how many are over before it starts
 };

@@ -111,16 +111,16 @@ class PlanChecker {
     }
     // Other storage only where the math mode allows; an instance is as its candidates say.
     if (candidate != nullptr && candidate->math == MathMode::kFp32 && form.storage != v.type.type) {
-      Fault("form", where + ": '" + v.name + "' is stored as " + std::string(DataTypeName(form.storage)) +
-                        " in fp32 math");
+      Fault("form",
+            where + ": '" + v.name + "' is stored as " + std::string(DataTypeName(form.storage)) + " in fp32 math");
     }
   }
 
   void CheckCandidate(size_t c) {
     const Candidate& candidate = plan_.candidates[c];
     const std::string name = CandidateName(c);
-    const bool ascending = std::adjacent_find(candidate.nodes.begin(), candidate.nodes.end(),
-                                              std::greater_equal<>()) == candidate.nodes.end();
+    const bool ascending = std::adjacent_find(candidate.nodes.begin(), candidate.nodes.end(), std::greater_equal<>()) ==
+                           candidate.nodes.end();
     if (candidate.nodes.empty() || !ascending) {
       Fault("candidate_nodes", name + ": nodes are not ascending");
       return;
@@ -132,8 +132,8 @@ class PlanChecker {
     const std::vector<ValueId> out = GroupOutputs(graph_, candidate.nodes);
     if (in.size() != candidate.in.size() || out.size() != candidate.out.size()) {
       Fault("form", name + " has " + std::to_string(candidate.in.size()) + " inputs and " +
-                        std::to_string(candidate.out.size()) + " outputs, its nodes have " +
-                        std::to_string(in.size()) + " and " + std::to_string(out.size()));
+                        std::to_string(candidate.out.size()) + " outputs, its nodes have " + std::to_string(in.size()) +
+                        " and " + std::to_string(out.size()));
       return;
     }
     for (size_t i = 0; i < in.size(); ++i) CheckForm(candidate.in[i], &candidate, in[i], name);
@@ -245,8 +245,8 @@ class PlanChecker {
       for (InstanceId id : WritesOf(plan_.steps[s].work)) {
         size_t& before = writer[id.index()];
         if (before != kNever) {
-          Fault("written_twice", InstanceName(id.index()) + " is written by steps " + std::to_string(before) +
-                                     " and " + std::to_string(s));
+          Fault("written_twice", InstanceName(id.index()) + " is written by steps " + std::to_string(before) + " and " +
+                                     std::to_string(s));
         }
         before = s;
         const Instance& instance = plan_.instances[id.index()];
@@ -266,7 +266,8 @@ class PlanChecker {
     const std::string& name = graph_.value(instance.value).name;
     if (writer == kNever) {
       if (!graph_.value(instance.value).producer.valid() && IsExternal(graph_, instance)) return;
-      Fault("not_written", StepName(s) + " reads " + InstanceName(id.index()) + " of '" + name + "', which no step writes");
+      Fault("not_written",
+            StepName(s) + " reads " + InstanceName(id.index()) + " of '" + name + "', which no step writes");
     } else if (writer == s || !order.Before(writer, s)) {
       Fault("race", StepName(s) + " reads '" + name + "' and nothing makes it wait for step " + std::to_string(writer) +
                         ", which writes it");
@@ -280,7 +281,8 @@ class PlanChecker {
     }
     for (ValueId output : graph_.outputs()) {
       if (graph_.value(output).producer.valid() && !made.contains(output)) {
-        Fault("output_missing", "no step writes graph output '" + graph_.value(output).name + "' on the host, row-major");
+        Fault("output_missing",
+              "no step writes graph output '" + graph_.value(output).name + "' on the host, row-major");
       }
     }
   }
@@ -309,7 +311,8 @@ std::vector<std::string> PlanMismatches(const Graph& graph, const Platform& plat
   const MadeFor& made_for = plan.made_for;
   const std::string hash = ToHex(GraphHash(graph));
   if (made_for.graph_hash != hash) {
-    lines.push_back("graph: plan made for " + (made_for.graph_hash.empty() ? "none" : made_for.graph_hash) + ", this is " + hash);
+    lines.push_back("graph: plan made for " + (made_for.graph_hash.empty() ? "none" : made_for.graph_hash) +
+                    ", this is " + hash);
   }
   std::set<std::string> known;
   for (ValueId input : graph.inputs()) {
@@ -320,16 +323,19 @@ std::vector<std::string> PlanMismatches(const Graph& graph, const Platform& plat
     if (then == made_for.input_dims.end()) {
       if (!made_for.input_dims.empty()) lines.push_back("input '" + value.name + "': unknown to the plan");
     } else if (now && *now != then->second) {
-      lines.push_back("input '" + value.name + "': plan made for dims " + DimsText(then->second) + ", now " + DimsText(*now));
+      lines.push_back("input '" + value.name + "': plan made for dims " + DimsText(then->second) + ", now " +
+                      DimsText(*now));
     }
   }
   for (const auto& [name, dims] : made_for.input_dims) {
     if (!known.contains(name)) lines.push_back("input '" + name + "': not in this model");
   }
   if (made_for.opset != 0 && made_for.opset != graph.opset()) {
-    lines.push_back("opset: plan made for " + std::to_string(made_for.opset) + ", now " + std::to_string(graph.opset()));
+    lines.push_back("opset: plan made for " + std::to_string(made_for.opset) + ", now " +
+                    std::to_string(graph.opset()));
   }
-  for (std::string& line : PlatformDifferences(made_for.platform, platform)) lines.push_back("platform " + std::move(line));
+  for (std::string& line : PlatformDifferences(made_for.platform, platform))
+    lines.push_back("platform " + std::move(line));
   return lines;
 }
 

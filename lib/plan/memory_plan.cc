@@ -129,9 +129,8 @@ class Arranger {
     block.window = block.first;
     for (size_t lane = 0; lane < lane_steps_.size(); ++lane) {
       const std::vector<size_t>& steps = lane_steps_[lane];
-      const auto open = std::partition_point(steps.begin(), steps.end(), [&](size_t step) {
-        return order_.position(StepId(step)) < block.before[lane];
-      });
+      const auto open = std::partition_point(
+          steps.begin(), steps.end(), [&](size_t step) { return order_.position(StepId(step)) < block.before[lane]; });
       if (open != steps.end()) block.window = std::min(block.window, *open);
     }
   }
@@ -157,7 +156,8 @@ class Arranger {
     std::vector<uint64_t> best;
     uint64_t best_end = UINT64_MAX;
     const auto attempt = [&](auto before) {
-      std::stable_sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) { return before(blocks[a], blocks[b]); });
+      std::stable_sort(order.begin(), order.end(),
+                       [&](uint32_t a, uint32_t b) { return before(blocks[a], blocks[b]); });
       const uint64_t end = PlaceInOrder(blocks, order);
       if (end >= best_end) return;
       best_end = end;
@@ -197,7 +197,8 @@ class Arranger {
   // Blocks in the order of their first use, from a list of free ranges to which blocks return when they are over
   // before whatever is still to come. N log N.
   void PlaceBySweep(std::vector<Block>& blocks, std::vector<uint32_t> order) const {
-    std::stable_sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) { return blocks[a].first < blocks[b].first; });
+    std::stable_sort(order.begin(), order.end(),
+                     [&](uint32_t a, uint32_t b) { return blocks[a].first < blocks[b].first; });
     std::vector<size_t> still_open(order.size());  // every step before it is over before all blocks from here on
     for (size_t i = order.size(); i-- > 0;) {
       still_open[i] = std::min(blocks[order[i]].window, i + 1 < order.size() ? still_open[i + 1] : SIZE_MAX);

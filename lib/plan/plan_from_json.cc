@@ -78,8 +78,8 @@ Status CheckName(const Json& json, const char* key, const Items& items, Id id, c
     return Invalid(where, std::string(key) + ": there are only " + std::to_string(items.size()));
   }
   if (text == nullptr || *text != items[id.index()].name) {
-    return Invalid(where, std::string(key) + " is " + WriteJson(*name, -1) + ", but index " +
-                              std::to_string(id.value) + " is '" + items[id.index()].name + "'");
+    return Invalid(where, std::string(key) + " is " + WriteJson(*name, -1) + ", but index " + std::to_string(id.value) +
+                              " is '" + items[id.index()].name + "'");
   }
   return {};
 }
@@ -149,8 +149,8 @@ Result<Candidate> CandidateFromJson(const Json& json, const Platform& platform, 
   PT_ASSIGN(candidate.out, FormsFromJson(json, "out", where));
   PT_ASSIGN(candidate.aliases, AliasesFromJson(json, where));
   PT_ASSIGN(const std::string elision, JsonString(json, "elision", where));
-  const auto elided = OneOf(std::array{Elision::kNone, Elision::kViewOfInput, Elision::kSlicesOfOutput}, ElisionName,
-                            elision);
+  const auto elided =
+      OneOf(std::array{Elision::kNone, Elision::kViewOfInput, Elision::kSlicesOfOutput}, ElisionName, elision);
   if (!elided) return Invalid(where, "elision '" + elision + "' is unknown");
   candidate.elision = *elided;
   PT_ASSIGN(candidate.scratch_bytes, JsonUnsigned(json, "scratch_bytes", where));
@@ -257,12 +257,13 @@ Status ForEachPair(const Json& json, std::string_view key, const std::string& wh
 Result<std::map<std::string, std::string>> TextsFromJson(const Json& json, std::string_view key,
                                                          const std::string& where) {
   std::map<std::string, std::string> texts;
-  PT_CHECK_OK(ForEachPair(json, key, where, [&](const std::string& name, const Json& value, const std::string& at) -> Status {
-    const std::string* text = value.as_string();
-    if (text == nullptr) return Invalid(at, "is no text");
-    texts[name] = *text;
-    return {};
-  }));
+  PT_CHECK_OK(
+      ForEachPair(json, key, where, [&](const std::string& name, const Json& value, const std::string& at) -> Status {
+        const std::string* text = value.as_string();
+        if (text == nullptr) return Invalid(at, "is no text");
+        texts[name] = *text;
+        return {};
+      }));
   return texts;
 }
 
@@ -306,12 +307,13 @@ Result<Estimate> EstimateFromJson(const Json& json, const std::string& where) {
 Result<PlanReport> ReportFromJson(const Json& json, size_t steps, const std::string& where) {
   PlanReport report;
   PT_ASSIGN(report.critical_path, IdsFromJson<StepId>(json, "critical_path", where, steps));
-  PT_CHECK_OK(ForEachPair(json, "busy", where, [&](const std::string& name, const Json& value, const std::string& at) -> Status {
-    const std::optional<double> share = value.as_number();
-    if (!share || !std::isfinite(*share)) return Invalid(at, "is no number");
-    report.busy[name] = *share;
-    return {};
-  }));
+  PT_CHECK_OK(ForEachPair(json, "busy", where,
+                          [&](const std::string& name, const Json& value, const std::string& at) -> Status {
+                            const std::optional<double> share = value.as_number();
+                            if (!share || !std::isfinite(*share)) return Invalid(at, "is no number");
+                            report.busy[name] = *share;
+                            return {};
+                          }));
   PT_CHECK_OK(ForEachPair(json, "baselines_ns", where,
                           [&](const std::string& name, const Json& value, const std::string& at) -> Status {
                             PT_ASSIGN(report.baselines_ns[name], IntFromJson(value, at));
@@ -325,7 +327,8 @@ Result<PlanReport> ReportFromJson(const Json& json, size_t steps, const std::str
 // Later minor versions only add keys; another major version means something else by the same ones.
 Status CheckVersion(const Json& json, const std::string& where) {
   PT_ASSIGN(const std::string format, JsonString(json, "format", where));
-  if (format != kPlanFormat) return Invalid(where, "format is '" + format + "', not '" + std::string(kPlanFormat) + "'");
+  if (format != kPlanFormat)
+    return Invalid(where, "format is '" + format + "', not '" + std::string(kPlanFormat) + "'");
   PT_ASSIGN(const Json* version, JsonObject(json, "version", where));
   PT_ASSIGN(const int64_t major, JsonInt(*version, "major", where + ".version"));
   PT_CHECK_OK(JsonInt(*version, "minor", where + ".version"));
@@ -361,15 +364,15 @@ Result<Plan> PlanFromJson(const Json& json, std::string_view what) {
   PT_ASSIGN(const Json* made_for, JsonObject(json, "made_for", where));
   PT_ASSIGN(plan.made_for, MadeForFromJson(*made_for, where + ": made_for"));
   const Platform& platform = plan.made_for.platform;
-  PT_CHECK_OK(ReadArray(json, "candidates", where, plan.candidates, [&](const Json& item, size_t, size_t, const std::string& at) {
-    return CandidateFromJson(item, platform, at);
-  }));
-  PT_CHECK_OK(ReadArray(json, "instances", where, plan.instances, [&](const Json& item, size_t, size_t, const std::string& at) {
-    return InstanceFromJson(item, platform, at);
-  }));
-  PT_CHECK_OK(ReadArray(json, "steps", where, plan.steps, [&](const Json& item, size_t i, size_t n, const std::string& at) {
-    return StepFromJson(item, plan, i, n, at);
-  }));
+  PT_CHECK_OK(ReadArray(
+      json, "candidates", where, plan.candidates,
+      [&](const Json& item, size_t, size_t, const std::string& at) { return CandidateFromJson(item, platform, at); }));
+  PT_CHECK_OK(ReadArray(
+      json, "instances", where, plan.instances,
+      [&](const Json& item, size_t, size_t, const std::string& at) { return InstanceFromJson(item, platform, at); }));
+  PT_CHECK_OK(ReadArray(
+      json, "steps", where, plan.steps,
+      [&](const Json& item, size_t i, size_t n, const std::string& at) { return StepFromJson(item, plan, i, n, at); }));
   PT_ASSIGN(const Json::Array* memory, JsonArray(json, "memory", where));
   for (size_t i = 0; i < memory->size(); ++i) {
     const std::string at = where + ": memory[" + std::to_string(i) + "]";

@@ -13,9 +13,12 @@ inline constexpr int64_t kPlanMinor = 0;
 
 inline std::string_view ElisionName(Elision elision) {
   switch (elision) {
-    case Elision::kNone: return "none";
-    case Elision::kViewOfInput: return "view_of_input";
-    case Elision::kSlicesOfOutput: return "slices_of_output";
+    case Elision::kNone:
+      return "none";
+    case Elision::kViewOfInput:
+      return "view_of_input";
+    case Elision::kSlicesOfOutput:
+      return "slices_of_output";
   }
   return "none";
 }

@@ -101,15 +101,15 @@ void Simulator::RunInOrder(std::vector<Job>& jobs) const {
   }
 }
 
-double Simulator::Factor(std::span<const TimedStep> steps, const Job& job,
-                         std::span<const Job* const> running) const {
+double Simulator::Factor(std::span<const TimedStep> steps, const Job& job, std::span<const Job* const> running) const {
   double factor = 1.0;
   const Unit& unit = platform_.unit(steps[job.step].unit);
   for (const auto& [resource, use] : unit.uses) {
     double demand = 0;
     for (const Job* other : running) {
       if (!other->is_work) continue;
-      for (const auto& [used, share] : platform_.unit(steps[other->step].unit).uses) demand += used == resource ? share : 0;
+      for (const auto& [used, share] : platform_.unit(steps[other->step].unit).uses)
+        demand += used == resource ? share : 0;
     }
     factor = std::max(factor, demand / platform_.resources[resource.index()].capacity);
   }
@@ -247,8 +247,7 @@ Result<int64_t> RunTime(const Graph& graph, const Platform& platform, const Plan
 
 }  // namespace
 
-Result<Timeline> SimulatePlan(const Graph& graph, const Platform& platform, const Plan& plan,
-                              const CostModel& costs) {
+Result<Timeline> SimulatePlan(const Graph& graph, const Platform& platform, const Plan& plan, const CostModel& costs) {
   const Simulator simulator(platform, costs);
   const std::vector<bool> elided = ElidedSteps(graph, plan);
   std::vector<TimedStep> steps(plan.steps.size());

@@ -11,8 +11,11 @@ namespace {
 class Assembler {
  public:
   Assembler(const Space& space, const Solution& solution, const Scheduler& schedule)
-      : space_(space), solution_(solution), schedule_(schedule),
-        instance_of_(space.slot_count(), InstanceId()), candidate_of_(space.options().size(), PlanCandidateId()) {}
+      : space_(space),
+        solution_(solution),
+        schedule_(schedule),
+        instance_of_(space.slot_count(), InstanceId()),
+        candidate_of_(space.options().size(), PlanCandidateId()) {}
 
   Plan MakeSteps() {
     HappensBefore order(space_.simulator().lanes(), schedule_.steps().size());
@@ -65,7 +68,7 @@ class Assembler {
   const Solution& solution_;
   const Scheduler& schedule_;
   Plan plan_;
-  std::vector<InstanceId> instance_of_;         // by slot of a value
+  std::vector<InstanceId> instance_of_;        // by slot of a value
   std::vector<PlanCandidateId> candidate_of_;  // by option
 };
 
@@ -89,10 +92,14 @@ Estimate EstimateOf(const Space& space, const Plan& plan, const Step& step) {
 // The most doubtful source counts for the whole.
 int Doubt(Provenance provenance) {
   switch (provenance) {
-    case Provenance::kTable: return 0;
-    case Provenance::kMeasured: return 1;
-    case Provenance::kSimulated: return 2;
-    case Provenance::kEstimated: return 3;
+    case Provenance::kTable:
+      return 0;
+    case Provenance::kMeasured:
+      return 1;
+    case Provenance::kSimulated:
+      return 2;
+    case Provenance::kEstimated:
+      return 3;
   }
   return 3;
 }

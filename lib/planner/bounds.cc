@@ -33,7 +33,8 @@ class Bounds {
       area = std::max(area, static_cast<int64_t>(std::floor(sum)));
     }
     const int64_t moves = PathWithMoves();
-    return {{"L1 critical path", path}, {"L2 path with transfers", moves}, {"L3 area", area}, {"L5 series cuts", Series()}};
+    return {
+        {"L1 critical path", path}, {"L2 path with transfers", moves}, {"L3 area", area}, {"L5 series cuts", Series()}};
   }
 
  private:
@@ -67,9 +68,8 @@ class Bounds {
     size_t first_sink = n;
     for (size_t i = 0; i < n; ++i) {
       const Node& node = space_.graph().node(order[i]);
-      const bool source = std::none_of(node.inputs.begin(), node.inputs.end(), [&](ValueId in) {
-        return in.valid() && space_.value(in).producer.valid();
-      });
+      const bool source = std::none_of(node.inputs.begin(), node.inputs.end(),
+                                       [&](ValueId in) { return in.valid() && space_.value(in).producer.valid(); });
       const bool sink = std::all_of(node.outputs.begin(), node.outputs.end(),
                                     [&](ValueId out) { return !out.valid() || space_.value(out).consumers.empty(); });
       if (source) last_source = i;
@@ -213,7 +213,8 @@ class Bounds {
     double rest = 0;
     for (size_t d = 0; d < shares.size(); ++d) rest += d == device ? 0 : shares[d];
     for (size_t d = 0; d < shares.size(); ++d) {
-      if (d != device) shares[d] = rest > 0 ? shares[d] / rest * (1 - share) : (1 - share) / static_cast<double>(shares.size() - 1);
+      if (d != device)
+        shares[d] = rest > 0 ? shares[d] / rest * (1 - share) : (1 - share) / static_cast<double>(shares.size() - 1);
     }
     shares[device] = share;
     return shares;
@@ -251,8 +252,8 @@ class Bounds {
   }
 
   const Space& space_;
-  std::vector<int64_t> least_;  // by group
-  std::vector<int64_t> made_;   // by slot of a value
+  std::vector<int64_t> least_;     // by group
+  std::vector<int64_t> made_;      // by slot of a value
   std::vector<uint32_t> segment_;  // by position
   size_t segments_ = 1;
   std::vector<int64_t> segment_path_;

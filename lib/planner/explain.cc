@@ -49,7 +49,8 @@ std::vector<int64_t> SlackOf(const Space& space, const Plan& plan, const Timelin
     }
     const int64_t latest_start = latest[s] - (timeline.end_ns[s] - timeline.start_ns[s]);
     for (uint32_t before : waits[s]) {
-      latest[before] = std::min(latest[before], latest_start - space.simulator().wait_ns(plan.steps[before].unit, unit));
+      latest[before] =
+          std::min(latest[before], latest_start - space.simulator().wait_ns(plan.steps[before].unit, unit));
     }
   }
   for (size_t s = 0; s < latest.size(); ++s) latest[s] = std::max<int64_t>(0, latest[s] - timeline.end_ns[s]);
@@ -91,8 +92,8 @@ void ExplainPlan(const Space& space, const Plan& plan, const Timeline& timeline,
     std::string waits;
     for (StepId before : step.after) waits += (waits.empty() ? "" : ", ") + std::to_string(before.value);
     for (NodeId node : candidate.nodes) {
-      explanations.Add(node, "step " + std::to_string(s) + " on " + space.platform().unit(step.unit).name + ": " + nodes +
-                                 " by " + candidate.library +
+      explanations.Add(node, "step " + std::to_string(s) + " on " + space.platform().unit(step.unit).name + ": " +
+                                 nodes + " by " + candidate.library +
                                  (candidate.variant.empty() ? std::string() : " (" + candidate.variant + ")"));
       explanations.Add(node, "runs " + Microseconds(timeline.end_ns[s] - timeline.start_ns[s]) + " from " +
                                  Microseconds(timeline.start_ns[s]) + ", slack " + Microseconds(slack[s]) +

@@ -16,8 +16,12 @@ using Busy = std::vector<std::pair<int64_t, int64_t>>;
 class HeftScheduler {
  public:
   HeftScheduler(const Space& space, const std::vector<uint32_t>& cover, const HeftRules& rules)
-      : space_(space), cover_(cover), rules_(rules), lanes_(space.simulator().lanes().count),
-        ready_(space.slot_count(), kImpossible), made_on_(space.graph().values().size()),
+      : space_(space),
+        cover_(cover),
+        rules_(rules),
+        lanes_(space.simulator().lanes().count),
+        ready_(space.slot_count(), kImpossible),
+        made_on_(space.graph().values().size()),
         primary_(space.graph().values().size(), kNothing) {}
 
   Solution Run() {

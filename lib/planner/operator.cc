@@ -14,7 +14,11 @@ namespace {
 class ReadyQueue {
  public:
   ReadyQueue(const Space& space, const Solution& cover)
-      : space_(space), free_(space.simulator().lanes().count, 0), ready_(cover.size(), 0), waits_(cover.size(), 0), readers_(cover.size()) {
+      : space_(space),
+        free_(space.simulator().lanes().count, 0),
+        ready_(cover.size(), 0),
+        waits_(cover.size(), 0),
+        readers_(cover.size()) {
     std::vector<uint32_t> of_node(space.graph().nodes().size(), kNothing);
     for (uint32_t c = 0; c < cover.size(); ++c) {
       groups_.push_back(space.option(cover[c].option).group);
@@ -78,10 +82,10 @@ class ReadyQueue {
   }
 
   const Space& space_;
-  std::vector<int64_t> free_;                  // by lane
-  std::vector<uint32_t> groups_;               // by position in the cover
-  std::vector<int64_t> ready_;                 // likewise
-  std::vector<uint32_t> waits_;                // likewise: inputs not made yet
+  std::vector<int64_t> free_;                   // by lane
+  std::vector<uint32_t> groups_;                // by position in the cover
+  std::vector<int64_t> ready_;                  // likewise
+  std::vector<uint32_t> waits_;                 // likewise: inputs not made yet
   std::vector<std::vector<uint32_t>> readers_;  // likewise, once an input
   std::priority_queue<std::pair<int64_t, uint32_t>, std::vector<std::pair<int64_t, uint32_t>>, std::greater<>> queue_;
 };

@@ -132,8 +132,8 @@ class PartitionTuner {
   struct Entry {
     uint32_t option = 0;
     int64_t ns = 0;
-    size_t length = 0;         // nodes of the prefix
-    size_t back = SIZE_MAX;    // index of the entry before
+    size_t length = 0;       // nodes of the prefix
+    size_t back = SIZE_MAX;  // index of the entry before
   };
 
   Status SolveBranch(const Branch& branch, Solution& solution) {
@@ -156,11 +156,12 @@ class PartitionTuner {
     const std::vector<size_t>& whole = ending[branch.size()];
     if (whole.empty()) {
       // The only groups of some node reach beyond the branch: the method has no answer to that.
-      return MakeError(ErrorCode::kInfeasible, "planner.no_cover",
-                       "partitiontuner: no candidates cover the branch that ends with " +
-                           NodeLabel(space_.graph(), branch.back()));
+      return MakeError(
+          ErrorCode::kInfeasible, "planner.no_cover",
+          "partitiontuner: no candidates cover the branch that ends with " + NodeLabel(space_.graph(), branch.back()));
     }
-    size_t at = *std::min_element(whole.begin(), whole.end(), [&](size_t a, size_t b) { return entries[a].ns < entries[b].ns; });
+    size_t at = *std::min_element(whole.begin(), whole.end(),
+                                  [&](size_t a, size_t b) { return entries[a].ns < entries[b].ns; });
     const size_t first = solution.size();
     for (; at != SIZE_MAX; at = entries[at].back) {
       const Option& option = space_.option(entries[at].option);
@@ -213,8 +214,8 @@ class PartitionTuner {
   }
 
   const Space& space_;
-  std::vector<uint64_t> slots_;      // by value: where finished branches left it
-  std::vector<uint32_t> level_of_;   // by node
+  std::vector<uint64_t> slots_;     // by value: where finished branches left it
+  std::vector<uint32_t> level_of_;  // by node
 };
 
 }  // namespace

@@ -23,7 +23,9 @@ Result<Plan> MakePlan(const PlanningProblem& problem, Explanations* explanations
 template <SolveFunction solve>
 constexpr Solver Row(std::string_view name, std::string_view summary,
                      Solver::Baseline baseline = Solver::Baseline::kYes) {
-  return {{name, summary, [](const PlanningProblem& p, Explanations* e) { return MakePlan(p, e, solve); }}, solve, baseline};
+  return {{name, summary, [](const PlanningProblem& p, Explanations* e) { return MakePlan(p, e, solve); }},
+          solve,
+          baseline};
 }
 
 constexpr std::array kSolvers = {

@@ -21,7 +21,8 @@ Result<std::vector<uint32_t>> RandomCover(const Space& space, Random& random, co
     const auto rank = [&](uint32_t g) {
       const std::vector<NodeId>& nodes = space.group(g).nodes;
       if (nodes.size() == 1) return 2;
-      const bool needed = std::any_of(nodes.begin(), nodes.end(), [&](NodeId n) { return space.single_group(n) == kNothing; });
+      const bool needed =
+          std::any_of(nodes.begin(), nodes.end(), [&](NodeId n) { return space.single_group(n) == kNothing; });
       return needed ? 0 : 1;
     };
     return rank(a) < rank(b);
@@ -32,7 +33,8 @@ Result<std::vector<uint32_t>> RandomCover(const Space& space, Random& random, co
     const std::vector<NodeId>& nodes = space.group(g).nodes;
     if (std::any_of(nodes.begin(), nodes.end(), [&](NodeId n) { return covered[n.index()]; })) continue;
     if (nodes.size() > 1) {
-      const bool needed = std::any_of(nodes.begin(), nodes.end(), [&](NodeId n) { return space.single_group(n) == kNothing; });
+      const bool needed =
+          std::any_of(nodes.begin(), nodes.end(), [&](NodeId n) { return space.single_group(n) == kNothing; });
       const bool wanted = std::all_of(nodes.begin(), nodes.end(), [&](NodeId n) { return allow_fused[n.index()]; });
       if (!needed && (!wanted || random.Below(2) == 0)) continue;
     }
@@ -41,8 +43,9 @@ Result<std::vector<uint32_t>> RandomCover(const Space& space, Random& random, co
   }
   for (size_t n = 0; n < covered.size(); ++n) {
     if (!covered[n]) {
-      return MakeError(ErrorCode::kInfeasible, "planner.no_cover",
-                       "no exact cover found: " + NodeLabel(space.graph(), NodeId(n)) + " runs only in groups that overlap");
+      return MakeError(
+          ErrorCode::kInfeasible, "planner.no_cover",
+          "no exact cover found: " + NodeLabel(space.graph(), NodeId(n)) + " runs only in groups that overlap");
     }
   }
   return cover;
@@ -54,7 +57,8 @@ Choice RandomChoice(const Space& space, uint32_t group, Random& random) {
   const UnitClassId kind = space.option(options[random.Below(options.size())]).kind;
   std::vector<UnitClassId> kinds;
   for (uint32_t o : options) {
-    if (std::find(kinds.begin(), kinds.end(), space.option(o).kind) == kinds.end()) kinds.push_back(space.option(o).kind);
+    if (std::find(kinds.begin(), kinds.end(), space.option(o).kind) == kinds.end())
+      kinds.push_back(space.option(o).kind);
   }
   const UnitClassId chosen = random.Below(4) == 0 ? kind : kinds[random.Below(kinds.size())];
   std::vector<uint32_t> of_kind;
@@ -71,7 +75,8 @@ Result<Solved> SolveRandom(const Space& space, std::string_view argument) {
   uint64_t seed = space.problem().seed;
   const auto [end, error] = std::from_chars(argument.data(), argument.data() + argument.size(), seed);
   if (!argument.empty() && (error != std::errc() || end != argument.data() + argument.size())) {
-    return MakeError(ErrorCode::kUsage, "planner.seed", "random:SEED takes a number, not '" + std::string(argument) + "'");
+    return MakeError(ErrorCode::kUsage, "planner.seed",
+                     "random:SEED takes a number, not '" + std::string(argument) + "'");
   }
   Random random(seed);
   Scheduler scheduler(space);
@@ -89,7 +94,8 @@ Result<Solved> SolveRandom(const Space& space, std::string_view argument) {
     }
     if (SortLegally(space, solved.order, keys) && scheduler.Run(solved.order) < kImpossible) return solved;
   }
-  return MakeError(ErrorCode::kInfeasible, "planner.infeasible", "no random plan was legal: values cannot be moved between all candidates' forms");
+  return MakeError(ErrorCode::kInfeasible, "planner.infeasible",
+                   "no random plan was legal: values cannot be moved between all candidates' forms");
 }
 
 }  // namespace pt

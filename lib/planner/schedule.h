@@ -86,9 +86,9 @@ class Scheduler {
   std::vector<uint32_t> waits_;
   std::vector<ValueState> values_;
   std::vector<Move> moves_;
-  std::vector<uint8_t> flags_;     // by slot of a value
-  std::vector<uint32_t> writer_;   // by slot of a value: its step, kNothing before, kBound for callers' inputs
-  std::vector<bool> elided_;       // by choice
+  std::vector<uint8_t> flags_;    // by slot of a value
+  std::vector<uint32_t> writer_;  // by slot of a value: its step, kNothing before, kBound for callers' inputs
+  std::vector<bool> elided_;      // by choice
   std::vector<int64_t> lane_free_;
   std::vector<uint32_t> lane_last_;
   std::vector<ValueId> produced_;

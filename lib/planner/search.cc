@@ -71,7 +71,8 @@ class Search {
     }
     AddOwnStarts();
     if (starts_.empty()) return last;
-    std::stable_sort(starts_.begin(), starts_.end(), [](const Scored& a, const Scored& b) { return a.score < b.score; });
+    std::stable_sort(starts_.begin(), starts_.end(),
+                     [](const Scored& a, const Scored& b) { return a.score < b.score; });
     return {};
   }
 
@@ -99,8 +100,10 @@ class Search {
   }
 
   bool HasNarrowAlternative() const {
-    const bool wide = std::any_of(space_.options().begin(), space_.options().end(), [&](const Option& o) { return Width(o) > 1; });
-    const bool narrow = std::any_of(space_.options().begin(), space_.options().end(), [&](const Option& o) { return Width(o) == 1; });
+    const bool wide =
+        std::any_of(space_.options().begin(), space_.options().end(), [&](const Option& o) { return Width(o) > 1; });
+    const bool narrow =
+        std::any_of(space_.options().begin(), space_.options().end(), [&](const Option& o) { return Width(o) == 1; });
     return wide && narrow;
   }
 
@@ -239,11 +242,21 @@ class Search {
       const uint32_t at = critical_[random_.Below(critical_.size())];
       switch (random_.Below(6)) {
         case 0:
-        case 1: ChangeOption(at); break;
-        case 2: Regroup(at); break;
-        case 3: PairUp(at); break;
-        case 4: MoveRun(at); break;
-        default: Reorder(at); break;
+        case 1:
+          ChangeOption(at);
+          break;
+        case 2:
+          Regroup(at);
+          break;
+        case 3:
+          PairUp(at);
+          break;
+        case 4:
+          MoveRun(at);
+          break;
+        default:
+          Reorder(at);
+          break;
       }
       if (evaluations_ == before) ++evaluations_;  // moves that come to nothing count too, so that the loop ends
     }
@@ -268,7 +281,8 @@ class Search {
       const Option& option = space_.option(o);
       if (option.kind != kind) continue;
       int64_t ns = option.likely_ns();
-      for (size_t i = 0; i < group.in.size(); ++i) ns += space_.routes(group.in[i]).cost(MadeIn(group.in[i]), option.in[i]);
+      for (size_t i = 0; i < group.in.size(); ++i)
+        ns += space_.routes(group.in[i]).cost(MadeIn(group.in[i]), option.in[i]);
       if (ns >= best_ns) continue;
       best_ns = ns;
       best = o;

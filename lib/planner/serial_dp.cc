@@ -24,10 +24,10 @@ uint64_t KeyOf(const Live& live) { return Mixed(Mixed(live.value.value + 1) + li
 uint64_t KeyOf(NodeId pending) { return Mixed(~uint64_t{pending.value}); }
 
 struct State {
-  int64_t ns = 0;         // spent
-  int64_t expected = 0;   // spent + the prices of pending nodes: what states are compared by
+  int64_t ns = 0;        // spent
+  int64_t expected = 0;  // spent + the prices of pending nodes: what states are compared by
   uint64_t key = 0;
-  uint32_t back = kNothing;  // the record it came by
+  uint32_t back = kNothing;     // the record it came by
   std::vector<Live> live;       // by value
   std::vector<NodeId> pending;  // passed over, to be covered by a group that ends later; ascending
 };
@@ -53,9 +53,11 @@ class SerialSolver {
     Collect();
     std::vector<State> states(1);
     for (ValueId input : space_.graph().inputs()) {
-      if (!space_.value(input).consumers.empty()) states[0].live.push_back({input, uint64_t{1} << space_.value(input).external});
+      if (!space_.value(input).consumers.empty())
+        states[0].live.push_back({input, uint64_t{1} << space_.value(input).external});
     }
-    std::sort(states[0].live.begin(), states[0].live.end(), [](const Live& a, const Live& b) { return a.value < b.value; });
+    std::sort(states[0].live.begin(), states[0].live.end(),
+              [](const Live& a, const Live& b) { return a.value < b.value; });
     for (const Live& live : states[0].live) states[0].key ^= KeyOf(live);
     for (uint32_t at = 0; at < space_.order().size(); ++at) {
       proposals_.clear();
@@ -69,7 +71,8 @@ class SerialSolver {
       KeepBest(size);
       states = Follow(std::move(states), at);
     }
-    const auto best = std::min_element(states.begin(), states.end(), [](const State& a, const State& b) { return a.ns < b.ns; });
+    const auto best =
+        std::min_element(states.begin(), states.end(), [](const State& a, const State& b) { return a.ns < b.ns; });
     Solution solution;
     for (uint32_t r = best->back; r != kNothing; r = records_[r].back) {
       const Option& option = space_.option(records_[r].option);
@@ -82,8 +85,8 @@ class SerialSolver {
  private:
   struct UsableGroup {
     uint32_t id = 0;
-    uint32_t last = 0;              // position of its last node
-    std::vector<NodeId> others;     // all nodes but the last; ascending
+    uint32_t last = 0;           // position of its last node
+    std::vector<NodeId> others;  // all nodes but the last; ascending
     std::vector<uint32_t> options;
   };
 
@@ -116,7 +119,8 @@ class SerialSolver {
     const size_t values = space_.graph().values().size();
     last_use_.assign(values, 0);
     for (size_t v = 0; v < values; ++v) {
-      for (NodeId node : space_.value(ValueId(v)).consumers) last_use_[v] = std::max(last_use_[v], space_.position(node));
+      for (NodeId node : space_.value(ValueId(v)).consumers)
+        last_use_[v] = std::max(last_use_[v], space_.position(node));
     }
   }
 
@@ -150,7 +154,8 @@ class SerialSolver {
   }
 
   static std::vector<Live>::const_iterator Find(const std::vector<Live>& live, ValueId value) {
-    const auto found = std::lower_bound(live.begin(), live.end(), value, [](const Live& l, ValueId v) { return l.value < v; });
+    const auto found =
+        std::lower_bound(live.begin(), live.end(), value, [](const Live& l, ValueId v) { return l.value < v; });
     return found != live.end() && found->value == value ? found : live.end();
   }
 
@@ -232,9 +237,8 @@ class SerialSolver {
   bool IsDead(ValueId value, uint32_t at, const std::vector<NodeId>& pending) const {
     if (last_use_[value.index()] > at) return false;
     const std::vector<NodeId>& consumers = space_.value(value).consumers;
-    return std::none_of(pending.begin(), pending.end(), [&](NodeId node) {
-      return std::binary_search(consumers.begin(), consumers.end(), node);
-    });
+    return std::none_of(pending.begin(), pending.end(),
+                        [&](NodeId node) { return std::binary_search(consumers.begin(), consumers.end(), node); });
   }
 
   // Of proposals to one state (equal keys of 64 bits) only the fastest counts.
@@ -254,9 +258,10 @@ class SerialSolver {
     std::stable_sort(proposals_.begin(), proposals_.end(),
                      [](const Proposal& a, const Proposal& b) { return a.expected < b.expected; });
     // A beam of states with pending nodes alone could end without a cover: the best with the fewest stays.
-    const auto settled = std::min_element(proposals_.begin(), proposals_.end(), [](const Proposal& a, const Proposal& b) {
-      return std::pair(a.pending, a.expected) < std::pair(b.pending, b.expected);
-    });
+    const auto settled =
+        std::min_element(proposals_.begin(), proposals_.end(), [](const Proposal& a, const Proposal& b) {
+          return std::pair(a.pending, a.expected) < std::pair(b.pending, b.expected);
+        });
     if (settled >= proposals_.begin() + static_cast<std::ptrdiff_t>(beam)) std::swap(proposals_[beam - 1], *settled);
     proposals_.resize(beam);
   }
@@ -288,7 +293,8 @@ class SerialSolver {
     state.back = static_cast<uint32_t>(records_.size() - 1);
     const Option& option = space_.option(proposal.option);
     const Group& group = space_.group(option.group);
-    std::erase_if(state.pending, [&](NodeId node) { return std::binary_search(group.nodes.begin(), group.nodes.end(), node); });
+    std::erase_if(state.pending,
+                  [&](NodeId node) { return std::binary_search(group.nodes.begin(), group.nodes.end(), node); });
     for (size_t i = 0; i < group.in.size(); ++i) {
       const auto found = state.live.begin() + (Find(state.live, group.in[i]) - state.live.cbegin());
       if (IsDead(group.in[i], at, state.pending)) {

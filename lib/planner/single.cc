@@ -35,8 +35,9 @@ Result<Solved> SolveSingle(const Space& space, std::string_view argument) {
   mixed.allowed = [&](const Option& option) { return option.device == device; };
   attempt(mixed);
   if (best_ns < kImpossible) return best;
-  Error error = last.ok() ? MakeError(ErrorCode::kInfeasible, "planner.infeasible", "no copies lead to the device and back")
-                          : last.error();
+  Error error = last.ok()
+                    ? MakeError(ErrorCode::kInfeasible, "planner.infeasible", "no copies lead to the device and back")
+                    : last.error();
   error.device = platform.device(device).name;
   return error;
 }

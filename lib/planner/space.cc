@@ -115,7 +115,8 @@ Status Space::AddOptions() {
   for (Option& option : options_) {
     Group& group = groups_[option.group];
     const Candidate& candidate = problem_->candidates[option.candidate];
-    for (size_t i = 0; i < group.in.size(); ++i) option.in.push_back(SlotOf(group.in[i], option.device, candidate.in[i]));
+    for (size_t i = 0; i < group.in.size(); ++i)
+      option.in.push_back(SlotOf(group.in[i], option.device, candidate.in[i]));
     for (size_t i = 0; i < group.out.size(); ++i) {
       option.out.push_back(SlotOf(group.out[i], option.device, candidate.out[i]));
     }
@@ -321,7 +322,8 @@ void Space::DropDominated() {
       const bool dominated = std::any_of(kept.begin(), kept.end(), [&](uint32_t k) {
         const Option& other = options_[k];
         return other.kind == option.kind && other.in == option.in && other.out == option.out &&
-               other.overwrites == option.overwrites && (other.view || !option.view) && (other.slices || !option.slices);
+               other.overwrites == option.overwrites && (other.view || !option.view) &&
+               (other.slices || !option.slices);
       });
       if (!dominated) kept.push_back(o);
     }

@@ -23,7 +23,7 @@ struct Option {
   UnitClassId kind;
   DeviceId device;
   int64_t run_ns = 0, overhead_ns = 0;
-  std::vector<uint8_t> in, out;  // slots, parallel to the group's in and out
+  std::vector<uint8_t> in, out;     // slots, parallel to the group's in and out
   std::vector<uint8_t> overwrites;  // indices into in: required aliases
   bool view = false;                // its output may be a view of its first input
   bool slices = false;              // its inputs may be slices of its output
@@ -49,23 +49,23 @@ struct ReorderWay {
 // What moving between slots costs; shared by all values of the same dims and forms. Slot = device * forms + form.
 struct Routes {
   uint32_t slots = 0;
-  std::vector<int64_t> ns;        // from * slots + to: the cheapest way, overheads included; kImpossible
-  std::vector<uint8_t> next;      // the first hop of that way
+  std::vector<int64_t> ns;    // from * slots + to: the cheapest way, overheads included; kImpossible
+  std::vector<uint8_t> next;  // the first hop of that way
   std::map<std::pair<uint8_t, uint8_t>, std::vector<ReorderWay>> reorders;  // hops on one device
-  std::vector<uint64_t> bytes;    // by form
-  bool sized = false;             // the bytes are known before a run
+  std::vector<uint64_t> bytes;                                              // by form
+  bool sized = false;                                                       // the bytes are known before a run
 
   int64_t cost(uint32_t from, uint32_t to) const { return ns[from * slots + to]; }
 };
 
 struct ValueSlots {
   std::vector<Form> forms;
-  uint32_t first = 0;               // of its slots among all values' slots
-  uint32_t routes = 0;              // index into Space::routes
-  uint32_t external = kNothing;     // the slot of the caller's buffer, for graph inputs and outputs
+  uint32_t first = 0;                        // of its slots among all values' slots
+  uint32_t routes = 0;                       // index into Space::routes
+  uint32_t external = kNothing;              // the slot of the caller's buffer, for graph inputs and outputs
   bool is_input = false, is_output = false;  // of the graph; an output made by a node
   NodeId producer;
-  std::vector<NodeId> consumers;    // distinct, ascending
+  std::vector<NodeId> consumers;  // distinct, ascending
 };
 
 class Space {

@@ -12,7 +12,8 @@ namespace {
 constexpr std::array<std::string_view, 4> kAcceleratedTypes = {"Conv", "ConvTranspose", "Gemm", "MatMul"};
 
 bool IsAccelerated(const Node& node) {
-  return node.domain.empty() && std::find(kAcceleratedTypes.begin(), kAcceleratedTypes.end(), node.op) != kAcceleratedTypes.end();
+  return node.domain.empty() &&
+         std::find(kAcceleratedTypes.begin(), kAcceleratedTypes.end(), node.op) != kAcceleratedTypes.end();
 }
 
 bool CanRunOn(const Space& space, NodeId node, DeviceId device) {

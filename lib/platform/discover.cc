@@ -31,8 +31,7 @@ bool MayRunOn(unsigned os_index) {
   // Larger than cpu_set_t's 1024 on purpose: big machines have more.
   static constexpr size_t kProcessors = 1 << 15;
   const size_t bytes = CPU_ALLOC_SIZE(kProcessors);
-  std::unique_ptr<cpu_set_t, void (*)(cpu_set_t*)> set(CPU_ALLOC(kProcessors),
-                                                       [](cpu_set_t* s) { CPU_FREE(s); });
+  std::unique_ptr<cpu_set_t, void (*)(cpu_set_t*)> set(CPU_ALLOC(kProcessors), [](cpu_set_t* s) { CPU_FREE(s); });
   if (!set || sched_getaffinity(0, bytes, set.get()) != 0) return true;
   return CPU_ISSET_S(os_index, bytes, set.get());
 }
@@ -63,9 +62,8 @@ std::string AttributeOf(hwloc_obj_t object, const char* name) {
 // Instruction sets that kernels are chosen by; a hypervisor may hide some of the processor's.
 std::string InstructionSets() {
   static const std::set<std::string> counted = {
-      "avx",         "avx2",        "fma",      "f16c",     "avx512f",  "avx512bw", "avx512vl",
-      "avx512_vnni", "avx512_bf16", "avx_vnni", "amx_tile", "amx_int8", "amx_bf16", "asimd",
-      "sve",         "sve2",        "bf16",     "i8mm"};
+      "avx",      "avx2",     "fma",      "f16c",     "avx512f", "avx512bw", "avx512vl", "avx512_vnni", "avx512_bf16",
+      "avx_vnni", "amx_tile", "amx_int8", "amx_bf16", "asimd",   "sve",      "sve2",     "bf16",        "i8mm"};
   std::ifstream file("/proc/cpuinfo");
   for (std::string line; std::getline(file, line);) {
     if (line.rfind("flags", 0) != 0 && line.rfind("Features", 0) != 0) continue;

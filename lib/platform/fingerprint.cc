@@ -48,21 +48,22 @@ Fields FieldsOf(const Platform& platform) {
   }
   position = 0;
   for (const UnitClass& kind : platform.unit_classes) {
-    fields["unit class " + kind.name] = "#" + std::to_string(position++) + ", " +
-                                        platform.device(kind.device).name + ", " +
-                                        std::to_string(kind.cores) + " cores" +
+    fields["unit class " + kind.name] = "#" + std::to_string(position++) + ", " + platform.device(kind.device).name +
+                                        ", " + std::to_string(kind.cores) + " cores" +
                                         (kind.asynchronous ? ", asynchronous" : "");
   }
   position = 0;
   for (const Unit& unit : platform.units) {
-    std::string text = "#" + std::to_string(position++) + ", " + platform.unit_class(unit.kind).name + ", uses " + UsesText(platform, unit);
+    std::string text = "#" + std::to_string(position++) + ", " + platform.unit_class(unit.kind).name + ", uses " +
+                       UsesText(platform, unit);
     if (unit.driver) text += ", driven by " + platform.resources[unit.driver->index()].name;
     fields["unit " + unit.name] = text;
   }
   position = 0;
   for (const Link& link : platform.links) {
     fields["link " + platform.device(link.from).name + ">" + platform.device(link.to).name] =
-        "#" + std::to_string(position++) + ", " + std::to_string(link.latency_ns) + " ns, " + NumberText(link.bytes_per_ns) + " bytes/ns";
+        "#" + std::to_string(position++) + ", " + std::to_string(link.latency_ns) + " ns, " +
+        NumberText(link.bytes_per_ns) + " bytes/ns";
   }
   for (const auto& [device, rates] : platform.simulated) {
     AddRates(platform.device(device).name, rates, fields);

@@ -39,8 +39,8 @@ Status CheckUses(const Platform& platform, const Unit& unit) {
   const ResourceId* previous = nullptr;
   for (const auto& [resource, amount] : unit.uses) {
     if (resource.index() >= platform.resources.size()) {
-      return Fault("unit '" + unit.name + "' uses resource " + std::to_string(resource.value) +
-                   " of " + std::to_string(platform.resources.size()));
+      return Fault("unit '" + unit.name + "' uses resource " + std::to_string(resource.value) + " of " +
+                   std::to_string(platform.resources.size()));
     }
     if (previous != nullptr && !(*previous < resource)) {
       return Fault("unit '" + unit.name + "': uses are not sorted");
@@ -48,8 +48,8 @@ Status CheckUses(const Platform& platform, const Unit& unit) {
     previous = &resource;
     const Resource& used = platform.resources[resource.index()];
     if (!(amount > 0) || amount > used.capacity) {
-      return Fault("unit '" + unit.name + "' uses " + std::to_string(amount) + " of '" + used.name +
-                   "', which has " + std::to_string(used.capacity));
+      return Fault("unit '" + unit.name + "' uses " + std::to_string(amount) + " of '" + used.name + "', which has " +
+                   std::to_string(used.capacity));
     }
   }
   return {};
@@ -65,19 +65,19 @@ Status CheckUnit(const Platform& platform, const Unit& unit) {
     return platform.resources[use.first.index()].core.has_value();
   });
   if (cores != static_cast<std::ptrdiff_t>(kind.cores)) {
-    return Fault("unit '" + unit.name + "' uses " + std::to_string(cores) + " cores, its class '" +
-                 kind.name + "' says " + std::to_string(kind.cores));
+    return Fault("unit '" + unit.name + "' uses " + std::to_string(cores) + " cores, its class '" + kind.name +
+                 "' says " + std::to_string(kind.cores));
   }
   if (kind.asynchronous != unit.driver.has_value()) {
     return Fault("unit '" + unit.name + "': exactly the asynchronous units have a driver core");
   }
-  if (unit.driver && (unit.driver->index() >= platform.resources.size() ||
-                      !platform.resources[unit.driver->index()].core)) {
+  if (unit.driver &&
+      (unit.driver->index() >= platform.resources.size() || !platform.resources[unit.driver->index()].core)) {
     return Fault("unit '" + unit.name + "': its driver is no core");
   }
   if (unit.link && unit.link->index() >= platform.links.size()) {
-    return Fault("unit '" + unit.name + "' serves link " + std::to_string(unit.link->value) +
-                 " of " + std::to_string(platform.links.size()));
+    return Fault("unit '" + unit.name + "' serves link " + std::to_string(unit.link->value) + " of " +
+                 std::to_string(platform.links.size()));
   }
   return {};
 }
@@ -85,13 +85,13 @@ Status CheckUnit(const Platform& platform, const Unit& unit) {
 Status CheckLinks(const Platform& platform) {
   std::set<std::pair<DeviceId, DeviceId>> seen;
   for (const Link& link : platform.links) {
-    if (link.from.index() >= platform.devices.size() ||
-        link.to.index() >= platform.devices.size() || link.from == link.to) {
+    if (link.from.index() >= platform.devices.size() || link.to.index() >= platform.devices.size() ||
+        link.from == link.to) {
       return Fault("a link does not lead from one device to another");
     }
     if (!seen.emplace(link.from, link.to).second) {
-      return Fault("two links from '" + platform.device(link.from).name + "' to '" +
-                   platform.device(link.to).name + "'");
+      return Fault("two links from '" + platform.device(link.from).name + "' to '" + platform.device(link.to).name +
+                   "'");
     }
     if (link.latency_ns < 0 || !(link.bytes_per_ns >= 0)) {
       return Fault("a link has a negative latency or bandwidth");
@@ -123,9 +123,7 @@ DeviceId FindDevice(const Platform& platform, std::string_view name) {
   return FindByName<DeviceId>(platform.devices, name);
 }
 
-UnitId FindUnit(const Platform& platform, std::string_view name) {
-  return FindByName<UnitId>(platform.units, name);
-}
+UnitId FindUnit(const Platform& platform, std::string_view name) { return FindByName<UnitId>(platform.units, name); }
 
 UnitClassId FindUnitClass(const Platform& platform, std::string_view name) {
   return FindByName<UnitClassId>(platform.unit_classes, name);

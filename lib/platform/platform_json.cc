@@ -45,11 +45,10 @@ Json UnitToJson(const Platform& platform, const Unit& unit) {
   return json;
 }
 
-Error BadReference(std::string_view what, std::string_view where, std::string_view kind,
-                   std::string_view name) {
+Error BadReference(std::string_view what, std::string_view where, std::string_view kind, std::string_view name) {
   return MakeError(ErrorCode::kInvalidInput, "platform.reference",
-                   std::string(what) + ": " + std::string(where) + " names the " +
-                       std::string(kind) + " '" + std::string(name) + "', which is not there");
+                   std::string(what) + ": " + std::string(where) + " names the " + std::string(kind) + " '" +
+                       std::string(name) + "', which is not there");
 }
 
 // Reads one platform; `what` names the text in errors.
@@ -80,9 +79,8 @@ class Reader {
   using ReadItem = Status (Reader::*)(const Json&, const std::string&);
 
   Error Bad(std::string_view where, std::string_view why) const {
-    return MakeError(
-        ErrorCode::kInvalidInput, "platform.field",
-        std::string(what_) + ": " + std::string(where) + " " + std::string(why));
+    return MakeError(ErrorCode::kInvalidInput, "platform.field",
+                     std::string(what_) + ": " + std::string(where) + " " + std::string(why));
   }
 
   std::string Where(std::string_view list, size_t index) const {
@@ -102,8 +100,7 @@ class Reader {
     return device;
   }
 
-  Result<ResourceId> ResourceNamed(const Json& json, std::string_view key,
-                                   const std::string& where) {
+  Result<ResourceId> ResourceNamed(const Json& json, std::string_view key, const std::string& where) {
     PT_ASSIGN(const std::string name, JsonString(json, key, where));
     for (size_t i = 0; i < platform_.resources.size(); ++i) {
       if (platform_.resources[i].name == name) return ResourceId(i);
@@ -223,8 +220,7 @@ Result<SimulatedRates> RatesFromJson(const Json& json, std::string_view what) {
   if (json.find("exact_ns") != nullptr) {
     PT_ASSIGN(const Json* exact, JsonObject(json, "exact_ns", what));
     for (const auto& [signature, ns] : *exact->as_object()) {
-      PT_ASSIGN(rates.exact_ns[signature],
-                JsonInt(*exact, signature, std::string(what) + ": exact_ns"));
+      PT_ASSIGN(rates.exact_ns[signature], JsonInt(*exact, signature, std::string(what) + ": exact_ns"));
     }
   }
   if (json.find("unsupported") != nullptr) {
@@ -291,8 +287,6 @@ Json ToJson(const Platform& platform) {
   return json;
 }
 
-Result<Platform> PlatformFromJson(const Json& json, std::string_view what) {
-  return Reader(json, what).Read();
-}
+Result<Platform> PlatformFromJson(const Json& json, std::string_view what) { return Reader(json, what).Read(); }
 
 }  // namespace pt

@@ -11,15 +11,14 @@ namespace {
 constexpr uint64_t kMaxStreams = 64;
 
 Error Bad(std::string_view what, std::string message) {
-  return MakeError(ErrorCode::kInvalidInput, "platform.simulated",
-                   std::string(what) + ": " + std::move(message));
+  return MakeError(ErrorCode::kInvalidInput, "platform.simulated", std::string(what) + ": " + std::move(message));
 }
 
 // A misspelt rate would silently count as absent.
 Status RefuseUnknownKeys(const Json& json, std::string_view what) {
-  static const std::set<std::string_view> known = {
-      "format",    "version",     "name",     "description", "memory_bytes", "streams",
-      "to_device", "from_device", "families", "exact_ns",    "unsupported"};
+  static const std::set<std::string_view> known = {"format",       "version",  "name",       "description",
+                                                   "memory_bytes", "streams",  "to_device",  "from_device",
+                                                   "families",     "exact_ns", "unsupported"};
   for (const auto& [key, value] : *json.as_object()) {
     if (!known.contains(key)) return Bad(what, "unknown key '" + key + "'");
   }
@@ -47,8 +46,8 @@ ResourceId LastCore(const Platform& platform) {
   return last;
 }
 
-void AddUnit(Platform& platform, std::string name, UnitClassId kind, ResourceId resource,
-             double share, std::optional<LinkId> link) {
+void AddUnit(Platform& platform, std::string name, UnitClassId kind, ResourceId resource, double share,
+             std::optional<LinkId> link) {
   Unit unit;
   unit.name = std::move(name);
   unit.kind = kind;
@@ -70,8 +69,7 @@ UnitClassId AddClass(Platform& platform, std::string name, DeviceId device) {
 
 // A link with its copy engine, a class of its own since copying costs differently each way.
 void AddLink(Platform& platform, DeviceId device, Link link) {
-  const std::string name =
-      platform.device(link.from).name + ">" + platform.device(link.to).name;
+  const std::string name = platform.device(link.from).name + ">" + platform.device(link.to).name;
   platform.links.push_back(link);
   const LinkId id(platform.links.size() - 1);
   const ResourceId resource = AddResource(platform, "link " + name);
@@ -105,8 +103,7 @@ Status AddSimulatedDevice(Platform& platform, const Json& description, std::stri
     PT_ASSIGN(streams, JsonUnsigned(description, "streams", what));
   }
   if (streams < 1 || streams > kMaxStreams) {
-    return Bad(what, "streams must be 1 to " + std::to_string(kMaxStreams) + ", not " +
-                         std::to_string(streams));
+    return Bad(what, "streams must be 1 to " + std::to_string(kMaxStreams) + ", not " + std::to_string(streams));
   }
   if (!LastCore(platform).valid()) return Bad(what, "the platform has no core to drive a device");
 
@@ -124,8 +121,7 @@ Status AddSimulatedDevice(Platform& platform, const Json& description, std::stri
   const ResourceId resource = AddResource(changed, name);
   const UnitClassId kind = AddClass(changed, name, id);
   for (uint64_t i = 0; i < streams; ++i) {
-    AddUnit(changed, name + "#" + std::to_string(i), kind, resource,
-            1.0 / static_cast<double>(streams), std::nullopt);
+    AddUnit(changed, name + "#" + std::to_string(i), kind, resource, 1.0 / static_cast<double>(streams), std::nullopt);
   }
   to_device.from = from_device.to = DeviceId(0u);
   to_device.to = from_device.from = id;

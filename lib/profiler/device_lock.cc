@@ -24,9 +24,10 @@ Result<DeviceLock> DeviceLock::Open(const std::string& device) {
   int file = open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
   if (file < 0 && errno == ENOENT) file = open(path.c_str(), O_RDONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0644);
   if (file < 0) {
-    Error failed = MakeError(ErrorCode::kInvalidInput, "profiler.lock",
-                             "cannot open the lock that keeps two profilers apart: " + std::string(std::strerror(errno)),
-                             "set TMPDIR to a folder that can be written");
+    Error failed =
+        MakeError(ErrorCode::kInvalidInput, "profiler.lock",
+                  "cannot open the lock that keeps two profilers apart: " + std::string(std::strerror(errno)),
+                  "set TMPDIR to a folder that can be written");
     failed.file = path;
     return failed;
   }

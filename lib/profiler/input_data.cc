@@ -11,16 +11,17 @@ namespace {
 
 struct IndexInput {
   std::string_view op;
-  uint32_t indices;           // which input holds positions
-  uint32_t data;              // into which input
+  uint32_t indices;  // which input holds positions
+  uint32_t data;     // into which input
   int64_t default_axis;
-  bool every_axis;            // positions along any of the data's axes (GatherND)
+  bool every_axis;  // positions along any of the data's axes (GatherND)
 };
 
 constexpr IndexInput kIndexInputs[] = {
-    {"Gather", 1, 0, 0, false},          {"GatherElements", 1, 0, 0, false},   {"GatherND", 1, 0, 0, true},
-    {"ScatterElements", 1, 0, 0, false}, {"Scatter", 1, 0, 0, false},          {"ScatterND", 1, 0, 0, true},
-    {"TensorScatter", 2, 0, 0, true},    {"EmbedLayerNormalization", 0, 2, 0, false},
+    {"Gather", 1, 0, 0, false},       {"GatherElements", 1, 0, 0, false},
+    {"GatherND", 1, 0, 0, true},      {"ScatterElements", 1, 0, 0, false},
+    {"Scatter", 1, 0, 0, false},      {"ScatterND", 1, 0, 0, true},
+    {"TensorScatter", 2, 0, 0, true}, {"EmbedLayerNormalization", 0, 2, 0, false},
 };
 
 std::optional<int64_t> MostIndex(const Graph& graph, const Node& node, const IndexInput& row) {
@@ -85,22 +86,31 @@ void FillInput(DataType type, ValueRange range, uint64_t seed, std::span<std::by
   const auto next_real = [&] { return reals[at++ % kSeries]; };
   const auto next_integer = [&] { return integers[at++ % kSeries]; };
   switch (type) {
-    case DataType::kFloat32: return FillWith<float>(storage, next_real);
-    case DataType::kFloat64: return FillWith<double>(storage, next_real);
-    case DataType::kComplex64: return FillWith<float>(storage, next_real);
-    case DataType::kComplex128: return FillWith<double>(storage, next_real);
+    case DataType::kFloat32:
+      return FillWith<float>(storage, next_real);
+    case DataType::kFloat64:
+      return FillWith<double>(storage, next_real);
+    case DataType::kComplex64:
+      return FillWith<float>(storage, next_real);
+    case DataType::kComplex128:
+      return FillWith<double>(storage, next_real);
     case DataType::kBfloat16:
       return FillWith<uint16_t>(storage, [&] { return Bfloat16Bits(static_cast<float>(next_real())); });
     case DataType::kFloat16:
       return FillWith<uint16_t>(storage, [&] { return Float16Bits(static_cast<float>(next_real())); });
     case DataType::kInt64:
-    case DataType::kUint64: return FillWith<int64_t>(storage, next_integer);
+    case DataType::kUint64:
+      return FillWith<int64_t>(storage, next_integer);
     case DataType::kInt32:
-    case DataType::kUint32: return FillWith<int32_t>(storage, next_integer);
+    case DataType::kUint32:
+      return FillWith<int32_t>(storage, next_integer);
     case DataType::kInt16:
-    case DataType::kUint16: return FillWith<int16_t>(storage, next_integer);
-    case DataType::kBool: return FillWith<uint8_t>(storage, [&] { return next_integer() & 1; });
-    default: return FillWith<uint8_t>(storage, next_integer);  // 8-bit and packed types: any bits are values
+    case DataType::kUint16:
+      return FillWith<int16_t>(storage, next_integer);
+    case DataType::kBool:
+      return FillWith<uint8_t>(storage, [&] { return next_integer() & 1; });
+    default:
+      return FillWith<uint8_t>(storage, next_integer);  // 8-bit and packed types: any bits are values
   }
 }
 

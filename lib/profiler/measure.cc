@@ -17,14 +17,14 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr uint32_t kMostWarmUps = 4;
-constexpr uint32_t kQuickSamples = 3;    // then only what may still win its decision is measured on
+constexpr uint32_t kQuickSamples = 3;  // then only what may still win its decision is measured on
 constexpr uint32_t kMostQuickSlices = 4;
 constexpr double kFinalistReach = 1.75;  // times the fastest of the decision on that unit class
 constexpr uint32_t kMostSamples = 60;
 constexpr int64_t kSliceNs = 20'000'000;  // the cores and the device's lock are held no longer at once
 constexpr int64_t kTinyNs = 2'000;        // shorter ones are timed in batches of about this length
 constexpr uint32_t kMostBatch = 64;
-constexpr int64_t kClockGrainNs = 100;    // a spread below this is no noise worth fighting
+constexpr int64_t kClockGrainNs = 100;  // a spread below this is no noise worth fighting
 constexpr uint32_t kOverheadSteps = 2'000, kOverheadRepeats = 9;
 
 // Rough rates of one core, to order work and to say how much is left before anything was measured.
@@ -42,7 +42,6 @@ struct Item {
   int64_t spent_ns = 0;
   bool finalist = false, done = false;
 };
-
 
 class Profiling {
  public:
@@ -96,7 +95,7 @@ class Profiling {
   MeasureReport report_;
   MeasureProgress progress_;
   std::map<UnitClassId, std::unique_ptr<UnitRunner>> runners_;
-  UnitClassId widest_;                  // the host class with the most cores: prepares caches
+  UnitClassId widest_;  // the host class with the most cores: prepares caches
   std::unique_ptr<CacheState> caches_;
   std::map<DeviceId, DeviceLock> locks_;
   std::vector<std::pair<double, std::string>> noises_;  // of what was measured to the end, with its label
@@ -120,19 +119,26 @@ std::string LabelOf(const Graph& graph, const Platform& platform, std::span<cons
       return "copy " + std::to_string(needed.bytes) + " bytes " + platform.device(link.from).name + " to " +
              platform.device(link.to).name;
     }
-    case NeededKey::Kind::kOverhead: return "overhead of a step";
-    case NeededKey::Kind::kWait: return "hand-over to " + platform.unit_class(needed.to_class).name;
+    case NeededKey::Kind::kOverhead:
+      return "overhead of a step";
+    case NeededKey::Kind::kWait:
+      return "hand-over to " + platform.unit_class(needed.to_class).name;
   }
   return {};
 }
 
 const char* FamilyOf(NeededKey::Kind kind) {
   switch (kind) {
-    case NeededKey::Kind::kReorder: return "reorder";
-    case NeededKey::Kind::kCopy: return "copy";
-    case NeededKey::Kind::kOverhead: return "overhead";
-    case NeededKey::Kind::kWait: return "wait";
-    case NeededKey::Kind::kCandidate: break;
+    case NeededKey::Kind::kReorder:
+      return "reorder";
+    case NeededKey::Kind::kCopy:
+      return "copy";
+    case NeededKey::Kind::kOverhead:
+      return "overhead";
+    case NeededKey::Kind::kWait:
+      return "wait";
+    case NeededKey::Kind::kCandidate:
+      break;
   }
   return "";
 }
@@ -244,8 +250,7 @@ Status Profiling::Prepare(Item& item) {
   if (needed.kind == NeededKey::Kind::kReorder) {
     PT_ASSIGN(item.subject, Subject::OfReorder(needed.dims, needed.from, needed.to, machine_, *runner));
   } else {
-    PT_ASSIGN(item.subject,
-              Subject::OfCandidate(graph_, candidates_[needed.candidate], machine_, *runner));
+    PT_ASSIGN(item.subject, Subject::OfCandidate(graph_, candidates_[needed.candidate], machine_, *runner));
   }
   return {};
 }
@@ -396,8 +401,12 @@ void Profiling::MeasureOnce(std::vector<Item>& items) {
     Status status;
     switch (item.needed.kind) {
       case NeededKey::Kind::kOverhead:
-      case NeededKey::Kind::kWait: status = MeasureOverhead(item); break;
-      case NeededKey::Kind::kCopy: status = MeasureCopy(item); break;
+      case NeededKey::Kind::kWait:
+        status = MeasureOverhead(item);
+        break;
+      case NeededKey::Kind::kCopy:
+        status = MeasureCopy(item);
+        break;
       case NeededKey::Kind::kCandidate:
         if (platform_.device(platform_.unit_class(item.needed.unit_class).device).simulated) {
           status = KnownTime(item);

@@ -122,7 +122,8 @@ void CacheState::Prepare(Team& team, std::span<const std::span<const std::byte>>
 }
 
 struct Subject::State {
-  explicit State(Machine& machine, DeviceDriver& device) : driver(device), weights(machine.weights()), outputs(device) {}
+  explicit State(Machine& machine, DeviceDriver& device)
+      : driver(device), weights(machine.weights()), outputs(device) {}
 
   DeviceDriver& driver;
   NotingWeightStore weights;

@@ -18,11 +18,11 @@ class CacheState {
   // no cache keeps it.
   CacheState(uint32_t cores, uint64_t reuse_distance, bool in_memory);
 
-  // On the leading core of a unit of all cores, with its team. The cores touch as much other memory as a run does between
-  // two uses of a constant (or push the constants out of all caches, when no cache would keep them). Then every core writes every so-many-th block of
-  // `outputs`, and after that of `inputs` (copied from `fresh`): the steps before have left a tensor's lines in the caches of
-  // all the cores that worked on it, and to take them over costs more than to compute on one's own.
-  // Work without constants only finds the private caches disturbed.
+  // On the leading core of a unit of all cores, with its team. The cores touch as much other memory as a run does
+  // between two uses of a constant (or push the constants out of all caches, when no cache would keep them). Then every
+  // core writes every so-many-th block of `outputs`, and after that of `inputs` (copied from `fresh`): the steps before
+  // have left a tensor's lines in the caches of all the cores that worked on it, and to take them over costs more than
+  // to compute on one's own. Work without constants only finds the private caches disturbed.
   void Prepare(Team& team, std::span<const std::span<const std::byte>> constants,
                std::span<const std::span<std::byte>> outputs, std::span<const std::span<std::byte>> inputs,
                std::span<const std::vector<std::byte>> fresh);

@@ -72,9 +72,8 @@ Result<std::string> ReadFile(const std::string& path, uint64_t max_bytes) {
   if (!S_ISREG(status.st_mode)) return FileError(path, "file.kind", "is not a regular file");
   const uint64_t size = static_cast<uint64_t>(status.st_size);
   const auto too_big = [&](uint64_t bytes) {
-    return FileError(
-        path, "file.size",
-        "has " + std::to_string(bytes) + " bytes, over the limit of " + std::to_string(max_bytes));
+    return FileError(path, "file.size",
+                     "has " + std::to_string(bytes) + " bytes, over the limit of " + std::to_string(max_bytes));
   };
   if (max_bytes != 0 && size > max_bytes) return too_big(size);
 
@@ -117,8 +116,7 @@ Status WriteFileAtomically(const std::string& path, std::string_view content) {
   bool keep_mode = false;
   if (::lstat(path.c_str(), &status) == 0) {
     // Renaming over a link, device or FIFO would silently change what the name means.
-    if (!S_ISREG(status.st_mode))
-      return FileError(path, "file.kind", "exists and is not a regular file");
+    if (!S_ISREG(status.st_mode)) return FileError(path, "file.kind", "exists and is not a regular file");
     mode = status.st_mode & 0777;
     keep_mode = true;
   }
@@ -142,8 +140,7 @@ Status WriteFileAtomically(const std::string& path, std::string_view content) {
   if (!WriteAll(fd.get(), content)) return fail("cannot write");
   if (::fsync(fd.get()) != 0) return fail("cannot write to disk");
   if (!fd.Close()) return fail("cannot write");
-  if (::rename(temporary.c_str(), path.c_str()) != 0)
-    return fail("cannot rename the new file to it");
+  if (::rename(temporary.c_str(), path.c_str()) != 0) return fail("cannot rename the new file to it");
   SyncFolderOf(path);
   return {};
 }

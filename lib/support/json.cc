@@ -36,9 +36,7 @@ struct CountingIterator {
     ++*this;
     return old;
   }
-  friend bool operator!=(const CountingIterator& a, const CountingIterator& b) {
-    return a.at != b.at;
-  }
+  friend bool operator!=(const CountingIterator& a, const CountingIterator& b) { return a.at != b.at; }
 };
 
 std::string PositionOf(std::string_view text, size_t offset) {
@@ -85,8 +83,7 @@ class JsonSax : public nlohmann::json::json_sax_t {
   bool start_array(std::size_t) override { return Open(false); }
   bool end_array() override { return Close(); }
 
-  bool parse_error(std::size_t position, const std::string&,
-                   const nlohmann::detail::exception& e) override {
+  bool parse_error(std::size_t position, const std::string&, const nlohmann::detail::exception& e) override {
     std::string what = e.what();
     // "[json.exception.parse_error.101] parse error at line 1, column 2: syntax error …"
     const size_t colon = what.find(": ");
@@ -141,9 +138,8 @@ class JsonSax : public nlohmann::json::json_sax_t {
 };
 
 void WriteString(const std::string& text, std::string& out) {
-  const bool plain = std::all_of(text.begin(), text.end(), [](char c) {
-    return c >= 0x20 && c < 0x7f && c != '"' && c != '\\';
-  });
+  const bool plain =
+      std::all_of(text.begin(), text.end(), [](char c) { return c >= 0x20 && c < 0x7f && c != '"' && c != '\\'; });
   if (plain) {
     out += '"';
     out += text;
@@ -163,8 +159,7 @@ void WriteNumber(double number, std::string& out) {
   const auto end = std::to_chars(buffer, buffer + sizeof buffer, number).ptr;
   const std::string_view digits(buffer, static_cast<size_t>(end - buffer));
   out += digits;
-  if (digits.find_first_of(".e") == std::string_view::npos)
-    out += ".0";  // stays a double when read
+  if (digits.find_first_of(".e") == std::string_view::npos) out += ".0";  // stays a double when read
 }
 
 bool IsShortScalar(const Json& json) {
@@ -217,8 +212,7 @@ Error FieldError(std::string_view where, std::string_view key, const std::string
 }
 
 Result<const Json*> Field(const Json& object, std::string_view key, std::string_view where) {
-  if (object.as_object() == nullptr)
-    return JsonError("json.field", std::string(where) + " is not an object");
+  if (object.as_object() == nullptr) return JsonError("json.field", std::string(where) + " is not an object");
   const Json* field = object.find(key);
   if (field == nullptr) return FieldError(where, key, "is missing");
   return field;
@@ -268,14 +262,12 @@ Result<Json> ParseJson(std::string_view text, std::string_view what, const Limit
     error.file = std::string(what);
     return error;
   };
-  if (text.starts_with("\xEF\xBB\xBF"))
-    return refuse("line 1, column 1: starts with a byte order mark");
+  if (text.starts_with("\xEF\xBB\xBF")) return refuse("line 1, column 1: starts with a byte order mark");
   // The library takes a NUL for the end of the text.
   if (const size_t nul = text.find('\0'); nul != std::string_view::npos)
     return refuse(PositionOf(text, nul) + ": a NUL character");
   JsonSax sax(text, limits);
-  const CountingIterator first{text.data(), &sax.consumed},
-      last{text.data() + text.size(), nullptr};
+  const CountingIterator first{text.data(), &sax.consumed}, last{text.data() + text.size(), nullptr};
   if (!nlohmann::json::sax_parse(first, last, &sax, nlohmann::json::input_format_t::json,
                                  /*strict=*/true)) {
     return refuse(sax.error);
@@ -322,8 +314,7 @@ Result<bool> JsonBool(const Json& object, std::string_view key, std::string_view
   return FieldError(where, key, "is not true or false");
 }
 
-Result<const Json::Array*> JsonArray(const Json& object, std::string_view key,
-                                     std::string_view where) {
+Result<const Json::Array*> JsonArray(const Json& object, std::string_view key, std::string_view where) {
   PT_ASSIGN(const Json* field, Field(object, key, where));
   if (const Json::Array* a = field->as_array()) return a;
   return FieldError(where, key, "is not an array");

@@ -4,19 +4,32 @@ namespace pt {
 
 const char* ErrorCodeName(ErrorCode code) {
   switch (code) {
-    case ErrorCode::kInternal: return "internal";
-    case ErrorCode::kUsage: return "usage";
-    case ErrorCode::kInvalidInput: return "invalid_input";
-    case ErrorCode::kUnsupported: return "unsupported";
-    case ErrorCode::kDeviceUnusable: return "device_unusable";
-    case ErrorCode::kPartial: return "partial";
-    case ErrorCode::kStale: return "stale";
-    case ErrorCode::kMismatch: return "mismatch";
-    case ErrorCode::kInfeasible: return "infeasible";
-    case ErrorCode::kAssertionFailed: return "assertion_failed";
-    case ErrorCode::kOutOfMemory: return "out_of_memory";
-    case ErrorCode::kRunFailed: return "run_failed";
-    case ErrorCode::kInterrupted: return "interrupted";
+    case ErrorCode::kInternal:
+      return "internal";
+    case ErrorCode::kUsage:
+      return "usage";
+    case ErrorCode::kInvalidInput:
+      return "invalid_input";
+    case ErrorCode::kUnsupported:
+      return "unsupported";
+    case ErrorCode::kDeviceUnusable:
+      return "device_unusable";
+    case ErrorCode::kPartial:
+      return "partial";
+    case ErrorCode::kStale:
+      return "stale";
+    case ErrorCode::kMismatch:
+      return "mismatch";
+    case ErrorCode::kInfeasible:
+      return "infeasible";
+    case ErrorCode::kAssertionFailed:
+      return "assertion_failed";
+    case ErrorCode::kOutOfMemory:
+      return "out_of_memory";
+    case ErrorCode::kRunFailed:
+      return "run_failed";
+    case ErrorCode::kInterrupted:
+      return "interrupted";
   }
   return "unknown";
 }

@@ -64,7 +64,8 @@ std::optional<WeightChannels> ChannelsOf(const Node& node, const Tensor& weights
     map.per_group = channels;
     return map;
   }
-  if (IsOp(node, "Gemm") && dims.size() == 2 && node.float_or("alpha", 1.0F) == 1.0F && node.float_or("beta", 1.0F) == 1.0F) {
+  if (IsOp(node, "Gemm") && dims.size() == 2 && node.float_or("alpha", 1.0F) == 1.0F &&
+      node.float_or("beta", 1.0F) == 1.0F) {
     const bool transposed = node.int_or("transB", 0) != 0;
     if (static_cast<size_t>(dims[transposed ? 0 : 1]) != channels) return std::nullopt;
     map.inner = transposed ? static_cast<size_t>(dims[1]) : 1;

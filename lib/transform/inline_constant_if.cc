@@ -31,7 +31,8 @@ void Inline(GraphBuilder& builder, NodeId id, const Subgraph& taken) {
   for (size_t v = 0; v < body.values().size(); ++v) {
     const Value& value = body.values()[v];
     if (inner_to_outer[v].valid()) continue;
-    inner_to_outer[v] = value.is_constant() ? builder.AddConstant("", *value.constant) : builder.AddValue("", value.type);
+    inner_to_outer[v] =
+        value.is_constant() ? builder.AddConstant("", *value.constant) : builder.AddValue("", value.type);
   }
   for (const Node& inner : body.nodes()) {
     Node node = inner;

@@ -89,9 +89,10 @@ ValueId PassedThrough(const Graph& graph, const Node& node) {
   };
   if ((IsOp(node, "Mul") || IsOp(node, "Div")) && neutral_at(1, 1)) return node.inputs[0];
   if (IsOp(node, "Mul") && neutral_at(0, 1)) return node.inputs[1];
-  if (IsOp(node, "Sub") && neutral_at(1, 0) && !std::signbit(ConstantInput(graph, node, 1)->type() == DataType::kFloat32
-                                                                ? ConstantInput(graph, node, 1)->values<float>()[0]
-                                                                : 0.0F)) {
+  if (IsOp(node, "Sub") && neutral_at(1, 0) &&
+      !std::signbit(ConstantInput(graph, node, 1)->type() == DataType::kFloat32
+                        ? ConstantInput(graph, node, 1)->values<float>()[0]
+                        : 0.0F)) {
     return node.inputs[0];
   }
   return {};

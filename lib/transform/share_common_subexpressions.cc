@@ -43,8 +43,8 @@ std::string KeyOf(const Node& node) {
 }
 
 bool IsPure(const Node& node) {
-  return node.subgraphs.empty() && node.op.rfind("Random", 0) != 0 && node.op != "Multinomial" && node.op != "Bernoulli" &&
-         node.op != "Dropout";
+  return node.subgraphs.empty() && node.op.rfind("Random", 0) != 0 && node.op != "Multinomial" &&
+         node.op != "Bernoulli" && node.op != "Dropout";
 }
 
 }  // namespace

@@ -73,8 +73,7 @@ TEST_CASE("OneDnn, ReordersReadAndWriteSlicesOfABiggerTensor", "[backend]") {
     CHECK(back.Get() == ramp);
     // What lies between the slice's elements belongs to others.
     const auto floats = std::span(parent.floats(), BytesOf(slice).value() / sizeof(float));
-    CHECK(std::count(floats.begin(), floats.end(), -1.0F) ==
-          static_cast<std::ptrdiff_t>(floats.size() - ramp.size()));
+    CHECK(std::count(floats.begin(), floats.end(), -1.0F) == static_cast<std::ptrdiff_t>(floats.size() - ramp.size()));
   }
 }
 
@@ -83,8 +82,7 @@ TEST_CASE("OneDnn, UnknownReordersAreRefused", "[backend]") {
   const std::vector<int64_t> dims{2, 20, 3, 5};
   const Form row{RowMajor(4), DataType::kInt64}, last{ChannelsLast(4), DataType::kInt64};
   CHECK_FALSE(lab.library().CanReorder(lab.platform(), UnitClassId(0U), dims, row, last));
-  const Form odd{LayoutFromString("aBcd3b").value(), DataType::kFloat32},
-      plain{RowMajor(4), DataType::kFloat32};
+  const Form odd{LayoutFromString("aBcd3b").value(), DataType::kFloat32}, plain{RowMajor(4), DataType::kFloat32};
   CHECK_FALSE(lab.library().CanReorder(lab.platform(), UnitClassId(0U), dims, plain, odd));
 }
 
@@ -98,20 +96,16 @@ b = Conv(a, v) pads=[1,1,1,1]
 output b
 )"));
   const std::vector<int64_t> dims{1, 64, 8, 8};
-  std::vector<std::unique_ptr<Kernel>>
-      kernels;  // packed weights live as long as a kernel uses them
-  std::map<std::string, uint64_t>
-      bytes_after;  // by layout and width; two convolutions and more kernels share them
+  std::vector<std::unique_ptr<Kernel>> kernels;  // packed weights live as long as a kernel uses them
+  std::map<std::string, uint64_t> bytes_after;   // by layout and width; two convolutions and more kernels share them
   for (int repeat = 0; repeat < 2; ++repeat) {
     for (const Candidate& candidate : lab.CandidatesOf("Conv")) {
       ThreadTeam team(lab.platform().unit_class(candidate.unit_class).cores);
       const TensorLayout in = DenseLayout(DataType::kFloat32, dims, candidate.in[0].layout).value();
-      const TensorLayout out =
-          DenseLayout(DataType::kFloat32, dims, candidate.out[0].layout).value();
+      const TensorLayout out = DenseLayout(DataType::kFloat32, dims, candidate.out[0].layout).value();
       CompileContext context = lab.context(team);
       const uint64_t before = lab.weights().bytes();
-      auto kernel = lab.library().Compile(lab.graph(), candidate, std::span(&in, 1),
-                                          std::span(&out, 1), context);
+      auto kernel = lab.library().Compile(lab.graph(), candidate, std::span(&in, 1), std::span(&out, 1), context);
       REQUIRE(kernel.ok());
       kernels.push_back(std::move(*kernel));
       const std::string key = candidate.variant + std::to_string(team.width());
@@ -135,8 +129,7 @@ output b
   const TensorLayout out = DenseLayout(DataType::kFloat32, dims, candidate.out[0].layout).value();
   const auto compiling = MakeSerialTeam(1);
   CompileContext context = lab.context(*compiling);
-  auto kernel =
-      lab.library().Compile(lab.graph(), candidate, std::span(&in, 1), std::span(&out, 1), context);
+  auto kernel = lab.library().Compile(lab.graph(), candidate, std::span(&in, 1), std::span(&out, 1), context);
   REQUIRE(kernel.ok());
 
   constexpr size_t kThreads = 4;

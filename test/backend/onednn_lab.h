@@ -82,15 +82,11 @@ class Buffer {
     std::fill_n(floats(), BytesOf(layout_).value() / sizeof(float), filler);
   }
   void Set(std::span<const float> elements) {
-    ForEach(layout_.dims, [&](size_t n, const Index& index) {
-      floats()[OffsetOf(layout_, index)] = elements[n];
-    });
+    ForEach(layout_.dims, [&](size_t n, const Index& index) { floats()[OffsetOf(layout_, index)] = elements[n]; });
   }
   Floats Get() {
     Floats elements;
-    ForEach(layout_.dims, [&](size_t, const Index& index) {
-      elements.push_back(floats()[OffsetOf(layout_, index)]);
-    });
+    ForEach(layout_.dims, [&](size_t, const Index& index) { elements.push_back(floats()[OffsetOf(layout_, index)]); });
     return elements;
   }
   TensorView view() { return {buffer_->data(), layout_}; }
@@ -103,9 +99,7 @@ class Buffer {
 
 class Lab {
  public:
-  explicit Lab(Graph graph, uint32_t seed = 1) : graph_(std::move(graph)), seed_(seed) {
-    EvaluateAll();
-  }
+  explicit Lab(Graph graph, uint32_t seed = 1) : graph_(std::move(graph)), seed_(seed) { EvaluateAll(); }
 
   const Graph& graph() const { return graph_; }
   const Platform& platform() const { return platform_; }
@@ -117,8 +111,7 @@ class Lab {
   // Of both rounds.
   std::vector<Candidate> AllCandidates() const {
     std::vector<Candidate> all = library_->Candidates(graph_, platform_);
-    for (Candidate& more : library_->AgnosticCandidates(graph_, platform_, all))
-      all.push_back(std::move(more));
+    for (Candidate& more : library_->AgnosticCandidates(graph_, platform_, all)) all.push_back(std::move(more));
     return all;
   }
   std::vector<Candidate> CandidatesOf(std::string_view operators) const {
@@ -140,8 +133,7 @@ class Lab {
   // Runs the candidate on the reference's inputs; its output with `filler` around it beforehand.
   Floats Run(const Candidate& candidate, float filler = 0, std::vector<float>* raw = nullptr) {
     ThreadTeam team(platform_.unit_class(candidate.unit_class).cores);
-    const auto inputs = GroupInputs(graph_, candidate.nodes),
-               outputs = GroupOutputs(graph_, candidate.nodes);
+    const auto inputs = GroupInputs(graph_, candidate.nodes), outputs = GroupOutputs(graph_, candidate.nodes);
     REQUIRE(inputs.size() == candidate.in.size());
     REQUIRE(outputs.size() == 1);
     std::vector<TensorLayout> in;
@@ -149,34 +141,29 @@ class Lab {
     const TensorLayout out = LayoutOf(outputs[0], candidate.out[0]);
     CompileContext compile = context(team);
     auto kernel = library_->Compile(graph_, candidate, in, std::span(&out, 1), compile);
-    if (!kernel.ok())
-      FAIL(OperatorsOf(candidate) << " " << candidate.variant << ": " << ToString(kernel.error()));
+    if (!kernel.ok()) FAIL(OperatorsOf(candidate) << " " << candidate.variant << ": " << ToString(kernel.error()));
 
     Buffer result(*device_, out, filler);
     std::vector<Buffer> buffers;
     std::vector<TensorView> views;
     for (size_t i = 0; i < inputs.size(); ++i) {
       bool shared = false;
-      for (const Alias& alias : candidate.aliases)
-        shared |= alias.kind == Alias::Kind::kRequired && alias.in == i;
+      for (const Alias& alias : candidate.aliases) shared |= alias.kind == Alias::Kind::kRequired && alias.in == i;
       buffers.emplace_back(*device_, in[i]);
       buffers.back().Set(Expected(inputs[i]));
       if (shared) std::memcpy(result.floats(), buffers.back().floats(), BytesOf(in[i]).value());
       views.push_back(shared ? result.view() : buffers.back().view());
     }
     const TensorView out_view = result.view();
-    std::unique_ptr<DeviceBuffer> scratch =
-        std::move(device_->Allocate(candidate.scratch_bytes + 64).value());
-    auto bound =
-        (*kernel)->Bind(views, std::span(&out_view, 1),
-                        {static_cast<std::byte*>(scratch->data()), candidate.scratch_bytes});
+    std::unique_ptr<DeviceBuffer> scratch = std::move(device_->Allocate(candidate.scratch_bytes + 64).value());
+    auto bound = (*kernel)->Bind(views, std::span(&out_view, 1),
+                                 {static_cast<std::byte*>(scratch->data()), candidate.scratch_bytes});
     REQUIRE(bound.ok());
     const auto stream = MakeHostStream(team);
     NoOutputs none;
     const Status status = (*bound)->Enqueue(*stream, none);
     if (!status.ok()) FAIL(ToString(status.error()));
-    if (raw != nullptr)
-      raw->assign(result.floats(), result.floats() + BytesOf(out).value() / sizeof(float));
+    if (raw != nullptr) raw->assign(result.floats(), result.floats() + BytesOf(out).value() / sizeof(float));
     return result.Get();
   }
 
@@ -211,8 +198,7 @@ class Lab {
         indices.push_back(static_cast<int64_t>(n % 2));
       });
       const bool floats = graph_.value(input).type.type == DataType::kFloat32;
-      tensors.emplace(input,
-                      floats ? Tensor::Float32(dims, elements) : Tensor::Int64(dims, indices));
+      tensors.emplace(input, floats ? Tensor::Float32(dims, elements) : Tensor::Int64(dims, indices));
     }
     for (uint32_t i = 0; i < graph_.nodes().size(); ++i) {
       const Node& node = graph_.node(NodeId(i));
@@ -221,8 +207,7 @@ class Lab {
         if (!input.valid()) {
           in.emplace_back();
         } else {
-          in.push_back(graph_.value(input).constant ? *graph_.value(input).constant
-                                                    : tensors.at(input));
+          in.push_back(graph_.value(input).constant ? *graph_.value(input).constant : tensors.at(input));
         }
       }
       auto out = EvaluateNode(graph_, NodeId(i), in);
@@ -233,8 +218,7 @@ class Lab {
     }
     for (const auto& [value, tensor] : tensors) {
       if (tensor.type() != DataType::kFloat32) continue;
-      expected_.emplace(value,
-                        Floats(tensor.values<float>().begin(), tensor.values<float>().end()));
+      expected_.emplace(value, Floats(tensor.values<float>().begin(), tensor.values<float>().end()));
     }
   }
 

@@ -14,8 +14,7 @@ void CheckAll(std::string_view text, const std::set<std::string>& groups) {
   for (const Candidate& candidate : lab.AllCandidates()) {
     const std::string operators = lab.OperatorsOf(candidate);
     seen.insert(operators);
-    INFO(operators << " " << candidate.variant << " on "
-                   << lab.platform().unit_class(candidate.unit_class).name);
+    INFO(operators << " " << candidate.variant << " on " << lab.platform().unit_class(candidate.unit_class).name);
     CHECK(lab.Error(candidate, lab.Run(candidate)) < 2e-5);
   }
   for (const std::string& group : groups) {
@@ -33,7 +32,8 @@ std::set<std::string> LayoutsOf(const std::vector<Candidate>& candidates) {
 }  // namespace
 
 TEST_CASE("OneDnn, ResidualBlockEqualsTheReferenceInEveryLayoutAndGroup", "[backend]") {
-  CheckAll(R"(
+  CheckAll(
+      R"(
 input x float32[1,3,30,22]
 const w1 float32[32,3,7,7] random 1
 const b1 float32[32] random 2
@@ -52,8 +52,7 @@ j = Concat(i, h) axis=1
 k = GlobalAveragePool(j)
 output k
 )",
-           {"Conv", "Conv+Relu", "Conv+Add", "Conv+Add+Relu", "Add+Relu", "Relu", "MaxPool",
-            "Concat", "GlobalAveragePool"});
+      {"Conv", "Conv+Relu", "Conv+Add", "Conv+Add+Relu", "Add+Relu", "Relu", "MaxPool", "Concat", "GlobalAveragePool"});
 }
 
 TEST_CASE("OneDnn, GroupedDilatedAndUnevenlyPaddedConvolutions", "[backend]") {
@@ -116,8 +115,8 @@ output b5
 output c1
 output d3
 )",
-           {"Conv+Add", "Conv+Add+Sigmoid+Mul", "Conv+Add+Clip+Mul+Div",
-            "Conv+Add+Clip+Mul+Div+Add", "Conv+Mul", "Conv+Mul+Sub", "Conv+Mul+Sub+Tanh"});
+           {"Conv+Add", "Conv+Add+Sigmoid+Mul", "Conv+Add+Clip+Mul+Div", "Conv+Add+Clip+Mul+Div+Add", "Conv+Mul",
+            "Conv+Mul+Sub", "Conv+Mul+Sub+Tanh"});
 }
 
 TEST_CASE("OneDnn, ProductsWithBatchesBroadcastingAndTransposes", "[backend]") {
@@ -196,9 +195,9 @@ output m
 output o
 output p
 )",
-           {"AveragePool", "MaxPool", "ReduceMean", "ReduceSum", "ReduceL2", "Softmax",
-            "LogSoftmax", "LRN", "BatchNormalization", "BatchNormalization+LeakyRelu", "Transpose",
-            "LayerNormalization", "GlobalMaxPool", "ReduceMax"});
+           {"AveragePool", "MaxPool", "ReduceMean", "ReduceSum", "ReduceL2", "Softmax", "LogSoftmax", "LRN",
+            "BatchNormalization", "BatchNormalization+LeakyRelu", "Transpose", "LayerNormalization", "GlobalMaxPool",
+            "ReduceMax"});
 }
 
 TEST_CASE("OneDnn, ElementwiseOperatorsAndTheirChains", "[backend]") {
@@ -244,9 +243,8 @@ output w
 output z
 output aa
 )",
-           {"Elu",         "Elu+Selu",  "Abs",  "Sqrt",  "Exp", "Pow",
-            "HardSigmoid", "HardSwish", "Gelu", "Div",   "Max", "Max+Min",    "Sum",
-            "PRelu",       "Neg",       "Sub",  "Round", "Mul", "Reciprocal"});
+           {"Elu", "Elu+Selu", "Abs", "Sqrt", "Exp", "Pow", "HardSigmoid", "HardSwish", "Gelu", "Div", "Max", "Max+Min",
+            "Sum", "PRelu", "Neg", "Sub", "Round", "Mul", "Reciprocal"});
 }
 
 TEST_CASE("OneDnn, ActivationsAreKnownHoweverTheyAreWritten", "[backend]") {
@@ -333,8 +331,7 @@ output f
     CHECK(lab.Error(candidate, lab.Run(candidate)) < 2e-5);
   }
   CHECK(offered == std::set<NodeId>{NodeId(0U), NodeId(1U), NodeId(4U)});
-  CHECK(lab.library().WhyUnsupported(lab.graph(), NodeId(2U)) ==
-        "Resize: it samples at other positions than oneDNN");
+  CHECK(lab.library().WhyUnsupported(lab.graph(), NodeId(2U)) == "Resize: it samples at other positions than oneDNN");
 }
 
 TEST_CASE("OneDnn, ConvolutionsOfferBlockedAndChannelsLastLayouts", "[backend]") {
@@ -370,9 +367,8 @@ output d
 )"));
   size_t sums = 0;
   for (const Candidate& candidate : lab.CandidatesOf("Conv+Add")) {
-    const bool required =
-        std::any_of(candidate.aliases.begin(), candidate.aliases.end(),
-                    [](const Alias& alias) { return alias.kind == Alias::Kind::kRequired; });
+    const bool required = std::any_of(candidate.aliases.begin(), candidate.aliases.end(),
+                                      [](const Alias& alias) { return alias.kind == Alias::Kind::kRequired; });
     CHECK(required == candidate.variant.ends_with("+sum"));
     if (!required) continue;
     ++sums;
@@ -477,8 +473,7 @@ output f
              other.in == candidate.in && other.aliases == candidate.aliases;
     }));
   }
-  const std::vector<NodeId> relu_and_pool{NodeId(4U), NodeId(5U)},
-      conv_and_mul{NodeId(0U), NodeId(2U)};
+  const std::vector<NodeId> relu_and_pool{NodeId(4U), NodeId(5U)}, conv_and_mul{NodeId(0U), NodeId(2U)};
   CHECK(lab.library().CandidatesFor(lab.graph(), lab.platform(), relu_and_pool).empty());
   CHECK(lab.library().CandidatesFor(lab.graph(), lab.platform(), conv_and_mul).empty());
   CHECK(lab.library().CandidatesFor(lab.graph(), lab.platform(), {}).empty());
@@ -495,8 +490,7 @@ output c
 )");
   const auto library = MakeOneDnnLibrary(), other = MakeOneDnnLibrary();
   const auto first = library->Candidates(graph, TwoCores());
-  for (const auto& again :
-       {library->Candidates(graph, TwoCores()), other->Candidates(graph, TwoCores())}) {
+  for (const auto& again : {library->Candidates(graph, TwoCores()), other->Candidates(graph, TwoCores())}) {
     REQUIRE(again.size() == first.size());
     for (size_t i = 0; i < first.size(); ++i) {
       CHECK(again[i].nodes == first[i].nodes);
@@ -520,8 +514,7 @@ output d
   for (const Candidate& candidate : lab.CandidatesOf("Concat")) {
     const std::string layout = ToString(candidate.out[0].layout);
     INFO(layout << " node " << candidate.nodes[0].value);
-    CHECK((candidate.elision == Elision::kSlicesOfOutput) ==
-          (candidate.nodes[0] == NodeId(2U) && layout != "acdb"));
+    CHECK((candidate.elision == Elision::kSlicesOfOutput) == (candidate.nodes[0] == NodeId(2U) && layout != "acdb"));
   }
 }
 

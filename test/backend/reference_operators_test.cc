@@ -19,7 +19,8 @@ std::vector<float> Evaluate(std::string_view text, const Tensor& input) {
 }
 
 TEST_CASE("Mish, IsInputTimesTanhOfSoftplus", "[backend]") {
-  const auto y = Evaluate("input x float32[5]\ny = Mish(x) : float32[5]\noutput y\n", Tensor::Float32({5}, {-1000, -1, 0, 1, 1000}));
+  const auto y = Evaluate("input x float32[5]\ny = Mish(x) : float32[5]\noutput y\n",
+                          Tensor::Float32({5}, {-1000, -1, 0, 1, 1000}));
   CHECK(y[0] == Catch::Approx(0).margin(1e-30));
   CHECK(y[1] == Catch::Approx(-0.303401F));
   CHECK(y[2] == 0);
@@ -29,8 +30,10 @@ TEST_CASE("Mish, IsInputTimesTanhOfSoftplus", "[backend]") {
 
 TEST_CASE("Hardmax, MarksTheFirstGreatestAlongTheAxis", "[backend]") {
   const Tensor x = Tensor::Float32({2, 3}, {1, 5, 5, -2, -3, -1});
-  CHECK(Evaluate("input x float32[2,3]\ny = Hardmax(x) axis=1 : float32[2,3]\noutput y\n", x) == std::vector<float>{0, 1, 0, 0, 0, 1});
-  CHECK(Evaluate("input x float32[2,3]\ny = Hardmax(x) axis=0 : float32[2,3]\noutput y\n", x) == std::vector<float>{1, 1, 1, 0, 0, 0});
+  CHECK(Evaluate("input x float32[2,3]\ny = Hardmax(x) axis=1 : float32[2,3]\noutput y\n", x) ==
+        std::vector<float>{0, 1, 0, 0, 0, 1});
+  CHECK(Evaluate("input x float32[2,3]\ny = Hardmax(x) axis=0 : float32[2,3]\noutput y\n", x) ==
+        std::vector<float>{1, 1, 1, 0, 0, 0});
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// The reference library's promises beyond right numbers: typed refusals and errors, defined arithmetic, strides, order of
-// summation. Its numbers are held to the ONNX node suite.
+// The reference library's promises beyond right numbers: typed refusals and errors, defined arithmetic, strides, order
+// of summation. Its numbers are held to the ONNX node suite.
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
 #include <cstring>
@@ -36,7 +36,8 @@ TEST_CASE("Reference, IndexOutOfRangeIsATypedError", "[backend]") {
   const Graph graph = Typed("input x float32[4,2]\ninput i int64[3]\ny = Gather(x, i)\noutput y\n");
   const Tensor x = RandomTensor(DataType::kFloat32, {4, 2}, 1);
   CHECK(Run(graph, {x, Tensor::Int64({3}, {0, -4, 3})}).ok());
-  for (int64_t bad : {int64_t{4}, int64_t{-5}, std::numeric_limits<int64_t>::min(), std::numeric_limits<int64_t>::max()}) {
+  for (int64_t bad :
+       {int64_t{4}, int64_t{-5}, std::numeric_limits<int64_t>::min(), std::numeric_limits<int64_t>::max()}) {
     const Result<std::vector<Tensor>> result = Run(graph, {x, Tensor::Int64({3}, {0, bad, 1})});
     REQUIRE_FALSE(result.ok());
     CHECK(result.error().code == ErrorCode::kInvalidInput);
@@ -44,7 +45,8 @@ TEST_CASE("Reference, IndexOutOfRangeIsATypedError", "[backend]") {
 }
 
 TEST_CASE("Reference, ScatterOutOfRangeIsATypedError", "[backend]") {
-  const Graph graph = Typed("input x float32[4]\ninput i int64[1,1]\ninput u float32[1]\ny = ScatterND(x, i, u)\noutput y\n");
+  const Graph graph =
+      Typed("input x float32[4]\ninput i int64[1,1]\ninput u float32[1]\ny = ScatterND(x, i, u)\noutput y\n");
   const Tensor x = RandomTensor(DataType::kFloat32, {4}, 1), u = RandomTensor(DataType::kFloat32, {1}, 2);
   CHECK(Run(graph, {x, Tensor::Int64({1, 1}, {-4}), u}).ok());
   CHECK_FALSE(Run(graph, {x, Tensor::Int64({1, 1}, {4}), u}).ok());
@@ -53,7 +55,8 @@ TEST_CASE("Reference, ScatterOutOfRangeIsATypedError", "[backend]") {
 // No trap, the same on every machine.
 TEST_CASE("Reference, IntegerDivisionIsDefinedEverywhere", "[backend]") {
   constexpr int32_t kLeast = std::numeric_limits<int32_t>::min();
-  const Tensor a = Of<int32_t>(DataType::kInt32, {5}, {7, -7, kLeast, kLeast, 0}), b = Of<int32_t>(DataType::kInt32, {5}, {0, 2, -1, 0, 0});
+  const Tensor a = Of<int32_t>(DataType::kInt32, {5}, {7, -7, kLeast, kLeast, 0}),
+               b = Of<int32_t>(DataType::kInt32, {5}, {0, 2, -1, 0, 0});
   const Graph divide = Typed("input a int32[5]\ninput b int32[5]\ny = Div(a, b)\noutput y\n");
   CHECK(Difference((*Run(divide, {a, b}))[0], Of<int32_t>(DataType::kInt32, {5}, {0, -3, kLeast, 0, 0}), 0) == "");
   const Graph modulo = Typed("input a int32[5]\ninput b int32[5]\ny = Mod(a, b)\noutput y\n");
@@ -63,13 +66,15 @@ TEST_CASE("Reference, IntegerDivisionIsDefinedEverywhere", "[backend]") {
 TEST_CASE("Reference, FloatsBeyondIntegersSaturateAndNanIsZero", "[backend]") {
   const Graph graph = Typed("input x float32[4]\ny = Cast(x) to=7\noutput y\n");
   const Tensor x = Tensor::Float32({4}, {std::nanf(""), 1e30F, -INFINITY, -1.9F});
-  const Tensor expected = Tensor::Int64({4}, {0, std::numeric_limits<int64_t>::max(), std::numeric_limits<int64_t>::min(), -1});
+  const Tensor expected =
+      Tensor::Int64({4}, {0, std::numeric_limits<int64_t>::max(), std::numeric_limits<int64_t>::min(), -1});
   CHECK(Difference((*Run(graph, {x}))[0], expected, 0) == "");
 }
 
 TEST_CASE("Reference, NothingSummedIsZero", "[backend]") {
-  const Graph product = Typed("input a float32[2,0]\ninput b float32[0,3]\nconst c float32[3] value 5\n"
-                              "y = MatMul(a, b)\nz = Gemm(a, b, c)\noutput y\noutput z\n");
+  const Graph product = Typed(
+      "input a float32[2,0]\ninput b float32[0,3]\nconst c float32[3] value 5\n"
+      "y = MatMul(a, b)\nz = Gemm(a, b, c)\noutput y\noutput z\n");
   const std::vector<Tensor> empty = {Tensor::Float32({2, 0}, {}), Tensor::Float32({0, 3}, {})};
   const Result<std::vector<Tensor>> results = Run(product, empty);
   REQUIRE(results.ok());
@@ -81,8 +86,8 @@ TEST_CASE("Reference, RecurrenceOverNobodyIsEmpty", "[backend]") {
   for (const char* op : {"LSTM", "GRU", "RNN"}) {
     const int gates = std::string_view(op) == "LSTM" ? 4 : std::string_view(op) == "GRU" ? 3 : 1;
     const std::string rows = std::to_string(gates * 3);
-    const Graph graph = Typed("input x float32[4,0,2]\nconst w float32[1," + rows + ",2] random 1\nconst r float32[1," + rows +
-                              ",3] random 2\ny, h = " + op + "(x, w, r) hidden_size=3\noutput y\noutput h\n");
+    const Graph graph = Typed("input x float32[4,0,2]\nconst w float32[1," + rows + ",2] random 1\nconst r float32[1," +
+                              rows + ",3] random 2\ny, h = " + op + "(x, w, r) hidden_size=3\noutput y\noutput h\n");
     const Result<std::vector<Tensor>> results = Run(graph, {Tensor::Float32({4, 0, 2}, {})});
     INFO(op << (results.ok() ? "" : ToString(results.error())));
     REQUIRE(results.ok());
@@ -92,10 +97,12 @@ TEST_CASE("Reference, RecurrenceOverNobodyIsEmpty", "[backend]") {
 
 // Splitting over cores never changes the order of a sum.
 TEST_CASE("Reference, WidthNeverChangesABit", "[backend]") {
-  const Graph graph = Typed("input x float32[1,24,19,17]\nconst w float32[40,24,3,3] random 1\nconst b float32[40] random 2\n"
-                            "const d float32[40,1,3,3] random 3\nconst t float32[40,6,2,2] random 4\n"
-                            "y = Conv(x, w, b) pads=[1,1,1,1]\nz = Conv(y, d) group=40 pads=[1,1,1,1]\nu = ConvTranspose(z, t) strides=[2,2]\n"
-                            "s = Softmax(u)\nm = ReduceMean(s) axes=[1,2]\noutput y\noutput z\noutput u\noutput m\n");
+  const Graph graph = Typed(
+      "input x float32[1,24,19,17]\nconst w float32[40,24,3,3] random 1\nconst b float32[40] random 2\n"
+      "const d float32[40,1,3,3] random 3\nconst t float32[40,6,2,2] random 4\n"
+      "y = Conv(x, w, b) pads=[1,1,1,1]\nz = Conv(y, d) group=40 pads=[1,1,1,1]\nu = ConvTranspose(z, t) "
+      "strides=[2,2]\n"
+      "s = Softmax(u)\nm = ReduceMean(s) axes=[1,2]\noutput y\noutput z\noutput u\noutput m\n");
   const std::vector<Tensor> inputs = {RandomTensor(DataType::kFloat32, {1, 24, 19, 17}, 5)};
   const Result<std::vector<Tensor>> narrow = Run(graph, inputs, 1), wide = Run(graph, inputs, 2);
   REQUIRE(narrow.ok());
@@ -104,8 +111,9 @@ TEST_CASE("Reference, WidthNeverChangesABit", "[backend]") {
 }
 
 // Runs one node with its input and output as slices of bigger tensors: every other row of the innermost-but-one dim.
-std::vector<float> RunStrided(const Graph& graph, const std::vector<int64_t>& in_dims, const std::vector<int64_t>& out_dims,
-                              const std::vector<float>& input, bool* neighbours_kept) {
+std::vector<float> RunStrided(const Graph& graph, const std::vector<int64_t>& in_dims,
+                              const std::vector<int64_t>& out_dims, const std::vector<float>& input,
+                              bool* neighbours_kept) {
   const Platform platform = MakeTestPlatform(1, false);
   const auto library = MakeReferenceLibrary();
   KernelBench bench(platform);
@@ -141,7 +149,8 @@ std::vector<float> RunStrided(const Graph& graph, const std::vector<int64_t>& in
     ours[at] = true;
   });
   *neighbours_kept = true;
-  for (size_t i = 0; i < out_memory.size(); ++i) *neighbours_kept = *neighbours_kept && (ours[i] || out_memory[i] == -77.0F);
+  for (size_t i = 0; i < out_memory.size(); ++i)
+    *neighbours_kept = *neighbours_kept && (ours[i] || out_memory[i] == -77.0F);
   return output;
 }
 
@@ -169,11 +178,16 @@ TEST_CASE("Reference, ReshapeDoesNothingWhenPlacedOntoItsInput", "[backend]") {
 
 TEST_CASE("Reference, OnlyOutermostConcatOffersSlices", "[backend]") {
   const Platform platform = MakeTestPlatform(1, false);
-  const auto elision = [&](const char* text) { return MakeReferenceLibrary()->Candidates(Typed(text), platform).front().elision; };
-  CHECK(elision("input a float32[1,2,3]\ninput b float32[1,4,3]\ny = Concat(a, b) axis=1\noutput y\n") == Elision::kSlicesOfOutput);
-  CHECK(elision("input a float32[2,2,3]\ninput b float32[2,4,3]\ny = Concat(a, b) axis=1\noutput y\n") == Elision::kNone);
+  const auto elision = [&](const char* text) {
+    return MakeReferenceLibrary()->Candidates(Typed(text), platform).front().elision;
+  };
+  CHECK(elision("input a float32[1,2,3]\ninput b float32[1,4,3]\ny = Concat(a, b) axis=1\noutput y\n") ==
+        Elision::kSlicesOfOutput);
+  CHECK(elision("input a float32[2,2,3]\ninput b float32[2,4,3]\ny = Concat(a, b) axis=1\noutput y\n") ==
+        Elision::kNone);
   CHECK(elision("input a float32[1,2,3]\ny = Concat(a, a) axis=1\noutput y\n") == Elision::kNone);
-  CHECK(elision("input a float32[1,2,3]\nconst b float32[1,4,3] random 1\ny = Concat(a, b) axis=1\noutput y\n") == Elision::kNone);
+  CHECK(elision("input a float32[1,2,3]\nconst b float32[1,4,3] random 1\ny = Concat(a, b) axis=1\noutput y\n") ==
+        Elision::kNone);
 }
 
 TEST_CASE("Reference, WhatIsNotKnownIsRefusedByName", "[backend]") {
@@ -181,7 +195,8 @@ TEST_CASE("Reference, WhatIsNotKnownIsRefusedByName", "[backend]") {
     return MakeReferenceLibrary()->WhyUnsupported(graph, NodeId(0U)).value_or("");
   };
   const auto why = [&](const char* text) { return why_of(Typed(text)); };
-  CHECK(why("input x float32[3]\ny = NoSuchOperator(x) : float32[3]\noutput y\n").find("NoSuchOperator") != std::string::npos);
+  CHECK(why("input x float32[3]\ny = NoSuchOperator(x) : float32[3]\noutput y\n").find("NoSuchOperator") !=
+        std::string::npos);
   CHECK(why("input x float32[3]\ny = NonZero(x)\noutput y\n").find("NonZero") != std::string::npos);
   CHECK(why("input x complex64[3]\ny = Exp(x) : complex64[3]\noutput y\n").find("complex64") != std::string::npos);
   // What the graph says of an output never sizes a buffer against the operator's own arithmetic.
@@ -195,7 +210,8 @@ TEST_CASE("Reference, SizesKnownInTheRunAreChecked", "[backend]") {
   GraphBuilder builder;
   builder.set_opset(25);
   const ValueId x = builder.AddInput("x", StaticType(DataType::kFloat32, {6}));
-  const ValueId s = builder.AddInput("s", StaticType(DataType::kInt64, {1})), e = builder.AddInput("e", StaticType(DataType::kInt64, {1}));
+  const ValueId s = builder.AddInput("s", StaticType(DataType::kInt64, {1})),
+                e = builder.AddInput("e", StaticType(DataType::kInt64, {1}));
   builder.AddOutput(builder.AddOp("Slice", {x, s, e}, StaticType(DataType::kFloat32, {2}), {}, "y"));
   const Graph graph = builder.Build().value();
   const Tensor data = Tensor::Float32({6}, {0, 1, 2, 3, 4, 5});
@@ -209,13 +225,15 @@ TEST_CASE("Reference, SizesKnownInTheRunAreChecked", "[backend]") {
 
 TEST_CASE("Reference, FoldedSizeBombsAreRefusedBeforeAllocation", "[backend]") {
   const Graph graph = *ParseGraph("const s int64[3] ints 100000 100000 100000\ny = ConstantOfShape(s)\noutput y\n");
-  const Result<std::vector<Tensor>> result = EvaluateNode(graph, NodeId(0U), std::vector<Tensor>{*graph.value(graph.node(NodeId(0U)).inputs[0]).constant});
+  const Result<std::vector<Tensor>> result =
+      EvaluateNode(graph, NodeId(0U), std::vector<Tensor>{*graph.value(graph.node(NodeId(0U)).inputs[0]).constant});
   REQUIRE_FALSE(result.ok());
   CHECK(result.error().code == ErrorCode::kOutOfMemory);
 }
 
 TEST_CASE("EvaluateNode, OutputsSettleThemselves", "[backend]") {
-  const Graph graph = *ParseGraph("const a int64[] ints 2\nconst b int64[] ints 11\nconst d int64[] ints 3\ny = Range(a, b, d)\noutput y\n");
+  const Graph graph = *ParseGraph(
+      "const a int64[] ints 2\nconst b int64[] ints 11\nconst d int64[] ints 3\ny = Range(a, b, d)\noutput y\n");
   std::vector<Tensor> inputs;
   for (ValueId id : graph.node(NodeId(0U)).inputs) inputs.push_back(*graph.value(id).constant);
   const Result<std::vector<Tensor>> result = EvaluateNode(graph, NodeId(0U), inputs);
@@ -230,7 +248,8 @@ TEST_CASE("Reference, SixteenBitFloatsKeepEveryPattern", "[backend]") {
     for (size_t i = 0; i < all.size(); ++i) all[i] = static_cast<uint16_t>(i);
     const Tensor x = Of<uint16_t>(type, {65536}, all);
     const std::string name(DataTypeName(type));
-    const Graph graph = Typed("input x " + name + "[65536]\nw = Cast(x) to=1\ny = Cast(w) to=" + std::to_string(static_cast<int>(type)) + "\noutput y\n");
+    const Graph graph = Typed("input x " + name + "[65536]\nw = Cast(x) to=1\ny = Cast(w) to=" +
+                              std::to_string(static_cast<int>(type)) + "\noutput y\n");
     const Tensor y = (*Run(graph, {x}))[0];
     CHECK(Difference(y, x, 0) == "");  // NaN stays NaN, whatever its payload
   }

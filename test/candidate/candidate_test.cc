@@ -101,7 +101,8 @@ TEST_CASE("Signature, SmallIntegerConstantsCountByValueFloatsDoNot", "[candidate
     return SignatureOfAll(builder.Build().value());
   };
   CHECK(with(Tensor::Int64({2}, {1, 2})) != with(Tensor::Int64({2}, {1, 3})));
-  CHECK(with(Tensor::Int64({65}, std::vector<int64_t>(65, 1))) == with(Tensor::Int64({65}, std::vector<int64_t>(65, 2))));
+  CHECK(with(Tensor::Int64({65}, std::vector<int64_t>(65, 1))) ==
+        with(Tensor::Int64({65}, std::vector<int64_t>(65, 2))));
   CHECK(with(Tensor::Float32({2}, {1, 2})) == with(Tensor::Float32({2}, {1, 3})));
 }
 

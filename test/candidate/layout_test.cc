@@ -22,8 +22,8 @@ TEST_CASE("Layout, TextAndValueAreInverses", "[candidate]") {
 }
 
 TEST_CASE("Layout, BadTextIsRefused", "[candidate]") {
-  for (const char* text : {"aa", "b", "aBcd", "abcd16b", "aBcd16", "aBcd0b", "aBcd1b", "aBcd16e", "a?", "aBcd99999999999b",
-                           "ab(2", "(300)", "aBcd16B"}) {
+  for (const char* text : {"aa", "b", "aBcd", "abcd16b", "aBcd16", "aBcd0b", "aBcd1b", "aBcd16e", "a?",
+                           "aBcd99999999999b", "ab(2", "(300)", "aBcd16B"}) {
     INFO(text);
     const Result<Layout> layout = LayoutFromString(text);
     REQUIRE_FALSE(layout.ok());

@@ -41,8 +41,7 @@ TEST_CASE("PtProfile, MeasuresOnceAndReusesAll", "[cli]") {
   CHECK(*first.find("status")->as_string() == "complete");
   CHECK(*first.find("measured")->as_int() > 0);
   CHECK(first.find("operators")->as_array()->size() > 10);
-  const Json again =
-      Parsed(RunTool("pt-profile", {profiled.model, "--db", profiled.db, "--format", "json"}).out);
+  const Json again = Parsed(RunTool("pt-profile", {profiled.model, "--db", profiled.db, "--format", "json"}).out);
   CHECK(*again.find("measured")->as_int() == 0);
   CHECK(*again.find("reused")->as_int() == *again.find("needed")->as_int());
   const CommandResult dry =
@@ -52,20 +51,16 @@ TEST_CASE("PtProfile, MeasuresOnceAndReusesAll", "[cli]") {
 
 TEST_CASE("PtProfile, ExportAndImportCarryAProfile", "[cli]") {
   const Profiled profiled;
-  const std::string file = profiled.place.path() + "/p.json",
-                    other = profiled.place.path() + "/other.db";
+  const std::string file = profiled.place.path() + "/p.json", other = profiled.place.path() + "/other.db";
   REQUIRE(RunTool("pt-profile", {profiled.model, "--db", profiled.db, "-o", file}).exit_code == 0);
   REQUIRE(RunTool("pt-profile", {"--import", file, "--db", other}).exit_code == 0);
-  const Json again =
-      Parsed(RunTool("pt-profile", {profiled.model, "--db", other, "--format", "json"}).out);
+  const Json again = Parsed(RunTool("pt-profile", {profiled.model, "--db", other, "--format", "json"}).out);
   CHECK(*again.find("measured")->as_int() == 0);
   CHECK(RunTool("pt-plan", {profiled.model, "--profile", file}).exit_code == 0);
   const std::string text = *ReadFile(file, 0);
   profiled.place.Write("cut.json", text.substr(0, text.size() / 2));
-  CHECK(RunTool("pt-profile", {"--import", profiled.place.path() + "/cut.json", "--db", other})
-            .exit_code == 3);
-  CHECK(RunTool("pt-plan", {profiled.model, "--profile", profiled.place.path() + "/cut.json"})
-            .exit_code == 3);
+  CHECK(RunTool("pt-profile", {"--import", profiled.place.path() + "/cut.json", "--db", other}).exit_code == 3);
+  CHECK(RunTool("pt-plan", {profiled.model, "--profile", profiled.place.path() + "/cut.json"}).exit_code == 3);
 }
 
 TEST_CASE("PtProfile, BudgetOverIsExitSixAndInterruptIsResumed", "[cli]") {
@@ -82,8 +77,7 @@ TEST_CASE("PtProfile, BudgetOverIsExitSixAndInterruptIsResumed", "[cli]") {
       RunTool("pt-profile", {model, "--db", db, "--progress", "tty", "--max-noise", "0"}, options);
   INFO(interrupted.err);
   CHECK(interrupted.exit_code == 130);
-  const CommandResult resumed =
-      RunTool("pt-profile", {model, "--db", db, "--max-time", "2ms", "--format", "json"});
+  const CommandResult resumed = RunTool("pt-profile", {model, "--db", db, "--max-time", "2ms", "--format", "json"});
   CHECK(resumed.exit_code == 0);
   CHECK(*Parsed(resumed.out).find("reused")->as_int() > 0);
 }
@@ -124,9 +118,7 @@ TEST_CASE("PtPlan, PlansAreCheckedRefusedAndExplained", "[cli]") {
   REQUIRE(made.exit_code == 0);
   CHECK(made.out.find("result: ") != std::string::npos);
   CHECK(profiled.Plan({"--check", plan}).exit_code == 0);
-  CHECK(
-      RunTool("pt-run", {profiled.model, "--db", profiled.db, "--plan", plan, "--iterations", "3"})
-          .exit_code == 0);
+  CHECK(RunTool("pt-run", {profiled.model, "--db", profiled.db, "--plan", plan, "--iterations", "3"}).exit_code == 0);
 
   SECTION("the same profile gives the same bytes") {
     const std::string again = profiled.place.path() + "/again.json";
@@ -153,13 +145,11 @@ TEST_CASE("PtPlan, PlansAreCheckedRefusedAndExplained", "[cli]") {
       edited.Set(key, steps);
     }
     profiled.place.Write("edited.json", WriteJson(edited));
-    const CommandResult checked =
-        profiled.Plan({"--check", profiled.place.path() + "/edited.json"});
+    const CommandResult checked = profiled.Plan({"--check", profiled.place.path() + "/edited.json"});
     INFO(checked.out << checked.err);
     CHECK(checked.exit_code == 3);
     CHECK((checked.out.find("fault: ") != std::string::npos || !checked.err.empty()));
-    CHECK(RunTool("pt-run", {profiled.model, "--plan", profiled.place.path() + "/edited.json",
-                             "--iterations", "1"})
+    CHECK(RunTool("pt-run", {profiled.model, "--plan", profiled.place.path() + "/edited.json", "--iterations", "1"})
               .exit_code == 3);
   }
   SECTION("a plan of another model is stale") {
@@ -167,9 +157,7 @@ TEST_CASE("PtPlan, PlansAreCheckedRefusedAndExplained", "[cli]") {
     const CommandResult checked = RunTool("pt-plan", {other, "--db", "none", "--check", plan});
     INFO(checked.out << checked.err);
     CHECK(checked.exit_code == 7);
-    CHECK(
-        RunTool("pt-run", {other, "--db", "none", "--plan", plan, "--iterations", "1"}).exit_code ==
-        7);
+    CHECK(RunTool("pt-run", {other, "--db", "none", "--plan", plan, "--iterations", "1"}).exit_code == 7);
   }
   SECTION("no file, no JSON, no plan") {
     CHECK(profiled.Plan({"--check", "/nonexistent.json"}).exit_code == 3);
@@ -195,16 +183,14 @@ TEST_CASE("PtPlan, PlansAreCheckedRefusedAndExplained", "[cli]") {
     CHECK(profiled.Plan({"-o", profiled.place.path() + "/no/such/folder/p.json"}).exit_code == 3);
     CommandOptions full;
     full.out_file = "/dev/full";
-    CHECK(RunTool("pt-plan", {profiled.model, "--db", profiled.db, "-o", "-"}, full).exit_code ==
-          3);
+    CHECK(RunTool("pt-plan", {profiled.model, "--db", profiled.db, "-o", "-"}, full).exit_code == 3);
     CHECK(*ReadFile(plan, 0) == before);
   }
 }
 
 TEST_CASE("PtPlan, WithoutMeasurementsTheHintIsToMeasure", "[cli]") {
   const Workplace place;
-  const CommandResult result =
-      RunTool("pt-plan", {place.Branchy(), "--db", place.path() + "/empty.db"});
+  const CommandResult result = RunTool("pt-plan", {place.Branchy(), "--db", place.path() + "/empty.db"});
   INFO(result.out << result.err);
   CHECK(result.exit_code != 0);
   CHECK(result.err.find("pt-profile") != std::string::npos);

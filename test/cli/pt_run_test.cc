@@ -61,30 +61,21 @@ TEST_CASE("PtRun, VerifyPassesFailsAndRefuses", "[cli]") {
   CHECK(fail.exit_code == 8);
   CHECK(fail.out.find("element 4 is 4, expected 4.01") != std::string::npos);
   CHECK(fail.out.ends_with("FAIL\n"));
-  CHECK(RunTool("pt-run", {bad, "--db", "none", "--atol", "0.02", "--verify",
-                           place.path() + "/bad/test_data_set_0"})
+  CHECK(RunTool("pt-run", {bad, "--db", "none", "--atol", "0.02", "--verify", place.path() + "/bad/test_data_set_0"})
             .exit_code == 0);
-  const Json json = Parsed(RunTool(
-      "pt-run", {bad, "--db", "none", "--format", "json", "--verify", place.path() + "/bad"}));
+  const Json json =
+      Parsed(RunTool("pt-run", {bad, "--db", "none", "--format", "json", "--verify", place.path() + "/bad"}));
   CHECK(*json.find("pass")->as_bool() == false);
 
   std::filesystem::remove(place.path() + "/good/test_data_set_0/output_0.pb");
-  CHECK(
-      RunTool("pt-run", {good, "--db", "none", "--verify", place.path() + "/good/test_data_set_0"})
-          .exit_code == 3);
+  CHECK(RunTool("pt-run", {good, "--db", "none", "--verify", place.path() + "/good/test_data_set_0"}).exit_code == 3);
   place.Write("good/test_data_set_0/output_0.pb", "garbage");
-  CHECK(
-      RunTool("pt-run", {good, "--db", "none", "--verify", place.path() + "/good/test_data_set_0"})
-          .exit_code == 3);
-  CHECK(
-      RunTool("pt-run", {good, "--db", "none", "--verify", place.path() + "/nowhere"}).exit_code ==
-      3);
+  CHECK(RunTool("pt-run", {good, "--db", "none", "--verify", place.path() + "/good/test_data_set_0"}).exit_code == 3);
+  CHECK(RunTool("pt-run", {good, "--db", "none", "--verify", place.path() + "/nowhere"}).exit_code == 3);
   std::filesystem::remove(place.path() + "/good/test_data_set_0/output_0.pb");
   place.Write("good/test_data_set_0/output_0.sample.json",
               R"({"name": "y", "shape": [2, 3], "stride": 2, "values": [1, 2, 4]})");
-  CHECK(
-      RunTool("pt-run", {good, "--db", "none", "--verify", place.path() + "/good/test_data_set_0"})
-          .exit_code == 0);
+  CHECK(RunTool("pt-run", {good, "--db", "none", "--verify", place.path() + "/good/test_data_set_0"}).exit_code == 0);
 }
 
 TEST_CASE("PtRun, VerifyTakesDimsFromTheData", "[cli]") {
@@ -102,8 +93,7 @@ TEST_CASE("PtRun, VerifyTakesDimsFromTheData", "[cli]") {
 TEST_CASE("PtRun, VerifyBlamesTypesThatNothingRunsNotTheDataOfThatType", "[cli]") {
   const Workplace place;
   const Wire strings = Wire().Message(1, Wire().Signed(1, 8));  // a TypeProto: a tensor of strings
-  const Wire sequence =
-      Wire().Bytes(1, "s").Message(2, Wire().Message(4, Wire().Message(1, strings)));
+  const Wire sequence = Wire().Bytes(1, "s").Message(2, Wire().Message(4, Wire().Message(1, strings)));
   GraphParts graph;
   graph.inputs = {sequence};
   graph.outputs = {ValueInfo("n", 7, {})};
@@ -121,9 +111,8 @@ TEST_CASE("PtRun, AnyPlanEqualsItsTwinAndTheReference", "[cli]") {
   const std::string model = place.Branchy(), db = place.path() + "/profile.db";
   REQUIRE(RunTool("pt-profile", {model, "--db", db, "--max-time", "2ms", "-q"}).exit_code == 0);
   for (int seed = 1; seed <= 5; ++seed) {
-    const CommandResult result =
-        RunTool("pt-run", {model, "--db", db, "--planner", "random:" + std::to_string(seed),
-                           "--verify", "reference", "--twin"});
+    const CommandResult result = RunTool("pt-run", {model, "--db", db, "--planner", "random:" + std::to_string(seed),
+                                                    "--verify", "reference", "--twin"});
     INFO(seed << ": " << result.out << result.err);
     CHECK(result.exit_code == 0);
     CHECK(result.out.find("bit for bit") != std::string::npos);
@@ -133,24 +122,19 @@ TEST_CASE("PtRun, AnyPlanEqualsItsTwinAndTheReference", "[cli]") {
 TEST_CASE("PtRun, InputsComeFromNpyAndOutputsGoToNpy", "[cli]") {
   const Workplace place;
   const std::string model = place.ReluPlusOne("m");
-  const std::string input =
-      place.Write("x.npy", *NpyBytes(Tensor::Float32({2, 3}, {-1, 2, 3, 4, 5, -6})));
+  const std::string input = place.Write("x.npy", *NpyBytes(Tensor::Float32({2, 3}, {-1, 2, 3, 4, 5, -6})));
   const std::string out = place.path() + "/out";
-  const CommandResult result = RunTool("pt-run", {model, "--db", "none", "--input", "x=@" + input,
-                                                  "--iterations", "1", "--save-outputs", out});
+  const CommandResult result =
+      RunTool("pt-run", {model, "--db", "none", "--input", "x=@" + input, "--iterations", "1", "--save-outputs", out});
   INFO(result.err);
   REQUIRE(result.exit_code == 0);
   const auto saved = LoadNpy(out + "/output_0.npy");
   REQUIRE(saved.ok());
   const std::vector<float> want = {1, 3, 4, 5, 6, 1};
   CHECK(std::ranges::equal(saved->values<float>(), want));
-  CHECK(
-      RunTool("pt-run", {model, "--db", "none", "--input", "nosuch=@" + input, "--iterations", "1"})
-          .exit_code == 2);
-  const std::string wrong =
-      place.Write("wrong.npy", *NpyBytes(Tensor::Float32({3, 2}, {1, 2, 3, 4, 5, 6})));
-  CHECK(RunTool("pt-run", {model, "--db", "none", "--input", "x=@" + wrong, "--iterations", "1"})
-            .exit_code == 2);
+  CHECK(RunTool("pt-run", {model, "--db", "none", "--input", "nosuch=@" + input, "--iterations", "1"}).exit_code == 2);
+  const std::string wrong = place.Write("wrong.npy", *NpyBytes(Tensor::Float32({3, 2}, {1, 2, 3, 4, 5, 6})));
+  CHECK(RunTool("pt-run", {model, "--db", "none", "--input", "x=@" + wrong, "--iterations", "1"}).exit_code == 2);
 }
 
 TEST_CASE("PtRun, SuiteCountsEachOutcomeAndGoesOnAfterEach", "[cli]") {
@@ -178,19 +162,14 @@ TEST_CASE("PtRun, SuiteCountsEachOutcomeAndGoesOnAfterEach", "[cli]") {
   CHECK(result.out.find("UNSUPPORTED test_custom: ") != std::string::npos);
   CHECK(result.out.ends_with("\n3 passed, 1 failed, 1 unsupported, 2 errors\n"));
 
-  const CommandResult only =
-      RunTool("pt-run", {"--suite", place.path() + "/suite", "--only", "*good"});
+  const CommandResult only = RunTool("pt-run", {"--suite", place.path() + "/suite", "--only", "*good"});
   CHECK(only.exit_code == 0);
   CHECK(only.out.ends_with("2 passed, 0 failed, 0 unsupported, 0 errors\n"));
-  CHECK(
-      RunTool("pt-run", {"--suite", place.path() + "/suite", "--only", "test_custom"}).exit_code ==
-      0);
-  CHECK(RunTool("pt-run", {"--suite", place.path() + "/suite", "--only", "nothing*"}).exit_code ==
-        3);
+  CHECK(RunTool("pt-run", {"--suite", place.path() + "/suite", "--only", "test_custom"}).exit_code == 0);
+  CHECK(RunTool("pt-run", {"--suite", place.path() + "/suite", "--only", "nothing*"}).exit_code == 3);
   CHECK(RunTool("pt-run", {"--suite", "/nonexistent"}).exit_code == 3);
 
-  const Json json =
-      Parsed(RunTool("pt-run", {"--suite", place.path() + "/suite", "--format", "json"}));
+  const Json json = Parsed(RunTool("pt-run", {"--suite", place.path() + "/suite", "--format", "json"}));
   CHECK(*json.find("passed")->as_int() == 3);
   CHECK(*json.find("errors")->as_int() == 2);
   CHECK(json.find("cases")->as_array()->size() == 7);
@@ -200,8 +179,7 @@ TEST_CASE("PtRun, CaseThatTakesTooLongIsAnErrorAndTheNextOneRuns", "[cli]") {
   const Workplace place;
   place.ReluPlusOne("suite/test_a");
   place.ReluPlusOne("suite/test_b");
-  const CommandResult result =
-      RunTool("pt-run", {"--suite", place.path() + "/suite", "--case-timeout", "1us"});
+  const CommandResult result = RunTool("pt-run", {"--suite", place.path() + "/suite", "--case-timeout", "1us"});
   CHECK(result.exit_code != 0);
   CHECK(result.out.find("PASS") == std::string::npos);
 }
@@ -211,8 +189,7 @@ TEST_CASE("PtRun, InterruptEndsAMeasurementWithItsOwnCode", "[cli]") {
   CommandOptions options;
   options.signal = SIGINT;
   options.signal_after = "note:";
-  const CommandResult result =
-      RunTool("pt-run", {place.Branchy(), "--db", "none", "--duration", "50s"}, options);
+  const CommandResult result = RunTool("pt-run", {place.Branchy(), "--db", "none", "--duration", "50s"}, options);
   CHECK(result.exit_code == 130);
   CHECK(result.out.empty());
 }
@@ -220,8 +197,8 @@ TEST_CASE("PtRun, InterruptEndsAMeasurementWithItsOwnCode", "[cli]") {
 TEST_CASE("PtRun, TraceIsJsonAndDoesNotDisturbStandardOutput", "[cli]") {
   const Workplace place;
   const std::string trace = place.path() + "/trace.json";
-  const CommandResult result = RunTool("pt-run", {place.Branchy(), "--db", "none", "--iterations",
-                                                  "2", "--format", "json", "--trace", trace});
+  const CommandResult result =
+      RunTool("pt-run", {place.Branchy(), "--db", "none", "--iterations", "2", "--format", "json", "--trace", trace});
   REQUIRE(result.exit_code == 0);
   Parsed(result);
   const auto text = ReadFile(trace, 0);
@@ -235,9 +212,8 @@ TEST_CASE("PtRun, CompareMeasuresEachPlanAndItsSpeedupOverTheFirst", "[cli]") {
   REQUIRE(RunTool("pt-profile", {model, "--db", db, "--max-time", "2ms", "-q"}).exit_code == 0);
   for (const std::vector<std::string>& length :
        {std::vector<std::string>{"--duration", "0.1s"}, {"--iterations", "5"}}) {
-    const CommandResult result = RunTool(
-        "pt-run",
-        Joined({model, "--db", db, "--compare", "random:1,random:2", "--format", "json"}, length));
+    const CommandResult result =
+        RunTool("pt-run", Joined({model, "--db", db, "--compare", "random:1,random:2", "--format", "json"}, length));
     REQUIRE(result.exit_code == 0);
     const Json json = Parsed(result);
     const Json::Array& rows = *json.find("compared")->as_array();

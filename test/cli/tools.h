@@ -37,8 +37,7 @@ inline std::string OneNodeModel(const std::string& op, const std::vector<std::st
   return ModelBytes(model);
 }
 
-inline std::vector<std::string> Joined(std::vector<std::string> a,
-                                       const std::vector<std::string>& b) {
+inline std::vector<std::string> Joined(std::vector<std::string> a, const std::vector<std::string>& b) {
   a.insert(a.end(), b.begin(), b.end());
   return a;
 }

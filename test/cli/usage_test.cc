@@ -70,25 +70,22 @@ TEST_CASE("Tools, ErrorsAreObjectsOnStandardErrorWithFormatJson", "[cli]") {
     REQUIRE(parsed.ok());
     REQUIRE(parsed->find("code") != nullptr);
     CHECK(*parsed->find("code")->as_int() == result.exit_code);
-    for (const char* key : {"id", "message", "hint", "file", "node", "device"})
-      CHECK(parsed->find(key) != nullptr);
+    for (const char* key : {"id", "message", "hint", "file", "node", "device"}) CHECK(parsed->find(key) != nullptr);
   }
 }
 
 TEST_CASE("Tools, NamedDevicesAndLibrariesThatCannotBeUsedAreErrors", "[cli]") {
   const Workplace place;
   for (const char* tool : {"pt-profile", "pt-plan", "pt-run"}) {
-    for (const std::vector<std::string>& flags : std::vector<std::vector<std::string>>{
-             {"--devices", "cpu,cuda:0"}, {"--libraries", "onednn,nosuchlibrary"}}) {
+    for (const std::vector<std::string>& flags :
+         std::vector<std::vector<std::string>>{{"--devices", "cpu,cuda:0"}, {"--libraries", "onednn,nosuchlibrary"}}) {
       const CommandResult result = RunTool(tool, Joined({place.Branchy()}, flags));
       INFO(result.err);
       CHECK(result.exit_code == 5);
-      CHECK(result.err.find(flags[1] == "cpu,cuda:0" ? "cuda:0" : "nosuchlibrary") !=
-            std::string::npos);
+      CHECK(result.err.find(flags[1] == "cpu,cuda:0" ? "cuda:0" : "nosuchlibrary") != std::string::npos);
     }
   }
-  CHECK(RunTool("pt-profile", {"--list-devices", "--devices", "sim:/nonexistent.json"}).exit_code !=
-        0);
+  CHECK(RunTool("pt-profile", {"--list-devices", "--devices", "sim:/nonexistent.json"}).exit_code != 0);
 }
 
 TEST_CASE("Tools, ListDevicesShowsTheHost", "[cli]") {
@@ -107,8 +104,7 @@ TEST_CASE("Tools, OptionsComeFromTheEnvironmentAndFlagsWin", "[cli]") {
   CommandOptions options;
   options.environment = {"PARTITIONTUNER_FORMAT=json"};
   CHECK(ParseJson(RunTool("pt-run", {"--version"}, options).out, "version").ok());
-  CHECK(!ParseJson(RunTool("pt-run", {"--version", "--format", "table"}, options).out, "version")
-             .ok());
+  CHECK(!ParseJson(RunTool("pt-run", {"--version", "--format", "table"}, options).out, "version").ok());
 }
 
 TEST_CASE("Tools, UnreadableModelsAreExitThree", "[cli]") {
@@ -124,8 +120,7 @@ TEST_CASE("Tools, UnreadableModelsAreExitThree", "[cli]") {
 
 TEST_CASE("Tools, UnsupportedOperatorsAreExitFourAndNamed", "[cli]") {
   const Workplace place;
-  const std::string model =
-      place.Write("custom.onnx", OneNodeModel("Frobnicate", {"4"}, "my.domain"));
+  const std::string model = place.Write("custom.onnx", OneNodeModel("Frobnicate", {"4"}, "my.domain"));
   for (const char* tool : {"pt-profile", "pt-plan", "pt-run"}) {
     const CommandResult result = RunTool(tool, {model, "--db", "none"});
     INFO(result.err);
@@ -143,12 +138,9 @@ TEST_CASE("Tools, MissingDimsAreExitTwoWithTheFlagToGive", "[cli]") {
     CHECK(result.exit_code == 2);
     CHECK(result.err.find("--dim batch=") != std::string::npos);
   }
-  CHECK(RunTool("pt-run", {model, "--db", "none", "--dim", "batch=3", "--iterations", "1"})
-            .exit_code == 0);
-  CHECK(RunTool("pt-run", {model, "--db", "none", "--shape", "x=3x4", "--iterations", "1"})
-            .exit_code == 0);
-  CHECK(RunTool("pt-run", {model, "--db", "none", "--shape", "x=3x5", "--iterations", "1"})
-            .exit_code != 0);
+  CHECK(RunTool("pt-run", {model, "--db", "none", "--dim", "batch=3", "--iterations", "1"}).exit_code == 0);
+  CHECK(RunTool("pt-run", {model, "--db", "none", "--shape", "x=3x4", "--iterations", "1"}).exit_code == 0);
+  CHECK(RunTool("pt-run", {model, "--db", "none", "--shape", "x=3x5", "--iterations", "1"}).exit_code != 0);
 }
 
 }  // namespace

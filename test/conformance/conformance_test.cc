@@ -20,75 +20,112 @@ struct Case {
 };
 
 constexpr std::array kCases = {
-    Case{"convolution 3x3", "input x float32[1,16,9,9]\nconst w float32[32,16,3,3] random 1\nconst b float32[32] random 2\n"
-                            "y = Conv(x, w, b) pads=[1,1,1,1]\noutput y\n"},
-    Case{"convolution, odd channels", "input x float32[2,7,11,5]\nconst w float32[13,7,3,3] random 1\n"
-                                      "y = Conv(x, w) strides=[2,1]\noutput y\n"},
-    Case{"convolution, asymmetric pads", "input x float32[1,3,10,10]\nconst w float32[8,3,3,3] random 1\nconst b float32[8] random 2\n"
-                                         "y = Conv(x, w, b) pads=[0,1,2,3] strides=[2,2]\noutput y\n"},
-    Case{"convolution, dilated", "input x float32[1,4,14,14]\nconst w float32[6,4,3,3] random 1\n"
-                                 "y = Conv(x, w) dilations=[2,3] pads=[2,3,2,3]\noutput y\n"},
-    Case{"convolution, groups", "input x float32[1,12,8,8]\nconst w float32[18,4,3,3] random 1\n"
-                                "y = Conv(x, w) group=3 pads=[1,1,1,1]\noutput y\n"},
-    Case{"convolution, depthwise", "input x float32[1,24,13,13]\nconst w float32[24,1,5,5] random 1\nconst b float32[24] random 3\n"
-                                   "y = Conv(x, w, b) group=24 pads=[2,2,2,2] strides=[2,2]\noutput y\n"},
-    Case{"convolution, pointwise of one pixel", "input x float32[1,33,1,1]\nconst w float32[17,33,1,1] random 1\n"
-                                                "y = Conv(x, w)\noutput y\n"},
-    Case{"convolution, 1-d", "input x float32[2,5,17]\nconst w float32[6,5,3] random 1\n"
-                             "y = Conv(x, w) pads=[1,1]\noutput y\n"},
-    Case{"convolution, 3-d", "input x float32[1,3,5,6,7]\nconst w float32[4,3,3,3,3] random 1\n"
-                             "y = Conv(x, w) pads=[1,1,1,1,1,1]\noutput y\n"},
-    Case{"convolution, SAME", "input x float32[1,3,9,9]\nconst w float32[5,3,4,4] random 1\n"
-                              "y = Conv(x, w) auto_pad=\"SAME_UPPER\" strides=[2,2]\noutput y\n"},
-    Case{"convolution, weights not constant", "input x float32[1,4,6,6]\ninput w float32[8,4,3,3]\n"
-                                              "y = Conv(x, w) pads=[1,1,1,1]\noutput y\n"},
-    Case{"convolution, big", "input x float32[1,64,28,28]\nconst w float32[96,64,3,3] random 1\n"
-                             "y = Conv(x, w) pads=[1,1,1,1]\noutput y\n"},
-    Case{"convolution, batch of none", "input x float32[0,3,8,8]\nconst w float32[4,3,3,3] random 1\n"
-                                       "y = Conv(x, w)\noutput y\n"},
-    Case{"convolution and relu", "input x float32[1,16,9,9]\nconst w float32[16,16,3,3] random 1\nconst b float32[16] random 2\n"
-                                 "y = Conv(x, w, b) pads=[1,1,1,1]\nz = Relu(y)\noutput z\n"},
-    Case{"convolution, residual add, relu", "input x float32[1,16,8,8]\ninput r float32[1,24,8,8]\nconst w float32[24,16,3,3] random 1\n"
-                                            "const b float32[24] random 2\ny = Conv(x, w, b) pads=[1,1,1,1]\ns = Add(y, r)\nz = Relu(s)\noutput z\n"},
-    Case{"residual add on the left", "input x float32[1,8,6,6]\ninput r float32[1,8,6,6]\nconst w float32[8,8,1,1] random 1\n"
-                                     "y = Conv(x, w)\ns = Add(r, y)\noutput s\n"},
-    Case{"convolution read twice", "input x float32[1,8,6,6]\nconst w float32[8,8,3,3] random 1\n"
-                                   "y = Conv(x, w) pads=[1,1,1,1]\na = Relu(y)\nb = Sigmoid(y)\nz = Add(a, b)\noutput z\n"},
-    Case{"convolution, clip", "input x float32[1,8,6,6]\nconst w float32[16,8,1,1] random 1\nconst lo float32[] value 0\nconst hi float32[] value 0.5\n"
-                              "y = Conv(x, w)\nz = Clip(y, lo, hi)\noutput z\n"},
-    Case{"convolution, hard swish", "input x float32[1,8,6,6]\nconst w float32[16,8,1,1] random 1\n"
-                                    "y = Conv(x, w)\nz = HardSwish(y)\noutput z\n"},
-    Case{"convolution, swish of two nodes", "input x float32[1,8,6,6]\nconst w float32[16,8,1,1] random 1\n"
-                                            "y = Conv(x, w)\ns = Sigmoid(y)\nz = Mul(y, s)\noutput z\n"},
-    Case{"transposed convolution", "input x float32[1,6,5,5]\nconst w float32[6,4,2,2] random 1\nconst b float32[4] random 2\n"
-                                   "y = ConvTranspose(x, w, b) strides=[2,2]\noutput y\n"},
+    Case{"convolution 3x3",
+         "input x float32[1,16,9,9]\nconst w float32[32,16,3,3] random 1\nconst b float32[32] random 2\n"
+         "y = Conv(x, w, b) pads=[1,1,1,1]\noutput y\n"},
+    Case{"convolution, odd channels",
+         "input x float32[2,7,11,5]\nconst w float32[13,7,3,3] random 1\n"
+         "y = Conv(x, w) strides=[2,1]\noutput y\n"},
+    Case{"convolution, asymmetric pads",
+         "input x float32[1,3,10,10]\nconst w float32[8,3,3,3] random 1\nconst b float32[8] random 2\n"
+         "y = Conv(x, w, b) pads=[0,1,2,3] strides=[2,2]\noutput y\n"},
+    Case{"convolution, dilated",
+         "input x float32[1,4,14,14]\nconst w float32[6,4,3,3] random 1\n"
+         "y = Conv(x, w) dilations=[2,3] pads=[2,3,2,3]\noutput y\n"},
+    Case{"convolution, groups",
+         "input x float32[1,12,8,8]\nconst w float32[18,4,3,3] random 1\n"
+         "y = Conv(x, w) group=3 pads=[1,1,1,1]\noutput y\n"},
+    Case{"convolution, depthwise",
+         "input x float32[1,24,13,13]\nconst w float32[24,1,5,5] random 1\nconst b float32[24] random 3\n"
+         "y = Conv(x, w, b) group=24 pads=[2,2,2,2] strides=[2,2]\noutput y\n"},
+    Case{"convolution, pointwise of one pixel",
+         "input x float32[1,33,1,1]\nconst w float32[17,33,1,1] random 1\n"
+         "y = Conv(x, w)\noutput y\n"},
+    Case{"convolution, 1-d",
+         "input x float32[2,5,17]\nconst w float32[6,5,3] random 1\n"
+         "y = Conv(x, w) pads=[1,1]\noutput y\n"},
+    Case{"convolution, 3-d",
+         "input x float32[1,3,5,6,7]\nconst w float32[4,3,3,3,3] random 1\n"
+         "y = Conv(x, w) pads=[1,1,1,1,1,1]\noutput y\n"},
+    Case{"convolution, SAME",
+         "input x float32[1,3,9,9]\nconst w float32[5,3,4,4] random 1\n"
+         "y = Conv(x, w) auto_pad=\"SAME_UPPER\" strides=[2,2]\noutput y\n"},
+    Case{"convolution, weights not constant",
+         "input x float32[1,4,6,6]\ninput w float32[8,4,3,3]\n"
+         "y = Conv(x, w) pads=[1,1,1,1]\noutput y\n"},
+    Case{"convolution, big",
+         "input x float32[1,64,28,28]\nconst w float32[96,64,3,3] random 1\n"
+         "y = Conv(x, w) pads=[1,1,1,1]\noutput y\n"},
+    Case{"convolution, batch of none",
+         "input x float32[0,3,8,8]\nconst w float32[4,3,3,3] random 1\n"
+         "y = Conv(x, w)\noutput y\n"},
+    Case{"convolution and relu",
+         "input x float32[1,16,9,9]\nconst w float32[16,16,3,3] random 1\nconst b float32[16] random 2\n"
+         "y = Conv(x, w, b) pads=[1,1,1,1]\nz = Relu(y)\noutput z\n"},
+    Case{"convolution, residual add, relu",
+         "input x float32[1,16,8,8]\ninput r float32[1,24,8,8]\nconst w float32[24,16,3,3] random 1\n"
+         "const b float32[24] random 2\ny = Conv(x, w, b) pads=[1,1,1,1]\ns = Add(y, r)\nz = Relu(s)\noutput z\n"},
+    Case{"residual add on the left",
+         "input x float32[1,8,6,6]\ninput r float32[1,8,6,6]\nconst w float32[8,8,1,1] random 1\n"
+         "y = Conv(x, w)\ns = Add(r, y)\noutput s\n"},
+    Case{"convolution read twice",
+         "input x float32[1,8,6,6]\nconst w float32[8,8,3,3] random 1\n"
+         "y = Conv(x, w) pads=[1,1,1,1]\na = Relu(y)\nb = Sigmoid(y)\nz = Add(a, b)\noutput z\n"},
+    Case{"convolution, clip",
+         "input x float32[1,8,6,6]\nconst w float32[16,8,1,1] random 1\nconst lo float32[] value 0\nconst hi float32[] "
+         "value 0.5\n"
+         "y = Conv(x, w)\nz = Clip(y, lo, hi)\noutput z\n"},
+    Case{"convolution, hard swish",
+         "input x float32[1,8,6,6]\nconst w float32[16,8,1,1] random 1\n"
+         "y = Conv(x, w)\nz = HardSwish(y)\noutput z\n"},
+    Case{"convolution, swish of two nodes",
+         "input x float32[1,8,6,6]\nconst w float32[16,8,1,1] random 1\n"
+         "y = Conv(x, w)\ns = Sigmoid(y)\nz = Mul(y, s)\noutput z\n"},
+    Case{"transposed convolution",
+         "input x float32[1,6,5,5]\nconst w float32[6,4,2,2] random 1\nconst b float32[4] random 2\n"
+         "y = ConvTranspose(x, w, b) strides=[2,2]\noutput y\n"},
     Case{"matmul", "input x float32[7,33]\nconst w float32[33,19] random 1\ny = MatMul(x, w)\noutput y\n"},
     Case{"matmul, one row", "input x float32[1,512]\nconst w float32[512,100] random 1\ny = MatMul(x, w)\noutput y\n"},
     Case{"matmul, batches", "input a float32[3,2,5,8]\ninput b float32[3,2,8,6]\ny = MatMul(a, b)\noutput y\n"},
     Case{"matmul, broadcast batches", "input a float32[3,1,5,8]\ninput b float32[2,8,6]\ny = MatMul(a, b)\noutput y\n"},
     Case{"matmul, vectors", "input a float32[8]\ninput b float32[3,8,6]\ny = MatMul(a, b)\noutput y\n"},
     Case{"matmul of nothing summed", "input a float32[4,0]\ninput b float32[0,3]\ny = MatMul(a, b)\noutput y\n"},
-    Case{"matmul, bias, relu", "input x float32[5,16]\nconst w float32[16,12] random 1\nconst b float32[12] random 2\n"
-                               "y = MatMul(x, w)\ns = Add(y, b)\nz = Relu(s)\noutput z\n"},
-    Case{"gemm", "input x float32[4,20]\nconst w float32[10,20] random 1\nconst b float32[10] random 2\n"
-                 "y = Gemm(x, w, b) transB=1\noutput y\n"},
-    Case{"gemm, transposed and scaled", "input x float32[20,4]\nconst w float32[20,10] random 1\nconst b float32[4,1] random 2\n"
-                                        "y = Gemm(x, w, b) transA=1 alpha=0.5 beta=2.0\noutput y\n"},
-    Case{"gemm, tanh", "input x float32[4,20]\nconst w float32[10,20] random 1\nconst b float32[10] random 2\n"
-                       "y = Gemm(x, w, b) transB=1\nz = Tanh(y)\noutput z\n"},
-    Case{"max pool", "input x float32[1,20,9,9]\ny = MaxPool(x) kernel_shape=[3,3] strides=[2,2] pads=[1,1,0,0]\noutput y\n"},
-    Case{"max pool, ceil", "input x float32[1,5,10,10]\ny = MaxPool(x) kernel_shape=[3,3] strides=[2,2] ceil_mode=1\noutput y\n"},
-    Case{"average pool", "input x float32[2,6,8,8]\ny = AveragePool(x) kernel_shape=[3,3] strides=[2,2] pads=[1,1,1,1]\noutput y\n"},
-    Case{"average pool with its padding", "input x float32[1,6,8,8]\ny = AveragePool(x) kernel_shape=[3,3] pads=[1,1,1,1] count_include_pad=1\noutput y\n"},
-    Case{"average pool, ceil with its padding", "input x float32[1,6,7,7]\n"
-                                                "y = AveragePool(x) kernel_shape=[3,3] strides=[2,2] pads=[1,1,1,1] ceil_mode=1 count_include_pad=1\noutput y\n"},
+    Case{"matmul, bias, relu",
+         "input x float32[5,16]\nconst w float32[16,12] random 1\nconst b float32[12] random 2\n"
+         "y = MatMul(x, w)\ns = Add(y, b)\nz = Relu(s)\noutput z\n"},
+    Case{"gemm",
+         "input x float32[4,20]\nconst w float32[10,20] random 1\nconst b float32[10] random 2\n"
+         "y = Gemm(x, w, b) transB=1\noutput y\n"},
+    Case{"gemm, transposed and scaled",
+         "input x float32[20,4]\nconst w float32[20,10] random 1\nconst b float32[4,1] random 2\n"
+         "y = Gemm(x, w, b) transA=1 alpha=0.5 beta=2.0\noutput y\n"},
+    Case{"gemm, tanh",
+         "input x float32[4,20]\nconst w float32[10,20] random 1\nconst b float32[10] random 2\n"
+         "y = Gemm(x, w, b) transB=1\nz = Tanh(y)\noutput z\n"},
+    Case{"max pool",
+         "input x float32[1,20,9,9]\ny = MaxPool(x) kernel_shape=[3,3] strides=[2,2] pads=[1,1,0,0]\noutput y\n"},
+    Case{"max pool, ceil",
+         "input x float32[1,5,10,10]\ny = MaxPool(x) kernel_shape=[3,3] strides=[2,2] ceil_mode=1\noutput y\n"},
+    Case{"average pool",
+         "input x float32[2,6,8,8]\ny = AveragePool(x) kernel_shape=[3,3] strides=[2,2] pads=[1,1,1,1]\noutput y\n"},
+    Case{"average pool with its padding",
+         "input x float32[1,6,8,8]\ny = AveragePool(x) kernel_shape=[3,3] pads=[1,1,1,1] count_include_pad=1\noutput "
+         "y\n"},
+    Case{"average pool, ceil with its padding",
+         "input x float32[1,6,7,7]\n"
+         "y = AveragePool(x) kernel_shape=[3,3] strides=[2,2] pads=[1,1,1,1] ceil_mode=1 count_include_pad=1\noutput "
+         "y\n"},
     Case{"global average pool", "input x float32[1,37,7,5]\ny = GlobalAveragePool(x)\noutput y\n"},
     Case{"global max pool", "input x float32[2,16,7,5]\ny = GlobalMaxPool(x)\noutput y\n"},
-    Case{"activations in a chain", "input x float32[3,5,7]\na = Abs(x)\nb = Sqrt(a)\nc = Tanh(b)\nd = Exp(c)\ne = Elu(d)\nf = LeakyRelu(e)\noutput f\n"},
+    Case{"activations in a chain",
+         "input x float32[3,5,7]\na = Abs(x)\nb = Sqrt(a)\nc = Tanh(b)\nd = Exp(c)\ne = Elu(d)\nf = "
+         "LeakyRelu(e)\noutput f\n"},
     Case{"add of equal shapes", "input a float32[1,17,6,6]\ninput b float32[1,17,6,6]\ny = Add(a, b)\noutput y\n"},
     Case{"add to itself", "input a float32[2,9]\ny = Add(a, a)\noutput y\n"},
-    Case{"multiply, broadcast channels", "input a float32[2,17,6,6]\ninput b float32[1,17,1,1]\ny = Mul(a, b)\noutput y\n"},
-    Case{"multiply, broadcast from the left", "input a float32[17,1,1]\ninput b float32[2,17,6,6]\ny = Mul(a, b)\noutput y\n"},
+    Case{"multiply, broadcast channels",
+         "input a float32[2,17,6,6]\ninput b float32[1,17,1,1]\ny = Mul(a, b)\noutput y\n"},
+    Case{"multiply, broadcast from the left",
+         "input a float32[17,1,1]\ninput b float32[2,17,6,6]\ny = Mul(a, b)\noutput y\n"},
     Case{"subtract, both broadcast", "input a float32[4,1,3]\ninput b float32[1,5,1]\ny = Sub(a, b)\noutput y\n"},
     Case{"divide by a scalar", "input a float32[4,7]\nconst s float32[] value 3\ny = Div(a, s)\noutput y\n"},
     Case{"maximum and minimum", "input a float32[4,7]\ninput b float32[7]\ny = Max(a, b)\nz = Min(y, a)\noutput z\n"},
@@ -96,21 +133,30 @@ constexpr std::array kCases = {
     Case{"softmax", "input x float32[3,4,10]\ny = Softmax(x) axis=-1\nz = Softmax(y) axis=1\noutput z\n"},
     Case{"log softmax", "input x float32[5,11]\ny = LogSoftmax(x)\noutput y\n"},
     Case{"lrn", "input x float32[1,9,5,5]\ny = LRN(x) size=5 alpha=0.01 beta=0.75 bias=1.0\noutput y\n"},
-    Case{"layer normalisation", "input x float32[2,5,16]\nconst s float32[16] random 1\nconst b float32[16] random 2\n"
-                                "y = LayerNormalization(x, s, b)\noutput y\n"},
-    Case{"batch normalisation", "input x float32[2,18,5,5]\nconst s float32[18] random 1\nconst b float32[18] random 2\nconst m float32[18] random 3\n"
-                                "const v float32[18] value 0.7\ny = BatchNormalization(x, s, b, m, v)\noutput y\n"},
-    Case{"concat of channels", "input a float32[1,16,5,5]\ninput b float32[1,32,5,5]\ninput c float32[1,7,5,5]\n"
-                               "y = Concat(a, b, c) axis=1\noutput y\n"},
+    Case{"layer normalisation",
+         "input x float32[2,5,16]\nconst s float32[16] random 1\nconst b float32[16] random 2\n"
+         "y = LayerNormalization(x, s, b)\noutput y\n"},
+    Case{"batch normalisation",
+         "input x float32[2,18,5,5]\nconst s float32[18] random 1\nconst b float32[18] random 2\nconst m float32[18] "
+         "random 3\n"
+         "const v float32[18] value 0.7\ny = BatchNormalization(x, s, b, m, v)\noutput y\n"},
+    Case{"concat of channels",
+         "input a float32[1,16,5,5]\ninput b float32[1,32,5,5]\ninput c float32[1,7,5,5]\n"
+         "y = Concat(a, b, c) axis=1\noutput y\n"},
     Case{"concat inside", "input a float32[2,3,5]\ninput b float32[2,3,4]\ny = Concat(a, b) axis=2\noutput y\n"},
     Case{"reductions", "input x float32[2,3,4,5]\na = ReduceMean(x) axes=[2,3]\nb = ReduceMax(a) axes=[1]\noutput b\n"},
-    Case{"reduction over axes given as an input", "input x float32[2,3,4,5]\nconst axes int64[2] ints 1 2\n"
-                                                  "y = ReduceSum(x, axes) keepdims=0\noutput y\n"},
-    Case{"resize, nearest", "input x float32[1,10,4,4]\nconst s float32[4] floats 1 1 2 2\n"
-                            "y = Resize(x, _, s) mode=\"nearest\" coordinate_transformation_mode=\"asymmetric\" nearest_mode=\"floor\"\noutput y\n"},
-    Case{"branches that join", "input x float32[1,8,8,8]\nconst u float32[16,8,1,1] random 1\nconst v float32[16,8,3,3] random 2\nconst w float32[16,8,5,5] random 3\n"
-                               "a = Conv(x, u)\nb = Conv(x, v) pads=[1,1,1,1]\nc = Conv(x, w) pads=[2,2,2,2]\nd = Relu(a)\ne = Relu(b)\n"
-                               "f = Concat(d, e, c) axis=1\ng = MaxPool(f) kernel_shape=[2,2] strides=[2,2]\noutput g\n"},
+    Case{"reduction over axes given as an input",
+         "input x float32[2,3,4,5]\nconst axes int64[2] ints 1 2\n"
+         "y = ReduceSum(x, axes) keepdims=0\noutput y\n"},
+    Case{"resize, nearest",
+         "input x float32[1,10,4,4]\nconst s float32[4] floats 1 1 2 2\n"
+         "y = Resize(x, _, s) mode=\"nearest\" coordinate_transformation_mode=\"asymmetric\" "
+         "nearest_mode=\"floor\"\noutput y\n"},
+    Case{"branches that join",
+         "input x float32[1,8,8,8]\nconst u float32[16,8,1,1] random 1\nconst v float32[16,8,3,3] random 2\nconst w "
+         "float32[16,8,5,5] random 3\n"
+         "a = Conv(x, u)\nb = Conv(x, v) pads=[1,1,1,1]\nc = Conv(x, w) pads=[2,2,2,2]\nd = Relu(a)\ne = Relu(b)\n"
+         "f = Concat(d, e, c) axis=1\ng = MaxPool(f) kernel_shape=[2,2] strides=[2,2]\noutput g\n"},
 };
 
 Graph LoadCase(const Case& c) {
@@ -132,7 +178,8 @@ std::vector<Tensor> RandomInputs(const Graph& graph) {
 }
 
 std::string Describe(const Graph& graph, const Candidate& candidate) {
-  std::string text = candidate.library + " " + candidate.variant + " on class " + std::to_string(candidate.unit_class.value) + ":";
+  std::string text =
+      candidate.library + " " + candidate.variant + " on class " + std::to_string(candidate.unit_class.value) + ":";
   for (NodeId id : candidate.nodes) text += " " + graph.node(id).op;
   for (const Form& form : candidate.in) text += " " + ToString(form.layout);
   text += " ->";
@@ -153,7 +200,8 @@ void CheckCase(const Case& c, std::map<std::string, size_t>& checked) {
   std::vector<std::unique_ptr<Library>> libraries;
   for (const LibraryRow& row : BuiltInLibraries()) libraries.push_back(row.make());
   for (const Candidate& candidate : EnumerateCandidates(graph, platform, libraries)) {
-    const auto library = std::find_if(libraries.begin(), libraries.end(), [&](const auto& l) { return l->name() == candidate.library; });
+    const auto library =
+        std::find_if(libraries.begin(), libraries.end(), [&](const auto& l) { return l->name() == candidate.library; });
     REQUIRE(library != libraries.end());
     INFO(Describe(graph, candidate));
     std::vector<Tensor> inputs;
@@ -182,22 +230,31 @@ class WrongRelu final : public Library {
   std::string_view name() const override { return "wrong"; }
   std::string version() const override { return "1"; }
   bool Serves(const Platform& platform, DeviceId device) const override { return inner_->Serves(platform, device); }
-  std::vector<Candidate> Candidates(const Graph& graph, const Platform& platform) const override { return inner_->Candidates(graph, platform); }
-  std::vector<Candidate> AgnosticCandidates(const Graph&, const Platform&, std::span<const Candidate>) const override { return {}; }
-  std::vector<Candidate> CandidatesFor(const Graph& graph, const Platform& platform, std::span<const NodeId> nodes) const override {
+  std::vector<Candidate> Candidates(const Graph& graph, const Platform& platform) const override {
+    return inner_->Candidates(graph, platform);
+  }
+  std::vector<Candidate> AgnosticCandidates(const Graph&, const Platform&, std::span<const Candidate>) const override {
+    return {};
+  }
+  std::vector<Candidate> CandidatesFor(const Graph& graph, const Platform& platform,
+                                       std::span<const NodeId> nodes) const override {
     return inner_->CandidatesFor(graph, platform, nodes);
   }
-  std::optional<std::string> WhyUnsupported(const Graph& graph, NodeId node) const override { return inner_->WhyUnsupported(graph, node); }
+  std::optional<std::string> WhyUnsupported(const Graph& graph, NodeId node) const override {
+    return inner_->WhyUnsupported(graph, node);
+  }
   Result<std::unique_ptr<Kernel>> Compile(const Graph&, const Candidate& candidate, std::span<const TensorLayout> in,
                                           std::span<const TensorLayout> out, CompileContext& context) const override {
     // Whatever is asked for, negative values stay.
     const Graph wrong = InferShapes(*ParseGraph("input x float32[4]\ny = Identity(x)\noutput y\n")).value();
     return inner_->Compile(wrong, candidate, in, out, context);
   }
-  bool CanReorder(const Platform& platform, UnitClassId unit_class, std::span<const int64_t> dims, const Form& from, const Form& to) const override {
+  bool CanReorder(const Platform& platform, UnitClassId unit_class, std::span<const int64_t> dims, const Form& from,
+                  const Form& to) const override {
     return inner_->CanReorder(platform, unit_class, dims, from, to);
   }
-  Result<std::unique_ptr<Kernel>> CompileReorder(const TensorLayout& from, const TensorLayout& to, CompileContext& context) const override {
+  Result<std::unique_ptr<Kernel>> CompileReorder(const TensorLayout& from, const TensorLayout& to,
+                                                 CompileContext& context) const override {
     return inner_->CompileReorder(from, to, context);
   }
 
@@ -225,8 +282,9 @@ TEST_CASE("CheckingLibrary, PassesTheRightAndStopsTheWrong", "[conformance]") {
 
 // oneDNN's groups too, and its blocked layouts.
 TEST_CASE("CheckingLibrary, AcceptsFusedGroupsInBlockedLayouts", "[conformance]") {
-  const Graph graph = LoadCase({"", "input x float32[1,16,9,9]\nconst w float32[16,16,3,3] random 1\n"
-                                    "y = Conv(x, w) pads=[1,1,1,1]\nz = Relu(y)\noutput z\n"});
+  const Graph graph = LoadCase({"",
+                                "input x float32[1,16,9,9]\nconst w float32[16,16,3,3] random 1\n"
+                                "y = Conv(x, w) pads=[1,1,1,1]\nz = Relu(y)\noutput z\n"});
   const Platform platform = MakeTestPlatform(2, false);
   const auto checking = MakeCheckingLibrary(MakeOneDnnLibrary(), MakeReferenceLibrary());
   const std::vector<Tensor> inputs = RandomInputs(graph);

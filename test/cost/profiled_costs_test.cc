@@ -122,7 +122,8 @@ TEST_CASE("ProfiledCosts, TimesOfAnotherProcessorAreNoSamples", "[cost]") {
   ProfiledCostsOptions options;
   options.library_versions = kVersions;
   CHECK(MakeProfiledCosts(graph, platform, profile, options)->Run(RunsAlone(graph, NodeId(0u), kNarrow)).has_value());
-  CHECK_FALSE(MakeProfiledCosts(graph, other, profile, options)->Run(RunsAlone(graph, NodeId(0u), kNarrow)).has_value());
+  CHECK_FALSE(
+      MakeProfiledCosts(graph, other, profile, options)->Run(RunsAlone(graph, NodeId(0u), kNarrow)).has_value());
 }
 
 TEST_CASE("ProfiledCosts, SimulatedCopiesFollowThePlatformFile", "[cost]") {
@@ -197,7 +198,8 @@ TEST_CASE("NeededKeys, APlannerMissesNothingThatWasMeasured", "[cost]") {
       for (int c = 0; c < 3; ++c) {
         const UnitClassId kind(random() % platform.unit_classes.size());
         candidates.push_back(RunsAlone(graph, NodeId(n), kind, "reference", &layouts[random() % layouts.size()]));
-        if (candidates.back().in.size() == 2 && random() % 2 == 0) candidates.back().in[1].layout = layouts[random() % 3];
+        if (candidates.back().in.size() == 2 && random() % 2 == 0)
+          candidates.back().in[1].layout = layouts[random() % 3];
       }
     }
     Profile profile;
@@ -251,8 +253,8 @@ TEST_CASE("ReuseDistance, FollowsTheSizeOfTheGraph", "[cost]") {
   const auto graph_of = [](int64_t elements) {
     GraphBuilder builder;
     const ValueType type = StaticType(DataType::kFloat32, {1, 4});
-    const ValueId w = builder.AddConstant(
-        "w", Tensor::Float32({elements}, std::vector<float>(static_cast<size_t>(elements), 1.0F)));
+    const ValueId w =
+        builder.AddConstant("w", Tensor::Float32({elements}, std::vector<float>(static_cast<size_t>(elements), 1.0F)));
     builder.AddOutput(builder.AddOp("Add", {builder.AddInput("x", type), w}, type));
     return builder.Build().value();
   };
@@ -267,7 +269,8 @@ TEST_CASE("ReuseDistance, FollowsTheSizeOfTheGraph", "[cost]") {
   CHECK(ReuseDistance(graph_of(40'000'000), platform) == 64 << 20);
   const Graph small = graph_of(1000);
   const Candidate candidate = RunsAlone(small, NodeId(0u), kNarrow);
-  CHECK(CostKey(small, platform, candidate, "1", 1 << 20).hash != CostKey(small, platform, candidate, "1", 2 << 20).hash);
+  CHECK(CostKey(small, platform, candidate, "1", 1 << 20).hash !=
+        CostKey(small, platform, candidate, "1", 2 << 20).hash);
 }
 
 TEST_CASE("NeededKeys, EqualGroupsAreNeededOnce", "[cost]") {

@@ -102,7 +102,8 @@ TEST_CASE("Engine, FromAFileToTheSameAnswerByEveryPlanner", "[engine]") {
 
   Scene reference(BranchyModel(1), {"reference"});
   const auto plain = reference.engine->Load(reference.path, {}).value();
-  const std::vector<float> expected = RunOnce(*reference.engine, *plain, reference.engine->MakeDefaultPlan(*plain).value());
+  const std::vector<float> expected =
+      RunOnce(*reference.engine, *plain, reference.engine->MakeDefaultPlan(*plain).value());
   for (const char* planner : {"single:cpu", "heft", "partitiontuner", "search", "random:1", "random:2"}) {
     CAPTURE(planner);
     PlanOptions options;
@@ -188,7 +189,9 @@ TEST_CASE("Engine, UnknownDimsNameTheFlagToGive", "[engine]") {
   CHECK(batch_of(by_shape) == 3);
   CHECK(batch_of(by_data) == 4);
 
-  const auto code_of = [&](const ModelOptions& options) { return scene.engine->Load(scene.path, options).error().code; };
+  const auto code_of = [&](const ModelOptions& options) {
+    return scene.engine->Load(scene.path, options).error().code;
+  };
   ModelOptions wrong;
   wrong.dims["bach"] = 2;
   CHECK(code_of(wrong) == ErrorCode::kUsage);

@@ -19,11 +19,9 @@ std::string Raw(const std::vector<T>& values) {
 }
 
 TEST_CASE("Npy, EveryPlainTypeComesBackAsItWas", "[engine]") {
-  for (const DataType type :
-       {DataType::kBool, DataType::kInt8, DataType::kUint16, DataType::kInt32, DataType::kUint64,
-        DataType::kFloat16, DataType::kFloat32, DataType::kFloat64, DataType::kComplex64}) {
-    for (const std::vector<int64_t>& dims :
-         {std::vector<int64_t>{}, {3}, {2, 3}, {0, 4}, {2, 1, 3}}) {
+  for (const DataType type : {DataType::kBool, DataType::kInt8, DataType::kUint16, DataType::kInt32, DataType::kUint64,
+                              DataType::kFloat16, DataType::kFloat32, DataType::kFloat64, DataType::kComplex64}) {
+    for (const std::vector<int64_t>& dims : {std::vector<int64_t>{}, {3}, {2, 3}, {0, 4}, {2, 1, 3}}) {
       int64_t count = 1;
       for (const int64_t dim : dims) count *= dim;
       std::string bytes;
@@ -43,23 +41,20 @@ TEST_CASE("Npy, EveryPlainTypeComesBackAsItWas", "[engine]") {
 }
 
 TEST_CASE("Npy, ColumnMajorAndForeignByteOrderBecomeRowMajor", "[engine]") {
-  const auto column = ParseNpy(File("{'descr': '<f4', 'fortran_order': True, 'shape': (2, 3), }",
-                                    Raw<float>({0, 3, 1, 4, 2, 5})),
-                               "x");
+  const auto column =
+      ParseNpy(File("{'descr': '<f4', 'fortran_order': True, 'shape': (2, 3), }", Raw<float>({0, 3, 1, 4, 2, 5})), "x");
   INFO((column.ok() ? "" : column.error().message));
   REQUIRE(column.ok());
-  for (int i = 0; i < 6; ++i)
-    CHECK(column->values<float>()[static_cast<size_t>(i)] == static_cast<float>(i));
-  const auto big = ParseNpy(File("{'descr': '>i4', 'fortran_order': False, 'shape': (2,), }",
-                                 std::string("\0\0\1\2\xff\xff\xff\xfe", 8)),
-                            "x");
+  for (int i = 0; i < 6; ++i) CHECK(column->values<float>()[static_cast<size_t>(i)] == static_cast<float>(i));
+  const auto big = ParseNpy(
+      File("{'descr': '>i4', 'fortran_order': False, 'shape': (2,), }", std::string("\0\0\1\2\xff\xff\xff\xfe", 8)),
+      "x");
   REQUIRE(big.ok());
   CHECK(big->ToInts() == std::vector<int64_t>{258, -2});
 }
 
 TEST_CASE("Npy, BrokenFilesAreRefusedWithTheReason", "[engine]") {
-  const std::string good =
-      File("{'descr': '<f4', 'fortran_order': False, 'shape': (3,), }", Raw<float>({1, 2, 3}));
+  const std::string good = File("{'descr': '<f4', 'fortran_order': False, 'shape': (3,), }", Raw<float>({1, 2, 3}));
   REQUIRE(ParseNpy(good, "x").ok());
   for (size_t length = 0; length < good.size(); ++length) {
     const auto cut = ParseNpy(std::string_view(good).substr(0, length), "cut.npy");
@@ -76,8 +71,7 @@ TEST_CASE("Npy, BrokenFilesAreRefusedWithTheReason", "[engine]") {
   refused("{'descr': '<U3', 'fortran_order': False, 'shape': (1,), }", "<U3");
   refused("{'descr': '<f4', 'fortran_order': False, 'shape': (-3,), }", "(-3,)");
   refused("{'descr': '<f4', 'fortran_order': False, 'shape': (4,), }", "12 bytes");
-  refused("{'descr': '<f4', 'fortran_order': False, 'shape': (4611686018427387904, 4), }",
-          "12 bytes");
+  refused("{'descr': '<f4', 'fortran_order': False, 'shape': (4611686018427387904, 4), }", "12 bytes");
   refused("{'descr': '<f4', 'shape': (3,), }", "fortran_order");
 }
 
@@ -85,8 +79,7 @@ TEST_CASE("Npy, TypesThatCannotBeWrittenAreRefused", "[engine]") {
   const auto strings = NpyBytes(Tensor::FromStrings({1}, {"a"}).value());
   REQUIRE(!strings.ok());
   CHECK(strings.error().code == ErrorCode::kUnsupported);
-  const auto half =
-      NpyBytes(Tensor::FromBytes(DataType::kBfloat16, {1}, std::string(2, '\1')).value());
+  const auto half = NpyBytes(Tensor::FromBytes(DataType::kBfloat16, {1}, std::string(2, '\1')).value());
   REQUIRE(half.ok());
   CHECK(half->find("'|V2'") != std::string::npos);
 }

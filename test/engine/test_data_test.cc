@@ -40,17 +40,15 @@ TEST_CASE("TestData, MissingOrBrokenExpectedOutputIsAnError", "[engine]") {
   folder.Write("output_0.pb", kScalar);
   REQUIRE(LoadExpectedOutputs(folder.path(), 1).ok());
   CHECK(!LoadExpectedOutputs(folder.path(), 2).ok());
-  folder.Write("output_1.sample.json",
-               R"({"name": "y", "shape": [2, 3], "stride": 4, "values": [0.5, 1]})");
+  folder.Write("output_1.sample.json", R"({"name": "y", "shape": [2, 3], "stride": 4, "values": [0.5, 1]})");
   const auto both = LoadExpectedOutputs(folder.path(), 2);
   REQUIRE(both.ok());
   CHECK((*both)[1].sample == std::vector<double>{0.5, 1});
   CHECK((*both)[1].dims == std::vector<int64_t>{2, 3});
-  for (const char* broken :
-       {"", "{}", R"({"name": "y", "shape": [-2], "stride": 4, "values": [1]})",
-        R"({"name": "y", "shape": [2], "stride": 0, "values": [1]})",
-        R"({"name": "y", "shape": [2], "stride": 1, "values": []})",
-        R"({"name": "y", "shape": [2], "stride": 1, "values": ["1"]})"}) {
+  for (const char* broken : {"", "{}", R"({"name": "y", "shape": [-2], "stride": 4, "values": [1]})",
+                             R"({"name": "y", "shape": [2], "stride": 0, "values": [1]})",
+                             R"({"name": "y", "shape": [2], "stride": 1, "values": []})",
+                             R"({"name": "y", "shape": [2], "stride": 1, "values": ["1"]})"}) {
     folder.Write("output_1.sample.json", broken);
     const auto result = LoadExpectedOutputs(folder.path(), 2);
     REQUIRE(!result.ok());

@@ -19,8 +19,7 @@ ExpectedTensor Expect(Tensor tensor) {
   expected.tensor = std::move(tensor);
   return expected;
 }
-Comparison Compare(const std::vector<float>& want, const std::vector<float>& got,
-                   const Tolerance& tolerance) {
+Comparison Compare(const std::vector<float>& want, const std::vector<float>& got, const Tolerance& tolerance) {
   return CompareTensors(Expect(Tensor::Float32({static_cast<int64_t>(want.size())}, want)),
                         Tensor::Float32({static_cast<int64_t>(got.size())}, got), tolerance);
 }
@@ -45,8 +44,7 @@ TEST_CASE("Verify, ElementwiseHoldsEachElementByItself", "[engine]") {
 }
 
 TEST_CASE("Verify, NanAndInfinityMustAgreeInPlaceAndSign", "[engine]") {
-  const Comparison same =
-      Compare({kNan, kInfinity, -kInfinity, 1}, {kNan, kInfinity, -kInfinity, 1}, kMaximum);
+  const Comparison same = Compare({kNan, kInfinity, -kInfinity, 1}, {kNan, kInfinity, -kInfinity, 1}, kMaximum);
   CHECK(same.equal);
   CHECK(same.nan_count == 1);
   CHECK(!Compare({kNan, 1}, {1, 1}, kMaximum).equal);
@@ -58,26 +56,22 @@ TEST_CASE("Verify, NanAndInfinityMustAgreeInPlaceAndSign", "[engine]") {
 
 TEST_CASE("Verify, TypeAndDimsMustAgree", "[engine]") {
   const ExpectedTensor want = Expect(Tensor::Float32({2, 3}, {1, 2, 3, 4, 5, 6}));
-  const Comparison dims =
-      CompareTensors(want, Tensor::Float32({3, 2}, {1, 2, 3, 4, 5, 6}), kMaximum);
+  const Comparison dims = CompareTensors(want, Tensor::Float32({3, 2}, {1, 2, 3, 4, 5, 6}), kMaximum);
   CHECK(!dims.equal);
   CHECK(dims.reason == "dims are [3,2], expected [2,3]");
-  const Comparison type =
-      CompareTensors(Expect(Tensor::Int64({1}, {1})), Tensor::Float32({1}, {1}), kMaximum);
+  const Comparison type = CompareTensors(Expect(Tensor::Int64({1}, {1})), Tensor::Float32({1}, {1}), kMaximum);
   CHECK(!type.equal);
   CHECK(type.reason == "type is float32, expected int64");
 }
 
 TEST_CASE("Verify, IntegersAndStringsAreExact", "[engine]") {
-  CHECK(CompareTensors(Expect(Tensor::Int64({2}, {1, 2})), Tensor::Int64({2}, {1, 2}), kMaximum)
-            .equal);
-  CHECK(!CompareTensors(Expect(Tensor::Int64({1}, {int64_t{1} << 60})),
-                        Tensor::Int64({1}, {(int64_t{1} << 60) + 1}), kMaximum)
+  CHECK(CompareTensors(Expect(Tensor::Int64({2}, {1, 2})), Tensor::Int64({2}, {1, 2}), kMaximum).equal);
+  CHECK(!CompareTensors(Expect(Tensor::Int64({1}, {int64_t{1} << 60})), Tensor::Int64({1}, {(int64_t{1} << 60) + 1}),
+                        kMaximum)
              .equal);
   const auto strings = [](const char* text) { return Tensor::FromStrings({1}, {text}).value(); };
   CHECK(CompareTensors(Expect(strings("a")), strings("a"), kMaximum).equal);
-  CHECK(CompareTensors(Expect(strings("a")), strings("b"), kMaximum).reason ==
-        "element 0 is \"b\", expected \"a\"");
+  CHECK(CompareTensors(Expect(strings("a")), strings("b"), kMaximum).reason == "element 0 is \"b\", expected \"a\"");
 }
 
 TEST_CASE("Verify, HalfTypesAreDecoded", "[engine]") {
@@ -120,8 +114,7 @@ TEST_CASE("Verify, SampleLooksAtEveryStrideThValue", "[engine]") {
   for (size_t i = 0; i < 10; ++i) values[i] = static_cast<float>(i);
   CHECK(CompareTensors(want, Tensor::Float32({2, 5}, values), kMaximum).equal);
   values[6] = 7;
-  CHECK(CompareTensors(want, Tensor::Float32({2, 5}, values), kMaximum)
-            .reason.find("element 6 is 7, expected 6") == 0);
+  CHECK(CompareTensors(want, Tensor::Float32({2, 5}, values), kMaximum).reason.find("element 6 is 7, expected 6") == 0);
   CHECK(!CompareTensors(want, Tensor::Float32({5, 2}, values), kMaximum).equal);
   want.sample.pop_back();  // a truncated sample proves less than it seems to
   CHECK(!CompareTensors(want, Tensor::Float32({2, 5}, values), kMaximum).equal);

@@ -68,8 +68,8 @@ TEST_CASE("Program, WaitsThatAnotherWaitImpliesAreDropped", "[exec]") {
 }
 
 TEST_CASE("Program, WideStepsGatherTheirCoresAndThatIsAHandOver", "[exec]") {
-  const Program program = Compile(MakeTestPlatform(2, false),
-                                  {{"cpu[1]"}, {"cpu[0-1]", {0}}, {"cpu[1]", {1}}, {"cpu[0-1]", {1, 2}}});
+  const Program program =
+      Compile(MakeTestPlatform(2, false), {{"cpu[1]"}, {"cpu[0-1]", {0}}, {"cpu[1]", {1}}, {"cpu[0-1]", {1, 2}}});
   CHECK(ListText(program, 0) == "run1 run3");
   CHECK(ListText(program, 1) == "run0 help1 run2 help3");
   CHECK(program.flag_count == 0);
@@ -81,8 +81,7 @@ TEST_CASE("Program, AsynchronousStepsAreLaunchedByTheirDriverAndPolledWhereNeede
       {{"cpu[0]"}, {"cpu>fake:0", {0}}, {"fake:0#0", {1}}, {"fake:0#0", {2}}, {"fake:0>cpu", {3}}, {"cpu[0]", {4}}});
   // A stream's own order needs no wait; step 5 first needs the launch, then the event.
   CHECK(ListText(program, 0) == "run0 signal0 wait4 poll4 run5");
-  CHECK(ListText(program, 1) ==
-        "wait0 enqueue1 poll1 enqueue2 enqueue3 poll3 enqueue4 signal4 drain3 drain1 drain4");
+  CHECK(ListText(program, 1) == "wait0 enqueue1 poll1 enqueue2 enqueue3 poll3 enqueue4 signal4 drain3 drain1 drain4");
 }
 
 TEST_CASE("Program, ElidedStepsKeepTheirPlaceInTheOrder", "[exec]") {

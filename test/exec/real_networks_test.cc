@@ -1,5 +1,5 @@
-// Random plans of real networks over cores, teams, oneDNN, the reference library and a simulated accelerator: bit for bit their
-// sequential twin, and within tolerance of the expected outputs.
+// Random plans of real networks over cores, teams, oneDNN, the reference library and a simulated accelerator: bit for
+// bit their sequential twin, and within tolerance of the expected outputs.
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
 #include <cstdlib>
@@ -27,8 +27,7 @@ Outputs MakeOutputs(const Graph& graph) {
   Outputs outputs;
   for (ValueId value : graph.outputs()) {
     const ValueType& type = graph.value(value).type;
-    const TensorLayout layout =
-        DenseLayout(type.type, type.static_dims().value(), RowMajor(type.dims.size())).value();
+    const TensorLayout layout = DenseLayout(type.type, type.static_dims().value(), RowMajor(type.dims.size())).value();
     outputs.storage.emplace_back(BytesOf(layout).value());
     outputs.tensors.push_back({type.type, layout.dims, outputs.storage.back().data(), outputs.storage.back().size()});
   }
@@ -80,7 +79,8 @@ TEST_CASE("Session, RandomPlansOfRealNetworksEqualTheirTwins", "[exec][slow]") {
     for (size_t i = 0; i < expected.size(); ++i) {
       CHECK(std::memcmp(parallel.storage[i].data(), twin.storage[i].data(), twin.storage[i].size()) == 0);
       const HostTensor& made = parallel.tensors[i];
-      const Tensor actual = Tensor::FromBytes(made.type, made.dims, std::string(static_cast<const char*>(made.data), made.bytes)).value();
+      const Tensor actual =
+          Tensor::FromBytes(made.type, made.dims, std::string(static_cast<const char*>(made.data), made.bytes)).value();
       const Comparison comparison = CompareTensors(expected[i], actual, DefaultTolerance(graph, graph.outputs()[i]));
       CAPTURE(comparison.max_abs, comparison.max_rel, comparison.reason);
       CHECK(comparison.equal);

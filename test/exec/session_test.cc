@@ -54,12 +54,15 @@ std::shared_ptr<const Graph> Parse(std::string_view text) {
 }
 
 std::shared_ptr<const Graph> Diamond(const std::string& left_attributes = "") {
-  return Parse("input x float32[64]\n"
-               "a = Mix(x) : float32[64]\n"
-               "l = Mix(a) " + left_attributes + " : float32[64]\n"
-               "r = Mix(a) : float32[64]\n"
-               "y = Mix(l, r) : float32[64]\n"
-               "output y\n");
+  return Parse(
+      "input x float32[64]\n"
+      "a = Mix(x) : float32[64]\n"
+      "l = Mix(a) " +
+      left_attributes +
+      " : float32[64]\n"
+      "r = Mix(a) : float32[64]\n"
+      "y = Mix(l, r) : float32[64]\n"
+      "output y\n");
 }
 
 }  // namespace
@@ -92,7 +95,8 @@ TEST_CASE("Session, DiamondOnTwoCoresReportsItsTrace", "[exec]") {
   Setting setting(2, false);
   setting.graph = Diamond();
   const Platform& platform = setting.machine->platform();
-  const UnitId one = FindUnit(platform, "cpu[0]"), two = FindUnit(platform, "cpu[1]"), both = FindUnit(platform, "cpu[0-1]");
+  const UnitId one = FindUnit(platform, "cpu[0]"), two = FindUnit(platform, "cpu[1]"),
+               both = FindUnit(platform, "cpu[0-1]");
   const Plan plan = MakeTestPlan(*setting.graph, *setting.machine, {both, one, two, one});
   const std::unique_ptr<Session> session = setting.Create(plan);
   Trace trace;
@@ -119,9 +123,10 @@ TEST_CASE("Session, DiamondOnTwoCoresReportsItsTrace", "[exec]") {
 TEST_CASE("Session, IndependentBranchesRunAtTheSameTime", "[exec]") {
   // Both branches hold until both have begun: one after the other would never end.
   Setting setting(2, false);
-  setting.graph = Parse("input x float32[8]\n"
-                        "l = Mix(x) hold=1 : float32[8]\nr = Mix(x) hold=1 : float32[8]\n"
-                        "y = Mix(l, r) : float32[8]\noutput y\n");
+  setting.graph = Parse(
+      "input x float32[8]\n"
+      "l = Mix(x) hold=1 : float32[8]\nr = Mix(x) hold=1 : float32[8]\n"
+      "y = Mix(l, r) : float32[8]\noutput y\n");
   const Platform& platform = setting.machine->platform();
   const UnitId one = FindUnit(platform, "cpu[0]"), two = FindUnit(platform, "cpu[1]");
   const std::unique_ptr<Session> session =
@@ -195,8 +200,7 @@ TEST_CASE("Session, ErrorInAStepIsReportedAndTheSessionStaysUsable", "[exec]") {
   builder.node(bad).attributes["fail"] = int64_t{1};
   setting.graph = std::make_shared<const Graph>(builder.Build().value());
   const std::vector<UnitId> units = RandomUnits(*setting.graph, setting.machine->platform(), random);
-  const std::unique_ptr<Session> session =
-      setting.Create(MakeTestPlan(*setting.graph, *setting.machine, units));
+  const std::unique_ptr<Session> session = setting.Create(MakeTestPlan(*setting.graph, *setting.machine, units));
   std::vector<Buffer> inputs = MakeBuffers(*setting.graph, setting.graph->inputs(), 0);
   std::vector<Buffer> outputs = MakeBuffers(*setting.graph, setting.graph->outputs(), 0);
   for (int run = 0; run < 3; ++run) {
@@ -266,8 +270,7 @@ TEST_CASE("Session, DeadlineEndsARun", "[exec]") {
       setting.Create(MakeTestPlan(*setting.graph, *setting.machine, {core, stream, core, core}));
   std::vector<Buffer> inputs = MakeBuffers(*setting.graph, setting.graph->inputs(), 0);
   std::vector<Buffer> outputs = MakeBuffers(*setting.graph, setting.graph->outputs(), 0);
-  const Result<RunReport> late =
-      session->Run(Lend(inputs), Lend(outputs), {.deadline = std::chrono::nanoseconds(1)});
+  const Result<RunReport> late = session->Run(Lend(inputs), Lend(outputs), {.deadline = std::chrono::nanoseconds(1)});
   REQUIRE_FALSE(late.ok());
   CHECK(late.error().id == "run.deadline");
   CHECK(RunsRight(*session, 0, {.deadline = std::chrono::nanoseconds::max()}));
@@ -286,8 +289,7 @@ TEST_CASE("Session, DeadlineEndsTheWaitForOtherRunsOfTheSession", "[exec]") {
   while (setting.control.holding.load() == 0) std::this_thread::yield();
   std::vector<Buffer> inputs = MakeBuffers(*setting.graph, setting.graph->inputs(), 0);
   std::vector<Buffer> outputs = MakeBuffers(*setting.graph, setting.graph->outputs(), 0);
-  const Result<RunReport> late =
-      session->Run(Lend(inputs), Lend(outputs), {.deadline = std::chrono::milliseconds(1)});
+  const Result<RunReport> late = session->Run(Lend(inputs), Lend(outputs), {.deadline = std::chrono::milliseconds(1)});
   setting.control.release.store(true);
   holder.join();
   REQUIRE_FALSE(late.ok());
@@ -367,8 +369,8 @@ TEST_CASE("Session, ConcurrentRunsEachGetTheirOwnResult", "[exec]") {
   const Platform& platform = setting.machine->platform();
   std::vector<std::unique_ptr<Session>> sessions;
   for (int i = 0; i < 3; ++i) {
-    sessions.push_back(setting.Create(MakeTestPlan(*setting.graph, *setting.machine,
-                                   RandomUnits(*setting.graph, platform, random))));
+    sessions.push_back(
+        setting.Create(MakeTestPlan(*setting.graph, *setting.machine, RandomUnits(*setting.graph, platform, random))));
   }
   std::atomic<int> wrong{0};
   std::vector<std::thread> threads;
@@ -392,7 +394,7 @@ TEST_CASE("Session, SessionsComeAndGoWhileOthersRun", "[exec]") {
   std::vector<Plan> plans;
   for (int i = 0; i < 4; ++i) {
     plans.push_back(MakeTestPlan(*setting.graph, *setting.machine,
-                                   RandomUnits(*setting.graph, setting.machine->platform(), random)));
+                                 RandomUnits(*setting.graph, setting.machine->platform(), random)));
   }
   std::atomic<int> wrong{0};
   std::vector<std::thread> threads;

@@ -21,10 +21,10 @@ TEST_CASE("Trace, SharesAddUpToTheCoresTimesTheMakespan", "[exec]") {
   plan.steps[3].work = Copy{};
   Trace trace;
   trace.run_ns = 100;
-  trace.events = {{StepId(0u), one, 0, 10, 40, false},   // core 0: 10 dispatch, 30 kernel
-                  {StepId(1u), two, 15, 20, 30, false},  // core 1: 5 dispatch, 15 wait, 10 reorder
-                  {StepId(2u), both, 5, 50, 90, false},  // core 0: 5 wait, 5 dispatch; core 1: 20 wait; 80 kernel
-                  {StepId(3u), link, 0, 60, 95, false}};  // on no core
+  trace.events = {{StepId(0u), one, 0, 10, 40, false},         // core 0: 10 dispatch, 30 kernel
+                  {StepId(1u), two, 15, 20, 30, false},        // core 1: 5 dispatch, 15 wait, 10 reorder
+                  {StepId(2u), both, 5, 50, 90, false},        // core 0: 5 wait, 5 dispatch; core 1: 20 wait; 80 kernel
+                  {StepId(3u), link, 0, 60, 95, false}};       // on no core
   const TraceShares shares = SharesOf(trace, platform, plan);  // both cores idle for the last 10
   CHECK(shares.kernels == Catch::Approx(110.0 / 200));
   CHECK(shares.reorders == Catch::Approx(10.0 / 200));

@@ -39,8 +39,8 @@ TEST_CASE("GraphBuilder, SortedOrderIsKept", "[graph]") {
 }
 
 TEST_CASE("GraphBuilder, CycleIsListed", "[graph]") {
-  for (const char* text : {"input x float32[1]\na = Add(x, a)\noutput a",
-                           "input x float32[1]\na = Add(x, b)\nb = Relu(a)\noutput b"}) {
+  for (const char* text :
+       {"input x float32[1]\na = Add(x, a)\noutput a", "input x float32[1]\na = Add(x, b)\nb = Relu(a)\noutput b"}) {
     const auto graph = ParseGraph(text);
     REQUIRE_FALSE(graph.ok());
     CHECK(graph.error().id == "graph.cycle");
@@ -79,8 +79,7 @@ TEST_CASE("GraphBuilder, ChainOfFiftyThousandAndFanOutOf65536Build", "[graph]") 
 }
 
 TEST_CASE("GraphBuilder, UsesAndProducersLinkBothWays", "[graph]") {
-  const auto graph =
-      ParseGraph("input x float32[2]\na, b = Split(x)\nc = Add(a, a)\noutput c\noutput b");
+  const auto graph = ParseGraph("input x float32[2]\na, b = Split(x)\nc = Add(a, a)\noutput c\noutput b");
   REQUIRE(graph.ok());
   const ValueId a = graph->find_value("a"), b = graph->find_value("b");
   CHECK(graph->value(a).uses == std::vector<Use>{{NodeId(size_t{1}), 0}, {NodeId(size_t{1}), 1}});
@@ -117,8 +116,8 @@ TEST_CASE("GraphBuilder, TwoProducersOrNoneAreRefused", "[graph]") {
 }
 
 TEST_CASE("GraphBuilder, ReplacedUsesLeaveDeadNodesThatBuildDrops", "[graph]") {
-  const auto graph = ParseGraph(
-      "input x float32[2]\na = Identity(x)\nb = Relu(a)\nc = Neg(a)\noutput b\noutput c\noutput a");
+  const auto graph =
+      ParseGraph("input x float32[2]\na = Identity(x)\nb = Relu(a)\nc = Neg(a)\noutput b\noutput c\noutput a");
   REQUIRE(graph.ok());
   GraphBuilder builder(*graph);
   builder.ReplaceUses(graph->find_value("a"), graph->find_value("x"));
@@ -158,8 +157,7 @@ TEST_CASE("GraphBuilder, InputThatBecomesConstantIsAnInputNoMore", "[graph]") {
 
 TEST_CASE("GraphBuilder, CapturesMustFitTheSubgraph", "[graph]") {
   GraphBuilder body;
-  body.AddOutput(
-      body.AddOp("Relu", {body.AddCaptured("outer", StaticType(DataType::kFloat32, {1}))}));
+  body.AddOutput(body.AddOp("Relu", {body.AddCaptured("outer", StaticType(DataType::kFloat32, {1}))}));
   const auto inner = std::make_shared<const Graph>(body.Build().value());
   for (uint32_t capture : {1u, 0u}) {
     GraphBuilder builder;

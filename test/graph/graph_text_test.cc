@@ -53,26 +53,17 @@ TEST_CASE("GraphText, RandomConstantsRepeatBySeed", "[graph]") {
 
 TEST_CASE("GraphHash, NamesAndWeightsDoNotCountShapesAndSmallIntegersDo", "[graph]") {
   const auto hash = [](const char* text) { return GraphHash(ParseGraph(text).value()); };
-  const Hash128 base =
-      hash("input x float32[8]\nconst w float32[8] random 1\ny = Add(x, w) a=1\noutput y");
-  CHECK(base ==
-        hash("input xx float32[8]\nconst ww float32[8] random 2\nyy = Add(xx, ww) a=1\noutput yy"));
-  CHECK(base !=
-        hash("input x float32[9]\nconst w float32[8] random 1\ny = Add(x, w) a=1\noutput y"));
-  CHECK(base !=
-        hash("input x float32[8]\nconst w float32[8] random 1\ny = Add(x, w) a=2\noutput y"));
-  CHECK(base !=
-        hash("input x float32[8]\nconst w float32[8] random 1\ny = Add(x, w) b=1\noutput y"));
-  CHECK(base !=
-        hash("input x float32[8]\nconst w float32[8] random 1\ny = Mul(x, w) a=1\noutput y"));
-  CHECK(base !=
-        hash("input x float32[8]\nconst w float32[8] random 1\ny = Add(w, x) a=1\noutput y"));
-  const Hash128 ints =
-      hash("input x float32[8]\nconst s int64[2] ints 2 4\ny = Reshape(x, s)\noutput y");
+  const Hash128 base = hash("input x float32[8]\nconst w float32[8] random 1\ny = Add(x, w) a=1\noutput y");
+  CHECK(base == hash("input xx float32[8]\nconst ww float32[8] random 2\nyy = Add(xx, ww) a=1\noutput yy"));
+  CHECK(base != hash("input x float32[9]\nconst w float32[8] random 1\ny = Add(x, w) a=1\noutput y"));
+  CHECK(base != hash("input x float32[8]\nconst w float32[8] random 1\ny = Add(x, w) a=2\noutput y"));
+  CHECK(base != hash("input x float32[8]\nconst w float32[8] random 1\ny = Add(x, w) b=1\noutput y"));
+  CHECK(base != hash("input x float32[8]\nconst w float32[8] random 1\ny = Mul(x, w) a=1\noutput y"));
+  CHECK(base != hash("input x float32[8]\nconst w float32[8] random 1\ny = Add(w, x) a=1\noutput y"));
+  const Hash128 ints = hash("input x float32[8]\nconst s int64[2] ints 2 4\ny = Reshape(x, s)\noutput y");
   CHECK(ints != hash("input x float32[8]\nconst s int64[2] ints 4 2\ny = Reshape(x, s)\noutput y"));
   const auto model = [](const char* text) { return ModelHash(ParseGraph(text).value()); };
-  CHECK(model("const w float32[8] random 1\noutput w") !=
-        model("const w float32[8] random 2\noutput w"));
+  CHECK(model("const w float32[8] random 1\noutput w") != model("const w float32[8] random 2\noutput w"));
 }
 
 }  // namespace

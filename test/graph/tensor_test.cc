@@ -33,16 +33,11 @@ TEST_CASE("Tensor, HostileDimsNeverWrap", "[graph]") {
 }
 
 TEST_CASE("Tensor, IntsOfEveryIntegerTypeWiden", "[graph]") {
-  CHECK(Tensor::FromBytes(DataType::kInt8, {2}, "\xff\x01").value().ToInts() ==
-        std::vector<int64_t>{-1, 1});
-  CHECK(Tensor::FromBytes(DataType::kUint8, {2}, "\xff\x01").value().ToInts() ==
-        std::vector<int64_t>{255, 1});
-  CHECK(Tensor::FromBytes(DataType::kInt4, {3}, "\x7f\x08").value().ToInts() ==
-        std::vector<int64_t>{-1, 7, -8});
-  CHECK(Tensor::FromBytes(DataType::kUint2, {4}, "\xe4").value().ToInts() ==
-        std::vector<int64_t>{0, 1, 2, 3});
-  CHECK(Tensor::FromBytes(DataType::kInt2, {4}, "\xe4").value().ToInts() ==
-        std::vector<int64_t>{0, 1, -2, -1});
+  CHECK(Tensor::FromBytes(DataType::kInt8, {2}, "\xff\x01").value().ToInts() == std::vector<int64_t>{-1, 1});
+  CHECK(Tensor::FromBytes(DataType::kUint8, {2}, "\xff\x01").value().ToInts() == std::vector<int64_t>{255, 1});
+  CHECK(Tensor::FromBytes(DataType::kInt4, {3}, "\x7f\x08").value().ToInts() == std::vector<int64_t>{-1, 7, -8});
+  CHECK(Tensor::FromBytes(DataType::kUint2, {4}, "\xe4").value().ToInts() == std::vector<int64_t>{0, 1, 2, 3});
+  CHECK(Tensor::FromBytes(DataType::kInt2, {4}, "\xe4").value().ToInts() == std::vector<int64_t>{0, 1, -2, -1});
   CHECK(Tensor::Int64({1}, {INT64_MIN}).ToInts() == std::vector<int64_t>{INT64_MIN});
   CHECK(Tensor::Float32({1}, {1}).ToInts().empty());
 }

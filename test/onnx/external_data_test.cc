@@ -54,8 +54,7 @@ class ModelFolder {
 
 TEST_CASE("ExternalData, RangesOfFilesInTheFolderAreRead", "[onnx]") {
   const ModelFolder folder;
-  const auto graph = folder.Load(
-      {{"location", "data.bin"}, {"offset", "48"}, {"length", "16"}, {"checksum", "none"}});
+  const auto graph = folder.Load({{"location", "data.bin"}, {"offset", "48"}, {"length", "16"}, {"checksum", "none"}});
   INFO((graph.ok() ? "" : ToString(graph.error())));
   REQUIRE(graph.ok());
   CHECK(graph->value(graph->find_value("w")).constant->bytes()[15] == std::byte{'d'});
@@ -132,16 +131,14 @@ TEST_CASE("ExternalData, OverlappingRangesCannotMultiplyAFile", "[onnx]") {
   for (int i = 0; i < 100; ++i) {
     names.push_back("w" + std::to_string(i));
     parts.initializers.push_back(ExternalTensor(
-        names.back(), 2, {60},
-        {{"location", "data.bin"}, {"offset", std::to_string(i % 4)}, {"length", "60"}}));
+        names.back(), 2, {60}, {{"location", "data.bin"}, {"offset", std::to_string(i % 4)}, {"length", "60"}}));
   }
   parts.nodes = {NodeBytes("Concat", names, {"y"}, {IntAttribute("axis", 0)})};
   parts.outputs = {ValueInfo("y", 2, {"6000"})};
   CHECK(Mentions(LoadFault(ModelBytes(parts), {}, folder.root()), "overlap"));
   for (int i = 0; i < 100; ++i) {
-    parts.initializers[static_cast<size_t>(i)] =
-        ExternalTensor(names[static_cast<size_t>(i)], 2, {60},
-                       {{"location", "data.bin"}, {"offset", "4"}, {"length", "60"}});
+    parts.initializers[static_cast<size_t>(i)] = ExternalTensor(
+        names[static_cast<size_t>(i)], 2, {60}, {{"location", "data.bin"}, {"offset", "4"}, {"length", "60"}});
   }
   const auto shared = Load(ModelBytes(parts), {}, nullptr, folder.root());
   REQUIRE(shared.ok());

@@ -59,8 +59,7 @@ TEST_CASE("InferShapes, ShapeArithmeticComesOutStatic", "[onnx]") {
 }
 
 TEST_CASE("InferShapes, OverridesThatContradictAreUsageErrors", "[onnx]") {
-  const Graph graph =
-      Parsed("input x float32[batch,3]\ninput z float32[batch,4]\ny = Relu(x)\noutput y");
+  const Graph graph = Parsed("input x float32[batch,3]\ninput z float32[batch,4]\ny = Relu(x)\noutput y");
   const auto message = [&](const ShapeOverrides& overrides) {
     const auto inferred = InferShapes(graph, overrides);
     REQUIRE_FALSE(inferred.ok());
@@ -92,8 +91,7 @@ TEST_CASE("InferShapes, UnresolvedDimsSayTheFlag", "[onnx]") {
 }
 
 TEST_CASE("InferShapes, AgainAfterFolding", "[onnx]") {
-  const Graph graph =
-      Parsed("input x float32[6,4]\ninput t int64[2]\ny = Reshape(x, t)\nz = Relu(y)\noutput z");
+  const Graph graph = Parsed("input x float32[6,4]\ninput t int64[2]\ny = Reshape(x, t)\nz = Relu(y)\noutput z");
   const auto before = InferShapes(graph);
   REQUIRE(before.ok());
   CHECK_FALSE(before->value(before->outputs()[0]).type.is_static());
@@ -144,7 +142,8 @@ TEST_CASE("ShapeFaults, NoneInASoundGraph", "[onnx]") {
       input x float32[N,4]
       const w float32[4,5] random 1
       y = MatMul(x, w)
-      output y)")).empty());
+      output y)"))
+            .empty());
 }
 
 }  // namespace

@@ -30,17 +30,14 @@ std::string RichModel() {
   GraphParts main;
   main.inputs = {ValueInfo("x", 1, {"2", "N"}), ValueInfo("c", 9, {})};
   main.initializers = {FloatTensor("w", {2, 2}, {1, 2, 3, 4})};
-  main.sparse_initializers = {Wire()
-                                  .Message(1, FloatTensor("s", {1}, {5}))
-                                  .Message(2, Int64Tensor("", {1}, {1}))
-                                  .Signed(3, 2)};
+  main.sparse_initializers = {
+      Wire().Message(1, FloatTensor("s", {1}, {5})).Message(2, Int64Tensor("", {1}, {1})).Signed(3, 2)};
   main.nodes = {
       NodeBytes("Constant", {}, {"k"}, {TensorAttribute("value", Int64Tensor("", {2}, {2, 2}))}),
       NodeBytes("Reshape", {"x", "k"}, {"r"}),
       NodeBytes("Twice", {"r"}, {"h"}, {IntAttribute("a", 1)}, "call", "local"),
       NodeBytes("If", {"c"}, {"i"},
-                {GraphAttribute("then_branch", GraphBytes(body)),
-                 GraphAttribute("else_branch", GraphBytes(other))}),
+                {GraphAttribute("then_branch", GraphBytes(body)), GraphAttribute("else_branch", GraphBytes(other))}),
       NodeBytes("Add", {"i", "s"}, {"y"})};
   main.outputs = {ValueInfo("y", 1, {"2", "2"})};
   main.value_infos = {ValueInfo("r", 1, {"2", "2"})};
@@ -71,15 +68,13 @@ TEST_CASE("LoadOnnx, RichModelLoads", "[onnx]") {
 
 TEST_CASE("LoadOnnx, OtherFormatsAreNamed", "[onnx]") {
   CHECK(Mentions(LoadFault(""), "empty"));
-  CHECK(Mentions(LoadFault("version https://git-lfs.github.com/spec/v1\noid sha256:ab\nsize 3\n"),
-                 "onnx.lfs_pointer"));
+  CHECK(Mentions(LoadFault("version https://git-lfs.github.com/spec/v1\noid sha256:ab\nsize 3\n"), "onnx.lfs_pointer"));
   CHECK(Mentions(LoadFault("<!DOCTYPE html><html></html>"), "HTML"));
   CHECK(Mentions(LoadFault("\n  <html></html>"), "HTML"));
   CHECK(Mentions(LoadFault(std::string("\x1f\x8b\x08\0\0\0", 6)), "gzip"));
   CHECK(Mentions(LoadFault("PK\x03\x04zzzz"), "ZIP"));
   CHECK(Mentions(LoadFault("{\"graph\": {}}"), "JSON"));
-  CHECK(Load("version https://git-lfs.github.com/spec/v1").error().code ==
-        ErrorCode::kInvalidInput);
+  CHECK(Load("version https://git-lfs.github.com/spec/v1").error().code == ErrorCode::kInvalidInput);
 }
 
 TEST_CASE("LoadOnnx, TruncatedAtEveryByte", "[onnx]") {
@@ -88,14 +83,12 @@ TEST_CASE("LoadOnnx, TruncatedAtEveryByte", "[onnx]") {
     for (size_t length = 0; length < whole.size(); ++length) {
       const Result<Graph> graph = Load(whole.substr(0, length));
       if (!graph.ok())
-        CHECK((graph.error().code == ErrorCode::kInvalidInput ||
-               graph.error().code == ErrorCode::kUnsupported));
+        CHECK((graph.error().code == ErrorCode::kInvalidInput || graph.error().code == ErrorCode::kUnsupported));
     }
   }
   // The graph is written last but for functions: cut within it, nothing loads.
   const std::string relu = ModelBytes(ReluParts());
-  for (size_t length = 0; length < relu.size(); ++length)
-    CHECK_FALSE(Load(relu.substr(0, length)).ok());
+  for (size_t length = 0; length < relu.size(); ++length) CHECK_FALSE(Load(relu.substr(0, length)).ok());
 }
 
 TEST_CASE("LoadOnnx, EveryByteChanged", "[onnx]") {
@@ -106,8 +99,7 @@ TEST_CASE("LoadOnnx, EveryByteChanged", "[onnx]") {
       bytes[at] = static_cast<char>(bytes[at] ^ flip);
       const Result<Graph> graph = Load(bytes);
       if (!graph.ok())
-        CHECK((graph.error().code == ErrorCode::kInvalidInput ||
-               graph.error().code == ErrorCode::kUnsupported));
+        CHECK((graph.error().code == ErrorCode::kInvalidInput || graph.error().code == ErrorCode::kUnsupported));
     }
   }
 }
@@ -127,8 +119,7 @@ TEST_CASE("LoadOnnx, BrokenWireFormat", "[onnx]") {
   const std::string good = ModelBytes(ReluParts());
   CHECK(Mentions(LoadFault(good + Wire().Tag(7, 2).Varint(~uint64_t{0}).bytes()), "onnx."));
   CHECK(Mentions(LoadFault(good + Wire().Tag(90, 2).Varint(1000).bytes()), "onnx.truncated"));
-  CHECK(Mentions(LoadFault(good + "\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\x01"),
-                 "more than 64 bits"));
+  CHECK(Mentions(LoadFault(good + "\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\x01"), "more than 64 bits"));
   CHECK(Mentions(LoadFault(good + Wire().Tag(90, 6).bytes()), "wire type 6"));
   CHECK(Mentions(LoadFault(good + Wire().Tag(90, 7).bytes()), "wire type 7"));
   CHECK(Mentions(LoadFault(good + Wire().Tag(0, 0).Varint(1).bytes()), "field number 0"));
@@ -176,8 +167,7 @@ TEST_CASE("LoadOnnx, VersionsOutOfRangeNameTheRange", "[onnx]") {
   CHECK(Mentions(fault({}, 10), "onnx.opset"));
   CHECK(Mentions(fault({{"", 25}}, 0), "onnx.ir_version"));
   CHECK(Mentions(fault({{"", 25}}, 1000), "1 to "));
-  CHECK(Mentions(LoadFault(Wire().Signed(1, 10).Message(8, Wire().Signed(2, 25)).bytes()),
-                 "onnx.no_graph"));
+  CHECK(Mentions(LoadFault(Wire().Signed(1, 10).Message(8, Wire().Signed(2, 25)).bytes()), "onnx.no_graph"));
 }
 
 TEST_CASE("LoadOnnx, OwnLimitsComeFirst", "[onnx]") {
@@ -187,8 +177,7 @@ TEST_CASE("LoadOnnx, OwnLimitsComeFirst", "[onnx]") {
   CHECK(Mentions(LoadFault(bytes, options), "limit of 10"));
   options.limits = {};
   GraphParts many = ReluParts();
-  for (int i = 0; i < 11; ++i)
-    many.nodes.push_back(NodeBytes("Relu", {"x"}, {"z" + std::to_string(i)}));
+  for (int i = 0; i < 11; ++i) many.nodes.push_back(NodeBytes("Relu", {"x"}, {"z" + std::to_string(i)}));
   options.limits.nodes = 10;
   CHECK(Mentions(LoadFault(ModelBytes(many), options), "limit of 10"));
   options.limits = {};
@@ -208,10 +197,8 @@ TEST_CASE("LoadOnnx, NestedIfsStopAtTheDepthLimit", "[onnx]") {
       const std::string out = "y" + std::to_string(i);
       parts.nodes = {i == 0 ? NodeBytes("Relu", {"x"}, {out})
                             : NodeBytes("If", {"c"}, {out},
-                                        {GraphAttribute("then_branch", inner),
-                                         GraphAttribute("else_branch", inner)})};
-      if (depth > 5 && i > 0)
-        parts.nodes = {NodeBytes("If", {"c"}, {out}, {GraphAttribute("then_branch", inner)})};
+                                        {GraphAttribute("then_branch", inner), GraphAttribute("else_branch", inner)})};
+      if (depth > 5 && i > 0) parts.nodes = {NodeBytes("If", {"c"}, {out}, {GraphAttribute("then_branch", inner)})};
       parts.outputs = {ValueInfo(out, 1, {"4"})};
       if (i == depth) parts.inputs = {ValueInfo("x", 1, {"4"}), ValueInfo("c", 9, {})};
       inner = GraphBytes(parts);

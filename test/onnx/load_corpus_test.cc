@@ -37,8 +37,7 @@ TEST_CASE("LoadOnnx, RealModelsLoadAtOneOpset", "[onnx][slow]") {
   if (folder.empty()) SKIP("no model corpus; set PARTITIONTUNER_TEST_DATA");
   int models = 0;
   for (const auto& entry : fs::directory_iterator(folder)) {
-    if (!entry.is_directory() || entry.path().filename().string().starts_with("onnx-suite"))
-      continue;
+    if (!entry.is_directory() || entry.path().filename().string().starts_with("onnx-suite")) continue;
     for (const std::string& path : ModelsBelow(entry.path())) {
       INFO(path);
       LoadReport report;
@@ -60,10 +59,9 @@ TEST_CASE("LoadOnnx, RealModelsLoadAtOneOpset", "[onnx][slow]") {
 TEST_CASE("LoadOnnx, NetworksWithFixedInputsAreStaticThroughout", "[onnx][slow]") {
   const std::string folder = testing::TestDataFolder("models");
   if (folder.empty()) SKIP("no model corpus; set PARTITIONTUNER_TEST_DATA");
-  for (const char* name :
-       {"mnist-8", "mobilenetv2-fp32", "super-resolution-10", "ultraface-rfb-320", "yolox-nano",
-        "nanodet-m-320", "blazeface-back", "ppocr-v3-det", "kws-m-fp32", "ms-conv-add-relu",
-        "ms-simplified-ssd", "fsanet-1x1", "basic-pitch"}) {
+  for (const char* name : {"mnist-8", "mobilenetv2-fp32", "super-resolution-10", "ultraface-rfb-320", "yolox-nano",
+                           "nanodet-m-320", "blazeface-back", "ppocr-v3-det", "kws-m-fp32", "ms-conv-add-relu",
+                           "ms-simplified-ssd", "fsanet-1x1", "basic-pitch"}) {
     INFO(name);
     const auto graph = LoadOnnx(folder + "/" + name + "/model.onnx");
     REQUIRE(graph.ok());

@@ -36,8 +36,7 @@ TEST_CASE("LoadOnnx, InitialisersAreConstantsAndShareTheirBytes", "[onnx]") {
   CHECK(graph->inputs().empty());
   CHECK(ToString(graph->value(graph->outputs()[0]).type) == "float32[10,100]");
   const pt::Graph inferred = InferShapes(*graph).value();
-  CHECK(inferred.value(inferred.find_value("w")).constant->bytes().data() ==
-        w.constant->bytes().data());
+  CHECK(inferred.value(inferred.find_value("w")).constant->bytes().data() == w.constant->bytes().data());
 }
 
 TEST_CASE("LoadOnnx, InitialiserThatIsAnInputTooIsAConstant", "[onnx]") {
@@ -76,8 +75,8 @@ TEST_CASE("LoadOnnx, TensorSizesThatLieAreRefused", "[onnx]") {
   };
   for (const auto& [dims, bytes] : cases) {
     INFO(dims.size() << " dims, the first " << dims[0]);
-    for (const std::string& model : {WithInitializer(RawTensor("w", 1, dims, bytes)),
-                                     WithConstant(RawTensor("", 1, dims, bytes))}) {
+    for (const std::string& model :
+         {WithInitializer(RawTensor("w", 1, dims, bytes)), WithConstant(RawTensor("", 1, dims, bytes))}) {
       const auto graph = Load(model);
       REQUIRE_FALSE(graph.ok());
       CHECK(graph.error().code == ErrorCode::kInvalidInput);
@@ -102,14 +101,13 @@ TEST_CASE("LoadOnnx, TensorDataInTheWrongFieldIsRefused", "[onnx]") {
   CHECK_FALSE(LoadFault(WithInitializer(start(8).Bytes(9, "abcd"))).empty());
   CHECK(LoadFault(WithInitializer(start(8).Bytes(6, "abcd"))).empty());
   CHECK_FALSE(LoadFault(WithInitializer(start(1))).empty());
-  CHECK_FALSE(LoadFault(WithInitializer(
-                            start(1).Bytes(9, "abcd").Message(3, Wire().Number(1, 0).Number(2, 1))))
-                  .empty());
+  CHECK_FALSE(
+      LoadFault(WithInitializer(start(1).Bytes(9, "abcd").Message(3, Wire().Number(1, 0).Number(2, 1)))).empty());
 }
 
 TEST_CASE("LoadOnnx, ZeroSizeTensorsAreValid", "[onnx]") {
-  for (const std::string& model : {WithInitializer(RawTensor("w", 1, {0, 3}, "")),
-                                   WithConstant(RawTensor("", 1, {0, 3}, ""))}) {
+  for (const std::string& model :
+       {WithInitializer(RawTensor("w", 1, {0, 3}, "")), WithConstant(RawTensor("", 1, {0, 3}, ""))}) {
     const auto graph = Load(model);
     INFO((graph.ok() ? "" : ToString(graph.error())));
     REQUIRE(graph.ok());
@@ -123,8 +121,8 @@ TEST_CASE("LoadOnnx, BooleansAreZeroOrOne", "[onnx]") {
   CHECK(graph->value(graph->find_value("w")).constant->ToInts() == std::vector<int64_t>{0, 1, 1});
 }
 
-Wire Sparse(const std::vector<int64_t>& dims, const std::vector<float>& values,
-            const std::vector<int64_t>& index_dims, const std::vector<int64_t>& indices) {
+Wire Sparse(const std::vector<int64_t>& dims, const std::vector<float>& values, const std::vector<int64_t>& index_dims,
+            const std::vector<int64_t>& indices) {
   Wire wire;
   wire.Message(1, FloatTensor("w", {static_cast<int64_t>(values.size())}, values))
       .Message(2, Int64Tensor("i", index_dims, indices));
@@ -133,8 +131,7 @@ Wire Sparse(const std::vector<int64_t>& dims, const std::vector<float>& values,
 }
 
 TEST_CASE("LoadOnnx, SparseInitialisersBecomeDense", "[onnx]") {
-  for (const Wire& sparse :
-       {Sparse({2, 3}, {5, 7}, {2}, {1, 5}), Sparse({2, 3}, {5, 7}, {2, 2}, {0, 1, 1, 2})}) {
+  for (const Wire& sparse : {Sparse({2, 3}, {5, 7}, {2}, {1, 5}), Sparse({2, 3}, {5, 7}, {2, 2}, {0, 1, 1, 2})}) {
     const auto graph = Load(WithInitializer(sparse, true));
     INFO((graph.ok() ? "" : ToString(graph.error())));
     REQUIRE(graph.ok());
@@ -151,8 +148,7 @@ TEST_CASE("LoadOnnx, SparseInitialisersThatLieAreRefusedBeforeTheyGrow", "[onnx]
   CHECK(Mentions(fault(Sparse({2, 3}, {5, 7}, {2}, {3, 3})), "ascending"));
   CHECK(Mentions(fault(Sparse({2, 3}, {5, 7}, {2, 2}, {0, 1, 1, 3})), "index 3"));
   CHECK_FALSE(fault(Sparse({2, 3}, {5, 7}, {3}, {1, 2, 3})).empty());
-  CHECK(Mentions(fault(Sparse({1 << 20, 1 << 20}, {5}, {1}, {1})),
-                 "dense it needs 4398046511104 bytes"));
+  CHECK(Mentions(fault(Sparse({1 << 20, 1 << 20}, {5}, {1}, {1})), "dense it needs 4398046511104 bytes"));
   CHECK_FALSE(fault(Sparse({int64_t{1} << 62, 8}, {5}, {1}, {1})).empty());
   CHECK_FALSE(fault(Sparse({-1}, {5}, {1}, {0})).empty());
 }

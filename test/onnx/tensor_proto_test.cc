@@ -15,8 +15,7 @@ std::string Number(int field, uint64_t value) {
   return bytes + static_cast<char>(value);
 }
 std::string Bytes(int field, const std::string& value) {
-  return std::string(1, static_cast<char>(field << 3 | 2)) + static_cast<char>(value.size()) +
-         value;
+  return std::string(1, static_cast<char>(field << 3 | 2)) + static_cast<char>(value.size()) + value;
 }
 std::string Dims(std::vector<uint64_t> dims) {
   std::string bytes;

@@ -2,9 +2,8 @@
 // harmless by the oracle.
 #include "partitiontuner/plan/check_plan.h"
 
-#include <catch2/catch_test_macros.hpp>
-
 #include <algorithm>
+#include <catch2/catch_test_macros.hpp>
 #include <functional>
 #include <limits>
 
@@ -26,12 +25,14 @@ Plan PlanBy(const World& world, std::string_view name, std::string_view argument
 
 bool HasFault(const World& world, const Plan& plan, const std::string& id) {
   const std::vector<PlanFault> faults = CheckPlan(world.graph, world.platform, plan);
-  return std::any_of(faults.begin(), faults.end(), [&](const PlanFault& fault) { return fault.id == id && !fault.message.empty(); });
+  return std::any_of(faults.begin(), faults.end(),
+                     [&](const PlanFault& fault) { return fault.id == id && !fault.message.empty(); });
 }
 
 template <typename T>
 size_t FirstStep(const Plan& plan) {
-  const auto found = std::find_if(plan.steps.begin(), plan.steps.end(), [](const Step& s) { return std::holds_alternative<T>(s.work); });
+  const auto found = std::find_if(plan.steps.begin(), plan.steps.end(),
+                                  [](const Step& s) { return std::holds_alternative<T>(s.work); });
   REQUIRE(found != plan.steps.end());
   return static_cast<size_t>(found - plan.steps.begin());
 }
@@ -86,29 +87,41 @@ TEST_CASE("CheckPlan, FindsEveryKindOfFault", "[plan]") {
       {"form", [&](Plan& p) { p.candidates[0].out[0].storage = DataType::kBfloat16; }},
       {"form", [&](Plan& p) { p.candidates[0].out[0].layout = RowMajor(3); }},
       {"form", [&](Plan& p) { p.instances[0].form.layout = RowMajor(2); }},
-      {"alias", [&](Plan& p) { p.candidates[0].aliases.push_back({9, 0, Alias::Kind::kAllowed}); }},
+      {"alias",
+       [&](Plan& p) {
+         p.candidates[0].aliases.push_back({9, 0, Alias::Kind::kAllowed});
+       }},
       {"instance_repeated", [&](Plan& p) { p.instances[1] = p.instances[0]; }},
-      {"instance_constant", [&](Plan& p) {
+      {"instance_constant",
+       [&](Plan& p) {
          for (size_t v = 0; v < world.graph.values().size(); ++v) {
-           if (world.graph.values()[v].is_constant()) p.instances[0] = {ValueId(v), DeviceId(0u), {RowMajor(1), DataType::kFloat32}};
+           if (world.graph.values()[v].is_constant())
+             p.instances[0] = {ValueId(v), DeviceId(0u), {RowMajor(1), DataType::kFloat32}};
          }
        }},
-      {"node_missing", [&](Plan& p) {
+      {"node_missing",
+       [&](Plan& p) {
          for (Step& step : p.steps) {
            if (std::holds_alternative<RunGroup>(step.work)) p.steps[run].work = step.work;
          }
        }},
       {"node_repeated", [&](Plan& p) { p.steps.push_back(p.steps[run]); }},
-      {"unit_class", [&](Plan& p) {
+      {"unit_class",
+       [&](Plan& p) {
          const UnitId now = p.steps[run].unit;
          p.steps[run].unit = UnitId(now == UnitId(2u) ? 0u : 2u);
        }},
       {"step_instances", [&](Plan& p) { group(p).out.push_back(group(p).out[0]); }},
       {"step_instances", [&](Plan& p) { group(p).out[0] = InstanceId(group(p).out[0].index() == 0 ? 1u : 0u); }},
-      {"copy", [&](Plan& p) { std::swap(std::get<Copy>(p.steps[copy].work).from, std::get<Copy>(p.steps[copy].work).to); }},
-      {"copy", [&](Plan& p) { std::get<Copy>(p.steps[copy].work).link = LinkId(1 - std::get<Copy>(p.steps[copy].work).link.value); }},
+      {"copy",
+       [&](Plan& p) { std::swap(std::get<Copy>(p.steps[copy].work).from, std::get<Copy>(p.steps[copy].work).to); }},
+      {"copy",
+       [&](Plan& p) {
+         std::get<Copy>(p.steps[copy].work).link = LinkId(1 - std::get<Copy>(p.steps[copy].work).link.value);
+       }},
       {"copy", [&](Plan& p) { p.steps[copy].unit = UnitId(0u); }},
-      {"reorder", [&](Plan& p) { std::get<Reorder>(p.steps[reorder].work).to = std::get<Reorder>(p.steps[reorder].work).from; }},
+      {"reorder",
+       [&](Plan& p) { std::get<Reorder>(p.steps[reorder].work).to = std::get<Reorder>(p.steps[reorder].work).from; }},
       {"reorder", [&](Plan& p) { p.steps[reorder].unit = UnitId(p.steps[reorder].unit == UnitId(3u) ? 0u : 3u); }},
       {"memory_missing", [&](Plan& p) { placements(p).pop_back(); }},
       {"memory_missing", [&](Plan& p) { p.memory.clear(); }},
@@ -117,24 +130,32 @@ TEST_CASE("CheckPlan, FindsEveryKindOfFault", "[plan]") {
       {"memory_bounds", [&](Plan& p) { placements(p)[0].offset = UINT64_MAX - 63; }},
       {"memory_bounds", [&](Plan& p) { p.memory.at(DeviceId(0u)).bytes = 64; }},
       {"memory_size", [&](Plan& p) { placements(p)[0].bytes -= 4; }},
-      {"memory_extra", [&](Plan& p) {
+      {"memory_extra",
+       [&](Plan& p) {
          for (size_t i = 0; i < p.instances.size(); ++i) {
            if (IsExternal(world.graph, p.instances[i])) placements(p).push_back({InstanceId(i), 0, 64, {}});
          }
        }},
-      {"memory_alignment", [&](Plan& p) {
-         const auto dense = std::find_if(placements(p).begin(), placements(p).end(), [](const Placement& x) { return x.strides.empty(); });
+      {"memory_alignment",
+       [&](Plan& p) {
+         const auto dense = std::find_if(placements(p).begin(), placements(p).end(),
+                                         [](const Placement& x) { return x.strides.empty(); });
          REQUIRE(dense != placements(p).end());
          dense->offset += 4;
          p.memory.at(DeviceId(0u)).bytes += 64;
        }},
-      {"memory_device", [&](Plan& p) {
+      {"memory_device",
+       [&](Plan& p) {
          p.memory[DeviceId(1u)].placements.push_back(placements(p).back());
          p.memory[DeviceId(1u)].bytes += uint64_t{1} << 20;
          placements(p).pop_back();
        }},
-      {"memory_strides", [&](Plan& p) { placements(p)[0].strides = {1, 2}; }},
-      {"memory_overlap", [&](Plan& p) {
+      {"memory_strides",
+       [&](Plan& p) {
+         placements(p)[0].strides = {1, 2};
+       }},
+      {"memory_overlap",
+       [&](Plan& p) {
          for (Placement& x : placements(p)) {
            if (x.strides.empty()) x.offset = 0;
          }
@@ -234,7 +255,8 @@ TEST_CASE("PlanMismatches, NamesWhatDiffers", "[plan]") {
   other.devices[0].fingerprint = "another processor";
   const std::vector<std::string> lines = PlanMismatches(world.graph, other, plan);
   const auto mentions = [&](const std::string& text) {
-    return std::any_of(lines.begin(), lines.end(), [&](const std::string& line) { return line.find(text) != std::string::npos; });
+    return std::any_of(lines.begin(), lines.end(),
+                       [&](const std::string& line) { return line.find(text) != std::string::npos; });
   };
   CHECK(mentions("graph: "));
   CHECK(mentions("[1,8,4,4], now [2,8,4,4]"));

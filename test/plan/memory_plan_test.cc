@@ -1,8 +1,7 @@
 #include "partitiontuner/plan/memory_plan.h"
 
-#include <catch2/catch_test_macros.hpp>
-
 #include <algorithm>
+#include <catch2/catch_test_macros.hpp>
 
 #include "partitiontuner/plan/check_plan.h"
 #include "partitiontuner/plan/happens_before.h"
@@ -153,7 +152,8 @@ TEST_CASE("PlanMemory, ConcatenationBecomesSlices", "[plan]") {
     CHECK(elided[s]);
     for (InstanceId in : group->in) {
       const auto& placements = plan.memory.at(DeviceId(0u)).placements;
-      const auto found = std::find_if(placements.begin(), placements.end(), [&](const Placement& p) { return p.instance == in; });
+      const auto found =
+          std::find_if(placements.begin(), placements.end(), [&](const Placement& p) { return p.instance == in; });
       REQUIRE(found != placements.end());
       CHECK(found->strides.size() == 4);
     }
@@ -176,7 +176,8 @@ TEST_CASE("PlanMemory, AccumulatingOverTheCallersInputIsRefused", "[plan]") {
   // The step that reads the graph input is made to overwrite it.
   for (Step& step : plan.steps) {
     auto* group = std::get_if<RunGroup>(&step.work);
-    if (group == nullptr || group->in.empty() || !IsExternal(world.graph, plan.instances[group->in[0].index()])) continue;
+    if (group == nullptr || group->in.empty() || !IsExternal(world.graph, plan.instances[group->in[0].index()]))
+      continue;
     plan.candidates[group->candidate.index()].aliases = {{0, 0, Alias::Kind::kRequired}};
   }
   const Status status = PlanMemory(world.graph, world.platform, plan);

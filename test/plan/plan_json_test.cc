@@ -1,8 +1,7 @@
 #include "partitiontuner/plan/plan_json.h"
 
-#include <catch2/catch_test_macros.hpp>
-
 #include <algorithm>
+#include <catch2/catch_test_macros.hpp>
 #include <functional>
 
 #include "partitiontuner/support/file.h"
@@ -79,7 +78,8 @@ std::string Violation(const Json& root, const Json& schema, const Json& json, co
   }
   if (const Json* items = schema.find("items")) {
     for (size_t i = 0; i < json.as_array()->size(); ++i) {
-      const std::string violation = Violation(root, *items, (*json.as_array())[i], path + "[" + std::to_string(i) + "]");
+      const std::string violation =
+          Violation(root, *items, (*json.as_array())[i], path + "[" + std::to_string(i) + "]");
       if (!violation.empty()) return violation;
     }
   }
@@ -147,10 +147,11 @@ TEST_CASE("PlanJson, EveryLostKeyIsRefused", "[plan]") {
   const World world = MakeWorld(testing::RandomGraph(3, 12), {}, 3);
   const Json json = ToJson(PlanBy(world, "random", "1"), world.graph);
   // What readers may do without: names for people, the machine of plans that no engine made, strides of dense ones.
-  const std::vector<std::string> optional = {"name", "nodes", "source", "operator", "unit_name", "value_name", "device_name",
-                                             "unit_class_name", "platform", "strides"};
+  const std::vector<std::string> optional = {"name",       "nodes",       "source",          "operator", "unit_name",
+                                             "value_name", "device_name", "unit_class_name", "platform", "strides"};
   size_t lost = 0;
-  const std::function<void(const Json&, std::vector<std::string>)> visit = [&](const Json& part, std::vector<std::string> path) {
+  const std::function<void(const Json&, std::vector<std::string>)> visit = [&](const Json& part,
+                                                                               std::vector<std::string> path) {
     if (part.as_array() != nullptr) {
       for (size_t i = 0; i < std::min<size_t>(part.as_array()->size(), 3); ++i) {
         path.push_back(std::to_string(i));
@@ -160,7 +161,9 @@ TEST_CASE("PlanJson, EveryLostKeyIsRefused", "[plan]") {
     } else if (part.as_object() != nullptr) {
       for (const auto& [key, value] : *part.as_object()) {
         const std::string parent = path.empty() ? "" : path.back();
-        if (parent == "busy" || parent == "settings" || parent == "libraries" || parent == "input_dims" || parent == "baselines_ns") continue;
+        if (parent == "busy" || parent == "settings" || parent == "libraries" || parent == "input_dims" ||
+            parent == "baselines_ns")
+          continue;
         if (std::find(optional.begin(), optional.end(), key) != optional.end()) continue;
         path.push_back(key);
         Json damaged = json;
@@ -187,16 +190,16 @@ TEST_CASE("PlanJson, EditsOfOneOfTwoAgreeingFieldsAreRefused", "[plan]") {
   const Json name("cpu[7]");
   const Json nodes(Json::Array{});
   const Json negative(-3);
-  for (const auto& [path, value] : std::vector<std::pair<std::vector<std::string>, Json>>{
-           {{"steps", "0", "unit_name"}, name},
-           {{"steps", "0", "id"}, Json(5)},
-           {{"instances", "0", "device_name"}, name},
-           {{"candidates", "0", "unit_class_name"}, name},
-           {{"candidates", "0", "nodes"}, nodes},
-           {{"steps", "0", "expected_ns"}, negative},
-           {{"lower_bound_ns"}, negative},
-           {{"makespan", "ns"}, Json(1e300)},
-           {{"format"}, name}}) {
+  for (const auto& [path, value] :
+       std::vector<std::pair<std::vector<std::string>, Json>>{{{"steps", "0", "unit_name"}, name},
+                                                              {{"steps", "0", "id"}, Json(5)},
+                                                              {{"instances", "0", "device_name"}, name},
+                                                              {{"candidates", "0", "unit_class_name"}, name},
+                                                              {{"candidates", "0", "nodes"}, nodes},
+                                                              {{"steps", "0", "expected_ns"}, negative},
+                                                              {{"lower_bound_ns"}, negative},
+                                                              {{"makespan", "ns"}, Json(1e300)},
+                                                              {{"format"}, name}}) {
     Json damaged = json;
     Edit(damaged, path, &value);
     INFO(path.back());

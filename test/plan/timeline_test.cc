@@ -40,7 +40,8 @@ TEST_CASE("Simulator, WaitsCostTimeAcrossUnitsOnly", "[plan]") {
   costs.SetWait(UnitClassId(0u), UnitClassId(0u), 7);
   const Simulator simulator(platform, costs);
   const std::vector<uint32_t> waits = {0, 0};
-  const Timeline timeline = simulator.Run(std::vector<TimedStep>{Timed(0, 100), Timed(1, 10, 0, 1), Timed(0, 10, 1, 2)}, waits);
+  const Timeline timeline =
+      simulator.Run(std::vector<TimedStep>{Timed(0, 100), Timed(1, 10, 0, 1), Timed(0, 10, 1, 2)}, waits);
   CHECK(timeline.start_ns == std::vector<int64_t>{0, 107, 100});
 }
 
@@ -59,7 +60,8 @@ TEST_CASE("Simulator, LaunchesOccupyTheDriverNotTheQueue", "[plan]") {
 TEST_CASE("Simulator, NeighboursSlowEachOtherWhileTheyRunAtOnce", "[plan]") {
   const Platform platform = testing::TwoCores();
   TableCosts costs;
-  costs.SetSlowdown([](const Candidate&, std::span<const Candidate* const> beside) { return beside.empty() ? 1.0 : 2.0; });
+  costs.SetSlowdown(
+      [](const Candidate&, std::span<const Candidate* const> beside) { return beside.empty() ? 1.0 : 2.0; });
   const Simulator simulator(platform, costs);
   const Candidate candidate;
   std::vector<TimedStep> steps = {Timed(0, 100), Timed(1, 40)};
@@ -95,7 +97,8 @@ TEST_CASE("SimulatePlan, AgreesWithTheScheduleThePlanWasMadeFrom", "[plan]") {
       INFO("seed " << seed << ", " << solver.planner.name);
       CHECK(plan.makespan.ns == scheduled);
       REQUIRE(plan.steps.size() == scheduler.steps().size());
-      for (size_t s = 0; s < plan.steps.size(); ++s) CHECK(plan.steps[s].expected_start_ns == scheduler.steps()[s].start_ns);
+      for (size_t s = 0; s < plan.steps.size(); ++s)
+        CHECK(plan.steps[s].expected_start_ns == scheduler.steps()[s].start_ns);
     }
   }
 }

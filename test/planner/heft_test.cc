@@ -11,14 +11,15 @@ using testing::World;
 // heterogeneous computing" (2002), figure 2 and table 2: times on P1, P2, P3, and the cost of every edge. Transfers
 // there do not hinder each other, so each link gets as many copy engines as there are edges.
 World TenTasks() {
-  const std::vector<std::vector<int64_t>> times = {{14, 16, 9}, {13, 19, 18}, {11, 13, 19}, {13, 8, 17}, {12, 13, 10},
+  const std::vector<std::vector<int64_t>> times = {{14, 16, 9}, {13, 19, 18}, {11, 13, 19}, {13, 8, 17},  {12, 13, 10},
                                                    {13, 16, 9}, {7, 15, 11},  {5, 11, 14},  {18, 12, 20}, {21, 7, 16}};
   struct Edge {
     size_t from, to;
     int64_t cost;
   };
-  const std::vector<Edge> edges = {{1, 2, 18}, {1, 3, 12}, {1, 4, 9},  {1, 5, 11}, {1, 6, 14},  {2, 8, 19},  {2, 9, 16}, {3, 7, 23},
-                                   {4, 8, 27}, {4, 9, 23}, {5, 9, 13}, {6, 8, 15}, {7, 10, 17}, {8, 10, 11}, {9, 10, 13}};
+  const std::vector<Edge> edges = {{1, 2, 18}, {1, 3, 12}, {1, 4, 9},   {1, 5, 11},  {1, 6, 14},
+                                   {2, 8, 19}, {2, 9, 16}, {3, 7, 23},  {4, 8, 27},  {4, 9, 23},
+                                   {5, 9, 13}, {6, 8, 15}, {7, 10, 17}, {8, 10, 11}, {9, 10, 13}};
   GraphBuilder builder;
   std::vector<Node> nodes(times.size());
   for (const Edge& edge : edges) {
@@ -54,7 +55,10 @@ World TenTasks() {
       world.costs.SetLink(link, 0, 1.0);
       for (size_t e = 0; e < edges.size(); ++e) {
         world.platform.units.push_back({"link " + std::to_string(link.value) + " engine " + std::to_string(e),
-                                        UnitClassId(world.platform.unit_classes.size() - 1), {}, std::nullopt, link});
+                                        UnitClassId(world.platform.unit_classes.size() - 1),
+                                        {},
+                                        std::nullopt,
+                                        link});
       }
     }
   }
@@ -80,8 +84,9 @@ TEST_CASE("Heft, TheTenTasksOfThePaperTake80", "[planner]") {
   CHECK(testing::FaultText(world, plan) == "");
   CHECK(plan.makespan.ns == 80);
   // Figure 3a: unit and start of each task.
-  const std::vector<std::pair<std::string, int64_t>> expected = {{"P3", 0},  {"P1", 27}, {"P3", 9},  {"P2", 18}, {"P3", 28},
-                                                                 {"P2", 26}, {"P3", 38}, {"P1", 57}, {"P2", 56}, {"P2", 73}};
+  const std::vector<std::pair<std::string, int64_t>> expected = {{"P3", 0},  {"P1", 27}, {"P3", 9},  {"P2", 18},
+                                                                 {"P3", 28}, {"P2", 26}, {"P3", 38}, {"P1", 57},
+                                                                 {"P2", 56}, {"P2", 73}};
   for (const Step& step : plan.steps) {
     const auto* group = std::get_if<RunGroup>(&step.work);
     if (group == nullptr) continue;

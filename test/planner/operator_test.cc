@@ -13,10 +13,12 @@ World BareDiamond(int64_t wide_ns, int64_t accelerator_ns) {
   World world = testing::MakeWorld(testing::Diamond(), {.fused = false, .blocked = false, .elided = false});
   for (size_t c = 0; c < world.platform.unit_classes.size(); ++c) {
     world.costs.SetOverhead(UnitClassId(c), 0);
-    for (size_t d = 0; d < world.platform.unit_classes.size(); ++d) world.costs.SetWait(UnitClassId(c), UnitClassId(d), 0);
+    for (size_t d = 0; d < world.platform.unit_classes.size(); ++d)
+      world.costs.SetWait(UnitClassId(c), UnitClassId(d), 0);
   }
   for (size_t l = 0; l < world.platform.links.size(); ++l) world.costs.SetLink(LinkId(l), 0, 0);
-  const UnitClassId wide = FindUnitClass(world.platform, "cpu/2"), accelerator = world.platform.unit(FindUnit(world.platform, "acc:0#0")).kind;
+  const UnitClassId wide = FindUnitClass(world.platform, "cpu/2"),
+                    accelerator = world.platform.unit(FindUnit(world.platform, "acc:0#0")).kind;
   for (const Candidate& candidate : world.candidates) {
     const bool is_wide = candidate.unit_class == wide, is_accelerator = candidate.unit_class == accelerator;
     world.costs.SetRunOf(candidate, is_wide ? wide_ns : is_accelerator ? accelerator_ns : 1'000'000);

@@ -1,7 +1,6 @@
 // One suite for every planner of the table on many shapes: legal, complete, deterministic, predicted as scheduled.
-#include <catch2/catch_test_macros.hpp>
-
 #include <algorithm>
+#include <catch2/catch_test_macros.hpp>
 #include <set>
 
 #include "partitiontuner/plan/plan_json.h"

@@ -1,6 +1,5 @@
 // How long planning takes: printed, never judged, for machines differ.
 #include <catch2/catch_test_macros.hpp>
-
 #include <chrono>
 
 #include "partitiontuner/planner/bounds.h"

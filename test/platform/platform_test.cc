@@ -66,7 +66,7 @@ TEST_CASE("Platform, UnitsThatShareACoreConflict", "[platform]") {
   CHECK(UnitsConflict(platform, unit("cpu[0-1]"), unit("cpu[0]")));
   CHECK(UnitsConflict(platform, unit("cpu[1]"), unit("cpu[0-1]")));
   CHECK_FALSE(UnitsConflict(platform, unit("cpu[0]"), unit("cpu[1]")));
-  CHECK_FALSE(UnitsConflict(platform, unit("sim:0#0"), unit("cpu[1]")));  // driving is not using
+  CHECK_FALSE(UnitsConflict(platform, unit("sim:0#0"), unit("cpu[1]")));   // driving is not using
   CHECK_FALSE(UnitsConflict(platform, unit("sim:0#0"), unit("sim:0#1")));  // each has its share
   CHECK_FALSE(UnitsConflict(platform, unit("cpu>sim:0"), unit("sim:0>cpu")));
 }
@@ -146,7 +146,8 @@ TEST_CASE("SimulatedDevice, BadFilesAreRefusedAndChangeNothing", "[platform]") {
     const Status status = AddSimulatedDevice(platform, changed, "file");
     CHECK(platform.devices.size() == 1);
     CHECK(platform.units.size() == 3);
-    return !status.ok() && (status.error().code == ErrorCode::kInvalidInput || status.error().code == ErrorCode::kStale);
+    return !status.ok() &&
+           (status.error().code == ErrorCode::kInvalidInput || status.error().code == ErrorCode::kStale);
   };
   CHECK(refused("version", Json(2)));
   CHECK(refused("version", Json()));

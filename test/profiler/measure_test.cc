@@ -22,14 +22,15 @@ Graph SmallGraph() {
   const ValueType type = StaticType(DataType::kFloat32, {1, 16, 12, 12});
   const ValueId x = builder.AddInput("x", type);
   const auto conv = [&](ValueId in, const char* name) {
-    const ValueId w = builder.AddConstant(name, Tensor::Float32({16, 16, 3, 3}, std::vector<float>(16 * 16 * 9, 0.01F)));
+    const ValueId w =
+        builder.AddConstant(name, Tensor::Float32({16, 16, 3, 3}, std::vector<float>(16 * 16 * 9, 0.01F)));
     return builder.AddOp("Conv", {in, w}, type, {{"pads", std::vector<int64_t>{1, 1, 1, 1}}});
   };
   const ValueId a = builder.AddOp("Relu", {conv(x, "w1")}, type);
   const ValueId b = builder.AddOp("Add", {conv(a, "w2"), x}, type);
-  const ValueId p = builder.AddOp("MaxPool", {builder.AddOp("Relu", {b}, type)},
-                                  StaticType(DataType::kFloat32, {1, 16, 6, 6}),
-                                  {{"kernel_shape", std::vector<int64_t>{2, 2}}, {"strides", std::vector<int64_t>{2, 2}}});
+  const ValueId p =
+      builder.AddOp("MaxPool", {builder.AddOp("Relu", {b}, type)}, StaticType(DataType::kFloat32, {1, 16, 6, 6}),
+                    {{"kernel_shape", std::vector<int64_t>{2, 2}}, {"strides", std::vector<int64_t>{2, 2}}});
   builder.AddOutput(p);
   return builder.Build().value();
 }
@@ -72,7 +73,8 @@ TEST_CASE("Measure, EveryNeededKeyOnceThenNothing", "[profiler]") {
   CHECK(first->failed == 0);
   CHECK_FALSE(first->interrupted);
 
-  const Result<MeasureReport> again = scene.Measure(db, scene.fast, [](const MeasureProgress&) { FAIL("measured again"); });
+  const Result<MeasureReport> again =
+      scene.Measure(db, scene.fast, [](const MeasureProgress&) { FAIL("measured again"); });
   REQUIRE(again.ok());
   CHECK(again->reused == first->needed);
   CHECK(again->measured == 0);

@@ -1,9 +1,8 @@
 // The layering of the source tree, held by reading every #include: a layer may include the public headers of the
 // layers it names in the top CMakeLists.txt and of those below them, nobody includes another layer's private headers,
 // and each third-party library is seen by the one layer that owns it.
-#include <catch2/catch_test_macros.hpp>
-
 #include <algorithm>
+#include <catch2/catch_test_macros.hpp>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -187,8 +186,9 @@ TEST_CASE("IncludeRule, EveryLayerUsesOnlyLayersBelowIt", "[structure]") {
 }
 
 TEST_CASE("IncludeRule, ForbiddenIncludesAreFound", "[structure]") {
-  const Layers layers = ParseLayers("pt_layer(support)\npt_layer(graph USES support)\npt_layer(onnx USES graph)\n"
-                                    "pt_layer(cost USES graph)\n");
+  const Layers layers = ParseLayers(
+      "pt_layer(support)\npt_layer(graph USES support)\npt_layer(onnx USES graph)\n"
+      "pt_layer(cost USES graph)\n");
   const auto fault = [&](const std::string& path, const std::string& line) {
     const std::vector<Include> includes = ParseIncludes(line);
     REQUIRE(includes.size() == 1);

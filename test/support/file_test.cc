@@ -35,8 +35,7 @@ TEST_CASE("File, OverTheLimitIsRefused", "[support]") {
 
 TEST_CASE("File, OnlyRegularFilesAreReadOrReplaced", "[support]") {
   const testing::TemporaryFolder folder;
-  const std::string fifo = folder.path() + "/fifo", link = folder.path() + "/link",
-                    target = folder.path() + "/target";
+  const std::string fifo = folder.path() + "/fifo", link = folder.path() + "/link", target = folder.path() + "/target";
   REQUIRE(::mkfifo(fifo.c_str(), 0600) == 0);
   REQUIRE(WriteFileAtomically(target, "old").ok());
   REQUIRE(::symlink(target.c_str(), link.c_str()) == 0);

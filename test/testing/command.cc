@@ -12,8 +12,7 @@
 namespace pt::testing {
 namespace {
 
-[[noreturn]] void Exec(const std::vector<std::string>& arguments, const CommandOptions& options,
-                       int out, int err) {
+[[noreturn]] void Exec(const std::vector<std::string>& arguments, const CommandOptions& options, int out, int err) {
   const int none = open("/dev/null", O_RDONLY);
   const int file = options.out_file.empty() ? out : open(options.out_file.c_str(), O_WRONLY);
   dup2(none, STDIN_FILENO);

@@ -14,14 +14,13 @@ struct CommandResult {
 struct CommandOptions {
   std::vector<std::string> environment;  // "NAME=VALUE", besides the test's own
   std::string folder;                    // to run in; empty = the test's
-  int signal = 0;  // sent once the program has written `signal_after` to standard error
+  int signal = 0;                        // sent once the program has written `signal_after` to standard error
   std::string signal_after;
   std::string out_file;  // standard output goes there instead, for instance /dev/full
 };
 
 // arguments[0] is the program. Standard input is empty. A program that takes over a minute is
 // killed (exit code 137).
-CommandResult RunCommand(const std::vector<std::string>& arguments,
-                         const CommandOptions& options = {});
+CommandResult RunCommand(const std::vector<std::string>& arguments, const CommandOptions& options = {});
 
 }  // namespace pt::testing

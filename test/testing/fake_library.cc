@@ -220,8 +220,7 @@ class FakeLibrary : public Library {
     }
     return all;
   }
-  std::vector<Candidate> AgnosticCandidates(const Graph&, const Platform&,
-                                            std::span<const Candidate>) const override {
+  std::vector<Candidate> AgnosticCandidates(const Graph&, const Platform&, std::span<const Candidate>) const override {
     return {};
   }
   std::vector<Candidate> CandidatesFor(const Graph& graph, const Platform& platform,
@@ -247,15 +246,12 @@ class FakeLibrary : public Library {
     return all;
   }
   std::optional<std::string> WhyUnsupported(const Graph&, NodeId) const override { return std::nullopt; }
-  Result<std::unique_ptr<Kernel>> Compile(const Graph& graph, const Candidate& candidate,
-                                          std::span<const TensorLayout>, std::span<const TensorLayout>,
-                                          CompileContext& context) const override {
+  Result<std::unique_ptr<Kernel>> Compile(const Graph& graph, const Candidate& candidate, std::span<const TensorLayout>,
+                                          std::span<const TensorLayout>, CompileContext& context) const override {
     const uint32_t width = context.team == nullptr ? 1 : context.team->width();
-    return std::unique_ptr<Kernel>(
-        std::make_unique<FakeKernel>(control_, graph, candidate.nodes[0], width));
+    return std::unique_ptr<Kernel>(std::make_unique<FakeKernel>(control_, graph, candidate.nodes[0], width));
   }
-  bool CanReorder(const Platform&, UnitClassId, std::span<const int64_t>, const Form&,
-                  const Form&) const override {
+  bool CanReorder(const Platform&, UnitClassId, std::span<const int64_t>, const Form&, const Form&) const override {
     return false;
   }
   Result<std::unique_ptr<Kernel>> CompileReorder(const TensorLayout&, const TensorLayout&,
@@ -269,9 +265,7 @@ class FakeLibrary : public Library {
 
 }  // namespace
 
-std::unique_ptr<Library> MakeFakeLibrary(FakeControl& control) {
-  return std::make_unique<FakeLibrary>(control);
-}
+std::unique_ptr<Library> MakeFakeLibrary(FakeControl& control) { return std::make_unique<FakeLibrary>(control); }
 
 void FakeCompute(const Graph&, NodeId node, const std::vector<const float*>& in, float* out, int64_t count) {
   for (int64_t i = 0; i < count; ++i) out[i] = Element(node.index(), in, i);

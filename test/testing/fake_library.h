@@ -1,5 +1,5 @@
-// A library for executor tests. Every node, whatever its operator, computes a sum of its inputs that tells their order and
-// the node apart; attributes make single nodes misbehave:
+// A library for executor tests. Every node, whatever its operator, computes a sum of its inputs that tells their order
+// and the node apart; attributes make single nodes misbehave:
 //   fail = 1   Enqueue returns an error
 //   hold = 1   the kernel waits until FakeControl::release
 #pragma once
@@ -13,10 +13,10 @@
 namespace pt::testing {
 
 struct FakeControl {
-  std::atomic<int> enqueued{0};   // kernels started
-  std::atomic<int> holding{0};    // kernels waiting for `release`
+  std::atomic<int> enqueued{0};  // kernels started
+  std::atomic<int> holding{0};   // kernels waiting for `release`
   std::atomic<bool> release{false};
-  std::atomic<int> bound{0};      // BoundKernels made
+  std::atomic<int> bound{0};       // BoundKernels made
   std::atomic<int> wrong_team{0};  // steps whose team was not as wide as their unit class
 };
 

@@ -11,13 +11,18 @@ Result<TensorView> NoOutputs::Allocate(uint32_t, DataType, std::span<const int64
 }
 
 KernelBench::KernelBench(const Platform& platform, uint32_t width)
-    : driver(MakeHostDriver(DeviceId(0U))), weights(MakeWeightStore()), team(MakeSerialTeam(width)), stream(MakeHostStream(*team)),
+    : driver(MakeHostDriver(DeviceId(0U))),
+      weights(MakeWeightStore()),
+      team(MakeSerialTeam(width)),
+      stream(MakeHostStream(*team)),
       context{platform, *driver, team.get(), *weights} {}
 
 Status KernelBench::Run(const Kernel& kernel, std::span<const TensorView> in, std::span<const TensorView> out) {
-  PT_ASSIGN(const std::unique_ptr<DeviceBuffer> scratch, driver->Allocate(std::max<uint64_t>(1, kernel.scratch_bytes())));
-  PT_ASSIGN(const std::unique_ptr<BoundKernel> bound,
-            kernel.Bind(in, out, {static_cast<std::byte*>(scratch->data()), static_cast<size_t>(kernel.scratch_bytes())}));
+  PT_ASSIGN(const std::unique_ptr<DeviceBuffer> scratch,
+            driver->Allocate(std::max<uint64_t>(1, kernel.scratch_bytes())));
+  PT_ASSIGN(
+      const std::unique_ptr<BoundKernel> bound,
+      kernel.Bind(in, out, {static_cast<std::byte*>(scratch->data()), static_cast<size_t>(kernel.scratch_bytes())}));
   NoOutputs none;
   return bound->Enqueue(*stream, none);
 }

@@ -7,8 +7,8 @@
 
 namespace pt::testing {
 
-inline Result<Graph> Load(const std::string& bytes, const LoadOptions& options = {},
-                          LoadReport* report = nullptr, const std::string& folder = {}) {
+inline Result<Graph> Load(const std::string& bytes, const LoadOptions& options = {}, LoadReport* report = nullptr,
+                          const std::string& folder = {}) {
   return LoadOnnxBytes(std::as_bytes(std::span(bytes)), folder, options, report);
 }
 
@@ -21,8 +21,6 @@ inline std::string LoadFault(const std::string& bytes, const LoadOptions& option
          (graph.error().node.empty() ? "" : " [" + graph.error().node + "]");
 }
 
-inline bool Mentions(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
+inline bool Mentions(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 }  // namespace pt::testing

@@ -6,13 +6,9 @@
 namespace pt::testing {
 namespace {
 
-std::string Plain(const void* data, size_t bytes) {
-  return {static_cast<const char*>(data), bytes};
-}
+std::string Plain(const void* data, size_t bytes) { return {static_cast<const char*>(data), bytes}; }
 
-Wire AttributeStart(std::string_view name, int type) {
-  return Wire().Bytes(1, name).Signed(20, type);
-}
+Wire AttributeStart(std::string_view name, int type) { return Wire().Bytes(1, name).Signed(20, type); }
 
 Wire TensorStart(std::string_view name, int type, const std::vector<int64_t>& dims) {
   Wire wire;
@@ -48,9 +44,7 @@ Wire& Wire::Bytes(uint32_t field, std::string_view bytes) {
   return *this;
 }
 
-Wire IntAttribute(std::string_view name, int64_t value) {
-  return AttributeStart(name, 2).Signed(3, value);
-}
+Wire IntAttribute(std::string_view name, int64_t value) { return AttributeStart(name, 2).Signed(3, value); }
 
 Wire IntsAttribute(std::string_view name, const std::vector<int64_t>& values) {
   Wire wire = AttributeStart(name, 7);
@@ -58,34 +52,23 @@ Wire IntsAttribute(std::string_view name, const std::vector<int64_t>& values) {
   return wire;
 }
 
-Wire FloatAttribute(std::string_view name, float value) {
-  return AttributeStart(name, 1).Float(2, value);
-}
-Wire StringAttribute(std::string_view name, std::string_view value) {
-  return AttributeStart(name, 3).Bytes(4, value);
-}
-Wire TensorAttribute(std::string_view name, const Wire& tensor) {
-  return AttributeStart(name, 4).Message(5, tensor);
-}
-Wire GraphAttribute(std::string_view name, const Wire& graph) {
-  return AttributeStart(name, 5).Message(6, graph);
-}
+Wire FloatAttribute(std::string_view name, float value) { return AttributeStart(name, 1).Float(2, value); }
+Wire StringAttribute(std::string_view name, std::string_view value) { return AttributeStart(name, 3).Bytes(4, value); }
+Wire TensorAttribute(std::string_view name, const Wire& tensor) { return AttributeStart(name, 4).Message(5, tensor); }
+Wire GraphAttribute(std::string_view name, const Wire& graph) { return AttributeStart(name, 5).Message(6, graph); }
 Wire ReferenceAttribute(std::string_view name, std::string_view to, int type) {
   return AttributeStart(name, type).Bytes(21, to);
 }
 
-Wire RawTensor(std::string_view name, int type, const std::vector<int64_t>& dims,
-               std::string_view bytes) {
+Wire RawTensor(std::string_view name, int type, const std::vector<int64_t>& dims, std::string_view bytes) {
   return TensorStart(name, type, dims).Bytes(9, bytes);
 }
 
-Wire FloatTensor(std::string_view name, const std::vector<int64_t>& dims,
-                 const std::vector<float>& values) {
+Wire FloatTensor(std::string_view name, const std::vector<int64_t>& dims, const std::vector<float>& values) {
   return RawTensor(name, 1, dims, Plain(values.data(), values.size() * sizeof(float)));
 }
 
-Wire Int64Tensor(std::string_view name, const std::vector<int64_t>& dims,
-                 const std::vector<int64_t>& values) {
+Wire Int64Tensor(std::string_view name, const std::vector<int64_t>& dims, const std::vector<int64_t>& values) {
   return RawTensor(name, 7, dims, Plain(values.data(), values.size() * sizeof(int64_t)));
 }
 
@@ -102,17 +85,13 @@ Wire ValueInfo(std::string_view name, int type, const std::vector<std::string>& 
     int64_t number = 0;
     const auto [end, code] = std::from_chars(dim.data(), dim.data() + dim.size(), number);
     const bool is_number = code == std::errc() && end == dim.data() + dim.size();
-    shape.Message(1, is_number     ? Wire().Signed(1, number)
-                     : dim.empty() ? Wire()
-                                   : Wire().Bytes(2, dim));
+    shape.Message(1, is_number ? Wire().Signed(1, number) : dim.empty() ? Wire() : Wire().Bytes(2, dim));
   }
-  return Wire().Bytes(1, name).Message(2,
-                                       Wire().Message(1, Wire().Signed(1, type).Message(2, shape)));
+  return Wire().Bytes(1, name).Message(2, Wire().Message(1, Wire().Signed(1, type).Message(2, shape)));
 }
 
-Wire NodeBytes(std::string_view op, const std::vector<std::string>& inputs,
-               const std::vector<std::string>& outputs, const std::vector<Wire>& attributes,
-               std::string_view name, std::string_view domain) {
+Wire NodeBytes(std::string_view op, const std::vector<std::string>& inputs, const std::vector<std::string>& outputs,
+               const std::vector<Wire>& attributes, std::string_view name, std::string_view domain) {
   Wire wire;
   for (const std::string& input : inputs) wire.Bytes(1, input);
   for (const std::string& output : outputs) wire.Bytes(2, output);

@@ -14,9 +14,7 @@ namespace pt::testing {
 class Wire {
  public:
   Wire& Number(uint32_t field, uint64_t value);
-  Wire& Signed(uint32_t field, int64_t value) {
-    return Number(field, static_cast<uint64_t>(value));
-  }
+  Wire& Signed(uint32_t field, int64_t value) { return Number(field, static_cast<uint64_t>(value)); }
   Wire& Float(uint32_t field, float value);
   Wire& Bytes(uint32_t field, std::string_view bytes);
   Wire& Message(uint32_t field, const Wire& message) { return Bytes(field, message.bytes()); }
@@ -39,21 +37,17 @@ Wire GraphAttribute(std::string_view name, const Wire& graph);
 Wire ReferenceAttribute(std::string_view name, std::string_view to, int type);
 
 // Tensors; type is the number of TensorProto.DataType.
-Wire RawTensor(std::string_view name, int type, const std::vector<int64_t>& dims,
-               std::string_view bytes);
-Wire FloatTensor(std::string_view name, const std::vector<int64_t>& dims,
-                 const std::vector<float>& values);
-Wire Int64Tensor(std::string_view name, const std::vector<int64_t>& dims,
-                 const std::vector<int64_t>& values);
+Wire RawTensor(std::string_view name, int type, const std::vector<int64_t>& dims, std::string_view bytes);
+Wire FloatTensor(std::string_view name, const std::vector<int64_t>& dims, const std::vector<float>& values);
+Wire Int64Tensor(std::string_view name, const std::vector<int64_t>& dims, const std::vector<int64_t>& values);
 Wire ExternalTensor(std::string_view name, int type, const std::vector<int64_t>& dims,
                     const std::vector<std::pair<std::string, std::string>>& entries);
 
 // A tensor type; a dim is a number or a name, "" leaves it without either.
 Wire ValueInfo(std::string_view name, int type, const std::vector<std::string>& dims);
 
-Wire NodeBytes(std::string_view op, const std::vector<std::string>& inputs,
-               const std::vector<std::string>& outputs, const std::vector<Wire>& attributes = {},
-               std::string_view name = {}, std::string_view domain = {});
+Wire NodeBytes(std::string_view op, const std::vector<std::string>& inputs, const std::vector<std::string>& outputs,
+               const std::vector<Wire>& attributes = {}, std::string_view name = {}, std::string_view domain = {});
 
 struct GraphParts {
   std::vector<Wire> nodes, inputs, outputs, initializers, sparse_initializers, value_infos;

@@ -47,8 +47,8 @@ class Oracle {
         if (!before_[w][r]) return "step " + std::to_string(r) + " does not wait for step " + std::to_string(w);
         for (size_t x = 0; x < n_; ++x) {
           if (x != w && !before_[x][w] && !before_[r][x] && Destroys(x, in, r)) {
-            return "step " + std::to_string(x) + " may destroy instance " + std::to_string(in.value) +
-                   " before step " + std::to_string(r) + " reads it";
+            return "step " + std::to_string(x) + " may destroy instance " + std::to_string(in.value) + " before step " +
+                   std::to_string(r) + " reads it";
           }
         }
       }
@@ -136,7 +136,8 @@ class Oracle {
     const Access access = AccessOf(plan_.steps[x]);
     for (size_t o = 0; o < access.out.size(); ++o) {
       const InstanceId out = access.out[o];
-      if (plan_.instances[out.index()].device != device || !Meet(bytes_[out.index()], bytes_[instance.index()])) continue;
+      if (plan_.instances[out.index()].device != device || !Meet(bytes_[out.index()], bytes_[instance.index()]))
+        continue;
       bool in_place = false;
       if (x == r && group != nullptr) {
         for (const Alias& alias : plan_.candidates[group->candidate.index()].aliases) {

@@ -1,4 +1,5 @@
-// A slow, simple judge of plans that shares no code with CheckPlan or PlanMemory: closure by bit sets, bytes one by one.
+// A slow, simple judge of plans that shares no code with CheckPlan or PlanMemory: closure by bit sets, bytes one by
+// one.
 #pragma once
 
 #include <string>

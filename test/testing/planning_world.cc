@@ -69,14 +69,15 @@ void AddCopyEngine(Platform& platform, DeviceId from, DeviceId to, ResourceId dr
   platform.links.push_back({from, to, 0, 0});
   platform.resources.push_back({"link " + name, 1.0, std::nullopt});
   const UnitClassId kind = AddClass(platform, name, DeviceId(1u), 0);
-  platform.units.push_back({name, kind, {{ResourceId(platform.resources.size() - 1), 1.0}}, driver,
-                            LinkId(platform.links.size() - 1)});
+  platform.units.push_back(
+      {name, kind, {{ResourceId(platform.resources.size() - 1), 1.0}}, driver, LinkId(platform.links.size() - 1)});
 }
 
 // Adds candidates and their times.
 class Proposer {
  public:
-  Proposer(World& world, const WorldOptions& options, uint64_t seed) : world_(world), options_(options), random_(seed) {}
+  Proposer(World& world, const WorldOptions& options, uint64_t seed)
+      : world_(world), options_(options), random_(seed) {}
 
   void Run() {
     for (size_t n = 0; n < world_.graph.nodes().size(); ++n) Propose({NodeId(n)});
@@ -128,7 +129,8 @@ class Proposer {
     candidate.out.assign(GroupOutputs(graph, nodes).size(), form);
     const std::string& op = graph.node(nodes.back()).op;
     const bool read = !candidate.out.empty();  // results of dead nodes are no outputs of a group
-    if (read && nodes.size() == 1 && (op == "Relu" || op == "Add")) candidate.aliases.push_back({0, 0, Alias::Kind::kAllowed});
+    if (read && nodes.size() == 1 && (op == "Relu" || op == "Add"))
+      candidate.aliases.push_back({0, 0, Alias::Kind::kAllowed});
     const bool sums = std::any_of(nodes.begin(), nodes.end(), [&](NodeId n) { return graph.node(n).op == "Add"; });
     if (read && nodes.size() > 1 && sums && candidate.in.size() == 2) {
       const std::vector<ValueId> in = GroupInputs(graph, nodes);
@@ -237,15 +239,21 @@ Graph RandomGraph(uint64_t seed, size_t nodes) {
         [[fallthrough]];
       case 0:
       case 1:
-      case 2: values.push_back(shapes.Conv(a)); break;
-      case 3: values.push_back(shapes.Relu(a)); break;
+      case 2:
+        values.push_back(shapes.Conv(a));
+        break;
+      case 3:
+        values.push_back(shapes.Relu(a));
+        break;
       case 4:
         if (shapes.channels(a) + shapes.channels(b) <= 64) {
           values.push_back(shapes.Concat({a, b}));
           break;
         }
         [[fallthrough]];
-      case 5: values.push_back(shapes.Reshape(a)); break;
+      case 5:
+        values.push_back(shapes.Reshape(a));
+        break;
       default:
         for (int i = 0; i < 8 && shapes.channels(a) != shapes.channels(b); ++i) b = pick();
         values.push_back(shapes.channels(a) == shapes.channels(b) && a != b ? shapes.Sum(a, b) : shapes.Relu(a));
@@ -260,11 +268,12 @@ World MakeWorld(Graph graph, const WorldOptions& options, uint64_t seed) {
   World world{std::move(graph), TwoCores(options.accelerator), {}, {}};
   Proposer(world, options, seed).Run();
   for (size_t l = 0; l < world.platform.links.size(); ++l) world.costs.SetLink(LinkId(l), 1000, 1.0);
-  world.costs.SetReorder([](std::span<const int64_t> dims, const Form&, const Form&, UnitClassId kind) -> std::optional<int64_t> {
-    int64_t elements = 1;
-    for (int64_t d : dims) elements *= d;
-    return kind.index() == 1 ? elements / 2 + 100 : elements + 50;
-  });
+  world.costs.SetReorder(
+      [](std::span<const int64_t> dims, const Form&, const Form&, UnitClassId kind) -> std::optional<int64_t> {
+        int64_t elements = 1;
+        for (int64_t d : dims) elements *= d;
+        return kind.index() == 1 ? elements / 2 + 100 : elements + 50;
+      });
   for (size_t c = 0; c < world.platform.unit_classes.size(); ++c) {
     world.costs.SetOverhead(UnitClassId(c), c == 0 ? 200 : c == 1 ? 500 : 1500);
     for (size_t d = 0; d < world.platform.unit_classes.size(); ++d) {
@@ -281,7 +290,8 @@ World MakeWorld(Graph graph, const WorldOptions& options, uint64_t seed) {
 
 std::string FaultText(const World& world, const Plan& plan) {
   std::string text;
-  for (const PlanFault& fault : CheckPlan(world.graph, world.platform, plan)) text += fault.id + ": " + fault.message + "\n";
+  for (const PlanFault& fault : CheckPlan(world.graph, world.platform, plan))
+    text += fault.id + ": " + fault.message + "\n";
   return text;
 }
 

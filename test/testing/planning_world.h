@@ -18,7 +18,7 @@ Platform TwoCores(bool accelerator = true);
 // Chains, forks, joins, concatenations and views in random order; every value has 8 channels a piece or a multiple.
 Graph RandomGraph(uint64_t seed, size_t nodes);
 Graph Chain(size_t nodes);
-Graph Diamond();           // Conv -> (Relu | Conv) -> Add
+Graph Diamond();                 // Conv -> (Relu | Conv) -> Add
 Graph Inception(size_t blocks);  // four branches a block, concatenated along the channels
 Graph Residual(size_t blocks);   // Conv, Relu, Conv, Add with what came in, Relu
 
@@ -32,9 +32,9 @@ struct World {
 };
 
 struct WorldOptions {
-  bool fused = true;     // Conv+Relu, Conv+Add (accumulating), Conv+Add+Relu where nothing else reads between
-  bool blocked = true;   // blocked forms besides row-major
-  bool elided = true;    // views and slices
+  bool fused = true;        // Conv+Relu, Conv+Add (accumulating), Conv+Add+Relu where nothing else reads between
+  bool blocked = true;      // blocked forms besides row-major
+  bool elided = true;       // views and slices
   bool contention = false;  // steps beside each other run 1.25 times as long
   bool accelerator = true;
 };

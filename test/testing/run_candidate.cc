@@ -30,7 +30,8 @@ struct Bench : KernelBench {
     const std::unique_ptr<Library> reference = MakeReferenceLibrary();
     const Form from_form{from.layout.layout, from.layout.type}, to_form{to.layout.layout, to.layout.type};
     const bool able = library.CanReorder(context.platform, unit_class, from.layout.dims, from_form, to_form);
-    PT_ASSIGN(const std::unique_ptr<Kernel> kernel, (able ? library : *reference).CompileReorder(from.layout, to.layout, context));
+    PT_ASSIGN(const std::unique_ptr<Kernel> kernel,
+              (able ? library : *reference).CompileReorder(from.layout, to.layout, context));
     return Run(*kernel, {&from, 1}, {&to, 1});
   }
 
@@ -58,7 +59,8 @@ Result<std::vector<Tensor>> RunOn(Bench& bench, const Graph& graph, const Librar
   for (size_t i = 0; i < inputs.size(); ++i) {
     PT_ASSIGN(TensorView view, PlainView(bench, inputs[i]));
     if (!IsPlain(candidate.in[i], inputs[i].type())) {
-      PT_ASSIGN(const TensorLayout wanted, DenseLayout(candidate.in[i].storage, inputs[i].dims(), candidate.in[i].layout));
+      PT_ASSIGN(const TensorLayout wanted,
+                DenseLayout(candidate.in[i].storage, inputs[i].dims(), candidate.in[i].layout));
       PT_ASSIGN(const TensorView reordered, bench.Allocate(wanted));
       PT_CHECK_OK(bench.Reorder(library, candidate.unit_class, view, reordered));
       view = reordered;
@@ -78,7 +80,8 @@ Result<std::vector<Tensor>> RunOn(Bench& bench, const Graph& graph, const Librar
     out_layouts.push_back(layout);
     out.push_back(view);
   }
-  PT_ASSIGN(const std::unique_ptr<Kernel> kernel, library.Compile(graph, candidate, in_layouts, out_layouts, bench.context));
+  PT_ASSIGN(const std::unique_ptr<Kernel> kernel,
+            library.Compile(graph, candidate, in_layouts, out_layouts, bench.context));
   PT_CHECK_OK(bench.Run(*kernel, in, out));
   std::vector<Tensor> results;
   for (size_t i = 0; i < outputs.size(); ++i) {
@@ -103,10 +106,15 @@ std::string Number(double x) {
 
 double FloatAt(const Tensor& tensor, int64_t i) {
   switch (tensor.type()) {
-    case DataType::kFloat32: return static_cast<double>(tensor.values<float>()[static_cast<size_t>(i)]);
-    case DataType::kFloat64: return tensor.values<double>()[static_cast<size_t>(i)];
-    case DataType::kBfloat16: return static_cast<double>(std::bit_cast<float>(static_cast<uint32_t>(tensor.values<uint16_t>()[static_cast<size_t>(i)]) << 16));
-    default: break;
+    case DataType::kFloat32:
+      return static_cast<double>(tensor.values<float>()[static_cast<size_t>(i)]);
+    case DataType::kFloat64:
+      return tensor.values<double>()[static_cast<size_t>(i)];
+    case DataType::kBfloat16:
+      return static_cast<double>(
+          std::bit_cast<float>(static_cast<uint32_t>(tensor.values<uint16_t>()[static_cast<size_t>(i)]) << 16));
+    default:
+      break;
   }
   const uint16_t bits = tensor.values<uint16_t>()[static_cast<size_t>(i)];
   const int exponent = bits >> 10 & 31, mantissa = bits & 1023;
@@ -118,13 +126,15 @@ double FloatAt(const Tensor& tensor, int64_t i) {
 }  // namespace
 
 Result<std::vector<Tensor>> RunCandidate(const Graph& graph, const Platform& platform, const Library& library,
-                                         const Candidate& candidate, std::span<const Tensor> inputs, uint32_t team_width) {
+                                         const Candidate& candidate, std::span<const Tensor> inputs,
+                                         uint32_t team_width) {
   Bench bench(platform, team_width);
   return RunOn(bench, graph, library, candidate, inputs);
 }
 
 Result<std::vector<Tensor>> RunGraph(const Graph& graph, const Platform& platform, const Library& library,
-                                     std::span<const Tensor> inputs, uint32_t team_width, std::map<ValueId, Tensor>* values) {
+                                     std::span<const Tensor> inputs, uint32_t team_width,
+                                     std::map<ValueId, Tensor>* values) {
   std::map<ValueId, Tensor> known;
   for (size_t i = 0; i < graph.inputs().size(); ++i) known[graph.inputs()[i]] = inputs[i];
   for (size_t v = 0; v < graph.values().size(); ++v) {
@@ -137,7 +147,8 @@ Result<std::vector<Tensor>> RunGraph(const Graph& graph, const Platform& platfor
       return platform.unit_class(c.unit_class).cores == team_width;
     });
     if (candidate == candidates.end()) {
-      return MakeError(ErrorCode::kUnsupported, "test.unsupported", NodeLabel(graph, id) + ": " + library.WhyUnsupported(graph, id).value_or("no candidate"));
+      return MakeError(ErrorCode::kUnsupported, "test.unsupported",
+                       NodeLabel(graph, id) + ": " + library.WhyUnsupported(graph, id).value_or("no candidate"));
     }
     std::vector<Tensor> in;
     for (ValueId value : GroupInputs(graph, {&id, 1})) in.push_back(known.at(value));
@@ -164,23 +175,43 @@ Tensor RandomTensor(DataType type, const std::vector<int64_t>& dims, uint64_t se
   };
   std::normal_distribution<float> normal(0, 1);
   switch (type) {
-    case DataType::kFloat32: fill([&] { return normal(random); }); break;
-    case DataType::kFloat64: fill([&] { return static_cast<double>(normal(random)); }); break;
-    case DataType::kFloat16: fill([&] { return static_cast<uint16_t>(0x3400 + random() % 0x1000 + (random() % 2 << 15)); }); break;
-    case DataType::kBfloat16: fill([&] { return static_cast<uint16_t>(std::bit_cast<uint32_t>(normal(random)) >> 16); }); break;
-    case DataType::kInt64: fill([&] { return static_cast<int64_t>(random() % 21) - 10; }); break;
-    case DataType::kInt32: fill([&] { return static_cast<int32_t>(random() % 21) - 10; }); break;
-    case DataType::kInt8: fill([&] { return static_cast<int8_t>(static_cast<int>(random() % 21) - 10); }); break;
-    case DataType::kUint8: fill([&] { return static_cast<uint8_t>(random() % 21); }); break;
-    case DataType::kBool: fill([&] { return static_cast<uint8_t>(random() % 2); }); break;
-    default: bytes.assign(static_cast<size_t>((count * BitsOf(type) + 7) / 8), '\0');
+    case DataType::kFloat32:
+      fill([&] { return normal(random); });
+      break;
+    case DataType::kFloat64:
+      fill([&] { return static_cast<double>(normal(random)); });
+      break;
+    case DataType::kFloat16:
+      fill([&] { return static_cast<uint16_t>(0x3400 + random() % 0x1000 + (random() % 2 << 15)); });
+      break;
+    case DataType::kBfloat16:
+      fill([&] { return static_cast<uint16_t>(std::bit_cast<uint32_t>(normal(random)) >> 16); });
+      break;
+    case DataType::kInt64:
+      fill([&] { return static_cast<int64_t>(random() % 21) - 10; });
+      break;
+    case DataType::kInt32:
+      fill([&] { return static_cast<int32_t>(random() % 21) - 10; });
+      break;
+    case DataType::kInt8:
+      fill([&] { return static_cast<int8_t>(static_cast<int>(random() % 21) - 10); });
+      break;
+    case DataType::kUint8:
+      fill([&] { return static_cast<uint8_t>(random() % 21); });
+      break;
+    case DataType::kBool:
+      fill([&] { return static_cast<uint8_t>(random() % 2); });
+      break;
+    default:
+      bytes.assign(static_cast<size_t>((count * BitsOf(type) + 7) / 8), '\0');
   }
   return Tensor::FromBytes(type, dims, std::move(bytes)).value();
 }
 
 std::string Difference(const Tensor& actual, const Tensor& expected, double tolerance) {
   if (actual.type() != expected.type() || actual.dims() != expected.dims()) {
-    return ToString(StaticType(actual.type(), actual.dims())) + " instead of " + ToString(StaticType(expected.type(), expected.dims()));
+    return ToString(StaticType(actual.type(), actual.dims())) + " instead of " +
+           ToString(StaticType(expected.type(), expected.dims()));
   }
   if (!IsFloating(expected.type()) || BitsOf(expected.type()) < 16) {
     return std::equal(actual.bytes().begin(), actual.bytes().end(), expected.bytes().begin()) ? "" : "elements differ";
@@ -191,8 +222,12 @@ std::string Difference(const Tensor& actual, const Tensor& expected, double tole
   }
   for (int64_t i = 0; i < expected.element_count(); ++i) {
     const double a = FloatAt(actual, i), e = FloatAt(expected, i);
-    const bool same = std::isnan(e) ? std::isnan(a) : std::isinf(e) ? a == e : std::fabs(a - e) <= tolerance * std::max(most, 1e-30);
-    if (!same) return "element " + std::to_string(i) + " is " + Number(a) + " instead of " + Number(e) + " (largest " + Number(most) + ")";
+    const bool same = std::isnan(e)   ? std::isnan(a)
+                      : std::isinf(e) ? a == e
+                                      : std::fabs(a - e) <= tolerance * std::max(most, 1e-30);
+    if (!same)
+      return "element " + std::to_string(i) + " is " + Number(a) + " instead of " + Number(e) + " (largest " +
+             Number(most) + ")";
   }
   return "";
 }

@@ -9,8 +9,7 @@ namespace fs = std::filesystem;
 
 std::string TestDataFolder(const std::string& name) {
   std::error_code ignored;
-  if (const char* root = std::getenv("PARTITIONTUNER_TEST_DATA");
-      root != nullptr && *root != '\0') {
+  if (const char* root = std::getenv("PARTITIONTUNER_TEST_DATA"); root != nullptr && *root != '\0') {
     const fs::path folder = fs::path(root) / name;
     return fs::is_directory(folder, ignored) ? folder.string() : std::string();
   }
@@ -25,8 +24,7 @@ std::string TestDataFolder(const std::string& name) {
 
 TemporaryFolder::TemporaryFolder() {
   std::string pattern = (fs::temp_directory_path() / "partitiontuner-test-XXXXXX").string();
-  if (::mkdtemp(pattern.data()) == nullptr)
-    throw std::runtime_error("cannot make a temporary folder");
+  if (::mkdtemp(pattern.data()) == nullptr) throw std::runtime_error("cannot make a temporary folder");
   path_ = pattern;
 }
 

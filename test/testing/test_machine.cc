@@ -25,8 +25,8 @@ void AddHostUnit(Platform& platform, const std::string& name, std::vector<uint32
   platform.units.push_back(std::move(unit));
 }
 
-void AddAsynchronousUnit(Platform& platform, const std::string& name, const std::string& class_name,
-                         DeviceId device, ResourceId driver, std::optional<LinkId> link) {
+void AddAsynchronousUnit(Platform& platform, const std::string& name, const std::string& class_name, DeviceId device,
+                         ResourceId driver, std::optional<LinkId> link) {
   platform.resources.push_back({name, 1.0, std::nullopt});
   UnitClassId kind = FindUnitClass(platform, class_name);
   if (!kind.valid()) {

@@ -12,8 +12,8 @@
 
 namespace pt::testing {
 
-// `cores` host cores: a unit each, one of neighbouring pairs (from 4 cores on), one of all. With `device`: an asynchronous
-// device "fake:0" with two streams and links both ways, driven by the last core.
+// `cores` host cores: a unit each, one of neighbouring pairs (from 4 cores on), one of all. With `device`: an
+// asynchronous device "fake:0" with two streams and links both ways, driven by the last core.
 Platform MakeTestPlatform(uint32_t cores, bool device);
 
 // The fake library on that platform; the controls must outlive the machine.

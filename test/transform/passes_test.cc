@@ -82,7 +82,8 @@ Graph Simplified(const Graph& graph) {
     }
     float largest = 0, difference = 0;
     for (int64_t e = 0; e < before[i].element_count(); ++e) {
-      const float a = before[i].values<float>()[static_cast<size_t>(e)], b = after[i].values<float>()[static_cast<size_t>(e)];
+      const float a = before[i].values<float>()[static_cast<size_t>(e)],
+                  b = after[i].values<float>()[static_cast<size_t>(e)];
       largest = std::max(largest, std::abs(a));
       difference = std::max(difference, std::abs(a - b));
     }
@@ -117,7 +118,8 @@ TEST_CASE("FoldConstants, KeepsWhatIsDrawnAtRandom", "[transform]") {
 TEST_CASE("FoldConstants, LeavesResultsOverTheLimit", "[transform]") {
   PassContext context = Context();
   context.limits.folded_bytes = 1 << 10;
-  const Graph graph = Parsed("const d int64[2] ints 64 64\nw = ConstantOfShape(d)\ninput x float32[64,64]\ny = Add(x, w)\noutput y\n");
+  const Graph graph =
+      Parsed("const d int64[2] ints 64 64\nw = ConstantOfShape(d)\ninput x float32[64,64]\ny = Add(x, w)\noutput y\n");
   auto small = Simplify(graph, context);
   REQUIRE(small.ok());
   CHECK(Operators(*small) == Ops{"ConstantOfShape", "Add"});
@@ -127,7 +129,9 @@ TEST_CASE("FoldConstants, LeavesResultsOverTheLimit", "[transform]") {
 }
 
 TEST_CASE("RemoveNoOps, ChainOfIdentitiesVanishes", "[transform]") {
-  CHECK(OperatorsAfter("input x float32[2,3]\na = Identity(x)\nb = Identity(a)\nc = Relu(b)\ny = Identity(c)\noutput y\n") == Ops{"Relu"});
+  CHECK(OperatorsAfter(
+            "input x float32[2,3]\na = Identity(x)\nb = Identity(a)\nc = Relu(b)\ny = Identity(c)\noutput y\n") ==
+        Ops{"Relu"});
 }
 
 TEST_CASE("RemoveNoOps, OutputThatIsTheInputKeepsItsName", "[transform]") {
@@ -135,20 +139,23 @@ TEST_CASE("RemoveNoOps, OutputThatIsTheInputKeepsItsName", "[transform]") {
 }
 
 TEST_CASE("RemoveNoOps, NeutralFactorsGoUnlessTheyBroadcast", "[transform]") {
-  CHECK(OperatorsAfter("input x float32[2,3]\nconst one float32[1] ones\na = Mul(x, one)\ny = Relu(a)\noutput y\n") == Ops{"Relu"});
-  CHECK(OperatorsAfter("input x float32[1,3]\nconst one float32[2,3] ones\na = Mul(x, one)\ny = Relu(a)\noutput y\n") == Ops{"Mul", "Relu"});
+  CHECK(OperatorsAfter("input x float32[2,3]\nconst one float32[1] ones\na = Mul(x, one)\ny = Relu(a)\noutput y\n") ==
+        Ops{"Relu"});
+  CHECK(OperatorsAfter("input x float32[1,3]\nconst one float32[2,3] ones\na = Mul(x, one)\ny = Relu(a)\noutput y\n") ==
+        Ops{"Mul", "Relu"});
 }
 
 TEST_CASE("RemoveNoOps, TransposeOfEqualDimsStays", "[transform]") {
-  CHECK(OperatorsAfter("input x float32[3,3]\na = Transpose(x) perm=[1,0]\ny = Relu(a)\noutput y\n") == Ops{"Transpose", "Relu"});
+  CHECK(OperatorsAfter("input x float32[3,3]\na = Transpose(x) perm=[1,0]\ny = Relu(a)\noutput y\n") ==
+        Ops{"Transpose", "Relu"});
   CHECK(OperatorsAfter("input x float32[3,3]\na = Transpose(x) perm=[0,1]\ny = Relu(a)\noutput y\n") == Ops{"Relu"});
 }
 
 TEST_CASE("MergeViews, OppositeTransposesCancel", "[transform]") {
-  CHECK(OperatorsAfter("input x float32[2,3,4]\na = Transpose(x) perm=[2,0,1]\nb = Transpose(a) perm=[1,2,0]\ny = Relu(b)\noutput y\n") ==
-        Ops{"Relu"});
-  CHECK(OperatorsAfter("input x float32[2,3,4]\na = Transpose(x) perm=[2,0,1]\nb = Transpose(a) perm=[2,0,1]\ny = Relu(b)\noutput y\n") ==
-        Ops{"Transpose", "Relu"});
+  CHECK(OperatorsAfter("input x float32[2,3,4]\na = Transpose(x) perm=[2,0,1]\nb = Transpose(a) perm=[1,2,0]\ny = "
+                       "Relu(b)\noutput y\n") == Ops{"Relu"});
+  CHECK(OperatorsAfter("input x float32[2,3,4]\na = Transpose(x) perm=[2,0,1]\nb = Transpose(a) perm=[2,0,1]\ny = "
+                       "Relu(b)\noutput y\n") == Ops{"Transpose", "Relu"});
 }
 
 TEST_CASE("MergeViews, ChainOfReshapesIsOne", "[transform]") {
@@ -220,7 +227,8 @@ output y
 
 TEST_CASE("ShareCommonSubexpressions, EqualNodesBecomeOne", "[transform]") {
   CHECK(OperatorsAfter("input x float32[2,3]\na = Exp(x)\nb = Exp(x)\ny = Add(a, b)\noutput y\n") == Ops{"Exp", "Add"});
-  CHECK(OperatorsAfter("input x float32[2,3]\na = Elu(x) alpha=1.0\nb = Elu(x) alpha=2.0\ny = Add(a, b)\noutput y\n") == Ops{"Elu", "Elu", "Add"});
+  CHECK(OperatorsAfter("input x float32[2,3]\na = Elu(x) alpha=1.0\nb = Elu(x) alpha=2.0\ny = Add(a, b)\noutput y\n") ==
+        Ops{"Elu", "Elu", "Add"});
 }
 
 TEST_CASE("DropDeadCode, UnreadBranchGoes", "[transform]") {
@@ -228,7 +236,8 @@ TEST_CASE("DropDeadCode, UnreadBranchGoes", "[transform]") {
 }
 
 TEST_CASE("Passes, SourcesOfMergedNodesAreKept", "[transform]") {
-  const Graph graph = Parsed("input x float32[2,3,4]\na = Transpose(x) perm=[2,0,1]\ny = Transpose(a) perm=[2,0,1]\noutput y\n");
+  const Graph graph =
+      Parsed("input x float32[2,3,4]\na = Transpose(x) perm=[2,0,1]\ny = Transpose(a) perm=[2,0,1]\noutput y\n");
   const Graph simple = Simplified(graph);
   REQUIRE(simple.nodes().size() == 1);
   CHECK(simple.nodes()[0].source.size() == graph.nodes()[0].source.size() + graph.nodes()[1].source.size());

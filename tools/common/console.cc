@@ -14,10 +14,8 @@ void Console::Configure(bool json, int verbosity, bool quiet, ProgressMode progr
   verbosity_ = verbosity;
   quiet_ = quiet;
   const char* const terminal = std::getenv("TERM");
-  const bool can_redraw =
-      isatty(STDERR_FILENO) == 1 && terminal != nullptr && std::string_view(terminal) != "dumb";
-  if (progress == ProgressMode::kAuto)
-    progress = can_redraw ? ProgressMode::kTerminal : ProgressMode::kPlain;
+  const bool can_redraw = isatty(STDERR_FILENO) == 1 && terminal != nullptr && std::string_view(terminal) != "dumb";
+  if (progress == ProgressMode::kAuto) progress = can_redraw ? ProgressMode::kTerminal : ProgressMode::kPlain;
   progress_ = quiet ? ProgressMode::kNone : progress;
   last_ = std::chrono::steady_clock::now();
 }
@@ -57,8 +55,7 @@ void Console::Draw(const std::string& line) {
   const auto now = steady_clock::now();
   const bool terminal = progress_ == ProgressMode::kTerminal;
   if (progress_ == ProgressMode::kNone || progress_ == ProgressMode::kAuto) return;
-  if (now - last_ < (terminal ? std::chrono::milliseconds(100) : std::chrono::milliseconds(10'000)))
-    return;
+  if (now - last_ < (terminal ? std::chrono::milliseconds(100) : std::chrono::milliseconds(10'000))) return;
   last_ = now;
   std::fprintf(stderr, terminal ? "\r%.200s\033[K" : "%.200s\n", line.c_str());
   std::fflush(stderr);
@@ -66,12 +63,10 @@ void Console::Draw(const std::string& line) {
 }
 
 void Console::ShowProgress(const MeasureProgress& p) {
-  const double share =
-      p.total > 0 ? static_cast<double>(p.done) / static_cast<double>(p.total) : 1.0;
-  Draw("[" + std::to_string(p.done) + "/" + std::to_string(p.total) + "] " + Fixed(share * 100, 0) +
-       "%  eta " + ShortTime(p.left.count()) + "  " + p.current + "  " + ShortTime(p.ns) + " +-" +
-       Percent(p.noise) + "  (reused " + std::to_string(p.reused) + ", failed " +
-       std::to_string(p.failed) + ")");
+  const double share = p.total > 0 ? static_cast<double>(p.done) / static_cast<double>(p.total) : 1.0;
+  Draw("[" + std::to_string(p.done) + "/" + std::to_string(p.total) + "] " + Fixed(share * 100, 0) + "%  eta " +
+       ShortTime(p.left.count()) + "  " + p.current + "  " + ShortTime(p.ns) + " +-" + Percent(p.noise) + "  (reused " +
+       std::to_string(p.reused) + ", failed " + std::to_string(p.failed) + ")");
 }
 
 void Console::ShowCount(size_t done, size_t total, std::string_view current) {
@@ -84,10 +79,8 @@ void Console::EndProgress() {
 }
 
 Status WriteOut(std::string_view text) {
-  if (std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0)
-    return {};
-  Error error =
-      MakeError(ErrorCode::kInvalidInput, "output.write", "cannot write all of the result");
+  if (std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0) return {};
+  Error error = MakeError(ErrorCode::kInvalidInput, "output.write", "cannot write all of the result");
   error.file = "standard output";
   return error;
 }

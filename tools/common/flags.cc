@@ -25,8 +25,7 @@ constexpr const char* kExitCodes =
 
 std::string EnvironmentName(std::string_view option) {
   std::string name = "PARTITIONTUNER_";
-  for (const char c : option)
-    name += c == '-' ? '_' : static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+  for (const char c : option) name += c == '-' ? '_' : static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
   return name;
 }
 
@@ -34,8 +33,7 @@ std::string EnvironmentName(std::string_view option) {
 bool AsksForJson(int argc, char** argv) {
   for (int i = 1; i < argc; ++i) {
     const std::string_view arg = argv[i];
-    if (arg == "--format=json" ||
-        (arg == "--format" && i + 1 < argc && std::string_view(argv[i + 1]) == "json"))
+    if (arg == "--format=json" || (arg == "--format" && i + 1 < argc && std::string_view(argv[i + 1]) == "json"))
       return true;
   }
   return false;
@@ -43,8 +41,7 @@ bool AsksForJson(int argc, char** argv) {
 
 void PrintHelp(CLI::App& app, bool all) {
   if (!all) {
-    for (CLI::Option* option :
-         app.get_options([](CLI::Option* o) { return o->get_group() == kMoreGroup; }))
+    for (CLI::Option* option : app.get_options([](CLI::Option* o) { return o->get_group() == kMoreGroup; }))
       option->group("");
   }
   std::string text = app.help();
@@ -80,12 +77,10 @@ DeviceRow DeviceRowOf(const Machine& machine, DeviceId id) {
   row.device = platform.device(id);
   for (size_t unit = 0; unit < platform.units.size(); ++unit) {
     const bool copies = platform.units[unit].link.has_value();
-    if (!copies && platform.device_of(UnitId(unit)) == id)
-      row.units.push_back(platform.units[unit].name);
+    if (!copies && platform.device_of(UnitId(unit)) == id) row.units.push_back(platform.units[unit].name);
   }
   for (const auto& library : machine.libraries()) {
-    if (library->Serves(platform, id))
-      row.libraries.push_back(std::string(library->name()) + " " + library->version());
+    if (library->Serves(platform, id)) row.libraries.push_back(std::string(library->name()) + " " + library->version());
   }
   return row;
 }
@@ -120,8 +115,7 @@ void AddCommonFlags(CLI::App& app, CommonFlags& flags) {
   app.option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
   app.add_option("model", flags.model, "ONNX model")->option_text("MODEL.onnx");
 
-  const auto list = [&](const char* name, std::vector<std::string>& to, const char* text,
-                        const char* help) {
+  const auto list = [&](const char* name, std::vector<std::string>& to, const char* text, const char* help) {
     app.add_option(name, to, help)
         ->option_text(text)
         ->allow_extra_args(false)
@@ -142,19 +136,14 @@ void AddCommonFlags(CLI::App& app, CommonFlags& flags) {
       ->allow_extra_args(false)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
       ->group("Machine");
-  app.add_option("--libraries", flags.libraries,
-                 "libraries that may be used, for instance onednn,reference")
+  app.add_option("--libraries", flags.libraries, "libraries that may be used, for instance onednn,reference")
       ->option_text("LIST")
       ->group("Machine");
   app.add_option("--threads", flags.threads, "cores that may be used (all allowed ones)")
       ->option_text("N")
       ->group("Machine");
-  app.add_option("--db", flags.db, "profile database, or none")
-      ->option_text("FILE")
-      ->group("Machine");
-  app.add_flag("--list-devices", flags.list_devices,
-               "print devices, units and libraries, then exit")
-      ->group("Machine");
+  app.add_option("--db", flags.db, "profile database, or none")->option_text("FILE")->group("Machine");
+  app.add_flag("--list-devices", flags.list_devices, "print devices, units and libraries, then exit")->group("Machine");
 
   app.add_option("--format", flags.format, "table or json")
       ->option_text("FORM")
@@ -165,16 +154,13 @@ void AddCommonFlags(CLI::App& app, CommonFlags& flags) {
       ->check(CLI::IsMember({"auto", "tty", "plain", "none"}))
       ->group(kMoreGroup);
   app.add_flag("-v,--verbose", flags.verbosity, "say more (-vv: still more)")->group("Output");
-  app.add_flag("-q,--quiet", flags.quiet, "no notes and no progress on standard error")
-      ->group("Output");
-  app.add_flag("--version", flags.version, "versions of the tool and its libraries")
-      ->group("Output");
+  app.add_flag("-q,--quiet", flags.quiet, "no notes and no progress on standard error")->group("Output");
+  app.add_flag("--version", flags.version, "versions of the tool and its libraries")->group("Output");
   app.add_flag("-h,--help", flags.help, "this text")->group("Output");
   app.add_flag("--help-all", flags.help_all, "all options and the exit codes")->group("Output");
 }
 
-std::optional<int> ParseFlags(CLI::App& app, CommonFlags& flags, int argc, char** argv,
-                              Console& console) {
+std::optional<int> ParseFlags(CLI::App& app, CommonFlags& flags, int argc, char** argv, Console& console) {
   for (CLI::Option* option : app.get_options()) {
     const auto& names = option->get_lnames();
     if (!names.empty()) option->envname(EnvironmentName(names.front()));
@@ -183,8 +169,7 @@ std::optional<int> ParseFlags(CLI::App& app, CommonFlags& flags, int argc, char*
     app.parse(argc, argv);
   } catch (const CLI::ParseError& problem) {
     console.Configure(AsksForJson(argc, argv), 0, false, ProgressMode::kNone);
-    return console.Fail(
-        MakeError(ErrorCode::kUsage, "usage.flag", problem.what(), app.get_name() + " --help"));
+    return console.Fail(MakeError(ErrorCode::kUsage, "usage.flag", problem.what(), app.get_name() + " --help"));
   }
   const ProgressMode progress = flags.progress == "tty"     ? ProgressMode::kTerminal
                                 : flags.progress == "plain" ? ProgressMode::kPlain
@@ -214,10 +199,9 @@ Result<EngineOptions> EngineOptionsOf(const CommonFlags& flags) {
       options.machine.simulated_files.push_back(device.substr(4));
       continue;
     }
-    Error error =
-        MakeError(ErrorCode::kDeviceUnusable, "device.unknown",
-                  "device \"" + device + "\" cannot be used: no library of this build serves it",
-                  "--list-devices shows what can be used; simulated devices are given as sim:FILE");
+    Error error = MakeError(ErrorCode::kDeviceUnusable, "device.unknown",
+                            "device \"" + device + "\" cannot be used: no library of this build serves it",
+                            "--list-devices shows what can be used; simulated devices are given as sim:FILE");
     error.device = device;
     return error;
   }
@@ -226,8 +210,7 @@ Result<EngineOptions> EngineOptionsOf(const CommonFlags& flags) {
 
 Result<ModelOptions> ModelOptionsOf(const CommonFlags& flags) {
   if (flags.model.empty()) {
-    return MakeError(ErrorCode::kUsage, "usage.model", "no model was given",
-                     "name an ONNX file; see --help");
+    return MakeError(ErrorCode::kUsage, "usage.model", "no model was given", "name an ONNX file; see --help");
   }
   ModelOptions options;
   for (const std::string& text : flags.dims) {
@@ -251,8 +234,7 @@ Status ListDevices(const CommonFlags& flags) {
   PT_ASSIGN(const std::unique_ptr<Machine> machine, Machine::Make(options.machine));
   const Platform& platform = machine->platform();
   std::vector<DeviceRow> rows;
-  for (size_t i = 0; i < platform.devices.size(); ++i)
-    rows.push_back(DeviceRowOf(*machine, DeviceId(i)));
+  for (size_t i = 0; i < platform.devices.size(); ++i) rows.push_back(DeviceRowOf(*machine, DeviceId(i)));
   if (flags.json()) {
     Json object = Json::MakeObject(), devices = Json::MakeArray();
     for (const DeviceRow& row : rows) devices.Push(ToJson(row));
@@ -263,8 +245,8 @@ Status ListDevices(const CommonFlags& flags) {
   TextTable table({"device", "<kind", "memory", "<units", "<libraries"});
   for (const DeviceRow& row : rows) {
     table.Row({row.device.name, row.device.simulated ? "simulated" : row.device.kind,
-               row.device.memory_bytes > 0 ? ShortBytes(row.device.memory_bytes) : "unknown",
-               Joined(row.units), Joined(row.libraries)});
+               row.device.memory_bytes > 0 ? ShortBytes(row.device.memory_bytes) : "unknown", Joined(row.units),
+               Joined(row.libraries)});
   }
   return WriteOut(table.Text());
 }

@@ -32,8 +32,7 @@ void AddCommonFlags(CLI::App& app, CommonFlags& flags);
 
 // Reads the command line and configures the console. An exit code when the tool is done: bad usage,
 // --help, --version.
-std::optional<int> ParseFlags(CLI::App& app, CommonFlags& flags, int argc, char** argv,
-                              Console& console);
+std::optional<int> ParseFlags(CLI::App& app, CommonFlags& flags, int argc, char** argv, Console& console);
 
 // Machine and database as the flags say. Errors: kDeviceUnusable when a device or library that was
 // named cannot be used.

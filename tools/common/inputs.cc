@@ -24,9 +24,7 @@ class Random {
     z = (z ^ z >> 27) * 0x94d049bb133111eb;
     return z ^ z >> 31;
   }
-  double Uniform(double low, double high) {
-    return low + static_cast<double>(Next() >> 11) * 0x1p-53 * (high - low);
-  }
+  double Uniform(double low, double high) { return low + static_cast<double>(Next() >> 11) * 0x1p-53 * (high - low); }
 
  private:
   uint64_t state_;
@@ -36,9 +34,8 @@ class Random {
 // it, through operators that keep the numbers; the least extent met, or nothing when it indexes
 // nothing.
 std::optional<int64_t> IndexExtent(const Graph& graph, ValueId input) {
-  constexpr std::string_view kKeepsNumbers[] = {"Cast",    "Reshape",  "Unsqueeze", "Squeeze",
-                                                "Flatten", "Identity", "Transpose", "Concat",
-                                                "Slice",   "Split",    "Expand"};
+  constexpr std::string_view kKeepsNumbers[] = {"Cast",      "Reshape", "Unsqueeze", "Squeeze", "Flatten", "Identity",
+                                                "Transpose", "Concat",  "Slice",     "Split",   "Expand"};
   std::optional<int64_t> extent;
   std::vector<ValueId> open = {input};
   std::set<ValueId> seen(open.begin(), open.end());
@@ -64,8 +61,7 @@ std::optional<int64_t> IndexExtent(const Graph& graph, ValueId input) {
   return extent;
 }
 
-uint16_t ToHalf(
-    float value) {  // of modest size, towards zero: exact rounding does not matter for random data
+uint16_t ToHalf(float value) {  // of modest size, towards zero: exact rounding does not matter for random data
   uint32_t bits = 0;
   std::memcpy(&bits, &value, sizeof bits);
   const uint32_t sign = bits >> 16 & 0x8000;
@@ -75,22 +71,21 @@ uint16_t ToHalf(
   return static_cast<uint16_t>(sign | static_cast<uint32_t>(exponent) << 10 | (bits >> 13 & 1023));
 }
 
-Result<Tensor> RandomTensor(const Graph& graph, ValueId id, const std::vector<int64_t>& dims,
-                            const GivenInputs& given, Random& random) {
+Result<Tensor> RandomTensor(const Graph& graph, ValueId id, const std::vector<int64_t>& dims, const GivenInputs& given,
+                            Random& random) {
   const Value& value = graph.value(id);
   const DataType type = value.type.type;
   const auto count = CheckedProduct(dims);
   const int64_t element = BytesOf(type);
   const bool drawable = IsFloating(type) || IsInteger(type) || type == DataType::kBool;
   if (element == 0 || !drawable || (IsFloating(type) && element == 1)) {
-    return MakeError(ErrorCode::kUnsupported, "input.random_type",
-                     "no random numbers of type " + std::string(DataTypeName(type)) +
-                         " for input \"" + value.name + "\"",
-                     "--input " + value.name + "=@FILE.pb");
+    return MakeError(
+        ErrorCode::kUnsupported, "input.random_type",
+        "no random numbers of type " + std::string(DataTypeName(type)) + " for input \"" + value.name + "\"",
+        "--input " + value.name + "=@FILE.pb");
   }
   if (!count || !CheckedMul(*count, element)) {
-    return MakeError(ErrorCode::kOutOfMemory, "input.size",
-                     "input \"" + value.name + "\" is too large");
+    return MakeError(ErrorCode::kOutOfMemory, "input.size", "input \"" + value.name + "\" is too large");
   }
   const auto extent = IsInteger(type) ? IndexExtent(graph, id) : std::nullopt;
   std::string bytes(static_cast<size_t>(*count * element), '\0');
@@ -101,8 +96,7 @@ Result<Tensor> RandomTensor(const Graph& graph, ValueId id, const std::vector<in
       const float single = static_cast<float>(drawn);
       uint32_t bits = 0;
       std::memcpy(&bits, &single, sizeof bits);
-      const uint16_t half =
-          type == DataType::kFloat16 ? ToHalf(single) : static_cast<uint16_t>(bits >> 16);
+      const uint16_t half = type == DataType::kFloat16 ? ToHalf(single) : static_cast<uint16_t>(bits >> 16);
       if (element == 8) std::memcpy(at, &drawn, 8);
       if (element == 4) std::memcpy(at, &single, 4);
       if (element == 2) std::memcpy(at, &half, 2);
@@ -114,17 +108,14 @@ Result<Tensor> RandomTensor(const Graph& graph, ValueId id, const std::vector<in
       }
       if (extent) low = 0, high = std::max<int64_t>(*extent - 1, 0);
       const int64_t drawn =
-          low + static_cast<int64_t>(random.Next() %
-                                     static_cast<uint64_t>(std::max<int64_t>(high - low, 0) + 1));
+          low + static_cast<int64_t>(random.Next() % static_cast<uint64_t>(std::max<int64_t>(high - low, 0) + 1));
       std::memcpy(at, &drawn, static_cast<size_t>(element));
     }
   }
   return Tensor::FromBytes(type, dims, std::move(bytes));
 }
 
-Error Wrong(std::string message) {
-  return MakeError(ErrorCode::kInvalidInput, "input.mismatch", std::move(message));
-}
+Error Wrong(std::string message) { return MakeError(ErrorCode::kInvalidInput, "input.mismatch", std::move(message)); }
 
 std::string DimsText(const std::vector<int64_t>& dims) {
   std::string text;
@@ -147,16 +138,13 @@ Result<GivenInputs> ReadInputs(const std::vector<std::string>& flags) {
   for (const std::string& flag : flags) {
     if (flag == "random") continue;
     if (flag.starts_with("random[") && flag.ends_with(']')) {
-      const std::vector<std::string> ends =
-          SplitList(std::string_view(flag).substr(7, flag.size() - 8));
+      const std::vector<std::string> ends = SplitList(std::string_view(flag).substr(7, flag.size() - 8));
       if (ends.size() != 2)
-        return MakeError(ErrorCode::kUsage, "usage.value",
-                         "--input " + flag + " is no random[LO,HI]");
+        return MakeError(ErrorCode::kUsage, "usage.value", "--input " + flag + " is no random[LO,HI]");
       PT_ASSIGN(given.random_low, ParseNumber(ends[0], "--input random"));
       PT_ASSIGN(given.random_high, ParseNumber(ends[1], "--input random"));
       if (given.random_high < given.random_low) {
-        return MakeError(ErrorCode::kUsage, "usage.value",
-                         "--input " + flag + ": the second number is smaller");
+        return MakeError(ErrorCode::kUsage, "usage.value", "--input " + flag + ": the second number is smaller");
       }
       given.random_range_given = true;
       continue;
@@ -173,8 +161,7 @@ Result<GivenInputs> ReadInputs(const std::vector<std::string>& flags) {
                        "--input x=@data.npy, or the folder that holds input_0.pb");
     }
     for (size_t i = 0;; ++i) {
-      const std::string path =
-          (std::filesystem::path(flag) / ("input_" + std::to_string(i) + ".pb")).string();
+      const std::string path = (std::filesystem::path(flag) / ("input_" + std::to_string(i) + ".pb")).string();
       if (!std::filesystem::exists(path, ignored)) break;
       PT_ASSIGN(Tensor tensor, LoadTensorProto(path));
       given.by_position.push_back(std::move(tensor));
@@ -188,21 +175,18 @@ void AddDims(const GivenInputs& given, ModelOptions& options) {
   for (const Tensor& tensor : given.by_position) options.input_dims.push_back(tensor.dims());
 }
 
-Result<std::vector<Tensor>> MakeInputs(const Graph& graph, const GivenInputs& given,
-                                       uint64_t seed) {
+Result<std::vector<Tensor>> MakeInputs(const Graph& graph, const GivenInputs& given, uint64_t seed) {
   if (given.by_position.size() > graph.inputs().size()) {
     return Wrong(std::to_string(given.by_position.size()) + " inputs were given, the model has " +
                  std::to_string(graph.inputs().size()));
   }
   for (const auto& given_input : given.by_name) {
     const std::string& name = given_input.first;
-    if (std::ranges::none_of(graph.inputs(),
-                             [&](ValueId id) { return graph.value(id).name == name; })) {
+    if (std::ranges::none_of(graph.inputs(), [&](ValueId id) { return graph.value(id).name == name; })) {
       std::string known;
-      for (const ValueId id : graph.inputs())
-        known += (known.empty() ? "" : ", ") + graph.value(id).name;
-      return MakeError(ErrorCode::kUsage, "input.unknown",
-                       "the model has no input \"" + name + "\"", "its inputs: " + known);
+      for (const ValueId id : graph.inputs()) known += (known.empty() ? "" : ", ") + graph.value(id).name;
+      return MakeError(ErrorCode::kUsage, "input.unknown", "the model has no input \"" + name + "\"",
+                       "its inputs: " + known);
     }
   }
   Random random(seed);
@@ -217,8 +201,7 @@ Result<std::vector<Tensor>> MakeInputs(const Graph& graph, const GivenInputs& gi
     if (found == nullptr) {
       if (!dims) {
         return MakeError(ErrorCode::kUnsupported, "input.dims",
-                         "input \"" + value.name + "\" is " + ToString(value.type) +
-                             ": no data can be drawn for it");
+                         "input \"" + value.name + "\" is " + ToString(value.type) + ": no data can be drawn for it");
       }
       PT_ASSIGN(Tensor tensor, RandomTensor(graph, graph.inputs()[i], *dims, given, random));
       inputs.push_back(std::move(tensor));
@@ -227,9 +210,8 @@ Result<std::vector<Tensor>> MakeInputs(const Graph& graph, const GivenInputs& gi
     // A scalar is often saved as one element of rank 1.
     const bool scalar = dims && dims->empty() && found->element_count() == 1;
     if (found->type() != value.type.type || (dims && *dims != found->dims() && !scalar)) {
-      return Wrong("input \"" + value.name + "\" is " + ToString(value.type) +
-                   ", the given data is " + std::string(DataTypeName(found->type())) + " " +
-                   DimsText(found->dims()));
+      return Wrong("input \"" + value.name + "\" is " + ToString(value.type) + ", the given data is " +
+                   std::string(DataTypeName(found->type())) + " " + DimsText(found->dims()));
     }
     inputs.push_back(*found);
   }
@@ -244,13 +226,11 @@ Status HostBuffers::Add(const Graph& graph, ValueId id) {
   const int64_t bits = BitsOf(value.type.type);
   if (!dims || bits == 0) {
     return MakeError(ErrorCode::kUnsupported, "value.dynamic",
-                     "\"" + value.name + "\" is " + ToString(value.type) +
-                         ": its size must be known before the run");
+                     "\"" + value.name + "\" is " + ToString(value.type) + ": its size must be known before the run");
   }
   const auto count = CheckedProduct(*dims);
   const auto total_bits = count ? CheckedMul(*count, bits) : std::nullopt;
-  const auto padded =
-      total_bits ? CheckedAlignUp(static_cast<uint64_t>(*total_bits) / 8 + 1, 64) : std::nullopt;
+  const auto padded = total_bits ? CheckedAlignUp(static_cast<uint64_t>(*total_bits) / 8 + 1, 64) : std::nullopt;
   void* const memory = padded ? std::aligned_alloc(64, *padded) : nullptr;
   if (memory == nullptr) {
     return MakeError(ErrorCode::kOutOfMemory, "value.memory",
@@ -272,9 +252,8 @@ Result<HostBuffers> HostBuffers::ForInputs(const Graph& graph, std::span<const T
     PT_CHECK_OK(buffers.Add(graph, graph.inputs()[i]));
     const HostTensor& to = buffers.tensors_.back();
     if (to.bytes != tensors[i].bytes().size()) {
-      return Wrong("input \"" + graph.value(graph.inputs()[i]).name + "\" takes " +
-                   std::to_string(to.bytes) + " bytes, the data has " +
-                   std::to_string(tensors[i].bytes().size()));
+      return Wrong("input \"" + graph.value(graph.inputs()[i]).name + "\" takes " + std::to_string(to.bytes) +
+                   " bytes, the data has " + std::to_string(tensors[i].bytes().size()));
     }
     if (to.bytes > 0) std::memcpy(to.data, tensors[i].bytes().data(), to.bytes);
   }
@@ -291,8 +270,7 @@ Result<std::vector<Tensor>> HostBuffers::Copy() const {
   std::vector<Tensor> tensors;
   for (const HostTensor& from : tensors_) {
     PT_ASSIGN(Tensor tensor,
-              Tensor::FromBytes(from.type, from.dims,
-                                std::string(static_cast<const char*>(from.data), from.bytes)));
+              Tensor::FromBytes(from.type, from.dims, std::string(static_cast<const char*>(from.data), from.bytes)));
     tensors.push_back(std::move(tensor));
   }
   return tensors;

@@ -14,8 +14,7 @@ Result<Plan> LoadPlan(const std::string& path) {
   return plan;
 }
 
-Result<ChosenPlan> ChoosePlan(Engine& engine, const Model& model, const PlanSource& source,
-                              const Console& console) {
+Result<ChosenPlan> ChoosePlan(Engine& engine, const Model& model, const PlanSource& source, const Console& console) {
   if (!source.plan_file.empty()) {
     PT_ASSIGN(Plan plan, LoadPlan(source.plan_file));
     return ChosenPlan{source.plan_file, std::move(plan)};
@@ -32,8 +31,7 @@ Result<ChosenPlan> ChoosePlan(Engine& engine, const Model& model, const PlanSour
   if (profile.ok() && !profile->measurements.empty()) {
     Result<Plan> plan = engine.MakePlan(model, options);
     if (plan.ok()) return ChosenPlan{options.planner, std::move(*plan)};
-    console.Note("note: the database does not know all of this model (" + plan.error().message +
-                 ")");
+    console.Note("note: the database does not know all of this model (" + plan.error().message + ")");
   }
   console.Note(
       "note: no profile of this model on this machine: one device, rough estimates (measure it "

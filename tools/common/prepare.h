@@ -24,7 +24,6 @@ Result<Plan> LoadPlan(const std::string& path);
 
 // The plan of the file or planner. Without either, `search` when the database knows this model on
 // this machine, else a one-device plan from rough estimates; which of the two is said as a note.
-Result<ChosenPlan> ChoosePlan(Engine& engine, const Model& model, const PlanSource& source,
-                              const Console& console);
+Result<ChosenPlan> ChoosePlan(Engine& engine, const Model& model, const PlanSource& source, const Console& console);
 
 }  // namespace pt::tools

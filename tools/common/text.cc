@@ -7,9 +7,8 @@ namespace pt::tools {
 namespace {
 
 Error BadValue(std::string_view flag, std::string_view text, std::string_view wanted) {
-  return MakeError(
-      ErrorCode::kUsage, "usage.value",
-      std::string(flag) + ": \"" + std::string(text) + "\" is no " + std::string(wanted));
+  return MakeError(ErrorCode::kUsage, "usage.value",
+                   std::string(flag) + ": \"" + std::string(text) + "\" is no " + std::string(wanted));
 }
 
 std::string Formatted(double value, std::chars_format format, int digits) {
@@ -80,8 +79,7 @@ Result<std::vector<int64_t>> ParseDims(std::string_view text, std::string_view f
   }
 }
 
-Result<std::pair<std::string, std::string>> ParseAssignment(std::string_view text,
-                                                            std::string_view flag) {
+Result<std::pair<std::string, std::string>> ParseAssignment(std::string_view text, std::string_view flag) {
   const size_t at = text.rfind('=');
   if (at == std::string_view::npos || at == 0) return BadValue(flag, text, "NAME=VALUE");
   return std::pair(std::string(text.substr(0, at)), std::string(text.substr(at + 1)));
@@ -117,9 +115,7 @@ bool MatchesGlob(std::string_view text, std::string_view pattern) {
   return pattern.find_first_not_of('*', in) == std::string_view::npos;
 }
 
-std::string Fixed(double value, int digits) {
-  return Formatted(value, std::chars_format::fixed, digits);
-}
+std::string Fixed(double value, int digits) { return Formatted(value, std::chars_format::fixed, digits); }
 
 std::string Percent(double share, int digits) { return Fixed(share * 100, digits) + " %"; }
 
@@ -143,8 +139,7 @@ std::string ShortTime(int64_t ns) {
     return Fixed(scaled, std::fabs(scaled) < 10 ? 2 : std::fabs(scaled) < 100 ? 1 : 0) + row.unit;
   }
   const int64_t seconds = ns / 1'000'000'000;
-  return std::to_string(seconds / 60) + "m" + (seconds % 60 < 10 ? "0" : "") +
-         std::to_string(seconds % 60) + "s";
+  return std::to_string(seconds / 60) + "m" + (seconds % 60 < 10 ? "0" : "") + std::to_string(seconds % 60) + "s";
 }
 
 std::string ShortBytes(uint64_t bytes) {

@@ -23,8 +23,7 @@ Result<std::vector<int64_t>> ParseDims(std::string_view text, std::string_view f
 Result<double> ParseNumber(std::string_view text, std::string_view flag);
 // Splits "NAME=VALUE" at the last '=': names may hold any character, values of these flags hold
 // none.
-Result<std::pair<std::string, std::string>> ParseAssignment(std::string_view text,
-                                                            std::string_view flag);
+Result<std::pair<std::string, std::string>> ParseAssignment(std::string_view text, std::string_view flag);
 // Splits at commas; empty parts are dropped.
 std::vector<std::string> SplitList(std::string_view text);
 

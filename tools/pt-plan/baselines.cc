@@ -40,8 +40,7 @@ Result<int> CompareBaselines(const PlanFlags& flags, const Console& console) {
   if (!flags.profile.empty()) options.profile = &setup.profile;
   const Platform& platform = setup.engine->machine().platform();
   PT_ASSIGN(const std::unique_ptr<CostModel> costs, setup.engine->CostsOf(*setup.model, options));
-  const PlanningProblem problem{*setup.model->graph, platform, setup.model->candidates, *costs,
-                                options.constraints};
+  const PlanningProblem problem{*setup.model->graph, platform, setup.model->candidates, *costs, options.constraints};
   const Bound bound = BestBound(problem);
 
   std::vector<Row> rows;
@@ -52,8 +51,7 @@ Result<int> CompareBaselines(const PlanFlags& flags, const Console& console) {
     options.planner = name;
     const auto start = std::chrono::steady_clock::now();
     Result<Plan> plan = setup.engine->MakePlan(*setup.model, options);
-    row.search_ms =
-        std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+    row.search_ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
     if (plan.ok()) {
       row.makespan_ns = plan->makespan.ns;
       if (!plan->complete) console.Detail(name + ": some costs are estimates");
@@ -66,18 +64,15 @@ Result<int> CompareBaselines(const PlanFlags& flags, const Console& console) {
     rows.push_back(std::move(row));
   }
   if (std::ranges::all_of(rows, [](const Row& row) { return !row.not_run.empty(); })) {
-    return MakeError(ErrorCode::kInfeasible, "plan.none",
-                     "no planner found a plan: " + rows.front().not_run,
+    return MakeError(ErrorCode::kInfeasible, "plan.none", "no planner found a plan: " + rows.front().not_run,
                      "measure the model first: pt-profile " + flags.common.model);
   }
   const auto gap = [&](const Row& row) {
-    return bound.ns > 0 ? static_cast<double>(row.makespan_ns) / static_cast<double>(bound.ns) - 1
-                        : 0;
+    return bound.ns > 0 ? static_cast<double>(row.makespan_ns) / static_cast<double>(bound.ns) - 1 : 0;
   };
   if (!flags.output.empty()) {
     if (!chosen)
-      return MakeError(ErrorCode::kInfeasible, "plan.none",
-                       "planner \"" + flags.planner + "\" made no plan to write");
+      return MakeError(ErrorCode::kInfeasible, "plan.none", "planner \"" + flags.planner + "\" made no plan to write");
     PT_CHECK_OK(WriteTo(flags.output, WriteJson(ToJson(*chosen, *setup.model->graph)) + "\n"));
     if (flags.output == "-") return 0;
   }
@@ -105,8 +100,7 @@ Result<int> CompareBaselines(const PlanFlags& flags, const Console& console) {
   TextTable table({"planner", "predicted", "over bound", "search", "<note"});
   for (const Row& row : rows) {
     if (row.not_run.empty()) {
-      table.Row({row.planner, ShortTime(row.makespan_ns), Percent(gap(row)),
-                 Fixed(row.search_ms, 1) + " ms", ""});
+      table.Row({row.planner, ShortTime(row.makespan_ns), Percent(gap(row)), Fixed(row.search_ms, 1) + " ms", ""});
     } else {
       table.Row({row.planner, "-", "-", "-", row.not_run});
     }

@@ -12,8 +12,7 @@ Result<int> CheckPlanFile(const PlanFlags& flags, const Console& console) {
   const Platform& platform = setup.engine->machine().platform();
   // Of a plan for something else every fault would be a consequence, so only the misfit is told.
   const std::vector<std::string> misfits = PlanMismatches(graph, platform, plan);
-  const std::vector<PlanFault> faults =
-      misfits.empty() ? CheckPlan(graph, platform, plan) : std::vector<PlanFault>();
+  const std::vector<PlanFault> faults = misfits.empty() ? CheckPlan(graph, platform, plan) : std::vector<PlanFault>();
   const int code = !misfits.empty()  ? static_cast<int>(ErrorCode::kStale)
                    : !faults.empty() ? static_cast<int>(ErrorCode::kInvalidInput)
                                      : 0;
@@ -41,13 +40,11 @@ Result<int> CheckPlanFile(const PlanFlags& flags, const Console& console) {
   for (const std::string& line : misfits) text += "does not fit: " + line + "\n";
   for (const PlanFault& fault : faults) text += "fault: " + fault.id + ": " + fault.message + "\n";
   if (!misfits.empty())
-    text += "the plan does not fit this model or machine; make it again: pt-plan " +
-            flags.common.model + " -o " + flags.check + "\n";
-  if (!faults.empty())
-    text += std::to_string(faults.size()) + (faults.size() == 1 ? " fault\n" : " faults\n");
+    text += "the plan does not fit this model or machine; make it again: pt-plan " + flags.common.model + " -o " +
+            flags.check + "\n";
+  if (!faults.empty()) text += std::to_string(faults.size()) + (faults.size() == 1 ? " fault\n" : " faults\n");
   if (code == 0)
-    text += "legal: " + std::to_string(plan.steps.size()) + " steps, predicted " +
-            ShortTime(plan.makespan.ns) + "\n";
+    text += "legal: " + std::to_string(plan.steps.size()) + " steps, predicted " + ShortTime(plan.makespan.ns) + "\n";
   PT_CHECK_OK(WriteOut(text));
   return code;
 }

@@ -9,8 +9,7 @@ namespace {
 
 void AddFlags(CLI::App& app, PlanFlags& flags) {
   AddCommonFlags(app, flags.common);
-  const auto list = [&](const char* name, std::vector<std::string>& to, const char* text,
-                        const char* help) {
+  const auto list = [&](const char* name, std::vector<std::string>& to, const char* text, const char* help) {
     app.add_option(name, to, help)
         ->option_text(text)
         ->allow_extra_args(false)
@@ -22,32 +21,25 @@ void AddFlags(CLI::App& app, PlanFlags& flags) {
       ->group("Plan");
   std::string planners = "NAME or NAME:ARGUMENT (single:cpu, random:7):";
   for (const Planner& planner : Planners()) planners += " " + std::string(planner.name);
-  app.add_option("--planner", flags.planner, planners)
-      ->option_text("NAME")
-      ->group("Plan");
+  app.add_option("--planner", flags.planner, planners)->option_text("NAME")->group("Plan");
   app.add_option("--profile", flags.profile, "costs from a profile file instead of the database")
       ->option_text("FILE.json")
       ->group("Plan");
-  app.add_option("--effort", flags.effort,
-                 "evaluations the search may spend (the planner's choice)")
+  app.add_option("--effort", flags.effort, "evaluations the search may spend (the planner's choice)")
       ->option_text("N")
       ->group("Plan");
   app.add_option("--seed", flags.seed, "of the search (1)")->option_text("N")->group("Plan");
-  app.add_option("--time-limit", flags.time_limit, "stop searching then")
-      ->option_text("TIME")
-      ->group("Plan");
+  app.add_option("--time-limit", flags.time_limit, "stop searching then")->option_text("TIME")->group("Plan");
   list("--place", flags.place, "NODE=WHERE",
        "nodes (index, or glob over names) that must run on a device or unit class");
   list("--forbid", flags.forbid, "NODE=WHERE", "nodes that must not run there");
   app.add_flag("--no-estimates", flags.no_estimates, "use measured costs only")->group(kMoreGroup);
-  app.add_flag("--baselines", flags.baselines,
-               "every planner's predicted makespan, the bound and the gap")
+  app.add_flag("--baselines", flags.baselines, "every planner's predicted makespan, the bound and the gap")
       ->group("Ask");
   app.add_option("--check", flags.check, "is this plan legal, and does it fit model and machine?")
       ->option_text("PLAN")
       ->group("Ask");
-  list("--explain", flags.explain, "NODE",
-       "why these nodes are where they are (index, or glob over names)");
+  list("--explain", flags.explain, "NODE", "why these nodes are where they are (index, or glob over names)");
   app.get_option("--explain")->group("Ask");
 }
 

@@ -10,8 +10,7 @@
 namespace pt::tools {
 namespace {
 
-Result<Plan> MakePlanFor(const PlanningSetup& setup, const PlanFlags& flags,
-                         Explanations* explanations) {
+Result<Plan> MakePlanFor(const PlanningSetup& setup, const PlanFlags& flags, Explanations* explanations) {
   PlanOptions options = setup.options;
   if (!flags.profile.empty()) options.profile = &setup.profile;
   Result<Plan> plan = setup.engine->MakePlan(*setup.model, options, explanations);
@@ -25,24 +24,18 @@ Result<Plan> MakePlanFor(const PlanningSetup& setup, const PlanFlags& flags,
 // "Conv conv1 (#3) + Relu (#4)".
 std::string GroupLabel(const Graph& graph, const Candidate& candidate) {
   std::string text;
-  for (const NodeId node : candidate.nodes)
-    text += (text.empty() ? "" : " + ") + NodeLabel(graph, node);
+  for (const NodeId node : candidate.nodes) text += (text.empty() ? "" : " + ") + NodeLabel(graph, node);
   return text;
 }
 
 std::string WorkLabel(const Graph& graph, const Plan& plan, const Step& step) {
-  const auto value_name = [&](InstanceId id) {
-    return graph.value(plan.instances[id.index()].value).name;
-  };
-  const auto layout = [&](InstanceId id) {
-    return ToString(plan.instances[id.index()].form.layout);
-  };
+  const auto value_name = [&](InstanceId id) { return graph.value(plan.instances[id.index()].value).name; };
+  const auto layout = [&](InstanceId id) { return ToString(plan.instances[id.index()].form.layout); };
   if (const auto* run = std::get_if<RunGroup>(&step.work))
     return GroupLabel(graph, plan.candidates[run->candidate.index()]);
   if (const auto* copy = std::get_if<Copy>(&step.work)) return "copy " + value_name(copy->from);
   const auto& reorder = std::get<Reorder>(step.work);
-  return "reorder " + value_name(reorder.from) + " " + layout(reorder.from) + " to " +
-         layout(reorder.to);
+  return "reorder " + value_name(reorder.from) + " " + layout(reorder.from) + " to " + layout(reorder.to);
 }
 
 std::string LibraryOf(const Plan& plan, const Step& step) {
@@ -59,11 +52,9 @@ std::string StepsTable(const Graph& graph, const Platform& platform, const Plan&
   for (size_t i = 0; i < plan.steps.size(); ++i) {
     const Step& step = plan.steps[i];
     std::string after;
-    for (const StepId id : step.after)
-      after += (after.empty() ? "" : " ") + std::to_string(id.index());
+    for (const StepId id : step.after) after += (after.empty() ? "" : " ") + std::to_string(id.index());
     table.Row({std::to_string(i), platform.unit(step.unit).name, ShortTime(step.expected_start_ns),
-               ShortTime(step.expected_ns), WorkLabel(graph, plan, step), LibraryOf(plan, step),
-               after});
+               ShortTime(step.expected_ns), WorkLabel(graph, plan, step), LibraryOf(plan, step), after});
   }
   return table.Text();
 }
@@ -79,24 +70,19 @@ struct Summary {
 Summary Summarise(const Platform& platform, const Plan& plan) {
   Summary summary;
   for (const auto& [name, ns] : plan.report.baselines_ns) {
-    if (!name.starts_with("single:") ||
-        (!summary.best_single.empty() && ns >= summary.best_single_ns))
-      continue;
+    if (!name.starts_with("single:") || (!summary.best_single.empty() && ns >= summary.best_single_ns)) continue;
     summary.best_single = name;
     summary.best_single_ns = ns;
   }
   if (summary.best_single_ns > 0) {
-    summary.gain =
-        1 - static_cast<double>(plan.makespan.ns) / static_cast<double>(summary.best_single_ns);
+    summary.gain = 1 - static_cast<double>(plan.makespan.ns) / static_cast<double>(summary.best_single_ns);
   }
   if (plan.makespan.ns > 0)
-    summary.noise =
-        static_cast<double>(plan.makespan.spread_ns) / static_cast<double>(plan.makespan.ns);
+    summary.noise = static_cast<double>(plan.makespan.spread_ns) / static_cast<double>(plan.makespan.ns);
   for (const Step& step : plan.steps) {
     summary.copies += std::holds_alternative<Copy>(step.work);
     summary.reorders += std::holds_alternative<Reorder>(step.work);
-    if (std::holds_alternative<RunGroup>(step.work))
-      summary.units.insert(platform.unit(step.unit).name);
+    if (std::holds_alternative<RunGroup>(step.work)) summary.units.insert(platform.unit(step.unit).name);
   }
   return summary;
 }
@@ -112,24 +98,20 @@ std::string SummaryText(const Platform& platform, const Plan& plan, const Summar
              plan.complete ? "" : "some costs are estimates"});
   std::string text = table.Text();
   text += " planner " + plan.planner + ": " + std::to_string(plan.steps.size()) + " steps (" +
-          std::to_string(summary.reorders) + " reorders, " + std::to_string(summary.copies) +
-          " copies), stopped by " +
+          std::to_string(summary.reorders) + " reorders, " + std::to_string(summary.copies) + " copies), stopped by " +
           (plan.report.stopped_by.empty() ? "done" : plan.report.stopped_by) + "\n busy:";
-  for (const auto& [unit, share] : plan.report.busy)
-    text += " " + unit + " " + Percent(share, 0) + ",";
+  for (const auto& [unit, share] : plan.report.busy) text += " " + unit + " " + Percent(share, 0) + ",";
   text.back() = '\n';
   for (const auto& [device, arena] : plan.memory) {
     text += " memory " + platform.device(device).name + ": " + ShortBytes(arena.bytes) + "\n";
   }
   if (summary.best_single.empty()) return text;
   if (summary.gain <= summary.noise) {
-    text += "result: no useful split. The best plan found gains " + Percent(summary.gain) +
-            " over " + summary.best_single + ", within the noise of " + Percent(summary.noise) +
-            ".\n";
+    text += "result: no useful split. The best plan found gains " + Percent(summary.gain) + " over " +
+            summary.best_single + ", within the noise of " + Percent(summary.noise) + ".\n";
   } else {
     text += "result: " + Percent(summary.gain) + " faster than " + summary.best_single + ", on " +
-            std::to_string(summary.units.size()) +
-            (summary.units.size() == 1 ? " unit.\n" : " units.\n");
+            std::to_string(summary.units.size()) + (summary.units.size() == 1 ? " unit.\n" : " units.\n");
   }
   return text;
 }
@@ -167,18 +149,15 @@ Result<int> MakeAndReport(const PlanFlags& flags, const Console& console) {
   const Platform& platform = setup.engine->machine().platform();
   const Summary summary = Summarise(platform, plan);
   if (!plan.complete)
-    console.Warn("some costs were not measured but estimated; pt-profile " + flags.common.model +
-                 " measures them");
-  if (!flags.output.empty())
-    PT_CHECK_OK(WriteTo(flags.output, WriteJson(ToJson(plan, graph)) + "\n"));
+    console.Warn("some costs were not measured but estimated; pt-profile " + flags.common.model + " measures them");
+  if (!flags.output.empty()) PT_CHECK_OK(WriteTo(flags.output, WriteJson(ToJson(plan, graph)) + "\n"));
   std::string text = SummaryText(platform, plan, summary);
   if (console.verbosity() > 0) text += StepsTable(graph, platform, plan);
   if (flags.output == "-") {
     console.Note(text.substr(0, text.size() - 1));  // standard output holds the plan
     return 0;
   }
-  PT_CHECK_OK(
-      WriteOut(flags.common.json() ? WriteJson(SummaryJson(flags, plan, summary)) + "\n" : text));
+  PT_CHECK_OK(WriteOut(flags.common.json() ? WriteJson(SummaryJson(flags, plan, summary)) + "\n" : text));
   console.Note(flags.output.empty() ? "note: the plan was not written; -o FILE writes it"
                                     : "plan written to " + flags.output);
   return 0;
@@ -192,8 +171,7 @@ Result<int> ExplainNodes(const PlanFlags& flags, const Console&) {
   for (const std::string& pattern : flags.explain) {
     const std::vector<NodeId> nodes = NodesMeant(graph, pattern);
     if (nodes.empty()) {
-      return MakeError(ErrorCode::kUsage, "usage.node",
-                       "--explain: no node is called \"" + pattern + "\"",
+      return MakeError(ErrorCode::kUsage, "usage.node", "--explain: no node is called \"" + pattern + "\"",
                        "pt-plan -v lists the nodes with their indices");
     }
     meant.insert(nodes.begin(), nodes.end());
@@ -209,9 +187,9 @@ Result<int> ExplainNodes(const PlanFlags& flags, const Console&) {
     for (const NodeId node : plan.candidates[run->candidate.index()].nodes) {
       if (!meant.contains(node)) continue;
       Json lines = Json::MakeArray();
-      text += NodeLabel(graph, node) + "\n  step " + std::to_string(i) + " on " +
-              platform.unit(step.unit).name + " by " + LibraryOf(plan, step) + ", " +
-              ShortTime(step.expected_ns) + " from " + ShortTime(step.expected_start_ns) + "\n";
+      text += NodeLabel(graph, node) + "\n  step " + std::to_string(i) + " on " + platform.unit(step.unit).name +
+              " by " + LibraryOf(plan, step) + ", " + ShortTime(step.expected_ns) + " from " +
+              ShortTime(step.expected_start_ns) + "\n";
       for (const std::string& line : explanations.of(node)) {
         text += "  " + line + "\n";
         lines.Push(line);

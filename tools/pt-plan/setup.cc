@@ -11,30 +11,26 @@ namespace {
 
 // Adds NODE=WHERE to the constraints; WHERE is a unit class or a device. To a device with several
 // classes belongs every one of them, so "must run there" becomes "must not run elsewhere".
-Status AddPlacement(const std::string& text, bool place, const Graph& graph,
-                    const Platform& platform, Constraints& constraints) {
+Status AddPlacement(const std::string& text, bool place, const Graph& graph, const Platform& platform,
+                    Constraints& constraints) {
   const std::string flag = place ? "--place" : "--forbid";
   PT_ASSIGN(const auto pair, ParseAssignment(text, flag));
   const std::vector<NodeId> nodes = NodesMeant(graph, pair.first);
   if (nodes.empty()) {
-    return MakeError(ErrorCode::kUsage, "usage.node",
-                     flag + ": no node is called \"" + pair.first + "\"",
+    return MakeError(ErrorCode::kUsage, "usage.node", flag + ": no node is called \"" + pair.first + "\"",
                      "pt-plan -v lists the nodes with their indices");
   }
   const UnitClassId unit_class = FindUnitClass(platform, pair.second);
   const DeviceId device = FindDevice(platform, pair.second);
   if (!unit_class.valid() && !device.valid()) {
     std::string known;
-    for (const UnitClass& row : platform.unit_classes)
-      known += (known.empty() ? "" : ", ") + row.name;
+    for (const UnitClass& row : platform.unit_classes) known += (known.empty() ? "" : ", ") + row.name;
     return MakeError(ErrorCode::kUsage, "usage.unit",
-                     flag + ": no unit class or device is called \"" + pair.second + "\"",
-                     "one of " + known);
+                     flag + ": no unit class or device is called \"" + pair.second + "\"", "one of " + known);
   }
   for (const NodeId node : nodes) {
     for (size_t i = 0; i < platform.unit_classes.size(); ++i) {
-      const bool meant =
-          device.valid() ? platform.unit_classes[i].device == device : UnitClassId(i) == unit_class;
+      const bool meant = device.valid() ? platform.unit_classes[i].device == device : UnitClassId(i) == unit_class;
       if (meant != place) constraints.forbid.emplace_back(node, UnitClassId(i));
     }
   }
@@ -46,8 +42,7 @@ Status AddPlacement(const std::string& text, bool place, const Graph& graph,
 std::vector<NodeId> NodesMeant(const Graph& graph, const std::string& pattern) {
   size_t index = 0;
   const char* const end = pattern.data() + pattern.size();
-  if (const auto [stop, problem] = std::from_chars(pattern.data(), end, index);
-      problem == std::errc() && stop == end) {
+  if (const auto [stop, problem] = std::from_chars(pattern.data(), end, index); problem == std::errc() && stop == end) {
     if (index < graph.nodes().size()) return {NodeId(index)};
     return {};
   }
@@ -57,8 +52,7 @@ std::vector<NodeId> NodesMeant(const Graph& graph, const std::string& pattern) {
     bool meant = !node.name.empty() && MatchesGlob(node.name, pattern);
     for (const ValueId output : node.outputs)
       meant = meant || (output.valid() && MatchesGlob(graph.value(output).name, pattern));
-    for (const Source& source : node.source)
-      meant = meant || MatchesGlob(source.first_output, pattern);
+    for (const Source& source : node.source) meant = meant || MatchesGlob(source.first_output, pattern);
     if (meant) found.push_back(NodeId(i));
   }
   return found;
@@ -73,8 +67,7 @@ Result<PlanningSetup> MakePlanningSetup(const PlanFlags& flags) {
   }
   if (!flags.profile.empty()) {
     if (!flags.common.db.empty()) {
-      return MakeError(ErrorCode::kUsage, "usage.combination",
-                       "--profile and --db exclude each other");
+      return MakeError(ErrorCode::kUsage, "usage.combination", "--profile and --db exclude each other");
     }
     const Limits limits;
     PT_ASSIGN(const std::string text, ReadFile(flags.profile, limits.profile_bytes));
@@ -86,12 +79,10 @@ Result<PlanningSetup> MakePlanningSetup(const PlanFlags& flags) {
   PT_ASSIGN(setup.engine, Engine::Make(engine_options));
   PT_ASSIGN(setup.model, setup.engine->Load(flags.common.model, model_options));
   const Platform& platform = setup.engine->machine().platform();
-  if (!flags.profile.empty() &&
-      setup.profile.platform_fingerprint != PlatformFingerprint(platform)) {
+  if (!flags.profile.empty() && setup.profile.platform_fingerprint != PlatformFingerprint(platform)) {
     Error error = MakeError(ErrorCode::kStale, "profile.stale",
                             "the profile was made on another machine: its platform is " +
-                                setup.profile.platform_fingerprint + ", this one " +
-                                PlatformFingerprint(platform),
+                                setup.profile.platform_fingerprint + ", this one " + PlatformFingerprint(platform),
                             "pt-profile " + flags.common.model + " measures on this machine");
     error.file = flags.profile;
     return error;
@@ -103,8 +94,7 @@ Result<PlanningSetup> MakePlanningSetup(const PlanFlags& flags) {
   for (const std::string& text : flags.place)
     PT_CHECK_OK(AddPlacement(text, true, *setup.model->graph, platform, setup.options.constraints));
   for (const std::string& text : flags.forbid)
-    PT_CHECK_OK(
-        AddPlacement(text, false, *setup.model->graph, platform, setup.options.constraints));
+    PT_CHECK_OK(AddPlacement(text, false, *setup.model->graph, platform, setup.options.constraints));
   return setup;
 }
 

@@ -24,20 +24,17 @@ void AddFlags(CLI::App& app, ProfileFlags& flags) {
   app.add_option("-o,--output", flags.output, "write the profile there (- for standard output)")
       ->option_text("FILE.json")
       ->group("Profile");
-  app.add_option("--import", flags.import,
-                 "put the measurements of a profile file into the database")
+  app.add_option("--import", flags.import, "put the measurements of a profile file into the database")
       ->option_text("FILE.json")
       ->group("Profile");
   app.add_option("--budget", flags.budget, "measure at most that long, for instance 60s (no limit)")
       ->option_text("TIME")
       ->group("Profile");
-  app.add_option("--refresh", flags.refresh,
-                 "measure what matches again (glob over keys, * for all)")
+  app.add_option("--refresh", flags.refresh, "measure what matches again (glob over keys, * for all)")
       ->option_text("GLOB")
       ->group("Profile");
   app.add_flag("--dry-run", flags.dry_run, "say what would be measured")->group("Profile");
-  app.add_flag("--require-stable", flags.require_stable,
-               "exit 10 when a measurement is noisier than --max-noise")
+  app.add_flag("--require-stable", flags.require_stable, "exit 10 when a measurement is noisier than --max-noise")
       ->group("Profile");
   app.add_option("--max-noise", flags.max_noise, "aim at this noise of each median (2%)")
       ->option_text("SHARE")
@@ -73,13 +70,12 @@ Status ImportProfile(const ProfileFlags& flags, const Console& console) {
   PT_ASSIGN(const Json json, ParseJson(text, flags.import, limits));
   PT_ASSIGN(const Profile profile, ProfileFromJson(json, flags.import));
   if (flags.common.db == "none")
-    return MakeError(ErrorCode::kUsage, "usage.combination",
-                     "--import needs a database, --db says none");
+    return MakeError(ErrorCode::kUsage, "usage.combination", "--import needs a database, --db says none");
   const std::string path = flags.common.db.empty() ? ProfileDb::DefaultPath() : flags.common.db;
   PT_ASSIGN(ProfileDb db, ProfileDb::Open(path));
   PT_CHECK_OK(db.Import(profile));
-  console.Note(std::to_string(profile.measurements.size()) + " measurements of " + flags.import +
-               " are now in " + path);
+  console.Note(std::to_string(profile.measurements.size()) + " measurements of " + flags.import + " are now in " +
+               path);
   return {};
 }
 
@@ -94,27 +90,22 @@ Json ReportJson(const MeasureReport& report) {
   json.Set("median_noise", report.median_noise);
   json.Set("worst_noise", report.worst_noise);
   json.Set("worst_key", report.worst_key);
-  json.Set("status", report.interrupted   ? "interrupted"
-                     : report.missing > 0 ? "partial"
-                                          : "complete");
+  json.Set("status", report.interrupted ? "interrupted" : report.missing > 0 ? "partial" : "complete");
   return json;
 }
 
 std::string ReportLine(const MeasureReport& report, int64_t elapsed_ns) {
   std::string line = "profile: " + std::to_string(report.needed - report.missing) + " of " +
-                     std::to_string(report.needed) + " measurements (" +
-                     std::to_string(report.reused) + " reused, " + std::to_string(report.failed) +
-                     " not possible), " + ShortTime(elapsed_ns);
+                     std::to_string(report.needed) + " measurements (" + std::to_string(report.reused) + " reused, " +
+                     std::to_string(report.failed) + " not possible), " + ShortTime(elapsed_ns);
   if (report.measured > 0)
-    line +=
-        ", median noise " + Percent(report.median_noise) + ", worst " + Percent(report.worst_noise);
+    line += ", median noise " + Percent(report.median_noise) + ", worst " + Percent(report.worst_noise);
   return line;
 }
 
 Result<int> DryRun(const ProfileFlags& flags, Engine& engine, const Model& model) {
   const Machine& machine = engine.machine();
-  const auto needed =
-      NeededKeys(*model.graph, machine.platform(), model.candidates, LibraryVersions(machine));
+  const auto needed = NeededKeys(*model.graph, machine.platform(), model.candidates, LibraryVersions(machine));
   PT_ASSIGN(const Profile profile, engine.ProfileOf(model));
   size_t known = 0;
   for (const NeededKey& key : needed) known += profile.find(key.key.hash) != nullptr;
@@ -124,9 +115,8 @@ Result<int> DryRun(const ProfileFlags& flags, Engine& engine, const Model& model
     json.Set("known", static_cast<int64_t>(known));
     PT_CHECK_OK(WriteOut(WriteJson(json) + "\n"));
   } else {
-    PT_CHECK_OK(WriteOut(std::to_string(needed.size()) + " measurements needed, " +
-                         std::to_string(known) + " of them known, " +
-                         std::to_string(needed.size() - known) + " to be measured\n"));
+    PT_CHECK_OK(WriteOut(std::to_string(needed.size()) + " measurements needed, " + std::to_string(known) +
+                         " of them known, " + std::to_string(needed.size() - known) + " to be measured\n"));
   }
   return 0;
 }
@@ -141,13 +131,12 @@ Result<int> Measure(const ProfileFlags& flags, Console& console, const Interrupt
   PT_ASSIGN(const GivenInputs given, ReadInputs(flags.common.inputs));
   AddDims(given, model_options);
   PT_ASSIGN(const std::unique_ptr<Engine> engine, Engine::Make(engine_options));
-  PT_ASSIGN(const std::shared_ptr<const Model> model,
-            engine->Load(flags.common.model, model_options));
+  PT_ASSIGN(const std::shared_ptr<const Model> model, engine->Load(flags.common.model, model_options));
   if (flags.dry_run) return DryRun(flags, *engine, *model);
 
   const auto start = std::chrono::steady_clock::now();
-  Result<MeasureReport> measured = engine->MeasureModel(
-      *model, options, [&](const MeasureProgress& progress) { console.ShowProgress(progress); });
+  Result<MeasureReport> measured =
+      engine->MeasureModel(*model, options, [&](const MeasureProgress& progress) { console.ShowProgress(progress); });
   console.EndProgress();
   if (!measured.ok()) return measured.error();
   const MeasureReport& report = *measured;
@@ -162,14 +151,12 @@ Result<int> Measure(const ProfileFlags& flags, Console& console, const Interrupt
   if (flags.output != "-") {
     Json json = ReportJson(report);
     if (flags.common.json()) json.Set("operators", table.AsJson());
-    PT_CHECK_OK(WriteOut(flags.common.json() ? WriteJson(json) + "\n"
-                                             : table.Text(console.verbosity() > 0)));
+    PT_CHECK_OK(WriteOut(flags.common.json() ? WriteJson(json) + "\n" : table.Text(console.verbosity() > 0)));
   }
   console.Note(ReportLine(report, elapsed_ns));
   if (report.noisy > 0) {
-    console.Warn(std::to_string(report.noisy) + " measurements are noisier than " +
-                 Percent(options.max_noise) + " (worst " + Percent(report.worst_noise) +
-                 "): other work on the machine, or a changing clock");
+    console.Warn(std::to_string(report.noisy) + " measurements are noisier than " + Percent(options.max_noise) +
+                 " (worst " + Percent(report.worst_noise) + "): other work on the machine, or a changing clock");
   }
   if (report.interrupted) {
     console.Note("interrupted; what was measured is kept, the same command goes on from there");
@@ -177,20 +164,17 @@ Result<int> Measure(const ProfileFlags& flags, Console& console, const Interrupt
   }
   if (report.missing > 0) {
     console.Warn(std::to_string(report.missing) + " measurements are missing" +
-                 (report.out_of_budget ? ": the budget is over" : "") +
-                 "; the same command goes on from there");
+                 (report.out_of_budget ? ": the budget is over" : "") + "; the same command goes on from there");
     return static_cast<int>(ErrorCode::kPartial);
   }
-  return flags.require_stable && report.noisy > 0 ? static_cast<int>(ErrorCode::kAssertionFailed)
-                                                  : 0;
+  return flags.require_stable && report.noisy > 0 ? static_cast<int>(ErrorCode::kAssertionFailed) : 0;
 }
 
 int Main(int argc, char** argv) {
   Console console("pt-profile");
   ProfileFlags flags;
-  CLI::App app(
-      "Measures the operators and fusible groups of an ONNX model on every unit of this machine.",
-      "pt-profile");
+  CLI::App app("Measures the operators and fusible groups of an ONNX model on every unit of this machine.",
+               "pt-profile");
   AddFlags(app, flags);
   if (const auto code = ParseFlags(app, flags.common, argc, argv, console)) return *code;
   const InterruptWatch interrupt;

@@ -17,8 +17,8 @@ OperatorTable::OperatorTable(const Model& model, const Platform& platform, const
   // A column for each class that something can run on: copy engines run no operators.
   std::vector<std::optional<size_t>> column_of(platform.unit_classes.size());
   for (size_t i = 0; i < column_of.size(); ++i) {
-    const bool runs = std::ranges::any_of(
-        model.candidates, [&](const Candidate& c) { return c.unit_class.index() == i; });
+    const bool runs =
+        std::ranges::any_of(model.candidates, [&](const Candidate& c) { return c.unit_class.index() == i; });
     if (!runs) continue;
     column_of[i] = columns_.size();
     columns_.push_back(platform.unit_classes[i].name);
@@ -34,8 +34,7 @@ OperatorTable::OperatorTable(const Model& model, const Platform& platform, const
     if (!cost) continue;
     Cell& cell = rows_[candidate.nodes[0].index()].cells[*column_of[candidate.unit_class.index()]];
     if (cell.ns >= 0 && cell.ns <= cost->ns) continue;
-    cell = {cost->ns, cost->spread_ns, cost->provenance == Provenance::kSimulated,
-            candidate.library};
+    cell = {cost->ns, cost->spread_ns, cost->provenance == Provenance::kSimulated, candidate.library};
   }
   for (Row& row : rows_) {
     const Cell* best = nullptr;
@@ -52,8 +51,7 @@ OperatorTable::OperatorTable(const Model& model, const Platform& platform, const
     row.best_ns = best->ns;
     row.note = best->library;
     const bool tie = std::ranges::any_of(row.cells, [&](const Cell& cell) {
-      return &cell != best && cell.ns >= 0 &&
-             cell.ns - best->ns <= cell.spread_ns + best->spread_ns;
+      return &cell != best && cell.ns >= 0 && cell.ns - best->ns <= cell.spread_ns + best->spread_ns;
     });
     if (tie) row.best = "either";
   }
@@ -81,13 +79,11 @@ std::string OperatorTable::Text(bool all) const {
     cells.push_back(rows_[i].note);
     table.Row(std::move(cells));
   }
-  if (cut)
-    table.Row({"... and " + std::to_string(rows_.size() - kShownRows) + " lighter ones (-v)"});
+  if (cut) table.Row({"... and " + std::to_string(rows_.size() - kShownRows) + " lighter ones (-v)"});
   std::vector<std::string> sums = {"sum"};
   for (size_t column = 0; column < columns_.size(); ++column) {
     int64_t sum = 0;
-    const bool whole =
-        std::ranges::all_of(rows_, [&](const Row& row) { return row.cells[column].ns >= 0; });
+    const bool whole = std::ranges::all_of(rows_, [&](const Row& row) { return row.cells[column].ns >= 0; });
     for (const Row& row : rows_) sum += std::max<int64_t>(row.cells[column].ns, 0);
     sums.push_back((whole ? "" : ">= ") + ShortTime(sum));
   }

@@ -7,8 +7,7 @@ Result<DataSet> DataSets::Read(const std::string& folder) {
   const Result<GivenInputs> given = ReadInputs({folder});
   if (given.ok()) AddDims(*given, options);
   if (!ready_ || options.input_dims != dims_) {
-    Result<ReadyModel> made =
-        MakeReady(engine_, options, flags_.common.model, flags_, suite_, console_);
+    Result<ReadyModel> made = MakeReady(engine_, options, flags_.common.model, flags_, suite_, console_);
     if (!made.ok()) {
       const bool blame_model = given.ok() || made.error().code == ErrorCode::kUnsupported;
       return blame_model ? made.error() : given.error();
@@ -20,8 +19,8 @@ Result<DataSet> DataSets::Read(const std::string& folder) {
   const Graph& graph = *ready_->model->graph;
   if (given->by_position.size() != graph.inputs().size()) {
     Error error = MakeError(ErrorCode::kInvalidInput, "test_data.inputs",
-                            "the model has " + std::to_string(graph.inputs().size()) +
-                                " inputs, the folder " + std::to_string(given->by_position.size()));
+                            "the model has " + std::to_string(graph.inputs().size()) + " inputs, the folder " +
+                                std::to_string(given->by_position.size()));
     error.file = folder;
     return error;
   }

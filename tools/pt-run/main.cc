@@ -24,12 +24,10 @@ SessionOptions RunFlags::session_options(bool suite) const {
 Result<MeasureLength> MeasureLengthOf(const RunFlags& flags) {
   MeasureLength length;
   if (!flags.duration.empty() && flags.iterations > 0) {
-    return MakeError(ErrorCode::kUsage, "usage.combination",
-                     "--duration and --iterations exclude each other");
+    return MakeError(ErrorCode::kUsage, "usage.combination", "--duration and --iterations exclude each other");
   }
   length.iterations = flags.iterations;
-  PT_ASSIGN(length.duration,
-            ParseDuration(flags.duration.empty() ? "2s" : flags.duration, "--duration"));
+  PT_ASSIGN(length.duration, ParseDuration(flags.duration.empty() ? "2s" : flags.duration, "--duration"));
   return length;
 }
 
@@ -37,61 +35,41 @@ namespace {
 
 void AddFlags(CLI::App& app, RunFlags& flags) {
   AddCommonFlags(app, flags.common);
-  app.add_option("--plan", flags.plan, "plan file made by pt-plan")
-      ->option_text("FILE")
-      ->group("Plan");
-  app.add_option("--planner", flags.planner,
-                 "make the plan now, for instance search, single:cpu, random:7")
+  app.add_option("--plan", flags.plan, "plan file made by pt-plan")->option_text("FILE")->group("Plan");
+  app.add_option("--planner", flags.planner, "make the plan now, for instance search, single:cpu, random:7")
       ->option_text("NAME")
       ->group("Plan");
-  app.add_flag("--sequential", flags.sequential,
-               "one step after another: the plan's sequential twin")
-      ->group("Plan");
+  app.add_flag("--sequential", flags.sequential, "one step after another: the plan's sequential twin")->group("Plan");
   app.add_option("--duration", flags.duration, "measure that long, for instance 0.3s (2s)")
       ->option_text("TIME")
       ->group("Run");
-  app.add_option("--iterations", flags.iterations, "measure that many runs instead")
-      ->option_text("N")
-      ->group("Run");
-  app.add_option("--compare", flags.compare,
-                 "measure several planners in turns; speedup over the first")
+  app.add_option("--iterations", flags.iterations, "measure that many runs instead")->option_text("N")->group("Run");
+  app.add_option("--compare", flags.compare, "measure several planners in turns; speedup over the first")
       ->option_text("PLANNER,...")
       ->group("Run");
   app.add_option("--trace", flags.trace, "write a trace of one run (opens in Perfetto)")
       ->option_text("FILE.json")
       ->group("Run");
-  app.add_option("--save-outputs", flags.save_outputs, "write output_N.npy there")
-      ->option_text("DIR")
-      ->group("Run");
+  app.add_option("--save-outputs", flags.save_outputs, "write output_N.npy there")->option_text("DIR")->group("Run");
   app.add_option("--percentiles", flags.percentiles, "percentiles of the table")
       ->option_text("50,90,99")
       ->group(kMoreGroup);
-  app.add_option("--seed", flags.seed, "of random inputs and planners (1)")
-      ->option_text("N")
-      ->group(kMoreGroup);
+  app.add_option("--seed", flags.seed, "of random inputs and planners (1)")->option_text("N")->group(kMoreGroup);
   app.add_option("--denormals", flags.denormals, "keep or flush (flush; keep in a suite)")
       ->option_text("MODE")
       ->check(CLI::IsMember({"keep", "flush"}))
       ->group(kMoreGroup);
-  app.add_option("--verify", flags.verify,
-                 "compare outputs with a test_data_set folder, or with the reference library")
+  app.add_option("--verify", flags.verify, "compare outputs with a test_data_set folder, or with the reference library")
       ->option_text("DIR|reference")
       ->group("Prove");
-  app.add_option("--suite", flags.suite, "verify every case below a folder")
-      ->option_text("FOLDER")
-      ->group("Prove");
+  app.add_option("--suite", flags.suite, "verify every case below a folder")->option_text("FOLDER")->group("Prove");
   app.add_option("--only", flags.only, "only the cases of the suite whose name matches")
       ->option_text("GLOB")
       ->group("Prove");
-  app.add_flag("--twin", flags.twin,
-               "with --verify or --suite: must equal the sequential twin bit for bit")
+  app.add_flag("--twin", flags.twin, "with --verify or --suite: must equal the sequential twin bit for bit")
       ->group("Prove");
-  app.add_option("--rtol", flags.rtol, "relative tolerance instead of the type's")
-      ->option_text("X")
-      ->group(kMoreGroup);
-  app.add_option("--atol", flags.atol, "absolute tolerance instead of the type's")
-      ->option_text("X")
-      ->group(kMoreGroup);
+  app.add_option("--rtol", flags.rtol, "relative tolerance instead of the type's")->option_text("X")->group(kMoreGroup);
+  app.add_option("--atol", flags.atol, "absolute tolerance instead of the type's")->option_text("X")->group(kMoreGroup);
   app.add_option("--case-timeout", flags.case_timeout, "time for one case of a suite (60s)")
       ->option_text("TIME")
       ->group(kMoreGroup);
@@ -105,8 +83,7 @@ int Main(int argc, char** argv) {
   AddFlags(app, flags);
   if (const auto code = ParseFlags(app, flags.common, argc, argv, console)) return *code;
   if (!flags.plan.empty() && !flags.planner.empty()) {
-    return console.Fail(MakeError(ErrorCode::kUsage, "usage.combination",
-                                  "--plan and --planner exclude each other"));
+    return console.Fail(MakeError(ErrorCode::kUsage, "usage.combination", "--plan and --planner exclude each other"));
   }
   const auto length = MeasureLengthOf(flags);
   if (!length.ok()) return console.Fail(length.error());

@@ -44,14 +44,12 @@ Result<Setup> MakeSetup(const RunFlags& flags) {
   return setup;
 }
 
-Result<Runner> MakeRunner(const Setup& setup, const RunFlags& flags, const PlanSource& source,
-                          const Console& console) {
+Result<Runner> MakeRunner(const Setup& setup, const RunFlags& flags, const PlanSource& source, const Console& console) {
   PT_ASSIGN(ChosenPlan chosen, ChoosePlan(*setup.engine, *setup.model, source, console));
   Runner runner;
   runner.name = std::move(chosen.name);
   runner.plan = std::move(chosen.plan);
-  PT_ASSIGN(runner.session,
-            setup.engine->MakeSession(*setup.model, runner.plan, flags.session_options(false)));
+  PT_ASSIGN(runner.session, setup.engine->MakeSession(*setup.model, runner.plan, flags.session_options(false)));
   return runner;
 }
 
@@ -61,13 +59,11 @@ Status TimedRun(Runner& runner, const Setup& setup, const CancelToken& cancel, b
   RunOptions options;
   options.cancel = &cancel;
   const auto start = std::chrono::steady_clock::now();
-  PT_ASSIGN(const RunReport report,
-            runner.session->Run(setup.inputs.tensors(), setup.outputs.tensors(), options));
+  PT_ASSIGN(const RunReport report, runner.session->Run(setup.inputs.tensors(), setup.outputs.tensors(), options));
   const auto end = std::chrono::steady_clock::now();
   runner.simulated = report.simulated;
   if (keep)
-    runner.times_ns.push_back(
-        std::max<int64_t>(1, report.simulated ? report.makespan_ns : (end - start).count()));
+    runner.times_ns.push_back(std::max<int64_t>(1, report.simulated ? report.makespan_ns : (end - start).count()));
   return {};
 }
 
@@ -77,16 +73,13 @@ constexpr int kWarmUpRuns = 3;
 
 // Memory for the times is reserved before the clock starts, by the pace of the warm-up, so that
 // growing disturbs no run.
-Status WarmUp(Runner& runner, const Setup& setup, const MeasureLength& length,
-              const CancelToken& cancel) {
+Status WarmUp(Runner& runner, const Setup& setup, const MeasureLength& length, const CancelToken& cancel) {
   const auto begin = Clock::now();
   for (int i = 0; i < kWarmUpRuns; ++i) PT_CHECK_OK(TimedRun(runner, setup, cancel, false));
-  const auto once = std::max<Clock::duration>((Clock::now() - begin) / kWarmUpRuns,
-                                              std::chrono::nanoseconds(100));
-  const uint64_t expected =
-      length.iterations > 0
-          ? length.iterations
-          : static_cast<uint64_t>(std::max<int64_t>(1000, 2 * (length.duration / once)));
+  const auto once = std::max<Clock::duration>((Clock::now() - begin) / kWarmUpRuns, std::chrono::nanoseconds(100));
+  const uint64_t expected = length.iterations > 0
+                                ? length.iterations
+                                : static_cast<uint64_t>(std::max<int64_t>(1000, 2 * (length.duration / once)));
   runner.times_ns.reserve(std::min<uint64_t>(expected, 1 << 24));
   return {};
 }
@@ -124,8 +117,8 @@ struct Latency {
 Latency LatencyOf(const Runner& runner) {
   Latency latency{runner.times_ns, 0};
   std::sort(latency.sorted.begin(), latency.sorted.end());
-  latency.mean_ns = std::accumulate(latency.sorted.begin(), latency.sorted.end(), 0.0) /
-                    static_cast<double>(latency.sorted.size());
+  latency.mean_ns =
+      std::accumulate(latency.sorted.begin(), latency.sorted.end(), 0.0) / static_cast<double>(latency.sorted.size());
   return latency;
 }
 
@@ -150,12 +143,10 @@ Result<TracedRun> TraceRuns(Runner& runner, const Setup& setup, const CancelToke
     RunOptions options;
     options.cancel = &cancel;
     options.trace = &trace;
-    PT_ASSIGN(const RunReport report,
-              runner.session->Run(setup.inputs.tensors(), setup.outputs.tensors(), options));
+    PT_ASSIGN(const RunReport report, runner.session->Run(setup.inputs.tensors(), setup.outputs.tensors(), options));
     (void)report;
   }
-  std::sort(traces.begin(), traces.end(),
-            [](const Trace& a, const Trace& b) { return a.run_ns < b.run_ns; });
+  std::sort(traces.begin(), traces.end(), [](const Trace& a, const Trace& b) { return a.run_ns < b.run_ns; });
   TracedRun middle;
   middle.trace = std::move(traces[traces.size() / 2]);
   middle.shares = SharesOf(middle.trace, setup.engine->machine().platform(), runner.plan);
@@ -178,17 +169,14 @@ Status SaveOutputs(const HostBuffers& outputs, const std::string& folder) {
   PT_ASSIGN(const std::vector<Tensor> tensors, outputs.Copy());
   for (size_t i = 0; i < tensors.size(); ++i) {
     PT_ASSIGN(const std::string bytes, NpyBytes(tensors[i]));
-    PT_CHECK_OK(WriteFileAtomically(
-        (std::filesystem::path(folder) / ("output_" + std::to_string(i) + ".npy")).string(),
-        bytes));
+    PT_CHECK_OK(WriteFileAtomically((std::filesystem::path(folder) / ("output_" + std::to_string(i) + ".npy")).string(),
+                                    bytes));
   }
   return {};
 }
 
 double PredictionError(const Plan& plan, const Latency& latency) {
-  return static_cast<double>(plan.makespan.ns) /
-             static_cast<double>(PercentileOf(latency.sorted, 50)) -
-         1;
+  return static_cast<double>(plan.makespan.ns) / static_cast<double>(PercentileOf(latency.sorted, 50)) - 1;
 }
 
 // Medians far above the fastest run speak of the machine, not of the plan.
@@ -197,8 +185,8 @@ void NoteUnsteadyPace(const std::vector<Runner>& runners, const Console& console
   double least = HUGE_VAL;
   for (const Runner& runner : runners) {
     const Latency latency = LatencyOf(runner);
-    least = std::min(least, static_cast<double>(PercentileOf(latency.sorted, 50)) /
-                                static_cast<double>(latency.sorted.front()));
+    least = std::min(
+        least, static_cast<double>(PercentileOf(latency.sorted, 50)) / static_cast<double>(latency.sorted.front()));
   }
   if (least < kUnsteady) return;
   console.Note("half of the runs took over " + Fixed(least, 1) +
@@ -212,8 +200,7 @@ void NoteUnsteadyPace(const std::vector<Runner>& runners, const Console& console
 double Speedup(const Runner& runner, const Runner& base) {
   const auto median = [](const Runner& r, size_t turn) {
     const auto at = [&](size_t t) {
-      return r.times_ns.begin() +
-             static_cast<ptrdiff_t>(t < r.turns.size() ? r.turns[t] : r.times_ns.size());
+      return r.times_ns.begin() + static_cast<ptrdiff_t>(t < r.turns.size() ? r.turns[t] : r.times_ns.size());
     };
     std::vector<int64_t> sorted(at(turn), at(turn + 1));
     std::sort(sorted.begin(), sorted.end());
@@ -226,46 +213,39 @@ double Speedup(const Runner& runner, const Runner& base) {
   return quotients[quotients.size() / 2];
 }
 
-Result<std::string> LatencyTable(const std::vector<Runner>& runners,
-                                 const std::string& percentiles) {
+Result<std::string> LatencyTable(const std::vector<Runner>& runners, const std::string& percentiles) {
   std::vector<double> wanted;
   std::vector<std::string> columns = {"run"};
   for (const std::string& text : SplitList(percentiles)) {
     PT_ASSIGN(const double percent, ParseNumber(text, "--percentiles"));
     if (percent < 0 || percent > 100)
-      return MakeError(ErrorCode::kUsage, "usage.value",
-                       "--percentiles: " + text + " is not within 0 and 100");
+      return MakeError(ErrorCode::kUsage, "usage.value", "--percentiles: " + text + " is not within 0 and 100");
     wanted.push_back(percent);
     columns.push_back("p" + text);
   }
-  for (const char* column : {"min", "mean", "runs", "predicted", "error"})
-    columns.push_back(column);
+  for (const char* column : {"min", "mean", "runs", "predicted", "error"}) columns.push_back(column);
   if (runners.size() > 1) columns.push_back("speedup");
   columns.push_back("<");
   TextTable table(columns);
   for (const Runner& runner : runners) {
     const Latency latency = LatencyOf(runner);
     std::vector<std::string> row = {runner.name};
-    for (const double percent : wanted)
-      row.push_back(ShortTime(PercentileOf(latency.sorted, percent)));
+    for (const double percent : wanted) row.push_back(ShortTime(PercentileOf(latency.sorted, percent)));
     row.push_back(ShortTime(latency.sorted.front()));
     row.push_back(ShortTime(static_cast<int64_t>(latency.mean_ns)));
     row.push_back(std::to_string(latency.sorted.size()));
     row.push_back(ShortTime(runner.plan.makespan.ns));
     row.push_back(Percent(PredictionError(runner.plan, latency)));
     if (runners.size() > 1) row.push_back(Fixed(Speedup(runner, runners[0]), 3));
-    row.push_back(runner.simulated       ? "simulated"
-                  : runner.plan.complete ? ""
-                                         : "prediction is an estimate");
+    row.push_back(runner.simulated ? "simulated" : runner.plan.complete ? "" : "prediction is an estimate");
     table.Row(std::move(row));
   }
   return table.Text();
 }
 
 std::string SharesLine(const TraceShares& shares) {
-  return " core time: kernels " + Percent(shares.kernels) + ", reorders " +
-         Percent(shares.reorders) + ", copies " + Percent(shares.copies) + ", waits " +
-         Percent(shares.waits) + ", overhead " + Percent(shares.overhead) + "\n";
+  return " core time: kernels " + Percent(shares.kernels) + ", reorders " + Percent(shares.reorders) + ", copies " +
+         Percent(shares.copies) + ", waits " + Percent(shares.waits) + ", overhead " + Percent(shares.overhead) + "\n";
 }
 
 Result<int> Measured(const RunFlags& flags, Console& console, const CancelToken& cancel) {
@@ -279,9 +259,8 @@ Result<int> Measured(const RunFlags& flags, Console& console, const CancelToken&
   if (!flags.save_outputs.empty()) PT_CHECK_OK(SaveOutputs(setup.outputs, flags.save_outputs));
   PT_ASSIGN(const TracedRun traced, TraceRuns(runner, setup, cancel));
   if (!flags.trace.empty()) {
-    PT_CHECK_OK(
-        WriteTo(flags.trace, ToTraceEventJson(traced.trace, setup.engine->machine().platform(),
-                                              *setup.model->graph, runner.plan)));
+    PT_CHECK_OK(WriteTo(flags.trace, ToTraceEventJson(traced.trace, setup.engine->machine().platform(),
+                                                      *setup.model->graph, runner.plan)));
   }
   if (!flags.common.json()) {
     PT_ASSIGN(const std::string table, LatencyTable(runners, flags.percentiles));

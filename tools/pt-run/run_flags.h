@@ -14,9 +14,8 @@ namespace pt::tools {
 
 struct RunFlags {
   CommonFlags common;
-  std::string plan, planner, duration, verify, suite, only = "*", trace, percentiles = "50,90,99",
-                                                      save_outputs, compare, denormals, rtol, atol,
-                                                      case_timeout = "60s";
+  std::string plan, planner, duration, verify, suite, only = "*", trace, percentiles = "50,90,99", save_outputs,
+                                                      compare, denormals, rtol, atol, case_timeout = "60s";
   uint64_t iterations = 0, seed = 1;
   bool sequential = false, twin = false, suite_worker = false;
 
@@ -36,8 +35,7 @@ Result<MeasureLength> MeasureLengthOf(const RunFlags& flags);
 int RunMeasured(const RunFlags& flags, Console& console, const InterruptWatch& interrupt);
 int RunCompared(const RunFlags& flags, Console& console, const InterruptWatch& interrupt);
 int RunVerified(const RunFlags& flags, Console& console, const InterruptWatch& interrupt);
-int RunSuite(const RunFlags& flags, int argc, char** argv, Console& console,
-             const InterruptWatch& interrupt);
+int RunSuite(const RunFlags& flags, int argc, char** argv, Console& console, const InterruptWatch& interrupt);
 int ServeSuite(const RunFlags& flags, Console& console);  // in the child process
 
 }  // namespace pt::tools

@@ -20,8 +20,7 @@ struct Totals {
   std::string Line() const {
     const auto text = [&](CaseOutcome outcome) { return std::to_string(of(outcome)); };
     return text(CaseOutcome::kPass) + " passed, " + text(CaseOutcome::kFail) + " failed, " +
-           text(CaseOutcome::kUnsupported) + " unsupported, " + text(CaseOutcome::kError) +
-           " errors";
+           text(CaseOutcome::kUnsupported) + " unsupported, " + text(CaseOutcome::kError) + " errors";
   }
   bool clean() const { return of(CaseOutcome::kFail) == 0 && of(CaseOutcome::kError) == 0; }
 };
@@ -35,8 +34,7 @@ std::vector<std::string> WorkerArguments(int argc, char** argv) {
 
 class Suite {
  public:
-  Suite(std::vector<std::string> arguments, std::chrono::nanoseconds timeout,
-        const CancelToken& cancel)
+  Suite(std::vector<std::string> arguments, std::chrono::nanoseconds timeout, const CancelToken& cancel)
       : arguments_(std::move(arguments)), timeout_(timeout), cancel_(cancel) {}
 
   // An error only when no case could run at all: the child's own reason, such as an unusable
@@ -59,11 +57,9 @@ class Suite {
     if (code == nullptr || code->as_int() == nullptr) return {};
     const auto text = [&](const char* key) {
       const Json* const value = json.find(key);
-      return value != nullptr && value->as_string() != nullptr ? *value->as_string()
-                                                               : std::string();
+      return value != nullptr && value->as_string() != nullptr ? *value->as_string() : std::string();
     };
-    Error error = MakeError(static_cast<ErrorCode>(*code->as_int()), text("id"), text("message"),
-                            text("hint"));
+    Error error = MakeError(static_cast<ErrorCode>(*code->as_int()), text("id"), text("message"), text("hint"));
     error.file = text("file");
     error.device = text("device");
     return error;
@@ -75,23 +71,21 @@ class Suite {
   SuiteProcess child_;
 };
 
-Result<int> RunCases(const RunFlags& flags, int argc, char** argv, Console& console,
-                     const InterruptWatch& interrupt) {
+Result<int> RunCases(const RunFlags& flags, int argc, char** argv, Console& console, const InterruptWatch& interrupt) {
   PT_ASSIGN(const auto timeout, ParseDuration(flags.case_timeout, "--case-timeout"));
   PT_ASSIGN(const std::vector<SuiteCase> all, FindCases(flags.suite));
   std::vector<const SuiteCase*> cases;
   for (const SuiteCase& suite_case : all) {
     const std::string last = suite_case.name.substr(suite_case.name.rfind('/') + 1);
-    if (MatchesGlob(suite_case.name, flags.only) || MatchesGlob(last, flags.only))
-      cases.push_back(&suite_case);
+    if (MatchesGlob(suite_case.name, flags.only) || MatchesGlob(last, flags.only)) cases.push_back(&suite_case);
   }
   if (cases.empty()) {
     // Nothing verified must never look like everything verified.
-    Error error = MakeError(ErrorCode::kInvalidInput, "suite.empty",
-                            all.empty() ? "no cases: no folder with model.onnx and "
-                                          "test_data_set_*, no NAME.onnx with NAME_output_0.pb"
-                                        : "none of the " + std::to_string(all.size()) +
-                                              " cases matches \"" + flags.only + "\"");
+    Error error =
+        MakeError(ErrorCode::kInvalidInput, "suite.empty",
+                  all.empty() ? "no cases: no folder with model.onnx and "
+                                "test_data_set_*, no NAME.onnx with NAME_output_0.pb"
+                              : "none of the " + std::to_string(all.size()) + " cases matches \"" + flags.only + "\"");
     error.file = flags.suite;
     return error;
   }
@@ -121,8 +115,7 @@ Result<int> RunCases(const RunFlags& flags, int argc, char** argv, Console& cons
     json.Set("cases", std::move(rows));
     for (const auto& [key, outcome] :
          {std::pair("passed", CaseOutcome::kPass), std::pair("failed", CaseOutcome::kFail),
-          std::pair("unsupported", CaseOutcome::kUnsupported),
-          std::pair("errors", CaseOutcome::kError)}) {
+          std::pair("unsupported", CaseOutcome::kUnsupported), std::pair("errors", CaseOutcome::kError)}) {
       json.Set(key, totals.of(outcome));
     }
     json.Set("complete", !interrupt.token().cancelled());
@@ -136,8 +129,7 @@ Result<int> RunCases(const RunFlags& flags, int argc, char** argv, Console& cons
 
 }  // namespace
 
-int RunSuite(const RunFlags& flags, int argc, char** argv, Console& console,
-             const InterruptWatch& interrupt) {
+int RunSuite(const RunFlags& flags, int argc, char** argv, Console& console, const InterruptWatch& interrupt) {
   std::signal(SIGPIPE, SIG_IGN);  // a child that crashes between two cases is found by reading
   const Result<int> result = RunCases(flags, argc, argv, console, interrupt);
   if (result.ok()) return *result;

@@ -9,17 +9,15 @@ namespace pt::tools {
 namespace {
 
 namespace fs = std::filesystem;
-constexpr CaseOutcome kOutcomes[] = {CaseOutcome::kPass, CaseOutcome::kFail,
-                                     CaseOutcome::kUnsupported, CaseOutcome::kError};
+constexpr CaseOutcome kOutcomes[] = {CaseOutcome::kPass, CaseOutcome::kFail, CaseOutcome::kUnsupported,
+                                     CaseOutcome::kError};
 
 // The cases that this one folder makes.
 void AddCasesOf(const fs::path& root, const fs::path& folder, std::vector<SuiteCase>& cases) {
   std::vector<fs::path> models;
   std::error_code problem;
-  for (fs::directory_iterator at(folder, problem), end; !problem && at != end;
-       at.increment(problem)) {
-    if (at->path().extension() == ".onnx" && at->is_regular_file(problem))
-      models.push_back(at->path());
+  for (fs::directory_iterator at(folder, problem), end; !problem && at != end; at.increment(problem)) {
+    if (at->path().extension() == ".onnx" && at->is_regular_file(problem)) models.push_back(at->path());
   }
   const std::vector<std::string> sets = FindTestDataSets(folder.string());
   const auto named = std::find(models.begin(), models.end(), folder / "model.onnx");
@@ -60,18 +58,15 @@ Result<std::vector<SuiteCase>> FindCases(const std::string& folder) {
   std::vector<SuiteCase> cases;
   fs::recursive_directory_iterator at(folder, problem);
   if (problem) {
-    Error error = MakeError(ErrorCode::kInvalidInput, "suite.folder",
-                            "cannot read the folder: " + problem.message());
+    Error error = MakeError(ErrorCode::kInvalidInput, "suite.folder", "cannot read the folder: " + problem.message());
     error.file = folder;
     return error;
   }
   AddCasesOf(folder, folder, cases);
   for (const fs::recursive_directory_iterator end; !problem && at != end; at.increment(problem)) {
-    if (at->is_directory(problem) && !at->is_symlink(problem))
-      AddCasesOf(folder, at->path(), cases);
+    if (at->is_directory(problem) && !at->is_symlink(problem)) AddCasesOf(folder, at->path(), cases);
   }
-  std::sort(cases.begin(), cases.end(),
-            [](const SuiteCase& a, const SuiteCase& b) { return a.name < b.name; });
+  std::sort(cases.begin(), cases.end(), [](const SuiteCase& a, const SuiteCase& b) { return a.name < b.name; });
   return cases;
 }
 

@@ -17,9 +17,7 @@ extern char** environ;
 namespace pt::tools {
 namespace {
 
-Error Failed(std::string message) {
-  return MakeError(ErrorCode::kRunFailed, "suite.child", std::move(message));
-}
+Error Failed(std::string message) { return MakeError(ErrorCode::kRunFailed, "suite.child", std::move(message)); }
 
 std::string HowItEnded(int status) {
   if (WIFSIGNALED(status)) {
@@ -34,8 +32,7 @@ std::string HowItEnded(int status) {
 
 SuiteProcess::~SuiteProcess() { Stop(); }
 
-Result<std::string> SuiteProcess::Start(const std::vector<std::string>& arguments,
-                                        std::chrono::nanoseconds timeout,
+Result<std::string> SuiteProcess::Start(const std::vector<std::string>& arguments, std::chrono::nanoseconds timeout,
                                         const CancelToken& cancel) {
   int in[2], out[2];
   if (pipe2(in, O_CLOEXEC) != 0) return Failed("no pipe to a child process");
@@ -60,8 +57,7 @@ Result<std::string> SuiteProcess::Start(const std::vector<std::string>& argument
   sigemptyset(&none);
   posix_spawnattr_setsigmask(&attributes, &none);
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
-  const int problem =
-      posix_spawn(&process_, "/proc/self/exe", &actions, &attributes, argv.data(), environ);
+  const int problem = posix_spawn(&process_, "/proc/self/exe", &actions, &attributes, argv.data(), environ);
   posix_spawn_file_actions_destroy(&actions);
   posix_spawnattr_destroy(&attributes);
   close(in[0]);
@@ -87,8 +83,7 @@ Result<std::string> SuiteProcess::Ask(const std::string& line, std::chrono::nano
   return ReadLine(timeout, cancel);
 }
 
-Result<std::string> SuiteProcess::ReadLine(std::chrono::nanoseconds timeout,
-                                           const CancelToken& cancel) {
+Result<std::string> SuiteProcess::ReadLine(std::chrono::nanoseconds timeout, const CancelToken& cancel) {
   const auto end = std::chrono::steady_clock::now() + timeout;
   while (true) {
     if (const size_t newline = buffer_.find('\n'); newline != std::string::npos) {
@@ -96,8 +91,7 @@ Result<std::string> SuiteProcess::ReadLine(std::chrono::nanoseconds timeout,
       buffer_.erase(0, newline + 1);
       return line;
     }
-    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
-        end - std::chrono::steady_clock::now());
+    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(end - std::chrono::steady_clock::now());
     if (left.count() <= 0) {
       Stop();
       return Failed("time-out after " + ShortTime(timeout.count()));
@@ -107,8 +101,7 @@ Result<std::string> SuiteProcess::ReadLine(std::chrono::nanoseconds timeout,
       return Failed("interrupted");
     }
     pollfd readable{from_, POLLIN, 0};
-    if (poll(&readable, 1, static_cast<int>(std::min<int64_t>(left.count() + 1, 100))) <= 0)
-      continue;
+    if (poll(&readable, 1, static_cast<int>(std::min<int64_t>(left.count() + 1, 100))) <= 0) continue;
     char chunk[4096];
     const ssize_t got = read(from_, chunk, sizeof chunk);
     if (got <= 0) return Failed(HowItEnded(Stop()));

@@ -22,12 +22,11 @@ class SuiteProcess {
   bool running() const { return process_ > 0; }
   // Starts this program again with these arguments and waits for its first line (kRunFailed when
   // there is none).
-  Result<std::string> Start(const std::vector<std::string>& arguments,
-                            std::chrono::nanoseconds timeout, const CancelToken& cancel);
+  Result<std::string> Start(const std::vector<std::string>& arguments, std::chrono::nanoseconds timeout,
+                            const CancelToken& cancel);
   // Sends a line, returns the answer. On time-out, crash or cancel the process is gone; the error
   // (kRunFailed) says which.
-  Result<std::string> Ask(const std::string& line, std::chrono::nanoseconds timeout,
-                          const CancelToken& cancel);
+  Result<std::string> Ask(const std::string& line, std::chrono::nanoseconds timeout, const CancelToken& cancel);
 
  private:
   Result<std::string> ReadLine(std::chrono::nanoseconds timeout, const CancelToken& cancel);

@@ -28,8 +28,7 @@ std::string OneLine(const Error& error) {
 }
 
 CaseResult Refused(const Error& error) {
-  return {error.code == ErrorCode::kUnsupported ? CaseOutcome::kUnsupported : CaseOutcome::kError,
-          OneLine(error)};
+  return {error.code == ErrorCode::kUnsupported ? CaseOutcome::kUnsupported : CaseOutcome::kError, OneLine(error)};
 }
 
 // arange(n)/n in the input's type.
@@ -39,23 +38,20 @@ Result<std::vector<Tensor>> LightInputs(const Graph& graph) {
     const Value& value = graph.value(id);
     const auto dims = value.type.static_dims();
     if (!dims || value.type.type != DataType::kFloat32) {
-      return MakeError(
-          ErrorCode::kUnsupported, "suite.light_input",
-          "input \"" + value.name + "\" is " + ToString(value.type) + ", light cases need float32");
+      return MakeError(ErrorCode::kUnsupported, "suite.light_input",
+                       "input \"" + value.name + "\" is " + ToString(value.type) + ", light cases need float32");
     }
     size_t count = 1;
     for (const int64_t dim : *dims) count *= static_cast<size_t>(dim);
     std::vector<float> values(count);
-    for (size_t i = 0; i < count; ++i)
-      values[i] = static_cast<float>(i) / static_cast<float>(count);
+    for (size_t i = 0; i < count; ++i) values[i] = static_cast<float>(i) / static_cast<float>(count);
     inputs.push_back(Tensor::Float32(*dims, values));
   }
   return inputs;
 }
 
 CaseResult Judged(const ReadyModel& ready, const std::vector<Tensor>& inputs,
-                  const std::vector<ExpectedTensor>& expected, bool operator_test,
-                  const RunFlags& flags) {
+                  const std::vector<ExpectedTensor>& expected, bool operator_test, const RunFlags& flags) {
   const Result<RunOutputs> outputs = RunOnce(ready, inputs, nullptr);
   if (!outputs.ok()) return {CaseOutcome::kError, OneLine(outputs.error())};
   const auto verdicts = JudgeOutputs(ready, outputs->tensors, expected, operator_test, flags);
@@ -68,8 +64,7 @@ CaseResult Judged(const ReadyModel& ready, const std::vector<Tensor>& inputs,
   return {CaseOutcome::kPass, ""};
 }
 
-CaseResult RunLightCase(Engine& engine, const SuiteCase& suite_case, const RunFlags& flags,
-                        const Console& console) {
+CaseResult RunLightCase(Engine& engine, const SuiteCase& suite_case, const RunFlags& flags, const Console& console) {
   const auto options = ModelOptionsOf(flags.common);
   if (!options.ok()) return Refused(options.error());
   const auto ready = MakeReady(engine, *options, suite_case.model, flags, true, console);
@@ -81,24 +76,21 @@ CaseResult RunLightCase(Engine& engine, const SuiteCase& suite_case, const RunFl
   std::vector<ExpectedTensor> expected(1);
   expected[0].dims = tensor->dims();
   expected[0].tensor = std::move(*tensor);
-  if (ready->model->graph->outputs().size() != 1)
-    return {CaseOutcome::kError, "more outputs than expected ones"};
+  if (ready->model->graph->outputs().size() != 1) return {CaseOutcome::kError, "more outputs than expected ones"};
   return Judged(*ready, *inputs, expected, false, flags);
 }
 
-CaseResult RunCase(Engine& engine, const SuiteCase& suite_case, RunFlags flags,
-                   const Console& console) {
+CaseResult RunCase(Engine& engine, const SuiteCase& suite_case, RunFlags flags, const Console& console) {
   flags.common.model = suite_case.model;
   if (suite_case.data_sets.empty()) return RunLightCase(engine, suite_case, flags, console);
   DataSets sets(engine, flags, true, console);
   for (const std::string& folder : suite_case.data_sets) {
     const Result<DataSet> data = sets.Read(folder);
-    CaseResult result = data.ok() ? Judged(sets.ready(), data->inputs, data->expected,
-                                           IsOperatorTest(suite_case.name), flags)
-                                  : Refused(data.error());
+    CaseResult result = data.ok()
+                            ? Judged(sets.ready(), data->inputs, data->expected, IsOperatorTest(suite_case.name), flags)
+                            : Refused(data.error());
     if (result.outcome == CaseOutcome::kPass) continue;
-    if (suite_case.data_sets.size() > 1)
-      result.reason = folder.substr(folder.rfind('/') + 1) + ": " + result.reason;
+    if (suite_case.data_sets.size() > 1) result.reason = folder.substr(folder.rfind('/') + 1) + ": " + result.reason;
     return result;
   }
   return {CaseOutcome::kPass, ""};
@@ -118,8 +110,7 @@ bool Answer(const Json& json) {
 
 int ServeSuite(const RunFlags& flags, Console& console) {
   const auto options = EngineOptionsOf(flags.common);
-  const auto engine =
-      options.ok() ? Engine::Make(*options) : Result<std::unique_ptr<Engine>>(options.error());
+  const auto engine = options.ok() ? Engine::Make(*options) : Result<std::unique_ptr<Engine>>(options.error());
   if (!engine.ok()) {
     Answer(ToJson(engine.error()));
     return static_cast<int>(engine.error().code);

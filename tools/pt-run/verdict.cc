@@ -35,8 +35,7 @@ Result<ReadyModel> MakeReady(Engine& engine, const ModelOptions& options, const 
   return ready;
 }
 
-Result<RunOutputs> RunOnce(const ReadyModel& ready, const std::vector<Tensor>& inputs,
-                           const CancelToken* cancel) {
+Result<RunOutputs> RunOnce(const ReadyModel& ready, const std::vector<Tensor>& inputs, const CancelToken* cancel) {
   const Graph& graph = *ready.model->graph;
   PT_ASSIGN(const HostBuffers in, HostBuffers::ForInputs(graph, inputs));
   PT_ASSIGN(const HostBuffers out, HostBuffers::ForOutputs(graph));
@@ -56,18 +55,16 @@ Result<RunOutputs> RunOnce(const ReadyModel& ready, const std::vector<Tensor>& i
   return result;
 }
 
-Result<std::vector<OutputVerdict>> JudgeOutputs(const ReadyModel& ready,
-                                                const std::vector<Tensor>& outputs,
-                                                const std::vector<ExpectedTensor>& expected,
-                                                bool operator_test, const RunFlags& flags) {
+Result<std::vector<OutputVerdict>> JudgeOutputs(const ReadyModel& ready, const std::vector<Tensor>& outputs,
+                                                const std::vector<ExpectedTensor>& expected, bool operator_test,
+                                                const RunFlags& flags) {
   // The graph as loaded, since passes may have folded the quantisation that a tolerance comes from.
   const Graph& graph = *ready.model->loaded;
   std::vector<OutputVerdict> verdicts;
   for (size_t i = 0; i < outputs.size(); ++i) {
     OutputVerdict verdict;
     verdict.name = graph.value(graph.outputs()[i]).name;
-    verdict.tolerance =
-        operator_test ? OperatorTestTolerance() : DefaultTolerance(graph, graph.outputs()[i]);
+    verdict.tolerance = operator_test ? OperatorTestTolerance() : DefaultTolerance(graph, graph.outputs()[i]);
     if (!flags.rtol.empty()) {
       PT_ASSIGN(verdict.tolerance.relative, ParseNumber(flags.rtol, "--rtol"));
     }
@@ -81,8 +78,7 @@ Result<std::vector<OutputVerdict>> JudgeOutputs(const ReadyModel& ready,
 }
 
 bool AllEqual(const std::vector<OutputVerdict>& verdicts) {
-  return std::ranges::all_of(verdicts,
-                             [](const OutputVerdict& verdict) { return verdict.comparison.equal; });
+  return std::ranges::all_of(verdicts, [](const OutputVerdict& verdict) { return verdict.comparison.equal; });
 }
 
 }  // namespace pt::tools

@@ -26,8 +26,7 @@ struct RunOutputs {
   std::vector<Tensor> tensors;
   bool twin_equal = true;  // true without a twin
 };
-Result<RunOutputs> RunOnce(const ReadyModel& ready, const std::vector<Tensor>& inputs,
-                           const CancelToken* cancel);
+Result<RunOutputs> RunOnce(const ReadyModel& ready, const std::vector<Tensor>& inputs, const CancelToken* cancel);
 
 struct OutputVerdict {
   std::string name;
@@ -35,10 +34,9 @@ struct OutputVerdict {
   Comparison comparison;
 };
 // One verdict an output. --rtol and --atol replace the tolerance's.
-Result<std::vector<OutputVerdict>> JudgeOutputs(const ReadyModel& ready,
-                                                const std::vector<Tensor>& outputs,
-                                                const std::vector<ExpectedTensor>& expected,
-                                                bool operator_test, const RunFlags& flags);
+Result<std::vector<OutputVerdict>> JudgeOutputs(const ReadyModel& ready, const std::vector<Tensor>& outputs,
+                                                const std::vector<ExpectedTensor>& expected, bool operator_test,
+                                                const RunFlags& flags);
 
 bool AllEqual(const std::vector<OutputVerdict>& verdicts);
 

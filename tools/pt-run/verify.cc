@@ -57,11 +57,10 @@ std::string ReportText(const SetReport& report, bool twin) {
   std::string text;
   for (const OutputVerdict& verdict : report.verdicts) {
     const Comparison& c = verdict.comparison;
-    text += std::string(c.equal ? "pass" : "FAIL") + "  " + verdict.name + ": max abs " +
-            Brief(c.max_abs) + ", max rel " + Brief(c.max_rel) + ", NaN " +
-            std::to_string(c.nan_count) + ", " + std::to_string(c.compared) + " values (rtol " +
-            Brief(verdict.tolerance.relative) + ", atol " + Brief(verdict.tolerance.absolute) +
-            ")" + (c.equal ? "" : ": " + c.reason) + "\n";
+    text += std::string(c.equal ? "pass" : "FAIL") + "  " + verdict.name + ": max abs " + Brief(c.max_abs) +
+            ", max rel " + Brief(c.max_rel) + ", NaN " + std::to_string(c.nan_count) + ", " +
+            std::to_string(c.compared) + " values (rtol " + Brief(verdict.tolerance.relative) + ", atol " +
+            Brief(verdict.tolerance.absolute) + ")" + (c.equal ? "" : ": " + c.reason) + "\n";
   }
   if (twin)
     text += report.twin_equal ? "pass  equal to the sequential twin bit for bit\n"
@@ -79,8 +78,8 @@ Result<SetReport> Judge(const ReadyModel& ready, const DataSet& data, const RunF
   return report;
 }
 
-Result<std::vector<SetReport>> VerifyFolders(const RunFlags& flags, Engine& engine,
-                                             const Console& console, const CancelToken& cancel) {
+Result<std::vector<SetReport>> VerifyFolders(const RunFlags& flags, Engine& engine, const Console& console,
+                                             const CancelToken& cancel) {
   PT_ASSIGN(const std::vector<std::string> folders, DataSetFolders(flags.verify));
   DataSets sets(engine, flags, false, console);
   std::vector<SetReport> reports;
@@ -93,13 +92,12 @@ Result<std::vector<SetReport>> VerifyFolders(const RunFlags& flags, Engine& engi
 }
 
 // The same inputs through the plan and through the reference library alone.
-Result<std::vector<SetReport>> VerifyReference(const RunFlags& flags, Engine& engine,
-                                               const Console& console, const CancelToken& cancel) {
+Result<std::vector<SetReport>> VerifyReference(const RunFlags& flags, Engine& engine, const Console& console,
+                                               const CancelToken& cancel) {
   PT_ASSIGN(ModelOptions options, ModelOptionsOf(flags.common));
   PT_ASSIGN(const GivenInputs given, ReadInputs(flags.common.inputs));
   AddDims(given, options);
-  PT_ASSIGN(const ReadyModel ready,
-            MakeReady(engine, options, flags.common.model, flags, false, console));
+  PT_ASSIGN(const ReadyModel ready, MakeReady(engine, options, flags.common.model, flags, false, console));
   DataSet data;
   data.name = "reference";
   PT_ASSIGN(data.inputs, MakeInputs(*ready.model->graph, given, flags.seed));
@@ -114,8 +112,7 @@ Result<std::vector<SetReport>> VerifyReference(const RunFlags& flags, Engine& en
   plain.planner.clear();
   plain.twin = false;
   if (plain.denormals.empty()) plain.denormals = "flush";  // as in the run that is judged
-  PT_ASSIGN(const ReadyModel oracle,
-            MakeReady(*reference, options, flags.common.model, plain, true, console));
+  PT_ASSIGN(const ReadyModel oracle, MakeReady(*reference, options, flags.common.model, plain, true, console));
   PT_ASSIGN(RunOutputs expected, RunOnce(oracle, data.inputs, &cancel));
   for (Tensor& tensor : expected.tensors) {
     ExpectedTensor output;
@@ -134,9 +131,9 @@ Result<int> Verified(const RunFlags& flags, const Console& console, const Cancel
   PT_ASSIGN(const ModelOptions checked_early, ModelOptionsOf(flags.common));
   (void)checked_early;
   PT_ASSIGN(const std::unique_ptr<Engine> engine, Engine::Make(engine_options));
-  PT_ASSIGN(const std::vector<SetReport> reports,
-            flags.verify == "reference" ? VerifyReference(flags, *engine, console, cancel)
-                                        : VerifyFolders(flags, *engine, console, cancel));
+  PT_ASSIGN(const std::vector<SetReport> reports, flags.verify == "reference"
+                                                      ? VerifyReference(flags, *engine, console, cancel)
+                                                      : VerifyFolders(flags, *engine, console, cancel));
   bool pass = true;
   Json sets = Json::MakeArray();
   std::string text;

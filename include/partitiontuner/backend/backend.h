@@ -117,8 +117,8 @@ class SubgraphRunner {
 struct CompileContext {
   const Platform& platform;
   DeviceDriver& device;
-  // Host units: as wide as the team the kernel will run on, which it finds in Stream::team() at run time. ParallelFor on
-  // this one runs serially on the calling thread.
+  // Host units: as wide as the team the kernel will run on, which it finds in Stream::team() at run time. ParallelFor
+  // on this one runs serially on the calling thread.
   Team* team = nullptr;
   WeightStore& weights;
   SubgraphRunner* subgraphs = nullptr;
@@ -174,7 +174,9 @@ class Library {
                                                          CompileContext& context) const = 0;
 
   // Simulated libraries know their times from a file; nothing is measured then.
-  virtual std::optional<int64_t> KnownCost(const Graph&, const Platform&, const Candidate&) const { return std::nullopt; }
+  virtual std::optional<int64_t> KnownCost(const Graph&, const Platform&, const Candidate&) const {
+    return std::nullopt;
+  }
 };
 
 }  // namespace pt

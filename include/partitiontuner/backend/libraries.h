@@ -9,9 +9,9 @@
 
 namespace pt {
 
-std::unique_ptr<Library> MakeReferenceLibrary();   // every operator it knows, one core or more, row-major, the oracle
-std::unique_ptr<Library> MakeOneDnnLibrary();      // oneDNN on host units
-std::unique_ptr<Library> MakeSimulatedLibrary();   // simulated devices: reference math, times from the platform
+std::unique_ptr<Library> MakeReferenceLibrary();  // every operator it knows, one core or more, row-major, the oracle
+std::unique_ptr<Library> MakeOneDnnLibrary();     // oneDNN on host units
+std::unique_ptr<Library> MakeSimulatedLibrary();  // simulated devices: reference math, times from the platform
 // Runs two libraries on the same inputs and compares within tolerance: an error where they differ.
 std::unique_ptr<Library> MakeCheckingLibrary(std::unique_ptr<Library> tested, std::unique_ptr<Library> oracle);
 

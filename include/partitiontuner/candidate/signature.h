@@ -22,7 +22,7 @@ MeasurementKey CandidateKey(const Graph& graph, const Platform& platform, const 
 MeasurementKey CopyKey(const Platform& platform, LinkId link, uint64_t bytes);
 MeasurementKey ReorderKey(const Platform& platform, UnitClassId unit_class, std::span<const int64_t> dims,
                           const Form& from, const Form& to, std::string_view library_version);
-MeasurementKey OverheadKey(const Platform& platform, UnitClassId unit_class);                  // one step's launch
+MeasurementKey OverheadKey(const Platform& platform, UnitClassId unit_class);        // one step's launch
 MeasurementKey WaitKey(const Platform& platform, UnitClassId from, UnitClassId to);  // flag hand-over
 
 // The version of the measuring method: part of every key; raised when measuring changes meaning.

@@ -15,10 +15,10 @@
 namespace pt {
 
 struct Measurement {
-  std::string key_text;    // MeasurementKey::text; its hash is HashText of it
+  std::string key_text;  // MeasurementKey::text; its hash is HashText of it
   int64_t median_ns = 0;
-  int64_t spread_ns = 0;   // half width of the 95 % confidence interval of the median
-  uint32_t samples = 0;    // 0 with failure set: tried and not possible
+  int64_t spread_ns = 0;  // half width of the 95 % confidence interval of the median
+  uint32_t samples = 0;   // 0 with failure set: tried and not possible
   Provenance provenance = Provenance::kMeasured;
   std::string failure;     // why it cannot run; empty = it ran
   std::string family;      // operator of the heaviest node, "copy", "reorder", "overhead", "wait"
@@ -53,7 +53,8 @@ Result<Profile> ProfileFromJson(const Json& json, std::string_view what);
 class ProfileDb {
  public:
   // Creates the file and its folder where absent. Errors: kInvalidInput ("profile_db.corrupt": damaged;
-  // "profile_db.not_ours"; "profile_db.io": cannot be read or written), kStale ("profile_db.version": of a later release).
+  // "profile_db.not_ours"; "profile_db.io": cannot be read or written), kStale ("profile_db.version": of a later
+  // release).
   static Result<ProfileDb> Open(const std::string& path);
   static std::string DefaultPath();  // ${XDG_CACHE_HOME:-~/.cache}/partitiontuner/profile.db
   ProfileDb(ProfileDb&&) noexcept;

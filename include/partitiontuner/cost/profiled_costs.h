@@ -14,8 +14,8 @@
 
 namespace pt {
 
-// How many bytes a run touches between two uses of a constant. It decides in which cache, if any, a step still finds its
-// weights, so candidates are measured after touching as much, and it is part of their keys. Constants and the
+// How many bytes a run touches between two uses of a constant. It decides in which cache, if any, a step still finds
+// its weights, so candidates are measured after touching as much, and it is part of their keys. Constants and the
 // largest activations, rounded up to 2^k or 1.5·2^k; at most InMemoryDistance, beyond which nothing is left in a cache.
 uint64_t ReuseDistance(const Graph& graph, const Platform& platform);
 uint64_t InMemoryDistance(const Platform& platform);
@@ -27,7 +27,7 @@ MeasurementKey CostKey(const Graph& graph, const Platform& platform, const Candi
 
 struct ProfiledCostsOptions {
   std::map<std::string, std::string> library_versions;  // name -> version, as in the keys
-  bool allow_estimates = true;  // false: what was not measured cannot run
+  bool allow_estimates = true;                          // false: what was not measured cannot run
   // Candidates that will be asked for most: elements of this span are answered by their address, everything
   // else by content. Must outlive the model and stay unchanged.
   std::span<const Candidate> candidates = {};
@@ -48,12 +48,12 @@ std::optional<std::pair<UnitId, UnitId>> HandOverUnits(const Platform& platform,
 struct NeededKey {
   MeasurementKey key;
   enum class Kind : uint8_t { kCandidate, kReorder, kCopy, kOverhead, kWait } kind = Kind::kCandidate;
-  size_t candidate = 0;                // index, for kCandidate: the first with this key
-  std::vector<int64_t> dims;           // kReorder
-  Form from, to;                       // kReorder
-  UnitClassId unit_class, to_class;    // kReorder, kOverhead, kWait
-  LinkId link;                         // kCopy
-  uint64_t bytes = 0;                  // kCopy
+  size_t candidate = 0;                           // index, for kCandidate: the first with this key
+  std::vector<int64_t> dims;                      // kReorder
+  Form from, to;                                  // kReorder
+  UnitClassId unit_class, to_class;               // kReorder, kOverhead, kWait
+  LinkId link;                                    // kCopy
+  uint64_t bytes = 0;                             // kCopy
   double expected_flops = 0, expected_bytes = 0;  // for ordering
 };
 // Reorders are made by the first library that can, so their keys name all of them.

@@ -21,8 +21,9 @@ class TableCosts : public CostModel {
   void SetRunOf(const Candidate& candidate, int64_t ns);
   // ns = latency + bytes / bytes_per_ns for one link.
   void SetLink(LinkId link, int64_t latency_ns, double bytes_per_ns);
-  void SetReorder(std::function<std::optional<int64_t>(std::span<const int64_t> dims, const Form& from,
-                                                       const Form& to, UnitClassId)> ns);
+  void SetReorder(std::function<std::optional<int64_t>(std::span<const int64_t> dims, const Form& from, const Form& to,
+                                                       UnitClassId)>
+                      ns);
   void SetOverhead(UnitClassId unit_class, int64_t ns);
   void SetWait(UnitClassId from, UnitClassId to, int64_t ns);
   void SetSlowdown(std::function<double(const Candidate&, std::span<const Candidate* const> beside)> factor);

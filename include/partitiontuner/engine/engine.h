@@ -27,8 +27,8 @@ struct EngineOptions {
 
 struct ModelOptions {
   LoadOptions load;
-  std::map<std::string, int64_t> dims;                   // by dim name: --dim batch=1
-  std::map<std::string, std::vector<int64_t>> shapes;    // by input name: --shape x=1x3x224x224
+  std::map<std::string, int64_t> dims;                 // by dim name: --dim batch=1
+  std::map<std::string, std::vector<int64_t>> shapes;  // by input name: --shape x=1x3x224x224
   // Of the first inputs, in order, from data that will be fed; shapes by name win. More dims than the model has inputs,
   // or dims that contradict its types: kInvalidInput.
   std::vector<std::vector<int64_t>> input_dims;
@@ -39,8 +39,8 @@ struct ModelOptions {
 struct Model {
   std::string path;
   LoadReport load_report;
-  std::shared_ptr<const Graph> loaded;   // specialised, before the passes
-  std::shared_ptr<const Graph> graph;    // the planned graph
+  std::shared_ptr<const Graph> loaded;  // specialised, before the passes
+  std::shared_ptr<const Graph> graph;   // the planned graph
   std::vector<Candidate> candidates;
   std::string model_hash, graph_hash;
 };
@@ -65,7 +65,8 @@ class Engine {
   // the hint is the exact flag to give).
   Result<std::shared_ptr<const Model>> Load(const std::string& path, const ModelOptions& options);
 
-  Result<MeasureReport> MeasureModel(const Model& model, const MeasureOptions& options, const ProgressCallback& progress);
+  Result<MeasureReport> MeasureModel(const Model& model, const MeasureOptions& options,
+                                     const ProgressCallback& progress);
   // What the database holds for this model and machine.
   Result<Profile> ProfileOf(const Model& model);
   Result<std::unique_ptr<CostModel>> CostsOf(const Model& model, const PlanOptions& options);
@@ -75,7 +76,8 @@ class Engine {
   // Without a database entry for this model: a plan for one device from rough estimates, never "nothing".
   Result<Plan> MakeDefaultPlan(const Model& model);
 
-  Result<std::unique_ptr<Session>> MakeSession(const Model& model, const Plan& plan, const SessionOptions& options = {});
+  Result<std::unique_ptr<Session>> MakeSession(const Model& model, const Plan& plan,
+                                               const SessionOptions& options = {});
 
  private:
   struct State;

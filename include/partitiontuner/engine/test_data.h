@@ -12,8 +12,7 @@
 namespace pt {
 
 // input_0.pb … input_{count-1}.pb. Errors (kInvalidInput): one is missing or unreadable.
-Result<std::vector<Tensor>> LoadTestInputs(const std::string& folder, size_t count,
-                                           const Limits& limits = {});
+Result<std::vector<Tensor>> LoadTestInputs(const std::string& folder, size_t count, const Limits& limits = {});
 // Errors (kInvalidInput): an expected output is missing in both forms, or unreadable.
 Result<std::vector<ExpectedTensor>> LoadExpectedOutputs(const std::string& folder, size_t count,
                                                         const Limits& limits = {});

@@ -40,16 +40,14 @@ struct ExpectedTensor {
 };
 
 struct Comparison {
-  bool equal = true;   // within the tolerance
-  double max_abs = 0;  // largest |a-b| over finite elements
-  double max_rel =
-      0;  // max_abs / max|expected| for kOfMaximum, else the largest |a-b| / |expected|
+  bool equal = true;      // within the tolerance
+  double max_abs = 0;     // largest |a-b| over finite elements
+  double max_rel = 0;     // max_abs / max|expected| for kOfMaximum, else the largest |a-b| / |expected|
   int64_t compared = 0;   // elements
   int64_t nan_count = 0;  // expected NaN
   std::string reason;     // why not equal: type, dims or the worst element with both values
 };
-Comparison CompareTensors(const ExpectedTensor& expected, const Tensor& actual,
-                          const Tolerance& tolerance);
+Comparison CompareTensors(const ExpectedTensor& expected, const Tensor& actual, const Tolerance& tolerance);
 
 // Same type, dims and bytes.
 bool SameBits(const Tensor& a, const Tensor& b);

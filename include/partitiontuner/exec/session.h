@@ -60,13 +60,13 @@ class Session {
  public:
   // graph is the planned graph, shared. Errors: kStale (plan of another graph or machine, with the list of
   // differences), kInvalidInput (illegal plan), kUnsupported, kOutOfMemory.
-  static Result<std::unique_ptr<Session>> Create(std::shared_ptr<const Graph> graph, const Plan& plan,
-                                                 Machine& machine, const SessionOptions& options = {});
+  static Result<std::unique_ptr<Session>> Create(std::shared_ptr<const Graph> graph, const Plan& plan, Machine& machine,
+                                                 const SessionOptions& options = {});
   ~Session();  // waits for runs in flight
 
   // In the order of graph.inputs() and graph.outputs(). Blocks until done; callable from many threads.
-  // After a first run with the same buffers it allocates nothing of our own. On an error the outputs are unspecified, the
-  // session stays usable. Input and output buffers may not overlap.
+  // After a first run with the same buffers it allocates nothing of our own. On an error the outputs are unspecified,
+  // the session stays usable. Input and output buffers may not overlap.
   Result<RunReport> Run(std::span<const HostTensor> inputs, std::span<const HostTensor> outputs,
                         const RunOptions& options = {}) noexcept;
 

@@ -12,9 +12,9 @@ namespace pt {
 struct TraceEvent {
   StepId step;
   UnitId unit;
-  int64_t wait_ns = 0;            // spent waiting before it started
+  int64_t wait_ns = 0;               // spent waiting before it started
   int64_t start_ns = 0, end_ns = 0;  // since the run's start
-  bool simulated = false;         // on the virtual clock
+  bool simulated = false;            // on the virtual clock
 };
 struct Trace {
   std::vector<TraceEvent> events;  // by step id

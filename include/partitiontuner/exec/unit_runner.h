@@ -1,5 +1,5 @@
-// UnitRunner: runs a function on the cores of one host unit as a step of a run would: on the unit's leading worker with its
-// team, all other cores of the machine waiting as they do in a run. For measuring; sessions do not use it.
+// UnitRunner: runs a function on the cores of one host unit as a step of a run would: on the unit's leading worker with
+// its team, all other cores of the machine waiting as they do in a run. For measuring; sessions do not use it.
 //
 //   auto runner = pt::UnitRunner::Make(machine, unit).value();
 //   auto kernel = library.Compile(graph, candidate, in, out, runner->compile_context()).value();

@@ -37,7 +37,7 @@ struct ValueType {
   std::vector<Dim> dims;
   std::string other;  // not empty: no tensor but this ("sequence", "optional", "map", "sparse_tensor")
 
-  bool is_static() const;                                 // a tensor with all dims known
+  bool is_static() const;                                   // a tensor with all dims known
   std::optional<std::vector<int64_t>> static_dims() const;  // when is_static()
   friend bool operator==(const ValueType&, const ValueType&) = default;
 };
@@ -58,9 +58,9 @@ struct Subgraph {
 
 // Where a node came from in the model file, for display and for --explain.
 struct Source {
-  std::string subgraph;       // "" at the top, else "12.then_branch/3.body"
-  uint32_t index = 0;         // of the node within its graph in the file
-  std::string first_output;   // name of its first output there
+  std::string subgraph;      // "" at the top, else "12.then_branch/3.body"
+  uint32_t index = 0;        // of the node within its graph in the file
+  std::string first_output;  // name of its first output there
 };
 
 struct Node {
@@ -68,8 +68,8 @@ struct Node {
   std::string domain;  // "" = ai.onnx
   std::string name;    // as in the file; may be empty or repeated, nothing keys on it
   std::map<std::string, Attribute, std::less<>> attributes;
-  std::vector<ValueId> inputs;  // formal ones first (an absent optional one is an invalid id), then captures
-  uint32_t formal_inputs = 0;   // how many of inputs are formal
+  std::vector<ValueId> inputs;   // formal ones first (an absent optional one is an invalid id), then captures
+  uint32_t formal_inputs = 0;    // how many of inputs are formal
   std::vector<ValueId> outputs;  // an unused optional one is an invalid id
   std::vector<Subgraph> subgraphs;
   std::vector<Source> source;  // the file's nodes it stands for; several after fusion or folding
@@ -91,7 +91,7 @@ struct Use {
 struct Value {
   std::string name;  // as in the file; unique within the graph when not empty
   ValueType type;
-  NodeId producer;              // invalid: a graph input, a captured value or a constant
+  NodeId producer;  // invalid: a graph input, a captured value or a constant
   uint32_t producer_output = 0;
   std::optional<Tensor> constant;  // set for initialisers and folded constants
   std::vector<Use> uses;           // by nodes, in node order; graph outputs are not counted
@@ -112,7 +112,7 @@ class Graph {
   std::span<const ValueId> outputs() const { return outputs_; }    // may repeat, may be inputs or constants
   std::span<const ValueId> captured() const { return captured_; }  // a body's values from outside
   const std::string& name() const { return name_; }
-  int64_t opset() const { return opset_; }  // of the default domain
+  int64_t opset() const { return opset_; }                                    // of the default domain
   const std::map<std::string, int64_t>& domains() const { return domains_; }  // other domains' versions
 
   ValueId find_value(std::string_view name) const;  // invalid when absent; linear time

@@ -24,8 +24,8 @@ class Tensor {
   // Copies or adopts; fails (kInvalidInput) when dims are negative, overflow, or do not match the bytes.
   // Adopted storage stays alive by `owner`. Sub-byte types are packed, ceil(n·bits/8) bytes.
   static Result<Tensor> FromBytes(DataType type, std::vector<int64_t> dims, std::string bytes);
-  static Result<Tensor> FromShared(DataType type, std::vector<int64_t> dims,
-                                   std::shared_ptr<const void> owner, std::span<const std::byte> bytes);
+  static Result<Tensor> FromShared(DataType type, std::vector<int64_t> dims, std::shared_ptr<const void> owner,
+                                   std::span<const std::byte> bytes);
   static Result<Tensor> FromStrings(std::vector<int64_t> dims, std::vector<std::string> strings);
 
   // Convenience for code and tests; the element count must match (asserted).
@@ -46,7 +46,9 @@ class Tensor {
   int64_t rank() const { return static_cast<int64_t>(dims_.size()); }
   int64_t element_count() const { return element_count_; }
   std::span<const std::byte> bytes() const { return bytes_; }  // empty for strings
-  std::span<const std::string> strings() const { return strings_ ? std::span(*strings_) : std::span<const std::string>(); }
+  std::span<const std::string> strings() const {
+    return strings_ ? std::span(*strings_) : std::span<const std::string>();
+  }
 
   // Elements as T; sizeof(T) must be the type's size (asserted).
   template <typename T>

@@ -12,9 +12,8 @@
 namespace pt {
 
 struct ShapeOverrides {
-  std::map<std::string, int64_t> dims;  // by name: {"batch", 1}
-  std::map<std::string, std::vector<int64_t>>
-      inputs;  // by input; its named dims are bound everywhere
+  std::map<std::string, int64_t> dims;                 // by name: {"batch", 1}
+  std::map<std::string, std::vector<int64_t>> inputs;  // by input; its named dims are bound everywhere
 };
 
 // A copy of the graph with types inferred (by the ONNX library, values of small integer tensors

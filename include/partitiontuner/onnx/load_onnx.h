@@ -48,8 +48,7 @@ struct LoadReport {
 // hold or the ONNX library does not know, kOutOfMemory. They name file, node, value and the
 // offending number. Unknown dims are no error. An initialiser that is an input as well is a
 // constant.
-Result<Graph> LoadOnnx(const std::string& path, const LoadOptions& options = {},
-                       LoadReport* report = nullptr);
+Result<Graph> LoadOnnx(const std::string& path, const LoadOptions& options = {}, LoadReport* report = nullptr);
 
 // The same for bytes in memory; external data is looked for in `folder` (empty: refused).
 Result<Graph> LoadOnnxBytes(std::span<const std::byte> bytes, const std::string& folder,

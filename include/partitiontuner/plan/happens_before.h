@@ -53,8 +53,8 @@ class HappensBefore {
   std::vector<uint32_t> clocks_;                 // lane_count per step
   std::vector<uint32_t> positions_;              // by step, one per lane of its unit, at offsets_
   std::vector<size_t> offsets_;
-  std::vector<uint32_t> last_;                   // by lane: the last step in its list, or none
-  std::vector<uint32_t> length_;                 // by lane
+  std::vector<uint32_t> last_;    // by lane: the last step in its list, or none
+  std::vector<uint32_t> length_;  // by lane
 };
 
 }  // namespace pt

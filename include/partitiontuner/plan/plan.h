@@ -43,7 +43,7 @@ using Work = std::variant<RunGroup, Copy, Reorder>;
 struct Step {
   UnitId unit;
   Work work;
-  std::vector<StepId> after;  // every one smaller than this step's own id
+  std::vector<StepId> after;                       // every one smaller than this step's own id
   int64_t expected_start_ns = 0, expected_ns = 0;  // no meaning for correctness
 };
 
@@ -79,7 +79,7 @@ struct MadeFor {
 
 struct PlanReport {
   std::vector<StepId> critical_path;
-  std::map<std::string, double> busy;  // unit name -> share of the makespan
+  std::map<std::string, double> busy;           // unit name -> share of the makespan
   std::map<std::string, int64_t> baselines_ns;  // planner name -> predicted makespan
   double gap = 0;                               // makespan / lower_bound - 1
   std::string stopped_by;                       // "done", "effort", "time"
@@ -87,7 +87,7 @@ struct PlanReport {
 
 struct Plan {
   MadeFor made_for;
-  std::string planner;  // name with argument
+  std::string planner;                // name with argument
   std::vector<Candidate> candidates;  // those used, once each
   std::vector<Instance> instances;
   std::vector<Step> steps;

@@ -15,18 +15,18 @@ struct Timeline {
   std::vector<int64_t> busy_ns;       // by unit
 };
 
-// Runs each resource's list in order (lists as in happens_before.h); a step starts when its unit's resources are free and its waits (with
-// WaitCost across units) are over. Launches of asynchronous steps occupy their driver core. Concurrent
-// steps slow each other as CostModel::Slowdown says, and by as much as their shares of a resource exceed its capacity.
-// Steps that memory placement elides cost their overhead only. Errors: a step whose cost is unknown (kPartial).
-Result<Timeline> SimulatePlan(const Graph& graph, const Platform& platform, const Plan& plan,
-                              const CostModel& costs);
+// Runs each resource's list in order (lists as in happens_before.h); a step starts when its unit's resources are free
+// and its waits (with WaitCost across units) are over. Launches of asynchronous steps occupy their driver core.
+// Concurrent steps slow each other as CostModel::Slowdown says, and by as much as their shares of a resource exceed its
+// capacity. Steps that memory placement elides cost their overhead only. Errors: a step whose cost is unknown
+// (kPartial).
+Result<Timeline> SimulatePlan(const Graph& graph, const Platform& platform, const Plan& plan, const CostModel& costs);
 
 // A step as far as time is concerned.
 struct TimedStep {
   UnitId unit;
   int64_t overhead_ns = 0, run_ns = 0;
-  const Candidate* candidate = nullptr;    // null for copies and reorders: they neither slow down nor are slowed
+  const Candidate* candidate = nullptr;   // null for copies and reorders: they neither slow down nor are slowed
   uint32_t first_wait = 0, end_wait = 0;  // its part of `waits`: the steps whose end it waits for
 };
 

@@ -46,7 +46,7 @@ struct Planner {
   Result<Plan> (*make_plan)(const PlanningProblem&, Explanations*);
 };
 
-std::span<const Planner> Planners();                      // the table
+std::span<const Planner> Planners();                        // the table
 Result<const Planner*> FindPlanner(std::string_view name);  // name before ':'; kUsage lists the known ones
 
 }  // namespace pt

@@ -24,11 +24,11 @@ using ResourceId = StrongId<struct ResourceTag>;
 
 // Memory plus something that computes on it. The host is always device 0, named "cpu".
 struct Device {
-  std::string name;  // "cpu", "cuda:0", "sim:0"
-  std::string kind;  // "cpu", "cuda", "npu", "simulated"
-  uint64_t memory_bytes = 0;  // 0 = unknown
-  bool simulated = false;     // its times come from a file, never from a clock
-  std::string fingerprint;    // what costs depend on: processor model, caches, driver, rate table hash
+  std::string name;                        // "cpu", "cuda:0", "sim:0"
+  std::string kind;                        // "cpu", "cuda", "npu", "simulated"
+  uint64_t memory_bytes = 0;               // 0 = unknown
+  bool simulated = false;                  // its times come from a file, never from a clock
+  std::string fingerprint;                 // what costs depend on: processor model, caches, driver, rate table hash
   std::vector<uint64_t> cache_bytes = {};  // data caches a host core sees, innermost first; empty = unknown
 };
 
@@ -36,7 +36,7 @@ struct Device {
 struct UnitClass {
   std::string name;  // "cpu/1", "cpu/2", "sim:0": stable across runs, part of measurement keys
   DeviceId device;
-  uint32_t cores = 0;       // host cores a step of this class occupies; 0 on asynchronous units
+  uint32_t cores = 0;         // host cores a step of this class occupies; 0 on asynchronous units
   bool asynchronous = false;  // steps are enqueued and polled (streams, queues, copy engines)
 };
 
@@ -52,8 +52,8 @@ struct Unit {
   std::string name;  // "cpu[0-1]", "cpu[0]", "sim:0#0", "cpu>sim:0"
   UnitClassId kind;
   std::vector<std::pair<ResourceId, double>> uses;  // sorted by resource
-  std::optional<ResourceId> driver;  // asynchronous units: the core that launches and polls
-  std::optional<LinkId> link;        // copy engines: the link they serve
+  std::optional<ResourceId> driver;                 // asynchronous units: the core that launches and polls
+  std::optional<LinkId> link;                       // copy engines: the link they serve
 };
 
 // A directed way from one device's memory to another's. A platform file gives latency and bandwidth
@@ -70,9 +70,9 @@ struct SimulatedRates {
   struct Family {
     double fixed_ns = 0, flops_per_ns = 0, bytes_per_ns = 0;  // rate 0 = that term is absent
   };
-  std::map<std::string, Family> families;  // key = ONNX operator, "*" = any other
+  std::map<std::string, Family> families;   // key = ONNX operator, "*" = any other
   std::map<std::string, int64_t> exact_ns;  // key = work signature hash (hex)
-  std::vector<std::string> unsupported;      // operators it refuses
+  std::vector<std::string> unsupported;     // operators it refuses
 };
 
 struct Platform {
@@ -90,11 +90,11 @@ struct Platform {
   DeviceId device_of(UnitId id) const { return unit_class(unit(id).kind).device; }
 };
 
-DeviceId FindDevice(const Platform& platform, std::string_view name);      // invalid when absent
-UnitId FindUnit(const Platform& platform, std::string_view name);          // invalid when absent
+DeviceId FindDevice(const Platform& platform, std::string_view name);  // invalid when absent
+UnitId FindUnit(const Platform& platform, std::string_view name);      // invalid when absent
 UnitClassId FindUnitClass(const Platform& platform, std::string_view name);
-LinkId FindLink(const Platform& platform, DeviceId from, DeviceId to);     // invalid when absent
-UnitId FindCopyUnit(const Platform& platform, LinkId link);                 // invalid when absent
+LinkId FindLink(const Platform& platform, DeviceId from, DeviceId to);  // invalid when absent
+UnitId FindCopyUnit(const Platform& platform, LinkId link);             // invalid when absent
 std::vector<UnitId> UnitsOf(const Platform& platform, UnitClassId kind);
 // True when both use an exclusive resource in common, so that they never run at once.
 bool UnitsConflict(const Platform& platform, UnitId a, UnitId b);

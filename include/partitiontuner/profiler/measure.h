@@ -15,19 +15,19 @@
 namespace pt {
 
 struct MeasureOptions {
-  double max_noise = 0.02;       // target: half width of the median's confidence interval over it; 100 ns always do
+  double max_noise = 0.02;  // target: half width of the median's confidence interval over it; 100 ns always do
   uint32_t min_samples = 5;
   std::chrono::nanoseconds max_time_per_key = std::chrono::milliseconds(200);
   std::chrono::nanoseconds budget = {};  // 0 = none
-  std::string refresh;           // glob over key text (as the shell's, * for anything): measure again
+  std::string refresh;                   // glob over key text (as the shell's, * for anything): measure again
   const CancelToken* cancel = nullptr;
 };
 
 struct MeasureProgress {
   size_t done = 0, total = 0, reused = 0, failed = 0;
   std::chrono::nanoseconds elapsed{}, left{};  // left: estimated
-  std::string current;                          // what has just been measured, for people
-  std::string unit_class, library, failure;     // of it; failure empty = it ran
+  std::string current;                         // what has just been measured, for people
+  std::string unit_class, library, failure;    // of it; failure empty = it ran
   int64_t ns = 0;
   double noise = 0;
 };
@@ -45,13 +45,14 @@ struct MeasureReport {
 // Name and version of every library of the machine, as keys and costs want them.
 std::map<std::string, std::string> LibraryVersions(const Machine& machine);
 
-// The library that reorders this on units of that class: the first of the machine's that can. It is the one that is measured,
-// and the one that plans name. Null when none can.
+// The library that reorders this on units of that class: the first of the machine's that can. It is the one that is
+// measured, and the one that plans name. Null when none can.
 const Library* ReorderLibrary(const Machine& machine, UnitClassId unit_class, std::span<const int64_t> dims,
                               const Form& from, const Form& to);
 
 // Measures what `graph` with these candidates needs and the database lacks: heaviest first, one per key, every sample
-// set committed at once. Timed regions hold a machine-wide lock per device. Cancel and budget end it early with a valid report.
+// set committed at once. Timed regions hold a machine-wide lock per device. Cancel and budget end it early with a valid
+// report.
 Result<MeasureReport> MeasureProfile(const Graph& graph, std::span<const Candidate> candidates, Machine& machine,
                                      ProfileDb& db, const MeasureOptions& options, const ProgressCallback& progress);
 

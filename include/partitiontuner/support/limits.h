@@ -13,7 +13,7 @@ struct Limits {
   uint64_t functions = 10'000;
   uint32_t rank = 64;
   uint64_t name_bytes = 64 << 10;
-  uint64_t densified_bytes = 256 << 20;  // of all sparse tensors of a model once dense
+  uint64_t densified_bytes = 256 << 20;        // of all sparse tensors of a model once dense
   uint64_t tensor_bytes = uint64_t{16} << 30;  // of one intermediate or folded constant
   uint64_t folded_bytes = uint64_t{2} << 30;   // all constants that folding makes of smaller ones
   uint64_t run_bytes = uint64_t{16} << 30;     // memory of one run state

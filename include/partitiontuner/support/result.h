@@ -104,14 +104,14 @@ using Status = Result<void>;
 
 // PT_ASSIGN(auto x, MakeX()); returns the error of MakeX from the enclosing function, else binds x.
 #define PT_ASSIGN(declaration, ...) PT_ASSIGN_NAMED(PT_CONCAT(pt_result_, __LINE__), declaration, __VA_ARGS__)
-#define PT_ASSIGN_NAMED(name, declaration, ...)       \
-  auto name = (__VA_ARGS__);                          \
-  if (!name.ok()) return std::move(name).error();     \
+#define PT_ASSIGN_NAMED(name, declaration, ...)   \
+  auto name = (__VA_ARGS__);                      \
+  if (!name.ok()) return std::move(name).error(); \
   declaration = std::move(name).value()
 
 // PT_CHECK_OK(DoX()); returns the error of DoX from the enclosing function.
-#define PT_CHECK_OK(...)                                        \
-  do {                                                          \
-    auto pt_status = (__VA_ARGS__);                             \
-    if (!pt_status.ok()) return std::move(pt_status).error();   \
+#define PT_CHECK_OK(...)                                      \
+  do {                                                        \
+    auto pt_status = (__VA_ARGS__);                           \
+    if (!pt_status.ok()) return std::move(pt_status).error(); \
   } while (false)

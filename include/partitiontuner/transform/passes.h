@@ -15,8 +15,7 @@
 namespace pt {
 
 // Computes one node on constant inputs; kUnsupported when it cannot. engine/ passes the reference library's.
-using NodeEvaluator =
-    std::function<Result<std::vector<Tensor>>(const Graph&, NodeId, std::span<const Tensor> inputs)>;
+using NodeEvaluator = std::function<Result<std::vector<Tensor>>(const Graph&, NodeId, std::span<const Tensor> inputs)>;
 // Re-infers types after a change; engine/ passes onnx/'s InferShapes.
 using TypeInference = std::function<Result<Graph>(const Graph&)>;
 

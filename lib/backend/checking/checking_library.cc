@@ -45,18 +45,18 @@ struct OracleStep {
 };
 
 struct Comparison {
-  size_t expected;        // own tensor of the oracle's result
-  size_t actual;          // own tensor that the tested output is reordered into
-  size_t output;          // of the candidate
+  size_t expected;  // own tensor of the oracle's result
+  size_t actual;    // own tensor that the tested output is reordered into
+  size_t output;    // of the candidate
   double tolerance;
 };
 
 struct Check {
   std::string label;
   std::unique_ptr<Kernel> tested;
-  std::vector<TensorLayout> own;                        // the oracle's world: dense and row-major
+  std::vector<TensorLayout> own;                             // the oracle's world: dense and row-major
   std::vector<std::unique_ptr<Kernel>> to_own, from_tested;  // reorders of the inputs, of the outputs
-  std::vector<size_t> inputs;                           // own tensor of each candidate input
+  std::vector<size_t> inputs;                                // own tensor of each candidate input
   std::vector<OracleStep> steps;
   std::vector<Comparison> comparisons;
   DeviceDriver* driver = nullptr;
@@ -82,7 +82,8 @@ class BoundCheck final : public BoundKernel {
     }
     for (size_t i = 0; i < c.comparisons.size(); ++i) {
       const Comparison& comparison = c.comparisons[i];
-      PT_CHECK_OK(bound->Add(*c.from_tested[i], {&out[comparison.output], 1}, {&bound->own_[comparison.actual], 1}, bound->after_));
+      PT_CHECK_OK(bound->Add(*c.from_tested[i], {&out[comparison.output], 1}, {&bound->own_[comparison.actual], 1},
+                             bound->after_));
     }
     return std::unique_ptr<BoundKernel>(std::move(bound));
   }
@@ -94,7 +95,8 @@ class BoundCheck final : public BoundKernel {
     for (const auto& kernel : oracle_) PT_CHECK_OK(kernel->Enqueue(stream, outputs));
     for (const auto& kernel : after_) PT_CHECK_OK(kernel->Enqueue(stream, outputs));
     for (const Comparison& comparison : check_->comparisons) {
-      const std::string difference = Difference(own_[comparison.actual], own_[comparison.expected], comparison.tolerance);
+      const std::string difference =
+          Difference(own_[comparison.actual], own_[comparison.expected], comparison.tolerance);
       if (difference.empty()) continue;
       return MakeError(ErrorCode::kMismatch, "checking.mismatch",
                        check_->label + ": output " + std::to_string(comparison.output) + ": " + difference);
@@ -121,7 +123,8 @@ class BoundCheck final : public BoundKernel {
              std::vector<std::unique_ptr<BoundKernel>>& to) {
     const uint64_t bytes = kernel.scratch_bytes();
     PT_ASSIGN(void* scratch, Allocate(bytes));
-    PT_ASSIGN(std::unique_ptr<BoundKernel> bound, kernel.Bind(in, out, {static_cast<std::byte*>(scratch), static_cast<size_t>(bytes)}));
+    PT_ASSIGN(std::unique_ptr<BoundKernel> bound,
+              kernel.Bind(in, out, {static_cast<std::byte*>(scratch), static_cast<size_t>(bytes)}));
     to.push_back(std::move(bound));
     return {};
   }
@@ -172,8 +175,9 @@ class CheckingLibrary final : public Library {
     return why ? why : oracle_->WhyUnsupported(graph, node);
   }
 
-  Result<std::unique_ptr<Kernel>> Compile(const Graph& graph, const Candidate& candidate, std::span<const TensorLayout> in,
-                                          std::span<const TensorLayout> out, CompileContext& context) const override {
+  Result<std::unique_ptr<Kernel>> Compile(const Graph& graph, const Candidate& candidate,
+                                          std::span<const TensorLayout> in, std::span<const TensorLayout> out,
+                                          CompileContext& context) const override {
     auto check = std::make_shared<Check>();
     Candidate inner = candidate;
     inner.library = std::string(tested_->name());
@@ -242,7 +246,8 @@ class CheckingLibrary final : public Library {
                        CompileContext& context, Check& check) const {
     // The node alone may make values that the group keeps to itself: GroupOutputs of it names them all.
     const std::vector<Candidate> ways = oracle_->CandidatesFor(graph, context.platform, {&id, 1});
-    const auto way = std::find_if(ways.begin(), ways.end(), [&](const Candidate& c) { return c.unit_class == candidate.unit_class; });
+    const auto way = std::find_if(ways.begin(), ways.end(),
+                                  [&](const Candidate& c) { return c.unit_class == candidate.unit_class; });
     if (way == ways.end()) {
       return MakeError(ErrorCode::kUnsupported, "checking.oracle", "the oracle cannot run " + NodeLabel(graph, id));
     }

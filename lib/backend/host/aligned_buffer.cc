@@ -38,8 +38,7 @@ Result<std::unique_ptr<DeviceBuffer>> MakeAlignedBuffer(uint64_t bytes) {
   const std::optional<uint64_t> rounded = CheckedAlignUp(bytes, alignment);
   void* data = rounded ? std::aligned_alloc(alignment, *rounded) : nullptr;
   if (data == nullptr) {
-    return MakeError(ErrorCode::kOutOfMemory, "host.memory",
-                     "no " + std::to_string(bytes) + " bytes of host memory");
+    return MakeError(ErrorCode::kOutOfMemory, "host.memory", "no " + std::to_string(bytes) + " bytes of host memory");
   }
   if (alignment == kHugePage) madvise(data, *rounded, MADV_HUGEPAGE);  // a wish: where it is not granted, all works
   return std::unique_ptr<DeviceBuffer>(new AlignedBuffer(data, bytes));

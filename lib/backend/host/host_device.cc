@@ -39,13 +39,9 @@ class HostDriver : public DeviceDriver {
   explicit HostDriver(DeviceId id) : id_(id) {}
   DeviceId id() const override { return id_; }
 
-  Result<std::unique_ptr<DeviceBuffer>> Allocate(uint64_t bytes) override {
-    return MakeAlignedBuffer(bytes);
-  }
+  Result<std::unique_ptr<DeviceBuffer>> Allocate(uint64_t bytes) override { return MakeAlignedBuffer(bytes); }
   Result<std::unique_ptr<Stream>> MakeStream() override { return MakeHostStream(serial_); }
-  Result<std::unique_ptr<Event>> MakeEvent() override {
-    return std::unique_ptr<Event>(std::make_unique<HostEvent>());
-  }
+  Result<std::unique_ptr<Event>> MakeEvent() override { return std::unique_ptr<Event>(std::make_unique<HostEvent>()); }
   Status EnqueueCopy(Stream&, void* to, const void* from, uint64_t bytes, CopyDirection) override {
     if (bytes > 0) std::memcpy(to, from, bytes);
     return {};
@@ -58,9 +54,7 @@ class HostDriver : public DeviceDriver {
 
 }  // namespace
 
-std::unique_ptr<DeviceDriver> MakeHostDriver(DeviceId id) {
-  return std::make_unique<HostDriver>(id);
-}
+std::unique_ptr<DeviceDriver> MakeHostDriver(DeviceId id) { return std::make_unique<HostDriver>(id); }
 
 std::unique_ptr<Team> MakeSerialTeam(uint32_t width) { return std::make_unique<SerialTeam>(width); }
 

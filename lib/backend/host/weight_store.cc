@@ -11,9 +11,8 @@ namespace {
 // Holds what some kernel still uses; the kernels own the buffers.
 class SharedWeightStore : public WeightStore {
  public:
-  Result<std::shared_ptr<DeviceBuffer>> Get(Hash128 content, std::string_view format,
-                                            DeviceDriver& device, uint64_t bytes,
-                                            const Fill& fill) override {
+  Result<std::shared_ptr<DeviceBuffer>> Get(Hash128 content, std::string_view format, DeviceDriver& device,
+                                            uint64_t bytes, const Fill& fill) override {
     const std::shared_ptr<Slot> slot = SlotOf(Key(content, std::string(format), device.id()));
     // Only those who want this very buffer wait for each other.
     const std::lock_guard lock(slot->mutex);
@@ -52,9 +51,8 @@ class SharedWeightStore : public WeightStore {
 
   // Keeps the table no larger than twice what is in use, however many models come and go.
   void SweepUnused() {
-    std::erase_if(slots_, [](const auto& entry) {
-      return entry.second.use_count() == 1 && entry.second->buffer.expired();
-    });
+    std::erase_if(slots_,
+                  [](const auto& entry) { return entry.second.use_count() == 1 && entry.second->buffer.expired(); });
     swept_size_ = std::max<size_t>(slots_.size(), 64);
   }
 

@@ -25,14 +25,10 @@ struct Known {
 constexpr Known kKnown[] = {
     {dnnl::algorithm::eltwise_swish, 1.0F, 0, [](double x) { return x * Sigmoid(x); }},
     {dnnl::algorithm::eltwise_swish, 1.702F, 0, [](double x) { return x * Sigmoid(1.702 * x); }},
-    {dnnl::algorithm::eltwise_gelu_erf, 0, 0,
-     [](double x) { return 0.5 * x * (1 + std::erf(x / std::sqrt(2.0))); }},
+    {dnnl::algorithm::eltwise_gelu_erf, 0, 0, [](double x) { return 0.5 * x * (1 + std::erf(x / std::sqrt(2.0))); }},
     {dnnl::algorithm::eltwise_gelu_tanh, 0, 0,
-     [](double x) {
-       return 0.5 * x * (1 + std::tanh(std::sqrt(2 / M_PI) * (x + 0.044715 * x * x * x)));
-     }},
-    {dnnl::algorithm::eltwise_hardsigmoid, 1.0F / 6, 0.5F,
-     [](double x) { return std::clamp(x / 6 + 0.5, 0.0, 1.0); }},
+     [](double x) { return 0.5 * x * (1 + std::tanh(std::sqrt(2 / M_PI) * (x + 0.044715 * x * x * x))); }},
+    {dnnl::algorithm::eltwise_hardsigmoid, 1.0F / 6, 0.5F, [](double x) { return std::clamp(x / 6 + 0.5, 0.0, 1.0); }},
     {dnnl::algorithm::eltwise_hardswish, 1.0F / 6, 0.5F,
      [](double x) { return x * std::clamp(x / 6 + 0.5, 0.0, 1.0); }},
     {dnnl::algorithm::eltwise_mish, 0, 0, [](double x) { return x * std::tanh(Softplus(x)); }},
@@ -72,9 +68,9 @@ class Region {
 
   // True when every input is main, made inside, or a constant of one element.
   bool Takes(const Node& node) const {
-    static constexpr std::string_view kOperators[] = {
-        "Add", "Sub", "Mul", "Div",  "Pow",      "Sigmoid", "Tanh",
-        "Erf", "Exp", "Neg", "Relu", "Softplus", "Clip",    "HardSigmoid"};
+    static constexpr std::string_view kOperators[] = {"Add",     "Sub",      "Mul",  "Div",        "Pow",
+                                                      "Sigmoid", "Tanh",     "Erf",  "Exp",        "Neg",
+                                                      "Relu",    "Softplus", "Clip", "HardSigmoid"};
     if (!node.domain.empty() || node.outputs.size() != 1 ||
         std::find(std::begin(kOperators), std::end(kOperators), node.op) == std::end(kOperators)) {
       return false;
@@ -83,16 +79,13 @@ class Region {
     return std::all_of(node.inputs.begin(), node.inputs.end(), [&](ValueId input) {
       if (!input.valid() || input == main_ || Makes(input)) return true;
       const Value& value = graph_.value(input);
-      return value.constant && value.constant->type() == DataType::kFloat32 &&
-             value.constant->element_count() == 1;
+      return value.constant && value.constant->type() == DataType::kFloat32 && value.constant->element_count() == 1;
     });
   }
 
   void Add(NodeId node) { nodes_.push_back(node); }
 
-  bool Has(NodeId node) const {
-    return std::find(nodes_.begin(), nodes_.end(), node) != nodes_.end();
-  }
+  bool Has(NodeId node) const { return std::find(nodes_.begin(), nodes_.end(), node) != nodes_.end(); }
 
   // The one value that is needed outside; invalid when there are several, or main itself is and may
   // not be.
@@ -120,25 +113,20 @@ class Region {
       const auto input = [&](size_t i, double otherwise) {
         if (i >= node.inputs.size() || !node.inputs[i].valid()) return otherwise;
         const Value& value = graph_.value(node.inputs[i]);
-        return value.constant ? static_cast<double>(value.constant->values<float>()[0])
-                              : at(node.inputs[i]);
+        return value.constant ? static_cast<double>(value.constant->values<float>()[0]) : at(node.inputs[i]);
       };
       const bool binary = node.inputs.size() == 2 && node.op != "Clip";
-      made[n] = binary
-                    ? EvaluateBinary(node.op, input(0, 0), input(1, 0))
-                    : EvaluateUnary(node, input(0, 0), input(1, -HUGE_VAL), input(2, HUGE_VAL));
+      made[n] = binary ? EvaluateBinary(node.op, input(0, 0), input(1, 0))
+                       : EvaluateUnary(node, input(0, 0), input(1, -HUGE_VAL), input(2, HUGE_VAL));
     }
     return at(result);
   }
 
  private:
-  bool Makes(ValueId value) const {
-    return graph_.value(value).producer.valid() && Has(graph_.value(value).producer);
-  }
+  bool Makes(ValueId value) const { return graph_.value(value).producer.valid() && Has(graph_.value(value).producer); }
   bool NeededOutside(ValueId value) const {
     const Value& v = graph_.value(value);
-    return v.is_graph_output ||
-           std::any_of(v.uses.begin(), v.uses.end(), [&](Use use) { return !Has(use.node); });
+    return v.is_graph_output || std::any_of(v.uses.begin(), v.uses.end(), [&](Use use) { return !Has(use.node); });
   }
 
   const Graph& graph_;
@@ -167,8 +155,7 @@ const Known* Match(const Region& region, ValueId result) {
 
 std::optional<Activation> FindActivation(const Graph& graph, ValueId main, bool closed) {
   const size_t uses = graph.value(main).uses.size();
-  if (uses == 0 || uses > kMostNodes || graph.value(main).is_constant() ||
-      !IsStaticFloat(graph, main)) {
+  if (uses == 0 || uses > kMostNodes || graph.value(main).is_constant() || !IsStaticFloat(graph, main)) {
     return std::nullopt;
   }
   Region region(graph, main);
@@ -192,8 +179,7 @@ std::optional<Activation> FindActivation(const Graph& graph, ValueId main, bool 
     if (const Known* known = Match(region, result)) {
       std::vector<NodeId> nodes = region.nodes();
       std::sort(nodes.begin(), nodes.end());
-      best = Activation{std::move(nodes), Eltwise(known->algorithm, known->alpha, known->beta),
-                        result};
+      best = Activation{std::move(nodes), Eltwise(known->algorithm, known->alpha, known->beta), result};
     }
   }
   return best;

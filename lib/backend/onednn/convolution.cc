@@ -8,30 +8,22 @@ constexpr auto kInference = dnnl::prop_kind::forward_inference;
 
 Dims Spatial(const Dims& dims) { return {dims.begin() + 2, dims.end()}; }
 
-Dims KernelDims(const Graph& graph, const Node& node) {
-  return Spatial(DimsOf(graph, node.inputs[1]));
-}
+Dims KernelDims(const Graph& graph, const Node& node) { return Spatial(DimsOf(graph, node.inputs[1])); }
 
 std::optional<std::string> WhyNot(const Graph& graph, const Node& node, bool transposed) {
-  if (node.inputs.size() < 2 || node.outputs.size() != 1)
-    return "it has too few inputs or too many outputs";
+  if (node.inputs.size() < 2 || node.outputs.size() != 1) return "it has too few inputs or too many outputs";
   if (auto why = WhyNoFloats(graph, node.inputs)) return why;
   if (auto why = WhyNoFloats(graph, node.outputs)) return why;
-  const Dims x = DimsOf(graph, node.inputs[0]), w = DimsOf(graph, node.inputs[1]),
-             y = DimsOf(graph, node.outputs[0]);
+  const Dims x = DimsOf(graph, node.inputs[0]), w = DimsOf(graph, node.inputs[1]), y = DimsOf(graph, node.outputs[0]);
   const int64_t groups = node.int_or("group", 1);
-  if (x.size() < 3 || x.size() > 5 || w.size() != x.size() || y.size() != x.size())
-    return "it is not 1D, 2D or 3D";
+  if (x.size() < 3 || x.size() > 5 || w.size() != x.size() || y.size() != x.size()) return "it is not 1D, 2D or 3D";
   if (graph.value(node.inputs[0]).is_constant()) return "its input is constant";
-  const int64_t in_channels = transposed ? w[0] : w[1] * groups,
-                out_channels = transposed ? w[1] * groups : w[0];
-  if (groups < 1 || x[1] % groups != 0 || y[1] % groups != 0 || in_channels != x[1] ||
-      out_channels != y[1]) {
+  const int64_t in_channels = transposed ? w[0] : w[1] * groups, out_channels = transposed ? w[1] * groups : w[0];
+  if (groups < 1 || x[1] % groups != 0 || y[1] % groups != 0 || in_channels != x[1] || out_channels != y[1]) {
     return "weights, groups and channels do not fit together";
   }
   const Dims kernel = KernelDims(graph, node);
-  if (node.ints_or("kernel_shape", kernel) != kernel)
-    return "kernel_shape differs from the weights";
+  if (node.ints_or("kernel_shape", kernel) != kernel) return "kernel_shape differs from the weights";
   const auto window = transposed ? TransposedWindowOf(node, kernel, Spatial(x), Spatial(y))
                                  : WindowOf(node, kernel, Spatial(x), Spatial(y));
   if (!window) return "pads, strides and dims do not fit together";
@@ -49,8 +41,7 @@ Desc PlainWeights(const Dims& w, int64_t groups, bool transposed) {
     strides.push_back(in * out * kernel);
   }
   dims.insert(dims.end(), {out, in});
-  strides.insert(strides.end(),
-                 {transposed ? kernel : in * kernel, transposed ? out * kernel : kernel});
+  strides.insert(strides.end(), {transposed ? kernel : in * kernel, transposed ? out * kernel : kernel});
   for (size_t i = 2; i < w.size(); ++i) {
     kernel /= w[i];
     dims.push_back(w[i]);
@@ -61,8 +52,7 @@ Desc PlainWeights(const Dims& w, int64_t groups, bool transposed) {
 
 // A constant added per channel right after a convolution without bias is its bias.
 bool TakesAsBias(const Group& group, const Dims& y) {
-  if (group.ops.empty() || group.ops[0].algorithm != dnnl::algorithm::binary_add ||
-      !group.ops[0].operand.constant) {
+  if (group.ops.empty() || group.ops[0].algorithm != dnnl::algorithm::binary_add || !group.ops[0].operand.constant) {
     return false;
   }
   const Dims& dims = group.ops[0].operand.dims;
@@ -77,8 +67,7 @@ bool TakesAsBias(const Group& group, const Dims& y) {
 Result<Program> BuildAny(const Request& request, bool transposed) {
   const Graph& graph = request.graph;
   const Node& node = graph.node(request.group.anchor);
-  const Dims x = DimsOf(graph, node.inputs[0]), w = DimsOf(graph, node.inputs[1]),
-             y = DimsOf(graph, node.outputs[0]);
+  const Dims x = DimsOf(graph, node.inputs[0]), w = DimsOf(graph, node.inputs[1]), y = DimsOf(graph, node.outputs[0]);
   const int64_t groups = node.int_or("group", 1);
   const Dims kernel = KernelDims(graph, node);
   const auto window = transposed ? TransposedWindowOf(node, kernel, Spatial(x), Spatial(y))
@@ -94,14 +83,12 @@ Result<Program> BuildAny(const Request& request, bool transposed) {
   std::optional<Argument> bias;
   const bool own_bias = node.inputs.size() > 2 && node.inputs[2].valid();
   if (own_bias || TakesAsBias(request.group, y)) {
-    const auto& constant =
-        own_bias ? graph.value(node.inputs[2]).constant : request.group.ops[0].operand.constant;
+    const auto& constant = own_bias ? graph.value(node.inputs[2]).constant : request.group.ops[0].operand.constant;
     const Desc plain = PlainDesc({y[1]});
     if (constant) {
       bias = ConstantArgument(program, DNNL_ARG_BIAS, *constant, plain, plain);
     } else {
-      bias = Argument{DNNL_ARG_BIAS, Argument::Source::kInput, *InputIndex(request, node.inputs[2]),
-                      plain};
+      bias = Argument{DNNL_ARG_BIAS, Argument::Source::kInput, *InputIndex(request, node.inputs[2]), plain};
     }
     if (!own_bias) post.ops = post.ops.subspan(1);
   }
@@ -116,14 +103,12 @@ Result<Program> BuildAny(const Request& request, bool transposed) {
   const Desc& bias_desc = bias ? bias->desc : no_bias;
   if (transposed) {
     description = dnnl::deconvolution_forward::primitive_desc(
-        request.engine, kInference, dnnl::algorithm::deconvolution_direct, src, weights, bias_desc,
-        dst, window->strides, window->dilates(), window->pads_begin, window->pads_end, attributes,
-        true);
+        request.engine, kInference, dnnl::algorithm::deconvolution_direct, src, weights, bias_desc, dst,
+        window->strides, window->dilates(), window->pads_begin, window->pads_end, attributes, true);
   } else {
     description = dnnl::convolution_forward::primitive_desc(
-        request.engine, kInference, dnnl::algorithm::convolution_direct, src, weights, bias_desc,
-        dst, window->strides, window->dilates(), window->pads_begin, window->pads_end, attributes,
-        true);
+        request.engine, kInference, dnnl::algorithm::convolution_direct, src, weights, bias_desc, dst, window->strides,
+        window->dilates(), window->pads_begin, window->pads_end, attributes, true);
   }
   PT_CHECK_OK(Complete(program, description));
 
@@ -131,11 +116,9 @@ Result<Program> BuildAny(const Request& request, bool transposed) {
   arguments.push_back({DNNL_ARG_SRC, Argument::Source::kInput, *source, src});
   if (constant_weights) {
     const Desc packed = description.query_md(dnnl::query::weights_md, 0);
-    arguments.push_back(
-        ConstantArgument(program, DNNL_ARG_WEIGHTS, *constant_weights, plain_weights, packed));
+    arguments.push_back(ConstantArgument(program, DNNL_ARG_WEIGHTS, *constant_weights, plain_weights, packed));
   } else {
-    arguments.push_back({DNNL_ARG_WEIGHTS, Argument::Source::kInput,
-                         *InputIndex(request, node.inputs[1]), weights});
+    arguments.push_back({DNNL_ARG_WEIGHTS, Argument::Source::kInput, *InputIndex(request, node.inputs[1]), weights});
   }
   if (bias) arguments.push_back(*bias);
   arguments.push_back({DNNL_ARG_DST, Argument::Source::kOutput, 0, dst});
@@ -152,8 +135,6 @@ Result<Program> BuildConvolution(const Request& request) { return BuildAny(reque
 std::optional<std::string> WhyNotTransposedConvolution(const Graph& graph, const Node& node) {
   return WhyNot(graph, node, true);
 }
-Result<Program> BuildTransposedConvolution(const Request& request) {
-  return BuildAny(request, true);
-}
+Result<Program> BuildTransposedConvolution(const Request& request) { return BuildAny(request, true); }
 
 }  // namespace pt::onednn

@@ -11,40 +11,36 @@ Argument SourceArgument(uint32_t index, const Desc& desc, int key) {
   return {key, Argument::Source::kInput, index, desc};
 }
 
-Result<Program> BuildEltwise(const Request& request, const PostOps& post, uint32_t main,
-                             const Desc& src, const Desc& dst) {
+Result<Program> BuildEltwise(const Request& request, const PostOps& post, uint32_t main, const Desc& src,
+                             const Desc& dst) {
   Program program;
   PT_ASSIGN(const dnnl::primitive_attr attributes,
             Attributes(request, {{}, post.primitive_dims, post.layout}, program));
   const Pointwise& op = post.ops[0];
   program.call.arguments.push_back(SourceArgument(main, src, DNNL_ARG_SRC));
   program.call.arguments.push_back({DNNL_ARG_DST, Argument::Source::kOutput, 0, dst});
-  PT_CHECK_OK(Complete(
-      program, dnnl::eltwise_forward::primitive_desc(request.engine, kInference, op.algorithm, src,
-                                                     dst, op.alpha, op.beta, attributes, true)));
+  PT_CHECK_OK(Complete(program, dnnl::eltwise_forward::primitive_desc(request.engine, kInference, op.algorithm, src,
+                                                                      dst, op.alpha, op.beta, attributes, true)));
   return program;
 }
 
-Result<Program> BuildPrelu(const Request& request, const PostOps& post, uint32_t main,
-                           const Desc& src, const Desc& dst) {
+Result<Program> BuildPrelu(const Request& request, const PostOps& post, uint32_t main, const Desc& src,
+                           const Desc& dst) {
   Program program;
   PT_ASSIGN(const dnnl::primitive_attr attributes,
             Attributes(request, {{}, post.primitive_dims, post.layout}, program));
-  PT_ASSIGN(const Argument slope,
-            OperandArgument(request, post, post.ops[0].operand, DNNL_ARG_WEIGHTS, program));
+  PT_ASSIGN(const Argument slope, OperandArgument(request, post, post.ops[0].operand, DNNL_ARG_WEIGHTS, program));
   program.call.arguments.push_back(SourceArgument(main, src, DNNL_ARG_SRC));
   program.call.arguments.push_back(slope);
   program.call.arguments.push_back({DNNL_ARG_DST, Argument::Source::kOutput, 0, dst});
-  PT_CHECK_OK(
-      Complete(program, dnnl::prelu_forward::primitive_desc(request.engine, kInference, src,
-                                                            slope.desc, dst, attributes, true)));
+  PT_CHECK_OK(Complete(program, dnnl::prelu_forward::primitive_desc(request.engine, kInference, src, slope.desc, dst,
+                                                                    attributes, true)));
   return program;
 }
 
 // The first operation is binary; one that is not is preceded by x + 0, since only the binary
 // primitive takes any list of post-operations.
-Result<Program> BuildBinary(const Request& request, PostOps post, uint32_t main, const Desc& src,
-                            const Desc& dst) {
+Result<Program> BuildBinary(const Request& request, PostOps post, uint32_t main, const Desc& src, const Desc& dst) {
   Program program;
   Pointwise first;
   first.algorithm = dnnl::algorithm::binary_add;
@@ -54,13 +50,12 @@ Result<Program> BuildBinary(const Request& request, PostOps post, uint32_t main,
     post.ops = post.ops.subspan(1);
   }
   PT_ASSIGN(const dnnl::primitive_attr attributes, Attributes(request, post, program));
-  PT_ASSIGN(const Argument operand,
-            OperandArgument(request, post, first.operand, DNNL_ARG_SRC_1, program));
+  PT_ASSIGN(const Argument operand, OperandArgument(request, post, first.operand, DNNL_ARG_SRC_1, program));
   program.call.arguments.push_back(SourceArgument(main, src, DNNL_ARG_SRC_0));
   program.call.arguments.push_back(operand);
   program.call.arguments.push_back({DNNL_ARG_DST, Argument::Source::kOutput, 0, dst});
-  PT_CHECK_OK(Complete(program, dnnl::binary::primitive_desc(request.engine, first.algorithm, src,
-                                                             operand.desc, dst, attributes, true)));
+  PT_CHECK_OK(Complete(program, dnnl::binary::primitive_desc(request.engine, first.algorithm, src, operand.desc, dst,
+                                                             attributes, true)));
   return program;
 }
 
@@ -78,10 +73,8 @@ Result<Program> BuildElementwise(const Request& request) {
 
   const bool single = group.ops.size() == 1;
   auto build = [&]() -> Result<Program> {
-    if (single && group.ops[0].kind == Pointwise::Kind::kEltwise)
-      return BuildEltwise(request, post, *main, src, dst);
-    if (single && group.ops[0].kind == Pointwise::Kind::kPrelu)
-      return BuildPrelu(request, post, *main, src, dst);
+    if (single && group.ops[0].kind == Pointwise::Kind::kEltwise) return BuildEltwise(request, post, *main, src, dst);
+    if (single && group.ops[0].kind == Pointwise::Kind::kPrelu) return BuildPrelu(request, post, *main, src, dst);
     return BuildBinary(request, post, *main, src, dst);
   };
   PT_ASSIGN(Program program, build());

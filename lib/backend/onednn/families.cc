@@ -7,8 +7,7 @@ namespace {
 
 constexpr Family kFamilies[] = {
     {"Conv", LayoutRule::kConvolution, true, WhyNotConvolution, BuildConvolution},
-    {"ConvTranspose", LayoutRule::kConvolution, true, WhyNotTransposedConvolution,
-     BuildTransposedConvolution},
+    {"ConvTranspose", LayoutRule::kConvolution, true, WhyNotTransposedConvolution, BuildTransposedConvolution},
     {"MatMul", LayoutRule::kRowMajor, true, WhyNotMatMul, BuildMatMul},
     {"Gemm", LayoutRule::kRowMajor, true, WhyNotGemm, BuildGemm},
     {"MaxPool", LayoutRule::kAgnostic, false, WhyNotPooling, BuildPooling},
@@ -36,8 +35,8 @@ constexpr Family kFamilies[] = {
 
 const Family* FindFamily(const Node& node) {
   if (!node.domain.empty()) return nullptr;
-  const auto* family = std::find_if(std::begin(kFamilies), std::end(kFamilies),
-                                    [&](const Family& f) { return f.op == node.op; });
+  const auto* family =
+      std::find_if(std::begin(kFamilies), std::end(kFamilies), [&](const Family& f) { return f.op == node.op; });
   return family == std::end(kFamilies) ? nullptr : family;
 }
 
@@ -71,8 +70,7 @@ uint64_t Program::constant_bytes() const {
 
 bool Program::is_slow() const {
   const std::string_view implementation = call.description.impl_info_str();
-  return implementation.starts_with("ref") ||
-         implementation.find("gemm:ref") != std::string_view::npos;
+  return implementation.starts_with("ref") || implementation.find("gemm:ref") != std::string_view::npos;
 }
 
 std::optional<uint32_t> InputIndex(const Request& request, ValueId value) {
@@ -98,8 +96,7 @@ std::optional<std::string> WhyMoreOutputs(const Graph& graph, const Node& node) 
   for (size_t i = 1; i < node.outputs.size(); ++i) {
     if (!node.outputs[i].valid()) continue;
     const Value& value = graph.value(node.outputs[i]);
-    if (!value.uses.empty() || value.is_graph_output)
-      return "output " + std::to_string(i) + " is used";
+    if (!value.uses.empty() || value.is_graph_output) return "output " + std::to_string(i) + " is used";
   }
   return std::nullopt;
 }

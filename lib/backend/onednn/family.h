@@ -16,7 +16,7 @@ namespace pt::onednn {
 // How a group is run where there is a choice beyond layouts; measured like any other.
 enum class Way : uint8_t {
   kUsual,
-  kSum,  // the first full-size addition through the sum post-operation, in the operand's own buffer
+  kSum,            // the first full-size addition through the sum post-operation, in the operand's own buffer
   kNarrowWeights,  // weights in blocks of 16 columns: read in longer runs than those oneDNN chooses
 };
 
@@ -69,12 +69,11 @@ struct PostOps {
   Layout layout;        // of the primitive's result
 };
 // The attributes for these operations, adding their arguments and constants to the program.
-Result<dnnl::primitive_attr> Attributes(const Request& request, const PostOps& post,
-                                        Program& program);
+Result<dnnl::primitive_attr> Attributes(const Request& request, const PostOps& post, Program& program);
 
 // Argument and descriptor of an operand of the result's rank: an input of the group or a constant.
-Result<Argument> OperandArgument(const Request& request, const PostOps& post,
-                                 const Operand& operand, int key, Program& program);
+Result<Argument> OperandArgument(const Request& request, const PostOps& post, const Operand& operand, int key,
+                                 Program& program);
 // A constant given to the primitive in `packed` format.
 Argument ConstantArgument(Program& program, int key, Tensor tensor, Desc plain, Desc packed);
 

@@ -19,18 +19,13 @@ void Insert(std::vector<NodeId>& nodes, NodeId node) {
 }
 
 bool MadeInside(const Graph& graph, const Group& group, ValueId value) {
-  return value.valid() && graph.value(value).producer.valid() &&
-         Contains(group.nodes, graph.value(value).producer);
+  return value.valid() && graph.value(value).producer.valid() && Contains(group.nodes, graph.value(value).producer);
 }
 
 std::optional<Group> ActivationGroup(const Graph& graph, ValueId main) {
   auto activation = FindActivation(graph, main, /*closed=*/false);
   if (!activation) return std::nullopt;
-  return Group{std::move(activation->nodes),
-               NodeId(),
-               main,
-               {std::move(activation->op)},
-               activation->result};
+  return Group{std::move(activation->nodes), NodeId(), main, {std::move(activation->op)}, activation->result};
 }
 
 // The next larger group; nullopt where the result is needed elsewhere or nothing fitting follows.
@@ -59,8 +54,7 @@ std::optional<Group> Grow(const Graph& graph, const Group& group) {
   return grown;
 }
 
-void GrowAll(const Graph& graph, Group group, std::set<std::vector<NodeId>>& seen,
-             std::vector<Group>& groups) {
+void GrowAll(const Graph& graph, Group group, std::set<std::vector<NodeId>>& seen, std::vector<Group>& groups) {
   std::optional<Group> next = std::move(group);
   while (next && next->nodes.size() <= kMostNodes) {
     if (seen.insert(next->nodes).second) groups.push_back(*next);
@@ -91,17 +85,14 @@ std::vector<Group> NaturalGroups(const Graph& graph) {
   std::vector<Group> groups;
   std::set<std::vector<NodeId>> seen;
   for (uint32_t i = 0; i < graph.nodes().size(); ++i) {
-    if (auto single = SingleGroup(graph, NodeId(i)))
-      GrowAll(graph, std::move(*single), seen, groups);
+    if (auto single = SingleGroup(graph, NodeId(i))) GrowAll(graph, std::move(*single), seen, groups);
     for (ValueId output : graph.node(NodeId(i)).outputs) {
       if (!output.valid()) continue;
-      if (auto activation = ActivationGroup(graph, output))
-        GrowAll(graph, std::move(*activation), seen, groups);
+      if (auto activation = ActivationGroup(graph, output)) GrowAll(graph, std::move(*activation), seen, groups);
     }
   }
   for (ValueId input : graph.inputs()) {
-    if (auto activation = ActivationGroup(graph, input))
-      GrowAll(graph, std::move(*activation), seen, groups);
+    if (auto activation = ActivationGroup(graph, input)) GrowAll(graph, std::move(*activation), seen, groups);
   }
   return groups;
 }
@@ -109,8 +100,7 @@ std::vector<Group> NaturalGroups(const Graph& graph) {
 std::optional<Group> GroupOf(const Graph& graph, std::span<const NodeId> wanted) {
   std::vector<NodeId> nodes(wanted.begin(), wanted.end());
   std::sort(nodes.begin(), nodes.end());
-  if (nodes.empty() || std::adjacent_find(nodes.begin(), nodes.end()) != nodes.end())
-    return std::nullopt;
+  if (nodes.empty() || std::adjacent_find(nodes.begin(), nodes.end()) != nodes.end()) return std::nullopt;
   auto grow_to = [&](std::optional<Group> group) -> std::optional<Group> {
     while (group && group->nodes.size() < nodes.size()) group = Grow(graph, *group);
     if (group && group->nodes == nodes) return group;

@@ -15,8 +15,7 @@ struct FreeDeleter {
 using AlignedBytes = std::unique_ptr<void, FreeDeleter>;
 
 Error Fault(const dnnl::error& error, const char* what) {
-  const ErrorCode code =
-      error.status == dnnl_out_of_memory ? ErrorCode::kOutOfMemory : ErrorCode::kRunFailed;
+  const ErrorCode code = error.status == dnnl_out_of_memory ? ErrorCode::kOutOfMemory : ErrorCode::kRunFailed;
   return MakeError(code, "onednn.failed", std::string(what) + ": oneDNN: " + error.what());
 }
 
@@ -36,11 +35,10 @@ class OneDnnBoundKernel final : public BoundKernel {
 
   Status Enqueue(Stream& stream, OutputAllocator&) noexcept override {
     pool_.set_team(stream.team());
-    const dnnl_status_t status = dnnl_primitive_execute(
-        primitive_.get(), stream_.get(), static_cast<int>(arguments_.size()), arguments_.data());
+    const dnnl_status_t status =
+        dnnl_primitive_execute(primitive_.get(), stream_.get(), static_cast<int>(arguments_.size()), arguments_.data());
     if (status == dnnl_success) return {};
-    return MakeError(status == dnnl_out_of_memory ? ErrorCode::kOutOfMemory : ErrorCode::kRunFailed,
-                     "onednn.execute",
+    return MakeError(status == dnnl_out_of_memory ? ErrorCode::kOutOfMemory : ErrorCode::kRunFailed, "onednn.execute",
                      "oneDNN failed with status " + std::to_string(static_cast<int>(status)));
   }
 
@@ -80,21 +78,16 @@ Status Pack(const dnnl::engine& engine, const ConstantOperand& constant, DeviceB
   }
 }
 
-Result<ReadyConstant> Prepare(const dnnl::engine& engine, const ConstantOperand& constant,
-                              CompileContext& context) {
+Result<ReadyConstant> Prepare(const dnnl::engine& engine, const ConstantOperand& constant, CompileContext& context) {
   if (constant.tensor.bytes().size() != constant.plain.get_size()) {
-    return MakeError(ErrorCode::kInternal, "onednn.constant",
-                     "a constant's bytes do not match its dims");
+    return MakeError(ErrorCode::kInternal, "onednn.constant", "a constant's bytes do not match its dims");
   }
   const auto address = reinterpret_cast<uintptr_t>(constant.tensor.bytes().data());
-  if (constant.plain == constant.packed && address % kAlignment == 0)
-    return ReadyConstant{constant.tensor, nullptr};
-  const std::string format =
-      "onednn " + DescText(constant.plain) + " > " + DescText(constant.packed);
-  PT_ASSIGN(auto packed, context.weights.Get(constant.tensor.content_hash(), format, context.device,
-                                             constant.packed.get_size(), [&](DeviceBuffer& buffer) {
-                                               return Pack(engine, constant, buffer);
-                                             }));
+  if (constant.plain == constant.packed && address % kAlignment == 0) return ReadyConstant{constant.tensor, nullptr};
+  const std::string format = "onednn " + DescText(constant.plain) + " > " + DescText(constant.packed);
+  PT_ASSIGN(auto packed,
+            context.weights.Get(constant.tensor.content_hash(), format, context.device, constant.packed.get_size(),
+                                [&](DeviceBuffer& buffer) { return Pack(engine, constant, buffer); }));
   return ReadyConstant{Tensor(), std::move(packed)};
 }
 
@@ -110,18 +103,15 @@ class OneDnnKernel final : public Kernel {
 
   uint64_t scratch_bytes() const override { return scratch_bytes_; }
 
-  Result<std::unique_ptr<BoundKernel>> Bind(std::span<const TensorView> in,
-                                            std::span<const TensorView> out,
+  Result<std::unique_ptr<BoundKernel>> Bind(std::span<const TensorView> in, std::span<const TensorView> out,
                                             std::span<std::byte> scratch) const override {
     try {
       auto bound = std::make_unique<OneDnnBoundKernel>(engine_, primitive_);
       void* scratch_data = scratch.data();
       if (scratch.size() < scratch_bytes_) {
         // Final strides may need more than the dense layouts the candidate was sized for.
-        AlignedBytes own(std::aligned_alloc(
-            kAlignment, (scratch_bytes_ + kAlignment - 1) / kAlignment * kAlignment));
-        if (!own)
-          return MakeError(ErrorCode::kOutOfMemory, "onednn.scratch", "no memory for scratch");
+        AlignedBytes own(std::aligned_alloc(kAlignment, (scratch_bytes_ + kAlignment - 1) / kAlignment * kAlignment));
+        if (!own) return MakeError(ErrorCode::kOutOfMemory, "onednn.scratch", "no memory for scratch");
         scratch_data = own.get();
         bound->Keep(std::move(own));
       }
@@ -159,8 +149,7 @@ class OneDnnKernel final : public Kernel {
 
 }  // namespace
 
-Result<std::unique_ptr<Kernel>> MakeKernel(const dnnl::engine& engine, Program program,
-                                           CompileContext& context) {
+Result<std::unique_ptr<Kernel>> MakeKernel(const dnnl::engine& engine, Program program, CompileContext& context) {
   std::vector<ReadyConstant> constants;
   for (const ConstantOperand& constant : program.constants) {
     PT_ASSIGN(ReadyConstant ready, Prepare(engine, constant, context));
@@ -171,8 +160,7 @@ Result<std::unique_ptr<Kernel>> MakeKernel(const dnnl::engine& engine, Program p
     dnnl::primitive primitive(program.call.description.get());
     const uint64_t scratch_bytes = program.scratch_bytes();
     return std::unique_ptr<Kernel>(std::make_unique<OneDnnKernel>(
-        engine, std::move(primitive), std::move(program.call.arguments), std::move(constants),
-        scratch_bytes));
+        engine, std::move(primitive), std::move(program.call.arguments), std::move(constants), scratch_bytes));
   } catch (const dnnl::error& error) {
     return Fault(error, "making a primitive");
   }

@@ -7,7 +7,6 @@
 namespace pt::onednn {
 
 // Called within the ConcurrencyScope of the team that will run it.
-Result<std::unique_ptr<Kernel>> MakeKernel(const dnnl::engine& engine, Program program,
-                                           CompileContext& context);
+Result<std::unique_ptr<Kernel>> MakeKernel(const dnnl::engine& engine, Program program, CompileContext& context);
 
 }  // namespace pt::onednn

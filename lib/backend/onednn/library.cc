@@ -77,8 +77,7 @@ class OneDnnLibrary final : public Library {
   std::string_view name() const override { return kName; }
   std::string version() const override {
     const dnnl_version_t* v = dnnl_version();
-    return std::to_string(v->major) + "." + std::to_string(v->minor) + "." +
-           std::to_string(v->patch);
+    return std::to_string(v->major) + "." + std::to_string(v->minor) + "." + std::to_string(v->patch);
   }
   bool Serves(const Platform& platform, DeviceId device) const override {
     return platform.device(device).kind == "cpu";
@@ -91,22 +90,21 @@ class OneDnnLibrary final : public Library {
                                        std::span<const NodeId> nodes) const override;
   std::optional<std::string> WhyUnsupported(const Graph& graph, NodeId node) const override;
   Result<std::unique_ptr<Kernel>> Compile(const Graph& graph, const Candidate& candidate,
-                                          std::span<const TensorLayout> in,
-                                          std::span<const TensorLayout> out,
+                                          std::span<const TensorLayout> in, std::span<const TensorLayout> out,
                                           CompileContext& context) const override;
-  bool CanReorder(const Platform& platform, UnitClassId unit_class, std::span<const int64_t> dims,
-                  const Form& from, const Form& to) const override;
+  bool CanReorder(const Platform& platform, UnitClassId unit_class, std::span<const int64_t> dims, const Form& from,
+                  const Form& to) const override;
   Result<std::unique_ptr<Kernel>> CompileReorder(const TensorLayout& from, const TensorLayout& to,
                                                  CompileContext& context) const override;
 
  private:
   std::vector<UnitClassId> Classes(const Platform& platform) const;
-  Outcome Ask(const Graph& graph, const Group& group, std::span<const ValueId> inputs,
-              std::span<const Layout> layouts, const Proposal& proposal, uint32_t width) const;
+  Outcome Ask(const Graph& graph, const Group& group, std::span<const ValueId> inputs, std::span<const Layout> layouts,
+              const Proposal& proposal, uint32_t width) const;
   // Candidates for the proposals that oneDNN can do well, or, where it can do none well, for those
   // it can do at all.
-  void Offer(const Graph& graph, const Platform& platform, const Group& group,
-             std::span<const Proposal> proposals, std::vector<Candidate>& candidates) const;
+  void Offer(const Graph& graph, const Platform& platform, const Group& group, std::span<const Proposal> proposals,
+             std::vector<Candidate>& candidates) const;
   // Row-major or proposed by the group itself.
   void OfferFirst(const Graph& graph, const Platform& platform, const Group& group,
                   std::vector<Candidate>& candidates) const;
@@ -129,8 +127,7 @@ std::vector<UnitClassId> OneDnnLibrary::Classes(const Platform& platform) const 
 }
 
 Outcome OneDnnLibrary::Ask(const Graph& graph, const Group& group, std::span<const ValueId> inputs,
-                           std::span<const Layout> layouts, const Proposal& proposal,
-                           uint32_t width) const {
+                           std::span<const Layout> layouts, const Proposal& proposal, uint32_t width) const {
   std::vector<TensorLayout> in;
   for (size_t i = 0; i < inputs.size(); ++i) {
     auto tensor = DenseOf(graph, inputs[i], layouts[i]);
@@ -140,8 +137,7 @@ Outcome OneDnnLibrary::Ask(const Graph& graph, const Group& group, std::span<con
   const auto out = DenseOf(graph, group.result, proposal.out);
   if (!out.ok()) return {};
   const ConcurrencyScope scope(width);
-  const auto program =
-      Build({engine_, graph, group, inputs, in, *out, MathMode::kFp32, proposal.way});
+  const auto program = Build({engine_, graph, group, inputs, in, *out, MathMode::kFp32, proposal.way});
   if (!program.ok()) return {};
   return {true,
           program->is_slow(),
@@ -153,8 +149,7 @@ Outcome OneDnnLibrary::Ask(const Graph& graph, const Group& group, std::span<con
 }
 
 void OneDnnLibrary::Offer(const Graph& graph, const Platform& platform, const Group& group,
-                          std::span<const Proposal> proposals,
-                          std::vector<Candidate>& candidates) const {
+                          std::span<const Proposal> proposals, std::vector<Candidate>& candidates) const {
   if (proposals.empty()) return;
   const std::vector<ValueId> inputs = GroupInputs(graph, group.nodes);
   const std::string signature = WorkSignature(graph, group.nodes);
@@ -170,13 +165,11 @@ void OneDnnLibrary::Offer(const Graph& graph, const Platform& platform, const Gr
     for (const Layout& layout : layouts) candidate.in.push_back({layout, DataType::kFloat32});
     candidate.out = {{proposal.out, DataType::kFloat32}};
     const bool concat = group.anchor.valid() && graph.node(group.anchor).op == "Concat";
-    if (concat && MakesContiguousSlices(graph, group, proposal.out))
-      candidate.elision = Elision::kSlicesOfOutput;
+    if (concat && MakesContiguousSlices(graph, group, proposal.out)) candidate.elision = Elision::kSlicesOfOutput;
     for (UnitClassId unit_class : Classes(platform)) {
       const uint32_t width = platform.unit_class(unit_class).cores;
-      const Outcome outcome =
-          memo_.Get(signature + " # " + candidate.variant + " # " + std::to_string(width),
-                    [&] { return Ask(graph, group, inputs, layouts, proposal, width); });
+      const Outcome outcome = memo_.Get(signature + " # " + candidate.variant + " # " + std::to_string(width),
+                                        [&] { return Ask(graph, group, inputs, layouts, proposal, width); });
       if (!outcome.possible) continue;
       Candidate offered = candidate;
       offered.unit_class = unit_class;
@@ -185,8 +178,7 @@ void OneDnnLibrary::Offer(const Graph& graph, const Platform& platform, const Gr
       if (outcome.moves_only) offered.elision = Elision::kViewOfInput;
       for (uint32_t i : outcome.in_place) offered.aliases.push_back({0, i, Alias::Kind::kAllowed});
       if (outcome.accumulates_into >= 0) {
-        offered.aliases.push_back(
-            {0, static_cast<uint32_t>(outcome.accumulates_into), Alias::Kind::kRequired});
+        offered.aliases.push_back({0, static_cast<uint32_t>(outcome.accumulates_into), Alias::Kind::kRequired});
       }
       (outcome.slow ? slow : candidates).push_back(std::move(offered));
     }
@@ -200,12 +192,10 @@ void OneDnnLibrary::OfferFirst(const Graph& graph, const Platform& platform, con
                                std::vector<Candidate>& candidates) const {
   const size_t before = candidates.size();
   Offer(graph, platform, group, FirstProposals(graph, group), candidates);
-  if (candidates.size() == before)
-    Offer(graph, platform, group, LastResorts(graph, group), candidates);
+  if (candidates.size() == before) Offer(graph, platform, group, LastResorts(graph, group), candidates);
 }
 
-std::vector<Candidate> OneDnnLibrary::Candidates(const Graph& graph,
-                                                 const Platform& platform) const {
+std::vector<Candidate> OneDnnLibrary::Candidates(const Graph& graph, const Platform& platform) const {
   std::vector<Candidate> candidates;
   for (const Group& group : NaturalGroups(graph)) OfferFirst(graph, platform, group, candidates);
   return candidates;
@@ -214,24 +204,20 @@ std::vector<Candidate> OneDnnLibrary::Candidates(const Graph& graph,
 void Note(const Graph& graph, const Candidate& candidate, const std::vector<ValueId>& inputs,
           const std::vector<ValueId>& outputs, KnownLayouts& known) {
   for (size_t i = 0; i < inputs.size() && i < candidate.in.size(); ++i) {
-    if (graph.value(inputs[i]).type.type == DataType::kFloat32)
-      known[inputs[i]].insert(candidate.in[i].layout);
+    if (graph.value(inputs[i]).type.type == DataType::kFloat32) known[inputs[i]].insert(candidate.in[i].layout);
   }
   for (size_t i = 0; i < outputs.size() && i < candidate.out.size(); ++i) {
-    if (graph.value(outputs[i]).type.type == DataType::kFloat32)
-      known[outputs[i]].insert(candidate.out[i].layout);
+    if (graph.value(outputs[i]).type.type == DataType::kFloat32) known[outputs[i]].insert(candidate.out[i].layout);
   }
 }
 
-std::vector<Candidate> OneDnnLibrary::AgnosticCandidates(const Graph& graph,
-                                                         const Platform& platform,
+std::vector<Candidate> OneDnnLibrary::AgnosticCandidates(const Graph& graph, const Platform& platform,
                                                          std::span<const Candidate> so_far) const {
   KnownLayouts known;
   std::map<std::vector<NodeId>, std::pair<std::vector<ValueId>, std::vector<ValueId>>> sides;
   auto note = [&](const Candidate& candidate) {
     auto [at, fresh] = sides.try_emplace(candidate.nodes);
-    if (fresh)
-      at->second = {GroupInputs(graph, candidate.nodes), GroupOutputs(graph, candidate.nodes)};
+    if (fresh) at->second = {GroupInputs(graph, candidate.nodes), GroupOutputs(graph, candidate.nodes)};
     Note(graph, candidate, at->second.first, at->second.second, known);
   };
   for (const Candidate& candidate : so_far) note(candidate);
@@ -269,15 +255,12 @@ std::optional<std::string> OneDnnLibrary::WhyUnsupported(const Graph& graph, Nod
   if (const Family* family = FindFamily(node)) {
     if (auto why = family->why_not(graph, node)) return node.op + ": " + *why;
   } else if (!IsPointwiseOperator(node)) {
-    return "oneDNN library has no operator " + (node.domain.empty() ? "" : node.domain + ".") +
-           node.op;
+    return "oneDNN library has no operator " + (node.domain.empty() ? "" : node.domain + ".") + node.op;
   } else if (!MainInput(graph, node).valid()) {
-    return node.op +
-           ": its inputs are not float32 tensors of known size of which one has the output's dims";
+    return node.op + ": its inputs are not float32 tensors of known size of which one has the output's dims";
   }
   const auto group = SingleGroup(graph, id);
-  const std::vector<ValueId> inputs =
-      group ? GroupInputs(graph, group->nodes) : std::vector<ValueId>();
+  const std::vector<ValueId> inputs = group ? GroupInputs(graph, group->nodes) : std::vector<ValueId>();
   std::vector<Proposal> proposals;
   if (group) proposals = FirstProposals(graph, *group);
   if (group) {
@@ -291,25 +274,22 @@ std::optional<std::string> OneDnnLibrary::WhyUnsupported(const Graph& graph, Nod
   return node.op + ": oneDNN has no implementation for these shapes";
 }
 
-Result<std::unique_ptr<Kernel>> OneDnnLibrary::Compile(const Graph& graph,
-                                                       const Candidate& candidate,
+Result<std::unique_ptr<Kernel>> OneDnnLibrary::Compile(const Graph& graph, const Candidate& candidate,
                                                        std::span<const TensorLayout> in,
                                                        std::span<const TensorLayout> out,
                                                        CompileContext& context) const {
   const auto group = GroupOf(graph, candidate.nodes);
   const std::vector<ValueId> inputs = GroupInputs(graph, candidate.nodes);
   if (!group || in.size() != inputs.size() || out.size() != 1) {
-    return MakeError(ErrorCode::kStale, "onednn.candidate",
-                     "these nodes are no group of the oneDNN library");
+    return MakeError(ErrorCode::kStale, "onednn.candidate", "these nodes are no group of the oneDNN library");
   }
   const ConcurrencyScope scope(context.team == nullptr ? 1 : context.team->width());
-  PT_ASSIGN(Program program, Build({engine_, graph, *group, inputs, in, out[0], candidate.math,
-                                    WayOf(candidate.variant)}));
+  PT_ASSIGN(Program program,
+            Build({engine_, graph, *group, inputs, in, out[0], candidate.math, WayOf(candidate.variant)}));
   return MakeKernel(engine_, std::move(program), context);
 }
 
-Result<Program> OneDnnLibrary::ReorderProgram(const TensorLayout& from,
-                                              const TensorLayout& to) const {
+Result<Program> OneDnnLibrary::ReorderProgram(const TensorLayout& from, const TensorLayout& to) const {
   try {
     PT_ASSIGN(const Desc src, DescOf(from));
     PT_ASSIGN(const Desc dst, DescOf(to));
@@ -317,8 +297,7 @@ Result<Program> OneDnnLibrary::ReorderProgram(const TensorLayout& from,
     Program program;
     dnnl::primitive_attr attributes;
     attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
-    PT_CHECK_OK(Complete(
-        program, dnnl::reorder::primitive_desc(engine_, src, engine_, dst, attributes, true)));
+    PT_CHECK_OK(Complete(program, dnnl::reorder::primitive_desc(engine_, src, engine_, dst, attributes, true)));
     program.call.arguments.push_back({DNNL_ARG_FROM, Argument::Source::kInput, 0, src});
     program.call.arguments.push_back({DNNL_ARG_TO, Argument::Source::kOutput, 0, dst});
     return program;
@@ -327,9 +306,8 @@ Result<Program> OneDnnLibrary::ReorderProgram(const TensorLayout& from,
   }
 }
 
-bool OneDnnLibrary::CanReorder(const Platform& platform, UnitClassId unit_class,
-                               std::span<const int64_t> dims, const Form& from,
-                               const Form& to) const {
+bool OneDnnLibrary::CanReorder(const Platform& platform, UnitClassId unit_class, std::span<const int64_t> dims,
+                               const Form& from, const Form& to) const {
   const UnitClass& kind = platform.unit_class(unit_class);
   if (kind.cores == 0 || kind.asynchronous || !Serves(platform, kind.device)) return false;
   std::string key = "reorder";
@@ -350,8 +328,7 @@ bool OneDnnLibrary::CanReorder(const Platform& platform, UnitClassId unit_class,
       .possible;
 }
 
-Result<std::unique_ptr<Kernel>> OneDnnLibrary::CompileReorder(const TensorLayout& from,
-                                                              const TensorLayout& to,
+Result<std::unique_ptr<Kernel>> OneDnnLibrary::CompileReorder(const TensorLayout& from, const TensorLayout& to,
                                                               CompileContext& context) const {
   const ConcurrencyScope scope(context.team == nullptr ? 1 : context.team->width());
   PT_ASSIGN(Program program, ReorderProgram(from, to));

@@ -19,8 +19,7 @@ Dims Swapped(Dims dims) {
 
 // Seen as `dims`, of which the last two are stored the other way round when transposed.
 Result<Desc> MatrixDesc(const TensorLayout& tensor, const Dims& dims, bool transposed) {
-  PT_ASSIGN(Desc desc,
-            ReshapedDesc(WithRank(tensor, dims.size()), transposed ? Swapped(dims) : dims));
+  PT_ASSIGN(Desc desc, ReshapedDesc(WithRank(tensor, dims.size()), transposed ? Swapped(dims) : dims));
   if (!transposed) return desc;
   std::vector<int> axes(dims.size());
   for (size_t i = 0; i < axes.size(); ++i) axes[i] = static_cast<int>(i);
@@ -45,13 +44,11 @@ Side SideOf(const Request& request, ValueId value) {
   return {InputIndex(request, value), request.graph.value(value).constant};
 }
 
-Result<Argument> SideArgument(const Request& request, const Side& side, const Dims& dims,
-                              bool transposed, int key, const dnnl::primitive_desc_base* chosen,
-                              dnnl::query what, Program& program) {
+Result<Argument> SideArgument(const Request& request, const Side& side, const Dims& dims, bool transposed, int key,
+                              const dnnl::primitive_desc_base* chosen, dnnl::query what, Program& program) {
   if (side.constant) {
     const Desc plain = PlainMatrix(dims, transposed);
-    return ConstantArgument(program, key, *side.constant, plain,
-                            chosen ? chosen->query_md(what, 0) : plain);
+    return ConstantArgument(program, key, *side.constant, plain, chosen ? chosen->query_md(what, 0) : plain);
   }
   if (!side.input) return Unsupported("an operand is no input of the group");
   PT_ASSIGN(Desc desc, MatrixDesc(request.in[*side.input], dims, transposed));
@@ -62,19 +59,16 @@ Result<Program> BuildProduct(const Request& request, const Node& node, const Pro
                              std::span<const Pointwise> ops, const std::optional<Tensor>& bias) {
   Program program;
   const PostOps post{ops, product.result, RowMajor(product.result.size())};
-  PT_ASSIGN(const Desc dst,
-            ReshapedDesc(WithRank(request.out, product.result.size()), product.result));
+  PT_ASSIGN(const Desc dst, ReshapedDesc(WithRank(request.out, product.result.size()), product.result));
   PT_ASSIGN(const dnnl::primitive_attr attributes, Attributes(request, post, program));
   const Side a = SideOf(request, node.inputs[0]), b = SideOf(request, node.inputs[1]);
 
   // The left side is rarely constant and then kept as it is: only the right one is worth packing.
-  PT_ASSIGN(const Argument source,
-            SideArgument(request, a, product.a, product.transpose_a, DNNL_ARG_SRC, nullptr,
-                         dnnl::query::src_md, program));
+  PT_ASSIGN(const Argument source, SideArgument(request, a, product.a, product.transpose_a, DNNL_ARG_SRC, nullptr,
+                                                dnnl::query::src_md, program));
   Desc weights = AnyDesc(product.b);
   if (request.way == Way::kNarrowWeights) {
-    if (!b.constant || product.b.size() != 2)
-      return Unsupported("only a constant matrix is packed");
+    if (!b.constant || product.b.size() != 2) return Unsupported("only a constant matrix is packed");
     weights = Desc(product.b, dnnl::memory::data_type::f32, dnnl::memory::format_tag::BA16a16b);
   }
   if (!b.constant) {
@@ -85,18 +79,14 @@ Result<Program> BuildProduct(const Request& request, const Node& node, const Pro
     Dims dims(product.result.size(), 1);
     dims.back() = product.result.back();
     bias_desc = PlainDesc(dims);
-    program.call.arguments.push_back(
-        ConstantArgument(program, DNNL_ARG_BIAS, *bias, bias_desc, bias_desc));
+    program.call.arguments.push_back(ConstantArgument(program, DNNL_ARG_BIAS, *bias, bias_desc, bias_desc));
   }
   const dnnl::matmul::primitive_desc description =
-      bias ? dnnl::matmul::primitive_desc(request.engine, source.desc, weights, bias_desc, dst,
-                                          attributes, true)
-           : dnnl::matmul::primitive_desc(request.engine, source.desc, weights, dst, attributes,
-                                          true);
+      bias ? dnnl::matmul::primitive_desc(request.engine, source.desc, weights, bias_desc, dst, attributes, true)
+           : dnnl::matmul::primitive_desc(request.engine, source.desc, weights, dst, attributes, true);
   PT_CHECK_OK(Complete(program, description));
-  PT_ASSIGN(const Argument packed,
-            SideArgument(request, b, product.b, product.transpose_b, DNNL_ARG_WEIGHTS, &description,
-                         dnnl::query::weights_md, program));
+  PT_ASSIGN(const Argument packed, SideArgument(request, b, product.b, product.transpose_b, DNNL_ARG_WEIGHTS,
+                                                &description, dnnl::query::weights_md, program));
   program.call.arguments.push_back(source);
   program.call.arguments.push_back(packed);
   program.call.arguments.push_back({DNNL_ARG_DST, Argument::Source::kOutput, 0, dst});
@@ -181,15 +171,13 @@ std::optional<GemmTail> GemmTailOf(const Graph& graph, const Node& node) {
 }  // namespace
 
 std::optional<std::string> WhyNotMatMul(const Graph& graph, const Node& node) {
-  if (node.inputs.size() != 2 || node.outputs.size() != 1)
-    return "it has not two inputs and one output";
+  if (node.inputs.size() != 2 || node.outputs.size() != 1) return "it has not two inputs and one output";
   if (auto why = WhyNoFloats(graph, node.inputs)) return why;
   if (auto why = WhyNoFloats(graph, node.outputs)) return why;
   if (graph.value(node.inputs[0]).is_constant() && graph.value(node.inputs[1]).is_constant()) {
     return "both inputs are constant";
   }
-  if (DimsOf(graph, node.inputs[0]).empty() || DimsOf(graph, node.inputs[1]).empty())
-    return "an input is a scalar";
+  if (DimsOf(graph, node.inputs[0]).empty() || DimsOf(graph, node.inputs[1]).empty()) return "an input is a scalar";
   return std::nullopt;
 }
 
@@ -197,16 +185,13 @@ Result<Program> BuildMatMul(const Request& request) {
   const Node& node = request.graph.node(request.group.anchor);
   const Dims a = DimsOf(request.graph, node.inputs[0]), b = DimsOf(request.graph, node.inputs[1]);
   const Dims result = DimsOf(request.graph, node.outputs[0]);
-  Result<Program> flat =
-      BuildProduct(request, node, ProductOf(a, b), request.group.ops, std::nullopt);
+  Result<Program> flat = BuildProduct(request, node, ProductOf(a, b), request.group.ops, std::nullopt);
   if (flat.ok() || a.size() != result.size() || a.size() < 3 || b.size() < 2) return flat;
-  return BuildProduct(request, node, UnflattenedProductOf(a, b, result), request.group.ops,
-                      std::nullopt);
+  return BuildProduct(request, node, UnflattenedProductOf(a, b, result), request.group.ops, std::nullopt);
 }
 
 std::optional<std::string> WhyNotGemm(const Graph& graph, const Node& node) {
-  if (node.inputs.size() < 2 || node.outputs.size() != 1)
-    return "it has too few inputs or too many outputs";
+  if (node.inputs.size() < 2 || node.outputs.size() != 1) return "it has too few inputs or too many outputs";
   if (auto why = WhyNoFloats(graph, node.inputs)) return why;
   if (auto why = WhyNoFloats(graph, node.outputs)) return why;
   if (DimsOf(graph, node.inputs[0]).size() != 2 || DimsOf(graph, node.inputs[1]).size() != 2) {
@@ -222,8 +207,7 @@ std::optional<std::string> WhyNotGemm(const Graph& graph, const Node& node) {
 Result<Program> BuildGemm(const Request& request) {
   const Graph& graph = request.graph;
   const Node& node = graph.node(request.group.anchor);
-  Product product{DimsOf(graph, node.inputs[0]), DimsOf(graph, node.inputs[1]),
-                  DimsOf(graph, node.outputs[0])};
+  Product product{DimsOf(graph, node.inputs[0]), DimsOf(graph, node.inputs[1]), DimsOf(graph, node.outputs[0])};
   product.transpose_a = node.int_or("transA", 0) != 0;
   product.transpose_b = node.int_or("transB", 0) != 0;
   if (product.transpose_a) product.a = Swapped(product.a);

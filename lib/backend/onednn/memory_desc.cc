@@ -21,15 +21,14 @@ constexpr TagRow kBlockedTags[] = {
 };
 
 Error NoFormat(const TensorLayout& tensor) {
-  return MakeError(
-      ErrorCode::kUnsupported, "onednn.layout",
-      "oneDNN has no format for a slice or block of layout " + ToString(tensor.layout));
+  return MakeError(ErrorCode::kUnsupported, "onednn.layout",
+                   "oneDNN has no format for a slice or block of layout " + ToString(tensor.layout));
 }
 
 // Strides with those of dims of extent 1 replaced by what a dense tensor would have: they are never
 // used for addressing, but oneDNN's implementations compare them.
-std::vector<int64_t> CanonicalStrides(const TensorLayout& tensor,
-                                      const std::vector<int64_t>& extents, int64_t innermost) {
+std::vector<int64_t> CanonicalStrides(const TensorLayout& tensor, const std::vector<int64_t>& extents,
+                                      int64_t innermost) {
   std::vector<int64_t> strides = tensor.strides;
   int64_t dense = innermost;
   for (size_t i = tensor.layout.order.size(); i-- > 0;) {
@@ -42,8 +41,8 @@ std::vector<int64_t> CanonicalStrides(const TensorLayout& tensor,
 
 Result<Desc> BlockedDesc(const TensorLayout& tensor, dnnl::memory::data_type type) {
   const std::string text = ToString(tensor.layout);
-  const auto* row = std::find_if(std::begin(kBlockedTags), std::end(kBlockedTags),
-                                 [&](const TagRow& r) { return r.text == text; });
+  const auto* row =
+      std::find_if(std::begin(kBlockedTags), std::end(kBlockedTags), [&](const TagRow& r) { return r.text == text; });
   if (row == std::end(kBlockedTags) || tensor.layout.blocks.size() != 1) return NoFormat(tensor);
   const size_t blocked = tensor.layout.blocks[0].dim;
   const int64_t block = tensor.layout.blocks[0].size;
@@ -71,8 +70,8 @@ Result<Desc> BlockedDesc(const TensorLayout& tensor, dnnl::memory::data_type typ
   }
   const Desc dense(parent, type, row->tag);
   if (!sliced) return dense;
-  const Desc slice = dense.submemory_desc(Dims(tensor.dims.begin(), tensor.dims.end()),
-                                          Dims(tensor.dims.size(), 0), /*allow_empty=*/true);
+  const Desc slice = dense.submemory_desc(Dims(tensor.dims.begin(), tensor.dims.end()), Dims(tensor.dims.size(), 0),
+                                          /*allow_empty=*/true);
   if (slice.is_zero()) return NoFormat(tensor);
   return slice;
 }
@@ -102,15 +101,13 @@ Result<Desc> DescOf(const TensorLayout& tensor) {
   const auto type = TypeOf(tensor.type);
   const auto count = CheckedProduct(tensor.dims);
   if (!type || !count || *count == 0 || tensor.dims.size() > DNNL_MAX_NDIMS) {
-    return MakeError(
-        ErrorCode::kUnsupported, "onednn.tensor",
-        "oneDNN takes no " + std::string(DataTypeName(tensor.type)) + " tensor of these dims");
+    return MakeError(ErrorCode::kUnsupported, "onednn.tensor",
+                     "oneDNN takes no " + std::string(DataTypeName(tensor.type)) + " tensor of these dims");
   }
   if (tensor.dims.empty()) return Desc({1}, *type, Dims{1});
   if (!tensor.layout.blocks.empty()) return BlockedDesc(tensor, *type);
   const std::vector<int64_t> strides = CanonicalStrides(tensor, tensor.dims, 1);
-  return Desc(Dims(tensor.dims.begin(), tensor.dims.end()), *type,
-              Dims(strides.begin(), strides.end()));
+  return Desc(Dims(tensor.dims.begin(), tensor.dims.end()), *type, Dims(strides.begin(), strides.end()));
 }
 
 Desc PlainDesc(const Dims& dims, DataType type) {
@@ -139,11 +136,9 @@ TensorLayout WithRank(const TensorLayout& tensor, size_t rank) {
 }
 
 Result<Desc> ReshapedDesc(const TensorLayout& tensor, const Dims& dims) {
-  if (std::equal(dims.begin(), dims.end(), tensor.dims.begin(), tensor.dims.end()))
-    return DescOf(tensor);
+  if (std::equal(dims.begin(), dims.end(), tensor.dims.begin(), tensor.dims.end())) return DescOf(tensor);
   if (!tensor.layout.is_row_major() || !IsDense(tensor)) {
-    return MakeError(ErrorCode::kUnsupported, "onednn.layout",
-                     "a slice cannot be seen under other dims");
+    return MakeError(ErrorCode::kUnsupported, "onednn.layout", "a slice cannot be seen under other dims");
   }
   return PlainDesc(dims, tensor.type);
 }

@@ -19,8 +19,7 @@ std::optional<std::vector<int>> Permutation(const Node& node, size_t rank) {
   std::vector<bool> seen(rank, false);
   std::vector<int> result;
   for (int64_t p : perm) {
-    if (p < 0 || p >= static_cast<int64_t>(rank) || seen[static_cast<size_t>(p)])
-      return std::nullopt;
+    if (p < 0 || p >= static_cast<int64_t>(rank) || seen[static_cast<size_t>(p)]) return std::nullopt;
     seen[static_cast<size_t>(p)] = true;
     result.push_back(static_cast<int>(p));
   }
@@ -31,8 +30,7 @@ std::optional<std::vector<int>> Permutation(const Node& node, size_t rank) {
 }  // namespace
 
 std::optional<std::string> WhyNotConcat(const Graph& graph, const Node& node) {
-  if (node.inputs.size() < 2 || node.outputs.size() != 1)
-    return "it has not several inputs and one output";
+  if (node.inputs.size() < 2 || node.outputs.size() != 1) return "it has not several inputs and one output";
   if (auto why = WhyNoFloats(graph, node.inputs)) return why;
   if (auto why = WhyNoFloats(graph, node.outputs)) return why;
   if (!ConcatAxis(node, DimsOf(graph, node.outputs[0]).size())) return "its axis is out of range";
@@ -52,27 +50,22 @@ Result<Program> BuildConcat(const Request& request) {
   for (size_t i = 0; i < node.inputs.size(); ++i) {
     const int key = DNNL_ARG_MULTIPLE_SRC + static_cast<int>(i);
     if (const auto& constant = graph.value(node.inputs[i]).constant) {
-      PT_ASSIGN(const TensorLayout tensor,
-                DenseLayout(DataType::kFloat32, constant->dims(), request.out.layout));
+      PT_ASSIGN(const TensorLayout tensor, DenseLayout(DataType::kFloat32, constant->dims(), request.out.layout));
       PT_ASSIGN(const Desc packed, DescOf(tensor));
-      program.call.arguments.push_back(
-          ConstantArgument(program, key, *constant, PlainDesc(packed.get_dims()), packed));
+      program.call.arguments.push_back(ConstantArgument(program, key, *constant, PlainDesc(packed.get_dims()), packed));
       sources.push_back(packed);
       continue;
     }
     const auto index = InputIndex(request, node.inputs[i]);
-    if (!index || request.in[*index].layout != request.out.layout)
-      return Unsupported("layouts differ");
+    if (!index || request.in[*index].layout != request.out.layout) return Unsupported("layouts differ");
     PT_ASSIGN(const Desc src, DescOf(request.in[*index]));
     program.call.arguments.push_back({key, Argument::Source::kInput, *index, src});
     sources.push_back(src);
   }
 #if DNNL_VERSION_MAJOR > 3 || DNNL_VERSION_MINOR >= 5
-  const dnnl::concat::primitive_desc concat(request.engine, dst, static_cast<int>(*axis), sources,
-                                            attributes, true);
+  const dnnl::concat::primitive_desc concat(request.engine, dst, static_cast<int>(*axis), sources, attributes, true);
 #else  // older ones throw where there is no implementation, and Build turns that into an error
-  const dnnl::concat::primitive_desc concat(request.engine, dst, static_cast<int>(*axis), sources,
-                                            attributes);
+  const dnnl::concat::primitive_desc concat(request.engine, dst, static_cast<int>(*axis), sources, attributes);
 #endif
   PT_CHECK_OK(Complete(program, concat));
   program.call.arguments.push_back({DNNL_ARG_DST, Argument::Source::kOutput, 0, dst});
@@ -80,8 +73,7 @@ Result<Program> BuildConcat(const Request& request) {
 }
 
 std::optional<std::string> WhyNotTranspose(const Graph& graph, const Node& node) {
-  if (node.inputs.size() != 1 || node.outputs.size() != 1)
-    return "it has not one input and one output";
+  if (node.inputs.size() != 1 || node.outputs.size() != 1) return "it has not one input and one output";
   if (auto why = WhyNoFloats(graph, node.inputs)) return why;
   if (auto why = WhyNoFloats(graph, node.outputs)) return why;
   if (graph.value(node.inputs[0]).is_constant()) return "its input is constant";
@@ -97,14 +89,13 @@ Result<Program> BuildTranspose(const Request& request) {
   PT_ASSIGN(const Desc stored, DescOf(request.in[0]));
   PT_ASSIGN(const Desc dst, DescOf(request.out));
   std::vector<int> axes(perm->size());  // where each axis of the input goes
-  for (size_t i = 0; i < perm->size(); ++i)
-    axes[static_cast<size_t>((*perm)[i])] = static_cast<int>(i);
+  for (size_t i = 0; i < perm->size(); ++i) axes[static_cast<size_t>((*perm)[i])] = static_cast<int>(i);
   const Desc src = stored.permute_axes(axes);
   Program program;
   dnnl::primitive_attr attributes;
   attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
-  PT_CHECK_OK(Complete(program, dnnl::reorder::primitive_desc(request.engine, src, request.engine,
-                                                              dst, attributes, true)));
+  PT_CHECK_OK(
+      Complete(program, dnnl::reorder::primitive_desc(request.engine, src, request.engine, dst, attributes, true)));
   program.call.arguments.push_back({DNNL_ARG_FROM, Argument::Source::kInput, 0, src});
   program.call.arguments.push_back({DNNL_ARG_TO, Argument::Source::kOutput, 0, dst});
   program.moves_only = src == dst;

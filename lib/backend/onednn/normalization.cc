@@ -16,8 +16,7 @@ std::optional<size_t> AxisOf(const Node& node, size_t rank) {
 }
 
 std::optional<std::string> WhyNotFloatOperator(const Graph& graph, const Node& node) {
-  if (node.inputs.empty() || node.outputs.empty() || !node.outputs[0].valid())
-    return "it lacks input or output";
+  if (node.inputs.empty() || node.outputs.empty() || !node.outputs[0].valid()) return "it lacks input or output";
   if (auto why = WhyMoreOutputs(graph, node)) return why;
   if (auto why = WhyNoFloats(graph, node.inputs)) return why;
   if (auto why = WhyNoFloats(graph, std::span(node.outputs).first(1))) return why;
@@ -41,18 +40,15 @@ std::optional<std::string> WhyNotSoftmax(const Graph& graph, const Node& node) {
 Result<Program> BuildSoftmax(const Request& request) {
   const Node& node = request.graph.node(request.group.anchor);
   const auto axis = AxisOf(node, request.out.dims.size());
-  if (!axis || request.in[0].layout != request.out.layout)
-    return Unsupported("axis or layouts do not fit");
+  if (!axis || request.in[0].layout != request.out.layout) return Unsupported("axis or layouts do not fit");
   Program program;
   PT_ASSIGN(const Desc src, DescOf(request.in[0]));
   PT_ASSIGN(const Desc dst, DescOf(request.out));
   PT_ASSIGN(const dnnl::primitive_attr attributes,
             Attributes(request, {{}, dst.get_dims(), request.out.layout}, program));
-  const auto algorithm =
-      node.op == "Softmax" ? dnnl::algorithm::softmax_accurate : dnnl::algorithm::softmax_log;
-  PT_CHECK_OK(Complete(program, dnnl::softmax_forward::primitive_desc(
-                                    request.engine, kInference, algorithm, src, dst,
-                                    static_cast<int>(*axis), attributes, true)));
+  const auto algorithm = node.op == "Softmax" ? dnnl::algorithm::softmax_accurate : dnnl::algorithm::softmax_log;
+  PT_CHECK_OK(Complete(program, dnnl::softmax_forward::primitive_desc(request.engine, kInference, algorithm, src, dst,
+                                                                      static_cast<int>(*axis), attributes, true)));
   AddSourceAndResult(program, src, dst);
   if (request.in[0] == request.out) program.in_place.push_back(0);
   return program;
@@ -61,8 +57,7 @@ Result<Program> BuildSoftmax(const Request& request) {
 std::optional<std::string> WhyNotLrn(const Graph& graph, const Node& node) {
   if (auto why = WhyNotFloatOperator(graph, node)) return why;
   if (DimsOf(graph, node.inputs[0]).size() < 3) return "it has fewer than three dims";
-  if (const int64_t size = node.int_or("size", 0); size < 1 || size % 2 == 0)
-    return "its size is not odd";
+  if (const int64_t size = node.int_or("size", 0); size < 1 || size % 2 == 0) return "its size is not odd";
   return std::nullopt;
 }
 
@@ -74,11 +69,10 @@ Result<Program> BuildLrn(const Request& request) {
   PT_ASSIGN(const Desc dst, DescOf(request.out));
   PT_ASSIGN(const dnnl::primitive_attr attributes,
             Attributes(request, {{}, dst.get_dims(), request.out.layout}, program));
-  PT_CHECK_OK(Complete(
-      program, dnnl::lrn_forward::primitive_desc(
-                   request.engine, kInference, dnnl::algorithm::lrn_across_channels, src, dst,
-                   node.int_or("size", 1), node.float_or("alpha", 0.0001F),
-                   node.float_or("beta", 0.75F), node.float_or("bias", 1.0F), attributes, true)));
+  PT_CHECK_OK(Complete(program, dnnl::lrn_forward::primitive_desc(
+                                    request.engine, kInference, dnnl::algorithm::lrn_across_channels, src, dst,
+                                    node.int_or("size", 1), node.float_or("alpha", 0.0001F),
+                                    node.float_or("beta", 0.75F), node.float_or("bias", 1.0F), attributes, true)));
   AddSourceAndResult(program, src, dst);
   return program;
 }
@@ -112,15 +106,13 @@ Result<Program> BuildLayerNorm(const Request& request) {
   Program program;
   PT_ASSIGN(const Desc src, ReshapedDesc(request.in[*main], flat));
   PT_ASSIGN(const Desc dst, ReshapedDesc(request.out, flat));
-  PT_ASSIGN(const dnnl::primitive_attr attributes,
-            Attributes(request, {{}, flat, RowMajor(2)}, program));
+  PT_ASSIGN(const dnnl::primitive_attr attributes, Attributes(request, {{}, flat, RowMajor(2)}, program));
   auto flags = dnnl::normalization_flags::none;
   const Desc vector = PlainDesc({flat[1]});
   for (size_t i = 1; i < node.inputs.size() && i < 3; ++i) {
     if (!node.inputs[i].valid()) continue;
     const bool scale = i == 1;
-    flags = flags |
-            (scale ? dnnl::normalization_flags::use_scale : dnnl::normalization_flags::use_shift);
+    flags = flags | (scale ? dnnl::normalization_flags::use_scale : dnnl::normalization_flags::use_shift);
     const int key = scale ? DNNL_ARG_SCALE : DNNL_ARG_SHIFT;
     if (const auto& constant = graph.value(node.inputs[i]).constant) {
       program.call.arguments.push_back(ConstantArgument(program, key, *constant, vector, vector));
@@ -130,9 +122,9 @@ Result<Program> BuildLayerNorm(const Request& request) {
       program.call.arguments.push_back({key, Argument::Source::kInput, *index, vector});
     }
   }
-  PT_CHECK_OK(Complete(program, dnnl::layer_normalization_forward::primitive_desc(
-                                    request.engine, kInference, src, dst,
-                                    node.float_or("epsilon", 1e-5F), flags, attributes, true)));
+  PT_CHECK_OK(Complete(
+      program, dnnl::layer_normalization_forward::primitive_desc(
+                   request.engine, kInference, src, dst, node.float_or("epsilon", 1e-5F), flags, attributes, true)));
   program.call.arguments.push_back({DNNL_ARG_SRC, Argument::Source::kInput, *main, src});
   program.call.arguments.push_back({DNNL_ARG_DST, Argument::Source::kOutput, 0, dst});
   if (request.in[*main] == request.out) program.in_place.push_back(*main);

@@ -21,8 +21,7 @@ std::vector<int64_t> DimsOf(const Graph& graph, ValueId value) {
 std::optional<float> ScalarInput(const Graph& graph, const Node& node, size_t i, float otherwise) {
   if (i >= node.inputs.size() || !node.inputs[i].valid()) return otherwise;
   const Value& value = graph.value(node.inputs[i]);
-  if (!value.constant || value.constant->type() != DataType::kFloat32 ||
-      value.constant->element_count() != 1) {
+  if (!value.constant || value.constant->type() != DataType::kFloat32 || value.constant->element_count() != 1) {
     return std::nullopt;
   }
   return value.constant->values<float>()[0];
@@ -75,17 +74,14 @@ std::optional<Ops> GeluOps(const Node& node) {
 std::optional<Ops> UnaryOps(const Graph& graph, const Node& node) {
   const std::string& op = node.op;
   if (op == "Relu") return Ops{Eltwise(Algorithm::eltwise_relu)};
-  if (op == "LeakyRelu")
-    return Ops{Eltwise(Algorithm::eltwise_relu, node.float_or("alpha", 0.01F))};
+  if (op == "LeakyRelu") return Ops{Eltwise(Algorithm::eltwise_relu, node.float_or("alpha", 0.01F))};
   if (op == "Sigmoid") return Ops{Eltwise(Algorithm::eltwise_logistic)};
   if (op == "Tanh") return Ops{Eltwise(Algorithm::eltwise_tanh)};
   if (op == "Elu") return Ops{Eltwise(Algorithm::eltwise_elu, node.float_or("alpha", 1.0F))};
   if (op == "Selu") return SeluOps(node);
-  if (op == "Celu" && node.float_or("alpha", 1.0F) == 1.0F)
-    return Ops{Eltwise(Algorithm::eltwise_elu, 1.0F)};
+  if (op == "Celu" && node.float_or("alpha", 1.0F) == 1.0F) return Ops{Eltwise(Algorithm::eltwise_elu, 1.0F)};
   if (op == "HardSigmoid") {
-    return Ops{Eltwise(Algorithm::eltwise_hardsigmoid, node.float_or("alpha", 0.2F),
-                       node.float_or("beta", 0.5F))};
+    return Ops{Eltwise(Algorithm::eltwise_hardsigmoid, node.float_or("alpha", 0.2F), node.float_or("beta", 0.5F))};
   }
   if (op == "HardSwish") return Ops{Eltwise(Algorithm::eltwise_hardswish, 1.0F / 6.0F, 0.5F)};
   if (op == "Swish") return Ops{Eltwise(Algorithm::eltwise_swish, node.float_or("alpha", 1.0F))};
@@ -108,8 +104,7 @@ std::optional<Ops> UnaryOps(const Graph& graph, const Node& node) {
 std::optional<Ops> ScalarOps(const std::string& op, float c, bool swapped) {
   if (op == "Add" || op == "Sum") return Ops{Eltwise(Algorithm::eltwise_linear, 1.0F, c)};
   if (op == "Sub") {
-    return Ops{swapped ? Eltwise(Algorithm::eltwise_linear, -1.0F, c)
-                       : Eltwise(Algorithm::eltwise_linear, 1.0F, -c)};
+    return Ops{swapped ? Eltwise(Algorithm::eltwise_linear, -1.0F, c) : Eltwise(Algorithm::eltwise_linear, 1.0F, -c)};
   }
   if (op == "Mul") return Ops{Eltwise(Algorithm::eltwise_linear, c)};
   if (op == "Div" && swapped) return Ops{Eltwise(Algorithm::eltwise_pow, c, -1.0F)};
@@ -124,8 +119,7 @@ std::optional<Ops> TensorOps(const std::string& op, Operand operand, bool swappe
   if (op == "Max") return Ops{Binary(Algorithm::binary_max, std::move(operand))};
   if (op == "Min") return Ops{Binary(Algorithm::binary_min, std::move(operand))};
   if (op == "Sub" && swapped) {
-    return Ops{Eltwise(Algorithm::eltwise_linear, -1.0F),
-               Binary(Algorithm::binary_add, std::move(operand))};
+    return Ops{Eltwise(Algorithm::eltwise_linear, -1.0F), Binary(Algorithm::binary_add, std::move(operand))};
   }
   if (op == "Sub") return Ops{Binary(Algorithm::binary_sub, std::move(operand))};
   if (op == "Div" && !swapped) return Ops{Binary(Algorithm::binary_div, std::move(operand))};
@@ -138,12 +132,11 @@ std::optional<Ops> TensorOps(const std::string& op, Operand operand, bool swappe
 }
 
 bool IsManyInputOperator(const std::string& op) {
-  return op == "Add" || op == "Sub" || op == "Mul" || op == "Div" || op == "Pow" || op == "Max" ||
-         op == "Min" || op == "Sum" || op == "PRelu";
+  return op == "Add" || op == "Sub" || op == "Mul" || op == "Div" || op == "Pow" || op == "Max" || op == "Min" ||
+         op == "Sum" || op == "PRelu";
 }
 
-std::optional<Ops> ManyInputOps(const Graph& graph, const Node& node, ValueId main,
-                                const std::vector<int64_t>& dims) {
+std::optional<Ops> ManyInputOps(const Graph& graph, const Node& node, ValueId main, const std::vector<int64_t>& dims) {
   Ops ops;
   bool main_seen = false;
   for (size_t i = 0; i < node.inputs.size(); ++i) {
@@ -170,15 +163,12 @@ std::optional<Ops> ManyInputOps(const Graph& graph, const Node& node, ValueId ma
 
 // y = x·s + b per channel; exact up to rounding, as the definition's order of operations is left
 // open.
-std::optional<Ops> BatchNormOps(const Graph& graph, const Node& node,
-                                const std::vector<int64_t>& dims) {
-  if (node.int_or("training_mode", 0) != 0 || node.inputs.size() != 5 || dims.size() < 2)
-    return std::nullopt;
+std::optional<Ops> BatchNormOps(const Graph& graph, const Node& node, const std::vector<int64_t>& dims) {
+  if (node.int_or("training_mode", 0) != 0 || node.inputs.size() != 5 || dims.size() < 2) return std::nullopt;
   std::span<const float> parts[4];
   for (size_t i = 0; i < 4; ++i) {
     const Value& value = graph.value(node.inputs[i + 1]);
-    if (!value.constant || value.constant->type() != DataType::kFloat32 ||
-        value.constant->element_count() != dims[1]) {
+    if (!value.constant || value.constant->type() != DataType::kFloat32 || value.constant->element_count() != dims[1]) {
       return std::nullopt;
     }
     parts[i] = value.constant->values<float>();
@@ -193,9 +183,8 @@ std::optional<Ops> BatchNormOps(const Graph& graph, const Node& node,
   }
   std::vector<int64_t> per_channel(dims.size() - 1, 1);
   per_channel[0] = dims[1];
-  return Ops{
-      Binary(Algorithm::binary_mul, {ValueId(), Tensor::Float32(per_channel, scale), per_channel}),
-      Binary(Algorithm::binary_add, {ValueId(), Tensor::Float32(per_channel, shift), per_channel})};
+  return Ops{Binary(Algorithm::binary_mul, {ValueId(), Tensor::Float32(per_channel, scale), per_channel}),
+             Binary(Algorithm::binary_add, {ValueId(), Tensor::Float32(per_channel, shift), per_channel})};
 }
 
 }  // namespace
@@ -210,8 +199,7 @@ Pointwise Eltwise(dnnl::algorithm algorithm, float alpha, float beta) {
 
 bool IsStaticFloat(const Graph& graph, ValueId value) {
   const ValueType& type = graph.value(value).type;
-  if (type.type != DataType::kFloat32 || !type.is_static() || type.dims.size() > DNNL_MAX_NDIMS)
-    return false;
+  if (type.type != DataType::kFloat32 || !type.is_static() || type.dims.size() > DNNL_MAX_NDIMS) return false;
   return std::all_of(type.dims.begin(), type.dims.end(), [](const Dim& d) { return d.value > 0; });
 }
 
@@ -219,22 +207,19 @@ bool IsStaticFloat(const Graph& graph, ValueId value) {
 // small as that.
 bool IsPointwiseOperator(const Node& node) {
   static constexpr std::string_view kUnary[] = {
-      "Relu",        "LeakyRelu", "Sigmoid", "Tanh", "Elu",   "Selu",       "Celu",
-      "HardSigmoid", "HardSwish", "Swish",   "Gelu", "Mish",  "Exp",        "Sqrt",
-      "Abs",         "Neg",       "Round",   "Reciprocal", "Clip"};
+      "Relu", "LeakyRelu", "Sigmoid", "Tanh", "Elu", "Selu", "Celu",  "HardSigmoid", "HardSwish", "Swish",
+      "Gelu", "Mish",      "Exp",     "Sqrt", "Abs", "Neg",  "Round", "Reciprocal",  "Clip"};
   if (!node.domain.empty()) return false;
   return node.op == "BatchNormalization" || IsManyInputOperator(node.op) ||
          std::find(std::begin(kUnary), std::end(kUnary), node.op) != std::end(kUnary);
 }
 
 std::optional<Ops> PointwiseOf(const Graph& graph, const Node& node, ValueId main) {
-  if (!IsPointwiseOperator(node) || node.outputs.empty() || !node.outputs[0].valid())
-    return std::nullopt;
+  if (!IsPointwiseOperator(node) || node.outputs.empty() || !node.outputs[0].valid()) return std::nullopt;
   for (size_t i = 1; i < node.outputs.size(); ++i) {
     if (node.outputs[i].valid()) return std::nullopt;
   }
-  if (graph.value(main).is_constant() || !IsStaticFloat(graph, main) ||
-      !IsStaticFloat(graph, node.outputs[0])) {
+  if (graph.value(main).is_constant() || !IsStaticFloat(graph, main) || !IsStaticFloat(graph, node.outputs[0])) {
     return std::nullopt;
   }
   const std::vector<int64_t> dims = DimsOf(graph, main);
@@ -254,8 +239,7 @@ ValueId MainInput(const Graph& graph, const Node& node) {
 }
 
 void Append(Ops& ops, Pointwise op) {
-  const bool linear =
-      op.kind == Pointwise::Kind::kEltwise && op.algorithm == Algorithm::eltwise_linear;
+  const bool linear = op.kind == Pointwise::Kind::kEltwise && op.algorithm == Algorithm::eltwise_linear;
   if (linear && !ops.empty() && ops.back().kind == Pointwise::Kind::kEltwise &&
       ops.back().algorithm == Algorithm::eltwise_linear) {
     Pointwise& last = ops.back();

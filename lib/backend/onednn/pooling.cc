@@ -26,8 +26,7 @@ Window GlobalWindow(const Dims& in) {
 
 std::optional<Pooling> PoolingOf(const Graph& graph, const Node& node) {
   const Dims x = DimsOf(graph, node.inputs[0]), y = DimsOf(graph, node.outputs[0]);
-  if (x.size() < 3 || x.size() > 5 || y.size() != x.size() || x[0] != y[0] || x[1] != y[1])
-    return std::nullopt;
+  if (x.size() < 3 || x.size() > 5 || y.size() != x.size() || x[0] != y[0] || x[1] != y[1]) return std::nullopt;
   const Dims in(x.begin() + 2, x.end()), out(y.begin() + 2, y.end());
   const bool global = node.op.starts_with("Global"), max = node.op.ends_with("MaxPool");
   std::optional<Window> window;
@@ -58,8 +57,7 @@ std::optional<Pooling> PoolingOf(const Graph& graph, const Node& node) {
 }  // namespace
 
 std::optional<std::string> WhyNotPooling(const Graph& graph, const Node& node) {
-  if (node.inputs.size() != 1 || node.outputs.empty() || !node.outputs[0].valid())
-    return "it has not one input";
+  if (node.inputs.size() != 1 || node.outputs.empty() || !node.outputs[0].valid()) return "it has not one input";
   if (auto why = WhyMoreOutputs(graph, node)) return why;
   if (auto why = WhyNoFloats(graph, node.inputs)) return why;
   if (auto why = WhyNoFloats(graph, std::span(node.outputs).first(1))) return why;
@@ -78,11 +76,10 @@ Result<Program> BuildPooling(const Request& request) {
   PT_ASSIGN(const dnnl::primitive_attr attributes,
             Attributes(request, {{}, dst.get_dims(), request.out.layout}, program));
   const Window& window = pooling->window;
-  PT_CHECK_OK(
-      Complete(program, dnnl::pooling_forward::primitive_desc(
-                            request.engine, dnnl::prop_kind::forward_inference, pooling->algorithm,
-                            src, dst, window.strides, window.kernel, window.dilates(),
-                            window.pads_begin, window.pads_end, attributes, true)));
+  PT_CHECK_OK(Complete(
+      program, dnnl::pooling_forward::primitive_desc(
+                   request.engine, dnnl::prop_kind::forward_inference, pooling->algorithm, src, dst, window.strides,
+                   window.kernel, window.dilates(), window.pads_begin, window.pads_end, attributes, true)));
   program.call.arguments.push_back({DNNL_ARG_SRC, Argument::Source::kInput, 0, src});
   program.call.arguments.push_back({DNNL_ARG_DST, Argument::Source::kOutput, 0, dst});
   return program;

@@ -31,16 +31,14 @@ Result<Desc> ConstantDesc(const Dims& dims, const Dims& result, const Layout& la
   for (const Layout::Block& block : layout.blocks) {
     if (dims[block.dim] != result[block.dim]) return PlainDesc(dims);
   }
-  PT_ASSIGN(const TensorLayout tensor,
-            DenseLayout(DataType::kFloat32, {dims.begin(), dims.end()}, layout));
+  PT_ASSIGN(const TensorLayout tensor, DenseLayout(DataType::kFloat32, {dims.begin(), dims.end()}, layout));
   return DescOf(tensor);
 }
 
 // The input whose buffer a sum post-operation may use up: full size, and read by nothing else in
 // the group.
 bool CanAccumulate(const Request& request, const PostOps& post, const Pointwise& op) {
-  if (op.kind != Pointwise::Kind::kBinary || op.algorithm != dnnl::algorithm::binary_add ||
-      op.operand.constant) {
+  if (op.kind != Pointwise::Kind::kBinary || op.algorithm != dnnl::algorithm::binary_add || op.operand.constant) {
     return false;
   }
   const auto index = InputIndex(request, op.operand.value);
@@ -50,12 +48,9 @@ bool CanAccumulate(const Request& request, const PostOps& post, const Pointwise&
   const auto operand = DescOf(request.in[*index]), result = DescOf(request.out);
   if (!operand.ok() || !result.ok() || *operand != *result) return false;
   const auto& anchor_inputs = request.graph.node(request.group.anchor).inputs;
-  if (std::find(anchor_inputs.begin(), anchor_inputs.end(), op.operand.value) !=
-      anchor_inputs.end())
-    return false;
-  return std::count_if(post.ops.begin(), post.ops.end(), [&](const Pointwise& other) {
-           return other.operand.value == op.operand.value;
-         }) == 1;
+  if (std::find(anchor_inputs.begin(), anchor_inputs.end(), op.operand.value) != anchor_inputs.end()) return false;
+  return std::count_if(post.ops.begin(), post.ops.end(),
+                       [&](const Pointwise& other) { return other.operand.value == op.operand.value; }) == 1;
 }
 
 int PreluMask(const Dims& dims) {
@@ -70,12 +65,11 @@ int PreluMask(const Dims& dims) {
 
 Argument ConstantArgument(Program& program, int key, Tensor tensor, Desc plain, Desc packed) {
   program.constants.push_back({std::move(tensor), std::move(plain), packed});
-  return {key, Argument::Source::kConstant, static_cast<uint32_t>(program.constants.size() - 1),
-          std::move(packed)};
+  return {key, Argument::Source::kConstant, static_cast<uint32_t>(program.constants.size() - 1), std::move(packed)};
 }
 
-Result<Argument> OperandArgument(const Request& request, const PostOps& post,
-                                 const Operand& operand, int key, Program& program) {
+Result<Argument> OperandArgument(const Request& request, const PostOps& post, const Operand& operand, int key,
+                                 Program& program) {
   const Dims result = DimsOf(request.graph, request.group.result);
   const auto dims = OperandDims(operand.dims, result, post.primitive_dims);
   if (!dims) return Unsupported("an operand does not broadcast along the flattened dims");
@@ -89,8 +83,7 @@ Result<Argument> OperandArgument(const Request& request, const PostOps& post,
   return Argument{key, Argument::Source::kInput, *index, std::move(desc)};
 }
 
-Result<dnnl::primitive_attr> Attributes(const Request& request, const PostOps& post,
-                                        Program& program) {
+Result<dnnl::primitive_attr> Attributes(const Request& request, const PostOps& post, Program& program) {
   dnnl::primitive_attr attributes;
   attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
   if (request.math == MathMode::kBf16) attributes.set_fpmath_mode(dnnl::fpmath_mode::bf16);
@@ -109,8 +102,7 @@ Result<dnnl::primitive_attr> Attributes(const Request& request, const PostOps& p
       continue;
     }
     const bool prelu = op.kind == Pointwise::Kind::kPrelu;
-    const int key =
-        DNNL_ARG_ATTR_MULTIPLE_POST_OP(list.len()) | (prelu ? DNNL_ARG_WEIGHTS : DNNL_ARG_SRC_1);
+    const int key = DNNL_ARG_ATTR_MULTIPLE_POST_OP(list.len()) | (prelu ? DNNL_ARG_WEIGHTS : DNNL_ARG_SRC_1);
     PT_ASSIGN(Argument argument, OperandArgument(request, post, op.operand, key, program));
     if (prelu) {
       list.append_prelu(PreluMask(argument.desc.get_dims()));

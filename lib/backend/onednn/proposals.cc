@@ -8,8 +8,7 @@ namespace {
 constexpr std::string_view kSum = "+sum", kNarrow = "+narrow";
 
 LayoutRule RuleOf(const Graph& graph, const Group& group) {
-  return group.anchor.valid() ? FindFamily(graph.node(group.anchor))->layouts
-                              : LayoutRule::kAgnostic;
+  return group.anchor.valid() ? FindFamily(graph.node(group.anchor))->layouts : LayoutRule::kAgnostic;
 }
 
 // The values whose layout the group follows: main's, or every input of a concatenation.
@@ -28,8 +27,7 @@ std::vector<ValueId> MainInputs(const Graph& graph, const Group& group) {
 size_t RankOf(const Graph& graph, ValueId value) { return graph.value(value).type.dims.size(); }
 
 bool HasResidual(const Group& group) {
-  return group.anchor.valid() &&
-         std::any_of(group.ops.begin(), group.ops.end(), [](const Pointwise& op) {
+  return group.anchor.valid() && std::any_of(group.ops.begin(), group.ops.end(), [](const Pointwise& op) {
            return op.algorithm == dnnl::algorithm::binary_add && !op.operand.constant;
          });
 }
@@ -53,9 +51,8 @@ bool ReadsMostlyWeights(const Graph& graph, const Group& group) {
 bool FollowsResult(const Graph& graph, ValueId value, const Group& group, const Layout& layout) {
   const Dims dims = DimsOf(graph, value), result = DimsOf(graph, group.result);
   return dims.size() == result.size() &&
-         std::all_of(layout.blocks.begin(), layout.blocks.end(), [&](const Layout::Block& block) {
-           return dims[block.dim] == result[block.dim];
-         });
+         std::all_of(layout.blocks.begin(), layout.blocks.end(),
+                     [&](const Layout::Block& block) { return dims[block.dim] == result[block.dim]; });
 }
 
 std::vector<Layout> LayoutsOf(const KnownLayouts& known, ValueId value, size_t rank) {
@@ -70,8 +67,7 @@ std::vector<Layout> LayoutsOf(const KnownLayouts& known, ValueId value, size_t r
 
 void AddFrom(const KnownLayouts& known, ValueId value, size_t rank, std::vector<Layout>& layouts) {
   for (const Layout& layout : LayoutsOf(known, value, rank)) {
-    if (std::find(layouts.begin(), layouts.end(), layout) == layouts.end())
-      layouts.push_back(layout);
+    if (std::find(layouts.begin(), layouts.end(), layout) == layouts.end()) layouts.push_back(layout);
   }
 }
 
@@ -99,8 +95,7 @@ std::vector<Proposal> FirstProposals(const Graph& graph, const Group& group) {
     if (ReadsMostlyWeights(graph, group)) proposals.push_back({in, out, Way::kNarrowWeights});
   };
   if (RuleOf(graph, group) == LayoutRule::kConvolution) {
-    const Layout row = RowMajor(rank), last = ChannelsLast(rank),
-                 blocked = ChannelBlocked(rank, PreferredBlock());
+    const Layout row = RowMajor(rank), last = ChannelsLast(rank), blocked = ChannelBlocked(rank, PreferredBlock());
     add(blocked, blocked);
     add(last, last);
     add(row, blocked);
@@ -118,8 +113,7 @@ std::vector<Proposal> LastResorts(const Graph& graph, const Group& group) {
   return {{row, row}};
 }
 
-std::vector<Proposal> AgnosticProposals(const Graph& graph, const Group& group,
-                                        const KnownLayouts& known) {
+std::vector<Proposal> AgnosticProposals(const Graph& graph, const Group& group, const KnownLayouts& known) {
   const LayoutRule rule = RuleOf(graph, group);
   if (rule == LayoutRule::kConvolution || rule == LayoutRule::kRowMajor) return {};
   const std::vector<ValueId> mains = MainInputs(graph, group);
@@ -146,18 +140,16 @@ std::vector<Proposal> AgnosticProposals(const Graph& graph, const Group& group,
   return proposals;
 }
 
-std::vector<Layout> InputLayouts(const Graph& graph, const Group& group,
-                                 std::span<const ValueId> inputs, const Proposal& proposal) {
+std::vector<Layout> InputLayouts(const Graph& graph, const Group& group, std::span<const ValueId> inputs,
+                                 const Proposal& proposal) {
   const std::vector<ValueId> mains = MainInputs(graph, group);
   std::vector<Layout> layouts;
   for (ValueId input : inputs) {
     const bool main = std::find(mains.begin(), mains.end(), input) != mains.end();
-    const bool operand = std::any_of(group.ops.begin(), group.ops.end(), [&](const Pointwise& op) {
-      return op.operand.value == input;
-    });
-    const Layout as_operand = operand && FollowsResult(graph, input, group, proposal.out)
-                                  ? proposal.out
-                                  : RowMajor(RankOf(graph, input));
+    const bool operand =
+        std::any_of(group.ops.begin(), group.ops.end(), [&](const Pointwise& op) { return op.operand.value == input; });
+    const Layout as_operand =
+        operand && FollowsResult(graph, input, group, proposal.out) ? proposal.out : RowMajor(RankOf(graph, input));
     if (main && operand && proposal.in != as_operand) return {};
     if (main && proposal.in.order.size() != RankOf(graph, input)) return {};
     layouts.push_back(main ? proposal.in : as_operand);

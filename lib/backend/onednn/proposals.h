@@ -29,11 +29,10 @@ std::vector<Proposal> FirstProposals(const Graph& graph, const Group& group);
 std::vector<Proposal> LastResorts(const Graph& graph, const Group& group);
 // What to try besides, given the layouts of its inputs and of its result; none for groups that
 // propose themselves.
-std::vector<Proposal> AgnosticProposals(const Graph& graph, const Group& group,
-                                        const KnownLayouts& known);
+std::vector<Proposal> AgnosticProposals(const Graph& graph, const Group& group, const KnownLayouts& known);
 
 // Layout of each input of the group; empty when the proposal does not fit them.
-std::vector<Layout> InputLayouts(const Graph& graph, const Group& group,
-                                 std::span<const ValueId> inputs, const Proposal& proposal);
+std::vector<Layout> InputLayouts(const Graph& graph, const Group& group, std::span<const ValueId> inputs,
+                                 const Proposal& proposal);
 
 }  // namespace pt::onednn

@@ -79,21 +79,18 @@ Result<Program> BuildReduction(const Request& request) {
   Program program;
   PT_ASSIGN(const Desc src, DescOf(request.in[*main]));
   PT_ASSIGN(const Desc dst, ReshapedDesc(request.out, y));
-  PT_ASSIGN(const dnnl::primitive_attr attributes,
-            Attributes(request, {{}, y, request.out.layout}, program));
+  PT_ASSIGN(const dnnl::primitive_attr attributes, Attributes(request, {{}, y, request.out.layout}, program));
   const bool mean = node.op == "ReduceMean", max = node.op == "ReduceMax";
   if (src.get_dims() == y) return Unsupported("nothing is reduced");
   dnnl::primitive_desc_base description;
   if ((mean || max) && ReducesImage(*axes, x.size())) {
     const Dims kernel(x.begin() + 2, x.end()), zero(kernel.size(), 0), one(kernel.size(), 1);
-    const auto algorithm =
-        mean ? dnnl::algorithm::pooling_avg_exclude_padding : dnnl::algorithm::pooling_max;
-    description =
-        dnnl::pooling_forward::primitive_desc(request.engine, kInference, algorithm, src, dst, one,
-                                              kernel, zero, zero, zero, attributes, true);
+    const auto algorithm = mean ? dnnl::algorithm::pooling_avg_exclude_padding : dnnl::algorithm::pooling_max;
+    description = dnnl::pooling_forward::primitive_desc(request.engine, kInference, algorithm, src, dst, one, kernel,
+                                                        zero, zero, zero, attributes, true);
   } else {
-    description = dnnl::reduction::primitive_desc(request.engine, reduction->algorithm, src, dst,
-                                                  reduction->p, 0.0F, attributes, true);
+    description = dnnl::reduction::primitive_desc(request.engine, reduction->algorithm, src, dst, reduction->p, 0.0F,
+                                                  attributes, true);
   }
   PT_CHECK_OK(Complete(program, description));
   program.call.arguments.push_back({DNNL_ARG_SRC, Argument::Source::kInput, *main, src});

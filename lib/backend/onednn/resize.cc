@@ -39,8 +39,7 @@ std::optional<std::vector<Axis>> AxesOf(const Graph& graph, const Node& node) {
 
 // Where ONNX takes output position i from; NaN for modes that are not known here.
 double Position(const std::string& mode, const Axis& axis, int64_t i) {
-  const double at = static_cast<double>(i), in = static_cast<double>(axis.in),
-               out = static_cast<double>(axis.out);
+  const double at = static_cast<double>(i), in = static_cast<double>(axis.in), out = static_cast<double>(axis.out);
   if (mode == "half_pixel") return (at + 0.5) / axis.scale - 0.5;
   if (mode == "pytorch_half_pixel") return axis.out > 1 ? (at + 0.5) / axis.scale - 0.5 : 0.0;
   if (mode == "asymmetric") return at / axis.scale;
@@ -57,9 +56,7 @@ int64_t Rounded(const std::string& mode, double position) {
 
 // oneDNN's position, in its own precision.
 float TheirPosition(const Axis& axis, int64_t i) {
-  return (static_cast<float>(i) + 0.5F) * static_cast<float>(axis.in) /
-             static_cast<float>(axis.out) -
-         0.5F;
+  return (static_cast<float>(i) + 0.5F) * static_cast<float>(axis.in) / static_cast<float>(axis.out) - 0.5F;
 }
 
 bool SameAlong(const Node& node, const Axis& axis, bool nearest) {
@@ -72,9 +69,7 @@ bool SameAlong(const Node& node, const Axis& axis, bool nearest) {
     if (nearest) {
       const auto theirs = static_cast<int64_t>(std::roundf(TheirPosition(axis, i)));
       const int64_t top = axis.in - 1;
-      if (std::clamp<int64_t>(Rounded(rounding, ours), 0, top) !=
-          std::clamp<int64_t>(theirs, 0, top))
-        return false;
+      if (std::clamp<int64_t>(Rounded(rounding, ours), 0, top) != std::clamp<int64_t>(theirs, 0, top)) return false;
     } else {
       const double theirs = std::clamp(static_cast<double>(TheirPosition(axis, i)), 0.0, last);
       if (std::abs(std::clamp(ours, 0.0, last) - theirs) > 1e-5) return false;
@@ -92,14 +87,11 @@ std::optional<std::string> WhyNotResize(const Graph& graph, const Node& node) {
   if (graph.value(node.inputs[0]).is_constant()) return "its input is constant";
   const std::string mode = node.string_or("mode", "nearest");
   const auto axes = AxesOf(graph, node);
-  if (!axes || axes->size() < 3 || axes->size() > 5)
-    return "its scales are not known or it is not 1D, 2D or 3D";
-  if ((mode != "nearest" && mode != "linear") || node.int_or("antialias", 0) != 0)
-    return "its mode is " + mode;
+  if (!axes || axes->size() < 3 || axes->size() > 5) return "its scales are not known or it is not 1D, 2D or 3D";
+  if ((mode != "nearest" && mode != "linear") || node.int_or("antialias", 0) != 0) return "its mode is " + mode;
   for (size_t i = 0; i < axes->size(); ++i) {
     if (i < 2 && (*axes)[i].in != (*axes)[i].out) return "it resizes batch or channels";
-    if (i >= 2 && !SameAlong(node, (*axes)[i], mode == "nearest"))
-      return "it samples at other positions than oneDNN";
+    if (i >= 2 && !SameAlong(node, (*axes)[i], mode == "nearest")) return "it samples at other positions than oneDNN";
   }
   return std::nullopt;
 }
@@ -113,12 +105,11 @@ Result<Program> BuildResize(const Request& request) {
   PT_ASSIGN(const Desc dst, DescOf(request.out));
   PT_ASSIGN(const dnnl::primitive_attr attributes,
             Attributes(request, {{}, dst.get_dims(), request.out.layout}, program));
-  const auto algorithm = node.string_or("mode", "nearest") == "nearest"
-                             ? dnnl::algorithm::resampling_nearest
-                             : dnnl::algorithm::resampling_linear;
-  PT_CHECK_OK(Complete(program, dnnl::resampling_forward::primitive_desc(
-                                    request.engine, dnnl::prop_kind::forward_inference, algorithm,
-                                    src, dst, attributes, true)));
+  const auto algorithm = node.string_or("mode", "nearest") == "nearest" ? dnnl::algorithm::resampling_nearest
+                                                                        : dnnl::algorithm::resampling_linear;
+  PT_CHECK_OK(
+      Complete(program, dnnl::resampling_forward::primitive_desc(request.engine, dnnl::prop_kind::forward_inference,
+                                                                 algorithm, src, dst, attributes, true)));
   program.call.arguments.push_back({DNNL_ARG_SRC, Argument::Source::kInput, *main, src});
   program.call.arguments.push_back({DNNL_ARG_DST, Argument::Source::kOutput, 0, dst});
   return program;

@@ -14,9 +14,7 @@ thread_local bool in_parallel = false;
 
 }  // namespace
 
-int TeamPool::get_num_threads() const {
-  return team_ == nullptr ? 1 : static_cast<int>(team_->width());
-}
+int TeamPool::get_num_threads() const { return team_ == nullptr ? 1 : static_cast<int>(team_->width()); }
 
 bool TeamPool::get_in_parallel() const { return in_parallel; }
 

@@ -8,8 +8,7 @@ namespace {
 constexpr int64_t kMost = int64_t{1} << 30;
 
 bool AllWithin(const Dims& values, int64_t least) {
-  return std::all_of(values.begin(), values.end(),
-                     [&](int64_t v) { return v >= least && v <= kMost; });
+  return std::all_of(values.begin(), values.end(), [&](int64_t v) { return v >= least && v <= kMost; });
 }
 
 // Attributes as they stand; sizes and ranges checked.
@@ -19,10 +18,9 @@ std::optional<Window> Stated(const Node& node, std::span<const int64_t> kernel, 
   window.strides = node.ints_or("strides", Dims(spatial, 1));
   window.dilations = node.ints_or("dilations", Dims(spatial, 1));
   const Dims pads = node.ints_or("pads", Dims(2 * spatial, 0));
-  if (spatial == 0 || spatial > 3 || window.kernel.size() != spatial ||
-      window.strides.size() != spatial || window.dilations.size() != spatial ||
-      pads.size() != 2 * spatial || !AllWithin(window.kernel, 1) || !AllWithin(window.strides, 1) ||
-      !AllWithin(window.dilations, 1) || !AllWithin(pads, 0)) {
+  if (spatial == 0 || spatial > 3 || window.kernel.size() != spatial || window.strides.size() != spatial ||
+      window.dilations.size() != spatial || pads.size() != 2 * spatial || !AllWithin(window.kernel, 1) ||
+      !AllWithin(window.strides, 1) || !AllWithin(window.dilations, 1) || !AllWithin(pads, 0)) {
     return std::nullopt;
   }
   window.pads_begin.assign(pads.begin(), pads.begin() + static_cast<std::ptrdiff_t>(spatial));
@@ -31,9 +29,7 @@ std::optional<Window> Stated(const Node& node, std::span<const int64_t> kernel, 
   return window;
 }
 
-int64_t Extent(const Window& window, size_t i) {
-  return (window.kernel[i] - 1) * window.dilations[i] + 1;
-}
+int64_t Extent(const Window& window, size_t i) { return (window.kernel[i] - 1) * window.dilations[i] + 1; }
 
 }  // namespace
 
@@ -43,8 +39,8 @@ Dims Window::dilates() const {
   return result;
 }
 
-std::optional<Window> WindowOf(const Node& node, std::span<const int64_t> kernel,
-                               std::span<const int64_t> in, std::span<const int64_t> out) {
+std::optional<Window> WindowOf(const Node& node, std::span<const int64_t> kernel, std::span<const int64_t> in,
+                               std::span<const int64_t> out) {
   auto window = Stated(node, kernel, in.size());
   if (!window || out.size() != in.size()) return std::nullopt;
   const std::string mode = node.string_or("auto_pad", "NOTSET");
@@ -60,14 +56,12 @@ std::optional<Window> WindowOf(const Node& node, std::span<const int64_t> kernel
     }
     window->pads_end[i] = window->stated_end[i];
     const int64_t span = in[i] + window->pads_begin[i] + window->pads_end[i] - extent;
-    if (span < 0 || span / window->strides[i] + 1 != out[i])
-      window->pads_end[i] = needed - window->pads_begin[i];
+    if (span < 0 || span / window->strides[i] + 1 != out[i]) window->pads_end[i] = needed - window->pads_begin[i];
   }
   return window;
 }
 
-std::optional<Window> TransposedWindowOf(const Node& node, std::span<const int64_t> kernel,
-                                         std::span<const int64_t> in,
+std::optional<Window> TransposedWindowOf(const Node& node, std::span<const int64_t> kernel, std::span<const int64_t> in,
                                          std::span<const int64_t> out) {
   auto window = Stated(node, kernel, in.size());
   if (!window || out.size() != in.size()) return std::nullopt;

@@ -12,17 +12,17 @@ namespace pt::onednn {
 
 struct Window {
   Dims kernel, strides, dilations;  // dilations as in ONNX: 1 = dense
-  Dims pads_begin, pads_end;  // pads_end such that oneDNN's size formula gives the output's dims
-  Dims stated_end;            // pads_end as the node says, before rounding up or cutting off
+  Dims pads_begin, pads_end;        // pads_end such that oneDNN's size formula gives the output's dims
+  Dims stated_end;                  // pads_end as the node says, before rounding up or cutting off
 
   Dims dilates() const;  // as in oneDNN: 0 = dense
 };
 
 // in, out: spatial dims. nullopt when attributes and dims do not fit together.
-std::optional<Window> WindowOf(const Node& node, std::span<const int64_t> kernel,
-                               std::span<const int64_t> in, std::span<const int64_t> out);
+std::optional<Window> WindowOf(const Node& node, std::span<const int64_t> kernel, std::span<const int64_t> in,
+                               std::span<const int64_t> out);
 // The same for a transposed convolution, whose window slides over the output.
-std::optional<Window> TransposedWindowOf(const Node& node, std::span<const int64_t> kernel,
-                                         std::span<const int64_t> in, std::span<const int64_t> out);
+std::optional<Window> TransposedWindowOf(const Node& node, std::span<const int64_t> kernel, std::span<const int64_t> in,
+                                         std::span<const int64_t> out);
 
 }  // namespace pt::onednn

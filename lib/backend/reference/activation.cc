@@ -42,7 +42,9 @@ Result<Program> Float(Site& site) {
   struct name {                                   \
     static constexpr double kWork = work;         \
     template <typename T>                         \
-    static T Of(T x) { return expression; }       \
+    static T Of(T x) {                            \
+      return expression;                          \
+    }                                             \
   }
 PT_FLOAT_FUNCTION(Acos, 10, std::acos(x));
 PT_FLOAT_FUNCTION(Acosh, 10, std::acosh(x));
@@ -56,13 +58,13 @@ PT_FLOAT_FUNCTION(Cosh, 10, std::cosh(x));
 PT_FLOAT_FUNCTION(Erf, 10, std::erf(x));
 PT_FLOAT_FUNCTION(Exp, 5, std::exp(x));
 PT_FLOAT_FUNCTION(Floor, 1, std::floor(x));
-PT_FLOAT_FUNCTION(HardSwish, 1, x * std::fmax(T{0}, std::fmin(T{1}, x / T{6} + T{0.5})));
+PT_FLOAT_FUNCTION(HardSwish, 1, x* std::fmax(T{0}, std::fmin(T{1}, x / T{6} + T{0.5})));
 PT_FLOAT_FUNCTION(Log, 5, std::log(x));
 PT_FLOAT_FUNCTION(Reciprocal, 1, T{1} / x);
 PT_FLOAT_FUNCTION(Round, 2, std::nearbyint(x));
 PT_FLOAT_FUNCTION(Sin, 10, std::sin(x));
 PT_FLOAT_FUNCTION(Sinh, 10, std::sinh(x));
-PT_FLOAT_FUNCTION(Mish, 20, x * std::tanh(std::fmax(x, T{0}) + std::log1p(std::exp(-std::fabs(x)))));
+PT_FLOAT_FUNCTION(Mish, 20, x* std::tanh(std::fmax(x, T{0}) + std::log1p(std::exp(-std::fabs(x)))));
 PT_FLOAT_FUNCTION(Softplus, 10, std::fmax(x, T{0}) + std::log1p(std::exp(-std::fabs(x))));
 PT_FLOAT_FUNCTION(Softsign, 1, x / (T{1} + std::fabs(x)));
 PT_FLOAT_FUNCTION(Sqrt, 2, std::sqrt(x));
@@ -104,7 +106,9 @@ struct Neg {
 };
 struct Relu {
   template <typename T>
-  T operator()(T x) const { return x < T{0} ? T{0} : x; }  // NaN passes
+  T operator()(T x) const {
+    return x < T{0} ? T{0} : x;
+  }  // NaN passes
 };
 struct Sign {
   template <typename T>
@@ -117,15 +121,16 @@ struct Sign {
 };
 struct BitwiseNot {
   template <typename T>
-  T operator()(T x) const { return static_cast<T>(~x); }
+  T operator()(T x) const {
+    return static_cast<T>(~x);
+  }
 };
 
 template <typename F>
 Result<Program> Number(Site& site) {
   PT_CHECK_OK(SameAsInput(site));
-  return VisitNumbers(site, site.in[0].type, [&]<typename T>() -> Result<Program> {
-    return Elementwise<T>(site.in[0].count(), 0.3, F());
-  });
+  return VisitNumbers(site, site.in[0].type,
+                      [&]<typename T>() -> Result<Program> { return Elementwise<T>(site.in[0].count(), 0.3, F()); });
 }
 
 Result<Program> Not(Site& site) {
@@ -223,11 +228,14 @@ Result<Program> Swish(Site& site) {
 
 Result<Program> Gelu(Site& site) {
   const std::string approximate = site.node.string_or("approximate", "none");
-  if (approximate != "none" && approximate != "tanh") return site.Invalid("approximate \"" + approximate + "\" is none");
+  if (approximate != "none" && approximate != "tanh")
+    return site.Invalid("approximate \"" + approximate + "\" is none");
   if (approximate == "tanh") {
     return WithParameters(site, 10, [](auto zero) {
       using T = decltype(zero);
-      return [](T x) { return x / 2 * (1 + std::tanh(static_cast<T>(0.7978845608028654) * (x + static_cast<T>(0.044715) * x * x * x))); };
+      return [](T x) {
+        return x / 2 * (1 + std::tanh(static_cast<T>(0.7978845608028654) * (x + static_cast<T>(0.044715) * x * x * x)));
+      };
     });
   }
   return WithParameters(site, 10, [](auto zero) {
@@ -240,7 +248,8 @@ Result<Program> Gelu(Site& site) {
 Result<Program> Clip(Site& site) {
   PT_CHECK_OK(SameAsInput(site, 3));
   for (size_t i = 1; i < site.in.size(); ++i) {
-    if (site.has(i) && (site.in[i].type != site.in[0].type || site.in[i].count() != 1)) return site.Invalid("a bound is no scalar of the input's type");
+    if (site.has(i) && (site.in[i].type != site.in[0].type || site.in[i].count() != 1))
+      return site.Invalid("a bound is no scalar of the input's type");
   }
   const float low_attribute = site.node.float_or("min", -std::numeric_limits<float>::infinity());
   const float high_attribute = site.node.float_or("max", std::numeric_limits<float>::infinity());
@@ -289,7 +298,8 @@ Result<Program> IsNan(Site& site) {
 }
 
 Result<Program> IsInf(Site& site) {
-  const bool negative = site.node.int_or("detect_negative", 1) != 0, positive = site.node.int_or("detect_positive", 1) != 0;
+  const bool negative = site.node.int_or("detect_negative", 1) != 0,
+             positive = site.node.int_or("detect_positive", 1) != 0;
   return Test(site, [=](auto x) { return std::isinf(x) && (x < 0 ? negative : positive); });
 }
 

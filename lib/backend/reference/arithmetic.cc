@@ -24,15 +24,21 @@ T Wrapping(T a, T b, F f) {
 
 struct Add {
   template <typename T>
-  static T Apply(T a, T b) { return Wrapping(a, b, [](auto x, auto y) { return x + y; }); }
+  static T Apply(T a, T b) {
+    return Wrapping(a, b, [](auto x, auto y) { return x + y; });
+  }
 };
 struct Sub {
   template <typename T>
-  static T Apply(T a, T b) { return Wrapping(a, b, [](auto x, auto y) { return x - y; }); }
+  static T Apply(T a, T b) {
+    return Wrapping(a, b, [](auto x, auto y) { return x - y; });
+  }
 };
 struct Mul {
   template <typename T>
-  static T Apply(T a, T b) { return Wrapping(a, b, [](auto x, auto y) { return x * y; }); }
+  static T Apply(T a, T b) {
+    return Wrapping(a, b, [](auto x, auto y) { return x * y; });
+  }
 };
 // Integers truncate; by zero gives 0, the smallest by -1 gives itself: never a trap.
 struct Div {
@@ -98,28 +104,40 @@ struct TruncatedMod {
 };
 struct BitwiseAnd {
   template <typename T>
-  static T Apply(T a, T b) { return static_cast<T>(a & b); }
+  static T Apply(T a, T b) {
+    return static_cast<T>(a & b);
+  }
 };
 struct BitwiseOr {
   template <typename T>
-  static T Apply(T a, T b) { return static_cast<T>(a | b); }
+  static T Apply(T a, T b) {
+    return static_cast<T>(a | b);
+  }
 };
 struct BitwiseXor {
   template <typename T>
-  static T Apply(T a, T b) { return static_cast<T>(a ^ b); }
+  static T Apply(T a, T b) {
+    return static_cast<T>(a ^ b);
+  }
 };
 // Shifts past the width give 0.
 struct ShiftLeft {
   template <typename T>
-  static T Apply(T a, T b) { return b >= sizeof(T) * 8 ? T{0} : static_cast<T>(static_cast<uint64_t>(a) << b); }
+  static T Apply(T a, T b) {
+    return b >= sizeof(T) * 8 ? T{0} : static_cast<T>(static_cast<uint64_t>(a) << b);
+  }
 };
 struct ShiftRight {
   template <typename T>
-  static T Apply(T a, T b) { return b >= sizeof(T) * 8 ? T{0} : static_cast<T>(a >> b); }
+  static T Apply(T a, T b) {
+    return b >= sizeof(T) * 8 ? T{0} : static_cast<T>(a >> b);
+  }
 };
 struct PRelu {
   template <typename T>
-  static T Apply(T a, T slope) { return a < 0 ? Mul::Apply(a, slope) : a; }
+  static T Apply(T a, T slope) {
+    return a < 0 ? Mul::Apply(a, slope) : a;
+  }
 };
 
 template <typename F, typename T>
@@ -171,7 +189,9 @@ Result<Program> IntegerBinary(Site& site) {
   return VisitIntegers(site, site.in[0].type, [&]<typename T>() { return BinaryProgram<F, T>(site, dims); });
 }
 
-Result<Program> Mod(Site& site) { return site.node.int_or("fmod", 0) != 0 ? Binary<TruncatedMod>(site) : Binary<FloorMod>(site); }
+Result<Program> Mod(Site& site) {
+  return site.node.int_or("fmod", 0) != 0 ? Binary<TruncatedMod>(site) : Binary<FloorMod>(site);
+}
 
 Result<Program> BitShift(Site& site) {
   PT_ASSIGN(const std::vector<int64_t> dims, BinaryDims(site));
@@ -198,7 +218,8 @@ Result<Program> MakePRelu(Site& site) {
 // The exponent may be of another type; the result has the base's.
 template <typename T>
 T IntegerPower(T base, int64_t exponent) {
-  if (exponent < 0) return static_cast<T>(base == 1 ? 1 : base == static_cast<T>(-1) ? (exponent % 2 != 0 ? -1 : 1) : 0);
+  if (exponent < 0)
+    return static_cast<T>(base == 1 ? 1 : base == static_cast<T>(-1) ? (exponent % 2 != 0 ? -1 : 1) : 0);
   T result = 1;
   for (; exponent != 0; exponent >>= 1) {
     if ((exponent & 1) != 0) result = Mul::Apply(result, base);
@@ -247,7 +268,8 @@ Result<Program> Pow(Site& site) {
   const DataType exponent = site.in[1].type;
   return VisitNumbers(site, site.in[0].type, [&]<typename T>() -> Result<Program> {
     if (IsInteger(exponent)) return PowProgram<T, int64_t>(broadcast, exponent);
-    if (exponent != DataType::kFloat32 && exponent != DataType::kFloat64) return site.Unsupported("has an exponent that is no number");
+    if (exponent != DataType::kFloat32 && exponent != DataType::kFloat64)
+      return site.Unsupported("has an exponent that is no number");
     return PowProgram<T, double>(broadcast, exponent);
   });
 }

@@ -24,7 +24,8 @@ Result<Heads> ReadHeads(const Site& site, size_t input, int64_t flat_heads) {
   const std::vector<int64_t>& d = site.in[input].dims;
   if (d.size() == 4) return Heads{d[0], d[1], d[2], d[3], false};
   if (d.size() != 3) return site.Invalid("its tensors need three or four dims");
-  if (flat_heads < 1 || d[2] % flat_heads != 0) return site.Invalid("the number of heads does not divide the hidden size");
+  if (flat_heads < 1 || d[2] % flat_heads != 0)
+    return site.Invalid("the number of heads does not divide the hidden size");
   return Heads{d[0], flat_heads, d[1], d[2] / flat_heads, true};
 }
 
@@ -50,7 +51,8 @@ Status ReadMask(const Site& site, AttentionPlan& plan) {
   int64_t stride = 1;
   for (size_t d = mask.dims.size(); d-- > 0;) {
     const size_t at = 4 - mask.dims.size() + d;
-    if (mask.dims[d] != 1 && mask.dims[d] != full[at] && at != 3) return site.Invalid("the mask does not broadcast to the scores");
+    if (mask.dims[d] != 1 && mask.dims[d] != full[at] && at != 3)
+      return site.Invalid("the mask does not broadcast to the scores");
     plan.mask_strides[at] = mask.dims[d] == 1 && at != 3 ? 0 : stride;
     stride *= mask.dims[d];
   }
@@ -80,11 +82,13 @@ Result<AttentionPlan> ReadAttention(Site& site) {
     // The definition's text and its published data pair the heads differently.
     return site.Unsupported("is not supported with fewer key heads than query heads");
   }
-  if (plan.k.batch != plan.q.batch || plan.v.batch != plan.q.batch || plan.k.size != plan.q.size || plan.v.heads != plan.k.heads ||
-      plan.v.length != plan.k.length || plan.k.heads == 0 || plan.q.heads % plan.k.heads != 0 || plan.q.flat != plan.k.flat) {
+  if (plan.k.batch != plan.q.batch || plan.v.batch != plan.q.batch || plan.k.size != plan.q.size ||
+      plan.v.heads != plan.k.heads || plan.v.length != plan.k.length || plan.k.heads == 0 ||
+      plan.q.heads % plan.k.heads != 0 || plan.q.flat != plan.k.flat) {
     return site.Invalid("queries, keys and values do not fit each other");
   }
-  plan.scale = node.find("scale") != nullptr ? static_cast<double>(node.float_or("scale", 1)) : 1 / std::sqrt(static_cast<double>(plan.q.size));
+  plan.scale = node.find("scale") != nullptr ? static_cast<double>(node.float_or("scale", 1))
+                                             : 1 / std::sqrt(static_cast<double>(plan.q.size));
   plan.softcap = node.float_or("softcap", 0.0F);
   plan.causal = node.int_or("is_causal", 0) != 0;
   plan.left = node.int_or("left_window_size", -1);
@@ -102,10 +106,13 @@ Result<AttentionPlan> ReadAttention(Site& site) {
 // What two texts of the specification define differently is refused: a model does not say which one it follows.
 Status RefuseAmbiguous(const Site& site, const AttentionPlan& plan) {
   const bool masked = site.has(3) || plan.causal || plan.left >= 0 || plan.right >= 0 || site.has(6);
-  if (plan.softcap != 0 && masked) return site.Unsupported("is not supported with a softcap and a mask: their order changed between versions");
-  if (plan.causal && plan.total != plan.q.length) return site.Unsupported("is not supported with is_causal over a cache: its offset changed between versions");
+  if (plan.softcap != 0 && masked)
+    return site.Unsupported("is not supported with a softcap and a mask: their order changed between versions");
+  if (plan.causal && plan.total != plan.q.length)
+    return site.Unsupported("is not supported with is_causal over a cache: its offset changed between versions");
   if (site.out.size() > 3 && site.wants(3) && (plan.mode == 1 || plan.mode == 2)) {
-    return site.Unsupported("is not supported with qk_matmul_output_mode 1 or 2: their meaning changed between versions");
+    return site.Unsupported(
+        "is not supported with qk_matmul_output_mode 1 or 2: their meaning changed between versions");
   }
   return {};
 }
@@ -116,10 +123,12 @@ class AttentionRun {
   AttentionRun(const AttentionPlan& plan, const Run& run) : p_(plan), run_(run) {}
 
   const T* Key(int64_t b, int64_t h, int64_t t) const {
-    return t < p_.past ? run_.in<T>(4) + ((b * p_.k.heads + h) * p_.past + t) * p_.k.size : run_.in<T>(1) + p_.k.row(b, h, t - p_.past);
+    return t < p_.past ? run_.in<T>(4) + ((b * p_.k.heads + h) * p_.past + t) * p_.k.size
+                       : run_.in<T>(1) + p_.k.row(b, h, t - p_.past);
   }
   const T* ValueAt(int64_t b, int64_t h, int64_t t) const {
-    return t < p_.past ? run_.in<T>(5) + ((b * p_.v.heads + h) * p_.past + t) * p_.v.size : run_.in<T>(2) + p_.v.row(b, h, t - p_.past);
+    return t < p_.past ? run_.in<T>(5) + ((b * p_.v.heads + h) * p_.past + t) * p_.v.size
+                       : run_.in<T>(2) + p_.v.row(b, h, t - p_.past);
   }
 
   // Bias of a score: minus infinity where it is masked.
@@ -133,7 +142,8 @@ class AttentionRun {
     if ((p_.left >= 0 && at - j > p_.left) || (p_.right >= 0 && j - at > p_.right)) return kMasked;
     if (run_.in<void>(3) == nullptr) return 0;
     if (j >= p_.mask_length) return kMasked;
-    const int64_t where = b * p_.mask_strides[0] + h * p_.mask_strides[1] + i * p_.mask_strides[2] + j * p_.mask_strides[3];
+    const int64_t where =
+        b * p_.mask_strides[0] + h * p_.mask_strides[1] + i * p_.mask_strides[2] + j * p_.mask_strides[3];
     if (p_.boolean_mask) return run_.in<uint8_t>(3)[where] != 0 ? 0 : kMasked;
     return static_cast<double>(run_.in<T>(3)[where]);
   }
@@ -191,11 +201,14 @@ Result<Program> Attention(Site& site) {
   PT_ASSIGN(const AttentionPlan plan, ReadAttention(site));
   PT_CHECK_OK(RefuseAmbiguous(site, plan));
   for (size_t i : {size_t{1}, size_t{2}, size_t{4}, size_t{5}}) {
-    if (site.has(i) && site.in[i].type != site.in[0].type) return site.Unsupported("is not supported with inputs of different types");
+    if (site.has(i) && site.in[i].type != site.in[0].type)
+      return site.Unsupported("is not supported with inputs of different types");
   }
   const DataType type = site.in[0].type;
   const Heads& y = plan.y;
-  PT_CHECK_OK(site.Out(0, type, y.flat ? std::vector<int64_t>{y.batch, y.length, y.heads * y.size} : std::vector<int64_t>{y.batch, y.heads, y.length, y.size}));
+  PT_CHECK_OK(site.Out(0, type,
+                       y.flat ? std::vector<int64_t>{y.batch, y.length, y.heads * y.size}
+                              : std::vector<int64_t>{y.batch, y.heads, y.length, y.size}));
   PT_CHECK_OK(site.Out(1, type, {plan.k.batch, plan.k.heads, plan.total, plan.k.size}));
   PT_CHECK_OK(site.Out(2, type, {plan.v.batch, plan.v.heads, plan.total, plan.v.size}));
   PT_CHECK_OK(site.Out(3, type, {plan.q.batch, plan.q.heads, plan.q.length, plan.total}));
@@ -229,14 +242,20 @@ Result<Program> Attention(Site& site) {
 Result<Program> RotaryEmbedding(Site& site) {
   PT_CHECK_OK(site.NeedInputs(3, 4));
   PT_ASSIGN(const Heads x, ReadHeads(site, 0, site.node.int_or("num_heads", 0)));
-  const int64_t given = site.node.int_or("rotary_embedding_dim", 0), turned = given == 0 ? x.size : given, half = turned / 2;
-  if (turned < 0 || turned > x.size || turned % 2 != 0) return site.Invalid("the rotary dim is not an even part of a head");
+  const int64_t given = site.node.int_or("rotary_embedding_dim", 0), turned = given == 0 ? x.size : given,
+                half = turned / 2;
+  if (turned < 0 || turned > x.size || turned % 2 != 0)
+    return site.Invalid("the rotary dim is not an even part of a head");
   const bool by_position = site.has(3);
   const std::vector<int64_t>& cache = site.in[1].dims;
-  const bool fits = by_position ? cache.size() == 2 && cache[1] == half : cache == std::vector<int64_t>{x.batch, x.length, half};
+  const bool fits =
+      by_position ? cache.size() == 2 && cache[1] == half : cache == std::vector<int64_t>{x.batch, x.length, half};
   if (!fits || site.in[2].dims != cache) return site.Invalid("the caches do not fit the input");
-  if (site.in[1].type != site.in[0].type || site.in[2].type != site.in[0].type) return site.Invalid("its inputs are of different types");
-  if (by_position && (site.in[3].type != DataType::kInt64 || site.in[3].dims != std::vector<int64_t>{x.batch, x.length})) return site.Invalid("the positions are not one int64 a token");
+  if (site.in[1].type != site.in[0].type || site.in[2].type != site.in[0].type)
+    return site.Invalid("its inputs are of different types");
+  if (by_position &&
+      (site.in[3].type != DataType::kInt64 || site.in[3].dims != std::vector<int64_t>{x.batch, x.length}))
+    return site.Invalid("the positions are not one int64 a token");
   PT_CHECK_OK(site.Out(0, site.in[0].type, site.in[0].dims));
   const bool interleaved = site.node.int_or("interleaved", 0) != 0;
   const int64_t positions = by_position ? cache[0] : 0;
@@ -245,7 +264,8 @@ Result<Program> RotaryEmbedding(Site& site) {
       for (int64_t token = 0; token < x.batch * x.length; ++token) {
         const int64_t position = by_position ? run.in<int64_t>(3)[token] : token;
         if (by_position && (position < 0 || position >= positions)) {
-          return MakeError(ErrorCode::kInvalidInput, "reference.index", "RotaryEmbedding: position " + std::to_string(position) + " does not exist");
+          return MakeError(ErrorCode::kInvalidInput, "reference.index",
+                           "RotaryEmbedding: position " + std::to_string(position) + " does not exist");
         }
         for (int64_t h = 0; h < x.heads; ++h) {
           const int64_t at = x.row(token / x.length, h, token % x.length);
@@ -273,10 +293,13 @@ Result<Program> TensorScatter(Site& site) {
   PT_ASSIGN(const int64_t axis, site.Axis(site.node.int_or("axis", -2), site.in[0].rank()));
   const auto at = static_cast<size_t>(axis);
   std::vector<int64_t> expected = cache;
-  if (axis == 0 || update.size() != cache.size() || update[at] > cache[at]) return site.Invalid("the update does not fit the cache");
+  if (axis == 0 || update.size() != cache.size() || update[at] > cache[at])
+    return site.Invalid("the update does not fit the cache");
   expected[at] = update[at];
-  if (update != expected || site.in[1].type != site.in[0].type) return site.Invalid("the update does not fit the cache");
-  if (site.has(2) && (site.in[2].type != DataType::kInt64 || site.in[2].dims != std::vector<int64_t>{cache[0]})) return site.Invalid("the positions are not one int64 a batch entry");
+  if (update != expected || site.in[1].type != site.in[0].type)
+    return site.Invalid("the update does not fit the cache");
+  if (site.has(2) && (site.in[2].type != DataType::kInt64 || site.in[2].dims != std::vector<int64_t>{cache[0]}))
+    return site.Invalid("the positions are not one int64 a batch entry");
   const std::string mode = site.node.string_or("mode", "linear");
   if (mode != "linear" && mode != "circular") return site.Invalid("mode \"" + mode + "\" is none");
   PT_CHECK_OK(site.Out(0, site.in[0].type, cache));
@@ -291,7 +314,8 @@ Result<Program> TensorScatter(Site& site) {
       for (int64_t row = 0; row < batch * outer; ++row) {
         const int64_t start = run.in<int64_t>(2) != nullptr ? run.in<int64_t>(2)[row / outer] : 0;
         if (start < 0 || (!circular && start > length - steps)) {
-          return MakeError(ErrorCode::kInvalidInput, "reference.index", "TensorScatter: position " + std::to_string(start) + " is outside the cache");
+          return MakeError(ErrorCode::kInvalidInput, "reference.index",
+                           "TensorScatter: position " + std::to_string(start) + " is outside the cache");
         }
         for (int64_t s = 0; s < steps; ++s) {
           const int64_t to = (start % length + s) % length;

@@ -14,7 +14,8 @@ Result<std::vector<int64_t>> BroadcastDims(const Site& site, std::span<const Ope
       int64_t& dim = dims[lead + d];
       if (input.dims[d] == 1 || input.dims[d] == dim) continue;
       if (dim != 1) {
-        return site.Invalid("dims " + std::to_string(dim) + " and " + std::to_string(input.dims[d]) + " do not broadcast");
+        return site.Invalid("dims " + std::to_string(dim) + " and " + std::to_string(input.dims[d]) +
+                            " do not broadcast");
       }
       dim = input.dims[d];
     }
@@ -22,8 +23,8 @@ Result<std::vector<int64_t>> BroadcastDims(const Site& site, std::span<const Ope
   return dims;
 }
 
-void MergeDims(std::span<const std::vector<int64_t>> inputs, const std::vector<int64_t>& out, std::vector<int64_t>& dims,
-               std::span<std::vector<int64_t>> strides) {
+void MergeDims(std::span<const std::vector<int64_t>> inputs, const std::vector<int64_t>& out,
+               std::vector<int64_t>& dims, std::span<std::vector<int64_t>> strides) {
   const size_t n = inputs.size();
   // Strides per output dim, 0 where an input repeats; dims of 1 vanish.
   for (size_t d = 0; d < out.size(); ++d) {

@@ -14,8 +14,8 @@ Result<std::vector<int64_t>> BroadcastDims(const Site& site, std::span<const Ope
 
 template <size_t N>
 struct Broadcast {
-  std::vector<int64_t> dims;                          // merged, outermost first, at least one
-  std::array<std::vector<int64_t>, N> strides;        // per input, 0 where it repeats
+  std::vector<int64_t> dims;                    // merged, outermost first, at least one
+  std::array<std::vector<int64_t>, N> strides;  // per input, 0 where it repeats
 
   // f(out_offset, in_offsets, in_strides, n): one stretch of the innermost dim; the output's stride is 1.
   template <typename F>
@@ -23,8 +23,8 @@ struct Broadcast {
 };
 
 // inputs must broadcast to `out` (BroadcastDims or a fixed shape).
-void MergeDims(std::span<const std::vector<int64_t>> inputs, const std::vector<int64_t>& out, std::vector<int64_t>& dims,
-               std::span<std::vector<int64_t>> strides);
+void MergeDims(std::span<const std::vector<int64_t>> inputs, const std::vector<int64_t>& out,
+               std::vector<int64_t>& dims, std::span<std::vector<int64_t>> strides);
 
 template <size_t N>
 Broadcast<N> MakeBroadcast(const std::array<std::vector<int64_t>, N>& inputs, const std::vector<int64_t>& out) {

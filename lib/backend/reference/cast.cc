@@ -1,9 +1,10 @@
 // Cast and CastLike between all element types but strings. Elements go through int64 or double in small pieces.
+#include "lib/backend/reference/cast.h"
+
 #include <array>
 #include <cmath>
 #include <limits>
 
-#include "lib/backend/reference/cast.h"
 #include "lib/backend/reference/operator.h"
 #include "lib/backend/reference/parallel.h"
 #include "lib/backend/reference/small_floats.h"
@@ -18,7 +19,9 @@ struct Piece {
   std::array<int64_t, 256> ints;
 };
 
-bool IsFloatLike(DataType type) { return IsFloating(type) || SmallFloatOf(type).has_value() || type == DataType::kFloat8E8M0; }
+bool IsFloatLike(DataType type) {
+  return IsFloating(type) || SmallFloatOf(type).has_value() || type == DataType::kFloat8E8M0;
+}
 bool IsIntLike(DataType type) { return (IsInteger(type) || type == DataType::kBool) && BitsOf(type) != 0; }
 
 template <typename T, typename W>
@@ -34,7 +37,8 @@ void ReadFloats(DataType type, const void* from, int64_t begin, int64_t n, doubl
   if (const std::optional<SmallFloat> format = SmallFloatOf(type)) {
     for (int64_t i = 0; i < n; ++i) to[i] = static_cast<double>(DecodeSmallFloat(*format, codes[i]));
   } else if (type == DataType::kFloat8E8M0) {
-    for (int64_t i = 0; i < n; ++i) to[i] = codes[i] == 255 ? std::numeric_limits<double>::quiet_NaN() : std::ldexp(1.0, codes[i] - 127);
+    for (int64_t i = 0; i < n; ++i)
+      to[i] = codes[i] == 255 ? std::numeric_limits<double>::quiet_NaN() : std::ldexp(1.0, codes[i] - 127);
   } else {
     for (int64_t i = 0; i < n; ++i) to[i] = LoadAs<double>(type, from, begin + i);
   }
@@ -44,12 +48,16 @@ void ReadInts(DataType type, const void* from, int64_t begin, int64_t n, int64_t
   switch (type) {
     case DataType::kInt4:
     case DataType::kInt2:
-    case DataType::kInt8: return Widen<int8_t>(from, begin, n, to);
-    case DataType::kInt32: return Widen<int32_t>(from, begin, n, to);
-    case DataType::kInt64: return Widen<int64_t>(from, begin, n, to);
+    case DataType::kInt8:
+      return Widen<int8_t>(from, begin, n, to);
+    case DataType::kInt32:
+      return Widen<int32_t>(from, begin, n, to);
+    case DataType::kInt64:
+      return Widen<int64_t>(from, begin, n, to);
     case DataType::kUint4:
     case DataType::kUint2:
-    case DataType::kUint8: return Widen<uint8_t>(from, begin, n, to);
+    case DataType::kUint8:
+      return Widen<uint8_t>(from, begin, n, to);
     case DataType::kBool:
       for (int64_t i = 0; i < n; ++i) to[i] = static_cast<const uint8_t*>(from)[begin + i] != 0 ? 1 : 0;
       return;
@@ -67,24 +75,30 @@ void WriteIntsFromInts(DataType type, const int64_t* from, int64_t n, void* to, 
   const int shift = 8 - BitsOf(type);
   switch (type) {
     case DataType::kInt8:
-    case DataType::kUint8: return write(uint8_t{});
+    case DataType::kUint8:
+      return write(uint8_t{});
     case DataType::kInt16:
-    case DataType::kUint16: return write(uint16_t{});
+    case DataType::kUint16:
+      return write(uint16_t{});
     case DataType::kInt32:
-    case DataType::kUint32: return write(uint32_t{});
+    case DataType::kUint32:
+      return write(uint32_t{});
     case DataType::kInt64:
-    case DataType::kUint64: return write(uint64_t{});
+    case DataType::kUint64:
+      return write(uint64_t{});
     case DataType::kBool:
       for (int64_t i = 0; i < n; ++i) static_cast<uint8_t*>(to)[begin + i] = from[i] != 0 ? 1 : 0;
       return;
     case DataType::kInt4:
     case DataType::kInt2:
       for (int64_t i = 0; i < n; ++i) {
-        static_cast<int8_t*>(to)[begin + i] = static_cast<int8_t>(static_cast<int8_t>(static_cast<uint8_t>(from[i]) << shift) >> shift);
+        static_cast<int8_t*>(to)[begin + i] =
+            static_cast<int8_t>(static_cast<int8_t>(static_cast<uint8_t>(from[i]) << shift) >> shift);
       }
       return;
     default:
-      for (int64_t i = 0; i < n; ++i) static_cast<uint8_t*>(to)[begin + i] = static_cast<uint8_t>(from[i] & ((1 << BitsOf(type)) - 1));
+      for (int64_t i = 0; i < n; ++i)
+        static_cast<uint8_t*>(to)[begin + i] = static_cast<uint8_t>(from[i] & ((1 << BitsOf(type)) - 1));
   }
 }
 
@@ -100,7 +114,7 @@ uint8_t EncodePowerOfTwo(double x) {
   if (std::isnan(x) || std::isinf(x)) return 255;
   if (x <= 0) return 0;
   int exponent = 0;
-  const double mantissa = std::frexp(x, &exponent);  // in [0.5, 1)
+  const double mantissa = std::frexp(x, &exponent);             // in [0.5, 1)
   const int rounded = exponent - 1 + (mantissa > 0.5 ? 1 : 0);  // upwards, as scales want it
   return static_cast<uint8_t>(std::clamp(rounded + 127, 0, 254));
 }
@@ -109,17 +123,29 @@ void WriteFloats(DataType type, const double* from, int64_t n, bool saturate, vo
   for (int64_t i = 0; i < n; ++i) {
     const double x = from[i];
     switch (type) {
-      case DataType::kFloat32: static_cast<float*>(to)[begin + i] = static_cast<float>(x); break;
-      case DataType::kFloat64: static_cast<double*>(to)[begin + i] = x; break;
-      case DataType::kFloat16: static_cast<Half*>(to)[begin + i] = ToHalf(static_cast<float>(x)); break;
-      case DataType::kBfloat16: static_cast<Bfloat16*>(to)[begin + i] = ToBfloat16(static_cast<float>(x)); break;
-      case DataType::kFloat8E8M0: static_cast<uint8_t*>(to)[begin + i] = EncodePowerOfTwo(x); break;
-      default: static_cast<uint8_t*>(to)[begin + i] = EncodeSmallFloat(*SmallFloatOf(type), static_cast<float>(x), saturate);
+      case DataType::kFloat32:
+        static_cast<float*>(to)[begin + i] = static_cast<float>(x);
+        break;
+      case DataType::kFloat64:
+        static_cast<double*>(to)[begin + i] = x;
+        break;
+      case DataType::kFloat16:
+        static_cast<Half*>(to)[begin + i] = ToHalf(static_cast<float>(x));
+        break;
+      case DataType::kBfloat16:
+        static_cast<Bfloat16*>(to)[begin + i] = ToBfloat16(static_cast<float>(x));
+        break;
+      case DataType::kFloat8E8M0:
+        static_cast<uint8_t*>(to)[begin + i] = EncodePowerOfTwo(x);
+        break;
+      default:
+        static_cast<uint8_t*>(to)[begin + i] = EncodeSmallFloat(*SmallFloatOf(type), static_cast<float>(x), saturate);
     }
   }
 }
 
-void ConvertPiece(DataType from_type, DataType to_type, bool saturate, const void* from, void* to, int64_t begin, int64_t n) {
+void ConvertPiece(DataType from_type, DataType to_type, bool saturate, const void* from, void* to, int64_t begin,
+                  int64_t n) {
   Piece piece;
   const bool unsigned64 = from_type == DataType::kUint64;
   if (IsIntLike(from_type)) {
@@ -128,9 +154,11 @@ void ConvertPiece(DataType from_type, DataType to_type, bool saturate, const voi
     for (int64_t i = 0; i < n; ++i) {
       const int64_t x = piece.ints[static_cast<size_t>(i)];
       if (to_type == DataType::kFloat32) {  // one rounding, not two
-        static_cast<float*>(to)[begin + i] = unsigned64 ? static_cast<float>(static_cast<uint64_t>(x)) : static_cast<float>(x);
+        static_cast<float*>(to)[begin + i] =
+            unsigned64 ? static_cast<float>(static_cast<uint64_t>(x)) : static_cast<float>(x);
       } else {
-        piece.floats[static_cast<size_t>(i)] = unsigned64 ? static_cast<double>(static_cast<uint64_t>(x)) : static_cast<double>(x);
+        piece.floats[static_cast<size_t>(i)] =
+            unsigned64 ? static_cast<double>(static_cast<uint64_t>(x)) : static_cast<double>(x);
       }
     }
     if (to_type != DataType::kFloat32) WriteFloats(to_type, piece.floats.data(), n, saturate, to, begin);
@@ -155,9 +183,11 @@ void ConvertPiece(DataType from_type, DataType to_type, bool saturate, const voi
 Result<Program> CastTo(Site& site, DataType to) {
   const DataType from = site.in[0].type;
   if (!CanCast(from, to)) {
-    return site.Unsupported("is not supported from " + std::string(DataTypeName(from)) + " to " + std::string(DataTypeName(to)));
+    return site.Unsupported("is not supported from " + std::string(DataTypeName(from)) + " to " +
+                            std::string(DataTypeName(to)));
   }
-  if (site.node.string_or("round_mode", "up") != "up") return site.Unsupported("is supported with round_mode \"up\" only");
+  if (site.node.string_or("round_mode", "up") != "up")
+    return site.Unsupported("is supported with round_mode \"up\" only");
   PT_CHECK_OK(site.Out(0, to, site.in[0].dims));
   const bool saturate = site.node.int_or("saturate", 1) != 0;
   return Program{[=, count = site.in[0].count()](const Run& run) -> Status {
@@ -191,7 +221,8 @@ bool CanCast(DataType from, DataType to) {
   return (IsFloatLike(from) || IsIntLike(from)) && (IsFloatLike(to) || IsIntLike(to));
 }
 
-void Convert(DataType from_type, DataType to_type, bool saturate, const void* from, void* to, int64_t begin, int64_t end) {
+void Convert(DataType from_type, DataType to_type, bool saturate, const void* from, void* to, int64_t begin,
+             int64_t end) {
   for (int64_t i = begin; i < end; i += 256) {
     ConvertPiece(from_type, to_type, saturate, from, to, i, std::min<int64_t>(256, end - i));
   }

@@ -27,20 +27,22 @@ struct PackedWeights {
     return static_cast<const T*>(constant ? constant->data() : static_cast<void*>(run.scratch));
   }
   template <typename T>
-  uint64_t scratch_bytes() const { return constant ? 0 : LineBytes<T>(elements); }
+  uint64_t scratch_bytes() const {
+    return constant ? 0 : LineBytes<T>(elements);
+  }
 };
 
 template <typename T>
-Result<PackedWeights> PackWeights(const Site& site, const std::string& format, int64_t groups, int64_t rows, int64_t depth,
-                                  const std::function<void(const T* from, T* to)>& pack) {
+Result<PackedWeights> PackWeights(const Site& site, const std::string& format, int64_t groups, int64_t rows,
+                                  int64_t depth, const std::function<void(const T* from, T* to)>& pack) {
   const Tile<T>& tile = HostTile<T>();
   PackedWeights weights;
   weights.group_elements = Panels(rows, tile.rows) * tile.rows * depth;
   weights.elements = groups * weights.group_elements;
   if (!site.is_constant(1)) return weights;
   const Tensor& tensor = *site.in[1].constant;
-  const std::string name = format + std::to_string(groups) + "x" + std::to_string(rows) + "x" + std::to_string(depth) + " rows" +
-                           std::to_string(tile.rows) + " " + std::string(DataTypeName(tensor.type()));
+  const std::string name = format + std::to_string(groups) + "x" + std::to_string(rows) + "x" + std::to_string(depth) +
+                           " rows" + std::to_string(tile.rows) + " " + std::string(DataTypeName(tensor.type()));
   PT_ASSIGN(weights.constant, PackConstant(site, tensor, name, LineBytes<T>(weights.elements), [&](void* to) {
               pack(reinterpret_cast<const T*>(tensor.bytes().data()), static_cast<T*>(to));
             }));
@@ -54,11 +56,13 @@ Result<Program> TiledConvolution(const Site& site, const ConvolutionShape& s) {
   const auto pack = [s, depth, rows = tile.rows](const T* from, T* to) {
     const int64_t panel_elements = Panels(s.out_channels, rows) * rows * depth;
     for (int64_t g = 0; g < s.groups; ++g) {
-      PackRows<T>({from + g * s.out_channels * depth, depth, 1}, s.out_channels, depth, rows, T{1}, to + g * panel_elements);
+      PackRows<T>({from + g * s.out_channels * depth, depth, 1}, s.out_channels, depth, rows, T{1},
+                  to + g * panel_elements);
     }
   };
   PT_ASSIGN(const PackedWeights weights, PackWeights<T>(site, "convolution ", s.groups, s.out_channels, depth, pack));
-  const Split split(s.batch * s.groups, Panels(s.out_channels, tile.rows), Panels(s.columns.count, tile.cols), site.width);
+  const Split split(s.batch * s.groups, Panels(s.out_channels, tile.rows), Panels(s.columns.count, tile.cols),
+                    site.width);
   const uint64_t panel_bytes = LineBytes<T>(kDepthBlock * tile.cols);
   const uint64_t head = weights.scratch_bytes<T>();
   Program program;
@@ -120,8 +124,10 @@ void FilterChannel(const Tile<T>& tile, const ConvolutionShape& s, const T* imag
             for (int64_t kx = 0; kx < c.kernel[2]; ++kx) {
               const int64_t first = kx * c.dilation[2] - c.pad[2];
               const auto [begin, end] = Columns::Inside(first, c.stride[2], c.in[2], c.out[2]);
-              for (int64_t x = begin; x < std::min(end, inner_begin); ++x) to[x] += weights[kx] * row[first + x * c.stride[2]];
-              for (int64_t x = std::max(begin, inner_end); x < end; ++x) to[x] += weights[kx] * row[first + x * c.stride[2]];
+              for (int64_t x = begin; x < std::min(end, inner_begin); ++x)
+                to[x] += weights[kx] * row[first + x * c.stride[2]];
+              for (int64_t x = std::max(begin, inner_end); x < end; ++x)
+                to[x] += weights[kx] * row[first + x * c.stride[2]];
             }
             if (inner_begin < inner_end) {
               tile.filter_row(inner_end - inner_begin, c.kernel[2], weights, row + inner_begin * c.stride[2] - c.pad[2],
@@ -144,8 +150,8 @@ Program FilterConvolution(const ConvolutionShape& s) {
       for (int64_t i = begin; i < end; ++i) {
         const int64_t m = i % channels, group = i / s.out_channels;
         const T start = run.in<T>(2) != nullptr ? run.in<T>(2)[m] : T{0};
-        FilterChannel<T>(tile, s, run.in<T>(0) + group * s.in_channels * s.columns.plane, run.in<T>(1) + m * weights, start,
-                         run.out<T>() + i * s.columns.count);
+        FilterChannel<T>(tile, s, run.in<T>(0) + group * s.in_channels * s.columns.plane, run.in<T>(1) + m * weights,
+                         start, run.out<T>() + i * s.columns.count);
       }
     });
     return {};
@@ -180,12 +186,14 @@ Result<Program> Conv(Site& site) {
     return site.Invalid("weights for " + std::to_string(w[1]) + " channels in " + std::to_string(operands.group) +
                         " groups do not fit an input of " + std::to_string(operands.channels));
   }
-  if (site.has(2) && site.in[2].dims != std::vector<int64_t>{w[0]}) return site.Invalid("the bias is not one value a channel");
+  if (site.has(2) && site.in[2].dims != std::vector<int64_t>{w[0]})
+    return site.Invalid("the bias is not one value a channel");
   PT_ASSIGN(const Window window, ReadWindow(site, operands.spatial, operands.kernel));
   std::vector<int64_t> out = {operands.batch, w[0]};
   out.insert(out.end(), window.out.begin(), window.out.end());
   PT_CHECK_OK(site.Out(0, site.in[0].type, out));
-  const ConvolutionShape shape{operands.batch, operands.group, w[1], w[0] / operands.group, Columns(ToThreeDims(window))};
+  const ConvolutionShape shape{operands.batch, operands.group, w[1], w[0] / operands.group,
+                               Columns(ToThreeDims(window))};
   return VisitFloats(site, site.in[0].type, [&]<typename T>() -> Result<Program> {
     if (shape.groups > 1 && shape.out_channels <= 2) return FilterConvolution<T>(shape);
     return TiledConvolution<T>(site, shape);
@@ -265,7 +273,8 @@ Result<Program> TransposedConvolution(const Site& site, const ConvolutionShape& 
   const int64_t rows = s.out_channels * c.taps, depth = s.in_channels;
   const auto pack = [s, rows, depth, tile_rows = tile.rows](const T* from, T* to) {
     for (int64_t g = 0; g < s.groups; ++g) {
-      PackRows<T>({from + g * depth * rows, 1, rows}, rows, depth, tile_rows, T{1}, to + g * Panels(rows, tile_rows) * tile_rows * depth);
+      PackRows<T>({from + g * depth * rows, 1, rows}, rows, depth, tile_rows, T{1},
+                  to + g * Panels(rows, tile_rows) * tile_rows * depth);
     }
   };
   PT_ASSIGN(const PackedWeights weights, PackWeights<T>(site, "transposed convolution ", s.groups, rows, depth, pack));
@@ -288,7 +297,8 @@ Result<Program> TransposedConvolution(const Site& site, const ConvolutionShape& 
             PackColumns<T>({image, c.count, 1}, p0, count, jp * tile.cols, c.count, tile.cols, buffer);
             return buffer;
           };
-          MultiplyPanels<T>(tile, rows, c.count, depth, packed + g * weights.group_elements, panel, taps, c.count, false, range);
+          MultiplyPanels<T>(tile, rows, c.count, depth, packed + g * weights.group_elements, panel, taps, c.count,
+                            false, range);
         });
       });
       const double work = static_cast<double>(c.taps * c.count);
@@ -308,15 +318,18 @@ Result<Program> ConvTranspose(Site& site) {
   PT_ASSIGN(const Operands operands, ReadOperands(site));
   const std::vector<int64_t>& w = site.in[1].dims;
   if (w[0] != operands.channels || w[0] % operands.group != 0) {
-    return site.Invalid("weights for " + std::to_string(w[0]) + " channels do not fit an input of " + std::to_string(operands.channels));
+    return site.Invalid("weights for " + std::to_string(w[0]) + " channels do not fit an input of " +
+                        std::to_string(operands.channels));
   }
   const int64_t out_channels = w[1] * operands.group;
-  if (site.has(2) && site.in[2].dims != std::vector<int64_t>{out_channels}) return site.Invalid("the bias is not one value a channel");
+  if (site.has(2) && site.in[2].dims != std::vector<int64_t>{out_channels})
+    return site.Invalid("the bias is not one value a channel");
   PT_ASSIGN(const Window window, ReadTransposedWindow(site, operands));
   std::vector<int64_t> out = {operands.batch, out_channels};
   out.insert(out.end(), window.in.begin(), window.in.end());
   PT_CHECK_OK(site.Out(0, site.in[0].type, out));
-  const ConvolutionShape shape{operands.batch, operands.group, w[0] / operands.group, w[1], Columns(ToThreeDims(window))};
+  const ConvolutionShape shape{operands.batch, operands.group, w[0] / operands.group, w[1],
+                               Columns(ToThreeDims(window))};
   return VisitFloats(site, site.in[0].type, [&]<typename T>() { return TransposedConvolution<T>(site, shape); });
 }
 

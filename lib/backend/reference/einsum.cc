@@ -46,7 +46,8 @@ Result<Equation> ReadEquation(const Site& site) {
   std::string_view left = std::string_view(text).substr(0, arrow);
   for (size_t i = 0; i < site.in.size(); ++i) {
     const size_t comma = left.find(',');
-    if ((comma == std::string_view::npos) != (i + 1 == site.in.size())) return site.Invalid("its equation has another number of terms than inputs");
+    if ((comma == std::string_view::npos) != (i + 1 == site.in.size()))
+      return site.Invalid("its equation has another number of terms than inputs");
     PT_ASSIGN(Labels labels, ReadTerm(site, left.substr(0, comma), site.in[i].rank()));
     if (static_cast<int64_t>(labels.size()) != site.in[i].rank()) return site.Invalid("a term does not fit its input");
     equation.inputs.push_back(std::move(labels));
@@ -76,7 +77,7 @@ constexpr size_t kMostInputs = 8;
 // All labels, the output's first, with each input's stride along them.
 struct Loops {
   std::vector<int64_t> dims;
-  size_t kept = 0;  // labels of the output
+  size_t kept = 0;                            // labels of the output
   std::vector<std::vector<int64_t>> strides;  // [input][label]
 };
 
@@ -98,7 +99,8 @@ Result<Loops> MakeLoops(const Site& site, const Equation& equation) {
     for (size_t d = 0; d < equation.inputs[i].size(); ++d) {
       const size_t at = place.at(equation.inputs[i][d]);
       const int64_t dim = site.in[i].dims[d];
-      if (loops.dims[at] != -1 && loops.dims[at] != dim && dim != 1 && loops.dims[at] != 1) return site.Invalid("a label has different dims");
+      if (loops.dims[at] != -1 && loops.dims[at] != dim && dim != 1 && loops.dims[at] != 1)
+        return site.Invalid("a label has different dims");
       loops.dims[at] = loops.dims[at] == -1 || loops.dims[at] == 1 ? dim : loops.dims[at];
       if (dim != 1) loops.strides[i][at] += strides[d];
     }
@@ -117,7 +119,8 @@ Result<Program> Einsum(Site& site) {
   }
   PT_ASSIGN(const Equation equation, ReadEquation(site));
   PT_ASSIGN(const Loops loops, MakeLoops(site, equation));
-  PT_CHECK_OK(site.Out(0, site.in[0].type, {loops.dims.begin(), loops.dims.begin() + static_cast<ptrdiff_t>(loops.kept)}));
+  PT_CHECK_OK(
+      site.Out(0, site.in[0].type, {loops.dims.begin(), loops.dims.begin() + static_cast<ptrdiff_t>(loops.kept)}));
   int64_t outputs = 1, each = 1;
   for (size_t l = 0; l < loops.dims.size(); ++l) (l < loops.kept ? outputs : each) *= loops.dims[l];
   return VisitNumbers(site, site.in[0].type, [&]<typename T>() -> Result<Program> {

@@ -45,31 +45,47 @@ using RowFunction = void (*)(const void*, const int64_t*, void*, const int64_t*,
 template <typename From>
 RowFunction RowFrom(DataType to) {
   switch (to) {
-    case DataType::kFloat32: return CopyRow<From, float>;
-    case DataType::kFloat64: return CopyRow<From, double>;
-    case DataType::kFloat16: return CopyRow<From, Half>;
-    case DataType::kBfloat16: return CopyRow<From, Bfloat16>;
-    default: return nullptr;
+    case DataType::kFloat32:
+      return CopyRow<From, float>;
+    case DataType::kFloat64:
+      return CopyRow<From, double>;
+    case DataType::kFloat16:
+      return CopyRow<From, Half>;
+    case DataType::kBfloat16:
+      return CopyRow<From, Bfloat16>;
+    default:
+      return nullptr;
   }
 }
 
 RowFunction ChooseRow(DataType from, DataType to) {
   if (from == to) {
     switch (BytesOf(from)) {
-      case 1: return CopyRow<uint8_t, uint8_t>;
-      case 2: return CopyRow<uint16_t, uint16_t>;
-      case 4: return CopyRow<uint32_t, uint32_t>;
-      case 8: return CopyRow<uint64_t, uint64_t>;
-      case 16: return CopyRow<Bytes16, Bytes16>;
-      default: return nullptr;
+      case 1:
+        return CopyRow<uint8_t, uint8_t>;
+      case 2:
+        return CopyRow<uint16_t, uint16_t>;
+      case 4:
+        return CopyRow<uint32_t, uint32_t>;
+      case 8:
+        return CopyRow<uint64_t, uint64_t>;
+      case 16:
+        return CopyRow<Bytes16, Bytes16>;
+      default:
+        return nullptr;
     }
   }
   switch (from) {
-    case DataType::kFloat32: return RowFrom<float>(to);
-    case DataType::kFloat64: return RowFrom<double>(to);
-    case DataType::kFloat16: return RowFrom<Half>(to);
-    case DataType::kBfloat16: return RowFrom<Bfloat16>(to);
-    default: return nullptr;
+    case DataType::kFloat32:
+      return RowFrom<float>(to);
+    case DataType::kFloat64:
+      return RowFrom<double>(to);
+    case DataType::kFloat16:
+      return RowFrom<Half>(to);
+    case DataType::kBfloat16:
+      return RowFrom<Bfloat16>(to);
+    default:
+      return nullptr;
   }
 }
 
@@ -105,7 +121,7 @@ std::vector<int64_t> PaddedDims(const TensorLayout& tensor) {
 
 bool ElementCopy::CanConvert(DataType from, DataType to) { return ChooseRow(from, to) != nullptr; }
 
-ElementCopy::ElementCopy(const TensorLayout& from, const TensorLayout& to) 
+ElementCopy::ElementCopy(const TensorLayout& from, const TensorLayout& to)
     : row_(ChooseRow(from.type, to.type)), from_bytes_(BytesOf(from.type)), to_bytes_(BytesOf(to.type)) {
   const std::vector<int64_t> extents = PaddedDims(to);
   to_ = OffsetTables(to, extents);
@@ -140,7 +156,8 @@ void ElementCopy::Run(const void* from, void* to, Team* team) const {
       }
       std::byte* target = static_cast<std::byte*>(to) + to_offset * to_bytes_;
       if (!padding) {
-        row_(static_cast<const std::byte*>(from) + from_offset * from_bytes_, from_[last].data(), target, to_[last].data(), inner);
+        row_(static_cast<const std::byte*>(from) + from_offset * from_bytes_, from_[last].data(), target,
+             to_[last].data(), inner);
         continue;
       }
       for (int64_t i = 0; i < inner; i += 64) {

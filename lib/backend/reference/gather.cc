@@ -10,8 +10,9 @@ namespace pt::reference {
 namespace {
 
 Error OutOfRange(std::string_view op, int64_t index, int64_t dim) {
-  return MakeError(ErrorCode::kInvalidInput, "reference.index",
-                   std::string(op) + ": index " + std::to_string(index) + " is outside a dim of " + std::to_string(dim));
+  return MakeError(
+      ErrorCode::kInvalidInput, "reference.index",
+      std::string(op) + ": index " + std::to_string(index) + " is outside a dim of " + std::to_string(dim));
 }
 
 // All indices lie in -dim..dim-1.
@@ -57,14 +58,16 @@ Result<Program> GatherElements(Site& site) {
   const std::vector<int64_t>& in = site.in[0].dims;
   const std::vector<int64_t>& out = site.in[1].dims;
   PT_ASSIGN(const int64_t axis, site.Axis(site.node.int_or("axis", 0), site.in[0].rank()));
-  if (!IsIndexType(site.in[1].type) || out.size() != in.size()) return site.Invalid("the indices are no integers of the input's rank");
+  if (!IsIndexType(site.in[1].type) || out.size() != in.size())
+    return site.Invalid("the indices are no integers of the input's rank");
   for (size_t d = 0; d < in.size(); ++d) {
     if (d != static_cast<size_t>(axis) && out[d] > in[d]) return site.Invalid("the indices are larger than the input");
   }
   PT_CHECK_OK(site.Out(0, site.in[0].type, out));
   const bool wide = site.in[1].type == DataType::kInt64;
   return VisitSizes(site, site.in[0].type, [&]<typename T>() -> Result<Program> {
-    return Program{[=, count = site.in[1].count(), strides = DenseStrides(in), dim = in[static_cast<size_t>(axis)]](const Run& run) -> Status {
+    return Program{[=, count = site.in[1].count(), strides = DenseStrides(in),
+                    dim = in[static_cast<size_t>(axis)]](const Run& run) -> Status {
       const Indices indices{run.in<void>(1), wide};
       PT_CHECK_OK(CheckIndices("GatherElements", indices, count, dim));
       for (int64_t i = 0; i < count; ++i) {
@@ -86,7 +89,8 @@ Result<Program> GatherNd(Site& site) {
   const std::vector<int64_t>& in = site.in[0].dims;
   const std::vector<int64_t>& where = site.in[1].dims;
   const int64_t batch_dims = site.node.int_or("batch_dims", 0);
-  if (site.in[1].type != DataType::kInt64 || where.empty()) return site.Invalid("the indices are no int64 of rank 1 or more");
+  if (site.in[1].type != DataType::kInt64 || where.empty())
+    return site.Invalid("the indices are no int64 of rank 1 or more");
   const int64_t depth = where.back();
   if (batch_dims < 0 || batch_dims >= site.in[1].rank() || depth < 0 || batch_dims + depth > site.in[0].rank()) {
     return site.Invalid("the indices do not fit the input");

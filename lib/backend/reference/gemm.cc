@@ -14,10 +14,10 @@ namespace {
 
 template <typename T, int kBytes>
 struct VectorOf;
-#define PT_VECTOR(type, bytes)                               \
-  template <>                                                \
-  struct VectorOf<type, bytes> {                             \
-    typedef type Type __attribute__((vector_size(bytes)));   \
+#define PT_VECTOR(type, bytes)                             \
+  template <>                                              \
+  struct VectorOf<type, bytes> {                           \
+    typedef type Type __attribute__((vector_size(bytes))); \
   }
 PT_VECTOR(float, 16);
 PT_VECTOR(float, 32);
@@ -65,7 +65,8 @@ PT_INLINE void MultiplyTile(int64_t k, const T* a, const T* b, T* c, int64_t c_s
 }
 
 template <typename T, int kBytes>
-PT_INLINE void FilterRow(int64_t n, int64_t taps, const T* weights, const T* in, int64_t step, int64_t dilation, T* out) {
+PT_INLINE void FilterRow(int64_t n, int64_t taps, const T* weights, const T* in, int64_t step, int64_t dilation,
+                         T* out) {
   using Vector = typename VectorOf<T, kBytes>::Type;
   constexpr int64_t kLanes = kBytes / static_cast<int>(sizeof(T));
   int64_t i = 0;

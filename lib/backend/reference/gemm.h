@@ -19,7 +19,8 @@ struct Tile {
   int64_t rows = 0, cols = 0;
   void (*multiply)(int64_t k, const T* a, const T* b, T* c, int64_t c_stride, bool accumulate) = nullptr;
   // out[i] += sum over j < taps of weights[j] · in[i·step + j·dilation]: one row of a depthwise convolution.
-  void (*filter_row)(int64_t n, int64_t taps, const T* weights, const T* in, int64_t step, int64_t dilation, T* out) = nullptr;
+  void (*filter_row)(int64_t n, int64_t taps, const T* weights, const T* in, int64_t step, int64_t dilation,
+                     T* out) = nullptr;
 };
 template <typename T>
 const Tile<T>& HostTile();  // float, double
@@ -101,7 +102,8 @@ void MultiplyPanels(const Tile<T>& tile, int64_t m, int64_t n, int64_t k, const 
   }
   if (k == 0 && !accumulate) {
     for (int64_t i = range.row_begin * tile.rows; i < std::min(m, range.row_end * tile.rows); ++i) {
-      for (int64_t j = range.col_begin * tile.cols; j < std::min(n, range.col_end * tile.cols); ++j) c[i * c_stride + j] = T{0};
+      for (int64_t j = range.col_begin * tile.cols; j < std::min(n, range.col_end * tile.cols); ++j)
+        c[i * c_stride + j] = T{0};
     }
   }
 }
@@ -112,7 +114,8 @@ struct Split {
   bool by_rows = false;
   int64_t row_panels = 0, col_panels = 0, batch = 1;
 
-  Split(int64_t batch_count, int64_t rows, int64_t cols, int64_t width) : row_panels(rows), col_panels(cols), batch(batch_count) {
+  Split(int64_t batch_count, int64_t rows, int64_t cols, int64_t width)
+      : row_panels(rows), col_panels(cols), batch(batch_count) {
     const auto used = [&](int64_t items) {  // share of the parts' time that is work
       const int64_t most = std::max<int64_t>(1, (items + width - 1) / width);
       return static_cast<double>(items) / static_cast<double>(most * width);

@@ -18,18 +18,22 @@ Result<Program> Constant(Site& site) {
     tensor = std::get<Tensor>(*value);
   } else if (const Attribute* one = node.find("value_float"); one != nullptr && std::holds_alternative<float>(*one)) {
     tensor = Tensor::Float32({}, {std::get<float>(*one)});
-  } else if (const Attribute* integer = node.find("value_int"); integer != nullptr && std::holds_alternative<int64_t>(*integer)) {
+  } else if (const Attribute* integer = node.find("value_int");
+             integer != nullptr && std::holds_alternative<int64_t>(*integer)) {
     tensor = Tensor::Int64({}, {std::get<int64_t>(*integer)});
-  } else if (const Attribute* floats = node.find("value_floats"); floats != nullptr && std::holds_alternative<std::vector<float>>(*floats)) {
+  } else if (const Attribute* floats = node.find("value_floats");
+             floats != nullptr && std::holds_alternative<std::vector<float>>(*floats)) {
     const auto& values = std::get<std::vector<float>>(*floats);
     tensor = Tensor::Float32({static_cast<int64_t>(values.size())}, values);
-  } else if (const Attribute* ints = node.find("value_ints"); ints != nullptr && std::holds_alternative<std::vector<int64_t>>(*ints)) {
+  } else if (const Attribute* ints = node.find("value_ints");
+             ints != nullptr && std::holds_alternative<std::vector<int64_t>>(*ints)) {
     const auto& values = std::get<std::vector<int64_t>>(*ints);
     tensor = Tensor::Int64({static_cast<int64_t>(values.size())}, values);
   } else {
     return site.Unsupported("is supported with numbers only");
   }
-  if (BytesOf(tensor.type()) == 0) return site.Unsupported("is not supported for " + std::string(DataTypeName(tensor.type())));
+  if (BytesOf(tensor.type()) == 0)
+    return site.Unsupported("is not supported for " + std::string(DataTypeName(tensor.type())));
   PT_CHECK_OK(site.Out(0, tensor.type(), tensor.dims()));
   return Program{[tensor](const Run& run) -> Status {
     if (!tensor.bytes().empty()) std::memcpy(run.out<void>(), tensor.bytes().data(), tensor.bytes().size());
@@ -40,9 +44,11 @@ Result<Program> Constant(Site& site) {
 Result<Program> ConstantOfShape(Site& site) {
   PT_CHECK_OK(site.NeedInputs(1, 1));
   Tensor value = Tensor::Float32({1}, {0});
-  if (const Attribute* given = site.node.find("value"); given != nullptr && std::holds_alternative<Tensor>(*given)) value = std::get<Tensor>(*given);
+  if (const Attribute* given = site.node.find("value"); given != nullptr && std::holds_alternative<Tensor>(*given))
+    value = std::get<Tensor>(*given);
   if (value.element_count() != 1) return site.Invalid("the value is no single element");
-  if (site.in[0].type != DataType::kInt64 || site.in[0].rank() > 1) return site.Invalid("the shape is no list of int64");
+  if (site.in[0].type != DataType::kInt64 || site.in[0].rank() > 1)
+    return site.Invalid("the shape is no list of int64");
   std::vector<int64_t> dims;
   if (site.is_constant(0)) {
     dims = site.in[0].constant->ToInts();
@@ -53,11 +59,13 @@ Result<Program> ConstantOfShape(Site& site) {
   PT_CHECK_OK(site.Out(0, value.type(), dims));
   int64_t count = 1;
   for (int64_t d : dims) count *= d;
-  if (BytesOf(value.type()) == 0) return site.Unsupported("is not supported for " + std::string(DataTypeName(value.type())));
+  if (BytesOf(value.type()) == 0)
+    return site.Unsupported("is not supported for " + std::string(DataTypeName(value.type())));
   return VisitSizes(site, value.type(), [&]<typename T>() -> Result<Program> {
     return Program{[=](const Run& run) -> Status {
       if (!std::equal(dims.begin(), dims.end(), run.in<int64_t>(0))) {
-        return MakeError(ErrorCode::kInvalidInput, "reference.shape", "ConstantOfShape: the shape is not the one planned for");
+        return MakeError(ErrorCode::kInvalidInput, "reference.shape",
+                         "ConstantOfShape: the shape is not the one planned for");
       }
       std::fill(run.out<T>(), run.out<T>() + count, *reinterpret_cast<const T*>(value.bytes().data()));
       return {};
@@ -67,7 +75,8 @@ Result<Program> ConstantOfShape(Site& site) {
 
 // ceil((limit - start) / delta) steps; -1 when that is no sensible number.
 int64_t RangeLength(DataType type, const void* start, const void* limit, const void* delta) {
-  const double a = LoadAs<double>(type, start, 0), b = LoadAs<double>(type, limit, 0), d = LoadAs<double>(type, delta, 0);
+  const double a = LoadAs<double>(type, start, 0), b = LoadAs<double>(type, limit, 0),
+               d = LoadAs<double>(type, delta, 0);
   const double length = std::ceil((b - a) / d);
   if (d == 0 || std::isnan(length) || length >= 0x1p62) return -1;
   return length <= 0 ? 0 : static_cast<int64_t>(length);
@@ -81,7 +90,8 @@ Result<Program> Range(Site& site) {
   }
   int64_t count = 0;
   if (site.is_constant(0) && site.is_constant(1) && site.is_constant(2)) {
-    count = RangeLength(type, site.in[0].constant->bytes().data(), site.in[1].constant->bytes().data(), site.in[2].constant->bytes().data());
+    count = RangeLength(type, site.in[0].constant->bytes().data(), site.in[1].constant->bytes().data(),
+                        site.in[2].constant->bytes().data());
     if (count < 0) return site.Invalid("the range has no end");
   } else {
     PT_CHECK_OK(site.OutFromGraph(0, type, 1));

@@ -23,7 +23,8 @@ Result<Program> CenterCropPad(Site& site) {
   if (site.node.find("axes") == nullptr) {
     for (int64_t d = 0; d < site.in[0].rank(); ++d) axes.push_back(d);
   }
-  if (!IsIndexType(site.in[1].type) || site.in[1].count() != static_cast<int64_t>(axes.size())) return site.Invalid("the shape does not fit the axes");
+  if (!IsIndexType(site.in[1].type) || site.in[1].count() != static_cast<int64_t>(axes.size()))
+    return site.Invalid("the shape does not fit the axes");
   std::vector<int64_t> out = in;
   if (site.is_constant(1)) {
     const std::vector<int64_t> shape = site.in[1].constant->ToInts();
@@ -46,7 +47,8 @@ Result<Program> CenterCropPad(Site& site) {
       const Indices shape{run.in<void>(1), wide};
       for (size_t i = 0; i < axes.size(); ++i) {
         if (shape[static_cast<int64_t>(i)] != out[static_cast<size_t>(axes[i])]) {
-          return MakeError(ErrorCode::kInvalidInput, "reference.shape", "CenterCropPad: the shape is not the one planned for");
+          return MakeError(ErrorCode::kInvalidInput, "reference.shape",
+                           "CenterCropPad: the shape is not the one planned for");
         }
       }
       for (int64_t i = 0; i < count; ++i) {
@@ -88,26 +90,30 @@ Result<Program> Col2Im(Site& site) {
   PT_CHECK_OK(site.Out(0, site.in[0].type, out));
   return VisitNumbers(site, site.in[0].type, [&]<typename T>() -> Result<Program> {
     return Program{[=, batch = in[0]](const Run& run) -> Status {
-      ParallelRanges(run.team, batch * channels, static_cast<double>(taps * positions) * 10, [&](int64_t begin, int64_t end) {
-        for (int64_t c = begin; c < end; ++c) {
-          T* to = run.out<T>() + c * plane;
-          std::fill(to, to + plane, T{});
-          for (int64_t i = 0; i < taps * positions; ++i) {
-            int64_t tap = i / positions, position = i % positions, offset = 0, stride = 1;
-            bool inside = true;
-            for (size_t d = rank; d-- > 0;) {
-              const int64_t at = position % w.out[d] * w.stride[d] + tap % w.kernel[d] * w.dilation[d] - w.pad_begin[d];
-              position /= w.out[d];
-              tap /= w.kernel[d];
-              inside = inside && at >= 0 && at < w.in[d];
-              offset += at * stride;
-              stride *= w.in[d];
+      ParallelRanges(
+          run.team, batch * channels, static_cast<double>(taps * positions) * 10, [&](int64_t begin, int64_t end) {
+            for (int64_t c = begin; c < end; ++c) {
+              T* to = run.out<T>() + c * plane;
+              std::fill(to, to + plane, T{});
+              for (int64_t i = 0; i < taps * positions; ++i) {
+                int64_t tap = i / positions, position = i % positions, offset = 0, stride = 1;
+                bool inside = true;
+                for (size_t d = rank; d-- > 0;) {
+                  const int64_t at =
+                      position % w.out[d] * w.stride[d] + tap % w.kernel[d] * w.dilation[d] - w.pad_begin[d];
+                  position /= w.out[d];
+                  tap /= w.kernel[d];
+                  inside = inside && at >= 0 && at < w.in[d];
+                  offset += at * stride;
+                  stride *= w.in[d];
+                }
+                using Arithmetic = std::conditional_t<std::is_floating_point_v<T>, T, uint64_t>;
+                if (inside)
+                  to[offset] = static_cast<T>(static_cast<Arithmetic>(to[offset]) +
+                                              static_cast<Arithmetic>(run.in<T>(0)[c * taps * positions + i]));
+              }
             }
-            using Arithmetic = std::conditional_t<std::is_floating_point_v<T>, T, uint64_t>;
-            if (inside) to[offset] = static_cast<T>(static_cast<Arithmetic>(to[offset]) + static_cast<Arithmetic>(run.in<T>(0)[c * taps * positions + i]));
-          }
-        }
-      });
+          });
       return {};
     }};
   });
@@ -117,11 +123,14 @@ Result<Program> Col2Im(Site& site) {
 Result<Program> MaxUnpool(Site& site) {
   PT_CHECK_OK(site.NeedInputs(2, 3));
   const std::vector<int64_t>& in = site.in[0].dims;
-  if (in.size() < 3 || site.in[1].dims != in || site.in[1].type != DataType::kInt64) return site.Invalid("the indices do not fit the input");
+  if (in.size() < 3 || site.in[1].dims != in || site.in[1].type != DataType::kInt64)
+    return site.Invalid("the indices do not fit the input");
   const size_t rank = in.size() - 2;
-  const std::vector<int64_t> kernel = site.node.ints_or("kernel_shape", {}), strides = site.node.ints_or("strides", std::vector<int64_t>(rank, 1)),
+  const std::vector<int64_t> kernel = site.node.ints_or("kernel_shape", {}),
+                             strides = site.node.ints_or("strides", std::vector<int64_t>(rank, 1)),
                              pads = site.node.ints_or("pads", std::vector<int64_t>(2 * rank, 0));
-  if (kernel.size() != rank || strides.size() != rank || pads.size() != 2 * rank) return site.Invalid("kernel_shape, strides or pads do not fit");
+  if (kernel.size() != rank || strides.size() != rank || pads.size() != 2 * rank)
+    return site.Invalid("kernel_shape, strides or pads do not fit");
   // Indices count within the tensor that was pooled, whose dims follow from the window.
   std::vector<int64_t> pooled = {in[0], in[1]};
   for (size_t d = 0; d < rank; ++d) {
@@ -153,7 +162,8 @@ Result<Program> MaxUnpool(Site& site) {
           offset += at * stride;
           stride *= out[d];
         }
-        if (!inside || offset >= total) return MakeError(ErrorCode::kInvalidInput, "reference.index", "MaxUnpool: an index is outside the output");
+        if (!inside || offset >= total)
+          return MakeError(ErrorCode::kInvalidInput, "reference.index", "MaxUnpool: an index is outside the output");
         run.out<T>()[offset] = run.in<T>(0)[i];
       }
       return {};
@@ -174,8 +184,11 @@ double BilinearAt(const T* image, int64_t height, int64_t width, double y, doubl
   if (!(y > -1 && y < static_cast<double>(height) && x > -1 && x < static_cast<double>(width))) return 0;
   const auto y0 = static_cast<int64_t>(std::floor(y)), x0 = static_cast<int64_t>(std::floor(x));
   const double fy = y - static_cast<double>(y0), fx = x - static_cast<double>(x0);
-  const auto at = [&](int64_t r, int64_t c) { return r < 0 || r >= height || c < 0 || c >= width ? 0.0 : static_cast<double>(image[r * width + c]); };
-  return (1 - fy) * ((1 - fx) * at(y0, x0) + fx * at(y0, x0 + 1)) + fy * ((1 - fx) * at(y0 + 1, x0) + fx * at(y0 + 1, x0 + 1));
+  const auto at = [&](int64_t r, int64_t c) {
+    return r < 0 || r >= height || c < 0 || c >= width ? 0.0 : static_cast<double>(image[r * width + c]);
+  };
+  return (1 - fy) * ((1 - fx) * at(y0, x0) + fx * at(y0, x0 + 1)) +
+         fy * ((1 - fx) * at(y0 + 1, x0) + fx * at(y0 + 1, x0 + 1));
 }
 
 template <typename T>
@@ -188,9 +201,14 @@ T DeformedSum(const Deformation& p, const Run& run, int64_t b, int64_t m, int64_
     for (int64_t tap = 0; tap < p.taps(); ++tap) {
       const int64_t at = ((b * p.offset_group + og) * p.taps() + tap) * 2 * p.positions() + position;
       const int64_t ky = tap / p.w.kernel[1], kx = tap % p.w.kernel[1];
-      const double y = static_cast<double>(oy * p.w.stride[0] - p.w.pad_begin[0] + ky * p.w.dilation[0]) + static_cast<double>(run.in<T>(2)[at]);
-      const double x = static_cast<double>(ox * p.w.stride[1] - p.w.pad_begin[1] + kx * p.w.dilation[1]) + static_cast<double>(run.in<T>(2)[at + p.positions()]);
-      const double mask = run.in<T>(4) != nullptr ? static_cast<double>(run.in<T>(4)[((b * p.offset_group + og) * p.taps() + tap) * p.positions() + position]) : 1;
+      const double y = static_cast<double>(oy * p.w.stride[0] - p.w.pad_begin[0] + ky * p.w.dilation[0]) +
+                       static_cast<double>(run.in<T>(2)[at]);
+      const double x = static_cast<double>(ox * p.w.stride[1] - p.w.pad_begin[1] + kx * p.w.dilation[1]) +
+                       static_cast<double>(run.in<T>(2)[at + p.positions()]);
+      const double mask = run.in<T>(4) != nullptr
+                              ? static_cast<double>(run.in<T>(
+                                    4)[((b * p.offset_group + og) * p.taps() + tap) * p.positions() + position])
+                              : 1;
       const double value = BilinearAt(run.in<T>(0) + (b * p.channels + channel) * height * width, height, width, y, x);
       sum += mask * value * static_cast<double>(run.in<T>(1)[(m * per_group + c) * p.taps() + tap]);
     }
@@ -212,13 +230,17 @@ Result<Program> DeformConv(Site& site) {
   p.outputs = weights[0];
   p.group = site.node.int_or("group", 1);
   p.offset_group = site.node.int_or("offset_group", 1);
-  if (p.group < 1 || p.offset_group < 1 || p.channels % p.group != 0 || p.outputs % p.group != 0 || p.channels % p.offset_group != 0 || weights[1] != p.channels / p.group) {
+  if (p.group < 1 || p.offset_group < 1 || p.channels % p.group != 0 || p.outputs % p.group != 0 ||
+      p.channels % p.offset_group != 0 || weights[1] != p.channels / p.group) {
     return site.Invalid("groups do not divide the channels");
   }
   const int64_t fields = p.offset_group * p.taps();
-  if (site.in[2].dims != std::vector<int64_t>{p.batch, 2 * fields, p.w.out[0], p.w.out[1]}) return site.Invalid("the offsets do not fit the output");
-  if (site.has(3) && site.in[3].dims != std::vector<int64_t>{p.outputs}) return site.Invalid("the bias is not one value a channel");
-  if (site.has(4) && site.in[4].dims != std::vector<int64_t>{p.batch, fields, p.w.out[0], p.w.out[1]}) return site.Invalid("the mask does not fit the output");
+  if (site.in[2].dims != std::vector<int64_t>{p.batch, 2 * fields, p.w.out[0], p.w.out[1]})
+    return site.Invalid("the offsets do not fit the output");
+  if (site.has(3) && site.in[3].dims != std::vector<int64_t>{p.outputs})
+    return site.Invalid("the bias is not one value a channel");
+  if (site.has(4) && site.in[4].dims != std::vector<int64_t>{p.batch, fields, p.w.out[0], p.w.out[1]})
+    return site.Invalid("the mask does not fit the output");
   PT_CHECK_OK(site.Out(0, site.in[0].type, {p.batch, p.outputs, p.w.out[0], p.w.out[1]}));
   return VisitFloats(site, site.in[0].type, [&]<typename T>() -> Result<Program> {
     return Program{[p](const Run& run) -> Status {

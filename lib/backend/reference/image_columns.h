@@ -12,9 +12,9 @@ namespace pt::reference {
 // One spatial geometry with three dims (ToThreeDims).
 struct Columns {
   std::array<int64_t, 3> in{}, out{}, kernel{}, stride{}, dilation{}, pad{};
-  int64_t plane = 0;   // elements of one input channel
-  int64_t taps = 0;    // of one channel
-  int64_t count = 0;   // output positions
+  int64_t plane = 0;  // elements of one input channel
+  int64_t taps = 0;   // of one channel
+  int64_t count = 0;  // output positions
 
   explicit Columns(const Window& w) {
     for (size_t d = 0; d < 3; ++d) {

@@ -35,13 +35,15 @@ Result<Tensor> FedConstant(const Tensor& stored, DataType fed) {
   return Tensor::FromBytes(fed, stored.dims(), std::move(bytes));
 }
 
-Status DescribeInput(const Site& site, const ValueType& type, size_t i, Feeding feeding, Operand& operand, DataType& stored) {
+Status DescribeInput(const Site& site, const ValueType& type, size_t i, Feeding feeding, Operand& operand,
+                     DataType& stored) {
   const std::string label = "input " + std::to_string(i);
   if (!type.other.empty()) return site.Unsupported("takes a " + type.other + " as " + label);
   if (!type.is_static()) return site.Unsupported("has an " + label + " of unknown size (" + ToString(type) + ")");
   if (type.type == DataType::kString) return site.Unsupported("is not supported for strings");
   if (BitsOf(type.type) == 0) return site.Unsupported("has an " + label + " of unknown type");
-  if (type.dims.size() > kMaxRank) return site.Unsupported("has an " + label + " of rank " + std::to_string(type.dims.size()));
+  if (type.dims.size() > kMaxRank)
+    return site.Unsupported("has an " + label + " of rank " + std::to_string(type.dims.size()));
   operand.dims = *type.static_dims();
   if (!CheckedProduct(operand.dims)) return site.Invalid("the size of " + label + " does not fit 63 bits");
   stored = type.type;
@@ -68,7 +70,8 @@ DataType StorageOf(const Operand& out, DataType known, const std::vector<DataTyp
   return out.type == DataType::kFloat32 && narrow != in_storage.end() ? *narrow : out.type;
 }
 
-Status DescribeOperands(const Graph& graph, const std::vector<Tensor>* evaluate, Feeding feeding, Site& site, Prepared& prepared) {
+Status DescribeOperands(const Graph& graph, const std::vector<Tensor>* evaluate, Feeding feeding, Site& site,
+                        Prepared& prepared) {
   const Node& node = site.node;
   for (size_t i = 0; i < node.inputs.size(); ++i) {
     if (!node.inputs[i].valid()) continue;
@@ -226,7 +229,8 @@ class CopyKernel final : public Kernel {
  private:
   class Bound final : public BoundKernel {
    public:
-    Bound(std::shared_ptr<const ElementCopy> copy, const void* from, void* to) : copy_(std::move(copy)), from_(from), to_(to) {}
+    Bound(std::shared_ptr<const ElementCopy> copy, const void* from, void* to)
+        : copy_(std::move(copy)), from_(from), to_(to) {}
     Status Enqueue(Stream& stream, OutputAllocator&) noexcept override {
       copy_->Run(from_, to_, stream.team());
       return {};
@@ -240,7 +244,8 @@ class CopyKernel final : public Kernel {
   std::shared_ptr<const ElementCopy> copy_;
 };
 
-Status FeedInputs(const Graph& graph, const Node& node, NodeId id, std::span<const TensorLayout> in, CompiledNode& compiled) {
+Status FeedInputs(const Graph& graph, const Node& node, NodeId id, std::span<const TensorLayout> in,
+                  CompiledNode& compiled) {
   const std::vector<ValueId> outside = GroupInputs(graph, {&id, 1});
   if (outside.size() != in.size()) {
     return MakeError(ErrorCode::kInvalidInput, "reference.inputs", "a candidate has the wrong number of inputs");
@@ -264,7 +269,8 @@ Status FeedInputs(const Graph& graph, const Node& node, NodeId id, std::span<con
   return {};
 }
 
-Status FeedOutputs(const Graph& graph, const Node& node, NodeId id, std::span<const TensorLayout> out, CompiledNode& compiled) {
+Status FeedOutputs(const Graph& graph, const Node& node, NodeId id, std::span<const TensorLayout> out,
+                   CompiledNode& compiled) {
   const std::vector<ValueId> needed = GroupOutputs(graph, {&id, 1});
   if (needed.size() != out.size()) {
     return MakeError(ErrorCode::kInvalidInput, "reference.outputs", "a candidate has the wrong number of outputs");
@@ -304,8 +310,9 @@ Result<Prepared> Prepare(const Graph& graph, NodeId id, CompileContext* context,
   prepared.row = FindOperator(node, site.opset);
   if (prepared.row == nullptr) {
     const std::string name = node.domain.empty() ? node.op : node.domain + "." + node.op;
-    return Named(MakeError(ErrorCode::kUnsupported, "reference.operator", "operator " + name + " (opset " +
-                           std::to_string(site.opset) + ") is not supported"), graph, id);
+    return Named(MakeError(ErrorCode::kUnsupported, "reference.operator",
+                           "operator " + name + " (opset " + std::to_string(site.opset) + ") is not supported"),
+                 graph, id);
   }
   if (Status status = DescribeOperands(graph, evaluate, prepared.row->feeding, site, prepared); !status.ok()) {
     return Named(std::move(status).error(), graph, id);
@@ -350,8 +357,9 @@ Result<std::unique_ptr<Kernel>> CompileNode(const Graph& graph, NodeId id, std::
 
 Result<std::unique_ptr<Kernel>> CompileElementCopy(const TensorLayout& from, const TensorLayout& to) {
   if (from.dims != to.dims || !ElementCopy::CanConvert(from.type, to.type)) {
-    return MakeError(ErrorCode::kUnsupported, "reference.reorder", "cannot reorder " + std::string(DataTypeName(from.type)) +
-                     " to " + std::string(DataTypeName(to.type)));
+    return MakeError(
+        ErrorCode::kUnsupported, "reference.reorder",
+        "cannot reorder " + std::string(DataTypeName(from.type)) + " to " + std::string(DataTypeName(to.type)));
   }
   return std::unique_ptr<Kernel>(std::make_unique<CopyKernel>(ElementCopy(from, to)));
 }
@@ -360,8 +368,10 @@ Result<std::vector<Tensor>> Evaluate(const Prepared& prepared, Team* team) {
   struct Free {
     void operator()(std::byte* p) const { std::free(p); }
   };
-  const uint64_t scratch_bytes = CheckedAlignUp(std::max<uint64_t>(1, prepared.program.scratch_bytes), kAlignment).value_or(0);
-  const std::unique_ptr<std::byte, Free> scratch(static_cast<std::byte*>(std::aligned_alloc(kAlignment, scratch_bytes)));
+  const uint64_t scratch_bytes =
+      CheckedAlignUp(std::max<uint64_t>(1, prepared.program.scratch_bytes), kAlignment).value_or(0);
+  const std::unique_ptr<std::byte, Free> scratch(
+      static_cast<std::byte*>(std::aligned_alloc(kAlignment, scratch_bytes)));
   if (!scratch) return MakeError(ErrorCode::kOutOfMemory, "reference.scratch", "out of memory");
   std::vector<std::string> unpacked(prepared.in.size()), results(prepared.out.size());
   std::vector<const void*> inputs;
@@ -394,7 +404,8 @@ Result<std::vector<Tensor>> Evaluate(const Prepared& prepared, Team* team) {
       bytes = std::move(packed);
     } else if (stored != operand.type) {
       std::string narrow(FedSize(stored, operand.count()), '\0');
-      ElementCopy(Dense(operand.type, operand.dims), Dense(stored, operand.dims)).Run(bytes.data(), narrow.data(), nullptr);
+      ElementCopy(Dense(operand.type, operand.dims), Dense(stored, operand.dims))
+          .Run(bytes.data(), narrow.data(), nullptr);
       bytes = std::move(narrow);
     }
     PT_ASSIGN(Tensor tensor, Tensor::FromBytes(stored, operand.dims, std::move(bytes)));

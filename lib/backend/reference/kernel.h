@@ -9,7 +9,7 @@ namespace pt::reference {
 struct Prepared {
   const OperatorRow* row = nullptr;
   Program program;
-  std::vector<Operand> in, out;            // as the program sees them
+  std::vector<Operand> in, out;                   // as the program sees them
   std::vector<DataType> in_storage, out_storage;  // as they are stored: narrower than float32 where widened
 };
 

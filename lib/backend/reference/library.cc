@@ -66,7 +66,9 @@ class ReferenceLibrary final : public Library {
  public:
   std::string_view name() const override { return "reference"; }
   std::string version() const override { return kVersion; }
-  bool Serves(const Platform& platform, DeviceId device) const override { return platform.device(device).kind == "cpu"; }
+  bool Serves(const Platform& platform, DeviceId device) const override {
+    return platform.device(device).kind == "cpu";
+  }
 
   std::vector<Candidate> Candidates(const Graph& graph, const Platform& platform) const override {
     std::vector<Candidate> candidates;
@@ -74,9 +76,12 @@ class ReferenceLibrary final : public Library {
     return candidates;
   }
 
-  std::vector<Candidate> AgnosticCandidates(const Graph&, const Platform&, std::span<const Candidate>) const override { return {}; }
+  std::vector<Candidate> AgnosticCandidates(const Graph&, const Platform&, std::span<const Candidate>) const override {
+    return {};
+  }
 
-  std::vector<Candidate> CandidatesFor(const Graph& graph, const Platform& platform, std::span<const NodeId> nodes) const override {
+  std::vector<Candidate> CandidatesFor(const Graph& graph, const Platform& platform,
+                                       std::span<const NodeId> nodes) const override {
     std::vector<Candidate> candidates;
     if (nodes.size() == 1) AppendCandidates(graph, platform, nodes[0], candidates);
     return candidates;
@@ -87,8 +92,9 @@ class ReferenceLibrary final : public Library {
     return prepared.ok() ? std::nullopt : std::optional(prepared.error().message);
   }
 
-  Result<std::unique_ptr<Kernel>> Compile(const Graph& graph, const Candidate& candidate, std::span<const TensorLayout> in,
-                                          std::span<const TensorLayout> out, CompileContext& context) const override {
+  Result<std::unique_ptr<Kernel>> Compile(const Graph& graph, const Candidate& candidate,
+                                          std::span<const TensorLayout> in, std::span<const TensorLayout> out,
+                                          CompileContext& context) const override {
     if (candidate.nodes.size() != 1) {
       return MakeError(ErrorCode::kUnsupported, "reference.group", "the reference library runs single nodes only");
     }
@@ -98,15 +104,18 @@ class ReferenceLibrary final : public Library {
   bool CanReorder(const Platform& platform, UnitClassId unit_class, std::span<const int64_t>, const Form& from,
                   const Form& to) const override {
     const UnitClass& kind = platform.unit_class(unit_class);
-    return !kind.asynchronous && Serves(platform, kind.device) && reference::ElementCopy::CanConvert(from.storage, to.storage);
+    return !kind.asynchronous && Serves(platform, kind.device) &&
+           reference::ElementCopy::CanConvert(from.storage, to.storage);
   }
 
-  Result<std::unique_ptr<Kernel>> CompileReorder(const TensorLayout& from, const TensorLayout& to, CompileContext&) const override {
+  Result<std::unique_ptr<Kernel>> CompileReorder(const TensorLayout& from, const TensorLayout& to,
+                                                 CompileContext&) const override {
     return reference::CompileElementCopy(from, to);
   }
 
  private:
-  void AppendCandidates(const Graph& graph, const Platform& platform, NodeId id, std::vector<Candidate>& candidates) const {
+  void AppendCandidates(const Graph& graph, const Platform& platform, NodeId id,
+                        std::vector<Candidate>& candidates) const {
     const Result<Prepared> prepared = reference::Prepare(graph, id, nullptr);
     if (!prepared.ok()) return;
     const std::vector<ValueId> in = GroupInputs(graph, {&id, 1}), out = GroupOutputs(graph, {&id, 1});

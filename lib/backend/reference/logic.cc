@@ -10,23 +10,33 @@ namespace {
 
 struct Equal {
   template <typename T>
-  static bool Of(T a, T b) { return a == b; }
+  static bool Of(T a, T b) {
+    return a == b;
+  }
 };
 struct Less {
   template <typename T>
-  static bool Of(T a, T b) { return a < b; }
+  static bool Of(T a, T b) {
+    return a < b;
+  }
 };
 struct LessOrEqual {
   template <typename T>
-  static bool Of(T a, T b) { return a <= b; }
+  static bool Of(T a, T b) {
+    return a <= b;
+  }
 };
 struct Greater {
   template <typename T>
-  static bool Of(T a, T b) { return a > b; }
+  static bool Of(T a, T b) {
+    return a > b;
+  }
 };
 struct GreaterOrEqual {
   template <typename T>
-  static bool Of(T a, T b) { return a >= b; }
+  static bool Of(T a, T b) {
+    return a >= b;
+  }
 };
 // Booleans are bytes; whatever is not 0 is true.
 struct And {
@@ -69,7 +79,8 @@ Result<Program> Comparison(Site& site) {
   if constexpr (std::is_same_v<F, Equal>) {
     if (site.in[0].type == DataType::kBool) return Comparing<SameTruth, uint8_t>(broadcast);
   }
-  return VisitNumbers(site, site.in[0].type, [&]<typename T>() -> Result<Program> { return Comparing<F, T>(broadcast); });
+  return VisitNumbers(site, site.in[0].type,
+                      [&]<typename T>() -> Result<Program> { return Comparing<F, T>(broadcast); });
 }
 
 template <typename F>

@@ -24,8 +24,10 @@ Result<Loss> ReadLoss(Site& site) {
   if (x.size() < 2) return site.Invalid("the scores have no class dim");
   std::vector<int64_t> positions = x;
   positions.erase(positions.begin() + 1);
-  if (!IsIndexType(site.in[1].type) || site.in[1].dims != positions) return site.Invalid("the targets are not one class a position");
-  if (site.has(2) && (site.in[2].dims != std::vector<int64_t>{x[1]} || site.in[2].type != site.in[0].type)) return site.Invalid("the weights are not one value a class");
+  if (!IsIndexType(site.in[1].type) || site.in[1].dims != positions)
+    return site.Invalid("the targets are not one class a position");
+  if (site.has(2) && (site.in[2].dims != std::vector<int64_t>{x[1]} || site.in[2].type != site.in[0].type))
+    return site.Invalid("the weights are not one value a class");
   Loss loss;
   loss.batch = x[0];
   loss.classes = x[1];
@@ -53,7 +55,8 @@ Status SumLoss(const Loss& loss, const Run& run, F&& log_probability) {
     const int64_t target = targets[i];
     const bool ignored = loss.ignored && target == *loss.ignored;
     if (!ignored && (target < 0 || target >= loss.classes)) {
-      return MakeError(ErrorCode::kInvalidInput, "reference.index", "a loss: class " + std::to_string(target) + " does not exist");
+      return MakeError(ErrorCode::kInvalidInput, "reference.index",
+                       "a loss: class " + std::to_string(target) + " does not exist");
     }
     const double weight = ignored ? 0 : run.in<T>(2) != nullptr ? static_cast<double>(run.in<T>(2)[target]) : 1;
     const double value = ignored ? 0 : -weight * log_probability(i, target);
@@ -72,7 +75,8 @@ Result<Program> NegativeLogLikelihoodLoss(Site& site) {
   return VisitFloats(site, site.in[0].type, [&]<typename T>() -> Result<Program> {
     return Program{[loss](const Run& run) -> Status {
       return SumLoss<T>(loss, run, [&](int64_t i, int64_t target) {
-        return static_cast<double>(run.in<T>(0)[(i / loss.inner * loss.classes + target) * loss.inner + i % loss.inner]);
+        return static_cast<double>(
+            run.in<T>(0)[(i / loss.inner * loss.classes + target) * loss.inner + i % loss.inner]);
       });
     }};
   });
@@ -94,7 +98,8 @@ Result<Program> SoftmaxCrossEntropyLoss(Site& site) {
       for (int64_t i = 0; i < loss.batch * loss.inner && run.out<T>(1) != nullptr; ++i) {
         const T* x = run.in<T>(0) + scores(i);
         const double whole = log_sum(x);
-        for (int64_t c = 0; c < loss.classes; ++c) run.out<T>(1)[scores(i) + c * loss.inner] = static_cast<T>(static_cast<double>(x[c * loss.inner]) - whole);
+        for (int64_t c = 0; c < loss.classes; ++c)
+          run.out<T>(1)[scores(i) + c * loss.inner] = static_cast<T>(static_cast<double>(x[c * loss.inner]) - whole);
       }
       return SumLoss<T>(loss, run, [&](int64_t i, int64_t target) {
         const T* x = run.in<T>(0) + scores(i);

@@ -27,11 +27,13 @@ struct Start {
 };
 
 template <typename T>
-void FillStart(const Run& run, const Start& start, T* c, int64_t n, int64_t row_begin, int64_t row_end, int64_t col_begin, int64_t col_end) {
+void FillStart(const Run& run, const Start& start, T* c, int64_t n, int64_t row_begin, int64_t row_end,
+               int64_t col_begin, int64_t col_end) {
   const T scale = static_cast<T>(start.scale);
   const T* from = run.in<T>(start.input);
   for (int64_t i = row_begin; i < row_end; ++i) {
-    for (int64_t j = col_begin; j < col_end; ++j) c[i * n + j] = scale * from[i * start.row_stride + j * start.col_stride];
+    for (int64_t j = col_begin; j < col_end; ++j)
+      c[i * n + j] = scale * from[i * start.row_stride + j * start.col_stride];
   }
 }
 
@@ -41,8 +43,9 @@ Result<std::shared_ptr<DeviceBuffer>> PackConstantB(const Site& site, const Prod
   const int64_t cols = HostTile<T>().cols;
   if (!site.is_constant(1) || site.in[1].rank() != 2) return std::shared_ptr<DeviceBuffer>();
   const Tensor& tensor = *site.in[1].constant;
-  const std::string name = "matmul " + std::to_string(p.k) + "x" + std::to_string(p.n) + (p.b_col == 1 ? " " : " transposed ") + "cols" +
-                           std::to_string(cols) + " " + std::string(DataTypeName(tensor.type()));
+  const std::string name = "matmul " + std::to_string(p.k) + "x" + std::to_string(p.n) +
+                           (p.b_col == 1 ? " " : " transposed ") + "cols" + std::to_string(cols) + " " +
+                           std::string(DataTypeName(tensor.type()));
   return PackConstant(site, tensor, name, LineBytes<T>(Panels(p.n, cols) * cols * p.k), [&](void* to) {
     const Strided<T> b{reinterpret_cast<const T*>(tensor.bytes().data()), p.b_row, p.b_col};
     for (int64_t jp = 0; jp < Panels(p.n, cols); ++jp) {
@@ -69,7 +72,8 @@ Result<Program> TiledProduct(const Site& site, const Product& p, std::optional<S
       for (int64_t i = begin; i < end; ++i) {
         const int64_t row = i % row_panels * tile.rows;
         const Strided<T> a{run.in<T>(0) + p.a[static_cast<size_t>(i / row_panels)] + row * p.a_row, p.a_row, p.a_col};
-        PackRows<T>(a, std::min(tile.rows, p.m - row), p.k, tile.rows, static_cast<T>(p.scale), packed + i * panel_elements);
+        PackRows<T>(a, std::min(tile.rows, p.m - row), p.k, tile.rows, static_cast<T>(p.scale),
+                    packed + i * panel_elements);
       }
     });
     ForParts(run.team, parts, [&](uint32_t part, uint32_t n) {
@@ -86,7 +90,8 @@ Result<Program> TiledProduct(const Site& site, const Product& p, std::optional<S
           PackColumns<T>(b, p0, count, jp * tile.cols, p.n, tile.cols, buffer);
           return buffer;
         };
-        MultiplyPanels<T>(tile, p.m, p.n, p.k, packed + item * row_panels * panel_elements, panel, c, p.n, start.has_value(), range);
+        MultiplyPanels<T>(tile, p.m, p.n, p.k, packed + item * row_panels * panel_elements, panel, c, p.n,
+                          start.has_value(), range);
       });
     });
     return {};
@@ -108,12 +113,14 @@ Program IntegerProduct(const Product& p, std::optional<Start> start) {
         T* c = run.out<T>() + row * p.n;
         for (int64_t j = 0; j < p.n; ++j) {
           uint64_t sum = 0;
-          for (int64_t q = 0; q < p.k; ++q) sum += static_cast<uint64_t>(a[q * p.a_col]) * static_cast<uint64_t>(b[q * p.b_row + j * p.b_col]);
+          for (int64_t q = 0; q < p.k; ++q)
+            sum += static_cast<uint64_t>(a[q * p.a_col]) * static_cast<uint64_t>(b[q * p.b_row + j * p.b_col]);
           const T product = static_cast<T>(sum);
           c[j] = p.scale == 1 ? product : static_cast<T>(p.scale * static_cast<double>(product));
           if (start) {
             const T add = run.in<T>(start->input)[i * start->row_stride + j * start->col_stride];
-            c[j] = static_cast<T>(static_cast<uint64_t>(c[j]) + static_cast<uint64_t>(static_cast<T>(start->scale * static_cast<double>(add))));
+            c[j] = static_cast<T>(static_cast<uint64_t>(c[j]) +
+                                  static_cast<uint64_t>(static_cast<T>(start->scale * static_cast<double>(add))));
           }
         }
       }
@@ -124,9 +131,11 @@ Program IntegerProduct(const Product& p, std::optional<Start> start) {
 
 Result<Program> MakeProduct(const Site& site, const Product& p, std::optional<Start> start) {
   if (IsInteger(site.in[0].type)) {
-    return VisitIntegers(site, site.in[0].type, [&]<typename T>() -> Result<Program> { return IntegerProduct<T>(p, start); });
+    return VisitIntegers(site, site.in[0].type,
+                         [&]<typename T>() -> Result<Program> { return IntegerProduct<T>(p, start); });
   }
-  return VisitFloats(site, site.in[0].type, [&]<typename T>() -> Result<Program> { return TiledProduct<T>(site, p, start); });
+  return VisitFloats(site, site.in[0].type,
+                     [&]<typename T>() -> Result<Program> { return TiledProduct<T>(site, p, start); });
 }
 
 // Element offsets of the matrices of every batch item, broadcast to `batch`.
@@ -159,7 +168,8 @@ Result<Program> MatMul(Site& site) {
   p.b_row = p.n;
   p.b_col = 1;
   const std::vector<int64_t> a_batch(a.begin(), a.end() - 2), b_batch(b.begin(), b.end() - 2);
-  const std::array<Operand, 2> leading = {Operand{site.in[0].type, a_batch, {}, true}, Operand{site.in[1].type, b_batch, {}, true}};
+  const std::array<Operand, 2> leading = {Operand{site.in[0].type, a_batch, {}, true},
+                                          Operand{site.in[1].type, b_batch, {}, true}};
   PT_ASSIGN(std::vector<int64_t> out, BroadcastDims(site, leading));
   if (b_batch.empty()) {  // one B for all: the rows of all A's are one matrix
     for (int64_t dim : a_batch) p.m *= dim;
@@ -187,7 +197,9 @@ Result<Program> Gemm(Site& site) {
   p.m = a_transposed ? a[1] : a[0];
   p.k = a_transposed ? a[0] : a[1];
   p.n = b_transposed ? b[0] : b[1];
-  if ((b_transposed ? b[1] : b[0]) != p.k) return site.Invalid("inner dims " + std::to_string(p.k) + " and " + std::to_string(b_transposed ? b[1] : b[0]) + " differ");
+  if ((b_transposed ? b[1] : b[0]) != p.k)
+    return site.Invalid("inner dims " + std::to_string(p.k) + " and " + std::to_string(b_transposed ? b[1] : b[0]) +
+                        " differ");
   p.a_row = a_transposed ? 1 : a[1];
   p.a_col = a_transposed ? a[1] : 1;
   p.b_row = b_transposed ? 1 : b[1];
@@ -200,7 +212,8 @@ Result<Program> Gemm(Site& site) {
   if (site.has(2) && beta != 0) {
     const std::vector<int64_t>& c = site.in[2].dims;
     const int64_t rows = c.size() > 1 ? c[c.size() - 2] : 1, cols = c.empty() ? 1 : c.back();
-    if (c.size() > 2 || (rows != 1 && rows != p.m) || (cols != 1 && cols != p.n)) return site.Invalid("C does not broadcast to the output");
+    if (c.size() > 2 || (rows != 1 && rows != p.m) || (cols != 1 && cols != p.n))
+      return site.Invalid("C does not broadcast to the output");
     start = Start{2, rows == 1 ? 0 : cols, cols == 1 ? 0 : 1, beta};
   }
   return MakeProduct(site, p, start);

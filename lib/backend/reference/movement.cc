@@ -57,7 +57,8 @@ Result<Program> Concat(Site& site) {
   std::vector<int64_t> rows;  // bytes of one row of each input
   for (const Operand& input : site.in) {
     std::vector<int64_t> dims = input.dims;
-    if (dims.size() != out.size() || input.type != site.in[0].type) return site.Invalid("its inputs do not fit each other");
+    if (dims.size() != out.size() || input.type != site.in[0].type)
+      return site.Invalid("its inputs do not fit each other");
     rows.push_back(dims[at] * inner);
     out[at] += dims[at];
     dims[at] = out[at];
@@ -87,9 +88,11 @@ Result<std::vector<int64_t>> SplitSizes(const Site& site, int64_t dim) {
   if (given) {
     int64_t sum = 0;
     for (int64_t size : *given) {
-      if (size < 0 || __builtin_add_overflow(sum, size, &sum)) return site.Invalid("a split size is negative or too large");
+      if (size < 0 || __builtin_add_overflow(sum, size, &sum))
+        return site.Invalid("a split size is negative or too large");
     }
-    if (static_cast<int64_t>(given->size()) != parts || sum != dim) return site.Invalid("the split sizes do not add up to the dim");
+    if (static_cast<int64_t>(given->size()) != parts || sum != dim)
+      return site.Invalid("the split sizes do not add up to the dim");
     return *given;
   }
   const int64_t each = (dim + parts - 1) / parts;
@@ -116,7 +119,8 @@ Result<Program> Split(Site& site) {
     }
     int64_t sum = 0;
     for (int64_t size : sizes) sum += size;
-    if (sum != in[at] || site.in[1].type != DataType::kInt64 || site.in[1].count() != static_cast<int64_t>(sizes.size())) {
+    if (sum != in[at] || site.in[1].type != DataType::kInt64 ||
+        site.in[1].count() != static_cast<int64_t>(sizes.size())) {
       return site.Invalid("the split sizes do not add up to the dim");
     }
   } else {
@@ -162,7 +166,8 @@ Result<Program> Expand(Site& site) {
       if (dim < 0) return site.Invalid("a dim of the shape is negative");
     }
   } else {
-    if (site.in[1].type != DataType::kInt64 || site.in[1].rank() != 1) return site.Invalid("the shape is no list of int64");
+    if (site.in[1].type != DataType::kInt64 || site.in[1].rank() != 1)
+      return site.Invalid("the shape is no list of int64");
     PT_CHECK_OK(site.OutFromGraph(0, site.in[0].type, std::max(site.in[0].rank(), site.in[1].dims[0])));
     if (!site.out[0].settled) return site.Unsupported("has an output whose size is known only at run time");
     shape = site.out[0].dims;
@@ -205,7 +210,8 @@ Result<Program> Tile(Site& site) {
   } else {
     PT_CHECK_OK(site.OutFromGraph(0, site.in[0].type, site.in[0].rank()));
     for (size_t d = 0; d < in.size(); ++d) repeats.push_back(in[d] == 0 ? 1 : site.out[0].dims[d] / in[d]);
-    if (site.in[1].type != DataType::kInt64 || site.in[1].count() != site.in[0].rank()) return site.Invalid("the repeats do not fit the input");
+    if (site.in[1].type != DataType::kInt64 || site.in[1].count() != site.in[0].rank())
+      return site.Invalid("the repeats do not fit the input");
   }
   if (repeats.size() != in.size()) return site.Invalid("the repeats do not fit the input");
   const std::vector<int64_t> strides = DenseStrides(in);
@@ -213,7 +219,8 @@ Result<Program> Tile(Site& site) {
   std::vector<int64_t> out;
   for (size_t d = 0; d < in.size(); ++d) {
     int64_t dim = 0;
-    if (repeats[d] < 0 || __builtin_mul_overflow(repeats[d], in[d], &dim)) return site.Invalid("a repeat is negative or too large");
+    if (repeats[d] < 0 || __builtin_mul_overflow(repeats[d], in[d], &dim))
+      return site.Invalid("a repeat is negative or too large");
     out.push_back(dim);
     read.Push(repeats[d], 0);
     read.Push(in[d], strides[d]);
@@ -224,7 +231,8 @@ Result<Program> Tile(Site& site) {
     return Program{[=](const Run& run) -> Status {
       for (size_t d = 0; d < repeats.size(); ++d) {
         if (in[d] != 0 && run.in<int64_t>(1)[d] != repeats[d]) {
-          return MakeError(ErrorCode::kInvalidInput, "reference.shape", "Tile: the repeats are not the ones planned for");
+          return MakeError(ErrorCode::kInvalidInput, "reference.shape",
+                           "Tile: the repeats are not the ones planned for");
         }
       }
       read.Copy(run.in<T>(0), run.out<T>(), run.team);
@@ -274,7 +282,8 @@ Result<Program> ReverseSequence(Site& site) {
     return site.Invalid("batch_axis and time_axis must be 0 and 1");
   }
   const int64_t batch = in[static_cast<size_t>(batch_axis)], time = in[static_cast<size_t>(time_axis)];
-  if (site.in[1].type != DataType::kInt64 || site.in[1].dims != std::vector<int64_t>{batch}) return site.Invalid("the lengths are not one int64 a batch entry");
+  if (site.in[1].type != DataType::kInt64 || site.in[1].dims != std::vector<int64_t>{batch})
+    return site.Invalid("the lengths are not one int64 a batch entry");
   PT_CHECK_OK(site.Out(0, site.in[0].type, in));
   int64_t inner = 1;
   for (size_t d = 2; d < in.size(); ++d) inner *= in[d];
@@ -284,7 +293,8 @@ Result<Program> ReverseSequence(Site& site) {
       for (int64_t b = 0; b < batch; ++b) {
         const int64_t length = run.in<int64_t>(1)[b];
         if (length < 0 || length > time) {
-          return MakeError(ErrorCode::kInvalidInput, "reference.length", "ReverseSequence: length " + std::to_string(length) + " is out of range");
+          return MakeError(ErrorCode::kInvalidInput, "reference.length",
+                           "ReverseSequence: length " + std::to_string(length) + " is out of range");
         }
         for (int64_t t = 0; t < time; ++t) {
           const T* from = run.in<T>(0) + b * batch_step + (t < length ? length - 1 - t : t) * time_step;
@@ -301,7 +311,8 @@ Result<Program> Trilu(Site& site) {
   PT_CHECK_OK(site.NeedInputs(1, 2));
   const std::vector<int64_t>& in = site.in[0].dims;
   if (in.size() < 2) return site.Invalid("its input is no matrix");
-  if (site.has(1) && (site.in[1].type != DataType::kInt64 || site.in[1].count() != 1)) return site.Invalid("k is no int64");
+  if (site.has(1) && (site.in[1].type != DataType::kInt64 || site.in[1].count() != 1))
+    return site.Invalid("k is no int64");
   PT_CHECK_OK(site.Out(0, site.in[0].type, in));
   const bool upper = site.node.int_or("upper", 1) != 0;
   const int64_t rows = in[in.size() - 2], cols = in.back();

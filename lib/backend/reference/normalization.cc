@@ -24,7 +24,8 @@ std::pair<double, double> MeanAndVariance(const T* x, int64_t n) {
 Status NeedChannelVectors(const Site& site, size_t from, size_t to, int64_t channels) {
   for (size_t i = from; i < to; ++i) {
     if (site.in[i].dims != std::vector<int64_t>{channels}) {
-      return site.Invalid("input " + std::to_string(i) + " is not one value for each of " + std::to_string(channels) + " channels");
+      return site.Invalid("input " + std::to_string(i) + " is not one value for each of " + std::to_string(channels) +
+                          " channels");
     }
   }
   return {};
@@ -111,7 +112,8 @@ Result<Program> RowNormalization(Site& site) {
           const T* bias = run.in<T>(2);
           scale_walk.ForEachRow(nullptr, 0, [&](int64_t at, const auto& from, const auto& steps, int64_t n) {
             for (int64_t i = 0; i < n; ++i) {
-              out[at + i] = static_cast<T>((static_cast<double>(in[at + i]) - mean) * inverse) * scale[from[0] + i * steps[0]];
+              out[at + i] =
+                  static_cast<T>((static_cast<double>(in[at + i]) - mean) * inverse) * scale[from[0] + i * steps[0]];
             }
           });
           if (bias != nullptr) {
@@ -134,7 +136,8 @@ Result<Program> ByGroups(Site& site, int64_t groups) {
   const std::vector<int64_t>& dims = site.in[0].dims;
   if (dims.size() < 2) return site.Invalid("its input has no channels");
   const int64_t channels = dims[1];
-  if (groups < 1 || channels % groups != 0) return site.Invalid(std::to_string(groups) + " groups do not divide " + std::to_string(channels) + " channels");
+  if (groups < 1 || channels % groups != 0)
+    return site.Invalid(std::to_string(groups) + " groups do not divide " + std::to_string(channels) + " channels");
   const int64_t parameters = site.in[1].count();
   if (parameters != channels && parameters != groups) return site.Invalid("the scale is not one value a channel");
   PT_CHECK_OK(NeedChannelVectors(site, 1, 3, parameters));
@@ -178,24 +181,27 @@ Result<Program> Lrn(Site& site) {
   const int64_t size = site.node.int_or("size", 0);
   if (size < 1) return site.Invalid("size is not positive");
   PT_CHECK_OK(site.Out(0, site.in[0].type, dims));
-  const double alpha = site.node.float_or("alpha", 1e-4F), beta = site.node.float_or("beta", 0.75F), bias = site.node.float_or("bias", 1.0F);
+  const double alpha = site.node.float_or("alpha", 1e-4F), beta = site.node.float_or("beta", 0.75F),
+               bias = site.node.float_or("bias", 1.0F);
   const int64_t channels = dims[1], plane = dims[0] * channels == 0 ? 0 : site.in[0].count() / (dims[0] * channels);
   return VisitFloats(site, site.in[0].type, [&]<typename T>() -> Result<Program> {
     return Program{[=, batch = dims[0]](const Run& run) -> Status {
-      const T share = static_cast<T>(alpha / static_cast<double>(size)), start = static_cast<T>(bias), power = static_cast<T>(-beta);
-      ParallelRanges(run.team, batch * channels, static_cast<double>(plane * (20 + size)), [&](int64_t begin, int64_t end) {
-        for (int64_t i = begin; i < end; ++i) {
-          const int64_t c = i % channels;
-          const int64_t low = std::max<int64_t>(0, c - (size - 1) / 2), high = std::min(channels - 1, c + size / 2);
-          const T* in = run.in<T>(0) + i * plane;
-          T* out = run.out<T>() + i * plane;
-          for (int64_t k = 0; k < plane; ++k) {
-            T squares = 0;
-            for (int64_t d = low - c; d <= high - c; ++d) squares += in[k + d * plane] * in[k + d * plane];
-            out[k] = in[k] * std::pow(start + share * squares, power);
-          }
-        }
-      });
+      const T share = static_cast<T>(alpha / static_cast<double>(size)), start = static_cast<T>(bias),
+              power = static_cast<T>(-beta);
+      ParallelRanges(
+          run.team, batch * channels, static_cast<double>(plane * (20 + size)), [&](int64_t begin, int64_t end) {
+            for (int64_t i = begin; i < end; ++i) {
+              const int64_t c = i % channels;
+              const int64_t low = std::max<int64_t>(0, c - (size - 1) / 2), high = std::min(channels - 1, c + size / 2);
+              const T* in = run.in<T>(0) + i * plane;
+              T* out = run.out<T>() + i * plane;
+              for (int64_t k = 0; k < plane; ++k) {
+                T squares = 0;
+                for (int64_t d = low - c; d <= high - c; ++d) squares += in[k + d * plane] * in[k + d * plane];
+                out[k] = in[k] * std::pow(start + share * squares, power);
+              }
+            }
+          });
       return {};
     }};
   });
@@ -259,7 +265,8 @@ Result<Program> MeanVarianceNormalization(Site& site) {
         for (int64_t i = 0; i < count; ++i) mean[set[0] + i * steps[0]] += static_cast<double>(in[at + i]) / n;
       });
       walk.ForEachRow(nullptr, 0, [&](int64_t at, const auto& set, const auto& steps, int64_t count) {
-        for (int64_t i = 0; i < count; ++i) square[set[0] + i * steps[0]] += static_cast<double>(in[at + i]) * static_cast<double>(in[at + i]) / n;
+        for (int64_t i = 0; i < count; ++i)
+          square[set[0] + i * steps[0]] += static_cast<double>(in[at + i]) * static_cast<double>(in[at + i]) / n;
       });
       walk.ForEachRow(nullptr, 0, [&](int64_t at, const auto& set, const auto& steps, int64_t count) {
         for (int64_t i = 0; i < count; ++i) {
@@ -275,13 +282,18 @@ Result<Program> MeanVarianceNormalization(Site& site) {
 }
 
 constexpr std::array kRows = {
-    OperatorRow{.op = "BatchNormalization", .make = BatchNormalization, .feeding = Feeding::kWidened, .since = 7, .in_place = true},
+    OperatorRow{.op = "BatchNormalization",
+                .make = BatchNormalization,
+                .feeding = Feeding::kWidened,
+                .since = 7,
+                .in_place = true},
     OperatorRow{.op = "GroupNormalization", .make = GroupNormalization, .feeding = Feeding::kWidened},
     OperatorRow{.op = "InstanceNormalization", .make = InstanceNormalization, .feeding = Feeding::kWidened, .since = 6},
     OperatorRow{.op = "LRN", .make = Lrn, .feeding = Feeding::kWidened},
     OperatorRow{.op = "LayerNormalization", .make = RowNormalization<true>, .feeding = Feeding::kWidened},
     OperatorRow{.op = "LpNormalization", .make = LpNormalization, .feeding = Feeding::kWidened},
-    OperatorRow{.op = "MeanVarianceNormalization", .make = MeanVarianceNormalization, .feeding = Feeding::kWidened, .since = 9},
+    OperatorRow{
+        .op = "MeanVarianceNormalization", .make = MeanVarianceNormalization, .feeding = Feeding::kWidened, .since = 9},
     OperatorRow{.op = "RMSNormalization", .make = RowNormalization<false>, .feeding = Feeding::kWidened},
 };
 

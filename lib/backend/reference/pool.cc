@@ -43,10 +43,10 @@ void ForEach(const Inner& inner, const Window& w, F&& f) {
 }
 
 struct Pooling {
-  Window window;        // three dims
-  int64_t planes = 0;   // batch × channels
+  Window window;       // three dims
+  int64_t planes = 0;  // batch × channels
   int64_t in_plane = 1, out_plane = 1;
-  double work = 1;      // of one plane
+  double work = 1;  // of one plane
 };
 
 // The whole input at once.

@@ -26,7 +26,8 @@ struct ParameterIndex {
 
 Result<ParameterIndex> ReadParameters(const Site& site) {
   const Operand &x = site.in[0], &scale = site.in[1];
-  if (site.has(2) && site.in[2].dims != scale.dims && site.in[2].count() != 1) return site.Invalid("scale and zero point differ in shape");
+  if (site.has(2) && site.in[2].dims != scale.dims && site.in[2].count() != 1)
+    return site.Invalid("scale and zero point differ in shape");
   ParameterIndex index;
   if (scale.rank() == 0 || (scale.rank() == 1 && scale.count() == 1)) return index;
   index.single = false;
@@ -55,16 +56,26 @@ struct Range {
 // What an integer type holds; nullopt for others.
 std::optional<Range> RangeOf(DataType type) {
   switch (type) {
-    case DataType::kInt2: return Range{-2, 1};
-    case DataType::kUint2: return Range{0, 3};
-    case DataType::kInt4: return Range{-8, 7};
-    case DataType::kUint4: return Range{0, 15};
-    case DataType::kInt8: return Range{-128, 127};
-    case DataType::kUint8: return Range{0, 255};
-    case DataType::kInt16: return Range{-32768, 32767};
-    case DataType::kUint16: return Range{0, 65535};
-    case DataType::kInt32: return Range{-2147483648.0, 2147483647.0};
-    default: return std::nullopt;
+    case DataType::kInt2:
+      return Range{-2, 1};
+    case DataType::kUint2:
+      return Range{0, 3};
+    case DataType::kInt4:
+      return Range{-8, 7};
+    case DataType::kUint4:
+      return Range{0, 15};
+    case DataType::kInt8:
+      return Range{-128, 127};
+    case DataType::kUint8:
+      return Range{0, 255};
+    case DataType::kInt16:
+      return Range{-32768, 32767};
+    case DataType::kUint16:
+      return Range{0, 65535};
+    case DataType::kInt32:
+      return Range{-2147483648.0, 2147483647.0};
+    default:
+      return std::nullopt;
   }
 }
 
@@ -94,7 +105,9 @@ Result<Program> QuantizeLinear(Site& site) {
   PT_CHECK_OK(site.NeedInputs(2, 3));
   PT_ASSIGN(const ParameterIndex index, ReadParameters(site));
   const int64_t named = site.node.int_or("output_dtype", 0);
-  const DataType to = site.has(2) ? site.in[2].type : named > 0 && named <= 26 ? static_cast<DataType>(named) : DataType::kUint8;
+  const DataType to = site.has(2)                ? site.in[2].type
+                      : named > 0 && named <= 26 ? static_cast<DataType>(named)
+                                                 : DataType::kUint8;
   const std::optional<Range> range = RangeOf(to);
   if (!range && !SmallFloatOf(to)) return site.Unsupported("is not supported to " + std::string(DataTypeName(to)));
   if (site.in[0].type != DataType::kFloat32 && site.in[0].type != DataType::kInt32) {
@@ -111,7 +124,8 @@ Result<Program> QuantizeLinear(Site& site) {
         const auto x = static_cast<float>(NumberAt(from, run.in<void>(0), i));
         const float scaled = x / static_cast<float>(NumberAt(scale_type, run.in<void>(1), p));
         const double zero = shifted ? NumberAt(to, run.in<void>(2), one_zero ? 0 : p) : 0;
-        const double number = range ? Clamp(std::nearbyint(static_cast<double>(scaled)) + zero, *range) : static_cast<double>(scaled) + zero;
+        const double number = range ? Clamp(std::nearbyint(static_cast<double>(scaled)) + zero, *range)
+                                    : static_cast<double>(scaled) + zero;
         StoreNumber(to, number, saturate, run.out<void>(), i);
       }
     });
@@ -123,7 +137,8 @@ Result<Program> DequantizeLinear(Site& site) {
   PT_CHECK_OK(site.NeedInputs(2, 3));
   PT_ASSIGN(const ParameterIndex index, ReadParameters(site));
   const DataType from = site.in[0].type, to = site.in[1].type;
-  if (!RangeOf(from) && !SmallFloatOf(from)) return site.Unsupported("is not supported from " + std::string(DataTypeName(from)));
+  if (!RangeOf(from) && !SmallFloatOf(from))
+    return site.Unsupported("is not supported from " + std::string(DataTypeName(from)));
   if (to != DataType::kFloat32) return site.Unsupported("is not supported to " + std::string(DataTypeName(to)));
   const int64_t named = site.node.int_or("output_dtype", 0);
   if (named != 0 && named != 1 && named != 10 && named != 16) return site.Unsupported("is not supported to that type");
@@ -181,7 +196,8 @@ struct Factor {
   void Widen(const Run& run, double* to) const {
     Convert(type, DataType::kFloat64, true, run.in<void>(input), to, 0, count);
     if (!zero) return;
-    for (int64_t i = 0; i < count; ++i) to[i] -= NumberAt(zero_type, run.in<void>(*zero), zeros == 1 ? 0 : i / inner % dim);
+    for (int64_t i = 0; i < count; ++i)
+      to[i] -= NumberAt(zero_type, run.in<void>(*zero), zeros == 1 ? 0 : i / inner % dim);
   }
 };
 
@@ -189,7 +205,8 @@ struct Factor {
 Result<Factor> ReadFactor(const Site& site, size_t input, std::optional<size_t> zero, int64_t zero_axis) {
   const Operand& operand = site.in[input];
   Factor factor{operand.type, input, std::nullopt, DataType::kUndefined, operand.count(), 1, 1, 1};
-  if (operand.type != DataType::kInt8 && operand.type != DataType::kUint8) return site.Unsupported("is supported for int8 and uint8 only");
+  if (operand.type != DataType::kInt8 && operand.type != DataType::kUint8)
+    return site.Unsupported("is supported for int8 and uint8 only");
   if (!zero || !site.has(*zero)) return factor;
   factor.zero = zero;
   factor.zero_type = site.in[*zero].type;
@@ -198,7 +215,8 @@ Result<Factor> ReadFactor(const Site& site, size_t input, std::optional<size_t> 
   PT_ASSIGN(const int64_t axis, site.Axis(zero_axis, operand.rank()));
   factor.dim = operand.dims[static_cast<size_t>(axis)];
   for (size_t d = static_cast<size_t>(axis) + 1; d < operand.dims.size(); ++d) factor.inner *= operand.dims[d];
-  if (factor.zeros != factor.dim || site.in[*zero].rank() != 1) return site.Invalid("the zero points are not one value along the axis");
+  if (factor.zeros != factor.dim || site.in[*zero].rank() != 1)
+    return site.Invalid("the zero points are not one value along the axis");
   return factor;
 }
 
@@ -212,7 +230,8 @@ struct Inner {
 
 Result<Inner> MakeInner(const Site& site, const Factor& a, const Factor& b, Result<Program> (*make)(Site&)) {
   Site inner{site.node, site.opset, {}, {}, nullptr, site.width, site.limits};
-  for (const Factor* factor : {&a, &b}) inner.in.push_back({DataType::kFloat64, site.in[factor->input].dims, std::nullopt, true});
+  for (const Factor* factor : {&a, &b})
+    inner.in.push_back({DataType::kFloat64, site.in[factor->input].dims, std::nullopt, true});
   inner.out.resize(1);
   Result<Program> program = make(inner);
   if (!program.ok()) return std::move(program).error();
@@ -225,7 +244,8 @@ uint64_t Lines(int64_t count) { return (static_cast<uint64_t>(count) * sizeof(do
 template <typename Finish>
 Program IntegerProgram(Inner inner, Finish finish) {
   Program program;
-  const uint64_t b_at = Lines(inner.a.count), out_at = b_at + Lines(inner.b.count), rest_at = out_at + Lines(inner.out_count);
+  const uint64_t b_at = Lines(inner.a.count), out_at = b_at + Lines(inner.b.count),
+                 rest_at = out_at + Lines(inner.out_count);
   program.scratch_bytes = rest_at + inner.program.scratch_bytes;
   program.run = [=, inner = std::move(inner)](const Run& run) -> Status {
     auto* a = reinterpret_cast<double*>(run.scratch);
@@ -244,7 +264,9 @@ Program IntegerProgram(Inner inner, Finish finish) {
 
 Result<Program> ToInt32(Site& site, const Inner& inner) {
   PT_CHECK_OK(site.Out(0, DataType::kInt32, inner.out_dims));
-  return IntegerProgram(inner, [](const Run& run, double sum, int64_t i) { run.out<int32_t>()[i] = static_cast<int32_t>(static_cast<int64_t>(sum)); });
+  return IntegerProgram(inner, [](const Run& run, double sum, int64_t i) {
+    run.out<int32_t>()[i] = static_cast<int32_t>(static_cast<int64_t>(sum));
+  });
 }
 
 Result<Program> MatMulInteger(Site& site) {
@@ -270,19 +292,24 @@ Result<Program> Requantized(Site& site, const Inner& inner, int64_t channel_dim,
   if (to != DataType::kInt8 && to != DataType::kUint8) return site.Unsupported("is supported to int8 and uint8 only");
   const int64_t scales = site.in[4].count();
   for (size_t i : {size_t{1}, size_t{6}, size_t{7}}) {
-    if (site.in[i].count() != 1) return site.Unsupported("is supported with scalar scales of its input and output only");
+    if (site.in[i].count() != 1)
+      return site.Unsupported("is supported with scalar scales of its input and output only");
   }
   if (scales != 1 && scales != channel_dim) return site.Invalid("the weights' scale is not one value a channel");
   for (size_t i : {size_t{1}, size_t{4}, size_t{6}}) {
     if (site.in[i].type != DataType::kFloat32) return site.Invalid("a scale is no float");
   }
-  if (site.has(8) && (site.in[8].type != DataType::kInt32 || site.in[8].count() != channel_dim)) return site.Invalid("the bias is not one int32 a channel");
+  if (site.has(8) && (site.in[8].type != DataType::kInt32 || site.in[8].count() != channel_dim))
+    return site.Invalid("the bias is not one int32 a channel");
   PT_CHECK_OK(site.Out(0, to, inner.out_dims));
   return IntegerProgram(inner, [=](const Run& run, double sum, int64_t i) {
     const int64_t channel = channel_dim == 0 ? 0 : i / channel_inner % channel_dim;
     if (run.in<int32_t>(8) != nullptr) sum += run.in<int32_t>(8)[channel];
-    const double scale = static_cast<double>(*run.in<float>(1)) * static_cast<double>(run.in<float>(4)[scales == 1 ? 0 : channel]) / static_cast<double>(*run.in<float>(6));
-    StoreNumber(to, Clamp(std::nearbyint(sum * scale) + NumberAt(to, run.in<void>(7), 0), *range), true, run.out<void>(), i);
+    const double scale = static_cast<double>(*run.in<float>(1)) *
+                         static_cast<double>(run.in<float>(4)[scales == 1 ? 0 : channel]) /
+                         static_cast<double>(*run.in<float>(6));
+    StoreNumber(to, Clamp(std::nearbyint(sum * scale) + NumberAt(to, run.in<void>(7), 0), *range), true,
+                run.out<void>(), i);
   });
 }
 

@@ -12,7 +12,19 @@ namespace pt::reference {
 namespace {
 
 struct Activation {
-  enum class Kind : uint8_t { kSigmoid, kTanh, kRelu, kAffine, kLeakyRelu, kThresholdedRelu, kScaledTanh, kHardSigmoid, kElu, kSoftsign, kSoftplus };
+  enum class Kind : uint8_t {
+    kSigmoid,
+    kTanh,
+    kRelu,
+    kAffine,
+    kLeakyRelu,
+    kThresholdedRelu,
+    kScaledTanh,
+    kHardSigmoid,
+    kElu,
+    kSoftsign,
+    kSoftplus
+  };
   Kind kind = Kind::kTanh;
   float alpha = 0, beta = 0;
 
@@ -20,17 +32,28 @@ struct Activation {
   T operator()(T x) const {
     const T a = static_cast<T>(alpha), b = static_cast<T>(beta);
     switch (kind) {
-      case Kind::kSigmoid: return T{1} / (T{1} + std::exp(-x));
-      case Kind::kTanh: return std::tanh(x);
-      case Kind::kRelu: return x > 0 ? x : T{0};
-      case Kind::kAffine: return a * x + b;
-      case Kind::kLeakyRelu: return x < 0 ? a * x : x;
-      case Kind::kThresholdedRelu: return x > a ? x : T{0};
-      case Kind::kScaledTanh: return a * std::tanh(b * x);
-      case Kind::kHardSigmoid: return std::fmin(T{1}, std::fmax(T{0}, a * x + b));
-      case Kind::kElu: return x < 0 ? a * std::expm1(x) : x;
-      case Kind::kSoftsign: return x / (T{1} + std::fabs(x));
-      case Kind::kSoftplus: return std::fmax(x, T{0}) + std::log1p(std::exp(-std::fabs(x)));
+      case Kind::kSigmoid:
+        return T{1} / (T{1} + std::exp(-x));
+      case Kind::kTanh:
+        return std::tanh(x);
+      case Kind::kRelu:
+        return x > 0 ? x : T{0};
+      case Kind::kAffine:
+        return a * x + b;
+      case Kind::kLeakyRelu:
+        return x < 0 ? a * x : x;
+      case Kind::kThresholdedRelu:
+        return x > a ? x : T{0};
+      case Kind::kScaledTanh:
+        return a * std::tanh(b * x);
+      case Kind::kHardSigmoid:
+        return std::fmin(T{1}, std::fmax(T{0}, a * x + b));
+      case Kind::kElu:
+        return x < 0 ? a * std::expm1(x) : x;
+      case Kind::kSoftsign:
+        return x / (T{1} + std::fabs(x));
+      case Kind::kSoftplus:
+        return std::fmax(x, T{0}) + std::log1p(std::exp(-std::fabs(x)));
     }
     return x;
   }
@@ -63,7 +86,7 @@ struct Shape {
   bool reverse_first = false;  // direction "reverse"
   bool batch_first = false;    // layout 1
   bool linear_before_reset = false, input_forget = false;
-  double clip = 0;  // 0: none
+  double clip = 0;                      // 0: none
   std::vector<Activation> activations;  // per direction
 
   int64_t gate_rows() const { return gates * hidden; }
@@ -74,18 +97,22 @@ struct Shape {
   int64_t state_row(int64_t d, int64_t b) const { return (batch_first ? b * directions + d : d * batch + b) * hidden; }
 };
 
-Result<std::vector<Activation>> ReadActivations(const Site& site, const std::vector<std::string>& defaults, int64_t directions) {
+Result<std::vector<Activation>> ReadActivations(const Site& site, const std::vector<std::string>& defaults,
+                                                int64_t directions) {
   std::vector<std::string> names;
-  if (const Attribute* given = site.node.find("activations"); given != nullptr && std::holds_alternative<std::vector<std::string>>(*given)) {
+  if (const Attribute* given = site.node.find("activations");
+      given != nullptr && std::holds_alternative<std::vector<std::string>>(*given)) {
     names = std::get<std::vector<std::string>>(*given);
   }
   for (int64_t d = 0; d < directions && names.size() < defaults.size() * static_cast<size_t>(directions); ++d) {
     names.insert(names.end(), defaults.begin(), defaults.end());
   }
-  if (names.size() != defaults.size() * static_cast<size_t>(directions)) return site.Invalid("activations do not fit its gates");
+  if (names.size() != defaults.size() * static_cast<size_t>(directions))
+    return site.Invalid("activations do not fit its gates");
   const auto floats = [&](std::string_view key) {
     const Attribute* given = site.node.find(key);
-    return given != nullptr && std::holds_alternative<std::vector<float>>(*given) ? std::get<std::vector<float>>(*given) : std::vector<float>();
+    return given != nullptr && std::holds_alternative<std::vector<float>>(*given) ? std::get<std::vector<float>>(*given)
+                                                                                  : std::vector<float>();
   };
   const std::vector<float> alphas = floats("activation_alpha"), betas = floats("activation_beta");
   std::vector<Activation> activations;
@@ -93,13 +120,15 @@ Result<std::vector<Activation>> ReadActivations(const Site& site, const std::vec
   size_t alpha_at = 0, beta_at = 0;
   for (const std::string& name : names) {
     const auto row = std::find_if(kActivations.begin(), kActivations.end(), [&](const ActivationRow& r) {
-      return std::equal(r.name.begin(), r.name.end(), name.begin(), name.end(), [](char a, char b) { return std::tolower(a) == std::tolower(b); });
+      return std::equal(r.name.begin(), r.name.end(), name.begin(), name.end(),
+                        [](char a, char b) { return std::tolower(a) == std::tolower(b); });
     });
     if (row == kActivations.end()) return site.Unsupported("has the unknown activation \"" + name + "\"");
     Activation activation{row->kind, row->alpha, row->beta};
     using K = Activation::Kind;
     const bool takes_beta = row->kind == K::kAffine || row->kind == K::kScaledTanh || row->kind == K::kHardSigmoid;
-    const bool takes_alpha = takes_beta || row->kind == K::kLeakyRelu || row->kind == K::kThresholdedRelu || row->kind == K::kElu;
+    const bool takes_alpha =
+        takes_beta || row->kind == K::kLeakyRelu || row->kind == K::kThresholdedRelu || row->kind == K::kElu;
     if (takes_alpha && alpha_at < alphas.size()) activation.alpha = alphas[alpha_at++];
     if (takes_beta && beta_at < betas.size()) activation.beta = betas[beta_at++];
     activations.push_back(activation);
@@ -109,7 +138,8 @@ Result<std::vector<Activation>> ReadActivations(const Site& site, const std::vec
 
 Status CheckOperand(const Site& site, size_t i, std::vector<int64_t> dims, const char* name) {
   if (!site.has(i)) return {};
-  if (site.in[i].dims != dims) return site.Invalid(std::string(name) + " does not have the dims that X, W and hidden_size ask for");
+  if (site.in[i].dims != dims)
+    return site.Invalid(std::string(name) + " does not have the dims that X, W and hidden_size ask for");
   if (i != 4 && site.in[i].type != site.in[0].type) return site.Invalid("its inputs are of different types");
   return {};
 }
@@ -128,7 +158,8 @@ Result<Shape> ReadShape(Site& site, Cell cell) {
   s.input = x[2];
   s.hidden = site.node.int_or("hidden_size", r[2]);
   const std::string direction = site.node.string_or("direction", "forward");
-  if (direction != "forward" && direction != "reverse" && direction != "bidirectional") return site.Invalid("direction \"" + direction + "\" is none");
+  if (direction != "forward" && direction != "reverse" && direction != "bidirectional")
+    return site.Invalid("direction \"" + direction + "\" is none");
   s.directions = direction == "bidirectional" ? 2 : 1;
   s.reverse_first = direction == "reverse";
   if (s.hidden < 0 || s.hidden > (int64_t{1} << 30)) return site.Invalid("hidden_size is out of range");
@@ -138,7 +169,8 @@ Result<Shape> ReadShape(Site& site, Cell cell) {
   PT_CHECK_OK(CheckOperand(site, 3, {d, 2 * rows}, "B"));
   PT_CHECK_OK(CheckOperand(site, 4, {s.batch}, "sequence_lens"));
   if (site.has(4) && site.in[4].type != DataType::kInt32) return site.Invalid("sequence_lens is no int32");
-  const std::vector<int64_t> state = s.batch_first ? std::vector<int64_t>{s.batch, d, s.hidden} : std::vector<int64_t>{d, s.batch, s.hidden};
+  const std::vector<int64_t> state =
+      s.batch_first ? std::vector<int64_t>{s.batch, d, s.hidden} : std::vector<int64_t>{d, s.batch, s.hidden};
   PT_CHECK_OK(CheckOperand(site, 5, state, "initial_h"));
   if (cell == Cell::kLstm) {
     PT_CHECK_OK(CheckOperand(site, 6, state, "initial_c"));
@@ -147,11 +179,14 @@ Result<Shape> ReadShape(Site& site, Cell cell) {
   s.clip = site.node.float_or("clip", 0.0F);
   s.linear_before_reset = site.node.int_or("linear_before_reset", 0) != 0;
   s.input_forget = site.node.int_or("input_forget", 0) != 0;
-  const std::vector<std::string> defaults = cell == Cell::kLstm ? std::vector<std::string>{"Sigmoid", "Tanh", "Tanh"}
-                                            : cell == Cell::kGru ? std::vector<std::string>{"Sigmoid", "Tanh"} : std::vector<std::string>{"Tanh"};
+  const std::vector<std::string> defaults = cell == Cell::kLstm  ? std::vector<std::string>{"Sigmoid", "Tanh", "Tanh"}
+                                            : cell == Cell::kGru ? std::vector<std::string>{"Sigmoid", "Tanh"}
+                                                                 : std::vector<std::string>{"Tanh"};
   PT_ASSIGN(s.activations, ReadActivations(site, defaults, s.directions));
   const DataType type = site.in[0].type;
-  PT_CHECK_OK(site.Out(0, type, s.batch_first ? std::vector<int64_t>{s.batch, s.time, d, s.hidden} : std::vector<int64_t>{s.time, d, s.batch, s.hidden}));
+  PT_CHECK_OK(site.Out(0, type,
+                       s.batch_first ? std::vector<int64_t>{s.batch, s.time, d, s.hidden}
+                                     : std::vector<int64_t>{s.time, d, s.batch, s.hidden}));
   PT_CHECK_OK(site.Out(1, type, state));
   if (cell == Cell::kLstm) PT_CHECK_OK(site.Out(2, type, state));
   return s;
@@ -170,7 +205,8 @@ struct PackedMatrix {
     const int64_t cols = HostTile<T>().cols;
     for (int64_t d = 0; d < directions; ++d) {
       const Strided<T> transposed{from + d * rows * depth, 1, depth};
-      for (int64_t jp = 0; jp < Panels(rows, cols); ++jp, to += cols * depth) PackColumns<T>(transposed, 0, depth, jp * cols, rows, cols, to);
+      for (int64_t jp = 0; jp < Panels(rows, cols); ++jp, to += cols * depth)
+        PackColumns<T>(transposed, 0, depth, jp * cols, rows, cols, to);
     }
   }
   // `scratch` holds the panels where the matrix is not constant.
@@ -191,7 +227,8 @@ Result<PackedMatrix<T>> MakePacked(const Site& site, size_t input) {
   matrix.input = input;
   if (!site.is_constant(input)) return matrix;
   const Tensor& tensor = *site.in[input].constant;
-  const std::string name = "recurrence cols" + std::to_string(HostTile<T>().cols) + " " + ToString(StaticType(tensor.type(), dims));
+  const std::string name =
+      "recurrence cols" + std::to_string(HostTile<T>().cols) + " " + ToString(StaticType(tensor.type(), dims));
   PT_ASSIGN(matrix.constant, PackConstant(site, tensor, name, LineBytes<T>(matrix.elements()), [&](void* to) {
               matrix.Pack(reinterpret_cast<const T*>(tensor.bytes().data()), static_cast<T*>(to));
             }));
@@ -201,11 +238,11 @@ Result<PackedMatrix<T>> MakePacked(const Site& site, size_t input) {
 // Memory of one run, in scratch.
 template <typename T>
 struct Buffers {
-  T* gates = nullptr;    // [time · batch][gate rows]: input part, then the sum
+  T* gates = nullptr;      // [time · batch][gate rows]: input part, then the sum
   T* recurrent = nullptr;  // [batch][gate rows]: recurrent part of one step
-  T* h = nullptr;        // [batch][hidden]
+  T* h = nullptr;          // [batch][hidden]
   T* c = nullptr;
-  T* reset = nullptr;    // GRU: r ∘ h
+  T* reset = nullptr;  // GRU: r ∘ h
   T* packed_rows = nullptr;
   T* w = nullptr;
   T* r = nullptr;
@@ -233,7 +270,8 @@ class Recurrence {
     }
     const T* w = w_.Get(run, memory.w);
     const T* r = r_.Get(run, memory.r);
-    for (int64_t d = 0; d < s_.directions; ++d) RunDirection(run, memory, w + d * w_.direction_elements(), r + d * r_.direction_elements(), d);
+    for (int64_t d = 0; d < s_.directions; ++d)
+      RunDirection(run, memory, w + d * w_.direction_elements(), r + d * r_.direction_elements(), d);
     return {};
   }
 
@@ -251,7 +289,8 @@ class Recurrence {
     memory.h = take(states);
     memory.c = take(states);
     memory.reset = take(states);
-    memory.packed_rows = take(std::max(Panels(s_.time * s_.batch, tile) * s_.input, Panels(s_.batch, tile) * s_.hidden) * tile);
+    memory.packed_rows =
+        take(std::max(Panels(s_.time * s_.batch, tile) * s_.input, Panels(s_.batch, tile) * s_.hidden) * tile);
     memory.w = take(w_.constant ? 0 : w_.elements());
     memory.r = take(r_.constant ? 0 : r_.elements());
     return memory;
@@ -264,7 +303,8 @@ class Recurrence {
     PackRows<T>(rows, m, k, tile.rows, T{1}, packed);
     const Split split(1, Panels(m, tile.rows), Panels(n, tile.cols), parts_);
     // Waking a team costs microseconds.
-    const uint32_t parts = static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k) < 200'000 ? 1 : parts_;
+    const uint32_t parts =
+        static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k) < 200'000 ? 1 : parts_;
     ForParts(team, parts, [&](uint32_t part, uint32_t of) {
       split.ForPart(part, of, [&](int64_t, const PanelRange& range) {
         const auto panel = [&](int64_t p0, int64_t, int64_t jp) { return panels + (jp * k + p0) * tile.cols; };
@@ -295,7 +335,8 @@ class Recurrence {
         const int64_t t = active && reverse ? length - 1 - step : step;
         T* h = memory.h + b * s_.hidden;
         if (active) {
-          UpdateCell(run, memory.gates + RowIndex(t, b) * rows, memory.recurrent + b * rows, h, memory.c + b * s_.hidden, d);
+          UpdateCell(run, memory.gates + RowIndex(t, b) * rows, memory.recurrent + b * rows, h,
+                     memory.c + b * s_.hidden, d);
         }
         if (run.out<T>(0) == nullptr) continue;
         T* y = run.out<T>(0) + s_.y_row(t, d, b);

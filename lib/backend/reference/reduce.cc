@@ -85,7 +85,8 @@ struct Reduction {
     Mask mask{};
     if (!MarkAxes({run.in<void>(1), true}, axis_count, static_cast<int64_t>(in.size()), mask)) return false;
     found = SplitAxes(in, mask, keep);
-    return std::equal(out.begin(), out.end(), found.out_dims.begin(), found.out_dims.begin() + static_cast<ptrdiff_t>(found.out_rank));
+    return std::equal(out.begin(), out.end(), found.out_dims.begin(),
+                      found.out_dims.begin() + static_cast<ptrdiff_t>(found.out_rank));
   }
 };
 
@@ -95,7 +96,8 @@ Result<Reduction> ReadReduction(Site& site) {
   reduction.keep = site.node.int_or("keepdims", 1) != 0;
   const int64_t rank = site.in[0].rank();
   if (site.has(1) && !site.is_constant(1) && site.in[1].count() > 0) {
-    if (site.in[1].type != DataType::kInt64 || site.in[1].rank() != 1) return site.Invalid("the axes are no list of int64");
+    if (site.in[1].type != DataType::kInt64 || site.in[1].rank() != 1)
+      return site.Invalid("the axes are no list of int64");
     reduction.in_run = true;
     reduction.axis_count = site.in[1].count();
     PT_CHECK_OK(site.OutFromGraph(0, site.in[0].type, reduction.keep ? rank : site.out[0].rank()));
@@ -109,10 +111,12 @@ Result<Reduction> ReadReduction(Site& site) {
   }
   Mask mask{};
   if (given.empty() && site.node.int_or("noop_with_empty_axes", 0) == 0) mask.fill(true);
-  if (!MarkAxes({given.data(), true}, static_cast<int64_t>(given.size()), rank, mask)) return site.Invalid("an axis does not exist");
+  if (!MarkAxes({given.data(), true}, static_cast<int64_t>(given.size()), rank, mask))
+    return site.Invalid("an axis does not exist");
   reduction.axes = SplitAxes(reduction.in, mask, reduction.keep);
   const Axes& axes = reduction.axes;
-  PT_CHECK_OK(site.Out(0, site.in[0].type, {axes.out_dims.begin(), axes.out_dims.begin() + static_cast<ptrdiff_t>(axes.out_rank)}));
+  PT_CHECK_OK(site.Out(0, site.in[0].type,
+                       {axes.out_dims.begin(), axes.out_dims.begin() + static_cast<ptrdiff_t>(axes.out_rank)}));
   return reduction;
 }
 
@@ -177,11 +181,14 @@ struct LogSumExp {  // rescaled when a larger one comes, so that nothing overflo
       sum += std::exp(x - most);
     }
   }
-  T Get(int64_t) const { return static_cast<T>(sum == 0 ? -std::numeric_limits<double>::infinity() : most + std::log(sum)); }
+  T Get(int64_t) const {
+    return static_cast<T>(sum == 0 ? -std::numeric_limits<double>::infinity() : most + std::log(sum));
+  }
 };
 template <typename T>
 struct Most {
-  T most = std::numeric_limits<T>::has_infinity ? -std::numeric_limits<T>::infinity() : std::numeric_limits<T>::lowest();
+  T most =
+      std::numeric_limits<T>::has_infinity ? -std::numeric_limits<T>::infinity() : std::numeric_limits<T>::lowest();
   void Add(T x) { most = x > most || x != x ? x : most; }
   T Get(int64_t) const { return most; }
 };
@@ -225,7 +232,8 @@ Result<Program> Reduce(Site& site) {
       return ReduceProgram<uint8_t, Accumulator<uint8_t>>(reduction);
     }
   }
-  return VisitNumbers(site, site.in[0].type, [&]<typename T>() -> Result<Program> { return ReduceProgram<T, Accumulator<T>>(reduction); });
+  return VisitNumbers(site, site.in[0].type,
+                      [&]<typename T>() -> Result<Program> { return ReduceProgram<T, Accumulator<T>>(reduction); });
 }
 
 // A tensor seen along one axis.
@@ -291,7 +299,8 @@ Result<Program> CumSum(Site& site) {
       const auto rank = static_cast<int64_t>(lines.size());
       const int64_t given = Indices{run.in<void>(1), wide}[0], axis = given < 0 ? given + rank : given;
       if (axis < 0 || axis >= rank) {
-        return MakeError(ErrorCode::kInvalidInput, "reference.axis", "CumSum: axis " + std::to_string(given) + " does not exist");
+        return MakeError(ErrorCode::kInvalidInput, "reference.axis",
+                         "CumSum: axis " + std::to_string(given) + " does not exist");
       }
       const Line& line = lines[static_cast<size_t>(axis)];
       for (int64_t i = 0; i < line.outer * line.inner && line.n > 0; ++i) {

@@ -19,8 +19,8 @@ struct Settings {
   bool exclude_outside = false, antialias = false;
 };
 
-// One dim: output index o is the sum of weights[k] · input[sources[k]] for k in [first[o], first[o + 1]). The tables lie
-// in memory of the caller: scales may be known only in the run.
+// One dim: output index o is the sum of weights[k] · input[sources[k]] for k in [first[o], first[o + 1]). The tables
+// lie in memory of the caller: scales may be known only in the run.
 struct DimPass {
   int64_t outer = 1, in = 1, out = 1, inner = 1;
   int64_t capacity = 0;  // taps
@@ -60,7 +60,8 @@ double SourceOf(const Settings& s, double x, double scale, double in, double out
   if (s.coordinates == "pytorch_half_pixel") return out == 1 ? 0 : (x + 0.5) / scale - 0.5;
   if (s.coordinates == "tf_half_pixel_for_nn") return (x + 0.5) / scale;
   if (s.coordinates == "tf_crop_and_resize") {
-    return out > 1 ? roi_start * (in - 1) + x * (roi_end - roi_start) * (in - 1) / (out - 1) : 0.5 * (roi_start + roi_end) * (in - 1);
+    return out > 1 ? roi_start * (in - 1) + x * (roi_end - roi_start) * (in - 1) / (out - 1)
+                   : 0.5 * (roi_start + roi_end) * (in - 1);
   }
   if (s.coordinates == "half_pixel_symmetric") {
     const double adjustment = out / (scale * in), centre = in / 2;
@@ -142,7 +143,8 @@ void RunPass(const DimPass& p, double extrapolation, const From* in, To* out, Te
           sum += p.weights[k] * static_cast<double>(from[p.sources[k] * p.inner + i]);
         }
         if constexpr (std::is_integral_v<To>) {
-          to[i] = static_cast<To>(std::clamp(sum, static_cast<double>(std::numeric_limits<To>::min()), static_cast<double>(std::numeric_limits<To>::max())));
+          to[i] = static_cast<To>(std::clamp(sum, static_cast<double>(std::numeric_limits<To>::min()),
+                                             static_cast<double>(std::numeric_limits<To>::max())));
         } else {
           to[i] = static_cast<To>(sum);
         }
@@ -182,7 +184,8 @@ struct ResizePlan {
 };
 
 // What roi, scales and sizes ask for; false when they are out of range.
-bool FindTarget(const ResizePlan& plan, const Numbers& roi, const Numbers& scales, const Numbers& sizes, Target& target) {
+bool FindTarget(const ResizePlan& plan, const Numbers& roi, const Numbers& scales, const Numbers& sizes,
+                Target& target) {
   for (size_t d = 0; d < plan.in.size(); ++d) {
     target.scales[d] = target.roi_end[d] = 1;
     target.dims[d] = plan.in[d];
@@ -196,7 +199,9 @@ bool FindTarget(const ResizePlan& plan, const Numbers& roi, const Numbers& scale
       target.roi_end[d] = roi[i + n];
     }
     const auto in = static_cast<double>(plan.in[d]);
-    double scale = sizes.count != 0 ? (in == 0 ? 1 : sizes[i] / in) : scales.count != 0 ? scales[i] : static_cast<double>(plan.attribute_scales[i]);
+    double scale = sizes.count != 0    ? (in == 0 ? 1 : sizes[i] / in)
+                   : scales.count != 0 ? scales[i]
+                                       : static_cast<double>(plan.attribute_scales[i]);
     const double dim = sizes.count != 0 ? sizes[i] : std::floor(in * scale * (target.roi_end[d] - target.roi_start[d]));
     if (!(dim >= 0 && dim < 0x1p31) || (sizes.count == 0 && !(scale > 0))) return false;
     target.scales[d] = scale;
@@ -300,8 +305,11 @@ Result<Settings> ReadSettings(const Site& site) {
   s.extrapolation = node.float_or("extrapolation_value", 0.0F);
   s.exclude_outside = node.int_or("exclude_outside", 0) != 0;
   s.antialias = node.int_or("antialias", 0) != 0;
-  constexpr std::array<std::string_view, 7> kKnown = {"half_pixel", "half_pixel_symmetric", "pytorch_half_pixel", "align_corners", "asymmetric", "tf_crop_and_resize", "tf_half_pixel_for_nn"};
-  if (std::find(kKnown.begin(), kKnown.end(), s.coordinates) == kKnown.end()) return site.Invalid("coordinate_transformation_mode \"" + s.coordinates + "\" is none");
+  constexpr std::array<std::string_view, 7> kKnown = {
+      "half_pixel", "half_pixel_symmetric", "pytorch_half_pixel",  "align_corners",
+      "asymmetric", "tf_crop_and_resize",   "tf_half_pixel_for_nn"};
+  if (std::find(kKnown.begin(), kKnown.end(), s.coordinates) == kKnown.end())
+    return site.Invalid("coordinate_transformation_mode \"" + s.coordinates + "\" is none");
   return s;
 }
 
@@ -316,11 +324,14 @@ Result<ResizePlan> ReadPlan(const Site& site, bool* known) {
     plan.axes.push_back(axis);
   }
   for (int64_t d = 0; d < site.in[0].rank() && site.node.find("axes") == nullptr; ++d) plan.axes.push_back(d);
-  if (const Attribute* scales = site.node.find("scales"); scales != nullptr && std::holds_alternative<std::vector<float>>(*scales)) {
+  if (const Attribute* scales = site.node.find("scales");
+      scales != nullptr && std::holds_alternative<std::vector<float>>(*scales)) {
     plan.attribute_scales = std::get<std::vector<float>>(*scales);
   }
   const std::string policy = site.node.string_or("keep_aspect_ratio_policy", "stretch");
-  plan.aspect = policy == "not_larger" ? Aspect::kNotLarger : policy == "not_smaller" ? Aspect::kNotSmaller : Aspect::kStretch;
+  plan.aspect = policy == "not_larger"    ? Aspect::kNotLarger
+                : policy == "not_smaller" ? Aspect::kNotSmaller
+                                          : Aspect::kStretch;
   const auto read = [&](int input, size_t which) {
     const auto i = static_cast<size_t>(input);
     if (!site.has(i) || site.in[i].count() == 0) return -1;
@@ -332,8 +343,9 @@ Result<ResizePlan> ReadPlan(const Site& site, bool* known) {
   if (!old && plan.settings.coordinates == "tf_crop_and_resize") plan.roi_input = read(1, 0);
   plan.scales_input = read(old ? 1 : 2, 1);
   if (!old) plan.sizes_input = read(3, 2);
-  const size_t given = plan.sizes_input >= 0 ? static_cast<size_t>(plan.shapes[2].count)
-                       : plan.scales_input >= 0 ? static_cast<size_t>(plan.shapes[1].count) : plan.attribute_scales.size();
+  const size_t given = plan.sizes_input >= 0    ? static_cast<size_t>(plan.shapes[2].count)
+                       : plan.scales_input >= 0 ? static_cast<size_t>(plan.shapes[1].count)
+                                                : plan.attribute_scales.size();
   if (given != plan.axes.size()) return site.Invalid("scales or sizes do not fit the axes");
   return plan;
 }
@@ -346,9 +358,11 @@ Result<Program> Resize(Site& site) {
   if (known) {
     const auto list = [&](int input, size_t which) -> Numbers {
       if (input < 0) return {};
-      return {plan.shapes[which].type, site.in[static_cast<size_t>(input)].constant->bytes().data(), plan.shapes[which].count};
+      return {plan.shapes[which].type, site.in[static_cast<size_t>(input)].constant->bytes().data(),
+              plan.shapes[which].count};
     };
-    if (!FindTarget(plan, list(plan.roi_input, 0), list(plan.scales_input, 1), list(plan.sizes_input, 2), target)) return site.Invalid("a scale or size is out of range");
+    if (!FindTarget(plan, list(plan.roi_input, 0), list(plan.scales_input, 1), list(plan.sizes_input, 2), target))
+      return site.Invalid("a scale or size is out of range");
     plan.out.assign(target.dims.begin(), target.dims.begin() + static_cast<ptrdiff_t>(plan.in.size()));
   } else {
     PT_CHECK_OK(site.OutFromGraph(0, site.in[0].type, site.in[0].rank()));
@@ -359,7 +373,8 @@ Result<Program> Resize(Site& site) {
     if (plan.in[d] == 0 && plan.out[d] != 0) return site.Invalid("an empty dim cannot be resized");
   }
   PlanPasses(plan, known ? &target : nullptr);
-  return VisitNumbers(site, site.in[0].type, [&]<typename T>() -> Result<Program> { return ResizeProgram<T>(std::move(plan)); });
+  return VisitNumbers(site, site.in[0].type,
+                      [&]<typename T>() -> Result<Program> { return ResizeProgram<T>(std::move(plan)); });
 }
 
 constexpr std::array kRows = {

@@ -126,8 +126,10 @@ Result<Grid> ReadGrid(Site& site) {
   if (x.size() > kMostDims + 2) return site.Unsupported("is not supported for more than three spatial dims");
   Grid grid;
   grid.rank = x.size() - 2;
-  if (g.back() != static_cast<int64_t>(grid.rank) || g[0] != x[0]) return site.Invalid("the grid does not fit the input");
-  const std::string mode = site.node.string_or("mode", "linear"), padding = site.node.string_or("padding_mode", "zeros");
+  if (g.back() != static_cast<int64_t>(grid.rank) || g[0] != x[0])
+    return site.Invalid("the grid does not fit the input");
+  const std::string mode = site.node.string_or("mode", "linear"),
+                    padding = site.node.string_or("padding_mode", "zeros");
   if (mode == "nearest") {
     grid.kind = Kind::kNearest;
   } else if (mode == "cubic" || mode == "bicubic") {
@@ -165,20 +167,23 @@ Result<Program> GridSample(Site& site) {
   const DataType grid_type = site.in[1].type;
   return VisitFloats(site, site.in[0].type, [&]<typename T>() -> Result<Program> {
     return Program{[=](const Run& run) -> Status {
-      ParallelRanges(run.team, grid.batch * grid.positions, 30.0 * static_cast<double>(grid.channels), [&](int64_t begin, int64_t end) {
-        for (int64_t i = begin; i < end; ++i) {
-          std::array<Taps, kMostDims> taps;
-          for (size_t d = 0; d < grid.rank; ++d) {  // the grid's last dim counts from the innermost dim
-            const auto at = i * static_cast<int64_t>(grid.rank) + static_cast<int64_t>(grid.rank - 1 - d);
-            taps[d] = FindTaps(grid, grid.Coordinate(LoadAs<double>(grid_type, run.in<void>(1), at), d), d);
-          }
-          const int64_t b = i / grid.positions, position = i % grid.positions;
-          for (int64_t c = 0; c < grid.channels; ++c) {
-            const T* image = run.in<T>(0) + (b * grid.channels + c) * grid.in_plane;
-            run.out<T>()[(b * grid.channels + c) * grid.positions + position] = static_cast<T>(Sample(image, taps, grid.rank));
-          }
-        }
-      });
+      ParallelRanges(
+          run.team, grid.batch * grid.positions, 30.0 * static_cast<double>(grid.channels),
+          [&](int64_t begin, int64_t end) {
+            for (int64_t i = begin; i < end; ++i) {
+              std::array<Taps, kMostDims> taps;
+              for (size_t d = 0; d < grid.rank; ++d) {  // the grid's last dim counts from the innermost dim
+                const auto at = i * static_cast<int64_t>(grid.rank) + static_cast<int64_t>(grid.rank - 1 - d);
+                taps[d] = FindTaps(grid, grid.Coordinate(LoadAs<double>(grid_type, run.in<void>(1), at), d), d);
+              }
+              const int64_t b = i / grid.positions, position = i % grid.positions;
+              for (int64_t c = 0; c < grid.channels; ++c) {
+                const T* image = run.in<T>(0) + (b * grid.channels + c) * grid.in_plane;
+                run.out<T>()[(b * grid.channels + c) * grid.positions + position] =
+                    static_cast<T>(Sample(image, taps, grid.rank));
+              }
+            }
+          });
       return {};
     }};
   });
@@ -189,9 +194,11 @@ Result<Program> AffineGrid(Site& site) {
   PT_CHECK_OK(site.NeedInputs(2, 2));
   std::vector<int64_t> size;
   const std::vector<int64_t>& theta = site.in[0].dims;
-  if (site.in[1].type != DataType::kInt64 || site.in[1].rank() != 1 || theta.size() != 3) return site.Invalid("its inputs have the wrong rank");
+  if (site.in[1].type != DataType::kInt64 || site.in[1].rank() != 1 || theta.size() != 3)
+    return site.Invalid("its inputs have the wrong rank");
   const size_t rank = theta[1] == 3 ? 3 : 2;
-  if (site.in[1].count() != static_cast<int64_t>(rank) + 2 || theta[1] != static_cast<int64_t>(rank) || theta[2] != theta[1] + 1) {
+  if (site.in[1].count() != static_cast<int64_t>(rank) + 2 || theta[1] != static_cast<int64_t>(rank) ||
+      theta[2] != theta[1] + 1) {
     return site.Invalid("theta does not fit the size");
   }
   if (site.is_constant(1)) {
@@ -214,7 +221,8 @@ Result<Program> AffineGrid(Site& site) {
     return Program{[=](const Run& run) -> Status {
       for (size_t d = 0; d < size.size(); ++d) {
         if (d != 1 && run.in<int64_t>(1)[d] != size[d]) {
-          return MakeError(ErrorCode::kInvalidInput, "reference.shape", "AffineGrid: the size is not the one planned for");
+          return MakeError(ErrorCode::kInvalidInput, "reference.shape",
+                           "AffineGrid: the size is not the one planned for");
         }
       }
       for (int64_t i = 0; i < size[0] * positions; ++i) {
@@ -224,7 +232,8 @@ Result<Program> AffineGrid(Site& site) {
           const int64_t dim = size[d + 2], at = rest % dim;
           rest /= dim;
           const auto n = static_cast<double>(dim);
-          x[rank - 1 - d] = align ? (dim == 1 ? 0 : 2.0 * static_cast<double>(at) / (n - 1) - 1) : (2.0 * static_cast<double>(at) + 1) / n - 1;
+          x[rank - 1 - d] = align ? (dim == 1 ? 0 : 2.0 * static_cast<double>(at) / (n - 1) - 1)
+                                  : (2.0 * static_cast<double>(at) + 1) / n - 1;
         }
         const T* t = run.in<T>(0) + i / positions * theta[1] * theta[2];
         for (size_t row = 0; row < rank; ++row) {
@@ -265,14 +274,19 @@ void ForCorners(const Regions& r, double y, double x, F&& f) {
 template <typename T>
 void AlignRegion(const Regions& r, const T* roi, const T* images, T* out) {
   const double shift = r.half_pixel ? 0.5 : 0;
-  const double x_start = static_cast<double>(roi[0]) * r.scale - shift, y_start = static_cast<double>(roi[1]) * r.scale - shift;
-  double width = static_cast<double>(roi[2]) * r.scale - shift - x_start, height = static_cast<double>(roi[3]) * r.scale - shift - y_start;
+  const double x_start = static_cast<double>(roi[0]) * r.scale - shift,
+               y_start = static_cast<double>(roi[1]) * r.scale - shift;
+  double width = static_cast<double>(roi[2]) * r.scale - shift - x_start,
+         height = static_cast<double>(roi[3]) * r.scale - shift - y_start;
   if (!r.half_pixel) {
     width = std::fmax(width, 1);
     height = std::fmax(height, 1);
   }
-  const double bin_height = height / static_cast<double>(r.out_height), bin_width = width / static_cast<double>(r.out_width);
-  const auto samples = [&](double bin) { return r.ratio > 0 ? r.ratio : std::clamp<int64_t>(static_cast<int64_t>(std::ceil(std::fmin(bin, 4096))), 0, 4096); };
+  const double bin_height = height / static_cast<double>(r.out_height),
+               bin_width = width / static_cast<double>(r.out_width);
+  const auto samples = [&](double bin) {
+    return r.ratio > 0 ? r.ratio : std::clamp<int64_t>(static_cast<int64_t>(std::ceil(std::fmin(bin, 4096))), 0, 4096);
+  };
   const int64_t rows = samples(bin_height), cols = samples(bin_width);
   for (int64_t c = 0; c < r.channels; ++c) {
     const T* image = images + c * r.height * r.width;
@@ -281,8 +295,12 @@ void AlignRegion(const Regions& r, const T* roi, const T* images, T* out) {
       double sum = 0, most = -HUGE_VAL;
       for (int64_t s = 0; s < rows * cols; ++s) {
         const int64_t row = s / cols, col = s % cols;
-        const double y = y_start + (static_cast<double>(oy) + (static_cast<double>(row) + 0.5) / static_cast<double>(rows)) * bin_height;
-        const double x = x_start + (static_cast<double>(ox) + (static_cast<double>(col) + 0.5) / static_cast<double>(cols)) * bin_width;
+        const double y =
+            y_start +
+            (static_cast<double>(oy) + (static_cast<double>(row) + 0.5) / static_cast<double>(rows)) * bin_height;
+        const double x =
+            x_start +
+            (static_cast<double>(ox) + (static_cast<double>(col) + 0.5) / static_cast<double>(cols)) * bin_width;
         ForCorners(r, y, x, [&](int64_t at, double weight) {
           const double value = weight * static_cast<double>(image[at]);
           sum += value;
@@ -298,7 +316,8 @@ void AlignRegion(const Regions& r, const T* roi, const T* images, T* out) {
 Result<Program> RoiAlign(Site& site) {
   PT_CHECK_OK(site.NeedInputs(3, 3));
   const std::vector<int64_t>& x = site.in[0].dims;
-  if (x.size() != 4 || site.in[1].rank() != 2 || site.in[1].dims[1] != 4 || site.in[1].type != site.in[0].type) return site.Invalid("image or regions have the wrong shape");
+  if (x.size() != 4 || site.in[1].rank() != 2 || site.in[1].dims[1] != 4 || site.in[1].type != site.in[0].type)
+    return site.Invalid("image or regions have the wrong shape");
   Regions r{x[0], x[1], x[2], x[3], site.in[1].dims[0]};
   r.out_height = site.node.int_or("output_height", 1);
   r.out_width = site.node.int_or("output_width", 1);
@@ -306,16 +325,23 @@ Result<Program> RoiAlign(Site& site) {
   r.scale = site.node.float_or("spatial_scale", 1.0F);
   const std::string mode = site.node.string_or("mode", "avg");
   r.average = mode == "avg";
-  r.half_pixel = site.opset >= 16 && site.node.string_or("coordinate_transformation_mode", "half_pixel") == "half_pixel";
-  if ((mode != "avg" && mode != "max") || r.out_height < 1 || r.out_width < 1 || r.ratio < 0 || r.ratio > 4096 || r.height < 1 || r.width < 1) return site.Invalid("a parameter is out of range");
-  if (site.in[2].type != DataType::kInt64 || site.in[2].dims != std::vector<int64_t>{r.rois}) return site.Invalid("the batch indices are not one int64 a region");
+  r.half_pixel =
+      site.opset >= 16 && site.node.string_or("coordinate_transformation_mode", "half_pixel") == "half_pixel";
+  if ((mode != "avg" && mode != "max") || r.out_height < 1 || r.out_width < 1 || r.ratio < 0 || r.ratio > 4096 ||
+      r.height < 1 || r.width < 1)
+    return site.Invalid("a parameter is out of range");
+  if (site.in[2].type != DataType::kInt64 || site.in[2].dims != std::vector<int64_t>{r.rois})
+    return site.Invalid("the batch indices are not one int64 a region");
   PT_CHECK_OK(site.Out(0, site.in[0].type, {r.rois, r.channels, r.out_height, r.out_width}));
   return VisitFloats(site, site.in[0].type, [&]<typename T>() -> Result<Program> {
     return Program{[r](const Run& run) -> Status {
       for (int64_t i = 0; i < r.rois; ++i) {
         const int64_t b = run.in<int64_t>(2)[i];
-        if (b < 0 || b >= r.batch) return MakeError(ErrorCode::kInvalidInput, "reference.index", "RoiAlign: batch entry " + std::to_string(b) + " does not exist");
-        AlignRegion<T>(r, run.in<T>(1) + 4 * i, run.in<T>(0) + b * r.channels * r.height * r.width, run.out<T>() + i * r.channels * r.out_height * r.out_width);
+        if (b < 0 || b >= r.batch)
+          return MakeError(ErrorCode::kInvalidInput, "reference.index",
+                           "RoiAlign: batch entry " + std::to_string(b) + " does not exist");
+        AlignRegion<T>(r, run.in<T>(1) + 4 * i, run.in<T>(0) + b * r.channels * r.height * r.width,
+                       run.out<T>() + i * r.channels * r.out_height * r.out_width);
       }
       return {};
     }};

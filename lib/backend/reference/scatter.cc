@@ -24,17 +24,28 @@ template <typename T>
 void Combine(Reduction reduction, T& held, T update) {
   using Arithmetic = std::conditional_t<std::is_floating_point_v<T>, T, uint64_t>;
   switch (reduction) {
-    case Reduction::kNone: held = update; break;
-    case Reduction::kAdd: held = static_cast<T>(static_cast<Arithmetic>(held) + static_cast<Arithmetic>(update)); break;
-    case Reduction::kMul: held = static_cast<T>(static_cast<Arithmetic>(held) * static_cast<Arithmetic>(update)); break;
-    case Reduction::kMax: held = held < update ? update : held; break;
-    case Reduction::kMin: held = update < held ? update : held; break;
+    case Reduction::kNone:
+      held = update;
+      break;
+    case Reduction::kAdd:
+      held = static_cast<T>(static_cast<Arithmetic>(held) + static_cast<Arithmetic>(update));
+      break;
+    case Reduction::kMul:
+      held = static_cast<T>(static_cast<Arithmetic>(held) * static_cast<Arithmetic>(update));
+      break;
+    case Reduction::kMax:
+      held = held < update ? update : held;
+      break;
+    case Reduction::kMin:
+      held = update < held ? update : held;
+      break;
   }
 }
 
 Error OutOfRange(std::string_view op, int64_t index, int64_t dim) {
-  return MakeError(ErrorCode::kInvalidInput, "reference.index",
-                   std::string(op) + ": index " + std::to_string(index) + " is outside a dim of " + std::to_string(dim));
+  return MakeError(
+      ErrorCode::kInvalidInput, "reference.index",
+      std::string(op) + ": index " + std::to_string(index) + " is outside a dim of " + std::to_string(dim));
 }
 
 Status CheckScatter(Site& site) {
@@ -57,7 +68,8 @@ Result<Program> VisitReduction(const Site& site, F&& make) {
       }
     });
   }
-  return VisitNumbers(site, site.in[0].type, [&]<typename T>() -> Result<Program> { return make.template operator()<T>(reduction); });
+  return VisitNumbers(site, site.in[0].type,
+                      [&]<typename T>() -> Result<Program> { return make.template operator()<T>(reduction); });
 }
 
 Result<Program> ScatterElements(Site& site) {

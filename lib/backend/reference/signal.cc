@@ -15,10 +15,12 @@ Result<Program> Dft(Site& site) {
   PT_CHECK_OK(site.NeedInputs(1, 3));
   const std::vector<int64_t>& in = site.in[0].dims;
   const int64_t rank = site.in[0].rank();
-  if (in.size() < 2 || (in.back() != 1 && in.back() != 2)) return site.Invalid("its input's last dim holds no complex numbers");
+  if (in.size() < 2 || (in.back() != 1 && in.back() != 2))
+    return site.Invalid("its input's last dim holds no complex numbers");
   const bool by_attribute = site.opset < 20;
   PT_ASSIGN(const std::optional<double> length_input, site.Scalar(1));
-  PT_ASSIGN(const std::optional<double> axis_input, by_attribute ? Result<std::optional<double>>(std::optional<double>()) : site.Scalar(2));
+  PT_ASSIGN(const std::optional<double> axis_input,
+            by_attribute ? Result<std::optional<double>>(std::optional<double>()) : site.Scalar(2));
   const int64_t given = by_attribute ? site.node.int_or("axis", 1) : static_cast<int64_t>(axis_input.value_or(-2));
   PT_ASSIGN(const int64_t axis, site.Axis(given, rank));
   if (axis == rank - 1) return site.Invalid("the transform runs along the complex dim");
@@ -36,25 +38,26 @@ Result<Program> Dft(Site& site) {
   const int64_t samples = std::min(n, in[at]), held = in[at], parts = in.back(), bins = out[at];
   return VisitFloats(site, site.in[0].type, [&]<typename T>() -> Result<Program> {
     return Program{[=](const Run& run) -> Status {
-      ParallelRanges(run.team, outer * inner * bins, static_cast<double>(samples) * 20, [&](int64_t begin, int64_t end) {
-        for (int64_t i = begin; i < end; ++i) {
-          const int64_t o = i / inner / bins, k = i / inner % bins, rest = i % inner;
-          double real = 0, imaginary = 0;
-          for (int64_t t = 0; t < samples; ++t) {
-            const T* x = run.in<T>(0) + ((o * held + t) * inner + rest) * parts;
-            // The angle's fraction of a turn is kept exact.
-            const double turn = 2 * std::numbers::pi * static_cast<double>((k * t) % n) / static_cast<double>(n);
-            const double c = std::cos(turn), s = inverse ? std::sin(turn) : -std::sin(turn);
-            const auto a = static_cast<double>(x[0]);
-            const double b = parts == 2 ? static_cast<double>(x[1]) : 0;
-            real += a * c - b * s;
-            imaginary += a * s + b * c;
-          }
-          const double scale = inverse ? 1.0 / static_cast<double>(n) : 1;
-          run.out<T>()[2 * i] = static_cast<T>(real * scale);
-          run.out<T>()[2 * i + 1] = static_cast<T>(imaginary * scale);
-        }
-      });
+      ParallelRanges(
+          run.team, outer * inner * bins, static_cast<double>(samples) * 20, [&](int64_t begin, int64_t end) {
+            for (int64_t i = begin; i < end; ++i) {
+              const int64_t o = i / inner / bins, k = i / inner % bins, rest = i % inner;
+              double real = 0, imaginary = 0;
+              for (int64_t t = 0; t < samples; ++t) {
+                const T* x = run.in<T>(0) + ((o * held + t) * inner + rest) * parts;
+                // The angle's fraction of a turn is kept exact.
+                const double turn = 2 * std::numbers::pi * static_cast<double>((k * t) % n) / static_cast<double>(n);
+                const double c = std::cos(turn), s = inverse ? std::sin(turn) : -std::sin(turn);
+                const auto a = static_cast<double>(x[0]);
+                const double b = parts == 2 ? static_cast<double>(x[1]) : 0;
+                real += a * c - b * s;
+                imaginary += a * s + b * c;
+              }
+              const double scale = inverse ? 1.0 / static_cast<double>(n) : 1;
+              run.out<T>()[2 * i] = static_cast<T>(real * scale);
+              run.out<T>()[2 * i + 1] = static_cast<T>(imaginary * scale);
+            }
+          });
       return {};
     }};
   });
@@ -64,13 +67,16 @@ Result<Program> Dft(Site& site) {
 Result<Program> Stft(Site& site) {
   PT_CHECK_OK(site.NeedInputs(2, 4));
   const std::vector<int64_t>& in = site.in[0].dims;
-  if (in.size() < 2 || in.size() > 3 || (in.size() == 3 && in[2] != 1 && in[2] != 2)) return site.Invalid("its signal has the wrong shape");
+  if (in.size() < 2 || in.size() > 3 || (in.size() == 3 && in[2] != 1 && in[2] != 2))
+    return site.Invalid("its signal has the wrong shape");
   PT_ASSIGN(const std::optional<double> step_input, site.Scalar(1));
   PT_ASSIGN(const std::optional<double> length_input, site.Scalar(3));
   if (!length_input && !site.has(2)) return site.Invalid("neither window nor frame_length is given");
   const int64_t step = static_cast<int64_t>(*step_input);
   const int64_t n = length_input ? static_cast<int64_t>(*length_input) : site.in[2].count();
-  if (step < 1 || n < 1 || n > in[1] || (site.has(2) && (site.in[2].count() != n || site.in[2].type != site.in[0].type))) return site.Invalid("step, frame length or window do not fit the signal");
+  if (step < 1 || n < 1 || n > in[1] ||
+      (site.has(2) && (site.in[2].count() != n || site.in[2].type != site.in[0].type)))
+    return site.Invalid("step, frame length or window do not fit the signal");
   const int64_t parts = in.size() == 3 ? in[2] : 1, frames = (in[1] - n) / step + 1;
   const bool onesided = site.node.int_or("onesided", 1) != 0;
   const int64_t bins = onesided ? n / 2 + 1 : n;
@@ -85,7 +91,8 @@ Result<Program> Stft(Site& site) {
             const T* x = run.in<T>(0) + (b * length + frame * step + t) * parts;
             const double weight = run.in<T>(2) != nullptr ? static_cast<double>(run.in<T>(2)[t]) : 1;
             const double turn = -2 * std::numbers::pi * static_cast<double>((k * t) % n) / static_cast<double>(n);
-            const double a = weight * static_cast<double>(x[0]), c = parts == 2 ? weight * static_cast<double>(x[1]) : 0;
+            const double a = weight * static_cast<double>(x[0]),
+                         c = parts == 2 ? weight * static_cast<double>(x[1]) : 0;
             real += a * std::cos(turn) - c * std::sin(turn);
             imaginary += a * std::sin(turn) + c * std::cos(turn);
           }

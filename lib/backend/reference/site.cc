@@ -45,7 +45,8 @@ Error Site::Invalid(std::string why) const {
 }
 
 Status Site::NeedInputs(size_t at_least, size_t at_most) const {
-  if (in.size() > at_most) return Invalid("has " + std::to_string(in.size()) + " inputs, at most " + std::to_string(at_most) + " are known");
+  if (in.size() > at_most)
+    return Invalid("has " + std::to_string(in.size()) + " inputs, at most " + std::to_string(at_most) + " are known");
   for (size_t i = 0; i < at_least; ++i) {
     if (!has(i)) return Invalid("input " + std::to_string(i) + " is missing");
   }
@@ -81,11 +82,16 @@ Result<std::optional<double>> Site::Scalar(size_t input) const {
   const Tensor& tensor = *in[input].constant;
   if (tensor.element_count() < 1) return Invalid("a parameter is empty");
   switch (tensor.type()) {
-    case DataType::kFloat32: return std::optional<double>(tensor.values<float>()[0]);
-    case DataType::kFloat64: return std::optional<double>(tensor.values<double>()[0]);
-    case DataType::kFloat16: return std::optional<double>(ToFloat(tensor.values<Half>()[0]));
-    case DataType::kBfloat16: return std::optional<double>(ToFloat(tensor.values<Bfloat16>()[0]));
-    default: break;
+    case DataType::kFloat32:
+      return std::optional<double>(tensor.values<float>()[0]);
+    case DataType::kFloat64:
+      return std::optional<double>(tensor.values<double>()[0]);
+    case DataType::kFloat16:
+      return std::optional<double>(ToFloat(tensor.values<Half>()[0]));
+    case DataType::kBfloat16:
+      return std::optional<double>(ToFloat(tensor.values<Bfloat16>()[0]));
+    default:
+      break;
   }
   const std::vector<int64_t> ints = tensor.ToInts();
   if (ints.empty()) return Unsupported("has a parameter of type " + std::string(DataTypeName(tensor.type())));

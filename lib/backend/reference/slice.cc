@@ -1,4 +1,5 @@
-// Slice and Pad. Their parameters are often inputs, so both are worked out from plain integers, before the run or in it.
+// Slice and Pad. Their parameters are often inputs, so both are worked out from plain integers, before the run or in
+// it.
 #include <array>
 #include <limits>
 
@@ -23,7 +24,8 @@ struct SlicePlan {
 };
 
 // False where axes or steps make no sense.
-bool PlanSlice(std::span<const int64_t> in, const List& starts, const List& ends, const List& axes, const List& steps, SlicePlan& plan) {
+bool PlanSlice(std::span<const int64_t> in, const List& starts, const List& ends, const List& axes, const List& steps,
+               SlicePlan& plan) {
   const auto rank = static_cast<int64_t>(in.size());
   for (size_t d = 0; d < in.size(); ++d) {
     plan.dims[d] = in[d];
@@ -95,10 +97,13 @@ Result<Program> SliceByInputs(Site& site) {
     return lists;
   };
   if (known) {
-    const SliceLists l = lists_at([&](size_t i) -> const void* { return site.has(i) ? site.in[i].constant->bytes().data() : nullptr; });
+    const SliceLists l =
+        lists_at([&](size_t i) -> const void* { return site.has(i) ? site.in[i].constant->bytes().data() : nullptr; });
     SlicePlan plan;
-    if (!PlanSlice(in, l.lists[0], l.lists[1], l.lists[2], l.lists[3], plan)) return site.Invalid("an axis or step makes no sense");
-    PT_CHECK_OK(site.Out(0, site.in[0].type, {plan.dims.begin(), plan.dims.begin() + static_cast<ptrdiff_t>(in.size())}));
+    if (!PlanSlice(in, l.lists[0], l.lists[1], l.lists[2], l.lists[3], plan))
+      return site.Invalid("an axis or step makes no sense");
+    PT_CHECK_OK(
+        site.Out(0, site.in[0].type, {plan.dims.begin(), plan.dims.begin() + static_cast<ptrdiff_t>(in.size())}));
     return VisitSizes(site, site.in[0].type, [&]<typename T>() -> Result<Program> {
       return Program{[read = ReadOf(plan, DenseStrides(in))](const Run& run) -> Status {
         read.Copy(run.in<T>(0), run.out<T>(), run.team);
@@ -123,12 +128,15 @@ Result<Program> SliceByInputs(Site& site) {
 
 Result<Program> SliceByAttributes(Site& site) {
   PT_CHECK_OK(site.NeedInputs(1, 1));
-  const std::vector<int64_t> starts = site.node.ints_or("starts", {}), ends = site.node.ints_or("ends", {}), axes = site.node.ints_or("axes", {});
+  const std::vector<int64_t> starts = site.node.ints_or("starts", {}), ends = site.node.ints_or("ends", {}),
+                             axes = site.node.ints_or("axes", {});
   const auto count = static_cast<int64_t>(starts.size());
-  if (ends.size() != starts.size() || (!axes.empty() && axes.size() != starts.size())) return site.Invalid("starts, ends and axes differ in length");
+  if (ends.size() != starts.size() || (!axes.empty() && axes.size() != starts.size()))
+    return site.Invalid("starts, ends and axes differ in length");
   SlicePlan plan;
   const List axes_list{{axes.empty() ? nullptr : axes.data(), true}, axes.empty() ? 0 : count};
-  if (!PlanSlice(site.in[0].dims, {{starts.data(), true}, count}, {{ends.data(), true}, count}, axes_list, {}, plan)) return site.Invalid("an axis makes no sense");
+  if (!PlanSlice(site.in[0].dims, {{starts.data(), true}, count}, {{ends.data(), true}, count}, axes_list, {}, plan))
+    return site.Invalid("an axis makes no sense");
   const std::vector<int64_t>& in = site.in[0].dims;
   PT_CHECK_OK(site.Out(0, site.in[0].type, {plan.dims.begin(), plan.dims.begin() + static_cast<ptrdiff_t>(in.size())}));
   return VisitSizes(site, site.in[0].type, [&]<typename T>() -> Result<Program> {
@@ -148,10 +156,14 @@ int64_t PaddedFrom(PadMode mode, int64_t i, int64_t before, int64_t dim) {
   const int64_t at = i - before;
   if (at >= 0 && at < dim) return at;
   switch (mode) {
-    case PadMode::kConstant: return -1;
-    case PadMode::kEdge: return at < 0 ? 0 : dim - 1;
-    case PadMode::kWrap: return ((at % dim) + dim) % dim;
-    case PadMode::kReflect: break;
+    case PadMode::kConstant:
+      return -1;
+    case PadMode::kEdge:
+      return at < 0 ? 0 : dim - 1;
+    case PadMode::kWrap:
+      return ((at % dim) + dim) % dim;
+    case PadMode::kReflect:
+      break;
   }
   if (dim == 1) return 0;
   const int64_t period = 2 * (dim - 1), phase = ((at % period) + period) % period;
@@ -166,7 +178,9 @@ struct PadPlan {
   bool fits(std::span<const int64_t> before, std::span<const int64_t> after) const {
     for (size_t d = 0; d < in.size(); ++d) {
       int64_t sum = 0;
-      if (__builtin_add_overflow(before[d], after[d], &sum) || __builtin_add_overflow(sum, in[d], &sum) || sum != out[d]) return false;
+      if (__builtin_add_overflow(before[d], after[d], &sum) || __builtin_add_overflow(sum, in[d], &sum) ||
+          sum != out[d])
+        return false;
       if (in[d] == 0 && mode != PadMode::kConstant && out[d] > 0) return false;
     }
     return true;
@@ -262,7 +276,8 @@ Status SettlePadded(Site& site, PadPlan& plan, const Indices* pads) {
   SpreadPads(plan, *pads, {}, before, after);
   plan.out = plan.in;
   for (size_t d = 0; d < plan.in.size(); ++d) {
-    if (__builtin_add_overflow(plan.out[d], before[d], &plan.out[d]) || __builtin_add_overflow(plan.out[d], after[d], &plan.out[d]) || plan.out[d] < 0) {
+    if (__builtin_add_overflow(plan.out[d], before[d], &plan.out[d]) ||
+        __builtin_add_overflow(plan.out[d], after[d], &plan.out[d]) || plan.out[d] < 0) {
       return site.Invalid("the pads make a dim negative or too large");
     }
   }
@@ -278,7 +293,8 @@ Result<Program> Pad(Site& site) {
   const int64_t count = by_attribute ? static_cast<int64_t>(attribute.size()) : site.in[1].count();
   if (!by_attribute && !IsIndexType(site.in[1].type)) return site.Invalid("the pads are no integers");
   if (count != 2 * static_cast<int64_t>(plan.axes.size())) return site.Invalid("the pads do not fit the input");
-  if (site.has(2) && (site.in[2].type != site.in[0].type || site.in[2].count() != 1)) return site.Invalid("the constant is no scalar of the input's type");
+  if (site.has(2) && (site.in[2].type != site.in[0].type || site.in[2].count() != 1))
+    return site.Invalid("the constant is no scalar of the input's type");
   const bool wide = by_attribute || site.in[1].type == DataType::kInt64;
   Indices known{by_attribute ? attribute.data() : nullptr, true};
   if (!by_attribute && site.is_constant(1)) known = {site.in[1].constant->bytes().data(), wide};

@@ -13,9 +13,12 @@ uint8_t NanCode(const SmallFloat& f, bool negative) {
   const int sign = f.is_signed && negative ? 1 << sign_at : 0;
   switch (f.specials) {
     case Specials::kUnsigned:
-    case Specials::kNone: return static_cast<uint8_t>(1 << sign_at);  // float4 has none: its negative zero
-    case Specials::kFinite: return static_cast<uint8_t>(sign | ((1 << sign_at) - 1));
-    case Specials::kIeee: break;
+    case Specials::kNone:
+      return static_cast<uint8_t>(1 << sign_at);  // float4 has none: its negative zero
+    case Specials::kFinite:
+      return static_cast<uint8_t>(sign | ((1 << sign_at) - 1));
+    case Specials::kIeee:
+      break;
   }
   const int exponent = ((1 << f.exponent_bits) - 1) << f.mantissa_bits;
   return static_cast<uint8_t>(sign | exponent | 1 << (f.mantissa_bits - 1));  // quiet
@@ -32,12 +35,18 @@ int LargestCode(const SmallFloat& f) {
 
 std::optional<SmallFloat> SmallFloatOf(DataType type) {
   switch (type) {
-    case DataType::kFloat8E4M3FN: return SmallFloat{4, 3, 7, Specials::kFinite, true};
-    case DataType::kFloat8E4M3FNUZ: return SmallFloat{4, 3, 8, Specials::kUnsigned, true};
-    case DataType::kFloat8E5M2: return SmallFloat{5, 2, 15, Specials::kIeee, true};
-    case DataType::kFloat8E5M2FNUZ: return SmallFloat{5, 2, 16, Specials::kUnsigned, true};
-    case DataType::kFloat4E2M1: return SmallFloat{2, 1, 1, Specials::kNone, true};
-    default: return std::nullopt;
+    case DataType::kFloat8E4M3FN:
+      return SmallFloat{4, 3, 7, Specials::kFinite, true};
+    case DataType::kFloat8E4M3FNUZ:
+      return SmallFloat{4, 3, 8, Specials::kUnsigned, true};
+    case DataType::kFloat8E5M2:
+      return SmallFloat{5, 2, 15, Specials::kIeee, true};
+    case DataType::kFloat8E5M2FNUZ:
+      return SmallFloat{5, 2, 16, Specials::kUnsigned, true};
+    case DataType::kFloat4E2M1:
+      return SmallFloat{2, 1, 1, Specials::kNone, true};
+    default:
+      return std::nullopt;
   }
 }
 
@@ -46,7 +55,8 @@ float DecodeSmallFloat(const SmallFloat& f, uint8_t code) {
   const bool negative = f.is_signed && ((code >> sign_at) & 1) != 0;
   const int magnitude = code & ((1 << sign_at) - 1);
   if (f.specials == Specials::kUnsigned && negative && magnitude == 0) return std::numeric_limits<float>::quiet_NaN();
-  if (f.specials == Specials::kFinite && magnitude == (1 << sign_at) - 1) return std::numeric_limits<float>::quiet_NaN();
+  if (f.specials == Specials::kFinite && magnitude == (1 << sign_at) - 1)
+    return std::numeric_limits<float>::quiet_NaN();
   const int exponent = magnitude >> f.mantissa_bits, mantissa = magnitude & ((1 << f.mantissa_bits) - 1);
   float value = 0;
   if (f.specials == Specials::kIeee && exponent == (1 << f.exponent_bits) - 1) {
@@ -67,7 +77,8 @@ uint8_t EncodeSmallFloat(const SmallFloat& f, float value, bool saturate) {
   const int largest = LargestCode(f);
   const auto overflow = [&]() -> uint8_t {
     if (saturate || f.specials == Specials::kNone) return static_cast<uint8_t>(sign | largest);
-    if (f.specials == Specials::kIeee) return static_cast<uint8_t>(sign | (((1 << f.exponent_bits) - 1) << f.mantissa_bits));
+    if (f.specials == Specials::kIeee)
+      return static_cast<uint8_t>(sign | (((1 << f.exponent_bits) - 1) << f.mantissa_bits));
     return NanCode(f, negative);
   };
   const float magnitude = std::fabs(value);

@@ -19,7 +19,8 @@ Result<Vectors> ReadVectors(Site& site) {
   const std::vector<int64_t>& dims = site.in[0].dims;
   const bool coerced = site.opset < 13;
   const int64_t rank = site.in[0].rank();
-  PT_ASSIGN(const int64_t axis, site.Axis(site.node.int_or("axis", coerced ? 1 : -1), std::max<int64_t>(1, coerced ? rank + 1 : rank)));
+  PT_ASSIGN(const int64_t axis,
+            site.Axis(site.node.int_or("axis", coerced ? 1 : -1), std::max<int64_t>(1, coerced ? rank + 1 : rank)));
   PT_CHECK_OK(site.Out(0, site.in[0].type, dims));
   Vectors v;
   for (int64_t d = 0; d < rank; ++d) {
@@ -34,29 +35,30 @@ Result<Program> Softmax(Site& site) {
   PT_ASSIGN(const Vectors v, ReadVectors(site));
   return VisitFloats(site, site.in[0].type, [&]<typename T>() -> Result<Program> {
     return Program{[v](const Run& run) -> Status {
-      ParallelRanges(run.team, v.n == 0 ? 0 : v.outer * v.inner, static_cast<double>(v.n) * 6, [&](int64_t begin, int64_t end) {
-        for (int64_t i = begin; i < end; ++i) {
-          const int64_t at = i / v.inner * v.inner * v.n + i % v.inner;
-          const T* in = run.in<T>(0) + at;
-          T* out = run.out<T>() + at;
-          T most = -std::numeric_limits<T>::infinity();
-          for (int64_t k = 0; k < v.n; ++k) most = in[k * v.inner] > most ? in[k * v.inner] : most;
-          double sum = 0;
-          for (int64_t k = 0; k < v.n; ++k) {
-            const T shifted = in[k * v.inner] - most, e = std::exp(shifted);
-            sum += static_cast<double>(e);
-            out[k * v.inner] = logarithm ? shifted : e;
-          }
-          const T whole = static_cast<T>(logarithm ? std::log(sum) : sum);
-          for (int64_t k = 0; k < v.n; ++k) {
-            if constexpr (logarithm) {
-              out[k * v.inner] -= whole;
-            } else {
-              out[k * v.inner] /= whole;
-            }
-          }
-        }
-      });
+      ParallelRanges(run.team, v.n == 0 ? 0 : v.outer * v.inner, static_cast<double>(v.n) * 6,
+                     [&](int64_t begin, int64_t end) {
+                       for (int64_t i = begin; i < end; ++i) {
+                         const int64_t at = i / v.inner * v.inner * v.n + i % v.inner;
+                         const T* in = run.in<T>(0) + at;
+                         T* out = run.out<T>() + at;
+                         T most = -std::numeric_limits<T>::infinity();
+                         for (int64_t k = 0; k < v.n; ++k) most = in[k * v.inner] > most ? in[k * v.inner] : most;
+                         double sum = 0;
+                         for (int64_t k = 0; k < v.n; ++k) {
+                           const T shifted = in[k * v.inner] - most, e = std::exp(shifted);
+                           sum += static_cast<double>(e);
+                           out[k * v.inner] = logarithm ? shifted : e;
+                         }
+                         const T whole = static_cast<T>(logarithm ? std::log(sum) : sum);
+                         for (int64_t k = 0; k < v.n; ++k) {
+                           if constexpr (logarithm) {
+                             out[k * v.inner] -= whole;
+                           } else {
+                             out[k * v.inner] /= whole;
+                           }
+                         }
+                       }
+                     });
       return {};
     }};
   });
@@ -67,16 +69,17 @@ Result<Program> Hardmax(Site& site) {
   PT_ASSIGN(const Vectors v, ReadVectors(site));
   return VisitFloats(site, site.in[0].type, [&]<typename T>() -> Result<Program> {
     return Program{[v](const Run& run) -> Status {
-      ParallelRanges(run.team, v.n == 0 ? 0 : v.outer * v.inner, static_cast<double>(v.n), [&](int64_t begin, int64_t end) {
-        for (int64_t i = begin; i < end; ++i) {
-          const int64_t at = i / v.inner * v.inner * v.n + i % v.inner;
-          const T* in = run.in<T>(0) + at;
-          T* out = run.out<T>() + at;
-          int64_t first = 0;
-          for (int64_t k = 1; k < v.n; ++k) first = in[k * v.inner] > in[first * v.inner] ? k : first;
-          for (int64_t k = 0; k < v.n; ++k) out[k * v.inner] = k == first ? T{1} : T{0};
-        }
-      });
+      ParallelRanges(run.team, v.n == 0 ? 0 : v.outer * v.inner, static_cast<double>(v.n),
+                     [&](int64_t begin, int64_t end) {
+                       for (int64_t i = begin; i < end; ++i) {
+                         const int64_t at = i / v.inner * v.inner * v.n + i % v.inner;
+                         const T* in = run.in<T>(0) + at;
+                         T* out = run.out<T>() + at;
+                         int64_t first = 0;
+                         for (int64_t k = 1; k < v.n; ++k) first = in[k * v.inner] > in[first * v.inner] ? k : first;
+                         for (int64_t k = 0; k < v.n; ++k) out[k * v.inner] = k == first ? T{1} : T{0};
+                       }
+                     });
       return {};
     }};
   });

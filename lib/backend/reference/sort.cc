@@ -38,7 +38,8 @@ Result<Program> TopK(Site& site) {
       k = site.out[0].dims[at];
     }
   }
-  if (k < 0 || k > in[at]) return site.Invalid("k " + std::to_string(k) + " is outside a dim of " + std::to_string(in[at]));
+  if (k < 0 || k > in[at])
+    return site.Invalid("k " + std::to_string(k) + " is outside a dim of " + std::to_string(in[at]));
   std::vector<int64_t> out = in;
   out[at] = k;
   PT_CHECK_OK(site.Out(0, site.in[0].type, out));
@@ -59,7 +60,8 @@ Result<Program> TopK(Site& site) {
       for (int64_t line = 0; line < lines; ++line) {
         const T* x = run.in<T>(0) + line / inner * inner * n + line % inner;
         for (int64_t i = 0; i < n; ++i) order[i] = i;
-        std::partial_sort(order, order + k, order + n, [&](int64_t a, int64_t b) { return Before(x, inner, largest, a, b); });
+        std::partial_sort(order, order + k, order + n,
+                          [&](int64_t a, int64_t b) { return Before(x, inner, largest, a, b); });
         const int64_t to = line / inner * inner * k + line % inner;
         for (int64_t i = 0; i < k; ++i) {
           if (run.out<T>(0) != nullptr) run.out<T>(0)[to + i * inner] = x[order[i] * inner];

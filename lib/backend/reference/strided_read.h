@@ -32,22 +32,23 @@ class StridedRead {
   void Copy(const T* in, T* out, Team* team) const {
     if (count_ == 0) return;
     const int64_t inner = rank_ == 0 ? 1 : dims_[rank_ - 1], step = rank_ == 0 ? 1 : strides_[rank_ - 1];
-    ParallelRanges(team, count_ / inner, static_cast<double>(inner) * (step == 1 ? 0.3 : 1) + 5, [&](int64_t begin, int64_t end) {
-      for (int64_t row = begin; row < end; ++row) {
-        int64_t rest = row, offset = base;
-        for (size_t d = rank_ == 0 ? 0 : rank_ - 1; d-- > 0;) {
-          offset += rest % dims_[d] * strides_[d];
-          rest /= dims_[d];
-        }
-        const T* from = in + offset;
-        T* to = out + row * inner;
-        if (step == 1) {
-          std::copy(from, from + inner, to);
-        } else {
-          for (int64_t i = 0; i < inner; ++i) to[i] = from[i * step];
-        }
-      }
-    });
+    ParallelRanges(team, count_ / inner, static_cast<double>(inner) * (step == 1 ? 0.3 : 1) + 5,
+                   [&](int64_t begin, int64_t end) {
+                     for (int64_t row = begin; row < end; ++row) {
+                       int64_t rest = row, offset = base;
+                       for (size_t d = rank_ == 0 ? 0 : rank_ - 1; d-- > 0;) {
+                         offset += rest % dims_[d] * strides_[d];
+                         rest /= dims_[d];
+                       }
+                       const T* from = in + offset;
+                       T* to = out + row * inner;
+                       if (step == 1) {
+                         std::copy(from, from + inner, to);
+                       } else {
+                         for (int64_t i = 0; i < inner; ++i) to[i] = from[i * step];
+                       }
+                     }
+                   });
   }
 
  private:

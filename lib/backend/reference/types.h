@@ -57,24 +57,36 @@ inline Bfloat16 ToBfloat16(float f) {
 template <typename F>
 Result<Program> VisitFloats(const Site& site, DataType type, F&& visit) {
   switch (type) {
-    case DataType::kFloat32: return visit.template operator()<float>();
-    case DataType::kFloat64: return visit.template operator()<double>();
-    default: return site.Unsupported("is not supported for " + std::string(DataTypeName(type)));
+    case DataType::kFloat32:
+      return visit.template operator()<float>();
+    case DataType::kFloat64:
+      return visit.template operator()<double>();
+    default:
+      return site.Unsupported("is not supported for " + std::string(DataTypeName(type)));
   }
 }
 
 template <typename F>
 Result<Program> VisitIntegers(const Site& site, DataType type, F&& visit) {
   switch (type) {
-    case DataType::kInt8: return visit.template operator()<int8_t>();
-    case DataType::kInt16: return visit.template operator()<int16_t>();
-    case DataType::kInt32: return visit.template operator()<int32_t>();
-    case DataType::kInt64: return visit.template operator()<int64_t>();
-    case DataType::kUint8: return visit.template operator()<uint8_t>();
-    case DataType::kUint16: return visit.template operator()<uint16_t>();
-    case DataType::kUint32: return visit.template operator()<uint32_t>();
-    case DataType::kUint64: return visit.template operator()<uint64_t>();
-    default: return site.Unsupported("is not supported for " + std::string(DataTypeName(type)));
+    case DataType::kInt8:
+      return visit.template operator()<int8_t>();
+    case DataType::kInt16:
+      return visit.template operator()<int16_t>();
+    case DataType::kInt32:
+      return visit.template operator()<int32_t>();
+    case DataType::kInt64:
+      return visit.template operator()<int64_t>();
+    case DataType::kUint8:
+      return visit.template operator()<uint8_t>();
+    case DataType::kUint16:
+      return visit.template operator()<uint16_t>();
+    case DataType::kUint32:
+      return visit.template operator()<uint32_t>();
+    case DataType::kUint64:
+      return visit.template operator()<uint64_t>();
+    default:
+      return site.Unsupported("is not supported for " + std::string(DataTypeName(type)));
   }
 }
 
@@ -93,12 +105,18 @@ struct Bytes16 {
 template <typename F>
 Result<Program> VisitSizes(const Site& site, DataType type, F&& visit) {
   switch (FedBytes(type)) {
-    case 1: return visit.template operator()<uint8_t>();
-    case 2: return visit.template operator()<uint16_t>();
-    case 4: return visit.template operator()<uint32_t>();
-    case 8: return visit.template operator()<uint64_t>();
-    case 16: return visit.template operator()<Bytes16>();
-    default: return site.Unsupported("is not supported for " + std::string(DataTypeName(type)));
+    case 1:
+      return visit.template operator()<uint8_t>();
+    case 2:
+      return visit.template operator()<uint16_t>();
+    case 4:
+      return visit.template operator()<uint32_t>();
+    case 8:
+      return visit.template operator()<uint64_t>();
+    case 16:
+      return visit.template operator()<Bytes16>();
+    default:
+      return site.Unsupported("is not supported for " + std::string(DataTypeName(type)));
   }
 }
 
@@ -106,20 +124,33 @@ Result<Program> VisitSizes(const Site& site, DataType type, F&& visit) {
 template <typename E>
 E LoadAs(DataType type, const void* data, int64_t i) {
   switch (type) {
-    case DataType::kFloat32: return static_cast<E>(static_cast<const float*>(data)[i]);
-    case DataType::kFloat64: return static_cast<E>(static_cast<const double*>(data)[i]);
-    case DataType::kInt8: return static_cast<E>(static_cast<const int8_t*>(data)[i]);
-    case DataType::kInt16: return static_cast<E>(static_cast<const int16_t*>(data)[i]);
-    case DataType::kInt32: return static_cast<E>(static_cast<const int32_t*>(data)[i]);
-    case DataType::kInt64: return static_cast<E>(static_cast<const int64_t*>(data)[i]);
+    case DataType::kFloat32:
+      return static_cast<E>(static_cast<const float*>(data)[i]);
+    case DataType::kFloat64:
+      return static_cast<E>(static_cast<const double*>(data)[i]);
+    case DataType::kInt8:
+      return static_cast<E>(static_cast<const int8_t*>(data)[i]);
+    case DataType::kInt16:
+      return static_cast<E>(static_cast<const int16_t*>(data)[i]);
+    case DataType::kInt32:
+      return static_cast<E>(static_cast<const int32_t*>(data)[i]);
+    case DataType::kInt64:
+      return static_cast<E>(static_cast<const int64_t*>(data)[i]);
     case DataType::kBool:
-    case DataType::kUint8: return static_cast<E>(static_cast<const uint8_t*>(data)[i]);
-    case DataType::kUint16: return static_cast<E>(static_cast<const uint16_t*>(data)[i]);
-    case DataType::kUint32: return static_cast<E>(static_cast<const uint32_t*>(data)[i]);
-    case DataType::kUint64: return static_cast<E>(static_cast<const uint64_t*>(data)[i]);
-    case DataType::kFloat16: return static_cast<E>(ToFloat(static_cast<const Half*>(data)[i]));
-    case DataType::kBfloat16: return static_cast<E>(ToFloat(static_cast<const Bfloat16*>(data)[i]));
-    default: return E{};
+    case DataType::kUint8:
+      return static_cast<E>(static_cast<const uint8_t*>(data)[i]);
+    case DataType::kUint16:
+      return static_cast<E>(static_cast<const uint16_t*>(data)[i]);
+    case DataType::kUint32:
+      return static_cast<E>(static_cast<const uint32_t*>(data)[i]);
+    case DataType::kUint64:
+      return static_cast<E>(static_cast<const uint64_t*>(data)[i]);
+    case DataType::kFloat16:
+      return static_cast<E>(ToFloat(static_cast<const Half*>(data)[i]));
+    case DataType::kBfloat16:
+      return static_cast<E>(ToFloat(static_cast<const Bfloat16*>(data)[i]));
+    default:
+      return E{};
   }
 }
 

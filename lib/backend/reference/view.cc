@@ -70,7 +70,8 @@ Result<Program> Reshape(Site& site) {
     }
     return View(site, std::move(*shape));
   }
-  if (site.in[1].type != DataType::kInt64 || site.in[1].rank() != 1) return site.Invalid("the shape is no list of int64");
+  if (site.in[1].type != DataType::kInt64 || site.in[1].rank() != 1)
+    return site.Invalid("the shape is no list of int64");
   const size_t rank = static_cast<size_t>(site.in[1].dims[0]);
   PT_CHECK_OK(site.OutFromGraph(0, site.in[0].type, static_cast<int64_t>(rank)));
   if (rank > kMaxRank || site.out[0].count() != count) return site.Invalid("its output has another number of elements");
@@ -102,10 +103,12 @@ Result<Program> Flatten(Site& site) {
 // Squeeze and Unsqueeze by axes known only in the run: the output is what the graph says, checked dim by dim.
 Result<Program> ViewByAxesInRun(Site& site, bool inserts) {
   const int64_t count = site.in[1].count(), rank = site.in[0].rank() + (inserts ? count : -count);
-  if (site.in[1].type != DataType::kInt64 || site.in[1].rank() != 1 || rank < 0) return site.Invalid("the axes are no list of int64");
+  if (site.in[1].type != DataType::kInt64 || site.in[1].rank() != 1 || rank < 0)
+    return site.Invalid("the axes are no list of int64");
   PT_CHECK_OK(site.OutFromGraph(0, site.in[0].type, rank));
   // Of the two shapes, the longer has ones at the axes and the shorter's dims elsewhere.
-  const std::vector<int64_t> shorter = inserts ? site.in[0].dims : site.out[0].dims, longer = inserts ? site.out[0].dims : site.in[0].dims;
+  const std::vector<int64_t> shorter = inserts ? site.in[0].dims : site.out[0].dims,
+                             longer = inserts ? site.out[0].dims : site.in[0].dims;
   if (site.out[0].count() != site.in[0].count()) return site.Invalid("its output has another number of elements");
   return Program{[=, bytes = site.in[0].count() * FedBytes(site.in[0].type)](const Run& run) -> Status {
     std::array<bool, kMaxRank> named{};
@@ -113,7 +116,8 @@ Result<Program> ViewByAxesInRun(Site& site, bool inserts) {
     bool fits = true;
     for (int64_t i = 0; i < count && fits; ++i) {
       const int64_t given = run.in<int64_t>(1)[i], axis = given < 0 ? given + longer_rank : given;
-      fits = axis >= 0 && axis < longer_rank && longer[static_cast<size_t>(axis)] == 1 && !named[static_cast<size_t>(axis)];
+      fits = axis >= 0 && axis < longer_rank && longer[static_cast<size_t>(axis)] == 1 &&
+             !named[static_cast<size_t>(axis)];
       if (fits) named[static_cast<size_t>(axis)] = true;
     }
     size_t next = 0;
@@ -171,13 +175,15 @@ Result<Program> Dropout(Site& site) {
   if (site.has(2)) {
     PT_ASSIGN(const std::optional<double> training, site.Scalar(2));
     PT_ASSIGN(const std::optional<double> ratio, site.Scalar(1));
-    if (training.value_or(0) != 0 && ratio.value_or(0.5) != 0) return site.Unsupported("is not supported in training mode");
+    if (training.value_or(0) != 0 && ratio.value_or(0.5) != 0)
+      return site.Unsupported("is not supported in training mode");
   }
   PT_CHECK_OK(site.Out(0, site.in[0].type, site.in[0].dims));
   // Before opset 10 the mask has the data's type.
   const DataType mask = site.opset < 10 ? site.in[0].type : DataType::kBool;
   PT_CHECK_OK(site.Out(1, mask, site.in[0].dims));
-  if (site.wants(1) && site.out.size() > 1 && mask != DataType::kBool) return site.Unsupported("is not supported with the mask of old opsets");
+  if (site.wants(1) && site.out.size() > 1 && mask != DataType::kBool)
+    return site.Unsupported("is not supported with the mask of old opsets");
   const int64_t count = site.in[0].count();
   return Program{[count, bytes = count * FedBytes(site.in[0].type)](const Run& run) -> Status {
     if (run.out<void>(0) != nullptr || bytes == 0) CopyBytes(run, 0, bytes);

@@ -24,7 +24,8 @@ Result<Window> ReadWindow(const Site& site, std::vector<int64_t> in, std::vector
   std::vector<int64_t> pads = node.ints_or("pads", std::vector<int64_t>(2 * rank, 0));
   const std::string auto_pad = node.string_or("auto_pad", "NOTSET");
   if (kernel.size() != rank || w.stride.size() != rank || w.dilation.size() != rank || pads.size() != 2 * rank) {
-    return site.Invalid("kernel_shape, strides, dilations or pads do not fit " + std::to_string(rank) + " spatial dims");
+    return site.Invalid("kernel_shape, strides, dilations or pads do not fit " + std::to_string(rank) +
+                        " spatial dims");
   }
   if (!AllWithin(w.stride, 1) || !AllWithin(w.dilation, 1) || !AllWithin(kernel, 1)) {
     return site.Invalid("strides, dilations and kernel dims must be positive");
@@ -68,7 +69,8 @@ Result<Window> ReadWindow(const Site& site, std::vector<int64_t> in, std::vector
 
 Window ToThreeDims(Window w) {
   const size_t missing = w.in.size() < 3 ? 3 - w.in.size() : 0;
-  for (std::vector<int64_t>* ones : {&w.in, &w.kernel, &w.stride, &w.dilation, &w.out}) ones->insert(ones->begin(), missing, 1);
+  for (std::vector<int64_t>* ones : {&w.in, &w.kernel, &w.stride, &w.dilation, &w.out})
+    ones->insert(ones->begin(), missing, 1);
   w.pad_begin.insert(w.pad_begin.begin(), missing, 0);
   w.pad_end.insert(w.pad_end.begin(), missing, 0);
   return w;

@@ -65,23 +65,21 @@ class SimulatedDriver : public DeviceDriver {
     return std::unique_ptr<Event>(std::make_unique<SimulatedEvent>());
   }
 
-  Status EnqueueCopy(Stream& stream, void* to, const void* from, uint64_t bytes,
-                     CopyDirection direction) override {
+  Status EnqueueCopy(Stream& stream, void* to, const void* from, uint64_t bytes, CopyDirection direction) override {
     if (bytes > 0) std::memcpy(to, from, bytes);
     if (direction == CopyDirection::kWithin) return {};
     const Link& link = direction == CopyDirection::kToDevice ? to_device_ : from_device_;
-    const double transfer =
-        link.bytes_per_ns > 0 ? static_cast<double>(bytes) / link.bytes_per_ns : 0;
+    const double transfer = link.bytes_per_ns > 0 ? static_cast<double>(bytes) / link.bytes_per_ns : 0;
     static_cast<SimulatedStream&>(stream).Spend(link.latency_ns + std::llround(transfer));
     return {};
   }
 
  private:
   Error OutOfMemory(uint64_t bytes, uint64_t used) const {
-    Error error = MakeError(ErrorCode::kOutOfMemory, "simulated.memory",
-                            "device " + name_ + " has " + std::to_string(memory_bytes_) +
-                                " bytes, " + std::to_string(used) + " are in use and " +
-                                std::to_string(bytes) + " more were asked for");
+    Error error =
+        MakeError(ErrorCode::kOutOfMemory, "simulated.memory",
+                  "device " + name_ + " has " + std::to_string(memory_bytes_) + " bytes, " + std::to_string(used) +
+                      " are in use and " + std::to_string(bytes) + " more were asked for");
     error.device = name_;
     return error;
   }

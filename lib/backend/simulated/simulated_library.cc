@@ -15,8 +15,8 @@ namespace {
 // What a simulated device fuses: one of these first, then a chain of those.
 constexpr std::array<std::string_view, 4> kHeads = {"Conv", "ConvTranspose", "Gemm", "MatMul"};
 constexpr std::array<std::string_view, 12> kTails = {
-    "Add",     "Mul",  "Relu", "LeakyRelu", "Clip",          "Sigmoid",
-    "HardSigmoid", "HardSwish", "Tanh", "Elu", "BatchNormalization", "PRelu"};
+    "Add",       "Mul",  "Relu", "LeakyRelu",          "Clip", "Sigmoid", "HardSigmoid",
+    "HardSwish", "Tanh", "Elu",  "BatchNormalization", "PRelu"};
 constexpr size_t kMaxGroup = 6;
 
 template <size_t N>
@@ -86,8 +86,8 @@ NodeId NextInChain(const Graph& graph, NodeId id) {
   const Value& value = graph.value(node.outputs[0]);
   if (value.is_graph_output || value.uses.empty()) return NodeId();
   const NodeId next = value.uses[0].node;
-  const bool alone = std::all_of(value.uses.begin(), value.uses.end(),
-                                 [&](const Use& use) { return use.node == next; });
+  const bool alone =
+      std::all_of(value.uses.begin(), value.uses.end(), [&](const Use& use) { return use.node == next; });
   return alone && Contains(kTails, graph.node(next)) ? next : NodeId();
 }
 
@@ -182,9 +182,7 @@ class SimulatedLibrary : public Library {
 
   std::string_view name() const override { return "simulated"; }
   std::string version() const override { return "1+reference." + reference_->version(); }
-  bool Serves(const Platform& platform, DeviceId device) const override {
-    return platform.device(device).simulated;
-  }
+  bool Serves(const Platform& platform, DeviceId device) const override { return platform.device(device).simulated; }
 
   std::vector<Candidate> Candidates(const Graph& graph, const Platform& platform) const override {
     const UnitClassId host = ComputingClass(platform);
@@ -206,8 +204,7 @@ class SimulatedLibrary : public Library {
     return found;
   }
 
-  std::vector<Candidate> AgnosticCandidates(const Graph&, const Platform&,
-                                            std::span<const Candidate>) const override {
+  std::vector<Candidate> AgnosticCandidates(const Graph&, const Platform&, std::span<const Candidate>) const override {
     return {};  // everything is row-major on a simulated device
   }
 
@@ -246,8 +243,7 @@ class SimulatedLibrary : public Library {
     return std::unique_ptr<Kernel>(std::move(kernel));
   }
 
-  bool CanReorder(const Platform&, UnitClassId, std::span<const int64_t>, const Form&,
-                  const Form&) const override {
+  bool CanReorder(const Platform&, UnitClassId, std::span<const int64_t>, const Form&, const Form&) const override {
     return false;
   }
   Result<std::unique_ptr<Kernel>> CompileReorder(const TensorLayout&, const TensorLayout&,
@@ -312,8 +308,8 @@ class SimulatedLibrary : public Library {
     AddForEachDevice(graph, platform, group, found);
   }
 
-  Status CompileNode(const Graph& graph, NodeId node, CompileContext& context,
-                     std::map<ValueId, TensorLayout>& layouts, SimulatedKernel& kernel) const {
+  Status CompileNode(const Graph& graph, NodeId node, CompileContext& context, std::map<ValueId, TensorLayout>& layouts,
+                     SimulatedKernel& kernel) const {
     const std::optional<Candidate> candidate = HostCandidate(graph, context.platform, node);
     if (!candidate) {
       return MakeError(ErrorCode::kUnsupported, "simulated.node",
