@@ -140,26 +140,28 @@ bool RunState::IsBoundTo(std::span<const HostTensor> inputs, std::span<const Hos
 
 Status RunState::BindBoundary(std::span<const HostTensor> inputs, std::span<const HostTensor> outputs) {
   std::vector<StepId> changed;
-  const auto adopt = [&](std::span<const HostTensor> tensors, std::vector<void*>& bound,
-                         const std::vector<std::vector<StepId>>& steps) {
+  const auto collect = [&](std::span<const HostTensor> tensors, const std::vector<void*>& bound,
+                           const std::vector<std::vector<StepId>>& steps) {
     for (size_t i = 0; i < tensors.size(); ++i) {
-      // Kernels never bound are bound now, whatever the address.
-      const bool never = std::any_of(steps[i].begin(), steps[i].end(), [&](StepId step) {
+      // Kernels that no bind has succeeded for are bound now, whatever the address.
+      const bool unbound = std::any_of(steps[i].begin(), steps[i].end(), [&](StepId step) {
         return plan_.steps[step.index()].kernel != nullptr && kernels_[step.index()] == nullptr;
       });
-      if (bound[i] == tensors[i].data && !never) continue;
-      bound[i] = tensors[i].data;
+      if (bound[i] == tensors[i].data && !unbound) continue;
       changed.insert(changed.end(), steps[i].begin(), steps[i].end());
     }
   };
-  adopt(inputs, bound_inputs_, plan_.input_steps);
-  adopt(outputs, bound_outputs_, plan_.output_steps);
+  collect(inputs, bound_inputs_, plan_.input_steps);
+  collect(outputs, bound_outputs_, plan_.output_steps);
   std::sort(changed.begin(), changed.end());
   changed.erase(std::unique(changed.begin(), changed.end()), changed.end());
-  for (StepId step : changed) {
-    kernels_[step.index()].reset();  // should binding fail, the next run binds again
-    PT_CHECK_OK(Bind(step));
-  }
+  // No kernel outlives the addresses it was bound to: should one of the binds fail, those after it are bound by the
+  // next run, even one with the same buffers.
+  for (StepId step : changed) kernels_[step.index()].reset();
+  const auto address = [](const HostTensor& tensor) { return tensor.data; };
+  std::transform(inputs.begin(), inputs.end(), bound_inputs_.begin(), address);
+  std::transform(outputs.begin(), outputs.end(), bound_outputs_.begin(), address);
+  for (StepId step : changed) PT_CHECK_OK(Bind(step));
   return {};
 }
 

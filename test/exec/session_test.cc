@@ -188,6 +188,31 @@ TEST_CASE("Session, OnlyStepsAtChangedBuffersAreBoundAgain", "[exec]") {
   CHECK(others[0].data == outputs[0].data);
 }
 
+TEST_CASE("Session, AfterAFailedBindNoStepKeepsTheBuffersOfEarlierRuns", "[exec]") {
+  Setting setting(1, false);
+  setting.graph = Parse(
+      "input x float32[8]\ninput w float32[8]\n"
+      "a = Mix(x) : float32[8]\nb = Mix(w) : float32[8]\ny = Mix(a, b) : float32[8]\noutput y\n");
+  const std::unique_ptr<Session> session =
+      setting.Create(MakeTestPlan(*setting.graph, *setting.machine, setting.Everywhere("cpu[0]")));
+  const int failing = GENERATE(0, 1, 2);
+  CAPTURE(failing);
+  std::vector<Buffer> old_inputs = MakeBuffers(*setting.graph, setting.graph->inputs(), 0);
+  std::vector<Buffer> old_outputs = MakeBuffers(*setting.graph, setting.graph->outputs(), -1);
+  REQUIRE(session->Run(Lend(old_inputs), Lend(old_outputs)).ok());
+  std::vector<Buffer> inputs = MakeBuffers(*setting.graph, setting.graph->inputs(), 100);
+  std::vector<Buffer> outputs = MakeBuffers(*setting.graph, setting.graph->outputs(), -1);
+  setting.control.fail_bind.store(failing);
+  const Result<RunReport> failed = session->Run(Lend(inputs), Lend(outputs));
+  REQUIRE_FALSE(failed.ok());
+  CHECK(failed.error().id == "fake.bind");
+  setting.control.fail_bind.store(-1);
+  REQUIRE(session->Run(Lend(inputs), Lend(outputs)).ok());
+  CHECK(outputs[0].data == Interpret(*setting.graph, inputs)[0]);
+  REQUIRE(session->Run(Lend(old_inputs), Lend(old_outputs)).ok());
+  CHECK(old_outputs[0].data == Interpret(*setting.graph, old_inputs)[0]);
+}
+
 TEST_CASE("Session, ErrorInAStepIsReportedAndTheSessionStaysUsable", "[exec]") {
   const uint32_t cores = GENERATE(1u, 2u, 4u);
   const auto seed = GENERATE(range(1u, 5u));

@@ -191,6 +191,9 @@ class FakeKernel : public Kernel {
       : control_(control), definition_(graph.node(node)), node_(node), width_(width) {}
   Result<std::unique_ptr<BoundKernel>> Bind(std::span<const TensorView> in, std::span<const TensorView> out,
                                             std::span<std::byte>) const override {
+    if (control_.fail_bind.load() == static_cast<int>(node_.value)) {
+      return MakeError(ErrorCode::kOutOfMemory, "fake.bind", "told not to bind");
+    }
     control_.bound.fetch_add(1);
     return std::unique_ptr<BoundKernel>(
         std::make_unique<FakeBoundKernel>(control_, node_, definition_, width_, in, out[0]));

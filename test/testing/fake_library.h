@@ -17,6 +17,7 @@ struct FakeControl {
   std::atomic<int> holding{0};   // kernels waiting for `release`
   std::atomic<bool> release{false};
   std::atomic<int> bound{0};       // BoundKernels made
+  std::atomic<int> fail_bind{-1};  // the node whose kernel cannot be bound; -1 = none
   std::atomic<int> wrong_team{0};  // steps whose team was not as wide as their unit class
 };
 
