@@ -41,6 +41,11 @@ std::string_view MathModeName(MathMode mode) {
   return "?";
 }
 
+bool IsSameKernel(const Candidate& a, const Candidate& b) {
+  return a.nodes == b.nodes && a.unit_class == b.unit_class && a.library == b.library && a.variant == b.variant &&
+         a.math == b.math && a.in == b.in && a.out == b.out;
+}
+
 std::vector<ValueId> GroupInputs(const Graph& graph, std::span<const NodeId> nodes) {
   std::vector<ValueId> inputs;
   std::set<ValueId> seen;

@@ -187,6 +187,28 @@ std::string Describe(const Graph& graph, const Candidate& candidate) {
   return text;
 }
 
+bool operator==(const Candidate& a, const Candidate& b) {
+  return IsSameKernel(a, b) && a.aliases == b.aliases && a.elision == b.elision && a.scratch_bytes == b.scratch_bytes &&
+         a.constant_bytes == b.constant_bytes;
+}
+
+// Asked by its name, a library says the same of a candidate as when it offered it, and nothing of one it never offers.
+void CheckDescription(const Graph& graph, const Platform& platform, const Library& library,
+                      const Candidate& candidate) {
+  Candidate asked = candidate;
+  asked.aliases = {{7, 7, Alias::Kind::kRequired}};
+  asked.elision = Elision::kViewOfInput;
+  asked.scratch_bytes = asked.constant_bytes = 1;
+  const Result<Candidate> described = library.Describe(graph, platform, asked);
+  INFO((described.ok() ? "" : ToString(described.error())));
+  REQUIRE(described.ok());
+  CHECK((*described == candidate));
+  asked.variant += "?";
+  const Result<Candidate> unknown = library.Describe(graph, platform, asked);
+  REQUIRE_FALSE(unknown.ok());
+  CHECK(unknown.error().code == ErrorCode::kUnsupported);
+}
+
 // What every candidate of every library but the oracle must compute.
 void CheckCase(const Case& c, std::map<std::string, size_t>& checked) {
   INFO(c.name);
@@ -204,6 +226,7 @@ void CheckCase(const Case& c, std::map<std::string, size_t>& checked) {
         std::find_if(libraries.begin(), libraries.end(), [&](const auto& l) { return l->name() == candidate.library; });
     REQUIRE(library != libraries.end());
     INFO(Describe(graph, candidate));
+    CheckDescription(graph, platform, **library, candidate);
     std::vector<Tensor> inputs;
     for (ValueId id : GroupInputs(graph, candidate.nodes)) inputs.push_back(values.at(id));
     const Result<std::vector<Tensor>> results =
@@ -216,7 +239,7 @@ void CheckCase(const Case& c, std::map<std::string, size_t>& checked) {
   }
 }
 
-TEST_CASE("Conformance, EveryCandidateEqualsTheReferenceLibrary", "[conformance]") {
+TEST_CASE("Conformance, EveryCandidateEqualsTheReferenceLibraryAndItsDescription", "[conformance]") {
   std::map<std::string, size_t> checked;
   for (const Case& c : kCases) CheckCase(c, checked);
   CHECK(checked["reference"] > 0);
@@ -293,6 +316,7 @@ TEST_CASE("CheckingLibrary, AcceptsFusedGroupsInBlockedLayouts", "[conformance]"
     if (candidate.nodes.size() < 2) continue;
     ++groups;
     INFO(Describe(graph, candidate));
+    CheckDescription(graph, platform, *checking, candidate);
     const Result<std::vector<Tensor>> result =
         RunCandidate(graph, platform, *checking, candidate, inputs, platform.unit_class(candidate.unit_class).cores);
     INFO((result.ok() ? "" : ToString(result.error())));

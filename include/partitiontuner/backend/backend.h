@@ -159,6 +159,12 @@ class Library {
   // Can these nodes be one kernel? Ways to do so, none if not.
   virtual std::vector<Candidate> CandidatesFor(const Graph& graph, const Platform& platform,
                                                std::span<const NodeId> nodes) const = 0;
+  // What this library says of a candidate that somebody else names: the one it makes for asked's nodes, unit class,
+  // variant, math and forms, with its own aliases, elision and sizes; kUnsupported when it makes none such. Whatever
+  // Candidates and AgnosticCandidates have offered is described as it was offered. asked's ids are in range, its nodes
+  // ascend; nothing else of it is believed. The default looks among CandidatesFor; a library that offers forms which
+  // those do not list overrides it.
+  virtual Result<Candidate> Describe(const Graph& graph, const Platform& platform, const Candidate& asked) const;
   // Why it cannot run the node at all; nullopt when it can. For typed refusals that name the operator.
   virtual std::optional<std::string> WhyUnsupported(const Graph& graph, NodeId node) const = 0;
 
@@ -178,5 +184,8 @@ class Library {
     return std::nullopt;
   }
 };
+
+// The answer of Describe to a candidate that a library does not make: kUnsupported, with what was asked for.
+Error NoSuchCandidate(const Graph& graph, const Platform& platform, const Candidate& asked);
 
 }  // namespace pt

@@ -51,6 +51,10 @@ struct Candidate {
   uint64_t scratch_bytes = 0, constant_bytes = 0;
 };
 
+// The same kernel: nodes, unit class, library, variant, math and forms agree. What the library adds to these (aliases,
+// elision, sizes) is not looked at.
+bool IsSameKernel(const Candidate& a, const Candidate& b);
+
 // The values a group reads from outside that are no constants, in order of first use (by node, then
 // input), without repeats.
 std::vector<ValueId> GroupInputs(const Graph& graph, std::span<const NodeId> nodes);

@@ -170,6 +170,11 @@ class CheckingLibrary final : public Library {
                                        std::span<const NodeId> nodes) const override {
     return Renamed(tested_->CandidatesFor(graph, platform, nodes));
   }
+  Result<Candidate> Describe(const Graph& graph, const Platform& platform, const Candidate& asked) const override {
+    PT_ASSIGN(Candidate described, tested_->Describe(graph, platform, AsTested(asked)));
+    described.library = name_;
+    return described;
+  }
   std::optional<std::string> WhyUnsupported(const Graph& graph, NodeId node) const override {
     std::optional<std::string> why = tested_->WhyUnsupported(graph, node);
     return why ? why : oracle_->WhyUnsupported(graph, node);
@@ -179,11 +184,9 @@ class CheckingLibrary final : public Library {
                                           std::span<const TensorLayout> in, std::span<const TensorLayout> out,
                                           CompileContext& context) const override {
     auto check = std::make_shared<Check>();
-    Candidate inner = candidate;
-    inner.library = std::string(tested_->name());
     check->label = name_ + " " + NodeLabel(graph, candidate.nodes.back());
     check->driver = &context.device;
-    PT_ASSIGN(check->tested, tested_->Compile(graph, inner, in, out, context));
+    PT_ASSIGN(check->tested, tested_->Compile(graph, AsTested(candidate), in, out, context));
     std::map<ValueId, size_t> own;  // where the oracle keeps each value
     const std::vector<ValueId> inputs = GroupInputs(graph, candidate.nodes);
     for (size_t i = 0; i < inputs.size(); ++i) {
@@ -229,6 +232,11 @@ class CheckingLibrary final : public Library {
   std::vector<Candidate> Renamed(std::vector<Candidate> candidates) const {
     for (Candidate& candidate : candidates) candidate.library = name_;
     return candidates;
+  }
+
+  Candidate AsTested(Candidate candidate) const {
+    candidate.library = tested_->name();
+    return candidate;
   }
 
   static Result<size_t> Own(const Graph& graph, ValueId value, std::map<ValueId, size_t>& own, Check& check) {

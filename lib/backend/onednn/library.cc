@@ -50,6 +50,15 @@ Result<TensorLayout> DenseOf(const Graph& graph, ValueId value, const Layout& la
   return DenseLayout(DataType::kFloat32, DimsOf(graph, value), layout);
 }
 
+// What all candidates of a group have in common.
+struct Subject {
+  Subject(const Graph& graph, const Group& group)
+      : group(group), inputs(GroupInputs(graph, group.nodes)), signature(WorkSignature(graph, group.nodes)) {}
+  const Group& group;
+  std::vector<ValueId> inputs;
+  std::string signature;
+};
+
 // Its inputs may be placed as slices of the result only where such slices are contiguous: oneDNN
 // writes few other strided formats.
 bool MakesContiguousSlices(const Graph& graph, const Group& group, const Layout& layout) {
@@ -88,6 +97,7 @@ class OneDnnLibrary final : public Library {
                                             std::span<const Candidate> so_far) const override;
   std::vector<Candidate> CandidatesFor(const Graph& graph, const Platform& platform,
                                        std::span<const NodeId> nodes) const override;
+  Result<Candidate> Describe(const Graph& graph, const Platform& platform, const Candidate& asked) const override;
   std::optional<std::string> WhyUnsupported(const Graph& graph, NodeId node) const override;
   Result<std::unique_ptr<Kernel>> Compile(const Graph& graph, const Candidate& candidate,
                                           std::span<const TensorLayout> in, std::span<const TensorLayout> out,
@@ -101,6 +111,13 @@ class OneDnnLibrary final : public Library {
   std::vector<UnitClassId> Classes(const Platform& platform) const;
   Outcome Ask(const Graph& graph, const Group& group, std::span<const ValueId> inputs, std::span<const Layout> layouts,
               const Proposal& proposal, uint32_t width) const;
+  // The candidate of a proposal on a unit class; nullopt when oneDNN cannot do it.
+  struct Offered {
+    Candidate candidate;
+    bool slow = false;
+  };
+  std::optional<Offered> Make(const Graph& graph, const Platform& platform, const Subject& subject,
+                              const Proposal& proposal, UnitClassId unit_class) const;
   // Candidates for the proposals that oneDNN can do well, or, where it can do none well, for those
   // it can do at all.
   void Offer(const Graph& graph, const Platform& platform, const Group& group, std::span<const Proposal> proposals,
@@ -148,39 +165,47 @@ Outcome OneDnnLibrary::Ask(const Graph& graph, const Group& group, std::span<con
           program->in_place};
 }
 
+std::optional<OneDnnLibrary::Offered> OneDnnLibrary::Make(const Graph& graph, const Platform& platform,
+                                                          const Subject& subject, const Proposal& proposal,
+                                                          UnitClassId unit_class) const {
+  const Group& group = subject.group;
+  const std::vector<Layout> layouts = InputLayouts(graph, group, subject.inputs, proposal);
+  if (layouts.size() != subject.inputs.size()) return std::nullopt;
+  Offered offered;
+  Candidate& candidate = offered.candidate;
+  candidate.nodes = group.nodes;
+  candidate.unit_class = unit_class;
+  candidate.library = kName;
+  candidate.variant = proposal.variant();
+  const uint32_t width = platform.unit_class(unit_class).cores;
+  const Outcome outcome = memo_.Get(subject.signature + " # " + candidate.variant + " # " + std::to_string(width),
+                                    [&] { return Ask(graph, group, subject.inputs, layouts, proposal, width); });
+  if (!outcome.possible) return std::nullopt;
+  for (const Layout& layout : layouts) candidate.in.push_back({layout, DataType::kFloat32});
+  candidate.out = {{proposal.out, DataType::kFloat32}};
+  candidate.scratch_bytes = outcome.scratch_bytes;
+  candidate.constant_bytes = outcome.constant_bytes;
+  const bool concat = group.anchor.valid() && graph.node(group.anchor).op == "Concat";
+  if (concat && MakesContiguousSlices(graph, group, proposal.out)) candidate.elision = Elision::kSlicesOfOutput;
+  if (outcome.moves_only) candidate.elision = Elision::kViewOfInput;
+  for (uint32_t i : outcome.in_place) candidate.aliases.push_back({0, i, Alias::Kind::kAllowed});
+  if (outcome.accumulates_into >= 0) {
+    candidate.aliases.push_back({0, static_cast<uint32_t>(outcome.accumulates_into), Alias::Kind::kRequired});
+  }
+  offered.slow = outcome.slow;
+  return offered;
+}
+
 void OneDnnLibrary::Offer(const Graph& graph, const Platform& platform, const Group& group,
                           std::span<const Proposal> proposals, std::vector<Candidate>& candidates) const {
   if (proposals.empty()) return;
-  const std::vector<ValueId> inputs = GroupInputs(graph, group.nodes);
-  const std::string signature = WorkSignature(graph, group.nodes);
+  const Subject subject(graph, group);
   std::vector<Candidate> slow;
   const size_t before = candidates.size();
   for (const Proposal& proposal : proposals) {
-    const std::vector<Layout> layouts = InputLayouts(graph, group, inputs, proposal);
-    if (layouts.size() != inputs.size()) continue;
-    Candidate candidate;
-    candidate.nodes = group.nodes;
-    candidate.library = kName;
-    candidate.variant = proposal.variant();
-    for (const Layout& layout : layouts) candidate.in.push_back({layout, DataType::kFloat32});
-    candidate.out = {{proposal.out, DataType::kFloat32}};
-    const bool concat = group.anchor.valid() && graph.node(group.anchor).op == "Concat";
-    if (concat && MakesContiguousSlices(graph, group, proposal.out)) candidate.elision = Elision::kSlicesOfOutput;
     for (UnitClassId unit_class : Classes(platform)) {
-      const uint32_t width = platform.unit_class(unit_class).cores;
-      const Outcome outcome = memo_.Get(signature + " # " + candidate.variant + " # " + std::to_string(width),
-                                        [&] { return Ask(graph, group, inputs, layouts, proposal, width); });
-      if (!outcome.possible) continue;
-      Candidate offered = candidate;
-      offered.unit_class = unit_class;
-      offered.scratch_bytes = outcome.scratch_bytes;
-      offered.constant_bytes = outcome.constant_bytes;
-      if (outcome.moves_only) offered.elision = Elision::kViewOfInput;
-      for (uint32_t i : outcome.in_place) offered.aliases.push_back({0, i, Alias::Kind::kAllowed});
-      if (outcome.accumulates_into >= 0) {
-        offered.aliases.push_back({0, static_cast<uint32_t>(outcome.accumulates_into), Alias::Kind::kRequired});
-      }
-      (outcome.slow ? slow : candidates).push_back(std::move(offered));
+      std::optional<Offered> offered = Make(graph, platform, subject, proposal, unit_class);
+      if (offered) (offered->slow ? slow : candidates).push_back(std::move(offered->candidate));
     }
   }
   if (candidates.size() == before && group.nodes.size() == 1) {
@@ -248,6 +273,29 @@ std::vector<Candidate> OneDnnLibrary::CandidatesFor(const Graph& graph, const Pl
   OfferFirst(graph, platform, *group, candidates);
   Offer(graph, platform, *group, AgnosticProposals(graph, *group, usual), candidates);
   return candidates;
+}
+
+// The forms asked for stand for what the neighbours make and take. A slow candidate is described like any other:
+// whether a faster one exists is no question of what this one is.
+Result<Candidate> OneDnnLibrary::Describe(const Graph& graph, const Platform& platform, const Candidate& asked) const {
+  const auto group = GroupOf(graph, asked.nodes);
+  const std::vector<UnitClassId> classes = Classes(platform);
+  if (!group || std::find(classes.begin(), classes.end(), asked.unit_class) == classes.end()) {
+    return NoSuchCandidate(graph, platform, asked);
+  }
+  const Subject subject(graph, *group);
+  KnownLayouts known;
+  Note(graph, asked, subject.inputs, GroupOutputs(graph, asked.nodes), known);
+  const std::vector<Proposal> from_asked = AgnosticProposals(graph, *group, known);
+  for (const std::vector<Proposal>& proposals :
+       {FirstProposals(graph, *group), LastResorts(graph, *group), from_asked}) {
+    for (const Proposal& proposal : proposals) {
+      if (proposal.variant() != asked.variant) continue;
+      std::optional<Offered> offered = Make(graph, platform, subject, proposal, asked.unit_class);
+      if (offered && IsSameKernel(offered->candidate, asked)) return std::move(offered->candidate);
+    }
+  }
+  return NoSuchCandidate(graph, platform, asked);
 }
 
 std::optional<std::string> OneDnnLibrary::WhyUnsupported(const Graph& graph, NodeId id) const {
