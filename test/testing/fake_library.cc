@@ -2,6 +2,7 @@
 
 #include <sched.h>
 
+#include <chrono>
 #include <condition_variable>
 #include <cstring>
 #include <deque>
@@ -22,7 +23,11 @@ class FakeEvent : public Event {
     if (control_.lose.load()) return MakeError(ErrorCode::kRunFailed, "fake.lost", "device lost");
     return true;
   }
+  Result<int64_t> ElapsedNs(const Event& since) const override {
+    return at_ns.load() - static_cast<const FakeEvent&>(since).at_ns.load();
+  }
   std::atomic<bool> ready{false};
+  std::atomic<int64_t> at_ns{0};
 
  private:
   FakeDeviceControl& control_;
@@ -51,8 +56,25 @@ class FakeStream : public Stream {
   Status Record(Event& event) override {
     auto& fake = static_cast<FakeEvent&>(event);
     fake.ready.store(false);
-    Push([&fake] { fake.ready.store(true); });
+    Push([&fake] {
+      fake.at_ns.store(std::chrono::steady_clock::now().time_since_epoch().count());
+      fake.ready.store(true);
+    });
     return {};
+  }
+  Status Wait(Event& event) override {
+    Push([&fake = static_cast<FakeEvent&>(event)] {
+      while (!fake.ready.load()) sched_yield();
+    });
+    return {};
+  }
+  Result<bool> Synchronize(std::chrono::nanoseconds patience) override {
+    std::unique_lock lock(mutex_);
+    return idle_.wait_for(lock, patience, [&] { return tasks_.empty() && !busy_; });
+  }
+  void Revoke() override {
+    const std::lock_guard lock(mutex_);
+    tasks_.clear();
   }
 
  private:
@@ -65,17 +87,24 @@ class FakeStream : public Stream {
         if (tasks_.empty()) return;
         task = std::move(tasks_.front());
         tasks_.pop_front();
+        busy_ = true;
       }
       while (control_.stall.load()) sched_yield();
       task();
+      {
+        const std::lock_guard lock(mutex_);
+        busy_ = false;
+      }
+      idle_.notify_all();
     }
   }
 
   FakeDeviceControl& control_;
   std::mutex mutex_;
-  std::condition_variable changed_;
+  std::condition_variable changed_, idle_;
   std::deque<std::function<void()>> tasks_;
   bool ending_ = false;
+  bool busy_ = false;  // a task is running
   std::thread thread_;
 };
 
@@ -100,13 +129,14 @@ class FakeDriver : public DeviceDriver {
   Result<std::unique_ptr<DeviceBuffer>> Allocate(uint64_t bytes) override {
     return std::unique_ptr<DeviceBuffer>(std::make_unique<FakeBuffer>(bytes));
   }
+  Result<std::unique_ptr<DeviceBuffer>> AllocateHost(uint64_t bytes) override { return Allocate(bytes); }
   Result<std::unique_ptr<Stream>> MakeStream() override {
     return std::unique_ptr<Stream>(std::make_unique<FakeStream>(control_));
   }
   Result<std::unique_ptr<Event>> MakeEvent() override {
     return std::unique_ptr<Event>(std::make_unique<FakeEvent>(control_));
   }
-  Status EnqueueCopy(Stream& stream, void* to, const void* from, uint64_t bytes, CopyDirection) override {
+  Status EnqueueCopy(Stream& stream, void* to, const void* from, uint64_t bytes, CopyDirection, DeviceId) override {
     static_cast<FakeStream&>(stream).Push([=] { std::memcpy(to, from, bytes); });
     return {};
   }

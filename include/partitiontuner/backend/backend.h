@@ -3,6 +3,7 @@
 // never see a plan. docs/add-a-library.md walks through one.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -46,34 +47,74 @@ class Team {
   virtual void ParallelFor(uint32_t n, ParallelBody body) = 0;
 };
 
-// Device memory; freed when destroyed.
+// Device memory, or host memory that a device reaches; freed when destroyed. Never destroy what a device may still use:
+// Stream::Synchronize says when it does not.
 class DeviceBuffer {
  public:
   virtual ~DeviceBuffer() = default;
-  virtual void* data() = 0;  // host-addressable only on host-like devices
+  virtual void* data() = 0;  // host-addressable on host-like devices, and when made by AllocateHost
   virtual uint64_t bytes() const = 0;
 };
 
-// Recorded in a stream; Ready never blocks. Re-used from run to run by recording again.
+// A point in a stream's work. Re-used from run to run by recording again.
 class Event {
  public:
   virtual ~Event() = default;
-  // Callable from any core. An error is the device's (kRunFailed), reported late.
+  // True once the point recorded last is reached. Never blocks; callable from any core. Errors: what the device reports
+  // of the work up to that point, late (kRunFailed, or kInvalidInput for bad data met at run time); work that was
+  // revoked (kRunFailed, "stream.revoked").
   virtual Result<bool> Ready() = 0;
+  // Nanoseconds of the device's clock from the point of `since` to this point; negative when this one came first. Both
+  // must be events of this device, and ready (kUsage otherwise).
+  virtual Result<int64_t> ElapsedNs(const Event& since) const = 0;
   // On devices with a virtual clock: that clock when the recorded point was reached.
   virtual std::optional<int64_t> virtual_ns() const { return std::nullopt; }
 };
 
-// An order of work on a device. The host's stream runs everything at once on the calling core and its team.
+class Stream;
+
+// Work of one or more streams, recorded once by Stream::BeginCapture and launched as one. Holds the addresses that were
+// bound when it was recorded: record anew when they change.
+class Executable {
+ public:
+  virtual ~Executable() = default;
+  // Enqueues all of it: it starts when the work before it in `stream` is over, and what is enqueued to `stream` next
+  // starts when all of it is over. `stream` is of the device that recorded it. One launch at a time. Does not block.
+  virtual Status Launch(Stream& stream) = 0;
+};
+
+// An order of work on a device: each piece starts when the one enqueued before it is over. Several streams of a device
+// go on side by side. The host's stream runs everything at once on the calling core and its team. One caller at a time,
+// but for Synchronize and Revoke, which any thread may call at any time. Destroy a stream only when it is idle.
 class Stream {
  public:
   virtual ~Stream() = default;
+  // The event becomes ready when all that was enqueued so far is over.
   virtual Status Record(Event& event) = 0;
+  // What is enqueued from now on starts when the point that `event` was recorded at last is reached. The host does not
+  // block. Events of another device: see DeviceDriver::CanWaitFor. An event that was never recorded is no wait.
+  virtual Status Wait(Event& event) = 0;
+  // Blocks until all that was enqueued is over, for `patience` at most: true when it is, false when the device still
+  // works on it. Errors: the first that the device reports since the last call; the stream is usable again afterwards.
+  virtual Result<bool> Synchronize(std::chrono::nanoseconds patience) = 0;
+  // Drops what was enqueued and has not begun; what has begun goes on. Events behind dropped work become ready with an
+  // error, and so do the streams that wait for those. Follow it with Synchronize.
+  virtual void Revoke() = 0;
+
+  // Between these two calls enqueued work is recorded instead of run: that of this stream and of every other stream of
+  // the device from its first Wait for an event recorded in the capture on. Such streams must have come back, by this
+  // stream waiting for an event behind their last work, before EndCapture. Record and Wait become part of the
+  // recording: every launch records the events anew. Only on drivers that CanCapture; kUnsupported otherwise. An error
+  // ends the capture and leaves nothing recorded.
+  virtual Status BeginCapture();
+  virtual Result<std::unique_ptr<Executable>> EndCapture();
+
   virtual Team* team() { return nullptr; }  // host streams only
   // Devices with a virtual clock: work enqueued next starts no earlier than this (what it waited for).
   virtual void AdvanceVirtualClock(int64_t /*ns*/) {}
 };
 
+// From the side of the driver that copies. The other side is its peer: the host, or a device it CanReach.
 enum class CopyDirection : uint8_t { kToDevice, kFromDevice, kWithin };
 
 class DeviceDriver {
@@ -81,10 +122,20 @@ class DeviceDriver {
   virtual ~DeviceDriver() = default;
   virtual DeviceId id() const = 0;
   virtual Result<std::unique_ptr<DeviceBuffer>> Allocate(uint64_t bytes) = 0;  // 64-byte aligned; kOutOfMemory
+  // Host memory that this device copies from and to without a stop in between (pinned). 64-byte aligned; kOutOfMemory.
+  virtual Result<std::unique_ptr<DeviceBuffer>> AllocateHost(uint64_t bytes) = 0;
   virtual Result<std::unique_ptr<Stream>> MakeStream() = 0;
   virtual Result<std::unique_ptr<Event>> MakeEvent() = 0;
-  // Enqueues a copy of bytes; the host side stays valid until it is done.
-  virtual Status EnqueueCopy(Stream& stream, void* to, const void* from, uint64_t bytes, CopyDirection direction) = 0;
+  // Enqueues a copy of bytes between this device's memory and that of `peer`, the host unless said otherwise; `peer`
+  // has no meaning for kWithin. Both sides stay valid until it is over.
+  virtual Status EnqueueCopy(Stream& stream, void* to, const void* from, uint64_t bytes, CopyDirection direction,
+                             DeviceId peer = DeviceId(0u)) = 0;
+  // Streams of this device can wait for events of that one.
+  virtual bool CanWaitFor(const DeviceDriver& other) const { return &other == this; }
+  // Copies between this device's memory and that one's need no stop on the host.
+  virtual bool CanReach(const DeviceDriver& /*other*/) const { return false; }
+  // Streams can be captured.
+  virtual bool CanCapture() const { return false; }
 };
 
 // Buffers of outputs whose size is known only at run time. The executor's pool implements it.

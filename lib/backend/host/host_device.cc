@@ -1,4 +1,6 @@
+#include <chrono>
 #include <cstring>
+#include <string>
 
 #include "lib/backend/host/aligned_buffer.h"
 #include "partitiontuner/backend/devices.h"
@@ -10,12 +12,36 @@ namespace {
 class HostEvent : public Event {
  public:
   Result<bool> Ready() override { return true; }
+  Result<int64_t> ElapsedNs(const Event& since) const override {
+    const auto* other = dynamic_cast<const HostEvent*>(&since);
+    if (other == nullptr) return OtherDevice("ElapsedNs");
+    return std::chrono::duration_cast<std::chrono::nanoseconds>(recorded_ - other->recorded_).count();
+  }
+  void Record() { recorded_ = std::chrono::steady_clock::now(); }
+
+  static Error OtherDevice(const char* call) {
+    return MakeError(ErrorCode::kUsage, "host.event", std::string(call) + ": the event is of another device");
+  }
+
+ private:
+  std::chrono::steady_clock::time_point recorded_;
 };
 
 class HostStream : public Stream {
  public:
   explicit HostStream(Team* team) : team_(team) {}
-  Status Record(Event&) override { return {}; }
+  Status Record(Event& event) override {
+    auto* mine = dynamic_cast<HostEvent*>(&event);
+    if (mine == nullptr) return HostEvent::OtherDevice("Record");
+    mine->Record();
+    return {};
+  }
+  Status Wait(Event& event) override {
+    if (dynamic_cast<HostEvent*>(&event) == nullptr) return HostEvent::OtherDevice("Wait");
+    return {};
+  }
+  Result<bool> Synchronize(std::chrono::nanoseconds) override { return true; }
+  void Revoke() override {}
   Team* team() override { return team_; }
 
  private:
@@ -42,7 +68,8 @@ class HostDriver : public DeviceDriver {
   Result<std::unique_ptr<DeviceBuffer>> Allocate(uint64_t bytes) override { return MakeAlignedBuffer(bytes); }
   Result<std::unique_ptr<Stream>> MakeStream() override { return MakeHostStream(serial_); }
   Result<std::unique_ptr<Event>> MakeEvent() override { return std::unique_ptr<Event>(std::make_unique<HostEvent>()); }
-  Status EnqueueCopy(Stream&, void* to, const void* from, uint64_t bytes, CopyDirection) override {
+  Result<std::unique_ptr<DeviceBuffer>> AllocateHost(uint64_t bytes) override { return MakeAlignedBuffer(bytes); }
+  Status EnqueueCopy(Stream&, void* to, const void* from, uint64_t bytes, CopyDirection, DeviceId) override {
     if (bytes > 0) std::memcpy(to, from, bytes);
     return {};
   }

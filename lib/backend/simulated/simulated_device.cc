@@ -13,6 +13,11 @@ namespace {
 class SimulatedEvent : public Event {
  public:
   Result<bool> Ready() override { return true; }
+  Result<int64_t> ElapsedNs(const Event& since) const override {
+    const auto* other = dynamic_cast<const SimulatedEvent*>(&since);
+    if (other == nullptr) return MakeError(ErrorCode::kUsage, "simulated.event", "the event is of another device");
+    return recorded_ns_ - other->recorded_ns_;
+  }
   std::optional<int64_t> virtual_ns() const override { return recorded_ns_; }
   void Record(int64_t ns) { recorded_ns_ = ns; }
 
@@ -58,6 +63,8 @@ class SimulatedDriver : public DeviceDriver {
     return std::unique_ptr<DeviceBuffer>(new CountedBuffer(std::move(buffer).value(), used_));
   }
 
+  Result<std::unique_ptr<DeviceBuffer>> AllocateHost(uint64_t bytes) override { return MakeAlignedBuffer(bytes); }
+
   Result<std::unique_ptr<Stream>> MakeStream() override {
     return std::unique_ptr<Stream>(std::make_unique<SimulatedStream>());
   }
@@ -65,7 +72,8 @@ class SimulatedDriver : public DeviceDriver {
     return std::unique_ptr<Event>(std::make_unique<SimulatedEvent>());
   }
 
-  Status EnqueueCopy(Stream& stream, void* to, const void* from, uint64_t bytes, CopyDirection direction) override {
+  Status EnqueueCopy(Stream& stream, void* to, const void* from, uint64_t bytes, CopyDirection direction,
+                     DeviceId) override {
     if (bytes > 0) std::memcpy(to, from, bytes);
     if (direction == CopyDirection::kWithin) return {};
     const Link& link = direction == CopyDirection::kToDevice ? to_device_ : from_device_;
@@ -95,6 +103,11 @@ class SimulatedDriver : public DeviceDriver {
 
 Status SimulatedStream::Record(Event& event) {
   static_cast<SimulatedEvent&>(event).Record(clock_ns_);
+  return {};
+}
+
+Status SimulatedStream::Wait(Event& event) {
+  clock_ns_ = std::max(clock_ns_, *static_cast<SimulatedEvent&>(event).virtual_ns());
   return {};
 }
 

@@ -11,6 +11,9 @@ namespace pt {
 class SimulatedStream : public Stream {
  public:
   Status Record(Event& event) override;
+  Status Wait(Event& event) override;
+  Result<bool> Synchronize(std::chrono::nanoseconds) override { return true; }
+  void Revoke() override {}
   void AdvanceVirtualClock(int64_t ns) override { clock_ns_ = std::max(clock_ns_, ns); }
 
   // The work just computed takes that long on the device.
