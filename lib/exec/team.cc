@@ -1,6 +1,7 @@
 #include "lib/exec/team.h"
 
 #include <algorithm>
+#include <cassert>
 
 namespace pt {
 namespace {
@@ -38,10 +39,8 @@ void WorkerTeam::ParallelFor(uint32_t n, ParallelBody body) {
     for (uint32_t i = 0; i < n; ++i) body(i, n);
     return;
   }
-  body_ = &body;
-  n_ = n;
   const uint32_t round = NextRound();
-  published_.Set(round << 1);
+  Publish(body, n, round);
   RunShare(0, body, n);
   for (uint32_t k = 1; k < width_; ++k) {
     Share& share = shares_[k];
@@ -51,6 +50,20 @@ void WorkerTeam::ParallelFor(uint32_t n, ParallelBody body) {
       share.done.WaitEqual(round, crowded_);
     }
   }
+}
+
+void WorkerTeam::OnEveryCore(ParallelBody body) {
+  assert(!in_body);
+  const uint32_t round = NextRound();
+  Publish(body, width_, round);
+  RunShare(0, body, width_);
+  for (uint32_t k = 1; k < width_; ++k) shares_[k].done.WaitEqual(round, crowded_);
+}
+
+void WorkerTeam::Publish(const ParallelBody& body, uint32_t n, uint32_t round) {
+  body_ = &body;
+  n_ = n;
+  published_.Set(round << 1);
 }
 
 void WorkerTeam::Gather() {

@@ -19,6 +19,7 @@ class WorkerTeam : public Team {
   // Index i runs on core i mod width; a core that does not turn up (taken away by the system) has its share done
   // by the leader, so that nobody waits for one who sleeps.
   void ParallelFor(uint32_t n, ParallelBody body) override;
+  void OnEveryCore(ParallelBody body) override;
 
   // The leader: waits until every helper is in Help. Nothing the helpers did before is unseen afterwards.
   void Gather();
@@ -35,6 +36,7 @@ class WorkerTeam : public Team {
   };
 
   uint32_t NextRound();
+  void Publish(const ParallelBody& body, uint32_t n, uint32_t round);
   bool Claim(Share& share, uint32_t round);
   void RunShare(uint32_t index, const ParallelBody& body, uint32_t n) const;
 

@@ -83,7 +83,7 @@ int64_t Preemptions(Team& team) {
     rusage usage{};
     if (getrusage(RUSAGE_THREAD, &usage) == 0) sum += usage.ru_nivcsw;
   };
-  team.ParallelFor(team.width(), count);
+  team.OnEveryCore(count);
   return sum;
 }
 

@@ -52,6 +52,7 @@ class ThreadTeam final : public Team {
     part(0);
     for (std::thread& helper : helpers) helper.join();
   }
+  void OnEveryCore(ParallelBody body) override { ParallelFor(width_, body); }
 
  private:
   uint32_t width_;

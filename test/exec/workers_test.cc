@@ -73,6 +73,36 @@ TEST_CASE("WorkerTeam, EveryIndexRunsOnceInEveryRegion", "[exec]") {
   CHECK(wrong == 0);
 }
 
+TEST_CASE("WorkerTeam, OnEveryCoreEachCoreRunsItsOwnShare", "[exec]") {
+  const uint32_t width = GENERATE(1u, 2u, 5u, 24u);
+  CAPTURE(width);
+  WorkerTeam team(width, true);
+  constexpr int kRounds = 200;
+  std::vector<std::thread::id> own(width);
+  std::vector<std::thread> helpers;
+  for (uint32_t k = 1; k < width; ++k) {
+    helpers.emplace_back([&team, &own, k] {
+      own[k] = std::this_thread::get_id();
+      team.Help(k);
+    });
+  }
+  own[0] = std::this_thread::get_id();
+  team.Gather();
+  int others = 0;
+  for (int round = 0; round < kRounds; ++round) {
+    // Between two regions whose shares the leader may take.
+    auto nothing = [](uint32_t, uint32_t) {};
+    team.ParallelFor(width, nothing);
+    std::vector<std::thread::id> ran(width);
+    auto note = [&](uint32_t i, uint32_t) { ran[i] = std::this_thread::get_id(); };
+    team.OnEveryCore(note);
+    for (uint32_t i = 0; i < width; ++i) others += ran[i] == own[i] ? 0 : 1;
+  }
+  team.Release();
+  for (std::thread& helper : helpers) helper.join();
+  CHECK(others == 0);
+}
+
 TEST_CASE("Workers, JobsThatShareCoresNeverMeetAndNobodyStarves", "[exec]") {
   Workers workers(MakeTestPlatform(4, false));
   std::vector<std::atomic<int>> busy(4);

@@ -45,6 +45,10 @@ class Team {
   // body(i, n) for i in 0..n-1, spread over the cores; returns when all are done. A width of 1 runs inline.
   // Nested calls run inline. noexcept bodies only.
   virtual void ParallelFor(uint32_t n, ParallelBody body) = 0;
+  // body(i, width) once on every core i, by that very core: waits for a core that the system has taken away, where
+  // ParallelFor has another do its share. For what belongs to a core, such as its counters. noexcept bodies only; not
+  // from within a body.
+  virtual void OnEveryCore(ParallelBody body) = 0;
 };
 
 // Device memory, or host memory that a device reaches; freed when destroyed. Never destroy what a device may still use:
@@ -124,6 +128,9 @@ class DeviceDriver {
   virtual Result<std::unique_ptr<DeviceBuffer>> Allocate(uint64_t bytes) = 0;  // 64-byte aligned; kOutOfMemory
   // Host memory that this device copies from and to without a stop in between (pinned). 64-byte aligned; kOutOfMemory.
   virtual Result<std::unique_ptr<DeviceBuffer>> AllocateHost(uint64_t bytes) = 0;
+  // Wishes the whole pages within [offset, offset + bytes) of a buffer that this driver allocated onto the memory node
+  // `node` (the operating system's number). A wish: where the system refuses, the pages stay where they are.
+  virtual void PlaceNear(DeviceBuffer& /*buffer*/, uint64_t /*offset*/, uint64_t /*bytes*/, uint32_t /*node*/) {}
   virtual Result<std::unique_ptr<Stream>> MakeStream() = 0;
   virtual Result<std::unique_ptr<Event>> MakeEvent() = 0;
   // Enqueues a copy of bytes between this device's memory and that of `peer`, the host unless said otherwise; `peer`
@@ -188,6 +195,10 @@ class Kernel {
  public:
   virtual ~Kernel() = default;
   virtual uint64_t scratch_bytes() const { return 0; }
+  // Host kernels: Enqueue computes on threads of the kernel's own (a library with its own pool) instead of the team.
+  // The step's helpers then sleep until it is over, and their cores stay held for it. Such threads are made in Compile,
+  // and are no more than the unit has cores; a thread made within Enqueue would stay on the leading core alone.
+  virtual bool brings_threads() const { return false; }
   // in, out as the candidate's, at their final addresses and strides; scratch of at least scratch_bytes.
   virtual Result<std::unique_ptr<BoundKernel>> Bind(std::span<const TensorView> in, std::span<const TensorView> out,
                                                     std::span<std::byte> scratch) const = 0;

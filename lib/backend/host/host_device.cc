@@ -55,6 +55,7 @@ class SerialTeam : public Team {
   void ParallelFor(uint32_t n, ParallelBody body) override {
     for (uint32_t i = 0; i < n; ++i) body(i, n);
   }
+  void OnEveryCore(ParallelBody body) override { ParallelFor(width_, body); }
 
  private:
   uint32_t width_;
