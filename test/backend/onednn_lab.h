@@ -100,7 +100,9 @@ class Buffer {
 
 class Lab {
  public:
-  explicit Lab(Graph graph, uint32_t seed = 1) : graph_(std::move(graph)), seed_(seed) { EvaluateAll(); }
+  explicit Lab(Graph graph, uint32_t seed = 1) : graph_(std::move(graph)), seed_(seed) { EvaluateAll({}); }
+  // With these elements for the first float input; they are repeated as often as it takes.
+  Lab(Graph graph, const Floats& first_input) : graph_(std::move(graph)), seed_(1) { EvaluateAll(first_input); }
 
   const Graph& graph() const { return graph_; }
   const Platform& platform() const { return platform_; }
@@ -185,7 +187,7 @@ class Lab {
     return DenseLayout(form.storage, *graph_.value(value).type.static_dims(), form.layout).value();
   }
 
-  void EvaluateAll() {
+  void EvaluateAll(const Floats& first_input) {
     std::map<ValueId, Tensor> tensors;
     std::mt19937 random(seed_);
     std::normal_distribution<float> normal;
@@ -195,7 +197,8 @@ class Lab {
       Floats elements;
       std::vector<int64_t> indices;  // small enough for any table
       ForEach(dims, [&](size_t n, const Index&) {
-        elements.push_back(normal(random));
+        const bool given = !first_input.empty() && input == graph_.inputs()[0];
+        elements.push_back(given ? first_input[n % first_input.size()] : normal(random));
         indices.push_back(static_cast<int64_t>(n % 2));
       });
       const bool floats = graph_.value(input).type.type == DataType::kFloat32;

@@ -1,62 +1,68 @@
-// Recognises activations that a model spells out as several nodes (x·sigmoid(x),
-// 0.5·x·(1+erf(x/√2)), …): the nodes are evaluated as one function of a number and compared with
-// the functions oneDNN has. What agrees to float precision over the whole range is that function,
-// however it was written.
+// Recognises activations that a model spells out as several nodes (x·sigmoid(x), 0.5·x·(1+erf(x/√2)), …): the nodes are
+// brought into normal form, which a row of the table below must equal, whatever the order of operations and the placing
+// of constants. At the infinities and for NaN, where algebra does not hold, the nodes are evaluated.
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <vector>
 
 #include "lib/backend/onednn/pointwise.h"
+#include "lib/backend/onednn/unary.h"
 
 namespace pt::onednn {
 namespace {
 
+using Function = Formula::Function;
+
 constexpr size_t kMostNodes = 8;
 
-double Sigmoid(double x) { return 1.0 / (1.0 + std::exp(-x)); }
-double Softplus(double x) { return x > 30 ? x : std::log1p(std::exp(x)); }
-
-struct Known {
-  dnnl::algorithm algorithm;
-  float alpha, beta;
-  double (*function)(double);
-};
-constexpr Known kKnown[] = {
-    {dnnl::algorithm::eltwise_swish, 1.0F, 0, [](double x) { return x * Sigmoid(x); }},
-    {dnnl::algorithm::eltwise_swish, 1.702F, 0, [](double x) { return x * Sigmoid(1.702 * x); }},
-    {dnnl::algorithm::eltwise_gelu_erf, 0, 0, [](double x) { return 0.5 * x * (1 + std::erf(x / std::sqrt(2.0))); }},
-    {dnnl::algorithm::eltwise_gelu_tanh, 0, 0,
-     [](double x) { return 0.5 * x * (1 + std::tanh(std::sqrt(2 / M_PI) * (x + 0.044715 * x * x * x))); }},
-    {dnnl::algorithm::eltwise_hardsigmoid, 1.0F / 6, 0.5F, [](double x) { return std::clamp(x / 6 + 0.5, 0.0, 1.0); }},
-    {dnnl::algorithm::eltwise_hardswish, 1.0F / 6, 0.5F,
-     [](double x) { return x * std::clamp(x / 6 + 0.5, 0.0, 1.0); }},
-    {dnnl::algorithm::eltwise_mish, 0, 0, [](double x) { return x * std::tanh(Softplus(x)); }},
+// What a value inside is: a function of main, and what it gives where main is +inf, -inf and NaN.
+struct Traced {
+  MaybeFormula formula;
+  std::array<double, 3> edges{};
 };
 
-double EvaluateBinary(const std::string& op, double a, double b) {
-  if (op == "Add") return a + b;
-  if (op == "Sub") return a - b;
-  if (op == "Mul") return a * b;
-  if (op == "Div") return a / b;
-  if (op == "Pow") return std::pow(a, b);
-  return std::nan("");
+Traced TracedConstant(double value) { return {Formula::Constant(value), {value, value, value}}; }
+
+bool SameEdges(const std::array<double, 3>& a, const std::array<double, 3>& b) {
+  return std::equal(a.begin(), a.end(), b.begin(),
+                    [](double l, double r) { return Near(l, r) || (std::isnan(l) && std::isnan(r)); });
 }
 
-double EvaluateUnary(const Node& node, double x, double low, double high) {
-  const std::string& op = node.op;
-  if (op == "Sigmoid") return Sigmoid(x);
-  if (op == "Tanh") return std::tanh(x);
-  if (op == "Erf") return std::erf(x);
-  if (op == "Exp") return std::exp(x);
-  if (op == "Neg") return -x;
-  if (op == "Softplus") return Softplus(x);
-  if (op == "Relu") return std::max(x, 0.0);
-  if (op == "Clip") return std::min(std::max(x, low), high);
-  if (op == "HardSigmoid") {
-    return std::clamp(node.float_or("alpha", 0.2F) * x + node.float_or("beta", 0.5F), 0.0, 1.0);
-  }
-  return std::nan("");
+struct BinaryOperator {
+  std::string_view op;
+  MaybeFormula (*formula)(const Formula&, const Formula&);
+  double (*value)(double, double);
+};
+constexpr BinaryOperator kBinary[] = {
+    {"Add", Sum, [](double a, double b) { return a + b; }},
+    {"Sub",
+     [](const Formula& a, const Formula& b) {
+       const MaybeFormula negative = Scaled(b, -1);
+       return negative ? Sum(a, *negative) : std::nullopt;
+     },
+     [](double a, double b) { return a - b; }},
+    {"Mul", Product, [](double a, double b) { return a * b; }},
+    {"Div",
+     [](const Formula& a, const Formula& b) {
+       const MaybeFormula inverse = Inverse(b);
+       return inverse ? Product(a, *inverse) : std::nullopt;
+     },
+     [](double a, double b) { return a / b; }},
+    {"Pow", [](const Formula& a, const Formula& b) { return b.is_constant() ? Power(a, b.plain[0]) : std::nullopt; },
+     [](double a, double b) { return std::pow(a, b); }},
+};
+
+const BinaryOperator* FindBinary(const Node& node) {
+  const auto* found = std::find_if(std::begin(kBinary), std::end(kBinary),
+                                   [&](const BinaryOperator& row) { return row.op == node.op; });
+  return found == std::end(kBinary) ? nullptr : found;
+}
+
+bool IsPartOfActivations(const Node& node) {
+  if (!node.domain.empty() || node.outputs.size() != 1) return false;
+  const UnaryOperator* unary = FindUnary(node);
+  return (unary != nullptr && unary->formula != nullptr) || (FindBinary(node) != nullptr && node.inputs.size() == 2);
 }
 
 // A set of nodes that computes a function of one number, element by element.
@@ -68,14 +74,7 @@ class Region {
 
   // True when every input is main, made inside, or a constant of one element.
   bool Takes(const Node& node) const {
-    static constexpr std::string_view kOperators[] = {"Add",     "Sub",      "Mul",  "Div",        "Pow",
-                                                      "Sigmoid", "Tanh",     "Erf",  "Exp",        "Neg",
-                                                      "Relu",    "Softplus", "Clip", "HardSigmoid"};
-    if (!node.domain.empty() || node.outputs.size() != 1 ||
-        std::find(std::begin(kOperators), std::end(kOperators), node.op) == std::end(kOperators)) {
-      return false;
-    }
-    if (graph_.value(node.outputs[0]).type != graph_.value(main_).type) return false;
+    if (!IsPartOfActivations(node) || graph_.value(node.outputs[0]).type != graph_.value(main_).type) return false;
     return std::all_of(node.inputs.begin(), node.inputs.end(), [&](ValueId input) {
       if (!input.valid() || input == main_ || Makes(input)) return true;
       const Value& value = graph_.value(input);
@@ -83,7 +82,10 @@ class Region {
     });
   }
 
-  void Add(NodeId node) { nodes_.push_back(node); }
+  void Add(NodeId node) {
+    traced_.push_back(Trace(graph_.node(node)));
+    nodes_.push_back(node);
+  }
 
   bool Has(NodeId node) const { return std::find(nodes_.begin(), nodes_.end(), node) != nodes_.end(); }
 
@@ -101,25 +103,11 @@ class Region {
     return result;
   }
 
-  double Evaluate(double x, ValueId result) const {
-    std::array<double, kMostNodes> made{};  // by place in nodes_
-    const auto at = [&](ValueId value) {
-      if (value == main_) return x;
-      const auto place = std::find(nodes_.begin(), nodes_.end(), graph_.value(value).producer);
-      return made[static_cast<size_t>(place - nodes_.begin())];
-    };
-    for (size_t n = 0; n < nodes_.size(); ++n) {
-      const Node& node = graph_.node(nodes_[n]);
-      const auto input = [&](size_t i, double otherwise) {
-        if (i >= node.inputs.size() || !node.inputs[i].valid()) return otherwise;
-        const Value& value = graph_.value(node.inputs[i]);
-        return value.constant ? static_cast<double>(value.constant->values<float>()[0]) : at(node.inputs[i]);
-      };
-      const bool binary = node.inputs.size() == 2 && node.op != "Clip";
-      made[n] = binary ? EvaluateBinary(node.op, input(0, 0), input(1, 0))
-                       : EvaluateUnary(node, input(0, 0), input(1, -HUGE_VAL), input(2, HUGE_VAL));
-    }
-    return at(result);
+  Traced TracedValue(ValueId value) const {
+    if (value == main_) return {Formula::X(), {HUGE_VAL, -HUGE_VAL, std::nan("")}};
+    if (const auto& constant = graph_.value(value).constant) return TracedConstant(constant->values<float>()[0]);
+    const auto place = std::find(nodes_.begin(), nodes_.end(), graph_.value(value).producer);
+    return traced_[static_cast<size_t>(place - nodes_.begin())];
   }
 
  private:
@@ -129,26 +117,81 @@ class Region {
     return v.is_graph_output || std::any_of(v.uses.begin(), v.uses.end(), [&](Use use) { return !Has(use.node); });
   }
 
+  Traced Trace(const Node& node) const {
+    if (node.inputs.empty() || !node.inputs[0].valid()) return {};
+    const Traced first = TracedValue(node.inputs[0]);
+    Traced result;
+    if (const UnaryOperator* unary = FindUnary(node)) {
+      if (first.formula) result.formula = unary->formula(graph_, node, *first.formula);
+      for (size_t i = 0; i < first.edges.size(); ++i) result.edges[i] = unary->value(graph_, node, first.edges[i]);
+      return result;
+    }
+    if (!node.inputs[1].valid()) return {};
+    const BinaryOperator* binary = FindBinary(node);
+    const Traced second = TracedValue(node.inputs[1]);
+    if (first.formula && second.formula) result.formula = binary->formula(*first.formula, *second.formula);
+    for (size_t i = 0; i < first.edges.size(); ++i) result.edges[i] = binary->value(first.edges[i], second.edges[i]);
+    return result;
+  }
+
   const Graph& graph_;
   ValueId main_;
   std::vector<NodeId> nodes_;
+  std::vector<Traced> traced_;  // by place in nodes_
 };
 
-// The first known function that agrees at 161 points from -10 to 10. Each point lies far from the one
-// before, so that functions which differ at all mostly part within a few.
-const Known* Match(const Region& region, ValueId result) {
-  constexpr int kPoints = 161, kMiddle = 80, kStride = 71;
-  std::vector<const Known*> left;
-  for (const Known& known : kKnown) left.push_back(&known);
-  for (int i = 0; i < kPoints && !left.empty(); ++i) {
-    const double x = (i * kStride % kPoints - kMiddle) / 8.0 + 0.001;
-    const double value = region.Evaluate(x, result);
-    std::erase_if(left, [&](const Known* known) {
-      const double error = std::abs(value - known->function(x));
-      return !(error <= 1e-6 * std::max(1.0, std::abs(x)));  // NaN agrees with nothing
-    });
+// x·(without + with·f(linear·x + cubic·x³)). A linear coefficient of 0 stands for any positive one, which is alpha.
+struct Known {
+  dnnl::algorithm algorithm;
+  Function function;
+  double without, with, linear, cubic;
+};
+constexpr double kCubic = 0.044715;
+const double kRoot = std::sqrt(2 / M_PI);
+const Known kKnown[] = {
+    {dnnl::algorithm::eltwise_swish, Function::kSigmoid, 0, 1, 0, 0},
+    {dnnl::algorithm::eltwise_gelu_erf, Function::kErf, 0.5, 0.5, std::sqrt(0.5), 0},
+    {dnnl::algorithm::eltwise_gelu_tanh, Function::kTanh, 0.5, 0.5, kRoot, kRoot* kCubic},
+    {dnnl::algorithm::eltwise_gelu_tanh, Function::kSigmoid, 0, 1, 2 * kRoot, 2 * kRoot* kCubic},
+    {dnnl::algorithm::eltwise_mish, Function::kTanhSoftplus, 0, 1, 1, 0},
+};
+
+std::optional<Pointwise> MatchProduct(const Formula& formula) {
+  for (const Known& known : kKnown) {
+    const double linear = known.linear == 0 ? formula.argument[1] : known.linear;
+    if (formula.function == known.function && linear > 0 && Near(formula.plain, {0, known.without, 0, 0}) &&
+        Near(formula.times, {0, known.with, 0, 0}) && Near(formula.argument, {0, linear, 0, known.cubic})) {
+      return Eltwise(known.algorithm, known.linear == 0 ? static_cast<float>(linear) : 0);
+    }
   }
-  return left.empty() ? nullptr : left.front();
+  return std::nullopt;
+}
+
+// shift + slope·clip(x, low, high) = clip(slope·x + shift, 0, 1), alone or times x.
+std::optional<Pointwise> MatchHard(const Formula& formula) {
+  if (formula.function != Function::kClip) return std::nullopt;
+  const size_t power = formula.times[1] != 0 ? 1 : 0;
+  const double slope = formula.times[power], shift = formula.plain[power];
+  Formula::Polynomial plain{}, times{};
+  plain[power] = shift;
+  times[power] = slope;
+  if (!(slope > 0) || !Near(formula.plain, plain) || !Near(formula.times, times)) return std::nullopt;
+  if (!Near(formula.low * slope, -shift) || !Near(formula.high * slope, 1 - shift)) return std::nullopt;
+  return Eltwise(power == 1 ? dnnl::algorithm::eltwise_hardswish : dnnl::algorithm::eltwise_hardsigmoid,
+                 static_cast<float>(slope), static_cast<float>(shift));
+}
+
+std::optional<Pointwise> Match(const Traced& traced) {
+  if (!traced.formula) return std::nullopt;
+  if (auto hard = MatchHard(*traced.formula)) {
+    const bool product = hard->algorithm == dnnl::algorithm::eltwise_hardswish;
+    const std::array<double, 3> edges =
+        product ? std::array{HUGE_VAL, std::nan(""), std::nan("")} : std::array{1.0, 0.0, std::nan("")};
+    return SameEdges(traced.edges, edges) ? hard : std::nullopt;
+  }
+  // All of them times a function that falls to zero at the left.
+  if (!SameEdges(traced.edges, {HUGE_VAL, std::nan(""), std::nan("")})) return std::nullopt;
+  return MatchProduct(*traced.formula);
 }
 
 }  // namespace
@@ -176,10 +219,10 @@ std::optional<Activation> FindActivation(const Graph& graph, ValueId main, bool 
     if (region.nodes().size() < 2) continue;
     const ValueId result = region.Result(closed);
     if (!result.valid()) continue;
-    if (const Known* known = Match(region, result)) {
+    if (auto op = Match(region.TracedValue(result))) {
       std::vector<NodeId> nodes = region.nodes();
       std::sort(nodes.begin(), nodes.end());
-      best = Activation{std::move(nodes), Eltwise(known->algorithm, known->alpha, known->beta), result};
+      best = Activation{std::move(nodes), std::move(*op), result};
     }
   }
   return best;

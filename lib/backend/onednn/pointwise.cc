@@ -2,7 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
+
+#include "lib/backend/onednn/unary.h"
 
 namespace pt::onednn {
 namespace {
@@ -14,17 +15,6 @@ const std::vector<int64_t> kNoDims;
 
 std::vector<int64_t> DimsOf(const Graph& graph, ValueId value) {
   return graph.value(value).type.static_dims().value_or(kNoDims);
-}
-
-// The number in input `i` of the node when it is a constant of one element; `otherwise` when the
-// input is absent.
-std::optional<float> ScalarInput(const Graph& graph, const Node& node, size_t i, float otherwise) {
-  if (i >= node.inputs.size() || !node.inputs[i].valid()) return otherwise;
-  const Value& value = graph.value(node.inputs[i]);
-  if (!value.constant || value.constant->type() != DataType::kFloat32 || value.constant->element_count() != 1) {
-    return std::nullopt;
-  }
-  return value.constant->values<float>()[0];
 }
 
 bool BroadcastsTo(const std::vector<int64_t>& from, const std::vector<int64_t>& to) {
@@ -48,67 +38,20 @@ Operand OperandOf(const Graph& graph, ValueId value) {
   return {value, graph.value(value).constant, DimsOf(graph, value)};
 }
 
-// ---- operators of one input
-// -------------------------------------------------------------------------------
-
-std::optional<Ops> ClipOps(const Graph& graph, const Node& node) {
-  constexpr float kMost = std::numeric_limits<float>::max();
-  const auto low = ScalarInput(graph, node, 1, -kMost);
-  const auto high = ScalarInput(graph, node, 2, kMost);
-  if (!low || !high || !(*low <= *high)) return std::nullopt;
-  return Ops{Eltwise(Algorithm::eltwise_clip, *low, *high)};
-}
-
-Ops SeluOps(const Node& node) {
-  return {Eltwise(Algorithm::eltwise_elu, node.float_or("alpha", 1.67326319217681884765625F)),
-          Eltwise(Algorithm::eltwise_linear, node.float_or("gamma", 1.05070102214813232421875F))};
-}
-
-std::optional<Ops> GeluOps(const Node& node) {
-  const std::string kind = node.string_or("approximate", "none");
-  if (kind == "none") return Ops{Eltwise(Algorithm::eltwise_gelu_erf)};
-  if (kind == "tanh") return Ops{Eltwise(Algorithm::eltwise_gelu_tanh)};
-  return std::nullopt;
-}
-
-std::optional<Ops> UnaryOps(const Graph& graph, const Node& node) {
-  const std::string& op = node.op;
-  if (op == "Relu") return Ops{Eltwise(Algorithm::eltwise_relu)};
-  if (op == "LeakyRelu") return Ops{Eltwise(Algorithm::eltwise_relu, node.float_or("alpha", 0.01F))};
-  if (op == "Sigmoid") return Ops{Eltwise(Algorithm::eltwise_logistic)};
-  if (op == "Tanh") return Ops{Eltwise(Algorithm::eltwise_tanh)};
-  if (op == "Elu") return Ops{Eltwise(Algorithm::eltwise_elu, node.float_or("alpha", 1.0F))};
-  if (op == "Selu") return SeluOps(node);
-  if (op == "Celu" && node.float_or("alpha", 1.0F) == 1.0F) return Ops{Eltwise(Algorithm::eltwise_elu, 1.0F)};
-  if (op == "HardSigmoid") {
-    return Ops{Eltwise(Algorithm::eltwise_hardsigmoid, node.float_or("alpha", 0.2F), node.float_or("beta", 0.5F))};
-  }
-  if (op == "HardSwish") return Ops{Eltwise(Algorithm::eltwise_hardswish, 1.0F / 6.0F, 0.5F)};
-  if (op == "Swish") return Ops{Eltwise(Algorithm::eltwise_swish, node.float_or("alpha", 1.0F))};
-  if (op == "Gelu") return GeluOps(node);
-  if (op == "Mish") return Ops{Eltwise(Algorithm::eltwise_mish)};
-  if (op == "Exp") return Ops{Eltwise(Algorithm::eltwise_exp)};
-  if (op == "Sqrt") return Ops{Eltwise(Algorithm::eltwise_sqrt)};
-  if (op == "Abs") return Ops{Eltwise(Algorithm::eltwise_abs)};
-  if (op == "Neg") return Ops{Eltwise(Algorithm::eltwise_linear, -1.0F)};
-  if (op == "Round") return Ops{Eltwise(Algorithm::eltwise_round)};
-  if (op == "Reciprocal") return Ops{Eltwise(Algorithm::eltwise_pow, 1.0F, -1.0F)};
-  if (op == "Clip") return ClipOps(graph, node);
-  return std::nullopt;
-}
-
 // ---- operators of two or more inputs
 // -------------------------------------------------------------------------
 
+// x·c and x+c. The zero that is added is negative, so that the sign of a zero stays what the definition makes it.
+Pointwise Times(float c) { return Eltwise(Algorithm::eltwise_linear, c, -0.0F); }
+Pointwise Plus(float c) { return Eltwise(Algorithm::eltwise_linear, 1.0F, c); }
+
 // main OP c, or c OP main when swapped.
 std::optional<Ops> ScalarOps(const std::string& op, float c, bool swapped) {
-  if (op == "Add" || op == "Sum") return Ops{Eltwise(Algorithm::eltwise_linear, 1.0F, c)};
-  if (op == "Sub") {
-    return Ops{swapped ? Eltwise(Algorithm::eltwise_linear, -1.0F, c) : Eltwise(Algorithm::eltwise_linear, 1.0F, -c)};
-  }
-  if (op == "Mul") return Ops{Eltwise(Algorithm::eltwise_linear, c)};
+  if (op == "Add" || op == "Sum") return Ops{Plus(c)};
+  if (op == "Sub") return Ops{swapped ? Eltwise(Algorithm::eltwise_linear, -1.0F, c) : Plus(-c)};
+  if (op == "Mul") return Ops{Times(c)};
   if (op == "Div" && swapped) return Ops{Eltwise(Algorithm::eltwise_pow, c, -1.0F)};
-  if (op == "Div" && c != 0) return Ops{Eltwise(Algorithm::eltwise_linear, 1.0F / c)};
+  if (op == "Div" && std::isnormal(1.0F / c)) return Ops{Times(1.0F / c)};
   if (op == "Pow" && !swapped) return Ops{Eltwise(Algorithm::eltwise_pow, 1.0F, c)};
   return std::nullopt;
 }
@@ -180,11 +123,26 @@ std::optional<Ops> BatchNormOps(const Graph& graph, const Node& node, const std:
     const double s = parts[0][c] / std::sqrt(static_cast<double>(parts[3][c]) + epsilon);
     scale[c] = static_cast<float>(s);
     shift[c] = static_cast<float>(parts[1][c] - s * parts[2][c]);
+    if (!std::isfinite(scale[c]) || !std::isfinite(shift[c])) return std::nullopt;
   }
   std::vector<int64_t> per_channel(dims.size() - 1, 1);
   per_channel[0] = dims[1];
   return Ops{Binary(Algorithm::binary_mul, {ValueId(), Tensor::Float32(per_channel, scale), per_channel}),
              Binary(Algorithm::binary_add, {ValueId(), Tensor::Float32(per_channel, shift), per_channel})};
+}
+
+bool IsLinear(const Pointwise& op) {
+  return op.kind == Pointwise::Kind::kEltwise && op.algorithm == Algorithm::eltwise_linear;
+}
+
+// (x·a + b)·c + d may become x·ac + (bc + d) only where rounding, overflow and underflow leave the same: in
+// (x + 12582912) - 12582912 the rounding is the purpose.
+bool MergesExactly(const Pointwise& first, const Pointwise& second) {
+  constexpr float kSmallest = 1e-4F, kLargest = 1e4F;
+  const auto moderate = [](float factor) { return std::abs(factor) >= kSmallest && std::abs(factor) <= kLargest; };
+  const float carried = first.beta * second.alpha;
+  return moderate(first.alpha) && moderate(second.alpha) && moderate(first.alpha * second.alpha) &&
+         std::isfinite(carried + second.beta) && carried * second.beta >= 0;
 }
 
 }  // namespace
@@ -203,15 +161,10 @@ bool IsStaticFloat(const Graph& graph, ValueId value) {
   return std::all_of(type.dims.begin(), type.dims.end(), [](const Dim& d) { return d.value > 0; });
 }
 
-// Log and Softplus are missing on purpose: oneDNN's logarithm is off by 1.4e-6 near one, where the result itself is as
-// small as that.
 bool IsPointwiseOperator(const Node& node) {
-  static constexpr std::string_view kUnary[] = {
-      "Relu", "LeakyRelu", "Sigmoid", "Tanh", "Elu", "Selu", "Celu",  "HardSigmoid", "HardSwish", "Swish",
-      "Gelu", "Mish",      "Exp",     "Sqrt", "Abs", "Neg",  "Round", "Reciprocal",  "Clip"};
   if (!node.domain.empty()) return false;
-  return node.op == "BatchNormalization" || IsManyInputOperator(node.op) ||
-         std::find(std::begin(kUnary), std::end(kUnary), node.op) != std::end(kUnary);
+  const UnaryOperator* unary = FindUnary(node);
+  return node.op == "BatchNormalization" || IsManyInputOperator(node.op) || (unary != nullptr && unary->ops != nullptr);
 }
 
 std::optional<Ops> PointwiseOf(const Graph& graph, const Node& node, ValueId main) {
@@ -227,7 +180,7 @@ std::optional<Ops> PointwiseOf(const Graph& graph, const Node& node, ValueId mai
   if (IsManyInputOperator(node.op)) return ManyInputOps(graph, node, main, dims);
   if (node.inputs.empty() || node.inputs[0] != main) return std::nullopt;
   if (node.op == "BatchNormalization") return BatchNormOps(graph, node, dims);
-  return UnaryOps(graph, node);
+  return FindUnary(node)->ops(graph, node);
 }
 
 ValueId MainInput(const Graph& graph, const Node& node) {
@@ -239,12 +192,11 @@ ValueId MainInput(const Graph& graph, const Node& node) {
 }
 
 void Append(Ops& ops, Pointwise op) {
-  const bool linear = op.kind == Pointwise::Kind::kEltwise && op.algorithm == Algorithm::eltwise_linear;
-  if (linear && !ops.empty() && ops.back().kind == Pointwise::Kind::kEltwise &&
-      ops.back().algorithm == Algorithm::eltwise_linear) {
+  if (!ops.empty() && IsLinear(op) && IsLinear(ops.back()) && MergesExactly(ops.back(), op)) {
     Pointwise& last = ops.back();
-    last.beta = op.alpha * last.beta + op.beta;
+    last.beta = op.beta == 0 ? last.beta * op.alpha : last.beta * op.alpha + op.beta;
     last.alpha *= op.alpha;
+    if (last.beta == 0) last.beta = -0.0F;
     if (last.alpha == 1.0F && last.beta == 0.0F) ops.pop_back();
     return;
   }
