@@ -11,4 +11,9 @@ inline int64_t NowNs() {
       .count();
 }
 
+// As the standard library's waits want it.
+inline std::chrono::steady_clock::time_point TimeOf(int64_t ns) {
+  return std::chrono::steady_clock::time_point(std::chrono::nanoseconds(ns));
+}
+
 }  // namespace pt

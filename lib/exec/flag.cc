@@ -16,11 +16,33 @@ constexpr int64_t kSpinNs = 100'000;  // about what falling asleep and being wok
 constexpr int64_t kCrowdedSpinNs = 5'000;
 constexpr uint32_t kTurnsPerLook = 64;  // reading the clock costs more than a turn
 
+static_assert(sizeof(std::atomic<uint32_t>) == sizeof(uint32_t));
+
+// Until the word is no longer `seen`, until that time of NowNs (a monotonic clock's, as the kernel counts it), or
+// spuriously.
+void FutexWait(std::atomic<uint32_t>& word, uint32_t seen, int64_t until_ns) {
+  constexpr int64_t kSecond = 1'000'000'000;
+  const timespec until = {until_ns / kSecond, until_ns % kSecond};
+  syscall(SYS_futex, reinterpret_cast<uint32_t*>(&word), FUTEX_WAIT_BITSET_PRIVATE, seen,
+          until_ns == RunLimits::kNever ? nullptr : &until, nullptr, FUTEX_BITSET_MATCH_ANY);
+}
+
+void FutexWake(std::atomic<uint32_t>& word, int most) {
+  syscall(SYS_futex, reinterpret_cast<uint32_t*>(&word), FUTEX_WAKE_PRIVATE, most, nullptr, nullptr, 0);
+}
+
 }  // namespace
 
 SpinTimer::SpinTimer(bool crowded) : limit_ns_(crowded ? kCrowdedSpinNs : kSpinNs) {}
 
+SpinTimer SpinTimer::None() {
+  SpinTimer timer(false);
+  timer.limit_ns_ = 0;
+  return timer;
+}
+
 bool SpinTimer::KeepSpinning() {
+  if (limit_ns_ == 0) return false;
   RelaxCore();
   if (++turns_ % kTurnsPerLook != 0) return true;
   const int64_t now = NowNs();
@@ -44,14 +66,26 @@ uint32_t Flag::Add() {
   return value;
 }
 
-void Flag::Sleep(uint32_t seen) {
-  static_assert(sizeof(word_) == sizeof(uint32_t));
-  syscall(SYS_futex, reinterpret_cast<uint32_t*>(&word_), FUTEX_WAIT_PRIVATE, seen, nullptr, nullptr, 0);
+void Flag::Sleep(uint32_t seen, int64_t until_ns) { FutexWait(word_, seen, until_ns); }
+
+void Flag::WakeSleepers() { FutexWake(word_, std::numeric_limits<int>::max()); }
+
+void Latch::Set() {
+  // The exchange is the last access: the waiter may be gone after it. Waking an address that nobody sleeps on, or that
+  // has been given back, does nothing.
+  if (word_.exchange(kSet, std::memory_order_acq_rel) == kAwaited) FutexWake(word_, 1);
 }
 
-void Flag::WakeSleepers() {
-  syscall(SYS_futex, reinterpret_cast<uint32_t*>(&word_), FUTEX_WAKE_PRIVATE, std::numeric_limits<int>::max(), nullptr,
-          nullptr, 0);
+bool Latch::WaitWithin(const RunLimits& limits, SpinTimer timer) {
+  do {
+    if (word_.load(std::memory_order_acquire) == kSet) return true;
+  } while (timer.KeepSpinning());
+  while (true) {
+    uint32_t seen = kOpen;
+    if (!word_.compare_exchange_strong(seen, kAwaited, std::memory_order_acq_rel) && seen == kSet) return true;
+    if (limits.Over()) return word_.load(std::memory_order_acquire) == kSet;
+    FutexWait(word_, kAwaited, limits.NextLookNs());
+  }
 }
 
 }  // namespace pt

@@ -90,7 +90,7 @@ Result<std::unique_ptr<Machine>> Machine::Assemble(Platform platform,
   machine->drivers_ = std::move(drivers);
   machine->libraries_ = std::move(libraries);
   machine->weights_ = MakeWeightStore();
-  machine->workers_ = std::make_unique<Workers>(machine->platform_);
+  PT_ASSIGN(machine->workers_, Workers::Make(machine->platform_));
   return machine;
 }
 

@@ -70,6 +70,7 @@ Status RunState::Allocate() {
   bound_outputs_.assign(plan_.graph->outputs().size(), nullptr);
   cores_.resize(plan_.program.cores.size());
   core_index_.resize(workers_.size());
+  rests_.reserve(cores_.size());
   std::vector<uint32_t> taken;
   for (size_t i = 0; i < plan_.program.cores.size(); ++i) {
     const uint32_t worker = workers_.worker_of(plan_.program.cores[i]);
@@ -165,31 +166,27 @@ Status RunState::BindBoundary(std::span<const HostTensor> inputs, std::span<cons
   return {};
 }
 
-Result<RunReport> RunState::Run(std::span<const HostTensor> inputs, std::span<const HostTensor> outputs,
-                                const RunOptions& options, int64_t start_ns) {
+Result<RunReport> RunState::Run(std::span<const HostTensor> inputs, std::span<const HostTensor> outputs, Trace* trace,
+                                const RunLimits& limits, int64_t start_ns) {
   PT_CHECK_OK(BindBoundary(inputs, outputs));
   ++generation_;
-  timed_ = options.trace != nullptr || plan_.simulated;
-  deadline_ns_.reset();
-  int64_t deadline_ns = 0;
-  if (options.deadline && !__builtin_add_overflow(start_ns, options.deadline->count(), &deadline_ns)) {
-    deadline_ns_ = deadline_ns;
-  }
-  cancel_ = options.cancel;
+  timed_ = trace != nullptr || plan_.simulated;
+  limits_ = limits;
   stopped_.store(false, std::memory_order_relaxed);
   error_.reset();
   for (CoreState& core : cores_) core = CoreState();
   if (!cores_.empty()) {
-    workers_.Run(*this, last_ns_ < kBriefNs);
+    workers_.Run(*this, last_ns_ < kBriefNs, limits_);
     last_ns_ = cores_[0].end_ns - cores_[0].begin_ns;
   }
   int64_t virtual_ns = 0;
   for (int64_t end : virtual_end_) virtual_ns = std::max(virtual_ns, end);
   virtual_base_ns_ += virtual_ns;  // the streams' clocks go on from run to run, after failures too
+  ShouldStop();                    // a run whose last step ended too late has failed as well
   if (error_) return *std::move(error_);
   DeliverOutputs(inputs, outputs);
   const RunReport report = ReportOf(start_ns);
-  if (options.trace != nullptr) FillTrace(*options.trace, report);
+  if (trace != nullptr) FillTrace(*trace, report);
   return report;
 }
 

@@ -26,11 +26,12 @@ class RunState : public CoreJob {
   // True when the kernels at the boundary are bound to these very buffers.
   bool IsBoundTo(std::span<const HostTensor> inputs, std::span<const HostTensor> outputs) const;
 
-  // One run; the calling thread lends itself. `start_ns`: when the deadline began to count.
-  Result<RunReport> Run(std::span<const HostTensor> inputs, std::span<const HostTensor> outputs,
-                        const RunOptions& options, int64_t start_ns);
+  // One run; the calling thread lends itself. `start_ns`: when the caller came. `trace` may be null.
+  Result<RunReport> Run(std::span<const HostTensor> inputs, std::span<const HostTensor> outputs, Trace* trace,
+                        const RunLimits& limits, int64_t start_ns);
 
   void RunOnCore(uint32_t core) noexcept override;
+  void Abandon(std::span<const uint32_t> cores) noexcept override;
 
  private:
   struct alignas(64) StepFlag : Flag {};
@@ -51,8 +52,18 @@ class RunState : public CoreJob {
   void* AddressOf(const TensorPlace& place) const;
   Result<TensorView> ViewOf(InstanceId instance) const;
 
-  void Execute(const Instruction& instruction, size_t core_index);
-  void RunTeamStep(StepId step, CoreState& core);
+  // What is left of a core's list, in a run that has stopped.
+  struct Rest {
+    size_t core = 0;
+    size_t next = 0;       // instruction
+    bool arrived = false;  // the next one is Help, and the helper has arrived
+  };
+
+  // False, on the caller's core only, when the run's limits are over before what the instruction waits for.
+  bool Execute(const Instruction& instruction, size_t core_index);
+  bool RunTeamStep(StepId step, size_t core_index);
+  void GiveUp(size_t next, std::span<const uint32_t> withdrawn);
+  bool TryPass(const Instruction& instruction, Rest& rest);
   void EnqueueStep(StepId step, CoreState& core);
   void PassStep(StepId step);
   Status Launch(StepId step);
@@ -94,8 +105,8 @@ class RunState : public CoreJob {
   std::vector<CoreState> cores_;
   int64_t last_ns_ = std::numeric_limits<int64_t>::max();  // how long the run before took on the caller's core
   bool timed_ = false;
-  std::optional<int64_t> deadline_ns_;
-  const CancelToken* cancel_ = nullptr;
+  RunLimits limits_;
+  std::vector<Rest> rests_;
   std::atomic<bool> stopped_{false};
   std::mutex error_mutex_;
   std::optional<Error> error_;

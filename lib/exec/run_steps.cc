@@ -15,17 +15,85 @@ void RunState::RunOnCore(uint32_t worker) noexcept {
   const size_t index = core_index_[worker];
   CoreState& core = cores_[index];
   core.begin_ns = NowNs();
-  for (const Instruction& instruction : plan_.program.lists[index]) Execute(instruction, index);
+  const std::vector<Instruction>& list = plan_.program.lists[index];
+  for (size_t i = 0; i < list.size(); ++i) {
+    if (Execute(list[i], index)) continue;
+    Fail(limits_.error());
+    GiveUp(i, workers_.Withdraw(*this));
+    break;
+  }
   core.end_ns = NowNs();
 }
 
-void RunState::Execute(const Instruction& instruction, size_t core_index) {
+void RunState::Abandon(std::span<const uint32_t> cores) noexcept {
+  Fail(limits_.error());
+  GiveUp(plan_.program.lists[0].size(), cores);
+}
+
+// The calling thread works off what is left of its own list, from `next` on, and the lists of the cores that the
+// stopped run never got. Nothing is computed any more, but the cores that did begin wait for signals, leaders and
+// helpers from these lists. They take turns, and none blocks: of all that any list still has to do, the earliest step
+// of the plan waits for nothing, whether it is here or on another core, so there is always something that goes on.
+void RunState::GiveUp(size_t next, std::span<const uint32_t> withdrawn) {
+  rests_.clear();
+  if (next < plan_.program.lists[0].size()) rests_.push_back({0, next});
+  for (uint32_t worker : withdrawn) rests_.push_back({core_index_[worker], 0});
+  size_t unfinished = rests_.size();
+  while (unfinished > 0) {
+    unfinished = 0;
+    bool waits = true;
+    for (Rest& rest : rests_) {
+      const std::vector<Instruction>& list = plan_.program.lists[rest.core];
+      while (rest.next < list.size() && TryPass(list[rest.next], rest)) {
+        ++rest.next;
+        waits = false;
+      }
+      if (rest.next < list.size()) ++unfinished;
+    }
+    if (unfinished > 0 && waits) SpinTimer::Doze();
+  }
+  if (next >= plan_.program.lists[0].size()) return;
+  // Units that only this core waits for, now that nobody waits for this core.
+  for (const Instruction& instruction : plan_.program.lists[0]) {
+    if (instruction.kind == Kind::kDrain) Drain(instruction.step);
+  }
+}
+
+// True when the instruction of a stopped run is done with, by a thread that does not have its core.
+bool RunState::TryPass(const Instruction& instruction, Rest& rest) {
+  switch (instruction.kind) {
+    case Kind::kRunTeam: {
+      WorkerTeam& team = *teams_[plan_.steps[instruction.step.index()].unit.index()];
+      if (!team.TryGather()) return false;
+      team.Release();
+      return true;
+    }
+    case Kind::kHelp: {
+      WorkerTeam& team = *teams_[plan_.steps[instruction.step.index()].unit.index()];
+      if (!rest.arrived) rest.arrived = team.TryArrive(instruction.index);
+      if (!rest.arrived || !team.TryLeave(instruction.index)) return false;
+      rest.arrived = false;
+      return true;
+    }
+    case Kind::kSignal:
+      flags_[instruction.index].Set(generation_);
+      return true;
+    case Kind::kEnqueue:  // nothing is launched, so nothing is waited for
+    case Kind::kPass:
+    case Kind::kWaitFlag:
+    case Kind::kPollEvent:
+    case Kind::kDrain:
+      return true;
+  }
+  return true;
+}
+
+bool RunState::Execute(const Instruction& instruction, size_t core_index) {
   CoreState& core = cores_[core_index];
   const StepId step = instruction.step;
   switch (instruction.kind) {
     case Kind::kRunTeam:
-      RunTeamStep(step, core);
-      break;
+      return RunTeamStep(step, core_index);
     case Kind::kHelp:
       teams_[plan_.steps[step.index()].unit.index()]->Help(instruction.index);
       break;
@@ -40,8 +108,12 @@ void RunState::Execute(const Instruction& instruction, size_t core_index) {
       break;
     case Kind::kWaitFlag:
       NoteWaiting(core);
-      flags_[instruction.index].WaitEqual(generation_, workers_.crowded());
-      break;
+      if (core_index > 0) {
+        flags_[instruction.index].WaitEqual(generation_, workers_.crowded());
+        break;
+      }
+      return flags_[instruction.index].WaitWithin(
+          limits_, [this](uint32_t v) { return v == generation_; }, SpinTimer(workers_.crowded()));
     case Kind::kPollEvent:
       NoteWaiting(core);
       PollEvent(step);
@@ -50,6 +122,7 @@ void RunState::Execute(const Instruction& instruction, size_t core_index) {
       Drain(step);
       break;
   }
+  return true;
 }
 
 void RunState::NoteWaiting(CoreState& core) const {
@@ -65,11 +138,12 @@ int64_t RunState::VirtualStart(StepId step) const {
   return start;
 }
 
-void RunState::RunTeamStep(StepId step, CoreState& core) {
+bool RunState::RunTeamStep(StepId step, size_t core_index) {
+  CoreState& core = cores_[core_index];
   const CompiledStep& compiled = plan_.steps[step.index()];
   WorkerTeam& team = *teams_[compiled.unit.index()];
   if (team.width() > 1) NoteWaiting(core);
-  team.Gather();
+  if (!team.Gather(core_index == 0 ? limits_ : RunLimits())) return false;
   StepTimes& times = times_[step.index()];
   if (timed_) {
     times.start_ns = NowNs();
@@ -83,6 +157,7 @@ void RunState::RunTeamStep(StepId step, CoreState& core) {
   if (timed_) times.end_ns = NowNs();
   if (plan_.simulated) FinishVirtually(step, core, times.end_ns - times.start_ns);
   team.Release();
+  return true;
 }
 
 // The helpers of a wide unit are not gathered for this, so their cores' clocks stay untouched.
@@ -184,15 +259,9 @@ void RunState::Drain(StepId last) {
 
 bool RunState::ShouldStop() {
   if (stopped_.load(std::memory_order_relaxed)) return true;
-  if (cancel_ != nullptr && cancel_->cancelled()) {
-    Fail(MakeError(ErrorCode::kRunFailed, "run.cancelled", "the run was cancelled"));
-    return true;
-  }
-  if (deadline_ns_ && NowNs() >= *deadline_ns_) {
-    Fail(MakeError(ErrorCode::kRunFailed, "run.deadline", "the run was not over by its deadline"));
-    return true;
-  }
-  return false;
+  if (!limits_.Over()) return false;
+  Fail(limits_.error());
+  return true;
 }
 
 void RunState::Fail(Error error) {

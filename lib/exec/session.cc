@@ -72,9 +72,6 @@ Status CheckTensor(const Graph& graph, const Wanted& wanted, const HostTensor& g
   return {};
 }
 
-// Beyond this, sums of times with the clock could overflow; it means for ever.
-constexpr std::chrono::nanoseconds kLongestWait = std::chrono::hours(24 * 365);
-
 size_t MostRunStates(const SessionOptions& options) { return std::clamp<uint32_t>(options.max_run_states, 1, 4096); }
 
 bool Overlap(const HostTensor& a, const HostTensor& b) {
@@ -90,7 +87,8 @@ struct Session::State {
 
   // The run states that exist, those free right now, and how many runs hold one.
   std::mutex mutex;
-  std::condition_variable changed;
+  std::condition_variable available;  // a run state is free, or may be made; one run a notice
+  std::condition_variable idle;       // no run is in progress
   std::vector<std::unique_ptr<RunState>> run_states;
   std::vector<RunState*> free;
   size_t growing = 0;  // run states being made
@@ -102,7 +100,7 @@ struct Session::State {
     ~Growth() {
       const std::lock_guard lock(state.mutex);
       --state.growing;
-      state.changed.notify_one();
+      state.available.notify_one();
     }
     Growth(const Growth&) = delete;
     Growth& operator=(const Growth&) = delete;
@@ -111,7 +109,7 @@ struct Session::State {
 
   Status CheckTensors(std::span<const HostTensor> given_inputs, std::span<const HostTensor> given_outputs) const;
   Result<RunState*> Take(std::span<const HostTensor> given_inputs, std::span<const HostTensor> given_outputs,
-                         std::optional<std::chrono::nanoseconds> patience);
+                         const RunLimits& limits);
   void GiveBack(RunState* state);
 };
 
@@ -141,15 +139,17 @@ Status Session::State::CheckTensors(std::span<const HostTensor> given_inputs,
 
 // One that is bound to these buffers if there is one, else any; grows up to the limit before it blocks.
 Result<RunState*> Session::State::Take(std::span<const HostTensor> given_inputs,
-                                       std::span<const HostTensor> given_outputs,
-                                       std::optional<std::chrono::nanoseconds> patience) {
+                                       std::span<const HostTensor> given_outputs, const RunLimits& limits) {
   std::unique_lock lock(mutex);
   const size_t most = MostRunStates(compiled->options);
-  const auto available = [&] { return !free.empty() || run_states.size() + growing < most; };
-  if (!patience || *patience > kLongestWait) {
-    changed.wait(lock, available);
-  } else if (!changed.wait_for(lock, *patience, available)) {
-    return MakeError(ErrorCode::kRunFailed, "run.deadline", "other runs of the session took until the deadline");
+  while (free.empty() && run_states.size() + growing >= most) {
+    if (limits.Over()) return limits.error();
+    const int64_t look_ns = limits.NextLookNs();
+    if (look_ns == RunLimits::kNever) {
+      available.wait(lock);
+    } else {
+      available.wait_until(lock, TimeOf(look_ns));
+    }
   }
   if (!free.empty()) {
     const auto bound = std::find_if(
@@ -171,14 +171,14 @@ Result<RunState*> Session::State::Take(std::span<const HostTensor> given_inputs,
 void Session::State::GiveBack(RunState* state) {
   const std::lock_guard lock(mutex);
   free.push_back(state);  // room was reserved for all
-  changed.notify_one();
+  available.notify_one();
 }
 
 Session::Session(std::unique_ptr<State> state) : state_(std::move(state)) {}
 
 Session::~Session() {
   std::unique_lock lock(state_->mutex);
-  state_->changed.wait(lock, [&] { return state_->runs == 0; });
+  state_->idle.wait(lock, [&] { return state_->runs == 0; });
 }
 
 Result<std::unique_ptr<Session>> Session::Create(std::shared_ptr<const Graph> graph, const Plan& plan, Machine& machine,
@@ -211,7 +211,7 @@ class RunCount {
   }
   ~RunCount() {
     const std::lock_guard lock(state_.mutex);
-    if (--state_.runs == 0) state_.changed.notify_all();
+    if (--state_.runs == 0) state_.idle.notify_all();
   }
   RunCount(const RunCount&) = delete;
   RunCount& operator=(const RunCount&) = delete;
@@ -231,13 +231,12 @@ Result<RunReport> Session::Run(std::span<const HostTensor> inputs, std::span<con
                      "Run was called from within a run of the same machine, which holds the cores it needs");
   }
   PT_CHECK_OK(state_->CheckTensors(inputs, outputs));
-  if (options.cancel != nullptr && options.cancel->cancelled()) {
-    return MakeError(ErrorCode::kRunFailed, "run.cancelled", "the run was cancelled before it began");
-  }
-  PT_ASSIGN(RunState* const run, state_->Take(inputs, outputs, options.deadline));
+  const RunLimits limits(options.deadline, options.cancel, start_ns);
+  if (options.cancel != nullptr && options.cancel->cancelled()) return limits.error();
+  PT_ASSIGN(RunState* const run, state_->Take(inputs, outputs, limits));
   Result<RunReport> report = [&]() -> Result<RunReport> {
     try {
-      return run->Run(inputs, outputs, options, start_ns);
+      return run->Run(inputs, outputs, options.trace, limits, start_ns);
     } catch (const std::bad_alloc&) {
       return MakeError(ErrorCode::kOutOfMemory, "run.memory", "no memory to begin a run");
     }

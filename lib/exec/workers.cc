@@ -4,10 +4,12 @@
 #include <sched.h>
 #include <signal.h>
 
+#include <algorithm>
 #include <cassert>
 #include <limits>
 #include <set>
 #include <string>
+#include <system_error>
 
 #include "lib/exec/thread_state.h"
 
@@ -16,15 +18,22 @@ namespace {
 
 thread_local const Workers* inside = nullptr;
 
-// Signals are for the application's threads.
+constexpr size_t kWakeFanOut = 8;
+
+// Signals are for the application's threads, but for those that say that an instruction of this very thread went
+// wrong: a kernel that faults while they are blocked ends the process without the application's handler, crash
+// reporters and sanitizers among them.
 class ScopedSignalBlock {
  public:
   ScopedSignalBlock() {
-    sigset_t all;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before_);
+    sigset_t blocked;
+    sigfillset(&blocked);
+    for (const int fault : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT}) sigdelset(&blocked, fault);
+    pthread_sigmask(SIG_SETMASK, &blocked, &before_);
   }
   ~ScopedSignalBlock() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  ScopedSignalBlock(const ScopedSignalBlock&) = delete;
+  ScopedSignalBlock& operator=(const ScopedSignalBlock&) = delete;
 
  private:
   sigset_t before_;
@@ -41,17 +50,37 @@ Workers::Workers(const Platform& platform)
     cores_.back()->os_core = *platform.resources[i].core;
   }
   crowded_ = FewerCoresThanWorkers();
-  const ScopedSignalBlock block;
+}
+
+Result<std::unique_ptr<Workers>> Workers::Make(const Platform& platform, const Start& start) {
+  std::unique_ptr<Workers> workers(new Workers(platform));
+  PT_CHECK_OK(workers->StartAll(start));
+  return workers;
+}
+
+Status Workers::StartAll(const Start& start) {
+  const ScopedSignalBlock block;  // threads inherit it
   for (uint32_t i = 0; i < size(); ++i) {
-    cores_[i]->thread = std::thread([this, i] { WorkerLoop(i); });
+    try {
+      cores_[i]->thread = start([this, i] { WorkerLoop(i); });
+    } catch (const std::system_error& error) {
+      return MakeError(ErrorCode::kDeviceUnusable, "machine.thread",
+                       "no thread for core " + std::to_string(cores_[i]->os_core) + " (" + std::to_string(i) + " of " +
+                           std::to_string(size()) + " were made): " + error.what(),
+                       "raise the limit of processes and threads (ulimit -u, the control group's pids.max) or use "
+                       "fewer cores");
+    }
     pthread_setname_np(cores_[i]->thread.native_handle(), ("pt-core" + std::to_string(i)).c_str());
   }
+  return {};
 }
 
 Workers::~Workers() {
   stopping_.store(true);
   for (const auto& core : cores_) core->wake.Add();
-  for (const auto& core : cores_) core->thread.join();
+  for (const auto& core : cores_) {
+    if (core->thread.joinable()) core->thread.join();
+  }
 }
 
 bool Workers::FewerCoresThanWorkers() const {
@@ -64,6 +93,8 @@ void Workers::Place(CoreJob& job, std::span<const uint32_t> cores) {
   assert(!cores.empty());
   job.places_ = std::make_unique<CoreJob::Place[]>(cores.size());
   job.place_count_ = cores.size();
+  job.at_once_.reserve(cores.size());
+  job.withdrawn_.reserve(cores.size());
   for (size_t i = 0; i < cores.size(); ++i) {
     job.places_[i].job = &job;
     job.places_[i].core = cores[i];
@@ -73,63 +104,128 @@ void Workers::Place(CoreJob& job, std::span<const uint32_t> cores) {
 
 bool Workers::InsideJob() const { return inside == this; }
 
-void Workers::StartHead(Core& core) {
-  CoreJob::Place* place = core.head;
-  if (place == nullptr) return;
-  if (place->by_caller) {
-    place->granted.Set(1);
-  } else {
-    core.active.store(place, std::memory_order_relaxed);
-    core.wake.Add();
-  }
-}
-
-void Workers::Run(CoreJob& job, bool brief) {
+void Workers::Run(CoreJob& job, bool brief, const RunLimits& limits) {
   assert(!InsideJob());
   CoreJob::Place& mine = job.places_[0];
-  Core& core = *cores_[mine.core];
+  const bool at_once = Queue(job);
+  bool handed_on = false;
+  // Whoever waits for cores has none of its own to spin on.
+  if (at_once || job.turn_.WaitWithin(limits, SpinTimer(true))) {
+    {
+      const ScopedAffinity affinity(cores_[mine.core]->os_core, brief);
+      const Workers* const before = inside;
+      inside = this;
+      job.RunOnCore(mine.core);
+      inside = before;
+    }
+    handed_on = Leave(mine);
+    job.withdrawn_.push_back(mine.core);
+  } else {
+    Withdraw(job);
+    const bool came = mine.begun;  // its turn came after all
+    if (came) {
+      job.turn_.Wait(SpinTimer(true));  // whoever says so is about to
+      job.withdrawn_.push_back(mine.core);
+    }
+    job.Abandon(job.withdrawn_);
+    if (came) handed_on = Leave(mine);
+  }
+  const SpinTimer patience(handed_on || crowded_);
+  if (EndOn(job, job.withdrawn_.size()) || job.ended_.WaitWithin(limits, patience)) return;
+  if (const std::span<const uint32_t> late = Withdraw(job); !late.empty()) {
+    job.Abandon(late);
+    if (EndOn(job, late.size())) return;
+  }
+  job.ended_.Wait(patience);
+}
+
+// True when it is the job's turn on its first core.
+bool Workers::Queue(CoreJob& job) {
   job.running_.store(static_cast<uint32_t>(job.place_count_), std::memory_order_relaxed);
-  mine.granted.Set(0);
-  mine.ended.Set(0);
+  job.turn_.Reset();
+  job.ended_.Reset();
+  job.at_once_.clear();
+  job.withdrawn_.clear();
+  bool first = false;
   {
-    const std::lock_guard lock(mutex_);
-    for (size_t i = 0; i < job.place_count_; ++i) {
-      CoreJob::Place& place = job.places_[i];
-      Core& queue = *cores_[place.core];
+    const std::lock_guard order(order_mutex_);
+    for (CoreJob::Place& place : std::span(job.places_.get(), job.place_count_)) {
       place.next = nullptr;
-      (queue.tail == nullptr ? queue.head : queue.tail->next) = &place;
-      queue.tail = &place;
-      if (queue.head == &place) StartHead(queue);
+      place.begun = false;
+      place.wake_index = CoreJob::kNotAtOnce;
+      Core& core = *cores_[place.core];
+      const std::lock_guard lock(core.mutex);
+      (core.tail == nullptr ? core.head : core.tail->next) = &place;
+      core.tail = &place;
+      if (core.head != &place) continue;
+      Begin(core);
+      if (place.by_caller) {
+        first = true;
+      } else {
+        place.wake_index = job.at_once_.size();
+        job.at_once_.push_back(place.core);
+      }
     }
   }
-  mine.granted.WaitEqual(1, crowded_);
+  WakeSome(job, 0);
+  return first;
+}
+
+void Workers::Begin(Core& core) {
+  core.head->begun = true;
+  if (!core.head->by_caller) core.active.store(core.head, std::memory_order_relaxed);
+}
+
+// Waking who sleeps costs microseconds, so the caller wakes a few workers and each of those a few more.
+void Workers::WakeSome(const CoreJob& job, size_t first) {
+  const size_t end = std::min(first + kWakeFanOut, job.at_once_.size());
+  for (size_t i = first; i < end; ++i) cores_[job.at_once_[i]]->wake.Add();
+}
+
+std::span<const uint32_t> Workers::Withdraw(CoreJob& job) {
+  const size_t before = job.withdrawn_.size();
+  for (CoreJob::Place& place : std::span(job.places_.get(), job.place_count_)) {
+    Core& core = *cores_[place.core];
+    const std::lock_guard lock(core.mutex);
+    const bool gone = std::find(job.withdrawn_.begin(), job.withdrawn_.end(), place.core) != job.withdrawn_.end();
+    if (place.begun || gone) continue;
+    CoreJob::Place* previous = core.head;  // has begun, so it is another
+    while (previous->next != &place) previous = previous->next;
+    previous->next = place.next;
+    if (core.tail == &place) core.tail = previous;
+    job.withdrawn_.push_back(place.core);
+  }
+  return std::span(job.withdrawn_).subspan(before);
+}
+
+// The job has ended on the core of that place, whose next job begins. True when there is one.
+bool Workers::Leave(CoreJob::Place& place) {
+  Core& core = *cores_[place.core];
+  CoreJob::Place* next = nullptr;
   {
-    const ScopedAffinity affinity(core.os_core, brief);
-    const Workers* const before = inside;
-    inside = this;
-    job.RunOnCore(mine.core);
-    inside = before;
+    const std::lock_guard lock(core.mutex);
+    assert(core.head == &place);
+    next = core.head = place.next;
+    if (next == nullptr) {
+      core.tail = nullptr;
+    } else {
+      Begin(core);
+    }
   }
-  FinishOn(job);
-  mine.ended.WaitEqual(1, crowded_);
-  // Whoever said so has done with the job once the lock is free.
-  const std::lock_guard lock(mutex_);
+  if (next == nullptr) return false;
+  // Its job lives: it has begun here and cannot end before it is told so.
+  if (next->by_caller) {
+    next->job->turn_.Set();
+  } else {
+    core.wake.Add();
+  }
+  return true;
 }
 
-void Workers::FinishOn(CoreJob& job) {
-  if (job.running_.fetch_sub(1, std::memory_order_acq_rel) == 1) RemoveAll(job);
-}
-
-void Workers::RemoveAll(CoreJob& job) {
-  const std::lock_guard lock(mutex_);
-  for (size_t i = 0; i < job.place_count_; ++i) {
-    Core& queue = *cores_[job.places_[i].core];
-    assert(queue.head == &job.places_[i]);
-    queue.head = queue.head->next;
-    if (queue.head == nullptr) queue.tail = nullptr;
-  }
-  for (size_t i = 0; i < job.place_count_; ++i) StartHead(*cores_[job.places_[i].core]);
-  job.places_[0].ended.Set(1);
+// The job has ended on so many cores more: the last time anybody but its caller touches it. True when it was the last.
+bool Workers::EndOn(CoreJob& job, size_t cores) {
+  const auto count = static_cast<uint32_t>(cores);
+  return job.running_.fetch_sub(count, std::memory_order_acq_rel) == count;
 }
 
 void Workers::WorkerLoop(uint32_t index) {
@@ -137,11 +233,14 @@ void Workers::WorkerLoop(uint32_t index) {
   PinThisThread(core.os_core);
   inside = this;
   for (uint32_t seen = 0;; ++seen) {
-    core.wake.Wait([seen](uint32_t v) { return v != seen; }, crowded_);
+    core.wake.Wait([seen](uint32_t v) { return v != seen; }, SpinTimer(crowded_));
     if (stopping_.load()) return;
-    CoreJob& job = *core.active.load(std::memory_order_relaxed)->job;
+    CoreJob::Place& place = *core.active.load(std::memory_order_relaxed);
+    CoreJob& job = *place.job;
+    if (place.wake_index != CoreJob::kNotAtOnce) WakeSome(job, kWakeFanOut * (place.wake_index + 1));
     job.RunOnCore(index);
-    FinishOn(job);
+    Leave(place);
+    if (EndOn(job, 1)) job.ended_.Set();
   }
 }
 

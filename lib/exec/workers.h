@@ -1,9 +1,16 @@
-// Workers: one pinned thread per core of the platform. Whoever wants cores queues a job for a set of them; jobs that
-// share a core run one after the other, and since every job enters all its queues under one lock, all queues agree on
-// the order and nobody waits in a circle. A job holds its cores until it has ended on all of them.
+// Workers: one pinned thread per core of the platform. Whoever wants cores queues a job for a set of them. A job leaves
+// each core as soon as it has ended there, and the next one begins on that core while the first still runs elsewhere.
+//
+// Why nobody waits in a circle: every job enters all its queues under one lock, so the queues agree on one order of
+// jobs. On one core jobs run one after the other, and within a job whatever waits on a core (for a flag, a helper, a
+// leader) waits for a step of the same job that is earlier in the plan's order, or for another core to reach the same
+// step. So order all (job, step) pairs, jobs first. Of those that have not ended take the least: what its cores have to
+// do before it are lesser pairs, which have ended, so each of its cores gets to it; and what it waits for are lesser
+// pairs of its own job. So it ends. A job that leaves its queues early changes the order of no others.
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <span>
@@ -21,25 +28,38 @@ class CoreJob {
   virtual ~CoreJob() = default;
   // Runs on worker `core` (or on the caller in its stead), concurrently with the job's other cores.
   virtual void RunOnCore(uint32_t core) noexcept = 0;
+  // The job's limits were over while the caller waited. RunOnCore is not called for `cores`, which may be none: see to
+  // it, on the calling thread and without blocking for them, that the cores where the job runs come to an end.
+  // Jobs without limits are never asked.
+  virtual void Abandon(std::span<const uint32_t> /*cores*/) noexcept {}
 
  private:
   friend class Workers;
+  static constexpr size_t kNotAtOnce = ~size_t{0};
   // The job's place in one core's queue.
   struct Place {
     CoreJob* job = nullptr;
     Place* next = nullptr;
     uint32_t core = 0;
     bool by_caller = false;
-    Flag granted, ended;  // of the place that the caller stands for
+    bool begun = false;              // it is its turn; guarded by the core's lock
+    size_t wake_index = kNotAtOnce;  // its position among the workers woken when the job was queued
   };
   std::unique_ptr<Place[]> places_;
   size_t place_count_ = 0;
+  std::vector<uint32_t> at_once_;    // workers whose turn it was when the job was queued
+  std::vector<uint32_t> withdrawn_;  // cores the caller answers for: where it has not run, and at last its own
   std::atomic<uint32_t> running_{0};
+  Latch turn_, ended_;  // for the caller: the first core is free; all cores are done
 };
 
 class Workers {
  public:
-  explicit Workers(const Platform& platform);
+  using Start = std::function<std::thread(std::function<void()>)>;
+  static std::thread StartThread(std::function<void()> body) { return std::thread(std::move(body)); }
+  // kDeviceUnusable when a thread cannot be made; those made before it have ended then. `start` makes one; it throws
+  // std::system_error when it cannot.
+  static Result<std::unique_ptr<Workers>> Make(const Platform& platform, const Start& start = StartThread);
   ~Workers();  // no job may be queued
   Workers(const Workers&) = delete;
   Workers& operator=(const Workers&) = delete;
@@ -54,33 +74,42 @@ class Workers {
   static void Place(CoreJob& job, std::span<const uint32_t> cores);
   // Runs the job: the calling thread stands in for the worker of the job's first core. Returns when all are done.
   // Allocates nothing. Must not be called from within a job of these workers. `brief`: over long before the system
-  // would move a thread to another core.
-  void Run(CoreJob& job, bool brief = false);
+  // would move a thread to another core. Limits that are over before all cores are the job's end it: it leaves the
+  // queues where it still waits, and CoreJob::Abandon is called.
+  void Run(CoreJob& job, bool brief = false, const RunLimits& limits = {});
+  // For a job whose limits are over while it runs on its first core, and from there only: takes it out of the queues
+  // where it still waits. Returns those cores; no RunOnCore comes for them. Valid until the job runs again.
+  std::span<const uint32_t> Withdraw(CoreJob& job);
 
   // True on a thread that is in a job of these workers right now: waiting for cores there would never end.
   bool InsideJob() const;
 
  private:
-  struct Core {
+  struct alignas(64) Core {
     uint32_t os_core = 0;
     std::thread thread;
-    CoreJob::Place* head = nullptr;  // guarded by mutex_, as tail
+    std::mutex mutex;
+    CoreJob::Place* head = nullptr;  // guarded by mutex, as tail
     CoreJob::Place* tail = nullptr;
     std::atomic<CoreJob::Place*> active{nullptr};  // for the worker; set before `wake`
     Flag wake;                                     // changes with every place that is the worker's turn, and at the end
   };
 
+  explicit Workers(const Platform& platform);
+  Status StartAll(const Start& start);
   void WorkerLoop(uint32_t index);
-  void StartHead(Core& core);  // under mutex_
-  void FinishOn(CoreJob& job);
-  void RemoveAll(CoreJob& job);
+  bool Queue(CoreJob& job);
+  static void Begin(Core& core);  // under its mutex
+  void WakeSome(const CoreJob& job, size_t first);
+  bool Leave(CoreJob::Place& place);
+  static bool EndOn(CoreJob& job, size_t cores);
   bool FewerCoresThanWorkers() const;
 
   std::vector<std::unique_ptr<Core>> cores_;
   std::vector<uint32_t> worker_of_;
   bool crowded_ = false;
   std::atomic<bool> stopping_{false};
-  std::mutex mutex_;
+  std::mutex order_mutex_;  // held while a job enters its queues
 };
 
 }  // namespace pt

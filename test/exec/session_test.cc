@@ -1,9 +1,13 @@
 // Sessions on fake libraries and devices: whatever the plan, the result is that of one loop over the nodes.
 #include "partitiontuner/exec/session.h"
 
+#include <unistd.h>
+
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
 #include <catch2/generators/catch_generators_range.hpp>
+#include <fstream>
+#include <iterator>
 #include <thread>
 
 #include "partitiontuner/graph/graph_builder.h"
@@ -48,6 +52,26 @@ bool RunsRight(Session& session, float start, const RunOptions& options = {}) {
   }
   return true;
 }
+
+// Cancels as soon as the thread that made it sleeps.
+class CancelWhenThisThreadSleeps {
+ public:
+  explicit CancelWhenThisThreadSleeps(CancelToken& cancel)
+      : thread_([&cancel, path = "/proc/self/task/" + std::to_string(gettid()) + "/stat"] {
+          while (StateIn(path) != 'S') std::this_thread::yield();
+          cancel.Cancel();
+        }) {}
+  ~CancelWhenThisThreadSleeps() { thread_.join(); }
+
+ private:
+  static char StateIn(const std::string& path) {
+    std::ifstream file(path);
+    const std::string text{std::istreambuf_iterator<char>(file), {}};
+    const size_t name_end = text.rfind(')');
+    return name_end == std::string::npos ? '?' : text.at(name_end + 2);
+  }
+  std::thread thread_;
+};
 
 std::shared_ptr<const Graph> Parse(std::string_view text) {
   return std::make_shared<const Graph>(ParseGraph(text).value());
@@ -320,6 +344,135 @@ TEST_CASE("Session, DeadlineEndsTheWaitForOtherRunsOfTheSession", "[exec]") {
   REQUIRE_FALSE(late.ok());
   CHECK(late.error().id == "run.deadline");
   CHECK(right.load());
+}
+
+TEST_CASE("Session, CancelEndsTheWaitForOtherRunsOfTheSession", "[exec]") {
+  Setting setting(2, false);
+  setting.graph = Diamond("hold=1");
+  SessionOptions options;
+  options.max_run_states = 1;
+  const std::unique_ptr<Session> session =
+      setting.Create(MakeTestPlan(*setting.graph, *setting.machine, setting.Everywhere("cpu[0]")), options);
+  std::atomic<bool> right{false};
+  std::thread holder([&] { right.store(RunsRight(*session, 0)); });
+  while (setting.control.holding.load() == 0) std::this_thread::yield();
+  std::vector<Buffer> inputs = MakeBuffers(*setting.graph, setting.graph->inputs(), 0);
+  std::vector<Buffer> outputs = MakeBuffers(*setting.graph, setting.graph->outputs(), 0);
+  CancelToken cancel;
+  CancelWhenThisThreadSleeps canceller(cancel);
+  const Result<RunReport> cancelled = session->Run(Lend(inputs), Lend(outputs), {.cancel = &cancel});
+  setting.control.release.store(true);
+  holder.join();
+  REQUIRE_FALSE(cancelled.ok());
+  CHECK(cancelled.error().id == "run.cancelled");
+  CHECK(right.load());
+}
+
+TEST_CASE("Session, DeadlineAndCancelEndTheWaitForCoresThatOthersHold", "[exec]") {
+  const auto seed = GENERATE(range(1u, 13u));
+  CAPTURE(seed);
+  std::mt19937 random(seed);
+  Setting setting(4, true);
+  const Platform& platform = setting.machine->platform();
+  // Holds one core, whichever, until it is released.
+  setting.graph = Parse("input x float32[8]\ny = Mix(x) hold=1 : float32[8]\noutput y\n");
+  const std::string held = "cpu[" + std::to_string(random() % 4) + "]";
+  const std::unique_ptr<Session> holding =
+      setting.Create(MakeTestPlan(*setting.graph, *setting.machine, setting.Everywhere(held)));
+  std::atomic<bool> held_right{false};
+  std::thread holder([&] { held_right.store(RunsRight(*holding, 0)); });
+  while (setting.control.holding.load() == 0) std::this_thread::yield();
+
+  // Begins on the cores that are free, waits for the one that is not: at a flag, a gathering, or before its first step.
+  setting.graph = MakeRandomGraph(random, 30, 31);
+  std::vector<UnitId> units = RandomUnits(*setting.graph, platform, random);
+  units[random() % units.size()] = FindUnit(platform, held);
+  const std::unique_ptr<Session> session = setting.Create(MakeTestPlan(*setting.graph, *setting.machine, units));
+  std::vector<Buffer> inputs = MakeBuffers(*setting.graph, setting.graph->inputs(), 0);
+  std::vector<Buffer> outputs = MakeBuffers(*setting.graph, setting.graph->outputs(), 0);
+  for (int run = 0; run < 3; ++run) {
+    const Result<RunReport> late =
+        session->Run(Lend(inputs), Lend(outputs), {.deadline = std::chrono::microseconds(1 + random() % 3000)});
+    REQUIRE_FALSE(late.ok());
+    CHECK(late.error().id == "run.deadline");
+    CancelToken cancel;
+    CancelWhenThisThreadSleeps canceller(cancel);
+    const Result<RunReport> cancelled = session->Run(Lend(inputs), Lend(outputs), {.cancel = &cancel});
+    REQUIRE_FALSE(cancelled.ok());
+    CHECK(cancelled.error().id == "run.cancelled");
+  }
+  CHECK(setting.control.holding.load() == 1);
+  setting.control.release.store(true);
+  holder.join();
+  CHECK(held_right.load());
+  for (int run = 0; run < 3; ++run) CHECK(RunsRight(*session, static_cast<float>(run)));
+}
+
+TEST_CASE("Session, ARunCancelledDuringItsLastStepHasFailed", "[exec]") {
+  Setting setting(1, false);
+  setting.graph = Parse("input x float32[8]\ny = Mix(x) hold=1 : float32[8]\noutput y\n");
+  const std::unique_ptr<Session> session =
+      setting.Create(MakeTestPlan(*setting.graph, *setting.machine, setting.Everywhere("cpu[0]")));
+  std::vector<Buffer> inputs = MakeBuffers(*setting.graph, setting.graph->inputs(), 0);
+  std::vector<Buffer> outputs = MakeBuffers(*setting.graph, setting.graph->outputs(), 0);
+  CancelToken cancel;
+  std::thread canceller([&] {
+    while (setting.control.holding.load() == 0) std::this_thread::yield();
+    cancel.Cancel();
+    setting.control.release.store(true);
+  });
+  const Result<RunReport> cancelled = session->Run(Lend(inputs), Lend(outputs), {.cancel = &cancel});
+  canceller.join();
+  REQUIRE_FALSE(cancelled.ok());
+  CHECK(cancelled.error().id == "run.cancelled");
+}
+
+TEST_CASE("Session, TheNextRunsListsBeginOnCoresThatTheFirstHasLeft", "[exec]") {
+  // Both runs take both cores. The second's step on core 1 runs while the first is still on core 0.
+  Setting setting(2, false);
+  setting.graph = Parse(
+      "input x float32[8]\n"
+      "a = Mix(x) : float32[8]\nb = Mix(x) hold=1 : float32[8]\noutput a\noutput b\n");
+  const Platform& platform = setting.machine->platform();
+  const UnitId one = FindUnit(platform, "cpu[0]"), two = FindUnit(platform, "cpu[1]");
+  const std::unique_ptr<Session> session = setting.Create(MakeTestPlan(*setting.graph, *setting.machine, {two, one}));
+  std::atomic<int> right{0};
+  std::vector<std::thread> callers;
+  for (int i = 0; i < 2; ++i) {
+    callers.emplace_back([&, i] { right.fetch_add(RunsRight(*session, static_cast<float>(i)) ? 1 : 0); });
+  }
+  while (setting.control.enqueued.load() < 3) std::this_thread::yield();
+  CHECK(setting.control.holding.load() == 1);
+  setting.control.release.store(true);
+  for (std::thread& caller : callers) caller.join();
+  CHECK(right.load() == 2);
+}
+
+TEST_CASE("Session, DestructorAndManyCallersShareOneRunState", "[exec]") {
+  Setting setting(1, false);
+  setting.graph = Parse("input x float32[2]\ny = Mix(x) : float32[2]\noutput y\n");
+  const Plan plan = MakeTestPlan(*setting.graph, *setting.machine, setting.Everywhere("cpu[0]"));
+  SessionOptions options;
+  options.max_run_states = 1;
+  std::atomic<int> right{0};
+  constexpr int kRounds = 100, kCallers = 4;
+  for (int round = 0; round < kRounds; ++round) {
+    std::unique_ptr<Session> session = setting.Create(plan, options);
+    std::atomic<int> started{0};
+    std::vector<std::thread> callers;
+    for (int i = 0; i < kCallers; ++i) {
+      callers.emplace_back([&, running = session.get()] {
+        // The destructor waits for runs that have begun, so whoever runs once more has not yet ended.
+        const bool first = RunsRight(*running, 0);
+        started.fetch_add(1);
+        right.fetch_add(first ? 1 : 0);
+      });
+    }
+    while (started.load() < kCallers) std::this_thread::yield();
+    session.reset();
+    for (std::thread& caller : callers) caller.join();
+  }
+  CHECK(right.load() == kRounds * kCallers);
 }
 
 TEST_CASE("Session, PlansOverTheMemoryLimitAreRefused", "[exec]") {

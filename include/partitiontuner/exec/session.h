@@ -1,7 +1,6 @@
 // Session: a plan, compiled and allocated, that runs many times. See docs/architecture.md, "the walk of one value".
 #pragma once
 
-#include <atomic>
 #include <chrono>
 #include <memory>
 #include <optional>
@@ -9,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "partitiontuner/exec/cancel_token.h"
 #include "partitiontuner/exec/machine.h"
 #include "partitiontuner/exec/trace.h"
 #include "partitiontuner/plan/plan.h"
@@ -22,18 +22,6 @@ struct SessionOptions {
   bool check_plan = true;       // refuse an illegal plan (kInvalidInput, all faults)
   uint32_t max_run_states = 4;  // concurrent runs before Run blocks
   uint64_t run_bytes = Limits().run_bytes;  // memory of one run state on all devices; 0 = no limit
-};
-
-// Cancels runs from another thread. Copies share one flag.
-class CancelToken {
- public:
-  CancelToken() : cancelled_(std::make_shared<std::atomic<bool>>(false)) {}
-  void Cancel() { cancelled_->store(true, std::memory_order_release); }
-  void Reset() { cancelled_->store(false, std::memory_order_release); }
-  bool cancelled() const { return cancelled_->load(std::memory_order_acquire); }
-
- private:
-  std::shared_ptr<std::atomic<bool>> cancelled_;
 };
 
 // A caller's buffer, row-major on the host, of exactly the bytes of its type and dims.
