@@ -78,7 +78,50 @@ Status RunState::Allocate() {
     taken.push_back(worker);
   }
   if (!taken.empty()) Workers::Place(*this, taken);
+  PlaceCounters();
   return {};
+}
+
+void RunState::PlaceCounters() {
+  const Platform& platform = plan_.machine.platform();
+  std::vector<std::vector<StepId>> led(plan_.program.cores.size());
+  for (size_t i = 0; i < plan_.steps.size(); ++i) {
+    if (plan_.steps[i].kernel == nullptr || plan_.asynchronous(StepId(i))) continue;
+    for (const auto& [resource, amount] : plan_.unit(StepId(i)).uses) {
+      if (!platform.resources[resource.index()].core) continue;
+      led[core_index_[workers_.worker_of(resource)]].push_back(StepId(i));
+      break;
+    }
+  }
+  counters_.assign(plan_.steps.size(), nullptr);
+  for (const std::vector<StepId>& steps : led) {
+    std::vector<CounterLine>& lines = counter_lines_.emplace_back((steps.size() + 1) / 2);
+    for (size_t k = 0; k < steps.size(); ++k) counters_[steps[k].index()] = &lines[k / 2].counters[k % 2];
+  }
+}
+
+void RunState::Counter::Note(int64_t ns) {
+  constexpr auto kAlone = std::memory_order_relaxed;  // one core writes at a time
+  const uint64_t before = runs.load(kAlone);
+  last_ns.store(ns, kAlone);
+  if (before == 0 || ns < min_ns.load(kAlone)) min_ns.store(ns, kAlone);
+  sum_ns.store(sum_ns.load(kAlone) + ns, kAlone);
+  runs.store(before + 1, kAlone);
+}
+
+void RunState::AddCounters(std::vector<StepCounter>& sums) const {
+  for (size_t i = 0; i < sums.size(); ++i) {
+    if (counters_[i] == nullptr) continue;
+    const Counter& counter = *counters_[i];
+    const uint64_t runs = counter.runs.load(std::memory_order_relaxed);
+    if (runs == 0) continue;
+    const int64_t least = counter.min_ns.load(std::memory_order_relaxed);
+    StepCounter& sum = sums[i];
+    sum.min_ns = sum.runs == 0 ? least : std::min(sum.min_ns, least);
+    sum.runs += runs;
+    sum.last_ns = counter.last_ns.load(std::memory_order_relaxed);
+    sum.sum_ns += counter.sum_ns.load(std::memory_order_relaxed);
+  }
 }
 
 void* RunState::AddressOf(const TensorPlace& place) const {

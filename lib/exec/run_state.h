@@ -30,6 +30,9 @@ class RunState : public CoreJob {
   Result<RunReport> Run(std::span<const HostTensor> inputs, std::span<const HostTensor> outputs, Trace* trace,
                         const RunLimits& limits, int64_t start_ns);
 
+  // Adds what its steps have taken so far; from any thread at any time.
+  void AddCounters(std::vector<StepCounter>& sums) const;
+
   void RunOnCore(uint32_t core) noexcept override;
   void Abandon(std::span<const uint32_t> cores) noexcept override;
 
@@ -42,15 +45,27 @@ class RunState : public CoreJob {
   struct alignas(64) CoreState {
     int64_t begin_ns = 0, end_ns = 0;
     int64_t waiting_since_ns = 0;  // 0 = has not waited since its last step
+    int64_t step_end_ns = 0;       // of the step before; 0 = there has been something else since
     int64_t virtual_ns = 0;        // when the core is free, by the virtual clock
   };
 
   explicit RunState(const CompiledPlan& plan);
   Status Allocate();
+  void PlaceCounters();
   Status Bind(StepId step);
   Status BindBoundary(std::span<const HostTensor> inputs, std::span<const HostTensor> outputs);
   void* AddressOf(const TensorPlace& place) const;
   Result<TensorView> ViewOf(InstanceId instance) const;
+
+  // The times of a step, written by the core that leads it and read by anybody.
+  struct Counter {
+    std::atomic<uint64_t> runs{0};
+    std::atomic<int64_t> last_ns{0}, min_ns{0}, sum_ns{0};
+    void Note(int64_t ns);
+  };
+  struct alignas(64) CounterLine {
+    Counter counters[2];
+  };
 
   // What is left of a core's list, in a run that has stopped.
   struct Rest {
@@ -98,6 +113,8 @@ class RunState : public CoreJob {
   std::unique_ptr<StepFlag[]> flags_;
   std::vector<uint32_t> recorded_;  // by step: the generation its event was last recorded in
   std::vector<StepTimes> times_;
+  std::vector<std::vector<CounterLine>> counter_lines_;  // by core, so that no line is written by two
+  std::vector<Counter*> counters_;                       // by step; null where nothing is counted
   std::unique_ptr<std::atomic<int64_t>[]>
       ready_ns_;  // by asynchronous step: when its event was seen ready; 0 = not yet
   std::vector<int64_t> virtual_start_, virtual_end_;  // simulated plans: by step, since the run's start

@@ -91,6 +91,7 @@ bool RunState::TryPass(const Instruction& instruction, Rest& rest) {
 bool RunState::Execute(const Instruction& instruction, size_t core_index) {
   CoreState& core = cores_[core_index];
   const StepId step = instruction.step;
+  if (instruction.kind != Kind::kRunTeam) core.step_end_ns = 0;
   switch (instruction.kind) {
     case Kind::kRunTeam:
       return RunTeamStep(step, core_index);
@@ -144,18 +145,24 @@ bool RunState::RunTeamStep(StepId step, size_t core_index) {
   WorkerTeam& team = *teams_[compiled.unit.index()];
   if (team.width() > 1) NoteWaiting(core);
   if (!team.Gather(core_index == 0 ? limits_ : RunLimits())) return false;
-  StepTimes& times = times_[step.index()];
-  if (timed_) {
-    times.start_ns = NowNs();
-    times.wait_ns = core.waiting_since_ns == 0 ? 0 : times.start_ns - core.waiting_since_ns;
-    core.waiting_since_ns = 0;
-  }
+  // One reading of the clock ends a step and starts the next, where nothing lies between them.
+  const bool at_once = core.step_end_ns != 0 && team.width() == 1 && !timed_;
+  const int64_t start_ns = at_once ? core.step_end_ns : NowNs();
+  bool ran = false;
   if (!ShouldStop()) {
     Status status = kernels_[step.index()]->Enqueue(*streams_[compiled.unit.index()], StaticOutputs());
-    if (!status.ok()) FailStep(step, std::move(status).error());
+    ran = status.ok();
+    if (!ran) FailStep(step, std::move(status).error());
   }
-  if (timed_) times.end_ns = NowNs();
-  if (plan_.simulated) FinishVirtually(step, core, times.end_ns - times.start_ns);
+  const int64_t end_ns = NowNs();
+  if (ran) counters_[step.index()]->Note(end_ns - start_ns);
+  core.step_end_ns = end_ns;
+  if (timed_) {
+    const int64_t wait_ns = core.waiting_since_ns == 0 ? 0 : start_ns - core.waiting_since_ns;
+    times_[step.index()] = {wait_ns, start_ns, end_ns};
+    core.waiting_since_ns = 0;
+  }
+  if (plan_.simulated) FinishVirtually(step, core, end_ns - start_ns);
   team.Release();
   return true;
 }

@@ -81,68 +81,120 @@ bool Overlap(const HostTensor& a, const HostTensor& b) {
 
 }  // namespace
 
-struct Session::State {
-  std::unique_ptr<CompiledPlan> compiled;
-  std::vector<Wanted> inputs, outputs;
-
-  // The run states that exist, those free right now, and how many runs hold one.
-  std::mutex mutex;
-  std::condition_variable available;  // a run state is free, or may be made; one run a notice
-  std::condition_variable idle;       // no run is in progress
-  std::vector<std::unique_ptr<RunState>> run_states;
+// A plan, compiled, with the run states that exist for it. A run holds on to the deck it began with, so that one that
+// is replaced meanwhile lives until its last run is over.
+struct Session::Deck {
+  std::shared_ptr<const CompiledPlan> compiled;
+  std::vector<std::unique_ptr<RunState>> run_states;  // guarded by the session's mutex, as are the next two
   std::vector<RunState*> free;
   size_t growing = 0;  // run states being made
-  size_t runs = 0;     // calls of Run in progress
+
+  static Result<std::shared_ptr<Deck>> Make(std::shared_ptr<const Graph> graph, const Plan& plan, Machine& machine,
+                                            const SessionOptions& options);
+};
+
+struct Session::State {
+  std::shared_ptr<const Graph> graph;
+  Machine& machine;
+  SessionOptions options;
+  std::vector<Wanted> inputs, outputs;
+
+  mutable std::mutex mutex;
+  std::condition_variable available;  // a run state is free, or may be made; one run a notice
+  std::condition_variable idle;       // no run is in progress
+  std::shared_ptr<Deck> deck;         // of the plan that new runs take
+  size_t runs = 0;                    // calls of Run in progress
+
+  // Counts a call of Run for as long as it lasts.
+  class RunCount {
+   public:
+    explicit RunCount(State& state) : state_(state) {
+      const std::lock_guard lock(state_.mutex);
+      ++state_.runs;
+    }
+    ~RunCount() {
+      const std::lock_guard lock(state_.mutex);
+      if (--state_.runs == 0) state_.idle.notify_all();
+    }
+    RunCount(const RunCount&) = delete;
+    RunCount& operator=(const RunCount&) = delete;
+
+   private:
+    State& state_;
+  };
 
   // Ends a growth that was counted, however it went.
   struct Growth {
-    explicit Growth(State& s) : state(s) {}
+    Growth(State& s, Deck& d) : state(s), deck(d) {}
     ~Growth() {
       const std::lock_guard lock(state.mutex);
-      --state.growing;
+      --deck.growing;
       state.available.notify_one();
     }
     Growth(const Growth&) = delete;
     Growth& operator=(const Growth&) = delete;
     State& state;
+    Deck& deck;
+  };
+
+  // A run state and the deck it belongs to; given back when it goes.
+  class Lease {
+   public:
+    Lease(State& state, std::shared_ptr<Deck> deck, RunState& run)
+        : state_(state), deck_(std::move(deck)), run_(&run) {}
+    Lease(Lease&& other) noexcept : state_(other.state_), deck_(std::move(other.deck_)), run_(other.run_) {
+      other.run_ = nullptr;
+    }
+    Lease& operator=(Lease&&) = delete;
+    ~Lease() {
+      if (run_ == nullptr) return;
+      const std::lock_guard lock(state_.mutex);
+      deck_->free.push_back(run_);  // room was reserved for all
+      state_.available.notify_one();
+    }
+    RunState& run() const { return *run_; }
+
+   private:
+    State& state_;
+    std::shared_ptr<Deck> deck_;
+    RunState* run_;
   };
 
   Status CheckTensors(std::span<const HostTensor> given_inputs, std::span<const HostTensor> given_outputs) const;
-  Result<RunState*> Take(std::span<const HostTensor> given_inputs, std::span<const HostTensor> given_outputs,
-                         const RunLimits& limits);
-  void GiveBack(RunState* state);
+  Result<Lease> Take(std::span<const HostTensor> given_inputs, std::span<const HostTensor> given_outputs,
+                     const RunLimits& limits);
 };
 
 Status Session::State::CheckTensors(std::span<const HostTensor> given_inputs,
                                     std::span<const HostTensor> given_outputs) const {
-  const Graph& graph = *compiled->graph;
   if (given_inputs.size() != inputs.size() || given_outputs.size() != outputs.size()) {
     return MakeError(ErrorCode::kInvalidInput, "run.count",
                      "the model has " + std::to_string(inputs.size()) + " inputs and " +
                          std::to_string(outputs.size()) + " outputs; " + std::to_string(given_inputs.size()) + " and " +
                          std::to_string(given_outputs.size()) + " were given");
   }
-  for (size_t i = 0; i < inputs.size(); ++i) PT_CHECK_OK(CheckTensor(graph, inputs[i], given_inputs[i], "input"));
+  for (size_t i = 0; i < inputs.size(); ++i) PT_CHECK_OK(CheckTensor(*graph, inputs[i], given_inputs[i], "input"));
   for (size_t i = 0; i < outputs.size(); ++i) {
-    PT_CHECK_OK(CheckTensor(graph, outputs[i], given_outputs[i], "output"));
+    PT_CHECK_OK(CheckTensor(*graph, outputs[i], given_outputs[i], "output"));
     for (const HostTensor& input : given_inputs) {
-      if (Overlap(given_outputs[i], input)) return BadTensor(graph, outputs[i].value, "output", "overlaps an input");
+      if (Overlap(given_outputs[i], input)) return BadTensor(*graph, outputs[i].value, "output", "overlaps an input");
     }
     for (size_t j = 0; j < i; ++j) {
       if (Overlap(given_outputs[i], given_outputs[j])) {
-        return BadTensor(graph, outputs[i].value, "output", "overlaps another output");
+        return BadTensor(*graph, outputs[i].value, "output", "overlaps another output");
       }
     }
   }
   return {};
 }
 
-// One that is bound to these buffers if there is one, else any; grows up to the limit before it blocks.
-Result<RunState*> Session::State::Take(std::span<const HostTensor> given_inputs,
-                                       std::span<const HostTensor> given_outputs, const RunLimits& limits) {
+// One that is bound to these buffers if there is one, else any; grows up to the limit before it blocks. A run that
+// waits while the plan is replaced takes the new plan.
+Result<Session::State::Lease> Session::State::Take(std::span<const HostTensor> given_inputs,
+                                                   std::span<const HostTensor> given_outputs, const RunLimits& limits) {
   std::unique_lock lock(mutex);
-  const size_t most = MostRunStates(compiled->options);
-  while (free.empty() && run_states.size() + growing >= most) {
+  const size_t most = MostRunStates(options);
+  while (deck->free.empty() && deck->run_states.size() + deck->growing >= most) {
     if (limits.Over()) return limits.error();
     const int64_t look_ns = limits.NextLookNs();
     if (look_ns == RunLimits::kNever) {
@@ -151,27 +203,37 @@ Result<RunState*> Session::State::Take(std::span<const HostTensor> given_inputs,
       available.wait_until(lock, TimeOf(look_ns));
     }
   }
-  if (!free.empty()) {
-    const auto bound = std::find_if(
-        free.begin(), free.end(), [&](const RunState* state) { return state->IsBoundTo(given_inputs, given_outputs); });
-    const auto taken = bound == free.end() ? free.begin() : bound;
-    RunState* state = *taken;
-    free.erase(taken);
-    return state;
+  const std::shared_ptr<Deck> mine = deck;
+  if (!mine->free.empty()) {
+    const auto bound = std::find_if(mine->free.begin(), mine->free.end(), [&](const RunState* state) {
+      return state->IsBoundTo(given_inputs, given_outputs);
+    });
+    const auto taken = bound == mine->free.end() ? mine->free.begin() : bound;
+    RunState& run = **taken;
+    mine->free.erase(taken);
+    return Lease(*this, mine, run);
   }
-  ++growing;
+  ++mine->growing;
   lock.unlock();
-  const Growth growth(*this);
-  PT_ASSIGN(std::unique_ptr<RunState> made, RunState::Make(*compiled));
+  const Growth growth(*this, *mine);
+  PT_ASSIGN(std::unique_ptr<RunState> made, RunState::Make(*mine->compiled));
   const std::lock_guard again(mutex);
-  run_states.push_back(std::move(made));
-  return run_states.back().get();
+  mine->run_states.push_back(std::move(made));
+  return Lease(*this, mine, *mine->run_states.back());
 }
 
-void Session::State::GiveBack(RunState* state) {
-  const std::lock_guard lock(mutex);
-  free.push_back(state);  // room was reserved for all
-  available.notify_one();
+Result<std::shared_ptr<Session::Deck>> Session::Deck::Make(std::shared_ptr<const Graph> graph, const Plan& plan,
+                                                           Machine& machine, const SessionOptions& options) {
+  auto deck = std::make_shared<Deck>();
+  PT_ASSIGN(deck->compiled, CompilePlan(std::move(graph), plan, machine, options));
+  const size_t most = MostRunStates(options);
+  deck->run_states.reserve(most);
+  deck->free.reserve(most);
+  // The first run state at once: a session that exists has its memory.
+  PT_ASSIGN(std::unique_ptr<RunState> first, RunState::Make(*deck->compiled));
+  deck->run_states.push_back(std::move(first));
+  deck->free.push_back(deck->run_states.back().get());
+  return deck;
 }
 
 Session::Session(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -183,72 +245,57 @@ Session::~Session() {
 
 Result<std::unique_ptr<Session>> Session::Create(std::shared_ptr<const Graph> graph, const Plan& plan, Machine& machine,
                                                  const SessionOptions& options) try {
-  auto state = std::make_unique<State>();
+  std::unique_ptr<State> state(new State{graph, machine, options, {}, {}, {}, {}, {}, {}, 0});
   PT_ASSIGN(state->inputs, WantedOf(*graph, graph->inputs()));
   PT_ASSIGN(state->outputs, WantedOf(*graph, graph->outputs()));
-  PT_ASSIGN(state->compiled, CompilePlan(std::move(graph), plan, machine, options));
-  const size_t most = MostRunStates(options);
-  state->run_states.reserve(most);
-  state->free.reserve(most);
-  // The first run state at once: a session that exists has its memory.
-  PT_ASSIGN(std::unique_ptr<RunState> first, RunState::Make(*state->compiled));
-  state->run_states.push_back(std::move(first));
-  state->free.push_back(state->run_states.back().get());
+  PT_ASSIGN(state->deck, Deck::Make(std::move(graph), plan, machine, options));
   return std::unique_ptr<Session>(new Session(std::move(state)));
 } catch (const std::bad_alloc&) {
   return MakeError(ErrorCode::kOutOfMemory, "session.memory", "no memory to make a session");
 }
 
-namespace {
-
-// Counts a call of Run for as long as it lasts.
-template <typename State>
-class RunCount {
- public:
-  explicit RunCount(State& state) : state_(state) {
-    const std::lock_guard lock(state_.mutex);
-    ++state_.runs;
+Status Session::Replace(const Plan& plan) try {
+  if (state_->machine.workers().InsideJob()) {
+    return MakeError(ErrorCode::kUsage, "session.nested", "Replace was called from within a run of the same machine");
   }
-  ~RunCount() {
-    const std::lock_guard lock(state_.mutex);
-    if (--state_.runs == 0) state_.idle.notify_all();
-  }
-  RunCount(const RunCount&) = delete;
-  RunCount& operator=(const RunCount&) = delete;
-
- private:
-  State& state_;
-};
-
-}  // namespace
+  PT_ASSIGN(std::shared_ptr<Deck> next, Deck::Make(state_->graph, plan, state_->machine, state_->options));
+  const std::lock_guard lock(state_->mutex);
+  state_->deck.swap(next);
+  state_->available.notify_all();
+  return {};
+} catch (const std::bad_alloc&) {
+  return MakeError(ErrorCode::kOutOfMemory, "session.memory", "no memory to compile another plan");
+}
 
 Result<RunReport> Session::Run(std::span<const HostTensor> inputs, std::span<const HostTensor> outputs,
                                const RunOptions& options) noexcept try {
   const int64_t start_ns = NowNs();
-  const RunCount count(*state_);
-  if (state_->compiled->machine.workers().InsideJob()) {
+  const State::RunCount count(*state_);
+  if (state_->machine.workers().InsideJob()) {
     return MakeError(ErrorCode::kRunFailed, "run.nested",
                      "Run was called from within a run of the same machine, which holds the cores it needs");
   }
   PT_CHECK_OK(state_->CheckTensors(inputs, outputs));
   const RunLimits limits(options.deadline, options.cancel, start_ns);
   if (options.cancel != nullptr && options.cancel->cancelled()) return limits.error();
-  PT_ASSIGN(RunState* const run, state_->Take(inputs, outputs, limits));
-  Result<RunReport> report = [&]() -> Result<RunReport> {
-    try {
-      return run->Run(inputs, outputs, options.trace, limits, start_ns);
-    } catch (const std::bad_alloc&) {
-      return MakeError(ErrorCode::kOutOfMemory, "run.memory", "no memory to begin a run");
-    }
-  }();
-  state_->GiveBack(run);
-  return report;
+  PT_ASSIGN(const State::Lease lease, state_->Take(inputs, outputs, limits));
+  return lease.run().Run(inputs, outputs, options.trace, limits, start_ns);
 } catch (const std::bad_alloc&) {
   return MakeError(ErrorCode::kOutOfMemory, "run.memory", "no memory to begin a run");
 }
 
-const Plan& Session::plan() const { return state_->compiled->plan; }
+std::shared_ptr<const Plan> Session::plan() const {
+  const std::lock_guard lock(state_->mutex);
+  return {state_->deck->compiled, &state_->deck->compiled->plan};
+}
 
-const Graph& Session::graph() const { return *state_->compiled->graph; }
+std::vector<StepCounter> Session::StepCounters() const {
+  const std::lock_guard lock(state_->mutex);
+  std::vector<StepCounter> sums(state_->deck->compiled->plan.steps.size());
+  for (const std::unique_ptr<RunState>& run : state_->deck->run_states) run->AddCounters(sums);
+  return sums;
+}
+
+const Graph& Session::graph() const { return *state_->graph; }
 
 }  // namespace pt

@@ -189,7 +189,8 @@ TEST_CASE("SimulatedSession, MakespanIsTheSumOfTheFileWhenAllRunsThere", "[backe
   const auto session = SessionOn(*machine, graph, {"sim:0#0", "sim:0#0", "sim:0#0", "sim:0#0"});
   const Library& library = *machine->library("simulated");
   int64_t expected = 1000 + 4 * 72 / 2 + 3000 + 4 * 144 / 4;  // in and out
-  for (const Candidate& candidate : session->plan().candidates) {
+  const std::shared_ptr<const Plan> plan = session->plan();
+  for (const Candidate& candidate : plan->candidates) {
     expected += *library.KnownCost(*graph, machine->platform(), candidate);
   }
   for (int run = 0; run < 3; ++run) {
@@ -215,7 +216,8 @@ TEST_CASE("SimulatedSession, BranchesOnHostAndDeviceOverlapAndAgreeWithTheHost",
   for (size_t i = 0; i < host.size(); ++i) CHECK(std::abs(parallel.output[i] - host[i]) < 1e-5f);
 
   // By the virtual clock no step starts before what it needs, and the device does not wait for the host's convolution.
-  const Plan& plan = mixed->plan();
+  const std::shared_ptr<const Plan> mixed_plan = mixed->plan();
+  const Plan& plan = *mixed_plan;
   for (size_t i = 0; i < plan.steps.size(); ++i) {
     for (StepId before : plan.steps[i].after) {
       CHECK(parallel.trace.events[i].start_ns >= parallel.trace.events[before.index()].end_ns);

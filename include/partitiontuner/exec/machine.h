@@ -21,6 +21,7 @@ struct MachineOptions {
 
 class Machine {
  public:
+  // kDeviceUnusable also when the system refuses a thread for one of the cores.
   static Result<std::unique_ptr<Machine>> Make(const MachineOptions& options);
   // From parts: a platform, a driver for each of its devices in their order, and libraries in order of preference.
   static Result<std::unique_ptr<Machine>> Assemble(Platform platform,

@@ -33,7 +33,9 @@ struct HostTensor {
 };
 
 struct RunOptions {
-  std::optional<std::chrono::nanoseconds> deadline = {};  // from the start of Run; kRunFailed when over
+  // Both end the run with kRunFailed, wherever it is: waiting for a run state or for cores, between two steps, or done
+  // with the last one. A host kernel that has begun goes on to its end.
+  std::optional<std::chrono::nanoseconds> deadline = {};  // from the start of Run
   const CancelToken* cancel = nullptr;
   Trace* trace = nullptr;  // filled when not null
 };
@@ -42,6 +44,14 @@ struct RunReport {
   int64_t wall_ns = 0;      // the whole of Run
   int64_t makespan_ns = 0;  // first step's start to last step's end; of the virtual clock when simulated
   bool simulated = false;
+};
+
+// What a host step has taken so far, its kernel alone: without waiting for other cores and gathering helpers.
+struct StepCounter {
+  uint64_t runs = 0;
+  int64_t last_ns = 0;  // of some run state that ran it last
+  int64_t min_ns = 0;   // 0 = has not run
+  int64_t sum_ns = 0;   // of all runs
 };
 
 class Session {
@@ -58,11 +68,23 @@ class Session {
   Result<RunReport> Run(std::span<const HostTensor> inputs, std::span<const HostTensor> outputs,
                         const RunOptions& options = {}) noexcept;
 
-  const Plan& plan() const;
+  // Another plan of the same graph for this machine. Runs in progress end on the plan they began with; runs that begin
+  // afterwards, and those that wait for a run state, take the new one. The old one and its memory go when its last run
+  // is over; until then both are there. Callable from many threads, not from within a run (kUsage). Errors as Create;
+  // after one everything is as it was.
+  Status Replace(const Plan& plan);
+
+  // The plan that runs take which begin now. Callable from many threads.
+  std::shared_ptr<const Plan> plan() const;
   const Graph& graph() const;
+
+  // By step of plan(), since that plan came: steps of host units that have a kernel; zero for others. Always on.
+  // Callable at any time, also while runs are in progress, whose steps may then be in or not.
+  std::vector<StepCounter> StepCounters() const;
 
  private:
   struct State;
+  struct Deck;
   explicit Session(std::unique_ptr<State> state);
   std::unique_ptr<State> state_;
 };
