@@ -150,6 +150,7 @@ bool RunState::RunTeamStep(StepId step, size_t core_index) {
   const int64_t start_ns = at_once ? core.step_end_ns : NowNs();
   bool ran = false;
   if (!ShouldStop()) {
+    if (compiled.kernel->brings_threads()) team.Park();
     Status status = kernels_[step.index()]->Enqueue(*streams_[compiled.unit.index()], StaticOutputs());
     ran = status.ok();
     if (!ran) FailStep(step, std::move(status).error());

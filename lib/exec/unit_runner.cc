@@ -162,12 +162,13 @@ Result<std::unique_ptr<UnitRunner>> UnitRunner::Make(Machine& machine, UnitId un
   return std::unique_ptr<UnitRunner>(new UnitRunner(std::move(state)));
 }
 
-Status UnitRunner::Run(const std::function<Status(Stream&)>& body) {
+Status UnitRunner::Run(const std::function<Status(Stream&)>& body, bool park) {
   PT_CHECK_OK(RefuseNested(state_->machine));
   Status status;
   state_->job.RunBody(
       [&](WorkerTeam& team, Stream& stream) {
         team.Gather();
+        if (park) team.Park();
         status = body(stream);
         team.Release();
       },

@@ -85,6 +85,25 @@ TEST_CASE("Session, IndependentBranchesRunAtTheSameTime", "[exec]") {
   releaser.join();
 }
 
+TEST_CASE("Session, HelpersOfAKernelWithThreadsOfItsOwnSleepAtOnce", "[exec]") {
+  const bool says_so = GENERATE(true, false);
+  const uint32_t cores = GENERATE(2u, 12u);
+  CAPTURE(says_so, cores);
+  Setting setting(cores, false);
+  setting.graph = Parse(
+      "input x float32[64]\n"
+      "a = Mix(x) : float32[64]\n"
+      "b = Mix(a) threads=3 silent=" +
+      std::string(says_so ? "0" : "1") +
+      " : float32[64]\n"
+      "y = Mix(a, b) : float32[64]\noutput y\n");
+  const std::string all = "cpu[0-" + std::to_string(cores - 1) + "]";
+  const std::unique_ptr<Session> session =
+      setting.Create(MakeTestPlan(*setting.graph, *setting.machine, setting.Everywhere(all)));
+  for (int run = 0; run < 3; ++run) CHECK(RunsRight(*session, static_cast<float>(run)));
+  CHECK((setting.control.turns_spun.load() == 0) == says_so);
+}
+
 TEST_CASE("Session, OutputsMayBeInputsConstantsAndRepeats", "[exec]") {
   Setting setting(2, false);
   GraphBuilder builder;

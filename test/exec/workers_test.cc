@@ -110,6 +110,45 @@ TEST_CASE("WorkerTeam, OnEveryCoreEachCoreRunsItsOwnShare", "[exec]") {
   CHECK(others == 0);
 }
 
+TEST_CASE("WorkerTeam, ParkedHelpersStillTakePart", "[exec]") {
+  const uint32_t width = GENERATE(2u, 5u, 24u);
+  CAPTURE(width);
+  WorkerTeam team(width, false);
+  std::vector<std::thread> helpers;
+  for (uint32_t k = 1; k < width; ++k) {
+    helpers.emplace_back([&team, k] {
+      for (int step = 0; step < 2; ++step) team.Help(k);
+    });
+  }
+  auto nothing = [](uint32_t, uint32_t) {};
+  const auto all_sleep = [&] {
+    while (team.sleeping_helpers() + 1 < width) std::this_thread::yield();
+  };
+  team.Gather();
+  team.Park();
+  all_sleep();
+  team.OnEveryCore(nothing);
+  all_sleep();
+  const uint64_t parked = team.turns_spun();
+  for (int round = 0; round < 20; ++round) {
+    std::vector<std::atomic<int>> runs(64);
+    auto body = [&](uint32_t i, uint32_t) { runs[i].fetch_add(1); };
+    team.ParallelFor(64, body);
+    CHECK(std::all_of(runs.begin(), runs.end(), [](const auto& run) { return run.load() == 1; }));
+    team.OnEveryCore(nothing);
+    all_sleep();
+  }
+  CHECK(team.turns_spun() == parked);
+  team.Release();
+  // The next step's helpers spin again.
+  team.Gather();
+  all_sleep();
+  team.OnEveryCore(nothing);
+  CHECK(team.turns_spun() > parked);
+  team.Release();
+  for (std::thread& helper : helpers) helper.join();
+}
+
 TEST_CASE("Workers, JobsThatShareCoresNeverMeetAndNobodyStarves", "[exec]") {
   const std::unique_ptr<Workers> made = Workers::Make(MakeTestPlatform(4, false)).value();
   Workers& workers = *made;

@@ -10,6 +10,7 @@
 #include <mutex>
 #include <thread>
 
+#include "lib/exec/team.h"
 #include "partitiontuner/support/checked.h"
 
 namespace pt::testing {
@@ -165,6 +166,7 @@ class FakeBoundKernel : public BoundKernel {
         node_(node),
         fails_(definition.int_or("fail", 0) != 0),
         holds_(definition.int_or("hold", 0) != 0),
+        own_threads_(static_cast<uint32_t>(definition.int_or("threads", 0))),
         width_(width),
         out_(static_cast<float*>(out.data)),
         count_(CheckedProduct(out.layout.dims).value()) {
@@ -180,6 +182,10 @@ class FakeBoundKernel : public BoundKernel {
     }
     if (stream.team() == nullptr || stream.team()->width() != width_) control_.wrong_team.fetch_add(1);
     if (holds_) Hold();
+    if (own_threads_ > 0) {
+      ComputeOnOwnThreads(dynamic_cast<WorkerTeam&>(*stream.team()));
+      return {};
+    }
     auto body = [this](uint32_t i, uint32_t n) { Compute(i, n); };
     // Several parallel regions a kernel, of different sizes, as primitives do.
     auto first_half = [&](uint32_t i, uint32_t n) { Compute(2 * i, 2 * n); };
@@ -200,6 +206,23 @@ class FakeBoundKernel : public BoundKernel {
     control_.holding.fetch_sub(1);
   }
 
+  // What helpers spin is counted when they wake, so they are woken before and after, and sleep both times.
+  void ComputeOnOwnThreads(WorkerTeam& team) const {
+    const auto all_sleep = [&team] {
+      while (team.sleeping_helpers() + 1 < team.width()) sched_yield();
+    };
+    auto nothing = [](uint32_t, uint32_t) {};
+    all_sleep();
+    team.OnEveryCore(nothing);
+    all_sleep();
+    const uint64_t before = team.turns_spun();
+    std::vector<std::thread> threads;
+    for (uint32_t i = 0; i < own_threads_; ++i) threads.emplace_back([this, i] { Compute(i, own_threads_); });
+    for (std::thread& thread : threads) thread.join();
+    team.OnEveryCore(nothing);
+    control_.turns_spun.fetch_add(team.turns_spun() - before);
+  }
+
   void Compute(uint32_t part, uint32_t parts) const {
     const int64_t begin = count_ * part / parts;
     const int64_t end = count_ * (part + 1) / parts;
@@ -209,6 +232,7 @@ class FakeBoundKernel : public BoundKernel {
   FakeControl& control_;
   NodeId node_;
   bool fails_, holds_;
+  uint32_t own_threads_;
   uint32_t width_;
   std::vector<const float*> in_;
   float* out_;
@@ -219,6 +243,9 @@ class FakeKernel : public Kernel {
  public:
   FakeKernel(FakeControl& control, const Graph& graph, NodeId node, uint32_t width)
       : control_(control), definition_(graph.node(node)), node_(node), width_(width) {}
+  bool brings_threads() const override {
+    return definition_.int_or("threads", 0) > 0 && definition_.int_or("silent", 0) == 0;
+  }
   Result<std::unique_ptr<BoundKernel>> Bind(std::span<const TensorView> in, std::span<const TensorView> out,
                                             std::span<std::byte>) const override {
     if (control_.fail_bind.load() == static_cast<int>(node_.value)) {

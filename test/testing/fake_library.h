@@ -2,6 +2,8 @@
 // and the node apart; attributes make single nodes misbehave:
 //   fail = 1   Enqueue returns an error
 //   hold = 1   the kernel waits until FakeControl::release
+//   threads = n   the kernel computes on n threads of its own, once all helpers of its team sleep, and says so
+//   (threads = n, silent = 1: without saying so)
 #pragma once
 
 #include <atomic>
@@ -16,9 +18,10 @@ struct FakeControl {
   std::atomic<int> enqueued{0};  // kernels started
   std::atomic<int> holding{0};   // kernels waiting for `release`
   std::atomic<bool> release{false};
-  std::atomic<int> bound{0};       // BoundKernels made
-  std::atomic<int> fail_bind{-1};  // the node whose kernel cannot be bound; -1 = none
-  std::atomic<int> wrong_team{0};  // steps whose team was not as wide as their unit class
+  std::atomic<int> bound{0};            // BoundKernels made
+  std::atomic<int> fail_bind{-1};       // the node whose kernel cannot be bound; -1 = none
+  std::atomic<int> wrong_team{0};       // steps whose team was not as wide as their unit class
+  std::atomic<uint64_t> turns_spun{0};  // by the helpers of kernels with threads of their own, while these computed
 };
 
 // control must outlive the library.

@@ -22,8 +22,9 @@ class UnitRunner {
 
   // Takes all cores of the machine (behind runs already queued), runs `body` once on the unit's leading core and
   // returns its status. The body may call ParallelFor on stream.team() and enqueue bound kernels, as often as it likes:
-  // keep whole sample series inside one body, so that the cores stay warm. One call at a time.
-  Status Run(const std::function<Status(Stream&)>& body);
+  // keep whole sample series inside one body, so that the cores stay warm. One call at a time. `park`: the unit's other
+  // cores sleep while they have nothing to do, as for kernels that bring threads of their own.
+  Status Run(const std::function<Status(Stream&)>& body, bool park = false);
 
   // For compiling kernels that this unit runs.
   CompileContext compile_context() const;
