@@ -88,8 +88,7 @@ class Bounds {
 
   // A launch occupies its driver's core, not the device, and is over before the work ahead in the queue is.
   int64_t LeastOnPath(const Option& option) const {
-    const bool launched = space_.platform().unit(space_.units(option.kind).front()).driver.has_value();
-    return launched ? LeastNs(option) - option.overhead_ns : LeastNs(option);
+    return space_.is_launched(option.kind) ? LeastNs(option) - option.overhead_ns : LeastNs(option);
   }
 
   // Values may rise from 0 in any order of evaluation and stay valid, so groups that reach ahead in the order need no
@@ -141,7 +140,7 @@ class Bounds {
 
   int64_t Arrival(ValueId v, uint32_t slot) const {
     const ValueSlots& value = space_.value(v);
-    if (value.is_input) return std::min(space_.routes(v).cost(value.external, slot), kImpossible);
+    if (value.is_input) return space_.routes(v).least(value.external, slot);
     return made_[value.first + slot];
   }
 
@@ -160,16 +159,14 @@ class Bounds {
         const Option& option = space_.option(o);
         int64_t start = 0;
         for (size_t i = 0; i < group.in.size(); ++i) start = std::max(start, Arrival(group.in[i], option.in[i]));
-        at[option.out[index]] = std::min(at[option.out[index]], start + LeastOnPath(option));
+        at[option.out[index]] = std::min(at[option.out[index]], AddNs(start, LeastOnPath(option)));
       }
     }
     if (internal && value.consumers.empty() && !value.is_output) return;
     for (uint32_t slot = 0; slot < routes.slots; ++slot) {
       int64_t best = kImpossible;
       for (uint32_t from = 0; from < routes.slots; ++from) {
-        if (at[from] < kImpossible && routes.cost(from, slot) < kImpossible) {
-          best = std::min(best, at[from] + routes.cost(from, slot));
-        }
+        best = std::min(best, AddNs(at[from], routes.least(from, slot)));
       }
       if (best < kImpossible) made_[value.first + slot] = std::max(made_[value.first + slot], best);
     }

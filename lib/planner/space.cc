@@ -34,6 +34,10 @@ Space::Space(const PlanningProblem& problem) : problem_(&problem), simulator_(pr
   }
   for (size_t c = 0; c < machine.unit_classes.size(); ++c) {
     overheads_.push_back(problem.costs.StepOverhead(UnitClassId(c)).ns);
+    const bool launched = std::any_of(machine.units.begin(), machine.units.end(), [&](const Unit& unit) {
+      return unit.kind == UnitClassId(c) && unit.driver.has_value();
+    });
+    launched_.push_back(launched);
   }
 }
 
@@ -251,10 +255,8 @@ Status Space::AddRoutes() {
 }
 
 Routes Space::MakeRoutes(const std::vector<int64_t>* dims, const ValueSlots& value) const {
-  const size_t devices = problem_->platform.devices.size();
-  const size_t forms = value.forms.size();
   Routes routes;
-  routes.slots = static_cast<uint32_t>(devices * forms);
+  routes.slots = static_cast<uint32_t>(problem_->platform.devices.size() * value.forms.size());
   routes.sized = dims != nullptr && std::all_of(value.forms.begin(), value.forms.end(),
                                                 [](const Form& form) { return BitsOf(form.storage) != 0; });
   const size_t n = routes.slots;
@@ -264,7 +266,28 @@ Routes Space::MakeRoutes(const std::vector<int64_t>* dims, const ValueSlots& val
     for (size_t t = 0; t < n; ++t) routes.next[s * n + t] = static_cast<uint8_t>(t);
     routes.ns[s * n + s] = 0;
   }
-  for (const Form& form : value.forms) {
+  routes.bound_ns = routes.ns;
+  AddCopies(dims, value, routes);
+  if (dims != nullptr) AddReorders(*dims, value, routes);
+  FindShortest(routes.bound_ns, n, nullptr);
+  FindShortest(routes.ns, n, &routes.next);
+  return routes;
+}
+
+// A hop that takes run_ns on units of that class.
+void Space::AddHop(size_t from, size_t to, UnitClassId kind, int64_t run_ns, Routes& routes) const {
+  int64_t& ns = routes.ns[from * routes.slots + to];
+  int64_t& bound_ns = routes.bound_ns[from * routes.slots + to];
+  const int64_t whole_ns = run_ns + overheads_[kind.index()];
+  ns = std::min(ns, whole_ns);
+  bound_ns = std::min(bound_ns, is_launched(kind) ? run_ns : whole_ns);
+}
+
+void Space::AddCopies(const std::vector<int64_t>* dims, const ValueSlots& value, Routes& routes) const {
+  const size_t devices = problem_->platform.devices.size();
+  const size_t forms = value.forms.size();
+  for (size_t f = 0; f < forms; ++f) {
+    const Form& form = value.forms[f];
     const Result<TensorLayout> dense =
         dims == nullptr ? Result<TensorLayout>(Error{}) : DenseLayout(form.storage, *dims, form.layout);
     const Result<uint64_t> bytes = dense.ok() ? BytesOf(*dense) : Result<uint64_t>(dense.error());
@@ -273,42 +296,44 @@ Routes Space::MakeRoutes(const std::vector<int64_t>* dims, const ValueSlots& val
       for (size_t to = 0; to < devices; ++to) {
         const LinkId link = links_[from * devices + to];
         if (from == to || !link.valid()) continue;
-        const size_t f = routes.bytes.size() - 1;
         const UnitClassId kind = problem_->platform.unit(copy_units_[link.index()].front()).kind;
-        routes.ns[(from * forms + f) * n + to * forms + f] =
-            problem_->costs.Copy(routes.bytes.back(), link).ns + overheads_[kind.index()];
+        AddHop(from * forms + f, to * forms + f, kind, problem_->costs.Copy(*bytes, link).ns, routes);
       }
     }
   }
-  for (size_t d = 0; dims != nullptr && d < devices; ++d) {
+}
+
+void Space::AddReorders(const std::vector<int64_t>& dims, const ValueSlots& value, Routes& routes) const {
+  const size_t forms = value.forms.size();
+  for (size_t c = 0; c < units_.size(); ++c) {
+    const UnitClassId kind(c);
+    if (units_[c].empty()) continue;
+    const size_t first = problem_->platform.unit_class(kind).device.index() * forms;
     for (size_t f = 0; f < forms; ++f) {
       for (size_t g = 0; g < forms; ++g) {
         if (f == g) continue;
-        const auto from = static_cast<uint8_t>(d * forms + f);
-        const auto to = static_cast<uint8_t>(d * forms + g);
-        for (size_t c = 0; c < units_.size(); ++c) {
-          if (units_[c].empty() || problem_->platform.unit_classes[c].device != DeviceId(d)) continue;
-          const std::optional<Estimate> estimate =
-              problem_->costs.Reorder(*dims, value.forms[f], value.forms[g], UnitClassId(c));
-          if (!estimate) continue;
-          routes.reorders[{from, to}].push_back({UnitClassId(c), estimate->ns});
-          int64_t& best = routes.ns[from * n + to];
-          best = std::min(best, estimate->ns + overheads_[c]);
-        }
+        const std::optional<Estimate> estimate = problem_->costs.Reorder(dims, value.forms[f], value.forms[g], kind);
+        if (!estimate) continue;
+        routes.reorders[{static_cast<uint8_t>(first + f), static_cast<uint8_t>(first + g)}].push_back(
+            {kind, estimate->ns});
+        AddHop(first + f, first + g, kind, estimate->ns, routes);
       }
     }
   }
+}
+
+// Floyd and Warshall over n slots; next: the first hop of each way.
+void Space::FindShortest(std::vector<int64_t>& ns, size_t n, std::vector<uint8_t>* next) {
   for (size_t k = 0; k < n; ++k) {
     for (size_t s = 0; s < n; ++s) {
       for (size_t t = 0; t < n; ++t) {
-        const int64_t through = routes.ns[s * n + k] + routes.ns[k * n + t];
-        if (through >= routes.ns[s * n + t]) continue;
-        routes.ns[s * n + t] = through;
-        routes.next[s * n + t] = routes.next[s * n + k];
+        const int64_t through = AddNs(ns[s * n + k], ns[k * n + t]);
+        if (through >= ns[s * n + t]) continue;
+        ns[s * n + t] = through;
+        if (next != nullptr) (*next)[s * n + t] = (*next)[s * n + k];
       }
     }
   }
-  return routes;
 }
 
 // Of options that differ in nothing but time only the fastest counts.

@@ -2,6 +2,7 @@
 // the places and forms each value can be in (slots), and what moving between them costs. Read-only once made.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <span>
@@ -14,6 +15,8 @@
 namespace pt {
 
 inline constexpr int64_t kImpossible = INT64_MAX / 4;  // more than any sum of times
+// Of times up to kImpossible, and no more than that: sums of impossible times must not overflow.
+inline int64_t AddNs(int64_t a, int64_t b) { return std::min(a + b, kImpossible); }
 inline constexpr uint32_t kNothing = UINT32_MAX;
 
 // A usable candidate. Slots are places of its values: see ValueSlots.
@@ -49,13 +52,16 @@ struct ReorderWay {
 // What moving between slots costs; shared by all values of the same dims and forms. Slot = device * forms + form.
 struct Routes {
   uint32_t slots = 0;
-  std::vector<int64_t> ns;    // from * slots + to: the cheapest way, overheads included; kImpossible
-  std::vector<uint8_t> next;  // the first hop of that way
+  std::vector<int64_t> ns;  // from * slots + to: the cheapest way, overheads included; kImpossible
+  // The same as a lower bound: without the launches of queues, which a queue that is busy hides.
+  std::vector<int64_t> bound_ns;
+  std::vector<uint8_t> next;                                                // the first hop of that way
   std::map<std::pair<uint8_t, uint8_t>, std::vector<ReorderWay>> reorders;  // hops on one device
   std::vector<uint64_t> bytes;                                              // by form
   bool sized = false;                                                       // the bytes are known before a run
 
   int64_t cost(uint32_t from, uint32_t to) const { return ns[from * slots + to]; }
+  int64_t least(uint32_t from, uint32_t to) const { return bound_ns[from * slots + to]; }
 };
 
 struct ValueSlots {
@@ -100,6 +106,8 @@ class Space {
   std::span<const UnitId> copy_units(LinkId link) const { return copy_units_[link.index()]; }
   LinkId link(DeviceId from, DeviceId to) const;
   int64_t overhead_ns(UnitClassId kind) const { return overheads_[kind.index()]; }
+  // Steps of the class are launched by a core: the launch keeps that core busy, not the unit.
+  bool is_launched(UnitClassId kind) const { return launched_[kind.index()]; }
   // The class of the device with the most cores; the first on a tie.
   UnitClassId widest_class(DeviceId device) const;
 
@@ -116,6 +124,10 @@ class Space {
   bool MayOverwrite(const Group& group, const Option& option) const;
   Status AddRoutes();
   Routes MakeRoutes(const std::vector<int64_t>* dims, const ValueSlots& value) const;
+  void AddHop(size_t from, size_t to, UnitClassId kind, int64_t run_ns, Routes& routes) const;
+  void AddCopies(const std::vector<int64_t>* dims, const ValueSlots& value, Routes& routes) const;
+  void AddReorders(const std::vector<int64_t>& dims, const ValueSlots& value, Routes& routes) const;
+  static void FindShortest(std::vector<int64_t>& ns, size_t n, std::vector<uint8_t>* next);
   void SortNodes();
   uint8_t SlotOf(ValueId value, DeviceId device, const Form& form) const;
 
@@ -130,6 +142,7 @@ class Space {
   std::vector<std::vector<UnitId>> units_, copy_units_;
   std::vector<LinkId> links_;  // by device from * devices + to
   std::vector<int64_t> overheads_;
+  std::vector<bool> launched_;
   std::vector<NodeId> order_;
   std::vector<uint32_t> position_;
   uint32_t slot_count_ = 0;
