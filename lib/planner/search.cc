@@ -3,6 +3,7 @@
 // of the timeline, so the same seed and effort give the same plan on every machine.
 #include <algorithm>
 #include <chrono>
+#include <optional>
 
 #include "lib/planner/assemble.h"
 #include "lib/planner/heft.h"
@@ -115,7 +116,7 @@ class Search {
   bool IsOver() const {
     if (evaluations_ >= effort_) return true;
     const int64_t limit_ns = space_.problem().time_limit_ns;
-    if (limit_ns <= 0 || evaluations_ % 16 != 0) return false;
+    if (limit_ns <= 0) return false;
     const auto spent = std::chrono::steady_clock::now() - start_;
     if (std::chrono::duration_cast<std::chrono::nanoseconds>(spent).count() < limit_ns) return false;
     out_of_time_ = true;
@@ -200,7 +201,11 @@ class Search {
       for (const auto& [from, to] : segments) {
         if (evaluations_ >= until || IsOver()) return;
         Solution combined;
-        if (Graft(starts_[i].solution, from, to, combined) && combined != best_.solution) Try(combined);
+        if (Graft(starts_[i].solution, from, to, combined) && combined != best_.solution) {
+          Try(combined);
+        } else {
+          ++evaluations_;  // a graft that comes to nothing takes about as long
+        }
       }
     }
   }
@@ -272,8 +277,9 @@ class Search {
     if (changed[at] != best_.solution[at]) Try(changed);
   }
 
-  // The cheapest option of a group on a class, counting the moves of its inputs from where they are made now.
-  uint32_t CheapestOn(uint32_t group_id, UnitClassId kind) const {
+  // The cheapest option of a group on a class, counting the moves of its inputs from where `solution`, which has its
+  // groups in the order of best_, makes them.
+  uint32_t CheapestOn(uint32_t group_id, UnitClassId kind, const Solution& solution) const {
     const Group& group = space_.group(group_id);
     uint32_t best = kNothing;
     int64_t best_ns = kImpossible;
@@ -282,7 +288,7 @@ class Search {
       if (option.kind != kind) continue;
       int64_t ns = option.likely_ns();
       for (size_t i = 0; i < group.in.size(); ++i)
-        ns += space_.routes(group.in[i]).cost(MadeIn(group.in[i]), option.in[i]);
+        ns = AddNs(ns, space_.routes(group.in[i]).cost(MadeIn(group.in[i], solution), option.in[i]));
       if (ns >= best_ns) continue;
       best_ns = ns;
       best = o;
@@ -290,10 +296,10 @@ class Search {
     return best;
   }
 
-  uint32_t MadeIn(ValueId value) const {
+  uint32_t MadeIn(ValueId value, const Solution& solution) const {
     const ValueSlots& slots = space_.value(value);
     if (!slots.producer.valid()) return slots.external;
-    const uint32_t maker = best_.solution[choice_of_[slots.producer.index()]].option;
+    const uint32_t maker = solution[choice_of_[slots.producer.index()]].option;
     const Group& group = space_.group_of(maker);
     for (size_t i = 0; i < group.out.size(); ++i) {
       if (group.out[i] == value) return space_.option(maker).out[i];
@@ -321,7 +327,7 @@ class Search {
       keys.push_back(c);
     }
     const auto add = [&](uint32_t group, UnitId on, int64_t key) {
-      uint32_t option = CheapestOn(group, space_.platform().unit(on).kind);
+      uint32_t option = CheapestOn(group, space_.platform().unit(on).kind, best_.solution);
       if (option == kNothing) {
         if (space_.group(group).options.empty()) return false;
         option = space_.group(group).options.front();
@@ -343,32 +349,46 @@ class Search {
     Try(changed);
   }
 
-  // Two wide steps one after the other become two narrow ones side by side, when neither needs the other.
+  // Two wide steps one after the other become two narrower ones side by side, when neither needs the other.
   void PairUp(uint32_t at) {
     const Solution& now = best_.solution;
-    if (Width(space_.option(now[at].option)) < 2) return;
+    const Option& wide = space_.option(now[at].option);
+    if (Width(wide) < 2) return;
     const size_t reach = std::min<size_t>(now.size() - 1, at + 1 + random_.Below(8));
     if (reach <= at) return;
     const auto other = static_cast<uint32_t>(reach);
-    const DeviceId device = space_.option(now[at].option).device;
-    UnitClassId narrow;
-    for (size_t c = 0; c < space_.platform().unit_classes.size(); ++c) {
-      const UnitClass& kind = space_.platform().unit_classes[c];
-      if (kind.device == device && kind.cores == 1 && space_.units(UnitClassId(c)).size() > 1) narrow = UnitClassId(c);
-    }
-    if (!narrow.valid()) return;
-    const uint32_t first = CheapestOn(space_.option(now[at].option).group, narrow);
-    const uint32_t second = CheapestOn(space_.option(now[other].option).group, narrow);
-    if (first == kNothing || second == kNothing) return;
-    const std::span<const UnitId> units = space_.units(narrow);
-    const size_t u = random_.Below(units.size());
+    const std::optional<std::pair<UnitId, UnitId>> pair = NarrowPair(wide.device, Width(wide));
+    if (!pair) return;
+    const UnitClassId narrow = space_.platform().unit(pair->first).kind;
     Solution changed = now;
+    const auto narrowed = [&](uint32_t c, UnitId unit) {
+      const uint32_t option = CheapestOn(space_.option(now[c].option).group, narrow, changed);
+      if (option != kNothing) changed[c] = {option, unit};
+      return option != kNothing;
+    };
+    if (!narrowed(at, pair->first) || !narrowed(other, pair->second)) return;
     std::vector<int64_t> keys(now.size());
     for (size_t c = 0; c < keys.size(); ++c) keys[c] = static_cast<int64_t>(c) * 2;
     keys[other] = keys[at] + 1;
-    changed[at] = {first, units[u]};
-    changed[other] = {second, units[(u + 1) % units.size()]};
     if (SortLegally(space_, changed, keys)) Try(changed);
+  }
+
+  // Two units of one class with fewer cores than `width` that can run at once, by chance; none if there are none.
+  std::optional<std::pair<UnitId, UnitId>> NarrowPair(DeviceId device, uint32_t width) {
+    std::vector<UnitClassId> kinds;
+    for (size_t c = 0; c < space_.platform().unit_classes.size(); ++c) {
+      const UnitClass& kind = space_.platform().unit_classes[c];
+      const bool narrower = kind.device == device && kind.cores > 0 && kind.cores < width;
+      if (narrower && space_.units(UnitClassId(c)).size() > 1) kinds.emplace_back(c);
+    }
+    if (kinds.empty()) return std::nullopt;
+    const std::span<const UnitId> units = space_.units(kinds[random_.Below(kinds.size())]);
+    const size_t first = random_.Below(units.size());
+    for (size_t i = 1; i < units.size(); ++i) {
+      const UnitId second = units[(first + i) % units.size()];
+      if (!UnitsConflict(space_.platform(), units[first], second)) return std::pair(units[first], second);
+    }
+    return std::nullopt;
   }
 
   // A run of steps that follow each other in data goes to another unit together: single moves would pay the
@@ -391,8 +411,8 @@ class Search {
     if (units[unit.index()].link) return;
     Solution changed = best_.solution;
     for (uint32_t c : run) {
-      // Keep the forms of the run's last wish: the cheapest on that class given where inputs are made now.
-      const uint32_t option = CheapestOn(space_.option(changed[c].option).group, units[unit.index()].kind);
+      // The run is in the order of its data, so each finds its makers where they have gone.
+      const uint32_t option = CheapestOn(space_.option(changed[c].option).group, units[unit.index()].kind, changed);
       if (option == kNothing) continue;
       changed[c] = {option, unit};
     }
