@@ -15,7 +15,10 @@ using Branch = std::vector<NodeId>;  // a chain, first to last
 class PartitionTuner {
  public:
   explicit PartitionTuner(const Space& space)
-      : space_(space), slots_(space.graph().values().size(), 0), level_of_(space.graph().nodes().size(), 0) {}
+      : space_(space),
+        slots_(space.graph().values().size(), 0),
+        level_of_(space.graph().nodes().size(), 0),
+        branch_of_(space.graph().nodes().size(), 0) {}
 
   Result<Solution> Run() {
     for (ValueId input : space_.graph().inputs()) slots_[input.index()] = uint64_t{1} << space_.value(input).external;
@@ -24,6 +27,9 @@ class PartitionTuner {
     }
     std::vector<Branch> branches = FindBranches();
     std::vector<std::pair<uint32_t, size_t>> by_level;
+    for (size_t b = 0; b < branches.size(); ++b) {
+      for (NodeId node : branches[b]) branch_of_[node.index()] = static_cast<uint32_t>(b);
+    }
     for (size_t b = 0; b < branches.size(); ++b) by_level.emplace_back(LevelOf(branches[b]), b);
     std::sort(by_level.begin(), by_level.end());
     // Branches of a level do not need each other. Those of queues are launched first: whoever launches is also one
@@ -98,7 +104,8 @@ class PartitionTuner {
     for (NodeId node : branch) {
       for (ValueId in : space_.graph().node(node).inputs) {
         const NodeId maker = in.valid() ? space_.value(in).producer : NodeId();
-        if (maker.valid() && std::find(branch.begin(), branch.end(), maker) == branch.end()) {
+        // Of the branch's own makers the level is not known yet.
+        if (maker.valid() && branch_of_[maker.index()] != branch_of_[node.index()]) {
           level = std::max(level, level_of_[maker.index()] + 1);
         }
       }
@@ -192,7 +199,7 @@ class PartitionTuner {
       }
       for (size_t i = 0; i < group.out.size() && ns < kImpossible; ++i) {
         const ValueSlots& value = space_.value(group.out[i]);
-        if (value.is_output) ns += MoveFrom(group.out[i], uint64_t{1} << option.out[i], value.external);
+        if (value.is_output) ns = AddNs(ns, MoveFrom(group.out[i], uint64_t{1} << option.out[i], value.external));
       }
       if (ns >= best.ns) return;
       best.ns = ns;
@@ -214,8 +221,8 @@ class PartitionTuner {
   }
 
   const Space& space_;
-  std::vector<uint64_t> slots_;     // by value: where finished branches left it
-  std::vector<uint32_t> level_of_;  // by node
+  std::vector<uint64_t> slots_;                 // by value: where finished branches left it
+  std::vector<uint32_t> level_of_, branch_of_;  // by node
 };
 
 }  // namespace
