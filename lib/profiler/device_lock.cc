@@ -57,4 +57,16 @@ Status DeviceLock::Acquire(const CancelToken* cancel) {
 
 void DeviceLock::Release() { flock(file_, LOCK_UN); }
 
+Status DeviceLocks::Hold(DeviceId device, const std::function<Status()>& timed) {
+  auto lock = locks_.find(device);
+  if (lock == locks_.end()) {
+    PT_ASSIGN(DeviceLock opened, DeviceLock::Open(platform_.device(device).name));
+    lock = locks_.emplace(device, std::move(opened)).first;
+  }
+  PT_CHECK_OK(lock->second.Acquire(cancel_));
+  Status status = timed();
+  lock->second.Release();
+  return status;
+}
+
 }  // namespace pt

@@ -1,6 +1,8 @@
 // A machine-wide lock per device, held while something is timed, so that two profilers do not spoil each other.
 #pragma once
 
+#include <functional>
+#include <map>
 #include <string>
 
 #include "partitiontuner/exec/session.h"
@@ -24,6 +26,21 @@ class DeviceLock {
  private:
   explicit DeviceLock(int file) : file_(file) {}
   int file_ = -1;
+};
+
+// The locks of a platform's devices, each opened when it is first asked for.
+class DeviceLocks {
+ public:
+  // cancel may be null; both must outlive the locks.
+  DeviceLocks(const Platform& platform, const CancelToken* cancel) : platform_(platform), cancel_(cancel) {}
+
+  // Runs `timed` while the device's lock is held. Its status, or why the lock could not be had.
+  Status Hold(DeviceId device, const std::function<Status()>& timed);
+
+ private:
+  const Platform& platform_;
+  const CancelToken* cancel_;
+  std::map<DeviceId, DeviceLock> locks_;
 };
 
 }  // namespace pt

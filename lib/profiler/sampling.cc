@@ -7,6 +7,8 @@
 namespace pt {
 namespace {
 
+constexpr int64_t kClockGrainNs = 100;  // a spread below this is no noise worth fighting
+
 double MedianOf(const std::vector<double>& sorted) {
   const size_t n = sorted.size();
   return n % 2 == 1 ? sorted[n / 2] : 0.5 * (sorted[n / 2 - 1] + sorted[n / 2]);
@@ -61,6 +63,10 @@ SampleSummary Summarise(std::vector<int64_t> samples_ns) {
   summary.spread_ns = std::llround(0.5 * (kept[kept.size() - 1 - edge] - kept[edge]));
   if (kept.size() == 1) summary.spread_ns = summary.median_ns;  // one time says nothing about the next
   return summary;
+}
+
+bool IsNoisy(const SampleSummary& summary, double max_noise) {
+  return summary.noise() > max_noise && summary.spread_ns > kClockGrainNs;
 }
 
 }  // namespace pt

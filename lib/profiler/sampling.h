@@ -19,4 +19,9 @@ struct SampleSummary {
 // With fewer than six samples the interval is their whole range.
 SampleSummary Summarise(std::vector<int64_t> samples_ns);
 
+// Worth more samples: its spread is above `max_noise` of the median, and above what a clock can tell.
+bool IsNoisy(const SampleSummary& summary, double max_noise);
+
+inline constexpr uint32_t kMostSamples = 60;  // of one key: more hardly narrow the interval
+
 }  // namespace pt

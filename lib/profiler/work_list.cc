@@ -1,0 +1,139 @@
+#include "lib/profiler/work_list.h"
+
+#include <fnmatch.h>
+
+#include <algorithm>
+#include <map>
+
+namespace pt {
+namespace {
+
+// Compiling costs some milliseconds whatever is measured.
+constexpr double kCompilingNs = 3e6;
+
+// Rough rates of one core, to order work and to say how much is left before anything was measured.
+double RoughNs(const NeededKey& needed) { return needed.expected_flops / 20.0 + needed.expected_bytes / 8.0; }
+
+std::string LabelOf(const ProfilingTask& task, const NeededKey& needed) {
+  const Platform& platform = task.platform();
+  switch (needed.kind) {
+    case NeededKey::Kind::kCandidate: {
+      const Candidate& candidate = task.candidates[needed.candidate];
+      std::string label = NodeLabel(task.graph, HeaviestNode(task.graph, candidate.nodes));
+      if (candidate.nodes.size() > 1) label += " and " + std::to_string(candidate.nodes.size() - 1) + " more";
+      return candidate.variant.empty() ? label : label + ", " + candidate.variant;
+    }
+    case NeededKey::Kind::kReorder:
+      return "reorder " + ToString(needed.from.layout) + " to " + ToString(needed.to.layout) + " of " +
+             std::to_string(static_cast<int64_t>(needed.expected_bytes / 2)) + " bytes";
+    case NeededKey::Kind::kCopy: {
+      const Link& link = platform.link(needed.link);
+      return "copy " + std::to_string(needed.bytes) + " bytes " + platform.device(link.from).name + " to " +
+             platform.device(link.to).name;
+    }
+    case NeededKey::Kind::kOverhead:
+      return "overhead of a step";
+    case NeededKey::Kind::kWait:
+      return "hand-over to " + platform.unit_class(needed.to_class).name;
+  }
+  return {};
+}
+
+const char* FamilyOf(NeededKey::Kind kind) {
+  switch (kind) {
+    case NeededKey::Kind::kReorder:
+      return "reorder";
+    case NeededKey::Kind::kCopy:
+      return "copy";
+    case NeededKey::Kind::kOverhead:
+      return "overhead";
+    case NeededKey::Kind::kWait:
+      return "wait";
+    case NeededKey::Kind::kCandidate:
+      break;
+  }
+  return "";
+}
+
+WorkItem MakeItem(const ProfilingTask& task, NeededKey needed) {
+  const Platform& platform = task.platform();
+  WorkItem item;
+  item.label = LabelOf(task, needed);
+  item.row.key_text = needed.key.text;
+  item.row.family = FamilyOf(needed.kind);
+  item.row.flops = needed.expected_flops;
+  item.row.bytes = needed.expected_bytes;
+  if (needed.kind == NeededKey::Kind::kCandidate) {
+    const Candidate& candidate = task.candidates[needed.candidate];
+    item.row.family = task.graph.node(HeaviestNode(task.graph, candidate.nodes)).op;
+    item.row.library = candidate.library;
+  }
+  if (needed.unit_class.valid()) {
+    const UnitClass& kind = platform.unit_class(needed.unit_class);
+    item.row.unit_class = kind.name;
+    item.row.device = platform.device(kind.device).fingerprint;
+  } else {
+    item.row.device = platform.device(platform.link(needed.link).from).fingerprint;
+  }
+  const auto most_ns = static_cast<double>(task.options.max_time_per_key.count());
+  item.weight = kCompilingNs + std::min(most_ns, 12 * RoughNs(needed));
+  item.needed = std::move(needed);
+  return item;
+}
+
+void NoteKnown(const ProfilingTask& task, const NeededKey& needed, const Measurement& m, WorkList& list) {
+  ++list.reused;
+  if (!m.failure.empty()) ++list.known_failures;
+  const bool is_work = needed.kind == NeededKey::Kind::kCandidate || needed.kind == NeededKey::Kind::kReorder;
+  if (!is_work || m.provenance != Provenance::kMeasured || m.samples < task.options.min_samples) return;
+  const auto median = static_cast<double>(std::max<int64_t>(m.median_ns, 1));
+  list.known_noises.emplace_back(static_cast<double>(m.spread_ns) / median, LabelOf(task, needed));
+}
+
+double Urgency(const Decision& decision) {
+  const NeededKey& needed = decision.front().needed;
+  if (needed.kind == NeededKey::Kind::kOverhead || needed.kind == NeededKey::Kind::kWait) return 1e300;
+  return RoughNs(needed);
+}
+
+}  // namespace
+
+void WorkItem::Fail(const Error& error) {
+  row.failure = ToString(error);
+  samples.clear();
+  subject.reset();
+  done = true;
+}
+
+Result<WorkList> ListWork(const ProfilingTask& task) {
+  std::vector<NeededKey> needed =
+      NeededKeys(task.graph, task.platform(), task.candidates, LibraryVersions(task.machine));
+  std::vector<MeasurementKey> keys;
+  keys.reserve(needed.size());
+  for (const NeededKey& key : needed) keys.push_back(key.key);
+  PT_ASSIGN(const auto known, task.db.Get(keys));
+  WorkList list;
+  list.needed = needed.size();
+  const std::string& refresh = task.options.refresh;
+  std::map<std::string, size_t> decision_of;
+  for (NeededKey& key : needed) {
+    const auto row = known.find(key.key.hash);
+    const bool again = !refresh.empty() && fnmatch(refresh.c_str(), key.key.text.c_str(), 0) == 0;
+    if (row != known.end() && !again) {
+      NoteKnown(task, key, row->second, list);
+      continue;
+    }
+    std::string decision = key.key.text;
+    if (key.kind == NeededKey::Kind::kCandidate) {
+      decision = WorkSignature(task.graph, task.candidates[key.candidate].nodes);
+    }
+    const auto [at, added] = decision_of.emplace(std::move(decision), list.decisions.size());
+    if (added) list.decisions.emplace_back();
+    list.decisions[at->second].push_back(MakeItem(task, std::move(key)));
+  }
+  std::stable_sort(list.decisions.begin(), list.decisions.end(),
+                   [](const Decision& a, const Decision& b) { return Urgency(a) > Urgency(b); });
+  return list;
+}
+
+}  // namespace pt

@@ -1,0 +1,54 @@
+// What is to be measured: the keys that a graph needs and the database lacks, as decisions, in the order in which an
+// early end does least harm.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "lib/profiler/subject.h"
+#include "partitiontuner/cost/profile.h"
+#include "partitiontuner/cost/profiled_costs.h"
+#include "partitiontuner/profiler/measure.h"
+
+namespace pt {
+
+// What one call of MeasureProfile works with.
+struct ProfilingTask {
+  const Graph& graph;
+  std::span<const Candidate> candidates;
+  Machine& machine;
+  ProfileDb& db;
+  const MeasureOptions& options;
+
+  const Platform& platform() const { return machine.platform(); }
+};
+
+// One key to be measured, and what is known of it so far.
+struct WorkItem {
+  NeededKey needed;
+  Measurement row;
+  std::string label;  // for people
+  double weight = 0;  // expected share of the whole profiling time
+  std::unique_ptr<Subject> subject;
+  std::vector<int64_t> samples, preempted;  // nanoseconds; the second: taken while the system held a core back
+  uint32_t batch = 1;
+  int64_t spent_ns = 0;
+  bool finalist = false, done = false;
+
+  // It cannot run: remembered instead of times.
+  void Fail(const Error& error);
+};
+
+// Ways to do the same work.
+using Decision = std::vector<WorkItem>;
+
+struct WorkList {
+  std::vector<Decision> decisions;  // heaviest first, costs of the executor before all
+  size_t needed = 0, reused = 0, known_failures = 0;
+  std::vector<std::pair<double, std::string>> known_noises;  // of reused measurements of work, with their labels
+};
+Result<WorkList> ListWork(const ProfilingTask& task);
+
+}  // namespace pt
