@@ -1,5 +1,6 @@
 #include "lib/cost/family_fit.h"
 
+#include <Eigen/QR>
 #include <algorithm>
 #include <cmath>
 #include <vector>
@@ -13,6 +14,8 @@ struct Point {
 
 // More samples than this make a fit slower, not better.
 constexpr size_t kMostSamples = 200;
+// Of the larger column's length: what must be left of the other one for a slope to be known.
+constexpr double kLeastSlopeShare = 3e-5;
 
 double Evaluate(double a, double b, double c, double n) { return a * std::pow(n, b) + c; }
 
@@ -30,24 +33,30 @@ struct Law {
 // For a given c the law is a line in logarithms: iteratively reweighted least squares towards least absolute
 // deviations, residuals weighed as they count for the whole time.
 Law FitLine(std::span<const Point> points, double c) {
+  using Eigen::ArrayXd;
+  const auto count = static_cast<Eigen::Index>(points.size());
+  ArrayXd x(count), ns(count);
+  for (Eigen::Index i = 0; i < count; ++i) {
+    x[i] = std::log(points[static_cast<size_t>(i)].n);
+    ns[i] = points[static_cast<size_t>(i)].ns;
+  }
+  const ArrayXd net = (ns - c).max(1e-3 * ns);
+  const ArrayXd y = net.log();
   double log_a = 0, b = 1;
-  std::vector<double> weights(points.size(), 1.0);
+  ArrayXd weights = ArrayXd::Ones(count);
+  Eigen::Matrix<double, Eigen::Dynamic, 2> lines(count, 2);
+  Eigen::ColPivHouseholderQR<Eigen::Matrix<double, Eigen::Dynamic, 2>> solver(count, 2);
+  solver.setThreshold(kLeastSlopeShare);
   for (int iteration = 0; iteration < 10; ++iteration) {
-    double sw = 0, sx = 0, sy = 0, sxx = 0, sxy = 0;
-    for (size_t i = 0; i < points.size(); ++i) {
-      const double x = std::log(points[i].n);
-      const double y = std::log(std::max(points[i].ns - c, 1e-3 * points[i].ns));
-      const double share = std::max(points[i].ns - c, 1e-3 * points[i].ns) / points[i].ns;
-      const double w = weights[i] * share * share;
-      sw += w, sx += w * x, sy += w * y, sxx += w * x * x, sxy += w * x * y;
-    }
-    const double determinant = sw * sxx - sx * sx;
-    b = determinant > 1e-9 * sw * sxx ? std::clamp((sw * sxy - sx * sy) / determinant, 0.0, 2.0) : 0.0;
-    log_a = (sy - b * sx) / sw;
-    for (size_t i = 0; i < points.size(); ++i) {
-      const double residual = std::log(Evaluate(std::exp(log_a), b, c, points[i].n) / points[i].ns);
-      weights[i] = 1.0 / std::max(std::abs(residual), 1e-3);
-    }
+    const ArrayXd root = weights.sqrt() * net / ns;
+    lines.col(0) = root;
+    lines.col(1) = root * x;
+    solver.compute(lines);
+    // Sizes that hardly differ say nothing of a slope.
+    b = solver.rank() == 2 ? std::clamp(solver.solve((root * y).matrix())[1], 0.0, 2.0) : 0.0;
+    log_a = (root.square() * (y - b * x)).sum() / root.square().sum();
+    const ArrayXd residual = (((log_a + b * x).exp() + c) / ns).log();
+    weights = residual.abs().max(1e-3).inverse();
   }
   Law law{std::exp(log_a), b, c, 0};
   law.loss = Loss(points, law.a, law.b, law.c);

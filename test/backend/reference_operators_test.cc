@@ -1,6 +1,7 @@
 // Hand-worked cases of operators of the reference library, by family. The published node tests cover the rest.
 #include <catch2/catch_approx.hpp>
 #include <catch2/catch_test_macros.hpp>
+#include <random>
 
 #include "partitiontuner/backend/libraries.h"
 #include "partitiontuner/graph/graph_text.h"
@@ -34,6 +35,44 @@ TEST_CASE("Hardmax, MarksTheFirstGreatestAlongTheAxis", "[backend]") {
         std::vector<float>{0, 1, 0, 0, 0, 1});
   CHECK(Evaluate("input x float32[2,3]\ny = Hardmax(x) axis=0 : float32[2,3]\noutput y\n", x) ==
         std::vector<float>{1, 1, 1, 0, 0, 0});
+}
+
+// By Laplace's expansion along the first row.
+double ExpandedDeterminant(const std::vector<float>& m, size_t n) {
+  if (n == 0) return 1;
+  double sum = 0;
+  for (size_t column = 0; column < n; ++column) {
+    std::vector<float> minor;
+    for (size_t row = 1; row < n; ++row) {
+      for (size_t c = 0; c < n; ++c) {
+        if (c != column) minor.push_back(m[row * n + c]);
+      }
+    }
+    sum += (column % 2 == 0 ? 1.0 : -1.0) * m[column] * ExpandedDeterminant(minor, n - 1);
+  }
+  return sum;
+}
+
+TEST_CASE("Det, EqualsItsExpansionForMatricesOfEverySize", "[backend]") {
+  const uint32_t seed = 31;
+  CAPTURE(seed);
+  std::mt19937 random(seed);
+  for (size_t n = 0; n <= 6; ++n) {
+    CAPTURE(n);
+    std::vector<float> values(3 * n * n);
+    for (float& value : values) value = static_cast<float>(random() % 9) - 4;               // zeros on the diagonal too
+    if (n > 1) std::copy_n(values.begin(), n, values.begin() + static_cast<ptrdiff_t>(n));  // two equal rows
+    const auto dim = static_cast<int64_t>(n);
+    const std::string text =
+        "input x float32[3," + std::to_string(n) + "," + std::to_string(n) + "]\ny = Det(x) : float32[3]\noutput y\n";
+    const std::vector<float> y = Evaluate(text, Tensor::Float32({3, dim, dim}, values));
+    REQUIRE(y.size() == 3);
+    for (size_t b = 0; b < 3; ++b) {
+      const auto first = values.begin() + static_cast<ptrdiff_t>(b * n * n);
+      const double expected = ExpandedDeterminant({first, first + static_cast<ptrdiff_t>(n * n)}, n);
+      CHECK(y[b] == Catch::Approx(expected).margin(1e-3));
+    }
+  }
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
 // Images taken apart and put together: CenterCropPad, Col2Im, MaxUnpool, DeformConv; determinants.
+#include <Eigen/Core>
 #include <array>
 #include <cmath>
 
@@ -257,7 +258,30 @@ Result<Program> DeformConv(Site& site) {
   });
 }
 
-// Determinants of square matrices, by elimination with the largest pivot.
+template <typename T>
+using RowMajorMatrix = Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+
+// By elimination with the largest pivot, in the matrix itself: Eigen's own decompositions allocate, which a run may
+// not.
+double EliminatedDeterminant(Eigen::Map<RowMajorMatrix<double>>& a) {
+  double determinant = 1;
+  for (Eigen::Index k = 0; k < a.rows(); ++k) {
+    const Eigen::Index rest = a.rows() - k - 1;
+    Eigen::Index pivot = 0;
+    a.col(k).tail(rest + 1).cwiseAbs().maxCoeff(&pivot);
+    if (pivot != 0) {
+      a.row(k).swap(a.row(k + pivot));
+      determinant = -determinant;
+    }
+    determinant *= a(k, k);
+    if (a(k, k) == 0) continue;
+    a.col(k).tail(rest) /= a(k, k);
+    a.bottomRightCorner(rest, rest).noalias() -= a.col(k).tail(rest) * a.row(k).tail(rest);
+  }
+  return determinant;
+}
+
+// Determinants of square matrices.
 Result<Program> Det(Site& site) {
   PT_CHECK_OK(site.NeedInputs(1, 1));
   const std::vector<int64_t>& in = site.in[0].dims;
@@ -271,26 +295,10 @@ Result<Program> Det(Site& site) {
     Program program;
     program.scratch_bytes = static_cast<uint64_t>(n * n) * sizeof(double);
     program.run = [=](const Run& run) -> Status {
-      auto* a = reinterpret_cast<double*>(run.scratch);
+      Eigen::Map<RowMajorMatrix<double>> a(reinterpret_cast<double*>(run.scratch), n, n);
       for (int64_t b = 0; b < batch; ++b) {
-        for (int64_t i = 0; i < n * n; ++i) a[i] = static_cast<double>(run.in<T>(0)[b * n * n + i]);
-        double determinant = 1;
-        for (int64_t column = 0; column < n; ++column) {
-          int64_t pivot = column;
-          for (int64_t row = column + 1; row < n; ++row) {
-            if (std::fabs(a[row * n + column]) > std::fabs(a[pivot * n + column])) pivot = row;
-          }
-          if (pivot != column) {
-            std::swap_ranges(a + pivot * n, a + pivot * n + n, a + column * n);
-            determinant = -determinant;
-          }
-          determinant *= a[column * n + column];
-          for (int64_t row = column + 1; row < n && a[column * n + column] != 0; ++row) {
-            const double factor = a[row * n + column] / a[column * n + column];
-            for (int64_t k = column; k < n; ++k) a[row * n + k] -= factor * a[column * n + k];
-          }
-        }
-        run.out<T>()[b] = static_cast<T>(determinant);
+        a = Eigen::Map<const RowMajorMatrix<T>>(run.in<T>(0) + b * n * n, n, n).template cast<double>();
+        run.out<T>()[b] = static_cast<T>(EliminatedDeterminant(a));
       }
       return {};
     };
