@@ -142,8 +142,10 @@ std::string UnitClassText(const Platform& platform, UnitClassId id) {
   return unit_class.name + " | " + platform.device(unit_class.device).fingerprint;
 }
 
+std::string MethodField() { return " | method " + std::to_string(kMeasurementMethodVersion); }
+
 MeasurementKey KeyOf(std::string text) {
-  text += " | method " + std::to_string(kMeasurementMethodVersion);
+  text += MethodField();
   const Hash128 hash = HashText(text);
   return {std::move(text), hash};
 }
@@ -151,6 +153,12 @@ MeasurementKey KeyOf(std::string text) {
 }  // namespace
 
 std::string WorkSignature(const Graph& graph, std::span<const NodeId> nodes) { return GroupText(graph, nodes).take(); }
+
+bool IsOfThisMethod(std::string_view key_text) {
+  const std::string field = MethodField();
+  const size_t at = key_text.find(field);  // no other field holds " | " and this word: names are quoted
+  return at != std::string_view::npos && (at + field.size() == key_text.size() || key_text[at + field.size()] == ' ');
+}
 
 MeasurementKey CandidateKey(const Graph& graph, const Platform& platform, const Candidate& candidate,
                             std::string_view library_version) {

@@ -6,7 +6,7 @@ namespace pt {
 namespace {
 
 constexpr std::string_view kFormat = "partitiontuner-profile";
-constexpr std::string_view kFormatVersion = "1.0";
+constexpr std::string_view kFormatVersion = "2.0";
 constexpr int64_t kMostNs = int64_t{100} * 24 * 3600 * 1'000'000'000;  // 100 days: no operator runs that long
 constexpr double kMostWork = 1e21;
 
@@ -34,6 +34,7 @@ Json MeasurementToJson(const Measurement& m) {
   json.Set("device", m.device);
   json.Set("unit_class", m.unit_class);
   json.Set("library", m.library);
+  json.Set("math", m.math);
   json.Set("flops", m.flops);
   json.Set("bytes", m.bytes);
   return json;
@@ -68,6 +69,7 @@ Result<Measurement> MeasurementFromJson(const Json& json, const std::string& whe
   PT_ASSIGN(m.device, JsonString(json, "device", where));
   PT_ASSIGN(m.unit_class, JsonString(json, "unit_class", where));
   PT_ASSIGN(m.library, JsonString(json, "library", where));
+  PT_ASSIGN(m.math, JsonString(json, "math", where));
   PT_ASSIGN(m.flops, JsonNumber(json, "flops", where));
   PT_ASSIGN(m.bytes, JsonNumber(json, "bytes", where));
   if (std::string fault = MeasurementFault(m); !fault.empty()) {

@@ -15,7 +15,7 @@ namespace pt {
 namespace {
 
 constexpr int kApplicationId = 0x50547066;  // "PTpf"
-constexpr int kSchemaVersion = 1;
+constexpr int kSchemaVersion = 2, kSchemaOfFirstMethod = 1;
 constexpr int kBusyTimeoutMs = 20'000;
 
 constexpr const char* kCreate =
@@ -25,23 +25,24 @@ constexpr const char* kCreate =
     "  median_ns INTEGER NOT NULL, spread_ns INTEGER NOT NULL, samples INTEGER NOT NULL,"
     "  provenance TEXT NOT NULL, failure TEXT NOT NULL,"
     "  family TEXT NOT NULL, device TEXT NOT NULL, unit_class TEXT NOT NULL, library TEXT NOT NULL,"
+    "  math TEXT NOT NULL,"
     "  flops REAL NOT NULL, bytes REAL NOT NULL,"
     "  checksum BLOB NOT NULL"
     ") WITHOUT ROWID";
-#define PT_COLUMNS                                                                                                     \
-  "hash, key, median_ns, spread_ns, samples, provenance, failure, family, device, unit_class, library, flops, bytes, " \
-  "checksum"
+#define PT_COLUMNS                                                                                                    \
+  "hash, key, median_ns, spread_ns, samples, provenance, failure, family, device, unit_class, library, math, flops, " \
+  "bytes, checksum"
 constexpr const char* kSelect = "SELECT " PT_COLUMNS " FROM measurement WHERE hash = ?1";
 constexpr const char* kSelectAll = "SELECT " PT_COLUMNS " FROM measurement ORDER BY hash";
 constexpr const char* kPut =
-    "INSERT OR REPLACE INTO measurement(" PT_COLUMNS ") VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14)";
+    "INSERT OR REPLACE INTO measurement(" PT_COLUMNS ") VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15)";
 constexpr const char* kPutIfBetter =
     "INSERT INTO measurement(" PT_COLUMNS
-    ") VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14)"
+    ") VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15)"
     " ON CONFLICT(hash) DO UPDATE SET key=excluded.key, median_ns=excluded.median_ns,"
     " spread_ns=excluded.spread_ns, samples=excluded.samples,"
     " provenance=excluded.provenance, failure=excluded.failure, family=excluded.family,"
-    " device=excluded.device, unit_class=excluded.unit_class, library=excluded.library,"
+    " device=excluded.device, unit_class=excluded.unit_class, library=excluded.library, math=excluded.math,"
     " flops=excluded.flops, bytes=excluded.bytes, checksum=excluded.checksum"
     " WHERE excluded.samples >= measurement.samples";
 #undef PT_COLUMNS
@@ -86,6 +87,7 @@ Hash128 ChecksumOf(const Measurement& m) {
   add_text(m.device);
   add_text(m.unit_class);
   add_text(m.library);
+  add_text(m.math);
   add_bits(m.flops);
   add_bits(m.bytes);
   return HashText(text);
@@ -163,6 +165,7 @@ struct ProfileDb::Connection {
   }
 
   Status Configure();
+  Status CreateTable();
   Status CreateOrCheckSchema();
   Status Write(sqlite3_stmt* statement, Hash128 hash, const Measurement& measurement);
   Result<Measurement> ReadRow(sqlite3_stmt* row, Hash128* hash) const;
@@ -185,6 +188,11 @@ Status ProfileDb::Connection::Configure() {
   return Execute("PRAGMA synchronous=NORMAL; PRAGMA cell_size_check=ON; PRAGMA trusted_schema=OFF", "open it");
 }
 
+Status ProfileDb::Connection::CreateTable() {
+  PT_CHECK_OK(Execute(kCreate, "create its table"));
+  return Execute(("PRAGMA user_version=" + std::to_string(kSchemaVersion)).c_str(), "mark it");
+}
+
 Status ProfileDb::Connection::CreateOrCheckSchema() {
   // One transaction: of two processes that create the file, the second finds it made.
   PT_CHECK_OK(Execute("BEGIN IMMEDIATE", "lock it"));
@@ -193,15 +201,21 @@ Status ProfileDb::Connection::CreateOrCheckSchema() {
     PT_ASSIGN(const int64_t version, QueryNumber("PRAGMA user_version", "read it"));
     PT_ASSIGN(const int64_t tables, QueryNumber("SELECT count(*) FROM sqlite_master", "read it"));
     if (tables == 0 && id == 0) {
-      PT_CHECK_OK(Execute(kCreate, "create its table"));
       PT_CHECK_OK(Execute(("PRAGMA application_id=" + std::to_string(kApplicationId)).c_str(), "mark it"));
-      return Execute(("PRAGMA user_version=" + std::to_string(kSchemaVersion)).c_str(), "mark it");
+      return CreateTable();
     }
     if (id != kApplicationId) {
       Error error = MakeError(ErrorCode::kInvalidInput, "profile_db.not_ours", "this is a database of another program",
                               "name another file with --db");
       error.file = path;
       return error;
+    }
+    PT_ASSIGN(const std::string check, QueryText("PRAGMA quick_check(1)", "check it"));
+    if (check != "ok") return Damaged(check);
+    // The first schema held times of the first way of measuring, which no key asks for any more.
+    if (version == kSchemaOfFirstMethod) {
+      PT_CHECK_OK(Execute("DROP TABLE measurement", "bring it up to date"));
+      return CreateTable();
     }
     if (version != kSchemaVersion) {
       Error error = MakeError(ErrorCode::kStale, "profile_db.version",
@@ -211,8 +225,6 @@ Status ProfileDb::Connection::CreateOrCheckSchema() {
       error.file = path;
       return error;
     }
-    PT_ASSIGN(const std::string check, QueryText("PRAGMA quick_check(1)", "check it"));
-    if (check != "ok") return Damaged(check);
     return {};
   };
   if (Status status = within(); !status.ok()) {
@@ -237,9 +249,10 @@ Status ProfileDb::Connection::Write(sqlite3_stmt* statement, Hash128 hash, const
   BindText(statement, 9, m.device);
   BindText(statement, 10, m.unit_class);
   BindText(statement, 11, m.library);
-  sqlite3_bind_double(statement, 12, m.flops);
-  sqlite3_bind_double(statement, 13, m.bytes);
-  sqlite3_bind_blob(statement, 14, checksum.data(), 16, SQLITE_TRANSIENT);
+  BindText(statement, 12, m.math);
+  sqlite3_bind_double(statement, 13, m.flops);
+  sqlite3_bind_double(statement, 14, m.bytes);
+  sqlite3_bind_blob(statement, 15, checksum.data(), 16, SQLITE_TRANSIENT);
   const int code = sqlite3_step(statement);
   sqlite3_reset(statement);
   sqlite3_clear_bindings(statement);
@@ -259,8 +272,9 @@ Result<Measurement> ProfileDb::Connection::ReadRow(sqlite3_stmt* row, Hash128* h
   m.device = ColumnText(row, 8);
   m.unit_class = ColumnText(row, 9);
   m.library = ColumnText(row, 10);
-  m.flops = sqlite3_column_double(row, 11);
-  m.bytes = sqlite3_column_double(row, 12);
+  m.math = ColumnText(row, 11);
+  m.flops = sqlite3_column_double(row, 12);
+  m.bytes = sqlite3_column_double(row, 13);
   if (!provenance) return Damaged("a row has an unknown provenance");
   m.provenance = *provenance;
   *hash = HashText(m.key_text);
@@ -269,7 +283,7 @@ Result<Measurement> ProfileDb::Connection::ReadRow(sqlite3_stmt* row, Hash128* h
     return sqlite3_column_bytes(row, column) == 16 &&
            std::memcmp(sqlite3_column_blob(row, column), bytes.data(), 16) == 0;
   };
-  if (!equals(0, *hash) || !equals(13, ChecksumOf(m))) {
+  if (!equals(0, *hash) || !equals(14, ChecksumOf(m))) {
     return Damaged("the checksum of a row does not match (key " + m.key_text.substr(0, 60) + "…)");
   }
   if (std::string fault = MeasurementFault(m); !fault.empty()) return Damaged(fault);

@@ -3,7 +3,6 @@
 #include <cmath>
 #include <mutex>
 #include <shared_mutex>
-#include <tuple>
 #include <unordered_map>
 
 #include "lib/cost/cost_keys.h"
@@ -64,42 +63,48 @@ Hash128 ContentOf(const Candidate& candidate) {
   return bytes.hash();
 }
 
+// Measurements that follow one law. An empty family stands for all of the library.
+struct FitGroup {
+  std::string family, device, unit_class, library, math;
+  friend auto operator<=>(const FitGroup&, const FitGroup&) = default;
+
+  bool Holds(const Measurement& m) const {
+    return m.failure.empty() && IsOfThisMethod(m.key_text) && (family.empty() || m.family == family) &&
+           m.device == device && m.unit_class == unit_class && m.library == library && m.math == math;
+  }
+};
+
 // The laws fitted to a profile, each on first use. Thread-safe.
 class Fits {
  public:
   explicit Fits(const Profile& profile) : profile_(profile) {}
 
-  std::optional<Estimate> Predict(const std::string& family, const std::string& device, const std::string& unit_class,
-                                  const std::string& library, double flops, double bytes) {
-    const std::optional<FamilyFit> own = Get({family, device, unit_class, library});
+  std::optional<Estimate> Predict(FitGroup group, double flops, double bytes) {
+    const std::optional<FamilyFit> own = Get(group);
     if (own) return Estimate{RoundNs(own->Predict(flops, bytes)), 0, Provenance::kEstimated, own->relative_error};
-    if (library.empty()) return std::nullopt;
-    const std::optional<FamilyFit> all = Get({"", device, unit_class, library});
+    if (group.library.empty()) return std::nullopt;
+    group.family.clear();
+    const std::optional<FamilyFit> all = Get(group);
     if (!all) return std::nullopt;
     return Estimate{RoundNs(all->Predict(flops, bytes)), 0, Provenance::kEstimated,
                     std::max(all->relative_error, kFamilyBlendError)};
   }
 
  private:
-  using Key = std::tuple<std::string, std::string, std::string, std::string>;  // family "" = all of the library
-
-  std::optional<FamilyFit> Get(const Key& key) {
+  std::optional<FamilyFit> Get(const FitGroup& group) {
     const std::lock_guard lock(mutex_);
-    const auto known = fits_.find(key);
+    const auto known = fits_.find(group);
     if (known != fits_.end()) return known->second;
-    const auto& [family, device, unit_class, library] = key;
     std::vector<WorkSample> samples;
     for (const auto& [hash, m] : profile_.measurements) {
-      if (!m.failure.empty() || m.device != device || m.unit_class != unit_class || m.library != library) continue;
-      if (!family.empty() && m.family != family) continue;
-      samples.push_back({m.flops, m.bytes, static_cast<double>(m.median_ns)});
+      if (group.Holds(m)) samples.push_back({m.flops, m.bytes, static_cast<double>(m.median_ns)});
     }
-    return fits_.emplace(key, FitFamily(samples)).first->second;
+    return fits_.emplace(group, FitFamily(samples)).first->second;
   }
 
   const Profile& profile_;
   std::mutex mutex_;
-  std::map<Key, std::optional<FamilyFit>> fits_;
+  std::map<FitGroup, std::optional<FamilyFit>> fits_;
 };
 
 class ProfiledCosts : public CostModel {
@@ -208,8 +213,10 @@ std::optional<Estimate> ProfiledCosts::LookUp(const Candidate& candidate) const 
   if (!options_.allow_estimates || IsSimulatedClass(platform_, candidate.unit_class)) return std::nullopt;
   const UnitClass& kind = platform_.unit_class(candidate.unit_class);
   const WorkSize work = WorkSizeOf(graph_, candidate.nodes);
-  return fits_.Predict(graph_.node(HeaviestNode(graph_, candidate.nodes)).op, platform_.device(kind.device).fingerprint,
-                       kind.name, candidate.library, work.flops, work.bytes);
+  return fits_.Predict(
+      {graph_.node(HeaviestNode(graph_, candidate.nodes)).op, platform_.device(kind.device).fingerprint, kind.name,
+       candidate.library, std::string(MathModeName(candidate.math))},
+      work.flops, work.bytes);
 }
 
 std::optional<Estimate> ProfiledCosts::LookUpReorder(std::span<const int64_t> dims, const Form& from, const Form& to,
@@ -222,7 +229,7 @@ std::optional<Estimate> ProfiledCosts::LookUpReorder(std::span<const int64_t> di
   }
   if (!options_.allow_estimates) return std::nullopt;
   const UnitClass& kind = platform_.unit_class(unit_class);
-  return fits_.Predict("reorder", platform_.device(kind.device).fingerprint, kind.name, "", 0,
+  return fits_.Predict({"reorder", platform_.device(kind.device).fingerprint, kind.name, "", ""}, 0,
                        ReorderBytes(dims, from, to));
 }
 

@@ -80,6 +80,7 @@ void AddKnownTimes(const Model& model, const Machine& machine, Profile& profile)
     known.device = platform.device(kind.device).fingerprint;
     known.unit_class = kind.name;
     known.library = candidate.library;
+    known.math = MathModeName(candidate.math);
     profile.measurements.emplace(key.hash, std::move(known));
   }
 }

@@ -146,6 +146,37 @@ TEST_CASE("ProfileDb, ForeignFilesAreTypedErrors", "[cost]") {
 }
 
 // Whatever bits are lost, what is read is what was written, or a typed error: never something else.
+// The number that SQLite keeps for the application: four bytes of the header, the highest first.
+void WriteSchemaVersion(const std::string& path, char version) {
+  std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
+  constexpr int kUserVersionOffset = 60;
+  file.seekp(kUserVersionOffset);
+  file.write(std::string{0, 0, 0, version}.data(), 4);
+  REQUIRE(file.good());
+}
+
+TEST_CASE("ProfileDb, TimesOfTheFirstSchemaAreDroppedThoseOfALaterReleaseAreNotTouched", "[cost]") {
+  const TemporaryFolder folder;
+  const std::string path = folder.file("profile.db");
+  {
+    ProfileDb db = ProfileDb::Open(path).value();
+    PutNumbers(db, 0, 10);
+  }
+  WriteSchemaVersion(path, 99);
+  const Result<ProfileDb> later = ProfileDb::Open(path);
+  REQUIRE_FALSE(later.ok());
+  CHECK(later.error().code == ErrorCode::kStale);
+  CHECK(later.error().id == "profile_db.version");
+
+  WriteSchemaVersion(path, 1);
+  {
+    ProfileDb db = ProfileDb::Open(path).value();
+    CHECK(db.All()->empty());
+    PutNumbers(db, 0, 3);
+  }
+  CHECK(ProfileDb::Open(path)->All()->size() == 3);
+}
+
 TEST_CASE("ProfileDb, FlippedBitsNeverGiveAnotherTime", "[cost]") {
   const TemporaryFolder folder;
   const std::string path = folder.file("profile.db");

@@ -123,11 +123,13 @@ TEST_CASE("Profile, FaultOfANumberIsNamed", "[cost]") {
   CHECK(MeasurementFault(m).find("spread_ns") != std::string::npos);
 }
 
-TEST_CASE("Profile, ALaterMajorVersionIsStaleAndAnotherFormatInvalid", "[cost]") {
+TEST_CASE("Profile, AnotherMajorVersionIsStaleAndAnotherFormatInvalid", "[cost]") {
   const std::string text = WriteJson(ToJson(SampleProfile()));
-  CHECK(ProfileFromJson(ParseJson(Replaced(text, "\"1.0\"", "\"2.0\""), "t").value(), "t").error().code ==
-        ErrorCode::kStale);
-  CHECK(ProfileFromJson(Resigned(Replaced(text, "\"1.0\"", "\"1.7\"")), "t").ok());
+  for (const char* other : {"\"1.0\"", "\"3.0\""}) {
+    CHECK(ProfileFromJson(ParseJson(Replaced(text, "\"2.0\"", other), "t").value(), "t").error().code ==
+          ErrorCode::kStale);
+  }
+  CHECK(ProfileFromJson(Resigned(Replaced(text, "\"2.0\"", "\"2.7\"")), "t").ok());
   CHECK(ProfileFromJson(ParseJson(Replaced(text, "partitiontuner-profile", "other"), "t").value(), "t").error().code ==
         ErrorCode::kInvalidInput);
   CHECK_FALSE(ProfileFromJson(Json(3), "t").ok());

@@ -126,6 +126,60 @@ TEST_CASE("ProfiledCosts, TimesOfAnotherProcessorAreNoSamples", "[cost]") {
       MakeProfiledCosts(graph, other, profile, options)->Run(RunsAlone(graph, NodeId(0u), kNarrow)).has_value());
 }
 
+TEST_CASE("ProfiledCosts, AFitNeverMixesMathModes", "[cost]") {
+  const Platform platform = SamplePlatform();
+  const Graph graph = IndependentRelus(13);
+  Profile profile;
+  // bf16 takes a quarter of the time.
+  const auto law = [](double bytes, MathMode math) { return (2000 + bytes / 4) * (math == MathMode::kBf16 ? 0.25 : 1); };
+  const auto candidate_of = [&](uint32_t n, MathMode math) {
+    Candidate c = RunsAlone(graph, NodeId(n), kNarrow);
+    c.math = math;
+    return c;
+  };
+  for (const MathMode math : {MathMode::kFp32, MathMode::kBf16}) {
+    for (uint32_t n = 0; n < 12; ++n) {
+      const Candidate c = candidate_of(n, math);
+      const double bytes = WorkSizeOf(graph, c.nodes).bytes;
+      const MeasurementKey key = KeyOf(graph, platform, c);
+      Add(profile, key, std::llround(law(bytes, math)), "Relu", "cpu/1", "reference", bytes);
+      profile.measurements.at(key.hash).math = MathModeName(math);
+    }
+  }
+  ProfiledCostsOptions options;
+  options.library_versions = kVersions;
+  const auto costs = MakeProfiledCosts(graph, platform, profile, options);
+  for (const MathMode math : {MathMode::kFp32, MathMode::kBf16}) {
+    const Candidate unmeasured = candidate_of(12, math);
+    const double expected = law(WorkSizeOf(graph, unmeasured.nodes).bytes, math);
+    const std::optional<Estimate> estimate = costs->Run(unmeasured);
+    REQUIRE(estimate.has_value());
+    CHECK(std::abs(static_cast<double>(estimate->ns) / expected - 1) < 0.05);
+  }
+  CHECK_FALSE(costs->Run(candidate_of(12, MathMode::kInt8)).has_value());
+}
+
+TEST_CASE("ProfiledCosts, TimesOfAnotherMethodAreNoSamples", "[cost]") {
+  const Platform platform = SamplePlatform();
+  const Graph graph = IndependentRelus(13);
+  const std::string field = " | method " + std::to_string(kMeasurementMethodVersion);
+  for (const bool same_method : {true, false}) {
+    Profile profile;
+    for (uint32_t n = 0; n < 12; ++n) {
+      const Candidate c = RunsAlone(graph, NodeId(n), kNarrow);
+      std::string text = KeyOf(graph, platform, c).text;
+      CHECK(IsOfThisMethod(text));
+      if (!same_method) text.replace(text.find(field), field.size(), field + "0");  // ten times as high a version
+      CHECK(IsOfThisMethod(text) == same_method);
+      Add(profile, SampleKey(text), 1000, "Relu", "cpu/1", "reference", WorkSizeOf(graph, c.nodes).bytes);
+    }
+    ProfiledCostsOptions options;
+    options.library_versions = kVersions;
+    const auto costs = MakeProfiledCosts(graph, platform, profile, options);
+    CHECK(costs->Run(RunsAlone(graph, NodeId(12u), kNarrow)).has_value() == same_method);
+  }
+}
+
 TEST_CASE("ProfiledCosts, SimulatedCopiesFollowThePlatformFile", "[cost]") {
   const Platform platform = SamplePlatform(true);
   const Graph graph = IndependentRelus(1);

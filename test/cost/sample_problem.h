@@ -71,6 +71,7 @@ inline Measurement SampleMeasurement(std::string key_text, int64_t median_ns) {
   m.device = "processor A";
   m.unit_class = "cpu/1";
   m.library = "reference";
+  m.math = "fp32";
   m.flops = 12;
   m.bytes = 0.1;
   return m;

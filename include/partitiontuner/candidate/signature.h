@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "partitiontuner/candidate/candidate.h"
 
@@ -12,7 +13,7 @@ namespace pt {
 // constant or not, its value if integer (bool too) and at most 64 elements, same-as-index for repeats.
 std::string WorkSignature(const Graph& graph, std::span<const NodeId> nodes);
 
-// Everything a time depends on, see architecture.md 5.13. `library_version` comes from Library::version().
+// Everything a time depends on: docs/profile-format.md, "Keys". `library_version` comes from Library::version().
 struct MeasurementKey {
   std::string text;  // one line, fields separated by " | "
   Hash128 hash;
@@ -25,7 +26,10 @@ MeasurementKey ReorderKey(const Platform& platform, UnitClassId unit_class, std:
 MeasurementKey OverheadKey(const Platform& platform, UnitClassId unit_class);        // one step's launch
 MeasurementKey WaitKey(const Platform& platform, UnitClassId from, UnitClassId to);  // flag hand-over
 
-// The version of the measuring method: part of every key; raised when measuring changes meaning.
-inline constexpr int kMeasurementMethodVersion = 1;
+// The version of the measuring method: part of every key; raised when measuring changes meaning
+// (docs/profile-format.md, "How times are taken").
+inline constexpr int kMeasurementMethodVersion = 2;
+// Whether the text is of a key of this version.
+bool IsOfThisMethod(std::string_view key_text);
 
 }  // namespace pt

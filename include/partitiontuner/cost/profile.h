@@ -25,6 +25,7 @@ struct Measurement {
   std::string device;      // fingerprint of the device it ran on (copies: of the sender)
   std::string unit_class;  // name; empty for copies
   std::string library;     // empty where none is concerned
+  std::string math;        // MathModeName of the candidate; empty where nothing is computed
   double flops = 0, bytes = 0;
 
   friend bool operator==(const Measurement&, const Measurement&) = default;

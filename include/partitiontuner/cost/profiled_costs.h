@@ -34,13 +34,14 @@ struct ProfiledCostsOptions {
 };
 
 // graph and platform must outlive the model. What was not measured is predicted by a·n^b + c (n = bytes or flops)
-// fitted to at least 10 measurements of the same (operator family, unit class, library), else of the same
-// (unit class, library), and marked kEstimated with the fit's error. Simulated devices are answered from the platform.
+// fitted to at least 10 measurements of the same (operator family, device, unit class, library, math mode), else of all
+// operators of that library there, and marked kEstimated with the fit's error. Simulated devices are answered from the
+// platform.
 std::unique_ptr<CostModel> MakeProfiledCosts(const Graph& graph, const Platform& platform, Profile profile,
                                              const ProfiledCostsOptions& options);
 
-// Two units of these classes with different leading cores, so that a step on the first hands over to one on the
-// second; units that can run at once if there are any. Empty: nothing is ever handed over between them.
+// Two different units of these classes, host units with different leading cores, so that a step on the first hands over
+// to one on the second; units that can run at once if there are any. Empty: nothing is ever handed over between them.
 std::optional<std::pair<UnitId, UnitId>> HandOverUnits(const Platform& platform, UnitClassId from, UnitClassId to);
 
 // Every key a planner over these candidates may ask for: candidates, reorders between the forms of one value,
