@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cctype>
@@ -14,22 +15,58 @@
 
 namespace pt {
 
+namespace {
+
+constexpr mode_t kForAllToRead = 0644;  // reading suffices for a lock
+
+int OpenUninterrupted(const char* path, int flags) {
+  int file = -1;
+  do {
+    file = open(path, flags | O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, kForAllToRead);
+  } while (file < 0 && errno == EINTR);
+  return file;
+}
+
+Error Unusable(const std::string& device, const std::string& path, const std::string& why) {
+  Error error = MakeError(ErrorCode::kInvalidInput, "profiler.lock",
+                          "cannot open the lock file that keeps two profilers of " + device + " apart: " + why);
+  error.file = path;
+  error.device = device;
+  struct stat status {};
+  if (lstat(path.c_str(), &status) != 0) {
+    error.hint = "set TMPDIR to a folder that exists and can be written";
+  } else if (S_ISREG(status.st_mode)) {
+    error.message += "; it belongs to user " + std::to_string(status.st_uid);
+    error.hint =
+        "let that user call chmod a+r on it, or delete it while nobody profiles; with another TMPDIR nothing "
+        "keeps the two of you apart";
+  } else {
+    error.hint = "remove what lies there, it is no lock file";
+  }
+  return error;
+}
+
+}  // namespace
+
 Result<DeviceLock> DeviceLock::Open(const std::string& device) {
   std::string name = "partitiontuner-";
   for (const char c : device) name += std::isalnum(static_cast<unsigned char>(c)) != 0 ? c : '-';
-  std::error_code error;
-  const std::filesystem::path folder = std::filesystem::temp_directory_path(error);
+  std::error_code no_folder;
+  const std::filesystem::path folder = std::filesystem::temp_directory_path(no_folder);
+  if (no_folder) return Unusable(device, name + ".lock", "no folder for temporary files: " + no_folder.message());
   const std::string path = (folder / (name + ".lock")).string();
-  // Reading suffices for the lock, and another user's file may be opened only without O_CREAT in a shared folder.
-  int file = open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
-  if (file < 0 && errno == ENOENT) file = open(path.c_str(), O_RDONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0644);
-  if (file < 0) {
-    Error failed =
-        MakeError(ErrorCode::kInvalidInput, "profiler.lock",
-                  "cannot open the lock that keeps two profilers apart: " + std::string(std::strerror(errno)),
-                  "set TMPDIR to a folder that can be written");
-    failed.file = path;
-    return failed;
+  // Another user's file in a shared folder may be opened only without O_CREAT.
+  int file = OpenUninterrupted(path.c_str(), 0);
+  if (file < 0 && errno == ENOENT) {
+    file = OpenUninterrupted(path.c_str(), O_CREAT);
+    // Whatever this process masks, the next user must be able to open it. Who finds another's file leaves it as it is.
+    if (file >= 0) static_cast<void>(fchmod(file, kForAllToRead));
+  }
+  if (file < 0) return Unusable(device, path, std::strerror(errno));
+  struct stat status {};
+  if (fstat(file, &status) != 0 || !S_ISREG(status.st_mode)) {
+    close(file);
+    return Unusable(device, path, "it is no regular file");
   }
   return DeviceLock(file);
 }

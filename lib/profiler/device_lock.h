@@ -12,8 +12,9 @@ namespace pt {
 
 class DeviceLock {
  public:
-  // One lock a device name and machine (a file in the folder for temporary files). Freed by the system when the
-  // process ends, however it ends.
+  // One lock a device name and machine (a file in the folder for temporary files, which all users can read). Freed by
+  // the system when the process ends, however it ends. kInvalidInput ("profiler.lock") with what to do about it when
+  // the file cannot be used.
   static Result<DeviceLock> Open(const std::string& device);
   DeviceLock(DeviceLock&& other) noexcept;
   DeviceLock& operator=(DeviceLock&&) = delete;
