@@ -192,18 +192,19 @@ Result<std::unique_ptr<CostModel>> Engine::CostsOf(const Model& model, const Pla
   return state_->CostsFrom(model, std::move(found.profile), options.allow_estimates);
 }
 
-Result<Plan> Engine::MakePlan(const Model& model, const PlanOptions& options, Explanations* explanations) {
+Result<Plan> Engine::MakePlan(const Model& model, const PlanOptions& options, Explanations* explanations,
+                              std::chrono::nanoseconds* search_time) {
   PT_ASSIGN(PlanningProfile found, state_->ProfileForPlanning(model, options));
   const std::unique_ptr<CostModel> costs = state_->CostsFrom(model, std::move(found.profile), options.allow_estimates);
   PT_CHECK_OK(CheckProfiled(model, *costs));
-  return PlanWith(model, *state_->machine, *costs, found.summary, options, explanations);
+  return PlanWith(model, *state_->machine, *costs, found.summary, options, explanations, search_time);
 }
 
 Result<Plan> Engine::MakeDefaultPlan(const Model& model) {
   const std::unique_ptr<CostModel> costs = MakeRoughCosts(*model.graph, *state_->machine);
   PlanOptions options;
   options.planner = "single:cpu";
-  PT_ASSIGN(Plan plan, PlanWith(model, *state_->machine, *costs, {}, options, nullptr));
+  PT_ASSIGN(Plan plan, PlanWith(model, *state_->machine, *costs, {}, options, nullptr, nullptr));
   plan.complete = false;
   return plan;
 }

@@ -162,7 +162,7 @@ ProfileSummary SummaryOf(const Profile& profile) {
 }
 
 Result<Plan> PlanWith(const Model& model, const Machine& machine, const CostModel& costs, const ProfileSummary& profile,
-                      const PlanOptions& options, Explanations* explanations) {
+                      const PlanOptions& options, Explanations* explanations, std::chrono::nanoseconds* search_time) {
   const Platform& platform = machine.platform();
   const std::string_view name = options.planner;
   const size_t colon = name.find(':');
@@ -176,7 +176,9 @@ Result<Plan> PlanWith(const Model& model, const Machine& machine, const CostMode
                           options.seed,
                           colon == std::string_view::npos ? std::string_view() : name.substr(colon + 1),
                           options.time_limit.count()};
+  const auto start = std::chrono::steady_clock::now();
   PT_ASSIGN(Plan plan, planner->make_plan(problem, explanations));
+  if (search_time != nullptr) *search_time = std::chrono::steady_clock::now() - start;
   plan.planner = options.planner;
   PT_CHECK_OK(NameReorderLibraries(*model.graph, machine, plan));
   plan.lower_bound_ns = BestBound(problem).ns;

@@ -12,8 +12,8 @@ struct ProfileSummary {
 ProfileSummary SummaryOf(const Profile& profile);
 
 // Runs options.planner over the model's candidates and finishes its plan. A planner's illegal plan is kInternal, with
-// all faults.
+// all faults. search_time, when not null: what the planner took.
 Result<Plan> PlanWith(const Model& model, const Machine& machine, const CostModel& costs, const ProfileSummary& profile,
-                      const PlanOptions& options, Explanations* explanations);
+                      const PlanOptions& options, Explanations* explanations, std::chrono::nanoseconds* search_time);
 
 }  // namespace pt

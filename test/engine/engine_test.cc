@@ -125,6 +125,12 @@ TEST_CASE("Engine, FromAFileToTheSameAnswerByEveryPlanner", "[engine]") {
     sequential.sequential = true;
     CHECK(RunOnce(*scene.engine, *model, *plan, sequential) == output);
   }
+  // Of all that making a plan takes, reading costs and checking included, the search is a part.
+  std::chrono::nanoseconds search_time{};
+  const auto start = std::chrono::steady_clock::now();
+  REQUIRE(scene.engine->MakePlan(*model, {}, nullptr, &search_time).ok());
+  CHECK(search_time.count() > 0);
+  CHECK(search_time < std::chrono::steady_clock::now() - start);
   // The same question twice gives the same bytes.
   const auto bytes = [&] { return WriteJson(ToJson(*scene.engine->MakePlan(*model, {}), *model->graph)); };
   CHECK(bytes() == bytes());

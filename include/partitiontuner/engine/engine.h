@@ -71,8 +71,10 @@ class Engine {
   Result<Profile> ProfileOf(const Model& model);
   Result<std::unique_ptr<CostModel>> CostsOf(const Model& model, const PlanOptions& options);
 
-  // With made_for, lower bound and report filled, memory planned and checked.
-  Result<Plan> MakePlan(const Model& model, const PlanOptions& options, Explanations* explanations = nullptr);
+  // With made_for, lower bound and report filled, memory planned and checked. search_time, when not null: what the
+  // planner itself took, without reading costs before and checking the plan afterwards.
+  Result<Plan> MakePlan(const Model& model, const PlanOptions& options, Explanations* explanations = nullptr,
+                        std::chrono::nanoseconds* search_time = nullptr);
   // Without a database entry for this model: a plan for one device from rough estimates, never "nothing".
   Result<Plan> MakeDefaultPlan(const Model& model);
 
