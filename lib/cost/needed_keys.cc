@@ -102,10 +102,12 @@ void AddCopies(const Platform& platform, KeyList& keys) {
   }
 }
 
+// Of every class whose times no file gives: what a step costs its unit (or its driver's core), and what it takes until
+// another unit goes on.
 void AddOverheads(const Platform& platform, KeyList& keys) {
   for (size_t k = 0; k < platform.unit_classes.size(); ++k) {
     const UnitClassId from(k);
-    if (!IsHostClass(platform, from)) continue;
+    if (IsSimulatedClass(platform, from)) continue;
     NeededKey overhead;
     overhead.key = OverheadKey(platform, from);
     overhead.kind = NeededKey::Kind::kOverhead;
@@ -113,7 +115,7 @@ void AddOverheads(const Platform& platform, KeyList& keys) {
     keys.Add(std::move(overhead));
     for (size_t other = 0; other < platform.unit_classes.size(); ++other) {
       const UnitClassId to(other);
-      if (!IsHostClass(platform, to) || !HandOverUnits(platform, from, to)) continue;
+      if (IsSimulatedClass(platform, to) || !HandOverUnits(platform, from, to)) continue;
       NeededKey wait;
       wait.key = WaitKey(platform, from, to);
       wait.kind = NeededKey::Kind::kWait;
@@ -122,6 +124,14 @@ void AddOverheads(const Platform& platform, KeyList& keys) {
       keys.Add(std::move(wait));
     }
   }
+}
+
+// A host unit is led by its lowest core.
+bool LedByTheSameCore(const Platform& platform, UnitId a, UnitId b) {
+  const auto& a_uses = platform.unit(a).uses;
+  const auto& b_uses = platform.unit(b).uses;
+  return IsHostClass(platform, platform.unit(a).kind) && IsHostClass(platform, platform.unit(b).kind) &&
+         a_uses.front().first == b_uses.front().first;
 }
 
 }  // namespace
@@ -172,10 +182,8 @@ std::optional<std::pair<UnitId, UnitId>> HandOverUnits(const Platform& platform,
   std::optional<std::pair<UnitId, UnitId>> found;
   for (const UnitId a : UnitsOf(platform, from)) {
     for (const UnitId b : UnitsOf(platform, to)) {
-      const auto& a_uses = platform.unit(a).uses;
-      const auto& b_uses = platform.unit(b).uses;
-      // A host unit is led by its lowest core.
-      if (a_uses.empty() || b_uses.empty() || a_uses.front().first == b_uses.front().first) continue;
+      if (a == b || platform.unit(a).uses.empty() || platform.unit(b).uses.empty()) continue;
+      if (LedByTheSameCore(platform, a, b)) continue;
       if (!UnitsConflict(platform, a, b)) return std::pair(a, b);
       if (!found) found.emplace(a, b);
     }

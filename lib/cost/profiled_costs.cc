@@ -261,9 +261,8 @@ void ProfiledCosts::ReadOverheads() {
     const bool simulated = IsSimulatedClass(platform_, UnitClassId(k));
     overheads_.push_back(MeasuredOr(OverheadKey(platform_, UnitClassId(k)), simulated, kUnknownOverhead));
     for (size_t other = 0; other < count; ++other) {
-      if (IsHostClass(platform_, UnitClassId(k)) && IsHostClass(platform_, UnitClassId(other)) &&
-          !HandOverUnits(platform_, UnitClassId(k), UnitClassId(other))) {
-        waits_.push_back({0, 0, Provenance::kMeasured, 0});  // an order on one core: nothing to wait for
+      if (!HandOverUnits(platform_, UnitClassId(k), UnitClassId(other))) {
+        waits_.push_back({0, 0, Provenance::kMeasured, 0});  // an order on one core or stream: nothing to wait for
         continue;
       }
       waits_.push_back(MeasuredOr(WaitKey(platform_, UnitClassId(k), UnitClassId(other)),

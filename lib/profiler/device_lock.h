@@ -5,7 +5,8 @@
 #include <map>
 #include <string>
 
-#include "partitiontuner/exec/session.h"
+#include "partitiontuner/exec/cancel_token.h"
+#include "partitiontuner/platform/platform.h"
 #include "partitiontuner/support/result.h"
 
 namespace pt {

@@ -1,21 +1,24 @@
 #include "lib/profiler/executor_costs.h"
 
-#include <chrono>
+#include <memory>
 
+#include "lib/profiler/device_costs.h"
 #include "lib/profiler/sampling.h"
 #include "partitiontuner/exec/unit_runner.h"
 
 namespace pt {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
 constexpr uint32_t kSteps = 2'000, kRepeats = 9;
+constexpr uint32_t kLaunches = 50;  // on a device, of which each takes microseconds
+
+bool IsAsynchronous(const ProfilingTask& task, UnitClassId kind) {
+  return task.platform().unit_class(kind).asynchronous;
+}
 
 // A series of nanoseconds for `parts` of something each, the lock held for one at a time.
-Status TakeSeries(const ProfilingTask& task, DeviceLocks& locks, WorkItem& item, uint32_t parts,
+Status TakeSeries(DeviceLocks& locks, DeviceId device, WorkItem& item, uint32_t parts,
                   const std::function<Result<int64_t>()>& time) {
-  const DeviceId device = task.platform().unit_class(item.needed.unit_class).device;
   for (uint32_t repeat = 0; repeat < kRepeats; ++repeat) {
     PT_CHECK_OK(locks.Hold(device, [&]() -> Status {
       PT_ASSIGN(const int64_t ns, time());
@@ -30,37 +33,52 @@ Status TakeSeries(const ProfilingTask& task, DeviceLocks& locks, WorkItem& item,
 }  // namespace
 
 Status MeasureOverhead(const ProfilingTask& task, DeviceLocks& locks, WorkItem& item) {
-  const UnitId unit = UnitsOf(task.platform(), item.needed.unit_class).front();
-  return TakeSeries(task, locks, item, kSteps, [&] { return TimeEmptySteps(task.machine, unit, kSteps); });
+  const UnitClassId kind = item.needed.unit_class;
+  const UnitId unit = UnitsOf(task.platform(), kind).front();
+  const DeviceId device = task.platform().unit_class(kind).device;
+  if (!IsAsynchronous(task, kind)) {
+    return TakeSeries(locks, device, item, kSteps, [&] { return TimeEmptySteps(task.machine, unit, kSteps); });
+  }
+  PT_ASSIGN(const auto work, CopyWork::Least(task.machine, unit, task.options.cancel));
+  return TakeSeries(locks, device, item, kLaunches, [&] { return TimeLaunches(*work, kLaunches); });
 }
 
 Status MeasureWait(const ProfilingTask& task, DeviceLocks& locks, WorkItem& item) {
-  const auto units = HandOverUnits(task.platform(), item.needed.unit_class, item.needed.to_class);
-  return TakeSeries(task, locks, item, 2 * kSteps,
-                    [&] { return TimeHandOvers(task.machine, units->first, units->second, kSteps); });
+  const Platform& platform = task.platform();
+  const UnitClassId from = item.needed.unit_class, to = item.needed.to_class;
+  const auto units = HandOverUnits(platform, from, to);
+  const DeviceId device = platform.unit_class(IsAsynchronous(task, from) ? from : to).device;
+  if (!IsAsynchronous(task, from) && !IsAsynchronous(task, to)) {
+    return TakeSeries(locks, device, item, 2 * kSteps,
+                      [&] { return TimeHandOvers(task.machine, units->first, units->second, kSteps); });
+  }
+  const auto work_of = [&](UnitClassId kind, UnitId unit) -> Result<std::unique_ptr<CopyWork>> {
+    if (!IsAsynchronous(task, kind)) return std::unique_ptr<CopyWork>();
+    return CopyWork::Least(task.machine, unit, task.options.cancel);
+  };
+  PT_ASSIGN(const auto sender, work_of(from, units->first));
+  PT_ASSIGN(const auto receiver, work_of(to, units->second));
+  if (sender && receiver && sender->CanWaitFor(*receiver) && receiver->CanWaitFor(*sender)) {
+    return TakeSeries(locks, device, item, 2 * kLaunches,
+                      [&] { return TimeStreamHandOvers(*sender, *receiver, kLaunches); });
+  }
+  // Through the host, which sees the end on one side and launches on the other.
+  return TakeSeries(locks, device, item, 2 * kLaunches, [&]() -> Result<int64_t> {
+    int64_t ns = 0;
+    for (CopyWork* side : {sender.get(), receiver.get()}) {
+      if (side == nullptr) continue;
+      PT_ASSIGN(const int64_t latency, TimeLatencies(*side, kLaunches));
+      ns += latency;
+    }
+    return ns;
+  });
 }
 
-// On the calling thread, which is where a driver core would enqueue; until the event is seen.
 Status MeasureCopy(const ProfilingTask& task, DeviceLocks& locks, WorkItem& item) {
-  const Link& link = task.platform().link(item.needed.link);
-  const bool to_device = link.from == DeviceId(0u);
-  DeviceDriver& device = task.machine.driver(to_device ? link.to : link.from);
-  PT_ASSIGN(const auto host, task.machine.driver(DeviceId(0u)).Allocate(item.needed.bytes));
-  PT_ASSIGN(const auto remote, device.Allocate(item.needed.bytes));
-  PT_ASSIGN(const auto stream, device.MakeStream());
-  PT_ASSIGN(const auto event, device.MakeEvent());
-  void* to = to_device ? remote->data() : host->data();
-  const void* from = to_device ? host->data() : remote->data();
-  const auto direction = to_device ? CopyDirection::kToDevice : CopyDirection::kFromDevice;
-  return locks.Hold(DeviceId(0u), [&]() -> Status {
+  PT_ASSIGN(const auto copy, CopyWork::Over(task.machine, item.needed.link, item.needed.bytes, task.options.cancel));
+  return locks.Hold(copy->driver().id(), [&]() -> Status {
     for (uint32_t i = 0; i < kMostSamples && item.spent_ns < task.options.max_time_per_key.count(); ++i) {
-      const Clock::time_point begin = Clock::now();
-      PT_CHECK_OK(device.EnqueueCopy(*stream, to, from, item.needed.bytes, direction));
-      PT_CHECK_OK(stream->Record(*event));
-      for (bool ready = false; !ready;) {
-        PT_ASSIGN(ready, event->Ready());
-      }
-      const int64_t ns = (Clock::now() - begin).count();
+      PT_ASSIGN(const int64_t ns, copy->OwnNs());
       item.spent_ns += ns;
       if (i > 0) item.samples.push_back(ns);  // the first one warms up
     }

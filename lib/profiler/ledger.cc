@@ -31,6 +31,7 @@ Status Ledger::Commit(WorkItem& item) {
   weight_left_ -= item.weight;
   weight_done_ += item.weight;
   item.subject.reset();
+  if (item.skipped) return {};
   if (!item.done && item.samples.size() < task_.options.min_samples) return {};
   const SampleSummary summary = Summarise(item.samples);
   if (!item.samples.empty()) {
@@ -48,6 +49,13 @@ Status Ledger::Commit(WorkItem& item) {
   ++(item.row.failure.empty() ? report_.measured : report_.failed);
   TellProgress(item, summary);
   return {};
+}
+
+void Ledger::Skip(WorkItem& item, const Error& error) {
+  item.skipped = item.done = true;
+  item.samples.clear();
+  item.subject.reset();
+  if (report_.skipped++ == 0) report_.skip_reason = item.label + ": " + ToString(error);
 }
 
 void Ledger::TellProgress(const WorkItem& item, const SampleSummary& summary) {

@@ -22,6 +22,8 @@ class Ledger {
   bool StopNow();
   // Stores what is finished, or was stopped with enough samples to be worth keeping; frees the subject.
   Status Commit(WorkItem& item);
+  // Notes that the item could not be measured this time; nothing of it is stored.
+  void Skip(WorkItem& item, const Error& error);
   MeasureReport Close();
 
  private:

@@ -1,10 +1,12 @@
 #include "partitiontuner/profiler/measure.h"
 
 #include <algorithm>
+#include <new>
 #include <optional>
 
 #include "lib/profiler/device_lock.h"
 #include "lib/profiler/executor_costs.h"
+#include "lib/profiler/fault.h"
 #include "lib/profiler/ledger.h"
 #include "lib/profiler/sampler.h"
 #include "lib/profiler/sampling.h"
@@ -24,11 +26,12 @@ class Profiling {
   Status MeasureDecision(Decision& decision);
 
  private:
-  void MeasureOnce(Decision& decision);
+  Status MeasureOnce(Decision& decision);
   Status MeasureFirst(WorkItem& item);
   void KnownTime(WorkItem& item) const;
   static void ChooseFinalists(Decision& decision);
-  void MeasureFinalists(Decision& decision);
+  Status MeasureFinalists(Decision& decision);
+  Status Settle(WorkItem& item, Error error);
 
   const ProfilingTask& task_;
   Ledger& ledger_;
@@ -37,27 +40,38 @@ class Profiling {
 };
 
 Status Profiling::MeasureDecision(Decision& decision) {
-  MeasureOnce(decision);
+  PT_CHECK_OK(MeasureOnce(decision));
   ChooseFinalists(decision);
-  MeasureFinalists(decision);
+  PT_CHECK_OK(MeasureFinalists(decision));
   for (WorkItem& item : decision) PT_CHECK_OK(ledger_.Commit(item));
   return {};
 }
 
-void Profiling::MeasureOnce(Decision& decision) {
+Status Profiling::MeasureOnce(Decision& decision) {
   for (WorkItem& item : decision) {
     if (ledger_.StopNow()) break;
-    const Status status = MeasureFirst(item);
-    if (status.ok()) continue;
-    const ErrorCode code = status.error().code;
-    if (code == ErrorCode::kInterrupted) break;
-    if (code == ErrorCode::kOutOfMemory) {  // another time may have the memory: nothing to remember
-      item.subject.reset();
-      item.samples.clear();
-      continue;
-    }
-    item.Fail(status.error());
+    if (Status status = MeasureFirst(item); !status.ok()) PT_CHECK_OK(Settle(item, std::move(status).error()));
   }
+  return {};
+}
+
+// Decides what an error means for the item; returns it where nothing else can be measured either.
+Status Profiling::Settle(WorkItem& item, Error error) {
+  const Origin origin = item.subject != nullptr ? item.subject->origin() : Origin::kElsewhere;
+  switch (VerdictOf(origin, error.code)) {
+    case Verdict::kCannotRun:
+      item.Fail(error);
+      return {};
+    case Verdict::kNotNow:
+      ledger_.Skip(item, error);
+      return {};
+    case Verdict::kStopped:
+      return {};  // StopNow sees it too
+    case Verdict::kEnd:
+      break;
+  }
+  if (error.node.empty()) error.node = item.label;
+  return error;
 }
 
 Status Profiling::MeasureFirst(WorkItem& item) {
@@ -112,23 +126,23 @@ void Profiling::ChooseFinalists(Decision& decision) {
 }
 
 // In turn, a few samples each, so that a drift of the machine's speed hits all of them alike.
-void Profiling::MeasureFinalists(Decision& decision) {
+Status Profiling::MeasureFinalists(Decision& decision) {
   for (bool more = true; more;) {
     more = false;
     for (WorkItem& item : decision) {
       if (item.done || !item.finalist) continue;
-      if (ledger_.StopNow()) return;
+      if (ledger_.StopNow()) return {};
       if (sampler_.HasEnough(item)) {
         item.done = true;
         continue;
       }
-      if (const Status status = sampler_.TakeMore(item); !status.ok()) {
-        if (status.error().code == ErrorCode::kInterrupted) return;
-        item.Fail(status.error());
+      if (Status status = sampler_.TakeMore(item); !status.ok()) {
+        PT_CHECK_OK(Settle(item, std::move(status).error()));
       }
       more = true;
     }
   }
+  return {};
 }
 
 }  // namespace
@@ -152,7 +166,8 @@ const Library* ReorderLibrary(const Machine& machine, UnitClassId unit_class, st
 }
 
 Result<MeasureReport> MeasureProfile(const Graph& graph, std::span<const Candidate> candidates, Machine& machine,
-                                     ProfileDb& db, const MeasureOptions& options, const ProgressCallback& progress) {
+                                     ProfileDb& db, const MeasureOptions& options,
+                                     const ProgressCallback& progress) try {
   const auto started = Ledger::Clock::now();
   const ProfilingTask task{graph, candidates, machine, db, options};
   PT_ASSIGN(WorkList list, ListWork(task));
@@ -164,6 +179,9 @@ Result<MeasureReport> MeasureProfile(const Graph& graph, std::span<const Candida
     decision.clear();  // buffers and kernels with it
   }
   return ledger.Close();
+} catch (const std::bad_alloc&) {
+  return MakeError(ErrorCode::kOutOfMemory, "profiler.memory", "no memory to go on measuring",
+                   "what was measured is kept; the same call goes on from there");
 }
 
 }  // namespace pt

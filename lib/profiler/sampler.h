@@ -5,7 +5,8 @@
 #include <memory>
 
 #include "lib/profiler/device_lock.h"
-#include "lib/profiler/subject.h"
+#include "lib/profiler/host_caches.h"
+#include "lib/profiler/runner.h"
 #include "lib/profiler/work_list.h"
 
 namespace pt {
@@ -25,16 +26,13 @@ class Sampler {
   bool HasEnough(const WorkItem& item) const;
 
  private:
-  Result<UnitRunner*> RunnerOf(UnitClassId kind);
+  Result<Runner*> RunnerOf(UnitClassId kind);
   Status TakeSlice(WorkItem& item, uint32_t count, bool warm_up);
-  Result<Timing> TakeOne(WorkItem& item, uint32_t batch);
 
   const ProfilingTask& task_;
   DeviceLocks& locks_;
-  const int64_t clock_ns_ = ClockOverheadNs();
-  std::map<UnitClassId, std::unique_ptr<UnitRunner>> runners_;
-  UnitClassId widest_;  // the host class with the most cores: prepares caches
-  std::unique_ptr<CacheState> caches_;
+  std::unique_ptr<HostCaches> host_caches_;  // made with the first runner of host cores
+  std::map<UnitClassId, std::unique_ptr<Runner>> runners_;
 };
 
 }  // namespace pt

@@ -1,35 +1,28 @@
 #include "lib/profiler/subject.h"
 
-#include <sys/resource.h>
-#if defined(__x86_64__)
-#include <emmintrin.h>
-#endif
-
 #include <algorithm>
-#include <atomic>
-#include <chrono>
-#include <cstring>
 #include <set>
 
-#include "lib/profiler/input_data.h"
 #include "partitiontuner/profiler/measure.h"
 
 namespace pt {
 namespace {
 
-constexpr size_t kLine = 64;
-constexpr size_t kBlock = 4096;  // what one core writes of a tensor before another
-constexpr size_t kDisturbance = size_t{8} << 20;
-constexpr size_t kDisturbanceWithoutConstants = size_t{4} << 20;
 constexpr uint64_t kSeed = 20240229;
 
-int64_t NowNs() {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
-      .count();
+Result<TensorLayout> LayoutOf(const Value& value, const Form& form) {
+  const std::optional<std::vector<int64_t>> dims = value.type.static_dims();
+  if (!dims) {
+    return MakeError(ErrorCode::kUnsupported, "profiler.dynamic",
+                     "the dims of value " + value.name + " are known only at run time");
+  }
+  return DenseLayout(form.storage, *dims, form.layout);
 }
 
+}  // namespace
+
 // Keeps note of the packed constants a kernel asked for, so that they can be put where a run finds them.
-class NotingWeightStore : public WeightStore {
+class Subject::NotingWeightStore : public WeightStore {
  public:
   explicit NotingWeightStore(WeightStore& store) : store_(store) {}
   Result<std::shared_ptr<DeviceBuffer>> Get(Hash128 content, std::string_view format, DeviceDriver& device,
@@ -48,7 +41,7 @@ class NotingWeightStore : public WeightStore {
 
 // Outputs whose size is known only at run time: one buffer an output, kept from sample to sample as a session's
 // pool keeps it.
-class KeptOutputs : public OutputAllocator {
+class Subject::KeptOutputs : public OutputAllocator {
  public:
   explicit KeptOutputs(DeviceDriver& driver) : driver_(driver) {}
   Result<TensorView> Allocate(uint32_t index, DataType type, std::span<const int64_t> dims) override {
@@ -67,213 +60,141 @@ class KeptOutputs : public OutputAllocator {
   std::vector<std::unique_ptr<DeviceBuffer>> buffers_;
 };
 
-void PushOutOfCaches(std::span<const std::byte> bytes) {
-#if defined(__x86_64__)
-  for (size_t at = 0; at < bytes.size(); at += kLine) _mm_clflush(bytes.data() + at);
-  _mm_mfence();
-#else
-  static_cast<void>(bytes);  // no such instruction: the walk over junk has to do
-#endif
-}
+Subject::Subject(Machine& machine, UnitClassId unit_class, CompileContext context)
+    : machine_(machine),
+      unit_class_(unit_class),
+      driver_(context.device),
+      weights_(std::make_unique<NotingWeightStore>(context.weights)),
+      kept_outputs_(std::make_unique<KeptOutputs>(context.device)),
+      context_{context.platform, context.device, context.team, *weights_, context.subgraphs} {}
 
-// How often the system has taken a core of the team away so far.
-int64_t Preemptions(Team& team) {
-  std::atomic<int64_t> sum{0};
-  auto count = [&](uint32_t, uint32_t) {
-    rusage usage{};
-    if (getrusage(RUSAGE_THREAD, &usage) == 0) sum += usage.ru_nivcsw;
-  };
-  team.OnEveryCore(count);
-  return sum;
-}
-
-}  // namespace
-
-CacheState::CacheState(uint32_t cores, uint64_t reuse_distance, bool in_memory)
-    : cores_(cores), in_memory_(in_memory), sums_(cores, 0) {
-  // Flushed constants need no long walk: the private caches and address translation are to be disturbed, no more.
-  bytes_per_core_ = in_memory ? kDisturbance : static_cast<size_t>(reuse_distance) / cores;
-  bytes_without_constants_ = std::min(bytes_per_core_, kDisturbanceWithoutConstants / cores);
-  junk_.resize(bytes_per_core_ * cores, std::byte{1});
-}
-
-void CacheState::Prepare(Team& team, std::span<const std::span<const std::byte>> constants,
-                         std::span<const std::span<std::byte>> outputs, std::span<const std::span<std::byte>> inputs,
-                         std::span<const std::vector<std::byte>> fresh) {
-  if (in_memory_) {
-    for (const std::span<const std::byte> bytes : constants) PushOutOfCaches(bytes);
-  }
-  auto prepare = [&](uint32_t core, uint32_t cores) {
-    const std::byte* own = junk_.data() + core * bytes_per_core_;
-    const size_t bytes = constants.empty() ? bytes_without_constants_ : bytes_per_core_;
-    for (size_t at = 0; at < bytes; at += kLine) sums_[core] += static_cast<uint64_t>(own[at]);
-    for (const std::span<std::byte> output : outputs) {
-      for (size_t at = core * kBlock; at < output.size(); at += cores * kBlock) {
-        std::memset(output.data() + at, 0, std::min(kBlock, output.size() - at));
-      }
-    }
-    for (size_t i = 0; i < inputs.size(); ++i) {
-      for (size_t at = core * kBlock; at < inputs[i].size(); at += cores * kBlock) {
-        std::memcpy(inputs[i].data() + at, fresh[i].data() + at, std::min(kBlock, inputs[i].size() - at));
-      }
-    }
-  };
-  team.ParallelFor(cores_, prepare);
-}
-
-struct Subject::State {
-  explicit State(Machine& machine, DeviceDriver& device)
-      : driver(device), weights(machine.weights()), outputs(device) {}
-
-  DeviceDriver& driver;
-  NotingWeightStore weights;
-  KeptOutputs outputs;
-  std::vector<std::unique_ptr<DeviceBuffer>> buffers;
-  std::vector<std::vector<std::byte>> fresh_inputs;  // what each input is set to before a sample
-  std::vector<std::span<std::byte>> inputs, outputs_written;
-  std::vector<std::byte> scratch;
-  std::vector<std::span<const std::byte>> constants;
-  std::unique_ptr<Kernel> kernel;
-  std::unique_ptr<BoundKernel> bound;
-
-  Result<TensorView> Allocate(const TensorLayout& layout, std::span<std::byte>* storage) {
-    PT_ASSIGN(const uint64_t bytes, BytesOf(layout));
-    PT_ASSIGN(std::unique_ptr<DeviceBuffer> buffer, driver.Allocate(std::max<uint64_t>(bytes, 1)));
-    TensorView view{buffer->data(), layout};
-    *storage = {static_cast<std::byte*>(buffer->data()), bytes};
-    buffers.push_back(std::move(buffer));
-    return view;
-  }
-  Result<TensorView> AddInput(const TensorLayout& layout, ValueRange range) {
-    std::span<std::byte> storage;
-    PT_ASSIGN(TensorView view, Allocate(layout, &storage));
-    FillInput(layout.type, range, kSeed + inputs.size(), storage);
-    fresh_inputs.emplace_back(storage.begin(), storage.end());
-    inputs.push_back(storage);
-    return view;
-  }
-  Status Bind(std::span<const TensorView> in, std::span<const TensorView> out) {
-    constexpr size_t kPad = kLine;
-    scratch.resize(kernel->scratch_bytes() + kPad);
-    void* aligned = scratch.data();
-    size_t space = scratch.size();
-    std::align(kPad, kernel->scratch_bytes(), aligned, space);
-    PT_ASSIGN(bound, kernel->Bind(in, out, {static_cast<std::byte*>(aligned), kernel->scratch_bytes()}));
-    for (const std::shared_ptr<DeviceBuffer>& buffer : weights.noted()) {
-      constants.emplace_back(static_cast<const std::byte*>(buffer->data()), buffer->bytes());
-    }
-    return {};
-  }
-};
-
-Subject::Subject(std::unique_ptr<State> state) : state_(std::move(state)) {}
 Subject::~Subject() = default;
 
-Result<std::unique_ptr<Subject>> Subject::OfCandidate(const Graph& graph, const Candidate& candidate, Machine& machine,
-                                                      const UnitRunner& runner) {
-  const Library* library = machine.library(candidate.library);
-  if (library == nullptr) {
-    return MakeError(ErrorCode::kUnsupported, "profiler.library", "library " + candidate.library + " is not there");
-  }
-  const Platform& platform = machine.platform();
-  auto state = std::make_unique<State>(machine, machine.driver(platform.unit_class(candidate.unit_class).device));
-  const std::vector<ValueId> input_values = GroupInputs(graph, candidate.nodes);
-  const std::vector<ValueId> output_values = GroupOutputs(graph, candidate.nodes);
-  const auto layout_of = [&](ValueId id, const Form& form) -> Result<TensorLayout> {
-    const std::optional<std::vector<int64_t>> dims = graph.value(id).type.static_dims();
-    if (!dims) {
-      return MakeError(ErrorCode::kUnsupported, "profiler.dynamic",
-                       "the dims of value " + graph.value(id).name + " are known only at run time");
-    }
-    return DenseLayout(form.storage, *dims, form.layout);
-  };
-  std::vector<TensorLayout> in_layouts, out_layouts;
-  std::vector<TensorView> in, out;
-  for (size_t i = 0; i < input_values.size(); ++i) {
-    PT_ASSIGN(TensorLayout layout, layout_of(input_values[i], candidate.in[i]));
-    PT_ASSIGN(TensorView view, state->AddInput(layout, RangeOf(graph, candidate.nodes, input_values[i])));
-    in_layouts.push_back(std::move(layout));
-    in.push_back(std::move(view));
-  }
-  for (size_t i = 0; i < output_values.size(); ++i) {
-    if (!graph.value(output_values[i]).type.is_static()) {  // allocated by the kernel while it runs
+void Subject::Abandon() {
+  for (std::unique_ptr<DeviceBuffer>& buffer : buffers_) static_cast<void>(buffer.release());
+  static_cast<void>(bound_.release());
+  static_cast<void>(kernel_.release());
+  static_cast<void>(kept_outputs_.release());
+  static_cast<void>(weights_.release());
+}
+
+std::span<const std::shared_ptr<DeviceBuffer>> Subject::packed_constants() const { return weights_->noted(); }
+
+Status Subject::OfKernel(Status status) {
+  if (status.ok()) return status;
+  const bool asynchronous = machine_.platform().unit_class(unit_class_).asynchronous;
+  origin_ = asynchronous && bound_ ? Origin::kDevice : Origin::kKernel;
+  return status;
+}
+
+Result<DeviceBuffer*> Subject::Allocate(uint64_t bytes) {
+  PT_ASSIGN(std::unique_ptr<DeviceBuffer> buffer, driver_.Allocate(bytes));
+  buffers_.push_back(std::move(buffer));
+  return buffers_.back().get();
+}
+
+Result<TensorView> Subject::AddInput(const TensorLayout& layout, ValueRange range) {
+  PT_ASSIGN(const uint64_t bytes, BytesOf(layout));
+  PT_ASSIGN(DeviceBuffer * buffer, Allocate(bytes));
+  Input input{buffer, std::vector<std::byte>(bytes)};
+  FillInput(layout.type, range, kSeed + inputs_.size(), input.fresh);
+  inputs_.push_back(std::move(input));
+  return TensorView{buffer->data(), layout};
+}
+
+Result<TensorView> Subject::AddOutput(const TensorLayout& layout) {
+  PT_ASSIGN(const uint64_t bytes, BytesOf(layout));
+  PT_ASSIGN(DeviceBuffer * buffer, Allocate(bytes));
+  outputs_.push_back(buffer);
+  return TensorView{buffer->data(), layout};
+}
+
+Status Subject::AddOutputs(const Graph& graph, const Candidate& candidate, std::span<const TensorView> in,
+                           std::vector<TensorView>& out) {
+  const std::vector<ValueId> values = GroupOutputs(graph, candidate.nodes);
+  for (size_t i = 0; i < values.size(); ++i) {
+    const Value& value = graph.value(values[i]);
+    if (!value.type.is_static()) {  // allocated by the kernel while it runs
       TensorLayout unknown;
       unknown.type = candidate.out[i].storage;
       unknown.layout = candidate.out[i].layout;
-      out.push_back({nullptr, unknown});
-      out_layouts.push_back(std::move(unknown));
+      out.push_back({nullptr, std::move(unknown)});
       continue;
     }
-    PT_ASSIGN(TensorLayout layout, layout_of(output_values[i], candidate.out[i]));
+    PT_ASSIGN(TensorLayout layout, LayoutOf(value, candidate.out[i]));
     const auto required = std::find_if(candidate.aliases.begin(), candidate.aliases.end(), [i](const Alias& alias) {
       return alias.out == i && alias.kind == Alias::Kind::kRequired;
     });
     if (required != candidate.aliases.end()) {
-      out.push_back({in[required->in].data, layout});
-    } else {
-      std::span<std::byte> storage;
-      PT_ASSIGN(TensorView view, state->Allocate(layout, &storage));
-      state->outputs_written.push_back(storage);
-      out.push_back(std::move(view));
+      out.push_back({in[required->in].data, std::move(layout)});
+      continue;
     }
-    out_layouts.push_back(std::move(layout));
+    PT_ASSIGN(TensorView view, AddOutput(layout));
+    out.push_back(std::move(view));
   }
-  const CompileContext own = runner.compile_context();
-  CompileContext context{own.platform, own.device, own.team, state->weights, own.subgraphs};
-  PT_ASSIGN(state->kernel, library->Compile(graph, candidate, in_layouts, out_layouts, context));
-  PT_CHECK_OK(state->Bind(in, out));
-  std::set<ValueId> seen;
-  for (NodeId node : candidate.nodes) {
-    for (ValueId input : graph.node(node).inputs) {
-      if (!input.valid() || !graph.value(input).is_constant() || !seen.insert(input).second) continue;
-      state->constants.push_back(graph.value(input).constant->bytes());
-    }
-  }
-  return std::unique_ptr<Subject>(new Subject(std::move(state)));
+  return {};
 }
 
-Result<std::unique_ptr<Subject>> Subject::OfReorder(std::span<const int64_t> dims, const Form& from, const Form& to,
-                                                    Machine& machine, const UnitRunner& runner) {
-  const Platform& platform = machine.platform();
-  const UnitClassId kind = platform.unit(runner.unit()).kind;
-  const Library* library = ReorderLibrary(machine, kind, dims, from, to);
-  if (library == nullptr) return MakeError(ErrorCode::kUnsupported, "profiler.reorder", "no library reorders this");
-  auto state = std::make_unique<State>(machine, machine.driver(platform.unit_class(kind).device));
+Status Subject::Bind(std::span<const TensorView> in, std::span<const TensorView> out) {
+  const uint64_t scratch_bytes = kernel_->scratch_bytes();
+  PT_ASSIGN(DeviceBuffer * scratch, Allocate(scratch_bytes));
+  auto bound = kernel_->Bind(in, out, {static_cast<std::byte*>(scratch->data()), scratch_bytes});
+  if (!bound.ok()) return OfKernel(std::move(bound).error());
+  bound_ = std::move(bound).value();
+  return {};
+}
+
+Status Subject::MakeCandidate(const Graph& graph, const Candidate& candidate) {
+  const Library* library = machine_.library(candidate.library);
+  if (library == nullptr) {
+    return MakeError(ErrorCode::kUsage, "profiler.library",
+                     "a candidate names the library " + candidate.library + ", which this machine lacks",
+                     "enumerate the candidates with the libraries of the machine that measures them");
+  }
+  std::vector<TensorView> in, out;
+  const std::vector<ValueId> input_values = GroupInputs(graph, candidate.nodes);
+  for (size_t i = 0; i < input_values.size(); ++i) {
+    const Result<TensorLayout> layout = LayoutOf(graph.value(input_values[i]), candidate.in[i]);
+    if (!layout.ok()) return OfKernel(layout.error());
+    PT_ASSIGN(TensorView view, AddInput(*layout, RangeOf(graph, candidate.nodes, input_values[i])));
+    in.push_back(std::move(view));
+  }
+  PT_CHECK_OK(AddOutputs(graph, candidate, in, out));
+  const auto layouts = [](std::span<const TensorView> views) {
+    std::vector<TensorLayout> all;
+    for (const TensorView& view : views) all.push_back(view.layout);
+    return all;
+  };
+  auto kernel = library->Compile(graph, candidate, layouts(in), layouts(out), context_);
+  if (!kernel.ok()) return OfKernel(std::move(kernel).error());
+  kernel_ = std::move(kernel).value();
+  PT_CHECK_OK(Bind(in, out));
+  std::set<ValueId> seen;
+  for (const NodeId node : candidate.nodes) {
+    for (const ValueId input : graph.node(node).inputs) {
+      if (!input.valid() || !graph.value(input).is_constant() || !seen.insert(input).second) continue;
+      plain_constants_.push_back(graph.value(input).constant->bytes());
+    }
+  }
+  return {};
+}
+
+Status Subject::MakeReorder(std::span<const int64_t> dims, const Form& from, const Form& to) {
+  const Library* library = ReorderLibrary(machine_, unit_class_, dims, from, to);
+  if (library == nullptr) {
+    return OfKernel(MakeError(ErrorCode::kUnsupported, "profiler.reorder", "no library reorders this"));
+  }
   const std::vector<int64_t> sizes(dims.begin(), dims.end());
   PT_ASSIGN(const TensorLayout from_layout, DenseLayout(from.storage, sizes, from.layout));
   PT_ASSIGN(const TensorLayout to_layout, DenseLayout(to.storage, sizes, to.layout));
-  PT_ASSIGN(const TensorView in, state->AddInput(from_layout, {}));
-  std::span<std::byte> storage;
-  PT_ASSIGN(const TensorView out, state->Allocate(to_layout, &storage));
-  state->outputs_written.push_back(storage);
-  CompileContext context = runner.compile_context();
-  PT_ASSIGN(state->kernel, library->CompileReorder(from_layout, to_layout, context));
-  PT_CHECK_OK(state->Bind({&in, 1}, {&out, 1}));
-  return std::unique_ptr<Subject>(new Subject(std::move(state)));
+  PT_ASSIGN(const TensorView in, AddInput(from_layout, {}));
+  PT_ASSIGN(const TensorView out, AddOutput(to_layout));
+  auto kernel = library->CompileReorder(from_layout, to_layout, context_);
+  if (!kernel.ok()) return OfKernel(std::move(kernel).error());
+  kernel_ = std::move(kernel).value();
+  return Bind({&in, 1}, {&out, 1});
 }
 
-void Subject::Prepare(Team& team, CacheState& caches) {
-  caches.Prepare(team, state_->constants, state_->outputs_written, state_->inputs, state_->fresh_inputs);
-}
-
-Result<Timing> Subject::Sample(Stream& stream, uint32_t batch) {
-  Team& team = *stream.team();
-  const int64_t preemptions = Preemptions(team);
-  const int64_t start = NowNs();
-  for (uint32_t i = 0; i < batch; ++i) {
-    PT_CHECK_OK(state_->bound->Enqueue(stream, state_->outputs));
-  }
-  const int64_t ns = NowNs() - start;
-  return Timing{ns / batch, Preemptions(team) != preemptions};
-}
-
-int64_t ClockOverheadNs() {
-  int64_t least = INT64_MAX;
-  for (int i = 0; i < 1000; ++i) {
-    const int64_t start = NowNs();
-    least = std::min(least, NowNs() - start);
-  }
-  return least;
-}
+Status Subject::Enqueue(Stream& stream) { return OfKernel(bound_->Enqueue(stream, *kept_outputs_)); }
 
 }  // namespace pt

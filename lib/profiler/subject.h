@@ -1,66 +1,78 @@
-// Subject: one candidate or reorder, compiled and bound, that can be timed again and again as a step of a run.
+// Subject: one candidate or reorder, compiled and bound to memory of its device, that can be run again and again.
 #pragma once
 
+#include <cstddef>
 #include <memory>
 #include <span>
 #include <vector>
 
-#include "partitiontuner/backend/backend.h"
-#include "partitiontuner/cost/profiled_costs.h"
-#include "partitiontuner/exec/unit_runner.h"
+#include "lib/profiler/fault.h"
+#include "lib/profiler/input_data.h"
+#include "partitiontuner/exec/machine.h"
 
 namespace pt {
 
-// Brings the caches of all cores into the state that a step of a run finds.
-class CacheState {
- public:
-  // cores: of the whole host; reuse_distance: bytes touched between two uses of a constant; in_memory: so many that
-  // no cache keeps it.
-  CacheState(uint32_t cores, uint64_t reuse_distance, bool in_memory);
-
-  // On the leading core of a unit of all cores, with its team. The cores touch as much other memory as a run does
-  // between two uses of a constant (or push the constants out of all caches, when no cache would keep them). Then every
-  // core writes every so-many-th block of `outputs`, and after that of `inputs` (copied from `fresh`): the steps before
-  // have left a tensor's lines in the caches of all the cores that worked on it, and to take them over costs more than
-  // to compute on one's own. Work without constants only finds the private caches disturbed.
-  void Prepare(Team& team, std::span<const std::span<const std::byte>> constants,
-               std::span<const std::span<std::byte>> outputs, std::span<const std::span<std::byte>> inputs,
-               std::span<const std::vector<std::byte>> fresh);
-
- private:
-  uint32_t cores_;
-  bool in_memory_;
-  size_t bytes_per_core_ = 0, bytes_without_constants_ = 0;  // touched by each core
-  std::vector<std::byte> junk_;
-  std::vector<uint64_t> sums_;  // what was read, so that reading is not dropped
-};
-
-struct Timing {
-  int64_t ns = 0;
-  bool preempted = false;  // the system took a core away meanwhile: says nothing about the work
-};
-
 class Subject {
  public:
-  static Result<std::unique_ptr<Subject>> OfCandidate(const Graph& graph, const Candidate& candidate, Machine& machine,
-                                                      const UnitRunner& runner);
-  // By the first library that can; kUnsupported when none does.
-  static Result<std::unique_ptr<Subject>> OfReorder(std::span<const int64_t> dims, const Form& from, const Form& to,
-                                                    Machine& machine, const UnitRunner& runner);
+  // What an input holds before every sample, and where. Only on host-like devices may the host touch the buffer.
+  struct Input {
+    DeviceBuffer* buffer;
+    std::vector<std::byte> fresh;
+  };
+
+  // On the device of that unit class; context: of the runner it will be timed with. All must outlive the subject.
+  Subject(Machine& machine, UnitClassId unit_class, CompileContext context);
   ~Subject();
 
-  // Within UnitRunner::Run of a unit of all cores; before every sample.
-  void Prepare(Team& team, CacheState& caches);
-  // Within UnitRunner::Run of the unit itself: times `batch` executions in a row; returns the time of one.
-  Result<Timing> Sample(Stream& stream, uint32_t batch);
+  // One of these once. The inputs hold nothing yet.
+  Status MakeCandidate(const Graph& graph, const Candidate& candidate);
+  Status MakeReorder(std::span<const int64_t> dims, const Form& from, const Form& to);
+
+  // One execution, or on asynchronous devices its launch.
+  Status Enqueue(Stream& stream);
+
+  // The kernel computes on threads of its own: the unit's other cores are to sleep meanwhile.
+  bool brings_threads() const { return kernel_->brings_threads(); }
+
+  // Whose the error was that a call has just returned; kElsewhere as long as the kernel has made none.
+  Origin origin() const { return origin_; }
+  // For a runner that was told of an error later.
+  void set_origin(Origin origin) { origin_ = origin; }
+  // A device that hangs may still use it all: lost on purpose rather than freed.
+  void Abandon();
+
+  std::span<const Input> inputs() const { return inputs_; }
+  std::span<DeviceBuffer* const> outputs() const { return outputs_; }  // but for those that lie in an input
+  // Packed by the library, on the device.
+  std::span<const std::shared_ptr<DeviceBuffer>> packed_constants() const;
+  // As the model holds them, on the host.
+  std::span<const std::span<const std::byte>> plain_constants() const { return plain_constants_; }
 
  private:
-  struct State;
-  explicit Subject(std::unique_ptr<State> state);
-  std::unique_ptr<State> state_;
-};
+  class NotingWeightStore;
+  class KeptOutputs;
 
-// What reading the clock twice costs by itself.
-int64_t ClockOverheadNs();
+  Result<DeviceBuffer*> Allocate(uint64_t bytes);
+  Result<TensorView> AddInput(const TensorLayout& layout, ValueRange range);
+  Result<TensorView> AddOutput(const TensorLayout& layout);
+  Status AddOutputs(const Graph& graph, const Candidate& candidate, std::span<const TensorView> in,
+                    std::vector<TensorView>& out);
+  Status Bind(std::span<const TensorView> in, std::span<const TensorView> out);
+  Status OfKernel(Status status);
+
+  Machine& machine_;
+  const UnitClassId unit_class_;
+  DeviceDriver& driver_;
+  Origin origin_ = Origin::kElsewhere;
+  std::unique_ptr<NotingWeightStore> weights_;
+  std::unique_ptr<KeptOutputs> kept_outputs_;
+  CompileContext context_;
+  std::vector<std::unique_ptr<DeviceBuffer>> buffers_;
+  std::vector<Input> inputs_;
+  std::vector<DeviceBuffer*> outputs_;
+  std::vector<std::span<const std::byte>> plain_constants_;
+  std::unique_ptr<Kernel> kernel_;
+  std::unique_ptr<BoundKernel> bound_;
+};
 
 }  // namespace pt

@@ -67,6 +67,7 @@ WorkItem MakeItem(const ProfilingTask& task, NeededKey needed) {
     const Candidate& candidate = task.candidates[needed.candidate];
     item.row.family = task.graph.node(HeaviestNode(task.graph, candidate.nodes)).op;
     item.row.library = candidate.library;
+    item.row.math = MathModeName(candidate.math);
   }
   if (needed.unit_class.valid()) {
     const UnitClass& kind = platform.unit_class(needed.unit_class);

@@ -33,9 +33,8 @@ struct WorkItem {
   double weight = 0;  // expected share of the whole profiling time
   std::unique_ptr<Subject> subject;
   std::vector<int64_t> samples, preempted;  // nanoseconds; the second: taken while the system held a core back
-  uint32_t batch = 1;
   int64_t spent_ns = 0;
-  bool finalist = false, done = false;
+  bool finalist = false, done = false, skipped = false;
 
   // It cannot run: remembered instead of times.
   void Fail(const Error& error);

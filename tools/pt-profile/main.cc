@@ -86,6 +86,8 @@ Json ReportJson(const MeasureReport& report) {
   json.Set("reused", static_cast<int64_t>(report.reused));
   json.Set("failed", static_cast<int64_t>(report.failed));
   json.Set("missing", static_cast<int64_t>(report.missing));
+  json.Set("skipped", static_cast<int64_t>(report.skipped));
+  if (report.skipped > 0) json.Set("skip_reason", report.skip_reason);
   json.Set("noisy", static_cast<int64_t>(report.noisy));
   json.Set("median_noise", report.median_noise);
   json.Set("worst_noise", report.worst_noise);
@@ -157,6 +159,11 @@ Result<int> Measure(const ProfileFlags& flags, Console& console, const Interrupt
   if (report.noisy > 0) {
     console.Warn(std::to_string(report.noisy) + " measurements are noisier than " + Percent(options.max_noise) +
                  " (worst " + Percent(report.worst_noise) + "): other work on the machine, or a changing clock");
+  }
+  if (report.skipped > 0) {
+    console.Warn(
+        std::to_string(report.skipped) +
+        " measurements could not be made this time and are tried again by the same command: " + report.skip_reason);
   }
   if (report.interrupted) {
     console.Note("interrupted; what was measured is kept, the same command goes on from there");

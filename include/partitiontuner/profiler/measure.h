@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "partitiontuner/cost/profile.h"
+#include "partitiontuner/exec/cancel_token.h"
 #include "partitiontuner/exec/machine.h"
-#include "partitiontuner/exec/session.h"
 
 namespace pt {
 
@@ -37,6 +37,10 @@ struct MeasureReport {
   // Keys: all; timed now; known before; known or found not to run; not reached; above max_noise though measured to
   // the end (candidates clearly slower than another of their decision are not, and do not count).
   size_t needed = 0, measured = 0, reused = 0, failed = 0, missing = 0, noisy = 0;
+  // Of the missing: tried, but for a reason that says nothing about the kernel (no memory at that moment, a device that
+  // failed, a bug). Nothing of them is stored; the next call tries them again.
+  size_t skipped = 0;
+  std::string skip_reason;  // of the first of them
   double median_noise = 0, worst_noise = 0;
   std::string worst_key;
   bool interrupted = false, out_of_budget = false;
@@ -52,7 +56,9 @@ const Library* ReorderLibrary(const Machine& machine, UnitClassId unit_class, st
 
 // Measures what `graph` with these candidates needs and the database lacks: heaviest first, one per key, every sample
 // set committed at once. Timed regions hold a machine-wide lock per device. Cancel and budget end it early with a valid
-// report.
+// report. That a candidate cannot run is stored when its kernel or the compilation of it says so; errors of the
+// surroundings end the call (the lock or the database cannot be used: kInvalidInput; no memory: kOutOfMemory) and leave
+// nothing behind but what was measured before.
 Result<MeasureReport> MeasureProfile(const Graph& graph, std::span<const Candidate> candidates, Machine& machine,
                                      ProfileDb& db, const MeasureOptions& options, const ProgressCallback& progress);
 

@@ -1,0 +1,30 @@
+// Runner: times subjects as steps of one unit class, each sample in the state that its key speaks of. One
+// implementation a kind of device.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "lib/profiler/host_caches.h"
+#include "lib/profiler/subject.h"
+
+namespace pt {
+
+struct Timing {
+  int64_t ns = 0;
+  bool preempted = false;  // the system took a core away meanwhile: says nothing about the work
+};
+
+class Runner {
+ public:
+  virtual ~Runner() = default;
+  // For compiling subjects that this runner times.
+  virtual CompileContext compile_context() const = 0;
+  // Prepares inputs and caches, then times one execution. Subject::origin tells whose an error is.
+  virtual Result<Timing> Time(Subject& subject) = 0;
+};
+
+// For units of host cores: on the pinned workers, all cores of the machine held. The caches are shared by all runners.
+Result<std::unique_ptr<Runner>> MakeHostRunner(Machine& machine, UnitId unit, HostCaches& caches);
+
+}  // namespace pt

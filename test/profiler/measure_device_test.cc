@@ -1,0 +1,123 @@
+// Measuring through an asynchronous device: its memory is out of the host's reach, its times are its own clock's.
+#include <catch2/catch_test_macros.hpp>
+#include <set>
+
+#include "partitiontuner/cost/profiled_costs.h"
+#include "test/profiler/probe_scene.h"
+
+namespace pt {
+namespace {
+
+using testing::ProbeScene;
+
+TEST_CASE("MeasureDevice, KernelsAreTimedByTheDevicesEventsOnInputsThatWereCopied", "[profiler]") {
+  ProbeScene scene(true);
+  scene.probe.device_ns = 41'234;
+  const Result<MeasureReport> report = scene.Measure();
+  REQUIRE(report.ok());
+  CHECK(report->missing == 0);
+  CHECK(report->failed == 0);
+  size_t on_device = 0;
+  for (const std::string op : {"Relu", "Sigmoid"}) {
+    for (const Measurement& row : scene.Rows(op)) {
+      if (row.unit_class != "fake:0") continue;
+      ++on_device;
+      CHECK(row.failure.empty());
+      CHECK(row.provenance == Provenance::kMeasured);
+      CHECK(row.samples >= scene.options.min_samples);
+      CHECK(row.median_ns == scene.probe.device_ns);
+      CHECK(row.spread_ns == 0);
+    }
+  }
+  CHECK(on_device == 2);
+  CHECK(scene.probe.unset_inputs == 0);
+  CHECK(scene.remote.copies_in > 0);
+  CHECK(scene.remote.copies_within > 0);  // what disturbs the device's caches
+  CHECK(scene.remote.live_bytes == 0);
+}
+
+TEST_CASE("MeasureDevice, CopiesOfBothDirectionsAreTimedFromPinnedMemory", "[profiler]") {
+  ProbeScene scene(true);
+  REQUIRE(scene.Measure().ok());
+  std::set<std::pair<int64_t, int64_t>> times;  // bytes, nanoseconds
+  for (const Measurement& row : scene.Rows("copy")) {
+    const auto bytes = static_cast<int64_t>(row.bytes);
+    CHECK(row.median_ns == scene.remote.copy_ns + bytes / 16);
+    times.emplace(bytes, row.median_ns);
+  }
+  CHECK(scene.Rows("copy").size() == 2 * times.size());
+  CHECK(times.begin()->first == 256);
+  CHECK(times.rbegin()->first == 64 << 20);
+  CHECK(scene.remote.copies_out > 0);
+  CHECK(scene.remote.pinned >= 2 * static_cast<int>(times.size()));
+}
+
+TEST_CASE("MeasureDevice, LaunchesAndHandOversOfAsynchronousUnitsAreMeasured", "[profiler]") {
+  ProbeScene scene(true);
+  scene.remote.wait_ns = 700;
+  REQUIRE(scene.Measure().ok());
+  const Platform& platform = scene.machine->platform();
+  Profile profile;
+  profile.measurements = scene.All();
+  const auto row_of = [&](const MeasurementKey& key) {
+    const Measurement* row = profile.find(key.hash);
+    REQUIRE(row != nullptr);
+    CHECK(row->failure.empty());
+    CHECK(row->provenance == Provenance::kMeasured);
+    return *row;
+  };
+  const UnitClassId host = FindUnitClass(platform, "cpu/1"), streams = FindUnitClass(platform, "fake:0"),
+                    copies = FindUnitClass(platform, "cpu>fake:0");
+  CHECK(row_of(OverheadKey(platform, streams)).median_ns > 0);
+  CHECK(row_of(OverheadKey(platform, copies)).median_ns > 0);
+  row_of(WaitKey(platform, host, streams));
+  row_of(WaitKey(platform, streams, host));
+  row_of(WaitKey(platform, host, copies));
+  // By the device's clock, so exact.
+  CHECK(row_of(WaitKey(platform, streams, streams)).median_ns == scene.remote.wait_ns);
+  CHECK(row_of(WaitKey(platform, copies, streams)).median_ns == scene.remote.wait_ns);
+  // Of two units there is only one in this class: nothing is handed over within it.
+  CHECK(profile.find(WaitKey(platform, copies, copies).hash) == nullptr);
+
+  ProfiledCostsOptions options;
+  options.library_versions = LibraryVersions(*scene.machine);
+  options.allow_estimates = false;
+  const auto costs = MakeProfiledCosts(scene.graph, platform, profile, options);
+  for (size_t k = 0; k < platform.unit_classes.size(); ++k) {
+    CHECK(costs->StepOverhead(UnitClassId(k)).provenance == Provenance::kMeasured);
+    for (size_t other = 0; other < platform.unit_classes.size(); ++other) {
+      CHECK(costs->WaitCost(UnitClassId(k), UnitClassId(other)).provenance == Provenance::kMeasured);
+    }
+  }
+  CHECK(costs->Copy(1 << 20, LinkId(0u)).provenance == Provenance::kMeasured);
+}
+
+TEST_CASE("MeasureDevice, ALostDeviceEndsWithItsErrorAndTakesNoCandidateAway", "[profiler]") {
+  ProbeScene scene(true);
+  scene.remote.lost = true;
+  const Result<MeasureReport> report = scene.Measure();
+  REQUIRE_FALSE(report.ok());
+  CHECK(report.error().code == ErrorCode::kRunFailed);
+  CHECK(report.error().id == "remote.lost");
+  CHECK(scene.Failures() == 0);
+  CHECK(scene.remote.live_bytes == 0);
+}
+
+TEST_CASE("MeasureDevice, WhatTheDeviceRefusesIsKeptWhatItFailsIsNot", "[profiler]") {
+  for (const ErrorCode code : {ErrorCode::kInvalidInput, ErrorCode::kRunFailed}) {
+    CAPTURE(ErrorCodeName(code));
+    ProbeScene scene(true);
+    std::erase_if(scene.candidates,
+                  [&](const Candidate& c) { return !scene.machine->platform().unit_class(c.unit_class).asynchronous; });
+    scene.probe.run_error = code;
+    const Result<MeasureReport> report = scene.Measure();
+    REQUIRE(report.ok());
+    const bool refused = code == ErrorCode::kInvalidInput;
+    CHECK(report->failed == (refused ? 2U : 0U));
+    CHECK(report->skipped == (refused ? 0U : 2U));
+    CHECK(scene.remote.live_bytes == 0);
+  }
+}
+
+}  // namespace
+}  // namespace pt
