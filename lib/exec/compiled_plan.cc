@@ -52,6 +52,7 @@ class PlanCompiler {
     for (size_t i = 0; i < plan_.steps.size(); ++i) PT_CHECK_OK(CompileStep(StepId(i)));
     PlaceScratch();
     FindBoundarySteps();
+    compiled_.node_ranges = NodeRanges(platform(), plan_, compiled_.places);
     compiled_.program = CompileProgram(platform(), plan_, compiled_.places.actions, compiled_.options.sequential);
     compiled_.simulated = std::any_of(plan_.steps.begin(), plan_.steps.end(), [&](const Step& step) {
       return platform().device(platform().device_of(step.unit)).simulated;
@@ -99,8 +100,15 @@ class PlanCompiler {
     const UnitClassId kind = platform().unit(unit).kind;
     std::unique_ptr<Team>& team = teams_[kind];
     if (!team) team = MakeSerialTeam(std::max<uint32_t>(platform().unit_class(kind).cores, 1));
-    return {platform(), compiled_.machine.driver(platform().device_of(unit)), team.get(), compiled_.machine.weights(),
-            nullptr};
+    return {platform(), compiled_.machine.driver(platform().device_of(unit)), team.get(), WeightsFor(unit), nullptr};
+  }
+
+  WeightStore& WeightsFor(UnitId unit) {
+    const std::optional<uint32_t> node = HomeNode(platform(), unit);
+    if (!node) return compiled_.machine.weights();
+    std::unique_ptr<WeightsNear>& weights = weights_near_[*node];
+    if (!weights) weights = std::make_unique<WeightsNear>(compiled_.machine.weights(), *node);
+    return *weights;
   }
 
   std::vector<TensorLayout> LayoutsOf(const std::vector<InstanceId>& ids) const {
@@ -189,6 +197,7 @@ class PlanCompiler {
   CompiledPlan& compiled_;
   const Plan& plan_;
   std::map<UnitClassId, std::unique_ptr<Team>> teams_;
+  std::map<uint32_t, std::unique_ptr<WeightsNear>> weights_near_;  // by memory node
   std::vector<KnownReorder> reorders_;
 };
 
@@ -213,7 +222,7 @@ Result<std::unique_ptr<CompiledPlan>> CompilePlan(std::shared_ptr<const Graph> g
   PT_CHECK_OK(CheckFits(*graph, plan, machine, options.check_plan));
   PT_CHECK_OK(CheckMemory(plan, options.run_bytes));
   std::unique_ptr<CompiledPlan> compiled(
-      new CompiledPlan{std::move(graph), plan, machine, options, {}, {}, {}, {}, {}, false});
+      new CompiledPlan{std::move(graph), plan, machine, options, {}, {}, {}, {}, {}, {}, false});
   PT_CHECK_OK(PlanCompiler(*compiled).Compile());
   return compiled;
 }

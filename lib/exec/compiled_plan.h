@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "lib/exec/memory_nodes.h"
 #include "lib/exec/program.h"
 #include "lib/exec/tensor_places.h"
 #include "partitiontuner/exec/session.h"
@@ -28,6 +29,7 @@ struct CompiledPlan {
   Machine& machine;
   SessionOptions options;
   TensorPlaces places;
+  std::vector<NodeRange> node_ranges;
   Program program;
   std::vector<CompiledStep> steps;
   // By the caller's input and output: the steps that read or write it.

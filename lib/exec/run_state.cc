@@ -38,6 +38,10 @@ Status RunState::Allocate() {
   for (const auto& [device, arena] : plan_.plan.memory) {
     PT_ASSIGN(arenas_[device.index()], plan_.machine.driver(device).Allocate(arena.bytes));
   }
+  for (const NodeRange& range : plan_.node_ranges) {
+    DeviceBuffer& arena = *arenas_[range.device.index()];
+    plan_.machine.driver(range.device).PlaceNear(arena, range.offset, range.bytes, range.node);
+  }
   teams_.resize(platform.units.size());
   streams_.resize(platform.units.size());
   const size_t steps = plan_.steps.size();

@@ -11,13 +11,16 @@ namespace pt {
 namespace {
 
 constexpr uint64_t kAlignment = 64;
+// What lies on one memory node must not share a page with what lies on another: the largest usual page.
+constexpr uint64_t kNodeAlignment = 64 << 10;
 // Greedy placement looks at all pairs of blocks that meet; beyond this many blocks one sweep has to do.
 constexpr size_t kGreedyBlocks = 3000;
 
 // A run of bytes that must not overlap with another while both are in use.
 struct Block {
   DeviceId device;
-  uint64_t bytes = 0, offset = 0;  // bytes: rounded up to the alignment
+  std::optional<uint32_t> home = {};  // the memory node of the units that write it
+  uint64_t bytes = 0, offset = 0;     // bytes: rounded up to the alignment
   std::vector<StepId> accesses;
   std::vector<uint32_t> before;  // by lane: how many of its steps are over before the first write
   size_t first = 0, last = 0;    // accesses by step index
@@ -143,15 +146,36 @@ class Arranger {
            });
   }
 
+  // The blocks of each memory node together, one node after the other: a page lies on one node.
+  Status PlaceAll(std::vector<Block>& blocks, DeviceId device) const {
+    std::set<std::optional<uint32_t>> homes;
+    for (const Block& block : blocks) {
+      if (block.device == device) homes.insert(block.home);
+    }
+    uint64_t base = 0;
+    for (const std::optional<uint32_t>& home : homes) {
+      PT_CHECK_OK(Place(blocks, device, home));
+      uint64_t end = base;
+      for (Block& block : blocks) {
+        if (block.device != device || block.home != home) continue;
+        block.offset += base;
+        end = std::max(end, block.offset + block.bytes);
+      }
+      base = (end + kNodeAlignment - 1) / kNodeAlignment * kNodeAlignment;
+    }
+    return {};
+  }
+
+ private:
   // Each block into the smallest gap that the blocks in use beside it leave. No order of blocks is best for all
   // plans: largest first, longest in use first and earliest first are tried.
-  Status Place(std::vector<Block>& blocks, DeviceId device) const {
+  Status Place(std::vector<Block>& blocks, DeviceId device, const std::optional<uint32_t>& home) const {
     std::vector<uint32_t> order;
     for (uint32_t i = 0; i < blocks.size(); ++i) {
       if (blocks[i].bytes > (uint64_t{1} << 62) / (blocks.size() + 1)) {
         return MakeError(ErrorCode::kOutOfMemory, "plan.memory", "the memory of the plan does not fit 62 bits");
       }
-      if (blocks[i].device == device && blocks[i].bytes > 0) order.push_back(i);
+      if (blocks[i].device == device && blocks[i].home == home && blocks[i].bytes > 0) order.push_back(i);
     }
     std::vector<uint64_t> best;
     uint64_t best_end = UINT64_MAX;
@@ -175,7 +199,6 @@ class Arranger {
     return {};
   }
 
- private:
   uint64_t PlaceInOrder(std::vector<Block>& blocks, const std::vector<uint32_t>& order) const {
     BlocksInUse in_use(order_.size());
     std::vector<std::pair<uint64_t, uint64_t>> taken;
@@ -237,6 +260,17 @@ class Arranger {
   std::vector<std::vector<size_t>> lane_steps_;  // by lane: steps that have it as their first
 };
 
+// The memory node that all these steps run at, if there is one.
+std::optional<uint32_t> HomeOf(const Platform& platform, const Plan& plan, const std::vector<StepId>& steps) {
+  std::optional<uint32_t> home;
+  for (StepId step : steps) {
+    const std::optional<uint32_t> node = HomeNode(platform, plan.steps[step.index()].unit);
+    if (!node || (home && home != node)) return std::nullopt;
+    home = node;
+  }
+  return home;
+}
+
 Result<uint64_t> Aligned(uint64_t bytes) {
   const std::optional<uint64_t> aligned = CheckedAlignUp(bytes, kAlignment);
   if (!aligned) return MakeError(ErrorCode::kOutOfMemory, "plan.memory", "a tensor's size does not fit 64 bits");
@@ -258,6 +292,7 @@ Status PlanMemory(const Graph& graph, const Platform& platform, Plan& plan,
     block.device = buffer.device;
     PT_ASSIGN(block.bytes, Aligned(buffer.bytes));
     block.accesses = std::move(buffer.accesses);
+    block.home = HomeOf(platform, plan, buffer.writers);
     arranger.Finish(block, buffer.writers);
     blocks.push_back(std::move(block));
   }
@@ -272,12 +307,13 @@ Status PlanMemory(const Graph& graph, const Platform& platform, Plan& plan,
     block.device = platform.device_of(plan.steps[s].unit);
     PT_ASSIGN(block.bytes, Aligned(bytes));
     block.accesses = {StepId(s)};
+    block.home = HomeOf(platform, plan, block.accesses);
     arranger.Finish(block, block.accesses);
     blocks.push_back(std::move(block));
     scratch_steps.push_back(StepId(s));
   }
 
-  for (size_t d = 0; d < platform.devices.size(); ++d) PT_CHECK_OK(arranger.Place(blocks, DeviceId(d)));
+  for (size_t d = 0; d < platform.devices.size(); ++d) PT_CHECK_OK(arranger.PlaceAll(blocks, DeviceId(d)));
   for (const Block& block : blocks) {
     Arena& arena = plan.memory[block.device];
     arena.bytes = std::max(arena.bytes, block.offset + block.bytes);

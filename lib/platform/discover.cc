@@ -151,6 +151,19 @@ std::string RangeText(const CoreSet& set) {
   return text;
 }
 
+// The memory node of each core; none where all have the same.
+std::vector<std::optional<uint32_t>> MemoryNodes(const std::vector<HostCore>& cores) {
+  std::vector<std::optional<uint32_t>> nodes;
+  std::set<int> different;
+  for (const HostCore& core : cores) {
+    const int node = core.object->nodeset == nullptr ? -1 : hwloc_bitmap_first(core.object->nodeset);
+    different.insert(node);
+    nodes.push_back(node < 0 ? std::nullopt : std::optional<uint32_t>(static_cast<uint32_t>(node)));
+  }
+  if (different.size() < 2) std::fill(nodes.begin(), nodes.end(), std::nullopt);
+  return nodes;
+}
+
 // Cores of one kind below one last-level cache cost otherwise than as many cores spread over several, so the name says
 // both where they matter.
 std::string ClassName(hwloc_topology_t topology, const std::vector<HostCore>& cores, const CoreSet& set) {
@@ -177,8 +190,9 @@ Platform PlatformOf(hwloc_topology_t topology, const std::vector<HostCore>& core
   host.fingerprint = HostFingerprint(topology, cores);
   host.cache_bytes = CacheBytes(cores[0].object);
   platform.devices.push_back(std::move(host));
+  const std::vector<std::optional<uint32_t>> nodes = MemoryNodes(cores);
   for (size_t i = 0; i < cores.size(); ++i) {
-    platform.resources.push_back({"core " + std::to_string(i), 1.0, cores[i].os_index});
+    platform.resources.push_back({"core " + std::to_string(i), 1.0, cores[i].os_index, nodes[i]});
   }
   for (const CoreSet& set : UnitSets(topology, cores)) {
     const std::string name = ClassName(topology, cores, set);

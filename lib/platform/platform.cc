@@ -151,6 +151,17 @@ std::vector<UnitId> UnitsOf(const Platform& platform, UnitClassId kind) {
   return units;
 }
 
+std::optional<uint32_t> HomeNode(const Platform& platform, UnitId unit) {
+  std::optional<uint32_t> home;
+  for (const auto& [id, amount] : platform.unit(unit).uses) {
+    const Resource& resource = platform.resources[id.index()];
+    if (!resource.core) continue;
+    if (!resource.node || (home && home != resource.node)) return std::nullopt;
+    home = resource.node;
+  }
+  return home;
+}
+
 bool UnitsConflict(const Platform& platform, UnitId a, UnitId b) {
   const auto& left = platform.unit(a).uses;
   const auto& right = platform.unit(b).uses;

@@ -142,6 +142,9 @@ class Reader {
     if (json.find("core") != nullptr) {
       PT_ASSIGN(resource.core, Count(json, "core", where));
     }
+    if (json.find("node") != nullptr) {
+      PT_ASSIGN(resource.node, Count(json, "node", where));
+    }
     platform_.resources.push_back(std::move(resource));
     return {};
   }
@@ -256,6 +259,7 @@ Json ToJson(const Platform& platform) {
     Json row = Json::MakeObject();
     row.Set("name", resource.name).Set("capacity", resource.capacity);
     if (resource.core) row.Set("core", *resource.core);
+    if (resource.node) row.Set("node", *resource.node);
     resources.Push(std::move(row));
   }
   Json links = Json::MakeArray();

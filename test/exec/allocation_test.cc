@@ -36,7 +36,8 @@ void* Allocate(std::size_t bytes, std::size_t alignment) {
 
 }  // namespace
 
-void* operator new(std::size_t bytes) { return Allocate(bytes, 0); }
+// Not inlined: the compiler would see std::free on what an operator new it did not inline has returned, and warn.
+[[gnu::noinline]] void* operator new(std::size_t bytes) { return Allocate(bytes, 0); }
 void* operator new[](std::size_t bytes) { return Allocate(bytes, 0); }
 void* operator new(std::size_t bytes, std::align_val_t alignment) {
   return Allocate(bytes, static_cast<std::size_t>(alignment));
@@ -44,12 +45,12 @@ void* operator new(std::size_t bytes, std::align_val_t alignment) {
 void* operator new[](std::size_t bytes, std::align_val_t alignment) {
   return Allocate(bytes, static_cast<std::size_t>(alignment));
 }
-void operator delete(void* data) noexcept { std::free(data); }
-void operator delete[](void* data) noexcept { std::free(data); }
-void operator delete(void* data, std::size_t) noexcept { std::free(data); }
-void operator delete[](void* data, std::size_t) noexcept { std::free(data); }
-void operator delete(void* data, std::align_val_t) noexcept { std::free(data); }
-void operator delete[](void* data, std::align_val_t) noexcept { std::free(data); }
+[[gnu::noinline]] void operator delete(void* data) noexcept { std::free(data); }
+[[gnu::noinline]] void operator delete[](void* data) noexcept { std::free(data); }
+[[gnu::noinline]] void operator delete(void* data, std::size_t) noexcept { std::free(data); }
+[[gnu::noinline]] void operator delete[](void* data, std::size_t) noexcept { std::free(data); }
+[[gnu::noinline]] void operator delete(void* data, std::align_val_t) noexcept { std::free(data); }
+[[gnu::noinline]] void operator delete[](void* data, std::align_val_t) noexcept { std::free(data); }
 void operator delete(void* data, std::size_t, std::align_val_t) noexcept { std::free(data); }
 void operator delete[](void* data, std::size_t, std::align_val_t) noexcept { std::free(data); }
 

@@ -19,6 +19,7 @@ struct Setting {
   std::unique_ptr<Machine> machine;
   std::shared_ptr<const Graph> graph;
 
+  Setting() = default;
   Setting(uint32_t cores, bool with_device) {
     machine = MakeFakeMachine(MakeTestPlatform(cores, with_device), control, device);
   }

@@ -45,6 +45,20 @@ TEST_CASE("SimulatedDevice, TheShippedAcceleratorFitsThisHost", "[platform]") {
   CHECK(platform.simulated.at(DeviceId(1u)).families.at("Conv").flops_per_ns == 800);
 }
 
+TEST_CASE("DiscoverHost, CoresOfSeveralMemoryNodesSayWhichIsTheirs", "[platform]") {
+  if (DiscoverHost().value().resources.size() < 2) SKIP("needs two cores");
+  const auto nodes_of = [](const char* topology) {
+    setenv("HWLOC_SYNTHETIC", topology, 1);
+    const Platform platform = DiscoverHost({2}).value();
+    unsetenv("HWLOC_SYNTHETIC");
+    std::vector<std::optional<uint32_t>> nodes;
+    for (const Resource& resource : platform.resources) nodes.push_back(resource.node);
+    return nodes;
+  };
+  CHECK(nodes_of("node:2 core:1 pu:1") == std::vector<std::optional<uint32_t>>{0, 1});
+  CHECK(nodes_of("node:1 core:2 pu:1") == std::vector<std::optional<uint32_t>>{std::nullopt, std::nullopt});
+}
+
 TEST_CASE("CpuQuota, IsTheLeastOnTheWayToTheRoot", "[platform]") {
   namespace fs = std::filesystem;
   const fs::path root = fs::path(PT_BINARY_DIR) / "test-cpu-quota";

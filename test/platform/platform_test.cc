@@ -83,6 +83,21 @@ TEST_CASE("Platform, JsonFormIsTheInverseOfItsReader", "[platform]") {
   }
 }
 
+TEST_CASE("Platform, CoresKeepTheirMemoryNodeInJsonAndUnitsHaveAHome", "[platform]") {
+  Platform platform = TwoCores();
+  for (size_t i = 0; i < platform.units.size(); ++i) CHECK_FALSE(HomeNode(platform, UnitId(i)).has_value());
+  platform.resources[0].node = 4;
+  platform.resources[1].node = 0;
+  const std::string text = WriteJson(ToJson(platform));
+  const Platform read = PlatformFromJson(ParseJson(text, "text").value(), "text").value();
+  CHECK(WriteJson(ToJson(read)) == text);
+  CHECK_FALSE(HomeNode(read, FindUnit(read, "cpu[0-1]")).has_value());
+  CHECK(HomeNode(read, FindUnit(read, "cpu[0]")) == 4u);
+  CHECK(HomeNode(read, FindUnit(read, "cpu[1]")) == 0u);
+  // Where cores lie says nothing about what they cost: profiles and plans stay valid.
+  CHECK(PlatformFingerprint(read) == PlatformFingerprint(TwoCores()));
+}
+
 TEST_CASE("Platform, ReaderNamesWhatIsWrong", "[platform]") {
   const std::string good = WriteJson(ToJson(WithAccelerator()));
   const auto error_with = [&](const std::string& from, const std::string& to) {

@@ -243,6 +243,8 @@ class FakeKernel : public Kernel {
  public:
   FakeKernel(FakeControl& control, const Graph& graph, NodeId node, uint32_t width)
       : control_(control), definition_(graph.node(node)), node_(node), width_(width) {}
+  std::shared_ptr<DeviceBuffer> constant;
+
   bool brings_threads() const override {
     return definition_.int_or("threads", 0) > 0 && definition_.int_or("silent", 0) == 0;
   }
@@ -309,7 +311,17 @@ class FakeLibrary : public Library {
   Result<std::unique_ptr<Kernel>> Compile(const Graph& graph, const Candidate& candidate, std::span<const TensorLayout>,
                                           std::span<const TensorLayout>, CompileContext& context) const override {
     const uint32_t width = context.team == nullptr ? 1 : context.team->width();
-    return std::unique_ptr<Kernel>(std::make_unique<FakeKernel>(control_, graph, candidate.nodes[0], width));
+    auto kernel = std::make_unique<FakeKernel>(control_, graph, candidate.nodes[0], width);
+    if (const int64_t name = graph.node(candidate.nodes[0]).int_or("packed", 0); name != 0) {
+      const auto pack = [this](DeviceBuffer& buffer) -> Status {
+        control_.packed.fetch_add(1);
+        std::memset(buffer.data(), 1, buffer.bytes());
+        return {};
+      };
+      PT_ASSIGN(kernel->constant,
+                context.weights.Get(Hash128{0, static_cast<uint64_t>(name)}, "fake", context.device, 64 << 10, pack));
+    }
+    return std::unique_ptr<Kernel>(std::move(kernel));
   }
   bool CanReorder(const Platform&, UnitClassId, std::span<const int64_t>, const Form&, const Form&) const override {
     return false;

@@ -4,6 +4,7 @@
 //   hold = 1   the kernel waits until FakeControl::release
 //   threads = n   the kernel computes on n threads of its own, once all helpers of its team sleep, and says so
 //   (threads = n, silent = 1: without saying so)
+//   packed = n   the kernel takes a packed constant of 64 KiB named n from the weight store
 #pragma once
 
 #include <atomic>
@@ -21,6 +22,7 @@ struct FakeControl {
   std::atomic<int> bound{0};            // BoundKernels made
   std::atomic<int> fail_bind{-1};       // the node whose kernel cannot be bound; -1 = none
   std::atomic<int> wrong_team{0};       // steps whose team was not as wide as their unit class
+  std::atomic<int> packed{0};           // constants packed
   std::atomic<uint64_t> turns_spun{0};  // by the helpers of kernels with threads of their own, while these computed
 };
 

@@ -45,6 +45,8 @@ struct Resource {
   std::string name;  // "core 0", "sim:0", "link cpu>sim:0"
   double capacity = 1.0;
   std::optional<uint32_t> core;  // the host core (operating system's number) this resource is
+  // Cores of hosts with several memory nodes: the one that is near (operating system's number).
+  std::optional<uint32_t> node = {};
 };
 
 // A place that runs one step at a time.
@@ -96,6 +98,8 @@ UnitClassId FindUnitClass(const Platform& platform, std::string_view name);
 LinkId FindLink(const Platform& platform, DeviceId from, DeviceId to);  // invalid when absent
 UnitId FindCopyUnit(const Platform& platform, LinkId link);             // invalid when absent
 std::vector<UnitId> UnitsOf(const Platform& platform, UnitClassId kind);
+// The memory node that all cores of the unit are near; none when there are several, or where it makes no difference.
+std::optional<uint32_t> HomeNode(const Platform& platform, UnitId unit);
 // True when both use an exclusive resource in common, so that they never run at once.
 bool UnitsConflict(const Platform& platform, UnitId a, UnitId b);
 

@@ -1,6 +1,9 @@
 #include "lib/backend/host/aligned_buffer.h"
 
+#include <linux/mempolicy.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <cstdlib>
 
@@ -18,16 +21,40 @@ constexpr uint64_t kWorthHugePages = uint64_t{1} << 20;
 class AlignedBuffer : public DeviceBuffer {
  public:
   AlignedBuffer(void* data, uint64_t bytes) : data_(data), bytes_(bytes) {}
-  ~AlignedBuffer() override { std::free(data_); }
+  ~AlignedBuffer() override {
+    // Whoever gets these pages next has no such wish.
+    if (placed_) SetPolicy(0, bytes_, MPOL_DEFAULT, nullptr, 0);
+    std::free(data_);
+  }
   AlignedBuffer(const AlignedBuffer&) = delete;
   AlignedBuffer& operator=(const AlignedBuffer&) = delete;
 
   void* data() override { return data_; }
   uint64_t bytes() const override { return bytes_; }
 
+  void PlaceOn(uint64_t offset, uint64_t bytes, uint32_t node) {
+    constexpr uint32_t kBits = 64, kWords = 16;
+    if (node >= kBits * kWords) return;
+    unsigned long mask[kWords] = {};
+    static_assert(sizeof(mask[0]) * 8 == kBits);
+    mask[node / kBits] = 1UL << (node % kBits);
+    if (SetPolicy(offset, bytes, MPOL_PREFERRED, mask, kBits * kWords)) placed_ = true;
+  }
+
  private:
+  // Of the whole pages in the range. False when there is none, or the system refuses.
+  bool SetPolicy(uint64_t offset, uint64_t bytes, int policy, const unsigned long* mask, unsigned long bits) {
+    const auto page = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
+    const uintptr_t start = reinterpret_cast<uintptr_t>(data_) + offset;
+    const uintptr_t first = (start + page - 1) / page * page;
+    const uintptr_t end = (start + bytes) / page * page;
+    if (data_ == nullptr || first >= end) return false;
+    return syscall(SYS_mbind, first, end - first, policy, mask, bits, policy == MPOL_DEFAULT ? 0 : MPOL_MF_MOVE) == 0;
+  }
+
   void* data_;
   uint64_t bytes_;
+  bool placed_ = false;
 };
 
 }  // namespace
@@ -42,6 +69,10 @@ Result<std::unique_ptr<DeviceBuffer>> MakeAlignedBuffer(uint64_t bytes) {
   }
   if (alignment == kHugePage) madvise(data, *rounded, MADV_HUGEPAGE);  // a wish: where it is not granted, all works
   return std::unique_ptr<DeviceBuffer>(new AlignedBuffer(data, bytes));
+}
+
+void PlaceOnNode(DeviceBuffer& buffer, uint64_t offset, uint64_t bytes, uint32_t node) {
+  static_cast<AlignedBuffer&>(buffer).PlaceOn(offset, bytes, node);
 }
 
 }  // namespace pt

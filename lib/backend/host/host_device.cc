@@ -67,6 +67,9 @@ class HostDriver : public DeviceDriver {
   DeviceId id() const override { return id_; }
 
   Result<std::unique_ptr<DeviceBuffer>> Allocate(uint64_t bytes) override { return MakeAlignedBuffer(bytes); }
+  void PlaceNear(DeviceBuffer& buffer, uint64_t offset, uint64_t bytes, uint32_t node) override {
+    PlaceOnNode(buffer, offset, bytes, node);
+  }
   Result<std::unique_ptr<Stream>> MakeStream() override { return MakeHostStream(serial_); }
   Result<std::unique_ptr<Event>> MakeEvent() override { return std::unique_ptr<Event>(std::make_unique<HostEvent>()); }
   Result<std::unique_ptr<DeviceBuffer>> AllocateHost(uint64_t bytes) override { return MakeAlignedBuffer(bytes); }
