@@ -11,7 +11,6 @@
 namespace pt {
 
 std::vector<uint64_t> CopyLadder();  // the sizes copies are measured at, ascending
-bool IsHostClass(const Platform& platform, UnitClassId kind);
 bool IsSimulatedClass(const Platform& platform, UnitClassId kind);
 bool IsSimulatedLink(const Platform& platform, LinkId link);
 // A simulated device's file says nothing of reorders, and copy engines make none.

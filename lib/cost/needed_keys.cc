@@ -142,8 +142,6 @@ std::vector<uint64_t> CopyLadder() {
   return sizes;
 }
 
-bool IsHostClass(const Platform& platform, UnitClassId kind) { return platform.unit_class(kind).cores > 0; }
-
 bool IsSimulatedClass(const Platform& platform, UnitClassId kind) {
   return platform.device(platform.unit_class(kind).device).simulated;
 }

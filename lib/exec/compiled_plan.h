@@ -37,7 +37,7 @@ struct CompiledPlan {
   bool simulated = false;  // some unit in use has a virtual clock
 
   const Unit& unit(StepId step) const { return machine.platform().unit(steps[step.index()].unit); }
-  bool asynchronous(StepId step) const { return machine.platform().unit_class(unit(step).kind).asynchronous; }
+  bool asynchronous(StepId step) const { return !machine.platform().unit_class(unit(step).kind).on_host(); }
 };
 
 // Errors as Session::Create.

@@ -45,7 +45,7 @@ class Compiler {
 
  private:
   const Unit& unit(StepId id) const { return platform_.unit(plan_.steps[id.index()].unit); }
-  bool IsAsynchronous(StepId id) const { return platform_.unit_class(unit(id).kind).asynchronous; }
+  bool IsAsynchronous(StepId id) const { return !platform_.unit_class(unit(id).kind).on_host(); }
 
   // Dense numbers for the cores and asynchronous units that take part: the homes of clocks.
   void FindCores() {
@@ -62,7 +62,7 @@ class Compiler {
     size_t homes = program_.cores.size();
     for (const Step& step : plan_.steps) {
       const UnitId id = step.unit;
-      if (platform_.unit_class(platform_.unit(id).kind).asynchronous && !stream_home_.contains(id)) {
+      if (!platform_.unit_class(platform_.unit(id).kind).on_host() && !stream_home_.contains(id)) {
         stream_home_[id] = homes++;
       }
     }

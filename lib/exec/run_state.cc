@@ -49,11 +49,11 @@ Status RunState::Allocate() {
   for (size_t i = 0; i < steps; ++i) {
     const UnitId unit = plan_.steps[i].unit;
     const UnitClass& kind = platform.unit_class(platform.unit(unit).kind);
-    if (kind.asynchronous) {
+    if (!kind.on_host()) {
       PT_ASSIGN(events_[i], plan_.machine.driver(kind.device).MakeEvent());
     }
     if (streams_[unit.index()]) continue;
-    if (kind.asynchronous) {
+    if (!kind.on_host()) {
       PT_ASSIGN(streams_[unit.index()], plan_.machine.driver(kind.device).MakeStream());
     } else {
       teams_[unit.index()] = std::make_unique<WorkerTeam>(kind.cores, workers_.crowded());

@@ -46,7 +46,7 @@ bool IsExternal(const Graph& graph, const Instance& instance) {
   const Value& value = graph.value(instance.value);
   const bool graph_input = !value.producer.valid() && !value.is_constant();
   const bool graph_output = value.producer.valid() && value.is_graph_output;
-  return (graph_input || graph_output) && instance.device.index() == 0 && instance.form.layout.is_row_major() &&
+  return (graph_input || graph_output) && IsHost(instance.device) && instance.form.layout.is_row_major() &&
          instance.form.storage == value.type.type;
 }
 

@@ -45,7 +45,7 @@ class ReadyQueue {
       solution.push_back(Place(groups_[c], ready_[c], start, end));
       // What starts together is launched before it is run: a driver core is a core too.
       const UnitClassId kind = space_.option(solution.back().option).kind;
-      keys.push_back(2 * start + (space_.platform().unit_class(kind).asynchronous ? 0 : 1));
+      keys.push_back(2 * start + (space_.platform().unit_class(kind).on_host() ? 1 : 0));
       for (uint32_t reader : readers_[c]) {
         ready_[reader] = std::max(ready_[reader], end);
         if (--waits_[reader] == 0) queue_.emplace(ready_[reader], reader);

@@ -122,7 +122,7 @@ bool Scheduler::PlanMoves(ValueId v) {
         move.to = static_cast<uint8_t>(hop);
         // What a queue makes is not there when the list comes to it: launching its copy at once would hold up the
         // driver's core until it is.
-        move.early = space_.device(v, from).index() == 0 && space_.device(v, hop).index() != 0;
+        move.early = IsHost(space_.device(v, from)) && !IsHost(space_.device(v, hop));
         moves_.push_back(move);
         have |= Bit(hop);
       }

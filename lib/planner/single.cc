@@ -8,7 +8,7 @@ namespace pt {
 // A stream of one class never waits for other cores; a mixed one runs small steps narrow. Both are tried.
 Result<Solved> SolveSingle(const Space& space, std::string_view argument) {
   const Platform& platform = space.platform();
-  const DeviceId device = argument.empty() ? DeviceId(0u) : FindDevice(platform, argument);
+  const DeviceId device = argument.empty() ? kHostDevice : FindDevice(platform, argument);
   if (!device.valid()) {
     return MakeError(ErrorCode::kUsage, "planner.device", "there is no device '" + std::string(argument) + "'",
                      "single:DEVICE takes a device's name, for instance single:" + platform.devices.front().name);

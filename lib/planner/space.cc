@@ -113,7 +113,7 @@ Status Space::AddOptions() {
   for (size_t v = 0; v < values_.size(); ++v) {
     ValueSlots& value = values_[v];
     const Value& described = problem_->graph.values()[v];
-    if (value.is_input || value.is_output) value.external = SlotOf(ValueId(v), DeviceId(0u), ExternalForm(described));
+    if (value.is_input || value.is_output) value.external = SlotOf(ValueId(v), kHostDevice, ExternalForm(described));
   }
   std::vector<Option> kept;
   for (Option& option : options_) {

@@ -59,25 +59,6 @@ std::string AttributeOf(hwloc_obj_t object, const char* name) {
   return text == nullptr ? "" : text;
 }
 
-// Instruction sets that kernels are chosen by; a hypervisor may hide some of the processor's.
-std::string InstructionSets() {
-  static const std::set<std::string> counted = {
-      "avx",      "avx2",     "fma",      "f16c",     "avx512f", "avx512bw", "avx512vl", "avx512_vnni", "avx512_bf16",
-      "avx_vnni", "amx_tile", "amx_int8", "amx_bf16", "asimd",   "sve",      "sve2",     "bf16",        "i8mm"};
-  std::ifstream file("/proc/cpuinfo");
-  for (std::string line; std::getline(file, line);) {
-    if (line.rfind("flags", 0) != 0 && line.rfind("Features", 0) != 0) continue;
-    std::istringstream words(line);
-    const std::set<std::string> found{std::istream_iterator<std::string>(words), {}};
-    std::string text;
-    for (const std::string& name : counted) {
-      if (found.contains(name)) text += (text.empty() ? "" : " ") + name;
-    }
-    return text;
-  }
-  return "";
-}
-
 std::string CacheText(hwloc_obj_t unit) {
   std::string text;
   for (hwloc_obj_t object = unit; object != nullptr; object = object->parent) {
@@ -103,7 +84,7 @@ std::string HostFingerprint(hwloc_topology_t topology, const std::vector<HostCor
     const std::string number = AttributeOf(package, part);
     if (!number.empty()) text += " " + std::string(part + 3) + " " + number;
   }
-  return text + "; " + CacheText(cores[0].object) + "; " + InstructionSets();
+  return text + "; " + CacheText(cores[0].object) + "; " + HostInstructionSets();
 }
 
 // Sets of cores as ascending positions in the list of allowed cores.
@@ -188,6 +169,7 @@ Platform PlatformOf(hwloc_topology_t topology, const std::vector<HostCore>& core
   host.kind = "cpu";
   host.memory_bytes = hwloc_get_root_obj(topology)->total_memory;
   host.fingerprint = HostFingerprint(topology, cores);
+  host.isa = HostInstructionSets();
   host.cache_bytes = CacheBytes(cores[0].object);
   platform.devices.push_back(std::move(host));
   const std::vector<std::optional<uint32_t>> nodes = MemoryNodes(cores);
@@ -198,7 +180,7 @@ Platform PlatformOf(hwloc_topology_t topology, const std::vector<HostCore>& core
     const std::string name = ClassName(topology, cores, set);
     UnitClassId kind = FindUnitClass(platform, name);
     if (!kind.valid()) {
-      platform.unit_classes.push_back({name, DeviceId(0u), static_cast<uint32_t>(set.size()), false});
+      platform.unit_classes.push_back({name, kHostDevice, static_cast<uint32_t>(set.size())});
       kind = UnitClassId(platform.unit_classes.size() - 1);
     }
     Unit unit;
@@ -211,6 +193,25 @@ Platform PlatformOf(hwloc_topology_t topology, const std::vector<HostCore>& core
 }
 
 }  // namespace
+
+// Instruction sets that kernels are chosen by; a hypervisor may hide some of the processor's.
+std::string HostInstructionSets() {
+  static const std::set<std::string> counted = {
+      "avx",      "avx2",     "fma",      "f16c",     "avx512f", "avx512bw", "avx512vl", "avx512_vnni", "avx512_bf16",
+      "avx_vnni", "amx_tile", "amx_int8", "amx_bf16", "asimd",   "sve",      "sve2",     "bf16",        "i8mm"};
+  std::ifstream file("/proc/cpuinfo");
+  for (std::string line; std::getline(file, line);) {
+    if (line.rfind("flags", 0) != 0 && line.rfind("Features", 0) != 0) continue;
+    std::istringstream words(line);
+    const std::set<std::string> found{std::istream_iterator<std::string>(words), {}};
+    std::string text;
+    for (const std::string& name : counted) {
+      if (found.contains(name)) text += (text.empty() ? "" : " ") + name;
+    }
+    return text;
+  }
+  return "";
+}
 
 Result<Platform> DiscoverHost(const DiscoverOptions& options) {
   hwloc_topology_t raw = nullptr;

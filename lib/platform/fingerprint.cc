@@ -50,7 +50,7 @@ Fields FieldsOf(const Platform& platform) {
   for (const UnitClass& kind : platform.unit_classes) {
     fields["unit class " + kind.name] = "#" + std::to_string(position++) + ", " + platform.device(kind.device).name +
                                         ", " + std::to_string(kind.cores) + " cores" +
-                                        (kind.asynchronous ? ", asynchronous" : "");
+                                        (kind.on_host() ? "" : ", asynchronous");
   }
   position = 0;
   for (const Unit& unit : platform.units) {

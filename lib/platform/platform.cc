@@ -68,8 +68,8 @@ Status CheckUnit(const Platform& platform, const Unit& unit) {
     return Fault("unit '" + unit.name + "' uses " + std::to_string(cores) + " cores, its class '" + kind.name +
                  "' says " + std::to_string(kind.cores));
   }
-  if (kind.asynchronous != unit.driver.has_value()) {
-    return Fault("unit '" + unit.name + "': exactly the asynchronous units have a driver core");
+  if (kind.on_host() == unit.driver.has_value()) {
+    return Fault("unit '" + unit.name + "': exactly the units of other devices than the host have a driver core");
   }
   if (unit.driver &&
       (unit.driver->index() >= platform.resources.size() || !platform.resources[unit.driver->index()].core)) {
@@ -182,7 +182,7 @@ bool UnitsConflict(const Platform& platform, UnitId a, UnitId b) {
 }
 
 Status CheckPlatform(const Platform& platform) {
-  if (platform.devices.empty() || platform.devices[0].name != "cpu") {
+  if (platform.devices.empty() || platform.device(kHostDevice).name != "cpu") {
     return Fault("the first device must be 'cpu'");
   }
   PT_CHECK_OK(CheckNames(platform.devices, "device"));
@@ -195,6 +195,10 @@ Status CheckPlatform(const Platform& platform) {
   for (const UnitClass& kind : platform.unit_classes) {
     if (kind.device.index() >= platform.devices.size()) {
       return Fault("unit class '" + kind.name + "' has no device");
+    }
+    if (kind.on_host() != (kind.cores > 0)) {
+      return Fault("unit class '" + kind.name + "' occupies " + std::to_string(kind.cores) +
+                   " cores; classes of the host occupy at least 1, others none");
     }
   }
   PT_CHECK_OK(CheckLinks(platform));

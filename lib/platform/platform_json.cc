@@ -123,6 +123,9 @@ class Reader {
     PT_ASSIGN(device.memory_bytes, JsonUnsigned(json, "memory_bytes", where));
     PT_ASSIGN(device.simulated, JsonBool(json, "simulated", where));
     PT_ASSIGN(device.fingerprint, JsonString(json, "fingerprint", where));
+    if (json.find("isa") != nullptr) {
+      PT_ASSIGN(device.isa, JsonString(json, "isa", where));
+    }
     if (json.find("cache_bytes") != nullptr) {
       PT_ASSIGN(const Json::Array* caches, JsonArray(json, "cache_bytes", where));
       for (const Json& bytes : *caches) {
@@ -164,7 +167,6 @@ class Reader {
     PT_ASSIGN(kind.name, JsonString(json, "name", where));
     PT_ASSIGN(kind.device, DeviceNamed(json, "device", where));
     PT_ASSIGN(kind.cores, Count(json, "cores", where));
-    PT_ASSIGN(kind.asynchronous, JsonBool(json, "asynchronous", where));
     platform_.unit_classes.push_back(std::move(kind));
     return {};
   }
@@ -247,6 +249,7 @@ Json ToJson(const Platform& platform) {
     Json row = Json::MakeObject();
     row.Set("name", device.name).Set("kind", device.kind).Set("memory_bytes", device.memory_bytes);
     row.Set("simulated", device.simulated).Set("fingerprint", device.fingerprint);
+    if (!device.isa.empty()) row.Set("isa", device.isa);
     if (!device.cache_bytes.empty()) {
       Json caches = Json::MakeArray();
       for (const uint64_t bytes : device.cache_bytes) caches.Push(bytes);
@@ -273,7 +276,7 @@ Json ToJson(const Platform& platform) {
   for (const UnitClass& kind : platform.unit_classes) {
     Json row = Json::MakeObject();
     row.Set("name", kind.name).Set("device", platform.device(kind.device).name);
-    row.Set("cores", kind.cores).Set("asynchronous", kind.asynchronous);
+    row.Set("cores", kind.cores);
     kinds.Push(std::move(row));
   }
   Json units = Json::MakeArray();

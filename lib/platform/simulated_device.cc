@@ -16,9 +16,9 @@ Error Bad(std::string_view what, std::string message) {
 
 // A misspelt rate would silently count as absent.
 Status RefuseUnknownKeys(const Json& json, std::string_view what) {
-  static const std::set<std::string_view> known = {"format",       "version",  "name",       "description",
-                                                   "memory_bytes", "streams",  "to_device",  "from_device",
-                                                   "families",     "exact_ns", "unsupported"};
+  static const std::set<std::string_view> known = {"format",      "version",      "kind",     "name",
+                                                   "description", "memory_bytes", "streams",  "to_device",
+                                                   "from_device", "families",     "exact_ns", "unsupported"};
   for (const auto& [key, value] : *json.as_object()) {
     if (!known.contains(key)) return Bad(what, "unknown key '" + key + "'");
   }
@@ -63,7 +63,7 @@ ResourceId AddResource(Platform& platform, std::string name) {
 }
 
 UnitClassId AddClass(Platform& platform, std::string name, DeviceId device) {
-  platform.unit_classes.push_back({std::move(name), device, 0, true});
+  platform.unit_classes.push_back({std::move(name), device, 0});
   return UnitClassId(platform.unit_classes.size() - 1);
 }
 
@@ -110,7 +110,7 @@ Status AddSimulatedDevice(Platform& platform, const Json& description, std::stri
   // What costs depend on, and nothing else: a new description text must not make a profile stale.
   Json counted = Json::MakeObject();
   for (const auto& [key, value] : *description.as_object()) {
-    if (key != "description" && key != "memory_bytes") counted.Set(key, value);
+    if (key != "description" && key != "memory_bytes" && key != "kind") counted.Set(key, value);
   }
   device.fingerprint = "simulated " + ToHex(HashText(WriteJson(counted, -1)));
 
@@ -123,7 +123,7 @@ Status AddSimulatedDevice(Platform& platform, const Json& description, std::stri
   for (uint64_t i = 0; i < streams; ++i) {
     AddUnit(changed, name + "#" + std::to_string(i), kind, resource, 1.0 / static_cast<double>(streams), std::nullopt);
   }
-  to_device.from = from_device.to = DeviceId(0u);
+  to_device.from = from_device.to = kHostDevice;
   to_device.to = from_device.from = id;
   AddLink(changed, id, to_device);
   AddLink(changed, id, from_device);

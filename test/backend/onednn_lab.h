@@ -33,8 +33,8 @@ inline Graph GraphOf(std::string_view text) {
 inline Platform TwoCores() {
   Platform platform;
   platform.devices.push_back({"cpu", "cpu", 0, false, "test"});
-  platform.unit_classes.push_back({"cpu/1", DeviceId(0U), 1, false});
-  platform.unit_classes.push_back({"cpu/2", DeviceId(0U), 2, false});
+  platform.unit_classes.push_back({"cpu/1", DeviceId(0U), 1});
+  platform.unit_classes.push_back({"cpu/2", DeviceId(0U), 2});
   return platform;
 }
 

@@ -124,8 +124,8 @@ TEST_CASE("Signature, AttributesCountAndCannotForgeSeparators", "[candidate]") {
 Platform TwoClasses() {
   Platform platform;
   platform.devices.push_back({"cpu", "cpu", 0, false, "fingerprint-a"});
-  platform.unit_classes.push_back({"cpu/1", DeviceId(0U), 1, false});
-  platform.unit_classes.push_back({"cpu/2", DeviceId(0U), 2, false});
+  platform.unit_classes.push_back({"cpu/1", DeviceId(0U), 1});
+  platform.unit_classes.push_back({"cpu/2", DeviceId(0U), 2});
   return platform;
 }
 

@@ -17,14 +17,14 @@ namespace pt {
 inline Platform SamplePlatform(bool simulated = false) {
   Platform p;
   p.devices = {{"cpu", "cpu", 0, false, "processor A"}};
-  p.unit_classes = {{"cpu/1", DeviceId(0u), 1, false}, {"cpu/2", DeviceId(0u), 2, false}};
+  p.unit_classes = {{"cpu/1", DeviceId(0u), 1}, {"cpu/2", DeviceId(0u), 2}};
   p.resources = {{"core 0", 1.0, 0}, {"core 1", 1.0, 1}};
   p.units = {{"cpu[0]", UnitClassId(0u), {{ResourceId(0u), 1.0}}, {}, {}},
              {"cpu[1]", UnitClassId(0u), {{ResourceId(1u), 1.0}}, {}, {}},
              {"cpu[0-1]", UnitClassId(1u), {{ResourceId(0u), 1.0}, {ResourceId(1u), 1.0}}, {}, {}}};
   if (simulated) {
     p.devices.push_back({"sim:0", "simulated", 0, true, "rates B"});
-    p.unit_classes.push_back({"sim:0", DeviceId(1u), 0, true});
+    p.unit_classes.push_back({"sim:0", DeviceId(1u), 0});
     p.resources.push_back({"sim:0", 1.0, {}});
     p.units.push_back({"sim:0#0", UnitClassId(2u), {{ResourceId(2u), 1.0}}, ResourceId(1u), {}});
     p.links = {{DeviceId(0u), DeviceId(1u), 1000, 2.0}, {DeviceId(1u), DeviceId(0u), 3000, 0.5}};

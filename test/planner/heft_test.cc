@@ -42,7 +42,7 @@ World TenTasks() {
   for (uint32_t p = 0; p < 3; ++p) {
     const std::string name = "P" + std::to_string(p + 1);
     world.platform.devices.push_back({name, "made-up", 0, true, ""});
-    world.platform.unit_classes.push_back({name, DeviceId(p), 0, false});
+    world.platform.unit_classes.push_back({name, DeviceId(p), 0});
     world.platform.resources.push_back({name, 1.0, std::nullopt});
     world.platform.units.push_back({name, UnitClassId(p), {{ResourceId(p), 1.0}}, std::nullopt, std::nullopt});
   }
@@ -51,7 +51,7 @@ World TenTasks() {
       if (from == to) continue;
       const LinkId link(world.platform.links.size());
       world.platform.links.push_back({DeviceId(from), DeviceId(to), 0, 0});
-      world.platform.unit_classes.push_back({"link " + std::to_string(link.value), DeviceId(to), 0, false});
+      world.platform.unit_classes.push_back({"link " + std::to_string(link.value), DeviceId(to), 0});
       world.costs.SetLink(link, 0, 1.0);
       for (size_t e = 0; e < edges.size(); ++e) {
         world.platform.units.push_back({"link " + std::to_string(link.value) + " engine " + std::to_string(e),

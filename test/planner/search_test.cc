@@ -27,7 +27,7 @@ Platform FourCores() {
     platform.resources.push_back({"core " + std::to_string(core), 1.0, core});
   }
   for (uint32_t width : {1u, 2u, 4u}) {
-    platform.unit_classes.push_back({"cpu/" + std::to_string(width), DeviceId(0u), width, false});
+    platform.unit_classes.push_back({"cpu/" + std::to_string(width), DeviceId(0u), width});
     const UnitClassId kind(platform.unit_classes.size() - 1);
     for (uint32_t first = 0; first < 4; first += width) {
       Unit unit;

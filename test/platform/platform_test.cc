@@ -14,8 +14,8 @@ Platform TwoCores() {
   platform.devices.push_back({"cpu", "cpu", 1 << 20, false, "model 1"});
   platform.resources.push_back({"core 0", 1.0, 3});
   platform.resources.push_back({"core 1", 1.0, 5});
-  platform.unit_classes.push_back({"cpu/2", DeviceId(0u), 2, false});
-  platform.unit_classes.push_back({"cpu/1", DeviceId(0u), 1, false});
+  platform.unit_classes.push_back({"cpu/2", DeviceId(0u), 2});
+  platform.unit_classes.push_back({"cpu/1", DeviceId(0u), 1});
   const ResourceId one(0u), two(1u);
   platform.units.push_back({"cpu[0-1]", UnitClassId(0u), {{one, 1.0}, {two, 1.0}}, {}, {}});
   platform.units.push_back({"cpu[0]", UnitClassId(1u), {{one, 1.0}}, {}, {}});

@@ -60,7 +60,7 @@ class Shapes {
 };
 
 UnitClassId AddClass(Platform& platform, std::string name, DeviceId device, uint32_t cores) {
-  platform.unit_classes.push_back({std::move(name), device, cores, cores == 0});
+  platform.unit_classes.push_back({std::move(name), device, cores});
   return UnitClassId(platform.unit_classes.size() - 1);
 }
 

@@ -15,7 +15,7 @@ void AddHostUnit(Platform& platform, const std::string& name, std::vector<uint32
   const std::string class_name = "cpu/" + std::to_string(cores.size());
   UnitClassId kind = FindUnitClass(platform, class_name);
   if (!kind.valid()) {
-    platform.unit_classes.push_back({class_name, DeviceId(0u), static_cast<uint32_t>(cores.size()), false});
+    platform.unit_classes.push_back({class_name, DeviceId(0u), static_cast<uint32_t>(cores.size())});
     kind = UnitClassId(platform.unit_classes.size() - 1);
   }
   Unit unit;
@@ -30,7 +30,7 @@ void AddAsynchronousUnit(Platform& platform, const std::string& name, const std:
   platform.resources.push_back({name, 1.0, std::nullopt});
   UnitClassId kind = FindUnitClass(platform, class_name);
   if (!kind.valid()) {
-    platform.unit_classes.push_back({class_name, device, 0, true});
+    platform.unit_classes.push_back({class_name, device, 0});
     kind = UnitClassId(platform.unit_classes.size() - 1);
   }
   Unit unit;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include "partitiontuner/platform/platform.h"
 
@@ -15,6 +16,9 @@ struct DiscoverOptions {
 // cores ("cpu/N"), and what the topology suggests between (cores sharing a last-level cache, NUMA nodes).
 // Reads the affinity mask first; never fails for lack of rights.
 Result<Platform> DiscoverHost(const DiscoverOptions& options = {});
+
+// The instruction sets of the processor this runs on, in the words of Device::isa.
+std::string HostInstructionSets();
 
 // Adds a simulated device described by a platform file (profiles/*.json: name, memory, links, rates,
 // streams): its unit(s), both links with their copy engines, its rates. The driver core is the last

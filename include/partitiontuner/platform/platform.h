@@ -22,7 +22,13 @@ using UnitId = StrongId<struct UnitTag>;
 using LinkId = StrongId<struct LinkTag>;
 using ResourceId = StrongId<struct ResourceTag>;
 
-// Memory plus something that computes on it. The host is always device 0, named "cpu".
+// The host is always device 0, named "cpu"; nothing else tells it from other devices. Its memory is the process's, and
+// its units are host cores that run a step to its end. Every other device has memory of its own, and its units are
+// asynchronous: a driver core launches their steps and polls until they are done (streams, queues, copy engines).
+inline constexpr DeviceId kHostDevice{0u};
+constexpr bool IsHost(DeviceId id) { return id == kHostDevice; }
+
+// Memory plus something that computes on it.
 struct Device {
   std::string name;                        // "cpu", "cuda:0", "sim:0"
   std::string kind;                        // "cpu", "cuda", "npu", "simulated"
@@ -30,14 +36,18 @@ struct Device {
   bool simulated = false;                  // its times come from a file, never from a clock
   std::string fingerprint;                 // what costs depend on: processor model, caches, driver, rate table hash
   std::vector<uint64_t> cache_bytes = {};  // data caches a host core sees, innermost first; empty = unknown
+  // The host: the instruction sets that kernels are chosen by, in alphabetical order, separated by spaces. What a
+  // library offers on host cores depends on these, never on the processor it happens to be asked on.
+  std::string isa = {};
 };
 
 // A kind of place to run on that costs the same everywhere.
 struct UnitClass {
   std::string name;  // "cpu/1", "cpu/2", "sim:0": stable across runs, part of measurement keys
   DeviceId device;
-  uint32_t cores = 0;         // host cores a step of this class occupies; 0 on asynchronous units
-  bool asynchronous = false;  // steps are enqueued and polled (streams, queues, copy engines)
+  uint32_t cores = 0;  // host cores a step of this class occupies: at least 1 on the host, 0 on asynchronous units
+
+  bool on_host() const { return IsHost(device); }
 };
 
 // What units occupy while they run. capacity 1 with uses of 1: exclusive.
@@ -105,7 +115,7 @@ bool UnitsConflict(const Platform& platform, UnitId a, UnitId b);
 
 Json ToJson(const Platform& platform);
 Result<Platform> PlatformFromJson(const Json& json, std::string_view what);
-// Every id in range, names unique, uses within capacity.
+// Every id in range, names unique, uses within capacity, exactly the host's classes occupy cores.
 Status CheckPlatform(const Platform& platform);
 
 // 32 hex digits over everything costs depend on; differs where a profile or plan must not be reused.
