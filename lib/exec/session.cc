@@ -4,6 +4,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
+#include <exception>
 #include <mutex>
 #include <new>
 
@@ -14,6 +15,20 @@
 
 namespace pt {
 namespace {
+
+// The error of the exception being handled: memory that is not there, or what a library's kernels throw.
+Error Caught(const std::string& id, const std::string& doing) {
+  try {
+    throw;
+  } catch (const std::bad_alloc&) {
+    return MakeError(ErrorCode::kOutOfMemory, id + ".memory", "no memory to " + doing);
+  } catch (const std::exception& thrown) {
+    return MakeError(ErrorCode::kInternal, id + ".exception",
+                     "a kernel threw, trying to " + doing + ": " + thrown.what());
+  } catch (...) {
+    return MakeError(ErrorCode::kInternal, id + ".exception", "a kernel threw, trying to " + doing);
+  }
+}
 
 Error BadTensor(const Graph& graph, ValueId value, const char* role, std::string why) {
   return MakeError(ErrorCode::kInvalidInput, "run.tensor",
@@ -250,8 +265,8 @@ Result<std::unique_ptr<Session>> Session::Create(std::shared_ptr<const Graph> gr
   PT_ASSIGN(state->outputs, WantedOf(*graph, graph->outputs()));
   PT_ASSIGN(state->deck, Deck::Make(std::move(graph), plan, machine, options));
   return std::unique_ptr<Session>(new Session(std::move(state)));
-} catch (const std::bad_alloc&) {
-  return MakeError(ErrorCode::kOutOfMemory, "session.memory", "no memory to make a session");
+} catch (...) {
+  return Caught("session", "make a session");
 }
 
 Status Session::Replace(const Plan& plan) try {
@@ -263,8 +278,8 @@ Status Session::Replace(const Plan& plan) try {
   state_->deck.swap(next);
   state_->available.notify_all();
   return {};
-} catch (const std::bad_alloc&) {
-  return MakeError(ErrorCode::kOutOfMemory, "session.memory", "no memory to compile another plan");
+} catch (...) {
+  return Caught("session", "compile another plan");
 }
 
 Result<RunReport> Session::Run(std::span<const HostTensor> inputs, std::span<const HostTensor> outputs,
@@ -280,8 +295,8 @@ Result<RunReport> Session::Run(std::span<const HostTensor> inputs, std::span<con
   if (options.cancel != nullptr && options.cancel->cancelled()) return limits.error();
   PT_ASSIGN(const State::Lease lease, state_->Take(inputs, outputs, limits));
   return lease.run().Run(inputs, outputs, options.trace, limits, start_ns);
-} catch (const std::bad_alloc&) {
-  return MakeError(ErrorCode::kOutOfMemory, "run.memory", "no memory to begin a run");
+} catch (...) {
+  return Caught("run", "begin a run");
 }
 
 std::shared_ptr<const Plan> Session::plan() const {
