@@ -37,20 +37,22 @@ pkg_check_modules(protobuf_lite QUIET IMPORTED_TARGET protobuf-lite)
 pt_need(protobuf_lite_FOUND "Protocol Buffers (lite runtime)")
 
 # The oneDNN built by ./setup, or the prebuilt one that ./setup --quick fetched until the former is there.
-set(pt_quick_prefix ${pt_deps_prefix}/quick)
-if(dnnl_DIR MATCHES "^${pt_quick_prefix}/")
-  unset(dnnl_DIR CACHE)
+if(PT_BACKEND_ONEDNN)
+  set(pt_quick_prefix ${pt_deps_prefix}/quick)
+  if(dnnl_DIR MATCHES "^${pt_quick_prefix}/")
+    unset(dnnl_DIR CACHE)
+  endif()
+  find_package(dnnl 3 CONFIG QUIET)
+  if(NOT dnnl_FOUND AND PT_USE_SETUP_CACHE AND EXISTS ${pt_deps_prefix}/done/quick)
+    find_package(TBB QUIET PATHS ${pt_quick_prefix} NO_DEFAULT_PATH)
+    find_package(dnnl 3 CONFIG QUIET PATHS ${pt_quick_prefix} NO_DEFAULT_PATH)
+    link_directories(${pt_quick_prefix}/lib)
+    # The prebuilt library names its own libraries without saying where they are. Old dynamic tags: unlike RUNPATH, RPATH
+    # is searched for these too.
+    add_link_options(-Wl,--allow-shlib-undefined -Wl,--disable-new-dtags -Wl,-rpath,${pt_quick_prefix}/lib)
+  endif()
+  pt_need(dnnl_FOUND "oneDNN >= 3 (-DPT_BACKEND_ONEDNN=OFF builds without)")
 endif()
-find_package(dnnl 3 CONFIG QUIET)
-if(NOT dnnl_FOUND AND PT_USE_SETUP_CACHE AND EXISTS ${pt_deps_prefix}/done/quick)
-  find_package(TBB QUIET PATHS ${pt_quick_prefix} NO_DEFAULT_PATH)
-  find_package(dnnl 3 CONFIG QUIET PATHS ${pt_quick_prefix} NO_DEFAULT_PATH)
-  link_directories(${pt_quick_prefix}/lib)
-  # The prebuilt library names its own libraries without saying where they are. Old dynamic tags: unlike RUNPATH, RPATH
-  # is searched for these too.
-  add_link_options(-Wl,--allow-shlib-undefined -Wl,--disable-new-dtags -Wl,-rpath,${pt_quick_prefix}/lib)
-endif()
-pt_need(dnnl_FOUND "oneDNN >= 3")
 
 # libonnx, static, in a C++ namespace of its own: nothing of it may meet another ONNX in the same process.
 find_library(PT_ONNX_LIBRARY onnx)

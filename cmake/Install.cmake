@@ -34,7 +34,7 @@ install(FILES ${PROJECT_BINARY_DIR}/package/partitiontuner.pc DESTINATION ${CMAK
 foreach(folder examples profiles)
   if(EXISTS ${PROJECT_SOURCE_DIR}/${folder})
     install(DIRECTORY ${PROJECT_SOURCE_DIR}/${folder}/ DESTINATION ${pt_share_dir}/${folder}
-            PATTERN CMakeLists.txt EXCLUDE)
+            REGEX "/${folder}/CMakeLists.txt$" EXCLUDE)
   endif()
 endforeach()
 file(GLOB_RECURSE pt_schemas CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/docs/*.schema.json)

@@ -1,16 +1,9 @@
 #include "partitiontuner/backend/libraries.h"
 
-#include <array>
 #include <iterator>
 
 namespace pt {
 namespace {
-
-constexpr std::array kLibraries = {
-    LibraryRow{"onednn", "oneDNN on host units: blocked layouts, packed weights, fused groups", MakeOneDnnLibrary},
-    LibraryRow{"reference", "plain kernels for every operator, the oracle of all others", MakeReferenceLibrary},
-    LibraryRow{"simulated", "simulated devices: reference math, times from the platform", MakeSimulatedLibrary},
-};
 
 void Append(std::vector<Candidate> more, std::vector<Candidate>& candidates) {
   candidates.insert(candidates.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
@@ -18,7 +11,16 @@ void Append(std::vector<Candidate> more, std::vector<Candidate>& candidates) {
 
 }  // namespace
 
-std::span<const LibraryRow> BuiltInLibraries() { return kLibraries; }
+std::span<const LibraryRow> BuiltInLibraries() {
+  static const std::vector<LibraryRow> rows = [] {
+    std::vector<LibraryRow> all;
+    for (const Backend& backend : BuiltInBackends()) {
+      all.insert(all.end(), backend.libraries.begin(), backend.libraries.end());
+    }
+    return all;
+  }();
+  return rows;
+}
 
 std::vector<Candidate> EnumerateCandidates(const Graph& graph, const Platform& platform,
                                            std::span<const std::unique_ptr<Library>> libraries) {

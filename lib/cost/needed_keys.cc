@@ -130,7 +130,7 @@ void AddOverheads(const Platform& platform, KeyList& keys) {
 bool LedByTheSameCore(const Platform& platform, UnitId a, UnitId b) {
   const auto& a_uses = platform.unit(a).uses;
   const auto& b_uses = platform.unit(b).uses;
-  return IsHostClass(platform, platform.unit(a).kind) && IsHostClass(platform, platform.unit(b).kind) &&
+  return platform.unit_class(platform.unit(a).kind).on_host() && platform.unit_class(platform.unit(b).kind).on_host() &&
          a_uses.front().first == b_uses.front().first;
 }
 

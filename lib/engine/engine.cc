@@ -23,7 +23,7 @@ struct PlanningProfile {
 
 struct Engine::State {
   EngineOptions options;
-  std::unique_ptr<Machine> machine;
+  std::shared_ptr<Machine> machine;
   std::mutex db_mutex;
   std::optional<ProfileDb> db;  // empty: none wanted, or not opened yet
 
@@ -166,9 +166,15 @@ Engine::Engine(std::unique_ptr<State> state) : state_(std::move(state)) {}
 Engine::~Engine() = default;
 
 Result<std::unique_ptr<Engine>> Engine::Make(const EngineOptions& options) {
+  PT_ASSIGN(std::shared_ptr<Machine> machine, Machine::Make(options.machine));
+  return Make(std::move(machine), options);
+}
+
+Result<std::unique_ptr<Engine>> Engine::Make(std::shared_ptr<Machine> machine, const EngineOptions& options) {
+  if (machine == nullptr) return MakeError(ErrorCode::kUsage, "engine.machine", "an engine needs a machine");
   auto state = std::make_unique<State>();
   state->options = options;
-  PT_ASSIGN(state->machine, Machine::Make(options.machine));
+  state->machine = std::move(machine);
   return std::unique_ptr<Engine>(new Engine(std::move(state)));
 }
 

@@ -181,6 +181,7 @@ Result<Plan> PlanWith(const Model& model, const Machine& machine, const CostMode
   if (search_time != nullptr) *search_time = std::chrono::steady_clock::now() - start;
   plan.planner = options.planner;
   PT_CHECK_OK(NameReorderLibraries(*model.graph, machine, plan));
+  PT_CHECK_OK(machine.CheckPlugins());
   plan.lower_bound_ns = BestBound(problem).ns;
   plan.complete = AllMeasured(*model.graph, platform, plan, costs);
   PT_CHECK_OK(FillReport(model, platform, costs, plan));

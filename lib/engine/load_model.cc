@@ -165,6 +165,7 @@ Result<std::shared_ptr<const Model>> LoadModel(const std::string& path, const Mo
       model->graph = std::make_shared<const Graph>(std::move(simplified));
     }
     model->candidates = EnumerateCandidates(*model->graph, machine.platform(), machine.libraries());
+    PT_CHECK_OK(machine.CheckPlugins());
     if (!keep_reference) DropNeedlessReference(model->candidates);
     PT_CHECK_OK(CheckSupported(*model->graph, model->candidates, machine));
     model->model_hash = ToHex(ModelHash(*model->graph));

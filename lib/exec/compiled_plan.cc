@@ -16,6 +16,7 @@ std::string JoinLines(const std::vector<std::string>& lines) {
 }
 
 Status CheckFits(const Graph& graph, const Plan& plan, const Machine& machine, bool check_plan) {
+  PT_CHECK_OK(machine.CheckRunsHere());
   const std::vector<std::string> differences = PlanMismatches(graph, machine.platform(), plan);
   if (!differences.empty()) {
     return MakeError(ErrorCode::kStale, "plan.stale",
@@ -153,7 +154,7 @@ class PlanCompiler {
                        "a copy between devices needs contiguous tensors on both sides");
     }
     // The device that is not the host knows how to reach its own memory.
-    const bool to_device = to.device.index() != 0;
+    const bool to_device = !IsHost(to.device);
     compiled.copier = &compiled_.machine.driver(to_device ? to.device : from.device);
     compiled.direction = to_device ? CopyDirection::kToDevice : CopyDirection::kFromDevice;
     return {};

@@ -28,8 +28,9 @@ std::vector<uint32_t> AllWorkers(const Workers& workers) {
 
 // The workers of the unit's cores, the leading one first.
 Result<std::vector<uint32_t>> WorkersOf(const Machine& machine, UnitId id) {
+  PT_CHECK_OK(machine.CheckRunsHere());
   const Platform& platform = machine.platform();
-  if (id.index() >= platform.units.size() || platform.unit_class(platform.unit(id).kind).asynchronous) {
+  if (id.index() >= platform.units.size() || !platform.unit_class(platform.unit(id).kind).on_host()) {
     return MakeError(ErrorCode::kUsage, "unit.not_host", "only units of host cores can be run on directly");
   }
   std::vector<uint32_t> workers;
@@ -129,6 +130,7 @@ class EmptyKernel : public BoundKernel {
 };
 
 Status RefuseNested(const Machine& machine) {
+  PT_CHECK_OK(machine.CheckRunsHere());
   if (!machine.workers().InsideJob()) return {};
   return MakeError(ErrorCode::kUsage, "unit.nested", "called from within a run of the same machine");
 }

@@ -12,8 +12,6 @@ using Clock = std::chrono::steady_clock;
 constexpr uint64_t kLineBytes = 64;
 constexpr uint32_t kLaunchesAtOnce = 50;  // fewer than any queue holds, so that none of them waits for room
 
-bool IsHost(DeviceId device) { return device == DeviceId(0u); }
-
 }  // namespace
 
 Result<std::unique_ptr<CopyWork>> CopyWork::Make(DeviceDriver& driver, const CancelToken* cancel) {

@@ -12,9 +12,7 @@ namespace {
 constexpr uint32_t kSteps = 2'000, kRepeats = 9;
 constexpr uint32_t kLaunches = 50;  // on a device, of which each takes microseconds
 
-bool IsAsynchronous(const ProfilingTask& task, UnitClassId kind) {
-  return task.platform().unit_class(kind).asynchronous;
-}
+bool IsAsynchronous(const ProfilingTask& task, UnitClassId kind) { return !task.platform().unit_class(kind).on_host(); }
 
 // A series of nanoseconds for `parts` of something each, the lock held for one at a time.
 Status TakeSeries(DeviceLocks& locks, DeviceId device, WorkItem& item, uint32_t parts,

@@ -168,6 +168,7 @@ const Library* ReorderLibrary(const Machine& machine, UnitClassId unit_class, st
 Result<MeasureReport> MeasureProfile(const Graph& graph, std::span<const Candidate> candidates, Machine& machine,
                                      ProfileDb& db, const MeasureOptions& options,
                                      const ProgressCallback& progress) try {
+  PT_CHECK_OK(machine.CheckRunsHere());
   const auto started = Ledger::Clock::now();
   const ProfilingTask task{graph, candidates, machine, db, options};
   PT_ASSIGN(WorkList list, ListWork(task));

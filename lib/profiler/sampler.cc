@@ -26,7 +26,7 @@ Result<Runner*> Sampler::RunnerOf(UnitClassId kind) {
   if (runner != nullptr) return runner.get();
   const UnitId unit = UnitsOf(task_.platform(), kind).front();
   const uint64_t reuse_distance = ReuseDistance(task_.graph, task_.platform());
-  if (task_.platform().unit_class(kind).asynchronous) {
+  if (!task_.platform().unit_class(kind).on_host()) {
     PT_ASSIGN(runner, MakeDeviceRunner(task_.machine, unit, reuse_distance, task_.options.cancel));
     return runner.get();
   }

@@ -82,7 +82,7 @@ std::span<const std::shared_ptr<DeviceBuffer>> Subject::packed_constants() const
 
 Status Subject::OfKernel(Status status) {
   if (status.ok()) return status;
-  const bool asynchronous = machine_.platform().unit_class(unit_class_).asynchronous;
+  const bool asynchronous = !machine_.platform().unit_class(unit_class_).on_host();
   origin_ = asynchronous && bound_ ? Origin::kDevice : Origin::kKernel;
   return status;
 }

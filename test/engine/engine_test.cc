@@ -9,6 +9,7 @@
 #include "partitiontuner/plan/check_plan.h"
 #include "partitiontuner/plan/plan_json.h"
 #include "test/cost/sample_problem.h"
+#include "test/testing/built_in.h"
 #include "test/testing/onnx_bytes.h"
 
 namespace pt {
@@ -235,6 +236,7 @@ TEST_CASE("Engine, ReferenceCandidatesOnlyWhereNothingElseRunsOrWhenNamed", "[en
     return std::count_if(model.candidates.begin(), model.candidates.end(),
                          [](const Candidate& c) { return c.library == "reference"; });
   };
+  if (!testing::HasLibrary("onednn")) SKIP("this build has no library besides the reference");
   Scene all(BranchyModel(1)), named(BranchyModel(1), {"onednn", "reference"}), alone(BranchyModel(1), {"reference"});
   CHECK(count_reference(*all.engine->Load(all.path, {}).value()) == 0);
   CHECK(count_reference(*named.engine->Load(named.path, {}).value()) > 0);

@@ -19,7 +19,7 @@ Platform BigHost(uint32_t nodes) {
   Platform platform = MakeTestPlatform(kCores, false);
   const uint32_t each = kCores / nodes;
   const std::string class_name = "cpu/" + std::to_string(each);
-  platform.unit_classes.push_back({class_name, DeviceId(0u), each, false});
+  platform.unit_classes.push_back({class_name, DeviceId(0u), each});
   const UnitClassId kind(platform.unit_classes.size() - 1);
   for (uint32_t node = 0; node < nodes; ++node) {
     Unit unit;

@@ -57,7 +57,7 @@ TEST_CASE("Session, RandomPlansOfRealNetworksEqualTheirTwins", "[exec][slow]") {
   CAPTURE(name);
   EngineOptions options;
   options.db_path = "none";
-  options.machine.simulated_files = {std::string(PT_SOURCE_DIR) + "/profiles/sim-accelerator.json"};
+  options.machine.platform_files = {std::string(PT_SOURCE_DIR) + "/profiles/sim-accelerator.json"};
   const auto engine = Engine::Make(options).value();
   const std::string data = FindTestDataSets(models + "/" + name).at(0);
   ModelOptions model_options;

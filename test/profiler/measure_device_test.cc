@@ -108,7 +108,7 @@ TEST_CASE("MeasureDevice, WhatTheDeviceRefusesIsKeptWhatItFailsIsNot", "[profile
     CAPTURE(ErrorCodeName(code));
     ProbeScene scene(true);
     std::erase_if(scene.candidates,
-                  [&](const Candidate& c) { return !scene.machine->platform().unit_class(c.unit_class).asynchronous; });
+                  [&](const Candidate& c) { return scene.machine->platform().unit_class(c.unit_class).on_host(); });
     scene.probe.run_error = code;
     const Result<MeasureReport> report = scene.Measure();
     REQUIRE(report.ok());

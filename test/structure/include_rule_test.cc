@@ -106,6 +106,14 @@ std::vector<Include> ParseIncludes(const std::string& text) {
   return includes;
 }
 
+// A backend may be switched off, so others lean on nothing but what every build has: the layer's own files, the host's,
+// and for the layer's own files the reference library.
+bool IsOtherBackend(const std::string& file, const std::string& include) {
+  const std::string own = FolderBelow(file, "lib/backend/"), used = FolderBelow(include, "lib/backend/");
+  if (used.empty() || used == own || used == "host") return false;
+  return !own.empty() || used != "reference";
+}
+
 // What is wrong with one include of one file; empty if nothing is.
 std::string Fault(const SourceFile& file, const Include& include, const Layers& layers) {
   const bool is_public = StartsWith(file.path, "include/");
@@ -122,7 +130,8 @@ std::string Fault(const SourceFile& file, const Include& include, const Layers& 
   if (StartsWith(include.name, "lib/")) {
     if (is_public) return "a public header includes a private one";
     if (StartsWith(file.path, "test/")) return "";
-    return FolderBelow(include.name, "lib/") == layer ? "" : "a private header of another layer";
+    if (FolderBelow(include.name, "lib/") != layer) return "a private header of another layer";
+    return IsOtherBackend(file.path, include.name) ? "a private header of another backend" : "";
   }
   if (StartsWith(include.name, "tools/")) return StartsWith(file.path, "tools/") ? "" : "only tools/ may use tools/";
   if (StartsWith(include.name, "test/")) return StartsWith(file.path, "test/") ? "" : "only test/ may use test/";
@@ -208,6 +217,13 @@ TEST_CASE("IncludeRule, ForbiddenIncludesAreFound", "[structure]") {
   CHECK(fault("lib/support/a.cc", "#include <boost/any.hpp>") != "");
   CHECK(fault("lib/graph/a.cc", "#include \"graph.h\"") != "");
   CHECK(fault("lib/unheard/a.cc", "#include \"partitiontuner/support/result.h\"") != "");
+  CHECK(fault("lib/backend/onednn/a.cc", "#include \"lib/backend/built_in.h\"") == "");
+  CHECK(fault("lib/backend/simulated/a.cc", "#include \"lib/backend/host/a.h\"") == "");
+  CHECK(fault("lib/backend/a.cc", "#include \"lib/backend/reference/a.h\"") == "");
+  CHECK(fault("lib/backend/simulated/a.cc", "#include \"lib/backend/reference/a.h\"") != "");
+  CHECK(fault("lib/backend/a.cc", "#include \"lib/backend/onednn/a.h\"") != "");
+  CHECK(fault("examples/plugin/a.cc", "#include <partitiontuner/backend/plugin.h>") == "");
+  CHECK(fault("examples/plugin/a.cc", "#include \"lib/backend/built_in.h\"") != "");
 }
 
 TEST_CASE("Library, NeitherPrintsNorExits", "[structure]") {

@@ -136,7 +136,7 @@ class DeviceDriver {
   // Enqueues a copy of bytes between this device's memory and that of `peer`, the host unless said otherwise; `peer`
   // has no meaning for kWithin. Both sides stay valid until it is over.
   virtual Status EnqueueCopy(Stream& stream, void* to, const void* from, uint64_t bytes, CopyDirection direction,
-                             DeviceId peer = DeviceId(0u)) = 0;
+                             DeviceId peer = kHostDevice) = 0;
   // Streams of this device can wait for events of that one.
   virtual bool CanWaitFor(const DeviceDriver& other) const { return &other == this; }
   // Copies between this device's memory and that one's need no stop on the host.

@@ -1,25 +1,23 @@
-// The table of built-in libraries.
+// The built-in libraries, and what all libraries together offer.
 #pragma once
 
 #include <map>
 #include <memory>
 #include <vector>
 
-#include "partitiontuner/backend/backend.h"
+#include "partitiontuner/backend/backends.h"
 
 namespace pt {
 
+// All but the reference library exist only in builds with their backend (CMake's PT_BACKEND_* switches).
 std::unique_ptr<Library> MakeReferenceLibrary();  // every operator it knows, one core or more, row-major, the oracle
 std::unique_ptr<Library> MakeOneDnnLibrary();     // oneDNN on host units
 std::unique_ptr<Library> MakeSimulatedLibrary();  // simulated devices: reference math, times from the platform
 // Runs two libraries on the same inputs and compares within tolerance: an error where they differ.
 std::unique_ptr<Library> MakeCheckingLibrary(std::unique_ptr<Library> tested, std::unique_ptr<Library> oracle);
 
-struct LibraryRow {
-  std::string_view name, summary;
-  std::unique_ptr<Library> (*make)();
-};
-std::span<const LibraryRow> BuiltInLibraries();  // in order of preference
+// Of all built-in backends, in order of preference.
+std::span<const LibraryRow> BuiltInLibraries();
 
 // All candidates of all libraries that serve the platform, in a stable order (both rounds).
 std::vector<Candidate> EnumerateCandidates(const Graph& graph, const Platform& platform,

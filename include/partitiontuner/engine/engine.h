@@ -1,10 +1,11 @@
 // Engine: the whole chain for applications and tools: load → specialise → simplify → profile → plan → session. An
-// Engine owns a Machine; a Model belongs to the Engine that loaded it. Thread-safe.
+// Engine holds a Machine, which must outlive the sessions; a Model belongs to the Engine that loaded it. Thread-safe.
 //
 //   auto engine = pt::Engine::Make({}).value();
 //   auto model = engine->Load("model.onnx", {}).value();
-//   auto session = engine->MakeSession(model, {}).value();
-//   session->Run(inputs, outputs);
+//   pt::Plan plan = engine->MakeDefaultPlan(*model).value();  // MakePlan where the model was profiled
+//   auto session = engine->MakeSession(*model, plan).value();
+//   session->Run(inputs, outputs).value();
 #pragma once
 
 #include <memory>
@@ -57,6 +58,9 @@ struct PlanOptions {
 class Engine {
  public:
   static Result<std::unique_ptr<Engine>> Make(const EngineOptions& options);
+  // On a machine that the application put together (Machine::Assemble) or shares among engines; of options.machine
+  // only `libraries` counts: "reference" named there keeps its candidates beside those of other libraries.
+  static Result<std::unique_ptr<Engine>> Make(std::shared_ptr<Machine> machine, const EngineOptions& options);
   ~Engine();
 
   Machine& machine() const;

@@ -2,8 +2,10 @@
 #include <cstring>
 #include <string>
 
+#include "lib/backend/built_in.h"
 #include "lib/backend/host/aligned_buffer.h"
 #include "partitiontuner/backend/devices.h"
+#include "partitiontuner/platform/discover.h"
 
 namespace pt {
 namespace {
@@ -83,7 +85,23 @@ class HostDriver : public DeviceDriver {
   SerialTeam serial_{1};
 };
 
+Status FindHost(const DiscoverRequest& request, Platform& platform) {
+  if (!request.described.empty()) {
+    return MakeError(ErrorCode::kInvalidInput, "platform.host",
+                     request.described[0].what + ": the host is found, not described",
+                     "a file of a whole machine (--print-platform writes one) may hold another host");
+  }
+  PT_ASSIGN(platform, DiscoverHost({request.max_cores}));
+  return {};
+}
+
+Result<std::unique_ptr<DeviceDriver>> MakeDriver(const Platform&, DeviceId id) { return MakeHostDriver(id); }
+
 }  // namespace
+
+Backend HostBackend() {
+  return {"host", {{"cpu", "the cores and the memory of this machine", true, FindHost, MakeDriver}}, {}};
+}
 
 std::unique_ptr<DeviceDriver> MakeHostDriver(DeviceId id) { return std::make_unique<HostDriver>(id); }
 

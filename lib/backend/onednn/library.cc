@@ -4,12 +4,14 @@
 #include <string>
 #include <unordered_map>
 
+#include "lib/backend/built_in.h"
 #include "lib/backend/onednn/family.h"
 #include "lib/backend/onednn/kernel.h"
 #include "lib/backend/onednn/proposals.h"
 #include "lib/backend/onednn/team_pool.h"
 #include "partitiontuner/backend/libraries.h"
 #include "partitiontuner/candidate/signature.h"
+#include "partitiontuner/platform/discover.h"
 
 namespace pt {
 namespace onednn {
@@ -88,8 +90,11 @@ class OneDnnLibrary final : public Library {
     const dnnl_version_t* v = dnnl_version();
     return std::to_string(v->major) + "." + std::to_string(v->minor) + "." + std::to_string(v->patch);
   }
+  // oneDNN says what the processor it runs on can do, so it cannot speak for a host with other instruction sets. A
+  // platform that says nothing of them is taken to be this machine's.
   bool Serves(const Platform& platform, DeviceId device) const override {
-    return platform.device(device).kind == "cpu";
+    const std::string& isa = platform.device(device).isa;
+    return IsHost(device) && (isa.empty() || isa == isa_);
   }
 
   std::vector<Candidate> Candidates(const Graph& graph, const Platform& platform) const override;
@@ -129,6 +134,7 @@ class OneDnnLibrary final : public Library {
 
   ForeignThreadsStopped foreign_threads_;
   dnnl::engine engine_;
+  const std::string isa_ = HostInstructionSets();
   mutable OutcomeMemo memo_;
 };
 
@@ -136,9 +142,7 @@ std::vector<UnitClassId> OneDnnLibrary::Classes(const Platform& platform) const 
   std::vector<UnitClassId> classes;
   for (uint32_t i = 0; i < platform.unit_classes.size(); ++i) {
     const UnitClass& unit_class = platform.unit_classes[i];
-    if (unit_class.cores > 0 && !unit_class.asynchronous && Serves(platform, unit_class.device)) {
-      classes.push_back(UnitClassId(i));
-    }
+    if (Serves(platform, unit_class.device)) classes.push_back(UnitClassId(i));
   }
   return classes;
 }
@@ -356,8 +360,7 @@ Result<Program> OneDnnLibrary::ReorderProgram(const TensorLayout& from, const Te
 
 bool OneDnnLibrary::CanReorder(const Platform& platform, UnitClassId unit_class, std::span<const int64_t> dims,
                                const Form& from, const Form& to) const {
-  const UnitClass& kind = platform.unit_class(unit_class);
-  if (kind.cores == 0 || kind.asynchronous || !Serves(platform, kind.device)) return false;
+  if (!Serves(platform, platform.unit_class(unit_class).device)) return false;
   std::string key = "reorder";
   for (int64_t d : dims) key += " " + std::to_string(d);
   for (const Form* form : {&from, &to}) {
@@ -387,5 +390,11 @@ Result<std::unique_ptr<Kernel>> OneDnnLibrary::CompileReorder(const TensorLayout
 }  // namespace onednn
 
 std::unique_ptr<Library> MakeOneDnnLibrary() { return std::make_unique<onednn::OneDnnLibrary>(); }
+
+Backend OneDnnBackend() {
+  return {"onednn",
+          {},
+          {{"onednn", "oneDNN on host units: blocked layouts, packed weights, fused groups", MakeOneDnnLibrary}}};
+}
 
 }  // namespace pt

@@ -1,6 +1,7 @@
 // The reference library: every operator it knows as one candidate per host unit class, all tensors row-major.
 #include <algorithm>
 
+#include "lib/backend/built_in.h"
 #include "lib/backend/reference/element_copy.h"
 #include "lib/backend/reference/kernel.h"
 #include "lib/backend/reference/operator.h"
@@ -66,9 +67,7 @@ class ReferenceLibrary final : public Library {
  public:
   std::string_view name() const override { return "reference"; }
   std::string version() const override { return kVersion; }
-  bool Serves(const Platform& platform, DeviceId device) const override {
-    return platform.device(device).kind == "cpu";
-  }
+  bool Serves(const Platform&, DeviceId device) const override { return IsHost(device); }
 
   std::vector<Candidate> Candidates(const Graph& graph, const Platform& platform) const override {
     std::vector<Candidate> candidates;
@@ -103,9 +102,7 @@ class ReferenceLibrary final : public Library {
 
   bool CanReorder(const Platform& platform, UnitClassId unit_class, std::span<const int64_t>, const Form& from,
                   const Form& to) const override {
-    const UnitClass& kind = platform.unit_class(unit_class);
-    return !kind.asynchronous && Serves(platform, kind.device) &&
-           reference::ElementCopy::CanConvert(from.storage, to.storage);
+    return platform.unit_class(unit_class).on_host() && reference::ElementCopy::CanConvert(from.storage, to.storage);
   }
 
   Result<std::unique_ptr<Kernel>> CompileReorder(const TensorLayout& from, const TensorLayout& to,
@@ -129,8 +126,7 @@ class ReferenceLibrary final : public Library {
     candidate.scratch_bytes = reference::DenseScratchBytes(*prepared);
     candidate.constant_bytes = ConstantBytes(*prepared);
     for (uint32_t c = 0; c < platform.unit_classes.size(); ++c) {
-      const UnitClass& unit_class = platform.unit_classes[c];
-      if (unit_class.asynchronous || unit_class.cores == 0 || !Serves(platform, unit_class.device)) continue;
+      if (!platform.unit_classes[c].on_host()) continue;
       candidate.unit_class = UnitClassId(c);
       candidates.push_back(candidate);
     }
@@ -140,5 +136,11 @@ class ReferenceLibrary final : public Library {
 }  // namespace
 
 std::unique_ptr<Library> MakeReferenceLibrary() { return std::make_unique<ReferenceLibrary>(); }
+
+Backend ReferenceBackend() {
+  return {"reference",
+          {},
+          {{"reference", "plain kernels for every operator, the oracle of all others", MakeReferenceLibrary}}};
+}
 
 }  // namespace pt

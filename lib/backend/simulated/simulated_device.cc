@@ -2,9 +2,12 @@
 #include <cmath>
 #include <cstring>
 
+#include "lib/backend/built_in.h"
 #include "lib/backend/host/aligned_buffer.h"
 #include "lib/backend/simulated/simulated_stream.h"
 #include "partitiontuner/backend/devices.h"
+#include "partitiontuner/backend/libraries.h"
+#include "partitiontuner/platform/discover.h"
 
 namespace pt {
 namespace {
@@ -43,8 +46,8 @@ class SimulatedDriver : public DeviceDriver {
  public:
   SimulatedDriver(const Platform& platform, DeviceId id)
       : id_(id), name_(platform.device(id).name), memory_bytes_(platform.device(id).memory_bytes) {
-    const LinkId to = FindLink(platform, DeviceId(0u), id);
-    const LinkId from = FindLink(platform, id, DeviceId(0u));
+    const LinkId to = FindLink(platform, kHostDevice, id);
+    const LinkId from = FindLink(platform, id, kHostDevice);
     if (to.valid()) to_device_ = platform.link(to);
     if (from.valid()) from_device_ = platform.link(from);
   }
@@ -99,7 +102,25 @@ class SimulatedDriver : public DeviceDriver {
   std::shared_ptr<std::atomic<uint64_t>> used_ = std::make_shared<std::atomic<uint64_t>>(0);
 };
 
+// There is nothing to find: all that exist were described.
+Status AddDescribed(const DiscoverRequest& request, Platform& platform) {
+  for (const DeviceDescription& described : request.described) {
+    PT_CHECK_OK(AddSimulatedDevice(platform, described.json, described.what));
+  }
+  return {};
+}
+
+Result<std::unique_ptr<DeviceDriver>> MakeDriver(const Platform& platform, DeviceId id) {
+  return MakeSimulatedDriver(platform, id);
+}
+
 }  // namespace
+
+Backend SimulatedBackend() {
+  return {"simulated",
+          {{"simulated", "devices described by platform files", false, AddDescribed, MakeDriver}},
+          {{"simulated", "simulated devices: reference math, times from the platform", MakeSimulatedLibrary}}};
+}
 
 Status SimulatedStream::Record(Event& event) {
   static_cast<SimulatedEvent&>(event).Record(clock_ns_);

@@ -45,7 +45,7 @@ UnitClassId ComputingClass(const Platform& platform) {
   UnitClassId narrowest;
   for (size_t i = 0; i < platform.unit_classes.size(); ++i) {
     const UnitClass& kind = platform.unit_classes[i];
-    if (kind.device.index() != 0 || kind.asynchronous) continue;
+    if (!kind.on_host()) continue;
     if (!narrowest.valid() || kind.cores < platform.unit_class(narrowest).cores) narrowest = UnitClassId(i);
   }
   return narrowest;

@@ -1,0 +1,123 @@
+// The plugins that the tests load: one source, built once for each of the ways in which a plugin can be right or wrong
+// (PT_TEST_PLUGIN_*; test/CMakeLists.txt).
+#include <stdexcept>
+
+#include "partitiontuner/backend/devices.h"
+#include "partitiontuner/backend/libraries.h"
+#include "partitiontuner/backend/plugin.h"
+
+namespace {
+
+// The reference library under another name. Serves the device of this plugin where the platform has one, else the host;
+// without its device it serves nothing in the variant that has none.
+class TestLibrary : public pt::Library {
+ public:
+  std::string_view name() const override { return "test-plugin"; }
+  std::string version() const override { return "1"; }
+  bool Serves(const pt::Platform&, pt::DeviceId device) const override {
+#if defined(PT_TEST_PLUGIN_NO_DEVICE)
+    return (void)device, false;
+#else
+    return pt::IsHost(device);
+#endif
+  }
+  std::vector<pt::Candidate> Candidates(const pt::Graph& graph, const pt::Platform& platform) const override {
+#if defined(PT_TEST_PLUGIN_THROWS)
+    throw std::runtime_error("candidates are out");
+#endif
+    return Renamed(reference_->Candidates(graph, platform));
+  }
+  std::vector<pt::Candidate> AgnosticCandidates(const pt::Graph&, const pt::Platform&,
+                                                std::span<const pt::Candidate>) const override {
+    return {};
+  }
+  std::vector<pt::Candidate> CandidatesFor(const pt::Graph& graph, const pt::Platform& platform,
+                                           std::span<const pt::NodeId> nodes) const override {
+    return Renamed(reference_->CandidatesFor(graph, platform, nodes));
+  }
+  std::optional<std::string> WhyUnsupported(const pt::Graph& graph, pt::NodeId node) const override {
+    return reference_->WhyUnsupported(graph, node);
+  }
+  pt::Result<std::unique_ptr<pt::Kernel>> Compile(const pt::Graph& graph, const pt::Candidate& candidate,
+                                                  std::span<const pt::TensorLayout> in,
+                                                  std::span<const pt::TensorLayout> out,
+                                                  pt::CompileContext& context) const override {
+#if defined(PT_TEST_PLUGIN_THROWS)
+    throw 42;
+#endif
+    return reference_->Compile(graph, candidate, in, out, context);
+  }
+  bool CanReorder(const pt::Platform&, pt::UnitClassId, std::span<const int64_t>, const pt::Form&,
+                  const pt::Form&) const override {
+    return false;
+  }
+  pt::Result<std::unique_ptr<pt::Kernel>> CompileReorder(const pt::TensorLayout&, const pt::TensorLayout&,
+                                                         pt::CompileContext&) const override {
+    return pt::MakeError(pt::ErrorCode::kUnsupported, "test.reorder", "no reorders");
+  }
+
+ private:
+  std::vector<pt::Candidate> Renamed(std::vector<pt::Candidate> candidates) const {
+    for (pt::Candidate& candidate : candidates) candidate.library = name();
+    return candidates;
+  }
+
+  std::unique_ptr<pt::Library> reference_ = pt::MakeReferenceLibrary();
+};
+
+// One asynchronous device, driven by the first core; its memory is the host's.
+pt::Status FindWidget(const pt::DiscoverRequest& request, pt::Platform& platform) {
+#if defined(PT_TEST_PLUGIN_BROKEN_DEVICE)
+  return pt::MakeError(pt::ErrorCode::kDeviceUnusable, "widget.driver", "the widget's driver is too old");
+#endif
+#if defined(PT_TEST_PLUGIN_NO_DEVICE)
+  return (void)request, (void)platform, pt::Status();
+#endif
+  platform.devices.push_back({"widget:0", "widget", 0, false, "widget " + std::to_string(request.described.size())});
+  const pt::DeviceId device(platform.devices.size() - 1);
+  platform.unit_classes.push_back({"widget:0", device, 0});
+  platform.resources.push_back({"widget:0", 1.0, std::nullopt});
+  platform.units.push_back({"widget:0#0",
+                            pt::UnitClassId(platform.unit_classes.size() - 1),
+                            {{pt::ResourceId(platform.resources.size() - 1), 1.0}},
+                            pt::ResourceId(0u),
+                            std::nullopt});
+  return {};
+}
+
+pt::Result<std::unique_ptr<pt::DeviceDriver>> MakeWidgetDriver(const pt::Platform&, pt::DeviceId id) {
+  return pt::MakeHostDriver(id);
+}
+
+[[maybe_unused]] pt::Backend MakeBackend() {
+#if defined(PT_TEST_PLUGIN_THROWS_AT_ONCE)
+  throw std::runtime_error("not today");
+#endif
+#if defined(PT_TEST_PLUGIN_TAKEN_NAME)
+  const char* library = "reference";
+#else
+  const char* library = "test-plugin";
+#endif
+  return {"test",
+          {{"widget", "a device for tests", false, FindWidget, MakeWidgetDriver}},
+          {{library, "the reference library again",
+            []() -> std::unique_ptr<pt::Library> { return std::make_unique<TestLibrary>(); }}}};
+}
+
+}  // namespace
+
+#if defined(PT_TEST_PLUGIN_OTHER_ABI)
+extern "C" __attribute__((visibility("default"))) const pt::PluginEntry* pt_plugin_v1() {
+  static const pt::PluginEntry entry{pt::kPluginAbi + 1, sizeof(pt::PluginEntry), PT_PLUGIN_BUILD_TAG, PT_TEST_PLUGIN,
+                                     MakeBackend};
+  return &entry;
+}
+#elif defined(PT_TEST_PLUGIN_OTHER_BUILD)
+extern "C" __attribute__((visibility("default"))) const pt::PluginEntry* pt_plugin_v1() {
+  static const pt::PluginEntry entry{pt::kPluginAbi, sizeof(pt::PluginEntry), "partitiontuner 0.0.1, a compiler of old",
+                                     PT_TEST_PLUGIN, nullptr};
+  return &entry;
+}
+#elif !defined(PT_TEST_PLUGIN_NO_ENTRY)
+PT_PLUGIN(PT_TEST_PLUGIN, MakeBackend)
+#endif
