@@ -6,7 +6,6 @@
 #include "partitiontuner/backend/libraries.h"
 #include "partitiontuner/version.h"
 #include "tools/common/text.h"
-#include "tools/report/table.h"
 
 namespace pt::tools {
 namespace {
@@ -66,47 +65,6 @@ Status PrintVersion(const CLI::App& app, bool json) {
   return WriteOut(WriteJson(object) + "\n");
 }
 
-struct DeviceRow {
-  Device device;
-  std::vector<std::string> units, libraries;
-};
-
-DeviceRow DeviceRowOf(const Machine& machine, DeviceId id) {
-  const Platform& platform = machine.platform();
-  DeviceRow row;
-  row.device = platform.device(id);
-  for (size_t unit = 0; unit < platform.units.size(); ++unit) {
-    const bool copies = platform.units[unit].link.has_value();
-    if (!copies && platform.device_of(UnitId(unit)) == id) row.units.push_back(platform.units[unit].name);
-  }
-  for (const auto& library : machine.libraries()) {
-    if (library->Serves(platform, id)) row.libraries.push_back(std::string(library->name()) + " " + library->version());
-  }
-  return row;
-}
-
-Json ToJson(const DeviceRow& row) {
-  const auto array = [](const std::vector<std::string>& names) {
-    Json json = Json::MakeArray();
-    for (const std::string& name : names) json.Push(name);
-    return json;
-  };
-  Json json = Json::MakeObject();
-  json.Set("name", row.device.name);
-  json.Set("kind", row.device.kind);
-  json.Set("simulated", row.device.simulated);
-  json.Set("memory_bytes", row.device.memory_bytes);
-  json.Set("units", array(row.units));
-  json.Set("libraries", array(row.libraries));
-  return json;
-}
-
-std::string Joined(const std::vector<std::string>& names) {
-  std::string text;
-  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
-  return text;
-}
-
 }  // namespace
 
 void AddCommonFlags(CLI::App& app, CommonFlags& flags) {
@@ -128,10 +86,11 @@ void AddCommonFlags(CLI::App& app, CommonFlags& flags) {
        "input data: a folder of input_N.pb, a .npy or .pb file, or random numbers (repeatable; "
        "random without)");
 
-  app.add_option("--devices", flags.devices, "devices to use: all, or a list of cpu, sim:FILE")
+  app.add_option("--devices", flags.devices, "devices to use: all, or a list of names and sim:FILE")
       ->option_text("LIST")
       ->group("Machine");
-  app.add_option("--platform", flags.platforms, "platform file of a simulated device (repeatable)")
+  app.add_option("--platform", flags.platforms,
+                 "platform file: a simulated device (repeatable), or a whole machine to plan for")
       ->option_text("FILE")
       ->allow_extra_args(false)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
@@ -143,7 +102,16 @@ void AddCommonFlags(CLI::App& app, CommonFlags& flags) {
       ->option_text("N")
       ->group("Machine");
   app.add_option("--db", flags.db, "profile database, or none")->option_text("FILE")->group("Machine");
-  app.add_flag("--list-devices", flags.list_devices, "print devices, units and libraries, then exit")->group("Machine");
+  app.add_option("--plugins", flags.plugins, "plugins to use: all that can be, none, or a list that must be usable")
+      ->option_text("LIST")
+      ->group(kMoreGroup);
+  app.add_option("--plugin-path", flags.plugin_path, "folders of plugins, with : between them")
+      ->option_text("FOLDERS")
+      ->group(kMoreGroup);
+  app.add_flag("--list-devices", flags.list_devices, "print devices, units, libraries and plugins, then exit")
+      ->group("Machine");
+  app.add_flag("--print-platform", flags.print_platform, "print the machine as a file for --platform, then exit")
+      ->group(kMoreGroup);
 
   app.add_option("--format", flags.format, "table or json")
       ->option_text("FORM")
@@ -192,18 +160,24 @@ Result<EngineOptions> EngineOptionsOf(const CommonFlags& flags) {
   options.db_path = flags.db;
   options.machine.max_cores = flags.threads;
   options.machine.libraries = SplitList(flags.libraries);
-  options.machine.simulated_files = flags.platforms;
+  options.machine.platform_files = flags.platforms;
+  options.machine.plugin_paths = SplitFolders(flags.plugin_path);
+  if (flags.plugins != "all") options.machine.plugins = SplitList(flags.plugins);
+  bool all = false;
   for (const std::string& device : SplitList(flags.devices)) {
-    if (device == "all" || device == "cpu") continue;  // the host is always there
-    if (device.starts_with("sim:") && device.size() > 4) {
-      options.machine.simulated_files.push_back(device.substr(4));
-      continue;
+    // "sim:0" is a device, "sim:FILE" the file that describes one.
+    const bool file = device.starts_with("sim:") && device.find_first_not_of("0123456789", 4) != std::string::npos;
+    if (device == "all") {
+      all = true;
+    } else if (file) {
+      options.machine.platform_files.push_back(device.substr(4));
+    } else {
+      options.machine.devices.push_back(device);
     }
-    Error error = MakeError(ErrorCode::kDeviceUnusable, "device.unknown",
-                            "device \"" + device + "\" cannot be used: no library of this build serves it",
-                            "--list-devices shows what can be used; simulated devices are given as sim:FILE");
-    error.device = device;
-    return error;
+  }
+  if (all && !options.machine.devices.empty()) {
+    return MakeError(ErrorCode::kUsage, "usage.combination",
+                     "--devices " + flags.devices + " names all devices and some: give one or the other");
   }
   return options;
 }
@@ -227,28 +201,6 @@ Result<ModelOptions> ModelOptionsOf(const CommonFlags& flags) {
     PT_ASSIGN(options.shapes[pair.first], ParseDims(pair.second, "--shape " + pair.first));
   }
   return options;
-}
-
-Status ListDevices(const CommonFlags& flags) {
-  PT_ASSIGN(const EngineOptions options, EngineOptionsOf(flags));
-  PT_ASSIGN(const std::unique_ptr<Machine> machine, Machine::Make(options.machine));
-  const Platform& platform = machine->platform();
-  std::vector<DeviceRow> rows;
-  for (size_t i = 0; i < platform.devices.size(); ++i) rows.push_back(DeviceRowOf(*machine, DeviceId(i)));
-  if (flags.json()) {
-    Json object = Json::MakeObject(), devices = Json::MakeArray();
-    for (const DeviceRow& row : rows) devices.Push(ToJson(row));
-    object.Set("devices", std::move(devices));
-    object.Set("fingerprint", PlatformFingerprint(platform));
-    return WriteOut(WriteJson(object) + "\n");
-  }
-  TextTable table({"device", "<kind", "memory", "<units", "<libraries"});
-  for (const DeviceRow& row : rows) {
-    table.Row({row.device.name, row.device.simulated ? "simulated" : row.device.kind,
-               row.device.memory_bytes > 0 ? ShortBytes(row.device.memory_bytes) : "unknown", Joined(row.units),
-               Joined(row.libraries)});
-  }
-  return WriteOut(table.Text());
 }
 
 }  // namespace pt::tools

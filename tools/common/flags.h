@@ -19,11 +19,11 @@ namespace pt::tools {
 inline constexpr const char* kMoreGroup = "More";  // shown by --help-all only
 
 struct CommonFlags {
-  std::string model, db, libraries, devices = "all", format = "table", progress = "auto";
+  std::string model, db, libraries, devices = "all", plugins = "all", plugin_path, format = "table", progress = "auto";
   std::vector<std::string> platforms, dims, shapes, inputs;
   uint32_t threads = 0;
   int verbosity = 0;
-  bool quiet = false, list_devices = false, version = false, help = false, help_all = false;
+  bool quiet = false, list_devices = false, print_platform = false, version = false, help = false, help_all = false;
 
   bool json() const { return format == "json"; }
 };
@@ -34,13 +34,10 @@ void AddCommonFlags(CLI::App& app, CommonFlags& flags);
 // --help, --version.
 std::optional<int> ParseFlags(CLI::App& app, CommonFlags& flags, int argc, char** argv, Console& console);
 
-// Machine and database as the flags say. Errors: kDeviceUnusable when a device or library that was
-// named cannot be used.
+// Machine and database as the flags say. Errors: kUsage. That a device, plugin or library which was named can be used
+// is seen when the machine is made.
 Result<EngineOptions> EngineOptionsOf(const CommonFlags& flags);
 // --dim and --shape. Dims of given data are added by who reads it.
 Result<ModelOptions> ModelOptionsOf(const CommonFlags& flags);
-
-// --list-devices: devices, units and libraries of the machine.
-Status ListDevices(const CommonFlags& flags);
 
 }  // namespace pt::tools

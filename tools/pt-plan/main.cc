@@ -2,6 +2,7 @@
 // plans.
 #include <CLI/CLI.hpp>
 
+#include "tools/common/machine_questions.h"
 #include "tools/pt-plan/plan_flags.h"
 
 namespace pt::tools {
@@ -49,10 +50,7 @@ int Main(int argc, char** argv) {
   CLI::App app("Searches the plan with the smallest makespan for an ONNX model.", "pt-plan");
   AddFlags(app, flags);
   if (const auto code = ParseFlags(app, flags.common, argc, argv, console)) return *code;
-  if (flags.common.list_devices) {
-    const Status status = ListDevices(flags.common);
-    return status.ok() ? 0 : console.Fail(status.error());
-  }
+  if (const auto code = AnswerMachineQuestions(flags.common, console)) return *code;
   const Result<int> result = !flags.check.empty()     ? CheckPlanFile(flags, console)
                              : flags.baselines        ? CompareBaselines(flags, console)
                              : !flags.explain.empty() ? ExplainNodes(flags, console)

@@ -6,6 +6,7 @@
 #include "tools/common/flags.h"
 #include "tools/common/inputs.h"
 #include "tools/common/interrupt.h"
+#include "tools/common/machine_questions.h"
 #include "tools/common/text.h"
 #include "tools/pt-profile/operator_table.h"
 
@@ -185,10 +186,7 @@ int Main(int argc, char** argv) {
   AddFlags(app, flags);
   if (const auto code = ParseFlags(app, flags.common, argc, argv, console)) return *code;
   const InterruptWatch interrupt;
-  if (flags.common.list_devices) {
-    const Status status = ListDevices(flags.common);
-    return status.ok() ? 0 : console.Fail(status.error());
-  }
+  if (const auto code = AnswerMachineQuestions(flags.common, console)) return *code;
   if (!flags.import.empty()) {
     const Status status = ImportProfile(flags, console);
     if (!status.ok()) return console.Fail(status.error());

@@ -1,6 +1,7 @@
 // pt-run: runs a model by a plan; measures, verifies, compares.
 #include <CLI/CLI.hpp>
 
+#include "tools/common/machine_questions.h"
 #include "tools/common/text.h"
 #include "tools/pt-run/run_flags.h"
 
@@ -89,10 +90,7 @@ int Main(int argc, char** argv) {
   if (!length.ok()) return console.Fail(length.error());
   if (flags.suite_worker) return ServeSuite(flags, console);
   const InterruptWatch interrupt;
-  if (flags.common.list_devices) {
-    const Status status = ListDevices(flags.common);
-    return status.ok() ? 0 : console.Fail(status.error());
-  }
+  if (const auto code = AnswerMachineQuestions(flags.common, console)) return *code;
   if (!flags.suite.empty()) return RunSuite(flags, argc, argv, console, interrupt);
   if (!flags.verify.empty()) return RunVerified(flags, console, interrupt);
   if (!flags.compare.empty()) return RunCompared(flags, console, interrupt);
