@@ -211,14 +211,14 @@ class Library {
   virtual std::string version() const = 0;  // part of measurement keys
   virtual bool Serves(const Platform& platform, DeviceId device) const = 0;
 
-  // Ways to run single nodes and the natural groups, for every unit class of its devices. What cannot run is
-  // simply not proposed. Layouts: convolution and the like propose; an agnostic operator is offered once per
-  // layout proposed for its inputs (`proposed`: forms other candidates make for each value).
+  // Ways to run single nodes and the natural groups, for every unit class of its devices, in layouts of the library's
+  // own choice; what cannot run is simply not offered. Like all answers below, it depends on the arguments alone: the
+  // platform may be that of another machine.
   virtual std::vector<Candidate> Candidates(const Graph& graph, const Platform& platform) const = 0;
   // Second round: layout-agnostic single nodes and groups for the forms that candidates so far make or take.
   virtual std::vector<Candidate> AgnosticCandidates(const Graph& graph, const Platform& platform,
                                                     std::span<const Candidate> so_far) const = 0;
-  // Can these nodes be one kernel? Ways to do so, none if not.
+  // Ways to run exactly these nodes as one kernel; none if they cannot be. Describe looks among them.
   virtual std::vector<Candidate> CandidatesFor(const Graph& graph, const Platform& platform,
                                                std::span<const NodeId> nodes) const = 0;
   // What this library says of a candidate that somebody else names: the one it makes for asked's nodes, unit class,
