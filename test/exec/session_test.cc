@@ -161,7 +161,9 @@ TEST_CASE("Session, AfterAFailedBindNoStepKeepsTheBuffersOfEarlierRuns", "[exec]
   const std::unique_ptr<Session> session =
       setting.Create(MakeTestPlan(*setting.graph, *setting.machine, setting.Everywhere("cpu[0]")));
   const int failing = GENERATE(0, 1, 2);
-  CAPTURE(failing);
+  const bool throws = GENERATE(false, true);
+  CAPTURE(failing, throws);
+  setting.control.throws.store(throws);
   std::vector<Buffer> old_inputs = MakeBuffers(*setting.graph, setting.graph->inputs(), 0);
   std::vector<Buffer> old_outputs = MakeBuffers(*setting.graph, setting.graph->outputs(), -1);
   REQUIRE(session->Run(Lend(old_inputs), Lend(old_outputs)).ok());
@@ -170,7 +172,7 @@ TEST_CASE("Session, AfterAFailedBindNoStepKeepsTheBuffersOfEarlierRuns", "[exec]
   setting.control.fail_bind.store(failing);
   const Result<RunReport> failed = session->Run(Lend(inputs), Lend(outputs));
   REQUIRE_FALSE(failed.ok());
-  CHECK(failed.error().id == "fake.bind");
+  CHECK(failed.error().id == (throws ? "run.exception" : "fake.bind"));
   setting.control.fail_bind.store(-1);
   REQUIRE(session->Run(Lend(inputs), Lend(outputs)).ok());
   CHECK(outputs[0].data == Interpret(*setting.graph, inputs)[0]);

@@ -8,6 +8,7 @@
 #include <deque>
 #include <functional>
 #include <mutex>
+#include <stdexcept>
 #include <thread>
 
 #include "lib/exec/team.h"
@@ -251,6 +252,7 @@ class FakeKernel : public Kernel {
   Result<std::unique_ptr<BoundKernel>> Bind(std::span<const TensorView> in, std::span<const TensorView> out,
                                             std::span<std::byte>) const override {
     if (control_.fail_bind.load() == static_cast<int>(node_.value)) {
+      if (control_.throws.load()) throw std::runtime_error("out of reach");
       return MakeError(ErrorCode::kOutOfMemory, "fake.bind", "told not to bind");
     }
     control_.bound.fetch_add(1);

@@ -21,6 +21,7 @@ struct FakeControl {
   std::atomic<bool> release{false};
   std::atomic<int> bound{0};            // BoundKernels made
   std::atomic<int> fail_bind{-1};       // the node whose kernel cannot be bound; -1 = none
+  std::atomic<bool> throws{false};      // it throws instead of returning an error
   std::atomic<int> wrong_team{0};       // steps whose team was not as wide as their unit class
   std::atomic<int> packed{0};           // constants packed
   std::atomic<uint64_t> turns_spun{0};  // by the helpers of kernels with threads of their own, while these computed
