@@ -11,7 +11,8 @@
 
 namespace pt {
 
-class MachineMaker {
+// Hidden: what the standard library instantiates for its lambdas would leave this library as symbols.
+class [[gnu::visibility("hidden")]] MachineMaker {
  public:
   MachineMaker(const MachineOptions& options, Machine& machine) : options_(options), machine_(machine) {
     machine_.faults_ = std::make_shared<FaultLog>();
@@ -82,7 +83,7 @@ class MachineMaker {
   }
 
   // A plugin that cannot be used is an error only where it was asked for; else a reason in the list.
-  Status Refuse(Member& member, const Error& why) {
+  Status Refuse(Member & member, const Error& why) {
     if (member.named) {
       Error error = why;
       error.message = "the plugin '" + member.report.name + "' cannot be used: " + error.message;
@@ -161,7 +162,7 @@ class MachineMaker {
     return text;
   }
 
-  static Status FindDevicesOf(Member& member, uint32_t max_cores, const PlatformFiles& files, Platform& found) {
+  static Status FindDevicesOf(Member & member, uint32_t max_cores, const PlatformFiles& files, Platform& found) {
     Platform attempt = found;
     for (const DeviceKind& kind : member.backend.device_kinds) {
       DiscoverRequest request{max_cores, {}};
@@ -179,7 +180,7 @@ class MachineMaker {
 
   // The file's machine is this one where nothing but simulated devices differs; then the workers run on the cores that
   // this process may use, whatever their numbers were where the file was written.
-  void AdoptWhole(PlatformFiles& files) {
+  void AdoptWhole(PlatformFiles & files) {
     const Platform here = std::move(machine_.platform_);
     machine_.platform_ = std::move(*files.whole);
     std::vector<bool> real;
@@ -236,7 +237,7 @@ class MachineMaker {
     return {};
   }
 
-  Status Consider(Member& member, const LibraryRow& row) {
+  Status Consider(Member & member, const LibraryRow& row) {
     const bool named = std::ranges::find(options_.libraries, row.name) != options_.libraries.end();
     const bool wanted = named || options_.libraries.empty();
     if (!wanted && !member.plugin) return {};
