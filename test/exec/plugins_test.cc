@@ -4,12 +4,14 @@
 
 #include <algorithm>
 #include <catch2/catch_test_macros.hpp>
+#include <cmath>
 #include <filesystem>
 #include <fstream>
 
 #include "partitiontuner/backend/libraries.h"
 #include "partitiontuner/exec/machine.h"
 #include "partitiontuner/graph/graph_text.h"
+#include "test/testing/run_candidate.h"
 #include "test/testing/test_data.h"
 
 namespace pt::testing {
@@ -150,6 +152,28 @@ TEST_CASE("Plugin, WhatItThrowsIsAnError", "[exec][plugin]") {
   REQUIRE_FALSE(kernel.ok());
   CHECK(kernel.error().id == "plugin.exception");
   CHECK(kernel.error().message.find("Library::Compile") != std::string::npos);
+}
+
+TEST_CASE("ExamplePlugin, ComputesSoftsignOnEveryClassOfUnits", "[exec][plugin]") {
+  const Folder folder({"softsign"});
+  MachineOptions options = folder.Options({"softsign"});
+  options.max_cores = 0;
+  const auto machine = Machine::Make(options).value();
+  const Library* library = machine->library("softsign");
+  REQUIRE(library != nullptr);
+  const Graph graph = ParseGraph("input x float32[3,5,7]\ny = Softsign(x) : float32[3,5,7]\noutput y\n").value();
+  const std::vector<Tensor> inputs = {RandomTensor(DataType::kFloat32, {3, 5, 7}, 1)};
+  size_t classes = 0;
+  for (const Candidate& candidate : library->Candidates(graph, machine->platform())) {
+    const uint32_t width = machine->platform().unit_class(candidate.unit_class).cores;
+    const auto outputs = RunCandidate(graph, machine->platform(), *library, candidate, inputs, width);
+    REQUIRE(outputs.ok());
+    const std::span<const float> x = inputs[0].values<float>(), y = (*outputs)[0].values<float>();
+    REQUIRE(y.size() == 3 * 5 * 7);
+    for (size_t i = 0; i < y.size(); ++i) CHECK(y[i] == x[i] / (1 + std::fabs(x[i])));
+    ++classes;
+  }
+  CHECK(classes == machine->platform().unit_classes.size());
 }
 
 TEST_CASE("Machine, UsesTheDevicesThatWereNamed", "[exec][plugin]") {
