@@ -6,18 +6,17 @@
 #include <onnx/shape_inference/implementation.h>
 
 #include <algorithm>
-#include <unordered_map>
 
+#include "lib/onnx/check_nodes.h"
 #include "lib/onnx/convert_opset.h"
+#include "lib/onnx/declared_types.h"
 #include "lib/onnx/einsum.h"
 #include "lib/onnx/fence.h"
 #include "lib/onnx/functions.h"
 #include "lib/onnx/graph_from_proto.h"
 #include "lib/onnx/model_names.h"
 #include "lib/onnx/model_tensors.h"
-#include "lib/onnx/value_types.h"
 #include "lib/onnx/wire_scan.h"
-#include "partitiontuner/graph/graph_builder.h"
 #include "partitiontuner/onnx/infer_shapes.h"
 #include "partitiontuner/support/file.h"
 
@@ -49,6 +48,8 @@ Status CheckHeader(proto::ModelProto& model, LoadReport& report) {
     return LoadError(ErrorCode::kInvalidInput, id, std::move(message));
   };
   if (!model.has_graph()) return refuse("onnx.no_graph", "the model has no graph");
+  if (model.graph().output_size() == 0)
+    return refuse("onnx.no_outputs", "the graph has no outputs: there is nothing to compute");
   constexpr int64_t kNewest = proto::Version::IR_VERSION;
   report.ir_version = model.ir_version();
   if (model.ir_version() < 1 || model.ir_version() > kNewest) {
@@ -105,52 +106,6 @@ void Normalise(proto::ModelProto& model) {
   const bool imports_default = std::any_of(model.opset_import().begin(), model.opset_import().end(),
                                            [](const auto& i) { return i.domain().empty(); });
   if (!imports_default) model.add_opset_import()->set_version(kTargetOpset);
-}
-
-// The declared types of the main graph's values, kept aside: inference must not lean on them.
-using DeclaredTypes = std::unordered_map<std::string, ValueType>;
-
-DeclaredTypes TakeDeclaredTypes(const proto::GraphProto& graph) {
-  DeclaredTypes declared;
-  for (const auto& info : graph.value_info()) declared[info.name()] = TypeFromProto(info.type());
-  for (const auto& info : graph.output()) declared[info.name()] = TypeFromProto(info.type());
-  return declared;
-}
-
-const std::string& EquationOf(const proto::NodeProto& node) {
-  static const std::string none;
-  for (const auto& attribute : node.attribute()) {
-    if (attribute.name() == "equation") return attribute.s();
-  }
-  return none;
-}
-
-// What libonnx's checker lets pass and should not.
-Status CheckNode(const proto::NodeProto& node, size_t index) {
-  // It prints about these, and knows nothing of them.
-  if (proto::checker::check_is_experimental_op(node)) {
-    return LoadError(ErrorCode::kUnsupported, "onnx.unknown_op",
-                     "operator " + node.op_type() + " is not defined by ONNX", NodeLabel(node, index));
-  }
-  if (node.op_type() == "Einsum" && IsDefaultDomain(node.domain())) {
-    const std::string fault = EinsumFault(EquationOf(node), static_cast<size_t>(node.input_size()));
-    if (!fault.empty()) {
-      return LoadError(ErrorCode::kInvalidInput, "onnx.attribute",
-                       "equation \"" + EquationOf(node) + "\" is not valid: " + fault, NodeLabel(node, index));
-    }
-  }
-  return {};
-}
-
-Status CheckNodes(const Nodes& nodes) {
-  for (int i = 0; i < nodes.size(); ++i) {
-    PT_CHECK_OK(CheckNode(nodes[i], static_cast<size_t>(i)));
-    for (const auto& attribute : nodes[i].attribute()) {
-      if (attribute.has_g()) PT_CHECK_OK(CheckNodes(attribute.g().node()));
-      for (const auto& graph : attribute.graphs()) PT_CHECK_OK(CheckNodes(graph.node()));
-    }
-  }
-  return {};
 }
 
 Status Check(proto::ModelProto& model, const ModelTensors& tensors) {
@@ -239,48 +194,6 @@ void Convert(proto::ModelProto& model, LoadReport& report) {
   report.opset = kTargetOpset;
 }
 
-// What inference found stands; a declared type that contradicts it in kind or rank is an error, one
-// that only differs in numbers is reported.
-Result<Graph> MergeDeclared(Graph graph, const DeclaredTypes& declared, LoadReport& report) {
-  std::vector<std::pair<ValueId, ValueType>> learned;
-  for (size_t i = 0; i < graph.values().size(); ++i) {
-    const Value& value = graph.values()[i];
-    const auto at = declared.find(value.name);
-    if (at == declared.end() || value.is_constant() || !value.producer.valid()) continue;
-    const ValueType& says = at->second;
-    const ValueType& is = value.type;
-    const auto conflict = [&](const std::string& what) {
-      return LoadError(
-          ErrorCode::kInvalidInput, "onnx.declared_type",
-          "value \"" + value.name + "\" is declared as " + ToString(says) + " but is " + ToString(is) + ": " + what,
-          NodeLabel(graph, value.producer));
-    };
-    if (says.other.empty() && is.other.empty() && says.type != DataType::kUndefined &&
-        is.type != DataType::kUndefined && says.type != is.type)
-      return conflict("another element type");
-    if (says.other != is.other && is.other.empty() && is.type != DataType::kUndefined) return conflict("another kind");
-    if (says.ranked && is.ranked) {
-      if (says.dims.size() != is.dims.size()) return conflict("another rank");
-      for (size_t d = 0; d < says.dims.size(); ++d) {
-        if (!says.dims[d].known() || !is.dims[d].known() || says.dims[d].value == is.dims[d].value) continue;
-        report.warnings.push_back("value \"" + value.name + "\" is declared as " + ToString(says) + " but is " +
-                                  ToString(is));
-        break;
-      }
-    }
-    if (!is.is_static() && says.other.empty()) report.declared_types.emplace(value.name, says);
-    if (is.type == DataType::kUndefined && is.other.empty()) {
-      ValueType known = says;  // the kind helps, the numbers are not to be trusted
-      for (Dim& dim : known.dims) dim = {};
-      learned.emplace_back(ValueId(i), std::move(known));
-    }
-  }
-  if (learned.empty()) return graph;
-  GraphBuilder builder(graph);
-  for (auto& [id, type] : learned) builder.value(id).type = std::move(type);
-  return builder.Build();
-}
-
 Result<Graph> LoadBytes(std::span<const std::byte> bytes, const std::string& folder, const LoadOptions& options,
                         LoadReport& report) {
   const Limits& limits = options.limits;
@@ -308,14 +221,14 @@ Result<Graph> LoadBytes(std::span<const std::byte> bytes, const std::string& fol
   }
   Normalise(model);
   PT_CHECK_OK(SortAndCheckNames(model));
-  PT_CHECK_OK(CheckNodes(model.graph().node()));
+  PT_CHECK_OK(CheckNodes(model));
   PT_CHECK_OK(Check(model, tensors));
   if (model.functions_size() > 0) {
     PT_ASSIGN(report.inlined_functions, ExpandFunctions(model));
     PT_CHECK_OK(SortAndCheckNames(model));
   }
-  PT_CHECK_OK(CheckNodes(model.graph().node()));
-  const DeclaredTypes declared = TakeDeclaredTypes(model.graph());
+  PT_CHECK_OK(CheckNodes(model));
+  const DeclaredTypes declared = DeclaredTypesOf(model.graph());
   if (options.convert_opset) Convert(model, report);
   PT_ASSIGN(Graph graph, GraphFromProto(model, tensors, limits));
   if (!options.infer_shapes) return graph;

@@ -5,6 +5,7 @@
 #include <optional>
 #include <unordered_set>
 
+#include "lib/onnx/declared_types.h"
 #include "lib/onnx/tensor_from_proto.h"
 #include "partitiontuner/support/checked.h"
 
@@ -259,6 +260,8 @@ Status ModelTensors::TakeGraph(proto::GraphProto& graph, Context& context, bool 
     PT_ASSIGN(Tensor value, Densify(sparse, "sparse initialiser \"" + name + "\"", context));
     PT_CHECK_OK(add(name, std::move(value)));
   }
+
+  PT_CHECK_OK(CheckInitializers(graph, taken));
 
   // Dropped from the inputs: before IR 4 every initialiser had to stand there, later it means a
   // default value.

@@ -50,6 +50,26 @@ ValueType TypeFromProto(const proto::TypeProto& type) {
   return to;
 }
 
+std::string KindConflict(const ValueType& says, const ValueType& is) {
+  const auto is_unknown = [](const ValueType& type) { return type.other.empty() && type.type == DataType::kUndefined; };
+  if (is_unknown(says) || is_unknown(is)) {
+    if (!says.other.empty() || !is.other.empty()) return {};
+  } else if (says.other != is.other) {
+    return "another kind";
+  } else if (says.type != is.type) {
+    return "another element type";
+  }
+  return says.ranked && is.ranked && says.dims.size() != is.dims.size() ? "another rank" : "";
+}
+
+bool DimsConflict(const ValueType& says, const ValueType& is) {
+  if (!says.ranked || !is.ranked || says.dims.size() != is.dims.size()) return false;
+  for (size_t d = 0; d < says.dims.size(); ++d) {
+    if (says.dims[d].known() && is.dims[d].known() && says.dims[d].value != is.dims[d].value) return true;
+  }
+  return false;
+}
+
 void TypeToProto(const ValueType& type, proto::TypeProto& to) {
   if (!type.other.empty() || type.type == DataType::kUndefined) return;
   auto* tensor = to.mutable_tensor_type();

@@ -1,6 +1,8 @@
 // ONNX's types and ours.
 #pragma once
 
+#include <string>
+
 #include "lib/onnx/fence.h"
 #include "partitiontuner/graph/graph.h"
 
@@ -9,6 +11,12 @@ namespace pt {
 // A dim below 0 or named "", "?" or unk__* is unknown and unnamed. What is no tensor keeps only its
 // kind.
 ValueType TypeFromProto(const proto::TypeProto& type);
+
+// What contradicts in two types of one value: "another kind", "another element type", "another rank"; "" when nothing
+// does. What either leaves unknown contradicts nothing; dims are not looked at.
+std::string KindConflict(const ValueType& says, const ValueType& is);
+// Whether two types of the same rank give different numbers for some dim.
+bool DimsConflict(const ValueType& says, const ValueType& is);
 
 // Nothing is set for undefined types and for what is no tensor.
 void TypeToProto(const ValueType& type, proto::TypeProto& to);

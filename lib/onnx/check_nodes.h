@@ -1,0 +1,16 @@
+// What libonnx's checker lets pass in nodes and should not.
+#pragma once
+
+#include "lib/onnx/fence.h"
+
+namespace pt {
+
+// Of all graphs and function bodies. Errors name the node: kUnsupported for experimental operators; kInvalidInput for
+// an Einsum equation that is not well-formed, a value that an attribute cannot have, and an attribute that refers to
+// one of a function where there is none.
+Status CheckNodes(const proto::ModelProto& model);
+
+// The equation of an Einsum; empty when there is none.
+const std::string& EquationOf(const proto::NodeProto& node);
+
+}  // namespace pt
