@@ -4,6 +4,8 @@
 #include <charconv>
 #include <map>
 
+#include "partitiontuner/support/dims_text.h"
+
 namespace pt {
 namespace {
 
@@ -129,12 +131,6 @@ std::string FormsText(std::span<const Form> forms) {
   std::string text;
   for (const Form& form : forms) text += (text.empty() ? "" : ",") + FormText(form);
   return text;
-}
-
-std::string DimsText(std::span<const int64_t> dims) {
-  std::string text = "[";
-  for (int64_t dim : dims) text += (text.size() == 1 ? "" : ",") + std::to_string(dim);
-  return text + "]";
 }
 
 std::string UnitClassText(const Platform& platform, UnitClassId id) {

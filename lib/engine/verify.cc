@@ -1,22 +1,16 @@
 #include "partitiontuner/engine/verify.h"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <cstdio>
 #include <cstring>
 #include <limits>
 
+#include "partitiontuner/graph/visit_type.h"
+#include "partitiontuner/support/dims_text.h"
+
 namespace pt {
 namespace {
-
-double FromHalf(uint16_t bits) {
-  const int exponent = bits >> 10 & 31, mantissa = bits & 1023;
-  const double sign = bits >> 15 != 0 ? -1.0 : 1.0;
-  if (exponent == 31) return mantissa != 0 ? std::numeric_limits<double>::quiet_NaN() : sign * HUGE_VAL;
-  if (exponent == 0) return sign * std::ldexp(mantissa, -24);
-  return sign * std::ldexp(mantissa + 1024, exponent - 25);
-}
 
 template <typename T>
 T Load(const std::byte* bytes, int64_t index) {
@@ -27,30 +21,15 @@ T Load(const std::byte* bytes, int64_t index) {
 
 // Elements of the floating-point types that have a tolerance.
 std::optional<double> FloatAt(const Tensor& tensor, int64_t index) {
-  const std::byte* bytes = tensor.bytes().data();
-  switch (tensor.type()) {
-    case DataType::kFloat32:
-      return Load<float>(bytes, index);
-    case DataType::kFloat64:
-      return Load<double>(bytes, index);
-    case DataType::kFloat16:
-      return FromHalf(Load<uint16_t>(bytes, index));
-    case DataType::kBfloat16:
-      return std::bit_cast<float>(static_cast<uint32_t>(Load<uint16_t>(bytes, index)) << 16);
-    default:
-      return std::nullopt;
-  }
+  return VisitType(tensor.type(), [&]<typename T>() -> std::optional<double> {
+    if constexpr (kIsFloat<T>) return NumberOf<double>(Load<T>(tensor.bytes().data(), index));
+    return std::nullopt;
+  });
 }
 bool HasTolerance(DataType type) {
-  return type == DataType::kFloat32 || type == DataType::kFloat64 || type == DataType::kFloat16 ||
-         type == DataType::kBfloat16;
+  return VisitType(type, []<typename T>() { return kIsFloat<T>; });
 }
 
-std::string DimsText(const std::vector<int64_t>& dims) {
-  std::string text = "[";
-  for (size_t i = 0; i < dims.size(); ++i) text += (i > 0 ? "," : "") + std::to_string(dims[i]);
-  return text + "]";
-}
 std::string Number(double value) {
   char text[40];
   std::snprintf(text, sizeof text, "%.9g", value);

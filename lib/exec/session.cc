@@ -12,6 +12,7 @@
 #include "lib/exec/compiled_plan.h"
 #include "lib/exec/run_state.h"
 #include "partitiontuner/support/checked.h"
+#include "partitiontuner/support/dims_text.h"
 
 namespace pt {
 namespace {
@@ -33,12 +34,6 @@ Error Caught(const std::string& id, const std::string& doing) {
 Error BadTensor(const Graph& graph, ValueId value, const char* role, std::string why) {
   return MakeError(ErrorCode::kInvalidInput, "run.tensor",
                    std::string(role) + " '" + graph.value(value).name + "' " + std::move(why));
-}
-
-std::string DimsText(std::span<const int64_t> dims) {
-  std::string text = "[";
-  for (size_t i = 0; i < dims.size(); ++i) text += (i == 0 ? "" : ",") + std::to_string(dims[i]);
-  return text + "]";
 }
 
 // What a caller's tensor must be, found once.

@@ -8,6 +8,8 @@
 #include <unordered_map>
 
 #include "partitiontuner/graph/graph_builder.h"
+#include "partitiontuner/graph/visit_type.h"
+#include "partitiontuner/support/random.h"
 
 namespace pt {
 namespace {
@@ -68,70 +70,15 @@ std::optional<T> ParseNumber(std::string_view text) {
   return value;
 }
 
-// Deterministic numbers for `random SEED`: splitmix64.
-class Sequence {
- public:
-  explicit Sequence(uint64_t seed) : state_(seed) {}
-  uint64_t Next() {
-    uint64_t z = (state_ += 0x9e3779b97f4a7c15u);
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-    return z ^ (z >> 31);
-  }
-  double Uniform() { return static_cast<double>(Next() >> 11) * 0x1p-52 - 1.0; }  // [-1, 1)
-
- private:
-  uint64_t state_;
-};
-
-template <typename T>
-void Append(std::string& bytes, T value) {
-  bytes.append(reinterpret_cast<const char*>(&value), sizeof value);
-}
-
 // One element of `type` written to bytes; false for types the text form cannot fill.
 bool AppendElement(DataType type, double value, std::string& bytes) {
-  switch (type) {
-    case DataType::kFloat32:
-      Append(bytes, static_cast<float>(value));
-      return true;
-    case DataType::kFloat64:
-      Append(bytes, value);
-      return true;
-    case DataType::kInt8:
-      Append(bytes, static_cast<int8_t>(value));
-      return true;
-    case DataType::kInt16:
-      Append(bytes, static_cast<int16_t>(value));
-      return true;
-    case DataType::kInt32:
-      Append(bytes, static_cast<int32_t>(value));
-      return true;
-    case DataType::kInt64:
-      Append(bytes, static_cast<int64_t>(value));
-      return true;
-    case DataType::kUint8:
-      Append(bytes, static_cast<uint8_t>(value));
-      return true;
-    case DataType::kUint16:
-      Append(bytes, static_cast<uint16_t>(value));
-      return true;
-    case DataType::kUint32:
-      Append(bytes, static_cast<uint32_t>(value));
-      return true;
-    case DataType::kUint64:
-      Append(bytes, static_cast<uint64_t>(value));
-      return true;
-    case DataType::kBool:
-      Append(bytes, static_cast<uint8_t>(value != 0));
-      return true;
-    // A float32 cut to its upper half: exact for the small numbers tests use.
-    case DataType::kBfloat16:
-      Append(bytes, static_cast<uint16_t>(std::bit_cast<uint32_t>(static_cast<float>(value)) >> 16));
-      return true;
-    default:
-      return false;
-  }
+  return VisitType(type, [&]<typename T>() {
+    if constexpr (kIsNumber<T>) {
+      const T element = ElementOf<T>(value);
+      bytes.append(reinterpret_cast<const char*>(&element), sizeof element);
+    }
+    return kIsNumber<T>;
+  });
 }
 
 class Parser {
@@ -303,9 +250,9 @@ class Parser {
       values.assign(static_cast<size_t>(count), value);
     } else if (rule == "random") {
       PT_ASSIGN(const uint64_t seed, Number<uint64_t>());
-      Sequence sequence(seed);
+      Random random(seed);
       for (int64_t i = 0; i < count; ++i) {
-        const double u = sequence.Uniform();
+        const double u = random.Uniform(-1, 1);
         values.push_back(type == DataType::kBool ? static_cast<double>(u < 0)
                          : IsInteger(type)       ? std::floor(std::abs(u) * 8)
                                                  : u);

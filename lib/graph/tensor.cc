@@ -3,7 +3,9 @@
 #include <cstring>
 #include <mutex>
 
+#include "partitiontuner/graph/visit_type.h"
 #include "partitiontuner/support/checked.h"
+#include "partitiontuner/support/dims_text.h"
 
 namespace pt {
 
@@ -13,12 +15,6 @@ struct Tensor::LazyHash {
 };
 
 namespace {
-
-std::string DimsText(const std::vector<int64_t>& dims) {
-  std::string text = "[";
-  for (size_t i = 0; i < dims.size(); ++i) text += (i == 0 ? "" : ",") + std::to_string(dims[i]);
-  return text + "]";
-}
 
 Error TensorError(std::string id, std::string message) {
   return MakeError(ErrorCode::kInvalidInput, std::move(id), std::move(message));
@@ -109,36 +105,18 @@ Result<Tensor> Tensor::FromStrings(std::vector<int64_t> dims, std::vector<std::s
 }
 
 std::vector<int64_t> Tensor::ToInts() const {
-  switch (type_) {
-    case DataType::kInt8:
-      return Widen<int8_t>(bytes_, element_count_);
-    case DataType::kInt16:
-      return Widen<int16_t>(bytes_, element_count_);
-    case DataType::kInt32:
-      return Widen<int32_t>(bytes_, element_count_);
-    case DataType::kInt64:
-      return Widen<int64_t>(bytes_, element_count_);
-    case DataType::kBool:
-    case DataType::kUint8:
-      return Widen<uint8_t>(bytes_, element_count_);
-    case DataType::kUint16:
-      return Widen<uint16_t>(bytes_, element_count_);
-    case DataType::kUint32:
-      return Widen<uint32_t>(bytes_, element_count_);
-    case DataType::kUint64:
-      return Widen<uint64_t>(bytes_, element_count_);
-    case DataType::kInt4:
-    case DataType::kUint4:
-    case DataType::kInt2:
-    case DataType::kUint2: {
-      std::vector<int64_t> out;
-      out.reserve(static_cast<size_t>(element_count_));
-      UnpackInts(bytes_, element_count_, BitsOf(type_), type_ == DataType::kInt4 || type_ == DataType::kInt2, out);
-      return out;
-    }
-    default:
-      return {};
+  if (BitsOf(type_) < 8 && IsInteger(type_)) {
+    std::vector<int64_t> out;
+    out.reserve(static_cast<size_t>(element_count_));
+    UnpackInts(bytes_, element_count_, BitsOf(type_), type_ == DataType::kInt4 || type_ == DataType::kInt2, out);
+    return out;
   }
+  return VisitType(type_, [&]<typename T>() -> std::vector<int64_t> {
+    // A byte of a bool that a file filled with something else than 0 or 1 is read as the number it is.
+    if constexpr (std::is_same_v<T, bool>) return Widen<uint8_t>(bytes_, element_count_);
+    if constexpr (std::is_integral_v<T>) return Widen<T>(bytes_, element_count_);
+    return {};
+  });
 }
 
 Hash128 Tensor::content_hash() const {

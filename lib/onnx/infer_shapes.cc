@@ -11,6 +11,7 @@
 #include "lib/onnx/model_tensors.h"
 #include "lib/onnx/value_types.h"
 #include "partitiontuner/graph/graph_builder.h"
+#include "partitiontuner/support/dims_text.h"
 
 namespace pt {
 namespace {
@@ -25,12 +26,6 @@ std::string InputList(const Graph& graph) {
   std::string text = "inputs:";
   for (ValueId id : graph.inputs()) text += " " + graph.value(id).name + " " + ToString(graph.value(id).type);
   return text;
-}
-
-std::string DimsText(const std::vector<int64_t>& dims) {
-  std::string text = "[";
-  for (size_t i = 0; i < dims.size(); ++i) text += (i == 0 ? "" : ",") + std::to_string(dims[i]);
-  return text + "]";
 }
 
 Status CheckOverride(const Graph& graph, const std::string& name, const std::vector<int64_t>& dims,

@@ -7,11 +7,11 @@
 #include "lib/plan/work.h"
 #include "partitiontuner/plan/memory_plan.h"
 #include "partitiontuner/plan/timeline.h"
+#include "partitiontuner/support/alignment.h"
 
 namespace pt {
 namespace {
 
-constexpr uint64_t kAlignment = 64;
 constexpr uint32_t kNone = StepId::kNone;
 
 // What lies in an arena: an instance or the scratch of a step.
@@ -75,7 +75,7 @@ class MemoryChecker {
     for (const ScratchPlacement& scratch : arena.scratch) {
       const std::string what = "the scratch of step " + std::to_string(scratch.step.value);
       check_range(scratch.offset, scratch.bytes, what);
-      if (scratch.offset % kAlignment != 0) Fault("memory_alignment", what + " is not aligned");
+      if (scratch.offset % kTensorAlignment != 0) Fault("memory_alignment", what + " is not aligned");
       if (seen[scratch.step.index()]) Fault("memory_repeated", what + " is placed twice");
       seen[scratch.step.index()] = true;
       if (platform_.device_of(plan_.steps[scratch.step.index()].unit) != device) {
@@ -126,7 +126,7 @@ class MemoryChecker {
                                (bytes.ok() ? std::to_string(*bytes) : bytes.error().message));
     }
     const auto element = static_cast<uint64_t>(std::max<int64_t>(1, BytesOf(instance.form.storage)));
-    if (placement->offset % (layout.strides.empty() ? kAlignment : element) != 0) {
+    if (placement->offset % (layout.strides.empty() ? kTensorAlignment : element) != 0) {
       Fault("memory_alignment", Name(i) + " at offset " + std::to_string(placement->offset) + " is not aligned");
     }
   }

@@ -7,6 +7,7 @@
 #include "lib/plan/check_memory.h"
 #include "lib/plan/work.h"
 #include "partitiontuner/plan/memory_plan.h"
+#include "partitiontuner/support/dims_text.h"
 
 namespace pt {
 namespace {
@@ -293,12 +294,6 @@ class PlanChecker {
   std::vector<PlanFault> faults_;
   std::vector<std::vector<ValueId>> candidate_in_, candidate_out_;
 };
-
-std::string DimsText(const std::vector<int64_t>& dims) {
-  std::string text = "[";
-  for (size_t d = 0; d < dims.size(); ++d) text += (d ? "," : "") + std::to_string(dims[d]);
-  return text + "]";
-}
 
 }  // namespace
 

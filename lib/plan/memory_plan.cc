@@ -5,12 +5,12 @@
 #include <set>
 
 #include "lib/plan/buffers.h"
+#include "partitiontuner/support/alignment.h"
 #include "partitiontuner/support/checked.h"
 
 namespace pt {
 namespace {
 
-constexpr uint64_t kAlignment = 64;
 // What lies on one memory node must not share a page with what lies on another: the largest usual page.
 constexpr uint64_t kNodeAlignment = 64 << 10;
 // Greedy placement looks at all pairs of blocks that meet; beyond this many blocks one sweep has to do.
@@ -272,7 +272,7 @@ std::optional<uint32_t> HomeOf(const Platform& platform, const Plan& plan, const
 }
 
 Result<uint64_t> Aligned(uint64_t bytes) {
-  const std::optional<uint64_t> aligned = CheckedAlignUp(bytes, kAlignment);
+  const std::optional<uint64_t> aligned = CheckedAlignUp(bytes, kTensorAlignment);
   if (!aligned) return MakeError(ErrorCode::kOutOfMemory, "plan.memory", "a tensor's size does not fit 64 bits");
   return *aligned;
 }

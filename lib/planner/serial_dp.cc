@@ -5,6 +5,8 @@
 #include <numeric>
 #include <unordered_map>
 
+#include "partitiontuner/support/random.h"
+
 namespace pt {
 namespace {
 
@@ -14,14 +16,9 @@ struct Live {
   uint64_t slots = 0;
 };
 
-uint64_t Mixed(uint64_t x) {
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
-  return x ^ (x >> 31);
-}
 // The key of a state is the exclusive or of its parts' keys, so that a change costs what it touches.
-uint64_t KeyOf(const Live& live) { return Mixed(Mixed(live.value.value + 1) + live.slots); }
-uint64_t KeyOf(NodeId pending) { return Mixed(~uint64_t{pending.value}); }
+uint64_t KeyOf(const Live& live) { return SplitMix(SplitMix(live.value.value + 1) + live.slots); }
+uint64_t KeyOf(NodeId pending) { return SplitMix(~uint64_t{pending.value}); }
 
 struct State {
   int64_t ns = 0;        // spent

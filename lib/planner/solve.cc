@@ -5,14 +5,6 @@
 
 namespace pt {
 
-// splitmix64
-uint64_t Random::Next() {
-  uint64_t z = (state_ += 0x9e3779b97f4a7c15u);
-  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-  z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-  return z ^ (z >> 31);
-}
-
 bool SortLegally(const Space& space, Solution& solution, const std::vector<int64_t>& keys) {
   std::vector<uint32_t> choice_of(space.graph().nodes().size(), kNothing);
   for (uint32_t c = 0; c < solution.size(); ++c) {

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "lib/planner/schedule.h"
+#include "partitiontuner/support/random.h"
 
 namespace pt {
 
@@ -24,17 +25,6 @@ struct Solver {
 };
 
 std::span<const Solver> Solvers();
-
-// Deterministic on every machine, unlike the distributions of <random>.
-class Random {
- public:
-  explicit Random(uint64_t seed) : state_(seed) {}
-  uint64_t Next();
-  size_t Below(size_t n) { return static_cast<size_t>(Next() % n); }  // n > 0
-
- private:
-  uint64_t state_;
-};
 
 // Sorts choices so that makers stand before readers, else by key (smaller first). False when the groups depend on
 // each other in a circle.

@@ -1,61 +1,22 @@
 #include "lib/profiler/input_data.h"
 
 #include <algorithm>
-#include <bit>
 #include <cstring>
 #include <optional>
 #include <random>
 
+#include "partitiontuner/graph/index_inputs.h"
+#include "partitiontuner/graph/visit_type.h"
+
 namespace pt {
 namespace {
-
-struct IndexInput {
-  std::string_view op;
-  uint32_t indices;  // which input holds positions
-  uint32_t data;     // into which input
-  int64_t default_axis;
-  bool every_axis;  // positions along any of the data's axes (GatherND)
-};
-
-constexpr IndexInput kIndexInputs[] = {
-    {"Gather", 1, 0, 0, false},       {"GatherElements", 1, 0, 0, false},
-    {"GatherND", 1, 0, 0, true},      {"ScatterElements", 1, 0, 0, false},
-    {"Scatter", 1, 0, 0, false},      {"ScatterND", 1, 0, 0, true},
-    {"TensorScatter", 2, 0, 0, true}, {"EmbedLayerNormalization", 0, 2, 0, false},
-};
-
-std::optional<int64_t> MostIndex(const Graph& graph, const Node& node, const IndexInput& row) {
-  if (node.inputs.size() <= std::max(row.data, row.indices) || !node.inputs[row.data].valid()) return std::nullopt;
-  const std::vector<Dim>& dims = graph.value(node.inputs[row.data]).type.dims;
-  if (dims.empty()) return std::nullopt;
-  if (row.every_axis) {
-    int64_t least = dims.front().value;
-    for (const Dim& dim : dims) least = std::min(least, dim.value);
-    return least - 1;
-  }
-  int64_t axis = node.int_or("axis", row.default_axis);
-  if (axis < 0) axis += static_cast<int64_t>(dims.size());
-  if (axis < 0 || axis >= static_cast<int64_t>(dims.size())) return std::nullopt;
-  return dims[static_cast<size_t>(axis)].value - 1;
-}
 
 template <typename T, typename F>
 void FillWith(std::span<std::byte> storage, const F& next) {
   for (size_t at = 0; at + sizeof(T) <= storage.size(); at += sizeof(T)) {
-    const T value = static_cast<T>(next());
+    const T value = next();
     std::memcpy(storage.data() + at, &value, sizeof(T));
   }
-}
-
-uint16_t Bfloat16Bits(float value) { return static_cast<uint16_t>(std::bit_cast<uint32_t>(value) >> 16); }
-
-// Of normal numbers up to 2: exponent and mantissa cut from the wider format.
-uint16_t Float16Bits(float value) {
-  const uint32_t bits = std::bit_cast<uint32_t>(value);
-  const int exponent = static_cast<int>((bits >> 23) & 0xff) - 127 + 15;
-  const uint32_t sign = (bits >> 16) & 0x8000;
-  if (exponent <= 0) return static_cast<uint16_t>(sign);
-  return static_cast<uint16_t>(sign | (static_cast<uint32_t>(exponent) << 10) | ((bits >> 13) & 0x3ff));
 }
 
 }  // namespace
@@ -63,11 +24,8 @@ uint16_t Float16Bits(float value) {
 ValueRange RangeOf(const Graph& graph, std::span<const NodeId> nodes, ValueId value) {
   for (const Use& use : graph.value(value).uses) {
     if (!std::binary_search(nodes.begin(), nodes.end(), use.node)) continue;
-    const Node& node = graph.node(use.node);
-    for (const IndexInput& row : kIndexInputs) {
-      if (node.op != row.op || use.input != row.indices) continue;
-      if (const std::optional<int64_t> most = MostIndex(graph, node, row); most && *most >= 0) return {0, *most};
-    }
+    const std::optional<int64_t> most = MostIndex(graph, graph.node(use.node), use.input);
+    if (most && *most >= 0) return {0, *most};
   }
   return {};
 }
@@ -85,33 +43,20 @@ void FillInput(DataType type, ValueRange range, uint64_t seed, std::span<std::by
   size_t at = 0;
   const auto next_real = [&] { return reals[at++ % kSeries]; };
   const auto next_integer = [&] { return integers[at++ % kSeries]; };
-  switch (type) {
-    case DataType::kFloat32:
-      return FillWith<float>(storage, next_real);
-    case DataType::kFloat64:
-      return FillWith<double>(storage, next_real);
-    case DataType::kComplex64:
-      return FillWith<float>(storage, next_real);
-    case DataType::kComplex128:
-      return FillWith<double>(storage, next_real);
-    case DataType::kBfloat16:
-      return FillWith<uint16_t>(storage, [&] { return Bfloat16Bits(static_cast<float>(next_real())); });
-    case DataType::kFloat16:
-      return FillWith<uint16_t>(storage, [&] { return Float16Bits(static_cast<float>(next_real())); });
-    case DataType::kInt64:
-    case DataType::kUint64:
-      return FillWith<int64_t>(storage, next_integer);
-    case DataType::kInt32:
-    case DataType::kUint32:
-      return FillWith<int32_t>(storage, next_integer);
-    case DataType::kInt16:
-    case DataType::kUint16:
-      return FillWith<int16_t>(storage, next_integer);
-    case DataType::kBool:
-      return FillWith<uint8_t>(storage, [&] { return next_integer() & 1; });
-    default:
-      return FillWith<uint8_t>(storage, next_integer);  // 8-bit and packed types: any bits are values
-  }
+  VisitType(type, [&]<typename T>() {
+    if constexpr (std::is_same_v<T, bool>) {
+      FillWith<uint8_t>(storage, [&] { return static_cast<uint8_t>(next_integer() & 1); });
+    } else if constexpr (std::is_integral_v<T>) {
+      FillWith<T>(storage, [&] { return static_cast<T>(next_integer()); });
+    } else if constexpr (kIsNumber<T>) {
+      FillWith<T>(storage, [&] { return ElementOf<T>(next_real()); });
+    } else if constexpr (std::is_same_v<T, std::complex<float>> || std::is_same_v<T, std::complex<double>>) {
+      using Part = typename T::value_type;
+      FillWith<Part>(storage, [&] { return static_cast<Part>(next_real()); });
+    } else {  // packed types and 8-bit floats: any bits are values
+      FillWith<uint8_t>(storage, [&] { return static_cast<uint8_t>(next_integer()); });
+    }
+  });
 }
 
 }  // namespace pt

@@ -7,28 +7,17 @@
 #include <set>
 
 #include "partitiontuner/engine/npy.h"
+#include "partitiontuner/graph/index_inputs.h"
+#include "partitiontuner/graph/visit_type.h"
 #include "partitiontuner/onnx/tensor_proto.h"
+#include "partitiontuner/support/alignment.h"
 #include "partitiontuner/support/checked.h"
+#include "partitiontuner/support/dims_text.h"
+#include "partitiontuner/support/random.h"
 #include "tools/common/text.h"
 
 namespace pt::tools {
 namespace {
-
-// SplitMix64: the same numbers everywhere.
-class Random {
- public:
-  explicit Random(uint64_t seed) : state_(seed) {}
-  uint64_t Next() {
-    uint64_t z = state_ += 0x9e3779b97f4a7c15;
-    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9;
-    z = (z ^ z >> 27) * 0x94d049bb133111eb;
-    return z ^ z >> 31;
-  }
-  double Uniform(double low, double high) { return low + static_cast<double>(Next() >> 11) * 0x1p-53 * (high - low); }
-
- private:
-  uint64_t state_;
-};
 
 // Integers that select from an axis must lie within it. Follows the input to whoever indexes with
 // it, through operators that keep the numbers; the least extent met, or nothing when it indexes
@@ -44,13 +33,8 @@ std::optional<int64_t> IndexExtent(const Graph& graph, ValueId input) {
     open.pop_back();
     for (const Use& use : graph.value(value).uses) {
       const Node& node = graph.node(use.node);
-      if ((node.op == "Gather" || node.op == "GatherElements") && use.input == 1) {
-        const ValueType& data = graph.value(node.inputs[0]).type;
-        int64_t axis = node.int_or("axis", 0);
-        if (axis < 0) axis += static_cast<int64_t>(data.dims.size());
-        if (axis < 0 || static_cast<size_t>(axis) >= data.dims.size()) continue;
-        const Dim& dim = data.dims[static_cast<size_t>(axis)];
-        if (dim.known()) extent = std::min(extent.value_or(dim.value), dim.value);
+      if (const std::optional<int64_t> most = MostIndex(graph, node, use.input)) {
+        extent = std::min(extent.value_or(*most + 1), *most + 1);
       } else if (std::ranges::find(kKeepsNumbers, node.op) != std::end(kKeepsNumbers)) {
         for (const ValueId output : node.outputs) {
           if (output.valid() && seen.insert(output).second) open.push_back(output);
@@ -61,67 +45,42 @@ std::optional<int64_t> IndexExtent(const Graph& graph, ValueId input) {
   return extent;
 }
 
-uint16_t ToHalf(float value) {  // of modest size, towards zero: exact rounding does not matter for random data
-  uint32_t bits = 0;
-  std::memcpy(&bits, &value, sizeof bits);
-  const uint32_t sign = bits >> 16 & 0x8000;
-  const int exponent = static_cast<int>(bits >> 23 & 255) - 112;
-  if (exponent <= 0) return static_cast<uint16_t>(sign);
-  if (exponent >= 31) return static_cast<uint16_t>(sign | 0x7bff);
-  return static_cast<uint16_t>(sign | static_cast<uint32_t>(exponent) << 10 | (bits >> 13 & 1023));
-}
-
 Result<Tensor> RandomTensor(const Graph& graph, ValueId id, const std::vector<int64_t>& dims, const GivenInputs& given,
                             Random& random) {
   const Value& value = graph.value(id);
   const DataType type = value.type.type;
   const auto count = CheckedProduct(dims);
-  const int64_t element = BytesOf(type);
-  const bool drawable = IsFloating(type) || IsInteger(type) || type == DataType::kBool;
-  if (element == 0 || !drawable || (IsFloating(type) && element == 1)) {
+  if (!VisitType(type, []<typename T>() { return kIsNumber<T>; })) {
     return MakeError(
         ErrorCode::kUnsupported, "input.random_type",
         "no random numbers of type " + std::string(DataTypeName(type)) + " for input \"" + value.name + "\"",
         "--input " + value.name + "=@FILE.pb");
   }
-  if (!count || !CheckedMul(*count, element)) {
+  if (!count || !CheckedMul(*count, BytesOf(type))) {
     return MakeError(ErrorCode::kOutOfMemory, "input.size", "input \"" + value.name + "\" is too large");
   }
   const auto extent = IsInteger(type) ? IndexExtent(graph, id) : std::nullopt;
-  std::string bytes(static_cast<size_t>(*count * element), '\0');
-  for (int64_t i = 0; i < *count; ++i) {
-    char* const at = bytes.data() + i * element;
-    if (IsFloating(type)) {
-      const double drawn = random.Uniform(given.random_low, given.random_high);
-      const float single = static_cast<float>(drawn);
-      uint32_t bits = 0;
-      std::memcpy(&bits, &single, sizeof bits);
-      const uint16_t half = type == DataType::kFloat16 ? ToHalf(single) : static_cast<uint16_t>(bits >> 16);
-      if (element == 8) std::memcpy(at, &drawn, 8);
-      if (element == 4) std::memcpy(at, &single, 4);
-      if (element == 2) std::memcpy(at, &half, 2);
-    } else {
-      int64_t low = 0, high = 1;
-      if (type != DataType::kBool && given.random_range_given) {
-        low = static_cast<int64_t>(given.random_low);
-        high = static_cast<int64_t>(given.random_high);
-      }
-      if (extent) low = 0, high = std::max<int64_t>(*extent - 1, 0);
-      const int64_t drawn =
-          low + static_cast<int64_t>(random.Next() % static_cast<uint64_t>(std::max<int64_t>(high - low, 0) + 1));
-      std::memcpy(at, &drawn, static_cast<size_t>(element));
-    }
+  int64_t low = 0, high = 1;
+  if (type != DataType::kBool && given.random_range_given) {
+    low = static_cast<int64_t>(given.random_low);
+    high = static_cast<int64_t>(given.random_high);
   }
+  if (extent) low = 0, high = std::max<int64_t>(*extent - 1, 0);
+  std::string bytes(static_cast<size_t>(*count * BytesOf(type)), '\0');
+  VisitType(type, [&]<typename T>() {
+    if constexpr (kIsNumber<T>) {
+      for (int64_t i = 0; i < *count; ++i) {
+        const T drawn = kIsFloat<T> ? ElementOf<T>(random.Uniform(given.random_low, given.random_high))
+                                    : ElementOf<T>(low + static_cast<int64_t>(random.Below(static_cast<uint64_t>(
+                                                             std::max<int64_t>(high - low, 0) + 1))));
+        std::memcpy(bytes.data() + static_cast<size_t>(i) * sizeof drawn, &drawn, sizeof drawn);
+      }
+    }
+  });
   return Tensor::FromBytes(type, dims, std::move(bytes));
 }
 
 Error Wrong(std::string message) { return MakeError(ErrorCode::kInvalidInput, "input.mismatch", std::move(message)); }
-
-std::string DimsText(const std::vector<int64_t>& dims) {
-  std::string text;
-  for (const int64_t dim : dims) text += (text.empty() ? "" : "x") + std::to_string(dim);
-  return text.empty() ? "scalar" : text;
-}
 
 }  // namespace
 
@@ -211,7 +170,7 @@ Result<std::vector<Tensor>> MakeInputs(const Graph& graph, const GivenInputs& gi
     const bool scalar = dims && dims->empty() && found->element_count() == 1;
     if (found->type() != value.type.type || (dims && *dims != found->dims() && !scalar)) {
       return Wrong("input \"" + value.name + "\" is " + ToString(value.type) + ", the given data is " +
-                   std::string(DataTypeName(found->type())) + " " + DimsText(found->dims()));
+                   std::string(DataTypeName(found->type())) + DimsText(found->dims()));
     }
     inputs.push_back(*found);
   }
@@ -230,8 +189,9 @@ Status HostBuffers::Add(const Graph& graph, ValueId id) {
   }
   const auto count = CheckedProduct(*dims);
   const auto total_bits = count ? CheckedMul(*count, bits) : std::nullopt;
-  const auto padded = total_bits ? CheckedAlignUp(static_cast<uint64_t>(*total_bits) / 8 + 1, 64) : std::nullopt;
-  void* const memory = padded ? std::aligned_alloc(64, *padded) : nullptr;
+  const auto padded =
+      total_bits ? CheckedAlignUp(static_cast<uint64_t>(*total_bits) / 8 + 1, kTensorAlignment) : std::nullopt;
+  void* const memory = padded ? std::aligned_alloc(kTensorAlignment, *padded) : nullptr;
   if (memory == nullptr) {
     return MakeError(ErrorCode::kOutOfMemory, "value.memory",
                      "no memory for \"" + value.name + "\", " + ToString(value.type));

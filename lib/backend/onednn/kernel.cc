@@ -3,11 +3,10 @@
 #include <cstdlib>
 
 #include "lib/backend/onednn/team_pool.h"
+#include "partitiontuner/support/alignment.h"
 
 namespace pt::onednn {
 namespace {
-
-constexpr uint64_t kAlignment = 64;
 
 struct FreeDeleter {
   void operator()(void* p) const { std::free(p); }
@@ -83,7 +82,8 @@ Result<ReadyConstant> Prepare(const dnnl::engine& engine, const ConstantOperand&
     return MakeError(ErrorCode::kInternal, "onednn.constant", "a constant's bytes do not match its dims");
   }
   const auto address = reinterpret_cast<uintptr_t>(constant.tensor.bytes().data());
-  if (constant.plain == constant.packed && address % kAlignment == 0) return ReadyConstant{constant.tensor, nullptr};
+  if (constant.plain == constant.packed && address % kTensorAlignment == 0)
+    return ReadyConstant{constant.tensor, nullptr};
   const std::string format = "onednn " + DescText(constant.plain) + " > " + DescText(constant.packed);
   PT_ASSIGN(auto packed,
             context.weights.Get(constant.tensor.content_hash(), format, context.device, constant.packed.get_size(),
@@ -110,7 +110,8 @@ class OneDnnKernel final : public Kernel {
       void* scratch_data = scratch.data();
       if (scratch.size() < scratch_bytes_) {
         // Final strides may need more than the dense layouts the candidate was sized for.
-        AlignedBytes own(std::aligned_alloc(kAlignment, (scratch_bytes_ + kAlignment - 1) / kAlignment * kAlignment));
+        AlignedBytes own(std::aligned_alloc(
+            kTensorAlignment, (scratch_bytes_ + kTensorAlignment - 1) / kTensorAlignment * kTensorAlignment));
         if (!own) return MakeError(ErrorCode::kOutOfMemory, "onednn.scratch", "no memory for scratch");
         scratch_data = own.get();
         bound->Keep(std::move(own));

@@ -45,61 +45,34 @@ void ReadFloats(DataType type, const void* from, int64_t begin, int64_t n, doubl
 }
 
 void ReadInts(DataType type, const void* from, int64_t begin, int64_t n, int64_t* to) {
-  switch (type) {
-    case DataType::kInt4:
-    case DataType::kInt2:
-    case DataType::kInt8:
-      return Widen<int8_t>(from, begin, n, to);
-    case DataType::kInt32:
-      return Widen<int32_t>(from, begin, n, to);
-    case DataType::kInt64:
-      return Widen<int64_t>(from, begin, n, to);
-    case DataType::kUint4:
-    case DataType::kUint2:
-    case DataType::kUint8:
-      return Widen<uint8_t>(from, begin, n, to);
-    case DataType::kBool:
+  if (type == DataType::kInt4 || type == DataType::kInt2) return Widen<int8_t>(from, begin, n, to);
+  if (type == DataType::kUint4 || type == DataType::kUint2) return Widen<uint8_t>(from, begin, n, to);
+  VisitType(type, [&]<typename T>() {
+    if constexpr (std::is_same_v<T, bool>) {
       for (int64_t i = 0; i < n; ++i) to[i] = static_cast<const uint8_t*>(from)[begin + i] != 0 ? 1 : 0;
-      return;
-    default:
-      for (int64_t i = 0; i < n; ++i) to[i] = LoadAs<int64_t>(type, from, begin + i);
-  }
+    } else if constexpr (std::is_integral_v<T>) {
+      Widen<T>(from, begin, n, to);
+    }
+  });
 }
 
 // Integers of fewer bits keep the low ones; of four bits, as a sign-extended byte.
 void WriteIntsFromInts(DataType type, const int64_t* from, int64_t n, void* to, int64_t begin) {
-  const auto write = [&]<typename T>(T) {
-    T* out = static_cast<T*>(to) + begin;
-    for (int64_t i = 0; i < n; ++i) out[i] = static_cast<T>(from[i]);
-  };
-  const int shift = 8 - BitsOf(type);
-  switch (type) {
-    case DataType::kInt8:
-    case DataType::kUint8:
-      return write(uint8_t{});
-    case DataType::kInt16:
-    case DataType::kUint16:
-      return write(uint16_t{});
-    case DataType::kInt32:
-    case DataType::kUint32:
-      return write(uint32_t{});
-    case DataType::kInt64:
-    case DataType::kUint64:
-      return write(uint64_t{});
-    case DataType::kBool:
-      for (int64_t i = 0; i < n; ++i) static_cast<uint8_t*>(to)[begin + i] = from[i] != 0 ? 1 : 0;
-      return;
-    case DataType::kInt4:
-    case DataType::kInt2:
-      for (int64_t i = 0; i < n; ++i) {
-        static_cast<int8_t*>(to)[begin + i] =
-            static_cast<int8_t>(static_cast<int8_t>(static_cast<uint8_t>(from[i]) << shift) >> shift);
-      }
-      return;
-    default:
-      for (int64_t i = 0; i < n; ++i)
-        static_cast<uint8_t*>(to)[begin + i] = static_cast<uint8_t>(from[i] & ((1 << BitsOf(type)) - 1));
+  if (BitsOf(type) < 8) {
+    const int shift = 8 - BitsOf(type);
+    const bool is_signed = type == DataType::kInt4 || type == DataType::kInt2;
+    auto* const out = static_cast<uint8_t*>(to) + begin;
+    for (int64_t i = 0; i < n; ++i) {
+      const auto high = static_cast<uint8_t>(from[i] << shift);
+      out[i] = static_cast<uint8_t>(is_signed ? static_cast<int8_t>(high) >> shift : high >> shift);
+    }
+    return;
   }
+  VisitType(type, [&]<typename T>() {
+    if constexpr (std::is_integral_v<T>) {
+      for (int64_t i = 0; i < n; ++i) static_cast<T*>(to)[begin + i] = static_cast<T>(from[i]);
+    }
+  });
 }
 
 // Floats truncate; beyond the range of the wide integer they become its nearest end, NaN becomes 0.
@@ -120,27 +93,17 @@ uint8_t EncodePowerOfTwo(double x) {
 }
 
 void WriteFloats(DataType type, const double* from, int64_t n, bool saturate, void* to, int64_t begin) {
-  for (int64_t i = 0; i < n; ++i) {
-    const double x = from[i];
-    switch (type) {
-      case DataType::kFloat32:
-        static_cast<float*>(to)[begin + i] = static_cast<float>(x);
-        break;
-      case DataType::kFloat64:
-        static_cast<double*>(to)[begin + i] = x;
-        break;
-      case DataType::kFloat16:
-        static_cast<Half*>(to)[begin + i] = ToHalf(static_cast<float>(x));
-        break;
-      case DataType::kBfloat16:
-        static_cast<Bfloat16*>(to)[begin + i] = ToBfloat16(static_cast<float>(x));
-        break;
-      case DataType::kFloat8E8M0:
-        static_cast<uint8_t*>(to)[begin + i] = EncodePowerOfTwo(x);
-        break;
-      default:
-        static_cast<uint8_t*>(to)[begin + i] = EncodeSmallFloat(*SmallFloatOf(type), static_cast<float>(x), saturate);
-    }
+  auto* const bytes = static_cast<uint8_t*>(to) + begin;
+  if (type == DataType::kFloat8E8M0) {
+    for (int64_t i = 0; i < n; ++i) bytes[i] = EncodePowerOfTwo(from[i]);
+  } else if (const std::optional<SmallFloat> format = SmallFloatOf(type)) {
+    for (int64_t i = 0; i < n; ++i) bytes[i] = EncodeSmallFloat(*format, from[i], saturate);
+  } else {
+    VisitType(type, [&]<typename T>() {
+      if constexpr (kIsFloat<T>) {
+        for (int64_t i = 0; i < n; ++i) static_cast<T*>(to)[begin + i] = ElementOf<T>(from[i]);
+      }
+    });
   }
 }
 

@@ -12,22 +12,10 @@ template <typename To, typename From>
 To Convert(From value) {
   if constexpr (std::is_same_v<To, From>) {
     return value;
+  } else if constexpr (std::is_same_v<From, double>) {
+    return ElementOf<To>(value);
   } else {
-    float wide = 0;
-    if constexpr (std::is_same_v<From, Half> || std::is_same_v<From, Bfloat16>) {
-      wide = ToFloat(value);
-    } else {
-      wide = static_cast<float>(value);
-    }
-    if constexpr (std::is_same_v<To, Half>) {
-      return ToHalf(wide);
-    } else if constexpr (std::is_same_v<To, Bfloat16>) {
-      return ToBfloat16(wide);
-    } else if constexpr (std::is_same_v<From, double> || std::is_same_v<From, float>) {
-      return static_cast<To>(value);
-    } else {
-      return static_cast<To>(wide);
-    }
+    return ElementOf<To>(NumberOf<float>(value));
   }
 }
 
@@ -41,22 +29,6 @@ void CopyRow(const void* from, const int64_t* from_offsets, void* to, const int6
 }
 
 using RowFunction = void (*)(const void*, const int64_t*, void*, const int64_t*, int64_t);
-
-template <typename From>
-RowFunction RowFrom(DataType to) {
-  switch (to) {
-    case DataType::kFloat32:
-      return CopyRow<From, float>;
-    case DataType::kFloat64:
-      return CopyRow<From, double>;
-    case DataType::kFloat16:
-      return CopyRow<From, Half>;
-    case DataType::kBfloat16:
-      return CopyRow<From, Bfloat16>;
-    default:
-      return nullptr;
-  }
-}
 
 RowFunction ChooseRow(DataType from, DataType to) {
   if (from == to) {
@@ -75,18 +47,12 @@ RowFunction ChooseRow(DataType from, DataType to) {
         return nullptr;
     }
   }
-  switch (from) {
-    case DataType::kFloat32:
-      return RowFrom<float>(to);
-    case DataType::kFloat64:
-      return RowFrom<double>(to);
-    case DataType::kFloat16:
-      return RowFrom<Half>(to);
-    case DataType::kBfloat16:
-      return RowFrom<Bfloat16>(to);
-    default:
+  return VisitType(from, [&]<typename From>() -> RowFunction {
+    return VisitType(to, [&]<typename To>() -> RowFunction {
+      if constexpr (kIsFloat<From> && kIsFloat<To>) return CopyRow<From, To>;
       return nullptr;
-  }
+    });
+  });
 }
 
 // Offsets are a sum over dims, since blocks split each dim on its own.

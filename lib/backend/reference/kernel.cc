@@ -5,12 +5,11 @@
 
 #include "lib/backend/reference/element_copy.h"
 #include "lib/backend/reference/types.h"
+#include "partitiontuner/support/alignment.h"
 #include "partitiontuner/support/checked.h"
 
 namespace pt::reference {
 namespace {
-
-constexpr uint64_t kAlignment = 64;
 
 bool IsSubByte(DataType type) { return BitsOf(type) != 0 && BitsOf(type) < 8; }
 bool IsNarrowFloat(DataType type) { return type == DataType::kFloat16 || type == DataType::kBfloat16; }
@@ -118,7 +117,7 @@ struct CompiledNode {
 
   Result<size_t> Reserve(uint64_t bytes) {
     const size_t at = scratch_bytes;
-    const std::optional<uint64_t> aligned = CheckedAlignUp(bytes, kAlignment);
+    const std::optional<uint64_t> aligned = CheckedAlignUp(bytes, kTensorAlignment);
     if (!aligned || __builtin_add_overflow(scratch_bytes, *aligned, &scratch_bytes)) {
       return MakeError(ErrorCode::kOutOfMemory, "reference.scratch", "scratch memory does not fit 64 bits");
     }
@@ -333,7 +332,7 @@ uint64_t DenseScratchBytes(const Prepared& prepared) {
   uint64_t bytes = prepared.program.scratch_bytes;
   const auto add = [&](const Operand& operand, DataType storage) {
     if (operand.present() && !operand.constant && (operand.type != storage || IsSubByte(storage))) {
-      bytes += FedSize(operand.type, operand.count()) + kAlignment;
+      bytes += FedSize(operand.type, operand.count()) + kTensorAlignment;
     }
   };
   for (size_t i = 0; i < prepared.in.size(); ++i) add(prepared.in[i], prepared.in_storage[i]);
@@ -369,9 +368,9 @@ Result<std::vector<Tensor>> Evaluate(const Prepared& prepared, Team* team) {
     void operator()(std::byte* p) const { std::free(p); }
   };
   const uint64_t scratch_bytes =
-      CheckedAlignUp(std::max<uint64_t>(1, prepared.program.scratch_bytes), kAlignment).value_or(0);
+      CheckedAlignUp(std::max<uint64_t>(1, prepared.program.scratch_bytes), kTensorAlignment).value_or(0);
   const std::unique_ptr<std::byte, Free> scratch(
-      static_cast<std::byte*>(std::aligned_alloc(kAlignment, scratch_bytes)));
+      static_cast<std::byte*>(std::aligned_alloc(kTensorAlignment, scratch_bytes)));
   if (!scratch) return MakeError(ErrorCode::kOutOfMemory, "reference.scratch", "out of memory");
   std::vector<std::string> unpacked(prepared.in.size()), results(prepared.out.size());
   std::vector<const void*> inputs;

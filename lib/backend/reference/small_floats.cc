@@ -69,7 +69,7 @@ float DecodeSmallFloat(const SmallFloat& f, uint8_t code) {
   return negative ? -value : value;
 }
 
-uint8_t EncodeSmallFloat(const SmallFloat& f, float value, bool saturate) {
+uint8_t EncodeSmallFloat(const SmallFloat& f, double value, bool saturate) {
   const bool negative = std::signbit(value);
   const int sign_at = f.exponent_bits + f.mantissa_bits;
   const int sign = negative ? 1 << sign_at : 0;
@@ -81,11 +81,11 @@ uint8_t EncodeSmallFloat(const SmallFloat& f, float value, bool saturate) {
       return static_cast<uint8_t>(sign | (((1 << f.exponent_bits) - 1) << f.mantissa_bits));
     return NanCode(f, negative);
   };
-  const float magnitude = std::fabs(value);
+  const double magnitude = std::fabs(value);
   if (std::isinf(value)) return overflow();
   // Codes of one sign are evenly spaced within a binade: count spacings and round.
   const int exponent = magnitude == 0 ? 1 - f.bias : std::max(std::ilogb(magnitude), 1 - f.bias);
-  const double steps = std::nearbyint(std::ldexp(static_cast<double>(magnitude), f.mantissa_bits - exponent));
+  const double steps = std::nearbyint(std::ldexp(magnitude, f.mantissa_bits - exponent));
   const int code = static_cast<int>(steps) + ((exponent + f.bias - 1) << f.mantissa_bits);
   if (code > largest) return overflow();
   if (code == 0 && f.specials == Specials::kUnsigned) return 0;  // no negative zero

@@ -23,6 +23,6 @@ std::optional<SmallFloat> SmallFloatOf(DataType type);
 
 float DecodeSmallFloat(const SmallFloat& format, uint8_t code);
 // Nearest, ties to even. Beyond the largest: the largest if `saturate`, else infinity or NaN.
-uint8_t EncodeSmallFloat(const SmallFloat& format, float value, bool saturate);
+uint8_t EncodeSmallFloat(const SmallFloat& format, double value, bool saturate);
 
 }  // namespace pt::reference

@@ -1,93 +1,36 @@
-// Element types of the reference library: 16-bit floats as structs, and the visits that turn a DataType into a
-// C++ type.
+// Element types of the reference library: the visits that turn a DataType into a C++ type, by the sets its operators
+// are defined for.
 #pragma once
 
-#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <utility>
 
 #include "lib/backend/reference/operator.h"
+#include "partitiontuner/graph/visit_type.h"
 
 namespace pt::reference {
 
-struct Half {
-  uint16_t bits = 0;
-};
-struct Bfloat16 {
-  uint16_t bits = 0;
-};
-
-inline float ToFloat(Half h) {
-  const uint32_t sign = static_cast<uint32_t>(h.bits & 0x8000U) << 16;
-  const uint32_t exponent = (h.bits >> 10) & 31U;
-  const uint32_t mantissa = h.bits & 0x3FFU;
-  if (exponent == 31) return std::bit_cast<float>(sign | 0x7F800000U | (mantissa << 13));
-  if (exponent == 0) {
-    const float magnitude = static_cast<float>(mantissa) * 0x1p-24F;
-    return sign != 0 ? -magnitude : magnitude;
-  }
-  return std::bit_cast<float>(sign | ((exponent + 112) << 23) | (mantissa << 13));
+inline Error UnsupportedType(const Site& site, DataType type) {
+  return site.Unsupported("is not supported for " + std::string(DataTypeName(type)));
 }
 
-// Round to nearest even; NaN stays NaN.
-inline Half ToHalf(float f) {
-  const uint32_t bits = std::bit_cast<uint32_t>(f);
-  const uint32_t sign = (bits >> 16) & 0x8000U;
-  const uint32_t magnitude = bits & 0x7FFFFFFFU;
-  if (magnitude > 0x7F800000U) return {static_cast<uint16_t>(sign | 0x7E00U)};
-  if (magnitude >= 0x477FF000U) return {static_cast<uint16_t>(sign | 0x7C00U)};  // rounds past 65504
-  if (magnitude < 0x38800000U) {  // subnormal: let the float adder round to multiples of 2^-24
-    const float shifted = std::bit_cast<float>(magnitude) + 0.5F;
-    return {static_cast<uint16_t>(sign | (std::bit_cast<uint32_t>(shifted) - 0x3F000000U))};
-  }
-  const uint32_t rounded = magnitude + 0xFFFU + ((magnitude >> 13) & 1U) - (112U << 23);
-  return {static_cast<uint16_t>(sign | (rounded >> 13))};
-}
-
-inline float ToFloat(Bfloat16 b) { return std::bit_cast<float>(static_cast<uint32_t>(b.bits) << 16); }
-
-inline Bfloat16 ToBfloat16(float f) {
-  const uint32_t bits = std::bit_cast<uint32_t>(f);
-  if ((bits & 0x7FFFFFFFU) > 0x7F800000U) return {static_cast<uint16_t>((bits >> 16) | 0x40U)};
-  return {static_cast<uint16_t>((bits + 0x7FFFU + ((bits >> 16) & 1U)) >> 16)};
-}
-
-// visit.operator()<T>() for the C++ type of `type`; kUnsupported when the set does not hold it.
+// visit.operator()<T>() for the C++ type of `type`; kUnsupported when the set does not hold it. The 16-bit floats are
+// in no set: programs that run on them see float (Feeding::kWidened).
 template <typename F>
 Result<Program> VisitFloats(const Site& site, DataType type, F&& visit) {
-  switch (type) {
-    case DataType::kFloat32:
-      return visit.template operator()<float>();
-    case DataType::kFloat64:
-      return visit.template operator()<double>();
-    default:
-      return site.Unsupported("is not supported for " + std::string(DataTypeName(type)));
-  }
+  return VisitType(type, [&]<typename T>() -> Result<Program> {
+    if constexpr (std::is_floating_point_v<T>) return visit.template operator()<T>();
+    return UnsupportedType(site, type);
+  });
 }
 
 template <typename F>
 Result<Program> VisitIntegers(const Site& site, DataType type, F&& visit) {
-  switch (type) {
-    case DataType::kInt8:
-      return visit.template operator()<int8_t>();
-    case DataType::kInt16:
-      return visit.template operator()<int16_t>();
-    case DataType::kInt32:
-      return visit.template operator()<int32_t>();
-    case DataType::kInt64:
-      return visit.template operator()<int64_t>();
-    case DataType::kUint8:
-      return visit.template operator()<uint8_t>();
-    case DataType::kUint16:
-      return visit.template operator()<uint16_t>();
-    case DataType::kUint32:
-      return visit.template operator()<uint32_t>();
-    case DataType::kUint64:
-      return visit.template operator()<uint64_t>();
-    default:
-      return site.Unsupported("is not supported for " + std::string(DataTypeName(type)));
-  }
+  return VisitType(type, [&]<typename T>() -> Result<Program> {
+    if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) return visit.template operator()<T>();
+    return UnsupportedType(site, type);
+  });
 }
 
 template <typename F>
@@ -116,42 +59,25 @@ Result<Program> VisitSizes(const Site& site, DataType type, F&& visit) {
     case 16:
       return visit.template operator()<Bytes16>();
     default:
-      return site.Unsupported("is not supported for " + std::string(DataTypeName(type)));
+      return UnsupportedType(site, type);
   }
 }
 
-// Element i of a numeric or boolean array, as E (int64_t or double).
+// Element i of a numeric or boolean array, as E (int64_t or double); 0 for types of which IsLoadable is false.
 template <typename E>
 E LoadAs(DataType type, const void* data, int64_t i) {
-  switch (type) {
-    case DataType::kFloat32:
-      return static_cast<E>(static_cast<const float*>(data)[i]);
-    case DataType::kFloat64:
-      return static_cast<E>(static_cast<const double*>(data)[i]);
-    case DataType::kInt8:
-      return static_cast<E>(static_cast<const int8_t*>(data)[i]);
-    case DataType::kInt16:
-      return static_cast<E>(static_cast<const int16_t*>(data)[i]);
-    case DataType::kInt32:
-      return static_cast<E>(static_cast<const int32_t*>(data)[i]);
-    case DataType::kInt64:
-      return static_cast<E>(static_cast<const int64_t*>(data)[i]);
-    case DataType::kBool:
-    case DataType::kUint8:
-      return static_cast<E>(static_cast<const uint8_t*>(data)[i]);
-    case DataType::kUint16:
-      return static_cast<E>(static_cast<const uint16_t*>(data)[i]);
-    case DataType::kUint32:
-      return static_cast<E>(static_cast<const uint32_t*>(data)[i]);
-    case DataType::kUint64:
-      return static_cast<E>(static_cast<const uint64_t*>(data)[i]);
-    case DataType::kFloat16:
-      return static_cast<E>(ToFloat(static_cast<const Half*>(data)[i]));
-    case DataType::kBfloat16:
-      return static_cast<E>(ToFloat(static_cast<const Bfloat16*>(data)[i]));
-    default:
-      return E{};
-  }
+  return VisitType(type, [&]<typename T>() -> E {
+    if constexpr (std::is_same_v<T, bool>) return static_cast<E>(static_cast<const uint8_t*>(data)[i]);
+    if constexpr (kIsNumber<T>) return NumberOf<E>(static_cast<const T*>(data)[i]);
+    return E{};
+  });
+}
+inline bool IsLoadable(DataType type) {
+  return VisitType(type, []<typename T>() { return kIsNumber<T>; });
+}
+// kUnsupported when there is such an input and LoadAs cannot read it.
+inline Status NeedLoadable(const Site& site, size_t input) {
+  return !site.has(input) || IsLoadable(site.in[input].type) ? Status() : UnsupportedType(site, site.in[input].type);
 }
 
 // int32 and int64 index inputs alike.
