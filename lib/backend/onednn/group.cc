@@ -54,6 +54,22 @@ std::optional<Group> Grow(const Graph& graph, const Group& group) {
   return grown;
 }
 
+// How many elementwise nodes stand before each in a row, each one's result read by the next alone.
+std::vector<uint32_t> PlacesInChains(const Graph& graph) {
+  std::vector<uint32_t> places(graph.nodes().size(), 0);
+  for (size_t n = 0; n < places.size(); ++n) {
+    const ValueId main = MainInput(graph, graph.nodes()[n]);
+    if (!main.valid() || !graph.value(main).producer.valid() || graph.value(main).uses.size() != 1) continue;
+    const NodeId before = graph.value(main).producer;
+    if (IsPointwiseOperator(graph.node(before))) places[n] = places[before.index()] + 1;
+  }
+  return places;
+}
+
+// A long chain of elementwise nodes would make kMostNodes groups a node, nearly all of them each other's shifted
+// copies. Beyond the first kMostNodes places groups begin at every kMostNodes-th only: as many cover the chain.
+bool StartsGroups(uint32_t place) { return place < kMostNodes || place % kMostNodes == 0; }
+
 void GrowAll(const Graph& graph, Group group, std::set<std::vector<NodeId>>& seen, std::vector<Group>& groups) {
   std::optional<Group> next = std::move(group);
   while (next && next->nodes.size() <= kMostNodes) {
@@ -84,8 +100,15 @@ std::optional<Group> SingleGroup(const Graph& graph, NodeId id) {
 std::vector<Group> NaturalGroups(const Graph& graph) {
   std::vector<Group> groups;
   std::set<std::vector<NodeId>> seen;
+  const std::vector<uint32_t> places = PlacesInChains(graph);
   for (uint32_t i = 0; i < graph.nodes().size(); ++i) {
-    if (auto single = SingleGroup(graph, NodeId(i))) GrowAll(graph, std::move(*single), seen, groups);
+    if (auto single = SingleGroup(graph, NodeId(i))) {
+      if (StartsGroups(places[i])) {
+        GrowAll(graph, std::move(*single), seen, groups);
+      } else if (seen.insert(single->nodes).second) {
+        groups.push_back(std::move(*single));
+      }
+    }
     for (ValueId output : graph.node(NodeId(i)).outputs) {
       if (!output.valid()) continue;
       if (auto activation = ActivationGroup(graph, output)) GrowAll(graph, std::move(*activation), seen, groups);

@@ -242,6 +242,11 @@ void Note(const Graph& graph, const Candidate& candidate, const std::vector<Valu
 
 std::vector<Candidate> OneDnnLibrary::AgnosticCandidates(const Graph& graph, const Platform& platform,
                                                          std::span<const Candidate> so_far) const {
+  const auto is_row_major = [](const Form& form) { return form.layout.is_row_major(); };
+  const bool all_row_major = std::ranges::all_of(so_far, [&](const Candidate& candidate) {
+    return std::ranges::all_of(candidate.in, is_row_major) && std::ranges::all_of(candidate.out, is_row_major);
+  });
+  if (all_row_major) return {};  // no layout to follow
   KnownLayouts known;
   std::map<std::vector<NodeId>, std::pair<std::vector<ValueId>, std::vector<ValueId>>> sides;
   auto note = [&](const Candidate& candidate) {
