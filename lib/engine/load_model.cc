@@ -110,6 +110,15 @@ std::string WhyUnsupported(const Graph& graph, NodeId node, const Machine& machi
   return why.empty() ? "no library offers a way to run it" : why;
 }
 
+// Operators that contradict their definitions: libraries count on what the definitions promise.
+Status CheckDefinitions(const Graph& graph) {
+  Status status = CheckOperators(graph);
+  if (status.ok()) return status;
+  Error error = std::move(status).error();
+  if (error.hint.empty()) error.hint = "check the model's weights, and any --shape or --dim";
+  return error;
+}
+
 // A node nobody can run because its shapes contradict each other is the model's fault (or that of the given shapes),
 // not an operator to be added.
 Status CheckShapes(const Graph& graph, const std::vector<bool>& served) {
@@ -160,9 +169,11 @@ Result<std::shared_ptr<const Model>> LoadModel(const std::string& path, const Mo
     PT_ASSIGN(Graph specialised, Specialise(std::move(read), options));
     model->loaded = std::make_shared<const Graph>(std::move(specialised));
     model->graph = model->loaded;
+    PT_CHECK_OK(CheckDefinitions(*model->loaded));
     if (options.simplify) {
       PT_ASSIGN(Graph simplified, SimplifyForPlanning(*model->loaded, options.load.limits));
       model->graph = std::make_shared<const Graph>(std::move(simplified));
+      PT_CHECK_OK(CheckDefinitions(*model->graph));  // again: folding makes more types known
     }
     model->candidates = EnumerateCandidates(*model->graph, machine.platform(), machine.libraries());
     PT_CHECK_OK(machine.CheckPlugins());

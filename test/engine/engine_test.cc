@@ -253,5 +253,47 @@ TEST_CASE("Engine, MissingAndBrokenFilesAreTyped", "[engine]") {
   CHECK(Engine::Make(options).error().code == ErrorCode::kDeviceUnusable);
 }
 
+// The bias used to reach a library that reads one value a channel.
+TEST_CASE("Engine, ConvolutionWithABiasOfTheWrongLengthIsAnInvalidModel", "[engine]") {
+  testing::GraphParts graph;
+  graph.inputs = {testing::ValueInfo("x", kFloat, {"1", "3", "8", "8"})};
+  graph.outputs = {testing::ValueInfo("y", kFloat, {"1", "4", "6", "6"})};
+  graph.initializers = {testing::FloatTensor("w", {4, 3, 3, 3}, std::vector<float>(108, 0.5F)),
+                        testing::FloatTensor("b", {5}, std::vector<float>(5, 1.0F))};
+  graph.nodes = {testing::NodeBytes("Conv", {"x", "w", "b"}, {"y"}, {}, "first")};
+  Scene scene(testing::ModelBytes(graph));
+  const auto model = scene.engine->Load(scene.path, {});
+  REQUIRE_FALSE(model.ok());
+  CHECK(model.error().code == ErrorCode::kInvalidInput);
+  CHECK(model.error().message.find("dims [5] of the bias are wrong; expected [4]") != std::string::npos);
+  CHECK(model.error().node.find("Conv first") != std::string::npos);
+  CHECK(model.error().file == scene.path);
+}
+
+// Loading, candidates, plan, check and session each take time in proportion to the nodes.
+TEST_CASE("Engine, ChainOfFiftyThousandNodesIsPlannedWithoutMeasurements", "[engine][slow]") {
+  constexpr int kNodes = 50'000;
+  testing::GraphParts graph;
+  graph.inputs = {testing::ValueInfo("v0", kFloat, {"1", "4"})};
+  graph.outputs = {testing::ValueInfo("v" + std::to_string(kNodes), kFloat, {"1", "4"})};
+  for (int i = 0; i < kNodes; ++i)
+    graph.nodes.push_back(testing::NodeBytes("Relu", {"v" + std::to_string(i)}, {"v" + std::to_string(i + 1)}));
+  Scene scene(testing::ModelBytes(graph));
+  const auto model = scene.engine->Load(scene.path, {});
+  REQUIRE(model.ok());
+  CHECK((*model)->candidates.size() <
+        10 * static_cast<size_t>(kNodes) * scene.engine->machine().platform().unit_classes.size());
+  const auto plan = scene.engine->MakeDefaultPlan(**model);
+  REQUIRE(plan.ok());
+  CHECK(plan->steps.size() < kNodes / 5);
+  const auto session = scene.engine->MakeSession(**model, *plan);
+  REQUIRE(session.ok());
+  std::vector<float> input = {-1, 0, 1, 2}, output(4, -1.0F);
+  const std::vector<int64_t> dims = {1, 4};
+  const HostTensor in{DataType::kFloat32, dims, input.data(), 16}, out{DataType::kFloat32, dims, output.data(), 16};
+  REQUIRE((*session)->Run({&in, 1}, {&out, 1}).ok());
+  CHECK(output == std::vector<float>{0, 0, 1, 2});
+}
+
 }  // namespace
 }  // namespace pt

@@ -23,6 +23,11 @@ std::span<const LibraryRow> BuiltInLibraries();
 std::vector<Candidate> EnumerateCandidates(const Graph& graph, const Platform& platform,
                                            std::span<const std::unique_ptr<Library>> libraries);
 
+// Every node against the definition of its operator, as the reference library reads it. Errors (kInvalidInput): the
+// first node whose inputs or attributes contradict it, with the dims. What the reference library does not know, and
+// nodes whose types are not known before the run, are passed over: whether a library runs them is another question.
+Status CheckOperators(const Graph& graph);
+
 // Evaluates one node on constant inputs with the reference library, for folding. kUnsupported when it cannot.
 Result<std::vector<Tensor>> EvaluateNode(const Graph& graph, NodeId node, std::span<const Tensor> inputs);
 

@@ -266,10 +266,9 @@ Result<Program> Pow(Site& site) {
   PT_CHECK_OK(site.Out(0, site.in[0].type, dims));
   const auto broadcast = MakeBroadcast<2>({site.in[0].dims, site.in[1].dims}, dims);
   const DataType exponent = site.in[1].type;
+  PT_CHECK_OK(NeedLoadable(site, 1));
   return VisitNumbers(site, site.in[0].type, [&]<typename T>() -> Result<Program> {
     if (IsInteger(exponent)) return PowProgram<T, int64_t>(broadcast, exponent);
-    if (exponent != DataType::kFloat32 && exponent != DataType::kFloat64)
-      return site.Unsupported("has an exponent that is no number");
     return PowProgram<T, double>(broadcast, exponent);
   });
 }

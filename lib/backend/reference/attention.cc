@@ -7,6 +7,7 @@
 #include "lib/backend/reference/operator.h"
 #include "lib/backend/reference/parallel.h"
 #include "lib/backend/reference/types.h"
+#include "partitiontuner/support/dims_text.h"
 
 namespace pt::reference {
 namespace {
@@ -250,7 +251,9 @@ Result<Program> RotaryEmbedding(Site& site) {
   const std::vector<int64_t>& cache = site.in[1].dims;
   const bool fits =
       by_position ? cache.size() == 2 && cache[1] == half : cache == std::vector<int64_t>{x.batch, x.length, half};
-  if (!fits || site.in[2].dims != cache) return site.Invalid("the caches do not fit the input");
+  if (site.in[2].dims != cache) return site.Invalid("its two caches have different dims");
+  // Older releases of ONNX published cases with wider caches, of which the leading part counted.
+  if (!fits) return site.Unsupported("has caches of dims " + DimsText(cache) + " that do not fit its input exactly");
   if (site.in[1].type != site.in[0].type || site.in[2].type != site.in[0].type)
     return site.Invalid("its inputs are of different types");
   if (by_position &&

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "partitiontuner/support/dims_text.h"
+
 namespace pt::reference {
 
 Result<std::vector<int64_t>> BroadcastDims(const Site& site, std::span<const Operand> inputs) {
@@ -14,8 +16,9 @@ Result<std::vector<int64_t>> BroadcastDims(const Site& site, std::span<const Ope
       int64_t& dim = dims[lead + d];
       if (input.dims[d] == 1 || input.dims[d] == dim) continue;
       if (dim != 1) {
-        return site.Invalid("dims " + std::to_string(dim) + " and " + std::to_string(input.dims[d]) +
-                            " do not broadcast");
+        std::string all;
+        for (const Operand& each : inputs) all += (all.empty() ? "" : " and ") + DimsText(each.dims);
+        return site.Invalid("dims " + all + " do not broadcast");
       }
       dim = input.dims[d];
     }

@@ -7,6 +7,7 @@
 #include "lib/backend/reference/parallel.h"
 #include "lib/backend/reference/types.h"
 #include "lib/backend/reference/window.h"
+#include "partitiontuner/support/dims_text.h"
 
 namespace pt::reference {
 namespace {
@@ -170,12 +171,17 @@ Result<Operands> ReadOperands(const Site& site) {
   for (const Operand& input : site.in) {
     if (input.present() && input.type != site.in[0].type) return site.Invalid("its inputs are of different types");
   }
-  if (x.size() < 3 || w.size() != x.size()) return site.Invalid("input and weights need the same rank of at least 3");
+  if (x.size() < 3 || w.size() != x.size()) {
+    return site.Invalid("input of dims " + DimsText(x) + " and weights of dims " + DimsText(w) +
+                        " need the same rank of at least 3");
+  }
   if (x.size() > 5) return site.Unsupported("is not supported for more than three spatial dims");
   Operands operands{{x.begin() + 2, x.end()}, {w.begin() + 2, w.end()}, x[0], x[1], site.node.int_or("group", 1)};
   if (operands.group < 1) return site.Invalid("group " + std::to_string(operands.group) + " is not positive");
   const std::vector<int64_t> named = site.node.ints_or("kernel_shape", operands.kernel);
-  if (named != operands.kernel) return site.Invalid("kernel_shape is not the shape of the weights");
+  if (named != operands.kernel) {
+    return site.Invalid("kernel_shape " + DimsText(named) + " is not that of the weights, " + DimsText(w));
+  }
   return operands;
 }
 
@@ -183,11 +189,10 @@ Result<Program> Conv(Site& site) {
   PT_ASSIGN(const Operands operands, ReadOperands(site));
   const std::vector<int64_t>& w = site.in[1].dims;
   if (w[1] * operands.group != operands.channels || w[0] % operands.group != 0) {
-    return site.Invalid("weights for " + std::to_string(w[1]) + " channels in " + std::to_string(operands.group) +
-                        " groups do not fit an input of " + std::to_string(operands.channels));
+    return site.Invalid("weights of dims " + DimsText(w) + " in " + std::to_string(operands.group) +
+                        " groups do not fit an input of dims " + DimsText(site.in[0].dims));
   }
-  if (site.has(2) && site.in[2].dims != std::vector<int64_t>{w[0]})
-    return site.Invalid("the bias is not one value a channel");
+  PT_CHECK_OK(site.NeedDims(2, "the bias", {w[0]}));
   PT_ASSIGN(const Window window, ReadWindow(site, operands.spatial, operands.kernel));
   std::vector<int64_t> out = {operands.batch, w[0]};
   out.insert(out.end(), window.out.begin(), window.out.end());
@@ -212,7 +217,7 @@ Result<Window> ReadTransposedWindow(const Site& site, const Operands& operands) 
   const std::vector<int64_t> extra = node.ints_or("output_padding", std::vector<int64_t>(rank, 0));
   const std::vector<int64_t> pads = node.ints_or("pads", std::vector<int64_t>(2 * rank, 0));
   std::vector<int64_t> shape = node.ints_or("output_shape", {});
-  const std::string auto_pad = node.string_or("auto_pad", "NOTSET");
+  PT_ASSIGN(const std::string auto_pad, ReadAutoPad(site));
   if (shape.size() == rank + 2) shape.erase(shape.begin(), shape.begin() + 2);
   if (w.stride.size() != rank || w.dilation.size() != rank || extra.size() != rank || pads.size() != 2 * rank ||
       (!shape.empty() && shape.size() != rank)) {
@@ -318,12 +323,11 @@ Result<Program> ConvTranspose(Site& site) {
   PT_ASSIGN(const Operands operands, ReadOperands(site));
   const std::vector<int64_t>& w = site.in[1].dims;
   if (w[0] != operands.channels || w[0] % operands.group != 0) {
-    return site.Invalid("weights for " + std::to_string(w[0]) + " channels do not fit an input of " +
-                        std::to_string(operands.channels));
+    return site.Invalid("weights of dims " + DimsText(w) + " in " + std::to_string(operands.group) +
+                        " groups do not fit an input of dims " + DimsText(site.in[0].dims));
   }
   const int64_t out_channels = w[1] * operands.group;
-  if (site.has(2) && site.in[2].dims != std::vector<int64_t>{out_channels})
-    return site.Invalid("the bias is not one value a channel");
+  PT_CHECK_OK(site.NeedDims(2, "the bias", {out_channels}));
   PT_ASSIGN(const Window window, ReadTransposedWindow(site, operands));
   std::vector<int64_t> out = {operands.batch, out_channels};
   out.insert(out.end(), window.in.begin(), window.in.end());

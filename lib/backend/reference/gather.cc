@@ -133,6 +133,8 @@ Result<Program> OneHot(Site& site) {
   const int64_t rank = site.in[0].rank();
   PT_ASSIGN(const int64_t axis, site.Axis(site.node.int_or("axis", -1), rank + 1));
   if (site.in[2].count() != 2 || site.in[1].count() != 1) return site.Invalid("depth or values have the wrong size");
+  PT_CHECK_OK(NeedLoadable(site, 0));
+  PT_CHECK_OK(NeedLoadable(site, 1));
   int64_t depth = 0;
   if (site.is_constant(1)) {
     PT_ASSIGN(const std::optional<double> given, site.Scalar(1));

@@ -6,6 +6,7 @@
 #include "lib/backend/reference/operator.h"
 #include "lib/backend/reference/parallel.h"
 #include "lib/backend/reference/types.h"
+#include "partitiontuner/support/dims_text.h"
 
 namespace pt::reference {
 namespace {
@@ -161,7 +162,8 @@ Result<Program> MatMul(Site& site) {
   p.k = a.back();
   p.n = b.back();
   if (b[b.size() - 2] != p.k) {
-    return site.Invalid("inner dims " + std::to_string(p.k) + " and " + std::to_string(b[b.size() - 2]) + " differ");
+    return site.Invalid("the inner dims of " + DimsText(site.in[0].dims) + " and " + DimsText(site.in[1].dims) +
+                        " differ");
   }
   p.a_row = p.k;
   p.a_col = 1;
@@ -198,8 +200,7 @@ Result<Program> Gemm(Site& site) {
   p.k = a_transposed ? a[0] : a[1];
   p.n = b_transposed ? b[0] : b[1];
   if ((b_transposed ? b[1] : b[0]) != p.k)
-    return site.Invalid("inner dims " + std::to_string(p.k) + " and " + std::to_string(b_transposed ? b[1] : b[0]) +
-                        " differ");
+    return site.Invalid("the inner dims of " + DimsText(a) + " and " + DimsText(b) + " differ");
   p.a_row = a_transposed ? 1 : a[1];
   p.a_col = a_transposed ? a[1] : 1;
   p.b_row = b_transposed ? 1 : b[1];
@@ -209,12 +210,12 @@ Result<Program> Gemm(Site& site) {
   PT_CHECK_OK(site.Out(0, site.in[0].type, {p.m, p.n}));
   std::optional<Start> start;
   const float beta = site.node.float_or("beta", 1.0F);
-  if (site.has(2) && beta != 0) {
+  if (site.has(2)) {
     const std::vector<int64_t>& c = site.in[2].dims;
     const int64_t rows = c.size() > 1 ? c[c.size() - 2] : 1, cols = c.empty() ? 1 : c.back();
     if (c.size() > 2 || (rows != 1 && rows != p.m) || (cols != 1 && cols != p.n))
-      return site.Invalid("C does not broadcast to the output");
-    start = Start{2, rows == 1 ? 0 : cols, cols == 1 ? 0 : 1, beta};
+      return site.Invalid("C of dims " + DimsText(c) + " does not broadcast to " + DimsText(site.out[0].dims));
+    if (beta != 0) start = Start{2, rows == 1 ? 0 : cols, cols == 1 ? 0 : 1, beta};
   }
   return MakeProduct(site, p, start);
 }

@@ -74,6 +74,8 @@ struct Site {
   Error Unsupported(std::string why) const;
   Error Invalid(std::string why) const;
   Status NeedInputs(size_t at_least, size_t at_most) const;
+  // kInvalidInput, with both dims, when input i is given and its dims are not those.
+  Status NeedDims(size_t i, std::string_view what, const std::vector<int64_t>& dims) const;
   // Counts a negative axis from the end; kInvalidInput when out of range.
   Result<int64_t> Axis(int64_t axis, int64_t rank) const;
   // The integers of a constant input, or of an attribute of that name (older opsets); nullopt when neither is

@@ -7,6 +7,7 @@
 #include "lib/backend/reference/parallel.h"
 #include "lib/backend/reference/types.h"
 #include "lib/backend/reference/window.h"
+#include "partitiontuner/support/dims_text.h"
 
 namespace pt::reference {
 namespace {
@@ -58,6 +59,30 @@ Window GlobalWindow(const std::vector<int64_t>& in) {
   return window;
 }
 
+// Pads at least as wide as the window make windows that see padding only: a maximum or mean of nothing. A dilated
+// window may step over all of a narrow input as well.
+Status NeedInputInEveryWindow(const Site& site, const Window& w) {
+  for (size_t d = 0; d < w.in.size(); ++d) {
+    const int64_t reach = (w.kernel[d] - 1) * w.dilation[d];
+    const auto sees_input = [&](int64_t position) {
+      const int64_t start = position * w.stride[d] - w.pad_begin[d];
+      const int64_t first = start >= 0 ? start : start + (-start + w.dilation[d] - 1) / w.dilation[d] * w.dilation[d];
+      return first < w.in[d] && first <= start + reach;
+    };
+    if (w.pad_begin[d] > reach || w.pad_end[d] > reach) {
+      return site.Invalid("pads " + std::to_string(w.pad_begin[d]) + " and " + std::to_string(w.pad_end[d]) +
+                          " of spatial dim " + std::to_string(d) + " must be smaller than its window of " +
+                          std::to_string(reach + 1));
+    }
+    for (int64_t position = 0; position < w.out[d]; ++position) {
+      if (sees_input(position)) continue;
+      return site.Invalid("window " + std::to_string(position) + " of spatial dim " + std::to_string(d) +
+                          " sees nothing of an input of dims " + DimsText(w.in));
+    }
+  }
+  return {};
+}
+
 Result<Pooling> ReadPooling(Site& site, bool global) {
   PT_CHECK_OK(site.NeedInputs(1, 1));
   const std::vector<int64_t>& x = site.in[0].dims;
@@ -69,6 +94,7 @@ Result<Pooling> ReadPooling(Site& site, bool global) {
     window = GlobalWindow(spatial);
   } else {
     PT_ASSIGN(window, ReadWindow(site, spatial, site.node.ints_or("kernel_shape", {})));
+    if (x[0] * x[1] > 0) PT_CHECK_OK(NeedInputInEveryWindow(site, window));
   }
   std::vector<int64_t> out = {x[0], x[1]};
   out.insert(out.end(), window.out.begin(), window.out.end());

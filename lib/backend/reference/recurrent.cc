@@ -136,10 +136,9 @@ Result<std::vector<Activation>> ReadActivations(const Site& site, const std::vec
   return activations;
 }
 
-Status CheckOperand(const Site& site, size_t i, std::vector<int64_t> dims, const char* name) {
+Status CheckOperand(const Site& site, size_t i, const std::vector<int64_t>& dims, const char* name) {
+  PT_CHECK_OK(site.NeedDims(i, name, dims));
   if (!site.has(i)) return {};
-  if (site.in[i].dims != dims)
-    return site.Invalid(std::string(name) + " does not have the dims that X, W and hidden_size ask for");
   if (i != 4 && site.in[i].type != site.in[0].type) return site.Invalid("its inputs are of different types");
   return {};
 }

@@ -352,6 +352,7 @@ Result<ResizePlan> ReadPlan(const Site& site, bool* known) {
 
 Result<Program> Resize(Site& site) {
   PT_CHECK_OK(site.NeedInputs(1, 4));
+  for (size_t i = 1; i < site.in.size(); ++i) PT_CHECK_OK(NeedLoadable(site, i));
   bool known = true;
   PT_ASSIGN(ResizePlan plan, ReadPlan(site, &known));
   Target target;

@@ -128,6 +128,7 @@ Result<Grid> ReadGrid(Site& site) {
   grid.rank = x.size() - 2;
   if (g.back() != static_cast<int64_t>(grid.rank) || g[0] != x[0])
     return site.Invalid("the grid does not fit the input");
+  PT_CHECK_OK(NeedLoadable(site, 1));
   const std::string mode = site.node.string_or("mode", "linear"),
                     padding = site.node.string_or("padding_mode", "zeros");
   if (mode == "nearest") {

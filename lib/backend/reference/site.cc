@@ -3,6 +3,7 @@
 #include "lib/backend/reference/operator.h"
 #include "lib/backend/reference/types.h"
 #include "partitiontuner/support/checked.h"
+#include "partitiontuner/support/dims_text.h"
 
 namespace pt::reference {
 
@@ -53,6 +54,12 @@ Status Site::NeedInputs(size_t at_least, size_t at_most) const {
   return {};
 }
 
+Status Site::NeedDims(size_t i, std::string_view what, const std::vector<int64_t>& dims) const {
+  if (!has(i) || in[i].dims == dims) return {};
+  return Invalid("dims " + DimsText(in[i].dims) + " of " + std::string(what) + " are wrong; expected " +
+                 DimsText(dims));
+}
+
 Result<int64_t> Site::Axis(int64_t axis, int64_t rank) const {
   if (axis < -rank || axis >= rank) {
     return Invalid("axis " + std::to_string(axis) + " does not exist in a tensor of rank " + std::to_string(rank));
@@ -81,21 +88,9 @@ Result<std::optional<double>> Site::Scalar(size_t input) const {
   if (!in[input].constant) return Unsupported("takes a parameter known only at run time");
   const Tensor& tensor = *in[input].constant;
   if (tensor.element_count() < 1) return Invalid("a parameter is empty");
-  switch (tensor.type()) {
-    case DataType::kFloat32:
-      return std::optional<double>(tensor.values<float>()[0]);
-    case DataType::kFloat64:
-      return std::optional<double>(tensor.values<double>()[0]);
-    case DataType::kFloat16:
-      return std::optional<double>(ToFloat(tensor.values<Half>()[0]));
-    case DataType::kBfloat16:
-      return std::optional<double>(ToFloat(tensor.values<Bfloat16>()[0]));
-    default:
-      break;
-  }
-  const std::vector<int64_t> ints = tensor.ToInts();
-  if (ints.empty()) return Unsupported("has a parameter of type " + std::string(DataTypeName(tensor.type())));
-  return std::optional<double>(static_cast<double>(ints[0]));
+  if (!IsLoadable(tensor.type()))
+    return Unsupported("has a parameter of type " + std::string(DataTypeName(tensor.type())));
+  return std::optional<double>(LoadAs<double>(tensor.type(), tensor.bytes().data(), 0));
 }
 
 }  // namespace pt::reference

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "partitiontuner/support/checked.h"
+#include "partitiontuner/support/dims_text.h"
 
 namespace pt::reference {
 namespace {
@@ -15,6 +16,13 @@ bool AllWithin(const std::vector<int64_t>& values, int64_t least) {
 
 }  // namespace
 
+Result<std::string> ReadAutoPad(const Site& site) {
+  std::string mode = site.node.string_or("auto_pad", "NOTSET");
+  if (mode.empty()) mode = "NOTSET";  // as some exporters write it
+  if (mode == "NOTSET" || mode == "SAME_UPPER" || mode == "SAME_LOWER" || mode == "VALID") return mode;
+  return site.Invalid("unknown auto_pad \"" + mode + "\"; expected NOTSET, SAME_UPPER, SAME_LOWER or VALID");
+}
+
 Result<Window> ReadWindow(const Site& site, std::vector<int64_t> in, std::vector<int64_t> kernel) {
   const size_t rank = in.size();
   const Node& node = site.node;
@@ -22,19 +30,15 @@ Result<Window> ReadWindow(const Site& site, std::vector<int64_t> in, std::vector
   w.stride = node.ints_or("strides", std::vector<int64_t>(rank, 1));
   w.dilation = node.ints_or("dilations", std::vector<int64_t>(rank, 1));
   std::vector<int64_t> pads = node.ints_or("pads", std::vector<int64_t>(2 * rank, 0));
-  const std::string auto_pad = node.string_or("auto_pad", "NOTSET");
+  PT_ASSIGN(const std::string auto_pad, ReadAutoPad(site));
   if (kernel.size() != rank || w.stride.size() != rank || w.dilation.size() != rank || pads.size() != 2 * rank) {
-    return site.Invalid("kernel_shape, strides, dilations or pads do not fit " + std::to_string(rank) +
-                        " spatial dims");
+    return site.Invalid("kernel_shape, strides, dilations or pads do not fit the spatial dims " + DimsText(in));
   }
   if (!AllWithin(w.stride, 1) || !AllWithin(w.dilation, 1) || !AllWithin(kernel, 1)) {
     return site.Invalid("strides, dilations and kernel dims must be positive");
   }
   if (!AllWithin(pads, -kMost) || !AllWithin(in, 0)) return site.Invalid("pads or dims are too large");
   const bool same = auto_pad == "SAME_UPPER" || auto_pad == "SAME_LOWER";
-  if (!same && auto_pad != "NOTSET" && auto_pad != "VALID" && !auto_pad.empty()) {
-    return site.Invalid("auto_pad \"" + auto_pad + "\" is none");
-  }
   const bool ceil_mode = node.int_or("ceil_mode", 0) != 0;
   for (size_t d = 0; d < rank; ++d) {
     const std::optional<int64_t> reach = CheckedMul(kernel[d] - 1, w.dilation[d]);
