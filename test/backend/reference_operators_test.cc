@@ -75,5 +75,33 @@ TEST_CASE("Det, EqualsItsExpansionForMatricesOfEverySize", "[backend]") {
   }
 }
 
+TEST_CASE("LpNormalization, VectorOfZerosStaysOne", "[backend]") {
+  const Tensor x = Tensor::Float32({2, 2}, {0, 0, 3, 4});
+  CHECK(Evaluate("input x float32[2,2]\ny = LpNormalization(x) axis=1\noutput y\n", x) ==
+        std::vector<float>{0, 0, 0.6F, 0.8F});
+}
+
+TEST_CASE("SpaceToDepth, ModeSaysWhetherBlocksOrChannelsComeFirst", "[backend]") {
+  // Two channels of 2x2: with blocks first the channels alternate, else each channel's block stays together.
+  const Tensor x = Tensor::Float32({1, 2, 2, 2}, {0, 1, 2, 3, 10, 11, 12, 13});
+  const std::string node = "input x float32[1,2,2,2]\ny = SpaceToDepth(x) blocksize=2";
+  CHECK(Evaluate(node + "\noutput y\n", x) == std::vector<float>{0, 10, 1, 11, 2, 12, 3, 13});
+  CHECK(Evaluate(node + " mode=\"CRD\"\noutput y\n", x) == std::vector<float>{0, 1, 2, 3, 10, 11, 12, 13});
+}
+
+TEST_CASE("Cast, FromDoubleRoundsOnce", "[backend]") {
+  // Just above the middle of two neighbours, by less than a float32 can say.
+  const double values[] = {1 + 0x1p-11 + 0x1p-40, 1 + 0x1p-8 + 0x1p-50};
+  const Tensor x = Tensor::Of<double>(DataType::kFloat64, {2}, values);
+  const auto bits = [&](const char* type) {
+    const Graph graph = ParseGraph("input x float64[2]\ny = Cast(x) to=" + std::string(type) + "\noutput y\n").value();
+    const auto results = EvaluateNode(graph, NodeId(0u), {{x}}).value();
+    const std::span<const uint16_t> found = results[0].values<uint16_t>();
+    return std::vector<uint16_t>(found.begin(), found.end());
+  };
+  CHECK(bits("10")[0] == 0x3C01);  // float16
+  CHECK(bits("16")[1] == 0x3F81);  // bfloat16
+}
+
 }  // namespace
 }  // namespace pt

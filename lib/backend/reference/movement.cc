@@ -7,6 +7,7 @@
 #include "lib/backend/reference/parallel.h"
 #include "lib/backend/reference/strided_read.h"
 #include "lib/backend/reference/types.h"
+#include "partitiontuner/support/dims_text.h"
 
 namespace pt::reference {
 namespace {
@@ -62,7 +63,10 @@ Result<Program> Concat(Site& site) {
     rows.push_back(dims[at] * inner);
     out[at] += dims[at];
     dims[at] = out[at];
-    if (dims != out) return site.Invalid("its inputs differ in a dim that is not joined");
+    if (dims != out) {
+      return site.Invalid("dims " + DimsText(site.in[0].dims) + " and " + DimsText(input.dims) +
+                          " differ in a dim that is not joined");
+    }
   }
   PT_CHECK_OK(site.Out(0, site.in[0].type, out));
   return Program{[rows, outer, row = out[at] * inner](const Run& run) -> Status {
@@ -247,7 +251,9 @@ Result<Program> DepthAndSpace(Site& site) {
   const std::vector<int64_t>& in = site.in[0].dims;
   const int64_t b = site.node.int_or("blocksize", 0);
   if (in.size() != 4 || b < 1 || b > 65536) return site.Invalid("needs four dims and a positive blocksize");
-  const bool depth_first = site.node.string_or("mode", "DCR") == "DCR";
+  const std::string mode = site.node.string_or("mode", "DCR");
+  if (mode != "DCR" && mode != "CRD") return site.Invalid("unknown mode \"" + mode + "\"; expected DCR or CRD");
+  const bool depth_first = mode == "DCR";
   const int64_t n = in[0], c = in[1], h = in[2], w = in[3];
   StridedRead read;
   if (to_space) {
@@ -264,9 +270,10 @@ Result<Program> DepthAndSpace(Site& site) {
     if (h % b != 0 || w % b != 0) return site.Invalid("height or width is no multiple of the blocksize");
     PT_CHECK_OK(site.Out(0, site.in[0].type, {n, c * b * b, h / b, w / b}));
     read.Push(n, c * h * w);
+    if (!depth_first) read.Push(c, h * w);
     read.Push(b, w);
     read.Push(b, 1);
-    read.Push(c, h * w);
+    if (depth_first) read.Push(c, h * w);
     read.Push(h / b, w * b);
     read.Push(w / b, b);
   }

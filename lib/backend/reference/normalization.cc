@@ -22,12 +22,7 @@ std::pair<double, double> MeanAndVariance(const T* x, int64_t n) {
 }
 
 Status NeedChannelVectors(const Site& site, size_t from, size_t to, int64_t channels) {
-  for (size_t i = from; i < to; ++i) {
-    if (site.in[i].dims != std::vector<int64_t>{channels}) {
-      return site.Invalid("input " + std::to_string(i) + " is not one value for each of " + std::to_string(channels) +
-                          " channels");
-    }
-  }
+  for (size_t i = from; i < to; ++i) PT_CHECK_OK(site.NeedDims(i, "input " + std::to_string(i), {channels}));
   return {};
 }
 
@@ -44,7 +39,10 @@ Result<Program> BatchNormalization(Site& site) {
   }
   PT_CHECK_OK(site.Out(0, site.in[0].type, dims));
   std::array<DataType, 5> types;
-  for (size_t i = 0; i < 5; ++i) types[i] = site.in[i].type;
+  for (size_t i = 0; i < 5; ++i) {
+    types[i] = site.in[i].type;
+    PT_CHECK_OK(NeedLoadable(site, i));
+  }
   const int64_t batch = dims[0];
   const int64_t plane = batch * channels == 0 ? 0 : site.in[0].count() / (batch * channels);
   const double epsilon = site.node.float_or("epsilon", 1e-5F);
@@ -139,8 +137,7 @@ Result<Program> ByGroups(Site& site, int64_t groups) {
   if (groups < 1 || channels % groups != 0)
     return site.Invalid(std::to_string(groups) + " groups do not divide " + std::to_string(channels) + " channels");
   const int64_t parameters = site.in[1].count();
-  if (parameters != channels && parameters != groups) return site.Invalid("the scale is not one value a channel");
-  PT_CHECK_OK(NeedChannelVectors(site, 1, 3, parameters));
+  PT_CHECK_OK(NeedChannelVectors(site, 1, 3, parameters == groups ? groups : channels));
   PT_CHECK_OK(site.Out(0, site.in[0].type, dims));
   const int64_t plane = dims[0] * channels == 0 ? 0 : site.in[0].count() / (dims[0] * channels);
   const int64_t per_group = channels / groups;
@@ -231,6 +228,7 @@ Result<Program> LpNormalization(Site& site) {
           norm += p == 1 ? std::fabs(x) : x * x;
         }
         if (p == 2) norm = std::sqrt(norm);
+        if (norm == 0) norm = 1;  // a vector of zeros stays one
         for (int64_t k = 0; k < n; ++k) out[k * inner] = static_cast<T>(static_cast<double>(in[k * inner]) / norm);
       }
       return {};
