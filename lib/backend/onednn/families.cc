@@ -23,8 +23,6 @@ constexpr Family kFamilies[] = {
     {"Resize", LayoutRule::kAgnostic, false, WhyNotResize, BuildResize},
     {"ReduceMean", LayoutRule::kGlobalPool, false, WhyNotReduction, BuildReduction},
     {"ReduceSum", LayoutRule::kGlobalPool, false, WhyNotReduction, BuildReduction},
-    {"ReduceMax", LayoutRule::kGlobalPool, false, WhyNotReduction, BuildReduction},
-    {"ReduceMin", LayoutRule::kGlobalPool, false, WhyNotReduction, BuildReduction},
     {"ReduceProd", LayoutRule::kGlobalPool, false, WhyNotReduction, BuildReduction},
     {"ReduceL1", LayoutRule::kGlobalPool, false, WhyNotReduction, BuildReduction},
     {"ReduceL2", LayoutRule::kGlobalPool, false, WhyNotReduction, BuildReduction},

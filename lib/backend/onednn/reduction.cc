@@ -1,4 +1,6 @@
-// Reduce*: oneDNN's reduction, or a global pooling where the spatial dims of an image are reduced.
+// Reduce*: oneDNN's reduction, or a global pooling where the spatial dims of an image are reduced. Not ReduceMax and
+// ReduceMin: oneDNN starts them at the least and greatest finite number, so that nothing but infinities, as in a row of
+// an attention mask, gives a finite result.
 #include <algorithm>
 #include <set>
 
@@ -39,8 +41,6 @@ std::optional<Reduction> ReductionOf(std::string_view op) {
   using Algorithm = dnnl::algorithm;
   if (op == "ReduceMean") return Reduction{Algorithm::reduction_mean, 0};
   if (op == "ReduceSum") return Reduction{Algorithm::reduction_sum, 0};
-  if (op == "ReduceMax") return Reduction{Algorithm::reduction_max, 0};
-  if (op == "ReduceMin") return Reduction{Algorithm::reduction_min, 0};
   if (op == "ReduceProd") return Reduction{Algorithm::reduction_mul, 0};
   if (op == "ReduceL1") return Reduction{Algorithm::reduction_norm_lp_power_p_sum, 1};
   if (op == "ReduceL2") return Reduction{Algorithm::reduction_norm_lp_sum, 2};
@@ -80,12 +80,11 @@ Result<Program> BuildReduction(const Request& request) {
   PT_ASSIGN(const Desc src, DescOf(request.in[*main]));
   PT_ASSIGN(const Desc dst, ReshapedDesc(request.out, y));
   PT_ASSIGN(const dnnl::primitive_attr attributes, Attributes(request, {{}, y, request.out.layout}, program));
-  const bool mean = node.op == "ReduceMean", max = node.op == "ReduceMax";
   if (src.get_dims() == y) return Unsupported("nothing is reduced");
   dnnl::primitive_desc_base description;
-  if ((mean || max) && ReducesImage(*axes, x.size())) {
+  if (node.op == "ReduceMean" && ReducesImage(*axes, x.size())) {
     const Dims kernel(x.begin() + 2, x.end()), zero(kernel.size(), 0), one(kernel.size(), 1);
-    const auto algorithm = mean ? dnnl::algorithm::pooling_avg_exclude_padding : dnnl::algorithm::pooling_max;
+    const auto algorithm = dnnl::algorithm::pooling_avg_exclude_padding;
     description = dnnl::pooling_forward::primitive_desc(request.engine, kInference, algorithm, src, dst, one, kernel,
                                                         zero, zero, zero, attributes, true);
   } else {
