@@ -6,7 +6,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <chrono>
 #include <stdexcept>
 
 namespace pt::testing {
@@ -39,7 +38,7 @@ CommandResult RunCommand(const std::vector<std::string>& arguments, const Comman
   close(err[1]);
   CommandResult result;
   bool signal_sent = options.signal == 0;
-  const auto end = std::chrono::steady_clock::now() + std::chrono::minutes(1);
+  const auto end = std::chrono::steady_clock::now() + options.limit;
   pollfd open_ends[2] = {{out[0], POLLIN, 0}, {err[0], POLLIN, 0}};
   std::string* const texts[2] = {&result.out, &result.err};
   while (open_ends[0].fd >= 0 || open_ends[1].fd >= 0) {

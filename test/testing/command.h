@@ -1,6 +1,7 @@
 // Runs a program as a user would and keeps what it said.
 #pragma once
 
+#include <chrono>
 #include <string>
 #include <vector>
 
@@ -16,11 +17,11 @@ struct CommandOptions {
   std::string folder;                    // to run in; empty = the test's
   int signal = 0;                        // sent once the program has written `signal_after` to standard error
   std::string signal_after;
-  std::string out_file;  // standard output goes there instead, for instance /dev/full
+  std::chrono::seconds limit{60};  // a program that takes longer is killed (exit code 137)
+  std::string out_file;            // standard output goes there instead, for instance /dev/full
 };
 
-// arguments[0] is the program. Standard input is empty. A program that takes over a minute is
-// killed (exit code 137).
+// arguments[0] is the program. Standard input is empty.
 CommandResult RunCommand(const std::vector<std::string>& arguments, const CommandOptions& options = {});
 
 }  // namespace pt::testing
