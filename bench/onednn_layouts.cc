@@ -118,7 +118,7 @@ pt::Status RunAll(const std::string& text) {
   options.libraries = {"onednn"};
   PT_ASSIGN(const auto machine, pt::Machine::Make(options));
   const pt::Library& library = *machine->library("onednn");
-  std::vector<pt::Candidate> candidates = library.Candidates(graph, machine->platform());
+  std::vector<pt::Candidate> candidates = library.Candidates(graph, machine->platform(), pt::Precision());
   for (pt::Candidate& more : library.AgnosticCandidates(graph, machine->platform(), candidates)) {
     candidates.push_back(std::move(more));
   }

@@ -58,11 +58,13 @@ class SoftsignLibrary final : public pt::Library {
   std::string version() const override { return "1"; }
   bool Serves(const pt::Platform&, pt::DeviceId device) const override { return pt::IsHost(device); }
 
-  std::vector<pt::Candidate> Candidates(const pt::Graph& graph, const pt::Platform& platform) const override {
+  std::vector<pt::Candidate> Candidates(const pt::Graph& graph, const pt::Platform& platform,
+                                        const pt::Precision& precision) const override {
     std::vector<pt::Candidate> all;
     for (uint32_t n = 0; n < graph.nodes().size(); ++n) {
       const pt::NodeId node(n);
-      for (pt::Candidate& candidate : CandidatesFor(graph, platform, {&node, 1})) all.push_back(std::move(candidate));
+      for (pt::Candidate& candidate : CandidatesFor(graph, platform, {&node, 1}, precision))
+        all.push_back(std::move(candidate));
     }
     return all;
   }
@@ -71,7 +73,7 @@ class SoftsignLibrary final : public pt::Library {
     return {};
   }
   std::vector<pt::Candidate> CandidatesFor(const pt::Graph& graph, const pt::Platform& platform,
-                                           std::span<const pt::NodeId> nodes) const override {
+                                           std::span<const pt::NodeId> nodes, const pt::Precision&) const override {
     if (nodes.size() != 1 || WhyUnsupported(graph, nodes[0])) return {};
     const size_t rank = graph.value(graph.node(nodes[0]).inputs[0]).type.dims.size();
     const pt::Form row_major{pt::RowMajor(rank), pt::DataType::kFloat32};

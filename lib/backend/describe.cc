@@ -5,7 +5,7 @@
 namespace pt {
 
 Result<Candidate> Library::Describe(const Graph& graph, const Platform& platform, const Candidate& asked) const {
-  std::vector<Candidate> ways = CandidatesFor(graph, platform, asked.nodes);
+  std::vector<Candidate> ways = CandidatesFor(graph, platform, asked.nodes, Precision({asked.math}));
   const auto found =
       std::find_if(ways.begin(), ways.end(), [&](const Candidate& way) { return IsSameKernel(way, asked); });
   if (found != ways.end()) return std::move(*found);
@@ -17,6 +17,7 @@ Error NoSuchCandidate(const Graph& graph, const Platform& platform, const Candid
     std::string text;
     for (const Form& form : forms) {
       text += (text.empty() ? "" : ", ") + ToString(form.layout) + " " + std::string(DataTypeName(form.storage));
+      if (form.quantisation.valid()) text += " quantised " + ToString(form.quantisation);
     }
     return "(" + text + ")";
   };

@@ -23,15 +23,19 @@ std::span<const LibraryRow> BuiltInLibraries() {
 }
 
 std::vector<Candidate> EnumerateCandidates(const Graph& graph, const Platform& platform,
-                                           std::span<const std::unique_ptr<Library>> libraries) {
+                                           std::span<const std::unique_ptr<Library>> libraries,
+                                           const Precision& precision) {
   std::vector<Candidate> candidates;
-  for (const std::unique_ptr<Library>& library : libraries) Append(library->Candidates(graph, platform), candidates);
+  for (const std::unique_ptr<Library>& library : libraries) {
+    Append(library->Candidates(graph, platform, precision), candidates);
+  }
   // Agnostic operators follow what the others proposed; they do not see each other's proposals.
   std::vector<Candidate> agnostic;
   for (const std::unique_ptr<Library>& library : libraries) {
     Append(library->AgnosticCandidates(graph, platform, candidates), agnostic);
   }
   Append(std::move(agnostic), candidates);
+  std::erase_if(candidates, [&](const Candidate& candidate) { return !IsWithin(candidate, precision); });
   return candidates;
 }
 

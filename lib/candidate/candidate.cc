@@ -46,6 +46,12 @@ bool IsSameKernel(const Candidate& a, const Candidate& b) {
          a.math == b.math && a.in == b.in && a.out == b.out;
 }
 
+std::optional<MathMode> MathModeFromName(std::string_view name) {
+  const auto found =
+      std::find_if(kMathModes.begin(), kMathModes.end(), [&](MathMode mode) { return MathModeName(mode) == name; });
+  return found == kMathModes.end() ? std::nullopt : std::optional(*found);
+}
+
 std::vector<ValueId> GroupInputs(const Graph& graph, std::span<const NodeId> nodes) {
   std::vector<ValueId> inputs;
   std::set<ValueId> seen;

@@ -125,7 +125,10 @@ class GroupText {
   std::map<char, int> counts_;
 };
 
-std::string FormText(const Form& form) { return std::string(DataTypeName(form.storage)) + ":" + ToString(form.layout); }
+std::string FormText(const Form& form) {
+  const std::string quantised = form.quantisation.valid() ? " quantised " + ToString(form.quantisation) : "";
+  return std::string(DataTypeName(form.storage)) + ":" + ToString(form.layout) + quantised;
+}
 
 std::string FormsText(std::span<const Form> forms) {
   std::string text;

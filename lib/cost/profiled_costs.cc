@@ -36,6 +36,7 @@ class ContentBytes {
   }
   void Add(const Form& form) {
     Add(form.storage);
+    Add(form.quantisation.value);
     Add(form.layout.order.size());
     for (uint8_t dim : form.layout.order) Add(dim);
     Add(form.layout.blocks.size());

@@ -55,7 +55,7 @@ MadeFor MadeForOf(const Model& model, const Machine& machine, const Plan& plan, 
                        {"seed", std::to_string(options.seed)},
                        {"effort", std::to_string(options.effort)},
                        {"passes", std::to_string(kPassPipelineVersion)},
-                       {"precision", "fp32"}};
+                       {"precision", ToString(model.precision)}};
   const std::string constraints = ConstraintsText(*model.graph, machine.platform(), options.constraints);
   if (!constraints.empty()) made_for.settings["constraints"] = constraints;
   return made_for;

@@ -175,7 +175,8 @@ Result<std::shared_ptr<const Model>> LoadModel(const std::string& path, const Mo
       model->graph = std::make_shared<const Graph>(std::move(simplified));
       PT_CHECK_OK(CheckDefinitions(*model->graph));  // again: folding makes more types known
     }
-    model->candidates = EnumerateCandidates(*model->graph, machine.platform(), machine.libraries());
+    model->candidates = EnumerateCandidates(*model->graph, machine.platform(), machine.libraries(), options.precision);
+    model->precision = options.precision;
     PT_CHECK_OK(machine.CheckPlugins());
     if (!keep_reference) DropNeedlessReference(model->candidates);
     PT_CHECK_OK(CheckSupported(*model->graph, model->candidates, machine));

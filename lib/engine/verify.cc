@@ -196,22 +196,9 @@ NodeId LastQuantisation(const Graph& graph, ValueId output) {
 
 }  // namespace
 
-Tolerance DefaultTolerance(const Graph& graph, ValueId output) {
+Tolerance DefaultTolerance(const Graph& graph, ValueId output, MathMode math) {
   Tolerance tolerance;
-  switch (graph.value(output).type.type) {
-    case DataType::kFloat32:
-    case DataType::kFloat64:
-      tolerance.relative = 1e-4;
-      break;
-    case DataType::kFloat16:
-      tolerance.relative = 1e-2;
-      break;
-    case DataType::kBfloat16:
-      tolerance.relative = 4e-2;
-      break;
-    default:
-      break;
-  }
+  tolerance.relative = RelativeTolerance(math, graph.value(output).type.type);
   const NodeId quantisation = LastQuantisation(graph, output);
   if (!quantisation.valid()) return tolerance;
   const Node& node = graph.node(quantisation);

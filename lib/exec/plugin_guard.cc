@@ -36,16 +36,17 @@ class GuardedLibrary final : public Library {
     return Ask("Library::Serves", [&] { return library_->Serves(platform, device); });
   }
 
-  std::vector<Candidate> Candidates(const Graph& graph, const Platform& platform) const override {
-    return Ask("Library::Candidates", [&] { return library_->Candidates(graph, platform); });
+  std::vector<Candidate> Candidates(const Graph& graph, const Platform& platform,
+                                    const Precision& precision) const override {
+    return Ask("Library::Candidates", [&] { return library_->Candidates(graph, platform, precision); });
   }
   std::vector<Candidate> AgnosticCandidates(const Graph& graph, const Platform& platform,
                                             std::span<const Candidate> so_far) const override {
     return Ask("Library::AgnosticCandidates", [&] { return library_->AgnosticCandidates(graph, platform, so_far); });
   }
-  std::vector<Candidate> CandidatesFor(const Graph& graph, const Platform& platform,
-                                       std::span<const NodeId> nodes) const override {
-    return Ask("Library::CandidatesFor", [&] { return library_->CandidatesFor(graph, platform, nodes); });
+  std::vector<Candidate> CandidatesFor(const Graph& graph, const Platform& platform, std::span<const NodeId> nodes,
+                                       const Precision& precision) const override {
+    return Ask("Library::CandidatesFor", [&] { return library_->CandidatesFor(graph, platform, nodes, precision); });
   }
   Result<Candidate> Describe(const Graph& graph, const Platform& platform, const Candidate& asked) const override {
     return CallPlugin(plugin_, "Library::Describe", [&] { return library_->Describe(graph, platform, asked); });

@@ -7,6 +7,7 @@
 #include "lib/plan/check_memory.h"
 #include "lib/plan/work.h"
 #include "partitiontuner/plan/memory_plan.h"
+#include "partitiontuner/plan/plan_precision.h"
 #include "partitiontuner/support/dims_text.h"
 
 namespace pt {
@@ -23,6 +24,7 @@ class PlanChecker {
   std::vector<PlanFault> Run() {
     CheckRanges();
     CheckNumbers();
+    CheckPrecision();
     if (!faults_.empty()) return std::move(faults_);
     for (size_t c = 0; c < plan_.candidates.size(); ++c) CheckCandidate(c);
     CheckInstances();
@@ -110,10 +112,43 @@ class PlanChecker {
     if (v.type.ranked && form.layout.order.size() != v.type.dims.size()) {
       Fault("form", where + ": layout \"" + ToString(form.layout) + "\" does not fit " + ToString(v.type));
     }
-    // Other storage only where the math mode allows; an instance is as its candidates say.
-    if (candidate != nullptr && candidate->math == MathMode::kFp32 && form.storage != v.type.type) {
-      Fault("form",
-            where + ": '" + v.name + "' is stored as " + std::string(DataTypeName(form.storage)) + " in fp32 math");
+    // A candidate stores what its own math allows; instances and reorders what the plan's precision does.
+    const bool may_store = candidate != nullptr
+                               ? MayStore(candidate->math, v.type.type, form.storage, form.quantisation)
+                               : precision_.allows_storage(v.type.type, form.storage, form.quantisation);
+    if (!may_store) {
+      Fault("form", where + ": '" + v.name + "' is stored as " + std::string(DataTypeName(form.storage)) + ", which " +
+                        (candidate != nullptr ? std::string(MathModeName(candidate->math)) + " math"
+                                              : "precision " + ToString(precision_)) +
+                        " does not allow");
+    }
+    if (form.quantisation.valid()) CheckQuantisation(form, v, where);
+  }
+
+  void CheckQuantisation(const Form& form, const Value& value, const std::string& where) {
+    const auto found = plan_.quantisations.find(form.quantisation);
+    if (found == plan_.quantisations.end()) {
+      Fault("quantisation", where + " names quantisation " + ToString(form.quantisation) + ", which the plan lacks");
+      return;
+    }
+    const std::string fault = QuantisationFault(found->second, value.type, form.storage);
+    if (!fault.empty()) Fault("quantisation", where + ": '" + value.name + "': " + fault);
+  }
+
+  void CheckPrecision() {
+    Result<Precision> precision = AllowedPrecision(plan_);
+    if (!precision.ok()) {
+      Fault("precision", precision.error().message);
+      return;
+    }
+    precision_ = *precision;
+    for (size_t c = 0; c < plan_.candidates.size(); ++c) {
+      if (IsWithin(plan_.candidates[c], precision_)) continue;
+      Fault("precision", CandidateName(c) + " computes in " + std::string(MathModeName(plan_.candidates[c].math)) +
+                             ", which precision " + ToString(precision_) + " does not allow");
+    }
+    for (const auto& [id, quantisation] : plan_.quantisations) {
+      if (id != IdOf(quantisation)) Fault("quantisation", "quantisation " + ToString(id) + " is not what its id says");
     }
   }
 
@@ -291,6 +326,7 @@ class PlanChecker {
   const Graph& graph_;
   const Platform& platform_;
   const Plan& plan_;
+  Precision precision_;
   std::vector<PlanFault> faults_;
   std::vector<std::vector<ValueId>> candidate_in_, candidate_out_;
 };

@@ -1,5 +1,6 @@
 // Reading plans from JSON.
 #include <array>
+#include <charconv>
 #include <cmath>
 
 #include "lib/plan/plan_json_words.h"
@@ -8,7 +9,6 @@
 namespace pt {
 namespace {
 
-constexpr std::array kMathModes = {MathMode::kFp32, MathMode::kTf32, MathMode::kBf16, MathMode::kFp16, MathMode::kInt8};
 constexpr std::array kProvenances = {Provenance::kMeasured, Provenance::kSimulated, Provenance::kEstimated,
                                      Provenance::kTable};
 
@@ -93,6 +93,16 @@ auto OneOf(const Values& values, Name name_of, const std::string& text) {
   return found;
 }
 
+Result<QuantisationId> QuantisationIdFromJson(const Json& json, std::string_view key, const std::string& where) {
+  PT_ASSIGN(const std::string text, JsonString(json, key, where));
+  QuantisationId id;
+  const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), id.value, 16);
+  if (problem != std::errc() || end != text.data() + text.size() || ToString(id) != text || !id.valid()) {
+    return Invalid(where, std::string(key) + " '" + text + "' is not 16 hex digits");
+  }
+  return id;
+}
+
 Result<Form> FormFromJson(const Json& json, const std::string& where) {
   Form form;
   PT_ASSIGN(const std::string layout, JsonString(json, "layout", where));
@@ -101,7 +111,35 @@ Result<Form> FormFromJson(const Json& json, const std::string& where) {
   const std::optional<DataType> type = DataTypeFromName(storage);
   if (!type) return Invalid(where, "storage '" + storage + "' is no element type");
   form.storage = *type;
+  if (json.find("quantisation") != nullptr) {
+    PT_ASSIGN(form.quantisation, QuantisationIdFromJson(json, "quantisation", where));
+  }
   return form;
+}
+
+// An id is made from the content, so an edit of either alone is noticed.
+Status QuantisationsFromJson(const Json& json, const std::string& where, Plan& plan) {
+  if (json.find("quantisations") == nullptr) return {};
+  PT_ASSIGN(const Json::Array* array, JsonArray(json, "quantisations", where));
+  for (const Json& item : *array) {
+    const std::string at = where + ": quantisations";
+    Quantisation quantisation;
+    PT_ASSIGN(const QuantisationId id, QuantisationIdFromJson(item, "id", at));
+    PT_ASSIGN(quantisation.axis, JsonInt(item, "axis", at));
+    PT_ASSIGN(const Json::Array* scales, JsonArray(item, "scales", at));
+    for (const Json& scale : *scales) {
+      if (!scale.as_number()) return Invalid(at, "scales holds " + WriteJson(scale, -1) + ", which is no number");
+      quantisation.scales.push_back(static_cast<float>(*scale.as_number()));
+    }
+    PT_ASSIGN(const Json::Array* zero_points, JsonArray(item, "zero_points", at));
+    for (const Json& zero : *zero_points) {
+      PT_ASSIGN(const int64_t value, IntFromJson(zero, at));
+      quantisation.zero_points.push_back(value);
+    }
+    if (IdOf(quantisation) != id) return Invalid(at, "id " + ToString(id) + " is not what its scales make");
+    if (!plan.quantisations.emplace(id, std::move(quantisation)).second) return Invalid(at, "repeats an id");
+  }
+  return {};
 }
 
 Result<std::vector<Form>> FormsFromJson(const Json& json, std::string_view key, const std::string& where) {
@@ -142,7 +180,7 @@ Result<Candidate> CandidateFromJson(const Json& json, const Platform& platform, 
   PT_ASSIGN(candidate.library, JsonString(json, "library", where));
   PT_ASSIGN(candidate.variant, JsonString(json, "variant", where));
   PT_ASSIGN(const std::string math, JsonString(json, "math", where));
-  const auto mode = OneOf(kMathModes, MathModeName, math);
+  const auto mode = MathModeFromName(math);
   if (!mode) return Invalid(where, "math '" + math + "' is no math mode");
   candidate.math = *mode;
   PT_ASSIGN(candidate.in, FormsFromJson(json, "in", where));
@@ -364,6 +402,7 @@ Result<Plan> PlanFromJson(const Json& json, std::string_view what) {
   PT_ASSIGN(const Json* made_for, JsonObject(json, "made_for", where));
   PT_ASSIGN(plan.made_for, MadeForFromJson(*made_for, where + ": made_for"));
   const Platform& platform = plan.made_for.platform;
+  PT_CHECK_OK(QuantisationsFromJson(json, where, plan));
   PT_CHECK_OK(ReadArray(
       json, "candidates", where, plan.candidates,
       [&](const Json& item, size_t, size_t, const std::string& at) { return CandidateFromJson(item, platform, at); }));

@@ -17,6 +17,7 @@ Json FormToJson(const Form& form) {
   Json json = Json::MakeObject();
   json.Set("layout", ToString(form.layout));
   json.Set("storage", DataTypeName(form.storage));
+  if (form.quantisation.valid()) json.Set("quantisation", ToString(form.quantisation));
   return json;
 }
 
@@ -53,6 +54,18 @@ Json CandidateToJson(const Candidate& candidate, const Platform& platform) {
   json.Set("elision", ElisionName(candidate.elision));
   json.Set("scratch_bytes", candidate.scratch_bytes);
   json.Set("constant_bytes", candidate.constant_bytes);
+  return json;
+}
+
+Json QuantisationToJson(QuantisationId id, const Quantisation& quantisation) {
+  Json json = Json::MakeObject();
+  json.Set("id", ToString(id));
+  json.Set("axis", quantisation.axis);
+  Json::Array scales, zero_points;
+  for (float scale : quantisation.scales) scales.emplace_back(static_cast<double>(scale));
+  for (int64_t zero : quantisation.zero_points) zero_points.emplace_back(zero);
+  json.Set("scales", std::move(scales));
+  json.Set("zero_points", std::move(zero_points));
   return json;
 }
 
@@ -225,6 +238,13 @@ Json ToJson(const Plan& plan, const Graph& graph) {
   for (size_t s = 0; s < plan.steps.size(); ++s) steps.push_back(StepToJson(plan, graph, s));
   for (const auto& [device, arena] : plan.memory) memory.push_back(ArenaToJson(device, arena));
   json.Set("candidates", std::move(candidates));
+  if (!plan.quantisations.empty()) {
+    Json::Array quantisations;
+    for (const auto& [id, quantisation] : plan.quantisations) {
+      quantisations.push_back(QuantisationToJson(id, quantisation));
+    }
+    json.Set("quantisations", std::move(quantisations));
+  }
   json.Set("instances", std::move(instances));
   json.Set("steps", std::move(steps));
   json.Set("memory", std::move(memory));

@@ -119,6 +119,10 @@ Status CheckRates(const Platform& platform) {
 
 }  // namespace
 
+bool Device::has_instructions(std::string_view name) const {
+  return !name.empty() && (" " + isa + " ").find(" " + std::string(name) + " ") != std::string::npos;
+}
+
 DeviceId FindDevice(const Platform& platform, std::string_view name) {
   return FindByName<DeviceId>(platform.devices, name);
 }

@@ -21,7 +21,8 @@ Graph ChainOf(size_t nodes) {
 std::set<std::vector<NodeId>> GroupsOf(const Graph& graph) {
   const Platform platform = MakeTestPlatform(1, false);
   std::set<std::vector<NodeId>> groups;
-  for (const Candidate& candidate : MakeOneDnnLibrary()->Candidates(graph, platform)) groups.insert(candidate.nodes);
+  for (const Candidate& candidate : MakeOneDnnLibrary()->Candidates(graph, platform, Precision()))
+    groups.insert(candidate.nodes);
   return groups;
 }
 

@@ -113,7 +113,7 @@ class Lab {
 
   // Of both rounds.
   std::vector<Candidate> AllCandidates() const {
-    std::vector<Candidate> all = library_->Candidates(graph_, platform_);
+    std::vector<Candidate> all = library_->Candidates(graph_, platform_, Precision());
     for (Candidate& more : library_->AgnosticCandidates(graph_, platform_, all)) all.push_back(std::move(more));
     return all;
   }

@@ -447,7 +447,7 @@ output e
   CHECK(library->WhyUnsupported(graph, NodeId(2U)) == "oneDNN library has no operator NonZero");
   CHECK(library->WhyUnsupported(graph, NodeId(3U))->starts_with("Relu:"));
   CHECK(library->WhyUnsupported(graph, NodeId(4U)) == "LRN: its size is not odd");
-  CHECK(library->Candidates(graph, TwoCores()).empty());
+  CHECK(library->Candidates(graph, TwoCores(), Precision()).empty());
 }
 
 TEST_CASE("OneDnn, CandidatesForFindsEveryOfferedGroupAndNoOther", "[backend]") {
@@ -463,7 +463,7 @@ f = MaxPool(e) kernel_shape=[2,2]
 output f
 )"));
   for (const Candidate& candidate : lab.AllCandidates()) {
-    const auto found = lab.library().CandidatesFor(lab.graph(), lab.platform(), candidate.nodes);
+    const auto found = lab.library().CandidatesFor(lab.graph(), lab.platform(), candidate.nodes, Precision());
     INFO(lab.OperatorsOf(candidate) << " " << candidate.variant);
     CHECK(std::any_of(found.begin(), found.end(), [&](const Candidate& other) {
       return other.variant == candidate.variant && other.unit_class == candidate.unit_class &&
@@ -471,9 +471,9 @@ output f
     }));
   }
   const std::vector<NodeId> relu_and_pool{NodeId(4U), NodeId(5U)}, conv_and_mul{NodeId(0U), NodeId(2U)};
-  CHECK(lab.library().CandidatesFor(lab.graph(), lab.platform(), relu_and_pool).empty());
-  CHECK(lab.library().CandidatesFor(lab.graph(), lab.platform(), conv_and_mul).empty());
-  CHECK(lab.library().CandidatesFor(lab.graph(), lab.platform(), {}).empty());
+  CHECK(lab.library().CandidatesFor(lab.graph(), lab.platform(), relu_and_pool, Precision()).empty());
+  CHECK(lab.library().CandidatesFor(lab.graph(), lab.platform(), conv_and_mul, Precision()).empty());
+  CHECK(lab.library().CandidatesFor(lab.graph(), lab.platform(), {}, Precision()).empty());
 }
 
 TEST_CASE("OneDnn, AskingTwiceGivesTheSameCandidates", "[backend]") {
@@ -486,8 +486,9 @@ c = Relu(b)
 output c
 )");
   const auto library = MakeOneDnnLibrary(), other = MakeOneDnnLibrary();
-  const auto first = library->Candidates(graph, TwoCores());
-  for (const auto& again : {library->Candidates(graph, TwoCores()), other->Candidates(graph, TwoCores())}) {
+  const auto first = library->Candidates(graph, TwoCores(), Precision());
+  for (const auto& again :
+       {library->Candidates(graph, TwoCores(), Precision()), other->Candidates(graph, TwoCores(), Precision())}) {
     REQUIRE(again.size() == first.size());
     for (size_t i = 0; i < first.size(); ++i) {
       CHECK(again[i].nodes == first[i].nodes);

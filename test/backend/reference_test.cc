@@ -138,7 +138,7 @@ std::vector<float> RunStrided(const Graph& graph, const std::vector<int64_t>& in
     }
   };
   for_each(in, [&](size_t i, size_t at) { in_memory[at] = input[i]; });
-  const Candidate candidate = library->Candidates(graph, platform).front();
+  const Candidate candidate = library->Candidates(graph, platform, Precision()).front();
   const auto kernel = library->Compile(graph, candidate, {&in, 1}, {&out, 1}, bench.context).value();
   const TensorView in_view{in_memory.data(), in}, out_view{out_memory.data(), out};
   REQUIRE(bench.Run(*kernel, {&in_view, 1}, {&out_view, 1}).ok());
@@ -171,7 +171,7 @@ TEST_CASE("Reference, SlicesOfBiggerTensorsAreReadAndWrittenInPlace", "[backend]
 TEST_CASE("Reference, ReshapeDoesNothingWhenPlacedOntoItsInput", "[backend]") {
   const Graph graph = Typed("input x float32[2,6]\nconst s int64[2] ints 3 4\ny = Reshape(x, s)\noutput y\n");
   const Platform platform = MakeTestPlatform(1, false);
-  const std::vector<Candidate> candidates = MakeReferenceLibrary()->Candidates(graph, platform);
+  const std::vector<Candidate> candidates = MakeReferenceLibrary()->Candidates(graph, platform, Precision());
   REQUIRE(candidates.size() == 1);
   CHECK(candidates[0].elision == Elision::kViewOfInput);
 }
@@ -179,7 +179,7 @@ TEST_CASE("Reference, ReshapeDoesNothingWhenPlacedOntoItsInput", "[backend]") {
 TEST_CASE("Reference, OnlyOutermostConcatOffersSlices", "[backend]") {
   const Platform platform = MakeTestPlatform(1, false);
   const auto elision = [&](const char* text) {
-    return MakeReferenceLibrary()->Candidates(Typed(text), platform).front().elision;
+    return MakeReferenceLibrary()->Candidates(Typed(text), platform, Precision()).front().elision;
   };
   CHECK(elision("input a float32[1,2,3]\ninput b float32[1,4,3]\ny = Concat(a, b) axis=1\noutput y\n") ==
         Elision::kSlicesOfOutput);

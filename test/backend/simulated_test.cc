@@ -118,7 +118,7 @@ TEST_CASE("SimulatedLibrary, ProposesForItsDeviceWithTimesFromTheFile", "[backen
   CHECK(library->Serves(platform, DeviceId(1u)));
   CHECK_FALSE(library->Serves(platform, DeviceId(0u)));
   size_t singles = 0, groups = 0;
-  for (const Candidate& candidate : library->Candidates(*graph, platform)) {
+  for (const Candidate& candidate : library->Candidates(*graph, platform, Precision())) {
     CHECK(platform.unit_class(candidate.unit_class).name == "sim:0");
     (candidate.nodes.size() == 1 ? singles : groups) += 1;
     const WorkSize work = WorkSizeOf(*graph, candidate.nodes);
@@ -129,7 +129,7 @@ TEST_CASE("SimulatedLibrary, ProposesForItsDeviceWithTimesFromTheFile", "[backen
   CHECK(singles == 4);
   CHECK(groups == 3);  // Conv+Relu, Conv+Relu+Add, Conv+Add
   const Graph refused = ParseGraph("input x float32[2]\ny = Sigmoid(x) : float32[2]\noutput y\n").value();
-  CHECK(library->Candidates(refused, platform).empty());
+  CHECK(library->Candidates(refused, platform, Precision()).empty());
 }
 
 TEST_CASE("SimulatedLibrary, AnExactRowBeatsTheFamily", "[backend]") {
@@ -140,7 +140,7 @@ TEST_CASE("SimulatedLibrary, AnExactRowBeatsTheFamily", "[backend]") {
   description.replace(description.find("\"exact_ns\": {}"), 14, "\"exact_ns\": {\"" + hash + "\": 123}");
   const Platform platform = WithSimulated(description);
   const std::unique_ptr<Library> library = MakeSimulatedLibrary();
-  const std::vector<Candidate> candidates = library->CandidatesFor(*graph, platform, std::span(&relu, 1));
+  const std::vector<Candidate> candidates = library->CandidatesFor(*graph, platform, std::span(&relu, 1), Precision());
   REQUIRE(candidates.size() == 1);
   CHECK(library->KnownCost(*graph, platform, candidates[0]) == 123);
 }
@@ -150,7 +150,7 @@ TEST_CASE("SimulatedLibrary, AFusedGroupComputesWhatItsNodesDo", "[backend]") {
   const std::shared_ptr<const Graph> graph = Branches();
   const Library& library = *machine->library("simulated");
   const std::vector<NodeId> nodes = {NodeId(0u), NodeId(2u), NodeId(3u)};
-  const std::vector<Candidate> candidates = library.CandidatesFor(*graph, machine->platform(), nodes);
+  const std::vector<Candidate> candidates = library.CandidatesFor(*graph, machine->platform(), nodes, Precision());
   REQUIRE(candidates.size() == 1);
   const auto layout = [](std::vector<int64_t> dims) {
     return DenseLayout(DataType::kFloat32, std::move(dims), RowMajor(4)).value();

@@ -196,5 +196,42 @@ TEST_CASE("PtPlan, WithoutMeasurementsTheHintIsToMeasure", "[cli]") {
   CHECK(result.err.find("pt-profile") != std::string::npos);
 }
 
+// Allowed, measured, planned, run and judged by its own tolerance; a plan file remembers what it was allowed.
+TEST_CASE("PtPlan, Bf16FromTheProfileToTheVerdict", "[cli]") {
+  const Workplace place;
+  const std::string model = place.Branchy(), db = place.path() + "/bf16.db", file = place.path() + "/bf16.json";
+  const CommandResult profile =
+      RunTool("pt-profile", {model, "--db", db, "--max-time", "2ms", "--precision", "bf16", "--format", "json"});
+  INFO(profile.err);
+  REQUIRE(profile.exit_code == 0);
+  if (profile.err.find("no library offers it") != std::string::npos) SKIP("this processor has no bf16 instructions");
+  std::string narrow;
+  for (int seed = 1; seed <= 10 && narrow.empty(); ++seed) {
+    const CommandResult plan = RunTool("pt-plan", {model, "--db", db, "--precision", "bf16", "--planner",
+                                                   "random:" + std::to_string(seed), "-o", file, "-v"});
+    REQUIRE(plan.exit_code == 0);
+    if (ReadFile(file, 0)->find("\"math\": \"bf16\"") != std::string::npos) narrow = plan.out + plan.err;
+  }
+  REQUIRE(!narrow.empty());
+  CHECK(narrow.find(" in bf16") != std::string::npos);
+  const CommandResult verified = RunTool("pt-run", {model, "--plan", file, "--verify", "reference"});
+  INFO(verified.out << verified.err);
+  CHECK(verified.exit_code == 0);
+  CHECK(verified.out.find("rtol 0.04") != std::string::npos);
+  CHECK(verified.out.find("the plan computes in bf16") != std::string::npos);
+  const CommandResult refused = RunTool("pt-run", {model, "--plan", file, "--precision", "fp32", "--iterations", "1"});
+  CHECK(refused.exit_code == 2);
+  CHECK(refused.err.find("the plan computes in bf16, but --precision allows fp32") != std::string::npos);
+}
+
+TEST_CASE("Tools, PrecisionsNobodyComputesInAreRefused", "[cli]") {
+  const Workplace place;
+  for (const char* precision : {"fp16", "int8", "fp32;bf16"}) {
+    const CommandResult result = RunTool("pt-plan", {place.Branchy(), "--db", "none", "--precision", precision});
+    CHECK(result.exit_code == 2);
+    CHECK(result.err.find("expected fp32 or bf16") != std::string::npos);
+  }
+}
+
 }  // namespace
 }  // namespace pt::testing

@@ -8,6 +8,7 @@
 #include "partitiontuner/backend/libraries.h"
 #include "partitiontuner/graph/graph_text.h"
 #include "partitiontuner/onnx/infer_shapes.h"
+#include "partitiontuner/platform/discover.h"
 #include "test/testing/run_candidate.h"
 #include "test/testing/test_machine.h"
 
@@ -209,11 +210,11 @@ void CheckDescription(const Graph& graph, const Platform& platform, const Librar
   CHECK(unknown.error().code == ErrorCode::kUnsupported);
 }
 
-// What every candidate of every library but the oracle must compute.
-void CheckCase(const Case& c, std::map<std::string, size_t>& checked) {
+// What every candidate of every library but the oracle must compute, as near as its math comes.
+void CheckCase(const Case& c, const Platform& platform, const Precision& precision,
+               std::map<std::pair<std::string, MathMode>, size_t>& checked) {
   INFO(c.name);
   const Graph graph = LoadCase(c);
-  const Platform platform = MakeTestPlatform(2, false);
   const std::unique_ptr<Library> oracle = MakeReferenceLibrary();
   std::map<ValueId, Tensor> values;
   const Result<std::vector<Tensor>> expected = RunGraph(graph, platform, *oracle, RandomInputs(graph), 1, &values);
@@ -221,7 +222,7 @@ void CheckCase(const Case& c, std::map<std::string, size_t>& checked) {
   REQUIRE(expected.ok());
   std::vector<std::unique_ptr<Library>> libraries;
   for (const LibraryRow& row : BuiltInLibraries()) libraries.push_back(row.make());
-  for (const Candidate& candidate : EnumerateCandidates(graph, platform, libraries)) {
+  for (const Candidate& candidate : EnumerateCandidates(graph, platform, libraries, precision)) {
     const auto library =
         std::find_if(libraries.begin(), libraries.end(), [&](const auto& l) { return l->name() == candidate.library; });
     REQUIRE(library != libraries.end());
@@ -234,16 +235,31 @@ void CheckCase(const Case& c, std::map<std::string, size_t>& checked) {
     INFO((results.ok() ? "" : ToString(results.error())));
     REQUIRE(results.ok());
     const std::vector<ValueId> outputs = GroupOutputs(graph, candidate.nodes);
-    for (size_t i = 0; i < outputs.size(); ++i) CHECK(Difference((*results)[i], values.at(outputs[i]), 1e-4) == "");
-    ++checked[candidate.library];
+    for (size_t i = 0; i < outputs.size(); ++i) {
+      const double tolerance = RelativeTolerance(candidate.math, graph.value(outputs[i]).type.type);
+      CHECK(Difference((*results)[i], values.at(outputs[i]), std::max(tolerance, 1e-4)) == "");
+    }
+    ++checked[{candidate.library, candidate.math}];
   }
 }
 
 TEST_CASE("Conformance, EveryCandidateEqualsTheReferenceLibraryAndItsDescription", "[conformance]") {
-  std::map<std::string, size_t> checked;
-  for (const Case& c : kCases) CheckCase(c, checked);
-  CHECK(checked["reference"] > 0);
-  CHECK(checked["onednn"] > 100);
+  std::map<std::pair<std::string, MathMode>, size_t> checked;
+  for (const Case& c : kCases) CheckCase(c, MakeTestPlatform(2, false), Precision(), checked);
+  CHECK(checked[{"reference", MathMode::kFp32}] > 0);
+  CHECK(checked[{"onednn", MathMode::kFp32}] > 100);
+  for (const auto& [of, count] : checked) CHECK(of.second == MathMode::kFp32);
+}
+
+TEST_CASE("Conformance, EveryCandidateInBf16IsWithinItsTolerance", "[conformance]") {
+  Platform platform = MakeTestPlatform(2, false);
+  platform.devices[0].isa = DiscoverHost().value().devices[0].isa;
+  if (!platform.devices[0].has_instructions("avx512_bf16") && !platform.devices[0].has_instructions("amx_bf16")) {
+    SKIP("this processor has no bf16 instructions");
+  }
+  std::map<std::pair<std::string, MathMode>, size_t> checked;
+  for (const Case& c : kCases) CheckCase(c, platform, Precision({MathMode::kBf16}), checked);
+  CHECK(checked[{"onednn", MathMode::kBf16}] > 100);
 }
 
 // A sabotaged library must not pass: the oracle notices what it computes.
@@ -253,15 +269,16 @@ class WrongRelu final : public Library {
   std::string_view name() const override { return "wrong"; }
   std::string version() const override { return "1"; }
   bool Serves(const Platform& platform, DeviceId device) const override { return inner_->Serves(platform, device); }
-  std::vector<Candidate> Candidates(const Graph& graph, const Platform& platform) const override {
-    return inner_->Candidates(graph, platform);
+  std::vector<Candidate> Candidates(const Graph& graph, const Platform& platform,
+                                    const Precision& precision) const override {
+    return inner_->Candidates(graph, platform, precision);
   }
   std::vector<Candidate> AgnosticCandidates(const Graph&, const Platform&, std::span<const Candidate>) const override {
     return {};
   }
-  std::vector<Candidate> CandidatesFor(const Graph& graph, const Platform& platform,
-                                       std::span<const NodeId> nodes) const override {
-    return inner_->CandidatesFor(graph, platform, nodes);
+  std::vector<Candidate> CandidatesFor(const Graph& graph, const Platform& platform, std::span<const NodeId> nodes,
+                                       const Precision& precision) const override {
+    return inner_->CandidatesFor(graph, platform, nodes, precision);
   }
   std::optional<std::string> WhyUnsupported(const Graph& graph, NodeId node) const override {
     return inner_->WhyUnsupported(graph, node);
@@ -291,7 +308,7 @@ TEST_CASE("CheckingLibrary, PassesTheRightAndStopsTheWrong", "[conformance]") {
   const std::vector<Tensor> inputs = {Tensor::Float32({4}, {1, -2, 3, -4})};
   const auto run = [&](std::unique_ptr<Library> tested) {
     const auto checking = MakeCheckingLibrary(std::move(tested), MakeReferenceLibrary());
-    const std::vector<Candidate> candidates = checking->Candidates(graph, platform);
+    const std::vector<Candidate> candidates = checking->Candidates(graph, platform, Precision());
     REQUIRE(!candidates.empty());
     return RunCandidate(graph, platform, *checking, candidates.front(), inputs);
   };
@@ -315,7 +332,7 @@ TEST_CASE("CheckingLibrary, AcceptsFusedGroupsInBlockedLayouts", "[conformance]"
   const auto checking = MakeCheckingLibrary(onednn->make(), MakeReferenceLibrary());
   const std::vector<Tensor> inputs = RandomInputs(graph);
   size_t groups = 0;
-  for (const Candidate& candidate : checking->Candidates(graph, platform)) {
+  for (const Candidate& candidate : checking->Candidates(graph, platform, Precision())) {
     if (candidate.nodes.size() < 2) continue;
     ++groups;
     INFO(Describe(graph, candidate));

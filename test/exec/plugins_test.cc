@@ -145,7 +145,7 @@ TEST_CASE("Plugin, WhatItThrowsIsAnError", "[exec][plugin]") {
   const Library* library = machine->library("test-plugin");
   REQUIRE(library != nullptr);
   const NodeId node(0u);
-  const std::vector<Candidate> candidates = library->CandidatesFor(graph, machine->platform(), {&node, 1});
+  const std::vector<Candidate> candidates = library->CandidatesFor(graph, machine->platform(), {&node, 1}, Precision());
   REQUIRE_FALSE(candidates.empty());
   CompileContext context{machine->platform(), machine->driver(kHostDevice), nullptr, machine->weights(), nullptr};
   const auto kernel = library->Compile(graph, candidates[0], {}, {}, context);

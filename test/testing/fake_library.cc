@@ -274,11 +274,12 @@ class FakeLibrary : public Library {
   std::string version() const override { return "1"; }
   bool Serves(const Platform&, DeviceId) const override { return true; }
 
-  std::vector<Candidate> Candidates(const Graph& graph, const Platform& platform) const override {
+  std::vector<Candidate> Candidates(const Graph& graph, const Platform& platform,
+                                    const Precision& precision) const override {
     std::vector<Candidate> all;
     for (size_t i = 0; i < graph.nodes().size(); ++i) {
       const NodeId node(i);
-      for (Candidate& candidate : CandidatesFor(graph, platform, std::span(&node, 1))) {
+      for (Candidate& candidate : CandidatesFor(graph, platform, std::span(&node, 1), precision)) {
         all.push_back(std::move(candidate));
       }
     }
@@ -287,8 +288,8 @@ class FakeLibrary : public Library {
   std::vector<Candidate> AgnosticCandidates(const Graph&, const Platform&, std::span<const Candidate>) const override {
     return {};
   }
-  std::vector<Candidate> CandidatesFor(const Graph& graph, const Platform& platform,
-                                       std::span<const NodeId> nodes) const override {
+  std::vector<Candidate> CandidatesFor(const Graph& graph, const Platform& platform, std::span<const NodeId> nodes,
+                                       const Precision&) const override {
     std::vector<Candidate> all;
     if (nodes.size() != 1) return all;
     const auto form = [&](ValueId value) {

@@ -56,19 +56,20 @@ class ProbeLibrary : public Library {
   std::string version() const override { return "1"; }
   bool Serves(const Platform&, DeviceId) const override { return true; }
 
-  std::vector<Candidate> Candidates(const Graph& graph, const Platform& platform) const override {
+  std::vector<Candidate> Candidates(const Graph& graph, const Platform& platform,
+                                    const Precision& precision) const override {
     std::vector<Candidate> all;
     for (size_t i = 0; i < graph.nodes().size(); ++i) {
       const NodeId node(i);
-      for (Candidate& c : CandidatesFor(graph, platform, std::span(&node, 1))) all.push_back(std::move(c));
+      for (Candidate& c : CandidatesFor(graph, platform, std::span(&node, 1), precision)) all.push_back(std::move(c));
     }
     return all;
   }
   std::vector<Candidate> AgnosticCandidates(const Graph&, const Platform&, std::span<const Candidate>) const override {
     return {};
   }
-  std::vector<Candidate> CandidatesFor(const Graph& graph, const Platform& platform,
-                                       std::span<const NodeId> nodes) const override {
+  std::vector<Candidate> CandidatesFor(const Graph& graph, const Platform& platform, std::span<const NodeId> nodes,
+                                       const Precision&) const override {
     std::vector<Candidate> all;
     for (size_t k = 0; k < platform.unit_classes.size(); ++k) {
       const UnitId unit = UnitsOf(platform, UnitClassId(k)).front();

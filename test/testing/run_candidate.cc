@@ -142,7 +142,7 @@ Result<std::vector<Tensor>> RunGraph(const Graph& graph, const Platform& platfor
   }
   for (uint32_t n = 0; n < graph.nodes().size(); ++n) {
     const NodeId id(n);
-    const std::vector<Candidate> candidates = library.CandidatesFor(graph, platform, {&id, 1});
+    const std::vector<Candidate> candidates = library.CandidatesFor(graph, platform, {&id, 1}, Precision());
     const auto candidate = std::find_if(candidates.begin(), candidates.end(), [&](const Candidate& c) {
       return platform.unit_class(c.unit_class).cores == team_width;
     });

@@ -90,7 +90,7 @@ class PlanMaker {
  private:
   std::optional<Candidate> CandidateFor(NodeId node, UnitClassId kind) const {
     for (const std::unique_ptr<Library>& library : machine_.libraries()) {
-      for (Candidate& candidate : library->CandidatesFor(graph_, platform_, std::span(&node, 1))) {
+      for (Candidate& candidate : library->CandidatesFor(graph_, platform_, std::span(&node, 1), Precision())) {
         if (candidate.unit_class == kind) return std::move(candidate);
       }
     }

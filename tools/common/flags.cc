@@ -81,6 +81,10 @@ void AddCommonFlags(CLI::App& app, CommonFlags& flags) {
         ->group("Data");
   };
   list("--dim", flags.dims, "NAME=N", "size of a named dimension (repeatable)");
+  app.add_option("--precision", flags.precision,
+                 "math modes allowed, and storage with them: fp32 (default); bf16 allows bfloat16 besides")
+      ->option_text("fp32|bf16")
+      ->group("Data");
   list("--shape", flags.shapes, "INPUT=1x3x224x224", "shape of an input (repeatable)");
   list("--input", flags.inputs, "DIR | INPUT=@FILE | random[LO,HI]",
        "input data: a folder of input_N.pb, a .npy or .pb file, or random numbers (repeatable; "
@@ -187,6 +191,7 @@ Result<ModelOptions> ModelOptionsOf(const CommonFlags& flags) {
     return MakeError(ErrorCode::kUsage, "usage.model", "no model was given", "name an ONNX file; see --help");
   }
   ModelOptions options;
+  PT_ASSIGN(options.precision, PrecisionFromText(flags.precision.empty() ? "fp32" : flags.precision));
   for (const std::string& text : flags.dims) {
     PT_ASSIGN(const auto pair, ParseAssignment(text, "--dim"));
     PT_ASSIGN(const auto dims, ParseDims(pair.second, "--dim " + pair.first));

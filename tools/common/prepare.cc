@@ -1,9 +1,28 @@
 #include "tools/common/prepare.h"
 
+#include <algorithm>
+
 #include "partitiontuner/plan/plan_json.h"
 #include "partitiontuner/support/file.h"
 
 namespace pt::tools {
+namespace {
+
+Status CheckPrecision(const Plan& plan, const PlanSource& source) {
+  PT_ASSIGN(const Precision allowed, PrecisionFromText(source.precision));
+  for (const Candidate& candidate : plan.candidates) {
+    if (IsWithin(candidate, allowed)) continue;
+    const std::string mode(MathModeName(candidate.math));
+    Error error = MakeError(ErrorCode::kUsage, "plan.precision",
+                            "the plan computes in " + mode + ", but --precision allows " + ToString(allowed),
+                            "allow --precision " + mode + ", or make another plan with pt-plan");
+    error.file = source.plan_file;
+    return error;
+  }
+  return {};
+}
+
+}  // namespace
 
 Result<Plan> LoadPlan(const std::string& path) {
   const Limits limits;
@@ -14,9 +33,17 @@ Result<Plan> LoadPlan(const std::string& path) {
   return plan;
 }
 
+void NotePrecision(const Model& model, const Console& console) {
+  const auto beyond = [](const Candidate& candidate) { return candidate.math != MathMode::kFp32; };
+  if (model.precision == Precision() || std::ranges::any_of(model.candidates, beyond)) return;
+  console.Note("note: precision " + ToString(model.precision) +
+               " is allowed, but no library offers it for this model on this machine: all is computed in fp32");
+}
+
 Result<ChosenPlan> ChoosePlan(Engine& engine, const Model& model, const PlanSource& source, const Console& console) {
   if (!source.plan_file.empty()) {
     PT_ASSIGN(Plan plan, LoadPlan(source.plan_file));
+    if (!source.precision.empty()) PT_CHECK_OK(CheckPrecision(plan, source));
     return ChosenPlan{source.plan_file, std::move(plan)};
   }
   PlanOptions options = source.options;

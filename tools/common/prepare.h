@@ -11,6 +11,7 @@ namespace pt::tools {
 
 struct PlanSource {
   std::string plan_file;  // wins over planner
+  std::string precision;  // what --precision says of a plan file; empty: whatever the plan was made with
   std::string planner;    // empty: search over the database's costs, else a one-device plan
   PlanOptions options;    // .planner is set from the above
 };
@@ -21,6 +22,9 @@ struct ChosenPlan {
 };
 
 Result<Plan> LoadPlan(const std::string& path);
+
+// Says so where more than fp32 is allowed and nothing on this machine makes use of it.
+void NotePrecision(const Model& model, const Console& console);
 
 // The plan of the file or planner. Without either, `search` when the database knows this model on
 // this machine, else a one-device plan from rough estimates; which of the two is said as a note.

@@ -3,6 +3,7 @@
 #include <set>
 
 #include "partitiontuner/plan/plan_json.h"
+#include "tools/common/prepare.h"
 #include "tools/common/text.h"
 #include "tools/pt-plan/plan_flags.h"
 #include "tools/report/table.h"
@@ -30,18 +31,25 @@ std::string GroupLabel(const Graph& graph, const Candidate& candidate) {
 
 std::string WorkLabel(const Graph& graph, const Plan& plan, const Step& step) {
   const auto value_name = [&](InstanceId id) { return graph.value(plan.instances[id.index()].value).name; };
-  const auto layout = [&](InstanceId id) { return ToString(plan.instances[id.index()].form.layout); };
+  // The storage only where it differs from the value's own.
+  const auto form = [&](InstanceId id) {
+    const Instance& instance = plan.instances[id.index()];
+    const bool own = instance.form.storage == graph.value(instance.value).type.type;
+    return ToString(instance.form.layout) + (own ? "" : ":" + std::string(DataTypeName(instance.form.storage)));
+  };
   if (const auto* run = std::get_if<RunGroup>(&step.work))
     return GroupLabel(graph, plan.candidates[run->candidate.index()]);
   if (const auto* copy = std::get_if<Copy>(&step.work)) return "copy " + value_name(copy->from);
   const auto& reorder = std::get<Reorder>(step.work);
-  return "reorder " + value_name(reorder.from) + " " + layout(reorder.from) + " to " + layout(reorder.to);
+  return "reorder " + value_name(reorder.from) + " " + form(reorder.from) + " to " + form(reorder.to);
 }
 
 std::string LibraryOf(const Plan& plan, const Step& step) {
   if (const auto* run = std::get_if<RunGroup>(&step.work)) {
     const Candidate& candidate = plan.candidates[run->candidate.index()];
-    return candidate.library + (candidate.variant.empty() ? "" : " " + candidate.variant);
+    const std::string math =
+        candidate.math == MathMode::kFp32 ? "" : " in " + std::string(MathModeName(candidate.math));
+    return candidate.library + (candidate.variant.empty() ? "" : " " + candidate.variant) + math;
   }
   if (const auto* reorder = std::get_if<Reorder>(&step.work)) return reorder->library;
   return "";
@@ -144,6 +152,7 @@ Json SummaryJson(const PlanFlags& flags, const Plan& plan, const Summary& summar
 
 Result<int> MakeAndReport(const PlanFlags& flags, const Console& console) {
   PT_ASSIGN(const PlanningSetup setup, MakePlanningSetup(flags));
+  NotePrecision(*setup.model, console);
   PT_ASSIGN(const Plan plan, MakePlanFor(setup, flags, nullptr));
   const Graph& graph = *setup.model->graph;
   const Platform& platform = setup.engine->machine().platform();

@@ -7,6 +7,7 @@
 #include "tools/common/inputs.h"
 #include "tools/common/interrupt.h"
 #include "tools/common/machine_questions.h"
+#include "tools/common/prepare.h"
 #include "tools/common/text.h"
 #include "tools/pt-profile/operator_table.h"
 
@@ -135,6 +136,7 @@ Result<int> Measure(const ProfileFlags& flags, Console& console, const Interrupt
   AddDims(given, model_options);
   PT_ASSIGN(const std::unique_ptr<Engine> engine, Engine::Make(engine_options));
   PT_ASSIGN(const std::shared_ptr<const Model> model, engine->Load(flags.common.model, model_options));
+  NotePrecision(*model, console);
   if (flags.dry_run) return DryRun(flags, *engine, *model);
 
   const auto start = std::chrono::steady_clock::now();

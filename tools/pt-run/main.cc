@@ -10,6 +10,7 @@ namespace pt::tools {
 PlanSource RunFlags::plan_source() const {
   PlanSource source;
   source.plan_file = plan;
+  source.precision = common.precision;
   source.planner = planner;
   source.options.seed = seed;
   return source;

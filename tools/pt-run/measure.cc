@@ -29,7 +29,7 @@ struct Setup {
   HostBuffers inputs, outputs;
 };
 
-Result<Setup> MakeSetup(const RunFlags& flags) {
+Result<Setup> MakeSetup(const RunFlags& flags, const Console& console) {
   Setup setup;
   PT_ASSIGN(const EngineOptions engine_options, EngineOptionsOf(flags.common));
   PT_ASSIGN(ModelOptions model_options, ModelOptionsOf(flags.common));
@@ -37,6 +37,7 @@ Result<Setup> MakeSetup(const RunFlags& flags) {
   AddDims(given, model_options);
   PT_ASSIGN(setup.engine, Engine::Make(engine_options));
   PT_ASSIGN(setup.model, setup.engine->Load(flags.common.model, model_options));
+  NotePrecision(*setup.model, console);
   const Graph& graph = *setup.model->graph;
   PT_ASSIGN(const std::vector<Tensor> tensors, MakeInputs(graph, given, flags.seed));
   PT_ASSIGN(setup.inputs, HostBuffers::ForInputs(graph, tensors));
@@ -250,7 +251,7 @@ std::string SharesLine(const TraceShares& shares) {
 
 Result<int> Measured(const RunFlags& flags, Console& console, const CancelToken& cancel) {
   PT_ASSIGN(const MeasureLength length, MeasureLengthOf(flags));
-  PT_ASSIGN(const Setup setup, MakeSetup(flags));
+  PT_ASSIGN(const Setup setup, MakeSetup(flags, console));
   std::vector<Runner> runners(1);
   PT_ASSIGN(runners[0], MakeRunner(setup, flags, flags.plan_source(), console));
   PT_CHECK_OK(MeasureAll(runners, setup, length, cancel));
@@ -286,7 +287,7 @@ Result<int> Measured(const RunFlags& flags, Console& console, const CancelToken&
 
 Result<int> Compared(const RunFlags& flags, Console& console, const CancelToken& cancel) {
   PT_ASSIGN(const MeasureLength length, MeasureLengthOf(flags));
-  PT_ASSIGN(const Setup setup, MakeSetup(flags));
+  PT_ASSIGN(const Setup setup, MakeSetup(flags, console));
   std::vector<Runner> runners;
   if (!flags.plan.empty()) {
     PT_ASSIGN(Runner runner, MakeRunner(setup, flags, flags.plan_source(), console));

@@ -2,14 +2,23 @@
 
 #include <algorithm>
 
+#include "partitiontuner/plan/plan_precision.h"
 #include "tools/common/text.h"
 
 namespace pt::tools {
+namespace {
+
+std::string MathReason(MathMode math) {
+  return math == MathMode::kFp32 ? "fp32 math" : "the plan computes in " + std::string(MathModeName(math));
+}
+
+}  // namespace
 
 Result<ReadyModel> MakeReady(Engine& engine, const ModelOptions& options, const std::string& path,
                              const RunFlags& flags, bool suite, const Console& console) {
   ReadyModel ready;
   PT_ASSIGN(ready.model, engine.Load(path, options));
+  if (!suite) NotePrecision(*ready.model, console);
   for (const auto* ids : {"inputs", "outputs"}) {
     const Graph& graph = *ready.model->graph;
     for (const ValueId id : std::string_view(ids) == "inputs" ? graph.inputs() : graph.outputs()) {
@@ -60,16 +69,20 @@ Result<std::vector<OutputVerdict>> JudgeOutputs(const ReadyModel& ready, const s
                                                 const RunFlags& flags) {
   // The graph as loaded, since passes may have folded the quantisation that a tolerance comes from.
   const Graph& graph = *ready.model->loaded;
+  const MathMode math = LoosestMath(ready.plan.plan);
   std::vector<OutputVerdict> verdicts;
   for (size_t i = 0; i < outputs.size(); ++i) {
     OutputVerdict verdict;
     verdict.name = graph.value(graph.outputs()[i]).name;
-    verdict.tolerance = operator_test ? OperatorTestTolerance() : DefaultTolerance(graph, graph.outputs()[i]);
+    verdict.tolerance = operator_test ? OperatorTestTolerance() : DefaultTolerance(graph, graph.outputs()[i], math);
+    verdict.reason = operator_test ? "operator test" : MathReason(math);
     if (!flags.rtol.empty()) {
       PT_ASSIGN(verdict.tolerance.relative, ParseNumber(flags.rtol, "--rtol"));
+      verdict.reason = "--rtol";
     }
     if (!flags.atol.empty()) {
       PT_ASSIGN(verdict.tolerance.absolute, ParseNumber(flags.atol, "--atol"));
+      verdict.reason = flags.rtol.empty() ? "--atol" : "--rtol and --atol";
     }
     verdict.comparison = CompareTensors(expected[i], outputs[i], verdict.tolerance);
     verdicts.push_back(std::move(verdict));

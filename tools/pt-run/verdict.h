@@ -31,6 +31,7 @@ Result<RunOutputs> RunOnce(const ReadyModel& ready, const std::vector<Tensor>& i
 struct OutputVerdict {
   std::string name;
   Tolerance tolerance;
+  std::string reason;  // why this tolerance
   Comparison comparison;
 };
 // One verdict an output. --rtol and --atol replace the tolerance's.

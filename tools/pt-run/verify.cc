@@ -43,6 +43,7 @@ Json ReportJson(const SetReport& report, bool twin) {
     row.Set("compared", verdict.comparison.compared);
     row.Set("rtol", verdict.tolerance.relative);
     row.Set("atol", verdict.tolerance.absolute);
+    row.Set("tolerance", verdict.reason);
     row.Set("reason", verdict.comparison.reason);
     outputs.Push(std::move(row));
   }
@@ -60,7 +61,7 @@ std::string ReportText(const SetReport& report, bool twin) {
     text += std::string(c.equal ? "pass" : "FAIL") + "  " + verdict.name + ": max abs " + Brief(c.max_abs) +
             ", max rel " + Brief(c.max_rel) + ", NaN " + std::to_string(c.nan_count) + ", " +
             std::to_string(c.compared) + " values (rtol " + Brief(verdict.tolerance.relative) + ", atol " +
-            Brief(verdict.tolerance.absolute) + ")" + (c.equal ? "" : ": " + c.reason) + "\n";
+            Brief(verdict.tolerance.absolute) + ": " + verdict.reason + ")" + (c.equal ? "" : ": " + c.reason) + "\n";
   }
   if (twin)
     text += report.twin_equal ? "pass  equal to the sequential twin bit for bit\n"

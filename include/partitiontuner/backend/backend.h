@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "partitiontuner/candidate/candidate.h"
+#include "partitiontuner/candidate/precision.h"
 #include "partitiontuner/support/result.h"
 
 namespace pt {
@@ -212,15 +213,18 @@ class Library {
   virtual bool Serves(const Platform& platform, DeviceId device) const = 0;
 
   // Ways to run single nodes and the natural groups, for every unit class of its devices, in layouts of the library's
-  // own choice; what cannot run is simply not offered. Like all answers below, it depends on the arguments alone: the
-  // platform may be that of another machine.
-  virtual std::vector<Candidate> Candidates(const Graph& graph, const Platform& platform) const = 0;
-  // Second round: layout-agnostic single nodes and groups for the forms that candidates so far make or take.
+  // own choice and the math modes that `precision` allows and the device has instructions for; what cannot run is
+  // simply not offered. Like all answers below, it depends on the arguments alone: the platform may be that of another
+  // machine.
+  virtual std::vector<Candidate> Candidates(const Graph& graph, const Platform& platform,
+                                            const Precision& precision) const = 0;
+  // Second round: layout-agnostic single nodes and groups for the forms (layout and storage) that candidates so far
+  // make or take.
   virtual std::vector<Candidate> AgnosticCandidates(const Graph& graph, const Platform& platform,
                                                     std::span<const Candidate> so_far) const = 0;
   // Ways to run exactly these nodes as one kernel; none if they cannot be. Describe looks among them.
   virtual std::vector<Candidate> CandidatesFor(const Graph& graph, const Platform& platform,
-                                               std::span<const NodeId> nodes) const = 0;
+                                               std::span<const NodeId> nodes, const Precision& precision) const = 0;
   // What this library says of a candidate that somebody else names: the one it makes for asked's nodes, unit class,
   // variant, math and forms, with its own aliases, elision and sizes; kUnsupported when it makes none such. Whatever
   // Candidates and AgnosticCandidates have offered is described as it was offered. asked's ids are in range, its nodes

@@ -19,9 +19,11 @@ std::unique_ptr<Library> MakeCheckingLibrary(std::unique_ptr<Library> tested, st
 // Of all built-in backends, in order of preference.
 std::span<const LibraryRow> BuiltInLibraries();
 
-// All candidates of all libraries that serve the platform, in a stable order (both rounds).
+// All candidates of all libraries that serve the platform, in a stable order (both rounds), in the math modes and the
+// storage that `precision` allows: what a library offers beyond that is left out.
 std::vector<Candidate> EnumerateCandidates(const Graph& graph, const Platform& platform,
-                                           std::span<const std::unique_ptr<Library>> libraries);
+                                           std::span<const std::unique_ptr<Library>> libraries,
+                                           const Precision& precision = {});
 
 // Every node against the definition of its operator, as the reference library reads it. Errors (kInvalidInput): the
 // first node whose inputs or attributes contradict it, with the dims. What the reference library does not know, and

@@ -2,12 +2,15 @@
 // planners choose among them.
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "partitiontuner/candidate/layout.h"
+#include "partitiontuner/candidate/quantisation.h"
 #include "partitiontuner/graph/graph.h"
 #include "partitiontuner/platform/platform.h"
 
@@ -15,12 +18,17 @@ namespace pt {
 
 // How exact a candidate computes. Flush-to-zero is set alike on all threads of a run.
 enum class MathMode : uint8_t { kFp32, kTf32, kBf16, kFp16, kInt8 };
+inline constexpr std::array kMathModes = {MathMode::kFp32, MathMode::kTf32, MathMode::kBf16, MathMode::kFp16,
+                                          MathMode::kInt8};
 std::string_view MathModeName(MathMode mode);
+std::optional<MathMode> MathModeFromName(std::string_view name);
 
-// Layout + storage type (narrower than the value's type only where the math mode allows).
+// Layout, storage type and what integers stand for. Storage differs from the value's type only where the math mode
+// allows: see MayStore in precision.h.
 struct Form {
   Layout layout;
   DataType storage = DataType::kUndefined;
+  QuantisationId quantisation = {};
   friend auto operator<=>(const Form&, const Form&) = default;
 };
 

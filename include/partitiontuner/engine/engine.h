@@ -34,6 +34,9 @@ struct ModelOptions {
   // or dims that contradict its types: kInvalidInput.
   std::vector<std::vector<int64_t>> input_dims;
   bool simplify = true;
+  // What candidates may compute in, and so store: fp32 alone unless more is allowed. Where the processor has no
+  // instructions for a mode, nothing is offered in it.
+  Precision precision;
 };
 
 // A loaded model: its planned graph and everything that can run it.
@@ -42,7 +45,8 @@ struct Model {
   LoadReport load_report;
   std::shared_ptr<const Graph> loaded;  // specialised, before the passes
   std::shared_ptr<const Graph> graph;   // the planned graph
-  std::vector<Candidate> candidates;
+  std::vector<Candidate> candidates;    // within `precision`
+  Precision precision;
   std::string model_hash, graph_hash;
 };
 

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "partitiontuner/candidate/precision.h"
 #include "partitiontuner/graph/graph.h"
 
 namespace pt {
@@ -24,9 +25,9 @@ struct Tolerance {
   int64_t integer_steps = 0;
 };
 
-// Of the maximum: 1e-4 for float32 and float64, 1e-2 for float16, 4e-2 for bfloat16, exact for all
-// others. An output behind a quantisation may differ by one step of it besides.
-Tolerance DefaultTolerance(const Graph& graph, ValueId output);
+// Of the maximum, RelativeTolerance (candidate/precision.h) of the least exact math that made it; exact for integers,
+// booleans and strings. An output behind a quantisation may differ by one step of it besides.
+Tolerance DefaultTolerance(const Graph& graph, ValueId output, MathMode math = MathMode::kFp32);
 // For the operator tests of the ONNX project: elementwise, relative 1e-3, absolute 1e-7.
 Tolerance OperatorTestTolerance();
 

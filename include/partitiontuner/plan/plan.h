@@ -89,6 +89,8 @@ struct Plan {
   MadeFor made_for;
   std::string planner;                // name with argument
   std::vector<Candidate> candidates;  // those used, once each
+  // What the quantisations that forms name by id mean. No library offers such forms yet.
+  std::map<QuantisationId, Quantisation> quantisations;
   std::vector<Instance> instances;
   std::vector<Step> steps;
   std::map<DeviceId, Arena> memory;

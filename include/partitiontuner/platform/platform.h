@@ -39,6 +39,8 @@ struct Device {
   // The host: the instruction sets that kernels are chosen by, in alphabetical order, separated by spaces. What a
   // library offers on host cores depends on these, never on the processor it happens to be asked on.
   std::string isa = {};
+
+  bool has_instructions(std::string_view name) const;  // one of isa: "avx512_bf16"
 };
 
 // A kind of place to run on that costs the same everywhere.

@@ -10,13 +10,6 @@
 namespace pt {
 namespace {
 
-// Of the largest magnitude the oracle computes.
-double ToleranceOf(const Candidate& candidate, DataType type) {
-  if (candidate.math == MathMode::kBf16 || type == DataType::kBfloat16) return 4e-2;
-  if (candidate.math != MathMode::kFp32 || type == DataType::kFloat16) return 1e-2;
-  return 1e-4;
-}
-
 // Compares dense float32 arrays (all floats come as such), or any others byte by byte: "" when equal enough.
 std::string Difference(const TensorView& actual, const TensorView& expected, double tolerance) {
   const uint64_t bytes = BytesOf(expected.layout).value();
@@ -159,16 +152,17 @@ class CheckingLibrary final : public Library {
   bool Serves(const Platform& platform, DeviceId device) const override {
     return tested_->Serves(platform, device) && oracle_->Serves(platform, device);
   }
-  std::vector<Candidate> Candidates(const Graph& graph, const Platform& platform) const override {
-    return Renamed(tested_->Candidates(graph, platform));
+  std::vector<Candidate> Candidates(const Graph& graph, const Platform& platform,
+                                    const Precision& precision) const override {
+    return Renamed(tested_->Candidates(graph, platform, precision));
   }
   std::vector<Candidate> AgnosticCandidates(const Graph& graph, const Platform& platform,
                                             std::span<const Candidate> so_far) const override {
     return Renamed(tested_->AgnosticCandidates(graph, platform, so_far));
   }
-  std::vector<Candidate> CandidatesFor(const Graph& graph, const Platform& platform,
-                                       std::span<const NodeId> nodes) const override {
-    return Renamed(tested_->CandidatesFor(graph, platform, nodes));
+  std::vector<Candidate> CandidatesFor(const Graph& graph, const Platform& platform, std::span<const NodeId> nodes,
+                                       const Precision& precision) const override {
+    return Renamed(tested_->CandidatesFor(graph, platform, nodes, precision));
   }
   Result<Candidate> Describe(const Graph& graph, const Platform& platform, const Candidate& asked) const override {
     PT_ASSIGN(Candidate described, tested_->Describe(graph, platform, AsTested(asked)));
@@ -214,7 +208,8 @@ class CheckingLibrary final : public Library {
       check->own.push_back(compared);
       PT_ASSIGN(std::unique_ptr<Kernel> reorder, oracle_->CompileReorder(out[i], compared, context));
       check->from_tested.push_back(std::move(reorder));
-      check->comparisons.push_back({expected, actual, i, ToleranceOf(candidate, graph.value(outputs[i]).type.type)});
+      check->comparisons.push_back(
+          {expected, actual, i, RelativeTolerance(candidate.math, graph.value(outputs[i]).type.type)});
     }
     return std::unique_ptr<Kernel>(std::make_unique<CheckKernel>(std::move(check)));
   }
@@ -253,7 +248,7 @@ class CheckingLibrary final : public Library {
   Status AddOracleStep(const Graph& graph, const Candidate& candidate, NodeId id, std::map<ValueId, size_t>& own,
                        CompileContext& context, Check& check) const {
     // The node alone may make values that the group keeps to itself: GroupOutputs of it names them all.
-    const std::vector<Candidate> ways = oracle_->CandidatesFor(graph, context.platform, {&id, 1});
+    const std::vector<Candidate> ways = oracle_->CandidatesFor(graph, context.platform, {&id, 1}, Precision());
     const auto way = std::find_if(ways.begin(), ways.end(),
                                   [&](const Candidate& c) { return c.unit_class == candidate.unit_class; });
     if (way == ways.end()) {

@@ -31,7 +31,7 @@ std::optional<std::string> WhyNot(const Graph& graph, const Node& node, bool tra
 }
 
 // The weights' dims and strides as oneDNN counts them: [group,] out, in, kernel.
-Desc PlainWeights(const Dims& w, int64_t groups, bool transposed) {
+Desc PlainWeights(const Dims& w, int64_t groups, bool transposed, DataType type) {
   Dims dims, strides;
   int64_t kernel = 1;
   for (size_t i = 2; i < w.size(); ++i) kernel *= w[i];
@@ -47,7 +47,7 @@ Desc PlainWeights(const Dims& w, int64_t groups, bool transposed) {
     dims.push_back(w[i]);
     strides.push_back(kernel);
   }
-  return Desc(dims, dnnl::memory::data_type::f32, strides);
+  return Desc(dims, *TypeOf(type), strides);
 }
 
 // A constant added per channel right after a convolution without bias is its bias.
@@ -84,18 +84,21 @@ Result<Program> BuildAny(const Request& request, bool transposed) {
   const bool own_bias = node.inputs.size() > 2 && node.inputs[2].valid();
   if (own_bias || TakesAsBias(request.group, y)) {
     const auto& constant = own_bias ? graph.value(node.inputs[2]).constant : request.group.ops[0].operand.constant;
-    const Desc plain = PlainDesc({y[1]});
     if (constant) {
+      const Desc plain = PlainDesc({y[1]});
       bias = ConstantArgument(program, DNNL_ARG_BIAS, *constant, plain, plain);
     } else {
-      bias = Argument{DNNL_ARG_BIAS, Argument::Source::kInput, *InputIndex(request, node.inputs[2]), plain};
+      const uint32_t index = *InputIndex(request, node.inputs[2]);
+      bias = Argument{DNNL_ARG_BIAS, Argument::Source::kInput, index, PlainDesc({y[1]}, request.in[index].type)};
     }
     if (!own_bias) post.ops = post.ops.subspan(1);
   }
 
-  const Desc plain_weights = PlainWeights(w, groups, transposed);
   const auto& constant_weights = graph.value(node.inputs[1]).constant;
-  const Desc weights = constant_weights ? AnyDesc(plain_weights.get_dims()) : plain_weights;
+  const std::optional<uint32_t> weights_input = InputIndex(request, node.inputs[1]);
+  const DataType stored = weights_input ? request.in[*weights_input].type : DataType::kFloat32;
+  const Desc plain_weights = PlainWeights(w, groups, transposed, stored);
+  const Desc weights = constant_weights ? AnyDesc(plain_weights.get_dims(), WeightsType(request)) : plain_weights;
   PT_ASSIGN(const dnnl::primitive_attr attributes, Attributes(request, post, program));
 
   dnnl::primitive_desc_base description;
@@ -118,7 +121,7 @@ Result<Program> BuildAny(const Request& request, bool transposed) {
     const Desc packed = description.query_md(dnnl::query::weights_md, 0);
     arguments.push_back(ConstantArgument(program, DNNL_ARG_WEIGHTS, *constant_weights, plain_weights, packed));
   } else {
-    arguments.push_back({DNNL_ARG_WEIGHTS, Argument::Source::kInput, *InputIndex(request, node.inputs[1]), weights});
+    arguments.push_back({DNNL_ARG_WEIGHTS, Argument::Source::kInput, *weights_input, weights});
   }
   if (bias) arguments.push_back(*bias);
   arguments.push_back({DNNL_ARG_DST, Argument::Source::kOutput, 0, dst});

@@ -71,6 +71,10 @@ bool Program::is_slow() const {
   return implementation.starts_with("ref") || implementation.find("gemm:ref") != std::string_view::npos;
 }
 
+DataType WeightsType(const Request& request) {
+  return request.math == MathMode::kBf16 ? DataType::kBfloat16 : DataType::kFloat32;
+}
+
 std::optional<uint32_t> InputIndex(const Request& request, ValueId value) {
   const auto at = std::find(request.inputs.begin(), request.inputs.end(), value);
   if (at == request.inputs.end()) return std::nullopt;

@@ -28,7 +28,7 @@ struct Request {
   std::span<const ValueId> inputs;  // GroupInputs
   std::span<const TensorLayout> in;
   const TensorLayout& out;
-  MathMode math = MathMode::kFp32;
+  MathMode math = MathMode::kFp32;  // says in which type weights are packed
   Way way = Way::kUsual;
 };
 
@@ -70,6 +70,9 @@ struct PostOps {
 };
 // The attributes for these operations, adding their arguments and constants to the program.
 Result<dnnl::primitive_attr> Attributes(const Request& request, const PostOps& post, Program& program);
+
+// The type of constant weights: float32, or bfloat16 in bf16 math.
+DataType WeightsType(const Request& request);
 
 // Argument and descriptor of an operand of the result's rank: an input of the group or a constant.
 Result<Argument> OperandArgument(const Request& request, const PostOps& post, const Operand& operand, int key,

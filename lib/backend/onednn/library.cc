@@ -48,8 +48,15 @@ class OutcomeMemo {
   std::unordered_map<std::string, Outcome> known_;
 };
 
-Result<TensorLayout> DenseOf(const Graph& graph, ValueId value, const Layout& layout) {
-  return DenseLayout(DataType::kFloat32, DimsOf(graph, value), layout);
+Result<TensorLayout> DenseOf(const Graph& graph, ValueId value, const Form& form) {
+  return DenseLayout(form.storage, DimsOf(graph, value), form.layout);
+}
+
+// Elsewhere oneDNN would convert back and forth in software.
+bool HasInstructions(const Platform& platform, UnitClassId unit_class, MathMode math) {
+  if (math == MathMode::kFp32) return true;
+  const Device& device = platform.device(platform.unit_class(unit_class).device);
+  return math == MathMode::kBf16 && (device.has_instructions("avx512_bf16") || device.has_instructions("amx_bf16"));
 }
 
 // What all candidates of a group have in common.
@@ -97,11 +104,12 @@ class OneDnnLibrary final : public Library {
     return IsHost(device) && (isa.empty() || isa == isa_);
   }
 
-  std::vector<Candidate> Candidates(const Graph& graph, const Platform& platform) const override;
+  std::vector<Candidate> Candidates(const Graph& graph, const Platform& platform,
+                                    const Precision& precision) const override;
   std::vector<Candidate> AgnosticCandidates(const Graph& graph, const Platform& platform,
                                             std::span<const Candidate> so_far) const override;
-  std::vector<Candidate> CandidatesFor(const Graph& graph, const Platform& platform,
-                                       std::span<const NodeId> nodes) const override;
+  std::vector<Candidate> CandidatesFor(const Graph& graph, const Platform& platform, std::span<const NodeId> nodes,
+                                       const Precision& precision) const override;
   Result<Candidate> Describe(const Graph& graph, const Platform& platform, const Candidate& asked) const override;
   std::optional<std::string> WhyUnsupported(const Graph& graph, NodeId node) const override;
   Result<std::unique_ptr<Kernel>> Compile(const Graph& graph, const Candidate& candidate,
@@ -114,7 +122,7 @@ class OneDnnLibrary final : public Library {
 
  private:
   std::vector<UnitClassId> Classes(const Platform& platform) const;
-  Outcome Ask(const Graph& graph, const Group& group, std::span<const ValueId> inputs, std::span<const Layout> layouts,
+  Outcome Ask(const Graph& graph, const Group& group, std::span<const ValueId> inputs, std::span<const Form> forms,
               const Proposal& proposal, uint32_t width) const;
   // The candidate of a proposal on a unit class; nullopt when oneDNN cannot do it.
   struct Offered {
@@ -128,7 +136,7 @@ class OneDnnLibrary final : public Library {
   void Offer(const Graph& graph, const Platform& platform, const Group& group, std::span<const Proposal> proposals,
              std::vector<Candidate>& candidates) const;
   // Row-major or proposed by the group itself.
-  void OfferFirst(const Graph& graph, const Platform& platform, const Group& group,
+  void OfferFirst(const Graph& graph, const Platform& platform, const Group& group, const Precision& precision,
                   std::vector<Candidate>& candidates) const;
   Result<Program> ReorderProgram(const TensorLayout& from, const TensorLayout& to) const;
 
@@ -148,17 +156,17 @@ std::vector<UnitClassId> OneDnnLibrary::Classes(const Platform& platform) const 
 }
 
 Outcome OneDnnLibrary::Ask(const Graph& graph, const Group& group, std::span<const ValueId> inputs,
-                           std::span<const Layout> layouts, const Proposal& proposal, uint32_t width) const {
+                           std::span<const Form> forms, const Proposal& proposal, uint32_t width) const {
   std::vector<TensorLayout> in;
   for (size_t i = 0; i < inputs.size(); ++i) {
-    auto tensor = DenseOf(graph, inputs[i], layouts[i]);
+    auto tensor = DenseOf(graph, inputs[i], forms[i]);
     if (!tensor.ok()) return {};
     in.push_back(std::move(*tensor));
   }
   const auto out = DenseOf(graph, group.result, proposal.out);
   if (!out.ok()) return {};
   const ConcurrencyScope scope(width);
-  const auto program = Build({engine_, graph, group, inputs, in, *out, MathMode::kFp32, proposal.way});
+  const auto program = Build({engine_, graph, group, inputs, in, *out, proposal.math(), proposal.way});
   if (!program.ok()) return {};
   return {true,
           program->is_slow(),
@@ -173,24 +181,27 @@ std::optional<OneDnnLibrary::Offered> OneDnnLibrary::Make(const Graph& graph, co
                                                           const Subject& subject, const Proposal& proposal,
                                                           UnitClassId unit_class) const {
   const Group& group = subject.group;
-  const std::vector<Layout> layouts = InputLayouts(graph, group, subject.inputs, proposal);
-  if (layouts.size() != subject.inputs.size()) return std::nullopt;
+  std::vector<Form> forms = InputForms(graph, group, subject.inputs, proposal);
+  if (forms.size() != subject.inputs.size() || !HasInstructions(platform, unit_class, proposal.math())) {
+    return std::nullopt;
+  }
   Offered offered;
   Candidate& candidate = offered.candidate;
   candidate.nodes = group.nodes;
   candidate.unit_class = unit_class;
   candidate.library = kName;
   candidate.variant = proposal.variant();
+  candidate.math = proposal.math();
   const uint32_t width = platform.unit_class(unit_class).cores;
   const Outcome outcome = memo_.Get(subject.signature + " # " + candidate.variant + " # " + std::to_string(width),
-                                    [&] { return Ask(graph, group, subject.inputs, layouts, proposal, width); });
+                                    [&] { return Ask(graph, group, subject.inputs, forms, proposal, width); });
   if (!outcome.possible) return std::nullopt;
-  for (const Layout& layout : layouts) candidate.in.push_back({layout, DataType::kFloat32});
-  candidate.out = {{proposal.out, DataType::kFloat32}};
+  candidate.in = std::move(forms);
+  candidate.out = {proposal.out};
   candidate.scratch_bytes = outcome.scratch_bytes;
   candidate.constant_bytes = outcome.constant_bytes;
   const bool concat = group.anchor.valid() && graph.node(group.anchor).op == "Concat";
-  if (concat && MakesContiguousSlices(graph, group, proposal.out)) candidate.elision = Elision::kSlicesOfOutput;
+  if (concat && MakesContiguousSlices(graph, group, proposal.out.layout)) candidate.elision = Elision::kSlicesOfOutput;
   if (outcome.moves_only) candidate.elision = Elision::kViewOfInput;
   for (uint32_t i : outcome.in_place) candidate.aliases.push_back({0, i, Alias::Kind::kAllowed});
   if (outcome.accumulates_into >= 0) {
@@ -209,7 +220,8 @@ void OneDnnLibrary::Offer(const Graph& graph, const Platform& platform, const Gr
   for (const Proposal& proposal : proposals) {
     for (UnitClassId unit_class : Classes(platform)) {
       std::optional<Offered> offered = Make(graph, platform, subject, proposal, unit_class);
-      if (offered) (offered->slow ? slow : candidates).push_back(std::move(offered->candidate));
+      if (!offered || (offered->slow && proposal.math() != MathMode::kFp32)) continue;
+      (offered->slow ? slow : candidates).push_back(std::move(offered->candidate));
     }
   }
   if (candidates.size() == before && group.nodes.size() == 1) {
@@ -218,36 +230,39 @@ void OneDnnLibrary::Offer(const Graph& graph, const Platform& platform, const Gr
 }
 
 void OneDnnLibrary::OfferFirst(const Graph& graph, const Platform& platform, const Group& group,
-                               std::vector<Candidate>& candidates) const {
+                               const Precision& precision, std::vector<Candidate>& candidates) const {
   const size_t before = candidates.size();
-  Offer(graph, platform, group, FirstProposals(graph, group), candidates);
+  Offer(graph, platform, group, FirstProposals(graph, group, precision), candidates);
   if (candidates.size() == before) Offer(graph, platform, group, LastResorts(graph, group), candidates);
 }
 
-std::vector<Candidate> OneDnnLibrary::Candidates(const Graph& graph, const Platform& platform) const {
+std::vector<Candidate> OneDnnLibrary::Candidates(const Graph& graph, const Platform& platform,
+                                                 const Precision& precision) const {
   std::vector<Candidate> candidates;
-  for (const Group& group : NaturalGroups(graph)) OfferFirst(graph, platform, group, candidates);
+  for (const Group& group : NaturalGroups(graph)) OfferFirst(graph, platform, group, precision, candidates);
   return candidates;
 }
 
 void Note(const Graph& graph, const Candidate& candidate, const std::vector<ValueId>& inputs,
-          const std::vector<ValueId>& outputs, KnownLayouts& known) {
+          const std::vector<ValueId>& outputs, KnownForms& known) {
   for (size_t i = 0; i < inputs.size() && i < candidate.in.size(); ++i) {
-    if (graph.value(inputs[i]).type.type == DataType::kFloat32) known[inputs[i]].insert(candidate.in[i].layout);
+    if (graph.value(inputs[i]).type.type == DataType::kFloat32) known[inputs[i]].insert(candidate.in[i]);
   }
   for (size_t i = 0; i < outputs.size() && i < candidate.out.size(); ++i) {
-    if (graph.value(outputs[i]).type.type == DataType::kFloat32) known[outputs[i]].insert(candidate.out[i].layout);
+    if (graph.value(outputs[i]).type.type == DataType::kFloat32) known[outputs[i]].insert(candidate.out[i]);
   }
 }
 
 std::vector<Candidate> OneDnnLibrary::AgnosticCandidates(const Graph& graph, const Platform& platform,
                                                          std::span<const Candidate> so_far) const {
-  const auto is_row_major = [](const Form& form) { return form.layout.is_row_major(); };
-  const bool all_row_major = std::ranges::all_of(so_far, [&](const Candidate& candidate) {
-    return std::ranges::all_of(candidate.in, is_row_major) && std::ranges::all_of(candidate.out, is_row_major);
+  const auto is_plain = [](const Form& form) {
+    return form.layout.is_row_major() && form.storage != DataType::kBfloat16;
+  };
+  const bool all_plain = std::ranges::all_of(so_far, [&](const Candidate& candidate) {
+    return std::ranges::all_of(candidate.in, is_plain) && std::ranges::all_of(candidate.out, is_plain);
   });
-  if (all_row_major) return {};  // no layout to follow
-  KnownLayouts known;
+  if (all_plain) return {};  // no form to follow
+  KnownForms known;
   std::map<std::vector<NodeId>, std::pair<std::vector<ValueId>, std::vector<ValueId>>> sides;
   auto note = [&](const Candidate& candidate) {
     auto [at, fresh] = sides.try_emplace(candidate.nodes);
@@ -267,19 +282,23 @@ std::vector<Candidate> OneDnnLibrary::AgnosticCandidates(const Graph& graph, con
 }
 
 std::vector<Candidate> OneDnnLibrary::CandidatesFor(const Graph& graph, const Platform& platform,
-                                                    std::span<const NodeId> nodes) const {
+                                                    std::span<const NodeId> nodes, const Precision& precision) const {
   const auto group = GroupOf(graph, nodes);
   if (!group) return {};
-  KnownLayouts usual;
+  KnownForms usual;
   auto add_usual = [&](ValueId value) {
     const size_t rank = graph.value(value).type.dims.size();
-    if (rank < 3 || rank > 5) return;
-    usual[value] = {ChannelsLast(rank), ChannelBlocked(rank, PreferredBlock())};
+    std::vector<Layout> layouts{RowMajor(rank)};
+    if (rank >= 3 && rank <= 5) layouts = {RowMajor(rank), ChannelsLast(rank), ChannelBlocked(rank, PreferredBlock())};
+    for (const Layout& layout : layouts) {
+      usual[value].insert({layout, DataType::kFloat32});
+      if (precision.allows(MathMode::kBf16)) usual[value].insert({layout, DataType::kBfloat16});
+    }
   };
   for (ValueId input : GroupInputs(graph, group->nodes)) add_usual(input);
   add_usual(group->result);
   std::vector<Candidate> candidates;
-  OfferFirst(graph, platform, *group, candidates);
+  OfferFirst(graph, platform, *group, precision, candidates);
   Offer(graph, platform, *group, AgnosticProposals(graph, *group, usual), candidates);
   return candidates;
 }
@@ -293,11 +312,11 @@ Result<Candidate> OneDnnLibrary::Describe(const Graph& graph, const Platform& pl
     return NoSuchCandidate(graph, platform, asked);
   }
   const Subject subject(graph, *group);
-  KnownLayouts known;
+  KnownForms known;
   Note(graph, asked, subject.inputs, GroupOutputs(graph, asked.nodes), known);
   const std::vector<Proposal> from_asked = AgnosticProposals(graph, *group, known);
   for (const std::vector<Proposal>& proposals :
-       {FirstProposals(graph, *group), LastResorts(graph, *group), from_asked}) {
+       {FirstProposals(graph, *group, Precision({asked.math})), LastResorts(graph, *group), from_asked}) {
     for (const Proposal& proposal : proposals) {
       if (proposal.variant() != asked.variant) continue;
       std::optional<Offered> offered = Make(graph, platform, subject, proposal, asked.unit_class);
@@ -319,14 +338,14 @@ std::optional<std::string> OneDnnLibrary::WhyUnsupported(const Graph& graph, Nod
   const auto group = SingleGroup(graph, id);
   const std::vector<ValueId> inputs = group ? GroupInputs(graph, group->nodes) : std::vector<ValueId>();
   std::vector<Proposal> proposals;
-  if (group) proposals = FirstProposals(graph, *group);
+  if (group) proposals = FirstProposals(graph, *group, Precision());
   if (group) {
     for (Proposal& proposal : LastResorts(graph, *group)) proposals.push_back(std::move(proposal));
   }
   for (const Proposal& proposal : proposals) {
-    const std::vector<Layout> layouts = InputLayouts(graph, *group, inputs, proposal);
-    if (layouts.size() != inputs.size()) continue;
-    if (Ask(graph, *group, inputs, layouts, proposal, 1).possible) return std::nullopt;
+    const std::vector<Form> forms = InputForms(graph, *group, inputs, proposal);
+    if (forms.size() != inputs.size()) continue;
+    if (Ask(graph, *group, inputs, forms, proposal, 1).possible) return std::nullopt;
   }
   return node.op + ": oneDNN has no implementation for these shapes";
 }
@@ -366,6 +385,7 @@ Result<Program> OneDnnLibrary::ReorderProgram(const TensorLayout& from, const Te
 bool OneDnnLibrary::CanReorder(const Platform& platform, UnitClassId unit_class, std::span<const int64_t> dims,
                                const Form& from, const Form& to) const {
   if (!Serves(platform, platform.unit_class(unit_class).device)) return false;
+  if (from.quantisation.valid() || to.quantisation.valid()) return false;
   std::string key = "reorder";
   for (int64_t d : dims) key += " " + std::to_string(d);
   for (const Form* form : {&from, &to}) {

@@ -27,12 +27,12 @@ Result<Desc> MatrixDesc(const TensorLayout& tensor, const Dims& dims, bool trans
   return desc.permute_axes(axes);
 }
 
-Desc PlainMatrix(const Dims& dims, bool transposed) {
-  if (!transposed) return PlainDesc(dims);
+Desc PlainMatrix(const Dims& dims, bool transposed, DataType type = DataType::kFloat32) {
+  if (!transposed) return PlainDesc(dims, type);
   std::vector<int> axes(dims.size());
   for (size_t i = 0; i < axes.size(); ++i) axes[i] = static_cast<int>(i);
   std::swap(axes[axes.size() - 1], axes[axes.size() - 2]);
-  return PlainDesc(Swapped(dims)).permute_axes(axes);
+  return PlainDesc(Swapped(dims), type).permute_axes(axes);
 }
 
 struct Side {
@@ -48,7 +48,8 @@ Result<Argument> SideArgument(const Request& request, const Side& side, const Di
                               const dnnl::primitive_desc_base* chosen, dnnl::query what, Program& program) {
   if (side.constant) {
     const Desc plain = PlainMatrix(dims, transposed);
-    return ConstantArgument(program, key, *side.constant, plain, chosen ? chosen->query_md(what, 0) : plain);
+    Desc packed = chosen ? chosen->query_md(what, 0) : PlainMatrix(dims, transposed, WeightsType(request));
+    return ConstantArgument(program, key, *side.constant, plain, std::move(packed));
   }
   if (!side.input) return Unsupported("an operand is no input of the group");
   PT_ASSIGN(Desc desc, MatrixDesc(request.in[*side.input], dims, transposed));
@@ -66,7 +67,7 @@ Result<Program> BuildProduct(const Request& request, const Node& node, const Pro
   // The left side is rarely constant and then kept as it is: only the right one is worth packing.
   PT_ASSIGN(const Argument source, SideArgument(request, a, product.a, product.transpose_a, DNNL_ARG_SRC, nullptr,
                                                 dnnl::query::src_md, program));
-  Desc weights = AnyDesc(product.b);
+  Desc weights = AnyDesc(product.b, WeightsType(request));
   if (request.way == Way::kNarrowWeights) {
     if (!b.constant || product.b.size() != 2) return Unsupported("only a constant matrix is packed");
     weights = Desc(product.b, dnnl::memory::data_type::f32, dnnl::memory::format_tag::BA16a16b);

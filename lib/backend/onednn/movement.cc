@@ -50,7 +50,7 @@ Result<Program> BuildConcat(const Request& request) {
   for (size_t i = 0; i < node.inputs.size(); ++i) {
     const int key = DNNL_ARG_MULTIPLE_SRC + static_cast<int>(i);
     if (const auto& constant = graph.value(node.inputs[i]).constant) {
-      PT_ASSIGN(const TensorLayout tensor, DenseLayout(DataType::kFloat32, constant->dims(), request.out.layout));
+      PT_ASSIGN(const TensorLayout tensor, DenseLayout(request.out.type, constant->dims(), request.out.layout));
       PT_ASSIGN(const Desc packed, DescOf(tensor));
       program.call.arguments.push_back(ConstantArgument(program, key, *constant, PlainDesc(packed.get_dims()), packed));
       sources.push_back(packed);

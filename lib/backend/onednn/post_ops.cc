@@ -86,8 +86,6 @@ Result<Argument> OperandArgument(const Request& request, const PostOps& post, co
 Result<dnnl::primitive_attr> Attributes(const Request& request, const PostOps& post, Program& program) {
   dnnl::primitive_attr attributes;
   attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
-  if (request.math == MathMode::kBf16) attributes.set_fpmath_mode(dnnl::fpmath_mode::bf16);
-  if (request.math == MathMode::kTf32) attributes.set_fpmath_mode(dnnl::fpmath_mode::tf32);
   bool summed = request.way != Way::kSum;
   dnnl::post_ops list;
   for (const Pointwise& op : post.ops) {

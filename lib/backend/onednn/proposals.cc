@@ -55,26 +55,45 @@ bool FollowsResult(const Graph& graph, ValueId value, const Group& group, const 
                      [&](const Layout::Block& block) { return dims[block.dim] == result[block.dim]; });
 }
 
-std::vector<Layout> LayoutsOf(const KnownLayouts& known, ValueId value, size_t rank) {
-  std::vector<Layout> layouts;
+// Plain fp32 is what every group is offered in first.
+bool IsPlain(const Form& form) { return form.layout.is_row_major() && form.storage == DataType::kFloat32; }
+
+void AddFrom(const KnownForms& known, ValueId value, size_t rank, std::vector<Form>& forms) {
   const auto at = known.find(value);
-  if (at == known.end()) return layouts;
-  for (const Layout& layout : at->second) {
-    if (layout.order.size() == rank && !layout.is_row_major()) layouts.push_back(layout);
+  if (at == known.end()) return;
+  for (const Form& form : at->second) {
+    const bool new_form = std::find(forms.begin(), forms.end(), form) == forms.end();
+    if (form.layout.order.size() == rank && !IsPlain(form) && new_form) forms.push_back(form);
   }
-  return layouts;
 }
 
-void AddFrom(const KnownLayouts& known, ValueId value, size_t rank, std::vector<Layout>& layouts) {
-  for (const Layout& layout : LayoutsOf(known, value, rank)) {
-    if (std::find(layouts.begin(), layouts.end(), layout) == layouts.end()) layouts.push_back(layout);
-  }
+Form Plain(size_t rank, DataType storage = DataType::kFloat32) { return {RowMajor(rank), storage}; }
+
+std::string SideText(const Form& form) {
+  return ToString(form.layout) + (form.storage == DataType::kBfloat16 ? ":bf16" : "");
+}
+
+// In fp32, and, where allowed, in bf16; its results go to the graph's outputs as fp32, too, which saves a reorder.
+struct Storages {
+  DataType in, out;
+};
+std::vector<Storages> StoragesOf(const Graph& graph, const Group& group, const Precision& precision) {
+  std::vector<Storages> storages{{DataType::kFloat32, DataType::kFloat32}};
+  if (!precision.allows(MathMode::kBf16)) return storages;
+  storages.push_back({DataType::kBfloat16, DataType::kBfloat16});
+  if (graph.value(group.result).is_graph_output) storages.push_back({DataType::kBfloat16, DataType::kFloat32});
+  return storages;
 }
 
 }  // namespace
 
+MathMode Proposal::math() const {
+  const bool narrow = in.storage == DataType::kBfloat16 || out.storage == DataType::kBfloat16;
+  return narrow ? MathMode::kBf16 : MathMode::kFp32;
+}
+
 std::string Proposal::variant() const {
-  std::string text = ToString(in) + ">" + ToString(out);
+  std::string text = SideText(in) + ">" + SideText(out);
   if (way == Way::kSum) text += kSum;
   if (way == Way::kNarrowWeights) text += kNarrow;
   return text;
@@ -86,76 +105,93 @@ Way WayOf(std::string_view variant) {
   return Way::kUsual;
 }
 
-std::vector<Proposal> FirstProposals(const Graph& graph, const Group& group) {
+std::vector<Proposal> FirstProposals(const Graph& graph, const Group& group, const Precision& precision) {
   const size_t rank = RankOf(graph, group.result);
+  const LayoutRule rule = RuleOf(graph, group);
   std::vector<Proposal> proposals;
-  auto add = [&](const Layout& in, const Layout& out) {
-    proposals.push_back({in, out, Way::kUsual});
-    if (HasResidual(group)) proposals.push_back({in, out, Way::kSum});
-    if (ReadsMostlyWeights(graph, group)) proposals.push_back({in, out, Way::kNarrowWeights});
+  auto add = [&](const Layout& in, const Layout& out, const Storages& storages) {
+    const Proposal usual{{in, storages.in}, {out, storages.out}, Way::kUsual};
+    proposals.push_back(usual);
+    if (HasResidual(group)) proposals.push_back({usual.in, usual.out, Way::kSum});
+    if (usual.math() == MathMode::kFp32 && ReadsMostlyWeights(graph, group)) {
+      proposals.push_back({usual.in, usual.out, Way::kNarrowWeights});
+    }
   };
-  if (RuleOf(graph, group) == LayoutRule::kConvolution) {
+  if (rule == LayoutRule::kConvolution) {
     const Layout row = RowMajor(rank), last = ChannelsLast(rank), blocked = ChannelBlocked(rank, PreferredBlock());
-    add(blocked, blocked);
-    add(last, last);
-    add(row, blocked);
-    // oneDNN 3.7.2 leaves the result unwritten where a row-major image becomes a single channel, channels-last.
-    if (DimsOf(graph, group.result)[1] != 1) add(row, last);
+    for (const Storages& storages : StoragesOf(graph, group, precision)) {
+      add(blocked, blocked, storages);
+      add(last, last, storages);
+      add(row, blocked, storages);
+      // oneDNN 3.7.2 leaves the result unwritten where a row-major image becomes a single channel, channels-last.
+      if (DimsOf(graph, group.result)[1] != 1) add(row, last, storages);
+    }
     return proposals;
   }
+  // Agnostic operators follow their neighbours into bf16 in the second round.
+  const Precision own = rule == LayoutRule::kRowMajor ? precision : Precision();
   const std::vector<ValueId> mains = MainInputs(graph, group);
-  add(RowMajor(mains.empty() ? rank : RankOf(graph, mains[0])), RowMajor(rank));
+  for (const Storages& storages : StoragesOf(graph, group, own)) {
+    add(RowMajor(mains.empty() ? rank : RankOf(graph, mains[0])), RowMajor(rank), storages);
+  }
   return proposals;
 }
 
 std::vector<Proposal> LastResorts(const Graph& graph, const Group& group) {
   if (RuleOf(graph, group) != LayoutRule::kConvolution || group.nodes.size() != 1) return {};
-  const Layout row = RowMajor(RankOf(graph, group.result));
+  const Form row = Plain(RankOf(graph, group.result));
   return {{row, row}};
 }
 
-std::vector<Proposal> AgnosticProposals(const Graph& graph, const Group& group, const KnownLayouts& known) {
+std::vector<Proposal> AgnosticProposals(const Graph& graph, const Group& group, const KnownForms& known) {
   const LayoutRule rule = RuleOf(graph, group);
   if (rule == LayoutRule::kConvolution || rule == LayoutRule::kRowMajor) return {};
   const std::vector<ValueId> mains = MainInputs(graph, group);
   if (mains.empty()) return {};
   const size_t in_rank = RankOf(graph, mains[0]), out_rank = RankOf(graph, group.result);
-  std::vector<Layout> made, taken;
+  std::vector<Form> made, taken;
   for (ValueId main : mains) AddFrom(known, main, in_rank, made);
   AddFrom(known, group.result, out_rank, taken);
 
   std::vector<Proposal> proposals;
   if (rule == LayoutRule::kTranspose) {
-    for (const Layout& layout : made) proposals.push_back({layout, RowMajor(out_rank)});
-    for (const Layout& layout : taken) proposals.push_back({RowMajor(in_rank), layout});
+    for (const Form& form : made) proposals.push_back({form, Plain(out_rank, form.storage)});
+    for (const Form& form : taken) {
+      const bool repeated =
+          form.layout.is_row_major() && std::find(made.begin(), made.end(), Plain(in_rank, form.storage)) != made.end();
+      if (!repeated) proposals.push_back({Plain(in_rank, form.storage), form});
+    }
     return proposals;
   }
   if (rule == LayoutRule::kGlobalPool) {
-    for (const Layout& layout : made) proposals.push_back({layout, RowMajor(out_rank)});
+    for (const Form& form : made) {
+      if (!form.layout.is_row_major()) proposals.push_back({form, Plain(out_rank, form.storage)});
+    }
   }
   if (in_rank != out_rank) return proposals;
-  for (const Layout& layout : taken) {
-    if (std::find(made.begin(), made.end(), layout) == made.end()) made.push_back(layout);
+  for (const Form& form : taken) {
+    if (std::find(made.begin(), made.end(), form) == made.end()) made.push_back(form);
   }
-  for (const Layout& layout : made) proposals.push_back({layout, layout});
+  for (const Form& form : made) proposals.push_back({form, form});
   return proposals;
 }
 
-std::vector<Layout> InputLayouts(const Graph& graph, const Group& group, std::span<const ValueId> inputs,
-                                 const Proposal& proposal) {
+std::vector<Form> InputForms(const Graph& graph, const Group& group, std::span<const ValueId> inputs,
+                             const Proposal& proposal) {
   const std::vector<ValueId> mains = MainInputs(graph, group);
-  std::vector<Layout> layouts;
+  std::vector<Form> forms;
   for (ValueId input : inputs) {
     const bool main = std::find(mains.begin(), mains.end(), input) != mains.end();
     const bool operand =
         std::any_of(group.ops.begin(), group.ops.end(), [&](const Pointwise& op) { return op.operand.value == input; });
-    const Layout as_operand =
-        operand && FollowsResult(graph, input, group, proposal.out) ? proposal.out : RowMajor(RankOf(graph, input));
-    if (main && operand && proposal.in != as_operand) return {};
-    if (main && proposal.in.order.size() != RankOf(graph, input)) return {};
-    layouts.push_back(main ? proposal.in : as_operand);
+    const Layout as_operand = operand && FollowsResult(graph, input, group, proposal.out.layout)
+                                  ? proposal.out.layout
+                                  : RowMajor(RankOf(graph, input));
+    if (main && operand && proposal.in.layout != as_operand) return {};
+    if (main && proposal.in.layout.order.size() != RankOf(graph, input)) return {};
+    forms.push_back({main ? proposal.in.layout : as_operand, proposal.in.storage});
   }
-  return layouts;
+  return forms;
 }
 
 }  // namespace pt::onednn

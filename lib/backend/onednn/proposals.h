@@ -1,4 +1,4 @@
-// Which layouts a group is offered in.
+// Which forms (layout and storage) a group is offered in.
 #pragma once
 
 #include <map>
@@ -7,32 +7,35 @@
 #include <vector>
 
 #include "lib/backend/onednn/family.h"
+#include "partitiontuner/candidate/precision.h"
 
 namespace pt::onednn {
 
 struct Proposal {
-  Layout in, out;  // of the main input and of the result
+  Form in, out;  // of the main input and of the result; the other float inputs are stored like the main one
   Way way = Way::kUsual;
 
-  std::string variant() const;  // "aBcd16b>aBcd16b+sum"
+  // bf16 as soon as something is stored so: products are then of bf16 numbers, sums in fp32.
+  MathMode math() const;
+  std::string variant() const;  // "aBcd16b>aBcd16b+sum", "aBcd16b:bf16>aBcd16b:bf16"
 };
 // Of a variant's text; kUsual for any other text.
 Way WayOf(std::string_view variant);
 
-// Layouts that some candidate makes or takes, by value.
-using KnownLayouts = std::map<ValueId, std::set<Layout>>;
+// Forms that some candidate makes or takes, by value.
+using KnownForms = std::map<ValueId, std::set<Form>>;
 
 // What to try for the group before anything is known of its neighbours.
-std::vector<Proposal> FirstProposals(const Graph& graph, const Group& group);
+std::vector<Proposal> FirstProposals(const Graph& graph, const Group& group, const Precision& precision);
 // What to try where none of these can be done: oneDNN's convolutions between row-major tensors
 // reorder behind the plan's back, or are slow.
 std::vector<Proposal> LastResorts(const Graph& graph, const Group& group);
-// What to try besides, given the layouts of its inputs and of its result; none for groups that
+// What to try besides, given the forms of its inputs and of its result; none for groups that
 // propose themselves.
-std::vector<Proposal> AgnosticProposals(const Graph& graph, const Group& group, const KnownLayouts& known);
+std::vector<Proposal> AgnosticProposals(const Graph& graph, const Group& group, const KnownForms& known);
 
-// Layout of each input of the group; empty when the proposal does not fit them.
-std::vector<Layout> InputLayouts(const Graph& graph, const Group& group, std::span<const ValueId> inputs,
-                                 const Proposal& proposal);
+// Form of each input of the group; empty when the proposal does not fit them.
+std::vector<Form> InputForms(const Graph& graph, const Group& group, std::span<const ValueId> inputs,
+                             const Proposal& proposal);
 
 }  // namespace pt::onednn

@@ -69,7 +69,7 @@ class ReferenceLibrary final : public Library {
   std::string version() const override { return kVersion; }
   bool Serves(const Platform&, DeviceId device) const override { return IsHost(device); }
 
-  std::vector<Candidate> Candidates(const Graph& graph, const Platform& platform) const override {
+  std::vector<Candidate> Candidates(const Graph& graph, const Platform& platform, const Precision&) const override {
     std::vector<Candidate> candidates;
     for (uint32_t n = 0; n < graph.nodes().size(); ++n) AppendCandidates(graph, platform, NodeId(n), candidates);
     return candidates;
@@ -79,8 +79,8 @@ class ReferenceLibrary final : public Library {
     return {};
   }
 
-  std::vector<Candidate> CandidatesFor(const Graph& graph, const Platform& platform,
-                                       std::span<const NodeId> nodes) const override {
+  std::vector<Candidate> CandidatesFor(const Graph& graph, const Platform& platform, std::span<const NodeId> nodes,
+                                       const Precision&) const override {
     std::vector<Candidate> candidates;
     if (nodes.size() == 1) AppendCandidates(graph, platform, nodes[0], candidates);
     return candidates;
@@ -102,7 +102,8 @@ class ReferenceLibrary final : public Library {
 
   bool CanReorder(const Platform& platform, UnitClassId unit_class, std::span<const int64_t>, const Form& from,
                   const Form& to) const override {
-    return platform.unit_class(unit_class).on_host() && reference::ElementCopy::CanConvert(from.storage, to.storage);
+    return platform.unit_class(unit_class).on_host() && from.quantisation == to.quantisation &&
+           reference::ElementCopy::CanConvert(from.storage, to.storage);
   }
 
   Result<std::unique_ptr<Kernel>> CompileReorder(const TensorLayout& from, const TensorLayout& to,

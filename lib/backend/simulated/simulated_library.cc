@@ -184,11 +184,11 @@ class SimulatedLibrary : public Library {
   std::string version() const override { return "1+reference." + reference_->version(); }
   bool Serves(const Platform& platform, DeviceId device) const override { return platform.device(device).simulated; }
 
-  std::vector<Candidate> Candidates(const Graph& graph, const Platform& platform) const override {
+  std::vector<Candidate> Candidates(const Graph& graph, const Platform& platform, const Precision&) const override {
     const UnitClassId host = ComputingClass(platform);
     if (SimulatedClasses(platform).empty() || !host.valid()) return {};
     std::vector<Candidate> found;
-    for (const Candidate& single : reference_->Candidates(graph, platform)) {
+    for (const Candidate& single : reference_->Candidates(graph, platform, Precision())) {
       if (single.unit_class != host || single.nodes.size() != 1) continue;
       AddForEachDevice(graph, platform, single, found);
     }
@@ -208,8 +208,8 @@ class SimulatedLibrary : public Library {
     return {};  // everything is row-major on a simulated device
   }
 
-  std::vector<Candidate> CandidatesFor(const Graph& graph, const Platform& platform,
-                                       std::span<const NodeId> nodes) const override {
+  std::vector<Candidate> CandidatesFor(const Graph& graph, const Platform& platform, std::span<const NodeId> nodes,
+                                       const Precision&) const override {
     std::vector<Candidate> found;
     if (nodes.size() == 1) {
       if (const std::optional<Candidate> single = HostCandidate(graph, platform, nodes[0])) {
@@ -267,7 +267,7 @@ class SimulatedLibrary : public Library {
   // How the reference library runs the node on the narrowest host class.
   std::optional<Candidate> HostCandidate(const Graph& graph, const Platform& platform, NodeId node) const {
     const UnitClassId host = ComputingClass(platform);
-    for (Candidate& candidate : reference_->CandidatesFor(graph, platform, std::span(&node, 1))) {
+    for (Candidate& candidate : reference_->CandidatesFor(graph, platform, std::span(&node, 1), Precision())) {
       if (candidate.unit_class == host) return std::move(candidate);
     }
     return std::nullopt;

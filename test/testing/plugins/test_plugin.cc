@@ -21,19 +21,21 @@ class TestLibrary : public pt::Library {
     return pt::IsHost(device);
 #endif
   }
-  std::vector<pt::Candidate> Candidates(const pt::Graph& graph, const pt::Platform& platform) const override {
+  std::vector<pt::Candidate> Candidates(const pt::Graph& graph, const pt::Platform& platform,
+                                        const pt::Precision& precision) const override {
 #if defined(PT_TEST_PLUGIN_THROWS)
     throw std::runtime_error("candidates are out");
 #endif
-    return Renamed(reference_->Candidates(graph, platform));
+    return Renamed(reference_->Candidates(graph, platform, precision));
   }
   std::vector<pt::Candidate> AgnosticCandidates(const pt::Graph&, const pt::Platform&,
                                                 std::span<const pt::Candidate>) const override {
     return {};
   }
   std::vector<pt::Candidate> CandidatesFor(const pt::Graph& graph, const pt::Platform& platform,
-                                           std::span<const pt::NodeId> nodes) const override {
-    return Renamed(reference_->CandidatesFor(graph, platform, nodes));
+                                           std::span<const pt::NodeId> nodes,
+                                           const pt::Precision& precision) const override {
+    return Renamed(reference_->CandidatesFor(graph, platform, nodes, precision));
   }
   std::optional<std::string> WhyUnsupported(const pt::Graph& graph, pt::NodeId node) const override {
     return reference_->WhyUnsupported(graph, node);

@@ -1,0 +1,22 @@
+#include "partitiontuner/plan/plan_precision.h"
+
+namespace pt {
+
+Result<Precision> AllowedPrecision(const Plan& plan) {
+  const auto setting = plan.made_for.settings.find("precision");
+  if (setting == plan.made_for.settings.end()) return Precision();
+  Result<Precision> precision = PrecisionFromText(setting->second);
+  if (precision.ok()) return precision;
+  return MakeError(ErrorCode::kInvalidInput, "plan.precision", "setting precision: " + precision.error().message);
+}
+
+MathMode LoosestMath(const Plan& plan) {
+  MathMode loosest = MathMode::kFp32;
+  const auto tolerance = [](MathMode mode) { return RelativeTolerance(mode, DataType::kFloat32); };
+  for (const Candidate& candidate : plan.candidates) {
+    if (tolerance(candidate.math) > tolerance(loosest)) loosest = candidate.math;
+  }
+  return loosest;
+}
+
+}  // namespace pt
