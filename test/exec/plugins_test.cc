@@ -164,7 +164,7 @@ TEST_CASE("ExamplePlugin, ComputesSoftsignOnEveryClassOfUnits", "[exec][plugin]"
   const Graph graph = ParseGraph("input x float32[3,5,7]\ny = Softsign(x) : float32[3,5,7]\noutput y\n").value();
   const std::vector<Tensor> inputs = {RandomTensor(DataType::kFloat32, {3, 5, 7}, 1)};
   size_t classes = 0;
-  for (const Candidate& candidate : library->Candidates(graph, machine->platform())) {
+  for (const Candidate& candidate : library->Candidates(graph, machine->platform(), Precision())) {
     const uint32_t width = machine->platform().unit_class(candidate.unit_class).cores;
     const auto outputs = RunCandidate(graph, machine->platform(), *library, candidate, inputs, width);
     REQUIRE(outputs.ok());
