@@ -51,7 +51,7 @@ void CheckAll(const Graph& graph, const std::vector<Tensor>& operands, const Ten
   for (ValueId id : GroupInputs(graph, {&node, 1})) inputs.push_back(given.at(id));
   for (const LibraryRow& row : BuiltInLibraries()) {
     const std::unique_ptr<Library> library = row.make();
-    for (const Candidate& candidate : library->CandidatesFor(graph, platform, {&node, 1})) {
+    for (const Candidate& candidate : library->CandidatesFor(graph, platform, {&node, 1}, Precision())) {
       const uint32_t width = platform.unit_class(candidate.unit_class).cores;
       INFO(candidate.library << " " << candidate.variant << " on " << width << " cores");
       const auto results = RunCandidate(graph, platform, *library, candidate, inputs, width);
