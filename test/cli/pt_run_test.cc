@@ -47,6 +47,33 @@ TEST_CASE("PtRun, JsonHoldsTheFixedFields", "[cli]") {
   }
 }
 
+TEST_CASE("PtRun, ConcurrencyComparesCallersAtOnceWithOneAlone", "[cli]") {
+  const Workplace place;
+  for (const std::vector<std::string>& length :
+       {std::vector<std::string>{"--duration", "0.1s"}, {"--iterations", "5"}}) {
+    const CommandResult result =
+        RunTool("pt-run", Joined({place.Branchy(), "--db", "none", "--concurrency", "3", "--format", "json"}, length));
+    const Json json = Parsed(result);
+    REQUIRE(result.exit_code == 0);
+    CHECK(*json.find("concurrency")->as_int() == 3);
+    for (const char* who : {"alone", "together"}) {
+      const Json* const tally = json.find(who);
+      REQUIRE(tally != nullptr);
+      CHECK(*tally->find("runs_per_s")->as_number() > 0);
+      CHECK(*tally->find("latency_ns")->find("p50")->as_number() > 0);
+      const int64_t callers = std::string_view(who) == "alone" ? 1 : 3;
+      if (length[0] == "--iterations") CHECK(*tally->find("runs")->as_int() == 5 * callers);
+    }
+    CHECK(*json.find("throughput")->as_number() > 0);
+  }
+  const CommandResult table =
+      RunTool("pt-run", {place.Branchy(), "--db", "none", "--concurrency", "2", "--iterations", "2"});
+  CHECK(table.exit_code == 0);
+  CHECK(table.out.find("runs/s") != std::string::npos);
+  CHECK(RunTool("pt-run", {place.Branchy(), "--concurrency", "2", "--compare", "single:cpu"}).exit_code == 2);
+  CHECK(RunTool("pt-run", {place.Branchy(), "--concurrency", "0x"}).exit_code == 2);
+}
+
 TEST_CASE("PtRun, VerifyPassesFailsAndRefuses", "[cli]") {
   const Workplace place;
   const std::string good = place.ReluPlusOne("good"), bad = place.ReluPlusOne("bad", 0.01f);

@@ -1,5 +1,6 @@
 // pt-run: runs a model by a plan; measures, verifies, compares.
 #include <CLI/CLI.hpp>
+#include <algorithm>
 
 #include "tools/common/machine_questions.h"
 #include "tools/common/text.h"
@@ -19,6 +20,7 @@ PlanSource RunFlags::plan_source() const {
 SessionOptions RunFlags::session_options(bool suite) const {
   SessionOptions options;
   options.sequential = sequential;
+  options.max_run_states = std::max(options.max_run_states, concurrency);
   options.flush_denormals = denormals.empty() ? !suite : denormals == "flush";
   return options;
 }
@@ -48,6 +50,10 @@ void AddFlags(CLI::App& app, RunFlags& flags) {
   app.add_option("--iterations", flags.iterations, "measure that many runs instead")->option_text("N")->group("Run");
   app.add_option("--compare", flags.compare, "measure several planners in turns; speedup over the first")
       ->option_text("PLANNER,...")
+      ->group("Run");
+  app.add_option("--concurrency", flags.concurrency, "so many callers at once, in turns with one alone: runs a second")
+      ->option_text("N")
+      ->check(CLI::Range(1, 1024))
       ->group("Run");
   app.add_option("--trace", flags.trace, "write a trace of one run (opens in Perfetto)")
       ->option_text("FILE.json")
@@ -87,6 +93,12 @@ int Main(int argc, char** argv) {
   if (!flags.plan.empty() && !flags.planner.empty()) {
     return console.Fail(MakeError(ErrorCode::kUsage, "usage.combination", "--plan and --planner exclude each other"));
   }
+  if (flags.concurrency > 0 && !(flags.compare.empty() && flags.verify.empty() && flags.suite.empty() &&
+                                 flags.trace.empty() && flags.save_outputs.empty())) {
+    return console.Fail(
+        MakeError(ErrorCode::kUsage, "usage.combination",
+                  "--concurrency goes with none of --compare, --verify, --suite, --trace and --save-outputs"));
+  }
   const auto length = MeasureLengthOf(flags);
   if (!length.ok()) return console.Fail(length.error());
   if (flags.suite_worker) return ServeSuite(flags, console);
@@ -94,6 +106,7 @@ int Main(int argc, char** argv) {
   if (const auto code = AnswerMachineQuestions(flags.common, console)) return *code;
   if (!flags.suite.empty()) return RunSuite(flags, argc, argv, console, interrupt);
   if (!flags.verify.empty()) return RunVerified(flags, console, interrupt);
+  if (flags.concurrency > 0) return RunConcurrent(flags, console, interrupt);
   if (!flags.compare.empty()) return RunCompared(flags, console, interrupt);
   return RunMeasured(flags, console, interrupt);
 }

@@ -2,57 +2,16 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
-#include <numeric>
 
 #include "partitiontuner/engine/npy.h"
 #include "partitiontuner/support/file.h"
-#include "tools/common/inputs.h"
 #include "tools/common/text.h"
 #include "tools/pt-run/run_flags.h"
+#include "tools/pt-run/runner.h"
 #include "tools/report/table.h"
 
 namespace pt::tools {
 namespace {
-
-struct Runner {
-  std::string name;
-  Plan plan;
-  std::unique_ptr<Session> session;
-  std::vector<int64_t> times_ns;
-  std::vector<size_t> turns;  // where in times_ns each turn begins
-  bool simulated = false;
-};
-
-struct Setup {
-  std::unique_ptr<Engine> engine;
-  std::shared_ptr<const Model> model;
-  HostBuffers inputs, outputs;
-};
-
-Result<Setup> MakeSetup(const RunFlags& flags, const Console& console) {
-  Setup setup;
-  PT_ASSIGN(const EngineOptions engine_options, EngineOptionsOf(flags.common));
-  PT_ASSIGN(ModelOptions model_options, ModelOptionsOf(flags.common));
-  PT_ASSIGN(const GivenInputs given, ReadInputs(flags.common.inputs));
-  AddDims(given, model_options);
-  PT_ASSIGN(setup.engine, Engine::Make(engine_options));
-  PT_ASSIGN(setup.model, setup.engine->Load(flags.common.model, model_options));
-  NotePrecision(*setup.model, console);
-  const Graph& graph = *setup.model->graph;
-  PT_ASSIGN(const std::vector<Tensor> tensors, MakeInputs(graph, given, flags.seed));
-  PT_ASSIGN(setup.inputs, HostBuffers::ForInputs(graph, tensors));
-  PT_ASSIGN(setup.outputs, HostBuffers::ForOutputs(graph));
-  return setup;
-}
-
-Result<Runner> MakeRunner(const Setup& setup, const RunFlags& flags, const PlanSource& source, const Console& console) {
-  PT_ASSIGN(ChosenPlan chosen, ChoosePlan(*setup.engine, *setup.model, source, console));
-  Runner runner;
-  runner.name = std::move(chosen.name);
-  runner.plan = std::move(chosen.plan);
-  PT_ASSIGN(runner.session, setup.engine->MakeSession(*setup.model, runner.plan, flags.session_options(false)));
-  return runner;
-}
 
 // One run; its time goes to the list. On a virtual clock the makespan is the time: the wall clock
 // saw the reference library compute what the simulated device would have.
@@ -111,28 +70,6 @@ Status MeasureAll(std::vector<Runner>& runners, const Setup& setup, const Measur
   return {};
 }
 
-struct Latency {
-  std::vector<int64_t> sorted;
-  double mean_ns = 0;
-};
-Latency LatencyOf(const Runner& runner) {
-  Latency latency{runner.times_ns, 0};
-  std::sort(latency.sorted.begin(), latency.sorted.end());
-  latency.mean_ns =
-      std::accumulate(latency.sorted.begin(), latency.sorted.end(), 0.0) / static_cast<double>(latency.sorted.size());
-  return latency;
-}
-
-Json LatencyJson(const Latency& latency) {
-  Json json = Json::MakeObject();
-  json.Set("p50", PercentileOf(latency.sorted, 50));
-  json.Set("p90", PercentileOf(latency.sorted, 90));
-  json.Set("p99", PercentileOf(latency.sorted, 99));
-  json.Set("min", latency.sorted.front());
-  json.Set("mean", latency.mean_ns);
-  return json;
-}
-
 struct TracedRun {
   Trace trace;
   TraceShares shares;
@@ -185,7 +122,7 @@ void NoteUnsteadyPace(const std::vector<Runner>& runners, const Console& console
   constexpr double kUnsteady = 1.3;
   double least = HUGE_VAL;
   for (const Runner& runner : runners) {
-    const Latency latency = LatencyOf(runner);
+    const Latency latency = LatencyOf(runner.times_ns);
     least = std::min(
         least, static_cast<double>(PercentileOf(latency.sorted, 50)) / static_cast<double>(latency.sorted.front()));
   }
@@ -229,7 +166,7 @@ Result<std::string> LatencyTable(const std::vector<Runner>& runners, const std::
   columns.push_back("<");
   TextTable table(columns);
   for (const Runner& runner : runners) {
-    const Latency latency = LatencyOf(runner);
+    const Latency latency = LatencyOf(runner.times_ns);
     std::vector<std::string> row = {runner.name};
     for (const double percent : wanted) row.push_back(ShortTime(PercentileOf(latency.sorted, percent)));
     row.push_back(ShortTime(latency.sorted.front()));
@@ -268,7 +205,7 @@ Result<int> Measured(const RunFlags& flags, Console& console, const CancelToken&
     PT_CHECK_OK(WriteOut(table + SharesLine(traced.shares)));
     return 0;
   }
-  const Latency latency = LatencyOf(runner);
+  const Latency latency = LatencyOf(runner.times_ns);
   Json json = Json::MakeObject();
   json.Set("model", flags.common.model);
   json.Set("plan", runner.name);
@@ -309,7 +246,7 @@ Result<int> Compared(const RunFlags& flags, Console& console, const CancelToken&
   }
   Json rows = Json::MakeArray();
   for (const Runner& runner : runners) {
-    const Latency latency = LatencyOf(runner);
+    const Latency latency = LatencyOf(runner.times_ns);
     Json row = Json::MakeObject();
     row.Set("plan", runner.name);
     row.Set("latency_ns", LatencyJson(latency));
@@ -324,13 +261,6 @@ Result<int> Compared(const RunFlags& flags, Console& console, const CancelToken&
   json.Set("compared", std::move(rows));
   PT_CHECK_OK(WriteOut(WriteJson(json) + "\n"));
   return 0;
-}
-
-int Finish(const Result<int>& result, Console& console, const InterruptWatch& interrupt) {
-  if (result.ok()) return *result;
-  if (!interrupt.token().cancelled()) return console.Fail(result.error());
-  console.Note("interrupted");
-  return interrupt.exit_code();
 }
 
 }  // namespace

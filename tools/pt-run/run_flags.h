@@ -17,6 +17,7 @@ struct RunFlags {
   std::string plan, planner, duration, verify, suite, only = "*", trace, percentiles = "50,90,99", save_outputs,
                                                       compare, denormals, rtol, atol, case_timeout = "60s";
   uint64_t iterations = 0, seed = 1;
+  uint32_t concurrency = 0;  // callers at once; 0 = not asked for
   bool sequential = false, twin = false, suite_worker = false;
 
   PlanSource plan_source() const;
@@ -34,6 +35,7 @@ Result<MeasureLength> MeasureLengthOf(const RunFlags& flags);
 // The modes of pt-run. Each returns the exit code.
 int RunMeasured(const RunFlags& flags, Console& console, const InterruptWatch& interrupt);
 int RunCompared(const RunFlags& flags, Console& console, const InterruptWatch& interrupt);
+int RunConcurrent(const RunFlags& flags, Console& console, const InterruptWatch& interrupt);
 int RunVerified(const RunFlags& flags, Console& console, const InterruptWatch& interrupt);
 int RunSuite(const RunFlags& flags, int argc, char** argv, Console& console, const InterruptWatch& interrupt);
 int ServeSuite(const RunFlags& flags, Console& console);  // in the child process

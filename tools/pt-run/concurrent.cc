@@ -1,0 +1,160 @@
+// pt-run --concurrency N: what several callers of one session get done at once, against one alone.
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstring>
+#include <mutex>
+#include <thread>
+
+#include "tools/common/text.h"
+#include "tools/pt-run/run_flags.h"
+#include "tools/pt-run/runner.h"
+#include "tools/report/table.h"
+
+namespace pt::tools {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// A thread's own buffers and what its runs took. All read the same inputs.
+struct Caller {
+  HostBuffers outputs;
+  std::vector<int64_t> times_ns;
+};
+
+// What callers did together over all their turns.
+struct Tally {
+  std::vector<int64_t> times_ns;
+  Clock::duration lasted{};
+
+  double runs_per_s() const {
+    return static_cast<double>(times_ns.size()) / std::chrono::duration<double>(lasted).count();
+  }
+};
+
+// How long one turn is: until `runs` of each caller are over, or that long if 0.
+struct TurnLength {
+  uint64_t runs = 0;
+  Clock::duration duration{};
+};
+
+Status RunAgainAndAgain(Session& session, const Setup& setup, Caller& caller, const TurnLength& length,
+                        const CancelToken& cancel, const std::atomic<bool>& failed) {
+  RunOptions options;
+  options.cancel = &cancel;
+  const auto end = Clock::now() + length.duration;
+  for (uint64_t run = 0; !failed.load() && (length.runs > 0 ? run < length.runs : run == 0 || Clock::now() < end);
+       ++run) {
+    const auto start = Clock::now();
+    PT_ASSIGN(const RunReport report, session.Run(setup.inputs.tensors(), caller.outputs.tensors(), options));
+    if (report.simulated) {
+      return MakeError(ErrorCode::kUsage, "usage.simulated",
+                       "--concurrency measures by the wall clock, but the plan uses a simulated device",
+                       "plan for the host alone (--devices cpu), or leave --concurrency out");
+    }
+    caller.times_ns.push_back(std::max<int64_t>(1, (Clock::now() - start).count()));
+  }
+  return {};
+}
+
+Status TakeTurn(Session& session, const Setup& setup, std::span<Caller> callers, const TurnLength& length,
+                const CancelToken& cancel, Tally& tally) {
+  std::atomic<bool> failed{false};
+  std::mutex mutex;
+  Status status;
+  const auto start = Clock::now();
+  std::vector<std::thread> threads;
+  for (Caller& caller : callers) {
+    threads.emplace_back([&] {
+      Status own = RunAgainAndAgain(session, setup, caller, length, cancel, failed);
+      if (own.ok()) return;
+      const std::lock_guard lock(mutex);
+      if (!failed.exchange(true)) status = std::move(own);
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  tally.lasted += Clock::now() - start;
+  for (Caller& caller : callers) {
+    tally.times_ns.insert(tally.times_ns.end(), caller.times_ns.begin(), caller.times_ns.end());
+    caller.times_ns.clear();
+  }
+  return status;
+}
+
+bool SameBytes(const HostBuffers& a, const HostBuffers& b) {
+  for (size_t i = 0; i < a.tensors().size(); ++i) {
+    const HostTensor &one = a.tensors()[i], &other = b.tensors()[i];
+    if (one.bytes > 0 && std::memcmp(one.data, other.data, one.bytes) != 0) return false;
+  }
+  return true;
+}
+
+Json TallyJson(const Tally& tally) {
+  Json json = Json::MakeObject();
+  json.Set("runs", static_cast<int64_t>(tally.times_ns.size()));
+  json.Set("runs_per_s", tally.runs_per_s());
+  json.Set("latency_ns", LatencyJson(LatencyOf(tally.times_ns)));
+  return json;
+}
+
+Status Print(const RunFlags& flags, const Runner& runner, const Tally& alone, const Tally& together) {
+  const double gain = together.runs_per_s() / alone.runs_per_s();
+  if (flags.common.json()) {
+    Json json = Json::MakeObject();
+    json.Set("model", flags.common.model);
+    json.Set("plan", runner.name);
+    json.Set("concurrency", static_cast<int64_t>(flags.concurrency));
+    json.Set("alone", TallyJson(alone));
+    json.Set("together", TallyJson(together));
+    json.Set("throughput", gain);
+    return WriteOut(WriteJson(json) + "\n");
+  }
+  TextTable table({"callers", "runs/s", "p50", "p90", "p99", "min", "runs", "throughput"});
+  const auto row = [&](uint32_t callers, const Tally& tally, double throughput) {
+    const Latency latency = LatencyOf(tally.times_ns);
+    table.Row({std::to_string(callers), Fixed(tally.runs_per_s(), 1), ShortTime(PercentileOf(latency.sorted, 50)),
+               ShortTime(PercentileOf(latency.sorted, 90)), ShortTime(PercentileOf(latency.sorted, 99)),
+               ShortTime(latency.sorted.front()), std::to_string(latency.sorted.size()), Fixed(throughput, 3)});
+  };
+  row(1, alone, 1);
+  row(flags.concurrency, together, gain);
+  return WriteOut(table.Text());
+}
+
+Result<int> Concurrent(const RunFlags& flags, Console& console, const CancelToken& cancel) {
+  constexpr auto kTurn = std::chrono::milliseconds(200);
+  PT_ASSIGN(const MeasureLength length, MeasureLengthOf(flags));
+  PT_ASSIGN(const Setup setup, MakeSetup(flags, console));
+  PT_ASSIGN(const Runner runner, MakeRunner(setup, flags, flags.plan_source(), console));
+  std::vector<Caller> callers(flags.concurrency);
+  for (Caller& caller : callers) {
+    PT_ASSIGN(caller.outputs, HostBuffers::ForOutputs(*setup.model->graph));
+  }
+  Tally warm, alone, together;
+  // One alone for reference; then all at once, so that the run states are made.
+  Caller reference;
+  PT_ASSIGN(reference.outputs, HostBuffers::ForOutputs(*setup.model->graph));
+  PT_CHECK_OK(TakeTurn(*runner.session, setup, {&reference, 1}, {1, {}}, cancel, warm));
+  PT_CHECK_OK(TakeTurn(*runner.session, setup, callers, {2, {}}, cancel, warm));
+  const bool by_runs = length.iterations > 0;
+  const TurnLength turn{length.iterations, std::min<Clock::duration>(kTurn, length.duration)};
+  // In turns, so that whatever disturbs the machine hits both alike.
+  do {
+    PT_CHECK_OK(TakeTurn(*runner.session, setup, {callers.data(), 1}, turn, cancel, alone));
+    PT_CHECK_OK(TakeTurn(*runner.session, setup, callers, turn, cancel, together));
+  } while (!by_runs && together.lasted < length.duration);
+  for (const Caller& caller : callers) {
+    if (SameBytes(caller.outputs, reference.outputs)) continue;
+    return MakeError(ErrorCode::kInternal, "run.differs", "runs side by side gave other bits than a run alone");
+  }
+  PT_CHECK_OK(Print(flags, runner, alone, together));
+  return 0;
+}
+
+}  // namespace
+
+int RunConcurrent(const RunFlags& flags, Console& console, const InterruptWatch& interrupt) {
+  return Finish(Concurrent(flags, console, interrupt.token()), console, interrupt);
+}
+
+}  // namespace pt::tools

@@ -1,0 +1,60 @@
+#include "tools/pt-run/runner.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "tools/report/table.h"
+
+namespace pt::tools {
+
+Result<Setup> MakeSetup(const RunFlags& flags, const Console& console) {
+  Setup setup;
+  PT_ASSIGN(const EngineOptions engine_options, EngineOptionsOf(flags.common));
+  PT_ASSIGN(ModelOptions model_options, ModelOptionsOf(flags.common));
+  PT_ASSIGN(const GivenInputs given, ReadInputs(flags.common.inputs));
+  AddDims(given, model_options);
+  PT_ASSIGN(setup.engine, Engine::Make(engine_options));
+  PT_ASSIGN(setup.model, setup.engine->Load(flags.common.model, model_options));
+  NotePrecision(*setup.model, console);
+  const Graph& graph = *setup.model->graph;
+  PT_ASSIGN(const std::vector<Tensor> tensors, MakeInputs(graph, given, flags.seed));
+  PT_ASSIGN(setup.inputs, HostBuffers::ForInputs(graph, tensors));
+  PT_ASSIGN(setup.outputs, HostBuffers::ForOutputs(graph));
+  return setup;
+}
+
+Result<Runner> MakeRunner(const Setup& setup, const RunFlags& flags, const PlanSource& source, const Console& console) {
+  PT_ASSIGN(ChosenPlan chosen, ChoosePlan(*setup.engine, *setup.model, source, console));
+  Runner runner;
+  runner.name = std::move(chosen.name);
+  runner.plan = std::move(chosen.plan);
+  PT_ASSIGN(runner.session, setup.engine->MakeSession(*setup.model, runner.plan, flags.session_options(false)));
+  return runner;
+}
+
+Latency LatencyOf(std::vector<int64_t> times_ns) {
+  Latency latency{std::move(times_ns), 0};
+  std::sort(latency.sorted.begin(), latency.sorted.end());
+  latency.mean_ns =
+      std::accumulate(latency.sorted.begin(), latency.sorted.end(), 0.0) / static_cast<double>(latency.sorted.size());
+  return latency;
+}
+
+Json LatencyJson(const Latency& latency) {
+  Json json = Json::MakeObject();
+  json.Set("p50", PercentileOf(latency.sorted, 50));
+  json.Set("p90", PercentileOf(latency.sorted, 90));
+  json.Set("p99", PercentileOf(latency.sorted, 99));
+  json.Set("min", latency.sorted.front());
+  json.Set("mean", latency.mean_ns);
+  return json;
+}
+
+int Finish(const Result<int>& result, Console& console, const InterruptWatch& interrupt) {
+  if (result.ok()) return *result;
+  if (!interrupt.token().cancelled()) return console.Fail(result.error());
+  console.Note("interrupted");
+  return interrupt.exit_code();
+}
+
+}  // namespace pt::tools

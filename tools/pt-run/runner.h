@@ -1,0 +1,41 @@
+// What the measuring modes of pt-run share: the loaded model with its buffers, a plan with its session, latencies.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tools/common/inputs.h"
+#include "tools/pt-run/run_flags.h"
+
+namespace pt::tools {
+
+struct Runner {
+  std::string name;
+  Plan plan;
+  std::unique_ptr<Session> session;
+  std::vector<int64_t> times_ns;
+  std::vector<size_t> turns;  // where in times_ns each turn begins
+  bool simulated = false;
+};
+
+struct Setup {
+  std::unique_ptr<Engine> engine;
+  std::shared_ptr<const Model> model;
+  HostBuffers inputs, outputs;
+};
+
+Result<Setup> MakeSetup(const RunFlags& flags, const Console& console);
+Result<Runner> MakeRunner(const Setup& setup, const RunFlags& flags, const PlanSource& source, const Console& console);
+
+struct Latency {
+  std::vector<int64_t> sorted;
+  double mean_ns = 0;
+};
+Latency LatencyOf(std::vector<int64_t> times_ns);  // at least one
+Json LatencyJson(const Latency& latency);
+
+// The exit code of a mode, once it has said why it failed or was interrupted.
+int Finish(const Result<int>& result, Console& console, const InterruptWatch& interrupt);
+
+}  // namespace pt::tools
