@@ -56,7 +56,9 @@ TEST_CASE("Measure, WhatSaysNothingAboutTheKernelIsTriedAgain", "[profiler]") {
       CAPTURE(ErrorCodeName(code), late);
       ProbeScene scene(false);
       (late ? scene.probe.run_error : scene.probe.compile_error) = code;
-      scene.probe.first_failing_run = late ? 8 : 0;
+      scene.probe.first_failing_run = late ? 40 : 0;
+      scene.options.min_samples = 60;
+      scene.options.max_time_per_key = std::chrono::seconds(10);
       const Result<MeasureReport> report = scene.Measure();
       REQUIRE(report.ok());
       CHECK(report->skipped > 0);
