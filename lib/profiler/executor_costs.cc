@@ -75,7 +75,8 @@ Status MeasureWait(const ProfilingTask& task, DeviceLocks& locks, WorkItem& item
 Status MeasureCopy(const ProfilingTask& task, DeviceLocks& locks, WorkItem& item) {
   PT_ASSIGN(const auto copy, CopyWork::Over(task.machine, item.needed.link, item.needed.bytes, task.options.cancel));
   return locks.Hold(copy->driver().id(), [&]() -> Status {
-    for (uint32_t i = 0; i < kMostSamples && item.spent_ns < task.options.max_time_per_key.count(); ++i) {
+    const int64_t most_ns = task.options.max_time_per_key.count();
+    for (uint32_t i = 0; i < kMostSamples && (item.samples.empty() || item.spent_ns < most_ns); ++i) {
       PT_ASSIGN(const int64_t ns, copy->OwnNs());
       item.spent_ns += ns;
       if (i > 0) item.samples.push_back(ns);  // the first one warms up

@@ -52,6 +52,15 @@ TEST_CASE("MeasureDevice, CopiesOfBothDirectionsAreTimedFromPinnedMemory", "[pro
   CHECK(scene.remote.pinned >= 2 * static_cast<int>(times.size()));
 }
 
+TEST_CASE("MeasureDevice, ACopyThatTakesMoreThanItsTimeIsMeasuredAllTheSame", "[profiler]") {
+  ProbeScene scene(true);
+  scene.remote.copy_ns = 1'000'000'000;
+  const Result<MeasureReport> report = scene.Measure();
+  REQUIRE(report.ok());
+  CHECK(report->missing == 0);
+  CHECK(scene.Rows("copy").size() == 20);
+}
+
 TEST_CASE("MeasureDevice, LaunchesAndHandOversOfAsynchronousUnitsAreMeasured", "[profiler]") {
   ProbeScene scene(true);
   scene.remote.wait_ns = 700;
