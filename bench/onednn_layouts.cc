@@ -10,6 +10,7 @@
 #include <random>
 #include <vector>
 
+#include "partitiontuner/backend/devices.h"
 #include "partitiontuner/backend/libraries.h"
 #include "partitiontuner/exec/machine.h"
 #include "partitiontuner/exec/unit_runner.h"
@@ -93,15 +94,15 @@ pt::Result<std::vector<double>> Time(pt::Machine& machine, pt::UnitRunner& runne
   pt::CompileContext context = runner.compile_context();
   PT_ASSIGN(const auto kernel, library.Compile(graph, candidate, in_layouts, out_layouts, context));
   PT_ASSIGN(const auto scratch, device.Allocate(std::max<uint64_t>(kernel->scratch_bytes(), 64)));
-  PT_ASSIGN(const auto bound,
-            kernel->Bind(in, out, {static_cast<std::byte*>(scratch->data()), kernel->scratch_bytes()}));
+  PT_ASSIGN(const auto bound, kernel->Bind(pt::SlotsOf(in), pt::SlotsOf(out),
+                                           {static_cast<std::byte*>(scratch->data()), kernel->scratch_bytes()}));
 
   constexpr int kWarmUps = 10, kRuns = 60;
   std::vector<double> times;
   PT_CHECK_OK(runner.Run([&](pt::Stream& stream) -> pt::Status {
     for (int i = 0; i < kWarmUps + kRuns; ++i) {
       const auto start = Clock::now();
-      PT_CHECK_OK(bound->Enqueue(stream, pt::StaticOutputs()));
+      PT_CHECK_OK(bound->Enqueue(pt::StaticRun(stream)));
       if (i < kWarmUps) continue;
       times.push_back(std::chrono::duration<double, std::micro>(Clock::now() - start).count());
     }

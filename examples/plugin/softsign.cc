@@ -15,11 +15,12 @@ class BoundSoftsign final : public pt::BoundKernel {
   }
 
   // The hot path: the cores of the unit take the rows among them. Nothing is allocated.
-  pt::Status Enqueue(pt::Stream& stream, pt::OutputAllocator&) noexcept override {
+  pt::Status Enqueue(const pt::RunContext& run) noexcept override {
+    pt::Team& team = *run.stream.team();
     auto rows_of = [this](uint32_t i, uint32_t n) {
       for (int64_t row = rows_ * i / n; row < rows_ * (i + 1) / n; ++row) RunRow(row);
     };
-    stream.team()->ParallelFor(stream.team()->width(), rows_of);
+    team.ParallelFor(team.width(), rows_of);
     return {};
   }
 
@@ -45,10 +46,9 @@ class BoundSoftsign final : public pt::BoundKernel {
 };
 
 class SoftsignKernel final : public pt::Kernel {
-  pt::Result<std::unique_ptr<pt::BoundKernel>> Bind(std::span<const pt::TensorView> in,
-                                                    std::span<const pt::TensorView> out,
+  pt::Result<std::unique_ptr<pt::BoundKernel>> Bind(pt::TensorSlots in, pt::TensorSlots out,
                                                     std::span<std::byte>) const override {
-    return std::unique_ptr<pt::BoundKernel>(std::make_unique<BoundSoftsign>(in[0], out[0]));
+    return std::unique_ptr<pt::BoundKernel>(std::make_unique<BoundSoftsign>(*in[0], *out[0]));
   }
 };
 

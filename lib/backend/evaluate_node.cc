@@ -7,8 +7,9 @@ Result<std::vector<Tensor>> EvaluateNode(const Graph& graph, NodeId node, std::s
   if (inputs.size() != graph.node(node).inputs.size()) {
     return MakeError(ErrorCode::kInternal, "evaluate.inputs", "a node is evaluated with the wrong number of inputs");
   }
-  const std::vector<Tensor> values(inputs.begin(), inputs.end());
-  PT_ASSIGN(const reference::Prepared prepared, reference::Prepare(graph, node, nullptr, &values));
+  reference::Given given;
+  for (const Tensor& input : inputs) given.inputs.push_back({input.type(), input.dims(), input});
+  PT_ASSIGN(const reference::Prepared prepared, reference::Prepare(graph, node, nullptr, &given));
   return reference::Evaluate(prepared, nullptr);
 }
 

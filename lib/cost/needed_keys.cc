@@ -2,6 +2,7 @@
 #include <set>
 
 #include "lib/cost/cost_keys.h"
+#include "partitiontuner/candidate/run_time_sizes.h"
 #include "partitiontuner/cost/profiled_costs.h"
 #include "partitiontuner/support/checked.h"
 
@@ -239,6 +240,7 @@ std::vector<NeededKey> NeededKeys(const Graph& graph, const Platform& platform, 
   AddOverheads(platform, keys);
   for (size_t i = 0; i < candidates.size(); ++i) {
     const Candidate& candidate = candidates[i];
+    if (!IsSizedBeforeRun(graph, candidate.nodes)) continue;
     const auto version = library_versions.find(candidate.library);
     NeededKey key;
     key.key = CostKey(graph, platform, candidate,

@@ -7,6 +7,7 @@
 
 #include "lib/cost/cost_keys.h"
 #include "lib/cost/family_fit.h"
+#include "partitiontuner/candidate/run_time_sizes.h"
 
 namespace pt {
 namespace {
@@ -14,6 +15,8 @@ namespace {
 // Where nothing at all is known of a host's step, hand-over or link: an order of magnitude, marked as such.
 constexpr Estimate kUnknownOverhead{500, 0, Provenance::kEstimated, 1.0};
 constexpr Estimate kUnknownWait{1000, 0, Provenance::kEstimated, 1.0};
+// A step whose sizes only the run knows: nobody can measure it before. The same for all, so that it decides nothing.
+constexpr Estimate kUnsizedStep{20'000, 0, Provenance::kEstimated, 1.0};
 constexpr double kUnknownLinkLatencyNs = 20'000, kUnknownLinkBytesPerNs = 1.0;
 constexpr double kFamilyBlendError = 0.5;  // at least this much when another family answers
 
@@ -206,6 +209,10 @@ class ProfiledCosts : public CostModel {
 std::optional<Estimate> ProfiledCosts::LookUp(const Candidate& candidate) const {
   const auto version = options_.library_versions.find(candidate.library);
   if (version == options_.library_versions.end()) return std::nullopt;
+  if (!IsSizedBeforeRun(graph_, candidate.nodes)) {
+    if (IsSimulatedClass(platform_, candidate.unit_class)) return std::nullopt;
+    return kUnsizedStep;
+  }
   const MeasurementKey key = CostKey(graph_, platform_, candidate, version->second, reuse_distance_);
   if (const Measurement* m = profile_.find(key.hash)) {
     if (!m->failure.empty()) return std::nullopt;

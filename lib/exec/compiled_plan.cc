@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "lib/exec/nested_graph.h"
 #include "partitiontuner/backend/devices.h"
 #include "partitiontuner/plan/check_plan.h"
 
@@ -48,16 +49,22 @@ class PlanCompiler {
   explicit PlanCompiler(CompiledPlan& compiled) : compiled_(compiled), plan_(compiled.plan) {}
 
   Status Compile() {
+    PT_CHECK_OK(CompileSteps());
+    SetRunTimeLimit();
+    compiled_.program = CompileProgram(platform(), plan_, compiled_.places.actions, compiled_.options.sequential);
+    compiled_.simulated = std::any_of(plan_.steps.begin(), plan_.steps.end(), [&](const Step& step) {
+      return platform().device(platform().device_of(step.unit)).simulated;
+    });
+    return {};
+  }
+
+  Status CompileSteps() {
     PT_ASSIGN(compiled_.places, PlaceTensors(*compiled_.graph, plan_));
     compiled_.steps.resize(plan_.steps.size());
     for (size_t i = 0; i < plan_.steps.size(); ++i) PT_CHECK_OK(CompileStep(StepId(i)));
     PlaceScratch();
     FindBoundarySteps();
     compiled_.node_ranges = NodeRanges(platform(), plan_, compiled_.places);
-    compiled_.program = CompileProgram(platform(), plan_, compiled_.places.actions, compiled_.options.sequential);
-    compiled_.simulated = std::any_of(plan_.steps.begin(), plan_.steps.end(), [&](const Step& step) {
-      return platform().device(platform().device_of(step.unit)).simulated;
-    });
     return {};
   }
 
@@ -101,7 +108,9 @@ class PlanCompiler {
     const UnitClassId kind = platform().unit(unit).kind;
     std::unique_ptr<Team>& team = teams_[kind];
     if (!team) team = MakeSerialTeam(std::max<uint32_t>(platform().unit_class(kind).cores, 1));
-    return {platform(), compiled_.machine.driver(platform().device_of(unit)), team.get(), WeightsFor(unit), nullptr};
+    const auto nested = nested_.try_emplace(unit, compiled_.machine, unit).first;
+    return {platform(), compiled_.machine.driver(platform().device_of(unit)), team.get(), WeightsFor(unit),
+            platform().unit_class(kind).on_host() ? &nested->second : nullptr};
   }
 
   WeightStore& WeightsFor(UnitId unit) {
@@ -133,6 +142,7 @@ class PlanCompiler {
     PT_ASSIGN(const Library* library, LibraryNamed(reorder.library));
     const TensorLayout& from = compiled_.places.instances[reorder.from.index()].layout;
     const TensorLayout& to = compiled_.places.instances[reorder.to.index()].layout;
+    PT_CHECK_OK(RefuseDynamic(reorder.from));
     const UnitClassId kind = platform().unit(compiled.unit).kind;
     for (const KnownReorder& known : reorders_) {
       if (known.library == library && known.kind == kind && known.from == from && known.to == to) {
@@ -146,9 +156,16 @@ class PlanCompiler {
     return {};
   }
 
+  Status RefuseDynamic(InstanceId id) const {
+    if (!compiled_.places.instances[id.index()].dynamic) return {};
+    return MakeError(ErrorCode::kUnsupported, "session.dynamic",
+                     "a value whose size is known only at run time can be neither copied nor reordered");
+  }
+
   Status PrepareCopy(const Copy& copy, CompiledStep& compiled) {
     const TensorPlace& from = compiled_.places.instances[copy.from.index()];
     const TensorPlace& to = compiled_.places.instances[copy.to.index()];
+    PT_CHECK_OK(RefuseDynamic(copy.from));
     if (!IsContiguous(from.layout) || !IsContiguous(to.layout)) {
       return MakeError(ErrorCode::kUnsupported, "session.copy",
                        "a copy between devices needs contiguous tensors on both sides");
@@ -169,8 +186,20 @@ class PlanCompiler {
     }
   }
 
+  void SetRunTimeLimit() {
+    const Graph& graph = *compiled_.graph;
+    const auto unsized = [&](ValueId id) { return !graph.value(id).type.is_static(); };
+    compiled_.dynamic_boundary = std::any_of(graph.inputs().begin(), graph.inputs().end(), unsized) ||
+                                 std::any_of(graph.outputs().begin(), graph.outputs().end(), unsized);
+    const uint64_t limit = compiled_.options.run_bytes;
+    if (limit == 0) return;
+    uint64_t planned = 0;
+    for (const auto& [device, arena] : plan_.memory) planned += arena.bytes;  // below the limit: see CheckMemory
+    compiled_.run_time_bytes = std::max<uint64_t>(limit - planned, 1);
+  }
+
   void FindBoundarySteps() {
-    compiled_.input_steps.resize(compiled_.graph->inputs().size());
+    compiled_.input_steps.resize(compiled_.graph->inputs().size() + compiled_.graph->captured().size());
     compiled_.output_steps.resize(compiled_.graph->outputs().size());
     for (size_t i = 0; i < compiled_.steps.size(); ++i) {
       const auto add = [&](const std::vector<InstanceId>& ids) {
@@ -199,6 +228,7 @@ class PlanCompiler {
   const Plan& plan_;
   std::map<UnitClassId, std::unique_ptr<Team>> teams_;
   std::map<uint32_t, std::unique_ptr<WeightsNear>> weights_near_;  // by memory node
+  std::map<UnitId, NestedCompiler> nested_;
   std::vector<KnownReorder> reorders_;
 };
 
@@ -218,12 +248,19 @@ std::string StepLabel(const CompiledPlan& plan, StepId step) {
          plan.machine.platform().unit(plan.plan.steps[step.index()].unit).name;
 }
 
+Result<std::unique_ptr<CompiledPlan>> CompileSteps(std::shared_ptr<const Graph> graph, const Plan& plan,
+                                                   Machine& machine) {
+  std::unique_ptr<CompiledPlan> compiled(new CompiledPlan{std::move(graph), plan, machine, {}, {}, {}, {}, {}, {}, {}});
+  PT_CHECK_OK(PlanCompiler(*compiled).CompileSteps());
+  return compiled;
+}
+
 Result<std::unique_ptr<CompiledPlan>> CompilePlan(std::shared_ptr<const Graph> graph, const Plan& plan,
                                                   Machine& machine, const SessionOptions& options) {
   PT_CHECK_OK(CheckFits(*graph, plan, machine, options.check_plan));
   PT_CHECK_OK(CheckMemory(plan, options.run_bytes));
   std::unique_ptr<CompiledPlan> compiled(
-      new CompiledPlan{std::move(graph), plan, machine, options, {}, {}, {}, {}, {}, {}, false});
+      new CompiledPlan{std::move(graph), plan, machine, options, {}, {}, {}, {}, {}, {}});
   PT_CHECK_OK(PlanCompiler(*compiled).Compile());
   return compiled;
 }

@@ -34,7 +34,9 @@ struct CompiledPlan {
   std::vector<CompiledStep> steps;
   // By the caller's input and output: the steps that read or write it.
   std::vector<std::vector<StepId>> input_steps, output_steps;
-  bool simulated = false;  // some unit in use has a virtual clock
+  bool simulated = false;         // some unit in use has a virtual clock
+  bool dynamic_boundary = false;  // some input or output of the graph has a size known only at run time
+  uint64_t run_time_bytes = 0;    // what run_bytes leaves for sizes known only at run time; 0 = no limit
 
   const Unit& unit(StepId step) const { return machine.platform().unit(steps[step.index()].unit); }
   bool asynchronous(StepId step) const { return !machine.platform().unit_class(unit(step).kind).on_host(); }
@@ -43,6 +45,10 @@ struct CompiledPlan {
 // Errors as Session::Create.
 Result<std::unique_ptr<CompiledPlan>> CompilePlan(std::shared_ptr<const Graph> graph, const Plan& plan,
                                                   Machine& machine, const SessionOptions& options);
+
+// The kernels and places of a legal plan of host steps, without instructions: for graphs that run within a step.
+Result<std::unique_ptr<CompiledPlan>> CompileSteps(std::shared_ptr<const Graph> graph, const Plan& plan,
+                                                   Machine& machine);
 
 // "step 12 (Conv conv1/7x7 (#3)) on cpu[0]", for messages.
 std::string StepLabel(const CompiledPlan& plan, StepId step);

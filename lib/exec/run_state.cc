@@ -6,7 +6,6 @@
 #include "lib/exec/clock.h"
 #include "lib/exec/thread_state.h"
 #include "partitiontuner/backend/devices.h"
-#include "partitiontuner/exec/unit_runner.h"
 
 namespace pt {
 namespace {
@@ -15,7 +14,8 @@ constexpr int64_t kBriefNs = 1'000'000;  // a quarter of the scheduler's usual t
 
 }  // namespace
 
-RunState::RunState(const CompiledPlan& plan) : plan_(plan), workers_(plan.machine.workers()) {}
+RunState::RunState(const CompiledPlan& plan)
+    : plan_(plan), workers_(plan.machine.workers()), pool_(plan.run_time_bytes) {}
 
 Result<std::unique_ptr<RunState>> RunState::Make(const CompiledPlan& plan) {
   std::unique_ptr<RunState> state(new RunState(plan));
@@ -23,7 +23,8 @@ Result<std::unique_ptr<RunState>> RunState::Make(const CompiledPlan& plan) {
   for (size_t i = 0; i < plan.steps.size(); ++i) {
     const auto at_boundary = [&](const std::vector<InstanceId>& ids) {
       return std::any_of(ids.begin(), ids.end(), [&](InstanceId id) {
-        return plan.places.instances[id.index()].where != TensorPlace::Where::kArena;
+        const TensorPlace::Where where = plan.places.instances[id.index()].where;
+        return where == TensorPlace::Where::kInput || where == TensorPlace::Where::kOutput;
       });
     };
     if (at_boundary(plan.steps[i].in) || at_boundary(plan.steps[i].out)) continue;
@@ -60,6 +61,9 @@ Status RunState::Allocate() {
       streams_[unit.index()] = MakeHostStream(*teams_[unit.index()]);
     }
   }
+  slots_.reserve(plan_.places.instances.size());
+  for (const TensorPlace& place : plan_.places.instances) slots_.push_back({nullptr, place.layout});
+  run_time_tensors_.emplace(plan_, slots_);
   kernels_.resize(steps);
   extra_scratch_.resize(steps);
   recorded_.assign(steps, 0);
@@ -134,6 +138,8 @@ void* RunState::AddressOf(const TensorPlace& place) const {
       return bound_inputs_[place.index];
     case TensorPlace::Where::kOutput:
       return bound_outputs_[place.index];
+    case TensorPlace::Where::kPool:
+      return nullptr;
     case TensorPlace::Where::kArena:
       break;
   }
@@ -142,23 +148,22 @@ void* RunState::AddressOf(const TensorPlace& place) const {
   return static_cast<std::byte*>(arena->data()) + place.offset;
 }
 
-Result<TensorView> RunState::ViewOf(InstanceId instance) const {
-  const TensorPlace& place = plan_.places.instances[instance.index()];
-  return TensorView{AddressOf(place), place.layout};
+// At their present addresses.
+std::vector<const TensorView*> RunState::SlotsOf(const std::vector<InstanceId>& instances) {
+  std::vector<const TensorView*> slots;
+  slots.reserve(instances.size());
+  for (InstanceId instance : instances) {
+    TensorView& slot = slots_[instance.index()];
+    const TensorPlace& place = plan_.places.instances[instance.index()];
+    if (!place.dynamic) slot.data = AddressOf(place);
+    slots.push_back(&slot);
+  }
+  return slots;
 }
 
 Status RunState::Bind(StepId id) {
   const CompiledStep& step = plan_.steps[id.index()];
   if (step.kernel == nullptr) return {};
-  std::vector<TensorView> in, out;
-  for (InstanceId instance : step.in) {
-    PT_ASSIGN(TensorView view, ViewOf(instance));
-    in.push_back(std::move(view));
-  }
-  for (InstanceId instance : step.out) {
-    PT_ASSIGN(TensorView view, ViewOf(instance));
-    out.push_back(std::move(view));
-  }
   const DeviceId device = plan_.machine.platform().device_of(step.unit);
   std::span<std::byte> scratch;
   if (const uint64_t wanted = step.kernel->scratch_bytes(); wanted > step.scratch_bytes) {
@@ -170,7 +175,7 @@ Status RunState::Bind(StepId id) {
   } else if (step.scratch_bytes > 0) {
     scratch = {static_cast<std::byte*>(arenas_[device.index()]->data()) + step.scratch_offset, step.scratch_bytes};
   }
-  Result<std::unique_ptr<BoundKernel>> bound = step.kernel->Bind(in, out, scratch);
+  Result<std::unique_ptr<BoundKernel>> bound = step.kernel->Bind(SlotsOf(step.in), SlotsOf(step.out), scratch);
   if (!bound.ok()) {
     Error error = std::move(bound).error();
     error.message = StepLabel(plan_, id) + ": " + error.message;
@@ -216,6 +221,7 @@ Status RunState::BindBoundary(std::span<const HostTensor> inputs, std::span<cons
 Result<RunReport> RunState::Run(std::span<const HostTensor> inputs, std::span<const HostTensor> outputs, Trace* trace,
                                 const RunLimits& limits, int64_t start_ns) {
   PT_CHECK_OK(BindBoundary(inputs, outputs));
+  PT_CHECK_OK(run_time_tensors_->Begin(InputViews(inputs), pool_));
   ++generation_;
   timed_ = trace != nullptr || plan_.simulated;
   limits_ = limits;
@@ -230,9 +236,15 @@ Result<RunReport> RunState::Run(std::span<const HostTensor> inputs, std::span<co
   for (int64_t end : virtual_end_) virtual_ns = std::max(virtual_ns, end);
   virtual_base_ns_ += virtual_ns;  // the streams' clocks go on from run to run, after failures too
   ShouldStop();                    // a run whose last step ended too late has failed as well
-  if (error_) return *std::move(error_);
+  if (error_) {
+    run_time_tensors_->End();
+    return *std::move(error_);
+  }
   DeliverOutputs(inputs, outputs);
-  const RunReport report = ReportOf(start_ns);
+  std::vector<Tensor> kept = KeepOutputs(inputs);
+  run_time_tensors_->End();
+  RunReport report = ReportOf(start_ns);
+  report.outputs = std::move(kept);
   if (trace != nullptr) FillTrace(*trace, report);
   return report;
 }
@@ -243,6 +255,7 @@ void RunState::DeliverOutputs(std::span<const HostTensor> inputs, std::span<cons
     const void* from = nullptr;
     switch (source.from) {
       case OutputSource::From::kDirect:
+      case OutputSource::From::kPool:
         continue;
       case OutputSource::From::kInput:
         from = inputs[source.index].data;
@@ -256,6 +269,47 @@ void RunState::DeliverOutputs(std::span<const HostTensor> inputs, std::span<cons
     }
     if (outputs[i].bytes > 0) std::memcpy(outputs[i].data, from, outputs[i].bytes);
   }
+}
+
+// Of inputs whose size is known only at run time.
+std::vector<TensorView> RunState::InputViews(std::span<const HostTensor> inputs) const {
+  std::vector<TensorView> views;
+  if (!plan_.dynamic_boundary) return views;
+  for (const HostTensor& input : inputs) {
+    const Result<TensorLayout> layout = DenseLayout(input.type, input.dims, RowMajor(input.dims.size()));
+    views.push_back({input.data, layout.ok() ? *layout : TensorLayout()});  // checked with the caller's tensors
+  }
+  return views;
+}
+
+// Outputs whose size is known only at run time leave with the report.
+std::vector<Tensor> RunState::KeepOutputs(std::span<const HostTensor> inputs) {
+  std::vector<Tensor> kept;
+  if (!plan_.dynamic_boundary) return kept;
+  const std::span<const ValueId> values = plan_.graph->outputs();
+  kept.resize(values.size());
+  for (size_t i = 0; i < values.size(); ++i) {
+    if (plan_.graph->value(values[i]).type.is_static()) continue;
+    const OutputSource& source = plan_.places.outputs[i];
+    const auto bytes = [](const void* data, uint64_t count) {
+      return std::span(static_cast<const std::byte*>(data), static_cast<size_t>(count));
+    };
+    Result<Tensor> tensor = Tensor();
+    if (source.from == OutputSource::From::kPool) {
+      const TensorView& slot = slots_[source.index];
+      run_time_tensors_->Keep(InstanceId(source.index));
+      tensor = Tensor::FromShared(slot.layout.type, slot.layout.dims, pool_.Detach(slot.data),
+                                  bytes(slot.data, BytesOf(slot.layout).value()));
+    } else if (source.from == OutputSource::From::kInput) {
+      const HostTensor& input = inputs[source.index];
+      tensor =
+          Tensor::FromBytes(input.type, input.dims, std::string(static_cast<const char*>(input.data), input.bytes));
+    } else {
+      tensor = kept[source.index];
+    }
+    kept[i] = std::move(tensor).value();
+  }
+  return kept;
 }
 
 RunReport RunState::ReportOf(int64_t start_ns) const {

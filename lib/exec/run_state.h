@@ -11,14 +11,16 @@
 #include <span>
 #include <vector>
 
+#include "lib/exec/block_pool.h"
 #include "lib/exec/compiled_plan.h"
 #include "lib/exec/flag.h"
+#include "lib/exec/run_time_tensors.h"
 #include "lib/exec/team.h"
 #include "lib/exec/workers.h"
 
 namespace pt {
 
-class RunState : public CoreJob {
+class RunState : public CoreJob, private StopFlag {
  public:
   // Allocates arenas, streams and events, and binds what the caller's buffers do not touch.
   static Result<std::unique_ptr<RunState>> Make(const CompiledPlan& plan);
@@ -55,7 +57,7 @@ class RunState : public CoreJob {
   Status Bind(StepId step);
   Status BindBoundary(std::span<const HostTensor> inputs, std::span<const HostTensor> outputs);
   void* AddressOf(const TensorPlace& place) const;
-  Result<TensorView> ViewOf(InstanceId instance) const;
+  std::vector<const TensorView*> SlotsOf(const std::vector<InstanceId>& instances);
 
   // The times of a step, written by the core that leads it and read by anybody.
   struct Counter {
@@ -85,7 +87,10 @@ class RunState : public CoreJob {
   void PollEvent(StepId step);
   void Drain(StepId last);
   void NoteWaiting(CoreState& core) const;
-  bool ShouldStop();
+  bool ShouldStop() noexcept override;
+  Status EnqueueKernel(StepId step, Stream& stream);
+  std::vector<TensorView> InputViews(std::span<const HostTensor> inputs) const;
+  std::vector<Tensor> KeepOutputs(std::span<const HostTensor> inputs);
   void Fail(Error error);
   void FailStep(StepId step, Error error);
 
@@ -106,6 +111,9 @@ class RunState : public CoreJob {
   std::vector<std::unique_ptr<Stream>> streams_;              // by unit in use
   std::vector<std::unique_ptr<Event>> events_;                // by asynchronous step
   std::vector<std::unique_ptr<BoundKernel>> kernels_;         // by step
+  std::vector<TensorView> slots_;                             // by instance: what bound kernels look at
+  BlockPool pool_;                                            // of what is sized only in a run
+  std::optional<RunTimeTensors> run_time_tensors_;
   std::vector<void*> bound_inputs_, bound_outputs_;
 
   // The run in progress.

@@ -4,7 +4,6 @@
 #include "lib/exec/clock.h"
 #include "lib/exec/run_state.h"
 #include "lib/exec/thread_state.h"
-#include "partitiontuner/exec/unit_runner.h"
 
 namespace pt {
 
@@ -151,7 +150,7 @@ bool RunState::RunTeamStep(StepId step, size_t core_index) {
   bool ran = false;
   if (!ShouldStop()) {
     if (compiled.kernel->brings_threads()) team.Park();
-    Status status = kernels_[step.index()]->Enqueue(*streams_[compiled.unit.index()], StaticOutputs());
+    Status status = EnqueueKernel(step, *streams_[compiled.unit.index()]);
     ran = status.ok();
     if (!ran) FailStep(step, std::move(status).error());
   }
@@ -229,7 +228,7 @@ void RunState::EnqueueStep(StepId step, CoreState& core) {
 Status RunState::Launch(StepId step) {
   const CompiledStep& compiled = plan_.steps[step.index()];
   Stream& stream = *streams_[compiled.unit.index()];
-  if (compiled.kernel != nullptr) return kernels_[step.index()]->Enqueue(stream, StaticOutputs());
+  if (compiled.kernel != nullptr) return EnqueueKernel(step, stream);
   if (compiled.copier == nullptr) return {};
   const TensorPlace& from = plan_.places.instances[compiled.in[0].index()];
   const TensorPlace& to = plan_.places.instances[compiled.out[0].index()];
@@ -265,7 +264,13 @@ void RunState::Drain(StepId last) {
   }
 }
 
-bool RunState::ShouldStop() {
+Status RunState::EnqueueKernel(StepId step, Stream& stream) {
+  StepOutputs outputs(*run_time_tensors_, step);
+  PT_CHECK_OK(kernels_[step.index()]->Enqueue({stream, outputs, pool_, *this}));
+  return run_time_tensors_->FinishStep(step);
+}
+
+bool RunState::ShouldStop() noexcept {
   if (stopped_.load(std::memory_order_relaxed)) return true;
   if (!limits_.Over()) return false;
   Fail(limits_.error());

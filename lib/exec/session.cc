@@ -40,6 +40,7 @@ Error BadTensor(const Graph& graph, ValueId value, const char* role, std::string
 struct Wanted {
   ValueId value;
   DataType type = DataType::kUndefined;
+  bool sized = true;  // before the run
   std::vector<int64_t> dims;
   uint64_t bytes = 0;
 };
@@ -49,6 +50,10 @@ Result<std::vector<Wanted>> WantedOf(const Graph& graph, std::span<const ValueId
   for (ValueId id : values) {
     const ValueType& type = graph.value(id).type;
     const std::optional<std::vector<int64_t>> dims = type.static_dims();
+    if (!dims && BytesOf(type.type) != 0 && type.other.empty()) {
+      wanted.push_back({id, type.type, false, {}, 0});
+      continue;
+    }
     if (!dims || BytesOf(type.type) == 0) {
       return MakeError(
           ErrorCode::kUnsupported, "session.tensor",
@@ -56,7 +61,7 @@ Result<std::vector<Wanted>> WantedOf(const Graph& graph, std::span<const ValueId
     }
     PT_ASSIGN(const TensorLayout layout, DenseLayout(type.type, *dims, RowMajor(dims->size())));
     PT_ASSIGN(const uint64_t bytes, BytesOf(layout));
-    wanted.push_back({id, type.type, *dims, bytes});
+    wanted.push_back({id, type.type, true, *dims, bytes});
   }
   return wanted;
 }
@@ -66,12 +71,20 @@ Status CheckTensor(const Graph& graph, const Wanted& wanted, const HostTensor& g
     return BadTensor(graph, wanted.value, role,
                      "is " + std::string(DataTypeName(wanted.type)) + ", not " + std::string(DataTypeName(given.type)));
   }
-  if (given.dims != wanted.dims) {
+  uint64_t bytes = wanted.bytes;
+  if (!wanted.sized && std::string_view(role) == "output") {
+    if (given.data == nullptr && given.bytes == 0) return {};
+    return BadTensor(graph, wanted.value, role, "has a size known only at run time: give no buffer for it");
+  }
+  if (!wanted.sized) {
+    PT_ASSIGN(const TensorLayout layout, DenseLayout(given.type, given.dims, RowMajor(given.dims.size())));
+    PT_ASSIGN(bytes, BytesOf(layout));
+  } else if (given.dims != wanted.dims) {
     return BadTensor(graph, wanted.value, role, "has dims " + DimsText(wanted.dims) + ", not " + DimsText(given.dims));
   }
-  if (given.bytes != wanted.bytes) {
+  if (given.bytes != bytes) {
     return BadTensor(graph, wanted.value, role,
-                     "has " + std::to_string(wanted.bytes) + " bytes, not " + std::to_string(given.bytes));
+                     "has " + std::to_string(bytes) + " bytes, not " + std::to_string(given.bytes));
   }
   if (given.bytes > 0 && given.data == nullptr) return BadTensor(graph, wanted.value, role, "has no buffer");
   const auto size = static_cast<uint64_t>(BytesOf(given.type));

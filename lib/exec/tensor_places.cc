@@ -41,9 +41,9 @@ class Placer {
 
   Status SetLayout(InstanceId id) {
     const Instance& instance = plan_.instances[id.index()];
+    if (IsDynamic(graph_, instance) && instance.form.storage != DataType::kString) return SetDynamic(id);
     const std::optional<std::vector<int64_t>> dims = graph_.value(instance.value).type.static_dims();
-    if (!dims) return Unsupported(graph_, instance.value, "has a size that is known only at run time");
-    if (BytesOf(instance.form.storage) == 0) {
+    if (!dims || BytesOf(instance.form.storage) == 0) {
       return Unsupported(
           graph_, instance.value,
           "is of type " + std::string(DataTypeName(instance.form.storage)) + ", which a run cannot hold");
@@ -52,6 +52,25 @@ class Placer {
     place.device = instance.device;
     PT_ASSIGN(place.layout, DenseLayout(instance.form.storage, *dims, instance.form.layout));
     PT_ASSIGN(place.bytes, BytesOf(place.layout));
+    return {};
+  }
+
+  Status SetDynamic(InstanceId id) {
+    const Instance& instance = plan_.instances[id.index()];
+    const ValueType& type = graph_.value(instance.value).type;
+    if (!type.other.empty()) return Unsupported(graph_, instance.value, "is a " + type.other);
+    if (BitsOf(type.type) == 0 && type.is_static()) return Unsupported(graph_, instance.value, "is of no known type");
+    if (instance.device.index() != 0 || !instance.form.layout.is_row_major() || instance.form.storage != type.type) {
+      return Unsupported(graph_, instance.value,
+                         "has a size that is known only at run time: it can only lie on the host, row-major, in its "
+                         "own type");
+    }
+    TensorPlace& place = this->place(id);
+    place.device = instance.device;
+    place.dynamic = true;
+    place.where = TensorPlace::Where::kPool;
+    place.layout.type = instance.form.storage;
+    place.layout.layout = instance.form.layout;
     return {};
   }
 
@@ -76,7 +95,8 @@ class Placer {
 
   Status PlaceExternal() {
     std::map<ValueId, uint32_t> inputs, outputs;
-    for (uint32_t i = 0; i < graph_.inputs().size(); ++i) inputs.emplace(graph_.inputs()[i], i);
+    for (ValueId input : graph_.inputs()) inputs.emplace(input, inputs.size());
+    for (ValueId captured : graph_.captured()) inputs.emplace(captured, inputs.size());
     for (uint32_t i = 0; i < graph_.outputs().size(); ++i) outputs.emplace(graph_.outputs()[i], i);
     for (size_t i = 0; i < plan_.instances.size(); ++i) {
       const Instance& instance = plan_.instances[i];
@@ -87,8 +107,9 @@ class Placer {
         place.where = Where::kInput;
         place.index = input->second;
       } else if (const auto output = outputs.find(instance.value); lent && output != outputs.end()) {
-        place.where = Where::kOutput;
+        place.where = place.dynamic ? Where::kPool : Where::kOutput;
         place.index = output->second;
+        lent_.emplace(instance.value, i);
       } else if (place.bytes > 0) {
         return MakeError(ErrorCode::kInvalidInput, "session.memory",
                          LabelOf(graph_, instance.value) + " has no place in the plan's memory");
@@ -98,11 +119,9 @@ class Placer {
   }
 
   Status FindOutputSources() {
-    std::map<ValueId, uint32_t> inputs, seen, lent;
-    for (uint32_t i = 0; i < graph_.inputs().size(); ++i) inputs.emplace(graph_.inputs()[i], i);
-    for (uint32_t i = 0; i < plan_.instances.size(); ++i) {
-      if (places_.instances[i].where == Where::kOutput) lent.emplace(plan_.instances[i].value, i);
-    }
+    std::map<ValueId, uint32_t> inputs, seen;
+    for (ValueId input : graph_.inputs()) inputs.emplace(input, inputs.size());
+    for (ValueId captured : graph_.captured()) inputs.emplace(captured, inputs.size());
     for (uint32_t i = 0; i < graph_.outputs().size(); ++i) {
       const ValueId value = graph_.outputs()[i];
       const auto before = seen.emplace(value, i);
@@ -116,8 +135,9 @@ class Placer {
         source = {From::kConstant, 0};
       } else if (const auto input = inputs.find(value); input != inputs.end()) {
         source = {From::kInput, input->second};
-      } else if (const auto instance = lent.find(value); instance != lent.end()) {
-        source = {From::kDirect, instance->second};
+      } else if (const auto instance = lent_.find(value); instance != lent_.end()) {
+        const bool dynamic = places_.instances[instance->second].dynamic;
+        source = {dynamic ? From::kPool : From::kDirect, instance->second};
       } else {
         return MakeError(ErrorCode::kInvalidInput, "session.output",
                          "the plan leaves output " + LabelOf(graph_, value) + " on no host memory");
@@ -130,6 +150,7 @@ class Placer {
   const Graph& graph_;
   const Plan& plan_;
   std::vector<bool> placed_;
+  std::map<ValueId, uint32_t> lent_;  // graph outputs that steps make: their instances
   TensorPlaces places_;
 };
 

@@ -1,5 +1,5 @@
-// Where every tensor of a run lies: in an arena, or in the caller's buffers. And which steps have nothing to do because
-// of that.
+// Where every tensor of a run lies: in an arena, in the caller's buffers, or where the run finds memory. And which
+// steps have nothing to do because of that.
 #pragma once
 
 #include <vector>
@@ -15,12 +15,14 @@ struct TensorPlace {
     kArena,   // of `device`, at `offset`
     kInput,   // the caller's input `index`
     kOutput,  // the caller's output `index`
+    kPool,    // in memory that is found in the run, since its size is known only then
   };
   Where where = Where::kArena;
   uint32_t index = 0;
   DeviceId device;
   uint64_t offset = 0;
   uint64_t bytes = 0;
+  bool dynamic = false;  // its size is known only at run time: layout has no dims, bytes is 0
   TensorLayout layout;
 };
 
@@ -31,6 +33,7 @@ struct OutputSource {
     kInput,     // copied from the caller's input `index`
     kOutput,    // copied from the caller's output `index`, which stands earlier
     kConstant,  // copied from the value's constant
+    kPool,      // handed over: the storage of instance `index`
   };
   From from = From::kDirect;
   uint32_t index = 0;
@@ -42,8 +45,8 @@ struct TensorPlaces {
   std::vector<StepAction> actions;     // by step
 };
 
-// Errors: kUnsupported (a tensor whose size or type a run cannot hold: named), kInvalidInput (an instance that lies
-// nowhere, an output that no step makes).
+// What a nested graph captures counts as further inputs. Errors: kUnsupported (a tensor whose size or type a run cannot
+// hold: named), kInvalidInput (an instance that lies nowhere, an output that no step makes).
 Result<TensorPlaces> PlaceTensors(const Graph& graph, const Plan& plan);
 
 // True when the bytes from the first to the last element hold nothing else.

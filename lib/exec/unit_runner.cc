@@ -12,14 +12,6 @@
 namespace pt {
 namespace {
 
-class NoStorage : public OutputAllocator {
- public:
-  Result<TensorView> Allocate(uint32_t index, DataType, std::span<const int64_t>) override {
-    return MakeError(ErrorCode::kInternal, "run.static_output",
-                     "output " + std::to_string(index) + " is static: its storage was bound before the run");
-  }
-};
-
 std::vector<uint32_t> AllWorkers(const Workers& workers) {
   std::vector<uint32_t> all(workers.size());
   for (uint32_t i = 0; i < all.size(); ++i) all[i] = i;
@@ -126,7 +118,7 @@ class HandOverJob : public CoreJob {
 
 class EmptyKernel : public BoundKernel {
  public:
-  Status Enqueue(Stream&, OutputAllocator&) noexcept override { return {}; }
+  Status Enqueue(const RunContext&) noexcept override { return {}; }
 };
 
 Status RefuseNested(const Machine& machine) {
@@ -136,11 +128,6 @@ Status RefuseNested(const Machine& machine) {
 }
 
 }  // namespace
-
-OutputAllocator& StaticOutputs() {
-  static NoStorage none;
-  return none;
-}
 
 struct UnitRunner::State {
   State(Machine& m, UnitId u, std::vector<uint32_t> workers, bool flush)
@@ -197,7 +184,7 @@ Result<int64_t> TimeEmptySteps(Machine& machine, UnitId unit, uint32_t count) {
         const int64_t begin = NowNs();
         for (uint32_t i = 0; i < count; ++i) {
           team.Gather();
-          if (!kernel->Enqueue(stream, StaticOutputs()).ok()) return;
+          if (!kernel->Enqueue(StaticRun(stream)).ok()) return;
           team.Release();
         }
         ns = NowNs() - begin;

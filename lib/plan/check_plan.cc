@@ -5,6 +5,7 @@
 #include <set>
 
 #include "lib/plan/check_memory.h"
+#include "lib/plan/check_run_time_sizes.h"
 #include "lib/plan/work.h"
 #include "partitiontuner/plan/memory_plan.h"
 #include "partitiontuner/plan/plan_precision.h"
@@ -34,6 +35,8 @@ class PlanChecker {
     if (!faults_.empty()) return std::move(faults_);
     const StepOrder order(platform_, plan_);
     CheckData(order);
+    if (!faults_.empty()) return std::move(faults_);
+    CheckRunTimeSizes(graph_, platform_, plan_, faults_);
     if (!faults_.empty()) return std::move(faults_);
     CheckMemory(graph_, platform_, plan_, order, faults_);
     return std::move(faults_);

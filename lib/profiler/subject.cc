@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "partitiontuner/backend/devices.h"
 #include "partitiontuner/profiler/measure.h"
 
 namespace pt {
@@ -135,10 +136,12 @@ Status Subject::AddOutputs(const Graph& graph, const Candidate& candidate, std::
   return {};
 }
 
-Status Subject::Bind(std::span<const TensorView> in, std::span<const TensorView> out) {
+Status Subject::Bind(std::vector<TensorView> in, std::vector<TensorView> out) {
+  in_ = std::move(in);
+  out_ = std::move(out);
   const uint64_t scratch_bytes = kernel_->scratch_bytes();
   PT_ASSIGN(DeviceBuffer * scratch, Allocate(scratch_bytes));
-  auto bound = kernel_->Bind(in, out, {static_cast<std::byte*>(scratch->data()), scratch_bytes});
+  auto bound = kernel_->Bind(SlotsOf(in_), SlotsOf(out_), {static_cast<std::byte*>(scratch->data()), scratch_bytes});
   if (!bound.ok()) return OfKernel(std::move(bound).error());
   bound_ = std::move(bound).value();
   return {};
@@ -168,7 +171,7 @@ Status Subject::MakeCandidate(const Graph& graph, const Candidate& candidate) {
   auto kernel = library->Compile(graph, candidate, layouts(in), layouts(out), context_);
   if (!kernel.ok()) return OfKernel(std::move(kernel).error());
   kernel_ = std::move(kernel).value();
-  PT_CHECK_OK(Bind(in, out));
+  PT_CHECK_OK(Bind(std::move(in), std::move(out)));
   std::set<ValueId> seen;
   for (const NodeId node : candidate.nodes) {
     for (const ValueId input : graph.node(node).inputs) {
@@ -192,9 +195,12 @@ Status Subject::MakeReorder(std::span<const int64_t> dims, const Form& from, con
   auto kernel = library->CompileReorder(from_layout, to_layout, context_);
   if (!kernel.ok()) return OfKernel(std::move(kernel).error());
   kernel_ = std::move(kernel).value();
-  return Bind({&in, 1}, {&out, 1});
+  return Bind({in}, {out});
 }
 
-Status Subject::Enqueue(Stream& stream) { return OfKernel(bound_->Enqueue(stream, *kept_outputs_)); }
+Status Subject::Enqueue(Stream& stream) {
+  const RunContext alone = StaticRun(stream);
+  return OfKernel(bound_->Enqueue({stream, *kept_outputs_, alone.memory, alone.stop}));
+}
 
 }  // namespace pt

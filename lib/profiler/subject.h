@@ -57,7 +57,7 @@ class Subject {
   Result<TensorView> AddOutput(const TensorLayout& layout);
   Status AddOutputs(const Graph& graph, const Candidate& candidate, std::span<const TensorView> in,
                     std::vector<TensorView>& out);
-  Status Bind(std::span<const TensorView> in, std::span<const TensorView> out);
+  Status Bind(std::vector<TensorView> in, std::vector<TensorView> out);
   Status OfKernel(Status status);
 
   Machine& machine_;
@@ -66,6 +66,7 @@ class Subject {
   Origin origin_ = Origin::kElsewhere;
   std::unique_ptr<NotingWeightStore> weights_;
   std::unique_ptr<KeptOutputs> kept_outputs_;
+  std::vector<TensorView> in_, out_;  // the slots that the kernel is bound to
   CompileContext context_;
   std::vector<std::unique_ptr<DeviceBuffer>> buffers_;
   std::vector<Input> inputs_;

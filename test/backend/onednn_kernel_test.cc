@@ -10,8 +10,7 @@ std::unique_ptr<BoundKernel> Reorder(Lab& lab, Team& team, Buffer& from, Buffer&
   CompileContext context = lab.context(team);
   auto kernel = lab.library().CompileReorder(from.view().layout, to.view().layout, context);
   if (!kernel.ok()) FAIL(ToString(kernel.error()));
-  const TensorView in = from.view(), out = to.view();
-  auto bound = (*kernel)->Bind(std::span(&in, 1), std::span(&out, 1), {});
+  auto bound = (*kernel)->Bind(SlotsOf({&from.view(), 1}), SlotsOf({&to.view(), 1}), {});
   REQUIRE(bound.ok());
   return std::move(*bound);
 }
@@ -43,8 +42,7 @@ TEST_CASE("OneDnn, ReordersBetweenAllLayoutsKeepEveryElement", "[backend]") {
         Buffer result(lab.device(), DenseLayout(DataType::kFloat32, dims, to.layout).value(), 9.0F);
         source.Set(ramp);
         const auto stream = MakeHostStream(team);
-        NoOutputs none;
-        REQUIRE(Reorder(lab, team, source, result)->Enqueue(*stream, none).ok());
+        REQUIRE(Reorder(lab, team, source, result)->Enqueue(StaticRun(*stream)).ok());
         CHECK(result.Get() == ramp);
       }
     }
@@ -65,11 +63,10 @@ TEST_CASE("OneDnn, ReordersReadAndWriteSlicesOfABiggerTensor", "[backend]") {
     Buffer parent(lab.device(), slice, -1.0F);
     plain.Set(ramp);
     const auto stream = MakeHostStream(team);
-    NoOutputs none;
-    REQUIRE(Reorder(lab, team, plain, parent)->Enqueue(*stream, none).ok());
+    REQUIRE(Reorder(lab, team, plain, parent)->Enqueue(StaticRun(*stream)).ok());
     CHECK(parent.Get() == ramp);
     Buffer back(lab.device(), DenseLayout(DataType::kFloat32, dims, RowMajor(4)).value());
-    REQUIRE(Reorder(lab, team, parent, back)->Enqueue(*stream, none).ok());
+    REQUIRE(Reorder(lab, team, parent, back)->Enqueue(StaticRun(*stream)).ok());
     CHECK(back.Get() == ramp);
     // What lies between the slice's elements belongs to others.
     const auto floats = std::span(parent.floats(), BytesOf(slice).value() / sizeof(float));
@@ -141,13 +138,12 @@ output b
       source.Set(lab.Expected(lab.graph().inputs()[0]));
       const TensorView in_view = source.view(), out_view = result.view();
       std::vector<std::byte> scratch(candidate.scratch_bytes);
-      auto bound = (*kernel)->Bind(std::span(&in_view, 1), std::span(&out_view, 1), scratch);
+      auto bound = (*kernel)->Bind(SlotsOf({&in_view, 1}), SlotsOf({&out_view, 1}), scratch);
       if (!bound.ok()) return;
       const auto team = MakeSerialTeam(1);
       const auto stream = MakeHostStream(*team);
-      NoOutputs none;
       for (int repeat = 0; repeat < 20; ++repeat) {
-        if (!(*bound)->Enqueue(*stream, none).ok()) return;
+        if (!(*bound)->Enqueue(StaticRun(*stream)).ok()) return;
       }
       results[t] = result.Get();
     });

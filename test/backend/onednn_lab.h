@@ -15,11 +15,8 @@
 #include "partitiontuner/backend/libraries.h"
 #include "partitiontuner/graph/graph_text.h"
 #include "partitiontuner/onnx/infer_shapes.h"
-#include "test/testing/kernel_bench.h"
 
 namespace pt::onednn_lab {
-
-using testing::NoOutputs;
 
 inline Graph GraphOf(std::string_view text) {
   Result<Graph> parsed = ParseGraph(text);
@@ -78,23 +75,27 @@ void ForEach(const std::vector<int64_t>& dims, F f) {
 // Elements at their places; whatever lies between them holds `filler`.
 class Buffer {
  public:
-  Buffer(DeviceDriver& device, TensorLayout layout, float filler = 0) : layout_(std::move(layout)) {
-    buffer_ = std::move(device.Allocate(BytesOf(layout_).value()).value());
-    std::fill_n(floats(), BytesOf(layout_).value() / sizeof(float), filler);
+  Buffer(DeviceDriver& device, TensorLayout layout, float filler = 0) {
+    const uint64_t bytes = BytesOf(layout).value();
+    buffer_ = std::move(device.Allocate(bytes).value());
+    view_ = {buffer_->data(), std::move(layout)};
+    std::fill_n(floats(), bytes / sizeof(float), filler);
   }
   void Set(std::span<const float> elements) {
-    ForEach(layout_.dims, [&](size_t n, const Index& index) { floats()[OffsetOf(layout_, index)] = elements[n]; });
+    ForEach(view_.layout.dims,
+            [&](size_t n, const Index& index) { floats()[OffsetOf(view_.layout, index)] = elements[n]; });
   }
   Floats Get() {
     Floats elements;
-    ForEach(layout_.dims, [&](size_t, const Index& index) { elements.push_back(floats()[OffsetOf(layout_, index)]); });
+    ForEach(view_.layout.dims,
+            [&](size_t, const Index& index) { elements.push_back(floats()[OffsetOf(view_.layout, index)]); });
     return elements;
   }
-  TensorView view() { return {buffer_->data(), layout_}; }
+  const TensorView& view() const { return view_; }
   float* floats() { return static_cast<float*>(buffer_->data()); }
 
  private:
-  TensorLayout layout_;
+  TensorView view_;
   std::unique_ptr<DeviceBuffer> buffer_;
 };
 
@@ -159,12 +160,11 @@ class Lab {
     }
     const TensorView out_view = result.view();
     std::unique_ptr<DeviceBuffer> scratch = std::move(device_->Allocate(candidate.scratch_bytes + 64).value());
-    auto bound = (*kernel)->Bind(views, std::span(&out_view, 1),
+    auto bound = (*kernel)->Bind(SlotsOf(views), SlotsOf({&out_view, 1}),
                                  {static_cast<std::byte*>(scratch->data()), candidate.scratch_bytes});
     REQUIRE(bound.ok());
     const auto stream = MakeHostStream(team);
-    NoOutputs none;
-    const Status status = (*bound)->Enqueue(*stream, none);
+    const Status status = (*bound)->Enqueue(StaticRun(*stream));
     if (!status.ok()) FAIL(ToString(status.error()));
     if (raw != nullptr) raw->assign(result.floats(), result.floats() + BytesOf(out).value() / sizeof(float));
     return result.Get();

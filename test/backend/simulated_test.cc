@@ -165,10 +165,10 @@ TEST_CASE("SimulatedLibrary, AFusedGroupComputesWhatItsNodesDo", "[backend]") {
   std::vector<float> other(144, 0.5f), result(144, 0);
   const std::vector<TensorView> in_views = {{inputs[0].data.data(), in[0]}, {other.data(), in[1]}};
   const std::vector<TensorView> out_views = {{result.data(), out[0]}};
-  const auto bound = kernel->Bind(in_views, out_views, {}).value();
+  const auto bound = kernel->Bind(SlotsOf(in_views), SlotsOf(out_views), {}).value();
   const auto stream = driver.MakeStream().value();
   const auto event = driver.MakeEvent().value();
-  REQUIRE(bound->Enqueue(*stream, StaticOutputs()).ok());
+  REQUIRE(bound->Enqueue(StaticRun(*stream)).ok());
   REQUIRE(stream->Record(*event).ok());
   CHECK(event->virtual_ns() == library.KnownCost(*graph, machine->platform(), candidates[0]));
 

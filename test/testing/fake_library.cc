@@ -161,8 +161,8 @@ float Element(size_t node, const std::vector<const float*>& in, int64_t i) {
 
 class FakeBoundKernel : public BoundKernel {
  public:
-  FakeBoundKernel(FakeControl& control, NodeId node, const Node& definition, uint32_t width,
-                  std::span<const TensorView> in, const TensorView& out)
+  FakeBoundKernel(FakeControl& control, NodeId node, const Node& definition, uint32_t width, TensorSlots in,
+                  const TensorView& out)
       : control_(control),
         node_(node),
         fails_(definition.int_or("fail", 0) != 0),
@@ -171,10 +171,11 @@ class FakeBoundKernel : public BoundKernel {
         width_(width),
         out_(static_cast<float*>(out.data)),
         count_(CheckedProduct(out.layout.dims).value()) {
-    for (const TensorView& view : in) in_.push_back(static_cast<const float*>(view.data));
+    for (const TensorView* slot : in) in_.push_back(static_cast<const float*>(slot->data));
   }
 
-  Status Enqueue(Stream& stream, OutputAllocator&) noexcept override {
+  Status Enqueue(const RunContext& run) noexcept override {
+    Stream& stream = run.stream;
     control_.enqueued.fetch_add(1);
     if (fails_) return MakeError(ErrorCode::kRunFailed, "fake.fail", "told to fail");
     if (auto* asynchronous = dynamic_cast<FakeStream*>(&stream)) {
@@ -249,15 +250,14 @@ class FakeKernel : public Kernel {
   bool brings_threads() const override {
     return definition_.int_or("threads", 0) > 0 && definition_.int_or("silent", 0) == 0;
   }
-  Result<std::unique_ptr<BoundKernel>> Bind(std::span<const TensorView> in, std::span<const TensorView> out,
-                                            std::span<std::byte>) const override {
+  Result<std::unique_ptr<BoundKernel>> Bind(TensorSlots in, TensorSlots out, std::span<std::byte>) const override {
     if (control_.fail_bind.load() == static_cast<int>(node_.value)) {
       if (control_.throws.load()) throw std::runtime_error("out of reach");
       return MakeError(ErrorCode::kOutOfMemory, "fake.bind", "told not to bind");
     }
     control_.bound.fetch_add(1);
     return std::unique_ptr<BoundKernel>(
-        std::make_unique<FakeBoundKernel>(control_, node_, definition_, width_, in, out[0]));
+        std::make_unique<FakeBoundKernel>(control_, node_, definition_, width_, in, *out[0]));
   }
 
  private:

@@ -6,10 +6,6 @@
 
 namespace pt::testing {
 
-Result<TensorView> NoOutputs::Allocate(uint32_t, DataType, std::span<const int64_t>) {
-  return MakeError(ErrorCode::kUnsupported, "test.allocate", "outputs of unknown size are not expected here");
-}
-
 KernelBench::KernelBench(const Platform& platform, uint32_t width)
     : driver(MakeHostDriver(DeviceId(0U))),
       weights(MakeWeightStore()),
@@ -20,11 +16,10 @@ KernelBench::KernelBench(const Platform& platform, uint32_t width)
 Status KernelBench::Run(const Kernel& kernel, std::span<const TensorView> in, std::span<const TensorView> out) {
   PT_ASSIGN(const std::unique_ptr<DeviceBuffer> scratch,
             driver->Allocate(std::max<uint64_t>(1, kernel.scratch_bytes())));
-  PT_ASSIGN(
-      const std::unique_ptr<BoundKernel> bound,
-      kernel.Bind(in, out, {static_cast<std::byte*>(scratch->data()), static_cast<size_t>(kernel.scratch_bytes())}));
-  NoOutputs none;
-  return bound->Enqueue(*stream, none);
+  PT_ASSIGN(const std::unique_ptr<BoundKernel> bound,
+            kernel.Bind(SlotsOf(in), SlotsOf(out),
+                        {static_cast<std::byte*>(scratch->data()), static_cast<size_t>(kernel.scratch_bytes())}));
+  return bound->Enqueue(StaticRun(*stream));
 }
 
 }  // namespace pt::testing

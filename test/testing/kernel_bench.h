@@ -8,12 +8,6 @@
 
 namespace pt::testing {
 
-// For kernels whose outputs' sizes are known before they run.
-class NoOutputs final : public OutputAllocator {
- public:
-  Result<TensorView> Allocate(uint32_t, DataType, std::span<const int64_t>) override;
-};
-
 // The team runs inline, whatever its width.
 struct KernelBench {
   explicit KernelBench(const Platform& platform, uint32_t width = 1);

@@ -12,7 +12,8 @@ class ProbeBoundKernel : public BoundKernel {
   ProbeBoundKernel(ProbeControl& control, const TensorView& in, const TensorView& out)
       : control_(control), in_(in.data), out_(out.data) {}
 
-  Status Enqueue(Stream& stream, OutputAllocator&) noexcept override {
+  Status Enqueue(const RunContext& run) noexcept override {
+    Stream& stream = run.stream;
     if (control_.run_error && control_.runs >= control_.first_failing_run)
       return MakeError(*control_.run_error, "probe.run", "told to fail");
     if (stream.team() == nullptr) {
@@ -39,10 +40,9 @@ class ProbeBoundKernel : public BoundKernel {
 class ProbeKernel : public Kernel {
  public:
   explicit ProbeKernel(ProbeControl& control) : control_(control) {}
-  Result<std::unique_ptr<BoundKernel>> Bind(std::span<const TensorView> in, std::span<const TensorView> out,
-                                            std::span<std::byte>) const override {
+  Result<std::unique_ptr<BoundKernel>> Bind(TensorSlots in, TensorSlots out, std::span<std::byte>) const override {
     if (control_.bind_error) return MakeError(*control_.bind_error, "probe.bind", "told to fail");
-    return std::unique_ptr<BoundKernel>(std::make_unique<ProbeBoundKernel>(control_, in[0], out[0]));
+    return std::unique_ptr<BoundKernel>(std::make_unique<ProbeBoundKernel>(control_, *in[0], *out[0]));
   }
 
  private:

@@ -222,13 +222,25 @@ Result<HostBuffers> HostBuffers::ForInputs(const Graph& graph, std::span<const T
 
 Result<HostBuffers> HostBuffers::ForOutputs(const Graph& graph) {
   HostBuffers buffers;
-  for (const ValueId id : graph.outputs()) PT_CHECK_OK(buffers.Add(graph, id));
+  for (const ValueId id : graph.outputs()) {
+    const ValueType& type = graph.value(id).type;
+    if (type.is_static()) {
+      PT_CHECK_OK(buffers.Add(graph, id));
+    } else {
+      buffers.tensors_.push_back({type.type, {}, nullptr, 0});
+    }
+  }
   return buffers;
 }
 
-Result<std::vector<Tensor>> HostBuffers::Copy() const {
+Result<std::vector<Tensor>> HostBuffers::Copy(const RunReport& report) const {
   std::vector<Tensor> tensors;
-  for (const HostTensor& from : tensors_) {
+  for (size_t i = 0; i < tensors_.size(); ++i) {
+    if (i < report.outputs.size() && report.outputs[i].type() != DataType::kUndefined) {
+      tensors.push_back(report.outputs[i]);
+      continue;
+    }
+    const HostTensor& from = tensors_[i];
     PT_ASSIGN(Tensor tensor,
               Tensor::FromBytes(from.type, from.dims, std::string(static_cast<const char*>(from.data), from.bytes)));
     tensors.push_back(std::move(tensor));

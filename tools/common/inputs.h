@@ -34,10 +34,11 @@ Result<std::vector<Tensor>> MakeInputs(const Graph& graph, const GivenInputs& gi
 class HostBuffers {
  public:
   static Result<HostBuffers> ForInputs(const Graph& graph, std::span<const Tensor> tensors);
-  static Result<HostBuffers> ForOutputs(const Graph& graph);  // kUnsupported when an output's dims are unknown
+  static Result<HostBuffers> ForOutputs(const Graph& graph);  // no memory for outputs whose dims are unknown
 
   std::span<const HostTensor> tensors() const { return tensors_; }
-  Result<std::vector<Tensor>> Copy() const;  // what the buffers hold now
+  // What the buffers hold now; outputs that have none, since their size was known only in the run, from its report.
+  Result<std::vector<Tensor>> Copy(const RunReport& report) const;
 
  private:
   Status Add(const Graph& graph, ValueId value);

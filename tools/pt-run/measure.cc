@@ -19,11 +19,12 @@ Status TimedRun(Runner& runner, const Setup& setup, const CancelToken& cancel, b
   RunOptions options;
   options.cancel = &cancel;
   const auto start = std::chrono::steady_clock::now();
-  PT_ASSIGN(const RunReport report, runner.session->Run(setup.inputs.tensors(), setup.outputs.tensors(), options));
+  PT_ASSIGN(RunReport report, runner.session->Run(setup.inputs.tensors(), setup.outputs.tensors(), options));
   const auto end = std::chrono::steady_clock::now();
   runner.simulated = report.simulated;
   if (keep)
     runner.times_ns.push_back(std::max<int64_t>(1, report.simulated ? report.makespan_ns : (end - start).count()));
+  runner.last = std::move(report);
   return {};
 }
 
@@ -101,10 +102,10 @@ Json SharesJson(const TraceShares& shares) {
   return json;
 }
 
-Status SaveOutputs(const HostBuffers& outputs, const std::string& folder) {
+Status SaveOutputs(const HostBuffers& outputs, const RunReport& report, const std::string& folder) {
   std::error_code problem;
   std::filesystem::create_directories(folder, problem);
-  PT_ASSIGN(const std::vector<Tensor> tensors, outputs.Copy());
+  PT_ASSIGN(const std::vector<Tensor> tensors, outputs.Copy(report));
   for (size_t i = 0; i < tensors.size(); ++i) {
     PT_ASSIGN(const std::string bytes, NpyBytes(tensors[i]));
     PT_CHECK_OK(WriteFileAtomically((std::filesystem::path(folder) / ("output_" + std::to_string(i) + ".npy")).string(),
@@ -194,7 +195,7 @@ Result<int> Measured(const RunFlags& flags, Console& console, const CancelToken&
   PT_CHECK_OK(MeasureAll(runners, setup, length, cancel));
   NoteUnsteadyPace(runners, console);
   Runner& runner = runners[0];
-  if (!flags.save_outputs.empty()) PT_CHECK_OK(SaveOutputs(setup.outputs, flags.save_outputs));
+  if (!flags.save_outputs.empty()) PT_CHECK_OK(SaveOutputs(setup.outputs, runner.last, flags.save_outputs));
   PT_ASSIGN(const TracedRun traced, TraceRuns(runner, setup, cancel));
   if (!flags.trace.empty()) {
     PT_CHECK_OK(WriteTo(flags.trace, ToTraceEventJson(traced.trace, setup.engine->machine().platform(),

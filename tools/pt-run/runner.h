@@ -17,6 +17,7 @@ struct Runner {
   std::vector<int64_t> times_ns;
   std::vector<size_t> turns;  // where in times_ns each turn begins
   bool simulated = false;
+  RunReport last;  // of its last run
 };
 
 struct Setup {

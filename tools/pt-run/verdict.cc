@@ -23,10 +23,11 @@ Result<ReadyModel> MakeReady(Engine& engine, const ModelOptions& options, const 
     const Graph& graph = *ready.model->graph;
     for (const ValueId id : std::string_view(ids) == "inputs" ? graph.inputs() : graph.outputs()) {
       const Value& value = graph.value(id);
-      if (value.type.is_static() && BitsOf(value.type.type) > 0) continue;
+      const bool output = std::string_view(ids) == "outputs";
+      if (value.type.other.empty() && (value.type.is_static() || output) && BitsOf(value.type.type) > 0) continue;
       return MakeError(ErrorCode::kUnsupported, "value.dynamic",
                        "\"" + value.name + "\" is " + ToString(value.type) +
-                           ": only tensors of numbers whose size is known before the run");
+                           ": only tensors of numbers can be exchanged, inputs only of sizes known before the run");
     }
   }
   if (suite && flags.planner.empty()) {
@@ -53,12 +54,12 @@ Result<RunOutputs> RunOnce(const ReadyModel& ready, const std::vector<Tensor>& i
   RunOutputs result;
   const auto report = ready.session->Run(in.tensors(), out.tensors(), options);
   if (!report.ok()) return report.error();
-  PT_ASSIGN(result.tensors, out.Copy());
+  PT_ASSIGN(result.tensors, out.Copy(*report));
   if (ready.twin != nullptr) {
     PT_ASSIGN(const HostBuffers twin_out, HostBuffers::ForOutputs(graph));
     const auto twin_report = ready.twin->Run(in.tensors(), twin_out.tensors(), options);
     if (!twin_report.ok()) return twin_report.error();
-    PT_ASSIGN(const std::vector<Tensor> twin, twin_out.Copy());
+    PT_ASSIGN(const std::vector<Tensor> twin, twin_out.Copy(*twin_report));
     result.twin_equal = std::ranges::equal(result.tensors, twin, SameBits);
   }
   return result;

@@ -26,6 +26,11 @@ struct TensorView {
   TensorLayout layout;
 };
 
+// The slots a kernel is bound to: views at addresses that stay the same for the life of the bound kernel; the run state
+// owns them. A slot whose layout was static at Compile is final at Bind. A slot of a size known only at run time is
+// filled anew in every run: an input before the kernel is enqueued, an output by RunContext::outputs.
+using TensorSlots = std::span<const TensorView* const>;
+
 // A borrowed callable, valid during the call it is passed to; never allocates.
 class ParallelBody {
  public:
@@ -150,8 +155,34 @@ class DeviceDriver {
 class OutputAllocator {
  public:
   virtual ~OutputAllocator() = default;
-  // Storage for output `index` of the running step, dense row-major dims.
+  // Storage for output `index` of the running step, dense row-major dims, once a run; the output's slot says the same
+  // afterwards. kOutOfMemory when the run's limit does not allow it.
   virtual Result<TensorView> Allocate(uint32_t index, DataType type, std::span<const int64_t> dims) = 0;
+};
+
+// Temporary host memory of sizes known only at run time, kept from run to run. Not thread-safe: the leading core's.
+class RunMemory {
+ public:
+  virtual ~RunMemory() = default;
+  // 64-byte aligned; null for 0 bytes. kOutOfMemory when the run's limit does not allow it.
+  virtual Result<void*> Take(uint64_t bytes) = 0;
+  virtual void GiveBack(void* data) noexcept = 0;  // null is allowed
+};
+
+// Whether the run was cancelled, is past its deadline or has failed elsewhere. Kernels that may run for long look at it
+// now and then, and return an error (kRunFailed) when it says so. The leading core's.
+class StopFlag {
+ public:
+  virtual ~StopFlag() = default;
+  virtual bool ShouldStop() noexcept = 0;
+};
+
+// What a kernel meets when it is enqueued; valid during the call.
+struct RunContext {
+  Stream& stream;
+  OutputAllocator& outputs;
+  RunMemory& memory;
+  StopFlag& stop;
 };
 
 // Packed constant weights, shared by all plans, widths and sessions. Thread-safe.
@@ -166,11 +197,30 @@ class WeightStore {
 };
 std::unique_ptr<WeightStore> MakeWeightStore();
 
-// Runs nested graphs for control flow; the executor lends it.
-class SubgraphRunner {
+// A nested graph of control flow with memory of its own: belongs to the bound kernel that runs it.
+class BoundSubgraph {
  public:
-  virtual ~SubgraphRunner() = default;
-  virtual Result<std::vector<Tensor>> RunGraph(const Graph& graph, std::span<const Tensor> inputs) = 0;
+  virtual ~BoundSubgraph() = default;
+  // inputs: the graph's inputs, then what it captures, row-major on the host. Runs on the team that run.stream holds.
+  // Outputs are valid until the next Run or Release.
+  virtual Status Run(const RunContext& run, std::span<const TensorView> inputs) noexcept = 0;
+  virtual std::span<const TensorView> outputs() const = 0;  // in the graph's order
+  // Gives back what the last run took from run.memory. Call it before Enqueue returns.
+  virtual void Release(const RunContext& run) noexcept = 0;
+};
+
+// A nested graph that was compiled once. Immutable, shared by run states.
+class CompiledSubgraph {
+ public:
+  virtual ~CompiledSubgraph() = default;
+  virtual Result<std::unique_ptr<BoundSubgraph>> Bind() const = 0;
+};
+
+// Compiles nested graphs for control flow; the executor lends it.
+class SubgraphCompiler {
+ public:
+  virtual ~SubgraphCompiler() = default;
+  virtual Result<std::shared_ptr<const CompiledSubgraph>> Compile(std::shared_ptr<const Graph> graph) = 0;
 };
 
 struct CompileContext {
@@ -180,16 +230,17 @@ struct CompileContext {
   // on this one runs serially on the calling thread.
   Team* team = nullptr;
   WeightStore& weights;
-  SubgraphRunner* subgraphs = nullptr;
+  SubgraphCompiler* subgraphs = nullptr;  // null: nested graphs cannot be run here
 };
 
 // Bound to the memory of one run state. One run at a time.
 class BoundKernel {
  public:
   virtual ~BoundKernel() = default;
-  // On the host: runs to completion on stream.team(). On asynchronous devices: enqueues. Allocates nothing
-  // of our own. Errors: bad data met at run time (index out of range: kInvalidInput), kernel faults (kRunFailed).
-  virtual Status Enqueue(Stream& stream, OutputAllocator& outputs) noexcept = 0;
+  // On the host: runs to completion on run.stream.team(). On asynchronous devices: enqueues. Allocates nothing of our
+  // own where all sizes are static. Errors: bad data met at run time (index out of range: kInvalidInput), kernel faults
+  // (kRunFailed).
+  virtual Status Enqueue(const RunContext& run) noexcept = 0;
 };
 
 class Kernel {
@@ -200,8 +251,9 @@ class Kernel {
   // The step's helpers then sleep until it is over, and their cores stay held for it. Such threads are made in Compile,
   // and are no more than the unit has cores; a thread made within Enqueue would stay on the leading core alone.
   virtual bool brings_threads() const { return false; }
-  // in, out as the candidate's, at their final addresses and strides; scratch of at least scratch_bytes.
-  virtual Result<std::unique_ptr<BoundKernel>> Bind(std::span<const TensorView> in, std::span<const TensorView> out,
+  // in, out as the candidate's: static slots at their final addresses and strides, which may be read at once, slots of
+  // sizes known only at run time to be read by Enqueue. Scratch of at least scratch_bytes.
+  virtual Result<std::unique_ptr<BoundKernel>> Bind(TensorSlots in, TensorSlots out,
                                                     std::span<std::byte> scratch) const = 0;
 };
 

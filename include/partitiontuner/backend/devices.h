@@ -22,4 +22,11 @@ std::unique_ptr<Team> MakeSerialTeam(uint32_t width = 1);
 // The host's stream on that team (borrowed).
 std::unique_ptr<Stream> MakeHostStream(Team& team);
 
+// For kernels on their own whose outputs are all static: asking for storage of an output is an error, temporary memory
+// comes from the heap, nothing stops them.
+RunContext StaticRun(Stream& stream);
+
+// Slots of views that the caller keeps in place for as long as the bound kernel lives.
+std::vector<const TensorView*> SlotsOf(std::span<const TensorView> views);
+
 }  // namespace pt

@@ -21,10 +21,12 @@ struct SessionOptions {
   bool flush_denormals = true;  // set on every worker during a run, restored on the caller
   bool check_plan = true;       // refuse an illegal plan (kInvalidInput, all faults)
   uint32_t max_run_states = 4;  // concurrent runs before Run blocks
-  uint64_t run_bytes = Limits().run_bytes;  // memory of one run state on all devices; 0 = no limit
+  // Memory of one run state on all devices; 0 = no limit. What is sized only in a run counts when it is asked for.
+  uint64_t run_bytes = Limits().run_bytes;
 };
 
-// A caller's buffer, row-major on the host, of exactly the bytes of its type and dims.
+// A caller's buffer, row-major on the host, of exactly the bytes of its type and dims. For an output whose size is
+// known only at run time there is none: give the type alone, and find the tensor in RunReport::outputs.
 struct HostTensor {
   DataType type = DataType::kUndefined;
   std::vector<int64_t> dims;
@@ -44,6 +46,9 @@ struct RunReport {
   int64_t wall_ns = 0;      // the whole of Run
   int64_t makespan_ns = 0;  // first step's start to last step's end; of the virtual clock when simulated
   bool simulated = false;
+  // By output: those whose size was known only at run time, the others empty. No entries when there are none such. They
+  // own their memory, which no longer counts against run_bytes.
+  std::vector<Tensor> outputs;
 };
 
 // What a host step has taken so far, its kernel alone: without waiting for other cores and gathering helpers.
@@ -63,8 +68,9 @@ class Session {
   ~Session();  // waits for runs in flight
 
   // In the order of graph.inputs() and graph.outputs(). Blocks until done; callable from many threads.
-  // After a first run with the same buffers it allocates nothing of our own. On an error the outputs are unspecified,
-  // the session stays usable. Input and output buffers may not overlap.
+  // After a first run with the same buffers it allocates nothing of our own, unless there are sizes known only at run
+  // time: inputs may then have other dims from run to run, as far as the graph leaves them open. On an error the
+  // outputs are unspecified, the session stays usable. Input and output buffers may not overlap.
   Result<RunReport> Run(std::span<const HostTensor> inputs, std::span<const HostTensor> outputs,
                         const RunOptions& options = {}) noexcept;
 

@@ -4,7 +4,7 @@
 //   auto runner = pt::UnitRunner::Make(machine, unit).value();
 //   auto kernel = library.Compile(graph, candidate, in, out, runner->compile_context()).value();
 //   auto bound = kernel->Bind(...).value();
-//   runner->Run([&](Stream& stream) { clock(); bound->Enqueue(stream, StaticOutputs()); clock(); return Status(); });
+//   runner->Run([&](Stream& stream) { clock(); bound->Enqueue(StaticRun(stream)); clock(); return Status(); });
 #pragma once
 
 #include <functional>
@@ -35,9 +35,6 @@ class UnitRunner {
   explicit UnitRunner(std::unique_ptr<State> state);
   std::unique_ptr<State> state_;
 };
-
-// For steps whose outputs are all static: any request for storage is an error.
-OutputAllocator& StaticOutputs();
 
 // The costs of the executor itself, by running its own instruction loop. Nanoseconds for `count` of them in a row.
 // Empty steps on one host unit: dispatch and, on wide units, gathering and releasing the team.

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <map>
 
+#include "partitiontuner/backend/devices.h"
 #include "partitiontuner/backend/libraries.h"
 
 namespace pt {
@@ -57,8 +58,8 @@ struct Check {
 
 class BoundCheck final : public BoundKernel {
  public:
-  static Result<std::unique_ptr<BoundKernel>> Make(std::shared_ptr<const Check> check, std::span<const TensorView> in,
-                                                   std::span<const TensorView> out, std::span<std::byte> scratch) {
+  static Result<std::unique_ptr<BoundKernel>> Make(std::shared_ptr<const Check> check, TensorSlots in, TensorSlots out,
+                                                   std::span<std::byte> scratch) {
     auto bound = std::unique_ptr<BoundCheck>(new BoundCheck(std::move(check)));
     const Check& c = *bound->check_;
     for (const TensorLayout& layout : c.own) {
@@ -66,27 +67,33 @@ class BoundCheck final : public BoundKernel {
       PT_ASSIGN(void* data, bound->Allocate(bytes));
       bound->own_.push_back({data, layout});
     }
+    const std::vector<const TensorView*> own = SlotsOf(bound->own_);
+    const auto pick = [&](const std::vector<size_t>& indices) {
+      std::vector<const TensorView*> slots;
+      for (size_t i : indices) slots.push_back(own[i]);
+      return slots;
+    };
     PT_ASSIGN(bound->tested_, c.tested->Bind(in, out, scratch));
     for (size_t i = 0; i < c.to_own.size(); ++i) {
-      PT_CHECK_OK(bound->Add(*c.to_own[i], {&in[i], 1}, {&bound->own_[c.inputs[i]], 1}, bound->before_));
+      PT_CHECK_OK(bound->Add(*c.to_own[i], in.subspan(i, 1), pick({c.inputs[i]}), bound->before_));
     }
     for (const OracleStep& step : c.steps) {
-      PT_CHECK_OK(bound->Add(*step.kernel, bound->Pick(step.in), bound->Pick(step.out), bound->oracle_));
+      PT_CHECK_OK(bound->Add(*step.kernel, pick(step.in), pick(step.out), bound->oracle_));
     }
     for (size_t i = 0; i < c.comparisons.size(); ++i) {
       const Comparison& comparison = c.comparisons[i];
-      PT_CHECK_OK(bound->Add(*c.from_tested[i], {&out[comparison.output], 1}, {&bound->own_[comparison.actual], 1},
-                             bound->after_));
+      PT_CHECK_OK(
+          bound->Add(*c.from_tested[i], out.subspan(comparison.output, 1), pick({comparison.actual}), bound->after_));
     }
     return std::unique_ptr<BoundKernel>(std::move(bound));
   }
 
-  Status Enqueue(Stream& stream, OutputAllocator& outputs) noexcept override {
+  Status Enqueue(const RunContext& run) noexcept override {
     // Inputs first: the tested kernel may write in place.
-    for (const auto& kernel : before_) PT_CHECK_OK(kernel->Enqueue(stream, outputs));
-    PT_CHECK_OK(tested_->Enqueue(stream, outputs));
-    for (const auto& kernel : oracle_) PT_CHECK_OK(kernel->Enqueue(stream, outputs));
-    for (const auto& kernel : after_) PT_CHECK_OK(kernel->Enqueue(stream, outputs));
+    for (const auto& kernel : before_) PT_CHECK_OK(kernel->Enqueue(run));
+    PT_CHECK_OK(tested_->Enqueue(run));
+    for (const auto& kernel : oracle_) PT_CHECK_OK(kernel->Enqueue(run));
+    for (const auto& kernel : after_) PT_CHECK_OK(kernel->Enqueue(run));
     for (const Comparison& comparison : check_->comparisons) {
       const std::string difference =
           Difference(own_[comparison.actual], own_[comparison.expected], comparison.tolerance);
@@ -106,14 +113,7 @@ class BoundCheck final : public BoundKernel {
     buffers_.push_back(std::move(buffer));
     return data;
   }
-  std::vector<TensorView> Pick(const std::vector<size_t>& indices) const {
-    std::vector<TensorView> views;
-    views.reserve(indices.size());
-    for (size_t i : indices) views.push_back(own_[i]);
-    return views;
-  }
-  Status Add(const Kernel& kernel, std::span<const TensorView> in, std::span<const TensorView> out,
-             std::vector<std::unique_ptr<BoundKernel>>& to) {
+  Status Add(const Kernel& kernel, TensorSlots in, TensorSlots out, std::vector<std::unique_ptr<BoundKernel>>& to) {
     const uint64_t bytes = kernel.scratch_bytes();
     PT_ASSIGN(void* scratch, Allocate(bytes));
     PT_ASSIGN(std::unique_ptr<BoundKernel> bound,
@@ -133,7 +133,7 @@ class CheckKernel final : public Kernel {
  public:
   explicit CheckKernel(std::shared_ptr<const Check> check) : check_(std::move(check)) {}
   uint64_t scratch_bytes() const override { return check_->tested->scratch_bytes(); }
-  Result<std::unique_ptr<BoundKernel>> Bind(std::span<const TensorView> in, std::span<const TensorView> out,
+  Result<std::unique_ptr<BoundKernel>> Bind(TensorSlots in, TensorSlots out,
                                             std::span<std::byte> scratch) const override {
     return BoundCheck::Make(check_, in, out, scratch);
   }

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "lib/backend/onednn/family.h"
+#include "partitiontuner/candidate/run_time_sizes.h"
 
 namespace pt::onednn {
 namespace {
@@ -72,7 +73,7 @@ bool StartsGroups(uint32_t place) { return place < kMostNodes || place % kMostNo
 
 void GrowAll(const Graph& graph, Group group, std::set<std::vector<NodeId>>& seen, std::vector<Group>& groups) {
   std::optional<Group> next = std::move(group);
-  while (next && next->nodes.size() <= kMostNodes) {
+  while (next && next->nodes.size() <= kMostNodes && IsSizedBeforeRun(graph, next->nodes)) {
     if (seen.insert(next->nodes).second) groups.push_back(*next);
     next = Grow(graph, *next);
   }
@@ -126,7 +127,7 @@ std::optional<Group> GroupOf(const Graph& graph, std::span<const NodeId> wanted)
   if (nodes.empty() || std::adjacent_find(nodes.begin(), nodes.end()) != nodes.end()) return std::nullopt;
   auto grow_to = [&](std::optional<Group> group) -> std::optional<Group> {
     while (group && group->nodes.size() < nodes.size()) group = Grow(graph, *group);
-    if (group && group->nodes == nodes) return group;
+    if (group && group->nodes == nodes && IsSizedBeforeRun(graph, nodes)) return group;
     return std::nullopt;
   };
   // Anything but the first operation is grown onto a start, and only the start may be an anchor.

@@ -32,8 +32,8 @@ class OneDnnBoundKernel final : public BoundKernel {
   }
   void Keep(AlignedBytes scratch) { scratch_ = std::move(scratch); }
 
-  Status Enqueue(Stream& stream, OutputAllocator&) noexcept override {
-    pool_.set_team(stream.team());
+  Status Enqueue(const RunContext& run) noexcept override {
+    pool_.set_team(run.stream.team());
     const dnnl_status_t status =
         dnnl_primitive_execute(primitive_.get(), stream_.get(), static_cast<int>(arguments_.size()), arguments_.data());
     if (status == dnnl_success) return {};
@@ -103,7 +103,7 @@ class OneDnnKernel final : public Kernel {
 
   uint64_t scratch_bytes() const override { return scratch_bytes_; }
 
-  Result<std::unique_ptr<BoundKernel>> Bind(std::span<const TensorView> in, std::span<const TensorView> out,
+  Result<std::unique_ptr<BoundKernel>> Bind(TensorSlots in, TensorSlots out,
                                             std::span<std::byte> scratch) const override {
     try {
       auto bound = std::make_unique<OneDnnBoundKernel>(engine_, primitive_);
@@ -120,10 +120,10 @@ class OneDnnKernel final : public Kernel {
         void* data = nullptr;
         switch (argument.source) {
           case Argument::Source::kInput:
-            data = in[argument.index].data;
+            data = in[argument.index]->data;
             break;
           case Argument::Source::kOutput:
-            data = out[argument.index].data;
+            data = out[argument.index]->data;
             break;
           case Argument::Source::kConstant:
             data = constants_[argument.index].data();

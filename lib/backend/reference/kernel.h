@@ -13,10 +13,20 @@ struct Prepared {
   std::vector<DataType> in_storage, out_storage;  // as they are stored: narrower than float32 where widened
 };
 
-// kUnsupported and kInvalidInput name the operator. `evaluate`: contents for all inputs of the node, outputs
-// then settle themselves; null: types and constants come from the graph.
-Result<Prepared> Prepare(const Graph& graph, NodeId id, CompileContext* context,
-                         const std::vector<Tensor>* evaluate = nullptr);
+// What is known of a node beyond its graph: all inputs are there, of these sizes, perhaps with their content.
+struct GivenInput {
+  DataType type = DataType::kUndefined;
+  std::vector<int64_t> dims;
+  std::optional<Tensor> content;
+};
+struct Given {
+  std::vector<GivenInput> inputs;  // one each of Node::inputs; of absent ones nothing is looked at
+  bool holds_outputs = false;      // static output types of the graph hold; else outputs settle themselves
+  uint32_t width = 1;              // of the team
+};
+
+// kUnsupported and kInvalidInput name the operator. Without `given`, types and constants come from the graph.
+Result<Prepared> Prepare(const Graph& graph, NodeId id, CompileContext* context, const Given* given = nullptr);
 
 // Bytes of the scratch that kernel will ask for when all tensors are dense.
 uint64_t DenseScratchBytes(const Prepared& prepared);

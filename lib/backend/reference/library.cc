@@ -5,6 +5,7 @@
 #include "lib/backend/reference/element_copy.h"
 #include "lib/backend/reference/kernel.h"
 #include "lib/backend/reference/operator.h"
+#include "lib/backend/reference/run_time_kernel.h"
 #include "partitiontuner/backend/libraries.h"
 
 namespace pt {
@@ -87,6 +88,10 @@ class ReferenceLibrary final : public Library {
   }
 
   std::optional<std::string> WhyUnsupported(const Graph& graph, NodeId node) const override {
+    if (reference::IsPreparedInRun(graph, node)) {
+      const Status possible = reference::CheckForRunTime(graph, node);
+      return possible.ok() ? std::nullopt : std::optional(possible.error().message);
+    }
     const Result<Prepared> prepared = reference::Prepare(graph, node, nullptr);
     return prepared.ok() ? std::nullopt : std::optional(prepared.error().message);
   }
@@ -114,18 +119,23 @@ class ReferenceLibrary final : public Library {
  private:
   void AppendCandidates(const Graph& graph, const Platform& platform, NodeId id,
                         std::vector<Candidate>& candidates) const {
-    const Result<Prepared> prepared = reference::Prepare(graph, id, nullptr);
-    if (!prepared.ok()) return;
     const std::vector<ValueId> in = GroupInputs(graph, {&id, 1}), out = GroupOutputs(graph, {&id, 1});
     Candidate candidate;
     candidate.nodes = {id};
     candidate.library = name();
     candidate.in = RowMajorForms(graph, in);
     candidate.out = RowMajorForms(graph, out);
-    if (prepared->row->in_place) candidate.aliases = InPlaceAliases(graph, in, out);
-    candidate.elision = ElisionOf(graph, graph.node(id), *prepared->row, in, out);
-    candidate.scratch_bytes = reference::DenseScratchBytes(*prepared);
-    candidate.constant_bytes = ConstantBytes(*prepared);
+    if (reference::IsPreparedInRun(graph, id)) {
+      // Nothing can be promised about memory whose size is not known.
+      if (!reference::CheckForRunTime(graph, id).ok()) return;
+    } else {
+      const Result<Prepared> prepared = reference::Prepare(graph, id, nullptr);
+      if (!prepared.ok()) return;
+      if (prepared->row->in_place) candidate.aliases = InPlaceAliases(graph, in, out);
+      candidate.elision = ElisionOf(graph, graph.node(id), *prepared->row, in, out);
+      candidate.scratch_bytes = reference::DenseScratchBytes(*prepared);
+      candidate.constant_bytes = ConstantBytes(*prepared);
+    }
     for (uint32_t c = 0; c < platform.unit_classes.size(); ++c) {
       if (!platform.unit_classes[c].on_host()) continue;
       candidate.unit_class = UnitClassId(c);

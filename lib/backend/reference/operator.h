@@ -101,6 +101,8 @@ struct OperatorRow {
   bool in_place = false;
   Elision elision = Elision::kNone;
   std::string_view domain = "";
+  // The sizes of its outputs follow from what its inputs hold: `make` needs their contents, and is called in the run.
+  bool sized_by_content = false;
 };
 
 // The row of a node; null when no table has one.
@@ -133,6 +135,7 @@ std::span<const OperatorRow> SamplingOperators();
 std::span<const OperatorRow> ImageOperators();
 std::span<const OperatorRow> SignalOperators();
 std::span<const OperatorRow> LossOperators();
+std::span<const OperatorRow> SelectionOperators();
 
 // Programs of other operators for inputs of float64, as parts of bigger ones.
 Result<Program> MakeConvolution(Site& site);

@@ -8,13 +8,13 @@ namespace {
 
 using Table = std::span<const OperatorRow> (*)();
 
-constexpr std::array<Table, 26> kTables = {
+constexpr std::array<Table, 27> kTables = {
     ActivationOperators, ArithmeticOperators, AttentionOperators, CastOperators,          ConvolutionOperators,
     EinsumOperators,     GatherOperators,     GeneratorOperators, ImageOperators,         LogicOperators,
     LossOperators,       MatMulOperators,     MovementOperators,  NormalizationOperators, PoolOperators,
     QuantizeOperators,   RecurrentOperators,  ReduceOperators,    ResizeOperators,        SamplingOperators,
-    ScatterOperators,    SignalOperators,     SliceOperators,     SoftmaxOperators,       SortOperators,
-    ViewOperators,
+    ScatterOperators,    SelectionOperators,  SignalOperators,    SliceOperators,         SoftmaxOperators,
+    SortOperators,       ViewOperators,
 };
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include "lib/backend/simulated/simulated_stream.h"
 #include "partitiontuner/backend/devices.h"
 #include "partitiontuner/backend/libraries.h"
+#include "partitiontuner/candidate/run_time_sizes.h"
 #include "partitiontuner/candidate/signature.h"
 
 namespace pt {
@@ -104,18 +105,20 @@ class SimulatedBoundKernel : public BoundKernel {
  public:
   SimulatedBoundKernel(int64_t cost_ns, Stream& host_stream) : cost_ns_(cost_ns), host_stream_(host_stream) {}
 
-  Status Enqueue(Stream& stream, OutputAllocator& outputs) noexcept override {
-    auto* simulated = dynamic_cast<SimulatedStream*>(&stream);
+  Status Enqueue(const RunContext& run) noexcept override {
+    auto* simulated = dynamic_cast<SimulatedStream*>(&run.stream);
     if (simulated == nullptr) {
       return MakeError(ErrorCode::kInternal, "simulated.stream", "a simulated kernel needs its device's stream");
     }
-    for (const auto& part : parts) PT_CHECK_OK(part->Enqueue(host_stream_, outputs));
+    const RunContext on_host{host_stream_, run.outputs, run.memory, run.stop};
+    for (const auto& part : parts) PT_CHECK_OK(part->Enqueue(on_host));
     simulated->Spend(cost_ns_);
     return {};
   }
 
   std::vector<std::unique_ptr<BoundKernel>> parts;
   std::vector<std::unique_ptr<DeviceBuffer>> buffers;  // intermediates and scratch
+  std::vector<TensorView> intermediates;
 
  private:
   int64_t cost_ns_;
@@ -133,21 +136,22 @@ class SimulatedKernel : public Kernel {
   SimulatedKernel(DeviceDriver& device, int64_t cost_ns)
       : device_(device), cost_ns_(cost_ns), team_(MakeSerialTeam()), stream_(MakeHostStream(*team_)) {}
 
-  Result<std::unique_ptr<BoundKernel>> Bind(std::span<const TensorView> in, std::span<const TensorView> out,
-                                            std::span<std::byte>) const override {
+  Result<std::unique_ptr<BoundKernel>> Bind(TensorSlots in, TensorSlots out, std::span<std::byte>) const override {
     auto bound = std::make_unique<SimulatedBoundKernel>(cost_ns_, *stream_);
-    std::map<ValueId, TensorView> views;
-    for (size_t i = 0; i < in.size(); ++i) views[inputs[i]] = in[i];
-    for (size_t i = 0; i < out.size(); ++i) views[outputs[i]] = out[i];
+    std::map<ValueId, const TensorView*> slots;
+    for (size_t i = 0; i < in.size(); ++i) slots[inputs[i]] = in[i];
+    for (size_t i = 0; i < out.size(); ++i) slots[outputs[i]] = out[i];
+    bound->intermediates.reserve(intermediates.size());
     for (const auto& [value, layout] : intermediates) {
       PT_ASSIGN(const uint64_t bytes, BytesOf(layout));
       PT_ASSIGN(void* data, AllocateFor(*bound, bytes));
-      views[value] = {data, layout};
+      bound->intermediates.push_back({data, layout});
+      slots[value] = &bound->intermediates.back();
     }
     for (const NodeKernel& node : kernels) {
-      std::vector<TensorView> node_in, node_out;
-      for (ValueId value : node.in) node_in.push_back(views.at(value));
-      for (ValueId value : node.out) node_out.push_back(views.at(value));
+      std::vector<const TensorView*> node_in, node_out;
+      for (ValueId value : node.in) node_in.push_back(slots.at(value));
+      for (ValueId value : node.out) node_out.push_back(slots.at(value));
       const uint64_t scratch_bytes = node.kernel->scratch_bytes();
       PT_ASSIGN(void* scratch, AllocateFor(*bound, scratch_bytes));
       PT_ASSIGN(std::unique_ptr<BoundKernel> part,
@@ -277,7 +281,8 @@ class SimulatedLibrary : public Library {
                                std::vector<Candidate>& found) {
     for (UnitClassId kind : SimulatedClasses(platform)) {
       const SimulatedRates* rates = RatesOf(platform, platform.unit_class(kind).device);
-      if (rates == nullptr || Refuses(*rates, graph, host.nodes) || !CostOf(*rates, graph, host.nodes)) continue;
+      if (rates == nullptr || Refuses(*rates, graph, host.nodes) || !IsSizedBeforeRun(graph, host.nodes)) continue;
+      if (!CostOf(*rates, graph, host.nodes)) continue;
       Candidate candidate = host;
       candidate.unit_class = kind;
       candidate.library = "simulated";

@@ -1,0 +1,18 @@
+// How the reference library's programs are fed: dense, row-major, one element a byte or more.
+#pragma once
+
+#include "lib/backend/reference/types.h"
+
+namespace pt::reference {
+
+inline bool IsSubByte(DataType type) { return BitsOf(type) != 0 && BitsOf(type) < 8; }
+inline uint64_t FedSize(DataType type, int64_t count) { return static_cast<uint64_t>(FedBytes(type) * count); }
+inline TensorLayout Dense(DataType type, const std::vector<int64_t>& dims) {
+  return DenseLayout(type, dims, RowMajor(dims.size())).value();
+}
+inline Error Named(Error error, const Graph& graph, NodeId id) {
+  if (error.node.empty()) error.node = NodeLabel(graph, id);
+  return error;
+}
+
+}  // namespace pt::reference

@@ -1,0 +1,100 @@
+// Loop: a body that is run as often as a trip count and a condition say.
+#include <algorithm>
+#include <limits>
+#include <new>
+
+#include "lib/backend/reference/feeding.h"
+#include "lib/backend/reference/loop_values.h"
+
+namespace pt::reference {
+namespace {
+
+class BoundLoop final : public BoundKernel {
+ public:
+  BoundLoop(const Graph& graph, NodeId id, TensorSlots in, TensorSlots out, std::unique_ptr<BoundSubgraph> body)
+      : graph_(graph), id_(id), in_(in.begin(), in.end()), out_(out.begin(), out.end()), body_(std::move(body)) {}
+
+  Status Enqueue(const RunContext& run) noexcept override try {
+    NodeTensors tensors(graph_, id_, in_, out_, run);
+    const Status status = RunTrips(tensors, run);
+    body_->Release(run);
+    return status;
+  } catch (const std::bad_alloc&) {
+    return MakeError(ErrorCode::kOutOfMemory, "reference.memory", "no memory to run a loop");
+  }
+
+ private:
+  const Node& node() const { return graph_.node(id_); }
+  const Graph& body_graph() const { return *node().subgraphs[0].graph; }
+
+  Status RunTrips(NodeTensors& tensors, const RunContext& run) {
+    int64_t most = std::numeric_limits<int64_t>::max();
+    int64_t go_on = 1;
+    if (tensors.has(0)) {
+      PT_ASSIGN(const TensorView count, tensors.Input(0));
+      PT_ASSIGN(most, OneInteger(count, "the trip count of Loop"));
+    }
+    if (tensors.has(1)) {
+      PT_ASSIGN(const TensorView condition, tensors.Input(1));
+      PT_ASSIGN(go_on, OneInteger(condition, "the condition of Loop"));
+    }
+    const size_t carried_count = node().formal_inputs < 2 ? 0 : node().formal_inputs - 2;
+    std::vector<Carried> carried(carried_count), aside(carried_count);
+    for (size_t i = 0; i < carried_count; ++i) {
+      PT_ASSIGN(const TensorView initial, tensors.Input(2 + i));
+      PT_CHECK_OK(carried[i].Set(tensors, initial));
+    }
+    std::vector<Collected> collected(body_graph().outputs().size() - 1 - carried_count);
+    int64_t trip = 0;
+    uint8_t condition = 1;
+    const TensorView trip_view{&trip, InputLayout(0, DataType::kInt64)};
+    const TensorView condition_view{&condition, InputLayout(1, DataType::kBool)};
+    PT_ASSIGN(const std::vector<TensorView> captured, tensors.WithCaptures({}, node().subgraphs[0]));
+    for (; trip < most && go_on != 0; ++trip) {
+      if (run.stop.ShouldStop()) return MakeError(ErrorCode::kRunFailed, "run.stopped", "the run was stopped");
+      std::vector<TensorView> inputs = {trip_view, condition_view};
+      for (const Carried& value : carried) inputs.push_back(value.view());
+      inputs.insert(inputs.end(), captured.begin(), captured.end());
+      PT_CHECK_OK(body_->Run(run, inputs));
+      PT_ASSIGN(go_on, OneInteger(body_->outputs()[0], "the condition that Loop's body returns"));
+      for (size_t i = 0; i < collected.size(); ++i) {
+        PT_CHECK_OK(collected[i].Add(tensors, body_->outputs()[1 + carried_count + i]));
+      }
+      // Last: what is collected may be a carried value as this trip was given it.
+      PT_CHECK_OK(CarryOver(tensors, body_->outputs().subspan(1), carried, aside));
+      body_->Release(run);
+    }
+    for (size_t i = 0; i < node().outputs.size(); ++i) {
+      if (i < carried_count) {
+        PT_CHECK_OK(tensors.SetOutput(i, carried[i].view()));
+        continue;
+      }
+      const ValueType& declared = body_graph().value(body_graph().outputs()[1 + i]).type;
+      PT_ASSIGN(const TensorView whole, collected[i - carried_count].Whole(declared));
+      PT_CHECK_OK(tensors.SetOutput(i, whole));
+    }
+    return {};
+  }
+
+  // Trip number and condition are scalars; some bodies declare them as lists of one.
+  TensorLayout InputLayout(size_t input, DataType type) const {
+    const ValueType& declared = body_graph().value(body_graph().inputs()[input]).type;
+    const bool list = declared.ranked && declared.dims.size() == 1;
+    return Dense(type, list ? std::vector<int64_t>{1} : std::vector<int64_t>{});
+  }
+
+  const Graph& graph_;
+  const NodeId id_;
+  const std::vector<const TensorView*> in_, out_;
+  std::unique_ptr<BoundSubgraph> body_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<BoundKernel>> BindLoop(const Graph& graph, NodeId id, TensorSlots in, TensorSlots out,
+                                              std::span<const std::shared_ptr<const CompiledSubgraph>> nested) {
+  PT_ASSIGN(auto body, nested[0]->Bind());
+  return std::unique_ptr<BoundKernel>(std::make_unique<BoundLoop>(graph, id, in, out, std::move(body)));
+}
+
+}  // namespace pt::reference

@@ -1,0 +1,92 @@
+// Operators whose results are as large as the data says: NonZero, Compress. What is selected is worked out when the
+// program is made, from the inputs' contents.
+#include <array>
+
+#include "lib/backend/reference/operator.h"
+#include "lib/backend/reference/strided_read.h"
+#include "lib/backend/reference/types.h"
+
+namespace pt::reference {
+namespace {
+
+Status NeedContents(const Site& site, size_t input) {
+  if (site.is_constant(input)) return {};
+  return site.Unsupported("has an output whose size is known only at run time");
+}
+
+// Indices of the elements that are not 0, one row a dim, in row-major order. A scalar counts as one element of rank 1.
+Result<Program> NonZero(Site& site) {
+  PT_CHECK_OK(site.NeedInputs(1, 1));
+  PT_CHECK_OK(NeedContents(site, 0));
+  const Operand& in = site.in[0];
+  if (BytesOf(in.type) == 0 || BytesOf(in.type) > 8) {
+    return site.Unsupported("is not supported for " + std::string(DataTypeName(in.type)));
+  }
+  std::vector<int64_t> found;
+  const std::byte* data = in.constant->bytes().data();
+  for (int64_t i = 0; i < in.count(); ++i) {
+    if (LoadAs<double>(in.type, data, i) != 0) found.push_back(i);
+  }
+  const std::vector<int64_t> dims = in.dims.empty() ? std::vector<int64_t>{1} : in.dims;
+  const auto count = static_cast<int64_t>(found.size());
+  PT_CHECK_OK(site.Out(0, DataType::kInt64, {static_cast<int64_t>(dims.size()), count}));
+  return Program{[found = std::move(found), dims, strides = DenseStrides(dims)](const Run& run) -> Status {
+    int64_t* to = run.out<int64_t>();
+    for (size_t d = 0; d < dims.size(); ++d) {
+      for (const int64_t at : found) *to++ = at / strides[d] % dims[d];
+    }
+    return {};
+  }};
+}
+
+// The slices along an axis, or the elements of the flat input, that the condition is true for.
+Result<Program> Compress(Site& site) {
+  PT_CHECK_OK(site.NeedInputs(2, 2));
+  PT_CHECK_OK(NeedContents(site, 1));
+  const Operand& in = site.in[0];
+  const bool flat = site.node.find("axis") == nullptr;
+  size_t axis = 0;
+  if (!flat) {
+    PT_ASSIGN(const int64_t given, site.Axis(site.node.int_or("axis", 0), in.rank()));
+    axis = static_cast<size_t>(given);
+  }
+  const int64_t length = flat ? in.count() : in.dims[axis];
+  const Operand& condition = site.in[1];
+  if (condition.type != DataType::kBool || condition.rank() != 1) {
+    return site.Invalid("the condition is not a list of booleans");
+  }
+  const std::vector<int64_t> truths = condition.constant->ToInts();
+  if (condition.count() > length) return site.Invalid("the condition is longer than the axis");
+  std::vector<int64_t> kept;
+  for (size_t i = 0; i < truths.size(); ++i) {
+    if (truths[i] != 0) kept.push_back(static_cast<int64_t>(i));
+  }
+  std::vector<int64_t> out = flat ? std::vector<int64_t>{0} : in.dims;
+  out[axis] = static_cast<int64_t>(kept.size());
+  PT_CHECK_OK(site.Out(0, in.type, out));
+  int64_t outer = 1, inner = 1;
+  for (size_t d = 0; d < in.dims.size() && !flat; ++d) (d < axis ? outer : inner) *= d == axis ? 1 : in.dims[d];
+  return VisitSizes(site, in.type, [&]<typename T>() -> Result<Program> {
+    return Program{[=](const Run& run) -> Status {
+      T* to = run.out<T>();
+      for (int64_t o = 0; o < outer; ++o) {
+        for (const int64_t at : kept) {
+          const T* from = run.in<T>(0) + (o * length + at) * inner;
+          to = std::copy(from, from + inner, to);
+        }
+      }
+      return {};
+    }};
+  });
+}
+
+constexpr std::array kRows = {
+    OperatorRow{.op = "Compress", .make = Compress, .since = 9, .sized_by_content = true},
+    OperatorRow{.op = "NonZero", .make = NonZero, .feeding = Feeding::kWidened, .since = 9, .sized_by_content = true},
+};
+
+}  // namespace
+
+std::span<const OperatorRow> SelectionOperators() { return kRows; }
+
+}  // namespace pt::reference

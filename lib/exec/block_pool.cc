@@ -1,0 +1,88 @@
+#include "lib/exec/block_pool.h"
+
+#include <bit>
+#include <cstdlib>
+
+#include "partitiontuner/support/alignment.h"
+
+namespace pt {
+namespace {
+
+constexpr uint64_t kSmallest = 256;
+
+// Classes are powers of two, so that a little more than last time fits too.
+uint64_t ClassBytes(uint64_t bytes) { return std::bit_ceil(std::max(bytes, kSmallest)); }
+
+}  // namespace
+
+// In front of each block, as wide as the alignment.
+struct alignas(kTensorAlignment) BlockPool::Header {
+  Header* next = nullptr;
+  uint32_t size_class = 0;
+
+  uint64_t bytes() const { return uint64_t{1} << size_class; }
+  void* data() { return this + 1; }
+};
+
+BlockPool::Header* BlockPool::HeaderOf(void* data) { return static_cast<Header*>(data) - 1; }
+
+BlockPool::~BlockPool() { FreeUnused(); }
+
+void BlockPool::FreeUnused() {
+  for (Header*& list : unused_) {
+    while (list != nullptr) {
+      Header* const block = list;
+      list = block->next;
+      held_bytes_ -= block->bytes();
+      std::free(block);
+    }
+  }
+}
+
+Result<void*> BlockPool::Take(uint64_t bytes) {
+  if (bytes == 0) return nullptr;
+  const auto refuse = [&](const std::string& why) {
+    return MakeError(ErrorCode::kOutOfMemory, "run.memory",
+                     "a tensor of " + std::to_string(bytes) + " bytes, a size known only in the run, " + why);
+  };
+  if (bytes > uint64_t{1} << 62) return refuse("is too large");
+  const uint64_t block_bytes = ClassBytes(bytes);
+  const auto size_class = static_cast<uint32_t>(std::countr_zero(block_bytes));
+  const std::lock_guard lock(mutex_);
+  if (Header* const block = unused_[size_class]; block != nullptr) {
+    unused_[size_class] = block->next;
+    return block->data();
+  }
+  const auto fits = [&] {
+    return limit_bytes_ == 0 || (block_bytes <= limit_bytes_ && held_bytes_ <= limit_bytes_ - block_bytes);
+  };
+  if (!fits()) FreeUnused();
+  if (!fits()) {
+    return refuse("does not fit the " + std::to_string(limit_bytes_) + " bytes that the run has for such tensors");
+  }
+  void* const memory = std::aligned_alloc(kTensorAlignment, sizeof(Header) + block_bytes);
+  if (memory == nullptr) return refuse("finds no memory");
+  held_bytes_ += block_bytes;
+  auto* const block = new (memory) Header;
+  block->size_class = size_class;
+  return block->data();
+}
+
+void BlockPool::GiveBack(void* data) noexcept {
+  if (data == nullptr) return;
+  Header* const block = HeaderOf(data);
+  const std::lock_guard lock(mutex_);
+  block->next = unused_[block->size_class];
+  unused_[block->size_class] = block;
+}
+
+std::shared_ptr<const void> BlockPool::Detach(void* data) {
+  if (data == nullptr) return nullptr;
+  Header* const block = HeaderOf(data);
+  std::shared_ptr<const void> owner(block, [](Header* header) { std::free(header); });
+  const std::lock_guard lock(mutex_);
+  held_bytes_ -= block->bytes();
+  return owner;
+}
+
+}  // namespace pt

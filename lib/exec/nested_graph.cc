@@ -1,0 +1,163 @@
+#include "lib/exec/nested_graph.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "lib/exec/compiled_plan.h"
+#include "lib/exec/nested_plan.h"
+#include "lib/exec/run_time_tensors.h"
+
+namespace pt {
+namespace {
+
+using Where = TensorPlace::Where;
+using From = OutputSource::From;
+
+class BoundNested : public BoundSubgraph {
+ public:
+  explicit BoundNested(std::shared_ptr<const CompiledPlan> plan) : plan_(std::move(plan)) {}
+
+  Status Allocate() {
+    DeviceDriver& driver = plan_->machine.driver(DeviceId(0U));
+    if (const auto arena = plan_->plan.memory.find(DeviceId(0U)); arena != plan_->plan.memory.end()) {
+      PT_ASSIGN(arena_, driver.Allocate(arena->second.bytes));
+    }
+    for (const TensorPlace& place : plan_->places.instances) {
+      slots_.push_back({nullptr, place.layout});
+      if (place.dynamic) continue;
+      if (place.where == Where::kArena && arena_ != nullptr && place.bytes > 0) {
+        slots_.back().data = static_cast<std::byte*>(arena_->data()) + place.offset;
+      } else if (place.where == Where::kOutput) {
+        PT_ASSIGN(auto buffer, driver.Allocate(place.bytes));
+        slots_.back().data = buffer->data();
+        own_.push_back(std::move(buffer));
+      }
+    }
+    tensors_.emplace(*plan_, slots_);
+    kernels_.resize(plan_->steps.size());
+    scratch_.resize(plan_->steps.size());
+    outputs_.resize(plan_->places.outputs.size());
+    return {};
+  }
+
+  Status Run(const RunContext& run, std::span<const TensorView> inputs) noexcept override try {
+    PT_CHECK_OK(TakeInputs(inputs));
+    PT_CHECK_OK(tensors_->Begin(inputs, run.memory));
+    for (size_t i = 0; i < plan_->steps.size(); ++i) {
+      if (plan_->steps[i].kernel == nullptr) continue;
+      if (run.stop.ShouldStop()) return MakeError(ErrorCode::kRunFailed, "run.stopped", "the run was stopped");
+      if (kernels_[i] == nullptr) PT_CHECK_OK(Bind(StepId(i)));
+      StepOutputs outputs(*tensors_, StepId(i));
+      Status status = kernels_[i]->Enqueue({run.stream, outputs, run.memory, run.stop});
+      if (status.ok()) status = tensors_->FinishStep(StepId(i));
+      if (!status.ok()) return Labelled(std::move(status).error(), StepId(i));
+    }
+    SetOutputs(inputs);
+    return {};
+  } catch (const std::bad_alloc&) {
+    return MakeError(ErrorCode::kOutOfMemory, "run.memory", "no memory to run a nested graph");
+  }
+
+  std::span<const TensorView> outputs() const override { return outputs_; }
+  void Release(const RunContext&) noexcept override { tensors_->End(); }
+
+ private:
+  Error Labelled(Error error, StepId step) const {
+    error.message = StepLabel(*plan_, step) + ": " + error.message;
+    return error;
+  }
+
+  // What reads an input that lies elsewhere than last time is bound again before it runs.
+  Status TakeInputs(std::span<const TensorView> inputs) {
+    if (inputs.size() != plan_->graph->inputs().size() + plan_->graph->captured().size()) {
+      return MakeError(ErrorCode::kInternal, "run.nested", "a nested graph is run with the wrong number of inputs");
+    }
+    for (size_t i = 0; i < slots_.size(); ++i) {
+      const TensorPlace& place = plan_->places.instances[i];
+      if (place.where != Where::kInput || place.dynamic) continue;
+      const TensorView& given = inputs[place.index];
+      if (given.layout != place.layout) {
+        const Value& value = plan_->graph->value(plan_->plan.instances[i].value);
+        return MakeError(ErrorCode::kInvalidInput, "run.nested",
+                         "'" + value.name + "' of a nested graph is " + ToString(value.type) + ", not " +
+                             ToString(StaticType(given.layout.type, given.layout.dims)));
+      }
+      if (slots_[i].data == given.data) continue;
+      slots_[i].data = given.data;
+      for (StepId step : plan_->input_steps[place.index]) kernels_[step.index()].reset();
+    }
+    return {};
+  }
+
+  Status Bind(StepId id) {
+    const CompiledStep& step = plan_->steps[id.index()];
+    const auto slots_of = [&](const std::vector<InstanceId>& instances) {
+      std::vector<const TensorView*> slots;
+      for (InstanceId instance : instances) slots.push_back(&slots_[instance.index()]);
+      return slots;
+    };
+    const uint64_t wanted = step.kernel->scratch_bytes();
+    std::span<std::byte> scratch;
+    if (wanted > step.scratch_bytes) {
+      if (!scratch_[id.index()]) {
+        PT_ASSIGN(scratch_[id.index()], plan_->machine.driver(DeviceId(0U)).Allocate(wanted));
+      }
+      scratch = {static_cast<std::byte*>(scratch_[id.index()]->data()), static_cast<size_t>(wanted)};
+    } else if (step.scratch_bytes > 0) {
+      scratch = {static_cast<std::byte*>(arena_->data()) + step.scratch_offset, step.scratch_bytes};
+    }
+    PT_ASSIGN(kernels_[id.index()], step.kernel->Bind(slots_of(step.in), slots_of(step.out), scratch));
+    return {};
+  }
+
+  void SetOutputs(std::span<const TensorView> inputs) {
+    for (size_t i = 0; i < outputs_.size(); ++i) {
+      const OutputSource& source = plan_->places.outputs[i];
+      const Value& value = plan_->graph->value(plan_->graph->outputs()[i]);
+      if (source.from == From::kInput) {
+        outputs_[i] = inputs[source.index];
+      } else if (source.from == From::kOutput) {
+        outputs_[i] = outputs_[source.index];
+      } else if (source.from == From::kConstant) {
+        const Tensor& tensor = *value.constant;
+        // Views are of memory that somebody writes; nobody writes an output of a nested graph.
+        outputs_[i].data = const_cast<std::byte*>(tensor.bytes().data());  // NOLINT
+        outputs_[i].layout = DenseLayout(tensor.type(), tensor.dims(), RowMajor(tensor.dims().size())).value();
+      } else {
+        outputs_[i] = slots_[source.index];
+      }
+    }
+  }
+
+  std::shared_ptr<const CompiledPlan> plan_;
+  std::unique_ptr<DeviceBuffer> arena_;
+  std::vector<std::unique_ptr<DeviceBuffer>> own_;      // of outputs
+  std::vector<std::unique_ptr<DeviceBuffer>> scratch_;  // by step: what a kernel wants beyond the plan
+  std::vector<TensorView> slots_;                       // by instance
+  std::optional<RunTimeTensors> tensors_;
+  std::vector<std::unique_ptr<BoundKernel>> kernels_;  // by step
+  std::vector<TensorView> outputs_;
+};
+
+class CompiledNested : public CompiledSubgraph {
+ public:
+  explicit CompiledNested(std::unique_ptr<const CompiledPlan> plan) : plan_(std::move(plan)) {}
+  Result<std::unique_ptr<BoundSubgraph>> Bind() const override {
+    auto bound = std::make_unique<BoundNested>(plan_);
+    PT_CHECK_OK(bound->Allocate());
+    return std::unique_ptr<BoundSubgraph>(std::move(bound));
+  }
+
+ private:
+  std::shared_ptr<const CompiledPlan> plan_;
+};
+
+}  // namespace
+
+Result<std::shared_ptr<const CompiledSubgraph>> NestedCompiler::Compile(std::shared_ptr<const Graph> graph) {
+  PT_ASSIGN(const Plan plan, PlanNestedGraph(*graph, machine_, unit_));
+  PT_ASSIGN(std::unique_ptr<CompiledPlan> compiled, CompileSteps(std::move(graph), plan, machine_));
+  return std::shared_ptr<const CompiledSubgraph>(std::make_shared<CompiledNested>(std::move(compiled)));
+}
+
+}  // namespace pt

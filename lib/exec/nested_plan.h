@@ -1,0 +1,13 @@
+// The plan of a nested graph: one node after the other on the unit of the step that holds it.
+#pragma once
+
+#include "partitiontuner/exec/machine.h"
+#include "partitiontuner/plan/plan.h"
+
+namespace pt {
+
+// Each node alone, row-major and in fp32, so that nothing has to be reordered: by the first library of the machine that
+// offers it so, by the reference library where none else does. kUnsupported names the node that nobody runs.
+Result<Plan> PlanNestedGraph(const Graph& graph, const Machine& machine, UnitId unit);
+
+}  // namespace pt
