@@ -1,0 +1,47 @@
+// Real networks with control flow, by plans of their own: within tolerance of the published outputs, run after run.
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
+
+#include "partitiontuner/engine/engine.h"
+#include "partitiontuner/engine/test_data.h"
+#include "test/testing/host_lab.h"
+#include "test/testing/test_data.h"
+
+namespace pt::testing {
+
+TEST_CASE("Engine, NetworksWithControlFlowGiveThePublishedOutputs", "[engine][slow]") {
+  const std::string models = TestDataFolder("models");
+  if (models.empty()) SKIP("no test data: set PARTITIONTUNER_TEST_DATA");
+  const std::string name = GENERATE("ms-cpu-if", "scan-1", "silero-vad-v5");
+  CAPTURE(name);
+  EngineOptions options;
+  options.db_path = "none";
+  const auto engine = Engine::Make(options).value();
+  for (const std::string& folder : FindTestDataSets(models + "/" + name)) {
+    CAPTURE(folder);
+    const std::string path = models + "/" + name + "/model.onnx";
+    const size_t count = LoadOnnx(path, {})->inputs().size();
+    const std::vector<Tensor> inputs = LoadTestInputs(folder, count).value();
+    ModelOptions model_options;
+    for (const Tensor& input : inputs) model_options.input_dims.push_back(input.dims());
+    const auto model = engine->Load(path, model_options);
+    if (!model.ok()) FAIL(ToString(model.error()));
+    const Graph& graph = *(*model)->graph;
+    const auto expected = LoadExpectedOutputs(folder, graph.outputs().size()).value();
+    const Plan plan = engine->MakeDefaultPlan(**model).value();
+    const auto session = engine->MakeSession(**model, plan);
+    if (!session.ok()) FAIL(ToString(session.error()));
+    for (int run = 0; run < 2; ++run) {
+      const auto results = RunOnce(**session, inputs);
+      if (!results.ok()) FAIL(ToString(results.error()));
+      for (size_t i = 0; i < results->size(); ++i) {
+        const Comparison comparison =
+            CompareTensors(expected[i], (*results)[i], DefaultTolerance(graph, graph.outputs()[i]));
+        INFO(comparison.reason);
+        CHECK(comparison.equal);
+      }
+    }
+  }
+}
+
+}  // namespace pt::testing
