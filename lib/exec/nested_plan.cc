@@ -29,7 +29,7 @@ std::vector<std::optional<Candidate>> ChooseCandidates(const Graph& graph, const
   const Platform& platform = machine.platform();
   for (const auto& library : machine.libraries()) {
     if (!library->Serves(platform, platform.unit_class(kind).device)) continue;
-    std::vector<Candidate> offered = library->Candidates(graph, platform);
+    std::vector<Candidate> offered = library->Candidates(graph, platform, Precision());
     for (Candidate& more : library->AgnosticCandidates(graph, platform, offered)) offered.push_back(std::move(more));
     for (Candidate& candidate : offered) {
       if (candidate.nodes.size() != 1 || candidate.unit_class != kind || !IsPlain(graph, candidate)) continue;
