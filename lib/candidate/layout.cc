@@ -104,7 +104,7 @@ Result<Layout> LayoutFromString(std::string_view text) {
       layout.order.push_back(static_cast<uint8_t>(*dim));
       ++at;
     } else {
-      return BadLayout(text, "holds a character that is no dim");
+      return BadLayout(text, "holds a character that is not a dim");
     }
   }
   std::vector<uint8_t> sorted = layout.order;

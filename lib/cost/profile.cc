@@ -86,7 +86,7 @@ Error InFile(Error error, std::string_view what) {
 // Format, major version and digest; everything else is read only after this.
 Status CheckEnvelope(const Json& json) {
   if (json.as_object() == nullptr) {
-    return MakeError(ErrorCode::kInvalidInput, "profile.format", "no profile: the top level is no object");
+    return MakeError(ErrorCode::kInvalidInput, "profile.format", "no profile: the top level is not an object");
   }
   PT_ASSIGN(const std::string format, JsonString(json, "format", "profile"));
   if (format != kFormat) {

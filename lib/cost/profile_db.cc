@@ -305,7 +305,7 @@ Result<ProfileDb> ProfileDb::Open(const std::string& path) {
     }
   }
   if (const fs::file_status status = fs::status(path, error); fs::exists(status) && !fs::is_regular_file(status)) {
-    Error failed = MakeError(ErrorCode::kInvalidInput, "profile_db.io", "profile database: this is no regular file");
+    Error failed = MakeError(ErrorCode::kInvalidInput, "profile_db.io", "profile database: this is not a regular file");
     failed.file = path;
     return failed;
   }
@@ -337,7 +337,7 @@ ProfileDb::~ProfileDb() = default;
 Status ProfileDb::Put(const MeasurementKey& key, const Measurement& measurement) {
   assert(key.text == measurement.key_text);
   if (std::string fault = MeasurementFault(measurement); !fault.empty()) {
-    return MakeError(ErrorCode::kInternal, "profile_db.value", "a measurement that is none: " + fault);
+    return MakeError(ErrorCode::kInternal, "profile_db.value", "this is not a valid measurement: " + fault);
   }
   return connection_->Write(connection_->put.get(), key.hash, measurement);
 }

@@ -32,11 +32,12 @@ Result<ExpectedTensor> LoadSample(const std::string& path, const Limits& limits)
     return error;
   };
   for (const Json& dim : *shape) {
-    if (dim.as_int() == nullptr || *dim.as_int() < 0) return invalid("\"shape\" holds something that is no dimension");
+    if (dim.as_int() == nullptr || *dim.as_int() < 0)
+      return invalid("\"shape\" holds something that is not a dimension");
     expected.dims.push_back(*dim.as_int());
   }
   for (const Json& value : *values) {
-    if (!value.as_number()) return invalid("\"values\" holds something that is no number");
+    if (!value.as_number()) return invalid("\"values\" holds something that is not a number");
     expected.sample.push_back(*value.as_number());
   }
   if (expected.stride < 1) return invalid("\"stride\" is " + std::to_string(expected.stride));

@@ -141,7 +141,7 @@ class [[gnu::visibility("hidden")]] MachineMaker {
       if (FindDevice(known, name).valid()) continue;
       std::string names;
       for (const Device& device : known.devices) names += (names.empty() ? "" : ", ") + device.name;
-      return Unusable(name, "device.unknown", "there is no device '" + name + "'; found: " + names + RefusedPlugins(),
+      return Unusable(name, "device.unknown", "unknown device '" + name + "'; found: " + names + RefusedPlugins(),
                       "--list-devices shows what can be used; simulated devices are given as sim:FILE");
     }
     if (options_.devices.empty()) return {};

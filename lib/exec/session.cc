@@ -90,7 +90,7 @@ Status CheckTensor(const Graph& graph, const Wanted& wanted, const HostTensor& g
   const auto size = static_cast<uint64_t>(BytesOf(given.type));
   const auto alignment = size % 8 == 0 ? 8 : size % 4 == 0 ? 4 : size % 2 == 0 ? 2 : 1;
   if (reinterpret_cast<uintptr_t>(given.data) % static_cast<uintptr_t>(alignment) != 0) {
-    return BadTensor(graph, wanted.value, role, "lies at an address that is no multiple of its element size");
+    return BadTensor(graph, wanted.value, role, "lies at an address that is not a multiple of its element size");
   }
   return {};
 }

@@ -37,7 +37,7 @@ Status CheckOverride(const Graph& graph, const std::string& name, const std::vec
                                [&](ValueId id) { return graph.value(id).name == name; });
   if (at == graph.inputs().end()) return wrong("the model has no such input");
   const ValueType& type = graph.value(*at).type;
-  if (!type.other.empty()) return wrong("the input is no tensor but a " + type.other);
+  if (!type.other.empty()) return wrong("the input is not a tensor but a " + type.other);
   if (type.ranked && type.dims.size() != dims.size())
     return wrong("the input has rank " + std::to_string(type.dims.size()));
   for (size_t axis = 0; axis < dims.size(); ++axis) {

@@ -22,8 +22,8 @@ Result<int64_t> ParseNonNegative(const std::string& text, const std::string& whe
   int64_t value = 0;
   const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (code != std::errc() || end != text.data() + text.size() || text.empty() || value < 0) {
-    return TensorError(
-        where, std::string("external data: ") + key + " \"" + text.substr(0, 40) + "\" is no number from 0 to 2^63-1");
+    return TensorError(where, std::string("external data: ") + key + " \"" + text.substr(0, 40) +
+                                  "\" is not a number from 0 to 2^63-1");
   }
   return value;
 }

@@ -8,7 +8,7 @@
 
 namespace pt {
 
-// A dim below 0 or named "", "?" or unk__* is unknown and unnamed. What is no tensor keeps only its
+// A dim below 0 or named "", "?" or unk__* is unknown and unnamed. What is not a tensor keeps only its
 // kind.
 ValueType TypeFromProto(const proto::TypeProto& type);
 
@@ -18,7 +18,7 @@ std::string KindConflict(const ValueType& says, const ValueType& is);
 // Whether two types of the same rank give different numbers for some dim.
 bool DimsConflict(const ValueType& says, const ValueType& is);
 
-// Nothing is set for undefined types and for what is no tensor.
+// Nothing is set for undefined types and for what is not a tensor.
 void TypeToProto(const ValueType& type, proto::TypeProto& to);
 
 }  // namespace pt

@@ -163,7 +163,7 @@ class MemoryChecker {
   // Only slices of an elided concatenation may be spread over others' bytes.
   void CheckStrides(size_t i) {
     if (placements_[i] == nullptr || placements_[i]->strides.empty() || tenants_[i].slice) return;
-    Fault("memory_strides", Name(i) + " has strides but is no slice of a concatenation that is elided");
+    Fault("memory_strides", Name(i) + " has strides but is not a slice of a concatenation that is elided");
   }
 
   void CheckStep(size_t s) {

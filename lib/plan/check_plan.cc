@@ -101,12 +101,12 @@ class PlanChecker {
     const Estimate& makespan = plan_.makespan;
     if (makespan.ns < 0 || makespan.spread_ns < 0 || !(makespan.relative_error >= 0) ||
         !std::isfinite(makespan.relative_error)) {
-      Fault("number", "the makespan is no time");
+      Fault("number", "the makespan is not a valid time");
     }
     if (plan_.lower_bound_ns < 0) Fault("number", "the lower bound is negative");
-    if (!std::isfinite(plan_.report.gap)) Fault("number", "the gap is no number");
+    if (!std::isfinite(plan_.report.gap)) Fault("number", "the gap is not a number");
     for (const auto& [unit, share] : plan_.report.busy) {
-      if (!(share >= 0) || !std::isfinite(share)) Fault("number", "the busy share of " + unit + " is no number");
+      if (!(share >= 0) || !std::isfinite(share)) Fault("number", "the busy share of " + unit + " is not a number");
     }
   }
 

@@ -23,7 +23,7 @@ Result<Id> IdFromJson(const Json& json, std::string_view key, const std::string&
   PT_ASSIGN(const uint64_t value, JsonUnsigned(json, key, where));
   if (value >= count.value_or(Id::kNone)) {
     return Invalid(where, std::string(key) + " is " + std::to_string(value) +
-                              (count ? ", there are " + std::to_string(*count) : ", which is no index"));
+                              (count ? ", there are " + std::to_string(*count) : ", which is not an index"));
   }
   return Id(static_cast<uint32_t>(value));
 }
@@ -37,7 +37,7 @@ Result<std::vector<Id>> IdsFromJson(const Json& json, std::string_view key, cons
   for (const Json& item : *array) {
     const int64_t* value = item.as_int();
     if (value == nullptr || *value < 0 || static_cast<uint64_t>(*value) >= count.value_or(Id::kNone)) {
-      return Invalid(where, std::string(key) + " holds " + WriteJson(item, -1) + ", which is no index" +
+      return Invalid(where, std::string(key) + " holds " + WriteJson(item, -1) + ", which is not an index" +
                                 (count ? " below " + std::to_string(*count) : ""));
     }
     ids.push_back(Id(static_cast<uint32_t>(*value)));
@@ -47,13 +47,13 @@ Result<std::vector<Id>> IdsFromJson(const Json& json, std::string_view key, cons
 
 Result<int64_t> TimeFromJson(const Json& json, std::string_view key, const std::string& where) {
   PT_ASSIGN(const int64_t ns, JsonInt(json, key, where));
-  if (ns < 0) return Invalid(where, std::string(key) + " is " + std::to_string(ns) + ", which is no time");
+  if (ns < 0) return Invalid(where, std::string(key) + " is " + std::to_string(ns) + ", which is not a valid time");
   return ns;
 }
 
 Result<int64_t> IntFromJson(const Json& json, const std::string& where) {
   const int64_t* value = json.as_int();
-  if (value == nullptr) return Invalid(where, WriteJson(json, -1) + " is no integer");
+  if (value == nullptr) return Invalid(where, WriteJson(json, -1) + " is not an integer");
   return *value;
 }
 
@@ -109,7 +109,7 @@ Result<Form> FormFromJson(const Json& json, const std::string& where) {
   PT_ASSIGN(form.layout, LayoutFromString(layout));
   PT_ASSIGN(const std::string storage, JsonString(json, "storage", where));
   const std::optional<DataType> type = DataTypeFromName(storage);
-  if (!type) return Invalid(where, "storage '" + storage + "' is no element type");
+  if (!type) return Invalid(where, "storage '" + storage + "' is not an element type");
   form.storage = *type;
   if (json.find("quantisation") != nullptr) {
     PT_ASSIGN(form.quantisation, QuantisationIdFromJson(json, "quantisation", where));
@@ -161,7 +161,8 @@ Result<std::vector<Alias>> AliasesFromJson(const Json& json, const std::string& 
     PT_ASSIGN(const uint64_t in, JsonUnsigned(item, "in", where + ".aliases"));
     PT_ASSIGN(const std::string kind, JsonString(item, "kind", where + ".aliases"));
     if (out > UINT32_MAX || in > UINT32_MAX || (kind != "allowed" && kind != "required")) {
-      return Invalid(where, "aliases holds " + WriteJson(item, -1) + ", which is none");
+      return Invalid(where, "aliases holds " + WriteJson(item, -1) +
+                                "; each needs \"out\", \"in\" and \"kind\" allowed or required");
     }
     alias.out = static_cast<uint32_t>(out);
     alias.in = static_cast<uint32_t>(in);
@@ -298,7 +299,7 @@ Result<std::map<std::string, std::string>> TextsFromJson(const Json& json, std::
   PT_CHECK_OK(
       ForEachPair(json, key, where, [&](const std::string& name, const Json& value, const std::string& at) -> Status {
         const std::string* text = value.as_string();
-        if (text == nullptr) return Invalid(at, "is no text");
+        if (text == nullptr) return Invalid(at, "is not a text");
         texts[name] = *text;
         return {};
       }));
@@ -348,7 +349,7 @@ Result<PlanReport> ReportFromJson(const Json& json, size_t steps, const std::str
   PT_CHECK_OK(ForEachPair(json, "busy", where,
                           [&](const std::string& name, const Json& value, const std::string& at) -> Status {
                             const std::optional<double> share = value.as_number();
-                            if (!share || !std::isfinite(*share)) return Invalid(at, "is no number");
+                            if (!share || !std::isfinite(*share)) return Invalid(at, "is not a number");
                             report.busy[name] = *share;
                             return {};
                           }));

@@ -70,7 +70,7 @@ std::optional<ConcatSlices> SlicesOf(const Graph& graph, const Candidate& candid
     return std::nullopt;
   }
   const Node& node = graph.node(candidate.nodes[0]);
-  // Constants and repeats are no inputs of the candidate, and cannot be slices.
+  // Constants and repeats are not inputs of the candidate, and cannot be slices.
   if (node.op != "Concat" || node.inputs.size() != candidate.in.size()) return std::nullopt;
   const Form& form = candidate.out[0];
   if (BytesOf(form.storage) <= 0) return std::nullopt;

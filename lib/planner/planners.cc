@@ -69,7 +69,7 @@ Result<const Planner*> FindPlanner(std::string_view name) {
     if (planner.name == wanted) return &planner;
     known += (known.empty() ? "" : ", ") + std::string(planner.name);
   }
-  return MakeError(ErrorCode::kUsage, "planner.unknown", "there is no planner '" + std::string(wanted) + "'",
+  return MakeError(ErrorCode::kUsage, "planner.unknown", "unknown planner '" + std::string(wanted) + "'",
                    "planners: " + known);
 }
 

@@ -10,7 +10,7 @@ Result<Solved> SolveSingle(const Space& space, std::string_view argument) {
   const Platform& platform = space.platform();
   const DeviceId device = argument.empty() ? kHostDevice : FindDevice(platform, argument);
   if (!device.valid()) {
-    return MakeError(ErrorCode::kUsage, "planner.device", "there is no device '" + std::string(argument) + "'",
+    return MakeError(ErrorCode::kUsage, "planner.device", "unknown device '" + std::string(argument) + "'",
                      "single:DEVICE takes a device's name, for instance single:" + platform.devices.front().name);
   }
   Scheduler scheduler(space);

@@ -245,7 +245,7 @@ Status Space::AddRoutes() {
   for (size_t v = 0; v < values_.size(); ++v) {
     ValueSlots& value = values_[v];
     const std::optional<std::vector<int64_t>> dims = problem_->graph.values()[v].type.static_dims();
-    // Values of unknown dims share a key of their own: -1 is no dim.
+    // Values of unknown dims share a key of their own: -1 is not a dim.
     const auto [found, fresh] = known.try_emplace({dims ? *dims : std::vector<int64_t>{-1}, value.forms},
                                                   static_cast<uint32_t>(routes_.size()));
     if (fresh) routes_.push_back(MakeRoutes(dims ? &*dims : nullptr, value));

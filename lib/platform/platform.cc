@@ -73,7 +73,7 @@ Status CheckUnit(const Platform& platform, const Unit& unit) {
   }
   if (unit.driver &&
       (unit.driver->index() >= platform.resources.size() || !platform.resources[unit.driver->index()].core)) {
-    return Fault("unit '" + unit.name + "': its driver is no core");
+    return Fault("unit '" + unit.name + "': its driver is not a core");
   }
   if (unit.link && unit.link->index() >= platform.links.size()) {
     return Fault("unit '" + unit.name + "' serves link " + std::to_string(unit.link->value) + " of " +

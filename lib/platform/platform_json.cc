@@ -64,7 +64,7 @@ class Reader {
     PT_CHECK_OK(ReadEach("units", &Reader::ReadUnit));
     if (const Json* simulated = json_.find("simulated"); simulated != nullptr) {
       const Json::Object* object = simulated->as_object();
-      if (object == nullptr) return Bad("simulated", "is no object");
+      if (object == nullptr) return Bad("simulated", "is not an object");
       for (const auto& [name, rates] : *object) PT_CHECK_OK(ReadRates(name, rates));
     }
     if (Status status = CheckPlatform(platform_); !status.ok()) {
@@ -130,7 +130,7 @@ class Reader {
       PT_ASSIGN(const Json::Array* caches, JsonArray(json, "cache_bytes", where));
       for (const Json& bytes : *caches) {
         const int64_t* size = bytes.as_int();
-        if (size == nullptr || *size <= 0) return Bad(where, "cache_bytes holds what is no size");
+        if (size == nullptr || *size <= 0) return Bad(where, "cache_bytes holds what is not a size");
         device.cache_bytes.push_back(static_cast<uint64_t>(*size));
       }
     }
@@ -233,7 +233,7 @@ Result<SimulatedRates> RatesFromJson(const Json& json, std::string_view what) {
     for (const Json& op : *unsupported) {
       if (op.as_string() == nullptr) {
         return MakeError(ErrorCode::kInvalidInput, "platform.field",
-                         std::string(what) + ": unsupported holds something that is no text");
+                         std::string(what) + ": unsupported holds something that is not a text");
       }
       rates.unsupported.push_back(*op.as_string());
     }

@@ -66,7 +66,7 @@ Result<DeviceLock> DeviceLock::Open(const std::string& device) {
   struct stat status {};
   if (fstat(file, &status) != 0 || !S_ISREG(status.st_mode)) {
     close(file);
-    return Unusable(device, path, "it is no regular file");
+    return Unusable(device, path, "it is not a regular file");
   }
   return DeviceLock(file);
 }

@@ -99,7 +99,7 @@ Result<GivenInputs> ReadInputs(const std::vector<std::string>& flags) {
     if (flag.starts_with("random[") && flag.ends_with(']')) {
       const std::vector<std::string> ends = SplitList(std::string_view(flag).substr(7, flag.size() - 8));
       if (ends.size() != 2)
-        return MakeError(ErrorCode::kUsage, "usage.value", "--input " + flag + " is no random[LO,HI]");
+        return MakeError(ErrorCode::kUsage, "usage.value", "--input " + flag + " is not random[LO,HI]");
       PT_ASSIGN(given.random_low, ParseNumber(ends[0], "--input random"));
       PT_ASSIGN(given.random_high, ParseNumber(ends[1], "--input random"));
       if (given.random_high < given.random_low) {

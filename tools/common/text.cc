@@ -8,7 +8,7 @@ namespace {
 
 Error BadValue(std::string_view flag, std::string_view text, std::string_view wanted) {
   return MakeError(ErrorCode::kUsage, "usage.value",
-                   std::string(flag) + ": \"" + std::string(text) + "\" is no " + std::string(wanted));
+                   std::string(flag) + ": \"" + std::string(text) + "\" is not a " + std::string(wanted));
 }
 
 std::string Formatted(double value, std::chars_format format, int digits) {

@@ -23,7 +23,7 @@ class DataSets {
       : engine_(engine), flags_(flags), suite_(suite), console_(console) {}
 
   // Errors: those of MakeReady; kInvalidInput when the folder does not fit the model or cannot be
-  // read. Inputs that are no tensors cannot be read: where the model is refused for such types,
+  // read. Inputs that are not tensors cannot be read: where the model is refused for such types,
   // that is the error.
   Result<DataSet> Read(const std::string& folder);
 

@@ -45,7 +45,7 @@ class Json {
   // Any number; nullopt when this is none.
   std::optional<double> as_number() const;
 
-  // Null when this is no object or has no such key.
+  // Null when this is not an object or has no such key.
   const Json* find(std::string_view key) const;
   // Appends the pair (this must be an object or null, which becomes one); the key must be new.
   Json& Set(std::string key, Json value);

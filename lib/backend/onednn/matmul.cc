@@ -51,7 +51,7 @@ Result<Argument> SideArgument(const Request& request, const Side& side, const Di
     Desc packed = chosen ? chosen->query_md(what, 0) : PlainMatrix(dims, transposed, WeightsType(request));
     return ConstantArgument(program, key, *side.constant, plain, std::move(packed));
   }
-  if (!side.input) return Unsupported("an operand is no input of the group");
+  if (!side.input) return Unsupported("an operand is not an input of the group");
   PT_ASSIGN(Desc desc, MatrixDesc(request.in[*side.input], dims, transposed));
   return Argument{key, Argument::Source::kInput, *side.input, std::move(desc)};
 }
@@ -196,7 +196,7 @@ std::optional<std::string> WhyNotGemm(const Graph& graph, const Node& node) {
   if (auto why = WhyNoFloats(graph, node.inputs)) return why;
   if (auto why = WhyNoFloats(graph, node.outputs)) return why;
   if (DimsOf(graph, node.inputs[0]).size() != 2 || DimsOf(graph, node.inputs[1]).size() != 2) {
-    return "its inputs are no matrices";
+    return "its inputs are not matrices";
   }
   if (graph.value(node.inputs[0]).is_constant() && graph.value(node.inputs[1]).is_constant()) {
     return "both matrices are constant";

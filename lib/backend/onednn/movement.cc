@@ -78,14 +78,14 @@ std::optional<std::string> WhyNotTranspose(const Graph& graph, const Node& node)
   if (auto why = WhyNoFloats(graph, node.outputs)) return why;
   if (graph.value(node.inputs[0]).is_constant()) return "its input is constant";
   const size_t rank = DimsOf(graph, node.inputs[0]).size();
-  if (rank < 2 || !Permutation(node, rank)) return "its permutation is none";
+  if (rank < 2 || !Permutation(node, rank)) return "its perm is not a permutation";
   return std::nullopt;
 }
 
 Result<Program> BuildTranspose(const Request& request) {
   const Node& node = request.graph.node(request.group.anchor);
   const auto perm = Permutation(node, request.out.dims.size());
-  if (!perm) return Unsupported("its permutation is none");
+  if (!perm) return Unsupported("its perm is not a permutation");
   PT_ASSIGN(const Desc stored, DescOf(request.in[0]));
   PT_ASSIGN(const Desc dst, DescOf(request.out));
   std::vector<int> axes(perm->size());  // where each axis of the input goes

@@ -78,7 +78,7 @@ Result<Argument> OperandArgument(const Request& request, const PostOps& post, co
     return ConstantArgument(program, key, *operand.constant, PlainDesc(*dims), std::move(packed));
   }
   const auto index = InputIndex(request, operand.value);
-  if (!index) return Unsupported("an operand is no input of the group");
+  if (!index) return Unsupported("an operand is not an input of the group");
   PT_ASSIGN(Desc desc, ReshapedDesc(WithRank(request.in[*index], dims->size()), *dims));
   return Argument{key, Argument::Source::kInput, *index, std::move(desc)};
 }

@@ -7,6 +7,7 @@
 #include "lib/backend/reference/operator.h"
 #include "lib/backend/reference/parallel.h"
 #include "lib/backend/reference/types.h"
+#include "partitiontuner/support/text.h"
 
 namespace pt::reference {
 namespace {
@@ -135,7 +136,7 @@ Result<Program> Number(Site& site) {
 
 Result<Program> Not(Site& site) {
   PT_CHECK_OK(SameAsInput(site));
-  if (site.in[0].type != DataType::kBool) return site.Invalid("its input is no boolean");
+  if (site.in[0].type != DataType::kBool) return site.Invalid("its input is not boolean");
   return Elementwise<uint8_t>(site.in[0].count(), 0.2, [](uint8_t x) { return static_cast<uint8_t>(x == 0); });
 }
 
@@ -229,7 +230,7 @@ Result<Program> Swish(Site& site) {
 Result<Program> Gelu(Site& site) {
   const std::string approximate = site.node.string_or("approximate", "none");
   if (approximate != "none" && approximate != "tanh")
-    return site.Invalid("approximate \"" + approximate + "\" is none");
+    return site.Invalid(UnknownWord("approximate", approximate, {"none", "tanh"}));
   if (approximate == "tanh") {
     return WithParameters(site, 10, [](auto zero) {
       using T = decltype(zero);
@@ -249,7 +250,7 @@ Result<Program> Clip(Site& site) {
   PT_CHECK_OK(SameAsInput(site, 3));
   for (size_t i = 1; i < site.in.size(); ++i) {
     if (site.has(i) && (site.in[i].type != site.in[0].type || site.in[i].count() != 1))
-      return site.Invalid("a bound is no scalar of the input's type");
+      return site.Invalid("a bound is not a scalar of the input's type");
   }
   const float low_attribute = site.node.float_or("min", -std::numeric_limits<float>::infinity());
   const float high_attribute = site.node.float_or("max", std::numeric_limits<float>::infinity());

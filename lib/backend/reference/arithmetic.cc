@@ -7,6 +7,7 @@
 #include "lib/backend/reference/broadcast.h"
 #include "lib/backend/reference/operator.h"
 #include "lib/backend/reference/types.h"
+#include "partitiontuner/support/text.h"
 
 namespace pt::reference {
 namespace {
@@ -196,7 +197,8 @@ Result<Program> Mod(Site& site) {
 Result<Program> BitShift(Site& site) {
   PT_ASSIGN(const std::vector<int64_t> dims, BinaryDims(site));
   const std::string direction = site.node.string_or("direction", "");
-  if (direction != "LEFT" && direction != "RIGHT") return site.Invalid("direction \"" + direction + "\" is none");
+  if (direction != "LEFT" && direction != "RIGHT")
+    return site.Invalid(UnknownWord("direction", direction, {"LEFT", "RIGHT"}));
   return VisitIntegers(site, site.in[0].type, [&]<typename T>() -> Result<Program> {
     if constexpr (std::is_unsigned_v<T>) {
       return direction == "LEFT" ? BinaryProgram<ShiftLeft, T>(site, dims) : BinaryProgram<ShiftRight, T>(site, dims);
@@ -317,7 +319,7 @@ Result<Program> Variadic(Site& site) {
 
 Result<Program> Where(Site& site) {
   PT_CHECK_OK(site.NeedInputs(3, 3));
-  if (site.in[0].type != DataType::kBool) return site.Invalid("the condition is no boolean");
+  if (site.in[0].type != DataType::kBool) return site.Invalid("the condition is not boolean");
   if (site.in[1].type != site.in[2].type) return site.Invalid("its inputs are of different types");
   PT_ASSIGN(const std::vector<int64_t> dims, BroadcastDims(site, site.in));
   PT_CHECK_OK(site.Out(0, site.in[1].type, dims));

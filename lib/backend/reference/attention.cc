@@ -8,6 +8,7 @@
 #include "lib/backend/reference/parallel.h"
 #include "lib/backend/reference/types.h"
 #include "partitiontuner/support/dims_text.h"
+#include "partitiontuner/support/text.h"
 
 namespace pt::reference {
 namespace {
@@ -304,7 +305,7 @@ Result<Program> TensorScatter(Site& site) {
   if (site.has(2) && (site.in[2].type != DataType::kInt64 || site.in[2].dims != std::vector<int64_t>{cache[0]}))
     return site.Invalid("the positions are not one int64 a batch entry");
   const std::string mode = site.node.string_or("mode", "linear");
-  if (mode != "linear" && mode != "circular") return site.Invalid("mode \"" + mode + "\" is none");
+  if (mode != "linear" && mode != "circular") return site.Invalid(UnknownWord("mode", mode, {"linear", "circular"}));
   PT_CHECK_OK(site.Out(0, site.in[0].type, cache));
   int64_t outer = 1, inner = 1;
   for (size_t d = 1; d < cache.size(); ++d) (d < at ? outer : inner) *= d == at ? 1 : cache[d];

@@ -164,7 +164,9 @@ Result<Program> CastTo(Site& site, DataType to) {
 Result<Program> Cast(Site& site) {
   PT_CHECK_OK(site.NeedInputs(1, 1));
   const int64_t to = site.node.int_or("to", 0);
-  if (to < 1 || to > 26) return site.Invalid("target type " + std::to_string(to) + " is none");
+  if (to < 1 || to > 26)
+    return site.Invalid("unknown target type " + std::to_string(to) +
+                        "; expected a number of TensorProto.DataType, 1 to 26");
   return CastTo(site, static_cast<DataType>(to));
 }
 

@@ -27,7 +27,7 @@ Result<Program> Gather(Site& site) {
   PT_CHECK_OK(site.NeedInputs(2, 2));
   const std::vector<int64_t>& in = site.in[0].dims;
   PT_ASSIGN(const int64_t axis, site.Axis(site.node.int_or("axis", 0), site.in[0].rank()));
-  if (!IsIndexType(site.in[1].type)) return site.Invalid("the indices are no integers");
+  if (!IsIndexType(site.in[1].type)) return site.Invalid("the indices are not integers");
   const auto at = static_cast<size_t>(axis);
   std::vector<int64_t> out(in.begin(), in.begin() + axis);
   out.insert(out.end(), site.in[1].dims.begin(), site.in[1].dims.end());
@@ -59,7 +59,7 @@ Result<Program> GatherElements(Site& site) {
   const std::vector<int64_t>& out = site.in[1].dims;
   PT_ASSIGN(const int64_t axis, site.Axis(site.node.int_or("axis", 0), site.in[0].rank()));
   if (!IsIndexType(site.in[1].type) || out.size() != in.size())
-    return site.Invalid("the indices are no integers of the input's rank");
+    return site.Invalid("the indices are not integers of the input's rank");
   for (size_t d = 0; d < in.size(); ++d) {
     if (d != static_cast<size_t>(axis) && out[d] > in[d]) return site.Invalid("the indices are larger than the input");
   }
@@ -90,7 +90,7 @@ Result<Program> GatherNd(Site& site) {
   const std::vector<int64_t>& where = site.in[1].dims;
   const int64_t batch_dims = site.node.int_or("batch_dims", 0);
   if (site.in[1].type != DataType::kInt64 || where.empty())
-    return site.Invalid("the indices are no int64 of rank 1 or more");
+    return site.Invalid("the indices are not int64 of rank 1 or more");
   const int64_t depth = where.back();
   if (batch_dims < 0 || batch_dims >= site.in[1].rank() || depth < 0 || batch_dims + depth > site.in[0].rank()) {
     return site.Invalid("the indices do not fit the input");

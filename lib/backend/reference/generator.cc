@@ -46,9 +46,9 @@ Result<Program> ConstantOfShape(Site& site) {
   Tensor value = Tensor::Float32({1}, {0});
   if (const Attribute* given = site.node.find("value"); given != nullptr && std::holds_alternative<Tensor>(*given))
     value = std::get<Tensor>(*given);
-  if (value.element_count() != 1) return site.Invalid("the value is no single element");
+  if (value.element_count() != 1) return site.Invalid("the value is not a single element");
   if (site.in[0].type != DataType::kInt64 || site.in[0].rank() > 1)
-    return site.Invalid("the shape is no list of int64");
+    return site.Invalid("the shape is not a list of int64");
   std::vector<int64_t> dims;
   if (site.is_constant(0)) {
     dims = site.in[0].constant->ToInts();
@@ -86,7 +86,7 @@ Result<Program> Range(Site& site) {
   PT_CHECK_OK(site.NeedInputs(3, 3));
   const DataType type = site.in[0].type;
   for (const Operand& input : site.in) {
-    if (input.type != type || input.count() != 1) return site.Invalid("its inputs are no scalars of one type");
+    if (input.type != type || input.count() != 1) return site.Invalid("its inputs are not scalars of one type");
   }
   int64_t count = 0;
   if (site.is_constant(0) && site.is_constant(1) && site.is_constant(2)) {
@@ -113,9 +113,11 @@ Result<Program> Range(Site& site) {
 
 Result<Program> EyeLike(Site& site) {
   PT_CHECK_OK(site.NeedInputs(1, 1));
-  if (site.in[0].rank() != 2) return site.Invalid("its input is no matrix");
+  if (site.in[0].rank() != 2) return site.Invalid("its input is not a matrix");
   const int64_t dtype = site.node.int_or("dtype", static_cast<int64_t>(site.in[0].type));
-  if (dtype < 1 || dtype > 26) return site.Invalid("type " + std::to_string(dtype) + " is none");
+  if (dtype < 1 || dtype > 26)
+    return site.Invalid("unknown dtype " + std::to_string(dtype) +
+                        "; expected a number of TensorProto.DataType, 1 to 26");
   const auto type = static_cast<DataType>(dtype);
   PT_CHECK_OK(site.Out(0, type, site.in[0].dims));
   const int64_t rows = site.in[0].dims[0], cols = site.in[0].dims[1], k = site.node.int_or("k", 0);
@@ -134,7 +136,7 @@ Result<Program> EyeLike(Site& site) {
 // a0 - a1·cos(2πi/N) + a2·cos(4πi/N)
 Result<Program> CosineWindow(Site& site, double a0, double a1, double a2) {
   PT_CHECK_OK(site.NeedInputs(1, 1));
-  if (site.in[0].count() != 1 || !IsIndexType(site.in[0].type)) return site.Invalid("the size is no integer");
+  if (site.in[0].count() != 1 || !IsIndexType(site.in[0].type)) return site.Invalid("the size is not an integer");
   const int64_t dtype = site.node.int_or("output_datatype", 1);
   const auto type = static_cast<DataType>(dtype);
   if (dtype != 1 && dtype != 11) return site.Unsupported("is supported for float32 and float64 only");

@@ -86,7 +86,7 @@ Result<Program> Comparison(Site& site) {
 template <typename F>
 Result<Program> Connective(Site& site) {
   PT_ASSIGN(const Broadcast<2> broadcast, Compared(site));
-  if (site.in[0].type != DataType::kBool) return site.Invalid("its inputs are no booleans");
+  if (site.in[0].type != DataType::kBool) return site.Invalid("its inputs are not booleans");
   return Comparing<F, uint8_t>(broadcast);
 }
 

@@ -4,6 +4,7 @@
 
 #include "lib/backend/reference/operator.h"
 #include "lib/backend/reference/types.h"
+#include "partitiontuner/support/text.h"
 
 namespace pt::reference {
 namespace {
@@ -39,7 +40,7 @@ Result<Loss> ReadLoss(Site& site) {
   } else if (reduction == "sum") {
     loss.reduction = Reduction::kSum;
   } else if (reduction != "mean") {
-    return site.Invalid("reduction \"" + reduction + "\" is none");
+    return site.Invalid(UnknownWord("reduction", reduction, {"none", "sum", "mean"}));
   }
   if (site.node.find("ignore_index") != nullptr) loss.ignored = site.node.int_or("ignore_index", 0);
   PT_CHECK_OK(site.Out(0, site.in[0].type, loss.reduction == Reduction::kNone ? positions : std::vector<int64_t>{}));

@@ -188,7 +188,7 @@ Result<Program> MatMul(Site& site) {
 
 Result<Program> Gemm(Site& site) {
   PT_CHECK_OK(site.NeedInputs(2, 3));
-  if (site.in[0].rank() != 2 || site.in[1].rank() != 2) return site.Invalid("its inputs are no matrices");
+  if (site.in[0].rank() != 2 || site.in[1].rank() != 2) return site.Invalid("its inputs are not matrices");
   for (const Operand& input : site.in) {
     if (input.present() && input.type != site.in[0].type) return site.Invalid("its inputs are of different types");
   }

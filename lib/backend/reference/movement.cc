@@ -8,6 +8,7 @@
 #include "lib/backend/reference/strided_read.h"
 #include "lib/backend/reference/types.h"
 #include "partitiontuner/support/dims_text.h"
+#include "partitiontuner/support/text.h"
 
 namespace pt::reference {
 namespace {
@@ -33,7 +34,7 @@ Result<Program> Transpose(Site& site) {
     valid = perm[d] >= 0 && perm[d] < site.in[0].rank() && !seen[static_cast<size_t>(perm[d])];
     if (valid) seen[static_cast<size_t>(perm[d])] = true;
   }
-  if (!valid) return site.Invalid("perm is no permutation of " + std::to_string(in.size()) + " dims");
+  if (!valid) return site.Invalid("perm is not a permutation of " + std::to_string(in.size()) + " dims");
   const std::vector<int64_t> strides = DenseStrides(in);
   StridedRead read;
   std::vector<int64_t> out;
@@ -171,7 +172,7 @@ Result<Program> Expand(Site& site) {
     }
   } else {
     if (site.in[1].type != DataType::kInt64 || site.in[1].rank() != 1)
-      return site.Invalid("the shape is no list of int64");
+      return site.Invalid("the shape is not a list of int64");
     PT_CHECK_OK(site.OutFromGraph(0, site.in[0].type, std::max(site.in[0].rank(), site.in[1].dims[0])));
     if (!site.out[0].settled) return site.Unsupported("has an output whose size is known only at run time");
     shape = site.out[0].dims;
@@ -252,12 +253,12 @@ Result<Program> DepthAndSpace(Site& site) {
   const int64_t b = site.node.int_or("blocksize", 0);
   if (in.size() != 4 || b < 1 || b > 65536) return site.Invalid("needs four dims and a positive blocksize");
   const std::string mode = site.node.string_or("mode", "DCR");
-  if (mode != "DCR" && mode != "CRD") return site.Invalid("unknown mode \"" + mode + "\"; expected DCR or CRD");
+  if (mode != "DCR" && mode != "CRD") return site.Invalid(UnknownWord("mode", mode, {"DCR", "CRD"}));
   const bool depth_first = mode == "DCR";
   const int64_t n = in[0], c = in[1], h = in[2], w = in[3];
   StridedRead read;
   if (to_space) {
-    if (c % (b * b) != 0) return site.Invalid("the channels are no multiple of the squared blocksize");
+    if (c % (b * b) != 0) return site.Invalid("the channels are not a multiple of the squared blocksize");
     const int64_t d = c / (b * b), plane = h * w;
     PT_CHECK_OK(site.Out(0, site.in[0].type, {n, d, h * b, w * b}));
     read.Push(n, c * plane);
@@ -267,7 +268,7 @@ Result<Program> DepthAndSpace(Site& site) {
     read.Push(w, 1);
     read.Push(b, depth_first ? plane * d : plane);
   } else {
-    if (h % b != 0 || w % b != 0) return site.Invalid("height or width is no multiple of the blocksize");
+    if (h % b != 0 || w % b != 0) return site.Invalid("height or width is not a multiple of the blocksize");
     PT_CHECK_OK(site.Out(0, site.in[0].type, {n, c * b * b, h / b, w / b}));
     read.Push(n, c * h * w);
     if (!depth_first) read.Push(c, h * w);
@@ -317,9 +318,9 @@ Result<Program> ReverseSequence(Site& site) {
 Result<Program> Trilu(Site& site) {
   PT_CHECK_OK(site.NeedInputs(1, 2));
   const std::vector<int64_t>& in = site.in[0].dims;
-  if (in.size() < 2) return site.Invalid("its input is no matrix");
+  if (in.size() < 2) return site.Invalid("its input is not a matrix");
   if (site.has(1) && (site.in[1].type != DataType::kInt64 || site.in[1].count() != 1))
-    return site.Invalid("k is no int64");
+    return site.Invalid("k is not int64");
   PT_CHECK_OK(site.Out(0, site.in[0].type, in));
   const bool upper = site.node.int_or("upper", 1) != 0;
   const int64_t rows = in[in.size() - 2], cols = in.back();

@@ -297,7 +297,7 @@ Result<Program> Requantized(Site& site, const Inner& inner, int64_t channel_dim,
   }
   if (scales != 1 && scales != channel_dim) return site.Invalid("the weights' scale is not one value a channel");
   for (size_t i : {size_t{1}, size_t{4}, size_t{6}}) {
-    if (site.in[i].type != DataType::kFloat32) return site.Invalid("a scale is no float");
+    if (site.in[i].type != DataType::kFloat32) return site.Invalid("a scale is not float32");
   }
   if (site.has(8) && (site.in[8].type != DataType::kInt32 || site.in[8].count() != channel_dim))
     return site.Invalid("the bias is not one int32 a channel");

@@ -7,6 +7,7 @@
 #include "lib/backend/reference/operator.h"
 #include "lib/backend/reference/parallel.h"
 #include "lib/backend/reference/types.h"
+#include "partitiontuner/support/text.h"
 
 namespace pt::reference {
 namespace {
@@ -158,7 +159,7 @@ Result<Shape> ReadShape(Site& site, Cell cell) {
   s.hidden = site.node.int_or("hidden_size", r[2]);
   const std::string direction = site.node.string_or("direction", "forward");
   if (direction != "forward" && direction != "reverse" && direction != "bidirectional")
-    return site.Invalid("direction \"" + direction + "\" is none");
+    return site.Invalid(UnknownWord("direction", direction, {"forward", "reverse", "bidirectional"}));
   s.directions = direction == "bidirectional" ? 2 : 1;
   s.reverse_first = direction == "reverse";
   if (s.hidden < 0 || s.hidden > (int64_t{1} << 30)) return site.Invalid("hidden_size is out of range");
@@ -167,7 +168,7 @@ Result<Shape> ReadShape(Site& site, Cell cell) {
   PT_CHECK_OK(CheckOperand(site, 2, {d, rows, s.hidden}, "R"));
   PT_CHECK_OK(CheckOperand(site, 3, {d, 2 * rows}, "B"));
   PT_CHECK_OK(CheckOperand(site, 4, {s.batch}, "sequence_lens"));
-  if (site.has(4) && site.in[4].type != DataType::kInt32) return site.Invalid("sequence_lens is no int32");
+  if (site.has(4) && site.in[4].type != DataType::kInt32) return site.Invalid("sequence_lens is not int32");
   const std::vector<int64_t> state =
       s.batch_first ? std::vector<int64_t>{s.batch, d, s.hidden} : std::vector<int64_t>{d, s.batch, s.hidden};
   PT_CHECK_OK(CheckOperand(site, 5, state, "initial_h"));

@@ -97,7 +97,7 @@ Result<Reduction> ReadReduction(Site& site) {
   const int64_t rank = site.in[0].rank();
   if (site.has(1) && !site.is_constant(1) && site.in[1].count() > 0) {
     if (site.in[1].type != DataType::kInt64 || site.in[1].rank() != 1)
-      return site.Invalid("the axes are no list of int64");
+      return site.Invalid("the axes are not a list of int64");
     reduction.in_run = true;
     reduction.axis_count = site.in[1].count();
     PT_CHECK_OK(site.OutFromGraph(0, site.in[0].type, reduction.keep ? rank : site.out[0].rank()));
@@ -286,7 +286,7 @@ Result<Program> ArgReduce(Site& site) {
 Result<Program> CumSum(Site& site) {
   PT_CHECK_OK(site.NeedInputs(2, 2));
   PT_CHECK_OK(site.Out(0, site.in[0].type, site.in[0].dims));
-  if (!IsIndexType(site.in[1].type) || site.in[1].count() != 1) return site.Invalid("the axis is no integer");
+  if (!IsIndexType(site.in[1].type) || site.in[1].count() != 1) return site.Invalid("the axis is not an integer");
   const bool exclusive = site.node.int_or("exclusive", 0) != 0, reverse = site.node.int_or("reverse", 0) != 0;
   std::vector<Line> lines;  // along each axis: the axis may be known only at run time
   for (int64_t d = 0; d < site.in[0].rank(); ++d) {

@@ -6,6 +6,7 @@
 #include "lib/backend/reference/operator.h"
 #include "lib/backend/reference/parallel.h"
 #include "lib/backend/reference/types.h"
+#include "partitiontuner/support/text.h"
 
 namespace pt::reference {
 namespace {
@@ -296,7 +297,7 @@ Result<Settings> ReadSettings(const Site& site) {
   } else if (mode == "cubic") {
     s.kind = Kind::kCubic;
   } else if (mode != "nearest") {
-    return site.Invalid("mode \"" + mode + "\" is none");
+    return site.Invalid(UnknownWord("mode", mode, {"nearest", "linear", "cubic"}));
   }
   const bool old = site.opset < 11;  // Upsample and Resize of opset 10: asymmetric and floor
   s.coordinates = node.string_or("coordinate_transformation_mode", old ? "asymmetric" : "half_pixel");
@@ -309,7 +310,7 @@ Result<Settings> ReadSettings(const Site& site) {
       "half_pixel", "half_pixel_symmetric", "pytorch_half_pixel",  "align_corners",
       "asymmetric", "tf_crop_and_resize",   "tf_half_pixel_for_nn"};
   if (std::find(kKnown.begin(), kKnown.end(), s.coordinates) == kKnown.end())
-    return site.Invalid("coordinate_transformation_mode \"" + s.coordinates + "\" is none");
+    return site.Invalid(UnknownWord("coordinate_transformation_mode", s.coordinates, kKnown));
   return s;
 }
 

@@ -6,6 +6,7 @@
 #include "lib/backend/reference/parallel.h"
 #include "lib/backend/reference/strided_read.h"
 #include "lib/backend/reference/types.h"
+#include "partitiontuner/support/text.h"
 
 namespace pt::reference {
 namespace {
@@ -136,14 +137,14 @@ Result<Grid> ReadGrid(Site& site) {
   } else if (mode == "cubic" || mode == "bicubic") {
     grid.kind = Kind::kCubic;
   } else if (mode != "linear" && mode != "bilinear") {
-    return site.Invalid("mode \"" + mode + "\" is none");
+    return site.Invalid(UnknownWord("mode", mode, {"linear", "nearest", "cubic"}));
   }
   if (padding == "border") {
     grid.outside = Outside::kBorder;
   } else if (padding == "reflection") {
     grid.outside = Outside::kReflection;
   } else if (padding != "zeros") {
-    return site.Invalid("padding_mode \"" + padding + "\" is none");
+    return site.Invalid(UnknownWord("padding_mode", padding, {"zeros", "border", "reflection"}));
   }
   grid.align_corners = site.node.int_or("align_corners", 0) != 0;
   grid.batch = x[0];

@@ -4,6 +4,7 @@
 #include "lib/backend/reference/operator.h"
 #include "lib/backend/reference/strided_read.h"
 #include "lib/backend/reference/types.h"
+#include "partitiontuner/support/text.h"
 
 namespace pt::reference {
 namespace {
@@ -17,7 +18,7 @@ Result<Reduction> ReadReduction(const Site& site) {
   if (name == "mul") return Reduction::kMul;
   if (name == "max") return Reduction::kMax;
   if (name == "min") return Reduction::kMin;
-  return site.Invalid("reduction \"" + name + "\" is none");
+  return site.Invalid(UnknownWord("reduction", name, {"none", "add", "mul", "max", "min"}));
 }
 
 template <typename T>
@@ -50,7 +51,7 @@ Error OutOfRange(std::string_view op, int64_t index, int64_t dim) {
 
 Status CheckScatter(Site& site) {
   PT_CHECK_OK(site.NeedInputs(3, 3));
-  if (!IsIndexType(site.in[1].type)) return site.Invalid("the indices are no integers");
+  if (!IsIndexType(site.in[1].type)) return site.Invalid("the indices are not integers");
   if (site.in[2].type != site.in[0].type) return site.Invalid("data and updates are of different types");
   return site.Out(0, site.in[0].type, site.in[0].dims);
 }

@@ -72,13 +72,13 @@ Result<std::optional<std::vector<int64_t>>> Site::Ints(size_t input, std::string
     if (!in[input].constant) {
       return Unsupported("takes \"" + std::string(attribute) + "\" from a value known only at run time");
     }
-    if (in[input].rank() > 1) return Invalid("\"" + std::string(attribute) + "\" is no list");
+    if (in[input].rank() > 1) return Invalid("\"" + std::string(attribute) + "\" is not a list");
     return std::optional(in[input].constant->ToInts());
   }
   if (const Attribute* found = node.find(attribute)) {
     if (const auto* list = std::get_if<std::vector<int64_t>>(found)) return std::optional(*list);
     if (const auto* one = std::get_if<int64_t>(found)) return std::optional(std::vector<int64_t>{*one});
-    return Invalid("attribute \"" + std::string(attribute) + "\" is no list of integers");
+    return Invalid("attribute \"" + std::string(attribute) + "\" is not a list of integers");
   }
   return std::optional<std::vector<int64_t>>();
 }

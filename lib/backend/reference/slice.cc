@@ -7,6 +7,7 @@
 #include "lib/backend/reference/parallel.h"
 #include "lib/backend/reference/strided_read.h"
 #include "lib/backend/reference/types.h"
+#include "partitiontuner/support/text.h"
 
 namespace pt::reference {
 namespace {
@@ -248,10 +249,10 @@ Result<PadPlan> ReadPad(const Site& site) {
   } else if (mode == "wrap") {
     plan.mode = PadMode::kWrap;
   } else if (mode != "constant") {
-    return site.Invalid("mode \"" + mode + "\" is none");
+    return site.Invalid(UnknownWord("mode", mode, {"constant", "reflect", "edge", "wrap"}));
   }
   if (site.has(3) && !site.is_constant(3)) {
-    if (!IsIndexType(site.in[3].type) || site.in[3].rank() != 1) return site.Invalid("the axes are no integers");
+    if (!IsIndexType(site.in[3].type) || site.in[3].rank() != 1) return site.Invalid("the axes are not integers");
     plan.axes_in_run = true;
     plan.axes.resize(static_cast<size_t>(site.in[3].count()));
   } else if (site.has(3)) {
@@ -291,10 +292,10 @@ Result<Program> Pad(Site& site) {
   PT_ASSIGN(PadPlan plan, ReadPad(site));
   const std::vector<int64_t> attribute = site.node.ints_or("pads", {});
   const int64_t count = by_attribute ? static_cast<int64_t>(attribute.size()) : site.in[1].count();
-  if (!by_attribute && !IsIndexType(site.in[1].type)) return site.Invalid("the pads are no integers");
+  if (!by_attribute && !IsIndexType(site.in[1].type)) return site.Invalid("the pads are not integers");
   if (count != 2 * static_cast<int64_t>(plan.axes.size())) return site.Invalid("the pads do not fit the input");
   if (site.has(2) && (site.in[2].type != site.in[0].type || site.in[2].count() != 1))
-    return site.Invalid("the constant is no scalar of the input's type");
+    return site.Invalid("the constant is not a scalar of the input's type");
   const bool wide = by_attribute || site.in[1].type == DataType::kInt64;
   Indices known{by_attribute ? attribute.data() : nullptr, true};
   if (!by_attribute && site.is_constant(1)) known = {site.in[1].constant->bytes().data(), wide};

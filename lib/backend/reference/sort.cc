@@ -30,7 +30,7 @@ Result<Program> TopK(Site& site) {
   const auto at = static_cast<size_t>(axis);
   int64_t k = site.node.int_or("k", -1);
   if (site.has(1)) {
-    if (site.in[1].type != DataType::kInt64 || site.in[1].count() != 1) return site.Invalid("k is no int64");
+    if (site.in[1].type != DataType::kInt64 || site.in[1].count() != 1) return site.Invalid("k is not int64");
     if (site.is_constant(1)) {
       k = site.in[1].constant->ToInts()[0];
     } else {

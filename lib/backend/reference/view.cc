@@ -71,7 +71,7 @@ Result<Program> Reshape(Site& site) {
     return View(site, std::move(*shape));
   }
   if (site.in[1].type != DataType::kInt64 || site.in[1].rank() != 1)
-    return site.Invalid("the shape is no list of int64");
+    return site.Invalid("the shape is not a list of int64");
   const size_t rank = static_cast<size_t>(site.in[1].dims[0]);
   PT_CHECK_OK(site.OutFromGraph(0, site.in[0].type, static_cast<int64_t>(rank)));
   if (rank > kMaxRank || site.out[0].count() != count) return site.Invalid("its output has another number of elements");
@@ -104,7 +104,7 @@ Result<Program> Flatten(Site& site) {
 Result<Program> ViewByAxesInRun(Site& site, bool inserts) {
   const int64_t count = site.in[1].count(), rank = site.in[0].rank() + (inserts ? count : -count);
   if (site.in[1].type != DataType::kInt64 || site.in[1].rank() != 1 || rank < 0)
-    return site.Invalid("the axes are no list of int64");
+    return site.Invalid("the axes are not a list of int64");
   PT_CHECK_OK(site.OutFromGraph(0, site.in[0].type, rank));
   // Of the two shapes, the longer has ones at the axes and the shorter's dims elsewhere.
   const std::vector<int64_t> shorter = inserts ? site.in[0].dims : site.out[0].dims,

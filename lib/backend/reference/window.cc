@@ -4,6 +4,7 @@
 
 #include "partitiontuner/support/checked.h"
 #include "partitiontuner/support/dims_text.h"
+#include "partitiontuner/support/text.h"
 
 namespace pt::reference {
 namespace {
@@ -20,7 +21,7 @@ Result<std::string> ReadAutoPad(const Site& site) {
   std::string mode = site.node.string_or("auto_pad", "NOTSET");
   if (mode.empty()) mode = "NOTSET";  // as some exporters write it
   if (mode == "NOTSET" || mode == "SAME_UPPER" || mode == "SAME_LOWER" || mode == "VALID") return mode;
-  return site.Invalid("unknown auto_pad \"" + mode + "\"; expected NOTSET, SAME_UPPER, SAME_LOWER or VALID");
+  return site.Invalid(UnknownWord("auto_pad", mode, {"NOTSET", "SAME_UPPER", "SAME_LOWER", "VALID"}));
 }
 
 Result<Window> ReadWindow(const Site& site, std::vector<int64_t> in, std::vector<int64_t> kernel) {

@@ -1,0 +1,16 @@
+// Wording that messages share.
+#pragma once
+
+#include <initializer_list>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace pt {
+
+// `unknown mode "x"; expected a, b or c`. What may be said must not be empty.
+std::string UnknownWord(std::string_view what, std::string_view given, std::span<const std::string_view> expected);
+std::string UnknownWord(std::string_view what, std::string_view given,
+                        std::initializer_list<std::string_view> expected);
+
+}  // namespace pt

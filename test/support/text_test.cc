@@ -1,0 +1,15 @@
+#include "partitiontuner/support/text.h"
+
+#include <catch2/catch_test_macros.hpp>
+
+namespace pt {
+namespace {
+
+TEST_CASE("UnknownWord, NamesWhatWasGivenAndAllThatIsExpected", "[support]") {
+  CHECK(UnknownWord("mode", "x", {"a"}) == "unknown mode \"x\"; expected a");
+  CHECK(UnknownWord("mode", "", {"a", "b"}) == "unknown mode \"\"; expected a or b");
+  CHECK(UnknownWord("mode", "x", {"a", "b", "c"}) == "unknown mode \"x\"; expected a, b or c");
+}
+
+}  // namespace
+}  // namespace pt
