@@ -80,7 +80,9 @@ Result<Plan> PlanNestedGraph(const Graph& graph, const Machine& machine, UnitId 
     group.in = instances_of(GroupInputs(graph, {&node, 1}));
     group.out = instances_of(GroupOutputs(graph, {&node, 1}));
     plan.candidates.push_back(*std::move(chosen[n]));
-    plan.steps.push_back({unit, std::move(group), {}, 0, 0});
+    Step& step = plan.steps.emplace_back();
+    step.unit = unit;
+    step.work = std::move(group);
   }
   PT_CHECK_OK(PlanMemory(graph, platform, plan));
   return plan;
