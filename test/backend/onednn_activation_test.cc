@@ -127,6 +127,9 @@ const std::vector<std::pair<std::string, std::string>>& Impostors() {
       {"scales that underflow on the way", "a = Mul(x, tiny)\nb = Mul(a, tiny)\nc = Mul(b, huge)\ny = Mul(c, huge)\n"},
       {"division by a denormal", "y = Div(x, denormal)\n"},
       {"bounds as attributes", "y = Clip(x) min=-1.5 max=2.5\n"},
+      {"relu again and again", "a = Relu(x)\nb = Relu(a)\ny = Relu(b)\n"},
+      {"bounded below, times x", "a = Relu(x)\nb = Relu(a)\ny = Mul(x, b)\n"},
+      {"bounded below by two clips", "a = Clip(x, m3)\ny = Clip(a, c0)\n"},
       {"swish of the negative", "n = Neg(x)\ns = Sigmoid(n)\ny = Mul(x, s)\n"},
   };
   return impostors;

@@ -169,7 +169,9 @@ MaybeFormula Applied(Function function, const Formula& a) {
 
 bool Near(double a, double b) {
   constexpr double kTolerance = 1e-6;
-  return a == b || std::abs(a - b) <= kTolerance * std::max(std::abs(a), std::abs(b));
+  // Nothing but an infinity is near an infinity: the tolerance would be one too.
+  if (!std::isfinite(a) || !std::isfinite(b)) return a == b;
+  return std::abs(a - b) <= kTolerance * std::max(std::abs(a), std::abs(b));
 }
 
 bool Near(const Polynomial& a, const Polynomial& b) {
