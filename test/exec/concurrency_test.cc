@@ -195,7 +195,8 @@ TEST_CASE("Session, TheNextRunsListsBeginOnCoresThatTheFirstHasLeft", "[exec]") 
   for (int i = 0; i < 2; ++i) {
     callers.emplace_back([&, i] { right.fetch_add(RunsRight(*session, static_cast<float>(i)) ? 1 : 0); });
   }
-  while (setting.control.enqueued.load() < 3) std::this_thread::yield();
+  // A kernel that holds counts itself as enqueued first.
+  while (setting.control.enqueued.load() < 3 || setting.control.holding.load() < 1) std::this_thread::yield();
   CHECK(setting.control.holding.load() == 1);
   setting.control.release.store(true);
   for (std::thread& caller : callers) caller.join();
