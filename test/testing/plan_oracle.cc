@@ -1,7 +1,6 @@
 #include "test/testing/plan_oracle.h"
 
 #include <algorithm>
-#include <set>
 
 #include "partitiontuner/plan/memory_plan.h"
 
@@ -25,11 +24,17 @@ class Oracle {
  public:
   Oracle(const World& world, const Plan& plan) : world_(world), plan_(plan), n_(plan.steps.size()) {
     CloseOrder();
-    for (size_t i = 0; i < plan.instances.size(); ++i) bytes_.push_back(BytesOfInstance(InstanceId(i)));
-    elided_ = ElidedSteps(world.graph, plan);
+    for (size_t i = 0; i < plan.instances.size(); ++i) {
+      addresses_.push_back(AddressesOf(InstanceId(i)));
+      bytes_.push_back(BytesOfInstance(InstanceId(i)));
+    }
+    left_out_ = ElidedSteps(world.graph, plan);
   }
 
   std::string Run() {
+    for (size_t s = 0; s < n_; ++s) {
+      if (std::string why = BrokenKernel(s); !why.empty()) return "step " + std::to_string(s) + " " + why;
+    }
     std::vector<size_t> writer(plan_.instances.size(), SIZE_MAX);
     for (size_t s = 0; s < n_; ++s) {
       for (InstanceId out : AccessOf(plan_.steps[s]).out) {
@@ -41,7 +46,7 @@ class Oracle {
       for (InstanceId in : AccessOf(plan_.steps[r]).in) {
         const size_t w = writer[in.index()];
         if (w == SIZE_MAX) {
-          if (IsExternal(world_.graph, plan_.instances[in.index()])) continue;
+          if (IsCallersInput(plan_.instances[in.index()])) continue;
           return "step " + std::to_string(r) + " reads what nobody writes";
         }
         if (!before_[w][r]) return "step " + std::to_string(r) + " does not wait for step " + std::to_string(w);
@@ -76,6 +81,11 @@ class Oracle {
     }
   }
 
+  bool IsCallersInput(const Instance& instance) const {
+    return !world_.graph.value(instance.value).producer.valid() && instance.device.index() == 0 &&
+           instance.form.layout.is_row_major();
+  }
+
   const Placement* PlacementOf(InstanceId id) const {
     for (const auto& [device, arena] : plan_.memory) {
       for (const Placement& placement : arena.placements) {
@@ -85,22 +95,19 @@ class Oracle {
     return nullptr;
   }
 
-  // The bytes of the arena that hold elements of the instance.
-  Bytes BytesOfInstance(InstanceId id) const {
+  // Where in the arena each element lies, by its row-major index; empty without a place.
+  std::vector<uint64_t> AddressesOf(InstanceId id) const {
     const Placement* placement = PlacementOf(id);
     if (placement == nullptr) return {};
     const Instance& instance = plan_.instances[id.index()];
     const std::vector<int64_t> dims = *world_.graph.value(instance.value).type.static_dims();
     TensorLayout layout = DenseLayout(instance.form.storage, dims, instance.form.layout).value();
     if (!placement->strides.empty()) layout.strides = placement->strides;
-    Bytes bytes(plan_.memory.at(instance.device).bytes, false);
+    std::vector<uint64_t> addresses;
     std::vector<int64_t> index(dims.size(), 0);
     const auto element = static_cast<uint64_t>(BytesOf(instance.form.storage));
     for (bool more = true; more;) {
-      const uint64_t at = placement->offset + static_cast<uint64_t>(OffsetOf(layout, index)) * element;
-      for (uint64_t b = at; b < at + element; ++b) {
-        if (b < bytes.size()) bytes[b] = true;
-      }
+      addresses.push_back(placement->offset + static_cast<uint64_t>(OffsetOf(layout, index)) * element);
       more = false;
       for (size_t d = dims.size(); d-- > 0 && !more;) {
         if (++index[d] < dims[d]) {
@@ -110,7 +117,73 @@ class Oracle {
         }
       }
     }
+    return addresses;
+  }
+
+  // The bytes of the arena that hold elements of the instance.
+  Bytes BytesOfInstance(InstanceId id) const {
+    if (addresses_[id.index()].empty()) return {};
+    const Instance& instance = plan_.instances[id.index()];
+    Bytes bytes(plan_.memory.at(instance.device).bytes, false);
+    const auto element = static_cast<uint64_t>(BytesOf(instance.form.storage));
+    for (uint64_t at : addresses_[id.index()]) {
+      for (uint64_t b = at; b < std::min(at + element, bytes.size()); ++b) bytes[b] = true;
+    }
     return bytes;
+  }
+
+  // What the world offers by that name; the plan's own copy says nothing.
+  const Candidate* Offered(const RunGroup& group) const {
+    const Candidate& named = plan_.candidates[group.candidate.index()];
+    const auto found = std::find_if(world_.candidates.begin(), world_.candidates.end(),
+                                    [&](const Candidate& candidate) { return IsSameKernel(candidate, named); });
+    return found == world_.candidates.end() ? nullptr : &*found;
+  }
+
+  std::string BrokenKernel(size_t s) const {
+    const auto* group = std::get_if<RunGroup>(&plan_.steps[s].work);
+    if (group == nullptr) return left_out_[s] ? "moves bytes and is left out" : "";
+    const Candidate* offered = Offered(*group);
+    if (offered == nullptr) return "runs a kernel that nobody offers";
+    for (const Alias& alias : offered->aliases) {
+      const std::vector<uint64_t>& in = addresses_[group->in[alias.in].index()];
+      const bool same = !in.empty() && in == addresses_[group->out[alias.out].index()];
+      if (alias.kind == Alias::Kind::kRequired && !same) return "does not accumulate into its input";
+    }
+    if (!left_out_[s]) return "";
+    if (offered->elision == Elision::kNone) return "computes and is left out";
+    return FindsResultInInputs(*offered, *group) ? "" : "is left out, but its result is not where its inputs are";
+  }
+
+  // Element by element: the result of a view is its input in the same order; that of a concatenation along `axis` is
+  // its inputs, piece by piece.
+  bool FindsResultInInputs(const Candidate& offered, const RunGroup& group) const {
+    const std::vector<uint64_t>& out = addresses_[group.out[0].index()];
+    if (offered.elision == Elision::kViewOfInput) return addresses_[group.in[0].index()] == out;
+    const Node& node = world_.graph.node(offered.nodes[0]);
+    const auto axis = static_cast<size_t>(node.int_or("axis", 0));
+    std::vector<std::vector<int64_t>> dims;
+    std::vector<const std::vector<uint64_t>*> in;
+    const std::vector<ValueId> inputs = GroupInputs(world_.graph, offered.nodes);
+    for (ValueId value : node.inputs) {
+      dims.push_back(*world_.graph.value(value).type.static_dims());
+      const auto at = static_cast<size_t>(std::find(inputs.begin(), inputs.end(), value) - inputs.begin());
+      in.push_back(&addresses_[group.in[at].index()]);
+    }
+    size_t outer = 1;
+    size_t inner = 1;
+    for (size_t d = 0; d < axis; ++d) outer *= static_cast<size_t>(dims[0][d]);
+    for (size_t d = axis + 1; d < dims[0].size(); ++d) inner *= static_cast<size_t>(dims[0][d]);
+    std::vector<uint64_t> pieces;
+    for (size_t o = 0; o < outer; ++o) {
+      for (size_t i = 0; i < in.size(); ++i) {
+        const size_t length = static_cast<size_t>(dims[i][axis]) * inner;
+        if (in[i]->size() != outer * length) return false;
+        pieces.insert(pieces.end(), in[i]->begin() + static_cast<std::ptrdiff_t>(o * length),
+                      in[i]->begin() + static_cast<std::ptrdiff_t>((o + 1) * length));
+      }
+    }
+    return pieces == out;
   }
 
   static bool Meet(const Bytes& a, const Bytes& b) {
@@ -132,7 +205,7 @@ class Oracle {
         if (Meet(bytes, bytes_[instance.index()])) return true;
       }
     }
-    if (elided_[x]) return false;
+    if (left_out_[x]) return false;
     const Access access = AccessOf(plan_.steps[x]);
     for (size_t o = 0; o < access.out.size(); ++o) {
       const InstanceId out = access.out[o];
@@ -140,9 +213,9 @@ class Oracle {
         continue;
       bool in_place = false;
       if (x == r && group != nullptr) {
-        for (const Alias& alias : plan_.candidates[group->candidate.index()].aliases) {
+        for (const Alias& alias : Offered(*group)->aliases) {
           in_place |= alias.out == o && group->in[alias.in] == instance &&
-                      PlacementOf(instance)->offset == PlacementOf(out)->offset;
+                      addresses_[instance.index()] == addresses_[out.index()];
         }
       }
       if (!in_place) return true;
@@ -154,8 +227,9 @@ class Oracle {
   const Plan& plan_;
   size_t n_;
   std::vector<std::vector<bool>> before_;
-  std::vector<Bytes> bytes_;
-  std::vector<bool> elided_;
+  std::vector<std::vector<uint64_t>> addresses_;  // by instance
+  std::vector<Bytes> bytes_;                      // by instance
+  std::vector<bool> left_out_;  // by step: what the executor does, which is judged here and not believed
 };
 
 }  // namespace

@@ -1,5 +1,5 @@
 // A slow, simple judge of plans that shares no code with CheckPlan or PlanMemory: closure by bit sets, bytes one by
-// one.
+// one, and what a kernel is by the world's candidates. Which steps the executor leaves out it is told, and judges.
 #pragma once
 
 #include <string>
