@@ -2,7 +2,7 @@
 
 #include <set>
 
-#include "partitiontuner/plan/check_plan.h"
+#include "partitiontuner/exec/judge_plan.h"
 #include "partitiontuner/plan/timeline.h"
 #include "partitiontuner/transform/passes.h"
 #include "partitiontuner/version.h"
@@ -31,13 +31,7 @@ MadeFor MadeForOf(const Model& model, const Machine& machine, const Plan& plan, 
                   const PlanOptions& options) {
   MadeFor made_for;
   made_for.tool_version = kVersion;
-  std::set<std::string> used;
-  for (const Candidate& candidate : plan.candidates) used.insert(candidate.library);
-  for (const Step& step : plan.steps) {
-    if (const Reorder* reorder = std::get_if<Reorder>(&step.work); reorder && !reorder->library.empty()) {
-      used.insert(reorder->library);
-    }
-  }
+  const std::set<std::string> used = LibrariesOf(plan);
   for (const auto& [name, version] : LibraryVersions(machine)) {
     if (used.contains(name)) made_for.libraries.emplace(name, version);
   }
@@ -140,12 +134,12 @@ std::map<std::string, int64_t> SingleDevices(PlanningProblem problem, const Plan
   return found;
 }
 
-Status CheckLegal(const Graph& graph, const Platform& platform, const Plan& plan) {
-  const std::vector<PlanFault> faults = CheckPlan(graph, platform, plan);
-  if (faults.empty()) return {};
-  std::string message = "planner " + plan.planner + " made an illegal plan:";
-  for (const PlanFault& fault : faults) message += "\n  " + fault.id + ": " + fault.message;
-  return MakeError(ErrorCode::kInternal, "engine.illegal_plan", std::move(message));
+// A planner's plan must do here what a plan from a file must.
+Status CheckLegal(const Graph& graph, const Machine& machine, const Plan& plan) {
+  const Status legal = StatusOf(JudgePlan(graph, machine.platform(), machine.libraries(), plan));
+  if (legal.ok()) return {};
+  return MakeError(ErrorCode::kInternal, "engine.illegal_plan",
+                   "planner " + plan.planner + " made a plan that cannot run: " + legal.error().message);
 }
 
 }  // namespace
@@ -187,7 +181,7 @@ Result<Plan> PlanWith(const Model& model, const Machine& machine, const CostMode
   PT_CHECK_OK(FillReport(model, platform, costs, plan));
   plan.report.baselines_ns = SingleDevices(problem, plan);
   plan.made_for = MadeForOf(model, machine, plan, profile, options);
-  PT_CHECK_OK(CheckLegal(*model.graph, platform, plan));
+  PT_CHECK_OK(CheckLegal(*model.graph, machine, plan));
   return plan;
 }
 

@@ -5,33 +5,10 @@
 
 #include "lib/exec/nested_graph.h"
 #include "partitiontuner/backend/devices.h"
-#include "partitiontuner/plan/check_plan.h"
+#include "partitiontuner/exec/judge_plan.h"
 
 namespace pt {
 namespace {
-
-std::string JoinLines(const std::vector<std::string>& lines) {
-  std::string text;
-  for (const std::string& line : lines) text += "\n  " + line;
-  return text;
-}
-
-Status CheckFits(const Graph& graph, const Plan& plan, const Machine& machine, bool check_plan) {
-  PT_CHECK_OK(machine.CheckRunsHere());
-  const std::vector<std::string> differences = PlanMismatches(graph, machine.platform(), plan);
-  if (!differences.empty()) {
-    return MakeError(ErrorCode::kStale, "plan.stale",
-                     "the plan does not fit this model or machine:" + JoinLines(differences),
-                     "plan again with pt-plan");
-  }
-  if (!check_plan) return {};
-  const std::vector<PlanFault> faults = CheckPlan(graph, machine.platform(), plan);
-  if (faults.empty()) return {};
-  std::vector<std::string> lines;
-  lines.reserve(faults.size());
-  for (const PlanFault& fault : faults) lines.push_back(fault.id + ": " + fault.message);
-  return MakeError(ErrorCode::kInvalidInput, "plan.illegal", "the plan is illegal:" + JoinLines(lines));
-}
 
 Status CheckMemory(const Plan& plan, uint64_t limit) {
   uint64_t bytes = 0;
@@ -257,7 +234,8 @@ Result<std::unique_ptr<CompiledPlan>> CompileSteps(std::shared_ptr<const Graph> 
 
 Result<std::unique_ptr<CompiledPlan>> CompilePlan(std::shared_ptr<const Graph> graph, const Plan& plan,
                                                   Machine& machine, const SessionOptions& options) {
-  PT_CHECK_OK(CheckFits(*graph, plan, machine, options.check_plan));
+  PT_CHECK_OK(machine.CheckRunsHere());
+  PT_CHECK_OK(StatusOf(JudgePlan(*graph, machine.platform(), machine.libraries(), plan)));
   PT_CHECK_OK(CheckMemory(plan, options.run_bytes));
   std::unique_ptr<CompiledPlan> compiled(
       new CompiledPlan{std::move(graph), plan, machine, options, {}, {}, {}, {}, {}, {}});

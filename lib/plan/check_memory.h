@@ -1,27 +1,24 @@
-// The part of CheckPlan about memory; shares nothing with PlanMemory.
+// The part of CheckPlan about memory. What comes before it holds: ids are in range, candidates fit their nodes, every
+// instance is written at most once and read after it is written.
 #pragma once
 
 #include <vector>
 
+#include "lib/plan/check_order.h"
+#include "lib/plan/check_rules.h"
 #include "partitiontuner/plan/check_plan.h"
 
 namespace pt {
 
-// Vector clocks over the instruction lists, as CheckPlan computes them.
-class StepOrder {
- public:
-  StepOrder(const Platform& platform, const Plan& plan);  // ids in range, waits ascending
-  bool Before(size_t a, size_t b) const { return clocks_[b * lists_ + list_[a]] > position_[a]; }
+// Does every instance and scratch buffer have one place of its size, aligned and within its arena? Gives the places by
+// instance, null for those that have none.
+std::vector<const Placement*> CheckPlacements(const CheckedPlan& checked, std::vector<PlanFault>& faults);
 
- private:
-  size_t lists_ = 0;
-  std::vector<size_t> list_;        // by step: one list it stands in
-  std::vector<uint32_t> position_;  // by step: its position there, from 0
-  std::vector<uint32_t> clocks_;    // by step and list: how many are over before it starts
-};
+// Is no byte overwritten while a step may still use what lies there? Only where CheckPlacements found no fault.
+void CheckSharing(const CheckedPlan& checked, const std::vector<const Placement*>& placements, const StepOrder& order,
+                  std::vector<PlanFault>& faults);
 
-// Ids are in range, every instance is written at most once and read after it is written.
-void CheckMemory(const Graph& graph, const Platform& platform, const Plan& plan, const StepOrder& order,
-                 std::vector<PlanFault>& faults);
+// "instance 3 (value 'x' on cpu)"
+std::string InstanceLabel(const CheckedPlan& checked, size_t instance);
 
 }  // namespace pt

@@ -4,12 +4,11 @@
 #include <cmath>
 #include <set>
 
+#include "lib/plan/check_described.h"
 #include "lib/plan/check_memory.h"
 #include "lib/plan/check_run_time_sizes.h"
 #include "lib/plan/work.h"
-#include "partitiontuner/plan/memory_plan.h"
 #include "partitiontuner/plan/plan_precision.h"
-#include "partitiontuner/support/dims_text.h"
 
 namespace pt {
 namespace {
@@ -18,8 +17,9 @@ constexpr size_t kNever = SIZE_MAX;
 
 class PlanChecker {
  public:
-  PlanChecker(const Graph& graph, const Platform& platform, const Plan& plan)
-      : graph_(graph), platform_(platform), plan_(plan) {}
+  PlanChecker(const Graph& graph, const Platform& platform, const Plan& plan, const PlanDescription& description,
+              Absent absent)
+      : graph_(graph), platform_(platform), plan_(plan), description_(description), absent_(absent) {}
 
   // Each phase relies on what the earlier ones found sane.
   std::vector<PlanFault> Run() {
@@ -30,15 +30,19 @@ class PlanChecker {
     for (size_t c = 0; c < plan_.candidates.size(); ++c) CheckCandidate(c);
     CheckInstances();
     if (!faults_.empty()) return std::move(faults_);
+    const CheckedPlan checked{graph_, platform_, plan_, CheckDescribed(plan_, description_, absent_, faults_)};
+    if (!faults_.empty()) return std::move(faults_);
     CheckCover();
     for (size_t s = 0; s < plan_.steps.size(); ++s) CheckWork(s);
     if (!faults_.empty()) return std::move(faults_);
     const StepOrder order(platform_, plan_);
     CheckData(order);
     if (!faults_.empty()) return std::move(faults_);
-    CheckRunTimeSizes(graph_, platform_, plan_, faults_);
+    CheckRunTimeSizes(checked, faults_);
     if (!faults_.empty()) return std::move(faults_);
-    CheckMemory(graph_, platform_, plan_, order, faults_);
+    const std::vector<const Placement*> placements = CheckPlacements(checked, faults_);
+    // What follows relies on one sane place each.
+    if (faults_.empty()) CheckSharing(checked, placements, order, faults_);
     return std::move(faults_);
   }
 
@@ -289,7 +293,7 @@ class PlanChecker {
         }
         before = s;
         const Instance& instance = plan_.instances[id.index()];
-        if (!graph_.value(instance.value).producer.valid() && IsExternal(graph_, instance)) {
+        if (IsGiven(graph_, instance)) {
           Fault("written_input", StepName(s) + " writes graph input '" + graph_.value(instance.value).name + "'");
         }
       }
@@ -304,7 +308,7 @@ class PlanChecker {
     const Instance& instance = plan_.instances[id.index()];
     const std::string& name = graph_.value(instance.value).name;
     if (writer == kNever) {
-      if (!graph_.value(instance.value).producer.valid() && IsExternal(graph_, instance)) return;
+      if (IsGiven(graph_, instance)) return;
       Fault("not_written",
             StepName(s) + " reads " + InstanceName(id.index()) + " of '" + name + "', which no step writes");
     } else if (writer == s || !order.Before(writer, s)) {
@@ -316,7 +320,7 @@ class PlanChecker {
   void CheckOutputs(const std::vector<size_t>& writer) {
     std::set<ValueId> made;
     for (size_t i = 0; i < plan_.instances.size(); ++i) {
-      if (writer[i] != kNever && IsExternal(graph_, plan_.instances[i])) made.insert(plan_.instances[i].value);
+      if (writer[i] != kNever && IsLent(graph_, plan_.instances[i])) made.insert(plan_.instances[i].value);
     }
     for (ValueId output : graph_.outputs()) {
       if (graph_.value(output).producer.valid() && !made.contains(output)) {
@@ -330,47 +334,22 @@ class PlanChecker {
   const Platform& platform_;
   const Plan& plan_;
   Precision precision_;
+  const PlanDescription& description_;
+  const Absent absent_;
   std::vector<PlanFault> faults_;
   std::vector<std::vector<ValueId>> candidate_in_, candidate_out_;
 };
 
 }  // namespace
 
-std::vector<PlanFault> CheckPlan(const Graph& graph, const Platform& platform, const Plan& plan) {
-  return PlanChecker(graph, platform, plan).Run();
+std::vector<PlanFault> CheckPlan(const Graph& graph, const Platform& platform, const Plan& plan,
+                                 const PlanDescription& description) {
+  return PlanChecker(graph, platform, plan, description, Absent::kFault).Run();
 }
 
-std::vector<std::string> PlanMismatches(const Graph& graph, const Platform& platform, const Plan& plan) {
-  std::vector<std::string> lines;
-  const MadeFor& made_for = plan.made_for;
-  const std::string hash = ToHex(GraphHash(graph));
-  if (made_for.graph_hash != hash) {
-    lines.push_back("graph: plan made for " + (made_for.graph_hash.empty() ? "none" : made_for.graph_hash) +
-                    ", this is " + hash);
-  }
-  std::set<std::string> known;
-  for (ValueId input : graph.inputs()) {
-    const Value& value = graph.value(input);
-    known.insert(value.name);
-    const auto then = made_for.input_dims.find(value.name);
-    const std::optional<std::vector<int64_t>> now = value.type.static_dims();
-    if (then == made_for.input_dims.end()) {
-      if (!made_for.input_dims.empty()) lines.push_back("input '" + value.name + "': unknown to the plan");
-    } else if (now && *now != then->second) {
-      lines.push_back("input '" + value.name + "': plan made for dims " + DimsText(then->second) + ", now " +
-                      DimsText(*now));
-    }
-  }
-  for (const auto& [name, dims] : made_for.input_dims) {
-    if (!known.contains(name)) lines.push_back("input '" + name + "': not in this model");
-  }
-  if (made_for.opset != 0 && made_for.opset != graph.opset()) {
-    lines.push_back("opset: plan made for " + std::to_string(made_for.opset) + ", now " +
-                    std::to_string(graph.opset()));
-  }
-  for (std::string& line : PlatformDifferences(made_for.platform, platform))
-    lines.push_back("platform " + std::move(line));
-  return lines;
+std::vector<PlanFault> CheckPlanStructure(const Graph& graph, const Platform& platform, const Plan& plan,
+                                          const PlanDescription& description) {
+  return PlanChecker(graph, platform, plan, description, Absent::kBelieved).Run();
 }
 
 }  // namespace pt

@@ -3,16 +3,15 @@
 #include <algorithm>
 
 #include "lib/plan/work.h"
-#include "partitiontuner/plan/memory_plan.h"
 
 namespace pt {
 namespace {
 
 class RunTimeSizes {
  public:
-  RunTimeSizes(const Graph& graph, const Platform& platform, const Plan& plan, std::vector<PlanFault>& faults)
-      : graph_(graph), platform_(platform), plan_(plan), faults_(faults) {
-    for (const Instance& instance : plan.instances) dynamic_.push_back(IsDynamic(graph, instance));
+  RunTimeSizes(const CheckedPlan& checked, std::vector<PlanFault>& faults)
+      : checked_(checked), graph_(checked.graph), platform_(checked.platform), plan_(checked.plan), faults_(faults) {
+    for (const Instance& instance : plan_.instances) dynamic_.push_back(HasRunTimeSize(graph_, instance));
   }
 
   void Run() {
@@ -56,7 +55,7 @@ class RunTimeSizes {
   }
 
   void CheckGroup(size_t s, const RunGroup& group) {
-    const Candidate& candidate = plan_.candidates[group.candidate.index()];
+    const Candidate& candidate = checked_.candidate(group);
     if (candidate.elision != Elision::kNone) Fault("dynamic_alias", s, "is said to need no work for");
     for (const Alias& alias : candidate.aliases) {
       const bool touched = dynamic_[group.in[alias.in].index()] || dynamic_[group.out[alias.out].index()];
@@ -64,6 +63,7 @@ class RunTimeSizes {
     }
   }
 
+  const CheckedPlan& checked_;
   const Graph& graph_;
   const Platform& platform_;
   const Plan& plan_;
@@ -73,8 +73,8 @@ class RunTimeSizes {
 
 }  // namespace
 
-void CheckRunTimeSizes(const Graph& graph, const Platform& platform, const Plan& plan, std::vector<PlanFault>& faults) {
-  RunTimeSizes(graph, platform, plan, faults).Run();
+void CheckRunTimeSizes(const CheckedPlan& checked, std::vector<PlanFault>& faults) {
+  RunTimeSizes(checked, faults).Run();
 }
 
 }  // namespace pt

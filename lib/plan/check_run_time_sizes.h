@@ -3,12 +3,13 @@
 // check is that nothing asks of them what only a size could give.
 #pragma once
 
+#include "lib/plan/check_rules.h"
 #include "partitiontuner/plan/check_plan.h"
 
 namespace pt {
 
 // Faults: "dynamic_form" (not on the host, row-major, in the value's own type), "dynamic_step" (copied, reordered,
 // touched by an asynchronous unit), "dynamic_alias" (overwritten in place, or said to be a view or slices).
-void CheckRunTimeSizes(const Graph& graph, const Platform& platform, const Plan& plan, std::vector<PlanFault>& faults);
+void CheckRunTimeSizes(const CheckedPlan& checked, std::vector<PlanFault>& faults);
 
 }  // namespace pt

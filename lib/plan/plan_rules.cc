@@ -1,4 +1,5 @@
-// What the data of a plan means where several parts must agree: externals, slices, elided steps.
+// What the data of a plan means where PlanMemory, the timeline and the executor must agree: externals, slices, elided
+// steps. The checker has rules of its own.
 #include <algorithm>
 
 #include "lib/plan/work.h"
@@ -71,7 +72,7 @@ std::optional<ConcatSlices> SlicesOf(const Graph& graph, const Candidate& candid
   }
   const Node& node = graph.node(candidate.nodes[0]);
   // Constants and repeats are not inputs of the candidate, and cannot be slices.
-  if (node.op != "Concat" || node.inputs.size() != candidate.in.size()) return std::nullopt;
+  if (node.op != "Concat" || !node.domain.empty() || node.inputs.size() != candidate.in.size()) return std::nullopt;
   const Form& form = candidate.out[0];
   if (BytesOf(form.storage) <= 0) return std::nullopt;
   std::optional<std::vector<int64_t>> out_dims = graph.value(node.outputs[0]).type.static_dims();

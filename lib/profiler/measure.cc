@@ -11,6 +11,7 @@
 #include "lib/profiler/sampler.h"
 #include "lib/profiler/sampling.h"
 #include "lib/profiler/work_list.h"
+#include "partitiontuner/exec/judge_plan.h"
 
 namespace pt {
 namespace {
@@ -148,9 +149,7 @@ Status Profiling::MeasureFinalists(Decision& decision) {
 }  // namespace
 
 std::map<std::string, std::string> LibraryVersions(const Machine& machine) {
-  std::map<std::string, std::string> versions;
-  for (const auto& library : machine.libraries()) versions.emplace(library->name(), library->version());
-  return versions;
+  return LibraryVersions(machine.libraries());
 }
 
 const Library* ReorderLibrary(const Machine& machine, UnitClassId unit_class, std::span<const int64_t> dims,

@@ -159,6 +159,38 @@ TEST_CASE("PtPlan, PlansAreCheckedRefusedAndExplained", "[cli]") {
     CHECK(checked.exit_code == 7);
     CHECK(RunTool("pt-run", {other, "--db", "none", "--plan", plan, "--iterations", "1"}).exit_code == 7);
   }
+  SECTION("without its library only the structure of a plan is checked, exit 5, and it is not run") {
+    std::string edited = *ReadFile(plan, 0);
+    const std::string library = "\"onednn\"";
+    for (size_t at = edited.find(library); at != std::string::npos; at = edited.find(library)) {
+      edited.replace(at, library.size(), "\"elsewhere\"");
+    }
+    REQUIRE(edited != *ReadFile(plan, 0));
+    profiled.place.Write("elsewhere.json", edited);
+    const std::string file = profiled.place.path() + "/elsewhere.json";
+    const CommandResult text = profiled.Plan({"--check", file});
+    INFO(text.out << text.err);
+    CHECK(text.exit_code == 5);
+    CHECK(text.out.find("structure only: not loaded: elsewhere") != std::string::npos);
+    CHECK(text.out.find("legal: ") == std::string::npos);
+    const Json json = Parsed(profiled.Plan({"--check", file, "--format", "json"}).out);
+    CHECK_FALSE(*json.find("legal")->as_bool());
+    CHECK(*json.find("checked")->as_string() == "structure");
+    CHECK(json.find("absent_libraries")->as_array()->size() == 1);
+    CHECK(RunTool("pt-run", {profiled.model, "--plan", file, "--iterations", "1"}).exit_code == 5);
+    CHECK(*Parsed(profiled.Plan({"--check", plan, "--format", "json"}).out).find("checked")->as_string() == "full");
+  }
+  SECTION("a plan made with another version of a library is stale, both versions are named") {
+    std::string edited = *ReadFile(plan, 0);
+    const size_t at = edited.find("\"onednn\": \"");
+    REQUIRE(at != std::string::npos);
+    edited.insert(at + std::string("\"onednn\": \"").size(), "9");
+    profiled.place.Write("older.json", edited);
+    const CommandResult checked = profiled.Plan({"--check", profiled.place.path() + "/older.json"});
+    INFO(checked.out << checked.err);
+    CHECK(checked.exit_code == 7);
+    CHECK(checked.out.find("does not fit: library onednn: plan made with 9") != std::string::npos);
+  }
   SECTION("no file, no JSON, no plan") {
     CHECK(profiled.Plan({"--check", "/nonexistent.json"}).exit_code == 3);
     profiled.place.Write("none.json", "{}");

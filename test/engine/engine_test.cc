@@ -6,7 +6,7 @@
 #include <random>
 
 #include "partitiontuner/cost/profiled_costs.h"
-#include "partitiontuner/plan/check_plan.h"
+#include "partitiontuner/exec/judge_plan.h"
 #include "partitiontuner/plan/plan_json.h"
 #include "test/cost/sample_problem.h"
 #include "test/testing/built_in.h"
@@ -118,8 +118,8 @@ TEST_CASE("Engine, FromAFileToTheSameAnswerByEveryPlanner", "[engine]") {
     CHECK_FALSE(plan->report.critical_path.empty());
     CHECK(plan->made_for.graph_hash == model->graph_hash);
     CHECK(plan->made_for.input_dims.at("x") == std::vector<int64_t>{1, 3, 16, 16});
-    CHECK(PlanMismatches(*model->graph, scene.engine->machine().platform(), *plan).empty());
-    CHECK(CheckPlan(*model->graph, scene.engine->machine().platform(), *plan).empty());
+    const Machine& machine = scene.engine->machine();
+    CHECK(JudgePlan(*model->graph, machine.platform(), machine.libraries(), *plan).may_run());
     const std::vector<float> output = RunOnce(*scene.engine, *model, *plan);
     CHECK(WorstDifference(output, expected) < 1e-4);
     SessionOptions sequential;

@@ -350,7 +350,7 @@ TEST_CASE("Session, APlanThatCannotReplaceLeavesEverythingAsItWas", "[exec]") {
   missing.candidates[2].library = "missing";
   CHECK(session->Replace(illegal).error().code == ErrorCode::kInvalidInput);
   CHECK(session->Replace(stale).error().code == ErrorCode::kStale);
-  CHECK(session->Replace(missing).error().code == ErrorCode::kStale);
+  CHECK(session->Replace(missing).error().code == ErrorCode::kDeviceUnusable);
   setting.control.fail_bind.store(1);
   CHECK(session->Replace(plan).error().id == "fake.bind");
   setting.control.fail_bind.store(-1);

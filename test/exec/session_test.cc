@@ -282,9 +282,15 @@ TEST_CASE("Session, PlansForOtherGraphsOrMachinesAreStale", "[exec]") {
   CHECK(code(Session::Create(Diamond("fail=1"), plan, *setting.machine)) == ErrorCode::kStale);
   Setting smaller(1, false);  // fewer cores than the plan needs
   CHECK(code(Session::Create(setting.graph, plan, *smaller.machine)) == ErrorCode::kStale);
+  Plan older = plan;
+  older.made_for.libraries["fake"] = "0";
+  CHECK(code(Session::Create(setting.graph, older, *setting.machine)) == ErrorCode::kStale);
+  older = plan;
+  older.made_for.tool_version = "0.0.1";
+  CHECK(code(Session::Create(setting.graph, older, *setting.machine)) == ErrorCode::kStale);
   Plan renamed = plan;
   renamed.candidates[2].library = "missing";
-  CHECK(code(Session::Create(setting.graph, renamed, *setting.machine)) == ErrorCode::kStale);
+  CHECK(code(Session::Create(setting.graph, renamed, *setting.machine)) == ErrorCode::kDeviceUnusable);
   Plan illegal = plan;
   illegal.steps[0].after = {StepId(3u)};
   CHECK(code(Session::Create(setting.graph, illegal, *setting.machine)) == ErrorCode::kInvalidInput);

@@ -7,6 +7,8 @@
 #include <functional>
 #include <limits>
 
+#include "lib/plan/check_rules.h"
+#include "lib/plan/work.h"
 #include "partitiontuner/plan/memory_plan.h"
 #include "partitiontuner/plan/plan_json.h"
 #include "test/testing/plan_oracle.h"
@@ -14,20 +16,10 @@
 namespace pt {
 namespace {
 
+using testing::HasFault;
 using testing::MakeWorld;
+using testing::PlanOf;
 using testing::World;
-
-Plan PlanBy(const World& world, std::string_view name, std::string_view argument = {}) {
-  PlanningProblem problem = world.problem();
-  problem.argument = argument;
-  return FindPlanner(name).value()->make_plan(problem, nullptr).value();
-}
-
-bool HasFault(const World& world, const Plan& plan, const std::string& id) {
-  const std::vector<PlanFault> faults = CheckPlan(world.graph, world.platform, plan);
-  return std::any_of(faults.begin(), faults.end(),
-                     [&](const PlanFault& fault) { return fault.id == id && !fault.message.empty(); });
-}
 
 template <typename T>
 size_t FirstStep(const Plan& plan) {
@@ -37,10 +29,36 @@ size_t FirstStep(const Plan& plan) {
   return static_cast<size_t>(found - plan.steps.begin());
 }
 
+// Steps that the checker takes for elided and the executor does not, or the other way round.
+std::vector<size_t> DisagreesOn(const World& world, const Plan& plan) {
+  const PlanDescription description = testing::DescribePlan(world, plan);
+  CheckedPlan checked{world.graph, world.platform, plan, {}};
+  for (const Result<Candidate>& candidate : description.candidates) checked.candidates.push_back(&*candidate);
+  const std::vector<Elided> elisions = ElisionsOf(checked, PlacementsOf(plan));
+  const std::vector<bool> left_out = ElidedSteps(world.graph, plan);
+  std::vector<size_t> steps;
+  for (size_t s = 0; s < left_out.size(); ++s) {
+    if (left_out[s] != (elisions[s] != Elided::kNo)) steps.push_back(s);
+  }
+  return steps;
+}
+
+TEST_CASE("CheckPlan, TakesThoseStepsForElidedThatTheExecutorLeavesOut", "[plan]") {
+  size_t elided = 0;
+  for (uint64_t seed = 1; seed <= 40; ++seed) {
+    const World world = MakeWorld(testing::RandomGraph(seed, 8 + seed % 30), {}, seed);
+    const Plan plan = PlanOf(world, "random", std::to_string(seed));
+    INFO("seed " << seed);
+    CHECK(DisagreesOn(world, plan).empty());
+    for (const bool left_out : ElidedSteps(world.graph, plan)) elided += left_out;
+  }
+  CHECK(elided > 20);
+}
+
 // A plan with copies, reorders, waits and shared memory.
 struct Base {
   World world = MakeWorld(testing::RandomGraph(11, 24), {}, 11);
-  Plan plan = PlanBy(world, "random", "2");
+  Plan plan = PlanOf(world, "random", "2");
 };
 
 TEST_CASE("CheckPlan, FindsEveryKindOfFault", "[plan]") {
@@ -173,7 +191,7 @@ TEST_CASE("CheckPlan, EveryLostWaitIsARace", "[plan]") {
   size_t waits = 0;
   for (uint64_t seed = 1; seed <= 10; ++seed) {
     const World world = MakeWorld(testing::RandomGraph(seed, 30), {}, seed);
-    const Plan plan = PlanBy(world, "random", std::to_string(seed));
+    const Plan plan = PlanOf(world, "random", std::to_string(seed));
     for (size_t s = 0; s < plan.steps.size(); ++s) {
       for (size_t a = 0; a < plan.steps[s].after.size(); ++a) {
         Plan damaged = plan;
@@ -189,7 +207,7 @@ TEST_CASE("CheckPlan, EveryLostWaitIsARace", "[plan]") {
 
 TEST_CASE("CheckPlan, LosingAnOutputIsFound", "[plan]") {
   const World world = MakeWorld(testing::Chain(3), {.accelerator = false});
-  Plan plan = PlanBy(world, "single", "cpu");
+  Plan plan = PlanOf(world, "single", "cpu");
   // The last result stays in another form than the caller's.
   plan.instances.push_back(plan.instances.back());
   Instance& moved = plan.instances[plan.instances.size() - 2];
@@ -198,7 +216,7 @@ TEST_CASE("CheckPlan, LosingAnOutputIsFound", "[plan]") {
     if (!world.graph.value(instance.value).is_graph_output) continue;
     instance.form.layout = ChannelsLast(4);
   }
-  CHECK_FALSE(CheckPlan(world.graph, world.platform, plan).empty());
+  CHECK_FALSE(testing::FaultText(world, plan).empty());
 }
 
 // Calls visit on every integer of the JSON's tree, which may change it for the time of the call.
@@ -219,17 +237,18 @@ TEST_CASE("CheckPlan, EveryChangedNumberIsRefusedOrHarmless", "[plan]") {
   size_t passed = 0;
   for (uint64_t seed = 1; seed <= 20; ++seed) {
     const World world = MakeWorld(testing::RandomGraph(seed, 10), {}, seed);
-    Json json = ToJson(PlanBy(world, "random", std::to_string(seed)), world.graph);
+    Json json = ToJson(PlanOf(world, "random", std::to_string(seed)), world.graph);
     ForEachNumber(json, "", [&](Json& number, const std::string& path) {
       const int64_t was = *number.as_int();
       for (int64_t delta : {-1, 1, 64}) {
         number = Json(was + delta);
         const Result<Plan> plan = PlanFromJson(json, "damaged");
         ++changed;
-        if (plan.ok() && CheckPlan(world.graph, world.platform, *plan).empty()) {
+        if (plan.ok() && testing::FaultText(world, *plan).empty()) {
           ++passed;
           INFO("seed " << seed << ", " << path << ": " << was << " became " << was + delta);
           CHECK(testing::FirstBrokenRead(world, *plan) == "");
+          CHECK(DisagreesOn(world, *plan).empty());
         }
       }
       number = Json(was);
@@ -238,29 +257,6 @@ TEST_CASE("CheckPlan, EveryChangedNumberIsRefusedOrHarmless", "[plan]") {
   CHECK(changed > 5000);
   INFO(passed << " of " << changed << " changes are harmless");
   CHECK(passed < changed / 3);
-}
-
-TEST_CASE("PlanMismatches, NamesWhatDiffers", "[plan]") {
-  const World world = MakeWorld(testing::Chain(3));
-  Plan plan = PlanBy(world, "single", "cpu");
-  plan.made_for.graph_hash = ToHex(GraphHash(world.graph));
-  plan.made_for.platform = world.platform;
-  plan.made_for.opset = world.graph.opset();
-  plan.made_for.input_dims["x0"] = {2, 8, 4, 4};
-  CHECK(PlanMismatches(world.graph, world.platform, plan).empty());
-
-  plan.made_for.input_dims["x0"] = {1, 8, 4, 4};
-  plan.made_for.graph_hash = std::string(32, '0');
-  Platform other = world.platform;
-  other.devices[0].fingerprint = "another processor";
-  const std::vector<std::string> lines = PlanMismatches(world.graph, other, plan);
-  const auto mentions = [&](const std::string& text) {
-    return std::any_of(lines.begin(), lines.end(),
-                       [&](const std::string& line) { return line.find(text) != std::string::npos; });
-  };
-  CHECK(mentions("graph: "));
-  CHECK(mentions("[1,8,4,4], now [2,8,4,4]"));
-  CHECK(mentions("another processor"));
 }
 
 }  // namespace

@@ -19,9 +19,14 @@ struct Selecting {
       MakeTestPlan(*graph, lab.machine(),
                    {FindUnit(lab.machine().platform(), "cpu[0]"), FindUnit(lab.machine().platform(), "cpu[1]")});
 
+  // As if the library said what the plan says: it is the rules for such values that must find the fault.
   std::vector<std::string> Faults() {
+    PlanDescription description;
+    for (const Candidate& candidate : plan.candidates) description.candidates.push_back(candidate);
     std::vector<std::string> ids;
-    for (const PlanFault& fault : CheckPlan(*graph, lab.machine().platform(), plan)) ids.push_back(fault.id);
+    for (const PlanFault& fault : CheckPlan(*graph, lab.machine().platform(), plan, description)) {
+      ids.push_back(fault.id);
+    }
     return ids;
   }
 };

@@ -11,13 +11,8 @@ namespace pt {
 namespace {
 
 using testing::MakeWorld;
+using testing::PlanOf;
 using testing::World;
-
-Plan PlanBy(const World& world, std::string_view name, std::string_view argument = {}) {
-  PlanningProblem problem = world.problem();
-  problem.argument = argument;
-  return FindPlanner(name).value()->make_plan(problem, nullptr).value();
-}
 
 // What any placement needs at least: the most bytes in use at once when steps run in list order.
 uint64_t PeakBytes(const World& world, const Plan& plan, DeviceId device) {
@@ -56,7 +51,7 @@ uint64_t PeakBytes(const World& world, const Plan& plan, DeviceId device) {
 TEST_CASE("HappensBefore, IsTheClosureOfListsAndWaits", "[plan]") {
   for (uint64_t seed = 1; seed <= 10; ++seed) {
     const World world = MakeWorld(testing::RandomGraph(seed, 30), {}, seed);
-    const Plan plan = PlanBy(world, "random", std::to_string(seed));
+    const Plan plan = PlanOf(world, "random", std::to_string(seed));
     const HappensBefore order(world.platform, plan);
     const size_t n = plan.steps.size();
     std::vector<std::vector<bool>> before(n, std::vector<bool>(n, false));
@@ -87,7 +82,7 @@ TEST_CASE("PlanMemory, NeverLosesAValueInAnyOrder", "[plan]") {
   size_t shared = 0;
   for (uint64_t seed = 1; seed <= 60; ++seed) {
     const World world = MakeWorld(testing::RandomGraph(seed, 8 + seed % 30), {}, seed);
-    const Plan plan = PlanBy(world, "random", std::to_string(seed));
+    const Plan plan = PlanOf(world, "random", std::to_string(seed));
     INFO("seed " << seed);
     CHECK(testing::FirstBrokenRead(world, plan) == "");
     CHECK(testing::FaultText(world, plan) == "");
@@ -105,7 +100,7 @@ TEST_CASE("PlanMemory, NeverLosesAValueInAnyOrder", "[plan]") {
 // Arena over peak in percent, of a one-stream plan without sharing, so that the peak is exact.
 uint64_t PercentOfPeak(Graph graph, uint64_t seed) {
   const World world = MakeWorld(std::move(graph), {.elided = false, .accelerator = false}, seed);
-  Plan plan = PlanBy(world, "single", "cpu");
+  Plan plan = PlanOf(world, "single", "cpu");
   for (Candidate& candidate : plan.candidates) {
     candidate.aliases.clear();
     candidate.scratch_bytes = 0;
@@ -130,7 +125,7 @@ TEST_CASE("PlanMemory, IsNearThePeakOnOneStream", "[plan]") {
 
 TEST_CASE("PlanMemory, ThousandsOfBlocksAreSweptLegally", "[plan]") {
   const World world = MakeWorld(testing::RandomGraph(7, 5000), {}, 7);
-  const Plan plan = PlanBy(world, "random", "1");
+  const Plan plan = PlanOf(world, "random", "1");
   size_t placements = 0;
   for (const auto& [device, arena] : plan.memory) placements = std::max(placements, arena.placements.size());
   CHECK(placements > 3000);
@@ -140,7 +135,7 @@ TEST_CASE("PlanMemory, ThousandsOfBlocksAreSweptLegally", "[plan]") {
 
 TEST_CASE("PlanMemory, ConcatenationBecomesSlices", "[plan]") {
   const World world = MakeWorld(testing::Inception(1), {.accelerator = false});
-  const Plan plan = PlanBy(world, "single", "cpu");
+  const Plan plan = PlanOf(world, "single", "cpu");
   const std::vector<bool> elided = ElidedSteps(world.graph, plan);
   size_t concats = 0;
   for (size_t s = 0; s < plan.steps.size(); ++s) {
@@ -163,7 +158,7 @@ TEST_CASE("PlanMemory, ConcatenationBecomesSlices", "[plan]") {
 
 TEST_CASE("PlanMemory, SaysWhenADeviceIsTooSmall", "[plan]") {
   const World world = MakeWorld(testing::Chain(6), {.accelerator = false});
-  Plan plan = PlanBy(world, "single", "cpu");
+  Plan plan = PlanOf(world, "single", "cpu");
   const Status status = PlanMemory(world.graph, world.platform, plan, {{DeviceId(0u), 10}});
   REQUIRE_FALSE(status.ok());
   CHECK(status.error().code == ErrorCode::kOutOfMemory);
@@ -172,7 +167,7 @@ TEST_CASE("PlanMemory, SaysWhenADeviceIsTooSmall", "[plan]") {
 
 TEST_CASE("PlanMemory, AccumulatingOverTheCallersInputIsRefused", "[plan]") {
   const World world = MakeWorld(testing::Residual(1), {.accelerator = false});
-  Plan plan = PlanBy(world, "random", "3");
+  Plan plan = PlanOf(world, "random", "3");
   // The step that reads the graph input is made to overwrite it.
   for (Step& step : plan.steps) {
     auto* group = std::get_if<RunGroup>(&step.work);

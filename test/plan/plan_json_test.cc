@@ -13,10 +13,9 @@ namespace {
 using testing::MakeWorld;
 using testing::World;
 
-Plan PlanBy(const World& world, std::string_view name, std::string_view argument = {}) {
-  PlanningProblem problem = world.problem();
-  problem.argument = argument;
-  Plan plan = FindPlanner(name).value()->make_plan(problem, nullptr).value();
+// With every part of made_for that an engine fills.
+Plan FullPlanBy(const World& world, std::string_view name, std::string_view argument = {}) {
+  Plan plan = testing::PlanOf(world, name, argument);
   plan.made_for.tool_version = "0.1.0";
   plan.made_for.libraries = {{"made-up", "1.2"}};
   plan.made_for.graph_hash = ToHex(GraphHash(world.graph));
@@ -89,7 +88,7 @@ std::string Violation(const Json& root, const Json& schema, const Json& json, co
 TEST_CASE("PlanJson, ReadersAndWritersAreInverses", "[plan]") {
   for (uint64_t seed = 1; seed <= 20; ++seed) {
     const World world = MakeWorld(testing::RandomGraph(seed, 20), {}, seed);
-    const Plan plan = PlanBy(world, "random", std::to_string(seed));
+    const Plan plan = FullPlanBy(world, "random", std::to_string(seed));
     const std::string text = WriteJson(ToJson(plan, world.graph));
     const Result<Json> parsed = ParseJson(text, "plan");
     REQUIRE(parsed.ok());
@@ -109,13 +108,13 @@ TEST_CASE("PlanJson, ConformsToTheShippedSchema", "[plan]") {
   const Json schema = ParseJson(ReadFile(path, 1 << 20).value(), path).value();
   for (uint64_t seed = 1; seed <= 5; ++seed) {
     const World world = MakeWorld(testing::RandomGraph(seed, 30), {}, seed);
-    CHECK(Violation(schema, schema, ToJson(PlanBy(world, "random", "1"), world.graph), "plan") == "");
+    CHECK(Violation(schema, schema, ToJson(FullPlanBy(world, "random", "1"), world.graph), "plan") == "");
   }
 }
 
 TEST_CASE("PlanJson, StepsShowTheirNodes", "[plan]") {
   const World world = MakeWorld(testing::Chain(2), {.fused = false, .accelerator = false});
-  const Json json = ToJson(PlanBy(world, "single", "cpu"), world.graph);
+  const Json json = ToJson(FullPlanBy(world, "single", "cpu"), world.graph);
   bool seen = false;
   for (const Json& step : *json.find("steps")->as_array()) {
     if (*step.find("work")->as_string() != "run") continue;
@@ -127,7 +126,7 @@ TEST_CASE("PlanJson, StepsShowTheirNodes", "[plan]") {
 
 TEST_CASE("PlanJson, OtherMajorIsStaleOtherMinorIsRead", "[plan]") {
   const World world = MakeWorld(testing::Chain(3));
-  const Json json = ToJson(PlanBy(world, "search"), world.graph);
+  const Json json = ToJson(FullPlanBy(world, "search"), world.graph);
   const Json two(2);
   Json major = json;
   Edit(major, {"version", "major"}, &two);
@@ -145,7 +144,7 @@ TEST_CASE("PlanJson, OtherMajorIsStaleOtherMinorIsRead", "[plan]") {
 
 TEST_CASE("PlanJson, EveryLostKeyIsRefused", "[plan]") {
   const World world = MakeWorld(testing::RandomGraph(3, 12), {}, 3);
-  const Json json = ToJson(PlanBy(world, "random", "1"), world.graph);
+  const Json json = ToJson(FullPlanBy(world, "random", "1"), world.graph);
   // What readers may do without: names for people, the machine of plans that no engine made, strides of dense ones.
   const std::vector<std::string> optional = {"name",       "nodes",       "source",          "operator", "unit_name",
                                              "value_name", "device_name", "unit_class_name", "platform", "strides"};
@@ -186,7 +185,7 @@ TEST_CASE("PlanJson, EveryLostKeyIsRefused", "[plan]") {
 
 TEST_CASE("PlanJson, EditsOfOneOfTwoAgreeingFieldsAreRefused", "[plan]") {
   const World world = MakeWorld(testing::Chain(3), {.accelerator = false});
-  const Json json = ToJson(PlanBy(world, "single", "cpu"), world.graph);
+  const Json json = ToJson(FullPlanBy(world, "single", "cpu"), world.graph);
   const Json name("cpu[7]");
   const Json nodes(Json::Array{});
   const Json negative(-3);

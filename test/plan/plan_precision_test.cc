@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 
-#include "partitiontuner/plan/check_plan.h"
 #include "partitiontuner/plan/memory_plan.h"
 #include "partitiontuner/plan/plan_json.h"
 #include "test/testing/planning_world.h"
@@ -12,19 +11,11 @@
 namespace pt {
 namespace {
 
+using testing::HasFault;
 using testing::MakeWorld;
 using testing::World;
 
-bool HasFault(const World& world, const Plan& plan, const std::string& id) {
-  const std::vector<PlanFault> faults = CheckPlan(world.graph, world.platform, plan);
-  return std::any_of(faults.begin(), faults.end(), [&](const PlanFault& fault) { return fault.id == id; });
-}
-
-Plan ChainPlan(const World& world) {
-  PlanningProblem problem = world.problem();
-  problem.argument = "cpu";
-  return FindPlanner("single").value()->make_plan(problem, nullptr).value();
-}
+Plan ChainPlan(const World& world) { return testing::PlanOf(world, "single", "cpu"); }
 
 bool Holds(const std::vector<InstanceId>& ids, InstanceId id) {
   return std::find(ids.begin(), ids.end(), id) != ids.end();
@@ -49,8 +40,8 @@ InstanceId Between(const Plan& plan) {
   return {};
 }
 
-// That instance is stored as bf16, by the candidates on both of its sides.
-Plan NarrowPlan(const World& world) {
+// That instance is stored as bf16, by candidates on both of its sides that the world offers from then on.
+Plan NarrowPlan(World& world) {
   Plan plan = ChainPlan(world);
   const InstanceId between = Between(plan);
   plan.instances[between.index()].form.storage = DataType::kBfloat16;
@@ -71,6 +62,7 @@ Plan NarrowPlan(const World& world) {
     candidate.math = MathMode::kBf16;
     candidate.aliases.clear();
     group.candidate = PlanCandidateId(plan.candidates.size());
+    world.candidates.push_back(candidate);
     plan.candidates.push_back(std::move(candidate));
   }
   plan.made_for.settings["precision"] = "fp32,bf16";
@@ -79,7 +71,7 @@ Plan NarrowPlan(const World& world) {
 }
 
 TEST_CASE("PlanPrecision, NarrowStorageNeedsThePrecisionAndTheMath", "[plan]") {
-  const World world = MakeWorld(testing::Chain(4), {.fused = false, .accelerator = false});
+  World world = MakeWorld(testing::Chain(4), {.fused = false, .accelerator = false});
   const Plan narrow = NarrowPlan(world);
   CHECK(testing::FaultText(world, narrow) == "");
   CHECK(LoosestMath(narrow) == MathMode::kBf16);
@@ -112,7 +104,7 @@ TEST_CASE("PlanPrecision, InstancesAreHeldToThePlansPrecision", "[plan]") {
 }
 
 TEST_CASE("PlanPrecision, NarrowStorageHalvesTheBytes", "[plan]") {
-  const World world = MakeWorld(testing::Chain(4), {.fused = false, .accelerator = false});
+  World world = MakeWorld(testing::Chain(4), {.fused = false, .accelerator = false});
   const Plan wide = ChainPlan(world), narrow = NarrowPlan(world);
   const InstanceId between = Between(wide);
   const auto bytes = [&](const Plan& plan) {

@@ -6,6 +6,7 @@
 namespace pt {
 namespace {
 
+using testing::PlanOf;
 using testing::World;
 
 constexpr UnitClassId kWide(1u);
@@ -36,16 +37,12 @@ void SetTime(World& world, std::vector<uint32_t> nodes, UnitClassId kind, int64_
   REQUIRE(known);
 }
 
-Plan PlanBy(const World& world, std::string_view name) {
-  return FindPlanner(name).value()->make_plan(world.problem(), nullptr).value();
-}
-
 TEST_CASE("PartitionTuner, ACheaperGroupReplacesTheSumOfItsNodes", "[planner]") {
   World world = PlainWorld(testing::Chain(4), 1000);  // Conv v0, Relu v1, Conv v2, Relu v3
   for (uint32_t n = 0; n < 4; ++n) SetTime(world, {n}, kWide, 100);
   SetTime(world, {0, 1}, kWide, 250);  // dearer than 100 + 100
   SetTime(world, {2, 3}, kWide, 150);  // cheaper
-  const Plan plan = PlanBy(world, "partitiontuner");
+  const Plan plan = PlanOf(world, "partitiontuner");
   CHECK(testing::OrderText(world, plan) == "v0@cpu[0-1], v1@cpu[0-1], v2+v3@cpu[0-1]");
   CHECK(plan.makespan.ns == 350);
 }
@@ -56,12 +53,12 @@ TEST_CASE("PartitionTuner, ChangingTheDevicePaysTheCopies", "[planner]") {
   SetTime(world, {1}, kWide, 500);
   SetTime(world, {1}, kAccelerator, 100);
   // 50 + 100 + 100 + 100 + 50 with two copies; 600 without.
-  Plan plan = PlanBy(world, "partitiontuner");
+  Plan plan = PlanOf(world, "partitiontuner");
   CHECK(testing::OrderText(world, plan) == "v0@cpu[0-1], copy v0, v1@acc:0#0, copy v1, v2@cpu[0-1]");
   CHECK(plan.makespan.ns == 400);
   // At 250 a copy the way there and back is dearer than the gain.
   for (size_t l = 0; l < world.platform.links.size(); ++l) world.costs.SetLink(LinkId(l), 250, 0);
-  plan = PlanBy(world, "partitiontuner");
+  plan = PlanOf(world, "partitiontuner");
   CHECK(testing::OrderText(world, plan) == "v0@cpu[0-1], v1@cpu[0-1], v2@cpu[0-1]");
   CHECK(plan.makespan.ns == 600);
 }
@@ -71,7 +68,7 @@ TEST_CASE("PartitionTuner, SiblingBranchesOnDifferentDevicesRunAtOnce", "[planne
   for (uint32_t n : {0u, 1u, 3u}) SetTime(world, {n}, kWide, 100);
   SetTime(world, {2}, kWide, 400);
   SetTime(world, {2}, kAccelerator, 100);
-  const Plan plan = PlanBy(world, "partitiontuner");
+  const Plan plan = PlanOf(world, "partitiontuner");
   // v0 to 100; copied to 110; then v2 is launched and runs to 210 beside v1; copied back to 220; v3 to 320.
   CHECK(plan.makespan.ns == 320);
   CHECK(testing::OrderText(world, plan) == "v0@cpu[0-1], copy v0, v2@acc:0#0, v1@cpu[0-1], copy v2, v3@cpu[0-1]");
@@ -83,7 +80,7 @@ TEST_CASE("PartitionTuner, AJoinPaysForInputsFromTheOtherDevice", "[planner]") {
   SetTime(world, {3}, kWide, 300);
   SetTime(world, {3}, kAccelerator, 10);
   // Two copies there and one back cost more than the join saves.
-  const Plan plan = PlanBy(world, "partitiontuner");
+  const Plan plan = PlanOf(world, "partitiontuner");
   CHECK(testing::OrderText(world, plan) == "v0@cpu[0-1], v1@cpu[0-1], v2@cpu[0-1], v3@cpu[0-1]");
 }
 
@@ -93,7 +90,7 @@ TEST_CASE("StaticType, SendsConvolutionsWhateverTheyCost", "[planner]") {
     SetTime(world, {n}, kWide, 50);
     SetTime(world, {n}, kAccelerator, 60);
   }
-  const Plan plan = PlanBy(world, "static-type");
+  const Plan plan = PlanOf(world, "static-type");
   // The fused pair travels with its convolution but costs a million.
   CHECK(testing::OrderText(world, plan) == "copy x0, v0@acc:0#0, copy v0, v1@cpu[0-1], copy v1, v2@acc:0#0, copy v2");
 }
@@ -102,7 +99,7 @@ TEST_CASE("PerOp, IgnoresTransfers", "[planner]") {
   World world = PlainWorld(testing::Chain(2), 100000);
   for (uint32_t n : {0u, 1u}) SetTime(world, {n}, kWide, 50);
   SetTime(world, {1}, kAccelerator, 49);
-  const Plan plan = PlanBy(world, "per-op");
+  const Plan plan = PlanOf(world, "per-op");
   CHECK(testing::OrderText(world, plan) == "v0@cpu[0-1], copy v0, v1@acc:0#0, copy v1");
 }
 
@@ -112,7 +109,7 @@ TEST_CASE("Single, ReordersOncePerFormNotPerReader", "[planner]") {
   for (const Candidate& candidate : world.candidates) {
     world.costs.SetRunOf(candidate, candidate.variant == "blocked" ? 1000 : 90000);
   }
-  const Plan plan = PlanBy(world, "single");
+  const Plan plan = PlanOf(world, "single");
   size_t reorders = 0;
   for (const Step& step : plan.steps) reorders += std::holds_alternative<Reorder>(step.work);
   CHECK(reorders == 2);

@@ -2,9 +2,8 @@
 
 #include <algorithm>
 #include <functional>
+#include <map>
 #include <random>
-
-#include "partitiontuner/plan/check_plan.h"
 
 namespace pt::testing {
 namespace {
@@ -218,6 +217,17 @@ Graph Residual(size_t blocks) {
   return shapes.Build({v});
 }
 
+Graph TwoConcatenations() {
+  Shapes shapes;
+  const ValueId x = shapes.Input();
+  const ValueId a = shapes.Conv(x);
+  const ValueId b = shapes.Conv(x);
+  const ValueId c = shapes.Conv(x);
+  const ValueId left = shapes.Concat({a, b});
+  const ValueId right = shapes.Concat({a, c});
+  return shapes.Build({shapes.Sum(left, right)});
+}
+
 Graph RandomGraph(uint64_t seed, size_t nodes) {
   std::mt19937_64 random(seed);
   Shapes shapes;
@@ -288,11 +298,41 @@ World MakeWorld(Graph graph, const WorldOptions& options, uint64_t seed) {
   return world;
 }
 
+Plan PlanOf(const World& world, std::string_view planner, std::string_view argument) {
+  PlanningProblem problem = world.problem();
+  problem.argument = argument;
+  return FindPlanner(planner).value()->make_plan(problem, nullptr).value();
+}
+
+PlanDescription DescribePlan(const World& world, const Plan& plan) {
+  std::map<std::vector<NodeId>, std::vector<const Candidate*>> by_nodes;
+  for (const Candidate& candidate : world.candidates) by_nodes[candidate.nodes].push_back(&candidate);
+  PlanDescription description;
+  for (const Candidate& asked : plan.candidates) {
+    const std::vector<const Candidate*>& ways = by_nodes[asked.nodes];
+    const auto found =
+        std::find_if(ways.begin(), ways.end(), [&](const Candidate* way) { return IsSameKernel(*way, asked); });
+    if (found != ways.end()) {
+      description.candidates.push_back(**found);
+    } else {
+      description.candidates.push_back(MakeError(ErrorCode::kUnsupported, "world.candidate", "no such candidate"));
+    }
+  }
+  return description;
+}
+
 std::string FaultText(const World& world, const Plan& plan) {
   std::string text;
-  for (const PlanFault& fault : CheckPlan(world.graph, world.platform, plan))
+  for (const PlanFault& fault : CheckPlan(world.graph, world.platform, plan, DescribePlan(world, plan))) {
     text += fault.id + ": " + fault.message + "\n";
+  }
   return text;
+}
+
+bool HasFault(const World& world, const Plan& plan, std::string_view id) {
+  const std::vector<PlanFault> faults = CheckPlan(world.graph, world.platform, plan, DescribePlan(world, plan));
+  return std::any_of(faults.begin(), faults.end(),
+                     [&](const PlanFault& fault) { return fault.id == id && !fault.message.empty(); });
 }
 
 std::string OrderText(const World& world, const Plan& plan) {

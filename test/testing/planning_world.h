@@ -7,6 +7,7 @@
 
 #include "partitiontuner/cost/table_costs.h"
 #include "partitiontuner/graph/graph_builder.h"
+#include "partitiontuner/plan/check_plan.h"
 #include "partitiontuner/planner/planner.h"
 
 namespace pt::testing {
@@ -21,6 +22,8 @@ Graph Chain(size_t nodes);
 Graph Diamond();                 // Conv -> (Relu | Conv) -> Add
 Graph Inception(size_t blocks);  // four branches a block, concatenated along the channels
 Graph Residual(size_t blocks);   // Conv, Relu, Conv, Add with what came in, Relu
+
+Graph TwoConcatenations();  // a = Conv, b = Conv, c = Conv, Concat(a, b) + Concat(a, c)
 
 struct World {
   Graph graph;
@@ -41,8 +44,14 @@ struct WorldOptions {
 
 World MakeWorld(Graph graph, const WorldOptions& options = {}, uint64_t seed = 1);
 
+// The named planner's plan of the world. Asserts that it makes one.
+Plan PlanOf(const World& world, std::string_view planner, std::string_view argument = {});
+
+// The world's own candidates as what its libraries say of the plan; reorders are all possible.
+PlanDescription DescribePlan(const World& world, const Plan& plan);
 // Faults as one text; empty when the plan is legal.
 std::string FaultText(const World& world, const Plan& plan);
+bool HasFault(const World& world, const Plan& plan, std::string_view id);
 // The operators' output names in step order: "a, b, copy c, reorder c, …"; for exact expectations.
 std::string OrderText(const World& world, const Plan& plan);
 

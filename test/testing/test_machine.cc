@@ -5,8 +5,10 @@
 #include <map>
 
 #include "partitiontuner/backend/devices.h"
+#include "partitiontuner/exec/judge_plan.h"
 #include "partitiontuner/graph/graph_builder.h"
 #include "partitiontuner/plan/memory_plan.h"
+#include "partitiontuner/version.h"
 
 namespace pt::testing {
 namespace {
@@ -48,6 +50,8 @@ class PlanMaker {
   PlanMaker(const Graph& graph, const Machine& machine)
       : graph_(graph), platform_(machine.platform()), machine_(machine) {
     plan_.planner = "test";
+    plan_.made_for.tool_version = kVersion;
+    plan_.made_for.libraries = LibraryVersions(machine.libraries());
     plan_.made_for.graph_hash = ToHex(GraphHash(graph));
     plan_.made_for.platform = machine.platform();
   }

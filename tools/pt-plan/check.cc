@@ -1,52 +1,78 @@
 // pt-plan --check: is a plan legal, and does it fit?
-#include "partitiontuner/plan/check_plan.h"
+#include "partitiontuner/exec/judge_plan.h"
 #include "tools/common/text.h"
 #include "tools/pt-plan/plan_flags.h"
 
 namespace pt::tools {
+namespace {
+
+std::string ListText(const std::set<std::string>& names) {
+  std::string text;
+  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
+  return text;
+}
+
+// "full": every candidate was compared with what its library says; "structure": some library is absent; "none": the
+// plan is for something else.
+const char* HowFarChecked(const PlanVerdict& verdict) {
+  return !verdict.differences.empty() ? "none" : verdict.absent.empty() ? "full" : "structure";
+}
+
+Json VerdictToJson(const std::string& plan, const PlanVerdict& verdict) {
+  Json differences = Json::MakeArray(), faults = Json::MakeArray(), absent = Json::MakeArray();
+  for (const std::string& line : verdict.differences) differences.Push(line);
+  for (const std::string& name : verdict.absent) absent.Push(name);
+  for (const PlanFault& fault : verdict.faults) {
+    Json row = Json::MakeObject();
+    row.Set("id", fault.id);
+    row.Set("message", fault.message);
+    faults.Push(std::move(row));
+  }
+  Json json = Json::MakeObject();
+  json.Set("plan", plan);
+  json.Set("legal", verdict.may_run());
+  json.Set("checked", HowFarChecked(verdict));
+  json.Set("faults", std::move(faults));
+  json.Set("differences", std::move(differences));
+  json.Set("absent_libraries", std::move(absent));
+  return json;
+}
+
+std::string VerdictText(const PlanFlags& flags, const Plan& plan, const PlanVerdict& verdict) {
+  std::string text;
+  for (const std::string& line : verdict.differences) text += "does not fit: " + line + "\n";
+  if (!verdict.differences.empty()) {
+    return text + "the plan does not fit this model, machine or version; make it again: pt-plan " + flags.common.model +
+           " -o " + flags.check + "\n";
+  }
+  for (const PlanFault& fault : verdict.faults) text += "fault: " + fault.id + ": " + fault.message + "\n";
+  const size_t faults = verdict.faults.size();
+  if (faults > 0) text += std::to_string(faults) + (faults == 1 ? " fault\n" : " faults\n");
+  if (!verdict.absent.empty()) {
+    text += "structure only: not loaded: " + ListText(verdict.absent) + "; what " +
+            (verdict.absent.size() == 1 ? "its" : "their") +
+            " steps do was not checked, and the plan cannot run here\n";
+  }
+  if (verdict.may_run()) {
+    text += "legal: " + std::to_string(plan.steps.size()) + " steps, predicted " + ShortTime(plan.makespan.ns) + "\n";
+  }
+  return text;
+}
+
+}  // namespace
 
 Result<int> CheckPlanFile(const PlanFlags& flags, const Console& console) {
   PT_ASSIGN(const PlanningSetup setup, MakePlanningSetup(flags));
   PT_ASSIGN(const Plan plan, LoadPlan(flags.check));
-  const Graph& graph = *setup.model->graph;
-  const Platform& platform = setup.engine->machine().platform();
-  // Of a plan for something else every fault would be a consequence, so only the misfit is told.
-  const std::vector<std::string> misfits = PlanMismatches(graph, platform, plan);
-  const std::vector<PlanFault> faults = misfits.empty() ? CheckPlan(graph, platform, plan) : std::vector<PlanFault>();
-  const int code = !misfits.empty()  ? static_cast<int>(ErrorCode::kStale)
-                   : !faults.empty() ? static_cast<int>(ErrorCode::kInvalidInput)
-                                     : 0;
-  if (code == 0 && plan.made_for.model_hash != setup.model->model_hash) {
+  const Machine& machine = setup.engine->machine();
+  const PlanVerdict verdict = JudgePlan(*setup.model->graph, machine.platform(), machine.libraries(), plan);
+  if (verdict.may_run() && plan.made_for.model_hash != setup.model->model_hash) {
     console.Warn("the model's weights are not those the plan was made with; the plan stays legal");
   }
-  if (flags.common.json()) {
-    Json misfit_rows = Json::MakeArray(), fault_rows = Json::MakeArray();
-    for (const std::string& line : misfits) misfit_rows.Push(line);
-    for (const PlanFault& fault : faults) {
-      Json row = Json::MakeObject();
-      row.Set("id", fault.id);
-      row.Set("message", fault.message);
-      fault_rows.Push(std::move(row));
-    }
-    Json json = Json::MakeObject();
-    json.Set("plan", flags.check);
-    json.Set("legal", misfits.empty() && faults.empty());
-    json.Set("faults", std::move(fault_rows));
-    json.Set("differences", std::move(misfit_rows));
-    PT_CHECK_OK(WriteOut(WriteJson(json) + "\n"));
-    return code;
-  }
-  std::string text;
-  for (const std::string& line : misfits) text += "does not fit: " + line + "\n";
-  for (const PlanFault& fault : faults) text += "fault: " + fault.id + ": " + fault.message + "\n";
-  if (!misfits.empty())
-    text += "the plan does not fit this model or machine; make it again: pt-plan " + flags.common.model + " -o " +
-            flags.check + "\n";
-  if (!faults.empty()) text += std::to_string(faults.size()) + (faults.size() == 1 ? " fault\n" : " faults\n");
-  if (code == 0)
-    text += "legal: " + std::to_string(plan.steps.size()) + " steps, predicted " + ShortTime(plan.makespan.ns) + "\n";
-  PT_CHECK_OK(WriteOut(text));
-  return code;
+  PT_CHECK_OK(WriteOut(flags.common.json() ? WriteJson(VerdictToJson(flags.check, verdict)) + "\n"
+                                           : VerdictText(flags, plan, verdict)));
+  const Status status = StatusOf(verdict);
+  return status.ok() ? 0 : static_cast<int>(status.error().code);
 }
 
 }  // namespace pt::tools

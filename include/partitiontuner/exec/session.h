@@ -19,7 +19,6 @@ namespace pt {
 struct SessionOptions {
   bool sequential = false;      // the plan's sequential twin: one step after another, same candidates and units
   bool flush_denormals = true;  // set on every worker during a run, restored on the caller
-  bool check_plan = true;       // refuse an illegal plan (kInvalidInput, all faults)
   uint32_t max_run_states = 4;  // concurrent runs before Run blocks
   // Memory of one run state on all devices; 0 = no limit. What is sized only in a run counts when it is asked for.
   uint64_t run_bytes = Limits().run_bytes;
@@ -61,8 +60,9 @@ struct StepCounter {
 
 class Session {
  public:
-  // graph is the planned graph, shared. Errors: kStale (plan of another graph or machine, with the list of
-  // differences), kInvalidInput (illegal plan), kUnsupported, kOutOfMemory.
+  // graph is the planned graph, shared. Errors: those of JudgePlan (kStale: plan of another graph, machine or version,
+  // with the list of differences; kInvalidInput: illegal plan, with all faults; kDeviceUnusable: a library of it is not
+  // loaded), kUnsupported, kOutOfMemory.
   static Result<std::unique_ptr<Session>> Create(std::shared_ptr<const Graph> graph, const Plan& plan, Machine& machine,
                                                  const SessionOptions& options = {});
   ~Session();  // waits for runs in flight

@@ -1,6 +1,11 @@
-// CheckPlan: is this plan legal? Independent of every planner and of PlanMemory; the executor relies on it.
+// CheckPlan: is this plan legal? It believes nothing that it can work out or that a library can say. With planners,
+// PlanMemory and the executor it shares the data (plan.h), what a step reads and writes (lib/plan/work.h) and the
+// arithmetic of layouts (candidate/layout.h); order, lent buffers, elided steps and who may share bytes it decides by
+// rules of its own (lib/plan/check_*). The executor relies on it.
 #pragma once
 
+#include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -13,14 +18,35 @@ struct PlanFault {
   std::string message;  // names the steps, nodes and numbers concerned
 };
 
-// All faults found, none when legal: every node computed exactly once; every instance written before read by
-// happens-before (vector clocks over resource lists and `after`), written once; units of the candidate's class;
-// copies over existing links; layouts and storage agree; memory placements inside the arena, aligned to 64
-// bytes (slices to their element), not overlapping while both live except where aliasing is declared;
-// numbers sane. graph is the planned graph. Near-linear time.
-std::vector<PlanFault> CheckPlan(const Graph& graph, const Platform& platform, const Plan& plan);
+// What the libraries of a machine say of a plan. DescribePlan (exec/judge_plan.h) collects it: plans see no library.
+struct PlanDescription {
+  std::vector<Result<Candidate>>
+      candidates;  // by candidate of the plan; errors: its library makes none such, or is absent
+  std::map<StepId, std::string> reorders;  // reorder steps that their library cannot do, and why
+  std::set<std::string> absent;            // libraries that the plan names and that were not there to be asked
+};
 
-// Does the plan belong to this graph and machine? Empty when so; else lines naming what differs.
-std::vector<std::string> PlanMismatches(const Graph& graph, const Platform& platform, const Plan& plan);
+// All faults found, none when legal: every candidate is what its library says it is, aliases, elision and sizes
+// included; every node computed exactly once; every instance written before read by happens-before (vector clocks over
+// resource lists and `after`), written once; units of the candidate's class; copies over existing links; reorders that
+// their library can do; layouts and storage agree; memory placements inside the arena, aligned to 64 bytes (slices to
+// their element); no byte overwritten while a step may use it, and none with two writers at a time: shared are only
+// views, slices of one concatenation and results that a library lets lie on an input; numbers sane. graph is the
+// planned graph. Near-linear time.
+std::vector<PlanFault> CheckPlan(const Graph& graph, const Platform& platform, const Plan& plan,
+                                 const PlanDescription& description);
+
+// The same for a plan of which some library is absent: its candidates are believed, its reorders taken for possible. A
+// plan without such faults may still be wrong and must not run.
+std::vector<PlanFault> CheckPlanStructure(const Graph& graph, const Platform& platform, const Plan& plan,
+                                          const PlanDescription& description);
+
+// The libraries that the candidates and reorders of a plan name; "" for a reorder that names none.
+std::set<std::string> LibrariesOf(const Plan& plan);
+
+// Does the plan belong to this graph, machine and version? Empty when so; else lines naming what differs. libraries:
+// names and versions of those there are; one that is absent is no line. Its own version differs when major or minor do.
+std::vector<std::string> PlanMismatches(const Graph& graph, const Platform& platform,
+                                        const std::map<std::string, std::string>& libraries, const Plan& plan);
 
 }  // namespace pt

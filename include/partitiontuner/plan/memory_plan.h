@@ -3,9 +3,11 @@
 //
 // External instances get no placement, since the run uses the caller's buffers for them: on device 0, row-major, in the
 // storage type of their value, (1) every instance of a graph input and (2) the instance of a graph output that a step
-// makes. The executor reads (1) and writes (2) in place. An output of kind (2) that shares bytes with others
-// (a view, an in-place result, a slice) is placed like any other and copied to the caller at the run's end. Inputs
-// (1) are never written: nothing is placed onto them, no in-place result and no view. Outputs live to the run's end.
+// makes. The executor reads (1) and writes (2) in place. Neither shares bytes with any other instance: no view,
+// in-place result or slice is placed onto them, and a step that would have to overwrite one makes the plan infeasible.
+//
+// What is declared here is how PlanMemory, the timeline and the executor read a plan. CheckPlan uses none of it and has
+// rules of its own (lib/plan/check_rules.h).
 #pragma once
 
 #include <cstdint>
@@ -39,12 +41,11 @@ std::optional<ConcatSlices> SlicesOf(const Graph& graph, const Candidate& candid
 std::vector<bool> ElidedSteps(const Graph& graph, const Plan& plan);
 
 // Fills plan.memory. Offsets are multiples of 64 bytes, but for slices. On hosts with several memory nodes, what units
-// of one node write lies together, on pages (of 64 KiB) that no other node's units write. Errors: a required alias that cannot hold
-// (kInfeasible), overflow, over `cap_bytes` of a device (kOutOfMemory).
-// A view is placed onto its input unless one of the two is external, dynamic or overwritten by a required alias. A
-// concatenation gets slices when every input is placed, written by a group or reorder, not read or written by a
-// copy, not overwritten in place and no view. Results overwrite their input where an alias allows it and every
-// other reader of those bytes happens before.
+// of one node write lies together, on pages (of 64 KiB) that no other node's units write. Errors: a required alias that
+// cannot hold (kInfeasible), overflow, over `cap_bytes` of a device (kOutOfMemory). A view is placed onto its input
+// unless one of the two is external, dynamic or overwritten by a required alias. A concatenation gets slices when every
+// input is placed, written by a group or reorder, not read or written by a copy, not overwritten in place and no view.
+// Results overwrite their input where an alias allows it and every other reader of those bytes happens before.
 Status PlanMemory(const Graph& graph, const Platform& platform, Plan& plan,
                   const std::map<DeviceId, uint64_t>& cap_bytes = {});
 
