@@ -313,7 +313,7 @@ PlanDescription DescribePlan(const World& world, const Plan& plan) {
     const auto found =
         std::find_if(ways.begin(), ways.end(), [&](const Candidate* way) { return IsSameKernel(*way, asked); });
     if (found != ways.end()) {
-      description.candidates.push_back(**found);
+      description.candidates.emplace_back(**found);
     } else {
       description.candidates.push_back(MakeError(ErrorCode::kUnsupported, "world.candidate", "no such candidate"));
     }
