@@ -131,7 +131,9 @@ TEST_CASE("ProfiledCosts, AFitNeverMixesMathModes", "[cost]") {
   const Graph graph = IndependentRelus(13);
   Profile profile;
   // bf16 takes a quarter of the time.
-  const auto law = [](double bytes, MathMode math) { return (2000 + bytes / 4) * (math == MathMode::kBf16 ? 0.25 : 1); };
+  const auto law = [](double bytes, MathMode math) {
+    return (2000 + bytes / 4) * (math == MathMode::kBf16 ? 0.25 : 1);
+  };
   const auto candidate_of = [&](uint32_t n, MathMode math) {
     Candidate c = RunsAlone(graph, NodeId(n), kNarrow);
     c.math = math;
