@@ -125,4 +125,18 @@ NodeId HeaviestNode(const Graph& graph, std::span<const NodeId> nodes) {
   return heaviest;
 }
 
+const SimulatedRates::Family* RatesFamily(const SimulatedRates& rates, const Graph& graph,
+                                          std::span<const NodeId> nodes) {
+  auto family = rates.families.find(graph.node(HeaviestNode(graph, nodes)).op);
+  if (family == rates.families.end()) family = rates.families.find("*");
+  return family == rates.families.end() ? nullptr : &family->second;
+}
+
+double SimulatedDemand(const Graph& graph, const Platform& platform, const Candidate& candidate) {
+  const auto rates = platform.simulated.find(platform.unit_class(candidate.unit_class).device);
+  if (rates == platform.simulated.end()) return 0;
+  const SimulatedRates::Family* family = RatesFamily(rates->second, graph, candidate.nodes);
+  return family == nullptr ? 1 : family->demand;
+}
+
 }  // namespace pt

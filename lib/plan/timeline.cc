@@ -46,6 +46,12 @@ int64_t Simulator::wait_ns(UnitId from, UnitId to) const {
   return waits_ns_[platform_.unit(from).kind.index() * platform_.unit_classes.size() + platform_.unit(to).kind.index()];
 }
 
+bool Simulator::waits_on_device(UnitId from, UnitId to) const {
+  const UnitClass& earlier = platform_.unit_class(platform_.unit(from).kind);
+  const UnitClass& later = platform_.unit_class(platform_.unit(to).kind);
+  return earlier.asynchronous && later.asynchronous && earlier.device == later.device;
+}
+
 std::vector<Simulator::Job> Simulator::MakeJobs(std::span<const TimedStep> steps,
                                                 std::span<const uint32_t> waits) const {
   std::vector<Job> jobs;
@@ -65,9 +71,8 @@ std::vector<Simulator::Job> Simulator::MakeJobs(std::span<const TimedStep> steps
     Job launch;
     for (uint32_t i = step.first_wait; i < step.end_wait; ++i) {
       const uint32_t before = waits[i];
-      // A queue keeps its own order, so launching need not wait for what is ahead in it.
-      const bool queued = driver != Lanes::kNone && steps[before].unit != step.unit;
-      (queued ? launch : work).waits.push_back({work_of[before], wait_ns(steps[before].unit, step.unit)});
+      const bool by_host = driver != Lanes::kNone && !waits_on_device(steps[before].unit, step.unit);
+      (by_host ? launch : work).waits.push_back({work_of[before], wait_ns(steps[before].unit, step.unit)});
     }
     if (driver != Lanes::kNone) {
       launch.step = work.step;
@@ -108,8 +113,10 @@ double Simulator::Factor(std::span<const TimedStep> steps, const Job& job, std::
     double demand = 0;
     for (const Job* other : running) {
       if (!other->is_work) continue;
-      for (const auto& [used, share] : platform_.unit(steps[other->step].unit).uses)
-        demand += used == resource ? share : 0;
+      const TimedStep& running_step = steps[other->step];
+      for (const auto& [used, share] : platform_.unit(running_step.unit).uses) {
+        if (used == resource) demand += running_step.demand > 0 ? running_step.demand : share;
+      }
     }
     factor = std::max(factor, demand / platform_.resources[resource.index()].capacity);
   }
@@ -262,6 +269,7 @@ Result<Timeline> SimulatePlan(const Graph& graph, const Platform& platform, cons
       PT_ASSIGN(timed.run_ns, RunTime(graph, platform, plan, s, costs));
       if (const auto* group = std::get_if<RunGroup>(&step.work)) {
         timed.candidate = &plan.candidates[group->candidate.index()];
+        timed.demand = SimulatedDemand(graph, platform, *timed.candidate);
       }
     }
     timed.first_wait = static_cast<uint32_t>(waits.size());

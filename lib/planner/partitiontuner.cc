@@ -3,7 +3,6 @@
 // device) takes a group's time instead of the sum of its nodes' and pays the measured moves; branches of one level
 // that end up on different devices run side by side. A device means its widest units here.
 #include <algorithm>
-#include <bit>
 
 #include "lib/planner/solve.h"
 
@@ -16,14 +15,14 @@ class PartitionTuner {
  public:
   explicit PartitionTuner(const Space& space)
       : space_(space),
-        slots_(space.graph().values().size(), 0),
+        slots_(space.graph().values().size()),
         level_of_(space.graph().nodes().size(), 0),
         branch_of_(space.graph().nodes().size(), 0) {}
 
   Result<Solution> Run() {
-    for (ValueId input : space_.graph().inputs()) slots_[input.index()] = uint64_t{1} << space_.value(input).external;
+    for (ValueId input : space_.graph().inputs()) slots_[input.index()] = SlotSet(space_.value(input).external);
     for (size_t v = 0; v < slots_.size(); ++v) {
-      if (space_.value(ValueId(v)).is_input) slots_[v] = uint64_t{1} << space_.value(ValueId(v)).external;
+      if (space_.value(ValueId(v)).is_input) slots_[v] = SlotSet(space_.value(ValueId(v)).external);
     }
     std::vector<Branch> branches = FindBranches();
     std::vector<std::pair<uint32_t, size_t>> by_level;
@@ -127,11 +126,9 @@ class PartitionTuner {
     return true;
   }
 
-  int64_t MoveFrom(ValueId value, uint64_t slots, uint32_t to) const {
+  int64_t MoveFrom(ValueId value, const SlotSet& slots, uint32_t to) const {
     int64_t best = kImpossible;
-    for (; slots != 0; slots &= slots - 1) {
-      best = std::min(best, space_.routes(value).cost(static_cast<uint32_t>(std::countr_zero(slots)), to));
-    }
+    slots.ForEach([&](uint32_t from) { best = std::min(best, space_.routes(value).cost(from, to)); });
     return best;
   }
 
@@ -174,8 +171,8 @@ class PartitionTuner {
       const Option& option = space_.option(entries[at].option);
       solution.push_back({entries[at].option, space_.units(option.kind).front()});
       const Group& group = space_.group(option.group);
-      for (size_t i = 0; i < group.in.size(); ++i) slots_[group.in[i].index()] |= uint64_t{1} << option.in[i];
-      for (size_t i = 0; i < group.out.size(); ++i) slots_[group.out[i].index()] |= uint64_t{1} << option.out[i];
+      for (size_t i = 0; i < group.in.size(); ++i) slots_[group.in[i].index()].Insert(option.in[i]);
+      for (size_t i = 0; i < group.out.size(); ++i) slots_[group.out[i].index()].Insert(option.out[i]);
     }
     std::reverse(solution.begin() + static_cast<std::ptrdiff_t>(first), solution.end());
     return {};
@@ -192,14 +189,14 @@ class PartitionTuner {
     const auto consider = [&](size_t back) {
       int64_t ns = option.likely_ns() + (back == SIZE_MAX ? 0 : entries[back].ns);
       for (size_t i = 0; i < group.in.size() && ns < kImpossible; ++i) {
-        uint64_t slots = slots_[group.in[i].index()];
-        if (back != SIZE_MAX) slots |= SlotsMadeBy(entries[back].option, group.in[i]);
+        SlotSet slots = slots_[group.in[i].index()];
+        if (back != SIZE_MAX) slots.Insert(SlotsMadeBy(entries[back].option, group.in[i]));
         const int64_t move = MoveFrom(group.in[i], slots, option.in[i]);
         ns = move >= kImpossible ? kImpossible : ns + move;
       }
       for (size_t i = 0; i < group.out.size() && ns < kImpossible; ++i) {
         const ValueSlots& value = space_.value(group.out[i]);
-        if (value.is_output) ns = AddNs(ns, MoveFrom(group.out[i], uint64_t{1} << option.out[i], value.external));
+        if (value.is_output) ns = AddNs(ns, MoveFrom(group.out[i], SlotSet(option.out[i]), value.external));
       }
       if (ns >= best.ns) return;
       best.ns = ns;
@@ -212,16 +209,16 @@ class PartitionTuner {
     entries.push_back(best);
   }
 
-  uint64_t SlotsMadeBy(uint32_t o, ValueId value) const {
+  SlotSet SlotsMadeBy(uint32_t o, ValueId value) const {
     const Group& group = space_.group_of(o);
     for (size_t i = 0; i < group.out.size(); ++i) {
-      if (group.out[i] == value) return uint64_t{1} << space_.option(o).out[i];
+      if (group.out[i] == value) return SlotSet(space_.option(o).out[i]);
     }
-    return 0;
+    return {};
   }
 
   const Space& space_;
-  std::vector<uint64_t> slots_;                 // by value: where finished branches left it
+  std::vector<SlotSet> slots_;                  // by value: where finished branches left it
   std::vector<uint32_t> level_of_, branch_of_;  // by node
 };
 

@@ -1,14 +1,11 @@
 #include "lib/planner/schedule.h"
 
 #include <algorithm>
-#include <bit>
 
 namespace pt {
 namespace {
 
 constexpr uint32_t kBound = kNothing - 1;
-
-uint64_t Bit(uint32_t slot) { return uint64_t{1} << slot; }
 
 }  // namespace
 
@@ -71,22 +68,25 @@ bool Scheduler::Prepare(const Solution& solution) {
   for (ValueId v : produced_) {
     ValueState& state = values_[v.index()];
     const ValueSlots& value = space_.value(v);
-    state = {};
-    if (value.is_output) state.needed = Bit(value.external);
+    state.needed.Clear();
+    state.first_move = state.end_move = 0;
+    state.primary = 0;
+    if (value.is_output) state.needed.Insert(value.external);
     if (!value.is_input) continue;
-    state.primary = static_cast<uint8_t>(value.external);
+    state.primary = static_cast<Slot>(value.external);
     writer(v, value.external) = kBound;
   }
   for (const Choice& choice : solution) {
     const Option& option = space_.option(choice.option);
     const Group& group = space_.group(option.group);
-    for (size_t i = 0; i < group.in.size(); ++i) values_[group.in[i].index()].needed |= Bit(option.in[i]);
+    for (size_t i = 0; i < group.in.size(); ++i) values_[group.in[i].index()].needed.Insert(option.in[i]);
     for (size_t i = 0; i < group.out.size(); ++i) values_[group.out[i].index()].primary = option.out[i];
     any_elision_ |= option.view || option.slices;
   }
   for (ValueId v : produced_) {
-    const ValueState& state = values_[v.index()];
-    if ((state.needed & ~Bit(state.primary)) != 0 && !PlanMoves(v)) return false;
+    ValueState& state = values_[v.index()];
+    state.needed.Remove(SlotSet(state.primary));
+    if (!state.needed.empty() && !PlanMoves(v)) return false;
   }
   if (any_elision_) FindElided(solution);
   return true;
@@ -97,38 +97,36 @@ bool Scheduler::PlanMoves(ValueId v) {
   ValueState& state = values_[v.index()];
   const Routes& routes = space_.routes(v);
   state.first_move = static_cast<uint32_t>(moves_.size());
-  uint64_t have = Bit(state.primary);
-  uint64_t open = state.needed & ~have;
-  while (open != 0) {
+  SlotSet have(state.primary);
+  SlotSet& open = state.needed;
+  while (!open.empty()) {
     uint32_t from = 0;
     uint32_t to = 0;
     int64_t best = kImpossible;
-    for (uint64_t o = open; o != 0; o &= o - 1) {
-      const auto t = static_cast<uint32_t>(std::countr_zero(o));
-      for (uint64_t h = have; h != 0; h &= h - 1) {
-        const auto f = static_cast<uint32_t>(std::countr_zero(h));
-        if (routes.cost(f, t) >= best) continue;
+    open.ForEach([&](uint32_t t) {
+      have.ForEach([&](uint32_t f) {
+        if (routes.cost(f, t) >= best) return;
         best = routes.cost(f, t);
         from = f;
         to = t;
-      }
-    }
+      });
+    });
     if (best >= kImpossible) return false;
     while (from != to) {
       const uint32_t hop = routes.next[from * routes.slots + to];
-      if ((have & Bit(hop)) == 0) {
+      if (!have.Contains(hop)) {
         Move move;
-        move.from = static_cast<uint8_t>(from);
-        move.to = static_cast<uint8_t>(hop);
+        move.from = static_cast<Slot>(from);
+        move.to = static_cast<Slot>(hop);
         // What a queue makes is not there when the list comes to it: launching its copy at once would hold up the
         // driver's core until it is.
         move.early = IsHost(space_.device(v, from)) && !IsHost(space_.device(v, hop));
         moves_.push_back(move);
-        have |= Bit(hop);
+        have.Insert(hop);
       }
       from = hop;
     }
-    open &= ~have;
+    open.Remove(have);
   }
   state.end_move = static_cast<uint32_t>(moves_.size());
   // What an early move reads must be early itself; later moves read earlier ones.
@@ -267,11 +265,14 @@ int64_t Scheduler::EndOn(UnitId unit, int64_t overhead_ns, int64_t run_ns, uint3
   const Lanes& lanes = space_.simulator().lanes();
   const uint32_t driver = lanes.driver[unit.index()];
   int64_t ready = 0;
+  int64_t on_device = 0;  // what the device waits for by itself
   for (size_t w = reads; w < waits_.size(); ++w) {
     const ScheduledStep& before = steps_[waits_[w]];
-    ready = std::max(ready, before.end_ns + space_.simulator().wait_ns(before.unit, unit));
+    int64_t& until = space_.simulator().waits_on_device(before.unit, unit) ? on_device : ready;
+    until = std::max(until, before.end_ns + space_.simulator().wait_ns(before.unit, unit));
   }
   if (driver != Lanes::kNone) ready = std::max(ready, lane_free_[driver]) + overhead_ns;
+  ready = std::max(ready, on_device);
   for (uint32_t lane : lanes.of_unit[unit.index()]) ready = std::max(ready, lane_free_[lane]);
   return ready + run_ns + (driver != Lanes::kNone ? 0 : overhead_ns);
 }
@@ -287,17 +288,21 @@ void Scheduler::Emit(ScheduledStep step) {
     step.blocker = because;
   };
   int64_t start = 0;
-  for (uint32_t w = step.first_wait; w < step.end_wait; ++w) {
-    const ScheduledStep& before = steps_[waits_[w]];
-    if (driver != Lanes::kNone && before.unit == step.unit) continue;  // the queue's own order
-    wait_for(start, before.end_ns + space_.simulator().wait_ns(before.unit, step.unit), waits_[w]);
-  }
+  const auto wait_for_reads = [&](bool on_device) {
+    for (uint32_t w = step.first_wait; w < step.end_wait; ++w) {
+      const ScheduledStep& before = steps_[waits_[w]];
+      if (space_.simulator().waits_on_device(before.unit, step.unit) != on_device) continue;
+      wait_for(start, before.end_ns + space_.simulator().wait_ns(before.unit, step.unit), waits_[w]);
+    }
+  };
+  wait_for_reads(false);
   if (driver != Lanes::kNone) {
     if (lane_last_[driver] != kNothing) wait_for(start, lane_free_[driver], lane_last_[driver]);
     start += step.overhead_ns;
     lane_free_[driver] = start;
     lane_last_[driver] = self;
   }
+  wait_for_reads(true);
   for (uint32_t lane : lanes.of_unit[step.unit.index()]) {
     if (lane_last_[lane] != kNothing) wait_for(start, lane_free_[lane], lane_last_[lane]);
   }
@@ -321,7 +326,9 @@ void Scheduler::RunContended(const Solution& solution) {
     timed[s].first_wait = step.first_wait;
     timed[s].end_wait = step.end_wait;
     if (step.choice != kNothing && !elided_[step.choice]) {
-      timed[s].candidate = &space_.problem().candidates[space_.option(solution[step.choice].option).candidate];
+      const Option& option = space_.option(solution[step.choice].option);
+      timed[s].candidate = &space_.problem().candidates[option.candidate];
+      timed[s].demand = option.demand;
     }
   }
   const Timeline timeline = space_.simulator().Run(timed, waits_);

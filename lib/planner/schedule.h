@@ -20,7 +20,7 @@ using Solution = std::vector<Choice>;
 struct ScheduledStep {
   uint32_t choice = kNothing;  // index into the solution; kNothing = moves a value between slots
   ValueId value;               // what a copy or reorder moves
-  uint8_t from = 0, to = 0;    // slots
+  Slot from = 0, to = 0;       // of the value
   LinkId link;                 // valid: a copy
   UnitId unit;
   int64_t overhead_ns = 0, run_ns = 0;
@@ -53,14 +53,14 @@ class Scheduler {
  private:
   // A copy or reorder that some reader needs.
   struct Move {
-    uint8_t from = 0, to = 0;
+    Slot from = 0, to = 0;
     bool early = false;  // a copy from the host or what such a copy needs
     bool done = false;
   };
   struct ValueState {
-    uint64_t needed = 0;  // slots that are read
+    SlotSet needed;  // those that are read
     uint32_t first_move = 0, end_move = 0;
-    uint8_t primary = 0;  // the slot it is made in
+    Slot primary = 0;  // where it is made
   };
   enum InstanceFlag : uint8_t { kOverwritten = 1, kShares = 2, kCopied = 4, kSliced = 8 };
 

@@ -1,7 +1,6 @@
 #include "lib/planner/serial_dp.h"
 
 #include <algorithm>
-#include <bit>
 #include <numeric>
 #include <unordered_map>
 
@@ -13,11 +12,11 @@ namespace {
 // A value that some node still needs, and the slots it is in.
 struct Live {
   ValueId value;
-  uint64_t slots = 0;
+  SlotSet slots;
 };
 
 // The key of a state is the exclusive or of its parts' keys, so that a change costs what it touches.
-uint64_t KeyOf(const Live& live) { return SplitMix(SplitMix(live.value.value + 1) + live.slots); }
+uint64_t KeyOf(const Live& live) { return SplitMix(SplitMix(live.value.value + 1) + live.slots.key()); }
 uint64_t KeyOf(NodeId pending) { return SplitMix(~uint64_t{pending.value}); }
 
 struct State {
@@ -51,7 +50,7 @@ class SerialSolver {
     std::vector<State> states(1);
     for (ValueId input : space_.graph().inputs()) {
       if (!space_.value(input).consumers.empty())
-        states[0].live.push_back({input, uint64_t{1} << space_.value(input).external});
+        states[0].live.push_back({input, SlotSet(space_.value(input).external)});
     }
     std::sort(states[0].live.begin(), states[0].live.end(),
               [](const Live& a, const Live& b) { return a.value < b.value; });
@@ -196,11 +195,14 @@ class SerialSolver {
       if (move >= kImpossible) return;
       ns += move;
       proposal.key ^= KeyOf(was);
-      if (!IsDead(was.value, at, pending_)) proposal.key ^= KeyOf(Live{was.value, was.slots | Bit(option.in[i])});
+      if (IsDead(was.value, at, pending_)) continue;
+      Live is = was;
+      is.slots.Insert(option.in[i]);
+      proposal.key ^= KeyOf(is);
     }
     for (size_t i = 0; i < group.out.size(); ++i) {
       const ValueSlots& value = space_.value(group.out[i]);
-      const Live made{group.out[i], Bit(option.out[i])};
+      const Live made{group.out[i], SlotSet(option.out[i])};
       if (value.is_output) {
         const int64_t move = MoveCost(made, value.external);
         if (move >= kImpossible) return;
@@ -214,20 +216,18 @@ class SerialSolver {
     Offer(proposal);
   }
 
-  static uint64_t Bit(uint32_t slot) { return uint64_t{1} << slot; }
-
   Live Made(const Group& group, const Option& option, size_t i) const {
     const ValueSlots& value = space_.value(group.out[i]);
-    return {group.out[i], Bit(option.out[i]) | (value.is_output ? Bit(value.external) : 0)};
+    Live made{group.out[i], SlotSet(option.out[i])};
+    if (value.is_output) made.slots.Insert(value.external);
+    return made;
   }
 
   int64_t MoveCost(const Live& live, uint32_t slot) const {
-    if ((live.slots & Bit(slot)) != 0) return 0;
+    if (live.slots.Contains(slot)) return 0;
     const Routes& routes = space_.routes(live.value);
     int64_t best = kImpossible;
-    for (uint64_t have = live.slots; have != 0; have &= have - 1) {
-      best = std::min(best, routes.cost(static_cast<uint32_t>(std::countr_zero(have)), slot));
-    }
+    live.slots.ForEach([&](uint32_t have) { best = std::min(best, routes.cost(have, slot)); });
     return best < kImpossible && rules_.ignore_transfers ? 0 : best;
   }
 
@@ -297,7 +297,7 @@ class SerialSolver {
       if (IsDead(group.in[i], at, state.pending)) {
         state.live.erase(found);
       } else {
-        found->slots |= Bit(option.in[i]);
+        found->slots.Insert(option.in[i]);
       }
     }
     for (size_t i = 0; i < group.out.size(); ++i) {

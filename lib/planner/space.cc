@@ -1,6 +1,7 @@
 #include "lib/planner/space.h"
 
 #include <algorithm>
+#include <limits>
 #include <set>
 
 namespace pt {
@@ -104,8 +105,8 @@ Status Space::AddOptions() {
   for (uint32_t c = 0; c < problem_->candidates.size(); ++c) PT_CHECK_OK(AddOption(c));
   // Slots are numbered by form, so forms come first and slots after all of them are known.
   for (ValueSlots& value : values_) {
-    if (problem_->platform.devices.size() * value.forms.size() > 64) {
-      return MakeError(ErrorCode::kUnsupported, "planner.forms", "a value has more than 64 places and forms");
+    if (problem_->platform.devices.size() * value.forms.size() > size_t{std::numeric_limits<Slot>::max()} + 1) {
+      return MakeError(ErrorCode::kUnsupported, "planner.forms", "a value has more than 65536 places and forms");
     }
     value.first = slot_count_;
     slot_count_ += static_cast<uint32_t>(problem_->platform.devices.size() * value.forms.size());
@@ -189,6 +190,7 @@ Status Space::AddOption(uint32_t c) {
   option.device = problem_->platform.unit_class(candidate.unit_class).device;
   option.run_ns = estimate->ns;
   option.overhead_ns = overheads_[candidate.unit_class.index()];
+  option.demand = SimulatedDemand(graph, problem_->platform, candidate);
   option.estimated = estimate->provenance == Provenance::kEstimated;
   option.view = candidate.elision == Elision::kViewOfInput && !candidate.in.empty() && candidate.out.size() == 1;
   option.slices = SlicesOf(graph, candidate).has_value();
@@ -199,10 +201,10 @@ Status Space::AddOption(uint32_t c) {
   return {};
 }
 
-uint8_t Space::SlotOf(ValueId value, DeviceId device, const Form& form) const {
+Slot Space::SlotOf(ValueId value, DeviceId device, const Form& form) const {
   const std::vector<Form>& forms = values_[value.index()].forms;
   const auto found = std::find(forms.begin(), forms.end(), form);
-  return static_cast<uint8_t>(device.index() * forms.size() + static_cast<size_t>(found - forms.begin()));
+  return static_cast<Slot>(device.index() * forms.size() + static_cast<size_t>(found - forms.begin()));
 }
 
 // An accumulating kernel destroys one input. In any cover and order that is safe if every other reader of the value
@@ -263,7 +265,7 @@ Routes Space::MakeRoutes(const std::vector<int64_t>* dims, const ValueSlots& val
   routes.ns.assign(n * n, kImpossible);
   routes.next.resize(n * n);
   for (size_t s = 0; s < n; ++s) {
-    for (size_t t = 0; t < n; ++t) routes.next[s * n + t] = static_cast<uint8_t>(t);
+    for (size_t t = 0; t < n; ++t) routes.next[s * n + t] = static_cast<Slot>(t);
     routes.ns[s * n + s] = 0;
   }
   routes.bound_ns = routes.ns;
@@ -314,8 +316,7 @@ void Space::AddReorders(const std::vector<int64_t>& dims, const ValueSlots& valu
         if (f == g) continue;
         const std::optional<Estimate> estimate = problem_->costs.Reorder(dims, value.forms[f], value.forms[g], kind);
         if (!estimate) continue;
-        routes.reorders[{static_cast<uint8_t>(first + f), static_cast<uint8_t>(first + g)}].push_back(
-            {kind, estimate->ns});
+        routes.reorders[{static_cast<Slot>(first + f), static_cast<Slot>(first + g)}].push_back({kind, estimate->ns});
         AddHop(first + f, first + g, kind, estimate->ns, routes);
       }
     }
@@ -323,7 +324,7 @@ void Space::AddReorders(const std::vector<int64_t>& dims, const ValueSlots& valu
 }
 
 // Floyd and Warshall over n slots; next: the first hop of each way.
-void Space::FindShortest(std::vector<int64_t>& ns, size_t n, std::vector<uint8_t>* next) {
+void Space::FindShortest(std::vector<int64_t>& ns, size_t n, std::vector<Slot>* next) {
   for (size_t k = 0; k < n; ++k) {
     for (size_t s = 0; s < n; ++s) {
       for (size_t t = 0; t < n; ++t) {

@@ -8,6 +8,7 @@
 #include <span>
 #include <vector>
 
+#include "lib/planner/slot_set.h"
 #include "partitiontuner/plan/memory_plan.h"
 #include "partitiontuner/plan/timeline.h"
 #include "partitiontuner/planner/planner.h"
@@ -19,6 +20,9 @@ inline constexpr int64_t kImpossible = INT64_MAX / 4;  // more than any sum of t
 inline int64_t AddNs(int64_t a, int64_t b) { return std::min(a + b, kImpossible); }
 inline constexpr uint32_t kNothing = UINT32_MAX;
 
+// A place and form of a value: device * forms + form.
+using Slot = uint16_t;
+
 // A usable candidate. Slots are places of its values: see ValueSlots.
 struct Option {
   uint32_t candidate = 0;  // index into the problem's candidates
@@ -26,7 +30,8 @@ struct Option {
   UnitClassId kind;
   DeviceId device;
   int64_t run_ns = 0, overhead_ns = 0;
-  std::vector<uint8_t> in, out;     // slots, parallel to the group's in and out
+  double demand = 0;                // see TimedStep
+  std::vector<Slot> in, out;        // slots, parallel to the group's in and out
   std::vector<uint8_t> overwrites;  // indices into in: required aliases
   bool view = false;                // its output may be a view of its first input
   bool slices = false;              // its inputs may be slices of its output
@@ -55,10 +60,10 @@ struct Routes {
   std::vector<int64_t> ns;  // from * slots + to: the cheapest way, overheads included; kImpossible
   // The same as a lower bound: without the launches of queues, which a queue that is busy hides.
   std::vector<int64_t> bound_ns;
-  std::vector<uint8_t> next;                                                // the first hop of that way
-  std::map<std::pair<uint8_t, uint8_t>, std::vector<ReorderWay>> reorders;  // hops on one device
-  std::vector<uint64_t> bytes;                                              // by form
-  bool sized = false;                                                       // the bytes are known before a run
+  std::vector<Slot> next;                                             // the first hop of that way
+  std::map<std::pair<Slot, Slot>, std::vector<ReorderWay>> reorders;  // hops on one device
+  std::vector<uint64_t> bytes;                                        // by form
+  bool sized = false;                                                 // the bytes are known before a run
 
   int64_t cost(uint32_t from, uint32_t to) const { return ns[from * slots + to]; }
   int64_t least(uint32_t from, uint32_t to) const { return bound_ns[from * slots + to]; }
@@ -77,7 +82,7 @@ struct ValueSlots {
 class Space {
  public:
   // Errors: kInfeasible when some node has no usable candidate (named); kUnsupported when a value can be in more
-  // than 64 slots.
+  // than 65536 slots.
   static Result<Space> Make(const PlanningProblem& problem);
 
   const PlanningProblem& problem() const { return *problem_; }
@@ -127,9 +132,9 @@ class Space {
   void AddHop(size_t from, size_t to, UnitClassId kind, int64_t run_ns, Routes& routes) const;
   void AddCopies(const std::vector<int64_t>* dims, const ValueSlots& value, Routes& routes) const;
   void AddReorders(const std::vector<int64_t>& dims, const ValueSlots& value, Routes& routes) const;
-  static void FindShortest(std::vector<int64_t>& ns, size_t n, std::vector<uint8_t>* next);
+  static void FindShortest(std::vector<int64_t>& ns, size_t n, std::vector<Slot>* next);
   void SortNodes();
-  uint8_t SlotOf(ValueId value, DeviceId device, const Form& form) const;
+  Slot SlotOf(ValueId value, DeviceId device, const Form& form) const;
 
   const PlanningProblem* problem_;
   Simulator simulator_;

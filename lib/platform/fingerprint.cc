@@ -27,7 +27,8 @@ void AddRates(const std::string& device, const SimulatedRates& rates, Fields& fi
   for (const auto& [op, family] : rates.families) {
     fields["rate of " + op + " on " + device] = NumberText(family.fixed_ns) + " ns, " +
                                                 NumberText(family.flops_per_ns) + " flops/ns, " +
-                                                NumberText(family.bytes_per_ns) + " bytes/ns";
+                                                NumberText(family.bytes_per_ns) + " bytes/ns" +
+                                                (family.demand == 1 ? "" : ", demand " + NumberText(family.demand));
   }
   for (const auto& [signature, ns] : rates.exact_ns) {
     fields["time of " + signature + " on " + device] = std::to_string(ns) + " ns";

@@ -1,6 +1,7 @@
 #include "partitiontuner/platform/platform.h"
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 
 namespace pt {
@@ -109,6 +110,9 @@ Status CheckRates(const Platform& platform) {
       if (!(family.fixed_ns >= 0) || !(family.flops_per_ns >= 0) || !(family.bytes_per_ns >= 0)) {
         return Fault("negative rate of '" + op + "'");
       }
+      if (!(family.demand > 0) || family.demand > 1) {
+        return Fault("the demand of '" + op + "' must be above 0 and at most 1");
+      }
     }
     for (const auto& [signature, ns] : rates.exact_ns) {
       if (ns < 0) return Fault("negative time of signature " + signature);
@@ -121,6 +125,11 @@ Status CheckRates(const Platform& platform) {
 
 bool Device::has_instructions(std::string_view name) const {
   return !name.empty() && (" " + isa + " ").find(" " + std::string(name) + " ") != std::string::npos;
+}
+
+int64_t CopyNs(const Link& link, uint64_t bytes) {
+  const double transfer = link.bytes_per_ns > 0 ? static_cast<double>(bytes) / link.bytes_per_ns : 0;
+  return link.latency_ns + std::llround(std::min(transfer, 4e18));
 }
 
 DeviceId FindDevice(const Platform& platform, std::string_view name) {

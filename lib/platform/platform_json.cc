@@ -15,6 +15,7 @@ Json RatesToJson(const SimulatedRates& rates) {
     row.Set("fixed_ns", family.fixed_ns)
         .Set("flops_per_ns", family.flops_per_ns)
         .Set("bytes_per_ns", family.bytes_per_ns);
+    if (family.demand != 1) row.Set("demand", family.demand);
     families.Set(op, std::move(row));
   }
   Json exact = Json::MakeObject();
@@ -220,6 +221,9 @@ Result<SimulatedRates> RatesFromJson(const Json& json, std::string_view what) {
     PT_ASSIGN(family.fixed_ns, JsonNumber(row, "fixed_ns", where));
     PT_ASSIGN(family.flops_per_ns, JsonNumber(row, "flops_per_ns", where));
     PT_ASSIGN(family.bytes_per_ns, JsonNumber(row, "bytes_per_ns", where));
+    if (row.find("demand") != nullptr) {
+      PT_ASSIGN(family.demand, JsonNumber(row, "demand", where));
+    }
     rates.families[op] = family;
   }
   if (json.find("exact_ns") != nullptr) {

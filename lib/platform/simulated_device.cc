@@ -16,15 +16,16 @@ Error Bad(std::string_view what, std::string message) {
 
 // A misspelt rate would silently count as absent.
 Status RefuseUnknownKeys(const Json& json, std::string_view what) {
-  static const std::set<std::string_view> known = {"format",      "version",      "kind",     "name",
-                                                   "description", "memory_bytes", "streams",  "to_device",
-                                                   "from_device", "families",     "exact_ns", "unsupported"};
+  static const std::set<std::string_view> known = {
+      "format",    "version",     "kind",  "name",     "description", "memory_bytes", "streams",
+      "to_device", "from_device", "peers", "families", "exact_ns",    "unsupported"};
   for (const auto& [key, value] : *json.as_object()) {
     if (!known.contains(key)) return Bad(what, "unknown key '" + key + "'");
   }
   return {};
 }
 
+// Latency and bandwidth; who it joins is the caller's.
 Result<Link> LinkFromJson(const Json& json, std::string_view key, std::string_view what) {
   PT_ASSIGN(const Json* row, JsonObject(json, key, what));
   Link link;
@@ -74,6 +75,29 @@ void AddLink(Platform& platform, DeviceId device, Link link) {
   const LinkId id(platform.links.size() - 1);
   const ResourceId resource = AddResource(platform, "link " + name);
   AddUnit(platform, name, AddClass(platform, name, device), resource, 1.0, id);
+}
+
+// Links with simulated devices that are there already: {"sim:0": {"to": LINK, "from": LINK}}, each way where it is
+// given.
+Status AddPeers(Platform& platform, DeviceId device, const Json& description, std::string_view what) {
+  if (description.find("peers") == nullptr) return {};
+  PT_ASSIGN(const Json* peers, JsonObject(description, "peers", what));
+  for (const auto& [name, ways] : *peers->as_object()) {
+    const std::string where = std::string(what) + ": peers." + name;
+    const DeviceId peer = FindDevice(platform, name);
+    if (!peer.valid() || peer == device || !platform.device(peer).simulated) {
+      return Bad(where, "no simulated device of that name comes before this one");
+    }
+    if (ways.as_object() == nullptr) return Bad(where, "expected an object with \"to\" and \"from\"");
+    for (const auto& [way, row] : *ways.as_object()) {
+      if (way != "to" && way != "from") return Bad(where, "unknown key '" + way + "'; expected \"to\" or \"from\"");
+      PT_ASSIGN(Link link, LinkFromJson(ways, way, where));
+      link.from = way == "to" ? device : peer;
+      link.to = way == "to" ? peer : device;
+      AddLink(platform, device, link);
+    }
+  }
+  return {};
 }
 
 }  // namespace
@@ -127,6 +151,7 @@ Status AddSimulatedDevice(Platform& platform, const Json& description, std::stri
   to_device.to = from_device.from = id;
   AddLink(changed, id, to_device);
   AddLink(changed, id, from_device);
+  PT_CHECK_OK(AddPeers(changed, id, description, what));
   changed.simulated[id] = std::move(rates);
   PT_CHECK_OK(CheckPlatform(changed));
   platform = std::move(changed);

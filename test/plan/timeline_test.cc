@@ -81,6 +81,27 @@ TEST_CASE("Simulator, SharesOfAResourceSlowDownBeyondItsCapacity", "[plan]") {
   const Simulator simulator(platform, costs);
   const Timeline timeline = simulator.Run(std::vector<TimedStep>{Timed(3, 100), Timed(6, 100)}, {});
   CHECK(timeline.end_ns == std::vector<int64_t>{150, 150});
+  // What a step asks for counts, where that is known, and not what its unit may use.
+  std::vector<TimedStep> steps = {Timed(3, 100), Timed(6, 100)};
+  steps[0].demand = 1;
+  steps[1].demand = 0.25;
+  CHECK(simulator.Run(steps, {}).end_ns == std::vector<int64_t>{125, 125});
+  steps[0].demand = 0.5;
+  CHECK(simulator.Run(steps, {}).end_ns == std::vector<int64_t>{100, 100});
+}
+
+TEST_CASE("Simulator, UnitsOfADeviceWaitForEachOtherWithoutTheirDriver", "[plan]") {
+  const Platform platform = testing::TwoCores();
+  const TableCosts costs;
+  const Simulator simulator(platform, costs);
+  // A copy, a kernel that reads it, a copy back, and a step of the core that launches them: it is not held up.
+  std::vector<TimedStep> steps = {Timed(4, 100), Timed(3, 50, 0, 1), Timed(5, 30, 1, 2), Timed(1, 10)};
+  for (size_t s = 0; s < 3; ++s) steps[s].overhead_ns = 5;
+  const std::vector<uint32_t> waits = {0, 1};
+  CHECK(simulator.Run(steps, waits).start_ns == std::vector<int64_t>{5, 105, 155, 15});
+  // A kernel that waits for the host does hold it up.
+  const std::vector<TimedStep> held = {Timed(0, 100), Timed(3, 50, 0, 1), Timed(1, 10)};
+  CHECK(simulator.Run(held, waits).start_ns == std::vector<int64_t>{0, 100, 100});
 }
 
 TEST_CASE("SimulatePlan, AgreesWithTheScheduleThePlanWasMadeFrom", "[plan]") {

@@ -71,6 +71,45 @@ TEST_CASE("EveryPlanner, MakesLegalCompletePlans", "[planner]") {
   }
 }
 
+TEST_CASE("EveryPlanner, PlansValuesInMoreThan64PlacesAndForms", "[planner]") {
+  // Whatever the form, some candidate makes it and some takes it; one pair is far cheaper than all others.
+  World world = MakeWorld(testing::Chain(3));
+  Layout layout = RowMajor(4);
+  Form cheap;
+  const std::vector<Candidate> before = world.candidates;
+  size_t forms = 0;
+  do {
+    for (const bool blocked : {false, true}) {
+      layout.blocks.clear();
+      if (blocked) layout.blocks.push_back({1, 8});
+      ++forms;
+      for (const Candidate& candidate : before) {
+        const bool makes = candidate.nodes == std::vector{NodeId(0u)};
+        if ((!makes && candidate.nodes != std::vector{NodeId(1u)}) || candidate.unit_class != UnitClassId(0u)) continue;
+        if (candidate.in.size() != 1 || candidate.out.size() != 1 || candidate.elision != Elision::kNone) continue;
+        Candidate other = candidate;
+        other.aliases.clear();
+        other.variant = "form " + std::to_string(forms) + " of " + candidate.variant;
+        (makes ? other.out : other.in)[0].layout = layout;
+        cheap = (makes ? other.out : other.in)[0];
+        world.costs.SetRunOf(other, forms == 48 ? 1 : 1'000'000);
+        world.candidates.push_back(std::move(other));
+      }
+    }
+  } while (std::next_permutation(layout.order.begin(), layout.order.end()));
+  REQUIRE(forms == 48);  // on two devices
+  for (const std::string& name : Names(world)) {
+    INFO(name);
+    const Result<Plan> plan = PlanBy(world, name);
+    INFO((plan.ok() ? "" : ToString(plan.error())));
+    REQUIRE(plan.ok());
+    CHECK(testing::FaultText(world, *plan) == "");
+    if (name != "search") continue;
+    CHECK(std::any_of(plan->instances.begin(), plan->instances.end(),
+                      [&](const Instance& instance) { return instance.form == cheap; }));
+  }
+}
+
 TEST_CASE("EveryPlanner, IsDeterministic", "[planner]") {
   for (const NamedWorld& named : Worlds()) {
     for (const std::string& name : Names(named.world)) {

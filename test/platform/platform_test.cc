@@ -177,8 +177,42 @@ TEST_CASE("SimulatedDevice, BadFilesAreRefusedAndChangeNothing", "[platform]") {
   Json negative = Json::MakeObject();
   negative.Set("*", Json::MakeObject().Set("fixed_ns", -1).Set("flops_per_ns", 1).Set("bytes_per_ns", 1));
   CHECK(refused("families", negative));
+  Json demanding = Json::MakeObject();
+  demanding.Set("*",
+                Json::MakeObject().Set("fixed_ns", 1).Set("flops_per_ns", 1).Set("bytes_per_ns", 1).Set("demand", 1.5));
+  CHECK(refused("families", demanding));
+  Json link = Json::MakeObject();
+  link.Set("latency_ns", 1).Set("bytes_per_ns", 1);
+  CHECK(refused("peers", Json::MakeObject().Set("sim:7", Json::MakeObject().Set("to", link))));
+  CHECK(refused("peers", Json::MakeObject().Set("cpu", Json::MakeObject().Set("to", link))));
+  CHECK(refused("peers", Json::MakeObject().Set("sim:0", Json::MakeObject().Set("to", link))));  // itself
   Platform twice = WithAccelerator();
   CHECK_FALSE(AddSimulatedDevice(twice, Accelerator(), "again").ok());
+}
+
+TEST_CASE("SimulatedDevice, PeersAreLinkedEachWayThatIsGiven", "[platform]") {
+  Platform platform = WithAccelerator();
+  Json second = Json::MakeObject();
+  const Json accelerator = Accelerator();
+  for (const auto& [name, field] : *accelerator.as_object()) {
+    if (name != "name") second.Set(name, field);
+  }
+  second.Set("name", "sim:1");
+  Json link = Json::MakeObject();
+  link.Set("latency_ns", 5).Set("bytes_per_ns", 2.0);
+  second.Set("peers", Json::MakeObject().Set("sim:0", Json::MakeObject().Set("from", link)));
+  REQUIRE(AddSimulatedDevice(platform, second, "second").ok());
+  const LinkId there = FindLink(platform, DeviceId(1u), DeviceId(2u));
+  REQUIRE(there.valid());
+  CHECK(CopyNs(platform.link(there), 1000) == 505);
+  const UnitId engine = FindCopyUnit(platform, there);
+  CHECK(platform.unit(engine).name == "sim:0>sim:1");
+  CHECK(platform.device_of(engine) == DeviceId(2u));
+  CHECK_FALSE(FindLink(platform, DeviceId(2u), DeviceId(1u)).valid());
+  // It survives being written with a plan.
+  const Result<Platform> read = PlatformFromJson(ToJson(platform), "again");
+  REQUIRE(read.ok());
+  CHECK(PlatformFingerprint(*read) == PlatformFingerprint(platform));
 }
 
 }  // namespace pt

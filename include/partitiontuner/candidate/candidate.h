@@ -80,4 +80,11 @@ WorkSize WorkSizeOf(const Graph& graph, std::span<const NodeId> nodes);
 // The operator that dominates (most flops, then bytes): the family of cost predictions.
 NodeId HeaviestNode(const Graph& graph, std::span<const NodeId> nodes);
 
+// The rates that a simulated device's file has for a group: of its heaviest node's operator, else "*"; null when
+// neither is there.
+const SimulatedRates::Family* RatesFamily(const SimulatedRates& rates, const Graph& graph,
+                                          std::span<const NodeId> nodes);
+// The share of its simulated device that the candidate asks for while it runs; 0 on other devices.
+double SimulatedDemand(const Graph& graph, const Platform& platform, const Candidate& candidate);
+
 }  // namespace pt

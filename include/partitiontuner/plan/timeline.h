@@ -16,16 +16,18 @@ struct Timeline {
 };
 
 // Runs each resource's list in order (lists as in happens_before.h); a step starts when its unit's resources are free
-// and its waits (with WaitCost across units) are over. Launches of asynchronous steps occupy their driver core.
-// Concurrent steps slow each other as CostModel::Slowdown says, and by as much as their shares of a resource exceed its
-// capacity. Steps that memory placement elides cost their overhead only. Errors: a step whose cost is unknown
-// (kPartial).
+// and its waits (with WaitCost across units) are over. Launches of asynchronous steps occupy their driver core, until
+// all that the step waits for is over but for what the device itself waits for: steps on its own units. Concurrent
+// steps slow each other as CostModel::Slowdown says, and by as much as what they ask of a resource exceeds its
+// capacity: on simulated devices the demand that the platform file gives, elsewhere what their units use. Steps that
+// memory placement elides cost their overhead only. Errors: a step whose cost is unknown (kPartial).
 Result<Timeline> SimulatePlan(const Graph& graph, const Platform& platform, const Plan& plan, const CostModel& costs);
 
 // A step as far as time is concerned.
 struct TimedStep {
   UnitId unit;
   int64_t overhead_ns = 0, run_ns = 0;
+  double demand = 0;  // of what its unit shares with others (capacity 1); 0: as much as the unit uses
   const Candidate* candidate = nullptr;   // null for copies and reorders: they neither slow down nor are slowed
   uint32_t first_wait = 0, end_wait = 0;  // its part of `waits`: the steps whose end it waits for
 };
@@ -39,6 +41,8 @@ class Simulator {
 
   const Lanes& lanes() const { return lanes_; }
   int64_t wait_ns(UnitId from, UnitId to) const;
+  // A step on `to` that waits for one on `from` is launched at once: the device sees to the order.
+  bool waits_on_device(UnitId from, UnitId to) const;
   // Steps that run at once change each other's times: Run is then a simulation of events.
   bool has_contention() const { return has_contention_; }
 

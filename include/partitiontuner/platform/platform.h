@@ -83,11 +83,15 @@ struct Link {
 struct SimulatedRates {
   struct Family {
     double fixed_ns = 0, flops_per_ns = 0, bytes_per_ns = 0;  // rate 0 = that term is absent
+    double demand = 1;  // share of the device while it runs, above 0 and at most 1: see Simulator in timeline.h
   };
   std::map<std::string, Family> families;   // key = ONNX operator, "*" = any other
   std::map<std::string, int64_t> exact_ns;  // key = work signature hash (hex)
   std::vector<std::string> unsupported;     // operators it refuses
 };
+
+// What a simulated link takes for that many bytes.
+int64_t CopyNs(const Link& link, uint64_t bytes);
 
 struct Platform {
   std::vector<Device> devices;
