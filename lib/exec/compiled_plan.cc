@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "lib/exec/nested_graph.h"
 #include "partitiontuner/backend/devices.h"
@@ -10,8 +11,8 @@
 namespace pt {
 namespace {
 
-Status CheckMemory(const Plan& plan, uint64_t limit) {
-  uint64_t bytes = 0;
+Status CheckMemory(const Plan& plan, uint64_t staging_bytes, uint64_t limit) {
+  uint64_t bytes = staging_bytes;
   for (const auto& [device, arena] : plan.memory) {
     if (__builtin_add_overflow(bytes, arena.bytes, &bytes)) bytes = UINT64_MAX;
   }
@@ -28,11 +29,10 @@ class PlanCompiler {
   Status Compile() {
     PT_CHECK_OK(CompileSteps());
     SetRunTimeLimit();
-    compiled_.program = CompileProgram(platform(), plan_, compiled_.places.actions, compiled_.options.sequential);
-    compiled_.simulated = std::any_of(plan_.steps.begin(), plan_.steps.end(), [&](const Step& step) {
-      return platform().device(platform().device_of(step.unit)).simulated;
-    });
-    return {};
+    FindDevices();
+    compiled_.program = CompileProgram(platform(), plan_, compiled_.places.actions, ProgramOptionsOf());
+    if (compiled_.virtual_clock) PT_CHECK_OK(FindKnownTimes());
+    return CheckMemory(plan_, compiled_.staging_bytes, compiled_.options.run_bytes);
   }
 
   Status CompileSteps() {
@@ -47,6 +47,54 @@ class PlanCompiler {
 
  private:
   const Platform& platform() const { return compiled_.machine.platform(); }
+
+  void FindDevices() {
+    std::set<DeviceId> devices;
+    for (size_t i = 0; i < plan_.steps.size(); ++i) {
+      if (!compiled_.asynchronous(StepId(i))) continue;
+      const DeviceDriver& driver = compiled_.driver(StepId(i));
+      devices.insert(driver.id());
+      compiled_.simulated |= platform().device(driver.id()).simulated;
+      compiled_.virtual_clock |= driver.HasVirtualClock();
+    }
+    compiled_.devices.assign(devices.begin(), devices.end());
+  }
+
+  ProgramOptions ProgramOptionsOf() const {
+    const Machine& machine = compiled_.machine;
+    ProgramOptions options;
+    options.sequential = compiled_.options.sequential;
+    options.captures = [&machine, wanted = compiled_.options.capture](DeviceId device) {
+      return wanted && machine.driver(device).CanCapture();
+    };
+    options.can_wait = [&machine](DeviceId waiting, DeviceId on) {
+      return machine.driver(waiting).CanWaitFor(machine.driver(on));
+    };
+    return options;
+  }
+
+  Status FindKnownTimes() {
+    for (size_t i = 0; i < plan_.steps.size(); ++i) {
+      CompiledStep& compiled = compiled_.steps[i];
+      if (!compiled_.driver(StepId(i)).HasVirtualClock()) continue;
+      if (const auto* copy = std::get_if<Copy>(&plan_.steps[i].work)) {
+        compiled.known_ns = CopyNs(platform().link(copy->link), compiled_.places.instances[copy->to.index()].bytes);
+      } else if (const auto* group = std::get_if<RunGroup>(&plan_.steps[i].work)) {
+        const Candidate& candidate = plan_.candidates[group->candidate.index()];
+        PT_ASSIGN(const Library* library, LibraryNamed(candidate.library));
+        const std::optional<int64_t> known = library->KnownCost(*compiled_.graph, platform(), candidate);
+        if (!known) {
+          return MakeError(ErrorCode::kUnsupported, "session.no_time",
+                           StepLabel(compiled_, StepId(i)) +
+                               ": the device has a virtual clock, and its library knows no "
+                               "time for this");
+        }
+        compiled.known_ns = *known;
+        compiled.demand = SimulatedDemand(*compiled_.graph, platform(), candidate);
+      }
+    }
+    return {};
+  }
 
   Status CompileStep(StepId id) {
     const Step& step = plan_.steps[id.index()];
@@ -147,11 +195,32 @@ class PlanCompiler {
       return MakeError(ErrorCode::kUnsupported, "session.copy",
                        "a copy between devices needs contiguous tensors on both sides");
     }
-    // The device that is not the host knows how to reach its own memory.
-    const bool to_device = !IsHost(to.device);
-    compiled.copier = &compiled_.machine.driver(to_device ? to.device : from.device);
+    // The copy engine's device does it: it reaches its own memory, the host's, and perhaps that of others.
+    compiled.copier = &compiled_.machine.driver(platform().device_of(compiled.unit));
+    const bool to_device = to.device == compiled.copier->id();
     compiled.direction = to_device ? CopyDirection::kToDevice : CopyDirection::kFromDevice;
+    compiled.peer = to_device ? from.device : to.device;
+    if (!IsHost(compiled.peer) && !compiled.copier->CanReach(compiled_.machine.driver(compiled.peer))) {
+      return MakeError(ErrorCode::kUnsupported, "session.copy",
+                       platform().device(compiled.copier->id()).name + " cannot copy to or from " +
+                           platform().device(compiled.peer).name,
+                       "plan without that link: by way of the host");
+    }
+    compiled.staged = from.where == TensorPlace::Where::kInput;
+    if (compiled.staged) AddStaging(from.bytes);
+    TensorPlace& target = compiled_.places.instances[copy.to.index()];
+    if (target.where == TensorPlace::Where::kOutput) {
+      target.where = TensorPlace::Where::kStaged;
+      compiled_.places.outputs[target.index].from = OutputSource::From::kStaged;
+      AddStaging(target.bytes);
+    }
     return {};
+  }
+
+  void AddStaging(uint64_t bytes) {
+    if (__builtin_add_overflow(compiled_.staging_bytes, bytes, &compiled_.staging_bytes)) {
+      compiled_.staging_bytes = UINT64_MAX;
+    }
   }
 
   void PlaceScratch() {
@@ -170,9 +239,9 @@ class PlanCompiler {
                                  std::any_of(graph.outputs().begin(), graph.outputs().end(), unsized);
     const uint64_t limit = compiled_.options.run_bytes;
     if (limit == 0) return;
-    uint64_t planned = 0;
-    for (const auto& [device, arena] : plan_.memory) planned += arena.bytes;  // below the limit: see CheckMemory
-    compiled_.run_time_bytes = std::max<uint64_t>(limit - planned, 1);
+    uint64_t planned = compiled_.staging_bytes;
+    for (const auto& [device, arena] : plan_.memory) planned += arena.bytes;  // no overflow: see CheckMemory
+    compiled_.run_time_bytes = limit > planned ? limit - planned : 1;
   }
 
   void FindBoundarySteps() {
@@ -227,7 +296,7 @@ std::string StepLabel(const CompiledPlan& plan, StepId step) {
 
 Result<std::unique_ptr<CompiledPlan>> CompileSteps(std::shared_ptr<const Graph> graph, const Plan& plan,
                                                    Machine& machine) {
-  std::unique_ptr<CompiledPlan> compiled(new CompiledPlan{std::move(graph), plan, machine, {}, {}, {}, {}, {}, {}, {}});
+  auto compiled = std::make_unique<CompiledPlan>(std::move(graph), plan, machine, SessionOptions());
   PT_CHECK_OK(PlanCompiler(*compiled).CompileSteps());
   return compiled;
 }
@@ -236,9 +305,8 @@ Result<std::unique_ptr<CompiledPlan>> CompilePlan(std::shared_ptr<const Graph> g
                                                   Machine& machine, const SessionOptions& options) {
   PT_CHECK_OK(machine.CheckRunsHere());
   PT_CHECK_OK(StatusOf(JudgePlan(*graph, machine.platform(), machine.libraries(), plan)));
-  PT_CHECK_OK(CheckMemory(plan, options.run_bytes));
-  std::unique_ptr<CompiledPlan> compiled(
-      new CompiledPlan{std::move(graph), plan, machine, options, {}, {}, {}, {}, {}, {}});
+  PT_CHECK_OK(CheckMemory(plan, 0, options.run_bytes));  // before anything is compiled
+  auto compiled = std::make_unique<CompiledPlan>(std::move(graph), plan, machine, options);
   PT_CHECK_OK(PlanCompiler(*compiled).Compile());
   return compiled;
 }

@@ -18,12 +18,19 @@ struct CompiledStep {
   std::shared_ptr<const Kernel> kernel;  // null: a copy, or nothing to do
   std::vector<InstanceId> in, out;
   uint64_t scratch_offset = 0, scratch_bytes = 0;  // planned, in the arena of the unit's device
-  // Copies: the driver that moves the bytes.
+  // Copies: the driver that moves the bytes, and the device on its other side.
   DeviceDriver* copier = nullptr;
   CopyDirection direction = CopyDirection::kToDevice;
+  DeviceId peer;
+  bool staged = false;   // it reads a buffer of the caller: by way of a copy that the device may hold on to
+  int64_t known_ns = 0;  // on devices with a virtual clock
+  double demand = 0;     // see TimedStep
 };
 
 struct CompiledPlan {
+  CompiledPlan(std::shared_ptr<const Graph> g, const Plan& p, Machine& m, const SessionOptions& o)
+      : graph(std::move(g)), plan(p), machine(m), options(o) {}
+
   std::shared_ptr<const Graph> graph;
   Plan plan;
   Machine& machine;
@@ -34,12 +41,18 @@ struct CompiledPlan {
   std::vector<CompiledStep> steps;
   // By the caller's input and output: the steps that read or write it.
   std::vector<std::vector<StepId>> input_steps, output_steps;
-  bool simulated = false;         // some unit in use has a virtual clock
+  std::vector<DeviceId> devices;  // those that are not the host and have steps
+  uint64_t staging_bytes = 0;     // of a run state, on the host
+  bool simulated = false;         // some unit in use has times from a file
+  bool virtual_clock = false;     // and lives no time on the wall clock: the run's times are put together afterwards
   bool dynamic_boundary = false;  // some input or output of the graph has a size known only at run time
   uint64_t run_time_bytes = 0;    // what run_bytes leaves for sizes known only at run time; 0 = no limit
 
   const Unit& unit(StepId step) const { return machine.platform().unit(steps[step.index()].unit); }
   bool asynchronous(StepId step) const { return !machine.platform().unit_class(unit(step).kind).on_host(); }
+  DeviceDriver& driver(StepId step) const {
+    return machine.driver(machine.platform().device_of(steps[step.index()].unit));
+  }
 };
 
 // Errors as Session::Create.

@@ -1,5 +1,6 @@
 #include "partitiontuner/exec/machine.h"
 
+#include "lib/exec/lost_devices.h"
 #include "lib/exec/plugin_guard.h"
 #include "lib/exec/shared_object.h"
 #include "lib/exec/workers.h"
@@ -7,7 +8,17 @@
 namespace pt {
 
 Machine::Machine() = default;
-Machine::~Machine() = default;
+
+Machine::~Machine() {
+  if (lost_devices_ == nullptr) return;
+  // The driver of a device that still works would wait for it, perhaps for ever.
+  const bool at_work = lost_devices_->IsAnyAtWork();
+  for (size_t i = 0; at_work && i < drivers_.size(); ++i) {
+    if (lost_devices_->IsLost(DeviceId(i))) static_cast<void>(drivers_[i].release());
+  }
+  for (size_t i = 0; at_work && i < objects_.size(); ++i) static_cast<void>(objects_[i].release());  // its code
+  lost_devices_.reset();
+}
 
 Result<std::unique_ptr<Machine>> Machine::Assemble(Platform platform,
                                                    std::vector<std::unique_ptr<DeviceDriver>> drivers,
@@ -23,6 +34,7 @@ Result<std::unique_ptr<Machine>> Machine::Assemble(Platform platform,
   machine->drivers_ = std::move(drivers);
   machine->libraries_ = std::move(libraries);
   machine->weights_ = MakeWeightStore();
+  machine->lost_devices_ = std::make_unique<LostDevices>(machine->platform_.devices.size());
   PT_ASSIGN(machine->workers_, Workers::Make(machine->platform_));
   return machine;
 }

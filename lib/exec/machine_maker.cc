@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "lib/exec/device_table.h"
+#include "lib/exec/lost_devices.h"
 #include "lib/exec/plugin_guard.h"
 #include "lib/exec/plugins.h"
 #include "lib/exec/workers.h"
@@ -290,6 +291,9 @@ class [[gnu::visibility("hidden")]] MachineMaker {
 
   Status MakeRunningParts() {
     const std::vector<DeviceKind> kinds = Kinds();
+    for (auto& [device, rates] : machine_.platform_.simulated) {
+      rates.real_clock = options_.simulated_clock == SimulatedClock::kReal;
+    }
     for (size_t i = 0; i < machine_.platform_.devices.size(); ++i) {
       const std::string& name = machine_.platform_.devices[i].name;
       PT_ASSIGN(std::unique_ptr<DeviceDriver> driver, CallPlugin(name, "DeviceKind::make_driver", [&] {
@@ -298,6 +302,7 @@ class [[gnu::visibility("hidden")]] MachineMaker {
       machine_.drivers_.push_back(std::move(driver));
     }
     machine_.weights_ = MakeWeightStore();
+    machine_.lost_devices_ = std::make_unique<LostDevices>(machine_.platform_.devices.size());
     PT_ASSIGN(machine_.workers_, Workers::Make(machine_.platform_));
     return {};
   }

@@ -6,6 +6,8 @@
 #include <map>
 #include <set>
 
+#include "lib/exec/segments.h"
+
 namespace pt {
 namespace {
 
@@ -20,32 +22,44 @@ void Join(Clock& into, const Clock& from) {
 
 class Compiler {
  public:
-  Compiler(const Platform& platform, const Plan& plan, const std::vector<StepAction>& actions, bool sequential)
-      : platform_(platform), plan_(plan), actions_(actions), sequential_(sequential) {}
+  Compiler(const Platform& platform, const Plan& plan, const std::vector<StepAction>& actions,
+           const ProgramOptions& options)
+      : platform_(platform), plan_(plan), actions_(actions), options_(options) {}
 
   Program Compile() {
     FindCores();
+    FindBefore();
+    FindSegments(platform_, plan_, options_, program_);
     const size_t steps = plan_.steps.size();
-    last_on_resource_.resize(platform_.resources.size());
-    last_on_unit_.resize(platform_.units.size());
     home_.resize(steps);
     position_.resize(steps);
     clock_.resize(steps);
     signals_.resize(steps);
+    records_.resize(steps);
     for (size_t i = 0; i < steps; ++i) {
       const StepId id(i);
-      program_.before.push_back(StepsBefore(id));
-      IsAsynchronous(id) ? AddAsynchronous(id) : AddHost(id);
-      Remember(id);
+      const uint32_t segment = program_.segment_of[i];
+      if (!IsAsynchronous(id)) {
+        AddHost(id);
+      } else if (segment == Program::kNoSegment) {
+        AddAsynchronous(id);
+      } else if (program_.segments[segment].steps.front() == id) {
+        AddSegment(segment);
+      }
     }
     DrainUnits();
     PlaceSignals();
+    PlaceRecords();
     return std::move(program_);
   }
 
  private:
   const Unit& unit(StepId id) const { return platform_.unit(plan_.steps[id.index()].unit); }
+  DeviceId device(StepId id) const { return platform_.device_of(plan_.steps[id.index()].unit); }
   bool IsAsynchronous(StepId id) const { return !platform_.unit_class(unit(id).kind).on_host(); }
+  size_t driver(StepId id) const { return core_index_.at(*unit(id).driver); }
+  size_t stream(StepId id) const { return stream_home_.at(plan_.steps[id.index()].unit); }
+  std::vector<Instruction>& list(size_t core) { return program_.lists[core]; }
 
   // Dense numbers for the cores and asynchronous units that take part: the homes of clocks.
   void FindCores() {
@@ -68,24 +82,31 @@ class Compiler {
     }
     program_.lists.resize(program_.cores.size());
     known_.assign(homes, Clock(homes, 0));  // by core, and by stream: what its next step comes after
+    launched_.assign(program_.cores.size(), Clock(homes, 0));
     count_.assign(homes, 0);
   }
 
-  std::vector<StepId> StepsBefore(StepId id) const {
-    const Step& step = plan_.steps[id.index()];
-    std::vector<StepId> before = step.after;
-    for (const auto& [resource, amount] : platform_.unit(step.unit).uses) {
-      const bool exclusive = amount >= platform_.resources[resource.index()].capacity;
-      if (exclusive && last_on_resource_[resource.index()].valid()) {
-        before.push_back(last_on_resource_[resource.index()]);
+  void FindBefore() {
+    std::vector<StepId> last_on_resource(platform_.resources.size());
+    last_on_unit_.resize(platform_.units.size());
+    for (size_t i = 0; i < plan_.steps.size(); ++i) {
+      const Step& step = plan_.steps[i];
+      std::vector<StepId> before = step.after;
+      for (const auto& [resource, amount] : platform_.unit(step.unit).uses) {
+        if (amount < platform_.resources[resource.index()].capacity) continue;
+        StepId& last = last_on_resource[resource.index()];
+        if (last.valid()) before.push_back(last);
+        last = StepId(i);
       }
+      StepId& last = last_on_unit_[step.unit.index()];
+      if (last.valid()) before.push_back(last);
+      last = StepId(i);
+      if (options_.sequential && i > 0) before.push_back(StepId(i - 1));
+      // Latest first: what it implies need not be waited for.
+      std::sort(before.begin(), before.end(), std::greater<>());
+      before.erase(std::unique(before.begin(), before.end()), before.end());
+      program_.before.push_back(std::move(before));
     }
-    if (last_on_unit_[step.unit.index()].valid()) before.push_back(last_on_unit_[step.unit.index()]);
-    if (sequential_ && id.index() > 0) before.push_back(StepId(id.index() - 1));
-    // Latest first: what it implies need not be waited for.
-    std::sort(before.begin(), before.end(), std::greater<>());
-    before.erase(std::unique(before.begin(), before.end()), before.end());
-    return before;
   }
 
   std::vector<size_t> CoresOf(StepId id) const {
@@ -97,20 +118,55 @@ class Compiler {
     return cores;
   }
 
+  bool IsOver(StepId before, const Clock& known) const {
+    return known[home_[before.index()]] >= position_[before.index()];
+  }
+
+  void WaitForFlag(StepId before, size_t core) {
+    signals_[before.index()] = true;
+    list(core).push_back({Kind::kWaitFlag, before});
+  }
+
   // Waits, on core `core`, for what `known` does not cover yet.
   void AddWaits(StepId id, size_t core, Clock known) {
     for (StepId before : program_.before[id.index()]) {
-      if (known[home_[before.index()]] >= position_[before.index()]) continue;
-      std::vector<Instruction>& list = program_.lists[core];
-      const bool event = IsAsynchronous(before);
-      if (!event || core_index_.at(*unit(before).driver) != core) {
-        signals_[before.index()] = true;
-        list.push_back({Kind::kWaitFlag, before});
-      }
-      if (event) list.push_back({Kind::kPollEvent, before});
-      Join(known, clock_[before.index()]);
-      Join(known_[core], clock_[before.index()]);
+      if (!IsOver(before, known)) WaitByHost(before, core, known);
     }
+  }
+
+  void WaitByHost(StepId before, size_t core, Clock& known) {
+    const bool event = IsAsynchronous(before);
+    if (!event || driver(before) != core) WaitForFlag(before, core);
+    if (event) {
+      list(core).push_back({Kind::kPollEvent, before});
+      records_[before.index()] = true;
+      Join(launched_[core], clock_[before.index()]);
+    }
+    Join(known, clock_[before.index()]);
+    Join(known_[core], clock_[before.index()]);
+  }
+
+  // The same for a step of a stream; what the device can wait for by itself holds up no core. Returns what the step
+  // comes after.
+  Clock AddStreamWaits(StepId id, size_t core) {
+    Clock known = known_[core];
+    Join(known, known_[stream(id)]);  // what was launched before on the same stream is over before
+    for (StepId before : program_.before[id.index()]) {
+      if (IsOver(before, known)) continue;
+      if (!IsAsynchronous(before) || !options_.can_wait(device(id), device(before))) {
+        WaitByHost(before, core, known);
+        continue;
+      }
+      // Its event must have been recorded in this run.
+      if (launched_[core][home_[before.index()]] < position_[before.index()]) {
+        WaitForFlag(before, core);
+        launched_[core][home_[before.index()]] = position_[before.index()];
+      }
+      records_[before.index()] = true;
+      list(core).push_back({Kind::kStreamWait, id, before.value});
+      Join(known, clock_[before.index()]);
+    }
+    return known;
   }
 
   void AddHost(StepId id) {
@@ -130,47 +186,70 @@ class Compiler {
     clock_[id.index()] = known;
     if (!runs) {
       known_[leader] = known;
-      program_.lists[leader].push_back({Kind::kPass, id});
-      return;
+      list(leader).push_back({Kind::kPass, id});
+    } else {
+      for (size_t core : cores) known_[core] = known;
+      list(leader).push_back({Kind::kRunTeam, id});
+      for (size_t i = 1; i < cores.size(); ++i) {
+        list(cores[i]).push_back({Kind::kHelp, id, static_cast<uint32_t>(i)});
+      }
     }
-    for (size_t core : cores) known_[core] = known;
-    program_.lists[leader].push_back({Kind::kRunTeam, id});
-    for (size_t i = 1; i < cores.size(); ++i) {
-      program_.lists[cores[i]].push_back({Kind::kHelp, id, static_cast<uint32_t>(i)});
-    }
+    // Becomes a signal if somebody waits for it.
+    list(leader).push_back({Kind::kSignal, id});
+  }
+
+  // Gives the step its place in its stream, after `known`.
+  void Place(StepId id, size_t core, Clock known) {
+    const size_t home = stream(id);
+    home_[id.index()] = home;
+    position_[id.index()] = known[home] = ++count_[home];
+    clock_[id.index()] = std::move(known);
+    launched_[core][home] = position_[id.index()];
   }
 
   void AddAsynchronous(StepId id) {
-    const size_t core = core_index_.at(*unit(id).driver);
-    const size_t stream = stream_home_.at(plan_.steps[id.index()].unit);
-    Clock known = known_[core];
-    Join(known, known_[stream]);  // what was launched before on the same stream is over before
-    AddWaits(id, core, known);
-    known = known_[core];
-    Join(known, known_[stream]);
-    home_[id.index()] = stream;
-    position_[id.index()] = known[stream] = ++count_[stream];
-    clock_[id.index()] = known;
-    known_[stream] = std::move(known);
-    program_.lists[core].push_back({Kind::kEnqueue, id});
+    const size_t core = driver(id);
+    Place(id, core, AddStreamWaits(id, core));
+    known_[stream(id)] = clock_[id.index()];
+    records_[id.index()] = true;
+    for (const Kind kind : {Kind::kEnqueue, Kind::kRecord, Kind::kSignal}) list(core).push_back({kind, id});
   }
 
-  void Remember(StepId id) {
-    const Step& step = plan_.steps[id.index()];
-    for (const auto& [resource, amount] : platform_.unit(step.unit).uses) {
-      if (amount >= platform_.resources[resource.index()].capacity) last_on_resource_[resource.index()] = id;
+  void AddSegment(uint32_t index) {
+    Segment& segment = program_.segments[index];
+    const StepId first = segment.steps.front();
+    const size_t core = driver(first);
+    const Clock start = AddStreamWaits(first, core);
+    std::map<UnitId, Clock> known;  // by unit: what its next step here comes after
+    Clock all = start;
+    for (StepId id : segment.steps) {
+      Clock& mine = known.try_emplace(plan_.steps[id.index()].unit, start).first->second;
+      for (StepId before : program_.before[id.index()]) {
+        if (IsOver(before, mine)) continue;
+        assert(program_.segment_of[before.index()] == index);
+        segment.script.push_back({Kind::kStreamWait, id, before.value});
+        records_[before.index()] = true;
+        Join(mine, clock_[before.index()]);
+      }
+      Place(id, core, mine);
+      mine = clock_[id.index()];
+      Join(all, mine);
+      segment.script.push_back({Kind::kEnqueue, id});
+      segment.script.push_back({Kind::kRecord, id});
     }
-    last_on_unit_[step.unit.index()] = id;
-    const size_t core = IsAsynchronous(id) ? core_index_.at(*unit(id).driver) : home_[id.index()];
-    // Becomes a signal if somebody waits for it.
-    program_.lists[core].push_back({Kind::kSignal, id});
+    for (StepId last : segment.last) records_[last.index()] = true;
+    // Only the stream it is launched on comes after it by itself.
+    known_[stream(first)] = std::move(all);
+    list(core).push_back({Kind::kLaunch, first, index});
+    for (StepId id : segment.steps) list(core).push_back({Kind::kSignal, id});
   }
 
   // A run is over when its streams are.
   void DrainUnits() {
     for (const auto& [unit, home] : stream_home_) {
-      const size_t core = core_index_.at(*platform_.unit(unit).driver);
-      program_.lists[core].push_back({Kind::kDrain, last_on_unit_[unit.index()]});
+      const StepId last = last_on_unit_[unit.index()];
+      records_[last.index()] = true;
+      list(driver(last)).push_back({Kind::kDrain, last});
     }
   }
 
@@ -191,27 +270,37 @@ class Compiler {
     }
   }
 
+  // In a segment only those events are recorded that somebody asks for.
+  void PlaceRecords() {
+    for (Segment& segment : program_.segments) {
+      std::erase_if(segment.script, [&](const Instruction& instruction) {
+        return instruction.kind == Kind::kRecord && !records_[instruction.step.index()];
+      });
+    }
+  }
+
   const Platform& platform_;
   const Plan& plan_;
   const std::vector<StepAction>& actions_;
-  const bool sequential_;
+  const ProgramOptions& options_;
   Program program_;
   std::map<ResourceId, size_t> core_index_;
   std::map<UnitId, size_t> stream_home_;
-  std::vector<StepId> last_on_resource_, last_on_unit_;
+  std::vector<StepId> last_on_unit_;
   std::vector<Clock> known_;
+  std::vector<Clock> launched_;  // by core: how many steps of each home it knows to be launched
   std::vector<uint32_t> count_;  // steps so far, by home
   std::vector<size_t> home_;
   std::vector<uint32_t> position_;
   std::vector<Clock> clock_;
-  std::vector<bool> signals_;
+  std::vector<bool> signals_, records_;  // by step: somebody waits for its flag; asks for its event
 };
 
 }  // namespace
 
 Program CompileProgram(const Platform& platform, const Plan& plan, const std::vector<StepAction>& actions,
-                       bool sequential) {
-  return Compiler(platform, plan, actions, sequential).Compile();
+                       const ProgramOptions& options) {
+  return Compiler(platform, plan, actions, options).Compile();
 }
 
 }  // namespace pt

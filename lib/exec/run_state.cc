@@ -68,11 +68,15 @@ Status RunState::Allocate() {
   extra_scratch_.resize(steps);
   recorded_.assign(steps, 0);
   times_.resize(steps);
-  ready_ns_ = std::make_unique<std::atomic<int64_t>[]>(steps);
-  if (plan_.simulated) {
-    virtual_start_.resize(steps);
-    virtual_end_.resize(steps);
+  staged_inputs_.resize(steps);
+  staged_outputs_.resize(plan_.graph->outputs().size());
+  for (size_t i = 0; i < steps; ++i) PT_CHECK_OK(AllocateStaging(StepId(i)));
+  for (const Segment& segment : plan_.program.segments) {
+    PT_ASSIGN(std::unique_ptr<Event> fork, plan_.driver(segment.steps.front()).MakeEvent());
+    forks_.push_back(std::move(fork));
   }
+  executables_.resize(plan_.program.segments.size());
+  if (plan_.virtual_clock) PrepareTimeline();
   flags_ = std::make_unique<StepFlag[]>(plan_.program.flag_count);
   bound_inputs_.assign(plan_.graph->inputs().size(), nullptr);
   bound_outputs_.assign(plan_.graph->outputs().size(), nullptr);
@@ -132,8 +136,24 @@ void RunState::AddCounters(std::vector<StepCounter>& sums) const {
   }
 }
 
+Status RunState::AllocateStaging(StepId id) {
+  const CompiledStep& step = plan_.steps[id.index()];
+  if (step.copier == nullptr) return {};
+  if (step.staged) {
+    const TensorPlace& from = plan_.places.instances[step.in[0].index()];
+    PT_ASSIGN(staged_inputs_[id.index()], step.copier->AllocateHost(from.bytes));
+  }
+  const TensorPlace& to = plan_.places.instances[step.out[0].index()];
+  if (to.where == TensorPlace::Where::kStaged) {
+    PT_ASSIGN(staged_outputs_[to.index], step.copier->AllocateHost(to.bytes));
+  }
+  return {};
+}
+
 void* RunState::AddressOf(const TensorPlace& place) const {
   switch (place.where) {
+    case TensorPlace::Where::kStaged:
+      return staged_outputs_[place.index]->data();
     case TensorPlace::Where::kInput:
       return bound_inputs_[place.index];
     case TensorPlace::Where::kOutput:
@@ -191,6 +211,13 @@ bool RunState::IsBoundTo(std::span<const HostTensor> inputs, std::span<const Hos
          std::equal(outputs.begin(), outputs.end(), bound_outputs_.begin(), same);
 }
 
+// What was recorded with the old address is recorded anew.
+void RunState::ForgetBinding(StepId step) {
+  kernels_[step.index()].reset();
+  const uint32_t segment = plan_.program.segment_of[step.index()];
+  if (segment != Program::kNoSegment && !plan_.steps[step.index()].staged) executables_[segment].reset();
+}
+
 Status RunState::BindBoundary(std::span<const HostTensor> inputs, std::span<const HostTensor> outputs) {
   std::vector<StepId> changed;
   const auto collect = [&](std::span<const HostTensor> tensors, const std::vector<void*>& bound,
@@ -210,7 +237,7 @@ Status RunState::BindBoundary(std::span<const HostTensor> inputs, std::span<cons
   changed.erase(std::unique(changed.begin(), changed.end()), changed.end());
   // No kernel outlives the addresses it was bound to: should one of the binds fail, those after it are bound by the
   // next run, even one with the same buffers.
-  for (StepId step : changed) kernels_[step.index()].reset();
+  for (StepId step : changed) ForgetBinding(step);
   const auto address = [](const HostTensor& tensor) { return tensor.data; };
   std::transform(inputs.begin(), inputs.end(), bound_inputs_.begin(), address);
   std::transform(outputs.begin(), outputs.end(), bound_outputs_.begin(), address);
@@ -223,29 +250,30 @@ Result<RunReport> RunState::Run(std::span<const HostTensor> inputs, std::span<co
   PT_CHECK_OK(BindBoundary(inputs, outputs));
   PT_CHECK_OK(run_time_tensors_->Begin(InputViews(inputs), pool_));
   ++generation_;
-  timed_ = trace != nullptr || plan_.simulated;
+  timed_ = trace != nullptr || plan_.virtual_clock;
   limits_ = limits;
   stopped_.store(false, std::memory_order_relaxed);
   error_.reset();
+  device_failed_ = false;
   for (CoreState& core : cores_) core = CoreState();
+  if (timed_) PT_CHECK_OK(PrepareTrace());
   if (!cores_.empty()) {
     workers_.Run(*this, last_ns_ < kBriefNs, limits_);
     last_ns_ = cores_[0].end_ns - cores_[0].begin_ns;
   }
-  int64_t virtual_ns = 0;
-  for (int64_t end : virtual_end_) virtual_ns = std::max(virtual_ns, end);
-  virtual_base_ns_ += virtual_ns;  // the streams' clocks go on from run to run, after failures too
-  ShouldStop();                    // a run whose last step ended too late has failed as well
+  ShouldStop();  // a run whose last step ended too late has failed as well
   if (error_) {
+    SettleDevices();
     run_time_tensors_->End();
     return *std::move(error_);
   }
   DeliverOutputs(inputs, outputs);
   std::vector<Tensor> kept = KeepOutputs(inputs);
   run_time_tensors_->End();
-  RunReport report = ReportOf(start_ns);
+  const Timeline timeline = plan_.virtual_clock ? VirtualTimeline() : Timeline();
+  RunReport report = ReportOf(start_ns, timeline);
   report.outputs = std::move(kept);
-  if (trace != nullptr) FillTrace(*trace, report);
+  if (trace != nullptr) FillTrace(*trace, report, timeline);
   return report;
 }
 
@@ -257,6 +285,9 @@ void RunState::DeliverOutputs(std::span<const HostTensor> inputs, std::span<cons
       case OutputSource::From::kDirect:
       case OutputSource::From::kPool:
         continue;
+      case OutputSource::From::kStaged:
+        from = staged_outputs_[i]->data();
+        break;
       case OutputSource::From::kInput:
         from = inputs[source.index].data;
         break;
@@ -310,50 +341,6 @@ std::vector<Tensor> RunState::KeepOutputs(std::span<const HostTensor> inputs) {
     kept[i] = std::move(tensor).value();
   }
   return kept;
-}
-
-RunReport RunState::ReportOf(int64_t start_ns) const {
-  RunReport report;
-  report.simulated = plan_.simulated;
-  if (plan_.simulated) {
-    for (int64_t end : virtual_end_) report.makespan_ns = std::max(report.makespan_ns, end);
-  } else if (!cores_.empty()) {
-    int64_t begin = cores_[0].begin_ns;
-    int64_t end = cores_[0].end_ns;
-    for (const CoreState& core : cores_) {
-      begin = std::min(begin, core.begin_ns);
-      end = std::max(end, core.end_ns);
-    }
-    report.makespan_ns = end - begin;
-  }
-  report.wall_ns = NowNs() - start_ns;
-  return report;
-}
-
-void RunState::FillTrace(Trace& trace, const RunReport& report) const {
-  trace.run_ns = report.makespan_ns;
-  trace.events.resize(plan_.steps.size());
-  int64_t begin = cores_.empty() ? 0 : cores_[0].begin_ns;
-  for (const CoreState& core : cores_) begin = std::min(begin, core.begin_ns);
-  for (size_t i = 0; i < plan_.steps.size(); ++i) {
-    TraceEvent& event = trace.events[i];
-    event.step = StepId(i);
-    event.unit = plan_.steps[i].unit;
-    event.simulated = plan_.simulated;
-    event.wait_ns = times_[i].wait_ns;
-    if (plan_.simulated) {
-      event.start_ns = virtual_start_[i];
-      event.end_ns = virtual_end_[i];
-      continue;
-    }
-    int64_t end = times_[i].end_ns;
-    if (plan_.asynchronous(StepId(i))) {
-      const int64_t seen = ready_ns_[i].load(std::memory_order_relaxed);
-      end = seen == 0 ? times_[i].start_ns : seen;
-    }
-    event.start_ns = times_[i].start_ns - begin;
-    event.end_ns = end - begin;
-  }
 }
 
 }  // namespace pt

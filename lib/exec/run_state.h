@@ -17,6 +17,7 @@
 #include "lib/exec/run_time_tensors.h"
 #include "lib/exec/team.h"
 #include "lib/exec/workers.h"
+#include "partitiontuner/plan/timeline.h"
 
 namespace pt {
 
@@ -38,6 +39,11 @@ class RunState : public CoreJob, private StopFlag {
   void RunOnCore(uint32_t core) noexcept override;
   void Abandon(std::span<const uint32_t> cores) noexcept override;
 
+  // After a run that failed: a device still works on this run state's memory. It must not be used or destroyed until
+  // IsIdle.
+  bool hung() const { return hung_; }
+  bool IsIdle();
+
  private:
   struct alignas(64) StepFlag : Flag {};
   struct StepTimes {
@@ -48,13 +54,19 @@ class RunState : public CoreJob, private StopFlag {
     int64_t begin_ns = 0, end_ns = 0;
     int64_t waiting_since_ns = 0;  // 0 = has not waited since its last step
     int64_t step_end_ns = 0;       // of the step before; 0 = there has been something else since
-    int64_t virtual_ns = 0;        // when the core is free, by the virtual clock
+  };
+  // Traced runs: what ties a device's clock to the host's.
+  struct DeviceClock {
+    std::unique_ptr<Event> event;
+    int64_t host_ns = 0;  // when it was recorded
   };
 
   explicit RunState(const CompiledPlan& plan);
   Status Allocate();
   void PlaceCounters();
+  Status AllocateStaging(StepId step);
   Status Bind(StepId step);
+  void ForgetBinding(StepId step);
   Status BindBoundary(std::span<const HostTensor> inputs, std::span<const HostTensor> outputs);
   void* AddressOf(const TensorPlace& place) const;
   std::vector<const TensorView*> SlotsOf(const std::vector<InstanceId>& instances);
@@ -81,38 +93,58 @@ class RunState : public CoreJob, private StopFlag {
   bool RunTeamStep(StepId step, size_t core_index);
   void GiveUp(size_t next, std::span<const uint32_t> withdrawn);
   bool TryPass(const Instruction& instruction, Rest& rest);
-  void EnqueueStep(StepId step, CoreState& core);
   void PassStep(StepId step);
+  void EnqueueStep(StepId step, CoreState& core);
+  void RecordStep(StepId step);
+  void StreamWait(StepId step, StepId before);
+  void LaunchSegment(uint32_t index, CoreState& core);
+  Status CaptureSegment(uint32_t index);
+  Status RunScript(uint32_t index);
   Status Launch(StepId step);
+  void Stage(StepId step);
   void PollEvent(StepId step);
   void Drain(StepId last);
   void NoteWaiting(CoreState& core) const;
+  void NoteStart(StepId step, CoreState& core);
   bool ShouldStop() noexcept override;
   Status EnqueueKernel(StepId step, Stream& stream);
   std::vector<TensorView> InputViews(std::span<const HostTensor> inputs) const;
   std::vector<Tensor> KeepOutputs(std::span<const HostTensor> inputs);
   void Fail(Error error);
+  Error Labelled(StepId step, Error error) const;
   void FailStep(StepId step, Error error);
+  void FailDevice(StepId step, Error error);
 
-  int64_t VirtualStart(StepId step) const;
-  void FinishVirtually(StepId step, const CoreState& core, int64_t ns);
+  void PrepareTimeline();
+  Status PrepareTrace();
+  void SettleDevices();
+  void LoseDevice(DeviceId device);
+  void BlameStep();
   void DeliverOutputs(std::span<const HostTensor> inputs, std::span<const HostTensor> outputs) const;
-  RunReport ReportOf(int64_t start_ns) const;
-  void FillTrace(Trace& trace, const RunReport& report) const;
+  Timeline VirtualTimeline();
+  RunReport ReportOf(int64_t start_ns, const Timeline& timeline) const;
+  void FillTrace(Trace& trace, const RunReport& report, const Timeline& timeline);
+  bool HasDeviceTimes(StepId step) const;
+  void AddDeviceTimes(StepId step);
 
   const CompiledPlan& plan_;
   Workers& workers_;
   std::vector<size_t> core_index_;  // by worker: its place in the program
 
   // Memory and kernels.
-  std::vector<std::unique_ptr<DeviceBuffer>> arenas_;         // by device; null where the plan needs none
-  std::vector<std::unique_ptr<DeviceBuffer>> extra_scratch_;  // by step: what a kernel wants beyond its plan
-  std::vector<std::unique_ptr<WorkerTeam>> teams_;            // by unit; null on asynchronous ones
-  std::vector<std::unique_ptr<Stream>> streams_;              // by unit in use
-  std::vector<std::unique_ptr<Event>> events_;                // by asynchronous step
-  std::vector<std::unique_ptr<BoundKernel>> kernels_;         // by step
-  std::vector<TensorView> slots_;                             // by instance: what bound kernels look at
-  BlockPool pool_;                                            // of what is sized only in a run
+  std::vector<std::unique_ptr<DeviceBuffer>> arenas_;          // by device; null where the plan needs none
+  std::vector<std::unique_ptr<DeviceBuffer>> extra_scratch_;   // by step: what a kernel wants beyond its plan
+  std::vector<std::unique_ptr<WorkerTeam>> teams_;             // by unit; null on asynchronous ones
+  std::vector<std::unique_ptr<Stream>> streams_;               // by unit in use
+  std::vector<std::unique_ptr<Event>> events_;                 // by asynchronous step
+  std::vector<std::unique_ptr<Event>> start_events_;           // the same, when traced
+  std::vector<std::unique_ptr<DeviceBuffer>> staged_inputs_;   // by copy step that reads the caller's buffer
+  std::vector<std::unique_ptr<DeviceBuffer>> staged_outputs_;  // by output
+  std::vector<std::unique_ptr<Event>> forks_;                  // by segment: where its units part
+  std::vector<std::unique_ptr<Executable>> executables_;       // by segment: null until recorded
+  std::vector<std::unique_ptr<BoundKernel>> kernels_;          // by step
+  std::vector<TensorView> slots_;                              // by instance: what bound kernels look at
+  BlockPool pool_;                                             // of what is sized only in a run
   std::optional<RunTimeTensors> run_time_tensors_;
   std::vector<void*> bound_inputs_, bound_outputs_;
 
@@ -123,10 +155,10 @@ class RunState : public CoreJob, private StopFlag {
   std::vector<StepTimes> times_;
   std::vector<std::vector<CounterLine>> counter_lines_;  // by core, so that no line is written by two
   std::vector<Counter*> counters_;                       // by step; null where nothing is counted
-  std::unique_ptr<std::atomic<int64_t>[]>
-      ready_ns_;  // by asynchronous step: when its event was seen ready; 0 = not yet
-  std::vector<int64_t> virtual_start_, virtual_end_;  // simulated plans: by step, since the run's start
-  int64_t virtual_base_ns_ = 0;                       // the streams' clock when the run began
+  std::vector<DeviceClock> clocks_;                      // by device
+  std::optional<Simulator> simulator_;                   // on a virtual clock
+  std::vector<TimedStep> timed_steps_;
+  std::vector<uint32_t> timed_waits_;
   std::vector<CoreState> cores_;
   int64_t last_ns_ = std::numeric_limits<int64_t>::max();  // how long the run before took on the caller's core
   bool timed_ = false;
@@ -135,6 +167,8 @@ class RunState : public CoreJob, private StopFlag {
   std::atomic<bool> stopped_{false};
   std::mutex error_mutex_;
   std::optional<Error> error_;
+  bool device_failed_ = false;  // the error came from an event
+  bool hung_ = false;
 };
 
 }  // namespace pt

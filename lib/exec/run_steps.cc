@@ -51,11 +51,6 @@ void RunState::GiveUp(size_t next, std::span<const uint32_t> withdrawn) {
     }
     if (unfinished > 0 && waits) SpinTimer::Doze();
   }
-  if (next >= plan_.program.lists[0].size()) return;
-  // Units that only this core waits for, now that nobody waits for this core.
-  for (const Instruction& instruction : plan_.program.lists[0]) {
-    if (instruction.kind == Kind::kDrain) Drain(instruction.step);
-  }
 }
 
 // True when the instruction of a stopped run is done with, by a thread that does not have its core.
@@ -78,6 +73,9 @@ bool RunState::TryPass(const Instruction& instruction, Rest& rest) {
       flags_[instruction.index].Set(generation_);
       return true;
     case Kind::kEnqueue:  // nothing is launched, so nothing is waited for
+    case Kind::kRecord:
+    case Kind::kStreamWait:
+    case Kind::kLaunch:
     case Kind::kPass:
     case Kind::kWaitFlag:
     case Kind::kPollEvent:
@@ -99,6 +97,15 @@ bool RunState::Execute(const Instruction& instruction, size_t core_index) {
       break;
     case Kind::kEnqueue:
       EnqueueStep(step, core);
+      break;
+    case Kind::kRecord:
+      RecordStep(step);
+      break;
+    case Kind::kStreamWait:
+      StreamWait(step, StepId(instruction.index));
+      break;
+    case Kind::kLaunch:
+      LaunchSegment(instruction.index, core);
       break;
     case Kind::kPass:
       PassStep(step);
@@ -129,13 +136,12 @@ void RunState::NoteWaiting(CoreState& core) const {
   if (timed_ && core.waiting_since_ns == 0) core.waiting_since_ns = NowNs();
 }
 
-// By the virtual clock a step starts when all that it follows is over and its cores are free.
-int64_t RunState::VirtualStart(StepId step) const {
-  int64_t start = 0;
-  for (StepId before : plan_.program.before[step.index()]) {
-    start = std::max(start, virtual_end_[before.index()]);
-  }
-  return start;
+void RunState::NoteStart(StepId step, CoreState& core) {
+  if (!timed_) return;
+  StepTimes& times = times_[step.index()];
+  times.start_ns = NowNs();
+  times.wait_ns = core.waiting_since_ns == 0 ? 0 : times.start_ns - core.waiting_since_ns;
+  core.waiting_since_ns = 0;
 }
 
 bool RunState::RunTeamStep(StepId step, size_t core_index) {
@@ -162,96 +168,14 @@ bool RunState::RunTeamStep(StepId step, size_t core_index) {
     times_[step.index()] = {wait_ns, start_ns, end_ns};
     core.waiting_since_ns = 0;
   }
-  if (plan_.simulated) FinishVirtually(step, core, end_ns - start_ns);
   team.Release();
   return true;
 }
 
-// The helpers of a wide unit are not gathered for this, so their cores' clocks stay untouched.
 void RunState::PassStep(StepId step) {
-  if (timed_) times_[step.index()] = {0, NowNs(), NowNs()};
-  if (plan_.simulated) virtual_start_[step.index()] = virtual_end_[step.index()] = VirtualStart(step);
-}
-
-// Under the team's gathering, so that the states of all its cores may be touched.
-void RunState::FinishVirtually(StepId step, const CoreState& core, int64_t ns) {
-  const int64_t idle_since = core.virtual_ns;
-  int64_t start = VirtualStart(step);
-  const auto for_each_core = [&](auto visit) {
-    for (const auto& [resource, amount] : plan_.unit(step).uses) {
-      const uint32_t worker = workers_.worker_of(resource);
-      if (worker < core_index_.size()) visit(cores_[core_index_[worker]]);
-    }
-  };
-  for_each_core([&](const CoreState& core) { start = std::max(start, core.virtual_ns); });
-  virtual_start_[step.index()] = start;
-  virtual_end_[step.index()] = start + ns;
-  times_[step.index()].wait_ns = start - idle_since;
-  for_each_core([&](CoreState& core) { core.virtual_ns = start + ns; });
-}
-
-void RunState::EnqueueStep(StepId step, CoreState& core) {
-  const CompiledStep& compiled = plan_.steps[step.index()];
-  Stream& stream = *streams_[compiled.unit.index()];
-  Event& event = *events_[step.index()];
-  StepTimes& times = times_[step.index()];
-  if (timed_) {
-    times.start_ns = NowNs();
-    times.wait_ns = core.waiting_since_ns == 0 ? 0 : times.start_ns - core.waiting_since_ns;
-    core.waiting_since_ns = 0;
-    ready_ns_[step.index()].store(0, std::memory_order_relaxed);
-  }
-  if (plan_.simulated) {
-    // Launching in order holds the driver's core up, but not for what the same stream still has to do.
-    for (StepId before : plan_.program.before[step.index()]) {
-      if (plan_.steps[before.index()].unit == compiled.unit) continue;
-      core.virtual_ns = std::max(core.virtual_ns, virtual_end_[before.index()]);
-    }
-    virtual_start_[step.index()] = std::max(core.virtual_ns, VirtualStart(step));
-    virtual_end_[step.index()] = virtual_start_[step.index()];
-    stream.AdvanceVirtualClock(virtual_base_ns_ + virtual_start_[step.index()]);
-  }
-  if (ShouldStop()) return;
-  Status status = Launch(step);
-  if (status.ok()) status = stream.Record(event);
-  if (!status.ok()) {
-    FailStep(step, std::move(status).error());
-    return;
-  }
-  recorded_[step.index()] = generation_;
-  if (!plan_.simulated) return;
-  if (const std::optional<int64_t> end = event.virtual_ns()) {
-    virtual_end_[step.index()] = *end - virtual_base_ns_;
-  }
-}
-
-Status RunState::Launch(StepId step) {
-  const CompiledStep& compiled = plan_.steps[step.index()];
-  Stream& stream = *streams_[compiled.unit.index()];
-  if (compiled.kernel != nullptr) return EnqueueKernel(step, stream);
-  if (compiled.copier == nullptr) return {};
-  const TensorPlace& from = plan_.places.instances[compiled.in[0].index()];
-  const TensorPlace& to = plan_.places.instances[compiled.out[0].index()];
-  return compiled.copier->EnqueueCopy(stream, AddressOf(to), AddressOf(from), to.bytes, compiled.direction);
-}
-
-void RunState::PollEvent(StepId step) {
-  // What was not launched because the run stopped is not waited for.
-  if (recorded_[step.index()] != generation_) return;
-  Event& event = *events_[step.index()];
-  SpinTimer timer(workers_.crowded());
-  while (true) {
-    Result<bool> ready = event.Ready();
-    if (!ready.ok()) {
-      FailStep(step, std::move(ready).error());
-      break;
-    }
-    if (*ready) break;
-    ShouldStop();  // a deadline shall not wait for the device
-    if (!timer.KeepSpinning()) SpinTimer::Doze();
-  }
-  int64_t not_seen = 0;  // several cores may wait for one event; the first to see it ready says when
-  if (timed_) ready_ns_[step.index()].compare_exchange_strong(not_seen, NowNs(), std::memory_order_relaxed);
+  if (!timed_) return;
+  const int64_t now = NowNs();
+  times_[step.index()] = {0, now, now};
 }
 
 void RunState::Drain(StepId last) {
@@ -283,10 +207,12 @@ void RunState::Fail(Error error) {
   stopped_.store(true, std::memory_order_relaxed);
 }
 
-void RunState::FailStep(StepId step, Error error) {
+Error RunState::Labelled(StepId step, Error error) const {
   error.message = StepLabel(plan_, step) + ": " + error.message;
   if (error.device.empty()) error.device = plan_.unit(step).name;
-  Fail(std::move(error));
+  return error;
 }
+
+void RunState::FailStep(StepId step, Error error) { Fail(Labelled(step, std::move(error))); }
 
 }  // namespace pt

@@ -10,6 +10,7 @@
 
 #include "lib/exec/clock.h"
 #include "lib/exec/compiled_plan.h"
+#include "lib/exec/lost_devices.h"
 #include "lib/exec/run_state.h"
 #include "partitiontuner/support/checked.h"
 #include "partitiontuner/support/dims_text.h"
@@ -102,6 +103,31 @@ bool Overlap(const HostTensor& a, const HostTensor& b) {
   return a.bytes > 0 && b.bytes > 0 && begin(a) < begin(b) + b.bytes && begin(b) < begin(a) + a.bytes;
 }
 
+// A run state, with all that its kernels need, that a device still works on.
+class AbandonedRun : public DeviceWork {
+ public:
+  AbandonedRun(std::shared_ptr<const CompiledPlan> plan, std::unique_ptr<RunState> state)
+      : plan_(std::move(plan)), state_(std::move(state)) {}
+  bool IsIdle() override { return state_->IsIdle(); }
+
+ private:
+  std::shared_ptr<const CompiledPlan> plan_;
+  std::unique_ptr<RunState> state_;
+};
+
+Status CheckDevices(const CompiledPlan& compiled) {
+  for (DeviceId device : compiled.devices) {
+    if (!compiled.machine.lost_devices().IsLost(device)) continue;
+    const std::string& name = compiled.machine.platform().device(device).name;
+    Error error = MakeError(ErrorCode::kRunFailed, "device.lost",
+                            "device " + name + " is lost: it did not finish the work of an earlier run",
+                            "start the process anew, or run a plan without it");
+    error.device = name;
+    return error;
+  }
+  return {};
+}
+
 }  // namespace
 
 // A plan, compiled, with the run states that exist for it. A run holds on to the deck it began with, so that one that
@@ -111,6 +137,13 @@ struct Session::Deck {
   std::vector<std::unique_ptr<RunState>> run_states;  // guarded by the session's mutex, as are the next two
   std::vector<RunState*> free;
   size_t growing = 0;  // run states being made
+
+  // Hands a run state that a device still works on to the machine.
+  void Abandon(const RunState& run) {
+    const auto own = std::find_if(run_states.begin(), run_states.end(), [&](const auto& s) { return s.get() == &run; });
+    compiled->machine.lost_devices().Keep(std::make_unique<AbandonedRun>(compiled, std::move(*own)));
+    run_states.erase(own);
+  }
 
   static Result<std::shared_ptr<Deck>> Make(std::shared_ptr<const Graph> graph, const Plan& plan, Machine& machine,
                                             const SessionOptions& options);
@@ -172,7 +205,11 @@ struct Session::State {
     ~Lease() {
       if (run_ == nullptr) return;
       const std::lock_guard lock(state_.mutex);
-      deck_->free.push_back(run_);  // room was reserved for all
+      if (run_->hung()) {
+        deck_->Abandon(*run_);
+      } else {
+        deck_->free.push_back(run_);  // room was reserved for all
+      }
       state_.available.notify_one();
     }
     RunState& run() const { return *run_; }
@@ -183,6 +220,11 @@ struct Session::State {
     RunState* run_;
   };
 
+  // Of the plan that new runs take.
+  std::shared_ptr<const CompiledPlan> compiled() const {
+    const std::lock_guard lock(mutex);
+    return deck->compiled;
+  }
   Status CheckTensors(std::span<const HostTensor> given_inputs, std::span<const HostTensor> given_outputs) const;
   Result<Lease> Take(std::span<const HostTensor> given_inputs, std::span<const HostTensor> given_outputs,
                      const RunLimits& limits);
@@ -298,6 +340,7 @@ Result<RunReport> Session::Run(std::span<const HostTensor> inputs, std::span<con
     return MakeError(ErrorCode::kRunFailed, "run.nested",
                      "Run was called from within a run of the same machine, which holds the cores it needs");
   }
+  PT_CHECK_OK(CheckDevices(*state_->compiled()));
   PT_CHECK_OK(state_->CheckTensors(inputs, outputs));
   const RunLimits limits(options.deadline, options.cancel, start_ns);
   if (options.cancel != nullptr && options.cancel->cancelled()) return limits.error();
@@ -320,5 +363,20 @@ std::vector<StepCounter> Session::StepCounters() const {
 }
 
 const Graph& Session::graph() const { return *state_->graph; }
+
+CaptureReport Session::capture() const {
+  const std::shared_ptr<const CompiledPlan> plan = state_->compiled();
+  const CompiledPlan& compiled = *plan;
+  CaptureReport report;
+  for (const Segment& segment : compiled.program.segments) {
+    ++report.segments;
+    report.steps += static_cast<uint32_t>(segment.steps.size());
+  }
+  for (DeviceId device : compiled.devices) {
+    if (compiled.machine.driver(device).CanCapture()) continue;
+    report.cannot.push_back(compiled.machine.platform().device(device).name);
+  }
+  return report;
+}
 
 }  // namespace pt

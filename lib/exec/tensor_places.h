@@ -16,6 +16,7 @@ struct TensorPlace {
     kInput,   // the caller's input `index`
     kOutput,  // the caller's output `index`
     kPool,    // in memory that is found in the run, since its size is known only then
+    kStaged,  // host memory of the run state, from where output `index` is copied to the caller at the run's end
   };
   Where where = Where::kArena;
   uint32_t index = 0;
@@ -30,6 +31,7 @@ struct TensorPlace {
 struct OutputSource {
   enum class From : uint8_t {
     kDirect,    // a step writes it there
+    kStaged,    // a device writes it to the run state's memory: it never holds the caller's
     kInput,     // copied from the caller's input `index`
     kOutput,    // copied from the caller's output `index`, which stands earlier
     kConstant,  // copied from the value's constant

@@ -49,7 +49,7 @@ int64_t Simulator::wait_ns(UnitId from, UnitId to) const {
 bool Simulator::waits_on_device(UnitId from, UnitId to) const {
   const UnitClass& earlier = platform_.unit_class(platform_.unit(from).kind);
   const UnitClass& later = platform_.unit_class(platform_.unit(to).kind);
-  return earlier.asynchronous && later.asynchronous && earlier.device == later.device;
+  return !earlier.on_host() && !later.on_host() && earlier.device == later.device;
 }
 
 std::vector<Simulator::Job> Simulator::MakeJobs(std::span<const TimedStep> steps,

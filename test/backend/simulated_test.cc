@@ -5,8 +5,10 @@
 #include "partitiontuner/backend/devices.h"
 #include "partitiontuner/backend/libraries.h"
 #include "partitiontuner/candidate/signature.h"
+#include "partitiontuner/cost/table_costs.h"
 #include "partitiontuner/exec/unit_runner.h"
 #include "partitiontuner/graph/graph_text.h"
+#include "partitiontuner/plan/timeline.h"
 #include "partitiontuner/platform/discover.h"
 #include "test/testing/test_machine.h"
 
@@ -88,15 +90,17 @@ TEST_CASE("SimulatedDriver, CopiesCostWhatTheLinkSays", "[backend]") {
   const auto event = driver->MakeEvent().value();
   const auto buffer = driver->Allocate(4000).value();
   std::vector<char> there(4000, 'x'), back(4000, ' ');
-  stream->AdvanceVirtualClock(10);
+  const auto before = driver->MakeEvent().value();
+  REQUIRE(stream->Record(*before).ok());
   REQUIRE(driver->EnqueueCopy(*stream, buffer->data(), there.data(), 4000, CopyDirection::kToDevice).ok());
   REQUIRE(stream->Record(*event).ok());
+  CHECK(stream->Synchronize(std::chrono::seconds(10)).value());
   CHECK(event->Ready().value());
-  CHECK(event->virtual_ns() == 10 + 1000 + 2000);
-  stream->AdvanceVirtualClock(5);  // never back
+  CHECK(event->ElapsedNs(*before).value() == 1000 + 2000);
   REQUIRE(driver->EnqueueCopy(*stream, back.data(), buffer->data(), 4000, CopyDirection::kFromDevice).ok());
   REQUIRE(stream->Record(*event).ok());
-  CHECK(event->virtual_ns() == 3010 + 3000 + 1000);
+  CHECK(stream->Synchronize(std::chrono::seconds(10)).value());
+  CHECK(event->ElapsedNs(*before).value() == 3000 + 3000 + 1000);
   CHECK(back == there);
 }
 
@@ -167,10 +171,12 @@ TEST_CASE("SimulatedLibrary, AFusedGroupComputesWhatItsNodesDo", "[backend]") {
   const std::vector<TensorView> out_views = {{result.data(), out[0]}};
   const auto bound = kernel->Bind(SlotsOf(in_views), SlotsOf(out_views), {}).value();
   const auto stream = driver.MakeStream().value();
-  const auto event = driver.MakeEvent().value();
+  const auto before = driver.MakeEvent().value(), event = driver.MakeEvent().value();
+  REQUIRE(stream->Record(*before).ok());
   REQUIRE(bound->Enqueue(StaticRun(*stream)).ok());
   REQUIRE(stream->Record(*event).ok());
-  CHECK(event->virtual_ns() == library.KnownCost(*graph, machine->platform(), candidates[0]));
+  REQUIRE(stream->Synchronize(std::chrono::seconds(10)).value());
+  CHECK(event->ElapsedNs(*before).value() == library.KnownCost(*graph, machine->platform(), candidates[0]));
 
   // The same on the host: y - b + 0.5 where b is the other branch.
   const auto session = SessionOn(*machine, graph, {"cpu[0]", "cpu[0]", "cpu[0]", "cpu[0]"});
@@ -233,6 +239,49 @@ TEST_CASE("SimulatedSession, BranchesOnHostAndDeviceOverlapAndAgreeWithTheHost",
   int64_t total = 0;
   for (const TraceEvent& event : sequential.trace.events) total += event.end_ns - event.start_ns;
   CHECK(sequential.report.makespan_ns >= total);  // nothing overlaps in the twin
+}
+
+TEST_CASE("SimulatedSession, StreamsShareTheDeviceAsTheTimelineSays", "[backend]") {
+  // Two convolutions that ask for 0.75 of the device each, side by side on two streams.
+  std::string description = kDescription;
+  const auto replace = [&](const std::string& what, const std::string& by) {
+    REQUIRE(description.find(what) != std::string::npos);
+    description.replace(description.find(what), what.size(), by);
+  };
+  replace("\"streams\": 1", "\"streams\": 2");
+  replace("\"bytes_per_ns\": 0}", "\"bytes_per_ns\": 0, \"demand\": 0.75}");
+  const auto machine = SimulatedMachine(WithSimulated(description));
+  const Platform& platform = machine->platform();
+  const std::shared_ptr<const Graph> graph = Branches();
+  const auto session = SessionOn(*machine, graph, {"sim:0#0", "sim:0#1", "sim:0#0", "sim:0#0"});
+  const RunResult result = RunOnce(*session);
+  const Plan& plan = *session->plan();
+
+  TableCosts costs;
+  for (const Candidate& candidate : plan.candidates) {
+    costs.SetRunOf(candidate, *machine->library("simulated")->KnownCost(*graph, platform, candidate));
+  }
+  for (size_t l = 0; l < platform.links.size(); ++l) {
+    costs.SetLink(LinkId(l), platform.links[l].latency_ns, platform.links[l].bytes_per_ns);
+  }
+  const Timeline timeline = SimulatePlan(*graph, platform, plan, costs).value();
+  REQUIRE(result.trace.events.size() == timeline.start_ns.size());
+  for (size_t s = 0; s < timeline.start_ns.size(); ++s) {
+    CHECK(result.trace.events[s].start_ns == timeline.start_ns[s]);
+    CHECK(result.trace.events[s].end_ns == timeline.end_ns[s]);
+  }
+  CHECK(result.report.makespan_ns == timeline.makespan_ns);
+  // Alone each convolution takes 5000 ns and its arithmetic; together 1.5 times that.
+  const int64_t alone = *machine->library("simulated")->KnownCost(*graph, platform, plan.candidates[0]);
+  const auto on_device = [&](size_t node) {
+    for (size_t s = 0; s < plan.steps.size(); ++s) {
+      const auto* group = std::get_if<RunGroup>(&plan.steps[s].work);
+      if (group != nullptr && group->candidate.index() == node) return timeline.end_ns[s] - timeline.start_ns[s];
+    }
+    return int64_t{0};
+  };
+  CHECK(on_device(0) == alone * 3 / 2);
+  CHECK(on_device(1) == alone * 3 / 2);
 }
 
 }  // namespace pt::testing

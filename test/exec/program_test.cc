@@ -30,7 +30,9 @@ Plan PlanOf(const Platform& platform, const std::vector<TestStep>& steps) {
 std::string ListText(const Program& program, size_t core) {
   std::string text;
   for (const Instruction& instruction : program.lists.at(core)) {
-    static constexpr const char* kNames[] = {"run", "help", "enqueue", "pass", "signal", "wait", "poll", "drain"};
+    static constexpr const char* kNames[] = {"run",  "help",   "enqueue", "record", "streamwait", "launch",
+                                             "pass", "signal", "wait",    "poll",   "drain"};
+    if (instruction.kind == Kind::kRecord) continue;  // after each launch
     text += (text.empty() ? "" : " ") + std::string(kNames[static_cast<size_t>(instruction.kind)]) +
             std::to_string(instruction.step.value);
   }
@@ -39,7 +41,8 @@ std::string ListText(const Program& program, size_t core) {
 
 Program Compile(const Platform& platform, const std::vector<TestStep>& steps, bool sequential = false) {
   const Plan plan = PlanOf(platform, steps);
-  return CompileProgram(platform, plan, std::vector<StepAction>(steps.size(), StepAction::kRun), sequential);
+  return CompileProgram(platform, plan, std::vector<StepAction>(steps.size(), StepAction::kRun),
+                        {.sequential = sequential});
 }
 
 }  // namespace
@@ -79,16 +82,18 @@ TEST_CASE("Program, AsynchronousStepsAreLaunchedByTheirDriverAndPolledWhereNeede
   const Program program = Compile(
       MakeTestPlatform(2, true),
       {{"cpu[0]"}, {"cpu>fake:0", {0}}, {"fake:0#0", {1}}, {"fake:0#0", {2}}, {"fake:0>cpu", {3}}, {"cpu[0]", {4}}});
-  // A stream's own order needs no wait; step 5 first needs the launch, then the event.
+  // A stream's own order needs no wait, the copy engines and the stream wait for each other on the device; step 5 first
+  // needs the launch, then the event.
   CHECK(ListText(program, 0) == "run0 signal0 wait4 poll4 run5");
-  CHECK(ListText(program, 1) == "wait0 enqueue1 poll1 enqueue2 enqueue3 poll3 enqueue4 signal4 drain3 drain1 drain4");
+  CHECK(ListText(program, 1) ==
+        "wait0 enqueue1 streamwait2 enqueue2 enqueue3 streamwait4 enqueue4 signal4 drain3 drain1 drain4");
 }
 
 TEST_CASE("Program, ElidedStepsKeepTheirPlaceInTheOrder", "[exec]") {
   const Platform platform = MakeTestPlatform(2, false);
   const Plan plan = PlanOf(platform, {{"cpu[1]"}, {"cpu[0-1]", {0}}, {"cpu[1]", {1}}});
   const std::vector<StepAction> actions = {StepAction::kRun, StepAction::kNothing, StepAction::kRun};
-  const Program program = CompileProgram(platform, plan, actions, false);
+  const Program program = CompileProgram(platform, plan, actions);
   // Nobody is gathered for a step without work, so both cores hand over by flags.
   CHECK(ListText(program, 0) == "wait0 pass1 signal1");
   CHECK(ListText(program, 1) == "run0 signal0 wait1 run2");

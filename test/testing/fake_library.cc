@@ -11,17 +11,22 @@
 #include <stdexcept>
 #include <thread>
 
+#include "lib/backend/simulated/simulated_stream.h"
 #include "lib/exec/team.h"
 #include "partitiontuner/support/checked.h"
 
 namespace pt::testing {
 namespace {
 
+// What a kernel takes on a simulated device where its attributes do not say.
+constexpr int64_t kFakeNs = 1000;
+
 class FakeEvent : public Event {
  public:
   explicit FakeEvent(FakeDeviceControl& control) : control_(control) {}
   Result<bool> Ready() override {
     if (!ready.load()) return false;
+    if (revoked.load()) return MakeError(ErrorCode::kRunFailed, "stream.revoked", "revoked");
     if (control_.lose.load()) return MakeError(ErrorCode::kRunFailed, "fake.lost", "device lost");
     return true;
   }
@@ -29,6 +34,7 @@ class FakeEvent : public Event {
     return at_ns.load() - static_cast<const FakeEvent&>(since).at_ns.load();
   }
   std::atomic<bool> ready{false};
+  std::atomic<bool> revoked{false};
   std::atomic<int64_t> at_ns{0};
 
  private:
@@ -36,6 +42,11 @@ class FakeEvent : public Event {
 };
 
 class FakeStream : public Stream {
+  struct Task {
+    std::function<void()> work;
+    FakeEvent* records = nullptr;
+  };
+
  public:
   explicit FakeStream(FakeDeviceControl& control) : control_(control), thread_([this] { Work(); }) {}
   ~FakeStream() override {
@@ -47,10 +58,11 @@ class FakeStream : public Stream {
     thread_.join();
   }
 
-  void Push(std::function<void()> task) {
+  // `records`: the event that the task makes ready.
+  void Push(std::function<void()> task, FakeEvent* records = nullptr) {
     {
       const std::lock_guard lock(mutex_);
-      tasks_.push_back(std::move(task));
+      tasks_.push_back({std::move(task), records});
     }
     changed_.notify_all();
   }
@@ -58,10 +70,12 @@ class FakeStream : public Stream {
   Status Record(Event& event) override {
     auto& fake = static_cast<FakeEvent&>(event);
     fake.ready.store(false);
-    Push([&fake] {
+    fake.revoked.store(false);
+    const auto reach = [&fake] {
       fake.at_ns.store(std::chrono::steady_clock::now().time_since_epoch().count());
       fake.ready.store(true);
-    });
+    };
+    Push(reach, &fake);
     return {};
   }
   Status Wait(Event& event) override {
@@ -76,6 +90,11 @@ class FakeStream : public Stream {
   }
   void Revoke() override {
     const std::lock_guard lock(mutex_);
+    for (const Task& task : tasks_) {
+      if (task.records == nullptr) continue;
+      task.records->revoked.store(true);
+      task.records->ready.store(true);
+    }
     tasks_.clear();
   }
 
@@ -87,7 +106,7 @@ class FakeStream : public Stream {
         std::unique_lock lock(mutex_);
         changed_.wait(lock, [&] { return ending_ || !tasks_.empty(); });
         if (tasks_.empty()) return;
-        task = std::move(tasks_.front());
+        task = std::move(tasks_.front().work);
         tasks_.pop_front();
         busy_ = true;
       }
@@ -104,7 +123,7 @@ class FakeStream : public Stream {
   FakeDeviceControl& control_;
   std::mutex mutex_;
   std::condition_variable changed_, idle_;
-  std::deque<std::function<void()>> tasks_;
+  std::deque<Task> tasks_;
   bool ending_ = false;
   bool busy_ = false;  // a task is running
   std::thread thread_;
@@ -159,7 +178,7 @@ float Element(size_t node, const std::vector<const float*>& in, int64_t i) {
   return sum;
 }
 
-class FakeBoundKernel : public BoundKernel {
+class FakeBoundKernel : public BoundKernel, private SimulatedTask {
  public:
   FakeBoundKernel(FakeControl& control, NodeId node, const Node& definition, uint32_t width, TensorSlots in,
                   const TensorView& out)
@@ -168,6 +187,9 @@ class FakeBoundKernel : public BoundKernel {
         fails_(definition.int_or("fail", 0) != 0),
         holds_(definition.int_or("hold", 0) != 0),
         own_threads_(static_cast<uint32_t>(definition.int_or("threads", 0))),
+        fails_late_(definition.int_or("fail_late", 0) != 0),
+        fails_after_(definition.int_or("fail_after", 0) != 0),
+        ns_(definition.int_or("ns", kFakeNs)),
         width_(width),
         out_(static_cast<float*>(out.data)),
         count_(CheckedProduct(out.layout.dims).value()) {
@@ -178,6 +200,15 @@ class FakeBoundKernel : public BoundKernel {
     Stream& stream = run.stream;
     control_.enqueued.fetch_add(1);
     if (fails_) return MakeError(ErrorCode::kRunFailed, "fake.fail", "told to fail");
+    if (SimulatedStream* simulated = AsSimulated(stream)) {
+      SimulatedWork work;
+      work.ns = ns_;
+      work.demand = 1;
+      work.task = this;
+      simulated->Enqueue(work, "kernel");
+      if (fails_after_) return MakeError(ErrorCode::kRunFailed, "fake.fail", "told to fail after a part was enqueued");
+      return {};
+    }
     if (auto* asynchronous = dynamic_cast<FakeStream*>(&stream)) {
       asynchronous->Push([this] { Compute(0, 1); });
       return {};
@@ -202,6 +233,16 @@ class FakeBoundKernel : public BoundKernel {
   }
 
  private:
+  // On a simulated device.
+  Status Run() noexcept override {
+    control_.begun.fetch_add(1);
+    if (holds_) Hold();
+    Compute(0, 1);
+    control_.ended.fetch_add(1);
+    if (fails_late_) return MakeError(ErrorCode::kRunFailed, "fake.fail", "told to fail on the device");
+    return {};
+  }
+
   void Hold() const {
     control_.holding.fetch_add(1);
     while (!control_.release.load()) sched_yield();
@@ -235,6 +276,8 @@ class FakeBoundKernel : public BoundKernel {
   NodeId node_;
   bool fails_, holds_;
   uint32_t own_threads_;
+  bool fails_late_, fails_after_;
+  int64_t ns_;
   uint32_t width_;
   std::vector<const float*> in_;
   float* out_;
@@ -328,6 +371,9 @@ class FakeLibrary : public Library {
   }
   bool CanReorder(const Platform&, UnitClassId, std::span<const int64_t>, const Form&, const Form&) const override {
     return false;
+  }
+  std::optional<int64_t> KnownCost(const Graph& graph, const Platform&, const Candidate& candidate) const override {
+    return graph.node(candidate.nodes[0]).int_or("ns", kFakeNs);
   }
   Result<std::unique_ptr<Kernel>> CompileReorder(const TensorLayout&, const TensorLayout&,
                                                  CompileContext&) const override {

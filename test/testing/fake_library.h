@@ -5,6 +5,9 @@
 //   threads = n   the kernel computes on n threads of its own, once all helpers of its team sleep, and says so
 //   (threads = n, silent = 1: without saying so)
 //   packed = n   the kernel takes a packed constant of 64 KiB named n from the weight store
+// and on simulated devices, where a kernel takes attribute `ns` and the whole device:
+//   fail_late = 1    it fails when the device comes to it
+//   fail_after = 1   Enqueue returns an error although the device will run the kernel
 #pragma once
 
 #include <atomic>
@@ -25,6 +28,7 @@ struct FakeControl {
   std::atomic<int> wrong_team{0};       // steps whose team was not as wide as their unit class
   std::atomic<int> packed{0};           // constants packed
   std::atomic<uint64_t> turns_spun{0};  // by the helpers of kernels with threads of their own, while these computed
+  std::atomic<int> begun{0}, ended{0};  // kernels of simulated devices
 };
 
 // control must outlive the library.

@@ -123,12 +123,11 @@ class PlanMaker {
     if (made_by_.contains(id) || (input && wanted.device.index() == 0)) return id;
     Instance source = wanted;
     source.device = DeviceId(0u);
-    if (wanted.device.index() == 0) {
-      for (const auto& [instance, made] : instances_) {
-        if (instance.value == wanted.value && instance.device != wanted.device) source = instance;
-      }
+    for (const auto& [instance, there] : instances_) {
+      const bool made = instance.value == wanted.value && instance.device != wanted.device && made_by_.contains(there);
+      if (made && FindLink(platform_, instance.device, wanted.device).valid()) source = instance;
     }
-    const InstanceId from = wanted.device.index() == 0 ? Find(source) : Available(source);
+    const InstanceId from = Available(source);
     Step step;
     const LinkId link = FindLink(platform_, source.device, wanted.device);
     step.unit = FindCopyUnit(platform_, link);
@@ -174,6 +173,35 @@ Platform MakeTestPlatform(uint32_t cores, bool device) {
     AddAsynchronousUnit(platform, "fake:0>cpu", "fake:0>cpu", id, driver, LinkId(1u));
   }
   return platform;
+}
+
+void AddSecondDevice(Platform& platform, bool linked) {
+  const DeviceId first(1u), id(2u);
+  const ResourceId driver = *platform.unit(FindUnit(platform, "fake:0#0")).driver;
+  platform.devices.push_back({"fake:1", "fake", 0, false, "test"});
+  AddAsynchronousUnit(platform, "fake:1#0", "fake:1", id, driver, std::nullopt);
+  const auto link = [&](DeviceId from, DeviceId to) {
+    const std::string name = platform.device(from).name + ">" + platform.device(to).name;
+    platform.links.push_back({from, to, 0, 0});
+    AddAsynchronousUnit(platform, name, name, id, driver, LinkId(platform.links.size() - 1));
+  };
+  link(DeviceId(0u), id);
+  link(id, DeviceId(0u));
+  if (!linked) return;
+  link(first, id);
+  link(id, first);
+}
+
+std::unique_ptr<Machine> MakeSimulatedMachine(Platform platform, FakeControl& control,
+                                              const SimulatedOptions& options) {
+  std::vector<std::unique_ptr<DeviceDriver>> drivers;
+  drivers.push_back(MakeHostDriver(DeviceId(0u)));
+  for (size_t i = 1; i < platform.devices.size(); ++i) {
+    drivers.push_back(MakeSimulatedDriver(platform, DeviceId(i), options));
+  }
+  std::vector<std::unique_ptr<Library>> libraries;
+  libraries.push_back(MakeFakeLibrary(control));
+  return Machine::Assemble(std::move(platform), std::move(drivers), std::move(libraries)).value();
 }
 
 std::unique_ptr<Machine> MakeFakeMachine(Platform platform, FakeControl& control, FakeDeviceControl& device) {

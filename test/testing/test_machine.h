@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "partitiontuner/backend/devices.h"
 #include "partitiontuner/exec/session.h"
 #include "partitiontuner/plan/plan.h"
 #include "test/testing/fake_library.h"
@@ -15,9 +16,14 @@ namespace pt::testing {
 // `cores` host cores: a unit each, one of neighbouring pairs (from 4 cores on), one of all. With `device`: an
 // asynchronous device "fake:0" with two streams and links both ways, driven by the last core.
 Platform MakeTestPlatform(uint32_t cores, bool device);
+// A second such device "fake:1"; `linked`: with links to and from "fake:0".
+void AddSecondDevice(Platform& platform, bool linked);
 
 // The fake library on that platform; the controls must outlive the machine.
 std::unique_ptr<Machine> MakeFakeMachine(Platform platform, FakeControl& control, FakeDeviceControl& device);
+
+// The same with simulated devices behind the platform's: they live on the clock that the options say.
+std::unique_ptr<Machine> MakeSimulatedMachine(Platform platform, FakeControl& control, const SimulatedOptions& options);
 
 // A legal plan that runs node i as one step of `unit_of_node[i]`, in graph order, with copies where devices change.
 // Candidates are the first that the machine's libraries have for that node and class. Asserts that there is one.

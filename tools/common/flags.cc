@@ -99,6 +99,11 @@ void AddCommonFlags(CLI::App& app, CommonFlags& flags) {
       ->allow_extra_args(false)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
       ->group("Machine");
+  app.add_option("--sim-clock", flags.sim_clock,
+                 "clock of simulated devices: virtual (no waiting), or real (they take the platform file's time)")
+      ->option_text("virtual | real")
+      ->check(CLI::IsMember({"virtual", "real"}))
+      ->group("Machine");
   app.add_option("--libraries", flags.libraries, "libraries that may be used, for instance onednn,reference")
       ->option_text("LIST")
       ->group("Machine");
@@ -167,6 +172,7 @@ Result<EngineOptions> EngineOptionsOf(const CommonFlags& flags) {
   options.machine.platform_files = flags.platforms;
   options.machine.plugin_paths = SplitFolders(flags.plugin_path);
   if (flags.plugins != "all") options.machine.plugins = SplitList(flags.plugins);
+  options.machine.simulated_clock = flags.sim_clock == "real" ? SimulatedClock::kReal : SimulatedClock::kVirtual;
   bool all = false;
   for (const std::string& device : SplitList(flags.devices)) {
     // "sim:0" is a device, "sim:FILE" the file that describes one.

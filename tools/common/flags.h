@@ -19,8 +19,8 @@ namespace pt::tools {
 inline constexpr const char* kMoreGroup = "More";  // shown by --help-all only
 
 struct CommonFlags {
-  std::string model, db, libraries, precision, devices = "all", plugins = "all", plugin_path, format = "table",
-                                               progress = "auto";
+  std::string model, db, libraries, precision, devices = "all", plugins = "all", plugin_path, sim_clock = "virtual",
+                                               format = "table", progress = "auto";
   std::vector<std::string> platforms, dims, shapes, inputs;
   uint32_t threads = 0;
   int verbosity = 0;

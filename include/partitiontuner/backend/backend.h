@@ -77,8 +77,6 @@ class Event {
   // Nanoseconds of the device's clock from the point of `since` to this point; negative when this one came first. Both
   // must be events of this device, and ready (kUsage otherwise).
   virtual Result<int64_t> ElapsedNs(const Event& since) const = 0;
-  // On devices with a virtual clock: that clock when the recorded point was reached.
-  virtual std::optional<int64_t> virtual_ns() const { return std::nullopt; }
 };
 
 class Stream;
@@ -114,14 +112,12 @@ class Stream {
   // Between these two calls enqueued work is recorded instead of run: that of this stream and of every other stream of
   // the device from its first Wait for an event recorded in the capture on. Such streams must have come back, by this
   // stream waiting for an event behind their last work, before EndCapture. Record and Wait become part of the
-  // recording: every launch records the events anew. Only on drivers that CanCapture; kUnsupported otherwise. An error
-  // ends the capture and leaves nothing recorded.
+  // recording: every launch records the events anew. Only on drivers that CanCapture; kUnsupported otherwise. EndCapture
+  // ends the capture for all its streams, also when it returns an error.
   virtual Status BeginCapture();
   virtual Result<std::unique_ptr<Executable>> EndCapture();
 
   virtual Team* team() { return nullptr; }  // host streams only
-  // Devices with a virtual clock: work enqueued next starts no earlier than this (what it waited for).
-  virtual void AdvanceVirtualClock(int64_t /*ns*/) {}
 };
 
 // From the side of the driver that copies. The other side is its peer: the host, or a device it CanReach.
@@ -149,6 +145,9 @@ class DeviceDriver {
   virtual bool CanReach(const DeviceDriver& /*other*/) const { return false; }
   // Streams can be captured.
   virtual bool CanCapture() const { return false; }
+  // Its work takes no time on the wall clock: runs are timed by what the libraries know of it (Library::KnownCost) and
+  // by what the platform says of its links.
+  virtual bool HasVirtualClock() const { return false; }
 };
 
 // Buffers of outputs whose size is known only at run time. The executor's pool implements it.

@@ -6,12 +6,13 @@
 #include <string>
 #include <vector>
 
-#include "partitiontuner/backend/backend.h"
+#include "partitiontuner/backend/devices.h"
 #include "partitiontuner/platform/platform.h"
 
 namespace pt {
 
 class FaultLog;      // lib/exec: what plugins threw
+class LostDevices;   // lib/exec: devices that hung
 class SharedObject;  // lib/exec: a plugin's file, open
 class Workers;       // lib/exec: one pinned thread per allowed core
 
@@ -25,6 +26,8 @@ struct MachineOptions {
   // print with --print-platform). With the latter the machine is the file's: where it is not the one this process runs
   // on, it is good for planning only.
   std::vector<std::string> platform_files;
+  // The clock of simulated devices.
+  SimulatedClock simulated_clock = SimulatedClock::kVirtual;
   // Folders of plugins; empty = DefaultPluginFolders().
   std::vector<std::string> plugin_paths;
   // Plugins by name: these alone, and each must be usable (kDeviceUnusable with the reason). Empty = all that can be
@@ -68,6 +71,7 @@ class Machine {
   DeviceDriver& driver(DeviceId id) const { return *drivers_[id.index()]; }
   WeightStore& weights() const { return *weights_; }
   Workers& workers() const { return *workers_; }
+  LostDevices& lost_devices() const { return *lost_devices_; }
 
   // What a plugin's library threw where its interface has no way to report it (enumeration); kInternal. What it
   // answered is then incomplete.
@@ -85,6 +89,7 @@ class Machine {
   std::vector<std::unique_ptr<Library>> libraries_;
   std::unique_ptr<WeightStore> weights_;
   std::unique_ptr<Workers> workers_;
+  std::unique_ptr<LostDevices> lost_devices_;
 };
 
 }  // namespace pt

@@ -19,9 +19,12 @@ namespace pt {
 struct SessionOptions {
   bool sequential = false;      // the plan's sequential twin: one step after another, same candidates and units
   bool flush_denormals = true;  // set on every worker during a run, restored on the caller
+  bool capture = true;          // record what goes to a device once and launch it as one, on devices that can
   uint32_t max_run_states = 4;  // concurrent runs before Run blocks
   // Memory of one run state on all devices; 0 = no limit. What is sized only in a run counts when it is asked for.
   uint64_t run_bytes = Limits().run_bytes;
+  // How long a run that ends early waits for the work that a device has begun. A device that takes longer is lost.
+  std::chrono::nanoseconds device_grace = std::chrono::seconds(5);
 };
 
 // A caller's buffer, row-major on the host, of exactly the bytes of its type and dims. For an output whose size is
@@ -43,8 +46,8 @@ struct RunOptions {
 
 struct RunReport {
   int64_t wall_ns = 0;      // the whole of Run
-  int64_t makespan_ns = 0;  // first step's start to last step's end; of the virtual clock when simulated
-  bool simulated = false;
+  int64_t makespan_ns = 0;  // first step's start to last step's end; of the virtual clock where a device has one
+  bool simulated = false;   // some device's times come from a platform file
   // By output: those whose size was known only at run time, the others empty. No entries when there are none such. They
   // own their memory, which no longer counts against run_bytes.
   std::vector<Tensor> outputs;
@@ -56,6 +59,12 @@ struct StepCounter {
   int64_t last_ns = 0;  // of some run state that ran it last
   int64_t min_ns = 0;   // 0 = has not run
   int64_t sum_ns = 0;   // of all runs
+};
+
+// What a session launches as one.
+struct CaptureReport {
+  uint32_t segments = 0, steps = 0;  // segments, and the steps in them
+  std::vector<std::string> cannot;   // devices of the plan that cannot capture: their steps are launched one by one
 };
 
 class Session {
@@ -83,6 +92,7 @@ class Session {
   // The plan that runs take which begin now. Callable from many threads.
   std::shared_ptr<const Plan> plan() const;
   const Graph& graph() const;
+  CaptureReport capture() const;
 
   // By step of plan(), since that plan came: steps of host units that have a kernel; zero for others. Always on.
   // Callable at any time, also while runs are in progress, whose steps may then be in or not.

@@ -88,6 +88,8 @@ struct SimulatedRates {
   std::map<std::string, Family> families;   // key = ONNX operator, "*" = any other
   std::map<std::string, int64_t> exact_ns;  // key = work signature hash (hex)
   std::vector<std::string> unsupported;     // operators it refuses
+  // How its driver runs, no matter of costs: neither written with the platform nor compared.
+  bool real_clock = false;
 };
 
 // What a simulated link takes for that many bytes.

@@ -1,6 +1,6 @@
 #include <atomic>
-#include <cmath>
-#include <cstring>
+#include <map>
+#include <utility>
 
 #include "lib/backend/built_in.h"
 #include "lib/backend/host/aligned_buffer.h"
@@ -11,22 +11,6 @@
 
 namespace pt {
 namespace {
-
-// Ready as soon as it is recorded: the work was done when it was enqueued, only its time is virtual.
-class SimulatedEvent : public Event {
- public:
-  Result<bool> Ready() override { return true; }
-  Result<int64_t> ElapsedNs(const Event& since) const override {
-    const auto* other = dynamic_cast<const SimulatedEvent*>(&since);
-    if (other == nullptr) return MakeError(ErrorCode::kUsage, "simulated.event", "the event is of another device");
-    return recorded_ns_ - other->recorded_ns_;
-  }
-  std::optional<int64_t> virtual_ns() const override { return recorded_ns_; }
-  void Record(int64_t ns) { recorded_ns_ = ns; }
-
- private:
-  int64_t recorded_ns_ = 0;
-};
 
 // Counts against the device's memory for as long as it lives.
 class CountedBuffer : public DeviceBuffer {
@@ -44,12 +28,17 @@ class CountedBuffer : public DeviceBuffer {
 
 class SimulatedDriver : public DeviceDriver {
  public:
-  SimulatedDriver(const Platform& platform, DeviceId id)
-      : id_(id), name_(platform.device(id).name), memory_bytes_(platform.device(id).memory_bytes) {
-    const LinkId to = FindLink(platform, kHostDevice, id);
-    const LinkId from = FindLink(platform, id, kHostDevice);
-    if (to.valid()) to_device_ = platform.link(to);
-    if (from.valid()) from_device_ = platform.link(from);
+  SimulatedDriver(const Platform& platform, DeviceId id, const SimulatedOptions& options)
+      : id_(id),
+        name_(platform.device(id).name),
+        memory_bytes_(platform.device(id).memory_bytes),
+        clock_(options.clock),
+        calls_(options.calls),
+        engine_(std::make_shared<SimulatedEngine>(options.clock)) {
+    for (const Link& link : platform.links) {
+      if (link.from == id) links_[{link.to, CopyDirection::kFromDevice}] = link;
+      if (link.to == id) links_[{link.from, CopyDirection::kToDevice}] = link;
+    }
   }
 
   DeviceId id() const override { return id_; }
@@ -69,21 +58,41 @@ class SimulatedDriver : public DeviceDriver {
   Result<std::unique_ptr<DeviceBuffer>> AllocateHost(uint64_t bytes) override { return MakeAlignedBuffer(bytes); }
 
   Result<std::unique_ptr<Stream>> MakeStream() override {
-    return std::unique_ptr<Stream>(std::make_unique<SimulatedStream>());
+    return std::unique_ptr<Stream>(std::make_unique<SimulatedStream>(engine_, streams_.fetch_add(1), calls_));
   }
   Result<std::unique_ptr<Event>> MakeEvent() override {
-    return std::unique_ptr<Event>(std::make_unique<SimulatedEvent>());
+    return std::unique_ptr<Event>(std::make_unique<SimulatedEvent>(engine_));
   }
 
   Status EnqueueCopy(Stream& stream, void* to, const void* from, uint64_t bytes, CopyDirection direction,
-                     DeviceId) override {
-    if (bytes > 0) std::memcpy(to, from, bytes);
-    if (direction == CopyDirection::kWithin) return {};
-    const Link& link = direction == CopyDirection::kToDevice ? to_device_ : from_device_;
-    const double transfer = link.bytes_per_ns > 0 ? static_cast<double>(bytes) / link.bytes_per_ns : 0;
-    static_cast<SimulatedStream&>(stream).Spend(link.latency_ns + std::llround(transfer));
+                     DeviceId peer) override {
+    SimulatedStream* simulated = AsSimulated(stream);
+    if (simulated == nullptr) {
+      return MakeError(ErrorCode::kUsage, "simulated.other_device", "EnqueueCopy: the stream is of another device");
+    }
+    SimulatedWork copy;
+    copy.to = to;
+    copy.from = from;
+    copy.bytes = bytes;
+    if (direction != CopyDirection::kWithin) {
+      const auto link = links_.find({peer, direction});
+      if (link == links_.end()) return NoLink(peer);
+      copy.ns = CopyNs(link->second, bytes);
+    }
+    simulated->Enqueue(copy, direction == CopyDirection::kToDevice     ? "copy in"
+                             : direction == CopyDirection::kFromDevice ? "copy out"
+                                                                       : "copy");
     return {};
   }
+
+  // Its memory is the host's behind its back, and so is that of every other simulated device it has a link with.
+  bool CanReach(const DeviceDriver& other) const override {
+    return dynamic_cast<const SimulatedDriver*>(&other) != nullptr &&
+           (links_.contains({other.id(), CopyDirection::kToDevice}) ||
+            links_.contains({other.id(), CopyDirection::kFromDevice}));
+  }
+  bool CanCapture() const override { return true; }
+  bool HasVirtualClock() const override { return clock_ == SimulatedClock::kVirtual; }
 
  private:
   Error OutOfMemory(uint64_t bytes, uint64_t used) const {
@@ -95,10 +104,21 @@ class SimulatedDriver : public DeviceDriver {
     return error;
   }
 
+  Error NoLink(DeviceId peer) const {
+    Error error = MakeError(ErrorCode::kUsage, "simulated.link",
+                            "device " + name_ + " has no such link with device " + std::to_string(peer.value));
+    error.device = name_;
+    return error;
+  }
+
   DeviceId id_;
   std::string name_;
   uint64_t memory_bytes_;
-  Link to_device_, from_device_;
+  SimulatedClock clock_;
+  SimulatedCalls* calls_;
+  std::map<std::pair<DeviceId, CopyDirection>, Link> links_;  // by the device on the other side
+  std::atomic<uint32_t> streams_{0};                          // made so far
+  std::shared_ptr<SimulatedEngine> engine_;
   std::shared_ptr<std::atomic<uint64_t>> used_ = std::make_shared<std::atomic<uint64_t>>(0);
 };
 
@@ -111,7 +131,9 @@ Status AddDescribed(const DiscoverRequest& request, Platform& platform) {
 }
 
 Result<std::unique_ptr<DeviceDriver>> MakeDriver(const Platform& platform, DeviceId id) {
-  return MakeSimulatedDriver(platform, id);
+  const auto rates = platform.simulated.find(id);
+  const bool real = rates != platform.simulated.end() && rates->second.real_clock;
+  return MakeSimulatedDriver(platform, id, {real ? SimulatedClock::kReal : SimulatedClock::kVirtual, nullptr});
 }
 
 }  // namespace
@@ -122,18 +144,19 @@ Backend SimulatedBackend() {
           {{"simulated", "simulated devices: reference math, times from the platform", MakeSimulatedLibrary}}};
 }
 
-Status SimulatedStream::Record(Event& event) {
-  static_cast<SimulatedEvent&>(event).Record(clock_ns_);
-  return {};
+void SimulatedCalls::Add(std::string call) {
+  const std::lock_guard lock(mutex_);
+  calls_.push_back(std::move(call));
 }
 
-Status SimulatedStream::Wait(Event& event) {
-  clock_ns_ = std::max(clock_ns_, *static_cast<SimulatedEvent&>(event).virtual_ns());
-  return {};
+std::vector<std::string> SimulatedCalls::Take() {
+  const std::lock_guard lock(mutex_);
+  return std::exchange(calls_, {});
 }
 
-std::unique_ptr<DeviceDriver> MakeSimulatedDriver(const Platform& platform, DeviceId id) {
-  return std::make_unique<SimulatedDriver>(platform, id);
+std::unique_ptr<DeviceDriver> MakeSimulatedDriver(const Platform& platform, DeviceId id,
+                                                  const SimulatedOptions& options) {
+  return std::make_unique<SimulatedDriver>(platform, id, options);
 }
 
 }  // namespace pt

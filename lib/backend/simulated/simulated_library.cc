@@ -69,14 +69,12 @@ std::optional<int64_t> CostOf(const SimulatedRates& rates, const Graph& graph, s
     const auto exact = rates.exact_ns.find(ToHex(HashText(WorkSignature(graph, nodes))));
     if (exact != rates.exact_ns.end()) return exact->second;
   }
-  auto family = rates.families.find(graph.node(HeaviestNode(graph, nodes)).op);
-  if (family == rates.families.end()) family = rates.families.find("*");
-  if (family == rates.families.end()) return std::nullopt;
+  const SimulatedRates::Family* rate = RatesFamily(rates, graph, nodes);
+  if (rate == nullptr) return std::nullopt;
   const WorkSize work = WorkSizeOf(graph, nodes);
-  const SimulatedRates::Family& rate = family->second;
-  double ns = rate.fixed_ns;
-  if (rate.flops_per_ns > 0) ns += work.flops / rate.flops_per_ns;
-  if (rate.bytes_per_ns > 0) ns += work.bytes / rate.bytes_per_ns;
+  double ns = rate->fixed_ns;
+  if (rate->flops_per_ns > 0) ns += work.flops / rate->flops_per_ns;
+  if (rate->bytes_per_ns > 0) ns += work.bytes / rate->bytes_per_ns;
   return std::llround(std::min(ns, 9e18));
 }
 
@@ -100,19 +98,19 @@ bool IsFusedChain(const Graph& graph, std::span<const NodeId> nodes) {
   return true;
 }
 
-// Runs the nodes one after the other on the enqueuing core, then lets the device's clock pass.
-class SimulatedBoundKernel : public BoundKernel {
+// Runs the nodes one after the other when the device comes to them.
+class SimulatedBoundKernel : public BoundKernel, private SimulatedTask {
  public:
-  SimulatedBoundKernel(int64_t cost_ns, Stream& host_stream) : cost_ns_(cost_ns), host_stream_(host_stream) {}
+  SimulatedBoundKernel(const SimulatedWork& work, Stream& host_stream) : work_(work), host_stream_(host_stream) {
+    work_.task = this;
+  }
 
   Status Enqueue(const RunContext& run) noexcept override {
-    auto* simulated = dynamic_cast<SimulatedStream*>(&run.stream);
+    SimulatedStream* simulated = AsSimulated(run.stream);
     if (simulated == nullptr) {
       return MakeError(ErrorCode::kInternal, "simulated.stream", "a simulated kernel needs its device's stream");
     }
-    const RunContext on_host{host_stream_, run.outputs, run.memory, run.stop};
-    for (const auto& part : parts) PT_CHECK_OK(part->Enqueue(on_host));
-    simulated->Spend(cost_ns_);
+    simulated->Enqueue(work_, "kernel");
     return {};
   }
 
@@ -121,7 +119,13 @@ class SimulatedBoundKernel : public BoundKernel {
   std::vector<TensorView> intermediates;
 
  private:
-  int64_t cost_ns_;
+  Status Run() noexcept override {
+    const RunContext run = StaticRun(host_stream_);
+    for (const auto& part : parts) PT_CHECK_OK(part->Enqueue(run));
+    return {};
+  }
+
+  SimulatedWork work_;
   Stream& host_stream_;
 };
 
@@ -133,11 +137,11 @@ struct NodeKernel {
 
 class SimulatedKernel : public Kernel {
  public:
-  SimulatedKernel(DeviceDriver& device, int64_t cost_ns)
-      : device_(device), cost_ns_(cost_ns), team_(MakeSerialTeam()), stream_(MakeHostStream(*team_)) {}
+  SimulatedKernel(DeviceDriver& device, const SimulatedWork& work)
+      : device_(device), work_(work), team_(MakeSerialTeam()), stream_(MakeHostStream(*team_)) {}
 
   Result<std::unique_ptr<BoundKernel>> Bind(TensorSlots in, TensorSlots out, std::span<std::byte>) const override {
-    auto bound = std::make_unique<SimulatedBoundKernel>(cost_ns_, *stream_);
+    auto bound = std::make_unique<SimulatedBoundKernel>(work_, *stream_);
     std::map<ValueId, const TensorView*> slots;
     for (size_t i = 0; i < in.size(); ++i) slots[inputs[i]] = in[i];
     for (size_t i = 0; i < out.size(); ++i) slots[outputs[i]] = out[i];
@@ -175,7 +179,7 @@ class SimulatedKernel : public Kernel {
   }
 
   DeviceDriver& device_;
-  int64_t cost_ns_;
+  SimulatedWork work_;  // what it takes
   std::unique_ptr<Team> team_;
   std::unique_ptr<Stream> stream_;
 };
@@ -234,7 +238,10 @@ class SimulatedLibrary : public Library {
                                           CompileContext& context) const override {
     const std::optional<int64_t> cost = KnownCost(graph, context.platform, candidate);
     if (!cost) return NoCost(graph, candidate);
-    auto kernel = std::make_unique<SimulatedKernel>(context.device, *cost);
+    SimulatedWork work;
+    work.ns = *cost;
+    work.demand = SimulatedDemand(graph, context.platform, candidate);
+    auto kernel = std::make_unique<SimulatedKernel>(context.device, work);
     kernel->inputs = GroupInputs(graph, candidate.nodes);
     kernel->outputs = GroupOutputs(graph, candidate.nodes);
     std::map<ValueId, TensorLayout> layouts;

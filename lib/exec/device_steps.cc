@@ -1,0 +1,197 @@
+// What a run does with devices: launches and captures on the cores that drive them, waits for them, and leaves them at
+// rest whatever happens.
+#include <algorithm>
+#include <cstring>
+
+#include "lib/exec/clock.h"
+#include "lib/exec/lost_devices.h"
+#include "lib/exec/run_state.h"
+
+namespace pt {
+
+using Kind = Instruction::Kind;
+
+// The device reads the run state's memory, never the caller's: that may be gone before a device that hangs lets go.
+void RunState::Stage(StepId step) {
+  const CompiledStep& compiled = plan_.steps[step.index()];
+  if (!compiled.staged) return;
+  const TensorPlace& from = plan_.places.instances[compiled.in[0].index()];
+  if (from.bytes > 0) std::memcpy(staged_inputs_[step.index()]->data(), bound_inputs_[from.index], from.bytes);
+}
+
+Status RunState::Launch(StepId step) {
+  const CompiledStep& compiled = plan_.steps[step.index()];
+  Stream& stream = *streams_[compiled.unit.index()];
+  if (timed_ && HasDeviceTimes(step)) PT_CHECK_OK(stream.Record(*start_events_[step.index()]));
+  if (compiled.kernel != nullptr) return EnqueueKernel(step, stream);
+  if (compiled.copier == nullptr) return {};
+  const TensorPlace& to = plan_.places.instances[compiled.out[0].index()];
+  const void* from = compiled.staged ? staged_inputs_[step.index()]->data()
+                                     : AddressOf(plan_.places.instances[compiled.in[0].index()]);
+  return compiled.copier->EnqueueCopy(stream, AddressOf(to), from, to.bytes, compiled.direction, compiled.peer);
+}
+
+void RunState::EnqueueStep(StepId step, CoreState& core) {
+  NoteStart(step, core);
+  if (ShouldStop()) return;
+  Stage(step);
+  Status status = Launch(step);
+  if (!status.ok()) FailStep(step, std::move(status).error());
+}
+
+void RunState::RecordStep(StepId step) {
+  if (ShouldStop()) return;
+  Status status = streams_[plan_.steps[step.index()].unit.index()]->Record(*events_[step.index()]);
+  if (status.ok()) {
+    recorded_[step.index()] = generation_;
+  } else {
+    FailStep(step, std::move(status).error());
+  }
+}
+
+void RunState::StreamWait(StepId step, StepId before) {
+  if (ShouldStop()) return;
+  Status status = streams_[plan_.steps[step.index()].unit.index()]->Wait(*events_[before.index()]);
+  if (!status.ok()) FailStep(step, std::move(status).error());
+}
+
+// A run whose steps are timed one by one launches them one by one.
+void RunState::LaunchSegment(uint32_t index, CoreState& core) {
+  const Segment& segment = plan_.program.segments[index];
+  for (StepId step : segment.steps) NoteStart(step, core);
+  if (ShouldStop()) return;
+  for (StepId step : segment.steps) Stage(step);
+  const bool plain = timed_ && HasDeviceTimes(segment.steps.front());
+  Status status;
+  if (plain) {
+    status = RunScript(index);
+  } else {
+    if (executables_[index] == nullptr) status = CaptureSegment(index);
+    if (status.ok()) {
+      status = executables_[index]->Launch(*streams_[segment.origin.index()]);
+      if (!status.ok()) status = Labelled(segment.steps.front(), std::move(status).error());
+    }
+  }
+  if (!status.ok()) {
+    Fail(std::move(status).error());
+    return;
+  }
+  for (const Instruction& instruction : segment.script) {
+    if (instruction.kind == Kind::kRecord) recorded_[instruction.step.index()] = generation_;
+  }
+}
+
+Status RunState::CaptureSegment(uint32_t index) {
+  const Segment& segment = plan_.program.segments[index];
+  Stream& origin = *streams_[segment.origin.index()];
+  if (Status begun = origin.BeginCapture(); !begun.ok()) {
+    return Labelled(segment.steps.front(), std::move(begun).error());
+  }
+  Status recorded = RunScript(index);
+  Result<std::unique_ptr<Executable>> executable = origin.EndCapture();  // in any case: the stream is to be used again
+  PT_CHECK_OK(std::move(recorded));
+  if (!executable.ok()) return Labelled(segment.steps.front(), std::move(executable).error());
+  executables_[index] = std::move(executable).value();
+  return {};
+}
+
+Status RunState::RunScript(uint32_t index) {
+  const Segment& segment = plan_.program.segments[index];
+  Stream& origin = *streams_[segment.origin.index()];
+  if (!segment.others.empty()) PT_CHECK_OK(origin.Record(*forks_[index]));
+  for (UnitId unit : segment.others) PT_CHECK_OK(streams_[unit.index()]->Wait(*forks_[index]));
+  for (const Instruction& instruction : segment.script) {
+    const StepId step = instruction.step;
+    Stream& stream = *streams_[plan_.steps[step.index()].unit.index()];
+    Status status;
+    if (instruction.kind == Kind::kStreamWait) {
+      status = stream.Wait(*events_[instruction.index]);
+    } else if (instruction.kind == Kind::kRecord) {
+      status = stream.Record(*events_[step.index()]);
+    } else {
+      status = Launch(step);
+    }
+    if (!status.ok()) return Labelled(step, std::move(status).error());
+  }
+  for (StepId last : segment.last) PT_CHECK_OK(origin.Wait(*events_[last.index()]));
+  return {};
+}
+
+// Ends when the run is to stop, too: what the device still does is SettleDevices' affair.
+void RunState::PollEvent(StepId step) {
+  // What was not launched because the run stopped is not waited for.
+  if (recorded_[step.index()] != generation_) return;
+  Event& event = *events_[step.index()];
+  SpinTimer timer(workers_.crowded());
+  while (true) {
+    Result<bool> ready = event.Ready();
+    if (!ready.ok()) {
+      FailDevice(step, std::move(ready).error());
+      return;
+    }
+    if (*ready || ShouldStop()) return;
+    if (!timer.KeepSpinning()) SpinTimer::Doze();
+  }
+}
+
+void RunState::FailDevice(StepId step, Error error) {
+  {
+    const std::lock_guard lock(error_mutex_);
+    device_failed_ |= !error_;
+  }
+  FailStep(step, std::move(error));
+}
+
+// After a run that failed: nothing that was launched goes on when Run returns, or the device is lost.
+void RunState::SettleDevices() {
+  const auto asynchronous = [&](size_t unit) { return streams_[unit] != nullptr && teams_[unit] == nullptr; };
+  for (size_t unit = 0; unit < streams_.size(); ++unit) {
+    if (asynchronous(unit)) streams_[unit]->Revoke();
+  }
+  const int64_t until_ns = NowNs() + plan_.options.device_grace.count();
+  for (size_t unit = 0; unit < streams_.size(); ++unit) {
+    if (!asynchronous(unit)) continue;
+    const int64_t left_ns = std::max<int64_t>(0, until_ns - NowNs());
+    const Result<bool> idle = streams_[unit]->Synchronize(std::chrono::nanoseconds(left_ns));
+    if (idle.ok() && !*idle) LoseDevice(plan_.machine.platform().device_of(UnitId(unit)));
+  }
+  if (!hung_ && device_failed_) BlameStep();
+}
+
+void RunState::LoseDevice(DeviceId device) {
+  plan_.machine.lost_devices().Mark(device);
+  const std::string& name = plan_.machine.platform().device(device).name;
+  if (!hung_) {
+    Error error = MakeError(ErrorCode::kRunFailed, "device.hung",
+                            "device " + name + " did not finish what it had begun within " +
+                                std::to_string(plan_.options.device_grace.count() / 1'000'000) +
+                                " ms after the run had ended: " + error_->message,
+                            "the device is lost to this process: start the process anew");
+    error.device = name;
+    error_ = std::move(error);
+  }
+  hung_ = true;
+}
+
+// The device reports late and by whatever event was asked first; the first step whose event tells the error made it.
+void RunState::BlameStep() {
+  for (size_t i = 0; i < plan_.steps.size(); ++i) {
+    if (!plan_.asynchronous(StepId(i)) || recorded_[i] != generation_) continue;
+    Result<bool> ready = events_[i]->Ready();
+    if (ready.ok() || ready.error().id == "stream.revoked") continue;
+    error_.reset();
+    FailStep(StepId(i), std::move(ready).error());
+    return;
+  }
+}
+
+bool RunState::IsIdle() {
+  for (size_t unit = 0; unit < streams_.size(); ++unit) {
+    if (streams_[unit] == nullptr || teams_[unit] != nullptr) continue;
+    const Result<bool> idle = streams_[unit]->Synchronize(std::chrono::nanoseconds(0));
+    if (idle.ok() && !*idle) return false;
+  }
+  return true;
+}
+
+}  // namespace pt

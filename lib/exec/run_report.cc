@@ -1,0 +1,139 @@
+// What a run tells of itself: how long it took, and when each step ran.
+#include <algorithm>
+
+#include "lib/exec/clock.h"
+#include "lib/exec/run_state.h"
+
+namespace pt {
+namespace {
+
+// The steps of a run have been timed already: nothing slows them down or holds them up any more.
+class MeasuredCosts : public CostModel {
+ public:
+  std::optional<Estimate> Run(const Candidate&) const override { return std::nullopt; }
+  Estimate Copy(uint64_t, LinkId) const override { return {}; }
+  std::optional<Estimate> Reorder(std::span<const int64_t>, const Form&, const Form&, UnitClassId) const override {
+    return std::nullopt;
+  }
+  Estimate StepOverhead(UnitClassId) const override { return {}; }
+  Estimate WaitCost(UnitClassId, UnitClassId) const override { return {}; }
+  double Slowdown(const Candidate&, std::span<const Candidate* const>) const override { return 1; }
+  bool has_slowdown() const override { return false; }
+};
+
+const CostModel& Measured() {
+  static const MeasuredCosts costs;
+  return costs;
+}
+
+}  // namespace
+
+void RunState::PrepareTimeline() {
+  simulator_.emplace(plan_.machine.platform(), Measured());
+  for (size_t i = 0; i < plan_.steps.size(); ++i) {
+    TimedStep step;
+    step.unit = plan_.steps[i].unit;
+    step.run_ns = plan_.steps[i].known_ns;
+    step.demand = plan_.steps[i].demand;
+    step.first_wait = static_cast<uint32_t>(timed_waits_.size());
+    for (StepId before : plan_.program.before[i]) timed_waits_.push_back(before.value);
+    step.end_wait = static_cast<uint32_t>(timed_waits_.size());
+    timed_steps_.push_back(step);
+  }
+}
+
+// The device keeps a clock that tells when the step ran.
+bool RunState::HasDeviceTimes(StepId step) const {
+  return plan_.asynchronous(step) && !plan_.driver(step).HasVirtualClock();
+}
+
+// Events for the starts of steps are made for the first run that is timed. Each device's clock is tied to the host's by
+// an event on a stream that has nothing to do.
+Status RunState::PrepareTrace() {
+  start_events_.resize(plan_.steps.size());
+  clocks_.resize(plan_.machine.platform().devices.size());
+  for (DeviceClock& clock : clocks_) clock.host_ns = 0;
+  for (size_t i = 0; i < plan_.steps.size(); ++i) {
+    if (!HasDeviceTimes(StepId(i))) continue;
+    DeviceDriver& driver = plan_.driver(StepId(i));
+    if (!start_events_[i]) {
+      PT_ASSIGN(start_events_[i], driver.MakeEvent());
+    }
+    DeviceClock& clock = clocks_[driver.id().index()];
+    if (clock.host_ns != 0) continue;
+    if (!clock.event) {
+      PT_ASSIGN(clock.event, driver.MakeEvent());
+    }
+    PT_CHECK_OK(streams_[plan_.steps[i].unit.index()]->Record(*clock.event));
+    clock.host_ns = NowNs();
+  }
+  return {};
+}
+
+void RunState::AddDeviceTimes(StepId step) {
+  const DeviceClock& clock = clocks_[plan_.driver(step).id().index()];
+  const Result<int64_t> start = start_events_[step.index()]->ElapsedNs(*clock.event);
+  const Result<int64_t> end = events_[step.index()]->ElapsedNs(*clock.event);
+  StepTimes& times = times_[step.index()];
+  times.end_ns = times.start_ns;
+  if (!start.ok() || !end.ok()) return;
+  times.start_ns = clock.host_ns + *start;
+  times.end_ns = clock.host_ns + *end;
+}
+
+// Put together from what the host's steps really took and what is known of the devices.
+Timeline RunState::VirtualTimeline() {
+  for (size_t i = 0; i < plan_.steps.size(); ++i) {
+    const StepId step(i);
+    if (HasDeviceTimes(step)) AddDeviceTimes(step);
+    if (plan_.asynchronous(step) && plan_.driver(step).HasVirtualClock()) continue;
+    timed_steps_[i].run_ns = times_[i].end_ns - times_[i].start_ns;
+  }
+  return simulator_->Run(timed_steps_, timed_waits_);
+}
+
+RunReport RunState::ReportOf(int64_t start_ns, const Timeline& timeline) const {
+  RunReport report;
+  report.simulated = plan_.simulated;
+  if (plan_.virtual_clock) {
+    report.makespan_ns = timeline.makespan_ns;
+  } else if (!cores_.empty()) {
+    int64_t begin = cores_[0].begin_ns;
+    int64_t end = cores_[0].end_ns;
+    for (const CoreState& core : cores_) {
+      begin = std::min(begin, core.begin_ns);
+      end = std::max(end, core.end_ns);
+    }
+    report.makespan_ns = end - begin;
+  }
+  report.wall_ns = NowNs() - start_ns;
+  return report;
+}
+
+void RunState::FillTrace(Trace& trace, const RunReport& report, const Timeline& timeline) {
+  trace.run_ns = report.makespan_ns;
+  trace.events.resize(plan_.steps.size());
+  int64_t begin = cores_.empty() ? 0 : cores_[0].begin_ns;
+  for (const CoreState& core : cores_) begin = std::min(begin, core.begin_ns);
+  std::vector<int64_t> lane_free(simulator_ ? simulator_->lanes().count : 0, 0);
+  for (size_t i = 0; i < plan_.steps.size(); ++i) {
+    TraceEvent& event = trace.events[i];
+    event.step = StepId(i);
+    event.unit = plan_.steps[i].unit;
+    event.simulated = plan_.virtual_clock;
+    if (simulator_) {
+      const std::vector<uint32_t>& lanes = simulator_->lanes().of_unit[event.unit.index()];
+      event.start_ns = timeline.start_ns[i];
+      event.end_ns = timeline.end_ns[i];
+      event.wait_ns = event.start_ns - lane_free[lanes.front()];
+      for (uint32_t lane : lanes) lane_free[lane] = event.end_ns;
+      continue;
+    }
+    if (HasDeviceTimes(StepId(i))) AddDeviceTimes(StepId(i));
+    event.wait_ns = times_[i].wait_ns;
+    event.start_ns = times_[i].start_ns - begin;
+    event.end_ns = times_[i].end_ns - begin;
+  }
+}
+
+}  // namespace pt
