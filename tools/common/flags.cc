@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 #include <cctype>
+#include <memory>
 
 #include "partitiontuner/backend/libraries.h"
 #include "partitiontuner/version.h"
@@ -9,6 +10,8 @@
 
 namespace pt::tools {
 namespace {
+
+constexpr size_t kHelpColumn = 36;  // where the explanations start
 
 constexpr const char* kExitCodes =
     "Exit codes\n"
@@ -38,12 +41,23 @@ bool AsksForJson(int argc, char** argv) {
   return false;
 }
 
+// One line an option: the names of environment variables are for --help-all.
+class ShortFormatter : public CLI::Formatter {
+ public:
+  std::string make_option_opts(const CLI::Option* option) const override {
+    return option->get_option_text().empty() ? "" : " " + option->get_option_text();
+  }
+};
+
 void PrintHelp(CLI::App& app, bool all) {
   if (!all) {
     for (CLI::Option* option : app.get_options([](CLI::Option* o) { return o->get_group() == kMoreGroup; }))
       option->group("");
+    app.formatter(std::make_shared<ShortFormatter>());
+    app.get_formatter()->column_width(kHelpColumn);
   }
   std::string text = app.help();
+  for (size_t at = 0; (at = text.find("\n\n\n", at)) != std::string::npos;) text.erase(at, 1);
   if (all) text += std::string("\n") + kExitCodes;
   (void)WriteOut(text);
 }
@@ -69,7 +83,7 @@ Status PrintVersion(const CLI::App& app, bool json) {
 
 void AddCommonFlags(CLI::App& app, CommonFlags& flags) {
   app.set_help_flag();
-  app.get_formatter()->column_width(36);
+  app.get_formatter()->column_width(kHelpColumn);
   app.option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
   app.add_option("model", flags.model, "ONNX model")->option_text("MODEL.onnx");
 
