@@ -24,6 +24,7 @@ struct PlanningProfile {
 struct Engine::State {
   EngineOptions options;
   std::shared_ptr<Machine> machine;
+  Platform measured_platform;  // what costs are asked with
   std::mutex db_mutex;
   std::optional<ProfileDb> db;  // empty: none wanted, or not opened yet
 
@@ -62,8 +63,7 @@ std::map<std::string, std::string> EnvironmentOf(const Machine& machine) {
 }
 
 // Simulated devices need no profiling: what their libraries know is filled in where the profile lacks it.
-void AddKnownTimes(const Model& model, const Machine& machine, Profile& profile) {
-  const Platform& platform = machine.platform();
+void AddKnownTimes(const Model& model, const Machine& machine, const Platform& platform, Profile& profile) {
   const uint64_t reuse_distance = ReuseDistance(*model.graph, platform);
   for (const Candidate& candidate : model.candidates) {
     const UnitClass& kind = platform.unit_class(candidate.unit_class);
@@ -124,7 +124,7 @@ Result<Profile> Engine::State::ReadProfile(const Model& model, bool* lacks_some)
   profile.platform_fingerprint = PlatformFingerprint(machine->platform());
   profile.environment = EnvironmentOf(*machine);
   std::vector<MeasurementKey> keys;
-  for (NeededKey& needed : NeededKeys(*model.graph, machine->platform(), model.candidates, LibraryVersions(*machine))) {
+  for (NeededKey& needed : NeededKeys(*model.graph, measured_platform, model.candidates, LibraryVersions(*machine))) {
     keys.push_back(std::move(needed.key));
   }
   const std::lock_guard lock(db_mutex);
@@ -143,7 +143,7 @@ Result<PlanningProfile> Engine::State::ProfileForPlanning(const Model& model, co
   } else if (options.db_path != "none") {
     PT_ASSIGN(found.profile, ReadProfile(model, &lacks_some));
   }
-  AddKnownTimes(model, *machine, found.profile);
+  AddKnownTimes(model, *machine, measured_platform, found.profile);
   found.summary = SummaryOf(found.profile);
   if (lacks_some && plan_options.allow_estimates) {
     const std::lock_guard lock(db_mutex);
@@ -159,7 +159,7 @@ std::unique_ptr<CostModel> Engine::State::CostsFrom(const Model& model, Profile 
   costs.library_versions = LibraryVersions(*machine);
   costs.allow_estimates = allow_estimates;
   costs.candidates = model.candidates;
-  return MakeProfiledCosts(*model.graph, machine->platform(), std::move(profile), costs);
+  return MakeProfiledCosts(*model.graph, measured_platform, std::move(profile), costs);
 }
 
 Engine::Engine(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -174,6 +174,7 @@ Result<std::unique_ptr<Engine>> Engine::Make(std::shared_ptr<Machine> machine, c
   if (machine == nullptr) return MakeError(ErrorCode::kUsage, "engine.machine", "an engine needs a machine");
   auto state = std::make_unique<State>();
   state->options = options;
+  state->measured_platform = MeasuredPlatform(*machine);
   state->machine = std::move(machine);
   return std::unique_ptr<Engine>(new Engine(std::move(state)));
 }

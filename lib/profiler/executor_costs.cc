@@ -12,7 +12,7 @@ namespace {
 constexpr uint32_t kSteps = 2'000, kRepeats = 9;
 constexpr uint32_t kLaunches = 50;  // on a device, of which each takes microseconds
 
-bool IsAsynchronous(const ProfilingTask& task, UnitClassId kind) { return !task.platform().unit_class(kind).on_host(); }
+bool IsAsynchronous(const ProfilingTask& task, UnitClassId kind) { return !task.platform.unit_class(kind).on_host(); }
 
 // A series of nanoseconds for `parts` of something each, the lock held for one at a time.
 Status TakeSeries(DeviceLocks& locks, DeviceId device, WorkItem& item, uint32_t parts,
@@ -32,8 +32,8 @@ Status TakeSeries(DeviceLocks& locks, DeviceId device, WorkItem& item, uint32_t 
 
 Status MeasureOverhead(const ProfilingTask& task, DeviceLocks& locks, WorkItem& item) {
   const UnitClassId kind = item.needed.unit_class;
-  const UnitId unit = UnitsOf(task.platform(), kind).front();
-  const DeviceId device = task.platform().unit_class(kind).device;
+  const UnitId unit = UnitsOf(task.platform, kind).front();
+  const DeviceId device = task.platform.unit_class(kind).device;
   if (!IsAsynchronous(task, kind)) {
     return TakeSeries(locks, device, item, kSteps, [&] { return TimeEmptySteps(task.machine, unit, kSteps); });
   }
@@ -42,7 +42,7 @@ Status MeasureOverhead(const ProfilingTask& task, DeviceLocks& locks, WorkItem& 
 }
 
 Status MeasureWait(const ProfilingTask& task, DeviceLocks& locks, WorkItem& item) {
-  const Platform& platform = task.platform();
+  const Platform& platform = task.platform;
   const UnitClassId from = item.needed.unit_class, to = item.needed.to_class;
   const auto units = HandOverUnits(platform, from, to);
   const DeviceId device = platform.unit_class(IsAsynchronous(task, from) ? from : to).device;

@@ -22,7 +22,7 @@ constexpr double kFinalistReach = 1.75;  // times the fastest of the decision on
 class Profiling {
  public:
   Profiling(const ProfilingTask& task, Ledger& ledger)
-      : task_(task), ledger_(ledger), locks_(task.platform(), task.options.cancel), sampler_(task, locks_) {}
+      : task_(task), ledger_(ledger), locks_(task.platform, task.options.cancel), sampler_(task, locks_) {}
 
   Status MeasureDecision(Decision& decision);
 
@@ -84,7 +84,7 @@ Status Profiling::MeasureFirst(WorkItem& item) {
     case NeededKey::Kind::kCopy:
       return MeasureCopy(task_, locks_, item);
     case NeededKey::Kind::kCandidate:
-      if (task_.platform().device(task_.platform().unit_class(item.needed.unit_class).device).simulated) {
+      if (task_.platform.device(task_.platform.unit_class(item.needed.unit_class).device).simulated) {
         KnownTime(item);
         return {};
       }
@@ -100,7 +100,7 @@ void Profiling::KnownTime(WorkItem& item) const {
   const Candidate& candidate = task_.candidates[item.needed.candidate];
   const Library* library = task_.machine.library(candidate.library);
   const std::optional<int64_t> ns =
-      library != nullptr ? library->KnownCost(task_.graph, task_.platform(), candidate) : std::nullopt;
+      library != nullptr ? library->KnownCost(task_.graph, task_.platform, candidate) : std::nullopt;
   if (!ns) {
     item.Fail(MakeError(ErrorCode::kUnsupported, "profiler.simulated", "its platform file gives no time for this"));
     return;
@@ -152,6 +152,18 @@ std::map<std::string, std::string> LibraryVersions(const Machine& machine) {
   return LibraryVersions(machine.libraries());
 }
 
+Platform MeasuredPlatform(const Machine& machine) {
+  Platform platform = machine.platform();
+  if (!machine.CheckRunsHere().ok()) return platform;  // of another machine's file: it has no drivers
+  for (size_t i = 0; i < platform.devices.size(); ++i) {
+    Device& device = platform.devices[i];
+    if (!device.simulated || machine.driver(DeviceId(i)).HasVirtualClock()) continue;
+    device.simulated = false;
+    device.fingerprint += ", wall clock";
+  }
+  return platform;
+}
+
 const Library* ReorderLibrary(const Machine& machine, UnitClassId unit_class, std::span<const int64_t> dims,
                               const Form& from, const Form& to) {
   const Platform& platform = machine.platform();
@@ -169,7 +181,7 @@ Result<MeasureReport> MeasureProfile(const Graph& graph, std::span<const Candida
                                      const ProgressCallback& progress) try {
   PT_CHECK_OK(machine.CheckRunsHere());
   const auto started = Ledger::Clock::now();
-  const ProfilingTask task{graph, candidates, machine, db, options};
+  const ProfilingTask task{graph, candidates, machine, db, options, MeasuredPlatform(machine)};
   PT_ASSIGN(WorkList list, ListWork(task));
   Ledger ledger(task, list, progress, started);
   Profiling profiling(task, ledger);

@@ -24,9 +24,9 @@ Sampler::Sampler(const ProfilingTask& task, DeviceLocks& locks) : task_(task), l
 Result<Runner*> Sampler::RunnerOf(UnitClassId kind) {
   std::unique_ptr<Runner>& runner = runners_[kind];
   if (runner != nullptr) return runner.get();
-  const UnitId unit = UnitsOf(task_.platform(), kind).front();
-  const uint64_t reuse_distance = ReuseDistance(task_.graph, task_.platform());
-  if (!task_.platform().unit_class(kind).on_host()) {
+  const UnitId unit = UnitsOf(task_.platform, kind).front();
+  const uint64_t reuse_distance = ReuseDistance(task_.graph, task_.platform);
+  if (!task_.platform.unit_class(kind).on_host()) {
     PT_ASSIGN(runner, MakeDeviceRunner(task_.machine, unit, reuse_distance, task_.options.cancel));
     return runner.get();
   }
@@ -49,7 +49,7 @@ Status Sampler::Prepare(WorkItem& item) {
 // away are kept only where there are no others: long work on a busy machine.
 Status Sampler::TakeSlice(WorkItem& item, uint32_t count, bool warm_up) {
   PT_ASSIGN(Runner * runner, RunnerOf(item.needed.unit_class));
-  return locks_.Hold(task_.platform().unit_class(item.needed.unit_class).device, [&]() -> Status {
+  return locks_.Hold(task_.platform.unit_class(item.needed.unit_class).device, [&]() -> Status {
     const Clock::time_point begin = Clock::now();
     const auto spent = [&] { return (Clock::now() - begin).count(); };
     int64_t before = 0;

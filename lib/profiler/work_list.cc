@@ -15,7 +15,7 @@ constexpr double kCompilingNs = 3e6;
 double RoughNs(const NeededKey& needed) { return needed.expected_flops / 20.0 + needed.expected_bytes / 8.0; }
 
 std::string LabelOf(const ProfilingTask& task, const NeededKey& needed) {
-  const Platform& platform = task.platform();
+  const Platform& platform = task.platform;
   switch (needed.kind) {
     case NeededKey::Kind::kCandidate: {
       const Candidate& candidate = task.candidates[needed.candidate];
@@ -56,7 +56,7 @@ const char* FamilyOf(NeededKey::Kind kind) {
 }
 
 WorkItem MakeItem(const ProfilingTask& task, NeededKey needed) {
-  const Platform& platform = task.platform();
+  const Platform& platform = task.platform;
   WorkItem item;
   item.label = LabelOf(task, needed);
   item.row.key_text = needed.key.text;
@@ -107,8 +107,7 @@ void WorkItem::Fail(const Error& error) {
 }
 
 Result<WorkList> ListWork(const ProfilingTask& task) {
-  std::vector<NeededKey> needed =
-      NeededKeys(task.graph, task.platform(), task.candidates, LibraryVersions(task.machine));
+  std::vector<NeededKey> needed = NeededKeys(task.graph, task.platform, task.candidates, LibraryVersions(task.machine));
   std::vector<MeasurementKey> keys;
   keys.reserve(needed.size());
   for (const NeededKey& key : needed) keys.push_back(key.key);

@@ -21,8 +21,7 @@ struct ProfilingTask {
   Machine& machine;
   ProfileDb& db;
   const MeasureOptions& options;
-
-  const Platform& platform() const { return machine.platform(); }
+  const Platform platform;  // MeasuredPlatform of the machine
 };
 
 // One key to be measured, and what is known of it so far.

@@ -109,7 +109,7 @@ std::string ReportLine(const MeasureReport& report, int64_t elapsed_ns) {
 
 Result<int> DryRun(const ProfileFlags& flags, Engine& engine, const Model& model) {
   const Machine& machine = engine.machine();
-  const auto needed = NeededKeys(*model.graph, machine.platform(), model.candidates, LibraryVersions(machine));
+  const auto needed = NeededKeys(*model.graph, MeasuredPlatform(machine), model.candidates, LibraryVersions(machine));
   PT_ASSIGN(const Profile profile, engine.ProfileOf(model));
   size_t known = 0;
   for (const NeededKey& key : needed) known += profile.find(key.key.hash) != nullptr;

@@ -49,6 +49,11 @@ struct MeasureReport {
 // Name and version of every library of the machine, as keys and costs want them.
 std::map<std::string, std::string> LibraryVersions(const Machine& machine);
 
+// The machine's platform as costs see it: a simulated device that takes its time on the wall clock is measured like any
+// other there, and its times are not taken for those that its file gives on the virtual clock. Keys, needed keys and
+// cost models are made with it; ids and names are the platform's own.
+Platform MeasuredPlatform(const Machine& machine);
+
 // The library that reorders this on units of that class: the first of the machine's that can. It is the one that is
 // measured, and the one that plans name. Null when none can.
 const Library* ReorderLibrary(const Machine& machine, UnitClassId unit_class, std::span<const int64_t> dims,
