@@ -64,7 +64,7 @@ void RunState::LaunchSegment(uint32_t index, CoreState& core) {
   const bool plain = timed_ && HasDeviceTimes(segment.steps.front());
   Status status;
   if (plain) {
-    status = RunScript(index);
+    status = RunScript(index, Events::kOfAllSteps);
   } else {
     if (executables_[index] == nullptr) status = CaptureSegment(index);
     if (status.ok()) {
@@ -87,7 +87,7 @@ Status RunState::CaptureSegment(uint32_t index) {
   if (Status begun = origin.BeginCapture(); !begun.ok()) {
     return Labelled(segment.steps.front(), std::move(begun).error());
   }
-  Status recorded = RunScript(index);
+  Status recorded = RunScript(index, Events::kThatAreAskedFor);
   Result<std::unique_ptr<Executable>> executable = origin.EndCapture();  // in any case: the stream is to be used again
   PT_CHECK_OK(std::move(recorded));
   if (!executable.ok()) return Labelled(segment.steps.front(), std::move(executable).error());
@@ -95,7 +95,7 @@ Status RunState::CaptureSegment(uint32_t index) {
   return {};
 }
 
-Status RunState::RunScript(uint32_t index) {
+Status RunState::RunScript(uint32_t index, Events events) {
   const Segment& segment = plan_.program.segments[index];
   Stream& origin = *streams_[segment.origin.index()];
   if (!segment.others.empty()) PT_CHECK_OK(origin.Record(*forks_[index]));
@@ -106,10 +106,11 @@ Status RunState::RunScript(uint32_t index) {
     Status status;
     if (instruction.kind == Kind::kStreamWait) {
       status = stream.Wait(*events_[instruction.index]);
-    } else if (instruction.kind == Kind::kRecord) {
-      status = stream.Record(*events_[step.index()]);
-    } else {
+    } else if (instruction.kind == Kind::kEnqueue) {
       status = Launch(step);
+      if (status.ok() && events == Events::kOfAllSteps) status = stream.Record(*events_[step.index()]);
+    } else if (events == Events::kThatAreAskedFor) {
+      status = stream.Record(*events_[step.index()]);
     }
     if (!status.ok()) return Labelled(step, std::move(status).error());
   }

@@ -99,7 +99,8 @@ class RunState : public CoreJob, private StopFlag {
   void StreamWait(StepId step, StepId before);
   void LaunchSegment(uint32_t index, CoreState& core);
   Status CaptureSegment(uint32_t index);
-  Status RunScript(uint32_t index);
+  enum class Events : uint8_t { kThatAreAskedFor, kOfAllSteps };  // the latter tell when each step was over
+  Status RunScript(uint32_t index, Events events);
   Status Launch(StepId step);
   void Stage(StepId step);
   void PollEvent(StepId step);

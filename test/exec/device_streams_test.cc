@@ -101,6 +101,20 @@ void LetGo(Setting& setting) {
   while (setting.machine->lost_devices().IsAnyAtWork()) std::this_thread::yield();
 }
 
+// No step ends before it starts; on the units of one device none starts before the steps it waits for are over.
+void CheckTimes(const Setting& setting, const Plan& plan, const Trace& trace) {
+  const Platform& platform = setting.machine->platform();
+  REQUIRE(trace.events.size() == plan.steps.size());
+  for (size_t s = 0; s < plan.steps.size(); ++s) {
+    CAPTURE(s);
+    CHECK(trace.events[s].end_ns >= trace.events[s].start_ns);
+    for (const StepId before : plan.steps[s].after) {
+      if (platform.device_of(plan.steps[before.index()].unit) != platform.device_of(plan.steps[s].unit)) continue;
+      CHECK(trace.events[s].start_ns >= trace.events[before.index()].end_ns);
+    }
+  }
+}
+
 const std::vector<const char*> kTwoStreams = {"fake:0#0", "fake:0#0", "fake:0#1", "fake:0#0"};
 
 }  // namespace
@@ -125,7 +139,9 @@ TEST_CASE("DeviceStreams, RandomPlansGiveTheResultOfOneLoop", "[exec]") {
     RunOptions options;
     if (run == 1) options.trace = &trace;
     CHECK(RunsRight(*session, static_cast<float>(run), options));
+    if (run == 1) CheckTimes(setting, plan, trace);
     CHECK(RunsRight(*single, static_cast<float>(run), options));
+    if (run == 1) CheckTimes(setting, plan, trace);
     CHECK(RunsRight(*twin, static_cast<float>(run)));
   }
 }

@@ -22,7 +22,7 @@ struct SimulatedScene {
     MachineOptions options;
     options.max_cores = 2;
     options.libraries = {"simulated"};
-    options.simulated_files = {folder.file("sim.json")};
+    options.platform_files = {folder.file("sim.json")};
     options.simulated_clock = clock;
     machine = Machine::Make(options).value();
     candidates = EnumerateCandidates(graph, machine->platform(), machine->libraries());
