@@ -112,8 +112,8 @@ class Stream {
   // Between these two calls enqueued work is recorded instead of run: that of this stream and of every other stream of
   // the device from its first Wait for an event recorded in the capture on. Such streams must have come back, by this
   // stream waiting for an event behind their last work, before EndCapture. Record and Wait become part of the
-  // recording: every launch records the events anew. Only on drivers that CanCapture; kUnsupported otherwise. EndCapture
-  // ends the capture for all its streams, also when it returns an error.
+  // recording: every launch records the events anew. Only on drivers that CanCapture; kUnsupported otherwise.
+  // EndCapture ends the capture for all its streams, also when it returns an error.
   virtual Status BeginCapture();
   virtual Result<std::unique_ptr<Executable>> EndCapture();
 
