@@ -11,10 +11,10 @@
 namespace pt {
 
 std::vector<uint64_t> CopyLadder();  // the sizes copies are measured at, ascending
-bool IsSimulatedClass(const Platform& platform, UnitClassId kind);
+bool IsSimulatedClass(const Platform& platform, UnitClassId unit_class);
 bool IsSimulatedLink(const Platform& platform, LinkId link);
 // A simulated device's file says nothing of reorders, and copy engines make none.
-bool MeasuresReorders(const Platform& platform, UnitClassId kind);
+bool MeasuresReorders(const Platform& platform, UnitClassId unit_class);
 double ReorderBytes(std::span<const int64_t> dims, const Form& from, const Form& to);  // read and written
 // "onednn 3.7.2, reference 1": the libraries among which the first that can makes a reorder.
 std::string ReorderVersions(const std::map<std::string, std::string>& library_versions);

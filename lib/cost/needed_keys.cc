@@ -70,15 +70,15 @@ void AddReorders(const Graph& graph, const Platform& platform, std::span<const C
       for (const Form& to : all) {
         if (from == to) continue;
         for (size_t k = 0; k < platform.unit_classes.size(); ++k) {
-          const UnitClassId kind(k);
-          if (!MeasuresReorders(platform, kind)) continue;
+          const UnitClassId unit_class(k);
+          if (!MeasuresReorders(platform, unit_class)) continue;
           NeededKey key;
-          key.key = ReorderKey(platform, kind, *dims, from, to, versions);
+          key.key = ReorderKey(platform, unit_class, *dims, from, to, versions);
           key.kind = NeededKey::Kind::kReorder;
           key.dims = *dims;
           key.from = from;
           key.to = to;
-          key.unit_class = kind;
+          key.unit_class = unit_class;
           key.expected_bytes = ReorderBytes(*dims, from, to);
           keys.Add(std::move(key));
         }
@@ -131,8 +131,8 @@ void AddOverheads(const Platform& platform, KeyList& keys) {
 bool LedByTheSameCore(const Platform& platform, UnitId a, UnitId b) {
   const auto& a_uses = platform.unit(a).uses;
   const auto& b_uses = platform.unit(b).uses;
-  return platform.unit_class(platform.unit(a).kind).on_host() && platform.unit_class(platform.unit(b).kind).on_host() &&
-         a_uses.front().first == b_uses.front().first;
+  return platform.unit_class(platform.unit(a).unit_class).on_host() &&
+         platform.unit_class(platform.unit(b).unit_class).on_host() && a_uses.front().first == b_uses.front().first;
 }
 
 }  // namespace
@@ -143,13 +143,13 @@ std::vector<uint64_t> CopyLadder() {
   return sizes;
 }
 
-bool IsSimulatedClass(const Platform& platform, UnitClassId kind) {
-  return platform.device(platform.unit_class(kind).device).simulated;
+bool IsSimulatedClass(const Platform& platform, UnitClassId unit_class) {
+  return platform.device(platform.unit_class(unit_class).device).simulated;
 }
 
-bool MeasuresReorders(const Platform& platform, UnitClassId kind) {
-  if (IsSimulatedClass(platform, kind)) return false;
-  const std::vector<UnitId> units = UnitsOf(platform, kind);
+bool MeasuresReorders(const Platform& platform, UnitClassId unit_class) {
+  if (IsSimulatedClass(platform, unit_class)) return false;
+  const std::vector<UnitId> units = UnitsOf(platform, unit_class);
   return std::any_of(units.begin(), units.end(), [&](UnitId unit) { return !platform.unit(unit).link.has_value(); });
 }
 

@@ -186,7 +186,7 @@ class ProfiledCosts : public CostModel {
 
   std::optional<Estimate> LookUp(const Candidate& candidate) const;
   std::optional<Estimate> LookUpReorder(std::span<const int64_t> dims, const Form& from, const Form& to,
-                                        UnitClassId unit_class) const;
+                                        UnitClassId id) const;
   static Estimate InterpolateCopy(const LinkTimes& times, double bytes);
   Estimate MeasuredOr(const MeasurementKey& key, bool simulated, const Estimate& otherwise) const;
   void ReadOverheads();
@@ -219,25 +219,25 @@ std::optional<Estimate> ProfiledCosts::LookUp(const Candidate& candidate) const 
     return FromMeasurement(*m);
   }
   if (!options_.allow_estimates || IsSimulatedClass(platform_, candidate.unit_class)) return std::nullopt;
-  const UnitClass& kind = platform_.unit_class(candidate.unit_class);
+  const UnitClass& unit_class = platform_.unit_class(candidate.unit_class);
   const WorkSize work = WorkSizeOf(graph_, candidate.nodes);
   return fits_.Predict(
-      {graph_.node(HeaviestNode(graph_, candidate.nodes)).op, platform_.device(kind.device).fingerprint, kind.name,
-       candidate.library, std::string(MathModeName(candidate.math))},
+      {graph_.node(HeaviestNode(graph_, candidate.nodes)).op, platform_.device(unit_class.device).fingerprint,
+       unit_class.name, candidate.library, std::string(MathModeName(candidate.math))},
       work.flops, work.bytes);
 }
 
 std::optional<Estimate> ProfiledCosts::LookUpReorder(std::span<const int64_t> dims, const Form& from, const Form& to,
-                                                     UnitClassId unit_class) const {
-  if (!MeasuresReorders(platform_, unit_class)) return std::nullopt;
-  const MeasurementKey key = ReorderKey(platform_, unit_class, dims, from, to, reorder_versions_);
+                                                     UnitClassId id) const {
+  if (!MeasuresReorders(platform_, id)) return std::nullopt;
+  const MeasurementKey key = ReorderKey(platform_, id, dims, from, to, reorder_versions_);
   if (const Measurement* m = profile_.find(key.hash)) {
     if (!m->failure.empty()) return std::nullopt;
     return FromMeasurement(*m);
   }
   if (!options_.allow_estimates) return std::nullopt;
-  const UnitClass& kind = platform_.unit_class(unit_class);
-  return fits_.Predict({"reorder", platform_.device(kind.device).fingerprint, kind.name, "", ""}, 0,
+  const UnitClass& unit_class = platform_.unit_class(id);
+  return fits_.Predict({"reorder", platform_.device(unit_class.device).fingerprint, unit_class.name, "", ""}, 0,
                        ReorderBytes(dims, from, to));
 }
 

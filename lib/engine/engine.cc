@@ -66,9 +66,9 @@ std::map<std::string, std::string> EnvironmentOf(const Machine& machine) {
 void AddKnownTimes(const Model& model, const Machine& machine, const Platform& platform, Profile& profile) {
   const uint64_t reuse_distance = ReuseDistance(*model.graph, platform);
   for (const Candidate& candidate : model.candidates) {
-    const UnitClass& kind = platform.unit_class(candidate.unit_class);
+    const UnitClass& unit_class = platform.unit_class(candidate.unit_class);
     const Library* library = machine.library(candidate.library);
-    if (!platform.device(kind.device).simulated || library == nullptr) continue;
+    if (!platform.device(unit_class.device).simulated || library == nullptr) continue;
     const std::optional<int64_t> ns = library->KnownCost(*model.graph, platform, candidate);
     if (!ns) continue;
     const MeasurementKey key = CostKey(*model.graph, platform, candidate, library->version(), reuse_distance);
@@ -77,8 +77,8 @@ void AddKnownTimes(const Model& model, const Machine& machine, const Platform& p
     known.median_ns = *ns;
     known.provenance = Provenance::kSimulated;
     known.family = model.graph->node(HeaviestNode(*model.graph, candidate.nodes)).op;
-    known.device = platform.device(kind.device).fingerprint;
-    known.unit_class = kind.name;
+    known.device = platform.device(unit_class.device).fingerprint;
+    known.unit_class = unit_class.name;
     known.library = candidate.library;
     known.math = MathModeName(candidate.math);
     profile.measurements.emplace(key.hash, std::move(known));

@@ -13,9 +13,9 @@ namespace {
 std::string ConstraintsText(const Graph& graph, const Platform& platform, const Constraints& constraints) {
   std::string text;
   const auto add = [&](const char* what, const auto& pairs) {
-    for (const auto& [node, kind] : pairs) {
+    for (const auto& [node, unit_class] : pairs) {
       text += (text.empty() ? "" : ", ") + std::string(what) + " " + NodeLabel(graph, node) + " " +
-              platform.unit_class(kind).name;
+              platform.unit_class(unit_class).name;
     }
   };
   add("pin", constraints.pin);
@@ -64,7 +64,7 @@ bool AllMeasured(const Graph& graph, const Platform& platform, const Plan& plan,
       const Instance& from = plan.instances[reorder->from.index()];
       const Instance& to = plan.instances[reorder->to.index()];
       const auto dims = graph.value(from.value).type.static_dims();
-      if (dims) cost = costs.Reorder(*dims, from.form, to.form, platform.unit(step.unit).kind);
+      if (dims) cost = costs.Reorder(*dims, from.form, to.form, platform.unit(step.unit).unit_class);
     } else {
       const Copy& copy = std::get<Copy>(step.work);
       const Result<uint64_t> bytes = InstanceBytes(graph, plan.instances[copy.from.index()]);
@@ -83,8 +83,8 @@ Status NameReorderLibraries(const Graph& graph, const Machine& machine, Plan& pl
     const Instance& from = plan.instances[reorder->from.index()];
     const Instance& to = plan.instances[reorder->to.index()];
     const std::vector<int64_t> dims = graph.value(from.value).type.static_dims().value_or(std::vector<int64_t>());
-    const UnitClassId kind = machine.platform().unit(plan.steps[s].unit).kind;
-    const Library* library = ReorderLibrary(machine, kind, dims, from.form, to.form);
+    const UnitClassId unit_class = machine.platform().unit(plan.steps[s].unit).unit_class;
+    const Library* library = ReorderLibrary(machine, unit_class, dims, from.form, to.form);
     if (library == nullptr) {
       return MakeError(ErrorCode::kInfeasible, "engine.reorder",
                        "step " + std::to_string(s) + " reorders from " + ToString(from.form.layout) + " to " +

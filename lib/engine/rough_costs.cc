@@ -25,12 +25,12 @@ class RoughCosts : public CostModel {
     if (const std::optional<int64_t> known = library->KnownCost(graph_, platform_, candidate)) {
       return Estimate{*known, 0, Provenance::kSimulated, 0};
     }
-    const UnitClass& kind = platform_.unit_class(candidate.unit_class);
-    if (!kind.on_host()) return std::nullopt;
+    const UnitClass& unit_class = platform_.unit_class(candidate.unit_class);
+    if (!unit_class.on_host()) return std::nullopt;
     const WorkSize work = WorkSizeOf(graph_, candidate.nodes);
     const double rate = candidate.library == "reference" ? kPlainFlopsPerNs : kFlopsPerNs;
     const double ns = work.flops / rate + work.bytes / kBytesPerNs;
-    return Rough(ns / (1 + kCoresGain * (kind.cores - 1)));
+    return Rough(ns / (1 + kCoresGain * (unit_class.cores - 1)));
   }
 
   Estimate Copy(uint64_t bytes, LinkId link) const override {

@@ -130,12 +130,12 @@ class PlanCompiler {
   }
 
   CompileContext ContextFor(UnitId unit) {
-    const UnitClassId kind = platform().unit(unit).kind;
-    std::unique_ptr<Team>& team = teams_[kind];
-    if (!team) team = MakeSerialTeam(std::max<uint32_t>(platform().unit_class(kind).cores, 1));
+    const UnitClassId unit_class = platform().unit(unit).unit_class;
+    std::unique_ptr<Team>& team = teams_[unit_class];
+    if (!team) team = MakeSerialTeam(std::max<uint32_t>(platform().unit_class(unit_class).cores, 1));
     const auto nested = nested_.try_emplace(unit, compiled_.machine, unit).first;
     return {platform(), compiled_.machine.driver(platform().device_of(unit)), team.get(), WeightsFor(unit),
-            platform().unit_class(kind).on_host() ? &nested->second : nullptr};
+            platform().unit_class(unit_class).on_host() ? &nested->second : nullptr};
   }
 
   WeightStore& WeightsFor(UnitId unit) {
@@ -168,16 +168,16 @@ class PlanCompiler {
     const TensorLayout& from = compiled_.places.instances[reorder.from.index()].layout;
     const TensorLayout& to = compiled_.places.instances[reorder.to.index()].layout;
     PT_CHECK_OK(RefuseDynamic(reorder.from));
-    const UnitClassId kind = platform().unit(compiled.unit).kind;
+    const UnitClassId unit_class = platform().unit(compiled.unit).unit_class;
     for (const KnownReorder& known : reorders_) {
-      if (known.library == library && known.kind == kind && known.from == from && known.to == to) {
+      if (known.library == library && known.unit_class == unit_class && known.from == from && known.to == to) {
         compiled.kernel = known.kernel;
         return {};
       }
     }
     CompileContext context = ContextFor(compiled.unit);
     PT_ASSIGN(compiled.kernel, library->CompileReorder(from, to, context));
-    reorders_.push_back({library, kind, from, to, compiled.kernel});
+    reorders_.push_back({library, unit_class, from, to, compiled.kernel});
     return {};
   }
 
@@ -265,7 +265,7 @@ class PlanCompiler {
 
   struct KnownReorder {
     const Library* library;
-    UnitClassId kind;
+    UnitClassId unit_class;
     TensorLayout from, to;
     std::shared_ptr<const Kernel> kernel;
   };

@@ -49,7 +49,7 @@ struct CompiledPlan {
   uint64_t run_time_bytes = 0;    // what run_bytes leaves for sizes known only at run time; 0 = no limit
 
   const Unit& unit(StepId step) const { return machine.platform().unit(steps[step.index()].unit); }
-  bool asynchronous(StepId step) const { return !machine.platform().unit_class(unit(step).kind).on_host(); }
+  bool asynchronous(StepId step) const { return !machine.platform().unit_class(unit(step).unit_class).on_host(); }
   DeviceDriver& driver(StepId step) const {
     return machine.driver(machine.platform().device_of(steps[step.index()].unit));
   }

@@ -108,13 +108,13 @@ Platform KeepDevices(const Platform& platform, const std::vector<bool>& keep) {
     device[i] = DeviceId(kept.devices.size());
     kept.devices.push_back(platform.devices[i]);
   }
-  std::vector<UnitClassId> unit_class(platform.unit_classes.size());
+  std::vector<UnitClassId> unit_classes(platform.unit_classes.size());
   for (size_t i = 0; i < platform.unit_classes.size(); ++i) {
-    UnitClass kind = platform.unit_classes[i];
-    kind.device = device[kind.device.index()];
-    if (!kind.device.valid()) continue;
-    unit_class[i] = UnitClassId(kept.unit_classes.size());
-    kept.unit_classes.push_back(std::move(kind));
+    UnitClass unit_class = platform.unit_classes[i];
+    unit_class.device = device[unit_class.device.index()];
+    if (!unit_class.device.valid()) continue;
+    unit_classes[i] = UnitClassId(kept.unit_classes.size());
+    kept.unit_classes.push_back(std::move(unit_class));
   }
   std::vector<LinkId> links(platform.links.size());
   for (size_t i = 0; i < platform.links.size(); ++i) {
@@ -126,9 +126,9 @@ Platform KeepDevices(const Platform& platform, const std::vector<bool>& keep) {
     kept.links.push_back(link);
   }
   for (Unit unit : platform.units) {
-    unit.kind = unit_class[unit.kind.index()];
+    unit.unit_class = unit_classes[unit.unit_class.index()];
     if (unit.link) unit.link = links[unit.link->index()];
-    if (unit.kind.valid() && (!unit.link || unit.link->valid())) kept.units.push_back(std::move(unit));
+    if (unit.unit_class.valid() && (!unit.link || unit.link->valid())) kept.units.push_back(std::move(unit));
   }
   for (const auto& [id, rates] : platform.simulated) {
     if (keep[id.index()]) kept.simulated.emplace(device[id.index()], rates);

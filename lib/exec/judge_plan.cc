@@ -70,7 +70,7 @@ class Describer {
     if (from.value != to.value || from.value.index() >= graph_.values().size()) return "";
     const Value& value = graph_.value(from.value);
     const std::vector<int64_t> dims = value.type.static_dims().value_or(std::vector<int64_t>());
-    if (library->CanReorder(platform_, platform_.unit(step.unit).kind, dims, from.form, to.form)) return "";
+    if (library->CanReorder(platform_, platform_.unit(step.unit).unit_class, dims, from.form, to.form)) return "";
     return "the library '" + reorder.library + "' cannot reorder '" + value.name + "' from " +
            ToString(from.form.layout) + " " + std::string(DataTypeName(from.form.storage)) + " to " +
            ToString(to.form.layout) + " " + std::string(DataTypeName(to.form.storage)) + " on " +

@@ -24,15 +24,16 @@ bool IsPlain(const Graph& graph, const Candidate& candidate) {
                       [](const Alias& alias) { return alias.kind == Alias::Kind::kRequired; });
 }
 
-std::vector<std::optional<Candidate>> ChooseCandidates(const Graph& graph, const Machine& machine, UnitClassId kind) {
+std::vector<std::optional<Candidate>> ChooseCandidates(const Graph& graph, const Machine& machine,
+                                                       UnitClassId unit_class) {
   std::vector<std::optional<Candidate>> chosen(graph.nodes().size());
   const Platform& platform = machine.platform();
   for (const auto& library : machine.libraries()) {
-    if (!library->Serves(platform, platform.unit_class(kind).device)) continue;
+    if (!library->Serves(platform, platform.unit_class(unit_class).device)) continue;
     std::vector<Candidate> offered = library->Candidates(graph, platform, Precision());
     for (Candidate& more : library->AgnosticCandidates(graph, platform, offered)) offered.push_back(std::move(more));
     for (Candidate& candidate : offered) {
-      if (candidate.nodes.size() != 1 || candidate.unit_class != kind || !IsPlain(graph, candidate)) continue;
+      if (candidate.nodes.size() != 1 || candidate.unit_class != unit_class || !IsPlain(graph, candidate)) continue;
       std::optional<Candidate>& known = chosen[candidate.nodes[0].index()];
       if (!known || (known->library == "reference" && candidate.library != "reference")) known = std::move(candidate);
     }
@@ -57,7 +58,7 @@ Error NobodyRuns(const Graph& graph, const Machine& machine, NodeId node) {
 
 Result<Plan> PlanNestedGraph(const Graph& graph, const Machine& machine, UnitId unit) {
   const Platform& platform = machine.platform();
-  std::vector<std::optional<Candidate>> chosen = ChooseCandidates(graph, machine, platform.unit(unit).kind);
+  std::vector<std::optional<Candidate>> chosen = ChooseCandidates(graph, machine, platform.unit(unit).unit_class);
   Plan plan;
   std::vector<InstanceId> instances(graph.values().size());
   const auto instances_of = [&](const std::vector<ValueId>& values) {

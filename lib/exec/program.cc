@@ -56,7 +56,7 @@ class Compiler {
  private:
   const Unit& unit(StepId id) const { return platform_.unit(plan_.steps[id.index()].unit); }
   DeviceId device(StepId id) const { return platform_.device_of(plan_.steps[id.index()].unit); }
-  bool IsAsynchronous(StepId id) const { return !platform_.unit_class(unit(id).kind).on_host(); }
+  bool IsAsynchronous(StepId id) const { return !platform_.unit_class(unit(id).unit_class).on_host(); }
   size_t driver(StepId id) const { return core_index_.at(*unit(id).driver); }
   size_t stream(StepId id) const { return stream_home_.at(plan_.steps[id.index()].unit); }
   std::vector<Instruction>& list(size_t core) { return program_.lists[core]; }
@@ -76,7 +76,7 @@ class Compiler {
     size_t homes = program_.cores.size();
     for (const Step& step : plan_.steps) {
       const UnitId id = step.unit;
-      if (!platform_.unit_class(platform_.unit(id).kind).on_host() && !stream_home_.contains(id)) {
+      if (!platform_.unit_class(platform_.unit(id).unit_class).on_host() && !stream_home_.contains(id)) {
         stream_home_[id] = homes++;
       }
     }

@@ -49,15 +49,15 @@ Status RunState::Allocate() {
   events_.resize(steps);
   for (size_t i = 0; i < steps; ++i) {
     const UnitId unit = plan_.steps[i].unit;
-    const UnitClass& kind = platform.unit_class(platform.unit(unit).kind);
-    if (!kind.on_host()) {
-      PT_ASSIGN(events_[i], plan_.machine.driver(kind.device).MakeEvent());
+    const UnitClass& unit_class = platform.unit_class(platform.unit(unit).unit_class);
+    if (!unit_class.on_host()) {
+      PT_ASSIGN(events_[i], plan_.machine.driver(unit_class.device).MakeEvent());
     }
     if (streams_[unit.index()]) continue;
-    if (!kind.on_host()) {
-      PT_ASSIGN(streams_[unit.index()], plan_.machine.driver(kind.device).MakeStream());
+    if (!unit_class.on_host()) {
+      PT_ASSIGN(streams_[unit.index()], plan_.machine.driver(unit_class.device).MakeStream());
     } else {
-      teams_[unit.index()] = std::make_unique<WorkerTeam>(kind.cores, workers_.crowded());
+      teams_[unit.index()] = std::make_unique<WorkerTeam>(unit_class.cores, workers_.crowded());
       streams_[unit.index()] = MakeHostStream(*teams_[unit.index()]);
     }
   }

@@ -34,9 +34,9 @@ void FindSegments(const Platform& platform, const Plan& plan, const ProgramOptio
   std::map<DeviceId, uint32_t> open;  // the latest segment of each device
   for (size_t s = 0; s < plan.steps.size(); ++s) {
     const Unit& unit = platform.unit(plan.steps[s].unit);
-    const UnitClass& kind = platform.unit_class(unit.kind);
-    if (kind.on_host() || !options.captures(kind.device)) continue;
-    const auto latest = open.find(kind.device);
+    const UnitClass& unit_class = platform.unit_class(unit.unit_class);
+    if (unit_class.on_host() || !options.captures(unit_class.device)) continue;
+    const auto latest = open.find(unit_class.device);
     const bool joins = latest != open.end() && [&] {
       const Segment& segment = found[latest->second];
       const StepId first = segment.steps.front();
@@ -46,10 +46,10 @@ void FindSegments(const Platform& platform, const Plan& plan, const ProgramOptio
       });
     }();
     if (!joins) {
-      open[kind.device] = static_cast<uint32_t>(found.size());
+      open[unit_class.device] = static_cast<uint32_t>(found.size());
       found.emplace_back();
     }
-    found_in[s] = open[kind.device];
+    found_in[s] = open[unit_class.device];
     found[found_in[s]].steps.push_back(StepId(s));
   }
   for (Segment& segment : found) {

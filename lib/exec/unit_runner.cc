@@ -22,7 +22,7 @@ std::vector<uint32_t> AllWorkers(const Workers& workers) {
 Result<std::vector<uint32_t>> WorkersOf(const Machine& machine, UnitId id) {
   PT_CHECK_OK(machine.CheckRunsHere());
   const Platform& platform = machine.platform();
-  if (id.index() >= platform.units.size() || !platform.unit_class(platform.unit(id).kind).on_host()) {
+  if (id.index() >= platform.units.size() || !platform.unit_class(platform.unit(id).unit_class).on_host()) {
     return MakeError(ErrorCode::kUsage, "unit.not_host", "only units of host cores can be run on directly");
   }
   std::vector<uint32_t> workers;

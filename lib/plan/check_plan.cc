@@ -234,7 +234,7 @@ class PlanChecker {
   void CheckGroup(size_t s, const Step& step, const RunGroup& group) {
     const size_t c = group.candidate.index();
     const Candidate& candidate = plan_.candidates[c];
-    if (platform_.unit(step.unit).kind != candidate.unit_class || platform_.unit(step.unit).link) {
+    if (platform_.unit(step.unit).unit_class != candidate.unit_class || platform_.unit(step.unit).link) {
       Fault("unit_class", StepName(s) + " runs a candidate of " + platform_.unit_class(candidate.unit_class).name +
                               " on " + platform_.unit(step.unit).name);
     }

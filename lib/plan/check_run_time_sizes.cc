@@ -26,7 +26,7 @@ class RunTimeSizes {
       } else {
         Fault("dynamic_step", s, "copies or reorders");
       }
-      if (!platform_.unit_class(platform_.unit(step.unit).kind).on_host()) {
+      if (!platform_.unit_class(platform_.unit(step.unit).unit_class).on_host()) {
         Fault("dynamic_step", s, "has an asynchronous unit for");
       }
     }

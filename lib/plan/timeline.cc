@@ -43,12 +43,13 @@ Simulator::Simulator(const Platform& platform, const CostModel& costs)
 
 int64_t Simulator::wait_ns(UnitId from, UnitId to) const {
   if (from == to) return 0;
-  return waits_ns_[platform_.unit(from).kind.index() * platform_.unit_classes.size() + platform_.unit(to).kind.index()];
+  return waits_ns_[platform_.unit(from).unit_class.index() * platform_.unit_classes.size() +
+                   platform_.unit(to).unit_class.index()];
 }
 
 bool Simulator::waits_on_device(UnitId from, UnitId to) const {
-  const UnitClass& earlier = platform_.unit_class(platform_.unit(from).kind);
-  const UnitClass& later = platform_.unit_class(platform_.unit(to).kind);
+  const UnitClass& earlier = platform_.unit_class(platform_.unit(from).unit_class);
+  const UnitClass& later = platform_.unit_class(platform_.unit(to).unit_class);
   return !earlier.on_host() && !later.on_host() && earlier.device == later.device;
 }
 
@@ -244,7 +245,7 @@ Result<int64_t> RunTime(const Graph& graph, const Platform& platform, const Plan
   const Instance& from = plan.instances[reorder.from.index()];
   const Instance& to = plan.instances[reorder.to.index()];
   const std::vector<int64_t> dims = graph.value(from.value).type.static_dims().value_or(std::vector<int64_t>());
-  const std::optional<Estimate> estimate = costs.Reorder(dims, from.form, to.form, platform.unit(step.unit).kind);
+  const std::optional<Estimate> estimate = costs.Reorder(dims, from.form, to.form, platform.unit(step.unit).unit_class);
   if (!estimate) {
     return UnknownCost(s, "reordering '" + graph.value(from.value).name + "' from " + ToString(from.form.layout) +
                               " to " + ToString(to.form.layout));
@@ -264,7 +265,7 @@ Result<Timeline> SimulatePlan(const Graph& graph, const Platform& platform, cons
     const Step& step = plan.steps[s];
     TimedStep& timed = steps[s];
     timed.unit = step.unit;
-    timed.overhead_ns = costs.StepOverhead(platform.unit(step.unit).kind).ns;
+    timed.overhead_ns = costs.StepOverhead(platform.unit(step.unit).unit_class).ns;
     if (!elided[s]) {
       PT_ASSIGN(timed.run_ns, RunTime(graph, platform, plan, s, costs));
       if (const auto* group = std::get_if<RunGroup>(&step.work)) {

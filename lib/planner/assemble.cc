@@ -74,7 +74,7 @@ class Assembler {
 
 Estimate EstimateOf(const Space& space, const Plan& plan, const Step& step) {
   const CostModel& costs = space.problem().costs;
-  const UnitClassId kind = space.platform().unit(step.unit).kind;
+  const UnitClassId unit_class = space.platform().unit(step.unit).unit_class;
   if (const auto* group = std::get_if<RunGroup>(&step.work)) {
     return costs.Run(plan.candidates[group->candidate.index()]).value_or(Estimate());
   }
@@ -86,7 +86,7 @@ Estimate EstimateOf(const Space& space, const Plan& plan, const Step& step) {
   const Instance& from = plan.instances[reorder.from.index()];
   const Instance& to = plan.instances[reorder.to.index()];
   const auto dims = space.graph().value(from.value).type.static_dims().value_or(std::vector<int64_t>());
-  return costs.Reorder(dims, from.form, to.form, kind).value_or(Estimate());
+  return costs.Reorder(dims, from.form, to.form, unit_class).value_or(Estimate());
 }
 
 // The most doubtful source counts for the whole.

@@ -88,7 +88,7 @@ class Bounds {
 
   // A launch occupies its driver's core, not the device, and is over before the work ahead in the queue is.
   int64_t LeastOnPath(const Option& option) const {
-    return space_.is_launched(option.kind) ? LeastNs(option) - option.overhead_ns : LeastNs(option);
+    return space_.is_launched(option.unit_class) ? LeastNs(option) - option.overhead_ns : LeastNs(option);
   }
 
   // Values may rise from 0 in any order of evaluation and stay valid, so groups that reach ahead in the order need no
@@ -220,7 +220,7 @@ class Bounds {
   double AddArea(const std::vector<double>& shares, const std::vector<double>& lanes) {
     constexpr double kScale = 1024;  // prices are integers; rounding down keeps them valid
     const std::vector<int64_t> prices = NodePrices(space_, [&](const Option& option) {
-      const UnitId unit = space_.units(option.kind).front();
+      const UnitId unit = space_.units(option.unit_class).front();
       const auto width = static_cast<double>(space_.simulator().lanes().of_unit[unit.index()].size());
       const int64_t ns = LeastOnPath(option);
       const size_t d = option.device.index();

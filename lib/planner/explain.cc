@@ -64,11 +64,11 @@ std::string Alternatives(const Space& space, NodeId node, const Candidate& chose
     std::vector<UnitClassId> seen;
     for (uint32_t o : space.group(g).options) {
       const Option& option = space.option(o);
-      if (std::find(seen.begin(), seen.end(), option.kind) != seen.end()) continue;
-      seen.push_back(option.kind);
-      if (space.group(g).nodes == chosen.nodes && option.kind == chosen.unit_class) continue;
+      if (std::find(seen.begin(), seen.end(), option.unit_class) != seen.end()) continue;
+      seen.push_back(option.unit_class);
+      if (space.group(g).nodes == chosen.nodes && option.unit_class == chosen.unit_class) continue;
       const size_t nodes = space.group(g).nodes.size();
-      text += (text.empty() ? "" : "; ") + space.platform().unit_class(option.kind).name + " " +
+      text += (text.empty() ? "" : "; ") + space.platform().unit_class(option.unit_class).name + " " +
               (nodes == 1 ? std::string("alone") : "in a group of " + std::to_string(nodes)) + " by " +
               space.problem().candidates[option.candidate].library + " " + Microseconds(option.ns());
     }

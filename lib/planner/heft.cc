@@ -83,7 +83,7 @@ class HeftScheduler {
       int64_t best = kImpossible;
       for (uint32_t o : space_.group(group).options) {
         const Option& option = space_.option(o);
-        if (option.kind == UnitClassId(c) && Allowed(option)) best = std::min(best, option.likely_ns());
+        if (option.unit_class == UnitClassId(c) && Allowed(option)) best = std::min(best, option.likely_ns());
       }
       if (best >= kImpossible) continue;
       const auto count = static_cast<double>(space_.units(UnitClassId(c)).size());
@@ -188,7 +188,7 @@ class HeftScheduler {
     for (uint32_t o : group.options) {
       const Option& option = space_.option(o);
       if (!Allowed(option)) continue;
-      for (UnitId unit : space_.units(option.kind)) {
+      for (UnitId unit : space_.units(option.unit_class)) {
         int64_t ready = 0;
         for (size_t i = 0; i < group.in.size(); ++i) ready = std::max(ready, Arrival(group.in[i], option.in[i], unit));
         if (ready >= kImpossible) continue;
@@ -200,7 +200,7 @@ class HeftScheduler {
     }
     if (best_slot.end_ns == INT64_MAX) {
       // Nothing reachable: any option; the scheduler tells that the whole is not possible.
-      best = {group.options.front(), space_.units(space_.option(group.options.front()).kind).front()};
+      best = {group.options.front(), space_.units(space_.option(group.options.front()).unit_class).front()};
       best_slot.end_ns = 0;
     }
     start_ns = best_slot.launch_ns;

@@ -44,8 +44,8 @@ class ReadyQueue {
       int64_t start = 0, end = 0;
       solution.push_back(Place(groups_[c], ready_[c], start, end));
       // What starts together is launched before it is run: a driver core is a core too.
-      const UnitClassId kind = space_.option(solution.back().option).kind;
-      keys.push_back(2 * start + (space_.platform().unit_class(kind).on_host() ? 1 : 0));
+      const UnitClassId unit_class = space_.option(solution.back().option).unit_class;
+      keys.push_back(2 * start + (space_.platform().unit_class(unit_class).on_host() ? 1 : 0));
       for (uint32_t reader : readers_[c]) {
         ready_[reader] = std::max(ready_[reader], end);
         if (--waits_[reader] == 0) queue_.emplace(ready_[reader], reader);
@@ -67,7 +67,7 @@ class ReadyQueue {
     std::pair<bool, int64_t> best_rank{true, INT64_MAX};  // is busy now, ends at
     for (uint32_t o : space_.group(group).options) {
       const Option& option = space_.option(o);
-      for (UnitId unit : space_.units(option.kind)) {
+      for (UnitId unit : space_.units(option.unit_class)) {
         const int64_t free_at = FreeAt(unit);
         const std::pair<bool, int64_t> rank{free_at > now, std::max(now, free_at) + option.likely_ns()};
         if (rank >= best_rank) continue;

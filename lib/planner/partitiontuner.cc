@@ -114,12 +114,12 @@ class PartitionTuner {
   }
 
   bool Allowed(const Option& option) const {
-    if (option.kind == space_.widest_class(option.device)) return true;
+    if (option.unit_class == space_.widest_class(option.device)) return true;
     // What runs on no widest unit at all may run anywhere.
     for (NodeId node : space_.group(option.group).nodes) {
       for (uint32_t g : space_.groups_of(node)) {
         for (uint32_t o : space_.group(g).options) {
-          if (space_.option(o).kind == space_.widest_class(space_.option(o).device)) return false;
+          if (space_.option(o).unit_class == space_.widest_class(space_.option(o).device)) return false;
         }
       }
     }
@@ -169,7 +169,7 @@ class PartitionTuner {
     const size_t first = solution.size();
     for (; at != SIZE_MAX; at = entries[at].back) {
       const Option& option = space_.option(entries[at].option);
-      solution.push_back({entries[at].option, space_.units(option.kind).front()});
+      solution.push_back({entries[at].option, space_.units(option.unit_class).front()});
       const Group& group = space_.group(option.group);
       for (size_t i = 0; i < group.in.size(); ++i) slots_[group.in[i].index()].Insert(option.in[i]);
       for (size_t i = 0; i < group.out.size(); ++i) slots_[group.out[i].index()].Insert(option.out[i]);

@@ -54,19 +54,19 @@ Result<std::vector<uint32_t>> RandomCover(const Space& space, Random& random, co
 Choice RandomChoice(const Space& space, uint32_t group, Random& random) {
   // The class first, so that classes with few forms are chosen as often as those with many.
   const std::vector<uint32_t>& options = space.group(group).options;
-  const UnitClassId kind = space.option(options[random.Below(options.size())]).kind;
-  std::vector<UnitClassId> kinds;
+  const UnitClassId unit_class = space.option(options[random.Below(options.size())]).unit_class;
+  std::vector<UnitClassId> classes;
   for (uint32_t o : options) {
-    if (std::find(kinds.begin(), kinds.end(), space.option(o).kind) == kinds.end())
-      kinds.push_back(space.option(o).kind);
+    if (std::find(classes.begin(), classes.end(), space.option(o).unit_class) == classes.end())
+      classes.push_back(space.option(o).unit_class);
   }
-  const UnitClassId chosen = random.Below(4) == 0 ? kind : kinds[random.Below(kinds.size())];
-  std::vector<uint32_t> of_kind;
+  const UnitClassId chosen = random.Below(4) == 0 ? unit_class : classes[random.Below(classes.size())];
+  std::vector<uint32_t> of_class;
   for (uint32_t o : options) {
-    if (space.option(o).kind == chosen) of_kind.push_back(o);
+    if (space.option(o).unit_class == chosen) of_class.push_back(o);
   }
   const std::span<const UnitId> units = space.units(chosen);
-  return {of_kind[random.Below(of_kind.size())], units[random.Below(units.size())]};
+  return {of_class[random.Below(of_class.size())], units[random.Below(units.size())]};
 }
 
 }  // namespace

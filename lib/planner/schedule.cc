@@ -233,7 +233,7 @@ bool Scheduler::EmitMove(ValueId v, Move& move) {
 
   int64_t best = kImpossible;
   const auto consider = [&](UnitId unit, int64_t run_ns) {
-    const int64_t overhead_ns = space_.overhead_ns(space_.platform().unit(unit).kind);
+    const int64_t overhead_ns = space_.overhead_ns(space_.platform().unit(unit).unit_class);
     const int64_t end = EndOn(unit, overhead_ns, run_ns, step.first_wait);
     if (end >= best) return;
     best = end;
@@ -245,14 +245,14 @@ bool Scheduler::EmitMove(ValueId v, Move& move) {
   const DeviceId to = space_.device(v, move.to);
   if (from != to) {
     step.link = space_.link(from, to);
-    const UnitClassId kind = space_.platform().unit(space_.copy_units(step.link).front()).kind;
-    const int64_t ns = routes.cost(move.from, move.to) - space_.overhead_ns(kind);
+    const UnitClassId unit_class = space_.platform().unit(space_.copy_units(step.link).front()).unit_class;
+    const int64_t ns = routes.cost(move.from, move.to) - space_.overhead_ns(unit_class);
     for (UnitId unit : space_.copy_units(step.link)) consider(unit, ns);
   } else {
     const auto ways = routes.reorders.find({move.from, move.to});
     if (ways == routes.reorders.end()) return false;
     for (const ReorderWay& way : ways->second) {
-      for (UnitId unit : space_.units(way.kind)) consider(unit, way.ns);
+      for (UnitId unit : space_.units(way.unit_class)) consider(unit, way.ns);
     }
   }
   move.done = true;

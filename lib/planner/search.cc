@@ -77,7 +77,7 @@ class Search {
     return {};
   }
 
-  uint32_t Width(const Option& option) const { return space_.platform().unit_class(option.kind).cores; }
+  uint32_t Width(const Option& option) const { return space_.platform().unit_class(option.unit_class).cores; }
 
   void AddOwnStarts() {
     // Devices mixed in one stream, then spread over all units in its cover.
@@ -272,20 +272,20 @@ class Search {
     Solution changed = best_.solution;
     const std::vector<uint32_t>& options = space_.group_of(changed[at].option).options;
     const uint32_t option = options[random_.Below(options.size())];
-    const std::span<const UnitId> units = space_.units(space_.option(option).kind);
+    const std::span<const UnitId> units = space_.units(space_.option(option).unit_class);
     changed[at] = {option, units[random_.Below(units.size())]};
     if (changed[at] != best_.solution[at]) Try(changed);
   }
 
   // The cheapest option of a group on a class, counting the moves of its inputs from where `solution`, which has its
   // groups in the order of best_, makes them.
-  uint32_t CheapestOn(uint32_t group_id, UnitClassId kind, const Solution& solution) const {
+  uint32_t CheapestOn(uint32_t group_id, UnitClassId unit_class, const Solution& solution) const {
     const Group& group = space_.group(group_id);
     uint32_t best = kNothing;
     int64_t best_ns = kImpossible;
     for (uint32_t o : group.options) {
       const Option& option = space_.option(o);
-      if (option.kind != kind) continue;
+      if (option.unit_class != unit_class) continue;
       int64_t ns = option.likely_ns();
       for (size_t i = 0; i < group.in.size(); ++i)
         ns = AddNs(ns, space_.routes(group.in[i]).cost(MadeIn(group.in[i], solution), option.in[i]));
@@ -327,11 +327,11 @@ class Search {
       keys.push_back(c);
     }
     const auto add = [&](uint32_t group, UnitId on, int64_t key) {
-      uint32_t option = CheapestOn(group, space_.platform().unit(on).kind, best_.solution);
+      uint32_t option = CheapestOn(group, space_.platform().unit(on).unit_class, best_.solution);
       if (option == kNothing) {
         if (space_.group(group).options.empty()) return false;
         option = space_.group(group).options.front();
-        on = space_.units(space_.option(option).kind).front();
+        on = space_.units(space_.option(option).unit_class).front();
       }
       changed.push_back({option, on});
       keys.push_back(key);
@@ -359,7 +359,7 @@ class Search {
     const auto other = static_cast<uint32_t>(reach);
     const std::optional<std::pair<UnitId, UnitId>> pair = NarrowPair(wide.device, Width(wide));
     if (!pair) return;
-    const UnitClassId narrow = space_.platform().unit(pair->first).kind;
+    const UnitClassId narrow = space_.platform().unit(pair->first).unit_class;
     Solution changed = now;
     const auto narrowed = [&](uint32_t c, UnitId unit) {
       const uint32_t option = CheapestOn(space_.option(now[c].option).group, narrow, changed);
@@ -375,14 +375,14 @@ class Search {
 
   // Two units of one class with fewer cores than `width` that can run at once, by chance; none if there are none.
   std::optional<std::pair<UnitId, UnitId>> NarrowPair(DeviceId device, uint32_t width) {
-    std::vector<UnitClassId> kinds;
+    std::vector<UnitClassId> classes;
     for (size_t c = 0; c < space_.platform().unit_classes.size(); ++c) {
-      const UnitClass& kind = space_.platform().unit_classes[c];
-      const bool narrower = kind.device == device && kind.cores > 0 && kind.cores < width;
-      if (narrower && space_.units(UnitClassId(c)).size() > 1) kinds.emplace_back(c);
+      const UnitClass& unit_class = space_.platform().unit_classes[c];
+      const bool narrower = unit_class.device == device && unit_class.cores > 0 && unit_class.cores < width;
+      if (narrower && space_.units(UnitClassId(c)).size() > 1) classes.emplace_back(c);
     }
-    if (kinds.empty()) return std::nullopt;
-    const std::span<const UnitId> units = space_.units(kinds[random_.Below(kinds.size())]);
+    if (classes.empty()) return std::nullopt;
+    const std::span<const UnitId> units = space_.units(classes[random_.Below(classes.size())]);
     const size_t first = random_.Below(units.size());
     for (size_t i = 1; i < units.size(); ++i) {
       const UnitId second = units[(first + i) % units.size()];
@@ -412,7 +412,8 @@ class Search {
     Solution changed = best_.solution;
     for (uint32_t c : run) {
       // The run is in the order of its data, so each finds its makers where they have gone.
-      const uint32_t option = CheapestOn(space_.option(changed[c].option).group, units[unit.index()].kind, changed);
+      const uint32_t option =
+          CheapestOn(space_.option(changed[c].option).group, units[unit.index()].unit_class, changed);
       if (option == kNothing) continue;
       changed[c] = {option, unit};
     }

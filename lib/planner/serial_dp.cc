@@ -72,7 +72,7 @@ class SerialSolver {
     Solution solution;
     for (uint32_t r = best->back; r != kNothing; r = records_[r].back) {
       const Option& option = space_.option(records_[r].option);
-      solution.push_back({records_[r].option, space_.units(option.kind).front()});
+      solution.push_back({records_[r].option, space_.units(option.unit_class).front()});
     }
     std::reverse(solution.begin(), solution.end());
     return solution;

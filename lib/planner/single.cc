@@ -28,7 +28,7 @@ Result<Solved> SolveSingle(const Space& space, std::string_view argument) {
   for (size_t c = 0; c < platform.unit_classes.size(); ++c) {
     if (platform.unit_classes[c].device != device || space.units(UnitClassId(c)).empty()) continue;
     SerialRules rules;
-    rules.allowed = [&](const Option& option) { return option.kind == UnitClassId(c); };
+    rules.allowed = [&](const Option& option) { return option.unit_class == UnitClassId(c); };
     attempt(rules);
   }
   SerialRules mixed;

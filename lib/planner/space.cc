@@ -7,11 +7,11 @@
 namespace pt {
 namespace {
 
-bool IsForbidden(const Constraints& constraints, NodeId node, UnitClassId kind) {
+bool IsForbidden(const Constraints& constraints, NodeId node, UnitClassId unit_class) {
   for (const auto& [pinned, to] : constraints.pin) {
-    if (pinned == node && to != kind) return true;
+    if (pinned == node && to != unit_class) return true;
   }
-  return std::find(constraints.forbid.begin(), constraints.forbid.end(), std::pair(node, kind)) !=
+  return std::find(constraints.forbid.begin(), constraints.forbid.end(), std::pair(node, unit_class)) !=
          constraints.forbid.end();
 }
 
@@ -25,7 +25,7 @@ Space::Space(const PlanningProblem& problem) : problem_(&problem), simulator_(pr
   copy_units_.resize(machine.links.size());
   for (size_t u = 0; u < machine.units.size(); ++u) {
     const Unit& unit = machine.units[u];
-    (unit.link ? copy_units_[unit.link->index()] : units_[unit.kind.index()]).push_back(UnitId(u));
+    (unit.link ? copy_units_[unit.link->index()] : units_[unit.unit_class.index()]).push_back(UnitId(u));
   }
   const size_t devices = machine.devices.size();
   links_.resize(devices * devices);
@@ -36,7 +36,7 @@ Space::Space(const PlanningProblem& problem) : problem_(&problem), simulator_(pr
   for (size_t c = 0; c < machine.unit_classes.size(); ++c) {
     overheads_.push_back(problem.costs.StepOverhead(UnitClassId(c)).ns);
     const bool launched = std::any_of(machine.units.begin(), machine.units.end(), [&](const Unit& unit) {
-      return unit.kind == UnitClassId(c) && unit.driver.has_value();
+      return unit.unit_class == UnitClassId(c) && unit.driver.has_value();
     });
     launched_.push_back(launched);
   }
@@ -186,7 +186,7 @@ Status Space::AddOption(uint32_t c) {
   Option option;
   option.candidate = c;
   option.group = id;
-  option.kind = candidate.unit_class;
+  option.unit_class = candidate.unit_class;
   option.device = problem_->platform.unit_class(candidate.unit_class).device;
   option.run_ns = estimate->ns;
   option.overhead_ns = overheads_[candidate.unit_class.index()];
@@ -277,12 +277,12 @@ Routes Space::MakeRoutes(const std::vector<int64_t>* dims, const ValueSlots& val
 }
 
 // A hop that takes run_ns on units of that class.
-void Space::AddHop(size_t from, size_t to, UnitClassId kind, int64_t run_ns, Routes& routes) const {
+void Space::AddHop(size_t from, size_t to, UnitClassId unit_class, int64_t run_ns, Routes& routes) const {
   int64_t& ns = routes.ns[from * routes.slots + to];
   int64_t& bound_ns = routes.bound_ns[from * routes.slots + to];
-  const int64_t whole_ns = run_ns + overheads_[kind.index()];
+  const int64_t whole_ns = run_ns + overheads_[unit_class.index()];
   ns = std::min(ns, whole_ns);
-  bound_ns = std::min(bound_ns, is_launched(kind) ? run_ns : whole_ns);
+  bound_ns = std::min(bound_ns, is_launched(unit_class) ? run_ns : whole_ns);
 }
 
 void Space::AddCopies(const std::vector<int64_t>* dims, const ValueSlots& value, Routes& routes) const {
@@ -298,8 +298,8 @@ void Space::AddCopies(const std::vector<int64_t>* dims, const ValueSlots& value,
       for (size_t to = 0; to < devices; ++to) {
         const LinkId link = links_[from * devices + to];
         if (from == to || !link.valid()) continue;
-        const UnitClassId kind = problem_->platform.unit(copy_units_[link.index()].front()).kind;
-        AddHop(from * forms + f, to * forms + f, kind, problem_->costs.Copy(*bytes, link).ns, routes);
+        const UnitClassId unit_class = problem_->platform.unit(copy_units_[link.index()].front()).unit_class;
+        AddHop(from * forms + f, to * forms + f, unit_class, problem_->costs.Copy(*bytes, link).ns, routes);
       }
     }
   }
@@ -308,16 +308,18 @@ void Space::AddCopies(const std::vector<int64_t>* dims, const ValueSlots& value,
 void Space::AddReorders(const std::vector<int64_t>& dims, const ValueSlots& value, Routes& routes) const {
   const size_t forms = value.forms.size();
   for (size_t c = 0; c < units_.size(); ++c) {
-    const UnitClassId kind(c);
+    const UnitClassId unit_class(c);
     if (units_[c].empty()) continue;
-    const size_t first = problem_->platform.unit_class(kind).device.index() * forms;
+    const size_t first = problem_->platform.unit_class(unit_class).device.index() * forms;
     for (size_t f = 0; f < forms; ++f) {
       for (size_t g = 0; g < forms; ++g) {
         if (f == g) continue;
-        const std::optional<Estimate> estimate = problem_->costs.Reorder(dims, value.forms[f], value.forms[g], kind);
+        const std::optional<Estimate> estimate =
+            problem_->costs.Reorder(dims, value.forms[f], value.forms[g], unit_class);
         if (!estimate) continue;
-        routes.reorders[{static_cast<Slot>(first + f), static_cast<Slot>(first + g)}].push_back({kind, estimate->ns});
-        AddHop(first + f, first + g, kind, estimate->ns, routes);
+        routes.reorders[{static_cast<Slot>(first + f), static_cast<Slot>(first + g)}].push_back(
+            {unit_class, estimate->ns});
+        AddHop(first + f, first + g, unit_class, estimate->ns, routes);
       }
     }
   }
@@ -347,7 +349,7 @@ void Space::DropDominated() {
       const Option& option = options_[o];
       const bool dominated = std::any_of(kept.begin(), kept.end(), [&](uint32_t k) {
         const Option& other = options_[k];
-        return other.kind == option.kind && other.in == option.in && other.out == option.out &&
+        return other.unit_class == option.unit_class && other.in == option.in && other.out == option.out &&
                other.overwrites == option.overwrites && (other.view || !option.view) &&
                (other.slices || !option.slices);
       });
@@ -380,9 +382,9 @@ LinkId Space::link(DeviceId from, DeviceId to) const {
 UnitClassId Space::widest_class(DeviceId device) const {
   UnitClassId widest;
   for (size_t c = 0; c < units_.size(); ++c) {
-    const UnitClass& kind = problem_->platform.unit_classes[c];
-    if (kind.device != device || units_[c].empty()) continue;
-    if (!widest.valid() || kind.cores > problem_->platform.unit_class(widest).cores) widest = UnitClassId(c);
+    const UnitClass& unit_class = problem_->platform.unit_classes[c];
+    if (unit_class.device != device || units_[c].empty()) continue;
+    if (!widest.valid() || unit_class.cores > problem_->platform.unit_class(widest).cores) widest = UnitClassId(c);
   }
   return widest;
 }

@@ -27,7 +27,7 @@ using Slot = uint16_t;
 struct Option {
   uint32_t candidate = 0;  // index into the problem's candidates
   uint32_t group = 0;
-  UnitClassId kind;
+  UnitClassId unit_class;
   DeviceId device;
   int64_t run_ns = 0, overhead_ns = 0;
   double demand = 0;                // see TimedStep
@@ -50,7 +50,7 @@ struct Group {
 
 // One way of a hop between two slots of a value on one device.
 struct ReorderWay {
-  UnitClassId kind;
+  UnitClassId unit_class;
   int64_t ns = 0;  // without the step's overhead
 };
 
@@ -107,12 +107,12 @@ class Space {
   uint32_t slot_count() const { return slot_count_; }
 
   // Units that run steps of the class; copy engines are none of them.
-  std::span<const UnitId> units(UnitClassId kind) const { return units_[kind.index()]; }
+  std::span<const UnitId> units(UnitClassId unit_class) const { return units_[unit_class.index()]; }
   std::span<const UnitId> copy_units(LinkId link) const { return copy_units_[link.index()]; }
   LinkId link(DeviceId from, DeviceId to) const;
-  int64_t overhead_ns(UnitClassId kind) const { return overheads_[kind.index()]; }
+  int64_t overhead_ns(UnitClassId unit_class) const { return overheads_[unit_class.index()]; }
   // Steps of the class are launched by a core: the launch keeps that core busy, not the unit.
-  bool is_launched(UnitClassId kind) const { return launched_[kind.index()]; }
+  bool is_launched(UnitClassId unit_class) const { return launched_[unit_class.index()]; }
   // The class of the device with the most cores; the first on a tie.
   UnitClassId widest_class(DeviceId device) const;
 
@@ -129,7 +129,7 @@ class Space {
   bool MayOverwrite(const Group& group, const Option& option) const;
   Status AddRoutes();
   Routes MakeRoutes(const std::vector<int64_t>* dims, const ValueSlots& value) const;
-  void AddHop(size_t from, size_t to, UnitClassId kind, int64_t run_ns, Routes& routes) const;
+  void AddHop(size_t from, size_t to, UnitClassId unit_class, int64_t run_ns, Routes& routes) const;
   void AddCopies(const std::vector<int64_t>* dims, const ValueSlots& value, Routes& routes) const;
   void AddReorders(const std::vector<int64_t>& dims, const ValueSlots& value, Routes& routes) const;
   static void FindShortest(std::vector<int64_t>& ns, size_t n, std::vector<Slot>* next);

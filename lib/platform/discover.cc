@@ -178,14 +178,14 @@ Platform PlatformOf(hwloc_topology_t topology, const std::vector<HostCore>& core
   }
   for (const CoreSet& set : UnitSets(topology, cores)) {
     const std::string name = ClassName(topology, cores, set);
-    UnitClassId kind = FindUnitClass(platform, name);
-    if (!kind.valid()) {
+    UnitClassId unit_class = FindUnitClass(platform, name);
+    if (!unit_class.valid()) {
       platform.unit_classes.push_back({name, kHostDevice, static_cast<uint32_t>(set.size())});
-      kind = UnitClassId(platform.unit_classes.size() - 1);
+      unit_class = UnitClassId(platform.unit_classes.size() - 1);
     }
     Unit unit;
     unit.name = "cpu[" + RangeText(set) + "]";
-    unit.kind = kind;
+    unit.unit_class = unit_class;
     for (size_t i : set) unit.uses.emplace_back(ResourceId(i), 1.0);
     platform.units.push_back(std::move(unit));
   }

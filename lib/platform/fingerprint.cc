@@ -48,14 +48,14 @@ Fields FieldsOf(const Platform& platform) {
     fields["fingerprint of " + device.name] = device.fingerprint;
   }
   position = 0;
-  for (const UnitClass& kind : platform.unit_classes) {
-    fields["unit class " + kind.name] = "#" + std::to_string(position++) + ", " + platform.device(kind.device).name +
-                                        ", " + std::to_string(kind.cores) + " cores" +
-                                        (kind.on_host() ? "" : ", asynchronous");
+  for (const UnitClass& unit_class : platform.unit_classes) {
+    fields["unit class " + unit_class.name] =
+        "#" + std::to_string(position++) + ", " + platform.device(unit_class.device).name + ", " +
+        std::to_string(unit_class.cores) + " cores" + (unit_class.on_host() ? "" : ", asynchronous");
   }
   position = 0;
   for (const Unit& unit : platform.units) {
-    std::string text = "#" + std::to_string(position++) + ", " + platform.unit_class(unit.kind).name + ", uses " +
+    std::string text = "#" + std::to_string(position++) + ", " + platform.unit_class(unit.unit_class).name + ", uses " +
                        UsesText(platform, unit);
     if (unit.driver) text += ", driven by " + platform.resources[unit.driver->index()].name;
     fields["unit " + unit.name] = text;

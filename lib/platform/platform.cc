@@ -57,19 +57,19 @@ Status CheckUses(const Platform& platform, const Unit& unit) {
 }
 
 Status CheckUnit(const Platform& platform, const Unit& unit) {
-  if (unit.kind.index() >= platform.unit_classes.size()) {
+  if (unit.unit_class.index() >= platform.unit_classes.size()) {
     return Fault("unit '" + unit.name + "' has no class");
   }
   PT_CHECK_OK(CheckUses(platform, unit));
-  const UnitClass& kind = platform.unit_class(unit.kind);
+  const UnitClass& unit_class = platform.unit_class(unit.unit_class);
   const auto cores = std::count_if(unit.uses.begin(), unit.uses.end(), [&](const auto& use) {
     return platform.resources[use.first.index()].core.has_value();
   });
-  if (cores != static_cast<std::ptrdiff_t>(kind.cores)) {
-    return Fault("unit '" + unit.name + "' uses " + std::to_string(cores) + " cores, its class '" + kind.name +
-                 "' says " + std::to_string(kind.cores));
+  if (cores != static_cast<std::ptrdiff_t>(unit_class.cores)) {
+    return Fault("unit '" + unit.name + "' uses " + std::to_string(cores) + " cores, its class '" + unit_class.name +
+                 "' says " + std::to_string(unit_class.cores));
   }
-  if (kind.on_host() == unit.driver.has_value()) {
+  if (unit_class.on_host() == unit.driver.has_value()) {
     return Fault("unit '" + unit.name + "': exactly the units of other devices than the host have a driver core");
   }
   if (unit.driver &&
@@ -156,10 +156,10 @@ UnitId FindCopyUnit(const Platform& platform, LinkId link) {
   return UnitId();
 }
 
-std::vector<UnitId> UnitsOf(const Platform& platform, UnitClassId kind) {
+std::vector<UnitId> UnitsOf(const Platform& platform, UnitClassId unit_class) {
   std::vector<UnitId> units;
   for (size_t i = 0; i < platform.units.size(); ++i) {
-    if (platform.units[i].kind == kind) units.push_back(UnitId(i));
+    if (platform.units[i].unit_class == unit_class) units.push_back(UnitId(i));
   }
   return units;
 }
@@ -205,12 +205,12 @@ Status CheckPlatform(const Platform& platform) {
   for (const Resource& resource : platform.resources) {
     if (!(resource.capacity > 0)) return Fault("resource '" + resource.name + "' has no capacity");
   }
-  for (const UnitClass& kind : platform.unit_classes) {
-    if (kind.device.index() >= platform.devices.size()) {
-      return Fault("unit class '" + kind.name + "' has no device");
+  for (const UnitClass& unit_class : platform.unit_classes) {
+    if (unit_class.device.index() >= platform.devices.size()) {
+      return Fault("unit class '" + unit_class.name + "' has no device");
     }
-    if (kind.on_host() != (kind.cores > 0)) {
-      return Fault("unit class '" + kind.name + "' occupies " + std::to_string(kind.cores) +
+    if (unit_class.on_host() != (unit_class.cores > 0)) {
+      return Fault("unit class '" + unit_class.name + "' occupies " + std::to_string(unit_class.cores) +
                    " cores; classes of the host occupy at least 1, others none");
     }
   }

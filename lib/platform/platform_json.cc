@@ -30,7 +30,7 @@ Json RatesToJson(const SimulatedRates& rates) {
 
 Json UnitToJson(const Platform& platform, const Unit& unit) {
   Json json = Json::MakeObject();
-  json.Set("name", unit.name).Set("class", platform.unit_class(unit.kind).name);
+  json.Set("name", unit.name).Set("class", platform.unit_class(unit.unit_class).name);
   Json uses = Json::MakeArray();
   for (const auto& [resource, amount] : unit.uses) {
     Json use = Json::MakeObject();
@@ -164,20 +164,20 @@ class Reader {
   }
 
   Status ReadUnitClass(const Json& json, const std::string& where) {
-    UnitClass kind;
-    PT_ASSIGN(kind.name, JsonString(json, "name", where));
-    PT_ASSIGN(kind.device, DeviceNamed(json, "device", where));
-    PT_ASSIGN(kind.cores, Count(json, "cores", where));
-    platform_.unit_classes.push_back(std::move(kind));
+    UnitClass unit_class;
+    PT_ASSIGN(unit_class.name, JsonString(json, "name", where));
+    PT_ASSIGN(unit_class.device, DeviceNamed(json, "device", where));
+    PT_ASSIGN(unit_class.cores, Count(json, "cores", where));
+    platform_.unit_classes.push_back(std::move(unit_class));
     return {};
   }
 
   Status ReadUnit(const Json& json, const std::string& where) {
     Unit unit;
     PT_ASSIGN(unit.name, JsonString(json, "name", where));
-    PT_ASSIGN(const std::string kind, JsonString(json, "class", where));
-    unit.kind = FindUnitClass(platform_, kind);
-    if (!unit.kind.valid()) return BadReference(what_, where, "unit class", kind);
+    PT_ASSIGN(const std::string class_name, JsonString(json, "class", where));
+    unit.unit_class = FindUnitClass(platform_, class_name);
+    if (!unit.unit_class.valid()) return BadReference(what_, where, "unit class", class_name);
     PT_ASSIGN(const Json::Array* uses, JsonArray(json, "uses", where));
     for (const Json& use : *uses) {
       PT_ASSIGN(const ResourceId resource, ResourceNamed(use, "resource", where));
@@ -276,12 +276,12 @@ Json ToJson(const Platform& platform) {
     row.Set("latency_ns", link.latency_ns).Set("bytes_per_ns", link.bytes_per_ns);
     links.Push(std::move(row));
   }
-  Json kinds = Json::MakeArray();
-  for (const UnitClass& kind : platform.unit_classes) {
+  Json unit_classes = Json::MakeArray();
+  for (const UnitClass& unit_class : platform.unit_classes) {
     Json row = Json::MakeObject();
-    row.Set("name", kind.name).Set("device", platform.device(kind.device).name);
-    row.Set("cores", kind.cores);
-    kinds.Push(std::move(row));
+    row.Set("name", unit_class.name).Set("device", platform.device(unit_class.device).name);
+    row.Set("cores", unit_class.cores);
+    unit_classes.Push(std::move(row));
   }
   Json units = Json::MakeArray();
   for (const Unit& unit : platform.units) units.Push(UnitToJson(platform, unit));
@@ -292,7 +292,7 @@ Json ToJson(const Platform& platform) {
   json.Set("devices", std::move(devices));
   json.Set("resources", std::move(resources));
   json.Set("links", std::move(links));
-  json.Set("unit_classes", std::move(kinds));
+  json.Set("unit_classes", std::move(unit_classes));
   json.Set("units", std::move(units));
   json.Set("simulated", std::move(simulated));
   return json;

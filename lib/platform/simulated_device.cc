@@ -47,11 +47,11 @@ ResourceId LastCore(const Platform& platform) {
   return last;
 }
 
-void AddUnit(Platform& platform, std::string name, UnitClassId kind, ResourceId resource, double share,
+void AddUnit(Platform& platform, std::string name, UnitClassId unit_class, ResourceId resource, double share,
              std::optional<LinkId> link) {
   Unit unit;
   unit.name = std::move(name);
-  unit.kind = kind;
+  unit.unit_class = unit_class;
   unit.uses = {{resource, share}};
   unit.driver = LastCore(platform);
   unit.link = link;
@@ -143,9 +143,10 @@ Status AddSimulatedDevice(Platform& platform, const Json& description, std::stri
   changed.devices.push_back(std::move(device));
   const DeviceId id(changed.devices.size() - 1);
   const ResourceId resource = AddResource(changed, name);
-  const UnitClassId kind = AddClass(changed, name, id);
+  const UnitClassId unit_class = AddClass(changed, name, id);
   for (uint64_t i = 0; i < streams; ++i) {
-    AddUnit(changed, name + "#" + std::to_string(i), kind, resource, 1.0 / static_cast<double>(streams), std::nullopt);
+    AddUnit(changed, name + "#" + std::to_string(i), unit_class, resource, 1.0 / static_cast<double>(streams),
+            std::nullopt);
   }
   to_device.from = from_device.to = kHostDevice;
   to_device.to = from_device.from = id;

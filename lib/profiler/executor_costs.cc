@@ -12,7 +12,9 @@ namespace {
 constexpr uint32_t kSteps = 2'000, kRepeats = 9;
 constexpr uint32_t kLaunches = 50;  // on a device, of which each takes microseconds
 
-bool IsAsynchronous(const ProfilingTask& task, UnitClassId kind) { return !task.platform.unit_class(kind).on_host(); }
+bool IsAsynchronous(const ProfilingTask& task, UnitClassId unit_class) {
+  return !task.platform.unit_class(unit_class).on_host();
+}
 
 // A series of nanoseconds for `parts` of something each, the lock held for one at a time.
 Status TakeSeries(DeviceLocks& locks, DeviceId device, WorkItem& item, uint32_t parts,
@@ -31,10 +33,10 @@ Status TakeSeries(DeviceLocks& locks, DeviceId device, WorkItem& item, uint32_t 
 }  // namespace
 
 Status MeasureOverhead(const ProfilingTask& task, DeviceLocks& locks, WorkItem& item) {
-  const UnitClassId kind = item.needed.unit_class;
-  const UnitId unit = UnitsOf(task.platform, kind).front();
-  const DeviceId device = task.platform.unit_class(kind).device;
-  if (!IsAsynchronous(task, kind)) {
+  const UnitClassId unit_class = item.needed.unit_class;
+  const UnitId unit = UnitsOf(task.platform, unit_class).front();
+  const DeviceId device = task.platform.unit_class(unit_class).device;
+  if (!IsAsynchronous(task, unit_class)) {
     return TakeSeries(locks, device, item, kSteps, [&] { return TimeEmptySteps(task.machine, unit, kSteps); });
   }
   PT_ASSIGN(const auto work, CopyWork::Least(task.machine, unit, task.options.cancel));
@@ -50,8 +52,8 @@ Status MeasureWait(const ProfilingTask& task, DeviceLocks& locks, WorkItem& item
     return TakeSeries(locks, device, item, 2 * kSteps,
                       [&] { return TimeHandOvers(task.machine, units->first, units->second, kSteps); });
   }
-  const auto work_of = [&](UnitClassId kind, UnitId unit) -> Result<std::unique_ptr<CopyWork>> {
-    if (!IsAsynchronous(task, kind)) return std::unique_ptr<CopyWork>();
+  const auto work_of = [&](UnitClassId unit_class, UnitId unit) -> Result<std::unique_ptr<CopyWork>> {
+    if (!IsAsynchronous(task, unit_class)) return std::unique_ptr<CopyWork>();
     return CopyWork::Least(task.machine, unit, task.options.cancel);
   };
   PT_ASSIGN(const auto sender, work_of(from, units->first));

@@ -21,12 +21,12 @@ constexpr int64_t kSliceNs = 20'000'000;  // the cores and the device's lock are
 
 Sampler::Sampler(const ProfilingTask& task, DeviceLocks& locks) : task_(task), locks_(locks) {}
 
-Result<Runner*> Sampler::RunnerOf(UnitClassId kind) {
-  std::unique_ptr<Runner>& runner = runners_[kind];
+Result<Runner*> Sampler::RunnerOf(UnitClassId unit_class) {
+  std::unique_ptr<Runner>& runner = runners_[unit_class];
   if (runner != nullptr) return runner.get();
-  const UnitId unit = UnitsOf(task_.platform, kind).front();
+  const UnitId unit = UnitsOf(task_.platform, unit_class).front();
   const uint64_t reuse_distance = ReuseDistance(task_.graph, task_.platform);
-  if (!task_.platform.unit_class(kind).on_host()) {
+  if (!task_.platform.unit_class(unit_class).on_host()) {
     PT_ASSIGN(runner, MakeDeviceRunner(task_.machine, unit, reuse_distance, task_.options.cancel));
     return runner.get();
   }

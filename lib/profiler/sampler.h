@@ -26,7 +26,7 @@ class Sampler {
   bool HasEnough(const WorkItem& item) const;
 
  private:
-  Result<Runner*> RunnerOf(UnitClassId kind);
+  Result<Runner*> RunnerOf(UnitClassId unit_class);
   Status TakeSlice(WorkItem& item, uint32_t count, bool warm_up);
 
   const ProfilingTask& task_;

@@ -70,9 +70,9 @@ WorkItem MakeItem(const ProfilingTask& task, NeededKey needed) {
     item.row.math = MathModeName(candidate.math);
   }
   if (needed.unit_class.valid()) {
-    const UnitClass& kind = platform.unit_class(needed.unit_class);
-    item.row.unit_class = kind.name;
-    item.row.device = platform.device(kind.device).fingerprint;
+    const UnitClass& unit_class = platform.unit_class(needed.unit_class);
+    item.row.unit_class = unit_class.name;
+    item.row.device = platform.device(unit_class.device).fingerprint;
   } else {
     item.row.device = platform.device(platform.link(needed.link).from).fingerprint;
   }

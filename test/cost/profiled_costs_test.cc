@@ -252,8 +252,8 @@ TEST_CASE("NeededKeys, APlannerMissesNothingThatWasMeasured", "[cost]") {
     std::vector<Candidate> candidates;
     for (uint32_t n = 0; n < graph.nodes().size(); ++n) {
       for (int c = 0; c < 3; ++c) {
-        const UnitClassId kind(random() % platform.unit_classes.size());
-        candidates.push_back(RunsAlone(graph, NodeId(n), kind, "reference", &layouts[random() % layouts.size()]));
+        const UnitClassId unit_class(random() % platform.unit_classes.size());
+        candidates.push_back(RunsAlone(graph, NodeId(n), unit_class, "reference", &layouts[random() % layouts.size()]));
         if (candidates.back().in.size() == 2 && random() % 2 == 0)
           candidates.back().in[1].layout = layouts[random() % 3];
       }
@@ -292,8 +292,8 @@ TEST_CASE("NeededKeys, APlannerMissesNothingThatWasMeasured", "[cost]") {
       for (const Form& from : froms) {
         for (const Form& to : taken_in[id]) {
           if (from == to) continue;
-          for (const UnitClassId kind : {kNarrow, kWide}) {
-            const std::optional<Estimate> estimate = costs->Reorder(dims, from, to, kind);
+          for (const UnitClassId unit_class : {kNarrow, kWide}) {
+            const std::optional<Estimate> estimate = costs->Reorder(dims, from, to, unit_class);
             REQUIRE(estimate.has_value());
             CHECK(measured(*estimate));
           }

@@ -44,11 +44,11 @@ inline Graph IndependentRelus(size_t count) {
   return builder.Build().value();
 }
 
-inline Candidate RunsAlone(const Graph& graph, NodeId node, UnitClassId kind, std::string library = "reference",
+inline Candidate RunsAlone(const Graph& graph, NodeId node, UnitClassId unit_class, std::string library = "reference",
                            const Layout* layout = nullptr) {
   Candidate c;
   c.nodes = {node};
-  c.unit_class = kind;
+  c.unit_class = unit_class;
   c.library = std::move(library);
   for (ValueId id : GroupInputs(graph, c.nodes)) {
     const ValueType& type = graph.value(id).type;

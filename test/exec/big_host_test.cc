@@ -20,11 +20,11 @@ Platform BigHost(uint32_t nodes) {
   const uint32_t each = kCores / nodes;
   const std::string class_name = "cpu/" + std::to_string(each);
   platform.unit_classes.push_back({class_name, DeviceId(0u), each});
-  const UnitClassId kind(platform.unit_classes.size() - 1);
+  const UnitClassId unit_class(platform.unit_classes.size() - 1);
   for (uint32_t node = 0; node < nodes; ++node) {
     Unit unit;
     unit.name = "cpu[" + std::to_string(node * each) + "-" + std::to_string(node * each + each - 1) + "]";
-    unit.kind = kind;
+    unit.unit_class = unit_class;
     for (uint32_t core = node * each; core < (node + 1) * each; ++core) {
       platform.resources[core].node = node;
       unit.uses.emplace_back(ResourceId(core), 1.0);

@@ -405,10 +405,10 @@ TEST_CASE("Session, CountersHoldTheTimesOfEveryHostStep", "[exec]") {
   REQUIRE(counters.size() == plan.steps.size());
   int wrong = 0;
   for (size_t i = 0; i < counters.size(); ++i) {
-    const UnitClass& kind =
-        setting.machine->platform().unit_class(setting.machine->platform().unit(plan.steps[i].unit).kind);
+    const UnitClass& unit_class =
+        setting.machine->platform().unit_class(setting.machine->platform().unit(plan.steps[i].unit).unit_class);
     const StepCounter& counter = counters[i];
-    const uint64_t expected = kind.on_host() ? kRuns : 0;
+    const uint64_t expected = unit_class.on_host() ? kRuns : 0;
     const bool bounded = counter.min_ns >= 0 && counter.min_ns <= counter.last_ns &&
                          counter.sum_ns >= static_cast<int64_t>(counter.runs) * counter.min_ns &&
                          counter.sum_ns >= counter.last_ns;

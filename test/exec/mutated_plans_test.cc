@@ -196,8 +196,9 @@ class Scene {
   void SetCosts() {
     for (const Candidate& candidate : candidates_) costs_.SetRunOf(candidate, 1000);
     costs_.SetReorder([this](std::span<const int64_t> dims, const Form& from, const Form& to,
-                             UnitClassId kind) -> std::optional<int64_t> {
-      return ReorderLibrary(machine_, kind, dims, from, to) == nullptr ? std::nullopt : std::optional<int64_t>(100);
+                             UnitClassId unit_class) -> std::optional<int64_t> {
+      return ReorderLibrary(machine_, unit_class, dims, from, to) == nullptr ? std::nullopt
+                                                                             : std::optional<int64_t>(100);
     });
     for (size_t l = 0; l < machine_.platform().links.size(); ++l) costs_.SetLink(LinkId(l), 10, 1);
   }
@@ -238,8 +239,8 @@ class Scene {
       auto* reorder = std::get_if<Reorder>(&step.work);
       if (reorder == nullptr) continue;
       const Instance& from = plan.instances[reorder->from.index()];
-      const UnitClassId kind = machine_.platform().unit(step.unit).kind;
-      reorder->library = ReorderLibrary(machine_, kind, *graph_->value(from.value).type.static_dims(), from.form,
+      const UnitClassId unit_class = machine_.platform().unit(step.unit).unit_class;
+      reorder->library = ReorderLibrary(machine_, unit_class, *graph_->value(from.value).type.static_dims(), from.form,
                                         plan.instances[reorder->to.index()].form)
                              ->name();
     }

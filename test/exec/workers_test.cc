@@ -380,7 +380,7 @@ TEST_CASE("UnitRunner, RunsOnTheTeamOfItsUnit", "[exec]") {
   for (const char* name : {"cpu[0]", "cpu[3]", "cpu[1-2]", "cpu[0-3]"}) {
     const UnitId unit = FindUnit(platform, name);
     const auto runner = UnitRunner::Make(*machine, unit).value();
-    const uint32_t width = platform.unit_class(platform.unit(unit).kind).cores;
+    const uint32_t width = platform.unit_class(platform.unit(unit).unit_class).cores;
     CHECK(runner->compile_context().team->width() == width);
     std::atomic<int> ran{0};
     for (int i = 0; i < 3; ++i) {

@@ -18,7 +18,7 @@ World BareDiamond(int64_t wide_ns, int64_t accelerator_ns) {
   }
   for (size_t l = 0; l < world.platform.links.size(); ++l) world.costs.SetLink(LinkId(l), 0, 0);
   const UnitClassId wide = FindUnitClass(world.platform, "cpu/2"),
-                    accelerator = world.platform.unit(FindUnit(world.platform, "acc:0#0")).kind;
+                    accelerator = world.platform.unit(FindUnit(world.platform, "acc:0#0")).unit_class;
   for (const Candidate& candidate : world.candidates) {
     const bool is_wide = candidate.unit_class == wide, is_accelerator = candidate.unit_class == accelerator;
     world.costs.SetRunOf(candidate, is_wide ? wide_ns : is_accelerator ? accelerator_ns : 1'000'000);

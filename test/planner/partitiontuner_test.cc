@@ -25,12 +25,12 @@ World PlainWorld(Graph graph, int64_t copy_ns) {
   return world;
 }
 
-void SetTime(World& world, std::vector<uint32_t> nodes, UnitClassId kind, int64_t ns) {
+void SetTime(World& world, std::vector<uint32_t> nodes, UnitClassId unit_class, int64_t ns) {
   std::vector<NodeId> ids;
   for (uint32_t n : nodes) ids.push_back(NodeId(n));
   bool known = false;
   for (const Candidate& candidate : world.candidates) {
-    if (candidate.nodes != ids || candidate.unit_class != kind) continue;
+    if (candidate.nodes != ids || candidate.unit_class != unit_class) continue;
     world.costs.SetRunOf(candidate, ns);
     known = true;
   }

@@ -150,10 +150,10 @@ TEST_CASE("PathBound, LaunchesThatAQueueHidesAreNotInIt", "[planner]") {
   // Everything must go to the accelerator and change its form there twice: the queue launches the second reorder while
   // the first still runs.
   World world = MakeWorld(testing::Chain(1), {.fused = false, .elided = false});
-  const UnitClassId queue = world.platform.unit(FindUnit(world.platform, "acc:0#0")).kind;
+  const UnitClassId queue = world.platform.unit(FindUnit(world.platform, "acc:0#0")).unit_class;
   std::erase_if(world.candidates, [&](const Candidate& c) { return c.unit_class != queue || c.variant != "blocked"; });
-  world.costs.SetReorder([&](std::span<const int64_t>, const Form&, const Form&, UnitClassId kind) {
-    return kind == queue ? std::optional<int64_t>(5000) : std::nullopt;
+  world.costs.SetReorder([&](std::span<const int64_t>, const Form&, const Form&, UnitClassId unit_class) {
+    return unit_class == queue ? std::optional<int64_t>(5000) : std::nullopt;
   });
   for (size_t c = 0; c < world.platform.unit_classes.size(); ++c) world.costs.SetOverhead(UnitClassId(c), 1000);
   const int64_t makespan = PlanBy(world, "single:acc:0").value().makespan.ns;

@@ -28,11 +28,11 @@ Platform FourCores() {
   }
   for (uint32_t width : {1u, 2u, 4u}) {
     platform.unit_classes.push_back({"cpu/" + std::to_string(width), DeviceId(0u), width});
-    const UnitClassId kind(platform.unit_classes.size() - 1);
+    const UnitClassId unit_class(platform.unit_classes.size() - 1);
     for (uint32_t first = 0; first < 4; first += width) {
       Unit unit;
       unit.name = "cpu[" + std::to_string(first) + "-" + std::to_string(first + width - 1) + "]";
-      unit.kind = kind;
+      unit.unit_class = unit_class;
       for (uint32_t core = first; core < first + width; ++core) unit.uses.emplace_back(ResourceId(core), 1.0);
       platform.units.push_back(std::move(unit));
     }

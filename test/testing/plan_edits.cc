@@ -151,7 +151,7 @@ void ReorderSteps(Plan& plan, std::mt19937_64& random) {
 void SwapUnits(const Platform& platform, Plan& plan, std::mt19937_64& random) {
   for (Step& step : plan.steps) {
     if (platform.unit(step.unit).link) continue;
-    const std::vector<UnitId> units = UnitsOf(platform, platform.unit(step.unit).kind);
+    const std::vector<UnitId> units = UnitsOf(platform, platform.unit(step.unit).unit_class);
     step.unit = units[random() % units.size()];
   }
 }

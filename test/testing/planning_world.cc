@@ -67,9 +67,12 @@ void AddCopyEngine(Platform& platform, DeviceId from, DeviceId to, ResourceId dr
   const std::string name = platform.device(from).name + ">" + platform.device(to).name;
   platform.links.push_back({from, to, 0, 0});
   platform.resources.push_back({"link " + name, 1.0, std::nullopt});
-  const UnitClassId kind = AddClass(platform, name, DeviceId(1u), 0);
-  platform.units.push_back(
-      {name, kind, {{ResourceId(platform.resources.size() - 1), 1.0}}, driver, LinkId(platform.links.size() - 1)});
+  const UnitClassId unit_class = AddClass(platform, name, DeviceId(1u), 0);
+  platform.units.push_back({name,
+                            unit_class,
+                            {{ResourceId(platform.resources.size() - 1), 1.0}},
+                            driver,
+                            LinkId(platform.links.size() - 1)});
 }
 
 // Adds candidates and their times.
@@ -107,21 +110,23 @@ class Proposer {
     for (NodeId node : nodes) ns += Time(world_.graph.node(node).op);
     if (nodes.size() > 1) ns = ns * 9 / 10;
     for (size_t c = 0; c < world_.platform.unit_classes.size(); ++c) {
-      const UnitClass& kind = world_.platform.unit_classes[c];
-      if (kind.name.find('>') != std::string::npos) continue;
-      const double speed = kind.name == "cpu/1" ? 1.0 : kind.name == "cpu/2" ? 0.55 + 0.1 * Unit() : 0.2 + Unit();
+      const UnitClass& unit_class = world_.platform.unit_classes[c];
+      if (unit_class.name.find('>') != std::string::npos) continue;
+      const double speed = unit_class.name == "cpu/1"   ? 1.0
+                           : unit_class.name == "cpu/2" ? 0.55 + 0.1 * Unit()
+                                                        : 0.2 + Unit();
       const auto base = static_cast<int64_t>(static_cast<double>(ns) * speed);
       Offer(nodes, UnitClassId(c), false, view, base);
       if (options_.blocked && !view) Offer(nodes, UnitClassId(c), true, view, base * 8 / 10);
     }
   }
 
-  void Offer(const std::vector<NodeId>& nodes, UnitClassId kind, bool blocked, bool view, int64_t ns) {
+  void Offer(const std::vector<NodeId>& nodes, UnitClassId unit_class, bool blocked, bool view, int64_t ns) {
     const Graph& graph = world_.graph;
     const Form form = {blocked ? ChannelBlocked(4, 8) : RowMajor(4), DataType::kFloat32};
     Candidate candidate;
     candidate.nodes = nodes;
-    candidate.unit_class = kind;
+    candidate.unit_class = unit_class;
     candidate.library = "made-up";
     candidate.variant = blocked ? "blocked" : "plain";
     candidate.in.assign(GroupInputs(graph, nodes).size(), form);
@@ -171,8 +176,8 @@ Platform TwoCores(bool accelerator) {
   platform.devices.push_back({"acc:0", "simulated", 0, true, "made-up"});
   platform.resources.push_back({"acc:0", 1.0, std::nullopt});
   const ResourceId queue(platform.resources.size() - 1);
-  const UnitClassId kind = AddClass(platform, "acc:0", DeviceId(1u), 0);
-  platform.units.push_back({"acc:0#0", kind, {{queue, 1.0}}, core1, std::nullopt});
+  const UnitClassId unit_class = AddClass(platform, "acc:0", DeviceId(1u), 0);
+  platform.units.push_back({"acc:0#0", unit_class, {{queue, 1.0}}, core1, std::nullopt});
   AddCopyEngine(platform, DeviceId(0u), DeviceId(1u), core1);
   AddCopyEngine(platform, DeviceId(1u), DeviceId(0u), core1);
   return platform;
@@ -279,10 +284,10 @@ World MakeWorld(Graph graph, const WorldOptions& options, uint64_t seed) {
   Proposer(world, options, seed).Run();
   for (size_t l = 0; l < world.platform.links.size(); ++l) world.costs.SetLink(LinkId(l), 1000, 1.0);
   world.costs.SetReorder(
-      [](std::span<const int64_t> dims, const Form&, const Form&, UnitClassId kind) -> std::optional<int64_t> {
+      [](std::span<const int64_t> dims, const Form&, const Form&, UnitClassId unit_class) -> std::optional<int64_t> {
         int64_t elements = 1;
         for (int64_t d : dims) elements *= d;
-        return kind.index() == 1 ? elements / 2 + 100 : elements + 50;
+        return unit_class.index() == 1 ? elements / 2 + 100 : elements + 50;
       });
   for (size_t c = 0; c < world.platform.unit_classes.size(); ++c) {
     world.costs.SetOverhead(UnitClassId(c), c == 0 ? 200 : c == 1 ? 500 : 1500);

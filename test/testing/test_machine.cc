@@ -15,14 +15,14 @@ namespace {
 
 void AddHostUnit(Platform& platform, const std::string& name, std::vector<uint32_t> cores) {
   const std::string class_name = "cpu/" + std::to_string(cores.size());
-  UnitClassId kind = FindUnitClass(platform, class_name);
-  if (!kind.valid()) {
+  UnitClassId unit_class = FindUnitClass(platform, class_name);
+  if (!unit_class.valid()) {
     platform.unit_classes.push_back({class_name, DeviceId(0u), static_cast<uint32_t>(cores.size())});
-    kind = UnitClassId(platform.unit_classes.size() - 1);
+    unit_class = UnitClassId(platform.unit_classes.size() - 1);
   }
   Unit unit;
   unit.name = name;
-  unit.kind = kind;
+  unit.unit_class = unit_class;
   for (uint32_t core : cores) unit.uses.emplace_back(ResourceId(core), 1.0);
   platform.units.push_back(std::move(unit));
 }
@@ -30,14 +30,14 @@ void AddHostUnit(Platform& platform, const std::string& name, std::vector<uint32
 void AddAsynchronousUnit(Platform& platform, const std::string& name, const std::string& class_name, DeviceId device,
                          ResourceId driver, std::optional<LinkId> link) {
   platform.resources.push_back({name, 1.0, std::nullopt});
-  UnitClassId kind = FindUnitClass(platform, class_name);
-  if (!kind.valid()) {
+  UnitClassId unit_class = FindUnitClass(platform, class_name);
+  if (!unit_class.valid()) {
     platform.unit_classes.push_back({class_name, device, 0});
-    kind = UnitClassId(platform.unit_classes.size() - 1);
+    unit_class = UnitClassId(platform.unit_classes.size() - 1);
   }
   Unit unit;
   unit.name = name;
-  unit.kind = kind;
+  unit.unit_class = unit_class;
   unit.uses = {{ResourceId(platform.resources.size() - 1), 1.0}};
   unit.driver = driver;
   unit.link = link;
@@ -57,7 +57,7 @@ class PlanMaker {
   }
 
   void AddNode(NodeId node, UnitId unit) {
-    std::optional<Candidate> found = CandidateFor(node, platform_.unit(unit).kind);
+    std::optional<Candidate> found = CandidateFor(node, platform_.unit(unit).unit_class);
     assert(found.has_value());
     const DeviceId device = platform_.device_of(unit);
     Step step;
@@ -92,10 +92,10 @@ class PlanMaker {
   }
 
  private:
-  std::optional<Candidate> CandidateFor(NodeId node, UnitClassId kind) const {
+  std::optional<Candidate> CandidateFor(NodeId node, UnitClassId unit_class) const {
     for (const std::unique_ptr<Library>& library : machine_.libraries()) {
       for (Candidate& candidate : library->CandidatesFor(graph_, platform_, std::span(&node, 1), Precision())) {
-        if (candidate.unit_class == kind) return std::move(candidate);
+        if (candidate.unit_class == unit_class) return std::move(candidate);
       }
     }
     return std::nullopt;

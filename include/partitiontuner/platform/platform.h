@@ -64,7 +64,7 @@ struct Resource {
 // A place that runs one step at a time.
 struct Unit {
   std::string name;  // "cpu[0-1]", "cpu[0]", "sim:0#0", "cpu>sim:0"
-  UnitClassId kind;
+  UnitClassId unit_class;
   std::vector<std::pair<ResourceId, double>> uses;  // sorted by resource
   std::optional<ResourceId> driver;                 // asynchronous units: the core that launches and polls
   std::optional<LinkId> link;                       // copy engines: the link they serve
@@ -107,7 +107,7 @@ struct Platform {
   const UnitClass& unit_class(UnitClassId id) const { return unit_classes[id.index()]; }
   const Unit& unit(UnitId id) const { return units[id.index()]; }
   const Link& link(LinkId id) const { return links[id.index()]; }
-  DeviceId device_of(UnitId id) const { return unit_class(unit(id).kind).device; }
+  DeviceId device_of(UnitId id) const { return unit_class(unit(id).unit_class).device; }
 };
 
 DeviceId FindDevice(const Platform& platform, std::string_view name);  // invalid when absent
@@ -115,7 +115,7 @@ UnitId FindUnit(const Platform& platform, std::string_view name);      // invali
 UnitClassId FindUnitClass(const Platform& platform, std::string_view name);
 LinkId FindLink(const Platform& platform, DeviceId from, DeviceId to);  // invalid when absent
 UnitId FindCopyUnit(const Platform& platform, LinkId link);             // invalid when absent
-std::vector<UnitId> UnitsOf(const Platform& platform, UnitClassId kind);
+std::vector<UnitId> UnitsOf(const Platform& platform, UnitClassId unit_class);
 // The memory node that all cores of the unit are near; none when there are several, or where it makes no difference.
 std::optional<uint32_t> HomeNode(const Platform& platform, UnitId unit);
 // True when both use an exclusive resource in common, so that they never run at once.

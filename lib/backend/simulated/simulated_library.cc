@@ -25,29 +25,29 @@ bool Contains(const std::array<std::string_view, N>& names, const Node& node) {
   return node.domain.empty() && std::find(names.begin(), names.end(), node.op) != names.end();
 }
 
-bool IsCopyClass(const Platform& platform, UnitClassId kind) {
+bool IsCopyClass(const Platform& platform, UnitClassId unit_class) {
   return std::any_of(platform.units.begin(), platform.units.end(),
-                     [&](const Unit& unit) { return unit.kind == kind && unit.link.has_value(); });
+                     [&](const Unit& unit) { return unit.unit_class == unit_class && unit.link.has_value(); });
 }
 
 std::vector<UnitClassId> SimulatedClasses(const Platform& platform) {
-  std::vector<UnitClassId> kinds;
+  std::vector<UnitClassId> unit_classes;
   for (size_t i = 0; i < platform.unit_classes.size(); ++i) {
-    const UnitClassId kind(i);
-    if (platform.device(platform.unit_class(kind).device).simulated && !IsCopyClass(platform, kind)) {
-      kinds.push_back(kind);
+    const UnitClassId unit_class(i);
+    if (platform.device(platform.unit_class(unit_class).device).simulated && !IsCopyClass(platform, unit_class)) {
+      unit_classes.push_back(unit_class);
     }
   }
-  return kinds;
+  return unit_classes;
 }
 
 // The host class whose kernels do the arithmetic: the narrowest, since one core enqueues.
 UnitClassId ComputingClass(const Platform& platform) {
   UnitClassId narrowest;
   for (size_t i = 0; i < platform.unit_classes.size(); ++i) {
-    const UnitClass& kind = platform.unit_classes[i];
-    if (!kind.on_host()) continue;
-    if (!narrowest.valid() || kind.cores < platform.unit_class(narrowest).cores) narrowest = UnitClassId(i);
+    const UnitClass& unit_class = platform.unit_classes[i];
+    if (!unit_class.on_host()) continue;
+    if (!narrowest.valid() || unit_class.cores < platform.unit_class(narrowest).cores) narrowest = UnitClassId(i);
   }
   return narrowest;
 }
@@ -286,12 +286,12 @@ class SimulatedLibrary : public Library {
 
   static void AddForEachDevice(const Graph& graph, const Platform& platform, const Candidate& host,
                                std::vector<Candidate>& found) {
-    for (UnitClassId kind : SimulatedClasses(platform)) {
-      const SimulatedRates* rates = RatesOf(platform, platform.unit_class(kind).device);
+    for (UnitClassId unit_class : SimulatedClasses(platform)) {
+      const SimulatedRates* rates = RatesOf(platform, platform.unit_class(unit_class).device);
       if (rates == nullptr || Refuses(*rates, graph, host.nodes) || !IsSizedBeforeRun(graph, host.nodes)) continue;
       if (!CostOf(*rates, graph, host.nodes)) continue;
       Candidate candidate = host;
-      candidate.unit_class = kind;
+      candidate.unit_class = unit_class;
       candidate.library = "simulated";
       candidate.scratch_bytes = 0;
       // What the arithmetic elides would still cost the device its launch.
