@@ -64,7 +64,7 @@ bool TakesAsBias(const Group& group, const Dims& y) {
   return true;
 }
 
-Result<Program> BuildAny(const Request& request, bool transposed) {
+Result<KernelDescriptor> BuildAny(const Request& request, bool transposed) {
   const Graph& graph = request.graph;
   const Node& node = graph.node(request.group.anchor);
   const Dims x = DimsOf(graph, node.inputs[0]), w = DimsOf(graph, node.inputs[1]), y = DimsOf(graph, node.outputs[0]);
@@ -75,7 +75,7 @@ Result<Program> BuildAny(const Request& request, bool transposed) {
   const auto source = InputIndex(request, node.inputs[0]);
   if (!window || !source) return Unsupported("the convolution's dims do not fit together");
 
-  Program program;
+  KernelDescriptor descriptor;
   PT_ASSIGN(const Desc src, DescOf(request.in[*source]));
   PT_ASSIGN(const Desc dst, DescOf(request.out));
   PostOps post{request.group.ops, y, request.out.layout};
@@ -86,7 +86,7 @@ Result<Program> BuildAny(const Request& request, bool transposed) {
     const auto& constant = own_bias ? graph.value(node.inputs[2]).constant : request.group.ops[0].operand.constant;
     if (constant) {
       const Desc plain = PlainDesc({y[1]});
-      bias = ConstantArgument(program, DNNL_ARG_BIAS, *constant, plain, plain);
+      bias = ConstantArgument(descriptor, DNNL_ARG_BIAS, *constant, plain, plain);
     } else {
       const uint32_t index = *InputIndex(request, node.inputs[2]);
       bias = Argument{DNNL_ARG_BIAS, Argument::Source::kInput, index, PlainDesc({y[1]}, request.in[index].type)};
@@ -99,7 +99,7 @@ Result<Program> BuildAny(const Request& request, bool transposed) {
   const DataType stored = weights_input ? request.in[*weights_input].type : DataType::kFloat32;
   const Desc plain_weights = PlainWeights(w, groups, transposed, stored);
   const Desc weights = constant_weights ? AnyDesc(plain_weights.get_dims(), WeightsType(request)) : plain_weights;
-  PT_ASSIGN(const dnnl::primitive_attr attributes, Attributes(request, post, program));
+  PT_ASSIGN(const dnnl::primitive_attr attributes, Attributes(request, post, descriptor));
 
   dnnl::primitive_desc_base description;
   const Desc no_bias;
@@ -113,19 +113,19 @@ Result<Program> BuildAny(const Request& request, bool transposed) {
         request.engine, kInference, dnnl::algorithm::convolution_direct, src, weights, bias_desc, dst, window->strides,
         window->dilates(), window->pads_begin, window->pads_end, attributes, true);
   }
-  PT_CHECK_OK(Complete(program, description));
+  PT_CHECK_OK(Complete(descriptor, description));
 
-  auto& arguments = program.call.arguments;
+  auto& arguments = descriptor.call.arguments;
   arguments.push_back({DNNL_ARG_SRC, Argument::Source::kInput, *source, src});
   if (constant_weights) {
     const Desc packed = description.query_md(dnnl::query::weights_md, 0);
-    arguments.push_back(ConstantArgument(program, DNNL_ARG_WEIGHTS, *constant_weights, plain_weights, packed));
+    arguments.push_back(ConstantArgument(descriptor, DNNL_ARG_WEIGHTS, *constant_weights, plain_weights, packed));
   } else {
     arguments.push_back({DNNL_ARG_WEIGHTS, Argument::Source::kInput, *weights_input, weights});
   }
   if (bias) arguments.push_back(*bias);
   arguments.push_back({DNNL_ARG_DST, Argument::Source::kOutput, 0, dst});
-  return program;
+  return descriptor;
 }
 
 }  // namespace
@@ -133,11 +133,11 @@ Result<Program> BuildAny(const Request& request, bool transposed) {
 std::optional<std::string> WhyNotConvolution(const Graph& graph, const Node& node) {
   return WhyNot(graph, node, false);
 }
-Result<Program> BuildConvolution(const Request& request) { return BuildAny(request, false); }
+Result<KernelDescriptor> BuildConvolution(const Request& request) { return BuildAny(request, false); }
 
 std::optional<std::string> WhyNotTransposedConvolution(const Graph& graph, const Node& node) {
   return WhyNot(graph, node, true);
 }
-Result<Program> BuildTransposedConvolution(const Request& request) { return BuildAny(request, true); }
+Result<KernelDescriptor> BuildTransposedConvolution(const Request& request) { return BuildAny(request, true); }
 
 }  // namespace pt::onednn

@@ -11,37 +11,38 @@ Argument SourceArgument(uint32_t index, const Desc& desc, int key) {
   return {key, Argument::Source::kInput, index, desc};
 }
 
-Result<Program> BuildEltwise(const Request& request, const PostOps& post, uint32_t main, const Desc& src,
-                             const Desc& dst) {
-  Program program;
+Result<KernelDescriptor> BuildEltwise(const Request& request, const PostOps& post, uint32_t main, const Desc& src,
+                                      const Desc& dst) {
+  KernelDescriptor descriptor;
   PT_ASSIGN(const dnnl::primitive_attr attributes,
-            Attributes(request, {{}, post.primitive_dims, post.layout}, program));
+            Attributes(request, {{}, post.primitive_dims, post.layout}, descriptor));
   const Pointwise& op = post.ops[0];
-  program.call.arguments.push_back(SourceArgument(main, src, DNNL_ARG_SRC));
-  program.call.arguments.push_back({DNNL_ARG_DST, Argument::Source::kOutput, 0, dst});
-  PT_CHECK_OK(Complete(program, dnnl::eltwise_forward::primitive_desc(request.engine, kInference, op.algorithm, src,
-                                                                      dst, op.alpha, op.beta, attributes, true)));
-  return program;
+  descriptor.call.arguments.push_back(SourceArgument(main, src, DNNL_ARG_SRC));
+  descriptor.call.arguments.push_back({DNNL_ARG_DST, Argument::Source::kOutput, 0, dst});
+  PT_CHECK_OK(Complete(descriptor, dnnl::eltwise_forward::primitive_desc(request.engine, kInference, op.algorithm, src,
+                                                                         dst, op.alpha, op.beta, attributes, true)));
+  return descriptor;
 }
 
-Result<Program> BuildPrelu(const Request& request, const PostOps& post, uint32_t main, const Desc& src,
-                           const Desc& dst) {
-  Program program;
+Result<KernelDescriptor> BuildPrelu(const Request& request, const PostOps& post, uint32_t main, const Desc& src,
+                                    const Desc& dst) {
+  KernelDescriptor descriptor;
   PT_ASSIGN(const dnnl::primitive_attr attributes,
-            Attributes(request, {{}, post.primitive_dims, post.layout}, program));
-  PT_ASSIGN(const Argument slope, OperandArgument(request, post, post.ops[0].operand, DNNL_ARG_WEIGHTS, program));
-  program.call.arguments.push_back(SourceArgument(main, src, DNNL_ARG_SRC));
-  program.call.arguments.push_back(slope);
-  program.call.arguments.push_back({DNNL_ARG_DST, Argument::Source::kOutput, 0, dst});
-  PT_CHECK_OK(Complete(program, dnnl::prelu_forward::primitive_desc(request.engine, kInference, src, slope.desc, dst,
-                                                                    attributes, true)));
-  return program;
+            Attributes(request, {{}, post.primitive_dims, post.layout}, descriptor));
+  PT_ASSIGN(const Argument slope, OperandArgument(request, post, post.ops[0].operand, DNNL_ARG_WEIGHTS, descriptor));
+  descriptor.call.arguments.push_back(SourceArgument(main, src, DNNL_ARG_SRC));
+  descriptor.call.arguments.push_back(slope);
+  descriptor.call.arguments.push_back({DNNL_ARG_DST, Argument::Source::kOutput, 0, dst});
+  PT_CHECK_OK(Complete(descriptor, dnnl::prelu_forward::primitive_desc(request.engine, kInference, src, slope.desc, dst,
+                                                                       attributes, true)));
+  return descriptor;
 }
 
 // The first operation is binary; one that is not is preceded by x + 0, since only the binary
 // primitive takes any list of post-operations.
-Result<Program> BuildBinary(const Request& request, PostOps post, uint32_t main, const Desc& src, const Desc& dst) {
-  Program program;
+Result<KernelDescriptor> BuildBinary(const Request& request, PostOps post, uint32_t main, const Desc& src,
+                                     const Desc& dst) {
+  KernelDescriptor descriptor;
   Pointwise first;
   first.algorithm = dnnl::algorithm::binary_add;
   first.operand = {ValueId(), Tensor::Float32({1}, {0.0F}), {1}};
@@ -49,19 +50,19 @@ Result<Program> BuildBinary(const Request& request, PostOps post, uint32_t main,
     first = post.ops[0];
     post.ops = post.ops.subspan(1);
   }
-  PT_ASSIGN(const dnnl::primitive_attr attributes, Attributes(request, post, program));
-  PT_ASSIGN(const Argument operand, OperandArgument(request, post, first.operand, DNNL_ARG_SRC_1, program));
-  program.call.arguments.push_back(SourceArgument(main, src, DNNL_ARG_SRC_0));
-  program.call.arguments.push_back(operand);
-  program.call.arguments.push_back({DNNL_ARG_DST, Argument::Source::kOutput, 0, dst});
-  PT_CHECK_OK(Complete(program, dnnl::binary::primitive_desc(request.engine, first.algorithm, src, operand.desc, dst,
-                                                             attributes, true)));
-  return program;
+  PT_ASSIGN(const dnnl::primitive_attr attributes, Attributes(request, post, descriptor));
+  PT_ASSIGN(const Argument operand, OperandArgument(request, post, first.operand, DNNL_ARG_SRC_1, descriptor));
+  descriptor.call.arguments.push_back(SourceArgument(main, src, DNNL_ARG_SRC_0));
+  descriptor.call.arguments.push_back(operand);
+  descriptor.call.arguments.push_back({DNNL_ARG_DST, Argument::Source::kOutput, 0, dst});
+  PT_CHECK_OK(Complete(descriptor, dnnl::binary::primitive_desc(request.engine, first.algorithm, src, operand.desc, dst,
+                                                                attributes, true)));
+  return descriptor;
 }
 
 }  // namespace
 
-Result<Program> BuildElementwise(const Request& request) {
+Result<KernelDescriptor> BuildElementwise(const Request& request) {
   const Group& group = request.group;
   const auto main = InputIndex(request, group.main);
   if (!main) return Unsupported("the group's main input is missing");
@@ -72,17 +73,17 @@ Result<Program> BuildElementwise(const Request& request) {
   const PostOps post{group.ops, DimsOf(request.graph, group.result), request.out.layout};
 
   const bool single = group.ops.size() == 1;
-  auto build = [&]() -> Result<Program> {
+  auto build = [&]() -> Result<KernelDescriptor> {
     if (single && group.ops[0].kind == Pointwise::Kind::kEltwise) return BuildEltwise(request, post, *main, src, dst);
     if (single && group.ops[0].kind == Pointwise::Kind::kPrelu) return BuildPrelu(request, post, *main, src, dst);
     return BuildBinary(request, post, *main, src, dst);
   };
-  PT_ASSIGN(Program program, build());
+  PT_ASSIGN(KernelDescriptor descriptor, build());
   // Elements are read before they are written at the same place, operands of full size included.
   for (uint32_t i = 0; i < request.in.size(); ++i) {
-    if (request.in[i] == request.out) program.in_place.push_back(i);
+    if (request.in[i] == request.out) descriptor.in_place.push_back(i);
   }
-  return program;
+  return descriptor;
 }
 
 }  // namespace pt::onednn

@@ -42,7 +42,7 @@ Error Unsupported(std::string message) {
   return MakeError(ErrorCode::kUnsupported, "onednn.unsupported", std::move(message));
 }
 
-Result<Program> Build(const Request& request) {
+Result<KernelDescriptor> Build(const Request& request) {
   try {
     if (!request.group.anchor.valid()) return BuildElementwise(request);
     const Family* family = FindFamily(request.graph.node(request.group.anchor));
@@ -53,20 +53,20 @@ Result<Program> Build(const Request& request) {
   }
 }
 
-uint64_t Program::scratch_bytes() const {
+uint64_t KernelDescriptor::scratch_bytes() const {
   for (const Argument& argument : call.arguments) {
     if (argument.source == Argument::Source::kScratch) return argument.desc.get_size();
   }
   return 0;
 }
 
-uint64_t Program::constant_bytes() const {
+uint64_t KernelDescriptor::constant_bytes() const {
   uint64_t bytes = 0;
   for (const ConstantOperand& constant : constants) bytes += constant.packed.get_size();
   return bytes;
 }
 
-bool Program::is_slow() const {
+bool KernelDescriptor::is_slow() const {
   const std::string_view implementation = call.description.impl_info_str();
   return implementation.starts_with("ref") || implementation.find("gemm:ref") != std::string_view::npos;
 }

@@ -1,5 +1,5 @@
 // Families of operators that anchor a group: which nodes they can run, which layouts they propose,
-// and how their program is made. One row each in the table of families.cc.
+// and how their descriptor is made. One row each in the table of families.cc.
 #pragma once
 
 #include <optional>
@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "lib/backend/onednn/group.h"
-#include "lib/backend/onednn/program.h"
+#include "lib/backend/onednn/kernel_descriptor.h"
 
 namespace pt::onednn {
 
@@ -45,15 +45,15 @@ struct Family {
   LayoutRule layouts;
   bool post_ops;  // elementwise operations may follow in the same primitive
   std::optional<std::string> (*why_not)(const Graph&, const Node&);
-  Result<Program> (*build)(const Request&);
+  Result<KernelDescriptor> (*build)(const Request&);
 };
 
 // Null when the operator anchors nothing.
 const Family* FindFamily(const Node& node);
 
-// Builds the group's program for the cores set by the ConcurrencyScope around the call. Every
+// Builds the group's descriptor for the cores set by the ConcurrencyScope around the call. Every
 // failure of oneDNN comes back as kUnsupported.
-Result<Program> Build(const Request& request);
+Result<KernelDescriptor> Build(const Request& request);
 
 // ---- for the families
 // ----------------------------------------------------------------------------------
@@ -68,21 +68,21 @@ struct PostOps {
   Dims primitive_dims;  // of the primitive's result: the value's own, or row-major and flattened
   Layout layout;        // of the primitive's result
 };
-// The attributes for these operations, adding their arguments and constants to the program.
-Result<dnnl::primitive_attr> Attributes(const Request& request, const PostOps& post, Program& program);
+// The attributes for these operations, adding their arguments and constants to the descriptor.
+Result<dnnl::primitive_attr> Attributes(const Request& request, const PostOps& post, KernelDescriptor& descriptor);
 
 // The type of constant weights: float32, or bfloat16 in bf16 math.
 DataType WeightsType(const Request& request);
 
 // Argument and descriptor of an operand of the result's rank: an input of the group or a constant.
 Result<Argument> OperandArgument(const Request& request, const PostOps& post, const Operand& operand, int key,
-                                 Program& program);
+                                 KernelDescriptor& descriptor);
 // A constant given to the primitive in `packed` format.
-Argument ConstantArgument(Program& program, int key, Tensor tensor, Desc plain, Desc packed);
+Argument ConstantArgument(KernelDescriptor& descriptor, int key, Tensor tensor, Desc plain, Desc packed);
 
-// Takes the description and completes the program with the scratchpad; kUnsupported when it is
+// Takes the description and completes the descriptor with the scratchpad; kUnsupported when it is
 // empty.
-Status Complete(Program& program, dnnl::primitive_desc_base description);
+Status Complete(KernelDescriptor& descriptor, dnnl::primitive_desc_base description);
 
 // Static dims of a value that was checked to have them.
 Dims DimsOf(const Graph& graph, ValueId value);
@@ -93,36 +93,36 @@ std::optional<std::string> WhyNoFloats(const Graph& graph, std::span<const Value
 std::optional<std::string> WhyMoreOutputs(const Graph& graph, const Node& node);
 
 // One per file.
-Result<Program> BuildElementwise(const Request& request);
+Result<KernelDescriptor> BuildElementwise(const Request& request);
 
 std::optional<std::string> WhyNotConvolution(const Graph& graph, const Node& node);
-Result<Program> BuildConvolution(const Request& request);
+Result<KernelDescriptor> BuildConvolution(const Request& request);
 std::optional<std::string> WhyNotTransposedConvolution(const Graph& graph, const Node& node);
-Result<Program> BuildTransposedConvolution(const Request& request);
+Result<KernelDescriptor> BuildTransposedConvolution(const Request& request);
 
 std::optional<std::string> WhyNotMatMul(const Graph& graph, const Node& node);
-Result<Program> BuildMatMul(const Request& request);
+Result<KernelDescriptor> BuildMatMul(const Request& request);
 std::optional<std::string> WhyNotGemm(const Graph& graph, const Node& node);
-Result<Program> BuildGemm(const Request& request);
+Result<KernelDescriptor> BuildGemm(const Request& request);
 
 std::optional<std::string> WhyNotPooling(const Graph& graph, const Node& node);
-Result<Program> BuildPooling(const Request& request);
+Result<KernelDescriptor> BuildPooling(const Request& request);
 
 std::optional<std::string> WhyNotSoftmax(const Graph& graph, const Node& node);
-Result<Program> BuildSoftmax(const Request& request);
+Result<KernelDescriptor> BuildSoftmax(const Request& request);
 std::optional<std::string> WhyNotLrn(const Graph& graph, const Node& node);
-Result<Program> BuildLrn(const Request& request);
+Result<KernelDescriptor> BuildLrn(const Request& request);
 std::optional<std::string> WhyNotLayerNorm(const Graph& graph, const Node& node);
-Result<Program> BuildLayerNorm(const Request& request);
+Result<KernelDescriptor> BuildLayerNorm(const Request& request);
 
 std::optional<std::string> WhyNotReduction(const Graph& graph, const Node& node);
-Result<Program> BuildReduction(const Request& request);
+Result<KernelDescriptor> BuildReduction(const Request& request);
 std::optional<std::string> WhyNotResize(const Graph& graph, const Node& node);
-Result<Program> BuildResize(const Request& request);
+Result<KernelDescriptor> BuildResize(const Request& request);
 
 std::optional<std::string> WhyNotConcat(const Graph& graph, const Node& node);
-Result<Program> BuildConcat(const Request& request);
+Result<KernelDescriptor> BuildConcat(const Request& request);
 std::optional<std::string> WhyNotTranspose(const Graph& graph, const Node& node);
-Result<Program> BuildTranspose(const Request& request);
+Result<KernelDescriptor> BuildTranspose(const Request& request);
 
 }  // namespace pt::onednn

@@ -150,18 +150,19 @@ class OneDnnKernel final : public Kernel {
 
 }  // namespace
 
-Result<std::unique_ptr<Kernel>> MakeKernel(const dnnl::engine& engine, Program program, CompileContext& context) {
+Result<std::unique_ptr<Kernel>> MakeKernel(const dnnl::engine& engine, KernelDescriptor descriptor,
+                                           CompileContext& context) {
   std::vector<ReadyConstant> constants;
-  for (const ConstantOperand& constant : program.constants) {
+  for (const ConstantOperand& constant : descriptor.constants) {
     PT_ASSIGN(ReadyConstant ready, Prepare(engine, constant, context));
     constants.push_back(std::move(ready));
   }
   try {
     // Equal primitives share one implementation through oneDNN's own cache.
-    dnnl::primitive primitive(program.call.description.get());
-    const uint64_t scratch_bytes = program.scratch_bytes();
+    dnnl::primitive primitive(descriptor.call.description.get());
+    const uint64_t scratch_bytes = descriptor.scratch_bytes();
     return std::unique_ptr<Kernel>(std::make_unique<OneDnnKernel>(
-        engine, std::move(primitive), std::move(program.call.arguments), std::move(constants), scratch_bytes));
+        engine, std::move(primitive), std::move(descriptor.call.arguments), std::move(constants), scratch_bytes));
   } catch (const dnnl::error& error) {
     return Fault(error, "making a primitive");
   }

@@ -138,7 +138,7 @@ class OneDnnLibrary final : public Library {
   // Row-major or proposed by the group itself.
   void OfferFirst(const Graph& graph, const Platform& platform, const Group& group, const Precision& precision,
                   std::vector<Candidate>& candidates) const;
-  Result<Program> ReorderProgram(const TensorLayout& from, const TensorLayout& to) const;
+  Result<KernelDescriptor> ReorderDescriptor(const TensorLayout& from, const TensorLayout& to) const;
 
   ForeignThreadsStopped foreign_threads_;
   dnnl::engine engine_;
@@ -166,15 +166,15 @@ Outcome OneDnnLibrary::Ask(const Graph& graph, const Group& group, std::span<con
   const auto out = DenseOf(graph, group.result, proposal.out);
   if (!out.ok()) return {};
   const ConcurrencyScope scope(width);
-  const auto program = Build({engine_, graph, group, inputs, in, *out, proposal.math(), proposal.way});
-  if (!program.ok()) return {};
+  const auto descriptor = Build({engine_, graph, group, inputs, in, *out, proposal.math(), proposal.way});
+  if (!descriptor.ok()) return {};
   return {true,
-          program->is_slow(),
-          program->moves_only,
-          program->scratch_bytes(),
-          program->constant_bytes(),
-          program->accumulates_into,
-          program->in_place};
+          descriptor->is_slow(),
+          descriptor->moves_only,
+          descriptor->scratch_bytes(),
+          descriptor->constant_bytes(),
+          descriptor->accumulates_into,
+          descriptor->in_place};
 }
 
 std::optional<OneDnnLibrary::Offered> OneDnnLibrary::Make(const Graph& graph, const Platform& platform,
@@ -360,23 +360,23 @@ Result<std::unique_ptr<Kernel>> OneDnnLibrary::Compile(const Graph& graph, const
     return MakeError(ErrorCode::kStale, "onednn.candidate", "these nodes are no group of the oneDNN library");
   }
   const ConcurrencyScope scope(context.team == nullptr ? 1 : context.team->width());
-  PT_ASSIGN(Program program,
+  PT_ASSIGN(KernelDescriptor descriptor,
             Build({engine_, graph, *group, inputs, in, out[0], candidate.math, WayOf(candidate.variant)}));
-  return MakeKernel(engine_, std::move(program), context);
+  return MakeKernel(engine_, std::move(descriptor), context);
 }
 
-Result<Program> OneDnnLibrary::ReorderProgram(const TensorLayout& from, const TensorLayout& to) const {
+Result<KernelDescriptor> OneDnnLibrary::ReorderDescriptor(const TensorLayout& from, const TensorLayout& to) const {
   try {
     PT_ASSIGN(const Desc src, DescOf(from));
     PT_ASSIGN(const Desc dst, DescOf(to));
     if (from.dims != to.dims) return Unsupported("a reorder changes no dims");
-    Program program;
+    KernelDescriptor descriptor;
     dnnl::primitive_attr attributes;
     attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
-    PT_CHECK_OK(Complete(program, dnnl::reorder::primitive_desc(engine_, src, engine_, dst, attributes, true)));
-    program.call.arguments.push_back({DNNL_ARG_FROM, Argument::Source::kInput, 0, src});
-    program.call.arguments.push_back({DNNL_ARG_TO, Argument::Source::kOutput, 0, dst});
-    return program;
+    PT_CHECK_OK(Complete(descriptor, dnnl::reorder::primitive_desc(engine_, src, engine_, dst, attributes, true)));
+    descriptor.call.arguments.push_back({DNNL_ARG_FROM, Argument::Source::kInput, 0, src});
+    descriptor.call.arguments.push_back({DNNL_ARG_TO, Argument::Source::kOutput, 0, dst});
+    return descriptor;
   } catch (const dnnl::error& error) {
     return Unsupported(std::string("oneDNN: ") + error.what());
   }
@@ -398,7 +398,7 @@ bool OneDnnLibrary::CanReorder(const Platform& platform, UnitClassId unit_class,
              const auto source = DenseLayout(from.storage, own, from.layout),
                         result = DenseLayout(to.storage, own, to.layout);
              Outcome outcome;
-             outcome.possible = source.ok() && result.ok() && ReorderProgram(*source, *result).ok();
+             outcome.possible = source.ok() && result.ok() && ReorderDescriptor(*source, *result).ok();
              return outcome;
            })
       .possible;
@@ -407,8 +407,8 @@ bool OneDnnLibrary::CanReorder(const Platform& platform, UnitClassId unit_class,
 Result<std::unique_ptr<Kernel>> OneDnnLibrary::CompileReorder(const TensorLayout& from, const TensorLayout& to,
                                                               CompileContext& context) const {
   const ConcurrencyScope scope(context.team == nullptr ? 1 : context.team->width());
-  PT_ASSIGN(Program program, ReorderProgram(from, to));
-  return MakeKernel(engine_, std::move(program), context);
+  PT_ASSIGN(KernelDescriptor descriptor, ReorderDescriptor(from, to));
+  return MakeKernel(engine_, std::move(descriptor), context);
 }
 
 }  // namespace

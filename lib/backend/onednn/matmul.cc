@@ -45,28 +45,28 @@ Side SideOf(const Request& request, ValueId value) {
 }
 
 Result<Argument> SideArgument(const Request& request, const Side& side, const Dims& dims, bool transposed, int key,
-                              const dnnl::primitive_desc_base* chosen, dnnl::query what, Program& program) {
+                              const dnnl::primitive_desc_base* chosen, dnnl::query what, KernelDescriptor& descriptor) {
   if (side.constant) {
     const Desc plain = PlainMatrix(dims, transposed);
     Desc packed = chosen ? chosen->query_md(what, 0) : PlainMatrix(dims, transposed, WeightsType(request));
-    return ConstantArgument(program, key, *side.constant, plain, std::move(packed));
+    return ConstantArgument(descriptor, key, *side.constant, plain, std::move(packed));
   }
   if (!side.input) return Unsupported("an operand is not an input of the group");
   PT_ASSIGN(Desc desc, MatrixDesc(request.in[*side.input], dims, transposed));
   return Argument{key, Argument::Source::kInput, *side.input, std::move(desc)};
 }
 
-Result<Program> BuildProduct(const Request& request, const Node& node, const Product& product,
-                             std::span<const Pointwise> ops, const std::optional<Tensor>& bias) {
-  Program program;
+Result<KernelDescriptor> BuildProduct(const Request& request, const Node& node, const Product& product,
+                                      std::span<const Pointwise> ops, const std::optional<Tensor>& bias) {
+  KernelDescriptor descriptor;
   const PostOps post{ops, product.result, RowMajor(product.result.size())};
   PT_ASSIGN(const Desc dst, ReshapedDesc(WithRank(request.out, product.result.size()), product.result));
-  PT_ASSIGN(const dnnl::primitive_attr attributes, Attributes(request, post, program));
+  PT_ASSIGN(const dnnl::primitive_attr attributes, Attributes(request, post, descriptor));
   const Side a = SideOf(request, node.inputs[0]), b = SideOf(request, node.inputs[1]);
 
   // The left side is rarely constant and then kept as it is: only the right one is worth packing.
   PT_ASSIGN(const Argument source, SideArgument(request, a, product.a, product.transpose_a, DNNL_ARG_SRC, nullptr,
-                                                dnnl::query::src_md, program));
+                                                dnnl::query::src_md, descriptor));
   Desc weights = AnyDesc(product.b, WeightsType(request));
   if (request.way == Way::kNarrowWeights) {
     if (!b.constant || product.b.size() != 2) return Unsupported("only a constant matrix is packed");
@@ -80,18 +80,18 @@ Result<Program> BuildProduct(const Request& request, const Node& node, const Pro
     Dims dims(product.result.size(), 1);
     dims.back() = product.result.back();
     bias_desc = PlainDesc(dims);
-    program.call.arguments.push_back(ConstantArgument(program, DNNL_ARG_BIAS, *bias, bias_desc, bias_desc));
+    descriptor.call.arguments.push_back(ConstantArgument(descriptor, DNNL_ARG_BIAS, *bias, bias_desc, bias_desc));
   }
   const dnnl::matmul::primitive_desc description =
       bias ? dnnl::matmul::primitive_desc(request.engine, source.desc, weights, bias_desc, dst, attributes, true)
            : dnnl::matmul::primitive_desc(request.engine, source.desc, weights, dst, attributes, true);
-  PT_CHECK_OK(Complete(program, description));
+  PT_CHECK_OK(Complete(descriptor, description));
   PT_ASSIGN(const Argument packed, SideArgument(request, b, product.b, product.transpose_b, DNNL_ARG_WEIGHTS,
-                                                &description, dnnl::query::weights_md, program));
-  program.call.arguments.push_back(source);
-  program.call.arguments.push_back(packed);
-  program.call.arguments.push_back({DNNL_ARG_DST, Argument::Source::kOutput, 0, dst});
-  return program;
+                                                &description, dnnl::query::weights_md, descriptor));
+  descriptor.call.arguments.push_back(source);
+  descriptor.call.arguments.push_back(packed);
+  descriptor.call.arguments.push_back({DNNL_ARG_DST, Argument::Source::kOutput, 0, dst});
+  return descriptor;
 }
 
 int64_t CountOf(const Dims& dims, size_t first, size_t past) {
@@ -182,11 +182,11 @@ std::optional<std::string> WhyNotMatMul(const Graph& graph, const Node& node) {
   return std::nullopt;
 }
 
-Result<Program> BuildMatMul(const Request& request) {
+Result<KernelDescriptor> BuildMatMul(const Request& request) {
   const Node& node = request.graph.node(request.group.anchor);
   const Dims a = DimsOf(request.graph, node.inputs[0]), b = DimsOf(request.graph, node.inputs[1]);
   const Dims result = DimsOf(request.graph, node.outputs[0]);
-  Result<Program> flat = BuildProduct(request, node, ProductOf(a, b), request.group.ops, std::nullopt);
+  Result<KernelDescriptor> flat = BuildProduct(request, node, ProductOf(a, b), request.group.ops, std::nullopt);
   if (flat.ok() || a.size() != result.size() || a.size() < 3 || b.size() < 2) return flat;
   return BuildProduct(request, node, UnflattenedProductOf(a, b, result), request.group.ops, std::nullopt);
 }
@@ -205,7 +205,7 @@ std::optional<std::string> WhyNotGemm(const Graph& graph, const Node& node) {
   return std::nullopt;
 }
 
-Result<Program> BuildGemm(const Request& request) {
+Result<KernelDescriptor> BuildGemm(const Request& request) {
   const Graph& graph = request.graph;
   const Node& node = graph.node(request.group.anchor);
   Product product{DimsOf(graph, node.inputs[0]), DimsOf(graph, node.inputs[1]), DimsOf(graph, node.outputs[0])};

@@ -37,29 +37,30 @@ std::optional<std::string> WhyNotConcat(const Graph& graph, const Node& node) {
   return std::nullopt;
 }
 
-Result<Program> BuildConcat(const Request& request) {
+Result<KernelDescriptor> BuildConcat(const Request& request) {
   const Graph& graph = request.graph;
   const Node& node = graph.node(request.group.anchor);
   const auto axis = ConcatAxis(node, request.out.dims.size());
   if (!axis) return Unsupported("its axis is out of range");
-  Program program;
+  KernelDescriptor descriptor;
   PT_ASSIGN(const Desc dst, DescOf(request.out));
   PT_ASSIGN(const dnnl::primitive_attr attributes,
-            Attributes(request, {{}, dst.get_dims(), request.out.layout}, program));
+            Attributes(request, {{}, dst.get_dims(), request.out.layout}, descriptor));
   std::vector<Desc> sources;
   for (size_t i = 0; i < node.inputs.size(); ++i) {
     const int key = DNNL_ARG_MULTIPLE_SRC + static_cast<int>(i);
     if (const auto& constant = graph.value(node.inputs[i]).constant) {
       PT_ASSIGN(const TensorLayout tensor, DenseLayout(request.out.type, constant->dims(), request.out.layout));
       PT_ASSIGN(const Desc packed, DescOf(tensor));
-      program.call.arguments.push_back(ConstantArgument(program, key, *constant, PlainDesc(packed.get_dims()), packed));
+      descriptor.call.arguments.push_back(
+          ConstantArgument(descriptor, key, *constant, PlainDesc(packed.get_dims()), packed));
       sources.push_back(packed);
       continue;
     }
     const auto index = InputIndex(request, node.inputs[i]);
     if (!index || request.in[*index].layout != request.out.layout) return Unsupported("layouts differ");
     PT_ASSIGN(const Desc src, DescOf(request.in[*index]));
-    program.call.arguments.push_back({key, Argument::Source::kInput, *index, src});
+    descriptor.call.arguments.push_back({key, Argument::Source::kInput, *index, src});
     sources.push_back(src);
   }
 #if DNNL_VERSION_MAJOR > 3 || DNNL_VERSION_MINOR >= 5
@@ -67,9 +68,9 @@ Result<Program> BuildConcat(const Request& request) {
 #else  // older ones throw where there is no implementation, and Build turns that into an error
   const dnnl::concat::primitive_desc concat(request.engine, dst, static_cast<int>(*axis), sources, attributes);
 #endif
-  PT_CHECK_OK(Complete(program, concat));
-  program.call.arguments.push_back({DNNL_ARG_DST, Argument::Source::kOutput, 0, dst});
-  return program;
+  PT_CHECK_OK(Complete(descriptor, concat));
+  descriptor.call.arguments.push_back({DNNL_ARG_DST, Argument::Source::kOutput, 0, dst});
+  return descriptor;
 }
 
 std::optional<std::string> WhyNotTranspose(const Graph& graph, const Node& node) {
@@ -82,7 +83,7 @@ std::optional<std::string> WhyNotTranspose(const Graph& graph, const Node& node)
   return std::nullopt;
 }
 
-Result<Program> BuildTranspose(const Request& request) {
+Result<KernelDescriptor> BuildTranspose(const Request& request) {
   const Node& node = request.graph.node(request.group.anchor);
   const auto perm = Permutation(node, request.out.dims.size());
   if (!perm) return Unsupported("its perm is not a permutation");
@@ -91,15 +92,15 @@ Result<Program> BuildTranspose(const Request& request) {
   std::vector<int> axes(perm->size());  // where each axis of the input goes
   for (size_t i = 0; i < perm->size(); ++i) axes[static_cast<size_t>((*perm)[i])] = static_cast<int>(i);
   const Desc src = stored.permute_axes(axes);
-  Program program;
+  KernelDescriptor descriptor;
   dnnl::primitive_attr attributes;
   attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
   PT_CHECK_OK(
-      Complete(program, dnnl::reorder::primitive_desc(request.engine, src, request.engine, dst, attributes, true)));
-  program.call.arguments.push_back({DNNL_ARG_FROM, Argument::Source::kInput, 0, src});
-  program.call.arguments.push_back({DNNL_ARG_TO, Argument::Source::kOutput, 0, dst});
-  program.moves_only = src == dst;
-  return program;
+      Complete(descriptor, dnnl::reorder::primitive_desc(request.engine, src, request.engine, dst, attributes, true)));
+  descriptor.call.arguments.push_back({DNNL_ARG_FROM, Argument::Source::kInput, 0, src});
+  descriptor.call.arguments.push_back({DNNL_ARG_TO, Argument::Source::kOutput, 0, dst});
+  descriptor.moves_only = src == dst;
+  return descriptor;
 }
 
 }  // namespace pt::onednn

@@ -24,9 +24,9 @@ std::optional<std::string> WhyNotFloatOperator(const Graph& graph, const Node& n
   return std::nullopt;
 }
 
-void AddSourceAndResult(Program& program, const Desc& src, const Desc& dst) {
-  program.call.arguments.push_back({DNNL_ARG_SRC, Argument::Source::kInput, 0, src});
-  program.call.arguments.push_back({DNNL_ARG_DST, Argument::Source::kOutput, 0, dst});
+void AddSourceAndResult(KernelDescriptor& descriptor, const Desc& src, const Desc& dst) {
+  descriptor.call.arguments.push_back({DNNL_ARG_SRC, Argument::Source::kInput, 0, src});
+  descriptor.call.arguments.push_back({DNNL_ARG_DST, Argument::Source::kOutput, 0, dst});
 }
 
 }  // namespace
@@ -37,21 +37,22 @@ std::optional<std::string> WhyNotSoftmax(const Graph& graph, const Node& node) {
   return std::nullopt;
 }
 
-Result<Program> BuildSoftmax(const Request& request) {
+Result<KernelDescriptor> BuildSoftmax(const Request& request) {
   const Node& node = request.graph.node(request.group.anchor);
   const auto axis = AxisOf(node, request.out.dims.size());
   if (!axis || request.in[0].layout != request.out.layout) return Unsupported("axis or layouts do not fit");
-  Program program;
+  KernelDescriptor descriptor;
   PT_ASSIGN(const Desc src, DescOf(request.in[0]));
   PT_ASSIGN(const Desc dst, DescOf(request.out));
   PT_ASSIGN(const dnnl::primitive_attr attributes,
-            Attributes(request, {{}, dst.get_dims(), request.out.layout}, program));
+            Attributes(request, {{}, dst.get_dims(), request.out.layout}, descriptor));
   const auto algorithm = node.op == "Softmax" ? dnnl::algorithm::softmax_accurate : dnnl::algorithm::softmax_log;
-  PT_CHECK_OK(Complete(program, dnnl::softmax_forward::primitive_desc(request.engine, kInference, algorithm, src, dst,
-                                                                      static_cast<int>(*axis), attributes, true)));
-  AddSourceAndResult(program, src, dst);
-  if (request.in[0] == request.out) program.in_place.push_back(0);
-  return program;
+  PT_CHECK_OK(
+      Complete(descriptor, dnnl::softmax_forward::primitive_desc(request.engine, kInference, algorithm, src, dst,
+                                                                 static_cast<int>(*axis), attributes, true)));
+  AddSourceAndResult(descriptor, src, dst);
+  if (request.in[0] == request.out) descriptor.in_place.push_back(0);
+  return descriptor;
 }
 
 std::optional<std::string> WhyNotLrn(const Graph& graph, const Node& node) {
@@ -61,20 +62,20 @@ std::optional<std::string> WhyNotLrn(const Graph& graph, const Node& node) {
   return std::nullopt;
 }
 
-Result<Program> BuildLrn(const Request& request) {
+Result<KernelDescriptor> BuildLrn(const Request& request) {
   const Node& node = request.graph.node(request.group.anchor);
   if (request.in[0].layout != request.out.layout) return Unsupported("layouts differ");
-  Program program;
+  KernelDescriptor descriptor;
   PT_ASSIGN(const Desc src, DescOf(request.in[0]));
   PT_ASSIGN(const Desc dst, DescOf(request.out));
   PT_ASSIGN(const dnnl::primitive_attr attributes,
-            Attributes(request, {{}, dst.get_dims(), request.out.layout}, program));
-  PT_CHECK_OK(Complete(program, dnnl::lrn_forward::primitive_desc(
-                                    request.engine, kInference, dnnl::algorithm::lrn_across_channels, src, dst,
-                                    node.int_or("size", 1), node.float_or("alpha", 0.0001F),
-                                    node.float_or("beta", 0.75F), node.float_or("bias", 1.0F), attributes, true)));
-  AddSourceAndResult(program, src, dst);
-  return program;
+            Attributes(request, {{}, dst.get_dims(), request.out.layout}, descriptor));
+  PT_CHECK_OK(Complete(descriptor, dnnl::lrn_forward::primitive_desc(
+                                       request.engine, kInference, dnnl::algorithm::lrn_across_channels, src, dst,
+                                       node.int_or("size", 1), node.float_or("alpha", 0.0001F),
+                                       node.float_or("beta", 0.75F), node.float_or("bias", 1.0F), attributes, true)));
+  AddSourceAndResult(descriptor, src, dst);
+  return descriptor;
 }
 
 std::optional<std::string> WhyNotLayerNorm(const Graph& graph, const Node& node) {
@@ -93,7 +94,7 @@ std::optional<std::string> WhyNotLayerNorm(const Graph& graph, const Node& node)
   return std::nullopt;
 }
 
-Result<Program> BuildLayerNorm(const Request& request) {
+Result<KernelDescriptor> BuildLayerNorm(const Request& request) {
   const Graph& graph = request.graph;
   const Node& node = graph.node(request.group.anchor);
   const Dims x = DimsOf(graph, node.inputs[0]);
@@ -103,10 +104,10 @@ Result<Program> BuildLayerNorm(const Request& request) {
   Dims flat{1, 1};
   for (size_t i = 0; i < x.size(); ++i) flat[i < *axis ? 0 : 1] *= x[i];
 
-  Program program;
+  KernelDescriptor descriptor;
   PT_ASSIGN(const Desc src, ReshapedDesc(request.in[*main], flat));
   PT_ASSIGN(const Desc dst, ReshapedDesc(request.out, flat));
-  PT_ASSIGN(const dnnl::primitive_attr attributes, Attributes(request, {{}, flat, RowMajor(2)}, program));
+  PT_ASSIGN(const dnnl::primitive_attr attributes, Attributes(request, {{}, flat, RowMajor(2)}, descriptor));
   auto flags = dnnl::normalization_flags::none;
   const Desc vector = PlainDesc({flat[1]});
   for (size_t i = 1; i < node.inputs.size() && i < 3; ++i) {
@@ -115,20 +116,20 @@ Result<Program> BuildLayerNorm(const Request& request) {
     flags = flags | (scale ? dnnl::normalization_flags::use_scale : dnnl::normalization_flags::use_shift);
     const int key = scale ? DNNL_ARG_SCALE : DNNL_ARG_SHIFT;
     if (const auto& constant = graph.value(node.inputs[i]).constant) {
-      program.call.arguments.push_back(ConstantArgument(program, key, *constant, vector, vector));
+      descriptor.call.arguments.push_back(ConstantArgument(descriptor, key, *constant, vector, vector));
     } else {
       const auto index = InputIndex(request, node.inputs[i]);
       if (!IsDense(request.in[*index])) return Unsupported("scale or bias is a slice");
-      program.call.arguments.push_back({key, Argument::Source::kInput, *index, vector});
+      descriptor.call.arguments.push_back({key, Argument::Source::kInput, *index, vector});
     }
   }
   PT_CHECK_OK(Complete(
-      program, dnnl::layer_normalization_forward::primitive_desc(
-                   request.engine, kInference, src, dst, node.float_or("epsilon", 1e-5F), flags, attributes, true)));
-  program.call.arguments.push_back({DNNL_ARG_SRC, Argument::Source::kInput, *main, src});
-  program.call.arguments.push_back({DNNL_ARG_DST, Argument::Source::kOutput, 0, dst});
-  if (request.in[*main] == request.out) program.in_place.push_back(*main);
-  return program;
+      descriptor, dnnl::layer_normalization_forward::primitive_desc(
+                      request.engine, kInference, src, dst, node.float_or("epsilon", 1e-5F), flags, attributes, true)));
+  descriptor.call.arguments.push_back({DNNL_ARG_SRC, Argument::Source::kInput, *main, src});
+  descriptor.call.arguments.push_back({DNNL_ARG_DST, Argument::Source::kOutput, 0, dst});
+  if (request.in[*main] == request.out) descriptor.in_place.push_back(*main);
+  return descriptor;
 }
 
 }  // namespace pt::onednn

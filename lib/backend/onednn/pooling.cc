@@ -66,23 +66,23 @@ std::optional<std::string> WhyNotPooling(const Graph& graph, const Node& node) {
   return std::nullopt;
 }
 
-Result<Program> BuildPooling(const Request& request) {
+Result<KernelDescriptor> BuildPooling(const Request& request) {
   const Node& node = request.graph.node(request.group.anchor);
   const auto pooling = PoolingOf(request.graph, node);
   if (!pooling) return Unsupported("the pooling cannot be expressed");
-  Program program;
+  KernelDescriptor descriptor;
   PT_ASSIGN(const Desc src, DescOf(request.in[0]));
   PT_ASSIGN(const Desc dst, DescOf(request.out));
   PT_ASSIGN(const dnnl::primitive_attr attributes,
-            Attributes(request, {{}, dst.get_dims(), request.out.layout}, program));
+            Attributes(request, {{}, dst.get_dims(), request.out.layout}, descriptor));
   const Window& window = pooling->window;
   PT_CHECK_OK(Complete(
-      program, dnnl::pooling_forward::primitive_desc(
-                   request.engine, dnnl::prop_kind::forward_inference, pooling->algorithm, src, dst, window.strides,
-                   window.kernel, window.dilates(), window.pads_begin, window.pads_end, attributes, true)));
-  program.call.arguments.push_back({DNNL_ARG_SRC, Argument::Source::kInput, 0, src});
-  program.call.arguments.push_back({DNNL_ARG_DST, Argument::Source::kOutput, 0, dst});
-  return program;
+      descriptor, dnnl::pooling_forward::primitive_desc(
+                      request.engine, dnnl::prop_kind::forward_inference, pooling->algorithm, src, dst, window.strides,
+                      window.kernel, window.dilates(), window.pads_begin, window.pads_end, attributes, true)));
+  descriptor.call.arguments.push_back({DNNL_ARG_SRC, Argument::Source::kInput, 0, src});
+  descriptor.call.arguments.push_back({DNNL_ARG_DST, Argument::Source::kOutput, 0, dst});
+  return descriptor;
 }
 
 }  // namespace pt::onednn

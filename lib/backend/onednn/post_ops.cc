@@ -63,19 +63,19 @@ int PreluMask(const Dims& dims) {
 
 }  // namespace
 
-Argument ConstantArgument(Program& program, int key, Tensor tensor, Desc plain, Desc packed) {
-  program.constants.push_back({std::move(tensor), std::move(plain), packed});
-  return {key, Argument::Source::kConstant, static_cast<uint32_t>(program.constants.size() - 1), std::move(packed)};
+Argument ConstantArgument(KernelDescriptor& descriptor, int key, Tensor tensor, Desc plain, Desc packed) {
+  descriptor.constants.push_back({std::move(tensor), std::move(plain), packed});
+  return {key, Argument::Source::kConstant, static_cast<uint32_t>(descriptor.constants.size() - 1), std::move(packed)};
 }
 
 Result<Argument> OperandArgument(const Request& request, const PostOps& post, const Operand& operand, int key,
-                                 Program& program) {
+                                 KernelDescriptor& descriptor) {
   const Dims result = DimsOf(request.graph, request.group.result);
   const auto dims = OperandDims(operand.dims, result, post.primitive_dims);
   if (!dims) return Unsupported("an operand does not broadcast along the flattened dims");
   if (operand.constant) {
     PT_ASSIGN(Desc packed, ConstantDesc(*dims, post.primitive_dims, post.layout));
-    return ConstantArgument(program, key, *operand.constant, PlainDesc(*dims), std::move(packed));
+    return ConstantArgument(descriptor, key, *operand.constant, PlainDesc(*dims), std::move(packed));
   }
   const auto index = InputIndex(request, operand.value);
   if (!index) return Unsupported("an operand is not an input of the group");
@@ -83,7 +83,7 @@ Result<Argument> OperandArgument(const Request& request, const PostOps& post, co
   return Argument{key, Argument::Source::kInput, *index, std::move(desc)};
 }
 
-Result<dnnl::primitive_attr> Attributes(const Request& request, const PostOps& post, Program& program) {
+Result<dnnl::primitive_attr> Attributes(const Request& request, const PostOps& post, KernelDescriptor& descriptor) {
   dnnl::primitive_attr attributes;
   attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
   bool summed = request.way != Way::kSum;
@@ -95,32 +95,32 @@ Result<dnnl::primitive_attr> Attributes(const Request& request, const PostOps& p
     }
     if (!summed && CanAccumulate(request, post, op)) {
       list.append_sum(1.0F);
-      program.accumulates_into = static_cast<int32_t>(*InputIndex(request, op.operand.value));
+      descriptor.accumulates_into = static_cast<int32_t>(*InputIndex(request, op.operand.value));
       summed = true;
       continue;
     }
     const bool prelu = op.kind == Pointwise::Kind::kPrelu;
     const int key = DNNL_ARG_ATTR_MULTIPLE_POST_OP(list.len()) | (prelu ? DNNL_ARG_WEIGHTS : DNNL_ARG_SRC_1);
-    PT_ASSIGN(Argument argument, OperandArgument(request, post, op.operand, key, program));
+    PT_ASSIGN(Argument argument, OperandArgument(request, post, op.operand, key, descriptor));
     if (prelu) {
       list.append_prelu(PreluMask(argument.desc.get_dims()));
     } else {
       list.append_binary(op.algorithm, argument.desc);
     }
-    program.call.arguments.push_back(std::move(argument));
+    descriptor.call.arguments.push_back(std::move(argument));
   }
   if (!summed) return Unsupported("nothing in this group can be accumulated into");
   attributes.set_post_ops(list);
   return attributes;
 }
 
-Status Complete(Program& program, dnnl::primitive_desc_base description) {
+Status Complete(KernelDescriptor& descriptor, dnnl::primitive_desc_base description) {
   if (!description) return Unsupported("oneDNN has no implementation for these shapes and layouts");
   const Desc scratch = description.query_md(dnnl::query::scratchpad_md, 0);
   if (scratch.get_size() > 0) {
-    program.call.arguments.push_back({DNNL_ARG_SCRATCHPAD, Argument::Source::kScratch, 0, scratch});
+    descriptor.call.arguments.push_back({DNNL_ARG_SCRATCHPAD, Argument::Source::kScratch, 0, scratch});
   }
-  program.call.description = std::move(description);
+  descriptor.call.description = std::move(description);
   return {};
 }
 

@@ -65,7 +65,7 @@ std::optional<std::string> WhyNotReduction(const Graph& graph, const Node& node)
   return std::nullopt;
 }
 
-Result<Program> BuildReduction(const Request& request) {
+Result<KernelDescriptor> BuildReduction(const Request& request) {
   const Graph& graph = request.graph;
   const Node& node = graph.node(request.group.anchor);
   const auto axes = AxesOf(graph, node);
@@ -76,10 +76,10 @@ Result<Program> BuildReduction(const Request& request) {
   Dims y = x;
   for (size_t axis : *axes) y[axis] = 1;
 
-  Program program;
+  KernelDescriptor descriptor;
   PT_ASSIGN(const Desc src, DescOf(request.in[*main]));
   PT_ASSIGN(const Desc dst, ReshapedDesc(request.out, y));
-  PT_ASSIGN(const dnnl::primitive_attr attributes, Attributes(request, {{}, y, request.out.layout}, program));
+  PT_ASSIGN(const dnnl::primitive_attr attributes, Attributes(request, {{}, y, request.out.layout}, descriptor));
   if (src.get_dims() == y) return Unsupported("nothing is reduced");
   dnnl::primitive_desc_base description;
   if (node.op == "ReduceMean" && ReducesImage(*axes, x.size())) {
@@ -91,10 +91,10 @@ Result<Program> BuildReduction(const Request& request) {
     description = dnnl::reduction::primitive_desc(request.engine, reduction->algorithm, src, dst, reduction->p, 0.0F,
                                                   attributes, true);
   }
-  PT_CHECK_OK(Complete(program, description));
-  program.call.arguments.push_back({DNNL_ARG_SRC, Argument::Source::kInput, *main, src});
-  program.call.arguments.push_back({DNNL_ARG_DST, Argument::Source::kOutput, 0, dst});
-  return program;
+  PT_CHECK_OK(Complete(descriptor, description));
+  descriptor.call.arguments.push_back({DNNL_ARG_SRC, Argument::Source::kInput, *main, src});
+  descriptor.call.arguments.push_back({DNNL_ARG_DST, Argument::Source::kOutput, 0, dst});
+  return descriptor;
 }
 
 }  // namespace pt::onednn

@@ -96,23 +96,23 @@ std::optional<std::string> WhyNotResize(const Graph& graph, const Node& node) {
   return std::nullopt;
 }
 
-Result<Program> BuildResize(const Request& request) {
+Result<KernelDescriptor> BuildResize(const Request& request) {
   const Node& node = request.graph.node(request.group.anchor);
   const auto main = InputIndex(request, node.inputs[0]);
   if (!main || request.in[*main].layout != request.out.layout) return Unsupported("layouts differ");
-  Program program;
+  KernelDescriptor descriptor;
   PT_ASSIGN(const Desc src, DescOf(request.in[*main]));
   PT_ASSIGN(const Desc dst, DescOf(request.out));
   PT_ASSIGN(const dnnl::primitive_attr attributes,
-            Attributes(request, {{}, dst.get_dims(), request.out.layout}, program));
+            Attributes(request, {{}, dst.get_dims(), request.out.layout}, descriptor));
   const auto algorithm = node.string_or("mode", "nearest") == "nearest" ? dnnl::algorithm::resampling_nearest
                                                                         : dnnl::algorithm::resampling_linear;
   PT_CHECK_OK(
-      Complete(program, dnnl::resampling_forward::primitive_desc(request.engine, dnnl::prop_kind::forward_inference,
-                                                                 algorithm, src, dst, attributes, true)));
-  program.call.arguments.push_back({DNNL_ARG_SRC, Argument::Source::kInput, *main, src});
-  program.call.arguments.push_back({DNNL_ARG_DST, Argument::Source::kOutput, 0, dst});
-  return program;
+      Complete(descriptor, dnnl::resampling_forward::primitive_desc(request.engine, dnnl::prop_kind::forward_inference,
+                                                                    algorithm, src, dst, attributes, true)));
+  descriptor.call.arguments.push_back({DNNL_ARG_SRC, Argument::Source::kInput, *main, src});
+  descriptor.call.arguments.push_back({DNNL_ARG_DST, Argument::Source::kOutput, 0, dst});
+  return descriptor;
 }
 
 }  // namespace pt::onednn

@@ -14,7 +14,7 @@ namespace {
 
 // y = f(x) for each element; f is a value that carries its parameters.
 template <typename T, typename F>
-Program Elementwise(int64_t count, double work, F f) {
+Routine Elementwise(int64_t count, double work, F f) {
   return {[count, work, f](const Run& run) -> Status {
     const T* in = run.in<T>(0);
     T* out = run.out<T>();
@@ -32,9 +32,9 @@ Status SameAsInput(Site& site, size_t inputs = 1) {
 
 // F::Of(x) for floats.
 template <typename F>
-Result<Program> Float(Site& site) {
+Result<Routine> Float(Site& site) {
   PT_CHECK_OK(SameAsInput(site));
-  return VisitFloats(site, site.in[0].type, [&]<typename T>() -> Result<Program> {
+  return VisitFloats(site, site.in[0].type, [&]<typename T>() -> Result<Routine> {
     return Elementwise<T>(site.in[0].count(), F::kWork, [](T x) { return F::Of(x); });
   });
 }
@@ -128,35 +128,35 @@ struct BitwiseNot {
 };
 
 template <typename F>
-Result<Program> Number(Site& site) {
+Result<Routine> Number(Site& site) {
   PT_CHECK_OK(SameAsInput(site));
   return VisitNumbers(site, site.in[0].type,
-                      [&]<typename T>() -> Result<Program> { return Elementwise<T>(site.in[0].count(), 0.3, F()); });
+                      [&]<typename T>() -> Result<Routine> { return Elementwise<T>(site.in[0].count(), 0.3, F()); });
 }
 
-Result<Program> Not(Site& site) {
+Result<Routine> Not(Site& site) {
   PT_CHECK_OK(SameAsInput(site));
   if (site.in[0].type != DataType::kBool) return site.Invalid("its input is not boolean");
   return Elementwise<uint8_t>(site.in[0].count(), 0.2, [](uint8_t x) { return static_cast<uint8_t>(x == 0); });
 }
 
-Result<Program> MakeBitwiseNot(Site& site) {
+Result<Routine> MakeBitwiseNot(Site& site) {
   PT_CHECK_OK(SameAsInput(site));
-  return VisitIntegers(site, site.in[0].type, [&]<typename T>() -> Result<Program> {
+  return VisitIntegers(site, site.in[0].type, [&]<typename T>() -> Result<Routine> {
     return Elementwise<T>(site.in[0].count(), 0.3, BitwiseNot());
   });
 }
 
 // make(T{}) gives the element function for T.
 template <typename F>
-Result<Program> WithParameters(Site& site, double work, F&& make) {
+Result<Routine> WithParameters(Site& site, double work, F&& make) {
   PT_CHECK_OK(SameAsInput(site));
-  return VisitFloats(site, site.in[0].type, [&]<typename T>() -> Result<Program> {
+  return VisitFloats(site, site.in[0].type, [&]<typename T>() -> Result<Routine> {
     return Elementwise<T>(site.in[0].count(), work, make(T{}));
   });
 }
 
-Result<Program> Celu(Site& site) {
+Result<Routine> Celu(Site& site) {
   const float alpha = site.node.float_or("alpha", 1.0F);
   return WithParameters(site, 8, [=](auto zero) {
     using T = decltype(zero);
@@ -164,7 +164,7 @@ Result<Program> Celu(Site& site) {
   });
 }
 
-Result<Program> Elu(Site& site) {
+Result<Routine> Elu(Site& site) {
   const float alpha = site.node.float_or("alpha", 1.0F);
   return WithParameters(site, 8, [=](auto zero) {
     using T = decltype(zero);
@@ -172,7 +172,7 @@ Result<Program> Elu(Site& site) {
   });
 }
 
-Result<Program> Selu(Site& site) {
+Result<Routine> Selu(Site& site) {
   const float alpha = site.node.float_or("alpha", 1.67326319217681884765625F);
   const float gamma = site.node.float_or("gamma", 1.05070102214813232421875F);
   return WithParameters(site, 8, [=](auto zero) {
@@ -181,7 +181,7 @@ Result<Program> Selu(Site& site) {
   });
 }
 
-Result<Program> LeakyRelu(Site& site) {
+Result<Routine> LeakyRelu(Site& site) {
   const float alpha = site.node.float_or("alpha", 0.01F);
   return WithParameters(site, 0.5, [=](auto zero) {
     using T = decltype(zero);
@@ -189,7 +189,7 @@ Result<Program> LeakyRelu(Site& site) {
   });
 }
 
-Result<Program> HardSigmoid(Site& site) {
+Result<Routine> HardSigmoid(Site& site) {
   const float alpha = site.node.float_or("alpha", 0.2F), beta = site.node.float_or("beta", 0.5F);
   return WithParameters(site, 0.5, [=](auto zero) {
     using T = decltype(zero);
@@ -200,7 +200,7 @@ Result<Program> HardSigmoid(Site& site) {
   });
 }
 
-Result<Program> ThresholdedRelu(Site& site) {
+Result<Routine> ThresholdedRelu(Site& site) {
   const float alpha = site.node.float_or("alpha", 1.0F);
   return WithParameters(site, 0.5, [=](auto zero) {
     using T = decltype(zero);
@@ -208,10 +208,10 @@ Result<Program> ThresholdedRelu(Site& site) {
   });
 }
 
-Result<Program> Shrink(Site& site) {
+Result<Routine> Shrink(Site& site) {
   PT_CHECK_OK(SameAsInput(site));
   const float bias = site.node.float_or("bias", 0.0F), lambd = site.node.float_or("lambd", 0.5F);
-  return VisitNumbers(site, site.in[0].type, [&]<typename T>() -> Result<Program> {
+  return VisitNumbers(site, site.in[0].type, [&]<typename T>() -> Result<Routine> {
     return Elementwise<T>(site.in[0].count(), 1, [=](T x) {
       const auto wide = static_cast<double>(x);
       return wide < -lambd ? static_cast<T>(wide + bias) : wide > lambd ? static_cast<T>(wide - bias) : T{0};
@@ -219,7 +219,7 @@ Result<Program> Shrink(Site& site) {
   });
 }
 
-Result<Program> Swish(Site& site) {
+Result<Routine> Swish(Site& site) {
   const float alpha = site.node.float_or("alpha", 1.0F);
   return WithParameters(site, 8, [=](auto zero) {
     using T = decltype(zero);
@@ -227,7 +227,7 @@ Result<Program> Swish(Site& site) {
   });
 }
 
-Result<Program> Gelu(Site& site) {
+Result<Routine> Gelu(Site& site) {
   const std::string approximate = site.node.string_or("approximate", "none");
   if (approximate != "none" && approximate != "tanh")
     return site.Invalid(UnknownWord("approximate", approximate, {"none", "tanh"}));
@@ -246,7 +246,7 @@ Result<Program> Gelu(Site& site) {
 }
 
 // The bounds are inputs (attributes before opset 11) and may be known only at run time.
-Result<Program> Clip(Site& site) {
+Result<Routine> Clip(Site& site) {
   PT_CHECK_OK(SameAsInput(site, 3));
   for (size_t i = 1; i < site.in.size(); ++i) {
     if (site.has(i) && (site.in[i].type != site.in[0].type || site.in[i].count() != 1))
@@ -255,13 +255,13 @@ Result<Program> Clip(Site& site) {
   const float low_attribute = site.node.float_or("min", -std::numeric_limits<float>::infinity());
   const float high_attribute = site.node.float_or("max", std::numeric_limits<float>::infinity());
   const bool low_given = site.has(1), high_given = site.has(2);
-  return VisitNumbers(site, site.in[0].type, [&]<typename T>() -> Result<Program> {
+  return VisitNumbers(site, site.in[0].type, [&]<typename T>() -> Result<Routine> {
     T lowest = std::numeric_limits<T>::lowest(), highest = std::numeric_limits<T>::max();
     if constexpr (std::is_floating_point_v<T>) {
       lowest = static_cast<T>(low_attribute);
       highest = static_cast<T>(high_attribute);
     }
-    return Program{[=, count = site.in[0].count()](const Run& run) -> Status {
+    return Routine{[=, count = site.in[0].count()](const Run& run) -> Status {
       const T low = low_given ? *run.in<T>(1) : lowest;
       const T high = high_given ? *run.in<T>(2) : highest;
       const T* in = run.in<T>(0);
@@ -279,11 +279,11 @@ Result<Program> Clip(Site& site) {
 
 // Float to boolean: IsNaN, IsInf.
 template <typename F>
-Result<Program> Test(Site& site, F&& test) {
+Result<Routine> Test(Site& site, F&& test) {
   PT_CHECK_OK(site.NeedInputs(1, 1));
   PT_CHECK_OK(site.Out(0, DataType::kBool, site.in[0].dims));
-  return VisitFloats(site, site.in[0].type, [&]<typename T>() -> Result<Program> {
-    return Program{[test, count = site.in[0].count()](const Run& run) -> Status {
+  return VisitFloats(site, site.in[0].type, [&]<typename T>() -> Result<Routine> {
+    return Routine{[test, count = site.in[0].count()](const Run& run) -> Status {
       const T* in = run.in<T>(0);
       uint8_t* out = run.out<uint8_t>();
       ParallelRanges(run.team, count, 0.5, [&](int64_t begin, int64_t end) {
@@ -294,17 +294,17 @@ Result<Program> Test(Site& site, F&& test) {
   });
 }
 
-Result<Program> IsNan(Site& site) {
+Result<Routine> IsNan(Site& site) {
   return Test(site, [](auto x) { return std::isnan(x); });
 }
 
-Result<Program> IsInf(Site& site) {
+Result<Routine> IsInf(Site& site) {
   const bool negative = site.node.int_or("detect_negative", 1) != 0,
              positive = site.node.int_or("detect_positive", 1) != 0;
   return Test(site, [=](auto x) { return std::isinf(x) && (x < 0 ? negative : positive); });
 }
 
-constexpr OperatorRow Row(std::string_view op, Result<Program> (*make)(Site&)) {
+constexpr OperatorRow Row(std::string_view op, Result<Routine> (*make)(Site&)) {
   return {.op = op, .make = make, .feeding = Feeding::kWidened, .in_place = true};
 }
 

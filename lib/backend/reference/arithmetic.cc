@@ -157,9 +157,9 @@ void BinaryRow(const T* a, int64_t a_step, const T* b, int64_t b_step, T* out, i
 }
 
 template <typename F, typename T>
-Result<Program> BinaryProgram(Site& site, const std::vector<int64_t>& out_dims) {
+Result<Routine> BinaryRoutine(Site& site, const std::vector<int64_t>& out_dims) {
   const auto broadcast = MakeBroadcast<2>({site.in[0].dims, site.in[1].dims}, out_dims);
-  return Program{[broadcast](const Run& run) -> Status {
+  return Routine{[broadcast](const Run& run) -> Status {
     const T* a = run.in<T>(0);
     const T* b = run.in<T>(1);
     T* out = run.out<T>();
@@ -179,42 +179,42 @@ Result<std::vector<int64_t>> BinaryDims(Site& site) {
 }
 
 template <typename F>
-Result<Program> Binary(Site& site) {
+Result<Routine> Binary(Site& site) {
   PT_ASSIGN(const std::vector<int64_t> dims, BinaryDims(site));
-  return VisitNumbers(site, site.in[0].type, [&]<typename T>() { return BinaryProgram<F, T>(site, dims); });
+  return VisitNumbers(site, site.in[0].type, [&]<typename T>() { return BinaryRoutine<F, T>(site, dims); });
 }
 
 template <typename F>
-Result<Program> IntegerBinary(Site& site) {
+Result<Routine> IntegerBinary(Site& site) {
   PT_ASSIGN(const std::vector<int64_t> dims, BinaryDims(site));
-  return VisitIntegers(site, site.in[0].type, [&]<typename T>() { return BinaryProgram<F, T>(site, dims); });
+  return VisitIntegers(site, site.in[0].type, [&]<typename T>() { return BinaryRoutine<F, T>(site, dims); });
 }
 
-Result<Program> Mod(Site& site) {
+Result<Routine> Mod(Site& site) {
   return site.node.int_or("fmod", 0) != 0 ? Binary<TruncatedMod>(site) : Binary<FloorMod>(site);
 }
 
-Result<Program> BitShift(Site& site) {
+Result<Routine> BitShift(Site& site) {
   PT_ASSIGN(const std::vector<int64_t> dims, BinaryDims(site));
   const std::string direction = site.node.string_or("direction", "");
   if (direction != "LEFT" && direction != "RIGHT")
     return site.Invalid(UnknownWord("direction", direction, {"LEFT", "RIGHT"}));
-  return VisitIntegers(site, site.in[0].type, [&]<typename T>() -> Result<Program> {
+  return VisitIntegers(site, site.in[0].type, [&]<typename T>() -> Result<Routine> {
     if constexpr (std::is_unsigned_v<T>) {
-      return direction == "LEFT" ? BinaryProgram<ShiftLeft, T>(site, dims) : BinaryProgram<ShiftRight, T>(site, dims);
+      return direction == "LEFT" ? BinaryRoutine<ShiftLeft, T>(site, dims) : BinaryRoutine<ShiftRight, T>(site, dims);
     } else {
       return site.Unsupported("is not supported for signed types");
     }
   });
 }
 
-Result<Program> MakePRelu(Site& site) {
+Result<Routine> MakePRelu(Site& site) {
   PT_CHECK_OK(site.NeedInputs(2, 2));
   if (site.in[0].type != site.in[1].type) return site.Invalid("its inputs are of different types");
   PT_ASSIGN(const std::vector<int64_t> dims, BroadcastDims(site, site.in));
   if (dims != site.in[0].dims) return site.Invalid("the slope does not broadcast to the input");
   PT_CHECK_OK(site.Out(0, site.in[0].type, dims));
-  return VisitNumbers(site, site.in[0].type, [&]<typename T>() { return BinaryProgram<PRelu, T>(site, dims); });
+  return VisitNumbers(site, site.in[0].type, [&]<typename T>() { return BinaryRoutine<PRelu, T>(site, dims); });
 }
 
 // The exponent may be of another type; the result has the base's.
@@ -244,7 +244,7 @@ T Power(T base, double exponent) {
 
 // E: int64_t or double, as which exponents of all types are read.
 template <typename T, typename E>
-Program PowProgram(const Broadcast<2>& broadcast, DataType exponent_type) {
+Routine PowRoutine(const Broadcast<2>& broadcast, DataType exponent_type) {
   return {[broadcast, exponent_type](const Run& run) -> Status {
     broadcast.ForEachRow(run.team, 20, [&](int64_t at, const auto& from, const auto& steps, int64_t n) {
       const T* base = run.in<T>(0) + from[0];
@@ -262,22 +262,22 @@ Program PowProgram(const Broadcast<2>& broadcast, DataType exponent_type) {
   }};
 }
 
-Result<Program> Pow(Site& site) {
+Result<Routine> Pow(Site& site) {
   PT_CHECK_OK(site.NeedInputs(2, 2));
   PT_ASSIGN(const std::vector<int64_t> dims, BroadcastDims(site, site.in));
   PT_CHECK_OK(site.Out(0, site.in[0].type, dims));
   const auto broadcast = MakeBroadcast<2>({site.in[0].dims, site.in[1].dims}, dims);
   const DataType exponent = site.in[1].type;
   PT_CHECK_OK(NeedLoadable(site, 1));
-  return VisitNumbers(site, site.in[0].type, [&]<typename T>() -> Result<Program> {
-    if (IsInteger(exponent)) return PowProgram<T, int64_t>(broadcast, exponent);
-    return PowProgram<T, double>(broadcast, exponent);
+  return VisitNumbers(site, site.in[0].type, [&]<typename T>() -> Result<Routine> {
+    if (IsInteger(exponent)) return PowRoutine<T, int64_t>(broadcast, exponent);
+    return PowRoutine<T, double>(broadcast, exponent);
   });
 }
 
 // out = f(f(in0, in1), in2)...; with `mean`, divided by their number.
 template <typename F, bool mean = false>
-Result<Program> Variadic(Site& site) {
+Result<Routine> Variadic(Site& site) {
   if (site.in.empty()) return site.Invalid("has no inputs");
   PT_CHECK_OK(site.NeedInputs(site.in.size(), site.in.size()));
   for (const Operand& input : site.in) {
@@ -293,8 +293,8 @@ Result<Program> Variadic(Site& site) {
     steps.push_back(MakeBroadcast<2>({i == 1 ? site.in[0].dims : dims, site.in[i].dims}, dims));
   }
   const int64_t count = site.out[0].settled ? Operand{DataType::kFloat32, dims, {}, true}.count() : 0;
-  return VisitNumbers(site, site.in[0].type, [&]<typename T>() -> Result<Program> {
-    return Program{[steps, count](const Run& run) -> Status {
+  return VisitNumbers(site, site.in[0].type, [&]<typename T>() -> Result<Routine> {
+    return Routine{[steps, count](const Run& run) -> Status {
       T* out = run.out<T>();
       if (run.inputs.size() == 1) {
         const T* in = run.in<T>(0);
@@ -317,15 +317,15 @@ Result<Program> Variadic(Site& site) {
   });
 }
 
-Result<Program> Where(Site& site) {
+Result<Routine> Where(Site& site) {
   PT_CHECK_OK(site.NeedInputs(3, 3));
   if (site.in[0].type != DataType::kBool) return site.Invalid("the condition is not boolean");
   if (site.in[1].type != site.in[2].type) return site.Invalid("its inputs are of different types");
   PT_ASSIGN(const std::vector<int64_t> dims, BroadcastDims(site, site.in));
   PT_CHECK_OK(site.Out(0, site.in[1].type, dims));
   const auto broadcast = MakeBroadcast<3>({site.in[0].dims, site.in[1].dims, site.in[2].dims}, dims);
-  return VisitSizes(site, site.in[1].type, [&]<typename T>() -> Result<Program> {
-    return Program{[broadcast](const Run& run) -> Status {
+  return VisitSizes(site, site.in[1].type, [&]<typename T>() -> Result<Routine> {
+    return Routine{[broadcast](const Run& run) -> Status {
       broadcast.ForEachRow(run.team, 1, [&](int64_t at, const auto& from, const auto& steps, int64_t n) {
         const uint8_t* condition = run.in<uint8_t>(0) + from[0];
         const T* yes = run.in<T>(1) + from[1];

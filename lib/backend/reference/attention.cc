@@ -199,7 +199,7 @@ class AttentionRun {
   const Run& run_;
 };
 
-Result<Program> Attention(Site& site) {
+Result<Routine> Attention(Site& site) {
   PT_ASSIGN(const AttentionPlan plan, ReadAttention(site));
   PT_CHECK_OK(RefuseAmbiguous(site, plan));
   for (size_t i : {size_t{1}, size_t{2}, size_t{4}, size_t{5}}) {
@@ -214,12 +214,12 @@ Result<Program> Attention(Site& site) {
   PT_CHECK_OK(site.Out(1, type, {plan.k.batch, plan.k.heads, plan.total, plan.k.size}));
   PT_CHECK_OK(site.Out(2, type, {plan.v.batch, plan.v.heads, plan.total, plan.v.size}));
   PT_CHECK_OK(site.Out(3, type, {plan.q.batch, plan.q.heads, plan.q.length, plan.total}));
-  return VisitFloats(site, type, [&]<typename T>() -> Result<Program> {
-    Program program;
+  return VisitFloats(site, type, [&]<typename T>() -> Result<Routine> {
+    Routine routine;
     const uint64_t line = (static_cast<uint64_t>(plan.total) * sizeof(double) + 63) / 64 * 64;
     const int64_t parts = site.width, rows = plan.q.batch * plan.q.heads * plan.q.length;
-    program.scratch_bytes = line * site.width;
-    program.run = [=](const Run& run) -> Status {
+    routine.scratch_bytes = line * site.width;
+    routine.run = [=](const Run& run) -> Status {
       const AttentionRun<T> attention(plan, run);
       attention.Present();
       const auto part = [&](int64_t i) {
@@ -236,12 +236,12 @@ Result<Program> Attention(Site& site) {
       }
       return {};
     };
-    return program;
+    return routine;
   });
 }
 
 // Pairs of each head's leading elements turned by the angle of their position.
-Result<Program> RotaryEmbedding(Site& site) {
+Result<Routine> RotaryEmbedding(Site& site) {
   PT_CHECK_OK(site.NeedInputs(3, 4));
   PT_ASSIGN(const Heads x, ReadHeads(site, 0, site.node.int_or("num_heads", 0)));
   const int64_t given = site.node.int_or("rotary_embedding_dim", 0), turned = given == 0 ? x.size : given,
@@ -263,8 +263,8 @@ Result<Program> RotaryEmbedding(Site& site) {
   PT_CHECK_OK(site.Out(0, site.in[0].type, site.in[0].dims));
   const bool interleaved = site.node.int_or("interleaved", 0) != 0;
   const int64_t positions = by_position ? cache[0] : 0;
-  return VisitFloats(site, site.in[0].type, [&]<typename T>() -> Result<Program> {
-    return Program{[=](const Run& run) -> Status {
+  return VisitFloats(site, site.in[0].type, [&]<typename T>() -> Result<Routine> {
+    return Routine{[=](const Run& run) -> Status {
       for (int64_t token = 0; token < x.batch * x.length; ++token) {
         const int64_t position = by_position ? run.in<int64_t>(3)[token] : token;
         if (by_position && (position < 0 || position >= positions)) {
@@ -291,7 +291,7 @@ Result<Program> RotaryEmbedding(Site& site) {
 }
 
 // Writes `update` into a copy of the cache at each batch entry's position.
-Result<Program> TensorScatter(Site& site) {
+Result<Routine> TensorScatter(Site& site) {
   PT_CHECK_OK(site.NeedInputs(2, 3));
   const std::vector<int64_t>&cache = site.in[0].dims, &update = site.in[1].dims;
   PT_ASSIGN(const int64_t axis, site.Axis(site.node.int_or("axis", -2), site.in[0].rank()));
@@ -311,8 +311,8 @@ Result<Program> TensorScatter(Site& site) {
   for (size_t d = 1; d < cache.size(); ++d) (d < at ? outer : inner) *= d == at ? 1 : cache[d];
   const int64_t batch = cache[0], length = cache[at], steps = update[at];
   const bool circular = mode == "circular";
-  return VisitSizes(site, site.in[0].type, [&]<typename T>() -> Result<Program> {
-    return Program{[=, count = site.in[0].count()](const Run& run) -> Status {
+  return VisitSizes(site, site.in[0].type, [&]<typename T>() -> Result<Routine> {
+    return Routine{[=, count = site.in[0].count()](const Run& run) -> Status {
       T* out = run.out<T>();
       if (run.in<T>(0) != out) std::copy(run.in<T>(0), run.in<T>(0) + count, out);
       for (int64_t row = 0; row < batch * outer; ++row) {

@@ -143,7 +143,7 @@ void ConvertPiece(DataType from_type, DataType to_type, bool saturate, const voi
   WriteIntsFromInts(to_type, piece.ints.data(), n, to, begin);
 }
 
-Result<Program> CastTo(Site& site, DataType to) {
+Result<Routine> CastTo(Site& site, DataType to) {
   const DataType from = site.in[0].type;
   if (!CanCast(from, to)) {
     return site.Unsupported("is not supported from " + std::string(DataTypeName(from)) + " to " +
@@ -153,7 +153,7 @@ Result<Program> CastTo(Site& site, DataType to) {
     return site.Unsupported("is supported with round_mode \"up\" only");
   PT_CHECK_OK(site.Out(0, to, site.in[0].dims));
   const bool saturate = site.node.int_or("saturate", 1) != 0;
-  return Program{[=, count = site.in[0].count()](const Run& run) -> Status {
+  return Routine{[=, count = site.in[0].count()](const Run& run) -> Status {
     ParallelRanges(run.team, count, 2, [&](int64_t begin, int64_t end) {
       Convert(from, to, saturate, run.in<void>(0), run.out<void>(), begin, end);
     });
@@ -161,7 +161,7 @@ Result<Program> CastTo(Site& site, DataType to) {
   }};
 }
 
-Result<Program> Cast(Site& site) {
+Result<Routine> Cast(Site& site) {
   PT_CHECK_OK(site.NeedInputs(1, 1));
   const int64_t to = site.node.int_or("to", 0);
   if (to < 1 || to > 26)
@@ -170,7 +170,7 @@ Result<Program> Cast(Site& site) {
   return CastTo(site, static_cast<DataType>(to));
 }
 
-Result<Program> CastLike(Site& site) {
+Result<Routine> CastLike(Site& site) {
   PT_CHECK_OK(site.NeedInputs(2, 2));
   return CastTo(site, site.in[1].type);
 }

@@ -7,7 +7,7 @@
 namespace pt::reference {
 namespace {
 
-Status FeedTensor(CompiledNode& node, Feed& feed, const Operand& operand, const TensorLayout& lies, bool to_program) {
+Status FeedTensor(CompiledNode& node, Feed& feed, const Operand& operand, const TensorLayout& lies, bool to_routine) {
   const TensorLayout wanted = Dense(operand.type, operand.dims);
   if (lies.dims != operand.dims) {
     return MakeError(ErrorCode::kInvalidInput, "reference.layout", "a tensor's dims are not the graph's");
@@ -19,7 +19,7 @@ Status FeedTensor(CompiledNode& node, Feed& feed, const Operand& operand, const 
                      "cannot use a tensor stored as " + std::string(DataTypeName(lies.type)));
   }
   if (!packed) {
-    feed.copy = to_program ? ElementCopy(lies, wanted) : ElementCopy(wanted, lies);
+    feed.copy = to_routine ? ElementCopy(lies, wanted) : ElementCopy(wanted, lies);
   }
   PT_ASSIGN(feed.staged_at, node.Reserve(FedSize(operand.type, operand.count())));
   return {};
@@ -61,7 +61,7 @@ Status FeedOutputs(const Graph& graph, const Node& node, NodeId id, std::span<co
     if (!operand.present()) continue;
     Feed& feed = compiled.out[i];
     const auto found = std::find(needed.begin(), needed.end(), node.outputs[i]);
-    if (found == needed.end()) {  // named but read by nobody: the program may write it all the same
+    if (found == needed.end()) {  // named but read by nobody: the routine may write it all the same
       feed.kind = Feed::Kind::kNobodys;
       PT_ASSIGN(feed.staged_at, compiled.Reserve(FedSize(operand.type, operand.count())));
       continue;
@@ -108,8 +108,8 @@ Status BoundNode::Enqueue(const RunContext& context) noexcept {
       Unpack(prepared.in[i].type, tensors_in_[i], prepared.in[i].count(), stage);
     }
   }
-  Run run{inputs_, outputs_, scratch_ + node_->program_scratch, team};
-  PT_CHECK_OK(prepared.program.run(run));
+  Run run{inputs_, outputs_, scratch_ + node_->routine_scratch, team};
+  PT_CHECK_OK(prepared.routine.run(run));
   for (size_t i = 0; i < outputs_.size(); ++i) {
     const Feed& feed = node_->out[i];
     if (feed.kind != Feed::Kind::kTensor || !feed.staged_at) continue;
@@ -133,7 +133,7 @@ Result<std::shared_ptr<const CompiledNode>> FeedNode(const Graph& graph, NodeId 
   Status status = FeedInputs(graph, node, id, in, *compiled);
   if (status.ok()) status = FeedOutputs(graph, node, id, out, *compiled);
   if (!status.ok()) return Named(std::move(status).error(), graph, id);
-  PT_ASSIGN(compiled->program_scratch, compiled->Reserve(compiled->prepared.program.scratch_bytes));
+  PT_ASSIGN(compiled->routine_scratch, compiled->Reserve(compiled->prepared.routine.scratch_bytes));
   return std::shared_ptr<const CompiledNode>(std::move(compiled));
 }
 

@@ -1,4 +1,4 @@
-// A prepared node and what stands between its program and tensors that are strided, narrow or packed.
+// A prepared node and what stands between its routine and tensors that are strided, narrow or packed.
 #pragma once
 
 #include "lib/backend/reference/element_copy.h"
@@ -8,12 +8,12 @@
 
 namespace pt::reference {
 
-// Where the program finds an operand.
+// Where the routine finds an operand.
 struct Feed {
   enum class Kind : uint8_t { kAbsent, kConstant, kTensor, kNobodys };
   Kind kind = Kind::kAbsent;
   size_t tensor = 0;                // kTensor: index into the candidate's in or out
-  std::optional<size_t> staged_at;  // offset into scratch, when the program cannot use the tensor as it lies
+  std::optional<size_t> staged_at;  // offset into scratch, when the routine cannot use the tensor as it lies
   std::optional<ElementCopy> copy;  // between the tensor and its stage; absent for packed types
   std::string bytes;                // kConstant of packed types: unpacked
 };
@@ -22,7 +22,7 @@ struct CompiledNode {
   Prepared prepared;
   std::vector<Feed> in, out;
   uint64_t scratch_bytes = 0;
-  uint64_t program_scratch = 0;  // offset of the program's own part
+  uint64_t routine_scratch = 0;  // offset of the routine's own part
 
   Result<size_t> Reserve(uint64_t bytes) {
     const size_t at = scratch_bytes;

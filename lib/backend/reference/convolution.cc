@@ -51,7 +51,7 @@ Result<PackedWeights> PackWeights(const Site& site, const std::string& format, i
 }
 
 template <typename T>
-Result<Program> TiledConvolution(const Site& site, const ConvolutionShape& s) {
+Result<Routine> TiledConvolution(const Site& site, const ConvolutionShape& s) {
   const Tile<T>& tile = HostTile<T>();
   const int64_t depth = s.in_channels * s.columns.taps;
   const auto pack = [s, depth, rows = tile.rows](const T* from, T* to) {
@@ -66,9 +66,9 @@ Result<Program> TiledConvolution(const Site& site, const ConvolutionShape& s) {
                     site.width);
   const uint64_t panel_bytes = LineBytes<T>(kDepthBlock * tile.cols);
   const uint64_t head = weights.scratch_bytes<T>();
-  Program program;
-  program.scratch_bytes = head + panel_bytes * site.width;
-  program.run = [=, parts = site.width, &tile](const Run& run) -> Status {
+  Routine routine;
+  routine.scratch_bytes = head + panel_bytes * site.width;
+  routine.run = [=, parts = site.width, &tile](const Run& run) -> Status {
     const T* packed = weights.template Get<T>(run);
     if (!weights.constant) pack(run.in<T>(1), reinterpret_cast<T*>(run.scratch));
     ForParts(run.team, parts, [&](uint32_t part, uint32_t n) {
@@ -98,7 +98,7 @@ Result<Program> TiledConvolution(const Site& site, const ConvolutionShape& s) {
     });
     return {};
   };
-  return program;
+  return routine;
 }
 
 // One output channel by one tap row at a time: for depthwise and other tiny groups, where tiles would be mostly empty.
@@ -142,7 +142,7 @@ void FilterChannel(const Tile<T>& tile, const ConvolutionShape& s, const T* imag
 }
 
 template <typename T>
-Program FilterConvolution(const ConvolutionShape& s) {
+Routine FilterConvolution(const ConvolutionShape& s) {
   return {[s, &tile = HostTile<T>()](const Run& run) -> Status {
     const int64_t weights = s.in_channels * s.columns.taps;
     const int64_t channels = s.groups * s.out_channels;
@@ -185,7 +185,7 @@ Result<Operands> ReadOperands(const Site& site) {
   return operands;
 }
 
-Result<Program> Conv(Site& site) {
+Result<Routine> Conv(Site& site) {
   PT_ASSIGN(const Operands operands, ReadOperands(site));
   const std::vector<int64_t>& w = site.in[1].dims;
   if (w[1] * operands.group != operands.channels || w[0] % operands.group != 0) {
@@ -199,7 +199,7 @@ Result<Program> Conv(Site& site) {
   PT_CHECK_OK(site.Out(0, site.in[0].type, out));
   const ConvolutionShape shape{operands.batch, operands.group, w[1], w[0] / operands.group,
                                Columns(ToThreeDims(window))};
-  return VisitFloats(site, site.in[0].type, [&]<typename T>() -> Result<Program> {
+  return VisitFloats(site, site.in[0].type, [&]<typename T>() -> Result<Routine> {
     if (shape.groups > 1 && shape.out_channels <= 2) return FilterConvolution<T>(shape);
     return TiledConvolution<T>(site, shape);
   });
@@ -272,7 +272,7 @@ void ScatterTaps(const Columns& c, const T* taps, T start, T* image) {
 
 // taps[out channel · tap][position] = weightsᵀ · input, then scattered.
 template <typename T>
-Result<Program> TransposedConvolution(const Site& site, const ConvolutionShape& s) {
+Result<Routine> TransposedConvolution(const Site& site, const ConvolutionShape& s) {
   const Tile<T>& tile = HostTile<T>();
   const Columns& c = s.columns;
   const int64_t rows = s.out_channels * c.taps, depth = s.in_channels;
@@ -286,9 +286,9 @@ Result<Program> TransposedConvolution(const Site& site, const ConvolutionShape& 
   const Split split(1, Panels(rows, tile.rows), Panels(c.count, tile.cols), site.width);
   const uint64_t panel_bytes = LineBytes<T>(kDepthBlock * tile.cols);
   const uint64_t panels_at = weights.scratch_bytes<T>(), taps_at = panels_at + panel_bytes * site.width;
-  Program program;
-  program.scratch_bytes = taps_at + LineBytes<T>(rows * c.count);
-  program.run = [=, parts = site.width, &tile](const Run& run) -> Status {
+  Routine routine;
+  routine.scratch_bytes = taps_at + LineBytes<T>(rows * c.count);
+  routine.run = [=, parts = site.width, &tile](const Run& run) -> Status {
     if (!weights.constant) pack(run.in<T>(1), reinterpret_cast<T*>(run.scratch));
     const T* packed = weights.template Get<T>(run);
     T* taps = reinterpret_cast<T*>(run.scratch + taps_at);
@@ -316,10 +316,10 @@ Result<Program> TransposedConvolution(const Site& site, const ConvolutionShape& 
     }
     return {};
   };
-  return program;
+  return routine;
 }
 
-Result<Program> ConvTranspose(Site& site) {
+Result<Routine> ConvTranspose(Site& site) {
   PT_ASSIGN(const Operands operands, ReadOperands(site));
   const std::vector<int64_t>& w = site.in[1].dims;
   if (w[0] != operands.channels || w[0] % operands.group != 0) {
@@ -346,6 +346,6 @@ constexpr std::array kRows = {
 
 std::span<const OperatorRow> ConvolutionOperators() { return kRows; }
 
-Result<Program> MakeConvolution(Site& site) { return Conv(site); }
+Result<Routine> MakeConvolution(Site& site) { return Conv(site); }
 
 }  // namespace pt::reference

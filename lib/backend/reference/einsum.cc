@@ -111,7 +111,7 @@ Result<Loops> MakeLoops(const Site& site, const Equation& equation) {
   return loops;
 }
 
-Result<Program> Einsum(Site& site) {
+Result<Routine> Einsum(Site& site) {
   if (site.in.empty() || site.in.size() > kMostInputs) return site.Unsupported("is supported for one to eight inputs");
   PT_CHECK_OK(site.NeedInputs(site.in.size(), site.in.size()));
   for (const Operand& input : site.in) {
@@ -123,9 +123,9 @@ Result<Program> Einsum(Site& site) {
       site.Out(0, site.in[0].type, {loops.dims.begin(), loops.dims.begin() + static_cast<ptrdiff_t>(loops.kept)}));
   int64_t outputs = 1, each = 1;
   for (size_t l = 0; l < loops.dims.size(); ++l) (l < loops.kept ? outputs : each) *= loops.dims[l];
-  return VisitNumbers(site, site.in[0].type, [&]<typename T>() -> Result<Program> {
+  return VisitNumbers(site, site.in[0].type, [&]<typename T>() -> Result<Routine> {
     using Sum = std::conditional_t<std::is_floating_point_v<T>, double, uint64_t>;
-    return Program{[=, inputs = site.in.size()](const Run& run) -> Status {
+    return Routine{[=, inputs = site.in.size()](const Run& run) -> Status {
       ParallelRanges(run.team, outputs, static_cast<double>(each) * 3, [&](int64_t begin, int64_t end) {
         for (int64_t o = begin; o < end; ++o) {
           std::array<int64_t, kMostInputs> base{};

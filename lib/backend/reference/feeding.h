@@ -1,4 +1,4 @@
-// How the reference library's programs are fed: dense, row-major, one element a byte or more.
+// How the reference library's routines are fed: dense, row-major, one element a byte or more.
 #pragma once
 
 #include "lib/backend/reference/types.h"

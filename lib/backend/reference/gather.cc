@@ -23,7 +23,7 @@ Status CheckIndices(std::string_view op, const Indices& indices, int64_t count, 
   return {};
 }
 
-Result<Program> Gather(Site& site) {
+Result<Routine> Gather(Site& site) {
   PT_CHECK_OK(site.NeedInputs(2, 2));
   const std::vector<int64_t>& in = site.in[0].dims;
   PT_ASSIGN(const int64_t axis, site.Axis(site.node.int_or("axis", 0), site.in[0].rank()));
@@ -37,8 +37,8 @@ Result<Program> Gather(Site& site) {
   for (size_t d = 0; d < in.size(); ++d) (d < at ? outer : inner) *= d == at ? 1 : in[d];
   const int64_t dim = in[at], count = site.in[1].count();
   const bool wide = site.in[1].type == DataType::kInt64;
-  return VisitSizes(site, site.in[0].type, [&]<typename T>() -> Result<Program> {
-    return Program{[=](const Run& run) -> Status {
+  return VisitSizes(site, site.in[0].type, [&]<typename T>() -> Result<Routine> {
+    return Routine{[=](const Run& run) -> Status {
       const Indices indices{run.in<void>(1), wide};
       PT_CHECK_OK(CheckIndices("Gather", indices, count, dim));
       ParallelRanges(run.team, outer * count, static_cast<double>(inner) * 0.3 + 3, [&](int64_t begin, int64_t end) {
@@ -53,7 +53,7 @@ Result<Program> Gather(Site& site) {
   });
 }
 
-Result<Program> GatherElements(Site& site) {
+Result<Routine> GatherElements(Site& site) {
   PT_CHECK_OK(site.NeedInputs(2, 2));
   const std::vector<int64_t>& in = site.in[0].dims;
   const std::vector<int64_t>& out = site.in[1].dims;
@@ -65,8 +65,8 @@ Result<Program> GatherElements(Site& site) {
   }
   PT_CHECK_OK(site.Out(0, site.in[0].type, out));
   const bool wide = site.in[1].type == DataType::kInt64;
-  return VisitSizes(site, site.in[0].type, [&]<typename T>() -> Result<Program> {
-    return Program{[=, count = site.in[1].count(), strides = DenseStrides(in),
+  return VisitSizes(site, site.in[0].type, [&]<typename T>() -> Result<Routine> {
+    return Routine{[=, count = site.in[1].count(), strides = DenseStrides(in),
                     dim = in[static_cast<size_t>(axis)]](const Run& run) -> Status {
       const Indices indices{run.in<void>(1), wide};
       PT_CHECK_OK(CheckIndices("GatherElements", indices, count, dim));
@@ -84,7 +84,7 @@ Result<Program> GatherElements(Site& site) {
   });
 }
 
-Result<Program> GatherNd(Site& site) {
+Result<Routine> GatherNd(Site& site) {
   PT_CHECK_OK(site.NeedInputs(2, 2));
   const std::vector<int64_t>& in = site.in[0].dims;
   const std::vector<int64_t>& where = site.in[1].dims;
@@ -109,8 +109,8 @@ Result<Program> GatherNd(Site& site) {
   const std::vector<int64_t> dims(in.begin() + batch_dims, in.begin() + batch_dims + depth);
   int64_t in_batch = inner;
   for (int64_t d : dims) in_batch *= d;
-  return VisitSizes(site, site.in[0].type, [&]<typename T>() -> Result<Program> {
-    return Program{[=](const Run& run) -> Status {
+  return VisitSizes(site, site.in[0].type, [&]<typename T>() -> Result<Routine> {
+    return Routine{[=](const Run& run) -> Status {
       for (int64_t t = 0; t < tuples; ++t) {
         int64_t offset = 0;
         for (size_t k = 0; k < dims.size(); ++k) {
@@ -127,7 +127,7 @@ Result<Program> GatherNd(Site& site) {
 }
 
 // Indices out of range give all-off vectors.
-Result<Program> OneHot(Site& site) {
+Result<Routine> OneHot(Site& site) {
   PT_CHECK_OK(site.NeedInputs(3, 3));
   const std::vector<int64_t>& in = site.in[0].dims;
   const int64_t rank = site.in[0].rank();
@@ -150,8 +150,8 @@ Result<Program> OneHot(Site& site) {
   int64_t inner = 1;
   for (size_t d = static_cast<size_t>(axis); d < in.size(); ++d) inner *= in[d];
   const DataType index_type = site.in[0].type, depth_type = site.in[1].type;
-  return VisitSizes(site, site.in[2].type, [&]<typename T>() -> Result<Program> {
-    return Program{[=, count = site.in[0].count()](const Run& run) -> Status {
+  return VisitSizes(site, site.in[2].type, [&]<typename T>() -> Result<Routine> {
+    return Routine{[=, count = site.in[0].count()](const Run& run) -> Status {
       if (LoadAs<int64_t>(depth_type, run.in<void>(1), 0) != depth) {
         return MakeError(ErrorCode::kInvalidInput, "reference.shape", "OneHot: the depth is not the one planned for");
       }

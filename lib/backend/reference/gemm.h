@@ -148,7 +148,7 @@ void ForParts(Team* team, uint32_t n, F&& f) {
   }
 }
 
-// A constant operand in the format a program wants, kept once for all kernels; null before compilation.
+// A constant operand in the format a routine wants, kept once for all kernels; null before compilation.
 Result<std::shared_ptr<DeviceBuffer>> PackConstant(const Site& site, const Tensor& constant, const std::string& format,
                                                    uint64_t bytes, const std::function<void(void*)>& fill);
 

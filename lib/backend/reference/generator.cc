@@ -11,7 +11,7 @@
 namespace pt::reference {
 namespace {
 
-Result<Program> Constant(Site& site) {
+Result<Routine> Constant(Site& site) {
   Tensor tensor;
   const Node& node = site.node;
   if (const Attribute* value = node.find("value"); value != nullptr && std::holds_alternative<Tensor>(*value)) {
@@ -35,13 +35,13 @@ Result<Program> Constant(Site& site) {
   if (BytesOf(tensor.type()) == 0)
     return site.Unsupported("is not supported for " + std::string(DataTypeName(tensor.type())));
   PT_CHECK_OK(site.Out(0, tensor.type(), tensor.dims()));
-  return Program{[tensor](const Run& run) -> Status {
+  return Routine{[tensor](const Run& run) -> Status {
     if (!tensor.bytes().empty()) std::memcpy(run.out<void>(), tensor.bytes().data(), tensor.bytes().size());
     return {};
   }};
 }
 
-Result<Program> ConstantOfShape(Site& site) {
+Result<Routine> ConstantOfShape(Site& site) {
   PT_CHECK_OK(site.NeedInputs(1, 1));
   Tensor value = Tensor::Float32({1}, {0});
   if (const Attribute* given = site.node.find("value"); given != nullptr && std::holds_alternative<Tensor>(*given))
@@ -61,8 +61,8 @@ Result<Program> ConstantOfShape(Site& site) {
   for (int64_t d : dims) count *= d;
   if (BytesOf(value.type()) == 0)
     return site.Unsupported("is not supported for " + std::string(DataTypeName(value.type())));
-  return VisitSizes(site, value.type(), [&]<typename T>() -> Result<Program> {
-    return Program{[=](const Run& run) -> Status {
+  return VisitSizes(site, value.type(), [&]<typename T>() -> Result<Routine> {
+    return Routine{[=](const Run& run) -> Status {
       if (!std::equal(dims.begin(), dims.end(), run.in<int64_t>(0))) {
         return MakeError(ErrorCode::kInvalidInput, "reference.shape",
                          "ConstantOfShape: the shape is not the one planned for");
@@ -82,7 +82,7 @@ int64_t RangeLength(DataType type, const void* start, const void* limit, const v
   return length <= 0 ? 0 : static_cast<int64_t>(length);
 }
 
-Result<Program> Range(Site& site) {
+Result<Routine> Range(Site& site) {
   PT_CHECK_OK(site.NeedInputs(3, 3));
   const DataType type = site.in[0].type;
   for (const Operand& input : site.in) {
@@ -98,8 +98,8 @@ Result<Program> Range(Site& site) {
     count = site.out[0].dims[0];
   }
   PT_CHECK_OK(site.Out(0, type, {count}));
-  return VisitNumbers(site, type, [&]<typename T>() -> Result<Program> {
-    return Program{[=](const Run& run) -> Status {
+  return VisitNumbers(site, type, [&]<typename T>() -> Result<Routine> {
+    return Routine{[=](const Run& run) -> Status {
       if (RangeLength(type, run.in<void>(0), run.in<void>(1), run.in<void>(2)) != count) {
         return MakeError(ErrorCode::kInvalidInput, "reference.shape", "Range: the length is not the one planned for");
       }
@@ -111,7 +111,7 @@ Result<Program> Range(Site& site) {
   });
 }
 
-Result<Program> EyeLike(Site& site) {
+Result<Routine> EyeLike(Site& site) {
   PT_CHECK_OK(site.NeedInputs(1, 1));
   if (site.in[0].rank() != 2) return site.Invalid("its input is not a matrix");
   const int64_t dtype = site.node.int_or("dtype", static_cast<int64_t>(site.in[0].type));
@@ -121,8 +121,8 @@ Result<Program> EyeLike(Site& site) {
   const auto type = static_cast<DataType>(dtype);
   PT_CHECK_OK(site.Out(0, type, site.in[0].dims));
   const int64_t rows = site.in[0].dims[0], cols = site.in[0].dims[1], k = site.node.int_or("k", 0);
-  return VisitNumbers(site, type, [&]<typename T>() -> Result<Program> {
-    return Program{[=](const Run& run) -> Status {
+  return VisitNumbers(site, type, [&]<typename T>() -> Result<Routine> {
+    return Routine{[=](const Run& run) -> Status {
       for (int64_t i = 0; i < rows * cols; ++i) {
         int64_t diagonal = 0;
         const bool on = !__builtin_add_overflow(i / cols, k, &diagonal) && i % cols == diagonal;
@@ -134,7 +134,7 @@ Result<Program> EyeLike(Site& site) {
 }
 
 // a0 - a1·cos(2πi/N) + a2·cos(4πi/N)
-Result<Program> CosineWindow(Site& site, double a0, double a1, double a2) {
+Result<Routine> CosineWindow(Site& site, double a0, double a1, double a2) {
   PT_CHECK_OK(site.NeedInputs(1, 1));
   if (site.in[0].count() != 1 || !IsIndexType(site.in[0].type)) return site.Invalid("the size is not an integer");
   const int64_t dtype = site.node.int_or("output_datatype", 1);
@@ -151,8 +151,8 @@ Result<Program> CosineWindow(Site& site, double a0, double a1, double a2) {
   PT_CHECK_OK(site.Out(0, type, {size}));
   const bool periodic = site.node.int_or("periodic", 1) != 0;
   const DataType size_type = site.in[0].type;
-  return VisitFloats(site, type, [&]<typename T>() -> Result<Program> {
-    return Program{[=](const Run& run) -> Status {
+  return VisitFloats(site, type, [&]<typename T>() -> Result<Routine> {
+    return Routine{[=](const Run& run) -> Status {
       if (LoadAs<int64_t>(size_type, run.in<void>(0), 0) != size) {
         return MakeError(ErrorCode::kInvalidInput, "reference.shape", "a window's size is not the one planned for");
       }
@@ -165,9 +165,9 @@ Result<Program> CosineWindow(Site& site, double a0, double a1, double a2) {
     }};
   });
 }
-Result<Program> HannWindow(Site& site) { return CosineWindow(site, 0.5, 0.5, 0); }
-Result<Program> HammingWindow(Site& site) { return CosineWindow(site, 25.0 / 46, 21.0 / 46, 0); }
-Result<Program> BlackmanWindow(Site& site) { return CosineWindow(site, 0.42, 0.5, 0.08); }
+Result<Routine> HannWindow(Site& site) { return CosineWindow(site, 0.5, 0.5, 0); }
+Result<Routine> HammingWindow(Site& site) { return CosineWindow(site, 25.0 / 46, 21.0 / 46, 0); }
+Result<Routine> BlackmanWindow(Site& site) { return CosineWindow(site, 0.42, 0.5, 0.08); }
 
 constexpr std::array kRows = {
     OperatorRow{.op = "BlackmanWindow", .make = BlackmanWindow},

@@ -13,7 +13,7 @@ namespace pt::reference {
 namespace {
 
 // Cuts or pads each named dim around its middle.
-Result<Program> CenterCropPad(Site& site) {
+Result<Routine> CenterCropPad(Site& site) {
   PT_CHECK_OK(site.NeedInputs(2, 2));
   const std::vector<int64_t>& in = site.in[0].dims;
   std::vector<int64_t> axes;
@@ -43,8 +43,8 @@ Result<Program> CenterCropPad(Site& site) {
   int64_t count = 1;
   for (int64_t dim : out) count *= dim;
   const bool wide = site.in[1].type == DataType::kInt64;
-  return VisitSizes(site, site.in[0].type, [&]<typename T>() -> Result<Program> {
-    return Program{[=, strides = DenseStrides(in)](const Run& run) -> Status {
+  return VisitSizes(site, site.in[0].type, [&]<typename T>() -> Result<Routine> {
+    return Routine{[=, strides = DenseStrides(in)](const Run& run) -> Status {
       const Indices shape{run.in<void>(1), wide};
       for (size_t i = 0; i < axes.size(); ++i) {
         if (shape[static_cast<int64_t>(i)] != out[static_cast<size_t>(axes[i])]) {
@@ -69,7 +69,7 @@ Result<Program> CenterCropPad(Site& site) {
 }
 
 // Blocks of columns [n, c · taps, positions] added back into images.
-Result<Program> Col2Im(Site& site) {
+Result<Routine> Col2Im(Site& site) {
   PT_CHECK_OK(site.NeedInputs(3, 3));
   PT_ASSIGN(const std::optional<std::vector<int64_t>> image, site.Ints(1, "image_shape"));
   PT_ASSIGN(const std::optional<std::vector<int64_t>> block, site.Ints(2, "block_shape"));
@@ -89,8 +89,8 @@ Result<Program> Col2Im(Site& site) {
   std::vector<int64_t> out = {in[0], channels};
   out.insert(out.end(), image->begin(), image->end());
   PT_CHECK_OK(site.Out(0, site.in[0].type, out));
-  return VisitNumbers(site, site.in[0].type, [&]<typename T>() -> Result<Program> {
-    return Program{[=, batch = in[0]](const Run& run) -> Status {
+  return VisitNumbers(site, site.in[0].type, [&]<typename T>() -> Result<Routine> {
+    return Routine{[=, batch = in[0]](const Run& run) -> Status {
       ParallelRanges(
           run.team, batch * channels, static_cast<double>(taps * positions) * 10, [&](int64_t begin, int64_t end) {
             for (int64_t c = begin; c < end; ++c) {
@@ -121,7 +121,7 @@ Result<Program> Col2Im(Site& site) {
 }
 
 // Puts pooled values back where MaxPool's indices say they came from.
-Result<Program> MaxUnpool(Site& site) {
+Result<Routine> MaxUnpool(Site& site) {
   PT_CHECK_OK(site.NeedInputs(2, 3));
   const std::vector<int64_t>& in = site.in[0].dims;
   if (in.size() < 3 || site.in[1].dims != in || site.in[1].type != DataType::kInt64)
@@ -150,8 +150,8 @@ Result<Program> MaxUnpool(Site& site) {
   PT_CHECK_OK(site.Out(0, site.in[0].type, out));
   int64_t total = 1;
   for (int64_t dim : out) total *= dim;
-  return VisitSizes(site, site.in[0].type, [&]<typename T>() -> Result<Program> {
-    return Program{[=, count = site.in[0].count()](const Run& run) -> Status {
+  return VisitSizes(site, site.in[0].type, [&]<typename T>() -> Result<Routine> {
+    return Routine{[=, count = site.in[0].count()](const Run& run) -> Status {
       std::fill(run.out<T>(), run.out<T>() + total, T{});
       for (int64_t i = 0; i < count; ++i) {
         int64_t rest = run.in<int64_t>(1)[i], offset = 0, stride = 1;
@@ -217,7 +217,7 @@ T DeformedSum(const Deformation& p, const Run& run, int64_t b, int64_t m, int64_
   return static_cast<T>(sum);
 }
 
-Result<Program> DeformConv(Site& site) {
+Result<Routine> DeformConv(Site& site) {
   PT_CHECK_OK(site.NeedInputs(3, 5));
   const std::vector<int64_t>&x = site.in[0].dims, &weights = site.in[1].dims;
   if (x.size() != 4 || weights.size() != 4) return site.Unsupported("is supported for two spatial dims only");
@@ -243,8 +243,8 @@ Result<Program> DeformConv(Site& site) {
   if (site.has(4) && site.in[4].dims != std::vector<int64_t>{p.batch, fields, p.w.out[0], p.w.out[1]})
     return site.Invalid("the mask does not fit the output");
   PT_CHECK_OK(site.Out(0, site.in[0].type, {p.batch, p.outputs, p.w.out[0], p.w.out[1]}));
-  return VisitFloats(site, site.in[0].type, [&]<typename T>() -> Result<Program> {
-    return Program{[p](const Run& run) -> Status {
+  return VisitFloats(site, site.in[0].type, [&]<typename T>() -> Result<Routine> {
+    return Routine{[p](const Run& run) -> Status {
       const int64_t per_group = p.channels / p.group;
       const double work = static_cast<double>(per_group * p.taps()) * 20;
       ParallelRanges(run.team, p.batch * p.outputs * p.positions(), work, [&](int64_t begin, int64_t end) {
@@ -282,7 +282,7 @@ double EliminatedDeterminant(Eigen::Map<RowMajorMatrix<double>>& a) {
 }
 
 // Determinants of square matrices.
-Result<Program> Det(Site& site) {
+Result<Routine> Det(Site& site) {
   PT_CHECK_OK(site.NeedInputs(1, 1));
   const std::vector<int64_t>& in = site.in[0].dims;
   if (in.size() < 2 || in.back() != in[in.size() - 2]) return site.Invalid("its input holds no square matrices");
@@ -291,10 +291,10 @@ Result<Program> Det(Site& site) {
   PT_CHECK_OK(site.Out(0, site.in[0].type, out));
   int64_t batch = 1;
   for (int64_t d : out) batch *= d;
-  return VisitFloats(site, site.in[0].type, [&]<typename T>() -> Result<Program> {
-    Program program;
-    program.scratch_bytes = static_cast<uint64_t>(n * n) * sizeof(double);
-    program.run = [=](const Run& run) -> Status {
+  return VisitFloats(site, site.in[0].type, [&]<typename T>() -> Result<Routine> {
+    Routine routine;
+    routine.scratch_bytes = static_cast<uint64_t>(n * n) * sizeof(double);
+    routine.run = [=](const Run& run) -> Status {
       Eigen::Map<RowMajorMatrix<double>> a(reinterpret_cast<double*>(run.scratch), n, n);
       for (int64_t b = 0; b < batch; ++b) {
         a = Eigen::Map<const RowMajorMatrix<T>>(run.in<T>(0) + b * n * n, n, n).template cast<double>();
@@ -302,7 +302,7 @@ Result<Program> Det(Site& site) {
       }
       return {};
     };
-    return program;
+    return routine;
   });
 }
 

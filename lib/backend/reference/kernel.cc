@@ -76,7 +76,7 @@ Result<std::vector<Tensor>> Evaluate(const Prepared& prepared, Team* team) {
     void operator()(std::byte* p) const { std::free(p); }
   };
   const uint64_t scratch_bytes =
-      CheckedAlignUp(std::max<uint64_t>(1, prepared.program.scratch_bytes), kTensorAlignment).value_or(0);
+      CheckedAlignUp(std::max<uint64_t>(1, prepared.routine.scratch_bytes), kTensorAlignment).value_or(0);
   const std::unique_ptr<std::byte, Free> scratch(
       static_cast<std::byte*>(std::aligned_alloc(kTensorAlignment, scratch_bytes)));
   if (!scratch) return MakeError(ErrorCode::kOutOfMemory, "reference.scratch", "out of memory");
@@ -95,7 +95,7 @@ Result<std::vector<Tensor>> Evaluate(const Prepared& prepared, Team* team) {
     results[i].resize(FedSize(prepared.out[i].type, prepared.out[i].count()));
     outputs.push_back(prepared.out[i].present() ? results[i].data() : nullptr);
   }
-  PT_CHECK_OK(prepared.program.run(Run{inputs, outputs, scratch.get(), team}));
+  PT_CHECK_OK(prepared.routine.run(Run{inputs, outputs, scratch.get(), team}));
   std::vector<Tensor> tensors;
   for (size_t i = 0; i < prepared.out.size(); ++i) {
     const Operand& operand = prepared.out[i];

@@ -1,5 +1,5 @@
-// From a node to something that runs: gathers what is known, asks the operator's row for a program, and stands
-// between the program and tensors that are strided, narrow or packed.
+// From a node to something that runs: gathers what is known, asks the operator's row for a routine, and stands
+// between the routine and tensors that are strided, narrow or packed.
 #pragma once
 
 #include "lib/backend/reference/operator.h"
@@ -8,8 +8,8 @@ namespace pt::reference {
 
 struct Prepared {
   const OperatorRow* row = nullptr;
-  Program program;
-  std::vector<Operand> in, out;                   // as the program sees them
+  Routine routine;
+  std::vector<Operand> in, out;                   // as the routine sees them
   std::vector<DataType> in_storage, out_storage;  // as they are stored: narrower than float32 where widened
 };
 

@@ -53,7 +53,7 @@ struct SameTruth {
 };
 
 template <typename F, typename T>
-Program Comparing(const Broadcast<2>& broadcast) {
+Routine Comparing(const Broadcast<2>& broadcast) {
   return {[broadcast](const Run& run) -> Status {
     broadcast.ForEachRow(run.team, 0.7, [&](int64_t at, const auto& from, const auto& steps, int64_t n) {
       const T* a = run.in<T>(0) + from[0];
@@ -74,17 +74,17 @@ Result<Broadcast<2>> Compared(Site& site) {
 }
 
 template <typename F>
-Result<Program> Comparison(Site& site) {
+Result<Routine> Comparison(Site& site) {
   PT_ASSIGN(const Broadcast<2> broadcast, Compared(site));
   if constexpr (std::is_same_v<F, Equal>) {
     if (site.in[0].type == DataType::kBool) return Comparing<SameTruth, uint8_t>(broadcast);
   }
   return VisitNumbers(site, site.in[0].type,
-                      [&]<typename T>() -> Result<Program> { return Comparing<F, T>(broadcast); });
+                      [&]<typename T>() -> Result<Routine> { return Comparing<F, T>(broadcast); });
 }
 
 template <typename F>
-Result<Program> Connective(Site& site) {
+Result<Routine> Connective(Site& site) {
   PT_ASSIGN(const Broadcast<2> broadcast, Compared(site));
   if (site.in[0].type != DataType::kBool) return site.Invalid("its inputs are not booleans");
   return Comparing<F, uint8_t>(broadcast);

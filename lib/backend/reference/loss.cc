@@ -71,10 +71,10 @@ Status SumLoss(const Loss& loss, const Run& run, F&& log_probability) {
   return {};
 }
 
-Result<Program> NegativeLogLikelihoodLoss(Site& site) {
+Result<Routine> NegativeLogLikelihoodLoss(Site& site) {
   PT_ASSIGN(const Loss loss, ReadLoss(site));
-  return VisitFloats(site, site.in[0].type, [&]<typename T>() -> Result<Program> {
-    return Program{[loss](const Run& run) -> Status {
+  return VisitFloats(site, site.in[0].type, [&]<typename T>() -> Result<Routine> {
+    return Routine{[loss](const Run& run) -> Status {
       return SumLoss<T>(loss, run, [&](int64_t i, int64_t target) {
         return static_cast<double>(
             run.in<T>(0)[(i / loss.inner * loss.classes + target) * loss.inner + i % loss.inner]);
@@ -83,11 +83,11 @@ Result<Program> NegativeLogLikelihoodLoss(Site& site) {
   });
 }
 
-Result<Program> SoftmaxCrossEntropyLoss(Site& site) {
+Result<Routine> SoftmaxCrossEntropyLoss(Site& site) {
   PT_ASSIGN(const Loss loss, ReadLoss(site));
   PT_CHECK_OK(site.Out(1, site.in[0].type, site.in[0].dims));
-  return VisitFloats(site, site.in[0].type, [&]<typename T>() -> Result<Program> {
-    return Program{[loss](const Run& run) -> Status {
+  return VisitFloats(site, site.in[0].type, [&]<typename T>() -> Result<Routine> {
+    return Routine{[loss](const Run& run) -> Status {
       // log(sum of exp) of a position, shifted by its largest score.
       const auto log_sum = [&](const T* x) {
         double most = -HUGE_VAL, sum = 0;

@@ -56,7 +56,7 @@ Result<std::shared_ptr<DeviceBuffer>> PackConstantB(const Site& site, const Prod
 }
 
 template <typename T>
-Result<Program> TiledProduct(const Site& site, const Product& p, std::optional<Start> start) {
+Result<Routine> TiledProduct(const Site& site, const Product& p, std::optional<Start> start) {
   const Tile<T>& tile = HostTile<T>();
   PT_ASSIGN(const std::shared_ptr<DeviceBuffer> constant_b, PackConstantB<T>(site, p));
   const auto batch = static_cast<int64_t>(p.a.size());
@@ -64,9 +64,9 @@ Result<Program> TiledProduct(const Site& site, const Product& p, std::optional<S
   const Split split(batch, row_panels, Panels(p.n, tile.cols), site.width);
   const uint64_t panel_bytes = LineBytes<T>(kDepthBlock * tile.cols);
   const uint64_t panels_at = LineBytes<T>(batch * row_panels * tile.rows * p.k);
-  Program program;
-  program.scratch_bytes = panels_at + panel_bytes * site.width;
-  program.run = [=, parts = site.width, &tile](const Run& run) -> Status {
+  Routine routine;
+  routine.scratch_bytes = panels_at + panel_bytes * site.width;
+  routine.run = [=, parts = site.width, &tile](const Run& run) -> Status {
     T* packed = reinterpret_cast<T*>(run.scratch);
     const int64_t panel_elements = tile.rows * p.k;
     ParallelRanges(run.team, batch * row_panels, static_cast<double>(panel_elements), [&](int64_t begin, int64_t end) {
@@ -97,12 +97,12 @@ Result<Program> TiledProduct(const Site& site, const Product& p, std::optional<S
     });
     return {};
   };
-  return program;
+  return routine;
 }
 
 // Integers: plain loops, wrapping around.
 template <typename T>
-Program IntegerProduct(const Product& p, std::optional<Start> start) {
+Routine IntegerProduct(const Product& p, std::optional<Start> start) {
   return {[=](const Run& run) -> Status {
     const auto batch = static_cast<int64_t>(p.a.size());
     ParallelRanges(run.team, batch * p.m, static_cast<double>(p.n * p.k), [&](int64_t begin, int64_t end) {
@@ -130,13 +130,13 @@ Program IntegerProduct(const Product& p, std::optional<Start> start) {
   }};
 }
 
-Result<Program> MakeProduct(const Site& site, const Product& p, std::optional<Start> start) {
+Result<Routine> MakeProduct(const Site& site, const Product& p, std::optional<Start> start) {
   if (IsInteger(site.in[0].type)) {
     return VisitIntegers(site, site.in[0].type,
-                         [&]<typename T>() -> Result<Program> { return IntegerProduct<T>(p, start); });
+                         [&]<typename T>() -> Result<Routine> { return IntegerProduct<T>(p, start); });
   }
   return VisitFloats(site, site.in[0].type,
-                     [&]<typename T>() -> Result<Program> { return TiledProduct<T>(site, p, start); });
+                     [&]<typename T>() -> Result<Routine> { return TiledProduct<T>(site, p, start); });
 }
 
 // Element offsets of the matrices of every batch item, broadcast to `batch`.
@@ -149,7 +149,7 @@ std::vector<int64_t> BatchOffsets(const std::vector<int64_t>& dims, int64_t matr
   return offsets;
 }
 
-Result<Program> MatMul(Site& site) {
+Result<Routine> MatMul(Site& site) {
   PT_CHECK_OK(site.NeedInputs(2, 2));
   std::vector<int64_t> a = site.in[0].dims, b = site.in[1].dims;
   if (site.in[0].type != site.in[1].type) return site.Invalid("its inputs are of different types");
@@ -186,7 +186,7 @@ Result<Program> MatMul(Site& site) {
   return MakeProduct(site, p, std::nullopt);
 }
 
-Result<Program> Gemm(Site& site) {
+Result<Routine> Gemm(Site& site) {
   PT_CHECK_OK(site.NeedInputs(2, 3));
   if (site.in[0].rank() != 2 || site.in[1].rank() != 2) return site.Invalid("its inputs are not matrices");
   for (const Operand& input : site.in) {
@@ -229,6 +229,6 @@ constexpr std::array kRows = {
 
 std::span<const OperatorRow> MatMulOperators() { return kRows; }
 
-Result<Program> MakeMatMul(Site& site) { return MatMul(site); }
+Result<Routine> MakeMatMul(Site& site) { return MatMul(site); }
 
 }  // namespace pt::reference

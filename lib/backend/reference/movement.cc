@@ -13,16 +13,16 @@
 namespace pt::reference {
 namespace {
 
-Result<Program> ReadProgram(const Site& site, const StridedRead& read) {
-  return VisitSizes(site, site.in[0].type, [&]<typename T>() -> Result<Program> {
-    return Program{[read](const Run& run) -> Status {
+Result<Routine> ReadRoutine(const Site& site, const StridedRead& read) {
+  return VisitSizes(site, site.in[0].type, [&]<typename T>() -> Result<Routine> {
+    return Routine{[read](const Run& run) -> Status {
       read.Copy(run.in<T>(0), run.out<T>(), run.team);
       return {};
     }};
   });
 }
 
-Result<Program> Transpose(Site& site) {
+Result<Routine> Transpose(Site& site) {
   PT_CHECK_OK(site.NeedInputs(1, 1));
   const std::vector<int64_t>& in = site.in[0].dims;
   std::vector<int64_t> reversed(in.size());
@@ -43,10 +43,10 @@ Result<Program> Transpose(Site& site) {
     read.Push(out.back(), strides[static_cast<size_t>(p)]);
   }
   PT_CHECK_OK(site.Out(0, site.in[0].type, out));
-  return ReadProgram(site, read);
+  return ReadRoutine(site, read);
 }
 
-Result<Program> Concat(Site& site) {
+Result<Routine> Concat(Site& site) {
   if (site.in.empty()) return site.Invalid("has no inputs");
   PT_CHECK_OK(site.NeedInputs(site.in.size(), site.in.size()));
   std::vector<int64_t> out = site.in[0].dims;
@@ -70,7 +70,7 @@ Result<Program> Concat(Site& site) {
     }
   }
   PT_CHECK_OK(site.Out(0, site.in[0].type, out));
-  return Program{[rows, outer, row = out[at] * inner](const Run& run) -> Status {
+  return Routine{[rows, outer, row = out[at] * inner](const Run& run) -> Status {
     auto* to = run.out<std::byte>();
     for (size_t i = 0; i < rows.size(); ++i) {
       const auto* from = run.in<std::byte>(i);
@@ -107,7 +107,7 @@ Result<std::vector<int64_t>> SplitSizes(const Site& site, int64_t dim) {
   return sizes;
 }
 
-Result<Program> Split(Site& site) {
+Result<Routine> Split(Site& site) {
   PT_CHECK_OK(site.NeedInputs(1, 2));
   if (site.out.empty()) return site.Invalid("has no outputs");
   const std::vector<int64_t>& in = site.in[0].dims;
@@ -139,7 +139,7 @@ Result<Program> Split(Site& site) {
     PT_CHECK_OK(site.Out(i, site.in[0].type, std::move(dims)));
   }
   const bool checked = site.has(1) && !site.is_constant(1);
-  return Program{[sizes, outer, inner, checked, row = in[at] * inner](const Run& run) -> Status {
+  return Routine{[sizes, outer, inner, checked, row = in[at] * inner](const Run& run) -> Status {
     if (checked && !std::equal(sizes.begin(), sizes.end(), run.in<int64_t>(1))) {
       return MakeError(ErrorCode::kInvalidInput, "reference.shape", "Split: the sizes are not the ones planned for");
     }
@@ -159,7 +159,7 @@ Result<Program> Split(Site& site) {
 }
 
 // The list of int64 at input 1, or the graph's output dims where it is known only at run time.
-Result<Program> Expand(Site& site) {
+Result<Routine> Expand(Site& site) {
   PT_CHECK_OK(site.NeedInputs(2, 2));
   std::vector<int64_t> shape;
   const bool known = site.is_constant(1);
@@ -186,10 +186,10 @@ Result<Program> Expand(Site& site) {
   for (size_t d = 0; d < out.size(); ++d) {
     read.Push(out[d], d < lead || site.in[0].dims[d - lead] == 1 ? 0 : strides[d - lead]);
   }
-  if (known) return ReadProgram(site, read);
+  if (known) return ReadRoutine(site, read);
   const size_t given = static_cast<size_t>(site.in[1].dims[0]);
-  return VisitSizes(site, site.in[0].type, [&]<typename T>() -> Result<Program> {
-    return Program{[=, in = site.in[0].dims](const Run& run) -> Status {
+  return VisitSizes(site, site.in[0].type, [&]<typename T>() -> Result<Routine> {
+    return Routine{[=, in = site.in[0].dims](const Run& run) -> Status {
       for (size_t i = 0; i < given; ++i) {
         const size_t d = out.size() - given + i;
         const int64_t held = d < lead ? 1 : in[d - lead], asked = run.in<int64_t>(1)[i];
@@ -203,7 +203,7 @@ Result<Program> Expand(Site& site) {
   });
 }
 
-Result<Program> Tile(Site& site) {
+Result<Routine> Tile(Site& site) {
   PT_CHECK_OK(site.NeedInputs(2, 2));
   const std::vector<int64_t>& in = site.in[0].dims;
   std::vector<int64_t> repeats;
@@ -231,9 +231,9 @@ Result<Program> Tile(Site& site) {
     read.Push(in[d], strides[d]);
   }
   PT_CHECK_OK(site.Out(0, site.in[0].type, out));
-  if (known) return ReadProgram(site, read);
-  return VisitSizes(site, site.in[0].type, [&]<typename T>() -> Result<Program> {
-    return Program{[=](const Run& run) -> Status {
+  if (known) return ReadRoutine(site, read);
+  return VisitSizes(site, site.in[0].type, [&]<typename T>() -> Result<Routine> {
+    return Routine{[=](const Run& run) -> Status {
       for (size_t d = 0; d < repeats.size(); ++d) {
         if (in[d] != 0 && run.in<int64_t>(1)[d] != repeats[d]) {
           return MakeError(ErrorCode::kInvalidInput, "reference.shape",
@@ -247,7 +247,7 @@ Result<Program> Tile(Site& site) {
 }
 
 template <bool to_space>
-Result<Program> DepthAndSpace(Site& site) {
+Result<Routine> DepthAndSpace(Site& site) {
   PT_CHECK_OK(site.NeedInputs(1, 1));
   const std::vector<int64_t>& in = site.in[0].dims;
   const int64_t b = site.node.int_or("blocksize", 0);
@@ -278,11 +278,11 @@ Result<Program> DepthAndSpace(Site& site) {
     read.Push(h / b, w * b);
     read.Push(w / b, b);
   }
-  return ReadProgram(site, read);
+  return ReadRoutine(site, read);
 }
 
 // Reverses the first lengths[b] steps of each batch entry.
-Result<Program> ReverseSequence(Site& site) {
+Result<Routine> ReverseSequence(Site& site) {
   PT_CHECK_OK(site.NeedInputs(2, 2));
   const std::vector<int64_t>& in = site.in[0].dims;
   const int64_t batch_axis = site.node.int_or("batch_axis", 1), time_axis = site.node.int_or("time_axis", 0);
@@ -296,8 +296,8 @@ Result<Program> ReverseSequence(Site& site) {
   int64_t inner = 1;
   for (size_t d = 2; d < in.size(); ++d) inner *= in[d];
   const int64_t batch_step = batch_axis == 0 ? time * inner : inner, time_step = time_axis == 0 ? batch * inner : inner;
-  return VisitSizes(site, site.in[0].type, [&]<typename T>() -> Result<Program> {
-    return Program{[=](const Run& run) -> Status {
+  return VisitSizes(site, site.in[0].type, [&]<typename T>() -> Result<Routine> {
+    return Routine{[=](const Run& run) -> Status {
       for (int64_t b = 0; b < batch; ++b) {
         const int64_t length = run.in<int64_t>(1)[b];
         if (length < 0 || length > time) {
@@ -315,7 +315,7 @@ Result<Program> ReverseSequence(Site& site) {
 }
 
 // Keeps one triangle of each matrix, zeros elsewhere.
-Result<Program> Trilu(Site& site) {
+Result<Routine> Trilu(Site& site) {
   PT_CHECK_OK(site.NeedInputs(1, 2));
   const std::vector<int64_t>& in = site.in[0].dims;
   if (in.size() < 2) return site.Invalid("its input is not a matrix");
@@ -325,8 +325,8 @@ Result<Program> Trilu(Site& site) {
   const bool upper = site.node.int_or("upper", 1) != 0;
   const int64_t rows = in[in.size() - 2], cols = in.back();
   const int64_t all_rows = cols == 0 ? 0 : site.in[0].count() / cols;
-  return VisitSizes(site, site.in[0].type, [&]<typename T>() -> Result<Program> {
-    return Program{[=](const Run& run) -> Status {
+  return VisitSizes(site, site.in[0].type, [&]<typename T>() -> Result<Routine> {
+    return Routine{[=](const Run& run) -> Status {
       const int64_t given = run.in<int64_t>(1) != nullptr ? *run.in<int64_t>(1) : 0;
       const int64_t k = std::clamp(given, -rows - cols, rows + cols);
       for (int64_t r = 0; r < all_rows; ++r) {

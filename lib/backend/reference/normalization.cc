@@ -27,7 +27,7 @@ Status NeedChannelVectors(const Site& site, size_t from, size_t to, int64_t chan
 }
 
 // y = (x - mean) / sqrt(var + epsilon) · scale + bias with the given statistics. Statistics may be wider than x.
-Result<Program> BatchNormalization(Site& site) {
+Result<Routine> BatchNormalization(Site& site) {
   PT_CHECK_OK(site.NeedInputs(5, 5));
   const std::vector<int64_t>& dims = site.in[0].dims;
   if (dims.empty()) return site.Invalid("its input is a scalar");
@@ -46,8 +46,8 @@ Result<Program> BatchNormalization(Site& site) {
   const int64_t batch = dims[0];
   const int64_t plane = batch * channels == 0 ? 0 : site.in[0].count() / (batch * channels);
   const double epsilon = site.node.float_or("epsilon", 1e-5F);
-  return VisitFloats(site, site.in[0].type, [&]<typename T>() -> Result<Program> {
-    return Program{[=](const Run& run) -> Status {
+  return VisitFloats(site, site.in[0].type, [&]<typename T>() -> Result<Routine> {
+    return Routine{[=](const Run& run) -> Status {
       const auto parameter = [&](size_t i, int64_t c) { return LoadAs<double>(types[i], run.in<void>(i), c); };
       ParallelRanges(run.team, batch * channels, static_cast<double>(plane) * 0.5 + 5, [&](int64_t begin, int64_t end) {
         for (int64_t i = begin; i < end; ++i) {
@@ -66,7 +66,7 @@ Result<Program> BatchNormalization(Site& site) {
 
 // Rows from `axis` on; scale and bias broadcast to a row. RMS leaves the mean in.
 template <bool centred>
-Result<Program> RowNormalization(Site& site) {
+Result<Routine> RowNormalization(Site& site) {
   PT_CHECK_OK(site.NeedInputs(2, centred ? 3 : 2));
   const std::vector<int64_t>& dims = site.in[0].dims;
   PT_ASSIGN(const int64_t axis, site.Axis(site.node.int_or("axis", -1), site.in[0].rank()));
@@ -92,8 +92,8 @@ Result<Program> RowNormalization(Site& site) {
   const auto bias_walk = MakeBroadcast<1>({site.has(2) ? site.in[2].dims : std::vector<int64_t>{1}}, row_dims);
   const double epsilon = site.node.float_or("epsilon", 1e-5F);
   const bool wants_mean = centred && site.out.size() > 1, wants_inverse = centred && site.out.size() > 2;
-  return VisitFloats(site, site.in[0].type, [&]<typename T>() -> Result<Program> {
-    return Program{[=](const Run& run) -> Status {
+  return VisitFloats(site, site.in[0].type, [&]<typename T>() -> Result<Routine> {
+    return Routine{[=](const Run& run) -> Status {
       ParallelRanges(run.team, rows, static_cast<double>(row) * 3, [&](int64_t begin, int64_t end) {
         for (int64_t r = begin; r < end; ++r) {
           const T* in = run.in<T>(0) + r * row;
@@ -129,7 +129,7 @@ Result<Program> RowNormalization(Site& site) {
 }
 
 // Groups of channels of each batch entry; scale and bias per channel (per group before opset 21).
-Result<Program> ByGroups(Site& site, int64_t groups) {
+Result<Routine> ByGroups(Site& site, int64_t groups) {
   PT_CHECK_OK(site.NeedInputs(3, 3));
   const std::vector<int64_t>& dims = site.in[0].dims;
   if (dims.size() < 2) return site.Invalid("its input has no channels");
@@ -142,8 +142,8 @@ Result<Program> ByGroups(Site& site, int64_t groups) {
   const int64_t plane = dims[0] * channels == 0 ? 0 : site.in[0].count() / (dims[0] * channels);
   const int64_t per_group = channels / groups;
   const double epsilon = site.node.float_or("epsilon", 1e-5F);
-  return VisitFloats(site, site.in[0].type, [&]<typename T>() -> Result<Program> {
-    return Program{[=, batch = dims[0]](const Run& run) -> Status {
+  return VisitFloats(site, site.in[0].type, [&]<typename T>() -> Result<Routine> {
+    return Routine{[=, batch = dims[0]](const Run& run) -> Status {
       const int64_t n = per_group * plane;
       ParallelRanges(run.team, batch * groups, static_cast<double>(n) * 3, [&](int64_t begin, int64_t end) {
         for (int64_t i = begin; i < end; ++i) {
@@ -165,13 +165,13 @@ Result<Program> ByGroups(Site& site, int64_t groups) {
   });
 }
 
-Result<Program> InstanceNormalization(Site& site) {
+Result<Routine> InstanceNormalization(Site& site) {
   return ByGroups(site, site.has(0) && site.in[0].rank() > 1 ? std::max<int64_t>(1, site.in[0].dims[1]) : 1);
 }
-Result<Program> GroupNormalization(Site& site) { return ByGroups(site, site.node.int_or("num_groups", 0)); }
+Result<Routine> GroupNormalization(Site& site) { return ByGroups(site, site.node.int_or("num_groups", 0)); }
 
 // Across `size` neighbouring channels at each position.
-Result<Program> Lrn(Site& site) {
+Result<Routine> Lrn(Site& site) {
   PT_CHECK_OK(site.NeedInputs(1, 1));
   const std::vector<int64_t>& dims = site.in[0].dims;
   if (dims.size() < 2) return site.Invalid("its input has no channels");
@@ -181,8 +181,8 @@ Result<Program> Lrn(Site& site) {
   const double alpha = site.node.float_or("alpha", 1e-4F), beta = site.node.float_or("beta", 0.75F),
                bias = site.node.float_or("bias", 1.0F);
   const int64_t channels = dims[1], plane = dims[0] * channels == 0 ? 0 : site.in[0].count() / (dims[0] * channels);
-  return VisitFloats(site, site.in[0].type, [&]<typename T>() -> Result<Program> {
-    return Program{[=, batch = dims[0]](const Run& run) -> Status {
+  return VisitFloats(site, site.in[0].type, [&]<typename T>() -> Result<Routine> {
+    return Routine{[=, batch = dims[0]](const Run& run) -> Status {
       const T share = static_cast<T>(alpha / static_cast<double>(size)), start = static_cast<T>(bias),
               power = static_cast<T>(-beta);
       ParallelRanges(
@@ -205,7 +205,7 @@ Result<Program> Lrn(Site& site) {
 }
 
 // Each vector along `axis` divided by its p-norm.
-Result<Program> LpNormalization(Site& site) {
+Result<Routine> LpNormalization(Site& site) {
   PT_CHECK_OK(site.NeedInputs(1, 1));
   const std::vector<int64_t>& dims = site.in[0].dims;
   PT_ASSIGN(const int64_t axis, site.Axis(site.node.int_or("axis", -1), site.in[0].rank()));
@@ -216,8 +216,8 @@ Result<Program> LpNormalization(Site& site) {
   int64_t inner = 1;
   for (size_t d = static_cast<size_t>(axis) + 1; d < dims.size(); ++d) inner *= dims[d];
   const int64_t vectors = n == 0 ? 0 : site.in[0].count() / n;
-  return VisitFloats(site, site.in[0].type, [&]<typename T>() -> Result<Program> {
-    return Program{[=](const Run& run) -> Status {
+  return VisitFloats(site, site.in[0].type, [&]<typename T>() -> Result<Routine> {
+    return Routine{[=](const Run& run) -> Status {
       for (int64_t i = 0; i < vectors; ++i) {
         const int64_t at = i / inner * inner * n + i % inner;
         const T* in = run.in<T>(0) + at;
@@ -237,7 +237,7 @@ Result<Program> LpNormalization(Site& site) {
 }
 
 // (x - mean) / deviation over `axes`.
-Result<Program> MeanVarianceNormalization(Site& site) {
+Result<Routine> MeanVarianceNormalization(Site& site) {
   PT_CHECK_OK(site.NeedInputs(1, 1));
   const std::vector<int64_t>& dims = site.in[0].dims;
   std::vector<int64_t> statistics = dims;
@@ -250,10 +250,10 @@ Result<Program> MeanVarianceNormalization(Site& site) {
   int64_t sets = 1;
   for (int64_t d : statistics) sets *= d;
   const int64_t each = sets == 0 ? 0 : site.in[0].count() / sets;
-  return VisitFloats(site, site.in[0].type, [&]<typename T>() -> Result<Program> {
-    Program program;
-    program.scratch_bytes = static_cast<uint64_t>(2 * sets) * sizeof(double);
-    program.run = [=](const Run& run) -> Status {
+  return VisitFloats(site, site.in[0].type, [&]<typename T>() -> Result<Routine> {
+    Routine routine;
+    routine.scratch_bytes = static_cast<uint64_t>(2 * sets) * sizeof(double);
+    routine.run = [=](const Run& run) -> Status {
       auto* mean = reinterpret_cast<double*>(run.scratch);
       double* square = mean + sets;
       std::fill(mean, mean + 2 * sets, 0.0);
@@ -275,7 +275,7 @@ Result<Program> MeanVarianceNormalization(Site& site) {
       });
       return {};
     };
-    return program;
+    return routine;
   });
 }
 

@@ -1,5 +1,5 @@
 // How the reference library describes an operator: a row with a function that looks at one node's types,
-// attributes and constants (Site), checks them, and returns what runs it (Program). Programs see dense row-major
+// attributes and constants (Site), checks them, and returns what runs it (Routine). Routines see dense row-major
 // tensors only; strides and narrow storage types are dealt with around them (kernel.cc).
 #pragma once
 
@@ -31,7 +31,7 @@ struct Operand {
   int64_t count() const;  // elements
 };
 
-// What a program sees when it runs. Pointers of absent operands are null.
+// What a routine sees when it runs. Pointers of absent operands are null.
 struct Run {
   std::span<const void* const> inputs;
   std::span<void* const> outputs;
@@ -48,7 +48,7 @@ struct Run {
   }
 };
 
-struct Program {
+struct Routine {
   std::function<Status(const Run&)> run;  // allocates nothing, throws nothing
   uint64_t scratch_bytes = 0;
 };
@@ -68,7 +68,7 @@ struct Site {
   // States what output i is: settles it when unknown, otherwise it must agree (kInvalidInput).
   Status Out(size_t i, DataType type, std::vector<int64_t> dims);
   // Like Out, for dims that depend on data not known before the run: takes what inference or the file said
-  // (kUnsupported when nothing did); the program must check at run time.
+  // (kUnsupported when nothing did); the routine must check at run time.
   Status OutFromGraph(size_t i, DataType type, int64_t rank) const;
 
   Error Unsupported(std::string why) const;
@@ -86,7 +86,7 @@ struct Site {
   bool is_constant(size_t i) const { return has(i) && in[i].constant.has_value(); }
 };
 
-// What kind of types surround the program: how kernel.cc feeds it.
+// What kind of types surround the routine: how kernel.cc feeds it.
 enum class Feeding : uint8_t {
   kExact,    // as they are
   kWidened,  // float16 and bfloat16 as float32, rounded back afterwards
@@ -94,7 +94,7 @@ enum class Feeding : uint8_t {
 
 struct OperatorRow {
   std::string_view op;
-  Result<Program> (*make)(Site&);
+  Result<Routine> (*make)(Site&);
   Feeding feeding = Feeding::kExact;
   int64_t since = 1, until = 1000;  // opsets of the domain it holds for
   // What candidates may promise: see candidate.h. in_place: output 0 may lie on an input of its type and dims.
@@ -137,8 +137,8 @@ std::span<const OperatorRow> SignalOperators();
 std::span<const OperatorRow> LossOperators();
 std::span<const OperatorRow> SelectionOperators();
 
-// Programs of other operators for inputs of float64, as parts of bigger ones.
-Result<Program> MakeConvolution(Site& site);
-Result<Program> MakeMatMul(Site& site);
+// Routines of other operators for inputs of float64, as parts of bigger ones.
+Result<Routine> MakeConvolution(Site& site);
+Result<Routine> MakeMatMul(Site& site);
 
 }  // namespace pt::reference

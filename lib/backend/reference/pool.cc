@@ -110,7 +110,7 @@ Result<Pooling> ReadPooling(Site& site, bool global) {
 
 // out[i] = pool(in plane, window): once for each output position of each plane.
 template <typename T, typename F>
-Program PoolProgram(Pooling p, F pool) {
+Routine PoolRoutine(Pooling p, F pool) {
   return {[p = std::move(p), pool](const Run& run) -> Status {
     ParallelRanges(run.team, p.planes, p.work, [&](int64_t begin, int64_t end) {
       for (int64_t plane = begin; plane < end; ++plane) {
@@ -124,11 +124,11 @@ Program PoolProgram(Pooling p, F pool) {
 }
 
 template <bool global>
-Result<Program> AveragePool(Site& site) {
+Result<Routine> AveragePool(Site& site) {
   PT_ASSIGN(Pooling p, ReadPooling(site, global));
   const bool include_pad = site.node.int_or("count_include_pad", 0) != 0;
-  return VisitFloats(site, site.in[0].type, [&]<typename T>() -> Result<Program> {
-    return PoolProgram<T>(std::move(p), [include_pad](const T* in, const Inner& inner, const Window& w) {
+  return VisitFloats(site, site.in[0].type, [&]<typename T>() -> Result<Routine> {
+    return PoolRoutine<T>(std::move(p), [include_pad](const T* in, const Inner& inner, const Window& w) {
       T sum = 0;
       int64_t count = 0;
       ForEach(inner, w, [&](int64_t at) {
@@ -141,12 +141,12 @@ Result<Program> AveragePool(Site& site) {
 }
 
 template <bool global>
-Result<Program> LpPool(Site& site) {
+Result<Routine> LpPool(Site& site) {
   PT_ASSIGN(Pooling p, ReadPooling(site, global));
   const auto power = static_cast<double>(site.node.int_or("p", 2));
   if (power <= 0) return site.Invalid("p is not positive");
-  return VisitFloats(site, site.in[0].type, [&]<typename T>() -> Result<Program> {
-    return PoolProgram<T>(std::move(p), [power](const T* in, const Inner& inner, const Window& w) {
+  return VisitFloats(site, site.in[0].type, [&]<typename T>() -> Result<Routine> {
+    return PoolRoutine<T>(std::move(p), [power](const T* in, const Inner& inner, const Window& w) {
       double sum = 0;
       ForEach(inner, w, [&](int64_t at) { sum += std::pow(std::fabs(static_cast<double>(in[at])), power); });
       return static_cast<T>(std::pow(sum, 1 / power));
@@ -166,7 +166,7 @@ T MaxOf(const T* in, const Inner& inner, const Window& w) {
 
 // Where the largest lies in the whole input, for the second output; the first of equals.
 template <typename T>
-Program MaxPoolIndices(Pooling p, bool column_major) {
+Routine MaxPoolIndices(Pooling p, bool column_major) {
   return {[p = std::move(p), column_major](const Run& run) -> Status {
     const Window& w = p.window;
     ParallelRanges(run.team, p.planes, p.work * 2, [&](int64_t begin, int64_t end) {
@@ -192,7 +192,7 @@ Program MaxPoolIndices(Pooling p, bool column_major) {
 }
 
 template <bool global>
-Result<Program> MaxPool(Site& site) {
+Result<Routine> MaxPool(Site& site) {
   PT_ASSIGN(Pooling p, ReadPooling(site, global));
   const bool indices = site.out.size() > 1 && site.wants(1);
   if (indices) {
@@ -200,9 +200,9 @@ Result<Program> MaxPool(Site& site) {
     PT_CHECK_OK(site.Out(1, DataType::kInt64, out));
   }
   const bool column_major = site.node.int_or("storage_order", 0) != 0;
-  return VisitNumbers(site, site.in[0].type, [&]<typename T>() -> Result<Program> {
+  return VisitNumbers(site, site.in[0].type, [&]<typename T>() -> Result<Routine> {
     if (indices) return MaxPoolIndices<T>(std::move(p), column_major);
-    return PoolProgram<T>(std::move(p), MaxOf<T>);
+    return PoolRoutine<T>(std::move(p), MaxOf<T>);
   });
 }
 

@@ -1,4 +1,4 @@
-// What is known of a node before it runs, and the program that its operator's row makes of it.
+// What is known of a node before it runs, and the routine that its operator's row makes of it.
 #include <algorithm>
 
 #include "lib/backend/reference/element_copy.h"
@@ -18,7 +18,7 @@ DataType FedType(DataType stored, Feeding feeding) {
 
 // The constant as makers see it.
 Result<Tensor> FedConstant(const Tensor& stored, DataType fed) {
-  // Packed constants are shown to makers as they are; programs are fed the unpacked bytes.
+  // Packed constants are shown to makers as they are; routines are fed the unpacked bytes.
   if (stored.type() == fed) return stored;
   std::string bytes(FedSize(fed, stored.element_count()), '\0');
   const ElementCopy copy(Dense(stored.type(), stored.dims()), Dense(fed, stored.dims()));
@@ -54,7 +54,7 @@ Status DescribeOutput(const Site& site, const ValueType& type, Feeding feeding, 
   return {};
 }
 
-// Folding meets values that inference has not typed yet: a widened program's output is as narrow as its inputs.
+// Folding meets values that inference has not typed yet: a widened routine's output is as narrow as its inputs.
 DataType StorageOf(const Operand& out, DataType known, const std::vector<DataType>& in_storage) {
   if (known != DataType::kUndefined) return known;
   const auto narrow = std::find_if(in_storage.begin(), in_storage.end(), IsNarrowFloat);
@@ -116,20 +116,20 @@ Result<Prepared> Prepare(const Graph& graph, NodeId id, CompileContext* context,
   if (Status status = DescribeOperands(graph, given, prepared.row->feeding, site, prepared); !status.ok()) {
     return Named(std::move(status).error(), graph, id);
   }
-  Result<Program> program = prepared.row->make(site);
-  if (!program.ok()) return Named(std::move(program).error(), graph, id);
+  Result<Routine> routine = prepared.row->make(site);
+  if (!routine.ok()) return Named(std::move(routine).error(), graph, id);
   for (size_t i = 0; i < site.out.size(); ++i) {
     if (!site.out[i].settled) return Named(site.Unsupported("has an output of unknown size"), graph, id);
     prepared.out_storage[i] = StorageOf(site.out[i], prepared.out_storage[i], prepared.in_storage);
   }
-  prepared.program = std::move(program).value();
+  prepared.routine = std::move(routine).value();
   prepared.in = std::move(site.in);
   prepared.out = std::move(site.out);
   return prepared;
 }
 
 uint64_t DenseScratchBytes(const Prepared& prepared) {
-  uint64_t bytes = prepared.program.scratch_bytes;
+  uint64_t bytes = prepared.routine.scratch_bytes;
   const auto add = [&](const Operand& operand, DataType storage) {
     if (operand.present() && !operand.constant && (operand.type != storage || IsSubByte(storage))) {
       bytes += FedSize(operand.type, operand.count()) + kTensorAlignment;

@@ -81,7 +81,7 @@ std::optional<Range> RangeOf(DataType type) {
 
 double Clamp(double x, Range range) { return std::isnan(x) ? 0 : std::min(range.high, std::max(range.low, x)); }
 
-// A number of any type (the common ones first) at index i of an array as programs see it.
+// A number of any type (the common ones first) at index i of an array as routines see it.
 double NumberAt(DataType type, const void* data, int64_t i) {
   if (BitsOf(type) >= 8 && (IsInteger(type) || type == DataType::kFloat32)) return LoadAs<double>(type, data, i);
   double number = 0;
@@ -101,7 +101,7 @@ void StoreNumber(DataType type, double number, bool saturate, void* data, int64_
   Convert(DataType::kFloat64, type, saturate, &number, static_cast<std::byte*>(data) + i * FedBytes(type), 0, 1);
 }
 
-Result<Program> QuantizeLinear(Site& site) {
+Result<Routine> QuantizeLinear(Site& site) {
   PT_CHECK_OK(site.NeedInputs(2, 3));
   PT_ASSIGN(const ParameterIndex index, ReadParameters(site));
   const int64_t named = site.node.int_or("output_dtype", 0);
@@ -117,7 +117,7 @@ Result<Program> QuantizeLinear(Site& site) {
   const DataType from = site.in[0].type, scale_type = site.in[1].type;
   const bool saturate = site.node.int_or("saturate", 1) != 0, shifted = site.has(2);
   const bool one_zero = shifted && site.in[2].count() == 1;
-  return Program{[=, count = site.in[0].count()](const Run& run) -> Status {
+  return Routine{[=, count = site.in[0].count()](const Run& run) -> Status {
     ParallelRanges(run.team, count, 10, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
         const int64_t p = index(i);
@@ -133,7 +133,7 @@ Result<Program> QuantizeLinear(Site& site) {
   }};
 }
 
-Result<Program> DequantizeLinear(Site& site) {
+Result<Routine> DequantizeLinear(Site& site) {
   PT_CHECK_OK(site.NeedInputs(2, 3));
   PT_ASSIGN(const ParameterIndex index, ReadParameters(site));
   const DataType from = site.in[0].type, to = site.in[1].type;
@@ -146,7 +146,7 @@ Result<Program> DequantizeLinear(Site& site) {
   const bool shifted = site.has(2);
   const DataType zero_type = shifted ? site.in[2].type : from;
   const bool one_zero = shifted && site.in[2].count() == 1;
-  return Program{[=, count = site.in[0].count()](const Run& run) -> Status {
+  return Routine{[=, count = site.in[0].count()](const Run& run) -> Status {
     ParallelRanges(run.team, count, 10, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
         const int64_t p = index(i);
@@ -159,13 +159,13 @@ Result<Program> DequantizeLinear(Site& site) {
 }
 
 // To uint8, with the range of the data (zero included).
-Result<Program> DynamicQuantizeLinear(Site& site) {
+Result<Routine> DynamicQuantizeLinear(Site& site) {
   PT_CHECK_OK(site.NeedInputs(1, 1));
   if (site.in[0].type != DataType::kFloat32) return site.Unsupported("is supported for float32 only");
   PT_CHECK_OK(site.Out(0, DataType::kUint8, site.in[0].dims));
   PT_CHECK_OK(site.Out(1, DataType::kFloat32, {}));
   PT_CHECK_OK(site.Out(2, DataType::kUint8, {}));
-  return Program{[count = site.in[0].count()](const Run& run) -> Status {
+  return Routine{[count = site.in[0].count()](const Run& run) -> Status {
     const float* x = run.in<float>(0);
     float low = 0, high = 0;
     for (int64_t i = 0; i < count; ++i) {
@@ -222,32 +222,32 @@ Result<Factor> ReadFactor(const Site& site, size_t input, std::optional<size_t> 
 
 // What becomes of an exact sum: out = f(sum, flat index of the output).
 struct Inner {
-  Program program;
+  Routine routine;
   Factor a, b;
   std::vector<int64_t> out_dims;
   int64_t out_count = 0;
 };
 
-Result<Inner> MakeInner(const Site& site, const Factor& a, const Factor& b, Result<Program> (*make)(Site&)) {
+Result<Inner> MakeInner(const Site& site, const Factor& a, const Factor& b, Result<Routine> (*make)(Site&)) {
   Site inner{site.node, site.opset, {}, {}, nullptr, site.width, site.limits};
   for (const Factor* factor : {&a, &b})
     inner.in.push_back({DataType::kFloat64, site.in[factor->input].dims, std::nullopt, true});
   inner.out.resize(1);
-  Result<Program> program = make(inner);
-  if (!program.ok()) return std::move(program).error();
-  Inner result{std::move(program).value(), a, b, inner.out[0].dims, inner.out[0].count()};
+  Result<Routine> routine = make(inner);
+  if (!routine.ok()) return std::move(routine).error();
+  Inner result{std::move(routine).value(), a, b, inner.out[0].dims, inner.out[0].count()};
   return result;
 }
 
 uint64_t Lines(int64_t count) { return (static_cast<uint64_t>(count) * sizeof(double) + 63) / 64 * 64; }
 
 template <typename Finish>
-Program IntegerProgram(Inner inner, Finish finish) {
-  Program program;
+Routine IntegerRoutine(Inner inner, Finish finish) {
+  Routine routine;
   const uint64_t b_at = Lines(inner.a.count), out_at = b_at + Lines(inner.b.count),
                  rest_at = out_at + Lines(inner.out_count);
-  program.scratch_bytes = rest_at + inner.program.scratch_bytes;
-  program.run = [=, inner = std::move(inner)](const Run& run) -> Status {
+  routine.scratch_bytes = rest_at + inner.routine.scratch_bytes;
+  routine.run = [=, inner = std::move(inner)](const Run& run) -> Status {
     auto* a = reinterpret_cast<double*>(run.scratch);
     auto* b = reinterpret_cast<double*>(run.scratch + b_at);
     auto* out = reinterpret_cast<double*>(run.scratch + out_at);
@@ -255,21 +255,21 @@ Program IntegerProgram(Inner inner, Finish finish) {
     inner.b.Widen(run, b);
     const std::array<const void*, 2> inputs = {a, b};
     const std::array<void*, 1> outputs = {out};
-    PT_CHECK_OK(inner.program.run(Run{inputs, outputs, run.scratch + rest_at, run.team}));
+    PT_CHECK_OK(inner.routine.run(Run{inputs, outputs, run.scratch + rest_at, run.team}));
     for (int64_t i = 0; i < inner.out_count; ++i) finish(run, out[i], i);
     return {};
   };
-  return program;
+  return routine;
 }
 
-Result<Program> ToInt32(Site& site, const Inner& inner) {
+Result<Routine> ToInt32(Site& site, const Inner& inner) {
   PT_CHECK_OK(site.Out(0, DataType::kInt32, inner.out_dims));
-  return IntegerProgram(inner, [](const Run& run, double sum, int64_t i) {
+  return IntegerRoutine(inner, [](const Run& run, double sum, int64_t i) {
     run.out<int32_t>()[i] = static_cast<int32_t>(static_cast<int64_t>(sum));
   });
 }
 
-Result<Program> MatMulInteger(Site& site) {
+Result<Routine> MatMulInteger(Site& site) {
   PT_CHECK_OK(site.NeedInputs(2, 4));
   PT_ASSIGN(const Factor a, ReadFactor(site, 0, 2, -2));
   PT_ASSIGN(const Factor b, ReadFactor(site, 1, 3, -1));
@@ -277,7 +277,7 @@ Result<Program> MatMulInteger(Site& site) {
   return ToInt32(site, inner);
 }
 
-Result<Program> ConvInteger(Site& site) {
+Result<Routine> ConvInteger(Site& site) {
   PT_CHECK_OK(site.NeedInputs(2, 4));
   PT_ASSIGN(const Factor x, ReadFactor(site, 0, 2, 1));
   PT_ASSIGN(const Factor w, ReadFactor(site, 1, 3, 0));
@@ -286,7 +286,7 @@ Result<Program> ConvInteger(Site& site) {
 }
 
 // Inputs of QLinearConv and QLinearMatMul alike: x, x_scale, x_zero, w, w_scale, w_zero, y_scale, y_zero, bias.
-Result<Program> Requantized(Site& site, const Inner& inner, int64_t channel_dim, int64_t channel_inner) {
+Result<Routine> Requantized(Site& site, const Inner& inner, int64_t channel_dim, int64_t channel_inner) {
   const DataType to = site.in[7].type;
   const std::optional<Range> range = RangeOf(to);
   if (to != DataType::kInt8 && to != DataType::kUint8) return site.Unsupported("is supported to int8 and uint8 only");
@@ -302,7 +302,7 @@ Result<Program> Requantized(Site& site, const Inner& inner, int64_t channel_dim,
   if (site.has(8) && (site.in[8].type != DataType::kInt32 || site.in[8].count() != channel_dim))
     return site.Invalid("the bias is not one int32 a channel");
   PT_CHECK_OK(site.Out(0, to, inner.out_dims));
-  return IntegerProgram(inner, [=](const Run& run, double sum, int64_t i) {
+  return IntegerRoutine(inner, [=](const Run& run, double sum, int64_t i) {
     const int64_t channel = channel_dim == 0 ? 0 : i / channel_inner % channel_dim;
     if (run.in<int32_t>(8) != nullptr) sum += run.in<int32_t>(8)[channel];
     const double scale = static_cast<double>(*run.in<float>(1)) *
@@ -313,7 +313,7 @@ Result<Program> Requantized(Site& site, const Inner& inner, int64_t channel_dim,
   });
 }
 
-Result<Program> QLinearConv(Site& site) {
+Result<Routine> QLinearConv(Site& site) {
   PT_CHECK_OK(site.NeedInputs(8, 9));
   PT_ASSIGN(const Factor x, ReadFactor(site, 0, 2, 1));
   PT_ASSIGN(const Factor w, ReadFactor(site, 3, 5, 0));
@@ -323,7 +323,7 @@ Result<Program> QLinearConv(Site& site) {
   return Requantized(site, inner, inner.out_dims[1], plane);
 }
 
-Result<Program> QLinearMatMul(Site& site) {
+Result<Routine> QLinearMatMul(Site& site) {
   PT_CHECK_OK(site.NeedInputs(8, 8));
   PT_ASSIGN(const Factor a, ReadFactor(site, 0, 2, -2));
   PT_ASSIGN(const Factor b, ReadFactor(site, 3, 5, -1));

@@ -452,16 +452,16 @@ class Recurrence {
 };
 
 template <Cell cell>
-Result<Program> Recurrent(Site& site) {
+Result<Routine> Recurrent(Site& site) {
   PT_ASSIGN(const Shape shape, ReadShape(site, cell));
-  return VisitFloats(site, site.in[0].type, [&]<typename T>() -> Result<Program> {
+  return VisitFloats(site, site.in[0].type, [&]<typename T>() -> Result<Routine> {
     PT_ASSIGN(const PackedMatrix<T> w, MakePacked<T>(site, 1));
     PT_ASSIGN(const PackedMatrix<T> r, MakePacked<T>(site, 2));
     Recurrence<T> recurrence(shape, w, r, site.width);
-    Program program;
-    program.scratch_bytes = recurrence.scratch_bytes();
-    program.run = std::move(recurrence);
-    return program;
+    Routine routine;
+    routine.scratch_bytes = recurrence.scratch_bytes();
+    routine.run = std::move(recurrence);
+    return routine;
   });
 }
 

@@ -200,7 +200,7 @@ struct Least {
 };
 
 template <typename T, typename Accumulator>
-Program ReduceProgram(Reduction reduction) {
+Routine ReduceRoutine(Reduction reduction) {
   return {[reduction = std::move(reduction)](const Run& run) -> Status {
     Axes axes;
     if (!reduction.Find(run, axes)) {
@@ -224,16 +224,16 @@ Program ReduceProgram(Reduction reduction) {
 }
 
 template <template <typename> typename Accumulator>
-Result<Program> Reduce(Site& site) {
+Result<Routine> Reduce(Site& site) {
   PT_CHECK_OK(site.NeedInputs(1, 2));
   PT_ASSIGN(const Reduction reduction, ReadReduction(site));
   if (site.in[0].type == DataType::kBool) {
     if constexpr (std::is_same_v<Accumulator<float>, Most<float>> || std::is_same_v<Accumulator<float>, Least<float>>) {
-      return ReduceProgram<uint8_t, Accumulator<uint8_t>>(reduction);
+      return ReduceRoutine<uint8_t, Accumulator<uint8_t>>(reduction);
     }
   }
   return VisitNumbers(site, site.in[0].type,
-                      [&]<typename T>() -> Result<Program> { return ReduceProgram<T, Accumulator<T>>(reduction); });
+                      [&]<typename T>() -> Result<Routine> { return ReduceRoutine<T, Accumulator<T>>(reduction); });
 }
 
 // A tensor seen along one axis.
@@ -251,7 +251,7 @@ Result<Line> LineAlong(const Site& site, int64_t raw_axis, int64_t* axis_out = n
 }
 
 template <bool most>
-Result<Program> ArgReduce(Site& site) {
+Result<Routine> ArgReduce(Site& site) {
   PT_CHECK_OK(site.NeedInputs(1, 1));
   int64_t axis = 0;
   PT_ASSIGN(const Line line, LineAlong(site, site.node.int_or("axis", 0), &axis));
@@ -264,8 +264,8 @@ Result<Program> ArgReduce(Site& site) {
   }
   PT_CHECK_OK(site.Out(0, DataType::kInt64, dims));
   const bool last = site.node.int_or("select_last_index", 0) != 0;
-  return VisitNumbers(site, site.in[0].type, [&]<typename T>() -> Result<Program> {
-    return Program{[line, last](const Run& run) -> Status {
+  return VisitNumbers(site, site.in[0].type, [&]<typename T>() -> Result<Routine> {
+    return Routine{[line, last](const Run& run) -> Status {
       ParallelRanges(run.team, line.outer * line.inner, static_cast<double>(line.n), [&](int64_t begin, int64_t end) {
         for (int64_t i = begin; i < end; ++i) {
           const T* in = run.in<T>(0) + i / line.inner * line.inner * line.n + i % line.inner;
@@ -283,7 +283,7 @@ Result<Program> ArgReduce(Site& site) {
   });
 }
 
-Result<Program> CumSum(Site& site) {
+Result<Routine> CumSum(Site& site) {
   PT_CHECK_OK(site.NeedInputs(2, 2));
   PT_CHECK_OK(site.Out(0, site.in[0].type, site.in[0].dims));
   if (!IsIndexType(site.in[1].type) || site.in[1].count() != 1) return site.Invalid("the axis is not an integer");
@@ -294,8 +294,8 @@ Result<Program> CumSum(Site& site) {
     lines.push_back(line);
   }
   const bool wide = site.in[1].type == DataType::kInt64;
-  return VisitNumbers(site, site.in[0].type, [&]<typename T>() -> Result<Program> {
-    return Program{[=](const Run& run) -> Status {
+  return VisitNumbers(site, site.in[0].type, [&]<typename T>() -> Result<Routine> {
+    return Routine{[=](const Run& run) -> Status {
       const auto rank = static_cast<int64_t>(lines.size());
       const int64_t given = Indices{run.in<void>(1), wide}[0], axis = given < 0 ? given + rank : given;
       if (axis < 0 || axis >= rank) {
@@ -319,7 +319,7 @@ Result<Program> CumSum(Site& site) {
   });
 }
 
-constexpr OperatorRow Row(std::string_view op, Result<Program> (*make)(Site&)) {
+constexpr OperatorRow Row(std::string_view op, Result<Routine> (*make)(Site&)) {
   return {.op = op, .make = make, .feeding = Feeding::kWidened};
 }
 

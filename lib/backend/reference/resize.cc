@@ -245,12 +245,12 @@ void PlanPasses(ResizePlan& plan, const Target* known) {
 }
 
 template <typename T>
-Program ResizeProgram(ResizePlan plan) {
+Routine ResizeRoutine(ResizePlan plan) {
   using W = std::conditional_t<std::is_same_v<T, float>, float, double>;
-  Program program;
+  Routine routine;
   const uint64_t half = (static_cast<uint64_t>(plan.largest) * sizeof(W) + 63) / 64 * 64;
-  program.scratch_bytes = plan.table_bytes + 2 * half;
-  program.run = [plan = std::move(plan), half](const Run& run) -> Status {
+  routine.scratch_bytes = plan.table_bytes + 2 * half;
+  routine.run = [plan = std::move(plan), half](const Run& run) -> Status {
     const auto list = [&](int input, size_t which) -> Numbers {
       if (input < 0) return {};
       return {plan.shapes[which].type, run.in<void>(static_cast<size_t>(input)), plan.shapes[which].count};
@@ -285,7 +285,7 @@ Program ResizeProgram(ResizePlan plan) {
     }
     return {};
   };
-  return program;
+  return routine;
 }
 
 Result<Settings> ReadSettings(const Site& site) {
@@ -351,7 +351,7 @@ Result<ResizePlan> ReadPlan(const Site& site, bool* known) {
   return plan;
 }
 
-Result<Program> Resize(Site& site) {
+Result<Routine> Resize(Site& site) {
   PT_CHECK_OK(site.NeedInputs(1, 4));
   for (size_t i = 1; i < site.in.size(); ++i) PT_CHECK_OK(NeedLoadable(site, i));
   bool known = true;
@@ -376,7 +376,7 @@ Result<Program> Resize(Site& site) {
   }
   PlanPasses(plan, known ? &target : nullptr);
   return VisitNumbers(site, site.in[0].type,
-                      [&]<typename T>() -> Result<Program> { return ResizeProgram<T>(std::move(plan)); });
+                      [&]<typename T>() -> Result<Routine> { return ResizeRoutine<T>(std::move(plan)); });
 }
 
 constexpr std::array kRows = {

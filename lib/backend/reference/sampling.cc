@@ -164,11 +164,11 @@ Result<Grid> ReadGrid(Site& site) {
   return grid;
 }
 
-Result<Program> GridSample(Site& site) {
+Result<Routine> GridSample(Site& site) {
   PT_ASSIGN(const Grid grid, ReadGrid(site));
   const DataType grid_type = site.in[1].type;
-  return VisitFloats(site, site.in[0].type, [&]<typename T>() -> Result<Program> {
-    return Program{[=](const Run& run) -> Status {
+  return VisitFloats(site, site.in[0].type, [&]<typename T>() -> Result<Routine> {
+    return Routine{[=](const Run& run) -> Status {
       ParallelRanges(
           run.team, grid.batch * grid.positions, 30.0 * static_cast<double>(grid.channels),
           [&](int64_t begin, int64_t end) {
@@ -192,7 +192,7 @@ Result<Program> GridSample(Site& site) {
 }
 
 // theta [n, d, d + 1] applied to the normalised coordinates of an image of `size`.
-Result<Program> AffineGrid(Site& site) {
+Result<Routine> AffineGrid(Site& site) {
   PT_CHECK_OK(site.NeedInputs(2, 2));
   std::vector<int64_t> size;
   const std::vector<int64_t>& theta = site.in[0].dims;
@@ -219,8 +219,8 @@ Result<Program> AffineGrid(Site& site) {
   const bool align = site.node.int_or("align_corners", 0) != 0;
   int64_t positions = 1;
   for (size_t d = 0; d < rank; ++d) positions *= size[d + 2];
-  return VisitFloats(site, site.in[0].type, [&]<typename T>() -> Result<Program> {
-    return Program{[=](const Run& run) -> Status {
+  return VisitFloats(site, site.in[0].type, [&]<typename T>() -> Result<Routine> {
+    return Routine{[=](const Run& run) -> Status {
       for (size_t d = 0; d < size.size(); ++d) {
         if (d != 1 && run.in<int64_t>(1)[d] != size[d]) {
           return MakeError(ErrorCode::kInvalidInput, "reference.shape",
@@ -315,7 +315,7 @@ void AlignRegion(const Regions& r, const T* roi, const T* images, T* out) {
   }
 }
 
-Result<Program> RoiAlign(Site& site) {
+Result<Routine> RoiAlign(Site& site) {
   PT_CHECK_OK(site.NeedInputs(3, 3));
   const std::vector<int64_t>& x = site.in[0].dims;
   if (x.size() != 4 || site.in[1].rank() != 2 || site.in[1].dims[1] != 4 || site.in[1].type != site.in[0].type)
@@ -335,8 +335,8 @@ Result<Program> RoiAlign(Site& site) {
   if (site.in[2].type != DataType::kInt64 || site.in[2].dims != std::vector<int64_t>{r.rois})
     return site.Invalid("the batch indices are not one int64 a region");
   PT_CHECK_OK(site.Out(0, site.in[0].type, {r.rois, r.channels, r.out_height, r.out_width}));
-  return VisitFloats(site, site.in[0].type, [&]<typename T>() -> Result<Program> {
-    return Program{[r](const Run& run) -> Status {
+  return VisitFloats(site, site.in[0].type, [&]<typename T>() -> Result<Routine> {
+    return Routine{[r](const Run& run) -> Status {
       for (int64_t i = 0; i < r.rois; ++i) {
         const int64_t b = run.in<int64_t>(2)[i];
         if (b < 0 || b >= r.batch)

@@ -58,10 +58,10 @@ Status CheckScatter(Site& site) {
 
 // make.operator()<T>(reduction): by size where elements are only moved, else by number type.
 template <typename F>
-Result<Program> VisitReduction(const Site& site, F&& make) {
+Result<Routine> VisitReduction(const Site& site, F&& make) {
   PT_ASSIGN(const Reduction reduction, ReadReduction(site));
   if (reduction == Reduction::kNone) {
-    return VisitSizes(site, site.in[0].type, [&]<typename T>() -> Result<Program> {
+    return VisitSizes(site, site.in[0].type, [&]<typename T>() -> Result<Routine> {
       if constexpr (std::is_same_v<T, Bytes16>) {
         return site.Unsupported("is not supported for complex numbers");
       } else {
@@ -70,10 +70,10 @@ Result<Program> VisitReduction(const Site& site, F&& make) {
     });
   }
   return VisitNumbers(site, site.in[0].type,
-                      [&]<typename T>() -> Result<Program> { return make.template operator()<T>(reduction); });
+                      [&]<typename T>() -> Result<Routine> { return make.template operator()<T>(reduction); });
 }
 
-Result<Program> ScatterElements(Site& site) {
+Result<Routine> ScatterElements(Site& site) {
   PT_CHECK_OK(CheckScatter(site));
   const std::vector<int64_t>& in = site.in[0].dims;
   const std::vector<int64_t>& where = site.in[1].dims;
@@ -83,8 +83,8 @@ Result<Program> ScatterElements(Site& site) {
     if (d != static_cast<size_t>(axis) && where[d] > in[d]) return site.Invalid("the indices are larger than the data");
   }
   const bool wide = site.in[1].type == DataType::kInt64;
-  return VisitReduction(site, [&]<typename T>(Reduction reduction) -> Result<Program> {
-    return Program{[=, count = site.in[0].count(), updates = site.in[1].count(), strides = DenseStrides(in),
+  return VisitReduction(site, [&]<typename T>(Reduction reduction) -> Result<Routine> {
+    return Routine{[=, count = site.in[0].count(), updates = site.in[1].count(), strides = DenseStrides(in),
                     dim = in[static_cast<size_t>(axis)]](const Run& run) -> Status {
       T* out = run.out<T>();
       if (run.in<T>(0) != out) std::copy(run.in<T>(0), run.in<T>(0) + count, out);
@@ -104,7 +104,7 @@ Result<Program> ScatterElements(Site& site) {
   });
 }
 
-Result<Program> ScatterNd(Site& site) {
+Result<Routine> ScatterNd(Site& site) {
   PT_CHECK_OK(CheckScatter(site));
   const std::vector<int64_t>& in = site.in[0].dims;
   const std::vector<int64_t>& where = site.in[1].dims;
@@ -117,8 +117,8 @@ Result<Program> ScatterNd(Site& site) {
   for (size_t d = depth; d < in.size(); ++d) inner *= in[d];
   for (size_t d = 0; d + 1 < where.size(); ++d) tuples *= where[d];
   const bool wide = site.in[1].type == DataType::kInt64;
-  return VisitReduction(site, [&]<typename T>(Reduction reduction) -> Result<Program> {
-    return Program{[=, count = site.in[0].count()](const Run& run) -> Status {
+  return VisitReduction(site, [&]<typename T>(Reduction reduction) -> Result<Routine> {
+    return Routine{[=, count = site.in[0].count()](const Run& run) -> Status {
       T* out = run.out<T>();
       if (run.in<T>(0) != out) std::copy(run.in<T>(0), run.in<T>(0) + count, out);
       const Indices indices{run.in<void>(1), wide};

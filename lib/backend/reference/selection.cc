@@ -1,5 +1,5 @@
 // Operators whose results are as large as the data says: NonZero, Compress. What is selected is worked out when the
-// program is made, from the inputs' contents.
+// routine is made, from the inputs' contents.
 #include <array>
 
 #include "lib/backend/reference/operator.h"
@@ -15,7 +15,7 @@ Status NeedContents(const Site& site, size_t input) {
 }
 
 // Indices of the elements that are not 0, one row a dim, in row-major order. A scalar counts as one element of rank 1.
-Result<Program> NonZero(Site& site) {
+Result<Routine> NonZero(Site& site) {
   PT_CHECK_OK(site.NeedInputs(1, 1));
   PT_CHECK_OK(NeedContents(site, 0));
   const Operand& in = site.in[0];
@@ -30,7 +30,7 @@ Result<Program> NonZero(Site& site) {
   const std::vector<int64_t> dims = in.dims.empty() ? std::vector<int64_t>{1} : in.dims;
   const auto count = static_cast<int64_t>(found.size());
   PT_CHECK_OK(site.Out(0, DataType::kInt64, {static_cast<int64_t>(dims.size()), count}));
-  return Program{[found = std::move(found), dims, strides = DenseStrides(dims)](const Run& run) -> Status {
+  return Routine{[found = std::move(found), dims, strides = DenseStrides(dims)](const Run& run) -> Status {
     int64_t* to = run.out<int64_t>();
     for (size_t d = 0; d < dims.size(); ++d) {
       for (const int64_t at : found) *to++ = at / strides[d] % dims[d];
@@ -40,7 +40,7 @@ Result<Program> NonZero(Site& site) {
 }
 
 // The slices along an axis, or the elements of the flat input, that the condition is true for.
-Result<Program> Compress(Site& site) {
+Result<Routine> Compress(Site& site) {
   PT_CHECK_OK(site.NeedInputs(2, 2));
   PT_CHECK_OK(NeedContents(site, 1));
   const Operand& in = site.in[0];
@@ -66,8 +66,8 @@ Result<Program> Compress(Site& site) {
   PT_CHECK_OK(site.Out(0, in.type, out));
   int64_t outer = 1, inner = 1;
   for (size_t d = 0; d < in.dims.size() && !flat; ++d) (d < axis ? outer : inner) *= d == axis ? 1 : in.dims[d];
-  return VisitSizes(site, in.type, [&]<typename T>() -> Result<Program> {
-    return Program{[=](const Run& run) -> Status {
+  return VisitSizes(site, in.type, [&]<typename T>() -> Result<Routine> {
+    return Routine{[=](const Run& run) -> Status {
       T* to = run.out<T>();
       for (int64_t o = 0; o < outer; ++o) {
         for (const int64_t at : kept) {

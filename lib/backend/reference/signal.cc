@@ -11,7 +11,7 @@ namespace pt::reference {
 namespace {
 
 // DFT along one axis of [..., n, ..., 1 or 2]; the last dim holds real and imaginary part.
-Result<Program> Dft(Site& site) {
+Result<Routine> Dft(Site& site) {
   PT_CHECK_OK(site.NeedInputs(1, 3));
   const std::vector<int64_t>& in = site.in[0].dims;
   const int64_t rank = site.in[0].rank();
@@ -36,8 +36,8 @@ Result<Program> Dft(Site& site) {
   int64_t inner = 1, outer = 1;
   for (size_t d = 0; d + 1 < in.size(); ++d) (d < at ? outer : inner) *= d == at ? 1 : in[d];
   const int64_t samples = std::min(n, in[at]), held = in[at], parts = in.back(), bins = out[at];
-  return VisitFloats(site, site.in[0].type, [&]<typename T>() -> Result<Program> {
-    return Program{[=](const Run& run) -> Status {
+  return VisitFloats(site, site.in[0].type, [&]<typename T>() -> Result<Routine> {
+    return Routine{[=](const Run& run) -> Status {
       ParallelRanges(
           run.team, outer * inner * bins, static_cast<double>(samples) * 20, [&](int64_t begin, int64_t end) {
             for (int64_t i = begin; i < end; ++i) {
@@ -64,7 +64,7 @@ Result<Program> Dft(Site& site) {
 }
 
 // Windowed transforms of frames of a signal [batch, length, 1 or 2].
-Result<Program> Stft(Site& site) {
+Result<Routine> Stft(Site& site) {
   PT_CHECK_OK(site.NeedInputs(2, 4));
   const std::vector<int64_t>& in = site.in[0].dims;
   if (in.size() < 2 || in.size() > 3 || (in.size() == 3 && in[2] != 1 && in[2] != 2))
@@ -81,8 +81,8 @@ Result<Program> Stft(Site& site) {
   const bool onesided = site.node.int_or("onesided", 1) != 0;
   const int64_t bins = onesided ? n / 2 + 1 : n;
   PT_CHECK_OK(site.Out(0, site.in[0].type, {in[0], frames, bins, 2}));
-  return VisitFloats(site, site.in[0].type, [&]<typename T>() -> Result<Program> {
-    return Program{[=, batch = in[0], length = in[1]](const Run& run) -> Status {
+  return VisitFloats(site, site.in[0].type, [&]<typename T>() -> Result<Routine> {
+    return Routine{[=, batch = in[0], length = in[1]](const Run& run) -> Status {
       ParallelRanges(run.team, batch * frames * bins, static_cast<double>(n) * 20, [&](int64_t begin, int64_t end) {
         for (int64_t i = begin; i < end; ++i) {
           const int64_t k = i % bins, frame = i / bins % frames, b = i / bins / frames;

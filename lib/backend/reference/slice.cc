@@ -78,7 +78,7 @@ Status CheckSliceInputs(const Site& site) {
   return {};
 }
 
-Result<Program> SliceByInputs(Site& site) {
+Result<Routine> SliceByInputs(Site& site) {
   PT_CHECK_OK(CheckSliceInputs(site));
   const std::vector<int64_t>& in = site.in[0].dims;
   const int64_t count = site.in[1].dims[0];
@@ -88,7 +88,7 @@ Result<Program> SliceByInputs(Site& site) {
     wide[i] = site.in[i].type == DataType::kInt64;
     known = known && (!site.has(i) || site.is_constant(i));
   }
-  // Where the lists are when the program runs.
+  // Where the lists are when the routine runs.
   const auto lists_at = [count, wide](auto&& data) {
     SliceLists lists;
     for (size_t i = 1; i < 5; ++i) {
@@ -105,16 +105,16 @@ Result<Program> SliceByInputs(Site& site) {
       return site.Invalid("an axis or step makes no sense");
     PT_CHECK_OK(
         site.Out(0, site.in[0].type, {plan.dims.begin(), plan.dims.begin() + static_cast<ptrdiff_t>(in.size())}));
-    return VisitSizes(site, site.in[0].type, [&]<typename T>() -> Result<Program> {
-      return Program{[read = ReadOf(plan, DenseStrides(in))](const Run& run) -> Status {
+    return VisitSizes(site, site.in[0].type, [&]<typename T>() -> Result<Routine> {
+      return Routine{[read = ReadOf(plan, DenseStrides(in))](const Run& run) -> Status {
         read.Copy(run.in<T>(0), run.out<T>(), run.team);
         return {};
       }};
     });
   }
   PT_CHECK_OK(site.OutFromGraph(0, site.in[0].type, site.in[0].rank()));
-  return VisitSizes(site, site.in[0].type, [&]<typename T>() -> Result<Program> {
-    return Program{[=, strides = DenseStrides(in), expected = site.out[0].dims](const Run& run) -> Status {
+  return VisitSizes(site, site.in[0].type, [&]<typename T>() -> Result<Routine> {
+    return Routine{[=, strides = DenseStrides(in), expected = site.out[0].dims](const Run& run) -> Status {
       const SliceLists l = lists_at([&](size_t i) { return run.in<void>(i); });
       SlicePlan plan;
       if (!PlanSlice(in, l.lists[0], l.lists[1], l.lists[2], l.lists[3], plan) ||
@@ -127,7 +127,7 @@ Result<Program> SliceByInputs(Site& site) {
   });
 }
 
-Result<Program> SliceByAttributes(Site& site) {
+Result<Routine> SliceByAttributes(Site& site) {
   PT_CHECK_OK(site.NeedInputs(1, 1));
   const std::vector<int64_t> starts = site.node.ints_or("starts", {}), ends = site.node.ints_or("ends", {}),
                              axes = site.node.ints_or("axes", {});
@@ -140,15 +140,15 @@ Result<Program> SliceByAttributes(Site& site) {
     return site.Invalid("an axis makes no sense");
   const std::vector<int64_t>& in = site.in[0].dims;
   PT_CHECK_OK(site.Out(0, site.in[0].type, {plan.dims.begin(), plan.dims.begin() + static_cast<ptrdiff_t>(in.size())}));
-  return VisitSizes(site, site.in[0].type, [&]<typename T>() -> Result<Program> {
-    return Program{[read = ReadOf(plan, DenseStrides(in))](const Run& run) -> Status {
+  return VisitSizes(site, site.in[0].type, [&]<typename T>() -> Result<Routine> {
+    return Routine{[read = ReadOf(plan, DenseStrides(in))](const Run& run) -> Status {
       read.Copy(run.in<T>(0), run.out<T>(), run.team);
       return {};
     }};
   });
 }
 
-Result<Program> Slice(Site& site) { return site.opset < 10 ? SliceByAttributes(site) : SliceByInputs(site); }
+Result<Routine> Slice(Site& site) { return site.opset < 10 ? SliceByAttributes(site) : SliceByInputs(site); }
 
 enum class PadMode : uint8_t { kConstant, kReflect, kEdge, kWrap };
 
@@ -286,7 +286,7 @@ Status SettlePadded(Site& site, PadPlan& plan, const Indices* pads) {
   return site.Out(0, site.in[0].type, plan.out);
 }
 
-Result<Program> Pad(Site& site) {
+Result<Routine> Pad(Site& site) {
   const bool by_attribute = site.opset < 11;
   PT_CHECK_OK(site.NeedInputs(by_attribute ? 1 : 2, 4));
   PT_ASSIGN(PadPlan plan, ReadPad(site));
@@ -304,16 +304,16 @@ Result<Program> Pad(Site& site) {
   int64_t table = 0;
   for (int64_t dim : plan.out) table += dim;
   const float value = site.node.float_or("value", 0.0F);
-  return VisitSizes(site, site.in[0].type, [&]<typename T>() -> Result<Program> {
+  return VisitSizes(site, site.in[0].type, [&]<typename T>() -> Result<Routine> {
     T attribute_fill{};
     if constexpr (sizeof(T) == 4) {
       if (site.in[0].type == DataType::kFloat32) attribute_fill = std::bit_cast<T>(value);
     } else if (by_attribute && value != 0) {
       return site.Unsupported("with a value is supported for float32 only in old opsets");
     }
-    Program program;
-    program.scratch_bytes = static_cast<uint64_t>(table) * sizeof(int64_t);
-    program.run = [=](const Run& run) -> Status {
+    Routine routine;
+    routine.scratch_bytes = static_cast<uint64_t>(table) * sizeof(int64_t);
+    routine.run = [=](const Run& run) -> Status {
       std::array<int64_t, kMaxRank> before{}, after{};
       const Indices pads = by_attribute ? Indices{attribute.data(), true} : Indices{run.in<void>(1), wide};
       if (!SpreadPads(plan, pads, {run.in<void>(3), wide_axes}, before, after) || !plan.fits(before, after)) {
@@ -323,7 +323,7 @@ Result<Program> Pad(Site& site) {
       RunPad<T>(plan, before, fill, run, reinterpret_cast<int64_t*>(run.scratch));
       return {};
     };
-    return program;
+    return routine;
   });
 }
 

@@ -31,10 +31,10 @@ Result<Vectors> ReadVectors(Site& site) {
 }
 
 template <bool logarithm>
-Result<Program> Softmax(Site& site) {
+Result<Routine> Softmax(Site& site) {
   PT_ASSIGN(const Vectors v, ReadVectors(site));
-  return VisitFloats(site, site.in[0].type, [&]<typename T>() -> Result<Program> {
-    return Program{[v](const Run& run) -> Status {
+  return VisitFloats(site, site.in[0].type, [&]<typename T>() -> Result<Routine> {
+    return Routine{[v](const Run& run) -> Status {
       ParallelRanges(run.team, v.n == 0 ? 0 : v.outer * v.inner, static_cast<double>(v.n) * 6,
                      [&](int64_t begin, int64_t end) {
                        for (int64_t i = begin; i < end; ++i) {
@@ -65,10 +65,10 @@ Result<Program> Softmax(Site& site) {
 }
 
 // One at the first greatest element, zero elsewhere.
-Result<Program> Hardmax(Site& site) {
+Result<Routine> Hardmax(Site& site) {
   PT_ASSIGN(const Vectors v, ReadVectors(site));
-  return VisitFloats(site, site.in[0].type, [&]<typename T>() -> Result<Program> {
-    return Program{[v](const Run& run) -> Status {
+  return VisitFloats(site, site.in[0].type, [&]<typename T>() -> Result<Routine> {
+    return Routine{[v](const Run& run) -> Status {
       ParallelRanges(run.team, v.n == 0 ? 0 : v.outer * v.inner, static_cast<double>(v.n),
                      [&](int64_t begin, int64_t end) {
                        for (int64_t i = begin; i < end; ++i) {

@@ -23,7 +23,7 @@ bool Before(const T* x, int64_t step, bool largest, int64_t a, int64_t b) {
   return largest ? left > right : left < right;
 }
 
-Result<Program> TopK(Site& site) {
+Result<Routine> TopK(Site& site) {
   PT_CHECK_OK(site.NeedInputs(1, 2));
   const std::vector<int64_t>& in = site.in[0].dims;
   PT_ASSIGN(const int64_t axis, site.Axis(site.node.int_or("axis", -1), site.in[0].rank()));
@@ -49,10 +49,10 @@ Result<Program> TopK(Site& site) {
   int64_t inner = 1;
   for (size_t d = at + 1; d < in.size(); ++d) inner *= in[d];
   const int64_t lines = n == 0 ? 0 : site.in[0].count() / n;
-  return VisitNumbers(site, site.in[0].type, [&]<typename T>() -> Result<Program> {
-    Program program;
-    program.scratch_bytes = static_cast<uint64_t>(n) * sizeof(int64_t);
-    program.run = [=](const Run& run) -> Status {
+  return VisitNumbers(site, site.in[0].type, [&]<typename T>() -> Result<Routine> {
+    Routine routine;
+    routine.scratch_bytes = static_cast<uint64_t>(n) * sizeof(int64_t);
+    routine.run = [=](const Run& run) -> Status {
       if (run.in<int64_t>(1) != nullptr && *run.in<int64_t>(1) != k) {
         return MakeError(ErrorCode::kInvalidInput, "reference.shape", "TopK: k is not the one planned for");
       }
@@ -70,7 +70,7 @@ Result<Program> TopK(Site& site) {
       }
       return {};
     };
-    return program;
+    return routine;
   });
 }
 

@@ -16,29 +16,29 @@ inline Error UnsupportedType(const Site& site, DataType type) {
 }
 
 // visit.operator()<T>() for the C++ type of `type`; kUnsupported when the set does not hold it. The 16-bit floats are
-// in no set: programs that run on them see float (Feeding::kWidened).
+// in no set: routines that run on them see float (Feeding::kWidened).
 template <typename F>
-Result<Program> VisitFloats(const Site& site, DataType type, F&& visit) {
-  return VisitType(type, [&]<typename T>() -> Result<Program> {
+Result<Routine> VisitFloats(const Site& site, DataType type, F&& visit) {
+  return VisitType(type, [&]<typename T>() -> Result<Routine> {
     if constexpr (std::is_floating_point_v<T>) return visit.template operator()<T>();
     return UnsupportedType(site, type);
   });
 }
 
 template <typename F>
-Result<Program> VisitIntegers(const Site& site, DataType type, F&& visit) {
-  return VisitType(type, [&]<typename T>() -> Result<Program> {
+Result<Routine> VisitIntegers(const Site& site, DataType type, F&& visit) {
+  return VisitType(type, [&]<typename T>() -> Result<Routine> {
     if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) return visit.template operator()<T>();
     return UnsupportedType(site, type);
   });
 }
 
 template <typename F>
-Result<Program> VisitNumbers(const Site& site, DataType type, F&& visit) {
+Result<Routine> VisitNumbers(const Site& site, DataType type, F&& visit) {
   return IsInteger(type) ? VisitIntegers(site, type, visit) : VisitFloats(site, type, visit);
 }
 
-// Bytes of one element as programs see it: four- and two-bit types are fed one element a byte.
+// Bytes of one element as routines see it: four- and two-bit types are fed one element a byte.
 inline int64_t FedBytes(DataType type) { return BitsOf(type) != 0 && BitsOf(type) < 8 ? 1 : BytesOf(type); }
 
 // By element size, for operators that only move bytes.
@@ -46,7 +46,7 @@ struct Bytes16 {
   uint64_t low = 0, high = 0;
 };
 template <typename F>
-Result<Program> VisitSizes(const Site& site, DataType type, F&& visit) {
+Result<Routine> VisitSizes(const Site& site, DataType type, F&& visit) {
   switch (FedBytes(type)) {
     case 1:
       return visit.template operator()<uint8_t>();

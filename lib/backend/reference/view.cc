@@ -19,16 +19,16 @@ void CopyBytes(const Run& run, size_t output, int64_t bytes) {
   });
 }
 
-Result<Program> View(Site& site, std::vector<int64_t> dims) {
+Result<Routine> View(Site& site, std::vector<int64_t> dims) {
   PT_CHECK_OK(site.Out(0, site.in[0].type, std::move(dims)));
   const int64_t bytes = site.in[0].count() * FedBytes(site.in[0].type);
-  return Program{[bytes](const Run& run) -> Status {
+  return Routine{[bytes](const Run& run) -> Status {
     CopyBytes(run, 0, bytes);
     return {};
   }};
 }
 
-Result<Program> Identity(Site& site) {
+Result<Routine> Identity(Site& site) {
   PT_CHECK_OK(site.NeedInputs(1, 1));
   return View(site, site.in[0].dims);
 }
@@ -57,7 +57,7 @@ bool ResolveShape(const std::vector<int64_t>& in, int64_t count, bool zero_is_ze
   return known == count;
 }
 
-Result<Program> Reshape(Site& site) {
+Result<Routine> Reshape(Site& site) {
   PT_CHECK_OK(site.NeedInputs(1, 2));
   const bool zero_is_zero = site.node.int_or("allowzero", 0) != 0;
   const std::vector<int64_t>& in = site.in[0].dims;
@@ -75,7 +75,7 @@ Result<Program> Reshape(Site& site) {
   const size_t rank = static_cast<size_t>(site.in[1].dims[0]);
   PT_CHECK_OK(site.OutFromGraph(0, site.in[0].type, static_cast<int64_t>(rank)));
   if (rank > kMaxRank || site.out[0].count() != count) return site.Invalid("its output has another number of elements");
-  return Program{[=, expected = site.out[0].dims, bytes = count * FedBytes(site.in[0].type)](const Run& run) -> Status {
+  return Routine{[=, expected = site.out[0].dims, bytes = count * FedBytes(site.in[0].type)](const Run& run) -> Status {
     std::array<int64_t, kMaxRank> shape{};
     std::copy(run.in<int64_t>(1), run.in<int64_t>(1) + rank, shape.begin());
     if (!ResolveShape(in, count, zero_is_zero, std::span(shape).first(rank)) ||
@@ -87,7 +87,7 @@ Result<Program> Reshape(Site& site) {
   }};
 }
 
-Result<Program> Flatten(Site& site) {
+Result<Routine> Flatten(Site& site) {
   PT_CHECK_OK(site.NeedInputs(1, 1));
   const std::vector<int64_t>& in = site.in[0].dims;
   PT_ASSIGN(const int64_t axis, site.Axis(site.node.int_or("axis", 1), site.in[0].rank() + 1));
@@ -101,7 +101,7 @@ Result<Program> Flatten(Site& site) {
 }
 
 // Squeeze and Unsqueeze by axes known only in the run: the output is what the graph says, checked dim by dim.
-Result<Program> ViewByAxesInRun(Site& site, bool inserts) {
+Result<Routine> ViewByAxesInRun(Site& site, bool inserts) {
   const int64_t count = site.in[1].count(), rank = site.in[0].rank() + (inserts ? count : -count);
   if (site.in[1].type != DataType::kInt64 || site.in[1].rank() != 1 || rank < 0)
     return site.Invalid("the axes are not a list of int64");
@@ -110,7 +110,7 @@ Result<Program> ViewByAxesInRun(Site& site, bool inserts) {
   const std::vector<int64_t> shorter = inserts ? site.in[0].dims : site.out[0].dims,
                              longer = inserts ? site.out[0].dims : site.in[0].dims;
   if (site.out[0].count() != site.in[0].count()) return site.Invalid("its output has another number of elements");
-  return Program{[=, bytes = site.in[0].count() * FedBytes(site.in[0].type)](const Run& run) -> Status {
+  return Routine{[=, bytes = site.in[0].count() * FedBytes(site.in[0].type)](const Run& run) -> Status {
     std::array<bool, kMaxRank> named{};
     const auto longer_rank = static_cast<int64_t>(longer.size());
     bool fits = true;
@@ -130,7 +130,7 @@ Result<Program> ViewByAxesInRun(Site& site, bool inserts) {
   }};
 }
 
-Result<Program> Squeeze(Site& site) {
+Result<Routine> Squeeze(Site& site) {
   PT_CHECK_OK(site.NeedInputs(1, 2));
   if (site.has(1) && !site.is_constant(1)) return ViewByAxesInRun(site, false);
   const std::vector<int64_t>& in = site.in[0].dims;
@@ -149,7 +149,7 @@ Result<Program> Squeeze(Site& site) {
   return View(site, std::move(dims));
 }
 
-Result<Program> Unsqueeze(Site& site) {
+Result<Routine> Unsqueeze(Site& site) {
   PT_CHECK_OK(site.NeedInputs(1, 2));
   if (site.has(1) && !site.is_constant(1)) return ViewByAxesInRun(site, true);
   PT_ASSIGN(const std::optional<std::vector<int64_t>> axes, site.Ints(1, "axes"));
@@ -170,7 +170,7 @@ Result<Program> Unsqueeze(Site& site) {
 }
 
 // At inference: the input, and a mask of ones.
-Result<Program> Dropout(Site& site) {
+Result<Routine> Dropout(Site& site) {
   PT_CHECK_OK(site.NeedInputs(1, 3));
   if (site.has(2)) {
     PT_ASSIGN(const std::optional<double> training, site.Scalar(2));
@@ -185,22 +185,22 @@ Result<Program> Dropout(Site& site) {
   if (site.wants(1) && site.out.size() > 1 && mask != DataType::kBool)
     return site.Unsupported("is not supported with the mask of old opsets");
   const int64_t count = site.in[0].count();
-  return Program{[count, bytes = count * FedBytes(site.in[0].type)](const Run& run) -> Status {
+  return Routine{[count, bytes = count * FedBytes(site.in[0].type)](const Run& run) -> Status {
     if (run.out<void>(0) != nullptr || bytes == 0) CopyBytes(run, 0, bytes);
     if (run.out<uint8_t>(1) != nullptr) std::memset(run.out<uint8_t>(1), 1, static_cast<size_t>(count));
     return {};
   }};
 }
 
-Result<Program> KnownInts(Site& site, std::vector<int64_t> dims, std::vector<int64_t> values) {
+Result<Routine> KnownInts(Site& site, std::vector<int64_t> dims, std::vector<int64_t> values) {
   PT_CHECK_OK(site.Out(0, DataType::kInt64, std::move(dims)));
-  return Program{[values = std::move(values)](const Run& run) -> Status {
+  return Routine{[values = std::move(values)](const Run& run) -> Status {
     std::copy(values.begin(), values.end(), run.out<int64_t>());
     return {};
   }};
 }
 
-Result<Program> Shape(Site& site) {
+Result<Routine> Shape(Site& site) {
   PT_CHECK_OK(site.NeedInputs(1, 1));
   const std::vector<int64_t>& in = site.in[0].dims;
   const int64_t rank = site.in[0].rank();
@@ -212,12 +212,12 @@ Result<Program> Shape(Site& site) {
   return KnownInts(site, {count}, std::move(values));
 }
 
-Result<Program> Size(Site& site) {
+Result<Routine> Size(Site& site) {
   PT_CHECK_OK(site.NeedInputs(1, 1));
   return KnownInts(site, {}, {site.in[0].count()});
 }
 
-constexpr OperatorRow ViewRow(std::string_view op, Result<Program> (*make)(Site&)) {
+constexpr OperatorRow ViewRow(std::string_view op, Result<Routine> (*make)(Site&)) {
   return {.op = op, .make = make, .elision = Elision::kViewOfInput};
 }
 

@@ -1,4 +1,4 @@
-// Program: what a candidate's kernel does, as oneDNN primitives over numbered tensors. Plain data
+// KernelDescriptor: what a candidate's kernel does, as oneDNN primitives over numbered tensors. Plain data
 // made by the families, looked at when candidates are proposed and turned into a kernel when one is
 // compiled.
 #pragma once
@@ -23,7 +23,7 @@ struct Argument {
   enum class Source : uint8_t { kInput, kOutput, kConstant, kScratch };
   int key = 0;  // DNNL_ARG_…
   Source source = Source::kInput;
-  uint32_t index = 0;  // into the candidate's inputs or outputs, or Program::constants
+  uint32_t index = 0;  // into the candidate's inputs or outputs, or KernelDescriptor::constants
   Desc desc;
 };
 
@@ -32,7 +32,7 @@ struct Call {
   std::vector<Argument> arguments;
 };
 
-struct Program {
+struct KernelDescriptor {
   Call call;
   std::vector<ConstantOperand> constants;
   // The output must lie in this input's buffer (sum post-operation); -1 = none.
