@@ -51,7 +51,7 @@ Desc PlainWeights(const Dims& w, int64_t groups, bool transposed, DataType type)
 }
 
 // A constant added per channel right after a convolution without bias is its bias.
-bool TakesAsBias(const Group& group, const Dims& y) {
+bool TakesAsBias(const FusionGroup& group, const Dims& y) {
   if (group.ops.empty() || group.ops[0].algorithm != dnnl::algorithm::binary_add || !group.ops[0].operand.constant) {
     return false;
   }

@@ -63,7 +63,7 @@ Result<KernelDescriptor> BuildBinary(const Request& request, PostOps post, uint3
 }  // namespace
 
 Result<KernelDescriptor> BuildElementwise(const Request& request) {
-  const Group& group = request.group;
+  const FusionGroup& group = request.group;
   const auto main = InputIndex(request, group.main);
   if (!main) return Unsupported("the group's main input is missing");
   if (group.ops.empty()) return Unsupported("the group's operations cancel out");

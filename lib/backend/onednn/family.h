@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "lib/backend/onednn/group.h"
+#include "lib/backend/onednn/fusion_group.h"
 #include "lib/backend/onednn/kernel_descriptor.h"
 
 namespace pt::onednn {
@@ -24,7 +24,7 @@ enum class Way : uint8_t {
 struct Request {
   const dnnl::engine& engine;
   const Graph& graph;
-  const Group& group;
+  const FusionGroup& group;
   std::span<const ValueId> inputs;  // GroupInputs
   std::span<const TensorLayout> in;
   const TensorLayout& out;

@@ -61,16 +61,16 @@ bool HasInstructions(const Platform& platform, UnitClassId unit_class, MathMode 
 
 // What all candidates of a group have in common.
 struct Subject {
-  Subject(const Graph& graph, const Group& group)
+  Subject(const Graph& graph, const FusionGroup& group)
       : group(group), inputs(GroupInputs(graph, group.nodes)), signature(WorkSignature(graph, group.nodes)) {}
-  const Group& group;
+  const FusionGroup& group;
   std::vector<ValueId> inputs;
   std::string signature;
 };
 
 // Its inputs may be placed as slices of the result only where such slices are contiguous: oneDNN
 // writes few other strided formats.
-bool MakesContiguousSlices(const Graph& graph, const Group& group, const Layout& layout) {
+bool MakesContiguousSlices(const Graph& graph, const FusionGroup& group, const Layout& layout) {
   const Node& node = graph.node(group.anchor);
   const Dims dims = DimsOf(graph, group.result);
   int64_t axis = node.int_or("axis", 0);
@@ -122,8 +122,8 @@ class OneDnnLibrary final : public Library {
 
  private:
   std::vector<UnitClassId> Classes(const Platform& platform) const;
-  Outcome Ask(const Graph& graph, const Group& group, std::span<const ValueId> inputs, std::span<const Form> forms,
-              const Proposal& proposal, uint32_t width) const;
+  Outcome Ask(const Graph& graph, const FusionGroup& group, std::span<const ValueId> inputs,
+              std::span<const Form> forms, const Proposal& proposal, uint32_t width) const;
   // The candidate of a proposal on a unit class; nullopt when oneDNN cannot do it.
   struct Offered {
     Candidate candidate;
@@ -133,10 +133,10 @@ class OneDnnLibrary final : public Library {
                               const Proposal& proposal, UnitClassId unit_class) const;
   // Candidates for the proposals that oneDNN can do well, or, where it can do none well, for those
   // it can do at all.
-  void Offer(const Graph& graph, const Platform& platform, const Group& group, std::span<const Proposal> proposals,
-             std::vector<Candidate>& candidates) const;
+  void Offer(const Graph& graph, const Platform& platform, const FusionGroup& group,
+             std::span<const Proposal> proposals, std::vector<Candidate>& candidates) const;
   // Row-major or proposed by the group itself.
-  void OfferFirst(const Graph& graph, const Platform& platform, const Group& group, const Precision& precision,
+  void OfferFirst(const Graph& graph, const Platform& platform, const FusionGroup& group, const Precision& precision,
                   std::vector<Candidate>& candidates) const;
   Result<KernelDescriptor> ReorderDescriptor(const TensorLayout& from, const TensorLayout& to) const;
 
@@ -155,7 +155,7 @@ std::vector<UnitClassId> OneDnnLibrary::Classes(const Platform& platform) const 
   return classes;
 }
 
-Outcome OneDnnLibrary::Ask(const Graph& graph, const Group& group, std::span<const ValueId> inputs,
+Outcome OneDnnLibrary::Ask(const Graph& graph, const FusionGroup& group, std::span<const ValueId> inputs,
                            std::span<const Form> forms, const Proposal& proposal, uint32_t width) const {
   std::vector<TensorLayout> in;
   for (size_t i = 0; i < inputs.size(); ++i) {
@@ -180,7 +180,7 @@ Outcome OneDnnLibrary::Ask(const Graph& graph, const Group& group, std::span<con
 std::optional<OneDnnLibrary::Offered> OneDnnLibrary::Make(const Graph& graph, const Platform& platform,
                                                           const Subject& subject, const Proposal& proposal,
                                                           UnitClassId unit_class) const {
-  const Group& group = subject.group;
+  const FusionGroup& group = subject.group;
   std::vector<Form> forms = InputForms(graph, group, subject.inputs, proposal);
   if (forms.size() != subject.inputs.size() || !HasInstructions(platform, unit_class, proposal.math())) {
     return std::nullopt;
@@ -211,7 +211,7 @@ std::optional<OneDnnLibrary::Offered> OneDnnLibrary::Make(const Graph& graph, co
   return offered;
 }
 
-void OneDnnLibrary::Offer(const Graph& graph, const Platform& platform, const Group& group,
+void OneDnnLibrary::Offer(const Graph& graph, const Platform& platform, const FusionGroup& group,
                           std::span<const Proposal> proposals, std::vector<Candidate>& candidates) const {
   if (proposals.empty()) return;
   const Subject subject(graph, group);
@@ -229,7 +229,7 @@ void OneDnnLibrary::Offer(const Graph& graph, const Platform& platform, const Gr
   }
 }
 
-void OneDnnLibrary::OfferFirst(const Graph& graph, const Platform& platform, const Group& group,
+void OneDnnLibrary::OfferFirst(const Graph& graph, const Platform& platform, const FusionGroup& group,
                                const Precision& precision, std::vector<Candidate>& candidates) const {
   const size_t before = candidates.size();
   Offer(graph, platform, group, FirstProposals(graph, group, precision), candidates);
@@ -239,7 +239,7 @@ void OneDnnLibrary::OfferFirst(const Graph& graph, const Platform& platform, con
 std::vector<Candidate> OneDnnLibrary::Candidates(const Graph& graph, const Platform& platform,
                                                  const Precision& precision) const {
   std::vector<Candidate> candidates;
-  for (const Group& group : NaturalGroups(graph)) OfferFirst(graph, platform, group, precision, candidates);
+  for (const FusionGroup& group : NaturalGroups(graph)) OfferFirst(graph, platform, group, precision, candidates);
   return candidates;
 }
 
@@ -273,7 +273,7 @@ std::vector<Candidate> OneDnnLibrary::AgnosticCandidates(const Graph& graph, con
   std::vector<Candidate> candidates;
   // Groups come in graph order, so a layout travels down a chain of agnostic operators in this one
   // pass.
-  for (const Group& group : NaturalGroups(graph)) {
+  for (const FusionGroup& group : NaturalGroups(graph)) {
     const size_t before = candidates.size();
     Offer(graph, platform, group, AgnosticProposals(graph, group, known), candidates);
     for (size_t i = before; i < candidates.size(); ++i) note(candidates[i]);

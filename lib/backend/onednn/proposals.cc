@@ -7,12 +7,12 @@ namespace {
 
 constexpr std::string_view kSum = "+sum", kNarrow = "+narrow";
 
-LayoutRule RuleOf(const Graph& graph, const Group& group) {
+LayoutRule RuleOf(const Graph& graph, const FusionGroup& group) {
   return group.anchor.valid() ? FindFamily(graph.node(group.anchor))->layouts : LayoutRule::kAgnostic;
 }
 
 // The values whose layout the group follows: main's, or every input of a concatenation.
-std::vector<ValueId> MainInputs(const Graph& graph, const Group& group) {
+std::vector<ValueId> MainInputs(const Graph& graph, const FusionGroup& group) {
   if (!group.anchor.valid()) return {group.main};
   const Node& node = graph.node(group.anchor);
   if (node.op == "MatMul" || node.op == "Gemm") return {};
@@ -26,14 +26,14 @@ std::vector<ValueId> MainInputs(const Graph& graph, const Group& group) {
 
 size_t RankOf(const Graph& graph, ValueId value) { return graph.value(value).type.dims.size(); }
 
-bool HasResidual(const Group& group) {
+bool HasResidual(const FusionGroup& group) {
   return group.anchor.valid() && std::any_of(group.ops.begin(), group.ops.end(), [](const Pointwise& op) {
            return op.algorithm == dnnl::algorithm::binary_add && !op.operand.constant;
          });
 }
 
 // Few rows times constant weights beyond the caches: the time is that of reading the weights.
-bool ReadsMostlyWeights(const Graph& graph, const Group& group) {
+bool ReadsMostlyWeights(const Graph& graph, const FusionGroup& group) {
   constexpr int64_t kFewRows = 4, kManyWeights = int64_t{1} << 22;
   if (!group.anchor.valid()) return false;
   const Node& node = graph.node(group.anchor);
@@ -48,7 +48,7 @@ bool ReadsMostlyWeights(const Graph& graph, const Group& group) {
 
 // An operand follows the result's layout unless a blocked dim of it broadcasts: padding would then
 // be read.
-bool FollowsResult(const Graph& graph, ValueId value, const Group& group, const Layout& layout) {
+bool FollowsResult(const Graph& graph, ValueId value, const FusionGroup& group, const Layout& layout) {
   const Dims dims = DimsOf(graph, value), result = DimsOf(graph, group.result);
   return dims.size() == result.size() &&
          std::all_of(layout.blocks.begin(), layout.blocks.end(),
@@ -77,7 +77,7 @@ std::string SideText(const Form& form) {
 struct Storages {
   DataType in, out;
 };
-std::vector<Storages> StoragesOf(const Graph& graph, const Group& group, const Precision& precision) {
+std::vector<Storages> StoragesOf(const Graph& graph, const FusionGroup& group, const Precision& precision) {
   std::vector<Storages> storages{{DataType::kFloat32, DataType::kFloat32}};
   if (!precision.allows(MathMode::kBf16)) return storages;
   storages.push_back({DataType::kBfloat16, DataType::kBfloat16});
@@ -105,7 +105,7 @@ Way WayOf(std::string_view variant) {
   return Way::kUsual;
 }
 
-std::vector<Proposal> FirstProposals(const Graph& graph, const Group& group, const Precision& precision) {
+std::vector<Proposal> FirstProposals(const Graph& graph, const FusionGroup& group, const Precision& precision) {
   const size_t rank = RankOf(graph, group.result);
   const LayoutRule rule = RuleOf(graph, group);
   std::vector<Proposal> proposals;
@@ -137,13 +137,13 @@ std::vector<Proposal> FirstProposals(const Graph& graph, const Group& group, con
   return proposals;
 }
 
-std::vector<Proposal> LastResorts(const Graph& graph, const Group& group) {
+std::vector<Proposal> LastResorts(const Graph& graph, const FusionGroup& group) {
   if (RuleOf(graph, group) != LayoutRule::kConvolution || group.nodes.size() != 1) return {};
   const Form row = Plain(RankOf(graph, group.result));
   return {{row, row}};
 }
 
-std::vector<Proposal> AgnosticProposals(const Graph& graph, const Group& group, const KnownForms& known) {
+std::vector<Proposal> AgnosticProposals(const Graph& graph, const FusionGroup& group, const KnownForms& known) {
   const LayoutRule rule = RuleOf(graph, group);
   if (rule == LayoutRule::kConvolution || rule == LayoutRule::kRowMajor) return {};
   const std::vector<ValueId> mains = MainInputs(graph, group);
@@ -176,7 +176,7 @@ std::vector<Proposal> AgnosticProposals(const Graph& graph, const Group& group, 
   return proposals;
 }
 
-std::vector<Form> InputForms(const Graph& graph, const Group& group, std::span<const ValueId> inputs,
+std::vector<Form> InputForms(const Graph& graph, const FusionGroup& group, std::span<const ValueId> inputs,
                              const Proposal& proposal) {
   const std::vector<ValueId> mains = MainInputs(graph, group);
   std::vector<Form> forms;

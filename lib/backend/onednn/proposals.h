@@ -26,16 +26,16 @@ Way WayOf(std::string_view variant);
 using KnownForms = std::map<ValueId, std::set<Form>>;
 
 // What to try for the group before anything is known of its neighbours.
-std::vector<Proposal> FirstProposals(const Graph& graph, const Group& group, const Precision& precision);
+std::vector<Proposal> FirstProposals(const Graph& graph, const FusionGroup& group, const Precision& precision);
 // What to try where none of these can be done: oneDNN's convolutions between row-major tensors
 // reorder behind the plan's back, or are slow.
-std::vector<Proposal> LastResorts(const Graph& graph, const Group& group);
+std::vector<Proposal> LastResorts(const Graph& graph, const FusionGroup& group);
 // What to try besides, given the forms of its inputs and of its result; none for groups that
 // propose themselves.
-std::vector<Proposal> AgnosticProposals(const Graph& graph, const Group& group, const KnownForms& known);
+std::vector<Proposal> AgnosticProposals(const Graph& graph, const FusionGroup& group, const KnownForms& known);
 
 // Form of each input of the group; empty when the proposal does not fit them.
-std::vector<Form> InputForms(const Graph& graph, const Group& group, std::span<const ValueId> inputs,
+std::vector<Form> InputForms(const Graph& graph, const FusionGroup& group, std::span<const ValueId> inputs,
                              const Proposal& proposal);
 
 }  // namespace pt::onednn

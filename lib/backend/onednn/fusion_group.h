@@ -11,7 +11,7 @@
 
 namespace pt::onednn {
 
-struct Group {
+struct FusionGroup {
   std::vector<NodeId> nodes;   // ascending
   NodeId anchor;               // invalid: elementwise operations alone, starting from `main`
   ValueId main;                // valid without anchor
@@ -20,14 +20,14 @@ struct Group {
 };
 
 // The group of one node; nullopt when this library cannot run it.
-std::optional<Group> SingleGroup(const Graph& graph, NodeId node);
+std::optional<FusionGroup> SingleGroup(const Graph& graph, NodeId node);
 // Every group worth offering: single nodes, activations spelled out in several nodes, and chains
 // grown from these along values that nobody else needs. In a stable order, without repeats.
-std::vector<Group> NaturalGroups(const Graph& graph);
+std::vector<FusionGroup> NaturalGroups(const Graph& graph);
 // The group of exactly these nodes; nullopt when they are none.
-std::optional<Group> GroupOf(const Graph& graph, std::span<const NodeId> nodes);
+std::optional<FusionGroup> GroupOf(const Graph& graph, std::span<const NodeId> nodes);
 
 // Whether anything may follow the group's anchor as a post-operation at all.
-bool MayGrow(const Graph& graph, const Group& group);
+bool MayGrow(const Graph& graph, const FusionGroup& group);
 
 }  // namespace pt::onednn

@@ -1,4 +1,4 @@
-#include "lib/backend/onednn/group.h"
+#include "lib/backend/onednn/fusion_group.h"
 
 #include <algorithm>
 #include <set>
@@ -19,23 +19,23 @@ void Insert(std::vector<NodeId>& nodes, NodeId node) {
   nodes.insert(std::lower_bound(nodes.begin(), nodes.end(), node), node);
 }
 
-bool MadeInside(const Graph& graph, const Group& group, ValueId value) {
+bool MadeInside(const Graph& graph, const FusionGroup& group, ValueId value) {
   return value.valid() && graph.value(value).producer.valid() && Contains(group.nodes, graph.value(value).producer);
 }
 
-std::optional<Group> ActivationGroup(const Graph& graph, ValueId main) {
+std::optional<FusionGroup> ActivationGroup(const Graph& graph, ValueId main) {
   auto activation = FindActivation(graph, main, /*closed=*/false);
   if (!activation) return std::nullopt;
-  return Group{std::move(activation->nodes), NodeId(), main, {std::move(activation->op)}, activation->result};
+  return FusionGroup{std::move(activation->nodes), NodeId(), main, {std::move(activation->op)}, activation->result};
 }
 
 // The next larger group; nullopt where the result is needed elsewhere or nothing fitting follows.
 // All values inside are used inside only, so a grown group is convex.
-std::optional<Group> Grow(const Graph& graph, const Group& group) {
+std::optional<FusionGroup> Grow(const Graph& graph, const FusionGroup& group) {
   const Value& result = graph.value(group.result);
   if (result.is_graph_output || result.uses.empty() || !MayGrow(graph, group)) return std::nullopt;
   if (auto activation = FindActivation(graph, group.result, /*closed=*/true)) {
-    Group grown = group;
+    FusionGroup grown = group;
     for (NodeId node : activation->nodes) Insert(grown.nodes, node);
     Append(grown.ops, std::move(activation->op));
     grown.result = activation->result;
@@ -45,7 +45,7 @@ std::optional<Group> Grow(const Graph& graph, const Group& group) {
   const NodeId next = result.uses[0].node;
   auto ops = PointwiseOf(graph, graph.node(next), group.result);
   if (!ops) return std::nullopt;
-  Group grown = group;
+  FusionGroup grown = group;
   for (Pointwise& op : *ops) {
     if (MadeInside(graph, group, op.operand.value)) return std::nullopt;
     Append(grown.ops, std::move(op));
@@ -71,8 +71,9 @@ std::vector<uint32_t> PlacesInChains(const Graph& graph) {
 // copies. Beyond the first kMostNodes places groups begin at every kMostNodes-th only: as many cover the chain.
 bool StartsGroups(uint32_t place) { return place < kMostNodes || place % kMostNodes == 0; }
 
-void GrowAll(const Graph& graph, Group group, std::set<std::vector<NodeId>>& seen, std::vector<Group>& groups) {
-  std::optional<Group> next = std::move(group);
+void GrowAll(const Graph& graph, FusionGroup group, std::set<std::vector<NodeId>>& seen,
+             std::vector<FusionGroup>& groups) {
+  std::optional<FusionGroup> next = std::move(group);
   while (next && next->nodes.size() <= kMostNodes && IsSizedBeforeRun(graph, next->nodes)) {
     if (seen.insert(next->nodes).second) groups.push_back(*next);
     next = Grow(graph, *next);
@@ -81,25 +82,25 @@ void GrowAll(const Graph& graph, Group group, std::set<std::vector<NodeId>>& see
 
 }  // namespace
 
-bool MayGrow(const Graph& graph, const Group& group) {
+bool MayGrow(const Graph& graph, const FusionGroup& group) {
   if (!group.anchor.valid()) return true;
   const Family* family = FindFamily(graph.node(group.anchor));
   return family != nullptr && family->post_ops;
 }
 
-std::optional<Group> SingleGroup(const Graph& graph, NodeId id) {
+std::optional<FusionGroup> SingleGroup(const Graph& graph, NodeId id) {
   const Node& node = graph.node(id);
   if (const Family* family = FindFamily(node)) {
     if (family->why_not(graph, node)) return std::nullopt;
-    return Group{{id}, id, ValueId(), {}, node.outputs[0]};
+    return FusionGroup{{id}, id, ValueId(), {}, node.outputs[0]};
   }
   const ValueId main = MainInput(graph, node);
   if (!main.valid()) return std::nullopt;
-  return Group{{id}, NodeId(), main, *PointwiseOf(graph, node, main), node.outputs[0]};
+  return FusionGroup{{id}, NodeId(), main, *PointwiseOf(graph, node, main), node.outputs[0]};
 }
 
-std::vector<Group> NaturalGroups(const Graph& graph) {
-  std::vector<Group> groups;
+std::vector<FusionGroup> NaturalGroups(const Graph& graph) {
+  std::vector<FusionGroup> groups;
   std::set<std::vector<NodeId>> seen;
   const std::vector<uint32_t> places = PlacesInChains(graph);
   for (uint32_t i = 0; i < graph.nodes().size(); ++i) {
@@ -121,11 +122,11 @@ std::vector<Group> NaturalGroups(const Graph& graph) {
   return groups;
 }
 
-std::optional<Group> GroupOf(const Graph& graph, std::span<const NodeId> wanted) {
+std::optional<FusionGroup> GroupOf(const Graph& graph, std::span<const NodeId> wanted) {
   std::vector<NodeId> nodes(wanted.begin(), wanted.end());
   std::sort(nodes.begin(), nodes.end());
   if (nodes.empty() || std::adjacent_find(nodes.begin(), nodes.end()) != nodes.end()) return std::nullopt;
-  auto grow_to = [&](std::optional<Group> group) -> std::optional<Group> {
+  auto grow_to = [&](std::optional<FusionGroup> group) -> std::optional<FusionGroup> {
     while (group && group->nodes.size() < nodes.size()) group = Grow(graph, *group);
     if (group && group->nodes == nodes && IsSizedBeforeRun(graph, nodes)) return group;
     return std::nullopt;
