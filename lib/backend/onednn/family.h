@@ -75,7 +75,7 @@ Result<dnnl::primitive_attr> Attributes(const Request& request, const PostOps& p
 DataType WeightsType(const Request& request);
 
 // Argument and descriptor of an operand of the result's rank: an input of the group or a constant.
-Result<Argument> OperandArgument(const Request& request, const PostOps& post, const Operand& operand, int key,
+Result<Argument> OperandArgument(const Request& request, const PostOps& post, const SecondOperand& operand, int key,
                                  KernelDescriptor& descriptor);
 // A constant given to the primitive in `packed` format.
 Argument ConstantArgument(KernelDescriptor& descriptor, int key, Tensor tensor, Desc plain, Desc packed);

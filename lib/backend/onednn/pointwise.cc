@@ -26,7 +26,7 @@ bool BroadcastsTo(const std::vector<int64_t>& from, const std::vector<int64_t>& 
   return true;
 }
 
-Pointwise Binary(Algorithm algorithm, Operand operand) {
+Pointwise Binary(Algorithm algorithm, SecondOperand operand) {
   Pointwise op;
   op.kind = Pointwise::Kind::kBinary;
   op.algorithm = algorithm;
@@ -34,7 +34,7 @@ Pointwise Binary(Algorithm algorithm, Operand operand) {
   return op;
 }
 
-Operand OperandOf(const Graph& graph, ValueId value) {
+SecondOperand OperandOf(const Graph& graph, ValueId value) {
   return {value, graph.value(value).constant, DimsOf(graph, value)};
 }
 
@@ -56,7 +56,7 @@ std::optional<Ops> ScalarOps(const std::string& op, float c, bool swapped) {
   return std::nullopt;
 }
 
-std::optional<Ops> TensorOps(const std::string& op, Operand operand, bool swapped) {
+std::optional<Ops> TensorOps(const std::string& op, SecondOperand operand, bool swapped) {
   if (op == "Add" || op == "Sum") return Ops{Binary(Algorithm::binary_add, std::move(operand))};
   if (op == "Mul") return Ops{Binary(Algorithm::binary_mul, std::move(operand))};
   if (op == "Max") return Ops{Binary(Algorithm::binary_max, std::move(operand))};

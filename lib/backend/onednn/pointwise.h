@@ -11,7 +11,7 @@
 namespace pt::onednn {
 
 // The other tensor of a binary operation: a value of the graph or a constant computed here.
-struct Operand {
+struct SecondOperand {
   ValueId value;                   // invalid: `constant` alone
   std::optional<Tensor> constant;  // set for constants, computed or of the graph
   std::vector<int64_t> dims;       // as in the graph, not yet of the running tensor's rank
@@ -22,7 +22,7 @@ struct Pointwise {
   Kind kind = Kind::kEltwise;
   dnnl::algorithm algorithm = dnnl::algorithm::undef;
   float alpha = 0, beta = 0;
-  Operand operand;
+  SecondOperand operand;
 };
 
 Pointwise Eltwise(dnnl::algorithm algorithm, float alpha = 0, float beta = 0);

@@ -68,7 +68,7 @@ Argument ConstantArgument(KernelDescriptor& descriptor, int key, Tensor tensor, 
   return {key, Argument::Source::kConstant, static_cast<uint32_t>(descriptor.constants.size() - 1), std::move(packed)};
 }
 
-Result<Argument> OperandArgument(const Request& request, const PostOps& post, const Operand& operand, int key,
+Result<Argument> OperandArgument(const Request& request, const PostOps& post, const SecondOperand& operand, int key,
                                  KernelDescriptor& descriptor) {
   const Dims result = DimsOf(request.graph, request.group.result);
   const auto dims = OperandDims(operand.dims, result, post.primitive_dims);

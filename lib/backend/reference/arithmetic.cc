@@ -280,7 +280,7 @@ template <typename F, bool mean = false>
 Result<Routine> Variadic(Site& site) {
   if (site.in.empty()) return site.Invalid("has no inputs");
   PT_CHECK_OK(site.NeedInputs(site.in.size(), site.in.size()));
-  for (const Operand& input : site.in) {
+  for (const TensorFacts& input : site.in) {
     if (input.type != site.in[0].type) return site.Invalid("its inputs are of different types");
   }
   PT_ASSIGN(const std::vector<int64_t> dims, BroadcastDims(site, site.in));
@@ -292,7 +292,7 @@ Result<Routine> Variadic(Site& site) {
   for (size_t i = 1; i < site.in.size(); ++i) {
     steps.push_back(MakeBroadcast<2>({i == 1 ? site.in[0].dims : dims, site.in[i].dims}, dims));
   }
-  const int64_t count = site.out[0].settled ? Operand{DataType::kFloat32, dims, {}, true}.count() : 0;
+  const int64_t count = site.out[0].settled ? TensorFacts{DataType::kFloat32, dims, {}, true}.count() : 0;
   return VisitNumbers(site, site.in[0].type, [&]<typename T>() -> Result<Routine> {
     return Routine{[steps, count](const Run& run) -> Status {
       T* out = run.out<T>();

@@ -43,7 +43,7 @@ struct AttentionPlan {
 
 // The mask broadcasts to [batch, heads, query, key]; its last dim may be shorter.
 Status ReadMask(const Site& site, AttentionPlan& plan) {
-  const Operand& mask = site.in[3];
+  const TensorFacts& mask = site.in[3];
   plan.boolean_mask = mask.type == DataType::kBool;
   if (!plan.boolean_mask && mask.type != site.in[0].type) return site.Invalid("the mask is of another type");
   const std::array<int64_t, 4> full = {plan.q.batch, plan.q.heads, plan.q.length, plan.total};

@@ -6,18 +6,18 @@
 
 namespace pt::reference {
 
-Result<std::vector<int64_t>> BroadcastDims(const Site& site, std::span<const Operand> inputs) {
+Result<std::vector<int64_t>> BroadcastDims(const Site& site, std::span<const TensorFacts> inputs) {
   size_t rank = 0;
-  for (const Operand& input : inputs) rank = std::max(rank, input.dims.size());
+  for (const TensorFacts& input : inputs) rank = std::max(rank, input.dims.size());
   std::vector<int64_t> dims(rank, 1);
-  for (const Operand& input : inputs) {
+  for (const TensorFacts& input : inputs) {
     const size_t lead = rank - input.dims.size();
     for (size_t d = 0; d < input.dims.size(); ++d) {
       int64_t& dim = dims[lead + d];
       if (input.dims[d] == 1 || input.dims[d] == dim) continue;
       if (dim != 1) {
         std::string all;
-        for (const Operand& each : inputs) all += (all.empty() ? "" : " and ") + DimsText(each.dims);
+        for (const TensorFacts& each : inputs) all += (all.empty() ? "" : " and ") + DimsText(each.dims);
         return site.Invalid("dims " + all + " do not broadcast");
       }
       dim = input.dims[d];

@@ -7,7 +7,8 @@
 namespace pt::reference {
 namespace {
 
-Status FeedTensor(CompiledNode& node, Feed& feed, const Operand& operand, const TensorLayout& lies, bool to_routine) {
+Status FeedTensor(CompiledNode& node, Feed& feed, const TensorFacts& operand, const TensorLayout& lies,
+                  bool to_routine) {
   const TensorLayout wanted = Dense(operand.type, operand.dims);
   if (lies.dims != operand.dims) {
     return MakeError(ErrorCode::kInvalidInput, "reference.layout", "a tensor's dims are not the graph's");
@@ -32,7 +33,7 @@ Status FeedInputs(const Graph& graph, const Node& node, NodeId id, std::span<con
     return MakeError(ErrorCode::kInvalidInput, "reference.inputs", "a candidate has the wrong number of inputs");
   }
   for (size_t i = 0; i < node.inputs.size(); ++i) {
-    const Operand& operand = compiled.prepared.in[i];
+    const TensorFacts& operand = compiled.prepared.in[i];
     if (!operand.present()) continue;
     Feed& feed = compiled.in[i];
     if (operand.constant) {
@@ -57,7 +58,7 @@ Status FeedOutputs(const Graph& graph, const Node& node, NodeId id, std::span<co
     return MakeError(ErrorCode::kInvalidInput, "reference.outputs", "a candidate has the wrong number of outputs");
   }
   for (size_t i = 0; i < node.outputs.size(); ++i) {
-    const Operand& operand = compiled.prepared.out[i];
+    const TensorFacts& operand = compiled.prepared.out[i];
     if (!operand.present()) continue;
     Feed& feed = compiled.out[i];
     const auto found = std::find(needed.begin(), needed.end(), node.outputs[i]);

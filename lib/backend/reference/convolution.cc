@@ -160,15 +160,15 @@ Routine FilterConvolution(const ConvolutionShape& s) {
 }
 
 // The dims that Conv and ConvTranspose check alike. Weights are [w0, w1, kernel...].
-struct Operands {
+struct ConvolutionDims {
   std::vector<int64_t> spatial, kernel;
   int64_t batch = 0, channels = 0, group = 1;
 };
-Result<Operands> ReadOperands(const Site& site) {
+Result<ConvolutionDims> ReadDims(const Site& site) {
   PT_CHECK_OK(site.NeedInputs(2, 3));
   const std::vector<int64_t>& x = site.in[0].dims;
   const std::vector<int64_t>& w = site.in[1].dims;
-  for (const Operand& input : site.in) {
+  for (const TensorFacts& input : site.in) {
     if (input.present() && input.type != site.in[0].type) return site.Invalid("its inputs are of different types");
   }
   if (x.size() < 3 || w.size() != x.size()) {
@@ -176,29 +176,28 @@ Result<Operands> ReadOperands(const Site& site) {
                         " need the same rank of at least 3");
   }
   if (x.size() > 5) return site.Unsupported("is not supported for more than three spatial dims");
-  Operands operands{{x.begin() + 2, x.end()}, {w.begin() + 2, w.end()}, x[0], x[1], site.node.int_or("group", 1)};
-  if (operands.group < 1) return site.Invalid("group " + std::to_string(operands.group) + " is not positive");
-  const std::vector<int64_t> named = site.node.ints_or("kernel_shape", operands.kernel);
-  if (named != operands.kernel) {
+  ConvolutionDims dims{{x.begin() + 2, x.end()}, {w.begin() + 2, w.end()}, x[0], x[1], site.node.int_or("group", 1)};
+  if (dims.group < 1) return site.Invalid("group " + std::to_string(dims.group) + " is not positive");
+  const std::vector<int64_t> named = site.node.ints_or("kernel_shape", dims.kernel);
+  if (named != dims.kernel) {
     return site.Invalid("kernel_shape " + DimsText(named) + " is not that of the weights, " + DimsText(w));
   }
-  return operands;
+  return dims;
 }
 
 Result<Routine> Conv(Site& site) {
-  PT_ASSIGN(const Operands operands, ReadOperands(site));
+  PT_ASSIGN(const ConvolutionDims dims, ReadDims(site));
   const std::vector<int64_t>& w = site.in[1].dims;
-  if (w[1] * operands.group != operands.channels || w[0] % operands.group != 0) {
-    return site.Invalid("weights of dims " + DimsText(w) + " in " + std::to_string(operands.group) +
+  if (w[1] * dims.group != dims.channels || w[0] % dims.group != 0) {
+    return site.Invalid("weights of dims " + DimsText(w) + " in " + std::to_string(dims.group) +
                         " groups do not fit an input of dims " + DimsText(site.in[0].dims));
   }
   PT_CHECK_OK(site.NeedDims(2, "the bias", {w[0]}));
-  PT_ASSIGN(const Window window, ReadWindow(site, operands.spatial, operands.kernel));
-  std::vector<int64_t> out = {operands.batch, w[0]};
+  PT_ASSIGN(const Window window, ReadWindow(site, dims.spatial, dims.kernel));
+  std::vector<int64_t> out = {dims.batch, w[0]};
   out.insert(out.end(), window.out.begin(), window.out.end());
   PT_CHECK_OK(site.Out(0, site.in[0].type, out));
-  const ConvolutionShape shape{operands.batch, operands.group, w[1], w[0] / operands.group,
-                               Columns(ToThreeDims(window))};
+  const ConvolutionShape shape{dims.batch, dims.group, w[1], w[0] / dims.group, Columns(ToThreeDims(window))};
   return VisitFloats(site, site.in[0].type, [&]<typename T>() -> Result<Routine> {
     if (shape.groups > 1 && shape.out_channels <= 2) return FilterConvolution<T>(shape);
     return TiledConvolution<T>(site, shape);
@@ -206,12 +205,12 @@ Result<Routine> Conv(Site& site) {
 }
 
 // Geometry of the transposed convolution: its output is the input of the convolution it reverses.
-Result<Window> ReadTransposedWindow(const Site& site, const Operands& operands) {
-  const size_t rank = operands.spatial.size();
+Result<Window> ReadTransposedWindow(const Site& site, const ConvolutionDims& dims) {
+  const size_t rank = dims.spatial.size();
   const Node& node = site.node;
   Window w;
-  w.kernel = operands.kernel;
-  w.out = operands.spatial;
+  w.kernel = dims.kernel;
+  w.out = dims.spatial;
   w.stride = node.ints_or("strides", std::vector<int64_t>(rank, 1));
   w.dilation = node.ints_or("dilations", std::vector<int64_t>(rank, 1));
   const std::vector<int64_t> extra = node.ints_or("output_padding", std::vector<int64_t>(rank, 0));
@@ -320,20 +319,19 @@ Result<Routine> TransposedConvolution(const Site& site, const ConvolutionShape& 
 }
 
 Result<Routine> ConvTranspose(Site& site) {
-  PT_ASSIGN(const Operands operands, ReadOperands(site));
+  PT_ASSIGN(const ConvolutionDims dims, ReadDims(site));
   const std::vector<int64_t>& w = site.in[1].dims;
-  if (w[0] != operands.channels || w[0] % operands.group != 0) {
-    return site.Invalid("weights of dims " + DimsText(w) + " in " + std::to_string(operands.group) +
+  if (w[0] != dims.channels || w[0] % dims.group != 0) {
+    return site.Invalid("weights of dims " + DimsText(w) + " in " + std::to_string(dims.group) +
                         " groups do not fit an input of dims " + DimsText(site.in[0].dims));
   }
-  const int64_t out_channels = w[1] * operands.group;
+  const int64_t out_channels = w[1] * dims.group;
   PT_CHECK_OK(site.NeedDims(2, "the bias", {out_channels}));
-  PT_ASSIGN(const Window window, ReadTransposedWindow(site, operands));
-  std::vector<int64_t> out = {operands.batch, out_channels};
+  PT_ASSIGN(const Window window, ReadTransposedWindow(site, dims));
+  std::vector<int64_t> out = {dims.batch, out_channels};
   out.insert(out.end(), window.in.begin(), window.in.end());
   PT_CHECK_OK(site.Out(0, site.in[0].type, out));
-  const ConvolutionShape shape{operands.batch, operands.group, w[0] / operands.group, w[1],
-                               Columns(ToThreeDims(window))};
+  const ConvolutionShape shape{dims.batch, dims.group, w[0] / dims.group, w[1], Columns(ToThreeDims(window))};
   return VisitFloats(site, site.in[0].type, [&]<typename T>() { return TransposedConvolution<T>(site, shape); });
 }
 

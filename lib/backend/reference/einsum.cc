@@ -114,7 +114,7 @@ Result<Loops> MakeLoops(const Site& site, const Equation& equation) {
 Result<Routine> Einsum(Site& site) {
   if (site.in.empty() || site.in.size() > kMostInputs) return site.Unsupported("is supported for one to eight inputs");
   PT_CHECK_OK(site.NeedInputs(site.in.size(), site.in.size()));
-  for (const Operand& input : site.in) {
+  for (const TensorFacts& input : site.in) {
     if (input.type != site.in[0].type) return site.Invalid("its inputs are of different types");
   }
   PT_ASSIGN(const Equation equation, ReadEquation(site));

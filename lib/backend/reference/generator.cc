@@ -85,7 +85,7 @@ int64_t RangeLength(DataType type, const void* start, const void* limit, const v
 Result<Routine> Range(Site& site) {
   PT_CHECK_OK(site.NeedInputs(3, 3));
   const DataType type = site.in[0].type;
-  for (const Operand& input : site.in) {
+  for (const TensorFacts& input : site.in) {
     if (input.type != type || input.count() != 1) return site.Invalid("its inputs are not scalars of one type");
   }
   int64_t count = 0;

@@ -221,7 +221,7 @@ Result<Routine> DeformConv(Site& site) {
   PT_CHECK_OK(site.NeedInputs(3, 5));
   const std::vector<int64_t>&x = site.in[0].dims, &weights = site.in[1].dims;
   if (x.size() != 4 || weights.size() != 4) return site.Unsupported("is supported for two spatial dims only");
-  for (const Operand& input : site.in) {
+  for (const TensorFacts& input : site.in) {
     if (input.present() && input.type != site.in[0].type) return site.Invalid("its inputs are of different types");
   }
   Deformation p;

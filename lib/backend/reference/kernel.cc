@@ -84,7 +84,7 @@ Result<std::vector<Tensor>> Evaluate(const Prepared& prepared, Team* team) {
   std::vector<const void*> inputs;
   std::vector<void*> outputs;
   for (size_t i = 0; i < prepared.in.size(); ++i) {
-    const Operand& operand = prepared.in[i];
+    const TensorFacts& operand = prepared.in[i];
     inputs.push_back(operand.constant ? operand.constant->bytes().data() : nullptr);
     if (!operand.constant || !IsSubByte(operand.type)) continue;
     unpacked[i].resize(FedSize(operand.type, operand.count()));
@@ -98,7 +98,7 @@ Result<std::vector<Tensor>> Evaluate(const Prepared& prepared, Team* team) {
   PT_CHECK_OK(prepared.routine.run(Run{inputs, outputs, scratch.get(), team}));
   std::vector<Tensor> tensors;
   for (size_t i = 0; i < prepared.out.size(); ++i) {
-    const Operand& operand = prepared.out[i];
+    const TensorFacts& operand = prepared.out[i];
     if (!operand.present()) {
       tensors.emplace_back();
       continue;

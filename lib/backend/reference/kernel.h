@@ -9,7 +9,7 @@ namespace pt::reference {
 struct Prepared {
   const OperatorRow* row = nullptr;
   Routine routine;
-  std::vector<Operand> in, out;                   // as the routine sees them
+  std::vector<TensorFacts> in, out;               // as the routine sees them
   std::vector<DataType> in_storage, out_storage;  // as they are stored: narrower than float32 where widened
 };
 

@@ -58,7 +58,7 @@ Elision ElisionOf(const Graph& graph, const Node& node, const reference::Operato
 
 uint64_t ConstantBytes(const Prepared& prepared) {
   uint64_t bytes = 0;
-  for (const reference::Operand& operand : prepared.in) {
+  for (const reference::TensorFacts& operand : prepared.in) {
     if (operand.constant) bytes += operand.constant->bytes().size();
   }
   return bytes;

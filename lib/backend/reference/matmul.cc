@@ -170,8 +170,8 @@ Result<Routine> MatMul(Site& site) {
   p.b_row = p.n;
   p.b_col = 1;
   const std::vector<int64_t> a_batch(a.begin(), a.end() - 2), b_batch(b.begin(), b.end() - 2);
-  const std::array<Operand, 2> leading = {Operand{site.in[0].type, a_batch, {}, true},
-                                          Operand{site.in[1].type, b_batch, {}, true}};
+  const std::array<TensorFacts, 2> leading = {TensorFacts{site.in[0].type, a_batch, {}, true},
+                                              TensorFacts{site.in[1].type, b_batch, {}, true}};
   PT_ASSIGN(std::vector<int64_t> out, BroadcastDims(site, leading));
   if (b_batch.empty()) {  // one B for all: the rows of all A's are one matrix
     for (int64_t dim : a_batch) p.m *= dim;
@@ -189,7 +189,7 @@ Result<Routine> MatMul(Site& site) {
 Result<Routine> Gemm(Site& site) {
   PT_CHECK_OK(site.NeedInputs(2, 3));
   if (site.in[0].rank() != 2 || site.in[1].rank() != 2) return site.Invalid("its inputs are not matrices");
-  for (const Operand& input : site.in) {
+  for (const TensorFacts& input : site.in) {
     if (input.present() && input.type != site.in[0].type) return site.Invalid("its inputs are of different types");
   }
   const bool a_transposed = site.node.int_or("transA", 0) != 0, b_transposed = site.node.int_or("transB", 0) != 0;

@@ -57,7 +57,7 @@ Result<Routine> Concat(Site& site) {
   for (size_t d = 0; d < out.size(); ++d) (d < at ? outer : inner) *= d == at ? 1 : out[d];
   out[at] = 0;
   std::vector<int64_t> rows;  // bytes of one row of each input
-  for (const Operand& input : site.in) {
+  for (const TensorFacts& input : site.in) {
     std::vector<int64_t> dims = input.dims;
     if (dims.size() != out.size() || input.type != site.in[0].type)
       return site.Invalid("its inputs do not fit each other");
@@ -116,7 +116,7 @@ Result<Routine> Split(Site& site) {
   std::vector<int64_t> sizes;
   if (site.has(1) && !site.is_constant(1)) {
     // The parts' sizes are what the graph says; a run checks them.
-    for (const Operand& out : site.out) {
+    for (const TensorFacts& out : site.out) {
       if (!out.settled || !out.present() || out.rank() != site.in[0].rank()) {
         return site.Unsupported("takes \"split\" from a value known only at run time");
       }
@@ -177,7 +177,7 @@ Result<Routine> Expand(Site& site) {
     if (!site.out[0].settled) return site.Unsupported("has an output whose size is known only at run time");
     shape = site.out[0].dims;
   }
-  const std::array<Operand, 2> pair = {site.in[0], Operand{site.in[0].type, shape, {}, true}};
+  const std::array<TensorFacts, 2> pair = {site.in[0], TensorFacts{site.in[0].type, shape, {}, true}};
   PT_ASSIGN(const std::vector<int64_t> out, BroadcastDims(site, pair));
   PT_CHECK_OK(site.Out(0, site.in[0].type, out));
   const std::vector<int64_t> strides = DenseStrides(site.in[0].dims);

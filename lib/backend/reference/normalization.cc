@@ -84,7 +84,7 @@ Result<Routine> RowNormalization(Site& site) {
     if (site.in[i].dims != row_dims && (site.in[i].rank() > static_cast<int64_t>(row_dims.size()))) {
       return site.Unsupported("is not supported with a scale that varies between rows");
     }
-    const std::array<Operand, 2> pair = {Operand{site.in[0].type, row_dims, {}, true}, site.in[i]};
+    const std::array<TensorFacts, 2> pair = {TensorFacts{site.in[0].type, row_dims, {}, true}, site.in[i]};
     PT_ASSIGN(const std::vector<int64_t> together, BroadcastDims(site, pair));
     if (together != row_dims) return site.Invalid("scale or bias do not broadcast to a row");
   }

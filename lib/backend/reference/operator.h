@@ -19,8 +19,8 @@ namespace pt::reference {
 
 inline constexpr size_t kMaxRank = 32;
 
-// One operand as a Site knows it. Absent optional operands have no type.
-struct Operand {
+// What a Site knows of one operand, input or output. Absent optional operands have no type.
+struct TensorFacts {
   DataType type = DataType::kUndefined;
   std::vector<int64_t> dims;
   std::optional<Tensor> constant;  // inputs whose content is known before the run
@@ -57,7 +57,7 @@ struct Routine {
 struct Site {
   const Node& node;
   int64_t opset;
-  std::vector<Operand> in, out;
+  std::vector<TensorFacts> in, out;
   CompileContext* context = nullptr;  // null when only asked whether the node can run
   uint32_t width = 1;                 // of the team it will run on
   Limits limits;

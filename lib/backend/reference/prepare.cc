@@ -26,7 +26,7 @@ Result<Tensor> FedConstant(const Tensor& stored, DataType fed) {
   return Tensor::FromBytes(fed, stored.dims(), std::move(bytes));
 }
 
-Status DescribeInput(const Site& site, const ValueType& type, size_t i, Feeding feeding, Operand& operand,
+Status DescribeInput(const Site& site, const ValueType& type, size_t i, Feeding feeding, TensorFacts& operand,
                      DataType& stored) {
   const std::string label = "input " + std::to_string(i);
   if (!type.other.empty()) return site.Unsupported("takes a " + type.other + " as " + label);
@@ -43,7 +43,8 @@ Status DescribeInput(const Site& site, const ValueType& type, size_t i, Feeding 
   return {};
 }
 
-Status DescribeOutput(const Site& site, const ValueType& type, Feeding feeding, Operand& operand, DataType& stored) {
+Status DescribeOutput(const Site& site, const ValueType& type, Feeding feeding, TensorFacts& operand,
+                      DataType& stored) {
   if (!type.other.empty()) return site.Unsupported("makes a " + type.other);
   if (type.type == DataType::kString) return site.Unsupported("is not supported for strings");
   stored = type.type;
@@ -55,7 +56,7 @@ Status DescribeOutput(const Site& site, const ValueType& type, Feeding feeding, 
 }
 
 // Folding meets values that inference has not typed yet: a widened routine's output is as narrow as its inputs.
-DataType StorageOf(const Operand& out, DataType known, const std::vector<DataType>& in_storage) {
+DataType StorageOf(const TensorFacts& out, DataType known, const std::vector<DataType>& in_storage) {
   if (known != DataType::kUndefined) return known;
   const auto narrow = std::find_if(in_storage.begin(), in_storage.end(), IsNarrowFloat);
   return out.type == DataType::kFloat32 && narrow != in_storage.end() ? *narrow : out.type;
@@ -130,7 +131,7 @@ Result<Prepared> Prepare(const Graph& graph, NodeId id, CompileContext* context,
 
 uint64_t DenseScratchBytes(const Prepared& prepared) {
   uint64_t bytes = prepared.routine.scratch_bytes;
-  const auto add = [&](const Operand& operand, DataType storage) {
+  const auto add = [&](const TensorFacts& operand, DataType storage) {
     if (operand.present() && !operand.constant && (operand.type != storage || IsSubByte(storage))) {
       bytes += FedSize(operand.type, operand.count()) + kTensorAlignment;
     }

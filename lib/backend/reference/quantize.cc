@@ -25,7 +25,7 @@ struct ParameterIndex {
 };
 
 Result<ParameterIndex> ReadParameters(const Site& site) {
-  const Operand &x = site.in[0], &scale = site.in[1];
+  const TensorFacts &x = site.in[0], &scale = site.in[1];
   if (site.has(2) && site.in[2].dims != scale.dims && site.in[2].count() != 1)
     return site.Invalid("scale and zero point differ in shape");
   ParameterIndex index;
@@ -203,7 +203,7 @@ struct Factor {
 
 // zero_axis: the dim that a list of zero points runs along, counted from the end when negative.
 Result<Factor> ReadFactor(const Site& site, size_t input, std::optional<size_t> zero, int64_t zero_axis) {
-  const Operand& operand = site.in[input];
+  const TensorFacts& operand = site.in[input];
   Factor factor{operand.type, input, std::nullopt, DataType::kUndefined, operand.count(), 1, 1, 1};
   if (operand.type != DataType::kInt8 && operand.type != DataType::kUint8)
     return site.Unsupported("is supported for int8 and uint8 only");

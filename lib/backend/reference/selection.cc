@@ -18,7 +18,7 @@ Status NeedContents(const Site& site, size_t input) {
 Result<Routine> NonZero(Site& site) {
   PT_CHECK_OK(site.NeedInputs(1, 1));
   PT_CHECK_OK(NeedContents(site, 0));
-  const Operand& in = site.in[0];
+  const TensorFacts& in = site.in[0];
   if (BytesOf(in.type) == 0 || BytesOf(in.type) > 8) {
     return site.Unsupported("is not supported for " + std::string(DataTypeName(in.type)));
   }
@@ -43,7 +43,7 @@ Result<Routine> NonZero(Site& site) {
 Result<Routine> Compress(Site& site) {
   PT_CHECK_OK(site.NeedInputs(2, 2));
   PT_CHECK_OK(NeedContents(site, 1));
-  const Operand& in = site.in[0];
+  const TensorFacts& in = site.in[0];
   const bool flat = site.node.find("axis") == nullptr;
   size_t axis = 0;
   if (!flat) {
@@ -51,7 +51,7 @@ Result<Routine> Compress(Site& site) {
     axis = static_cast<size_t>(given);
   }
   const int64_t length = flat ? in.count() : in.dims[axis];
-  const Operand& condition = site.in[1];
+  const TensorFacts& condition = site.in[1];
   if (condition.type != DataType::kBool || condition.rank() != 1) {
     return site.Invalid("the condition is not a list of booleans");
   }

@@ -7,11 +7,11 @@
 
 namespace pt::reference {
 
-int64_t Operand::count() const { return CheckedProduct(dims).value_or(0); }
+int64_t TensorFacts::count() const { return CheckedProduct(dims).value_or(0); }
 
 Status Site::Out(size_t i, DataType type, std::vector<int64_t> dims) {
   if (i >= out.size() || (out[i].settled && !out[i].present())) return {};  // nobody asked for it
-  Operand& operand = out[i];
+  TensorFacts& operand = out[i];
   if (dims.size() > kMaxRank) return Unsupported("has an output of rank " + std::to_string(dims.size()));
   const std::optional<int64_t> count = CheckedProduct(dims);
   const std::optional<int64_t> bits = count ? CheckedMul(*count, std::max(1, BitsOf(type))) : std::nullopt;
