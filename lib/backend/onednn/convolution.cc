@@ -1,5 +1,5 @@
 #include "lib/backend/onednn/family.h"
-#include "lib/backend/onednn/window.h"
+#include "lib/backend/onednn/window_parameters.h"
 
 namespace pt::onednn {
 namespace {

@@ -1,14 +1,14 @@
 #include <algorithm>
 
 #include "lib/backend/onednn/family.h"
-#include "lib/backend/onednn/window.h"
+#include "lib/backend/onednn/window_parameters.h"
 
 namespace pt::onednn {
 namespace {
 
 struct Pooling {
   dnnl::algorithm algorithm;
-  Window window;
+  WindowParameters window;
 };
 
 bool AnyPositive(const Dims& values) {
@@ -16,8 +16,8 @@ bool AnyPositive(const Dims& values) {
 }
 
 // The whole input at once.
-Window GlobalWindow(const Dims& in) {
-  Window window;
+WindowParameters GlobalWindow(const Dims& in) {
+  WindowParameters window;
   window.kernel = in;
   for (Dims* ones : {&window.strides, &window.dilations}) ones->assign(in.size(), 1);
   for (Dims* zeros : {&window.pads_begin, &window.pads_end, &window.stated_end}) zeros->assign(in.size(), 0);
@@ -29,7 +29,7 @@ std::optional<Pooling> PoolingOf(const Graph& graph, const Node& node) {
   if (x.size() < 3 || x.size() > 5 || y.size() != x.size() || x[0] != y[0] || x[1] != y[1]) return std::nullopt;
   const Dims in(x.begin() + 2, x.end()), out(y.begin() + 2, y.end());
   const bool global = node.op.starts_with("Global"), max = node.op.ends_with("MaxPool");
-  std::optional<Window> window;
+  std::optional<WindowParameters> window;
   if (global) {
     if (std::any_of(out.begin(), out.end(), [](int64_t d) { return d != 1; })) return std::nullopt;
     window = GlobalWindow(in);
@@ -75,7 +75,7 @@ Result<KernelDescriptor> BuildPooling(const Request& request) {
   PT_ASSIGN(const Desc dst, DescOf(request.out));
   PT_ASSIGN(const dnnl::primitive_attr attributes,
             Attributes(request, {{}, dst.get_dims(), request.out.layout}, descriptor));
-  const Window& window = pooling->window;
+  const WindowParameters& window = pooling->window;
   PT_CHECK_OK(Complete(
       descriptor, dnnl::pooling_forward::primitive_desc(
                       request.engine, dnnl::prop_kind::forward_inference, pooling->algorithm, src, dst, window.strides,

@@ -5,8 +5,8 @@
 #include "lib/backend/reference/image_columns.h"
 #include "lib/backend/reference/operator.h"
 #include "lib/backend/reference/parallel.h"
+#include "lib/backend/reference/sliding_window.h"
 #include "lib/backend/reference/types.h"
-#include "lib/backend/reference/window.h"
 #include "partitiontuner/support/dims_text.h"
 
 namespace pt::reference {
@@ -193,7 +193,7 @@ Result<Routine> Conv(Site& site) {
                         " groups do not fit an input of dims " + DimsText(site.in[0].dims));
   }
   PT_CHECK_OK(site.NeedDims(2, "the bias", {w[0]}));
-  PT_ASSIGN(const Window window, ReadWindow(site, dims.spatial, dims.kernel));
+  PT_ASSIGN(const SlidingWindow window, ReadWindow(site, dims.spatial, dims.kernel));
   std::vector<int64_t> out = {dims.batch, w[0]};
   out.insert(out.end(), window.out.begin(), window.out.end());
   PT_CHECK_OK(site.Out(0, site.in[0].type, out));
@@ -205,10 +205,10 @@ Result<Routine> Conv(Site& site) {
 }
 
 // Geometry of the transposed convolution: its output is the input of the convolution it reverses.
-Result<Window> ReadTransposedWindow(const Site& site, const ConvolutionDims& dims) {
+Result<SlidingWindow> ReadTransposedWindow(const Site& site, const ConvolutionDims& dims) {
   const size_t rank = dims.spatial.size();
   const Node& node = site.node;
-  Window w;
+  SlidingWindow w;
   w.kernel = dims.kernel;
   w.out = dims.spatial;
   w.stride = node.ints_or("strides", std::vector<int64_t>(rank, 1));
@@ -327,7 +327,7 @@ Result<Routine> ConvTranspose(Site& site) {
   }
   const int64_t out_channels = w[1] * dims.group;
   PT_CHECK_OK(site.NeedDims(2, "the bias", {out_channels}));
-  PT_ASSIGN(const Window window, ReadTransposedWindow(site, dims));
+  PT_ASSIGN(const SlidingWindow window, ReadTransposedWindow(site, dims));
   std::vector<int64_t> out = {dims.batch, out_channels};
   out.insert(out.end(), window.in.begin(), window.in.end());
   PT_CHECK_OK(site.Out(0, site.in[0].type, out));

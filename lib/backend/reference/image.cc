@@ -5,9 +5,9 @@
 
 #include "lib/backend/reference/operator.h"
 #include "lib/backend/reference/parallel.h"
+#include "lib/backend/reference/sliding_window.h"
 #include "lib/backend/reference/strided_read.h"
 #include "lib/backend/reference/types.h"
-#include "lib/backend/reference/window.h"
 
 namespace pt::reference {
 namespace {
@@ -77,7 +77,7 @@ Result<Routine> Col2Im(Site& site) {
   const std::vector<int64_t>& in = site.in[0].dims;
   const size_t rank = image->size();
   if (rank == 0 || rank > 8 || in.size() != 3) return site.Invalid("its inputs have the wrong rank");
-  PT_ASSIGN(const Window w, ReadWindow(site, *image, *block));
+  PT_ASSIGN(const SlidingWindow w, ReadWindow(site, *image, *block));
   int64_t taps = 1, positions = 1, plane = 1;
   for (size_t d = 0; d < rank; ++d) {
     taps *= w.kernel[d];
@@ -174,7 +174,7 @@ Result<Routine> MaxUnpool(Site& site) {
 
 // A convolution whose taps are moved by offsets and weighed by a mask, both data. Two spatial dims.
 struct Deformation {
-  Window w;
+  SlidingWindow w;
   int64_t batch = 0, channels = 0, outputs = 0, group = 1, offset_group = 1;
   int64_t taps() const { return w.kernel[0] * w.kernel[1]; }
   int64_t positions() const { return w.out[0] * w.out[1]; }

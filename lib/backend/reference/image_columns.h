@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <array>
 
-#include "lib/backend/reference/window.h"
+#include "lib/backend/reference/sliding_window.h"
 
 namespace pt::reference {
 
@@ -16,7 +16,7 @@ struct Columns {
   int64_t taps = 0;   // of one channel
   int64_t count = 0;  // output positions
 
-  explicit Columns(const Window& w) {
+  explicit Columns(const SlidingWindow& w) {
     for (size_t d = 0; d < 3; ++d) {
       in[d] = w.in[d];
       out[d] = w.out[d];

@@ -5,8 +5,8 @@
 
 #include "lib/backend/reference/operator.h"
 #include "lib/backend/reference/parallel.h"
+#include "lib/backend/reference/sliding_window.h"
 #include "lib/backend/reference/types.h"
-#include "lib/backend/reference/window.h"
 #include "partitiontuner/support/dims_text.h"
 
 namespace pt::reference {
@@ -18,7 +18,7 @@ struct Inner {
   int64_t padded = 1;  // window positions inside the padded input
 };
 
-Inner InnerWindow(const Window& w, int64_t position) {
+Inner InnerWindow(const SlidingWindow& w, int64_t position) {
   Inner inner;
   for (size_t d = 3; d-- > 0;) {
     const int64_t start = position % w.out[d] * w.stride[d] - w.pad_begin[d];
@@ -35,7 +35,7 @@ Inner InnerWindow(const Window& w, int64_t position) {
 
 // f(offset) for each position of the window inside the input, in order.
 template <typename F>
-void ForEach(const Inner& inner, const Window& w, F&& f) {
+void ForEach(const Inner& inner, const SlidingWindow& w, F&& f) {
   for (int64_t z = inner.first[0]; z < inner.end[0]; z += inner.step[0]) {
     for (int64_t y = inner.first[1]; y < inner.end[1]; y += inner.step[1]) {
       for (int64_t x = inner.first[2]; x < inner.end[2]; x += inner.step[2]) f((z * w.in[1] + y) * w.in[2] + x);
@@ -44,15 +44,15 @@ void ForEach(const Inner& inner, const Window& w, F&& f) {
 }
 
 struct Pooling {
-  Window window;       // three dims
-  int64_t planes = 0;  // batch × channels
+  SlidingWindow window;  // three dims
+  int64_t planes = 0;    // batch × channels
   int64_t in_plane = 1, out_plane = 1;
   double work = 1;  // of one plane
 };
 
 // The whole input at once.
-Window GlobalWindow(const std::vector<int64_t>& in) {
-  Window window;
+SlidingWindow GlobalWindow(const std::vector<int64_t>& in) {
+  SlidingWindow window;
   window.in = window.kernel = in;
   for (auto* ones : {&window.stride, &window.dilation, &window.out}) ones->assign(in.size(), 1);
   for (auto* zeros : {&window.pad_begin, &window.pad_end}) zeros->assign(in.size(), 0);
@@ -61,7 +61,7 @@ Window GlobalWindow(const std::vector<int64_t>& in) {
 
 // Pads at least as wide as the window make windows that see padding only: a maximum or mean of nothing. A dilated
 // window may step over all of a narrow input as well.
-Status NeedInputInEveryWindow(const Site& site, const Window& w) {
+Status NeedInputInEveryWindow(const Site& site, const SlidingWindow& w) {
   for (size_t d = 0; d < w.in.size(); ++d) {
     const int64_t reach = (w.kernel[d] - 1) * w.dilation[d];
     const auto sees_input = [&](int64_t position) {
@@ -89,7 +89,7 @@ Result<Pooling> ReadPooling(Site& site, bool global) {
   if (x.size() < 3) return site.Invalid("its input has no spatial dims");
   if (x.size() > 5) return site.Unsupported("is not supported for more than three spatial dims");
   const std::vector<int64_t> spatial(x.begin() + 2, x.end());
-  Window window;
+  SlidingWindow window;
   if (global) {
     window = GlobalWindow(spatial);
   } else {
@@ -128,7 +128,7 @@ Result<Routine> AveragePool(Site& site) {
   PT_ASSIGN(Pooling p, ReadPooling(site, global));
   const bool include_pad = site.node.int_or("count_include_pad", 0) != 0;
   return VisitFloats(site, site.in[0].type, [&]<typename T>() -> Result<Routine> {
-    return PoolRoutine<T>(std::move(p), [include_pad](const T* in, const Inner& inner, const Window& w) {
+    return PoolRoutine<T>(std::move(p), [include_pad](const T* in, const Inner& inner, const SlidingWindow& w) {
       T sum = 0;
       int64_t count = 0;
       ForEach(inner, w, [&](int64_t at) {
@@ -146,7 +146,7 @@ Result<Routine> LpPool(Site& site) {
   const auto power = static_cast<double>(site.node.int_or("p", 2));
   if (power <= 0) return site.Invalid("p is not positive");
   return VisitFloats(site, site.in[0].type, [&]<typename T>() -> Result<Routine> {
-    return PoolRoutine<T>(std::move(p), [power](const T* in, const Inner& inner, const Window& w) {
+    return PoolRoutine<T>(std::move(p), [power](const T* in, const Inner& inner, const SlidingWindow& w) {
       double sum = 0;
       ForEach(inner, w, [&](int64_t at) { sum += std::pow(std::fabs(static_cast<double>(in[at])), power); });
       return static_cast<T>(std::pow(sum, 1 / power));
@@ -155,7 +155,7 @@ Result<Routine> LpPool(Site& site) {
 }
 
 template <typename T>
-T MaxOf(const T* in, const Inner& inner, const Window& w) {
+T MaxOf(const T* in, const Inner& inner, const SlidingWindow& w) {
   T most = std::numeric_limits<T>::lowest();
   if constexpr (std::is_floating_point_v<T>) most = -std::numeric_limits<T>::infinity();
   ForEach(inner, w, [&](int64_t at) {
@@ -168,7 +168,7 @@ T MaxOf(const T* in, const Inner& inner, const Window& w) {
 template <typename T>
 Routine MaxPoolIndices(Pooling p, bool column_major) {
   return {[p = std::move(p), column_major](const Run& run) -> Status {
-    const Window& w = p.window;
+    const SlidingWindow& w = p.window;
     ParallelRanges(run.team, p.planes, p.work * 2, [&](int64_t begin, int64_t end) {
       for (int64_t plane = begin; plane < end; ++plane) {
         const T* in = run.in<T>(0) + plane * p.in_plane;

@@ -1,4 +1,4 @@
-#include "lib/backend/onednn/window.h"
+#include "lib/backend/onednn/window_parameters.h"
 
 #include <algorithm>
 
@@ -12,8 +12,8 @@ bool AllWithin(const Dims& values, int64_t least) {
 }
 
 // Attributes as they stand; sizes and ranges checked.
-std::optional<Window> Stated(const Node& node, std::span<const int64_t> kernel, size_t spatial) {
-  Window window;
+std::optional<WindowParameters> Stated(const Node& node, std::span<const int64_t> kernel, size_t spatial) {
+  WindowParameters window;
   window.kernel.assign(kernel.begin(), kernel.end());
   window.strides = node.ints_or("strides", Dims(spatial, 1));
   window.dilations = node.ints_or("dilations", Dims(spatial, 1));
@@ -29,18 +29,18 @@ std::optional<Window> Stated(const Node& node, std::span<const int64_t> kernel, 
   return window;
 }
 
-int64_t Extent(const Window& window, size_t i) { return (window.kernel[i] - 1) * window.dilations[i] + 1; }
+int64_t Extent(const WindowParameters& window, size_t i) { return (window.kernel[i] - 1) * window.dilations[i] + 1; }
 
 }  // namespace
 
-Dims Window::dilates() const {
+Dims WindowParameters::dilates() const {
   Dims result = dilations;
   for (int64_t& d : result) --d;
   return result;
 }
 
-std::optional<Window> WindowOf(const Node& node, std::span<const int64_t> kernel, std::span<const int64_t> in,
-                               std::span<const int64_t> out) {
+std::optional<WindowParameters> WindowOf(const Node& node, std::span<const int64_t> kernel, std::span<const int64_t> in,
+                                         std::span<const int64_t> out) {
   auto window = Stated(node, kernel, in.size());
   if (!window || out.size() != in.size()) return std::nullopt;
   const std::string mode = node.string_or("auto_pad", "NOTSET");
@@ -61,8 +61,8 @@ std::optional<Window> WindowOf(const Node& node, std::span<const int64_t> kernel
   return window;
 }
 
-std::optional<Window> TransposedWindowOf(const Node& node, std::span<const int64_t> kernel, std::span<const int64_t> in,
-                                         std::span<const int64_t> out) {
+std::optional<WindowParameters> TransposedWindowOf(const Node& node, std::span<const int64_t> kernel,
+                                                   std::span<const int64_t> in, std::span<const int64_t> out) {
   auto window = Stated(node, kernel, in.size());
   if (!window || out.size() != in.size()) return std::nullopt;
   const std::string mode = node.string_or("auto_pad", "NOTSET");

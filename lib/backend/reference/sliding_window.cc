@@ -1,4 +1,4 @@
-#include "lib/backend/reference/window.h"
+#include "lib/backend/reference/sliding_window.h"
 
 #include <algorithm>
 
@@ -24,10 +24,10 @@ Result<std::string> ReadAutoPad(const Site& site) {
   return site.Invalid(UnknownWord("auto_pad", mode, {"NOTSET", "SAME_UPPER", "SAME_LOWER", "VALID"}));
 }
 
-Result<Window> ReadWindow(const Site& site, std::vector<int64_t> in, std::vector<int64_t> kernel) {
+Result<SlidingWindow> ReadWindow(const Site& site, std::vector<int64_t> in, std::vector<int64_t> kernel) {
   const size_t rank = in.size();
   const Node& node = site.node;
-  Window w;
+  SlidingWindow w;
   w.stride = node.ints_or("strides", std::vector<int64_t>(rank, 1));
   w.dilation = node.ints_or("dilations", std::vector<int64_t>(rank, 1));
   std::vector<int64_t> pads = node.ints_or("pads", std::vector<int64_t>(2 * rank, 0));
@@ -72,7 +72,7 @@ Result<Window> ReadWindow(const Site& site, std::vector<int64_t> in, std::vector
   return w;
 }
 
-Window ToThreeDims(Window w) {
+SlidingWindow ToThreeDims(SlidingWindow w) {
   const size_t missing = w.in.size() < 3 ? 3 - w.in.size() : 0;
   for (std::vector<int64_t>* ones : {&w.in, &w.kernel, &w.stride, &w.dilation, &w.out})
     ones->insert(ones->begin(), missing, 1);

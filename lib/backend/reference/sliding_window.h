@@ -5,7 +5,7 @@
 
 namespace pt::reference {
 
-struct Window {
+struct SlidingWindow {
   std::vector<int64_t> in, kernel, stride, dilation, pad_begin, pad_end, out;  // one entry a spatial dim
 };
 
@@ -13,9 +13,9 @@ struct Window {
 Result<std::string> ReadAutoPad(const Site& site);
 
 // Reads strides, dilations, pads, auto_pad and ceil_mode for a window of dims `kernel` over spatial dims `in`.
-Result<Window> ReadWindow(const Site& site, std::vector<int64_t> in, std::vector<int64_t> kernel);
+Result<SlidingWindow> ReadWindow(const Site& site, std::vector<int64_t> in, std::vector<int64_t> kernel);
 
 // The same window with leading spatial dims of 1 up to three.
-Window ToThreeDims(Window window);
+SlidingWindow ToThreeDims(SlidingWindow window);
 
 }  // namespace pt::reference

@@ -10,7 +10,7 @@
 
 namespace pt::onednn {
 
-struct Window {
+struct WindowParameters {
   Dims kernel, strides, dilations;  // dilations as in ONNX: 1 = dense
   Dims pads_begin, pads_end;        // pads_end such that oneDNN's size formula gives the output's dims
   Dims stated_end;                  // pads_end as the node says, before rounding up or cutting off
@@ -19,10 +19,10 @@ struct Window {
 };
 
 // in, out: spatial dims. nullopt when attributes and dims do not fit together.
-std::optional<Window> WindowOf(const Node& node, std::span<const int64_t> kernel, std::span<const int64_t> in,
-                               std::span<const int64_t> out);
-// The same for a transposed convolution, whose window slides over the output.
-std::optional<Window> TransposedWindowOf(const Node& node, std::span<const int64_t> kernel, std::span<const int64_t> in,
+std::optional<WindowParameters> WindowOf(const Node& node, std::span<const int64_t> kernel, std::span<const int64_t> in,
                                          std::span<const int64_t> out);
+// The same for a transposed convolution, whose window slides over the output.
+std::optional<WindowParameters> TransposedWindowOf(const Node& node, std::span<const int64_t> kernel,
+                                                   std::span<const int64_t> in, std::span<const int64_t> out);
 
 }  // namespace pt::onednn
