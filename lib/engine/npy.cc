@@ -148,8 +148,8 @@ Result<std::string> NpyBytes(const Tensor& tensor) {
   if (tensor.dims().size() > 1) header.resize(header.size() - 2);
   if (tensor.dims().size() == 1) header.pop_back();
   header += "), }";
-  const size_t before = kMagic.size() + 4;
-  header.append((64 - (before + header.size() + 1) % 64) % 64, ' ');
+  const size_t preamble_bytes = kMagic.size() + 4;
+  header.append((64 - (preamble_bytes + header.size() + 1) % 64) % 64, ' ');
   header += '\n';
   if (header.size() > 65535) return MakeError(ErrorCode::kUnsupported, "npy.rank", "too many dims for a NumPy file");
   std::string out(kMagic);

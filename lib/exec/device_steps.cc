@@ -49,9 +49,9 @@ void RunState::RecordStep(StepId step) {
   }
 }
 
-void RunState::StreamWait(StepId step, StepId before) {
+void RunState::StreamWait(StepId step, StepId predecessor) {
   if (ShouldStop()) return;
-  Status status = streams_[plan_.steps[step.index()].unit.index()]->Wait(*events_[before.index()]);
+  Status status = streams_[plan_.steps[step.index()].unit.index()]->Wait(*events_[predecessor.index()]);
   if (!status.ok()) FailStep(step, std::move(status).error());
 }
 

@@ -28,7 +28,7 @@ class Compiler {
 
   Program Compile() {
     FindCores();
-    FindBefore();
+    FindPredecessors();
     FindSegments(platform_, plan_, options_, program_);
     const size_t steps = plan_.steps.size();
     home_.resize(steps);
@@ -86,26 +86,26 @@ class Compiler {
     count_.assign(homes, 0);
   }
 
-  void FindBefore() {
+  void FindPredecessors() {
     std::vector<StepId> last_on_resource(platform_.resources.size());
     last_on_unit_.resize(platform_.units.size());
     for (size_t i = 0; i < plan_.steps.size(); ++i) {
       const Step& step = plan_.steps[i];
-      std::vector<StepId> before = step.after;
+      std::vector<StepId> predecessors = step.after;
       for (const auto& [resource, amount] : platform_.unit(step.unit).uses) {
         if (amount < platform_.resources[resource.index()].capacity) continue;
         StepId& last = last_on_resource[resource.index()];
-        if (last.valid()) before.push_back(last);
+        if (last.valid()) predecessors.push_back(last);
         last = StepId(i);
       }
       StepId& last = last_on_unit_[step.unit.index()];
-      if (last.valid()) before.push_back(last);
+      if (last.valid()) predecessors.push_back(last);
       last = StepId(i);
-      if (options_.sequential && i > 0) before.push_back(StepId(i - 1));
+      if (options_.sequential && i > 0) predecessors.push_back(StepId(i - 1));
       // Latest first: what it implies need not be waited for.
-      std::sort(before.begin(), before.end(), std::greater<>());
-      before.erase(std::unique(before.begin(), before.end()), before.end());
-      program_.before.push_back(std::move(before));
+      std::sort(predecessors.begin(), predecessors.end(), std::greater<>());
+      predecessors.erase(std::unique(predecessors.begin(), predecessors.end()), predecessors.end());
+      program_.predecessors.push_back(std::move(predecessors));
     }
   }
 
@@ -118,32 +118,30 @@ class Compiler {
     return cores;
   }
 
-  bool IsOver(StepId before, const Clock& known) const {
-    return known[home_[before.index()]] >= position_[before.index()];
-  }
+  bool IsOver(StepId step, const Clock& known) const { return known[home_[step.index()]] >= position_[step.index()]; }
 
-  void WaitForFlag(StepId before, size_t core) {
-    signals_[before.index()] = true;
-    list(core).push_back({Kind::kWaitFlag, before});
+  void WaitForFlag(StepId step, size_t core) {
+    signals_[step.index()] = true;
+    list(core).push_back({Kind::kWaitFlag, step});
   }
 
   // Waits, on core `core`, for what `known` does not cover yet.
   void AddWaits(StepId id, size_t core, Clock known) {
-    for (StepId before : program_.before[id.index()]) {
-      if (!IsOver(before, known)) WaitByHost(before, core, known);
+    for (StepId predecessor : program_.predecessors[id.index()]) {
+      if (!IsOver(predecessor, known)) WaitByHost(predecessor, core, known);
     }
   }
 
-  void WaitByHost(StepId before, size_t core, Clock& known) {
-    const bool event = IsAsynchronous(before);
-    if (!event || driver(before) != core) WaitForFlag(before, core);
+  void WaitByHost(StepId step, size_t core, Clock& known) {
+    const bool event = IsAsynchronous(step);
+    if (!event || driver(step) != core) WaitForFlag(step, core);
     if (event) {
-      list(core).push_back({Kind::kPollEvent, before});
-      records_[before.index()] = true;
-      Join(launched_[core], clock_[before.index()]);
+      list(core).push_back({Kind::kPollEvent, step});
+      records_[step.index()] = true;
+      Join(launched_[core], clock_[step.index()]);
     }
-    Join(known, clock_[before.index()]);
-    Join(known_[core], clock_[before.index()]);
+    Join(known, clock_[step.index()]);
+    Join(known_[core], clock_[step.index()]);
   }
 
   // The same for a step of a stream; what the device can wait for by itself holds up no core. Returns what the step
@@ -151,20 +149,20 @@ class Compiler {
   Clock AddStreamWaits(StepId id, size_t core) {
     Clock known = known_[core];
     Join(known, known_[stream(id)]);  // what was launched before on the same stream is over before
-    for (StepId before : program_.before[id.index()]) {
-      if (IsOver(before, known)) continue;
-      if (!IsAsynchronous(before) || !options_.can_wait(device(id), device(before))) {
-        WaitByHost(before, core, known);
+    for (StepId predecessor : program_.predecessors[id.index()]) {
+      if (IsOver(predecessor, known)) continue;
+      if (!IsAsynchronous(predecessor) || !options_.can_wait(device(id), device(predecessor))) {
+        WaitByHost(predecessor, core, known);
         continue;
       }
       // Its event must have been recorded in this run.
-      if (launched_[core][home_[before.index()]] < position_[before.index()]) {
-        WaitForFlag(before, core);
-        launched_[core][home_[before.index()]] = position_[before.index()];
+      if (launched_[core][home_[predecessor.index()]] < position_[predecessor.index()]) {
+        WaitForFlag(predecessor, core);
+        launched_[core][home_[predecessor.index()]] = position_[predecessor.index()];
       }
-      records_[before.index()] = true;
-      list(core).push_back({Kind::kStreamWait, id, before.value});
-      Join(known, clock_[before.index()]);
+      records_[predecessor.index()] = true;
+      list(core).push_back({Kind::kStreamWait, id, predecessor.value});
+      Join(known, clock_[predecessor.index()]);
     }
     return known;
   }
@@ -224,12 +222,12 @@ class Compiler {
     Clock all = start;
     for (StepId id : segment.steps) {
       Clock& mine = known.try_emplace(plan_.steps[id.index()].unit, start).first->second;
-      for (StepId before : program_.before[id.index()]) {
-        if (IsOver(before, mine)) continue;
-        assert(program_.segment_of[before.index()] == index);
-        segment.script.push_back({Kind::kStreamWait, id, before.value});
-        records_[before.index()] = true;
-        Join(mine, clock_[before.index()]);
+      for (StepId predecessor : program_.predecessors[id.index()]) {
+        if (IsOver(predecessor, mine)) continue;
+        assert(program_.segment_of[predecessor.index()] == index);
+        segment.script.push_back({Kind::kStreamWait, id, predecessor.value});
+        records_[predecessor.index()] = true;
+        Join(mine, clock_[predecessor.index()]);
       }
       Place(id, core, mine);
       mine = clock_[id.index()];

@@ -50,7 +50,7 @@ struct Program {
   std::vector<std::vector<Instruction>> lists;  // one a core
   uint32_t flag_count = 0;
   // The steps that directly precede each one in happens-before: `after` and the exclusive resources' lists.
-  std::vector<std::vector<StepId>> before;
+  std::vector<std::vector<StepId>> predecessors;
   std::vector<Segment> segments;
   std::vector<uint32_t> segment_of;  // by step; kNoSegment where it is launched alone
   static constexpr uint32_t kNoSegment = UINT32_MAX;

@@ -36,7 +36,7 @@ void RunState::PrepareTimeline() {
     step.run_ns = plan_.steps[i].known_ns;
     step.demand = plan_.steps[i].demand;
     step.first_wait = static_cast<uint32_t>(timed_waits_.size());
-    for (StepId before : plan_.program.before[i]) timed_waits_.push_back(before.value);
+    for (StepId predecessor : plan_.program.predecessors[i]) timed_waits_.push_back(predecessor.value);
     step.end_wait = static_cast<uint32_t>(timed_waits_.size());
     timed_steps_.push_back(step);
   }

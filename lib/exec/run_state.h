@@ -96,7 +96,7 @@ class RunState : public CoreJob, private StopFlag {
   void PassStep(StepId step);
   void EnqueueStep(StepId step, CoreState& core);
   void RecordStep(StepId step);
-  void StreamWait(StepId step, StepId before);
+  void StreamWait(StepId step, StepId predecessor);
   void LaunchSegment(uint32_t index, CoreState& core);
   Status CaptureSegment(uint32_t index);
   enum class Events : uint8_t { kThatAreAskedFor, kOfAllSteps };  // the latter tell when each step was over

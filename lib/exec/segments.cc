@@ -41,8 +41,8 @@ void FindSegments(const Platform& platform, const Plan& plan, const ProgramOptio
       const Segment& segment = found[latest->second];
       const StepId first = segment.steps.front();
       if (platform.unit(plan.steps[first.index()].unit).driver != unit.driver) return false;
-      return std::all_of(program.before[s].begin(), program.before[s].end(), [&](StepId before) {
-        return found_in[before.index()] == latest->second || order.Before(before, first);
+      return std::all_of(program.predecessors[s].begin(), program.predecessors[s].end(), [&](StepId predecessor) {
+        return found_in[predecessor.index()] == latest->second || order.Before(predecessor, first);
       });
     }();
     if (!joins) {

@@ -124,10 +124,10 @@ class Placer {
     for (ValueId captured : graph_.captured()) inputs.emplace(captured, inputs.size());
     for (uint32_t i = 0; i < graph_.outputs().size(); ++i) {
       const ValueId value = graph_.outputs()[i];
-      const auto before = seen.emplace(value, i);
+      const auto [first, is_new] = seen.emplace(value, i);
       OutputSource source;
-      if (!before.second) {
-        source = {From::kOutput, before.first->second};
+      if (!is_new) {
+        source = {From::kOutput, first->second};
       } else if (graph_.value(value).is_constant()) {
         if (BytesOf(graph_.value(value).constant->type()) == 0) {
           return Unsupported(graph_, value, "is a constant output of a type that a run cannot hold");

@@ -342,14 +342,14 @@ std::map<NodeId, std::string> ShapeFaults(const Graph& graph) {
   std::map<NodeId, std::string> faults;
   if (status.ok()) return faults;
   // One line a fault: "(op_type:MatMul, node name: n3): [ShapeInferenceError] what".
-  const std::string before = std::string("node name: ") + kNodePrefix;
-  const std::string after = "): [ShapeInferenceError] ";
+  const std::string name_mark = std::string("node name: ") + kNodePrefix;
+  const std::string what_mark = "): [ShapeInferenceError] ";
   std::istringstream lines(status.error().message);
   for (std::string line; std::getline(lines, line);) {
-    const size_t name = line.find(before), what = line.find(after);
+    const size_t name = line.find(name_mark), what = line.find(what_mark);
     if (name == std::string::npos || what == std::string::npos) continue;
-    const size_t index = std::strtoull(line.c_str() + name + before.size(), nullptr, 10);
-    if (index < graph.nodes().size()) faults.emplace(NodeId(index), line.substr(what + after.size()));
+    const size_t index = std::strtoull(line.c_str() + name + name_mark.size(), nullptr, 10);
+    if (index < graph.nodes().size()) faults.emplace(NodeId(index), line.substr(what + what_mark.size()));
   }
   return faults;
 }

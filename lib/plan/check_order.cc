@@ -19,18 +19,18 @@ StepOrder::StepOrder(const Platform& platform, const Plan& plan) {
       if (use >= platform.resources[resource.index()].capacity) mine.push_back(resource.index());
     }
     uint32_t* clock = clocks_.data() + s * lists_;
-    const auto join = [&](size_t before) {
-      const uint32_t* other = clocks_.data() + before * lists_;
+    const auto join = [&](size_t predecessor) {
+      const uint32_t* other = clocks_.data() + predecessor * lists_;
       for (size_t l = 0; l < lists_; ++l) clock[l] = std::max(clock[l], other[l]);
       // Every list it stands in has come past it.
-      clock[list_[before]] = std::max(clock[list_[before]], position_[before] + 1);
+      clock[list_[predecessor]] = std::max(clock[list_[predecessor]], position_[predecessor] + 1);
     };
     for (size_t l : mine) {
       if (lists[l].empty()) continue;
       join(lists[l].back());
       clock[l] = std::max(clock[l], static_cast<uint32_t>(lists[l].size()));
     }
-    for (StepId before : plan.steps[s].after) join(before.index());
+    for (StepId predecessor : plan.steps[s].after) join(predecessor.index());
     // Its unit's own list is the one it is asked about by.
     list_[s] = mine.front();
     position_[s] = static_cast<uint32_t>(lists[mine.front()].size());

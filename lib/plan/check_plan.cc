@@ -80,9 +80,10 @@ class PlanChecker {
       } else if (const auto* copy = std::get_if<Copy>(&step.work)) {
         CheckRange(copy->link, platform_.links.size(), StepName(s), "link");
       }
-      for (StepId before : step.after) {
-        if (before.index() < s) continue;
-        Fault("wait_order", StepName(s) + " waits for step " + std::to_string(before.value) + ", which is not earlier");
+      for (StepId predecessor : step.after) {
+        if (predecessor.index() < s) continue;
+        Fault("wait_order",
+              StepName(s) + " waits for step " + std::to_string(predecessor.value) + ", which is not earlier");
       }
     }
     for (const auto& [device, arena] : plan_.memory) {
@@ -286,12 +287,12 @@ class PlanChecker {
     std::vector<size_t> writer(plan_.instances.size(), kNever);
     for (size_t s = 0; s < plan_.steps.size(); ++s) {
       for (InstanceId id : WritesOf(plan_.steps[s].work)) {
-        size_t& before = writer[id.index()];
-        if (before != kNever) {
-          Fault("written_twice", InstanceName(id.index()) + " is written by steps " + std::to_string(before) + " and " +
-                                     std::to_string(s));
+        size_t& written_by = writer[id.index()];
+        if (written_by != kNever) {
+          Fault("written_twice", InstanceName(id.index()) + " is written by steps " + std::to_string(written_by) +
+                                     " and " + std::to_string(s));
         }
-        before = s;
+        written_by = s;
         const Instance& instance = plan_.instances[id.index()];
         if (IsGiven(graph_, instance)) {
           Fault("written_input", StepName(s) + " writes graph input '" + graph_.value(instance.value).name + "'");

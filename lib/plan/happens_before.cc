@@ -47,13 +47,13 @@ void HappensBefore::Begin(UnitId unit) {
   }
 }
 
-void HappensBefore::Join(StepId before) {
+void HappensBefore::Join(StepId predecessor) {
   uint32_t* mine = clocks_.data() + (units_.size() - 1) * lanes_.count;
-  const uint32_t* theirs = clocks_.data() + before.index() * lanes_.count;
+  const uint32_t* theirs = clocks_.data() + predecessor.index() * lanes_.count;
   for (uint32_t lane = 0; lane < lanes_.count; ++lane) mine[lane] = std::max(mine[lane], theirs[lane]);
-  const std::vector<uint32_t>& lanes = lanes_.of_unit[units_[before.index()].index()];
+  const std::vector<uint32_t>& lanes = lanes_.of_unit[units_[predecessor.index()].index()];
   for (size_t i = 0; i < lanes.size(); ++i) {
-    const uint32_t over = positions_[offsets_[before.index()] + i] + 1;
+    const uint32_t over = positions_[offsets_[predecessor.index()] + i] + 1;
     mine[lanes[i]] = std::max(mine[lanes[i]], over);
   }
 }
@@ -72,9 +72,9 @@ void HappensBefore::End() {
 
 void HappensBefore::Append(UnitId unit, std::span<const StepId> after) {
   Begin(unit);
-  for (StepId before : after) {
-    assert(before.index() + 1 < units_.size());
-    Join(before);
+  for (StepId predecessor : after) {
+    assert(predecessor.index() + 1 < units_.size());
+    Join(predecessor);
   }
   End();
 }
@@ -85,10 +85,10 @@ void HappensBefore::AppendReduced(UnitId unit, std::vector<StepId>& after) {
   std::sort(after.begin(), after.end(), std::greater<>());
   std::vector<StepId> kept;
   // From the latest down: an earlier step never implies a later one.
-  for (StepId before : after) {
-    if (Before(before, step)) continue;
-    Join(before);
-    kept.push_back(before);
+  for (StepId predecessor : after) {
+    if (Before(predecessor, step)) continue;
+    Join(predecessor);
+    kept.push_back(predecessor);
   }
   std::reverse(kept.begin(), kept.end());
   after = std::move(kept);

@@ -22,9 +22,9 @@ struct Block {
   std::optional<uint32_t> home = {};  // the memory node of the units that write it
   uint64_t bytes = 0, offset = 0;     // bytes: rounded up to the alignment
   std::vector<StepId> accesses;
-  std::vector<uint32_t> before;  // by lane: how many of its steps are over before the first write
-  size_t first = 0, last = 0;    // accesses by step index
-  size_t window = 0;             // every step before this index is over before the first write
+  std::vector<uint32_t> write_clock;  // by lane: how many of its steps are over before the first write
+  size_t first = 0, last = 0;         // accesses by step index
+  size_t window = 0;                  // every step before this index is over before the first write
 };
 
 // Blocks by the steps [window, last] they may be in use at: a segment tree for those that cover a step, and
@@ -89,10 +89,10 @@ class FreeRanges {
     }
     const auto after = by_offset_.lower_bound(offset);
     if (after != by_offset_.begin()) {
-      const auto [before, size] = *std::prev(after);
-      if (before + size == offset) {
-        Remove(before);
-        offset = before;
+      const auto [previous, size] = *std::prev(after);
+      if (previous + size == offset) {
+        Remove(previous);
+        offset = previous;
         bytes += size;
       }
     }
@@ -121,10 +121,11 @@ class Arranger {
   }
 
   void Finish(Block& block, const std::vector<StepId>& writers) const {
-    block.before.assign(order_.lane_count(), UINT32_MAX);
+    block.write_clock.assign(order_.lane_count(), UINT32_MAX);
     for (StepId writer : writers) {
       const std::span<const uint32_t> clock = order_.clock(writer);
-      for (size_t lane = 0; lane < clock.size(); ++lane) block.before[lane] = std::min(block.before[lane], clock[lane]);
+      for (size_t lane = 0; lane < clock.size(); ++lane)
+        block.write_clock[lane] = std::min(block.write_clock[lane], clock[lane]);
     }
     const auto [first, last] = std::minmax_element(block.accesses.begin(), block.accesses.end());
     block.first = first->index();
@@ -132,8 +133,9 @@ class Arranger {
     block.window = block.first;
     for (size_t lane = 0; lane < lane_steps_.size(); ++lane) {
       const std::vector<size_t>& steps = lane_steps_[lane];
-      const auto open = std::partition_point(
-          steps.begin(), steps.end(), [&](size_t step) { return order_.position(StepId(step)) < block.before[lane]; });
+      const auto open = std::partition_point(steps.begin(), steps.end(), [&](size_t step) {
+        return order_.position(StepId(step)) < block.write_clock[lane];
+      });
       if (open != steps.end()) block.window = std::min(block.window, *open);
     }
   }
@@ -142,7 +144,7 @@ class Arranger {
   bool OverBefore(const Block& a, const Block& b) const {
     if (a.last >= b.first) return false;
     return a.last < b.window || std::all_of(a.accesses.begin(), a.accesses.end(), [&](StepId access) {
-             return order_.position(access) < b.before[order_.lane(access)];
+             return order_.position(access) < b.write_clock[order_.lane(access)];
            });
   }
 
@@ -179,9 +181,9 @@ class Arranger {
     }
     std::vector<uint64_t> best;
     uint64_t best_end = UINT64_MAX;
-    const auto attempt = [&](auto before) {
+    const auto attempt = [&](auto precedes) {
       std::stable_sort(order.begin(), order.end(),
-                       [&](uint32_t a, uint32_t b) { return before(blocks[a], blocks[b]); });
+                       [&](uint32_t a, uint32_t b) { return precedes(blocks[a], blocks[b]); });
       const uint64_t end = PlaceInOrder(blocks, order);
       if (end >= best_end) return;
       best_end = end;

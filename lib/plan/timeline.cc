@@ -71,9 +71,9 @@ std::vector<Simulator::Job> Simulator::MakeJobs(std::span<const TimedStep> steps
     work.fixed_ns = driver == Lanes::kNone ? step.overhead_ns : 0;
     Job launch;
     for (uint32_t i = step.first_wait; i < step.end_wait; ++i) {
-      const uint32_t before = waits[i];
-      const bool by_host = driver != Lanes::kNone && !waits_on_device(steps[before].unit, step.unit);
-      (by_host ? launch : work).waits.push_back({work_of[before], wait_ns(steps[before].unit, step.unit)});
+      const uint32_t predecessor = waits[i];
+      const bool by_host = driver != Lanes::kNone && !waits_on_device(steps[predecessor].unit, step.unit);
+      (by_host ? launch : work).waits.push_back({work_of[predecessor], wait_ns(steps[predecessor].unit, step.unit)});
     }
     if (driver != Lanes::kNone) {
       launch.step = work.step;
@@ -274,7 +274,7 @@ Result<Timeline> SimulatePlan(const Graph& graph, const Platform& platform, cons
       }
     }
     timed.first_wait = static_cast<uint32_t>(waits.size());
-    for (StepId before : step.after) waits.push_back(before.value);
+    for (StepId predecessor : step.after) waits.push_back(predecessor.value);
     // Waits that the lists imply are left out of `after` but still hand data over.
     for (InstanceId in : ReadsOf(step.work)) {
       const uint32_t made_by = writer[in.index()];

@@ -26,7 +26,7 @@ std::vector<int64_t> SlackOf(const Space& space, const Plan& plan, const Timelin
   std::vector<uint32_t> writer(plan.instances.size(), kNothing);
   std::vector<std::vector<uint32_t>> waits(plan.steps.size());
   for (uint32_t s = 0; s < plan.steps.size(); ++s) {
-    for (StepId before : plan.steps[s].after) waits[s].push_back(before.value);
+    for (StepId predecessor : plan.steps[s].after) waits[s].push_back(predecessor.value);
     if (const auto* group = std::get_if<RunGroup>(&plan.steps[s].work)) {
       for (InstanceId in : group->in) {
         if (writer[in.index()] != kNothing) waits[s].push_back(writer[in.index()]);
@@ -48,9 +48,9 @@ std::vector<int64_t> SlackOf(const Space& space, const Plan& plan, const Timelin
       next[lane] = s;
     }
     const int64_t latest_start = latest[s] - (timeline.end_ns[s] - timeline.start_ns[s]);
-    for (uint32_t before : waits[s]) {
-      latest[before] =
-          std::min(latest[before], latest_start - space.simulator().wait_ns(plan.steps[before].unit, unit));
+    for (uint32_t predecessor : waits[s]) {
+      latest[predecessor] =
+          std::min(latest[predecessor], latest_start - space.simulator().wait_ns(plan.steps[predecessor].unit, unit));
     }
   }
   for (size_t s = 0; s < latest.size(); ++s) latest[s] = std::max<int64_t>(0, latest[s] - timeline.end_ns[s]);
@@ -90,7 +90,7 @@ void ExplainPlan(const Space& space, const Plan& plan, const Timeline& timeline,
     const bool critical = std::find(plan.report.critical_path.begin(), plan.report.critical_path.end(), StepId(s)) !=
                           plan.report.critical_path.end();
     std::string waits;
-    for (StepId before : step.after) waits += (waits.empty() ? "" : ", ") + std::to_string(before.value);
+    for (StepId predecessor : step.after) waits += (waits.empty() ? "" : ", ") + std::to_string(predecessor.value);
     for (NodeId node : candidate.nodes) {
       explanations.Add(node, "step " + std::to_string(s) + " on " + space.platform().unit(step.unit).name + ": " +
                                  nodes + " by " + candidate.library +

@@ -267,9 +267,9 @@ int64_t Scheduler::EndOn(UnitId unit, int64_t overhead_ns, int64_t run_ns, uint3
   int64_t ready = 0;
   int64_t on_device = 0;  // what the device waits for by itself
   for (size_t w = reads; w < waits_.size(); ++w) {
-    const ScheduledStep& before = steps_[waits_[w]];
-    int64_t& until = space_.simulator().waits_on_device(before.unit, unit) ? on_device : ready;
-    until = std::max(until, before.end_ns + space_.simulator().wait_ns(before.unit, unit));
+    const ScheduledStep& predecessor = steps_[waits_[w]];
+    int64_t& until = space_.simulator().waits_on_device(predecessor.unit, unit) ? on_device : ready;
+    until = std::max(until, predecessor.end_ns + space_.simulator().wait_ns(predecessor.unit, unit));
   }
   if (driver != Lanes::kNone) ready = std::max(ready, lane_free_[driver]) + overhead_ns;
   ready = std::max(ready, on_device);
@@ -290,9 +290,9 @@ void Scheduler::Emit(ScheduledStep step) {
   int64_t start = 0;
   const auto wait_for_reads = [&](bool on_device) {
     for (uint32_t w = step.first_wait; w < step.end_wait; ++w) {
-      const ScheduledStep& before = steps_[waits_[w]];
-      if (space_.simulator().waits_on_device(before.unit, step.unit) != on_device) continue;
-      wait_for(start, before.end_ns + space_.simulator().wait_ns(before.unit, step.unit), waits_[w]);
+      const ScheduledStep& predecessor = steps_[waits_[w]];
+      if (space_.simulator().waits_on_device(predecessor.unit, step.unit) != on_device) continue;
+      wait_for(start, predecessor.end_ns + space_.simulator().wait_ns(predecessor.unit, step.unit), waits_[w]);
     }
   };
   wait_for_reads(false);

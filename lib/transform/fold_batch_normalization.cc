@@ -100,14 +100,14 @@ bool Fold(GraphBuilder& builder, std::vector<NodeId>& producers, NodeId id) {
   const auto affine = AffineOf(graph, graph.node(id));
   if (!affine) return false;
   const ValueId between = graph.node(id).inputs[0], out = graph.node(id).outputs[0];
-  const NodeId before = producers[between.index()];
+  const NodeId producer = producers[between.index()];
   const Value& result = graph.value(between);
-  if (!before.valid() || result.is_graph_output || result.uses.size() != 1 || result.uses[0].node != id) return false;
-  const Tensor* weights = FloatConstant(graph, graph.node(before), 1);
+  if (!producer.valid() || result.is_graph_output || result.uses.size() != 1 || result.uses[0].node != id) return false;
+  const Tensor* weights = FloatConstant(graph, graph.node(producer), 1);
   const size_t channels = affine->factor.size();
   if (!weights) return false;
-  const auto map = ChannelsOf(graph.node(before), *weights, channels);
-  const auto bias = BiasOf(graph, graph.node(before), channels);
+  const auto map = ChannelsOf(graph.node(producer), *weights, channels);
+  const auto bias = BiasOf(graph, graph.node(producer), channels);
   if (!map || !bias) return false;
 
   std::vector<float> scaled(weights->values<float>().begin(), weights->values<float>().end()), shifted(channels);
@@ -121,12 +121,12 @@ bool Fold(GraphBuilder& builder, std::vector<NodeId>& producers, NodeId id) {
   const ValueId new_bias = builder.AddConstant("", Tensor::Float32({static_cast<int64_t>(channels)}, shifted));
   producers.resize(builder.graph().values().size());
   if (!BypassNode(builder, producers, id, out, between)) return false;
-  Node& node = builder.node(before);
+  Node& node = builder.node(producer);
   node.inputs.resize(3);
   node.inputs[1] = new_weights;
   node.inputs[2] = new_bias;
   node.formal_inputs = 3;
-  MergeSources(builder, before, id);
+  MergeSources(builder, producer, id);
   return true;
 }
 

@@ -34,33 +34,33 @@ class Merger {
   void Visit(NodeId id) {
     const Node& node = builder_.graph().node(id);
     if (node.inputs.empty() || !node.inputs[0].valid()) return;
-    const NodeId before = producers_[node.inputs[0].index()];
-    if (!before.valid()) return;
-    const Node& first = builder_.graph().node(before);
-    if (IsOp(node, "Transpose") && IsOp(first, "Transpose")) MergeTransposes(id, before);
-    if (IsView(node) && IsView(first)) MergeViews(id, before);
+    const NodeId producer = producers_[node.inputs[0].index()];
+    if (!producer.valid()) return;
+    const Node& first = builder_.graph().node(producer);
+    if (IsOp(node, "Transpose") && IsOp(first, "Transpose")) MergeTransposes(id, producer);
+    if (IsView(node) && IsView(first)) MergeViews(id, producer);
   }
 
-  void MergeTransposes(NodeId id, NodeId before) {
+  void MergeTransposes(NodeId id, NodeId producer) {
     const auto dims = builder_.graph().value(builder_.graph().node(id).outputs[0]).type.static_dims();
     if (!dims) return;
     const std::vector<int64_t> outer = Permutation(builder_.graph().node(id), dims->size());
-    const std::vector<int64_t> inner = Permutation(builder_.graph().node(before), dims->size());
+    const std::vector<int64_t> inner = Permutation(builder_.graph().node(producer), dims->size());
     std::vector<int64_t> both(outer.size());
     for (size_t i = 0; i < both.size(); ++i) both[i] = inner[static_cast<size_t>(outer[i])];
-    const ValueId input = builder_.graph().node(before).inputs[0];
+    const ValueId input = builder_.graph().node(producer).inputs[0];
     Node& node = builder_.node(id);
     node.inputs[0] = input;
     node.attributes["perm"] = both;
-    MergeSources(builder_, id, before);
+    MergeSources(builder_, id, producer);
     changed_ = true;
   }
 
   // Both static: only the last shape counts.
-  void MergeViews(NodeId id, NodeId before) {
+  void MergeViews(NodeId id, NodeId producer) {
     const Graph& graph = builder_.graph();
     const auto dims = graph.value(graph.node(id).outputs[0]).type.static_dims();
-    const ValueId input = graph.node(before).inputs[0];
+    const ValueId input = graph.node(producer).inputs[0];
     if (!dims || !graph.value(input).type.is_static()) return;
     const ValueId shape = builder_.AddConstant("", Tensor::Int64({static_cast<int64_t>(dims->size())}, *dims));
     producers_.emplace_back();
@@ -69,7 +69,7 @@ class Merger {
     node.attributes = {{"allowzero", int64_t{1}}};
     node.inputs = {input, shape};
     node.formal_inputs = 2;
-    MergeSources(builder_, id, before);
+    MergeSources(builder_, id, producer);
     changed_ = true;
   }
 

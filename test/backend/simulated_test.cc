@@ -225,8 +225,8 @@ TEST_CASE("SimulatedSession, BranchesOnHostAndDeviceOverlapAndAgreeWithTheHost",
   const std::shared_ptr<const Plan> mixed_plan = mixed->plan();
   const Plan& plan = *mixed_plan;
   for (size_t i = 0; i < plan.steps.size(); ++i) {
-    for (StepId before : plan.steps[i].after) {
-      CHECK(parallel.trace.events[i].start_ns >= parallel.trace.events[before.index()].end_ns);
+    for (StepId predecessor : plan.steps[i].after) {
+      CHECK(parallel.trace.events[i].start_ns >= parallel.trace.events[predecessor.index()].end_ns);
     }
   }
   int64_t device_busy = 0, latest = 0;

@@ -108,9 +108,9 @@ void CheckTimes(const Setting& setting, const Plan& plan, const Trace& trace) {
   for (size_t s = 0; s < plan.steps.size(); ++s) {
     CAPTURE(s);
     CHECK(trace.events[s].end_ns >= trace.events[s].start_ns);
-    for (const StepId before : plan.steps[s].after) {
-      if (platform.device_of(plan.steps[before.index()].unit) != platform.device_of(plan.steps[s].unit)) continue;
-      CHECK(trace.events[s].start_ns >= trace.events[before.index()].end_ns);
+    for (const StepId predecessor : plan.steps[s].after) {
+      if (platform.device_of(plan.steps[predecessor.index()].unit) != platform.device_of(plan.steps[s].unit)) continue;
+      CHECK(trace.events[s].start_ns >= trace.events[predecessor.index()].end_ns);
     }
   }
 }
@@ -169,8 +169,8 @@ TEST_CASE("DeviceStreams, AnEdgeBetweenTwoStreamsNeedsNoHostCore", "[exec]") {
   // By the device's own clock each step starts after what it waits for.
   for (size_t s = 0; s < plan.steps.size(); ++s) {
     CHECK(trace.events[s].end_ns >= trace.events[s].start_ns);
-    for (StepId before : plan.steps[s].after) {
-      CHECK(trace.events[s].start_ns >= trace.events[before.index()].end_ns);
+    for (StepId predecessor : plan.steps[s].after) {
+      CHECK(trace.events[s].start_ns >= trace.events[predecessor.index()].end_ns);
     }
   }
 }

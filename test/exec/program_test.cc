@@ -20,7 +20,7 @@ Plan PlanOf(const Platform& platform, const std::vector<TestStep>& steps) {
   for (const TestStep& test_step : steps) {
     Step step;
     step.unit = FindUnit(platform, test_step.unit);
-    for (uint32_t before : test_step.after) step.after.push_back(StepId(before));
+    for (uint32_t predecessor : test_step.after) step.after.push_back(StepId(predecessor));
     plan.steps.push_back(std::move(step));
   }
   return plan;

@@ -54,24 +54,25 @@ TEST_CASE("HappensBefore, IsTheClosureOfListsAndWaits", "[plan]") {
     const Plan plan = PlanOf(world, "random", std::to_string(seed));
     const HappensBefore order(world.platform, plan);
     const size_t n = plan.steps.size();
-    std::vector<std::vector<bool>> before(n, std::vector<bool>(n, false));
+    std::vector<std::vector<bool>> happens_before(n, std::vector<bool>(n, false));
     for (size_t b = 0; b < n; ++b) {
       for (size_t a = b; a-- > 0;) {
         const bool list = plan.steps[a].unit == plan.steps[b].unit ||
                           UnitsConflict(world.platform, plan.steps[a].unit, plan.steps[b].unit);
         const auto& after = plan.steps[b].after;
         if (!list && std::find(after.begin(), after.end(), StepId(a)) == after.end()) continue;
-        before[a][b] = true;
-        for (size_t c = 0; c < a; ++c) before[c][b] = before[c][b] || before[c][a];
+        happens_before[a][b] = true;
+        for (size_t c = 0; c < a; ++c) happens_before[c][b] = happens_before[c][b] || happens_before[c][a];
       }
       for (size_t a = 0; a < b; ++a) {
         INFO("seed " << seed << ", steps " << a << " and " << b);
-        CHECK(order.Before(StepId(a), StepId(b)) == before[a][b]);
+        CHECK(order.Before(StepId(a), StepId(b)) == happens_before[a][b]);
         CHECK_FALSE(order.Before(StepId(b), StepId(a)));
       }
       // No wait is implied by the lists and the other waits.
       for (StepId kept : plan.steps[b].after) {
-        for (StepId other : plan.steps[b].after) CHECK_FALSE((kept != other && before[kept.index()][other.index()]));
+        for (StepId other : plan.steps[b].after)
+          CHECK_FALSE((kept != other && happens_before[kept.index()][other.index()]));
       }
     }
   }

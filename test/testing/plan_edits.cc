@@ -122,7 +122,7 @@ void ReorderSteps(Plan& plan, std::mt19937_64& random) {
   std::vector<size_t> ready;
   for (size_t s = 0; s < count; ++s) {
     open[s] = plan.steps[s].after.size();
-    for (StepId before : plan.steps[s].after) followers[before.index()].push_back(s);
+    for (StepId predecessor : plan.steps[s].after) followers[predecessor.index()].push_back(s);
     if (open[s] == 0) ready.push_back(s);
   }
   std::vector<StepId> place(count);
@@ -138,7 +138,7 @@ void ReorderSteps(Plan& plan, std::mt19937_64& random) {
     }
   }
   for (Step& step : steps) {
-    for (StepId& before : step.after) before = place[before.index()];
+    for (StepId& predecessor : step.after) predecessor = place[predecessor.index()];
     std::sort(step.after.begin(), step.after.end());
   }
   plan.steps = std::move(steps);

@@ -49,9 +49,9 @@ class Oracle {
           if (IsCallersInput(plan_.instances[in.index()])) continue;
           return "step " + std::to_string(r) + " reads what nobody writes";
         }
-        if (!before_[w][r]) return "step " + std::to_string(r) + " does not wait for step " + std::to_string(w);
+        if (!happens_before_[w][r]) return "step " + std::to_string(r) + " does not wait for step " + std::to_string(w);
         for (size_t x = 0; x < n_; ++x) {
-          if (x != w && !before_[x][w] && !before_[r][x] && Destroys(x, in, r)) {
+          if (x != w && !happens_before_[x][w] && !happens_before_[r][x] && Destroys(x, in, r)) {
             return "step " + std::to_string(x) + " may destroy instance " + std::to_string(in.value) + " before step " +
                    std::to_string(r) + " reads it";
           }
@@ -63,13 +63,13 @@ class Oracle {
 
  private:
   void CloseOrder() {
-    before_.assign(n_, std::vector<bool>(n_, false));
+    happens_before_.assign(n_, std::vector<bool>(n_, false));
     for (size_t b = 0; b < n_; ++b) {
       const auto follows = [&](size_t a) {
-        if (before_[a][b]) return;
-        before_[a][b] = true;
+        if (happens_before_[a][b]) return;
+        happens_before_[a][b] = true;
         for (size_t c = 0; c < a; ++c) {
-          if (before_[c][a]) before_[c][b] = true;
+          if (happens_before_[c][a]) happens_before_[c][b] = true;
         }
       };
       for (StepId after : plan_.steps[b].after) follows(after.index());
@@ -226,7 +226,7 @@ class Oracle {
   const World& world_;
   const Plan& plan_;
   size_t n_;
-  std::vector<std::vector<bool>> before_;
+  std::vector<std::vector<bool>> happens_before_;
   std::vector<std::vector<uint64_t>> addresses_;  // by instance
   std::vector<Bytes> bytes_;                      // by instance
   std::vector<bool> left_out_;  // by step: what the executor does, which is judged here and not believed

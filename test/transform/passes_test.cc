@@ -171,7 +171,7 @@ output y
 }
 
 TEST_CASE("FoldBatchNormalization, ConvTakesScaleAndShift", "[transform]") {
-  for (const char* before : {"c = Conv(x, w)\n", "c = Conv(x, w, b)\n"}) {
+  for (const char* convolution : {"c = Conv(x, w)\n", "c = Conv(x, w, b)\n"}) {
     CHECK(OperatorsAfter(std::string(R"(
 input x float32[1,3,5,5]
 const w float32[4,3,3,3] random 1
@@ -180,7 +180,7 @@ const scale float32[4] random 3
 const shift float32[4] random 4
 const mean float32[4] random 5
 const variance float32[4] value 0.7
-)") + before + "y = BatchNormalization(c, scale, shift, mean, variance)\noutput y\n") == Ops{"Conv"});
+)") + convolution + "y = BatchNormalization(c, scale, shift, mean, variance)\noutput y\n") == Ops{"Conv"});
   }
 }
 

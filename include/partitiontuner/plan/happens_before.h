@@ -44,7 +44,7 @@ class HappensBefore {
 
  private:
   void Begin(UnitId unit);
-  void Join(StepId before);
+  void Join(StepId predecessor);
   void End();
 
   Lanes lanes_;

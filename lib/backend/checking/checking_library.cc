@@ -75,25 +75,25 @@ class BoundCheck final : public BoundKernel {
     };
     PT_ASSIGN(bound->tested_, c.tested->Bind(in, out, scratch));
     for (size_t i = 0; i < c.to_own.size(); ++i) {
-      PT_CHECK_OK(bound->Add(*c.to_own[i], in.subspan(i, 1), pick({c.inputs[i]}), bound->before_));
+      PT_CHECK_OK(bound->Add(*c.to_own[i], in.subspan(i, 1), pick({c.inputs[i]}), bound->to_own_));
     }
     for (const OracleStep& step : c.steps) {
       PT_CHECK_OK(bound->Add(*step.kernel, pick(step.in), pick(step.out), bound->oracle_));
     }
     for (size_t i = 0; i < c.comparisons.size(); ++i) {
       const Comparison& comparison = c.comparisons[i];
-      PT_CHECK_OK(
-          bound->Add(*c.from_tested[i], out.subspan(comparison.output, 1), pick({comparison.actual}), bound->after_));
+      PT_CHECK_OK(bound->Add(*c.from_tested[i], out.subspan(comparison.output, 1), pick({comparison.actual}),
+                             bound->from_tested_));
     }
     return std::unique_ptr<BoundKernel>(std::move(bound));
   }
 
   Status Enqueue(const RunContext& run) noexcept override {
     // Inputs first: the tested kernel may write in place.
-    for (const auto& kernel : before_) PT_CHECK_OK(kernel->Enqueue(run));
+    for (const auto& kernel : to_own_) PT_CHECK_OK(kernel->Enqueue(run));
     PT_CHECK_OK(tested_->Enqueue(run));
     for (const auto& kernel : oracle_) PT_CHECK_OK(kernel->Enqueue(run));
-    for (const auto& kernel : after_) PT_CHECK_OK(kernel->Enqueue(run));
+    for (const auto& kernel : from_tested_) PT_CHECK_OK(kernel->Enqueue(run));
     for (const Comparison& comparison : check_->comparisons) {
       const std::string difference =
           Difference(own_[comparison.actual], own_[comparison.expected], comparison.tolerance);
@@ -126,7 +126,7 @@ class BoundCheck final : public BoundKernel {
   std::vector<std::unique_ptr<DeviceBuffer>> buffers_;
   std::vector<TensorView> own_;
   std::unique_ptr<BoundKernel> tested_;
-  std::vector<std::unique_ptr<BoundKernel>> before_, oracle_, after_;
+  std::vector<std::unique_ptr<BoundKernel>> to_own_, oracle_, from_tested_;
 };
 
 class CheckKernel final : public Kernel {

@@ -61,8 +61,8 @@ std::vector<uint32_t> PlacesInChains(const Graph& graph) {
   for (size_t n = 0; n < places.size(); ++n) {
     const ValueId main = MainInput(graph, graph.nodes()[n]);
     if (!main.valid() || !graph.value(main).producer.valid() || graph.value(main).uses.size() != 1) continue;
-    const NodeId before = graph.value(main).producer;
-    if (IsPointwiseOperator(graph.node(before))) places[n] = places[before.index()] + 1;
+    const NodeId producer = graph.value(main).producer;
+    if (IsPointwiseOperator(graph.node(producer))) places[n] = places[producer.index()] + 1;
   }
   return places;
 }

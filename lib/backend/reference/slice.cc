@@ -153,8 +153,8 @@ Result<Routine> Slice(Site& site) { return site.opset < 10 ? SliceByAttributes(s
 enum class PadMode : uint8_t { kConstant, kReflect, kEdge, kWrap };
 
 // The input index that output index `i` of a padded dim shows; -1: the constant.
-int64_t PaddedFrom(PadMode mode, int64_t i, int64_t before, int64_t dim) {
-  const int64_t at = i - before;
+int64_t PaddedFrom(PadMode mode, int64_t i, int64_t pad_begin, int64_t dim) {
+  const int64_t at = i - pad_begin;
   if (at >= 0 && at < dim) return at;
   switch (mode) {
     case PadMode::kConstant:
@@ -176,10 +176,10 @@ struct PadPlan {
   std::vector<int64_t> in, out, strides;
   std::vector<int64_t> axes;  // which dim each pair of pads is for
   bool axes_in_run = false;   // input 3 tells them; `axes` has their number only
-  bool fits(std::span<const int64_t> before, std::span<const int64_t> after) const {
+  bool fits(std::span<const int64_t> pad_begin, std::span<const int64_t> pad_end) const {
     for (size_t d = 0; d < in.size(); ++d) {
       int64_t sum = 0;
-      if (__builtin_add_overflow(before[d], after[d], &sum) || __builtin_add_overflow(sum, in[d], &sum) ||
+      if (__builtin_add_overflow(pad_begin[d], pad_end[d], &sum) || __builtin_add_overflow(sum, in[d], &sum) ||
           sum != out[d])
         return false;
       if (in[d] == 0 && mode != PadMode::kConstant && out[d] > 0) return false;
@@ -189,29 +189,29 @@ struct PadPlan {
 };
 
 // Spreads the given pads over all dims; false where an axis does not exist. `axes`: of the run, where they are its own.
-bool SpreadPads(const PadPlan& plan, const Indices& pads, const Indices& axes, std::array<int64_t, kMaxRank>& before,
-                std::array<int64_t, kMaxRank>& after) {
+bool SpreadPads(const PadPlan& plan, const Indices& pads, const Indices& axes, std::array<int64_t, kMaxRank>& pad_begin,
+                std::array<int64_t, kMaxRank>& pad_end) {
   const size_t n = plan.axes.size();
   const auto rank = static_cast<int64_t>(plan.in.size());
   for (size_t i = 0; i < n; ++i) {
     int64_t axis = plan.axes_in_run ? axes[static_cast<int64_t>(i)] : plan.axes[i];
     if (axis < 0) axis += rank;
     if (axis < 0 || axis >= rank) return false;
-    before[static_cast<size_t>(axis)] = pads[static_cast<int64_t>(i)];
-    after[static_cast<size_t>(axis)] = pads[static_cast<int64_t>(i + n)];
+    pad_begin[static_cast<size_t>(axis)] = pads[static_cast<int64_t>(i)];
+    pad_end[static_cast<size_t>(axis)] = pads[static_cast<int64_t>(i + n)];
   }
   return true;
 }
 
 template <typename T>
-void RunPad(const PadPlan& plan, std::span<const int64_t> before, T fill, const Run& run, int64_t* table) {
+void RunPad(const PadPlan& plan, std::span<const int64_t> pad_begin, T fill, const Run& run, int64_t* table) {
   // table: for each dim its output indices' input offsets, -1 for the constant.
   const size_t rank = plan.in.size();
   std::array<const int64_t*, kMaxRank> tables{};
   for (size_t d = 0; d < rank; ++d) {
     tables[d] = table;
     for (int64_t i = 0; i < plan.out[d]; ++i) {
-      const int64_t from = PaddedFrom(plan.mode, i, before[d], plan.in[d]);
+      const int64_t from = PaddedFrom(plan.mode, i, pad_begin[d], plan.in[d]);
       *table++ = from < 0 ? -1 : from * plan.strides[d];
     }
   }
@@ -273,16 +273,16 @@ Status SettlePadded(Site& site, PadPlan& plan, const Indices* pads) {
     plan.out = site.out[0].dims;
     return {};
   }
-  std::array<int64_t, kMaxRank> before{}, after{};
-  SpreadPads(plan, *pads, {}, before, after);
+  std::array<int64_t, kMaxRank> pad_begin{}, pad_end{};
+  SpreadPads(plan, *pads, {}, pad_begin, pad_end);
   plan.out = plan.in;
   for (size_t d = 0; d < plan.in.size(); ++d) {
-    if (__builtin_add_overflow(plan.out[d], before[d], &plan.out[d]) ||
-        __builtin_add_overflow(plan.out[d], after[d], &plan.out[d]) || plan.out[d] < 0) {
+    if (__builtin_add_overflow(plan.out[d], pad_begin[d], &plan.out[d]) ||
+        __builtin_add_overflow(plan.out[d], pad_end[d], &plan.out[d]) || plan.out[d] < 0) {
       return site.Invalid("the pads make a dim negative or too large");
     }
   }
-  if (!plan.fits(before, after)) return site.Invalid("an empty dim cannot be padded with its own elements");
+  if (!plan.fits(pad_begin, pad_end)) return site.Invalid("an empty dim cannot be padded with its own elements");
   return site.Out(0, site.in[0].type, plan.out);
 }
 
@@ -314,13 +314,13 @@ Result<Routine> Pad(Site& site) {
     Routine routine;
     routine.scratch_bytes = static_cast<uint64_t>(table) * sizeof(int64_t);
     routine.run = [=](const Run& run) -> Status {
-      std::array<int64_t, kMaxRank> before{}, after{};
+      std::array<int64_t, kMaxRank> pad_begin{}, pad_end{};
       const Indices pads = by_attribute ? Indices{attribute.data(), true} : Indices{run.in<void>(1), wide};
-      if (!SpreadPads(plan, pads, {run.in<void>(3), wide_axes}, before, after) || !plan.fits(before, after)) {
+      if (!SpreadPads(plan, pads, {run.in<void>(3), wide_axes}, pad_begin, pad_end) || !plan.fits(pad_begin, pad_end)) {
         return MakeError(ErrorCode::kInvalidInput, "reference.shape", "Pad: the pads are not the ones planned for");
       }
       const T fill = run.in<T>(2) != nullptr ? *run.in<T>(2) : attribute_fill;
-      RunPad<T>(plan, before, fill, run, reinterpret_cast<int64_t*>(run.scratch));
+      RunPad<T>(plan, pad_begin, fill, run, reinterpret_cast<int64_t*>(run.scratch));
       return {};
     };
     return routine;

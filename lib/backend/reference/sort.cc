@@ -11,7 +11,7 @@ namespace {
 
 // Of equals the lower index comes first; NaN counts as largest.
 template <typename T>
-bool Before(const T* x, int64_t step, bool largest, int64_t a, int64_t b) {
+bool Precedes(const T* x, int64_t step, bool largest, int64_t a, int64_t b) {
   const T left = x[a * step], right = x[b * step];
   if constexpr (std::is_floating_point_v<T>) {
     if (std::isnan(left) || std::isnan(right)) {
@@ -61,7 +61,7 @@ Result<Routine> TopK(Site& site) {
         const T* x = run.in<T>(0) + line / inner * inner * n + line % inner;
         for (int64_t i = 0; i < n; ++i) order[i] = i;
         std::partial_sort(order, order + k, order + n,
-                          [&](int64_t a, int64_t b) { return Before(x, inner, largest, a, b); });
+                          [&](int64_t a, int64_t b) { return Precedes(x, inner, largest, a, b); });
         const int64_t to = line / inner * inner * k + line % inner;
         for (int64_t i = 0; i < k; ++i) {
           if (run.out<T>(0) != nullptr) run.out<T>(0)[to + i * inner] = x[order[i] * inner];

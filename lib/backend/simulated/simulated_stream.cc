@@ -15,11 +15,11 @@ Error BadCapture(std::string message) { return MakeError(ErrorCode::kUsage, "sim
 
 // Everything recorded is behind these pieces.
 bool AreBehindAll(const SimulatedRecording& recording, std::span<const uint32_t> last) {
-  std::vector<bool> before(recording.pieces.size(), false);
-  for (const uint32_t piece : last) before[piece] = true;
+  std::vector<bool> reached(recording.pieces.size(), false);
+  for (const uint32_t piece : last) reached[piece] = true;
   for (size_t i = recording.pieces.size(); i-- > 0;) {
-    if (!before[i]) return false;
-    for (const uint32_t piece : recording.pieces[i].after) before[piece] = true;
+    if (!reached[i]) return false;
+    for (const uint32_t piece : recording.pieces[i].after) reached[piece] = true;
   }
   return true;
 }
@@ -43,13 +43,13 @@ Status SimulatedExecutable::Launch(Stream& stream) {
   if (simulated->recording_) return BadCapture("an executable cannot be launched into a capture");
   simulated->Note("launch");
   std::vector<SimulatedTicket>& next_after = simulated->next_after_;
-  before_ = next_after;
+  launch_after_ = next_after;
   tickets_.clear();
   for (const SimulatedRecording::Piece& piece : recording_->pieces) {
-    after_.clear();
-    for (const uint32_t earlier : piece.after) after_.push_back(tickets_[earlier]);
+    piece_after_.clear();
+    for (const uint32_t earlier : piece.after) piece_after_.push_back(tickets_[earlier]);
     tickets_.push_back(
-        simulated->engine_->Submit(simulated->queue_, piece.work, piece.after.empty() ? before_ : after_));
+        simulated->engine_->Submit(simulated->queue_, piece.work, piece.after.empty() ? launch_after_ : piece_after_));
   }
   // What is enqueued next is behind all of it.
   next_after.insert(next_after.end(), tickets_.begin(), tickets_.end());

@@ -51,7 +51,7 @@ class SimulatedExecutable : public Executable {
   std::shared_ptr<SimulatedRecording> recording_;
   // Of the launch in progress; kept for the next one.
   std::vector<SimulatedTicket> tickets_;  // by piece
-  std::vector<SimulatedTicket> before_, after_;
+  std::vector<SimulatedTicket> launch_after_, piece_after_;
 };
 
 class SimulatedStream : public Stream {
