@@ -1,8 +1,14 @@
 #include "lib/transform/edit.h"
 
 #include <algorithm>
+#include <array>
 
 namespace pt {
+
+bool IsReshaping(const Node& node) {
+  constexpr std::array<std::string_view, 4> kOperators = {"Reshape", "Flatten", "Squeeze", "Unsqueeze"};
+  return node.domain.empty() && std::find(kOperators.begin(), kOperators.end(), node.op) != kOperators.end();
+}
 
 std::vector<NodeId> ProducerTable(const Graph& graph) {
   std::vector<NodeId> producers(graph.values().size());

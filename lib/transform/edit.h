@@ -10,6 +10,9 @@ namespace pt {
 // Attributes of the default domain mean what ONNX says; other domains are left alone by every pass.
 inline bool IsOp(const Node& node, std::string_view op) { return node.domain.empty() && node.op == op; }
 
+// Operators that give the same elements in the same order under other dims: a chain of them is one Reshape.
+bool IsReshaping(const Node& node);
+
 // Who makes each value, kept up to date while a pass edits.
 std::vector<NodeId> ProducerTable(const Graph& graph);
 

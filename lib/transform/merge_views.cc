@@ -1,17 +1,9 @@
 // Two Transposes in a row are one; a chain of views (Reshape, Flatten, Squeeze, Unsqueeze) is one Reshape.
-#include <algorithm>
-#include <array>
-
 #include "lib/transform/edit.h"
 #include "lib/transform/pass_list.h"
 
 namespace pt {
 namespace {
-
-bool IsView(const Node& node) {
-  constexpr std::array<std::string_view, 4> kViews = {"Reshape", "Flatten", "Squeeze", "Unsqueeze"};
-  return node.domain.empty() && std::find(kViews.begin(), kViews.end(), node.op) != kViews.end();
-}
 
 std::vector<int64_t> Permutation(const Node& node, size_t rank) {
   std::vector<int64_t> reversed(rank);
@@ -38,7 +30,7 @@ class Merger {
     if (!producer.valid()) return;
     const Node& first = builder_.graph().node(producer);
     if (IsOp(node, "Transpose") && IsOp(first, "Transpose")) MergeTransposes(id, producer);
-    if (IsView(node) && IsView(first)) MergeViews(id, producer);
+    if (IsReshaping(node) && IsReshaping(first)) MergeViews(id, producer);
   }
 
   void MergeTransposes(NodeId id, NodeId producer) {

@@ -40,12 +40,9 @@ bool IsInferenceDropout(const Graph& graph, const Node& node) {
   return training && AllEqual(*training, 0);
 }
 
-// Operators that only move elements: when the type stays, so do they. Transpose is not among them: swapping two equal
+// Operators that change nothing when element type and dims stay. Transpose is not among them: swapping two equal
 // dims keeps the shape but moves the elements; nor is Pad or Slice, which may crop and pad.
-bool IsView(const Node& node) {
-  constexpr std::array<std::string_view, 6> kViews = {"Reshape", "Flatten", "Squeeze", "Unsqueeze", "Expand", "Cast"};
-  return node.domain.empty() && std::find(kViews.begin(), kViews.end(), node.op) != kViews.end();
-}
+bool IsNoOpIfTypeStays(const Node& node) { return IsReshaping(node) || IsOp(node, "Expand") || IsOp(node, "Cast"); }
 
 bool IsIdentityTranspose(const Graph& graph, const Node& node) {
   if (!IsOp(node, "Transpose")) return false;
@@ -76,7 +73,7 @@ ValueId PassedThrough(const Graph& graph, const Node& node) {
       IsZeroPad(graph, node) || IsWholeSlice(graph, node)) {
     return node.inputs[0];
   }
-  if (IsView(node) && SameStaticType(graph, node.inputs[0], node.outputs[0])) return node.inputs[0];
+  if (IsNoOpIfTypeStays(node) && SameStaticType(graph, node.inputs[0], node.outputs[0])) return node.inputs[0];
   constexpr std::array<std::string_view, 5> kVariadic = {"Concat", "Sum", "Mean", "Max", "Min"};
   if (node.domain.empty() && node.inputs.size() == 1 &&
       std::find(kVariadic.begin(), kVariadic.end(), node.op) != kVariadic.end()) {
