@@ -206,10 +206,10 @@ class PlanCompiler {
                            platform().device(compiled.peer).name,
                        "plan without that link: by way of the host");
     }
-    compiled.staged = from.where == TensorPlace::Where::kInput;
+    compiled.staged = from.where == TensorPlace::Where::kInput && IsHost(from.device);
     if (compiled.staged) AddStaging(from.bytes);
     TensorPlace& target = compiled_.places.instances[copy.to.index()];
-    if (target.where == TensorPlace::Where::kOutput) {
+    if (target.where == TensorPlace::Where::kOutput && IsHost(target.device)) {
       target.where = TensorPlace::Where::kStaged;
       compiled_.places.outputs[target.index].from = OutputSource::From::kStaged;
       AddStaging(target.bytes);

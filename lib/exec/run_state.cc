@@ -205,8 +205,8 @@ Status RunState::Bind(StepId id) {
   return {};
 }
 
-bool RunState::IsBoundTo(std::span<const HostTensor> inputs, std::span<const HostTensor> outputs) const {
-  const auto same = [](const HostTensor& tensor, void* bound) { return tensor.data == bound; };
+bool RunState::IsBoundTo(std::span<const LentTensor> inputs, std::span<const LentTensor> outputs) const {
+  const auto same = [](const LentTensor& tensor, void* bound) { return tensor.data == bound; };
   return std::equal(inputs.begin(), inputs.end(), bound_inputs_.begin(), same) &&
          std::equal(outputs.begin(), outputs.end(), bound_outputs_.begin(), same);
 }
@@ -218,9 +218,9 @@ void RunState::ForgetBinding(StepId step) {
   if (segment != Program::kNoSegment && !plan_.steps[step.index()].staged) executables_[segment].reset();
 }
 
-Status RunState::BindBoundary(std::span<const HostTensor> inputs, std::span<const HostTensor> outputs) {
+Status RunState::BindBoundary(std::span<const LentTensor> inputs, std::span<const LentTensor> outputs) {
   std::vector<StepId> changed;
-  const auto collect = [&](std::span<const HostTensor> tensors, const std::vector<void*>& bound,
+  const auto collect = [&](std::span<const LentTensor> tensors, const std::vector<void*>& bound,
                            const std::vector<std::vector<StepId>>& steps) {
     for (size_t i = 0; i < tensors.size(); ++i) {
       // Kernels that no bind has succeeded for are bound now, whatever the address.
@@ -238,14 +238,14 @@ Status RunState::BindBoundary(std::span<const HostTensor> inputs, std::span<cons
   // No kernel outlives the addresses it was bound to: should one of the binds fail, those after it are bound by the
   // next run, even one with the same buffers.
   for (StepId step : changed) ForgetBinding(step);
-  const auto address = [](const HostTensor& tensor) { return tensor.data; };
+  const auto address = [](const LentTensor& tensor) { return tensor.data; };
   std::transform(inputs.begin(), inputs.end(), bound_inputs_.begin(), address);
   std::transform(outputs.begin(), outputs.end(), bound_outputs_.begin(), address);
   for (StepId step : changed) PT_CHECK_OK(Bind(step));
   return {};
 }
 
-Result<RunReport> RunState::Run(std::span<const HostTensor> inputs, std::span<const HostTensor> outputs, Trace* trace,
+Result<RunReport> RunState::Run(std::span<const LentTensor> inputs, std::span<const LentTensor> outputs, Trace* trace,
                                 const RunLimits& limits, int64_t start_ns) {
   PT_CHECK_OK(BindBoundary(inputs, outputs));
   PT_CHECK_OK(run_time_tensors_->Begin(InputViews(inputs), pool_));
@@ -277,7 +277,7 @@ Result<RunReport> RunState::Run(std::span<const HostTensor> inputs, std::span<co
   return report;
 }
 
-void RunState::DeliverOutputs(std::span<const HostTensor> inputs, std::span<const HostTensor> outputs) const {
+void RunState::DeliverOutputs(std::span<const LentTensor> inputs, std::span<const LentTensor> outputs) const {
   for (size_t i = 0; i < outputs.size(); ++i) {
     const OutputSource& source = plan_.places.outputs[i];
     const void* from = nullptr;
@@ -303,10 +303,10 @@ void RunState::DeliverOutputs(std::span<const HostTensor> inputs, std::span<cons
 }
 
 // Of inputs whose size is known only at run time.
-std::vector<TensorView> RunState::InputViews(std::span<const HostTensor> inputs) const {
+std::vector<TensorView> RunState::InputViews(std::span<const LentTensor> inputs) const {
   std::vector<TensorView> views;
   if (!plan_.dynamic_boundary) return views;
-  for (const HostTensor& input : inputs) {
+  for (const LentTensor& input : inputs) {
     const Result<TensorLayout> layout = DenseLayout(input.type, input.dims, RowMajor(input.dims.size()));
     views.push_back({input.data, layout.ok() ? *layout : TensorLayout()});  // checked with the caller's tensors
   }
@@ -314,7 +314,7 @@ std::vector<TensorView> RunState::InputViews(std::span<const HostTensor> inputs)
 }
 
 // Outputs whose size is known only at run time leave with the report.
-std::vector<Tensor> RunState::KeepOutputs(std::span<const HostTensor> inputs) {
+std::vector<Tensor> RunState::KeepOutputs(std::span<const LentTensor> inputs) {
   std::vector<Tensor> kept;
   if (!plan_.dynamic_boundary) return kept;
   const std::span<const ValueId> values = plan_.graph->outputs();
@@ -332,7 +332,7 @@ std::vector<Tensor> RunState::KeepOutputs(std::span<const HostTensor> inputs) {
       tensor = Tensor::FromShared(slot.layout.type, slot.layout.dims, pool_.Detach(slot.data),
                                   bytes(slot.data, BytesOf(slot.layout).value()));
     } else if (source.from == OutputSource::From::kInput) {
-      const HostTensor& input = inputs[source.index];
+      const LentTensor& input = inputs[source.index];
       tensor =
           Tensor::FromBytes(input.type, input.dims, std::string(static_cast<const char*>(input.data), input.bytes));
     } else {

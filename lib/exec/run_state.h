@@ -27,10 +27,10 @@ class RunState : public CoreJob, private StopFlag {
   static Result<std::unique_ptr<RunState>> Make(const CompiledPlan& plan);
 
   // True when the kernels at the boundary are bound to these very buffers.
-  bool IsBoundTo(std::span<const HostTensor> inputs, std::span<const HostTensor> outputs) const;
+  bool IsBoundTo(std::span<const LentTensor> inputs, std::span<const LentTensor> outputs) const;
 
   // One run; the calling thread lends itself. `start_ns`: when the caller came. `trace` may be null.
-  Result<RunReport> Run(std::span<const HostTensor> inputs, std::span<const HostTensor> outputs, Trace* trace,
+  Result<RunReport> Run(std::span<const LentTensor> inputs, std::span<const LentTensor> outputs, Trace* trace,
                         const RunLimits& limits, int64_t start_ns);
 
   // Adds what its steps have taken so far; from any thread at any time.
@@ -67,7 +67,7 @@ class RunState : public CoreJob, private StopFlag {
   Status AllocateStaging(StepId step);
   Status Bind(StepId step);
   void ForgetBinding(StepId step);
-  Status BindBoundary(std::span<const HostTensor> inputs, std::span<const HostTensor> outputs);
+  Status BindBoundary(std::span<const LentTensor> inputs, std::span<const LentTensor> outputs);
   void* AddressOf(const TensorPlace& place) const;
   std::vector<const TensorView*> SlotsOf(const std::vector<InstanceId>& instances);
 
@@ -109,8 +109,8 @@ class RunState : public CoreJob, private StopFlag {
   void NoteStart(StepId step, CoreState& core);
   bool ShouldStop() noexcept override;
   Status EnqueueKernel(StepId step, Stream& stream);
-  std::vector<TensorView> InputViews(std::span<const HostTensor> inputs) const;
-  std::vector<Tensor> KeepOutputs(std::span<const HostTensor> inputs);
+  std::vector<TensorView> InputViews(std::span<const LentTensor> inputs) const;
+  std::vector<Tensor> KeepOutputs(std::span<const LentTensor> inputs);
   void Fail(Error error);
   Error Labelled(StepId step, Error error) const;
   void FailStep(StepId step, Error error);
@@ -121,7 +121,7 @@ class RunState : public CoreJob, private StopFlag {
   void SettleDevices();
   void LoseDevice(DeviceId device);
   void BlameStep();
-  void DeliverOutputs(std::span<const HostTensor> inputs, std::span<const HostTensor> outputs) const;
+  void DeliverOutputs(std::span<const LentTensor> inputs, std::span<const LentTensor> outputs) const;
   Timeline VirtualTimeline();
   RunReport ReportOf(int64_t start_ns, const Timeline& timeline) const;
   void FillTrace(Trace& trace, const RunReport& report, const Timeline& timeline);

@@ -41,18 +41,20 @@ Error BadTensor(const Graph& graph, ValueId value, const char* role, std::string
 struct Wanted {
   ValueId value;
   DataType type = DataType::kUndefined;
+  DeviceId device;
   bool sized = true;  // before the run
   std::vector<int64_t> dims;
   uint64_t bytes = 0;
 };
 
-Result<std::vector<Wanted>> WantedOf(const Graph& graph, std::span<const ValueId> values) {
+Result<std::vector<Wanted>> WantedOf(const Graph& graph, const LentOn& lent_on, std::span<const ValueId> values) {
   std::vector<Wanted> wanted;
   for (ValueId id : values) {
     const ValueType& type = graph.value(id).type;
+    const DeviceId device = LentDevice(lent_on, id);
     const std::optional<std::vector<int64_t>> dims = type.static_dims();
     if (!dims && BytesOf(type.type) != 0 && type.other.empty()) {
-      wanted.push_back({id, type.type, false, {}, 0});
+      wanted.push_back({id, type.type, device, false, {}, 0});
       continue;
     }
     if (!dims || BytesOf(type.type) == 0) {
@@ -62,12 +64,20 @@ Result<std::vector<Wanted>> WantedOf(const Graph& graph, std::span<const ValueId
     }
     PT_ASSIGN(const TensorLayout layout, DenseLayout(type.type, *dims, RowMajor(dims->size())));
     PT_ASSIGN(const uint64_t bytes, BytesOf(layout));
-    wanted.push_back({id, type.type, true, *dims, bytes});
+    wanted.push_back({id, type.type, device, true, *dims, bytes});
   }
   return wanted;
 }
 
-Status CheckTensor(const Graph& graph, const Wanted& wanted, const HostTensor& given, const char* role) {
+Status CheckTensor(const Graph& graph, const Platform& platform, const Wanted& wanted, const LentTensor& given,
+                   const char* role) {
+  if (given.device != wanted.device) {
+    const std::string lent = given.device.index() < platform.devices.size()
+                                 ? platform.device(given.device).name
+                                 : "device " + std::to_string(given.device.value);
+    return BadTensor(graph, wanted.value, role,
+                     "is lent on " + lent + ", the plan wants it on " + platform.device(wanted.device).name);
+  }
   if (given.type != wanted.type) {
     return BadTensor(graph, wanted.value, role,
                      "is " + std::string(DataTypeName(wanted.type)) + ", not " + std::string(DataTypeName(given.type)));
@@ -98,9 +108,10 @@ Status CheckTensor(const Graph& graph, const Wanted& wanted, const HostTensor& g
 
 size_t MostRunStates(const SessionOptions& options) { return std::clamp<uint32_t>(options.max_run_states, 1, 4096); }
 
-bool Overlap(const HostTensor& a, const HostTensor& b) {
-  const auto begin = [](const HostTensor& t) { return reinterpret_cast<uintptr_t>(t.data); };
-  return a.bytes > 0 && b.bytes > 0 && begin(a) < begin(b) + b.bytes && begin(b) < begin(a) + a.bytes;
+bool Overlap(const LentTensor& a, const LentTensor& b) {
+  const auto begin = [](const LentTensor& t) { return reinterpret_cast<uintptr_t>(t.data); };
+  return a.device == b.device && a.bytes > 0 && b.bytes > 0 && begin(a) < begin(b) + b.bytes &&
+         begin(b) < begin(a) + a.bytes;
 }
 
 // A run state, with all that its kernels need, that a device still works on.
@@ -225,23 +236,26 @@ struct Session::State {
     const std::lock_guard lock(mutex);
     return deck->compiled;
   }
-  Status CheckTensors(std::span<const HostTensor> given_inputs, std::span<const HostTensor> given_outputs) const;
-  Result<Lease> Take(std::span<const HostTensor> given_inputs, std::span<const HostTensor> given_outputs,
+  Status CheckTensors(std::span<const LentTensor> given_inputs, std::span<const LentTensor> given_outputs) const;
+  Result<Lease> Take(std::span<const LentTensor> given_inputs, std::span<const LentTensor> given_outputs,
                      const RunLimits& limits);
 };
 
-Status Session::State::CheckTensors(std::span<const HostTensor> given_inputs,
-                                    std::span<const HostTensor> given_outputs) const {
+Status Session::State::CheckTensors(std::span<const LentTensor> given_inputs,
+                                    std::span<const LentTensor> given_outputs) const {
   if (given_inputs.size() != inputs.size() || given_outputs.size() != outputs.size()) {
     return MakeError(ErrorCode::kInvalidInput, "run.count",
                      "the model has " + std::to_string(inputs.size()) + " inputs and " +
                          std::to_string(outputs.size()) + " outputs; " + std::to_string(given_inputs.size()) + " and " +
                          std::to_string(given_outputs.size()) + " were given");
   }
-  for (size_t i = 0; i < inputs.size(); ++i) PT_CHECK_OK(CheckTensor(*graph, inputs[i], given_inputs[i], "input"));
+  const Platform& platform = machine.platform();
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    PT_CHECK_OK(CheckTensor(*graph, platform, inputs[i], given_inputs[i], "input"));
+  }
   for (size_t i = 0; i < outputs.size(); ++i) {
-    PT_CHECK_OK(CheckTensor(*graph, outputs[i], given_outputs[i], "output"));
-    for (const HostTensor& input : given_inputs) {
+    PT_CHECK_OK(CheckTensor(*graph, platform, outputs[i], given_outputs[i], "output"));
+    for (const LentTensor& input : given_inputs) {
       if (Overlap(given_outputs[i], input)) return BadTensor(*graph, outputs[i].value, "output", "overlaps an input");
     }
     for (size_t j = 0; j < i; ++j) {
@@ -255,8 +269,8 @@ Status Session::State::CheckTensors(std::span<const HostTensor> given_inputs,
 
 // One that is bound to these buffers if there is one, else any; grows up to the limit before it blocks. A run that
 // waits while the plan is replaced takes the new plan.
-Result<Session::State::Lease> Session::State::Take(std::span<const HostTensor> given_inputs,
-                                                   std::span<const HostTensor> given_outputs, const RunLimits& limits) {
+Result<Session::State::Lease> Session::State::Take(std::span<const LentTensor> given_inputs,
+                                                   std::span<const LentTensor> given_outputs, const RunLimits& limits) {
   std::unique_lock lock(mutex);
   const size_t most = MostRunStates(options);
   while (deck->free.empty() && deck->run_states.size() + deck->growing >= most) {
@@ -311,8 +325,8 @@ Session::~Session() {
 Result<std::unique_ptr<Session>> Session::Create(std::shared_ptr<const Graph> graph, const Plan& plan, Machine& machine,
                                                  const SessionOptions& options) try {
   std::unique_ptr<State> state(new State{graph, machine, options, {}, {}, {}, {}, {}, {}, 0});
-  PT_ASSIGN(state->inputs, WantedOf(*graph, graph->inputs()));
-  PT_ASSIGN(state->outputs, WantedOf(*graph, graph->outputs()));
+  PT_ASSIGN(state->inputs, WantedOf(*graph, plan.lent_on, graph->inputs()));
+  PT_ASSIGN(state->outputs, WantedOf(*graph, plan.lent_on, graph->outputs()));
   PT_ASSIGN(state->deck, Deck::Make(std::move(graph), plan, machine, options));
   return std::unique_ptr<Session>(new Session(std::move(state)));
 } catch (...) {
@@ -325,6 +339,10 @@ Status Session::Replace(const Plan& plan) try {
   }
   PT_ASSIGN(std::shared_ptr<Deck> next, Deck::Make(state_->graph, plan, state_->machine, state_->options));
   const std::lock_guard lock(state_->mutex);
+  if (next->compiled->plan.lent_on != state_->deck->compiled->plan.lent_on) {
+    return MakeError(ErrorCode::kUsage, "session.lent_on",
+                     "the other plan wants inputs or outputs on other devices than the one it replaces");
+  }
   state_->deck.swap(next);
   state_->available.notify_all();
   return {};
@@ -332,7 +350,7 @@ Status Session::Replace(const Plan& plan) try {
   return Caught("session", "compile another plan");
 }
 
-Result<RunReport> Session::Run(std::span<const HostTensor> inputs, std::span<const HostTensor> outputs,
+Result<RunReport> Session::Run(std::span<const LentTensor> inputs, std::span<const LentTensor> outputs,
                                const RunOptions& options) noexcept try {
   const int64_t start_ns = NowNs();
   const State::RunCount count(*state_);
@@ -363,6 +381,8 @@ std::vector<StepCounter> Session::StepCounters() const {
 }
 
 const Graph& Session::graph() const { return *state_->graph; }
+
+Machine& Session::machine() const { return state_->machine; }
 
 CaptureReport Session::capture() const {
   const std::shared_ptr<const CompiledPlan> plan = state_->compiled();

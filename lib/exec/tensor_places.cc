@@ -102,7 +102,7 @@ class Placer {
       const Instance& instance = plan_.instances[i];
       if (placed_[i]) continue;
       TensorPlace& place = places_.instances[i];
-      const bool lent = IsExternal(graph_, instance);
+      const bool lent = IsExternal(graph_, plan_.lent_on, instance);
       if (const auto input = inputs.find(instance.value); lent && input != inputs.end()) {
         place.where = Where::kInput;
         place.index = input->second;
@@ -140,7 +140,7 @@ class Placer {
         source = {dynamic ? From::kPool : From::kDirect, instance->second};
       } else {
         return MakeError(ErrorCode::kInvalidInput, "session.output",
-                         "the plan leaves output " + LabelOf(graph_, value) + " on no host memory");
+                         "the plan leaves output " + LabelOf(graph_, value) + " where the caller does not lend it");
       }
       places_.outputs.push_back(source);
     }

@@ -54,7 +54,7 @@ class Sharing {
     for (size_t i = 0; i < count; ++i) {
       sets_[i].parent = static_cast<uint32_t>(i);
       const Instance& instance = plan_.instances[i];
-      placed_[i] = !IsExternal(graph_, instance) && !IsDynamic(graph_, instance);
+      placed_[i] = !IsExternal(graph_, plan_.lent_on, instance) && !IsDynamic(graph_, instance);
       if (!placed_[i]) continue;
       PT_ASSIGN(bytes_[i], InstanceBytes(graph_, instance));
     }

@@ -73,7 +73,7 @@ class PlacementChecker {
   void CheckPlaced(size_t i) {
     const Instance& instance = plan_.instances[i];
     const Placement* placement = placements_[i];
-    if (IsLent(graph_, instance) || HasRunTimeSize(graph_, instance)) {
+    if (IsLent(graph_, plan_, instance) || HasRunTimeSize(graph_, instance)) {
       if (placement != nullptr) Fault("memory_extra", Name(i) + " is bound at run time and must not be placed");
       return;
     }

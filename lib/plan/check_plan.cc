@@ -24,6 +24,7 @@ class PlanChecker {
   // Each phase relies on what the earlier ones found sane.
   std::vector<PlanFault> Run() {
     CheckRanges();
+    CheckLending();
     CheckNumbers();
     CheckPrecision();
     if (!faults_.empty()) return std::move(faults_);
@@ -94,6 +95,13 @@ class PlanChecker {
       for (const ScratchPlacement& p : arena.scratch) CheckRange(p.step, plan_.steps.size(), "the memory plan", "step");
     }
     for (StepId step : plan_.report.critical_path) CheckRange(step, plan_.steps.size(), "the critical path", "step");
+  }
+
+  void CheckLending() {
+    for (const auto& [value, device] : plan_.lent_on) {
+      const std::string fault = LendingFault(graph_, platform_, value, device);
+      if (!fault.empty()) Fault("lent_on", fault);
+    }
   }
 
   void CheckNumbers() {
@@ -294,7 +302,7 @@ class PlanChecker {
         }
         written_by = s;
         const Instance& instance = plan_.instances[id.index()];
-        if (IsGiven(graph_, instance)) {
+        if (IsGiven(graph_, plan_, instance)) {
           Fault("written_input", StepName(s) + " writes graph input '" + graph_.value(instance.value).name + "'");
         }
       }
@@ -309,7 +317,7 @@ class PlanChecker {
     const Instance& instance = plan_.instances[id.index()];
     const std::string& name = graph_.value(instance.value).name;
     if (writer == kNever) {
-      if (IsGiven(graph_, instance)) return;
+      if (IsGiven(graph_, plan_, instance)) return;
       Fault("not_written",
             StepName(s) + " reads " + InstanceName(id.index()) + " of '" + name + "', which no step writes");
     } else if (writer == s || !order.Before(writer, s)) {
@@ -321,12 +329,12 @@ class PlanChecker {
   void CheckOutputs(const std::vector<size_t>& writer) {
     std::set<ValueId> made;
     for (size_t i = 0; i < plan_.instances.size(); ++i) {
-      if (writer[i] != kNever && IsLent(graph_, plan_.instances[i])) made.insert(plan_.instances[i].value);
+      if (writer[i] != kNever && IsLent(graph_, plan_, plan_.instances[i])) made.insert(plan_.instances[i].value);
     }
     for (ValueId output : graph_.outputs()) {
       if (graph_.value(output).producer.valid() && !made.contains(output)) {
-        Fault("output_missing",
-              "no step writes graph output '" + graph_.value(output).name + "' on the host, row-major");
+        Fault("output_missing", "no step writes graph output '" + graph_.value(output).name + "', row-major, on " +
+                                    platform_.device(LentDevice(plan_.lent_on, output)).name);
       }
     }
   }

@@ -69,10 +69,11 @@ bool LiesInItsInputs(const Graph& graph, const Candidate& candidate, const RunGr
 
 }  // namespace
 
-bool IsLent(const Graph& graph, const Instance& instance) {
+bool IsLent(const Graph& graph, const Plan& plan, const Instance& instance) {
   const Value& value = graph.value(instance.value);
   if (value.is_constant() || (value.producer.valid() && !value.is_graph_output)) return false;
-  return instance.device == DeviceId(0u) &&
+  const auto named = plan.lent_on.find(instance.value);
+  return instance.device == (named == plan.lent_on.end() ? kHostDevice : named->second) &&
          instance.form == Form{RowMajor(instance.form.layout.order.size()), value.type.type};
 }
 
@@ -80,8 +81,8 @@ bool HasRunTimeSize(const Graph& graph, const Instance& instance) {
   return !graph.value(instance.value).type.static_dims() || BitsOf(instance.form.storage) == 0;
 }
 
-bool IsGiven(const Graph& graph, const Instance& instance) {
-  return !graph.value(instance.value).producer.valid() && IsLent(graph, instance);
+bool IsGiven(const Graph& graph, const Plan& plan, const Instance& instance) {
+  return !graph.value(instance.value).producer.valid() && IsLent(graph, plan, instance);
 }
 
 std::vector<Elided> ElisionsOf(const CheckedPlan& checked, const std::vector<const Placement*>& placements) {

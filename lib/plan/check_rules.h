@@ -18,12 +18,13 @@ struct CheckedPlan {
   const Candidate& candidate(const RunGroup& group) const { return *candidates[group.candidate.index()]; }
 };
 
-// The caller lends its bytes: an input or a computed output of the graph, on the host, row-major, in its own type.
-bool IsLent(const Graph& graph, const Instance& instance);
+// The caller lends its bytes: an input or a computed output of the graph, where the plan says (on the host where it
+// says nothing), row-major, in its own type.
+bool IsLent(const Graph& graph, const Plan& plan, const Instance& instance);
 // Its size is known only at run time, so that no arena can hold a place for it.
 bool HasRunTimeSize(const Graph& graph, const Instance& instance);
 // A lent input: there from the start, and never written.
-bool IsGiven(const Graph& graph, const Instance& instance);
+bool IsGiven(const Graph& graph, const Plan& plan, const Instance& instance);
 
 // Why a step does nothing: its result lies where its input lies, or is already made of its inputs.
 enum class Elided : uint8_t { kNo, kView, kSlices };

@@ -207,6 +207,19 @@ Result<Instance> InstanceFromJson(const Json& json, const Platform& platform, co
   return instance;
 }
 
+Status LendingFromJson(const Json& json, const std::string& where, Plan& plan) {
+  if (json.find("lent_on") == nullptr) return {};
+  PT_ASSIGN(const Json::Array* array, JsonArray(json, "lent_on", where));
+  for (size_t i = 0; i < array->size(); ++i) {
+    const std::string at = where + ": lent_on[" + std::to_string(i) + "]";
+    PT_ASSIGN(const ValueId value, IdFromJson<ValueId>((*array)[i], "value", at));
+    PT_ASSIGN(const DeviceId device, IdFromJson<DeviceId>((*array)[i], "device", at));
+    PT_CHECK_OK(CheckName((*array)[i], "device_name", plan.made_for.platform.devices, device, at));
+    if (!plan.lent_on.emplace(value, device).second) return Invalid(at, "repeats a value");
+  }
+  return {};
+}
+
 // The nodes a step shows must be those of its candidate.
 Status CheckNodes(const Json& json, const Candidate& candidate, const std::string& where) {
   const Json* nodes = json.find("nodes");
@@ -404,6 +417,7 @@ Result<Plan> PlanFromJson(const Json& json, std::string_view what) {
   PT_ASSIGN(plan.made_for, MadeForFromJson(*made_for, where + ": made_for"));
   const Platform& platform = plan.made_for.platform;
   PT_CHECK_OK(QuantisationsFromJson(json, where, plan));
+  PT_CHECK_OK(LendingFromJson(json, where, plan));
   PT_CHECK_OK(ReadArray(
       json, "candidates", where, plan.candidates,
       [&](const Json& item, size_t, size_t, const std::string& at) { return CandidateFromJson(item, platform, at); }));

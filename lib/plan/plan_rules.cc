@@ -43,12 +43,12 @@ bool IsConcatInPlace(const Graph& graph, const Candidate& candidate, const RunGr
 
 }  // namespace
 
-bool IsExternal(const Graph& graph, const Instance& instance) {
+bool IsExternal(const Graph& graph, const LentOn& lent_on, const Instance& instance) {
   const Value& value = graph.value(instance.value);
   const bool graph_input = !value.producer.valid() && !value.is_constant();
   const bool graph_output = value.producer.valid() && value.is_graph_output;
-  return (graph_input || graph_output) && IsHost(instance.device) && instance.form.layout.is_row_major() &&
-         instance.form.storage == value.type.type;
+  return (graph_input || graph_output) && instance.device == LentDevice(lent_on, instance.value) &&
+         instance.form.layout.is_row_major() && instance.form.storage == value.type.type;
 }
 
 bool IsDynamic(const Graph& graph, const Instance& instance) {

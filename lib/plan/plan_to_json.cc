@@ -131,6 +131,15 @@ Json InstanceToJson(const Plan& plan, const Graph& graph, const Instance& instan
   return json;
 }
 
+Json LendingToJson(const Plan& plan, const Graph& graph, ValueId value, DeviceId device) {
+  Json json = Json::MakeObject();
+  json.Set("value", value.value);
+  SetName(json, "value_name", graph.values(), value);
+  json.Set("device", device.value);
+  SetName(json, "device_name", plan.made_for.platform.devices, device);
+  return json;
+}
+
 Json ArenaToJson(DeviceId device, const Arena& arena) {
   Json json = Json::MakeObject();
   json.Set("device", device.value);
@@ -244,6 +253,11 @@ Json ToJson(const Plan& plan, const Graph& graph) {
       quantisations.push_back(QuantisationToJson(id, quantisation));
     }
     json.Set("quantisations", std::move(quantisations));
+  }
+  if (!plan.lent_on.empty()) {
+    Json::Array lent_on;
+    for (const auto& [value, device] : plan.lent_on) lent_on.push_back(LendingToJson(plan, graph, value, device));
+    json.Set("lent_on", std::move(lent_on));
   }
   json.Set("instances", std::move(instances));
   json.Set("steps", std::move(steps));

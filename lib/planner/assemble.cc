@@ -149,6 +149,7 @@ Result<Plan> Assemble(const Space& space, const Solution& solution, std::string 
   }
   Plan plan = Assembler(space, solution, schedule).MakeSteps();
   plan.planner = std::move(planner);
+  plan.lent_on = space.problem().constraints.lent_on;
   PT_CHECK_OK(PlanMemory(space.graph(), space.platform(), plan, space.problem().constraints.memory_caps));
   PT_ASSIGN(const Timeline timeline, SimulatePlan(space.graph(), space.platform(), plan, space.problem().costs));
   FillTimes(space, timeline, plan);

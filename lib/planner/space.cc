@@ -43,6 +43,10 @@ Space::Space(const PlanningProblem& problem) : problem_(&problem), simulator_(pr
 }
 
 Result<Space> Space::Make(const PlanningProblem& problem) {
+  for (const auto& [value, device] : problem.constraints.lent_on) {
+    const std::string fault = LendingFault(problem.graph, problem.platform, value, device);
+    if (!fault.empty()) return MakeError(ErrorCode::kUsage, "planner.lent_on", fault);
+  }
   Space space(problem);
   const Graph& graph = problem.graph;
   space.groups_of_.resize(graph.nodes().size());
@@ -114,7 +118,9 @@ Status Space::AddOptions() {
   for (size_t v = 0; v < values_.size(); ++v) {
     ValueSlots& value = values_[v];
     const Value& described = problem_->graph.values()[v];
-    if (value.is_input || value.is_output) value.external = SlotOf(ValueId(v), kHostDevice, ExternalForm(described));
+    if (value.is_input || value.is_output)
+      value.external =
+          SlotOf(ValueId(v), LentDevice(problem_->constraints.lent_on, ValueId(v)), ExternalForm(described));
   }
   std::vector<Option> kept;
   for (Option& option : options_) {

@@ -81,7 +81,8 @@ struct ValueSlots {
 
 class Space {
  public:
-  // Errors: kInfeasible when some node has no usable candidate (named); kUnsupported when a value can be in more
+  // Errors: kInfeasible when some node has no usable candidate (named); kUsage when a value cannot be lent where the
+  // constraints say; kUnsupported when a value can be in more
   // than 65536 slots.
   static Result<Space> Make(const PlanningProblem& problem);
 

@@ -16,8 +16,8 @@ int main(int argc, char** argv) {
   auto session = (*engine)->MakeSession(**model, *plan);
   if (!session) return fail(session.error());
   std::vector<float> image(1 * 3 * 96 * 96), scores(10);
-  const pt::HostTensor input{pt::DataType::kFloat32, {1, 3, 96, 96}, image.data(), image.size() * sizeof(float)};
-  const pt::HostTensor output{pt::DataType::kFloat32, {1, 10}, scores.data(), scores.size() * sizeof(float)};
+  const pt::LentTensor input{pt::DataType::kFloat32, {1, 3, 96, 96}, image.data(), image.size() * sizeof(float)};
+  const pt::LentTensor output{pt::DataType::kFloat32, {1, 10}, scores.data(), scores.size() * sizeof(float)};
   auto report = (*session)->Run({&input, 1}, {&output, 1});
   if (!report) return fail(report.error());
   for (const float score : scores) std::printf("%g\n", static_cast<double>(score));

@@ -103,7 +103,7 @@ TEST_CASE("PlatformFile, OfThisMachineRunsHereWithItsSimulatedDevices", "[engine
   const auto session = engine->MakeSession(*model, engine->MakeDefaultPlan(*model).value()).value();
   std::vector<float> x(64, -2.0F), y(64);
   x[3] = 5;
-  const HostTensor in{DataType::kFloat32, {64}, x.data(), 256}, out{DataType::kFloat32, {64}, y.data(), 256};
+  const LentTensor in{DataType::kFloat32, {64}, x.data(), 256}, out{DataType::kFloat32, {64}, y.data(), 256};
   REQUIRE(session->Run({&in, 1}, {&out, 1}).ok());
   CHECK(y[3] == 10);
   CHECK(y[4] == -2);
@@ -166,7 +166,7 @@ TEST_CASE("Engine, WorksOnAMachineThatTheApplicationMade", "[engine]") {
   const auto model = first->Load(place.model(), {}).value();
   const auto session = first->MakeSession(*model, first->MakeDefaultPlan(*model).value()).value();
   std::vector<float> x(64, 3.0F), y(64);
-  const HostTensor in{DataType::kFloat32, {64}, x.data(), 256}, out{DataType::kFloat32, {64}, y.data(), 256};
+  const LentTensor in{DataType::kFloat32, {64}, x.data(), 256}, out{DataType::kFloat32, {64}, y.data(), 256};
   REQUIRE(session->Run({&in, 1}, {&out, 1}).ok());
   CHECK(y == std::vector<float>(64, 6.0F));
   CHECK(Engine::Make(std::shared_ptr<Machine>(), options).error().code == ErrorCode::kUsage);

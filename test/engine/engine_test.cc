@@ -80,8 +80,8 @@ std::vector<float> RunOnce(Engine& engine, const Model& model, const Plan& plan,
   if (!session.ok()) FAIL(ToString(session.error()));
   std::vector<float> input(3 * 16 * 16), output(32, -1.0F);
   for (size_t i = 0; i < input.size(); ++i) input[i] = std::sin(static_cast<float>(i));
-  const HostTensor in{DataType::kFloat32, {1, 3, 16, 16}, input.data(), input.size() * 4};
-  const HostTensor out{DataType::kFloat32, {1, 32, 1, 1}, output.data(), output.size() * 4};
+  const LentTensor in{DataType::kFloat32, {1, 3, 16, 16}, input.data(), input.size() * 4};
+  const LentTensor out{DataType::kFloat32, {1, 32, 1, 1}, output.data(), output.size() * 4};
   REQUIRE((*session)->Run({&in, 1}, {&out, 1}).ok());
   return output;
 }
@@ -290,7 +290,7 @@ TEST_CASE("Engine, ChainOfFiftyThousandNodesIsPlannedWithoutMeasurements", "[eng
   REQUIRE(session.ok());
   std::vector<float> input = {-1, 0, 1, 2}, output(4, -1.0F);
   const std::vector<int64_t> dims = {1, 4};
-  const HostTensor in{DataType::kFloat32, dims, input.data(), 16}, out{DataType::kFloat32, dims, output.data(), 16};
+  const LentTensor in{DataType::kFloat32, dims, input.data(), 16}, out{DataType::kFloat32, dims, output.data(), 16};
   REQUIRE((*session)->Run({&in, 1}, {&out, 1}).ok());
   CHECK(output == std::vector<float>{0, 0, 1, 2});
 }

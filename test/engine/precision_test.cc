@@ -66,8 +66,8 @@ std::vector<float> RunOnce(Engine& engine, const Model& model, const Plan& plan)
   if (!session.ok()) FAIL(ToString(session.error()));
   std::vector<float> input(16 * 64), output(16 * 64, -1.0F);
   for (size_t i = 0; i < input.size(); ++i) input[i] = std::sin(static_cast<float>(i));
-  const HostTensor in{DataType::kFloat32, {1, 16, 8, 8}, input.data(), input.size() * 4};
-  const HostTensor out{DataType::kFloat32, {1, 16, 8, 8}, output.data(), output.size() * 4};
+  const LentTensor in{DataType::kFloat32, {1, 16, 8, 8}, input.data(), input.size() * 4};
+  const LentTensor out{DataType::kFloat32, {1, 16, 8, 8}, output.data(), output.size() * 4};
   REQUIRE((*session)->Run({&in, 1}, {&out, 1}).ok());
   return output;
 }

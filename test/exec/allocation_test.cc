@@ -72,7 +72,7 @@ TEST_CASE("Session, WarmRunsAllocateNothing", "[exec]") {
   CHECK(allocations.exchange(0) > 0);  // the library's allocations are seen at all
   std::vector<Buffer> inputs = MakeBuffers(*graph, graph->inputs(), 0);
   std::vector<Buffer> outputs = MakeBuffers(*graph, graph->outputs(), 0);
-  const std::vector<HostTensor> in = Lend(inputs), out = Lend(outputs);
+  const std::vector<LentTensor> in = Lend(inputs), out = Lend(outputs);
   Trace trace;
   RunOptions options;
   options.deadline = std::chrono::hours(1);

@@ -4,10 +4,13 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
 #include <catch2/generators/catch_generators_range.hpp>
+#include <cstring>
+#include <map>
 #include <thread>
 
 #include "lib/exec/lost_devices.h"
 #include "lib/exec/program.h"
+#include "partitiontuner/exec/lent_buffer.h"
 #include "partitiontuner/graph/graph_text.h"
 #include "test/testing/test_machine.h"
 
@@ -45,10 +48,10 @@ struct Setting {
     machine = MakeSimulatedMachine(std::move(platform), control, {clock, &calls});
   }
 
-  Plan PlanOn(const std::vector<const char*>& units) const {
+  Plan PlanOn(const std::vector<const char*>& units, const LentOn& lent_on = {}) const {
     std::vector<UnitId> ids;
     for (const char* unit : units) ids.push_back(FindUnit(machine->platform(), unit));
-    return MakeTestPlan(*graph, *machine, ids);
+    return MakeTestPlan(*graph, *machine, ids, lent_on);
   }
   std::unique_ptr<Session> Create(const Plan& plan, const SessionOptions& options = {}) const {
     auto session = Session::Create(graph, plan, *machine, options);
@@ -57,14 +60,18 @@ struct Setting {
   }
 };
 
-// Buffers of one run, and what the outputs should be.
+// Buffers of one run, and what the outputs should be. What the plan wants on a device is lent there.
 struct RunBuffers {
   explicit RunBuffers(const Graph& graph, float start = 0)
       : inputs(MakeBuffers(graph, graph.inputs(), start)),
         outputs(MakeBuffers(graph, graph.outputs(), -1000)),
         expected(Interpret(graph, inputs)) {}
   Result<RunReport> Run(Session& session, const RunOptions& options = {}) {
-    return session.Run(Lend(inputs), Lend(outputs), options);
+    PT_ASSIGN(const std::vector<LentTensor> in, LendTo(session, session.graph().inputs(), inputs, on_inputs));
+    PT_ASSIGN(const std::vector<LentTensor> out, LendTo(session, session.graph().outputs(), outputs, on_outputs));
+    Result<RunReport> report = session.Run(in, out, options);
+    if (report.ok()) PT_CHECK_OK(Fetch(on_outputs, outputs));
+    return report;
   }
   bool AreRight() const {
     for (size_t i = 0; i < outputs.size(); ++i) {
@@ -75,7 +82,45 @@ struct RunBuffers {
 
   std::vector<Buffer> inputs, outputs;
   std::vector<std::vector<float>> expected;
+  std::map<size_t, LentBuffer> on_inputs, on_outputs;  // on devices
+
+ private:
+  static Result<std::vector<LentTensor>> LendTo(Session& session, std::span<const ValueId> values,
+                                                std::vector<Buffer>& buffers, std::map<size_t, LentBuffer>& on_device) {
+    std::vector<LentTensor> tensors = Lend(buffers);
+    for (size_t i = 0; i < values.size(); ++i) {
+      const DeviceId device = LentDevice(session.plan()->lent_on, values[i]);
+      if (IsHost(device)) continue;
+      if (!on_device.contains(i)) {
+        PT_ASSIGN(LentBuffer made, LentBuffer::Make(session.machine(), device, DataType::kFloat32, buffers[i].dims));
+        on_device.emplace(i, std::move(made));
+      }
+      LentBuffer& buffer = on_device.at(i);
+      PT_CHECK_OK(buffer.Write(std::as_bytes(std::span(buffers[i].data))));
+      tensors[i] = buffer.tensor();
+    }
+    return tensors;
+  }
+  static Status Fetch(const std::map<size_t, LentBuffer>& on_device, std::vector<Buffer>& buffers) {
+    for (const auto& [i, buffer] : on_device) {
+      PT_ASSIGN(const Tensor read, buffer.Read());
+      std::memcpy(buffers[i].data.data(), read.bytes().data(), read.bytes().size());
+    }
+    return {};
+  }
 };
+
+// Random devices for what can be lent on them.
+LentOn RandomLending(const Graph& graph, const Platform& platform, std::mt19937& random) {
+  LentOn lent_on;
+  for (const std::span<const ValueId> values : {graph.inputs(), graph.outputs()}) {
+    for (const ValueId value : values) {
+      const DeviceId device(random() % platform.devices.size());
+      if (LendingFault(graph, platform, value, device).empty()) lent_on[value] = device;
+    }
+  }
+  return lent_on;
+}
 
 bool RunsRight(Session& session, float start = 0, const RunOptions& options = {}) {
   RunBuffers buffers(session.graph(), start);
@@ -123,14 +168,17 @@ TEST_CASE("DeviceStreams, RandomPlansGiveTheResultOfOneLoop", "[exec]") {
   const SimulatedClock clock = GENERATE(SimulatedClock::kVirtual, SimulatedClock::kReal);
   const uint32_t cores = GENERATE(1u, 2u, 4u);
   const bool linked = GENERATE(false, true);
+  const bool lent = GENERATE(false, true);
   const auto seed = GENERATE(range(1u, 5u));
-  CAPTURE(static_cast<int>(clock), cores, linked, seed);
+  CAPTURE(static_cast<int>(clock), cores, linked, lent, seed);
   std::mt19937 random(seed);
   Platform platform = MakeTestPlatform(cores, true);
   AddSecondDevice(platform, linked);
   Setting setting(std::move(platform), clock, MakeRandomGraph(random, 60, 97));
-  const Plan plan =
-      MakeTestPlan(*setting.graph, *setting.machine, RandomUnits(*setting.graph, setting.machine->platform(), random));
+  const Platform& made = setting.machine->platform();
+  const std::vector<UnitId> units = RandomUnits(*setting.graph, made, random);
+  const LentOn lent_on = lent ? RandomLending(*setting.graph, made, random) : LentOn();
+  const Plan plan = MakeTestPlan(*setting.graph, *setting.machine, units, lent_on);
   const auto session = setting.Create(plan);
   const auto single = setting.Create(plan, {.capture = false});
   const auto twin = setting.Create(plan, {.sequential = true});
@@ -229,6 +277,66 @@ TEST_CASE("DeviceStreams, ASegmentIsCapturedOnceAndLaunchedAsOne", "[exec]") {
   for (int run = 0; run < 3; ++run) {
     CHECK(RunsRight(*session, static_cast<float>(run)));
     CHECK(setting.calls.Take() == std::vector<std::string>{"stream 0: launch"});
+  }
+}
+
+TEST_CASE("DeviceStreams, WhatIsLentOnTheDeviceIsUsedInPlaceAndRecordedAnewWhenItMoves", "[exec]") {
+  Setting setting(SimulatedClock::kVirtual);
+  LentOn lent_on;
+  for (ValueId value : {setting.graph->inputs()[0], setting.graph->outputs()[0]}) lent_on[value] = DeviceId(1u);
+  const std::vector<const char*> one_stream(4, "fake:0#0");
+  const auto session = setting.Create(setting.PlanOn(one_stream, lent_on));
+  RunBuffers here(*setting.graph, 1), there(*setting.graph, 2);
+  const auto calls_of = [&](RunBuffers& buffers) {
+    CHECK(buffers.Run(*session).ok());
+    CHECK(buffers.AreRight());
+    std::vector<std::string> calls = setting.calls.Take();
+    // Filling and reading the lent memory goes on other streams, made after the session's.
+    std::erase_if(calls, [](const std::string& call) { return !call.starts_with("stream 0"); });
+    return calls;
+  };
+  const std::vector<std::string> recorded = {"stream 0: begin capture", "stream 0: kernel", "stream 0: kernel",
+                                             "stream 0: kernel",        "stream 0: kernel", "stream 0: record",
+                                             "stream 0: end capture",   "stream 0: launch"};
+  const std::vector<std::string> launched = {"stream 0: launch"};
+  CHECK(calls_of(here) == recorded);
+  CHECK(calls_of(here) == launched);
+  CHECK(calls_of(there) == recorded);  // other memory
+  CHECK(calls_of(there) == launched);
+  CHECK(calls_of(here) == recorded);
+}
+
+TEST_CASE("DeviceStreams, MemoryOnAnotherDeviceThanThePlanWantsIsRefused", "[exec]") {
+  Setting setting(SimulatedClock::kVirtual);
+  const ValueId x = setting.graph->inputs()[0];
+  const Plan on_device = setting.PlanOn(kTwoStreams, {{x, DeviceId(1u)}});
+  const auto session = setting.Create(on_device);
+  std::vector<Buffer> in = MakeBuffers(*setting.graph, setting.graph->inputs(), 0);
+  std::vector<Buffer> out = MakeBuffers(*setting.graph, setting.graph->outputs(), 0);
+  const Result<RunReport> refused = session->Run(Lend(in), Lend(out));
+  REQUIRE_FALSE(refused.ok());
+  CHECK(refused.error().code == ErrorCode::kInvalidInput);
+  CHECK(refused.error().message == "input 'x' is lent on cpu, the plan wants it on fake:0");
+  const Status replaced = session->Replace(setting.PlanOn(kTwoStreams));
+  REQUIRE_FALSE(replaced.ok());
+  CHECK(replaced.error().id == "session.lent_on");
+  CHECK(RunsRight(*session));
+}
+
+TEST_CASE("LentBuffer, HoldsWhatIsWrittenAndRefusesOtherSizes", "[exec]") {
+  Setting setting(GENERATE(SimulatedClock::kVirtual, SimulatedClock::kReal));
+  for (const DeviceId device : {kHostDevice, DeviceId(1u)}) {
+    LentBuffer buffer = LentBuffer::Make(*setting.machine, device, DataType::kInt32, {2, 3}).value();
+    CHECK(buffer.tensor().bytes == 24);
+    CHECK(buffer.tensor().device == device);
+    const std::vector<int32_t> numbers = {1, -2, 3, INT32_MIN, INT32_MAX, 0};
+    REQUIRE(buffer.Write(std::as_bytes(std::span(numbers))).ok());
+    const Tensor read = buffer.Read().value();
+    CHECK(read.dims() == std::vector<int64_t>{2, 3});
+    CHECK(std::ranges::equal(read.bytes(), std::as_bytes(std::span(numbers))));
+    CHECK(buffer.Write(std::as_bytes(std::span(numbers).first(5))).error().id == "lent_buffer.size");
+    CHECK(LentBuffer::Make(*setting.machine, device, DataType::kFloat32, {0, 4})->Read()->bytes().empty());
+    CHECK(LentBuffer::Make(*setting.machine, device, DataType::kString, {1}).error().code == ErrorCode::kUnsupported);
   }
 }
 

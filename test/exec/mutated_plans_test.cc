@@ -67,7 +67,7 @@ std::unique_ptr<Machine> TwoDevices() {
   return Machine::Assemble(std::move(platform), std::move(drivers), std::move(libraries)).value();
 }
 
-HostTensor Borrow(const Tensor& tensor) {
+LentTensor Borrow(const Tensor& tensor) {
   const auto bytes = tensor.bytes();
   return {tensor.type(), tensor.dims(), const_cast<std::byte*>(bytes.data()), bytes.size()};
 }
@@ -82,7 +82,7 @@ using Outputs = std::vector<Tensor>;
 // The outputs, or why there are none.
 Result<Outputs> RunOn(Session& session, const Case& c) {
   std::vector<std::vector<float>> storage;
-  std::vector<HostTensor> in, out;
+  std::vector<LentTensor> in, out;
   for (const Tensor& input : c.inputs) in.push_back(Borrow(input));
   for (const Tensor& expected : c.expected) {
     // No output may keep what it held before.

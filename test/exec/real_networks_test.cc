@@ -15,10 +15,10 @@ namespace {
 
 struct Outputs {
   std::vector<std::vector<std::byte>> storage;
-  std::vector<HostTensor> tensors;
+  std::vector<LentTensor> tensors;
 };
 
-HostTensor Borrow(const Tensor& tensor) {
+LentTensor Borrow(const Tensor& tensor) {
   const auto bytes = tensor.bytes();
   return {tensor.type(), tensor.dims(), const_cast<std::byte*>(bytes.data()), bytes.size()};
 }
@@ -40,7 +40,7 @@ void RunOn(Engine& engine, const Model& model, const Plan& plan, bool sequential
   options.sequential = sequential;
   const auto session = engine.MakeSession(model, plan, options);
   if (!session.ok()) FAIL(ToString(session.error()));
-  std::vector<HostTensor> in;
+  std::vector<LentTensor> in;
   for (const Tensor& input : inputs) in.push_back(Borrow(input));
   for (int run = 0; run < 2; ++run) {
     const Result<RunReport> report = (*session)->Run(in, outputs.tensors);
@@ -78,7 +78,7 @@ TEST_CASE("Session, RandomPlansOfRealNetworksEqualTheirTwins", "[exec][slow]") {
     RunOn(*engine, **model, *plan, true, inputs, twin);
     for (size_t i = 0; i < expected.size(); ++i) {
       CHECK(std::memcmp(parallel.storage[i].data(), twin.storage[i].data(), twin.storage[i].size()) == 0);
-      const HostTensor& made = parallel.tensors[i];
+      const LentTensor& made = parallel.tensors[i];
       const Tensor actual =
           Tensor::FromBytes(made.type, made.dims, std::string(static_cast<const char*>(made.data), made.bytes)).value();
       const Comparison comparison = CompareTensors(expected[i], actual, DefaultTolerance(graph, graph.outputs()[i]));

@@ -180,8 +180,8 @@ TEST_CASE("RunTimeSizes, NoBufferCanBeLentForAnOutputOfUnknownSize", "[exec]") {
   const auto session = lab.Open(TypedGraph("input x float32[4]\nn = NonZero(x)\noutput n\n"), 1);
   std::vector<float> x(4, 1.0F);
   std::vector<int64_t> n(4);
-  const std::vector<HostTensor> in = {{DataType::kFloat32, {4}, x.data(), 16}};
-  const std::vector<HostTensor> out = {{DataType::kInt64, {1, 4}, n.data(), 32}};
+  const std::vector<LentTensor> in = {{DataType::kFloat32, {4}, x.data(), 16}};
+  const std::vector<LentTensor> out = {{DataType::kInt64, {1, 4}, n.data(), 32}};
   const auto report = session->Run(in, out);
   REQUIRE_FALSE(report.ok());
   CHECK(report.error().code == ErrorCode::kInvalidInput);

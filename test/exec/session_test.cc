@@ -245,14 +245,14 @@ TEST_CASE("Session, WrongTensorsAreRefusedBeforeAnythingRuns", "[exec]") {
       setting.Create(MakeTestPlan(*setting.graph, *setting.machine, setting.Everywhere("cpu[0]")));
   std::vector<Buffer> inputs = MakeBuffers(*setting.graph, setting.graph->inputs(), 0);
   std::vector<Buffer> outputs = MakeBuffers(*setting.graph, setting.graph->outputs(), 0);
-  const std::vector<HostTensor> in = Lend(inputs), out = Lend(outputs);
-  const auto refused = [&](std::vector<HostTensor> i, std::vector<HostTensor> o) {
+  const std::vector<LentTensor> in = Lend(inputs), out = Lend(outputs);
+  const auto refused = [&](std::vector<LentTensor> i, std::vector<LentTensor> o) {
     const Result<RunReport> report = session->Run(i, o);
     return !report.ok() && report.error().code == ErrorCode::kInvalidInput;
   };
   CHECK(refused({}, out));
   CHECK(refused(in, {}));
-  HostTensor changed = in[0];
+  LentTensor changed = in[0];
   changed.type = DataType::kInt32;
   CHECK(refused({changed}, out));
   changed = in[0];

@@ -151,7 +151,7 @@ TEST_CASE("CheckPlan, FindsEveryKindOfFault", "[plan]") {
       {"memory_extra",
        [&](Plan& p) {
          for (size_t i = 0; i < p.instances.size(); ++i) {
-           if (IsExternal(world.graph, p.instances[i])) placements(p).push_back({InstanceId(i), 0, 64, {}});
+           if (IsExternal(world.graph, p.lent_on, p.instances[i])) placements(p).push_back({InstanceId(i), 0, 64, {}});
          }
        }},
       {"memory_alignment",
@@ -211,7 +211,7 @@ TEST_CASE("CheckPlan, LosingAnOutputIsFound", "[plan]") {
   // The last result stays in another form than the caller's.
   plan.instances.push_back(plan.instances.back());
   Instance& moved = plan.instances[plan.instances.size() - 2];
-  if (!IsExternal(world.graph, moved)) std::swap(moved, plan.instances.back());
+  if (!IsExternal(world.graph, plan.lent_on, moved)) std::swap(moved, plan.instances.back());
   for (Instance& instance : plan.instances) {
     if (!world.graph.value(instance.value).is_graph_output) continue;
     instance.form.layout = ChannelsLast(4);

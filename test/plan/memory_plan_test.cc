@@ -36,7 +36,7 @@ uint64_t PeakBytes(const World& world, const Plan& plan, DeviceId device) {
     uint64_t bytes = 0;
     for (size_t i = 0; i < lives.size(); ++i) {
       const Instance& instance = plan.instances[i];
-      if (instance.device != device || IsExternal(world.graph, instance)) continue;
+      if (instance.device != device || IsExternal(world.graph, plan.lent_on, instance)) continue;
       if (lives[i].first <= s && s <= lives[i].second) {
         int64_t elements = 4;
         for (const Dim& dim : world.graph.value(instance.value).type.dims) elements *= dim.value;
@@ -172,7 +172,7 @@ TEST_CASE("PlanMemory, AccumulatingOverTheCallersInputIsRefused", "[plan]") {
   // The step that reads the graph input is made to overwrite it.
   for (Step& step : plan.steps) {
     auto* group = std::get_if<RunGroup>(&step.work);
-    if (group == nullptr || group->in.empty() || !IsExternal(world.graph, plan.instances[group->in[0].index()]))
+    if (group == nullptr || group->in.empty() || !IsExternal(world.graph, plan.lent_on, plan.instances[group->in[0].index()]))
       continue;
     plan.candidates[group->candidate.index()].aliases = {{0, 0, Alias::Kind::kRequired}};
   }

@@ -31,6 +31,16 @@ std::vector<NamedWorld> Worlds() {
   worlds.push_back({"inception with contention", MakeWorld(testing::Inception(2), {.contention = true})});
   for (uint64_t seed = 1; seed <= 12; ++seed) {
     worlds.push_back({"random " + std::to_string(seed), MakeWorld(testing::RandomGraph(seed, 5 + seed * 4), {}, seed)});
+    // The same where every third input and output lies on the accelerator.
+    World lent = worlds.back().world;
+    for (const std::span<const ValueId> values : {lent.graph.inputs(), lent.graph.outputs()}) {
+      for (const ValueId value : values) {
+        const bool chosen = (value.value + seed) % 3 == 0;
+        if (!chosen || !LendingFault(lent.graph, lent.platform, value, DeviceId(1u)).empty()) continue;
+        lent.constraints.lent_on[value] = DeviceId(1u);
+      }
+    }
+    worlds.push_back({"random " + std::to_string(seed) + " with values lent on the device", std::move(lent)});
   }
   return worlds;
 }
@@ -108,6 +118,46 @@ TEST_CASE("EveryPlanner, PlansValuesInMoreThan64PlacesAndForms", "[planner]") {
     CHECK(std::any_of(plan->instances.begin(), plan->instances.end(),
                       [&](const Instance& instance) { return instance.form == cheap; }));
   }
+}
+
+TEST_CASE("EveryPlanner, CopiesNothingThatIsLentWhereItIsUsed", "[planner]") {
+  // All on the accelerator: with inputs and outputs there as well, no copy is left.
+  World world = MakeWorld(testing::Chain(6));
+  for (size_t node = 0; node < world.graph.nodes().size(); ++node) {
+    for (size_t c = 0; c < world.platform.unit_classes.size(); ++c) {
+      if (world.platform.unit_classes[c].device != DeviceId(1u)) {
+        world.constraints.forbid.emplace_back(NodeId(node), UnitClassId(c));
+      }
+    }
+  }
+  const auto copies = [](const Plan& plan) {
+    return std::ranges::count_if(plan.steps, [](const Step& step) { return std::holds_alternative<Copy>(step.work); });
+  };
+  for (const std::string& name : Names(world)) {
+    if (name == "single:cpu") continue;
+    INFO(name);
+    world.constraints.lent_on = {};
+    const Plan from_host = PlanBy(world, name).value();
+    for (const std::span<const ValueId> values : {world.graph.inputs(), world.graph.outputs()}) {
+      for (const ValueId value : values) world.constraints.lent_on[value] = DeviceId(1u);
+    }
+    const Plan in_place = PlanBy(world, name).value();
+    CHECK(testing::FaultText(world, in_place) == "");
+    CHECK(in_place.lent_on == world.constraints.lent_on);
+    CHECK(copies(from_host) >= 2);
+    if (!name.starts_with("random")) CHECK(copies(in_place) == 0);
+    CHECK(PlanFromJson(ToJson(in_place, world.graph), "plan")->lent_on == in_place.lent_on);
+  }
+}
+
+TEST_CASE("Planner, RefusesToPlanForValuesThatCannotBeLentThere", "[planner]") {
+  World world = MakeWorld(testing::Chain(3));
+  const ValueId between = world.graph.nodes()[0].outputs[0];
+  world.constraints.lent_on = {{between, DeviceId(1u)}};
+  const Result<Plan> refused = PlanBy(world, "heft");
+  REQUIRE_FALSE(refused.ok());
+  CHECK(refused.error().code == ErrorCode::kUsage);
+  CHECK(refused.error().message.find("is neither an input nor an output of the model") != std::string::npos);
 }
 
 TEST_CASE("EveryPlanner, IsDeterministic", "[planner]") {

@@ -28,7 +28,7 @@ std::unique_ptr<Session> HostLab::Open(std::shared_ptr<const Graph> graph, uint3
 }
 
 Result<std::vector<Tensor>> RunOnce(Session& session, const std::vector<Tensor>& inputs, const RunOptions& options) {
-  std::vector<HostTensor> in, out;
+  std::vector<LentTensor> in, out;
   for (const Tensor& input : inputs) {
     in.push_back({input.type(), input.dims(), const_cast<std::byte*>(input.bytes().data()), input.bytes().size()});
   }

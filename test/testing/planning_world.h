@@ -30,8 +30,9 @@ struct World {
   Platform platform;
   std::vector<Candidate> candidates;
   TableCosts costs;
+  Constraints constraints = {};
 
-  PlanningProblem problem() const { return {graph, platform, candidates, costs}; }
+  PlanningProblem problem() const { return {graph, platform, candidates, costs, constraints}; }
 };
 
 struct WorldOptions {

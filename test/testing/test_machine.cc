@@ -47,13 +47,14 @@ void AddAsynchronousUnit(Platform& platform, const std::string& name, const std:
 // Builds the steps of a plan node by node.
 class PlanMaker {
  public:
-  PlanMaker(const Graph& graph, const Machine& machine)
+  PlanMaker(const Graph& graph, const Machine& machine, const LentOn& lent_on)
       : graph_(graph), platform_(machine.platform()), machine_(machine) {
     plan_.planner = "test";
     plan_.made_for.tool_version = kVersion;
     plan_.made_for.libraries = LibraryVersions(machine.libraries());
     plan_.made_for.graph_hash = ToHex(GraphHash(graph));
     plan_.made_for.platform = machine.platform();
+    plan_.lent_on = lent_on;
   }
 
   void AddNode(NodeId node, UnitId unit) {
@@ -81,9 +82,7 @@ class PlanMaker {
 
   Plan Finish() {
     for (ValueId output : graph_.outputs()) {
-      if (!graph_.value(output).producer.valid()) continue;
-      const ValueType& type = graph_.value(output).type;
-      Available({output, DeviceId(0u), {RowMajor(type.dims.size()), type.type}});
+      if (graph_.value(output).producer.valid()) Available(LentInstance(output));
     }
     const Status status = PlanMemory(graph_, platform_, plan_);
     assert(status.ok());
@@ -116,16 +115,24 @@ class PlanMaker {
     }
   }
 
-  // The instance, copied from where the value is if it is not there yet.
+  Instance LentInstance(ValueId value) const {
+    const ValueType& type = graph_.value(value).type;
+    return {value, LentDevice(plan_.lent_on, value), {RowMajor(type.dims.size()), type.type}};
+  }
+
+  // The instance, copied from where the value is if it is not there yet; by way of the host where no link leads there.
   InstanceId Available(const Instance& wanted) {
     const InstanceId id = Find(wanted);
     const bool input = !graph_.value(wanted.value).producer.valid();
-    if (made_by_.contains(id) || (input && wanted.device.index() == 0)) return id;
+    if (made_by_.contains(id) || (input && wanted == LentInstance(wanted.value))) return id;
+    if (input) Find(LentInstance(wanted.value));
     Instance source = wanted;
-    source.device = DeviceId(0u);
+    source.device = kHostDevice;
     for (const auto& [instance, there] : instances_) {
-      const bool made = instance.value == wanted.value && instance.device != wanted.device && made_by_.contains(there);
-      if (made && FindLink(platform_, instance.device, wanted.device).valid()) source = instance;
+      const bool given = input && instance == LentInstance(instance.value);
+      const bool made = instance.value == wanted.value && instance.device != wanted.device;
+      if (!made || (!given && !made_by_.contains(there))) continue;
+      if (FindLink(platform_, instance.device, wanted.device).valid()) source = instance;
     }
     const InstanceId from = Available(source);
     Step step;
@@ -213,8 +220,9 @@ std::unique_ptr<Machine> MakeFakeMachine(Platform platform, FakeControl& control
   return Machine::Assemble(std::move(platform), std::move(drivers), std::move(libraries)).value();
 }
 
-Plan MakeTestPlan(const Graph& graph, const Machine& machine, const std::vector<UnitId>& unit_of_node) {
-  PlanMaker maker(graph, machine);
+Plan MakeTestPlan(const Graph& graph, const Machine& machine, const std::vector<UnitId>& unit_of_node,
+                  const LentOn& lent_on) {
+  PlanMaker maker(graph, machine, lent_on);
   for (size_t i = 0; i < graph.nodes().size(); ++i) maker.AddNode(NodeId(i), unit_of_node[i]);
   return maker.Finish();
 }
@@ -264,8 +272,8 @@ std::vector<Buffer> MakeBuffers(const Graph& graph, std::span<const ValueId> val
   return buffers;
 }
 
-std::vector<HostTensor> Lend(std::vector<Buffer>& buffers) {
-  std::vector<HostTensor> tensors;
+std::vector<LentTensor> Lend(std::vector<Buffer>& buffers) {
+  std::vector<LentTensor> tensors;
   for (Buffer& buffer : buffers) {
     tensors.push_back({DataType::kFloat32, buffer.dims, buffer.data.data(), buffer.data.size() * sizeof(float)});
   }

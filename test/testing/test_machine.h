@@ -27,7 +27,8 @@ std::unique_ptr<Machine> MakeSimulatedMachine(Platform platform, FakeControl& co
 
 // A legal plan that runs node i as one step of `unit_of_node[i]`, in graph order, with copies where devices change.
 // Candidates are the first that the machine's libraries have for that node and class. Asserts that there is one.
-Plan MakeTestPlan(const Graph& graph, const Machine& machine, const std::vector<UnitId>& unit_of_node);
+Plan MakeTestPlan(const Graph& graph, const Machine& machine, const std::vector<UnitId>& unit_of_node,
+                  const LentOn& lent_on = {});
 
 // Random units for every node of the graph; steps keep the graph's order.
 std::vector<UnitId> RandomUnits(const Graph& graph, const Platform& platform, std::mt19937& random);
@@ -41,7 +42,7 @@ struct Buffer {
   std::vector<float> data;
 };
 std::vector<Buffer> MakeBuffers(const Graph& graph, std::span<const ValueId> values, float start);
-std::vector<HostTensor> Lend(std::vector<Buffer>& buffers);
+std::vector<LentTensor> Lend(std::vector<Buffer>& buffers);
 
 // What the fake library must compute, by one loop.
 std::vector<std::vector<float>> Interpret(const Graph& graph, const std::vector<Buffer>& inputs);

@@ -177,72 +177,58 @@ Result<std::vector<Tensor>> MakeInputs(const Graph& graph, const GivenInputs& gi
   return inputs;
 }
 
-void HostBuffers::Free::operator()(void* memory) const { std::free(memory); }
-
-Status HostBuffers::Add(const Graph& graph, ValueId id) {
-  const Value& value = graph.value(id);
+Status RunBuffers::Add(const Session& session, ValueId id) {
+  const Value& value = session.graph().value(id);
   const auto dims = value.type.static_dims();
-  const int64_t bits = BitsOf(value.type.type);
-  if (!dims || bits == 0) {
+  if (!dims) {
     return MakeError(ErrorCode::kUnsupported, "value.dynamic",
                      "\"" + value.name + "\" is " + ToString(value.type) + ": its size must be known before the run");
   }
-  const auto count = CheckedProduct(*dims);
-  const auto total_bits = count ? CheckedMul(*count, bits) : std::nullopt;
-  const auto padded =
-      total_bits ? CheckedAlignUp(static_cast<uint64_t>(*total_bits) / 8 + 1, kTensorAlignment) : std::nullopt;
-  void* const memory = padded ? std::aligned_alloc(kTensorAlignment, *padded) : nullptr;
-  if (memory == nullptr) {
-    return MakeError(ErrorCode::kOutOfMemory, "value.memory",
-                     "no memory for \"" + value.name + "\", " + ToString(value.type));
+  Result<LentBuffer> buffer =
+      LentBuffer::Make(session.machine(), LentDevice(session.plan()->lent_on, id), value.type.type, *dims);
+  if (!buffer.ok()) {
+    Error error = std::move(buffer).error();
+    error.message = "\"" + value.name + "\": " + error.message;
+    return error;
   }
-  memory_.emplace_back(memory);
-  HostTensor tensor;
-  tensor.type = value.type.type;
-  tensor.dims = *dims;
-  tensor.data = memory;
-  tensor.bytes = (static_cast<uint64_t>(*total_bits) + 7) / 8;
-  tensors_.push_back(std::move(tensor));
+  tensors_.push_back(buffer->tensor());
+  memory_.emplace_back(std::move(buffer).value());
   return {};
 }
 
-Result<HostBuffers> HostBuffers::ForInputs(const Graph& graph, std::span<const Tensor> tensors) {
-  HostBuffers buffers;
+Result<RunBuffers> RunBuffers::ForInputs(const Session& session, std::span<const Tensor> tensors) {
+  RunBuffers buffers;
   for (size_t i = 0; i < tensors.size(); ++i) {
-    PT_CHECK_OK(buffers.Add(graph, graph.inputs()[i]));
-    const HostTensor& to = buffers.tensors_.back();
-    if (to.bytes != tensors[i].bytes().size()) {
-      return Wrong("input \"" + graph.value(graph.inputs()[i]).name + "\" takes " + std::to_string(to.bytes) +
-                   " bytes, the data has " + std::to_string(tensors[i].bytes().size()));
-    }
-    if (to.bytes > 0) std::memcpy(to.data, tensors[i].bytes().data(), to.bytes);
+    PT_CHECK_OK(buffers.Add(session, session.graph().inputs()[i]));
+    PT_CHECK_OK(buffers.memory_.back()->Write(tensors[i].bytes()));
   }
   return buffers;
 }
 
-Result<HostBuffers> HostBuffers::ForOutputs(const Graph& graph) {
-  HostBuffers buffers;
-  for (const ValueId id : graph.outputs()) {
-    const ValueType& type = graph.value(id).type;
+Result<RunBuffers> RunBuffers::ForOutputs(const Session& session) {
+  RunBuffers buffers;
+  for (const ValueId id : session.graph().outputs()) {
+    const ValueType& type = session.graph().value(id).type;
     if (type.is_static()) {
-      PT_CHECK_OK(buffers.Add(graph, id));
+      PT_CHECK_OK(buffers.Add(session, id));
     } else {
-      buffers.tensors_.push_back({type.type, {}, nullptr, 0});
+      LentTensor none;
+      none.type = type.type;
+      buffers.tensors_.push_back(none);
+      buffers.memory_.emplace_back();
     }
   }
   return buffers;
 }
 
-Result<std::vector<Tensor>> HostBuffers::Copy(const RunReport& report) const {
+Result<std::vector<Tensor>> RunBuffers::Copy(const RunReport& report) const {
   std::vector<Tensor> tensors;
   for (size_t i = 0; i < tensors_.size(); ++i) {
-    if (i < report.outputs.size() && report.outputs[i].type() != DataType::kUndefined) {
+    if (!memory_[i]) {
       tensors.push_back(report.outputs[i]);
       continue;
     }
-    const HostTensor& from = tensors_[i];
-    PT_ASSIGN(Tensor tensor,
-              Tensor::FromBytes(from.type, from.dims, std::string(static_cast<const char*>(from.data), from.bytes)));
+    PT_ASSIGN(Tensor tensor, memory_[i]->Read());
     tensors.push_back(std::move(tensor));
   }
   return tensors;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "partitiontuner/engine/engine.h"
+#include "partitiontuner/exec/lent_buffer.h"
 
 namespace pt::tools {
 
@@ -30,23 +31,20 @@ void AddDims(const GivenInputs& given, ModelOptions& options);
 // the model's, unknown name), kUnsupported (dims still unknown, or a type that cannot be drawn).
 Result<std::vector<Tensor>> MakeInputs(const Graph& graph, const GivenInputs& given, uint64_t seed);
 
-// Row-major host memory, 64-byte aligned, for inputs (copied in) or outputs of a graph.
-class HostBuffers {
+// Memory for the inputs (copied in) or outputs of a session, on the devices where its plan wants them.
+class RunBuffers {
  public:
-  static Result<HostBuffers> ForInputs(const Graph& graph, std::span<const Tensor> tensors);
-  static Result<HostBuffers> ForOutputs(const Graph& graph);  // no memory for outputs whose dims are unknown
+  static Result<RunBuffers> ForInputs(const Session& session, std::span<const Tensor> tensors);
+  static Result<RunBuffers> ForOutputs(const Session& session);  // none where dims are unknown
 
-  std::span<const HostTensor> tensors() const { return tensors_; }
+  std::span<const LentTensor> tensors() const { return tensors_; }
   // What the buffers hold now; outputs that have none, since their size was known only in the run, from its report.
   Result<std::vector<Tensor>> Copy(const RunReport& report) const;
 
  private:
-  Status Add(const Graph& graph, ValueId value);
-  struct Free {
-    void operator()(void* memory) const;
-  };
-  std::vector<std::unique_ptr<void, Free>> memory_;
-  std::vector<HostTensor> tensors_;
+  Status Add(const Session& session, ValueId value);
+  std::vector<std::optional<LentBuffer>> memory_;
+  std::vector<LentTensor> tensors_;
 };
 
 }  // namespace pt::tools

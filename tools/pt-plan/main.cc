@@ -34,6 +34,7 @@ void AddFlags(CLI::App& app, PlanFlags& flags) {
   list("--place", flags.place, "NODE=WHERE",
        "nodes (index, or glob over names) that must run on a device or unit class");
   list("--forbid", flags.forbid, "NODE=WHERE", "nodes that must not run there");
+  list("--lend", flags.lend, "NAME=DEVICE", "model inputs and outputs (glob) that the caller has on a device");
   app.add_flag("--no-estimates", flags.no_estimates, "use measured costs only")->group(kMoreGroup);
   app.add_flag("--baselines", flags.baselines, "every planner's predicted makespan, the bound and the gap")
       ->group("Ask");

@@ -13,7 +13,7 @@ namespace pt::tools {
 struct PlanFlags {
   CommonFlags common;
   std::string profile, planner = "search", output, check, time_limit;
-  std::vector<std::string> explain, place, forbid;
+  std::vector<std::string> explain, place, forbid, lend;
   uint64_t effort = 0, seed = 1;
   bool baselines = false, no_estimates = false;
 };

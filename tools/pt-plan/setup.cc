@@ -37,6 +37,33 @@ Status AddPlacement(const std::string& text, bool place, const Graph& graph, con
   return {};
 }
 
+// Adds NAME=DEVICE to the constraints.
+Status AddLending(const std::string& text, const Graph& graph, const Platform& platform, Constraints& constraints) {
+  PT_ASSIGN(const auto pair, ParseAssignment(text, "--lend"));
+  const DeviceId device = FindDevice(platform, pair.second);
+  if (!device.valid()) {
+    std::string known;
+    for (const Device& row : platform.devices) known += (known.empty() ? "" : ", ") + row.name;
+    return MakeError(ErrorCode::kUsage, "usage.device", "--lend: no device is called \"" + pair.second + "\"",
+                     "one of " + known);
+  }
+  bool any = false;
+  for (const std::span<const ValueId> values : {graph.inputs(), graph.outputs()}) {
+    for (const ValueId value : values) {
+      if (!MatchesGlob(graph.value(value).name, pair.first)) continue;
+      any = true;
+      constraints.lent_on[value] = device;
+    }
+  }
+  if (any) return {};
+  std::string known;
+  for (const std::span<const ValueId> values : {graph.inputs(), graph.outputs()}) {
+    for (const ValueId value : values) known += (known.empty() ? "" : ", ") + graph.value(value).name;
+  }
+  return MakeError(ErrorCode::kUsage, "usage.lend", "--lend: no input or output is called \"" + pair.first + "\"",
+                   "one of " + known);
+}
+
 }  // namespace
 
 std::vector<NodeId> NodesMeant(const Graph& graph, const std::string& pattern) {
@@ -95,6 +122,8 @@ Result<PlanningSetup> MakePlanningSetup(const PlanFlags& flags) {
     PT_CHECK_OK(AddPlacement(text, true, *setup.model->graph, platform, setup.options.constraints));
   for (const std::string& text : flags.forbid)
     PT_CHECK_OK(AddPlacement(text, false, *setup.model->graph, platform, setup.options.constraints));
+  for (const std::string& text : flags.lend)
+    PT_CHECK_OK(AddLending(text, *setup.model->graph, platform, setup.options.constraints));
   return setup;
 }
 

@@ -2,10 +2,10 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <cstring>
 #include <mutex>
 #include <thread>
 
+#include "partitiontuner/engine/verify.h"
 #include "tools/common/text.h"
 #include "tools/pt-run/run_flags.h"
 #include "tools/pt-run/runner.h"
@@ -18,8 +18,9 @@ using Clock = std::chrono::steady_clock;
 
 // A thread's own buffers and what its runs took. All read the same inputs.
 struct Caller {
-  HostBuffers outputs;
+  RunBuffers outputs;
   std::vector<int64_t> times_ns;
+  RunReport last;  // of its last run
 };
 
 // What callers did together over all their turns.
@@ -38,7 +39,7 @@ struct TurnLength {
   Clock::duration duration{};
 };
 
-Status RunAgainAndAgain(Session& session, const Setup& setup, Caller& caller, const TurnLength& length,
+Status RunAgainAndAgain(Session& session, const RunBuffers& inputs, Caller& caller, const TurnLength& length,
                         const CancelToken& cancel, const std::atomic<bool>& failed) {
   RunOptions options;
   options.cancel = &cancel;
@@ -46,8 +47,8 @@ Status RunAgainAndAgain(Session& session, const Setup& setup, Caller& caller, co
   for (uint64_t run = 0; !failed.load() && (length.runs > 0 ? run < length.runs : run == 0 || Clock::now() < end);
        ++run) {
     const auto start = Clock::now();
-    PT_ASSIGN(const RunReport report, session.Run(setup.inputs.tensors(), caller.outputs.tensors(), options));
-    if (report.simulated) {
+    PT_ASSIGN(caller.last, session.Run(inputs.tensors(), caller.outputs.tensors(), options));
+    if (caller.last.simulated) {
       return MakeError(ErrorCode::kUsage, "usage.simulated",
                        "--concurrency measures by the wall clock, but the plan uses a simulated device",
                        "plan for the host alone (--devices cpu), or leave --concurrency out");
@@ -57,7 +58,7 @@ Status RunAgainAndAgain(Session& session, const Setup& setup, Caller& caller, co
   return {};
 }
 
-Status TakeTurn(Session& session, const Setup& setup, std::span<Caller> callers, const TurnLength& length,
+Status TakeTurn(Session& session, const RunBuffers& inputs, std::span<Caller> callers, const TurnLength& length,
                 const CancelToken& cancel, Tally& tally) {
   std::atomic<bool> failed{false};
   std::mutex mutex;
@@ -66,7 +67,7 @@ Status TakeTurn(Session& session, const Setup& setup, std::span<Caller> callers,
   std::vector<std::thread> threads;
   for (Caller& caller : callers) {
     threads.emplace_back([&] {
-      Status own = RunAgainAndAgain(session, setup, caller, length, cancel, failed);
+      Status own = RunAgainAndAgain(session, inputs, caller, length, cancel, failed);
       if (own.ok()) return;
       const std::lock_guard lock(mutex);
       if (!failed.exchange(true)) status = std::move(own);
@@ -81,12 +82,10 @@ Status TakeTurn(Session& session, const Setup& setup, std::span<Caller> callers,
   return status;
 }
 
-bool SameBytes(const HostBuffers& a, const HostBuffers& b) {
-  for (size_t i = 0; i < a.tensors().size(); ++i) {
-    const HostTensor &one = a.tensors()[i], &other = b.tensors()[i];
-    if (one.bytes > 0 && std::memcmp(one.data, other.data, one.bytes) != 0) return false;
-  }
-  return true;
+Result<bool> SameOutputs(const Caller& a, const Caller& b) {
+  PT_ASSIGN(const std::vector<Tensor> ones, a.outputs.Copy(a.last));
+  PT_ASSIGN(const std::vector<Tensor> others, b.outputs.Copy(b.last));
+  return std::ranges::equal(ones, others, SameBits);
 }
 
 Json TallyJson(const Tally& tally) {
@@ -128,23 +127,24 @@ Result<int> Concurrent(const RunFlags& flags, Console& console, const CancelToke
   PT_ASSIGN(const Runner runner, MakeRunner(setup, flags, flags.plan_source(), console));
   std::vector<Caller> callers(flags.concurrency);
   for (Caller& caller : callers) {
-    PT_ASSIGN(caller.outputs, HostBuffers::ForOutputs(*setup.model->graph));
+    PT_ASSIGN(caller.outputs, RunBuffers::ForOutputs(*runner.session));
   }
   Tally warm, alone, together;
   // One alone for reference; then all at once, so that the run states are made.
   Caller reference;
-  PT_ASSIGN(reference.outputs, HostBuffers::ForOutputs(*setup.model->graph));
-  PT_CHECK_OK(TakeTurn(*runner.session, setup, {&reference, 1}, {1, {}}, cancel, warm));
-  PT_CHECK_OK(TakeTurn(*runner.session, setup, callers, {2, {}}, cancel, warm));
+  PT_ASSIGN(reference.outputs, RunBuffers::ForOutputs(*runner.session));
+  PT_CHECK_OK(TakeTurn(*runner.session, runner.inputs, {&reference, 1}, {1, {}}, cancel, warm));
+  PT_CHECK_OK(TakeTurn(*runner.session, runner.inputs, callers, {2, {}}, cancel, warm));
   const bool by_runs = length.iterations > 0;
   const TurnLength turn{length.iterations, std::min<Clock::duration>(kTurn, length.duration)};
   // In turns, so that whatever disturbs the machine hits both alike.
   do {
-    PT_CHECK_OK(TakeTurn(*runner.session, setup, {callers.data(), 1}, turn, cancel, alone));
-    PT_CHECK_OK(TakeTurn(*runner.session, setup, callers, turn, cancel, together));
+    PT_CHECK_OK(TakeTurn(*runner.session, runner.inputs, {callers.data(), 1}, turn, cancel, alone));
+    PT_CHECK_OK(TakeTurn(*runner.session, runner.inputs, callers, turn, cancel, together));
   } while (!by_runs && together.lasted < length.duration);
   for (const Caller& caller : callers) {
-    if (SameBytes(caller.outputs, reference.outputs)) continue;
+    PT_ASSIGN(const bool same, SameOutputs(caller, reference));
+    if (same) continue;
     return MakeError(ErrorCode::kInternal, "run.differs", "runs side by side gave other bits than a run alone");
   }
   PT_CHECK_OK(Print(flags, runner, alone, together));

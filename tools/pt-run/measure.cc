@@ -15,11 +15,11 @@ namespace {
 
 // One run; its time goes to the list. On a virtual clock the makespan is the time: the wall clock
 // saw the reference library compute what the simulated device would have.
-Status TimedRun(Runner& runner, const Setup& setup, const CancelToken& cancel, bool keep) {
+Status TimedRun(Runner& runner, const CancelToken& cancel, bool keep) {
   RunOptions options;
   options.cancel = &cancel;
   const auto start = std::chrono::steady_clock::now();
-  PT_ASSIGN(RunReport report, runner.session->Run(setup.inputs.tensors(), setup.outputs.tensors(), options));
+  PT_ASSIGN(RunReport report, runner.session->Run(runner.inputs.tensors(), runner.outputs.tensors(), options));
   const auto end = std::chrono::steady_clock::now();
   runner.simulated = report.simulated;
   if (keep)
@@ -34,9 +34,9 @@ constexpr int kWarmUpRuns = 3;
 
 // Memory for the times is reserved before the clock starts, by the pace of the warm-up, so that
 // growing disturbs no run.
-Status WarmUp(Runner& runner, const Setup& setup, const MeasureLength& length, const CancelToken& cancel) {
+Status WarmUp(Runner& runner, const MeasureLength& length, const CancelToken& cancel) {
   const auto begin = Clock::now();
-  for (int i = 0; i < kWarmUpRuns; ++i) PT_CHECK_OK(TimedRun(runner, setup, cancel, false));
+  for (int i = 0; i < kWarmUpRuns; ++i) PT_CHECK_OK(TimedRun(runner, cancel, false));
   const auto once = std::max<Clock::duration>((Clock::now() - begin) / kWarmUpRuns, std::chrono::nanoseconds(100));
   const uint64_t expected = length.iterations > 0
                                 ? length.iterations
@@ -48,10 +48,9 @@ Status WarmUp(Runner& runner, const Setup& setup, const MeasureLength& length, c
 // Turns over all runners, so that whatever disturbs the machine hits all alike. A turn is long
 // enough for the caches to hold one plan's weights, as they do when a plan runs alone; the run that
 // brings them in does not count.
-Status MeasureAll(std::vector<Runner>& runners, const Setup& setup, const MeasureLength& length,
-                  const CancelToken& cancel) {
+Status MeasureAll(std::vector<Runner>& runners, const MeasureLength& length, const CancelToken& cancel) {
   constexpr auto kTurn = std::chrono::milliseconds(50);
-  for (Runner& runner : runners) PT_CHECK_OK(WarmUp(runner, setup, length, cancel));
+  for (Runner& runner : runners) PT_CHECK_OK(WarmUp(runner, length, cancel));
   const auto end = Clock::now() + length.duration * static_cast<int64_t>(runners.size());
   const auto unfinished = [&](const Runner& runner) {
     if (length.iterations > 0) return runner.times_ns.size() < length.iterations;
@@ -60,11 +59,11 @@ Status MeasureAll(std::vector<Runner>& runners, const Setup& setup, const Measur
   while (std::any_of(runners.begin(), runners.end(), unfinished)) {
     for (Runner& runner : runners) {
       if (!unfinished(runner)) continue;
-      if (runners.size() > 1) PT_CHECK_OK(TimedRun(runner, setup, cancel, false));
+      if (runners.size() > 1) PT_CHECK_OK(TimedRun(runner, cancel, false));
       runner.turns.push_back(runner.times_ns.size());
       const auto turn_end = Clock::now() + kTurn;
       do {
-        PT_CHECK_OK(TimedRun(runner, setup, cancel, true));
+        PT_CHECK_OK(TimedRun(runner, cancel, true));
       } while (unfinished(runner) && Clock::now() < turn_end);
     }
   }
@@ -76,19 +75,19 @@ struct TracedRun {
   TraceShares shares;
 };
 // The middle one of five traced runs. Tracing happens apart from measuring, which it would disturb.
-Result<TracedRun> TraceRuns(Runner& runner, const Setup& setup, const CancelToken& cancel) {
+Result<TracedRun> TraceRuns(Runner& runner, const CancelToken& cancel) {
   std::vector<Trace> traces(5);
   for (Trace& trace : traces) {
     RunOptions options;
     options.cancel = &cancel;
     options.trace = &trace;
-    PT_ASSIGN(const RunReport report, runner.session->Run(setup.inputs.tensors(), setup.outputs.tensors(), options));
+    PT_ASSIGN(const RunReport report, runner.session->Run(runner.inputs.tensors(), runner.outputs.tensors(), options));
     (void)report;
   }
   std::sort(traces.begin(), traces.end(), [](const Trace& a, const Trace& b) { return a.run_ns < b.run_ns; });
   TracedRun middle;
   middle.trace = std::move(traces[traces.size() / 2]);
-  middle.shares = SharesOf(middle.trace, setup.engine->machine().platform(), runner.plan);
+  middle.shares = SharesOf(middle.trace, runner.session->machine().platform(), runner.plan);
   return middle;
 }
 
@@ -102,7 +101,7 @@ Json SharesJson(const TraceShares& shares) {
   return json;
 }
 
-Status SaveOutputs(const HostBuffers& outputs, const RunReport& report, const std::string& folder) {
+Status SaveOutputs(const RunBuffers& outputs, const RunReport& report, const std::string& folder) {
   std::error_code problem;
   std::filesystem::create_directories(folder, problem);
   PT_ASSIGN(const std::vector<Tensor> tensors, outputs.Copy(report));
@@ -192,11 +191,11 @@ Result<int> Measured(const RunFlags& flags, Console& console, const CancelToken&
   PT_ASSIGN(const Setup setup, MakeSetup(flags, console));
   std::vector<Runner> runners(1);
   PT_ASSIGN(runners[0], MakeRunner(setup, flags, flags.plan_source(), console));
-  PT_CHECK_OK(MeasureAll(runners, setup, length, cancel));
+  PT_CHECK_OK(MeasureAll(runners, length, cancel));
   NoteUnsteadyPace(runners, console);
   Runner& runner = runners[0];
-  if (!flags.save_outputs.empty()) PT_CHECK_OK(SaveOutputs(setup.outputs, runner.last, flags.save_outputs));
-  PT_ASSIGN(const TracedRun traced, TraceRuns(runner, setup, cancel));
+  if (!flags.save_outputs.empty()) PT_CHECK_OK(SaveOutputs(runner.outputs, runner.last, flags.save_outputs));
+  PT_ASSIGN(const TracedRun traced, TraceRuns(runner, cancel));
   if (!flags.trace.empty()) {
     PT_CHECK_OK(WriteTo(flags.trace, ToTraceEventJson(traced.trace, setup.engine->machine().platform(),
                                                       *setup.model->graph, runner.plan)));
@@ -238,7 +237,7 @@ Result<int> Compared(const RunFlags& flags, Console& console, const CancelToken&
     PT_ASSIGN(Runner runner, MakeRunner(setup, flags, source, console));
     runners.push_back(std::move(runner));
   }
-  PT_CHECK_OK(MeasureAll(runners, setup, length, cancel));
+  PT_CHECK_OK(MeasureAll(runners, length, cancel));
   NoteUnsteadyPace(runners, console);
   if (!flags.common.json()) {
     PT_ASSIGN(const std::string table, LatencyTable(runners, flags.percentiles));

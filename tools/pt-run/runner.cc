@@ -16,10 +16,7 @@ Result<Setup> MakeSetup(const RunFlags& flags, const Console& console) {
   PT_ASSIGN(setup.engine, Engine::Make(engine_options));
   PT_ASSIGN(setup.model, setup.engine->Load(flags.common.model, model_options));
   NotePrecision(*setup.model, console);
-  const Graph& graph = *setup.model->graph;
-  PT_ASSIGN(const std::vector<Tensor> tensors, MakeInputs(graph, given, flags.seed));
-  PT_ASSIGN(setup.inputs, HostBuffers::ForInputs(graph, tensors));
-  PT_ASSIGN(setup.outputs, HostBuffers::ForOutputs(graph));
+  PT_ASSIGN(setup.inputs, MakeInputs(*setup.model->graph, given, flags.seed));
   return setup;
 }
 
@@ -29,6 +26,8 @@ Result<Runner> MakeRunner(const Setup& setup, const RunFlags& flags, const PlanS
   runner.name = std::move(chosen.name);
   runner.plan = std::move(chosen.plan);
   PT_ASSIGN(runner.session, setup.engine->MakeSession(*setup.model, runner.plan, flags.session_options(false)));
+  PT_ASSIGN(runner.inputs, RunBuffers::ForInputs(*runner.session, setup.inputs));
+  PT_ASSIGN(runner.outputs, RunBuffers::ForOutputs(*runner.session));
   return runner;
 }
 

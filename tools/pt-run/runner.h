@@ -1,4 +1,5 @@
-// What the measuring modes of pt-run share: the loaded model with its buffers, a plan with its session, latencies.
+// What the measuring modes of pt-run share: the loaded model with its data, a plan with its session and
+// buffers, latencies.
 #pragma once
 
 #include <memory>
@@ -17,13 +18,14 @@ struct Runner {
   std::vector<int64_t> times_ns;
   std::vector<size_t> turns;  // where in times_ns each turn begins
   bool simulated = false;
+  RunBuffers inputs, outputs;
   RunReport last;  // of its last run
 };
 
 struct Setup {
   std::unique_ptr<Engine> engine;
   std::shared_ptr<const Model> model;
-  HostBuffers inputs, outputs;
+  std::vector<Tensor> inputs;
 };
 
 Result<Setup> MakeSetup(const RunFlags& flags, const Console& console);

@@ -46,9 +46,8 @@ Result<ReadyModel> MakeReady(Engine& engine, const ModelOptions& options, const 
 }
 
 Result<RunOutputs> RunOnce(const ReadyModel& ready, const std::vector<Tensor>& inputs, const CancelToken* cancel) {
-  const Graph& graph = *ready.model->graph;
-  PT_ASSIGN(const HostBuffers in, HostBuffers::ForInputs(graph, inputs));
-  PT_ASSIGN(const HostBuffers out, HostBuffers::ForOutputs(graph));
+  PT_ASSIGN(const RunBuffers in, RunBuffers::ForInputs(*ready.session, inputs));
+  PT_ASSIGN(const RunBuffers out, RunBuffers::ForOutputs(*ready.session));
   RunOptions options;
   options.cancel = cancel;
   RunOutputs result;
@@ -56,7 +55,7 @@ Result<RunOutputs> RunOnce(const ReadyModel& ready, const std::vector<Tensor>& i
   if (!report.ok()) return report.error();
   PT_ASSIGN(result.tensors, out.Copy(*report));
   if (ready.twin != nullptr) {
-    PT_ASSIGN(const HostBuffers twin_out, HostBuffers::ForOutputs(graph));
+    PT_ASSIGN(const RunBuffers twin_out, RunBuffers::ForOutputs(*ready.twin));
     const auto twin_report = ready.twin->Run(in.tensors(), twin_out.tensors(), options);
     if (!twin_report.ok()) return twin_report.error();
     PT_ASSIGN(const std::vector<Tensor> twin, twin_out.Copy(*twin_report));

@@ -27,13 +27,15 @@ struct SessionOptions {
   std::chrono::nanoseconds device_grace = std::chrono::seconds(5);
 };
 
-// A caller's buffer, row-major on the host, of exactly the bytes of its type and dims. For an output whose size is
-// known only at run time there is none: give the type alone, and find the tensor in RunReport::outputs.
-struct HostTensor {
+// A caller's buffer, row-major, of exactly the bytes of its type and dims, on the device where the plan says that the
+// caller lends it (Plan::lent_on). For an output whose size is known only at run time there is none: give the type
+// alone, and find the tensor in RunReport::outputs.
+struct LentTensor {
   DataType type = DataType::kUndefined;
   std::vector<int64_t> dims;
   void* data = nullptr;
   uint64_t bytes = 0;
+  DeviceId device = kHostDevice;
 };
 
 struct RunOptions {
@@ -79,19 +81,22 @@ class Session {
   // In the order of graph.inputs() and graph.outputs(). Blocks until done; callable from many threads.
   // After a first run with the same buffers it allocates nothing of our own, unless there are sizes known only at run
   // time: inputs may then have other dims from run to run, as far as the graph leaves them open. On an error the
-  // outputs are unspecified, the session stays usable. Input and output buffers may not overlap.
-  Result<RunReport> Run(std::span<const HostTensor> inputs, std::span<const HostTensor> outputs,
+  // outputs are unspecified, the session stays usable. Input and output buffers may not overlap. Work that wrote lent
+  // memory of a device must be over; what the run writes there is there when it returns. Of a device that hung
+  // (device.hung), memory that was lent on it must stay until the process ends.
+  Result<RunReport> Run(std::span<const LentTensor> inputs, std::span<const LentTensor> outputs,
                         const RunOptions& options = {}) noexcept;
 
   // Another plan of the same graph for this machine. Runs in progress end on the plan they began with; runs that begin
   // afterwards, and those that wait for a run state, take the new one. The old one and its memory go when its last run
-  // is over; until then both are there. Callable from many threads, not from within a run (kUsage). Errors as Create;
-  // after one everything is as it was.
+  // is over; until then both are there. Callable from many threads, not from within a run (kUsage). It must want inputs
+  // and outputs on the same devices (kUsage). Errors as Create; after one everything is as it was.
   Status Replace(const Plan& plan);
 
   // The plan that runs take which begin now. Callable from many threads.
   std::shared_ptr<const Plan> plan() const;
   const Graph& graph() const;
+  Machine& machine() const;
   CaptureReport capture() const;
 
   // By step of plan(), since that plan came: steps of host units that have a kernel; zero for others. Always on.

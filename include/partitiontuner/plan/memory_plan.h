@@ -1,10 +1,11 @@
 // PlanMemory: places every instance and scratch buffer of a plan in one arena a device, from
 // happens-before, not list order. Views, in-place results and slices of concatenations where candidates allow.
 //
-// External instances get no placement, since the run uses the caller's buffers for them: on device 0, row-major, in the
-// storage type of their value, (1) every instance of a graph input and (2) the instance of a graph output that a step
-// makes. The executor reads (1) and writes (2) in place. Neither shares bytes with any other instance: no view,
-// in-place result or slice is placed onto them, and a step that would have to overwrite one makes the plan infeasible.
+// External instances get no placement, since the run uses the caller's buffers for them: on the device where the caller
+// lends the value (Plan::lent_on), row-major, in the storage type of their value, (1) every instance of a graph input
+// and (2) the instance of a graph output that a step makes. The executor reads (1) and writes (2) in place. Neither
+// shares bytes with any other instance: no view, in-place result or slice is placed onto them, and a step that would
+// have to overwrite one makes the plan infeasible.
 //
 // What is declared here is how PlanMemory, the timeline and the executor read a plan. CheckPlan uses none of it and has
 // rules of its own (lib/plan/check_rules.h).
@@ -19,10 +20,10 @@
 
 namespace pt {
 
-// What has no placement because the session binds it: on the host (device 0), row-major, in the value's own type,
-// a graph input is the caller's input buffer and a graph output made by a node is the caller's output buffer.
+// What has no placement because the session binds it: where the caller lends the value, row-major, in the value's own
+// type, a graph input is the caller's input buffer and a graph output made by a node is the caller's output buffer.
 // Other forms of such values are made by steps and placed like any instance.
-bool IsExternal(const Graph& graph, const Instance& instance);
+bool IsExternal(const Graph& graph, const LentOn& lent_on, const Instance& instance);
 // What has no placement because its size is known only at run time: dims not static, or elements without a
 // fixed size (strings). The executor allocates it.
 bool IsDynamic(const Graph& graph, const Instance& instance);

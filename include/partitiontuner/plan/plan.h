@@ -10,6 +10,7 @@
 
 #include "partitiontuner/candidate/candidate.h"
 #include "partitiontuner/cost/cost_model.h"
+#include "partitiontuner/plan/lending.h"
 #include "partitiontuner/support/json.h"
 
 namespace pt {
@@ -91,6 +92,7 @@ struct Plan {
   std::vector<Candidate> candidates;  // those used, once each
   // What the quantisations that forms name by id mean. No library offers such forms yet.
   std::map<QuantisationId, Quantisation> quantisations;
+  LentOn lent_on;
   std::vector<Instance> instances;
   std::vector<Step> steps;
   std::map<DeviceId, Arena> memory;

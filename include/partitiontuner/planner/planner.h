@@ -15,6 +15,7 @@ struct Constraints {
   std::vector<std::pair<NodeId, UnitClassId>> pin;     // this node must run there
   std::vector<std::pair<NodeId, UnitClassId>> forbid;  // this node must not run there
   std::map<DeviceId, uint64_t> memory_caps;
+  LentOn lent_on;  // where the caller has inputs and wants outputs: see LendingFault
 };
 
 // Written by planners, read by pt-plan --explain; planners run alike without one.
@@ -42,7 +43,8 @@ struct PlanningProblem {
 struct Planner {
   std::string_view name, summary;
   // A complete legal plan with memory and expected times; `made_for` is filled by the engine.
-  // Errors: kInfeasible (some node has no usable candidate: named), kUsage (bad argument).
+  // Errors: kInfeasible (some node has no usable candidate: named), kUsage (bad argument, or a value
+  // that cannot be lent there).
   Result<Plan> (*make_plan)(const PlanningProblem&, Explanations*);
 };
 
