@@ -220,6 +220,43 @@ TEST_CASE("PtPlan, PlansAreCheckedRefusedAndExplained", "[cli]") {
   }
 }
 
+TEST_CASE("PtPlan, WhatTheCallerHasOnADeviceIsUsedThere", "[cli]") {
+  const Workplace place;
+  const std::string model = place.ReluPlusOne("lent"), data = place.path() + "/lent/test_data_set_0";
+  const std::string plan = place.path() + "/lent.json";
+  const std::vector<std::string> setting = {model, "--db", "none", "--platform",
+                                            std::string(PT_SOURCE_DIR) + "/profiles/sim-accelerator.json"};
+  const auto plan_with = [&](const std::vector<std::string>& lend) {
+    return RunTool("pt-plan", Joined(Joined(setting, {"--planner", "single:sim:0", "-o", plan}), lend));
+  };
+  const auto copies = [&] {
+    const std::string text = *ReadFile(plan, 0);
+    size_t count = 0;
+    for (size_t at = 0; (at = text.find("\"work\": \"copy\"", at)) != std::string::npos; ++at) ++count;
+    return count;
+  };
+  REQUIRE(plan_with({}).exit_code == 0);
+  CHECK(copies() == 2);
+  REQUIRE(plan_with({"--lend", "x=sim:0"}).exit_code == 0);
+  CHECK(copies() == 1);
+  const CommandResult planned = plan_with({"--lend", "x=sim:0", "--lend", "y=sim:0"});
+  INFO(planned.err);
+  REQUIRE(planned.exit_code == 0);
+  CHECK(copies() == 0);
+  CHECK(RunTool("pt-plan", Joined(setting, {"--check", plan})).exit_code == 0);
+  for (const char* clock : {"virtual", "real"}) {
+    const CommandResult verified =
+        RunTool("pt-run", Joined(setting, {"--sim-clock", clock, "--plan", plan, "--verify", place.path() + "/lent"}));
+    INFO(verified.out << verified.err);
+    CHECK(verified.exit_code == 0);
+    CHECK(verified.out.find("PASS") != std::string::npos);
+  }
+  const CommandResult unknown = plan_with({"--lend", "z=sim:0"});
+  CHECK(unknown.exit_code == 2);
+  CHECK(unknown.err.find("one of x, y") != std::string::npos);
+  CHECK(plan_with({"--lend", "x=npu"}).exit_code == 2);
+}
+
 TEST_CASE("PtPlan, WithoutMeasurementsTheHintIsToMeasure", "[cli]") {
   const Workplace place;
   const CommandResult result = RunTool("pt-plan", {place.Branchy(), "--db", place.path() + "/empty.db"});
