@@ -1,6 +1,7 @@
 // Hand-worked cases of operators of the reference library, by family. The published node tests cover the rest.
 #include <catch2/catch_approx.hpp>
 #include <catch2/catch_test_macros.hpp>
+#include <cmath>
 #include <random>
 
 #include "partitiontuner/backend/libraries.h"
@@ -9,10 +10,12 @@
 namespace pt {
 namespace {
 
-// The result of the text's first node on one input.
+// The result of the text's first node on one input and the text's constants.
 std::vector<float> Evaluate(std::string_view text, const Tensor& input) {
   const Graph graph = ParseGraph(text).value();
-  auto results = EvaluateNode(graph, NodeId(0u), {{input}});
+  std::vector<Tensor> inputs;
+  for (const ValueId id : graph.node(NodeId(0u)).inputs) inputs.push_back(graph.value(id).constant.value_or(input));
+  auto results = EvaluateNode(graph, NodeId(0u), inputs);
   INFO((results.ok() ? std::string() : ToString(results.error())));
   REQUIRE(results.ok());
   const std::span<const float> values = (*results)[0].values<float>();
@@ -105,6 +108,55 @@ TEST_CASE("Cast, FromDoubleRoundsOnce", "[backend]") {
   };
   CHECK(bits("10")[0] == 0x3C01);  // float16
   CHECK(bits("16")[1] == 0x3F81);  // bfloat16
+}
+
+// x as the inverse of a one-sided transform of itself, of each length; the lower half comes from the definition.
+TEST_CASE("DFT, OneSidedInverseGivesBackRealSignals", "[backend]") {
+  for (const size_t n : {size_t{1}, size_t{2}, size_t{5}, size_t{6}}) {
+    CAPTURE(n);
+    std::vector<float> signal(n);
+    for (size_t t = 0; t < n; ++t) signal[t] = static_cast<float>(t * t % 7) - 2;
+    const std::string length = std::to_string(n), bins = std::to_string(n / 2 + 1);
+    const std::vector<float> spectrum =
+        Evaluate("input x float32[1," + length + ",1]\ny = DFT(x) onesided=1\noutput y\n",
+                 Tensor::Float32({1, static_cast<int64_t>(n), 1}, signal));
+    REQUIRE(spectrum.size() == 2 * (n / 2 + 1));
+    const std::vector<float> back = Evaluate("input x float32[1," + bins + ",2]\nconst n int64[] ints " + length +
+                                                 "\ny = DFT(x, n) onesided=1 inverse=1\noutput y\n",
+                                             Tensor::Float32({1, static_cast<int64_t>(n / 2 + 1), 2}, spectrum));
+    REQUIRE(back.size() == n);
+    for (size_t t = 0; t < n; ++t) CHECK(back[t] == Catch::Approx(signal[t]).margin(1e-5));
+  }
+}
+
+TEST_CASE("DFT, OneSidedInverseTakesAnEvenLengthUnlessToldAndPadsOrCutsTheSpectrum", "[backend]") {
+  // Imaginary parts that a real signal's transform cannot have, at 0 and at the middle, have no influence.
+  const Tensor x = Tensor::Float32({3, 2}, {4, 9, 1, 2, -2, 9});
+  const auto check = [&](const std::string& text, const std::vector<double>& expected) {
+    INFO(text);
+    const std::vector<float> y = Evaluate(text + " onesided=1 inverse=1\noutput y\n", x);
+    REQUIRE(y.size() == expected.size());
+    for (size_t t = 0; t < y.size(); ++t) CHECK(y[t] == Catch::Approx(expected[t]).margin(1e-6));
+  };
+  check("opset 19\ninput x float32[3,2]\ny = DFT(x) axis=0", {1, 0.5, 0, 2.5});
+  check("input x float32[3,2]\ny = DFT(x)", {1, 0.5, 0, 2.5});
+  const std::string sized = "input x float32[3,2]\nconst n int64[] ints ";
+  check(sized + "1\ny = DFT(x, n)", {4});
+  check(sized + "2\ny = DFT(x, n)", {2.5, 1.5});  // two bins of three
+  // All of them, none of what a length of 8 has beyond them; the third is not its middle.
+  const double root = std::sqrt(2.0) / 8;
+  check(sized + "8\ny = DFT(x, n)",
+        {0.25, -1.75 - root, 0.5, 2.75 - 3 * root, -0.25, -1.75 + root, 1.5, 2.75 + 3 * root});
+}
+
+TEST_CASE("DFT, OneSidedTransformsTakeWhatTheyAreDefinedFor", "[backend]") {
+  const auto refused = [](std::string_view text, const Tensor& x) {
+    const auto results = EvaluateNode(ParseGraph(text).value(), NodeId(0u), {{x}});
+    return !results.ok() && results.error().code == ErrorCode::kInvalidInput;
+  };
+  CHECK(refused("input x float32[2,1]\ny = DFT(x) onesided=1 inverse=1\noutput y\n", Tensor::Float32({2, 1}, {1, 2})));
+  CHECK(refused("input x float32[1,2]\ny = DFT(x) onesided=1\noutput y\n", Tensor::Float32({1, 2}, {1, 2})));
+  CHECK(refused("input x float32[1,2]\ny = DFT(x) onesided=1 inverse=1\noutput y\n", Tensor::Float32({1, 2}, {1, 2})));
 }
 
 }  // namespace

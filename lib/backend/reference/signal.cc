@@ -10,13 +10,17 @@
 namespace pt::reference {
 namespace {
 
-// DFT along one axis of [..., n, ..., 1 or 2]; the last dim holds real and imaginary part.
+// DFT along one axis of [..., n, ..., 1 or 2]; the last dim holds real and imaginary part. Of a real signal's transform
+// the upper half mirrors the lower: onesided leaves it out, or takes it as left out when inverse.
 Result<Routine> Dft(Site& site) {
   PT_CHECK_OK(site.NeedInputs(1, 3));
   const std::vector<int64_t>& in = site.in[0].dims;
   const int64_t rank = site.in[0].rank();
   if (in.size() < 2 || (in.back() != 1 && in.back() != 2))
     return site.Invalid("its input's last dim holds no complex numbers");
+  const bool onesided = site.node.int_or("onesided", 0) != 0, inverse = site.node.int_or("inverse", 0) != 0;
+  if (onesided && in.back() != (inverse ? 2 : 1))
+    return site.Invalid(inverse ? "a one-sided inverse takes complex numbers" : "a one-sided transform takes reals");
   const bool by_attribute = site.opset < 20;
   PT_ASSIGN(const std::optional<double> length_input, site.Scalar(1));
   PT_ASSIGN(const std::optional<double> axis_input,
@@ -25,17 +29,16 @@ Result<Routine> Dft(Site& site) {
   PT_ASSIGN(const int64_t axis, site.Axis(given, rank));
   if (axis == rank - 1) return site.Invalid("the transform runs along the complex dim");
   const auto at = static_cast<size_t>(axis);
-  const int64_t n = length_input ? static_cast<int64_t>(*length_input) : in[at];
+  const bool to_real = onesided && inverse;
+  const int64_t n = length_input ? static_cast<int64_t>(*length_input) : to_real ? 2 * (in[at] - 1) : in[at];
   if (n < 1 || n > (int64_t{1} << 24)) return site.Invalid("the length " + std::to_string(n) + " is out of range");
-  const bool onesided = site.node.int_or("onesided", 0) != 0, inverse = site.node.int_or("inverse", 0) != 0;
-  if (inverse && onesided) return site.Unsupported("is not supported as an inverse of a one-sided transform");
   std::vector<int64_t> out = in;
-  out[at] = onesided ? n / 2 + 1 : n;
-  out.back() = 2;
+  out[at] = onesided && !inverse ? n / 2 + 1 : n;
+  out.back() = to_real ? 1 : 2;
   PT_CHECK_OK(site.Out(0, site.in[0].type, out));
   int64_t inner = 1, outer = 1;
   for (size_t d = 0; d + 1 < in.size(); ++d) (d < at ? outer : inner) *= d == at ? 1 : in[d];
-  const int64_t samples = std::min(n, in[at]), held = in[at], parts = in.back(), bins = out[at];
+  const int64_t samples = std::min(to_real ? n / 2 + 1 : n, in[at]), held = in[at], parts = in.back(), bins = out[at];
   return VisitFloats(site, site.in[0].type, [&]<typename T>() -> Result<Routine> {
     return Routine{[=](const Run& run) -> Status {
       ParallelRanges(
@@ -50,12 +53,19 @@ Result<Routine> Dft(Site& site) {
                 const double c = std::cos(turn), s = inverse ? std::sin(turn) : -std::sin(turn);
                 const auto a = static_cast<double>(x[0]);
                 const double b = parts == 2 ? static_cast<double>(x[1]) : 0;
-                real += a * c - b * s;
-                imaginary += a * s + b * c;
+                if (!to_real) {
+                  real += a * c - b * s;
+                  imaginary += a * s + b * c;
+                } else if (t == 0 || 2 * t == n) {
+                  real += a * c;  // its own mirror image, so real in the transform of real numbers
+                } else {
+                  real += 2 * (a * c - b * s);
+                }
               }
               const double scale = inverse ? 1.0 / static_cast<double>(n) : 1;
-              run.out<T>()[2 * i] = static_cast<T>(real * scale);
-              run.out<T>()[2 * i + 1] = static_cast<T>(imaginary * scale);
+              T* y = run.out<T>() + (to_real ? i : 2 * i);
+              y[0] = static_cast<T>(real * scale);
+              if (!to_real) y[1] = static_cast<T>(imaginary * scale);
             }
           });
       return {};
