@@ -23,9 +23,9 @@ std::string LowBytes(const Field& field, size_t bytes) {
   return out;
 }
 
-// The typed field of the element type as the bytes of a Tensor; nothing for types without one.
+// The typed field of the element type as the bytes of a Tensor; nothing for strings, which are no bytes.
 std::string TypedBytes(const TensorProto& proto, DataType type) {
-  switch (type) {
+  switch (type) {  // no default: the compiler names the type that is missing
     case DataType::kFloat32:
     case DataType::kComplex64:
       return LowBytes(proto.float_data(), 4);
@@ -45,9 +45,25 @@ std::string TypedBytes(const TensorProto& proto, DataType type) {
     case DataType::kFloat16:
     case DataType::kBfloat16:
       return LowBytes(proto.int32_data(), 2);
-    default:
-      return LowBytes(proto.int32_data(), 1);  // bytes, booleans, float8, packed smaller types
+    case DataType::kUint8:
+    case DataType::kInt8:
+    case DataType::kBool:
+    case DataType::kFloat8E4M3FN:
+    case DataType::kFloat8E4M3FNUZ:
+    case DataType::kFloat8E5M2:
+    case DataType::kFloat8E5M2FNUZ:
+    case DataType::kFloat8E8M0:
+    case DataType::kUint4:
+    case DataType::kInt4:
+    case DataType::kFloat4E2M1:
+    case DataType::kUint2:
+    case DataType::kInt2:
+      return LowBytes(proto.int32_data(), 1);  // smaller types packed
+    case DataType::kString:
+    case DataType::kUndefined:
+      break;
   }
+  return "";
 }
 
 int TypedFields(const TensorProto& proto) {

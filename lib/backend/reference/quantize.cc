@@ -53,9 +53,9 @@ Result<ParameterIndex> ReadParameters(const Site& site) {
 struct Range {
   double low = 0, high = 0;
 };
-// What an integer type holds; nullopt for others.
+// What an integer type holds that quantised values may have; nullopt for others.
 std::optional<Range> RangeOf(DataType type) {
-  switch (type) {
+  switch (type) {  // no default: the compiler names the type that is missing
     case DataType::kInt2:
       return Range{-2, 1};
     case DataType::kUint2:
@@ -74,9 +74,27 @@ std::optional<Range> RangeOf(DataType type) {
       return Range{0, 65535};
     case DataType::kInt32:
       return Range{-2147483648.0, 2147483647.0};
-    default:
-      return std::nullopt;
+    case DataType::kUndefined:
+    case DataType::kFloat32:
+    case DataType::kInt64:
+    case DataType::kString:
+    case DataType::kBool:
+    case DataType::kFloat16:
+    case DataType::kFloat64:
+    case DataType::kUint32:
+    case DataType::kUint64:
+    case DataType::kComplex64:
+    case DataType::kComplex128:
+    case DataType::kBfloat16:
+    case DataType::kFloat8E4M3FN:
+    case DataType::kFloat8E4M3FNUZ:
+    case DataType::kFloat8E5M2:
+    case DataType::kFloat8E5M2FNUZ:
+    case DataType::kFloat4E2M1:
+    case DataType::kFloat8E8M0:
+      break;
   }
+  return std::nullopt;
 }
 
 double Clamp(double x, Range range) { return std::isnan(x) ? 0 : std::min(range.high, std::max(range.low, x)); }

@@ -34,7 +34,7 @@ int LargestCode(const SmallFloat& f) {
 }  // namespace
 
 std::optional<SmallFloat> SmallFloatOf(DataType type) {
-  switch (type) {
+  switch (type) {  // no default: the compiler names the type that is missing
     case DataType::kFloat8E4M3FN:
       return SmallFloat{4, 3, 7, Specials::kFinite, true};
     case DataType::kFloat8E4M3FNUZ:
@@ -45,9 +45,31 @@ std::optional<SmallFloat> SmallFloatOf(DataType type) {
       return SmallFloat{5, 2, 16, Specials::kUnsigned, true};
     case DataType::kFloat4E2M1:
       return SmallFloat{2, 1, 1, Specials::kNone, true};
-    default:
-      return std::nullopt;
+    case DataType::kUndefined:
+    case DataType::kFloat32:
+    case DataType::kUint8:
+    case DataType::kInt8:
+    case DataType::kUint16:
+    case DataType::kInt16:
+    case DataType::kInt32:
+    case DataType::kInt64:
+    case DataType::kString:
+    case DataType::kBool:
+    case DataType::kFloat16:
+    case DataType::kFloat64:
+    case DataType::kUint32:
+    case DataType::kUint64:
+    case DataType::kComplex64:
+    case DataType::kComplex128:
+    case DataType::kBfloat16:
+    case DataType::kUint4:
+    case DataType::kInt4:
+    case DataType::kFloat8E8M0:  // a power of two, with neither sign nor mantissa
+    case DataType::kUint2:
+    case DataType::kInt2:
+      break;
   }
+  return std::nullopt;
 }
 
 float DecodeSmallFloat(const SmallFloat& f, uint8_t code) {
