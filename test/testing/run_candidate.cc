@@ -1,12 +1,14 @@
 #include "test/testing/run_candidate.h"
 
 #include <cmath>
+#include <cstdlib>
 #include <cstring>
 #include <iomanip>
 #include <random>
 #include <sstream>
 
 #include "partitiontuner/backend/libraries.h"
+#include "partitiontuner/graph/visit_type.h"
 #include "test/testing/kernel_bench.h"
 
 namespace pt::testing {
@@ -104,23 +106,12 @@ std::string Number(double x) {
   return text.str();
 }
 
+// Of floating-point types.
 double FloatAt(const Tensor& tensor, int64_t i) {
-  switch (tensor.type()) {
-    case DataType::kFloat32:
-      return static_cast<double>(tensor.values<float>()[static_cast<size_t>(i)]);
-    case DataType::kFloat64:
-      return tensor.values<double>()[static_cast<size_t>(i)];
-    case DataType::kBfloat16:
-      return static_cast<double>(
-          std::bit_cast<float>(static_cast<uint32_t>(tensor.values<uint16_t>()[static_cast<size_t>(i)]) << 16));
-    default:
-      break;
-  }
-  const uint16_t bits = tensor.values<uint16_t>()[static_cast<size_t>(i)];
-  const int exponent = bits >> 10 & 31, mantissa = bits & 1023;
-  const double sign = bits >> 15 != 0 ? -1 : 1;
-  if (exponent == 31) return mantissa != 0 ? std::nan("") : sign * HUGE_VAL;
-  return sign * (exponent == 0 ? std::ldexp(mantissa, -24) : std::ldexp(mantissa + 1024, exponent - 25));
+  return VisitType(tensor.type(), [&]<typename T>() -> double {
+    if constexpr (kIsFloat<T>) return NumberOf<double>(tensor.values<T>()[static_cast<size_t>(i)]);
+    std::abort();  // Difference compares others bit by bit
+  });
 }
 
 }  // namespace
@@ -167,44 +158,24 @@ Tensor RandomTensor(DataType type, const std::vector<int64_t>& dims, uint64_t se
   int64_t count = 1;
   for (int64_t d : dims) count *= d;
   std::string bytes;
-  const auto fill = [&](auto next) {
-    for (int64_t i = 0; i < count; ++i) {
-      const auto value = next();
-      bytes.append(reinterpret_cast<const char*>(&value), sizeof(value));
-    }
-  };
   std::normal_distribution<float> normal(0, 1);
-  switch (type) {
-    case DataType::kFloat32:
-      fill([&] { return normal(random); });
-      break;
-    case DataType::kFloat64:
-      fill([&] { return static_cast<double>(normal(random)); });
-      break;
-    case DataType::kFloat16:
-      fill([&] { return static_cast<uint16_t>(0x3400 + random() % 0x1000 + (random() % 2 << 15)); });
-      break;
-    case DataType::kBfloat16:
-      fill([&] { return static_cast<uint16_t>(std::bit_cast<uint32_t>(normal(random)) >> 16); });
-      break;
-    case DataType::kInt64:
-      fill([&] { return static_cast<int64_t>(random() % 21) - 10; });
-      break;
-    case DataType::kInt32:
-      fill([&] { return static_cast<int32_t>(random() % 21) - 10; });
-      break;
-    case DataType::kInt8:
-      fill([&] { return static_cast<int8_t>(static_cast<int>(random() % 21) - 10); });
-      break;
-    case DataType::kUint8:
-      fill([&] { return static_cast<uint8_t>(random() % 21); });
-      break;
-    case DataType::kBool:
-      fill([&] { return static_cast<uint8_t>(random() % 2); });
-      break;
-    default:
+  VisitType(type, [&]<typename T>() {
+    if constexpr (kIsNumber<T>) {
+      for (int64_t i = 0; i < count; ++i) {
+        T element{};
+        if constexpr (kIsFloat<T>) {
+          element = ElementOf<T>(normal(random));
+        } else if constexpr (std::is_same_v<T, bool>) {
+          element = random() % 2 != 0;
+        } else {
+          element = static_cast<T>(static_cast<int>(random() % 21) - (std::is_signed_v<T> ? 10 : 0));
+        }
+        bytes.append(reinterpret_cast<const char*>(&element), sizeof(element));
+      }
+    } else {
       bytes.assign(static_cast<size_t>((count * BitsOf(type) + 7) / 8), '\0');
-  }
+    }
+  });
   return Tensor::FromBytes(type, dims, std::move(bytes)).value();
 }
 

@@ -21,7 +21,8 @@ Result<std::vector<Tensor>> RunGraph(const Graph& graph, const Platform& platfor
                                      std::span<const Tensor> inputs, uint32_t team_width = 1,
                                      std::map<ValueId, Tensor>* values = nullptr);
 
-// A tensor of that type and dims with seeded content: floats around 0, small integers, booleans.
+// A tensor of that type and dims with seeded content: floats around 0, small integers, booleans; zeros of the
+// types that no C++ type can be.
 Tensor RandomTensor(DataType type, const std::vector<int64_t>& dims, uint64_t seed);
 
 // "" when equal within tolerance·max|expected| (floats; NaN and infinities in the same places) or exactly
