@@ -40,33 +40,11 @@ class Subject::NotingWeightStore : public WeightStore {
   std::vector<std::shared_ptr<DeviceBuffer>> noted_;
 };
 
-// Outputs whose size is known only at run time: one buffer an output, kept from sample to sample as a session's
-// pool keeps it.
-class Subject::KeptOutputs : public OutputAllocator {
- public:
-  explicit KeptOutputs(DeviceDriver& driver) : driver_(driver) {}
-  Result<TensorView> Allocate(uint32_t index, DataType type, std::span<const int64_t> dims) override {
-    PT_ASSIGN(TensorLayout layout,
-              DenseLayout(type, std::vector<int64_t>(dims.begin(), dims.end()), RowMajor(dims.size())));
-    PT_ASSIGN(const uint64_t bytes, BytesOf(layout));
-    if (buffers_.size() <= index) buffers_.resize(index + 1);
-    if (buffers_[index] == nullptr || buffers_[index]->bytes() < bytes) {
-      PT_ASSIGN(buffers_[index], driver_.Allocate(bytes));
-    }
-    return TensorView{buffers_[index]->data(), std::move(layout)};
-  }
-
- private:
-  DeviceDriver& driver_;
-  std::vector<std::unique_ptr<DeviceBuffer>> buffers_;
-};
-
 Subject::Subject(Machine& machine, UnitClassId unit_class, CompileContext context)
     : machine_(machine),
       unit_class_(unit_class),
       driver_(context.device),
       weights_(std::make_unique<NotingWeightStore>(context.weights)),
-      kept_outputs_(std::make_unique<KeptOutputs>(context.device)),
       context_{context.platform, context.device, context.team, *weights_, context.subgraphs} {}
 
 Subject::~Subject() = default;
@@ -75,7 +53,6 @@ void Subject::Abandon() {
   for (std::unique_ptr<DeviceBuffer>& buffer : buffers_) static_cast<void>(buffer.release());
   static_cast<void>(bound_.release());
   static_cast<void>(kernel_.release());
-  static_cast<void>(kept_outputs_.release());
   static_cast<void>(weights_.release());
 }
 
@@ -114,15 +91,7 @@ Status Subject::AddOutputs(const Graph& graph, const Candidate& candidate, std::
                            std::vector<TensorView>& out) {
   const std::vector<ValueId> values = GroupOutputs(graph, candidate.nodes);
   for (size_t i = 0; i < values.size(); ++i) {
-    const Value& value = graph.value(values[i]);
-    if (!value.type.is_static()) {  // allocated by the kernel while it runs
-      TensorLayout unknown;
-      unknown.type = candidate.out[i].storage;
-      unknown.layout = candidate.out[i].layout;
-      out.push_back({nullptr, std::move(unknown)});
-      continue;
-    }
-    PT_ASSIGN(TensorLayout layout, LayoutOf(value, candidate.out[i]));
+    PT_ASSIGN(TensorLayout layout, LayoutOf(graph.value(values[i]), candidate.out[i]));
     const auto required = std::find_if(candidate.aliases.begin(), candidate.aliases.end(), [i](const Alias& alias) {
       return alias.out == i && alias.kind == Alias::Kind::kRequired;
     });
@@ -198,9 +167,6 @@ Status Subject::MakeReorder(std::span<const int64_t> dims, const Form& from, con
   return Bind({in}, {out});
 }
 
-Status Subject::Enqueue(Stream& stream) {
-  const RunContext alone = StaticRun(stream);
-  return OfKernel(bound_->Enqueue({stream, *kept_outputs_, alone.memory, alone.stop}));
-}
+Status Subject::Enqueue(Stream& stream) { return OfKernel(bound_->Enqueue(StaticRun(stream))); }
 
 }  // namespace pt

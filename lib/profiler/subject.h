@@ -50,7 +50,6 @@ class Subject {
 
  private:
   class NotingWeightStore;
-  class KeptOutputs;
 
   Result<DeviceBuffer*> Allocate(uint64_t bytes);
   Result<TensorView> AddInput(const TensorLayout& layout, ValueRange range);
@@ -65,7 +64,6 @@ class Subject {
   DeviceDriver& driver_;
   Origin origin_ = Origin::kElsewhere;
   std::unique_ptr<NotingWeightStore> weights_;
-  std::unique_ptr<KeptOutputs> kept_outputs_;
   std::vector<TensorView> in_, out_;  // the slots that the kernel is bound to
   CompileContext context_;
   std::vector<std::unique_ptr<DeviceBuffer>> buffers_;
