@@ -1,7 +1,6 @@
 // Loop: a body that is run as often as a trip count and a condition say.
 #include <algorithm>
 #include <limits>
-#include <new>
 
 #include "lib/backend/reference/feeding.h"
 #include "lib/backend/reference/loop_values.h"
@@ -9,25 +8,12 @@
 namespace pt::reference {
 namespace {
 
-class BoundLoop final : public BoundKernel {
+class BoundLoop final : public Repetition {
  public:
-  BoundLoop(const Graph& graph, NodeId id, TensorSlots in, TensorSlots out, std::unique_ptr<BoundSubgraph> body)
-      : graph_(graph), id_(id), in_(in.begin(), in.end()), out_(out.begin(), out.end()), body_(std::move(body)) {}
-
-  Status Enqueue(const RunContext& run) noexcept override try {
-    NodeTensors tensors(graph_, id_, in_, out_, run);
-    const Status status = RunTrips(tensors, run);
-    body_->Release(run);
-    return status;
-  } catch (const std::bad_alloc&) {
-    return MakeError(ErrorCode::kOutOfMemory, "reference.memory", "no memory to run a loop");
-  }
+  using Repetition::Repetition;
 
  private:
-  const Node& node() const { return graph_.node(id_); }
-  const Graph& body_graph() const { return *node().subgraphs[0].graph; }
-
-  Status RunTrips(NodeTensors& tensors, const RunContext& run) {
+  Status RunTrips(NodeTensors& tensors, const RunContext& run) override {
     int64_t most = std::numeric_limits<int64_t>::max();
     int64_t go_on = 1;
     if (tensors.has(0)) {
@@ -55,14 +41,14 @@ class BoundLoop final : public BoundKernel {
       std::vector<TensorView> inputs = {trip_view, condition_view};
       for (const Carried& value : carried) inputs.push_back(value.view());
       inputs.insert(inputs.end(), captured.begin(), captured.end());
-      PT_CHECK_OK(body_->Run(run, inputs));
-      PT_ASSIGN(go_on, OneInteger(body_->outputs()[0], "the condition that Loop's body returns"));
+      PT_CHECK_OK(body().Run(run, inputs));
+      PT_ASSIGN(go_on, OneInteger(body().outputs()[0], "the condition that Loop's body returns"));
       for (size_t i = 0; i < collected.size(); ++i) {
-        PT_CHECK_OK(collected[i].Add(tensors, body_->outputs()[1 + carried_count + i]));
+        PT_CHECK_OK(collected[i].Add(tensors, body().outputs()[1 + carried_count + i]));
       }
       // Last: what is collected may be a carried value as this trip was given it.
-      PT_CHECK_OK(CarryOver(tensors, body_->outputs().subspan(1), carried, aside));
-      body_->Release(run);
+      PT_CHECK_OK(CarryOver(tensors, body().outputs().subspan(1), carried, aside));
+      body().Release(run);
     }
     for (size_t i = 0; i < node().outputs.size(); ++i) {
       if (i < carried_count) {
@@ -82,19 +68,13 @@ class BoundLoop final : public BoundKernel {
     const bool list = declared.ranked && declared.dims.size() == 1;
     return Dense(type, list ? std::vector<int64_t>{1} : std::vector<int64_t>{});
   }
-
-  const Graph& graph_;
-  const NodeId id_;
-  const std::vector<const TensorView*> in_, out_;
-  std::unique_ptr<BoundSubgraph> body_;
 };
 
 }  // namespace
 
 Result<std::unique_ptr<BoundKernel>> BindLoop(const Graph& graph, NodeId id, TensorSlots in, TensorSlots out,
                                               std::span<const std::shared_ptr<const CompiledSubgraph>> nested) {
-  PT_ASSIGN(auto body, nested[0]->Bind());
-  return std::unique_ptr<BoundKernel>(std::make_unique<BoundLoop>(graph, id, in, out, std::move(body)));
+  return BindRepetition<BoundLoop>(graph, id, in, out, nested);
 }
 
 }  // namespace pt::reference

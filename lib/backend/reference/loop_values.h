@@ -1,14 +1,51 @@
-// What Loop and Scan keep while their body runs again and again.
+// What Loop and Scan share: the kernel around a body that runs again and again, and what they keep meanwhile.
 #pragma once
 
 #include <algorithm>
 #include <cstring>
 #include <limits>
+#include <new>
 
 #include "lib/backend/reference/control_flow.h"
 #include "partitiontuner/support/checked.h"
 
 namespace pt::reference {
+
+// A node with one nested graph, its body. What a run takes is given back however the run ends.
+class Repetition : public BoundKernel {
+ public:
+  Repetition(const Graph& graph, NodeId id, TensorSlots in, TensorSlots out, std::unique_ptr<BoundSubgraph> body)
+      : graph_(graph), id_(id), in_(in.begin(), in.end()), out_(out.begin(), out.end()), body_(std::move(body)) {}
+
+  Status Enqueue(const RunContext& run) noexcept final try {
+    NodeTensors tensors(graph_, id_, in_, out_, run);
+    const Status status = RunTrips(tensors, run);
+    body_->Release(run);
+    return status;
+  } catch (const std::bad_alloc&) {
+    return MakeError(ErrorCode::kOutOfMemory, "reference.memory", "no memory to run a loop");
+  }
+
+ protected:
+  const Node& node() const { return graph_.node(id_); }
+  const Graph& body_graph() const { return *node().subgraphs[0].graph; }
+  BoundSubgraph& body() { return *body_; }
+
+ private:
+  virtual Status RunTrips(NodeTensors& tensors, const RunContext& run) = 0;
+
+  const Graph& graph_;
+  const NodeId id_;
+  const std::vector<const TensorView*> in_, out_;
+  std::unique_ptr<BoundSubgraph> body_;
+};
+
+template <typename Kind>
+Result<std::unique_ptr<BoundKernel>> BindRepetition(const Graph& graph, NodeId id, TensorSlots in, TensorSlots out,
+                                                    std::span<const std::shared_ptr<const CompiledSubgraph>> nested) {
+  PT_ASSIGN(auto body, nested[0]->Bind());
+  return std::unique_ptr<BoundKernel>(std::make_unique<Kind>(graph, id, in, out, std::move(body)));
+}
 
 // A value that goes from trip to trip, in memory of its own that stays where it is as long as it is large enough, so
 // that the body's kernels need not be bound again.

@@ -1,7 +1,6 @@
 // Scan: a body that is run once for each slice of its inputs.
 #include <algorithm>
 #include <cstring>
-#include <new>
 
 #include "lib/backend/reference/element_copy.h"
 #include "lib/backend/reference/feeding.h"
@@ -86,24 +85,11 @@ Result<TensorView> Arrange(NodeTensors& tensors, TensorView whole, int64_t axis,
 
 int64_t At(const std::vector<int64_t>& list, size_t i) { return i < list.size() ? list[i] : 0; }
 
-class BoundScan final : public BoundKernel {
+class BoundScan final : public Repetition {
  public:
-  BoundScan(const Graph& graph, NodeId id, TensorSlots in, TensorSlots out, std::unique_ptr<BoundSubgraph> body)
-      : graph_(graph), id_(id), in_(in.begin(), in.end()), out_(out.begin(), out.end()), body_(std::move(body)) {}
-
-  Status Enqueue(const RunContext& run) noexcept override try {
-    NodeTensors tensors(graph_, id_, in_, out_, run);
-    const Status status = RunTrips(tensors, run);
-    body_->Release(run);
-    return status;
-  } catch (const std::bad_alloc&) {
-    return MakeError(ErrorCode::kOutOfMemory, "reference.memory", "no memory to run a scan");
-  }
+  using Repetition::Repetition;
 
  private:
-  const Node& node() const { return graph_.node(id_); }
-  const Graph& body_graph() const { return *node().subgraphs[0].graph; }
-
   Result<std::vector<Slices>> OpenSlices(NodeTensors& tensors, size_t carried_count) const {
     const std::vector<int64_t> axes = node().ints_or("scan_input_axes", {}),
                                directions = node().ints_or("scan_input_directions", {});
@@ -119,7 +105,7 @@ class BoundScan final : public BoundKernel {
     return slices;
   }
 
-  Status RunTrips(NodeTensors& tensors, const RunContext& run) {
+  Status RunTrips(NodeTensors& tensors, const RunContext& run) override {
     const int64_t scanned = node().int_or("num_scan_inputs", 0);
     if (scanned < 1 || scanned > static_cast<int64_t>(node().formal_inputs)) {
       return MakeError(ErrorCode::kInvalidInput, "reference.scan",
@@ -144,13 +130,13 @@ class BoundScan final : public BoundKernel {
       for (const Carried& value : carried) inputs.push_back(value.view());
       for (Slices& input : slices) inputs.push_back(input.At(trip, run.stream.team()));
       inputs.insert(inputs.end(), captured.begin(), captured.end());
-      PT_CHECK_OK(body_->Run(run, inputs));
+      PT_CHECK_OK(body().Run(run, inputs));
       for (size_t i = 0; i < collected.size(); ++i) {
-        PT_CHECK_OK(collected[i].Add(tensors, body_->outputs()[carried_count + i]));
+        PT_CHECK_OK(collected[i].Add(tensors, body().outputs()[carried_count + i]));
       }
       // Last: what is collected may be a carried value as this trip was given it.
-      PT_CHECK_OK(CarryOver(tensors, body_->outputs(), carried, aside));
-      body_->Release(run);
+      PT_CHECK_OK(CarryOver(tensors, body().outputs(), carried, aside));
+      body().Release(run);
     }
     return SetOutputs(tensors, carried, collected, run.stream.team());
   }
@@ -171,19 +157,13 @@ class BoundScan final : public BoundKernel {
     }
     return {};
   }
-
-  const Graph& graph_;
-  const NodeId id_;
-  const std::vector<const TensorView*> in_, out_;
-  std::unique_ptr<BoundSubgraph> body_;
 };
 
 }  // namespace
 
 Result<std::unique_ptr<BoundKernel>> BindScan(const Graph& graph, NodeId id, TensorSlots in, TensorSlots out,
                                               std::span<const std::shared_ptr<const CompiledSubgraph>> nested) {
-  PT_ASSIGN(auto body, nested[0]->Bind());
-  return std::unique_ptr<BoundKernel>(std::make_unique<BoundScan>(graph, id, in, out, std::move(body)));
+  return BindRepetition<BoundScan>(graph, id, in, out, nested);
 }
 
 }  // namespace pt::reference
