@@ -171,8 +171,6 @@ CompileContext UnitRunner::compile_context() const {
           state_->machine.weights(), nullptr};
 }
 
-UnitId UnitRunner::unit() const { return state_->unit; }
-
 Result<int64_t> TimeEmptySteps(Machine& machine, UnitId unit, uint32_t count) {
   PT_CHECK_OK(RefuseNested(machine));
   PT_ASSIGN(std::vector<uint32_t> workers, WorkersOf(machine, unit));

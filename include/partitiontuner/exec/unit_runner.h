@@ -28,7 +28,6 @@ class UnitRunner {
 
   // For compiling kernels that this unit runs.
   CompileContext compile_context() const;
-  UnitId unit() const;
 
  private:
   struct State;
