@@ -41,6 +41,17 @@ std::string_view MathModeName(MathMode mode) {
   return "?";
 }
 
+Form RowMajorForm(const ValueType& type) { return {RowMajor(type.dims.size()), type.type}; }
+
+Candidate RowMajorCandidate(const Graph& graph, std::span<const NodeId> nodes, std::string_view library) {
+  Candidate candidate;
+  candidate.nodes.assign(nodes.begin(), nodes.end());
+  candidate.library = library;
+  for (const ValueId id : GroupInputs(graph, nodes)) candidate.in.push_back(RowMajorForm(graph.value(id).type));
+  for (const ValueId id : GroupOutputs(graph, nodes)) candidate.out.push_back(RowMajorForm(graph.value(id).type));
+  return candidate;
+}
+
 bool IsSameKernel(const Candidate& a, const Candidate& b) {
   return a.nodes == b.nodes && a.unit_class == b.unit_class && a.library == b.library && a.variant == b.variant &&
          a.math == b.math && a.in == b.in && a.out == b.out;

@@ -46,10 +46,7 @@ std::vector<ValueForms> FormsOfValues(const Graph& graph, std::span<const Candid
       forms[outputs[i].index()].made.insert(candidate.out[i]);
     }
   }
-  const auto row_major = [&graph](ValueId id) {
-    const ValueType& type = graph.value(id).type;
-    return Form{RowMajor(type.dims.size()), type.type};
-  };
+  const auto row_major = [&graph](ValueId id) { return RowMajorForm(graph.value(id).type); };
   for (ValueId id : graph.inputs()) forms[id.index()].made.insert(row_major(id));
   for (ValueId id : graph.outputs()) forms[id.index()].taken.insert(row_major(id));
   return forms;

@@ -8,15 +8,10 @@
 namespace pt {
 namespace {
 
-Form PlainForm(const Graph& graph, ValueId value) {
-  const ValueType& type = graph.value(value).type;
-  return {RowMajor(type.dims.size()), type.type};
-}
-
 bool IsPlain(const Graph& graph, const Candidate& candidate) {
   const auto plain = [&](const std::vector<ValueId>& values, const std::vector<Form>& forms) {
     return std::equal(values.begin(), values.end(), forms.begin(), forms.end(),
-                      [&](ValueId value, const Form& form) { return form == PlainForm(graph, value); });
+                      [&](ValueId value, const Form& form) { return form == RowMajorForm(graph.value(value).type); });
   };
   return candidate.math == MathMode::kFp32 && plain(GroupInputs(graph, candidate.nodes), candidate.in) &&
          plain(GroupOutputs(graph, candidate.nodes), candidate.out) &&
@@ -67,7 +62,7 @@ Result<Plan> PlanNestedGraph(const Graph& graph, const Machine& machine, UnitId 
       InstanceId& id = instances[value.index()];
       if (!id.valid()) {
         id = InstanceId(plan.instances.size());
-        plan.instances.push_back({value, platform.device_of(unit), PlainForm(graph, value)});
+        plan.instances.push_back({value, platform.device_of(unit), RowMajorForm(graph.value(value).type)});
       }
       ids.push_back(id);
     }

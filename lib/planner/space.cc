@@ -15,8 +15,6 @@ bool IsForbidden(const Constraints& constraints, NodeId node, UnitClassId unit_c
          constraints.forbid.end();
 }
 
-Form ExternalForm(const Value& value) { return {RowMajor(value.type.dims.size()), value.type.type}; }
-
 }  // namespace
 
 Space::Space(const PlanningProblem& problem) : problem_(&problem), simulator_(problem.platform, problem.costs) {
@@ -63,7 +61,7 @@ Result<Space> Space::Make(const PlanningProblem& problem) {
     }
     std::sort(slots.consumers.begin(), slots.consumers.end());
     slots.consumers.erase(std::unique(slots.consumers.begin(), slots.consumers.end()), slots.consumers.end());
-    if (slots.is_input || slots.is_output) slots.forms.push_back(ExternalForm(value));
+    if (slots.is_input || slots.is_output) slots.forms.push_back(RowMajorForm(value.type));
   }
   space.SortNodes();
   PT_CHECK_OK(space.AddOptions());
@@ -118,9 +116,9 @@ Status Space::AddOptions() {
   for (size_t v = 0; v < values_.size(); ++v) {
     ValueSlots& value = values_[v];
     const Value& described = problem_->graph.values()[v];
-    if (value.is_input || value.is_output)
-      value.external =
-          SlotOf(ValueId(v), LentDevice(problem_->constraints.lent_on, ValueId(v)), ExternalForm(described));
+    if (!value.is_input && !value.is_output) continue;
+    const DeviceId lent_on = LentDevice(problem_->constraints.lent_on, ValueId(v));
+    value.external = SlotOf(ValueId(v), lent_on, RowMajorForm(described.type));
   }
   std::vector<Option> kept;
   for (Option& option : options_) {

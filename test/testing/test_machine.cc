@@ -116,8 +116,7 @@ class PlanMaker {
   }
 
   Instance LentInstance(ValueId value) const {
-    const ValueType& type = graph_.value(value).type;
-    return {value, LentDevice(plan_.lent_on, value), {RowMajor(type.dims.size()), type.type}};
+    return {value, LentDevice(plan_.lent_on, value), RowMajorForm(graph_.value(value).type)};
   }
 
   // The instance, copied from where the value is if it is not there yet; by way of the host where no link leads there.

@@ -32,6 +32,9 @@ struct Form {
   friend auto operator<=>(const Form&, const Form&) = default;
 };
 
+// Row-major, stored as what it is: how a value crosses the border of a graph.
+Form RowMajorForm(const ValueType& type);
+
 // Output `out` may (or must) lie in the buffer of input `in`. kAllowed: in-place is safe when the input's
 // instance has no other reader left. kRequired: the kernel accumulates into it (sum post-op).
 struct Alias {
@@ -58,6 +61,9 @@ struct Candidate {
   Elision elision = Elision::kNone;
   uint64_t scratch_bytes = 0, constant_bytes = 0;
 };
+
+// How a library runs the nodes that reads and writes nothing but row-major tensors; the unit class is left open.
+Candidate RowMajorCandidate(const Graph& graph, std::span<const NodeId> nodes, std::string_view library);
 
 // The same kernel: nodes, unit class, library, variant, math and forms agree. What the library adds to these (aliases,
 // elision, sizes) is not looked at.
