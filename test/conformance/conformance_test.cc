@@ -9,7 +9,9 @@
 #include "partitiontuner/graph/graph_text.h"
 #include "partitiontuner/onnx/infer_shapes.h"
 #include "partitiontuner/platform/discover.h"
+#include "test/testing/kernel_bench.h"
 #include "test/testing/run_candidate.h"
+#include "test/testing/telling_library.h"
 #include "test/testing/test_machine.h"
 
 namespace pt::testing {
@@ -318,6 +320,14 @@ TEST_CASE("CheckingLibrary, PassesTheRightAndStopsTheWrong", "[conformance]") {
   const Result<std::vector<Tensor>> wrong = run(std::make_unique<WrongRelu>(MakeReferenceLibrary()));
   REQUIRE_FALSE(wrong.ok());
   CHECK(wrong.error().code == ErrorCode::kMismatch);
+}
+
+TEST_CASE("CheckingLibrary, PassesEveryQuestionOn", "[conformance]") {
+  const Graph graph = InferShapes(*ParseGraph("input x float32[4]\ny = Relu(x)\noutput y\n")).value();
+  const Platform platform = MakeTestPlatform(1, false);
+  KernelBench bench(platform);
+  const auto checking = MakeCheckingLibrary(std::make_unique<TellingLibrary>(), MakeReferenceLibrary());
+  CHECK(NotPassedOn(*checking, graph, platform, bench.context) == std::vector<std::string>{});
 }
 
 // oneDNN's groups too, and its blocked layouts.

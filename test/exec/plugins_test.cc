@@ -8,11 +8,16 @@
 #include <filesystem>
 #include <fstream>
 
+#include "lib/exec/plugin_guard.h"
 #include "partitiontuner/backend/libraries.h"
 #include "partitiontuner/exec/machine.h"
 #include "partitiontuner/graph/graph_text.h"
+#include "partitiontuner/onnx/infer_shapes.h"
+#include "test/testing/kernel_bench.h"
 #include "test/testing/run_candidate.h"
+#include "test/testing/telling_library.h"
 #include "test/testing/test_data.h"
+#include "test/testing/test_machine.h"
 
 namespace pt::testing {
 namespace {
@@ -203,6 +208,18 @@ TEST_CASE("Machine, DescriptionsReachTheKindTheyName", "[exec][plugin]") {
   REQUIRE_FALSE(refused.ok());
   CHECK(refused.error().code == ErrorCode::kInvalidInput);
   CHECK(refused.error().message.find("\"abacus\"; expected one of cpu, simulated, widget") != std::string::npos);
+}
+
+TEST_CASE("GuardedLibrary, PassesEveryQuestionOn", "[exec][plugin]") {
+  const Graph graph = InferShapes(*ParseGraph("input x float32[4]\ny = Relu(x)\noutput y\n")).value();
+  const Platform platform = MakeTestPlatform(1, false);
+  KernelBench bench(platform);
+  const auto faults = std::make_shared<FaultLog>();
+  const auto guarded = MakeGuardedLibrary("test", std::make_unique<TellingLibrary>(), faults);
+  CHECK(guarded->name() == "telling");
+  CHECK(guarded->version() == "told");
+  CHECK(NotPassedOn(*guarded, graph, platform, bench.context) == std::vector<std::string>{});
+  CHECK(faults->first().ok());
 }
 
 TEST_CASE("SplitFolders, DropsEmptyOnes", "[exec][plugin]") {

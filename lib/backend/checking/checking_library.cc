@@ -222,6 +222,10 @@ class CheckingLibrary final : public Library {
                                                  CompileContext& context) const override {
     return tested_->CompileReorder(from, to, context);
   }
+  std::optional<int64_t> KnownCost(const Graph& graph, const Platform& platform,
+                                   const Candidate& candidate) const override {
+    return tested_->KnownCost(graph, platform, AsTested(candidate));
+  }
 
  private:
   std::vector<Candidate> Renamed(std::vector<Candidate> candidates) const {
