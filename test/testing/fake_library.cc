@@ -317,34 +317,13 @@ class FakeLibrary : public Library {
   std::string version() const override { return "1"; }
   bool Serves(const Platform&, DeviceId) const override { return true; }
 
-  std::vector<Candidate> Candidates(const Graph& graph, const Platform& platform,
-                                    const Precision& precision) const override {
-    std::vector<Candidate> all;
-    for (size_t i = 0; i < graph.nodes().size(); ++i) {
-      const NodeId node(i);
-      for (Candidate& candidate : CandidatesFor(graph, platform, std::span(&node, 1), precision)) {
-        all.push_back(std::move(candidate));
-      }
-    }
-    return all;
-  }
-  std::vector<Candidate> AgnosticCandidates(const Graph&, const Platform&, std::span<const Candidate>) const override {
-    return {};
-  }
   std::vector<Candidate> CandidatesFor(const Graph& graph, const Platform& platform, std::span<const NodeId> nodes,
                                        const Precision&) const override {
     std::vector<Candidate> all;
     if (nodes.size() != 1) return all;
-    const auto form = [&](ValueId value) {
-      return Form{RowMajor(graph.value(value).type.dims.size()), DataType::kFloat32};
-    };
     for (size_t c = 0; c < platform.unit_classes.size(); ++c) {
-      Candidate candidate;
-      candidate.nodes = {nodes[0]};
+      Candidate candidate = RowMajorCandidate(graph, nodes, name());
       candidate.unit_class = UnitClassId(c);
-      candidate.library = "fake";
-      for (ValueId value : GroupInputs(graph, nodes)) candidate.in.push_back(form(value));
-      for (ValueId value : GroupOutputs(graph, nodes)) candidate.out.push_back(form(value));
       // Elementwise: in-place is always right.
       for (uint32_t i = 0; i < candidate.in.size(); ++i) {
         candidate.aliases.push_back({0, i, Alias::Kind::kAllowed});
@@ -369,15 +348,8 @@ class FakeLibrary : public Library {
     }
     return std::unique_ptr<Kernel>(std::move(kernel));
   }
-  bool CanReorder(const Platform&, UnitClassId, std::span<const int64_t>, const Form&, const Form&) const override {
-    return false;
-  }
   std::optional<int64_t> KnownCost(const Graph& graph, const Platform&, const Candidate& candidate) const override {
     return graph.node(candidate.nodes[0]).int_or("ns", kFakeNs);
-  }
-  Result<std::unique_ptr<Kernel>> CompileReorder(const TensorLayout&, const TensorLayout&,
-                                                 CompileContext&) const override {
-    return MakeError(ErrorCode::kUnsupported, "fake.reorder", "no reorders");
   }
 
  private:

@@ -56,34 +56,14 @@ class ProbeLibrary : public Library {
   std::string version() const override { return "1"; }
   bool Serves(const Platform&, DeviceId) const override { return true; }
 
-  std::vector<Candidate> Candidates(const Graph& graph, const Platform& platform,
-                                    const Precision& precision) const override {
-    std::vector<Candidate> all;
-    for (size_t i = 0; i < graph.nodes().size(); ++i) {
-      const NodeId node(i);
-      for (Candidate& c : CandidatesFor(graph, platform, std::span(&node, 1), precision)) all.push_back(std::move(c));
-    }
-    return all;
-  }
-  std::vector<Candidate> AgnosticCandidates(const Graph&, const Platform&, std::span<const Candidate>) const override {
-    return {};
-  }
   std::vector<Candidate> CandidatesFor(const Graph& graph, const Platform& platform, std::span<const NodeId> nodes,
                                        const Precision&) const override {
     std::vector<Candidate> all;
     for (size_t k = 0; k < platform.unit_classes.size(); ++k) {
       const UnitId unit = UnitsOf(platform, UnitClassId(k)).front();
       if (platform.unit(unit).link) continue;
-      Candidate candidate;
-      candidate.nodes.assign(nodes.begin(), nodes.end());
-      candidate.unit_class = UnitClassId(k);
-      candidate.library = "probe";
-      const auto row_major = [&](ValueId id) {
-        return Form{RowMajor(graph.value(id).type.dims.size()), graph.value(id).type.type};
-      };
-      for (const ValueId id : GroupInputs(graph, nodes)) candidate.in.push_back(row_major(id));
-      for (const ValueId id : GroupOutputs(graph, nodes)) candidate.out.push_back(row_major(id));
-      all.push_back(std::move(candidate));
+      all.push_back(RowMajorCandidate(graph, nodes, name()));
+      all.back().unit_class = UnitClassId(k);
     }
     return all;
   }
@@ -93,13 +73,6 @@ class ProbeLibrary : public Library {
     ++control_.compiled;
     if (control_.compile_error) return MakeError(*control_.compile_error, "probe.compile", "told to fail");
     return std::unique_ptr<Kernel>(std::make_unique<ProbeKernel>(control_));
-  }
-  bool CanReorder(const Platform&, UnitClassId, std::span<const int64_t>, const Form&, const Form&) const override {
-    return false;
-  }
-  Result<std::unique_ptr<Kernel>> CompileReorder(const TensorLayout&, const TensorLayout&,
-                                                 CompileContext&) const override {
-    return MakeError(ErrorCode::kUnsupported, "probe.reorder", "no reorders");
   }
 
  private:

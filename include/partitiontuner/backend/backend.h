@@ -256,6 +256,8 @@ class Kernel {
                                                     std::span<std::byte> scratch) const = 0;
 };
 
+// What has a default is right for a library of single nodes that takes tensors as they come. A library around another
+// one forwards all of them, those with defaults too.
 class Library {
  public:
   virtual ~Library() = default;
@@ -266,13 +268,13 @@ class Library {
   // Ways to run single nodes and the natural groups, for every unit class of its devices, in layouts of the library's
   // own choice and the math modes that `precision` allows and the device has instructions for; what cannot run is
   // simply not offered. Like all answers below, it depends on the arguments alone: the platform may be that of another
-  // machine.
+  // machine. The default: CandidatesFor each node alone.
   virtual std::vector<Candidate> Candidates(const Graph& graph, const Platform& platform,
-                                            const Precision& precision) const = 0;
+                                            const Precision& precision) const;
   // Second round: layout-agnostic single nodes and groups for the forms (layout and storage) that candidates so far
-  // make or take.
+  // make or take. The default: none.
   virtual std::vector<Candidate> AgnosticCandidates(const Graph& graph, const Platform& platform,
-                                                    std::span<const Candidate> so_far) const = 0;
+                                                    std::span<const Candidate> so_far) const;
   // Ways to run exactly these nodes as one kernel; none if they cannot be. Describe looks among them.
   virtual std::vector<Candidate> CandidatesFor(const Graph& graph, const Platform& platform,
                                                std::span<const NodeId> nodes, const Precision& precision) const = 0;
@@ -290,16 +292,15 @@ class Library {
                                                   std::span<const TensorLayout> in, std::span<const TensorLayout> out,
                                                   CompileContext& context) const = 0;
 
-  // Reorders between forms on one device.
+  // Reorders between forms on one device. The defaults: it can do none, and kUnsupported.
   virtual bool CanReorder(const Platform& platform, UnitClassId unit_class, std::span<const int64_t> dims,
-                          const Form& from, const Form& to) const = 0;
+                          const Form& from, const Form& to) const;
   virtual Result<std::unique_ptr<Kernel>> CompileReorder(const TensorLayout& from, const TensorLayout& to,
-                                                         CompileContext& context) const = 0;
+                                                         CompileContext& context) const;
 
-  // Simulated libraries know their times from a file; nothing is measured then.
-  virtual std::optional<int64_t> KnownCost(const Graph&, const Platform&, const Candidate&) const {
-    return std::nullopt;
-  }
+  // Simulated libraries know their times from a file; nothing is measured then. The default: not known.
+  virtual std::optional<int64_t> KnownCost(const Graph& graph, const Platform& platform,
+                                           const Candidate& candidate) const;
 };
 
 // The answer of Describe to a candidate that a library does not make: kUnsupported, with what was asked for.

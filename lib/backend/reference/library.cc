@@ -16,15 +16,6 @@ using reference::Prepared;
 // Raised when a kernel changes so that its old measurements no longer hold.
 constexpr const char* kVersion = "1";
 
-std::vector<Form> RowMajorForms(const Graph& graph, std::span<const ValueId> values) {
-  std::vector<Form> forms;
-  for (ValueId id : values) {
-    const ValueType& type = graph.value(id).type;
-    forms.push_back({RowMajor(type.dims.size()), type.type});
-  }
-  return forms;
-}
-
 // Elementwise kernels read each element before they write it.
 std::vector<Alias> InPlaceAliases(const Graph& graph, std::span<const ValueId> in, std::span<const ValueId> out) {
   std::vector<Alias> aliases;
@@ -70,20 +61,29 @@ class ReferenceLibrary final : public Library {
   std::string version() const override { return kVersion; }
   bool Serves(const Platform&, DeviceId device) const override { return IsHost(device); }
 
-  std::vector<Candidate> Candidates(const Graph& graph, const Platform& platform, const Precision&) const override {
-    std::vector<Candidate> candidates;
-    for (uint32_t n = 0; n < graph.nodes().size(); ++n) AppendCandidates(graph, platform, NodeId(n), candidates);
-    return candidates;
-  }
-
-  std::vector<Candidate> AgnosticCandidates(const Graph&, const Platform&, std::span<const Candidate>) const override {
-    return {};
-  }
-
   std::vector<Candidate> CandidatesFor(const Graph& graph, const Platform& platform, std::span<const NodeId> nodes,
                                        const Precision&) const override {
+    if (nodes.size() != 1) return {};
+    const NodeId id = nodes[0];
+    const std::vector<ValueId> in = GroupInputs(graph, {&id, 1}), out = GroupOutputs(graph, {&id, 1});
+    Candidate candidate = RowMajorCandidate(graph, {&id, 1}, name());
+    if (reference::IsPreparedInRun(graph, id)) {
+      // Nothing can be promised about memory whose size is not known.
+      if (!reference::CheckForRunTime(graph, id).ok()) return {};
+    } else {
+      const Result<Prepared> prepared = reference::Prepare(graph, id, nullptr);
+      if (!prepared.ok()) return {};
+      if (prepared->row->in_place) candidate.aliases = InPlaceAliases(graph, in, out);
+      candidate.elision = ElisionOf(graph, graph.node(id), *prepared->row, in, out);
+      candidate.scratch_bytes = reference::DenseScratchBytes(*prepared);
+      candidate.constant_bytes = ConstantBytes(*prepared);
+    }
     std::vector<Candidate> candidates;
-    if (nodes.size() == 1) AppendCandidates(graph, platform, nodes[0], candidates);
+    for (uint32_t c = 0; c < platform.unit_classes.size(); ++c) {
+      if (!platform.unit_classes[c].on_host()) continue;
+      candidate.unit_class = UnitClassId(c);
+      candidates.push_back(candidate);
+    }
     return candidates;
   }
 
@@ -114,33 +114,6 @@ class ReferenceLibrary final : public Library {
   Result<std::unique_ptr<Kernel>> CompileReorder(const TensorLayout& from, const TensorLayout& to,
                                                  CompileContext&) const override {
     return reference::CompileElementCopy(from, to);
-  }
-
- private:
-  void AppendCandidates(const Graph& graph, const Platform& platform, NodeId id,
-                        std::vector<Candidate>& candidates) const {
-    const std::vector<ValueId> in = GroupInputs(graph, {&id, 1}), out = GroupOutputs(graph, {&id, 1});
-    Candidate candidate;
-    candidate.nodes = {id};
-    candidate.library = name();
-    candidate.in = RowMajorForms(graph, in);
-    candidate.out = RowMajorForms(graph, out);
-    if (reference::IsPreparedInRun(graph, id)) {
-      // Nothing can be promised about memory whose size is not known.
-      if (!reference::CheckForRunTime(graph, id).ok()) return;
-    } else {
-      const Result<Prepared> prepared = reference::Prepare(graph, id, nullptr);
-      if (!prepared.ok()) return;
-      if (prepared->row->in_place) candidate.aliases = InPlaceAliases(graph, in, out);
-      candidate.elision = ElisionOf(graph, graph.node(id), *prepared->row, in, out);
-      candidate.scratch_bytes = reference::DenseScratchBytes(*prepared);
-      candidate.constant_bytes = ConstantBytes(*prepared);
-    }
-    for (uint32_t c = 0; c < platform.unit_classes.size(); ++c) {
-      if (!platform.unit_classes[c].on_host()) continue;
-      candidate.unit_class = UnitClassId(c);
-      candidates.push_back(candidate);
-    }
   }
 };
 

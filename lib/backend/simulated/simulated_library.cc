@@ -184,6 +184,7 @@ class SimulatedKernel : public Kernel {
   std::unique_ptr<Stream> stream_;
 };
 
+// Everything is row-major on a simulated device: it follows no other library's layouts and reorders nothing.
 class SimulatedLibrary : public Library {
  public:
   SimulatedLibrary() : reference_(MakeReferenceLibrary()) {}
@@ -210,10 +211,6 @@ class SimulatedLibrary : public Library {
       }
     }
     return found;
-  }
-
-  std::vector<Candidate> AgnosticCandidates(const Graph&, const Platform&, std::span<const Candidate>) const override {
-    return {};  // everything is row-major on a simulated device
   }
 
   std::vector<Candidate> CandidatesFor(const Graph& graph, const Platform& platform, std::span<const NodeId> nodes,
@@ -252,14 +249,6 @@ class SimulatedLibrary : public Library {
       PT_CHECK_OK(CompileNode(graph, node, inner, layouts, *kernel));
     }
     return std::unique_ptr<Kernel>(std::move(kernel));
-  }
-
-  bool CanReorder(const Platform&, UnitClassId, std::span<const int64_t>, const Form&, const Form&) const override {
-    return false;
-  }
-  Result<std::unique_ptr<Kernel>> CompileReorder(const TensorLayout&, const TensorLayout&,
-                                                 CompileContext&) const override {
-    return MakeError(ErrorCode::kUnsupported, "simulated.reorder", "a simulated device knows row-major only");
   }
 
   std::optional<int64_t> KnownCost(const Graph& graph, const Platform& platform,
@@ -302,21 +291,14 @@ class SimulatedLibrary : public Library {
 
   void AddGroup(const Graph& graph, const Platform& platform, std::span<const NodeId> nodes,
                 std::vector<Candidate>& found) const {
-    Candidate group;
-    group.nodes.assign(nodes.begin(), nodes.end());
     if (!IsConvex(graph, nodes)) return;
+    Candidate group = RowMajorCandidate(graph, nodes, name());
     for (NodeId node : nodes) {
       const std::optional<Candidate> single = HostCandidate(graph, platform, node);
       if (!single) return;
       group.constant_bytes += single->constant_bytes;
       group.math = single->math;
     }
-    const auto row_major = [&](ValueId value) {
-      const ValueType& type = graph.value(value).type;
-      return Form{RowMajor(type.dims.size()), type.type};
-    };
-    for (ValueId value : GroupInputs(graph, nodes)) group.in.push_back(row_major(value));
-    for (ValueId value : GroupOutputs(graph, nodes)) group.out.push_back(row_major(value));
     AddForEachDevice(graph, platform, group, found);
   }
 

@@ -28,10 +28,6 @@ class TestLibrary : public pt::Library {
 #endif
     return Renamed(reference_->Candidates(graph, platform, precision));
   }
-  std::vector<pt::Candidate> AgnosticCandidates(const pt::Graph&, const pt::Platform&,
-                                                std::span<const pt::Candidate>) const override {
-    return {};
-  }
   std::vector<pt::Candidate> CandidatesFor(const pt::Graph& graph, const pt::Platform& platform,
                                            std::span<const pt::NodeId> nodes,
                                            const pt::Precision& precision) const override {
@@ -48,14 +44,6 @@ class TestLibrary : public pt::Library {
     throw 42;
 #endif
     return reference_->Compile(graph, candidate, in, out, context);
-  }
-  bool CanReorder(const pt::Platform&, pt::UnitClassId, std::span<const int64_t>, const pt::Form&,
-                  const pt::Form&) const override {
-    return false;
-  }
-  pt::Result<std::unique_ptr<pt::Kernel>> CompileReorder(const pt::TensorLayout&, const pt::TensorLayout&,
-                                                         pt::CompileContext&) const override {
-    return pt::MakeError(pt::ErrorCode::kUnsupported, "test.reorder", "no reorders");
   }
 
  private:

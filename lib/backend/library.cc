@@ -1,8 +1,39 @@
+// What Library answers where a library has nothing to add.
 #include <algorithm>
+#include <iterator>
 
 #include "partitiontuner/backend/backend.h"
 
 namespace pt {
+
+std::vector<Candidate> Library::Candidates(const Graph& graph, const Platform& platform,
+                                           const Precision& precision) const {
+  std::vector<Candidate> all;
+  for (uint32_t n = 0; n < graph.nodes().size(); ++n) {
+    const NodeId node(n);
+    std::vector<Candidate> ways = CandidatesFor(graph, platform, {&node, 1}, precision);
+    all.insert(all.end(), std::make_move_iterator(ways.begin()), std::make_move_iterator(ways.end()));
+  }
+  return all;
+}
+
+std::vector<Candidate> Library::AgnosticCandidates(const Graph&, const Platform&, std::span<const Candidate>) const {
+  return {};
+}
+
+bool Library::CanReorder(const Platform&, UnitClassId, std::span<const int64_t>, const Form&, const Form&) const {
+  return false;
+}
+
+Result<std::unique_ptr<Kernel>> Library::CompileReorder(const TensorLayout&, const TensorLayout&,
+                                                        CompileContext&) const {
+  return MakeError(ErrorCode::kUnsupported, "library.reorder",
+                   "the library '" + std::string(name()) + "' reorders nothing");
+}
+
+std::optional<int64_t> Library::KnownCost(const Graph&, const Platform&, const Candidate&) const {
+  return std::nullopt;
+}
 
 Result<Candidate> Library::Describe(const Graph& graph, const Platform& platform, const Candidate& asked) const {
   std::vector<Candidate> ways = CandidatesFor(graph, platform, asked.nodes, Precision({asked.math}));
