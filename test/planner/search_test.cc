@@ -2,6 +2,7 @@
 #include <array>
 #include <catch2/catch_test_macros.hpp>
 
+#include "partitiontuner/graph/graph_text.h"
 #include "test/testing/planning_world.h"
 
 namespace pt {
@@ -63,6 +64,63 @@ TEST_CASE("Search, PairsWideStepsOnUnitsOfAnyNarrowerWidth", "[planner]") {
   World world{testing::Diamond(), FourCores(), {}, {}};
   ProposeSingles(world, std::array<int64_t, 3>{320, 150, 100});
   CHECK(BySearch(world).makespan.ns == 350);
+}
+
+// One core, and an accelerator that another core drives.
+Platform CoreAndAccelerator() {
+  Platform platform;
+  platform.devices.push_back({"cpu", "cpu", 0, false, "made-up"});
+  platform.devices.push_back({"acc:0", "simulated", 0, true, "made-up"});
+  for (uint32_t core : {0u, 1u}) platform.resources.push_back({"core " + std::to_string(core), 1.0, core});
+  const auto add = [&](const std::string& name, DeviceId device, uint32_t cores, ResourceId uses,
+                       std::optional<ResourceId> driver, std::optional<LinkId> link) {
+    platform.unit_classes.push_back({name, device, cores});
+    platform.units.push_back({name, UnitClassId(platform.unit_classes.size() - 1), {{uses, 1.0}}, driver, link});
+  };
+  add("cpu/1", DeviceId(0u), 1, ResourceId(0u), std::nullopt, std::nullopt);
+  for (const char* queue : {"acc:0", "cpu>acc:0", "acc:0>cpu"})
+    platform.resources.push_back({queue, 1.0, std::nullopt});
+  platform.links.push_back({DeviceId(0u), DeviceId(1u), 0, 0});
+  platform.links.push_back({DeviceId(1u), DeviceId(0u), 0, 0});
+  add("acc:0", DeviceId(1u), 0, ResourceId(2u), ResourceId(1u), std::nullopt);
+  add("cpu>acc:0", DeviceId(1u), 0, ResourceId(3u), ResourceId(1u), LinkId(0u));
+  add("acc:0>cpu", DeviceId(1u), 0, ResourceId(4u), ResourceId(1u), LinkId(1u));
+  return platform;
+}
+
+TEST_CASE("Search, MovedRunsGoOnInTheFormsThatTheyBeginIn", "[planner]") {
+  // a takes 600 on the core, each b 90 there and 100 on the accelerator. Only all six of them moved together gain, and
+  // only in the blocked form that the first makes and the last takes: what goes in or out of it on the way, or is
+  // row-major on the accelerator, costs more than everything else.
+  std::string text = "input x float32[2,8,4,4]\n";
+  for (int b = 1; b <= 6; ++b) {
+    const std::string of = b == 1 ? "x" : "b" + std::to_string(b - 1);
+    text += "b" + std::to_string(b) + " = Relu(" + of + ") : float32[2,8,4,4]\n";
+  }
+  text += "a = Tanh(x) : float32[2,8,4,4]\ny = Add(b6, a) : float32[2,8,4,4]\noutput y\n";
+  World world{ParseGraph(text).value(), CoreAndAccelerator(), {}, {}};
+  const Form row = {RowMajor(4), DataType::kFloat32}, blocked = {ChannelBlocked(4, 8), DataType::kFloat32};
+  const auto offer = [&](uint32_t node, uint32_t kind, const Form& in, const Form& out, int64_t ns) {
+    Candidate candidate;
+    candidate.nodes = {NodeId(node)};
+    candidate.unit_class = UnitClassId(kind);
+    candidate.library = "made-up";
+    candidate.variant = ToString(in.layout) + ">" + ToString(out.layout);
+    candidate.in.assign(GroupInputs(world.graph, candidate.nodes).size(), in);
+    candidate.out = {out};
+    world.costs.SetRunOf(candidate, ns);
+    world.candidates.push_back(std::move(candidate));
+  };
+  for (uint32_t b = 0; b < 6; ++b) {
+    offer(b, 0, row, row, 90);
+    offer(b, 1, b == 0 ? row : blocked, b == 5 ? row : blocked, 100);
+    if (b > 0) offer(b, 1, row, row, 900);
+  }
+  offer(6, 0, row, row, 600);
+  offer(7, 0, row, row, 10);
+  for (uint32_t link : {0u, 1u}) world.costs.SetLink(LinkId(link), 49, 1e9);  // and 1 for the bytes
+  world.costs.SetReorder([](std::span<const int64_t>, const Form&, const Form&, UnitClassId) { return 1000; });
+  CHECK(BySearch(world).makespan.ns == 50 + 6 * 100 + 50 + 10);
 }
 
 TEST_CASE("Search, ATimeLimitThatIsOverAllowsNoMoveAtAll", "[planner]") {
