@@ -7,6 +7,7 @@
 #include <cstring>
 #include <fstream>
 #include <iterator>
+#include <optional>
 #include <thread>
 
 #include "test/exec/session_setting.h"
@@ -14,23 +15,35 @@
 namespace pt::testing {
 namespace {
 
+// What the system says of the thread that made it.
+class ThreadWatch {
+ public:
+  ThreadWatch() : path_("/proc/self/task/" + std::to_string(gettid()) + "/stat") {}
+  void WaitUntilItSleeps() const {
+    while (State() != 'S') std::this_thread::yield();
+  }
+
+ private:
+  char State() const {
+    std::ifstream file(path_);
+    const std::string text{std::istreambuf_iterator<char>(file), {}};
+    const size_t name_end = text.rfind(')');
+    return name_end == std::string::npos ? '?' : text.at(name_end + 2);
+  }
+  std::string path_;
+};
+
 // Cancels as soon as the thread that made it sleeps.
 class CancelWhenThisThreadSleeps {
  public:
   explicit CancelWhenThisThreadSleeps(CancelToken& cancel)
-      : thread_([&cancel, path = "/proc/self/task/" + std::to_string(gettid()) + "/stat"] {
-          while (StateIn(path) != 'S') std::this_thread::yield();
+      : thread_([&cancel, watch = ThreadWatch()] {
+          watch.WaitUntilItSleeps();
           cancel.Cancel();
         }) {}
   ~CancelWhenThisThreadSleeps() { thread_.join(); }
 
  private:
-  static char StateIn(const std::string& path) {
-    std::ifstream file(path);
-    const std::string text{std::istreambuf_iterator<char>(file), {}};
-    const size_t name_end = text.rfind(')');
-    return name_end == std::string::npos ? '?' : text.at(name_end + 2);
-  }
   std::thread thread_;
 };
 
@@ -454,6 +467,42 @@ TEST_CASE("Session, DestructorWaitsForRunsInFlight", "[exec]") {
   runner.join();
   releaser.join();
   CHECK(right.load());
+}
+
+// One run holds the only run state, another waits for it, and the session is to go: it waits for both.
+TEST_CASE("Session, DestructorWaitsForRunsThatWaitForARunState", "[exec]") {
+  SessionOptions options;
+  options.max_run_states = 1;
+  for (int round = 0; round < 50; ++round) {
+    Setting setting(1, false);
+    setting.graph = Parse("input x float32[2]\ny = Mix(x) hold=1 : float32[2]\noutput y\n");
+    std::unique_ptr<Session> session =
+        setting.Create(MakeTestPlan(*setting.graph, *setting.machine, setting.Everywhere("cpu[0]")), options);
+    std::atomic<int> right{0};
+    std::optional<ThreadWatch> second_watch, destroyer_watch;
+    std::atomic<int> watches{0};
+    const auto run = [&, running = session.get()] { right.fetch_add(RunsRight(*running, 0) ? 1 : 0); };
+    std::thread first(run);
+    while (setting.control.holding.load() == 0) std::this_thread::yield();
+    std::thread second([&] {
+      second_watch.emplace();
+      watches.fetch_add(1);
+      run();
+    });
+    while (watches.load() < 1) std::this_thread::yield();
+    second_watch->WaitUntilItSleeps();
+    std::thread destroyer([&] {
+      destroyer_watch.emplace();
+      watches.fetch_add(1);
+      session.reset();
+    });
+    while (watches.load() < 2) std::this_thread::yield();
+    destroyer_watch->WaitUntilItSleeps();
+    CHECK(right.load() == 0);
+    setting.control.release.store(true);
+    for (std::thread* thread : {&first, &second, &destroyer}) thread->join();
+    CHECK(right.load() == 2);
+  }
 }
 
 }  // namespace pt::testing
