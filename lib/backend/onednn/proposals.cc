@@ -121,7 +121,8 @@ std::vector<Proposal> FirstProposals(const Graph& graph, const FusionGroup& grou
     const Layout row = RowMajor(rank), last = ChannelsLast(rank), blocked = ChannelBlocked(rank, PreferredBlock());
     for (const Storages& storages : StoragesOf(graph, group, precision)) {
       add(blocked, blocked, storages);
-      add(last, last, storages);
+      // oneDNN 3.7.2 reads wrong elements of a single channel, channels-last, where a stride makes one column of it.
+      if (DimsOf(graph, graph.node(group.anchor).inputs[0])[1] != 1) add(last, last, storages);
       add(row, blocked, storages);
       // oneDNN 3.7.2 leaves the result unwritten where a row-major image becomes a single channel, channels-last.
       if (DimsOf(graph, group.result)[1] != 1) add(row, last, storages);
