@@ -172,7 +172,8 @@ TEST_CASE("PlanMemory, AccumulatingOverTheCallersInputIsRefused", "[plan]") {
   // The step that reads the graph input is made to overwrite it.
   for (Step& step : plan.steps) {
     auto* group = std::get_if<RunGroup>(&step.work);
-    if (group == nullptr || group->in.empty() || !IsExternal(world.graph, plan.lent_on, plan.instances[group->in[0].index()]))
+    if (group == nullptr || group->in.empty() ||
+        !IsExternal(world.graph, plan.lent_on, plan.instances[group->in[0].index()]))
       continue;
     plan.candidates[group->candidate.index()].aliases = {{0, 0, Alias::Kind::kRequired}};
   }
