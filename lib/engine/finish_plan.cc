@@ -160,7 +160,7 @@ Result<Plan> PlanWith(const Model& model, const Machine& machine, const CostMode
   const Platform& platform = machine.platform();
   const std::string_view name = options.planner;
   const size_t colon = name.find(':');
-  PT_ASSIGN(const Planner* planner, FindPlanner(name.substr(0, colon)));
+  PT_ASSIGN(const Planner* planner, FindPlanner(name));
   PlanningProblem problem{*model.graph,
                           platform,
                           model.candidates,

@@ -259,7 +259,9 @@ TEST_CASE("PtPlan, WhatTheCallerHasOnADeviceIsUsedThere", "[cli]") {
 
 TEST_CASE("PtPlan, WithoutMeasurementsTheHintIsToMeasure", "[cli]") {
   const Workplace place;
-  const CommandResult result = RunTool("pt-plan", {place.Branchy(), "--db", place.path() + "/empty.db"});
+  const std::string model = place.Branchy(), db = place.path() + "/empty.db";
+  CHECK(RunTool("pt-plan", {model, "--db", db, "--planner", "best"}).exit_code == 2);  // unknown, measured or not
+  const CommandResult result = RunTool("pt-plan", {model, "--db", db});
   INFO(result.out << result.err);
   CHECK(result.exit_code != 0);
   CHECK(result.err.find("pt-profile") != std::string::npos);

@@ -55,6 +55,9 @@ TEST_CASE("Tools, UnknownFlagsAndBadValuesAreRefused", "[cli]") {
       CHECK(!result.err.empty());
     }
   }
+  const CommandResult clock = RunTool("pt-run", {"m.onnx", "--sim-clock", "fast"});
+  CHECK(clock.exit_code == 2);
+  CHECK(clock.err.find("unknown value \"fast\"; expected virtual or real") != std::string::npos);
   CHECK(RunTool("pt-run", {"m.onnx", "--duration", "fast"}).exit_code == 2);
   CHECK(RunTool("pt-run", {"m.onnx", "--duration", "1s", "--iterations", "3"}).exit_code == 2);
   CHECK(RunTool("pt-run", {"m.onnx", "--plan", "p", "--planner", "search"}).exit_code == 2);

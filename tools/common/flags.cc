@@ -1,10 +1,12 @@
 #include "tools/common/flags.h"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cctype>
 #include <memory>
 
 #include "partitiontuner/backend/libraries.h"
+#include "partitiontuner/support/text.h"
 #include "partitiontuner/version.h"
 #include "tools/common/text.h"
 
@@ -81,6 +83,15 @@ Status PrintVersion(const CLI::App& app, bool json) {
 
 }  // namespace
 
+CLI::Validator OneOf(std::initializer_list<std::string_view> words) {
+  const std::vector<std::string_view> known(words);
+  return CLI::Validator(
+      [known](const std::string& given) {
+        return std::ranges::find(known, given) != known.end() ? "" : UnknownWord("value", given, known);
+      },
+      "");
+}
+
 void AddCommonFlags(CLI::App& app, CommonFlags& flags) {
   app.set_help_flag();
   app.get_formatter()->column_width(kHelpColumn);
@@ -116,7 +127,7 @@ void AddCommonFlags(CLI::App& app, CommonFlags& flags) {
   app.add_option("--sim-clock", flags.sim_clock,
                  "clock of simulated devices: virtual (no waiting), or real (they take the platform file's time)")
       ->option_text("virtual | real")
-      ->check(CLI::IsMember({"virtual", "real"}))
+      ->check(OneOf({"virtual", "real"}))
       ->group("Machine");
   app.add_option("--libraries", flags.libraries, "libraries that may be used, for instance onednn,reference")
       ->option_text("LIST")
@@ -138,11 +149,11 @@ void AddCommonFlags(CLI::App& app, CommonFlags& flags) {
 
   app.add_option("--format", flags.format, "table or json")
       ->option_text("FORM")
-      ->check(CLI::IsMember({"table", "json"}))
+      ->check(OneOf({"table", "json"}))
       ->group("Output");
   app.add_option("--progress", flags.progress, "auto, tty, plain or none")
       ->option_text("MODE")
-      ->check(CLI::IsMember({"auto", "tty", "plain", "none"}))
+      ->check(OneOf({"auto", "tty", "plain", "none"}))
       ->group(kMoreGroup);
   app.add_flag("-v,--verbose", flags.verbosity, "say more (-vv: still more)")->group("Output");
   app.add_flag("-q,--quiet", flags.quiet, "no notes and no progress on standard error")->group("Output");

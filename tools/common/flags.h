@@ -12,6 +12,7 @@
 
 namespace CLI {
 class App;
+class Validator;
 }
 
 namespace pt::tools {
@@ -29,6 +30,8 @@ struct CommonFlags {
   bool json() const { return format == "json"; }
 };
 
+// For ->check(): the value is one of these words.
+CLI::Validator OneOf(std::initializer_list<std::string_view> words);
 void AddCommonFlags(CLI::App& app, CommonFlags& flags);
 
 // Reads the command line and configures the console. An exit code when the tool is done: bad usage,

@@ -65,7 +65,7 @@ void AddFlags(CLI::App& app, RunFlags& flags) {
   app.add_option("--seed", flags.seed, "of random inputs and planners (1)")->option_text("N")->group(kMoreGroup);
   app.add_option("--denormals", flags.denormals, "keep or flush (flush; keep in a suite)")
       ->option_text("MODE")
-      ->check(CLI::IsMember({"keep", "flush"}))
+      ->check(OneOf({"keep", "flush"}))
       ->group(kMoreGroup);
   app.add_option("--verify", flags.verify, "compare outputs with a test_data_set folder, or with the reference library")
       ->option_text("DIR|reference")
