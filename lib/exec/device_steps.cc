@@ -161,15 +161,11 @@ void RunState::SettleDevices() {
 
 void RunState::LoseDevice(DeviceId device) {
   plan_.machine.lost_devices().Mark(device);
-  const std::string& name = plan_.machine.platform().device(device).name;
   if (!hung_) {
-    Error error = MakeError(ErrorCode::kRunFailed, "device.hung",
-                            "device " + name + " did not finish what it had begun within " +
-                                std::to_string(plan_.options.device_grace.count() / 1'000'000) +
-                                " ms after the run had ended: " + error_->message,
-                            "the device is lost to this process: start the process anew");
-    error.device = name;
-    error_ = std::move(error);
+    error_ = DeviceHung(plan_.machine.platform().device(device).name,
+                        "did not finish what it had begun within " +
+                            std::to_string(plan_.options.device_grace.count() / 1'000'000) +
+                            " ms after the run had ended: " + error_->message);
   }
   hung_ = true;
 }
@@ -189,8 +185,7 @@ void RunState::BlameStep() {
 bool RunState::IsIdle() {
   for (size_t unit = 0; unit < streams_.size(); ++unit) {
     if (streams_[unit] == nullptr || teams_[unit] != nullptr) continue;
-    const Result<bool> idle = streams_[unit]->Synchronize(std::chrono::nanoseconds(0));
-    if (idle.ok() && !*idle) return false;
+    if (!IsAtRest(*streams_[unit])) return false;
   }
   return true;
 }

@@ -19,10 +19,7 @@ class Transfer : public DeviceWork {
 
   void* pinned() const { return pinned_->data(); }
   Stream& stream() const { return *stream_; }
-  bool IsIdle() override {
-    const Result<bool> idle = stream_->Synchronize(std::chrono::nanoseconds(0));
-    return !idle.ok() || *idle;
-  }
+  bool IsIdle() override { return IsAtRest(*stream_); }
 
  private:
   Transfer() = default;
@@ -37,11 +34,7 @@ Status Finish(Machine& machine, DeviceId device, std::unique_ptr<Transfer>& tran
   LostDevices& lost = machine.lost_devices();
   lost.Mark(device);
   lost.Keep(std::move(transfer));
-  const std::string& name = machine.platform().device(device).name;
-  Error error = MakeError(ErrorCode::kRunFailed, "device.hung", "device " + name + " did not finish a copy in time",
-                          "the device is lost to this process: start the process anew");
-  error.device = name;
-  return error;
+  return DeviceHung(machine.platform().device(device).name, "did not finish a copy in time");
 }
 
 }  // namespace

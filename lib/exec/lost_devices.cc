@@ -1,8 +1,21 @@
 #include "lib/exec/lost_devices.h"
 
 #include <algorithm>
+#include <chrono>
 
 namespace pt {
+
+bool IsAtRest(Stream& stream) {
+  const Result<bool> idle = stream.Synchronize(std::chrono::nanoseconds(0));
+  return !idle.ok() || *idle;
+}
+
+Error DeviceHung(const std::string& device, std::string message) {
+  Error error = MakeError(ErrorCode::kRunFailed, "device.hung", "device " + device + " " + std::move(message),
+                          "the device is lost to this process: start the process anew");
+  error.device = device;
+  return error;
+}
 
 LostDevices::~LostDevices() {
   for (std::unique_ptr<DeviceWork>& work : kept_) {

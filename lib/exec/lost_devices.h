@@ -4,9 +4,10 @@
 
 #include <memory>
 #include <mutex>
+#include <string>
 #include <vector>
 
-#include "partitiontuner/platform/platform.h"
+#include "partitiontuner/backend/backend.h"
 
 namespace pt {
 
@@ -16,6 +17,12 @@ class DeviceWork {
   virtual ~DeviceWork() = default;
   virtual bool IsIdle() = 0;  // the device has let go of it
 };
+
+// Nothing of the stream's work is left, even if it failed. Does not wait.
+bool IsAtRest(Stream& stream);
+
+// Why a run or copy ends with a device that is lost by now.
+Error DeviceHung(const std::string& device, std::string message);
 
 // Thread-safe.
 class LostDevices {
