@@ -201,8 +201,8 @@ Result<std::unique_ptr<CostModel>> Engine::CostsOf(const Model& model, const Pla
 
 Result<Plan> Engine::MakePlan(const Model& model, const PlanOptions& options, Explanations* explanations,
                               std::chrono::nanoseconds* search_time) {
-  if (const auto planner = FindPlanner(options.planner); !planner.ok())
-    return planner.error();  // before what takes time
+  // A name that is unknown is said before anything is read.
+  if (const auto planner = FindPlanner(options.planner); !planner.ok()) return planner.error();
   PT_ASSIGN(PlanningProfile found, state_->ProfileForPlanning(model, options));
   const std::unique_ptr<CostModel> costs = state_->CostsFrom(model, std::move(found.profile), options.allow_estimates);
   PT_CHECK_OK(CheckProfiled(model, *costs));

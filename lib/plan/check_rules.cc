@@ -72,8 +72,7 @@ bool LiesInItsInputs(const Graph& graph, const Candidate& candidate, const RunGr
 bool IsLent(const Graph& graph, const Plan& plan, const Instance& instance) {
   const Value& value = graph.value(instance.value);
   if (value.is_constant() || (value.producer.valid() && !value.is_graph_output)) return false;
-  const auto named = plan.lent_on.find(instance.value);
-  return instance.device == (named == plan.lent_on.end() ? kHostDevice : named->second) &&
+  return instance.device == LentDevice(plan.lent_on, instance.value) &&
          instance.form == Form{RowMajor(instance.form.layout.order.size()), value.type.type};
 }
 

@@ -48,18 +48,17 @@ Status AddLending(const std::string& text, const Graph& graph, const Platform& p
                      "one of " + known);
   }
   bool any = false;
+  std::string known;
   for (const std::span<const ValueId> values : {graph.inputs(), graph.outputs()}) {
     for (const ValueId value : values) {
-      if (!MatchesGlob(graph.value(value).name, pair.first)) continue;
+      const std::string& name = graph.value(value).name;
+      known += (known.empty() ? "" : ", ") + name;
+      if (!MatchesGlob(name, pair.first)) continue;
       any = true;
       constraints.lent_on[value] = device;
     }
   }
   if (any) return {};
-  std::string known;
-  for (const std::span<const ValueId> values : {graph.inputs(), graph.outputs()}) {
-    for (const ValueId value : values) known += (known.empty() ? "" : ", ") + graph.value(value).name;
-  }
   return MakeError(ErrorCode::kUsage, "usage.lend", "--lend: no input or output is called \"" + pair.first + "\"",
                    "one of " + known);
 }
