@@ -6,6 +6,7 @@
 namespace pt {
 
 Result<std::optional<Graph>> InlineConstantIf(const Graph& graph, const PassContext& context);
+Result<std::optional<Graph>> WidenSmallFloats(const Graph& graph, const PassContext& context);
 Result<std::optional<Graph>> FoldConstants(const Graph& graph, const PassContext& context);
 Result<std::optional<Graph>> RemoveNoOps(const Graph& graph, const PassContext& context);
 Result<std::optional<Graph>> MergeViewsAndTransposes(const Graph& graph, const PassContext& context);

@@ -7,6 +7,8 @@ namespace {
 
 constexpr Pass kPasses[] = {
     {"inline-constant-if", "replaces an If whose condition is constant by the branch taken", InlineConstantIf},
+    {"widen-small-floats", "computes float16 and bfloat16 networks in float32, with a Cast at their borders",
+     WidenSmallFloats},
     {"fold-constants", "computes once what depends on constants and static shapes only", FoldConstants},
     {"remove-no-ops", "drops nodes that return their input: Identity, Dropout, Cast to the same type, …", RemoveNoOps},
     {"merge-views", "makes one Transpose of two in a row, one Reshape of a chain of views", MergeViewsAndTransposes},

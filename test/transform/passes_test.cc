@@ -65,8 +65,8 @@ std::vector<Tensor> RunOnReference(const Graph& graph) {
   return outputs;
 }
 
-// Simplifies, and proves that names, types and results of the outputs stay.
-Graph Simplified(const Graph& graph) {
+// Simplifies, and proves that names, types and results of the outputs stay; tolerance is of the largest result.
+Graph Simplified(const Graph& graph, float tolerance = 1e-5F) {
   auto simple = Simplify(graph, Context());
   INFO((simple.ok() ? std::string() : ToString(simple.error())));
   REQUIRE(simple.ok());
@@ -87,7 +87,7 @@ Graph Simplified(const Graph& graph) {
       largest = std::max(largest, std::abs(a));
       difference = std::max(difference, std::abs(a - b));
     }
-    CHECK(difference <= 1e-5F * largest);
+    CHECK(difference <= tolerance * largest);
   }
   return *std::move(simple);
 }
@@ -233,6 +233,47 @@ TEST_CASE("ShareCommonSubexpressions, EqualNodesBecomeOne", "[transform]") {
 
 TEST_CASE("DropDeadCode, UnreadBranchGoes", "[transform]") {
   CHECK(OperatorsAfter("input x float32[2,3]\na = Exp(x)\nb = Relu(x)\noutput b\n") == Ops{"Relu"});
+}
+
+// The arithmetic of float16 is the pass's to widen; rounding to it stays where the model says Cast.
+TEST_CASE("WidenSmallFloats, ArithmeticBetweenCastsIsFloat32", "[transform]") {
+  const Graph simple = Simplified(Parsed(R"(
+input x float32[1,3,5,5]
+const w float32[4,3,3,3] random 1
+const b float32[4] random 2
+h = Cast(x) to=10
+wh = Cast(w) to=10
+bh = Cast(b) to=10
+c = Conv(h, wh, bh)
+r = Relu(c)
+y = Cast(r) to=1
+output y
+)"),
+                                  2e-3F);
+  CHECK(Operators(simple) == Ops{"Cast", "Cast", "Conv", "Relu", "Cast", "Cast"});
+  for (const Node& node : simple.nodes()) {
+    if (node.op != "Conv") continue;
+    for (ValueId input : node.inputs) CHECK(simple.value(input).type.type == DataType::kFloat32);
+    CHECK(simple.value(node.inputs[1]).is_constant());
+  }
+}
+
+TEST_CASE("WidenSmallFloats, ComparisonsAndOutputsSeeTheSmallType", "[transform]") {
+  const Graph simple = Simplified(Parsed(R"(
+input x float32[2,3]
+h = Cast(x) to=16
+s = Add(h, h)
+m = Greater(s, h)
+output m
+output s
+)"),
+                                  1e-2F);
+  REQUIRE(simple.outputs().size() == 2);
+  CHECK(simple.value(simple.outputs()[1]).type.type == DataType::kBfloat16);
+  for (const Node& node : simple.nodes()) {
+    if (node.op == "Add") CHECK(simple.value(node.inputs[0]).type.type == DataType::kFloat32);
+    if (node.op == "Greater") CHECK(simple.value(node.inputs[0]).type.type == DataType::kBfloat16);
+  }
 }
 
 TEST_CASE("Passes, SourcesOfMergedNodesAreKept", "[transform]") {
