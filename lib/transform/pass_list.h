@@ -11,6 +11,7 @@ Result<std::optional<Graph>> FoldConstants(const Graph& graph, const PassContext
 Result<std::optional<Graph>> RemoveNoOps(const Graph& graph, const PassContext& context);
 Result<std::optional<Graph>> MergeViewsAndTransposes(const Graph& graph, const PassContext& context);
 Result<std::optional<Graph>> FoldBatchNormalization(const Graph& graph, const PassContext& context);
+Result<std::optional<Graph>> RecogniseLayerNormalization(const Graph& graph, const PassContext& context);
 Result<std::optional<Graph>> ShareCommonSubexpressions(const Graph& graph, const PassContext& context);
 Result<std::optional<Graph>> DropDeadCode(const Graph& graph, const PassContext& context);
 

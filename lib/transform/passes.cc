@@ -14,6 +14,8 @@ constexpr Pass kPasses[] = {
     {"merge-views", "makes one Transpose of two in a row, one Reshape of a chain of views", MergeViewsAndTransposes},
     {"fold-batch-normalization", "moves BatchNormalization into the weights of the convolution before it",
      FoldBatchNormalization},
+    {"recognise-layer-normalization", "makes one LayerNormalization of the nodes it was spelled out in",
+     RecogniseLayerNormalization},
     {"share-common-subexpressions", "computes equal nodes of equal inputs once", ShareCommonSubexpressions},
     {"drop-dead-code", "drops what no graph output needs", DropDeadCode},
 };

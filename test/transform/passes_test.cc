@@ -276,6 +276,72 @@ output s
   }
 }
 
+constexpr std::string_view kLayerNormalizationStart = R"(
+input x float32[2,3,8]
+const axes int64[1] ints -1
+const two float32[] value 2
+const one float32[] value 1
+const epsilon float32[1] value 0.00001
+const scale float32[8] random 1
+const bias float32[1,8] random 2
+mean = ReduceMean(x, axes)
+d = Sub(x, mean)
+)";
+
+TEST_CASE("RecogniseLayerNormalization, EverySpellingIsOneNode", "[transform]") {
+  for (const std::string square : {"q = Pow(d, two)\n", "q = Mul(d, d)\n"}) {
+    for (const std::string tail :
+         {"n = Div(d, s)\nm = Mul(n, scale)\ny = Add(m, bias)\n",
+          "n = Div(d, s)\nm = Mul(scale, n)\ny = Add(bias, m)\n",
+          "r = Reciprocal(s)\nn = Mul(d, r)\nm = Mul(n, scale)\ny = Add(m, bias)\n",
+          "r = Div(one, s)\nn = Mul(r, d)\nm = Mul(n, scale)\ny = Add(m, bias)\n",
+          "r = Reciprocal(s)\ng = Mul(r, scale)\na = Mul(x, g)\nb = Mul(mean, g)\nc = Sub(bias, b)\ny = Add(a, c)\n",
+          "y = Div(d, s)\n", "n = Div(d, s)\ny = Mul(n, scale)\n"}) {
+      INFO(square << tail);
+      CHECK(OperatorsAfter(std::string(kLayerNormalizationStart) + square +
+                           "v = ReduceMean(q, axes)\ne = Add(v, epsilon)\ns = Sqrt(e)\n" + tail + "output y\n") ==
+            Ops{"LayerNormalization"});
+    }
+  }
+}
+
+TEST_CASE("RecogniseLayerNormalization, SeveralTrailingDimsAndWhatDoesNotFitStaysBehind", "[transform]") {
+  CHECK(OperatorsAfter(R"(
+input x float32[2,3,4]
+const axes int64[2] ints 1 2
+const epsilon float32[] value 0.001
+const scale float32[1] value 0.5
+mean = ReduceMean(x, axes)
+d = Sub(x, mean)
+q = Mul(d, d)
+v = ReduceMean(q, axes)
+e = Add(epsilon, v)
+s = Sqrt(e)
+n = Div(d, s)
+y = Mul(n, scale)
+output y
+)") == Ops{"LayerNormalization", "Mul"});
+}
+
+TEST_CASE("RecogniseLayerNormalization, OtherReadersAxesOrOrderLeaveItAlone", "[transform]") {
+  const std::string tail = "n = Div(d, s)\nm = Mul(n, scale)\ny = Add(m, bias)\noutput y\n";
+  const auto recognised = [](const std::string& text) {
+    const Ops ops = OperatorsAfter(text);
+    return std::find(ops.begin(), ops.end(), "LayerNormalization") != ops.end();
+  };
+  const std::string start(kLayerNormalizationStart);
+  const std::string middle = "q = Mul(d, d)\nv = ReduceMean(q, axes)\ne = Add(v, epsilon)\ns = Sqrt(e)\n";
+  CHECK(recognised(start + middle + tail));
+  CHECK_FALSE(recognised(start + middle + "n = Div(s, d)\ny = Mul(n, scale)\noutput y\n"));
+  CHECK_FALSE(recognised(start + middle + "z = Relu(v)\n" + tail + "output z\n"));
+  CHECK_FALSE(recognised(start + middle + tail + "output mean\n"));
+  CHECK_FALSE(recognised(start + "q = Mul(d, x)\nv = ReduceMean(q, axes)\ne = Add(v, epsilon)\ns = Sqrt(e)\n" + tail));
+  CHECK_FALSE(recognised(start +
+                         "const other int64[1] ints 1\nq = Mul(d, d)\nv = ReduceMean(q, other)\n"
+                         "e = Add(v, epsilon)\ns = Sqrt(e)\n" +
+                         tail));
+}
+
 TEST_CASE("Passes, SourcesOfMergedNodesAreKept", "[transform]") {
   const Graph graph =
       Parsed("input x float32[2,3,4]\na = Transpose(x) perm=[2,0,1]\ny = Transpose(a) perm=[2,0,1]\noutput y\n");

@@ -1,0 +1,262 @@
+// LayerNormalization spelled out in nodes, as exporters wrote it before the operator existed (opset 17):
+//   mean = ReduceMean(x), d = x - mean, s = Sqrt(ReduceMean(d*d) + epsilon), then one of
+//   y = d / s, or d * Reciprocal(s), each followed by * scale and + bias where these are constants of the normalised
+//   dims; y = x * g + (bias - mean * g) with g = Reciprocal(s) * scale (TensorFlow).
+// Matched by structure alone; every value in between must have no other reader.
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "lib/transform/edit.h"
+#include "lib/transform/pass_list.h"
+
+namespace pt {
+namespace {
+
+constexpr int64_t kLayerNormalizationSince = 17;
+
+struct Match {
+  std::set<NodeId> nodes;           // everything replaced, `last` included
+  NodeId last;                      // makes the result
+  ValueId x, scale, bias;           // scale and bias invalid: 1 and 0
+  std::vector<int64_t> normalised;  // the trailing dims
+  float epsilon = 0;
+};
+
+class Matcher {
+ public:
+  explicit Matcher(const Graph& graph) : graph_(graph) {}
+
+  // The normalisation around the Sqrt node `root`.
+  std::optional<Match> At(NodeId root) {
+    match_ = {};
+    if (!MatchDeviation(root) || !MatchQuotient(root) || !IsClosed()) return std::nullopt;
+    return std::move(match_);
+  }
+
+ private:
+  // The node that makes `value` when it is this operator.
+  const Node* Made(ValueId value, std::string_view op) {
+    if (!value.valid() || !graph_.value(value).producer.valid()) return nullptr;
+    const Node& node = graph_.node(graph_.value(value).producer);
+    return IsOp(node, op) ? &node : nullptr;
+  }
+  // The one node that reads `value` when it is this operator; invalid otherwise.
+  NodeId OnlyReader(ValueId value, std::string_view op) {
+    const std::vector<Use>& uses = graph_.value(value).uses;
+    if (uses.size() != 1 || !IsOp(graph_.node(uses[0].node), op)) return {};
+    return uses[0].node;
+  }
+  void Take(ValueId value) { match_.nodes.insert(graph_.value(value).producer); }
+  ValueId ResultOf(NodeId node) const { return graph_.node(node).outputs[0]; }
+  // The operand beside `one` in a node of two.
+  static ValueId Other(const Node& node, ValueId one) { return node.inputs[node.inputs[0] == one ? 1 : 0]; }
+
+  std::optional<float> Scalar(ValueId value) {
+    const auto& constant = graph_.value(value).constant;
+    if (!constant || constant->type() != DataType::kFloat32 || constant->element_count() != 1) return std::nullopt;
+    return constant->values<float>()[0];
+  }
+
+  // How many trailing dims a ReduceMean takes the mean over; 0 when it does something else.
+  int64_t TrailingAxes(const Node& mean) {
+    const ValueType& type = graph_.value(mean.inputs[0]).type;
+    if (!type.ranked || type.type != DataType::kFloat32 || mean.int_or("keepdims", 1) != 1) return 0;
+    if (mean.inputs.size() < 2 || !mean.inputs[1].valid() || !graph_.value(mean.inputs[1]).is_constant()) return 0;
+    const auto rank = static_cast<int64_t>(type.dims.size());
+    std::set<int64_t> axes;
+    for (int64_t axis : graph_.value(mean.inputs[1]).constant->ToInts()) axes.insert(axis < 0 ? axis + rank : axis);
+    const auto count = static_cast<int64_t>(axes.size());
+    if (count == 0 || *axes.begin() != rank - count || *axes.rbegin() != rank - 1) return 0;
+    return count;
+  }
+
+  // x, mean, d and epsilon, upwards from the root.
+  bool MatchDeviation(NodeId root) {
+    const Node& sqrt = graph_.node(root);
+    const Node* sum = IsOp(sqrt, "Sqrt") ? Made(sqrt.inputs[0], "Add") : nullptr;
+    if (!sum) return false;
+    const size_t constant_at = Scalar(sum->inputs[1]) ? 1 : 0;
+    const auto epsilon = Scalar(sum->inputs[constant_at]);
+    const ValueId variance = sum->inputs[1 - constant_at];
+    const Node* variance_node = Made(variance, "ReduceMean");
+    if (!epsilon || !variance_node) return false;
+    const ValueId square = variance_node->inputs[0];
+    deviation_ = Squared(square);
+    const Node* difference = deviation_.valid() ? Made(deviation_, "Sub") : nullptr;
+    if (!difference) return false;
+    match_.x = difference->inputs[0];
+    mean_ = difference->inputs[1];
+    const Node* mean_node = Made(mean_, "ReduceMean");
+    if (!mean_node || mean_node->inputs[0] != match_.x) return false;
+    const int64_t axes = TrailingAxes(*mean_node);
+    if (axes == 0 || axes != TrailingAxes(*variance_node)) return false;
+    const std::vector<Dim>& dims = graph_.value(match_.x).type.dims;
+    for (size_t i = dims.size() - static_cast<size_t>(axes); i < dims.size(); ++i) {
+      if (!dims[i].known()) return false;
+      match_.normalised.push_back(dims[i].value);
+    }
+    match_.epsilon = *epsilon;
+    for (ValueId value : {sqrt.inputs[0], variance, square, deviation_, mean_}) Take(value);
+    match_.nodes.insert(root);
+    return true;
+  }
+
+  // The value whose square this is.
+  ValueId Squared(ValueId value) {
+    if (const Node* power = Made(value, "Pow")) return Scalar(power->inputs[1]) == 2.0F ? power->inputs[0] : ValueId();
+    const Node* product = Made(value, "Mul");
+    return product && product->inputs[0] == product->inputs[1] ? product->inputs[0] : ValueId();
+  }
+
+  // From the root down to the result.
+  bool MatchQuotient(NodeId root) {
+    const ValueId deviation = ResultOf(root);
+    if (const NodeId quotient = OnlyReader(deviation, "Div"); quotient.valid()) {
+      const Node& node = graph_.node(quotient);
+      if (node.inputs[1] != deviation) return false;
+      if (node.inputs[0] == deviation_) return MatchScaleAndBias(quotient);
+      return Scalar(node.inputs[0]) == 1.0F && MatchReciprocal(quotient);
+    }
+    const NodeId reciprocal = OnlyReader(deviation, "Reciprocal");
+    return reciprocal.valid() && MatchReciprocal(reciprocal);
+  }
+
+  bool MatchReciprocal(NodeId reciprocal) {
+    match_.nodes.insert(reciprocal);
+    const NodeId product = OnlyReader(ResultOf(reciprocal), "Mul");
+    if (!product.valid()) return false;
+    const ValueId other = Other(graph_.node(product), ResultOf(reciprocal));
+    if (other == deviation_) return MatchScaleAndBias(product);
+    if (!FitsNormalised(other)) return false;
+    match_.scale = other;
+    match_.nodes.insert(product);
+    return MatchSplitProduct(ResultOf(product));
+  }
+
+  // x * g + (bias - mean * g).
+  bool MatchSplitProduct(ValueId g) {
+    NodeId scaled, shifted;
+    for (const Use& use : graph_.value(g).uses) {
+      const Node& node = graph_.node(use.node);
+      if (!IsOp(node, "Mul")) return false;
+      const ValueId other = Other(node, g);
+      if (other == match_.x) scaled = use.node;
+      if (other == mean_) shifted = use.node;
+    }
+    if (!scaled.valid() || !shifted.valid()) return false;
+    const NodeId difference = OnlyReader(ResultOf(shifted), "Sub");
+    if (!difference.valid() || graph_.node(difference).inputs[1] != ResultOf(shifted)) return false;
+    const ValueId bias = graph_.node(difference).inputs[0];
+    const NodeId sum = OnlyReader(ResultOf(difference), "Add");
+    if (!sum.valid() || !FitsNormalised(bias) || Other(graph_.node(sum), ResultOf(difference)) != ResultOf(scaled)) {
+      return false;
+    }
+    match_.bias = bias;
+    match_.nodes.insert({scaled, shifted, difference});
+    Finish(sum);
+    return true;
+  }
+
+  // `normalised` makes d / s; what follows is taken in as far as it fits.
+  bool MatchScaleAndBias(NodeId normalised) {
+    Finish(normalised);
+    const NodeId product = OnlyReader(ResultOf(match_.last), "Mul");
+    if (graph_.value(ResultOf(match_.last)).is_graph_output || !product.valid()) return true;
+    const ValueId scale = Other(graph_.node(product), ResultOf(match_.last));
+    if (!FitsNormalised(scale)) return true;
+    match_.scale = scale;
+    Finish(product);
+    const NodeId sum = OnlyReader(ResultOf(product), "Add");
+    if (graph_.value(ResultOf(product)).is_graph_output || !sum.valid()) return true;
+    const ValueId bias = Other(graph_.node(sum), ResultOf(product));
+    if (!FitsNormalised(bias)) return true;
+    match_.bias = bias;
+    Finish(sum);
+    return true;
+  }
+
+  void Finish(NodeId last) {
+    match_.last = last;
+    match_.nodes.insert(last);
+  }
+
+  // A constant whose dims are the normalised ones, but for leading ones.
+  bool FitsNormalised(ValueId value) {
+    const auto& constant = graph_.value(value).constant;
+    if (!constant || constant->type() != DataType::kFloat32) return false;
+    const std::vector<int64_t>& dims = constant->dims();
+    const size_t count = match_.normalised.size();
+    if (dims.size() < count || dims.size() > graph_.value(match_.x).type.dims.size()) return false;
+    const auto trailing = dims.end() - static_cast<ptrdiff_t>(count);
+    return std::all_of(dims.begin(), trailing, [](int64_t dim) { return dim == 1; }) &&
+           std::equal(trailing, dims.end(), match_.normalised.begin());
+  }
+
+  // Nothing outside reads what would disappear.
+  bool IsClosed() {
+    for (NodeId id : match_.nodes) {
+      if (id == match_.last) continue;
+      const Value& value = graph_.value(ResultOf(id));
+      if (value.is_graph_output) return false;
+      for (const Use& use : value.uses) {
+        if (!match_.nodes.contains(use.node)) return false;
+      }
+    }
+    return true;
+  }
+
+  const Graph& graph_;
+  Match match_;
+  ValueId mean_, deviation_;
+};
+
+// The constant under the normalised dims themselves, or `fill` everywhere.
+Tensor Parameter(const Graph& graph, ValueId value, const std::vector<int64_t>& dims, float fill) {
+  if (value.valid()) {
+    const auto values = graph.value(value).constant->values<float>();
+    return Tensor::Float32(dims, std::vector<float>(values.begin(), values.end()));
+  }
+  int64_t count = 1;
+  for (int64_t dim : dims) count *= dim;
+  return Tensor::Float32(dims, std::vector<float>(static_cast<size_t>(count), fill));
+}
+
+void Replace(GraphBuilder& builder, const Graph& graph, const Match& match) {
+  Node node;
+  node.op = "LayerNormalization";
+  node.name = graph.node(match.last).name;
+  node.attributes["axis"] = -static_cast<int64_t>(match.normalised.size());
+  node.attributes["epsilon"] = match.epsilon;
+  node.inputs = {match.x, builder.AddConstant("", Parameter(graph, match.scale, match.normalised, 1))};
+  if (match.bias.valid()) {
+    node.inputs.push_back(builder.AddConstant("", Parameter(graph, match.bias, match.normalised, 0)));
+  }
+  node.outputs = graph.node(match.last).outputs;
+  for (NodeId id : match.nodes) {
+    const std::vector<Source>& source = graph.node(id).source;
+    node.source.insert(node.source.end(), source.begin(), source.end());
+    builder.RemoveNode(id);
+  }
+  builder.AddNode(std::move(node));
+}
+
+}  // namespace
+
+Result<std::optional<Graph>> RecogniseLayerNormalization(const Graph& graph, const PassContext&) {
+  if (graph.opset() < kLayerNormalizationSince) return {std::nullopt};
+  GraphBuilder builder(graph);
+  Matcher matcher(graph);
+  std::set<NodeId> replaced;
+  for (size_t i = 0; i < graph.nodes().size(); ++i) {
+    const auto match = matcher.At(NodeId(i));
+    if (!match || std::ranges::any_of(match->nodes, [&](NodeId id) { return replaced.contains(id); })) continue;
+    Replace(builder, graph, *match);
+    replaced.insert(match->nodes.begin(), match->nodes.end());
+  }
+  if (replaced.empty()) return {std::nullopt};
+  PT_ASSIGN(Graph result, builder.Build(false));
+  return {std::optional<Graph>(std::move(result))};
+}
+
+}  // namespace pt
