@@ -16,6 +16,7 @@ constexpr Pass kPasses[] = {
      FoldBatchNormalization},
     {"recognise-layer-normalization", "makes one LayerNormalization of the nodes it was spelled out in",
      RecogniseLayerNormalization},
+    {"sink-views", "computes element-wise operators after a product before the Reshape that separates them", SinkViews},
     {"share-common-subexpressions", "computes equal nodes of equal inputs once", ShareCommonSubexpressions},
     {"drop-dead-code", "drops what no graph output needs", DropDeadCode},
 };

@@ -342,6 +342,60 @@ TEST_CASE("RecogniseLayerNormalization, OtherReadersAxesOrOrderLeaveItAlone", "[
                          tail));
 }
 
+TEST_CASE("SinkViews, BiasActivationResidualAndNormalisationComeBeforeTheReshape", "[transform]") {
+  CHECK(OperatorsAfter(R"(
+input x float32[6,4]
+input z float32[2,3,8]
+const w float32[4,8] random 1
+const bias float32[8] random 2
+const half float32[1,1,1] value 0.5
+const scale float32[8] random 3
+const shape int64[3] ints 2 3 8
+m = MatMul(x, w)
+v = Reshape(m, shape)
+a = Add(v, bias)
+e = Erf(a)
+g = Mul(a, e)
+h = Mul(half, g)
+r = Add(z, h)
+y = LayerNormalization(r, scale)
+output y
+)") == Ops{"MatMul", "Add", "Erf", "Mul", "Mul", "Reshape", "Add", "LayerNormalization", "Reshape"});
+}
+
+TEST_CASE("SinkViews, StaysWhereTheLastDimChangesOrAnOperandBroadcastsOtherwise", "[transform]") {
+  CHECK(OperatorsAfter(R"(
+input x float32[6,4]
+const w float32[4,8] random 1
+const bias float32[4] random 2
+const shape int64[3] ints 6 2 4
+m = MatMul(x, w)
+v = Reshape(m, shape)
+y = Add(v, bias)
+output y
+)") == Ops{"MatMul", "Reshape", "Add"});
+  CHECK(OperatorsAfter(R"(
+input x float32[6,4]
+const w float32[4,8] random 1
+const rows float32[3,1] random 2
+const shape int64[3] ints 2 3 8
+m = MatMul(x, w)
+v = Reshape(m, shape)
+y = Add(v, rows)
+output y
+)") == Ops{"MatMul", "Reshape", "Add"});
+  CHECK(OperatorsAfter(R"(
+input x float32[6,4]
+const w float32[4,8] random 1
+const many float32[5,1,1,8] random 2
+const shape int64[3] ints 2 3 8
+m = MatMul(x, w)
+v = Reshape(m, shape)
+y = Add(v, many)
+output y
+)") == Ops{"MatMul", "Reshape", "Add"});
+}
+
 TEST_CASE("Passes, SourcesOfMergedNodesAreKept", "[transform]") {
   const Graph graph =
       Parsed("input x float32[2,3,4]\na = Transpose(x) perm=[2,0,1]\ny = Transpose(a) perm=[2,0,1]\noutput y\n");

@@ -1,0 +1,148 @@
+// Reshapes that stand between a product and the element-wise operators after it keep the two from being one kernel:
+// MatMul, Reshape, Add of a bias, Gelu. Such operators are computed before the Reshape instead:
+//   op(Reshape(a), c) -> Reshape(op(a, c))
+// where c is one number or one for each index of the last dim, which the Reshape keeps, or a value of full size, which
+// is then seen under a's dims. LayerNormalization over the last dim goes the same way. Starts at products only.
+#include <algorithm>
+#include <array>
+#include <map>
+
+#include "lib/transform/edit.h"
+#include "lib/transform/pass_list.h"
+
+namespace pt {
+namespace {
+
+constexpr auto kUnary = std::to_array<std::string_view>({"Abs", "Elu", "Erf", "Exp", "Gelu", "HardSigmoid", "HardSwish",
+                                                         "LeakyRelu", "Log", "Mish", "Neg", "Reciprocal", "Relu",
+                                                         "Sigmoid", "Softplus", "Sqrt", "Swish", "Tanh"});
+constexpr auto kBinary = std::to_array<std::string_view>({"Add", "Div", "Max", "Min", "Mul", "Pow", "Sub"});
+
+template <size_t n>
+bool IsOneOf(const std::array<std::string_view, n>& operators, const Node& node) {
+  return node.domain.empty() && std::ranges::find(operators, node.op) != operators.end();
+}
+
+class Sinking {
+ public:
+  explicit Sinking(const Graph& graph) : graph_(graph), builder_(graph) {}
+
+  Result<std::optional<Graph>> Run() {
+    for (size_t i = 0; i < graph_.nodes().size(); ++i) Visit(NodeId(i));
+    if (!changed_) return {std::nullopt};
+    PT_ASSIGN(Graph result, builder_.Build(false));
+    return {std::optional<Graph>(std::move(result))};
+  }
+
+ private:
+  using Dims = std::vector<int64_t>;
+
+  // Nodes come in topological order, so what an operator reads has been moved already if it ever will be.
+  void Visit(NodeId id) {
+    const Node& node = graph_.node(id);
+    if (IsReshaping(node)) return NoteView(node);
+    if (node.outputs.size() != 1) return;
+    if (IsOneOf(kUnary, node) && node.inputs.size() == 1) return Move(id);
+    if (IsOneOf(kBinary, node) && node.inputs.size() == 2) return Move(id);
+    if (IsOp(node, "LayerNormalization") && node.int_or("axis", -1) == -1) return Move(id);
+  }
+
+  std::optional<Dims> DimsOf(ValueId value) const {
+    const ValueType& type = builder_.graph().value(value).type;
+    return type.type == DataType::kFloat32 ? type.static_dims() : std::nullopt;
+  }
+
+  // A Reshape of a product's result, or of what was moved before one.
+  void NoteView(const Node& node) {
+    const ValueId from = node.inputs[0], to = node.outputs[0];
+    const NodeId producer = graph_.value(from).producer;
+    const bool product =
+        producer.valid() && (IsOp(graph_.node(producer), "MatMul") || IsOp(graph_.node(producer), "Gemm"));
+    const auto before = DimsOf(from), after = DimsOf(to);
+    if (!product || !before || !after || before->empty() || after->empty()) return;
+    if (before->back() != after->back() || std::ranges::find(*after, 0) != after->end()) return;
+    source_.emplace(to, from);
+  }
+
+  // Moves the node before the Reshape that makes one of its inputs, if all the others allow it.
+  void Move(NodeId id) {
+    const Node& node = graph_.node(id);
+    const auto view = std::ranges::find_if(node.inputs, [&](ValueId input) { return source_.contains(input); });
+    if (view == node.inputs.end()) return;
+    const Dims outer = *DimsOf(*view), inner = *DimsOf(source_.at(*view));
+    if (DimsOf(node.outputs[0]) != outer) return;
+    const bool parameters = IsOp(node, "LayerNormalization");
+    for (size_t i = 0; i < node.inputs.size(); ++i) {
+      const bool fits =
+          parameters && i > 0 ? IsLastDim(node.inputs[i], outer.back()) : Fits(node.inputs[i], outer, inner);
+      if (!fits) return;
+    }
+    const std::vector<ValueId> inputs = node.inputs;
+    const ValueId output = node.outputs[0];
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      const ValueId moved = Inner(inputs[i], outer, inner);
+      builder_.node(id).inputs[i] = moved;
+    }
+    const ValueId result = builder_.AddValue("", StaticType(DataType::kFloat32, inner));
+    builder_.node(id).outputs[0] = result;
+    AddReshape(result, output, outer, graph_.node(id).source);
+    source_.emplace(output, result);
+    changed_ = true;
+  }
+
+  bool Fits(ValueId input, const Dims& outer, const Dims& inner) const {
+    if (!input.valid()) return false;
+    if (const auto at = source_.find(input); at != source_.end()) {
+      return DimsOf(input) == outer && DimsOf(at->second) == inner;
+    }
+    if (!graph_.value(input).is_constant()) return DimsOf(input) == outer;
+    return IsNumber(input) || IsLastDim(input, outer.back());
+  }
+
+  bool IsNumber(ValueId value) const {
+    const auto& constant = graph_.value(value).constant;
+    return constant && constant->type() == DataType::kFloat32 && constant->element_count() == 1;
+  }
+  bool IsLastDim(ValueId value, int64_t last) const {
+    const auto& constant = graph_.value(value).constant;
+    return constant && constant->type() == DataType::kFloat32 && !constant->dims().empty() &&
+           constant->dims().back() == last && constant->element_count() == last;
+  }
+
+  // The input as the moved node reads it.
+  ValueId Inner(ValueId input, const Dims& outer, const Dims& inner) {
+    if (const auto at = source_.find(input); at != source_.end()) return at->second;
+    const auto& constant = graph_.value(input).constant;
+    if (!constant) return SeenUnder(input, inner);
+    // Leading dims of 1 may be more than the inner dims have.
+    if (constant->dims().size() <= std::min(outer.size(), inner.size())) return input;
+    const auto values = constant->values<float>();
+    return builder_.AddConstant("", Tensor::Float32({constant->element_count()}, {values.begin(), values.end()}));
+  }
+
+  ValueId SeenUnder(ValueId value, const Dims& dims) {
+    const ValueId seen = builder_.AddValue("", StaticType(DataType::kFloat32, dims));
+    AddReshape(value, seen, dims, {});
+    return seen;
+  }
+
+  void AddReshape(ValueId from, ValueId to, const Dims& dims, std::vector<Source> source) {
+    Node reshape;
+    reshape.op = "Reshape";
+    reshape.inputs = {from, builder_.AddConstant("", Tensor::Int64({static_cast<int64_t>(dims.size())}, dims))};
+    reshape.outputs = {to};
+    reshape.source = std::move(source);
+    builder_.AddNode(std::move(reshape));
+  }
+
+  const Graph& graph_;
+  GraphBuilder builder_;
+  std::map<ValueId, ValueId> source_;  // a view -> what it is a view of
+  bool changed_ = false;
+};
+
+}  // namespace
+
+Result<std::optional<Graph>> SinkViews(const Graph& graph, const PassContext&) { return Sinking(graph).Run(); }
+
+}  // namespace pt
