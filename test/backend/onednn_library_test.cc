@@ -530,4 +530,27 @@ output b
   }
 }
 
+TEST_CASE("OneDnn, TransposesAroundProductsMoveNothing", "[backend]") {
+  Lab lab(GraphOf(R"(
+input q float32[1,7,2,16]
+input k float32[1,7,2,16]
+input v float32[1,7,2,16]
+a = Transpose(q) perm=[0,2,1,3]
+b = Transpose(k) perm=[0,2,3,1]
+c = Transpose(v) perm=[0,2,1,3]
+s = MatMul(a, b)
+o = MatMul(s, c)
+y = Transpose(o) perm=[0,2,1,3]
+output y
+)"));
+  std::set<std::string> variants, views;
+  for (const Candidate& candidate : lab.CandidatesOf("MatMul")) variants.insert(candidate.variant);
+  CHECK(variants ==
+        std::set<std::string>{"abcd>abcd", "acbd,adbc>abcd", "abcd,acbd>abcd", "abcd,abcd>acbd", "abcd,acbd>acbd"});
+  for (const Candidate& candidate : lab.CandidatesOf("Transpose")) {
+    if (candidate.elision == Elision::kViewOfInput) views.insert(candidate.variant);
+  }
+  CHECK(views == std::set<std::string>{"abcd>acbd", "abcd>adbc", "acbd>abcd"});
+}
+
 }  // namespace pt::onednn_lab

@@ -92,6 +92,16 @@ constexpr std::array kCases = {
     Case{"matmul, batches", "input a float32[3,2,5,8]\ninput b float32[3,2,8,6]\ny = MatMul(a, b)\noutput y\n"},
     Case{"matmul, broadcast batches", "input a float32[3,1,5,8]\ninput b float32[2,8,6]\ny = MatMul(a, b)\noutput y\n"},
     Case{"matmul, vectors", "input a float32[8]\ninput b float32[3,8,6]\ny = MatMul(a, b)\noutput y\n"},
+    Case{"attention between transposes",
+         "input q float32[2,7,3,5]\ninput k float32[2,9,3,5]\ninput v float32[2,9,3,4]\ninput mask float32[2,1,1,9]\n"
+         "a = Transpose(q) perm=[0,2,1,3]\nb = Transpose(k) perm=[0,2,3,1]\nc = Transpose(v) perm=[0,2,1,3]\n"
+         "s = MatMul(a, b)\nt = Add(s, mask)\np = Softmax(t) axis=-1\no = MatMul(p, c)\n"
+         "y = Transpose(o) perm=[0,2,1,3]\noutput y\n"},
+    Case{"product of a transpose with itself, read twice",
+         "input x float32[4,6]\na = Transpose(x) perm=[1,0]\nm = MatMul(a, x)\ny = MatMul(m, a)\noutput y\noutput a\n"},
+    Case{"product between transposes of dims of one",
+         "input x float32[1,1,3,1]\ninput z float32[3,1,1,1]\na = Transpose(x) perm=[2,0,3,1]\nm = MatMul(z, a)\n"
+         "y = Transpose(m) perm=[3,1,0,2]\noutput y\n"},
     Case{"matmul of nothing summed", "input a float32[4,0]\ninput b float32[0,3]\ny = MatMul(a, b)\noutput y\n"},
     Case{"matmul, bias, relu",
          "input x float32[5,16]\nconst w float32[16,12] random 1\nconst b float32[12] random 2\n"

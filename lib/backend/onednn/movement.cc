@@ -11,23 +11,22 @@ std::optional<size_t> ConcatAxis(const Node& node, size_t rank) {
   return static_cast<size_t>(axis);
 }
 
-std::optional<std::vector<int>> Permutation(const Node& node, size_t rank) {
+}  // namespace
+
+bool IsTranspose(const Node& node) { return node.domain.empty() && node.op == "Transpose"; }
+
+std::optional<std::vector<int64_t>> PermutationOf(const Node& node, size_t rank) {
   std::vector<int64_t> perm = node.ints_or("perm", {});
   if (perm.empty()) {
     for (size_t i = rank; i-- > 0;) perm.push_back(static_cast<int64_t>(i));
   }
   std::vector<bool> seen(rank, false);
-  std::vector<int> result;
   for (int64_t p : perm) {
     if (p < 0 || p >= static_cast<int64_t>(rank) || seen[static_cast<size_t>(p)]) return std::nullopt;
     seen[static_cast<size_t>(p)] = true;
-    result.push_back(static_cast<int>(p));
   }
-  if (result.size() != rank) return std::nullopt;
-  return result;
+  return perm.size() == rank ? std::optional(std::move(perm)) : std::nullopt;
 }
-
-}  // namespace
 
 std::optional<std::string> WhyNotConcat(const Graph& graph, const Node& node) {
   if (node.inputs.size() < 2 || node.outputs.size() != 1) return "it has not several inputs and one output";
@@ -79,13 +78,13 @@ std::optional<std::string> WhyNotTranspose(const Graph& graph, const Node& node)
   if (auto why = WhyNoFloats(graph, node.outputs)) return why;
   if (graph.value(node.inputs[0]).is_constant()) return "its input is constant";
   const size_t rank = DimsOf(graph, node.inputs[0]).size();
-  if (rank < 2 || !Permutation(node, rank)) return "its perm is not a permutation";
+  if (rank < 2 || !PermutationOf(node, rank)) return "its perm is not a permutation";
   return std::nullopt;
 }
 
 Result<KernelDescriptor> BuildTranspose(const Request& request) {
   const Node& node = request.graph.node(request.group.anchor);
-  const auto perm = Permutation(node, request.out.dims.size());
+  const auto perm = PermutationOf(node, request.out.dims.size());
   if (!perm) return Unsupported("its perm is not a permutation");
   PT_ASSIGN(const Desc stored, DescOf(request.in[0]));
   PT_ASSIGN(const Desc dst, DescOf(request.out));

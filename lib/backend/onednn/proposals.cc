@@ -11,11 +11,19 @@ LayoutRule RuleOf(const Graph& graph, const FusionGroup& group) {
   return group.anchor.valid() ? FindFamily(graph.node(group.anchor))->layouts : LayoutRule::kAgnostic;
 }
 
+size_t RankOf(const Graph& graph, ValueId value) { return graph.value(value).type.dims.size(); }
+
+bool IsProduct(const Graph& graph, const FusionGroup& group) {
+  if (!group.anchor.valid()) return false;
+  const Node& node = graph.node(group.anchor);
+  return node.op == "MatMul" || node.op == "Gemm";
+}
+
 // The values whose layout the group follows: main's, or every input of a concatenation.
 std::vector<ValueId> MainInputs(const Graph& graph, const FusionGroup& group) {
   if (!group.anchor.valid()) return {group.main};
+  if (IsProduct(graph, group)) return {};
   const Node& node = graph.node(group.anchor);
-  if (node.op == "MatMul" || node.op == "Gemm") return {};
   if (node.op != "Concat") return {node.inputs[0]};
   std::vector<ValueId> inputs;
   for (ValueId input : node.inputs) {
@@ -24,20 +32,48 @@ std::vector<ValueId> MainInputs(const Graph& graph, const FusionGroup& group) {
   return inputs;
 }
 
-size_t RankOf(const Graph& graph, ValueId value) { return graph.value(value).type.dims.size(); }
-
 bool HasResidual(const FusionGroup& group) {
   return group.anchor.valid() && std::any_of(group.ops.begin(), group.ops.end(), [](const Pointwise& op) {
            return op.algorithm == dnnl::algorithm::binary_add && !op.operand.constant;
          });
 }
 
+// The layout of a Transpose's result, or of its input, in which it moves nothing because the other one is row-major.
+// `perm` of the operator: axis i of the result is axis perm[i] of the input.
+Layout ResultLayoutOf(const std::vector<int64_t>& perm) {
+  Layout layout{std::vector<uint8_t>(perm.size()), {}};
+  for (size_t i = 0; i < perm.size(); ++i) layout.order[static_cast<size_t>(perm[i])] = static_cast<uint8_t>(i);
+  return layout;
+}
+Layout InputLayoutOf(const std::vector<int64_t>& perm) {
+  Layout layout;
+  for (int64_t axis : perm) layout.order.push_back(static_cast<uint8_t>(axis));
+  return layout;
+}
+
+// How a value lies where the Transpose that makes it is no step; row-major where none makes it.
+Layout LayoutAsMade(const Graph& graph, ValueId value) {
+  const NodeId producer = graph.value(value).producer;
+  const Layout row = RowMajor(RankOf(graph, value));
+  if (!producer.valid() || !IsTranspose(graph.node(producer))) return row;
+  const auto perm = PermutationOf(graph.node(producer), row.order.size());
+  return perm ? ResultLayoutOf(*perm) : row;
+}
+
+// How a value may lie so that the Transpose that alone reads it is no step.
+Layout LayoutAsTaken(const Graph& graph, ValueId id) {
+  const Value& value = graph.value(id);
+  const Layout row = RowMajor(RankOf(graph, id));
+  if (value.is_graph_output || value.uses.size() != 1 || !IsTranspose(graph.node(value.uses[0].node))) return row;
+  const auto perm = PermutationOf(graph.node(value.uses[0].node), row.order.size());
+  return perm ? InputLayoutOf(*perm) : row;
+}
+
 // Few rows times constant weights beyond the caches: the time is that of reading the weights.
 bool ReadsMostlyWeights(const Graph& graph, const FusionGroup& group) {
   constexpr int64_t kFewRows = 4, kManyWeights = int64_t{1} << 22;
-  if (!group.anchor.valid()) return false;
+  if (!IsProduct(graph, group)) return false;
   const Node& node = graph.node(group.anchor);
-  if (node.op != "MatMul" && node.op != "Gemm") return false;
   const auto& weights = graph.value(node.inputs[1]).constant;
   if (!weights || weights->rank() != 2 || weights->element_count() < kManyWeights) return false;
   const Dims result = DimsOf(graph, node.outputs[0]);
@@ -55,6 +91,15 @@ bool FollowsResult(const Graph& graph, ValueId value, const FusionGroup& group, 
                      [&](const Layout::Block& block) { return dims[block.dim] == result[block.dim]; });
 }
 
+bool IsOperand(const FusionGroup& group, ValueId value) {
+  return std::any_of(group.ops.begin(), group.ops.end(),
+                     [&](const Pointwise& op) { return op.operand.value == value; });
+}
+
+Layout OperandLayout(const Graph& graph, const FusionGroup& group, ValueId value, const Layout& result) {
+  return FollowsResult(graph, value, group, result) ? result : RowMajor(RankOf(graph, value));
+}
+
 // Plain fp32 is what every group is offered in first.
 bool IsPlain(const Form& form) { return form.layout.is_row_major() && form.storage == DataType::kFloat32; }
 
@@ -69,9 +114,7 @@ void AddFrom(const KnownForms& known, ValueId value, size_t rank, std::vector<Fo
 
 Form Plain(size_t rank, DataType storage = DataType::kFloat32) { return {RowMajor(rank), storage}; }
 
-std::string SideText(const Form& form) {
-  return ToString(form.layout) + (form.storage == DataType::kBfloat16 ? ":bf16" : "");
-}
+std::string StorageText(const Form& form) { return form.storage == DataType::kBfloat16 ? ":bf16" : ""; }
 
 // In fp32, and, where allowed, in bf16; its results go to the graph's outputs as fp32, too, which saves a reorder.
 struct Storages {
@@ -85,6 +128,40 @@ std::vector<Storages> StoragesOf(const Graph& graph, const FusionGroup& group, c
   return storages;
 }
 
+// Products whose sides lie as the Transposes before and after them leave and take them.
+std::vector<Proposal> BetweenTransposes(const Graph& graph, const FusionGroup& group, const Storages& storages) {
+  if (!group.anchor.valid() || graph.node(group.anchor).op != "MatMul") return {};
+  const Node& node = graph.node(group.anchor);
+  const Sides row{RowMajor(RankOf(graph, node.inputs[0])), RowMajor(RankOf(graph, node.inputs[1]))};
+  const Sides made{LayoutAsMade(graph, node.inputs[0]), LayoutAsMade(graph, node.inputs[1])};
+  const Layout plain = RowMajor(RankOf(graph, group.result)), taken = LayoutAsTaken(graph, group.result);
+  const bool in = !made.a.is_row_major() || !made.b.is_row_major(), out = !taken.is_row_major();
+  std::vector<Proposal> proposals;
+  const auto add = [&](const Sides& sides, const Layout& result) {
+    proposals.push_back({{plain, storages.in}, {result, storages.out}, Way::kUsual, sides});
+  };
+  if (in) add(made, plain);
+  if (out) add(row, taken);
+  if (in && out) add(made, taken);
+  return proposals;
+}
+
+// Forms of the inputs of a product whose sides are given; operands of what follows lie like the result where they can.
+std::vector<Form> ProductForms(const Graph& graph, const FusionGroup& group, std::span<const ValueId> inputs,
+                               const Proposal& proposal) {
+  const Node& node = graph.node(group.anchor);
+  std::vector<Form> forms;
+  for (ValueId input : inputs) {
+    std::vector<Layout> wanted;
+    if (input == node.inputs[0]) wanted.push_back(proposal.sides->a);
+    if (input == node.inputs[1]) wanted.push_back(proposal.sides->b);
+    if (IsOperand(group, input)) wanted.push_back(OperandLayout(graph, group, input, proposal.out.layout));
+    if (std::adjacent_find(wanted.begin(), wanted.end(), std::not_equal_to()) != wanted.end()) return {};
+    forms.push_back({wanted.front(), proposal.in.storage});
+  }
+  return forms;
+}
+
 }  // namespace
 
 MathMode Proposal::math() const {
@@ -93,7 +170,8 @@ MathMode Proposal::math() const {
 }
 
 std::string Proposal::variant() const {
-  std::string text = SideText(in) + ">" + SideText(out);
+  std::string text = sides ? ToString(sides->a) + "," + ToString(sides->b) : ToString(in.layout);
+  text += StorageText(in) + ">" + ToString(out.layout) + StorageText(out);
   if (way == Way::kSum) text += kSum;
   if (way == Way::kNarrowWeights) text += kNarrow;
   return text;
@@ -134,6 +212,7 @@ std::vector<Proposal> FirstProposals(const Graph& graph, const FusionGroup& grou
   const std::vector<ValueId> mains = MainInputs(graph, group);
   for (const Storages& storages : StoragesOf(graph, group, own)) {
     add(RowMajor(mains.empty() ? rank : RankOf(graph, mains[0])), RowMajor(rank), storages);
+    for (Proposal& proposal : BetweenTransposes(graph, group, storages)) proposals.push_back(std::move(proposal));
   }
   return proposals;
 }
@@ -179,15 +258,14 @@ std::vector<Proposal> AgnosticProposals(const Graph& graph, const FusionGroup& g
 
 std::vector<Form> InputForms(const Graph& graph, const FusionGroup& group, std::span<const ValueId> inputs,
                              const Proposal& proposal) {
+  if (proposal.sides) return ProductForms(graph, group, inputs, proposal);
   const std::vector<ValueId> mains = MainInputs(graph, group);
   std::vector<Form> forms;
   for (ValueId input : inputs) {
     const bool main = std::find(mains.begin(), mains.end(), input) != mains.end();
-    const bool operand =
-        std::any_of(group.ops.begin(), group.ops.end(), [&](const Pointwise& op) { return op.operand.value == input; });
-    const Layout as_operand = operand && FollowsResult(graph, input, group, proposal.out.layout)
-                                  ? proposal.out.layout
-                                  : RowMajor(RankOf(graph, input));
+    const bool operand = IsOperand(group, input);
+    const Layout as_operand =
+        operand ? OperandLayout(graph, group, input, proposal.out.layout) : RowMajor(RankOf(graph, input));
     if (main && operand && proposal.in.layout != as_operand) return {};
     if (main && proposal.in.layout.order.size() != RankOf(graph, input)) return {};
     forms.push_back({main ? proposal.in.layout : as_operand, proposal.in.storage});

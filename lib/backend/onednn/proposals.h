@@ -11,13 +11,19 @@
 
 namespace pt::onednn {
 
+// Layouts of a product's two sides.
+struct Sides {
+  Layout a, b;
+};
+
 struct Proposal {
   Form in, out;  // of the main input and of the result; the other float inputs are stored like the main one
   Way way = Way::kUsual;
+  std::optional<Sides> sides = {};  // of products that do not read row-major tensors
 
   // bf16 as soon as something is stored so: products are then of bf16 numbers, sums in fp32.
   MathMode math() const;
-  std::string variant() const;  // "aBcd16b>aBcd16b+sum", "aBcd16b:bf16>aBcd16b:bf16"
+  std::string variant() const;  // "aBcd16b>aBcd16b+sum", "aBcd16b:bf16>aBcd16b:bf16", "acbd,acdb>acbd"
 };
 // Of a variant's text; kUsual for any other text.
 Way WayOf(std::string_view variant);
