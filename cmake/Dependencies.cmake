@@ -54,6 +54,11 @@ if(PT_BACKEND_ONEDNN)
   pt_need(dnnl_FOUND "oneDNN >= 3 (-DPT_BACKEND_ONEDNN=OFF builds without)")
 endif()
 
+if(PT_BACKEND_ONEDNN)
+  pkg_check_modules(hwy QUIET IMPORTED_TARGET libhwy>=1.0)
+  pt_need(hwy_FOUND "Highway >= 1.0 (-DPT_BACKEND_ONEDNN=OFF builds without)")
+endif()
+
 # libonnx, static, in a C++ namespace of its own: nothing of it may meet another ONNX in the same process.
 find_library(PT_ONNX_LIBRARY onnx)
 find_library(PT_ONNX_PROTO_LIBRARY onnx_proto)

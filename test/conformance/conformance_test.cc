@@ -92,6 +92,9 @@ constexpr std::array kCases = {
     Case{"matmul, batches", "input a float32[3,2,5,8]\ninput b float32[3,2,8,6]\ny = MatMul(a, b)\noutput y\n"},
     Case{"matmul, broadcast batches", "input a float32[3,1,5,8]\ninput b float32[2,8,6]\ny = MatMul(a, b)\noutput y\n"},
     Case{"matmul, vectors", "input a float32[8]\ninput b float32[3,8,6]\ny = MatMul(a, b)\noutput y\n"},
+    Case{"convolution 3x3 of whole vectors, with residual",
+         "input x float32[2,32,7,10]\ninput r float32[2,32,6,9]\nconst w float32[32,32,3,3] random 1\n"
+         "const b float32[32] random 2\nc = Conv(x, w, b) pads=[1,0,0,1]\ns = Add(c, r)\ny = Relu(s)\noutput y\n"},
     Case{"attention between transposes",
          "input q float32[2,7,3,5]\ninput k float32[2,9,3,5]\ninput v float32[2,9,3,4]\ninput mask float32[2,1,1,9]\n"
          "a = Transpose(q) perm=[0,2,1,3]\nb = Transpose(k) perm=[0,2,3,1]\nc = Transpose(v) perm=[0,2,1,3]\n"

@@ -18,6 +18,8 @@ enum class Way : uint8_t {
   kUsual,
   kSum,            // the first full-size addition through the sum post-operation, in the operand's own buffer
   kNarrowWeights,  // weights in blocks of 16 columns: read in longer runs than those oneDNN chooses
+  kWinograd2,      // minimal filtering in tiles of 2x2 results
+  kWinograd4,      // in tiles of 4x4
 };
 
 // A group at the layouts its inputs and output will have.

@@ -9,6 +9,7 @@
 #include "lib/backend/onednn/kernel.h"
 #include "lib/backend/onednn/proposals.h"
 #include "lib/backend/onednn/team_pool.h"
+#include "lib/backend/onednn/winograd.h"
 #include "partitiontuner/backend/libraries.h"
 #include "partitiontuner/candidate/signature.h"
 #include "partitiontuner/platform/discover.h"
@@ -165,8 +166,14 @@ Outcome OneDnnLibrary::Ask(const Graph& graph, const FusionGroup& group, std::sp
   }
   const auto out = DenseOf(graph, group.result, proposal.out);
   if (!out.ok()) return {};
+  const Request request{engine_, graph, group, inputs, in, *out, proposal.math(), proposal.way};
+  if (const auto tile = WinogradTile(proposal.way)) {
+    const auto winograd = DescribeWinograd(request, *tile, width);
+    if (!winograd.ok()) return {};
+    return {true, false, false, winograd->scratch_bytes(), winograd->constant_bytes(), -1, winograd->in_place};
+  }
   const ConcurrencyScope scope(width);
-  const auto descriptor = Build({engine_, graph, group, inputs, in, *out, proposal.math(), proposal.way});
+  const auto descriptor = Build(request);
   if (!descriptor.ok()) return {};
   return {true,
           descriptor->is_slow(),
@@ -359,9 +366,14 @@ Result<std::unique_ptr<Kernel>> OneDnnLibrary::Compile(const Graph& graph, const
   if (!group || in.size() != inputs.size() || out.size() != 1) {
     return MakeError(ErrorCode::kStale, "onednn.candidate", "these nodes are no group of the oneDNN library");
   }
-  const ConcurrencyScope scope(context.team == nullptr ? 1 : context.team->width());
-  PT_ASSIGN(KernelDescriptor descriptor,
-            Build({engine_, graph, *group, inputs, in, out[0], candidate.math, WayOf(candidate.variant)}));
+  const uint32_t width = context.team == nullptr ? 1 : context.team->width();
+  const Request request{engine_, graph, *group, inputs, in, out[0], candidate.math, WayOf(candidate.variant)};
+  if (const auto tile = WinogradTile(request.way)) {
+    PT_ASSIGN(WinogradDescriptor winograd, DescribeWinograd(request, *tile, width));
+    return MakeWinogradKernel(engine_, std::move(winograd), context);
+  }
+  const ConcurrencyScope scope(width);
+  PT_ASSIGN(KernelDescriptor descriptor, Build(request));
   return MakeKernel(engine_, std::move(descriptor), context);
 }
 

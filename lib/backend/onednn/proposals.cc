@@ -1,11 +1,19 @@
 #include "lib/backend/onednn/proposals.h"
 
 #include <algorithm>
+#include <array>
+
+#include "lib/backend/onednn/winograd.h"
 
 namespace pt::onednn {
 namespace {
 
-constexpr std::string_view kSum = "+sum", kNarrow = "+narrow";
+struct WayName {
+  Way way;
+  std::string_view suffix;
+};
+constexpr std::array kWayNames = {WayName{Way::kSum, "+sum"}, WayName{Way::kNarrowWeights, "+narrow"},
+                                  WayName{Way::kWinograd2, "+winograd2"}, WayName{Way::kWinograd4, "+winograd4"}};
 
 LayoutRule RuleOf(const Graph& graph, const FusionGroup& group) {
   return group.anchor.valid() ? FindFamily(graph.node(group.anchor))->layouts : LayoutRule::kAgnostic;
@@ -172,14 +180,16 @@ MathMode Proposal::math() const {
 std::string Proposal::variant() const {
   std::string text = sides ? ToString(sides->a) + "," + ToString(sides->b) : ToString(in.layout);
   text += StorageText(in) + ">" + ToString(out.layout) + StorageText(out);
-  if (way == Way::kSum) text += kSum;
-  if (way == Way::kNarrowWeights) text += kNarrow;
+  for (const WayName& name : kWayNames) {
+    if (name.way == way) text += name.suffix;
+  }
   return text;
 }
 
 Way WayOf(std::string_view variant) {
-  if (variant.ends_with(kSum)) return Way::kSum;
-  if (variant.ends_with(kNarrow)) return Way::kNarrowWeights;
+  for (const WayName& name : kWayNames) {
+    if (variant.ends_with(name.suffix)) return name.way;
+  }
   return Way::kUsual;
 }
 
@@ -197,6 +207,13 @@ std::vector<Proposal> FirstProposals(const Graph& graph, const FusionGroup& grou
   };
   if (rule == LayoutRule::kConvolution) {
     const Layout row = RowMajor(rank), last = ChannelsLast(rank), blocked = ChannelBlocked(rank, PreferredBlock());
+    if (IsWinogradShape(graph, group)) {
+      for (const Layout& layout : {blocked, last}) {
+        for (const Way way : {Way::kWinograd2, Way::kWinograd4}) {
+          proposals.push_back({{layout, DataType::kFloat32}, {layout, DataType::kFloat32}, way});
+        }
+      }
+    }
     for (const Storages& storages : StoragesOf(graph, group, precision)) {
       add(blocked, blocked, storages);
       // oneDNN 3.7.2 reads wrong elements of a single channel, channels-last, where a stride makes one column of it.
