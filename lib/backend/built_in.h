@@ -8,6 +8,7 @@ namespace pt {
 
 Backend HostBackend();
 Backend OneDnnBackend();
+Backend HostKernelsBackend();
 Backend ReferenceBackend();
 Backend SimulatedBackend();
 

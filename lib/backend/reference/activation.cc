@@ -4,8 +4,8 @@
 #include <limits>
 #include <type_traits>
 
+#include "lib/backend/host/parallel.h"
 #include "lib/backend/reference/operator.h"
-#include "lib/backend/reference/parallel.h"
 #include "lib/backend/reference/types.h"
 #include "partitiontuner/support/text.h"
 

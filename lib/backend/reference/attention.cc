@@ -3,9 +3,9 @@
 #include <cmath>
 #include <limits>
 
+#include "lib/backend/host/parallel.h"
 #include "lib/backend/reference/broadcast.h"
 #include "lib/backend/reference/operator.h"
-#include "lib/backend/reference/parallel.h"
 #include "lib/backend/reference/types.h"
 #include "partitiontuner/support/dims_text.h"
 #include "partitiontuner/support/text.h"

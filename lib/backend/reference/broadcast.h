@@ -4,8 +4,8 @@
 
 #include <array>
 
+#include "lib/backend/host/parallel.h"
 #include "lib/backend/reference/operator.h"
-#include "lib/backend/reference/parallel.h"
 
 namespace pt::reference {
 

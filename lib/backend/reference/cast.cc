@@ -5,8 +5,8 @@
 #include <cmath>
 #include <limits>
 
+#include "lib/backend/host/parallel.h"
 #include "lib/backend/reference/operator.h"
-#include "lib/backend/reference/parallel.h"
 #include "lib/backend/reference/small_floats.h"
 #include "lib/backend/reference/types.h"
 

@@ -1,10 +1,10 @@
 // Conv and ConvTranspose of one to three spatial dims.
 #include <array>
 
+#include "lib/backend/host/parallel.h"
 #include "lib/backend/reference/gemm.h"
 #include "lib/backend/reference/image_columns.h"
 #include "lib/backend/reference/operator.h"
-#include "lib/backend/reference/parallel.h"
 #include "lib/backend/reference/sliding_window.h"
 #include "lib/backend/reference/types.h"
 #include "partitiontuner/support/dims_text.h"

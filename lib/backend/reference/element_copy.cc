@@ -2,7 +2,7 @@
 
 #include <array>
 
-#include "lib/backend/reference/parallel.h"
+#include "lib/backend/host/parallel.h"
 #include "lib/backend/reference/types.h"
 
 namespace pt::reference {

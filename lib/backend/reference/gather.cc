@@ -1,8 +1,8 @@
 // Elements read at given indices: Gather, GatherElements, GatherND, and what is built on positions: OneHot, Compress.
 #include <array>
 
+#include "lib/backend/host/parallel.h"
 #include "lib/backend/reference/operator.h"
-#include "lib/backend/reference/parallel.h"
 #include "lib/backend/reference/strided_read.h"
 #include "lib/backend/reference/types.h"
 

@@ -4,8 +4,8 @@
 #include <cstring>
 #include <numbers>
 
+#include "lib/backend/host/parallel.h"
 #include "lib/backend/reference/operator.h"
-#include "lib/backend/reference/parallel.h"
 #include "lib/backend/reference/types.h"
 
 namespace pt::reference {

@@ -3,8 +3,8 @@
 #include <array>
 #include <cmath>
 
+#include "lib/backend/host/parallel.h"
 #include "lib/backend/reference/operator.h"
-#include "lib/backend/reference/parallel.h"
 #include "lib/backend/reference/sliding_window.h"
 #include "lib/backend/reference/strided_read.h"
 #include "lib/backend/reference/types.h"

@@ -1,10 +1,10 @@
 // MatMul with broadcast batches and Gemm.
 #include <array>
 
+#include "lib/backend/host/parallel.h"
 #include "lib/backend/reference/broadcast.h"
 #include "lib/backend/reference/gemm.h"
 #include "lib/backend/reference/operator.h"
-#include "lib/backend/reference/parallel.h"
 #include "lib/backend/reference/types.h"
 #include "partitiontuner/support/dims_text.h"
 

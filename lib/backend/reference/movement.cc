@@ -2,9 +2,9 @@
 #include <array>
 #include <cstring>
 
+#include "lib/backend/host/parallel.h"
 #include "lib/backend/reference/broadcast.h"
 #include "lib/backend/reference/operator.h"
-#include "lib/backend/reference/parallel.h"
 #include "lib/backend/reference/strided_read.h"
 #include "lib/backend/reference/types.h"
 #include "partitiontuner/support/dims_text.h"

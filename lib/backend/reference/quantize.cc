@@ -4,9 +4,9 @@
 #include <cmath>
 #include <limits>
 
+#include "lib/backend/host/parallel.h"
 #include "lib/backend/reference/cast.h"
 #include "lib/backend/reference/operator.h"
-#include "lib/backend/reference/parallel.h"
 #include "lib/backend/reference/small_floats.h"
 #include "lib/backend/reference/types.h"
 

@@ -3,9 +3,9 @@
 #include <cctype>
 #include <cmath>
 
+#include "lib/backend/host/parallel.h"
 #include "lib/backend/reference/gemm.h"
 #include "lib/backend/reference/operator.h"
-#include "lib/backend/reference/parallel.h"
 #include "lib/backend/reference/types.h"
 #include "partitiontuner/support/text.h"
 

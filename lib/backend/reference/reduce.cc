@@ -3,9 +3,9 @@
 #include <cmath>
 #include <limits>
 
+#include "lib/backend/host/parallel.h"
 #include "lib/backend/reference/broadcast.h"
 #include "lib/backend/reference/operator.h"
-#include "lib/backend/reference/parallel.h"
 #include "lib/backend/reference/types.h"
 
 namespace pt::reference {

@@ -3,8 +3,8 @@
 #include <cmath>
 #include <cstring>
 
+#include "lib/backend/host/parallel.h"
 #include "lib/backend/reference/operator.h"
-#include "lib/backend/reference/parallel.h"
 #include "lib/backend/reference/types.h"
 #include "partitiontuner/support/text.h"
 

@@ -3,8 +3,8 @@
 #include <cmath>
 #include <numbers>
 
+#include "lib/backend/host/parallel.h"
 #include "lib/backend/reference/operator.h"
-#include "lib/backend/reference/parallel.h"
 #include "lib/backend/reference/types.h"
 
 namespace pt::reference {

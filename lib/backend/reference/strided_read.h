@@ -5,8 +5,8 @@
 #include <array>
 #include <cassert>
 
+#include "lib/backend/host/parallel.h"
 #include "lib/backend/reference/operator.h"
-#include "lib/backend/reference/parallel.h"
 
 namespace pt::reference {
 

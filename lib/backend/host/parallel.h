@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "lib/backend/reference/operator.h"
+#include "partitiontuner/backend/backend.h"
 
-namespace pt::reference {
+namespace pt {
 
 // Calls f(begin, end) on ranges that cover 0..count-1, on several cores where the work is worth it.
 // `work` is roughly the nanoseconds of one item.
@@ -30,4 +30,4 @@ void ParallelRanges(Team* team, int64_t count, double work, F&& f) {
   team->ParallelFor(static_cast<uint32_t>(parts), body);
 }
 
-}  // namespace pt::reference
+}  // namespace pt

@@ -1,0 +1,112 @@
+#include "lib/backend/host_kernels/kernel.h"
+
+#include <algorithm>
+
+namespace pt::host {
+namespace {
+
+uint32_t PlaceOf(std::span<const ValueId> values, ValueId value) {
+  return static_cast<uint32_t>(std::find(values.begin(), values.end(), value) - values.begin());
+}
+
+Result<Operand> InputOperand(const Graph& graph, ValueId id, std::span<const ValueId> outside,
+                             std::span<const TensorLayout> in) {
+  Operand operand;
+  if (!id.valid()) return operand;
+  const Value& value = graph.value(id);
+  if (value.constant) {
+    operand.constant = value.constant;
+    PT_ASSIGN(operand.layout,
+              DenseLayout(value.constant->type(), value.constant->dims(), RowMajor(value.constant->dims().size())));
+    return operand;
+  }
+  operand.slot = PlaceOf(outside, id);
+  operand.layout = in[operand.slot];
+  return operand;
+}
+
+Status CheckLayouts(const Graph& graph, std::span<const ValueId> values, std::span<const TensorLayout> layouts) {
+  bool right = values.size() == layouts.size();
+  for (size_t i = 0; i < values.size() && right; ++i) {
+    const ValueType& type = graph.value(values[i]).type;
+    right = layouts[i].type == type.type && layouts[i].dims == type.static_dims() && layouts[i].layout.is_row_major() &&
+            layouts[i].dims.size() <= kMaxRank && BitsOf(type.type) >= 8;
+  }
+  if (right) return {};
+  return MakeError(ErrorCode::kUnsupported, "host.layout",
+                   "a tensor is not row-major with whole bytes an element, stored as what it is");
+}
+
+// What a kernel shares with its bound ones.
+struct Parts {
+  Routine routine;
+  std::vector<Operand> in, out;
+};
+
+class Bound final : public BoundKernel {
+ public:
+  Bound(std::shared_ptr<const Parts> parts, TensorSlots in, TensorSlots out, std::byte* scratch)
+      : parts_(std::move(parts)), scratch_(scratch) {
+    for (const Operand& operand : parts_->in) {
+      const void* data = operand.constant ? operand.constant->bytes().data() : nullptr;
+      in_.push_back(operand.present() && !operand.constant ? in[operand.slot]->data : data);
+    }
+    for (const Operand& operand : parts_->out) out_.push_back(operand.present() ? out[operand.slot]->data : nullptr);
+  }
+  Status Enqueue(const RunContext& context) noexcept override {
+    return parts_->routine.run({in_, out_, scratch_, context.stream.team()});
+  }
+
+ private:
+  std::shared_ptr<const Parts> parts_;
+  std::vector<const void*> in_;
+  std::vector<void*> out_;
+  std::byte* scratch_;
+};
+
+class HostKernel final : public Kernel {
+ public:
+  explicit HostKernel(Prepared prepared)
+      : parts_(std::make_shared<Parts>(
+            Parts{std::move(prepared.routine), std::move(prepared.site.in), std::move(prepared.site.out)})) {}
+  uint64_t scratch_bytes() const override { return parts_->routine.scratch_bytes; }
+  Result<std::unique_ptr<BoundKernel>> Bind(TensorSlots in, TensorSlots out,
+                                            std::span<std::byte> scratch) const override {
+    if (scratch.size() < scratch_bytes()) {
+      return MakeError(ErrorCode::kInternal, "host.scratch", "a kernel was bound to too little scratch memory");
+    }
+    return std::unique_ptr<BoundKernel>(std::make_unique<Bound>(parts_, in, out, scratch.data()));
+  }
+
+ private:
+  std::shared_ptr<const Parts> parts_;
+};
+
+}  // namespace
+
+Result<Prepared> Prepare(const Graph& graph, std::span<const NodeId> nodes, std::span<const TensorLayout> in,
+                         std::span<const TensorLayout> out, uint32_t width) {
+  const std::vector<ValueId> outside = GroupInputs(graph, nodes), made = GroupOutputs(graph, nodes);
+  PT_CHECK_OK(CheckLayouts(graph, outside, in));
+  PT_CHECK_OK(CheckLayouts(graph, made, out));
+  Prepared prepared{{graph, {nodes.begin(), nodes.end()}, {}, {}, width}, {}};
+  Site& site = prepared.site;
+  const OperatorRow* row = FindOperator(site.node());
+  if (row == nullptr) return site.Unsupported("the host library has no such operator");
+  for (ValueId input : site.node().inputs) {
+    PT_ASSIGN(Operand operand, InputOperand(graph, input, outside, in));
+    site.in.push_back(std::move(operand));
+  }
+  for (ValueId output : site.node().outputs) {
+    Operand operand;
+    operand.slot = PlaceOf(made, output);
+    if (operand.slot < made.size()) operand.layout = out[operand.slot];
+    site.out.push_back(std::move(operand));
+  }
+  PT_ASSIGN(prepared.routine, row->make(site));
+  return prepared;
+}
+
+std::unique_ptr<Kernel> MakeKernel(Prepared prepared) { return std::make_unique<HostKernel>(std::move(prepared)); }
+
+}  // namespace pt::host

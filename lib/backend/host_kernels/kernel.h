@@ -1,0 +1,23 @@
+// A site's routine as a kernel of the executor.
+#pragma once
+
+#include <memory>
+
+#include "lib/backend/host_kernels/operator.h"
+
+namespace pt::host {
+
+// A site and what runs it.
+struct Prepared {
+  Site site;
+  Routine routine;
+};
+
+// The nodes in these layouts, one for each of GroupInputs and GroupOutputs. kUnsupported when this library cannot run
+// them. The graph must outlive the result.
+Result<Prepared> Prepare(const Graph& graph, std::span<const NodeId> nodes, std::span<const TensorLayout> in,
+                         std::span<const TensorLayout> out, uint32_t width);
+
+std::unique_ptr<Kernel> MakeKernel(Prepared prepared);
+
+}  // namespace pt::host

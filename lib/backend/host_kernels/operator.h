@@ -1,0 +1,93 @@
+// How this library describes an operator: a row with a function that looks at one node with its types, layouts,
+// attributes and constants (Site), checks them, and returns what runs it (Routine). Tensors are row-major, each with
+// strides of its own: any may be a slice of something bigger.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "partitiontuner/backend/backend.h"
+
+namespace pt::host {
+
+inline constexpr size_t kMaxRank = 32;
+
+// One operand, input or output.
+struct Operand {
+  TensorLayout layout;             // of no type where the operand is absent or nobody reads it
+  std::optional<Tensor> constant;  // inputs whose content is known before the run
+  uint32_t slot = 0;               // into the candidate's in or out, unless constant
+
+  bool present() const { return layout.type != DataType::kUndefined; }
+  DataType type() const { return layout.type; }
+  const std::vector<int64_t>& dims() const { return layout.dims; }
+  const std::vector<int64_t>& strides() const { return layout.strides; }  // in elements
+  int64_t rank() const { return static_cast<int64_t>(layout.dims.size()); }
+  int64_t count() const;  // elements
+};
+
+// What a routine sees when it runs: one pointer an operand, null where that is absent or empty.
+struct Run {
+  std::span<const void* const> in;
+  std::span<void* const> out;
+  std::byte* scratch = nullptr;  // 64-byte aligned
+  Team* team = nullptr;
+
+  template <typename T>
+  const T* input(size_t i) const {
+    return static_cast<const T*>(in[i]);
+  }
+  template <typename T>
+  T* output(size_t i) const {
+    return static_cast<T*>(out[i]);
+  }
+};
+
+struct Routine {
+  std::function<Status(const Run&)> run;  // allocates nothing, throws nothing
+  uint64_t scratch_bytes = 0;
+  std::vector<uint32_t> in_place;  // inputs (indices into Site::in) that output 0 may lie on
+  Elision elision = Elision::kNone;
+};
+
+// Nodes with what is known of them before the run.
+struct Site {
+  const Graph& graph;
+  std::vector<NodeId> nodes;     // ascending
+  std::vector<Operand> in, out;  // of a single node: its inputs and outputs; of a group: what it reads and makes
+  uint32_t width = 1;            // of the team
+
+  const Node& node() const { return graph.node(nodes.front()); }
+  bool has(size_t i) const { return i < in.size() && in[i].present(); }
+  bool is_constant(size_t i) const { return has(i) && in[i].constant.has_value(); }
+
+  Error Unsupported(std::string why) const;
+  // kUnsupported unless there are so many inputs, the first `at_least` of them present.
+  Status NeedInputs(size_t at_least, size_t at_most) const;
+  // Counts a negative axis from the end; kUnsupported when out of range.
+  Result<int64_t> Axis(int64_t axis, int64_t rank) const;
+  // The integers of a constant input, or of an attribute of that name (older operator sets); nullopt when neither is
+  // given; kUnsupported when the input is known only at run time.
+  Result<std::optional<std::vector<int64_t>>> Ints(size_t input, std::string_view attribute) const;
+  // kUnsupported unless output i is absent or has this type and these dims.
+  Status NeedOutput(size_t i, DataType type, const std::vector<int64_t>& dims) const;
+};
+
+struct OperatorRow {
+  std::string_view op;
+  Result<Routine> (*make)(const Site&);
+};
+
+// The row of a node; null when no table has one.
+const OperatorRow* FindOperator(const Node& node);
+
+// One table a family; operators.cc lists them.
+std::span<const OperatorRow> ReductionOperators();
+
+}  // namespace pt::host

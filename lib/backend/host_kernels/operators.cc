@@ -1,0 +1,15 @@
+#include "lib/backend/host_kernels/operator.h"
+
+namespace pt::host {
+
+const OperatorRow* FindOperator(const Node& node) {
+  if (!node.domain.empty()) return nullptr;
+  for (const auto table : {ReductionOperators()}) {
+    for (const OperatorRow& row : table) {
+      if (row.op == node.op) return &row;
+    }
+  }
+  return nullptr;
+}
+
+}  // namespace pt::host

@@ -1,0 +1,46 @@
+#include <algorithm>
+
+#include "lib/backend/host_kernels/operator.h"
+#include "partitiontuner/support/checked.h"
+#include "partitiontuner/support/dims_text.h"
+
+namespace pt::host {
+
+int64_t Operand::count() const { return CheckedProduct(layout.dims).value_or(0); }
+
+Error Site::Unsupported(std::string why) const {
+  return MakeError(ErrorCode::kUnsupported, "host.unsupported", node().op + ": " + std::move(why));
+}
+
+Status Site::NeedInputs(size_t at_least, size_t at_most) const {
+  if (in.size() > at_most) return Unsupported("it has " + std::to_string(in.size()) + " inputs");
+  for (size_t i = 0; i < at_least; ++i) {
+    if (!has(i)) return Unsupported("input " + std::to_string(i) + " is missing");
+  }
+  return {};
+}
+
+Result<int64_t> Site::Axis(int64_t axis, int64_t rank) const {
+  if (axis < -rank || axis >= rank) return Unsupported("axis " + std::to_string(axis) + " does not exist");
+  return axis < 0 ? axis + rank : axis;
+}
+
+Result<std::optional<std::vector<int64_t>>> Site::Ints(size_t input, std::string_view attribute) const {
+  if (has(input)) {
+    if (!in[input].constant) return Unsupported("\"" + std::string(attribute) + "\" is known only at run time");
+    return std::optional(in[input].constant->ToInts());
+  }
+  const Attribute* found = node().find(attribute);
+  if (found == nullptr) return std::optional<std::vector<int64_t>>();
+  if (const auto* list = std::get_if<std::vector<int64_t>>(found)) return std::optional(*list);
+  if (const auto* one = std::get_if<int64_t>(found)) return std::optional(std::vector<int64_t>{*one});
+  return Unsupported("attribute \"" + std::string(attribute) + "\" is not a list of integers");
+}
+
+Status Site::NeedOutput(size_t i, DataType type, const std::vector<int64_t>& dims) const {
+  if (i >= out.size() || !out[i].present()) return {};
+  if (out[i].type() == type && out[i].dims() == dims) return {};
+  return Unsupported("output " + std::to_string(i) + " is not " + ToString(StaticType(type, dims)));
+}
+
+}  // namespace pt::host
