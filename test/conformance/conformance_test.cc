@@ -272,6 +272,124 @@ TEST_CASE("Conformance, EveryCandidateEqualsTheReferenceLibraryAndItsDescription
   for (const auto& [of, count] : checked) CHECK(of.second == MathMode::kFp32);
 }
 
+// Every combination of what recurrent operators may have: gates, directions, layouts, states, biases, which outputs
+// somebody needs.
+struct RecurrentCase {
+  std::string cell;  // "LSTM"
+  std::string attributes;
+  int64_t gates;
+  int64_t time = 5, batch = 1, input = 3, hidden = 4;
+  std::string direction = "forward";
+  bool batch_first = false, bias = true, states = true, constant_states = false;
+  std::string outputs = "y, h";
+  std::string lengths = "_", peepholes = "";  // operands as the text has them
+};
+
+std::string Text(const RecurrentCase& c) {
+  const int64_t d = c.direction == "bidirectional" ? 2 : 1;
+  const auto dims = [](std::initializer_list<int64_t> list) {
+    std::string text;
+    for (const int64_t dim : list) text += (text.empty() ? "[" : ",") + std::to_string(dim);
+    return text + "]";
+  };
+  std::string text =
+      "input x float32" + (c.batch_first ? dims({c.batch, c.time, c.input}) : dims({c.time, c.batch, c.input})) + "\n";
+  text += "const w float32" + dims({d, c.gates * c.hidden, c.input}) + " random 1\n";
+  text += "const r float32" + dims({d, c.gates * c.hidden, c.hidden}) + " random 2\n";
+  if (c.bias) text += "const b float32" + dims({d, 2 * c.gates * c.hidden}) + " random 3\n";
+  const std::string state = c.batch_first ? dims({c.batch, d, c.hidden}) : dims({d, c.batch, c.hidden});
+  const bool lstm = c.cell == "LSTM";
+  if (c.states) {
+    text +=
+        (c.constant_states ? "const" : "input") + (" h0 float32" + state) + (c.constant_states ? " random 4\n" : "\n");
+    if (lstm) text += "input c0 float32" + state + "\n";
+  }
+  if (c.lengths == "full") {
+    text += "const full int32" + dims({c.batch}) + " ints";
+    for (int64_t i = 0; i < c.batch; ++i) text += " " + std::to_string(c.time);
+    text += "\n";
+  }
+  if (!c.peepholes.empty()) text += "const p float32" + dims({d, 3 * c.hidden}) + " random 5\n";
+  text += c.outputs + " = " + c.cell + "(x, w, r, " + (c.bias ? "b" : "_") + ", " + c.lengths + ", " +
+          (c.states ? "h0" : "_");
+  if (lstm) text += std::string(", ") + (c.states ? "c0" : "_") + (c.peepholes.empty() ? "" : ", p");
+  text += ") hidden_size=" + std::to_string(c.hidden) + " direction=\"" + c.direction +
+          "\" layout=" + (c.batch_first ? "1" : "0") + c.attributes + "\n";
+  for (const char* output : {"y", "h", "c"}) {
+    if (c.outputs.find(output) != std::string::npos) text += std::string("output ") + output + "\n";
+  }
+  return text;
+}
+
+std::vector<RecurrentCase> RecurrentCases() {
+  std::vector<RecurrentCase> cases;
+  const RecurrentCase kinds[] = {
+      {"LSTM", "", 4}, {"GRU", " linear_before_reset=0", 3}, {"GRU", " linear_before_reset=1", 3}, {"RNN", "", 1}};
+  for (const RecurrentCase& kind : kinds) {
+    const std::string all = kind.cell == "LSTM" ? "y, h, c" : "y, h";
+    for (const char* direction : {"forward", "reverse", "bidirectional"}) {
+      for (const bool batch_first : {false, true}) {
+        for (const int64_t batch : {1, 3}) {
+          RecurrentCase c = kind;
+          c.direction = direction;
+          c.batch_first = batch_first;
+          c.batch = batch;
+          c.outputs = all;
+          cases.push_back(c);
+        }
+      }
+    }
+    // Sizes around the width of vectors and blocks, one step, nothing but what is needed.
+    for (const int64_t hidden : {1, 2, 15, 16, 17, 33, 64, 100}) {
+      RecurrentCase c = kind;
+      c.hidden = hidden;
+      c.input = hidden % 7 + 1;
+      c.outputs = all;
+      c.batch = (hidden + 2) % 3 + 1;
+      cases.push_back(c);
+    }
+    RecurrentCase one_step = kind;
+    one_step.time = 1;
+    cases.push_back(one_step);
+    RecurrentCase bare = kind;
+    bare.bias = bare.states = false;
+    bare.outputs = "y";
+    cases.push_back(bare);
+    RecurrentCase last = kind;
+    last.direction = "bidirectional";
+    last.batch = 2;
+    last.outputs = "_, h";
+    last.lengths = "full";
+    last.constant_states = true;
+    cases.push_back(last);
+    RecurrentCase large = kind;
+    large.hidden = 144;
+    large.input = 80;
+    large.time = 4;  // weights of this size amplify rounding from step to step
+    large.direction = "bidirectional";
+    cases.push_back(large);
+  }
+  RecurrentCase cell_alone = kinds[0];
+  cell_alone.outputs = "_, _, c";
+  cases.push_back(cell_alone);
+  RecurrentCase peepholes = kinds[0];
+  peepholes.peepholes = "p";
+  cases.push_back(peepholes);
+  RecurrentCase relu = kinds[3];
+  relu.attributes = " activations=[\"relu\"]";
+  cases.push_back(relu);
+  return cases;
+}
+
+TEST_CASE("Conformance, RecurrentOperatorsEqualTheReferenceLibrary", "[conformance]") {
+  std::map<std::pair<std::string, MathMode>, size_t> checked;
+  for (const RecurrentCase& c : RecurrentCases()) {
+    const std::string text = Text(c);
+    CheckCase({text.c_str(), text.c_str()}, MakeTestPlatform(2, false), Precision(), checked);
+  }
+  CHECK(checked[{"onednn", MathMode::kFp32}] >= 2 * RecurrentCases().size());
+}
+
 TEST_CASE("Conformance, EveryCandidateInBf16IsWithinItsTolerance", "[conformance]") {
   Platform platform = MakeTestPlatform(2, false);
   platform.devices[0].isa = DiscoverHost().value().devices[0].isa;

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "lib/backend/onednn/family.h"
+#include "partitiontuner/support/alignment.h"
 
 namespace pt::onednn {
 namespace {
@@ -18,6 +19,9 @@ constexpr Family kFamilies[] = {
     {"LogSoftmax", LayoutRule::kAgnostic, false, WhyNotSoftmax, BuildSoftmax},
     {"LRN", LayoutRule::kAgnostic, false, WhyNotLrn, BuildLrn},
     {"LayerNormalization", LayoutRule::kRowMajor, false, WhyNotLayerNorm, BuildLayerNorm},
+    {"LSTM", LayoutRule::kRowMajor, false, WhyNotRecurrent, BuildRecurrent},
+    {"GRU", LayoutRule::kRowMajor, false, WhyNotRecurrent, BuildRecurrent},
+    {"RNN", LayoutRule::kRowMajor, false, WhyNotRecurrent, BuildRecurrent},
     {"Concat", LayoutRule::kAgnostic, false, WhyNotConcat, BuildConcat},
     {"Transpose", LayoutRule::kTranspose, false, WhyNotTranspose, BuildTranspose},
     {"Resize", LayoutRule::kAgnostic, false, WhyNotResize, BuildResize},
@@ -28,6 +32,15 @@ constexpr Family kFamilies[] = {
     {"ReduceL2", LayoutRule::kGlobalPool, false, WhyNotReduction, BuildReduction},
     {"ReduceSumSquare", LayoutRule::kGlobalPool, false, WhyNotReduction, BuildReduction},
 };
+
+uint64_t ScratchpadBytes(const Call& call) {
+  for (const Argument& argument : call.arguments) {
+    if (argument.source == Argument::Source::kScratch) return argument.desc.get_size();
+  }
+  return 0;
+}
+
+uint64_t Aligned(uint64_t bytes) { return (bytes + kTensorAlignment - 1) / kTensorAlignment * kTensorAlignment; }
 
 }  // namespace
 
@@ -53,12 +66,17 @@ Result<KernelDescriptor> Build(const Request& request) {
   }
 }
 
-uint64_t KernelDescriptor::scratch_bytes() const {
-  for (const Argument& argument : call.arguments) {
-    if (argument.source == Argument::Source::kScratch) return argument.desc.get_size();
-  }
-  return 0;
+uint64_t KernelDescriptor::temporary_offset(size_t index) const {
+  uint64_t scratchpad = ScratchpadBytes(call);
+  for (const Call& other : before) scratchpad = std::max(scratchpad, ScratchpadBytes(other));
+  for (const Call& other : after) scratchpad = std::max(scratchpad, ScratchpadBytes(other));
+  if (temporaries.empty()) return scratchpad;
+  uint64_t offset = Aligned(scratchpad);
+  for (size_t i = 0; i < index; ++i) offset += Aligned(temporaries[i].get_size());
+  return offset;
 }
+
+uint64_t KernelDescriptor::scratch_bytes() const { return temporary_offset(temporaries.size()); }
 
 uint64_t KernelDescriptor::constant_bytes() const {
   uint64_t bytes = 0;

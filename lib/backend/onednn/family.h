@@ -32,6 +32,9 @@ struct Request {
   const TensorLayout& out;
   MathMode math = MathMode::kFp32;  // says in which type weights are packed
   Way way = Way::kUsual;
+  // GroupOutputs and their layouts: more than the result of recurrent operators only.
+  std::span<const ValueId> outputs = {};
+  std::span<const TensorLayout> outs = {};
 };
 
 enum class LayoutRule : uint8_t {
@@ -85,6 +88,7 @@ Argument ConstantArgument(KernelDescriptor& descriptor, int key, Tensor tensor, 
 // Takes the description and completes the descriptor with the scratchpad; kUnsupported when it is
 // empty.
 Status Complete(KernelDescriptor& descriptor, dnnl::primitive_desc_base description);
+Status Complete(Call& call, dnnl::primitive_desc_base description);
 
 // Static dims of a value that was checked to have them.
 Dims DimsOf(const Graph& graph, ValueId value);
@@ -121,6 +125,9 @@ std::optional<std::string> WhyNotReduction(const Graph& graph, const Node& node)
 Result<KernelDescriptor> BuildReduction(const Request& request);
 std::optional<std::string> WhyNotResize(const Graph& graph, const Node& node);
 Result<KernelDescriptor> BuildResize(const Request& request);
+
+std::optional<std::string> WhyNotRecurrent(const Graph& graph, const Node& node);
+Result<KernelDescriptor> BuildRecurrent(const Request& request);
 
 std::optional<std::string> WhyNotConcat(const Graph& graph, const Node& node);
 Result<KernelDescriptor> BuildConcat(const Request& request);

@@ -92,7 +92,8 @@ std::optional<FusionGroup> SingleGroup(const Graph& graph, NodeId id) {
   const Node& node = graph.node(id);
   if (const Family* family = FindFamily(node)) {
     if (family->why_not(graph, node)) return std::nullopt;
-    return FusionGroup{{id}, id, ValueId(), {}, node.outputs[0]};
+    const std::vector<ValueId> needed = GroupOutputs(graph, {&id, 1});
+    return FusionGroup{{id}, id, ValueId(), {}, needed.empty() ? node.outputs[0] : needed[0]};
   }
   const ValueId main = MainInput(graph, node);
   if (!main.valid()) return std::nullopt;

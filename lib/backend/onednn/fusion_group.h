@@ -16,7 +16,7 @@ struct FusionGroup {
   NodeId anchor;               // invalid: elementwise operations alone, starting from `main`
   ValueId main;                // valid without anchor
   std::vector<Pointwise> ops;  // applied in order to the anchor's result or to main
-  ValueId result;
+  ValueId result;              // the first of its outputs; others only recurrent operators have
 };
 
 // The group of one node; nullopt when this library cannot run it.

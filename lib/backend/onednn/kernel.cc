@@ -18,35 +18,52 @@ Error Fault(const dnnl::error& error, const char* what) {
   return MakeError(code, "onednn.failed", std::string(what) + ": oneDNN: " + error.what());
 }
 
-class OneDnnBoundKernel final : public BoundKernel {
+// A primitive and its arguments, at the addresses of one run state.
+class BoundCall {
  public:
-  OneDnnBoundKernel(const dnnl::engine& engine, dnnl::primitive primitive)
-      : primitive_(std::move(primitive)), stream_(MakeStream(engine, pool_)) {}
-  // The stream holds the pool's address.
-  OneDnnBoundKernel(const OneDnnBoundKernel&) = delete;
-  OneDnnBoundKernel& operator=(const OneDnnBoundKernel&) = delete;
+  explicit BoundCall(dnnl::primitive primitive) : primitive_(std::move(primitive)) {}
 
   void Add(int key, dnnl::memory memory) {
     arguments_.push_back({key, memory.get()});
     memories_.push_back(std::move(memory));
   }
+  dnnl_status_t Execute(const dnnl::stream& stream) const noexcept {
+    return dnnl_primitive_execute(primitive_.get(), stream.get(), static_cast<int>(arguments_.size()),
+                                  arguments_.data());
+  }
+
+ private:
+  dnnl::primitive primitive_;
+  std::vector<dnnl::memory> memories_;
+  std::vector<dnnl_exec_arg_t> arguments_;
+};
+
+class OneDnnBoundKernel final : public BoundKernel {
+ public:
+  explicit OneDnnBoundKernel(const dnnl::engine& engine) : stream_(MakeStream(engine, pool_)) {}
+  // The stream holds the pool's address.
+  OneDnnBoundKernel(const OneDnnBoundKernel&) = delete;
+  OneDnnBoundKernel& operator=(const OneDnnBoundKernel&) = delete;
+
+  void Add(BoundCall call) { calls_.push_back(std::move(call)); }
   void Keep(AlignedBytes scratch) { scratch_ = std::move(scratch); }
 
   Status Enqueue(const RunContext& run) noexcept override {
     pool_.set_team(run.stream.team());
-    const dnnl_status_t status =
-        dnnl_primitive_execute(primitive_.get(), stream_.get(), static_cast<int>(arguments_.size()), arguments_.data());
-    if (status == dnnl_success) return {};
-    return MakeError(status == dnnl_out_of_memory ? ErrorCode::kOutOfMemory : ErrorCode::kRunFailed, "onednn.execute",
-                     "oneDNN failed with status " + std::to_string(static_cast<int>(status)));
+    for (const BoundCall& call : calls_) {
+      const dnnl_status_t status = call.Execute(stream_);
+      if (status != dnnl_success) {
+        return MakeError(status == dnnl_out_of_memory ? ErrorCode::kOutOfMemory : ErrorCode::kRunFailed,
+                         "onednn.execute", "oneDNN failed with status " + std::to_string(static_cast<int>(status)));
+      }
+    }
+    return {};
   }
 
  private:
   TeamPool pool_;
-  dnnl::primitive primitive_;
   dnnl::stream stream_;
-  std::vector<dnnl::memory> memories_;
-  std::vector<dnnl_exec_arg_t> arguments_;
+  std::vector<BoundCall> calls_;
   AlignedBytes scratch_;
 };
 
@@ -66,8 +83,10 @@ Status Pack(const dnnl::engine& engine, const ConstantOperand& constant, DeviceB
     TeamPool alone;
     dnnl::stream stream = MakeStream(engine, alone);
     const ConcurrencyScope scope(1);
+    const Rearrangement& rearrangement = constant.rearrangement;
+    const Tensor tensor = rearrangement.apply == nullptr ? constant.tensor : rearrangement.apply(constant.tensor);
     dnnl::memory from(constant.plain, engine,
-                      const_cast<std::byte*>(constant.tensor.bytes().data()));  // NOLINT
+                      const_cast<std::byte*>(tensor.bytes().data()));  // NOLINT
     dnnl::memory to(constant.packed, engine, buffer.data());
     dnnl::reorder(from, to).execute(stream, from, to);
     stream.wait();
@@ -82,23 +101,30 @@ Result<ReadyConstant> Prepare(const dnnl::engine& engine, const ConstantOperand&
     return MakeError(ErrorCode::kInternal, "onednn.constant", "a constant's bytes do not match its dims");
   }
   const auto address = reinterpret_cast<uintptr_t>(constant.tensor.bytes().data());
-  if (constant.plain == constant.packed && address % kTensorAlignment == 0)
-    return ReadyConstant{constant.tensor, nullptr};
-  const std::string format = "onednn " + DescText(constant.plain) + " > " + DescText(constant.packed);
+  const bool as_it_is = constant.plain == constant.packed && constant.rearrangement.apply == nullptr;
+  if (as_it_is && address % kTensorAlignment == 0) return ReadyConstant{constant.tensor, nullptr};
+  std::string format = "onednn " + DescText(constant.plain) + " > " + DescText(constant.packed);
+  if (constant.rearrangement.apply != nullptr) format += " " + std::string(constant.rearrangement.name);
   PT_ASSIGN(auto packed,
             context.weights.Get(constant.tensor.content_hash(), format, context.device, constant.packed.get_size(),
                                 [&](DeviceBuffer& buffer) { return Pack(engine, constant, buffer); }));
   return ReadyConstant{Tensor(), std::move(packed)};
 }
 
+// A call whose primitive is made.
+struct ReadyCall {
+  dnnl::primitive primitive;
+  std::vector<Argument> arguments;
+};
+
 class OneDnnKernel final : public Kernel {
  public:
-  OneDnnKernel(dnnl::engine engine, dnnl::primitive primitive, std::vector<Argument> arguments,
-               std::vector<ReadyConstant> constants, uint64_t scratch_bytes)
+  OneDnnKernel(dnnl::engine engine, std::vector<ReadyCall> calls, std::vector<ReadyConstant> constants,
+               std::vector<uint64_t> temporary_offsets, uint64_t scratch_bytes)
       : engine_(std::move(engine)),
-        primitive_(std::move(primitive)),
-        arguments_(std::move(arguments)),
+        calls_(std::move(calls)),
         constants_(std::move(constants)),
+        temporary_offsets_(std::move(temporary_offsets)),
         scratch_bytes_(scratch_bytes) {}
 
   uint64_t scratch_bytes() const override { return scratch_bytes_; }
@@ -106,33 +132,23 @@ class OneDnnKernel final : public Kernel {
   Result<std::unique_ptr<BoundKernel>> Bind(TensorSlots in, TensorSlots out,
                                             std::span<std::byte> scratch) const override {
     try {
-      auto bound = std::make_unique<OneDnnBoundKernel>(engine_, primitive_);
-      void* scratch_data = scratch.data();
+      auto bound = std::make_unique<OneDnnBoundKernel>(engine_);
+      std::byte* scratch_data = scratch.data();
       if (scratch.size() < scratch_bytes_) {
         // Final strides may need more than the dense layouts the candidate was sized for.
         AlignedBytes own(std::aligned_alloc(
             kTensorAlignment, (scratch_bytes_ + kTensorAlignment - 1) / kTensorAlignment * kTensorAlignment));
         if (!own) return MakeError(ErrorCode::kOutOfMemory, "onednn.scratch", "no memory for scratch");
-        scratch_data = own.get();
+        scratch_data = static_cast<std::byte*>(own.get());
         bound->Keep(std::move(own));
       }
-      for (const Argument& argument : arguments_) {
-        void* data = nullptr;
-        switch (argument.source) {
-          case Argument::Source::kInput:
-            data = in[argument.index]->data;
-            break;
-          case Argument::Source::kOutput:
-            data = out[argument.index]->data;
-            break;
-          case Argument::Source::kConstant:
-            data = constants_[argument.index].data();
-            break;
-          case Argument::Source::kScratch:
-            data = scratch_data;
-            break;
+      for (const ReadyCall& call : calls_) {
+        BoundCall bound_call(call.primitive);
+        for (const Argument& argument : call.arguments) {
+          void* data = DataOf(argument, in, out, scratch_data);
+          bound_call.Add(argument.key, dnnl::memory(argument.desc, engine_, data));
         }
-        bound->Add(argument.key, dnnl::memory(argument.desc, engine_, data));
+        bound->Add(std::move(bound_call));
       }
       return std::unique_ptr<BoundKernel>(std::move(bound));
     } catch (const dnnl::error& error) {
@@ -141,10 +157,26 @@ class OneDnnKernel final : public Kernel {
   }
 
  private:
+  void* DataOf(const Argument& argument, TensorSlots in, TensorSlots out, std::byte* scratch) const {
+    switch (argument.source) {
+      case Argument::Source::kInput:
+        return in[argument.index]->data;
+      case Argument::Source::kOutput:
+        return out[argument.index]->data;
+      case Argument::Source::kConstant:
+        return constants_[argument.index].data();
+      case Argument::Source::kTemporary:
+        return scratch + temporary_offsets_[argument.index];
+      case Argument::Source::kScratch:
+        return scratch;
+    }
+    return nullptr;
+  }
+
   dnnl::engine engine_;
-  dnnl::primitive primitive_;
-  std::vector<Argument> arguments_;
+  std::vector<ReadyCall> calls_;
   std::vector<ReadyConstant> constants_;
+  std::vector<uint64_t> temporary_offsets_;
   uint64_t scratch_bytes_ = 0;
 };
 
@@ -158,11 +190,21 @@ Result<std::unique_ptr<Kernel>> MakeKernel(const dnnl::engine& engine, KernelDes
     constants.push_back(std::move(ready));
   }
   try {
+    std::vector<ReadyCall> calls;
     // Equal primitives share one implementation through oneDNN's own cache.
-    dnnl::primitive primitive(descriptor.call.description.get());
+    const auto add = [&](Call& call) {
+      calls.push_back({dnnl::primitive(call.description.get()), std::move(call.arguments)});
+    };
+    std::vector<uint64_t> temporary_offsets;
+    for (size_t i = 0; i < descriptor.temporaries.size(); ++i) {
+      temporary_offsets.push_back(descriptor.temporary_offset(i));
+    }
     const uint64_t scratch_bytes = descriptor.scratch_bytes();
-    return std::unique_ptr<Kernel>(std::make_unique<OneDnnKernel>(
-        engine, std::move(primitive), std::move(descriptor.call.arguments), std::move(constants), scratch_bytes));
+    for (Call& call : descriptor.before) add(call);
+    add(descriptor.call);
+    for (Call& call : descriptor.after) add(call);
+    return std::unique_ptr<Kernel>(std::make_unique<OneDnnKernel>(engine, std::move(calls), std::move(constants),
+                                                                  std::move(temporary_offsets), scratch_bytes));
   } catch (const dnnl::error& error) {
     return Fault(error, "making a primitive");
   }

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "lib/backend/onednn/memory_desc.h"
@@ -13,17 +14,25 @@
 
 namespace pt::onednn {
 
-// A constant argument: the tensor's elements seen as `plain`, reordered once to `packed`.
+// A change of a constant's elements that no reorder expresses; the result has as many bytes.
+struct Rearrangement {
+  std::string_view name;  // tells packed constants apart
+  Tensor (*apply)(const Tensor&) = nullptr;
+};
+
+// A constant argument: the tensor's elements, rearranged where that is asked for, seen as `plain`, reordered once to
+// `packed`.
 struct ConstantOperand {
   Tensor tensor;
   Desc plain, packed;
+  Rearrangement rearrangement = {};
 };
 
 struct Argument {
-  enum class Source : uint8_t { kInput, kOutput, kConstant, kScratch };
+  enum class Source : uint8_t { kInput, kOutput, kConstant, kTemporary, kScratch };
   int key = 0;  // DNNL_ARG_…
   Source source = Source::kInput;
-  uint32_t index = 0;  // into the candidate's inputs or outputs, or KernelDescriptor::constants
+  uint32_t index = 0;  // into the candidate's inputs or outputs, or KernelDescriptor::constants or temporaries
   Desc desc;
 };
 
@@ -34,7 +43,10 @@ struct Call {
 
 struct KernelDescriptor {
   Call call;
+  // What moves data to and from `call` where it cannot read or write it in place, in the order of execution.
+  std::vector<Call> before, after;
   std::vector<ConstantOperand> constants;
+  std::vector<Desc> temporaries;  // between the calls; in scratch
   // The output must lie in this input's buffer (sum post-operation); -1 = none.
   int32_t accumulates_into = -1;
   // Inputs whose buffer the output may share.
@@ -43,7 +55,9 @@ struct KernelDescriptor {
   // nothing is done.
   bool moves_only = false;
 
+  // One scratchpad that the calls use in turn, then the temporaries.
   uint64_t scratch_bytes() const;
+  uint64_t temporary_offset(size_t index) const;
   uint64_t constant_bytes() const;
   // An implementation meant as reference: right, and many times slower than it could be.
   bool is_slow() const;

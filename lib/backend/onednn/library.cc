@@ -63,9 +63,12 @@ bool HasInstructions(const Platform& platform, UnitClassId unit_class, MathMode 
 // What all candidates of a group have in common.
 struct Subject {
   Subject(const Graph& graph, const FusionGroup& group)
-      : group(group), inputs(GroupInputs(graph, group.nodes)), signature(WorkSignature(graph, group.nodes)) {}
+      : group(group),
+        inputs(GroupInputs(graph, group.nodes)),
+        outputs(GroupOutputs(graph, group.nodes)),
+        signature(WorkSignature(graph, group.nodes)) {}
   const FusionGroup& group;
-  std::vector<ValueId> inputs;
+  std::vector<ValueId> inputs, outputs;
   std::string signature;
 };
 
@@ -123,8 +126,8 @@ class OneDnnLibrary final : public Library {
 
  private:
   std::vector<UnitClassId> Classes(const Platform& platform) const;
-  Outcome Ask(const Graph& graph, const FusionGroup& group, std::span<const ValueId> inputs,
-              std::span<const Form> forms, const Proposal& proposal, uint32_t width) const;
+  Outcome Ask(const Graph& graph, const Subject& subject, std::span<const Form> forms, const Proposal& proposal,
+              uint32_t width) const;
   // The candidate of a proposal on a unit class; nullopt when oneDNN cannot do it.
   struct Offered {
     Candidate candidate;
@@ -156,17 +159,22 @@ std::vector<UnitClassId> OneDnnLibrary::Classes(const Platform& platform) const 
   return classes;
 }
 
-Outcome OneDnnLibrary::Ask(const Graph& graph, const FusionGroup& group, std::span<const ValueId> inputs,
-                           std::span<const Form> forms, const Proposal& proposal, uint32_t width) const {
-  std::vector<TensorLayout> in;
-  for (size_t i = 0; i < inputs.size(); ++i) {
-    auto tensor = DenseOf(graph, inputs[i], forms[i]);
+Outcome OneDnnLibrary::Ask(const Graph& graph, const Subject& subject, std::span<const Form> forms,
+                           const Proposal& proposal, uint32_t width) const {
+  std::vector<TensorLayout> in, out;
+  for (size_t i = 0; i < subject.inputs.size(); ++i) {
+    auto tensor = DenseOf(graph, subject.inputs[i], forms[i]);
     if (!tensor.ok()) return {};
     in.push_back(std::move(*tensor));
   }
-  const auto out = DenseOf(graph, group.result, proposal.out);
-  if (!out.ok()) return {};
-  const Request request{engine_, graph, group, inputs, in, *out, proposal.math(), proposal.way};
+  for (const ValueId output : subject.outputs) {
+    auto tensor = DenseOf(graph, output, OutputForm(graph, subject.group, output, proposal));
+    if (!tensor.ok()) return {};
+    out.push_back(std::move(*tensor));
+  }
+  if (out.empty()) return {};
+  const Request request{engine_, graph,           subject.group, subject.inputs,  in,
+                        out[0],  proposal.math(), proposal.way,  subject.outputs, out};
   if (const auto tile = WinogradTile(proposal.way)) {
     const auto winograd = DescribeWinograd(request, *tile, width);
     if (!winograd.ok()) return {};
@@ -201,10 +209,10 @@ std::optional<OneDnnLibrary::Offered> OneDnnLibrary::Make(const Graph& graph, co
   candidate.math = proposal.math();
   const uint32_t width = platform.unit_class(unit_class).cores;
   const Outcome outcome = memo_.Get(subject.signature + " # " + candidate.variant + " # " + std::to_string(width),
-                                    [&] { return Ask(graph, group, subject.inputs, forms, proposal, width); });
+                                    [&] { return Ask(graph, subject, forms, proposal, width); });
   if (!outcome.possible) return std::nullopt;
   candidate.in = std::move(forms);
-  candidate.out = {proposal.out};
+  for (const ValueId output : subject.outputs) candidate.out.push_back(OutputForm(graph, group, output, proposal));
   candidate.scratch_bytes = outcome.scratch_bytes;
   candidate.constant_bytes = outcome.constant_bytes;
   const bool concat = group.anchor.valid() && graph.node(group.anchor).op == "Concat";
@@ -342,17 +350,15 @@ std::optional<std::string> OneDnnLibrary::WhyUnsupported(const Graph& graph, Nod
   } else if (!MainInput(graph, node).valid()) {
     return node.op + ": its inputs are not float32 tensors of known size of which one has the output's dims";
   }
-  const auto group = SingleGroup(graph, id);
-  const std::vector<ValueId> inputs = group ? GroupInputs(graph, group->nodes) : std::vector<ValueId>();
-  std::vector<Proposal> proposals;
-  if (group) proposals = FirstProposals(graph, *group, Precision());
-  if (group) {
+  if (const auto group = SingleGroup(graph, id)) {
+    const Subject subject(graph, *group);
+    std::vector<Proposal> proposals = FirstProposals(graph, *group, Precision());
     for (Proposal& proposal : LastResorts(graph, *group)) proposals.push_back(std::move(proposal));
-  }
-  for (const Proposal& proposal : proposals) {
-    const std::vector<Form> forms = InputForms(graph, *group, inputs, proposal);
-    if (forms.size() != inputs.size()) continue;
-    if (Ask(graph, *group, inputs, forms, proposal, 1).possible) return std::nullopt;
+    for (const Proposal& proposal : proposals) {
+      const std::vector<Form> forms = InputForms(graph, *group, subject.inputs, proposal);
+      if (forms.size() != subject.inputs.size()) continue;
+      if (Ask(graph, subject, forms, proposal, 1).possible) return std::nullopt;
+    }
   }
   return node.op + ": oneDNN has no implementation for these shapes";
 }
@@ -363,11 +369,13 @@ Result<std::unique_ptr<Kernel>> OneDnnLibrary::Compile(const Graph& graph, const
                                                        CompileContext& context) const {
   const auto group = GroupOf(graph, candidate.nodes);
   const std::vector<ValueId> inputs = GroupInputs(graph, candidate.nodes);
-  if (!group || in.size() != inputs.size() || out.size() != 1) {
+  const std::vector<ValueId> outputs = GroupOutputs(graph, candidate.nodes);
+  if (!group || in.size() != inputs.size() || out.empty() || out.size() != outputs.size()) {
     return MakeError(ErrorCode::kStale, "onednn.candidate", "these nodes are no group of the oneDNN library");
   }
   const uint32_t width = context.team == nullptr ? 1 : context.team->width();
-  const Request request{engine_, graph, *group, inputs, in, out[0], candidate.math, WayOf(candidate.variant)};
+  const Request request{engine_, graph, *group, inputs, in, out[0], candidate.math, WayOf(candidate.variant),
+                        outputs, out};
   if (const auto tile = WinogradTile(request.way)) {
     PT_ASSIGN(WinogradDescriptor winograd, DescribeWinograd(request, *tile, width));
     return MakeWinogradKernel(engine_, std::move(winograd), context);

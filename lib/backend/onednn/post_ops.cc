@@ -115,12 +115,16 @@ Result<dnnl::primitive_attr> Attributes(const Request& request, const PostOps& p
 }
 
 Status Complete(KernelDescriptor& descriptor, dnnl::primitive_desc_base description) {
+  return Complete(descriptor.call, std::move(description));
+}
+
+Status Complete(Call& call, dnnl::primitive_desc_base description) {
   if (!description) return Unsupported("oneDNN has no implementation for these shapes and layouts");
   const Desc scratch = description.query_md(dnnl::query::scratchpad_md, 0);
   if (scratch.get_size() > 0) {
-    descriptor.call.arguments.push_back({DNNL_ARG_SCRATCHPAD, Argument::Source::kScratch, 0, scratch});
+    call.arguments.push_back({DNNL_ARG_SCRATCHPAD, Argument::Source::kScratch, 0, scratch});
   }
-  descriptor.call.description = std::move(description);
+  call.description = std::move(description);
   return {};
 }
 

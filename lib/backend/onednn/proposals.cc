@@ -290,4 +290,8 @@ std::vector<Form> InputForms(const Graph& graph, const FusionGroup& group, std::
   return forms;
 }
 
+Form OutputForm(const Graph& graph, const FusionGroup& group, ValueId output, const Proposal& proposal) {
+  return output == group.result ? proposal.out : Plain(RankOf(graph, output), proposal.out.storage);
+}
+
 }  // namespace pt::onednn

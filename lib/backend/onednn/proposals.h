@@ -43,5 +43,7 @@ std::vector<Proposal> AgnosticProposals(const Graph& graph, const FusionGroup& g
 // Form of each input of the group; empty when the proposal does not fit them.
 std::vector<Form> InputForms(const Graph& graph, const FusionGroup& group, std::span<const ValueId> inputs,
                              const Proposal& proposal);
+// Form of an output: the proposal's for the group's result, row-major for any other.
+Form OutputForm(const Graph& graph, const FusionGroup& group, ValueId output, const Proposal& proposal);
 
 }  // namespace pt::onednn

@@ -1,0 +1,168 @@
+#include "lib/backend/recurrent_node.h"
+
+#include <algorithm>
+#include <cctype>
+#include <vector>
+
+#include "partitiontuner/support/checked.h"
+
+namespace pt {
+namespace {
+
+using Dims = std::vector<int64_t>;
+
+Error NotUsual(std::string why) { return MakeError(ErrorCode::kUnsupported, "recurrent.unusual", std::move(why)); }
+
+ValueId At(const std::vector<ValueId>& ids, size_t i) { return i < ids.size() ? ids[i] : ValueId(); }
+
+ValueId NeededOutput(const Graph& graph, const Node& node, size_t i) {
+  const ValueId id = At(node.outputs, i);
+  if (!id.valid()) return id;
+  const Value& value = graph.value(id);
+  return value.uses.empty() && !value.is_graph_output ? ValueId() : id;
+}
+
+// An absent operand passes.
+Status CheckFloats(const Graph& graph, ValueId id, const char* name, const Dims& dims) {
+  if (!id.valid()) return {};
+  const ValueType& type = graph.value(id).type;
+  if (type.type == DataType::kFloat32 && type.static_dims() == dims) return {};
+  return NotUsual(std::string(name) + " is " + ToString(type) + ", not " +
+                  ToString(StaticType(DataType::kFloat32, dims)));
+}
+
+Result<std::optional<Tensor>> ConstantFloats(const Graph& graph, ValueId id, const char* name, const Dims& dims) {
+  PT_CHECK_OK(CheckFloats(graph, id, name, dims));
+  if (!id.valid()) return std::optional<Tensor>();
+  if (!graph.value(id).is_constant()) return NotUsual(std::string(name) + " is not constant");
+  return graph.value(id).constant;
+}
+
+// The numbers that the shapes hold; every other operand is then checked against them.
+Status ReadSizes(const Graph& graph, const Node& node, RecurrentNode& n) {
+  if (!At(node.inputs, 2).valid()) return NotUsual("it has fewer than three inputs");
+  n.x = node.inputs[0];
+  if (!n.x.valid() || !node.inputs[1].valid()) return NotUsual("X or W is missing");
+  const std::optional<Dims> x = graph.value(n.x).type.static_dims(), r = graph.value(node.inputs[2]).type.static_dims();
+  if (!x || !r || x->size() != 3 || r->size() != 3) return NotUsual("X or R is no tensor of three known dims");
+  n.time = (*x)[n.batch_first ? 1 : 0];
+  n.batch = (*x)[n.batch_first ? 0 : 1];
+  n.input = (*x)[2];
+  n.hidden = node.int_or("hidden_size", (*r)[2]);
+  const Dims sizes{n.time, n.batch, n.input, n.hidden, n.gates, n.directions};
+  const std::optional<int64_t> product = CheckedProduct(sizes);
+  if (!product || *product == 0) return NotUsual("a dim is zero or too large");
+  if (graph.value(n.x).is_constant()) return NotUsual("X is constant");
+  return CheckFloats(graph, n.x, "X", *x);
+}
+
+bool AreNames(std::string_view a, std::string_view b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](char p, char q) {
+    return std::tolower(static_cast<unsigned char>(p)) == std::tolower(static_cast<unsigned char>(q));
+  });
+}
+
+Status ReadActivations(const Node& node, RecurrentNode& n) {
+  const Attribute* given = node.find("activations");
+  if (given == nullptr) return {};
+  const auto* names = std::get_if<std::vector<std::string>>(given);
+  if (names == nullptr) return NotUsual("activations is no list of names");
+  if (names->empty()) return {};
+  const std::vector<std::string_view> defaults =
+      n.cell == RecurrentCell::kLstm  ? std::vector<std::string_view>{"Sigmoid", "Tanh", "Tanh"}
+      : n.cell == RecurrentCell::kGru ? std::vector<std::string_view>{"Sigmoid", "Tanh"}
+                                      : std::vector<std::string_view>{"Tanh"};
+  n.relu = n.cell == RecurrentCell::kRnn && AreNames(names->front(), "Relu");
+  if (names->size() != defaults.size() * static_cast<size_t>(n.directions)) {
+    return NotUsual("its activations do not fit its gates");
+  }
+  for (size_t i = 0; i < names->size(); ++i) {
+    if (!AreNames((*names)[i], n.relu ? "Relu" : defaults[i % defaults.size()])) {
+      return NotUsual("activation " + (*names)[i] + " is not the usual one");
+    }
+  }
+  return {};
+}
+
+// Sequences of full length are as good as none given.
+Status CheckLengths(const Graph& graph, ValueId id, const RecurrentNode& n) {
+  if (!id.valid()) return {};
+  const std::optional<Tensor>& lengths = graph.value(id).constant;
+  if (!lengths) return NotUsual("sequence_lens is not constant");
+  if (lengths->type() != DataType::kInt32 || lengths->dims() != Dims{n.batch}) {
+    return NotUsual("sequence_lens is not one int32 an entry of the batch");
+  }
+  for (const int64_t length : lengths->ToInts()) {
+    if (length != n.time) return NotUsual("sequence_lens holds other lengths than the full one");
+  }
+  return {};
+}
+
+Status ReadAttributes(const Node& node, RecurrentNode& n) {
+  n.gates = n.cell == RecurrentCell::kLstm ? 4 : n.cell == RecurrentCell::kGru ? 3 : 1;
+  n.batch_first = node.int_or("layout", 0) != 0;
+  n.linear_before_reset = node.int_or("linear_before_reset", 0) != 0;
+  const std::string direction = node.string_or("direction", "forward");
+  if (direction != "forward" && direction != "reverse" && direction != "bidirectional") {
+    return NotUsual("its direction is \"" + direction + "\"");
+  }
+  n.directions = direction == "bidirectional" ? 2 : 1;
+  n.reverse = direction == "reverse";
+  if (node.find("clip") != nullptr && node.float_or("clip", 0.0F) > 0) return NotUsual("it clips");
+  if (node.int_or("input_forget", 0) != 0) return NotUsual("it couples the input and forget gates");
+  return ReadActivations(node, n);
+}
+
+Status ReadOperands(const Graph& graph, const Node& node, RecurrentNode& n) {
+  const int64_t rows = n.gates * n.hidden;
+  PT_ASSIGN(std::optional<Tensor> w, ConstantFloats(graph, node.inputs[1], "W", {n.directions, rows, n.input}));
+  PT_ASSIGN(std::optional<Tensor> r, ConstantFloats(graph, node.inputs[2], "R", {n.directions, rows, n.hidden}));
+  n.w = std::move(*w);
+  n.r = std::move(*r);
+  PT_ASSIGN(n.bias, ConstantFloats(graph, At(node.inputs, 3), "B", {n.directions, 2 * rows}));
+  PT_CHECK_OK(CheckLengths(graph, At(node.inputs, 4), n));
+  const Dims state = n.batch_first ? Dims{n.batch, n.directions, n.hidden} : Dims{n.directions, n.batch, n.hidden};
+  n.initial_h = At(node.inputs, 5);
+  PT_CHECK_OK(CheckFloats(graph, n.initial_h, "initial_h", state));
+  if (n.cell == RecurrentCell::kLstm) {
+    n.initial_c = At(node.inputs, 6);
+    PT_CHECK_OK(CheckFloats(graph, n.initial_c, "initial_c", state));
+    PT_ASSIGN(n.peephole, ConstantFloats(graph, At(node.inputs, 7), "P", {n.directions, 3 * n.hidden}));
+  }
+  n.y = NeededOutput(graph, node, 0);
+  n.y_h = NeededOutput(graph, node, 1);
+  if (n.cell == RecurrentCell::kLstm) n.y_c = NeededOutput(graph, node, 2);
+  if (!n.y.valid() && !n.y_h.valid() && !n.y_c.valid()) return NotUsual("nobody needs what it makes");
+  const Dims y =
+      n.batch_first ? Dims{n.batch, n.time, n.directions, n.hidden} : Dims{n.time, n.directions, n.batch, n.hidden};
+  PT_CHECK_OK(CheckFloats(graph, n.y, "Y", y));
+  PT_CHECK_OK(CheckFloats(graph, n.y_h, "Y_h", state));
+  return CheckFloats(graph, n.y_c, "Y_c", state);
+}
+
+}  // namespace
+
+Result<RecurrentNode> ReadRecurrentNode(const Graph& graph, const Node& node) {
+  RecurrentNode n;
+  if (!node.domain.empty() || (node.op != "LSTM" && node.op != "GRU" && node.op != "RNN")) {
+    return NotUsual("it is no LSTM, GRU or RNN");
+  }
+  n.cell = node.op == "LSTM" ? RecurrentCell::kLstm : node.op == "GRU" ? RecurrentCell::kGru : RecurrentCell::kRnn;
+  PT_CHECK_OK(ReadAttributes(node, n));
+  PT_CHECK_OK(ReadSizes(graph, node, n));
+  PT_CHECK_OK(ReadOperands(graph, node, n));
+  return n;
+}
+
+std::vector<float> SummedBias(const RecurrentNode& node) {
+  const auto rows = static_cast<size_t>(node.gates * node.hidden), directions = static_cast<size_t>(node.directions);
+  std::vector<float> sum(directions * rows, 0.0F);
+  if (!node.bias) return sum;
+  const std::span<const float> bias = node.bias->values<float>();
+  for (size_t d = 0; d < directions; ++d) {
+    for (size_t i = 0; i < rows; ++i) sum[d * rows + i] = bias[d * 2 * rows + i] + bias[d * 2 * rows + rows + i];
+  }
+  return sum;
+}
+
+}  // namespace pt
