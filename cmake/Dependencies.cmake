@@ -54,9 +54,9 @@ if(PT_BACKEND_ONEDNN)
   pt_need(dnnl_FOUND "oneDNN >= 3 (-DPT_BACKEND_ONEDNN=OFF builds without)")
 endif()
 
-if(PT_BACKEND_ONEDNN OR PT_BACKEND_HOST_KERNELS)
+if(PT_BACKEND_ONEDNN OR PT_BACKEND_HOST_KERNELS OR PT_BACKEND_RECURRENT)
   pkg_check_modules(hwy QUIET IMPORTED_TARGET libhwy>=1.0)
-  pt_need(hwy_FOUND "Highway >= 1.0 (-DPT_BACKEND_ONEDNN=OFF -DPT_BACKEND_HOST_KERNELS=OFF builds without)")
+  pt_need(hwy_FOUND "Highway >= 1.0 (without: -DPT_BACKEND_ONEDNN=OFF -DPT_BACKEND_HOST_KERNELS=OFF -DPT_BACKEND_RECURRENT=OFF)")
 endif()
 
 # libonnx, static, in a C++ namespace of its own: nothing of it may meet another ONNX in the same process.

@@ -9,6 +9,7 @@ namespace pt {
 Backend HostBackend();
 Backend OneDnnBackend();
 Backend HostKernelsBackend();
+Backend RecurrentBackend();
 Backend ReferenceBackend();
 Backend SimulatedBackend();
 

@@ -388,6 +388,7 @@ TEST_CASE("Conformance, RecurrentOperatorsEqualTheReferenceLibrary", "[conforman
     CheckCase({text.c_str(), text.c_str()}, MakeTestPlatform(2, false), Precision(), checked);
   }
   CHECK(checked[{"onednn", MathMode::kFp32}] >= 2 * RecurrentCases().size());
+  CHECK(checked[{"recurrent", MathMode::kFp32}] >= RecurrentCases().size());
 }
 
 TEST_CASE("Conformance, EveryCandidateInBf16IsWithinItsTolerance", "[conformance]") {

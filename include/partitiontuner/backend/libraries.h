@@ -13,6 +13,7 @@ namespace pt {
 std::unique_ptr<Library> MakeReferenceLibrary();  // every operator it knows, one core or more, row-major, the oracle
 std::unique_ptr<Library> MakeOneDnnLibrary();     // oneDNN on host units
 std::unique_ptr<Library> MakeHostLibrary();       // own vectorised kernels on host units
+std::unique_ptr<Library> MakeRecurrentLibrary();  // own kernels for LSTM, GRU and RNN on host units
 std::unique_ptr<Library> MakeSimulatedLibrary();  // simulated devices: reference math, times from the platform
 // Runs two libraries on the same inputs and compares within tolerance: an error where they differ.
 std::unique_ptr<Library> MakeCheckingLibrary(std::unique_ptr<Library> tested, std::unique_ptr<Library> oracle);

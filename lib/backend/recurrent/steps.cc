@@ -1,0 +1,277 @@
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "lib/backend/recurrent/steps.cc"
+// Vectors whose size is not known to the compiler cannot stand in arrays, which the tiles below are.
+#define HWY_DISABLED_TARGETS (HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128 | HWY_RVV)
+#include <hwy/foreach_target.h>
+// After the targets.
+#include <hwy/highway.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "lib/backend/recurrent/gate_math-inl.h"
+#include "lib/backend/recurrent/steps.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace pt::recurrent::HWY_NAMESPACE {
+namespace {
+
+namespace hn = hwy::HWY_NAMESPACE;
+using D = hn::ScalableTag<float>;
+using V = hn::Vec<D>;
+
+// Rows that are multiplied at a time: as many sums as registers hold beside a line of the panel.
+constexpr int64_t kMostRows = HWY_TARGET <= HWY_AVX3 || HWY_TARGET == HWY_NEON ? 6 : 3;
+
+int64_t LanesHere() { return static_cast<int64_t>(hn::Lanes(D())); }
+
+// sums[row][gate] += rows[row] · panel, the panel being [depth][gate][lane]. Few sums would wait for each other: then
+// several lines of the panel go to sums of their own.
+template <size_t kRows, size_t kGates>
+HWY_INLINE void Multiply(const float* const (&rows)[kRows], int64_t depth, const float* panel,
+                         V (&sums)[kRows][kGates]) {
+  const D d;
+  const size_t lanes = hn::Lanes(d);
+  constexpr size_t kSums = kRows * kGates, kPhases = kSums >= 8 ? 1 : (kSums >= 4 ? 2 : 8 / kSums);
+  V partial[kPhases][kRows][kGates];
+  for (size_t p = 0; p < kPhases; ++p) {
+    for (size_t r = 0; r < kRows; ++r) {
+      for (size_t g = 0; g < kGates; ++g) partial[p][r][g] = p == 0 ? sums[r][g] : hn::Zero(d);
+    }
+  }
+  int64_t k = 0;
+  for (; k + static_cast<int64_t>(kPhases) <= depth; k += kPhases) {
+    for (size_t p = 0; p < kPhases; ++p) {
+      V line[kGates];
+      for (size_t g = 0; g < kGates; ++g) line[g] = hn::LoadU(d, panel + (p * kGates + g) * lanes);
+      for (size_t r = 0; r < kRows; ++r) {
+        const V factor = hn::Set(d, rows[r][k + static_cast<int64_t>(p)]);
+        for (size_t g = 0; g < kGates; ++g) partial[p][r][g] = hn::MulAdd(factor, line[g], partial[p][r][g]);
+      }
+    }
+    panel += kPhases * kGates * lanes;
+  }
+  for (; k < depth; ++k, panel += kGates * lanes) {
+    for (size_t r = 0; r < kRows; ++r) {
+      const V factor = hn::Set(d, rows[r][k]);
+      for (size_t g = 0; g < kGates; ++g)
+        partial[0][r][g] = hn::MulAdd(factor, hn::LoadU(d, panel + g * lanes), partial[0][r][g]);
+    }
+  }
+  for (size_t r = 0; r < kRows; ++r) {
+    for (size_t g = 0; g < kGates; ++g) {
+      sums[r][g] = partial[0][r][g];
+      for (size_t p = 1; p < kPhases; ++p) sums[r][g] = hn::Add(sums[r][g], partial[p][r][g]);
+    }
+  }
+}
+
+// ---- The cells: from the gates' sums to the new state of a block. `part` is the input part. ----
+
+struct Lstm {
+  static constexpr size_t kGates = 4;  // input, output, forget, cell
+  static HWY_INLINE V Start(const Direction&, int64_t, size_t g, const float* part) {
+    return hn::LoadU(D(), part + g * hn::Lanes(D()));
+  }
+  static HWY_INLINE V Finish(const Direction&, const V (&sums)[kGates], const float*, float* c, V) {
+    const D d;
+    const V input = Sigmoid(d, sums[0]), output = Sigmoid(d, sums[1]), forget = Sigmoid(d, sums[2]);
+    const V cell = hn::MulAdd(input, Tanh(d, sums[3]), hn::Mul(forget, hn::LoadU(d, c)));
+    hn::StoreU(cell, d, c);
+    return hn::Mul(output, Tanh(d, cell));
+  }
+};
+
+// With the reset after the product, which keeps the hidden gate's two parts apart.
+struct Gru {
+  static constexpr size_t kGates = 3;  // update, reset, hidden
+  static HWY_INLINE V Start(const Direction& direction, int64_t block, size_t g, const float* part) {
+    const D d;
+    const size_t lanes = hn::Lanes(d);
+    if (g == 2) return hn::LoadU(d, direction.product_bias + static_cast<size_t>(block) * lanes);
+    return hn::LoadU(d, part + g * lanes);
+  }
+  static HWY_INLINE V Finish(const Direction&, const V (&sums)[kGates], const float* part, float*, V before) {
+    const D d;
+    const V update = Sigmoid(d, sums[0]), reset = Sigmoid(d, sums[1]);
+    const V fresh = Tanh(d, hn::MulAdd(reset, sums[2], hn::LoadU(d, part + 2 * hn::Lanes(d))));
+    return hn::MulAdd(hn::Sub(hn::Set(d, 1.0F), update), fresh, hn::Mul(update, before));
+  }
+};
+
+struct Rnn {
+  static constexpr size_t kGates = 1;
+  static HWY_INLINE V Start(const Direction&, int64_t, size_t, const float* part) { return hn::LoadU(D(), part); }
+  static HWY_INLINE V Finish(const Direction& direction, const V (&sums)[kGates], const float*, float*, V) {
+    const D d;
+    if (!direction.relu) return Tanh(d, sums[0]);
+    return hn::IfThenElse(hn::Gt(sums[0], hn::Zero(d)), sums[0], hn::Zero(d));
+  }
+};
+
+// ---- The input part ----
+
+template <size_t kRows, size_t kGates>
+HWY_NOINLINE void InputTile(const Direction& s, const float* const* rows, float* const* to, int64_t block) {
+  const D d;
+  const size_t lanes = hn::Lanes(d), line = kGates * lanes;
+  const float* own[kRows];
+  V sums[kRows][kGates];
+  for (size_t r = 0; r < kRows; ++r) {
+    own[r] = rows[r];
+    for (size_t g = 0; g < kGates; ++g)
+      sums[r][g] = hn::LoadU(d, s.bias + static_cast<size_t>(block) * line + g * lanes);
+  }
+  Multiply<kRows, kGates>(own, s.input, s.w + block * s.input * static_cast<int64_t>(line), sums);
+  for (size_t r = 0; r < kRows; ++r) {
+    for (size_t g = 0; g < kGates; ++g) hn::StoreU(sums[r][g], d, to[r] + g * lanes);
+  }
+}
+
+template <size_t kGates, size_t kRows = kMostRows>
+HWY_INLINE void AnyInputTile(int64_t count, const Direction& s, const float* const* rows, float* const* to,
+                             int64_t block) {
+  if constexpr (kRows > 1) {
+    if (count < static_cast<int64_t>(kRows)) return AnyInputTile<kGates, kRows - 1>(count, s, rows, to, block);
+  }
+  InputTile<kRows, kGates>(s, rows, to, block);
+}
+
+template <size_t kGates>
+void InputPart(const Direction& s, const Share& share) {
+  const int64_t width = share.last_row - share.first_row, count = s.time * width;
+  const int64_t line = static_cast<int64_t>(kGates) * s.lanes;
+  for (int64_t block = share.first_block; block < share.last_block; ++block) {
+    for (int64_t first = 0; first < count; first += kMostRows) {
+      const int64_t rows_here = std::min(kMostRows, count - first);
+      const float* rows[kMostRows];
+      float* to[kMostRows];
+      for (int64_t i = 0; i < rows_here; ++i) {
+        const int64_t t = (first + i) / width, n = share.first_row + (first + i) % width;
+        rows[i] = s.x + t * s.x_time + n * s.x_batch;
+        to[i] = s.parts + ((block * s.time + t) * s.batch + n) * line;
+      }
+      AnyInputTile<kGates>(rows_here, s, rows, to, block);
+    }
+  }
+}
+
+// ---- A time step ----
+
+template <class Cell, size_t kRows>
+HWY_NOINLINE void StepTile(const Direction& s, int64_t step, int64_t t, int64_t block, int64_t n) {
+  const D d;
+  constexpr size_t kGates = Cell::kGates;
+  const int64_t line = static_cast<int64_t>(kGates) * s.lanes, padded = s.padded();
+  const float* before = s.h[step % 2];
+  const float* part = s.parts + ((block * s.time + t) * s.batch + n) * line;
+  const float* rows[kRows];
+  V sums[kRows][kGates];
+  for (size_t r = 0; r < kRows; ++r) {
+    rows[r] = before + (n + static_cast<int64_t>(r)) * padded;
+    for (size_t g = 0; g < kGates; ++g) sums[r][g] = Cell::Start(s, block, g, part + static_cast<int64_t>(r) * line);
+  }
+  Multiply<kRows, kGates>(rows, s.hidden, s.r + block * s.hidden * line, sums);
+  const int64_t at = block * s.lanes;
+  for (size_t r = 0; r < kRows; ++r) {
+    const int64_t row = n + static_cast<int64_t>(r), own = row * padded + at;
+    const V h = Cell::Finish(s, sums[r], part + static_cast<int64_t>(r) * line, s.c + own, hn::LoadU(d, before + own));
+    float* after = s.h[1 - step % 2] + own;
+    hn::StoreU(h, d, after);
+    if (s.y == nullptr) continue;
+    float* y = s.y + t * s.y_time + row * s.y_batch + at;
+    if (at + s.lanes <= s.hidden) {
+      hn::StoreU(h, d, y);
+    } else {
+      std::memcpy(y, after, static_cast<size_t>(s.hidden - at) * sizeof(float));
+    }
+  }
+}
+
+template <class Cell, size_t kRows = kMostRows>
+HWY_INLINE void AnyStepTile(int64_t count, const Direction& s, int64_t step, int64_t t, int64_t block, int64_t n) {
+  if constexpr (kRows > 1) {
+    if (count < static_cast<int64_t>(kRows)) return AnyStepTile<Cell, kRows - 1>(count, s, step, t, block, n);
+  }
+  StepTile<Cell, kRows>(s, step, t, block, n);
+}
+
+template <class Cell>
+void Step(const Direction& s, const Share& share, int64_t step, int64_t t) {
+  for (int64_t block = share.first_block; block < share.last_block; ++block) {
+    for (int64_t n = share.first_row; n < share.last_row; n += kMostRows)
+      AnyStepTile<Cell>(std::min(kMostRows, share.last_row - n), s, step, t, block, n);
+  }
+}
+
+void InputPartOfAny(const Direction& direction, const Share& share) {
+  switch (direction.cell) {
+    case RecurrentCell::kLstm:
+      return InputPart<Lstm::kGates>(direction, share);
+    case RecurrentCell::kGru:
+      return InputPart<Gru::kGates>(direction, share);
+    case RecurrentCell::kRnn:
+      return InputPart<Rnn::kGates>(direction, share);
+  }
+}
+
+void StepOfAny(const Direction& direction, const Share& share, int64_t step, int64_t t) {
+  switch (direction.cell) {
+    case RecurrentCell::kLstm:
+      return Step<Lstm>(direction, share, step, t);
+    case RecurrentCell::kGru:
+      return Step<Gru>(direction, share, step, t);
+    case RecurrentCell::kRnn:
+      return Step<Rnn>(direction, share, step, t);
+  }
+}
+
+template <bool sigmoid>
+void Apply(const float* x, int64_t count, float* y) {
+  const D d;
+  const auto lanes = static_cast<int64_t>(hn::Lanes(d));
+  HWY_ALIGN float line[hn::MaxLanes(D())] = {};
+  for (int64_t i = 0; i < count; i += lanes) {
+    const auto bytes = static_cast<size_t>(std::min(lanes, count - i)) * sizeof(float);
+    std::memcpy(line, x + i, bytes);
+    const V v = hn::Load(d, line);
+    if constexpr (sigmoid) {
+      hn::Store(Sigmoid(d, v), d, line);
+    } else {
+      hn::Store(Tanh(d, v), d, line);
+    }
+    std::memcpy(y + i, line, bytes);
+  }
+}
+
+void ApplySigmoid(const float* x, int64_t count, float* y) { Apply<true>(x, count, y); }
+void ApplyTanh(const float* x, int64_t count, float* y) { Apply<false>(x, count, y); }
+
+}  // namespace
+}  // namespace pt::recurrent::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace pt::recurrent {
+
+HWY_EXPORT(LanesHere);
+HWY_EXPORT(InputPartOfAny);
+HWY_EXPORT(StepOfAny);
+HWY_EXPORT(ApplySigmoid);
+HWY_EXPORT(ApplyTanh);
+
+int64_t Lanes() { return HWY_DYNAMIC_DISPATCH(LanesHere)(); }
+
+void ComputeInputPart(const Direction& direction, const Share& share) {
+  HWY_DYNAMIC_DISPATCH(InputPartOfAny)(direction, share);
+}
+
+void ComputeStep(const Direction& direction, const Share& share, int64_t step, int64_t t) {
+  HWY_DYNAMIC_DISPATCH(StepOfAny)(direction, share, step, t);
+}
+
+void SigmoidOf(const float* x, int64_t count, float* y) { HWY_DYNAMIC_DISPATCH(ApplySigmoid)(x, count, y); }
+void TanhOf(const float* x, int64_t count, float* y) { HWY_DYNAMIC_DISPATCH(ApplyTanh)(x, count, y); }
+
+}  // namespace pt::recurrent
+#endif
