@@ -46,7 +46,7 @@ template <class D, class V = hwy::HWY_NAMESPACE::Vec<D>>
 HWY_INLINE V Tanh(D d, V x) {
   namespace hn = hwy::HWY_NAMESPACE;
   const V one = hn::Set(d, 1.0F), size = hn::Abs(x), z = ExpOfMinus(d, hn::Add(size, size));
-  const V far = hn::CopySign(hn::Div(hn::Sub(one, z), hn::Add(one, z)), x);
+  const V far = hn::Div(hn::Sub(one, z), hn::Add(one, z));
   // Near zero the difference above would lose digits: a polynomial.
   const V square = hn::Mul(x, x);
   V p = hn::Set(d, -0.00592372613F);
@@ -54,8 +54,8 @@ HWY_INLINE V Tanh(D d, V x) {
   p = hn::MulAdd(p, square, hn::Set(d, -0.0538237579F));
   p = hn::MulAdd(p, square, hn::Set(d, 0.13332583F));
   p = hn::MulAdd(p, square, hn::Set(d, -0.333333284F));
-  const V near = hn::MulAdd(hn::Mul(p, square), x, x);
-  return hn::IfThenElse(hn::Lt(size, hn::Set(d, 0.625F)), near, far);
+  const V near = hn::MulAdd(hn::Mul(p, square), size, size);
+  return hn::CopySign(hn::IfThenElse(hn::Lt(size, hn::Set(d, 0.625F)), near, far), x);
 }
 
 }  // namespace pt::recurrent::HWY_NAMESPACE

@@ -1,0 +1,237 @@
+// Fast kernels of recurrent operators where the conformance suite does not go: the gates' functions over their whole
+// range, values at the edges, tensors that lie as slices, cores that run at once, refusals.
+#include <catch2/catch_get_random_seed.hpp>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <thread>
+
+#include "lib/backend/recurrent/steps.h"
+#include "lib/exec/team.h"
+#include "partitiontuner/backend/devices.h"
+#include "test/backend/host_kernels_lab.h"
+
+namespace pt::testing {
+namespace {
+
+constexpr float kInf = std::numeric_limits<float>::infinity();
+constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+
+// The libraries of this build with fast kernels for these operators.
+std::vector<std::unique_ptr<Library>> FastLibraries() {
+  std::vector<std::unique_ptr<Library>> libraries;
+  for (const LibraryRow& row : BuiltInLibraries()) {
+    if (row.name == "onednn" || row.name == "recurrent") libraries.push_back(row.make());
+  }
+  return libraries;
+}
+
+Tensor FloatsOf(const std::vector<int64_t>& dims, const std::vector<float>& elements) {
+  return Tensor::Float32(dims, elements);
+}
+
+// The units in the last place between a result and the exact value.
+double UlpsBetween(float got, double exact) {
+  const float near = static_cast<float>(exact);
+  const double ulp = std::nextafter(std::fabs(near), kInf) - std::fabs(near);
+  return std::fabs(got - exact) / ulp;
+}
+
+// Of the function over floats of every sign and exponent, in steps that no pattern of the bits follows.
+double MostUlps(void (*function)(const float*, int64_t, float*), double (*exact)(double)) {
+  constexpr uint32_t kStep = 509;
+  std::vector<float> x, y;
+  double most = 0, most_below = 0;
+  for (uint64_t bits = 0; bits < uint64_t{1} << 32; bits += kStep) {
+    const auto pattern = static_cast<uint32_t>(bits);
+    float value = 0;
+    std::memcpy(&value, &pattern, sizeof(value));
+    if (!std::isnan(value)) x.push_back(value);
+    if (x.size() < 4096 && bits + kStep < uint64_t{1} << 32) continue;
+    y.resize(x.size());
+    function(x.data(), static_cast<int64_t>(x.size()), y.data());
+    for (size_t i = 0; i < x.size(); ++i) {
+      const double want = exact(x[i]);
+      // Results below the normal numbers may be flushed to zero.
+      if (std::fabs(want) >= std::numeric_limits<float>::min() * 2) most = std::max(most, UlpsBetween(y[i], want));
+      if (std::fabs(want) < std::numeric_limits<float>::min() * 2)
+        most_below = std::max(most_below, std::fabs(y[i] - want));
+    }
+    x.clear();
+  }
+  CHECK(most_below < 3e-38);
+  return most;
+}
+
+}  // namespace
+
+TEST_CASE("Recurrent, SigmoidAndTanhAreExactToAFewUnitsOverTheWholeRange", "[backend]") {
+  CHECK(MostUlps(recurrent::SigmoidOf,
+                 [](double x) { return x < 0 ? std::exp(x) / (1 + std::exp(x)) : 1 / (1 + std::exp(-x)); }) < 4);
+  CHECK(MostUlps(recurrent::TanhOf, [](double x) { return std::tanh(x); }) < 4);
+  const std::vector<float> x{kInf, -kInf, kNan, -kNan, 0.0F, -0.0F};
+  std::vector<float> y(x.size());
+  recurrent::SigmoidOf(x.data(), 6, y.data());
+  CHECK((y[0] == 1 && y[1] == 0 && std::isnan(y[2]) && std::isnan(y[3]) && y[4] == 0.5F && y[5] == 0.5F));
+  recurrent::TanhOf(x.data(), 6, y.data());
+  CHECK((y[0] == 1 && y[1] == -1 && std::isnan(y[2]) && std::isnan(y[3]) && y[4] == 0 && y[5] == 0 &&
+         std::signbit(y[5])));
+}
+
+// Gates saturate to the same values, and what is no number stays none. R is zero: every step stands alone.
+TEST_CASE("Recurrent, GatesSaturateLikeTheReference", "[backend]") {
+  const std::vector<float> edges{0.0F,   -0.0F,   1e-30F, -1e-30F, 0.5F, -5.0F, 20.0F, -20.0F,
+                                 100.0F, -100.0F, 1e30F,  -1e30F,  1.0F, kInf,  -kInf, kNan};
+  const Tensor x = FloatsOf({16, 1, 1}, edges);
+  const Platform platform = MakeTestPlatform(2, false);
+  for (const char* node : {"LSTM(x, w4, r4)", "GRU(x, w3, r3)", "GRU(x, w3, r3) linear_before_reset=1",
+                           "RNN(x, w1, r1)", "RNN(x, w1, r1) activations=[\"Relu\"]"}) {
+    INFO(node);
+    const Graph graph = TypedText(
+        "input x float32[16,1,1]\nconst w4 float32[1,76,1] ones\nconst r4 float32[1,76,19] zeros\n"
+        "const w3 float32[1,57,1] ones\nconst r3 float32[1,57,19] zeros\n"
+        "const w1 float32[1,19,1] ones\nconst r1 float32[1,19,19] zeros\ny = " +
+        std::string(node) + " hidden_size=19\noutput y\n");
+    const Result<std::vector<Tensor>> expected = RunGraph(graph, platform, *MakeReferenceLibrary(), {&x, 1});
+    REQUIRE(expected.ok());
+    const std::span<const float> want = (*expected)[0].values<float>();
+    for (const std::unique_ptr<Library>& library : FastLibraries()) {
+      for (const Candidate& candidate : library->Candidates(graph, platform, Precision())) {
+        INFO(candidate.library << " " << candidate.variant);
+        const Result<std::vector<Tensor>> results = RunCandidate(graph, platform, *library, candidate, {&x, 1});
+        REQUIRE(results.ok());
+        const std::span<const float> got = (*results)[0].values<float>();
+        for (size_t i = 0; i < want.size(); ++i) {
+          INFO("step " << i / 19 << ": " << got[i] << " instead of " << want[i]);
+          const bool same = std::isnan(want[i]) ? std::isnan(got[i])
+                            : std::isinf(want[i])
+                                ? got[i] == want[i]
+                                : std::fabs(got[i] - want[i]) <= 2e-6F * std::max(1.0F, std::fabs(want[i]));
+          CHECK(same);
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("Recurrent, TensorsMayBeSlicesOfBiggerOnes", "[backend]") {
+  const Platform platform = MakeTestPlatform(3, false);
+  for (const char* layout : {"0", "1"}) {
+    const bool batch_first = *layout == '1';
+    const std::string x = batch_first ? "[3,5,4]" : "[5,3,4]", state = batch_first ? "[3,2,21]" : "[2,3,21]";
+    for (const char* cell : {"LSTM", "GRU", "RNN"}) {
+      const bool lstm = *cell == 'L';
+      const std::string rows = std::to_string(lstm ? 84 : *cell == 'G' ? 63 : 21);
+      const std::string text =
+          "input x float32" + x + "\nconst w float32[2," + rows + ",4] random 1\nconst r float32[2," + rows +
+          ",21] random 2\ninput h0 float32" + state + "\ninput c0 float32" + state + "\ny, h" + (lstm ? ", c" : "") +
+          " = " + cell + "(x, w, r, _, _, h0" + (lstm ? ", c0" : "") +
+          ") hidden_size=21 direction=\"bidirectional\" layout=" + layout +
+          (*cell == 'G' ? " linear_before_reset=1" : "") + "\noutput y\noutput h\n" + (lstm ? "output c\n" : "");
+      INFO(text);
+      const Graph graph = TypedText(text);
+      std::vector<Tensor> inputs;
+      for (ValueId id : graph.inputs()) {
+        inputs.push_back(RandomTensor(DataType::kFloat32, *graph.value(id).type.static_dims(), 7 + inputs.size()));
+      }
+      const Result<std::vector<Tensor>> expected = RunGraph(graph, platform, *MakeReferenceLibrary(), inputs);
+      REQUIRE(expected.ok());
+      inputs.resize(GroupInputs(graph, std::vector{NodeId(0U)}).size());
+      for (const std::unique_ptr<Library>& library : FastLibraries()) {
+        const std::vector<Candidate> candidates = library->Candidates(graph, platform, Precision());
+        CHECK(!candidates.empty());
+        for (const Candidate& candidate : candidates) {
+          const uint32_t width = platform.unit_class(candidate.unit_class).cores;
+          INFO(candidate.library << " " << candidate.variant << " on " << width);
+          const Result<std::vector<Tensor>> results = RunOnSlices(graph, platform, *library, candidate, inputs, width);
+          INFO((results.ok() ? "" : ToString(results.error())));
+          REQUIRE(results.ok());
+          for (size_t i = 0; i < expected->size(); ++i) CHECK(Difference((*results)[i], (*expected)[i], 1e-5) == "");
+        }
+      }
+    }
+  }
+}
+
+// Cores that meet after every step see each other's units; whoever comes late has its share done by another.
+TEST_CASE("Recurrent, CoresThatRunAtOnceComputeTheSame", "[backend]") {
+  const Platform platform = MakeTestPlatform(3, false);
+  const Graph graph = TypedText(
+      "input x float32[40,2,20]\nconst w float32[2,400,20] random 1\nconst r float32[2,400,100] random 2\n"
+      "y, h, c = LSTM(x, w, r) hidden_size=100 direction=\"bidirectional\"\noutput y\noutput h\noutput c\n");
+  const Tensor x = RandomTensor(DataType::kFloat32, {40, 2, 20}, 5);
+  for (const std::unique_ptr<Library>& library : FastLibraries()) {
+    for (const Candidate& candidate : library->Candidates(graph, platform, Precision())) {
+      const uint32_t width = platform.unit_class(candidate.unit_class).cores;
+      INFO(candidate.library << " " << candidate.variant << " on " << width);
+      const Result<std::vector<Tensor>> alone = RunCandidate(graph, platform, *library, candidate, {&x, 1}, width);
+      REQUIRE(alone.ok());
+      WorkerTeam team(width, true);
+      std::vector<std::thread> helpers;
+      for (uint32_t i = 1; i < width; ++i) helpers.emplace_back([&team, i] { team.Help(i); });
+      REQUIRE(team.Gather());
+      const std::unique_ptr<DeviceDriver> driver = MakeHostDriver(DeviceId(0U));
+      const std::unique_ptr<WeightStore> weights = MakeWeightStore();
+      CompileContext context{platform, *driver, &team, *weights};
+      const auto layout = [](const std::vector<int64_t>& dims) {
+        return DenseLayout(DataType::kFloat32, dims, RowMajor(dims.size())).value();
+      };
+      std::vector<float> y(40 * 2 * 2 * 100), h(2 * 2 * 100), c(2 * 2 * 100),
+          in(x.values<float>().begin(), x.values<float>().end());
+      const std::vector<TensorView> read{{in.data(), layout({40, 2, 20})}};
+      const std::vector<TensorView> made{
+          {y.data(), layout({40, 2, 2, 100})}, {h.data(), layout({2, 2, 100})}, {c.data(), layout({2, 2, 100})}};
+      const std::vector<TensorLayout> in_layouts{read[0].layout},
+          out_layouts{made[0].layout, made[1].layout, made[2].layout};
+      const auto kernel = library->Compile(graph, candidate, in_layouts, out_layouts, context);
+      REQUIRE(kernel.ok());
+      const auto scratch = driver->Allocate((*kernel)->scratch_bytes() + 1);
+      REQUIRE(scratch.ok());
+      const auto bound = (*kernel)->Bind(SlotsOf(read), SlotsOf(made),
+                                         {static_cast<std::byte*>((*scratch)->data()), (*kernel)->scratch_bytes()});
+      REQUIRE(bound.ok());
+      const std::unique_ptr<Stream> stream = MakeHostStream(team);
+      for (int run = 0; run < 20; ++run) {
+        std::fill(y.begin(), y.end(), kNan);
+        REQUIRE((*bound)->Enqueue(StaticRun(*stream)).ok());
+        CHECK(Difference(FloatsOf({40, 2, 2, 100}, y), (*alone)[0], 1e-6) == "");
+        CHECK(Difference(FloatsOf({2, 2, 100}, h), (*alone)[1], 1e-6) == "");
+        CHECK(Difference(FloatsOf({2, 2, 100}, c), (*alone)[2], 1e-6) == "");
+      }
+      team.Release();
+      for (std::thread& helper : helpers) helper.join();
+    }
+  }
+}
+
+TEST_CASE("Recurrent, WhatFastKernelsCannotRunIsRefusedWithTheReason", "[backend]") {
+  const Platform platform = MakeTestPlatform(2, false);
+  const auto check = [&](const std::string& text, const std::string& reason) {
+    INFO(text);
+    const Graph graph = TypedText(text);
+    for (const std::unique_ptr<Library>& library : FastLibraries()) {
+      CHECK(library->Candidates(graph, platform, Precision()).empty());
+      CHECK(library->WhyUnsupported(graph, NodeId(0U)) == std::optional("LSTM: " + reason));
+    }
+  };
+  const std::string head =
+      "input x float32[5,2,3]\nconst w float32[1,16,3] random 1\nconst r float32[1,16,4] random 2\n";
+  const std::string tail = " hidden_size=4\noutput y\n";
+  check(head + "y = LSTM(x, w, r) clip=3.0" + tail, "it clips");
+  check(head + "y = LSTM(x, w, r) input_forget=1" + tail, "it couples the input and forget gates");
+  check(head + "y = LSTM(x, w, r) activations=[\"Sigmoid\",\"Tanh\",\"Relu\"]" + tail,
+        "activation Relu is not the usual one");
+  check(head + "const l int32[2] ints 5 3\ny = LSTM(x, w, r, _, l)" + tail,
+        "sequence_lens holds other lengths than the full one");
+  check(head + "input l int32[2]\ny = LSTM(x, w, r, _, l)" + tail, "sequence_lens is not constant");
+  check(head + "input b float32[1,32]\ny = LSTM(x, w, r, b)" + tail, "B is not constant");
+  check("input x float32[5,2,3]\ninput w float32[1,16,3]\nconst r float32[1,16,4] random 2\ny = LSTM(x, w, r)" + tail,
+        "W is not constant");
+  check(
+      "input x float32[0,2,3]\nconst w float32[1,16,3] random 1\nconst r float32[1,16,4] random 2\n"
+      "y = LSTM(x, w, r)" +
+          tail,
+      "a dim is zero or too large");
+}
+
+}  // namespace pt::testing
