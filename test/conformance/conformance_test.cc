@@ -169,6 +169,15 @@ constexpr std::array kCases = {
          "d = ReduceLogSumExp(x) axes=[3] keepdims=0\ne = ReduceMin(x) axes=[2,3]\nf = ReduceProd(d) axes=[-1]\n"
          "g = ReduceSumSquare(x)\nh = ReduceMax(x) axes=[0]\noutput b\noutput c\noutput e\noutput f\noutput g\n"
          "output h\n"},
+    Case{"movement of every kind",
+         "input x float32[2,8,6,9]\nconst p int64[8] ints 0 0 1 2 0 1 0 3\n"
+         "const s int64[4] ints 2 8 6 9\nconst r int64[4] ints 1 2 1 2\nconst from int64[2] ints 0 -1\n"
+         "const to int64[2] ints 5 -8\nconst axes int64[2] ints 2 3\nconst steps int64[2] ints 2 -1\n"
+         "a = Transpose(x) perm=[0,2,3,1]\nb, c = Split(a) axis=-1 num_outputs=2\nd = Concat(c, b, c) axis=2\n"
+         "e = Pad(x, p) mode=\"reflect\"\nf = Slice(x, from, to, axes, steps)\ng = DepthToSpace(x) blocksize=2\n"
+         "h = SpaceToDepth(g) blocksize=2\nj = Tile(f, r)\nk = ReduceMax(x) axes=[2,3]\nl = Expand(k, s)\n"
+         "m = Pad(x, p)\noutput d\noutput e\noutput h\noutput j\noutput l\noutput m\n"},
+    Case{"gather", "input x float32[7,5]\nconst i int64[2,2] ints 0 -1 6 3\ny = Gather(x, i)\noutput y\n"},
     Case{"resize, nearest",
          "input x float32[1,10,4,4]\nconst s float32[4] floats 1 1 2 2\n"
          "y = Resize(x, _, s) mode=\"nearest\" coordinate_transformation_mode=\"asymmetric\" "

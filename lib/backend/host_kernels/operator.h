@@ -52,7 +52,7 @@ struct Run {
 struct Routine {
   std::function<Status(const Run&)> run;  // allocates nothing, throws nothing
   uint64_t scratch_bytes = 0;
-  std::vector<uint32_t> in_place;  // inputs (indices into Site::in) that output 0 may lie on
+  std::vector<uint32_t> in_place = {};  // inputs (indices into Site::in) that output 0 may lie on
   Elision elision = Elision::kNone;
 };
 
@@ -89,5 +89,9 @@ const OperatorRow* FindOperator(const Node& node);
 
 // One table a family; operators.cc lists them.
 std::span<const OperatorRow> ReductionOperators();
+std::span<const OperatorRow> MovementOperators();
+std::span<const OperatorRow> SliceOperators();
+std::span<const OperatorRow> PadOperators();
+std::span<const OperatorRow> GatherOperators();
 
 }  // namespace pt::host

@@ -101,7 +101,7 @@ Reduction Arrange(const Walk<2>& kept, const Walk<1>& folded, uint32_t width) {
     r.columns = kept.inner_size();
     r.column_in = kept.inner_stride()[0];
     r.column_out = kept.inner_stride()[1];
-    r.kept = kept.Outer();
+    r.kept = kept.Without(0);
     const int64_t pieces = std::max<int64_t>(1, cores / std::max<int64_t>(1, r.kept.count));
     const int64_t piece = (r.columns + pieces - 1) / pieces;
     r.tile = std::clamp<int64_t>((piece + 15) / 16 * 16, 16, kMostColumns);

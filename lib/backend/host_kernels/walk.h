@@ -67,16 +67,45 @@ struct Walk {
     }
   }
 
-  // Without the innermost dim.
-  Walk Outer() const {
-    Walk outer;
-    for (size_t d = 1; d < rank; ++d) {
-      outer.sizes[outer.rank] = sizes[d];
-      outer.strides[outer.rank++] = strides[d];
-      outer.count *= sizes[d];
+  // Without dim d.
+  Walk Without(size_t d) const {
+    Walk rest = *this;
+    if (d >= rank) return rest;
+    for (size_t e = d + 1; e < rank; ++e) {
+      rest.sizes[e - 1] = sizes[e];
+      rest.strides[e - 1] = strides[e];
     }
-    return outer;
+    --rest.rank;
+    rest.count = 1;
+    for (size_t e = 0; e < rest.rank; ++e) rest.count *= rest.sizes[e];
+    return rest;
   }
+};
+
+// A place in a walk that moves on, cheaper than At for every position.
+template <size_t N>
+class Cursor {
+ public:
+  Cursor(const Walk<N>& walk, int64_t position) : walk_(walk), offsets_(walk.At(position)) {
+    for (size_t d = 0; d < walk.rank; ++d) {
+      index_[d] = position % walk.sizes[d];
+      position /= walk.sizes[d];
+    }
+  }
+  const typename Walk<N>::Offsets& offsets() const { return offsets_; }
+  void Next() {
+    for (size_t d = 0; d < walk_.rank; ++d) {
+      for (size_t k = 0; k < N; ++k) offsets_[k] += walk_.strides[d][k];
+      if (++index_[d] < walk_.sizes[d]) return;
+      for (size_t k = 0; k < N; ++k) offsets_[k] -= walk_.strides[d][k] * walk_.sizes[d];
+      index_[d] = 0;
+    }
+  }
+
+ private:
+  const Walk<N>& walk_;
+  typename Walk<N>::Offsets offsets_;
+  std::array<int64_t, 2 * kMaxRank> index_;
 };
 
 }  // namespace pt::host
