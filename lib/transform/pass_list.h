@@ -10,6 +10,7 @@ Result<std::optional<Graph>> WidenSmallFloats(const Graph& graph, const PassCont
 Result<std::optional<Graph>> FoldConstants(const Graph& graph, const PassContext& context);
 Result<std::optional<Graph>> RemoveNoOps(const Graph& graph, const PassContext& context);
 Result<std::optional<Graph>> MergeViewsAndTransposes(const Graph& graph, const PassContext& context);
+Result<std::optional<Graph>> RollLstmCells(const Graph& graph, const PassContext& context);
 Result<std::optional<Graph>> FoldBatchNormalization(const Graph& graph, const PassContext& context);
 Result<std::optional<Graph>> RecogniseLayerNormalization(const Graph& graph, const PassContext& context);
 Result<std::optional<Graph>> SinkViews(const Graph& graph, const PassContext& context);

@@ -12,6 +12,7 @@ constexpr Pass kPasses[] = {
     {"fold-constants", "computes once what depends on constants and static shapes only", FoldConstants},
     {"remove-no-ops", "drops nodes that return their input: Identity, Dropout, Cast to the same type, …", RemoveNoOps},
     {"merge-views", "makes one Transpose of two in a row, one Reshape of a chain of views", MergeViewsAndTransposes},
+    {"roll-lstm-cells", "makes one LSTM of cells that are spelled out step by step", RollLstmCells},
     {"fold-batch-normalization", "moves BatchNormalization into the weights of the convolution before it",
      FoldBatchNormalization},
     {"recognise-layer-normalization", "makes one LayerNormalization of the nodes it was spelled out in",
