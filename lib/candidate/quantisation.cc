@@ -4,27 +4,17 @@
 #include <bit>
 #include <cmath>
 
+#include "partitiontuner/graph/linear_quantisation.h"
 #include "partitiontuner/support/hash.h"
 
 namespace pt {
 namespace {
 
-struct Range {
-  int64_t low, high;
-};
-std::optional<Range> RangeOf(DataType storage) {
-  switch (storage) {
-    case DataType::kInt8:
-      return Range{-128, 127};
-    case DataType::kUint8:
-      return Range{0, 255};
-    case DataType::kInt4:
-      return Range{-8, 7};
-    case DataType::kUint4:
-      return Range{0, 15};
-    default:
-      return std::nullopt;
-  }
+// Of the types that a quantisation may be stored in.
+std::optional<IntegerRange> StorageRange(DataType storage) {
+  const bool stored = storage == DataType::kInt8 || storage == DataType::kUint8 || storage == DataType::kInt4 ||
+                      storage == DataType::kUint4;
+  return stored ? RangeOf(storage) : std::nullopt;
 }
 
 }  // namespace
@@ -45,7 +35,7 @@ std::string ToString(QuantisationId id) {
 }
 
 std::string QuantisationFault(const Quantisation& quantisation, const ValueType& value, DataType storage) {
-  const std::optional<Range> range = RangeOf(storage);
+  const std::optional<IntegerRange> range = StorageRange(storage);
   if (!range) return std::string(DataTypeName(storage)) + " is no quantised storage type";
   size_t wanted = 1;
   if (quantisation.axis != Quantisation::kWholeTensor) {
@@ -65,7 +55,7 @@ std::string QuantisationFault(const Quantisation& quantisation, const ValueType&
     if (!std::isfinite(scale) || !(scale > 0)) return "a scale is not a finite number above zero";
   }
   for (int64_t zero : quantisation.zero_points) {
-    if (zero < range->low || zero > range->high) {
+    if (static_cast<double>(zero) < range->low || static_cast<double>(zero) > range->high) {
       return "zero point " + std::to_string(zero) + " is out of the range of " + std::string(DataTypeName(storage));
     }
   }

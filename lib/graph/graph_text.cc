@@ -8,6 +8,7 @@
 #include <unordered_map>
 
 #include "partitiontuner/graph/graph_builder.h"
+#include "partitiontuner/graph/linear_quantisation.h"
 #include "partitiontuner/graph/visit_type.h"
 #include "partitiontuner/support/random.h"
 
@@ -257,6 +258,11 @@ class Parser {
                          : IsInteger(type)       ? std::floor(std::abs(u) * 8)
                                                  : u);
       }
+    } else if (rule == "whole" && RangeOf(type)) {
+      PT_ASSIGN(const uint64_t seed, Number<uint64_t>());
+      Random random(seed);
+      const IntegerRange range = *RangeOf(type);
+      for (int64_t i = 0; i < count; ++i) values.push_back(std::floor(random.Uniform(range.low, range.high + 1)));
     } else if (rule == "ints" || rule == "floats") {
       while (peek().kind == Token::Kind::kWord) {
         PT_ASSIGN(const double value, Number<double>());
@@ -264,7 +270,7 @@ class Parser {
       }
     } else {
       return MakeError(ErrorCode::kInvalidInput, "text.fill",
-                       "no fill rule \"" + rule + "\" (zeros, ones, value, random, ints, floats)");
+                       "no fill rule \"" + rule + "\" (zeros, ones, value, random, whole, ints, floats)");
     }
     std::string bytes;
     for (double value : values) {

@@ -1,10 +1,13 @@
 // Constant folding: what depends on constants only, and Shape and Size of values with static dims. Shape arithmetic of
-// exported models disappears here. Nodes whose results are drawn at random, and results over the limits, stay.
+// exported models disappears here. Nodes whose results are drawn at random, results
+// over the limits, and the integer weights of quantised products stay.
 #include <algorithm>
 #include <array>
 
 #include "lib/transform/edit.h"
+#include "lib/transform/integer_products.h"
 #include "lib/transform/pass_list.h"
+#include "partitiontuner/graph/linear_quantisation.h"
 #include "partitiontuner/support/checked.h"
 
 namespace pt {
@@ -16,6 +19,14 @@ constexpr std::array<std::string_view, 6> kRandom = {"RandomNormal",      "Rando
 bool IsFoldable(const Node& node) {
   return node.subgraphs.empty() && std::find(kRandom.begin(), kRandom.end(), node.op) == kRandom.end() &&
          !(IsOp(node, "Dropout") && node.int_or("training_mode", 0) != 0);
+}
+
+// Integers that a product is to be computed on are not turned into real numbers here.
+bool FeedsIntegerProducts(const Graph& graph, const Node& node) {
+  if (!IsDequantisation(node) || node.outputs.size() != 1) return false;
+  const Value& real = graph.value(node.outputs[0]);
+  return !real.is_graph_output && !real.uses.empty() &&
+         std::ranges::all_of(real.uses, [&](Use use) { return IsReadByIntegerProduct(graph, node, use); });
 }
 
 // Bytes of the node's results by their inferred types; nothing when some are not static.
@@ -81,6 +92,7 @@ class Folder {
       inputs.push_back(*graph.value(input).constant);
       input_bytes += inputs.back().bytes().size();
     }
+    if (FeedsIntegerProducts(graph, node)) return {};
     const auto bytes = ResultBytes(graph, node);
     if (!bytes || *bytes > context_.limits.tensor_bytes) return {};
     const uint64_t growth = *bytes > input_bytes ? *bytes - input_bytes : 0;

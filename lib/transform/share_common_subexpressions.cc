@@ -4,6 +4,7 @@
 
 #include "lib/transform/edit.h"
 #include "lib/transform/pass_list.h"
+#include "partitiontuner/graph/linear_quantisation.h"
 
 namespace pt {
 namespace {
@@ -42,9 +43,10 @@ std::string KeyOf(const Node& node) {
   return key;
 }
 
+// A DequantizeLinear is shared by no readers: see split_dequantisation.cc.
 bool IsPure(const Node& node) {
-  return node.subgraphs.empty() && node.op.rfind("Random", 0) != 0 && node.op != "Multinomial" &&
-         node.op != "Bernoulli" && node.op != "Dropout";
+  return node.subgraphs.empty() && !IsDequantisation(node) && node.op.rfind("Random", 0) != 0 &&
+         node.op != "Multinomial" && node.op != "Bernoulli" && node.op != "Dropout";
 }
 
 }  // namespace

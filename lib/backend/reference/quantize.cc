@@ -9,6 +9,7 @@
 #include "lib/backend/reference/operator.h"
 #include "lib/backend/reference/small_floats.h"
 #include "lib/backend/reference/types.h"
+#include "partitiontuner/graph/linear_quantisation.h"
 
 namespace pt::reference {
 namespace {
@@ -50,54 +51,7 @@ Result<ParameterIndex> ReadParameters(const Site& site) {
   return index;
 }
 
-struct Range {
-  double low = 0, high = 0;
-};
-// What an integer type holds that quantised values may have; nullopt for others.
-std::optional<Range> RangeOf(DataType type) {
-  switch (type) {  // no default: the compiler names the type that is missing
-    case DataType::kInt2:
-      return Range{-2, 1};
-    case DataType::kUint2:
-      return Range{0, 3};
-    case DataType::kInt4:
-      return Range{-8, 7};
-    case DataType::kUint4:
-      return Range{0, 15};
-    case DataType::kInt8:
-      return Range{-128, 127};
-    case DataType::kUint8:
-      return Range{0, 255};
-    case DataType::kInt16:
-      return Range{-32768, 32767};
-    case DataType::kUint16:
-      return Range{0, 65535};
-    case DataType::kInt32:
-      return Range{-2147483648.0, 2147483647.0};
-    case DataType::kUndefined:
-    case DataType::kFloat32:
-    case DataType::kInt64:
-    case DataType::kString:
-    case DataType::kBool:
-    case DataType::kFloat16:
-    case DataType::kFloat64:
-    case DataType::kUint32:
-    case DataType::kUint64:
-    case DataType::kComplex64:
-    case DataType::kComplex128:
-    case DataType::kBfloat16:
-    case DataType::kFloat8E4M3FN:
-    case DataType::kFloat8E4M3FNUZ:
-    case DataType::kFloat8E5M2:
-    case DataType::kFloat8E5M2FNUZ:
-    case DataType::kFloat4E2M1:
-    case DataType::kFloat8E8M0:
-      break;
-  }
-  return std::nullopt;
-}
-
-double Clamp(double x, Range range) { return std::isnan(x) ? 0 : std::min(range.high, std::max(range.low, x)); }
+double Clamp(double x, IntegerRange range) { return std::isnan(x) ? 0 : std::min(range.high, std::max(range.low, x)); }
 
 // A number of any type (the common ones first) at index i of an array as routines see it.
 double NumberAt(DataType type, const void* data, int64_t i) {
@@ -126,7 +80,7 @@ Result<Routine> QuantizeLinear(Site& site) {
   const DataType to = site.has(2)                ? site.in[2].type
                       : named > 0 && named <= 26 ? static_cast<DataType>(named)
                                                  : DataType::kUint8;
-  const std::optional<Range> range = RangeOf(to);
+  const std::optional<IntegerRange> range = RangeOf(to);
   if (!range && !SmallFloatOf(to)) return site.Unsupported("is not supported to " + std::string(DataTypeName(to)));
   if (site.in[0].type != DataType::kFloat32 && site.in[0].type != DataType::kInt32) {
     return site.Unsupported("is not supported from " + std::string(DataTypeName(site.in[0].type)));
@@ -306,7 +260,7 @@ Result<Routine> ConvInteger(Site& site) {
 // Inputs of QLinearConv and QLinearMatMul alike: x, x_scale, x_zero, w, w_scale, w_zero, y_scale, y_zero, bias.
 Result<Routine> Requantized(Site& site, const Inner& inner, int64_t channel_dim, int64_t channel_inner) {
   const DataType to = site.in[7].type;
-  const std::optional<Range> range = RangeOf(to);
+  const std::optional<IntegerRange> range = RangeOf(to);
   if (to != DataType::kInt8 && to != DataType::kUint8) return site.Unsupported("is supported to int8 and uint8 only");
   const int64_t scales = site.in[4].count();
   for (size_t i : {size_t{1}, size_t{6}, size_t{7}}) {

@@ -1,0 +1,38 @@
+// How QuantizeLinear and DequantizeLinear map real numbers to integers: real = scale * (integer - zero point).
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "partitiontuner/graph/graph.h"
+
+namespace pt {
+
+struct IntegerRange {
+  double low = 0, high = 0;
+};
+// What an integer type of at most 32 bits holds, which are those that quantised values may have; nullopt for others.
+std::optional<IntegerRange> RangeOf(DataType type);
+
+struct LinearQuantisation {
+  static constexpr int64_t kWholeTensor = -1;
+
+  DataType type = DataType::kUndefined;  // of the integers
+  int64_t axis = kWholeTensor;           // of the tensor; kWholeTensor: one pair for all
+  std::vector<float> scales;             // one, or one for each index along the axis
+  std::vector<int64_t> zero_points;      // as many
+
+  bool is_whole() const { return axis == kWholeTensor; }
+  friend bool operator==(const LinearQuantisation&, const LinearQuantisation&) = default;
+};
+
+// What a QuantizeLinear or DequantizeLinear between float32 and an integer type says, where all of it is constant: the
+// dims are static, scales are positive and of moderate size (2^-60 to 2^60, so that no product of an integer and a
+// scale overflows or loses digits), and not given by blocks. nullopt for every other node.
+std::optional<LinearQuantisation> LinearQuantisationOf(const Graph& graph, const Node& node);
+
+inline bool IsDequantisation(const Node& node) { return node.domain.empty() && node.op == "DequantizeLinear"; }
+inline bool IsQuantisation(const Node& node) { return node.domain.empty() && node.op == "QuantizeLinear"; }
+inline bool IsByte(DataType type) { return type == DataType::kInt8 || type == DataType::kUint8; }
+
+}  // namespace pt
