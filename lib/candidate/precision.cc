@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "partitiontuner/graph/linear_quantisation.h"
+
 namespace pt {
 namespace {
 
@@ -96,6 +98,13 @@ double RelativeTolerance(MathMode mode, DataType output) {
                        : output == DataType::kFloat16 ? MathMode::kFp16
                                                       : MathMode::kFp32;
   return std::max(ToleranceOf(mode), ToleranceOf(own));
+}
+
+int64_t StepTolerance(const Graph& graph, std::span<const NodeId> group, ValueId output) {
+  const NodeId producer = graph.value(output).producer;
+  if (std::find(group.begin(), group.end(), producer) == group.end()) return 0;
+  const Node& node = graph.node(producer);
+  return IsQuantisation(node) || (node.domain.empty() && node.op.starts_with("QLinear")) ? 1 : 0;
 }
 
 }  // namespace pt

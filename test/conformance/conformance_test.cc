@@ -9,6 +9,7 @@
 #include "partitiontuner/graph/graph_text.h"
 #include "partitiontuner/onnx/infer_shapes.h"
 #include "partitiontuner/platform/discover.h"
+#include "test/testing/check_case.h"
 #include "test/testing/kernel_bench.h"
 #include "test/testing/run_candidate.h"
 #include "test/testing/telling_library.h"
@@ -16,11 +17,6 @@
 
 namespace pt::testing {
 namespace {
-
-struct Case {
-  const char* name;
-  const char* graph;
-};
 
 constexpr std::array kCases = {
     Case{"convolution 3x3",
@@ -189,91 +185,8 @@ constexpr std::array kCases = {
          "f = Concat(d, e, c) axis=1\ng = MaxPool(f) kernel_shape=[2,2] strides=[2,2]\noutput g\n"},
 };
 
-Graph LoadCase(const Case& c) {
-  const Result<Graph> parsed = ParseGraph(c.graph);
-  INFO((parsed.ok() ? "" : ToString(parsed.error())));
-  REQUIRE(parsed.ok());
-  const Result<Graph> typed = InferShapes(*parsed);
-  INFO((typed.ok() ? "" : ToString(typed.error())));
-  REQUIRE(typed.ok());
-  return *typed;
-}
-
-std::vector<Tensor> RandomInputs(const Graph& graph) {
-  std::vector<Tensor> inputs;
-  for (ValueId id : graph.inputs()) {
-    inputs.push_back(RandomTensor(graph.value(id).type.type, *graph.value(id).type.static_dims(), 100 + inputs.size()));
-  }
-  return inputs;
-}
-
-std::string Describe(const Graph& graph, const Candidate& candidate) {
-  std::string text =
-      candidate.library + " " + candidate.variant + " on class " + std::to_string(candidate.unit_class.value) + ":";
-  for (NodeId id : candidate.nodes) text += " " + graph.node(id).op;
-  for (const Form& form : candidate.in) text += " " + ToString(form.layout);
-  text += " ->";
-  for (const Form& form : candidate.out) text += " " + ToString(form.layout);
-  return text;
-}
-
-bool operator==(const Candidate& a, const Candidate& b) {
-  return IsSameKernel(a, b) && a.aliases == b.aliases && a.elision == b.elision && a.scratch_bytes == b.scratch_bytes &&
-         a.constant_bytes == b.constant_bytes;
-}
-
-// Asked by its name, a library says the same of a candidate as when it offered it, and nothing of one it never offers.
-void CheckDescription(const Graph& graph, const Platform& platform, const Library& library,
-                      const Candidate& candidate) {
-  Candidate asked = candidate;
-  asked.aliases = {{7, 7, Alias::Kind::kRequired}};
-  asked.elision = Elision::kViewOfInput;
-  asked.scratch_bytes = asked.constant_bytes = 1;
-  const Result<Candidate> described = library.Describe(graph, platform, asked);
-  INFO((described.ok() ? "" : ToString(described.error())));
-  REQUIRE(described.ok());
-  CHECK((*described == candidate));
-  asked.variant += "?";
-  const Result<Candidate> unknown = library.Describe(graph, platform, asked);
-  REQUIRE_FALSE(unknown.ok());
-  CHECK(unknown.error().code == ErrorCode::kUnsupported);
-}
-
-// What every candidate of every library but the oracle must compute, as near as its math comes.
-void CheckCase(const Case& c, const Platform& platform, const Precision& precision,
-               std::map<std::pair<std::string, MathMode>, size_t>& checked) {
-  INFO(c.name);
-  const Graph graph = LoadCase(c);
-  const std::unique_ptr<Library> oracle = MakeReferenceLibrary();
-  std::map<ValueId, Tensor> values;
-  const Result<std::vector<Tensor>> expected = RunGraph(graph, platform, *oracle, RandomInputs(graph), 1, &values);
-  INFO((expected.ok() ? "" : ToString(expected.error())));
-  REQUIRE(expected.ok());
-  std::vector<std::unique_ptr<Library>> libraries;
-  for (const LibraryRow& row : BuiltInLibraries()) libraries.push_back(row.make());
-  for (const Candidate& candidate : EnumerateCandidates(graph, platform, libraries, precision)) {
-    const auto library =
-        std::find_if(libraries.begin(), libraries.end(), [&](const auto& l) { return l->name() == candidate.library; });
-    REQUIRE(library != libraries.end());
-    INFO(Describe(graph, candidate));
-    CheckDescription(graph, platform, **library, candidate);
-    std::vector<Tensor> inputs;
-    for (ValueId id : GroupInputs(graph, candidate.nodes)) inputs.push_back(values.at(id));
-    const Result<std::vector<Tensor>> results =
-        RunCandidate(graph, platform, **library, candidate, inputs, platform.unit_class(candidate.unit_class).cores);
-    INFO((results.ok() ? "" : ToString(results.error())));
-    REQUIRE(results.ok());
-    const std::vector<ValueId> outputs = GroupOutputs(graph, candidate.nodes);
-    for (size_t i = 0; i < outputs.size(); ++i) {
-      const double tolerance = RelativeTolerance(candidate.math, graph.value(outputs[i]).type.type);
-      CHECK(Difference((*results)[i], values.at(outputs[i]), std::max(tolerance, 1e-4)) == "");
-    }
-    ++checked[{candidate.library, candidate.math}];
-  }
-}
-
 TEST_CASE("Conformance, EveryCandidateEqualsTheReferenceLibraryAndItsDescription", "[conformance]") {
-  std::map<std::pair<std::string, MathMode>, size_t> checked;
+  CheckedCandidates checked;
   for (const Case& c : kCases) CheckCase(c, MakeTestPlatform(2, false), Precision(), checked);
   CHECK(checked[{"reference", MathMode::kFp32}] > 0);
   CHECK(checked[{"onednn", MathMode::kFp32}] > 100);
@@ -406,7 +319,7 @@ TEST_CASE("Conformance, EveryCandidateInBf16IsWithinItsTolerance", "[conformance
   if (!platform.devices[0].has_instructions("avx512_bf16") && !platform.devices[0].has_instructions("amx_bf16")) {
     SKIP("this processor has no bf16 instructions");
   }
-  std::map<std::pair<std::string, MathMode>, size_t> checked;
+  CheckedCandidates checked;
   for (const Case& c : kCases) CheckCase(c, platform, Precision({MathMode::kBf16}), checked);
   CHECK(checked[{"onednn", MathMode::kBf16}] > 100);
 }

@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "partitiontuner/backend/libraries.h"
+#include "partitiontuner/graph/linear_quantisation.h"
 #include "partitiontuner/graph/visit_type.h"
 #include "test/testing/kernel_bench.h"
 
@@ -179,10 +180,18 @@ Tensor RandomTensor(DataType type, const std::vector<int64_t>& dims, uint64_t se
   return Tensor::FromBytes(type, dims, std::move(bytes)).value();
 }
 
-std::string Difference(const Tensor& actual, const Tensor& expected, double tolerance) {
+std::string Difference(const Tensor& actual, const Tensor& expected, double tolerance, int64_t steps) {
   if (actual.type() != expected.type() || actual.dims() != expected.dims()) {
     return ToString(StaticType(actual.type(), actual.dims())) + " instead of " +
            ToString(StaticType(expected.type(), expected.dims()));
+  }
+  if (steps > 0 && IsByte(expected.type())) {
+    const std::vector<int64_t> a = actual.ToInts(), e = expected.ToInts();
+    for (size_t i = 0; i < e.size(); ++i) {
+      if (std::abs(a[i] - e[i]) <= steps) continue;
+      return "element " + std::to_string(i) + " is " + std::to_string(a[i]) + " instead of " + std::to_string(e[i]);
+    }
+    return "";
   }
   if (!IsFloating(expected.type()) || BitsOf(expected.type()) < 16) {
     return std::equal(actual.bytes().begin(), actual.bytes().end(), expected.bytes().begin()) ? "" : "elements differ";

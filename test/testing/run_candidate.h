@@ -26,7 +26,7 @@ Result<std::vector<Tensor>> RunGraph(const Graph& graph, const Platform& platfor
 Tensor RandomTensor(DataType type, const std::vector<int64_t>& dims, uint64_t seed);
 
 // "" when equal within tolerance·max|expected| (floats; NaN and infinities in the same places) or exactly
-// (all else), else what differs first.
-std::string Difference(const Tensor& actual, const Tensor& expected, double tolerance);
+// (all else; integers of 8 bits within so many steps), else what differs first.
+std::string Difference(const Tensor& actual, const Tensor& expected, double tolerance, int64_t steps = 0);
 
 }  // namespace pt::testing

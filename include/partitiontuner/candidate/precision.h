@@ -45,5 +45,8 @@ inline bool IsWithin(const Candidate& candidate, const Precision& precision) {
 // output: 1e-4 for fp32, 1e-2 for tf32 and fp16, 4e-2 for bf16, 1e-1 for int8; not below what the output's own type
 // holds (1e-2 for float16, 4e-2 for bfloat16). 0 (exact) for all other types.
 double RelativeTolerance(MathMode mode, DataType output);
+// By how many units integers that the group makes may differ: one where it is the group that quantises them, since the
+// order of roundings decides halfway between two; else 0.
+int64_t StepTolerance(const Graph& graph, std::span<const NodeId> group, ValueId output);
 
 }  // namespace pt

@@ -7,13 +7,26 @@
 
 #include "partitiontuner/backend/devices.h"
 #include "partitiontuner/backend/libraries.h"
+#include "partitiontuner/graph/linear_quantisation.h"
 
 namespace pt {
 namespace {
 
-// Compares dense float32 arrays (all floats come as such), or any others byte by byte: "" when equal enough.
-std::string Difference(const TensorView& actual, const TensorView& expected, double tolerance) {
+template <typename T>
+bool WithinSteps(const TensorView& actual, const TensorView& expected, uint64_t count, int64_t steps) {
+  const T *a = static_cast<const T*>(actual.data), *e = static_cast<const T*>(expected.data);
+  return std::equal(a, a + count, e, [&](T x, T y) { return std::abs(int64_t{x} - int64_t{y}) <= steps; });
+}
+
+// Compares dense float32 arrays (all floats come as such), quantised bytes by steps, or any others byte by byte: ""
+// when equal enough.
+std::string Difference(const TensorView& actual, const TensorView& expected, double tolerance, int64_t steps) {
   const uint64_t bytes = BytesOf(expected.layout).value();
+  if (steps > 0 && IsByte(expected.layout.type)) {
+    const bool within = expected.layout.type == DataType::kInt8 ? WithinSteps<int8_t>(actual, expected, bytes, steps)
+                                                                : WithinSteps<uint8_t>(actual, expected, bytes, steps);
+    return within ? "" : "elements differ by more than " + std::to_string(steps);
+  }
   if (expected.layout.type != DataType::kFloat32) {
     return bytes == 0 || std::memcmp(actual.data, expected.data, bytes) == 0 ? "" : "elements differ";
   }
@@ -43,6 +56,7 @@ struct Comparison {
   size_t actual;    // own tensor that the tested output is reordered into
   size_t output;    // of the candidate
   double tolerance;
+  int64_t steps;
 };
 
 struct Check {
@@ -96,7 +110,7 @@ class BoundCheck final : public BoundKernel {
     for (const auto& kernel : from_tested_) PT_CHECK_OK(kernel->Enqueue(run));
     for (const Comparison& comparison : check_->comparisons) {
       const std::string difference =
-          Difference(own_[comparison.actual], own_[comparison.expected], comparison.tolerance);
+          Difference(own_[comparison.actual], own_[comparison.expected], comparison.tolerance, comparison.steps);
       if (difference.empty()) continue;
       return MakeError(ErrorCode::kMismatch, "checking.mismatch",
                        check_->label + ": output " + std::to_string(comparison.output) + ": " + difference);
@@ -208,8 +222,9 @@ class CheckingLibrary final : public Library {
       check->own.push_back(compared);
       PT_ASSIGN(std::unique_ptr<Kernel> reorder, oracle_->CompileReorder(out[i], compared, context));
       check->from_tested.push_back(std::move(reorder));
-      check->comparisons.push_back(
-          {expected, actual, i, RelativeTolerance(candidate.math, graph.value(outputs[i]).type.type)});
+      check->comparisons.push_back({expected, actual, i,
+                                    RelativeTolerance(candidate.math, graph.value(outputs[i]).type.type),
+                                    StepTolerance(graph, candidate.nodes, outputs[i])});
     }
     return std::unique_ptr<Kernel>(std::make_unique<CheckKernel>(std::move(check)));
   }

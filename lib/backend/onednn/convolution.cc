@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "lib/backend/onednn/family.h"
 #include "lib/backend/onednn/window_parameters.h"
 
@@ -64,6 +66,27 @@ bool TakesAsBias(const FusionGroup& group, const Dims& y) {
   return true;
 }
 
+// The scales and zero points of the integers that are read and written.
+Status AddQuantisations(const Request& request, const Node& node, int64_t groups, bool transposed,
+                        dnnl::primitive_attr& attributes, KernelDescriptor& descriptor) {
+  const Quantised &x = *request.group.read(node.inputs[0]), &w = *request.group.read(node.inputs[1]);
+  if (!HasExactIntegerProducts()) return Unsupported("this processor's products of integers are not exact");
+  if (!x.quantisation.is_whole()) return Unsupported("the input's scale varies along an axis");
+  PT_CHECK_OK(AddQuantisation(attributes, descriptor, DNNL_ARG_SRC, x.quantisation, 0));
+  LinearQuantisation weights = w.quantisation;
+  std::ranges::fill(weights.zero_points, 0);  // SymmetricWeights
+  int mask = 0;
+  if (!weights.is_whole()) {
+    if (weights.axis != (transposed ? 1 : 0) || (transposed && groups > 1)) return Unsupported("the weights' scales");
+    mask = groups > 1 ? 3 : 1;
+  }
+  PT_CHECK_OK(AddQuantisation(attributes, descriptor, DNNL_ARG_WEIGHTS, weights, mask));
+  const auto& writes = request.group.writes;
+  if (!writes) return {};
+  if (!writes->quantisation.is_whole()) return Unsupported("the result's scale varies along an axis");
+  return AddQuantisation(attributes, descriptor, DNNL_ARG_DST, writes->quantisation, 0);
+}
+
 Result<KernelDescriptor> BuildAny(const Request& request, bool transposed) {
   const Graph& graph = request.graph;
   const Node& node = graph.node(request.group.anchor);
@@ -94,12 +117,21 @@ Result<KernelDescriptor> BuildAny(const Request& request, bool transposed) {
     if (!own_bias) post.ops = post.ops.subspan(1);
   }
 
-  const auto& constant_weights = graph.value(node.inputs[1]).constant;
+  const Quantised *x_read = request.group.read(node.inputs[0]), *w_read = request.group.read(node.inputs[1]);
+  if ((x_read == nullptr) != (w_read == nullptr)) return Unsupported("one operand alone is of integers");
+  const std::optional<Tensor> constant_weights =
+      w_read ? SymmetricWeights(graph, *w_read) : graph.value(node.inputs[1]).constant;
+  if (w_read && !constant_weights) return Unsupported("weights of integers are not constant and symmetric");
   const std::optional<uint32_t> weights_input = InputIndex(request, node.inputs[1]);
-  const DataType stored = weights_input ? request.in[*weights_input].type : DataType::kFloat32;
+  const DataType stored = w_read          ? DataType::kInt8
+                          : weights_input ? request.in[*weights_input].type
+                                          : DataType::kFloat32;
   const Desc plain_weights = PlainWeights(w, groups, transposed, stored);
-  const Desc weights = constant_weights ? AnyDesc(plain_weights.get_dims(), WeightsType(request)) : plain_weights;
-  PT_ASSIGN(const dnnl::primitive_attr attributes, Attributes(request, post, descriptor));
+  const Desc weights = constant_weights
+                           ? AnyDesc(plain_weights.get_dims(), w_read ? DataType::kInt8 : WeightsType(request))
+                           : plain_weights;
+  PT_ASSIGN(dnnl::primitive_attr attributes, Attributes(request, post, descriptor));
+  if (x_read) PT_CHECK_OK(AddQuantisations(request, node, groups, transposed, attributes, descriptor));
 
   dnnl::primitive_desc_base description;
   const Desc no_bias;

@@ -7,30 +7,31 @@ namespace pt::onednn {
 namespace {
 
 constexpr Family kFamilies[] = {
-    {"Conv", LayoutRule::kConvolution, true, WhyNotConvolution, BuildConvolution},
-    {"ConvTranspose", LayoutRule::kConvolution, true, WhyNotTransposedConvolution, BuildTransposedConvolution},
-    {"MatMul", LayoutRule::kRowMajor, true, WhyNotMatMul, BuildMatMul},
-    {"Gemm", LayoutRule::kRowMajor, true, WhyNotGemm, BuildGemm},
-    {"MaxPool", LayoutRule::kAgnostic, false, WhyNotPooling, BuildPooling},
-    {"AveragePool", LayoutRule::kAgnostic, false, WhyNotPooling, BuildPooling},
-    {"GlobalMaxPool", LayoutRule::kGlobalPool, false, WhyNotPooling, BuildPooling},
-    {"GlobalAveragePool", LayoutRule::kGlobalPool, false, WhyNotPooling, BuildPooling},
-    {"Softmax", LayoutRule::kAgnostic, false, WhyNotSoftmax, BuildSoftmax},
-    {"LogSoftmax", LayoutRule::kAgnostic, false, WhyNotSoftmax, BuildSoftmax},
-    {"LRN", LayoutRule::kAgnostic, false, WhyNotLrn, BuildLrn},
-    {"LayerNormalization", LayoutRule::kRowMajor, false, WhyNotLayerNorm, BuildLayerNorm},
-    {"LSTM", LayoutRule::kRowMajor, false, WhyNotRecurrent, BuildRecurrent},
-    {"GRU", LayoutRule::kRowMajor, false, WhyNotRecurrent, BuildRecurrent},
-    {"RNN", LayoutRule::kRowMajor, false, WhyNotRecurrent, BuildRecurrent},
-    {"Concat", LayoutRule::kAgnostic, false, WhyNotConcat, BuildConcat},
-    {"Transpose", LayoutRule::kTranspose, false, WhyNotTranspose, BuildTranspose},
-    {"Resize", LayoutRule::kAgnostic, false, WhyNotResize, BuildResize},
-    {"ReduceMean", LayoutRule::kGlobalPool, false, WhyNotReduction, BuildReduction},
-    {"ReduceSum", LayoutRule::kGlobalPool, false, WhyNotReduction, BuildReduction},
-    {"ReduceProd", LayoutRule::kGlobalPool, false, WhyNotReduction, BuildReduction},
-    {"ReduceL1", LayoutRule::kGlobalPool, false, WhyNotReduction, BuildReduction},
-    {"ReduceL2", LayoutRule::kGlobalPool, false, WhyNotReduction, BuildReduction},
-    {"ReduceSumSquare", LayoutRule::kGlobalPool, false, WhyNotReduction, BuildReduction},
+    {"Conv", LayoutRule::kConvolution, true, Integers::kOperands, WhyNotConvolution, BuildConvolution},
+    {"ConvTranspose", LayoutRule::kConvolution, true, Integers::kOperands, WhyNotTransposedConvolution,
+     BuildTransposedConvolution},
+    {"MatMul", LayoutRule::kRowMajor, true, Integers::kOperands, WhyNotMatMul, BuildMatMul},
+    {"Gemm", LayoutRule::kRowMajor, true, Integers::kOperands, WhyNotGemm, BuildGemm},
+    {"MaxPool", LayoutRule::kAgnostic, false, Integers::kNone, WhyNotPooling, BuildPooling},
+    {"AveragePool", LayoutRule::kAgnostic, false, Integers::kBothSides, WhyNotPooling, BuildPooling},
+    {"GlobalMaxPool", LayoutRule::kGlobalPool, false, Integers::kNone, WhyNotPooling, BuildPooling},
+    {"GlobalAveragePool", LayoutRule::kGlobalPool, false, Integers::kBothSides, WhyNotPooling, BuildPooling},
+    {"Softmax", LayoutRule::kAgnostic, false, Integers::kResult, WhyNotSoftmax, BuildSoftmax},
+    {"LogSoftmax", LayoutRule::kAgnostic, false, Integers::kNone, WhyNotSoftmax, BuildSoftmax},
+    {"LRN", LayoutRule::kAgnostic, false, Integers::kNone, WhyNotLrn, BuildLrn},
+    {"LayerNormalization", LayoutRule::kRowMajor, false, Integers::kNone, WhyNotLayerNorm, BuildLayerNorm},
+    {"LSTM", LayoutRule::kRowMajor, false, Integers::kNone, WhyNotRecurrent, BuildRecurrent},
+    {"GRU", LayoutRule::kRowMajor, false, Integers::kNone, WhyNotRecurrent, BuildRecurrent},
+    {"RNN", LayoutRule::kRowMajor, false, Integers::kNone, WhyNotRecurrent, BuildRecurrent},
+    {"Concat", LayoutRule::kAgnostic, false, Integers::kNone, WhyNotConcat, BuildConcat},
+    {"Transpose", LayoutRule::kTranspose, false, Integers::kNone, WhyNotTranspose, BuildTranspose},
+    {"Resize", LayoutRule::kAgnostic, false, Integers::kNone, WhyNotResize, BuildResize},
+    {"ReduceMean", LayoutRule::kGlobalPool, false, Integers::kNone, WhyNotReduction, BuildReduction},
+    {"ReduceSum", LayoutRule::kGlobalPool, false, Integers::kNone, WhyNotReduction, BuildReduction},
+    {"ReduceProd", LayoutRule::kGlobalPool, false, Integers::kNone, WhyNotReduction, BuildReduction},
+    {"ReduceL1", LayoutRule::kGlobalPool, false, Integers::kNone, WhyNotReduction, BuildReduction},
+    {"ReduceL2", LayoutRule::kGlobalPool, false, Integers::kNone, WhyNotReduction, BuildReduction},
+    {"ReduceSumSquare", LayoutRule::kGlobalPool, false, Integers::kNone, WhyNotReduction, BuildReduction},
 };
 
 uint64_t ScratchpadBytes(const Call& call) {
@@ -51,13 +52,20 @@ const Family* FindFamily(const Node& node) {
   return family == std::end(kFamilies) ? nullptr : family;
 }
 
+bool IsProduct(const Node& node) {
+  const Family* family = FindFamily(node);
+  return family != nullptr && family->integers == Integers::kOperands;
+}
+
 Error Unsupported(std::string message) {
   return MakeError(ErrorCode::kUnsupported, "onednn.unsupported", std::move(message));
 }
 
 Result<KernelDescriptor> Build(const Request& request) {
   try {
-    if (!request.group.anchor.valid()) return BuildElementwise(request);
+    if (!request.group.anchor.valid()) {
+      return request.group.has_integers() ? BuildOnIntegers(request) : BuildElementwise(request);
+    }
     const Family* family = FindFamily(request.graph.node(request.group.anchor));
     if (family == nullptr) return Unsupported("no family of this operator");
     return family->build(request);
@@ -94,7 +102,8 @@ DataType WeightsType(const Request& request) {
 }
 
 std::optional<uint32_t> InputIndex(const Request& request, ValueId value) {
-  const auto at = std::find(request.inputs.begin(), request.inputs.end(), value);
+  const ValueId input = request.group.input_of(value);
+  const auto at = std::find(request.inputs.begin(), request.inputs.end(), input);
   if (at == request.inputs.end()) return std::nullopt;
   return static_cast<uint32_t>(at - request.inputs.begin());
 }
@@ -108,6 +117,22 @@ std::optional<std::string> WhyNoFloats(const Graph& graph, std::span<const Value
     if (!value.valid() || IsStaticFloat(graph, value)) continue;
     return "\"" + graph.value(value).name + "\" is " + ToString(graph.value(value).type) +
            ", not a float32 tensor of known size";
+  }
+  return std::nullopt;
+}
+
+std::optional<std::string> WhyNoFloatsOrBytes(const Graph& graph, std::span<const ValueId> values) {
+  if (values.empty() || !values[0].valid() || !IsByte(graph.value(values[0]).type.type)) {
+    return WhyNoFloats(graph, values);
+  }
+  const DataType type = graph.value(values[0]).type.type;
+  for (ValueId value : values) {
+    const auto dims = value.valid() ? graph.value(value).type.static_dims() : std::nullopt;
+    if (dims && graph.value(value).type.type == type && dims->size() <= DNNL_MAX_NDIMS &&
+        std::ranges::count(*dims, 0) == 0) {
+      continue;
+    }
+    return "its tensors are not all of " + std::string(DataTypeName(type)) + " and known size";
   }
   return std::nullopt;
 }

@@ -43,16 +43,28 @@ enum class LayoutRule : uint8_t {
   kRowMajor,
   kGlobalPool,  // agnostic, and row-major out from any layout in
   kTranspose,   // row-major on one side, anything on the other
+  kConversion,  // between integers and real numbers: like kTranspose, and agnostic
+};
+
+// What of a group with this anchor may be integers that a DequantizeLinear or QuantizeLinear explains.
+enum class Integers : uint8_t {
+  kNone,
+  kOperands,   // both operands, and then the result
+  kBothSides,  // input and result together
+  kResult,
 };
 
 struct Family {
   std::string_view op;
   LayoutRule layouts;
   bool post_ops;  // elementwise operations may follow in the same primitive
+  Integers integers;
   std::optional<std::string> (*why_not)(const Graph&, const Node&);
   Result<KernelDescriptor> (*build)(const Request&);
 };
 
+// Convolutions and matrix products.
+bool IsProduct(const Node& node);
 // Null when the operator anchors nothing.
 const Family* FindFamily(const Node& node);
 
@@ -64,7 +76,7 @@ Result<KernelDescriptor> Build(const Request& request);
 // ----------------------------------------------------------------------------------
 
 Error Unsupported(std::string message);
-// Index of a value among the group's inputs; empty for constants.
+// Index of a value among the group's inputs, as a real number or as the integers read for it; empty for constants.
 std::optional<uint32_t> InputIndex(const Request& request, ValueId value);
 
 // A group's operations as a primitive applies them to its result.
@@ -95,11 +107,15 @@ Dims DimsOf(const Graph& graph, ValueId value);
 // "input x is not a static float32 tensor" for the first of these that is none (invalid ids are
 // skipped).
 std::optional<std::string> WhyNoFloats(const Graph& graph, std::span<const ValueId> values);
+// The same where 8-bit integers are as good: they are only moved or compared.
+std::optional<std::string> WhyNoFloatsOrBytes(const Graph& graph, std::span<const ValueId> values);
 // An output beyond the first that somebody uses.
 std::optional<std::string> WhyMoreOutputs(const Graph& graph, const Node& node);
 
 // One per file.
 Result<KernelDescriptor> BuildElementwise(const Request& request);
+// Elementwise operations of which integers go in or come out, and conversions.
+Result<KernelDescriptor> BuildOnIntegers(const Request& request);
 
 std::optional<std::string> WhyNotConvolution(const Graph& graph, const Node& node);
 Result<KernelDescriptor> BuildConvolution(const Request& request);

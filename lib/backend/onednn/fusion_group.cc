@@ -80,16 +80,140 @@ void GrowAll(const Graph& graph, FusionGroup group, std::set<std::vector<NodeId>
   }
 }
 
+Integers IntegersOf(const Graph& graph, const FusionGroup& group) {
+  return FindFamily(graph.node(group.anchor))->integers;
+}
+
+// What the primitive itself reads of what may be integers: it takes all of them so or none.
+std::vector<ValueId> MainOperands(const Graph& graph, const FusionGroup& group) {
+  if (!group.anchor.valid()) return {group.main};
+  const std::vector<ValueId>& inputs = graph.node(group.anchor).inputs;
+  switch (IntegersOf(graph, group)) {
+    case Integers::kOperands:
+      return {inputs[0], inputs[1]};
+    case Integers::kBothSides:
+      return {inputs[0]};
+    case Integers::kResult:
+    case Integers::kNone:
+      break;
+  }
+  return {};
+}
+
+// What the group may read as integers.
+std::vector<Quantised> Readable(const Graph& graph, const FusionGroup& group) {
+  std::vector<Quantised> reads;
+  const auto add = [&](std::optional<Quantised> read) {
+    const auto same = [&](const Quantised& other) { return read && other.node == read->node; };
+    if (read && std::ranges::none_of(reads, same)) reads.push_back(std::move(*read));
+  };
+  const std::vector<ValueId> operands = MainOperands(graph, group);
+  for (ValueId operand : operands) add(Dequantisation(graph, operand));
+  if (!reads.empty() && reads.size() != operands.size()) reads.clear();
+  for (const Pointwise& op : group.ops) {
+    if (!op.operand.value.valid()) continue;
+    auto read = Dequantisation(graph, op.operand.value);
+    if (read && TakesIntegers(op, *read)) add(std::move(read));
+  }
+  return reads;
+}
+
+std::optional<FusionGroup> Conversion(const Graph& graph, NodeId id) {
+  auto quantised = QuantisedBy(graph, id);
+  if (!quantised) return std::nullopt;
+  const bool from_integers = IsDequantisation(graph.node(id));
+  if (graph.value(graph.node(id).inputs[0]).is_constant()) return std::nullopt;
+  FusionGroup group{{id}, NodeId(), quantised->real, {}, from_integers ? quantised->real : quantised->integers};
+  if (from_integers) {
+    group.reads.push_back(std::move(*quantised));
+  } else {
+    group.writes = std::move(quantised);
+  }
+  return group;
+}
+
+void TakeReads(FusionGroup& group, std::vector<Quantised> reads) {
+  for (const Quantised& read : reads) Insert(group.nodes, read.node);
+  group.reads = std::move(reads);
+}
+
+void TakeWrites(FusionGroup& group, std::optional<Quantised> writes) {
+  if (!writes) return;
+  Insert(group.nodes, writes->node);
+  group.result = writes->integers;
+  group.writes = std::move(writes);
+}
+
+std::optional<FusionGroup> RealGroupOf(const Graph& graph, const std::vector<NodeId>& nodes) {
+  auto grow_to = [&](std::optional<FusionGroup> group) -> std::optional<FusionGroup> {
+    while (group && group->nodes.size() < nodes.size()) group = Grow(graph, *group);
+    if (group && group->nodes == nodes && IsSizedBeforeRun(graph, nodes)) return group;
+    return std::nullopt;
+  };
+  // Anything but the first operation is grown onto a start, and only the start may be an anchor.
+  for (NodeId node : nodes) {
+    if (auto group = grow_to(SingleGroup(graph, node))) return group;
+    for (ValueId input : graph.node(node).inputs) {
+      if (!input.valid() || graph.value(input).is_constant()) continue;
+      if (auto group = grow_to(ActivationGroup(graph, input))) return group;
+    }
+  }
+  return std::nullopt;
+}
+
+// {DequantizeLinear, QuantizeLinear}, or one of them.
+std::optional<FusionGroup> ConversionOf(const Graph& graph, const std::vector<NodeId>& nodes) {
+  auto group = Conversion(graph, nodes[0]);
+  if (!group || nodes.size() == 1) return group;
+  return WithIntegers(graph, *group);
+}
+
 }  // namespace
 
+const Quantised* FusionGroup::read(ValueId real) const {
+  const auto at = std::ranges::find(reads, real, &Quantised::real);
+  return at == reads.end() ? nullptr : &*at;
+}
+
+ValueId FusionGroup::input_of(ValueId real) const {
+  const Quantised* quantised = read(real);
+  return quantised == nullptr ? real : quantised->integers;
+}
+
+std::optional<FusionGroup> WithIntegers(const Graph& graph, const FusionGroup& group) {
+  FusionGroup whole = group;
+  if (group.is_conversion()) {
+    auto writes = Quantisation(graph, group.result);
+    if (group.writes || !writes) return std::nullopt;
+    TakeWrites(whole, std::move(writes));
+    return whole;
+  }
+  std::vector<Quantised> reads = Readable(graph, group);
+  std::optional<Quantised> writes = Quantisation(graph, group.result);
+  if (group.anchor.valid()) {
+    const std::vector<ValueId> operands = MainOperands(graph, group);
+    const bool main = !operands.empty() && std::ranges::find(reads, operands[0], &Quantised::real) != reads.end();
+    const Integers integers = IntegersOf(graph, group);
+    if (integers == Integers::kNone || (integers == Integers::kOperands && !main) ||
+        (integers == Integers::kBothSides && (!main || !writes))) {
+      return std::nullopt;
+    }
+  }
+  if (reads.empty() && !writes) return std::nullopt;
+  TakeReads(whole, std::move(reads));
+  TakeWrites(whole, std::move(writes));
+  return whole;
+}
+
 bool MayGrow(const Graph& graph, const FusionGroup& group) {
-  if (!group.anchor.valid()) return true;
+  if (!group.anchor.valid()) return !group.is_conversion();
   const Family* family = FindFamily(graph.node(group.anchor));
   return family != nullptr && family->post_ops;
 }
 
 std::optional<FusionGroup> SingleGroup(const Graph& graph, NodeId id) {
   const Node& node = graph.node(id);
+  if (IsDequantisation(node) || IsQuantisation(node)) return Conversion(graph, id);
   if (const Family* family = FindFamily(node)) {
     if (family->why_not(graph, node)) return std::nullopt;
     const std::vector<ValueId> needed = GroupOutputs(graph, {&id, 1});
@@ -106,7 +230,11 @@ std::vector<FusionGroup> NaturalGroups(const Graph& graph) {
   const std::vector<uint32_t> places = PlacesInChains(graph);
   for (uint32_t i = 0; i < graph.nodes().size(); ++i) {
     if (auto single = SingleGroup(graph, NodeId(i))) {
-      if (StartsGroups(places[i])) {
+      if (single->is_conversion()) {
+        auto other = WithIntegers(graph, *single);
+        groups.push_back(std::move(*single));
+        if (other) groups.push_back(std::move(*other));
+      } else if (StartsGroups(places[i])) {
         GrowAll(graph, std::move(*single), seen, groups);
       } else if (seen.insert(single->nodes).second) {
         groups.push_back(std::move(*single));
@@ -127,19 +255,13 @@ std::optional<FusionGroup> GroupOf(const Graph& graph, std::span<const NodeId> w
   std::vector<NodeId> nodes(wanted.begin(), wanted.end());
   std::sort(nodes.begin(), nodes.end());
   if (nodes.empty() || std::adjacent_find(nodes.begin(), nodes.end()) != nodes.end()) return std::nullopt;
-  auto grow_to = [&](std::optional<FusionGroup> group) -> std::optional<FusionGroup> {
-    while (group && group->nodes.size() < nodes.size()) group = Grow(graph, *group);
-    if (group && group->nodes == nodes && IsSizedBeforeRun(graph, nodes)) return group;
-    return std::nullopt;
-  };
-  // Anything but the first operation is grown onto a start, and only the start may be an anchor.
+  std::vector<NodeId> real;
   for (NodeId node : nodes) {
-    if (auto group = grow_to(SingleGroup(graph, node))) return group;
-    for (ValueId input : graph.node(node).inputs) {
-      if (!input.valid() || graph.value(input).is_constant()) continue;
-      if (auto group = grow_to(ActivationGroup(graph, input))) return group;
-    }
+    if (!IsDequantisation(graph.node(node)) && !IsQuantisation(graph.node(node))) real.push_back(node);
   }
+  auto group = real.empty() ? ConversionOf(graph, nodes) : RealGroupOf(graph, real);
+  if (group && group->nodes.size() < nodes.size()) group = WithIntegers(graph, *group);
+  if (group && group->nodes == nodes) return group;
   return std::nullopt;
 }
 

@@ -1,5 +1,6 @@
 // Groups of nodes that oneDNN runs as one primitive: an anchor (convolution, matmul, …) followed by
-// elementwise operations, or such operations alone.
+// elementwise operations, or such operations alone; with DequantizeLinear nodes before and a QuantizeLinear behind
+// them.
 #pragma once
 
 #include <optional>
@@ -7,6 +8,7 @@
 #include <vector>
 
 #include "lib/backend/onednn/pointwise.h"
+#include "lib/backend/onednn/quantised.h"
 #include "partitiontuner/candidate/candidate.h"
 
 namespace pt::onednn {
@@ -14,16 +16,30 @@ namespace pt::onednn {
 struct FusionGroup {
   std::vector<NodeId> nodes;   // ascending
   NodeId anchor;               // invalid: elementwise operations alone, starting from `main`
-  ValueId main;                // valid without anchor
+  ValueId main;                // valid without anchor; a real number, also where it is read as integers
   std::vector<Pointwise> ops;  // applied in order to the anchor's result or to main
-  ValueId result;              // the first of its outputs; others only recurrent operators have
+  ValueId result;              // the first output (others only recurrent operators have), as integers when written
+
+  std::vector<Quantised> reads = {};               // inputs of the operations that are read as integers
+  std::optional<Quantised> writes = std::nullopt;  // the result is written as integers
+
+  // How the operations read the value; null: as it is.
+  const Quantised* read(ValueId real) const;
+  // What the group as a whole reads for it.
+  ValueId input_of(ValueId real) const;
+  // Nothing but a change between integers and real numbers, or to other integers.
+  bool is_conversion() const { return !anchor.valid() && ops.empty() && (!reads.empty() || writes); }
+  bool has_integers() const { return !reads.empty() || writes.has_value(); }
 };
 
 // The group of one node; nullopt when this library cannot run it.
 std::optional<FusionGroup> SingleGroup(const Graph& graph, NodeId node);
 // Every group worth offering: single nodes, activations spelled out in several nodes, and chains
-// grown from these along values that nobody else needs. In a stable order, without repeats.
+// grown from these along values that nobody else needs; conversions. In a stable order, without repeats.
 std::vector<FusionGroup> NaturalGroups(const Graph& graph);
+// The group with what surrounds it taken along: inputs that are dequantised for it alone and, when nothing else reads
+// its result, the QuantizeLinear behind. nullopt where there is nothing to take, or the operations cannot take it.
+std::optional<FusionGroup> WithIntegers(const Graph& graph, const FusionGroup& group);
 // The group of exactly these nodes; nullopt when they are none.
 std::optional<FusionGroup> GroupOf(const Graph& graph, std::span<const NodeId> nodes);
 

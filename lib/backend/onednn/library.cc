@@ -92,6 +92,19 @@ bool MakesContiguousSlices(const Graph& graph, const FusionGroup& group, const L
   return true;
 }
 
+// Every natural group, taken on integers first where it can be. Where that is offered, products and groups of several
+// nodes are not offered on real numbers besides: they would be dequantised first, weights included.
+template <typename Offer>
+void OfferNaturalGroups(const Graph& graph, const std::vector<Candidate>& candidates, const Offer& offer) {
+  for (const FusionGroup& group : NaturalGroups(graph)) {
+    const size_t before = candidates.size();
+    const auto whole = group.is_conversion() ? std::nullopt : WithIntegers(graph, group);
+    if (whole) offer(*whole);
+    const bool product = group.anchor.valid() && IsProduct(graph.node(group.anchor));
+    if (candidates.size() == before || (group.nodes.size() == 1 && !product)) offer(group);
+  }
+}
+
 class OneDnnLibrary final : public Library {
  public:
   OneDnnLibrary() : foreign_threads_(StopForeignThreads()), engine_(dnnl::engine::kind::cpu, 0) {}
@@ -254,17 +267,24 @@ void OneDnnLibrary::OfferFirst(const Graph& graph, const Platform& platform, con
 std::vector<Candidate> OneDnnLibrary::Candidates(const Graph& graph, const Platform& platform,
                                                  const Precision& precision) const {
   std::vector<Candidate> candidates;
-  for (const FusionGroup& group : NaturalGroups(graph)) OfferFirst(graph, platform, group, precision, candidates);
+  OfferNaturalGroups(graph, candidates,
+                     [&](const FusionGroup& group) { OfferFirst(graph, platform, group, precision, candidates); });
   return candidates;
+}
+
+// Of the types that this library computes on.
+bool HasLayouts(const Graph& graph, ValueId value) {
+  const DataType type = graph.value(value).type.type;
+  return type == DataType::kFloat32 || IsByte(type);
 }
 
 void Note(const Graph& graph, const Candidate& candidate, const std::vector<ValueId>& inputs,
           const std::vector<ValueId>& outputs, KnownForms& known) {
   for (size_t i = 0; i < inputs.size() && i < candidate.in.size(); ++i) {
-    if (graph.value(inputs[i]).type.type == DataType::kFloat32) known[inputs[i]].insert(candidate.in[i]);
+    if (HasLayouts(graph, inputs[i])) known[inputs[i]].insert(candidate.in[i]);
   }
   for (size_t i = 0; i < outputs.size() && i < candidate.out.size(); ++i) {
-    if (graph.value(outputs[i]).type.type == DataType::kFloat32) known[outputs[i]].insert(candidate.out[i]);
+    if (HasLayouts(graph, outputs[i])) known[outputs[i]].insert(candidate.out[i]);
   }
 }
 
@@ -288,11 +308,11 @@ std::vector<Candidate> OneDnnLibrary::AgnosticCandidates(const Graph& graph, con
   std::vector<Candidate> candidates;
   // Groups come in graph order, so a layout travels down a chain of agnostic operators in this one
   // pass.
-  for (const FusionGroup& group : NaturalGroups(graph)) {
+  OfferNaturalGroups(graph, candidates, [&](const FusionGroup& group) {
     const size_t before = candidates.size();
     Offer(graph, platform, group, AgnosticProposals(graph, group, known), candidates);
     for (size_t i = before; i < candidates.size(); ++i) note(candidates[i]);
-  }
+  });
   return candidates;
 }
 
@@ -306,8 +326,10 @@ std::vector<Candidate> OneDnnLibrary::CandidatesFor(const Graph& graph, const Pl
     std::vector<Layout> layouts{RowMajor(rank)};
     if (rank >= 3 && rank <= 5) layouts = {RowMajor(rank), ChannelsLast(rank), ChannelBlocked(rank, PreferredBlock())};
     for (const Layout& layout : layouts) {
-      usual[value].insert({layout, DataType::kFloat32});
-      if (precision.allows(MathMode::kBf16)) usual[value].insert({layout, DataType::kBfloat16});
+      const DataType type = graph.value(value).type.type;
+      usual[value].insert({layout, type});
+      if (precision.allows(MathMode::kBf16) && type == DataType::kFloat32)
+        usual[value].insert({layout, DataType::kBfloat16});
     }
   };
   for (ValueId input : GroupInputs(graph, group->nodes)) add_usual(input);

@@ -38,17 +38,52 @@ Desc PlainMatrix(const Dims& dims, bool transposed, DataType type = DataType::kF
 struct Side {
   std::optional<uint32_t> input;
   std::optional<Tensor> constant;
+  const Quantised* read = nullptr;  // as integers
 };
 
 Side SideOf(const Request& request, ValueId value) {
-  return {InputIndex(request, value), request.graph.value(value).constant};
+  const ValueId input = request.group.input_of(value);
+  return {InputIndex(request, value), request.graph.value(input).constant, request.group.read(value)};
+}
+
+// Scales and zero points of the integers that are read and written. Weights of uint8 become int8 where their zero point
+// is in the middle of the range.
+Status AddQuantisations(const Request& request, Side& a, Side& b, const Dims& b_dims, bool transpose_b,
+                        dnnl::primitive_attr& attributes, KernelDescriptor& descriptor) {
+  if (!HasExactIntegerProducts()) return Unsupported("this processor's products of integers are not exact");
+  if (!a.read->quantisation.is_whole()) return Unsupported("the left side's scale varies along an axis");
+  PT_CHECK_OK(AddQuantisation(attributes, descriptor, DNNL_ARG_SRC, a.read->quantisation, 0));
+  LinearQuantisation weights = b.read->quantisation;
+  if (auto symmetric = SymmetricWeights(request.graph, *b.read)) {
+    b.constant = std::move(symmetric);
+    std::ranges::fill(weights.zero_points, 0);
+    weights.type = DataType::kInt8;
+  }
+  if (weights.type != DataType::kInt8) return Unsupported("the right side is of uint8");
+  int mask = 0;
+  if (!weights.is_whole()) {
+    const bool columns = b_dims.size() == 2 && weights.axis == (transpose_b ? 0 : 1);
+    if (!b.constant || b.constant->rank() != 2 || !columns) return Unsupported("the right side's scales");
+    mask = 2;
+  }
+  PT_CHECK_OK(AddQuantisation(attributes, descriptor, DNNL_ARG_WEIGHTS, weights, mask));
+  const auto& writes = request.group.writes;
+  if (!writes) return {};
+  if (!writes->quantisation.is_whole()) return Unsupported("the result's scale varies along an axis");
+  return AddQuantisation(attributes, descriptor, DNNL_ARG_DST, writes->quantisation, 0);
+}
+
+// In which type a side is stored, and in which it is read where it is constant.
+DataType StoredType(const Side& side) { return side.read ? side.constant->type() : DataType::kFloat32; }
+DataType PackedType(const Request& request, const Side& side) {
+  return side.read ? StoredType(side) : WeightsType(request);
 }
 
 Result<Argument> SideArgument(const Request& request, const Side& side, const Dims& dims, bool transposed, int key,
                               const dnnl::primitive_desc_base* chosen, dnnl::query what, KernelDescriptor& descriptor) {
   if (side.constant) {
-    const Desc plain = PlainMatrix(dims, transposed);
-    Desc packed = chosen ? chosen->query_md(what, 0) : PlainMatrix(dims, transposed, WeightsType(request));
+    const Desc plain = PlainMatrix(dims, transposed, StoredType(side));
+    Desc packed = chosen ? chosen->query_md(what, 0) : PlainMatrix(dims, transposed, PackedType(request, side));
     return ConstantArgument(descriptor, key, *side.constant, plain, std::move(packed));
   }
   if (!side.input) return Unsupported("an operand is not an input of the group");
@@ -61,15 +96,17 @@ Result<KernelDescriptor> BuildProduct(const Request& request, const Node& node, 
   KernelDescriptor descriptor;
   const PostOps post{ops, product.result, RowMajor(product.result.size())};
   PT_ASSIGN(const Desc dst, ReshapedDesc(WithRank(request.out, product.result.size()), product.result));
-  PT_ASSIGN(const dnnl::primitive_attr attributes, Attributes(request, post, descriptor));
-  const Side a = SideOf(request, node.inputs[0]), b = SideOf(request, node.inputs[1]);
+  PT_ASSIGN(dnnl::primitive_attr attributes, Attributes(request, post, descriptor));
+  Side a = SideOf(request, node.inputs[0]), b = SideOf(request, node.inputs[1]);
+  if ((a.read == nullptr) != (b.read == nullptr)) return Unsupported("one side alone is of integers");
+  if (a.read) PT_CHECK_OK(AddQuantisations(request, a, b, product.b, product.transpose_b, attributes, descriptor));
 
   // The left side is rarely constant and then kept as it is: only the right one is worth packing.
   PT_ASSIGN(const Argument source, SideArgument(request, a, product.a, product.transpose_a, DNNL_ARG_SRC, nullptr,
                                                 dnnl::query::src_md, descriptor));
-  Desc weights = AnyDesc(product.b, WeightsType(request));
+  Desc weights = AnyDesc(product.b, b.constant ? PackedType(request, b) : DataType::kFloat32);
   if (request.way == Way::kNarrowWeights) {
-    if (!b.constant || product.b.size() != 2) return Unsupported("only a constant matrix is packed");
+    if (!b.constant || b.read || product.b.size() != 2) return Unsupported("only a constant matrix is packed");
     weights = Desc(product.b, dnnl::memory::data_type::f32, dnnl::memory::format_tag::BA16a16b);
   }
   if (!b.constant) {

@@ -1,8 +1,10 @@
 #include "lib/backend/onednn/memory_desc.h"
 
 #include <algorithm>
+#include <span>
 
 #include "partitiontuner/support/checked.h"
+#include "partitiontuner/support/hash.h"
 
 namespace pt::onednn {
 namespace {
@@ -154,6 +156,15 @@ std::string DescText(const Desc& desc) {
   const Dims blocks = desc.get_inner_blks(), indices = desc.get_inner_idxs();
   for (size_t i = 0; i < blocks.size(); ++i) {
     text += std::to_string(blocks[i]) + static_cast<char>('a' + indices[i]);
+  }
+  // Weights of integer products have sums behind their elements, of one kind or another: only the bytes of the
+  // descriptor tell which.
+  uint64_t elements = 1;
+  for (int64_t d : desc.get_padded_dims()) elements *= static_cast<uint64_t>(d);
+  if (desc.get_size() > elements * dnnl::memory::data_type_size(desc.get_data_type())) {
+    Desc copy = desc;
+    const std::vector<uint8_t> blob = copy.get_blob();
+    text += "+" + ToHex(HashBytes(std::as_bytes(std::span(blob))));
   }
   return text;
 }

@@ -30,8 +30,8 @@ std::optional<std::vector<int64_t>> PermutationOf(const Node& node, size_t rank)
 
 std::optional<std::string> WhyNotConcat(const Graph& graph, const Node& node) {
   if (node.inputs.size() < 2 || node.outputs.size() != 1) return "it has not several inputs and one output";
-  if (auto why = WhyNoFloats(graph, node.inputs)) return why;
-  if (auto why = WhyNoFloats(graph, node.outputs)) return why;
+  if (auto why = WhyNoFloatsOrBytes(graph, node.inputs)) return why;
+  if (auto why = WhyNoFloatsOrBytes(graph, node.outputs)) return why;
   if (!ConcatAxis(node, DimsOf(graph, node.outputs[0]).size())) return "its axis is out of range";
   return std::nullopt;
 }
@@ -52,7 +52,7 @@ Result<KernelDescriptor> BuildConcat(const Request& request) {
       PT_ASSIGN(const TensorLayout tensor, DenseLayout(request.out.type, constant->dims(), request.out.layout));
       PT_ASSIGN(const Desc packed, DescOf(tensor));
       descriptor.call.arguments.push_back(
-          ConstantArgument(descriptor, key, *constant, PlainDesc(packed.get_dims()), packed));
+          ConstantArgument(descriptor, key, *constant, PlainDesc(packed.get_dims(), constant->type()), packed));
       sources.push_back(packed);
       continue;
     }
@@ -74,8 +74,8 @@ Result<KernelDescriptor> BuildConcat(const Request& request) {
 
 std::optional<std::string> WhyNotTranspose(const Graph& graph, const Node& node) {
   if (node.inputs.size() != 1 || node.outputs.size() != 1) return "it has not one input and one output";
-  if (auto why = WhyNoFloats(graph, node.inputs)) return why;
-  if (auto why = WhyNoFloats(graph, node.outputs)) return why;
+  if (auto why = WhyNoFloatsOrBytes(graph, node.inputs)) return why;
+  if (auto why = WhyNoFloatsOrBytes(graph, node.outputs)) return why;
   if (graph.value(node.inputs[0]).is_constant()) return "its input is constant";
   const size_t rank = DimsOf(graph, node.inputs[0]).size();
   if (rank < 2 || !PermutationOf(node, rank)) return "its perm is not a permutation";

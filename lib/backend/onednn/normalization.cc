@@ -44,8 +44,13 @@ Result<KernelDescriptor> BuildSoftmax(const Request& request) {
   KernelDescriptor descriptor;
   PT_ASSIGN(const Desc src, DescOf(request.in[0]));
   PT_ASSIGN(const Desc dst, DescOf(request.out));
+  // oneDNN multiplies the result by the scale of what is read, so that is never of integers.
+  const auto& writes = request.group.writes;
+  if (writes && !writes->quantisation.is_whole()) return Unsupported("the result's scale varies along an axis");
+  std::vector<Pointwise> quantised;
+  if (writes) quantised.push_back(FromReal(*writes));
   PT_ASSIGN(const dnnl::primitive_attr attributes,
-            Attributes(request, {{}, dst.get_dims(), request.out.layout}, descriptor));
+            Attributes(request, {quantised, dst.get_dims(), request.out.layout}, descriptor));
   const auto algorithm = node.op == "Softmax" ? dnnl::algorithm::softmax_accurate : dnnl::algorithm::softmax_log;
   PT_CHECK_OK(
       Complete(descriptor, dnnl::softmax_forward::primitive_desc(request.engine, kInference, algorithm, src, dst,

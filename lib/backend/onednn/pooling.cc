@@ -54,13 +54,31 @@ std::optional<Pooling> PoolingOf(const Graph& graph, const Node& node) {
   return Pooling{dnnl::algorithm::pooling_avg_include_padding, *window};
 }
 
+// What follows the average of integers to make integers of another scale and zero point of it. Padding counts as the
+// integer 0, which is right where that stands for zero.
+Result<std::vector<Pointwise>> Requantisation(const Request& request, const Node& node, const Pooling& pooling) {
+  const Quantised* read = request.group.read(node.inputs[0]);
+  const auto& writes = request.group.writes;
+  if (!read && !writes) return std::vector<Pointwise>();
+  if (!read || !writes) return Unsupported("one side alone is of integers");
+  const LinearQuantisation &from = read->quantisation, &to = writes->quantisation;
+  if (!from.is_whole() || !to.is_whole() || from.type != to.type) return Unsupported("scales or types differ");
+  const bool padded = pooling.algorithm == dnnl::algorithm::pooling_avg_include_padding;
+  if (padded && from.zero_points[0] != 0) return Unsupported("the padding is not zero");
+  if (from == to) return std::vector<Pointwise>();
+  const float factor = from.scales[0] / to.scales[0];
+  const auto from_zero = static_cast<float>(from.zero_points[0]), to_zero = static_cast<float>(to.zero_points[0]);
+  return std::vector<Pointwise>{Eltwise(dnnl::algorithm::eltwise_linear, factor, to_zero - factor * from_zero)};
+}
+
 }  // namespace
 
 std::optional<std::string> WhyNotPooling(const Graph& graph, const Node& node) {
   if (node.inputs.size() != 1 || node.outputs.empty() || !node.outputs[0].valid()) return "it has not one input";
   if (auto why = WhyMoreOutputs(graph, node)) return why;
-  if (auto why = WhyNoFloats(graph, node.inputs)) return why;
-  if (auto why = WhyNoFloats(graph, std::span(node.outputs).first(1))) return why;
+  const auto why_not_type = node.op == "MaxPool" ? WhyNoFloatsOrBytes : WhyNoFloats;
+  if (auto why = why_not_type(graph, node.inputs)) return why;
+  if (auto why = why_not_type(graph, std::span(node.outputs).first(1))) return why;
   if (graph.value(node.inputs[0]).is_constant()) return "its input is constant";
   if (!PoolingOf(graph, node)) return "its window, pads or rounding cannot be expressed";
   return std::nullopt;
@@ -73,8 +91,9 @@ Result<KernelDescriptor> BuildPooling(const Request& request) {
   KernelDescriptor descriptor;
   PT_ASSIGN(const Desc src, DescOf(request.in[0]));
   PT_ASSIGN(const Desc dst, DescOf(request.out));
+  PT_ASSIGN(const std::vector<Pointwise> requantisation, Requantisation(request, node, *pooling));
   PT_ASSIGN(const dnnl::primitive_attr attributes,
-            Attributes(request, {{}, dst.get_dims(), request.out.layout}, descriptor));
+            Attributes(request, {requantisation, dst.get_dims(), request.out.layout}, descriptor));
   const WindowParameters& window = pooling->window;
   PT_CHECK_OK(Complete(
       descriptor, dnnl::pooling_forward::primitive_desc(

@@ -88,13 +88,25 @@ Result<dnnl::primitive_attr> Attributes(const Request& request, const PostOps& p
   attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
   bool summed = request.way != Way::kSum;
   dnnl::post_ops list;
+  std::vector<Pointwise> ops;
   for (const Pointwise& op : post.ops) {
+    const Quantised* read = op.operand.value.valid() ? request.group.read(op.operand.value) : nullptr;
+    const bool accumulated = !summed && CanAccumulate(request, post, op);
+    if (read == nullptr || accumulated) {
+      ops.push_back(op);
+    } else {
+      for (Pointwise& part : OnIntegers(op, *read)) ops.push_back(std::move(part));
+    }
+  }
+  for (const Pointwise& op : ops) {
     if (op.kind == Pointwise::Kind::kEltwise) {
       list.append_eltwise(op.algorithm, op.alpha, op.beta);
       continue;
     }
     if (!summed && CanAccumulate(request, post, op)) {
-      list.append_sum(1.0F);
+      const Quantised* read = request.group.read(op.operand.value);
+      list.append_sum(read ? read->quantisation.scales[0] : 1.0F,
+                      read ? static_cast<int32_t>(read->quantisation.zero_points[0]) : 0);
       descriptor.accumulates_into = static_cast<int32_t>(*InputIndex(request, op.operand.value));
       summed = true;
       continue;

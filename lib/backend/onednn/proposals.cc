@@ -16,6 +16,7 @@ constexpr std::array kWayNames = {WayName{Way::kSum, "+sum"}, WayName{Way::kNarr
                                   WayName{Way::kWinograd2, "+winograd2"}, WayName{Way::kWinograd4, "+winograd4"}};
 
 LayoutRule RuleOf(const Graph& graph, const FusionGroup& group) {
+  if (group.is_conversion()) return LayoutRule::kConversion;
   return group.anchor.valid() ? FindFamily(graph.node(group.anchor))->layouts : LayoutRule::kAgnostic;
 }
 
@@ -27,12 +28,12 @@ bool IsProduct(const Graph& graph, const FusionGroup& group) {
   return node.op == "MatMul" || node.op == "Gemm";
 }
 
-// The values whose layout the group follows: main's, or every input of a concatenation.
+// The inputs whose layout the group follows: main's, or every input of a concatenation.
 std::vector<ValueId> MainInputs(const Graph& graph, const FusionGroup& group) {
-  if (!group.anchor.valid()) return {group.main};
+  if (!group.anchor.valid()) return {group.input_of(group.main)};
   if (IsProduct(graph, group)) return {};
   const Node& node = graph.node(group.anchor);
-  if (node.op != "Concat") return {node.inputs[0]};
+  if (node.op != "Concat") return {group.input_of(node.inputs[0])};
   std::vector<ValueId> inputs;
   for (ValueId input : node.inputs) {
     if (!graph.value(input).is_constant()) inputs.push_back(input);
@@ -99,17 +100,19 @@ bool FollowsResult(const Graph& graph, ValueId value, const FusionGroup& group, 
                      [&](const Layout::Block& block) { return dims[block.dim] == result[block.dim]; });
 }
 
+// Whether an operation after the first reads this input of the group.
 bool IsOperand(const FusionGroup& group, ValueId value) {
-  return std::any_of(group.ops.begin(), group.ops.end(),
-                     [&](const Pointwise& op) { return op.operand.value == value; });
+  return std::any_of(group.ops.begin(), group.ops.end(), [&](const Pointwise& op) {
+    return op.operand.value.valid() && group.input_of(op.operand.value) == value;
+  });
 }
 
 Layout OperandLayout(const Graph& graph, const FusionGroup& group, ValueId value, const Layout& result) {
   return FollowsResult(graph, value, group, result) ? result : RowMajor(RankOf(graph, value));
 }
 
-// Plain fp32 is what every group is offered in first.
-bool IsPlain(const Form& form) { return form.layout.is_row_major() && form.storage == DataType::kFloat32; }
+// Row-major and as it is: what every group is offered in first.
+bool IsPlain(const Form& form) { return form.layout.is_row_major() && form.storage != DataType::kBfloat16; }
 
 void AddFrom(const KnownForms& known, ValueId value, size_t rank, std::vector<Form>& forms) {
   const auto at = known.find(value);
@@ -120,7 +123,22 @@ void AddFrom(const KnownForms& known, ValueId value, size_t rank, std::vector<Fo
   }
 }
 
-Form Plain(size_t rank, DataType storage = DataType::kFloat32) { return {RowMajor(rank), storage}; }
+Form Plain(size_t rank, DataType storage) { return {RowMajor(rank), storage}; }
+
+// In which type an input is stored where the main one is stored in `main`: real numbers follow it.
+DataType StoredBeside(const Graph& graph, ValueId input, DataType main) {
+  const DataType type = graph.value(input).type.type;
+  return type == DataType::kFloat32 && main == DataType::kBfloat16 ? main : type;
+}
+// The result's storage where the main input is stored in `main`.
+DataType StoredBehind(const Graph& graph, const FusionGroup& group, DataType main) {
+  return StoredBeside(graph, group.result, main);
+}
+
+// Type of the first of these, or float32 where there are none: products.
+DataType MainType(const Graph& graph, std::span<const ValueId> mains) {
+  return mains.empty() ? DataType::kFloat32 : graph.value(mains[0]).type.type;
+}
 
 std::string StorageText(const Form& form) { return form.storage == DataType::kBfloat16 ? ":bf16" : ""; }
 
@@ -129,8 +147,10 @@ struct Storages {
   DataType in, out;
 };
 std::vector<Storages> StoragesOf(const Graph& graph, const FusionGroup& group, const Precision& precision) {
-  std::vector<Storages> storages{{DataType::kFloat32, DataType::kFloat32}};
-  if (!precision.allows(MathMode::kBf16)) return storages;
+  const std::vector<ValueId> mains = MainInputs(graph, group);
+  std::vector<Storages> storages{{MainType(graph, mains), graph.value(group.result).type.type}};
+  const bool real = storages[0].in == DataType::kFloat32 && storages[0].out == DataType::kFloat32;
+  if (!precision.allows(MathMode::kBf16) || !real || group.has_integers()) return storages;
   storages.push_back({DataType::kBfloat16, DataType::kBfloat16});
   if (graph.value(group.result).is_graph_output) storages.push_back({DataType::kBfloat16, DataType::kFloat32});
   return storages;
@@ -140,8 +160,9 @@ std::vector<Storages> StoragesOf(const Graph& graph, const FusionGroup& group, c
 std::vector<Proposal> BetweenTransposes(const Graph& graph, const FusionGroup& group, const Storages& storages) {
   if (!group.anchor.valid() || graph.node(group.anchor).op != "MatMul") return {};
   const Node& node = graph.node(group.anchor);
-  const Sides row{RowMajor(RankOf(graph, node.inputs[0])), RowMajor(RankOf(graph, node.inputs[1]))};
-  const Sides made{LayoutAsMade(graph, node.inputs[0]), LayoutAsMade(graph, node.inputs[1])};
+  const ValueId a = group.input_of(node.inputs[0]), b = group.input_of(node.inputs[1]);
+  const Sides row{RowMajor(RankOf(graph, a)), RowMajor(RankOf(graph, b))};
+  const Sides made{LayoutAsMade(graph, a), LayoutAsMade(graph, b)};
   const Layout plain = RowMajor(RankOf(graph, group.result)), taken = LayoutAsTaken(graph, group.result);
   const bool in = !made.a.is_row_major() || !made.b.is_row_major(), out = !taken.is_row_major();
   std::vector<Proposal> proposals;
@@ -161,11 +182,12 @@ std::vector<Form> ProductForms(const Graph& graph, const FusionGroup& group, std
   std::vector<Form> forms;
   for (ValueId input : inputs) {
     std::vector<Layout> wanted;
-    if (input == node.inputs[0]) wanted.push_back(proposal.sides->a);
-    if (input == node.inputs[1]) wanted.push_back(proposal.sides->b);
+    if (input == group.input_of(node.inputs[0])) wanted.push_back(proposal.sides->a);
+    if (input == group.input_of(node.inputs[1])) wanted.push_back(proposal.sides->b);
     if (IsOperand(group, input)) wanted.push_back(OperandLayout(graph, group, input, proposal.out.layout));
+    if (wanted.empty()) wanted.push_back(RowMajor(RankOf(graph, input)));
     if (std::adjacent_find(wanted.begin(), wanted.end(), std::not_equal_to()) != wanted.end()) return {};
-    forms.push_back({wanted.front(), proposal.in.storage});
+    forms.push_back({wanted.front(), StoredBeside(graph, input, proposal.in.storage)});
   }
   return forms;
 }
@@ -207,6 +229,11 @@ std::vector<Proposal> FirstProposals(const Graph& graph, const FusionGroup& grou
   };
   if (rule == LayoutRule::kConvolution) {
     const Layout row = RowMajor(rank), last = ChannelsLast(rank), blocked = ChannelBlocked(rank, PreferredBlock());
+    // oneDNN's kernels of integers are channels-last.
+    if (group.has_integers()) {
+      for (const Storages& storages : StoragesOf(graph, group, Precision())) add(last, last, storages);
+      return proposals;
+    }
     if (IsWinogradShape(graph, group)) {
       for (const Layout& layout : {blocked, last}) {
         for (const Way way : {Way::kWinograd2, Way::kWinograd4}) {
@@ -224,6 +251,12 @@ std::vector<Proposal> FirstProposals(const Graph& graph, const FusionGroup& grou
     }
     return proposals;
   }
+  if (rule == LayoutRule::kConversion && rank >= 3 && rank <= 5) {
+    const Storages storages = StoragesOf(graph, group, Precision())[0];
+    const bool reads = !group.reads.empty(), writes = group.writes.has_value();
+    if (writes && !reads) add(RowMajor(rank), ChannelsLast(rank), storages);
+    if (reads && !writes) add(ChannelsLast(rank), RowMajor(rank), storages);
+  }
   // Agnostic operators follow their neighbours into bf16 in the second round.
   const Precision own = rule == LayoutRule::kRowMajor ? precision : Precision();
   const std::vector<ValueId> mains = MainInputs(graph, group);
@@ -236,7 +269,8 @@ std::vector<Proposal> FirstProposals(const Graph& graph, const FusionGroup& grou
 
 std::vector<Proposal> LastResorts(const Graph& graph, const FusionGroup& group) {
   if (RuleOf(graph, group) != LayoutRule::kConvolution || group.nodes.size() != 1) return {};
-  const Form row = Plain(RankOf(graph, group.result));
+  if (group.has_integers()) return {};
+  const Form row = Plain(RankOf(graph, group.result), DataType::kFloat32);
   return {{row, row}};
 }
 
@@ -251,25 +285,35 @@ std::vector<Proposal> AgnosticProposals(const Graph& graph, const FusionGroup& g
   AddFrom(known, group.result, out_rank, taken);
 
   std::vector<Proposal> proposals;
-  if (rule == LayoutRule::kTranspose) {
-    for (const Form& form : made) proposals.push_back({form, Plain(out_rank, form.storage)});
+  const DataType in_type = MainType(graph, mains);
+  // A form of the main input that goes with one of the result, and the other way round.
+  const auto before = [&](const Form& out, const Layout& layout) -> Form {
+    return {layout, out.storage == DataType::kBfloat16 ? out.storage : in_type};
+  };
+  const auto behind = [&](const Form& in, const Layout& layout) -> Form {
+    return {layout, StoredBehind(graph, group, in.storage)};
+  };
+  const bool conversion = rule == LayoutRule::kConversion;
+  if (rule == LayoutRule::kTranspose || conversion) {
+    for (const Form& form : made) proposals.push_back({form, behind(form, RowMajor(out_rank))});
     for (const Form& form : taken) {
-      const bool repeated =
-          form.layout.is_row_major() && std::find(made.begin(), made.end(), Plain(in_rank, form.storage)) != made.end();
-      if (!repeated) proposals.push_back({Plain(in_rank, form.storage), form});
+      const Form plain = before(form, RowMajor(in_rank));
+      const bool repeated = form.layout.is_row_major() && std::find(made.begin(), made.end(), plain) != made.end();
+      if (!repeated) proposals.push_back({plain, form});
     }
-    return proposals;
+    if (!conversion) return proposals;
   }
   if (rule == LayoutRule::kGlobalPool) {
     for (const Form& form : made) {
-      if (!form.layout.is_row_major()) proposals.push_back({form, Plain(out_rank, form.storage)});
+      if (!form.layout.is_row_major()) proposals.push_back({form, behind(form, RowMajor(out_rank))});
     }
   }
   if (in_rank != out_rank) return proposals;
   for (const Form& form : taken) {
-    if (std::find(made.begin(), made.end(), form) == made.end()) made.push_back(form);
+    const Form same = before(form, form.layout);
+    if (std::find(made.begin(), made.end(), same) == made.end()) made.push_back(same);
   }
-  for (const Form& form : made) proposals.push_back({form, form});
+  for (const Form& form : made) proposals.push_back({form, behind(form, form.layout)});
   return proposals;
 }
 
@@ -285,7 +329,9 @@ std::vector<Form> InputForms(const Graph& graph, const FusionGroup& group, std::
         operand ? OperandLayout(graph, group, input, proposal.out.layout) : RowMajor(RankOf(graph, input));
     if (main && operand && proposal.in.layout != as_operand) return {};
     if (main && proposal.in.layout.order.size() != RankOf(graph, input)) return {};
-    forms.push_back({main ? proposal.in.layout : as_operand, proposal.in.storage});
+    const DataType storage = StoredBeside(graph, input, proposal.in.storage);
+    if (main && storage != proposal.in.storage) return {};
+    forms.push_back({main ? proposal.in.layout : as_operand, storage});
   }
   return forms;
 }

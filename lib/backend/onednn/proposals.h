@@ -17,7 +17,7 @@ struct Sides {
 };
 
 struct Proposal {
-  Form in, out;  // of the main input and of the result; the other float inputs are stored like the main one
+  Form in, out;  // of the main input and of the result; other real inputs are stored like a main one that is real
   Way way = Way::kUsual;
   std::optional<Sides> sides = {};  // of products that do not read row-major tensors
 
