@@ -174,6 +174,13 @@ constexpr std::array kCases = {
          "h = SpaceToDepth(g) blocksize=2\nj = Tile(f, r)\nk = ReduceMax(x) axes=[2,3]\nl = Expand(k, s)\n"
          "m = Pad(x, p)\noutput d\noutput e\noutput h\noutput j\noutput l\noutput m\n"},
     Case{"gather", "input x float32[7,5]\nconst i int64[2,2] ints 0 -1 6 3\ny = Gather(x, i)\noutput y\n"},
+    Case{"gelu spelled out",
+         "input x float32[3,70]\nconst r float32[] value 0.70710677\nconst one float32[] value 1\n"
+         "const h float32[] value 0.5\na = Mul(x, r)\nb = Erf(a)\nc = Add(b, one)\nd = Mul(x, c)\ne = Mul(d, h)\n"
+         "output e\n"},
+    Case{"masks",
+         "input x float32[2,3,40]\ninput m int64[3,1]\nconst z int64[] ints 0\nconst low float32[] value -1e9\n"
+         "a = Greater(m, z)\nb = Not(a)\nc = Where(b, low, x)\nd = Cast(b) to=1\ne = Add(c, d)\noutput e\n"},
     Case{"resize, nearest",
          "input x float32[1,10,4,4]\nconst s float32[4] floats 1 1 2 2\n"
          "y = Resize(x, _, s) mode=\"nearest\" coordinate_transformation_mode=\"asymmetric\" "

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "lib/backend/host_kernels/expression.h"
+
 namespace pt::host {
 namespace {
 
@@ -12,6 +14,7 @@ uint32_t PlaceOf(std::span<const ValueId> values, ValueId value) {
 Result<Operand> InputOperand(const Graph& graph, ValueId id, std::span<const ValueId> outside,
                              std::span<const TensorLayout> in) {
   Operand operand;
+  operand.value = id;
   if (!id.valid()) return operand;
   const Value& value = graph.value(id);
   if (value.constant) {
@@ -23,6 +26,20 @@ Result<Operand> InputOperand(const Graph& graph, ValueId id, std::span<const Val
   operand.slot = PlaceOf(outside, id);
   operand.layout = in[operand.slot];
   return operand;
+}
+
+// The values that the nodes read from outside, constants too, without repeats.
+std::vector<ValueId> ReadBy(const Graph& graph, std::span<const NodeId> nodes) {
+  std::vector<ValueId> values;
+  for (NodeId id : nodes) {
+    for (ValueId input : graph.node(id).inputs) {
+      if (!input.valid() || PlaceOf(values, input) < values.size()) continue;
+      const NodeId producer = graph.value(input).producer;
+      if (producer.valid() && std::find(nodes.begin(), nodes.end(), producer) != nodes.end()) continue;
+      values.push_back(input);
+    }
+  }
+  return values;
 }
 
 Status CheckLayouts(const Graph& graph, std::span<const ValueId> values, std::span<const TensorLayout> layouts) {
@@ -91,19 +108,19 @@ Result<Prepared> Prepare(const Graph& graph, std::span<const NodeId> nodes, std:
   PT_CHECK_OK(CheckLayouts(graph, made, out));
   Prepared prepared{{graph, {nodes.begin(), nodes.end()}, {}, {}, width}, {}};
   Site& site = prepared.site;
-  const OperatorRow* row = FindOperator(site.node());
-  if (row == nullptr) return site.Unsupported("the host library has no such operator");
-  for (ValueId input : site.node().inputs) {
+  const OperatorRow* row = nodes.size() == 1 ? FindOperator(site.node()) : nullptr;
+  for (ValueId input : row == nullptr ? ReadBy(graph, nodes) : site.node().inputs) {
     PT_ASSIGN(Operand operand, InputOperand(graph, input, outside, in));
     site.in.push_back(std::move(operand));
   }
-  for (ValueId output : site.node().outputs) {
+  for (ValueId output : row == nullptr ? made : site.node().outputs) {
     Operand operand;
+    operand.value = output;
     operand.slot = PlaceOf(made, output);
     if (operand.slot < made.size()) operand.layout = out[operand.slot];
     site.out.push_back(std::move(operand));
   }
-  PT_ASSIGN(prepared.routine, row->make(site));
+  PT_ASSIGN(prepared.routine, row == nullptr ? MakeElementwise(site) : row->make(site));
   return prepared;
 }
 

@@ -1,8 +1,10 @@
 // The host library: own kernels for what no other library does well, vectorised for the instruction sets of the
 // processor that they meet at run time. One candidate per host unit class, all tensors row-major.
 #include <algorithm>
+#include <iterator>
 
 #include "lib/backend/built_in.h"
+#include "lib/backend/host_kernels/expression.h"
 #include "lib/backend/host_kernels/kernel.h"
 #include "partitiontuner/backend/libraries.h"
 #include "partitiontuner/candidate/run_time_sizes.h"
@@ -60,10 +62,28 @@ class HostLibrary final : public Library {
   std::string version() const override { return kVersion; }
   bool Serves(const Platform&, DeviceId device) const override { return IsHost(device); }
 
+  // Single nodes, then groups of elementwise ones.
+  std::vector<Candidate> Candidates(const Graph& graph, const Platform& platform,
+                                    const Precision& precision) const override {
+    std::vector<Candidate> candidates;
+    std::vector<bool> able(graph.nodes().size(), false);
+    const auto offer = [&](std::span<const NodeId> nodes) {
+      std::vector<Candidate> ways = CandidatesFor(graph, platform, nodes, precision);
+      candidates.insert(candidates.end(), std::make_move_iterator(ways.begin()), std::make_move_iterator(ways.end()));
+      return !ways.empty();
+    };
+    for (uint32_t n = 0; n < able.size(); ++n) {
+      const NodeId node(n);
+      able[n] = offer({&node, 1}) && IsElementwiseOperator(graph.node(node));
+    }
+    for (const std::vector<NodeId>& group : ElementwiseGroups(graph, able)) offer(group);
+    return candidates;
+  }
+
   std::vector<Candidate> CandidatesFor(const Graph& graph, const Platform& platform, std::span<const NodeId> nodes,
                                        const Precision&) const override {
     std::vector<Candidate> candidates;
-    if (nodes.size() != 1) return candidates;
+    if (!IsConvex(graph, nodes)) return candidates;
     for (uint32_t c = 0; c < platform.unit_classes.size(); ++c) {
       if (!platform.unit_classes[c].on_host()) continue;
       const Result<Prepared> prepared = PrepareDense(graph, nodes, platform.unit_classes[c].cores);

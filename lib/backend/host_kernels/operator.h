@@ -22,7 +22,8 @@ inline constexpr size_t kMaxRank = 32;
 struct Operand {
   TensorLayout layout;             // of no type where the operand is absent or nobody reads it
   std::optional<Tensor> constant;  // inputs whose content is known before the run
-  uint32_t slot = 0;               // into the candidate's in or out, unless constant
+  ValueId value;
+  uint32_t slot = 0;  // into the candidate's in or out, unless constant
 
   bool present() const { return layout.type != DataType::kUndefined; }
   DataType type() const { return layout.type; }

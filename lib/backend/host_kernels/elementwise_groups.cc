@@ -1,0 +1,83 @@
+#include <algorithm>
+#include <set>
+
+#include "lib/backend/host_kernels/expression.h"
+
+namespace pt::host {
+namespace {
+
+constexpr size_t kMostNodes = 12;
+// From each node on, so many sizes beside the largest: what a library with fused convolutions leaves over.
+constexpr size_t kSteps = 3;
+
+using Nodes = std::set<NodeId>;
+
+class Growth {
+ public:
+  Growth(const Graph& graph, const std::vector<bool>& able, NodeId start)
+      : graph_(graph), able_(able), result_(graph.node(start).outputs[0]), nodes_{start} {}
+
+  const Nodes& nodes() const { return nodes_; }
+
+  // Adds the only reader of the result, and what is computed for that reader alone; false where there is none.
+  bool Grow() {
+    const Value& result = graph_.value(result_);
+    if (result.is_graph_output || result.uses.empty() || !ReadWithin(result_, {result.uses[0].node})) return false;
+    const NodeId next = result.uses[0].node;
+    if (!Fits(next)) return false;
+    nodes_.insert(next);
+    result_ = graph_.node(next).outputs[0];
+    Absorb(next);
+    return nodes_.size() <= kMostNodes;
+  }
+
+ private:
+  bool Fits(NodeId node) const {
+    const Node& candidate = graph_.node(node);
+    return able_[node.index()] && graph_.value(candidate.outputs[0]).type.dims == graph_.value(result_).type.dims;
+  }
+  bool ReadWithin(ValueId value, const Nodes& nodes) const {
+    const Value& v = graph_.value(value);
+    return !v.is_graph_output &&
+           std::all_of(v.uses.begin(), v.uses.end(), [&](const Use& use) { return nodes.contains(use.node); });
+  }
+  // Values inside are read inside alone, so the group stays convex.
+  void Absorb(NodeId reader) {
+    for (ValueId input : graph_.node(reader).inputs) {
+      if (!input.valid()) continue;
+      const NodeId producer = graph_.value(input).producer;
+      if (!producer.valid() || nodes_.contains(producer) || !Fits(producer) || !ReadWithin(input, nodes_)) continue;
+      if (nodes_.size() >= kMostNodes) return;
+      nodes_.insert(producer);
+      Absorb(producer);
+    }
+  }
+
+  const Graph& graph_;
+  const std::vector<bool>& able_;
+  ValueId result_;
+  Nodes nodes_;
+};
+
+}  // namespace
+
+std::vector<std::vector<NodeId>> ElementwiseGroups(const Graph& graph, const std::vector<bool>& able) {
+  std::vector<std::vector<NodeId>> groups;
+  std::set<Nodes> seen;
+  const auto offer = [&](const Nodes& nodes) {
+    if (nodes.size() > 1 && seen.insert(nodes).second) groups.emplace_back(nodes.begin(), nodes.end());
+  };
+  for (uint32_t n = 0; n < graph.nodes().size(); ++n) {
+    if (!able[n]) continue;
+    Growth growth(graph, able, NodeId(n));
+    Nodes largest;
+    for (size_t step = 0; growth.Grow(); ++step) {
+      largest = growth.nodes();
+      if (step < kSteps) offer(largest);
+    }
+    offer(largest);
+  }
+  return groups;
+}
+
+}  // namespace pt::host

@@ -1,0 +1,39 @@
+// An elementwise expression: operations on registers that hold one tile of a value each. All results have the same
+// dims; inputs broadcast to them.
+#pragma once
+
+#include <vector>
+
+#include "lib/backend/host_kernels/operator.h"
+#include "lib/backend/host_kernels/tiles.h"
+
+namespace pt::host {
+
+struct Operation {
+  TileFunction function = nullptr;
+  std::array<uint32_t, 3> in = {};  // registers
+  uint32_t inputs = 0;              // how many of `in` count
+  uint32_t out = 0;
+  float p = 0, q = 0;
+  double work = 0;  // nanoseconds of one element
+};
+
+struct Expression {
+  std::vector<DataType> registers;  // the site's inputs first, each made by one operation behind them
+  std::vector<Operation> operations;
+  std::vector<uint32_t> results;  // the registers of the site's outputs
+};
+
+// kUnsupported where the dims do not fit or there are more registers than a run holds.
+Result<Routine> RoutineOf(const Site& site, Expression expression);
+
+// The site's nodes as an expression, or kUnsupported.
+Result<Routine> MakeElementwise(const Site& site);
+// There is a row for the operator; its types and parameters may still rule it out.
+bool IsElementwiseOperator(const Node& node);
+
+// Groups worth offering of the nodes for which `able` is true: each grown from a node along values that nobody else
+// needs, with the branches that join on the way. Ascending nodes, no repeats, none of a single node.
+std::vector<std::vector<NodeId>> ElementwiseGroups(const Graph& graph, const std::vector<bool>& able);
+
+}  // namespace pt::host

@@ -1,0 +1,73 @@
+// The operations that elementwise expressions are made of: each runs over a tile, a stretch of elements short enough
+// for the innermost cache.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "partitiontuner/graph/data_type.h"
+
+namespace pt::host {
+
+inline constexpr int64_t kTileElements = 1024;
+
+struct TileCall {
+  std::array<const void*, 3> in = {};
+  void* out = nullptr;  // may be one of the inputs
+  int64_t n = 0;        // at most kTileElements
+  float p = 0, q = 0;   // parameters
+};
+using TileFunction = void (*)(const TileCall&);
+
+enum class Function : uint8_t {
+  // float32 to float32
+  kAbs,
+  kCeil,
+  kClip,  // into p..q
+  kErf,
+  kExp,
+  kFloor,
+  kHardSigmoid,  // p, q
+  kHardSwish,
+  kLeakyRelu,  // p
+  kLog,
+  kNeg,
+  kReciprocal,
+  kRelu,
+  kRound,
+  kSigmoid,
+  kSoftplus,
+  kSqrt,
+  kSquare,
+  kTanh,
+  // two of one type to that type: float32, int32, int64
+  kAdd,
+  kSub,
+  kMul,
+  kDiv,
+  kMax,
+  kMin,
+  kPrelu,  // float32 alone
+  // two of one type to bool: also of bool, where that makes sense
+  kEqual,
+  kLess,
+  kLessOrEqual,
+  kGreater,
+  kGreaterOrEqual,
+  // bool to bool
+  kAnd,
+  kOr,
+  kXor,
+  kNot,
+  // (bool, any, any)
+  kWhere,
+  kCast,
+};
+
+// Nanoseconds of one element, roughly.
+double WorkOf(Function function);
+
+// The function from elements of `from` (of kWhere: the chosen ones) to `to`; null where there is none.
+TileFunction FindTileFunction(Function function, DataType from, DataType to);
+
+}  // namespace pt::host
