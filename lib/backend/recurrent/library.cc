@@ -6,6 +6,7 @@
 #include "lib/backend/built_in.h"
 #include "lib/backend/recurrent/recurrence.h"
 #include "partitiontuner/backend/libraries.h"
+#include "partitiontuner/platform/discover.h"
 
 namespace pt {
 namespace recurrent {
@@ -71,7 +72,12 @@ class RecurrentLibrary final : public Library {
  public:
   std::string_view name() const override { return kName; }
   std::string version() const override { return kVersion; }
-  bool Serves(const Platform&, DeviceId device) const override { return IsHost(device); }
+  // How units are cut into blocks, and so how they can be shared, is known for the vectors of this processor only. A
+  // platform that says nothing of its instruction sets is taken to be this machine's.
+  bool Serves(const Platform& platform, DeviceId device) const override {
+    const std::string& isa = platform.device(device).isa;
+    return IsHost(device) && (isa.empty() || isa == isa_);
+  }
 
   std::vector<Candidate> CandidatesFor(const Graph& graph, const Platform& platform, std::span<const NodeId> nodes,
                                        const Precision&) const override {
@@ -85,10 +91,10 @@ class RecurrentLibrary final : public Library {
     candidate.constant_bytes = sizes->constant_bytes;
     std::vector<Candidate> candidates;
     for (uint32_t c = 0; c < platform.unit_classes.size(); ++c) {
-      if (!platform.unit_classes[c].on_host()) continue;
+      if (!Serves(platform, platform.unit_classes[c].device)) continue;
       candidate.unit_class = UnitClassId(c);
       for (const SharingRow& row : kSharings) {
-        if (WhyNotShared(*node, row.sharing, platform.unit_classes[c].cores)) continue;
+        if (!IsOffered(*node, row.sharing, platform.unit_classes[c].cores)) continue;
         candidate.variant = row.variant;
         candidates.push_back(candidate);
       }
@@ -123,6 +129,9 @@ class RecurrentLibrary final : public Library {
     places.y_c = OutputPlace(node.y_c, outputs, out);
     return MakeRecurrence(std::move(node), row->sharing, std::move(places), context);
   }
+
+ private:
+  const std::string isa_ = HostInstructionSets();
 };
 
 }  // namespace

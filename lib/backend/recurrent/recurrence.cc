@@ -262,18 +262,13 @@ Direction DirectionOf(const Parts& parts, size_t d) {
 
 }  // namespace
 
-std::optional<std::string> WhyNotShared(const RecurrentNode& node, Sharing sharing, uint32_t width) {
-  if (width == 1)
-    return sharing == Sharing::kUnits ? std::nullopt : std::optional<std::string>("one core shares nothing");
+bool IsOffered(const RecurrentNode& node, Sharing sharing, uint32_t width) {
+  if (width == 1) return sharing == Sharing::kUnits;
+  if (sharing == Sharing::kSequences) return node.directions * node.batch >= 2;
+  // With a direction for each core there is nothing to meet for.
+  if (node.directions == 2 && width == 2) return false;
   const int64_t blocks = (node.hidden - 1) / Lanes() + 1;
-  if (sharing == Sharing::kSequences) {
-    if (node.directions * node.batch < 2) return "there is one sequence only";
-    return std::nullopt;
-  }
-  if (node.directions * blocks < 2) return "it has too few units to share";
-  // Each core then has a direction of its own, and nothing to meet for.
-  if (node.directions == 2 && width == 2) return "its directions are shared";
-  return std::nullopt;
+  return node.directions * blocks >= 2;
 }
 
 Result<Sizes> SizesOf(const RecurrentNode& node) {

@@ -15,8 +15,8 @@ enum class Sharing : uint8_t {
   kSequences,  // each core some directions and entries of the batch, from the first time step to the last
 };
 
-// Why it is not offered on so many cores; nullopt when it is.
-std::optional<std::string> WhyNotShared(const RecurrentNode& node, Sharing sharing, uint32_t width);
+// Whether so many cores can share the node's work that way, and no other way is at least as good in every case.
+bool IsOffered(const RecurrentNode& node, Sharing sharing, uint32_t width);
 
 // The node's tensors by their place among the candidate's inputs and outputs.
 struct Place {
