@@ -106,6 +106,16 @@ constexpr std::array kCases = {
     Case{"matmul, stack times a matrix with a zero point",
          "input x uint8[3,5,19]\nconst w int8[19,7] whole 1\nd = DequantizeLinear(x, s1, u1)\n"
          "v = DequantizeLinear(w, sw, i2)\ny = MatMul(d, v)\nq = QuantizeLinear(y, s3, u1)\noutput q\n"},
+    Case{"integer matmul, zero points of both sides",
+         "input x uint8[3,5,19]\nconst w int8[19,7] whole 1\ny = MatMulInteger(x, w, u1, i2)\noutput y\n"},
+    Case{"integer matmul, zero point known in the run, weights of uint8",
+         "input x uint8[5,64]\ninput z uint8[]\nconst w uint8[64,33] whole 1\n"
+         "y = MatMulInteger(x, w, z, u2)\noutput y\n"},
+    Case{"integer matmul of two inputs of int8",
+         "input x int8[2,3,5,8]\ninput w int8[2,3,8,6]\ny = MatMulInteger(x, w)\noutput y\n"},
+    Case{"dynamic quantisation",
+         "input x float32[5,64]\nconst w int8[64,33] whole 1\nq, s, z = DynamicQuantizeLinear(x)\n"
+         "y = MatMulInteger(q, w, z)\nc = Cast(y) to=1\na = Mul(c, s)\noutput a\n"},
     Case{"gemm, transposed, bias",
          "input x uint8[4,20]\nconst w int8[10,20] whole 1\nconst b float32[10] random 2\nconst c float32[10] ones\n"
          "d = DequantizeLinear(x, s1, u1)\nv = DequantizeLinear(w, c) axis=0\n"

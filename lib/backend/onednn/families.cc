@@ -11,6 +11,7 @@ constexpr Family kFamilies[] = {
     {"ConvTranspose", LayoutRule::kConvolution, true, Integers::kOperands, WhyNotTransposedConvolution,
      BuildTransposedConvolution},
     {"MatMul", LayoutRule::kRowMajor, true, Integers::kOperands, WhyNotMatMul, BuildMatMul},
+    {"MatMulInteger", LayoutRule::kRowMajor, false, Integers::kNone, WhyNotMatMulInteger, BuildMatMul},
     {"Gemm", LayoutRule::kRowMajor, true, Integers::kOperands, WhyNotGemm, BuildGemm},
     {"MaxPool", LayoutRule::kAgnostic, false, Integers::kNone, WhyNotPooling, BuildPooling},
     {"AveragePool", LayoutRule::kAgnostic, false, Integers::kBothSides, WhyNotPooling, BuildPooling},

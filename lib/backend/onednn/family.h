@@ -124,6 +124,7 @@ Result<KernelDescriptor> BuildTransposedConvolution(const Request& request);
 
 std::optional<std::string> WhyNotMatMul(const Graph& graph, const Node& node);
 Result<KernelDescriptor> BuildMatMul(const Request& request);
+std::optional<std::string> WhyNotMatMulInteger(const Graph& graph, const Node& node);  // built like MatMul
 std::optional<std::string> WhyNotGemm(const Graph& graph, const Node& node);
 Result<KernelDescriptor> BuildGemm(const Request& request);
 

@@ -38,23 +38,24 @@ Desc PlainMatrix(const Dims& dims, bool transposed, DataType type = DataType::kF
 struct Side {
   std::optional<uint32_t> input;
   std::optional<Tensor> constant;
-  const Quantised* read = nullptr;  // as integers
+  bool integers = false;  // 8-bit ones, stored so and multiplied so
 };
 
 Side SideOf(const Request& request, ValueId value) {
   const ValueId input = request.group.input_of(value);
-  return {InputIndex(request, value), request.graph.value(input).constant, request.group.read(value)};
+  const auto& constant = request.graph.value(input).constant;
+  return {InputIndex(request, value), constant, IsByte(request.graph.value(input).type.type)};
 }
 
 // Scales and zero points of the integers that are read and written. Weights of uint8 become int8 where their zero point
 // is in the middle of the range.
-Status AddQuantisations(const Request& request, Side& a, Side& b, const Dims& b_dims, bool transpose_b,
+Status AddQuantisations(const Request& request, const Node& node, Side& b, const Dims& b_dims, bool transpose_b,
                         dnnl::primitive_attr& attributes, KernelDescriptor& descriptor) {
-  if (!HasExactIntegerProducts()) return Unsupported("this processor's products of integers are not exact");
-  if (!a.read->quantisation.is_whole()) return Unsupported("the left side's scale varies along an axis");
-  PT_CHECK_OK(AddQuantisation(attributes, descriptor, DNNL_ARG_SRC, a.read->quantisation, 0));
-  LinearQuantisation weights = b.read->quantisation;
-  if (auto symmetric = SymmetricWeights(request.graph, *b.read)) {
+  const Quantised *a_read = request.group.read(node.inputs[0]), *b_read = request.group.read(node.inputs[1]);
+  if (!a_read->quantisation.is_whole()) return Unsupported("the left side's scale varies along an axis");
+  PT_CHECK_OK(AddQuantisation(attributes, descriptor, DNNL_ARG_SRC, a_read->quantisation, 0));
+  LinearQuantisation weights = b_read->quantisation;
+  if (auto symmetric = SymmetricWeights(request.graph, *b_read)) {
     b.constant = std::move(symmetric);
     std::ranges::fill(weights.zero_points, 0);
     weights.type = DataType::kInt8;
@@ -73,10 +74,45 @@ Status AddQuantisations(const Request& request, Side& a, Side& b, const Dims& b_
   return AddQuantisation(attributes, descriptor, DNNL_ARG_DST, writes->quantisation, 0);
 }
 
+bool IsOfIntegers(const Node& node) { return node.op == "MatMulInteger"; }
+
+// An optional input of the node; invalid when it is not given.
+ValueId OptionalInput(const Node& node, size_t i) { return i < node.inputs.size() ? node.inputs[i] : ValueId(); }
+
+// Zero points of a MatMulInteger, one for each side: that of the left known in the run, maybe, that of the right now.
+// Weights of uint8 become int8 by moving both down by 128.
+Status AddZeroPoints(const Request& request, const Node& node, Side& b, dnnl::primitive_attr& attributes,
+                     KernelDescriptor& descriptor) {
+  const Graph& graph = request.graph;
+  const auto numbers = [&](ValueId value) {
+    return value.valid() ? graph.value(value).constant->ToInts() : std::vector<int64_t>{0};
+  };
+  const auto add = [&](int key, int64_t zero) {
+    LinearQuantisation shifted{DataType::kInt8, LinearQuantisation::kWholeTensor, {}, {zero}};
+    return AddZeroPoint(attributes, descriptor, key, shifted);
+  };
+  const ValueId a_zero = OptionalInput(node, 2), b_zero = OptionalInput(node, 3);
+  if (const auto index = a_zero.valid() ? InputIndex(request, a_zero) : std::nullopt) {
+    const DataType type = request.in[*index].type;
+    attributes.set_zero_points(DNNL_ARG_SRC, 0, {}, *TypeOf(type));
+    descriptor.call.arguments.push_back(
+        {DNNL_ARG_ATTR_ZERO_POINTS | DNNL_ARG_SRC, Argument::Source::kInput, *index, PlainDesc({1}, type)});
+  } else {
+    PT_CHECK_OK(add(DNNL_ARG_SRC, numbers(a_zero)[0]));
+  }
+  int64_t zero = numbers(b_zero)[0];
+  if (graph.value(node.inputs[1]).type.type == DataType::kUint8) {
+    if (!b.constant) return Unsupported("the right side is of uint8 and not constant");
+    b.constant = MovedToInt8(*b.constant);
+    zero -= 128;
+  }
+  return add(DNNL_ARG_WEIGHTS, zero);
+}
+
 // In which type a side is stored, and in which it is read where it is constant.
-DataType StoredType(const Side& side) { return side.read ? side.constant->type() : DataType::kFloat32; }
+DataType StoredType(const Side& side) { return side.integers ? side.constant->type() : DataType::kFloat32; }
 DataType PackedType(const Request& request, const Side& side) {
-  return side.read ? StoredType(side) : WeightsType(request);
+  return side.integers ? StoredType(side) : WeightsType(request);
 }
 
 Result<Argument> SideArgument(const Request& request, const Side& side, const Dims& dims, bool transposed, int key,
@@ -98,15 +134,20 @@ Result<KernelDescriptor> BuildProduct(const Request& request, const Node& node, 
   PT_ASSIGN(const Desc dst, ReshapedDesc(WithRank(request.out, product.result.size()), product.result));
   PT_ASSIGN(dnnl::primitive_attr attributes, Attributes(request, post, descriptor));
   Side a = SideOf(request, node.inputs[0]), b = SideOf(request, node.inputs[1]);
-  if ((a.read == nullptr) != (b.read == nullptr)) return Unsupported("one side alone is of integers");
-  if (a.read) PT_CHECK_OK(AddQuantisations(request, a, b, product.b, product.transpose_b, attributes, descriptor));
+  if (a.integers != b.integers) return Unsupported("one side alone is of integers");
+  if (a.integers && !HasExactIntegerProducts()) return Unsupported("this processor's products of integers saturate");
+  if (IsOfIntegers(node)) {
+    PT_CHECK_OK(AddZeroPoints(request, node, b, attributes, descriptor));
+  } else if (a.integers) {
+    PT_CHECK_OK(AddQuantisations(request, node, b, product.b, product.transpose_b, attributes, descriptor));
+  }
 
   // The left side is rarely constant and then kept as it is: only the right one is worth packing.
   PT_ASSIGN(const Argument source, SideArgument(request, a, product.a, product.transpose_a, DNNL_ARG_SRC, nullptr,
                                                 dnnl::query::src_md, descriptor));
   Desc weights = AnyDesc(product.b, b.constant ? PackedType(request, b) : DataType::kFloat32);
   if (request.way == Way::kNarrowWeights) {
-    if (!b.constant || b.read || product.b.size() != 2) return Unsupported("only a constant matrix is packed");
+    if (!b.constant || b.integers || product.b.size() != 2) return Unsupported("only a constant matrix is packed");
     weights = Desc(product.b, dnnl::memory::data_type::f32, dnnl::memory::format_tag::BA16a16b);
   }
   if (!b.constant) {
@@ -226,6 +267,24 @@ Result<KernelDescriptor> BuildMatMul(const Request& request) {
   Result<KernelDescriptor> flat = BuildProduct(request, node, ProductOf(a, b), request.group.ops, std::nullopt);
   if (flat.ok() || a.size() != result.size() || a.size() < 3 || b.size() < 2) return flat;
   return BuildProduct(request, node, UnflattenedProductOf(a, b, result), request.group.ops, std::nullopt);
+}
+
+std::optional<std::string> WhyNotMatMulInteger(const Graph& graph, const Node& node) {
+  if (node.inputs.size() < 2 || node.outputs.size() != 1) return "it has too few inputs or too many outputs";
+  for (size_t i = 0; i < 2; ++i) {
+    const ValueType& type = graph.value(node.inputs[i]).type;
+    if (!IsByte(type.type) || !type.is_static() || type.dims.empty() || type.dims.size() > DNNL_MAX_NDIMS ||
+        std::ranges::any_of(type.dims, [](const Dim& dim) { return dim.value == 0; })) {
+      return "\"" + graph.value(node.inputs[i]).name + "\" is " + ToString(type);
+    }
+    const ValueId zero = OptionalInput(node, i + 2);
+    if (!zero.valid()) continue;
+    const auto dims = graph.value(zero).type.static_dims();
+    if (!dims || std::ranges::any_of(*dims, [](int64_t d) { return d != 1; })) return "its zero points are several";
+    if (i == 1 && !graph.value(zero).is_constant()) return "the zero point of its right side is not constant";
+  }
+  if (graph.value(node.inputs[0]).is_constant()) return "its left side is constant";
+  return std::nullopt;
 }
 
 std::optional<std::string> WhyNotGemm(const Graph& graph, const Node& node) {

@@ -25,7 +25,7 @@ size_t RankOf(const Graph& graph, ValueId value) { return graph.value(value).typ
 bool IsProduct(const Graph& graph, const FusionGroup& group) {
   if (!group.anchor.valid()) return false;
   const Node& node = graph.node(group.anchor);
-  return node.op == "MatMul" || node.op == "Gemm";
+  return node.op == "MatMul" || node.op == "MatMulInteger" || node.op == "Gemm";
 }
 
 // The inputs whose layout the group follows: main's, or every input of a concatenation.

@@ -93,11 +93,16 @@ std::vector<Pointwise> FromRealExactly(const Quantised& written) {
 
 Status AddQuantisation(dnnl::primitive_attr& attributes, KernelDescriptor& descriptor, int key,
                        const LinearQuantisation& quantisation, int mask) {
-  if (!HasOneZeroPoint(quantisation)) return Unsupported("zero points differ along an axis");
   const auto count = static_cast<int64_t>(quantisation.scales.size());
   attributes.set_scales_mask(key, mask);
   descriptor.call.arguments.push_back(NumbersArgument(descriptor, DNNL_ARG_ATTR_SCALES | key, DataType::kFloat32,
                                                       Tensor::Float32({count}, quantisation.scales)));
+  return AddZeroPoint(attributes, descriptor, key, quantisation);
+}
+
+Status AddZeroPoint(dnnl::primitive_attr& attributes, KernelDescriptor& descriptor, int key,
+                    const LinearQuantisation& quantisation) {
+  if (!HasOneZeroPoint(quantisation)) return Unsupported("zero points differ along an axis");
   if (quantisation.zero_points[0] == 0) return {};
   attributes.set_zero_points_mask(key, 0);
   const auto zero = static_cast<int32_t>(quantisation.zero_points[0]);
@@ -114,10 +119,14 @@ std::optional<Tensor> SymmetricWeights(const Graph& graph, const Quantised& weig
       std::ranges::all_of(weights.quantisation.zero_points, [&](int64_t point) { return point == middle; });
   if (!constant || !symmetric) return std::nullopt;
   if (!shifted) return constant;
+  return MovedToInt8(*constant);
+}
+
+Tensor MovedToInt8(const Tensor& numbers) {
   std::vector<int8_t> moved;
-  moved.reserve(static_cast<size_t>(constant->element_count()));
-  for (const uint8_t weight : constant->values<uint8_t>()) moved.push_back(static_cast<int8_t>(weight - 128));
-  return Tensor::Of<int8_t>(DataType::kInt8, constant->dims(), moved);
+  moved.reserve(static_cast<size_t>(numbers.element_count()));
+  for (const uint8_t number : numbers.values<uint8_t>()) moved.push_back(static_cast<int8_t>(number - 128));
+  return Tensor::Of<int8_t>(DataType::kInt8, numbers.dims(), moved);
 }
 
 bool HasExactIntegerProducts() {

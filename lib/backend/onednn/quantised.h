@@ -38,6 +38,12 @@ std::vector<Pointwise> FromRealExactly(const Quantised& written);
 Status AddQuantisation(dnnl::primitive_attr& attributes, KernelDescriptor& descriptor, int key,
                        const LinearQuantisation& quantisation, int mask);
 
+// A zero point alone, for sums that are given out as integers.
+Status AddZeroPoint(dnnl::primitive_attr& attributes, KernelDescriptor& descriptor, int key,
+                    const LinearQuantisation& quantisation);
+
+// Numbers of uint8, each 128 less.
+Tensor MovedToInt8(const Tensor& numbers);
 // Weights as int8, with zero points of none: those of uint8 move down by 128. nullopt when they are no constants or
 // their zero points are elsewhere.
 std::optional<Tensor> SymmetricWeights(const Graph& graph, const Quantised& weights);
