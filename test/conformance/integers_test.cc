@@ -1,8 +1,10 @@
 // Quantised stretches on the libraries that compute on integers: every candidate against the reference library, within
 // one unit of what is quantised, over random data and the ends of the ranges.
+#include <algorithm>
 #include <array>
 #include <catch2/catch_test_macros.hpp>
 
+#include "partitiontuner/backend/libraries.h"
 #include "partitiontuner/graph/linear_quantisation.h"
 #include "partitiontuner/platform/discover.h"
 #include "test/testing/check_case.h"
@@ -189,6 +191,31 @@ constexpr std::array kCases = {
          "input x float32[0,7]\nq = QuantizeLinear(x, s1, u1)\nd = DequantizeLinear(q, s1, u1)\noutput d\n"},
 };
 
+// Cases of which oneDNN makes one kernel of everything, where the processor has exact products of integers.
+constexpr std::array kWholes = {
+    "convolution 3x3, padded, zero point in the middle",
+    "convolution of int8, zero point at the low end, odd channels",
+    "convolution, scales by channel, relu",
+    "convolution, weights of uint8",
+    "convolution, depthwise, clip",
+    "convolution of one channel, kernel of even size",
+    "convolution, residual of integers, relu",
+    "convolution, residual of the other sign",
+    "transposed convolution",
+    "matmul, bias, relu",
+    "matmul of two inputs, real numbers out",
+    "matmul, stack times a matrix with a zero point",
+    "integer matmul, zero point known in the run, weights of uint8",
+    "gemm, transposed, bias",
+    "sum of two",
+    "difference of two",
+    "sum with a constant row",
+    "sum of integers and a real tensor",
+    "activations",
+    "average pool, other scale",
+    "global average pool",
+};
+
 enum class Data { kAnywhere, kLow, kHigh, kMiddle };
 
 Tensor Filled(const ValueType& type, Data data, uint64_t seed) {
@@ -207,12 +234,35 @@ Tensor Filled(const ValueType& type, Data data, uint64_t seed) {
   return *graph.value(graph.outputs()[0]).constant;
 }
 
+Graph LoadWithParameters(const Case& c) {
+  const std::string text = std::string(kParameters) + c.graph;
+  return LoadCase({c.name, text.c_str()});
+}
+
+TEST_CASE("Integers, StretchesAreOneKernel", "[conformance]") {
+  const std::string isa = DiscoverHost().value().devices[0].isa;
+  if (isa.find("avx512_vnni") == std::string::npos && isa.find("avx_vnni") == std::string::npos) {
+    SKIP("this processor has no exact products of integers");
+  }
+  std::vector<std::unique_ptr<Library>> libraries;
+  for (const LibraryRow& row : BuiltInLibraries()) libraries.push_back(row.make());
+  for (const char* name : kWholes) {
+    INFO(name);
+    const auto at = std::ranges::find_if(kCases, [&](const Case& c) { return std::string_view(c.name) == name; });
+    REQUIRE(at != kCases.end());
+    const Graph graph = LoadWithParameters(*at);
+    const auto candidates = EnumerateCandidates(graph, MakeTestPlatform(2, false), libraries, Precision());
+    CHECK(std::ranges::any_of(candidates, [&](const Candidate& candidate) {
+      return candidate.library == "onednn" && candidate.nodes.size() == graph.nodes().size();
+    }));
+  }
+}
+
 TEST_CASE("Integers, EveryCandidateIsWithinOneUnitOfTheReference", "[conformance]") {
   CheckedCandidates checked;
   const Platform platform = MakeTestPlatform(2, false);
   for (const Case& c : kCases) {
-    const std::string text = std::string(kParameters) + c.graph;
-    const Graph graph = LoadCase({c.name, text.c_str()});
+    const Graph graph = LoadWithParameters(c);
     for (const Data data : {Data::kAnywhere, Data::kLow, Data::kHigh, Data::kMiddle}) {
       INFO(c.name << ", data " << static_cast<int>(data));
       std::vector<Tensor> inputs;
