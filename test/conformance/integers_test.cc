@@ -86,6 +86,13 @@ constexpr std::array kCases = {
          "y = Conv(d, v)\nh = HardSwish(y)\nq = QuantizeLinear(h, s3, u0)\n"
          "e = DequantizeLinear(q, s3, u0)\nk = DequantizeLinear(z, sw, i0)\nc = Conv(e, k)\ng = Sigmoid(c)\n"
          "p = QuantizeLinear(g, sw, u0)\noutput p\n"},
+    Case{"convolution of integers that no kernel takes, weights as real numbers",
+         "input x uint8[1,8,6,6]\nconst w int8[12,8,3,3] whole 1\n"
+         "d = DequantizeLinear(x, s1, u1)\nv = DequantizeLinear(w, sw, i2)\ny = Conv(d, v) pads=[1,1,1,1]\n"
+         "z = Relu(y)\noutput z\n"},
+    Case{"gemm of real numbers with integer weights",
+         "input x float32[4,20]\nconst w uint8[10,20] whole 1\nconst c float32[10] random 4\nconst h float32[10] ones\n"
+         "v = DequantizeLinear(w, h) axis=0\ny = Gemm(x, v, c) transB=1\nz = Relu(y)\noutput z\n"},
     Case{"transposed convolution",
          "input x uint8[1,6,5,5]\nconst w int8[6,4,2,2] whole 1\nconst b float32[4] random 2\n"
          "d = DequantizeLinear(x, s1, u1)\nv = DequantizeLinear(w, sw, i0)\n"
@@ -201,6 +208,7 @@ constexpr std::array kWholes = {
     "convolution of one channel, kernel of even size",
     "convolution, residual of integers, relu",
     "convolution, residual of the other sign",
+    "gemm of real numbers with integer weights",
     "transposed convolution",
     "matmul, bias, relu",
     "matmul of two inputs, real numbers out",

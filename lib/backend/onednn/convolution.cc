@@ -120,7 +120,7 @@ Result<KernelDescriptor> BuildAny(const Request& request, bool transposed) {
   const Quantised *x_read = request.group.read(node.inputs[0]), *w_read = request.group.read(node.inputs[1]);
   if ((x_read == nullptr) != (w_read == nullptr)) return Unsupported("one operand alone is of integers");
   const std::optional<Tensor> constant_weights =
-      w_read ? SymmetricWeights(graph, *w_read) : graph.value(node.inputs[1]).constant;
+      w_read ? SymmetricWeights(graph, *w_read) : RealConstant(request, node.inputs[1]);
   if (w_read && !constant_weights) return Unsupported("weights of integers are not constant and symmetric");
   const std::optional<uint32_t> weights_input = InputIndex(request, node.inputs[1]);
   const DataType stored = w_read          ? DataType::kInt8

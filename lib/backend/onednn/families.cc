@@ -109,6 +109,12 @@ std::optional<uint32_t> InputIndex(const Request& request, ValueId value) {
   return static_cast<uint32_t>(at - request.inputs.begin());
 }
 
+std::optional<Tensor> RealConstant(const Request& request, ValueId value) {
+  const auto& weights = request.group.real_weights;
+  if (weights && weights->real == value) return DequantisedConstant(request.graph, *weights);
+  return request.graph.value(value).constant;
+}
+
 Dims DimsOf(const Graph& graph, ValueId value) {
   return graph.value(value).type.static_dims().value_or(std::vector<int64_t>());
 }

@@ -91,6 +91,9 @@ Result<dnnl::primitive_attr> Attributes(const Request& request, const PostOps& p
 // The type of constant weights: float32, or bfloat16 in bf16 math.
 DataType WeightsType(const Request& request);
 
+// The value as a constant of real numbers; nullopt when it is none.
+std::optional<Tensor> RealConstant(const Request& request, ValueId value);
+
 // Argument and descriptor of an operand of the result's rank: an input of the group or a constant.
 Result<Argument> OperandArgument(const Request& request, const PostOps& post, const SecondOperand& operand, int key,
                                  KernelDescriptor& descriptor);

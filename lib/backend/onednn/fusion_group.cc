@@ -205,6 +205,16 @@ std::optional<FusionGroup> WithIntegers(const Graph& graph, const FusionGroup& g
   return whole;
 }
 
+std::optional<FusionGroup> WithRealWeights(const Graph& graph, const FusionGroup& group) {
+  if (!group.anchor.valid() || IntegersOf(graph, group) != Integers::kOperands) return std::nullopt;
+  auto weights = Dequantisation(graph, graph.node(group.anchor).inputs[1]);
+  if (!weights || !graph.value(weights->integers).is_constant()) return std::nullopt;
+  FusionGroup whole = group;
+  Insert(whole.nodes, weights->node);
+  whole.real_weights = std::move(weights);
+  return whole;
+}
+
 bool MayGrow(const Graph& graph, const FusionGroup& group) {
   if (!group.anchor.valid()) return !group.is_conversion();
   const Family* family = FindFamily(graph.node(group.anchor));
@@ -260,8 +270,10 @@ std::optional<FusionGroup> GroupOf(const Graph& graph, std::span<const NodeId> w
     if (!IsDequantisation(graph.node(node)) && !IsQuantisation(graph.node(node))) real.push_back(node);
   }
   auto group = real.empty() ? ConversionOf(graph, nodes) : RealGroupOf(graph, real);
-  if (group && group->nodes.size() < nodes.size()) group = WithIntegers(graph, *group);
-  if (group && group->nodes == nodes) return group;
+  if (!group || group->nodes == nodes) return group;
+  for (const auto& larger : {WithIntegers(graph, *group), WithRealWeights(graph, *group)}) {
+    if (larger && larger->nodes == nodes) return larger;
+  }
   return std::nullopt;
 }
 

@@ -23,6 +23,9 @@ struct FusionGroup {
   std::vector<Quantised> reads = {};               // inputs of the operations that are read as integers
   std::optional<Quantised> writes = std::nullopt;  // the result is written as integers
 
+  // Constant integer weights of a product of real numbers, dequantised when the kernel is made.
+  std::optional<Quantised> real_weights = std::nullopt;
+
   // How the operations read the value; null: as it is.
   const Quantised* read(ValueId real) const;
   // What the group as a whole reads for it.
@@ -40,6 +43,8 @@ std::vector<FusionGroup> NaturalGroups(const Graph& graph);
 // The group with what surrounds it taken along: inputs that are dequantised for it alone and, when nothing else reads
 // its result, the QuantizeLinear behind. nullopt where there is nothing to take, or the operations cannot take it.
 std::optional<FusionGroup> WithIntegers(const Graph& graph, const FusionGroup& group);
+// A product with the DequantizeLinear of its constant weights taken along, for where it cannot be computed on integers.
+std::optional<FusionGroup> WithRealWeights(const Graph& graph, const FusionGroup& group);
 // The group of exactly these nodes; nullopt when they are none.
 std::optional<FusionGroup> GroupOf(const Graph& graph, std::span<const NodeId> nodes);
 

@@ -101,6 +101,9 @@ void OfferNaturalGroups(const Graph& graph, const std::vector<Candidate>& candid
     const auto whole = group.is_conversion() ? std::nullopt : WithIntegers(graph, group);
     if (whole) offer(*whole);
     const bool product = group.anchor.valid() && IsProduct(graph.node(group.anchor));
+    if (product && candidates.size() == before) {
+      if (const auto real = WithRealWeights(graph, group)) offer(*real);
+    }
     if (candidates.size() == before || (group.nodes.size() == 1 && !product)) offer(group);
   }
 }

@@ -43,8 +43,9 @@ struct Side {
 
 Side SideOf(const Request& request, ValueId value) {
   const ValueId input = request.group.input_of(value);
-  const auto& constant = request.graph.value(input).constant;
-  return {InputIndex(request, value), constant, IsByte(request.graph.value(input).type.type)};
+  const bool integers = IsByte(request.graph.value(input).type.type);
+  return {InputIndex(request, value), integers ? request.graph.value(input).constant : RealConstant(request, value),
+          integers};
 }
 
 // Scales and zero points of the integers that are read and written. Weights of uint8 become int8 where their zero point

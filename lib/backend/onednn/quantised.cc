@@ -129,6 +129,24 @@ Tensor MovedToInt8(const Tensor& numbers) {
   return Tensor::Of<int8_t>(DataType::kInt8, numbers.dims(), moved);
 }
 
+Tensor DequantisedConstant(const Graph& graph, const Quantised& integers) {
+  const Tensor& constant = *graph.value(integers.integers).constant;
+  const LinearQuantisation& quantisation = integers.quantisation;
+  int64_t inner = 1;
+  const auto& dims = constant.dims();
+  for (size_t d = static_cast<size_t>(quantisation.axis + 1); !quantisation.is_whole() && d < dims.size(); ++d) {
+    inner *= dims[d];
+  }
+  const std::vector<int64_t> numbers = constant.ToInts();
+  std::vector<float> real(numbers.size());
+  for (size_t i = 0; i < real.size(); ++i) {
+    const size_t p = i / static_cast<size_t>(inner) % quantisation.scales.size();
+    real[i] = static_cast<float>(numbers[i] - quantisation.zero_points[quantisation.is_whole() ? 0 : p]) *
+              quantisation.scales[quantisation.is_whole() ? 0 : p];
+  }
+  return Tensor::Float32(dims, real);
+}
+
 bool HasExactIntegerProducts() {
   const auto isa = static_cast<unsigned>(dnnl::get_effective_cpu_isa());
   const auto has = [&](dnnl::cpu_isa wanted) {

@@ -48,6 +48,9 @@ Tensor MovedToInt8(const Tensor& numbers);
 // their zero points are elsewhere.
 std::optional<Tensor> SymmetricWeights(const Graph& graph, const Quantised& weights);
 
+// Constant integers as the real numbers that they stand for, rounded as the definition says.
+Tensor DequantisedConstant(const Graph& graph, const Quantised& integers);
+
 // Products of 8-bit integers are exact: four of them are summed in 32 bits at once. Without these instructions oneDNN
 // sums pairs in 16 bits, where they saturate.
 bool HasExactIntegerProducts();
