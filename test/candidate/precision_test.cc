@@ -5,6 +5,7 @@
 #include <set>
 
 #include "partitiontuner/candidate/signature.h"
+#include "partitiontuner/graph/graph_text.h"
 
 namespace pt {
 namespace {
@@ -109,6 +110,19 @@ TEST_CASE("Quantisation, FormsAndKeysTellItApart", "[candidate]") {
     keys.insert(ReorderKey(platform, UnitClassId(0U), dims, wide, to, "1").hash);
   }
   CHECK(keys.size() == 5);
+}
+
+TEST_CASE("StepTolerance, IsOneUnitForWhatTheGroupQuantises", "[candidate]") {
+  const Result<Graph> graph = ParseGraph(
+      "input f float32[4]\nconst s float32[] value 1\nconst z uint8[] value 7\nr = Relu(f) : float32[4]\n"
+      "q = QuantizeLinear(r, s, z) : uint8[4]\nm = Reshape(q, s) : uint8[4]\noutput m\n");
+  REQUIRE(graph.ok());
+  const std::vector<NodeId> all = {NodeId(0U), NodeId(1U), NodeId(2U)};
+  const ValueId r = graph->node(all[0]).outputs[0], q = graph->node(all[1]).outputs[0],
+                m = graph->node(all[2]).outputs[0];
+  CHECK(StepTolerance(*graph, std::span(all).first(2), q) == 1);
+  CHECK(StepTolerance(*graph, std::span(all).first(1), r) == 0);
+  CHECK(StepTolerance(*graph, std::span(all).last(1), m) == 0);
 }
 
 }  // namespace
