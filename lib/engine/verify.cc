@@ -6,6 +6,7 @@
 #include <cstring>
 #include <limits>
 
+#include "partitiontuner/graph/linear_quantisation.h"
 #include "partitiontuner/graph/visit_type.h"
 #include "partitiontuner/support/dims_text.h"
 
@@ -177,6 +178,11 @@ Comparison CompareExactly(const Tensor& want, const Tensor& got) {
   return result;
 }
 
+// A product that quantises its result by inputs 6 and 7.
+bool IsQLinear(const Node& node) {
+  return node.domain.empty() && (node.op == "QLinearConv" || node.op == "QLinearMatMul") && node.inputs.size() > 6;
+}
+
 // The last node before `output` (in the graph's order, so the nearest in effect) that quantises;
 // invalid when none.
 NodeId LastQuantisation(const Graph& graph, ValueId output) {
@@ -188,7 +194,7 @@ NodeId LastQuantisation(const Graph& graph, ValueId output) {
   for (size_t i = graph.nodes().size(); i-- > 0;) {
     if (!needed[i]) continue;
     const Node& node = graph.nodes()[i];
-    if (node.op == "QuantizeLinear" && node.domain.empty()) return NodeId(i);
+    if (IsQuantisation(node) || IsQLinear(node)) return NodeId(i);
     for (const ValueId input : node.inputs) need(input);
   }
   return {};
@@ -203,7 +209,7 @@ Tolerance DefaultTolerance(const Graph& graph, ValueId output, MathMode math) {
   if (!quantisation.valid()) return tolerance;
   const Node& node = graph.node(quantisation);
   if (graph.value(output).producer == quantisation) tolerance.integer_steps = 1;
-  const auto& scale = graph.value(node.inputs[1]).constant;
+  const auto& scale = graph.value(node.inputs[IsQLinear(node) ? 6 : 1]).constant;
   if (!scale || !HasTolerance(scale->type())) return tolerance;
   for (int64_t i = 0; i < scale->element_count(); ++i) {
     // A hair more than the step: the difference of two dequantised neighbours is rounded.

@@ -133,10 +133,16 @@ q2 = QuantizeLinear(r, s2, zero) : uint8[2]
 y = DequantizeLinear(q2, s2, zero) : float32[2]
 plain = Relu(x) : float32[2]
 half = Cast(x) to=10 : float16[2]
+const w int8[2,2] zeros
+const s3 float32[] value 0.125
+m = QLinearMatMul(q2, s2, zero, w, s1, s1, s3, zero) : uint8[2]
+e = DequantizeLinear(m, s3, zero) : float32[2]
 output y
 output plain
 output half
 output q2
+output m
+output e
 )");
   REQUIRE(parsed.ok());
   const Graph& graph = *parsed;
@@ -149,6 +155,8 @@ output q2
   CHECK(plain.relative == 1e-4);
   CHECK(DefaultTolerance(graph, graph.outputs()[2]).relative == 1e-2);
   CHECK(DefaultTolerance(graph, graph.outputs()[3]).integer_steps == 1);
+  CHECK(DefaultTolerance(graph, graph.outputs()[4]).integer_steps == 1);
+  CHECK(DefaultTolerance(graph, graph.outputs()[5]).absolute == Catch::Approx(0.125).epsilon(1e-4));
 }
 
 }  // namespace
