@@ -64,6 +64,13 @@ constexpr std::array kCases = {
     Case{"convolution to one channel",
          "input x uint8[1,8,12,6]\nconst w int8[1,8,3,3] whole 1\nd = DequantizeLinear(x, s1, u1)\n"
          "v = DequantizeLinear(w, sw, i0)\ny = Conv(d, v) pads=[1,1,1,1]\nq = QuantizeLinear(y, s3, u1)\noutput q\n"},
+    Case{"convolutions of the same weights, each with other sums behind them",
+         "input x uint8[1,16,9,9]\ninput s int8[1,16,9,9]\nconst w int8[32,16,3,3] whole 1\n"
+         "a = DequantizeLinear(x, s1, u1)\nb = DequantizeLinear(x, s1, u0)\nc = DequantizeLinear(s, s1, i0)\n"
+         "d = DequantizeLinear(s, s1, i2)\nva = DequantizeLinear(w, sw, i0)\nvb = DequantizeLinear(w, sw, i0)\n"
+         "vc = DequantizeLinear(w, sw, i0)\nvd = DequantizeLinear(w, sw, i0)\n"
+         "ya = Conv(a, va) pads=[1,1,1,1]\nyb = Conv(b, vb) pads=[1,1,1,1]\nyc = Conv(c, vc) pads=[1,1,1,1]\n"
+         "yd = Conv(d, vd) pads=[1,1,1,1]\noutput ya\noutput yb\noutput yc\noutput yd\n"},
     Case{"convolution, 1-d and long",
          "input x int8[2,5,170]\nconst w int8[6,5,9] whole 1\nd = DequantizeLinear(x, s1, i2)\n"
          "v = DequantizeLinear(w, sw, i0)\ny = Conv(d, v) pads=[4,4]\nq = QuantizeLinear(y, s3, u1)\noutput q\n"},

@@ -75,6 +75,8 @@ void CheckGraph(const Graph& graph, std::span<const Tensor> given, const Platfor
   const Result<std::vector<Tensor>> expected = RunGraph(graph, platform, *oracle, given, 1, &values);
   INFO((expected.ok() ? "" : ToString(expected.error())));
   REQUIRE(expected.ok());
+  // One for all: what one candidate packs must not be taken for what another one wants.
+  const std::unique_ptr<WeightStore> weights = MakeWeightStore();
   std::vector<std::unique_ptr<Library>> libraries;
   for (const LibraryRow& row : BuiltInLibraries()) libraries.push_back(row.make());
   for (const Candidate& candidate : EnumerateCandidates(graph, platform, libraries, precision)) {
@@ -85,8 +87,8 @@ void CheckGraph(const Graph& graph, std::span<const Tensor> given, const Platfor
     CheckDescription(graph, platform, **library, candidate);
     std::vector<Tensor> inputs;
     for (ValueId id : GroupInputs(graph, candidate.nodes)) inputs.push_back(values.at(id));
-    const Result<std::vector<Tensor>> results =
-        RunCandidate(graph, platform, **library, candidate, inputs, platform.unit_class(candidate.unit_class).cores);
+    const Result<std::vector<Tensor>> results = RunCandidate(
+        graph, platform, **library, candidate, inputs, platform.unit_class(candidate.unit_class).cores, weights.get());
     INFO((results.ok() ? "" : ToString(results.error())));
     REQUIRE(results.ok());
     const std::vector<ValueId> outputs = GroupOutputs(graph, candidate.nodes);

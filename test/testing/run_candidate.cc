@@ -56,7 +56,7 @@ Result<Tensor> ToTensor(const TensorView& view) {
 }
 
 Result<std::vector<Tensor>> RunOn(Bench& bench, const Graph& graph, const Library& library, const Candidate& candidate,
-                                  std::span<const Tensor> inputs) {
+                                  std::span<const Tensor> inputs, WeightStore* weights) {
   std::vector<TensorView> in, out;
   std::vector<TensorLayout> in_layouts, out_layouts;
   for (size_t i = 0; i < inputs.size(); ++i) {
@@ -83,8 +83,9 @@ Result<std::vector<Tensor>> RunOn(Bench& bench, const Graph& graph, const Librar
     out_layouts.push_back(layout);
     out.push_back(view);
   }
-  PT_ASSIGN(const std::unique_ptr<Kernel> kernel,
-            library.Compile(graph, candidate, in_layouts, out_layouts, bench.context));
+  CompileContext context{bench.context.platform, bench.context.device, bench.context.team,
+                         weights != nullptr ? *weights : bench.context.weights, bench.context.subgraphs};
+  PT_ASSIGN(const std::unique_ptr<Kernel> kernel, library.Compile(graph, candidate, in_layouts, out_layouts, context));
   PT_CHECK_OK(bench.Run(*kernel, in, out));
   std::vector<Tensor> results;
   for (size_t i = 0; i < outputs.size(); ++i) {
@@ -119,9 +120,9 @@ double FloatAt(const Tensor& tensor, int64_t i) {
 
 Result<std::vector<Tensor>> RunCandidate(const Graph& graph, const Platform& platform, const Library& library,
                                          const Candidate& candidate, std::span<const Tensor> inputs,
-                                         uint32_t team_width) {
+                                         uint32_t team_width, WeightStore* weights) {
   Bench bench(platform, team_width);
-  return RunOn(bench, graph, library, candidate, inputs);
+  return RunOn(bench, graph, library, candidate, inputs, weights);
 }
 
 Result<std::vector<Tensor>> RunGraph(const Graph& graph, const Platform& platform, const Library& library,

@@ -10,10 +10,11 @@
 namespace pt::testing {
 
 // inputs: one for each of GroupInputs(graph, candidate.nodes). Results: one for each of GroupOutputs.
-// What the candidate's library cannot reorder is reordered by the reference library.
+// What the candidate's library cannot reorder is reordered by the reference library. Packed weights are kept in
+// `weights`, for other calls to share; null: for this one alone.
 Result<std::vector<Tensor>> RunCandidate(const Graph& graph, const Platform& platform, const Library& library,
                                          const Candidate& candidate, std::span<const Tensor> inputs,
-                                         uint32_t team_width = 1);
+                                         uint32_t team_width = 1, WeightStore* weights = nullptr);
 
 // Every node by `library`'s first candidate for it (CandidatesFor on the class of that width), in graph order.
 // inputs: one for each graph input. Results: one for each graph output; all other values in `values` when not null.
