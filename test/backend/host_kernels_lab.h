@@ -140,9 +140,10 @@ inline void CheckAgainstReference(const Graph& graph, const std::vector<Tensor>&
   for (const Candidate& candidate : candidates) {
     const uint32_t width = platform.unit_class(candidate.unit_class).cores;
     INFO("width " << width);
-    for (const auto run : {&RunCandidate, &RunOnSlices}) {
-      INFO((run == &RunOnSlices ? "slices" : "dense"));
-      const Result<std::vector<Tensor>> results = run(graph, platform, *host, candidate, own, width);
+    for (const bool slices : {false, true}) {
+      INFO((slices ? "slices" : "dense"));
+      const Result<std::vector<Tensor>> results = slices ? RunOnSlices(graph, platform, *host, candidate, own, width)
+                                                         : RunCandidate(graph, platform, *host, candidate, own, width);
       INFO((results.ok() ? "" : ToString(results.error())));
       REQUIRE(results.ok());
       const std::vector<ValueId> made = GroupOutputs(graph, nodes);

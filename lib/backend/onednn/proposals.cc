@@ -84,7 +84,8 @@ bool ReadsMostlyWeights(const Graph& graph, const FusionGroup& group) {
   if (!IsProduct(graph, group)) return false;
   const Node& node = graph.node(group.anchor);
   const auto& weights = graph.value(node.inputs[1]).constant;
-  if (!weights || weights->rank() != 2 || weights->element_count() < kManyWeights) return false;
+  if (!weights || weights->type() != DataType::kFloat32 || weights->rank() != 2) return false;
+  if (weights->element_count() < kManyWeights) return false;
   const Dims result = DimsOf(graph, node.outputs[0]);
   int64_t rows = 1;
   for (size_t i = 0; i + 1 < result.size(); ++i) rows *= result[i];
