@@ -72,6 +72,14 @@ void Move(const Side& side, int64_t begin, int64_t n, void* tensor, void* tile) 
   move(side, begin, n, tensor, tile);
 }
 
+// Where n elements from `begin` on lie next to each other in the tensor, in elements; nullopt where they do not.
+std::optional<int64_t> OffsetOfRun(const Side& side, int64_t begin, int64_t n) {
+  if (side.kind == Side::Kind::kDirect) return begin;
+  const int64_t size = side.walk.inner_size();
+  const bool within = side.kind == Side::Kind::kMoved && side.walk.inner_stride()[0] == 1 && begin % size + n <= size;
+  return within ? std::optional(side.outer.At(begin / size)[0] + begin % size) : std::nullopt;
+}
+
 // An expression with a place for each register.
 struct Program {
   Expression expression;
@@ -127,8 +135,9 @@ void RunTile(const Program& program, const Run& run, std::byte* slots, int64_t b
   for (size_t i = 0; i < program.in.size(); ++i) {
     const Side& side = program.in[i];
     auto* data = const_cast<std::byte*>(run.input<std::byte>(i));
-    at[i] = side.kind == Side::Kind::kDirect ? data + begin * side.bytes : slot_at(side.slot);
-    if (side.kind == Side::Kind::kMoved) Move<true>(side, begin, n, data, at[i]);
+    const std::optional<int64_t> offset = OffsetOfRun(side, begin, n);
+    at[i] = offset ? data + *offset * side.bytes : slot_at(side.slot);
+    if (!offset && side.kind == Side::Kind::kMoved) Move<true>(side, begin, n, data, at[i]);
   }
   for (size_t r = program.in.size(); r < e.registers.size(); ++r) {
     if (program.slots[r] != kNoSlot) at[r] = slot_at(program.slots[r]);
