@@ -167,7 +167,8 @@ void CheckMatMul(uint64_t seed, std::map<std::string, int>& checked) {
 void CheckLibraries(std::map<std::string, int>& checked) {
   for (const LibraryRow& row : BuiltInLibraries()) {
     INFO(row.name);
-    if (row.name != "simulated" && row.name != "host" && row.name != "recurrent") CHECK(checked[std::string(row.name)] > 100);
+    if (row.name != "simulated" && row.name != "host" && row.name != "recurrent")
+      CHECK(checked[std::string(row.name)] > 100);
   }
 }
 
