@@ -16,6 +16,22 @@ bool operator==(const Candidate& a, const Candidate& b) {
          a.constant_bytes == b.constant_bytes;
 }
 
+// Keeps what was packed, as a session with all these kernels would.
+class KeepingStore final : public WeightStore {
+ public:
+  Result<std::shared_ptr<DeviceBuffer>> Get(Hash128 content, std::string_view format, DeviceDriver& device,
+                                            uint64_t bytes, const Fill& fill) override {
+    PT_ASSIGN(std::shared_ptr<DeviceBuffer> packed, store_->Get(content, format, device, bytes, fill));
+    kept_.push_back(packed);
+    return packed;
+  }
+  uint64_t bytes() const override { return store_->bytes(); }
+
+ private:
+  std::unique_ptr<WeightStore> store_ = MakeWeightStore();
+  std::vector<std::shared_ptr<DeviceBuffer>> kept_;
+};
+
 }  // namespace
 
 Graph LoadCase(const Case& c) {
@@ -76,7 +92,7 @@ void CheckGraph(const Graph& graph, std::span<const Tensor> given, const Platfor
   INFO((expected.ok() ? "" : ToString(expected.error())));
   REQUIRE(expected.ok());
   // One for all: what one candidate packs must not be taken for what another one wants.
-  const std::unique_ptr<WeightStore> weights = MakeWeightStore();
+  KeepingStore weights;
   std::vector<std::unique_ptr<Library>> libraries;
   for (const LibraryRow& row : BuiltInLibraries()) libraries.push_back(row.make());
   for (const Candidate& candidate : EnumerateCandidates(graph, platform, libraries, precision)) {
@@ -87,8 +103,8 @@ void CheckGraph(const Graph& graph, std::span<const Tensor> given, const Platfor
     CheckDescription(graph, platform, **library, candidate);
     std::vector<Tensor> inputs;
     for (ValueId id : GroupInputs(graph, candidate.nodes)) inputs.push_back(values.at(id));
-    const Result<std::vector<Tensor>> results = RunCandidate(
-        graph, platform, **library, candidate, inputs, platform.unit_class(candidate.unit_class).cores, weights.get());
+    const Result<std::vector<Tensor>> results = RunCandidate(graph, platform, **library, candidate, inputs,
+                                                             platform.unit_class(candidate.unit_class).cores, &weights);
     INFO((results.ok() ? "" : ToString(results.error())));
     REQUIRE(results.ok());
     const std::vector<ValueId> outputs = GroupOutputs(graph, candidate.nodes);
