@@ -69,8 +69,8 @@ constexpr std::array kCases = {
          "a = DequantizeLinear(x, s1, u1)\nb = DequantizeLinear(x, s1, u0)\nc = DequantizeLinear(s, s1, i0)\n"
          "d = DequantizeLinear(s, s1, i2)\nva = DequantizeLinear(w, sw, i0)\nvb = DequantizeLinear(w, sw, i0)\n"
          "vc = DequantizeLinear(w, sw, i0)\nvd = DequantizeLinear(w, sw, i0)\n"
-         "ya = Conv(a, va) pads=[1,1,1,1]\nyb = Conv(b, vb) pads=[1,1,1,1]\nyc = Conv(c, vc) pads=[1,1,1,1]\n"
-         "yd = Conv(d, vd) pads=[1,1,1,1]\noutput ya\noutput yb\noutput yc\noutput yd\n"},
+         "ya = Conv(a, va)\nyb = Conv(b, vb)\nyc = Conv(c, vc)\n"
+         "yd = Conv(d, vd)\noutput ya\noutput yb\noutput yc\noutput yd\n"},
     Case{"convolution, 1-d and long",
          "input x int8[2,5,170]\nconst w int8[6,5,9] whole 1\nd = DequantizeLinear(x, s1, i2)\n"
          "v = DequantizeLinear(w, sw, i0)\ny = Conv(d, v) pads=[4,4]\nq = QuantizeLinear(y, s3, u1)\noutput q\n"},
