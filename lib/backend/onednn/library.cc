@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <map>
 #include <mutex>
+#include <set>
 #include <string>
 #include <unordered_map>
 
@@ -92,11 +93,30 @@ bool MakesContiguousSlices(const Graph& graph, const FusionGroup& group, const L
   return true;
 }
 
+// A product on integers that quantises what it makes and waits for nothing beyond its own operands.
+std::optional<FusionGroup> QuantisedProduct(const Graph& graph, const FusionGroup& group) {
+  if (!group.anchor.valid() || !IsProduct(graph.node(group.anchor))) return std::nullopt;
+  auto whole = WithIntegers(graph, group);
+  const auto waits = [](const Pointwise& op) { return op.operand.value.valid() && !op.operand.constant; };
+  if (!whole || !whole->writes || std::ranges::any_of(whole->ops, waits)) return std::nullopt;
+  return whole;
+}
+
 // Every natural group, taken on integers first where it can be. Where that is offered, products and groups of several
-// nodes are not offered on real numbers besides: they would be dequantised first, weights included.
+// nodes are not offered on real numbers besides: they would be dequantised first, weights included. Nor is any part of
+// a quantised product offered: it would make four times the bytes to be read again by the rest.
 template <typename Offer>
 void OfferNaturalGroups(const Graph& graph, const std::vector<Candidate>& candidates, const Offer& offer) {
-  for (const FusionGroup& group : NaturalGroups(graph)) {
+  const std::vector<FusionGroup> groups = NaturalGroups(graph);
+  std::set<NodeId> quantised;
+  for (const FusionGroup& group : groups) {
+    const size_t before = candidates.size();
+    const auto whole = QuantisedProduct(graph, group);
+    if (whole) offer(*whole);
+    if (candidates.size() > before) quantised.insert(group.anchor);
+  }
+  for (const FusionGroup& group : groups) {
+    if (quantised.contains(group.anchor)) continue;
     const size_t before = candidates.size();
     const auto whole = group.is_conversion() ? std::nullopt : WithIntegers(graph, group);
     if (whole) offer(*whole);
