@@ -249,7 +249,8 @@ TEST_CASE("HostElementwise, RandomGroupsEqualTheReference", "[host]") {
   const uint32_t seed = Catch::getSeed();
   INFO("seed " << seed);
   std::mt19937 random(seed);
-  constexpr std::array kUnary = {"Abs", "Neg", "Relu", "Sigmoid", "Tanh", "Erf", "Floor"};
+  // None that jumps: a last digit would decide between two results.
+  constexpr std::array kUnary = {"Abs", "Neg", "Relu", "Sigmoid", "Tanh", "Erf", "HardSwish"};
   constexpr std::array kBinary = {"Add", "Sub", "Mul", "Max", "Min"};
   for (int round = 0; round < 60; ++round) {
     const std::string n = std::to_string(1 + random() % 1500);
