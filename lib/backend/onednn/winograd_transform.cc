@@ -5,8 +5,6 @@
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "lib/backend/onednn/winograd_transform.cc"
-// Patches are arrays of vectors, which vectors without a fixed size cannot be.
-#define HWY_DISABLED_TARGETS (HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128 | HWY_RVV)
 #include <hwy/foreach_target.h>  // compiles what follows once for each instruction set
 #include <hwy/highway.h>
 
@@ -235,8 +233,9 @@ std::vector<float> TransformWeights(const WinogradSizes& sizes, std::span<const 
   const auto patch = static_cast<size_t>(sizes.patch()), in = static_cast<size_t>(sizes.in_channels),
              out = static_cast<size_t>(sizes.out_channels);
   std::vector<float> result(patch * patch * in * out);
-  for (size_t o = 0; o < out; ++o) {
-    for (size_t c = 0; c < in; ++c) {
+  // Output channels run fastest, so that each of the matrices is written in a row.
+  for (size_t c = 0; c < in; ++c) {
+    for (size_t o = 0; o < out; ++o) {
       const float* w = weights.data() + (o * in + c) * 9;
       for (size_t i = 0; i < patch; ++i) {
         std::array<double, 3> row{};  // row i of G·w

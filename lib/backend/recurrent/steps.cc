@@ -1,7 +1,5 @@
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "lib/backend/recurrent/steps.cc"
-// Vectors whose size is not known to the compiler cannot stand in arrays, which the tiles below are.
-#define HWY_DISABLED_TARGETS (HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128 | HWY_RVV)
 #include <hwy/foreach_target.h>
 // After the targets.
 #include <hwy/highway.h>
