@@ -7,8 +7,6 @@ namespace {
 
 constexpr Pass kPasses[] = {
     {"inline-constant-if", "replaces an If whose condition is constant by the branch taken", InlineConstantIf},
-    {"widen-small-floats", "computes float16 and bfloat16 networks in float32, with a Cast at their borders",
-     WidenSmallFloats},
     {"expand-qlinear", "spells QLinearConv and QLinearMatMul out as DequantizeLinear, product and QuantizeLinear",
      ExpandQLinear},
     {"move-quantisation", "moves integers through Reshape, Transpose, MaxPool, …; drops pairs of equal parameters",
@@ -17,6 +15,9 @@ constexpr Pass kPasses[] = {
     {"fold-constants", "computes once what depends on constants and static shapes only", FoldConstants},
     {"remove-no-ops", "drops nodes that return their input: Identity, Dropout, Cast to the same type, …", RemoveNoOps},
     {"merge-views", "makes one Transpose of two in a row, one Reshape of a chain of views", MergeViewsAndTransposes},
+    // Behind the removal of no-ops: a Dropout left in place would keep its border of Casts.
+    {"widen-small-floats", "computes float16 and bfloat16 networks in float32, with a Cast at their borders",
+     WidenSmallFloats},
     {"roll-lstm-cells", "makes one LSTM of cells that are spelled out step by step", RollLstmCells},
     {"fold-batch-normalization", "moves BatchNormalization into the weights of the convolution before it",
      FoldBatchNormalization},

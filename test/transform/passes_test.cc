@@ -523,6 +523,21 @@ output y
   }
 }
 
+TEST_CASE("WidenSmallFloats, NoOpsInBetweenLeaveNoCasts", "[transform]") {
+  const Graph simple = Simplified(Parsed(R"(
+input x float32[2,3]
+h = Cast(x) to=10
+a = Relu(h)
+d = Dropout(a)
+i = Identity(d)
+b = Tanh(i)
+y = Cast(b) to=1
+output y
+)"),
+                                  2e-3F);
+  CHECK(Operators(simple) == Ops{"Cast", "Cast", "Relu", "Tanh", "Cast", "Cast"});
+}
+
 TEST_CASE("WidenSmallFloats, ComparisonsAndOutputsSeeTheSmallType", "[transform]") {
   const Graph simple = Simplified(Parsed(R"(
 input x float32[2,3]
