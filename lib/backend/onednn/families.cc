@@ -42,8 +42,6 @@ uint64_t ScratchpadBytes(const Call& call) {
   return 0;
 }
 
-uint64_t Aligned(uint64_t bytes) { return (bytes + kTensorAlignment - 1) / kTensorAlignment * kTensorAlignment; }
-
 }  // namespace
 
 const Family* FindFamily(const Node& node) {
@@ -80,8 +78,8 @@ uint64_t KernelDescriptor::temporary_offset(size_t index) const {
   for (const Call& other : before) scratchpad = std::max(scratchpad, ScratchpadBytes(other));
   for (const Call& other : after) scratchpad = std::max(scratchpad, ScratchpadBytes(other));
   if (temporaries.empty()) return scratchpad;
-  uint64_t offset = Aligned(scratchpad);
-  for (size_t i = 0; i < index; ++i) offset += Aligned(temporaries[i].get_size());
+  uint64_t offset = AlignUp(scratchpad);
+  for (size_t i = 0; i < index; ++i) offset += AlignUp(temporaries[i].get_size());
   return offset;
 }
 

@@ -13,11 +13,6 @@ struct FreeDeleter {
 };
 using AlignedBytes = std::unique_ptr<void, FreeDeleter>;
 
-Error Fault(const dnnl::error& error, const char* what) {
-  const ErrorCode code = error.status == dnnl_out_of_memory ? ErrorCode::kOutOfMemory : ErrorCode::kRunFailed;
-  return MakeError(code, "onednn.failed", std::string(what) + ": oneDNN: " + error.what());
-}
-
 // A primitive and its arguments, at the addresses of one run state.
 class BoundCall {
  public:
@@ -51,11 +46,7 @@ class OneDnnBoundKernel final : public BoundKernel {
   Status Enqueue(const RunContext& run) noexcept override {
     pool_.set_team(run.stream.team());
     for (const BoundCall& call : calls_) {
-      const dnnl_status_t status = call.Execute(stream_);
-      if (status != dnnl_success) {
-        return MakeError(status == dnnl_out_of_memory ? ErrorCode::kOutOfMemory : ErrorCode::kRunFailed,
-                         "onednn.execute", "oneDNN failed with status " + std::to_string(static_cast<int>(status)));
-      }
+      if (const dnnl_status_t status = call.Execute(stream_); status != dnnl_success) return ExecutionStatus(status);
     }
     return {};
   }
@@ -136,8 +127,7 @@ class OneDnnKernel final : public Kernel {
       std::byte* scratch_data = scratch.data();
       if (scratch.size() < scratch_bytes_) {
         // Final strides may need more than the dense layouts the candidate was sized for.
-        AlignedBytes own(std::aligned_alloc(
-            kTensorAlignment, (scratch_bytes_ + kTensorAlignment - 1) / kTensorAlignment * kTensorAlignment));
+        AlignedBytes own(std::aligned_alloc(kTensorAlignment, AlignUp(scratch_bytes_)));
         if (!own) return MakeError(ErrorCode::kOutOfMemory, "onednn.scratch", "no memory for scratch");
         scratch_data = static_cast<std::byte*>(own.get());
         bound->Keep(std::move(own));
@@ -181,6 +171,17 @@ class OneDnnKernel final : public Kernel {
 };
 
 }  // namespace
+
+Error Fault(const dnnl::error& error, const char* what) {
+  const ErrorCode code = error.status == dnnl_out_of_memory ? ErrorCode::kOutOfMemory : ErrorCode::kRunFailed;
+  return MakeError(code, "onednn.failed", std::string(what) + ": oneDNN: " + error.what());
+}
+
+Status ExecutionStatus(dnnl_status_t status) noexcept {
+  if (status == dnnl_success) return {};
+  return MakeError(status == dnnl_out_of_memory ? ErrorCode::kOutOfMemory : ErrorCode::kRunFailed, "onednn.execute",
+                   "oneDNN failed with status " + std::to_string(static_cast<int>(status)));
+}
 
 Result<std::unique_ptr<Kernel>> MakeKernel(const dnnl::engine& engine, KernelDescriptor descriptor,
                                            CompileContext& context) {

@@ -10,4 +10,9 @@ namespace pt::onednn {
 Result<std::unique_ptr<Kernel>> MakeKernel(const dnnl::engine& engine, KernelDescriptor descriptor,
                                            CompileContext& context);
 
+// What oneDNN threw while doing `what`: kOutOfMemory or kRunFailed.
+Error Fault(const dnnl::error& error, const char* what);
+// What came of executing a primitive.
+Status ExecutionStatus(dnnl_status_t status) noexcept;
+
 }  // namespace pt::onednn

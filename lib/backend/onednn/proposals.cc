@@ -22,7 +22,7 @@ LayoutRule RuleOf(const Graph& graph, const FusionGroup& group) {
 
 size_t RankOf(const Graph& graph, ValueId value) { return graph.value(value).type.dims.size(); }
 
-bool IsProduct(const Graph& graph, const FusionGroup& group) {
+bool IsMatrixProduct(const Graph& graph, const FusionGroup& group) {
   if (!group.anchor.valid()) return false;
   const Node& node = graph.node(group.anchor);
   return node.op == "MatMul" || node.op == "MatMulInteger" || node.op == "Gemm";
@@ -31,7 +31,7 @@ bool IsProduct(const Graph& graph, const FusionGroup& group) {
 // The inputs whose layout the group follows: main's, or every input of a concatenation.
 std::vector<ValueId> MainInputs(const Graph& graph, const FusionGroup& group) {
   if (!group.anchor.valid()) return {group.input_of(group.main)};
-  if (IsProduct(graph, group)) return {};
+  if (IsMatrixProduct(graph, group)) return {};
   const Node& node = graph.node(group.anchor);
   if (node.op != "Concat") return {group.input_of(node.inputs[0])};
   std::vector<ValueId> inputs;
@@ -81,7 +81,7 @@ Layout LayoutAsTaken(const Graph& graph, ValueId id) {
 // Few rows times constant weights beyond the caches: the time is that of reading the weights.
 bool ReadsMostlyWeights(const Graph& graph, const FusionGroup& group) {
   constexpr int64_t kFewRows = 4, kManyWeights = int64_t{1} << 22;
-  if (!IsProduct(graph, group)) return false;
+  if (!IsMatrixProduct(graph, group)) return false;
   const Node& node = graph.node(group.anchor);
   const auto& weights = graph.value(node.inputs[1]).constant;
   if (!weights || weights->type() != DataType::kFloat32 || weights->rank() != 2) return false;

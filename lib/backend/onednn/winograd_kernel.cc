@@ -4,6 +4,7 @@
 #include <atomic>
 #include <deque>
 
+#include "lib/backend/onednn/kernel.h"
 #include "lib/backend/onednn/team_pool.h"
 #include "lib/backend/onednn/winograd.h"
 #include "partitiontuner/support/alignment.h"
@@ -11,15 +12,13 @@
 namespace pt::onednn {
 namespace {
 
-uint64_t Aligned(uint64_t bytes) { return (bytes + kTensorAlignment - 1) / kTensorAlignment * kTensorAlignment; }
-
 // Scratch: for each worker patches and products of a piece; behind them oneDNN's own scratchpads.
 struct ScratchPlan {
   explicit ScratchPlan(const WinogradDescriptor& d)
-      : products_at(Aligned(Bytes(d.sizes.products() * d.in_stride))),
-        worker(products_at + Aligned(Bytes(d.sizes.products() * d.out_stride))),
+      : products_at(AlignUp(Bytes(d.sizes.products() * d.in_stride))),
+        worker(products_at + AlignUp(Bytes(d.sizes.products() * d.out_stride))),
         pads_at(worker * static_cast<uint64_t>(d.workers)),
-        pad(Aligned(std::max(d.product.scratchpad_desc().get_size(), d.rest.scratchpad_desc().get_size()))),
+        pad(AlignUp(std::max(d.product.scratchpad_desc().get_size(), d.rest.scratchpad_desc().get_size()))),
         bytes(pads_at + pad * static_cast<uint64_t>(d.executors())) {}
   static uint64_t Bytes(int64_t floats) { return static_cast<uint64_t>(floats) * sizeof(float); }
 
@@ -74,7 +73,7 @@ class BoundWinograd final : public BoundKernel {
       Executor& executor = executors_.emplace_back(engine);
       float* patches = Patches(worker) + part * d_.products_per_part() * d_.in_stride;
       float* results = Products(worker) + part * d_.products_per_part() * d_.out_stride;
-      std::byte* packed = weights + static_cast<uint64_t>(part) * Aligned(d_.product.weights_desc().get_size());
+      std::byte* packed = weights + static_cast<uint64_t>(part) * AlignUp(d_.product.weights_desc().get_size());
       std::byte* pad = scratch_.data() + plan_.pads_at + static_cast<uint64_t>(e) * plan_.pad;
       executor.product.emplace(engine, product, d_.product, patches, packed, results, pad);
       executor.rest.emplace(engine, rest, d_.rest, patches, packed, results, pad);
@@ -92,10 +91,7 @@ class BoundWinograd final : public BoundKernel {
       };
       team.ParallelFor(static_cast<uint32_t>(d_.workers), body);
     }
-    const dnnl_status_t status = worst;
-    if (status == dnnl_success) return {};
-    return MakeError(status == dnnl_out_of_memory ? ErrorCode::kOutOfMemory : ErrorCode::kRunFailed, "onednn.execute",
-                     "oneDNN failed with status " + std::to_string(static_cast<int>(status)));
+    return ExecutionStatus(worst);
   }
 
  private:
@@ -179,8 +175,7 @@ class WinogradKernel final : public Kernel {
       bound->MakeProducts(engine_, product_, rest_, static_cast<std::byte*>(weights_->data()));
       return std::unique_ptr<BoundKernel>(std::move(bound));
     } catch (const dnnl::error& error) {
-      return MakeError(ErrorCode::kRunFailed, "onednn.failed",
-                       std::string("binding a kernel: oneDNN: ") + error.what());
+      return Fault(error, "binding a kernel");
     }
   }
 
@@ -204,7 +199,7 @@ Status Pack(const dnnl::engine& engine, const WinogradDescriptor& d, DeviceBuffe
       dnnl::memory from(from_desc, engine, const_cast<float*>(first));  // NOLINT: oneDNN only reads its sources
       dnnl::memory to(
           to_desc, engine,
-          static_cast<std::byte*>(buffer.data()) + static_cast<uint64_t>(part) * Aligned(to_desc.get_size()));
+          static_cast<std::byte*>(buffer.data()) + static_cast<uint64_t>(part) * AlignUp(to_desc.get_size()));
       dnnl::reorder(from, to).execute(stream, from, to);
     }
     stream.wait();
@@ -212,7 +207,7 @@ Status Pack(const dnnl::engine& engine, const WinogradDescriptor& d, DeviceBuffe
   } catch (const std::bad_alloc&) {
     return MakeError(ErrorCode::kOutOfMemory, "onednn.weights", "no memory to transform weights in");
   } catch (const dnnl::error& error) {
-    return MakeError(ErrorCode::kRunFailed, "onednn.failed", std::string("packing weights: oneDNN: ") + error.what());
+    return Fault(error, "packing weights");
   }
 }
 
@@ -221,7 +216,7 @@ Status Pack(const dnnl::engine& engine, const WinogradDescriptor& d, DeviceBuffe
 uint64_t WinogradDescriptor::scratch_bytes() const { return ScratchPlan(*this).bytes; }
 
 uint64_t WinogradDescriptor::constant_bytes() const {
-  return Aligned(product.weights_desc().get_size()) * static_cast<uint64_t>(parts);
+  return AlignUp(product.weights_desc().get_size()) * static_cast<uint64_t>(parts);
 }
 
 Result<std::unique_ptr<Kernel>> MakeWinogradKernel(const dnnl::engine& engine, WinogradDescriptor descriptor,
@@ -234,8 +229,7 @@ Result<std::unique_ptr<Kernel>> MakeWinogradKernel(const dnnl::engine& engine, W
   try {
     return std::unique_ptr<Kernel>(std::make_unique<WinogradKernel>(engine, std::move(descriptor), std::move(weights)));
   } catch (const dnnl::error& error) {
-    return MakeError(ErrorCode::kRunFailed, "onednn.failed",
-                     std::string("making a primitive: oneDNN: ") + error.what());
+    return Fault(error, "making a primitive");
   }
 }
 
