@@ -16,6 +16,26 @@ std::vector<NodeId> ProducerTable(const Graph& graph) {
   return producers;
 }
 
+NodeId OnlyReader(const Graph& graph, ValueId value) {
+  const Value& read = graph.value(value);
+  return read.uses.size() == 1 && !read.is_graph_output ? read.uses[0].node : NodeId();
+}
+
+NodeId OnlyReader(const Graph& graph, ValueId value, std::string_view op) {
+  const NodeId reader = OnlyReader(graph, value);
+  return reader.valid() && IsOp(graph.node(reader), op) ? reader : NodeId();
+}
+
+NodeId AddReshape(GraphBuilder& builder, ValueId from, ValueId to) {
+  const std::vector<int64_t> dims = *builder.graph().value(to).type.static_dims();
+  Node node;
+  node.op = "Reshape";
+  node.attributes["allowzero"] = int64_t{1};
+  node.inputs = {from, builder.AddConstant("", Tensor::Int64({static_cast<int64_t>(dims.size())}, dims))};
+  node.outputs = {to};
+  return builder.AddNode(std::move(node));
+}
+
 bool BypassNode(GraphBuilder& builder, std::vector<NodeId>& producers, NodeId node, ValueId from, ValueId to) {
   if (!builder.graph().value(from).is_graph_output) {
     builder.ReplaceUses(from, to);

@@ -1,6 +1,7 @@
 // What several passes do to a graph under construction.
 #pragma once
 
+#include <string_view>
 #include <vector>
 
 #include "partitiontuner/graph/graph_builder.h"
@@ -15,6 +16,14 @@ bool IsReshaping(const Node& node);
 
 // Who makes each value, kept up to date while a pass edits.
 std::vector<NodeId> ProducerTable(const Graph& graph);
+
+// The one use of a value that nobody else needs, graph outputs included; invalid where there are others. With `op`:
+// invalid as well where the reader is another operator. As of the last Build.
+NodeId OnlyReader(const Graph& graph, ValueId value);
+NodeId OnlyReader(const Graph& graph, ValueId value, std::string_view op);
+
+// Adds a Reshape of `from` whose result is `to`; `to` has static dims.
+NodeId AddReshape(GraphBuilder& builder, ValueId from, ValueId to);
 
 // Removes `node`, whose output `from` always equals `to`: readers of `from` read `to`. When `from` is a graph output,
 // the producer of `to` makes `from` in its place, so that the output keeps its name; where that cannot be (`to` is a

@@ -30,7 +30,7 @@ class Matcher {
   // The normalisation around the Sqrt node `root`.
   std::optional<Match> At(NodeId root) {
     match_ = {};
-    if (!MatchDeviation(root) || !MatchQuotient(root) || !IsClosed()) return std::nullopt;
+    if (!MatchDeviation(root) || !MatchQuotient(root) || !IsClosed() || !KeepsRank()) return std::nullopt;
     return std::move(match_);
   }
 
@@ -40,12 +40,6 @@ class Matcher {
     if (!value.valid() || !graph_.value(value).producer.valid()) return nullptr;
     const Node& node = graph_.node(graph_.value(value).producer);
     return IsOp(node, op) ? &node : nullptr;
-  }
-  // The one node that reads `value` when it is this operator; invalid otherwise.
-  NodeId OnlyReader(ValueId value, std::string_view op) {
-    const std::vector<Use>& uses = graph_.value(value).uses;
-    if (uses.size() != 1 || !IsOp(graph_.node(uses[0].node), op)) return {};
-    return uses[0].node;
   }
   void Take(ValueId value) { match_.nodes.insert(graph_.value(value).producer); }
   ValueId ResultOf(NodeId node) const { return graph_.node(node).outputs[0]; }
@@ -112,19 +106,19 @@ class Matcher {
   // From the root down to the result.
   bool MatchQuotient(NodeId root) {
     const ValueId deviation = ResultOf(root);
-    if (const NodeId quotient = OnlyReader(deviation, "Div"); quotient.valid()) {
+    if (const NodeId quotient = OnlyReader(graph_, deviation, "Div"); quotient.valid()) {
       const Node& node = graph_.node(quotient);
       if (node.inputs[1] != deviation) return false;
       if (node.inputs[0] == deviation_) return MatchScaleAndBias(quotient);
       return Scalar(node.inputs[0]) == 1.0F && MatchReciprocal(quotient);
     }
-    const NodeId reciprocal = OnlyReader(deviation, "Reciprocal");
+    const NodeId reciprocal = OnlyReader(graph_, deviation, "Reciprocal");
     return reciprocal.valid() && MatchReciprocal(reciprocal);
   }
 
   bool MatchReciprocal(NodeId reciprocal) {
     match_.nodes.insert(reciprocal);
-    const NodeId product = OnlyReader(ResultOf(reciprocal), "Mul");
+    const NodeId product = OnlyReader(graph_, ResultOf(reciprocal), "Mul");
     if (!product.valid()) return false;
     const ValueId other = Other(graph_.node(product), ResultOf(reciprocal));
     if (other == deviation_) return MatchScaleAndBias(product);
@@ -145,10 +139,10 @@ class Matcher {
       if (other == mean_) shifted = use.node;
     }
     if (!scaled.valid() || !shifted.valid()) return false;
-    const NodeId difference = OnlyReader(ResultOf(shifted), "Sub");
+    const NodeId difference = OnlyReader(graph_, ResultOf(shifted), "Sub");
     if (!difference.valid() || graph_.node(difference).inputs[1] != ResultOf(shifted)) return false;
     const ValueId bias = graph_.node(difference).inputs[0];
-    const NodeId sum = OnlyReader(ResultOf(difference), "Add");
+    const NodeId sum = OnlyReader(graph_, ResultOf(difference), "Add");
     if (!sum.valid() || !FitsNormalised(bias) || Other(graph_.node(sum), ResultOf(difference)) != ResultOf(scaled)) {
       return false;
     }
@@ -161,14 +155,14 @@ class Matcher {
   // `normalised` makes d / s; what follows is taken in as far as it fits.
   bool MatchScaleAndBias(NodeId normalised) {
     Finish(normalised);
-    const NodeId product = OnlyReader(ResultOf(match_.last), "Mul");
-    if (graph_.value(ResultOf(match_.last)).is_graph_output || !product.valid()) return true;
+    const NodeId product = OnlyReader(graph_, ResultOf(match_.last), "Mul");
+    if (!product.valid()) return true;
     const ValueId scale = Other(graph_.node(product), ResultOf(match_.last));
     if (!FitsNormalised(scale)) return true;
     match_.scale = scale;
     Finish(product);
-    const NodeId sum = OnlyReader(ResultOf(product), "Add");
-    if (graph_.value(ResultOf(product)).is_graph_output || !sum.valid()) return true;
+    const NodeId sum = OnlyReader(graph_, ResultOf(product), "Add");
+    if (!sum.valid()) return true;
     const ValueId bias = Other(graph_.node(sum), ResultOf(product));
     if (!FitsNormalised(bias)) return true;
     match_.bias = bias;
@@ -204,6 +198,12 @@ class Matcher {
       }
     }
     return true;
+  }
+
+  // A number given under more dims than x has would add dims to the result.
+  bool KeepsRank() const {
+    const ValueType& result = graph_.value(ResultOf(match_.last)).type;
+    return result.ranked && result.dims.size() == graph_.value(match_.x).type.dims.size();
   }
 
   const Graph& graph_;

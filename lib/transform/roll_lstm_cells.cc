@@ -63,15 +63,6 @@ class Matcher {
   }
 
  private:
-  // The only reader of a value that nobody else needs; invalid where there are others.
-  NodeId OnlyReader(ValueId id) const {
-    const Value& value = graph_.value(id);
-    return value.uses.size() == 1 && !value.is_graph_output ? value.uses[0].node : NodeId();
-  }
-  NodeId OnlyReader(ValueId id, std::string_view op) const {
-    const NodeId reader = OnlyReader(id);
-    return reader.valid() && IsOp(graph_.node(reader), op) ? reader : NodeId();
-  }
   ValueId ResultOf(NodeId id) const { return graph_.node(id).outputs[0]; }
   // Of a node with two inputs, the one that is not `known`; invalid when both are.
   ValueId OtherInput(NodeId id, ValueId known) const {
@@ -107,7 +98,7 @@ class Matcher {
     std::map<ValueId, size_t> sigmoids;  // results, by place
     ValueId fresh;
     for (size_t i = 0; i < kGates; ++i) {
-      const NodeId reader = OnlyReader(split.outputs[i]);
+      const NodeId reader = OnlyReader(graph_, split.outputs[i]);
       if (!reader.valid()) return false;
       cell.nodes.push_back(reader);
       if (IsOp(graph_.node(reader), "Sigmoid")) {
@@ -122,20 +113,20 @@ class Matcher {
     if (sigmoids.size() != 3 || !fresh.valid()) return false;
     const auto take = [&](ValueId sigmoid, Gate gate) {
       const auto at = sigmoids.find(sigmoid);
-      if (at == sigmoids.end() || !OnlyReader(sigmoid).valid()) return false;
+      if (at == sigmoids.end() || !OnlyReader(graph_, sigmoid).valid()) return false;
       cell.places[gate] = at->second;
       sigmoids.erase(at);
       return true;
     };
 
-    const NodeId added = OnlyReader(fresh, "Mul");  // Sigmoid(i) · Tanh(g)
+    const NodeId added = OnlyReader(graph_, fresh, "Mul");  // Sigmoid(i) · Tanh(g)
     if (!added.valid() || !take(OtherInput(added, fresh), kInput)) return false;
-    const NodeId sum = OnlyReader(ResultOf(added), "Add");
+    const NodeId sum = OnlyReader(graph_, ResultOf(added), "Add");
     if (!sum.valid()) return false;
     const ValueId kept_value = OtherInput(sum, ResultOf(added));  // Sigmoid(f) · c
     if (!kept_value.valid() || !graph_.value(kept_value).producer.valid()) return false;
     const NodeId kept = graph_.value(kept_value).producer;
-    if (OnlyReader(kept_value) != sum || !IsOp(graph_.node(kept), "Mul")) return false;
+    if (OnlyReader(graph_, kept_value) != sum || !IsOp(graph_.node(kept), "Mul")) return false;
     const Node& keep = graph_.node(kept);
     const size_t forget = sigmoids.contains(keep.inputs[0]) ? 0 : 1;
     if (!take(keep.inputs[forget], kForget)) return false;
@@ -146,10 +137,10 @@ class Matcher {
 
   // h' = Sigmoid(o) · Tanh(c').
   bool MatchOutput(ValueId sigmoid, size_t place, std::initializer_list<NodeId> so_far, Cell& cell) const {
-    const NodeId shown = OnlyReader(sigmoid, "Mul");
+    const NodeId shown = OnlyReader(graph_, sigmoid, "Mul");
     if (!shown.valid()) return false;
     const ValueId tanh = OtherInput(shown, sigmoid);
-    if (!tanh.valid() || !graph_.value(tanh).producer.valid() || OnlyReader(tanh) != shown) return false;
+    if (!tanh.valid() || !graph_.value(tanh).producer.valid() || OnlyReader(graph_, tanh) != shown) return false;
     const NodeId squashed = graph_.value(tanh).producer;
     if (!IsOp(graph_.node(squashed), "Tanh") || graph_.node(squashed).inputs[0] != cell.c) return false;
     cell.places[kOutput] = place;
@@ -172,7 +163,7 @@ class Matcher {
 
   bool MatchProduct(ValueId gates, Product& product) const {
     NodeId id = graph_.value(gates).producer;
-    if (!id.valid() || !OnlyReader(gates).valid()) return false;
+    if (!id.valid() || !OnlyReader(graph_, gates).valid()) return false;
     product.nodes.push_back(id);
     const int64_t columns = (*DimsOf(gates))[1];
     if (IsOp(graph_.node(id), "Add")) {
@@ -182,7 +173,7 @@ class Matcher {
       product.b = add.inputs[bias];
       const ValueId rest = add.inputs[1 - bias];
       id = graph_.value(rest).producer;
-      if (!id.valid() || !OnlyReader(rest).valid() || !IsOp(graph_.node(id), "MatMul")) return false;
+      if (!id.valid() || !OnlyReader(graph_, rest).valid() || !IsOp(graph_.node(id), "MatMul")) return false;
       product.nodes.push_back(id);
     }
     const Node& node = graph_.node(id);
@@ -212,7 +203,7 @@ class Matcher {
       if (!dims || dims->size() != 2 || (*dims)[0] < 1 || (*dims)[1] < 1) return false;
       product.parts[i] = concat.inputs[i];
     }
-    if (OnlyReader(joined).valid()) product.nodes.push_back(id);
+    if (OnlyReader(graph_, joined).valid()) product.nodes.push_back(id);
     return true;
   }
 
@@ -311,7 +302,7 @@ class Roller {
       for (const NodeId node : cell->nodes) builder_.RemoveNode(node);
     }
     GiveStates(y, y_h);
-    ReshapeTo(y_c, last_.c);
+    AddReshape(builder_, y_c, last_.c);
     return builder_.Build(false);
   }
 
@@ -320,17 +311,9 @@ class Roller {
   ValueId Ints(const Dims& ints) {
     return builder_.AddConstant("", Tensor::Int64({static_cast<int64_t>(ints.size())}, ints));
   }
-  void ReshapeTo(ValueId from, ValueId to) {
-    Node node;
-    node.op = "Reshape";
-    node.attributes["allowzero"] = int64_t{1};
-    node.inputs = {from, Ints(*builder_.graph().value(to).type.static_dims())};
-    node.outputs = {to};
-    builder_.AddNode(std::move(node));
-  }
   ValueId Reshape(ValueId from, Dims dims) {
     const ValueId to = Value(std::move(dims));
-    ReshapeTo(from, to);
+    AddReshape(builder_, from, to);
     return to;
   }
 
@@ -362,7 +345,7 @@ class Roller {
       return h.is_graph_output || std::ranges::any_of(h.uses, [&](const Use& use) { return !own.contains(use.node); });
     };
     if (std::none_of(chain_.cells.begin(), chain_.cells.end() - 1, needed)) {
-      ReshapeTo(y_h, last_.h);
+      AddReshape(builder_, y_h, last_.h);
       return;
     }
     Node split;

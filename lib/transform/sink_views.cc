@@ -85,7 +85,7 @@ class Sinking {
     }
     const ValueId result = builder_.AddValue("", StaticType(DataType::kFloat32, inner));
     builder_.node(id).outputs[0] = result;
-    AddReshape(result, output, outer, graph_.node(id).source);
+    builder_.node(AddReshape(builder_, result, output)).source = graph_.node(id).source;
     source_.emplace(output, result);
     changed_ = true;
   }
@@ -122,17 +122,8 @@ class Sinking {
 
   ValueId SeenUnder(ValueId value, const Dims& dims) {
     const ValueId seen = builder_.AddValue("", StaticType(DataType::kFloat32, dims));
-    AddReshape(value, seen, dims, {});
+    AddReshape(builder_, value, seen);
     return seen;
-  }
-
-  void AddReshape(ValueId from, ValueId to, const Dims& dims, std::vector<Source> source) {
-    Node reshape;
-    reshape.op = "Reshape";
-    reshape.inputs = {from, builder_.AddConstant("", Tensor::Int64({static_cast<int64_t>(dims.size())}, dims))};
-    reshape.outputs = {to};
-    reshape.source = std::move(source);
-    builder_.AddNode(std::move(reshape));
   }
 
   const Graph& graph_;

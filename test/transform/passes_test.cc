@@ -500,6 +500,23 @@ TEST_CASE("DropDeadCode, UnreadBranchGoes", "[transform]") {
   CHECK(OperatorsAfter("input x float32[2,3]\na = Exp(x)\nb = Relu(x)\noutput b\n") == Ops{"Relu"});
 }
 
+TEST_CASE("RecogniseLayerNormalization, NumbersThatAddDimsLeaveItAlone", "[transform]") {
+  const Graph simple = Simplified(Parsed(R"(
+input x float32[3,8]
+const axes int64[1] ints -1
+const epsilon float32[1,1,1] value 0.001
+mean = ReduceMean(x, axes)
+d = Sub(x, mean)
+q = Mul(d, d)
+v = ReduceMean(q, axes)
+e = Add(v, epsilon)
+s = Sqrt(e)
+y = Div(d, s)
+output y
+)"));
+  CHECK(Operators(simple) == Ops{"ReduceMean", "Sub", "Mul", "ReduceMean", "Add", "Sqrt", "Div"});
+}
+
 // The arithmetic of float16 is the pass's to widen; rounding to it stays where the model says Cast.
 TEST_CASE("WidenSmallFloats, ArithmeticBetweenCastsIsFloat32", "[transform]") {
   const Graph simple = Simplified(Parsed(R"(
