@@ -4,8 +4,7 @@
 #include <limits>
 #include <type_traits>
 
-#include "lib/backend/host/parallel.h"
-#include "lib/backend/reference/operator.h"
+#include "lib/backend/reference/elements.h"
 #include "lib/backend/reference/types.h"
 #include "partitiontuner/support/text.h"
 
@@ -15,14 +14,7 @@ namespace {
 // y = f(x) for each element; f is a value that carries its parameters.
 template <typename T, typename F>
 Routine Elementwise(int64_t count, double work, F f) {
-  return {[count, work, f](const Run& run) -> Status {
-    const T* in = run.in<T>(0);
-    T* out = run.out<T>();
-    ParallelRanges(run.team, count, work, [&](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) out[i] = f(in[i]);
-    });
-    return {};
-  }};
+  return MapRoutine(count, MapOf<T>(work, f));
 }
 
 Status SameAsInput(Site& site, size_t inputs = 1) {
@@ -283,14 +275,7 @@ Result<Routine> Test(Site& site, F&& test) {
   PT_CHECK_OK(site.NeedInputs(1, 1));
   PT_CHECK_OK(site.Out(0, DataType::kBool, site.in[0].dims));
   return VisitFloats(site, site.in[0].type, [&]<typename T>() -> Result<Routine> {
-    return Routine{[test, count = site.in[0].count()](const Run& run) -> Status {
-      const T* in = run.in<T>(0);
-      uint8_t* out = run.out<uint8_t>();
-      ParallelRanges(run.team, count, 0.5, [&](int64_t begin, int64_t end) {
-        for (int64_t i = begin; i < end; ++i) out[i] = test(in[i]) ? 1 : 0;
-      });
-      return {};
-    }};
+    return Elementwise<T>(site.in[0].count(), 0.5, [test](T x) { return static_cast<uint8_t>(test(x) ? 1 : 0); });
   });
 }
 

@@ -1,11 +1,12 @@
 // Arithmetic with broadcasting: two operands (Add, Mod, BitShift...), any number (Sum, Max...), and Where.
 #include <array>
 #include <cmath>
+#include <cstring>
 #include <limits>
 #include <type_traits>
+#include <utility>
 
-#include "lib/backend/reference/broadcast.h"
-#include "lib/backend/reference/operator.h"
+#include "lib/backend/reference/elements.h"
 #include "lib/backend/reference/types.h"
 #include "partitiontuner/support/text.h"
 
@@ -25,30 +26,30 @@ T Wrapping(T a, T b, F f) {
 
 struct Add {
   template <typename T>
-  static T Apply(T a, T b) {
+  static T Of(T a, T b) {
     return Wrapping(a, b, [](auto x, auto y) { return x + y; });
   }
 };
 struct Sub {
   template <typename T>
-  static T Apply(T a, T b) {
+  static T Of(T a, T b) {
     return Wrapping(a, b, [](auto x, auto y) { return x - y; });
   }
 };
 struct Mul {
   template <typename T>
-  static T Apply(T a, T b) {
+  static T Of(T a, T b) {
     return Wrapping(a, b, [](auto x, auto y) { return x * y; });
   }
 };
 // Integers truncate; by zero gives 0, the smallest by -1 gives itself: never a trap.
 struct Div {
   template <typename T>
-  static T Apply(T a, T b) {
+  static T Of(T a, T b) {
     if constexpr (std::is_integral_v<T>) {
       if (b == 0) return 0;
       if constexpr (std::is_signed_v<T>) {
-        if (b == -1) return Sub::Apply(T{0}, a);
+        if (b == -1) return Sub::Of(T{0}, a);
       }
       return static_cast<T>(a / b);
     } else {
@@ -60,7 +61,7 @@ struct Div {
 template <bool largest>
 struct Extreme {
   template <typename T>
-  static T Apply(T a, T b) {
+  static T Of(T a, T b) {
     if constexpr (std::is_floating_point_v<T>) {
       if (std::isnan(a) || std::isnan(b)) return std::numeric_limits<T>::quiet_NaN();
     }
@@ -72,7 +73,7 @@ using Min = Extreme<false>;
 // Sign of the divisor (Python's %); modulo zero gives 0.
 struct FloorMod {
   template <typename T>
-  static T Apply(T a, T b) {
+  static T Of(T a, T b) {
     if constexpr (std::is_integral_v<T>) {
       if (b == 0) return 0;
       if constexpr (std::is_signed_v<T>) {
@@ -91,7 +92,7 @@ struct FloorMod {
 // Sign of the dividend (C's fmod); modulo zero gives 0 for integers.
 struct TruncatedMod {
   template <typename T>
-  static T Apply(T a, T b) {
+  static T Of(T a, T b) {
     if constexpr (std::is_integral_v<T>) {
       if (b == 0) return 0;
       if constexpr (std::is_signed_v<T>) {
@@ -105,69 +106,48 @@ struct TruncatedMod {
 };
 struct BitwiseAnd {
   template <typename T>
-  static T Apply(T a, T b) {
+  static T Of(T a, T b) {
     return static_cast<T>(a & b);
   }
 };
 struct BitwiseOr {
   template <typename T>
-  static T Apply(T a, T b) {
+  static T Of(T a, T b) {
     return static_cast<T>(a | b);
   }
 };
 struct BitwiseXor {
   template <typename T>
-  static T Apply(T a, T b) {
+  static T Of(T a, T b) {
     return static_cast<T>(a ^ b);
   }
 };
 // Shifts past the width give 0.
 struct ShiftLeft {
   template <typename T>
-  static T Apply(T a, T b) {
+  static T Of(T a, T b) {
     return b >= sizeof(T) * 8 ? T{0} : static_cast<T>(static_cast<uint64_t>(a) << b);
   }
 };
 struct ShiftRight {
   template <typename T>
-  static T Apply(T a, T b) {
+  static T Of(T a, T b) {
     return b >= sizeof(T) * 8 ? T{0} : static_cast<T>(a >> b);
   }
 };
 struct PRelu {
   template <typename T>
-  static T Apply(T a, T slope) {
-    return a < 0 ? Mul::Apply(a, slope) : a;
+  static T Of(T a, T slope) {
+    return a < 0 ? Mul::Of(a, slope) : a;
   }
 };
 
-template <typename F, typename T>
-void BinaryRow(const T* a, int64_t a_step, const T* b, int64_t b_step, T* out, int64_t n) {
-  if (a_step == 1 && b_step == 1) {
-    for (int64_t i = 0; i < n; ++i) out[i] = F::Apply(a[i], b[i]);
-  } else if (a_step == 1) {
-    const T right = *b;
-    for (int64_t i = 0; i < n; ++i) out[i] = F::Apply(a[i], right);
-  } else if (b_step == 1) {
-    const T left = *a;
-    for (int64_t i = 0; i < n; ++i) out[i] = F::Apply(left, b[i]);
-  } else {
-    for (int64_t i = 0; i < n; ++i) out[i] = F::Apply(*a, *b);
-  }
-}
+// Nanoseconds an element.
+constexpr double kWork = 0.5;
 
 template <typename F, typename T>
-Result<Routine> BinaryRoutine(Site& site, const std::vector<int64_t>& out_dims) {
-  const auto broadcast = MakeBroadcast<2>({site.in[0].dims, site.in[1].dims}, out_dims);
-  return Routine{[broadcast](const Run& run) -> Status {
-    const T* a = run.in<T>(0);
-    const T* b = run.in<T>(1);
-    T* out = run.out<T>();
-    broadcast.ForEachRow(run.team, 0.5, [&](int64_t at, const auto& from, const auto& steps, int64_t n) {
-      BinaryRow<F>(a + from[0], steps[0], b + from[1], steps[1], out + at, n);
-    });
-    return {};
-  }};
+Result<Routine> BinaryRoutine(const Site& site, const std::vector<int64_t>& out_dims) {
+  return PairRoutine(MakeBroadcast<2>({site.in[0].dims, site.in[1].dims}, out_dims), PairingOf<T, T, F>(kWork));
 }
 
 Result<std::vector<int64_t>> BinaryDims(Site& site) {
@@ -224,8 +204,8 @@ T IntegerPower(T base, int64_t exponent) {
     return static_cast<T>(base == 1 ? 1 : base == static_cast<T>(-1) ? (exponent % 2 != 0 ? -1 : 1) : 0);
   T result = 1;
   for (; exponent != 0; exponent >>= 1) {
-    if ((exponent & 1) != 0) result = Mul::Apply(result, base);
-    base = Mul::Apply(base, base);
+    if ((exponent & 1) != 0) result = Mul::Of(result, base);
+    base = Mul::Of(base, base);
   }
   return result;
 }
@@ -275,6 +255,31 @@ Result<Routine> Pow(Site& site) {
   });
 }
 
+template <typename T>
+void Divide(void* data, int64_t count, size_t divisor) {
+  T* out = static_cast<T*>(data);
+  for (int64_t i = 0; i < count; ++i)
+    out[i] = static_cast<T>(static_cast<double>(out[i]) / static_cast<double>(divisor));
+}
+
+// The result so far with the next input, one after the other; then `finish`, if any, with their number.
+Routine FoldRoutine(std::vector<Broadcast<2>> steps, Pairing pairing, int64_t count,
+                    void (*finish)(void* data, int64_t count, size_t inputs)) {
+  return {[steps = std::move(steps), pairing, count, finish](const Run& run) -> Status {
+    void* out = run.out<void>();
+    if (run.inputs.size() == 1) {
+      const void* in = run.in<void>(0);
+      if (in != out && count > 0) std::memcpy(out, in, static_cast<size_t>(count) * pairing.out_bytes);
+      return {};
+    }
+    for (size_t k = 0; k < steps.size(); ++k) {
+      RunPairs(steps[k], pairing, run.team, k == 0 ? run.in<void>(0) : out, run.in<void>(k + 1), out);
+    }
+    if (finish != nullptr) finish(out, count, run.inputs.size());
+    return {};
+  }};
+}
+
 // out = f(f(in0, in1), in2)...; with `mean`, divided by their number.
 template <typename F, bool mean = false>
 Result<Routine> Variadic(Site& site) {
@@ -294,26 +299,9 @@ Result<Routine> Variadic(Site& site) {
   }
   const int64_t count = site.out[0].settled ? TensorFacts{DataType::kFloat32, dims, {}, true}.count() : 0;
   return VisitNumbers(site, site.in[0].type, [&]<typename T>() -> Result<Routine> {
-    return Routine{[steps, count](const Run& run) -> Status {
-      T* out = run.out<T>();
-      if (run.inputs.size() == 1) {
-        const T* in = run.in<T>(0);
-        if (in != out) std::copy(in, in + count, out);
-        return {};
-      }
-      for (size_t k = 0; k < steps.size(); ++k) {
-        const T* a = k == 0 ? run.in<T>(0) : out;
-        const T* b = run.in<T>(k + 1);
-        steps[k].ForEachRow(run.team, 0.5, [&](int64_t at, const auto& from, const auto& strides, int64_t n) {
-          BinaryRow<F>(a + from[0], strides[0], b + from[1], strides[1], out + at, n);
-        });
-      }
-      if constexpr (mean) {
-        const auto divisor = static_cast<double>(run.inputs.size());
-        for (int64_t i = 0; i < count; ++i) out[i] = static_cast<T>(static_cast<double>(out[i]) / divisor);
-      }
-      return {};
-    }};
+    void (*finish)(void*, int64_t, size_t) = nullptr;
+    if constexpr (mean) finish = Divide<T>;
+    return FoldRoutine(std::move(steps), PairingOf<T, T, F>(kWork), count, finish);
   });
 }
 

@@ -1,8 +1,7 @@
 // Two operands to boolean: comparisons and connectives.
 #include <array>
 
-#include "lib/backend/reference/broadcast.h"
-#include "lib/backend/reference/operator.h"
+#include "lib/backend/reference/elements.h"
 #include "lib/backend/reference/types.h"
 
 namespace pt::reference {
@@ -54,15 +53,7 @@ struct SameTruth {
 
 template <typename F, typename T>
 Routine Comparing(const Broadcast<2>& broadcast) {
-  return {[broadcast](const Run& run) -> Status {
-    broadcast.ForEachRow(run.team, 0.7, [&](int64_t at, const auto& from, const auto& steps, int64_t n) {
-      const T* a = run.in<T>(0) + from[0];
-      const T* b = run.in<T>(1) + from[1];
-      uint8_t* out = run.out<uint8_t>() + at;
-      for (int64_t i = 0; i < n; ++i) out[i] = F::Of(a[i * steps[0]], b[i * steps[1]]) ? 1 : 0;
-    });
-    return {};
-  }};
+  return PairRoutine(broadcast, PairingOf<T, uint8_t, F>(0.7));
 }
 
 Result<Broadcast<2>> Compared(Site& site) {

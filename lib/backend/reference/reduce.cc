@@ -199,25 +199,32 @@ struct Least {
   T Get(int64_t) const { return least; }
 };
 
+// One element of the output from those that `reduced` walks, from `in` on.
+using ReduceOne = void (*)(const void* in, const Walk& reduced, void* out);
+
 template <typename T, typename Accumulator>
-Routine ReduceRoutine(Reduction reduction) {
-  return {[reduction = std::move(reduction)](const Run& run) -> Status {
+void AccumulateInto(const void* from, const Walk& reduced, void* out) {
+  const T* in = static_cast<const T*>(from);
+  Accumulator accumulator;
+  if (reduced.rank <= 1) {
+    for (int64_t i = 0; i < reduced.count; ++i) accumulator.Add(in[i * reduced.strides[0]]);
+  } else {
+    for (int64_t i = 0; i < reduced.count; ++i) accumulator.Add(in[reduced.Offset(i)]);
+  }
+  *static_cast<T*>(out) = accumulator.Get(reduced.count);
+}
+
+Routine ReduceRoutine(Reduction reduction, ReduceOne reduce_one, int64_t bytes) {
+  return {[reduction = std::move(reduction), reduce_one, bytes](const Run& run) -> Status {
     Axes axes;
     if (!reduction.Find(run, axes)) {
       return MakeError(ErrorCode::kInvalidInput, "reference.shape", "a reduction's axes are not the ones planned for");
     }
-    const int64_t each = axes.reduced.count;
-    ParallelRanges(run.team, axes.kept.count, static_cast<double>(each) + 5, [&](int64_t begin, int64_t end) {
-      for (int64_t o = begin; o < end; ++o) {
-        const T* in = run.in<T>(0) + axes.kept.Offset(o);
-        Accumulator accumulator;
-        if (axes.reduced.rank <= 1) {
-          for (int64_t i = 0; i < each; ++i) accumulator.Add(in[i * axes.reduced.strides[0]]);
-        } else {
-          for (int64_t i = 0; i < each; ++i) accumulator.Add(in[axes.reduced.Offset(i)]);
-        }
-        run.out<T>()[o] = accumulator.Get(each);
-      }
+    const std::byte* in = run.in<std::byte>(0);
+    std::byte* out = run.out<std::byte>();
+    const double work = static_cast<double>(axes.reduced.count) + 5;
+    ParallelRanges(run.team, axes.kept.count, work, [&](int64_t begin, int64_t end) {
+      for (int64_t o = begin; o < end; ++o) reduce_one(in + axes.kept.Offset(o) * bytes, axes.reduced, out + o * bytes);
     });
     return {};
   }};
@@ -229,11 +236,12 @@ Result<Routine> Reduce(Site& site) {
   PT_ASSIGN(const Reduction reduction, ReadReduction(site));
   if (site.in[0].type == DataType::kBool) {
     if constexpr (std::is_same_v<Accumulator<float>, Most<float>> || std::is_same_v<Accumulator<float>, Least<float>>) {
-      return ReduceRoutine<uint8_t, Accumulator<uint8_t>>(reduction);
+      return ReduceRoutine(reduction, AccumulateInto<uint8_t, Accumulator<uint8_t>>, 1);
     }
   }
-  return VisitNumbers(site, site.in[0].type,
-                      [&]<typename T>() -> Result<Routine> { return ReduceRoutine<T, Accumulator<T>>(reduction); });
+  return VisitNumbers(site, site.in[0].type, [&]<typename T>() -> Result<Routine> {
+    return ReduceRoutine(reduction, AccumulateInto<T, Accumulator<T>>, sizeof(T));
+  });
 }
 
 // A tensor seen along one axis.
