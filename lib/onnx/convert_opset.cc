@@ -1,12 +1,12 @@
 #include "lib/onnx/convert_opset.h"
 
-#include <onnx/common/assertions.h>
-#include <onnx/version_converter/convert.h>
+#include <onnx/defs/schema.h>
 
 #include <unordered_map>
 #include <unordered_set>
 
 #include "lib/onnx/sources.h"
+#include "lib/onnx/version_converter.h"
 
 namespace pt {
 namespace {
@@ -53,7 +53,7 @@ bool AnyNode(const Nodes& nodes, const Visit& visit) {
 
 class Converter {
  public:
-  Converter(proto::ModelProto& model, int64_t from, int64_t to) : from_(from), to_(to) {
+  Converter(proto::ModelProto& model, int64_t from, int64_t to) : from_(from), to_(to), converter_(from, to) {
     const auto add = [&](const std::string& name) { names_.insert(name); };
     CollectNames(model.graph(), add);
   }
@@ -240,7 +240,7 @@ class Converter {
   }
 
   Pattern MakePattern(const proto::ModelProto& canonical) {
-    proto::ModelProto converted = converter_.convert_version(canonical, proto::OpSetID(from_), proto::OpSetID(to_));
+    proto::ModelProto converted = converter_.Convert(canonical);
     Pattern pattern;
     proto::GraphProto& graph = *converted.mutable_graph();
     // Adapters may rename an output; its position says which it was.
@@ -278,7 +278,7 @@ class Converter {
   }
 
   int64_t from_, to_;
-  proto::version_conversion::DefaultVersionConverter converter_;
+  VersionConverter converter_;
   std::unordered_map<std::string, Pattern> patterns_;
   std::unordered_set<std::string> names_;
   std::vector<std::unique_ptr<proto::TypeProto>> owned_types_;
