@@ -8,6 +8,7 @@
 #include <random>
 #include <set>
 
+#include "partitiontuner/graph/half.h"
 #include "test/backend/host_kernels_lab.h"
 
 namespace pt::testing {
@@ -118,6 +119,7 @@ TEST_CASE("HostElementwise, EveryTypeEqualsTheReference", "[host]") {
   for (const char* op : {"And", "Or", "Xor", "Equal"}) CheckText(Two(op, "bool", "[3,41]", "[41]"), 0);
   CheckText("input x bool[3,41]\ny = Not(x)\noutput y\n", 0);
   CheckText("input a float32[40]\ninput b float32[3,1]\ninput c float32[]\ny = Sum(a, b, c)\noutput y\n", 1e-6);
+  CheckText("input a float32[40]\ninput b float32[3,1]\ninput c float32[]\ny = Mean(a, b, c)\noutput y\n", 1e-6);
   for (const char* type : {"float32", "int64", "bool", "float16", "int8"}) {
     const std::string t = type;
     CheckText("input c bool[3,1]\ninput a " + t + "[41]\ninput b " + t + "[3,41]\ny = Where(c, a, b)\noutput y\n", 0);
@@ -175,6 +177,32 @@ TEST_CASE("HostCast, BetweenAllItsTypesEqualsTheReference", "[host]") {
     for (const char* from : {"uint8", "int8", "int32", "int64", "bool"}) {
       CheckText("input x " + std::string(from) + "[3,67]\ny = Cast(x) to=" + to + "\noutput y\n", 0);
     }
+  }
+}
+
+TEST_CASE("HostCast, EverySixteenBitFloatEqualsTheReference", "[host]") {
+  std::vector<uint16_t> bits(1 << 16);
+  for (size_t i = 0; i < bits.size(); ++i) bits[i] = static_cast<uint16_t>(i);
+  for (const auto& [type, name, number] :
+       {std::tuple(DataType::kFloat16, "float16", "10"), std::tuple(DataType::kBfloat16, "bfloat16", "16")}) {
+    const std::string all(reinterpret_cast<const char*>(bits.data()), bits.size() * sizeof(uint16_t));
+    const Tensor every = Tensor::FromBytes(type, {1 << 16}, all).value();
+    INFO(name);
+    CheckAgainstReference(TypedText("input x " + std::string(name) + "[65536]\ny = Cast(x) to=1\noutput y\n"), {every},
+                          0);
+    // To them: the whole range of float32, and each of them with the floats beside it and beside the ties.
+    std::vector<float> x = WholeRange();
+    for (uint16_t b : bits) {
+      const float exact = type == DataType::kFloat16 ? ToFloat(Half{b}) : ToFloat(Bfloat16{b});
+      const auto middle = std::bit_cast<uint32_t>(exact) + (type == DataType::kFloat16 ? 0x1000U : 0x8000U);
+      for (const uint32_t near : {std::bit_cast<uint32_t>(exact), middle - 1, middle, middle + 1}) {
+        x.push_back(std::bit_cast<float>(near));
+      }
+    }
+    const auto n = static_cast<int64_t>(x.size());
+    CheckAgainstReference(
+        TypedText("input x float32[" + std::to_string(n) + "]\ny = Cast(x) to=" + number + "\noutput y\n"),
+        {Tensor::Float32({n}, x)}, 0);
   }
 }
 

@@ -2,6 +2,7 @@
 #include <array>
 #include <catch2/catch_get_random_seed.hpp>
 #include <random>
+#include <span>
 
 #include "test/backend/host_kernels_lab.h"
 
@@ -25,8 +26,8 @@ std::string ConstText(const std::string& name, const Dims& list) {
   return text + "\n";
 }
 
-void CheckTypes(const std::string& text) {
-  for (const char* type : kTypes) {
+void CheckTypes(const std::string& text, std::span<const char* const> types = kTypes) {
+  for (const char* type : types) {
     std::string typed = text;
     for (size_t at; (at = typed.find("TYPE")) != std::string::npos;) typed.replace(at, 4, type);
     CheckText(typed, 0);
@@ -165,6 +166,56 @@ TEST_CASE("HostGather, EveryAxisAndIndexEqualsTheReference", "[host]") {
   CheckAgainstReference(graph, {x, indices({49, 0, -50, -1, 7, 7})}, 0);
   CheckText("input x float32[4,3]\nconst i int64[] ints -2\ny = Gather(x, i) axis=1\noutput y\n", 0);
   CheckText("input x float32[4,3]\nconst i int64[0] ints\ny = Gather(x, i) axis=1\noutput y\n", 0);
+}
+
+// The indices of the slice x[:, from:from+n:step, ...], given for the first `depth` dims of x.
+std::string ScatterText(const Dims& x, const Dims& from, const Dims& size, const Dims& step, bool negative) {
+  const size_t depth = from.size();
+  Dims list, index(depth, 0), updates = size;
+  updates.insert(updates.end(), x.begin() + static_cast<ptrdiff_t>(depth), x.end());
+  int64_t count = 1;
+  for (int64_t n : size) count *= n;
+  for (int64_t i = 0; i < count; ++i) {
+    for (size_t d = 0; d < depth; ++d) list.push_back(from[d] + index[d] * step[d] - (negative ? x[d] : 0));
+    for (size_t d = depth; d-- > 0;) {
+      if (++index[d] < size[d]) break;
+      index[d] = 0;
+    }
+  }
+  Dims index_dims = size;
+  index_dims.push_back(static_cast<int64_t>(depth));
+  std::string text = "input x TYPE" + ListText(x) + "\ninput u TYPE" + ListText(updates) + "\n";
+  text += "const i int64" + ListText(index_dims) + " ints";
+  for (int64_t i : list) text += " " + std::to_string(i);
+  return text + "\ny = ScatterND(x, i, u)\noutput y\n";
+}
+
+TEST_CASE("HostScatter, AssignmentsToSlicesEqualTheReference", "[host]") {
+  // The reference library has no complex numbers here.
+  const auto check = [](const std::string& text) { CheckTypes(text, std::span(kTypes).first(5)); };
+  check(ScatterText({4, 6, 5}, {1}, {1}, {1}, false));
+  check(ScatterText({4, 6, 5}, {0}, {4}, {1}, true));
+  check(ScatterText({4, 6, 5}, {1, 2}, {2, 3}, {2, 1}, false));
+  check(ScatterText({4, 6, 5}, {0, 1, 0}, {4, 2, 3}, {1, 3, 2}, true));
+  check(ScatterText({1, 4, 6, 5}, {0, 0, 4, 0}, {1, 4, 2, 5}, {1, 1, 1, 1}, false));
+  check(ScatterText({3, 5}, {2, 4}, {1, 1}, {1, 1}, false));
+  check("input x TYPE[4,3]\ninput u TYPE[0,3]\nconst i int64[0,1] ints\ny = ScatterND(x, i, u)\noutput y\n");
+  check("input x TYPE[4,3]\ninput u TYPE[3]\nconst i int64[1] ints -1\ny = ScatterND(x, i, u)\noutput y\n");
+}
+
+// Rows in another order, twice, or elsewhere: for the reference library.
+TEST_CASE("HostScatter, IndicesThatWalkNoBoxAreRefused", "[host]") {
+  const std::unique_ptr<Library> host = HostLibrary();
+  for (const char* list : {"3 2 1", "0 0 0", "0 1 3", "0 2 1", "1 1 2"}) {
+    const Graph graph = TypedText("input x float32[4,3]\ninput u float32[3,3]\nconst i int64[3,1] ints " +
+                                  std::string(list) + "\ny = ScatterND(x, i, u)\noutput y\n");
+    INFO(list);
+    CHECK(host->WhyUnsupported(graph, NodeId(0U)).has_value());
+  }
+  const Graph adds = TypedText(
+      "input x float32[4,3]\ninput u float32[2,3]\nconst i int64[2,1] ints 0 1\n"
+      "y = ScatterND(x, i, u) reduction=\"add\"\noutput y\n");
+  CHECK(host->WhyUnsupported(adds, NodeId(0U)).has_value());
 }
 
 TEST_CASE("HostGather, IndexOutOfRangeIsAnErrorOfTheRun", "[host]") {

@@ -16,7 +16,8 @@ struct Box {
   std::vector<CopyDim> dims;
 };
 
-// What copies the boxes, none of which overlap. A source that lies where its box goes is left alone.
+// What copies the boxes one after the other; elements of one box do not overlap. A source that lies where its box goes
+// is left alone.
 Routine RoutineOf(const Site& site, const std::vector<Box>& boxes);
 
 }  // namespace pt::host

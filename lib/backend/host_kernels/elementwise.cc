@@ -133,6 +133,11 @@ Register Fold(Emitter& emitter, const Node& node) {
   return result;
 }
 
+Register Mean(Emitter& emitter, const Node& node) {
+  PT_ASSIGN(const uint32_t sum, Fold<Function::kAdd>(emitter, node));
+  return emitter.Apply(Function::kDivideBy, {sum}, emitter.type(sum), static_cast<float>(node.inputs.size()));
+}
+
 template <Function function>
 Register Truth(Emitter& emitter, const Node& node) {
   PT_ASSIGN(const uint32_t a, emitter.Input(node, 0));
@@ -182,6 +187,7 @@ constexpr std::array kRows = {
     ElementwiseRow{"LessOrEqual", Truth<Function::kLessOrEqual>},
     ElementwiseRow{"Log", Unary<Function::kLog>},
     ElementwiseRow{"Max", Fold<Function::kMax>},
+    ElementwiseRow{"Mean", Mean},
     ElementwiseRow{"Min", Fold<Function::kMin>},
     ElementwiseRow{"Mul", Fold<Function::kMul>},
     ElementwiseRow{"Neg", Unary<Function::kNeg>},

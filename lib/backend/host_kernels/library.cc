@@ -118,7 +118,8 @@ std::unique_ptr<Library> MakeHostLibrary() { return std::make_unique<host::HostL
 Backend HostKernelsBackend() {
   return {"host_kernels",
           {},
-          {{"host", "own vectorised kernels on host units: reductions, movement, elementwise", MakeHostLibrary}}};
+          {{"host", "own vectorised kernels on host units: reductions, movement, elementwise, normalisations",
+            MakeHostLibrary}}};
 }
 
 }  // namespace pt

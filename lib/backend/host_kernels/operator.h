@@ -94,5 +94,7 @@ std::span<const OperatorRow> MovementOperators();
 std::span<const OperatorRow> SliceOperators();
 std::span<const OperatorRow> PadOperators();
 std::span<const OperatorRow> GatherOperators();
+std::span<const OperatorRow> NormalizationOperators();
+std::span<const OperatorRow> ScatterOperators();
 
 }  // namespace pt::host

@@ -71,6 +71,7 @@ HWY_INLINE V Clamped(D d, V x, float low, float high) {
 PT_VECTOR_FUNCTION(VectorAbs, hn::Abs(x));
 PT_VECTOR_FUNCTION(VectorCeil, hn::Ceil(x));
 PT_VECTOR_FUNCTION(VectorClip, Clamped(d, x, call.p, call.q));
+PT_VECTOR_FUNCTION(VectorDivideBy, hn::Div(x, hn::Set(d, call.p)));
 PT_VECTOR_FUNCTION(VectorErf, ErfOf(d, x));
 PT_VECTOR_FUNCTION(VectorExp, ExpOf(d, x));
 PT_VECTOR_FUNCTION(VectorFloor, hn::Floor(x));
@@ -159,20 +160,31 @@ void Where(const TileCall& call) {
   for (int64_t i = 0; i < call.n; ++i) y[i] = condition[i] != 0 ? a[i] : b[i];
 }
 
+template <typename T>
+inline constexpr bool kIs16BitFloat = std::is_same_v<T, Half> || std::is_same_v<T, Bfloat16>;
+
 // Floats truncate; beyond the range of the wide integer they become its nearest end, NaN becomes 0; narrower integers
 // keep the low bits.
 template <typename To, typename From>
 To Converted(From x) {
-  if constexpr (std::is_same_v<To, bool>) return x != From{};
-  if constexpr (std::is_same_v<From, float> && std::is_integral_v<To> && !std::is_same_v<To, bool>) {
+  if constexpr (std::is_same_v<To, Half>) {
+    return ToHalf(x);
+  } else if constexpr (std::is_same_v<To, Bfloat16>) {
+    return ToBfloat16(x);
+  } else if constexpr (kIs16BitFloat<From>) {
+    return ToFloat(x);
+  } else if constexpr (std::is_same_v<To, bool>) {
+    return x != From{};
+  } else if constexpr (std::is_same_v<From, float> && std::is_integral_v<To>) {
     const float limit = 9223372036854775808.0F;
     const int64_t whole = x >= limit   ? std::numeric_limits<int64_t>::max()
                           : x < -limit ? std::numeric_limits<int64_t>::min()
                           : x != x     ? 0
                                        : static_cast<int64_t>(x);
     return static_cast<To>(whole);
+  } else {
+    return static_cast<To>(x);
   }
-  return static_cast<To>(x);
 }
 
 template <typename To, typename From>
@@ -192,6 +204,8 @@ TileFunction FloatFunction(Function function) {
       return Map1<VectorCeil>;
     case Function::kClip:
       return Map1<VectorClip>;
+    case Function::kDivideBy:
+      return Map1<VectorDivideBy>;
     case Function::kErf:
       return Map1<VectorErf>;
     case Function::kExp:
@@ -301,10 +315,16 @@ inline constexpr bool kIsCastable =
     std::is_same_v<T, float> || std::is_same_v<T, int32_t> || std::is_same_v<T, int64_t> ||
     std::is_same_v<T, uint8_t> || std::is_same_v<T, int8_t> || std::is_same_v<T, bool>;
 
+// 16-bit floats to and from float32 alone.
+template <typename To, typename From>
+inline constexpr bool kCasts = kIs16BitFloat<To>     ? std::is_same_v<From, float>
+                               : kIs16BitFloat<From> ? std::is_same_v<To, float>
+                                                     : kIsCastable<To>&& kIsCastable<From>;
+
 TileFunction CastFunction(DataType from, DataType to) {
   return VisitType(from, [&]<typename From>() -> TileFunction {
     return VisitType(to, [&]<typename To>() -> TileFunction {
-      if constexpr (kIsCastable<From> && kIsCastable<To>) return Cast<To, From>;
+      if constexpr (kCasts<To, From>) return Cast<To, From>;
       return nullptr;
     });
   });

@@ -23,7 +23,8 @@ enum class Function : uint8_t {
   // float32 to float32
   kAbs,
   kCeil,
-  kClip,  // into p..q
+  kClip,      // into p..q
+  kDivideBy,  // p
   kErf,
   kExp,
   kFloor,

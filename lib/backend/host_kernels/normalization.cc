@@ -1,0 +1,114 @@
+// LayerNormalization, RMSNormalization, Softmax and LogSoftmax of float32, where the normalised dims are contiguous.
+#include "lib/backend/host/parallel.h"
+#include "lib/backend/host_kernels/operator.h"
+#include "lib/backend/host_kernels/rows.h"
+#include "lib/backend/host_kernels/walk.h"
+
+namespace pt::host {
+namespace {
+
+struct Rows {
+  Walk<2> outer;    // offsets in the input and the output
+  int64_t row = 1;  // elements
+  RowFunction function = nullptr;
+  double work = 1;  // nanoseconds an element, roughly
+  float epsilon = 0;
+};
+
+// Dims from `first` to before `last` are a row, the others count rows.
+Result<Rows> RowsOf(const Site& site, size_t first, size_t last) {
+  const Operand &x = site.in[0], &y = site.out[0];
+  PT_CHECK_OK(site.NeedOutput(0, x.type(), x.dims()));
+  for (size_t i = 1; i < site.out.size(); ++i) {
+    if (site.out[i].present()) return site.Unsupported("it has more than one output");
+  }
+  Walk<2> inner;
+  Rows rows;
+  for (size_t d = last; d-- > first;) inner.Push(x.dims()[d], {x.strides()[d], y.strides()[d]});
+  if (inner.rank > 1 || (inner.rank == 1 && inner.strides[0] != Walk<2>::Offsets{1, 1})) {
+    return site.Unsupported("its rows are not contiguous");
+  }
+  rows.row = inner.count;
+  for (size_t d = x.dims().size(); d-- > 0;) {
+    if (d < first || d >= last) rows.outer.Push(x.dims()[d], {x.strides()[d], y.strides()[d]});
+  }
+  return rows;
+}
+
+Routine RoutineOf(Rows rows) {
+  Routine routine;
+  routine.in_place = {0};
+  routine.run = [rows = std::move(rows)](const Run& run) -> Status {
+    const auto* x = run.input<float>(0);
+    auto* y = run.output<float>(0);
+    if (rows.row == 0 || rows.outer.count == 0) return {};
+    RowCall call{.n = rows.row,
+                 .scale = run.in.size() > 1 ? run.input<float>(1) : nullptr,
+                 .bias = run.in.size() > 2 ? run.input<float>(2) : nullptr,
+                 .epsilon = rows.epsilon};
+    ParallelRanges(run.team, rows.outer.count, static_cast<double>(rows.row) * rows.work + 10,
+                   [&](int64_t begin, int64_t end) {
+                     RowCall own = call;
+                     Cursor<2> at(rows.outer, begin);
+                     for (int64_t r = begin; r < end; ++r, at.Next()) {
+                       own.x = x + at.offsets()[0];
+                       own.y = y + at.offsets()[1];
+                       rows.function(own);
+                     }
+                   });
+    return {};
+  };
+  return routine;
+}
+
+// Scale and bias: one element for each of a row.
+Status NeedRowOf(const Site& site, size_t i, std::span<const int64_t> row_dims) {
+  if (!site.has(i)) return {};
+  const Operand& operand = site.in[i];
+  Walk<1> walk;
+  for (size_t d = operand.dims().size(); d-- > 0;) walk.Push(operand.dims()[d], {operand.strides()[d]});
+  const bool contiguous = walk.rank == 0 || (walk.rank == 1 && walk.strides[0][0] == 1);
+  const bool fits = std::equal(operand.dims().begin(), operand.dims().end(), row_dims.begin(), row_dims.end());
+  if (operand.type() == DataType::kFloat32 && fits && contiguous) return {};
+  return site.Unsupported("scale or bias are not contiguous float32 of a row's dims");
+}
+
+template <RowKind kind>
+Result<Routine> NormalizeRows(const Site& site) {
+  PT_CHECK_OK(site.NeedInputs(2, kind == RowKind::kNormalize ? 3 : 2));
+  if (site.in[0].type() != DataType::kFloat32) return site.Unsupported("its input is not float32");
+  if (site.node().int_or("stash_type", 1) != 1) return site.Unsupported("its statistics are not float32");
+  PT_ASSIGN(const int64_t axis, site.Axis(site.node().int_or("axis", -1), site.in[0].rank()));
+  const auto first = static_cast<size_t>(axis);
+  const std::span<const int64_t> row_dims = std::span(site.in[0].dims()).subspan(first);
+  for (size_t i = 1; i < site.in.size(); ++i) PT_CHECK_OK(NeedRowOf(site, i, row_dims));
+  PT_ASSIGN(Rows rows, RowsOf(site, first, site.in[0].dims().size()));
+  rows.function = FindRowFunction(kind);
+  rows.epsilon = site.node().float_or("epsilon", 1e-5F);
+  rows.work = 0.4;
+  return RoutineOf(std::move(rows));
+}
+
+template <RowKind kind>
+Result<Routine> SoftmaxRows(const Site& site) {
+  PT_CHECK_OK(site.NeedInputs(1, 1));
+  if (site.in[0].type() != DataType::kFloat32) return site.Unsupported("its input is not float32");
+  PT_ASSIGN(const int64_t axis, site.Axis(site.node().int_or("axis", -1), site.in[0].rank()));
+  PT_ASSIGN(Rows rows, RowsOf(site, static_cast<size_t>(axis), static_cast<size_t>(axis) + 1));
+  rows.function = FindRowFunction(kind);
+  rows.work = 0.8;
+  return RoutineOf(std::move(rows));
+}
+
+constexpr std::array kRows = {
+    OperatorRow{"LayerNormalization", NormalizeRows<RowKind::kNormalize>},
+    OperatorRow{"LogSoftmax", SoftmaxRows<RowKind::kLogSoftmax>},
+    OperatorRow{"RMSNormalization", NormalizeRows<RowKind::kNormalizeRms>},
+    OperatorRow{"Softmax", SoftmaxRows<RowKind::kSoftmax>},
+};
+
+}  // namespace
+
+std::span<const OperatorRow> NormalizationOperators() { return kRows; }
+
+}  // namespace pt::host

@@ -1,0 +1,207 @@
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "lib/backend/host_kernels/rows.cc"
+#include <hwy/foreach_target.h>
+// After the targets.
+#include <hwy/highway.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include "lib/backend/host_kernels/math-inl.h"
+#include "lib/backend/host_kernels/rows.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace pt::host::HWY_NAMESPACE {
+namespace {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+using D = hn::ScalableTag<float>;
+using V = hn::Vec<D>;
+using Wide = hn::ScalableTag<double>;
+using WideV = hn::Vec<Wide>;
+using Half = hn::Rebind<float, Wide>;
+
+// The last elements of a row, fewer than there are lanes, followed by `fill`.
+template <class Tag>
+HWY_INLINE hn::Vec<Tag> LoadRest(Tag d, const float* x, int64_t n, float fill) {
+  HWY_ALIGN float rest[hn::MaxLanes(Tag())];
+  hn::Store(hn::Set(d, fill), d, rest);
+  std::memcpy(rest, x, static_cast<size_t>(n) * sizeof(float));
+  return hn::Load(d, rest);
+}
+HWY_INLINE void StoreRest(D d, V v, float* y, int64_t n) {
+  HWY_ALIGN float rest[hn::MaxLanes(D())];
+  hn::Store(v, d, rest);
+  std::memcpy(y, rest, static_cast<size_t>(n) * sizeof(float));
+}
+
+// The sum of f(x) in double, in four sums at a time to hide what one addition takes.
+template <class F>
+HWY_INLINE double SumOf(const float* HWY_RESTRICT x, int64_t n, F f) {
+  const Wide d;
+  const Half half;
+  const auto lanes = static_cast<int64_t>(hn::Lanes(d));
+  WideV s0 = hn::Zero(d), s1 = s0, s2 = s0, s3 = s0;
+  const auto at = [&](int64_t i) HWY_ATTR { return f(hn::PromoteTo(d, hn::LoadU(half, x + i))); };
+  int64_t i = 0;
+  for (; i + 4 * lanes <= n; i += 4 * lanes) {
+    s0 = hn::Add(s0, at(i));
+    s1 = hn::Add(s1, at(i + lanes));
+    s2 = hn::Add(s2, at(i + 2 * lanes));
+    s3 = hn::Add(s3, at(i + 3 * lanes));
+  }
+  for (; i + lanes <= n; i += lanes) s0 = hn::Add(s0, at(i));
+  if (i < n) {
+    const WideV rest = f(hn::PromoteTo(d, LoadRest(half, x + i, n - i, 0)));
+    s1 = hn::Add(s1, hn::IfThenElseZero(hn::FirstN(d, static_cast<size_t>(n - i)), rest));
+  }
+  return hn::GetLane(hn::SumOfLanes(d, hn::Add(hn::Add(s0, s1), hn::Add(s2, s3))));
+}
+
+// y = f(x, scale, bias) vector by vector; scale 1 and bias 0 where there are none.
+template <class F>
+HWY_INLINE void MapRow(const RowCall& call, F f) {
+  const D d;
+  const auto lanes = static_cast<int64_t>(hn::Lanes(d));
+  const V one = hn::Set(d, 1.0F), zero = hn::Zero(d);
+  int64_t i = 0;
+  for (; i + lanes <= call.n; i += lanes) {
+    const V scale = call.scale == nullptr ? one : hn::LoadU(d, call.scale + i);
+    const V bias = call.bias == nullptr ? zero : hn::LoadU(d, call.bias + i);
+    hn::StoreU(f(hn::LoadU(d, call.x + i), scale, bias), d, call.y + i);
+  }
+  if (i == call.n) return;
+  const int64_t n = call.n - i;
+  const V scale = call.scale == nullptr ? one : LoadRest(d, call.scale + i, n, 0);
+  const V bias = call.bias == nullptr ? zero : LoadRest(d, call.bias + i, n, 0);
+  StoreRest(d, f(LoadRest(d, call.x + i, n, 0), scale, bias), call.y + i, n);
+}
+
+void Normalize(const RowCall& call) {
+  const D d;
+  const Wide wide;
+  const auto n = static_cast<double>(call.n);
+  const double mean = SumOf(call.x, call.n, [](WideV x) HWY_ATTR { return x; }) / n;
+  const WideV means = hn::Set(wide, mean);
+  const double squares = SumOf(call.x, call.n, [&](WideV x) HWY_ATTR {
+    const WideV distance = hn::Sub(x, means);
+    return hn::Mul(distance, distance);
+  });
+  // The mean in two parts: what is subtracted is as exact as in double, however far from 0 the row lies.
+  const auto rounded = static_cast<float>(mean);
+  const V upper = hn::Set(d, rounded), lower = hn::Set(d, static_cast<float>(mean - static_cast<double>(rounded)));
+  const V inverse = hn::Set(d, static_cast<float>(1 / std::sqrt(squares / n + static_cast<double>(call.epsilon))));
+  MapRow(call, [&](V x, V scale, V bias)
+                   HWY_ATTR { return hn::MulAdd(hn::Mul(hn::Sub(hn::Sub(x, upper), lower), inverse), scale, bias); });
+}
+
+void NormalizeRms(const RowCall& call) {
+  const D d;
+  const double squares = SumOf(call.x, call.n, [](WideV x) HWY_ATTR { return hn::Mul(x, x); });
+  const double variance = squares / static_cast<double>(call.n) + static_cast<double>(call.epsilon);
+  const V inverse = hn::Set(d, static_cast<float>(1 / std::sqrt(variance)));
+  MapRow(call, [&](V x, V scale, V bias) HWY_ATTR { return hn::MulAdd(hn::Mul(x, inverse), scale, bias); });
+}
+
+// Of the elements that are numbers: what is NaN shows in the sums.
+HWY_INLINE float MostOf(const float* HWY_RESTRICT x, int64_t n) {
+  constexpr float kLeast = -std::numeric_limits<float>::infinity();
+  const D d;
+  const auto lanes = static_cast<int64_t>(hn::Lanes(d));
+  const auto greater = [](V held, V v) HWY_ATTR { return hn::IfThenElse(hn::Gt(v, held), v, held); };
+  V m0 = hn::Set(d, kLeast), m1 = m0;
+  int64_t i = 0;
+  for (; i + 2 * lanes <= n; i += 2 * lanes) {
+    m0 = greater(m0, hn::LoadU(d, x + i));
+    m1 = greater(m1, hn::LoadU(d, x + i + lanes));
+  }
+  for (; i + lanes <= n; i += lanes) m0 = greater(m0, hn::LoadU(d, x + i));
+  if (i < n) m1 = greater(m1, LoadRest(d, x + i, n - i, kLeast));
+  return hn::GetLane(hn::MaxOfLanes(d, greater(m0, m1)));
+}
+
+// The sum of exp(x - most); keep(i, v) stores what belongs to element i on, `rest` of them where that is not 0.
+template <class Keep>
+HWY_INLINE double SumOfExp(const float* x, int64_t n, float most, Keep keep) {
+  // So few numbers are added as floats that the sum is exact enough.
+  constexpr int64_t kStretch = 1024;
+  const D d;
+  const auto lanes = static_cast<int64_t>(hn::Lanes(d));
+  const V shift = hn::Set(d, most);
+  double total = 0;
+  for (int64_t begin = 0; begin < n; begin += kStretch) {
+    const int64_t end = std::min(n, begin + kStretch);
+    V sum = hn::Zero(d);
+    int64_t i = begin;
+    for (; i + lanes <= end; i += lanes) {
+      const V e = ExpOf(d, hn::Sub(hn::LoadU(d, x + i), shift));
+      keep(i, e, int64_t{0});
+      sum = hn::Add(sum, e);
+    }
+    if (i < end) {
+      const V e = ExpOf(d, hn::Sub(LoadRest(d, x + i, end - i, most), shift));
+      keep(i, e, end - i);
+      sum = hn::Add(sum, hn::IfThenElseZero(hn::FirstN(d, static_cast<size_t>(end - i)), e));
+    }
+    total += static_cast<double>(hn::GetLane(hn::SumOfLanes(d, sum)));
+  }
+  return total;
+}
+
+void Softmax(const RowCall& call) {
+  const D d;
+  const double sum = SumOfExp(call.x, call.n, MostOf(call.x, call.n), [&](int64_t i, V e, int64_t rest) HWY_ATTR {
+    if (rest == 0) {
+      hn::StoreU(e, d, call.y + i);
+    } else {
+      StoreRest(d, e, call.y + i, rest);
+    }
+  });
+  const V factor = hn::Set(d, static_cast<float>(1 / sum));
+  RowCall scaled = call;
+  scaled.x = call.y;
+  MapRow(scaled, [&](V x, V, V) HWY_ATTR { return hn::Mul(x, factor); });
+}
+
+void LogSoftmax(const RowCall& call) {
+  const D d;
+  const float most = MostOf(call.x, call.n);
+  const double sum = SumOfExp(call.x, call.n, most, [](int64_t, V, int64_t) {});
+  const V upper = hn::Set(d, most), lower = hn::Set(d, static_cast<float>(std::log(sum)));
+  MapRow(call, [&](V x, V, V) HWY_ATTR { return hn::Sub(hn::Sub(x, upper), lower); });
+}
+
+}  // namespace
+
+RowFunction Find(RowKind kind) {
+  switch (kind) {
+    case RowKind::kNormalize:
+      return Normalize;
+    case RowKind::kNormalizeRms:
+      return NormalizeRms;
+    case RowKind::kSoftmax:
+      return Softmax;
+    case RowKind::kLogSoftmax:
+      break;
+  }
+  return LogSoftmax;
+}
+
+}  // namespace pt::host::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace pt::host {
+namespace {
+
+HWY_EXPORT(Find);
+
+}  // namespace
+
+RowFunction FindRowFunction(RowKind kind) { return HWY_DYNAMIC_DISPATCH(Find)(kind); }
+
+}  // namespace pt::host
+#endif

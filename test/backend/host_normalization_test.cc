@@ -1,0 +1,96 @@
+// Normalisations and softmax of the host library against the reference library: every length around the vectors', the
+// elements that go wrong, and rows far from 0.
+#include <array>
+#include <limits>
+
+#include "test/backend/host_kernels_lab.h"
+
+namespace pt::testing {
+namespace {
+
+std::string Normalization(const std::string& op, const std::string& dims, const std::string& row, int axis) {
+  const bool centred = op == "LayerNormalization";
+  return "input x float32" + dims + "\ninput s float32" + row + "\n" + (centred ? "input b float32" + row + "\n" : "") +
+         "y = " + op + (centred ? "(x, s, b)" : "(x, s)") + " axis=" + std::to_string(axis) + "\noutput y\n";
+}
+std::string SoftmaxText(const std::string& op, const std::string& dims, int axis) {
+  return "input x float32" + dims + "\ny = " + op + "(x) axis=" + std::to_string(axis) + "\noutput y\n";
+}
+
+constexpr std::array kNormalizations = {"LayerNormalization", "RMSNormalization"};
+constexpr std::array kSoftmaxes = {"Softmax", "LogSoftmax"};
+
+// Slices have gaps between what is dense: rows of one dim only.
+TEST_CASE("HostNormalization, EveryLengthAroundTheVectorsEqualsTheReference", "[host]") {
+  for (int n = 1; n <= 140; ++n) {
+    const std::string row = "[" + std::to_string(n) + "]", dims = "[3,2," + std::to_string(n) + "]";
+    for (const char* op : kNormalizations) CheckText(Normalization(op, dims, row, -1));
+    for (const char* op : kSoftmaxes) CheckText(SoftmaxText(op, dims, 2));
+  }
+}
+
+TEST_CASE("HostNormalization, LongRowsAndManyRowsEqualTheReference", "[host]") {
+  for (const char* op : kNormalizations) {
+    CheckText(Normalization(op, "[2,20011]", "[20011]", 1));
+    CheckText(Normalization(op, "[1000,9]", "[9]", 1));
+  }
+  for (const char* op : kSoftmaxes) {
+    CheckText(SoftmaxText(op, "[2,20011]", 1));
+    CheckText(SoftmaxText(op, "[1000,9]", -1));
+    CheckText(SoftmaxText(op, "[1031]", 0));
+  }
+}
+
+TEST_CASE("HostNormalization, ScaleWithoutBiasEqualsTheReference", "[host]") {
+  CheckText("input x float32[5,37]\ninput s float32[37]\ny = LayerNormalization(x, s) epsilon=0.1\noutput y\n");
+  CheckText("input x float32[5,37]\ninput s float32[37]\ny = RMSNormalization(x, s) epsilon=0.1\noutput y\n");
+}
+
+// The float32 sum of such rows has lost what makes the elements differ.
+TEST_CASE("HostNormalization, RowsFarFromZeroKeepTheirDigits", "[host]") {
+  for (const float offset : {1e4F, -3e6F, 16777216.0F}) {
+    for (const int64_t n : {7, 64, 1021}) {
+      std::vector<float> x(static_cast<size_t>(2 * n));
+      for (size_t i = 0; i < x.size(); ++i) x[i] = offset + static_cast<float>(i * 37 % 64);
+      INFO("offset " << offset << ", " << n << " elements");
+      const std::string row = "[" + std::to_string(n) + "]";
+      const Tensor ones = Tensor::Float32({n}, std::vector<float>(static_cast<size_t>(n), 1.0F));
+      const Tensor zeros = Tensor::Float32({n}, std::vector<float>(static_cast<size_t>(n), 0.0F));
+      CheckAgainstReference(TypedText(Normalization("LayerNormalization", "[2," + std::to_string(n) + "]", row, 1)),
+                            {Tensor::Float32({2, n}, x), ones, zeros}, 1e-6);
+      CheckAgainstReference(TypedText(SoftmaxText("Softmax", "[2," + std::to_string(n) + "]", 1)),
+                            {Tensor::Float32({2, n}, x)}, 1e-6);
+    }
+  }
+}
+
+TEST_CASE("HostNormalization, AwkwardElementsEqualTheReference", "[host]") {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity(), kNan = std::numeric_limits<float>::quiet_NaN();
+  const Tensor scale = RandomTensor(DataType::kFloat32, {37}, 3), bias = RandomTensor(DataType::kFloat32, {37}, 4);
+  const auto check = [&](const std::vector<float>& x) {
+    const Tensor rows = Tensor::Float32({1, 37}, x);
+    for (const char* op : kNormalizations) {
+      INFO(op);
+      const Graph graph = TypedText(Normalization(op, "[1,37]", "[37]", 1));
+      CheckAgainstReference(graph, graph.inputs().size() == 3 ? std::vector<Tensor>{rows, scale, bias}
+                                                              : std::vector<Tensor>{rows, scale});
+    }
+    for (const char* op : kSoftmaxes) {
+      INFO(op);
+      CheckAgainstReference(TypedText(SoftmaxText(op, "[1,37]", 1)), {rows});
+    }
+  };
+  for (const float awkward : {kNan, kInfinity, -kInfinity, 3e38F, -3e38F, 1e20F, 100.0F, -0.0F}) {
+    for (const size_t at : {0, 1, 15, 16, 17, 33, 36}) {
+      std::vector<float> x(37, 0.5F);
+      x[at] = awkward;
+      INFO("element " << at << " is " << awkward);
+      check(x);
+    }
+    INFO("all are " << awkward);
+    check(std::vector<float>(37, awkward));
+  }
+}
+
+}  // namespace
+}  // namespace pt::testing
