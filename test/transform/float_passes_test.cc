@@ -1,0 +1,201 @@
+// Passes for networks of 16-bit floats and transformers: floats widened, LayerNormalization recognised, views sunk.
+#include "test/transform/passes_lab.h"
+
+namespace pt::testing {
+namespace {
+
+TEST_CASE("RecogniseLayerNormalization, NumbersThatAddDimsLeaveItAlone", "[transform]") {
+  const Graph simple = Simplified(Parsed(R"(
+input x float32[3,8]
+const axes int64[1] ints -1
+const epsilon float32[1,1,1] value 0.001
+mean = ReduceMean(x, axes)
+d = Sub(x, mean)
+q = Mul(d, d)
+v = ReduceMean(q, axes)
+e = Add(v, epsilon)
+s = Sqrt(e)
+y = Div(d, s)
+output y
+)"));
+  CHECK(Operators(simple) == Ops{"ReduceMean", "Sub", "Mul", "ReduceMean", "Add", "Sqrt", "Div"});
+}
+
+// The arithmetic of float16 is the pass's to widen; rounding to it stays where the model says Cast.
+TEST_CASE("WidenSmallFloats, ArithmeticBetweenCastsIsFloat32", "[transform]") {
+  const Graph simple = Simplified(Parsed(R"(
+input x float32[1,3,5,5]
+const w float32[4,3,3,3] random 1
+const b float32[4] random 2
+h = Cast(x) to=10
+wh = Cast(w) to=10
+bh = Cast(b) to=10
+c = Conv(h, wh, bh)
+r = Relu(c)
+y = Cast(r) to=1
+output y
+)"),
+                                  2e-3F);
+  CHECK(Operators(simple) == Ops{"Cast", "Cast", "Conv", "Relu", "Cast", "Cast"});
+  for (const Node& node : simple.nodes()) {
+    if (node.op != "Conv") continue;
+    for (ValueId input : node.inputs) CHECK(simple.value(input).type.type == DataType::kFloat32);
+    CHECK(simple.value(node.inputs[1]).is_constant());
+  }
+}
+
+TEST_CASE("WidenSmallFloats, NoOpsInBetweenLeaveNoCasts", "[transform]") {
+  const Graph simple = Simplified(Parsed(R"(
+input x float32[2,3]
+h = Cast(x) to=10
+a = Relu(h)
+d = Dropout(a)
+i = Identity(d)
+b = Tanh(i)
+y = Cast(b) to=1
+output y
+)"),
+                                  2e-3F);
+  CHECK(Operators(simple) == Ops{"Cast", "Cast", "Relu", "Tanh", "Cast", "Cast"});
+}
+
+TEST_CASE("WidenSmallFloats, ComparisonsAndOutputsSeeTheSmallType", "[transform]") {
+  const Graph simple = Simplified(Parsed(R"(
+input x float32[2,3]
+h = Cast(x) to=16
+s = Add(h, h)
+m = Greater(s, h)
+output m
+output s
+)"),
+                                  1e-2F);
+  REQUIRE(simple.outputs().size() == 2);
+  CHECK(simple.value(simple.outputs()[1]).type.type == DataType::kBfloat16);
+  for (const Node& node : simple.nodes()) {
+    if (node.op == "Add") CHECK(simple.value(node.inputs[0]).type.type == DataType::kFloat32);
+    if (node.op == "Greater") CHECK(simple.value(node.inputs[0]).type.type == DataType::kBfloat16);
+  }
+}
+
+constexpr std::string_view kLayerNormalizationStart = R"(
+input x float32[2,3,8]
+const axes int64[1] ints -1
+const two float32[] value 2
+const one float32[] value 1
+const epsilon float32[1] value 0.00001
+const scale float32[8] random 1
+const bias float32[1,8] random 2
+mean = ReduceMean(x, axes)
+d = Sub(x, mean)
+)";
+
+TEST_CASE("RecogniseLayerNormalization, EverySpellingIsOneNode", "[transform]") {
+  for (const std::string square : {"q = Pow(d, two)\n", "q = Mul(d, d)\n"}) {
+    for (const std::string tail :
+         {"n = Div(d, s)\nm = Mul(n, scale)\ny = Add(m, bias)\n",
+          "n = Div(d, s)\nm = Mul(scale, n)\ny = Add(bias, m)\n",
+          "r = Reciprocal(s)\nn = Mul(d, r)\nm = Mul(n, scale)\ny = Add(m, bias)\n",
+          "r = Div(one, s)\nn = Mul(r, d)\nm = Mul(n, scale)\ny = Add(m, bias)\n",
+          "r = Reciprocal(s)\ng = Mul(r, scale)\na = Mul(x, g)\nb = Mul(mean, g)\nc = Sub(bias, b)\ny = Add(a, c)\n",
+          "y = Div(d, s)\n", "n = Div(d, s)\ny = Mul(n, scale)\n"}) {
+      INFO(square << tail);
+      CHECK(OperatorsAfter(std::string(kLayerNormalizationStart) + square +
+                           "v = ReduceMean(q, axes)\ne = Add(v, epsilon)\ns = Sqrt(e)\n" + tail + "output y\n") ==
+            Ops{"LayerNormalization"});
+    }
+  }
+}
+
+TEST_CASE("RecogniseLayerNormalization, SeveralTrailingDimsAndWhatDoesNotFitStaysBehind", "[transform]") {
+  CHECK(OperatorsAfter(R"(
+input x float32[2,3,4]
+const axes int64[2] ints 1 2
+const epsilon float32[] value 0.001
+const scale float32[1] value 0.5
+mean = ReduceMean(x, axes)
+d = Sub(x, mean)
+q = Mul(d, d)
+v = ReduceMean(q, axes)
+e = Add(epsilon, v)
+s = Sqrt(e)
+n = Div(d, s)
+y = Mul(n, scale)
+output y
+)") == Ops{"LayerNormalization", "Mul"});
+}
+
+TEST_CASE("RecogniseLayerNormalization, OtherReadersAxesOrOrderLeaveItAlone", "[transform]") {
+  const std::string tail = "n = Div(d, s)\nm = Mul(n, scale)\ny = Add(m, bias)\noutput y\n";
+  const auto recognised = [](const std::string& text) {
+    const Ops ops = OperatorsAfter(text);
+    return std::find(ops.begin(), ops.end(), "LayerNormalization") != ops.end();
+  };
+  const std::string start(kLayerNormalizationStart);
+  const std::string middle = "q = Mul(d, d)\nv = ReduceMean(q, axes)\ne = Add(v, epsilon)\ns = Sqrt(e)\n";
+  CHECK(recognised(start + middle + tail));
+  CHECK_FALSE(recognised(start + middle + "n = Div(s, d)\ny = Mul(n, scale)\noutput y\n"));
+  CHECK_FALSE(recognised(start + middle + "z = Relu(v)\n" + tail + "output z\n"));
+  CHECK_FALSE(recognised(start + middle + tail + "output mean\n"));
+  CHECK_FALSE(recognised(start + "q = Mul(d, x)\nv = ReduceMean(q, axes)\ne = Add(v, epsilon)\ns = Sqrt(e)\n" + tail));
+  CHECK_FALSE(recognised(start +
+                         "const other int64[1] ints 1\nq = Mul(d, d)\nv = ReduceMean(q, other)\n"
+                         "e = Add(v, epsilon)\ns = Sqrt(e)\n" +
+                         tail));
+}
+
+TEST_CASE("SinkViews, BiasActivationResidualAndNormalisationComeBeforeTheReshape", "[transform]") {
+  CHECK(OperatorsAfter(R"(
+input x float32[6,4]
+input z float32[2,3,8]
+const w float32[4,8] random 1
+const bias float32[8] random 2
+const half float32[1,1,1] value 0.5
+const scale float32[8] random 3
+const shape int64[3] ints 2 3 8
+m = MatMul(x, w)
+v = Reshape(m, shape)
+a = Add(v, bias)
+e = Erf(a)
+g = Mul(a, e)
+h = Mul(half, g)
+r = Add(z, h)
+y = LayerNormalization(r, scale)
+output y
+)") == Ops{"MatMul", "Add", "Erf", "Mul", "Mul", "Reshape", "Add", "LayerNormalization", "Reshape"});
+}
+
+TEST_CASE("SinkViews, StaysWhereTheLastDimChangesOrAnOperandBroadcastsOtherwise", "[transform]") {
+  CHECK(OperatorsAfter(R"(
+input x float32[6,4]
+const w float32[4,8] random 1
+const bias float32[4] random 2
+const shape int64[3] ints 6 2 4
+m = MatMul(x, w)
+v = Reshape(m, shape)
+y = Add(v, bias)
+output y
+)") == Ops{"MatMul", "Reshape", "Add"});
+  CHECK(OperatorsAfter(R"(
+input x float32[6,4]
+const w float32[4,8] random 1
+const rows float32[3,1] random 2
+const shape int64[3] ints 2 3 8
+m = MatMul(x, w)
+v = Reshape(m, shape)
+y = Add(v, rows)
+output y
+)") == Ops{"MatMul", "Reshape", "Add"});
+  CHECK(OperatorsAfter(R"(
+input x float32[6,4]
+const w float32[4,8] random 1
+const many float32[5,1,1,8] random 2
+const shape int64[3] ints 2 3 8
+m = MatMul(x, w)
+v = Reshape(m, shape)
+y = Add(v, many)
+output y
+)") == Ops{"MatMul", "Reshape", "Add"});
+}
+
+}  // namespace
+}  // namespace pt::testing

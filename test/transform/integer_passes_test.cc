@@ -1,0 +1,120 @@
+// Passes that move quantisation, and what others do with integers.
+#include "test/transform/passes_lab.h"
+
+namespace pt::testing {
+namespace {
+
+// Scales a, b and c, and zero points of 8 bits for them.
+constexpr std::string_view kQuantisations =
+    "const sa float32[] value 0.05\nconst za uint8[] value 128\nconst sb float32[] value 0.11\nconst zb uint8[] value "
+    "3\n"
+    "const sw float32[] value 0.02\nconst zw int8[] value 0\n";
+Ops QuantisedAfter(std::string_view text) { return OperatorsAfter(std::string(kQuantisations) + std::string(text)); }
+
+TEST_CASE("MoveQuantisation, IntegersTravelThroughMoves", "[transform]") {
+  // Through each alone, with the pair around it gone.
+  for (const char* move : {"Transpose(r) perm=[0,2,1,3]", "MaxPool(r) kernel_shape=[2,2] strides=[2,2]", "Flatten(r)",
+                           "DepthToSpace(r) blocksize=2", "Reshape(r, shape)"}) {
+    INFO(move);
+    const Ops ops = QuantisedAfter(
+        "input x float32[2,4,6,6]\nconst shape int64[2] ints 2 -1\nq = QuantizeLinear(x, sa, za)\n"
+        "r = DequantizeLinear(q, sa, za)\nm = " +
+        std::string(move) + "\np = QuantizeLinear(m, sa, za)\noutput p\n");
+    REQUIRE(ops.size() == 2);
+    CHECK(std::ranges::find(ops, "QuantizeLinear") != ops.end());
+    CHECK(std::ranges::find(ops, "DequantizeLinear") == ops.end());
+  }
+  // Unequal parameters: the pair meets and stays.
+  CHECK(QuantisedAfter("input x float32[2,4,6,6]\nq = QuantizeLinear(x, sa, za)\nr = DequantizeLinear(q, sa, za)\n"
+                       "m = MaxPool(r) kernel_shape=[3,3] pads=[1,1,1,1]\np = QuantizeLinear(m, sb, zb)\noutput p\n") ==
+        Ops{"QuantizeLinear", "MaxPool", "DequantizeLinear", "QuantizeLinear"});
+}
+
+TEST_CASE("MoveQuantisation, PairOfUnequalParametersStays", "[transform]") {
+  CHECK(QuantisedAfter("input x float32[40]\nq = QuantizeLinear(x, sb, zb)\nr = DequantizeLinear(q, sb, zb)\n"
+                       "p = QuantizeLinear(r, sa, za)\nd = DequantizeLinear(p, sa, za)\noutput d\n") ==
+        Ops{"QuantizeLinear", "DequantizeLinear", "QuantizeLinear", "DequantizeLinear"});
+}
+
+TEST_CASE("MoveQuantisation, ConcatIsOfIntegers", "[transform]") {
+  constexpr std::string_view kTwo =
+      "input x float32[2,3,4]\ninput y float32[2,5,4]\nq = QuantizeLinear(x, sa, za)\nr = DequantizeLinear(q, sa, "
+      "za)\n";
+  CHECK(QuantisedAfter(std::string(kTwo) + "p = QuantizeLinear(y, sa, za)\ns = DequantizeLinear(p, sa, za)\n"
+                                           "c = Concat(r, s) axis=1\nz = Relu(c)\noutput z\n") ==
+        Ops{"QuantizeLinear", "QuantizeLinear", "Concat", "DequantizeLinear", "Relu"});
+  // Quantised once more, each by itself, where they differ.
+  const Ops ops = QuantisedAfter(std::string(kTwo) +
+                                 "p = QuantizeLinear(y, sb, zb)\ns = DequantizeLinear(p, sb, zb)\n"
+                                 "c = Concat(r, s) axis=1\nz = QuantizeLinear(c, sa, za)\noutput z\n");
+  CHECK(ops == Ops{"QuantizeLinear", "QuantizeLinear", "DequantizeLinear", "QuantizeLinear", "Concat"});
+}
+
+TEST_CASE("MoveQuantisation, OutputsKeepTheirNames", "[transform]") {
+  // p equals q; both are outputs, so one is made from the other.
+  CHECK(QuantisedAfter("input x float32[2,6]\nq = QuantizeLinear(x, sa, za)\nr = DequantizeLinear(q, sa, za)\n"
+                       "m = Transpose(r) perm=[1,0]\np = QuantizeLinear(r, sa, za)\noutput m\noutput p\noutput q\n") ==
+        Ops{"QuantizeLinear", "DequantizeLinear", "Transpose", "QuantizeLinear", "DequantizeLinear"});
+}
+
+TEST_CASE("SplitDequantisation, EveryReaderHasItsOwn", "[transform]") {
+  const Ops ops = QuantisedAfter(
+      "input x float32[2,6]\nq = QuantizeLinear(x, sa, za)\nr = DequantizeLinear(q, sa, za)\n"
+      "a = Exp(r)\nb = Sin(r)\ny = Add(a, b)\nz = Add(y, r)\noutput z\n");
+  CHECK(std::ranges::count(ops, "DequantizeLinear") == 3);
+}
+
+TEST_CASE("FoldConstants, KeepsTheIntegersOfQuantisedProducts", "[transform]") {
+  constexpr std::string_view kData = "input x float32[1,4,6,6]\nconst w int8[8,4,3,3] whole 1\n";
+  constexpr std::string_view kInts = "q = QuantizeLinear(x, sa, za)\nr = DequantizeLinear(q, sa, za)\n";
+  const auto after = [&](std::string_view front, std::string_view rest) {
+    return QuantisedAfter(std::string(kData) + std::string(front) + std::string(rest));
+  };
+  constexpr std::string_view kConv = "v = DequantizeLinear(w, sw, zw)\ny = Conv(r, v)\noutput y\n";
+  CHECK(after(kInts, kConv) == Ops{"QuantizeLinear", "DequantizeLinear", "DequantizeLinear", "Conv"});
+  // A product of real numbers has real weights.
+  CHECK(after("r = Relu(x)\n", kConv) == Ops{"Relu", "Conv"});
+  // Zero points that do not fit 8-bit weights, and scales along the wrong axis, make real weights, too.
+  CHECK(after(kInts, "const z int8[] value 5\nv = DequantizeLinear(w, sw, z)\ny = Conv(r, v)\noutput y\n") ==
+        Ops{"QuantizeLinear", "DequantizeLinear", "Conv"});
+  CHECK(after(kInts,
+              "const s float32[4] random 3\nconst t float32[4] ones\nv = DequantizeLinear(w, t) axis=1\n"
+              "y = Conv(r, v)\noutput y\n") == Ops{"QuantizeLinear", "DequantizeLinear", "Conv"});
+  CHECK(after(kInts, "const t float32[8] ones\nv = DequantizeLinear(w, t) axis=0\ny = Conv(r, v)\noutput y\n") ==
+        Ops{"QuantizeLinear", "DequantizeLinear", "DequantizeLinear", "Conv"});
+  // Both kinds of readers get what they want.
+  const Ops both = after(kInts,
+                         "v = DequantizeLinear(w, sw, zw)\ny = Conv(r, v)\nf = Relu(x)\ng = Conv(f, v)\n"
+                         "z = Add(y, g)\noutput z\n");
+  CHECK(std::ranges::count(both, "DequantizeLinear") == 2);
+  CHECK(std::ranges::count(both, "Conv") == 2);
+}
+
+TEST_CASE("FoldConstants, TransposedIntegersOfProductsStayIntegers", "[transform]") {
+  const Ops ops = QuantisedAfter(
+      "input x float32[5,7]\nconst w int8[9,7] whole 1\nq = QuantizeLinear(x, sa, za)\n"
+      "r = DequantizeLinear(q, sa, za)\nv = DequantizeLinear(w, sw, zw)\nt = Transpose(v) perm=[1,0]\n"
+      "y = MatMul(r, t)\noutput y\n");
+  CHECK(ops == Ops{"QuantizeLinear", "DequantizeLinear", "DequantizeLinear", "MatMul"});
+}
+
+TEST_CASE("ExpandQLinear, ComputesTheSameUpToOneUnit", "[transform]") {
+  const Graph graph = Parsed(std::string(kQuantisations) +
+                             "input x float32[1,4,6,6]\nconst w int8[8,4,3,3] whole 1\nconst b int32[8] random 2\n"
+                             "const ws float32[8] floats 0.01 0.02 0.03 0.01 0.004 0.01 0.02 0.01\n"
+                             "const wz int8[8] zeros\nq = QuantizeLinear(x, sa, za)\n"
+                             "y = QLinearConv(q, sa, za, w, ws, wz, sb, zb, b) pads=[1,1,1,1]\noutput y\n");
+  const auto simple = Simplify(graph, Context());
+  REQUIRE(simple.ok());
+  CHECK(Operators(*simple) == Ops{"QuantizeLinear", "DequantizeLinear", "DequantizeLinear", "Conv", "QuantizeLinear"});
+  const std::vector<int64_t> before = RunOnReference(graph)[0].ToInts(), after = RunOnReference(*simple)[0].ToInts();
+  REQUIRE(before.size() == after.size());
+  for (size_t i = 0; i < before.size(); ++i) CHECK(std::abs(before[i] - after[i]) <= 1);
+  // Parameters that are known only in the run leave it as it is.
+  CHECK(QuantisedAfter("input x float32[5,7]\ninput s float32[]\nconst w int8[7,9] whole 1\n"
+                       "q = QuantizeLinear(x, sa, za)\ny = QLinearMatMul(q, s, za, w, sw, zw, sb, zb)\noutput y\n") ==
+        Ops{"QuantizeLinear", "QLinearMatMul"});
+}
+
+}  // namespace
+}  // namespace pt::testing

@@ -1,0 +1,103 @@
+// Proves passes: by their effect on the graph, and by running the graph before and after on the reference library.
+#pragma once
+
+#include <algorithm>
+#include <catch2/catch_test_macros.hpp>
+#include <cmath>
+#include <random>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "partitiontuner/backend/libraries.h"
+#include "partitiontuner/graph/graph_text.h"
+#include "partitiontuner/onnx/infer_shapes.h"
+#include "partitiontuner/transform/passes.h"
+
+namespace pt::testing {
+
+inline PassContext Context() {
+  return {EvaluateNode, [](const Graph& graph) { return InferShapes(graph); }, {}};
+}
+
+inline Graph Parsed(std::string_view text) {
+  auto graph = ParseGraph(text);
+  INFO((graph.ok() ? std::string() : ToString(graph.error())));
+  REQUIRE(graph.ok());
+  auto inferred = InferShapes(*graph);
+  INFO((inferred.ok() ? std::string() : ToString(inferred.error())));
+  REQUIRE(inferred.ok());
+  return *std::move(inferred);
+}
+
+inline std::vector<std::string> Operators(const Graph& graph) {
+  std::vector<std::string> ops;
+  for (const Node& node : graph.nodes()) ops.push_back(node.op);
+  return ops;
+}
+
+// Runs node by node on the reference library; inputs are drawn from a fixed seed.
+inline std::vector<Tensor> RunOnReference(const Graph& graph) {
+  std::vector<Tensor> values(graph.values().size());
+  for (size_t v = 0; v < values.size(); ++v) {
+    if (graph.values()[v].is_constant()) values[v] = *graph.values()[v].constant;
+  }
+  std::mt19937 random(7);
+  std::uniform_real_distribution<float> draw(-1, 1);
+  for (ValueId input : graph.inputs()) {
+    const auto dims = graph.value(input).type.static_dims();
+    REQUIRE(dims);
+    size_t count = 1;
+    for (int64_t d : *dims) count *= static_cast<size_t>(d);
+    std::vector<float> data(count);
+    for (float& x : data) x = draw(random);
+    values[input.index()] = Tensor::Float32(*dims, data);
+  }
+  for (size_t n = 0; n < graph.nodes().size(); ++n) {
+    const Node& node = graph.nodes()[n];
+    std::vector<Tensor> inputs;
+    for (ValueId input : node.inputs) inputs.push_back(input.valid() ? values[input.index()] : Tensor());
+    auto results = EvaluateNode(graph, NodeId(n), inputs);
+    INFO(NodeLabel(graph, NodeId(n)) << ": " << (results.ok() ? "" : ToString(results.error())));
+    REQUIRE(results.ok());
+    for (size_t o = 0; o < node.outputs.size(); ++o) {
+      if (node.outputs[o].valid()) values[node.outputs[o].index()] = (*results)[o];
+    }
+  }
+  std::vector<Tensor> outputs;
+  for (ValueId output : graph.outputs()) outputs.push_back(values[output.index()]);
+  return outputs;
+}
+
+// Simplifies, and proves that names, types and results of the outputs stay; tolerance is of the largest result.
+inline Graph Simplified(const Graph& graph, float tolerance = 1e-5F) {
+  auto simple = Simplify(graph, Context());
+  INFO((simple.ok() ? std::string() : ToString(simple.error())));
+  REQUIRE(simple.ok());
+  const std::vector<Tensor> before = RunOnReference(graph), after = RunOnReference(*simple);
+  REQUIRE(after.size() == before.size());
+  for (size_t i = 0; i < before.size(); ++i) {
+    CHECK(graph.value(graph.outputs()[i]).name == simple->value(simple->outputs()[i]).name);
+    REQUIRE(before[i].type() == after[i].type());
+    REQUIRE(before[i].dims() == after[i].dims());
+    if (before[i].type() != DataType::kFloat32) {
+      CHECK(before[i].ToInts() == after[i].ToInts());
+      continue;
+    }
+    float largest = 0, difference = 0;
+    for (int64_t e = 0; e < before[i].element_count(); ++e) {
+      const float a = before[i].values<float>()[static_cast<size_t>(e)],
+                  b = after[i].values<float>()[static_cast<size_t>(e)];
+      largest = std::max(largest, std::abs(a));
+      difference = std::max(difference, std::abs(a - b));
+    }
+    CHECK(difference <= tolerance * largest);
+  }
+  return *std::move(simple);
+}
+
+inline std::vector<std::string> OperatorsAfter(std::string_view text) { return Operators(Simplified(Parsed(text))); }
+
+using Ops = std::vector<std::string>;
+
+}  // namespace pt::testing
