@@ -1,6 +1,8 @@
 // The simulated device: arithmetic of the reference library, times of the platform file, a virtual clock.
 #include <catch2/catch_test_macros.hpp>
+#include <chrono>
 #include <cmath>
+#include <thread>
 
 #include "partitiontuner/backend/devices.h"
 #include "partitiontuner/backend/libraries.h"
@@ -102,6 +104,22 @@ TEST_CASE("SimulatedDriver, CopiesCostWhatTheLinkSays", "[backend]") {
   CHECK(stream->Synchronize(std::chrono::seconds(10)).value());
   CHECK(event->ElapsedNs(*before).value() == 3000 + 3000 + 1000);
   CHECK(back == there);
+}
+
+// However late its thread notices: a device that sleeps must not tell times of before it was woken.
+TEST_CASE("SimulatedDriver, OnTheWallClockNoPointIsReachedBeforeItIsRecorded", "[backend]") {
+  const Platform platform = WithSimulated();
+  const auto driver = MakeSimulatedDriver(platform, DeviceId(1u), {SimulatedClock::kReal, nullptr});
+  const auto stream = driver->MakeStream().value();
+  const auto before = driver->MakeEvent().value(), after = driver->MakeEvent().value();
+  constexpr auto kApart = std::chrono::milliseconds(2);
+  for (int i = 0; i < 3; ++i) {
+    REQUIRE(stream->Record(*before).ok());
+    std::this_thread::sleep_for(kApart);
+    REQUIRE(stream->Record(*after).ok());
+    CHECK(stream->Synchronize(std::chrono::seconds(10)).value());
+    CHECK(after->ElapsedNs(*before).value() >= std::chrono::nanoseconds(kApart).count());
+  }
 }
 
 TEST_CASE("SimulatedDriver, MemoryIsLimitedAndGivenBack", "[backend]") {

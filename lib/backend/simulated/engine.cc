@@ -156,7 +156,7 @@ void SimulatedEngine::Finish(uint32_t index) {
   SimulatedPoint* point = op.work.point;
   if (point != nullptr && point->mark.serial == op.serial) {
     point->ready = true;
-    point->at_ns = now_ns_;
+    point->at_ns = std::max(now_ns_, op.submitted_ns);  // nothing is over before it began, however late this is noticed
     point->error = op.error;
   }
   for (const uint32_t follower : op.followers) {
