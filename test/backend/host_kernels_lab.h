@@ -120,8 +120,10 @@ inline Result<std::vector<Tensor>> RunOnSlices(const Graph& graph, const Platfor
 }
 
 // Every candidate that the host library has for all nodes of the graph as one group, on every width, dense and on
-// slices, against the reference library; the graph's inputs are given in order. FAILs when there is none.
-inline void CheckAgainstReference(const Graph& graph, const std::vector<Tensor>& inputs, double tolerance = 1e-5) {
+// slices (for kernels that take them), against the reference library; the graph's inputs are given in order. FAILs when
+// there is none.
+inline void CheckAgainstReference(const Graph& graph, const std::vector<Tensor>& inputs, double tolerance = 1e-5,
+                                  bool on_slices = true) {
   const std::unique_ptr<Library> host = HostLibrary(), reference = MakeReferenceLibrary();
   const Platform platform = MakeTestPlatform(4, false);
   std::map<ValueId, Tensor> values;
@@ -141,6 +143,7 @@ inline void CheckAgainstReference(const Graph& graph, const std::vector<Tensor>&
     const uint32_t width = platform.unit_class(candidate.unit_class).cores;
     INFO("width " << width);
     for (const bool slices : {false, true}) {
+      if (slices && !on_slices) continue;
       INFO((slices ? "slices" : "dense"));
       const Result<std::vector<Tensor>> results = slices ? RunOnSlices(graph, platform, *host, candidate, own, width)
                                                          : RunCandidate(graph, platform, *host, candidate, own, width);
@@ -156,7 +159,7 @@ inline void CheckAgainstReference(const Graph& graph, const std::vector<Tensor>&
 }
 
 // With seeded content.
-inline void CheckText(const std::string& text, double tolerance = 1e-5) {
+inline void CheckText(const std::string& text, double tolerance = 1e-5, bool on_slices = true) {
   INFO(text);
   const Graph graph = TypedText(text);
   std::vector<Tensor> inputs;
@@ -164,7 +167,7 @@ inline void CheckText(const std::string& text, double tolerance = 1e-5) {
     const ValueType& type = graph.value(id).type;
     inputs.push_back(RandomTensor(type.type, *type.static_dims(), 7 + inputs.size()));
   }
-  CheckAgainstReference(graph, inputs, tolerance);
+  CheckAgainstReference(graph, inputs, tolerance, on_slices);
 }
 
 }  // namespace pt::testing

@@ -46,6 +46,22 @@ TEST_CASE("HostNormalization, ScaleWithoutBiasEqualsTheReference", "[host]") {
   CheckText("input x float32[5,37]\ninput s float32[37]\ny = RMSNormalization(x, s) epsilon=0.1\noutput y\n");
 }
 
+// On slices of 3 dims and more, channels are not contiguous: those are refused, so only dense tensors are compared.
+TEST_CASE("HostNormalization, GroupsAndInstancesEqualTheReference", "[host]") {
+  const auto inputs = [](const std::string& dims, int channels) {
+    const std::string vector = "[" + std::to_string(channels) + "]\n";
+    return "input x float32" + dims + "\ninput s float32" + vector + "input b float32" + vector;
+  };
+  for (const auto& [dims, channels] : std::vector<std::pair<std::string, int>>{
+           {"[1,6,5,7]", 6}, {"[3,6,33]", 6}, {"[2,12,1,1]", 12}, {"[2,6,40,41]", 6}, {"[0,6,3]", 6}}) {
+    CheckText(inputs(dims, channels) + "y = InstanceNormalization(x, s, b) epsilon=0.01\noutput y\n", 1e-5, false);
+    for (const int groups : {1, 2, 3, 6}) {
+      const std::string node = "y = GroupNormalization(x, s, b) num_groups=" + std::to_string(groups);
+      CheckText(inputs(dims, channels) + node + " : float32" + dims + "\noutput y\n", 1e-5, false);
+    }
+  }
+}
+
 // The float32 sum of such rows has lost what makes the elements differ.
 TEST_CASE("HostNormalization, RowsFarFromZeroKeepTheirDigits", "[host]") {
   for (const float offset : {1e4F, -3e6F, 16777216.0F}) {

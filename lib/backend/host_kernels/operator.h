@@ -94,6 +94,7 @@ std::span<const OperatorRow> MovementOperators();
 std::span<const OperatorRow> SliceOperators();
 std::span<const OperatorRow> PadOperators();
 std::span<const OperatorRow> GatherOperators();
+std::span<const OperatorRow> ArgReductionOperators();
 std::span<const OperatorRow> NormalizationOperators();
 std::span<const OperatorRow> ScatterOperators();
 

@@ -5,7 +5,7 @@ namespace pt::host {
 const OperatorRow* FindOperator(const Node& node) {
   if (!node.domain.empty()) return nullptr;
   for (const auto table : {ReductionOperators(), MovementOperators(), SliceOperators(), PadOperators(),
-                           GatherOperators(), NormalizationOperators(), ScatterOperators()}) {
+                           GatherOperators(), ArgReductionOperators(), NormalizationOperators(), ScatterOperators()}) {
     for (const OperatorRow& row : table) {
       if (row.op == node.op) return &row;
     }

@@ -66,37 +66,48 @@ template <class F>
 HWY_INLINE void MapRow(const RowCall& call, F f) {
   const D d;
   const auto lanes = static_cast<int64_t>(hn::Lanes(d));
-  const V one = hn::Set(d, 1.0F), zero = hn::Zero(d);
+  const V one_scale = hn::Set(d, call.scale == nullptr ? 1.0F : *call.scale);
+  const V one_bias = hn::Set(d, call.bias == nullptr ? 0.0F : *call.bias);
+  const float* scales = call.one_scale ? nullptr : call.scale;
+  const float* biases = call.one_scale ? nullptr : call.bias;
   int64_t i = 0;
   for (; i + lanes <= call.n; i += lanes) {
-    const V scale = call.scale == nullptr ? one : hn::LoadU(d, call.scale + i);
-    const V bias = call.bias == nullptr ? zero : hn::LoadU(d, call.bias + i);
+    const V scale = scales == nullptr ? one_scale : hn::LoadU(d, scales + i);
+    const V bias = biases == nullptr ? one_bias : hn::LoadU(d, biases + i);
     hn::StoreU(f(hn::LoadU(d, call.x + i), scale, bias), d, call.y + i);
   }
   if (i == call.n) return;
   const int64_t n = call.n - i;
-  const V scale = call.scale == nullptr ? one : LoadRest(d, call.scale + i, n, 0);
-  const V bias = call.bias == nullptr ? zero : LoadRest(d, call.bias + i, n, 0);
+  const V scale = scales == nullptr ? one_scale : LoadRest(d, scales + i, n, 0);
+  const V bias = biases == nullptr ? one_bias : LoadRest(d, biases + i, n, 0);
   StoreRest(d, f(LoadRest(d, call.x + i, n, 0), scale, bias), call.y + i, n);
 }
 
-void Normalize(const RowCall& call) {
-  const D d;
-  const Wide wide;
+RowMoments MomentsOf(const RowCall& call) {
   const auto n = static_cast<double>(call.n);
   const double mean = SumOf(call.x, call.n, [](WideV x) HWY_ATTR { return x; }) / n;
-  const WideV means = hn::Set(wide, mean);
+  const WideV means = hn::Set(Wide(), mean);
   const double squares = SumOf(call.x, call.n, [&](WideV x) HWY_ATTR {
     const WideV distance = hn::Sub(x, means);
     return hn::Mul(distance, distance);
   });
-  // The mean in two parts: what is subtracted is as exact as in double, however far from 0 the row lies.
   const auto rounded = static_cast<float>(mean);
-  const V upper = hn::Set(d, rounded), lower = hn::Set(d, static_cast<float>(mean - static_cast<double>(rounded)));
-  const V inverse = hn::Set(d, static_cast<float>(1 / std::sqrt(squares / n + static_cast<double>(call.epsilon))));
-  MapRow(call, [&](V x, V scale, V bias)
-                   HWY_ATTR { return hn::MulAdd(hn::Mul(hn::Sub(hn::Sub(x, upper), lower), inverse), scale, bias); });
+  return {rounded, static_cast<float>(mean - static_cast<double>(rounded)),
+          static_cast<float>(1 / std::sqrt(squares / n + static_cast<double>(call.epsilon)))};
 }
+
+void Moments(const RowCall& call) { *call.moments = MomentsOf(call); }
+
+HWY_INLINE void CentreBy(const RowCall& call, const RowMoments& moments) {
+  const D d;
+  const V mean = hn::Set(d, moments.mean), rest = hn::Set(d, moments.mean_rest), inverse = hn::Set(d, moments.inverse);
+  MapRow(call, [&](V x, V scale, V bias)
+                   HWY_ATTR { return hn::MulAdd(hn::Mul(hn::Sub(hn::Sub(x, mean), rest), inverse), scale, bias); });
+}
+
+void Centre(const RowCall& call) { CentreBy(call, *call.moments); }
+
+void Normalize(const RowCall& call) { CentreBy(call, MomentsOf(call)); }
 
 void NormalizeRms(const RowCall& call) {
   const D d;
@@ -178,6 +189,10 @@ void LogSoftmax(const RowCall& call) {
 
 RowFunction Find(RowKind kind) {
   switch (kind) {
+    case RowKind::kMoments:
+      return Moments;
+    case RowKind::kCentre:
+      return Centre;
     case RowKind::kNormalize:
       return Normalize;
     case RowKind::kNormalizeRms:
