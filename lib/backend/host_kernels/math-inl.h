@@ -45,15 +45,6 @@ HWY_INLINE V SigmoidOf(D d, V x) {
 }
 
 template <class D, class V = hwy::HWY_NAMESPACE::Vec<D>>
-HWY_INLINE V TanhOf(D d, V x) {
-  namespace hn = hwy::HWY_NAMESPACE;
-  // From 9.1 on it is 1.
-  const V most = hn::Set(d, 10.0F);
-  const V y = hn::Tanh(d, hn::Max(hn::Min(x, most), hn::Neg(most)));
-  return hn::IfThenElse(hn::Or(hn::IsNaN(x), hn::Eq(x, hn::Zero(d))), x, y);
-}
-
-template <class D, class V = hwy::HWY_NAMESPACE::Vec<D>>
 HWY_INLINE V SoftplusOf(D d, V x) {
   namespace hn = hwy::HWY_NAMESPACE;
   const V zero = hn::Zero(d);

@@ -9,7 +9,7 @@
 #include <cstring>
 #include <limits>
 
-#include "lib/backend/host_kernels/math-inl.h"
+#include "lib/backend/host/vector_math-inl.h"
 #include "lib/backend/host_kernels/rows.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -18,24 +18,42 @@ namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
+using vector_math::HWY_NAMESPACE::ExpOfMinus;
+
 using D = hn::ScalableTag<float>;
 using V = hn::Vec<D>;
 using Wide = hn::ScalableTag<double>;
 using WideV = hn::Vec<Wide>;
 using Half = hn::Rebind<float, Wide>;
 
+// Whether loads and stores of some lanes leave memory beside them alone.
+#if HWY_TARGET <= HWY_AVX2  // and better ones of x86
+#define PT_HAS_MASKED_MEMORY 1
+#else
+#define PT_HAS_MASKED_MEMORY 0
+#endif
+
 // The last elements of a row, fewer than there are lanes, followed by `fill`.
 template <class Tag>
 HWY_INLINE hn::Vec<Tag> LoadRest(Tag d, const float* x, int64_t n, float fill) {
+#if PT_HAS_MASKED_MEMORY
+  const auto some = hn::FirstN(d, static_cast<size_t>(n));
+  return hn::IfThenElse(some, hn::MaskedLoad(some, d, x), hn::Set(d, fill));
+#else
   HWY_ALIGN float rest[hn::MaxLanes(Tag())];
   hn::Store(hn::Set(d, fill), d, rest);
   std::memcpy(rest, x, static_cast<size_t>(n) * sizeof(float));
   return hn::Load(d, rest);
+#endif
 }
 HWY_INLINE void StoreRest(D d, V v, float* y, int64_t n) {
+#if PT_HAS_MASKED_MEMORY
+  hn::BlendedStore(v, hn::FirstN(d, static_cast<size_t>(n)), d, y);
+#else
   HWY_ALIGN float rest[hn::MaxLanes(D())];
   hn::Store(v, d, rest);
   std::memcpy(y, rest, static_cast<size_t>(n) * sizeof(float));
+#endif
 }
 
 // The sum of f(x) in double, in four sums at a time to hide what one addition takes.
@@ -148,12 +166,12 @@ HWY_INLINE double SumOfExp(const float* x, int64_t n, float most, Keep keep) {
     V sum = hn::Zero(d);
     int64_t i = begin;
     for (; i + lanes <= end; i += lanes) {
-      const V e = ExpOf(d, hn::Sub(hn::LoadU(d, x + i), shift));
+      const V e = ExpOfMinus(d, hn::Sub(shift, hn::LoadU(d, x + i)));
       keep(i, e, int64_t{0});
       sum = hn::Add(sum, e);
     }
     if (i < end) {
-      const V e = ExpOf(d, hn::Sub(LoadRest(d, x + i, end - i, most), shift));
+      const V e = ExpOfMinus(d, hn::Sub(shift, LoadRest(d, x + i, end - i, most)));
       keep(i, e, end - i);
       sum = hn::Add(sum, hn::IfThenElseZero(hn::FirstN(d, static_cast<size_t>(end - i)), e));
     }
@@ -184,6 +202,8 @@ void LogSoftmax(const RowCall& call) {
   const V upper = hn::Set(d, most), lower = hn::Set(d, static_cast<float>(std::log(sum)));
   MapRow(call, [&](V x, V, V) HWY_ATTR { return hn::Sub(hn::Sub(x, upper), lower); });
 }
+
+#undef PT_HAS_MASKED_MEMORY
 
 }  // namespace
 

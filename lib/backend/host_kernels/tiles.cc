@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "lib/backend/host/vector_math-inl.h"
 #include "lib/backend/host_kernels/math-inl.h"
 #include "lib/backend/host_kernels/tiles.h"
 #include "partitiontuner/graph/visit_type.h"
@@ -89,7 +90,7 @@ PT_VECTOR_FUNCTION(VectorSigmoid, SigmoidOf(d, x));
 PT_VECTOR_FUNCTION(VectorSoftplus, SoftplusOf(d, x));
 PT_VECTOR_FUNCTION(VectorSqrt, hn::Sqrt(x));
 PT_VECTOR_FUNCTION(VectorSquare, hn::Mul(x, x));
-PT_VECTOR_FUNCTION(VectorTanh, TanhOf(d, x));
+PT_VECTOR_FUNCTION(VectorTanh, vector_math::HWY_NAMESPACE::Tanh(d, x));
 #undef PT_VECTOR_FUNCTION
 
 #define PT_VECTOR_FUNCTION2(name, expression) \

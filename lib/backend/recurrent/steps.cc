@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "lib/backend/recurrent/gate_math-inl.h"
+#include "lib/backend/host/vector_math-inl.h"
 #include "lib/backend/recurrent/steps.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -15,6 +15,9 @@ namespace pt::recurrent::HWY_NAMESPACE {
 namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
+
+using vector_math::HWY_NAMESPACE::Sigmoid;
+using vector_math::HWY_NAMESPACE::Tanh;
 using D = hn::ScalableTag<float>;
 using V = hn::Vec<D>;
 

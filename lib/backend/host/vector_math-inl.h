@@ -1,17 +1,17 @@
-// Sigmoid and tanh of float vectors, right over the whole range: NaN stays NaN, infinities give the limits. Within
-// three units in the last place of the exact value, results below the least normal number aside. Included once for
-// every instruction set.
-#if defined(PT_RECURRENT_GATE_MATH_INL_H) == defined(HWY_TARGET_TOGGLE)
-#ifdef PT_RECURRENT_GATE_MATH_INL_H
-#undef PT_RECURRENT_GATE_MATH_INL_H
+// Exponentials, sigmoid and tanh of float vectors, right over the whole range: NaN stays NaN, infinities give the
+// limits. Within three units in the last place of the exact value, results below the least normal number aside.
+// Included once for every instruction set.
+#if defined(PT_VECTOR_MATH_INL_H) == defined(HWY_TARGET_TOGGLE)
+#ifdef PT_VECTOR_MATH_INL_H
+#undef PT_VECTOR_MATH_INL_H
 #else
-#define PT_RECURRENT_GATE_MATH_INL_H
+#define PT_VECTOR_MATH_INL_H
 #endif
 
 #include <hwy/highway.h>
 
 HWY_BEFORE_NAMESPACE();
-namespace pt::recurrent::HWY_NAMESPACE {
+namespace pt::vector_math::HWY_NAMESPACE {
 
 // exp(-x) for x >= 0: 0 where the result is no normal number; NaN for NaN.
 template <class D, class V = hwy::HWY_NAMESPACE::Vec<D>>
@@ -58,7 +58,7 @@ HWY_INLINE V Tanh(D d, V x) {
   return hn::CopySign(hn::IfThenElse(hn::Lt(size, hn::Set(d, 0.625F)), near, far), x);
 }
 
-}  // namespace pt::recurrent::HWY_NAMESPACE
+}  // namespace pt::vector_math::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #endif
