@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstddef>
 #include <thread>
+#include <vector>
 
 namespace pt {
 namespace {
@@ -11,6 +13,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::seconds kPatience{60};  // no kernel worth measuring takes so long
 constexpr int kEmptyRepeats = 20;
+constexpr size_t kFillerBytes = size_t{8} << 20;  // copied in more time than two events take to enqueue
 
 Error Hangs(const DeviceDriver& driver) {
   return MakeError(ErrorCode::kRunFailed, std::string(kDeviceHangs),
@@ -26,13 +29,32 @@ Result<DeviceQueue> DeviceQueue::Make(DeviceDriver& driver, const CancelToken* c
   PT_ASSIGN(queue.stream_, driver.MakeStream());
   PT_ASSIGN(queue.begin_, driver.MakeEvent());
   PT_ASSIGN(queue.end_, driver.MakeEvent());
+  PT_CHECK_OK(queue.MeasureEmpty());
+  return queue;
+}
+
+// Behind a copy, as kernels are timed: on an idle queue two events are as far apart as the host enqueues them.
+Status DeviceQueue::MeasureEmpty() {
+  Result<std::unique_ptr<DeviceBuffer>> filler = driver_.Allocate(2 * kFillerBytes);
+  const auto measure = [&]() -> Result<int64_t> {
+    if (filler.ok()) {  // else the device is too small to be kept busy that way
+      auto* data = static_cast<std::byte*>((*filler)->data());
+      PT_CHECK_OK(driver_.EnqueueCopy(*stream_, data + kFillerBytes, data, kFillerBytes, CopyDirection::kWithin));
+    }
+    return Elapsed([] { return Status(); });
+  };
   int64_t least = INT64_MAX;
   for (int i = 0; i < kEmptyRepeats; ++i) {
-    PT_ASSIGN(const int64_t ns, queue.Elapsed([] { return Status(); }));
-    least = std::min(least, ns);
+    const Result<int64_t> ns = measure();
+    if (!ns.ok()) {
+      const Status idle = Drain();
+      if (!idle.ok() && filler.ok()) static_cast<void>(filler->release());  // the device may still write to it
+      return idle.ok() ? ns.error() : idle.error();
+    }
+    least = std::min(least, *ns);
   }
-  queue.empty_ns_ = std::max<int64_t>(least, 0);
-  return queue;
+  empty_ns_ = std::max<int64_t>(least, 0);
+  return {};
 }
 
 Result<int64_t> DeviceQueue::Elapsed(const std::function<Status()>& enqueue) {

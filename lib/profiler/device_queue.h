@@ -31,6 +31,7 @@ class DeviceQueue {
 
  private:
   DeviceQueue(DeviceDriver& driver, const CancelToken* cancel) : driver_(driver), cancel_(cancel) {}
+  Status MeasureEmpty();
   Result<int64_t> Elapsed(const std::function<Status()>& enqueue);
 
   DeviceDriver& driver_;
