@@ -44,7 +44,7 @@ Status DeviceQueue::MeasureEmpty() {
     return Elapsed([] { return Status(); });
   };
   int64_t least = INT64_MAX;
-  for (int i = 0; i < kEmptyRepeats; ++i) {
+  for (int i = 0; i < kEmptyRepeats && least > 0; ++i) {
     const Result<int64_t> ns = measure();
     if (!ns.ok()) {
       const Status idle = Drain();
