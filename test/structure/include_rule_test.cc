@@ -48,7 +48,9 @@ const std::vector<ThirdParty>& ThirdParties() {
       {"dnnl", {"lib/backend/onednn/"}},
       {"oneapi/dnnl/", {"lib/backend/onednn/"}},
       {"tbb/", {"lib/backend/onednn/"}},
-      {"hwy/", {"lib/backend/host_kernels/", "lib/backend/onednn/", "lib/backend/recurrent/", "test/backend/"}},
+      {"hwy/",
+       {"lib/backend/host_kernels/", "lib/backend/onednn/", "lib/backend/recurrent/", "test/backend/",
+        "lib/backend/host/vector_math-inl.h"}},  // for those that have Highway
       {"sqlite3", {"lib/cost/"}},
       {"hwloc", {"lib/platform/"}},
       {"Eigen/", {"lib/backend/reference/", "lib/cost/"}},
