@@ -15,7 +15,7 @@ if(PT_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
 endif()
 
 # Headers of the standard library and of Catch2 are compiled once for all files, never headers of our own: those change. The
-# sanitizer builds go without, so that a file that forgets an include does not pass ./check.
+# sanitizer builds go without, so that a file of the library that forgets an include does not pass ./check.
 option(PT_PRECOMPILE_HEADERS "Compile the headers of the standard library once" ON)
 set(pt_precompiled_headers <algorithm> <array> <cmath> <cstdint> <cstring> <functional> <limits> <map> <memory> <optional>
     <set> <span> <string> <string_view> <utility> <vector>)

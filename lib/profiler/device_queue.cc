@@ -4,7 +4,6 @@
 #include <chrono>
 #include <cstddef>
 #include <thread>
-#include <vector>
 
 namespace pt {
 namespace {
@@ -29,36 +28,29 @@ Result<DeviceQueue> DeviceQueue::Make(DeviceDriver& driver, const CancelToken* c
   PT_ASSIGN(queue.stream_, driver.MakeStream());
   PT_ASSIGN(queue.begin_, driver.MakeEvent());
   PT_ASSIGN(queue.end_, driver.MakeEvent());
-  PT_CHECK_OK(queue.MeasureEmpty());
-  return queue;
-}
-
-// Behind a copy, as kernels are timed: on an idle queue two events are as far apart as the host enqueues them.
-Status DeviceQueue::MeasureEmpty() {
-  Result<std::unique_ptr<DeviceBuffer>> filler = driver_.Allocate(2 * kFillerBytes);
-  const auto measure = [&]() -> Result<int64_t> {
-    if (filler.ok()) {  // else the device is too small to be kept busy that way
-      auto* data = static_cast<std::byte*>((*filler)->data());
-      PT_CHECK_OK(driver_.EnqueueCopy(*stream_, data + kFillerBytes, data, kFillerBytes, CopyDirection::kWithin));
-    }
-    return Elapsed([] { return Status(); });
-  };
+  if (auto filler = driver.Allocate(2 * kFillerBytes); filler.ok()) queue.filler_ = std::move(*filler);
   int64_t least = INT64_MAX;
   for (int i = 0; i < kEmptyRepeats && least > 0; ++i) {
-    const Result<int64_t> ns = measure();
+    const Result<int64_t> ns = queue.Elapsed([&queue] { return queue.Fill(); }, [] { return Status(); });
     if (!ns.ok()) {
-      const Status idle = Drain();
-      if (!idle.ok() && filler.ok()) static_cast<void>(filler->release());  // the device may still write to it
-      return idle.ok() ? ns.error() : idle.error();
+      if (ns.error().id == kDeviceHangs) queue.Abandon();
+      return ns.error();
     }
     least = std::min(least, *ns);
   }
-  empty_ns_ = std::max<int64_t>(least, 0);
-  return {};
+  queue.empty_ns_ = std::max<int64_t>(least, 0);
+  return queue;
 }
 
-Result<int64_t> DeviceQueue::Elapsed(const std::function<Status()>& enqueue) {
+Status DeviceQueue::Fill() {
+  if (filler_ == nullptr) return {};  // the device is too small to be kept busy that way
+  auto* data = static_cast<std::byte*>(filler_->data());
+  return driver_.EnqueueCopy(*stream_, data + kFillerBytes, data, kFillerBytes, CopyDirection::kWithin);
+}
+
+Result<int64_t> DeviceQueue::Elapsed(const Work& before, const Work& enqueue) {
   const auto enqueue_all = [&]() -> Status {
+    PT_CHECK_OK(before());
     PT_CHECK_OK(stream_->Record(*begin_));
     PT_CHECK_OK(enqueue());
     PT_CHECK_OK(stream_->Record(*end_));
@@ -71,8 +63,12 @@ Result<int64_t> DeviceQueue::Elapsed(const std::function<Status()>& enqueue) {
   return end_->ElapsedNs(*begin_);
 }
 
-Result<int64_t> DeviceQueue::Time(const std::function<Status()>& enqueue) {
-  PT_ASSIGN(const int64_t ns, Elapsed(enqueue));
+Result<int64_t> DeviceQueue::Time(const Work& enqueue) {
+  return Time([this] { return Fill(); }, enqueue);
+}
+
+Result<int64_t> DeviceQueue::Time(const Work& before, const Work& enqueue) {
+  PT_ASSIGN(const int64_t ns, Elapsed(before, enqueue));
   return std::max<int64_t>(ns - empty_ns_, 1);
 }
 
@@ -101,6 +97,7 @@ void DeviceQueue::Abandon() {
   static_cast<void>(stream_.release());
   static_cast<void>(begin_.release());
   static_cast<void>(end_.release());
+  static_cast<void>(filler_.release());
 }
 
 }  // namespace pt

@@ -18,9 +18,13 @@ class DeviceQueue {
   static Result<DeviceQueue> Make(DeviceDriver& driver, const CancelToken* cancel);
 
   Stream& stream() { return *stream_; }
-  // Nanoseconds of the device's clock from the end of what was enqueued before to the end of what `enqueue` enqueues.
-  // Returns when the device is idle again, errors included. kInterrupted when cancelled meanwhile.
-  Result<int64_t> Time(const std::function<Status()>& enqueue);
+  using Work = std::function<Status()>;
+  // Nanoseconds of the device's clock from the end of what `before` enqueues to the end of what `enqueue` does.
+  // `before` keeps the device busy meanwhile: on an idle queue, two events are as far apart as the host enqueues them.
+  // Without it that is a copy within the device's memory. Returns when the device is idle again, errors included.
+  // kInterrupted when cancelled meanwhile.
+  Result<int64_t> Time(const Work& before, const Work& enqueue);
+  Result<int64_t> Time(const Work& enqueue);
   // Waits until the event, recorded before, is ready, as a core of a run does.
   Status Await(Event& event);
   // After an error: drops what has not begun and waits for the rest, so that the memory it uses may be freed.
@@ -31,14 +35,15 @@ class DeviceQueue {
 
  private:
   DeviceQueue(DeviceDriver& driver, const CancelToken* cancel) : driver_(driver), cancel_(cancel) {}
-  Status MeasureEmpty();
-  Result<int64_t> Elapsed(const std::function<Status()>& enqueue);
+  Status Fill();
+  Result<int64_t> Elapsed(const Work& before, const Work& enqueue);
 
   DeviceDriver& driver_;
   const CancelToken* cancel_;
   std::unique_ptr<Stream> stream_;
   std::unique_ptr<Event> begin_, end_;
-  int64_t empty_ns_ = 0;  // between two events with nothing in between
+  std::unique_ptr<DeviceBuffer> filler_;  // null where there is no room for it
+  int64_t empty_ns_ = 0;                  // between two events with nothing in between
 };
 
 }  // namespace pt

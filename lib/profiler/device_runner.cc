@@ -56,11 +56,7 @@ class DeviceRunner : public Runner {
       }
       return {};
     };
-    if (Status status = prepare(); !status.ok()) {
-      PT_CHECK_OK(queue_.Drain());
-      return std::move(status).error();
-    }
-    return queue_.Time([&] { return subject.Enqueue(queue_.stream()); });
+    return queue_.Time(prepare, [&] { return subject.Enqueue(queue_.stream()); });
   }
 
   Machine& machine_;

@@ -2,7 +2,6 @@
 #include <catch2/catch_test_macros.hpp>
 #include <chrono>
 #include <cmath>
-#include <thread>
 
 #include "partitiontuner/backend/devices.h"
 #include "partitiontuner/backend/libraries.h"
@@ -24,6 +23,14 @@ constexpr const char* kDescription = R"({
   "families": {"Conv": {"fixed_ns": 5000, "flops_per_ns": 2, "bytes_per_ns": 0},
                "*": {"fixed_ns": 700, "flops_per_ns": 0, "bytes_per_ns": 1}},
   "exact_ns": {}, "unsupported": ["Sigmoid"]})";
+
+// Each copy takes 2 ms.
+constexpr const char* kSlowLink = R"({
+  "version": 1, "name": "sim:0", "memory_bytes": 100000, "streams": 1,
+  "to_device": {"latency_ns": 2000000, "bytes_per_ns": 2.0},
+  "from_device": {"latency_ns": 2000000, "bytes_per_ns": 4.0},
+  "families": {"*": {"fixed_ns": 700, "flops_per_ns": 0, "bytes_per_ns": 1}},
+  "exact_ns": {}, "unsupported": []})";
 
 Platform WithSimulated(const std::string& description = kDescription) {
   Platform platform = MakeTestPlatform(2, false);
@@ -112,13 +119,20 @@ TEST_CASE("SimulatedDriver, OnTheWallClockNoPointIsReachedBeforeItIsRecorded", "
   const auto driver = MakeSimulatedDriver(platform, DeviceId(1u), {SimulatedClock::kReal, nullptr});
   const auto stream = driver->MakeStream().value();
   const auto before = driver->MakeEvent().value(), after = driver->MakeEvent().value();
-  constexpr auto kApart = std::chrono::milliseconds(2);
+  // What lies between the two points is work of another device.
+  constexpr int64_t kApartNs = 2'000'000;
+  const Platform slow = WithSimulated(kSlowLink);
+  const auto other = MakeSimulatedDriver(slow, DeviceId(1u), {SimulatedClock::kReal, nullptr});
+  const auto between = other->MakeStream().value();
+  const auto buffer = other->Allocate(1).value();
+  const char byte = 'x';
   for (int i = 0; i < 3; ++i) {
     REQUIRE(stream->Record(*before).ok());
-    std::this_thread::sleep_for(kApart);
+    REQUIRE(other->EnqueueCopy(*between, buffer->data(), &byte, 1, CopyDirection::kToDevice).ok());
+    CHECK(between->Synchronize(std::chrono::seconds(10)).value());
     REQUIRE(stream->Record(*after).ok());
     CHECK(stream->Synchronize(std::chrono::seconds(10)).value());
-    CHECK(after->ElapsedNs(*before).value() >= std::chrono::nanoseconds(kApart).count());
+    CHECK(after->ElapsedNs(*before).value() >= kApartNs);
   }
 }
 

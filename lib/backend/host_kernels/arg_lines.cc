@@ -39,7 +39,7 @@ int64_t AlongLine(const float* x, int64_t n) {
   const D d;
   const I integers;
   const auto lanes = static_cast<int64_t>(hn::Lanes(d));
-  if (n < 2 * lanes || x[0] != x[0]) return x[0] != x[0] ? 0 : Scan<most, last>(x, n, 1, 1, 0);
+  if (n < 2 * lanes || x[0] != x[0]) return Scan<most, last>(x, n, 1, 1, 0);
   // In every lane the first element: what is NaN there must not hold the lane.
   V held = hn::Set(d, x[0]);
   auto at = hn::Zero(integers), here = hn::Iota(integers, 0);

@@ -26,9 +26,7 @@ Result<Rows> RowsOf(const Site& site, size_t first, size_t last) {
   Walk<2> inner;
   Rows rows;
   for (size_t d = last; d-- > first;) inner.Push(x.dims()[d], {x.strides()[d], y.strides()[d]});
-  if (inner.rank > 1 || (inner.rank == 1 && inner.strides[0] != Walk<2>::Offsets{1, 1})) {
-    return site.Unsupported("its rows are not contiguous");
-  }
+  if (!inner.is_contiguous()) return site.Unsupported("its rows are not contiguous");
   rows.row = inner.count;
   for (size_t d = x.dims().size(); d-- > 0;) {
     if (d < first || d >= last) rows.outer.Push(x.dims()[d], {x.strides()[d], y.strides()[d]});
@@ -68,9 +66,8 @@ Status NeedRowOf(const Site& site, size_t i, std::span<const int64_t> row_dims) 
   const Operand& operand = site.in[i];
   Walk<1> walk;
   for (size_t d = operand.dims().size(); d-- > 0;) walk.Push(operand.dims()[d], {operand.strides()[d]});
-  const bool contiguous = walk.rank == 0 || (walk.rank == 1 && walk.strides[0][0] == 1);
   const bool fits = std::equal(operand.dims().begin(), operand.dims().end(), row_dims.begin(), row_dims.end());
-  if (operand.type() == DataType::kFloat32 && fits && contiguous) return {};
+  if (operand.type() == DataType::kFloat32 && fits && walk.is_contiguous()) return {};
   return site.Unsupported("scale or bias are not contiguous float32 of a row's dims");
 }
 

@@ -4,7 +4,6 @@
 #include <array>
 
 #include "lib/backend/host_kernels/boxes.h"
-#include "partitiontuner/support/checked.h"
 
 namespace pt::host {
 namespace {
@@ -29,16 +28,13 @@ Result<std::vector<int64_t>> OffsetsOf(const Site& site, size_t depth) {
 // How far the offset moves along each of the dims, where it does so evenly: nullopt where any offset is elsewhere.
 std::optional<std::vector<int64_t>> StepsOf(std::span<const int64_t> dims, const std::vector<int64_t>& offsets) {
   std::vector<int64_t> steps(dims.size(), 0);
-  int64_t stride = 1;
+  Walk<1> walk;
   for (size_t d = dims.size(); d-- > 0;) {
-    if (dims[d] > 1) steps[d] = offsets[static_cast<size_t>(stride)] - offsets[0];
-    stride *= dims[d];
+    if (dims[d] > 1) steps[d] = offsets[static_cast<size_t>(walk.count)] - offsets[0];
+    walk.Push(dims[d], {steps[d]});
   }
   for (size_t i = 0; i < offsets.size(); ++i) {
-    auto rest = static_cast<int64_t>(i);
-    int64_t offset = offsets[0];
-    for (size_t d = dims.size(); d-- > 0; rest /= std::max<int64_t>(1, dims[d])) offset += rest % dims[d] * steps[d];
-    if (offset != offsets[i]) return std::nullopt;
+    if (offsets[i] != offsets[0] + walk.At(static_cast<int64_t>(i))[0]) return std::nullopt;
   }
   return steps;
 }
@@ -61,8 +57,8 @@ Result<Routine> ScatterNd(const Site& site) {
   if (!where.constant) return site.Unsupported("its indices are known only at run time");
   if (site.node().string_or("reduction", "none") != "none") return site.Unsupported("it combines what meets");
   PT_CHECK_OK(site.NeedOutput(0, x.type(), x.dims()));
-  const bool scalar = where.dims().empty() || where.dims().back() < 1 || where.dims().back() > x.rank();
-  if (scalar || !y.present() || updates.type() != x.type()) return site.Unsupported("its operands do not fit");
+  const bool fits_none = where.dims().empty() || where.dims().back() < 1 || where.dims().back() > x.rank();
+  if (fits_none || !y.present() || updates.type() != x.type()) return site.Unsupported("its operands do not fit");
   const auto depth = static_cast<size_t>(where.dims().back());
   const std::span<const int64_t> slices = std::span(where.dims()).first(where.dims().size() - 1);
   std::vector<int64_t> expected(slices.begin(), slices.end());

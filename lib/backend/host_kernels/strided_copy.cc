@@ -91,10 +91,7 @@ StridedCopy::StridedCopy(std::vector<CopyDim> dims, int64_t element_bytes) : byt
   outer_ = transposed_ == 0 ? walk_.Without(0) : walk_.Without(transposed_).Without(0);
 }
 
-int64_t StridedCopy::run_bytes() const {
-  const bool runs = walk_.rank == 0 || (walk_.rank == 1 && walk_.strides[0] == Walk<2>::Offsets{1, 1});
-  return runs ? walk_.count * bytes_ : 0;
-}
+int64_t StridedCopy::run_bytes() const { return walk_.is_contiguous() ? walk_.count * bytes_ : 0; }
 
 void StridedCopy::Run(const void* from, void* to, Team* team) const {
   if (walk_.count == 0) return;

@@ -36,6 +36,15 @@ struct Walk {
   int64_t inner_size() const { return rank == 0 ? 1 : sizes[0]; }
   Offsets inner_stride() const { return rank == 0 ? Offsets{} : strides[0]; }
 
+  // Whether all tensors are walked element by element, without gaps.
+  bool is_contiguous() const {
+    if (rank != 1) return rank == 0;
+    for (int64_t stride : strides[0]) {
+      if (stride != 1) return false;
+    }
+    return true;
+  }
+
   // Of one position, counted with the innermost dim running fastest.
   Offsets At(int64_t position, size_t from = 0) const {
     Offsets offsets{};
