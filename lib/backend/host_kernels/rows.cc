@@ -6,10 +6,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <limits>
 
 #include "lib/backend/host/vector_math-inl.h"
+#include "lib/backend/host_kernels/rest-inl.h"
 #include "lib/backend/host_kernels/rows.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -25,36 +25,6 @@ using V = hn::Vec<D>;
 using Wide = hn::ScalableTag<double>;
 using WideV = hn::Vec<Wide>;
 using Half = hn::Rebind<float, Wide>;
-
-// Whether loads and stores of some lanes leave memory beside them alone.
-#if HWY_TARGET <= HWY_AVX2  // and better ones of x86
-#define PT_HAS_MASKED_MEMORY 1
-#else
-#define PT_HAS_MASKED_MEMORY 0
-#endif
-
-// The last elements of a row, fewer than there are lanes, followed by `fill`.
-template <class Tag>
-HWY_INLINE hn::Vec<Tag> LoadRest(Tag d, const float* x, int64_t n, float fill) {
-#if PT_HAS_MASKED_MEMORY
-  const auto some = hn::FirstN(d, static_cast<size_t>(n));
-  return hn::IfThenElse(some, hn::MaskedLoad(some, d, x), hn::Set(d, fill));
-#else
-  HWY_ALIGN float rest[hn::MaxLanes(Tag())];
-  hn::Store(hn::Set(d, fill), d, rest);
-  std::memcpy(rest, x, static_cast<size_t>(n) * sizeof(float));
-  return hn::Load(d, rest);
-#endif
-}
-HWY_INLINE void StoreRest(D d, V v, float* y, int64_t n) {
-#if PT_HAS_MASKED_MEMORY
-  hn::BlendedStore(v, hn::FirstN(d, static_cast<size_t>(n)), d, y);
-#else
-  HWY_ALIGN float rest[hn::MaxLanes(D())];
-  hn::Store(v, d, rest);
-  std::memcpy(y, rest, static_cast<size_t>(n) * sizeof(float));
-#endif
-}
 
 // The sum of f(x) in double, in four sums at a time to hide what one addition takes.
 template <class F>
@@ -202,8 +172,6 @@ void LogSoftmax(const RowCall& call) {
   const V upper = hn::Set(d, most), lower = hn::Set(d, static_cast<float>(std::log(sum)));
   MapRow(call, [&](V x, V, V) HWY_ATTR { return hn::Sub(hn::Sub(x, upper), lower); });
 }
-
-#undef PT_HAS_MASKED_MEMORY
 
 }  // namespace
 
