@@ -2,7 +2,8 @@
 // MatMul, Reshape, Add of a bias, Gelu. Such operators are computed before the Reshape instead:
 //   op(Reshape(a), c) -> Reshape(op(a, c))
 // where c is one number or one for each index of the last dim, which the Reshape keeps, or a value of full size, which
-// is then seen under a's dims. LayerNormalization over the last dim goes the same way. Starts at products only.
+// is then seen under a's dims. LayerNormalization and Softmax over the last dim go the same way. Starts at products
+// only.
 #include <algorithm>
 #include <array>
 #include <map>
@@ -44,7 +45,13 @@ class Sinking {
     if (node.outputs.size() != 1) return;
     if (IsOneOf(kUnary, node) && node.inputs.size() == 1) return Move(id);
     if (IsOneOf(kBinary, node) && node.inputs.size() == 2) return Move(id);
-    if (IsOp(node, "LayerNormalization") && node.int_or("axis", -1) == -1) return Move(id);
+    if (IsOp(node, "LayerNormalization") && IsOverLastDim(node)) return Move(id);
+    if ((IsOp(node, "Softmax") || IsOp(node, "LogSoftmax")) && IsOverLastDim(node)) return Move(id);
+  }
+
+  bool IsOverLastDim(const Node& node) const {
+    const int64_t axis = node.int_or("axis", -1);
+    return axis == -1 || axis + 1 == static_cast<int64_t>(graph_.value(node.inputs[0]).type.dims.size());
   }
 
   std::optional<Dims> DimsOf(ValueId value) const {
@@ -85,6 +92,8 @@ class Sinking {
     }
     const ValueId result = builder_.AddValue("", StaticType(DataType::kFloat32, inner));
     builder_.node(id).outputs[0] = result;
+    // What counts dims from the front goes over the last one.
+    if (node.find("axis") != nullptr) builder_.node(id).attributes["axis"] = int64_t{-1};
     builder_.node(AddReshape(builder_, result, output)).source = graph_.node(id).source;
     source_.emplace(output, result);
     changed_ = true;

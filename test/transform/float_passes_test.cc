@@ -164,6 +164,19 @@ output y
 )") == Ops{"MatMul", "Add", "Erf", "Mul", "Mul", "Reshape", "Add", "LayerNormalization", "Reshape"});
 }
 
+TEST_CASE("SinkViews, SoftmaxOverTheLastDimComesBeforeTheReshape", "[transform]") {
+  const std::string between =
+      "input a float32[3,4,5]\ninput b float32[3,5,6]\nconst flat int64[2] ints 12 6\nconst back int64[3] ints 3 4 6\n"
+      "m = MatMul(a, b)\nf = Reshape(m, flat)\n";
+  for (const char* softmax : {"Softmax(f)", "Softmax(f) axis=-1", "LogSoftmax(f) axis=1"}) {
+    INFO(softmax);
+    const Ops ops = OperatorsAfter(between + "s = " + softmax + "\ny = Reshape(s, back)\noutput y\n");
+    CHECK(ops.size() == 2);
+    CHECK(ops[0] == "MatMul");
+  }
+  CHECK(OperatorsAfter(between + "s = Softmax(f) axis=0\ny = Reshape(s, back)\noutput y\n").size() == 4);
+}
+
 TEST_CASE("SinkViews, StaysWhereTheLastDimChangesOrAnOperandBroadcastsOtherwise", "[transform]") {
   CHECK(OperatorsAfter(R"(
 input x float32[6,4]
