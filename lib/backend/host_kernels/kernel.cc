@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "lib/backend/host_kernels/attention_pattern.h"
 #include "lib/backend/host_kernels/expression.h"
 
 namespace pt::host {
@@ -52,6 +53,11 @@ Status CheckLayouts(const Graph& graph, std::span<const ValueId> values, std::sp
   if (right) return {};
   return MakeError(ErrorCode::kUnsupported, "host.layout",
                    "a tensor is not row-major with whole bytes an element, stored as what it is");
+}
+
+Result<Routine> MakeGroup(const Site& site) {
+  if (const auto attention = ReadAttention(site.graph, site.nodes)) return MakeAttention(site, *attention);
+  return MakeElementwise(site);
 }
 
 // What a kernel shares with its bound ones.
@@ -120,7 +126,7 @@ Result<Prepared> Prepare(const Graph& graph, std::span<const NodeId> nodes, std:
     if (operand.slot < made.size()) operand.layout = out[operand.slot];
     site.out.push_back(std::move(operand));
   }
-  PT_ASSIGN(prepared.routine, row == nullptr ? MakeElementwise(site) : row->make(site));
+  PT_ASSIGN(prepared.routine, row == nullptr ? MakeGroup(site) : row->make(site));
   return prepared;
 }
 

@@ -4,6 +4,7 @@
 #include <iterator>
 
 #include "lib/backend/built_in.h"
+#include "lib/backend/host_kernels/attention_pattern.h"
 #include "lib/backend/host_kernels/expression.h"
 #include "lib/backend/host_kernels/kernel.h"
 #include "partitiontuner/backend/libraries.h"
@@ -16,7 +17,7 @@ namespace {
 constexpr std::string_view kName = "host";
 
 // Raised when a kernel changes so that its old measurements no longer hold.
-constexpr const char* kVersion = "1";
+constexpr const char* kVersion = "2";
 
 Result<std::vector<TensorLayout>> DenseLayouts(const Graph& graph, std::span<const ValueId> values) {
   std::vector<TensorLayout> layouts;
@@ -62,7 +63,7 @@ class HostLibrary final : public Library {
   std::string version() const override { return kVersion; }
   bool Serves(const Platform&, DeviceId device) const override { return IsHost(device); }
 
-  // Single nodes, then groups of elementwise ones.
+  // Single nodes, then groups: elementwise ones, attention.
   std::vector<Candidate> Candidates(const Graph& graph, const Platform& platform,
                                     const Precision& precision) const override {
     std::vector<Candidate> candidates;
@@ -77,6 +78,9 @@ class HostLibrary final : public Library {
       able[n] = offer({&node, 1}) && IsElementwiseOperator(graph.node(node));
     }
     for (const std::vector<NodeId>& group : ElementwiseGroups(graph, able)) offer(group);
+    for (uint32_t n = 0; n < able.size(); ++n) {
+      if (const auto attention = FindAttention(graph, NodeId(n))) offer(attention->nodes);
+    }
     return candidates;
   }
 

@@ -97,5 +97,6 @@ std::span<const OperatorRow> GatherOperators();
 std::span<const OperatorRow> ArgReductionOperators();
 std::span<const OperatorRow> NormalizationOperators();
 std::span<const OperatorRow> ScatterOperators();
+std::span<const OperatorRow> AttentionOperators();
 
 }  // namespace pt::host

@@ -4,8 +4,9 @@ namespace pt::host {
 
 const OperatorRow* FindOperator(const Node& node) {
   if (!node.domain.empty()) return nullptr;
-  for (const auto table : {ReductionOperators(), MovementOperators(), SliceOperators(), PadOperators(),
-                           GatherOperators(), ArgReductionOperators(), NormalizationOperators(), ScatterOperators()}) {
+  for (const auto table :
+       {ReductionOperators(), MovementOperators(), SliceOperators(), PadOperators(), GatherOperators(),
+        ArgReductionOperators(), NormalizationOperators(), ScatterOperators(), AttentionOperators()}) {
     for (const OperatorRow& row : table) {
       if (row.op == node.op) return &row;
     }

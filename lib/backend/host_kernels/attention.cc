@@ -1,0 +1,301 @@
+#include "lib/backend/host_kernels/attention.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "lib/backend/host/parallel.h"
+#include "lib/backend/host_kernels/exponentials.h"
+#include "lib/backend/host_kernels/panels.h"
+#include "lib/backend/host_kernels/walk.h"
+#include "partitiontuner/support/checked.h"
+
+namespace pt::host {
+namespace {
+
+constexpr size_t kMostMasks = 2;
+constexpr int64_t kMostRows = 64;  // of scores computed together
+enum : size_t { kQ, kK, kV, kY, kMask, kTensors = kMask + kMostMasks };
+
+// The matrices of one batch entry in a tensor.
+struct Matrix {
+  size_t operand = 0;  // into the site's inputs, or outputs for the result
+  int64_t rows = 0, columns = 0, row_stride = 0, column_stride = 0;
+};
+
+struct Mask {
+  Matrix at;
+  AttentionMask kind;
+};
+
+struct Attention {
+  Walk<kTensors> batches;
+  Matrix q, k, v, y;  // k: depth x keys
+  std::vector<Mask> masks;
+  float scale = 1;
+  bool causal = false, blind_is_zero = false;
+
+  PanelProducts products;
+  ScoresFunction exponentials = nullptr;
+  int64_t block = 0;   // rows of scores computed together
+  int64_t blocks = 0;  // of one batch entry
+  // Of each part of the work, in floats.
+  int64_t k_panels = 0, v_panels = 0, scores = 0, score_row = 0;
+
+  int64_t part_floats() const { return k_panels + v_panels + scores + kMostRows; }
+  // One mask that is added on the way to the exponentials.
+  bool has_plain_mask() const {
+    return masks.size() == 1 && !masks[0].kind.is_condition && masks[0].at.column_stride <= 1 && !causal;
+  }
+};
+
+void ApplyMask(const Mask& mask, const void* data, int64_t offset, std::span<float> row) {
+  const auto stride = static_cast<size_t>(mask.at.column_stride);
+  if (mask.kind.is_condition) {
+    const bool* condition = static_cast<const bool*>(data) + offset;
+    for (size_t i = 0; i < row.size(); ++i)
+      row[i] = condition[i * stride] == mask.kind.keep_where ? row[i] : mask.kind.otherwise;
+  } else {
+    const float* numbers = static_cast<const float*>(data) + offset;
+    for (size_t i = 0; i < row.size(); ++i) row[i] += numbers[i * stride];
+  }
+}
+
+// One part of the work: packs keys and values of a batch entry, then goes through blocks of its queries.
+class Worker {
+ public:
+  Worker(const Attention& attention, const Run& run, int64_t part)
+      : attention_(attention),
+        run_(run),
+        k_panels_(reinterpret_cast<float*>(run.scratch) + part * attention.part_floats()),
+        v_panels_(k_panels_ + attention.k_panels),
+        scores_(v_panels_ + attention.v_panels),
+        inverses_(scores_ + attention.scores) {}
+
+  void Run(int64_t begin, int64_t end) {
+    for (int64_t item = begin; item < end; ++item) {
+      if (item == begin || item % attention_.blocks == 0) Enter(item / attention_.blocks);
+      const int64_t first = item % attention_.blocks * attention_.block;
+      Compute(first, std::min(attention_.block, attention_.q.rows - first));
+    }
+  }
+
+ private:
+  void Enter(int64_t batch) {
+    const Attention& a = attention_;
+    at_ = a.batches.At(batch);
+    a.products.pack({.b = run_.input<float>(a.k.operand) + at_[kK],
+                     .row_stride = a.k.row_stride,
+                     .column_stride = a.k.column_stride,
+                     .depth = a.k.rows,
+                     .columns = a.k.columns,
+                     .panels = k_panels_});
+    a.products.pack({.b = run_.input<float>(a.v.operand) + at_[kV],
+                     .row_stride = a.v.row_stride,
+                     .column_stride = a.v.column_stride,
+                     .depth = a.v.rows,
+                     .columns = a.v.columns,
+                     .panels = v_panels_});
+  }
+
+  void Compute(int64_t first, int64_t rows) {
+    const Attention& a = attention_;
+    a.products.multiply({.a = run_.input<float>(a.q.operand) + at_[kQ] + first * a.q.row_stride,
+                         .a_row_stride = a.q.row_stride,
+                         .a_column_stride = a.q.column_stride,
+                         .panels = k_panels_,
+                         .rows = rows,
+                         .depth = a.k.rows,
+                         .columns = a.k.columns,
+                         .c = scores_,
+                         .c_row_stride = a.score_row,
+                         .c_has_room = true});
+    if (a.k.columns > 0) Soften(first, rows);
+    a.products.multiply({.a = scores_,
+                         .a_row_stride = a.score_row,
+                         .panels = v_panels_,
+                         .rows = rows,
+                         .depth = a.v.rows,
+                         .columns = a.v.columns,
+                         .c = run_.output<float>(0) + at_[kY] + first * a.y.row_stride,
+                         .c_row_stride = a.y.row_stride,
+                         .c_column_stride = a.y.column_stride,
+                         .row_scales = a.k.columns > 0 ? inverses_ : nullptr});
+  }
+
+  // Scores become exponentials, and what their sums divide by.
+  void Soften(int64_t first, int64_t rows) {
+    const Attention& a = attention_;
+    ScoresCall call{.y = scores_,
+                    .rows = rows,
+                    .n = a.k.columns,
+                    .row_stride = a.score_row,
+                    .scale = a.scale,
+                    .blind_is_zero = a.blind_is_zero,
+                    .inverses = inverses_};
+    if (a.has_plain_mask()) {
+      const Matrix& mask = a.masks[0].at;
+      call.mask = run_.input<float>(mask.operand) + at_[kMask] + first * mask.row_stride;
+      call.mask_row_stride = mask.row_stride;
+      call.one_mask = mask.column_stride == 0;
+    } else if (!a.masks.empty() || a.causal) {
+      MaskStepByStep(first, rows);
+      call.scale = 1;
+    }
+    a.exponentials(call);
+  }
+
+  void MaskStepByStep(int64_t first, int64_t rows) {
+    const Attention& a = attention_;
+    for (int64_t r = 0; r < rows; ++r) {
+      const std::span row(scores_ + r * a.score_row, static_cast<size_t>(a.k.columns));
+      for (float& score : row) score *= a.scale;
+      for (size_t m = 0; m < a.masks.size(); ++m) {
+        const Matrix& at = a.masks[m].at;
+        ApplyMask(a.masks[m], run_.in[at.operand], at_[kMask + m] + (first + r) * at.row_stride, row);
+      }
+      const auto seen = std::min(row.size(), static_cast<size_t>(first + r) + 1);
+      if (a.causal) std::ranges::fill(row.subspan(seen), -std::numeric_limits<float>::infinity());
+    }
+  }
+
+  const Attention& attention_;
+  const struct Run& run_;
+  float *k_panels_, *v_panels_, *scores_, *inverses_;
+  Walk<kTensors>::Offsets at_{};
+};
+
+void Attend(const Attention& attention, const Run& run) {
+  const Attention& a = attention;
+  const auto keys = static_cast<double>(a.k.columns);
+  const double products = keys * static_cast<double>(a.k.rows + a.v.columns) * 0.01;  // nanoseconds of a row
+  const double work = static_cast<double>(std::min(a.block, a.q.rows)) * (products + keys * 0.3 + 5);
+  const int64_t most = run.team == nullptr ? 1 : run.team->width();
+  ParallelParts(run.team, a.batches.count * a.blocks, work, most,
+                [&](int64_t part, int64_t begin, int64_t end) { Worker(a, run, part).Run(begin, end); });
+}
+
+// Strides under the result's dims, which it broadcasts to; nullopt where it does not.
+std::optional<std::vector<int64_t>> BroadcastStrides(std::span<const int64_t> from, std::span<const int64_t> strides,
+                                                     std::span<const int64_t> to) {
+  if (from.size() > to.size()) return std::nullopt;
+  const size_t lead = to.size() - from.size();
+  std::vector<int64_t> broadcast(to.size(), 0);
+  for (size_t d = 0; d < from.size(); ++d) {
+    if (from[d] != 1 && from[d] != to[lead + d]) return std::nullopt;
+    if (from[d] != 1) broadcast[lead + d] = strides[d];
+  }
+  return broadcast;
+}
+
+class Maker {
+ public:
+  Maker(const Site& site, const AttentionOperands& operands) : site_(site), operands_(operands) {}
+
+  Result<Routine> Make() {
+    PT_ASSIGN(Attention attention, Read());
+    PT_CHECK_OK(Size(attention));
+    Routine routine;
+    routine.scratch_bytes = bytes_;
+    routine.run = [a = std::move(attention)](const Run& run) -> Status {
+      if (a.batches.count * a.q.rows * a.v.columns != 0) Attend(a, run);
+      return {};
+    };
+    return routine;
+  }
+
+ private:
+  Result<Attention> Read() {
+    Attention a;
+    const AttentionOperands& o = operands_;
+    if (o.masks.size() > kMostMasks) return Refuse();
+    batch_dims_.assign(o.y.dims.begin(), o.y.dims.end() - 2);
+    PT_ASSIGN(a.q, ReadMatrix(o.q, kQ));
+    PT_ASSIGN(a.k, ReadMatrix(o.k, kK));
+    PT_ASSIGN(a.v, ReadMatrix(o.v, kV));
+    PT_ASSIGN(a.y, ReadMatrix(o.y, kY));
+    const bool fits = a.q.columns == a.k.rows && a.k.columns == a.v.rows && a.y.rows == a.q.rows &&
+                      a.y.columns == a.v.columns && site_.out[0].type() == DataType::kFloat32;
+    if (!fits) return Refuse();
+    for (size_t m = 0; m < o.masks.size(); ++m) {
+      PT_ASSIGN(Mask mask, ReadMask(o.masks[m], a, kMask + m));
+      a.masks.push_back(mask);
+    }
+    for (size_t d = batch_dims_.size(); d-- > 0;) {
+      Walk<kTensors>::Offsets offsets{};
+      for (size_t t = 0; t < kTensors; ++t) offsets[t] = batch_strides_[t].empty() ? 0 : batch_strides_[t][d];
+      a.batches.Push(batch_dims_[d], offsets);
+    }
+    a.scale = static_cast<float>(o.scale);
+    a.causal = o.causal;
+    a.blind_is_zero = o.blind_is_zero;
+    return a;
+  }
+
+  // The last two dims as a matrix; the others' strides are kept.
+  Result<Matrix> ReadMatrix(const AttentionOperand& operand, size_t tensor) {
+    if (tensor != kY && site_.in[operand.place].type() != DataType::kFloat32) return Refuse();
+    const std::span dims(operand.dims), strides(operand.strides);
+    const size_t batch = dims.size() - 2;
+    auto broadcast = BroadcastStrides(dims.first(batch), strides.first(batch), batch_dims_);
+    if (!broadcast) return Refuse();
+    batch_strides_[tensor] = *std::move(broadcast);
+    return Matrix{operand.place, dims[batch], dims[batch + 1], strides[batch], strides[batch + 1]};
+  }
+
+  Result<Mask> ReadMask(const AttentionMask& mask, const Attention& a, size_t tensor) {
+    const Operand& operand = site_.in[mask.place];
+    if (operand.type() != (mask.is_condition ? DataType::kBool : DataType::kFloat32)) return Refuse();
+    std::vector<int64_t> scores = batch_dims_;
+    scores.insert(scores.end(), {a.q.rows, a.k.columns});
+    auto strides = BroadcastStrides(operand.dims(), operand.strides(), scores);
+    if (!strides) return Refuse();
+    const size_t batch = batch_dims_.size();
+    const Matrix at{mask.place, a.q.rows, a.k.columns, (*strides)[batch], (*strides)[batch + 1]};
+    strides->resize(batch);
+    batch_strides_[tensor] = *std::move(strides);
+    return Mask{at, mask};
+  }
+
+  // Blocks of rows, and the memory of a part: as many scores at once as stay in the inner caches beside the panels.
+  Status Size(Attention& a) {
+    constexpr int64_t kScores = 16384, kFewRows = 8, kAlign = 16;
+    a.products = FindPanelProducts();
+    a.exponentials = FindExponentials();
+    const int64_t width = site_.width, keys = a.k.columns;
+    // Long enough stretches for all cores: results do not depend on the block.
+    const int64_t share = a.batches.count == 0 ? 0 : 2 * width / a.batches.count;
+    const int64_t fair = share < 2 ? kMostRows : (a.q.rows / share + kFewRows - 1) / kFewRows * kFewRows;
+    a.block =
+        std::clamp(std::min(fair, kScores / std::max<int64_t>(keys, 1) / kFewRows * kFewRows), kFewRows, kMostRows);
+    a.blocks = a.q.rows / a.block + (a.q.rows % a.block != 0 ? 1 : 0);
+    const auto padded = [](int64_t n, int64_t to) { return n / to * to + (n % to != 0 ? to : 0); };
+    a.score_row = padded(keys, std::max(kAlign, a.products.columns));
+    const auto k_panels = CheckedMul(padded(keys, a.products.columns), a.k.rows);
+    const auto v_panels = CheckedMul(padded(a.v.columns, a.products.columns), keys);
+    const auto scores = CheckedMul(a.score_row, a.block);
+    if (!k_panels || !v_panels || !scores) return Refuse();
+    a.k_panels = padded(*k_panels, kAlign);
+    a.v_panels = padded(*v_panels, kAlign);
+    a.scores = padded(*scores, kAlign);
+    const auto floats = CheckedMul(width * static_cast<int64_t>(sizeof(float)), a.part_floats());
+    if (!floats) return Refuse();
+    bytes_ = static_cast<uint64_t>(*floats);
+    return {};
+  }
+
+  Error Refuse() const { return site_.Unsupported("this is not attention in float32 with dims that fit"); }
+
+  const Site& site_;
+  const AttentionOperands& operands_;
+  std::vector<int64_t> batch_dims_;
+  std::array<std::vector<int64_t>, kTensors> batch_strides_;
+  uint64_t bytes_ = 0;
+};
+
+}  // namespace
+
+Result<Routine> MakeAttention(const Site& site, const AttentionOperands& operands) {
+  return Maker(site, operands).Make();
+}
+
+}  // namespace pt::host

@@ -1,0 +1,35 @@
+// Attention as one kernel: softmax(q · k · scale + masks) · v of float32, with the scores held in cache. Groups of
+// nodes (attention_pattern.h) and the operator Attention become this.
+#pragma once
+
+#include <vector>
+
+#include "lib/backend/host_kernels/operator.h"
+
+namespace pt::host {
+
+// A tensor as a product has it: batch dims, which broadcast to the result's, then a matrix.
+struct AttentionOperand {
+  size_t place = 0;  // into Site::in; of the result, into Site::out
+  std::vector<int64_t> dims, strides;
+};
+
+// Scores + mask, or scores where the condition is `keep_where` and `otherwise` elsewhere. Broadcasts to the scores.
+struct AttentionMask {
+  size_t place = 0;  // into Site::in
+  bool is_condition = false, keep_where = true;
+  float otherwise = 0;
+};
+
+struct AttentionOperands {
+  AttentionOperand q, k, v, y;  // queries x depth, depth x keys, keys x size, queries x size
+  double scale = 1;
+  std::vector<AttentionMask> masks;  // in order
+  bool causal = false;               // query i sees the keys up to the i-th
+  bool blind_is_zero = false;        // a query that sees no key gives zeros, not NaN
+};
+
+// kUnsupported where types or dims do not fit.
+Result<Routine> MakeAttention(const Site& site, const AttentionOperands& operands);
+
+}  // namespace pt::host

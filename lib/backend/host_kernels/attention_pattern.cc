@@ -1,0 +1,216 @@
+#include "lib/backend/host_kernels/attention_pattern.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+namespace pt::host {
+namespace {
+
+bool IsOp(const Node& node, std::string_view op) { return node.domain.empty() && node.op == op; }
+
+class Finder {
+ public:
+  Finder(const Graph& graph, NodeId softmax) : graph_(graph), softmax_(softmax) {}
+
+  std::optional<AttentionPattern> Find() {
+    const Node& softmax = graph_.node(softmax_);
+    if (!IsOp(softmax, "Softmax")) return std::nullopt;
+    const ValueId weights = softmax.outputs[0];
+    const auto rank = static_cast<int64_t>(graph_.value(weights).type.dims.size());
+    const int64_t axis = softmax.int_or("axis", -1);
+    const NodeId second = OnlyReader(weights);
+    if ((axis != -1 && axis != rank - 1) || !second.valid() || !IsProduct(second)) return std::nullopt;
+    if (graph_.node(second).inputs[0] != weights || graph_.node(second).inputs[1] == weights) return std::nullopt;
+    const NodeId first = FindScores(softmax.inputs[0], kMostMasks);
+    if (!first.valid()) return std::nullopt;
+    std::reverse(pattern_.masks.begin(), pattern_.masks.end());
+    Take(softmax_);
+    Take(first);
+    Take(second);
+    pattern_.q = Operand(graph_.node(first).inputs[0], true);
+    pattern_.k = Operand(graph_.node(first).inputs[1], true);
+    pattern_.v = Operand(graph_.node(second).inputs[1], false);
+    pattern_.y = ResultOf(second);
+    std::sort(pattern_.nodes.begin(), pattern_.nodes.end());
+    return std::move(pattern_);
+  }
+
+ private:
+  static constexpr int kMostMasks = 2;
+  // Scaling the scores instead of what they are made of neither overflows nor loses digits.
+  static constexpr double kLeastScale = 1e-6, kMostScale = 1e6;
+
+  void Take(NodeId node) { pattern_.nodes.push_back(node); }
+
+  // The producer of a value that nobody else needs; invalid where there is none.
+  NodeId OwnProducer(ValueId value) const {
+    const Value& v = graph_.value(value);
+    return v.uses.size() == 1 && !v.is_graph_output ? v.producer : NodeId();
+  }
+  NodeId OnlyReader(ValueId value) const {
+    const Value& v = graph_.value(value);
+    return v.uses.size() == 1 && !v.is_graph_output ? v.uses[0].node : NodeId();
+  }
+  bool IsProduct(NodeId node) const {
+    const Node& product = graph_.node(node);
+    return IsOp(product, "MatMul") && graph_.value(product.inputs[0]).type.dims.size() >= 2 &&
+           graph_.value(product.inputs[1]).type.dims.size() >= 2;
+  }
+  bool SameDims(ValueId a, ValueId b) const { return graph_.value(a).type.dims == graph_.value(b).type.dims; }
+
+  // The scale with that of `node`, a multiplication of `input` by a number; nullopt where it is anything else.
+  std::optional<double> ScaleBy(const Node& node, size_t input) const {
+    const bool divides = IsOp(node, "Div") && input == 0;
+    if (!divides && !IsOp(node, "Mul")) return std::nullopt;
+    const auto& constant = graph_.value(node.inputs[1 - input]).constant;
+    if (!constant || constant->type() != DataType::kFloat32 || constant->element_count() != 1) return std::nullopt;
+    const double number = static_cast<double>(constant->values<float>()[0]);
+    const double scale = pattern_.scale * (divides ? 1 / number : number);
+    const bool fits = std::abs(scale) >= kLeastScale && std::abs(scale) <= kMostScale;
+    return fits ? std::optional(scale) : std::nullopt;
+  }
+
+  // The product that makes the scores, with what lies between it and `scores` taken: scales, then masks.
+  NodeId FindScores(ValueId scores, int masks_left) {
+    const NodeId producer = OwnProducer(scores);
+    if (!producer.valid()) return producer;
+    if (IsProduct(producer)) return producer;
+    const Node& node = graph_.node(producer);
+    for (size_t input = 0; input < node.inputs.size(); ++input) {
+      if (!node.inputs[input].valid() || !SameDims(node.inputs[input], scores)) continue;
+      const double scale = pattern_.scale;
+      const size_t masks = pattern_.masks.size();
+      const auto factor = ScaleBy(node, input);
+      const auto mask = !factor && masks_left > 0 ? MaskOf(node, input) : std::nullopt;
+      if (!factor && !mask) continue;
+      if (factor) pattern_.scale = *factor;
+      if (mask) pattern_.masks.push_back(*mask);
+      const NodeId product = FindScores(node.inputs[input], factor ? 0 : masks_left - 1);
+      if (product.valid()) {
+        Take(producer);
+        return product;
+      }
+      pattern_.scale = scale;
+      pattern_.masks.resize(masks);
+    }
+    return NodeId();
+  }
+
+  std::optional<AttentionPattern::Mask> MaskOf(const Node& node, size_t scores) const {
+    if (IsOp(node, "Add") && node.inputs[1 - scores] != node.inputs[scores]) {
+      return AttentionPattern::Mask{node.inputs[1 - scores], {}};
+    }
+    if (!IsOp(node, "Where") || scores == 0) return std::nullopt;
+    const auto& other = graph_.value(node.inputs[3 - scores]).constant;
+    if (!other || other->type() != DataType::kFloat32 || other->element_count() != 1) return std::nullopt;
+    const float otherwise = other->values<float>()[0];
+    return AttentionPattern::Mask{node.inputs[0],
+                                  {.is_condition = true, .keep_where = scores == 1, .otherwise = otherwise}};
+  }
+
+  AttentionPattern::Matrices Identity(ValueId value) const {
+    AttentionPattern::Matrices matrices{value, std::vector<size_t>(graph_.value(value).type.dims.size())};
+    std::iota(matrices.dims.begin(), matrices.dims.end(), size_t{0});
+    return matrices;
+  }
+
+  std::vector<size_t> Permutation(const Node& transpose) const {
+    const size_t rank = graph_.value(transpose.inputs[0]).type.dims.size();
+    std::vector<size_t> permutation(rank);
+    for (size_t d = 0; d < rank; ++d) permutation[d] = rank - 1 - d;
+    if (const auto* given = std::get_if<std::vector<int64_t>>(transpose.find("perm"))) {
+      for (size_t d = 0; d < rank; ++d) permutation[d] = static_cast<size_t>((*given)[d]);
+    }
+    return permutation;
+  }
+
+  // A product's operand, seen through the transpositions and scales that make it for this product alone.
+  AttentionPattern::Matrices Operand(ValueId value, bool scales) {
+    AttentionPattern::Matrices matrices = Identity(value);
+    for (;;) {
+      const NodeId producer = OwnProducer(matrices.value);
+      if (!producer.valid()) return matrices;
+      const Node& node = graph_.node(producer);
+      if (IsOp(node, "Transpose")) {
+        const std::vector<size_t> permutation = Permutation(node);
+        for (size_t& dim : matrices.dims) dim = permutation[dim];
+        matrices.value = node.inputs[0];
+      } else if (const auto input = scales ? ScaledInput(node) : std::nullopt) {
+        pattern_.scale = *ScaleBy(node, *input);
+        matrices.value = node.inputs[*input];
+      } else {
+        return matrices;
+      }
+      Take(producer);
+    }
+  }
+
+  // The input that is multiplied by a number; nullopt where there is none.
+  std::optional<size_t> ScaledInput(const Node& node) const {
+    for (size_t input = 0; input < 2 && node.inputs.size() == 2; ++input) {
+      if (SameDims(node.inputs[input], node.outputs[0]) && ScaleBy(node, input)) return input;
+    }
+    return std::nullopt;
+  }
+
+  AttentionPattern::Matrices ResultOf(NodeId product) {
+    const ValueId made = graph_.node(product).outputs[0];
+    AttentionPattern::Matrices result = Identity(made);
+    const NodeId reader = OnlyReader(made);
+    if (!reader.valid() || !IsOp(graph_.node(reader), "Transpose")) return result;
+    Take(reader);
+    const std::vector<size_t> permutation = Permutation(graph_.node(reader));
+    for (size_t d = 0; d < permutation.size(); ++d) result.dims[permutation[d]] = d;
+    result.value = graph_.node(reader).outputs[0];
+    return result;
+  }
+
+  const Graph& graph_;
+  const NodeId softmax_;
+  AttentionPattern pattern_;
+};
+
+}  // namespace
+
+std::optional<AttentionPattern> FindAttention(const Graph& graph, NodeId softmax) {
+  return Finder(graph, softmax).Find();
+}
+
+std::optional<AttentionPattern> ReadAttention(const Graph& graph, std::span<const NodeId> nodes) {
+  const auto softmax = std::ranges::find_if(nodes, [&](NodeId node) { return IsOp(graph.node(node), "Softmax"); });
+  if (softmax == nodes.end()) return std::nullopt;
+  std::optional<AttentionPattern> found = FindAttention(graph, *softmax);
+  return found && std::ranges::equal(found->nodes, nodes) ? std::move(found) : std::nullopt;
+}
+
+Result<Routine> MakeAttention(const Site& site, const AttentionPattern& pattern) {
+  const auto place_of = [&](ValueId value) {
+    return static_cast<size_t>(std::ranges::find(site.in, value, &Operand::value) - site.in.begin());
+  };
+  const auto see = [](size_t place, const Operand& operand, const std::vector<size_t>& dims) {
+    AttentionOperand seen{place, {}, {}};
+    for (size_t dim : dims) {
+      seen.dims.push_back(operand.dims()[dim]);
+      seen.strides.push_back(operand.strides()[dim]);
+    }
+    return seen;
+  };
+  const auto read = [&](const AttentionPattern::Matrices& matrices) {
+    const size_t place = place_of(matrices.value);
+    return see(place, site.in[place], matrices.dims);
+  };
+  AttentionOperands operands;
+  operands.q = read(pattern.q);
+  operands.k = read(pattern.k);
+  operands.v = read(pattern.v);
+  operands.y = see(0, site.out[0], pattern.y.dims);
+  operands.scale = pattern.scale;
+  for (const AttentionPattern::Mask& mask : pattern.masks) {
+    operands.masks.push_back(mask.kind);
+    operands.masks.back().place = place_of(mask.value);
+  }
+  return MakeAttention(site, operands);
+}
+
+}  // namespace pt::host

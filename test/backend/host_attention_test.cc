@@ -1,0 +1,205 @@
+// Attention as one kernel of the host library against the reference library: sizes around the vectors' and the blocks',
+// every way in which exporters write scales, masks and transpositions, and what only looks like attention.
+#include <limits>
+#include <random>
+
+#include "test/backend/host_kernels_lab.h"
+
+namespace pt::testing {
+namespace {
+
+std::string Dims(std::initializer_list<int> dims) {
+  std::string text;
+  for (int d : dims) text += (text.empty() ? "" : ",") + std::to_string(d);
+  return "[" + text + "]";
+}
+
+// As BERT writes it: [batch, length, heads, size] and transpositions around the products.
+std::string Bert(int batch, int queries, int keys, int heads, int depth, int size) {
+  return "input q float32" + Dims({batch, queries, heads, depth}) + "\ninput k float32" +
+         Dims({batch, keys, heads, depth}) + "\ninput v float32" + Dims({batch, keys, heads, size}) +
+         "\ninput m float32" + Dims({batch, 1, 1, keys}) +
+         "\nconst d float32[] value 2.5\na = Transpose(q) perm=[0,2,1,3]\nb = Transpose(k) perm=[0,2,3,1]\n"
+         "c = Transpose(v) perm=[0,2,1,3]\ns = MatMul(a, b)\nt = Div(s, d)\nu = Add(t, m)\np = Softmax(u) axis=-1\n"
+         "o = MatMul(p, c)\ny = Transpose(o) perm=[0,2,1,3]\noutput y\n";
+}
+
+// Between q [2,3,5,4], k [2,3,4,6], v [2,3,6,7]: `scores` are the lines from the product s to t.
+std::string Plain(const std::string& inputs, const std::string& scores) {
+  return "input q float32[2,3,5,4]\ninput k float32[2,3,4,6]\ninput v float32[2,3,6,7]\n" + inputs +
+         "s = MatMul(q, k)\n" + scores + "p = Softmax(t) axis=3\ny = MatMul(p, v)\noutput y\n";
+}
+
+size_t CountCandidates(const std::string& text) {
+  const Graph graph = TypedText(text);
+  std::vector<NodeId> nodes;
+  for (uint32_t n = 0; n < graph.nodes().size(); ++n) nodes.emplace_back(n);
+  return HostLibrary()->CandidatesFor(graph, MakeTestPlatform(2, false), nodes, Precision()).size();
+}
+
+TEST_CASE("HostAttention, EverySizeAroundTheVectorsEqualsTheReference", "[host]") {
+  for (int n = 1; n <= 40; ++n) {
+    CheckText(Bert(1, n, 7, 2, 5, 6));
+    CheckText(Bert(1, 3, n, 2, 5, 6));
+    CheckText(Bert(1, 3, 7, 2, n, 6));
+    CheckText(Bert(1, 3, 7, 2, 5, n));
+  }
+}
+
+TEST_CASE("HostAttention, RandomSizesEqualTheReference", "[host]") {
+  const uint32_t seed = 20261;
+  INFO("seed " << seed);
+  std::mt19937 random(seed);
+  const auto upto = [&](uint32_t most) { return static_cast<int>(random() % most) + 1; };
+  for (int i = 0; i < 40; ++i) CheckText(Bert(upto(3), upto(90), upto(150), upto(4), upto(70), upto(70)));
+}
+
+TEST_CASE("HostAttention, MoreThanABlockOfRowsEqualsTheReference", "[host]") {
+  CheckText(Bert(1, 300, 20, 1, 8, 8));
+  CheckText(Bert(1, 9, 3001, 1, 3, 5));
+  CheckText(Bert(3, 70, 65, 5, 64, 64));
+}
+
+TEST_CASE("HostAttention, EmptySizesEqualTheReference", "[host]") {
+  CheckText(Bert(0, 4, 3, 2, 5, 6));
+  CheckText(Bert(2, 0, 3, 2, 5, 6));
+  CheckText(Bert(2, 4, 3, 2, 0, 6));
+  CheckText(Bert(2, 4, 3, 2, 5, 0));
+  CheckText(Bert(2, 4, 0, 2, 5, 6));
+}
+
+TEST_CASE("HostAttention, MasksOfEveryShapeEqualTheReference", "[host]") {
+  for (const char* dims : {"[]", "[1]", "[6]", "[5,1]", "[5,6]", "[3,1,1]", "[2,1,1,6]", "[2,3,5,6]", "[1,3,5,1]"}) {
+    CheckText(Plain(std::string("input m float32") + dims + "\n", "t = Add(s, m)\n"));
+    CheckText(Plain(std::string("input m float32") + dims + "\n", "t = Add(m, s)\n"));
+    CheckText(Plain(std::string("const o float32[] value -5\ninput m bool") + dims + "\n", "t = Where(m, s, o)\n"));
+    CheckText(Plain(std::string("const o float32[1] value -5\ninput m bool") + dims + "\n", "t = Where(m, o, s)\n"));
+  }
+  CheckText(Plain("input m float32[5,6]\ninput n bool[2,1,1,6]\nconst o float32[] value -9\n",
+                  "r = Add(s, m)\nt = Where(n, r, o)\n"));
+  CheckText(Plain("const m float32[5,6] random 4\n", "t = Add(s, m)\n"));
+}
+
+TEST_CASE("HostAttention, ScalesInEveryPlaceEqualTheReference", "[host]") {
+  const std::string number = "const c float32[] value 0.35\nconst d float32[1,1] value -3\n";
+  CheckText(Plain(number, "t = Mul(s, c)\n"));
+  CheckText(Plain(number, "t = Mul(c, s)\n"));
+  CheckText(Plain(number, "t = Div(s, d)\n"));
+  CheckText(Plain(number, "r = Div(s, d)\nt = Mul(c, r)\n"));
+  CheckText(Plain(number + "input m float32[6]\n", "r = Div(s, d)\nw = Mul(c, r)\nt = Add(w, m)\n"));
+  CheckText("input x float32[2,5,3,4]\ninput k float32[2,6,3,4]\ninput v float32[2,3,6,7]\n" + number +
+            "a = Transpose(x) perm=[0,2,1,3]\nb = Mul(a, c)\ne = Mul(k, c)\nf = Transpose(e) perm=[0,2,3,1]\n"
+            "s = MatMul(b, f)\np = Softmax(s) axis=-1\ny = MatMul(p, v)\noutput y\n");
+}
+
+TEST_CASE("HostAttention, RanksAndBatchesThatBroadcastEqualTheReference", "[host]") {
+  const auto tail = "s = MatMul(q, b)\np = Softmax(s)\ny = MatMul(p, v)\noutput y\n";
+  CheckText(std::string("input q float32[5,4]\ninput k float32[6,4]\ninput v float32[6,3]\nb = Transpose(k)\n") + tail);
+  CheckText(std::string("input q float32[7,5,4]\ninput k float32[6,7,4]\ninput v float32[7,6,3]\n"
+                        "b = Transpose(k) perm=[1,2,0]\n") +
+            tail);
+  CheckText(std::string("input q float32[2,1,3,5,4]\ninput k float32[8,1,6,4]\ninput v float32[6,3]\n"
+                        "b = Transpose(k) perm=[0,1,3,2]\n") +
+            tail);
+  CheckText(std::string("input q float32[5,4]\ninput k float32[6,4]\ninput v float32[3,6,9]\nb = Transpose(k)\n") +
+            tail);
+}
+
+TEST_CASE("HostAttention, TransposedResultsAreWrittenWhereTheyBelong", "[host]") {
+  for (const char* perm : {"[0,1,3,2]", "[3,2,1,0]", "[1,0,2,3]"}) {
+    CheckText(
+        "input q float32[2,3,5,4]\ninput k float32[2,3,4,6]\ninput v float32[2,3,6,7]\ns = MatMul(q, k)\n"
+        "p = Softmax(s)\no = MatMul(p, v)\ny = Transpose(o) perm=" +
+        std::string(perm) + "\noutput y\n");
+  }
+}
+
+TEST_CASE("HostAttention, MaskedAndInfiniteScoresEqualTheReference", "[host]") {
+  const Graph graph = TypedText(Plain("input m float32[5,6]\n", "t = Add(s, m)\n"));
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  std::vector<float> mask(30, 0);
+  for (size_t i = 0; i < 12; ++i) mask[i] = i < 5 || i == 7 ? -kInfinity : 0;
+  mask[13] = -3.4e38F;
+  mask[20] = kInfinity;
+  mask[26] = std::numeric_limits<float>::quiet_NaN();
+  for (size_t i = 24; i < 26; ++i) mask[i] = -kInfinity;
+  CheckAgainstReference(
+      graph, {RandomTensor(DataType::kFloat32, {2, 3, 5, 4}, 1), RandomTensor(DataType::kFloat32, {2, 3, 4, 6}, 2),
+              RandomTensor(DataType::kFloat32, {2, 3, 6, 7}, 3), Tensor::Float32({5, 6}, mask)});
+  std::fill(mask.begin(), mask.end(), -kInfinity);
+  CheckAgainstReference(
+      graph, {RandomTensor(DataType::kFloat32, {2, 3, 5, 4}, 1), RandomTensor(DataType::kFloat32, {2, 3, 4, 6}, 2),
+              RandomTensor(DataType::kFloat32, {2, 3, 6, 7}, 3), Tensor::Float32({5, 6}, mask)});
+}
+
+std::string Operator(const std::string& q, const std::string& k, const std::string& v, const std::string& more,
+                     const std::string& attributes, const std::string& mask = "") {
+  return "input q float32" + q + "\ninput k float32" + k + "\ninput v float32" + v + "\n" + more +
+         "y = Attention(q, k, v" + mask + ")" + attributes + "\noutput y\n";
+}
+
+TEST_CASE("HostAttention, TheOperatorEqualsTheReference", "[host]") {
+  const std::string q4 = "[2,3,5,4]", k4 = "[2,3,6,4]", v4 = "[2,3,6,7]";
+  CheckText(Operator(q4, k4, v4, "", ""));
+  CheckText(Operator(q4, k4, v4, "", " scale=0.3"));
+  CheckText(Operator("[2,5,12]", "[2,6,12]", "[2,6,21]", "", " q_num_heads=3 kv_num_heads=3"));
+  CheckText(Operator("[2,5,12]", "[2,5,12]", "[2,5,6]", "", " q_num_heads=3 kv_num_heads=3 is_causal=1"));
+  CheckText(Operator("[1,2,70,4]", "[1,2,70,4]", "[1,2,70,9]", "input m float32[70,70]\n", " is_causal=1", ", m"));
+  for (const char* dims : {"[5,6]", "[3,5,6]", "[2,1,5,6]", "[2,3,5,6]", "[1,6]"}) {
+    CheckText(Operator(q4, k4, v4, std::string("input m float32") + dims + "\n", "", ", m"));
+    CheckText(Operator(q4, k4, v4, std::string("input m bool") + dims + "\n", "", ", m"));
+  }
+}
+
+TEST_CASE("HostAttention, TheOperatorGivesZerosWhereAQuerySeesNothing", "[host]") {
+  const Graph graph = TypedText(Operator("[1,2,5,4]", "[1,2,6,4]", "[1,2,6,7]", "input m bool[5,6]\n", "", ", m"));
+  std::string mask(30, '\1');
+  for (size_t i = 6; i < 18; ++i) mask[i] = 0;
+  mask[29] = 0;
+  CheckAgainstReference(
+      graph,
+      {RandomTensor(DataType::kFloat32, {1, 2, 5, 4}, 1), RandomTensor(DataType::kFloat32, {1, 2, 6, 4}, 2),
+       RandomTensor(DataType::kFloat32, {1, 2, 6, 7}, 3), Tensor::FromBytes(DataType::kBool, {5, 6}, mask).value()});
+}
+
+TEST_CASE("HostAttention, PartsOfTheOperatorThatItDoesNotHaveAreLeftToOthers", "[host]") {
+  const std::string q = "[2,3,5,4]", k = "[2,3,6,4]", v = "[2,3,6,7]";
+  CHECK(CountCandidates(Operator(q, k, v, "", "")) > 0);
+  CHECK(CountCandidates(Operator(q, k, v, "", " softcap=2.0")) == 0);
+  CHECK(CountCandidates(Operator(q, k, v, "", " is_causal=1")) == 0);
+  CHECK(CountCandidates(Operator(q, k, v, "input m float32[5,4]\n", "", ", m")) == 0);
+}
+
+TEST_CASE("HostAttention, OfferedAsOneGroupWithItsTranspositions", "[host]") {
+  const Graph graph = TypedText(Bert(1, 4, 5, 2, 8, 8));
+  size_t whole = 0;
+  for (const Candidate& candidate : HostLibrary()->Candidates(graph, MakeTestPlatform(1, false), Precision())) {
+    if (candidate.nodes.size() == graph.nodes().size()) ++whole;
+  }
+  CHECK(whole == 1);
+}
+
+TEST_CASE("HostAttention, WhatOnlyLooksLikeItIsNotOffered", "[host]") {
+  CHECK(CountCandidates(Plain("", "t = Identity(s)\n")) == 0);
+  CHECK(CountCandidates(Plain("input m float32[6]\n", "t = Add(s, m)\n")) > 0);
+  // A scale behind a mask, scales that are no numbers or too far from 1, numbers that are not constant.
+  CHECK(CountCandidates(Plain("input m float32[6]\nconst c float32[] value 2\n", "r = Add(s, m)\nt = Mul(r, c)\n")) ==
+        0);
+  for (const char* bad : {"0", "1e-9", "1e9"}) {
+    CHECK(CountCandidates(Plain("const c float32[] value " + std::string(bad) + "\n", "t = Mul(s, c)\n")) == 0);
+  }
+  CHECK(CountCandidates(Plain("input c float32[]\n", "t = Mul(s, c)\n")) == 0);
+  CHECK(CountCandidates(Plain("const c float32[6] random 1\n", "t = Mul(s, c)\n")) == 0);
+  CHECK(CountCandidates(Plain("const c float32[] value 2\n", "t = Div(c, s)\n")) == 0);
+  CHECK(CountCandidates(Plain("", "t = Add(s, s)\n")) == 0);
+  const std::string head = "input q float32[5,4]\ninput k float32[4,6]\ninput v float32[6,7]\ns = MatMul(q, k)\n";
+  CHECK(CountCandidates(head + "p = Softmax(s)\ny = MatMul(p, v)\noutput y\n") > 0);
+  CHECK(CountCandidates(head + "p = Softmax(s)\ny = MatMul(p, v)\noutput y\noutput p\n") == 0);
+  CHECK(CountCandidates(head + "p = Softmax(s)\ny = MatMul(p, v)\noutput y\noutput s\n") == 0);
+  CHECK(CountCandidates(head + "p = Softmax(s) axis=0\ny = MatMul(p, v)\noutput y\n") == 0);
+  CHECK(CountCandidates("input q float32[6,6]\ninput k float32[6,6]\ns = MatMul(q, k)\np = Softmax(s)\n"
+                        "y = MatMul(k, p)\noutput y\n") == 0);
+}
+
+}  // namespace
+}  // namespace pt::testing
