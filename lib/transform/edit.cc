@@ -16,11 +16,6 @@ std::vector<NodeId> ProducerTable(const Graph& graph) {
   return producers;
 }
 
-NodeId OnlyReader(const Graph& graph, ValueId value) {
-  const Value& read = graph.value(value);
-  return read.uses.size() == 1 && !read.is_graph_output ? read.uses[0].node : NodeId();
-}
-
 NodeId OnlyReader(const Graph& graph, ValueId value, std::string_view op) {
   const NodeId reader = OnlyReader(graph, value);
   return reader.valid() && IsOp(graph.node(reader), op) ? reader : NodeId();

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "partitiontuner/graph/graph_builder.h"
+#include "partitiontuner/graph/uses.h"
 
 namespace pt {
 
@@ -17,9 +18,7 @@ bool IsReshaping(const Node& node);
 // Who makes each value, kept up to date while a pass edits.
 std::vector<NodeId> ProducerTable(const Graph& graph);
 
-// The one use of a value that nobody else needs, graph outputs included; invalid where there are others. With `op`:
-// invalid as well where the reader is another operator. As of the last Build.
-NodeId OnlyReader(const Graph& graph, ValueId value);
+// The only reader of a value if it is that operator; invalid otherwise. As of the last Build.
 NodeId OnlyReader(const Graph& graph, ValueId value, std::string_view op);
 
 // Adds a Reshape of `from` whose result is `to`; `to` has static dims.

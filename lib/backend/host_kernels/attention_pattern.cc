@@ -4,6 +4,8 @@
 #include <cmath>
 #include <numeric>
 
+#include "partitiontuner/graph/uses.h"
+
 namespace pt::host {
 namespace {
 
@@ -19,7 +21,7 @@ class Finder {
     const ValueId weights = softmax.outputs[0];
     const auto rank = static_cast<int64_t>(graph_.value(weights).type.dims.size());
     const int64_t axis = softmax.int_or("axis", -1);
-    const NodeId second = OnlyReader(weights);
+    const NodeId second = OnlyReader(graph_, weights);
     if ((axis != -1 && axis != rank - 1) || !second.valid() || !IsProduct(second)) return std::nullopt;
     if (graph_.node(second).inputs[0] != weights || graph_.node(second).inputs[1] == weights) return std::nullopt;
     const NodeId first = FindScores(softmax.inputs[0], kMostMasks);
@@ -43,14 +45,9 @@ class Finder {
 
   void Take(NodeId node) { pattern_.nodes.push_back(node); }
 
-  // The producer of a value that nobody else needs; invalid where there is none.
+  // The producer of a value that has one reader; invalid where there is none.
   NodeId OwnProducer(ValueId value) const {
-    const Value& v = graph_.value(value);
-    return v.uses.size() == 1 && !v.is_graph_output ? v.producer : NodeId();
-  }
-  NodeId OnlyReader(ValueId value) const {
-    const Value& v = graph_.value(value);
-    return v.uses.size() == 1 && !v.is_graph_output ? v.uses[0].node : NodeId();
+    return OnlyReader(graph_, value).valid() ? graph_.value(value).producer : NodeId();
   }
   bool IsProduct(NodeId node) const {
     const Node& product = graph_.node(node);
@@ -157,7 +154,7 @@ class Finder {
   AttentionPattern::Matrices ResultOf(NodeId product) {
     const ValueId made = graph_.node(product).outputs[0];
     AttentionPattern::Matrices result = Identity(made);
-    const NodeId reader = OnlyReader(made);
+    const NodeId reader = OnlyReader(graph_, made);
     if (!reader.valid() || !IsOp(graph_.node(reader), "Transpose")) return result;
     Take(reader);
     const std::vector<size_t> permutation = Permutation(graph_.node(reader));
