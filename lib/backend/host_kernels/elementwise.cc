@@ -218,7 +218,7 @@ const ElementwiseRow* FindRow(const Node& node) {
 
 bool IsElementwiseOperator(const Node& node) { return FindRow(node) != nullptr; }
 
-Result<Routine> MakeElementwise(const Site& site) {
+Result<Expression> MakeExpression(const Site& site) {
   Emitter emitter(site);
   for (NodeId id : site.nodes) {
     const Node& node = site.graph.node(id);
@@ -233,8 +233,7 @@ Result<Routine> MakeElementwise(const Site& site) {
     PT_ASSIGN(const uint32_t result, row->emit(emitter, node));
     emitter.Define(node.outputs[0], result);
   }
-  PT_ASSIGN(Expression expression, emitter.Finish());
-  return RoutineOf(site, std::move(expression));
+  return emitter.Finish();
 }
 
 }  // namespace pt::host

@@ -80,4 +80,11 @@ std::vector<std::vector<NodeId>> ElementwiseGroups(const Graph& graph, const std
   return groups;
 }
 
+std::vector<std::vector<NodeId>> GrowElementwise(const Graph& graph, const std::vector<bool>& able, NodeId start) {
+  std::vector<std::vector<NodeId>> groups;
+  Growth growth(graph, able, start);
+  while (growth.Grow()) groups.emplace_back(growth.nodes().begin(), growth.nodes().end());
+  return groups;
+}
+
 }  // namespace pt::host

@@ -155,26 +155,34 @@ void RunTile(const Program& program, const Run& run, std::byte* slots, int64_t b
   }
 }
 
+// Fills the tiles of what is one element everywhere.
+void EnterProgram(const Program& program, const Run& run, std::byte* slots) {
+  const int64_t n = std::min(program.count, kTileElements);
+  for (size_t i = 0; i < program.in.size(); ++i) {
+    const Side& side = program.in[i];
+    if (side.kind != Side::Kind::kRepeats) continue;
+    Side one = side;
+    one.walk = {};
+    one.walk.Push(kTileElements, {0});
+    one.outer = {};
+    Move<true>(one, 0, n, const_cast<void*>(run.in[i]), slots + side.slot * program.slot_bytes);
+  }
+}
+
+void RunRange(const Program& program, const Run& run, std::byte* slots, int64_t begin, int64_t end) {
+  for (int64_t at = begin; at < end; at += kTileElements) {
+    RunTile(program, run, slots, at, std::min(kTileElements, end - at));
+  }
+}
+
 void RunProgram(const Program& program, const Run& run) {
   const int64_t tiles = (program.count + kTileElements - 1) / kTileElements;
   const double work = program.work * static_cast<double>(std::min(program.count, kTileElements));
   const int64_t most = run.team == nullptr ? 1 : run.team->width();
   ParallelParts(run.team, tiles, work, most, [&](int64_t part, int64_t begin, int64_t end) {
     std::byte* slots = run.scratch + static_cast<uint64_t>(part) * program.part_bytes();
-    for (size_t i = 0; i < program.in.size(); ++i) {
-      const Side& side = program.in[i];
-      if (side.kind != Side::Kind::kRepeats) continue;
-      Side one = side;  // read once for all tiles
-      one.walk = {};
-      one.walk.Push(kTileElements, {0});
-      one.outer = {};
-      Move<true>(one, 0, std::min(program.count, kTileElements), const_cast<void*>(run.in[i]),
-                 slots + side.slot * program.slot_bytes);
-    }
-    for (int64_t tile = begin; tile < end; ++tile) {
-      const int64_t first = tile * kTileElements;
-      RunTile(program, run, slots, first, std::min(kTileElements, program.count - first));
-    }
+    EnterProgram(program, run, slots);
+    RunRange(program, run, slots, begin * kTileElements, std::min(end * kTileElements, program.count));
   });
 }
 
@@ -187,9 +195,8 @@ bool BroadcastsTo(const std::vector<int64_t>& from, const std::vector<int64_t>& 
   return true;
 }
 
-}  // namespace
-
-Result<Routine> RoutineOf(const Site& site, Expression expression) {
+Result<Program> ProgramOf(const Site& site) {
+  PT_ASSIGN(Expression expression, MakeExpression(site));
   const std::vector<int64_t>& dims = site.out[0].dims();
   for (const Operand& y : site.out) {
     if (y.dims() != dims) return site.Unsupported("its results differ in dims");
@@ -211,21 +218,44 @@ Result<Routine> RoutineOf(const Site& site, Expression expression) {
   program.expression = std::move(expression);
   program.slot_bytes = static_cast<uint64_t>(widest * kTileElements);
   PlaceRegisters(program);
-  Routine routine;
-  routine.scratch_bytes = program.part_bytes() * site.width;
-  // The last operation makes the only result, so each tile of an input is read before it is written.
+  return program;
+}
+
+// Inputs that the result may lie on: the last operation makes the only one, so each tile of an input is read before it
+// is written.
+std::vector<uint32_t> InPlace(const Site& site, const Program& program) {
+  std::vector<uint32_t> inputs;
   for (uint32_t i = 0; i < site.in.size() && site.out.size() == 1; ++i) {
-    if (program.in[i].kind == Side::Kind::kDirect && site.in[i].dims() == dims &&
+    if (program.in[i].kind == Side::Kind::kDirect && site.in[i].dims() == site.out[0].dims() &&
         site.in[i].type() == site.out[0].type()) {
-      routine.in_place.push_back(i);
+      inputs.push_back(i);
     }
   }
-  if (program.count == 0) program.in.clear();
+  return inputs;
+}
+
+}  // namespace
+
+Result<Routine> MakeElementwise(const Site& site) {
+  PT_ASSIGN(Program program, ProgramOf(site));
+  Routine routine;
+  routine.scratch_bytes = program.part_bytes() * site.width;
+  routine.in_place = InPlace(site, program);
   routine.run = [program = std::move(program)](const Run& run) -> Status {
     if (program.count != 0) RunProgram(program, run);
     return {};
   };
   return routine;
+}
+
+Result<ElementwisePart> MakeElementwisePart(const Site& site) {
+  PT_ASSIGN(Program made, ProgramOf(site));
+  const auto program = std::make_shared<const Program>(std::move(made));
+  return ElementwisePart{program->part_bytes(), program->work, InPlace(site, *program),
+                         [program](const Run& run, std::byte* slots) { EnterProgram(*program, run, slots); },
+                         [program](const Run& run, std::byte* slots, int64_t begin, int64_t end) {
+                           RunRange(*program, run, slots, begin, end);
+                         }};
 }
 
 }  // namespace pt::host

@@ -24,16 +24,28 @@ struct Expression {
   std::vector<uint32_t> results;  // the registers of the site's outputs
 };
 
-// kUnsupported where the dims do not fit or there are more registers than a run holds.
-Result<Routine> RoutineOf(const Site& site, Expression expression);
-
-// The site's nodes as an expression, or kUnsupported.
+// The site's nodes as an expression, or kUnsupported where an operator, types or dims do not fit.
+Result<Expression> MakeExpression(const Site& site);
 Result<Routine> MakeElementwise(const Site& site);
+
+// An expression whose elements another kernel computes in stretches of its own, on one core.
+struct ElementwisePart {
+  uint64_t bytes = 0;  // of memory on each core
+  double work = 0;     // nanoseconds of one element
+  std::vector<uint32_t> in_place;
+  // Once on a core, before any stretch; then elements begin to before end, in row-major order.
+  std::function<void(const Run&, std::byte*)> enter;
+  std::function<void(const Run&, std::byte*, int64_t begin, int64_t end)> run;
+};
+Result<ElementwisePart> MakeElementwisePart(const Site& site);
+
 // There is a row for the operator; its types and parameters may still rule it out.
 bool IsElementwiseOperator(const Node& node);
 
 // Groups worth offering of the nodes for which `able` is true: each grown from a node along values that nobody else
 // needs, with the branches that join on the way. Ascending nodes, no repeats, none of a single node.
 std::vector<std::vector<NodeId>> ElementwiseGroups(const Graph& graph, const std::vector<bool>& able);
+// What grows from one node, whether `able` or not: each group a part of the next.
+std::vector<std::vector<NodeId>> GrowElementwise(const Graph& graph, const std::vector<bool>& able, NodeId start);
 
 }  // namespace pt::host

@@ -4,6 +4,7 @@
 
 #include "lib/backend/host_kernels/attention_pattern.h"
 #include "lib/backend/host_kernels/expression.h"
+#include "lib/backend/host_kernels/product.h"
 
 namespace pt::host {
 namespace {
@@ -57,6 +58,7 @@ Status CheckLayouts(const Graph& graph, std::span<const ValueId> values, std::sp
 
 Result<Routine> MakeGroup(const Site& site) {
   if (const auto attention = ReadAttention(site.graph, site.nodes)) return MakeAttention(site, *attention);
+  if (const auto products = ReadProducts(site.graph, site.nodes)) return MakeProducts(site, *products);
   return MakeElementwise(site);
 }
 

@@ -7,6 +7,7 @@
 #include "lib/backend/host_kernels/attention_pattern.h"
 #include "lib/backend/host_kernels/expression.h"
 #include "lib/backend/host_kernels/kernel.h"
+#include "lib/backend/host_kernels/product.h"
 #include "partitiontuner/backend/libraries.h"
 #include "partitiontuner/candidate/run_time_sizes.h"
 
@@ -17,7 +18,7 @@ namespace {
 constexpr std::string_view kName = "host";
 
 // Raised when a kernel changes so that its old measurements no longer hold.
-constexpr const char* kVersion = "2";
+constexpr const char* kVersion = "3";
 
 Result<std::vector<TensorLayout>> DenseLayouts(const Graph& graph, std::span<const ValueId> values) {
   std::vector<TensorLayout> layouts;
@@ -63,7 +64,7 @@ class HostLibrary final : public Library {
   std::string version() const override { return kVersion; }
   bool Serves(const Platform&, DeviceId device) const override { return IsHost(device); }
 
-  // Single nodes, then groups: elementwise ones, attention.
+  // Single nodes, then groups: elementwise ones, products, attention.
   std::vector<Candidate> Candidates(const Graph& graph, const Platform& platform,
                                     const Precision& precision) const override {
     std::vector<Candidate> candidates;
@@ -78,6 +79,7 @@ class HostLibrary final : public Library {
       able[n] = offer({&node, 1}) && IsElementwiseOperator(graph.node(node));
     }
     for (const std::vector<NodeId>& group : ElementwiseGroups(graph, able)) offer(group);
+    for (const std::vector<NodeId>& group : ProductGroups(graph, able)) offer(group);
     for (uint32_t n = 0; n < able.size(); ++n) {
       if (const auto attention = FindAttention(graph, NodeId(n))) offer(attention->nodes);
     }
@@ -110,6 +112,7 @@ class HostLibrary final : public Library {
                                           CompileContext& context) const override {
     PT_ASSIGN(Prepared prepared,
               Prepare(graph, candidate.nodes, in, out, context.team == nullptr ? 1 : context.team->width()));
+    if (prepared.routine.pack) PT_CHECK_OK(prepared.routine.pack(context));
     return MakeKernel(std::move(prepared));
   }
 };

@@ -55,6 +55,7 @@ struct Routine {
   uint64_t scratch_bytes = 0;
   std::vector<uint32_t> in_place = {};  // inputs (indices into Site::in) that output 0 may lie on
   Elision elision = Elision::kNone;
+  std::function<Status(CompileContext&)> pack = {};  // called once before `run`: brings constants into another shape
 };
 
 // Nodes with what is known of them before the run.

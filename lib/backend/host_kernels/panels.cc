@@ -57,6 +57,7 @@ void Pack(const PackCall& call) {
 struct Corner {
   const float* a;
   const float* panel;
+  const float* bias;
   float* c;
   const float* row_scales;
   int64_t columns;
@@ -74,66 +75,112 @@ void CopyRows(const ProductCall& call, const float* tile, int64_t tile_columns, 
   }
 }
 
-// R rows of one panel's columns, of its first vector alone where `vectors` is 1.
-template <int64_t R, int64_t vectors>
+// R rows and the columns of P panels, of the first vector of one panel where `vectors` is 1.
+template <int64_t R, int64_t P, int64_t vectors>
 HWY_INLINE void Tile(const ProductCall& call, const Corner& corner) {
+  static_assert(P == 1 || vectors == kVectors);
+  constexpr int64_t kSums = P * vectors;
   const D d;
-  const int64_t lanes = Lanes();
+  const int64_t lanes = Lanes(), panel_stride = kVectors * lanes * call.depth;
   const float *HWY_RESTRICT a = corner.a, *HWY_RESTRICT panel = corner.panel;
-  V sums[R][vectors];
-  for (int64_t r = 0; r < R; ++r) {
-    for (int64_t v = 0; v < vectors; ++v) sums[r][v] = hn::Zero(d);
+  V sums[R][kSums];
+  for (int64_t v = 0; v < kSums; ++v) {
+    const V first = corner.bias == nullptr ? hn::Zero(d) : hn::LoadU(d, corner.bias + v * lanes);
+    for (int64_t r = 0; r < R; ++r) sums[r][v] = first;
   }
   for (int64_t k = 0; k < call.depth; ++k, panel += kVectors * lanes, a += call.a_column_stride) {
-    V b[vectors];
-    for (int64_t v = 0; v < vectors; ++v) b[v] = hn::Load(d, panel + v * lanes);
+    V b[kSums];
+    for (int64_t v = 0; v < kSums; ++v) {
+      b[v] = hn::Load(d, panel + v / kVectors * panel_stride + v % kVectors * lanes);
+    }
     for (int64_t r = 0; r < R; ++r) {
       const V x = hn::Set(d, a[r * call.a_row_stride]);
-      for (int64_t v = 0; v < vectors; ++v) sums[r][v] = hn::MulAdd(x, b[v], sums[r][v]);
+      for (int64_t v = 0; v < kSums; ++v) sums[r][v] = hn::MulAdd(x, b[v], sums[r][v]);
     }
   }
   if (corner.row_scales != nullptr) {
     for (int64_t r = 0; r < R; ++r) {
       const V scale = hn::Set(d, corner.row_scales[r]);
-      for (int64_t v = 0; v < vectors; ++v) sums[r][v] = hn::Mul(sums[r][v], scale);
+      for (int64_t v = 0; v < kSums; ++v) sums[r][v] = hn::Mul(sums[r][v], scale);
     }
   }
-  if (call.c_column_stride == 1 && (call.c_has_room || corner.columns == vectors * lanes)) {
+  if (call.c_column_stride == 1 && (call.c_has_room || corner.columns == kSums * lanes)) {
     for (int64_t r = 0; r < R; ++r) {
-      for (int64_t v = 0; v < vectors; ++v) hn::StoreU(sums[r][v], d, corner.c + r * call.c_row_stride + v * lanes);
+      for (int64_t v = 0; v < kSums; ++v) hn::StoreU(sums[r][v], d, corner.c + r * call.c_row_stride + v * lanes);
     }
     return;
   }
-  HWY_ALIGN float tile[R * vectors * hn::MaxLanes(D())];
+  HWY_ALIGN float tile[R * kSums * hn::MaxLanes(D())];
   for (int64_t r = 0; r < R; ++r) {
-    for (int64_t v = 0; v < vectors; ++v) hn::Store(sums[r][v], d, tile + (r * vectors + v) * lanes);
+    for (int64_t v = 0; v < kSums; ++v) hn::Store(sums[r][v], d, tile + (r * kSums + v) * lanes);
   }
-  CopyRows(call, tile, vectors * lanes, R, corner.c, corner.columns);
+  CopyRows(call, tile, kSums * lanes, R, corner.c, corner.columns);
 }
 
-// R rows, or as many as are left.
+// So few rows do not keep the arithmetic busy with one panel: sums that depend on each other would wait.
+constexpr int64_t PanelsAtOnce(int64_t rows) {
+  if (rows == 1) return 4;
+  return kRows >= 8 ? (rows == 2 ? 4 : (rows <= 4 ? 2 : 1)) : (rows == 2 ? 2 : 1);
+}
+
+// All columns of R rows.
 template <int64_t R>
-HWY_INLINE void TileRows(const ProductCall& call, int64_t rows, const Corner& corner) {
+HWY_INLINE void RowsOf(const ProductCall& call, Corner corner) {
+  constexpr int64_t kPanels = PanelsAtOnce(R);
+  const int64_t width = PanelColumns();
+  for (int64_t j = 0; j < call.columns;) {
+    const int64_t left = call.columns - j;
+    corner.panel = call.panels + j * call.depth;
+    corner.bias = call.bias == nullptr ? nullptr : call.bias + j;
+    if (left > (kPanels - 1) * width && kPanels > 1) {
+      corner.columns = std::min(kPanels * width, left);
+      Tile<R, kPanels, kVectors>(call, corner);
+    } else {
+      corner.columns = std::min(width, left);
+      if (corner.columns <= Lanes()) {
+        Tile<R, 1, 1>(call, corner);
+      } else {
+        Tile<R, 1, kVectors>(call, corner);
+      }
+    }
+    j += corner.columns;
+    corner.c += corner.columns * call.c_column_stride;
+  }
+}
+
+// The rows that are left, fewer than a tile has.
+template <int64_t R>
+void Rest(const ProductCall& call, int64_t rows, const Corner& corner) {
   if constexpr (R > 1) {
-    if (rows < R) return TileRows<R - 1>(call, rows, corner);
+    if (rows < R) return Rest<R - 1>(call, rows, corner);
   }
-  if (corner.columns <= Lanes()) {
-    Tile<R, 1>(call, corner);
-  } else {
-    Tile<R, kVectors>(call, corner);
-  }
+  RowsOf<R>(call, corner);
 }
 
 void Multiply(const ProductCall& call) {
-  const int64_t width = PanelColumns();
-  for (int64_t j = 0; j < call.columns; j += width) {
-    for (int64_t i = 0; i < call.rows; i += kRows) {
-      TileRows<kRows>(call, call.rows - i,
-                      {call.a + i * call.a_row_stride, call.panels + j * call.depth,
-                       call.c + i * call.c_row_stride + j * call.c_column_stride,
-                       call.row_scales == nullptr ? nullptr : call.row_scales + i, std::min(width, call.columns - j)});
+  const int64_t width = PanelColumns(), whole = call.rows / kRows * kRows;
+  const auto scales = [&](int64_t i) { return call.row_scales == nullptr ? nullptr : call.row_scales + i; };
+  for (int64_t j = 0; j < call.columns && whole > 0; j += width) {
+    const int64_t columns = std::min(width, call.columns - j);
+    const float* bias = call.bias == nullptr ? nullptr : call.bias + j;
+    for (int64_t i = 0; i < whole; i += kRows) {
+      const Corner corner{call.a + i * call.a_row_stride,
+                          call.panels + j * call.depth,
+                          bias,
+                          call.c + i * call.c_row_stride + j * call.c_column_stride,
+                          scales(i),
+                          columns};
+      if (columns <= Lanes()) {
+        Tile<kRows, 1, 1>(call, corner);
+      } else {
+        Tile<kRows, 1, kVectors>(call, corner);
+      }
     }
   }
+  if (whole == call.rows) return;
+  const Corner corner{call.a + whole * call.a_row_stride, nullptr,       nullptr,
+                      call.c + whole * call.c_row_stride, scales(whole), 0};
+  Rest<kRows - 1>(call, call.rows - whole, corner);
 }
 
 }  // namespace

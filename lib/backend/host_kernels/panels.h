@@ -14,11 +14,12 @@ struct PackCall {
   float* panels = nullptr;  // depth · columns, these rounded up to PanelProducts::columns; 64-byte aligned
 };
 
-// C = A · B, row r times row_scales[r].
+// C = A · B + bias, row r times row_scales[r].
 struct ProductCall {
   const float* a = nullptr;  // rows x depth
   int64_t a_row_stride = 0, a_column_stride = 1;
   const float* panels = nullptr;  // of B, depth x columns
+  const float* bias = nullptr;    // columns, filled up to whole panels; null: none
   int64_t rows = 0, depth = 0, columns = 0;
   float* c = nullptr;  // rows x columns; nothing beside it is written, unless c_has_room
   int64_t c_row_stride = 0, c_column_stride = 1;
@@ -29,7 +30,7 @@ struct ProductCall {
 struct PanelProducts {
   int64_t columns = 0;  // of a panel; a multiple of the vectors' lanes
   void (*pack)(const PackCall&) = nullptr;
-  void (*multiply)(const ProductCall&) = nullptr;  // each element is one sum in order of depth
+  void (*multiply)(const ProductCall&) = nullptr;  // each element is one sum in order of depth, from the bias on
 };
 
 // For the processor it is called on.

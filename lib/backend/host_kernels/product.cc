@@ -1,0 +1,307 @@
+#include "lib/backend/host_kernels/product.h"
+
+#include <algorithm>
+
+#include "lib/backend/host/parallel.h"
+#include "lib/backend/host_kernels/expression.h"
+#include "lib/backend/host_kernels/panels.h"
+#include "lib/backend/host_kernels/walk.h"
+#include "partitiontuner/support/checked.h"
+
+namespace pt::host {
+namespace {
+
+constexpr size_t kMostProducts = 4, kMostOperands = 16;
+constexpr int64_t kMostRows = 64;
+constexpr size_t kInput = kMostProducts;  // in walks, behind the results
+
+// A product in panels, and where its result goes.
+struct PackedProduct {
+  size_t out = 0;  // into the site's outputs
+  int64_t columns = 0, column_stride = 1;
+  std::vector<float> bias;               // filled up to whole panels; empty: none
+  std::shared_ptr<DeviceBuffer> panels;  // once packed
+};
+
+// Some columns of one product, whole panels but for the last.
+struct Chunk {
+  size_t product = 0;
+  int64_t first = 0, columns = 0;
+};
+
+// What is computed of each stretch of the only product before it leaves the cache.
+struct Rest {
+  ElementwisePart part;
+  std::vector<size_t> places;  // of its inputs behind the product's result, in the site's
+};
+
+struct Products {
+  PanelProducts math;
+  int64_t depth = 0, input_column_stride = 1;
+  size_t input = 0;  // into the site's inputs
+  Walk<kMostProducts + 1> rows;
+  std::vector<PackedProduct> products;
+  std::vector<Chunk> chunks;
+  int64_t block = 0, blocks = 0;  // of rows
+  std::optional<Rest> rest;
+  int64_t stretch_floats = 0;  // of each part of the work: a block of rows of a chunk
+  double work = 0;             // nanoseconds of one block of rows of one chunk
+
+  uint64_t part_bytes() const {
+    const uint64_t stretch = static_cast<uint64_t>(stretch_floats) * sizeof(float);
+    return rest ? stretch + rest->part.bytes : 0;
+  }
+};
+
+// One part of the work: goes through blocks of rows, chunk by chunk.
+class Worker {
+ public:
+  Worker(const Products& products, const Run& run, int64_t part)
+      : p_(products), run_(run), scratch_(run.scratch + static_cast<uint64_t>(part) * products.part_bytes()) {
+    if (!p_.rest) return;
+    slots_ = scratch_ + static_cast<uint64_t>(p_.stretch_floats) * sizeof(float);
+    for (size_t i = 0; i < p_.rest->places.size(); ++i) rest_in_[i + 1] = run.in[p_.rest->places[i]];
+    p_.rest->part.enter(RestRun(), slots_);
+  }
+
+  void Run(int64_t begin, int64_t end) {
+    for (int64_t item = begin; item < end; ++item) {
+      const Chunk& chunk = p_.chunks[static_cast<size_t>(item / p_.blocks)];
+      const int64_t first = item % p_.blocks * p_.block;
+      const int64_t rows = std::min(p_.block, p_.rows.count - first);
+      if (p_.rest) {
+        ComputeWithRest(chunk, first, rows);
+      } else {
+        Compute(chunk, first, rows, nullptr);
+      }
+    }
+  }
+
+ private:
+  struct Run RestRun() const {
+    return {std::span(rest_in_).first(p_.rest->places.size() + 1), run_.out, nullptr, nullptr};
+  }
+
+  // Into the result, or dense into `stretch`.
+  void Compute(const Chunk& chunk, int64_t first, int64_t rows, float* stretch) {
+    const PackedProduct& product = p_.products[chunk.product];
+    const auto* panels = static_cast<const float*>(product.panels->data());
+    const int64_t whole = p_.rows.inner_size();
+    const auto strides = p_.rows.inner_stride();
+    for (int64_t row = first; row < first + rows;) {
+      const int64_t together = std::min(first + rows - row, whole - row % whole);
+      const auto at = p_.rows.At(row);
+      ProductCall call{.a = run_.input<float>(p_.input) + at[kInput],
+                       .a_row_stride = strides[kInput],
+                       .a_column_stride = p_.input_column_stride,
+                       .panels = panels + chunk.first * p_.depth,
+                       .bias = product.bias.empty() ? nullptr : product.bias.data() + chunk.first,
+                       .rows = together,
+                       .depth = p_.depth,
+                       .columns = chunk.columns};
+      if (stretch != nullptr) {
+        call.c = stretch + (row - first) * chunk.columns;
+        call.c_row_stride = chunk.columns;
+      } else {
+        call.c = run_.output<float>(product.out) + at[chunk.product] + chunk.first * product.column_stride;
+        call.c_row_stride = strides[chunk.product];
+        call.c_column_stride = product.column_stride;
+      }
+      p_.math.multiply(call);
+      row += together;
+    }
+  }
+
+  void ComputeWithRest(const Chunk& chunk, int64_t first, int64_t rows) {
+    auto* stretch = reinterpret_cast<float*>(scratch_);
+    Compute(chunk, first, rows, stretch);
+    const int64_t columns = p_.products[0].columns;
+    if (chunk.columns == columns) return RunRest(stretch, first * columns, rows * columns);
+    for (int64_t r = 0; r < rows; ++r) {
+      RunRest(stretch + r * chunk.columns, (first + r) * columns + chunk.first, chunk.columns);
+    }
+  }
+
+  // n elements from `begin` on, which lie at `stretch`: the rest counts elements from the first one of the result.
+  void RunRest(const float* stretch, int64_t begin, int64_t n) {
+    const auto address = reinterpret_cast<uintptr_t>(stretch) - static_cast<uintptr_t>(begin) * sizeof(float);
+    rest_in_[0] = reinterpret_cast<const void*>(address);
+    p_.rest->part.run(RestRun(), slots_, begin, begin + n);
+  }
+
+  const Products& p_;
+  const struct Run& run_;
+  std::byte* scratch_;
+  std::byte* slots_ = nullptr;
+  std::array<const void*, kMostOperands> rest_in_{};
+};
+
+class Maker {
+ public:
+  Maker(const Site& site, const ProductGroup& group) : site_(site), group_(group) {}
+
+  Result<Routine> Make() {
+    Products products;
+    PT_CHECK_OK(ReadRows(products));
+    PT_CHECK_OK(ReadRest(products));
+    Divide(products);
+    Routine routine;
+    routine.scratch_bytes = products.part_bytes() * site_.width;
+    routine.in_place = std::move(in_place_);
+    const auto shared = std::make_shared<Products>(std::move(products));
+    routine.pack = [shared, group = group_](CompileContext& context) { return Pack(group, context, *shared); };
+    routine.run = [shared](const Run& run) -> Status {
+      const Products& p = *shared;
+      const int64_t most = run.team == nullptr ? 1 : run.team->width();
+      ParallelParts(run.team, p.blocks * static_cast<int64_t>(p.chunks.size()), p.work, most,
+                    [&](int64_t part, int64_t begin, int64_t end) { Worker(p, run, part).Run(begin, end); });
+      return {};
+    };
+    return routine;
+  }
+
+ private:
+  static Status Pack(const ProductGroup& group, CompileContext& context, Products& products) {
+    for (size_t i = 0; i < group.products.size(); ++i) {
+      const ConstantProduct& product = group.products[i];
+      const int64_t width = products.math.columns;
+      const auto padded = CheckedAlignUp(static_cast<uint64_t>(product.columns()), static_cast<uint64_t>(width));
+      const auto elements = CheckedMul(static_cast<int64_t>(padded.value_or(INT64_MAX)), product.depth() * 4);
+      if (!elements) return MakeError(ErrorCode::kInvalidInput, "host.size", "a packed matrix is too large");
+      const auto fill = [&](DeviceBuffer& buffer) -> Status {
+        const auto* matrix = product.matrix.values<float>().data();
+        const int64_t stride = product.matrix.dims()[1];
+        products.math.pack({.b = matrix,
+                            .row_stride = product.transposed ? 1 : stride,
+                            .column_stride = product.transposed ? stride : 1,
+                            .depth = product.depth(),
+                            .columns = product.columns(),
+                            .panels = static_cast<float*>(buffer.data())});
+        return {};
+      };
+      const std::string format = "host panels of " + std::to_string(width) + (product.transposed ? ", transposed" : "");
+      PT_ASSIGN(products.products[i].panels, context.weights.Get(product.matrix.content_hash(), format, context.device,
+                                                                 static_cast<uint64_t>(*elements), fill));
+    }
+    return {};
+  }
+
+  size_t PlaceOf(ValueId value) const {
+    return static_cast<size_t>(std::ranges::find(site_.in, value, &Operand::value) - site_.in.begin());
+  }
+
+  Status ReadRows(Products& products) {
+    const ConstantProduct& first = group_.products[0];
+    products.math = FindPanelProducts();
+    products.input = PlaceOf(first.input);
+    const Operand& x = site_.in[products.input];
+    if (x.type() != DataType::kFloat32 || x.rank() < 1) return Refuse();
+    const auto last = static_cast<size_t>(x.rank() - 1);
+    products.depth = first.depth();
+    products.input_column_stride = x.strides()[last];
+    std::array<std::vector<int64_t>, kMostProducts> strides;
+    for (size_t i = 0; i < group_.products.size(); ++i) {
+      const ConstantProduct& product = group_.products[i];
+      std::vector<int64_t> dims = x.dims();
+      dims[last] = product.columns();
+      const auto y = std::ranges::find(site_.out, product.result, &Operand::value);
+      const bool direct = group_.rest.empty();
+      if (product.depth() != products.depth || x.dims()[last] != products.depth) return Refuse();
+      if (direct && (y == site_.out.end() || y->type() != DataType::kFloat32 || y->dims() != dims)) return Refuse();
+      PackedProduct packed{direct ? static_cast<size_t>(y - site_.out.begin()) : 0,
+                           product.columns(),
+                           direct ? y->strides()[last] : 1,
+                           {},
+                           nullptr};
+      if (product.bias) {
+        const auto width = static_cast<size_t>(products.math.columns);
+        const auto row = product.bias->values<float>();
+        packed.bias.assign(row.begin(), row.end());
+        packed.bias.resize((row.size() + width - 1) / width * width);
+      }
+      if (direct) strides[i] = y->strides();
+      products.products.push_back(std::move(packed));
+    }
+    for (size_t d = last; d-- > 0;) {
+      Walk<kMostProducts + 1>::Offsets offsets{};
+      for (size_t i = 0; i < group_.products.size(); ++i) offsets[i] = strides[i].empty() ? 0 : strides[i][d];
+      offsets[kInput] = x.strides()[d];
+      products.rows.Push(x.dims()[d], offsets);
+    }
+    return {};
+  }
+
+  // The rest sees the product's result as one more input, dense.
+  Status ReadRest(Products& products) {
+    if (group_.rest.empty()) return {};
+    if (site_.out.size() != 1 || site_.out[0].count() == 1) return Refuse();
+    Site site{site_.graph, group_.rest, {}, site_.out, 1};
+    Operand made;
+    made.value = group_.products[0].result;
+    std::vector<int64_t> dims = site_.in[products.input].dims();
+    dims.back() = products.products[0].columns;
+    PT_ASSIGN(made.layout, DenseLayout(DataType::kFloat32, dims, RowMajor(dims.size())));
+    if (dims != site_.out[0].dims()) return Refuse();
+    site.in.push_back(std::move(made));
+    Rest rest;
+    for (NodeId id : group_.rest) {
+      for (ValueId value : site_.graph.node(id).inputs) {
+        const size_t place = value.valid() ? PlaceOf(value) : site_.in.size();
+        if (place == site_.in.size() || std::ranges::find(rest.places, place) != rest.places.end()) continue;
+        rest.places.push_back(place);
+        site.in.push_back(site_.in[place]);
+      }
+    }
+    if (site.in.size() > kMostOperands) return Refuse();
+    PT_ASSIGN(rest.part, MakeElementwisePart(site));
+    for (uint32_t i : rest.part.in_place) {
+      if (i > 0 && rest.places[i - 1] != products.input) {
+        in_place_.push_back(static_cast<uint32_t>(rest.places[i - 1]));
+      }
+    }
+    products.rest = std::move(rest);
+    return {};
+  }
+
+  // Blocks of rows and chunks of columns: matrices of chunks stay in the inner caches while the rows go by, stretches
+  // that the rest reads do so too, and there are enough of both for all cores.
+  void Divide(Products& products) const {
+    constexpr int64_t kFewRows = 8, kMatrix = 65536, kStretch = 8192;
+    const auto up = [](int64_t n, int64_t to) { return (n + to - 1) / to * to; };
+    const int64_t rows = products.rows.count, cores = site_.width, width = products.math.columns;
+    const int64_t fitting = kStretch / products.products[0].columns / kFewRows * kFewRows;
+    const int64_t most = products.rest ? std::clamp(fitting, kFewRows, kMostRows) : kMostRows;
+    products.block = std::clamp(up((rows + cores - 1) / cores, kFewRows), kFewRows, most);
+    products.blocks = (rows + products.block - 1) / products.block;
+    int64_t widest = 0, columns = 0;
+    for (size_t i = 0; i < products.products.size(); ++i) {
+      const int64_t all = products.products[i].columns;
+      // The rest runs along whole rows where it can.
+      int64_t together =
+          products.rest ? up(all, width) : std::max(kMatrix / products.depth / width, int64_t{1}) * width;
+      if (products.blocks < cores) together = std::min(together, up((all + cores - 1) / cores, width));
+      for (int64_t first = 0; first < all; first += together) {
+        products.chunks.push_back({i, first, std::min(together, all - first)});
+        widest = std::max(widest, products.chunks.back().columns);
+      }
+      columns += all;
+    }
+    if (products.rest) products.stretch_floats = up(products.block * widest, 16);
+    const double element =
+        static_cast<double>(products.depth) * 0.01 + 0.1 + (products.rest ? products.rest->part.work : 0);
+    products.work = static_cast<double>(std::min(products.block, rows) * columns) /
+                    static_cast<double>(products.chunks.size()) * element;
+  }
+
+  Error Refuse() const { return site_.Unsupported("this is no product of float32 rows with a constant matrix"); }
+
+  const Site& site_;
+  const ProductGroup& group_;
+  std::vector<uint32_t> in_place_;
+};
+
+}  // namespace
+
+Result<Routine> MakeProducts(const Site& site, const ProductGroup& group) { return Maker(site, group).Make(); }
+
+}  // namespace pt::host

@@ -1,0 +1,39 @@
+// Products with constant matrices, packed once: MatMul or Gemm with what is element-wise behind it, or several of them
+// that read one input.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "lib/backend/host_kernels/operator.h"
+
+namespace pt::host {
+
+// One product, rows of `input` times a constant matrix, plus a constant row.
+struct ConstantProduct {
+  ValueId input, result;
+  Tensor matrix;            // depth x columns, or the other way round
+  bool transposed = false;  // columns x depth
+  std::optional<Tensor> bias;
+  std::vector<NodeId> nodes;  // that it stands for, ascending
+
+  int64_t depth() const { return matrix.dims()[transposed ? 1 : 0]; }
+  int64_t columns() const { return matrix.dims()[transposed ? 0 : 1]; }
+};
+
+// The products that a group consists of, and the element-wise rest. The rest is empty unless there is one product.
+struct ProductGroup {
+  std::vector<ConstantProduct> products;
+  std::vector<NodeId> rest;  // ascending
+};
+
+// nullopt where the nodes are not such a group.
+std::optional<ProductGroup> ReadProducts(const Graph& graph, std::span<const NodeId> nodes);
+
+// Groups of several nodes worth offering. `able`: nodes that run element-wise.
+std::vector<std::vector<NodeId>> ProductGroups(const Graph& graph, const std::vector<bool>& able);
+
+// The site's nodes, which the group was read from. kUnsupported where types or dims do not fit.
+Result<Routine> MakeProducts(const Site& site, const ProductGroup& group);
+
+}  // namespace pt::host
