@@ -1,9 +1,11 @@
-#include "lib/backend/onednn/window_parameters.h"
+#include "lib/backend/window_parameters.h"
 
 #include <algorithm>
 
-namespace pt::onednn {
+namespace pt {
 namespace {
+
+using Dims = WindowParameters::Dims;
 
 constexpr int64_t kMost = int64_t{1} << 30;
 
@@ -33,7 +35,7 @@ int64_t Extent(const WindowParameters& window, size_t i) { return (window.kernel
 
 }  // namespace
 
-Dims WindowParameters::dilates() const {
+WindowParameters::Dims WindowParameters::dilates() const {
   Dims result = dilations;
   for (int64_t& d : result) --d;
   return result;
@@ -82,4 +84,4 @@ std::optional<WindowParameters> TransposedWindowOf(const Node& node, std::span<c
   return window;
 }
 
-}  // namespace pt::onednn
+}  // namespace pt

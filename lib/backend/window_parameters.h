@@ -4,13 +4,15 @@
 
 #include <optional>
 #include <span>
+#include <vector>
 
-#include "lib/backend/onednn/memory_desc.h"
 #include "partitiontuner/graph/graph.h"
 
-namespace pt::onednn {
+namespace pt {
 
 struct WindowParameters {
+  using Dims = std::vector<int64_t>;
+
   Dims kernel, strides, dilations;  // dilations as in ONNX: 1 = dense
   Dims pads_begin, pads_end;        // pads_end such that oneDNN's size formula gives the output's dims
   Dims stated_end;                  // pads_end as the node says, before rounding up or cutting off
@@ -25,4 +27,4 @@ std::optional<WindowParameters> WindowOf(const Node& node, std::span<const int64
 std::optional<WindowParameters> TransposedWindowOf(const Node& node, std::span<const int64_t> kernel,
                                                    std::span<const int64_t> in, std::span<const int64_t> out);
 
-}  // namespace pt::onednn
+}  // namespace pt
