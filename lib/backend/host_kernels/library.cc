@@ -1,10 +1,11 @@
 // The host library: own kernels for what no other library does well, vectorised for the instruction sets of the
-// processor that they meet at run time. One candidate per host unit class, all tensors row-major.
+// processor that they meet at run time. One candidate per host unit class, in one layout.
 #include <algorithm>
 #include <iterator>
 
 #include "lib/backend/built_in.h"
 #include "lib/backend/host_kernels/attention_pattern.h"
+#include "lib/backend/host_kernels/depthwise.h"
 #include "lib/backend/host_kernels/expression.h"
 #include "lib/backend/host_kernels/kernel.h"
 #include "lib/backend/host_kernels/product.h"
@@ -18,13 +19,15 @@ namespace {
 constexpr std::string_view kName = "host";
 
 // Raised when a kernel changes so that its old measurements no longer hold.
-constexpr const char* kVersion = "3";
+constexpr const char* kVersion = "4";
 
-Result<std::vector<TensorLayout>> DenseLayouts(const Graph& graph, std::span<const ValueId> values) {
+Result<std::vector<TensorLayout>> DenseLayouts(const Graph& graph, std::span<const NodeId> nodes,
+                                               std::span<const ValueId> values) {
   std::vector<TensorLayout> layouts;
   for (ValueId id : values) {
     const ValueType& type = graph.value(id).type;
-    PT_ASSIGN(TensorLayout layout, DenseLayout(type.type, *type.static_dims(), RowMajor(type.dims.size())));
+    PT_ASSIGN(TensorLayout layout,
+              DenseLayout(type.type, *type.static_dims(), LayoutFor(graph, nodes, type.dims.size())));
     layouts.push_back(std::move(layout));
   }
   return layouts;
@@ -39,8 +42,8 @@ Result<Prepared> PrepareDense(const Graph& graph, std::span<const NodeId> nodes,
   if (read.empty() || made.empty()) {
     return MakeError(ErrorCode::kUnsupported, "host.constant", "it reads nothing but constants, or nobody reads it");
   }
-  PT_ASSIGN(const std::vector<TensorLayout> in, DenseLayouts(graph, read));
-  PT_ASSIGN(const std::vector<TensorLayout> out, DenseLayouts(graph, made));
+  PT_ASSIGN(const std::vector<TensorLayout> in, DenseLayouts(graph, nodes, read));
+  PT_ASSIGN(const std::vector<TensorLayout> out, DenseLayouts(graph, nodes, made));
   return Prepare(graph, nodes, in, out, width);
 }
 
@@ -64,7 +67,7 @@ class HostLibrary final : public Library {
   std::string version() const override { return kVersion; }
   bool Serves(const Platform&, DeviceId device) const override { return IsHost(device); }
 
-  // Single nodes, then groups: elementwise ones, products, attention.
+  // Single nodes, then groups: elementwise ones, products, depthwise convolutions, attention.
   std::vector<Candidate> Candidates(const Graph& graph, const Platform& platform,
                                     const Precision& precision) const override {
     std::vector<Candidate> candidates;
@@ -80,6 +83,7 @@ class HostLibrary final : public Library {
     }
     for (const std::vector<NodeId>& group : ElementwiseGroups(graph, able)) offer(group);
     for (const std::vector<NodeId>& group : ProductGroups(graph, able)) offer(group);
+    for (const std::vector<NodeId>& group : DepthwiseGroups(graph)) offer(group);
     for (uint32_t n = 0; n < able.size(); ++n) {
       if (const auto attention = FindAttention(graph, NodeId(n))) offer(attention->nodes);
     }
@@ -95,6 +99,9 @@ class HostLibrary final : public Library {
       const Result<Prepared> prepared = PrepareDense(graph, nodes, platform.unit_classes[c].cores);
       if (!prepared.ok()) return {};
       Candidate candidate = RowMajorCandidate(graph, nodes, kName);
+      for (auto* forms : {&candidate.in, &candidate.out}) {
+        for (Form& form : *forms) form.layout = LayoutFor(graph, nodes, form.layout.order.size());
+      }
       candidate.unit_class = UnitClassId(c);
       host::Describe(*prepared, candidate);
       candidates.push_back(std::move(candidate));

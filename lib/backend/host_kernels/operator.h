@@ -1,6 +1,6 @@
 // How this library describes an operator: a row with a function that looks at one node with its types, layouts,
-// attributes and constants (Site), checks them, and returns what runs it (Routine). Tensors are row-major, each with
-// strides of its own: any may be a slice of something bigger.
+// attributes and constants (Site), checks them, and returns what runs it (Routine). Tensors are row-major (those of
+// depthwise convolutions channels-last), each with strides of its own: any may be a slice of something bigger.
 #pragma once
 
 #include <cstddef>

@@ -37,6 +37,17 @@ HWY_INLINE hwy::HWY_NAMESPACE::Vec<D> LoadRest(D d, const float* x, int64_t n, f
 #endif
 }
 
+// The first n elements at x, followed by zeros.
+template <class D>
+HWY_INLINE hwy::HWY_NAMESPACE::Vec<D> LoadRest(D d, const float* x, int64_t n) {
+  namespace hn = hwy::HWY_NAMESPACE;
+#if PT_HAS_MASKED_MEMORY
+  return hn::MaskedLoad(hn::FirstN(d, static_cast<size_t>(n)), d, x);
+#else
+  return LoadRest(d, x, n, 0);
+#endif
+}
+
 // The first n lanes of v to y.
 template <class D>
 HWY_INLINE void StoreRest(D d, hwy::HWY_NAMESPACE::Vec<D> v, float* y, int64_t n) {
