@@ -131,6 +131,21 @@ TEST_CASE("HostProduct, OfferedWithItsBiasItsActivationAndItsSiblings", "[host]"
   CHECK(groups == std::vector<std::vector<size_t>>{{0}, {0, 1}, {0, 1, 2}, {0, 1, 3}, {1}, {1, 2}, {2}, {3}});
 }
 
+// Gelu and Swish read the product twice.
+TEST_CASE("HostProduct, OfferedWithWhatReadsItTwice", "[host]") {
+  for (const char* rest : {"s = Sigmoid(a)\ny = Mul(a, s)\n", "e = Erf(a)\nf = Mul(a, e)\ny = Add(a, f)\n"}) {
+    const Graph graph = TypedText(
+        "input x float32[4,8]\nconst u float32[8,8] random 1\nconst b float32[8] random 3\n"
+        "m = MatMul(x, u)\na = Add(m, b)\n" +
+        std::string(rest) + "output y\n");
+    bool whole = false;
+    for (const Candidate& candidate : HostLibrary()->Candidates(graph, MakeTestPlatform(1, false), Precision())) {
+      whole = whole || candidate.nodes.size() == graph.nodes().size();
+    }
+    CHECK(whole);
+  }
+}
+
 TEST_CASE("HostProduct, WhatIsNoSuchProductIsNotOffered", "[host]") {
   const std::string x = "input x float32[6,6]\nconst w float32[6,6] random 1\n";
   CHECK(CountCandidates(x + "y = MatMul(x, w)\noutput y\n") > 0);

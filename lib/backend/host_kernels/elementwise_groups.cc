@@ -19,19 +19,50 @@ class Growth {
 
   const Nodes& nodes() const { return nodes_; }
 
-  // Adds the only reader of the result, and what is computed for that reader alone; false where there is none.
+  // Adds the reader of the result, and what is computed for the group alone; with several readers, all of them up to
+  // where they meet again in one result. False, with the nodes as they were, where that is not possible.
   bool Grow() {
-    const Value& result = graph_.value(result_);
-    if (result.is_graph_output || result.uses.empty() || !ReadWithin(result_, {result.uses[0].node})) return false;
-    const NodeId next = result.uses[0].node;
-    if (!Fits(next)) return false;
-    nodes_.insert(next);
-    result_ = graph_.node(next).outputs[0];
-    Absorb(next);
+    const Nodes before = nodes_;
+    const ValueId result = result_;
+    do {
+      const NodeId next = NextReader();
+      if (!next.valid() || !Fits(next) || nodes_.size() >= kMostNodes) {
+        nodes_ = before;
+        result_ = result;
+        return false;
+      }
+      nodes_.insert(next);
+      Absorb(next);
+    } while (!HasOneResult());
     return nodes_.size() <= kMostNodes;
   }
 
  private:
+  bool IsReadOutside(ValueId value) const { return !ReadWithin(value, nodes_); }
+
+  // The first node outside that reads a value of the group: those it reads itself then come before or lie outside.
+  NodeId NextReader() const {
+    NodeId first;
+    for (NodeId node : nodes_) {
+      const Value& made = graph_.value(graph_.node(node).outputs[0]);
+      if (made.is_graph_output) return NodeId();
+      for (const Use& use : made.uses) {
+        if (!nodes_.contains(use.node) && (!first.valid() || use.node < first)) first = use.node;
+      }
+    }
+    return first;
+  }
+
+  // Whether the last node makes the only value that is needed outside.
+  bool HasOneResult() {
+    const NodeId last = *nodes_.rbegin();
+    for (NodeId node : nodes_) {
+      if (node != last && IsReadOutside(graph_.node(node).outputs[0])) return false;
+    }
+    result_ = graph_.node(last).outputs[0];
+    return true;
+  }
+
   bool Fits(NodeId node) const {
     const Node& candidate = graph_.node(node);
     return able_[node.index()] && graph_.value(candidate.outputs[0]).type.dims == graph_.value(result_).type.dims;
