@@ -14,14 +14,15 @@ namespace {
 class FileDescriptor {
  public:
   explicit FileDescriptor(int fd) : fd_(fd) {}
-  FileDescriptor(const FileDescriptor&) = delete;
-  FileDescriptor& operator=(const FileDescriptor&) = delete;
+  FileDescriptor(FileDescriptor&& other) noexcept : fd_(other.Release()) {}
+  FileDescriptor& operator=(FileDescriptor&&) = delete;
   ~FileDescriptor() {
     if (fd_ >= 0) ::close(fd_);
   }
   int get() const { return fd_; }
+  int Release() { return std::exchange(fd_, -1); }
   // Closes and says whether the system reported a late write error.
-  bool Close() { return ::close(std::exchange(fd_, -1)) == 0; }
+  bool Close() { return ::close(Release()) == 0; }
 
  private:
   int fd_;
@@ -35,6 +36,24 @@ Error FileError(const std::string& path, std::string id, std::string what) {
 
 Error SystemError(const std::string& path, std::string id, const std::string& what, int code) {
   return FileError(path, std::move(id), what + ": " + std::strerror(code));
+}
+
+struct OpenedFile {
+  FileDescriptor fd;
+  uint64_t size;
+};
+
+Result<OpenedFile> OpenRegular(const std::string& path) {
+  if (path.find('\0') != std::string::npos) {
+    return FileError(path.c_str(), "file.name", "the file name holds a NUL character");
+  }
+  // O_NONBLOCK: opening a FIFO must not wait for a writer.
+  FileDescriptor fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+  if (fd.get() < 0) return SystemError(path, "file.open", "cannot open", errno);
+  struct stat status {};
+  if (::fstat(fd.get(), &status) != 0) return SystemError(path, "file.read", "cannot stat", errno);
+  if (!S_ISREG(status.st_mode)) return FileError(path, "file.kind", "is not a regular file");
+  return OpenedFile{std::move(fd), static_cast<uint64_t>(status.st_size)};
 }
 
 bool WriteAll(int fd, std::string_view content) {
@@ -61,16 +80,9 @@ void SyncFolderOf(const std::string& path) {
 }  // namespace
 
 Result<std::string> ReadFile(const std::string& path, uint64_t max_bytes) {
-  if (path.find('\0') != std::string::npos) {
-    return FileError(path.c_str(), "file.name", "the file name holds a NUL character");
-  }
-  // O_NONBLOCK: opening a FIFO must not wait for a writer.
-  FileDescriptor fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
-  if (fd.get() < 0) return SystemError(path, "file.open", "cannot open", errno);
-  struct stat status {};
-  if (::fstat(fd.get(), &status) != 0) return SystemError(path, "file.read", "cannot stat", errno);
-  if (!S_ISREG(status.st_mode)) return FileError(path, "file.kind", "is not a regular file");
-  const uint64_t size = static_cast<uint64_t>(status.st_size);
+  PT_ASSIGN(OpenedFile opened, OpenRegular(path));
+  const FileDescriptor& fd = opened.fd;
+  const uint64_t size = opened.size;
   const auto too_big = [&](uint64_t bytes) {
     return FileError(path, "file.size",
                      "has " + std::to_string(bytes) + " bytes, over the limit of " + std::to_string(max_bytes));
@@ -105,6 +117,27 @@ Result<std::string> ReadFile(const std::string& path, uint64_t max_bytes) {
   }
   content.resize(filled);
   return content;
+}
+
+Result<InputFile> InputFile::Open(const std::string& path) {
+  PT_ASSIGN(OpenedFile opened, OpenRegular(path));
+  return InputFile(path, opened.fd.Release(), opened.size);
+}
+
+InputFile::~InputFile() {
+  if (fd_ >= 0) ::close(fd_);
+}
+
+Status InputFile::ReadAt(uint64_t offset, std::span<std::byte> to) const {
+  while (!to.empty()) {
+    const ssize_t n = ::pread(fd_, to.data(), to.size(), static_cast<off_t>(offset));
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return SystemError(path_, "file.read", "cannot read", errno);
+    if (n == 0) return FileError(path_, "file.read", "ends before byte " + std::to_string(offset + to.size()));
+    offset += static_cast<uint64_t>(n);
+    to = to.subspan(static_cast<size_t>(n));
+  }
+  return {};
 }
 
 Status WriteFileAtomically(const std::string& path, std::string_view content) {

@@ -23,6 +23,29 @@ TEST_CASE("File, WriteAndReadAreInverses", "[support]") {
   CHECK(std::distance(std::filesystem::directory_iterator(folder.path()), {}) == 1);
 }
 
+TEST_CASE("InputFile, ReadsAtAnyPlaceAndRefusesPastTheEnd", "[support]") {
+  const testing::TemporaryFolder folder;
+  const std::string path = folder.path() + "/a.bin";
+  REQUIRE(WriteFileAtomically(path, "0123456789").ok());
+  const auto file = InputFile::Open(path);
+  REQUIRE(file.ok());
+  CHECK(file->size() == 10);
+  const auto read = [&](uint64_t offset, size_t count) {
+    std::string to(count, ' ');
+    const Status status = file->ReadAt(offset, std::as_writable_bytes(std::span(to)));
+    return status.ok() ? to : status.error().id;
+  };
+  CHECK(read(0, 10) == "0123456789");
+  CHECK(read(3, 4) == "3456");
+  CHECK(read(10, 0).empty());
+  CHECK(read(9, 2) == "file.read");
+  CHECK(read(11, 1) == "file.read");
+  std::filesystem::resize_file(path, 5);  // by somebody else, meanwhile
+  CHECK(read(3, 4) == "file.read");
+  CHECK_FALSE(InputFile::Open(folder.path()).ok());
+  CHECK_FALSE(InputFile::Open(path + "x").ok());
+}
+
 TEST_CASE("File, OverTheLimitIsRefused", "[support]") {
   const testing::TemporaryFolder folder;
   const std::string path = folder.path() + "/a.bin";
