@@ -9,6 +9,7 @@
 
 #include "lib/onnx/check_nodes.h"
 #include "lib/onnx/convert_opset.h"
+#include "lib/onnx/cut_model.h"
 #include "lib/onnx/declared_types.h"
 #include "lib/onnx/einsum.h"
 #include "lib/onnx/fence.h"
@@ -194,8 +195,9 @@ void Convert(proto::ModelProto& model, LoadReport& report) {
   report.opset = kTargetOpset;
 }
 
-Result<Graph> LoadBytes(std::span<const std::byte> bytes, const std::string& folder, const LoadOptions& options,
-                        LoadReport& report) {
+// left: null when the bytes are the whole model.
+Result<Graph> LoadBytes(std::span<const std::byte> bytes, const LeftInFile* left, const std::string& folder,
+                        const LoadOptions& options, LoadReport& report) {
   const Limits& limits = options.limits;
   report.file_bytes = bytes.size();
   if (limits.file_bytes != 0 && bytes.size() > limits.file_bytes) {
@@ -217,7 +219,7 @@ Result<Graph> LoadBytes(std::span<const std::byte> bytes, const std::string& fol
   ModelTensors tensors;
   {
     ExternalData external(options.external_data_folder.empty() ? folder : options.external_data_folder, options);
-    PT_CHECK_OK(tensors.TakeFrom(model, external, limits));
+    PT_CHECK_OK(tensors.TakeFrom(model, external, left, limits));
   }
   Normalise(model);
   PT_CHECK_OK(SortAndCheckNames(model));
@@ -236,25 +238,48 @@ Result<Graph> LoadBytes(std::span<const std::byte> bytes, const std::string& fol
   return MergeDeclared(std::move(inferred), declared, report);
 }
 
+Result<Graph> LoadFenced(std::span<const std::byte> bytes, const LeftInFile* left, const std::string& folder,
+                         const LoadOptions& options, LoadReport& report) {
+  report = {};
+  // Our own code allocates too.
+  std::optional<Result<Graph>> graph;
+  Status status = Fenced(ErrorCode::kInternal, "onnx.internal", "loading",
+                         [&] { graph.emplace(LoadBytes(bytes, left, folder, options, report)); });
+  if (!status.ok()) return std::move(status).error();
+  return std::move(*graph);
+}
+
+// Large weights from the file straight into their tensors. Nothing when the file cannot be loaded this way, whatever
+// the reason: reading it whole then gives the answer.
+std::optional<Graph> LoadCut(const std::string& path, const std::string& folder, const LoadOptions& options,
+                             LoadReport& report) {
+  const auto file = InputFile::Open(path);
+  const uint64_t limit = options.limits.file_bytes;
+  if (!file.ok() || file->size() > INT32_MAX || (limit != 0 && file->size() > limit)) return std::nullopt;
+  std::optional<CutModel> cut;
+  const Status status = Fenced(ErrorCode::kInternal, "onnx.internal", "reading", [&] { cut = CutModelFile(*file); });
+  if (!status.ok() || !cut) return std::nullopt;
+  const LeftInFile left{*file, cut->raw_data};
+  Result<Graph> graph = LoadFenced(std::as_bytes(std::span(cut->bytes)), &left, folder, options, report);
+  if (!graph.ok()) return std::nullopt;
+  report.file_bytes = file->size();
+  return std::move(graph).value();
+}
+
 }  // namespace
 
 Result<Graph> LoadOnnxBytes(std::span<const std::byte> bytes, const std::string& folder, const LoadOptions& options,
                             LoadReport* report) {
   LoadReport unused;
-  LoadReport& to = report == nullptr ? unused : *report;
-  to = {};
-  // Our own code allocates too.
-  std::optional<Result<Graph>> graph;
-  Status status = Fenced(ErrorCode::kInternal, "onnx.internal", "loading",
-                         [&] { graph.emplace(LoadBytes(bytes, folder, options, to)); });
-  if (!status.ok()) return std::move(status).error();
-  return std::move(*graph);
+  return LoadFenced(bytes, nullptr, folder, options, report == nullptr ? unused : *report);
 }
 
 Result<Graph> LoadOnnx(const std::string& path, const LoadOptions& options, LoadReport* report) {
-  PT_ASSIGN(const std::string bytes, ReadFile(path, options.limits.file_bytes));
   const size_t slash = path.rfind('/');
   const std::string folder = slash == std::string::npos ? "." : path.substr(0, slash + 1);
+  LoadReport unused;
+  if (auto graph = LoadCut(path, folder, options, report == nullptr ? unused : *report)) return std::move(*graph);
+  PT_ASSIGN(const std::string bytes, ReadFile(path, options.limits.file_bytes));
   Result<Graph> graph = LoadOnnxBytes(std::as_bytes(std::span(bytes)), folder, options, report);
   if (!graph.ok() && graph.error().file.empty()) graph.error().file = path;
   return graph;

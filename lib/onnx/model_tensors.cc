@@ -110,6 +110,7 @@ void VisitTensors(proto::GraphProto& graph, const Visit& visit) {
 
 struct ModelTensors::Context {
   ExternalData& external;
+  const LeftInFile* left;
   const Limits& limits;
   uint64_t dense_budget;  // bytes that sparse tensors may still grow to
 };
@@ -235,11 +236,10 @@ Status ModelTensors::TakeNode(proto::NodeProto& node, Context& context) {
   return {};
 }
 
-Status ModelTensors::TakeGraph(proto::GraphProto& graph, Context& context, bool is_main) {
-  for (proto::NodeProto& node : *graph.mutable_node()) PT_CHECK_OK(TakeNode(node, context));
-
-  std::vector<std::pair<std::string, Tensor>> taken;
-  std::unordered_set<std::string_view> names;
+// In the graph's order, each with its name.
+Status ModelTensors::TakeInitializers(proto::GraphProto& graph, Context& context, bool is_main,
+                                      std::vector<std::pair<std::string, Tensor>>& taken) {
+  std::unordered_set<std::string> names;
   const auto add = [&](const std::string& name, Tensor tensor) -> Status {
     if (name.empty())
       return LoadError(ErrorCode::kInvalidInput, "onnx.tensor",
@@ -251,8 +251,17 @@ Status ModelTensors::TakeGraph(proto::GraphProto& graph, Context& context, bool 
     taken.emplace_back(name, std::move(tensor));
     return {};
   };
-  for (proto::TensorProto& tensor : *graph.mutable_initializer()) {
-    PT_ASSIGN(Tensor value, Take(tensor, "initialiser \"" + tensor.name() + "\"", context));
+  const LeftInFile* left = is_main ? context.left : nullptr;
+  if (left != nullptr && left->raw_data.size() != static_cast<size_t>(graph.initializer_size())) {
+    return LoadError(ErrorCode::kInternal, "onnx.internal", "what was cut out does not fit the initialisers");
+  }
+  for (int i = 0; i < graph.initializer_size(); ++i) {
+    proto::TensorProto& tensor = *graph.mutable_initializer(i);
+    const std::string where = "initialiser \"" + tensor.name() + "\"";
+    const auto range = left == nullptr ? std::nullopt : left->raw_data[static_cast<size_t>(i)];
+    const auto read = [&](std::span<std::byte> to) { return left->file.ReadAt(range->offset, to); };
+    PT_ASSIGN(Tensor value,
+              range ? TakeTensorRead(tensor, where, context.limits, range->bytes, read) : Take(tensor, where, context));
     PT_CHECK_OK(add(tensor.name(), std::move(value)));
   }
   for (proto::SparseTensorProto& sparse : *graph.mutable_sparse_initializer()) {
@@ -260,8 +269,17 @@ Status ModelTensors::TakeGraph(proto::GraphProto& graph, Context& context, bool 
     PT_ASSIGN(Tensor value, Densify(sparse, "sparse initialiser \"" + name + "\"", context));
     PT_CHECK_OK(add(name, std::move(value)));
   }
+  return {};
+}
 
+Status ModelTensors::TakeGraph(proto::GraphProto& graph, Context& context, bool is_main) {
+  for (proto::NodeProto& node : *graph.mutable_node()) PT_CHECK_OK(TakeNode(node, context));
+
+  std::vector<std::pair<std::string, Tensor>> taken;
+  PT_CHECK_OK(TakeInitializers(graph, context, is_main, taken));
   PT_CHECK_OK(CheckInitializers(graph, taken));
+  std::unordered_set<std::string_view> names;
+  for (const auto& [name, tensor] : taken) names.insert(name);
 
   // Dropped from the inputs: before IR 4 every initialiser had to stand there, later it means a
   // default value.
@@ -301,14 +319,14 @@ Status ModelTensors::TakeGraph(proto::GraphProto& graph, Context& context, bool 
     LeaveInProto(tensor, placeholder);
     initializers_.emplace(name, std::move(tensor));
   }
-  names.clear();  // its views end with the old protos
   graph.mutable_initializer()->Swap(&left);
   graph.clear_sparse_initializer();
   return {};
 }
 
-Status ModelTensors::TakeFrom(proto::ModelProto& model, ExternalData& external, const Limits& limits) {
-  Context context{external, limits, limits.densified_bytes == 0 ? UINT64_MAX : limits.densified_bytes};
+Status ModelTensors::TakeFrom(proto::ModelProto& model, ExternalData& external, const LeftInFile* left,
+                              const Limits& limits) {
+  Context context{external, left, limits, limits.densified_bytes == 0 ? UINT64_MAX : limits.densified_bytes};
   for (proto::FunctionProto& function : *model.mutable_functions()) {
     for (proto::NodeProto& node : *function.mutable_node()) PT_CHECK_OK(TakeNode(node, context));
     for (proto::AttributeProto& attribute : *function.mutable_attribute_proto()) {

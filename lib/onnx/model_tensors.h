@@ -2,17 +2,26 @@
 // tensors with their data and the others as typed placeholders.
 #pragma once
 
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
 
+#include "lib/onnx/cut_model.h"
 #include "lib/onnx/external_data.h"
 #include "lib/onnx/fence.h"
 
 namespace pt {
 
 constexpr int64_t kSmallTensorBytes = 1024;  // up to this size a tensor's data stays in the proto
+
+// A model that was cut, and the file that still has what was cut out of it.
+struct LeftInFile {
+  const InputFile& file;
+  std::span<const std::optional<FileRange>> raw_data;  // CutModel's
+};
 
 class ModelTensors {
  public:
@@ -23,8 +32,8 @@ class ModelTensors {
   //  - sparse tensors are dense; tensors in attributes are named by their key (large) or not at
   //  all.
   // Errors: data that does not fit its dims, external data refused, sparse tensors that are invalid
-  // or grow over the limit, an initialiser given twice.
-  Status TakeFrom(proto::ModelProto& model, ExternalData& external, const Limits& limits);
+  // or grow over the limit, an initialiser given twice. `left` is null for a model that is all there.
+  Status TakeFrom(proto::ModelProto& model, ExternalData& external, const LeftInFile* left, const Limits& limits);
 
   // Null when the main graph has no such initialiser.
   const Tensor* initializer(const std::string& name) const;
@@ -40,6 +49,8 @@ class ModelTensors {
   struct Context;
   Status TakeGraph(proto::GraphProto& graph, Context& context, bool is_main);
   Status TakeNode(proto::NodeProto& node, Context& context);
+  Status TakeInitializers(proto::GraphProto& graph, Context& context, bool is_main,
+                          std::vector<std::pair<std::string, Tensor>>& taken);
   Result<Tensor> Take(proto::TensorProto& tensor, const std::string& where, Context& context);
   Result<Tensor> Densify(proto::SparseTensorProto& sparse, const std::string& where, Context& context);
   Status TakeAttributeTensor(proto::TensorProto& tensor, const std::string& where, Context& context);

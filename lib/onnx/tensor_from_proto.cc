@@ -2,6 +2,7 @@
 
 #include <bit>
 
+#include "partitiontuner/support/aligned_bytes.h"
 #include "partitiontuner/support/checked.h"
 
 namespace pt {
@@ -71,9 +72,15 @@ int TypedFields(const TensorProto& proto) {
          (proto.uint64_data_size() > 0) + (proto.double_data_size() > 0) + (proto.string_data_size() > 0);
 }
 
-}  // namespace
+// What a proto says of its tensor, within the limits and free of contradictions.
+struct Described {
+  DataType type;
+  std::vector<int64_t> dims;
+  int64_t count;
+  uint64_t bytes;  // 0 for strings
+};
 
-Result<Tensor> TakeTensor(TensorProto& proto, std::string_view where, const Limits& limits) {
+Result<Described> Describe(const TensorProto& proto, std::string_view where, const Limits& limits) {
   const DataType type = static_cast<DataType>(proto.data_type());
   const int bits = proto.data_type() < 0 || proto.data_type() > 255 ? 0 : BitsOf(type);
   if (bits == 0 && proto.data_type() != static_cast<int>(DataType::kString)) {
@@ -87,7 +94,7 @@ Result<Tensor> TakeTensor(TensorProto& proto, std::string_view where, const Limi
     return Invalid(
         where, "rank " + std::to_string(proto.dims_size()) + " is over the limit of " + std::to_string(limits.rank));
   }
-  const std::vector<int64_t> dims(proto.dims().begin(), proto.dims().end());
+  std::vector<int64_t> dims(proto.dims().begin(), proto.dims().end());
   for (const int64_t dim : dims) {
     if (dim < 0) return Invalid(where, "negative dimension " + std::to_string(dim));
   }
@@ -99,24 +106,50 @@ Result<Tensor> TakeTensor(TensorProto& proto, std::string_view where, const Limi
     return Invalid(where,
                    std::to_string(needed) + " bytes are over the limit of " + std::to_string(limits.tensor_bytes));
   }
+  return Described{type, std::move(dims), *count, needed};
+}
+
+Error InTwoForms(std::string_view where) { return Invalid(where, "its data is given in two forms"); }
+
+Error WrongSize(std::string_view where, uint64_t given, uint64_t needed) {
+  return Invalid(where, std::to_string(given) + " bytes of data, its dims need " + std::to_string(needed));
+}
+
+// Kernels read bytes of bools as bool, for which others than 0 and 1 are undefined.
+void NormaliseBools(std::span<std::byte> bytes) {
+  for (std::byte& b : bytes) b = b == std::byte{0} ? std::byte{0} : std::byte{1};
+}
+
+}  // namespace
+
+Result<Tensor> TakeTensor(TensorProto& proto, std::string_view where, const Limits& limits) {
+  PT_ASSIGN(const Described tensor, Describe(proto, where, limits));
   if (TypedFields(proto) + proto.has_raw_data() > 1 && !(proto.raw_data().empty() && TypedFields(proto) == 1)) {
-    return Invalid(where, "its data is given in two forms");
+    return InTwoForms(where);
   }
-  if (type == DataType::kString) {
-    if (proto.string_data_size() != *count) {
-      return Invalid(where,
-                     std::to_string(proto.string_data_size()) + " strings, its dims need " + std::to_string(*count));
+  if (tensor.type == DataType::kString) {
+    if (proto.string_data_size() != tensor.count) {
+      return Invalid(
+          where, std::to_string(proto.string_data_size()) + " strings, its dims need " + std::to_string(tensor.count));
     }
-    return Tensor::FromStrings(dims, {proto.string_data().begin(), proto.string_data().end()});
+    return Tensor::FromStrings(tensor.dims, {proto.string_data().begin(), proto.string_data().end()});
   }
-  std::string bytes = TypedFields(proto) == 0 ? std::move(*proto.mutable_raw_data()) : TypedBytes(proto, type);
-  if (bytes.size() != needed) {
-    return Invalid(where, std::to_string(bytes.size()) + " bytes of data, its dims need " + std::to_string(needed));
-  }
-  if (type == DataType::kBool) {
-    for (char& c : bytes) c = c != 0;  // kernels read them as bool, for which other bytes are undefined
-  }
-  return Tensor::FromBytes(type, dims, std::move(bytes));
+  std::string bytes = TypedFields(proto) == 0 ? std::move(*proto.mutable_raw_data()) : TypedBytes(proto, tensor.type);
+  if (bytes.size() != tensor.bytes) return WrongSize(where, bytes.size(), tensor.bytes);
+  if (tensor.type == DataType::kBool) NormaliseBools(std::as_writable_bytes(std::span(bytes)));
+  return Tensor::FromBytes(tensor.type, tensor.dims, std::move(bytes));
+}
+
+Result<Tensor> TakeTensorRead(const TensorProto& proto, std::string_view where, const Limits& limits,
+                              uint64_t raw_bytes, const ReadRawData& read) {
+  PT_ASSIGN(const Described tensor, Describe(proto, where, limits));
+  if (TypedFields(proto) > 0 || proto.has_raw_data()) return InTwoForms(where);
+  if (tensor.type == DataType::kString) return Invalid(where, "strings cannot be raw data");
+  if (raw_bytes != tensor.bytes) return WrongSize(where, raw_bytes, tensor.bytes);
+  PT_ASSIGN(AlignedBytes data, AllocateAligned(raw_bytes));
+  PT_CHECK_OK(read(data.bytes));
+  if (tensor.type == DataType::kBool) NormaliseBools(data.bytes);
+  return Tensor::FromShared(tensor.type, tensor.dims, std::move(data.owner), data.bytes);
 }
 
 Result<Tensor> TensorFromProto(const TensorProto& proto, std::string_view where, const Limits& limits) {
