@@ -4,6 +4,7 @@
 
 #include "lib/transform/edit.h"
 #include "lib/transform/pass_list.h"
+#include "partitiontuner/support/aligned_bytes.h"
 
 namespace pt {
 namespace {
@@ -40,16 +41,40 @@ std::optional<Affine> AffineOf(const Graph& graph, const Node& node) {
   return affine;
 }
 
-// Which output channel each weight element belongs to: channel = (flat / inner) mod channels for Conv and Gemm with
-// transB; ConvTranspose keeps channels / group of them behind the input channels of each group.
+// Which output channel each weight element belongs to. Weights are blocks of per_group runs of `inner` elements, a run
+// for each channel: all channels in a block for Conv and Gemm; ConvTranspose keeps channels / group of them behind the
+// input channels of each group.
 struct WeightChannels {
   size_t inner = 1, per_group = 0, groups = 1, group_inputs = 0;
-  size_t of(size_t flat) const {
-    const size_t position = flat / inner;
-    if (group_inputs == 0) return position % per_group;
-    return (position / per_group / group_inputs) * per_group + position % per_group;
-  }
+  size_t first_of(size_t block) const { return group_inputs == 0 ? 0 : block / group_inputs * per_group; }
 };
+
+// Plain loops, which compilers turn into vectors; the products are rounded once.
+void Scale(std::span<const float> from, double factor, float* to) {
+  for (size_t i = 0; i < from.size(); ++i) to[i] = static_cast<float>(static_cast<double>(from[i]) * factor);
+}
+void Scale(std::span<const float> from, const double* factors, float* to) {
+  for (size_t i = 0; i < from.size(); ++i) to[i] = static_cast<float>(static_cast<double>(from[i]) * factors[i]);
+}
+
+Result<Tensor> ScaledWeights(const Tensor& weights, const WeightChannels& map, const std::vector<double>& factors) {
+  const std::span<const float> from = weights.values<float>();
+  PT_ASSIGN(AlignedBytes scaled, AllocateAligned(from.size_bytes()));
+  auto* const to = reinterpret_cast<float*>(scaled.bytes.data());
+  const size_t block_size = map.per_group * map.inner;
+  for (size_t at = 0, block = 0; at < from.size(); at += block_size, ++block) {
+    const double* block_factors = factors.data() + map.first_of(block);
+    if (map.inner == 1) {
+      Scale(from.subspan(at, block_size), block_factors, to + at);
+      continue;
+    }
+    for (size_t c = 0; c < map.per_group; ++c) {
+      const size_t run = at + c * map.inner;
+      Scale(from.subspan(run, map.inner), block_factors[c], to + run);
+    }
+  }
+  return Tensor::FromShared(DataType::kFloat32, weights.dims(), std::move(scaled.owner), scaled.bytes);
+}
 
 std::optional<WeightChannels> ChannelsOf(const Node& node, const Tensor& weights, size_t channels) {
   const std::vector<int64_t>& dims = weights.dims();
@@ -95,7 +120,7 @@ std::optional<std::vector<float>> BiasOf(const Graph& graph, const Node& node, s
   return std::vector<float>(bias->values<float>().begin(), bias->values<float>().end());
 }
 
-bool Fold(GraphBuilder& builder, std::vector<NodeId>& producers, NodeId id) {
+Result<bool> Fold(GraphBuilder& builder, std::vector<NodeId>& producers, NodeId id) {
   const Graph& graph = builder.graph();
   const auto affine = AffineOf(graph, graph.node(id));
   if (!affine) return false;
@@ -110,14 +135,12 @@ bool Fold(GraphBuilder& builder, std::vector<NodeId>& producers, NodeId id) {
   const auto bias = BiasOf(graph, graph.node(producer), channels);
   if (!map || !bias) return false;
 
-  std::vector<float> scaled(weights->values<float>().begin(), weights->values<float>().end()), shifted(channels);
-  for (size_t i = 0; i < scaled.size(); ++i) {
-    scaled[i] = static_cast<float>(static_cast<double>(scaled[i]) * affine->factor[map->of(i)]);
-  }
+  PT_ASSIGN(Tensor scaled, ScaledWeights(*weights, *map, affine->factor));
+  std::vector<float> shifted(channels);
   for (size_t c = 0; c < channels; ++c) {
     shifted[c] = static_cast<float>(static_cast<double>((*bias)[c]) * affine->factor[c] + affine->shift[c]);
   }
-  const ValueId new_weights = builder.AddConstant("", Tensor::Float32(weights->dims(), scaled));
+  const ValueId new_weights = builder.AddConstant("", std::move(scaled));
   const ValueId new_bias = builder.AddConstant("", Tensor::Float32({static_cast<int64_t>(channels)}, shifted));
   producers.resize(builder.graph().values().size());
   if (!BypassNode(builder, producers, id, out, between)) return false;
@@ -136,7 +159,10 @@ Result<std::optional<Graph>> FoldBatchNormalization(const Graph& graph, const Pa
   GraphBuilder builder(graph);
   std::vector<NodeId> producers = ProducerTable(graph);
   bool changed = false;
-  for (size_t i = 0; i < graph.nodes().size(); ++i) changed |= Fold(builder, producers, NodeId(i));
+  for (size_t i = 0; i < graph.nodes().size(); ++i) {
+    PT_ASSIGN(const bool folded, Fold(builder, producers, NodeId(i)));
+    changed |= folded;
+  }
   if (!changed) return {std::nullopt};
   PT_ASSIGN(Graph folded, builder.Build(false));
   return {std::optional<Graph>(std::move(folded))};

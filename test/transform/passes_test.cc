@@ -1,4 +1,10 @@
 // What every network goes through: constants folded, no-ops, views, batch normalisation, common and dead code.
+#include <bit>
+#include <functional>
+
+#include "lib/transform/pass_list.h"
+#include "partitiontuner/graph/graph_builder.h"
+#include "partitiontuner/support/dims_text.h"
 #include "test/transform/passes_lab.h"
 
 namespace pt::testing {
@@ -131,6 +137,69 @@ c = ConvTranspose(x, w) group=2
 y = BatchNormalization(c, scale, shift, mean, variance)
 output y
 )") == Ops{"ConvTranspose"});
+}
+
+// Every element against the formula, bit for bit: in runs a channel, channel by channel, and by groups; odd sizes, and
+// numbers that no product changes back.
+TEST_CASE("FoldBatchNormalization, WeightsAreTheProductsInDoublePrecisionRoundedOnce", "[transform]") {
+  struct Case {
+    std::string input, product;
+    std::vector<int64_t> dims;
+    int64_t channels;
+    std::function<int64_t(const std::vector<int64_t>&)> channel;  // of a weight's index
+  };
+  const Case cases[] = {
+      {"float32[1,5,9,9]", "Conv(x, w)", {7, 5, 3, 3}, 7, [](const auto& i) { return i[0]; }},
+      {"float32[1,6,9,9]", "Conv(x, w) group=6", {6, 1, 3, 3}, 6, [](const auto& i) { return i[0]; }},
+      {"float32[1,5,9]", "Conv(x, w)", {17, 5, 1}, 17, [](const auto& i) { return i[0]; }},
+      {"float32[1,1,9]", "Conv(x, w)", {3, 1, 1}, 3, [](const auto& i) { return i[0]; }},
+      {"float32[2,19]", "Gemm(x, w)", {19, 37}, 37, [](const auto& i) { return i[1]; }},
+      {"float32[2,1]", "Gemm(x, w)", {1, 1}, 1, [](const auto& i) { return i[1]; }},
+      {"float32[2,19]", "Gemm(x, w) transB=1", {37, 19}, 37, [](const auto& i) { return i[0]; }},
+      {"float32[1,4,5,5]", "ConvTranspose(x, w)", {4, 5, 3, 1}, 5, [](const auto& i) { return i[1]; }},
+      {"float32[1,6,5,5]",
+       "ConvTranspose(x, w) group=3",
+       {6, 5, 1, 3},
+       15,
+       [](const auto& i) { return i[0] / 2 * 5 + i[1]; }},
+      {"float32[1,6,5]",
+       "ConvTranspose(x, w) group=3",
+       {6, 5, 1},
+       15,
+       [](const auto& i) { return i[0] / 2 * 5 + i[1]; }},
+  };
+  for (const Case& c : cases) {
+    INFO(c.product << DimsText(c.dims));
+    const std::string vector = " float32[" + std::to_string(c.channels) + "] ";
+    const Graph plain = Parsed(
+        "input x " + c.input + "\nconst w float32" + DimsText(c.dims) + " random 1\nconst scale" + vector +
+        "random 3\nconst shift" + vector + "random 4\nconst mean" + vector + "random 5\nconst variance" + vector +
+        "value 0.7\nc = " + c.product + "\ny = BatchNormalization(c, scale, shift, mean, variance)\noutput y\n");
+    GraphBuilder builder(plain);
+    const ValueId w = plain.find_value("w");
+    const auto original = plain.value(w).constant->values<float>();
+    std::vector<float> odd(original.begin(), original.end());
+    constexpr float kOdd[] = {NAN, INFINITY, -INFINITY, -0.0F, 1e-42F, 3.4e38F};
+    for (size_t i = 0; i < odd.size(); i += 5) odd[i] = kOdd[i / 5 % std::size(kOdd)];
+    builder.ReplaceUses(w, builder.AddConstant("odd", Tensor::Float32(c.dims, odd)));
+    const auto folded = FoldBatchNormalization(builder.Build(false).value(), Context());
+    REQUIRE((folded.ok() && folded->has_value()));
+    const Node& product = (*folded)->nodes()[0];
+    const auto got = (*folded)->value(product.inputs[1]).constant->values<float>();
+    REQUIRE(got.size() == odd.size());
+    std::vector<int64_t> index(c.dims.size(), 0);
+    for (size_t i = 0; i < odd.size(); ++i) {
+      const auto channel = static_cast<size_t>(c.channel(index));
+      const auto at = [&](const char* name) {
+        return static_cast<double>(plain.value(plain.find_value(name)).constant->values<float>()[channel]);
+      };
+      const double factor = at("scale") / std::sqrt(at("variance") + static_cast<double>(1e-5F));
+      const auto expected = static_cast<float>(static_cast<double>(odd[i]) * factor);
+      REQUIRE((std::bit_cast<uint32_t>(got[i]) == std::bit_cast<uint32_t>(expected) ||
+               (std::isnan(got[i]) && std::isnan(expected))));
+      for (size_t d = index.size(); d-- > 0 && ++index[d] == c.dims[d];) index[d] = 0;
+    }
+  }
 }
 
 TEST_CASE("ShareCommonSubexpressions, EqualNodesBecomeOne", "[transform]") {
