@@ -48,6 +48,7 @@ double StartMilliseconds(Clock::time_point now) {
 
 pt::Result<pt::ModelOptions> OptionsFrom(int argc, char** argv) {
   pt::ModelOptions options;
+  options.to_plan = false;
   for (int i = 3; i < argc; ++i) {
     const std::string text = argv[i];
     const size_t equals = text.find('=');

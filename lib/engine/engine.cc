@@ -85,6 +85,13 @@ void AddKnownTimes(const Model& model, const Machine& machine, const Platform& p
   }
 }
 
+Status CheckIsToPlan(const Model& model) {
+  if (!model.candidates.empty() || model.graph->nodes().empty()) return {};
+  return MakeError(ErrorCode::kUsage, "engine.not_to_plan",
+                   "the model was loaded only to run by plans that exist already",
+                   "load it with ModelOptions::to_plan to measure or plan it");
+}
+
 // Some way to run every node must have a cost, else a planner could only guess.
 Status CheckProfiled(const Model& model, const CostModel& costs) {
   std::vector<bool> covered(model.graph->nodes().size(), false);
@@ -120,6 +127,7 @@ Result<ProfileDb*> Engine::State::Database() {
 }
 
 Result<Profile> Engine::State::ReadProfile(const Model& model, bool* lacks_some) {
+  PT_CHECK_OK(CheckIsToPlan(model));
   Profile profile;
   profile.platform_fingerprint = PlatformFingerprint(machine->platform());
   profile.environment = EnvironmentOf(*machine);
@@ -136,6 +144,7 @@ Result<Profile> Engine::State::ReadProfile(const Model& model, bool* lacks_some)
 
 // The given profile, or the database's; with what other models taught of the machine where this one lacks something.
 Result<PlanningProfile> Engine::State::ProfileForPlanning(const Model& model, const PlanOptions& plan_options) {
+  PT_CHECK_OK(CheckIsToPlan(model));
   PlanningProfile found;
   bool lacks_some = false;
   if (plan_options.profile != nullptr) {
@@ -187,6 +196,7 @@ Result<std::shared_ptr<const Model>> Engine::Load(const std::string& path, const
 
 Result<MeasureReport> Engine::MeasureModel(const Model& model, const MeasureOptions& options,
                                            const ProgressCallback& progress) {
+  PT_CHECK_OK(CheckIsToPlan(model));
   const std::lock_guard lock(state_->db_mutex);
   PT_ASSIGN(ProfileDb * database, state_->Database());
   return MeasureProfile(*model.graph, model.candidates, *state_->machine, *database, options, progress);
@@ -210,6 +220,7 @@ Result<Plan> Engine::MakePlan(const Model& model, const PlanOptions& options, Ex
 }
 
 Result<Plan> Engine::MakeDefaultPlan(const Model& model) {
+  PT_CHECK_OK(CheckIsToPlan(model));
   const std::unique_ptr<CostModel> costs = MakeRoughCosts(*model.graph, *state_->machine);
   PlanOptions options;
   options.planner = "single:cpu";

@@ -76,14 +76,14 @@ Result<Graph> Specialise(Graph graph, const ModelOptions& options) {
   return MakeError(ErrorCode::kUsage, "engine.unknown_dims", std::move(message), "give " + flags);
 }
 
-Result<Graph> SimplifyForPlanning(const Graph& graph, const Limits& limits) {
+Result<Graph> SimplifyForPlanning(Graph graph, const Limits& limits) {
   PassContext context;
   context.evaluate = [](const Graph& g, NodeId node, std::span<const Tensor> inputs) {
     return EvaluateNode(g, node, inputs);
   };
   context.infer_types = [](const Graph& g) { return InferShapes(g); };
   context.limits = limits;
-  return Simplify(graph, context);
+  return Simplify(std::move(graph), context);
 }
 
 // The reference library is there to be right, not fast: where another one runs the node, its candidates would only
@@ -160,6 +160,24 @@ Status CheckSupported(const Graph& graph, std::span<const Candidate> candidates,
 
 }  // namespace
 
+namespace {
+
+Result<std::shared_ptr<const Graph>> PlannedGraph(Graph loaded, const ModelOptions& options) {
+  if (!options.simplify) return std::make_shared<const Graph>(std::move(loaded));
+  PT_ASSIGN(Graph simplified, SimplifyForPlanning(std::move(loaded), options.load.limits));
+  PT_CHECK_OK(CheckDefinitions(simplified));  // again: folding makes more types known
+  return std::make_shared<const Graph>(std::move(simplified));
+}
+
+Status FindCandidates(Model& model, const Machine& machine, bool keep_reference) {
+  model.candidates = EnumerateCandidates(*model.graph, machine.platform(), machine.libraries(), model.precision);
+  PT_CHECK_OK(machine.CheckPlugins());
+  if (!keep_reference) DropNeedlessReference(model.candidates);
+  return CheckSupported(*model.graph, model.candidates, machine);
+}
+
+}  // namespace
+
 Result<std::shared_ptr<const Model>> LoadModel(const std::string& path, const ModelOptions& options,
                                                const Machine& machine, bool keep_reference) {
   auto model = std::make_shared<Model>();
@@ -167,19 +185,11 @@ Result<std::shared_ptr<const Model>> LoadModel(const std::string& path, const Mo
   const auto steps = [&]() -> Status {
     PT_ASSIGN(Graph read, LoadOnnx(path, options.load, &model->load_report));
     PT_ASSIGN(Graph specialised, Specialise(std::move(read), options));
-    model->loaded = std::make_shared<const Graph>(std::move(specialised));
-    model->graph = model->loaded;
-    PT_CHECK_OK(CheckDefinitions(*model->loaded));
-    if (options.simplify) {
-      PT_ASSIGN(Graph simplified, SimplifyForPlanning(*model->loaded, options.load.limits));
-      model->graph = std::make_shared<const Graph>(std::move(simplified));
-      PT_CHECK_OK(CheckDefinitions(*model->graph));  // again: folding makes more types known
-    }
-    model->candidates = EnumerateCandidates(*model->graph, machine.platform(), machine.libraries(), options.precision);
+    PT_CHECK_OK(CheckDefinitions(specialised));
+    if (options.keep_loaded) model->loaded = std::make_shared<const Graph>(specialised);
+    PT_ASSIGN(model->graph, PlannedGraph(std::move(specialised), options));
     model->precision = options.precision;
-    PT_CHECK_OK(machine.CheckPlugins());
-    if (!keep_reference) DropNeedlessReference(model->candidates);
-    PT_CHECK_OK(CheckSupported(*model->graph, model->candidates, machine));
+    if (options.to_plan) PT_CHECK_OK(FindCandidates(*model, machine, keep_reference));
     model->model_hash = ToHex(ModelHash(*model->graph));
     model->graph_hash = ToHex(GraphHash(*model->graph));
     return {};

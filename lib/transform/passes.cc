@@ -36,8 +36,8 @@ constexpr int kMaxRounds = 20;
 
 std::span<const Pass> Passes() { return kPasses; }
 
-Result<Graph> Simplify(const Graph& graph, const PassContext& context) {
-  Graph current = graph;
+Result<Graph> Simplify(Graph graph, const PassContext& context) {
+  Graph current = std::move(graph);
   for (int round = 0; round < kMaxRounds; ++round) {
     bool changed = false;
     for (const Pass& pass : Passes()) {

@@ -22,7 +22,9 @@ int main(int argc, char** argv) {
   const int before = NodesSeenByTheApplication(argv[1]);
   auto engine = pt::Engine::Make({.machine = {}, .db_path = "none"});
   if (!engine) return std::fprintf(stderr, "%s\n", pt::ToString(engine.error()).c_str()), 1;
-  auto model = (*engine)->Load(argv[1], {});
+  pt::ModelOptions options;
+  options.keep_loaded = true;
+  auto model = (*engine)->Load(argv[1], options);
   if (!model) return std::fprintf(stderr, "%s\n", pt::ToString(model.error()).c_str()), 1;
   const int after = NodesSeenByTheApplication(argv[1]);
   const bool has_descriptor = onnx::ModelProto::descriptor()->full_name() == "onnx.ModelProto";

@@ -212,6 +212,30 @@ TEST_CASE("Engine, UnknownDimsNameTheFlagToGive", "[engine]") {
   CHECK(code_of(wrong) == ErrorCode::kInvalidInput);
 }
 
+TEST_CASE("Engine, AModelLoadedOnlyToRunRunsAPlanAndIsNotPlanned", "[engine]") {
+  const Scene scene(BranchyModel(1));
+  const auto whole = scene.engine->Load(scene.path, {});
+  REQUIRE(whole.ok());
+  CHECK((*whole)->loaded == nullptr);
+  const Plan plan = scene.engine->MakeDefaultPlan(**whole).value();
+  ModelOptions options;
+  options.to_plan = false;
+  options.keep_loaded = true;
+  const auto model = scene.engine->Load(scene.path, options);
+  REQUIRE(model.ok());
+  CHECK((*model)->candidates.empty());
+  REQUIRE((*model)->loaded != nullptr);
+  CHECK((*model)->graph_hash == (*whole)->graph_hash);
+  CHECK((*model)->model_hash == (*whole)->model_hash);
+  CHECK(scene.engine->MakeSession(**model, plan).ok());
+  const auto code = [](const auto& result) { return result.ok() ? ErrorCode::kInternal : result.error().code; };
+  CHECK(code(scene.engine->MakeDefaultPlan(**model)) == ErrorCode::kUsage);
+  CHECK(code(scene.engine->MakePlan(**model, {})) == ErrorCode::kUsage);
+  CHECK(code(scene.engine->ProfileOf(**model)) == ErrorCode::kUsage);
+  CHECK(code(scene.engine->CostsOf(**model, {})) == ErrorCode::kUsage);
+  CHECK(code(scene.engine->MeasureModel(**model, {}, {})) == ErrorCode::kUsage);
+}
+
 TEST_CASE("Engine, AnUnsupportedOperatorIsNamed", "[engine]") {
   Scene scene(OneNodeModel(testing::NodeBytes("StringNormalizer", {"x"}, {"y"}), kString, {"4"}));
   const auto refused = scene.engine->Load(scene.path, {});

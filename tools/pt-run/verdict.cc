@@ -14,9 +14,10 @@ std::string MathReason(MathMode math) {
 
 }  // namespace
 
-Result<ReadyModel> MakeReady(Engine& engine, const ModelOptions& options, const std::string& path,
-                             const RunFlags& flags, bool suite, const Console& console) {
+Result<ReadyModel> MakeReady(Engine& engine, ModelOptions options, const std::string& path, const RunFlags& flags,
+                             bool suite, const Console& console) {
   ReadyModel ready;
+  options.keep_loaded = true;
   PT_ASSIGN(ready.model, engine.Load(path, options));
   if (!suite) NotePrecision(*ready.model, console);
   for (const auto* ids : {"inputs", "outputs"}) {

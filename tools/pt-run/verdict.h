@@ -19,8 +19,8 @@ struct ReadyModel {
 };
 // What cannot run is refused here, before any run: kUnsupported then names the operator, type or
 // shape.
-Result<ReadyModel> MakeReady(Engine& engine, const ModelOptions& options, const std::string& path,
-                             const RunFlags& flags, bool suite, const Console& console);
+Result<ReadyModel> MakeReady(Engine& engine, ModelOptions options, const std::string& path, const RunFlags& flags,
+                             bool suite, const Console& console);
 
 struct RunOutputs {
   std::vector<Tensor> tensors;

@@ -34,6 +34,12 @@ struct ModelOptions {
   // or dims that contradict its types: kInvalidInput.
   std::vector<std::vector<int64_t>> input_dims;
   bool simplify = true;
+  // Keeps the graph as it was before the passes, with all weights that they have replaced.
+  bool keep_loaded = false;
+  // False when the model will only run by plans that exist already, read from files say: Model::candidates stays empty,
+  // which saves their enumeration. Nothing can be measured or planned then, and an operator that no library runs is not
+  // refused here: no plan for it is legal.
+  bool to_plan = true;
   // What candidates may compute in, and so store: fp32 alone unless more is allowed. Where the processor has no
   // instructions for a mode, nothing is offered in it.
   Precision precision;
@@ -43,9 +49,9 @@ struct ModelOptions {
 struct Model {
   std::string path;
   LoadReport load_report;
-  std::shared_ptr<const Graph> loaded;  // specialised, before the passes
+  std::shared_ptr<const Graph> loaded;  // specialised, before the passes; null unless it was to be kept
   std::shared_ptr<const Graph> graph;   // the planned graph
-  std::vector<Candidate> candidates;    // within `precision`
+  std::vector<Candidate> candidates;    // within `precision`; none when it was not loaded to plan
   Precision precision;
   std::string model_hash, graph_hash;
 };

@@ -37,6 +37,7 @@ std::span<const Pass> Passes();  // in the order they run
 inline constexpr int kPassPipelineVersion = 3;
 
 // Runs the passes repeatedly until nothing changes (bounded), then drops dead code.
-Result<Graph> Simplify(const Graph& graph, const PassContext& context);
+// Weights that a pass replaces go at once where the caller has moved the graph here.
+Result<Graph> Simplify(Graph graph, const PassContext& context);
 
 }  // namespace pt
