@@ -4,7 +4,9 @@
 #include <map>
 #include <set>
 
+#include "lib/exec/in_parallel.h"
 #include "lib/exec/nested_graph.h"
+#include "lib/exec/workers.h"
 #include "partitiontuner/backend/devices.h"
 #include "partitiontuner/exec/judge_plan.h"
 
@@ -38,6 +40,7 @@ class PlanCompiler {
   Status CompileSteps() {
     PT_ASSIGN(compiled_.places, PlaceTensors(*compiled_.graph, plan_));
     compiled_.steps.resize(plan_.steps.size());
+    PT_CHECK_OK(CompileHostGroups());
     for (size_t i = 0; i < plan_.steps.size(); ++i) PT_CHECK_OK(CompileStep(StepId(i)));
     PlaceScratch();
     FindBoundarySteps();
@@ -96,6 +99,37 @@ class PlanCompiler {
     return {};
   }
 
+  // Kernels of the host, which pack nearly all weights there are, on as many threads as the machine has cores. Nested
+  // graphs are left to CompileStep: their compilers serve one step at a time.
+  Status CompileHostGroups() {
+    std::vector<GroupToCompile> groups;
+    for (size_t i = 0; i < plan_.steps.size(); ++i) {
+      const auto* group = std::get_if<RunGroup>(&plan_.steps[i].work);
+      if (group == nullptr || compiled_.places.actions[i] != StepAction::kRun || HasNestedGraphs(*group)) continue;
+      const UnitId unit = plan_.steps[i].unit;
+      if (platform().unit_class(platform().unit(unit).unit_class).on_host()) {
+        groups.push_back({StepId(i), group, ContextFor(unit)});
+      }
+    }
+    return InParallel(groups.size(), compiled_.machine.workers().size(), [&](size_t i) -> Status {
+      GroupToCompile& group = groups[i];
+      return Labelled(group.step, CompileGroup(*group.group, compiled_.steps[group.step.index()], group.context));
+    });
+  }
+
+  bool HasNestedGraphs(const RunGroup& group) const {
+    const std::vector<NodeId>& nodes = plan_.candidates[group.candidate.index()].nodes;
+    return std::any_of(nodes.begin(), nodes.end(),
+                       [&](NodeId node) { return !compiled_.graph->node(node).subgraphs.empty(); });
+  }
+
+  Status Labelled(StepId id, Status status) const {
+    if (status.ok()) return {};
+    Error error = std::move(status).error();
+    error.message = StepLabel(compiled_, id) + ": " + error.message;
+    return error;
+  }
+
   Status CompileStep(StepId id) {
     const Step& step = plan_.steps[id.index()];
     CompiledStep& compiled = compiled_.steps[id.index()];
@@ -105,7 +139,10 @@ class PlanCompiler {
       compiled.in = group->in;
       compiled.out = group->out;
       const bool runs = compiled_.places.actions[id.index()] == StepAction::kRun;
-      if (runs) status = CompileGroup(*group, compiled);
+      if (runs && compiled.kernel == nullptr) {
+        CompileContext context = ContextFor(step.unit);
+        status = CompileGroup(*group, compiled, context);
+      }
     } else if (const auto* reorder = std::get_if<Reorder>(&step.work)) {
       compiled.in = {reorder->from};
       compiled.out = {reorder->to};
@@ -116,10 +153,7 @@ class PlanCompiler {
       compiled.out = {copy.to};
       status = PrepareCopy(copy, compiled);
     }
-    if (status.ok()) return {};
-    Error error = std::move(status).error();
-    error.message = StepLabel(compiled_, id) + ": " + error.message;
-    return error;
+    return Labelled(id, std::move(status));
   }
 
   Result<const Library*> LibraryNamed(const std::string& name) const {
@@ -153,10 +187,15 @@ class PlanCompiler {
     return layouts;
   }
 
-  Status CompileGroup(const RunGroup& group, CompiledStep& compiled) {
+  struct GroupToCompile {
+    StepId step;
+    const RunGroup* group;
+    CompileContext context;
+  };
+
+  Status CompileGroup(const RunGroup& group, CompiledStep& compiled, CompileContext& context) const {
     const Candidate& candidate = plan_.candidates[group.candidate.index()];
     PT_ASSIGN(const Library* library, LibraryNamed(candidate.library));
-    CompileContext context = ContextFor(compiled.unit);
     PT_ASSIGN(compiled.kernel,
               library->Compile(*compiled_.graph, candidate, LayoutsOf(group.in), LayoutsOf(group.out), context));
     return {};

@@ -287,7 +287,8 @@ class Library {
   // Why it cannot run the node at all; nullopt when it can. For typed refusals that name the operator.
   virtual std::optional<std::string> WhyUnsupported(const Graph& graph, NodeId node) const = 0;
 
-  // in/out: final layouts of the candidate's inputs and outputs.
+  // in/out: final layouts of the candidate's inputs and outputs. Kernels of the host are compiled on several threads at
+  // once, those of one session too.
   virtual Result<std::unique_ptr<Kernel>> Compile(const Graph& graph, const Candidate& candidate,
                                                   std::span<const TensorLayout> in, std::span<const TensorLayout> out,
                                                   CompileContext& context) const = 0;

@@ -1,0 +1,52 @@
+#include "lib/exec/in_parallel.h"
+
+#include <atomic>
+#include <catch2/catch_test_macros.hpp>
+#include <stdexcept>
+#include <thread>
+#include <vector>
+
+namespace pt {
+namespace {
+
+TEST_CASE("InParallel, EveryPieceIsDoneOnce", "[exec]") {
+  for (const uint32_t threads : {0U, 1U, 2U, 5U}) {
+    for (const size_t count : {0, 1, 2, 100}) {
+      std::vector<std::atomic<int>> done(count);
+      REQUIRE(InParallel(count, threads, [&](size_t i) -> Status {
+                ++done[i];
+                return {};
+              }).ok());
+      for (const auto& times : done) REQUIRE(times == 1);
+    }
+  }
+}
+
+TEST_CASE("InParallel, TheErrorOfTheLeastPieceIsReturned", "[exec]") {
+  for (int round = 0; round < 50; ++round) {
+    std::atomic<int> begun{0};
+    const Status status = InParallel(1000, 4, [&](size_t i) -> Status {
+      ++begun;
+      // The later one fails first.
+      if (i == 10) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      if (i == 10 || i == 11) return MakeError(ErrorCode::kUnsupported, "piece", std::to_string(i));
+      return {};
+    });
+    REQUIRE_FALSE(status.ok());
+    CHECK(status.error().message == "10");
+    CHECK(begun < 1000);
+  }
+}
+
+TEST_CASE("InParallel, WhatAPieceThrowsIsThrownToTheCaller", "[exec]") {
+  const auto run = [] {
+    (void)InParallel(8, 3, [](size_t i) -> Status {
+      if (i == 5) throw std::runtime_error("five");
+      return {};
+    });
+  };
+  CHECK_THROWS_AS(run(), std::runtime_error);
+}
+
+}  // namespace
+}  // namespace pt
