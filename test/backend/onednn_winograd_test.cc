@@ -163,4 +163,48 @@ TEST_CASE("Winograd, EveryInstructionSetTransformsAlike", "[backend]") {
   }
 }
 
+// Against the formula: full blocks of output channels and what is left of one, for every instruction set.
+TEST_CASE("Winograd, WeightsAreTransformedAsTheFormulaSays", "[backend]") {
+  const double root = std::sqrt(2.0);
+  const double rows2[6][3] = {{-1, 0, 0}, {0.5, 0.5, 0.5}, {0.5, -0.5, 0.5}, {0, 0, 1}};
+  const double rows4[6][3] = {{1, 0, 0},
+                              {-2.0 / 3, -root / 3, -1.0 / 3},
+                              {-2.0 / 3, root / 3, -1.0 / 3},
+                              {1.0 / 6, root / 6, 1.0 / 3},
+                              {1.0 / 6, -root / 6, 1.0 / 3},
+                              {0, 0, 1}};
+  std::mt19937 random(4);
+  std::normal_distribution<float> normal;
+  for (const int64_t tile : {2, 4}) {
+    const auto& g = tile == 2 ? rows2 : rows4;
+    for (const int64_t in : {1, 3, 16}) {
+      for (const int64_t out : {1, 15, 16, 17, 48}) {
+        onednn::WinogradSizes sizes{tile, 1, in, out, 7, 9, 7, 9, 1, 1};
+        const auto at = [](int64_t i) { return static_cast<size_t>(i); };
+        Floats weights(at(out * in * 9));
+        for (float& weight : weights) weight = normal(random);
+        for (const int64_t target : hwy::SupportedAndGeneratedTargets()) {
+          hwy::SetSupportedTargetsForTest(target);
+          Floats got(at(sizes.products() * in * out), NAN);
+          onednn::TransformWeights(sizes, weights, got.data());
+          for (int64_t p = 0; p < sizes.products(); ++p) {
+            const int64_t i = p / sizes.patch(), j = p % sizes.patch();
+            for (int64_t c = 0; c < in; ++c) {
+              for (int64_t o = 0; o < out; ++o) {
+                double sum = 0;
+                for (int64_t k = 0; k < 9; ++k) {
+                  sum += g[i][k / 3] * static_cast<double>(weights[at((o * in + c) * 9 + k)]) * g[j][k % 3];
+                }
+                const double error = std::abs(static_cast<double>(got[at((p * in + c) * out + o)]) - sum);
+                REQUIRE(error <= std::abs(sum) * 1e-7 + 1e-12);
+              }
+            }
+          }
+        }
+        hwy::SetSupportedTargetsForTest(0);
+      }
+    }
+  }
+}
+
 }  // namespace pt::onednn_lab

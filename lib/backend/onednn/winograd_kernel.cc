@@ -7,6 +7,7 @@
 #include "lib/backend/onednn/kernel.h"
 #include "lib/backend/onednn/team_pool.h"
 #include "lib/backend/onednn/winograd.h"
+#include "partitiontuner/support/aligned_bytes.h"
 #include "partitiontuner/support/alignment.h"
 
 namespace pt::onednn {
@@ -188,15 +189,17 @@ class WinogradKernel final : public Kernel {
 
 Status Pack(const dnnl::engine& engine, const WinogradDescriptor& d, DeviceBuffer& buffer) {
   try {
-    const std::vector<float> plain = TransformWeights(d.sizes, d.weights.values<float>());
+    const int64_t matrix = d.sizes.in_channels * d.sizes.out_channels;
+    PT_ASSIGN(const AlignedBytes transformed, AllocateAligned(ScratchPlan::Bytes(d.sizes.products() * matrix)));
+    auto* const plain = reinterpret_cast<float*>(transformed.bytes.data());
+    TransformWeights(d.sizes, d.weights.values<float>(), plain);
     const Dims dims{d.products_per_part(), d.sizes.in_channels, d.sizes.out_channels};
     const Desc from_desc = PlainDesc(dims), to_desc = d.product.weights_desc();
     const ConcurrencyScope scope(1);
     TeamPool alone;
     dnnl::stream stream = MakeStream(engine, alone);
     for (int64_t part = 0; part < d.parts; ++part) {
-      const float* first = plain.data() + part * dims[0] * dims[1] * dims[2];
-      dnnl::memory from(from_desc, engine, const_cast<float*>(first));  // NOLINT: oneDNN only reads its sources
+      dnnl::memory from(from_desc, engine, plain + part * dims[0] * matrix);
       dnnl::memory to(
           to_desc, engine,
           static_cast<std::byte*>(buffer.data()) + static_cast<uint64_t>(part) * AlignUp(to_desc.get_size()));
@@ -226,6 +229,7 @@ Result<std::unique_ptr<Kernel>> MakeWinogradKernel(const dnnl::engine& engine, W
   PT_ASSIGN(auto weights,
             context.weights.Get(descriptor.weights.content_hash(), format, context.device, descriptor.constant_bytes(),
                                 [&](DeviceBuffer& buffer) { return Pack(engine, descriptor, buffer); }));
+  descriptor.weights = Tensor();  // packed: the plain ones may go
   try {
     return std::unique_ptr<Kernel>(std::make_unique<WinogradKernel>(engine, std::move(descriptor), std::move(weights)));
   } catch (const dnnl::error& error) {

@@ -199,6 +199,54 @@ void TilesOut(const WinogradSizes& sizes, const float* products, int64_t stride,
   }
 }
 
+// Rows of the matrix that a 3-vector of weights is multiplied with.
+using WeightRows = double[6][3];
+constexpr double kRoot = 1.41421356237309504880;
+constexpr WeightRows kRows2 = {{-1, 0, 0}, {0.5, 0.5, 0.5}, {0.5, -0.5, 0.5}, {0, 0, 1}, {}, {}};
+constexpr WeightRows kRows4 = {{1, 0, 0},
+                               {-1 / 1.5, -kRoot / 3, -0.5 / 1.5},
+                               {-1 / 1.5, kRoot / 3, -0.5 / 1.5},
+                               {1.0 / 6, kRoot / 6, 2.0 / 6},
+                               {1.0 / 6, -kRoot / 6, 2.0 / 6},
+                               {0, 0, 1}};
+
+// Of one input channel and kBlock output channels, which are `w_stride` weights apart: into 6x6 or 4x4 results for
+// each, `stride` elements apart. Plain loops, which compilers turn into vectors.
+constexpr int64_t kBlock = 16;
+void TransformBlock(const WeightRows& rows, int64_t patch, const float* weights, int64_t w_stride, int64_t count,
+                    float* to, int64_t stride) {
+  double w[9][kBlock] = {};
+  for (int64_t o = 0; o < count; ++o) {
+    for (int64_t k = 0; k < 9; ++k) w[k][o] = static_cast<double>(weights[o * w_stride + k]);
+  }
+  for (int64_t i = 0; i < patch; ++i) {
+    double row[3][kBlock];  // row i of G·w
+    for (int64_t l = 0; l < 3; ++l) {
+      for (int64_t o = 0; o < kBlock; ++o) {
+        row[l][o] = rows[i][0] * w[l][o] + rows[i][1] * w[3 + l][o] + rows[i][2] * w[6 + l][o];
+      }
+    }
+    for (int64_t j = 0; j < patch; ++j) {
+      float sums[kBlock];
+      for (int64_t o = 0; o < kBlock; ++o) {
+        sums[o] = static_cast<float>(row[0][o] * rows[j][0] + row[1][o] * rows[j][1] + row[2][o] * rows[j][2]);
+      }
+      std::copy_n(sums, count, to + (i * patch + j) * stride);
+    }
+  }
+}
+
+void WeightsIn(const WinogradSizes& sizes, const float* weights, float* to) {
+  const WeightRows& rows = sizes.tile == 2 ? kRows2 : kRows4;
+  const int64_t in = sizes.in_channels, out = sizes.out_channels;
+  for (int64_t o = 0; o < out; o += kBlock) {
+    for (int64_t c = 0; c < in; ++c) {
+      TransformBlock(rows, sizes.patch(), weights + (o * in + c) * 9, in * 9, std::min(kBlock, out - o),
+                     to + c * out + o, in * out);
+    }
+  }
+}
+
 int64_t LaneCount() { return static_cast<int64_t>(hn::Lanes(kLanes)); }
 
 }  // namespace pt::onednn::HWY_NAMESPACE
@@ -209,47 +257,13 @@ namespace pt::onednn {
 
 HWY_EXPORT(TilesIn);
 HWY_EXPORT(TilesOut);
+HWY_EXPORT(WeightsIn);
 HWY_EXPORT(LaneCount);
-
-namespace {
-
-// Rows of the matrix that a 3-vector of weights is multiplied with.
-using WeightRows = std::array<std::array<double, 3>, 6>;
-constexpr double kRoot = 1.41421356237309504880;
-constexpr WeightRows kRows2 = {{{-1, 0, 0}, {0.5, 0.5, 0.5}, {0.5, -0.5, 0.5}, {0, 0, 1}, {}, {}}};
-constexpr WeightRows kRows4 = {{{1, 0, 0},
-                                {-1 / 1.5, -kRoot / 3, -0.5 / 1.5},
-                                {-1 / 1.5, kRoot / 3, -0.5 / 1.5},
-                                {1.0 / 6, kRoot / 6, 2.0 / 6},
-                                {1.0 / 6, -kRoot / 6, 2.0 / 6},
-                                {0, 0, 1}}};
-
-}  // namespace
 
 int64_t WinogradLanes() { return HWY_DYNAMIC_DISPATCH(LaneCount)(); }
 
-std::vector<float> TransformWeights(const WinogradSizes& sizes, std::span<const float> weights) {
-  const WeightRows& rows = sizes.tile == 2 ? kRows2 : kRows4;
-  const auto patch = static_cast<size_t>(sizes.patch()), in = static_cast<size_t>(sizes.in_channels),
-             out = static_cast<size_t>(sizes.out_channels);
-  std::vector<float> result(patch * patch * in * out);
-  // Output channels run fastest, so that each of the matrices is written in a row.
-  for (size_t c = 0; c < in; ++c) {
-    for (size_t o = 0; o < out; ++o) {
-      const float* w = weights.data() + (o * in + c) * 9;
-      for (size_t i = 0; i < patch; ++i) {
-        std::array<double, 3> row{};  // row i of G·w
-        for (size_t k = 0; k < 3; ++k) {
-          for (size_t l = 0; l < 3; ++l) row[l] += rows[i][k] * static_cast<double>(w[k * 3 + l]);
-        }
-        for (size_t j = 0; j < patch; ++j) {
-          const double sum = row[0] * rows[j][0] + row[1] * rows[j][1] + row[2] * rows[j][2];
-          result[((i * patch + j) * in + c) * out + o] = static_cast<float>(sum);
-        }
-      }
-    }
-  }
-  return result;
+void TransformWeights(const WinogradSizes& sizes, std::span<const float> weights, float* to) {
+  HWY_DYNAMIC_DISPATCH(WeightsIn)(sizes, weights.data(), to);
 }
 
 void TransformInput(const WinogradSizes& sizes, const float* x, const ChannelPlanes& planes, int64_t first,

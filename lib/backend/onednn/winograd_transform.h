@@ -53,8 +53,9 @@ struct WinogradStep {
 // Channels that the processor's vectors hold; blocks of channels must be multiples of it. At most kWinogradChannels.
 int64_t WinogradLanes();
 
-// weights: [out, in, 3, 3]. Result: for each product a matrix [in, out], all of them one after another.
-std::vector<float> TransformWeights(const WinogradSizes& sizes, std::span<const float> weights);
+// weights: [out, in, 3, 3]. Into `to`: for each product a matrix [in, out], all of them one after another. Computed in
+// double precision and rounded once.
+void TransformWeights(const WinogradSizes& sizes, std::span<const float> weights, float* to);
 
 // Tiles first..first+count-1 of x into `patches`: for each product a matrix [count, in channels], `stride` elements
 // apart.
