@@ -4,13 +4,11 @@
 
 namespace pt {
 
-VersionConverter::VersionConverter(int64_t from, int64_t to)
-    : from_(from), to_(to), converter_(std::make_unique<proto::version_conversion::DefaultVersionConverter>()) {}
-
-VersionConverter::~VersionConverter() = default;
-
 proto::ModelProto VersionConverter::Convert(const proto::ModelProto& model) const {
-  return converter_->convert_version(model, proto::OpSetID(from_), proto::OpSetID(to_));
+  // Making one copies every operator definition there is, which takes milliseconds: the first that is needed serves
+  // all.
+  static const proto::version_conversion::DefaultVersionConverter converter;
+  return converter.convert_version(model, proto::OpSetID(from_), proto::OpSetID(to_));
 }
 
 }  // namespace pt
