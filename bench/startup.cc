@@ -12,7 +12,6 @@
 // first    the first run; second the next one
 // peak     largest resident memory of the process; bare: at main; own: after the runs without what files back, so
 //          without the pages of shared libraries
-#include <charconv>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -21,12 +20,13 @@
 #include <string>
 #include <vector>
 
-#include "partitiontuner/engine/engine.h"
-#include "partitiontuner/plan/plan_json.h"
-#include "partitiontuner/support/file.h"
+#include "bench/model_run.h"
 
 namespace {
 
+using pt::bench::Buffers;
+using pt::bench::OptionsFrom;
+using pt::bench::ReadPlan;
 using Clock = std::chrono::steady_clock;
 
 double Milliseconds(Clock::duration time) { return std::chrono::duration<double, std::milli>(time).count(); }
@@ -45,51 +45,6 @@ double StartMilliseconds(Clock::time_point now) {
   if (started == nullptr) return 0;
   return Milliseconds(now.time_since_epoch() - std::chrono::nanoseconds(std::atoll(started)));
 }
-
-pt::Result<pt::ModelOptions> OptionsFrom(int argc, char** argv) {
-  pt::ModelOptions options;
-  options.to_plan = false;
-  for (int i = 3; i < argc; ++i) {
-    const std::string text = argv[i];
-    const size_t equals = text.find('=');
-    int64_t value = 0;
-    const char* const end = text.data() + text.size();
-    if (equals == std::string::npos || std::from_chars(text.data() + equals + 1, end, value).ptr != end) {
-      return pt::MakeError(pt::ErrorCode::kUsage, "usage", "'" + text + "' is not of the form DIM=VALUE");
-    }
-    options.dims[text.substr(0, equals)] = value;
-  }
-  return options;
-}
-
-pt::Result<pt::Plan> ReadPlan(const std::string& path) {
-  const pt::Limits limits;
-  PT_ASSIGN(const std::string text, pt::ReadFile(path, limits.plan_bytes));
-  PT_ASSIGN(const pt::Json json, pt::ParseJson(text, path, limits));
-  return pt::PlanFromJson(json, path);
-}
-
-// Zeros for inputs, room for outputs.
-class Buffers {
- public:
-  static pt::Result<Buffers> For(const pt::Graph& graph, std::span<const pt::ValueId> values) {
-    Buffers buffers;
-    for (pt::ValueId id : values) {
-      const pt::ValueType& type = graph.value(id).type;
-      const auto dims = type.static_dims();
-      if (!dims) return pt::MakeError(pt::ErrorCode::kUnsupported, "bench", graph.value(id).name + " has unknown dims");
-      PT_ASSIGN(const int64_t bytes, pt::TensorByteCount(type.type, *dims));
-      std::vector<std::byte>& memory = buffers.memory_.emplace_back(static_cast<size_t>(bytes));
-      buffers.tensors_.push_back({type.type, *dims, memory.data(), memory.size()});
-    }
-    return buffers;
-  }
-  std::span<const pt::LentTensor> tensors() const { return tensors_; }
-
- private:
-  std::vector<std::vector<std::byte>> memory_;
-  std::vector<pt::LentTensor> tensors_;
-};
 
 class Report {
  public:
