@@ -20,6 +20,9 @@ std::string ConstraintsText(const Graph& graph, const Platform& platform, const 
   };
   add("pin", constraints.pin);
   add("forbid", constraints.forbid);
+  for (const NodeId node : constraints.in_fp32) {
+    text += (text.empty() ? "" : ", ") + std::string("fp32 ") + NodeLabel(graph, node);
+  }
   for (const auto& [device, bytes] : constraints.memory_caps) {
     text += (text.empty() ? "" : ", ") + std::string("memory ") + platform.device(device).name + " " +
             std::to_string(bytes);

@@ -7,10 +7,12 @@
 namespace pt {
 namespace {
 
-bool IsForbidden(const Constraints& constraints, NodeId node, UnitClassId unit_class) {
+bool IsForbidden(const Constraints& constraints, NodeId node, const Candidate& candidate) {
+  const UnitClassId unit_class = candidate.unit_class;
   for (const auto& [pinned, to] : constraints.pin) {
     if (pinned == node && to != unit_class) return true;
   }
+  if (candidate.math != MathMode::kFp32 && constraints.in_fp32.contains(node)) return true;
   return std::find(constraints.forbid.begin(), constraints.forbid.end(), std::pair(node, unit_class)) !=
          constraints.forbid.end();
 }
@@ -156,7 +158,7 @@ Status Space::AddOption(uint32_t c) {
   const Graph& graph = problem_->graph;
   if (candidate.nodes.empty() || units_[candidate.unit_class.index()].empty()) return {};
   for (NodeId node : candidate.nodes) {
-    if (IsForbidden(problem_->constraints, node, candidate.unit_class)) return {};
+    if (IsForbidden(problem_->constraints, node, candidate)) return {};
   }
   const std::optional<Estimate> estimate = problem_->costs.Run(candidate);
   if (!estimate || estimate->ns < 0) return {};

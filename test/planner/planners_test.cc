@@ -150,6 +150,35 @@ TEST_CASE("EveryPlanner, CopiesNothingThatIsLentWhereItIsUsed", "[planner]") {
   }
 }
 
+TEST_CASE("EveryPlanner, ComputesInFp32WhatMustBe", "[planner]") {
+  // Every candidate has a twin in bf16 that takes a tenth of the time.
+  World world = MakeWorld(testing::Residual(4));
+  const std::vector<Candidate> exact = world.candidates;
+  for (const Candidate& candidate : exact) {
+    Candidate lower = candidate;
+    lower.math = MathMode::kBf16;
+    lower.variant += " in bf16";
+    world.costs.SetRunOf(lower, world.costs.Run(candidate).value().ns / 10);
+    world.candidates.push_back(std::move(lower));
+  }
+  for (size_t node = 0; node < world.graph.nodes().size(); ++node) {
+    if (node % 5 < 2) world.constraints.in_fp32.insert(NodeId(node));
+  }
+  for (const std::string& name : Names(world)) {
+    INFO(name);
+    Plan plan = PlanBy(world, name).value();
+    plan.made_for.settings["precision"] = "fp32,bf16";
+    CHECK(testing::FaultText(world, plan) == "");
+    size_t lowered = 0;
+    for (const Candidate& candidate : plan.candidates) {
+      if (candidate.math == MathMode::kFp32) continue;
+      ++lowered;
+      for (const NodeId node : candidate.nodes) CHECK_FALSE(world.constraints.in_fp32.contains(node));
+    }
+    if (!name.starts_with("random")) CHECK(lowered > 0);
+  }
+}
+
 TEST_CASE("Planner, RefusesToPlanForValuesThatCannotBeLentThere", "[planner]") {
   World world = MakeWorld(testing::Chain(3));
   const ValueId between = world.graph.nodes()[0].outputs[0];

@@ -2,6 +2,7 @@
 // plain data, never a backend.
 #pragma once
 
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -14,6 +15,7 @@ namespace pt {
 struct Constraints {
   std::vector<std::pair<NodeId, UnitClassId>> pin;     // this node must run there
   std::vector<std::pair<NodeId, UnitClassId>> forbid;  // this node must not run there
+  std::set<NodeId> in_fp32;                            // computed in fp32 whatever mode candidates offer
   std::map<DeviceId, uint64_t> memory_caps;
   LentOn lent_on;  // where the caller has inputs and wants outputs: see LendingFault
 };
