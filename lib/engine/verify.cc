@@ -237,6 +237,21 @@ Comparison CompareTensors(const ExpectedTensor& expected, const Tensor& actual, 
   return CompareExactly(want, actual);
 }
 
+double RelativeError(std::span<const Tensor> expected, std::span<const Tensor> actual) {
+  if (expected.size() != actual.size()) return HUGE_VAL;
+  // Any difference of real numbers is within it; what is not equal even so has no measure.
+  constexpr Tolerance kAnyNumber = {Tolerance::Kind::kOfMaximum, std::numeric_limits<double>::infinity(), 0, 0};
+  double largest = 0;
+  for (size_t i = 0; i < expected.size(); ++i) {
+    ExpectedTensor wanted;
+    wanted.tensor = expected[i];
+    const Comparison comparison = CompareTensors(wanted, actual[i], kAnyNumber);
+    if (!comparison.equal) return HUGE_VAL;
+    if (HasTolerance(expected[i].type())) largest = std::max(largest, comparison.max_rel);
+  }
+  return largest;
+}
+
 bool SameBits(const Tensor& a, const Tensor& b) {
   return a.type() == b.type() && a.dims() == b.dims() && std::ranges::equal(a.bytes(), b.bytes()) &&
          std::ranges::equal(a.strings(), b.strings());

@@ -120,6 +120,43 @@ TEST_CASE("Verify, SampleLooksAtEveryStrideThValue", "[engine]") {
   CHECK(!CompareTensors(want, Tensor::Float32({2, 5}, values), kMaximum).equal);
 }
 
+TEST_CASE("RelativeError, IsTheLargestOfAnyOutputByItsOwnMaximum", "[engine]") {
+  const Tensor large = Tensor::Float32({2}, {-1000, 1}), small = Tensor::Float32({2}, {0.5F, 0.25F});
+  const auto error = [](const std::vector<Tensor>& expected, const std::vector<Tensor>& actual) {
+    return RelativeError(expected, actual);
+  };
+  CHECK(error({large, small}, {large, small}) == 0);
+  CHECK(error({large, small}, {Tensor::Float32({2}, {-1000, 11}), small}) == 0.01);
+  CHECK(error({large, small}, {Tensor::Float32({2}, {-1000, 11}), Tensor::Float32({2}, {0.5F, 0.5F})}) == 0.5);
+  CHECK(error({}, {}) == 0);
+  CHECK(error({Tensor::Float32({0}, {})}, {Tensor::Float32({0}, {})}) == 0);
+}
+
+TEST_CASE("RelativeError, IsInfiniteWhereMoreThanRealNumbersDiffers", "[engine]") {
+  const auto error = [](const Tensor& expected, const Tensor& actual) {
+    return RelativeError({&expected, 1}, {&actual, 1});
+  };
+  const auto floats = [](const std::vector<float>& values) {
+    return Tensor::Float32({static_cast<int64_t>(values.size())}, values);
+  };
+  CHECK(error(floats({1, kNan, kInfinity}), floats({1, kNan, kInfinity})) == 0);
+  CHECK(error(floats({2, kNan, kInfinity}), floats({1, kNan, kInfinity})) == 0.5);
+  for (const std::vector<float>& wrong : {std::vector<float>{1, 0, kInfinity},
+                                          {kNan, kNan, kInfinity},
+                                          {1, kNan, -kInfinity},
+                                          {1, kNan, 3},
+                                          {kInfinity, kNan, kInfinity}}) {
+    CHECK(error(floats({1, kNan, kInfinity}), floats(wrong)) == HUGE_VAL);
+  }
+  CHECK(error(floats({0, 0}), floats({0, 0})) == 0);
+  CHECK(error(floats({0, 0}), floats({0, 1e-30F})) == HUGE_VAL);
+  CHECK(error(floats({1}), Tensor::Float32({1, 1}, {1})) == HUGE_VAL);
+  CHECK(error(floats({1}), Tensor::Int64({1}, {1})) == HUGE_VAL);
+  CHECK(error(Tensor::Int64({2}, {5, 6}), Tensor::Int64({2}, {5, 6})) == 0);
+  CHECK(error(Tensor::Int64({2}, {5, 6}), Tensor::Int64({2}, {5, 7})) == HUGE_VAL);
+  CHECK(RelativeError(std::vector<Tensor>{floats({1})}, {}) == HUGE_VAL);
+}
+
 TEST_CASE("Verify, DefaultsComeFromTypeAndLastQuantisation", "[engine]") {
   const auto parsed = ParseGraph(R"(
 input x float32[2]

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -49,6 +50,12 @@ struct Comparison {
   std::string reason;     // why not equal: type, dims or the worst element with both values
 };
 Comparison CompareTensors(const ExpectedTensor& expected, const Tensor& actual, const Tolerance& tolerance);
+
+// How far outputs lie from those that they stand for, in the same order: over all outputs, the largest max|a-b| /
+// max|expected| of one of them, over its finite elements. Infinite where more differs than real numbers: a count, type,
+// dims, the places of NaN and infinity, an integer, boolean or string; and where something stands for nothing but
+// zeros.
+double RelativeError(std::span<const Tensor> expected, std::span<const Tensor> actual);
 
 // Same type, dims and bytes.
 bool SameBits(const Tensor& a, const Tensor& b);

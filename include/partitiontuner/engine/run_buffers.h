@@ -1,0 +1,36 @@
+// Runs on tensors: the memory in which a run finds its inputs and leaves its outputs.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "partitiontuner/exec/lent_buffer.h"
+#include "partitiontuner/exec/session.h"
+
+namespace pt {
+
+// Memory for the inputs (copied in) or outputs of a session, on the devices where its plan wants them.
+class RunBuffers {
+ public:
+  // In the order of the graph's inputs. Errors: kInvalidInput (another number, type or size of tensors than the graph
+  // has), kUnsupported (an input whose size is not known before the run), and those of LentBuffer.
+  static Result<RunBuffers> ForInputs(const Session& session, std::span<const Tensor> tensors);
+  static Result<RunBuffers> ForOutputs(const Session& session);  // none where dims are unknown
+
+  std::span<const LentTensor> tensors() const { return tensors_; }
+  // What the buffers hold now; outputs that have none, since their size was known only in the run, from its report.
+  Result<std::vector<Tensor>> Copy(const RunReport& report) const;
+
+ private:
+  Status Add(const Session& session, ValueId value);
+  std::vector<std::optional<LentBuffer>> memory_;
+  std::vector<LentTensor> tensors_;
+};
+
+// One run in buffers of its own; inputs and outputs in the order of the graph's. Errors: those of the above and of
+// Session::Run.
+Result<std::vector<Tensor>> RunTensors(Session& session, std::span<const Tensor> inputs,
+                                       const RunOptions& options = {});
+
+}  // namespace pt
