@@ -61,6 +61,12 @@ bool Precision::allows_storage(DataType value, DataType storage, QuantisationId 
                      [&](MathMode mode) { return allows(mode) && MayStore(mode, value, storage, quantisation); });
 }
 
+Precision EveryPrecision() {
+  Precision precision;
+  for (MathMode mode : kOffered) precision = precision.with(mode);
+  return precision;
+}
+
 Result<Precision> PrecisionFromText(std::string_view text) {
   Precision precision;
   for (size_t begin = 0; begin <= text.size();) {

@@ -6,6 +6,7 @@
 
 #include "lib/engine/finish_plan.h"
 #include "lib/engine/load_model.h"
+#include "lib/engine/measured_trials.h"
 #include "lib/engine/rough_costs.h"
 #include "partitiontuner/cost/profiled_costs.h"
 #include "partitiontuner/version.h"
@@ -17,6 +18,11 @@ namespace {
 struct PlanningProfile {
   Profile profile;
   ProfileSummary summary;  // of what is this model's own
+};
+
+struct PlanningCosts {
+  std::unique_ptr<CostModel> costs;  // some way to run every node has one
+  ProfileSummary summary;
 };
 
 }  // namespace
@@ -36,6 +42,7 @@ struct Engine::State {
   Result<ProfileDb*> Database();
   Result<Profile> ReadProfile(const Model& model, bool* lacks_some = nullptr);
   Result<PlanningProfile> ProfileForPlanning(const Model& model, const PlanOptions& plan_options);
+  Result<PlanningCosts> CostsForPlanning(const Model& model, const PlanOptions& plan_options);
   std::unique_ptr<CostModel> CostsFrom(const Model& model, Profile profile, bool allow_estimates) const;
 };
 
@@ -142,6 +149,14 @@ Result<Profile> Engine::State::ReadProfile(const Model& model, bool* lacks_some)
   return profile;
 }
 
+Result<PlanningCosts> Engine::State::CostsForPlanning(const Model& model, const PlanOptions& plan_options) {
+  PT_ASSIGN(PlanningProfile found, ProfileForPlanning(model, plan_options));
+  PlanningCosts costs{CostsFrom(model, std::move(found.profile), plan_options.allow_estimates),
+                      std::move(found.summary)};
+  PT_CHECK_OK(CheckProfiled(model, *costs.costs));
+  return costs;
+}
+
 // The given profile, or the database's; with what other models taught of the machine where this one lacks something.
 Result<PlanningProfile> Engine::State::ProfileForPlanning(const Model& model, const PlanOptions& plan_options) {
   PT_CHECK_OK(CheckIsToPlan(model));
@@ -213,10 +228,14 @@ Result<Plan> Engine::MakePlan(const Model& model, const PlanOptions& options, Ex
                               std::chrono::nanoseconds* search_time) {
   // A name that is unknown is said before anything is read.
   if (const auto planner = FindPlanner(options.planner); !planner.ok()) return planner.error();
-  PT_ASSIGN(PlanningProfile found, state_->ProfileForPlanning(model, options));
-  const std::unique_ptr<CostModel> costs = state_->CostsFrom(model, std::move(found.profile), options.allow_estimates);
-  PT_CHECK_OK(CheckProfiled(model, *costs));
-  return PlanWith(model, *state_->machine, *costs, found.summary, options, explanations, search_time);
+  PT_ASSIGN(const PlanningCosts found, state_->CostsForPlanning(model, options));
+  return PlanWith(model, *state_->machine, *found.costs, found.summary, options, explanations, search_time);
+}
+
+Result<Plan> Engine::MakePlanWithin(const Model& model, const PlanOptions& options, const ErrorBudget& budget) {
+  if (const auto planner = FindPlanner(options.planner); !planner.ok()) return planner.error();
+  PT_ASSIGN(const PlanningCosts found, state_->CostsForPlanning(model, options));
+  return PlanWithin({model, *state_->machine, *found.costs, found.summary, options}, budget);
 }
 
 Result<Plan> Engine::MakeDefaultPlan(const Model& model) {

@@ -20,7 +20,9 @@ std::string ConstraintsText(const Graph& graph, const Platform& platform, const 
   };
   add("pin", constraints.pin);
   add("forbid", constraints.forbid);
-  for (const NodeId node : constraints.in_fp32) {
+  const bool all_in_fp32 = constraints.in_fp32.size() == graph.nodes().size();
+  if (all_in_fp32) text += (text.empty() ? "" : ", ") + std::string("all in fp32");
+  for (const NodeId node : all_in_fp32 ? std::set<NodeId>() : constraints.in_fp32) {
     text += (text.empty() ? "" : ", ") + std::string("fp32 ") + NodeLabel(graph, node);
   }
   for (const auto& [device, bytes] : constraints.memory_caps) {

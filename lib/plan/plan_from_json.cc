@@ -356,6 +356,23 @@ Result<Estimate> EstimateFromJson(const Json& json, const std::string& where) {
   return estimate;
 }
 
+Result<BudgetReport> BudgetFromJson(const Json& json, const std::string& where) {
+  BudgetReport budget;
+  PT_ASSIGN(budget.max_error, JsonNumber(json, "max_error", where));
+  PT_ASSIGN(budget.calibration_error, JsonNumber(json, "calibration_error", where));
+  PT_ASSIGN(budget.confirmation_error, JsonNumber(json, "confirmation_error", where));
+  for (const double error : {budget.max_error, budget.calibration_error, budget.confirmation_error}) {
+    if (!(error >= 0)) return Invalid(where, "holds an error that is negative or no number");
+  }
+  PT_ASSIGN(budget.calibration_sets, JsonUnsigned(json, "calibration_sets", where));
+  PT_ASSIGN(budget.confirmation_sets, JsonUnsigned(json, "confirmation_sets", where));
+  PT_ASSIGN(budget.groups, JsonUnsigned(json, "groups", where));
+  PT_ASSIGN(budget.lowered_groups, JsonUnsigned(json, "lowered_groups", where));
+  PT_ASSIGN(budget.fp32_ns, TimeFromJson(json, "fp32_ns", where));
+  PT_ASSIGN(budget.plans, JsonUnsigned(json, "plans", where));
+  return budget;
+}
+
 Result<PlanReport> ReportFromJson(const Json& json, size_t steps, const std::string& where) {
   PlanReport report;
   PT_ASSIGN(report.critical_path, IdsFromJson<StepId>(json, "critical_path", where, steps));
@@ -373,6 +390,10 @@ Result<PlanReport> ReportFromJson(const Json& json, size_t steps, const std::str
                           }));
   PT_ASSIGN(report.gap, JsonNumber(json, "gap", where));
   PT_ASSIGN(report.stopped_by, JsonString(json, "stopped_by", where));
+  if (json.find("error_budget") != nullptr) {
+    PT_ASSIGN(const Json* budget, JsonObject(json, "error_budget", where));
+    PT_ASSIGN(report.budget, BudgetFromJson(*budget, where + ".error_budget"));
+  }
   return report;
 }
 

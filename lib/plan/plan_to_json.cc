@@ -221,10 +221,25 @@ Json ReportToJson(const PlanReport& report) {
   json.Set("baselines_ns", MapToJson(report.baselines_ns));
   json.Set("gap", report.gap);
   json.Set("stopped_by", report.stopped_by);
+  if (report.budget) json.Set("error_budget", ToJson(*report.budget));
   return json;
 }
 
 }  // namespace
+
+Json ToJson(const BudgetReport& budget) {
+  Json json = Json::MakeObject();
+  json.Set("max_error", budget.max_error);
+  json.Set("calibration_error", budget.calibration_error);
+  json.Set("confirmation_error", budget.confirmation_error);
+  json.Set("calibration_sets", budget.calibration_sets);
+  json.Set("confirmation_sets", budget.confirmation_sets);
+  json.Set("groups", budget.groups);
+  json.Set("lowered_groups", budget.lowered_groups);
+  json.Set("fp32_ns", budget.fp32_ns);
+  json.Set("plans", budget.plans);
+  return json;
+}
 
 Json ToJson(const Plan& plan, const Graph& graph) {
   Json json = Json::MakeObject();

@@ -27,6 +27,9 @@ class Precision {
   uint8_t modes_ = 1U << static_cast<unsigned>(MathMode::kFp32);
 };
 
+// Every mode that some library computes in; whether it does on a processor is another question.
+Precision EveryPrecision();
+
 // "fp32", "bf16", "fp32,bf16": modes separated by commas. Inverses up to order and repeats. Errors: kUsage for an
 // unknown mode, and for one that no library computes in yet.
 Result<Precision> PrecisionFromText(std::string_view text);

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "partitiontuner/cost/profile.h"
+#include "partitiontuner/engine/error_budget.h"
 #include "partitiontuner/exec/session.h"
 #include "partitiontuner/onnx/load_onnx.h"
 #include "partitiontuner/planner/bounds.h"
@@ -89,6 +90,10 @@ class Engine {
   // planner itself took, without reading costs before and checking the plan afterwards.
   Result<Plan> MakePlan(const Model& model, const PlanOptions& options, Explanations* explanations = nullptr,
                         std::chrono::nanoseconds* search_time = nullptr);
+  // The fastest plan found that strays from the plan in fp32 no further than the budget allows; that one itself where
+  // nothing faster does. Of a model that was loaded with a Precision beyond fp32; runs the plans that it tries on the
+  // machine. Errors: those of MakePlan, MakeSession and runs; kUsage for a budget that is none.
+  Result<Plan> MakePlanWithin(const Model& model, const PlanOptions& options, const ErrorBudget& budget);
   // Without a database entry for this model: a plan for one device from rough estimates, never "nothing".
   Result<Plan> MakeDefaultPlan(const Model& model);
 

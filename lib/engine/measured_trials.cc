@@ -1,0 +1,208 @@
+#include "lib/engine/measured_trials.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "partitiontuner/engine/run_buffers.h"
+#include "partitiontuner/engine/verify.h"
+
+namespace pt {
+namespace {
+
+bool IsLowered(const Candidate& candidate) { return candidate.math != MathMode::kFp32; }
+
+Result<std::vector<std::vector<Tensor>>> OutputsOf(Session& session, const std::vector<std::vector<Tensor>>& inputs) {
+  std::vector<std::vector<Tensor>> outputs;
+  for (const std::vector<Tensor>& set : inputs) {
+    PT_ASSIGN(std::vector<Tensor> made, RunTensors(session, set));
+    outputs.push_back(std::move(made));
+  }
+  return outputs;
+}
+
+// How many steps run a group, and how many of these in lower precision.
+std::pair<uint64_t, uint64_t> CountGroups(const Plan& plan) {
+  uint64_t groups = 0, lowered = 0;
+  for (const Step& step : plan.steps) {
+    const auto* run = std::get_if<RunGroup>(&step.work);
+    if (run == nullptr) continue;
+    ++groups;
+    lowered += IsLowered(plan.candidates[run->candidate.index()]);
+  }
+  return {groups, lowered};
+}
+
+Status CheckBudget(const ErrorBudget& budget) {
+  if (!(budget.max_error > 0) || !std::isfinite(budget.max_error)) {
+    return MakeError(ErrorCode::kUsage, "budget.max_error", "an error budget must be a number above zero");
+  }
+  if (budget.calibration.empty() || budget.confirmation.empty()) {
+    return MakeError(ErrorCode::kUsage, "budget.data",
+                     "an error budget needs data to choose by and other data to confirm");
+  }
+  return {};
+}
+
+}  // namespace
+
+bool HasRealOutput(const Graph& graph) {
+  return std::ranges::any_of(graph.outputs(), [&](ValueId output) {
+    return RelativeTolerance(MathMode::kFp32, graph.value(output).type.type) > 0;
+  });
+}
+
+Result<std::unique_ptr<MeasuredTrials>> MeasuredTrials::Make(const PlanningScene& scene, const ErrorBudget& budget) {
+  std::unique_ptr<MeasuredTrials> trials(new MeasuredTrials(scene, budget));
+  PT_CHECK_OK(trials->MakeEnds());
+  trials->MakeParts();
+  return trials;
+}
+
+// The two plans between which all others lie. Where nothing can be lowered there is one, and nothing to run.
+Status MeasuredTrials::MakeEnds() {
+  const uint64_t effort = scene_.options.effort;
+  PT_ASSIGN(fp32_.plan, MakePlan(scene_.model, AllNodes(), effort));
+  if (!std::ranges::any_of(scene_.model.candidates, IsLowered) || !HasRealOutput(*scene_.model.graph)) return {};
+  PT_ASSIGN(free_.plan, MakePlan(scene_.model, scene_.options.constraints.in_fp32, effort));
+  if (free_.plan.makespan.ns >= fp32_ns()) return {};
+  PT_ASSIGN(fp32_, Compiled(std::move(fp32_.plan)));
+  PT_ASSIGN(free_, Compiled(std::move(free_.plan)));
+  PT_ASSIGN(wanted_calibration_, OutputsOf(*fp32_.session, budget_.calibration));
+  PT_ASSIGN(wanted_confirmation_, OutputsOf(*fp32_.session, budget_.confirmation));
+  return {};
+}
+
+void MeasuredTrials::MakeParts() {
+  if (free_.session == nullptr) return;
+  std::vector<const Candidate*> lowered;
+  for (const Candidate& candidate : free_.plan.candidates) {
+    if (IsLowered(candidate)) lowered.push_back(&candidate);
+  }
+  std::ranges::sort(lowered, {}, [](const Candidate* candidate) { return candidate->nodes; });
+  parts_.resize(std::min(lowered.size(), kMostParts));
+  for (size_t i = 0; i < lowered.size(); ++i) {
+    Part& part = parts_[i * parts_.size() / lowered.size()];
+    part.nodes.insert(lowered[i]->nodes.begin(), lowered[i]->nodes.end());
+    part.saved_ns += SavedBy(*lowered[i]);
+  }
+}
+
+// Against the fastest way to run the same nodes in fp32 on units of the same class: as one group, or one by one.
+int64_t MeasuredTrials::SavedBy(const Candidate& lowered) const {
+  const auto fastest = [&](std::span<const NodeId> nodes) {
+    std::optional<int64_t> ns;
+    for (const Candidate& candidate : scene_.model.candidates) {
+      if (IsLowered(candidate) || candidate.unit_class != lowered.unit_class) continue;
+      if (!std::ranges::equal(candidate.nodes, nodes)) continue;
+      const std::optional<Estimate> cost = scene_.costs.Run(candidate);
+      if (cost && (!ns || cost->ns < *ns)) ns = cost->ns;
+    }
+    return ns;
+  };
+  std::optional<int64_t> singly = 0;
+  for (const NodeId& node : lowered.nodes) {
+    const std::optional<int64_t> alone = fastest({&node, 1});
+    singly = singly && alone ? std::optional(*singly + *alone) : std::nullopt;
+  }
+  const std::optional<int64_t> fused = fastest(lowered.nodes);
+  const std::optional<Estimate> own = scene_.costs.Run(lowered);
+  if (!own || (!singly && !fused)) return 0;
+  return std::min(singly.value_or(INT64_MAX), fused.value_or(INT64_MAX)) - own->ns;
+}
+
+std::set<NodeId> MeasuredTrials::AllNodes() const {
+  std::set<NodeId> nodes;
+  for (size_t n = 0; n < scene_.model.graph->nodes().size(); ++n) nodes.insert(NodeId(n));
+  return nodes;
+}
+
+Result<Plan> MeasuredTrials::MakePlan(const Model& model, std::set<NodeId> in_fp32, uint64_t effort) {
+  ++plans_made_;
+  PlanOptions options = scene_.options;
+  options.effort = effort;
+  options.constraints.in_fp32 = std::move(in_fp32);
+  return PlanWith(model, scene_.machine, scene_.costs, scene_.profile, options, nullptr, nullptr);
+}
+
+Result<MeasuredTrials::Kept> MeasuredTrials::Compiled(Plan plan) const {
+  PT_ASSIGN(std::unique_ptr<Session> session, Session::Create(scene_.model.graph, plan, scene_.machine, {}));
+  return Kept{std::move(plan), std::move(session)};
+}
+
+Result<double> MeasuredTrials::ErrorOf(Session& session, const Outputs& inputs, const Outputs& wanted) const {
+  PT_ASSIGN(const Outputs outputs, OutputsOf(session, inputs));
+  double largest = 0;
+  for (size_t set = 0; set < outputs.size(); ++set)
+    largest = std::max(largest, RelativeError(wanted[set], outputs[set]));
+  return largest;
+}
+
+// No fp32 candidate of the part's nodes is left to the planner, and none but those of all others: so the part is
+// lowered even where changes of form around it cost more than it saves. How fast the plan is does not matter.
+Result<double> MeasuredTrials::ErrorAlone(size_t part) {
+  const std::set<NodeId>& lowered = parts_[part].nodes;
+  Model forced = scene_.model;
+  std::erase_if(forced.candidates, [&](const Candidate& candidate) {
+    return !IsLowered(candidate) &&
+           std::ranges::any_of(candidate.nodes, [&](NodeId node) { return lowered.contains(node); });
+  });
+  std::set<NodeId> others = AllNodes();
+  std::erase_if(others, [&](NodeId node) { return lowered.contains(node); });
+  constexpr uint64_t kLeastEffort = 1;
+  Result<Plan> plan = MakePlan(forced, std::move(others), kLeastEffort);
+  if (!plan.ok() && plan.error().code == ErrorCode::kInfeasible) return HUGE_VAL;
+  if (!plan.ok()) return std::move(plan).error();
+  PT_ASSIGN(const Kept made, Compiled(std::move(plan).value()));
+  return ErrorOf(*made.session, budget_.calibration, wanted_calibration_);
+}
+
+Result<LoweringTrials::Outcome> MeasuredTrials::Try(const Lowering& lowering) {
+  if (std::ranges::all_of(lowering, [](bool lowered) { return lowered; })) {
+    PT_ASSIGN(const double error, ErrorOf(*free_.session, budget_.calibration, wanted_calibration_));
+    return Outcome{error, free_.plan.makespan.ns};
+  }
+  std::set<NodeId> in_fp32 = AllNodes();
+  for (size_t part = 0; part < lowering.size(); ++part) {
+    if (!lowering[part]) continue;
+    std::erase_if(in_fp32, [&](NodeId node) { return parts_[part].nodes.contains(node); });
+  }
+  Result<Plan> plan = MakePlan(scene_.model, std::move(in_fp32), scene_.options.effort);
+  if (!plan.ok() && plan.error().code == ErrorCode::kInfeasible) return Outcome{HUGE_VAL, fp32_ns()};
+  if (!plan.ok()) return std::move(plan).error();
+  PT_ASSIGN(Kept made, Compiled(std::move(plan).value()));
+  PT_ASSIGN(const double error, ErrorOf(*made.session, budget_.calibration, wanted_calibration_));
+  const Outcome outcome{error, made.plan.makespan.ns};
+  tried_.insert_or_assign(lowering, std::move(made.plan));
+  return outcome;
+}
+
+Result<double> MeasuredTrials::Confirm(const Lowering& lowering) {
+  PT_ASSIGN(const Kept made, Compiled(plan(lowering)));
+  return ErrorOf(*made.session, budget_.confirmation, wanted_confirmation_);
+}
+
+const Plan& MeasuredTrials::plan(const Lowering& lowering) const {
+  const auto lowers = [](bool lowered) { return lowered; };
+  if (std::ranges::none_of(lowering, lowers)) return fp32_.plan;
+  return std::ranges::all_of(lowering, lowers) ? free_.plan : tried_.at(lowering);
+}
+
+Result<Plan> PlanWithin(const PlanningScene& scene, const ErrorBudget& budget) {
+  PT_CHECK_OK(CheckBudget(budget));
+  PT_ASSIGN(const std::unique_ptr<MeasuredTrials> trials, MeasuredTrials::Make(scene, budget));
+  PT_ASSIGN(const LoweringChoice choice, ChooseLowering(*trials, budget.max_error));
+  Plan plan = trials->plan(choice.lowering);
+  const auto [groups, lowered] = CountGroups(plan);
+  plan.report.budget = BudgetReport{budget.max_error,
+                                    choice.outcome.error,
+                                    choice.confirmed,
+                                    budget.calibration.size(),
+                                    budget.confirmation.size(),
+                                    groups,
+                                    lowered,
+                                    trials->fp32_ns(),
+                                    trials->plans_made()};
+  return plan;
+}
+
+}  // namespace pt

@@ -1,0 +1,77 @@
+// MeasuredTrials: what lowering parts of a model comes to on this machine. Plans are made by the planner asked for, and
+// run on the budget's data beside the plan in fp32.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <set>
+#include <vector>
+
+#include "lib/engine/finish_plan.h"
+#include "lib/engine/precision_budget.h"
+
+namespace pt {
+
+// What stays the same from one plan to the next. References outlive whoever holds it.
+struct PlanningScene {
+  const Model& model;
+  Machine& machine;
+  const CostModel& costs;
+  const ProfileSummary& profile;
+  const PlanOptions& options;
+};
+
+// Parts are the groups that the plan without a budget lowers, or runs of neighbours among them where they are many.
+class MeasuredTrials : public LoweringTrials {
+ public:
+  static constexpr size_t kMostParts = 32;
+
+  // Makes the plan in fp32, and the one without a budget. Errors: those of planning, of sessions and runs;
+  // kInvalidInput and kUnsupported for data that does not fit the model.
+  static Result<std::unique_ptr<MeasuredTrials>> Make(const PlanningScene& scene, const ErrorBudget& budget);
+
+  size_t parts() const override { return parts_.size(); }
+  int64_t fp32_ns() const override { return fp32_.plan.makespan.ns; }
+  int64_t saved_ns(size_t part) const override { return parts_[part].saved_ns; }
+  Result<double> ErrorAlone(size_t part) override;
+  Result<Outcome> Try(const Lowering& lowering) override;
+  Result<double> Confirm(const Lowering& lowering) override;
+
+  // Of a lowering that was tried, or of none.
+  const Plan& plan(const Lowering& lowering) const;
+  uint64_t plans_made() const { return plans_made_; }
+
+ private:
+  struct Part {
+    std::set<NodeId> nodes;
+    int64_t saved_ns = 0;
+  };
+  // Sessions share packed weights while they live, so those that hold all of them are kept.
+  struct Kept {
+    Plan plan;
+    std::unique_ptr<Session> session;
+  };
+  using Outputs = std::vector<std::vector<Tensor>>;  // by data set
+
+  MeasuredTrials(const PlanningScene& scene, const ErrorBudget& budget) : scene_(scene), budget_(budget) {}
+  Status MakeEnds();
+  void MakeParts();
+  int64_t SavedBy(const Candidate& lowered) const;
+  std::set<NodeId> AllNodes() const;
+  Result<Plan> MakePlan(const Model& model, std::set<NodeId> in_fp32, uint64_t effort);
+  Result<Kept> Compiled(Plan plan) const;
+  Result<double> ErrorOf(Session& session, const Outputs& inputs, const Outputs& wanted) const;
+
+  const PlanningScene scene_;
+  const ErrorBudget& budget_;
+  Kept fp32_, free_;                                  // nothing and everything lowered
+  Outputs wanted_calibration_, wanted_confirmation_;  // the plan in fp32's
+  std::vector<Part> parts_;
+  std::map<Lowering, Plan> tried_;
+  uint64_t plans_made_ = 0;
+};
+
+// The fastest plan found within the budget, its report filled.
+Result<Plan> PlanWithin(const PlanningScene& scene, const ErrorBudget& budget);
+
+}  // namespace pt
