@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cctype>
+#include <cmath>
 #include <memory>
 
 #include "partitiontuner/backend/libraries.h"
@@ -107,8 +108,13 @@ void AddCommonFlags(CLI::App& app, CommonFlags& flags) {
   };
   list("--dim", flags.dims, "NAME=N", "size of a named dimension (repeatable)");
   app.add_option("--precision", flags.precision,
-                 "math modes allowed, and storage with them: fp32 (default); bf16 allows bfloat16 besides")
-      ->option_text("fp32|bf16")
+                 "math modes allowed, and storage with them: fp32 (default); bf16 allows bfloat16 besides; auto allows "
+                 "every mode as far as --max-error does")
+      ->option_text("fp32|bf16|auto")
+      ->group("Data");
+  app.add_option("--max-error", flags.max_error,
+                 "of --precision auto: largest difference from fp32 by the largest magnitude of each output (0.01)")
+      ->option_text("E")
       ->group("Data");
   list("--shape", flags.shapes, "INPUT=1x3x224x224", "shape of an input (repeatable)");
   list("--input", flags.inputs, "DIR | INPUT=@FILE | random[LO,HI]",
@@ -189,6 +195,11 @@ std::optional<int> ParseFlags(CLI::App& app, CommonFlags& flags, int argc, char*
   return std::nullopt;
 }
 
+Result<Precision> AllowedPrecision(const CommonFlags& flags) {
+  if (flags.wants_budget()) return EveryPrecision();
+  return PrecisionFromText(flags.precision.empty() ? "fp32" : flags.precision);
+}
+
 Result<EngineOptions> EngineOptionsOf(const CommonFlags& flags) {
   EngineOptions options;
   options.db_path = flags.db;
@@ -217,12 +228,27 @@ Result<EngineOptions> EngineOptionsOf(const CommonFlags& flags) {
   return options;
 }
 
+Result<double> MaxErrorOf(const CommonFlags& flags) {
+  if (flags.max_error.empty()) return ErrorBudget().max_error;
+  if (!flags.wants_budget()) {
+    return MakeError(ErrorCode::kUsage, "usage.combination", "--max-error says how far --precision auto may go",
+                     "give --precision auto, or leave out --max-error");
+  }
+  PT_ASSIGN(const double max_error, ParseNumber(flags.max_error, "--max-error"));
+  if (!(max_error > 0) || !std::isfinite(max_error)) {
+    return MakeError(ErrorCode::kUsage, "usage.value", "--max-error " + flags.max_error + " is not a number above zero",
+                     "--max-error 0.01");
+  }
+  return max_error;
+}
+
 Result<ModelOptions> ModelOptionsOf(const CommonFlags& flags) {
   if (flags.model.empty()) {
     return MakeError(ErrorCode::kUsage, "usage.model", "no model was given", "name an ONNX file; see --help");
   }
   ModelOptions options;
-  PT_ASSIGN(options.precision, PrecisionFromText(flags.precision.empty() ? "fp32" : flags.precision));
+  PT_CHECK_OK(MaxErrorOf(flags));
+  PT_ASSIGN(options.precision, AllowedPrecision(flags));
   for (const std::string& text : flags.dims) {
     PT_ASSIGN(const auto pair, ParseAssignment(text, "--dim"));
     PT_ASSIGN(const auto dims, ParseDims(pair.second, "--dim " + pair.first));

@@ -20,14 +20,16 @@ namespace pt::tools {
 inline constexpr const char* kMoreGroup = "More";  // shown by --help-all only
 
 struct CommonFlags {
-  std::string model, db, libraries, precision, devices = "all", plugins = "all", plugin_path, sim_clock = "virtual",
-                                               format = "table", progress = "auto";
+  std::string model, db, libraries, precision, max_error, devices = "all", plugins = "all", plugin_path,
+                                                          sim_clock = "virtual", format = "table", progress = "auto";
   std::vector<std::string> platforms, dims, shapes, inputs;
   uint32_t threads = 0;
   int verbosity = 0;
   bool quiet = false, list_devices = false, print_platform = false, version = false, help = false, help_all = false;
 
   bool json() const { return format == "json"; }
+  // Lower precision is to be used as far as an error budget allows.
+  bool wants_budget() const { return precision == "auto"; }
 };
 
 // For ->check(): the value is one of these words.
@@ -41,7 +43,11 @@ std::optional<int> ParseFlags(CLI::App& app, CommonFlags& flags, int argc, char*
 // Machine and database as the flags say. Errors: kUsage. That a device, plugin or library which was named can be used
 // is seen when the machine is made.
 Result<EngineOptions> EngineOptionsOf(const CommonFlags& flags);
-// --dim and --shape. Dims of given data are added by who reads it.
+// The modes that --precision allows. Errors: kUsage.
+Result<Precision> AllowedPrecision(const CommonFlags& flags);
+// The largest error that --precision auto allows. Errors: kUsage (not a number above zero, or no --precision auto).
+Result<double> MaxErrorOf(const CommonFlags& flags);
+// --precision, --dim and --shape. Dims of given data are added by who reads it.
 Result<ModelOptions> ModelOptionsOf(const CommonFlags& flags);
 
 }  // namespace pt::tools

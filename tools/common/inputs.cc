@@ -7,10 +7,10 @@
 #include <set>
 
 #include "partitiontuner/engine/npy.h"
+#include "partitiontuner/engine/test_data.h"
 #include "partitiontuner/graph/index_inputs.h"
 #include "partitiontuner/graph/visit_type.h"
 #include "partitiontuner/onnx/tensor_proto.h"
-#include "partitiontuner/support/alignment.h"
 #include "partitiontuner/support/checked.h"
 #include "partitiontuner/support/dims_text.h"
 #include "partitiontuner/support/random.h"
@@ -129,6 +129,34 @@ Result<GivenInputs> ReadInputs(const std::vector<std::string>& flags) {
   return given;
 }
 
+Result<std::vector<std::string>> DataSetFolders(const std::string& folder) {
+  std::error_code ignored;
+  const std::filesystem::path path(folder);
+  if (!std::filesystem::is_directory(path, ignored)) {
+    Error error = MakeError(ErrorCode::kInvalidInput, "test_data.folder", "no such folder",
+                            "the folder that holds input_0.pb, or one of test_data_set_* folders");
+    error.file = folder;
+    return error;
+  }
+  const bool holds_data = std::filesystem::exists(path / "input_0.pb", ignored) ||
+                          std::filesystem::exists(path / "output_0.pb", ignored) ||
+                          std::filesystem::exists(path / "output_0.sample.json", ignored);
+  std::vector<std::string> folders = FindTestDataSets(folder);
+  if (holds_data || folders.empty()) folders = {folder};
+  return folders;
+}
+
+Result<std::vector<Tensor>> DataSetInputs(const Graph& graph, const GivenInputs& given, const std::string& folder) {
+  if (given.by_position.size() != graph.inputs().size()) {
+    Error error = MakeError(ErrorCode::kInvalidInput, "test_data.inputs",
+                            "the model has " + std::to_string(graph.inputs().size()) + " inputs, the folder " +
+                                std::to_string(given.by_position.size()));
+    error.file = folder;
+    return error;
+  }
+  return MakeInputs(graph, given, 0);
+}
+
 void AddDims(const GivenInputs& given, ModelOptions& options) {
   for (const auto& [name, tensor] : given.by_name) options.shapes.emplace(name, tensor.dims());
   for (const Tensor& tensor : given.by_position) options.input_dims.push_back(tensor.dims());
@@ -175,63 +203,6 @@ Result<std::vector<Tensor>> MakeInputs(const Graph& graph, const GivenInputs& gi
     inputs.push_back(*found);
   }
   return inputs;
-}
-
-Status RunBuffers::Add(const Session& session, ValueId id) {
-  const Value& value = session.graph().value(id);
-  const auto dims = value.type.static_dims();
-  if (!dims) {
-    return MakeError(ErrorCode::kUnsupported, "value.dynamic",
-                     "\"" + value.name + "\" is " + ToString(value.type) + ": its size must be known before the run");
-  }
-  Result<LentBuffer> buffer =
-      LentBuffer::Make(session.machine(), LentDevice(session.plan()->lent_on, id), value.type.type, *dims);
-  if (!buffer.ok()) {
-    Error error = std::move(buffer).error();
-    error.message = "\"" + value.name + "\": " + error.message;
-    return error;
-  }
-  tensors_.push_back(buffer->tensor());
-  memory_.emplace_back(std::move(buffer).value());
-  return {};
-}
-
-Result<RunBuffers> RunBuffers::ForInputs(const Session& session, std::span<const Tensor> tensors) {
-  RunBuffers buffers;
-  for (size_t i = 0; i < tensors.size(); ++i) {
-    PT_CHECK_OK(buffers.Add(session, session.graph().inputs()[i]));
-    PT_CHECK_OK(buffers.memory_.back()->Write(tensors[i].bytes()));
-  }
-  return buffers;
-}
-
-Result<RunBuffers> RunBuffers::ForOutputs(const Session& session) {
-  RunBuffers buffers;
-  for (const ValueId id : session.graph().outputs()) {
-    const ValueType& type = session.graph().value(id).type;
-    if (type.is_static()) {
-      PT_CHECK_OK(buffers.Add(session, id));
-    } else {
-      LentTensor none;
-      none.type = type.type;
-      buffers.tensors_.push_back(none);
-      buffers.memory_.emplace_back();
-    }
-  }
-  return buffers;
-}
-
-Result<std::vector<Tensor>> RunBuffers::Copy(const RunReport& report) const {
-  std::vector<Tensor> tensors;
-  for (size_t i = 0; i < tensors_.size(); ++i) {
-    if (!memory_[i]) {
-      tensors.push_back(report.outputs[i]);
-      continue;
-    }
-    PT_ASSIGN(Tensor tensor, memory_[i]->Read());
-    tensors.push_back(std::move(tensor));
-  }
-  return tensors;
 }
 
 }  // namespace pt::tools

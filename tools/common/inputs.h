@@ -1,15 +1,11 @@
-// Input data as the flags give it, and the memory in which a run finds its inputs and leaves its
-// outputs.
+// Input data as the flags give it.
 #pragma once
 
 #include <map>
-#include <optional>
-#include <span>
 #include <string>
 #include <vector>
 
 #include "partitiontuner/engine/engine.h"
-#include "partitiontuner/exec/lent_buffer.h"
 
 namespace pt::tools {
 
@@ -23,6 +19,10 @@ struct GivenInputs {
 Result<GivenInputs> ReadInputs(const std::vector<std::string>& flags);
 Result<Tensor> LoadTensorFile(const std::string& path);  // .npy or .pb
 
+// The folders of data sets that are meant: the folder itself when it holds data, else the test_data_set_* folders in
+// it. Errors: kInvalidInput (no such folder).
+Result<std::vector<std::string>> DataSetFolders(const std::string& folder);
+
 // Adds the dims of the given data to what the model is specialised with; --shape wins.
 void AddDims(const GivenInputs& given, ModelOptions& options);
 
@@ -30,21 +30,7 @@ void AddDims(const GivenInputs& given, ModelOptions& options);
 // seed. Random indices stay within what they index. Errors: kInvalidInput (type or dims differ from
 // the model's, unknown name), kUnsupported (dims still unknown, or a type that cannot be drawn).
 Result<std::vector<Tensor>> MakeInputs(const Graph& graph, const GivenInputs& given, uint64_t seed);
-
-// Memory for the inputs (copied in) or outputs of a session, on the devices where its plan wants them.
-class RunBuffers {
- public:
-  static Result<RunBuffers> ForInputs(const Session& session, std::span<const Tensor> tensors);
-  static Result<RunBuffers> ForOutputs(const Session& session);  // none where dims are unknown
-
-  std::span<const LentTensor> tensors() const { return tensors_; }
-  // What the buffers hold now; outputs that have none, since their size was known only in the run, from its report.
-  Result<std::vector<Tensor>> Copy(const RunReport& report) const;
-
- private:
-  Status Add(const Session& session, ValueId value);
-  std::vector<std::optional<LentBuffer>> memory_;
-  std::vector<LentTensor> tensors_;
-};
+// The same of what was read from a data set's folder, which must hold every input (kInvalidInput).
+Result<std::vector<Tensor>> DataSetInputs(const Graph& graph, const GivenInputs& given, const std::string& folder);
 
 }  // namespace pt::tools

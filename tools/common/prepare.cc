@@ -3,13 +3,14 @@
 #include <algorithm>
 
 #include "partitiontuner/plan/plan_json.h"
+#include "partitiontuner/plan/plan_precision.h"
 #include "partitiontuner/support/file.h"
+#include "tools/common/text.h"
 
 namespace pt::tools {
 namespace {
 
-Status CheckPrecision(const Plan& plan, const PlanSource& source) {
-  PT_ASSIGN(const Precision allowed, PrecisionFromText(source.precision));
+Status CheckPrecision(const Plan& plan, const Precision& allowed, const PlanSource& source) {
   for (const Candidate& candidate : plan.candidates) {
     if (IsWithin(candidate, allowed)) continue;
     const std::string mode(MathModeName(candidate.math));
@@ -20,6 +21,20 @@ Status CheckPrecision(const Plan& plan, const PlanSource& source) {
     return error;
   }
   return {};
+}
+
+// A plan in fp32 alone keeps every budget.
+Status CheckBudget(const Plan& plan, double max_error, const PlanSource& source) {
+  const std::optional<BudgetReport>& budget = plan.report.budget;
+  if (LoosestMath(plan) == MathMode::kFp32 || (budget && budget->confirmation_error <= max_error)) return {};
+  Error error = MakeError(
+      ErrorCode::kUsage, "plan.max_error",
+      budget
+          ? "the plan's error is " + Brief(budget->confirmation_error) + ", but --max-error allows " + Brief(max_error)
+          : "the plan computes in " + std::string(MathModeName(LoosestMath(plan))) + ", and its error was not measured",
+      "make another plan: pt-plan --precision auto --max-error " + Brief(max_error));
+  error.file = source.plan_file;
+  return error;
 }
 
 }  // namespace
@@ -43,8 +58,14 @@ void NotePrecision(const Model& model, const Console& console) {
 Result<ChosenPlan> ChoosePlan(Engine& engine, const Model& model, const PlanSource& source, const Console& console) {
   if (!source.plan_file.empty()) {
     PT_ASSIGN(Plan plan, LoadPlan(source.plan_file));
-    if (!source.precision.empty()) PT_CHECK_OK(CheckPrecision(plan, source));
+    if (source.precision) PT_CHECK_OK(CheckPrecision(plan, *source.precision, source));
+    if (source.max_error) PT_CHECK_OK(CheckBudget(plan, *source.max_error, source));
     return ChosenPlan{source.plan_file, std::move(plan)};
+  }
+  if (source.wants_budget) {
+    return MakeError(ErrorCode::kUsage, "usage.combination",
+                     "with --precision auto a plan is made by many runs, which is not done here",
+                     "pt-plan " + model.path + " --precision auto -o FILE, then --plan FILE");
   }
   PlanOptions options = source.options;
   if (!source.planner.empty()) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "partitiontuner/engine/engine.h"
@@ -11,9 +12,12 @@ namespace pt::tools {
 
 struct PlanSource {
   std::string plan_file;  // wins over planner
-  std::string precision;  // what --precision says of a plan file; empty: whatever the plan was made with
-  std::string planner;    // empty: search over the database's costs, else a one-device plan
-  PlanOptions options;    // .planner is set from the above
+  // What --precision and --max-error say of a plan file; nothing: whatever the plan was made with.
+  std::optional<Precision> precision;
+  std::optional<double> max_error;
+  bool wants_budget = false;  // --precision auto: only a plan file is taken
+  std::string planner;        // empty: search over the database's costs, else a one-device plan
+  PlanOptions options;        // .planner is set from the above
 };
 
 struct ChosenPlan {

@@ -35,6 +35,8 @@ void AddFlags(CLI::App& app, PlanFlags& flags) {
        "nodes (index, or glob over names) that must run on a device or unit class");
   list("--forbid", flags.forbid, "NODE=WHERE", "nodes that must not run there");
   list("--lend", flags.lend, "NAME=DEVICE", "model inputs and outputs (glob) that the caller has on a device");
+  list("--calibrate", flags.calibrate, "DIR",
+       "data for --precision auto: a folder of input_N.pb, or of test_data_set_* (random without)");
   app.add_flag("--no-estimates", flags.no_estimates, "use measured costs only")->group(kMoreGroup);
   app.add_flag("--baselines", flags.baselines, "every planner's predicted makespan, the bound and the gap")
       ->group("Ask");
@@ -45,6 +47,17 @@ void AddFlags(CLI::App& app, PlanFlags& flags) {
   app.get_option("--explain")->group("Ask");
 }
 
+Status CheckCombinations(const PlanFlags& flags) {
+  if (flags.common.wants_budget() && (flags.baselines || !flags.explain.empty())) {
+    return MakeError(ErrorCode::kUsage, "usage.combination",
+                     "--precision auto makes one plan: it goes with neither --baselines nor --explain");
+  }
+  if (!flags.common.wants_budget() && !flags.calibrate.empty()) {
+    return MakeError(ErrorCode::kUsage, "usage.combination", "--calibrate is data for --precision auto");
+  }
+  return {};
+}
+
 int Main(int argc, char** argv) {
   Console console("pt-plan");
   PlanFlags flags;
@@ -52,6 +65,7 @@ int Main(int argc, char** argv) {
   AddFlags(app, flags);
   if (const auto code = ParseFlags(app, flags.common, argc, argv, console)) return *code;
   if (const auto code = AnswerMachineQuestions(flags.common, console)) return *code;
+  if (const Status status = CheckCombinations(flags); !status.ok()) return console.Fail(status.error());
   const Result<int> result = !flags.check.empty()     ? CheckPlanFile(flags, console)
                              : flags.baselines        ? CompareBaselines(flags, console)
                              : !flags.explain.empty() ? ExplainNodes(flags, console)

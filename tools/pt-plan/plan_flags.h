@@ -6,6 +6,7 @@
 
 #include "tools/common/console.h"
 #include "tools/common/flags.h"
+#include "tools/common/inputs.h"
 #include "tools/common/prepare.h"
 
 namespace pt::tools {
@@ -13,7 +14,7 @@ namespace pt::tools {
 struct PlanFlags {
   CommonFlags common;
   std::string profile, planner = "search", output, check, time_limit;
-  std::vector<std::string> explain, place, forbid, lend;
+  std::vector<std::string> explain, place, forbid, lend, calibrate;
   uint64_t effort = 0, seed = 1;
   bool baselines = false, no_estimates = false;
 };
@@ -23,6 +24,7 @@ struct PlanningSetup {
   std::unique_ptr<Engine> engine;
   std::shared_ptr<const Model> model;
   Profile profile;  // of --profile; else empty and not used
+  GivenInputs given;
   PlanOptions options;
 };
 Result<PlanningSetup> MakePlanningSetup(const PlanFlags& flags);
@@ -30,6 +32,10 @@ Result<PlanningSetup> MakePlanningSetup(const PlanFlags& flags);
 // Nodes meant by an index, or by a glob over node names, output names and the names in the model
 // file.
 std::vector<NodeId> NodesMeant(const Graph& graph, const std::string& pattern);
+
+// The budget of --precision auto with its data, which a note names. Errors: kUsage, kInvalidInput, kUnsupported (inputs
+// that no data can be drawn for).
+Result<ErrorBudget> MakeErrorBudget(const PlanningSetup& setup, const PlanFlags& flags, const Console& console);
 
 // The modes of pt-plan; each prints its result.
 Result<int> MakeAndReport(const PlanFlags& flags, const Console& console);

@@ -100,8 +100,13 @@ Result<PlanningSetup> MakePlanningSetup(const PlanFlags& flags) {
     PT_ASSIGN(const Json json, ParseJson(text, flags.profile, limits));
     PT_ASSIGN(setup.profile, ProfileFromJson(json, flags.profile));
   }
-  PT_ASSIGN(const GivenInputs given, ReadInputs(flags.common.inputs));
-  AddDims(given, model_options);
+  PT_ASSIGN(setup.given, ReadInputs(flags.common.inputs));
+  AddDims(setup.given, model_options);
+  if (setup.given.by_position.empty() && !flags.calibrate.empty()) {
+    PT_ASSIGN(const std::vector<std::string> folders, DataSetFolders(flags.calibrate.front()));
+    PT_ASSIGN(const GivenInputs first, ReadInputs({folders.front()}));
+    AddDims(first, model_options);
+  }
   PT_ASSIGN(setup.engine, Engine::Make(engine_options));
   PT_ASSIGN(setup.model, setup.engine->Load(flags.common.model, model_options));
   const Platform& platform = setup.engine->machine().platform();

@@ -17,16 +17,9 @@ Result<DataSet> DataSets::Read(const std::string& folder) {
   }
   if (!given.ok()) return given.error();
   const Graph& graph = *ready_->model->graph;
-  if (given->by_position.size() != graph.inputs().size()) {
-    Error error = MakeError(ErrorCode::kInvalidInput, "test_data.inputs",
-                            "the model has " + std::to_string(graph.inputs().size()) + " inputs, the folder " +
-                                std::to_string(given->by_position.size()));
-    error.file = folder;
-    return error;
-  }
   DataSet data;
   data.name = folder;
-  PT_ASSIGN(data.inputs, MakeInputs(graph, *given, flags_.seed));
+  PT_ASSIGN(data.inputs, DataSetInputs(graph, *given, folder));
   PT_ASSIGN(data.expected, LoadExpectedOutputs(folder, graph.outputs().size()));
   return data;
 }

@@ -8,10 +8,16 @@
 
 namespace pt::tools {
 
-PlanSource RunFlags::plan_source() const {
+Result<PlanSource> RunFlags::plan_source() const {
   PlanSource source;
   source.plan_file = plan;
-  source.precision = common.precision;
+  if (!common.precision.empty()) {
+    PT_ASSIGN(source.precision, AllowedPrecision(common));
+  }
+  if (!common.max_error.empty()) {
+    PT_ASSIGN(source.max_error, MaxErrorOf(common));
+  }
+  source.wants_budget = common.wants_budget();
   source.planner = planner;
   source.options.seed = seed;
   return source;
@@ -98,6 +104,10 @@ int Main(int argc, char** argv) {
     return console.Fail(
         MakeError(ErrorCode::kUsage, "usage.combination",
                   "--concurrency goes with none of --compare, --verify, --suite, --trace and --save-outputs"));
+  }
+  if (flags.common.wants_budget() && !flags.suite.empty()) {
+    return console.Fail(MakeError(ErrorCode::kUsage, "usage.combination",
+                                  "--precision auto needs plans that pt-plan makes: it does not go with --suite"));
   }
   const auto length = MeasureLengthOf(flags);
   if (!length.ok()) return console.Fail(length.error());

@@ -190,7 +190,8 @@ Result<int> Measured(const RunFlags& flags, Console& console, const CancelToken&
   PT_ASSIGN(const MeasureLength length, MeasureLengthOf(flags));
   PT_ASSIGN(const Setup setup, MakeSetup(flags, console));
   std::vector<Runner> runners(1);
-  PT_ASSIGN(runners[0], MakeRunner(setup, flags, flags.plan_source(), console));
+  PT_ASSIGN(const PlanSource source, flags.plan_source());
+  PT_ASSIGN(runners[0], MakeRunner(setup, flags, source, console));
   PT_CHECK_OK(MeasureAll(runners, length, cancel));
   NoteUnsteadyPace(runners, console);
   Runner& runner = runners[0];
@@ -226,12 +227,12 @@ Result<int> Compared(const RunFlags& flags, Console& console, const CancelToken&
   PT_ASSIGN(const MeasureLength length, MeasureLengthOf(flags));
   PT_ASSIGN(const Setup setup, MakeSetup(flags, console));
   std::vector<Runner> runners;
+  PT_ASSIGN(PlanSource source, flags.plan_source());
   if (!flags.plan.empty()) {
-    PT_ASSIGN(Runner runner, MakeRunner(setup, flags, flags.plan_source(), console));
+    PT_ASSIGN(Runner runner, MakeRunner(setup, flags, source, console));
     runners.push_back(std::move(runner));
   }
   for (const std::string& name : SplitList(flags.compare)) {
-    PlanSource source = flags.plan_source();
     source.plan_file.clear();
     source.planner = name;
     PT_ASSIGN(Runner runner, MakeRunner(setup, flags, source, console));

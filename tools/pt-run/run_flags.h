@@ -20,7 +20,8 @@ struct RunFlags {
   uint32_t concurrency = 0;  // callers at once; 0 = not asked for
   bool sequential = false, twin = false, suite_worker = false;
 
-  PlanSource plan_source() const;
+  // Errors: kUsage (--precision, --max-error).
+  Result<PlanSource> plan_source() const;
   // Flush-to-zero is on in plain runs and off in a suite, unless --denormals says otherwise.
   SessionOptions session_options(bool suite) const;
 };

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "partitiontuner/engine/run_buffers.h"
 #include "tools/common/inputs.h"
 #include "tools/pt-run/run_flags.h"
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "partitiontuner/engine/run_buffers.h"
 #include "partitiontuner/plan/plan_precision.h"
 #include "tools/common/text.h"
 
@@ -35,7 +36,8 @@ Result<ReadyModel> MakeReady(Engine& engine, ModelOptions options, const std::st
     PT_ASSIGN(ready.plan.plan, engine.MakeDefaultPlan(*ready.model));
     ready.plan.name = ready.plan.plan.planner;
   } else {
-    PT_ASSIGN(ready.plan, ChoosePlan(engine, *ready.model, flags.plan_source(), console));
+    PT_ASSIGN(const PlanSource source, flags.plan_source());
+    PT_ASSIGN(ready.plan, ChoosePlan(engine, *ready.model, source, console));
   }
   SessionOptions session_options = flags.session_options(suite);
   PT_ASSIGN(ready.session, engine.MakeSession(*ready.model, ready.plan.plan, session_options));
@@ -47,19 +49,12 @@ Result<ReadyModel> MakeReady(Engine& engine, ModelOptions options, const std::st
 }
 
 Result<RunOutputs> RunOnce(const ReadyModel& ready, const std::vector<Tensor>& inputs, const CancelToken* cancel) {
-  PT_ASSIGN(const RunBuffers in, RunBuffers::ForInputs(*ready.session, inputs));
-  PT_ASSIGN(const RunBuffers out, RunBuffers::ForOutputs(*ready.session));
   RunOptions options;
   options.cancel = cancel;
   RunOutputs result;
-  const auto report = ready.session->Run(in.tensors(), out.tensors(), options);
-  if (!report.ok()) return report.error();
-  PT_ASSIGN(result.tensors, out.Copy(*report));
+  PT_ASSIGN(result.tensors, RunTensors(*ready.session, inputs, options));
   if (ready.twin != nullptr) {
-    PT_ASSIGN(const RunBuffers twin_out, RunBuffers::ForOutputs(*ready.twin));
-    const auto twin_report = ready.twin->Run(in.tensors(), twin_out.tensors(), options);
-    if (!twin_report.ok()) return twin_report.error();
-    PT_ASSIGN(const std::vector<Tensor> twin, twin_out.Copy(*twin_report));
+    PT_ASSIGN(const std::vector<Tensor> twin, RunTensors(*ready.twin, inputs, options));
     result.twin_equal = std::ranges::equal(result.tensors, twin, SameBits);
   }
   return result;

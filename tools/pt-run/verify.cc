@@ -7,24 +7,6 @@
 namespace pt::tools {
 namespace {
 
-// The folder itself when it holds data, else the test_data_set_* folders in it.
-Result<std::vector<std::string>> DataSetFolders(const std::string& folder) {
-  std::error_code ignored;
-  const std::filesystem::path path(folder);
-  if (!std::filesystem::is_directory(path, ignored)) {
-    Error error = MakeError(ErrorCode::kInvalidInput, "test_data.folder", "no such folder",
-                            "--verify FOLDER/test_data_set_0, or --verify reference");
-    error.file = folder;
-    return error;
-  }
-  const bool holds_data = std::filesystem::exists(path / "input_0.pb", ignored) ||
-                          std::filesystem::exists(path / "output_0.pb", ignored) ||
-                          std::filesystem::exists(path / "output_0.sample.json", ignored);
-  std::vector<std::string> folders = FindTestDataSets(folder);
-  if (holds_data || folders.empty()) folders = {folder};
-  return folders;
-}
-
 struct SetReport {
   std::string name;
   std::vector<OutputVerdict> verdicts;
