@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "partitiontuner/engine/run_buffers.h"
 #include "partitiontuner/engine/verify.h"
@@ -10,6 +11,11 @@ namespace pt {
 namespace {
 
 bool IsLowered(const Candidate& candidate) { return candidate.math != MathMode::kFp32; }
+
+double Typical(const std::vector<double>& errors) {
+  const double squares = std::inner_product(errors.begin(), errors.end(), errors.begin(), 0.0);
+  return std::sqrt(squares / static_cast<double>(errors.size()));
+}
 
 Result<std::vector<std::vector<Tensor>>> OutputsOf(Session& session, const std::vector<std::vector<Tensor>>& inputs) {
   std::vector<std::vector<Tensor>> outputs;
@@ -129,12 +135,12 @@ Result<MeasuredTrials::Kept> MeasuredTrials::Compiled(Plan plan) const {
   return Kept{std::move(plan), std::move(session)};
 }
 
-Result<double> MeasuredTrials::ErrorOf(Session& session, const Outputs& inputs, const Outputs& wanted) const {
+Result<std::vector<double>> MeasuredTrials::ErrorsOf(Session& session, const Outputs& inputs,
+                                                     const Outputs& wanted) const {
   PT_ASSIGN(const Outputs outputs, OutputsOf(session, inputs));
-  double largest = 0;
-  for (size_t set = 0; set < outputs.size(); ++set)
-    largest = std::max(largest, RelativeError(wanted[set], outputs[set]));
-  return largest;
+  std::vector<double> errors;
+  for (size_t set = 0; set < outputs.size(); ++set) errors.push_back(RelativeError(wanted[set], outputs[set]));
+  return errors;
 }
 
 // No fp32 candidate of the part's nodes is left to the planner, and none but those of all others: so the part is
@@ -153,13 +159,14 @@ Result<double> MeasuredTrials::ErrorAlone(size_t part) {
   if (!plan.ok() && plan.error().code == ErrorCode::kInfeasible) return HUGE_VAL;
   if (!plan.ok()) return std::move(plan).error();
   PT_ASSIGN(const Kept made, Compiled(std::move(plan).value()));
-  return ErrorOf(*made.session, budget_.calibration, wanted_calibration_);
+  PT_ASSIGN(const std::vector<double> errors, ErrorsOf(*made.session, budget_.calibration, wanted_calibration_));
+  return Typical(errors);
 }
 
 Result<LoweringTrials::Outcome> MeasuredTrials::Try(const Lowering& lowering) {
   if (std::ranges::all_of(lowering, [](bool lowered) { return lowered; })) {
-    PT_ASSIGN(const double error, ErrorOf(*free_.session, budget_.calibration, wanted_calibration_));
-    return Outcome{error, free_.plan.makespan.ns};
+    PT_ASSIGN(const auto errors, ErrorsOf(*free_.session, budget_.calibration, wanted_calibration_));
+    return Outcome{std::ranges::max(errors), Typical(errors), free_.plan.makespan.ns};
   }
   std::set<NodeId> in_fp32 = AllNodes();
   for (size_t part = 0; part < lowering.size(); ++part) {
@@ -167,18 +174,19 @@ Result<LoweringTrials::Outcome> MeasuredTrials::Try(const Lowering& lowering) {
     std::erase_if(in_fp32, [&](NodeId node) { return parts_[part].nodes.contains(node); });
   }
   Result<Plan> plan = MakePlan(scene_.model, std::move(in_fp32), scene_.options.effort);
-  if (!plan.ok() && plan.error().code == ErrorCode::kInfeasible) return Outcome{HUGE_VAL, fp32_ns()};
+  if (!plan.ok() && plan.error().code == ErrorCode::kInfeasible) return Outcome{HUGE_VAL, HUGE_VAL, fp32_ns()};
   if (!plan.ok()) return std::move(plan).error();
   PT_ASSIGN(Kept made, Compiled(std::move(plan).value()));
-  PT_ASSIGN(const double error, ErrorOf(*made.session, budget_.calibration, wanted_calibration_));
-  const Outcome outcome{error, made.plan.makespan.ns};
+  PT_ASSIGN(const std::vector<double> errors, ErrorsOf(*made.session, budget_.calibration, wanted_calibration_));
+  const Outcome outcome{std::ranges::max(errors), Typical(errors), made.plan.makespan.ns};
   tried_.insert_or_assign(lowering, std::move(made.plan));
   return outcome;
 }
 
 Result<double> MeasuredTrials::Confirm(const Lowering& lowering) {
   PT_ASSIGN(const Kept made, Compiled(plan(lowering)));
-  return ErrorOf(*made.session, budget_.confirmation, wanted_confirmation_);
+  PT_ASSIGN(const std::vector<double> errors, ErrorsOf(*made.session, budget_.confirmation, wanted_confirmation_));
+  return std::ranges::max(errors);
 }
 
 const Plan& MeasuredTrials::plan(const Lowering& lowering) const {
@@ -194,7 +202,7 @@ Result<Plan> PlanWithin(const PlanningScene& scene, const ErrorBudget& budget) {
   Plan plan = trials->plan(choice.lowering);
   const auto [groups, lowered] = CountGroups(plan);
   plan.report.budget = BudgetReport{budget.max_error,
-                                    choice.outcome.error,
+                                    choice.outcome.largest,
                                     choice.confirmed,
                                     budget.calibration.size(),
                                     budget.confirmation.size(),

@@ -60,7 +60,8 @@ class MeasuredTrials : public LoweringTrials {
   std::set<NodeId> AllNodes() const;
   Result<Plan> MakePlan(const Model& model, std::set<NodeId> in_fp32, uint64_t effort);
   Result<Kept> Compiled(Plan plan) const;
-  Result<double> ErrorOf(Session& session, const Outputs& inputs, const Outputs& wanted) const;
+  // By data set.
+  Result<std::vector<double>> ErrorsOf(Session& session, const Outputs& inputs, const Outputs& wanted) const;
 
   const PlanningScene scene_;
   const ErrorBudget& budget_;

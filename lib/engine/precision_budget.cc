@@ -5,15 +5,15 @@
 #include <cmath>
 #include <map>
 #include <numeric>
-#include <optional>
+#include <span>
 
 namespace pt {
 namespace {
 
 // Other data shows other errors, so what is chosen by some data keeps this share of the budget there.
 constexpr double kMargin = 0.8;
-constexpr size_t kMostConfirmations = 4;  // a choice that is refused is made again within less
-constexpr size_t kMostAdditions = 4;      // parts tried behind the first that did not fit
+constexpr size_t kMostConfirmations = 5;  // a choice that is refused is made again within less
+constexpr size_t kMostAdditions = 8;      // parts tried behind the first that did not fit
 
 class Chooser {
  public:
@@ -29,11 +29,12 @@ class Chooser {
       PT_ASSIGN(const double confirmed, trials_.Confirm(best->first));
       if (confirmed <= max_error_) return LoweringChoice{best->first, best->second.outcome, confirmed};
       best->second.refused = true;
-      // As much less as the other data showed more. Where that is infinitely more, half tells as little as any share.
-      const double share = std::isfinite(confirmed) ? kMargin * max_error_ / confirmed : 0.5;
-      target = std::min(target, best->second.outcome.error) * share;
+      // Half the way, by magnitude, to as much less as the other data showed more: that was the largest of many. Where
+      // it is infinitely more, half tells as little as any share.
+      const double share = std::isfinite(confirmed) ? std::sqrt(kMargin * max_error_ / confirmed) : 0.5;
+      target = best->second.outcome.typical * share;
     }
-    return LoweringChoice{fp32, {0, trials_.fp32_ns()}, 0};
+    return LoweringChoice{fp32, {0, 0, trials_.fp32_ns()}, 0};
   }
 
  private:
@@ -43,13 +44,18 @@ class Chooser {
   };
   using TriedMap = std::map<Lowering, Tried>;
 
+  // target: of the typical error. The largest is held to the budget itself, less the margin.
+  bool IsWithin(const Tried& tried, double target) const {
+    return !tried.refused && tried.outcome.largest <= kMargin * max_error_ && tried.outcome.typical <= target;
+  }
+
   Result<bool> Holds(const Lowering& lowering, double target) {
     auto at = tried_.find(lowering);
     if (at == tried_.end()) {
       PT_ASSIGN(const LoweringTrials::Outcome outcome, trials_.Try(lowering));
       at = tried_.emplace(lowering, Tried{outcome}).first;
     }
-    return !at->second.refused && at->second.outcome.error <= target;
+    return IsWithin(at->second, target);
   }
 
   // Everything at once; else as many parts as fit in the order of what they save for their error, then single ones
@@ -78,7 +84,7 @@ class Chooser {
 
   Status AddSingly(Lowering lowering, std::span<const size_t> parts, double target) {
     const auto known = tried_.find(lowering);
-    double error = known == tried_.end() ? 0 : known->second.outcome.error;
+    double error = known == tried_.end() ? 0 : known->second.outcome.typical;
     size_t tries = 0;
     for (const size_t part : parts) {
       if (tries == kMostAdditions) break;
@@ -86,7 +92,7 @@ class Chooser {
       ++tries;
       lowering[part] = true;
       PT_ASSIGN(const bool holds, Holds(lowering, target));
-      if (holds) error = tried_.at(lowering).outcome.error;
+      if (holds) error = tried_.at(lowering).outcome.typical;
       if (!holds) lowering[part] = false;
     }
     return {};
@@ -117,7 +123,7 @@ class Chooser {
     auto best = tried_.end();
     for (auto at = tried_.begin(); at != tried_.end(); ++at) {
       const Tried& tried = at->second;
-      if (tried.refused || !(tried.outcome.error <= target) || tried.outcome.ns >= trials_.fp32_ns()) continue;
+      if (!IsWithin(tried, target) || tried.outcome.ns >= trials_.fp32_ns()) continue;
       if (best == tried_.end() || tried.outcome.ns < best->second.outcome.ns) best = at;
     }
     return best;

@@ -13,8 +13,9 @@ namespace pt {
 // By part: may it be computed in lower precision?
 using Lowering = std::vector<bool>;
 
-// Errors are as RelativeError (engine/verify.h) has them, the largest over the data; infinite where something differs
-// that must not, and where there is no plan.
+// Errors are as RelativeError (engine/verify.h) has them, of several data sets: the largest of them, and the typical
+// one, the root of their mean square, which depends less on a single set. Infinite where something differs that must
+// not, and where there is no plan.
 class LoweringTrials {
  public:
   virtual ~LoweringTrials() = default;
@@ -25,14 +26,14 @@ class LoweringTrials {
   virtual int64_t saved_ns(size_t part) const = 0;
 
   struct Outcome {
-    double error = 0;  // on the data to choose by
-    int64_t ns = 0;    // the plan's predicted time
+    double largest = 0, typical = 0;  // errors on the data to choose by
+    int64_t ns = 0;                   // the plan's predicted time
   };
-  // With nothing but that part lowered, whether it pays or not.
+  // The typical error with nothing but that part lowered, whether it pays or not.
   virtual Result<double> ErrorAlone(size_t part) = 0;
   // The plan that the planner makes when it may lower these parts.
   virtual Result<Outcome> Try(const Lowering& lowering) = 0;
-  // That plan's error on data which was not used for choosing.
+  // That plan's largest error on data which was not used for choosing.
   virtual Result<double> Confirm(const Lowering& lowering) = 0;
 };
 

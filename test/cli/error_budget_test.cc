@@ -35,7 +35,7 @@ TEST_CASE("PtPlan, PlansWithinAnErrorBudgetAndPtRunTakesThePlan", "[cli]") {
   const CommandResult planned = scene.Plan({"--max-error", "0.05", "--format", "json", "-o", scene.plan});
   INFO(planned.err);
   REQUIRE(planned.exit_code == 0);
-  CHECK(planned.err.find("chosen by 2 random data sets, confirmed by 4 random data sets") != std::string::npos);
+  CHECK(planned.err.find("chosen by 8 random data sets, confirmed by 16 random data sets") != std::string::npos);
   const Json summary = Parsed(planned.out);
   const Json& budget = *summary.find("error_budget");
   CHECK(budget.find("max_error")->as_number() == 0.05);
@@ -74,7 +74,8 @@ TEST_CASE("PtPlan, GivenDataChoosesAndConfirms", "[cli]") {
   const CommandResult one = scene.Plan({"--calibrate", data});
   INFO(one.err);
   CHECK(one.exit_code == 0);
-  CHECK(one.err.find("chosen by 1 given data set, confirmed by 4 random data sets") != std::string::npos);
+  CHECK(one.err.find("chosen by 1 given and 8 random data sets, confirmed by 16 random data sets") !=
+        std::string::npos);
   const CommandResult two = scene.Plan({"--calibrate", data, "--input", data});
   INFO(two.err);
   CHECK(two.exit_code == 0);

@@ -1,9 +1,11 @@
 #include "tools/common/inputs.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <numbers>
 #include <set>
 
 #include "partitiontuner/engine/npy.h"
@@ -45,6 +47,13 @@ std::optional<int64_t> IndexExtent(const Graph& graph, ValueId input) {
   return extent;
 }
 
+double RandomReal(const GivenInputs& given, Random& random) {
+  if (!given.standard_normal) return random.Uniform(given.random_low, given.random_high);
+  // Box and Muller; from (0, 1] since the logarithm of zero is none.
+  const double radius = std::sqrt(-2 * std::log(1 - random.Uniform(0, 1)));
+  return radius * std::cos(2 * std::numbers::pi * random.Uniform(0, 1));
+}
+
 Result<Tensor> RandomTensor(const Graph& graph, ValueId id, const std::vector<int64_t>& dims, const GivenInputs& given,
                             Random& random) {
   const Value& value = graph.value(id);
@@ -70,7 +79,7 @@ Result<Tensor> RandomTensor(const Graph& graph, ValueId id, const std::vector<in
   VisitType(type, [&]<typename T>() {
     if constexpr (kIsNumber<T>) {
       for (int64_t i = 0; i < *count; ++i) {
-        const T drawn = kIsFloat<T> ? ElementOf<T>(random.Uniform(given.random_low, given.random_high))
+        const T drawn = kIsFloat<T> ? ElementOf<T>(RandomReal(given, random))
                                     : ElementOf<T>(low + static_cast<int64_t>(random.Below(static_cast<uint64_t>(
                                                              std::max<int64_t>(high - low, 0) + 1))));
         std::memcpy(bytes.data() + static_cast<size_t>(i) * sizeof drawn, &drawn, sizeof drawn);

@@ -15,6 +15,7 @@ struct GivenInputs {
   std::map<std::string, Tensor> by_name;  // from INPUT=@FILE
   double random_low = -1, random_high = 1;
   bool random_range_given = false;
+  bool standard_normal = false;  // real numbers from the normal distribution of deviation 1 instead of the range
 };
 Result<GivenInputs> ReadInputs(const std::vector<std::string>& flags);
 Result<Tensor> LoadTensorFile(const std::string& path);  // .npy or .pb
