@@ -70,7 +70,7 @@ Status MeasuredTrials::MakeEnds() {
   PT_ASSIGN(fp32_.plan, MakePlan(scene_.model, AllNodes(), effort));
   if (!std::ranges::any_of(scene_.model.candidates, IsLowered) || !HasRealOutput(*scene_.model.graph)) return {};
   PT_ASSIGN(free_.plan, MakePlan(scene_.model, scene_.options.constraints.in_fp32, effort));
-  if (free_.plan.makespan.ns >= fp32_ns()) return {};
+  if (free_.plan.makespan.ns >= fp32_ns() - noise_ns()) return {};
   PT_ASSIGN(fp32_, Compiled(std::move(fp32_.plan)));
   PT_ASSIGN(free_, Compiled(std::move(free_.plan)));
   PT_ASSIGN(wanted_calibration_, OutputsOf(*fp32_.session, budget_.calibration));

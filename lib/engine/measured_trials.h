@@ -32,6 +32,7 @@ class MeasuredTrials : public LoweringTrials {
 
   size_t parts() const override { return parts_.size(); }
   int64_t fp32_ns() const override { return fp32_.plan.makespan.ns; }
+  int64_t noise_ns() const override { return fp32_.plan.makespan.spread_ns; }
   int64_t saved_ns(size_t part) const override { return parts_[part].saved_ns; }
   Result<double> ErrorAlone(size_t part) override;
   Result<Outcome> Try(const Lowering& lowering) override;

@@ -20,8 +20,9 @@ class LoweringTrials {
  public:
   virtual ~LoweringTrials() = default;
   virtual size_t parts() const = 0;
-  // The predicted time of the plan in fp32.
+  // The predicted time of the plan in fp32, and by how much a plan must be faster for it to be more than noise.
   virtual int64_t fp32_ns() const = 0;
+  virtual int64_t noise_ns() const = 0;
   // What lowering the part saves by the profile, without changes of form around it; may be negative.
   virtual int64_t saved_ns(size_t part) const = 0;
 

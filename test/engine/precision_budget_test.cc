@@ -28,6 +28,7 @@ class MadeUpTrials : public LoweringTrials {
 
   size_t parts() const override { return parts_.size(); }
   int64_t fp32_ns() const override { return 1000; }
+  int64_t noise_ns() const override { return noise; }
   int64_t saved_ns(size_t part) const override { return parts_[part].saved_ns; }
   Result<double> ErrorAlone(size_t part) override {
     ++asked;
@@ -58,6 +59,7 @@ class MadeUpTrials : public LoweringTrials {
   std::function<Outcome(Outcome, const Lowering&)> adjust = [](Outcome outcome, const Lowering&) { return outcome; };
   std::function<double(const Lowering&)> confirm;
   std::optional<Error> failure;
+  int64_t noise = 0;
   size_t asked = 0, tried = 0, confirmed = 0;
 
  private:
@@ -118,6 +120,14 @@ TEST_CASE("ChooseLowering, IsFp32WhereNothingIsFaster", "[engine]") {
   CHECK(choice.outcome.ns == 1000);
   CHECK(choice.confirmed == 0);
   CHECK(trials.confirmed == 0);
+}
+
+TEST_CASE("ChooseLowering, TakesNoErrorForAGainWithinTheNoise", "[engine]") {
+  MadeUpTrials trials({{0.01, 5}, {0.01, 5}});
+  trials.noise = 10;
+  CHECK(Chosen(trials, 0.1).lowering == Lowering{false, false});
+  trials.noise = 9;
+  CHECK(Chosen(trials, 0.1).lowering == Lowering{true, true});
 }
 
 TEST_CASE("ChooseLowering, IsFp32WhereNothingFits", "[engine]") {
