@@ -201,15 +201,18 @@ Result<Plan> PlanWithin(const PlanningScene& scene, const ErrorBudget& budget) {
   PT_ASSIGN(const LoweringChoice choice, ChooseLowering(*trials, budget.max_error));
   Plan plan = trials->plan(choice.lowering);
   const auto [groups, lowered] = CountGroups(plan);
-  plan.report.budget = BudgetReport{budget.max_error,
-                                    choice.outcome.largest,
-                                    choice.confirmed,
-                                    budget.calibration.size(),
-                                    budget.confirmation.size(),
-                                    groups,
-                                    lowered,
-                                    trials->fp32_ns(),
-                                    trials->plans_made()};
+  BudgetReport& report = plan.report.budget.emplace();
+  report.max_error = budget.max_error;
+  report.calibration_error = choice.outcome.largest;
+  report.confirmation_error = choice.confirmed;
+  if (trials->parts() > 0) {  // else nothing was run
+    report.calibration_sets = budget.calibration.size();
+    report.confirmation_sets = budget.confirmation.size();
+  }
+  report.groups = groups;
+  report.lowered_groups = lowered;
+  report.fp32_ns = trials->fp32_ns();
+  report.plans = trials->plans_made();
   return plan;
 }
 

@@ -68,6 +68,19 @@ TEST_CASE("PtPlan, ABudgetThatNothingFitsIsFp32", "[cli]") {
           .exit_code == 0);
 }
 
+TEST_CASE("PtPlan, WithoutLowerModesAllIsFp32AndSaidToBe", "[cli]") {
+  const Workplace place;
+  const std::string model = place.Branchy(), db = place.path() + "/profile.db";
+  const std::vector<std::string> flags = {model, "--db", db, "--libraries", "reference", "--precision", "auto"};
+  REQUIRE(RunTool("pt-profile", Joined(flags, {"--max-time", "1ms"})).exit_code == 0);
+  const CommandResult planned = RunTool("pt-plan", flags);
+  INFO(planned.err);
+  CHECK(planned.exit_code == 0);
+  CHECK(planned.err.find("no library offers it for this model on this machine: all is computed in fp32") !=
+        std::string::npos);
+  CHECK(planned.out.find("error budget 0.01: all in fp32 (1 plan tried)") != std::string::npos);
+}
+
 TEST_CASE("PtPlan, GivenDataChoosesAndConfirms", "[cli]") {
   const Scene scene;
   const std::string data = scene.place.path() + "/branchy/test_data_set_0";

@@ -101,17 +101,19 @@ Summary Summarise(const Platform& platform, const Plan& plan) {
   return summary;
 }
 
-// "error budget 0.01: 40 of 53 groups in lower precision, error 0.0071, on other data 0.0077; predicted 1.62 x fp32".
+// "error budget 0.01: 40 of 53 groups in lower precision, error 0.0071, on other data 0.0077; predicted 1.62 x as fast
+// as fp32's 16.8 ms (42 plans tried)".
 std::string BudgetText(const Plan& plan) {
   const BudgetReport& budget = *plan.report.budget;
-  std::string text = " error budget " + Brief(budget.max_error) + ": ";
-  if (budget.lowered_groups == 0) return text + "all in fp32 (" + std::to_string(budget.plans) + " plans tried)\n";
-  text += std::to_string(budget.lowered_groups) + " of " + std::to_string(budget.groups) +
-          " groups in lower precision, error " + Brief(budget.calibration_error) + ", on other data " +
-          Brief(budget.confirmation_error) + "; predicted ";
+  const std::string tried =
+      " (" + std::to_string(budget.plans) + (budget.plans == 1 ? " plan" : " plans") + " tried)\n";
+  const std::string text = " error budget " + Brief(budget.max_error) + ": ";
+  if (budget.lowered_groups == 0) return text + "all in fp32" + tried;
   const double gain = static_cast<double>(budget.fp32_ns) / static_cast<double>(plan.makespan.ns);
-  return text + Fixed(gain, 2) + " x as fast as fp32's " + ShortTime(budget.fp32_ns) + " (" +
-         std::to_string(budget.plans) + " plans tried)\n";
+  return text + std::to_string(budget.lowered_groups) + " of " + std::to_string(budget.groups) +
+         " groups in lower precision, error " + Brief(budget.calibration_error) + ", on other data " +
+         Brief(budget.confirmation_error) + "; predicted " + Fixed(gain, 2) + " x as fast as fp32's " +
+         ShortTime(budget.fp32_ns) + tried;
 }
 
 std::string SummaryText(const Platform& platform, const Plan& plan, const Summary& summary) {

@@ -82,13 +82,13 @@ struct MadeFor {
 // How far a plan that was made within an error budget is from the plan in fp32, and what that buys. Errors are relative
 // to the largest magnitude of each output.
 struct BudgetReport {
-  double max_error = 0;           // the budget
-  double calibration_error = 0;   // on the data by which was chosen what is lowered
-  double confirmation_error = 0;  // on data that was not used for choosing
-  uint64_t calibration_sets = 0, confirmation_sets = 0;
-  uint64_t groups = 0, lowered_groups = 0;  // steps that run a group; those of them in less than fp32
-  int64_t fp32_ns = 0;                      // the predicted makespan of the plan in fp32
-  uint64_t plans = 0;                       // made before one was chosen
+  double max_error = 0;                                  // the budget
+  double calibration_error = 0;                          // on the data by which was chosen what is lowered
+  double confirmation_error = 0;                         // on data that was not used for choosing
+  uint64_t calibration_sets = 0, confirmation_sets = 0;  // 0 where nothing can be lowered
+  uint64_t groups = 0, lowered_groups = 0;               // steps that run a group; those of them in less than fp32
+  int64_t fp32_ns = 0;                                   // the predicted makespan of the plan in fp32
+  uint64_t plans = 0;                                    // made before one was chosen
 
   friend bool operator==(const BudgetReport&, const BudgetReport&) = default;
 };
