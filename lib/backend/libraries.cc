@@ -22,6 +22,17 @@ std::span<const LibraryRow> BuiltInLibraries() {
   return rows;
 }
 
+Precision ModesOf(const Platform& platform, std::span<const std::unique_ptr<Library>> libraries) {
+  Precision all;
+  for (const std::unique_ptr<Library>& library : libraries) {
+    const Precision own = library->Modes(platform);
+    for (MathMode mode : kMathModes) {
+      if (own.allows(mode)) all = all.with(mode);
+    }
+  }
+  return all;
+}
+
 std::vector<Candidate> EnumerateCandidates(const Graph& graph, const Platform& platform,
                                            std::span<const std::unique_ptr<Library>> libraries,
                                            const Precision& precision) {

@@ -6,6 +6,8 @@
 
 namespace pt {
 
+Precision Library::Modes(const Platform&) const { return Precision(); }
+
 std::vector<Candidate> Library::Candidates(const Graph& graph, const Platform& platform,
                                            const Precision& precision) const {
   std::vector<Candidate> all;

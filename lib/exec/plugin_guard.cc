@@ -35,6 +35,9 @@ class GuardedLibrary final : public Library {
   bool Serves(const Platform& platform, DeviceId device) const override {
     return Ask("Library::Serves", [&] { return library_->Serves(platform, device); });
   }
+  Precision Modes(const Platform& platform) const override {
+    return Ask("Library::Modes", [&] { return library_->Modes(platform); });
+  }
 
   std::vector<Candidate> Candidates(const Graph& graph, const Platform& platform,
                                     const Precision& precision) const override {

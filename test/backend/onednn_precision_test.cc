@@ -108,6 +108,7 @@ TEST_CASE("OneDnnPrecision, NothingButFp32UnlessAllowedAndPossible", "[backend]"
       ++(candidate.math == MathMode::kFp32 ? wide : narrow);
     }
     CHECK((narrow > 0) == offered);
+    CHECK(MakeOneDnnLibrary()->Modes(platform) == (HasBf16(platform) ? kBf16 : Precision()));
     // What is offered in fp32 does not depend on what else is allowed.
     if (in_fp32 == 0) in_fp32 = wide;
     CHECK(wide == in_fp32);

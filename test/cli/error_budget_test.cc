@@ -118,5 +118,17 @@ TEST_CASE("ErrorBudgets, WhatMakesNoSenseIsExitTwo", "[cli]") {
   CHECK(RunTool("pt-run", {"--suite", place.path(), "--precision", "auto"}).exit_code == 2);
 }
 
+TEST_CASE("Precision, AModeThatWasNamedAndIsAbsentIsExitFive", "[cli]") {
+  const Workplace place;
+  const std::vector<std::string> flags = {place.Branchy(), "--db", "none", "--libraries", "reference"};
+  for (const char* tool : {"pt-profile", "pt-plan", "pt-run"}) {
+    INFO(tool);
+    const CommandResult refused = RunTool(tool, Joined(flags, {"--precision", "bf16"}));
+    CHECK(refused.exit_code == 5);
+    CHECK(refused.err.find("no library computes in bf16 on this machine") != std::string::npos);
+  }
+  CHECK(RunTool("pt-run", Joined(flags, {"--precision", "fp32", "--iterations", "1"})).exit_code == 0);
+}
+
 }  // namespace
 }  // namespace pt::testing

@@ -274,8 +274,8 @@ TEST_CASE("PtPlan, Bf16FromTheProfileToTheVerdict", "[cli]") {
   const CommandResult profile =
       RunTool("pt-profile", {model, "--db", db, "--max-time", "2ms", "--precision", "bf16", "--format", "json"});
   INFO(profile.err);
+  if (profile.exit_code == 5) SKIP("this processor has no bf16 instructions");
   REQUIRE(profile.exit_code == 0);
-  if (profile.err.find("no library offers it") != std::string::npos) SKIP("this processor has no bf16 instructions");
   std::string narrow;
   for (int seed = 1; seed <= 10 && narrow.empty(); ++seed) {
     const CommandResult plan = RunTool("pt-plan", {model, "--db", db, "--precision", "bf16", "--planner",

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "partitiontuner/backend/libraries.h"
 #include "partitiontuner/plan/plan_json.h"
 #include "partitiontuner/plan/plan_precision.h"
 #include "partitiontuner/support/file.h"
@@ -37,7 +38,30 @@ Status CheckBudget(const Plan& plan, double max_error, const PlanSource& source)
   return error;
 }
 
+// What was named must be there; auto names nothing.
+Status CheckModes(const Machine& machine, const CommonFlags& flags) {
+  PT_ASSIGN(const Precision named, AllowedPrecision(flags));
+  if (flags.wants_budget()) return {};
+  const Precision there = ModesOf(machine.platform(), machine.libraries());
+  for (MathMode mode : kMathModes) {
+    if (!named.allows(mode) || there.allows(mode)) continue;
+    const std::string name(MathModeName(mode));
+    return MakeError(ErrorCode::kDeviceUnusable, "precision.absent",
+                     "no library computes in " + name + " on this machine: its devices lack the instructions, or the " +
+                         "libraries that have it are not used",
+                     "--precision fp32, or auto for whatever is there");
+  }
+  return {};
+}
+
 }  // namespace
+
+Result<std::unique_ptr<Engine>> MakeEngine(const CommonFlags& flags) {
+  PT_ASSIGN(const EngineOptions options, EngineOptionsOf(flags));
+  PT_ASSIGN(std::unique_ptr<Engine> engine, Engine::Make(options));
+  PT_CHECK_OK(CheckModes(engine->machine(), flags));
+  return engine;
+}
 
 Result<Plan> LoadPlan(const std::string& path) {
   const Limits limits;

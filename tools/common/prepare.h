@@ -7,6 +7,7 @@
 
 #include "partitiontuner/engine/engine.h"
 #include "tools/common/console.h"
+#include "tools/common/flags.h"
 
 namespace pt::tools {
 
@@ -24,6 +25,10 @@ struct ChosenPlan {
   std::string name;  // the file, or the planner with its argument
   Plan plan;
 };
+
+// The engine that the flags describe. Errors: kUsage; kDeviceUnusable for a device, library or math mode that was named
+// and cannot be used on the machine.
+Result<std::unique_ptr<Engine>> MakeEngine(const CommonFlags& flags);
 
 Result<Plan> LoadPlan(const std::string& path);
 

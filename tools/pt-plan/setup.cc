@@ -86,7 +86,6 @@ std::vector<NodeId> NodesMeant(const Graph& graph, const std::string& pattern) {
 
 Result<PlanningSetup> MakePlanningSetup(const PlanFlags& flags) {
   PlanningSetup setup;
-  PT_ASSIGN(const EngineOptions engine_options, EngineOptionsOf(flags.common));
   PT_ASSIGN(ModelOptions model_options, ModelOptionsOf(flags.common));
   if (!flags.time_limit.empty()) {
     PT_ASSIGN(setup.options.time_limit, ParseDuration(flags.time_limit, "--time-limit"));
@@ -107,7 +106,7 @@ Result<PlanningSetup> MakePlanningSetup(const PlanFlags& flags) {
     PT_ASSIGN(const GivenInputs first, ReadInputs({folders.front()}));
     AddDims(first, model_options);
   }
-  PT_ASSIGN(setup.engine, Engine::Make(engine_options));
+  PT_ASSIGN(setup.engine, MakeEngine(flags.common));
   PT_ASSIGN(setup.model, setup.engine->Load(flags.common.model, model_options));
   const Platform& platform = setup.engine->machine().platform();
   if (!flags.profile.empty() && setup.profile.platform_fingerprint != PlatformFingerprint(platform)) {

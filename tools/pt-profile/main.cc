@@ -126,7 +126,6 @@ Result<int> DryRun(const ProfileFlags& flags, Engine& engine, const Model& model
 }
 
 Result<int> Measure(const ProfileFlags& flags, Console& console, const InterruptWatch& interrupt) {
-  PT_ASSIGN(const EngineOptions engine_options, EngineOptionsOf(flags.common));
   if (flags.common.db == "none" && flags.output.empty() && !flags.dry_run) {
     console.Warn("--db none and no -o: the measurements will be forgotten");
   }
@@ -134,7 +133,7 @@ Result<int> Measure(const ProfileFlags& flags, Console& console, const Interrupt
   PT_ASSIGN(ModelOptions model_options, ModelOptionsOf(flags.common));
   PT_ASSIGN(const GivenInputs given, ReadInputs(flags.common.inputs));
   AddDims(given, model_options);
-  PT_ASSIGN(const std::unique_ptr<Engine> engine, Engine::Make(engine_options));
+  PT_ASSIGN(const std::unique_ptr<Engine> engine, MakeEngine(flags.common));
   PT_ASSIGN(const std::shared_ptr<const Model> model, engine->Load(flags.common.model, model_options));
   NotePrecision(*model, console);
   if (flags.dry_run) return DryRun(flags, *engine, *model);

@@ -9,12 +9,11 @@ namespace pt::tools {
 
 Result<Setup> MakeSetup(const RunFlags& flags, const Console& console) {
   Setup setup;
-  PT_ASSIGN(const EngineOptions engine_options, EngineOptionsOf(flags.common));
   PT_ASSIGN(ModelOptions model_options, ModelOptionsOf(flags.common));
   PT_ASSIGN(const GivenInputs given, ReadInputs(flags.common.inputs));
   AddDims(given, model_options);
   model_options.to_plan = flags.plan.empty() || !flags.compare.empty() || !flags.common.precision.empty();
-  PT_ASSIGN(setup.engine, Engine::Make(engine_options));
+  PT_ASSIGN(setup.engine, MakeEngine(flags.common));
   PT_ASSIGN(setup.model, setup.engine->Load(flags.common.model, model_options));
   NotePrecision(*setup.model, console);
   PT_ASSIGN(setup.inputs, MakeInputs(*setup.model->graph, given, flags.seed));

@@ -109,8 +109,7 @@ bool Answer(const Json& json) {
 }  // namespace
 
 int ServeSuite(const RunFlags& flags, Console& console) {
-  const auto options = EngineOptionsOf(flags.common);
-  const auto engine = options.ok() ? Engine::Make(*options) : Result<std::unique_ptr<Engine>>(options.error());
+  const Result<std::unique_ptr<Engine>> engine = MakeEngine(flags.common);
   if (!engine.ok()) {
     Answer(ToJson(engine.error()));
     return static_cast<int>(engine.error().code);

@@ -110,10 +110,9 @@ Result<std::vector<SetReport>> VerifyReference(const RunFlags& flags, Engine& en
 }
 
 Result<int> Verified(const RunFlags& flags, const Console& console, const CancelToken& cancel) {
-  PT_ASSIGN(const EngineOptions engine_options, EngineOptionsOf(flags.common));
   PT_ASSIGN(const ModelOptions checked_early, ModelOptionsOf(flags.common));
   (void)checked_early;
-  PT_ASSIGN(const std::unique_ptr<Engine> engine, Engine::Make(engine_options));
+  PT_ASSIGN(const std::unique_ptr<Engine> engine, MakeEngine(flags.common));
   PT_ASSIGN(const std::vector<SetReport> reports, flags.verify == "reference"
                                                       ? VerifyReference(flags, *engine, console, cancel)
                                                       : VerifyFolders(flags, *engine, console, cancel));

@@ -264,6 +264,8 @@ class Library {
   virtual std::string_view name() const = 0;
   virtual std::string version() const = 0;  // part of measurement keys
   virtual bool Serves(const Platform& platform, DeviceId device) const = 0;
+  // The math modes in which it computes on some device of the platform that it serves. The default: fp32 alone.
+  virtual Precision Modes(const Platform& platform) const;
 
   // Ways to run single nodes and the natural groups, for every unit class of its devices, in layouts of the library's
   // own choice and the math modes that `precision` allows and the device has instructions for; what cannot run is

@@ -27,6 +27,9 @@ std::vector<Candidate> EnumerateCandidates(const Graph& graph, const Platform& p
                                            std::span<const std::unique_ptr<Library>> libraries,
                                            const Precision& precision = {});
 
+// Every mode in which some library computes on the platform.
+Precision ModesOf(const Platform& platform, std::span<const std::unique_ptr<Library>> libraries);
+
 // Every node against the definition of its operator, as the reference library reads it. Errors (kInvalidInput): the
 // first node whose inputs or attributes contradict it, with the dims. What the reference library does not know, and
 // nodes whose types are not known before the run, are passed over: whether a library runs them is another question.

@@ -166,6 +166,7 @@ class CheckingLibrary final : public Library {
   bool Serves(const Platform& platform, DeviceId device) const override {
     return tested_->Serves(platform, device) && oracle_->Serves(platform, device);
   }
+  Precision Modes(const Platform& platform) const override { return tested_->Modes(platform); }
   std::vector<Candidate> Candidates(const Graph& graph, const Platform& platform,
                                     const Precision& precision) const override {
     return Renamed(tested_->Candidates(graph, platform, precision));

@@ -139,6 +139,7 @@ class OneDnnLibrary final : public Library {
   }
   // oneDNN says what the processor it runs on can do, so it cannot speak for a host with other instruction sets. A
   // platform that says nothing of them is taken to be this machine's.
+  Precision Modes(const Platform& platform) const override;
   bool Serves(const Platform& platform, DeviceId device) const override {
     const std::string& isa = platform.device(device).isa;
     return IsHost(device) && (isa.empty() || isa == isa_);
@@ -185,6 +186,16 @@ class OneDnnLibrary final : public Library {
   const std::string isa_ = HostInstructionSets();
   mutable OutcomeMemo memo_;
 };
+
+Precision OneDnnLibrary::Modes(const Platform& platform) const {
+  Precision modes;
+  for (UnitClassId unit_class : Classes(platform)) {
+    for (MathMode mode : kMathModes) {
+      if (HasInstructions(platform, unit_class, mode)) modes = modes.with(mode);
+    }
+  }
+  return modes;
+}
 
 std::vector<UnitClassId> OneDnnLibrary::Classes(const Platform& platform) const {
   std::vector<UnitClassId> classes;
