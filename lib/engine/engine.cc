@@ -4,6 +4,7 @@
 #include <fstream>
 #include <mutex>
 
+#include "lib/engine/finalists.h"
 #include "lib/engine/finish_plan.h"
 #include "lib/engine/load_model.h"
 #include "lib/engine/measured_trials.h"
@@ -236,6 +237,13 @@ Result<Plan> Engine::MakePlanWithin(const Model& model, const PlanOptions& optio
   if (const auto planner = FindPlanner(options.planner); !planner.ok()) return planner.error();
   PT_ASSIGN(const PlanningCosts found, state_->CostsForPlanning(model, options));
   return PlanWithin({model, *state_->machine, *found.costs, found.summary, options}, budget);
+}
+
+Result<FinalChoice> Engine::MakeFinalPlan(const Model& model, const PlanOptions& options,
+                                          const FinalistOptions& finalists) {
+  if (const auto planner = FindPlanner(options.planner); !planner.ok()) return planner.error();
+  PT_ASSIGN(const PlanningCosts found, state_->CostsForPlanning(model, options));
+  return RunFinalists({model, *state_->machine, *found.costs, found.summary, options}, finalists);
 }
 
 Result<Plan> Engine::MakeDefaultPlan(const Model& model) {

@@ -7,19 +7,10 @@
 #include <set>
 #include <vector>
 
-#include "lib/engine/finish_plan.h"
+#include "lib/engine/planning_scene.h"
 #include "lib/engine/precision_budget.h"
 
 namespace pt {
-
-// What stays the same from one plan to the next. References outlive whoever holds it.
-struct PlanningScene {
-  const Model& model;
-  Machine& machine;
-  const CostModel& costs;
-  const ProfileSummary& profile;
-  const PlanOptions& options;
-};
 
 // Parts are the groups that the plan without a budget lowers, or runs of neighbours among them where they are many.
 class MeasuredTrials : public LoweringTrials {

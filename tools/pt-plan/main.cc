@@ -31,6 +31,10 @@ void AddFlags(CLI::App& app, PlanFlags& flags) {
       ->group("Plan");
   app.add_option("--seed", flags.seed, "of the search (1)")->option_text("N")->group("Plan");
   app.add_option("--time-limit", flags.time_limit, "stop searching then")->option_text("TIME")->group("Plan");
+  app.add_option("--finalists", flags.finalists,
+                 "run the best K plans of all planners in turns, and keep the fastest beyond the noise")
+      ->option_text("K")
+      ->group("Plan");
   list("--place", flags.place, "NODE=WHERE",
        "nodes (index, or glob over names) that must run on a device or unit class");
   list("--forbid", flags.forbid, "NODE=WHERE", "nodes that must not run there");
@@ -51,6 +55,10 @@ Status CheckCombinations(const PlanFlags& flags) {
   if (flags.common.wants_budget() && (flags.baselines || !flags.explain.empty())) {
     return MakeError(ErrorCode::kUsage, "usage.combination",
                      "--precision auto makes one plan: it goes with neither --baselines nor --explain");
+  }
+  if (flags.finalists > 0 && (flags.common.wants_budget() || flags.baselines || !flags.explain.empty())) {
+    return MakeError(ErrorCode::kUsage, "usage.combination",
+                     "--finalists goes with none of --precision auto, --baselines and --explain");
   }
   if (!flags.common.wants_budget() && !flags.calibrate.empty()) {
     return MakeError(ErrorCode::kUsage, "usage.combination", "--calibrate is data for --precision auto");

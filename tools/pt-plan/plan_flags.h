@@ -16,6 +16,7 @@ struct PlanFlags {
   std::string profile, planner = "search", output, check, time_limit;
   std::vector<std::string> explain, place, forbid, lend, calibrate;
   uint64_t effort = 0, seed = 1;
+  uint32_t finalists = 0;  // 0: the best prediction is taken
   bool baselines = false, no_estimates = false;
 };
 
@@ -36,6 +37,11 @@ std::vector<NodeId> NodesMeant(const Graph& graph, const std::string& pattern);
 // The budget of --precision auto with its data, which a note names. Errors: kUsage, kInvalidInput, kUnsupported (inputs
 // that no data can be drawn for).
 Result<ErrorBudget> MakeErrorBudget(const PlanningSetup& setup, const PlanFlags& flags, const Console& console);
+
+// Runs --finalists plans on the inputs given. Errors: those of Engine::MakeFinalPlan and of the inputs.
+Result<FinalChoice> MakeFinalPlan(const PlanningSetup& setup, const PlanOptions& options, const PlanFlags& flags);
+std::string FinalistsText(const FinalChoice& choice);
+Json FinalistsJson(const FinalChoice& choice);
 
 // The modes of pt-plan; each prints its result.
 Result<int> MakeAndReport(const PlanFlags& flags, const Console& console);

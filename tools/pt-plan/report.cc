@@ -12,10 +12,14 @@ namespace pt::tools {
 namespace {
 
 Result<Plan> MakePlanFor(const PlanningSetup& setup, const PlanFlags& flags, const Console& console,
-                         Explanations* explanations) {
+                         Explanations* explanations, std::optional<FinalChoice>* finals) {
   PlanOptions options = setup.options;
   if (!flags.profile.empty()) options.profile = &setup.profile;
   const auto make = [&]() -> Result<Plan> {
+    if (finals != nullptr && flags.finalists > 0) {
+      PT_ASSIGN(*finals, MakeFinalPlan(setup, options, flags));
+      return (*finals)->finalists[(*finals)->chosen].plan;
+    }
     if (!flags.common.wants_budget()) return setup.engine->MakePlan(*setup.model, options, explanations);
     PT_ASSIGN(const ErrorBudget budget, MakeErrorBudget(setup, flags, console));
     return setup.engine->MakePlanWithin(*setup.model, options, budget);
@@ -176,20 +180,23 @@ Json SummaryJson(const PlanFlags& flags, const Plan& plan, const Summary& summar
 Result<int> MakeAndReport(const PlanFlags& flags, const Console& console) {
   PT_ASSIGN(const PlanningSetup setup, MakePlanningSetup(flags));
   NotePrecision(*setup.model, console);
-  PT_ASSIGN(const Plan plan, MakePlanFor(setup, flags, console, nullptr));
+  std::optional<FinalChoice> finals;
+  PT_ASSIGN(const Plan plan, MakePlanFor(setup, flags, console, nullptr, &finals));
   const Graph& graph = *setup.model->graph;
   const Platform& platform = setup.engine->machine().platform();
   const Summary summary = Summarise(platform, plan);
   if (!plan.complete)
     console.Warn("some costs were not measured but estimated; pt-profile " + flags.common.model + " measures them");
   if (!flags.output.empty()) PT_CHECK_OK(WriteTo(flags.output, WriteJson(ToJson(plan, graph)) + "\n"));
-  std::string text = SummaryText(platform, plan, summary);
+  std::string text = SummaryText(platform, plan, summary) + (finals ? FinalistsText(*finals) : "");
   if (console.verbosity() > 0) text += StepsTable(graph, platform, plan);
   if (flags.output == "-") {
     console.Note(text.substr(0, text.size() - 1));  // standard output holds the plan
     return 0;
   }
-  PT_CHECK_OK(WriteOut(flags.common.json() ? WriteJson(SummaryJson(flags, plan, summary)) + "\n" : text));
+  Json json = SummaryJson(flags, plan, summary);
+  if (finals) json.Set("finalists", FinalistsJson(*finals));
+  PT_CHECK_OK(WriteOut(flags.common.json() ? WriteJson(json) + "\n" : text));
   console.Note(flags.output.empty() ? "note: the plan was not written; -o FILE writes it"
                                     : "plan written to " + flags.output);
   return 0;
@@ -209,7 +216,7 @@ Result<int> ExplainNodes(const PlanFlags& flags, const Console& console) {
     meant.insert(nodes.begin(), nodes.end());
   }
   Explanations explanations;
-  PT_ASSIGN(const Plan plan, MakePlanFor(setup, flags, console, &explanations));
+  PT_ASSIGN(const Plan plan, MakePlanFor(setup, flags, console, &explanations, nullptr));
   Json rows = Json::MakeArray();
   std::string text;
   for (size_t i = 0; i < plan.steps.size(); ++i) {

@@ -14,6 +14,7 @@
 
 #include "partitiontuner/cost/profile.h"
 #include "partitiontuner/engine/error_budget.h"
+#include "partitiontuner/engine/finalists.h"
 #include "partitiontuner/exec/session.h"
 #include "partitiontuner/onnx/load_onnx.h"
 #include "partitiontuner/planner/bounds.h"
@@ -94,6 +95,9 @@ class Engine {
   // nothing faster does. Of a model that was loaded with a Precision beyond fp32; runs the plans that it tries on the
   // machine. Errors: those of MakePlan, MakeSession and runs; kUsage for a budget that is none.
   Result<Plan> MakePlanWithin(const Model& model, const PlanOptions& options, const ErrorBudget& budget);
+  // The plans with the best predictions, of options.planner and of the others, run in turns on the machine. Errors:
+  // those of MakePlan, MakeSession and runs; kUsage for no plans or no rounds.
+  Result<FinalChoice> MakeFinalPlan(const Model& model, const PlanOptions& options, const FinalistOptions& finalists);
   // Without a database entry for this model: a plan for one device from rough estimates, never "nothing".
   Result<Plan> MakeDefaultPlan(const Model& model);
 

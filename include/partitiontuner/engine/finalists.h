@@ -1,0 +1,38 @@
+// Finalists: the plans with the best predictions, run in turns, and the one that is kept. A prediction that was lucky
+// wins among predictions; it does not win again when it runs.
+#pragma once
+
+#include <chrono>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "partitiontuner/plan/plan.h"
+
+namespace pt {
+
+struct FinalistOptions {
+  uint32_t most = 4;                          // plans that run; at least 1
+  std::vector<Tensor> inputs;                 // that they run on, in the order of the graph's
+  uint32_t rounds = 15;                       // every plan has its turn in each
+  std::chrono::nanoseconds turn{20'000'000};  // at least one run
+};
+
+struct Finalist {
+  std::string planner;  // as PlanOptions::planner names it, with the seed where that was not the one asked for
+  Plan plan;
+  int64_t measured_ns = 0;  // median of the rounds' medians
+  double speedup = 1;       // how many times as fast as the first: median over the rounds
+  double noise = 0;         // of the speedup: two standard errors of that median
+};
+
+struct FinalChoice {
+  std::vector<Finalist> finalists;  // the one of the planner asked for first, the others by their predictions
+  size_t chosen = 0;
+};
+
+// Which of them to keep, by the medians of each in every round, all of one length: the first, unless another is faster
+// by more than the noise and by half a per cent. Fills measured_ns, speedup and noise.
+size_t ChooseFinalist(std::span<Finalist> finalists, std::span<const std::vector<int64_t>> round_medians);
+
+}  // namespace pt

@@ -1,0 +1,94 @@
+// Which of several plans is kept after they ran: by tables of times, and on a model.
+#include "partitiontuner/engine/finalists.h"
+
+#include <catch2/catch_test_macros.hpp>
+#include <fstream>
+
+#include "partitiontuner/engine/engine.h"
+#include "test/cost/sample_problem.h"
+#include "test/testing/onnx_bytes.h"
+
+namespace pt {
+namespace {
+
+using Medians = std::vector<std::vector<int64_t>>;
+
+// The one that is chosen; their speedups stay in `finalists`.
+size_t Choose(const Medians& medians, std::vector<Finalist>& finalists) {
+  finalists.assign(medians.size(), Finalist());
+  return ChooseFinalist(finalists, medians);
+}
+
+TEST_CASE("Finalists, TheFastestOneIsKept", "[engine]") {
+  std::vector<Finalist> finalists;
+  CHECK(Choose({{100, 101, 99}, {90, 91, 89}, {80, 81, 79}, {120, 119, 121}}, finalists) == 2);
+  CHECK(finalists[0].speedup == 1);
+  CHECK(finalists[0].noise == 0);
+  CHECK(finalists[2].measured_ns == 80);
+  CHECK(finalists[2].speedup == 1.25);
+}
+
+TEST_CASE("Finalists, TheFirstStaysUnlessAnotherIsFasterBeyondTheNoise", "[engine]") {
+  std::vector<Finalist> finalists;
+  CHECK(Choose({{100, 100, 100}, {100, 100, 100}}, finalists) == 0);
+  CHECK(Choose({{1000, 1000, 1000}, {996, 996, 996}}, finalists) == 0);  // less than half a per cent
+  CHECK(Choose({{1000, 1000, 1000}, {990, 990, 990}}, finalists) == 1);
+  // Two per cent in the median, from quotients that differ by ten.
+  CHECK(Choose({{100, 100, 100, 100, 100}, {90, 94, 98, 104, 110}}, finalists) == 0);
+  CHECK(finalists[1].noise > finalists[1].speedup - 1);
+}
+
+// A machine that slows down hits both plans of a round alike.
+TEST_CASE("Finalists, RoundsAreComparedWithinThemselves", "[engine]") {
+  std::vector<Finalist> finalists;
+  CHECK(Choose({{100, 200, 300, 100, 400}, {95, 190, 285, 95, 380}}, finalists) == 1);
+  CHECK(finalists[1].noise < 1e-9);
+}
+
+// x ─ Relu ─┬─ Tanh ─┬─ Add ─ y
+//           └─ Exp ──┘
+std::string Branches() {
+  constexpr int kFloat = 1;  // of TensorProto.DataType
+  testing::GraphParts graph;
+  graph.inputs = {testing::ValueInfo("x", kFloat, {"64", "64"})};
+  graph.outputs = {testing::ValueInfo("y", kFloat, {"64", "64"})};
+  graph.nodes = {testing::NodeBytes("Relu", {"x"}, {"r"}), testing::NodeBytes("Tanh", {"r"}, {"a"}),
+                 testing::NodeBytes("Exp", {"r"}, {"b"}), testing::NodeBytes("Add", {"a", "b"}, {"y"})};
+  return testing::ModelBytes(graph);
+}
+
+TEST_CASE("Finalists, OfAModelRunAndEachIsAPlanOfItsOwn", "[engine]") {
+  TemporaryFolder folder;
+  std::ofstream(folder.file("model.onnx"), std::ios::binary) << Branches();
+  EngineOptions engine_options;
+  engine_options.db_path = folder.file("profile.db");
+  const auto engine = Engine::Make(engine_options).value();
+  const auto model = engine->Load(folder.file("model.onnx"), {}).value();
+  MeasureOptions fast;
+  fast.max_time_per_key = std::chrono::milliseconds(2);
+  fast.max_noise = 0.5;
+  REQUIRE(engine->MeasureModel(*model, fast, {}).ok());
+  FinalistOptions options;
+  options.most = 3;
+  options.rounds = 3;
+  options.turn = std::chrono::milliseconds(1);
+  options.inputs = {Tensor::Float32({64, 64}, std::vector<float>(64 * 64, 0.5F))};
+  const Result<FinalChoice> choice = engine->MakeFinalPlan(*model, {}, options);
+  INFO((choice.ok() ? "" : ToString(choice.error())));
+  REQUIRE(choice.ok());
+  CHECK(choice->finalists[0].planner == "search");
+  CHECK(choice->finalists.size() <= 3);
+  CHECK(choice->chosen < choice->finalists.size());
+  for (const Finalist& finalist : choice->finalists) {
+    CHECK(finalist.measured_ns > 0);
+    CHECK(engine->MakeSession(*model, finalist.plan).ok());
+  }
+  options.most = 0;
+  CHECK(engine->MakeFinalPlan(*model, {}, options).error().code == ErrorCode::kUsage);
+  options.most = 1;
+  options.inputs.clear();
+  CHECK(engine->MakeFinalPlan(*model, {}, options).error().code == ErrorCode::kInvalidInput);
+}
+
+}  // namespace
+}  // namespace pt
