@@ -7,6 +7,7 @@
 #include <limits>
 #include <random>
 #include <set>
+#include <span>
 
 #include "partitiontuner/graph/half.h"
 #include "test/backend/host_kernels_lab.h"
@@ -51,6 +52,7 @@ TEST_CASE("HostElementwise, EveryFunctionIsWithinAFewUnitsOverTheWholeRange", "[
   };
   constexpr std::array kRows = {Row{"Abs(x)", 0},
                                 Row{"Ceil(x)", 0},
+                                Row{"Cos(x)", 1},
                                 Row{"Erf(x)", 4},
                                 Row{"Exp(x)", 3},
                                 Row{"Floor(x)", 0},
@@ -60,6 +62,8 @@ TEST_CASE("HostElementwise, EveryFunctionIsWithinAFewUnitsOverTheWholeRange", "[
                                 Row{"Relu(x)", 0},
                                 Row{"Round(x)", 0},
                                 Row{"Sigmoid(x)", 5},
+                                Row{"Sign(x)", 0},
+                                Row{"Sin(x)", 1},
                                 Row{"Softplus(x)", 8},
                                 Row{"Sqrt(x)", 0},
                                 Row{"Tanh(x)", 6},
@@ -69,6 +73,12 @@ TEST_CASE("HostElementwise, EveryFunctionIsWithinAFewUnitsOverTheWholeRange", "[
                                 Row{"Pow(x, two)", 1},
                                 Row{"Pow(x, three)", 2},
                                 Row{"Pow(x, minus)", 1},
+                                Row{"Pow(x, half)", 1},
+                                Row{"Pow(two, x)", 1},
+                                Row{"Pow(x, x)", 1},
+                                Row{"Mod(x, half) fmod=1", 0},
+                                Row{"Mod(x, minus)", 0},
+                                Row{"Mod(two, x)", 0},
                                 Row{"Clip(x, minus, two)", 0},
                                 Row{"Clip(x, _, two)", 0}};
   const std::vector<float> x = WholeRange();
@@ -81,7 +91,7 @@ TEST_CASE("HostElementwise, EveryFunctionIsWithinAFewUnitsOverTheWholeRange", "[
     INFO(row.text);
     const Graph graph =
         TypedText("input x float32[" + n + "]\nconst two float32[] value 2\nconst three float32[] value 3\n" +
-                  "const minus float32[] value -1\ny = " + row.text + "\noutput y\n");
+                  "const minus float32[] value -1\nconst half float32[] value 0.7\ny = " + row.text + "\noutput y\n");
     const auto expected = RunGraph(graph, platform, *reference, {&input, 1});
     const auto actual = RunGraph(graph, platform, *host, {&input, 1});
     INFO(host->WhyUnsupported(graph, node).value_or(""));
@@ -102,7 +112,7 @@ TEST_CASE("HostElementwise, EveryFunctionIsWithinAFewUnitsOverTheWholeRange", "[
   }
 }
 
-constexpr std::array kArithmetic = {"Add", "Sub", "Mul", "Max", "Min"};
+constexpr std::array kArithmetic = {"Add", "Sub", "Mul", "Max", "Min", "Div", "Mod", "Pow"};
 constexpr std::array kComparisons = {"Equal", "Less", "LessOrEqual", "Greater", "GreaterOrEqual"};
 
 std::string Two(const std::string& op, const std::string& type, const std::string& a, const std::string& b) {
@@ -114,7 +124,16 @@ TEST_CASE("HostElementwise, EveryTypeEqualsTheReference", "[host]") {
     for (const char* op : kArithmetic) CheckText(Two(op, type, "[3,37]", "[37]"), 0);
     for (const char* op : kComparisons) CheckText(Two(op, type, "[3,37]", "[3,1]"), 0);
   }
-  CheckText(Two("Div", "float32", "[5,7]", "[5,1]"), 0);
+  for (const char* op : {"Abs", "Neg", "Sign"}) {
+    for (const char* type : {"float32", "int32", "int64"}) {
+      CheckText("input x " + std::string(type) + "[3,41]\ny = " + op + "(x)\noutput y\n", 0);
+    }
+  }
+  for (const char* type : {"int32", "int64"}) {
+    const std::string t = type;
+    CheckText("input a " + t + "[3,37]\ninput b " + t + "[37]\ny = Mod(a, b) fmod=1\noutput y\n", 0);
+    CheckText("input a float32[3,37]\ninput b " + t + "[37]\ny = Pow(a, b)\noutput y\n", 1e-6);
+  }
   CheckText(Two("PRelu", "float32", "[2,5,7]", "[5,1]"), 0);
   for (const char* op : {"And", "Or", "Xor", "Equal"}) CheckText(Two(op, "bool", "[3,41]", "[41]"), 0);
   CheckText("input x bool[3,41]\ny = Not(x)\noutput y\n", 0);
@@ -142,6 +161,50 @@ TEST_CASE("HostElementwise, IntegersWrapAround", "[host]") {
   }
 }
 
+TEST_CASE("HostElementwise, IntegersByZeroAndMinusOneNeverTrap", "[host]") {
+  constexpr int64_t kLeast = std::numeric_limits<int64_t>::min(), kMost = std::numeric_limits<int64_t>::max();
+  std::vector<int64_t> a, b;
+  for (int64_t i : {kLeast, kLeast + 1, int64_t{-7}, int64_t{-1}, int64_t{0}, int64_t{1}, int64_t{6}, kMost}) {
+    for (int64_t j : {kLeast, int64_t{-3}, int64_t{-2}, int64_t{-1}, int64_t{0}, int64_t{1}, int64_t{5}, kMost}) {
+      a.push_back(i);
+      b.push_back(j);
+    }
+  }
+  const Tensor left = Tensor::Int64({64}, a), right = Tensor::Int64({64}, b);
+  for (const char* text : {"Div(a, b)", "Mod(a, b)", "Mod(a, b) fmod=1", "Pow(a, b)"}) {
+    INFO(text);
+    CheckAgainstReference(TypedText("input a int64[64]\ninput b int64[64]\ny = " + std::string(text) + "\noutput y\n"),
+                          {left, right}, 0);
+  }
+  for (const char* op : {"Abs", "Neg", "Sign"}) {
+    CheckAgainstReference(TypedText("input a int64[64]\ny = " + std::string(op) + "(a)\noutput y\n"), {left}, 0);
+  }
+}
+
+// Quotients around whole numbers, where a rounding would cross them, up to far beyond what double holds.
+TEST_CASE("HostMod, RandomQuotientsEqualTheReferenceBitForBit", "[host]") {
+  const unsigned seed = Catch::getSeed();
+  INFO("seed " << seed);
+  std::mt19937 random(seed);
+  std::uniform_real_distribution<float> mantissa(0.5F, 1.0F);
+  std::vector<float> a, b;
+  for (int i = 0; i < 40000; ++i) {
+    const float divisor = std::ldexp(mantissa(random), static_cast<int>(random() % 60) - 30);
+    const float whole = std::floor(std::ldexp(mantissa(random), static_cast<int>(random() % 40)));
+    float dividend = divisor * whole;
+    if (random() % 3 == 0) dividend = std::nextafter(dividend, random() % 2 == 0 ? 0.0F : HUGE_VALF);
+    a.push_back(random() % 2 == 0 ? dividend : -dividend);
+    b.push_back(random() % 2 == 0 ? divisor : -divisor);
+  }
+  const Tensor left = Tensor::Float32({40000}, a), right = Tensor::Float32({40000}, b);
+  for (const char* text : {"Mod(a, b)", "Mod(a, b) fmod=1"}) {
+    INFO(text);
+    CheckAgainstReference(
+        TypedText("input a float32[40000]\ninput b float32[40000]\ny = " + std::string(text) + "\noutput y\n"),
+        {left, right}, 0);
+  }
+}
+
 TEST_CASE("HostElementwise, NanAndInfinitiesCompareAsTheReferenceHasThem", "[host]") {
   constexpr float kInfinity = std::numeric_limits<float>::infinity(), kNan = std::numeric_limits<float>::quiet_NaN();
   std::vector<float> a, b;
@@ -151,14 +214,14 @@ TEST_CASE("HostElementwise, NanAndInfinitiesCompareAsTheReferenceHasThem", "[hos
       b.push_back(j);
     }
   }
-  for (const auto& ops : {kArithmetic, kComparisons}) {
+  for (const auto ops : {std::span<const char* const>(kArithmetic), std::span<const char* const>(kComparisons)}) {
     for (const char* op : ops) {
       INFO(op);
       CheckAgainstReference(TypedText(Two(op, "float32", "[49]", "[49]")),
                             {Tensor::Float32({49}, a), Tensor::Float32({49}, b)}, 0);
     }
   }
-  for (const char* op : {"Div", "PRelu"}) {
+  for (const char* op : {"PRelu", "Mod"}) {
     CheckAgainstReference(TypedText(Two(op, "float32", "[49]", "[49]")),
                           {Tensor::Float32({49}, a), Tensor::Float32({49}, b)}, 0);
   }

@@ -106,18 +106,22 @@ Register Clip(Emitter& emitter, const Node& node) {
   return emitter.Apply(Function::kClip, {x}, emitter.type(x), *low, *high);
 }
 
-// Whole exponents that few products give exactly as often rounded as the definition allows.
+// Exponents of -1, 2 and 3 are a few products. Whole exponents of a float are taken as floats.
 Register Pow(Emitter& emitter, const Node& node) {
   PT_ASSIGN(const uint32_t x, emitter.Input(node, 0));
-  const std::optional<float> exponent = emitter.Scalar(node, 1);
-  if (!exponent) return emitter.site().Unsupported("its exponent is not one known float32");
-  if (*exponent == 2) return emitter.Apply(Function::kSquare, {x}, emitter.type(x));
-  if (*exponent == -1) return emitter.Apply(Function::kReciprocal, {x}, emitter.type(x));
-  if (*exponent == 3) {
+  const std::optional<float> known = emitter.type(x) == DataType::kFloat32 ? emitter.Scalar(node, 1) : std::nullopt;
+  if (known == 2.0F) return emitter.Apply(Function::kSquare, {x}, emitter.type(x));
+  if (known == -1.0F) return emitter.Apply(Function::kReciprocal, {x}, emitter.type(x));
+  if (known == 3.0F) {
     PT_ASSIGN(const uint32_t square, emitter.Apply(Function::kSquare, {x}, emitter.type(x)));
     return emitter.Apply(Function::kMul, {square, x}, emitter.type(x));
   }
-  return emitter.site().Unsupported("its exponent is not 2, 3 or -1");
+  PT_ASSIGN(uint32_t exponent, emitter.Input(node, 1));
+  if (emitter.type(x) == DataType::kFloat32 && IsInteger(emitter.type(exponent))) {
+    PT_ASSIGN(exponent, emitter.Apply(Function::kCast, {exponent}, DataType::kFloat32));
+  }
+  if (emitter.type(exponent) != emitter.type(x)) return emitter.site().Unsupported("its exponent is of another type");
+  return emitter.Apply(Function::kPow, {x, exponent}, emitter.type(x));
 }
 
 // Two operands or, folded from the left, more.
@@ -131,6 +135,11 @@ Register Fold(Emitter& emitter, const Node& node) {
     PT_ASSIGN(result, emitter.Apply(function, {result, next}, emitter.type(result)));
   }
   return result;
+}
+
+Register Mod(Emitter& emitter, const Node& node) {
+  const bool truncated = node.int_or("fmod", 0) != 0;
+  return truncated ? Fold<Function::kTruncatedMod>(emitter, node) : Fold<Function::kFloorMod>(emitter, node);
 }
 
 Register Mean(Emitter& emitter, const Node& node) {
@@ -173,6 +182,7 @@ constexpr std::array kRows = {
     ElementwiseRow{"Cast", Cast},
     ElementwiseRow{"Ceil", Unary<Function::kCeil>},
     ElementwiseRow{"Clip", Clip},
+    ElementwiseRow{"Cos", Unary<Function::kCos>},
     ElementwiseRow{"Div", Fold<Function::kDiv>},
     ElementwiseRow{"Equal", Truth<Function::kEqual>},
     ElementwiseRow{"Erf", Unary<Function::kErf>},
@@ -189,6 +199,7 @@ constexpr std::array kRows = {
     ElementwiseRow{"Max", Fold<Function::kMax>},
     ElementwiseRow{"Mean", Mean},
     ElementwiseRow{"Min", Fold<Function::kMin>},
+    ElementwiseRow{"Mod", Mod},
     ElementwiseRow{"Mul", Fold<Function::kMul>},
     ElementwiseRow{"Neg", Unary<Function::kNeg>},
     ElementwiseRow{"Not", Unary<Function::kNot>},
@@ -199,6 +210,8 @@ constexpr std::array kRows = {
     ElementwiseRow{"Relu", Unary<Function::kRelu>},
     ElementwiseRow{"Round", Unary<Function::kRound>},
     ElementwiseRow{"Sigmoid", Unary<Function::kSigmoid>},
+    ElementwiseRow{"Sign", Unary<Function::kSign>},
+    ElementwiseRow{"Sin", Unary<Function::kSin>},
     ElementwiseRow{"Softplus", Unary<Function::kSoftplus>},
     ElementwiseRow{"Sqrt", Unary<Function::kSqrt>},
     ElementwiseRow{"Sub", Fold<Function::kSub>},

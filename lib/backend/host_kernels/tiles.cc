@@ -10,6 +10,7 @@
 #include "lib/backend/host/vector_math-inl.h"
 #include "lib/backend/host_kernels/math-inl.h"
 #include "lib/backend/host_kernels/tiles.h"
+#include "lib/backend/host_kernels/wide_tiles.h"
 #include "partitiontuner/graph/visit_type.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -87,6 +88,9 @@ PT_VECTOR_FUNCTION(VectorReciprocal, hn::Div(hn::Set(d, 1.0F), x));
 PT_VECTOR_FUNCTION(VectorRelu, hn::IfThenElse(hn::Lt(x, hn::Zero(d)), hn::Zero(d), x));
 PT_VECTOR_FUNCTION(VectorRound, hn::Round(x));
 PT_VECTOR_FUNCTION(VectorSigmoid, SigmoidOf(d, x));
+PT_VECTOR_FUNCTION(VectorSign, hn::IfThenElse(hn::IsNaN(x), x,
+                                              hn::Sub(hn::IfThenElseZero(hn::Gt(x, hn::Zero(d)), hn::Set(d, 1.0F)),
+                                                      hn::IfThenElseZero(hn::Lt(x, hn::Zero(d)), hn::Set(d, 1.0F)))));
 PT_VECTOR_FUNCTION(VectorSoftplus, SoftplusOf(d, x));
 PT_VECTOR_FUNCTION(VectorSqrt, hn::Sqrt(x));
 PT_VECTOR_FUNCTION(VectorSquare, hn::Mul(x, x));
@@ -112,6 +116,26 @@ PT_VECTOR_FUNCTION2(VectorMin,
 PT_VECTOR_FUNCTION2(VectorPrelu, hn::IfThenElse(hn::Lt(a, hn::Zero(d)), hn::Mul(a, b), a));
 #undef PT_VECTOR_FUNCTION2
 
+// ---- integers, one by one
+
+// The remainder of the divisor's sign, from that of the dividend's.
+template <typename T>
+T FloorFrom(T remainder, T divisor) {
+  return remainder != 0 && (remainder < 0) != (divisor < 0) ? remainder + divisor : remainder;
+}
+
+// Negative exponents: the reciprocal, truncated.
+template <typename T>
+T WrappingPower(T base, T exponent) {
+  using U = std::make_unsigned_t<T>;
+  if (exponent < 0) return base == 1 || base == -1 ? (exponent % 2 != 0 ? base : T{1}) : T{0};
+  U result = 1, square = static_cast<U>(base);
+  for (; exponent != 0; exponent >>= 1, square *= square) {
+    if ((exponent & 1) != 0) result *= square;
+  }
+  return static_cast<T>(result);
+}
+
 // ---- other types: loops that the compiler turns into vectors of this instruction set
 
 template <class F, typename In, typename Out>
@@ -121,12 +145,12 @@ void Loop(const TileCall& call) {
   for (int64_t i = 0; i < call.n; ++i) y[i] = static_cast<Out>(F::Of(a[i], b[i]));
 }
 
-#define PT_LOOP_FUNCTION(name, expression) \
-  struct name {                            \
-    template <typename T>                  \
-    static auto Of(T a, T b) {             \
-      return expression;                   \
-    }                                      \
+#define PT_LOOP_FUNCTION(name, expression)      \
+  struct name {                                 \
+    template <typename T>                       \
+    static auto Of(T a, [[maybe_unused]] T b) { \
+      return expression;                        \
+    }                                           \
   }
 // Integers wrap around, as two's complement defines it.
 template <typename T>
@@ -134,6 +158,17 @@ using Bits = std::make_unsigned_t<T>;
 PT_LOOP_FUNCTION(WrappingAdd, static_cast<Bits<T>>(a) + static_cast<Bits<T>>(b));
 PT_LOOP_FUNCTION(WrappingSub, static_cast<Bits<T>>(a) - static_cast<Bits<T>>(b));
 PT_LOOP_FUNCTION(WrappingMul, static_cast<Bits<T>>(a) * static_cast<Bits<T>>(b));
+// Of the smallest number the size is itself.
+PT_LOOP_FUNCTION(WrappingAbs, a < 0 ? Bits<T>{0} - static_cast<Bits<T>>(a) : static_cast<Bits<T>>(a));
+PT_LOOP_FUNCTION(WrappingNeg, Bits<T>{0} - static_cast<Bits<T>>(a));
+PT_LOOP_FUNCTION(SignOf, (a > 0) - (a < 0));
+// Never a trap: by zero gives 0, the smallest number by -1 gives itself.
+PT_LOOP_FUNCTION(Quotient, b == 0    ? Bits<T>{0}
+                           : b == -1 ? Bits<T>{0} - static_cast<Bits<T>>(a)
+                                     : static_cast<Bits<T>>(a / b));
+PT_LOOP_FUNCTION(Remainder, b == 0 || b == -1 ? T{0} : a % b);
+PT_LOOP_FUNCTION(FloorRemainder, FloorFrom(Remainder::Of(a, b), b));
+PT_LOOP_FUNCTION(PowerOf, WrappingPower(a, b));
 PT_LOOP_FUNCTION(GreaterOf, a < b ? b : a);
 PT_LOOP_FUNCTION(LesserOf, b < a ? b : a);
 PT_LOOP_FUNCTION(IsEqual, a == b);
@@ -231,6 +266,8 @@ TileFunction FloatFunction(Function function) {
       return Map1<VectorRound>;
     case Function::kSigmoid:
       return Map1<VectorSigmoid>;
+    case Function::kSign:
+      return Map1<VectorSign>;
     case Function::kSoftplus:
       return Map1<VectorSoftplus>;
     case Function::kSqrt:
@@ -254,7 +291,7 @@ TileFunction FloatFunction(Function function) {
     case Function::kPrelu:
       return Map2<VectorPrelu>;
     default:
-      return nullptr;
+      return FindWideTileFunction(function);
   }
 }
 
@@ -271,6 +308,20 @@ TileFunction IntegerFunction(Function function) {
       return Loop<GreaterOf, T, T>;
     case Function::kMin:
       return Loop<LesserOf, T, T>;
+    case Function::kDiv:
+      return Loop<Quotient, T, T>;
+    case Function::kFloorMod:
+      return Loop<FloorRemainder, T, T>;
+    case Function::kTruncatedMod:
+      return Loop<Remainder, T, T>;
+    case Function::kPow:
+      return Loop<PowerOf, T, T>;
+    case Function::kAbs:
+      return Loop<WrappingAbs, T, T>;
+    case Function::kNeg:
+      return Loop<WrappingNeg, T, T>;
+    case Function::kSign:
+      return Loop<SignOf, T, T>;
     default:
       return nullptr;
   }
@@ -380,6 +431,13 @@ double WorkOf(Function function) {
     case Function::kSoftplus:
     case Function::kTanh:
       return 0.6;
+    case Function::kCos:
+    case Function::kSin:
+    case Function::kFloorMod:
+    case Function::kTruncatedMod:
+      return 1.5;
+    case Function::kPow:
+      return 4;
     case Function::kCast:
       return 0.3;
     default:

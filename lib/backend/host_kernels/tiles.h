@@ -12,18 +12,19 @@ namespace pt::host {
 inline constexpr int64_t kTileElements = 1024;
 
 struct TileCall {
-  std::array<const void*, 3> in = {};
-  void* out = nullptr;  // may be one of the inputs
-  int64_t n = 0;        // at most kTileElements
-  float p = 0, q = 0;   // parameters
+  std::array<const void*, 3> in = {};  // those that the function does not read are as the first
+  void* out = nullptr;                 // may be one of the inputs
+  int64_t n = 0;                       // at most kTileElements
+  float p = 0, q = 0;                  // parameters
 };
 using TileFunction = void (*)(const TileCall&);
 
 enum class Function : uint8_t {
-  // float32 to float32
+  // float32 to float32; kAbs, kNeg and kSign of int32 and int64 too
   kAbs,
   kCeil,
-  kClip,      // into p..q
+  kClip,  // into p..q
+  kCos,
   kDivideBy,  // p
   kErf,
   kExp,
@@ -37,6 +38,8 @@ enum class Function : uint8_t {
   kRelu,
   kRound,
   kSigmoid,
+  kSign,
+  kSin,
   kSoftplus,
   kSqrt,
   kSquare,
@@ -48,7 +51,10 @@ enum class Function : uint8_t {
   kDiv,
   kMax,
   kMin,
-  kPrelu,  // float32 alone
+  kPow,
+  kFloorMod,      // of the divisor's sign
+  kTruncatedMod,  // of the dividend's
+  kPrelu,         // float32 alone
   // two of one type to bool: also of bool, where that makes sense
   kEqual,
   kLess,
