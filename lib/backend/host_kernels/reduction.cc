@@ -6,7 +6,8 @@
 
 #include "lib/backend/host/parallel.h"
 #include "lib/backend/host_kernels/fold.h"
-#include "lib/backend/host_kernels/operator.h"
+#include "lib/backend/host_kernels/integer_reduction.h"
+#include "lib/backend/host_kernels/reduced_dims.h"
 
 namespace pt::host {
 namespace {
@@ -51,42 +52,6 @@ std::vector<Share> SharesOf(const Walk<1>& reduced, int64_t wanted) {
     shares.push_back(std::move(share));
   }
   return shares;
-}
-
-// Which dims are reduced; kUnsupported when that is known only at run time.
-Result<std::vector<bool>> ReducedDims(const Site& site) {
-  const int64_t rank = site.in[0].rank();
-  std::vector<int64_t> axes;
-  PT_ASSIGN(const std::optional<std::vector<int64_t>> given, site.Ints(1, "axes"));
-  if (given) axes = *given;
-  const bool all = axes.empty() && site.node().int_or("noop_with_empty_axes", 0) == 0;
-  std::vector<bool> reduced(static_cast<size_t>(rank), all);
-  for (int64_t raw : axes) {
-    PT_ASSIGN(const int64_t axis, site.Axis(raw, rank));
-    reduced[static_cast<size_t>(axis)] = true;
-  }
-  return reduced;
-}
-
-// Splits the dims into those kept and those reduced.
-Status SplitDims(const Site& site, const std::vector<bool>& reduced, Walk<2>& kept, Walk<1>& folded) {
-  const bool keep = site.node().int_or("keepdims", 1) != 0;
-  const Operand &x = site.in[0], &y = site.out[0];
-  std::vector<int64_t> expected;
-  for (size_t d = 0; d < reduced.size(); ++d) {
-    if (!reduced[d] || keep) expected.push_back(reduced[d] ? 1 : x.dims()[d]);
-  }
-  PT_CHECK_OK(site.NeedOutput(0, x.type(), expected));
-  size_t to = expected.size();
-  for (size_t d = reduced.size(); d-- > 0;) {
-    if (!reduced[d] || keep) --to;
-    if (reduced[d]) {
-      folded.Push(x.dims()[d], {x.strides()[d]});
-    } else {
-      kept.Push(x.dims()[d], {x.strides()[d], y.strides()[to]});
-    }
-  }
-  return {};
 }
 
 Reduction Arrange(const Walk<2>& kept, const Walk<1>& folded, uint32_t width) {
@@ -192,12 +157,9 @@ void RunReduction(const Reduction& r, const Run& run) {
 template <Fold fold, Finish finish>
 Result<Routine> Reduce(const Site& site) {
   PT_CHECK_OK(site.NeedInputs(1, 2));
-  if (site.in[0].type() != DataType::kFloat32) return site.Unsupported("its input is not float32");
-  PT_ASSIGN(const std::vector<bool> reduced, ReducedDims(site));
-  Walk<2> kept;
-  Walk<1> folded;
-  PT_CHECK_OK(SplitDims(site, reduced, kept, folded));
-  Reduction r = Arrange(kept, folded, site.width);
+  if (site.in[0].type() != DataType::kFloat32) return ReduceIntegers(site);
+  PT_ASSIGN(const ReducedDims dims, ReadReducedDims(site));
+  Reduction r = Arrange(dims.kept, dims.folded, site.width);
   r.fold = fold;
   r.finish = finish;
   Routine routine;
