@@ -203,34 +203,19 @@ TEST_CASE("HostScatter, AssignmentsToSlicesEqualTheReference", "[host]") {
   check("input x TYPE[4,3]\ninput u TYPE[3]\nconst i int64[1] ints -1\ny = ScatterND(x, i, u)\noutput y\n");
 }
 
-// Rows in another order, twice, or elsewhere: for the reference library.
-TEST_CASE("HostScatter, IndicesThatWalkNoBoxAreRefused", "[host]") {
-  const std::unique_ptr<Library> host = HostLibrary();
-  for (const char* list : {"3 2 1", "0 0 0", "0 1 3", "0 2 1", "1 1 2"}) {
-    const Graph graph = TypedText("input x float32[4,3]\ninput u float32[3,3]\nconst i int64[3,1] ints " +
-                                  std::string(list) + "\ny = ScatterND(x, i, u)\noutput y\n");
-    INFO(list);
-    CHECK(host->WhyUnsupported(graph, NodeId(0U)).has_value());
+TEST_CASE("HostTrilu, EveryDiagonalEqualsTheReference", "[host]") {
+  for (const char* dims : {"[2,3,5,7]", "[7,5]", "[1,1]", "[0,3]", "[3,0]", "[2,40,41]"}) {
+    for (int upper = 0; upper < 2; ++upper) {
+      const std::string tail = " upper=" + std::to_string(upper) + "\noutput y\n";
+      CheckTypes("input x TYPE" + std::string(dims) + "\ny = Trilu(x)" + tail);
+      for (const char* k : {"-9223372036854775808", "-8", "-2", "1", "5", "9223372036854775807"}) {
+        CheckText("input x float32" + std::string(dims) + "\nconst k int64[] ints " + k + "\ny = Trilu(x, k)" + tail,
+                  0);
+      }
+    }
   }
-  const Graph adds = TypedText(
-      "input x float32[4,3]\ninput u float32[2,3]\nconst i int64[2,1] ints 0 1\n"
-      "y = ScatterND(x, i, u) reduction=\"add\"\noutput y\n");
-  CHECK(host->WhyUnsupported(adds, NodeId(0U)).has_value());
-}
-
-TEST_CASE("HostGather, IndexOutOfRangeIsAnErrorOfTheRun", "[host]") {
-  const std::unique_ptr<Library> host = HostLibrary();
-  const Graph graph = TypedText("input x float32[5]\ninput i int64[2]\ny = Gather(x, i)\noutput y\n");
-  const Platform platform = MakeTestPlatform(1, false);
-  const NodeId node(0U);
-  const std::vector<Candidate> candidates = host->CandidatesFor(graph, platform, {&node, 1}, Precision());
-  REQUIRE(!candidates.empty());
-  for (const int64_t index : {int64_t{5}, int64_t{-6}, std::numeric_limits<int64_t>::min()}) {
-    const std::vector<Tensor> inputs = {RandomTensor(DataType::kFloat32, {5}, 1), Tensor::Int64({2}, {0, index})};
-    const auto result = RunCandidate(graph, platform, *host, candidates[0], inputs);
-    REQUIRE_FALSE(result.ok());
-    CHECK(result.error().code == ErrorCode::kInvalidInput);
-  }
+  const Graph graph = TypedText("input x int64[4,6]\ninput k int64[1]\ny = Trilu(x, k)\noutput y\n");
+  CheckAgainstReference(graph, {RandomTensor(DataType::kInt64, {4, 6}, 1), Tensor::Int64({1}, {-2})}, 0);
 }
 
 }  // namespace

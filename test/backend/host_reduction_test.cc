@@ -117,5 +117,49 @@ TEST_CASE("HostReduction, RandomShapesEqualTheReference", "[host]") {
   }
 }
 
+constexpr std::array kIntegerKinds = {"ReduceL1",   "ReduceMax", "ReduceMean",     "ReduceMin",
+                                      "ReduceProd", "ReduceSum", "ReduceSumSquare"};
+
+TEST_CASE("HostReduction, IntegersOverEverySetOfAxesEqualTheReference", "[host]") {
+  for (const char* op : kIntegerKinds) {
+    for (const char* type : {"int32", "int64"}) {
+      for (const char* dims : {"[3,5,4,7]", "[2,0,4,3]", "[1,40,1,333]"}) {
+        for (uint32_t set = 1; set < 16; ++set) {
+          const std::string text = "input x " + std::string(type) + dims + "\ny = " + op +
+                                   "(x) axes=" + AxesText(set, 4) + " keepdims=" + (set % 3 != 0 ? "1" : "0") +
+                                   "\noutput y\n";
+          CheckText(text, 0);
+        }
+      }
+    }
+  }
+  constexpr int64_t kLeast = std::numeric_limits<int64_t>::min(), kMost = std::numeric_limits<int64_t>::max();
+  for (const char* op : kIntegerKinds) {
+    CheckAgainstReference(TypedText("input x int64[2,3]\ny = " + std::string(op) + "(x) axes=[1]\noutput y\n"),
+                          {Tensor::Int64({2, 3}, {kLeast, kMost, -1, kLeast, kLeast, 3})}, 0);
+  }
+}
+
+TEST_CASE("HostCumSum, EveryAxisTypeAndDirectionEqualsTheReference", "[host]") {
+  for (const char* type : {"float32", "int32", "int64"}) {
+    for (const char* dims : {"[3,5,7]", "[2,300,3]", "[4,2,1000]", "[3,0,2]", "[1,1,1]"}) {
+      for (int axis = -3; axis < 3; ++axis) {
+        const std::string head = "input x " + std::string(type) + dims + "\nconst a int64[] ints " +
+                                 std::to_string(axis) + "\ny = CumSum(x, a)";
+        for (const char* tail : {"", " exclusive=1", " reverse=1", " exclusive=1 reverse=1"}) {
+          CheckText(head + tail + "\noutput y\n", 0);
+        }
+      }
+    }
+  }
+  CheckText("input x float32[37]\nconst a int32[1] ints -1\ny = CumSum(x, a)\noutput y\n", 0);
+  constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
+  CheckAgainstReference(TypedText("input x int64[3]\nconst a int64[] ints 0\ny = CumSum(x, a)\noutput y\n"),
+                        {Tensor::Int64({3}, {kMost, kMost, -5})}, 0);
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  CheckAgainstReference(TypedText("input x float32[5]\nconst a int64[] ints 0\ny = CumSum(x, a)\noutput y\n"),
+                        {Tensor::Float32({5}, {1e38F, 3e38F, 3e38F, kInfinity, -kInfinity})}, 0);
+}
+
 }  // namespace
 }  // namespace pt::testing

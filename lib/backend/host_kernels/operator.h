@@ -99,5 +99,9 @@ std::span<const OperatorRow> ArgReductionOperators();
 std::span<const OperatorRow> NormalizationOperators();
 std::span<const OperatorRow> ScatterOperators();
 std::span<const OperatorRow> AttentionOperators();
+std::span<const OperatorRow> ElementIndexOperators();
+std::span<const OperatorRow> OneHotOperators();
+std::span<const OperatorRow> TriluOperators();
+std::span<const OperatorRow> CumulativeSumOperators();
 
 }  // namespace pt::host

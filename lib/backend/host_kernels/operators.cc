@@ -6,7 +6,8 @@ const OperatorRow* FindOperator(const Node& node) {
   if (!node.domain.empty()) return nullptr;
   for (const auto table :
        {ReductionOperators(), MovementOperators(), SliceOperators(), PadOperators(), GatherOperators(),
-        ArgReductionOperators(), NormalizationOperators(), ScatterOperators(), AttentionOperators()}) {
+        ArgReductionOperators(), NormalizationOperators(), ScatterOperators(), AttentionOperators(),
+        ElementIndexOperators(), OneHotOperators(), TriluOperators(), CumulativeSumOperators()}) {
     for (const OperatorRow& row : table) {
       if (row.op == node.op) return &row;
     }
