@@ -108,5 +108,26 @@ TEST_CASE("HostNormalization, AwkwardElementsEqualTheReference", "[host]") {
   }
 }
 
+TEST_CASE("HostLpNormalization, EveryAxisAndNormEqualsTheReference", "[host]") {
+  for (const char* dims : {"[3,5,7]", "[2,600,3]", "[2,3,1000]", "[1,1,1]", "[2,0,3]"}) {
+    for (int axis = -3; axis < 3; ++axis) {
+      for (const char* p : {"1", "2"}) {
+        CheckText("input x float32" + std::string(dims) + "\ny = LpNormalization(x) axis=" + std::to_string(axis) +
+                      " p=" + p + "\noutput y\n",
+                  1e-6);
+      }
+    }
+  }
+  // Lines of zeros, of what overflows or vanishes as float32, and of what is no number.
+  constexpr float kInfinity = std::numeric_limits<float>::infinity(), kNan = std::numeric_limits<float>::quiet_NaN();
+  const Tensor x =
+      Tensor::Float32({5, 3}, {0, -0.0F, 0, 3e38F, 3e38F, -3e38F, 1e-45F, 0, 1e-45F, kInfinity, 1, 0, kNan, 1, 2});
+  for (const char* attributes : {"axis=1 p=1", "axis=1 p=2", "axis=0 p=2"}) {
+    CheckAgainstReference(
+        TypedText("input x float32[5,3]\ny = LpNormalization(x) " + std::string(attributes) + "\noutput y\n"), {x},
+        1e-6);
+  }
+}
+
 }  // namespace
 }  // namespace pt::testing

@@ -132,7 +132,7 @@ std::unique_ptr<Library> MakeHostLibrary() { return std::make_unique<host::HostL
 Backend HostKernelsBackend() {
   return {"host_kernels",
           {},
-          {{"host", "own vectorised kernels on host units: reductions, movement, elementwise, normalisations",
+          {{"host", "own vectorised kernels on host units: reductions, movement, indices, elementwise, normalisations",
             MakeHostLibrary}}};
 }
 

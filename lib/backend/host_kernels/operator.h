@@ -103,5 +103,10 @@ std::span<const OperatorRow> ElementIndexOperators();
 std::span<const OperatorRow> OneHotOperators();
 std::span<const OperatorRow> TriluOperators();
 std::span<const OperatorRow> CumulativeSumOperators();
+std::span<const OperatorRow> TopKOperators();
+std::span<const OperatorRow> RotaryEmbeddingOperators();
+std::span<const OperatorRow> LpNormalizationOperators();
+std::span<const OperatorRow> GridSampleOperators();
+std::span<const OperatorRow> RoiAlignOperators();
 
 }  // namespace pt::host

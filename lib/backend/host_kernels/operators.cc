@@ -7,7 +7,8 @@ const OperatorRow* FindOperator(const Node& node) {
   for (const auto table :
        {ReductionOperators(), MovementOperators(), SliceOperators(), PadOperators(), GatherOperators(),
         ArgReductionOperators(), NormalizationOperators(), ScatterOperators(), AttentionOperators(),
-        ElementIndexOperators(), OneHotOperators(), TriluOperators(), CumulativeSumOperators()}) {
+        ElementIndexOperators(), OneHotOperators(), TriluOperators(), CumulativeSumOperators(), TopKOperators(),
+        RotaryEmbeddingOperators(), LpNormalizationOperators(), GridSampleOperators(), RoiAlignOperators()}) {
     for (const OperatorRow& row : table) {
       if (row.op == node.op) return &row;
     }
