@@ -9,8 +9,8 @@
 namespace pt::host {
 namespace {
 
-// Lines that one call takes.
-constexpr int64_t kMostLines = 256;
+// Lines beside each other that one call takes, and others: few enough for the registers.
+constexpr int64_t kMostLines = 256, kFewLines = 4;
 
 struct Sums {
   Walk<2> lines;  // dims beside the axis: offsets in the input and the output
@@ -22,16 +22,15 @@ struct Sums {
 template <typename T>
 using Wide = std::conditional_t<std::is_floating_point_v<T>, double, uint64_t>;
 
-// `count` neighbouring lines, `across` apart.
-template <typename T>
+// `count` lines, `across` apart: kMost where that is known to the compiler, or fewer.
+template <typename T, int64_t kMost>
 void SumLines(const Sums& s, const T* x, T* y, int64_t count, const Walk<2>::Offsets& across) {
-  std::array<Wide<T>, kMostLines> sums;
-  std::fill_n(sums.begin(), count, Wide<T>{});
+  std::array<Wide<T>, static_cast<size_t>(kMost)> sums{};
   const int64_t sign = s.reverse ? -1 : 1, first = s.reverse ? s.n - 1 : 0;
   for (int64_t k = 0; k < s.n; ++k) {
     const T* from = x + (first + sign * k) * s.step[0];
     T* to = y + (first + sign * k) * s.step[1];
-    for (int64_t i = 0; i < count; ++i) {
+    for (int64_t i = 0; i < (kMost <= kFewLines ? kMost : count); ++i) {
       Wide<T>& sum = sums[static_cast<size_t>(i)];
       const auto next = sum + static_cast<Wide<T>>(from[i * across[0]]);
       to[i * across[1]] = static_cast<T>(s.exclusive ? sum : next);
@@ -44,14 +43,21 @@ template <typename T>
 void RunSums(const Sums& s, const Run& run) {
   if (s.n == 0) return;
   const Walk<2>::Offsets across = s.lines.inner_stride();
-  // Lines that lie beside each other are taken together as many as there are; others so few that all stay in the cache.
-  const int64_t most = across[0] == 1 ? kMostLines : 8;
-  const int64_t size = s.lines.inner_size();
+  const bool beside = across[0] == 1;
+  const int64_t size = s.lines.inner_size(), most = beside ? kMostLines : kFewLines;
   ParallelRanges(run.team, s.lines.count, static_cast<double>(s.n) * 0.6 + 3, [&](int64_t begin, int64_t end) {
     for (int64_t line = begin; line < end;) {
-      const int64_t count = std::min({end - line, size - line % size, most});
+      int64_t count = std::min({end - line, size - line % size, most});
       const Walk<2>::Offsets at = s.lines.At(line);
-      SumLines(s, run.input<T>(0) + at[0], run.output<T>(0) + at[1], count, across);
+      const T* x = run.input<T>(0) + at[0];
+      T* y = run.output<T>(0) + at[1];
+      if (beside) {
+        SumLines<T, kMostLines>(s, x, y, count, across);
+      } else if (count == kFewLines) {
+        SumLines<T, kFewLines>(s, x, y, count, across);
+      } else {
+        SumLines<T, 1>(s, x, y, count = 1, across);
+      }
       line += count;
     }
   });

@@ -1,6 +1,7 @@
 // Gather and GatherND: whole slices of the input at indices that only the run may know.
 #include <array>
 #include <atomic>
+#include <bit>
 #include <cstring>
 
 #include "lib/backend/host/parallel.h"
@@ -10,7 +11,7 @@
 namespace pt::host {
 namespace {
 
-// Copies one slice. The usual single element is a move of its type.
+// Copies one slice. What is as large as a number, such as the usual single element, is moved as one.
 template <typename T>
 struct ElementSlice {
   static void Copy(const StridedCopy&, const std::byte* from, std::byte* to) { std::memcpy(to, from, sizeof(T)); }
@@ -24,12 +25,13 @@ struct AnySlice {
   static void Copy(const StridedCopy& copy, const std::byte* from, std::byte* to) { copy.Run(from, to, nullptr); }
 };
 
-// f.operator()<Slice>() for the way to copy slices of so many elements.
+// f.operator()<How>() for the way to copy slices.
 template <typename F>
-void VisitSlice(const StridedCopy& copy, int64_t elements, int64_t bytes, F&& f) {
-  if (elements == 1) {
+void VisitSlice(const StridedCopy& copy, F&& f) {
+  const int64_t bytes = copy.run_bytes();
+  if (bytes > 0 && bytes <= 16 && std::has_single_bit(static_cast<uint64_t>(bytes))) {
     VisitBytes(bytes, [&]<typename T>() { f.template operator()<ElementSlice<T>>(); });
-  } else if (copy.run_bytes() != 0) {
+  } else if (bytes != 0) {
     f.template operator()<RunSlice>();
   } else {
     f.template operator()<AnySlice>();
@@ -102,7 +104,7 @@ Status RunGather(const Gathering& g, const Run& run) {
     });
   };
   VisitIndexType(g.index_type, [&]<typename Index>() {
-    VisitSlice(g.inner.copy, g.inner.elements, g.bytes, [&]<class How>() { gather.template operator()<How, Index>(); });
+    VisitSlice(g.inner.copy, [&]<class How>() { gather.template operator()<How, Index>(); });
   });
   return exist ? Status() : check();
 }
@@ -159,7 +161,7 @@ Status RunGatherNd(const TupleGathering& g, const Run& run) {
   };
   if (g.inner.elements == 0) return check();
   std::atomic<bool> exist = true;
-  VisitSlice(g.inner.copy, g.inner.elements, g.bytes, [&]<class How>() {
+  VisitSlice(g.inner.copy, [&]<class How>() {
     ParallelRanges(run.team, g.tuples.count, WorkOf(g.inner, g.bytes), [&](int64_t begin, int64_t end) {
       if (!GatherTuples<How>(g, begin, end, run)) exist = false;
     });

@@ -147,9 +147,14 @@ bool ScatterRuns(const Tuples& t, int64_t begin, int64_t end, const Run& run) {
       to += place * t.strides[k];
     }
     const T* from = run.input<T>(2) + cursor.offsets()[1];
-    t.slice.ForEach(1, [&](const Walk<2>::Offsets& at) {
+    const auto run_at = [&](const Walk<2>::Offsets& at) {
       for (int64_t k = begin; k < end; ++k) MergeInto<merge>(to[at[1] + k * step[1]], from[at[0] + k * step[0]]);
-    });
+    };
+    if (t.slice.rank < 2) {
+      run_at({0, 0});
+    } else {
+      t.slice.ForEach(1, run_at);
+    }
   }
   return true;
 }
@@ -162,9 +167,11 @@ Status RunTuples(const Tuples& t, const StridedCopy& copy, const Run& run) {
   std::atomic<bool> exist = true;
   const int64_t size = t.slice.inner_size(), slices = t.walk.count * (t.slice.count / size);
   VisitIndexType(t.index_type, [&]<typename Index>() {
-    ParallelRanges(run.team, size, static_cast<double>(slices) * 0.3, [&](int64_t begin, int64_t end) {
+    const int64_t most = run.team == nullptr ? 1 : run.team->width();
+    const auto scatter = [&](int64_t, int64_t begin, int64_t end) {
       if (!ScatterRuns<merge, T, Index>(t, begin, end, run)) exist = false;
-    });
+    };
+    ParallelParts(run.team, size, static_cast<double>(slices) * 0.3, most, scatter);
   });
   return exist ? Status() : check();
 }

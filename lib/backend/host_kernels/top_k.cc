@@ -17,7 +17,7 @@ namespace {
 // Elements of a line that are compared at a time with what it takes to enter the reservoir.
 constexpr int64_t kStretch = 16;
 // Keys that a reservoir has at least, so that few of them are dropped at a time.
-constexpr int64_t kLeastCapacity = 128;
+constexpr int64_t kLeastCapacity = 32;
 
 struct TopKs {
   Walk<3> lines;  // dims beside the axis: offsets in the input, the numbers and the indices
@@ -59,12 +59,18 @@ struct WideKey {
 template <typename T>
 using Key = std::conditional_t<sizeof(T) == 4, NarrowKey, WideKey>;
 
-// Whether none of the elements comes before `held`, which lies before them.
+// Whether the element may come before `held`, which lies before it: NaN may.
 template <bool largest, typename T>
-bool NoneEnters(const T* x, T held) {
-  bool enters = false;
-  for (int64_t i = 0; i < kStretch; ++i) enters |= largest ? !(x[i] <= held) : !(x[i] >= held);
-  return !enters;
+bool MayEnter(T x, T held) {
+  return largest ? !(x <= held) : !(x >= held);
+}
+
+// Whether one of a stretch of neighbours may.
+template <bool largest, typename T>
+bool OneMayEnter(const T* x, T held) {
+  int may = 0;
+  for (int64_t i = 0; i < kStretch; ++i) may |= MayEnter<largest>(x[i], held) ? 1 : 0;
+  return may != 0;
 }
 
 // The greatest k keys of the line, in order, at the start of `keys`.
@@ -81,21 +87,18 @@ void Select(const TopKs& t, const T* x, Key<T>* keys) {
     count = std::min(count, t.k);
   };
   drop();
-  Key<T> least = keys[t.k - 1];
-  T held = x[least.index() * t.step];
+  T held = x[keys[t.k - 1].index() * t.step];
   while (i < t.n) {
-    if (t.step == 1 && i + kStretch <= t.n && NoneEnters<largest>(x + i, held)) {
+    if (t.step == 1 && i + kStretch <= t.n && !OneMayEnter<largest>(x + i, held)) {
       i += kStretch;
       continue;
     }
     for (const int64_t end = std::min(t.n, i + kStretch); i < end; ++i) {
-      const Key<T> key = key_at(i);
-      if (!(key > least)) continue;
-      keys[count++] = key;
+      if (!MayEnter<largest>(x[i * t.step], held)) continue;
+      keys[count++] = key_at(i);
       if (count < t.capacity) continue;
       drop();
-      least = keys[t.k - 1];
-      held = x[least.index() * t.step];
+      held = x[keys[t.k - 1].index() * t.step];
     }
   }
   drop();

@@ -63,17 +63,23 @@ struct WideSine {
   static float Plain(float x, float) { return cosine ? std::cos(x) : std::sin(x); }
 };
 
-// Positive finite bases whose power is far from the ends of double.
+// Finite bases other than zero whose power is far from the ends of double.
 struct WidePower {
   static HWY_INLINE WideM Of(WideV base, WideV exponent, NarrowV& y) {
     namespace hn = hwy::HWY_NAMESPACE;
     const WideD d;
-    const WideV zero = hn::Zero(d), one = hn::Set(d, 1.0);
-    const WideM positive =
-        hn::And(hn::Gt(base, zero), hn::Lt(base, hn::Set(d, std::numeric_limits<double>::infinity())));
-    const WideV log = hn::Mul(exponent, hn::Log(d, hn::IfThenElse(positive, base, one)));
-    const WideM usual = hn::And(positive, hn::Lt(hn::Abs(log), hn::Set(d, 700.0)));
-    y = hn::DemoteTo(NarrowD(), hn::Exp(d, hn::IfThenElse(usual, log, zero)));
+    const WideV zero = hn::Zero(d), one = hn::Set(d, 1.0), size = hn::Abs(base);
+    const WideM regular =
+        hn::And(hn::Gt(size, zero), hn::Lt(size, hn::Set(d, std::numeric_limits<double>::infinity())));
+    const WideV log = hn::Mul(exponent, hn::Log(d, hn::IfThenElse(regular, size, one)));
+    const WideM usual = hn::And(regular, hn::Lt(hn::Abs(log), hn::Set(d, 700.0)));
+    const WideV power = hn::Exp(d, hn::IfThenElse(usual, log, zero));
+    // Negative bases have powers of whole exponents only, negative ones where these are odd.
+    const WideV half = hn::Mul(exponent, hn::Set(d, 0.5));
+    const WideV turned = hn::IfThenElse(hn::Eq(hn::Round(half), half), power, hn::Neg(power));
+    const WideV undefined = hn::Set(d, std::numeric_limits<double>::quiet_NaN());
+    const WideV below = hn::IfThenElse(hn::Eq(hn::Round(exponent), exponent), turned, undefined);
+    y = hn::DemoteTo(NarrowD(), hn::IfThenElse(hn::Lt(base, zero), below, power));
     return usual;
   }
   static float Plain(float base, float exponent) { return std::pow(base, exponent); }
