@@ -49,15 +49,17 @@ Result<Elements> ElementsOf(const Site& site, const Operand& where, const Operan
 template <typename Index, typename F>
 bool ForLines(const Elements& e, const Index* indices, Walk<3>::Offsets at, int64_t count, F f) {
   const Walk<3>::Offsets across = e.others.inner_stride();
+  // Copies, since the elements written might be parts of `e` as far as the compiler knows.
+  const int64_t dim = e.dim, stride = e.stride;
   // The inner loop is along what lies together.
   const bool by_lines = e.step[0] == 1 || count == 1;
-  const Walk<3>::Offsets &row = by_lines ? across : e.step, &column = by_lines ? e.step : across;
+  const Walk<3>::Offsets row = by_lines ? across : e.step, column = by_lines ? e.step : across;
   const int64_t rows = by_lines ? count : e.n, columns = by_lines ? e.n : count;
   for (int64_t r = 0; r < rows; ++r) {
     for (int64_t c = 0; c < columns; ++c) {
-      const int64_t place = PlaceOf(indices[at[0] + c * column[0]], e.dim);
-      if (!IsPlace(place, e.dim)) return false;
-      f(at[1] + c * column[1], at[2] + c * column[2] + place * e.stride);
+      const int64_t place = PlaceOf(indices[at[0] + c * column[0]], dim);
+      if (!IsPlace(place, dim)) return false;
+      f(at[1] + c * column[1], at[2] + c * column[2] + place * stride);
     }
     for (size_t k = 0; k < at.size(); ++k) at[k] += row[k];
   }

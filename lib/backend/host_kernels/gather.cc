@@ -69,15 +69,16 @@ struct Gathering {
 template <class How, typename Index>
 bool GatherSome(const Gathering& g, const Index* indices, int64_t begin, int64_t end, const std::byte* x,
                 std::byte* y) {
-  const int64_t size = g.indices.inner_size();
+  // Copies of what the loop needs: the elements written might be parts of `g` as far as the compiler knows.
+  const int64_t size = g.indices.inner_size(), dim = g.dim, bytes = g.bytes, place_bytes = g.stride * g.bytes;
   const Walk<2>::Offsets step = g.indices.inner_stride();
   for (int64_t i = begin; i < end;) {
     const Walk<2>::Offsets at = g.indices.At(i);
     const int64_t n = std::min(end - i, size - i % size);
     for (int64_t k = 0; k < n; ++k) {
-      const int64_t place = PlaceOf(indices[at[0] + k * step[0]], g.dim);
-      if (!IsPlace(place, g.dim)) return false;
-      How::Copy(g.inner.copy, x + place * g.stride * g.bytes, y + (at[1] + k * step[1]) * g.bytes);
+      const int64_t place = PlaceOf(indices[at[0] + k * step[0]], dim);
+      if (!IsPlace(place, dim)) return false;
+      How::Copy(g.inner.copy, x + place * place_bytes, y + (at[1] + k * step[1]) * bytes);
     }
     i += n;
   }
