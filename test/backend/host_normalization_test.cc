@@ -1,7 +1,9 @@
 // Normalisations and softmax of the host library against the reference library: every length around the vectors', the
 // elements that go wrong, and rows far from 0.
 #include <array>
+#include <catch2/catch_get_random_seed.hpp>
 #include <limits>
+#include <random>
 
 #include "test/backend/host_kernels_lab.h"
 
@@ -105,6 +107,27 @@ TEST_CASE("HostNormalization, AwkwardElementsEqualTheReference", "[host]") {
     }
     INFO("all are " << awkward);
     check(std::vector<float>(37, awkward));
+  }
+}
+
+// Moments are taken around the first element: far from the others, equal to them, or with a mean that hides the rest.
+TEST_CASE("HostNormalization, RowsWithAStrangeFirstElementEqualTheReference", "[host]") {
+  const unsigned seed = Catch::getSeed();
+  INFO("seed " << seed);
+  std::mt19937 random(seed);
+  std::normal_distribution<float> normal;
+  for (const int64_t n : {2, 17, 768, 5000}) {
+    const std::string row = std::to_string(n);
+    const Graph graph = TypedText("input x float32[1," + row + "]\nconst s float32[" + row +
+                                  "] ones\ny = LayerNormalization(x, s) epsilon=1e-9\noutput y\n");
+    for (const auto& [first, mean, width] :
+         {std::tuple(1e6F, 0.0F, 1.0F), std::tuple(-1e30F, 5.0F, 1.0F), std::tuple(0.0F, 1e4F, 1.0F),
+          std::tuple(1e6F, 1e6F, 0.5F), std::tuple(3.0F, 3.0F, 0.0F), std::tuple(1e-30F, 0.0F, 1e-30F)}) {
+      std::vector<float> x = {first};
+      for (int64_t i = 1; i < n; ++i) x.push_back(mean + width * normal(random));
+      INFO(first << " before " << mean << " and around");
+      CheckAgainstReference(graph, {Tensor::Float32({1, n}, x)}, 1e-6);
+    }
   }
 }
 

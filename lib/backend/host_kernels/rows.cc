@@ -71,17 +71,58 @@ HWY_INLINE void MapRow(const RowCall& call, F f) {
   StoreRest(d, f(LoadRest(d, call.x + i, n, 0), scale, bias), call.y + i, n);
 }
 
+// Sums of the distances from the pivot, and of their squares.
+struct Distances {
+  WideV sum, squares;
+
+  HWY_INLINE void Add(WideV distance) {
+    sum = hn::Add(sum, distance);
+    squares = hn::MulAdd(distance, distance, squares);
+  }
+  HWY_INLINE void Join(const Distances& other) {
+    sum = hn::Add(sum, other.sum);
+    squares = hn::Add(squares, other.squares);
+  }
+};
+
+HWY_INLINE Distances DistancesFrom(double pivot, const float* HWY_RESTRICT x, int64_t n) {
+  const Wide d;
+  const Half half;
+  const auto lanes = static_cast<int64_t>(hn::Lanes(d));
+  const WideV pivots = hn::Set(d, pivot), zero = hn::Zero(d);
+  Distances d0{zero, zero}, d1 = d0, d2 = d0, d3 = d0;
+  const auto at = [&](int64_t i) HWY_ATTR { return hn::Sub(hn::PromoteTo(d, hn::LoadU(half, x + i)), pivots); };
+  int64_t i = 0;
+  for (; i + 4 * lanes <= n; i += 4 * lanes) {
+    d0.Add(at(i));
+    d1.Add(at(i + lanes));
+    d2.Add(at(i + 2 * lanes));
+    d3.Add(at(i + 3 * lanes));
+  }
+  for (; i + lanes <= n; i += lanes) d0.Add(at(i));
+  if (i < n) {
+    const WideV rest = hn::Sub(hn::PromoteTo(d, LoadRest(half, x + i, n - i, 0)), pivots);
+    d1.Add(hn::IfThenElseZero(hn::FirstN(d, static_cast<size_t>(n - i)), rest));
+  }
+  d0.Join(d1);
+  d2.Join(d3);
+  d0.Join(d2);
+  return d0;
+}
+
+// In one pass, around the first element: it is at most a standard deviation times the root of n from the mean, so that
+// of the digits of double only those of n cancel out.
 RowMoments MomentsOf(const RowCall& call) {
   const auto n = static_cast<double>(call.n);
-  const double mean = SumOf(call.x, call.n, [](WideV x) HWY_ATTR { return x; }) / n;
-  const WideV means = hn::Set(Wide(), mean);
-  const double squares = SumOf(call.x, call.n, [&](WideV x) HWY_ATTR {
-    const WideV distance = hn::Sub(x, means);
-    return hn::Mul(distance, distance);
-  });
+  const auto pivot = static_cast<double>(call.x[0]);
+  const Distances distances = DistancesFrom(pivot, call.x, call.n);
+  const double sum = hn::GetLane(hn::SumOfLanes(Wide(), distances.sum));
+  const double squares = hn::GetLane(hn::SumOfLanes(Wide(), distances.squares));
+  const double mean = pivot + sum / n, excess = squares - sum * (sum / n);
+  const double variance = excess < 0 ? 0 : excess / n;  // a rounding below zero; NaN stays
   const auto rounded = static_cast<float>(mean);
   return {rounded, static_cast<float>(mean - static_cast<double>(rounded)),
-          static_cast<float>(1 / std::sqrt(squares / n + static_cast<double>(call.epsilon)))};
+          static_cast<float>(1 / std::sqrt(variance + static_cast<double>(call.epsilon)))};
 }
 
 void Moments(const RowCall& call) { *call.moments = MomentsOf(call); }
