@@ -54,9 +54,9 @@ struct WideSine {
     // Odd quarters swap the two, and every other pair of quarters turns the sign.
     auto quarter = hn::BitCast(bits, sum);
     if constexpr (cosine) quarter = hn::Add(quarter, hn::Set(bits, 1));
-    const WideV odd = hn::BitCast(d, hn::ShiftLeft<63>(quarter));
+    const WideM odd = hn::RebindMask(d, hn::TestBit(quarter, hn::Set(bits, 1)));
     const auto sign = hn::ShiftLeft<62>(hn::And(quarter, hn::Set(bits, 2)));
-    const WideV size = hn::IfNegativeThenElse(odd, cosines, sine);
+    const WideV size = hn::IfThenElse(odd, cosines, sine);
     y = hn::DemoteTo(NarrowD(), hn::BitCast(d, hn::Xor(hn::BitCast(bits, size), sign)));
     return hn::Lt(hn::Abs(x), hn::Set(d, 0x1p20));
   }

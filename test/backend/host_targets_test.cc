@@ -1,0 +1,46 @@
+// The host library's kernels in every instruction set that they were compiled for, against the reference library.
+#include <hwy/targets.h>
+
+#include <bit>
+
+#include "test/backend/host_kernels_lab.h"
+
+namespace pt::testing {
+namespace {
+
+// Every exponent and sign of float32, NaN and infinities among them.
+Tensor Floats() {
+  std::vector<float> x;
+  for (uint64_t bits = 0; bits <= 0xFFFFFFFF; bits += 404977) {
+    x.push_back(std::bit_cast<float>(static_cast<uint32_t>(bits)));
+  }
+  return Tensor::Float32({static_cast<int64_t>(x.size())}, x);
+}
+
+TEST_CASE("HostKernels, EveryInstructionSetEqualsTheReference", "[host]") {
+  const Tensor x = Floats();
+  const std::string n = std::to_string(x.dims()[0]);
+  for (const int64_t target : hwy::SupportedAndGeneratedTargets()) {
+    hwy::SetSupportedTargetsForTest(target);
+    INFO(hwy::TargetName(target));
+    for (const char* function : {"Sin(x)", "Cos(x)", "Sign(x)", "Mod(x, h) fmod=1", "Mod(x, h)", "Tanh(x)", "Erf(x)"}) {
+      INFO(function);
+      CheckAgainstReference(
+          TypedText("input x float32[" + n + "]\nconst h float32[] value 0.7\ny = " + function + "\noutput y\n"), {x},
+          1e-6);
+    }
+    CheckText("input x float32[40,33]\ninput p float32[33]\na = Abs(x)\ny = Pow(a, p)\noutput y\n", 1e-6);
+    CheckText("input x float32[40,33]\nconst p float32[] value -3\ny = Pow(x, p)\noutput y\n", 1e-6);
+    for (const char* op :
+         {"LayerNormalization(x, s, b)", "RMSNormalization(x, s)", "Softmax(x)", "ReduceSum(x) axes=[1]",
+          "ReduceLogSumExp(x) axes=[0]", "LpNormalization(x)", "ArgMax(x) axis=1"}) {
+      CheckText("input x float32[40,333]\nconst s float32[333] random 1\nconst b float32[333] random 2\ny = " +
+                    std::string(op) + "\noutput y\n",
+                1e-5);
+    }
+  }
+  hwy::SetSupportedTargetsForTest(0);
+}
+
+}  // namespace
+}  // namespace pt::testing
