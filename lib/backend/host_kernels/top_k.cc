@@ -9,13 +9,12 @@
 #include <limits>
 
 #include "lib/backend/host/parallel.h"
+#include "lib/backend/host_kernels/entering.h"
 #include "lib/backend/host_kernels/walk.h"
 
 namespace pt::host {
 namespace {
 
-// Elements of a line that are compared at a time with what it takes to enter the reservoir.
-constexpr int64_t kStretch = 16;
 // Keys that a reservoir has at least, so that few of them are dropped at a time.
 constexpr int64_t kLeastCapacity = 32;
 
@@ -59,55 +58,44 @@ struct WideKey {
 template <typename T>
 using Key = std::conditional_t<sizeof(T) == 4, NarrowKey, WideKey>;
 
-// Whether the element may come before `held`, which lies before it: NaN may.
-template <bool largest, typename T>
-bool MayEnter(T x, T held) {
-  return largest ? !(x <= held) : !(x >= held);
-}
-
-// Whether one of a stretch of neighbours may.
-template <bool largest, typename T>
-bool OneMayEnter(const T* x, T held) {
-  int may = 0;
-  for (int64_t i = 0; i < kStretch; ++i) may |= MayEnter<largest>(x[i], held) ? 1 : 0;
-  return may != 0;
+// The next element from `i` on that may come before `held`, which lies before it: NaN may.
+template <typename T>
+int64_t NextEntering(const TopKs& t, const Entering<T>& entering, const T* x, int64_t i, T held) {
+  if (t.step == 1) return i + (t.largest ? entering.greater : entering.less)(x + i, t.n - i, held);
+  if (t.largest) {
+    while (i < t.n && x[i * t.step] <= held) ++i;
+  } else {
+    while (i < t.n && x[i * t.step] >= held) ++i;
+  }
+  return i;
 }
 
 // The greatest k keys of the line, in order, at the start of `keys`.
-template <bool largest, typename T>
-void Select(const TopKs& t, const T* x, Key<T>* keys) {
+template <typename T>
+void Select(const TopKs& t, const Entering<T>& entering, const T* x, Key<T>* keys) {
   const auto key_at = [&](int64_t i) {
     const auto order = OrderOf(x[i * t.step]);
-    return Key<T>(largest ? order : ~order, i);
+    return Key<T>(t.largest ? order : ~order, i);
   };
-  int64_t i = 0, count = 0;
-  for (; i < t.capacity; ++i) keys[count++] = key_at(i);
+  int64_t count = 0;
+  for (; count < t.capacity; ++count) keys[count] = key_at(count);
   const auto drop = [&] {
     if (count > t.k) std::nth_element(keys, keys + t.k - 1, keys + count, std::greater<>());
     count = std::min(count, t.k);
+    return x[keys[t.k - 1].index() * t.step];
   };
-  drop();
-  T held = x[keys[t.k - 1].index() * t.step];
-  while (i < t.n) {
-    if (t.step == 1 && i + kStretch <= t.n && !OneMayEnter<largest>(x + i, held)) {
-      i += kStretch;
-      continue;
-    }
-    for (const int64_t end = std::min(t.n, i + kStretch); i < end; ++i) {
-      if (!MayEnter<largest>(x[i * t.step], held)) continue;
-      keys[count++] = key_at(i);
-      if (count < t.capacity) continue;
-      drop();
-      held = x[keys[t.k - 1].index() * t.step];
-    }
+  T held = drop();
+  for (int64_t i = t.capacity; (i = NextEntering(t, entering, x, i, held)) < t.n; ++i) {
+    keys[count++] = key_at(i);
+    if (count == t.capacity) held = drop();
   }
   drop();
   std::sort(keys, keys + t.k, std::greater<>());
 }
 
 template <typename T>
-void RunLine(const TopKs& t, const T* x, T* numbers, int64_t* indices, Key<T>* keys) {
-  t.largest ? Select<true>(t, x, keys) : Select<false>(t, x, keys);
+void RunLine(const TopKs& t, const Entering<T>& entering, const T* x, T* numbers, int64_t* indices, Key<T>* keys) {
+  Select(t, entering, x, keys);
   for (int64_t i = 0; i < t.k; ++i) {
     const int64_t at = keys[i].index();
     if (numbers != nullptr) numbers[i * t.number_step] = x[at * t.step];
@@ -116,7 +104,7 @@ void RunLine(const TopKs& t, const T* x, T* numbers, int64_t* indices, Key<T>* k
 }
 
 template <typename T>
-void RunTopK(const TopKs& t, const Run& run) {
+void RunTopK(const TopKs& t, const Entering<T>& entering, const Run& run) {
   if (t.k == 0 || t.n == 0) return;
   const int64_t most = run.team == nullptr ? 1 : run.team->width();
   const double work = static_cast<double>(t.n) * 0.8 + static_cast<double>(t.capacity) * 10;
@@ -126,7 +114,7 @@ void RunTopK(const TopKs& t, const Run& run) {
     for (int64_t line = begin; line < end; ++line, at.Next()) {
       T* numbers = run.output<T>(0);
       int64_t* indices = run.out.size() > 1 ? run.output<int64_t>(1) : nullptr;
-      RunLine(t, run.input<T>(0) + at.offsets()[0], numbers == nullptr ? nullptr : numbers + at.offsets()[1],
+      RunLine(t, entering, run.input<T>(0) + at.offsets()[0], numbers == nullptr ? nullptr : numbers + at.offsets()[1],
               indices == nullptr ? nullptr : indices + at.offsets()[2], keys);
     }
   });
@@ -175,11 +163,11 @@ template <typename T>
 Routine RoutineOf(const Site& site, const TopKs& t) {
   Routine routine;
   routine.scratch_bytes = static_cast<uint64_t>(t.capacity) * sizeof(Key<T>) * site.width;
-  routine.run = [t, given = site.has(1)](const Run& run) -> Status {
+  routine.run = [t, entering = FindEntering<T>(), given = site.has(1)](const Run& run) -> Status {
     if (given && *run.input<int64_t>(1) != t.k) {
       return MakeError(ErrorCode::kInvalidInput, "host.shape", "TopK: k is not the one planned for");
     }
-    RunTopK<T>(t, run);
+    RunTopK<T>(t, entering, run);
     return {};
   };
   return routine;
