@@ -4,6 +4,7 @@
 
 #include "lib/backend/host/parallel.h"
 #include "lib/backend/host_kernels/indices.h"
+#include "lib/backend/host_kernels/turn.h"
 
 namespace pt::host {
 namespace {
@@ -25,45 +26,46 @@ struct Rotation {
   std::array<int64_t, 2> position_strides{};
 };
 
-// The pairs lie `apart`, and the next one `step` further.
-template <int64_t kStep>
-void Turn(const float* x, float* y, const float* cosines, const float* sines, int64_t half, int64_t apart) {
-  for (int64_t i = 0; i < half; ++i) {
-    const float left = x[i * kStep], right = x[i * kStep + apart];
-    y[i * kStep] = cosines[i] * left - sines[i] * right;
-    y[i * kStep + apart] = sines[i] * left + cosines[i] * right;
-  }
+int64_t PositionOf(const Rotation& r, const Run& run, int64_t b, int64_t t) {
+  return run.input<int64_t>(3)[b * r.position_strides[0] + t * r.position_strides[1]];
 }
 
-void TurnToken(const Rotation& r, const Run& run, int64_t b, int64_t t, int64_t position) {
-  const int64_t row = r.by_position ? 0 : b, column = r.by_position ? position : t;
-  const float* cosines = run.input<float>(1) + row * r.cosine[0] + column * r.cosine[1];
-  const float* sines = run.input<float>(2) + row * r.sine[0] + column * r.sine[1];
-  for (int64_t h = 0; h < r.heads; ++h) {
-    const float* x = run.input<float>(0) + b * r.in.batch + t * r.in.token + h * r.in.head;
-    float* y = run.output<float>(0) + b * r.out.batch + t * r.out.token + h * r.out.head;
-    if (r.interleaved) {
-      Turn<2>(x, y, cosines, sines, r.half, 1);
-    } else {
-      Turn<1>(x, y, cosines, sines, r.half, r.half);
-    }
-    if (x != y) std::copy(x + 2 * r.half, x + r.size, y + 2 * r.half);
+void TurnHead(const Rotation& r, const Run& run, int64_t b, int64_t t, int64_t h) {
+  const int64_t row = r.by_position ? 0 : b, column = r.by_position ? PositionOf(r, run, b, t) : t;
+  const float* x = run.input<float>(0) + b * r.in.batch + t * r.in.token + h * r.in.head;
+  float* y = run.output<float>(0) + b * r.out.batch + t * r.out.token + h * r.out.head;
+  TurnPairs({.x = x,
+             .y = y,
+             .cosines = run.input<float>(1) + row * r.cosine[0] + column * r.cosine[1],
+             .sines = run.input<float>(2) + row * r.sine[0] + column * r.sine[1],
+             .pairs = r.half,
+             .interleaved = r.interleaved});
+  if (x != y) std::copy(x + 2 * r.half, x + r.size, y + 2 * r.half);
+}
+
+Status CheckPositions(const Rotation& r, const Run& run) {
+  for (int64_t i = 0; i < r.batch * r.tokens && r.by_position; ++i) {
+    const int64_t position = PositionOf(r, run, i / r.tokens, i % r.tokens);
+    if (IsPlace(position, r.positions)) continue;
+    return MakeError(ErrorCode::kInvalidInput, "host.index",
+                     "RotaryEmbedding: position " + std::to_string(position) + " does not exist");
   }
+  return {};
 }
 
 Status RunRotation(const Rotation& r, const Run& run) {
-  const auto position_of = [&](int64_t token) {
-    if (!r.by_position) return int64_t{0};
-    return run.input<int64_t>(3)[token / r.tokens * r.position_strides[0] + token % r.tokens * r.position_strides[1]];
-  };
-  const int64_t count = r.batch * r.tokens;
-  for (int64_t token = 0; token < count && r.by_position; ++token) {
-    if (IsPlace(position_of(token), r.positions)) continue;
-    return MakeError(ErrorCode::kInvalidInput, "host.index",
-                     "RotaryEmbedding: position " + std::to_string(position_of(token)) + " does not exist");
-  }
-  ParallelRanges(run.team, count, static_cast<double>(r.heads * r.size) * 0.3 + 5, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) TurnToken(r, run, i / r.tokens, i % r.tokens, position_of(i));
+  PT_CHECK_OK(CheckPositions(r, run));
+  const int64_t each = r.tokens * r.heads;
+  const bool by_token = r.in.head < r.in.token;  // in the order of memory
+  ParallelRanges(run.team, r.batch * each, static_cast<double>(r.size) * 0.15 + 5, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      const int64_t b = i / each, rest = i % each;
+      if (by_token) {
+        TurnHead(r, run, b, rest / r.heads, rest % r.heads);
+      } else {
+        TurnHead(r, run, b, rest % r.tokens, rest / r.tokens);
+      }
+    }
   });
   return {};
 }
