@@ -97,6 +97,10 @@ class Folder {
 
   static void Columns(const float* x, const Walk<1>& reduced, int64_t columns, int64_t stride, const float* shifts,
                       double* totals) {
+    if (stride != 1 && reduced.rank <= 1) {
+      ShortLines(x, reduced.inner_size(), reduced.inner_stride()[0], columns, stride, shifts, totals);
+      return;
+    }
     HWY_ALIGN Sum sums[kMostColumns];
     for (int64_t c = 0; c < columns; ++c) sums[c] = Op::kStart;
     if (stride == 1) {
@@ -137,6 +141,18 @@ class Folder {
     hn::Store(s1, d, sums + lanes);
     hn::Store(s2, d, sums + 2 * lanes);
     hn::Store(s3, d, sums + 3 * lanes);
+  }
+
+  // One line of n elements after the other, so short that vectors along them do not pay.
+  static HWY_INLINE void ShortLines(const float* HWY_RESTRICT x, int64_t n, int64_t step, int64_t columns,
+                                    int64_t stride, const float* HWY_RESTRICT shifts, double* HWY_RESTRICT totals) {
+    for (int64_t c = 0; c < columns; ++c) {
+      const float* from = x + c * stride;
+      const float shift = shifts == nullptr ? 0 : shifts[c];
+      Sum sum = Op::kStart;
+      for (int64_t i = 0; i < n; ++i) sum = Op::Add(sum, from[i * step], shift);
+      totals[c] = static_cast<double>(sum);
+    }
   }
 
   static HWY_INLINE void Row(const float* HWY_RESTRICT x, int64_t columns, const float* HWY_RESTRICT shifts,

@@ -105,7 +105,9 @@ void FoldAll(const Reduction& r, Fold fold, const float* shifts, double* partial
       }
     }
   };
-  const double each = static_cast<double>(r.shares[0].reduced.count) * (fold == Fold::kSumExp ? 0.6 : 0.12);
+  const bool by_vectors = !r.by_columns || r.column_in == 1;
+  const double element = fold == Fold::kSumExp ? 0.6 : by_vectors ? 0.12 : 0.35;
+  const double each = static_cast<double>(r.shares[0].reduced.count) * element + (by_vectors ? 0 : 1);
   ParallelRanges(run.team, units * shares, each * static_cast<double>(r.by_columns ? r.tile : 1) + 20,
                  [&](int64_t begin, int64_t end) {
                    for (int64_t item = begin; item < end; ++item) one(item);
