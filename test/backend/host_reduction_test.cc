@@ -45,6 +45,16 @@ TEST_CASE("HostReduction, EveryLengthAroundTheVectorsEqualsTheReference", "[host
   }
 }
 
+// Many lines of few elements, contiguous and apart from each other.
+TEST_CASE("HostReduction, ManyShortLinesEqualTheReference", "[host]") {
+  for (const char* op : kKinds) {
+    for (int n = 1; n <= 16; ++n) {
+      CheckText(Text(op, "[700," + std::to_string(n) + "]", "[1]", false), 1e-6);
+      CheckText(Text(op, "[2,40," + std::to_string(n) + "]", "[2]", true), 1e-6);
+    }
+  }
+}
+
 // So large that the cores share what becomes one result.
 TEST_CASE("HostReduction, FewLargeResultsEqualTheReference", "[host]") {
   for (const char* op : kKinds) {

@@ -6,6 +6,7 @@
 
 #include <cmath>
 #include <limits>
+#include <type_traits>
 
 #include "lib/backend/host_kernels/fold.h"
 #include "lib/backend/host_kernels/math-inl.h"
@@ -71,6 +72,25 @@ struct Extremes {
   static float Add(float held, float x, float) { return Join(held, x); }
 };
 
+// f(n) with the usual short lengths known to the compiler.
+template <typename F>
+void VisitLength(int64_t n, F&& f) {
+  switch (n) {
+    case 2:
+      return f(std::integral_constant<int64_t, 2>());
+    case 3:
+      return f(std::integral_constant<int64_t, 3>());
+    case 4:
+      return f(std::integral_constant<int64_t, 4>());
+    case 6:
+      return f(std::integral_constant<int64_t, 6>());
+    case 8:
+      return f(std::integral_constant<int64_t, 8>());
+    default:
+      return f(n);
+  }
+}
+
 template <class Op>
 class Folder {
   using Sum = typename Op::Sum;
@@ -98,7 +118,8 @@ class Folder {
   static void Columns(const float* x, const Walk<1>& reduced, int64_t columns, int64_t stride, const float* shifts,
                       double* totals) {
     if (stride != 1 && reduced.rank <= 1) {
-      ShortLines(x, reduced.inner_size(), reduced.inner_stride()[0], columns, stride, shifts, totals);
+      VisitLength(reduced.inner_size(),
+                  [&](auto n) { ShortLines(x, n, reduced.inner_stride()[0], columns, stride, shifts, totals); });
       return;
     }
     HWY_ALIGN Sum sums[kMostColumns];
@@ -144,8 +165,9 @@ class Folder {
   }
 
   // One line of n elements after the other, so short that vectors along them do not pay.
-  static HWY_INLINE void ShortLines(const float* HWY_RESTRICT x, int64_t n, int64_t step, int64_t columns,
-                                    int64_t stride, const float* HWY_RESTRICT shifts, double* HWY_RESTRICT totals) {
+  template <typename Size>
+  static void ShortLines(const float* HWY_RESTRICT x, Size n, int64_t step, int64_t columns, int64_t stride,
+                         const float* HWY_RESTRICT shifts, double* HWY_RESTRICT totals) {
     for (int64_t c = 0; c < columns; ++c) {
       const float* from = x + c * stride;
       const float shift = shifts == nullptr ? 0 : shifts[c];
