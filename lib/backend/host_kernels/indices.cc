@@ -16,6 +16,7 @@ Walk<1> InOrder(const Operand& operand) {
 
 Status CheckIndices(std::string_view op, const void* indices, DataType type, const Walk<1>& walk,
                     std::span<const int64_t> dims) {
+  if (walk.count == 0) return {};
   return VisitIndexType(type, [&]<typename Index>() -> Status {
     Cursor<1> cursor(walk, 0);
     for (int64_t i = 0; i < walk.count; ++i, cursor.Next()) {

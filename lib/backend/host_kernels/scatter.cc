@@ -163,7 +163,7 @@ template <Merge merge, typename T>
 Status RunTuples(const Tuples& t, const StridedCopy& copy, const Run& run) {
   if (run.in[0] != run.out[0]) copy.Run(run.in[0], run.out[0], run.team);
   const auto check = [&] { return CheckIndices("ScatterND", run.in[1], t.index_type, t.order, t.dims); };
-  if (t.slice.count == 0) return check();
+  if (t.slice.count == 0 || t.walk.count == 0) return check();
   std::atomic<bool> exist = true;
   const int64_t size = t.slice.inner_size(), slices = t.walk.count * (t.slice.count / size);
   VisitIndexType(t.index_type, [&]<typename Index>() {
