@@ -15,7 +15,7 @@ template <typename F>
 void ParallelParts(Team* team, int64_t count, double work, int64_t most, F&& f) {
   if (count <= 0) return;
   const double total = static_cast<double>(count) * work;
-  const int64_t worth = total > 1e9 ? 1'000'000 : static_cast<int64_t>(total / 5000.0);
+  const int64_t worth = total > 1e9 ? 1'000'000 : static_cast<int64_t>(total / 2500.0);
   const int64_t parts = std::min({count, worth, most});
   if (team == nullptr || team->width() < 2 || parts <= 1) {
     f(int64_t{0}, int64_t{0}, count);
