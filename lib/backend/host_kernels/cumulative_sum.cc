@@ -45,7 +45,7 @@ void RunSums(const Sums& s, const Run& run) {
   const Walk<2>::Offsets across = s.lines.inner_stride();
   const bool beside = across[0] == 1;
   const int64_t size = s.lines.inner_size(), most = beside ? kMostLines : kFewLines;
-  ParallelRanges(run.team, s.lines.count, static_cast<double>(s.n) * 0.6 + 3, [&](int64_t begin, int64_t end) {
+  ParallelShares(run.team, s.lines.count, static_cast<double>(s.n) * 0.6 + 3, [&](int64_t begin, int64_t end) {
     for (int64_t line = begin; line < end;) {
       int64_t count = std::min({end - line, size - line % size, most});
       const Walk<2>::Offsets at = s.lines.At(line);

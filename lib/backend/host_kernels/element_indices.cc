@@ -72,7 +72,7 @@ Status ForElements(std::string_view op, const Elements& e, const Run& run, F f) 
   std::atomic<bool> exist = true;
   const int64_t size = e.others.inner_size();
   VisitIndexType(e.index_type, [&]<typename Index>() {
-    ParallelRanges(run.team, e.others.count, static_cast<double>(e.n) * 1.5 + 2, [&](int64_t begin, int64_t end) {
+    ParallelShares(run.team, e.others.count, static_cast<double>(e.n) * 1.5 + 2, [&](int64_t begin, int64_t end) {
       for (int64_t line = begin; line < end;) {
         const int64_t count = std::min(end - line, size - line % size);
         if (!ForLines(e, run.input<Index>(1), e.others.At(line), count, f)) {

@@ -87,7 +87,7 @@ Result<Routine> RoutineOf(const Site& site) {
   return Routine{[dims = std::move(reduced)](const Run& run) -> Status {
     const double work = static_cast<double>(dims.folded.count) * 0.3 + 2;
     const int64_t size = dims.kept.inner_size();
-    ParallelRanges(run.team, dims.kept.count, work, [&](int64_t begin, int64_t end) {
+    ParallelShares(run.team, dims.kept.count, work, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end;) {
         const int64_t count = std::min({end - i, size - i % size, kMostTogether});
         const Walk<2>::Offsets at = dims.kept.At(i);

@@ -67,7 +67,7 @@ Result<Routine> LpNormalization(const Site& site) {
                    const int64_t size = lp.lines.inner_size();
                    const bool contiguous = lp.step[0] == 1 && lp.step[1] == 1;
                    const double work = static_cast<double>(lp.n) * 0.6 + 5;
-                   ParallelRanges(run.team, lp.lines.count, work, [&](int64_t begin, int64_t end) {
+                   ParallelShares(run.team, lp.lines.count, work, [&](int64_t begin, int64_t end) {
                      for (int64_t i = begin; i < end;) {
                        const int64_t count = contiguous ? 1 : std::min({end - i, size - i % size, kMostColumns});
                        const Walk<2>::Offsets at = lp.lines.At(i);

@@ -167,11 +167,9 @@ Status RunTuples(const Tuples& t, const StridedCopy& copy, const Run& run) {
   std::atomic<bool> exist = true;
   const int64_t size = t.slice.inner_size(), slices = t.walk.count * (t.slice.count / size);
   VisitIndexType(t.index_type, [&]<typename Index>() {
-    const int64_t most = run.team == nullptr ? 1 : run.team->width();
-    const auto scatter = [&](int64_t, int64_t begin, int64_t end) {
+    ParallelShares(run.team, size, static_cast<double>(slices) * 0.3, [&](int64_t begin, int64_t end) {
       if (!ScatterRuns<merge, T, Index>(t, begin, end, run)) exist = false;
-    };
-    ParallelParts(run.team, size, static_cast<double>(slices) * 0.3, most, scatter);
+    });
   });
   return exist ? Status() : check();
 }
