@@ -19,7 +19,7 @@ namespace {
 constexpr std::string_view kName = "host";
 
 // Raised when a kernel changes so that its old measurements no longer hold.
-constexpr const char* kVersion = "4";
+constexpr const char* kVersion = "5";
 
 Result<std::vector<TensorLayout>> DenseLayouts(const Graph& graph, std::span<const NodeId> nodes,
                                                std::span<const ValueId> values) {
