@@ -80,7 +80,7 @@ Result<Routine> CumSum(const Site& site) {
   s.exclusive = site.node().int_or("exclusive", 0) != 0;
   s.reverse = site.node().int_or("reverse", 0) != 0;
   const auto routine = [&](auto run_sums) {
-    return Routine{[s = std::move(s), run_sums](const Run& run) -> Status {
+    return Routine{[s, run_sums](const Run& run) -> Status {
                      run_sums(s, run);
                      return {};
                    },

@@ -90,9 +90,9 @@ Result<Routine> GatherElements(const Site& site) {
   PT_CHECK_OK(site.NeedInputs(2, 2));
   const Operand& x = site.in[0];
   PT_CHECK_OK(site.NeedOutput(0, x.type(), site.in[1].dims()));
-  PT_ASSIGN(Elements elements, ElementsOf(site, site.in[1], site.out[0], x));
+  PT_ASSIGN(const Elements elements, ElementsOf(site, site.in[1], site.out[0], x));
   return VisitBytes(BytesOf(x.type()), [&]<typename T>() -> Result<Routine> {
-    return Routine{[e = std::move(elements)](const Run& run) -> Status {
+    return Routine{[e = elements](const Run& run) -> Status {
       const T* x = run.input<T>(0);
       T* y = run.output<T>(0);
       return ForElements("GatherElements", e, run, [=](int64_t to, int64_t from) { y[to] = x[from]; });
@@ -105,13 +105,13 @@ Result<Routine> ScatterElements(const Site& site) {
   const Operand &x = site.in[0], &updates = site.in[2], &y = site.out[0];
   PT_CHECK_OK(site.NeedOutput(0, x.type(), x.dims()));
   if (updates.type() != x.type()) return site.Unsupported("data and updates are of different types");
-  PT_ASSIGN(Elements elements, ElementsOf(site, site.in[1], updates, y));
+  PT_ASSIGN(const Elements elements, ElementsOf(site, site.in[1], updates, y));
   std::vector<CopyDim> data;
   for (size_t d = 0; d < x.dims().size(); ++d) data.push_back({x.dims()[d], x.strides()[d], y.strides()[d]});
   return VisitMerge(site, x.type(), [&]<Merge merge, typename T>() -> Result<Routine> {
     Routine routine;
     routine.in_place = {0};
-    routine.run = [e = std::move(elements), copy = StridedCopy(data, BytesOf(x.type()))](const Run& run) -> Status {
+    routine.run = [e = elements, copy = StridedCopy(data, BytesOf(x.type()))](const Run& run) -> Status {
       const T* updates = run.input<T>(2);
       T* y = run.output<T>(0);
       if (run.in[0] != run.out[0]) copy.Run(run.in[0], run.out[0], run.team);

@@ -125,7 +125,7 @@ Result<Routine> Gather(const Site& site) {
   for (size_t d = span; d-- > 0;) indices.Push(where.dims()[d], {where.strides()[d], y.strides()[at + d]});
   Gathering g{outer,        indices,         InOrder(where),    SliceOf(x, at + 1, y, at + span),
               x.dims()[at], x.strides()[at], BytesOf(x.type()), where.type()};
-  return Routine{[g = std::move(g)](const Run& run) { return RunGather(g, run); }};
+  return Routine{[g](const Run& run) { return RunGather(g, run); }};
 }
 
 // Tuples of indices, each of which names a slice.

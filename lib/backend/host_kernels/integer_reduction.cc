@@ -83,8 +83,8 @@ void FoldSome(const ReducedDims& dims, const T* x, T* y, int64_t count) {
 
 template <class Op, typename T>
 Result<Routine> RoutineOf(const Site& site) {
-  PT_ASSIGN(ReducedDims reduced, ReadReducedDims(site));
-  return Routine{[dims = std::move(reduced)](const Run& run) -> Status {
+  PT_ASSIGN(const ReducedDims reduced, ReadReducedDims(site));
+  return Routine{[dims = reduced](const Run& run) -> Status {
     const double work = static_cast<double>(dims.folded.count) * 0.3 + 2;
     const int64_t size = dims.kept.inner_size();
     ParallelShares(run.team, dims.kept.count, work, [&](int64_t begin, int64_t end) {

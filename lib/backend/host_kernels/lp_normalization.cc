@@ -63,7 +63,7 @@ Result<Routine> LpNormalization(const Site& site) {
   for (size_t d = x.dims().size(); d-- > 0;) {
     if (d != along) lp.lines.Push(x.dims()[d], {x.strides()[d], y.strides()[d]});
   }
-  return Routine{[lp = std::move(lp)](const Run& run) -> Status {
+  return Routine{[lp](const Run& run) -> Status {
                    const int64_t size = lp.lines.inner_size();
                    const bool contiguous = lp.step[0] == 1 && lp.step[1] == 1;
                    const double work = static_cast<double>(lp.n) * 0.6 + 5;

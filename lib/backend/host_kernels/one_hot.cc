@@ -81,7 +81,7 @@ Result<Routine> OneHot(const Site& site) {
   h.value_step = values.strides()[0];
   return VisitBytes(BytesOf(values.type()), [&]<typename T>() {
     return VisitIndexType(where.type(), [&]<typename Index>() -> Result<Routine> {
-      return Routine{[h = std::move(h)](const Run& run) { return RunOneHot<T, Index>(h, run); }};
+      return Routine{[h](const Run& run) { return RunOneHot<T, Index>(h, run); }};
     });
   });
 }

@@ -44,7 +44,7 @@ Result<Routine> Trilu(const Site& site) {
   for (size_t d = x.dims().size() - 1; d-- > 0;) t.rows.Push(x.dims()[d], {x.strides()[d], y.strides()[d]});
   Routine routine;
   routine.in_place = {0};
-  routine.run = [t = std::move(t), shifted = site.has(1)](const Run& run) -> Status {
+  routine.run = [t, shifted = site.has(1)](const Run& run) -> Status {
     if (t.width == 0) return {};
     const int64_t k = shifted ? std::clamp(*run.input<int64_t>(1), -t.height - t.width, t.height + t.width) : 0;
     ParallelRanges(run.team, t.rows.count, static_cast<double>(t.width * t.bytes) * 0.06 + 5,
