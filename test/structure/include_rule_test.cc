@@ -49,7 +49,7 @@ const std::vector<ThirdParty>& ThirdParties() {
       {"oneapi/dnnl/", {"lib/backend/onednn/"}},
       {"tbb/", {"lib/backend/onednn/"}},
       {"hwy/",
-       {"lib/backend/host_kernels/", "lib/backend/onednn/", "lib/backend/recurrent/", "test/backend/",
+       {"lib/backend/host_kernels/", "lib/backend/onednn/", "lib/backend/recurrent/", "test/backend/", "bench/",
         "lib/backend/host/vector_math-inl.h"}},  // for those that have Highway
       {"sqlite3", {"lib/cost/"}},
       {"hwloc", {"lib/platform/"}},
@@ -138,6 +138,7 @@ std::string Fault(const SourceFile& file, const Include& include, const Layers& 
   }
   if (StartsWith(include.name, "tools/")) return StartsWith(file.path, "tools/") ? "" : "only tools/ may use tools/";
   if (StartsWith(include.name, "test/")) return StartsWith(file.path, "test/") ? "" : "only test/ may use test/";
+  if (StartsWith(include.name, "bench/")) return StartsWith(file.path, "bench/") ? "" : "only bench/ may use bench/";
   for (const ThirdParty& third : ThirdParties()) {
     if (!StartsWith(include.name, third.prefix)) continue;
     if (is_public) return "a public header names a third-party library";

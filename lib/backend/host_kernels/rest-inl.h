@@ -13,7 +13,6 @@
 
 HWY_BEFORE_NAMESPACE();
 namespace pt::host::HWY_NAMESPACE {
-namespace {
 
 // Whether loads and stores of some lanes leave memory beside them alone.
 #if HWY_TARGET <= HWY_AVX2  // and better ones of x86
@@ -63,7 +62,6 @@ HWY_INLINE void StoreRest(D d, hwy::HWY_NAMESPACE::Vec<D> v, float* y, int64_t n
 
 #undef PT_HAS_MASKED_MEMORY
 
-}  // namespace
 }  // namespace pt::host::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
