@@ -12,6 +12,8 @@
 
 #include <limits>
 
+#include "lib/backend/host/vector_math-inl.h"
+
 HWY_BEFORE_NAMESPACE();
 namespace pt::host::HWY_NAMESPACE {
 
@@ -74,7 +76,7 @@ HWY_INLINE V ErfOf(D d, V x) {
   far = hn::MulAdd(far, t, hn::Set(d, 0.7925938367843628F));
   far = hn::MulAdd(far, t, hn::Set(d, -1.0482101440429688F));
   far = hn::MulAdd(far, t, hn::Set(d, 0.9861271381378174F));
-  far = hn::CopySign(hn::NegMulAdd(ExpOf(d, hn::Neg(hn::Mul(t, t))), far, one), x);
+  far = hn::CopySign(hn::NegMulAdd(vector_math::HWY_NAMESPACE::ExpOfMinus(d, hn::Mul(t, t)), far, one), x);
   const V y = hn::IfThenElse(hn::Le(size, one), hn::Mul(near, x), far);
   return hn::IfThenElse(hn::IsNaN(x), x, y);
 }
