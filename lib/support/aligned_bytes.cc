@@ -1,5 +1,6 @@
 #include "partitiontuner/support/aligned_bytes.h"
 
+#include <cstdint>
 #include <cstdlib>
 
 #include "partitiontuner/support/alignment.h"
@@ -12,7 +13,8 @@ namespace pt {
 Result<AlignedBytes> AllocateAligned(uint64_t bytes) {
   if (bytes == 0) return AlignedBytes();
   const std::optional<uint64_t> rounded = CheckedAlignUp(bytes, kTensorAlignment);
-  void* const data = rounded ? std::aligned_alloc(kTensorAlignment, *rounded) : nullptr;
+  // More than any object may have is no question for the allocator.
+  void* const data = rounded && *rounded <= PTRDIFF_MAX ? std::aligned_alloc(kTensorAlignment, *rounded) : nullptr;
   if (data == nullptr) {
     return MakeError(ErrorCode::kOutOfMemory, "host.memory", "no " + std::to_string(bytes) + " bytes of host memory");
   }
