@@ -4,7 +4,7 @@
 
 #include "lib/backend/host/parallel.h"
 #include "lib/backend/host_kernels/indices.h"
-#include "lib/backend/host_kernels/turn.h"
+#include "lib/backend/host_kernels/rotate.h"
 
 namespace pt::host {
 namespace {
@@ -34,12 +34,12 @@ void TurnHead(const Rotation& r, const Run& run, int64_t b, int64_t t, int64_t h
   const int64_t row = r.by_position ? 0 : b, column = r.by_position ? PositionOf(r, run, b, t) : t;
   const float* x = run.input<float>(0) + b * r.in.batch + t * r.in.token + h * r.in.head;
   float* y = run.output<float>(0) + b * r.out.batch + t * r.out.token + h * r.out.head;
-  TurnPairs({.x = x,
-             .y = y,
-             .cosines = run.input<float>(1) + row * r.cosine[0] + column * r.cosine[1],
-             .sines = run.input<float>(2) + row * r.sine[0] + column * r.sine[1],
-             .pairs = r.half,
-             .interleaved = r.interleaved});
+  RotatePairs({.x = x,
+               .y = y,
+               .cosines = run.input<float>(1) + row * r.cosine[0] + column * r.cosine[1],
+               .sines = run.input<float>(2) + row * r.sine[0] + column * r.sine[1],
+               .pairs = r.half,
+               .interleaved = r.interleaved});
   if (x != y) std::copy(x + 2 * r.half, x + r.size, y + 2 * r.half);
 }
 

@@ -1,11 +1,11 @@
-// Pairs of numbers turned by angles, as rotary embeddings do; vectorised.
+// Pairs of numbers rotated by angles, as rotary embeddings do; vectorised.
 #pragma once
 
 #include <cstdint>
 
 namespace pt::host {
 
-struct TurnCall {
+struct RotateCall {
   const float* x = nullptr;
   float* y = nullptr;  // may be x
   // Of the angles, one for each pair.
@@ -15,6 +15,6 @@ struct TurnCall {
   bool interleaved = false;  // the pair's numbers are neighbours; else the second ones come behind all first ones
 };
 
-void TurnPairs(const TurnCall& call);
+void RotatePairs(const RotateCall& call);
 
 }  // namespace pt::host

@@ -1,10 +1,10 @@
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "lib/backend/host_kernels/turn.cc"
+#define HWY_TARGET_INCLUDE "lib/backend/host_kernels/rotate.cc"
 #include <hwy/foreach_target.h>
 // After the targets.
 #include <hwy/highway.h>
 
-#include "lib/backend/host_kernels/turn.h"
+#include "lib/backend/host_kernels/rotate.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace pt::host::HWY_NAMESPACE {
@@ -15,8 +15,8 @@ namespace hn = hwy::HWY_NAMESPACE;
 using D = hn::ScalableTag<float>;
 using V = hn::Vec<D>;
 
-// left and right become what they turn into.
-HWY_INLINE void Turn(const TurnCall& call, int64_t i, V& left, V& right) {
+// left and right become what they are rotated into.
+HWY_INLINE void Rotate(const RotateCall& call, int64_t i, V& left, V& right) {
   const D d;
   const V cosine = hn::LoadU(d, call.cosines + i), sine = hn::LoadU(d, call.sines + i), held = left;
   left = hn::Sub(hn::Mul(cosine, held), hn::Mul(sine, right));
@@ -25,7 +25,7 @@ HWY_INLINE void Turn(const TurnCall& call, int64_t i, V& left, V& right) {
 
 }  // namespace
 
-void TurnPairs(const TurnCall& call) {
+void RotatePairs(const RotateCall& call) {
   const D d;
   const auto lanes = static_cast<int64_t>(hn::Lanes(d));
   const int64_t step = call.interleaved ? 2 : 1, apart = call.interleaved ? 1 : call.pairs;
@@ -34,12 +34,12 @@ void TurnPairs(const TurnCall& call) {
     V left, right;
     if (call.interleaved) {
       hn::LoadInterleaved2(d, call.x + 2 * i, left, right);
-      Turn(call, i, left, right);
+      Rotate(call, i, left, right);
       hn::StoreInterleaved2(left, right, d, call.y + 2 * i);
     } else {
       left = hn::LoadU(d, call.x + i);
       right = hn::LoadU(d, call.x + i + apart);
-      Turn(call, i, left, right);
+      Rotate(call, i, left, right);
       hn::StoreU(left, d, call.y + i);
       hn::StoreU(right, d, call.y + i + apart);
     }
@@ -58,11 +58,11 @@ HWY_AFTER_NAMESPACE();
 namespace pt::host {
 namespace {
 
-HWY_EXPORT(TurnPairs);
+HWY_EXPORT(RotatePairs);
 
 }  // namespace
 
-void TurnPairs(const TurnCall& call) { HWY_DYNAMIC_DISPATCH(TurnPairs)(call); }
+void RotatePairs(const RotateCall& call) { HWY_DYNAMIC_DISPATCH(RotatePairs)(call); }
 
 }  // namespace pt::host
 #endif
