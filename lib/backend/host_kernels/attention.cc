@@ -12,9 +12,8 @@
 namespace pt::host {
 namespace {
 
-constexpr size_t kMostMasks = 2;
 constexpr int64_t kMostRows = 64;  // of scores computed together
-enum : size_t { kQ, kK, kV, kY, kMask, kTensors = kMask + kMostMasks };
+enum : size_t { kQ, kK, kV, kY, kMask, kTensors = kMask + kMostAttentionMasks };
 
 // The matrices of one batch entry in a tensor.
 struct Matrix {
@@ -207,7 +206,7 @@ class Maker {
   Result<Attention> Read() {
     Attention a;
     const AttentionOperands& o = operands_;
-    if (o.masks.size() > kMostMasks) return Refuse();
+    if (o.masks.size() > kMostAttentionMasks) return Refuse();
     batch_dims_.assign(o.y.dims.begin(), o.y.dims.end() - 2);
     PT_ASSIGN(a.q, ReadMatrix(o.q, kQ));
     PT_ASSIGN(a.k, ReadMatrix(o.k, kK));

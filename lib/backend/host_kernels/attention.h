@@ -21,10 +21,12 @@ struct AttentionMask {
   float otherwise = 0;
 };
 
+inline constexpr size_t kMostAttentionMasks = 2;
+
 struct AttentionOperands {
   AttentionOperand q, k, v, y;  // queries x depth, depth x keys, keys x size, queries x size
   double scale = 1;
-  std::vector<AttentionMask> masks;  // in order
+  std::vector<AttentionMask> masks;  // in order; kMostAttentionMasks of them at most
   bool causal = false;               // query i sees the keys up to the i-th
   bool blind_is_zero = false;        // a query that sees no key gives zeros, not NaN
 };

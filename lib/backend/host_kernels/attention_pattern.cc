@@ -24,7 +24,7 @@ class Finder {
     const NodeId second = OnlyReader(graph_, weights);
     if ((axis != -1 && axis != rank - 1) || !second.valid() || !IsProduct(second)) return std::nullopt;
     if (graph_.node(second).inputs[0] != weights || graph_.node(second).inputs[1] == weights) return std::nullopt;
-    const NodeId first = FindScores(softmax.inputs[0], kMostMasks);
+    const NodeId first = FindScores(softmax.inputs[0], static_cast<int>(kMostAttentionMasks));
     if (!first.valid()) return std::nullopt;
     std::reverse(pattern_.masks.begin(), pattern_.masks.end());
     Take(softmax_);
@@ -39,7 +39,6 @@ class Finder {
   }
 
  private:
-  static constexpr int kMostMasks = 2;
   // Scaling the scores instead of what they are made of neither overflows nor loses digits.
   static constexpr double kLeastScale = 1e-6, kMostScale = 1e6;
 

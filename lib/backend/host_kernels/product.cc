@@ -11,7 +11,7 @@
 namespace pt::host {
 namespace {
 
-constexpr size_t kMostProducts = 4, kMostOperands = 16;
+constexpr size_t kMostOperands = 16;
 constexpr int64_t kMostRows = 64;
 constexpr size_t kInput = kMostProducts;  // in walks, behind the results
 

@@ -21,6 +21,8 @@ struct ConstantProduct {
   int64_t columns() const { return matrix.dims()[transposed ? 0 : 1]; }
 };
 
+inline constexpr size_t kMostProducts = 4;  // of one input in one group
+
 // The products that a group consists of, and the element-wise rest. The rest is empty unless there is one product.
 struct ProductGroup {
   std::vector<ConstantProduct> products;

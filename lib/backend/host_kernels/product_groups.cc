@@ -8,7 +8,6 @@
 namespace pt::host {
 namespace {
 
-constexpr size_t kMostProducts = 4;
 // Larger matrices are read from memory, where the library with blocked products is at home.
 constexpr size_t kMostBytes = size_t{4} << 20;
 
