@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "lib/backend/host/parallel.h"
+#include "lib/backend/host_kernels/clip_bounds.h"
 #include "lib/backend/host_kernels/depthwise_rows.h"
 #include "lib/backend/window_parameters.h"
 #include "partitiontuner/graph/uses.h"
@@ -185,18 +186,9 @@ bool IsDepthwise(const Graph& graph, const Node& node) {
 
 // The bounds of a Relu or a Clip with constant ones; nullopt for other nodes.
 std::optional<std::pair<float, float>> Bounds(const Graph& graph, const Node& node) {
-  constexpr float kMost = std::numeric_limits<float>::infinity();
   if (!node.domain.empty()) return std::nullopt;
-  if (node.op == "Relu") return std::pair(0.0F, kMost);
-  if (node.op != "Clip") return std::nullopt;
-  std::pair bounds(node.float_or("min", -kMost), node.float_or("max", kMost));
-  for (size_t i = 1; i < std::min<size_t>(node.inputs.size(), 3); ++i) {
-    if (!node.inputs[i].valid()) continue;
-    const auto& bound = graph.value(node.inputs[i]).constant;
-    if (!bound || bound->type() != DataType::kFloat32 || bound->element_count() != 1) return std::nullopt;
-    (i == 1 ? bounds.first : bounds.second) = bound->values<float>()[0];
-  }
-  return bounds.first <= bounds.second ? std::optional(bounds) : std::nullopt;
+  if (node.op == "Relu") return std::pair(0.0F, std::numeric_limits<float>::infinity());
+  return node.op == "Clip" ? ClipBounds(graph, node) : std::nullopt;
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <map>
 
+#include "lib/backend/host_kernels/clip_bounds.h"
 #include "lib/backend/host_kernels/expression.h"
 
 namespace pt::host {
@@ -93,20 +94,13 @@ Register HardSigmoid(Emitter& emitter, const Node& node) {
                        node.float_or("beta", 0.5F));
 }
 
-// Bounds are attributes before operator set 11, inputs since then.
 Register Clip(Emitter& emitter, const Node& node) {
-  constexpr float kMost = std::numeric_limits<float>::infinity();
   PT_ASSIGN(const uint32_t x, emitter.Input(node, 0));
-  const auto bound = [&](size_t i, std::string_view name, float otherwise) -> std::optional<float> {
-    const bool given = i < node.inputs.size() && node.inputs[i].valid();
-    return given ? emitter.Scalar(node, i) : node.float_or(name, otherwise);
-  };
-  const std::optional<float> low = bound(1, "min", -kMost), high = bound(2, "max", kMost);
-  if (!low || !high || !(*low <= *high)) return emitter.site().Unsupported("its bounds are not known in order");
-  return emitter.Apply(Function::kClip, {x}, emitter.type(x), *low, *high);
+  const auto bounds = ClipBounds(emitter.graph(), node);
+  if (!bounds) return emitter.site().Unsupported("its bounds are not known in order");
+  return emitter.Apply(Function::kClip, {x}, emitter.type(x), bounds->first, bounds->second);
 }
 
-// Exponents of -1, 2 and 3 are a few products. Whole exponents of a float are taken as floats.
 Register Pow(Emitter& emitter, const Node& node) {
   PT_ASSIGN(const uint32_t x, emitter.Input(node, 0));
   const std::optional<float> known = emitter.type(x) == DataType::kFloat32 ? emitter.Scalar(node, 1) : std::nullopt;

@@ -1,0 +1,20 @@
+#include "lib/backend/host_kernels/clip_bounds.h"
+
+#include <limits>
+
+namespace pt::host {
+
+std::optional<std::pair<float, float>> ClipBounds(const Graph& graph, const Node& clip) {
+  constexpr float kMost = std::numeric_limits<float>::infinity();
+  const auto bound = [&](size_t i, std::string_view name, float otherwise) -> std::optional<float> {
+    if (i >= clip.inputs.size() || !clip.inputs[i].valid()) return clip.float_or(name, otherwise);
+    const auto& constant = graph.value(clip.inputs[i]).constant;
+    if (!constant || constant->element_count() != 1 || constant->type() != DataType::kFloat32) return std::nullopt;
+    return constant->values<float>()[0];
+  };
+  const std::optional<float> low = bound(1, "min", -kMost), high = bound(2, "max", kMost);
+  if (!low || !high || !(*low <= *high)) return std::nullopt;
+  return std::pair(*low, *high);
+}
+
+}  // namespace pt::host
