@@ -151,6 +151,8 @@ Result<Profile> Engine::State::ReadProfile(const Model& model, bool* lacks_some)
 }
 
 Result<PlanningCosts> Engine::State::CostsForPlanning(const Model& model, const PlanOptions& plan_options) {
+  // A name that is unknown is said before anything is read.
+  if (const auto planner = FindPlanner(plan_options.planner); !planner.ok()) return planner.error();
   PT_ASSIGN(PlanningProfile found, ProfileForPlanning(model, plan_options));
   PlanningCosts costs{CostsFrom(model, std::move(found.profile), plan_options.allow_estimates),
                       std::move(found.summary)};
@@ -227,21 +229,17 @@ Result<std::unique_ptr<CostModel>> Engine::CostsOf(const Model& model, const Pla
 
 Result<Plan> Engine::MakePlan(const Model& model, const PlanOptions& options, Explanations* explanations,
                               std::chrono::nanoseconds* search_time) {
-  // A name that is unknown is said before anything is read.
-  if (const auto planner = FindPlanner(options.planner); !planner.ok()) return planner.error();
   PT_ASSIGN(const PlanningCosts found, state_->CostsForPlanning(model, options));
   return PlanWith(model, *state_->machine, *found.costs, found.summary, options, explanations, search_time);
 }
 
 Result<Plan> Engine::MakePlanWithin(const Model& model, const PlanOptions& options, const ErrorBudget& budget) {
-  if (const auto planner = FindPlanner(options.planner); !planner.ok()) return planner.error();
   PT_ASSIGN(const PlanningCosts found, state_->CostsForPlanning(model, options));
   return PlanWithin({model, *state_->machine, *found.costs, found.summary, options}, budget);
 }
 
 Result<FinalChoice> Engine::MakeFinalPlan(const Model& model, const PlanOptions& options,
                                           const FinalistOptions& finalists) {
-  if (const auto planner = FindPlanner(options.planner); !planner.ok()) return planner.error();
   PT_ASSIGN(const PlanningCosts found, state_->CostsForPlanning(model, options));
   return RunFinalists({model, *state_->machine, *found.costs, found.summary, options}, finalists);
 }

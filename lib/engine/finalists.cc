@@ -6,6 +6,7 @@
 
 #include "partitiontuner/engine/run_buffers.h"
 #include "partitiontuner/plan/plan_json.h"
+#include "partitiontuner/planner/planner_names.h"
 
 namespace pt {
 namespace {
@@ -32,17 +33,8 @@ std::vector<Contender> ContendersFor(const PlanningScene& scene) {
     contender.options.seed = seed;
     contenders.push_back(std::move(contender));
   };
-  for (const Planner& planner : Planners()) {
-    const std::string name(planner.name);
-    if (name == "random" || name == scene.options.planner) continue;
-    if (name != "single") {
-      add(name, scene.options.seed, name);
-      continue;
-    }
-    for (const Device& device : scene.machine.platform().devices) {
-      const std::string single = name + ":" + device.name;
-      if (single != scene.options.planner) add(single, scene.options.seed, single);
-    }
+  for (const std::string& name : PlannerNames(scene.machine.platform(), scene.options.seed)) {
+    if (!name.starts_with("random:") && name != scene.options.planner) add(name, scene.options.seed, name);
   }
   for (uint64_t i = 1; i <= kMoreSeeds; ++i) {
     const uint64_t seed = scene.options.seed + i;

@@ -4,27 +4,13 @@
 
 #include "partitiontuner/plan/plan_json.h"
 #include "partitiontuner/planner/bounds.h"
+#include "partitiontuner/planner/planner_names.h"
 #include "tools/common/text.h"
 #include "tools/pt-plan/plan_flags.h"
 #include "tools/report/table.h"
 
 namespace pt::tools {
 namespace {
-
-// The table of planners, with an argument where one is needed.
-std::vector<std::string> PlannerNames(const Platform& platform, uint64_t seed) {
-  std::vector<std::string> names;
-  for (const Planner& planner : Planners()) {
-    if (planner.name == "single") {
-      for (const Device& device : platform.devices) names.push_back("single:" + device.name);
-    } else if (planner.name == "random") {
-      names.push_back("random:" + std::to_string(seed));
-    } else {
-      names.emplace_back(planner.name);
-    }
-  }
-  return names;
-}
 
 struct Row {
   std::string planner, not_run;

@@ -1,0 +1,21 @@
+#include "partitiontuner/planner/planner_names.h"
+
+#include "partitiontuner/planner/planner.h"
+
+namespace pt {
+
+std::vector<std::string> PlannerNames(const Platform& platform, uint64_t seed) {
+  std::vector<std::string> names;
+  for (const Planner& planner : Planners()) {
+    if (planner.name == "single") {
+      for (const Device& device : platform.devices) names.push_back("single:" + device.name);
+    } else if (planner.name == "random") {
+      names.push_back("random:" + std::to_string(seed));
+    } else {
+      names.emplace_back(planner.name);
+    }
+  }
+  return names;
+}
+
+}  // namespace pt
