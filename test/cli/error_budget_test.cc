@@ -8,13 +8,6 @@
 namespace pt::testing {
 namespace {
 
-Json Parsed(const std::string& text) {
-  INFO(text);
-  const auto json = ParseJson(text, "output");
-  REQUIRE(json.ok());
-  return *json;
-}
-
 struct Scene {
   Scene() : model(place.Branchy()), db(place.path() + "/profile.db"), plan(place.path() + "/plan.json") {
     const CommandResult profiled =

@@ -11,13 +11,6 @@
 namespace pt::testing {
 namespace {
 
-Json Parsed(const std::string& text) {
-  INFO(text);
-  const auto json = ParseJson(text, "output");
-  REQUIRE(json.ok());
-  return *json;
-}
-
 // A model with a profile of few samples: enough to plan by.
 class Profiled {
  public:

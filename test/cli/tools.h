@@ -2,11 +2,13 @@
 #pragma once
 
 #include <algorithm>
+#include <catch2/catch_test_macros.hpp>
 #include <filesystem>
 #include <fstream>
 #include <string>
 #include <vector>
 
+#include "partitiontuner/support/json.h"
 #include "test/testing/command.h"
 #include "test/testing/onnx_bytes.h"
 #include "test/testing/test_data.h"
@@ -75,5 +77,13 @@ class Workplace {
  private:
   TemporaryFolder folder_;
 };
+
+// What a tool printed as JSON.
+inline Json Parsed(const std::string& text) {
+  INFO(text);
+  const auto json = ParseJson(text, "output");
+  REQUIRE(json.ok());
+  return *json;
+}
 
 }  // namespace pt::testing

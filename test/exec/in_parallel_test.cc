@@ -3,7 +3,6 @@
 #include <atomic>
 #include <catch2/catch_test_macros.hpp>
 #include <stdexcept>
-#include <thread>
 #include <vector>
 
 namespace pt {
@@ -24,9 +23,13 @@ TEST_CASE("InParallel, EveryPieceIsDoneOnce", "[exec]") {
 
 TEST_CASE("InParallel, TheErrorOfTheLeastPieceIsReturned", "[exec]") {
   for (int round = 0; round < 50; ++round) {
+    std::atomic<bool> later_fails{false};
     const Status status = InParallel(1000, 4, [&](size_t i) -> Status {
-      // The later one fails first.
-      if (i == 10) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      if (i == 10) later_fails.wait(false);
+      if (i == 11) {
+        later_fails = true;
+        later_fails.notify_all();
+      }
       if (i == 10 || i == 11) return MakeError(ErrorCode::kUnsupported, "piece", std::to_string(i));
       return {};
     });
