@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "lib/backend/built_in.h"
+#include "lib/backend/math_modes.h"
 #include "lib/backend/onednn/family.h"
 #include "lib/backend/onednn/kernel.h"
 #include "lib/backend/onednn/proposals.h"
@@ -52,13 +53,6 @@ class OutcomeMemo {
 
 Result<TensorLayout> DenseOf(const Graph& graph, ValueId value, const Form& form) {
   return DenseLayout(form.storage, DimsOf(graph, value), form.layout);
-}
-
-// Elsewhere oneDNN would convert back and forth in software.
-bool HasInstructions(const Platform& platform, UnitClassId unit_class, MathMode math) {
-  if (math == MathMode::kFp32) return true;
-  const Device& device = platform.device(platform.unit_class(unit_class).device);
-  return math == MathMode::kBf16 && (device.has_instructions("avx512_bf16") || device.has_instructions("amx_bf16"));
 }
 
 // What all candidates of a group have in common.
@@ -188,13 +182,7 @@ class OneDnnLibrary final : public Library {
 };
 
 Precision OneDnnLibrary::Modes(const Platform& platform) const {
-  Precision modes;
-  for (UnitClassId unit_class : Classes(platform)) {
-    for (MathMode mode : kMathModes) {
-      if (HasInstructions(platform, unit_class, mode)) modes = modes.with(mode);
-    }
-  }
-  return modes;
+  return ModesWithInstructions(platform, Classes(platform));
 }
 
 std::vector<UnitClassId> OneDnnLibrary::Classes(const Platform& platform) const {
