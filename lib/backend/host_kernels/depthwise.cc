@@ -19,12 +19,13 @@ struct Image {
   int64_t rows = 0, columns = 0, image_stride = 0, row_stride = 0, pixel_stride = 0;
 };
 
+template <typename T>
 struct Depthwise {
-  DepthwiseRows rows;
+  DepthwiseRows<T> rows;
   Image x, y;
   int64_t images = 0, channels = 0;
   int64_t kernel_rows = 0, stride = 1, dilation = 1, pad = 0;  // down the image
-  DepthwiseRow row;                                            // what all rows share
+  DepthwiseRow<T> row;                                         // what all rows share
   std::vector<float> weights, bias;                            // in blocks of channels
   // Rows of so many channels are computed one after another, while those they share lie in the inner cache.
   int64_t rows_together = 0, channels_together = 0;
@@ -34,9 +35,10 @@ struct Depthwise {
 };
 
 // One row of the result, the channels from `first` on.
-void ComputeRow(const Depthwise& d, const float* x, float* y, int64_t at, int64_t first) {
-  std::array<const float*, kMostRows> inside;
-  DepthwiseRow row = d.row;
+template <typename T>
+void ComputeRow(const Depthwise<T>& d, const T* x, T* y, int64_t at, int64_t first) {
+  std::array<const T*, kMostRows> inside;
+  DepthwiseRow<T> row = d.row;
   int64_t skipped = 0;
   for (int64_t k = 0; k < d.kernel_rows; ++k) {
     const int64_t from = at * d.stride - d.pad + k * d.dilation;
@@ -52,30 +54,33 @@ void ComputeRow(const Depthwise& d, const float* x, float* y, int64_t at, int64_
   d.rows.compute(row);
 }
 
-void ComputeStretch(const Depthwise& d, const float* x, float* y, int64_t stretch) {
+template <typename T>
+void ComputeStretch(const Depthwise<T>& d, const T* x, T* y, int64_t stretch) {
   const int64_t begin = stretch * d.rows_together, end = std::min(begin + d.rows_together, d.y.rows);
   for (int64_t first = 0; first < d.channels; first += d.channels_together) {
     for (int64_t at = begin; at < end; ++at) ComputeRow(d, x, y, at, first);
   }
 }
 
+// T: float or Bfloat16, in which the images are stored.
+template <typename T>
 class Maker {
  public:
   Maker(const Site& site, const DepthwiseGroup& group)
       : site_(site), node_(site.graph.node(group.convolution)), group_(group) {}
 
   Result<Routine> Make() {
-    Depthwise d;
-    d.rows = FindDepthwiseRows();
+    Depthwise<T> d;
+    d.rows = FindDepthwiseRows<T>();
     PT_CHECK_OK(ReadShapes(d));
     PT_CHECK_OK(PackConstants(d));
     Divide(d);
     Routine routine;
-    const auto shared = std::make_shared<const Depthwise>(std::move(d));
+    const auto shared = std::make_shared<const Depthwise<T>>(std::move(d));
     routine.run = [shared](const Run& run) -> Status {
-      const Depthwise& all = *shared;
-      const auto* x = run.input<float>(all.x.place);
-      auto* y = run.output<float>(all.y.place);
+      const Depthwise<T>& all = *shared;
+      const auto* x = run.input<T>(all.x.place);
+      auto* y = run.output<T>(all.y.place);
       const double row = static_cast<double>(all.channels * all.y.columns) *
                          static_cast<double>(all.kernel_rows * all.row.kernel_columns) * 0.01;
       const int64_t stretches = all.stretches();
@@ -94,7 +99,8 @@ class Maker {
 
  private:
   Result<Image> ReadImage(const Operand& operand, size_t place) const {
-    if (operand.type() != DataType::kFloat32 || operand.rank() != 4 || operand.count() == 0) return Refuse();
+    const bool stored = std::is_same_v<T, float> ? operand.type() == DataType::kFloat32 : site_.is_shortened(operand);
+    if (!stored || operand.rank() != 4 || operand.count() == 0) return Refuse();
     const std::vector<int64_t>&dims = operand.dims(), &strides = operand.strides();
     if (dims[1] > 1 && strides[1] != 1) return Refuse();
     return Image{place, dims[2], dims[3], strides[0], strides[2], strides[3]};
@@ -104,7 +110,7 @@ class Maker {
     return static_cast<size_t>(std::ranges::find(site_.in, value, &Operand::value) - site_.in.begin());
   }
 
-  Status ReadShapes(Depthwise& d) {
+  Status ReadShapes(Depthwise<T>& d) {
     const size_t place = PlaceOf(node_.inputs[0]);
     if (site_.out.size() != 1 || place == site_.in.size()) return Refuse();
     PT_ASSIGN(d.x, ReadImage(site_.in[place], place));
@@ -140,7 +146,7 @@ class Maker {
   }
 
   // Small beside what they are multiplied with, so each kernel packs its own.
-  Status PackConstants(Depthwise& d) {
+  Status PackConstants(Depthwise<T>& d) {
     const int64_t lanes = d.rows.lanes, elements = d.kernel_rows * d.row.kernel_columns;
     const int64_t blocks = (d.channels + lanes - 1) / lanes;
     const auto weights = site_.graph.value(node_.inputs[1]).constant->values<float>();
@@ -159,7 +165,7 @@ class Maker {
     return {};
   }
 
-  void Divide(Depthwise& d) const {
+  void Divide(Depthwise<T>& d) const {
     constexpr int64_t kInnerCache = 12288, kManyRows = 16, kFewBlocks = 4;  // the cache in floats
     const int64_t shares = std::max<int64_t>(site_.width / d.images, 1);
     d.rows_together = std::clamp<int64_t>((d.y.rows + shares - 1) / shares, 1, kManyRows);
@@ -218,6 +224,9 @@ std::vector<std::vector<NodeId>> DepthwiseGroups(const Graph& graph) {
   return groups;
 }
 
-Result<Routine> MakeDepthwise(const Site& site, const DepthwiseGroup& group) { return Maker(site, group).Make(); }
+Result<Routine> MakeDepthwise(const Site& site, const DepthwiseGroup& group) {
+  const bool shortened = site.out.size() == 1 && site.is_shortened(site.out[0]);
+  return shortened ? Maker<Bfloat16>(site, group).Make() : Maker<float>(site, group).Make();
+}
 
 }  // namespace pt::host

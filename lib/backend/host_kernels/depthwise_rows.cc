@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "lib/backend/host_kernels/bfloat16-inl.h"
 #include "lib/backend/host_kernels/depthwise_rows.h"
 #include "lib/backend/host_kernels/rest-inl.h"
 
@@ -40,12 +41,20 @@ HWY_INLINE V Kept(V v) {
 // A block's channels of one pixel: as many as there are lanes, or the first of them alone.
 struct WholeBlock {
   HWY_INLINE V Load(const float* x) const { return hn::LoadU(D(), x); }
+  HWY_INLINE V Load(const Bfloat16* x) const { return LoadU(D(), x); }
   HWY_INLINE void Store(V v, float* y) const { hn::StoreU(v, D(), y); }
+  HWY_INLINE void Store(V v, Bfloat16* y) const { StoreU(v, D(), y); }
 };
 struct PartOfBlock {
   int64_t channels;
-  HWY_INLINE V Load(const float* x) const { return LoadRest(D(), x, channels); }
-  HWY_INLINE void Store(V v, float* y) const { StoreRest(D(), v, y, channels); }
+  template <typename T>
+  HWY_INLINE V Load(const T* x) const {
+    return LoadRest(D(), x, channels);
+  }
+  template <typename T>
+  HWY_INLINE void Store(V v, T* y) const {
+    StoreRest(D(), v, y, channels);
+  }
 };
 
 HWY_INLINE V Bounded(V low, V high, V x) {
@@ -59,8 +68,8 @@ HWY_INLINE V Bounded(V low, V high, V x) {
 
 // Adds one row of the kernel. K and S, kernel columns and stride, are known unless 0: each element of the input is then
 // loaded once for all pixels that need it.
-template <int64_t T, int64_t K, int64_t S, bool inside, class Block>
-HWY_INLINE void AddRow(const DepthwiseRow& call, const Place& place, const float* x, const float* weights,
+template <int64_t T, int64_t K, int64_t S, bool inside, class Block, typename E>
+HWY_INLINE void AddRow(const DepthwiseRow<E>& call, const Place& place, const E* x, const float* weights,
                        const Block& block, V (&sums)[T]) {
   const D d;
   const int64_t lanes = Lanes(), step = call.in_pixel_stride;
@@ -89,8 +98,8 @@ HWY_INLINE void AddRow(const DepthwiseRow& call, const Place& place, const float
 }
 
 // T pixels of one block of channels from c on.
-template <int64_t T, int64_t K, int64_t S, bool inside, class Block>
-HWY_INLINE void Tile(const DepthwiseRow& call, const Place& place, int64_t c, const Block& block) {
+template <int64_t T, int64_t K, int64_t S, bool inside, class Block, typename E>
+HWY_INLINE void Tile(const DepthwiseRow<E>& call, const Place& place, int64_t c, const Block& block) {
   const D d;
   const int64_t lanes = Lanes();
   const float* weights = call.weights + c / lanes * call.weights_stride;
@@ -99,19 +108,19 @@ HWY_INLINE void Tile(const DepthwiseRow& call, const Place& place, int64_t c, co
   const V first = call.bias == nullptr ? hn::Zero(d) : hn::LoadU(d, call.bias + c);
   for (int64_t t = 0; t < T; ++t) sums[t] = first;
   for (int64_t r = 0; r < call.rows_inside; ++r) {
-    const float* x = call.rows[r] + place.from * call.in_pixel_stride + c;
+    const E* x = call.rows[r] + place.from * call.in_pixel_stride + c;
     AddRow<T, K, S, inside>(call, place, x, weights + r * row_weights, block, sums);
   }
   if (call.bounded) {
     const V low = hn::Set(d, call.low), high = hn::Set(d, call.high);
     for (int64_t t = 0; t < T; ++t) sums[t] = Bounded(low, high, sums[t]);
   }
-  float* y = call.y + place.at * call.out_pixel_stride + c;
+  E* y = call.y + place.at * call.out_pixel_stride + c;
   for (int64_t t = 0; t < T; ++t) block.Store(sums[t], y + t * call.out_pixel_stride);
 }
 
-template <int64_t T, int64_t K, int64_t S, bool inside>
-HWY_INLINE void Blocks(const DepthwiseRow& call, const Place& place) {
+template <int64_t T, int64_t K, int64_t S, bool inside, typename E>
+HWY_INLINE void Blocks(const DepthwiseRow<E>& call, const Place& place) {
   const int64_t lanes = Lanes();
   int64_t c = 0;
   for (; c + lanes <= call.channels; c += lanes) Tile<T, K, S, inside>(call, place, c, WholeBlock());
@@ -119,8 +128,8 @@ HWY_INLINE void Blocks(const DepthwiseRow& call, const Place& place) {
 }
 
 // All channels of T pixels.
-template <int64_t T, int64_t K, int64_t S>
-HWY_INLINE void Pixels(const DepthwiseRow& call, int64_t at) {
+template <int64_t T, int64_t K, int64_t S, typename E>
+HWY_INLINE void Pixels(const DepthwiseRow<E>& call, int64_t at) {
   const int64_t from = at * call.stride - call.pad,
                 last = (T - 1) * call.stride + (call.kernel_columns - 1) * call.dilation;
   const Place place{at, from, -from, call.in_pixels - from};
@@ -132,22 +141,23 @@ HWY_INLINE void Pixels(const DepthwiseRow& call, int64_t at) {
 }
 
 // The pixels that are left, fewer than a tile has.
-template <int64_t T, int64_t K, int64_t S>
-void Rest(const DepthwiseRow& call, int64_t at) {
+template <int64_t T, int64_t K, int64_t S, typename E>
+void Rest(const DepthwiseRow<E>& call, int64_t at) {
   if constexpr (T > 1) {
     if (call.out_pixels - at < T) return Rest<T - 1, K, S>(call, at);
   }
   Pixels<T, K, S>(call, at);
 }
 
-template <int64_t K, int64_t S>
-void RowOf(const DepthwiseRow& call) {
+template <int64_t K, int64_t S, typename E>
+void RowOf(const DepthwiseRow<E>& call) {
   int64_t at = 0;
   for (; at + kTile <= call.out_pixels; at += kTile) Pixels<kTile, K, S>(call, at);
   if (at < call.out_pixels) Rest<kTile - 1, K, S>(call, at);
 }
 
-void Compute(const DepthwiseRow& call) {
+template <typename E>
+void Compute(const DepthwiseRow<E>& call) {
   const int64_t columns = call.dilation == 1 ? call.kernel_columns : 0;
   if (columns == 3 && call.stride == 1) return RowOf<3, 1>(call);
   if (columns == 3 && call.stride == 2) return RowOf<3, 2>(call);
@@ -160,7 +170,8 @@ void Compute(const DepthwiseRow& call) {
 
 }  // namespace
 
-DepthwiseRows FindRows() { return {Lanes(), Compute}; }
+DepthwiseRows<float> FindRows() { return {Lanes(), Compute<float>}; }
+DepthwiseRows<Bfloat16> FindShortRows() { return {Lanes(), Compute<Bfloat16>}; }
 
 }  // namespace pt::host::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
@@ -170,10 +181,18 @@ namespace pt::host {
 namespace {
 
 HWY_EXPORT(FindRows);
+HWY_EXPORT(FindShortRows);
 
 }  // namespace
 
-DepthwiseRows FindDepthwiseRows() { return HWY_DYNAMIC_DISPATCH(FindRows)(); }
+template <>
+DepthwiseRows<float> FindDepthwiseRows() {
+  return HWY_DYNAMIC_DISPATCH(FindRows)();
+}
+template <>
+DepthwiseRows<Bfloat16> FindDepthwiseRows() {
+  return HWY_DYNAMIC_DISPATCH(FindShortRows)();
+}
 
 }  // namespace pt::host
 #endif

@@ -1,15 +1,19 @@
 // Rows of depthwise convolutions on pixels whose channels lie together. Vectorised, float32; on the calling core.
-// Strides are in elements.
+// Pixels may be stored as bfloat16. Strides are in elements.
 #pragma once
 
 #include <cstdint>
 
+#include "partitiontuner/graph/half.h"
+
 namespace pt::host {
 
+// T: float or Bfloat16, in which pixels are stored.
+template <typename T>
 struct DepthwiseRow {
   // The input's row for each row of the kernel that lies within the input, and the weights of the first of these:
   // blocks of as many channels as a vector has lanes; in each, kernel rows x kernel columns x lanes.
-  const float* const* rows = nullptr;
+  const T* const* rows = nullptr;
   const float* weights = nullptr;
   int64_t rows_inside = 0;
   int64_t weights_stride = 0;                                     // from block to block
@@ -17,19 +21,25 @@ struct DepthwiseRow {
   int64_t kernel_columns = 0, stride = 1, dilation = 1, pad = 0;  // along the row
   int64_t channels = 0;
   int64_t in_pixels = 0, in_pixel_stride = 0;
-  float* y = nullptr;
+  T* y = nullptr;
   int64_t out_pixels = 0, out_pixel_stride = 0;
   // Results are kept within these; what is NaN stays so.
   bool bounded = false;
   float low = 0, high = 0;
 };
 
+template <typename T>
 struct DepthwiseRows {
   int64_t lanes = 0;
-  void (*compute)(const DepthwiseRow&) = nullptr;
+  void (*compute)(const DepthwiseRow<T>&) = nullptr;
 };
 
 // For the processor it is called on.
-DepthwiseRows FindDepthwiseRows();
+template <typename T>
+DepthwiseRows<T> FindDepthwiseRows();
+template <>
+DepthwiseRows<float> FindDepthwiseRows();
+template <>
+DepthwiseRows<Bfloat16> FindDepthwiseRows();
 
 }  // namespace pt::host

@@ -10,6 +10,23 @@
 namespace pt::host {
 namespace {
 
+// The least rounding of an input may change the result by as much as results differ.
+bool MagnifiesRounding(Function function, DataType to) {
+  switch (function) {
+    case Function::kCeil:
+    case Function::kCos:
+    case Function::kFloor:
+    case Function::kFloorMod:
+    case Function::kRound:
+    case Function::kSign:
+    case Function::kSin:
+    case Function::kTruncatedMod:
+      return true;
+    default:
+      return !IsFloating(to);
+  }
+}
+
 // Builds an expression node by node.
 class Emitter {
  public:
@@ -17,6 +34,11 @@ class Emitter {
     for (uint32_t i = 0; i < site.in.size(); ++i) {
       registers_[site.in[i].value] = i;
       expression_.registers.push_back(site.in[i].type());
+    }
+    for (uint32_t i = 0; i < site.in.size(); ++i) {
+      if (!site.is_shortened(site.in[i])) continue;
+      registers_[site.in[i].value] = Convert(i, DataType::kFloat32);
+      shortened_ = true;
     }
   }
 
@@ -44,18 +66,16 @@ class Emitter {
     operation.inputs = static_cast<uint32_t>(in.size());
     for (size_t k = in.size(); k < operation.in.size(); ++k) operation.in[k] = *in.begin();  // read by nobody
     const DataType from = type(*(in.end() - 1));
+    if (shortened_ && MagnifiesRounding(function, to)) return site_.Unsupported("its inputs must not be rounded");
     operation.function = FindTileFunction(function, from, to);
     if (operation.function == nullptr) {
       return site_.Unsupported("it does not run from " + std::string(DataTypeName(from)) + " to " +
                                std::string(DataTypeName(to)));
     }
-    operation.out = static_cast<uint32_t>(expression_.registers.size());
     operation.p = p;
     operation.q = q;
     operation.work = WorkOf(function);
-    expression_.registers.push_back(to);
-    expression_.operations.push_back(operation);
-    return operation.out;
+    return Append(operation, to);
   }
   void Define(ValueId value, uint32_t r) { registers_[value] = r; }
 
@@ -63,16 +83,33 @@ class Emitter {
     for (const Operand& y : site_.out) {
       const auto at = registers_.find(y.value);
       const bool made = at != registers_.end() && at->second >= site_.in.size();
-      if (!made || type(at->second) != y.type()) return site_.Unsupported("its result is of another type");
-      expression_.results.push_back(at->second);
+      if (!made) return site_.Unsupported("its result is of another type");
+      const bool shortened = site_.is_shortened(y) && type(at->second) == DataType::kFloat32;
+      const uint32_t result = shortened ? Convert(at->second, y.type()) : at->second;
+      if (type(result) != y.type()) return site_.Unsupported("its result is of another type");
+      expression_.results.push_back(result);
     }
     return std::move(expression_);
   }
 
  private:
+  uint32_t Append(Operation operation, DataType to) {
+    operation.out = static_cast<uint32_t>(expression_.registers.size());
+    expression_.registers.push_back(to);
+    expression_.operations.push_back(operation);
+    return operation.out;
+  }
+  // Between float32 and how it is stored.
+  uint32_t Convert(uint32_t from, DataType to) {
+    constexpr double kWork = 0.03;
+    const TileFunction function = FindTileFunction(Function::kCast, type(from), to);
+    return Append({.function = function, .in = {from, from, from}, .inputs = 1, .work = kWork}, to);
+  }
+
   const Site& site_;
   Expression expression_;
   std::map<ValueId, uint32_t> registers_;
+  bool shortened_ = false;  // some input is stored as bfloat16
 };
 
 using Register = Result<uint32_t>;

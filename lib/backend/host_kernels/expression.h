@@ -1,5 +1,5 @@
 // An elementwise expression: operations on registers that hold one tile of a value each. All results have the same
-// dims; inputs broadcast to them.
+// dims; inputs broadcast to them. What is stored as bfloat16 is computed in float32.
 #pragma once
 
 #include <vector>

@@ -6,6 +6,7 @@
 #include "lib/backend/host_kernels/depthwise.h"
 #include "lib/backend/host_kernels/expression.h"
 #include "lib/backend/host_kernels/product.h"
+#include "partitiontuner/candidate/precision.h"
 
 namespace pt::host {
 namespace {
@@ -50,13 +51,14 @@ Status CheckLayouts(const Graph& graph, std::span<const NodeId> nodes, std::span
   bool right = values.size() == layouts.size();
   for (size_t i = 0; i < values.size() && right; ++i) {
     const ValueType& type = graph.value(values[i]).type;
-    right = layouts[i].type == type.type && layouts[i].dims == type.static_dims() &&
+    right = MayStore(MathMode::kBf16, type.type, layouts[i].type) && layouts[i].dims == type.static_dims() &&
             layouts[i].layout == LayoutFor(graph, nodes, layouts[i].dims.size()) &&
             layouts[i].dims.size() <= kMaxRank && BitsOf(type.type) >= 8;
   }
   if (right) return {};
-  return MakeError(ErrorCode::kUnsupported, "host.layout",
-                   "a tensor does not lie as it should, with whole bytes an element, stored as what it is");
+  return MakeError(
+      ErrorCode::kUnsupported, "host.layout",
+      "a tensor does not lie as it should, with whole bytes an element, stored as what it is or as bfloat16");
 }
 
 Result<Routine> MakeGroup(const Site& site) {

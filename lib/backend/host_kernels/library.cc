@@ -1,6 +1,8 @@
 // The host library: own kernels for what no other library does well, vectorised for the instruction sets of the
-// processor that they meet at run time. One candidate per host unit class, in one layout.
+// processor that they meet at run time. One candidate per host unit class, in one layout, and in bf16 those whose real
+// numbers are stored as bfloat16.
 #include <algorithm>
+#include <array>
 #include <iterator>
 
 #include "lib/backend/built_in.h"
@@ -9,6 +11,7 @@
 #include "lib/backend/host_kernels/expression.h"
 #include "lib/backend/host_kernels/kernel.h"
 #include "lib/backend/host_kernels/product.h"
+#include "lib/backend/math_modes.h"
 #include "partitiontuner/backend/libraries.h"
 #include "partitiontuner/candidate/run_time_sizes.h"
 
@@ -19,22 +22,47 @@ namespace {
 constexpr std::string_view kName = "host";
 
 // Raised when a kernel changes so that its old measurements no longer hold.
-constexpr const char* kVersion = "5";
+constexpr const char* kVersion = "6";
 
-Result<std::vector<TensorLayout>> DenseLayouts(const Graph& graph, std::span<const NodeId> nodes,
-                                               std::span<const ValueId> values) {
-  std::vector<TensorLayout> layouts;
+// How real numbers are stored: at the inputs and the outputs of the graph, which are float32 there, and within it.
+struct Storages {
+  std::string_view variant;
+  DataType inputs = DataType::kFloat32, outputs = DataType::kFloat32, within = DataType::kFloat32;
+
+  MathMode math() const { return within == DataType::kBfloat16 ? MathMode::kBf16 : MathMode::kFp32; }
+};
+constexpr DataType kShort = DataType::kBfloat16, kLong = DataType::kFloat32;
+constexpr std::array kStorages = {Storages{""}, Storages{"bf16", kShort, kShort, kShort},
+                                  Storages{"bf16>fp32", kShort, kLong, kShort},
+                                  Storages{"fp32>bf16", kLong, kShort, kShort}};
+
+std::vector<Form> FormsOf(const Graph& graph, std::span<const NodeId> nodes, std::span<const ValueId> values,
+                          const Storages& storages) {
+  std::vector<Form> forms;
   for (ValueId id : values) {
-    const ValueType& type = graph.value(id).type;
+    const Value& value = graph.value(id);
+    const bool is_input = std::ranges::find(graph.inputs(), id) != graph.inputs().end();
+    const DataType real = value.is_graph_output ? storages.outputs : is_input ? storages.inputs : storages.within;
+    forms.push_back({LayoutFor(graph, nodes, value.type.dims.size()),
+                     value.type.type == DataType::kFloat32 ? real : value.type.type});
+  }
+  return forms;
+}
+
+Result<std::vector<TensorLayout>> DenseLayouts(const Graph& graph, std::span<const ValueId> values,
+                                               std::span<const Form> forms) {
+  std::vector<TensorLayout> layouts;
+  for (size_t i = 0; i < values.size(); ++i) {
     PT_ASSIGN(TensorLayout layout,
-              DenseLayout(type.type, *type.static_dims(), LayoutFor(graph, nodes, type.dims.size())));
+              DenseLayout(forms[i].storage, *graph.value(values[i]).type.static_dims(), forms[i].layout));
     layouts.push_back(std::move(layout));
   }
   return layouts;
 }
 
-// As it would run on dense tensors.
-Result<Prepared> PrepareDense(const Graph& graph, std::span<const NodeId> nodes, uint32_t width) {
+// As it would run on dense tensors, with the forms of these in the candidate.
+Result<Prepared> PrepareDense(const Graph& graph, std::span<const NodeId> nodes, const Storages& storages,
+                              uint32_t width, Candidate& candidate) {
   if (!IsSizedBeforeRun(graph, nodes)) {
     return MakeError(ErrorCode::kUnsupported, "host.sizes", "it has tensors whose size is known only at run time");
   }
@@ -42,8 +70,10 @@ Result<Prepared> PrepareDense(const Graph& graph, std::span<const NodeId> nodes,
   if (read.empty() || made.empty()) {
     return MakeError(ErrorCode::kUnsupported, "host.constant", "it reads nothing but constants, or nobody reads it");
   }
-  PT_ASSIGN(const std::vector<TensorLayout> in, DenseLayouts(graph, nodes, read));
-  PT_ASSIGN(const std::vector<TensorLayout> out, DenseLayouts(graph, nodes, made));
+  candidate.in = FormsOf(graph, nodes, read, storages);
+  candidate.out = FormsOf(graph, nodes, made, storages);
+  PT_ASSIGN(const std::vector<TensorLayout> in, DenseLayouts(graph, read, candidate.in));
+  PT_ASSIGN(const std::vector<TensorLayout> out, DenseLayouts(graph, made, candidate.out));
   return Prepare(graph, nodes, in, out, width);
 }
 
@@ -66,6 +96,9 @@ class HostLibrary final : public Library {
   std::string_view name() const override { return kName; }
   std::string version() const override { return kVersion; }
   bool Serves(const Platform&, DeviceId device) const override { return IsHost(device); }
+  Precision Modes(const Platform& platform) const override {
+    return ModesWithInstructions(platform, Classes(platform));
+  }
 
   // Single nodes, then groups: elementwise ones, products, depthwise convolutions, attention.
   std::vector<Candidate> Candidates(const Graph& graph, const Platform& platform,
@@ -91,26 +124,32 @@ class HostLibrary final : public Library {
   }
 
   std::vector<Candidate> CandidatesFor(const Graph& graph, const Platform& platform, std::span<const NodeId> nodes,
-                                       const Precision&) const override {
+                                       const Precision& precision) const override {
     std::vector<Candidate> candidates;
     if (!IsConvex(graph, nodes)) return candidates;
-    for (uint32_t c = 0; c < platform.unit_classes.size(); ++c) {
-      if (!platform.unit_classes[c].on_host()) continue;
-      const Result<Prepared> prepared = PrepareDense(graph, nodes, platform.unit_classes[c].cores);
-      if (!prepared.ok()) return {};
-      Candidate candidate = RowMajorCandidate(graph, nodes, kName);
-      for (auto* forms : {&candidate.in, &candidate.out}) {
-        for (Form& form : *forms) form.layout = LayoutFor(graph, nodes, form.layout.order.size());
+    for (const UnitClassId unit_class : Classes(platform)) {
+      const size_t before = candidates.size();
+      for (const Storages& storages : kStorages) {
+        if (!precision.allows(storages.math()) || !HasInstructions(platform, unit_class, storages.math())) continue;
+        Candidate candidate = RowMajorCandidate(graph, nodes, kName);
+        candidate.unit_class = unit_class;
+        candidate.variant = storages.variant;
+        candidate.math = storages.math();
+        const Result<Prepared> prepared =
+            PrepareDense(graph, nodes, storages, platform.unit_class(unit_class).cores, candidate);
+        if (!prepared.ok()) continue;
+        const auto same = [&](const Candidate& c) { return c.in == candidate.in && c.out == candidate.out; };
+        if (std::any_of(candidates.begin() + static_cast<ptrdiff_t>(before), candidates.end(), same)) continue;
+        host::Describe(*prepared, candidate);
+        candidates.push_back(std::move(candidate));
       }
-      candidate.unit_class = UnitClassId(c);
-      host::Describe(*prepared, candidate);
-      candidates.push_back(std::move(candidate));
     }
     return candidates;
   }
 
   std::optional<std::string> WhyUnsupported(const Graph& graph, NodeId node) const override {
-    const Result<Prepared> prepared = PrepareDense(graph, {&node, 1}, 1);
+    Candidate candidate;
+    const Result<Prepared> prepared = PrepareDense(graph, {&node, 1}, kStorages[0], 1, candidate);
     return prepared.ok() ? std::nullopt : std::optional(prepared.error().message);
   }
 
@@ -121,6 +160,15 @@ class HostLibrary final : public Library {
               Prepare(graph, candidate.nodes, in, out, context.team == nullptr ? 1 : context.team->width()));
     if (prepared.routine.pack) PT_CHECK_OK(prepared.routine.pack(context));
     return MakeKernel(std::move(prepared));
+  }
+
+ private:
+  static std::vector<UnitClassId> Classes(const Platform& platform) {
+    std::vector<UnitClassId> classes;
+    for (uint32_t c = 0; c < platform.unit_classes.size(); ++c) {
+      if (platform.unit_classes[c].on_host()) classes.push_back(UnitClassId(c));
+    }
+    return classes;
   }
 };
 

@@ -26,7 +26,7 @@ struct Operand {
   uint32_t slot = 0;  // into the candidate's in or out, unless constant
 
   bool present() const { return layout.type != DataType::kUndefined; }
-  DataType type() const { return layout.type; }
+  DataType type() const { return layout.type; }  // as it is stored: bfloat16 may stand for float32
   const std::vector<int64_t>& dims() const { return layout.dims; }
   const std::vector<int64_t>& strides() const { return layout.strides; }  // in elements
   int64_t rank() const { return static_cast<int64_t>(layout.dims.size()); }
@@ -68,6 +68,13 @@ struct Site {
   const Node& node() const { return graph.node(nodes.front()); }
   bool has(size_t i) const { return i < in.size() && in[i].present(); }
   bool is_constant(size_t i) const { return has(i) && in[i].constant.has_value(); }
+  // Real numbers, as float32 or, for short, as bfloat16.
+  bool is_float32(const Operand& operand) const {
+    return operand.type() == DataType::kFloat32 || is_shortened(operand);
+  }
+  bool is_shortened(const Operand& operand) const {
+    return operand.type() == DataType::kBfloat16 && graph.value(operand.value).type.type == DataType::kFloat32;
+  }
 
   Error Unsupported(std::string why) const;
   // kUnsupported unless there are so many inputs, the first `at_least` of them present.
@@ -108,5 +115,6 @@ std::span<const OperatorRow> RotaryEmbeddingOperators();
 std::span<const OperatorRow> LpNormalizationOperators();
 std::span<const OperatorRow> GridSampleOperators();
 std::span<const OperatorRow> RoiAlignOperators();
+std::span<const OperatorRow> ViewOperators();
 
 }  // namespace pt::host

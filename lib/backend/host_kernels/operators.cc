@@ -4,11 +4,11 @@ namespace pt::host {
 
 const OperatorRow* FindOperator(const Node& node) {
   if (!node.domain.empty()) return nullptr;
-  for (const auto table :
-       {ReductionOperators(), MovementOperators(), SliceOperators(), PadOperators(), GatherOperators(),
-        ArgReductionOperators(), NormalizationOperators(), ScatterOperators(), AttentionOperators(),
-        ElementIndexOperators(), OneHotOperators(), TriluOperators(), CumulativeSumOperators(), TopKOperators(),
-        RotaryEmbeddingOperators(), LpNormalizationOperators(), GridSampleOperators(), RoiAlignOperators()}) {
+  for (const auto table : {ReductionOperators(), MovementOperators(), SliceOperators(), PadOperators(),
+                           GatherOperators(), ArgReductionOperators(), NormalizationOperators(), ScatterOperators(),
+                           AttentionOperators(), ElementIndexOperators(), OneHotOperators(), TriluOperators(),
+                           CumulativeSumOperators(), TopKOperators(), RotaryEmbeddingOperators(),
+                           LpNormalizationOperators(), GridSampleOperators(), RoiAlignOperators(), ViewOperators()}) {
     for (const OperatorRow& row : table) {
       if (row.op == node.op) return &row;
     }

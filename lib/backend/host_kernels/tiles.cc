@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "lib/backend/host/vector_math-inl.h"
+#include "lib/backend/host_kernels/bfloat16.h"
 #include "lib/backend/host_kernels/math-inl.h"
 #include "lib/backend/host_kernels/tiles.h"
 #include "lib/backend/host_kernels/wide_tiles.h"
@@ -227,6 +228,8 @@ template <typename To, typename From>
 void Cast(const TileCall& call) {
   const auto* x = static_cast<const From*>(call.in[0]);
   auto* y = static_cast<To*>(call.out);
+  if constexpr (std::is_same_v<From, Bfloat16>) return FindBfloat16Conversions().widen(x, y, call.n);
+  if constexpr (std::is_same_v<To, Bfloat16>) return FindBfloat16Conversions().narrow(x, y, call.n);
   for (int64_t i = 0; i < call.n; ++i) y[i] = Converted<To>(x[i]);
 }
 
