@@ -265,6 +265,72 @@ TEST_CASE("HostBfloat16, DepthwiseConvolutionsSumInFloat32", "[host]") {
   });
 }
 
+bool MultipliesBfloat16() {
+#if defined(__x86_64__)
+  return __builtin_cpu_supports("avx512bf16") != 0;
+#else
+  return false;
+#endif
+}
+
+// Weights are rounded too, so what is compared is the sum's size: 2^-8 of each product at most.
+TEST_CASE("HostBfloat16, ProductsOfEveryRestOfATile", "[host]") {
+  if (!MultipliesBfloat16()) SKIP("this processor has no products of bfloat16");
+  for (const char* depth : {"1", "2", "7", "64", "129"}) {
+    for (const char* columns : {"1", "15", "16", "17", "32", "40", "97"}) {
+      for (const char* rows : {"1", "7", "8", "9", "2,3,25"}) {
+        const std::string k = depth, n = columns, m = rows;
+        CheckShort("input x float32[" + m + "," + k + "]\nconst w float32[" + k + "," + n +
+                       "] random 1\nconst b float32[" + n + "] random 2\np = MatMul(x, w)\ny = Add(p, b)\noutput y\n",
+                   0.01);
+      }
+    }
+  }
+  CheckShort("input x float32[0,9]\nconst w float32[9,5] random 1\ny = MatMul(x, w)\noutput y\n");
+}
+
+TEST_CASE("HostBfloat16, ProductsWithWhatIsBehindAndBesideThem", "[host]") {
+  if (!MultipliesBfloat16()) SKIP("this processor has no products of bfloat16");
+  const std::string operands =
+      "input x float32[67,33]\ninput r float32[67,40]\nconst w float32[33,40] random 1\n"
+      "const t float32[40,33] random 3\nconst b float32[40] random 2\n";
+  CheckShort(operands + "y = Gemm(x, t, b) transB=1\noutput y\n", 0.01);
+  CheckShort(operands + "p = MatMul(x, w)\nq = Add(p, b)\ns = Add(q, r)\ny = Tanh(s)\noutput y\n", 0.02);
+  CheckShort(operands + "p = MatMul(x, w)\ny = Add(p, b)\nz = Gemm(x, t) transB=1\noutput y\noutput z\n", 0.01);
+}
+
+// Sums stay float32: 512 ones are 512, though in bfloat16 257 is 256.
+TEST_CASE("HostBfloat16, ProductsSumInFloat32AndKeepNan", "[host]") {
+  if (!MultipliesBfloat16()) SKIP("this processor has no products of bfloat16");
+  constexpr float kInf = std::numeric_limits<float>::infinity(), kNan = std::numeric_limits<float>::quiet_NaN();
+  std::vector<float> x(4 * 513, 1.0F);
+  x[513] = kNan;
+  x[2 * 513 + 7] = kInf;
+  CheckShort("input x float32[4,513]\nconst w float32[513,3] value 1\ny = MatMul(x, w)\noutput y\n",
+             {Tensor::Float32({4, 513}, x)});
+}
+
+TEST_CASE("HostBfloat16, AttentionWithMasksOfEveryKind", "[host]") {
+  if (!MultipliesBfloat16()) SKIP("this processor has no products of bfloat16");
+  for (const char* keys : {"1", "9", "16", "37", "128"}) {
+    for (const char* mask : {"", "1,1,1,", "2,1,7,", "condition"}) {
+      const std::string n = keys, kind = mask;
+      const bool condition = kind == "condition";
+      std::string text = "input q float32[2,7,3,6]\ninput k float32[2," + n + ",3,6]\ninput v float32[2," + n +
+                         ",3,5]\nconst h float32[] value 0.5\nconst low float32[] value -1e9\n";
+      if (!kind.empty() && !condition) text += "input mask float32[" + kind + n + "]\n";
+      if (condition) text += "input mask bool[2,1,7," + n + "]\n";
+      text +=
+          "a = Transpose(q) perm=[0,2,1,3]\nb = Transpose(k) perm=[0,2,3,1]\nc = Transpose(v) perm=[0,2,1,3]\n"
+          "m = MatMul(a, b)\ns = Mul(m, h)\n";
+      if (!kind.empty()) text += condition ? "t = Where(mask, s, low)\n" : "t = Add(s, mask)\n";
+      text += "p = Softmax(" + std::string(kind.empty() ? "s" : "t") +
+              ") axis=-1\no = MatMul(p, c)\ny = Transpose(o) perm=[0,2,1,3]\noutput y\n";
+      CheckShort(text, 0.01);
+    }
+  }
+}
+
 TEST_CASE("HostBfloat16, NothingIsShortenedWithoutInstructionsOrPermission", "[host]") {
   const Graph graph = TypedText("input x float32[4,9]\ny = Softmax(x)\noutput y\n");
   const NodeId node(0U);

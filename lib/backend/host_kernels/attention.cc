@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "lib/backend/host/parallel.h"
+#include "lib/backend/host_kernels/bfloat16.h"
 #include "lib/backend/host_kernels/exponentials.h"
 #include "lib/backend/host_kernels/panels.h"
 #include "lib/backend/host_kernels/walk.h"
@@ -24,28 +25,41 @@ struct Matrix {
 struct Mask {
   Matrix at;
   AttentionMask kind;
+  bool shortened = false;  // numbers stored as bfloat16
 };
 
+// T: float or Bfloat16, in which queries, keys and values are stored.
+template <typename T>
 struct Attention {
   Walk<kTensors> batches;
   Matrix q, k, v, y;  // k: depth x keys
   std::vector<Mask> masks;
   float scale = 1;
   bool causal = false, blind_is_zero = false;
+  bool short_y = false;  // the result is stored as bfloat16
 
-  PanelProducts products;
+  PanelProducts<T> products;
   ScoresFunction exponentials = nullptr;
   int64_t block = 0;   // rows of scores computed together
   int64_t blocks = 0;  // of one batch entry
   // Of each part of the work, in floats.
   int64_t k_panels = 0, v_panels = 0, scores = 0, score_row = 0;
+  int64_t short_scores = 0, mask = 0;  // scores rounded for the second product; rows of a mask that was stored so
 
-  int64_t part_floats() const { return k_panels + v_panels + scores + kMostRows; }
+  int64_t part_floats() const { return k_panels + v_panels + scores + short_scores + mask + kMostRows; }
   // One mask that is added on the way to the exponentials.
   bool has_plain_mask() const {
     return masks.size() == 1 && !masks[0].kind.is_condition && masks[0].at.column_stride <= 1 && !causal;
   }
 };
+
+float NumberOf(float x) { return x; }
+float NumberOf(Bfloat16 x) { return ToFloat(x); }
+
+template <typename T>
+void AddMask(const T* numbers, size_t stride, std::span<float> row) {
+  for (size_t i = 0; i < row.size(); ++i) row[i] += NumberOf(numbers[i * stride]);
+}
 
 void ApplyMask(const Mask& mask, const void* data, int64_t offset, std::span<float> row) {
   const auto stride = static_cast<size_t>(mask.at.column_stride);
@@ -53,22 +67,27 @@ void ApplyMask(const Mask& mask, const void* data, int64_t offset, std::span<flo
     const bool* condition = static_cast<const bool*>(data) + offset;
     for (size_t i = 0; i < row.size(); ++i)
       row[i] = condition[i * stride] == mask.kind.keep_where ? row[i] : mask.kind.otherwise;
+  } else if (mask.shortened) {
+    AddMask(static_cast<const Bfloat16*>(data) + offset, stride, row);
   } else {
-    const float* numbers = static_cast<const float*>(data) + offset;
-    for (size_t i = 0; i < row.size(); ++i) row[i] += numbers[i * stride];
+    AddMask(static_cast<const float*>(data) + offset, stride, row);
   }
 }
 
 // One part of the work: packs keys and values of a batch entry, then goes through blocks of its queries.
+template <typename T>
 class Worker {
  public:
-  Worker(const Attention& attention, const Run& run, int64_t part)
+  Worker(const Attention<T>& attention, const Run& run, int64_t part)
       : attention_(attention),
         run_(run),
-        k_panels_(reinterpret_cast<float*>(run.scratch) + part * attention.part_floats()),
-        v_panels_(k_panels_ + attention.k_panels),
-        scores_(v_panels_ + attention.v_panels),
-        inverses_(scores_ + attention.scores) {}
+        memory_(reinterpret_cast<float*>(run.scratch) + part * attention.part_floats()),
+        k_panels_(reinterpret_cast<T*>(memory_)),
+        v_panels_(reinterpret_cast<T*>(memory_ + attention.k_panels)),
+        scores_(memory_ + attention.k_panels + attention.v_panels),
+        short_scores_(reinterpret_cast<Bfloat16*>(scores_ + attention.scores)),
+        mask_(scores_ + attention.scores + attention.short_scores),
+        inverses_(mask_ + attention.mask) {}
 
   void Run(int64_t begin, int64_t end) {
     for (int64_t item = begin; item < end; ++item) {
@@ -80,15 +99,15 @@ class Worker {
 
  private:
   void Enter(int64_t batch) {
-    const Attention& a = attention_;
+    const Attention<T>& a = attention_;
     at_ = a.batches.At(batch);
-    a.products.pack({.b = run_.input<float>(a.k.operand) + at_[kK],
+    a.products.pack({.b = run_.input<T>(a.k.operand) + at_[kK],
                      .row_stride = a.k.row_stride,
                      .column_stride = a.k.column_stride,
                      .depth = a.k.rows,
                      .columns = a.k.columns,
                      .panels = k_panels_});
-    a.products.pack({.b = run_.input<float>(a.v.operand) + at_[kV],
+    a.products.pack({.b = run_.input<T>(a.v.operand) + at_[kV],
                      .row_stride = a.v.row_stride,
                      .column_stride = a.v.column_stride,
                      .depth = a.v.rows,
@@ -97,8 +116,8 @@ class Worker {
   }
 
   void Compute(int64_t first, int64_t rows) {
-    const Attention& a = attention_;
-    a.products.multiply({.a = run_.input<float>(a.q.operand) + at_[kQ] + first * a.q.row_stride,
+    const Attention<T>& a = attention_;
+    a.products.multiply({.a = run_.input<T>(a.q.operand) + at_[kQ] + first * a.q.row_stride,
                          .a_row_stride = a.q.row_stride,
                          .a_column_stride = a.q.column_stride,
                          .panels = k_panels_,
@@ -109,21 +128,37 @@ class Worker {
                          .c_row_stride = a.score_row,
                          .c_has_room = true});
     if (a.k.columns > 0) Soften(first, rows);
-    a.products.multiply({.a = scores_,
-                         .a_row_stride = a.score_row,
-                         .panels = v_panels_,
-                         .rows = rows,
-                         .depth = a.v.rows,
-                         .columns = a.v.columns,
-                         .c = run_.output<float>(0) + at_[kY] + first * a.y.row_stride,
-                         .c_row_stride = a.y.row_stride,
-                         .c_column_stride = a.y.column_stride,
-                         .row_scales = a.k.columns > 0 ? inverses_ : nullptr});
+    ProductCall<T> second{.a = Weights(rows),
+                          .a_row_stride = a.score_row,
+                          .panels = v_panels_,
+                          .rows = rows,
+                          .depth = a.v.rows,
+                          .columns = a.v.columns,
+                          .c_row_stride = a.y.row_stride,
+                          .c_column_stride = a.y.column_stride,
+                          .row_scales = a.k.columns > 0 ? inverses_ : nullptr};
+    const int64_t to = at_[kY] + first * a.y.row_stride;
+    if (a.short_y) {
+      second.short_c = run_.output<Bfloat16>(0) + to;
+    } else {
+      second.c = run_.output<float>(0) + to;
+    }
+    a.products.multiply(second);
+  }
+
+  // The exponentials, as the second product takes them.
+  const T* Weights(int64_t rows) {
+    if constexpr (std::is_same_v<T, float>) {
+      return scores_;
+    } else {
+      conversions_.narrow(scores_, short_scores_, rows * attention_.score_row);
+      return short_scores_;
+    }
   }
 
   // Scores become exponentials, and what their sums divide by.
   void Soften(int64_t first, int64_t rows) {
-    const Attention& a = attention_;
+    const Attention<T>& a = attention_;
     ScoresCall call{.y = scores_,
                     .rows = rows,
                     .n = a.k.columns,
@@ -132,10 +167,7 @@ class Worker {
                     .blind_is_zero = a.blind_is_zero,
                     .inverses = inverses_};
     if (a.has_plain_mask()) {
-      const Matrix& mask = a.masks[0].at;
-      call.mask = run_.input<float>(mask.operand) + at_[kMask] + first * mask.row_stride;
-      call.mask_row_stride = mask.row_stride;
-      call.one_mask = mask.column_stride == 0;
+      UsePlainMask(first, rows, call);
     } else if (!a.masks.empty() || a.causal) {
       MaskStepByStep(first, rows);
       call.scale = 1;
@@ -143,8 +175,26 @@ class Worker {
     a.exponentials(call);
   }
 
+  void UsePlainMask(int64_t first, int64_t rows, ScoresCall& call) {
+    const Mask& mask = attention_.masks[0];
+    const int64_t from = at_[kMask] + first * mask.at.row_stride;
+    call.mask_row_stride = mask.at.row_stride;
+    call.one_mask = mask.at.column_stride == 0;
+    if (!mask.shortened) {
+      call.mask = run_.input<float>(mask.at.operand) + from;
+      return;
+    }
+    const int64_t n = call.one_mask ? 1 : call.n;
+    for (int64_t r = 0; r < (mask.at.row_stride == 0 ? 1 : rows); ++r) {
+      const auto* row = run_.input<Bfloat16>(mask.at.operand) + from + r * mask.at.row_stride;
+      conversions_.widen(row, mask_ + r * attention_.score_row, n);
+    }
+    call.mask = mask_;
+    call.mask_row_stride = mask.at.row_stride == 0 ? 0 : attention_.score_row;
+  }
+
   void MaskStepByStep(int64_t first, int64_t rows) {
-    const Attention& a = attention_;
+    const Attention<T>& a = attention_;
     for (int64_t r = 0; r < rows; ++r) {
       const std::span row(scores_ + r * a.score_row, static_cast<size_t>(a.k.columns));
       for (float& score : row) score *= a.scale;
@@ -157,20 +207,26 @@ class Worker {
     }
   }
 
-  const Attention& attention_;
+  const Attention<T>& attention_;
   const struct Run& run_;
-  float *k_panels_, *v_panels_, *scores_, *inverses_;
+  const Bfloat16Conversions conversions_ = FindBfloat16Conversions();
+  float* memory_;
+  T *k_panels_, *v_panels_;
+  float* scores_;
+  Bfloat16* short_scores_;
+  float *mask_, *inverses_;
   Walk<kTensors>::Offsets at_{};
 };
 
-void Attend(const Attention& attention, const Run& run) {
-  const Attention& a = attention;
+template <typename T>
+void Attend(const Attention<T>& a, const Run& run) {
   const auto keys = static_cast<double>(a.k.columns);
-  const double products = keys * static_cast<double>(a.k.rows + a.v.columns) * 0.01;  // nanoseconds of a row
+  const double products =
+      keys * static_cast<double>(a.k.rows + a.v.columns) * 0.0025 * sizeof(T);  // nanoseconds of a row
   const double work = static_cast<double>(std::min(a.block, a.q.rows)) * (products + keys * 0.3 + 5);
   const int64_t most = run.team == nullptr ? 1 : run.team->width();
   ParallelParts(run.team, a.batches.count * a.blocks, work, most,
-                [&](int64_t part, int64_t begin, int64_t end) { Worker(a, run, part).Run(begin, end); });
+                [&](int64_t part, int64_t begin, int64_t end) { Worker<T>(a, run, part).Run(begin, end); });
 }
 
 // Strides under the result's dims, which it broadcasts to; nullopt where it does not.
@@ -186,15 +242,17 @@ std::optional<std::vector<int64_t>> BroadcastStrides(std::span<const int64_t> fr
   return broadcast;
 }
 
+template <typename T>
 class Maker {
  public:
   Maker(const Site& site, const AttentionOperands& operands) : site_(site), operands_(operands) {}
 
   Result<Routine> Make() {
-    PT_ASSIGN(Attention attention, Read());
+    PT_ASSIGN(Attention<T> attention, Read());
     PT_CHECK_OK(Size(attention));
     Routine routine;
     routine.scratch_bytes = bytes_;
+    routine.pack = [products = attention.products](CompileContext&) { return products.CheckProcessor(); };
     routine.run = [a = std::move(attention)](const Run& run) -> Status {
       if (a.batches.count * a.q.rows * a.v.columns != 0) Attend(a, run);
       return {};
@@ -203,8 +261,8 @@ class Maker {
   }
 
  private:
-  Result<Attention> Read() {
-    Attention a;
+  Result<Attention<T>> Read() {
+    Attention<T> a;
     const AttentionOperands& o = operands_;
     if (o.masks.size() > kMostAttentionMasks) return Refuse();
     batch_dims_.assign(o.y.dims.begin(), o.y.dims.end() - 2);
@@ -213,8 +271,10 @@ class Maker {
     PT_ASSIGN(a.v, ReadMatrix(o.v, kV));
     PT_ASSIGN(a.y, ReadMatrix(o.y, kY));
     const bool fits = a.q.columns == a.k.rows && a.k.columns == a.v.rows && a.y.rows == a.q.rows &&
-                      a.y.columns == a.v.columns && site_.out[0].type() == DataType::kFloat32;
+                      a.y.columns == a.v.columns && site_.is_float32(site_.out[0]);
     if (!fits) return Refuse();
+    a.short_y = site_.is_shortened(site_.out[0]);
+    if (std::is_same_v<T, float> ? a.short_y : a.q.column_stride != 1) return Refuse();
     for (size_t m = 0; m < o.masks.size(); ++m) {
       PT_ASSIGN(Mask mask, ReadMask(o.masks[m], a, kMask + m));
       a.masks.push_back(mask);
@@ -232,7 +292,7 @@ class Maker {
 
   // The last two dims as a matrix; the others' strides are kept.
   Result<Matrix> ReadMatrix(const AttentionOperand& operand, size_t tensor) {
-    if (tensor != kY && site_.in[operand.place].type() != DataType::kFloat32) return Refuse();
+    if (tensor != kY && !IsStored(site_.in[operand.place])) return Refuse();
     const std::span dims(operand.dims), strides(operand.strides);
     const size_t batch = dims.size() - 2;
     auto broadcast = BroadcastStrides(dims.first(batch), strides.first(batch), batch_dims_);
@@ -241,9 +301,13 @@ class Maker {
     return Matrix{operand.place, dims[batch], dims[batch + 1], strides[batch], strides[batch + 1]};
   }
 
-  Result<Mask> ReadMask(const AttentionMask& mask, const Attention& a, size_t tensor) {
+  bool IsStored(const Operand& operand) const {
+    return std::is_same_v<T, float> ? operand.type() == DataType::kFloat32 : site_.is_shortened(operand);
+  }
+
+  Result<Mask> ReadMask(const AttentionMask& mask, const Attention<T>& a, size_t tensor) {
     const Operand& operand = site_.in[mask.place];
-    if (operand.type() != (mask.is_condition ? DataType::kBool : DataType::kFloat32)) return Refuse();
+    if (mask.is_condition ? operand.type() != DataType::kBool : !site_.is_float32(operand)) return Refuse();
     std::vector<int64_t> scores = batch_dims_;
     scores.insert(scores.end(), {a.q.rows, a.k.columns});
     auto strides = BroadcastStrides(operand.dims(), operand.strides(), scores);
@@ -252,13 +316,13 @@ class Maker {
     const Matrix at{mask.place, a.q.rows, a.k.columns, (*strides)[batch], (*strides)[batch + 1]};
     strides->resize(batch);
     batch_strides_[tensor] = *std::move(strides);
-    return Mask{at, mask};
+    return Mask{at, mask, site_.is_shortened(operand)};
   }
 
   // Blocks of rows, and the memory of a part: as many scores at once as stay in the inner caches beside the panels.
-  Status Size(Attention& a) {
+  Status Size(Attention<T>& a) {
     constexpr int64_t kScores = 16384, kFewRows = 8, kAlign = 16;
-    a.products = FindPanelProducts();
+    a.products = FindPanelProducts<T>();
     a.exponentials = FindExponentials();
     const int64_t width = site_.width, keys = a.k.columns;
     // Long enough stretches for all cores: results do not depend on the block.
@@ -269,13 +333,17 @@ class Maker {
     a.blocks = a.q.rows / a.block + (a.q.rows % a.block != 0 ? 1 : 0);
     const auto padded = [](int64_t n, int64_t to) { return n / to * to + (n % to != 0 ? to : 0); };
     a.score_row = padded(keys, std::max(kAlign, a.products.columns));
-    const auto k_panels = CheckedMul(padded(keys, a.products.columns), a.k.rows);
-    const auto v_panels = CheckedMul(padded(a.v.columns, a.products.columns), keys);
+    const auto k_panels = a.products.PackedCount(a.k.rows, keys), v_panels = a.products.PackedCount(keys, a.v.columns);
     const auto scores = CheckedMul(a.score_row, a.block);
     if (!k_panels || !v_panels || !scores) return Refuse();
-    a.k_panels = padded(*k_panels, kAlign);
-    a.v_panels = padded(*v_panels, kAlign);
+    constexpr int64_t kOfFloat = sizeof(float) / sizeof(T);
+    a.k_panels = padded(*k_panels / kOfFloat, kAlign);
+    a.v_panels = padded(*v_panels / kOfFloat, kAlign);
     a.scores = padded(*scores, kAlign);
+    if (kOfFloat > 1) a.short_scores = padded(*scores / kOfFloat, kAlign);
+    if (a.has_plain_mask() && a.masks[0].shortened) {
+      a.mask = a.masks[0].at.row_stride == 0 ? padded(a.score_row, kAlign) : a.scores;
+    }
     const auto floats = CheckedMul(width * static_cast<int64_t>(sizeof(float)), a.part_floats());
     if (!floats) return Refuse();
     bytes_ = static_cast<uint64_t>(*floats);
@@ -294,7 +362,8 @@ class Maker {
 }  // namespace
 
 Result<Routine> MakeAttention(const Site& site, const AttentionOperands& operands) {
-  return Maker(site, operands).Make();
+  const bool shortened = site.is_shortened(site.in[operands.q.place]);
+  return shortened ? Maker<Bfloat16>(site, operands).Make() : Maker<float>(site, operands).Make();
 }
 
 }  // namespace pt::host

@@ -1,5 +1,6 @@
-// Attention as one kernel: softmax(q · k · scale + masks) · v of float32, with the scores held in cache. Groups of
-// nodes (attention_pattern.h) and the operator Attention become this.
+// Attention as one kernel: softmax(q · k · scale + masks) · v of float32, with the scores held in cache. What is stored
+// as bfloat16 is multiplied so, summed in float32, and softened in float32. Groups of nodes (attention_pattern.h) and
+// the operator Attention become this.
 #pragma once
 
 #include <vector>

@@ -25,27 +25,27 @@ constexpr int64_t kRows = hn::MaxLanes(D()) >= 16 ? 8 : 5;
 int64_t Lanes() { return static_cast<int64_t>(hn::Lanes(D())); }
 int64_t PanelColumns() { return kVectors * Lanes(); }
 
-void PackRows(const PackCall& call, const float* b, int64_t columns, int64_t width, float* to) {
+void PackRows(const PackCall<float>& call, const float* b, int64_t columns, int64_t width, float* to) {
   for (int64_t k = 0; k < call.depth; ++k, to += width) {
     std::copy_n(b + k * call.row_stride, columns, to);
     std::fill_n(to + columns, width - columns, 0.0F);
   }
 }
 
-void PackColumns(const PackCall& call, const float* b, int64_t columns, int64_t width, float* to) {
+void PackColumns(const PackCall<float>& call, const float* b, int64_t columns, int64_t width, float* to) {
   TransposeBlock(sizeof(float), b, call.column_stride, to, width, call.depth, columns);
   for (int64_t k = 0; k < call.depth && columns < width; ++k)
     std::fill_n(to + k * width + columns, width - columns, 0.0F);
 }
 
-void PackElements(const PackCall& call, const float* b, int64_t columns, int64_t width, float* to) {
+void PackElements(const PackCall<float>& call, const float* b, int64_t columns, int64_t width, float* to) {
   for (int64_t k = 0; k < call.depth; ++k, to += width) {
     const float* from = b + k * call.row_stride;
     for (int64_t j = 0; j < width; ++j) to[j] = j < columns ? from[j * call.column_stride] : 0;
   }
 }
 
-void Pack(const PackCall& call) {
+void Pack(const PackCall<float>& call) {
   const int64_t width = PanelColumns();
   const auto pack = call.column_stride == 1 ? PackRows : (call.row_stride == 1 ? PackColumns : PackElements);
   for (int64_t j = 0; j < call.columns; j += width) {
@@ -64,7 +64,7 @@ struct Corner {
 };
 
 // Rows of so many columns from a tile into C where they do not fill whole vectors, or lie apart.
-void CopyRows(const ProductCall& call, const float* tile, int64_t tile_columns, int64_t rows, float* c,
+void CopyRows(const ProductCall<float>& call, const float* tile, int64_t tile_columns, int64_t rows, float* c,
               int64_t columns) {
   for (int64_t r = 0; r < rows; ++r, tile += tile_columns, c += call.c_row_stride) {
     if (call.c_column_stride == 1) {
@@ -77,7 +77,7 @@ void CopyRows(const ProductCall& call, const float* tile, int64_t tile_columns, 
 
 // R rows and the columns of P panels, of the first vector of one panel where `vectors` is 1.
 template <int64_t R, int64_t P, int64_t vectors>
-HWY_INLINE void Tile(const ProductCall& call, const Corner& corner) {
+HWY_INLINE void Tile(const ProductCall<float>& call, const Corner& corner) {
   static_assert(P == 1 || vectors == kVectors);
   constexpr int64_t kSums = P * vectors;
   const D d;
@@ -125,7 +125,7 @@ constexpr int64_t PanelsAtOnce(int64_t rows) {
 
 // All columns of R rows.
 template <int64_t R>
-HWY_INLINE void RowsOf(const ProductCall& call, Corner corner) {
+HWY_INLINE void RowsOf(const ProductCall<float>& call, Corner corner) {
   constexpr int64_t kPanels = PanelsAtOnce(R);
   const int64_t width = PanelColumns();
   for (int64_t j = 0; j < call.columns;) {
@@ -150,14 +150,14 @@ HWY_INLINE void RowsOf(const ProductCall& call, Corner corner) {
 
 // The rows that are left, fewer than a tile has.
 template <int64_t R>
-void Rest(const ProductCall& call, int64_t rows, const Corner& corner) {
+void Rest(const ProductCall<float>& call, int64_t rows, const Corner& corner) {
   if constexpr (R > 1) {
     if (rows < R) return Rest<R - 1>(call, rows, corner);
   }
   RowsOf<R>(call, corner);
 }
 
-void Multiply(const ProductCall& call) {
+void Multiply(const ProductCall<float>& call) {
   const int64_t width = PanelColumns(), whole = call.rows / kRows * kRows;
   const auto scales = [&](int64_t i) { return call.row_scales == nullptr ? nullptr : call.row_scales + i; };
   for (int64_t j = 0; j < call.columns && whole > 0; j += width) {
@@ -185,7 +185,7 @@ void Multiply(const ProductCall& call) {
 
 }  // namespace
 
-PanelProducts FindProducts() { return {PanelColumns(), Pack, Multiply}; }
+PanelProducts<float> FindProducts() { return {PanelColumns(), 1, Pack, Multiply}; }
 
 }  // namespace pt::host::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
@@ -198,7 +198,10 @@ HWY_EXPORT(FindProducts);
 
 }  // namespace
 
-PanelProducts FindPanelProducts() { return HWY_DYNAMIC_DISPATCH(FindProducts)(); }
+template <>
+PanelProducts<float> FindPanelProducts() {
+  return HWY_DYNAMIC_DISPATCH(FindProducts)();
+}
 
 }  // namespace pt::host
 #endif

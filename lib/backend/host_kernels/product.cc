@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "lib/backend/host/parallel.h"
+#include "lib/backend/host_kernels/bfloat16.h"
 #include "lib/backend/host_kernels/expression.h"
 #include "lib/backend/host_kernels/panels.h"
 #include "lib/backend/host_kernels/walk.h"
@@ -17,7 +18,8 @@ constexpr size_t kInput = kMostProducts;  // in walks, behind the results
 
 // A product in panels, and where its result goes.
 struct PackedProduct {
-  size_t out = 0;  // into the site's outputs
+  size_t out = 0;          // into the site's outputs
+  bool short_out = false;  // which is stored as bfloat16
   int64_t columns = 0, column_stride = 1;
   std::vector<float> bias;               // filled up to whole panels; empty: none
   std::shared_ptr<DeviceBuffer> panels;  // once packed
@@ -35,8 +37,10 @@ struct Rest {
   std::vector<size_t> places;  // of its inputs behind the product's result, in the site's
 };
 
+// T: float or Bfloat16, in which factors are stored.
+template <typename T>
 struct Products {
-  PanelProducts math;
+  PanelProducts<T> math;
   int64_t depth = 0, input_column_stride = 1;
   size_t input = 0;  // into the site's inputs
   Walk<kMostProducts + 1> rows;
@@ -47,6 +51,7 @@ struct Products {
   int64_t stretch_floats = 0;  // of each part of the work: a block of rows of a chunk
   double work = 0;             // nanoseconds of one block of rows of one chunk
 
+  int64_t packed_depth() const { return (depth + math.rows - 1) / math.rows * math.rows; }
   uint64_t part_bytes() const {
     const uint64_t stretch = static_cast<uint64_t>(stretch_floats) * sizeof(float);
     return rest ? stretch + rest->part.bytes : 0;
@@ -54,9 +59,10 @@ struct Products {
 };
 
 // One part of the work: goes through blocks of rows, chunk by chunk.
+template <typename T>
 class Worker {
  public:
-  Worker(const Products& products, const Run& run, int64_t part)
+  Worker(const Products<T>& products, const Run& run, int64_t part)
       : p_(products), run_(run), scratch_(run.scratch + static_cast<uint64_t>(part) * products.part_bytes()) {
     if (!p_.rest) return;
     slots_ = scratch_ + static_cast<uint64_t>(p_.stretch_floats) * sizeof(float);
@@ -85,25 +91,30 @@ class Worker {
   // Into the result, or dense into `stretch`.
   void Compute(const Chunk& chunk, int64_t first, int64_t rows, float* stretch) {
     const PackedProduct& product = p_.products[chunk.product];
-    const auto* panels = static_cast<const float*>(product.panels->data());
+    const auto* panels = static_cast<const T*>(product.panels->data());
     const int64_t whole = p_.rows.inner_size();
     const auto strides = p_.rows.inner_stride();
     for (int64_t row = first; row < first + rows;) {
       const int64_t together = std::min(first + rows - row, whole - row % whole);
       const auto at = p_.rows.At(row);
-      ProductCall call{.a = run_.input<float>(p_.input) + at[kInput],
-                       .a_row_stride = strides[kInput],
-                       .a_column_stride = p_.input_column_stride,
-                       .panels = panels + chunk.first * p_.depth,
-                       .bias = product.bias.empty() ? nullptr : product.bias.data() + chunk.first,
-                       .rows = together,
-                       .depth = p_.depth,
-                       .columns = chunk.columns};
+      ProductCall<T> call{.a = run_.input<T>(p_.input) + at[kInput],
+                          .a_row_stride = strides[kInput],
+                          .a_column_stride = p_.input_column_stride,
+                          .panels = panels + chunk.first * p_.packed_depth(),
+                          .bias = product.bias.empty() ? nullptr : product.bias.data() + chunk.first,
+                          .rows = together,
+                          .depth = p_.depth,
+                          .columns = chunk.columns};
       if (stretch != nullptr) {
         call.c = stretch + (row - first) * chunk.columns;
         call.c_row_stride = chunk.columns;
       } else {
-        call.c = run_.output<float>(product.out) + at[chunk.product] + chunk.first * product.column_stride;
+        const int64_t from = at[chunk.product] + chunk.first * product.column_stride;
+        if (product.short_out) {
+          call.short_c = run_.output<Bfloat16>(product.out) + from;
+        } else {
+          call.c = run_.output<float>(product.out) + from;
+        }
         call.c_row_stride = strides[chunk.product];
         call.c_column_stride = product.column_stride;
       }
@@ -129,59 +140,70 @@ class Worker {
     p_.rest->part.run(RestRun(), slots_, begin, begin + n);
   }
 
-  const Products& p_;
+  const Products<T>& p_;
   const struct Run& run_;
   std::byte* scratch_;
   std::byte* slots_ = nullptr;
   std::array<const void*, kMostOperands> rest_in_{};
 };
 
+// The matrix as the panels have its elements; `room` is for those that are not there yet.
+const float* ElementsOf(const Tensor& matrix, std::vector<float>&) { return matrix.values<float>().data(); }
+const Bfloat16* ElementsOf(const Tensor& matrix, std::vector<Bfloat16>& room) {
+  const auto elements = matrix.values<float>();
+  room.resize(elements.size());
+  FindBfloat16Conversions().narrow(elements.data(), room.data(), static_cast<int64_t>(room.size()));
+  return room.data();
+}
+
+template <typename T>
 class Maker {
  public:
   Maker(const Site& site, const ProductGroup& group) : site_(site), group_(group) {}
 
   Result<Routine> Make() {
-    Products products;
+    Products<T> products;
     PT_CHECK_OK(ReadRows(products));
     PT_CHECK_OK(ReadRest(products));
     Divide(products);
     Routine routine;
     routine.scratch_bytes = products.part_bytes() * site_.width;
     routine.in_place = std::move(in_place_);
-    const auto shared = std::make_shared<Products>(std::move(products));
+    const auto shared = std::make_shared<Products<T>>(std::move(products));
     routine.pack = [shared, group = group_](CompileContext& context) { return Pack(group, context, *shared); };
     routine.run = [shared](const Run& run) -> Status {
-      const Products& p = *shared;
+      const Products<T>& p = *shared;
       const int64_t most = run.team == nullptr ? 1 : run.team->width();
       ParallelParts(run.team, p.blocks * static_cast<int64_t>(p.chunks.size()), p.work, most,
-                    [&](int64_t part, int64_t begin, int64_t end) { Worker(p, run, part).Run(begin, end); });
+                    [&](int64_t part, int64_t begin, int64_t end) { Worker<T>(p, run, part).Run(begin, end); });
       return {};
     };
     return routine;
   }
 
  private:
-  static Status Pack(const ProductGroup& group, CompileContext& context, Products& products) {
+  static Status Pack(const ProductGroup& group, CompileContext& context, Products<T>& products) {
+    PT_CHECK_OK(products.math.CheckProcessor());
     for (size_t i = 0; i < group.products.size(); ++i) {
       const ConstantProduct& product = group.products[i];
-      const int64_t width = products.math.columns;
-      const auto padded = CheckedAlignUp(static_cast<uint64_t>(product.columns()), static_cast<uint64_t>(width));
-      const auto elements = CheckedMul(static_cast<int64_t>(padded.value_or(INT64_MAX)), product.depth() * 4);
-      if (!elements) return MakeError(ErrorCode::kInvalidInput, "host.size", "a packed matrix is too large");
+      const auto elements = products.math.PackedCount(product.depth(), product.columns());
+      const auto bytes = elements ? CheckedMul(*elements, static_cast<int64_t>(sizeof(T))) : std::nullopt;
+      if (!bytes) return MakeError(ErrorCode::kInvalidInput, "host.size", "a packed matrix is too large");
       const auto fill = [&](DeviceBuffer& buffer) -> Status {
-        const auto* matrix = product.matrix.values<float>().data();
+        std::vector<T> room;
         const int64_t stride = product.matrix.dims()[1];
-        products.math.pack({.b = matrix,
+        products.math.pack({.b = ElementsOf(product.matrix, room),
                             .row_stride = product.transposed ? 1 : stride,
                             .column_stride = product.transposed ? stride : 1,
                             .depth = product.depth(),
                             .columns = product.columns(),
-                            .panels = static_cast<float*>(buffer.data())});
+                            .panels = static_cast<T*>(buffer.data())});
         return {};
       };
-      const std::string format = "host panels of " + std::to_string(width) + (product.transposed ? ", transposed" : "");
+      const std::string format = "host " + std::string(sizeof(T) == sizeof(float) ? "" : "bf16 ") + "panels of " +
+                                 std::to_string(products.math.columns) + (product.transposed ? ", transposed" : "");
       PT_ASSIGN(products.products[i].panels, context.weights.Get(product.matrix.content_hash(), format, context.device,
-                                                                 static_cast<uint64_t>(*elements), fill));
+                                                                 static_cast<uint64_t>(*bytes), fill));
     }
     return {};
   }
@@ -190,13 +212,14 @@ class Maker {
     return static_cast<size_t>(std::ranges::find(site_.in, value, &Operand::value) - site_.in.begin());
   }
 
-  Status ReadRows(Products& products) {
+  Status ReadRows(Products<T>& products) {
     const ConstantProduct& first = group_.products[0];
-    products.math = FindPanelProducts();
+    products.math = FindPanelProducts<T>();
     products.input = PlaceOf(first.input);
     const Operand& x = site_.in[products.input];
-    if (x.type() != DataType::kFloat32 || x.rank() < 1) return Refuse();
+    if (!site_.is_float32(x) || x.rank() < 1) return Refuse();
     const auto last = static_cast<size_t>(x.rank() - 1);
+    if (site_.is_shortened(x) && x.strides()[last] != 1) return Refuse();
     products.depth = first.depth();
     products.input_column_stride = x.strides()[last];
     std::array<std::vector<int64_t>, kMostProducts> strides;
@@ -207,8 +230,11 @@ class Maker {
       const auto y = std::ranges::find(site_.out, product.result, &Operand::value);
       const bool direct = group_.rest.empty();
       if (product.depth() != products.depth || x.dims()[last] != products.depth) return Refuse();
-      if (direct && (y == site_.out.end() || y->type() != DataType::kFloat32 || y->dims() != dims)) return Refuse();
+      if (direct && (y == site_.out.end() || !site_.is_float32(*y) || y->dims() != dims)) return Refuse();
+      const bool short_out = direct && site_.is_shortened(*y);
+      if (short_out && std::is_same_v<T, float>) return Refuse();
       PackedProduct packed{direct ? static_cast<size_t>(y - site_.out.begin()) : 0,
+                           short_out,
                            product.columns(),
                            direct ? y->strides()[last] : 1,
                            {},
@@ -232,7 +258,7 @@ class Maker {
   }
 
   // The rest sees the product's result as one more input, dense.
-  Status ReadRest(Products& products) {
+  Status ReadRest(Products<T>& products) {
     if (group_.rest.empty()) return {};
     if (site_.out.size() != 1 || site_.out[0].count() == 1) return Refuse();
     Site site{site_.graph, group_.rest, {}, site_.out, 1};
@@ -265,7 +291,7 @@ class Maker {
 
   // Blocks of rows and chunks of columns: matrices of chunks stay in the inner caches while the rows go by, stretches
   // that the rest reads do so too, and there are enough of both for all cores.
-  void Divide(Products& products) const {
+  void Divide(Products<T>& products) const {
     constexpr int64_t kFewRows = 8, kMatrix = 65536, kStretch = 8192;
     const auto up = [](int64_t n, int64_t to) { return (n + to - 1) / to * to; };
     const int64_t rows = products.rows.count, cores = site_.width, width = products.math.columns;
@@ -288,7 +314,7 @@ class Maker {
     }
     if (products.rest) products.stretch_floats = up(products.block * widest, 16);
     const double element =
-        static_cast<double>(products.depth) * 0.01 + 0.1 + (products.rest ? products.rest->part.work : 0);
+        static_cast<double>(products.depth) * 0.0025 * sizeof(T) + 0.1 + (products.rest ? products.rest->part.work : 0);
     products.work = static_cast<double>(std::min(products.block, rows) * columns) /
                     static_cast<double>(products.chunks.size()) * element;
   }
@@ -302,6 +328,9 @@ class Maker {
 
 }  // namespace
 
-Result<Routine> MakeProducts(const Site& site, const ProductGroup& group) { return Maker(site, group).Make(); }
+Result<Routine> MakeProducts(const Site& site, const ProductGroup& group) {
+  const auto x = std::ranges::find(site.in, group.products[0].input, &Operand::value);
+  return site.is_shortened(*x) ? Maker<Bfloat16>(site, group).Make() : Maker<float>(site, group).Make();
+}
 
 }  // namespace pt::host

@@ -1,5 +1,5 @@
-// Products with constant matrices, packed once: MatMul or Gemm with what is element-wise behind it, or several of them
-// that read one input.
+// Products with constant matrices, packed once and, where rows are stored as bfloat16, rounded to it: MatMul or Gemm
+// with what is element-wise behind it, or several of them that read one input.
 #pragma once
 
 #include <optional>

@@ -1,0 +1,215 @@
+// Products of bfloat16 by AVX512_BF16, which Highway 1.0 does not know: an instruction multiplies 16 pairs by 16 pairs
+// and adds both products of each to a float32.
+#include <hwy/base.h>
+#if HWY_ARCH_X86
+#include <immintrin.h>
+#endif
+
+#include <algorithm>
+#include <cstring>
+
+#include "lib/backend/host_kernels/panels.h"
+#include "lib/backend/host_kernels/transpose.h"
+
+namespace pt::host {
+namespace {
+
+constexpr int64_t kPair = 2, kLanes = 16, kVectors = 2, kColumns = kVectors * kLanes;
+
+int64_t PairsOf(int64_t depth) { return depth / kPair + depth % kPair; }
+
+// Pairs of neighbours in a column lie side by side already: they move as one number of 32 bits.
+void PackColumnPairs(const PackCall<Bfloat16>& call, const Bfloat16* b, int64_t columns, Bfloat16* to) {
+  TransposeBlock(sizeof(Bfloat16[kPair]), b, call.column_stride / kPair, to, kColumns, PairsOf(call.depth), columns);
+  for (int64_t k = 0; k < PairsOf(call.depth) && columns < kColumns; ++k) {
+    std::fill_n(to + (k * kColumns + columns) * kPair, (kColumns - columns) * kPair, Bfloat16{});
+  }
+}
+
+// Two rows, element by element.
+template <bool adjacent>
+HWY_INLINE void Interleave(const Bfloat16* HWY_RESTRICT first, const Bfloat16* HWY_RESTRICT second, int64_t step,
+                           int64_t columns, Bfloat16* HWY_RESTRICT to) {
+  for (int64_t j = 0; j < columns; ++j) {
+    const Bfloat16 low = first[adjacent ? j : j * step], high = second[adjacent ? j : j * step];
+    const uint32_t pair = low.bits | static_cast<uint32_t>(high.bits) << 16;  // x86 stores the low half first
+    std::memcpy(static_cast<void*>(to + j * kPair), &pair, sizeof(pair));
+  }
+}
+
+template <bool adjacent>
+void PackRowPairs(const PackCall<Bfloat16>& call, const Bfloat16* b, int64_t columns, Bfloat16* to) {
+  int64_t k = 0;
+  for (; k + kPair <= call.depth; k += kPair, b += kPair * call.row_stride, to += kPair * kColumns) {
+    if (columns == kColumns) {
+      Interleave<adjacent>(b, b + call.row_stride, call.column_stride, kColumns, to);
+    } else {
+      Interleave<adjacent>(b, b + call.row_stride, call.column_stride, columns, to);
+      std::fill(to + columns * kPair, to + kColumns * kPair, Bfloat16{});
+    }
+  }
+  if (k == call.depth) return;
+  std::fill_n(to, kColumns * kPair, Bfloat16{});
+  for (int64_t j = 0; j < columns; ++j) to[j * kPair] = b[j * call.column_stride];
+}
+
+void Pack(const PackCall<Bfloat16>& call) {
+  const bool aligned = reinterpret_cast<uintptr_t>(call.b) % sizeof(Bfloat16[kPair]) == 0;
+  const bool pairs_lie_together =
+      aligned && call.row_stride == 1 && call.column_stride % kPair == 0 && call.depth % kPair == 0;
+  const auto pack =
+      pairs_lie_together ? PackColumnPairs : (call.column_stride == 1 ? PackRowPairs<true> : PackRowPairs<false>);
+  for (int64_t j = 0; j < call.columns; j += kColumns) {
+    const int64_t columns = std::min(kColumns, call.columns - j);
+    Bfloat16* to = call.panels + j * PairsOf(call.depth) * kPair;
+    pack(call, call.b + j * call.column_stride, columns, to);
+  }
+}
+
+}  // namespace
+}  // namespace pt::host
+
+#if HWY_ARCH_X86
+HWY_PUSH_ATTRIBUTES("avx,avx2,avx512f,avx512bw,avx512dq,avx512vl,avx512bf16")
+namespace pt::host {
+namespace {
+
+constexpr int64_t kRows = 8;  // of a tile: its sums and a row of the panel fill the registers
+
+// Where a tile begins.
+struct Corner {
+  const Bfloat16* a;
+  const Bfloat16* panel;
+  const float* bias;
+  int64_t c;  // into C
+  const float* row_scales;
+  int64_t columns;
+};
+
+// The pair of elements at x, or the first of them and zero.
+template <bool both>
+HWY_INLINE __m512bh Broadcast(const Bfloat16* x) {
+  int32_t pair = 0;
+  std::memcpy(&pair, x, both ? sizeof(Bfloat16[kPair]) : sizeof(Bfloat16));
+  return reinterpret_cast<__m512bh>(_mm512_set1_epi32(pair));
+}
+
+template <int64_t R, int64_t V, bool both>
+HWY_INLINE void AddPair(const ProductCall<Bfloat16>& call, const Bfloat16* a, const Bfloat16* panel,
+                        __m512 (&sums)[R][V]) {
+  __m512bh b[V];
+  for (int64_t v = 0; v < V; ++v) {
+    b[v] = reinterpret_cast<__m512bh>(_mm512_load_si512(panel + v * kLanes * kPair));
+  }
+  for (int64_t r = 0; r < R; ++r) {
+    const __m512bh x = Broadcast<both>(a + r * call.a_row_stride);
+    for (int64_t v = 0; v < V; ++v) sums[r][v] = _mm512_dpbf16_ps(sums[r][v], x, b[v]);
+  }
+}
+
+// A whole vector next to each other.
+HWY_INLINE void StoreVector(const ProductCall<Bfloat16>& call, __m512 sums, int64_t at) {
+  if (call.short_c != nullptr) {
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(call.short_c + at),
+                        reinterpret_cast<__m256i>(_mm512_cvtneps_pbh(sums)));
+  } else {
+    _mm512_storeu_ps(call.c + at, sums);
+  }
+}
+
+// The first n lanes, next to each other or apart.
+HWY_INLINE void StoreLanes(const ProductCall<Bfloat16>& call, __m512 sums, int64_t at, int64_t n) {
+  alignas(64) float lanes[kLanes];
+  _mm512_store_ps(lanes, sums);
+  for (int64_t j = 0; j < n; ++j) {
+    const int64_t to = at + j * call.c_column_stride;
+    if (call.short_c != nullptr) {
+      call.short_c[to] = ToBfloat16(lanes[j]);
+    } else {
+      call.c[to] = lanes[j];
+    }
+  }
+}
+
+// R rows and V vectors of a panel's columns.
+template <int64_t R, int64_t V>
+HWY_INLINE void Tile(const ProductCall<Bfloat16>& call, const Corner& corner) {
+  __m512 sums[R][V];
+  for (int64_t v = 0; v < V; ++v) {
+    const __m512 first = corner.bias == nullptr ? _mm512_setzero_ps() : _mm512_loadu_ps(corner.bias + v * kLanes);
+    for (int64_t r = 0; r < R; ++r) sums[r][v] = first;
+  }
+  const Bfloat16 *a = corner.a, *panel = corner.panel;
+  for (int64_t k = 0; k + kPair <= call.depth; k += kPair, a += kPair, panel += kPair * kColumns) {
+    AddPair<R, V, true>(call, a, panel, sums);
+  }
+  if (call.depth % kPair != 0) AddPair<R, V, false>(call, a, panel, sums);
+  for (int64_t r = 0; r < R && corner.row_scales != nullptr; ++r) {
+    for (int64_t v = 0; v < V; ++v) sums[r][v] = _mm512_mul_ps(sums[r][v], _mm512_set1_ps(corner.row_scales[r]));
+  }
+  const bool whole = call.c_column_stride == 1 && (call.c_has_room || corner.columns == V * kLanes);
+  for (int64_t v = 0; v < V; ++v) {
+    for (int64_t r = 0; r < R; ++r) {
+      const int64_t at = corner.c + r * call.c_row_stride + v * kLanes * call.c_column_stride;
+      if (whole) {
+        StoreVector(call, sums[r][v], at);
+      } else {
+        StoreLanes(call, sums[r][v], at, std::clamp<int64_t>(corner.columns - v * kLanes, 0, kLanes));
+      }
+    }
+  }
+}
+
+template <int64_t R>
+void TileOf(const ProductCall<Bfloat16>& call, const Corner& corner) {
+  if (corner.columns <= kLanes) {
+    Tile<R, 1>(call, corner);
+  } else {
+    Tile<R, kVectors>(call, corner);
+  }
+}
+
+// The rows that are left, fewer than a tile has.
+template <int64_t R>
+void Rest(const ProductCall<Bfloat16>& call, int64_t rows, const Corner& corner) {
+  if constexpr (R > 1) {
+    if (rows < R) return Rest<R - 1>(call, rows, corner);
+  }
+  TileOf<R>(call, corner);
+}
+
+void Multiply(const ProductCall<Bfloat16>& call) {
+  for (int64_t j = 0; j < call.columns; j += kColumns) {
+    for (int64_t i = 0; i < call.rows; i += kRows) {
+      const Corner corner{call.a + i * call.a_row_stride,
+                          call.panels + j * PairsOf(call.depth) * kPair,
+                          call.bias == nullptr ? nullptr : call.bias + j,
+                          i * call.c_row_stride + j * call.c_column_stride,
+                          call.row_scales == nullptr ? nullptr : call.row_scales + i,
+                          std::min(kColumns, call.columns - j)};
+      if (call.rows - i >= kRows) {
+        TileOf<kRows>(call, corner);
+      } else {
+        Rest<kRows - 1>(call, call.rows - i, corner);
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace pt::host
+HWY_POP_ATTRIBUTES
+#endif
+
+namespace pt::host {
+
+template <>
+PanelProducts<Bfloat16> FindPanelProducts() {
+  PanelProducts<Bfloat16> products{kColumns, kPair, Pack, nullptr};
+#if HWY_ARCH_X86
+  if (__builtin_cpu_supports("avx512bf16") && __builtin_cpu_supports("avx512vl")) products.multiply = Multiply;
+#endif
+  return products;
+}
+
+}  // namespace pt::host
