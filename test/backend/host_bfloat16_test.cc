@@ -208,8 +208,9 @@ TEST_CASE("HostBfloat16, ElementwiseGroupsComputeInFloat32", "[host]") {
 }
 
 TEST_CASE("HostBfloat16, WhatMagnifiesRoundingIsNotOffered", "[host]") {
-  for (const char* y : {"Floor(x)", "Ceil(x)", "Round(x)", "Sign(x)", "Sin(x)", "Cos(x)", "Mod(x, z) fmod=1",
-                        "Greater(x, z)", "Equal(x, z)", "Cast(x) to=7", "Cast(x) to=9"}) {
+  for (const char* y :
+       {"Floor(x)", "Ceil(x)", "Round(x)", "Sign(x)", "Sin(x)", "Cos(x)", "Mod(x, z) fmod=1", "Greater(x, z)",
+        "Equal(x, z)", "Cast(x) to=7", "Cast(x) to=9", "Softmax(x)", "LogSoftmax(x)"}) {
     INFO(y);
     const Graph graph =
         TypedText("input x float32[9]\ninput z float32[9]\ny = " + std::string(y) + "\noutput y\noutput z\n");

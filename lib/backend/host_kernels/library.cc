@@ -24,7 +24,7 @@ constexpr std::string_view kName = "host";
 // Raised when a kernel changes so that its old measurements no longer hold.
 constexpr const char* kVersion = "6";
 
-// How real numbers are stored: at the inputs and the outputs of the graph, which are float32 there, and within it.
+// How real numbers are stored: at the inputs of the graph, where they go out of it or into exponents, and elsewhere.
 struct Storages {
   std::string_view variant;
   DataType inputs = DataType::kFloat32, outputs = DataType::kFloat32, within = DataType::kFloat32;
@@ -36,13 +36,21 @@ constexpr std::array kStorages = {Storages{""}, Storages{"bf16", kShort, kShort,
                                   Storages{"bf16>fp32", kShort, kLong, kShort},
                                   Storages{"fp32>bf16", kLong, kShort, kShort}};
 
+// The graph's outputs are float32, and exponents are not to be rounded.
+bool NeedsFloat32(const Graph& graph, const Value& value) {
+  return value.is_graph_output || std::ranges::any_of(value.uses, [&](const Use& use) {
+           const Node& node = graph.node(use.node);
+           return node.domain.empty() && (node.op == "Softmax" || node.op == "LogSoftmax");
+         });
+}
+
 std::vector<Form> FormsOf(const Graph& graph, std::span<const NodeId> nodes, std::span<const ValueId> values,
                           const Storages& storages) {
   std::vector<Form> forms;
   for (ValueId id : values) {
     const Value& value = graph.value(id);
     const bool is_input = std::ranges::find(graph.inputs(), id) != graph.inputs().end();
-    const DataType real = value.is_graph_output ? storages.outputs : is_input ? storages.inputs : storages.within;
+    const DataType real = is_input ? storages.inputs : NeedsFloat32(graph, value) ? storages.outputs : storages.within;
     forms.push_back({LayoutFor(graph, nodes, value.type.dims.size()),
                      value.type.type == DataType::kFloat32 ? real : value.type.type});
   }

@@ -129,6 +129,7 @@ Result<Routine> SoftmaxRows(const Site& site) {
   PT_CHECK_OK(site.NeedInputs(1, 1));
   PT_ASSIGN(const int64_t axis, site.Axis(site.node().int_or("axis", -1), site.in[0].rank()));
   PT_ASSIGN(Rows rows, RowsOf(site, static_cast<size_t>(axis), static_cast<size_t>(axis) + 1));
+  if (rows.short_in) return site.Unsupported("its exponents must not be rounded");
   rows.function = FindRowFunction(kind);
   rows.work = 0.8;
   return RoutineOf(site, std::move(rows));

@@ -94,12 +94,13 @@ HWY_INLINE __m512bh Broadcast(const Bfloat16* x) {
   return reinterpret_cast<__m512bh>(_mm512_set1_epi32(pair));
 }
 
+// `next`: from a panel to the one beside it.
 template <int64_t R, int64_t V, bool both>
-HWY_INLINE void AddPair(const ProductCall<Bfloat16>& call, const Bfloat16* a, const Bfloat16* panel,
+HWY_INLINE void AddPair(const ProductCall<Bfloat16>& call, const Bfloat16* a, const Bfloat16* panel, int64_t next,
                         __m512 (&sums)[R][V]) {
   __m512bh b[V];
   for (int64_t v = 0; v < V; ++v) {
-    b[v] = reinterpret_cast<__m512bh>(_mm512_load_si512(panel + v * kLanes * kPair));
+    b[v] = reinterpret_cast<__m512bh>(_mm512_load_si512(panel + v / kVectors * next + v % kVectors * kLanes * kPair));
   }
   for (int64_t r = 0; r < R; ++r) {
     const __m512bh x = Broadcast<both>(a + r * call.a_row_stride);
@@ -131,7 +132,7 @@ HWY_INLINE void StoreLanes(const ProductCall<Bfloat16>& call, __m512 sums, int64
   }
 }
 
-// R rows and V vectors of a panel's columns.
+// R rows and V vectors of columns, of one panel or several.
 template <int64_t R, int64_t V>
 HWY_INLINE void Tile(const ProductCall<Bfloat16>& call, const Corner& corner) {
   __m512 sums[R][V];
@@ -140,10 +141,11 @@ HWY_INLINE void Tile(const ProductCall<Bfloat16>& call, const Corner& corner) {
     for (int64_t r = 0; r < R; ++r) sums[r][v] = first;
   }
   const Bfloat16 *a = corner.a, *panel = corner.panel;
+  const int64_t next = PairsOf(call.depth) * kPair * kColumns;
   for (int64_t k = 0; k + kPair <= call.depth; k += kPair, a += kPair, panel += kPair * kColumns) {
-    AddPair<R, V, true>(call, a, panel, sums);
+    AddPair<R, V, true>(call, a, panel, next, sums);
   }
-  if (call.depth % kPair != 0) AddPair<R, V, false>(call, a, panel, sums);
+  if (call.depth % kPair != 0) AddPair<R, V, false>(call, a, panel, next, sums);
   for (int64_t r = 0; r < R && corner.row_scales != nullptr; ++r) {
     for (int64_t v = 0; v < V; ++v) sums[r][v] = _mm512_mul_ps(sums[r][v], _mm512_set1_ps(corner.row_scales[r]));
   }
@@ -160,40 +162,46 @@ HWY_INLINE void Tile(const ProductCall<Bfloat16>& call, const Corner& corner) {
   }
 }
 
+// So few rows do not keep the arithmetic busy with one panel: sums that depend on each other would wait.
+constexpr int64_t PanelsAtOnce(int64_t rows) { return rows <= 2 ? 4 : (rows <= 4 ? 2 : 1); }
+
+// The columns from j on, as many as a tile of R rows takes; how many these are.
 template <int64_t R>
-void TileOf(const ProductCall<Bfloat16>& call, const Corner& corner) {
-  if (corner.columns <= kLanes) {
+int64_t TileAt(const ProductCall<Bfloat16>& call, int64_t i, int64_t j) {
+  constexpr int64_t kMost = PanelsAtOnce(R) * kColumns;
+  const int64_t left = call.columns - j;
+  Corner corner{call.a + i * call.a_row_stride,
+                call.panels + j * PairsOf(call.depth) * kPair,
+                call.bias == nullptr ? nullptr : call.bias + j,
+                i * call.c_row_stride + j * call.c_column_stride,
+                call.row_scales == nullptr ? nullptr : call.row_scales + i,
+                std::min(kColumns, left)};
+  if (PanelsAtOnce(R) > 1 && left >= kMost) {
+    corner.columns = kMost;
+    Tile<R, PanelsAtOnce(R) * kVectors>(call, corner);
+  } else if (corner.columns <= kLanes) {
     Tile<R, 1>(call, corner);
   } else {
     Tile<R, kVectors>(call, corner);
   }
+  return corner.columns;
 }
 
-// The rows that are left, fewer than a tile has.
+// All columns of the rows that are left, fewer than a tile has.
 template <int64_t R>
-void Rest(const ProductCall<Bfloat16>& call, int64_t rows, const Corner& corner) {
+void Rest(const ProductCall<Bfloat16>& call, int64_t i) {
   if constexpr (R > 1) {
-    if (rows < R) return Rest<R - 1>(call, rows, corner);
+    if (call.rows - i < R) return Rest<R - 1>(call, i);
   }
-  TileOf<R>(call, corner);
+  for (int64_t j = 0; j < call.columns;) j += TileAt<R>(call, i, j);
 }
 
 void Multiply(const ProductCall<Bfloat16>& call) {
-  for (int64_t j = 0; j < call.columns; j += kColumns) {
-    for (int64_t i = 0; i < call.rows; i += kRows) {
-      const Corner corner{call.a + i * call.a_row_stride,
-                          call.panels + j * PairsOf(call.depth) * kPair,
-                          call.bias == nullptr ? nullptr : call.bias + j,
-                          i * call.c_row_stride + j * call.c_column_stride,
-                          call.row_scales == nullptr ? nullptr : call.row_scales + i,
-                          std::min(kColumns, call.columns - j)};
-      if (call.rows - i >= kRows) {
-        TileOf<kRows>(call, corner);
-      } else {
-        Rest<kRows - 1>(call, call.rows - i, corner);
-      }
-    }
+  const int64_t whole = call.rows / kRows * kRows;
+  for (int64_t j = 0; j < call.columns && whole > 0; j += kColumns) {
+    for (int64_t i = 0; i < whole; i += kRows) TileAt<kRows>(call, i, j);
   }
+  if (whole < call.rows) Rest<kRows - 1>(call, whole);
 }
 
 }  // namespace
