@@ -215,6 +215,11 @@ constexpr std::array kCases = {
          "input x float32[1,10,4,4]\nconst s float32[4] floats 1 1 2 2\n"
          "y = Resize(x, _, s) mode=\"nearest\" coordinate_transformation_mode=\"asymmetric\" "
          "nearest_mode=\"floor\"\noutput y\n"},
+    Case{"elementwise and movement between convolutions",
+         "input x float32[1,16,6,6]\ninput m float32[1,32,1,1]\nconst u float32[32,16,1,1] random 1\n"
+         "const v float32[8,64,1,1] random 2\nconst h float32[] value 0.5\na = Conv(x, u)\nb = Mul(a, m)\n"
+         "c = Sigmoid(b)\nd = Max(c, h)\ne = Concat(d, a) axis=1\nf, g = Split(e) axis=2 num_outputs=2\n"
+         "i = Concat(g, f) axis=3\nj = Conv(i, v)\noutput j\n"},
     Case{"branches that join",
          "input x float32[1,8,8,8]\nconst u float32[16,8,1,1] random 1\nconst v float32[16,8,3,3] random 2\nconst w "
          "float32[16,8,5,5] random 3\n"

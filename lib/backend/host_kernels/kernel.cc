@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "lib/backend/host_kernels/arrangement.h"
 #include "lib/backend/host_kernels/attention_pattern.h"
 #include "lib/backend/host_kernels/depthwise.h"
 #include "lib/backend/host_kernels/expression.h"
@@ -45,16 +46,24 @@ std::vector<ValueId> ReadBy(const Graph& graph, std::span<const NodeId> nodes) {
   return values;
 }
 
-Status CheckLayouts(const Graph& graph, std::span<const NodeId> nodes, std::span<const ValueId> values,
-                    std::span<const TensorLayout> layouts) {
+bool LieIn(Arrangement arrangement, const Graph& graph, std::span<const ValueId> values,
+           std::span<const TensorLayout> layouts) {
   bool right = values.size() == layouts.size();
   for (size_t i = 0; i < values.size() && right; ++i) {
     const ValueType& type = graph.value(values[i]).type;
     right = layouts[i].type == type.type && layouts[i].dims == type.static_dims() &&
-            layouts[i].layout == LayoutFor(graph, nodes, layouts[i].dims.size()) &&
-            layouts[i].dims.size() <= kMaxRank && BitsOf(type.type) >= 8;
+            layouts[i].layout == LayoutIn(arrangement, layouts[i].dims) && layouts[i].dims.size() <= kMaxRank &&
+            BitsOf(type.type) >= 8;
   }
-  if (right) return {};
+  return right;
+}
+
+Status CheckLayouts(const Graph& graph, std::span<const NodeId> nodes, std::span<const TensorLayout> in,
+                    std::span<const TensorLayout> out) {
+  const std::vector<ValueId> read = GroupInputs(graph, nodes), made = GroupOutputs(graph, nodes);
+  for (Arrangement arrangement : ArrangementsOf(graph, nodes)) {
+    if (LieIn(arrangement, graph, read, in) && LieIn(arrangement, graph, made, out)) return {};
+  }
   return MakeError(ErrorCode::kUnsupported, "host.layout",
                    "a tensor does not lie as it should, with whole bytes an element, stored as what it is");
 }
@@ -113,15 +122,10 @@ class HostKernel final : public Kernel {
 
 }  // namespace
 
-Layout LayoutFor(const Graph& graph, std::span<const NodeId> nodes, size_t rank) {
-  return rank == 4 && ReadDepthwise(graph, nodes) ? ChannelsLast(rank) : RowMajor(rank);
-}
-
 Result<Prepared> Prepare(const Graph& graph, std::span<const NodeId> nodes, std::span<const TensorLayout> in,
                          std::span<const TensorLayout> out, uint32_t width) {
   const std::vector<ValueId> outside = GroupInputs(graph, nodes), made = GroupOutputs(graph, nodes);
-  PT_CHECK_OK(CheckLayouts(graph, nodes, outside, in));
-  PT_CHECK_OK(CheckLayouts(graph, nodes, made, out));
+  PT_CHECK_OK(CheckLayouts(graph, nodes, in, out));
   Prepared prepared{{graph, {nodes.begin(), nodes.end()}, {}, {}, width}, {}};
   Site& site = prepared.site;
   const OperatorRow* row = nodes.size() == 1 ? FindOperator(site.node()) : nullptr;
