@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "lib/backend/host_kernels/depthwise.h"
+#include "lib/backend/host_kernels/convolution.h"
 #include "lib/backend/host_kernels/expression.h"
 
 namespace pt::host {
@@ -35,7 +35,7 @@ int64_t BlockOf(const TensorLayout& tensor, size_t dim) {
 }  // namespace
 
 std::vector<Arrangement> ArrangementsOf(const Graph& graph, std::span<const NodeId> nodes) {
-  if (ReadDepthwise(graph, nodes)) return {Arrangement::kChannelsLast};
+  if (ReadConvolution(graph, nodes)) return {Arrangement::kChannelsLast};
   std::vector<Arrangement> arrangements{Arrangement::kRowMajor};
   const bool elementwise =
       std::ranges::all_of(nodes, [&](NodeId node) { return IsElementwiseOperator(graph.node(node)); });

@@ -7,7 +7,7 @@
 #include "lib/backend/built_in.h"
 #include "lib/backend/host_kernels/arrangement.h"
 #include "lib/backend/host_kernels/attention_pattern.h"
-#include "lib/backend/host_kernels/depthwise.h"
+#include "lib/backend/host_kernels/convolution.h"
 #include "lib/backend/host_kernels/expression.h"
 #include "lib/backend/host_kernels/kernel.h"
 #include "lib/backend/host_kernels/product.h"
@@ -80,7 +80,7 @@ class HostLibrary final : public Library {
   std::string version() const override { return kVersion; }
   bool Serves(const Platform&, DeviceId device) const override { return IsHost(device); }
 
-  // Single nodes, then groups: elementwise ones, products, depthwise convolutions, attention.
+  // Single nodes, then groups: elementwise ones, products, convolutions, attention.
   std::vector<Candidate> Candidates(const Graph& graph, const Platform& platform, const Precision&) const override {
     std::vector<Candidate> candidates;
     std::vector<bool> able(graph.nodes().size(), false);
@@ -95,7 +95,7 @@ class HostLibrary final : public Library {
     }
     for (const std::vector<NodeId>& group : ElementwiseGroups(graph, able)) offer(group);
     for (const std::vector<NodeId>& group : ProductGroups(graph, able)) offer(group);
-    for (const std::vector<NodeId>& group : DepthwiseGroups(graph)) offer(group);
+    for (const std::vector<NodeId>& group : ConvolutionGroups(graph)) offer(group);
     for (uint32_t n = 0; n < able.size(); ++n) {
       if (const auto attention = FindAttention(graph, NodeId(n))) offer(attention->nodes);
     }
