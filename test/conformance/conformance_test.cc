@@ -34,6 +34,16 @@ constexpr std::array kCases = {
     Case{"convolution, groups",
          "input x float32[1,12,8,8]\nconst w float32[18,4,3,3] random 1\n"
          "y = Conv(x, w) group=3 pads=[1,1,1,1]\noutput y\n"},
+    Case{"convolution, groups that fill vectors together, clipped",
+         "input x float32[2,40,9,17]\nconst w float32[40,4,3,3] random 1\nconst b float32[40] random 2\n"
+         "const lo float32[] value -0.5\nconst hi float32[] value 1\n"
+         "m = Conv(x, w, b) group=10 pads=[1,1,1,1]\ny = Clip(m, lo, hi)\noutput y\n"},
+    Case{"convolution, groups that fill several vectors",
+         "input x float32[1,80,8,15]\nconst w float32[60,40,3,3] random 1\n"
+         "m = Conv(x, w) group=2 pads=[0,1,2,1] strides=[2,2]\ny = Relu(m)\noutput y\n"},
+    Case{"convolution, depthwise with several filters a channel",
+         "input x float32[1,13,8,8]\nconst w float32[26,1,3,3] random 1\n"
+         "y = Conv(x, w) group=13 pads=[1,1,1,1]\noutput y\n"},
     Case{"convolution, depthwise",
          "input x float32[1,24,13,13]\nconst w float32[24,1,5,5] random 1\nconst b float32[24] random 3\n"
          "y = Conv(x, w, b) group=24 pads=[2,2,2,2] strides=[2,2]\noutput y\n"},

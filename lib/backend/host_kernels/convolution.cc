@@ -6,6 +6,7 @@
 
 #include "lib/backend/host_kernels/clip_bounds.h"
 #include "lib/backend/host_kernels/depthwise.h"
+#include "lib/backend/host_kernels/grouped.h"
 #include "partitiontuner/graph/uses.h"
 
 namespace pt::host {
@@ -17,7 +18,7 @@ struct ConvolutionKind {
   Result<Routine> (*make)(const Site& site, const ConvolutionGroup& group);
 };
 
-constexpr std::array kKinds{ConvolutionKind{FitsDepthwise, MakeDepthwise}};
+constexpr std::array kKinds{ConvolutionKind{FitsDepthwise, MakeDepthwise}, ConvolutionKind{FitsGrouped, MakeGrouped}};
 
 // Null where no kernel is for the node.
 const ConvolutionKind* FindKind(const Graph& graph, const Node& node) {
