@@ -35,7 +35,7 @@ int64_t BlockOf(const TensorLayout& tensor, size_t dim) {
 }  // namespace
 
 std::vector<Arrangement> ArrangementsOf(const Graph& graph, std::span<const NodeId> nodes) {
-  if (ReadConvolution(graph, nodes)) return {Arrangement::kChannelsLast};
+  if (const auto convolution = ReadConvolution(graph, nodes)) return ArrangementsOf(graph, *convolution);
   std::vector<Arrangement> arrangements{Arrangement::kRowMajor};
   const bool elementwise =
       std::ranges::all_of(nodes, [&](NodeId node) { return IsElementwiseOperator(graph.node(node)); });

@@ -15,21 +15,29 @@ namespace {
 // A kernel and the filters that it is for.
 struct ConvolutionKind {
   bool (*fits)(const FilterDims& filters);
+  std::vector<Arrangement> (*arrangements)(const FilterDims& filters);
   Result<Routine> (*make)(const Site& site, const ConvolutionGroup& group);
 };
 
-constexpr std::array kKinds{ConvolutionKind{FitsDepthwise, MakeDepthwise}, ConvolutionKind{FitsGrouped, MakeGrouped}};
+constexpr std::array kKinds{ConvolutionKind{FitsDepthwise, ArrangementsOfDepthwise, MakeDepthwise},
+                            ConvolutionKind{FitsGrouped, ArrangementsOfGrouped, MakeGrouped}};
+
+// nullopt where the node is no convolution with constant filters.
+std::optional<FilterDims> ReadFilters(const Graph& graph, const Node& node) {
+  if (!node.domain.empty() || node.op != "Conv") return std::nullopt;
+  const auto& filters = graph.value(node.inputs[1]).constant;
+  if (!filters || filters->type() != DataType::kFloat32 || filters->rank() != 4) return std::nullopt;
+  const std::vector<int64_t>& dims = filters->dims();
+  const int64_t groups = node.int_or("group", 1);
+  if (groups < 1 || dims[0] % groups != 0) return std::nullopt;
+  return FilterDims{groups, dims[1], dims[0] / groups};
+}
 
 // Null where no kernel is for the node.
 const ConvolutionKind* FindKind(const Graph& graph, const Node& node) {
-  if (!node.domain.empty() || node.op != "Conv") return nullptr;
-  const auto& filters = graph.value(node.inputs[1]).constant;
-  if (!filters || filters->type() != DataType::kFloat32 || filters->rank() != 4) return nullptr;
-  const std::vector<int64_t>& dims = filters->dims();
-  const int64_t groups = node.int_or("group", 1);
-  if (groups < 1 || dims[0] % groups != 0) return nullptr;
-  const FilterDims asked{groups, dims[1], dims[0] / groups};
-  const auto* found = std::ranges::find_if(kKinds, [&](const ConvolutionKind& kind) { return kind.fits(asked); });
+  const auto filters = ReadFilters(graph, node);
+  if (!filters) return nullptr;
+  const auto* found = std::ranges::find_if(kKinds, [&](const ConvolutionKind& kind) { return kind.fits(*filters); });
   return found == kKinds.end() ? nullptr : found;
 }
 
@@ -41,7 +49,7 @@ std::optional<std::pair<float, float>> Bounds(const Graph& graph, const Node& no
 }
 
 Error Refuse(const Site& site) {
-  return site.Unsupported("this is no convolution of channels-last images in float32 with constant filters");
+  return site.Unsupported("this is no convolution of images in float32 with constant filters");
 }
 
 size_t PlaceOf(const Site& site, ValueId value) {
@@ -51,8 +59,14 @@ size_t PlaceOf(const Site& site, ValueId value) {
 Result<Images> ReadImages(const Site& site, const Operand& operand, size_t place) {
   if (operand.type() != DataType::kFloat32 || operand.rank() != 4 || operand.count() == 0) return Refuse(site);
   const std::vector<int64_t>&dims = operand.dims(), &strides = operand.strides();
-  if (dims[1] > 1 && strides[1] != 1) return Refuse(site);
-  return Images{place, dims[1], dims[2], dims[3], strides[0], strides[2], strides[3]};
+  Images images{place, dims[1], dims[2], dims[3], strides[0], strides[2], strides[3]};
+  if (!operand.layout.layout.blocks.empty()) {
+    images.block = operand.layout.layout.blocks[0].size;
+    images.block_stride = strides[1];
+  } else if (dims[1] > 1 && strides[1] != 1) {
+    return Refuse(site);
+  }
+  return images;
 }
 
 Result<std::vector<float>> ReadBias(const Site& site, const Node& node, int64_t channels) {
@@ -88,6 +102,11 @@ std::vector<std::vector<NodeId>> ConvolutionGroups(const Graph& graph) {
     if (reader.valid() && Bounds(graph, graph.node(reader))) groups.push_back({NodeId(n), reader});
   }
   return groups;
+}
+
+std::vector<Arrangement> ArrangementsOf(const Graph& graph, const ConvolutionGroup& group) {
+  const Node& node = graph.node(group.convolution);
+  return FindKind(graph, node)->arrangements(*ReadFilters(graph, node));
 }
 
 Result<Routine> MakeConvolution(const Site& site, const ConvolutionGroup& group) {

@@ -1,9 +1,10 @@
-// Convolutions of channels-last images in float32 with constant filters, alone or with an activation that keeps results
+// Convolutions of images in float32 with constant filters, alone or with an activation that keeps results
 // within bounds: which this library runs, and what their kernels have in common.
 #pragma once
 
 #include <optional>
 
+#include "lib/backend/host_kernels/arrangement.h"
 #include "lib/backend/host_kernels/operator.h"
 #include "lib/backend/window_parameters.h"
 
@@ -15,8 +16,11 @@ struct ConvolutionGroup {
   float low = 0, high = 0;
 };
 
-// nullopt where the nodes are no such group, or no kernel is for it. Its tensors are channels-last.
+// nullopt where the nodes are no such group, or no kernel is for it.
 std::optional<ConvolutionGroup> ReadConvolution(const Graph& graph, std::span<const NodeId> nodes);
+
+// How its images may lie, all of them alike, the usual way first.
+std::vector<Arrangement> ArrangementsOf(const Graph& graph, const ConvolutionGroup& group);
 
 // Groups of several nodes worth offering.
 std::vector<std::vector<NodeId>> ConvolutionGroups(const Graph& graph);
@@ -29,11 +33,14 @@ struct FilterDims {
   int64_t groups = 1, group_in = 1, group_out = 1;  // the latter two: channels of a group
 };
 
-// Images and where they lie. Strides are in elements; channels lie together.
+// Images and where they lie. Strides are in elements.
 struct Images {
   size_t place = 0;  // into the site's inputs or outputs
   int64_t channels = 0, rows = 0, columns = 0;
   int64_t image_stride = 0, row_stride = 0, pixel_stride = 0;
+  int64_t block = INT64_MAX, block_stride = 0;  // so many channels lie together
+
+  int64_t OffsetOf(int64_t channel) const { return channel / block * block_stride + channel % block; }
 };
 
 // A group with all that its kernel needs to know of it.

@@ -135,6 +135,8 @@ bool FitsDepthwise(const FilterDims& filters) {
   return filters.groups > 1 && filters.group_in == 1 && filters.group_out == 1;
 }
 
+std::vector<Arrangement> ArrangementsOfDepthwise(const FilterDims&) { return {Arrangement::kChannelsLast}; }
+
 Result<Routine> MakeDepthwise(const Site& site, const ConvolutionGroup& group) { return Maker(site, group).Make(); }
 
 }  // namespace pt::host

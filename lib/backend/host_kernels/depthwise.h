@@ -6,6 +6,7 @@
 namespace pt::host {
 
 bool FitsDepthwise(const FilterDims& filters);
+std::vector<Arrangement> ArrangementsOfDepthwise(const FilterDims& filters);
 
 // kUnsupported where types or dims do not fit.
 Result<Routine> MakeDepthwise(const Site& site, const ConvolutionGroup& group);

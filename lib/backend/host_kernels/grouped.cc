@@ -12,6 +12,7 @@
 namespace pt::host {
 namespace {
 
+constexpr int64_t kLine = 16;                      // floats
 constexpr int64_t kMostChannels = 64;              // of a group
 constexpr int64_t kMostRows = 64;                  // of a kernel
 constexpr int64_t kMostHeld = 256;                 // rows
@@ -29,6 +30,11 @@ struct Blocks {
   int64_t vectors() const { return (together * group_out + lanes - 1) / lanes; }  // of results
   int64_t chunks() const { return (together * group_in + lanes - 1) / lanes; }    // of inputs
 };
+
+Blocks BlocksOf(const FilterDims& filters, int64_t lanes) {
+  const int64_t fitting = lanes / std::max(filters.group_in, filters.group_out);
+  return {filters.groups, filters.group_in, filters.group_out, lanes, std::clamp<int64_t>(fitting, 1, filters.groups)};
+}
 
 struct Grouped {
   GroupedRows math;
@@ -71,18 +77,55 @@ class Worker {
     const int64_t first = block * blocks.together;
     held_.fill(-1);
     padded_ = g_.padded;
-    x_ = run_.input<float>(x.place) + image * x.image_stride + first * blocks.group_in;
+    x_ = run_.input<float>(x.place) + image * x.image_stride + x.OffsetOf(first * blocks.group_in);
     padded_.channels = blocks.groups_in(block) * blocks.group_in;
     row_ = g_.row;
     row_.rows = inside_.data();
     row_.channel_of_lane = g_.channel_of_lane.empty() ? nullptr : g_.channel_of_lane.data();
-    y_ = run_.output<float>(y.place) + image * y.image_stride + first * blocks.group_out;
+    y_ = run_.output<float>(y.place) + image * y.image_stride;
+    first_out_ = first * blocks.group_out;
     out_channels_ = blocks.groups_in(block) * blocks.group_out;
     first_vector_ = block * blocks.vectors();
+    const int64_t of_block = blocks.vectors() * g_.weights_of_vector();
+    ahead_ = (block + 1) * of_block;
+    ahead_end_ = std::min(block + 2, blocks.count()) * of_block;
+    ahead_of_row_ = of_block * g_.stretches / g_.shapes.y.rows + 1;
+  }
+
+  const float* WeightsOf(int64_t vector) const {
+    return static_cast<const float*>(g_.weights->data()) + vector * g_.weights_of_vector();
+  }
+
+  // Between two runs a network's weights leave the caches. Those of the next block come while this one is computed,
+  // some with each row.
+  void FetchWeights() {
+    constexpr int kIntoOuterCache = 2;
+    const auto* weights = static_cast<const float*>(g_.weights->data());
+    const int64_t end = std::min(ahead_ + ahead_of_row_, ahead_end_);
+    for (; ahead_ < end; ahead_ += kLine) __builtin_prefetch(weights + ahead_, 0, kIntoOuterCache);
+  }
+
+  // What the next row of the results needs besides. Processors see for themselves that it will be needed where a
+  // block's pixels lie side by side.
+  void FetchRows(int64_t at) const {
+    constexpr int kIntoInnerCache = 3;
+    const WindowParameters& window = g_.shapes.window;
+    const Images& x = g_.shapes.x;
+    if (x.pixel_stride <= padded_.channels) return;
+    const int64_t next =
+        at * window.strides[0] - window.pads_begin[0] + (window.kernel[0] - 1) * window.dilations[0] + 1;
+    for (int64_t row = std::max<int64_t>(next, 0); row < std::min(next + window.strides[0], x.rows); ++row) {
+      for (int64_t i = 0; i < x.columns; ++i) {
+        const float* pixel = x_ + row * x.row_stride + i * x.pixel_stride;
+        for (int64_t c = 0; c < padded_.channels; c += kLine) __builtin_prefetch(pixel + c, 0, kIntoInnerCache);
+      }
+    }
   }
 
   // All vectors of one row of the block's results.
   void ComputeRow(int64_t at) {
+    FetchWeights();
+    FetchRows(at);
     const WindowParameters& window = g_.shapes.window;
     row_.rows_inside = 0;
     int64_t skipped = 0;
@@ -94,10 +137,9 @@ class Worker {
     }
     const int64_t lanes = g_.math.lanes;
     for (int64_t done = 0, vector = first_vector_; done < out_channels_; done += lanes, ++vector) {
-      row_.weights = static_cast<const float*>(g_.weights->data()) + vector * g_.weights_of_vector() +
-                     skipped * g_.weights_of_row();
+      row_.weights = WeightsOf(vector) + skipped * g_.weights_of_row();
       row_.bias = g_.bias.empty() ? nullptr : g_.bias.data() + vector * lanes;
-      row_.y = y_ + at * g_.shapes.y.row_stride + done;
+      row_.y = y_ + at * g_.shapes.y.row_stride + g_.shapes.y.OffsetOf(first_out_ + done);
       row_.out_channels = std::min(lanes, out_channels_ - done);
       g_.math.compute(row_);
     }
@@ -122,7 +164,8 @@ class Worker {
   float* scratch_;
   const float* x_ = nullptr;
   float* y_ = nullptr;
-  int64_t out_channels_ = 0, first_vector_ = 0;
+  int64_t ahead_ = 0, ahead_end_ = 0, ahead_of_row_ = 0;  // floats of the weights
+  int64_t first_out_ = 0, out_channels_ = 0, first_vector_ = 0;
   PaddedRow padded_;
   GroupedRow row_;
   std::array<const float*, kMostRows> inside_{};
@@ -204,9 +247,7 @@ class Maker {
   void Divide(Grouped& g) const {
     constexpr int64_t kMany = 8;  // blocks for a core: it hardly matters that some cores get one more
     const Convolution& c = g.shapes;
-    g.blocks = {c.groups, c.filters.dims()[1], c.y.channels / c.groups, g.math.lanes};
-    const int64_t fitting = g.math.lanes / std::max(g.blocks.group_in, g.blocks.group_out);
-    g.blocks.together = std::clamp<int64_t>(fitting, 1, c.groups);
+    g.blocks = BlocksOf({c.groups, c.filters.dims()[1], c.y.channels / c.groups}, g.math.lanes);
     const int64_t width = site_.width, items = g.blocks.count() * c.images;
     g.stretches = items % width == 0 || items >= width * kMany ? 1 : std::min(width, c.y.rows);
   }
@@ -225,6 +266,8 @@ class Maker {
     g.row.high = c.high;
     g.padded.pixels = c.x.columns;
     g.padded.pixel_stride = c.x.pixel_stride;
+    g.padded.block = c.x.block;
+    g.padded.block_stride = c.x.block_stride;
     g.padded.pad = window.pads_begin[1];
     g.padded.padded_pixels = (c.y.columns - 1) * g.row.stride + (g.row.kernel_columns - 1) * g.row.dilation + 1;
     g.row.padded_pixels = g.padded.padded_pixels;
@@ -262,6 +305,17 @@ class Maker {
 bool FitsGrouped(const FilterDims& filters) {
   return filters.groups > 1 && filters.group_in * filters.group_out > 1 && filters.group_in <= kMostChannels &&
          filters.group_out <= kMostChannels;
+}
+
+std::vector<Arrangement> ArrangementsOfGrouped(const FilterDims& filters) {
+  constexpr int64_t kMostBlock = 16;  // of those that images come in
+  // Then no vector, of however many lanes, begins in one block and ends in the next, and all blocks are full.
+  const auto matches = [&](int64_t channels) {
+    return (kMostBlock % channels == 0 || channels % kMostBlock == 0) && channels * filters.groups % kMostBlock == 0;
+  };
+  std::vector<Arrangement> arrangements = {Arrangement::kChannelsLast};
+  if (matches(filters.group_in) && matches(filters.group_out)) arrangements.push_back(Arrangement::kChannelsBlocked);
+  return arrangements;
 }
 
 Result<Routine> MakeGrouped(const Site& site, const ConvolutionGroup& group) { return Maker(site, group).Make(); }

@@ -6,6 +6,7 @@
 namespace pt::host {
 
 bool FitsGrouped(const FilterDims& filters);
+std::vector<Arrangement> ArrangementsOfGrouped(const FilterDims& filters);
 
 // kUnsupported where types or dims do not fit, filters are not finite, or kernels are too large.
 Result<Routine> MakeGrouped(const Site& site, const ConvolutionGroup& group);

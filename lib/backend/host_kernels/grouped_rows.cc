@@ -164,7 +164,7 @@ void Pad(const PaddedRow& call) {
                 inside = std::min(call.pixels, call.padded_pixels - pad);
   float* to = call.to;
   for (int64_t c = 0; c < call.channels; c += lanes, to += call.padded_pixels * lanes) {
-    const float* x = call.x + c;
+    const float* x = call.x + c / call.block * call.block_stride + c % call.block;
     const int64_t n = call.channels - c;
     int64_t i = 0;
     for (; i < pad; ++i) hn::StoreU(hn::Zero(d), d, to + i * lanes);

@@ -9,9 +9,10 @@ namespace pt::host {
 // An input row of some channels as `compute` wants it: for each chunk of as many channels as a vector has lanes, padded
 // pixels x lanes. Zeros stand for what lies beside the image and for channels that fill up the last chunk.
 struct PaddedRow {
-  const float* x = nullptr;  // the image's row at the first of the channels, which lie together
+  const float* x = nullptr;  // the image's row at the first of the channels
   int64_t pixels = 0, pixel_stride = 0, channels = 0;
-  int64_t pad = 0;  // pixels of zeros before those of the image
+  int64_t block = 0, block_stride = 0;  // so many channels lie together; no chunk is part of two blocks
+  int64_t pad = 0;                      // pixels of zeros before those of the image
   float* to = nullptr;
   int64_t padded_pixels = 0;  // in all; the image's that do not fit are left out
 };

@@ -21,7 +21,7 @@ namespace {
 constexpr std::string_view kName = "host";
 
 // Raised when a kernel changes so that its old measurements no longer hold.
-constexpr const char* kVersion = "6";
+constexpr const char* kVersion = "7";
 
 Result<std::vector<TensorLayout>> DenseLayouts(const Graph& graph, Arrangement arrangement,
                                                std::span<const ValueId> values) {
