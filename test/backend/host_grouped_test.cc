@@ -30,11 +30,27 @@ std::string Pads(int top, int left, int bottom, int right) {
          std::to_string(right) + "] ";
 }
 
-size_t CountCandidates(const std::string& text) {
+// Of all nodes of the graph as one group.
+std::vector<Candidate> CandidatesOf(const std::string& text, const Platform& platform) {
   const Graph graph = TypedText(text);
   std::vector<NodeId> nodes;
   for (uint32_t n = 0; n < graph.nodes().size(); ++n) nodes.emplace_back(n);
-  return HostLibrary()->CandidatesFor(graph, MakeTestPlatform(2, false), nodes, Precision()).size();
+  return HostLibrary()->CandidatesFor(graph, platform, nodes, Precision());
+}
+
+size_t CountCandidates(const std::string& text) { return CandidatesOf(text, MakeTestPlatform(2, false)).size(); }
+
+// The layouts in which they are offered on one core, on processors with such instructions.
+std::string LayoutsOf(const Case& c, const std::string& isa = "") {
+  Platform platform = MakeTestPlatform(1, false);
+  platform.devices[0].isa = isa;
+  std::string layouts;
+  for (const Candidate& candidate : CandidatesOf(Text(c), platform)) {
+    REQUIRE(candidate.in.size() == 1);
+    CHECK(candidate.in[0].layout == candidate.out[0].layout);
+    layouts += ToString(candidate.in[0].layout) + " ";
+  }
+  return layouts;
 }
 
 TEST_CASE("HostGrouped, EveryNumberOfChannelsEqualsTheReference", "[host]") {
@@ -110,6 +126,25 @@ TEST_CASE("HostGrouped, UnevenAndMissingPadsEqualTheReference", "[host]") {
   Check({.rows = 2, .columns = 2, .kernel_rows = 5, .kernel_columns = 5, .attributes = Pads(4, 4, 4, 4)});
   Check({.rows = 2, .columns = 2, .attributes = Pads(5, 5, 5, 5)});
   Check({.rows = 2, .columns = 1, .kernel_columns = 1, .attributes = Pads(5, 9, 5, 0)});
+}
+
+TEST_CASE("HostGrouped, TakesBlocksOfChannelsWhereNoVectorIsPartOfTwo", "[host]") {
+  CHECK(LayoutsOf({.groups = 4, .group_in = 4, .group_out = 4}) == "acdb aBcd16b ");
+  CHECK(LayoutsOf({.groups = 8, .group_in = 4, .group_out = 2}) == "acdb aBcd16b ");
+  CHECK(LayoutsOf({.groups = 2, .group_in = 32, .group_out = 48}) == "acdb aBcd16b ");
+  CHECK(LayoutsOf({.groups = 3, .group_in = 4, .group_out = 4}) == "acdb ");
+  CHECK(LayoutsOf({.groups = 4, .group_in = 4, .group_out = 2}) == "acdb ");
+  CHECK(LayoutsOf({.groups = 16, .group_in = 3, .group_out = 3}) == "acdb ");
+  CHECK(LayoutsOf({.groups = 2, .group_in = 24, .group_out = 24}) == "acdb ");
+  // Where others make no such blocks, they are no use.
+  CHECK(LayoutsOf({}, "avx avx2 fma") == "acdb ");
+  CHECK(LayoutsOf({}, "avx avx2 avx512f") == "acdb aBcd16b ");
+  for (const int in : {1, 2, 4, 8, 16, 32}) {
+    for (const int out : {1, 2, 4, 8, 16, 48}) {
+      if (in * out > 1) Check({.groups = 16, .group_in = in, .group_out = out, .rows = 4, .columns = 9});
+    }
+  }
+  Check({.batch = 2, .groups = 48, .group_in = 2, .group_out = 4, .attributes = Pads(1, 0, 2, 1) + "strides=[2,2]"});
 }
 
 TEST_CASE("HostGrouped, RandomShapesEqualTheReference", "[host]") {
