@@ -7,6 +7,7 @@
 
 #include "lib/backend/host_kernels/convolution.h"
 #include "lib/backend/host_kernels/expression.h"
+#include "lib/backend/host_kernels/product.h"
 
 namespace pt::host {
 namespace {
@@ -36,6 +37,7 @@ int64_t BlockOf(const TensorLayout& tensor, size_t dim) {
 
 std::vector<Arrangement> ArrangementsOf(const Graph& graph, std::span<const NodeId> nodes) {
   if (const auto convolution = ReadConvolution(graph, nodes)) return ArrangementsOf(graph, *convolution);
+  if (IsPointwise(graph, nodes)) return {Arrangement::kChannelsLast};
   std::vector<Arrangement> arrangements{Arrangement::kRowMajor};
   const bool elementwise =
       std::ranges::all_of(nodes, [&](NodeId node) { return IsElementwiseOperator(graph.node(node)); });

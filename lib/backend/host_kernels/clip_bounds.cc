@@ -17,4 +17,10 @@ std::optional<std::pair<float, float>> ClipBounds(const Graph& graph, const Node
   return std::pair(*low, *high);
 }
 
+std::optional<std::pair<float, float>> ActivationBounds(const Graph& graph, const Node& node) {
+  if (!node.domain.empty()) return std::nullopt;
+  if (node.op == "Relu") return std::pair(0.0F, std::numeric_limits<float>::infinity());
+  return node.op == "Clip" ? ClipBounds(graph, node) : std::nullopt;
+}
+
 }  // namespace pt::host

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <limits>
 
 #include "lib/backend/host_kernels/clip_bounds.h"
 #include "lib/backend/host_kernels/depthwise.h"
@@ -41,13 +40,6 @@ const ConvolutionKind* FindKind(const Graph& graph, const Node& node) {
   return found == kKinds.end() ? nullptr : found;
 }
 
-// The bounds of a Relu or a Clip with constant ones; nullopt for other nodes.
-std::optional<std::pair<float, float>> Bounds(const Graph& graph, const Node& node) {
-  if (!node.domain.empty()) return std::nullopt;
-  if (node.op == "Relu") return std::pair(0.0F, std::numeric_limits<float>::infinity());
-  return node.op == "Clip" ? ClipBounds(graph, node) : std::nullopt;
-}
-
 Error Refuse(const Site& site) {
   return site.Unsupported("this is no convolution of images in float32 with constant filters");
 }
@@ -83,7 +75,7 @@ std::optional<ConvolutionGroup> ReadConvolution(const Graph& graph, std::span<co
   if (nodes.empty() || nodes.size() > 2 || FindKind(graph, graph.node(nodes[0])) == nullptr) return std::nullopt;
   ConvolutionGroup group{nodes[0], NodeId()};
   if (nodes.size() == 1) return group;
-  const auto bounds = Bounds(graph, graph.node(nodes[1]));
+  const auto bounds = ActivationBounds(graph, graph.node(nodes[1]));
   if (!bounds || OnlyReader(graph, graph.node(nodes[0]).outputs[0]) != nodes[1] ||
       graph.node(nodes[1]).inputs[0] != graph.node(nodes[0]).outputs[0]) {
     return std::nullopt;
@@ -99,7 +91,7 @@ std::vector<std::vector<NodeId>> ConvolutionGroups(const Graph& graph) {
     const Node& node = graph.node(NodeId(n));
     if (FindKind(graph, node) == nullptr) continue;
     const NodeId reader = OnlyReader(graph, node.outputs[0]);
-    if (reader.valid() && Bounds(graph, graph.node(reader))) groups.push_back({NodeId(n), reader});
+    if (reader.valid() && ActivationBounds(graph, graph.node(reader))) groups.push_back({NodeId(n), reader});
   }
   return groups;
 }

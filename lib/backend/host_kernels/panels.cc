@@ -6,7 +6,9 @@
 
 #include <algorithm>
 
+#include "lib/backend/host_kernels/bounded-inl.h"
 #include "lib/backend/host_kernels/panels.h"
+#include "lib/backend/host_kernels/rest-inl.h"
 #include "lib/backend/host_kernels/transpose.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -63,15 +65,22 @@ struct Corner {
   int64_t columns;
 };
 
-// Rows of so many columns from a tile into C where they do not fill whole vectors, or lie apart.
-void CopyRows(const ProductCall& call, const float* tile, int64_t tile_columns, int64_t rows, float* c,
-              int64_t columns) {
+// Tiles leave through these. One vector of R rows into C, `columns` of its lanes:
+template <int64_t R, int64_t N>
+HWY_INLINE void StoreRows(const V (&sums)[R][N], int64_t v, int64_t columns, float* c, int64_t row_stride) {
+  const D d;
+  if (columns >= Lanes()) {
+    for (int64_t r = 0; r < R; ++r) hn::StoreU(sums[r][v], d, c + r * row_stride);
+  } else if (columns > 0) {
+    for (int64_t r = 0; r < R; ++r) StoreRest(d, sums[r][v], c + r * row_stride, columns);
+  }
+}
+
+// Columns that lie apart in C.
+void ScatterRows(const ProductCall& call, const float* tile, int64_t tile_columns, int64_t rows, float* c,
+                 int64_t columns) {
   for (int64_t r = 0; r < rows; ++r, tile += tile_columns, c += call.c_row_stride) {
-    if (call.c_column_stride == 1) {
-      std::copy_n(tile, columns, c);
-    } else {
-      for (int64_t j = 0; j < columns; ++j) c[j * call.c_column_stride] = tile[j];
-    }
+    for (int64_t j = 0; j < columns; ++j) c[j * call.c_column_stride] = tile[j];
   }
 }
 
@@ -104,9 +113,16 @@ HWY_INLINE void Tile(const ProductCall& call, const Corner& corner) {
       for (int64_t v = 0; v < kSums; ++v) sums[r][v] = hn::Mul(sums[r][v], scale);
     }
   }
-  if (call.c_column_stride == 1 && (call.c_has_room || corner.columns == kSums * lanes)) {
+  if (call.bounded) {
+    const V low = hn::Set(d, call.low), high = hn::Set(d, call.high);
     for (int64_t r = 0; r < R; ++r) {
-      for (int64_t v = 0; v < kSums; ++v) hn::StoreU(sums[r][v], d, corner.c + r * call.c_row_stride + v * lanes);
+      for (int64_t v = 0; v < kSums; ++v) sums[r][v] = Bounded(low, high, sums[r][v]);
+    }
+  }
+  if (call.c_column_stride == 1) {
+    const int64_t columns = call.c_has_room ? kSums * lanes : corner.columns;
+    for (int64_t v = 0; v < kSums; ++v) {
+      StoreRows(sums, v, columns - v * lanes, corner.c + v * lanes, call.c_row_stride);
     }
     return;
   }
@@ -114,7 +130,7 @@ HWY_INLINE void Tile(const ProductCall& call, const Corner& corner) {
   for (int64_t r = 0; r < R; ++r) {
     for (int64_t v = 0; v < kSums; ++v) hn::Store(sums[r][v], d, tile + (r * kSums + v) * lanes);
   }
-  CopyRows(call, tile, kSums * lanes, R, corner.c, corner.columns);
+  ScatterRows(call, tile, kSums * lanes, R, corner.c, corner.columns);
 }
 
 // So few rows do not keep the arithmetic busy with one panel: sums that depend on each other would wait.

@@ -14,7 +14,7 @@ struct PackCall {
   float* panels = nullptr;  // depth · columns, these rounded up to PanelProducts::columns; 64-byte aligned
 };
 
-// C = A · B + bias, row r times row_scales[r].
+// C = A · B + bias, row r times row_scales[r], then within bounds.
 struct ProductCall {
   const float* a = nullptr;  // rows x depth
   int64_t a_row_stride = 0, a_column_stride = 1;
@@ -25,6 +25,9 @@ struct ProductCall {
   int64_t c_row_stride = 0, c_column_stride = 1;
   bool c_has_room = false;            // each row may be filled up to whole panels
   const float* row_scales = nullptr;  // null: none
+  // Results are kept within these; what is NaN stays so.
+  bool bounded = false;
+  float low = 0, high = 0;
 };
 
 struct PanelProducts {
