@@ -11,7 +11,13 @@ namespace pt::host {
 // Attributes before operator set 11, inputs since then; infinite where none is given. nullopt where they are known only
 // at run time, are no single float32, or are not in order.
 std::optional<std::pair<float, float>> ClipBounds(const Graph& graph, const Node& clip);
-// Of a Relu or such a Clip; nullopt for other nodes.
-std::optional<std::pair<float, float>> ActivationBounds(const Graph& graph, const Node& node);
+
+// A Relu or such a Clip.
+struct Activation {
+  NodeId node;
+  float low = 0, high = 0;
+};
+// The one behind a value that nobody else reads; nullopt where there is none.
+std::optional<Activation> ActivationBehind(const Graph& graph, ValueId value);
 
 }  // namespace pt::host

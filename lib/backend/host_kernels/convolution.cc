@@ -6,7 +6,6 @@
 #include "lib/backend/host_kernels/clip_bounds.h"
 #include "lib/backend/host_kernels/depthwise.h"
 #include "lib/backend/host_kernels/grouped.h"
-#include "partitiontuner/graph/uses.h"
 
 namespace pt::host {
 namespace {
@@ -75,14 +74,9 @@ std::optional<ConvolutionGroup> ReadConvolution(const Graph& graph, std::span<co
   if (nodes.empty() || nodes.size() > 2 || FindKind(graph, graph.node(nodes[0])) == nullptr) return std::nullopt;
   ConvolutionGroup group{nodes[0], NodeId()};
   if (nodes.size() == 1) return group;
-  const auto bounds = ActivationBounds(graph, graph.node(nodes[1]));
-  if (!bounds || OnlyReader(graph, graph.node(nodes[0]).outputs[0]) != nodes[1] ||
-      graph.node(nodes[1]).inputs[0] != graph.node(nodes[0]).outputs[0]) {
-    return std::nullopt;
-  }
-  group.activation = nodes[1];
-  std::tie(group.low, group.high) = *bounds;
-  return group;
+  const auto activation = ActivationBehind(graph, graph.node(nodes[0]).outputs[0]);
+  if (!activation || activation->node != nodes[1]) return std::nullopt;
+  return ConvolutionGroup{nodes[0], activation->node, activation->low, activation->high};
 }
 
 std::vector<std::vector<NodeId>> ConvolutionGroups(const Graph& graph) {
@@ -90,8 +84,9 @@ std::vector<std::vector<NodeId>> ConvolutionGroups(const Graph& graph) {
   for (uint32_t n = 0; n < graph.nodes().size(); ++n) {
     const Node& node = graph.node(NodeId(n));
     if (FindKind(graph, node) == nullptr) continue;
-    const NodeId reader = OnlyReader(graph, node.outputs[0]);
-    if (reader.valid() && ActivationBounds(graph, graph.node(reader))) groups.push_back({NodeId(n), reader});
+    if (const auto activation = ActivationBehind(graph, node.outputs[0])) {
+      groups.push_back({NodeId(n), activation->node});
+    }
   }
   return groups;
 }

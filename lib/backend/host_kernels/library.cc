@@ -9,6 +9,7 @@
 #include "lib/backend/host_kernels/attention_pattern.h"
 #include "lib/backend/host_kernels/convolution.h"
 #include "lib/backend/host_kernels/expression.h"
+#include "lib/backend/host_kernels/few_filters.h"
 #include "lib/backend/host_kernels/kernel.h"
 #include "lib/backend/host_kernels/product.h"
 #include "partitiontuner/backend/libraries.h"
@@ -96,6 +97,7 @@ class HostLibrary final : public Library {
     for (const std::vector<NodeId>& group : ElementwiseGroups(graph, able)) offer(group);
     for (const std::vector<NodeId>& group : ProductGroups(graph, able)) offer(group);
     for (const std::vector<NodeId>& group : ConvolutionGroups(graph)) offer(group);
+    for (const std::vector<NodeId>& group : FewFiltersGroups(graph)) offer(group);
     for (uint32_t n = 0; n < able.size(); ++n) {
       if (const auto attention = FindAttention(graph, NodeId(n))) offer(attention->nodes);
     }

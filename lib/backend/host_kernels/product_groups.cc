@@ -97,12 +97,11 @@ bool TakeBias(const Graph& graph, ConstantProduct& product) {
 
 // Takes the Relu or Clip that reads the result, if it is one of `nodes`.
 void TakeBounds(const Graph& graph, std::span<const NodeId> nodes, ConstantProduct& product) {
-  const NodeId reader = OnlyReader(graph, product.result);
-  if (std::ranges::find(nodes, reader) == nodes.end()) return;
-  const Node& node = graph.node(reader);
-  if (node.inputs[0] != product.result || !(product.bounds = ActivationBounds(graph, node))) return;
-  product.result = node.outputs[0];
-  product.nodes.push_back(reader);
+  const auto activation = ActivationBehind(graph, product.result);
+  if (!activation || std::ranges::find(nodes, activation->node) == nodes.end()) return;
+  product.bounds = std::pair(activation->low, activation->high);
+  product.result = graph.node(activation->node).outputs[0];
+  product.nodes.push_back(activation->node);
 }
 
 }  // namespace
