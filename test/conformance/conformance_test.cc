@@ -50,6 +50,15 @@ constexpr std::array kCases = {
     Case{"convolution, pointwise of one pixel",
          "input x float32[1,33,1,1]\nconst w float32[17,33,1,1] random 1\n"
          "y = Conv(x, w)\noutput y\n"},
+    Case{"convolution, pointwise with residual",
+         "input x float32[2,20,7,9]\ninput r float32[2,24,4,5]\nconst w float32[24,20,1,1] random 1\n"
+         "const b float32[24] random 2\nm = Conv(x, w, b) strides=[2,2]\na = Add(m, r)\ny = Relu(a)\noutput y\n"},
+    Case{"convolution, few filters",
+         "input x float32[2,5,11,37]\nconst w float32[3,5,3,7] random 1\nconst b float32[3] random 2\n"
+         "m = Conv(x, w, b) pads=[1,3,1,3] strides=[1,2]\ny = Relu(m)\noutput y\n"},
+    Case{"convolution, one filter along a row",
+         "input x float32[1,1,1,300]\nconst w float32[1,1,1,64] random 1\n"
+         "y = Conv(x, w) strides=[1,2]\noutput y\n"},
     Case{"convolution, 1-d",
          "input x float32[2,5,17]\nconst w float32[6,5,3] random 1\n"
          "y = Conv(x, w) pads=[1,1]\noutput y\n"},
