@@ -42,6 +42,18 @@ TEST_CASE("HostFewFilters, EverySizeAroundVectorsAndBlocksEqualsTheReference", "
   }
 }
 
+TEST_CASE("HostFewFilters, MoreFiltersOnOneChannelEqualTheReference", "[host]") {
+  for (const int filters : {13, 31, 36, 63, 64}) Check({.channels = 1, .columns = 70, .filters = filters});
+  Check({.channels = 1,
+         .rows = 1,
+         .columns = 4000,
+         .filters = 36,
+         .kernel_rows = 1,
+         .kernel_columns = 256,
+         .attributes = "strides=[1,256]"},
+        3e-5);
+}
+
 TEST_CASE("HostFewFilters, EveryKernelStrideAndDilationEqualsTheReference", "[host]") {
   for (const auto& [rows, columns] :
        std::vector<std::pair<int, int>>{{1, 2}, {2, 1}, {1, 39}, {5, 5}, {7, 3}, {4, 6}}) {
@@ -133,6 +145,8 @@ TEST_CASE("HostFewFilters, OfferedRowMajorWithTheActivationBehind", "[host]") {
 TEST_CASE("HostFewFilters, WhatIsNoSuchConvolutionIsNotOffered", "[host]") {
   REQUIRE(!Candidates(Text({})).empty());
   CHECK(Candidates(Text({.filters = 13})).empty());
+  CHECK(!Candidates(Text({.channels = 1, .filters = 13})).empty());
+  CHECK(Candidates(Text({.channels = 1, .filters = 65})).empty());
   CHECK(Candidates(Text({.batch = 0})).empty());
   CHECK(Candidates(Text({.channels = 4000, .columns = 200})).empty());
   CHECK(Candidates(Text({.rest = "y = Tanh(m)\n"})).empty());

@@ -12,7 +12,9 @@
 namespace pt::host {
 namespace {
 
-constexpr int64_t kMostFilters = 12;      // with more, most lanes of a vector of filters are full
+// With more filters most lanes are full where each holds a filter of its own, and with more channels than these the
+// arithmetic for each place that is loaded keeps such kernels busy.
+constexpr int64_t kMostFilters = 12, kFewChannels = 1, kMostFiltersOfFewChannels = 64;
 constexpr int64_t kMostPlanes = 1 << 18;  // floats of padded planes, a megabyte
 constexpr int64_t kGoodPlanes = 1 << 16;  // so many stay in the caches with what else is needed
 constexpr int64_t kMostColumnsAtOnce = 1024;
@@ -236,7 +238,8 @@ bool HasFewFilters(const Graph& graph, const Node& node) {
   const auto& filters = graph.value(node.inputs[1]).constant;
   if (!filters || filters->type() != DataType::kFloat32 || filters->rank() != 4) return false;
   const std::vector<int64_t>& dims = filters->dims();
-  return filters->element_count() > 0 && dims[0] <= kMostFilters && dims[2] * dims[3] > 1;
+  const int64_t most = dims[1] <= kFewChannels ? kMostFiltersOfFewChannels : kMostFilters;
+  return filters->element_count() > 0 && dims[0] <= most && dims[2] * dims[3] > 1;
 }
 
 }  // namespace
