@@ -2,6 +2,7 @@
 #define HWY_TARGET_INCLUDE "lib/backend/host_kernels/panels.cc"
 #include <hwy/foreach_target.h>
 // After the targets.
+#include <hwy/cache_control.h>
 #include <hwy/highway.h>
 
 #include <algorithm>
@@ -63,6 +64,9 @@ struct Corner {
   float* c;
   const float* row_scales;
   int64_t columns;
+  // What the tile brings into the cache for those behind it: from here on, so many elements for each step of depth.
+  const float* ahead = nullptr;
+  int64_t ahead_step = 0;
 };
 
 // Tiles leave through these. One vector of R rows into C, `columns` of its lanes:
@@ -97,7 +101,10 @@ HWY_INLINE void Tile(const ProductCall& call, const Corner& corner) {
     const V first = corner.bias == nullptr ? hn::Zero(d) : hn::LoadU(d, corner.bias + v * lanes);
     for (int64_t r = 0; r < R; ++r) sums[r][v] = first;
   }
-  for (int64_t k = 0; k < call.depth; ++k, panel += kVectors * lanes, a += call.a_column_stride) {
+  const float* ahead = corner.ahead == nullptr ? panel : corner.ahead;
+  for (int64_t k = 0; k < call.depth;
+       ++k, panel += kVectors * lanes, a += call.a_column_stride, ahead += corner.ahead_step) {
+    hwy::Prefetch(ahead);
     V b[kSums];
     for (int64_t v = 0; v < kSums; ++v) {
       b[v] = hn::Load(d, panel + v / kVectors * panel_stride + v % kVectors * lanes);
@@ -178,6 +185,9 @@ void Multiply(const ProductCall& call) {
   const auto scales = [&](int64_t i) { return call.row_scales == nullptr ? nullptr : call.row_scales + i; };
   for (int64_t j = 0; j < call.columns && whole > 0; j += width) {
     const int64_t columns = std::min(width, call.columns - j);
+    // Panels come from the outer cache or from memory: while one is multiplied, its tiles fetch parts of the next.
+    const int64_t ahead_step = j + width < call.columns ? width * kRows / whole : 0;
+    const float* next = call.panels + (j + width) * call.depth;
     const float* bias = call.bias == nullptr ? nullptr : call.bias + j;
     for (int64_t i = 0; i < whole; i += kRows) {
       const Corner corner{call.a + i * call.a_row_stride,
@@ -185,7 +195,9 @@ void Multiply(const ProductCall& call) {
                           bias,
                           call.c + i * call.c_row_stride + j * call.c_column_stride,
                           scales(i),
-                          columns};
+                          columns,
+                          ahead_step == 0 ? nullptr : next + i / kRows * ahead_step * call.depth,
+                          ahead_step};
       if (columns <= Lanes()) {
         Tile<kRows, 1, 1>(call, corner);
       } else {
