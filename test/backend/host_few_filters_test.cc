@@ -152,7 +152,6 @@ TEST_CASE("HostFewFilters, WhatIsNoSuchConvolutionIsNotOffered", "[host]") {
   CHECK(Candidates(Text({.rest = "y = Tanh(m)\n"})).empty());
   CHECK(Candidates(Text({.rest = "y = Relu(m)\noutput m\n"})).empty());
   const std::string x = "input x float32[1,4,6,6]\n", y = "output y\n";
-  CHECK(Candidates(x + "const w float32[4,2,3,3] random 1\ny = Conv(x, w) group=2\n" + y).empty());
   CHECK(Candidates(x + "input w float32[2,4,3,3]\ny = Conv(x, w)\n" + y).empty());
   CHECK(Candidates(x + "const w float32[2,4,3,3] random 1\ninput b float32[2]\ny = Conv(x, w, b)\n" + y).empty());
   CHECK(Candidates("input x float32[1,4,9]\nconst w float32[2,4,3] random 1\ny = Conv(x, w)\n" + y).empty());

@@ -165,7 +165,6 @@ TEST_CASE("HostPointwise, WhatIsNoSuchConvolutionIsNotOffered", "[host]") {
   CHECK(count(x + "const w float32[3,4,1,1] random 1\ny = Conv(x, w) pads=[1,1,1,1]\n" + y) == 0);
   CHECK(count(x + "const w float32[3,4,1,1] random 1\ny = Conv(x, w) pads=[0,0,1,1]\n" + y) == 0);
   CHECK(count(x + "const w float32[13,4,1,2] random 1\ny = Conv(x, w)\n" + y) == 0);
-  CHECK(count(x + "const w float32[4,2,1,1] random 1\ny = Conv(x, w) group=2\n" + y) == 0);
   CHECK(count(x + "input w float32[3,4,1,1]\ny = Conv(x, w)\n" + y) == 0);
   CHECK(count(x + "const w float32[3,4,1,1] random 1\ninput b float32[3]\ny = Conv(x, w, b)\n" + y) == 0);
   CHECK(count("input x float32[1,4,6]\nconst w float32[3,4,1] random 1\ny = Conv(x, w)\n" + y) == 0);

@@ -48,6 +48,7 @@ TEST_CASE("HostKernels, EveryInstructionSetEqualsTheReference", "[host]") {
                   std::string(kernel) + "] random 1\nconst b float32[" + in + "] random 2\nm = Conv(x, w, b) group=8 " +
                   more + "\ny = Relu(m)\noutput y\n");
       }
+    }
     // Pointwise, and of few filters.
     for (const std::string filters : {"1,21,1,1", "9,21,1,1", "40,21,1,1", "1,21,3,5", "3,21,3,5", "12,21,3,5"}) {
       CheckText("input x float32[2,21,9,47]\nconst w float32[" + filters + "] random 1\nconst b float32[" +

@@ -5,6 +5,7 @@
 
 #include "lib/backend/host_kernels/clip_bounds.h"
 #include "lib/backend/host_kernels/depthwise.h"
+#include "lib/backend/host_kernels/few_filters.h"
 #include "lib/backend/host_kernels/grouped.h"
 
 namespace pt::host {
@@ -18,7 +19,8 @@ struct ConvolutionKind {
 };
 
 constexpr std::array kKinds{ConvolutionKind{FitsDepthwise, ArrangementsOfDepthwise, MakeDepthwise},
-                            ConvolutionKind{FitsGrouped, ArrangementsOfGrouped, MakeGrouped}};
+                            ConvolutionKind{FitsGrouped, ArrangementsOfGrouped, MakeGrouped},
+                            ConvolutionKind{FitsFewFilters, ArrangementsOfFewFilters, MakeFewFilters}};
 
 // nullopt where the node is no convolution with constant filters.
 std::optional<FilterDims> ReadFilters(const Graph& graph, const Node& node) {
@@ -28,7 +30,7 @@ std::optional<FilterDims> ReadFilters(const Graph& graph, const Node& node) {
   const std::vector<int64_t>& dims = filters->dims();
   const int64_t groups = node.int_or("group", 1);
   if (groups < 1 || dims[0] % groups != 0) return std::nullopt;
-  return FilterDims{groups, dims[1], dims[0] / groups};
+  return FilterDims{groups, dims[1], dims[0] / groups, dims[2] * dims[3]};
 }
 
 // Null where no kernel is for the node.
@@ -50,11 +52,11 @@ size_t PlaceOf(const Site& site, ValueId value) {
 Result<Images> ReadImages(const Site& site, const Operand& operand, size_t place) {
   if (operand.type() != DataType::kFloat32 || operand.rank() != 4 || operand.count() == 0) return Refuse(site);
   const std::vector<int64_t>&dims = operand.dims(), &strides = operand.strides();
-  Images images{place, dims[1], dims[2], dims[3], strides[0], strides[2], strides[3]};
+  Images images{place, dims[1], dims[2], dims[3], strides[0], strides[1], strides[2], strides[3]};
   if (!operand.layout.layout.blocks.empty()) {
     images.block = operand.layout.layout.blocks[0].size;
     images.block_stride = strides[1];
-  } else if (dims[1] > 1 && strides[1] != 1) {
+  } else if (const uint8_t inner = operand.layout.layout.order.back(); dims[inner] > 1 && strides[inner] != 1) {
     return Refuse(site);
   }
   return images;
@@ -72,8 +74,7 @@ Result<std::vector<float>> ReadBias(const Site& site, const Node& node, int64_t 
 
 std::optional<ConvolutionGroup> ReadConvolution(const Graph& graph, std::span<const NodeId> nodes) {
   if (nodes.empty() || nodes.size() > 2 || FindKind(graph, graph.node(nodes[0])) == nullptr) return std::nullopt;
-  ConvolutionGroup group{nodes[0], NodeId()};
-  if (nodes.size() == 1) return group;
+  if (nodes.size() == 1) return ConvolutionGroup{nodes[0], NodeId()};
   const auto activation = ActivationBehind(graph, graph.node(nodes[0]).outputs[0]);
   if (!activation || activation->node != nodes[1]) return std::nullopt;
   return ConvolutionGroup{nodes[0], activation->node, activation->low, activation->high};

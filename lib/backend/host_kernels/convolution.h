@@ -31,13 +31,14 @@ Result<Routine> MakeConvolution(const Site& site, const ConvolutionGroup& group)
 // What decides which kernel is for a convolution.
 struct FilterDims {
   int64_t groups = 1, group_in = 1, group_out = 1;  // the latter two: channels of a group
+  int64_t window = 1;                               // elements of it
 };
 
 // Images and where they lie. Strides are in elements.
 struct Images {
   size_t place = 0;  // into the site's inputs or outputs
   int64_t channels = 0, rows = 0, columns = 0;
-  int64_t image_stride = 0, row_stride = 0, pixel_stride = 0;
+  int64_t image_stride = 0, channel_stride = 0, row_stride = 0, pixel_stride = 0;
   int64_t block = INT64_MAX, block_stride = 0;  // so many channels lie together
 
   int64_t OffsetOf(int64_t channel) const { return channel / block * block_stride + channel % block; }

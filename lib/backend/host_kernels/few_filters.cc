@@ -4,9 +4,7 @@
 #include <cmath>
 
 #include "lib/backend/host/parallel.h"
-#include "lib/backend/host_kernels/clip_bounds.h"
 #include "lib/backend/host_kernels/plane_rows.h"
-#include "lib/backend/window_parameters.h"
 #include "partitiontuner/support/checked.h"
 
 namespace pt::host {
@@ -19,11 +17,6 @@ constexpr int64_t kMostPlanes = 1 << 18;  // floats of padded planes, a megabyte
 constexpr int64_t kGoodPlanes = 1 << 16;  // so many stay in the caches with what else is needed
 constexpr int64_t kMostColumnsAtOnce = 1024;
 
-struct Image {
-  size_t place = 0;  // into the site's inputs or outputs
-  int64_t channels = 0, rows = 0, columns = 0, image_stride = 0, channel_stride = 0, row_stride = 0;
-};
-
 // Filters that are computed together.
 struct Block {
   int64_t first = 0, filters = 0;
@@ -35,22 +28,17 @@ struct Block {
 // after another, of the columns that leave the same remainder: what a kernel column sees then lies together.
 struct FewFilters {
   PlaneRows rows;
-  Image x, y;
-  int64_t images = 0;
-  WindowParameters window;
+  Convolution shapes;
   std::vector<Block> blocks;
-  std::vector<float> bias;
-  std::vector<int64_t> offsets;  // of kernel columns
-  bool bounded = false;
-  float low = 0, high = 0;
-  int64_t rows_together = 0, columns_together = 0;                   // of a part of the result
-  int64_t plane_rows = 0, phases = 1, phase_columns = 0, tasks = 0;  // phase_columns: without the overshoot
+  std::vector<int64_t> offsets;                           // of kernel columns
+  int64_t rows_together = 0, columns_together = 0;        // of a part of the result
+  int64_t plane_rows = 0, phases = 1, phase_columns = 0;  // phase_columns: without the overshoot
 
-  int64_t row_parts() const { return (y.rows + rows_together - 1) / rows_together; }
-  int64_t column_parts() const { return (y.columns + columns_together - 1) / columns_together; }
+  int64_t row_parts() const { return (shapes.y.rows + rows_together - 1) / rows_together; }
+  int64_t column_parts() const { return (shapes.y.columns + columns_together - 1) / columns_together; }
   int64_t plane_row() const { return phases * phase_columns + rows.overshoot; }
   int64_t plane() const { return plane_rows * plane_row(); }
-  uint64_t part_bytes() const { return static_cast<uint64_t>(x.channels * plane()) * sizeof(float); }
+  uint64_t part_bytes() const { return static_cast<uint64_t>(shapes.x.channels * plane()) * sizeof(float); }
 };
 
 // One row of the input as a plane has it: columns from `from` on, those outside the image as zeros. `row` is null for
@@ -61,7 +49,7 @@ void CopyRow(const FewFilters& f, const float* row, int64_t from, float* to) {
     // The places within the image.
     const auto up = [&](int64_t n) { return n <= 0 ? 0 : (n + f.phases - 1) / f.phases; };
     const int64_t begin = std::min(row == nullptr ? f.phase_columns : up(-first), f.phase_columns);
-    const int64_t end = std::clamp(up(f.x.columns - first), begin, f.phase_columns);
+    const int64_t end = std::clamp(up(f.shapes.x.columns - first), begin, f.phase_columns);
     std::fill(to, to + begin, 0.0F);
     if (f.phases == 1 && begin < end) {
       std::copy(row + first + begin, row + first + end, to + begin);
@@ -75,67 +63,68 @@ void CopyRow(const FewFilters& f, const float* row, int64_t from, float* to) {
 
 void ComputePart(const FewFilters& f, const float* x, float* y, int64_t first_row, int64_t first_column,
                  float* planes) {
-  const int64_t rows = std::min(f.rows_together, f.y.rows - first_row);
-  const int64_t from_row = first_row * f.window.strides[0] - f.window.pads_begin[0];
-  const int64_t from_column = first_column * f.window.strides[1] - f.window.pads_begin[1];
-  const int64_t seen = (rows - 1) * f.window.strides[0] + (f.window.kernel[0] - 1) * f.window.dilations[0] + 1;
-  for (int64_t c = 0; c < f.x.channels; ++c) {
+  const int64_t rows = std::min(f.rows_together, f.shapes.y.rows - first_row);
+  const int64_t from_row = first_row * f.shapes.window.strides[0] - f.shapes.window.pads_begin[0];
+  const int64_t from_column = first_column * f.shapes.window.strides[1] - f.shapes.window.pads_begin[1];
+  const int64_t seen =
+      (rows - 1) * f.shapes.window.strides[0] + (f.shapes.window.kernel[0] - 1) * f.shapes.window.dilations[0] + 1;
+  for (int64_t c = 0; c < f.shapes.x.channels; ++c) {
     for (int64_t r = 0; r < seen; ++r) {
       const int64_t at = from_row + r;
-      const bool inside = at >= 0 && at < f.x.rows;
-      CopyRow(f, inside ? x + c * f.x.channel_stride + at * f.x.row_stride : nullptr, from_column,
+      const bool inside = at >= 0 && at < f.shapes.x.rows;
+      CopyRow(f, inside ? x + c * f.shapes.x.channel_stride + at * f.shapes.x.row_stride : nullptr, from_column,
               planes + c * f.plane() + r * f.plane_row());
     }
   }
-  PlaneRow row{.channels = f.x.channels,
+  PlaneRow row{.channels = f.shapes.x.channels,
                .channel_stride = f.plane(),
-               .kernel_rows = f.window.kernel[0],
-               .row_stride = f.window.dilations[0] * f.plane_row(),
-               .kernel_columns = f.window.kernel[1],
+               .kernel_rows = f.shapes.window.kernel[0],
+               .row_stride = f.shapes.window.dilations[0] * f.plane_row(),
+               .kernel_columns = f.shapes.window.kernel[1],
                .offsets = f.offsets.data(),
-               .filter_stride = f.y.channel_stride,
-               .columns = std::min(f.columns_together, f.y.columns - first_column),
-               .bounded = f.bounded,
-               .low = f.low,
-               .high = f.high};
+               .filter_stride = f.shapes.y.channel_stride,
+               .columns = std::min(f.columns_together, f.shapes.y.columns - first_column),
+               .bounded = f.shapes.bounded,
+               .low = f.shapes.low,
+               .high = f.shapes.high};
   for (int64_t r = 0; r < rows; ++r) {
-    row.x = planes + r * f.window.strides[0] * f.plane_row();
+    row.x = planes + r * f.shapes.window.strides[0] * f.plane_row();
     for (const Block& block : f.blocks) {
       row.weights = block.weights.data();
-      row.bias = f.bias.data() + block.first;
+      row.bias = f.shapes.bias.data() + block.first;
       row.filters = block.filters;
-      row.y = y + block.first * f.y.channel_stride + (first_row + r) * f.y.row_stride + first_column;
+      row.y = y + block.first * f.shapes.y.channel_stride + (first_row + r) * f.shapes.y.row_stride + first_column;
       f.rows.compute(row);
     }
   }
 }
 
 void RunAll(const FewFilters& f, const Run& run) {
-  const auto* x = run.input<float>(f.x.place);
-  auto* y = run.output<float>(f.y.place);
+  const auto* x = run.input<float>(f.shapes.x.place);
+  auto* y = run.output<float>(f.shapes.y.place);
   const int64_t columns = f.column_parts(), parts = f.row_parts() * columns;
-  const double work = static_cast<double>(f.rows_together * f.columns_together * f.y.channels * f.x.channels) *
-                      static_cast<double>(f.window.kernel[0] * f.window.kernel[1]) * 0.01;
+  const double work =
+      static_cast<double>(f.rows_together * f.columns_together * f.shapes.y.channels * f.shapes.x.channels) *
+      static_cast<double>(f.shapes.window.kernel[0] * f.shapes.window.kernel[1]) * 0.01;
   const int64_t most = run.team == nullptr ? 1 : run.team->width();
-  ParallelParts(run.team, f.images * parts, work, most, [&](int64_t part, int64_t begin, int64_t end) {
+  ParallelParts(run.team, f.shapes.images * parts, work, most, [&](int64_t part, int64_t begin, int64_t end) {
     auto* planes = reinterpret_cast<float*>(run.scratch + static_cast<uint64_t>(part) * f.part_bytes());
     for (int64_t i = begin; i < end; ++i) {
       const int64_t image = i / parts, at = i % parts;
-      ComputePart(f, x + image * f.x.image_stride, y + image * f.y.image_stride, at / columns * f.rows_together,
-                  at % columns * f.columns_together, planes);
+      ComputePart(f, x + image * f.shapes.x.image_stride, y + image * f.shapes.y.image_stride,
+                  at / columns * f.rows_together, at % columns * f.columns_together, planes);
     }
   });
 }
 
 class Maker {
  public:
-  Maker(const Site& site, const FewFiltersGroup& group)
-      : site_(site), node_(site.graph.node(group.convolution)), group_(group) {}
+  Maker(const Site& site, const ConvolutionGroup& group) : site_(site), group_(group) {}
 
   Result<Routine> Make() {
     FewFilters f;
     f.rows = FindPlaneRows();
-    PT_CHECK_OK(ReadShapes(f));
+    PT_ASSIGN(f.shapes, ReadShapes(site_, group_));
     PT_CHECK_OK(Divide(f));
     PT_CHECK_OK(PackConstants(f));
     Routine routine;
@@ -149,50 +138,26 @@ class Maker {
   }
 
  private:
-  Result<Image> ReadImage(const Operand& operand, size_t place) const {
-    if (operand.type() != DataType::kFloat32 || operand.rank() != 4 || operand.count() == 0) return Refuse();
-    const std::vector<int64_t>&dims = operand.dims(), &strides = operand.strides();
-    if (dims[3] > 1 && strides[3] != 1) return Refuse();
-    return Image{place, dims[1], dims[2], dims[3], strides[0], strides[1], strides[2]};
-  }
-
-  Status ReadShapes(FewFilters& f) const {
-    const auto place =
-        static_cast<size_t>(std::ranges::find(site_.in, node_.inputs[0], &Operand::value) - site_.in.begin());
-    if (site_.out.size() != 1 || place == site_.in.size()) return Refuse();
-    PT_ASSIGN(f.x, ReadImage(site_.in[place], place));
-    PT_ASSIGN(f.y, ReadImage(site_.out[0], 0));
-    const std::vector<int64_t>&in = site_.in[place].dims(), &out = site_.out[0].dims();
-    const std::vector<int64_t>& kernel = site_.graph.value(node_.inputs[1]).constant->dims();
-    f.images = in[0];
-    if (out[0] != in[0] || kernel[0] != out[1] || kernel[1] != in[1]) return Refuse();
-    auto window = WindowOf(node_, std::span(kernel).subspan(2), std::span(in).subspan(2), std::span(out).subspan(2));
-    if (!window) return Refuse();
-    f.window = std::move(*window);
-    f.bounded = group_.activation.valid();
-    f.low = group_.low;
-    f.high = group_.high;
-    return {};
-  }
-
   static bool WithinMost(std::optional<int64_t> size) { return size && *size <= kMostPlanes; }
 
   // Parts whose planes stay in the caches, enough of them for all cores.
   Status Divide(FewFilters& f) const {
-    const auto reach = [&](size_t d) { return CheckedMul(f.window.kernel[d] - 1, f.window.dilations[d]); };
-    if (!WithinMost(reach(0)) || !WithinMost(reach(1)) || !WithinMost(f.window.strides[1])) return TooLarge();
+    const auto reach = [&](size_t d) {
+      return CheckedMul(f.shapes.window.kernel[d] - 1, f.shapes.window.dilations[d]);
+    };
+    if (!WithinMost(reach(0)) || !WithinMost(reach(1)) || !WithinMost(f.shapes.window.strides[1])) return TooLarge();
     const int64_t high = *reach(0) + 1;
-    f.phases = f.window.strides[1];
-    f.columns_together = std::min(f.y.columns, kMostColumnsAtOnce);
+    f.phases = f.shapes.window.strides[1];
+    f.columns_together = std::min(f.shapes.y.columns, kMostColumnsAtOnce);
     f.phase_columns = f.columns_together + *reach(1) / f.phases;
-    const auto row = CheckedMul(f.plane_row(), f.x.channels);
+    const auto row = CheckedMul(f.plane_row(), f.shapes.x.channels);
     if (!row || !WithinMost(CheckedMul(*row, high))) return TooLarge();
-    const int64_t fitting = (kGoodPlanes / *row - high) / f.window.strides[0] + 1;
-    const int64_t cores = std::max<int64_t>(site_.width / (f.images * f.column_parts()), 1);
-    f.rows_together = std::clamp<int64_t>(std::min(fitting, (f.y.rows + cores - 1) / cores), 1, f.y.rows);
-    f.plane_rows = (f.rows_together - 1) * f.window.strides[0] + high;
-    for (int64_t k = 0; k < f.window.kernel[1]; ++k) {
-      const int64_t at = k * f.window.dilations[1];
+    const int64_t fitting = (kGoodPlanes / *row - high) / f.shapes.window.strides[0] + 1;
+    const int64_t cores = std::max<int64_t>(site_.width / (f.shapes.images * f.column_parts()), 1);
+    f.rows_together = std::clamp<int64_t>(std::min(fitting, (f.shapes.y.rows + cores - 1) / cores), 1, f.shapes.y.rows);
+    f.plane_rows = (f.rows_together - 1) * f.shapes.window.strides[0] + high;
+    for (int64_t k = 0; k < f.shapes.window.kernel[1]; ++k) {
+      const int64_t at = k * f.shapes.window.dilations[1];
       f.offsets.push_back(at % f.phases * f.phase_columns + at / f.phases);
     }
     return {};
@@ -201,14 +166,15 @@ class Maker {
   // Small beside what they are multiplied with, so each kernel packs its own. Pads are multiplied like pixels, so that
   // weights which are not finite would make NaN of them.
   Status PackConstants(FewFilters& f) const {
-    const auto weights = site_.graph.value(node_.inputs[1]).constant->values<float>();
+    const auto weights = f.shapes.filters.values<float>();
     if (!std::ranges::all_of(weights, [](float w) { return std::isfinite(w); })) {
       return site_.Unsupported("its filters are not finite");
     }
-    const auto elements = static_cast<size_t>(f.x.channels * f.window.kernel[0] * f.window.kernel[1]);
-    for (int64_t first = 0; first < f.y.channels; first += f.blocks.back().filters) {
+    const auto elements =
+        static_cast<size_t>(f.shapes.x.channels * f.shapes.window.kernel[0] * f.shapes.window.kernel[1]);
+    for (int64_t first = 0; first < f.shapes.y.channels; first += f.blocks.back().filters) {
       Block block{
-          first, *std::ranges::find_if(kFilterBlocks, [&](int64_t n) { return n <= f.y.channels - first; }), {}};
+          first, *std::ranges::find_if(kFilterBlocks, [&](int64_t n) { return n <= f.shapes.y.channels - first; }), {}};
       for (size_t e = 0; e < elements; ++e) {
         for (int64_t k = first; k < first + block.filters; ++k) {
           block.weights.push_back(weights[static_cast<size_t>(k) * elements + e]);
@@ -216,55 +182,26 @@ class Maker {
       }
       f.blocks.push_back(std::move(block));
     }
-    f.bias.assign(static_cast<size_t>(f.y.channels), 0.0F);
-    if (node_.inputs.size() < 3 || !node_.inputs[2].valid()) return {};
-    const auto& bias = site_.graph.value(node_.inputs[2]).constant;
-    if (!bias || bias->type() != DataType::kFloat32 || bias->element_count() != f.y.channels) return Refuse();
-    std::ranges::copy(bias->values<float>(), f.bias.begin());
+    f.shapes.bias.resize(static_cast<size_t>(f.shapes.y.channels), 0.0F);
     return {};
   }
 
   Error TooLarge() const { return site_.Unsupported("what a row of its result sees is too large"); }
-  Error Refuse() const { return site_.Unsupported("this is no convolution of row-major images in float32"); }
 
   const Site& site_;
-  const Node& node_;
-  const FewFiltersGroup& group_;
+  const ConvolutionGroup& group_;
 };
-
-// Windows of one pixel are products (product.h).
-bool HasFewFilters(const Graph& graph, const Node& node) {
-  if (!node.domain.empty() || node.op != "Conv" || node.int_or("group", 1) != 1) return false;
-  const auto& filters = graph.value(node.inputs[1]).constant;
-  if (!filters || filters->type() != DataType::kFloat32 || filters->rank() != 4) return false;
-  const std::vector<int64_t>& dims = filters->dims();
-  const int64_t most = dims[1] <= kFewChannels ? kMostFiltersOfFewChannels : kMostFilters;
-  return filters->element_count() > 0 && dims[0] <= most && dims[2] * dims[3] > 1;
-}
 
 }  // namespace
 
-std::optional<FewFiltersGroup> ReadFewFilters(const Graph& graph, std::span<const NodeId> nodes) {
-  if (nodes.empty() || nodes.size() > 2 || !HasFewFilters(graph, graph.node(nodes[0]))) return std::nullopt;
-  FewFiltersGroup group{nodes[0], NodeId()};
-  if (nodes.size() == 1) return group;
-  const auto activation = ActivationBehind(graph, graph.node(nodes[0]).outputs[0]);
-  if (!activation || activation->node != nodes[1]) return std::nullopt;
-  return FewFiltersGroup{nodes[0], activation->node, activation->low, activation->high};
+// Windows of one pixel are products (product.h).
+bool FitsFewFilters(const FilterDims& filters) {
+  const int64_t most = filters.group_in <= kFewChannels ? kMostFiltersOfFewChannels : kMostFilters;
+  return filters.groups == 1 && filters.group_out <= most && filters.window > 1;
 }
 
-std::vector<std::vector<NodeId>> FewFiltersGroups(const Graph& graph) {
-  std::vector<std::vector<NodeId>> groups;
-  for (uint32_t n = 0; n < graph.nodes().size(); ++n) {
-    const Node& node = graph.node(NodeId(n));
-    if (!HasFewFilters(graph, node)) continue;
-    if (const auto activation = ActivationBehind(graph, node.outputs[0])) {
-      groups.push_back({NodeId(n), activation->node});
-    }
-  }
-  return groups;
-}
+std::vector<Arrangement> ArrangementsOfFewFilters(const FilterDims&) { return {Arrangement::kRowMajor}; }
 
-Result<Routine> MakeFewFilters(const Site& site, const FewFiltersGroup& group) { return Maker(site, group).Make(); }
+Result<Routine> MakeFewFilters(const Site& site, const ConvolutionGroup& group) { return Maker(site, group).Make(); }
 
 }  // namespace pt::host

@@ -6,7 +6,6 @@
 #include "lib/backend/host_kernels/attention_pattern.h"
 #include "lib/backend/host_kernels/convolution.h"
 #include "lib/backend/host_kernels/expression.h"
-#include "lib/backend/host_kernels/few_filters.h"
 #include "lib/backend/host_kernels/product.h"
 
 namespace pt::host {
@@ -72,7 +71,6 @@ Status CheckLayouts(const Graph& graph, std::span<const NodeId> nodes, std::span
 Result<Routine> MakeGroup(const Site& site) {
   if (const auto attention = ReadAttention(site.graph, site.nodes)) return MakeAttention(site, *attention);
   if (const auto group = ReadConvolution(site.graph, site.nodes)) return MakeConvolution(site, *group);
-  if (const auto few = ReadFewFilters(site.graph, site.nodes)) return MakeFewFilters(site, *few);
   if (const auto products = ReadProducts(site.graph, site.nodes)) return MakeProducts(site, *products);
   return MakeElementwise(site);
 }

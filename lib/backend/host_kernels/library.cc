@@ -9,7 +9,6 @@
 #include "lib/backend/host_kernels/attention_pattern.h"
 #include "lib/backend/host_kernels/convolution.h"
 #include "lib/backend/host_kernels/expression.h"
-#include "lib/backend/host_kernels/few_filters.h"
 #include "lib/backend/host_kernels/kernel.h"
 #include "lib/backend/host_kernels/product.h"
 #include "partitiontuner/backend/libraries.h"
@@ -22,7 +21,7 @@ namespace {
 constexpr std::string_view kName = "host";
 
 // Raised when a kernel changes so that its old measurements no longer hold.
-constexpr const char* kVersion = "7";
+constexpr const char* kVersion = "8";
 
 Result<std::vector<TensorLayout>> DenseLayouts(const Graph& graph, Arrangement arrangement,
                                                std::span<const ValueId> values) {
@@ -97,7 +96,6 @@ class HostLibrary final : public Library {
     for (const std::vector<NodeId>& group : ElementwiseGroups(graph, able)) offer(group);
     for (const std::vector<NodeId>& group : ProductGroups(graph, able)) offer(group);
     for (const std::vector<NodeId>& group : ConvolutionGroups(graph)) offer(group);
-    for (const std::vector<NodeId>& group : FewFiltersGroups(graph)) offer(group);
     for (uint32_t n = 0; n < able.size(); ++n) {
       if (const auto attention = FindAttention(graph, NodeId(n))) offer(attention->nodes);
     }
