@@ -6,7 +6,7 @@ namespace pt {
 namespace {
 
 constexpr std::string_view kFormat = "partitiontuner-profile";
-constexpr std::string_view kFormatVersion = "2.0";
+constexpr std::string_view kFormatVersion = "2.1";
 constexpr int64_t kMostNs = int64_t{100} * 24 * 3600 * 1'000'000'000;  // 100 days: no operator runs that long
 constexpr double kMostWork = 1e21;
 
@@ -37,6 +37,7 @@ Json MeasurementToJson(const Measurement& m) {
   json.Set("math", m.math);
   json.Set("flops", m.flops);
   json.Set("bytes", m.bytes);
+  if (m.reference_ns > 0) json.Set("reference_ns", m.reference_ns);
   return json;
 }
 
@@ -72,6 +73,9 @@ Result<Measurement> MeasurementFromJson(const Json& json, const std::string& whe
   PT_ASSIGN(m.math, JsonString(json, "math", where));
   PT_ASSIGN(m.flops, JsonNumber(json, "flops", where));
   PT_ASSIGN(m.bytes, JsonNumber(json, "bytes", where));
+  if (json.find("reference_ns") != nullptr) {
+    PT_ASSIGN(m.reference_ns, JsonInt(json, "reference_ns", where));
+  }
   if (std::string fault = MeasurementFault(m); !fault.empty()) {
     return MakeError(ErrorCode::kInvalidInput, "profile.value", where + ": " + fault);
   }
@@ -124,6 +128,7 @@ std::string MeasurementFault(const Measurement& m) {
   if (m.failure.empty() && m.samples == 0 && m.provenance == Provenance::kMeasured) return "measured without samples";
   if (std::string fault = time_fault("median_ns", m.median_ns); !fault.empty()) return fault;
   if (std::string fault = time_fault("spread_ns", m.spread_ns); !fault.empty()) return fault;
+  if (std::string fault = time_fault("reference_ns", m.reference_ns); !fault.empty()) return fault;
   if (std::string fault = work_fault("flops", m.flops); !fault.empty()) return fault;
   return work_fault("bytes", m.bytes);
 }

@@ -15,9 +15,10 @@ namespace pt {
 namespace {
 
 constexpr int kApplicationId = 0x50547066;  // "PTpf"
-constexpr int kSchemaVersion = 2, kSchemaOfFirstMethod = 1;
+constexpr int kSchemaVersion = 3, kSchemaOfFirstMethod = 1, kSchemaWithoutReference = 2;
 constexpr int kBusyTimeoutMs = 20'000;
 
+constexpr const char* kAddReference = "ALTER TABLE measurement ADD COLUMN reference_ns INTEGER NOT NULL DEFAULT 0";
 constexpr const char* kCreate =
     "CREATE TABLE measurement("
     "  hash BLOB PRIMARY KEY CHECK (length(hash) = 16),"
@@ -27,23 +28,25 @@ constexpr const char* kCreate =
     "  family TEXT NOT NULL, device TEXT NOT NULL, unit_class TEXT NOT NULL, library TEXT NOT NULL,"
     "  math TEXT NOT NULL,"
     "  flops REAL NOT NULL, bytes REAL NOT NULL,"
-    "  checksum BLOB NOT NULL"
+    "  checksum BLOB NOT NULL,"
+    "  reference_ns INTEGER NOT NULL DEFAULT 0"
     ") WITHOUT ROWID";
 #define PT_COLUMNS                                                                                                    \
   "hash, key, median_ns, spread_ns, samples, provenance, failure, family, device, unit_class, library, math, flops, " \
-  "bytes, checksum"
+  "bytes, checksum, reference_ns"
 constexpr const char* kSelect = "SELECT " PT_COLUMNS " FROM measurement WHERE hash = ?1";
 constexpr const char* kSelectAll = "SELECT " PT_COLUMNS " FROM measurement ORDER BY hash";
 constexpr const char* kPut =
-    "INSERT OR REPLACE INTO measurement(" PT_COLUMNS ") VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15)";
+    "INSERT OR REPLACE INTO measurement(" PT_COLUMNS ") VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15,?16)";
 constexpr const char* kPutIfBetter =
     "INSERT INTO measurement(" PT_COLUMNS
-    ") VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15)"
+    ") VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15,?16)"
     " ON CONFLICT(hash) DO UPDATE SET key=excluded.key, median_ns=excluded.median_ns,"
     " spread_ns=excluded.spread_ns, samples=excluded.samples,"
     " provenance=excluded.provenance, failure=excluded.failure, family=excluded.family,"
     " device=excluded.device, unit_class=excluded.unit_class, library=excluded.library, math=excluded.math,"
-    " flops=excluded.flops, bytes=excluded.bytes, checksum=excluded.checksum"
+    " flops=excluded.flops, bytes=excluded.bytes, checksum=excluded.checksum,"
+    " reference_ns=excluded.reference_ns"
     " WHERE excluded.samples >= measurement.samples";
 #undef PT_COLUMNS
 
@@ -90,6 +93,7 @@ Hash128 ChecksumOf(const Measurement& m) {
   add_text(m.math);
   add_bits(m.flops);
   add_bits(m.bytes);
+  if (m.reference_ns != 0) add_bits(m.reference_ns);  // rows of earlier schemas have none
   return HashText(text);
 }
 
@@ -166,6 +170,7 @@ struct ProfileDb::Connection {
 
   Status Configure();
   Status CreateTable();
+  Status MarkVersion();
   Status CreateOrCheckSchema();
   Status Write(sqlite3_stmt* statement, Hash128 hash, const Measurement& measurement);
   Result<Measurement> ReadRow(sqlite3_stmt* row, Hash128* hash) const;
@@ -190,6 +195,10 @@ Status ProfileDb::Connection::Configure() {
 
 Status ProfileDb::Connection::CreateTable() {
   PT_CHECK_OK(Execute(kCreate, "create its table"));
+  return MarkVersion();
+}
+
+Status ProfileDb::Connection::MarkVersion() {
   return Execute(("PRAGMA user_version=" + std::to_string(kSchemaVersion)).c_str(), "mark it");
 }
 
@@ -216,6 +225,10 @@ Status ProfileDb::Connection::CreateOrCheckSchema() {
     if (version == kSchemaOfFirstMethod) {
       PT_CHECK_OK(Execute("DROP TABLE measurement", "bring it up to date"));
       return CreateTable();
+    }
+    if (version == kSchemaWithoutReference) {
+      PT_CHECK_OK(Execute(kAddReference, "bring it up to date"));
+      return MarkVersion();
     }
     if (version != kSchemaVersion) {
       Error error = MakeError(ErrorCode::kStale, "profile_db.version",
@@ -253,6 +266,7 @@ Status ProfileDb::Connection::Write(sqlite3_stmt* statement, Hash128 hash, const
   sqlite3_bind_double(statement, 13, m.flops);
   sqlite3_bind_double(statement, 14, m.bytes);
   sqlite3_bind_blob(statement, 15, checksum.data(), 16, SQLITE_TRANSIENT);
+  sqlite3_bind_int64(statement, 16, m.reference_ns);
   const int code = sqlite3_step(statement);
   sqlite3_reset(statement);
   sqlite3_clear_bindings(statement);
@@ -275,6 +289,7 @@ Result<Measurement> ProfileDb::Connection::ReadRow(sqlite3_stmt* row, Hash128* h
   m.math = ColumnText(row, 11);
   m.flops = sqlite3_column_double(row, 12);
   m.bytes = sqlite3_column_double(row, 13);
+  m.reference_ns = sqlite3_column_int64(row, 15);
   if (!provenance) return Damaged("a row has an unknown provenance");
   m.provenance = *provenance;
   *hash = HashText(m.key_text);

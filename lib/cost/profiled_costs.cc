@@ -20,7 +20,7 @@ constexpr Estimate kUnsizedStep{20'000, 0, Provenance::kEstimated, 1.0};
 constexpr double kUnknownLinkLatencyNs = 20'000, kUnknownLinkBytesPerNs = 1.0;
 constexpr double kFamilyBlendError = 0.5;  // at least this much when another family answers
 
-Estimate FromMeasurement(const Measurement& m) { return {m.median_ns, m.spread_ns, m.provenance, 0.0}; }
+Estimate FromMeasurement(const Measurement& m) { return {m.median_ns, m.spread_ns, m.provenance, 0.0, m.reference_ns}; }
 
 int64_t RoundNs(double ns) { return static_cast<int64_t>(std::llround(std::clamp(ns, 1.0, 1e15))); }
 

@@ -390,6 +390,10 @@ Result<PlanReport> ReportFromJson(const Json& json, size_t steps, const std::str
                           }));
   PT_ASSIGN(report.gap, JsonNumber(json, "gap", where));
   PT_ASSIGN(report.stopped_by, JsonString(json, "stopped_by", where));
+  if (json.find("reference_ns") != nullptr) {
+    PT_ASSIGN(report.reference_ns, JsonInt(json, "reference_ns", where));
+    if (report.reference_ns < 0) return Invalid(where, "reference_ns is negative");
+  }
   if (json.find("error_budget") != nullptr) {
     PT_ASSIGN(const Json* budget, JsonObject(json, "error_budget", where));
     PT_ASSIGN(report.budget, BudgetFromJson(*budget, where + ".error_budget"));

@@ -109,6 +109,7 @@ void FillTimes(const Space& space, const Timeline& timeline, Plan& plan) {
   plan.makespan.ns = timeline.makespan_ns;
   plan.complete = true;
   std::vector<Estimate> estimates;
+  double known_ns = 0, reference = 0;  // the steps' mean, weighted by their times
   for (size_t s = 0; s < plan.steps.size(); ++s) {
     plan.steps[s].expected_start_ns = timeline.start_ns[s];
     plan.steps[s].expected_ns = timeline.end_ns[s] - timeline.start_ns[s];
@@ -117,7 +118,11 @@ void FillTimes(const Space& space, const Timeline& timeline, Plan& plan) {
       plan.makespan.provenance = estimates[s].provenance;
     }
     plan.complete = plan.complete && estimates[s].provenance != Provenance::kEstimated;
+    if (estimates[s].reference_ns == 0) continue;
+    known_ns += static_cast<double>(plan.steps[s].expected_ns);
+    reference += static_cast<double>(plan.steps[s].expected_ns) * static_cast<double>(estimates[s].reference_ns);
   }
+  if (known_ns > 0) plan.report.reference_ns = std::llround(reference / known_ns);
   // Independent errors add up by their squares.
   double spread = 0;
   double error_ns = 0;

@@ -24,12 +24,17 @@ struct Scored {
   Score score;
 };
 
+// About a second on graphs of some hundred nodes. On large graphs all that surrounds an evaluation grows too.
+uint64_t UsualEffort(size_t nodes) {
+  const double size = static_cast<double>(std::max<size_t>(1, nodes)), large = std::max(1.0, size / 2000);
+  return static_cast<uint64_t>(std::clamp(20e6 / size / (large * large), 100.0, 30'000.0));
+}
+
 class Search {
  public:
   explicit Search(const Space& space)
       : space_(space), scheduler_(space), random_(space.problem().seed), choice_of_(space.graph().nodes().size()) {
-    const size_t nodes = std::max<size_t>(1, space.graph().nodes().size());
-    effort_ = space.problem().effort != 0 ? space.problem().effort : std::clamp<size_t>(400'000 / nodes, 100, 4000);
+    effort_ = space.problem().effort != 0 ? space.problem().effort : UsualEffort(space.graph().nodes().size());
     start_ = std::chrono::steady_clock::now();
   }
 

@@ -1,6 +1,7 @@
 #include "partitiontuner/profiler/measure.h"
 
 #include <algorithm>
+#include <chrono>
 #include <new>
 #include <optional>
 
@@ -12,10 +13,12 @@
 #include "lib/profiler/sampling.h"
 #include "lib/profiler/work_list.h"
 #include "partitiontuner/exec/judge_plan.h"
+#include "partitiontuner/exec/reference_work.h"
 
 namespace pt {
 namespace {
 
+constexpr std::chrono::milliseconds kReferenceLasts{200};
 constexpr double kFinalistReach = 1.75;  // times the fastest of the decision on that unit class
 
 // Goes through the decisions: some samples of every way, then the rest of those that may still win.
@@ -30,6 +33,7 @@ class Profiling {
   Status MeasureOnce(Decision& decision);
   Status MeasureFirst(WorkItem& item);
   void KnownTime(WorkItem& item) const;
+  Status TimeReference();
   static void ChooseFinalists(Decision& decision);
   Status MeasureFinalists(Decision& decision);
   Status Settle(WorkItem& item, Error error);
@@ -38,13 +42,32 @@ class Profiling {
   Ledger& ledger_;
   DeviceLocks locks_;
   Sampler sampler_;
+  int64_t reference_ns_ = 0;  // of the reference work, taken anew from time to time
+  Ledger::Clock::time_point reference_until_;
 };
 
 Status Profiling::MeasureDecision(Decision& decision) {
+  PT_CHECK_OK(TimeReference());
   PT_CHECK_OK(MeasureOnce(decision));
   ChooseFinalists(decision);
   PT_CHECK_OK(MeasureFinalists(decision));
-  for (WorkItem& item : decision) PT_CHECK_OK(ledger_.Commit(item));
+  for (WorkItem& item : decision) {
+    if (!item.samples.empty()) item.row.reference_ns = reference_ns_;
+    PT_CHECK_OK(ledger_.Commit(item));
+  }
+  return {};
+}
+
+// How fast the host is now. Decisions take some milliseconds each, so most are stamped with an earlier one's.
+Status Profiling::TimeReference() {
+  if (Ledger::Clock::now() < reference_until_) return {};
+  PT_CHECK_OK(locks_.Hold(kHostDevice, [&]() -> Status {
+    const Result<int64_t> ns = TimeReferenceWork(task_.machine);
+    if (!ns.ok() && ns.error().code != ErrorCode::kUnsupported) return ns.error();
+    reference_ns_ = ns.ok() ? *ns : 0;
+    return {};
+  }));
+  reference_until_ = Ledger::Clock::now() + kReferenceLasts;
   return {};
 }
 

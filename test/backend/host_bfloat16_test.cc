@@ -300,6 +300,15 @@ TEST_CASE("HostBfloat16, ProductsWithWhatIsBehindAndBesideThem", "[host]") {
   CheckShort(operands + "p = MatMul(x, w)\ny = Add(p, b)\nz = Gemm(x, t) transB=1\noutput y\noutput z\n", 0.01);
 }
 
+TEST_CASE("HostBfloat16, PointwiseConvolutionsStayWithinBounds", "[host]") {
+  if (!MultipliesBfloat16()) SKIP("this processor has no products of bfloat16");
+  const std::string operands =
+      "input x float32[2,24,5,7]\nconst w float32[37,24,1,1] random 1\nconst b float32[37] random 2\n"
+      "const lo float32[] value -0.5\nconst hi float32[] value 0.75\n";
+  CheckShort(operands + "v = Conv(x, w, b)\ny = Clip(v, lo, hi)\noutput y\n", 0.04);
+  CheckShort(operands + "v = Conv(x, w, b) strides=[2,2]\ny = Relu(v)\noutput y\n", 0.02);
+}
+
 // Sums stay float32: 512 ones are 512, though in bfloat16 257 is 256.
 TEST_CASE("HostBfloat16, ProductsSumInFloat32AndKeepNan", "[host]") {
   if (!MultipliesBfloat16()) SKIP("this processor has no products of bfloat16");

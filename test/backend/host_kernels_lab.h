@@ -6,6 +6,7 @@
 #include <cstring>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -39,12 +40,14 @@ inline Graph TypedText(const std::string& text) {
 // A tensor as a slice out of the middle of a bigger one, whose other bytes must stay what they are.
 class Slice {
  public:
-  Slice(DataType type, const std::vector<int64_t>& dims) : size_(static_cast<size_t>(BytesOf(type))) {
-    view_.layout = DenseLayout(type, dims, RowMajor(dims.size())).value();
+  Slice(DataType type, const std::vector<int64_t>& dims, const Layout& layout)
+      : size_(static_cast<size_t>(BytesOf(type))) {
+    view_.layout = DenseLayout(type, dims, layout).value();
     int64_t stride = 1;
-    for (size_t d = dims.size(); d-- > 0;) {
-      view_.layout.strides[d] = stride;
-      stride *= dims[d] + 2;
+    for (const Layout::Block& block : layout.blocks) stride *= block.size;
+    for (size_t i = dims.size(); i-- > 0;) {
+      view_.layout.strides[layout.order[i]] = stride;
+      stride *= dims[layout.order[i]] + 2;  // with blocks more than enough
     }
     bytes_.assign((static_cast<size_t>(stride) + 2) * size_ + 64, kFiller);
     view_.data = bytes_.data() + size_;
@@ -94,12 +97,14 @@ inline Result<std::vector<Tensor>> RunOnSlices(const Graph& graph, const Platfor
                                                uint32_t width) {
   KernelBench bench(platform, width);
   std::vector<Slice> slices;
-  for (const Tensor& input : inputs) {
-    slices.emplace_back(input.type(), input.dims());
-    slices.back().Write(input);
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    slices.emplace_back(inputs[i].type(), inputs[i].dims(), candidate.in[i].layout);
+    slices.back().Write(inputs[i]);
   }
-  for (ValueId id : GroupOutputs(graph, candidate.nodes)) {
-    slices.emplace_back(graph.value(id).type.type, *graph.value(id).type.static_dims());
+  const std::vector<ValueId> made = GroupOutputs(graph, candidate.nodes);
+  for (size_t i = 0; i < made.size(); ++i) {
+    const ValueType& type = graph.value(made[i]).type;
+    slices.emplace_back(type.type, *type.static_dims(), candidate.out[i].layout);
   }
   std::vector<TensorView> views;
   std::vector<TensorLayout> layouts;
@@ -119,29 +124,29 @@ inline Result<std::vector<Tensor>> RunOnSlices(const Graph& graph, const Platfor
   return results;
 }
 
-// Every candidate that the host library has for all nodes of the graph as one group, on every width, dense and on
-// slices (for kernels that take them), against the reference library; the graph's inputs are given in order. FAILs when
-// there is none.
-inline void CheckAgainstReference(const Graph& graph, const std::vector<Tensor>& inputs, double tolerance = 1e-5,
-                                  bool on_slices = true) {
+// Every candidate that the host library has for these nodes as one group, on every width, dense and on slices (for
+// kernels that take them), against the reference library; the graph's inputs are given in order. FAILs when there is
+// none. Returns the layouts of the candidates' first results.
+inline std::set<std::string> CheckGroup(const Graph& graph, const std::vector<NodeId>& nodes,
+                                        const std::vector<Tensor>& inputs, double tolerance = 1e-5,
+                                        bool on_slices = true) {
   const std::unique_ptr<Library> host = HostLibrary(), reference = MakeReferenceLibrary();
   const Platform platform = MakeTestPlatform(4, false);
   std::map<ValueId, Tensor> values;
   const Result<std::vector<Tensor>> expected = RunGraph(graph, platform, *reference, inputs, 1, &values);
   INFO((expected.ok() ? "" : ToString(expected.error())));
   REQUIRE(expected.ok());
-  std::vector<NodeId> nodes;
-  for (uint32_t n = 0; n < graph.nodes().size(); ++n) nodes.emplace_back(n);
-  std::map<ValueId, Tensor> given;
-  for (size_t i = 0; i < inputs.size(); ++i) given[graph.inputs()[i]] = inputs[i];
+  for (size_t i = 0; i < inputs.size(); ++i) values[graph.inputs()[i]] = inputs[i];
   std::vector<Tensor> own;
-  for (ValueId id : GroupInputs(graph, nodes)) own.push_back(given.at(id));
+  for (ValueId id : GroupInputs(graph, nodes)) own.push_back(values.at(id));
   const std::vector<Candidate> candidates = host->CandidatesFor(graph, platform, nodes, Precision());
   INFO(host->WhyUnsupported(graph, NodeId(0U)).value_or(""));
   REQUIRE(!candidates.empty());
+  std::set<std::string> layouts;
   for (const Candidate& candidate : candidates) {
     const uint32_t width = platform.unit_class(candidate.unit_class).cores;
-    INFO("width " << width);
+    layouts.insert(ToString(candidate.out[0].layout));
+    INFO("width " << width << ", result " << ToString(candidate.out[0].layout));
     for (const bool slices : {false, true}) {
       if (slices && !on_slices) continue;
       INFO((slices ? "slices" : "dense"));
@@ -156,18 +161,31 @@ inline void CheckAgainstReference(const Graph& graph, const std::vector<Tensor>&
       }
     }
   }
+  return layouts;
+}
+
+// All nodes of the graph as one group.
+inline void CheckAgainstReference(const Graph& graph, const std::vector<Tensor>& inputs, double tolerance = 1e-5,
+                                  bool on_slices = true) {
+  std::vector<NodeId> nodes;
+  for (uint32_t n = 0; n < graph.nodes().size(); ++n) nodes.emplace_back(n);
+  CheckGroup(graph, nodes, inputs, tolerance, on_slices);
+}
+
+inline std::vector<Tensor> SeededInputs(const Graph& graph) {
+  std::vector<Tensor> inputs;
+  for (ValueId id : graph.inputs()) {
+    const ValueType& type = graph.value(id).type;
+    inputs.push_back(RandomTensor(type.type, *type.static_dims(), 7 + inputs.size()));
+  }
+  return inputs;
 }
 
 // With seeded content.
 inline void CheckText(const std::string& text, double tolerance = 1e-5, bool on_slices = true) {
   INFO(text);
   const Graph graph = TypedText(text);
-  std::vector<Tensor> inputs;
-  for (ValueId id : graph.inputs()) {
-    const ValueType& type = graph.value(id).type;
-    inputs.push_back(RandomTensor(type.type, *type.static_dims(), 7 + inputs.size()));
-  }
-  CheckAgainstReference(graph, inputs, tolerance, on_slices);
+  CheckAgainstReference(graph, SeededInputs(graph), tolerance, on_slices);
 }
 
 }  // namespace pt::testing

@@ -38,6 +38,24 @@ TEST_CASE("HostKernels, EveryInstructionSetEqualsTheReference", "[host]") {
                     std::string(op) + "\noutput y\n",
                 1e-5);
     }
+    // Groups that fill a vector of 4, 8 or 16 together, that fill several, and that fill none; most in blocks of 16
+    // too.
+    for (const int channels : {2, 3, 4, 8, 16, 20}) {
+      const std::string in = std::to_string(8 * channels), of_group = std::to_string(channels);
+      for (const auto& [kernel, more] : {std::pair("3", "pads=[1,1,1,1]"), std::pair("3", "strides=[2,2]"),
+                                         std::pair("5", "strides=[1,3] dilations=[1,2]")}) {
+        CheckText("input x float32[2," + in + ",7,27]\nconst w float32[" + in + "," + of_group + ",3," +
+                  std::string(kernel) + "] random 1\nconst b float32[" + in + "] random 2\nm = Conv(x, w, b) group=8 " +
+                  more + "\ny = Relu(m)\noutput y\n");
+      }
+    }
+    // Pointwise, and of few filters.
+    for (const std::string filters : {"1,21,1,1", "9,21,1,1", "40,21,1,1", "1,21,3,5", "3,21,3,5", "12,21,3,5"}) {
+      CheckText("input x float32[2,21,9,47]\nconst w float32[" + filters + "] random 1\nconst b float32[" +
+                    filters.substr(0, filters.find(',')) +
+                    "] random 2\nm = Conv(x, w, b) strides=[1,2]\ny = Relu(m)\noutput y\n",
+                1e-5);
+    }
   }
   hwy::SetSupportedTargetsForTest(0);
 }

@@ -1,5 +1,6 @@
 // pt-run: the numbers it prints, verification, suites, interruption.
 #include <catch2/catch_test_macros.hpp>
+#include <cmath>
 #include <csignal>
 #include <filesystem>
 
@@ -45,6 +46,20 @@ TEST_CASE("PtRun, JsonHoldsTheFixedFields", "[cli]") {
     CHECK(sum > 0.99);
     CHECK(sum < 1.01);
   }
+}
+
+// Plans whose times were measured say how fast the host was then; others have nothing to compare with.
+TEST_CASE("PtRun, SaysAtWhichPaceThePredictionHolds", "[cli]") {
+  const Workplace place;
+  const std::vector<std::string> run{place.Branchy(), "--iterations", "5", "--format", "json", "--db"};
+  CHECK(Parsed(RunTool("pt-run", Joined(run, {"none"}))).find("pace") == nullptr);
+  const std::string db = place.path() + "/pace.db";
+  REQUIRE(RunTool("pt-profile", {place.Branchy(), "--db", db}).exit_code == 0);
+  const Json json = Parsed(RunTool("pt-run", Joined(run, {db})));
+  REQUIRE(json.find("pace") != nullptr);
+  const double pace = *json.find("pace")->as_number(), error = *json.find("prediction_error")->as_number();
+  CHECK(pace > 0);
+  CHECK(std::abs(*json.find("prediction_error_at_pace")->as_number() - (pace * (1 + error) - 1)) < 1e-6);
 }
 
 TEST_CASE("PtRun, ConcurrencyComparesCallersAtOnceWithOneAlone", "[cli]") {

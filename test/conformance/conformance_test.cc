@@ -34,12 +34,31 @@ constexpr std::array kCases = {
     Case{"convolution, groups",
          "input x float32[1,12,8,8]\nconst w float32[18,4,3,3] random 1\n"
          "y = Conv(x, w) group=3 pads=[1,1,1,1]\noutput y\n"},
+    Case{"convolution, groups that fill vectors together, clipped",
+         "input x float32[2,40,9,17]\nconst w float32[40,4,3,3] random 1\nconst b float32[40] random 2\n"
+         "const lo float32[] value -0.5\nconst hi float32[] value 1\n"
+         "m = Conv(x, w, b) group=10 pads=[1,1,1,1]\ny = Clip(m, lo, hi)\noutput y\n"},
+    Case{"convolution, groups that fill several vectors",
+         "input x float32[1,80,8,15]\nconst w float32[60,40,3,3] random 1\n"
+         "m = Conv(x, w) group=2 pads=[0,1,2,1] strides=[2,2]\ny = Relu(m)\noutput y\n"},
+    Case{"convolution, depthwise with several filters a channel",
+         "input x float32[1,13,8,8]\nconst w float32[26,1,3,3] random 1\n"
+         "y = Conv(x, w) group=13 pads=[1,1,1,1]\noutput y\n"},
     Case{"convolution, depthwise",
          "input x float32[1,24,13,13]\nconst w float32[24,1,5,5] random 1\nconst b float32[24] random 3\n"
          "y = Conv(x, w, b) group=24 pads=[2,2,2,2] strides=[2,2]\noutput y\n"},
     Case{"convolution, pointwise of one pixel",
          "input x float32[1,33,1,1]\nconst w float32[17,33,1,1] random 1\n"
          "y = Conv(x, w)\noutput y\n"},
+    Case{"convolution, pointwise with residual",
+         "input x float32[2,20,7,9]\ninput r float32[2,24,4,5]\nconst w float32[24,20,1,1] random 1\n"
+         "const b float32[24] random 2\nm = Conv(x, w, b) strides=[2,2]\na = Add(m, r)\ny = Relu(a)\noutput y\n"},
+    Case{"convolution, few filters",
+         "input x float32[2,5,11,37]\nconst w float32[3,5,3,7] random 1\nconst b float32[3] random 2\n"
+         "m = Conv(x, w, b) pads=[1,3,1,3] strides=[1,2]\ny = Relu(m)\noutput y\n"},
+    Case{"convolution, one filter along a row",
+         "input x float32[1,1,1,300]\nconst w float32[1,1,1,64] random 1\n"
+         "y = Conv(x, w) strides=[1,2]\noutput y\n"},
     Case{"convolution, 1-d",
          "input x float32[2,5,17]\nconst w float32[6,5,3] random 1\n"
          "y = Conv(x, w) pads=[1,1]\noutput y\n"},
@@ -215,6 +234,11 @@ constexpr std::array kCases = {
          "input x float32[1,10,4,4]\nconst s float32[4] floats 1 1 2 2\n"
          "y = Resize(x, _, s) mode=\"nearest\" coordinate_transformation_mode=\"asymmetric\" "
          "nearest_mode=\"floor\"\noutput y\n"},
+    Case{"elementwise and movement between convolutions",
+         "input x float32[1,16,6,6]\ninput m float32[1,32,1,1]\nconst u float32[32,16,1,1] random 1\n"
+         "const v float32[8,64,1,1] random 2\nconst h float32[] value 0.5\na = Conv(x, u)\nb = Mul(a, m)\n"
+         "c = Sigmoid(b)\nd = Max(c, h)\ne = Concat(d, a) axis=1\nf, g = Split(e) axis=2 num_outputs=2\n"
+         "i = Concat(g, f) axis=3\nj = Conv(i, v)\noutput j\n"},
     Case{"branches that join",
          "input x float32[1,8,8,8]\nconst u float32[16,8,1,1] random 1\nconst v float32[16,8,3,3] random 2\nconst w "
          "float32[16,8,5,5] random 3\n"

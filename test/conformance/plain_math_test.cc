@@ -105,7 +105,8 @@ void CheckConvolution(uint64_t seed, std::map<std::string, int>& checked) {
   const int64_t rank = draw.Between(1, 3);
   ConvolutionSettings s;
   s.group = draw.OneIn(2) ? 1 : draw.Between(2, 4);
-  // Few channels and some that fill or just miss a vector; one or two a group make the depthwise kernels.
+  // Few channels and some that fill or just miss a vector; one a group makes the depthwise kernels, others those of
+  // groups.
   const auto channels = [&] { return draw.OneIn(3) ? draw.Between(15, 17) : draw.Between(1, 5); };
   const int64_t takes = channels(), makes = channels();
   Dims x = {draw.OneIn(10) ? 0 : draw.Between(1, 2), takes * s.group}, w = {makes * s.group, takes}, ends;

@@ -1,3 +1,4 @@
+#include <sqlite3.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -175,6 +176,32 @@ TEST_CASE("ProfileDb, TimesOfTheFirstSchemaAreDroppedThoseOfALaterReleaseAreNotT
     PutNumbers(db, 0, 3);
   }
   CHECK(ProfileDb::Open(path)->All()->size() == 3);
+}
+
+// The schema without times of the reference work.
+void BringBackToSchemaTwo(const std::string& path) {
+  sqlite3* database = nullptr;
+  REQUIRE(sqlite3_open(path.c_str(), &database) == SQLITE_OK);
+  const char* const statements = "ALTER TABLE measurement DROP COLUMN reference_ns; PRAGMA user_version=2";
+  CHECK(sqlite3_exec(database, statements, nullptr, nullptr, nullptr) == SQLITE_OK);
+  sqlite3_close(database);
+}
+
+TEST_CASE("ProfileDb, RowsOfTheSecondSchemaStayAndHaveNoReference", "[cost]") {
+  const TemporaryFolder folder;
+  const std::string path = folder.file("profile.db");
+  {
+    ProfileDb db = ProfileDb::Open(path).value();
+    PutNumbers(db, 0, 10);
+  }
+  const std::map<Hash128, Measurement> before = ProfileDb::Open(path)->All().value();
+  BringBackToSchemaTwo(path);
+  ProfileDb db = ProfileDb::Open(path).value();
+  CHECK(db.All().value() == before);
+  Measurement measured = SampleMeasurement(KeyNumber(3).text, 5000);
+  measured.reference_ns = 70'000;
+  REQUIRE(db.Put(KeyNumber(3), measured).ok());
+  CHECK(ProfileDb::Open(path)->Get({KeyNumber(3)})->at(KeyNumber(3).hash) == measured);
 }
 
 TEST_CASE("ProfileDb, FlippedBitsNeverGiveAnotherTime", "[cost]") {

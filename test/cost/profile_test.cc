@@ -27,6 +27,7 @@ Profile SampleProfile() {
   m.samples = 0;
   m.provenance = Provenance::kSimulated;
   m.flops = 1.23456789e12;
+  m.reference_ns = 66'822;
   profile.measurements[simulated.hash] = m;
   return profile;
 }
@@ -119,6 +120,9 @@ TEST_CASE("Profile, FaultOfANumberIsNamed", "[cost]") {
   m.flops = std::numeric_limits<double>::infinity();
   CHECK(MeasurementFault(m).find("flops") != std::string::npos);
   m.flops = 1;
+  m.reference_ns = -1;
+  CHECK(MeasurementFault(m).find("reference_ns") != std::string::npos);
+  m.reference_ns = 0;
   m.spread_ns = -1;
   CHECK(MeasurementFault(m).find("spread_ns") != std::string::npos);
 }
@@ -126,10 +130,10 @@ TEST_CASE("Profile, FaultOfANumberIsNamed", "[cost]") {
 TEST_CASE("Profile, AnotherMajorVersionIsStaleAndAnotherFormatInvalid", "[cost]") {
   const std::string text = WriteJson(ToJson(SampleProfile()));
   for (const char* other : {"\"1.0\"", "\"3.0\""}) {
-    CHECK(ProfileFromJson(ParseJson(Replaced(text, "\"2.0\"", other), "t").value(), "t").error().code ==
+    CHECK(ProfileFromJson(ParseJson(Replaced(text, "\"2.1\"", other), "t").value(), "t").error().code ==
           ErrorCode::kStale);
   }
-  CHECK(ProfileFromJson(Resigned(Replaced(text, "\"2.0\"", "\"2.7\"")), "t").ok());
+  CHECK(ProfileFromJson(Resigned(Replaced(text, "\"2.1\"", "\"2.7\"")), "t").ok());
   CHECK(ProfileFromJson(ParseJson(Replaced(text, "partitiontuner-profile", "other"), "t").value(), "t").error().code ==
         ErrorCode::kInvalidInput);
   CHECK_FALSE(ProfileFromJson(Json(3), "t").ok());

@@ -91,12 +91,14 @@ TEST_CASE("Measure, EveryNeededKeyOnceThenNothing", "[profiler]") {
     REQUIRE(cost.has_value());
     CHECK(cost->ns > 0);
     CHECK(cost->provenance == Provenance::kMeasured);
+    CHECK(cost->reference_ns > 0);
   }
   for (const auto& [hash, m] : profile.measurements) {
     CHECK(m.failure.empty());
     CHECK(m.samples > 0);
     CHECK_FALSE(m.family.empty());
     CHECK(m.device == scene.machine->platform().devices[0].fingerprint);
+    CHECK(m.reference_ns > 0);
   }
 }
 

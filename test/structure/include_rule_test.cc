@@ -51,7 +51,7 @@ const std::vector<ThirdParty>& ThirdParties() {
       {"hwy/",
        {"lib/backend/host_kernels/", "lib/backend/onednn/", "lib/backend/recurrent/", "test/backend/", "bench/",
         "lib/backend/host/vector_math-inl.h"}},  // for those that have Highway
-      {"sqlite3", {"lib/cost/"}},
+      {"sqlite3", {"lib/cost/", "test/cost/"}},
       {"hwloc", {"lib/platform/"}},
       {"Eigen/", {"lib/backend/reference/", "lib/cost/"}},
       {"CLI/", {"tools/"}},

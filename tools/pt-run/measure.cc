@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "partitiontuner/engine/npy.h"
+#include "partitiontuner/exec/reference_work.h"
 #include "partitiontuner/support/file.h"
 #include "tools/common/text.h"
 #include "tools/pt-run/run_flags.h"
@@ -70,6 +71,21 @@ Status MeasureAll(std::vector<Runner>& runners, const MeasureLength& length, con
   return {};
 }
 
+// How many times as long this host takes for the reference work as when the plan's times were measured.
+std::optional<double> PaceOf(const Plan& plan, std::initializer_list<int64_t> reference_ns) {
+  if (plan.report.reference_ns == 0 || std::min(reference_ns) == 0) return std::nullopt;
+  double sum = 0;
+  for (int64_t ns : reference_ns) sum += static_cast<double>(ns);
+  return sum / static_cast<double>(reference_ns.size()) / static_cast<double>(plan.report.reference_ns);
+}
+
+// 0 where it says nothing: plans whose times are given or of simulated devices, hosts without a unit of one core.
+int64_t ReferenceNs(const Runner& runner) {
+  if (runner.simulated || runner.plan.report.reference_ns == 0) return 0;
+  const Result<int64_t> ns = TimeReferenceWork(runner.session->machine());
+  return ns.ok() ? *ns : 0;
+}
+
 struct TracedRun {
   Trace trace;
   TraceShares shares;
@@ -113,8 +129,9 @@ Status SaveOutputs(const RunBuffers& outputs, const RunReport& report, const std
   return {};
 }
 
-double PredictionError(const Plan& plan, const Latency& latency) {
-  return static_cast<double>(plan.makespan.ns) / static_cast<double>(PercentileOf(latency.sorted, 50)) - 1;
+// `pace`: see PaceOf.
+double PredictionError(const Plan& plan, const Latency& latency, double pace = 1) {
+  return pace * static_cast<double>(plan.makespan.ns) / static_cast<double>(PercentileOf(latency.sorted, 50)) - 1;
 }
 
 // Medians far above the fastest run speak of the machine, not of the plan.
@@ -186,15 +203,26 @@ std::string SharesLine(const TraceShares& shares) {
          Percent(shares.copies) + ", waits " + Percent(shares.waits) + ", overhead " + Percent(shares.overhead) + "\n";
 }
 
+std::string PaceLine(const Runner& runner, std::optional<double> pace) {
+  if (!pace) return {};
+  const Latency latency = LatencyOf(runner.times_ns);
+  const auto predicted_ns = std::llround(*pace * static_cast<double>(runner.plan.makespan.ns));
+  return " pace: reference work takes " + Fixed(*pace, 2) + " times as long as when the plan's times were measured; " +
+         ShortTime(predicted_ns) + " predicted at this pace, error " +
+         Percent(PredictionError(runner.plan, latency, *pace)) + "\n";
+}
+
 Result<int> Measured(const RunFlags& flags, Console& console, const CancelToken& cancel) {
   PT_ASSIGN(const MeasureLength length, MeasureLengthOf(flags));
   PT_ASSIGN(const Setup setup, MakeSetup(flags, console));
   std::vector<Runner> runners(1);
   PT_ASSIGN(const PlanSource source, flags.plan_source());
   PT_ASSIGN(runners[0], MakeRunner(setup, flags, source, console));
+  const int64_t before_ns = ReferenceNs(runners[0]);
   PT_CHECK_OK(MeasureAll(runners, length, cancel));
   NoteUnsteadyPace(runners, console);
   Runner& runner = runners[0];
+  const std::optional<double> pace = PaceOf(runner.plan, {before_ns, ReferenceNs(runner)});
   if (!flags.save_outputs.empty()) PT_CHECK_OK(SaveOutputs(runner.outputs, runner.last, flags.save_outputs));
   PT_ASSIGN(const TracedRun traced, TraceRuns(runner, cancel));
   if (!flags.trace.empty()) {
@@ -203,7 +231,7 @@ Result<int> Measured(const RunFlags& flags, Console& console, const CancelToken&
   }
   if (!flags.common.json()) {
     PT_ASSIGN(const std::string table, LatencyTable(runners, flags.percentiles));
-    PT_CHECK_OK(WriteOut(table + SharesLine(traced.shares)));
+    PT_CHECK_OK(WriteOut(table + SharesLine(traced.shares) + PaceLine(runner, pace)));
     return 0;
   }
   const Latency latency = LatencyOf(runner.times_ns);
@@ -215,6 +243,10 @@ Result<int> Measured(const RunFlags& flags, Console& console, const CancelToken&
   json.Set("runs", static_cast<int64_t>(latency.sorted.size()));
   json.Set("predicted_ns", runner.plan.makespan.ns);
   json.Set("prediction_error", PredictionError(runner.plan, latency));
+  if (pace) {
+    json.Set("pace", *pace);
+    json.Set("prediction_error_at_pace", PredictionError(runner.plan, latency, *pace));
+  }
   json.Set("prediction_complete", runner.plan.complete);
   json.Set("simulated", runner.simulated);
   json.Set("steps", static_cast<int64_t>(runner.plan.steps.size()));

@@ -25,6 +25,7 @@ struct Estimate {
   int64_t spread_ns = 0;  // half width of the 95 % confidence interval of the median
   Provenance provenance = Provenance::kTable;
   double relative_error = 0;  // expected |predicted/true - 1|; 0 for exact knowledge
+  int64_t reference_ns = 0;   // of the reference work when this was measured; 0 where it is not known
 };
 
 // Thread-safe; const calls never block for long.

@@ -27,6 +27,7 @@ struct Measurement {
   std::string library;     // empty where none is concerned
   std::string math;        // MathModeName of the candidate; empty where nothing is computed
   double flops = 0, bytes = 0;
+  int64_t reference_ns = 0;  // of the reference work at that time (exec/reference_work.h); 0 where it is not known
 
   friend bool operator==(const Measurement&, const Measurement&) = default;
 };

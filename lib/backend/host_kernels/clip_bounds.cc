@@ -2,6 +2,8 @@
 
 #include <limits>
 
+#include "partitiontuner/graph/uses.h"
+
 namespace pt::host {
 
 std::optional<std::pair<float, float>> ClipBounds(const Graph& graph, const Node& clip) {
@@ -15,6 +17,16 @@ std::optional<std::pair<float, float>> ClipBounds(const Graph& graph, const Node
   const std::optional<float> low = bound(1, "min", -kMost), high = bound(2, "max", kMost);
   if (!low || !high || !(*low <= *high)) return std::nullopt;
   return std::pair(*low, *high);
+}
+
+std::optional<Activation> ActivationBehind(const Graph& graph, ValueId value) {
+  const NodeId reader = OnlyReader(graph, value);
+  if (!reader.valid()) return std::nullopt;
+  const Node& node = graph.node(reader);
+  if (!node.domain.empty() || node.inputs[0] != value) return std::nullopt;
+  if (node.op == "Relu") return Activation{reader, 0, std::numeric_limits<float>::infinity()};
+  const auto bounds = node.op == "Clip" ? ClipBounds(graph, node) : std::nullopt;
+  return bounds ? std::optional(Activation{reader, bounds->first, bounds->second}) : std::nullopt;
 }
 
 }  // namespace pt::host

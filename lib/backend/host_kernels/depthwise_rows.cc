@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "lib/backend/host_kernels/bfloat16-inl.h"
+#include "lib/backend/host_kernels/bounded-inl.h"
 #include "lib/backend/host_kernels/depthwise_rows.h"
 #include "lib/backend/host_kernels/rest-inl.h"
 
@@ -56,15 +57,6 @@ struct PartOfBlock {
     StoreRest(D(), v, y, channels);
   }
 };
-
-HWY_INLINE V Bounded(V low, V high, V x) {
-#if HWY_TARGET <= HWY_SSSE3  // x86's vectors: where one operand is NaN, the second is the result
-  return hn::Min(high, hn::Max(low, x));
-#else
-  const V raised = hn::IfThenElse(hn::Lt(x, low), low, x);
-  return hn::IfThenElse(hn::Gt(raised, high), high, raised);
-#endif
-}
 
 // Adds one row of the kernel. K and S, kernel columns and stride, are known unless 0: each element of the input is then
 // loaded once for all pixels that need it.

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "lib/backend/host/parallel.h"
+#include "lib/backend/host_kernels/arrangement.h"
 #include "lib/backend/host_kernels/walk.h"
 
 namespace pt::host {
@@ -25,13 +26,15 @@ struct Side {
   uint32_t slot = kNoSlot;  // its tile, unless direct
 };
 
-Side SideOf(const Operand& operand, const std::vector<int64_t>& dims) {
+// The elements are counted as they follow each other in the result.
+Side SideOf(const Operand& operand, const Operand& result) {
   Side side;
   side.bytes = BytesOf(operand.type());
-  const size_t lead = dims.size() - operand.dims().size();
-  for (size_t d = dims.size(); d-- > 0;) {
-    const bool repeats = d < lead || operand.dims()[d - lead] == 1;
-    side.walk.Push(dims[d], {repeats ? 0 : operand.strides()[d - lead]});
+  const size_t lead = result.dims().size() - operand.dims().size();
+  for (const MemoryDim& along : MemoryDims(result.layout)) {
+    const bool repeats = along.dim < lead || operand.dims()[along.dim - lead] == 1;
+    const MemoryDim own{along.dim - lead, along.size, along.step};
+    side.walk.Push(along.size, {repeats ? 0 : StrideAlong(operand.layout, own)});
   }
   side.outer = side.walk.Without(0);
   const int64_t stride = side.walk.inner_stride()[0];
@@ -205,10 +208,10 @@ Result<Program> ProgramOf(const Site& site) {
   Program program;
   for (const Operand& x : site.in) {
     if (!BroadcastsTo(x.dims(), dims)) return site.Unsupported("an input does not broadcast to the result");
-    program.in.push_back(SideOf(x, dims));
+    program.in.push_back(SideOf(x, site.out[0]));
   }
   for (const Operand& y : site.out) {
-    program.out.push_back(SideOf(y, dims));
+    program.out.push_back(SideOf(y, site.out[0]));
     if (program.out.back().kind == Side::Kind::kRepeats) program.out.back().kind = Side::Kind::kDirect;  // one element
   }
   program.count = site.out[0].count();

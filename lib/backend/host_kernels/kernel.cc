@@ -2,8 +2,9 @@
 
 #include <algorithm>
 
+#include "lib/backend/host_kernels/arrangement.h"
 #include "lib/backend/host_kernels/attention_pattern.h"
-#include "lib/backend/host_kernels/depthwise.h"
+#include "lib/backend/host_kernels/convolution.h"
 #include "lib/backend/host_kernels/expression.h"
 #include "lib/backend/host_kernels/product.h"
 #include "partitiontuner/candidate/precision.h"
@@ -46,16 +47,24 @@ std::vector<ValueId> ReadBy(const Graph& graph, std::span<const NodeId> nodes) {
   return values;
 }
 
-Status CheckLayouts(const Graph& graph, std::span<const NodeId> nodes, std::span<const ValueId> values,
-                    std::span<const TensorLayout> layouts) {
+bool LieIn(Arrangement arrangement, const Graph& graph, std::span<const ValueId> values,
+           std::span<const TensorLayout> layouts) {
   bool right = values.size() == layouts.size();
   for (size_t i = 0; i < values.size() && right; ++i) {
     const ValueType& type = graph.value(values[i]).type;
     right = MayStore(MathMode::kBf16, type.type, layouts[i].type) && layouts[i].dims == type.static_dims() &&
-            layouts[i].layout == LayoutFor(graph, nodes, layouts[i].dims.size()) &&
-            layouts[i].dims.size() <= kMaxRank && BitsOf(type.type) >= 8;
+            layouts[i].layout == LayoutIn(arrangement, layouts[i].dims) && layouts[i].dims.size() <= kMaxRank &&
+            BitsOf(type.type) >= 8;
   }
-  if (right) return {};
+  return right;
+}
+
+Status CheckLayouts(const Graph& graph, std::span<const NodeId> nodes, std::span<const TensorLayout> in,
+                    std::span<const TensorLayout> out) {
+  const std::vector<ValueId> read = GroupInputs(graph, nodes), made = GroupOutputs(graph, nodes);
+  for (Arrangement arrangement : ArrangementsOf(graph, nodes)) {
+    if (LieIn(arrangement, graph, read, in) && LieIn(arrangement, graph, made, out)) return {};
+  }
   return MakeError(
       ErrorCode::kUnsupported, "host.layout",
       "a tensor does not lie as it should, with whole bytes an element, stored as what it is or as bfloat16");
@@ -63,7 +72,7 @@ Status CheckLayouts(const Graph& graph, std::span<const NodeId> nodes, std::span
 
 Result<Routine> MakeGroup(const Site& site) {
   if (const auto attention = ReadAttention(site.graph, site.nodes)) return MakeAttention(site, *attention);
-  if (const auto depthwise = ReadDepthwise(site.graph, site.nodes)) return MakeDepthwise(site, *depthwise);
+  if (const auto group = ReadConvolution(site.graph, site.nodes)) return MakeConvolution(site, *group);
   if (const auto products = ReadProducts(site.graph, site.nodes)) return MakeProducts(site, *products);
   return MakeElementwise(site);
 }
@@ -115,15 +124,10 @@ class HostKernel final : public Kernel {
 
 }  // namespace
 
-Layout LayoutFor(const Graph& graph, std::span<const NodeId> nodes, size_t rank) {
-  return rank == 4 && ReadDepthwise(graph, nodes) ? ChannelsLast(rank) : RowMajor(rank);
-}
-
 Result<Prepared> Prepare(const Graph& graph, std::span<const NodeId> nodes, std::span<const TensorLayout> in,
                          std::span<const TensorLayout> out, uint32_t width) {
   const std::vector<ValueId> outside = GroupInputs(graph, nodes), made = GroupOutputs(graph, nodes);
-  PT_CHECK_OK(CheckLayouts(graph, nodes, outside, in));
-  PT_CHECK_OK(CheckLayouts(graph, nodes, made, out));
+  PT_CHECK_OK(CheckLayouts(graph, nodes, in, out));
   Prepared prepared{{graph, {nodes.begin(), nodes.end()}, {}, {}, width}, {}};
   Site& site = prepared.site;
   const OperatorRow* row = nodes.size() == 1 ? FindOperator(site.node()) : nullptr;

@@ -13,11 +13,8 @@ struct Prepared {
   Routine routine;
 };
 
-// How the nodes' tensors lie: channels-last for what computes on images, row-major otherwise.
-Layout LayoutFor(const Graph& graph, std::span<const NodeId> nodes, size_t rank);
-
-// The nodes in these layouts, one for each of GroupInputs and GroupOutputs; float32 may be stored as bfloat16.
-// kUnsupported when this library cannot run them. The graph must outlive the result.
+// The nodes in the layouts of one of their arrangements, one for each of GroupInputs and GroupOutputs; float32 may be
+// stored as bfloat16. kUnsupported when this library cannot run them. The graph must outlive the result.
 Result<Prepared> Prepare(const Graph& graph, std::span<const NodeId> nodes, std::span<const TensorLayout> in,
                          std::span<const TensorLayout> out, uint32_t width);
 

@@ -1,13 +1,15 @@
 // The host library: own kernels for what no other library does well, vectorised for the instruction sets of the
-// processor that they meet at run time. One candidate per host unit class, in one layout, and in bf16 those whose real
-// numbers are stored as bfloat16.
+// processor that they meet at run time. One candidate per host unit class and arrangement, and
+// in bf16 those whose real numbers are stored as bfloat16.
 #include <algorithm>
 #include <array>
-#include <iterator>
+#include <ranges>
+#include <set>
 
 #include "lib/backend/built_in.h"
+#include "lib/backend/host_kernels/arrangement.h"
 #include "lib/backend/host_kernels/attention_pattern.h"
-#include "lib/backend/host_kernels/depthwise.h"
+#include "lib/backend/host_kernels/convolution.h"
 #include "lib/backend/host_kernels/expression.h"
 #include "lib/backend/host_kernels/kernel.h"
 #include "lib/backend/host_kernels/product.h"
@@ -22,7 +24,7 @@ namespace {
 constexpr std::string_view kName = "host";
 
 // Raised when a kernel changes so that its old measurements no longer hold.
-constexpr const char* kVersion = "6";
+constexpr const char* kVersion = "8";
 
 // How real numbers are stored: at the inputs of the graph, where they go out of it or into exponents, and elsewhere.
 struct Storages {
@@ -44,14 +46,14 @@ bool NeedsFloat32(const Graph& graph, const Value& value) {
          });
 }
 
-std::vector<Form> FormsOf(const Graph& graph, std::span<const NodeId> nodes, std::span<const ValueId> values,
+std::vector<Form> FormsOf(const Graph& graph, Arrangement arrangement, std::span<const ValueId> values,
                           const Storages& storages) {
   std::vector<Form> forms;
   for (ValueId id : values) {
     const Value& value = graph.value(id);
     const bool is_input = std::ranges::find(graph.inputs(), id) != graph.inputs().end();
     const DataType real = is_input ? storages.inputs : NeedsFloat32(graph, value) ? storages.outputs : storages.within;
-    forms.push_back({LayoutFor(graph, nodes, value.type.dims.size()),
+    forms.push_back({LayoutIn(arrangement, *value.type.static_dims()),
                      value.type.type == DataType::kFloat32 ? real : value.type.type});
   }
   return forms;
@@ -68,9 +70,16 @@ Result<std::vector<TensorLayout>> DenseLayouts(const Graph& graph, std::span<con
   return layouts;
 }
 
-// As it would run on dense tensors, with the forms of these in the candidate.
-Result<Prepared> PrepareDense(const Graph& graph, std::span<const NodeId> nodes, const Storages& storages,
-                              uint32_t width, Candidate& candidate) {
+// How nodes run as a candidate says it.
+struct Way {
+  Arrangement arrangement;
+  const Storages& storages;
+  UnitClassId unit_class;
+};
+
+// As it would run on dense tensors.
+Result<Prepared> PrepareDense(const Graph& graph, std::span<const NodeId> nodes, Arrangement arrangement,
+                              const Storages& storages, uint32_t width) {
   if (!IsSizedBeforeRun(graph, nodes)) {
     return MakeError(ErrorCode::kUnsupported, "host.sizes", "it has tensors whose size is known only at run time");
   }
@@ -78,14 +87,19 @@ Result<Prepared> PrepareDense(const Graph& graph, std::span<const NodeId> nodes,
   if (read.empty() || made.empty()) {
     return MakeError(ErrorCode::kUnsupported, "host.constant", "it reads nothing but constants, or nobody reads it");
   }
-  candidate.in = FormsOf(graph, nodes, read, storages);
-  candidate.out = FormsOf(graph, nodes, made, storages);
-  PT_ASSIGN(const std::vector<TensorLayout> in, DenseLayouts(graph, read, candidate.in));
-  PT_ASSIGN(const std::vector<TensorLayout> out, DenseLayouts(graph, made, candidate.out));
+  PT_ASSIGN(const std::vector<TensorLayout> in, DenseLayouts(graph, read, FormsOf(graph, arrangement, read, storages)));
+  PT_ASSIGN(const std::vector<TensorLayout> out,
+            DenseLayouts(graph, made, FormsOf(graph, arrangement, made, storages)));
   return Prepare(graph, nodes, in, out, width);
 }
 
-void Describe(const Prepared& prepared, Candidate& candidate) {
+Candidate MakeCandidate(const Graph& graph, std::span<const NodeId> nodes, const Way& way, const Prepared& prepared) {
+  Candidate candidate = RowMajorCandidate(graph, nodes, kName);
+  candidate.unit_class = way.unit_class;
+  candidate.variant = way.storages.variant;
+  candidate.math = way.storages.math();
+  candidate.in = FormsOf(graph, way.arrangement, GroupInputs(graph, nodes), way.storages);
+  candidate.out = FormsOf(graph, way.arrangement, GroupOutputs(graph, nodes), way.storages);
   candidate.scratch_bytes = prepared.routine.scratch_bytes;
   candidate.elision = prepared.routine.elision;
   for (uint32_t i : prepared.routine.in_place) {
@@ -97,6 +111,7 @@ void Describe(const Prepared& prepared, Candidate& candidate) {
   for (const Operand& operand : prepared.site.in) {
     if (operand.constant) candidate.constant_bytes += operand.constant->bytes().size();
   }
+  return candidate;
 }
 
 class HostLibrary final : public Library {
@@ -108,15 +123,16 @@ class HostLibrary final : public Library {
     return ModesWithInstructions(platform, Classes(platform));
   }
 
-  // Single nodes, then groups: elementwise ones, products, depthwise convolutions, attention.
+  // Single nodes, then groups: elementwise ones, products, convolutions, attention.
   std::vector<Candidate> Candidates(const Graph& graph, const Platform& platform,
                                     const Precision& precision) const override {
     std::vector<Candidate> candidates;
     std::vector<bool> able(graph.nodes().size(), false);
     const auto offer = [&](std::span<const NodeId> nodes) {
-      std::vector<Candidate> ways = CandidatesFor(graph, platform, nodes, precision);
-      candidates.insert(candidates.end(), std::make_move_iterator(ways.begin()), std::make_move_iterator(ways.end()));
-      return !ways.empty();
+      const size_t before = candidates.size();
+      if (IsConvex(graph, nodes))
+        Offer(graph, platform, nodes, ArrangementsOf(graph, nodes).front(), precision, candidates);
+      return candidates.size() > before;
     };
     for (uint32_t n = 0; n < able.size(); ++n) {
       const NodeId node(n);
@@ -124,9 +140,30 @@ class HostLibrary final : public Library {
     }
     for (const std::vector<NodeId>& group : ElementwiseGroups(graph, able)) offer(group);
     for (const std::vector<NodeId>& group : ProductGroups(graph, able)) offer(group);
-    for (const std::vector<NodeId>& group : DepthwiseGroups(graph)) offer(group);
+    for (const std::vector<NodeId>& group : ConvolutionGroups(graph)) offer(group);
     for (uint32_t n = 0; n < able.size(); ++n) {
       if (const auto attention = FindAttention(graph, NodeId(n))) offer(attention->nodes);
+    }
+    return candidates;
+  }
+
+  // Groups come in graph order, so that a layout travels down a chain of nodes.
+  std::vector<Candidate> AgnosticCandidates(const Graph& graph, const Platform& platform,
+                                            std::span<const Candidate> so_far) const override {
+    std::vector<Candidate> candidates;
+    KnownLayouts known(graph);
+    for (const Candidate& candidate : so_far) known.Note(candidate);
+    Precision precision;  // what was allowed so far
+    for (const Candidate& candidate : so_far) precision = precision.with(candidate.math);
+    std::set<std::vector<NodeId>> seen;
+    for (const Candidate& candidate : so_far) {
+      if (!seen.insert(candidate.nodes).second) continue;
+      for (Arrangement arrangement : ArrangementsOf(graph, candidate.nodes) | std::views::drop(1)) {
+        const size_t before = candidates.size();
+        if (!known.Meet(arrangement, candidate.nodes)) continue;
+        Offer(graph, platform, candidate.nodes, arrangement, precision, candidates);
+        for (size_t i = before; i < candidates.size(); ++i) known.Note(candidates[i]);
+      }
     }
     return candidates;
   }
@@ -135,29 +172,15 @@ class HostLibrary final : public Library {
                                        const Precision& precision) const override {
     std::vector<Candidate> candidates;
     if (!IsConvex(graph, nodes)) return candidates;
-    for (const UnitClassId unit_class : Classes(platform)) {
-      const size_t before = candidates.size();
-      for (const Storages& storages : kStorages) {
-        if (!precision.allows(storages.math()) || !HasInstructions(platform, unit_class, storages.math())) continue;
-        Candidate candidate = RowMajorCandidate(graph, nodes, kName);
-        candidate.unit_class = unit_class;
-        candidate.variant = storages.variant;
-        candidate.math = storages.math();
-        const Result<Prepared> prepared =
-            PrepareDense(graph, nodes, storages, platform.unit_class(unit_class).cores, candidate);
-        if (!prepared.ok()) continue;
-        const auto same = [&](const Candidate& c) { return c.in == candidate.in && c.out == candidate.out; };
-        if (std::any_of(candidates.begin() + static_cast<ptrdiff_t>(before), candidates.end(), same)) continue;
-        host::Describe(*prepared, candidate);
-        candidates.push_back(std::move(candidate));
-      }
+    for (Arrangement arrangement : ArrangementsOf(graph, nodes)) {
+      Offer(graph, platform, nodes, arrangement, precision, candidates);
     }
     return candidates;
   }
 
   std::optional<std::string> WhyUnsupported(const Graph& graph, NodeId node) const override {
-    Candidate candidate;
-    const Result<Prepared> prepared = PrepareDense(graph, {&node, 1}, kStorages[0], 1, candidate);
+    const Result<Prepared> prepared =
+        PrepareDense(graph, {&node, 1}, ArrangementsOf(graph, {&node, 1}).front(), kStorages[0], 1);
     return prepared.ok() ? std::nullopt : std::optional(prepared.error().message);
   }
 
@@ -177,6 +200,24 @@ class HostLibrary final : public Library {
       if (platform.unit_classes[c].on_host()) classes.push_back(UnitClassId(c));
     }
     return classes;
+  }
+
+  // For every unit class of hosts, in the precision that it has; nothing where the nodes cannot run.
+  static void Offer(const Graph& graph, const Platform& platform, std::span<const NodeId> nodes,
+                    Arrangement arrangement, const Precision& precision, std::vector<Candidate>& candidates) {
+    for (const UnitClassId unit_class : Classes(platform)) {
+      const size_t before = candidates.size();
+      for (const Storages& storages : kStorages) {
+        if (!precision.allows(storages.math()) || !HasInstructions(platform, unit_class, storages.math())) continue;
+        const uint32_t width = platform.unit_class(unit_class).cores;
+        const Result<Prepared> prepared = PrepareDense(graph, nodes, arrangement, storages, width);
+        if (!prepared.ok()) continue;
+        Candidate candidate = MakeCandidate(graph, nodes, {arrangement, storages, unit_class}, *prepared);
+        const auto same = [&](const Candidate& c) { return c.in == candidate.in && c.out == candidate.out; };
+        if (std::any_of(candidates.begin() + static_cast<ptrdiff_t>(before), candidates.end(), same)) continue;
+        candidates.push_back(std::move(candidate));
+      }
+    }
   }
 };
 

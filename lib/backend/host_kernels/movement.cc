@@ -33,8 +33,10 @@ Result<Routine> Transpose(const Site& site) {
 }
 
 // Inputs can be slices of the output only where each then lies in one piece.
-bool JoinsOutermostDim(const Dims& dims, size_t axis) {
-  return std::all_of(dims.begin(), dims.begin() + static_cast<ptrdiff_t>(axis), [](int64_t d) { return d == 1; });
+bool JoinsOutermostDim(const TensorLayout& joined, size_t axis) {
+  const std::vector<uint8_t>& order = joined.layout.order;
+  const auto at = std::find(order.begin(), order.end(), axis);
+  return std::all_of(order.begin(), at, [&](uint8_t dim) { return joined.dims[dim] == 1; });
 }
 
 // Every input once, and none constant: else some part of the output has no producer to place there.
@@ -67,7 +69,7 @@ Result<Routine> Concat(const Site& site) {
   }
   PT_CHECK_OK(site.NeedOutput(0, site.in[0].type(), joined));
   Routine routine = RoutineOf(site, boxes);
-  if (JoinsOutermostDim(joined, at) && HasProducers(site)) routine.elision = Elision::kSlicesOfOutput;
+  if (JoinsOutermostDim(y.layout, at) && HasProducers(site)) routine.elision = Elision::kSlicesOfOutput;
   return routine;
 }
 
@@ -184,10 +186,10 @@ Result<Routine> DepthAndSpace(const Site& site) {
 }
 
 constexpr std::array kRows = {
-    OperatorRow{"Concat", Concat},       OperatorRow{"DepthToSpace", DepthAndSpace<true>},
-    OperatorRow{"Expand", Expand},       OperatorRow{"SpaceToDepth", DepthAndSpace<false>},
-    OperatorRow{"Split", Split},         OperatorRow{"Tile", Tile},
-    OperatorRow{"Transpose", Transpose},
+    OperatorRow{"Concat", Concat, true},       OperatorRow{"DepthToSpace", DepthAndSpace<true>, true},
+    OperatorRow{"Expand", Expand, true},       OperatorRow{"SpaceToDepth", DepthAndSpace<false>, true},
+    OperatorRow{"Split", Split, true},         OperatorRow{"Tile", Tile, true},
+    OperatorRow{"Transpose", Transpose, true},
 };
 
 }  // namespace

@@ -1,6 +1,6 @@
 // How this library describes an operator: a row with a function that looks at one node with its types, layouts,
-// attributes and constants (Site), checks them, and returns what runs it (Routine). Tensors are row-major (those of
-// depthwise convolutions channels-last), each with strides of its own: any may be a slice of something bigger.
+// attributes and constants (Site), checks them, and returns what runs it (Routine). Tensors lie as one of the
+// arrangements of the nodes says, each with strides of its own: any may be a slice of something bigger.
 #pragma once
 
 #include <cstddef>
@@ -91,6 +91,7 @@ struct Site {
 struct OperatorRow {
   std::string_view op;
   Result<Routine> (*make)(const Site&);
+  bool any_order = false;  // of the dims of its tensors in memory; otherwise they are row-major
 };
 
 // The row of a node; null when no table has one.

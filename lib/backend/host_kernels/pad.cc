@@ -152,7 +152,7 @@ Result<Routine> Pad(const Site& site) {
   return RoutineOf(site, padding.boxes);
 }
 
-constexpr std::array kRows = {OperatorRow{"Pad", Pad}};
+constexpr std::array kRows = {OperatorRow{"Pad", Pad, true}};
 
 }  // namespace
 

@@ -2,11 +2,14 @@
 #define HWY_TARGET_INCLUDE "lib/backend/host_kernels/panels.cc"
 #include <hwy/foreach_target.h>
 // After the targets.
+#include <hwy/cache_control.h>
 #include <hwy/highway.h>
 
 #include <algorithm>
 
+#include "lib/backend/host_kernels/bounded-inl.h"
 #include "lib/backend/host_kernels/panels.h"
+#include "lib/backend/host_kernels/rest-inl.h"
 #include "lib/backend/host_kernels/transpose.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -61,17 +64,27 @@ struct Corner {
   float* c;
   const float* row_scales;
   int64_t columns;
+  // What the tile brings into the cache for those behind it: from here on, so many elements for each step of depth.
+  const float* ahead = nullptr;
+  int64_t ahead_step = 0;
 };
 
-// Rows of so many columns from a tile into C where they do not fill whole vectors, or lie apart.
-void CopyRows(const ProductCall<float>& call, const float* tile, int64_t tile_columns, int64_t rows, float* c,
-              int64_t columns) {
+// Tiles leave through these. One vector of R rows into C, `columns` of its lanes:
+template <int64_t R, int64_t N>
+HWY_INLINE void StoreRows(const V (&sums)[R][N], int64_t v, int64_t columns, float* c, int64_t row_stride) {
+  const D d;
+  if (columns >= Lanes()) {
+    for (int64_t r = 0; r < R; ++r) hn::StoreU(sums[r][v], d, c + r * row_stride);
+  } else if (columns > 0) {
+    for (int64_t r = 0; r < R; ++r) StoreRest(d, sums[r][v], c + r * row_stride, columns);
+  }
+}
+
+// Columns that lie apart in C.
+void ScatterRows(const ProductCall<float>& call, const float* tile, int64_t tile_columns, int64_t rows, float* c,
+                 int64_t columns) {
   for (int64_t r = 0; r < rows; ++r, tile += tile_columns, c += call.c_row_stride) {
-    if (call.c_column_stride == 1) {
-      std::copy_n(tile, columns, c);
-    } else {
-      for (int64_t j = 0; j < columns; ++j) c[j * call.c_column_stride] = tile[j];
-    }
+    for (int64_t j = 0; j < columns; ++j) c[j * call.c_column_stride] = tile[j];
   }
 }
 
@@ -88,7 +101,10 @@ HWY_INLINE void Tile(const ProductCall<float>& call, const Corner& corner) {
     const V first = corner.bias == nullptr ? hn::Zero(d) : hn::LoadU(d, corner.bias + v * lanes);
     for (int64_t r = 0; r < R; ++r) sums[r][v] = first;
   }
-  for (int64_t k = 0; k < call.depth; ++k, panel += kVectors * lanes, a += call.a_column_stride) {
+  const float* ahead = corner.ahead == nullptr ? panel : corner.ahead;
+  for (int64_t k = 0; k < call.depth;
+       ++k, panel += kVectors * lanes, a += call.a_column_stride, ahead += corner.ahead_step) {
+    hwy::Prefetch(ahead);
     V b[kSums];
     for (int64_t v = 0; v < kSums; ++v) {
       b[v] = hn::Load(d, panel + v / kVectors * panel_stride + v % kVectors * lanes);
@@ -104,9 +120,16 @@ HWY_INLINE void Tile(const ProductCall<float>& call, const Corner& corner) {
       for (int64_t v = 0; v < kSums; ++v) sums[r][v] = hn::Mul(sums[r][v], scale);
     }
   }
-  if (call.c_column_stride == 1 && (call.c_has_room || corner.columns == kSums * lanes)) {
+  if (call.bounded) {
+    const V low = hn::Set(d, call.low), high = hn::Set(d, call.high);
     for (int64_t r = 0; r < R; ++r) {
-      for (int64_t v = 0; v < kSums; ++v) hn::StoreU(sums[r][v], d, corner.c + r * call.c_row_stride + v * lanes);
+      for (int64_t v = 0; v < kSums; ++v) sums[r][v] = Bounded(low, high, sums[r][v]);
+    }
+  }
+  if (call.c_column_stride == 1) {
+    const int64_t columns = call.c_has_room ? kSums * lanes : corner.columns;
+    for (int64_t v = 0; v < kSums; ++v) {
+      StoreRows(sums, v, columns - v * lanes, corner.c + v * lanes, call.c_row_stride);
     }
     return;
   }
@@ -114,7 +137,7 @@ HWY_INLINE void Tile(const ProductCall<float>& call, const Corner& corner) {
   for (int64_t r = 0; r < R; ++r) {
     for (int64_t v = 0; v < kSums; ++v) hn::Store(sums[r][v], d, tile + (r * kSums + v) * lanes);
   }
-  CopyRows(call, tile, kSums * lanes, R, corner.c, corner.columns);
+  ScatterRows(call, tile, kSums * lanes, R, corner.c, corner.columns);
 }
 
 // So few rows do not keep the arithmetic busy with one panel: sums that depend on each other would wait.
@@ -162,6 +185,9 @@ void Multiply(const ProductCall<float>& call) {
   const auto scales = [&](int64_t i) { return call.row_scales == nullptr ? nullptr : call.row_scales + i; };
   for (int64_t j = 0; j < call.columns && whole > 0; j += width) {
     const int64_t columns = std::min(width, call.columns - j);
+    // Panels come from the outer cache or from memory: while one is multiplied, its tiles fetch parts of the next.
+    const int64_t ahead_step = j + width < call.columns ? width * kRows / whole : 0;
+    const float* next = call.panels + (j + width) * call.depth;
     const float* bias = call.bias == nullptr ? nullptr : call.bias + j;
     for (int64_t i = 0; i < whole; i += kRows) {
       const Corner corner{call.a + i * call.a_row_stride,
@@ -169,7 +195,9 @@ void Multiply(const ProductCall<float>& call) {
                           bias,
                           call.c + i * call.c_row_stride + j * call.c_column_stride,
                           scales(i),
-                          columns};
+                          columns,
+                          ahead_step == 0 ? nullptr : next + i / kRows * ahead_step * call.depth,
+                          ahead_step};
       if (columns <= Lanes()) {
         Tile<kRows, 1, 1>(call, corner);
       } else {

@@ -21,6 +21,7 @@ struct PackedProduct {
   size_t out = 0;          // into the site's outputs
   bool short_out = false;  // which is stored as bfloat16
   int64_t columns = 0, column_stride = 1;
+  std::optional<std::pair<float, float>> bounds;
   std::vector<float> bias;               // filled up to whole panels; empty: none
   std::shared_ptr<DeviceBuffer> panels;  // once packed
 };
@@ -104,7 +105,9 @@ class Worker {
                           .bias = product.bias.empty() ? nullptr : product.bias.data() + chunk.first,
                           .rows = together,
                           .depth = p_.depth,
-                          .columns = chunk.columns};
+                          .columns = chunk.columns,
+                          .bounded = product.bounds.has_value()};
+      if (product.bounds) std::tie(call.low, call.high) = *product.bounds;
       if (stretch != nullptr) {
         call.c = stretch + (row - first) * chunk.columns;
         call.c_row_stride = chunk.columns;
@@ -218,27 +221,27 @@ class Maker {
     products.input = PlaceOf(first.input);
     const Operand& x = site_.in[products.input];
     if (!site_.is_float32(x) || x.rank() < 1) return Refuse();
-    const auto last = static_cast<size_t>(x.rank() - 1);
+    order_ = (first.pointwise ? ChannelsLast(x.dims().size()) : RowMajor(x.dims().size())).order;
+    const size_t last = order_.back();
     if (site_.is_shortened(x) && x.strides()[last] != 1) return Refuse();
     products.depth = first.depth();
     products.input_column_stride = x.strides()[last];
     std::array<std::vector<int64_t>, kMostProducts> strides;
     for (size_t i = 0; i < group_.products.size(); ++i) {
       const ConstantProduct& product = group_.products[i];
-      std::vector<int64_t> dims = x.dims();
-      dims[last] = product.columns();
+      const auto dims = site_.graph.value(product.result).type.static_dims();
       const auto y = std::ranges::find(site_.out, product.result, &Operand::value);
       const bool direct = group_.rest.empty();
       if (product.depth() != products.depth || x.dims()[last] != products.depth) return Refuse();
       if (direct && (y == site_.out.end() || !site_.is_float32(*y) || y->dims() != dims)) return Refuse();
       const bool short_out = direct && site_.is_shortened(*y);
       if (short_out && std::is_same_v<T, float>) return Refuse();
-      PackedProduct packed{direct ? static_cast<size_t>(y - site_.out.begin()) : 0,
-                           short_out,
-                           product.columns(),
-                           direct ? y->strides()[last] : 1,
-                           {},
-                           nullptr};
+      PackedProduct packed;
+      packed.out = direct ? static_cast<size_t>(y - site_.out.begin()) : 0;
+      packed.short_out = short_out;
+      packed.columns = product.columns();
+      packed.column_stride = direct ? y->strides()[last] : 1;
+      packed.bounds = product.bounds;
       if (product.bias) {
         const auto width = static_cast<size_t>(products.math.columns);
         const auto row = product.bias->values<float>();
@@ -248,11 +251,16 @@ class Maker {
       if (direct) strides[i] = y->strides();
       products.products.push_back(std::move(packed));
     }
-    for (size_t d = last; d-- > 0;) {
+    const std::vector<int64_t> dims = *site_.graph.value(first.result).type.static_dims();
+    for (size_t i = order_.size() - 1; i-- > 0;) {
+      const size_t d = order_[i];
       Walk<kMostProducts + 1>::Offsets offsets{};
-      for (size_t i = 0; i < group_.products.size(); ++i) offsets[i] = strides[i].empty() ? 0 : strides[i][d];
-      offsets[kInput] = x.strides()[d];
-      products.rows.Push(x.dims()[d], offsets);
+      for (size_t k = 0; k < group_.products.size(); ++k) offsets[k] = strides[k].empty() ? 0 : strides[k][d];
+      offsets[kInput] = x.strides()[d] * (!first.pointwise ? 1
+                                          : d == 2         ? first.row_step
+                                          : d == 3         ? first.column_step
+                                                           : 1);
+      products.rows.Push(dims[d], offsets);
     }
     return {};
   }
@@ -264,9 +272,8 @@ class Maker {
     Site site{site_.graph, group_.rest, {}, site_.out, 1};
     Operand made;
     made.value = group_.products[0].result;
-    std::vector<int64_t> dims = site_.in[products.input].dims();
-    dims.back() = products.products[0].columns;
-    PT_ASSIGN(made.layout, DenseLayout(DataType::kFloat32, dims, RowMajor(dims.size())));
+    const std::vector<int64_t> dims = *site_.graph.value(made.value).type.static_dims();
+    PT_ASSIGN(made.layout, DenseLayout(DataType::kFloat32, dims, Layout{order_, {}}));
     if (dims != site_.out[0].dims()) return Refuse();
     site.in.push_back(std::move(made));
     Rest rest;
@@ -323,6 +330,7 @@ class Maker {
 
   const Site& site_;
   const ProductGroup& group_;
+  std::vector<uint8_t> order_;  // of the dims: rows are along the last
   std::vector<uint32_t> in_place_;
 };
 

@@ -1,5 +1,5 @@
-// Products with constant matrices, packed once and, where rows are stored as bfloat16, rounded to it: MatMul or Gemm
-// with what is element-wise behind it, or several of them that read one input.
+// Products with constant matrices, packed once and, where rows are stored as bfloat16, rounded to it: MatMul, Gemm or a
+// pointwise convolution with what is element-wise behind it, or several MatMuls and Gemms that read one input.
 #pragma once
 
 #include <optional>
@@ -9,13 +9,17 @@
 
 namespace pt::host {
 
-// One product, rows of `input` times a constant matrix, plus a constant row.
+// One product, rows of `input` times a constant matrix, plus a constant row. Rows are along the last dim; of a
+// pointwise convolution they are pixels, of channels-last images.
 struct ConstantProduct {
   ValueId input, result;
   Tensor matrix;            // depth x columns, or the other way round
   bool transposed = false;  // columns x depth
-  std::optional<Tensor> bias;
-  std::vector<NodeId> nodes;  // that it stands for, ascending
+  bool pointwise = false;
+  int64_t row_step = 1, column_step = 1;  // of a pointwise convolution, from pixel to pixel of its input
+  std::optional<Tensor> bias = {};
+  std::optional<std::pair<float, float>> bounds = {};  // of the results
+  std::vector<NodeId> nodes = {};                      // that it stands for, ascending
 
   int64_t depth() const { return matrix.dims()[transposed ? 1 : 0]; }
   int64_t columns() const { return matrix.dims()[transposed ? 0 : 1]; }
@@ -31,6 +35,9 @@ struct ProductGroup {
 
 // nullopt where the nodes are not such a group.
 std::optional<ProductGroup> ReadProducts(const Graph& graph, std::span<const NodeId> nodes);
+
+// They are such a group of a pointwise convolution.
+bool IsPointwise(const Graph& graph, std::span<const NodeId> nodes);
 
 // Groups of several nodes worth offering. `able`: nodes that run element-wise.
 std::vector<std::vector<NodeId>> ProductGroups(const Graph& graph, const std::vector<bool>& able);

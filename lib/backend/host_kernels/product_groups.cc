@@ -1,8 +1,10 @@
 #include <algorithm>
 #include <map>
 
+#include "lib/backend/host_kernels/clip_bounds.h"
 #include "lib/backend/host_kernels/expression.h"
 #include "lib/backend/host_kernels/product.h"
+#include "lib/backend/window_parameters.h"
 #include "partitiontuner/graph/uses.h"
 
 namespace pt::host {
@@ -10,10 +12,12 @@ namespace {
 
 // Larger matrices are read from memory, where the library with blocked products is at home.
 constexpr size_t kMostBytes = size_t{4} << 20;
+// Sizes of groups offered for each pointwise convolution: with its activation, its residual, the activation behind.
+constexpr std::ptrdiff_t kStepsOfPointwise = 3;
 
-bool IsMatrix(const std::optional<Tensor>& constant) {
-  return constant && constant->type() == DataType::kFloat32 && constant->rank() == 2 && constant->element_count() > 0 &&
-         constant->bytes().size() <= kMostBytes;
+bool IsMatrix(const std::optional<Tensor>& constant, int64_t rank) {
+  return constant && constant->type() == DataType::kFloat32 && constant->rank() == rank &&
+         constant->element_count() > 0 && constant->bytes().size() <= kMostBytes;
 }
 
 // One number for each column, or for all of a single one.
@@ -22,13 +26,46 @@ bool IsRow(const std::optional<Tensor>& constant, int64_t columns) {
          constant->dims().back() == columns && constant->element_count() == columns;
 }
 
+// Spatial dims of an image.
+std::optional<std::vector<int64_t>> ImageDims(const Graph& graph, ValueId value) {
+  auto dims = graph.value(value).type.static_dims();
+  if (!dims || dims->size() != 4) return std::nullopt;
+  dims->erase(dims->begin(), dims->begin() + 2);
+  return dims;
+}
+
+// A convolution whose windows are one pixel each, inside the image.
+std::optional<ConstantProduct> ReadPointwise(const Graph& graph, NodeId id) {
+  const Node& node = graph.node(id);
+  const Value& filters = graph.value(node.inputs[1]);
+  const auto in = ImageDims(graph, node.inputs[0]), out = ImageDims(graph, node.outputs[0]);
+  if (!IsMatrix(filters.constant, 4) || node.int_or("group", 1) != 1 || !in || !out) return std::nullopt;
+  if (graph.value(node.inputs[0]).is_constant()) return std::nullopt;
+  const std::vector<int64_t>& kernel = filters.constant->dims();
+  const auto window = WindowOf(node, std::span(kernel).subspan(2), *in, *out);
+  if (!window || kernel[2] != 1 || kernel[3] != 1) return std::nullopt;
+  for (size_t d = 0; d < 2; ++d) {
+    if (window->pads_begin[d] != 0 || ((*out)[d] - 1) * window->strides[d] >= (*in)[d]) return std::nullopt;
+  }
+  ConstantProduct product{node.inputs[0], node.outputs[0], *filters.constant};
+  product.transposed = product.pointwise = true;
+  product.row_step = window->strides[0];
+  product.column_step = window->strides[1];
+  product.nodes = {id};
+  if (node.inputs.size() < 3 || !node.inputs[2].valid()) return product;
+  product.bias = graph.value(node.inputs[2]).constant;
+  return IsRow(product.bias, product.columns()) ? std::optional(std::move(product)) : std::nullopt;
+}
+
 std::optional<ConstantProduct> ReadProduct(const Graph& graph, NodeId id) {
   const Node& node = graph.node(id);
+  if (node.domain.empty() && node.op == "Conv") return ReadPointwise(graph, id);
   const bool gemm = node.op == "Gemm";
   if (!node.domain.empty() || (!gemm && node.op != "MatMul")) return std::nullopt;
   const Value& matrix = graph.value(node.inputs[1]);
-  if (!IsMatrix(matrix.constant) || graph.value(node.inputs[0]).is_constant()) return std::nullopt;
-  ConstantProduct product{node.inputs[0], node.outputs[0], *matrix.constant, false, std::nullopt, {id}};
+  if (!IsMatrix(matrix.constant, 2) || graph.value(node.inputs[0]).is_constant()) return std::nullopt;
+  ConstantProduct product{node.inputs[0], node.outputs[0], *matrix.constant};
+  product.nodes = {id};
   if (!gemm) return product;
   if (node.int_or("transA", 0) != 0 || node.float_or("alpha", 1) != 1 || node.float_or("beta", 1) != 1) {
     return std::nullopt;
@@ -41,7 +78,7 @@ std::optional<ConstantProduct> ReadProduct(const Graph& graph, NodeId id) {
 
 // Takes the constant row that the only reader of the product adds, if it does so.
 bool TakeBias(const Graph& graph, ConstantProduct& product) {
-  const NodeId reader = product.bias ? NodeId() : OnlyReader(graph, product.result);
+  const NodeId reader = product.bias || product.pointwise ? NodeId() : OnlyReader(graph, product.result);
   if (!reader.valid()) return false;
   const Node& add = graph.node(reader);
   if (!add.domain.empty() || add.op != "Add") return false;
@@ -58,6 +95,15 @@ bool TakeBias(const Graph& graph, ConstantProduct& product) {
   return true;
 }
 
+// Takes the Relu or Clip that reads the result, if it is one of `nodes`.
+void TakeBounds(const Graph& graph, std::span<const NodeId> nodes, ConstantProduct& product) {
+  const auto activation = ActivationBehind(graph, product.result);
+  if (!activation || std::ranges::find(nodes, activation->node) == nodes.end()) return;
+  product.bounds = std::pair(activation->low, activation->high);
+  product.result = graph.node(activation->node).outputs[0];
+  product.nodes.push_back(activation->node);
+}
+
 }  // namespace
 
 std::optional<ProductGroup> ReadProducts(const Graph& graph, std::span<const NodeId> nodes) {
@@ -68,18 +114,26 @@ std::optional<ProductGroup> ReadProducts(const Graph& graph, std::span<const Nod
     if (!product) continue;
     const NodeId reader = OnlyReader(graph, product->result);
     if (std::ranges::find(nodes, reader) != nodes.end()) TakeBias(graph, *product);
+    TakeBounds(graph, nodes, *product);
     taken.insert(taken.end(), product->nodes.begin(), product->nodes.end());
     group.products.push_back(*std::move(product));
   }
   if (group.products.empty() || group.products.size() > kMostProducts) return std::nullopt;
   for (const ConstantProduct& product : group.products) {
-    if (product.input != group.products[0].input) return std::nullopt;
+    if (product.input != group.products[0].input || (product.pointwise && group.products.size() > 1)) {
+      return std::nullopt;
+    }
   }
   for (NodeId id : nodes) {
     if (std::ranges::find(taken, id) == taken.end()) group.rest.push_back(id);
   }
   if (group.products.size() > 1 && !group.rest.empty()) return std::nullopt;
   return group;
+}
+
+bool IsPointwise(const Graph& graph, std::span<const NodeId> nodes) {
+  const auto group = ReadProducts(graph, nodes);
+  return group && group->products[0].pointwise;
 }
 
 std::vector<std::vector<NodeId>> ProductGroups(const Graph& graph, const std::vector<bool>& able) {
@@ -90,6 +144,10 @@ std::vector<std::vector<NodeId>> ProductGroups(const Graph& graph, const std::ve
     auto product = ReadProduct(graph, NodeId(n));
     if (!product) continue;
     const auto grown = GrowElementwise(graph, able, NodeId(n));
+    if (product->pointwise) {
+      groups.insert(groups.end(), grown.begin(), grown.begin() + std::min(kStepsOfPointwise, std::ssize(grown)));
+      continue;
+    }
     if (TakeBias(graph, *product)) groups.push_back(product->nodes);
     if (!grown.empty() && grown.back() != product->nodes) groups.push_back(grown.back());
     auto& all = together[product->input];

@@ -108,6 +108,11 @@ HWY_INLINE void AddPair(const ProductCall<Bfloat16>& call, const Bfloat16* a, co
   }
 }
 
+HWY_INLINE __m512 Bounded(__m512 low, __m512 high, __m512 x) {
+  const __m512 raised = _mm512_mask_mov_ps(x, _mm512_cmp_ps_mask(x, low, _CMP_LT_OQ), low);
+  return _mm512_mask_mov_ps(raised, _mm512_cmp_ps_mask(raised, high, _CMP_GT_OQ), high);
+}
+
 // A whole vector next to each other.
 HWY_INLINE void StoreVector(const ProductCall<Bfloat16>& call, __m512 sums, int64_t at) {
   if (call.short_c != nullptr) {
@@ -148,6 +153,12 @@ HWY_INLINE void Tile(const ProductCall<Bfloat16>& call, const Corner& corner) {
   if (call.depth % kPair != 0) AddPair<R, V, false>(call, a, panel, next, sums);
   for (int64_t r = 0; r < R && corner.row_scales != nullptr; ++r) {
     for (int64_t v = 0; v < V; ++v) sums[r][v] = _mm512_mul_ps(sums[r][v], _mm512_set1_ps(corner.row_scales[r]));
+  }
+  if (call.bounded) {
+    const __m512 low = _mm512_set1_ps(call.low), high = _mm512_set1_ps(call.high);
+    for (int64_t r = 0; r < R; ++r) {
+      for (int64_t v = 0; v < V; ++v) sums[r][v] = Bounded(low, high, sums[r][v]);
+    }
   }
   const bool whole = call.c_column_stride == 1 && (call.c_has_room || corner.columns == V * kLanes);
   for (int64_t v = 0; v < V; ++v) {

@@ -57,7 +57,7 @@ Result<Routine> Slice(const Site& site) {
   return RoutineOf(site, {box});
 }
 
-constexpr std::array kRows = {OperatorRow{"Slice", Slice}};
+constexpr std::array kRows = {OperatorRow{"Slice", Slice, true}};
 
 }  // namespace
 

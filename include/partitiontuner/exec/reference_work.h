@@ -1,0 +1,14 @@
+// Reference work: the same computing and reading everywhere, so that its time tells how fast this host is at the
+// moment. Virtual machines, other programs and a changing clock make the same kernel take up to half as long again from
+// one minute to the next; what was measured beside a reference time can be compared with what runs beside another.
+#pragma once
+
+#include "partitiontuner/exec/machine.h"
+
+namespace pt {
+
+// Nanoseconds of the reference work on one core of the host: the median of some repetitions, about three milliseconds
+// in all. Waits for runs in progress, like UnitRunner. kUnsupported where the machine has no unit of one host core.
+Result<int64_t> TimeReferenceWork(Machine& machine);
+
+}  // namespace pt

@@ -1,0 +1,65 @@
+// Convolutions of images in float32 with constant filters, alone or with an activation that keeps results
+// within bounds: which this library runs, and what their kernels have in common.
+#pragma once
+
+#include <optional>
+
+#include "lib/backend/host_kernels/arrangement.h"
+#include "lib/backend/host_kernels/operator.h"
+#include "lib/backend/window_parameters.h"
+
+namespace pt::host {
+
+// A Conv, alone or with the Relu or Clip behind it.
+struct ConvolutionGroup {
+  NodeId convolution, activation;  // invalid: none
+  float low = 0, high = 0;
+};
+
+// nullopt where the nodes are no such group, or no kernel is for it.
+std::optional<ConvolutionGroup> ReadConvolution(const Graph& graph, std::span<const NodeId> nodes);
+
+// How its images may lie, all of them alike, the usual way first.
+std::vector<Arrangement> ArrangementsOf(const Graph& graph, const ConvolutionGroup& group);
+
+// Groups of several nodes worth offering.
+std::vector<std::vector<NodeId>> ConvolutionGroups(const Graph& graph);
+
+// The site's nodes, which the group was read from. kUnsupported where types or dims do not fit.
+Result<Routine> MakeConvolution(const Site& site, const ConvolutionGroup& group);
+
+// What decides which kernel is for a convolution.
+struct FilterDims {
+  int64_t groups = 1, group_in = 1, group_out = 1;  // the latter two: channels of a group
+  int64_t window = 1;                               // elements of it
+};
+
+// Images and where they lie. Strides are in elements.
+struct Images {
+  size_t place = 0;  // into the site's inputs or outputs
+  int64_t channels = 0, rows = 0, columns = 0;
+  int64_t image_stride = 0, channel_stride = 0, row_stride = 0, pixel_stride = 0;
+  int64_t block = INT64_MAX, block_stride = 0;  // so many channels lie together
+
+  int64_t OffsetOf(int64_t channel) const { return channel / block * block_stride + channel % block; }
+};
+
+// A group with all that its kernel needs to know of it.
+struct Convolution {
+  Images x, y;
+  int64_t images = 0, groups = 1;
+  Tensor filters;           // output channels x input channels of a group x rows x columns
+  std::vector<float> bias;  // of the output channels; empty: none
+  WindowParameters window;  // of rows, then of columns
+  bool bounded = false;
+  float low = 0, high = 0;
+
+  double macs_of_row() const {  // of one image's result, all channels
+    return static_cast<double>(y.columns) * static_cast<double>(filters.element_count());
+  }
+};
+
+// With images stored as float32, or bfloat16 in its place. kUnsupported where types or dims do not fit.
+Result<Convolution> ReadShapes(const Site& site, const ConvolutionGroup& group, DataType stored = DataType::kFloat32);
+
+}  // namespace pt::host
