@@ -1,5 +1,7 @@
 #include "partitiontuner/exec/reference_work.h"
 
+#include <catch2/catch_test_macros.hpp>
+
 #include "test/testing/test_machine.h"
 
 namespace pt::testing {
