@@ -150,13 +150,16 @@ std::optional<FusionGroup> RealGroupOf(const Graph& graph, const std::vector<Nod
     if (group && group->nodes == nodes && IsSizedBeforeRun(graph, nodes)) return group;
     return std::nullopt;
   };
-  // Anything but the first operation is grown onto a start, and only the start may be an anchor.
+  // Anything but the first operation is grown onto a start, and only the start may be an anchor. Activations go first,
+  // as they do among natural groups: what is described must be what was offered.
   for (NodeId node : nodes) {
-    if (auto group = grow_to(SingleGroup(graph, node))) return group;
     for (ValueId input : graph.node(node).inputs) {
       if (!input.valid() || graph.value(input).is_constant()) continue;
       if (auto group = grow_to(ActivationGroup(graph, input))) return group;
     }
+  }
+  for (NodeId node : nodes) {
+    if (auto group = grow_to(SingleGroup(graph, node))) return group;
   }
   return std::nullopt;
 }
@@ -238,6 +241,9 @@ std::vector<FusionGroup> NaturalGroups(const Graph& graph) {
   std::vector<FusionGroup> groups;
   std::set<std::vector<NodeId>> seen;
   const std::vector<uint32_t> places = PlacesInChains(graph);
+  for (ValueId input : graph.inputs()) {
+    if (auto activation = ActivationGroup(graph, input)) GrowAll(graph, std::move(*activation), seen, groups);
+  }
   for (uint32_t i = 0; i < graph.nodes().size(); ++i) {
     if (auto single = SingleGroup(graph, NodeId(i))) {
       if (single->is_conversion()) {
@@ -254,9 +260,6 @@ std::vector<FusionGroup> NaturalGroups(const Graph& graph) {
       if (!output.valid()) continue;
       if (auto activation = ActivationGroup(graph, output)) GrowAll(graph, std::move(*activation), seen, groups);
     }
-  }
-  for (ValueId input : graph.inputs()) {
-    if (auto activation = ActivationGroup(graph, input)) GrowAll(graph, std::move(*activation), seen, groups);
   }
   return groups;
 }
