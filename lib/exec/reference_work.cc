@@ -15,49 +15,66 @@ constexpr size_t kRead = size_t{1} << 20;       // floats, which they do not
 constexpr int kRounds = 12;
 constexpr size_t kRepetitions = 15;
 
-// Half the time goes to arithmetic, half to reading what lies in an outer cache or in memory.
-float DoReferenceWork(std::vector<float>& computed, const std::vector<float>& read) {
-  for (int round = 0; round < kRounds; ++round) {
-    for (float& x : computed) x = ((x * 0.5F + 0.25F) * x + 0.125F) * 0.5F;
+// What one core does. Half the time goes to arithmetic, half to reading what lies in an outer cache or in memory.
+class Worker {
+ public:
+  // On the core that works, so that its memory is near.
+  void Prepare() {
+    computed_.assign(kComputed, 0.5F);
+    read_.assign(kRead, 1.0F);
   }
-  std::array<float, 16> sums{};
-  for (size_t i = 0; i < read.size(); i += sums.size()) {
-    for (size_t k = 0; k < sums.size(); ++k) sums[k] += read[i + k];
+  void Work() {
+    for (int round = 0; round < kRounds; ++round) {
+      for (float& x : computed_) x = ((x * 0.5F + 0.25F) * x + 0.125F) * 0.5F;
+    }
+    std::array<float, 16> sums{};
+    for (size_t i = 0; i < read_.size(); i += sums.size()) {
+      for (size_t k = 0; k < sums.size(); ++k) sums[k] += read_[i + k];
+    }
+    kept_ = kept_ + computed_[computed_.size() / 2] + *std::max_element(sums.begin(), sums.end());
   }
-  return computed[computed.size() / 2] + *std::max_element(sums.begin(), sums.end());
-}
 
-UnitId UnitOfOneCore(const Platform& platform) {
+ private:
+  std::vector<float> computed_, read_;
+  volatile float kept_ = 0;  // so that nothing is dropped
+};
+
+// The host's unit with the most cores.
+UnitId WidestUnit(const Platform& platform) {
+  UnitId widest;
+  uint32_t most = 0;
   for (size_t u = 0; u < platform.units.size(); ++u) {
     const Unit& unit = platform.units[u];
-    if (unit.link) continue;
     const UnitClass& unit_class = platform.unit_class(unit.unit_class);
-    if (unit_class.on_host() && unit_class.cores == 1) return UnitId(u);
+    if (unit.link || !unit_class.on_host() || unit_class.cores <= most) continue;
+    most = unit_class.cores;
+    widest = UnitId(u);
   }
-  return UnitId();
+  return widest;
 }
 
 }  // namespace
 
 Result<int64_t> TimeReferenceWork(Machine& machine) {
   using Clock = std::chrono::steady_clock;
-  const UnitId unit = UnitOfOneCore(machine.platform());
-  if (!unit.valid()) {
-    return MakeError(ErrorCode::kUnsupported, "reference_work.unit", "this machine has no unit of one host core");
-  }
+  const Platform& platform = machine.platform();
+  const UnitId unit = WidestUnit(platform);
+  if (!unit.valid()) return MakeError(ErrorCode::kUnsupported, "reference_work.unit", "this machine has no host unit");
   PT_ASSIGN(const std::unique_ptr<UnitRunner> runner, UnitRunner::Make(machine, unit));
-  std::vector<float> computed(kComputed, 0.5F), read(kRead, 1.0F);
+  const uint32_t cores = platform.unit_class(platform.unit(unit).unit_class).cores;
+  std::vector<Worker> workers(cores);
   std::array<int64_t, kRepetitions> times{};
-  volatile float kept = 0;  // so that nothing is dropped
-  const auto repeat = [&](Stream&) -> Status {
+  auto prepare = [&](uint32_t core, uint32_t) { workers[core].Prepare(); };
+  auto work = [&](uint32_t core, uint32_t) { workers[core].Work(); };
+  PT_CHECK_OK(runner->Run([&](Stream& stream) -> Status {
+    stream.team()->ParallelFor(cores, prepare);
     for (int64_t& ns : times) {
       const Clock::time_point start = Clock::now();
-      kept = kept + DoReferenceWork(computed, read);
+      stream.team()->ParallelFor(cores, work);
       ns = std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - start).count();
     }
     return {};
-  };
-  PT_CHECK_OK(runner->Run(repeat));
+  }));
   std::sort(times.begin(), times.end());
   return std::max<int64_t>(1, times[kRepetitions / 2]);
 }

@@ -79,7 +79,7 @@ std::optional<double> PaceOf(const Plan& plan, std::initializer_list<int64_t> re
   return sum / static_cast<double>(reference_ns.size()) / static_cast<double>(plan.report.reference_ns);
 }
 
-// 0 where it says nothing: plans whose times are given or of simulated devices, hosts without a unit of one core.
+// 0 where it says nothing: plans whose times are given or of simulated devices.
 int64_t ReferenceNs(const Runner& runner) {
   if (runner.simulated || runner.plan.report.reference_ns == 0) return 0;
   const Result<int64_t> ns = TimeReferenceWork(runner.session->machine());
