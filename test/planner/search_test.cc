@@ -11,7 +11,7 @@ namespace {
 using testing::MakeWorld;
 using testing::World;
 
-Plan BySearch(const World& world, uint64_t effort = 0, int64_t time_limit_ns = 0) {
+Plan BySearch(const World& world, uint64_t effort = testing::kTestEffort, int64_t time_limit_ns = 0) {
   PlanningProblem problem = world.problem();
   problem.effort = effort;
   problem.time_limit_ns = time_limit_ns;

@@ -25,6 +25,9 @@ Graph Residual(size_t blocks);   // Conv, Relu, Conv, Add with what came in, Rel
 
 Graph TwoConcatenations();  // a = Conv, b = Conv, c = Conv, Concat(a, b) + Concat(a, c)
 
+// Of searches in tests, which are many and on small graphs; users get more.
+inline constexpr uint64_t kTestEffort = 2000;
+
 struct World {
   Graph graph;
   Platform platform;
@@ -32,7 +35,11 @@ struct World {
   TableCosts costs;
   Constraints constraints = {};
 
-  PlanningProblem problem() const { return {graph, platform, candidates, costs, constraints}; }
+  PlanningProblem problem() const {
+    PlanningProblem problem{graph, platform, candidates, costs, constraints};
+    problem.effort = kTestEffort;
+    return problem;
+  }
 };
 
 struct WorldOptions {
