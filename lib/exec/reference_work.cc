@@ -11,9 +11,9 @@ namespace pt {
 namespace {
 
 constexpr size_t kComputed = size_t{16} << 10;  // floats, which the inner caches hold
-constexpr size_t kRead = size_t{1} << 20;       // floats, which they do not
-constexpr int kRounds = 12;
-constexpr size_t kRepetitions = 15;
+constexpr size_t kRead = size_t{1} << 19;       // floats, which they do not
+constexpr int kRounds = 6;
+constexpr size_t kRepetitions = 7;
 
 // What one core does. Half the time goes to arithmetic, half to reading what lies in an outer cache or in memory.
 class Worker {
