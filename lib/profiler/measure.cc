@@ -62,9 +62,7 @@ Status Profiling::MeasureDecision(Decision& decision) {
 Status Profiling::TimeReference() {
   if (Ledger::Clock::now() < reference_until_) return {};
   PT_CHECK_OK(locks_.Hold(kHostDevice, [&]() -> Status {
-    const Result<int64_t> ns = TimeReferenceWork(task_.machine);
-    if (!ns.ok() && ns.error().code != ErrorCode::kUnsupported) return ns.error();
-    reference_ns_ = ns.ok() ? *ns : 0;
+    PT_ASSIGN(reference_ns_, TimeReferenceWork(task_.machine));
     return {};
   }));
   reference_until_ = Ledger::Clock::now() + kReferenceLasts;

@@ -72,18 +72,16 @@ Status MeasureAll(std::vector<Runner>& runners, const MeasureLength& length, con
 }
 
 // How many times as long this host takes for the reference work as when the plan's times were measured.
-std::optional<double> PaceOf(const Plan& plan, std::initializer_list<int64_t> reference_ns) {
-  if (plan.report.reference_ns == 0 || std::min(reference_ns) == 0) return std::nullopt;
-  double sum = 0;
-  for (int64_t ns : reference_ns) sum += static_cast<double>(ns);
-  return sum / static_cast<double>(reference_ns.size()) / static_cast<double>(plan.report.reference_ns);
+// before_ns, after_ns: of the reference work around the runs.
+std::optional<double> PaceOf(const Plan& plan, int64_t before_ns, int64_t after_ns) {
+  if (plan.report.reference_ns == 0 || before_ns == 0 || after_ns == 0) return std::nullopt;
+  return static_cast<double>(before_ns + after_ns) / 2 / static_cast<double>(plan.report.reference_ns);
 }
 
 // 0 where it says nothing: plans whose times are given or of simulated devices.
-int64_t ReferenceNs(const Runner& runner) {
-  if (runner.simulated || runner.plan.report.reference_ns == 0) return 0;
-  const Result<int64_t> ns = TimeReferenceWork(runner.session->machine());
-  return ns.ok() ? *ns : 0;
+Result<int64_t> ReferenceNs(const Runner& runner) {
+  if (runner.simulated || runner.plan.report.reference_ns == 0) return int64_t{0};
+  return TimeReferenceWork(runner.session->machine());
 }
 
 struct TracedRun {
@@ -218,11 +216,12 @@ Result<int> Measured(const RunFlags& flags, Console& console, const CancelToken&
   std::vector<Runner> runners(1);
   PT_ASSIGN(const PlanSource source, flags.plan_source());
   PT_ASSIGN(runners[0], MakeRunner(setup, flags, source, console));
-  const int64_t before_ns = ReferenceNs(runners[0]);
+  PT_ASSIGN(const int64_t before_ns, ReferenceNs(runners[0]));
   PT_CHECK_OK(MeasureAll(runners, length, cancel));
   NoteUnsteadyPace(runners, console);
   Runner& runner = runners[0];
-  const std::optional<double> pace = PaceOf(runner.plan, {before_ns, ReferenceNs(runner)});
+  PT_ASSIGN(const int64_t after_ns, ReferenceNs(runner));
+  const std::optional<double> pace = PaceOf(runner.plan, before_ns, after_ns);
   if (!flags.save_outputs.empty()) PT_CHECK_OK(SaveOutputs(runner.outputs, runner.last, flags.save_outputs));
   PT_ASSIGN(const TracedRun traced, TraceRuns(runner, cancel));
   if (!flags.trace.empty()) {

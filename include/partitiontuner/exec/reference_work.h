@@ -9,7 +9,7 @@ namespace pt {
 
 // Nanoseconds until all cores of the widest host unit have done the reference work side by side: the median of some
 // repetitions, less than a millisecond in all. Side by side, since two cores of a virtual machine may be one of the
-// host's for a while. Waits for runs in progress, like UnitRunner. kUnsupported where the machine has no host unit.
+// host's for a while. Waits for runs in progress, like UnitRunner. 0 where the machine has no host unit.
 Result<int64_t> TimeReferenceWork(Machine& machine);
 
 }  // namespace pt
