@@ -67,6 +67,8 @@ const KnownLayouts::Sides& KnownLayouts::SidesOf(const std::vector<NodeId>& node
 }
 
 void KnownLayouts::Note(const Candidate& candidate) {
+  const auto is_row_major = [](const Form& form) { return form.layout.is_row_major(); };
+  if (std::ranges::all_of(candidate.in, is_row_major) && std::ranges::all_of(candidate.out, is_row_major)) return;
   const auto note = [&](const std::vector<ValueId>& values, const std::vector<Form>& forms) {
     for (size_t i = 0; i < values.size() && i < forms.size(); ++i) {
       if (!forms[i].layout.is_row_major()) known_[values[i]].insert(forms[i].layout);

@@ -26,6 +26,7 @@ class KnownLayouts {
  public:
   explicit KnownLayouts(const Graph& graph) : graph_(graph) {}
   void Note(const Candidate& candidate);
+  bool empty() const { return known_.empty(); }  // all are row-major
   // Whether an image that the nodes read or make is known to lie as this arrangement has it.
   bool Meet(Arrangement arrangement, const std::vector<NodeId>& nodes);
 

@@ -94,7 +94,9 @@ Result<Prepared> PrepareDense(const Graph& graph, std::span<const NodeId> nodes,
 }
 
 Candidate MakeCandidate(const Graph& graph, std::span<const NodeId> nodes, const Way& way, const Prepared& prepared) {
-  Candidate candidate = RowMajorCandidate(graph, nodes, kName);
+  Candidate candidate;
+  candidate.nodes.assign(nodes.begin(), nodes.end());
+  candidate.library = kName;
   candidate.unit_class = way.unit_class;
   candidate.variant = way.storages.variant;
   candidate.math = way.storages.math();
@@ -152,9 +154,12 @@ class HostLibrary final : public Library {
                                             std::span<const Candidate> so_far) const override {
     std::vector<Candidate> candidates;
     KnownLayouts known(graph);
-    for (const Candidate& candidate : so_far) known.Note(candidate);
     Precision precision;  // what was allowed so far
-    for (const Candidate& candidate : so_far) precision = precision.with(candidate.math);
+    for (const Candidate& candidate : so_far) {
+      known.Note(candidate);
+      precision = precision.with(candidate.math);
+    }
+    if (known.empty()) return candidates;
     std::set<std::vector<NodeId>> seen;
     for (const Candidate& candidate : so_far) {
       if (!seen.insert(candidate.nodes).second) continue;
