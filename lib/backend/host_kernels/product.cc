@@ -252,14 +252,16 @@ class Maker {
       products.products.push_back(std::move(packed));
     }
     const std::vector<int64_t> dims = *site_.graph.value(first.result).type.static_dims();
+    std::vector<int64_t> steps(order_.size(), 1);
+    if (first.pointwise) {
+      steps[2] = first.row_step;
+      steps[3] = first.column_step;
+    }
     for (size_t i = order_.size() - 1; i-- > 0;) {
       const size_t d = order_[i];
       Walk<kMostProducts + 1>::Offsets offsets{};
       for (size_t k = 0; k < group_.products.size(); ++k) offsets[k] = strides[k].empty() ? 0 : strides[k][d];
-      offsets[kInput] = x.strides()[d] * (!first.pointwise ? 1
-                                          : d == 2         ? first.row_step
-                                          : d == 3         ? first.column_step
-                                                           : 1);
+      offsets[kInput] = x.strides()[d] * steps[d];
       products.rows.Push(dims[d], offsets);
     }
     return {};
