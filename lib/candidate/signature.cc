@@ -191,6 +191,11 @@ MeasurementKey OverheadKey(const Platform& platform, UnitClassId unit_class) {
   return KeyOf("overhead | " + UnitClassText(platform, unit_class));
 }
 
+MeasurementKey FetchKey(const Platform& platform, UnitClassId from, UnitClassId to, uint64_t bytes) {
+  return KeyOf("fetch " + std::to_string(bytes) + " | " + UnitClassText(platform, from) + " | " +
+               UnitClassText(platform, to));
+}
+
 MeasurementKey WaitKey(const Platform& platform, UnitClassId from, UnitClassId to) {
   return KeyOf("wait | " + UnitClassText(platform, from) + " | " + UnitClassText(platform, to));
 }

@@ -10,7 +10,10 @@
 
 namespace pt {
 
-std::vector<uint64_t> CopyLadder();  // the sizes copies are measured at, ascending
+std::vector<uint64_t> CopyLadder();   // the sizes copies are measured at, ascending
+std::vector<uint64_t> FetchLadder();  // the sizes at which fetching from other cores' caches is measured, ascending
+// Steps on units of these classes read what the other's left in its caches.
+bool IsFetched(const Platform& platform, UnitClassId from, UnitClassId to);
 bool IsSimulatedClass(const Platform& platform, UnitClassId unit_class);
 bool IsSimulatedLink(const Platform& platform, LinkId link);
 // A simulated device's file says nothing of reorders, and copy engines make none.

@@ -9,9 +9,11 @@
 namespace pt {
 namespace {
 
-constexpr uint64_t kPrivateDisturbance = uint64_t{4} << 20;
 constexpr uint64_t kLeastCopyBytes = 256;
 constexpr uint64_t kMostCopyBytes = uint64_t{64} << 20;
+// From a few lines to more than a core's own caches hold: beyond that, nothing lies in them that another core made.
+constexpr uint64_t kLeastFetchBytes = uint64_t{1} << 10;
+constexpr uint64_t kMostFetchBytes = uint64_t{4} << 20;
 
 // Collects keys once each, in the order they were first met.
 class KeyList {
@@ -53,7 +55,7 @@ std::vector<ValueForms> FormsOfValues(const Graph& graph, std::span<const Candid
 }
 
 void AddReorders(const Graph& graph, const Platform& platform, std::span<const Candidate> candidates,
-                 const std::string& versions, KeyList& keys) {
+                 const std::string& versions, uint64_t reuse_distance, KeyList& keys) {
   const std::vector<ValueForms> forms = FormsOfValues(graph, candidates);
   for (size_t v = 0; v < forms.size(); ++v) {
     const Value& value = graph.values()[v];
@@ -70,7 +72,7 @@ void AddReorders(const Graph& graph, const Platform& platform, std::span<const C
           const UnitClassId unit_class(k);
           if (!MeasuresReorders(platform, unit_class)) continue;
           NeededKey key;
-          key.key = ReorderKey(platform, unit_class, *dims, from, to, versions);
+          key.key = AfterReuse(ReorderKey(platform, unit_class, *dims, from, to, versions), reuse_distance);
           key.kind = NeededKey::Kind::kReorder;
           key.dims = *dims;
           key.from = from;
@@ -100,6 +102,19 @@ void AddCopies(const Platform& platform, KeyList& keys) {
   }
 }
 
+void AddFetching(const Platform& platform, UnitClassId from, UnitClassId to, KeyList& keys) {
+  for (const uint64_t bytes : FetchLadder()) {
+    NeededKey fetch;
+    fetch.key = FetchKey(platform, from, to, bytes);
+    fetch.kind = NeededKey::Kind::kFetch;
+    fetch.unit_class = from;
+    fetch.to_class = to;
+    fetch.bytes = bytes;
+    fetch.expected_bytes = static_cast<double>(bytes);
+    keys.Add(std::move(fetch));
+  }
+}
+
 // Of every class whose times no file gives: what a step costs its unit (or its driver's core), and what it takes until
 // another unit goes on.
 void AddOverheads(const Platform& platform, KeyList& keys) {
@@ -120,6 +135,7 @@ void AddOverheads(const Platform& platform, KeyList& keys) {
       wait.unit_class = from;
       wait.to_class = to;
       keys.Add(std::move(wait));
+      if (IsFetched(platform, from, to)) AddFetching(platform, from, to, keys);
     }
   }
 }
@@ -138,6 +154,17 @@ std::vector<uint64_t> CopyLadder() {
   std::vector<uint64_t> sizes;
   for (uint64_t bytes = kLeastCopyBytes; bytes <= kMostCopyBytes; bytes *= 4) sizes.push_back(bytes);
   return sizes;
+}
+
+std::vector<uint64_t> FetchLadder() {
+  std::vector<uint64_t> sizes;
+  for (uint64_t bytes = kLeastFetchBytes; bytes <= kMostFetchBytes; bytes *= 4) sizes.push_back(bytes);
+  return sizes;
+}
+
+bool IsFetched(const Platform& platform, UnitClassId from, UnitClassId to) {
+  return platform.unit_class(from).on_host() && platform.unit_class(to).on_host() &&
+         HandOverUnits(platform, from, to).has_value();
 }
 
 bool IsSimulatedClass(const Platform& platform, UnitClassId unit_class) {
@@ -212,22 +239,15 @@ uint64_t ReuseDistance(const Graph& graph, const Platform& platform) {
   return std::min(distance, most);
 }
 
-uint64_t ReuseDistanceOf(const Graph& graph, std::span<const NodeId> nodes, uint64_t reuse_distance) {
-  for (const NodeId node : nodes) {
-    for (const ValueId input : graph.node(node).inputs) {
-      if (input.valid() && graph.value(input).is_constant()) return reuse_distance;
-    }
-  }
-  return std::min(reuse_distance, kPrivateDisturbance);
+MeasurementKey AfterReuse(MeasurementKey key, uint64_t reuse_distance) {
+  key.text += " | after " + std::to_string(reuse_distance >> 10) + " KiB";
+  key.hash = HashText(key.text);
+  return key;
 }
 
 MeasurementKey CostKey(const Graph& graph, const Platform& platform, const Candidate& candidate,
                        std::string_view library_version, uint64_t reuse_distance) {
-  MeasurementKey key = CandidateKey(graph, platform, candidate, library_version);
-  key.text += " | constants reused after " +
-              std::to_string(ReuseDistanceOf(graph, candidate.nodes, reuse_distance) >> 10) + " KiB";
-  key.hash = HashText(key.text);
-  return key;
+  return AfterReuse(CandidateKey(graph, platform, candidate, library_version), reuse_distance);
 }
 
 std::vector<NeededKey> NeededKeys(const Graph& graph, const Platform& platform, std::span<const Candidate> candidates,
@@ -250,7 +270,7 @@ std::vector<NeededKey> NeededKeys(const Graph& graph, const Platform& platform, 
     key.expected_bytes = work.bytes;
     keys.Add(std::move(key));
   }
-  AddReorders(graph, platform, candidates, ReorderVersions(library_versions), keys);
+  AddReorders(graph, platform, candidates, ReorderVersions(library_versions), reuse_distance, keys);
   AddCopies(platform, keys);
   return std::move(keys).Take();
 }

@@ -124,6 +124,7 @@ class ProfiledCosts : public CostModel {
     listed_.reserve(options.candidates.size());
     for (const Candidate& candidate : options.candidates) listed_.push_back(LookUp(candidate));
     ReadOverheads();
+    ReadFetches();
     ReadLinks();
   }
 
@@ -160,6 +161,11 @@ class ProfiledCosts : public CostModel {
     return waits_[from.index() * platform_.unit_classes.size() + to.index()];
   }
 
+  Estimate FetchCost(UnitClassId from, UnitClassId to, uint64_t bytes) const override {
+    const auto& points = fetches_[from.index() * platform_.unit_classes.size() + to.index()];
+    return InterpolateFetch(points, static_cast<double>(bytes));
+  }
+
   // Steps beside each other are taken not to slow each other down until that is measured: see docs/roadmap.md.
   double Slowdown(const Candidate&, std::span<const Candidate* const>) const override { return 1.0; }
   bool has_slowdown() const override { return false; }
@@ -187,9 +193,11 @@ class ProfiledCosts : public CostModel {
   std::optional<Estimate> LookUp(const Candidate& candidate) const;
   std::optional<Estimate> LookUpReorder(std::span<const int64_t> dims, const Form& from, const Form& to,
                                         UnitClassId id) const;
+  static Estimate InterpolateFetch(const std::vector<std::pair<double, Estimate>>& points, double bytes);
   static Estimate InterpolateCopy(const LinkTimes& times, double bytes);
   Estimate MeasuredOr(const MeasurementKey& key, bool simulated, const Estimate& otherwise) const;
   void ReadOverheads();
+  void ReadFetches();
   void ReadLinks();
 
   const Graph& graph_;
@@ -201,6 +209,7 @@ class ProfiledCosts : public CostModel {
   mutable Fits fits_;
   std::vector<std::optional<Estimate>> listed_;  // by index into options_.candidates
   std::vector<Estimate> overheads_, waits_;
+  std::vector<std::vector<std::pair<double, Estimate>>> fetches_;  // by both classes: bytes, ascending
   std::vector<LinkTimes> links_;
   mutable std::shared_mutex mutex_;
   mutable Cache runs_, reorders_;  // by content
@@ -230,7 +239,7 @@ std::optional<Estimate> ProfiledCosts::LookUp(const Candidate& candidate) const 
 std::optional<Estimate> ProfiledCosts::LookUpReorder(std::span<const int64_t> dims, const Form& from, const Form& to,
                                                      UnitClassId id) const {
   if (!MeasuresReorders(platform_, id)) return std::nullopt;
-  const MeasurementKey key = ReorderKey(platform_, id, dims, from, to, reorder_versions_);
+  const MeasurementKey key = AfterReuse(ReorderKey(platform_, id, dims, from, to, reorder_versions_), reuse_distance_);
   if (const Measurement* m = profile_.find(key.hash)) {
     if (!m->failure.empty()) return std::nullopt;
     return FromMeasurement(*m);
@@ -239,6 +248,25 @@ std::optional<Estimate> ProfiledCosts::LookUpReorder(std::span<const int64_t> di
   const UnitClass& unit_class = platform_.unit_class(id);
   return fits_.Predict({"reorder", platform_.device(unit_class.device).fingerprint, unit_class.name, "", ""}, 0,
                        ReorderBytes(dims, from, to));
+}
+
+// Straight lines from nothing for no bytes through the measured sizes; the last holds for whatever is larger, since
+// caches hold no more than that.
+Estimate ProfiledCosts::InterpolateFetch(const std::vector<std::pair<double, Estimate>>& points, double bytes) {
+  if (points.empty()) return {0, 0, Provenance::kEstimated, 1.0};
+  double low_bytes = 0, low_ns = 0;
+  for (const auto& [high_bytes, high] : points) {
+    if (bytes > high_bytes) {
+      low_bytes = high_bytes;
+      low_ns = static_cast<double>(high.ns);
+      continue;
+    }
+    const double share = (bytes - low_bytes) / (high_bytes - low_bytes);
+    Estimate estimate = high;
+    estimate.ns = std::llround(low_ns + share * (static_cast<double>(high.ns) - low_ns));
+    return estimate;
+  }
+  return points.back().second;
 }
 
 // Straight lines between the measured sizes; beyond them the last one goes on, so that the time per byte
@@ -275,6 +303,21 @@ void ProfiledCosts::ReadOverheads() {
       }
       waits_.push_back(MeasuredOr(WaitKey(platform_, UnitClassId(k), UnitClassId(other)),
                                   simulated || IsSimulatedClass(platform_, UnitClassId(other)), kUnknownWait));
+    }
+  }
+}
+
+void ProfiledCosts::ReadFetches() {
+  const size_t count = platform_.unit_classes.size();
+  fetches_.resize(count * count);
+  for (size_t from = 0; from < count; ++from) {
+    for (size_t to = 0; to < count; ++to) {
+      if (!IsFetched(platform_, UnitClassId(from), UnitClassId(to))) continue;
+      for (const uint64_t bytes : FetchLadder()) {
+        const Measurement* m = profile_.find(FetchKey(platform_, UnitClassId(from), UnitClassId(to), bytes).hash);
+        if (m == nullptr || !m->failure.empty()) continue;
+        fetches_[from * count + to].emplace_back(static_cast<double>(bytes), FromMeasurement(*m));
+      }
     }
   }
 }

@@ -43,6 +43,8 @@ void TableCosts::SetOverhead(UnitClassId unit_class, int64_t ns) { overhead_[uni
 
 void TableCosts::SetWait(UnitClassId from, UnitClassId to, int64_t ns) { wait_[{from, to}] = ns; }
 
+void TableCosts::SetFetch(UnitClassId from, UnitClassId to, double ns_per_byte) { fetch_[{from, to}] = ns_per_byte; }
+
 void TableCosts::SetSlowdown(std::function<double(const Candidate&, std::span<const Candidate* const>)> factor) {
   slowdown_ = std::move(factor);
 }
@@ -75,6 +77,12 @@ Estimate TableCosts::StepOverhead(UnitClassId unit_class) const { return GivenOr
 
 Estimate TableCosts::WaitCost(UnitClassId from, UnitClassId to) const {
   return GivenOrFree(wait_, std::pair(from, to));
+}
+
+Estimate TableCosts::FetchCost(UnitClassId from, UnitClassId to, uint64_t bytes) const {
+  const auto found = fetch_.find({from, to});
+  if (found == fetch_.end()) return Given(0);
+  return Given(static_cast<int64_t>(std::ceil(static_cast<double>(bytes) * found->second)));
 }
 
 double TableCosts::Slowdown(const Candidate& candidate, std::span<const Candidate* const> beside) const {

@@ -17,6 +17,7 @@ class MeasuredCosts : public CostModel {
   }
   Estimate StepOverhead(UnitClassId) const override { return {}; }
   Estimate WaitCost(UnitClassId, UnitClassId) const override { return {}; }
+  Estimate FetchCost(UnitClassId, UnitClassId, uint64_t) const override { return {}; }
   double Slowdown(const Candidate&, std::span<const Candidate* const>) const override { return 1; }
   bool has_slowdown() const override { return false; }
 };

@@ -47,6 +47,11 @@ int64_t Simulator::wait_ns(UnitId from, UnitId to) const {
                    platform_.unit(to).unit_class.index()];
 }
 
+int64_t Simulator::fetch_ns(UnitId from, UnitId to, uint64_t bytes) const {
+  if (from == to) return 0;
+  return costs_.FetchCost(platform_.unit(from).unit_class, platform_.unit(to).unit_class, bytes).ns;
+}
+
 bool Simulator::waits_on_device(UnitId from, UnitId to) const {
   const UnitClass& earlier = platform_.unit_class(platform_.unit(from).unit_class);
   const UnitClass& later = platform_.unit_class(platform_.unit(to).unit_class);
@@ -253,6 +258,32 @@ Result<int64_t> RunTime(const Graph& graph, const Platform& platform, const Plan
   return estimate->ns;
 }
 
+struct Inputs {
+  int64_t fetch_ns = 0;
+  UnitId made_on;
+};
+
+// What it takes longer to read what other units made, and where the results of the step lie then. An elided step moves
+// nothing: its results lie where the largest of its inputs does, and whoever reads them fetches them from there.
+Inputs FindInputs(const Graph& graph, const Plan& plan, const Simulator& simulator, const Step& step, bool elided,
+                  std::span<const uint32_t> writer, std::span<const UnitId> made_on) {
+  Inputs inputs{0, step.unit};
+  uint64_t largest = 0;
+  for (InstanceId in : ReadsOf(step.work)) {
+    const uint32_t made_by = writer[in.index()];
+    if (made_by == StepId::kNone) continue;
+    const Result<uint64_t> size = InstanceBytes(graph, plan.instances[in.index()]);
+    const uint64_t bytes = size.ok() ? *size : 0;  // known only to the run
+    if (!elided) {
+      inputs.fetch_ns += simulator.fetch_ns(made_on[made_by], step.unit, bytes);
+    } else if (bytes > largest) {
+      largest = bytes;
+      inputs.made_on = made_on[made_by];
+    }
+  }
+  return inputs;
+}
+
 }  // namespace
 
 Result<Timeline> SimulatePlan(const Graph& graph, const Platform& platform, const Plan& plan, const CostModel& costs) {
@@ -261,6 +292,7 @@ Result<Timeline> SimulatePlan(const Graph& graph, const Platform& platform, cons
   std::vector<TimedStep> steps(plan.steps.size());
   std::vector<uint32_t> waits;
   std::vector<uint32_t> writer(plan.instances.size(), StepId::kNone);
+  std::vector<UnitId> made_on(plan.steps.size());  // in whose caches the results of each step lie
   for (size_t s = 0; s < plan.steps.size(); ++s) {
     const Step& step = plan.steps[s];
     TimedStep& timed = steps[s];
@@ -281,6 +313,9 @@ Result<Timeline> SimulatePlan(const Graph& graph, const Platform& platform, cons
       const auto own = waits.begin() + timed.first_wait;
       if (made_by != StepId::kNone && std::find(own, waits.end(), made_by) == waits.end()) waits.push_back(made_by);
     }
+    const Inputs inputs = FindInputs(graph, plan, simulator, step, elided[s], writer, made_on);
+    timed.run_ns += inputs.fetch_ns;
+    made_on[s] = inputs.made_on;
     timed.end_wait = static_cast<uint32_t>(waits.size());
     for (InstanceId out : WritesOf(step.work)) writer[out.index()] = static_cast<uint32_t>(s);
   }

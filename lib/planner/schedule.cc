@@ -44,6 +44,7 @@ int64_t Scheduler::Run(const Solution& solution) {
       if (made_by != kBound && !known) waits_.push_back(made_by);
     }
     step.end_wait = static_cast<uint32_t>(waits_.size());
+    FindInputs(solution[c], elided_[c], step);
     Emit(step);
     const auto self = static_cast<uint32_t>(steps_.size() - 1);
     for (size_t i = 0; i < group.out.size(); ++i) writer(group.out[i], option.out[i]) = self;
@@ -57,6 +58,29 @@ int64_t Scheduler::Run(const Solution& solution) {
   int64_t makespan = 0;
   for (const ScheduledStep& step : steps_) makespan = std::max(makespan, step.end_ns);
   return makespan;
+}
+
+// The rules of SimulatePlan.
+void Scheduler::FindInputs(const Choice& choice, bool elided, ScheduledStep& step) {
+  step.made_on = step.unit;
+  const Option& option = space_.option(choice.option);
+  const Group& group = space_.group(option.group);
+  uint64_t largest = 0;
+  for (size_t i = 0; i < group.in.size(); ++i) {
+    const uint32_t made_by = writer(group.in[i], option.in[i]);
+    if (made_by == kBound) continue;
+    const uint64_t bytes = BytesIn(group.in[i], option.in[i]);
+    if (!elided) {
+      step.run_ns += space_.simulator().fetch_ns(steps_[made_by].made_on, step.unit, bytes);
+    } else if (bytes > largest) {
+      largest = bytes;
+      step.made_on = steps_[made_by].made_on;
+    }
+  }
+}
+
+uint64_t Scheduler::BytesIn(ValueId v, uint32_t slot) const {
+  return space_.routes(v).bytes[slot % space_.value(v).forms.size()];
 }
 
 // What is read where, which moves that takes, which steps memory placement will elide.
@@ -178,10 +202,7 @@ bool Scheduler::IsViewElided(const Option& option) {
   const ValueId in = group.in[0];
   const ValueId out = group.out[0];
   if (!placed(in, option.in[0]) || !placed(out, option.out[0])) return false;
-  const auto bytes = [&](ValueId v, uint32_t slot) {
-    return space_.routes(v).bytes[slot % space_.value(v).forms.size()];
-  };
-  if (bytes(in, option.in[0]) != bytes(out, option.out[0])) return false;
+  if (BytesIn(in, option.in[0]) != BytesIn(out, option.out[0])) return false;
   uint8_t& in_flags = flags(in, option.in[0]);
   uint8_t& out_flags = flags(out, option.out[0]);
   if (((in_flags | out_flags) & kOverwritten) != 0) return false;
@@ -228,16 +249,20 @@ bool Scheduler::EmitMove(ValueId v, Move& move) {
   step.from = move.from;
   step.to = move.to;
   step.first_wait = static_cast<uint32_t>(waits_.size());
-  if (const uint32_t made_by = writer(v, move.from); made_by != kBound) waits_.push_back(made_by);
+  const uint32_t made_by = writer(v, move.from);
+  if (made_by != kBound) waits_.push_back(made_by);
   step.end_wait = static_cast<uint32_t>(waits_.size());
 
   int64_t best = kImpossible;
   const auto consider = [&](UnitId unit, int64_t run_ns) {
+    if (made_by != kBound) {
+      run_ns += space_.simulator().fetch_ns(steps_[made_by].made_on, unit, BytesIn(v, move.from));
+    }
     const int64_t overhead_ns = space_.overhead_ns(space_.platform().unit(unit).unit_class);
     const int64_t end = EndOn(unit, overhead_ns, run_ns, step.first_wait);
     if (end >= best) return;
     best = end;
-    step.unit = unit;
+    step.unit = step.made_on = unit;
     step.overhead_ns = overhead_ns;
     step.run_ns = run_ns;
   };

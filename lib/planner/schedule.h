@@ -23,8 +23,9 @@ struct ScheduledStep {
   Slot from = 0, to = 0;       // of the value
   LinkId link;                 // valid: a copy
   UnitId unit;
-  int64_t overhead_ns = 0, run_ns = 0;
+  int64_t overhead_ns = 0, run_ns = 0;  // with what fetching its inputs takes
   int64_t start_ns = 0, end_ns = 0;
+  UnitId made_on;  // in whose caches its results lie: its own, or where the largest input of an elided step lies
   uint32_t first_wait = 0, end_wait = 0;  // of waits(): the steps whose results it reads
   uint32_t blocker = kNothing;            // the step whose end decided the start
 };
@@ -77,6 +78,9 @@ class Scheduler {
   bool EmitMove(ValueId value, Move& move);
   void EmitEarlyMoves(ValueId value);
   void Emit(ScheduledStep step);
+  // What the step takes longer, and where its results lie.
+  void FindInputs(const Choice& choice, bool elided, ScheduledStep& step);
+  uint64_t BytesIn(ValueId value, uint32_t slot) const;
   // When a step that reads `reads` would end on the unit.
   int64_t EndOn(UnitId unit, int64_t overhead_ns, int64_t run_ns, uint32_t reads) const;
   void RunContended(const Solution& solution);

@@ -156,6 +156,18 @@ UnitId FindCopyUnit(const Platform& platform, LinkId link) {
   return UnitId();
 }
 
+UnitId WidestHostUnit(const Platform& platform) {
+  UnitId widest;
+  uint32_t most = 0;
+  for (size_t u = 0; u < platform.units.size(); ++u) {
+    const UnitClass& unit_class = platform.unit_class(platform.units[u].unit_class);
+    if (platform.units[u].link || !unit_class.on_host() || unit_class.cores <= most) continue;
+    most = unit_class.cores;
+    widest = UnitId(u);
+  }
+  return widest;
+}
+
 std::vector<UnitId> UnitsOf(const Platform& platform, UnitClassId unit_class) {
   std::vector<UnitId> units;
   for (size_t i = 0; i < platform.units.size(); ++i) {

@@ -13,9 +13,7 @@ namespace pt {
 namespace {
 
 constexpr size_t kLine = 64;
-constexpr size_t kBlock = 4096;  // what one core writes of a tensor before another
-constexpr size_t kDisturbance = size_t{8} << 20;
-constexpr size_t kDisturbanceWithoutConstants = size_t{4} << 20;
+constexpr size_t kInMemoryWalk = size_t{8} << 20;  // of each core
 
 void PushOutOfCaches(std::span<const std::byte> bytes) {
 #if defined(__x86_64__)
@@ -26,67 +24,53 @@ void PushOutOfCaches(std::span<const std::byte> bytes) {
 #endif
 }
 
-// The host class with the most cores.
-UnitClassId WidestClass(const Platform& platform) {
-  UnitClassId widest;
-  for (size_t k = 0; k < platform.unit_classes.size(); ++k) {
-    const uint32_t cores = platform.unit_classes[k].cores;
-    if (cores > (widest.valid() ? platform.unit_class(widest).cores : 0)) widest = UnitClassId(k);
-  }
-  return widest;
-}
-
 }  // namespace
 
-Result<std::unique_ptr<HostCaches>> HostCaches::Make(Machine& machine, uint64_t reuse_distance) {
-  const Platform& platform = machine.platform();
-  const UnitClassId widest = WidestClass(platform);
-  PT_ASSIGN(auto all_cores, UnitRunner::Make(machine, UnitsOf(platform, widest).front()));
-  return std::unique_ptr<HostCaches>(new HostCaches(std::move(all_cores), platform.unit_class(widest).cores,
-                                                    reuse_distance, reuse_distance >= InMemoryDistance(platform)));
+HostCaches::HostCaches(HostCores& cores, const Platform& platform, uint64_t reuse_distance)
+    : cores_(cores), in_memory_(reuse_distance >= InMemoryDistance(platform)), sums_(cores.count(), 0) {
+  // Flushed constants need no long walk. One that fills the last cache was tried: small kernels then take half as long
+  // again as in runs, and profiling three times as long.
+  bytes_per_core_ = in_memory_ ? kInMemoryWalk : static_cast<size_t>(reuse_distance) / cores.count();
+  junk_.resize(bytes_per_core_ * cores.count(), std::byte{1});
 }
 
-HostCaches::HostCaches(std::unique_ptr<UnitRunner> all_cores, uint32_t cores, uint64_t reuse_distance, bool in_memory)
-    : all_cores_(std::move(all_cores)), cores_(cores), in_memory_(in_memory), sums_(cores, 0) {
-  // Flushed constants need no long walk: the private caches and address translation are to be disturbed, no more.
-  bytes_per_core_ = in_memory ? kDisturbance : static_cast<size_t>(reuse_distance) / cores;
-  bytes_without_constants_ = std::min(bytes_per_core_, kDisturbanceWithoutConstants / cores);
-  junk_.resize(bytes_per_core_ * cores, std::byte{1});
-}
-
-Status HostCaches::Prepare(const Subject& subject) {
-  return all_cores_->Run([&](Stream& stream) -> Status {
-    PrepareOn(*stream.team(), subject);
+Status HostCaches::Prepare(const Subject& subject, std::span<const uint32_t> own) {
+  return cores_.Run([&](Team& team) -> Status {
+    Disturb(team, subject);
+    auto write = [&](uint32_t core, uint32_t) {
+      const auto found = std::find(own.begin(), own.end(), core);
+      if (found == own.end()) return;
+      const auto index = static_cast<size_t>(found - own.begin());
+      for (DeviceBuffer* output : subject.outputs()) {
+        auto* to = static_cast<std::byte*>(output->data());
+        ForBlocksOf(index, own.size(), output->bytes(),
+                    [&](size_t at, size_t bytes) { std::memset(to + at, 0, bytes); });
+      }
+      for (const Subject::Input& input : subject.inputs()) {
+        auto* to = static_cast<std::byte*>(input.buffer->data());
+        const std::byte* from = input.fresh.data();
+        ForBlocksOf(index, own.size(), input.fresh.size(),
+                    [&](size_t at, size_t bytes) { std::memcpy(to + at, from + at, bytes); });
+      }
+      code_walk_.Walk();
+    };
+    team.OnEveryCore(write);
     return {};
   });
 }
 
-void HostCaches::PrepareOn(Team& team, const Subject& subject) {
+void HostCaches::Disturb(Team& team, const Subject& subject) {
   if (in_memory_) {
     for (const auto& packed : subject.packed_constants()) {
       PushOutOfCaches({static_cast<const std::byte*>(packed->data()), packed->bytes()});
     }
     for (const std::span<const std::byte> plain : subject.plain_constants()) PushOutOfCaches(plain);
   }
-  const bool without_constants = subject.packed_constants().empty() && subject.plain_constants().empty();
-  const size_t disturbed = without_constants ? bytes_without_constants_ : bytes_per_core_;
-  auto prepare = [&](uint32_t core, uint32_t cores) {
+  auto walk = [&](uint32_t core, uint32_t) {
     const std::byte* own = junk_.data() + core * bytes_per_core_;
-    for (size_t at = 0; at < disturbed; at += kLine) sums_[core] += static_cast<uint64_t>(own[at]);
-    const auto for_own_blocks = [&](size_t bytes, const auto& write) {
-      for (size_t at = core * kBlock; at < bytes; at += cores * kBlock) write(at, std::min(kBlock, bytes - at));
-    };
-    for (DeviceBuffer* output : subject.outputs()) {
-      auto* to = static_cast<std::byte*>(output->data());
-      for_own_blocks(output->bytes(), [&](size_t at, size_t bytes) { std::memset(to + at, 0, bytes); });
-    }
-    for (const Subject::Input& input : subject.inputs()) {
-      auto* to = static_cast<std::byte*>(input.buffer->data());
-      const std::byte* from = input.fresh.data();
-      for_own_blocks(input.fresh.size(), [&](size_t at, size_t bytes) { std::memcpy(to + at, from + at, bytes); });
-    }
+    for (size_t at = 0; at < bytes_per_core_; at += kLine) sums_[core] += static_cast<uint64_t>(own[at]);
   };
-  team.ParallelFor(cores_, prepare);
+  team.OnEveryCore(walk);
 }
 
 }  // namespace pt

@@ -1,37 +1,48 @@
 // Brings the caches of all cores into the state that a step of a run finds.
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
-#include <memory>
+#include <span>
 #include <vector>
 
+#include "lib/profiler/code_walk.h"
+#include "lib/profiler/host_cores.h"
 #include "lib/profiler/subject.h"
-#include "partitiontuner/exec/unit_runner.h"
 
 namespace pt {
 
 class HostCaches {
  public:
-  // reuse_distance: bytes touched between two uses of a constant; from InMemoryDistance on no cache keeps it.
-  static Result<std::unique_ptr<HostCaches>> Make(Machine& machine, uint64_t reuse_distance);
+  // reuse_distance: bytes touched between two runs of a step; from InMemoryDistance on no cache keeps it. The cores
+  // must outlive it.
+  HostCaches(HostCores& cores, const Platform& platform, uint64_t reuse_distance);
 
-  // Before every sample. The cores touch as much other memory as a run does between two uses of a constant (or push the
-  // constants out of all caches, when no cache would keep them). Then every core writes every so-many-th block of the
-  // outputs, and after that of the inputs: the steps before have left a tensor's lines in the caches of all the cores
-  // that worked on it, and to take them over costs more than to compute on one's own. Work without constants only
-  // finds the private caches disturbed.
-  Status Prepare(const Subject& subject);
+  // Before every sample of a kernel that runs on `own`, cores as HostCores counts them. All cores touch as much other
+  // memory as a run does between two runs of a step (and push the constants out of all caches, when no cache would keep
+  // them). Then the unit's own cores write the
+  // outputs, and after that the inputs, in turns of a block each: a step finds what the steps before it on the same
+  // unit have left. Last they go through other code than the kernel's. What it takes longer to read what others made is
+  // a cost of its own: CostModel::FetchCost.
+  Status Prepare(const Subject& subject, std::span<const uint32_t> own);
 
  private:
-  HostCaches(std::unique_ptr<UnitRunner> all_cores, uint32_t cores, uint64_t reuse_distance, bool in_memory);
-  void PrepareOn(Team& team, const Subject& subject);
+  void Disturb(Team& team, const Subject& subject);
 
-  std::unique_ptr<UnitRunner> all_cores_;
-  uint32_t cores_;
+  HostCores& cores_;
+  CodeWalk code_walk_;
   bool in_memory_;
-  size_t bytes_per_core_ = 0, bytes_without_constants_ = 0;  // touched by each core
+  size_t bytes_per_core_ = 0;  // touched by each core
   std::vector<std::byte> junk_;
   std::vector<uint64_t> sums_;  // what was read, so that reading is not dropped
 };
+
+// Every so-many-th block of memory belongs to each of some cores: calls use(at, bytes) for those of the core.
+template <typename F>
+void ForBlocksOf(size_t core, size_t cores, size_t bytes, const F& use) {
+  constexpr size_t kBlock = 4096;
+  for (size_t at = core * kBlock; at < bytes; at += cores * kBlock) use(at, std::min(kBlock, bytes - at));
+}
 
 }  // namespace pt

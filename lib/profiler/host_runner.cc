@@ -37,14 +37,15 @@ int64_t Preemptions(Team& team) {
 
 class HostRunner : public Runner {
  public:
-  HostRunner(std::unique_ptr<UnitRunner> unit, HostCaches& caches) : unit_(std::move(unit)), caches_(caches) {}
+  HostRunner(std::unique_ptr<UnitRunner> unit, std::vector<uint32_t> cores, HostCaches& caches)
+      : unit_(std::move(unit)), cores_(std::move(cores)), caches_(caches) {}
 
   CompileContext compile_context() const override { return unit_->compile_context(); }
 
   // One execution, however short: the second of several in a row would find the constants that the first has brought
   // into its caches.
   Result<Timing> Time(Subject& subject) override {
-    PT_CHECK_OK(caches_.Prepare(subject));
+    PT_CHECK_OK(caches_.Prepare(subject, cores_));
     Timing timing;
     const auto body = [&](Stream& stream) -> Status {
       Team& team = *stream.team();
@@ -61,15 +62,17 @@ class HostRunner : public Runner {
 
  private:
   const std::unique_ptr<UnitRunner> unit_;
+  const std::vector<uint32_t> cores_;  // of the unit, as HostCores counts them
   HostCaches& caches_;
   const int64_t clock_ns_ = ClockOverheadNs();
 };
 
 }  // namespace
 
-Result<std::unique_ptr<Runner>> MakeHostRunner(Machine& machine, UnitId unit, HostCaches& caches) {
+Result<std::unique_ptr<Runner>> MakeHostRunner(Machine& machine, UnitId unit, std::vector<uint32_t> cores,
+                                               HostCaches& caches) {
   PT_ASSIGN(auto unit_runner, UnitRunner::Make(machine, unit));
-  return std::unique_ptr<Runner>(std::make_unique<HostRunner>(std::move(unit_runner), caches));
+  return std::unique_ptr<Runner>(std::make_unique<HostRunner>(std::move(unit_runner), std::move(cores), caches));
 }
 
 }  // namespace pt

@@ -8,6 +8,7 @@
 #include "lib/profiler/device_lock.h"
 #include "lib/profiler/executor_costs.h"
 #include "lib/profiler/fault.h"
+#include "lib/profiler/fetch_costs.h"
 #include "lib/profiler/ledger.h"
 #include "lib/profiler/sampler.h"
 #include "lib/profiler/sampling.h"
@@ -102,6 +103,8 @@ Status Profiling::MeasureFirst(WorkItem& item) {
       return MeasureOverhead(task_, locks_, item);
     case NeededKey::Kind::kWait:
       return MeasureWait(task_, locks_, item);
+    case NeededKey::Kind::kFetch:
+      return MeasureFetch(task_, locks_, item);
     case NeededKey::Kind::kCopy:
       return MeasureCopy(task_, locks_, item);
     case NeededKey::Kind::kCandidate:

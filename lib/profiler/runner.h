@@ -25,6 +25,7 @@ class Runner {
 };
 
 // For units of host cores: on the pinned workers, all cores of the machine held. The caches are shared by all runners.
-Result<std::unique_ptr<Runner>> MakeHostRunner(Machine& machine, UnitId unit, HostCaches& caches);
+Result<std::unique_ptr<Runner>> MakeHostRunner(Machine& machine, UnitId unit, std::vector<uint32_t> cores,
+                                               HostCaches& caches);
 
 }  // namespace pt

@@ -31,9 +31,10 @@ Result<Runner*> Sampler::RunnerOf(UnitClassId unit_class) {
     return runner.get();
   }
   if (host_caches_ == nullptr) {
-    PT_ASSIGN(host_caches_, HostCaches::Make(task_.machine, reuse_distance));
+    PT_ASSIGN(host_cores_, HostCores::Make(task_.machine));
+    host_caches_ = std::make_unique<HostCaches>(*host_cores_, task_.platform, reuse_distance);
   }
-  PT_ASSIGN(runner, MakeHostRunner(task_.machine, unit, *host_caches_));
+  PT_ASSIGN(runner, MakeHostRunner(task_.machine, unit, host_cores_->CoresOf(unit), *host_caches_));
   return runner.get();
 }
 

@@ -6,6 +6,7 @@
 
 #include "lib/profiler/device_lock.h"
 #include "lib/profiler/host_caches.h"
+#include "lib/profiler/host_cores.h"
 #include "lib/profiler/runner.h"
 #include "lib/profiler/work_list.h"
 
@@ -31,7 +32,8 @@ class Sampler {
 
   const ProfilingTask& task_;
   DeviceLocks& locks_;
-  std::unique_ptr<HostCaches> host_caches_;  // made with the first runner of host cores
+  std::unique_ptr<HostCores> host_cores_;  // made, as the caches, with the first runner of host cores
+  std::unique_ptr<HostCaches> host_caches_;
   std::map<UnitClassId, std::unique_ptr<Runner>> runners_;
 };
 

@@ -35,6 +35,8 @@ std::string LabelOf(const ProfilingTask& task, const NeededKey& needed) {
       return "overhead of a step";
     case NeededKey::Kind::kWait:
       return "hand-over to " + platform.unit_class(needed.to_class).name;
+    case NeededKey::Kind::kFetch:
+      return "fetching " + std::to_string(needed.bytes) + " bytes to " + platform.unit_class(needed.to_class).name;
   }
   return {};
 }
@@ -49,6 +51,8 @@ const char* FamilyOf(NeededKey::Kind kind) {
       return "overhead";
     case NeededKey::Kind::kWait:
       return "wait";
+    case NeededKey::Kind::kFetch:
+      return "fetch";
     case NeededKey::Kind::kCandidate:
       break;
   }
@@ -93,7 +97,9 @@ void NoteKnown(const ProfilingTask& task, const NeededKey& needed, const Measure
 
 double Urgency(const Decision& decision) {
   const NeededKey& needed = decision.front().needed;
-  if (needed.kind == NeededKey::Kind::kOverhead || needed.kind == NeededKey::Kind::kWait) return 1e300;
+  const bool of_executor = needed.kind == NeededKey::Kind::kOverhead || needed.kind == NeededKey::Kind::kWait ||
+                           needed.kind == NeededKey::Kind::kFetch;
+  if (of_executor) return 1e300;
   return RoughNs(needed);
 }
 

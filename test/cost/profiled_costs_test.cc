@@ -203,6 +203,26 @@ TEST_CASE("ProfiledCosts, SimulatedCopiesFollowThePlatformFile", "[cost]") {
                   .has_value());
 }
 
+TEST_CASE("ProfiledCosts, FetchingIsInterpolatedFromNothingAndEndsWithTheCaches", "[cost]") {
+  const Platform platform = SamplePlatform();
+  const Graph graph = IndependentRelus(1);
+  ProfiledCostsOptions options;
+  options.library_versions = kVersions;
+  Profile profile;
+  for (uint64_t bytes = 1 << 10; bytes <= uint64_t{4} << 20; bytes *= 4) {
+    Add(profile, FetchKey(platform, kNarrow, kWide, bytes), static_cast<int64_t>(bytes / 16), "fetch", "", "");
+  }
+  const auto costs = MakeProfiledCosts(graph, platform, profile, options);
+  CHECK(costs->FetchCost(kNarrow, kWide, 0).ns == 0);
+  CHECK(costs->FetchCost(kNarrow, kWide, 512).ns == 32);
+  CHECK(costs->FetchCost(kNarrow, kWide, 100'000).ns == 6250);
+  CHECK(costs->FetchCost(kNarrow, kWide, 100'000).provenance == Provenance::kMeasured);
+  CHECK(costs->FetchCost(kNarrow, kWide, uint64_t{1} << 30).ns == 262'144);
+  // Never measured: for nothing, and said to be a guess.
+  CHECK(costs->FetchCost(kWide, kNarrow, 100'000).ns == 0);
+  CHECK(costs->FetchCost(kWide, kNarrow, 100'000).provenance == Provenance::kEstimated);
+}
+
 TEST_CASE("ProfiledCosts, MeasuredCopiesAreInterpolated", "[cost]") {
   Platform platform = SamplePlatform(true);
   platform.devices[1].simulated = false;

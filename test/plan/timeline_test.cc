@@ -124,6 +124,46 @@ TEST_CASE("SimulatePlan, AgreesWithTheScheduleThePlanWasMadeFrom", "[plan]") {
   }
 }
 
+// A chain of three on cpu[0], cpu[1], cpu[1]: only what crosses from core to core takes longer.
+TEST_CASE("SimulatePlan, StepsFetchWhatOtherUnitsMade", "[plan]") {
+  World world = MakeWorld(testing::Chain(3), {.accelerator = false});
+  const PlanningProblem problem = world.problem();
+  const Space space = Space::Make(problem).value();
+  Solution solution;
+  const auto narrow = [&](NodeId node, UnitId unit) {
+    for (uint32_t o : space.group(space.single_group(node)).options) {
+      if (space.option(o).unit_class == world.platform.unit(unit).unit_class) return Choice{o, unit};
+    }
+    FAIL("no option on one core");
+    return Choice{};
+  };
+  for (const auto& [node, unit] : {std::pair(0u, 0u), std::pair(1u, 1u), std::pair(2u, 1u)}) {
+    solution.push_back(narrow(space.order()[node], UnitId(unit)));
+  }
+  Scheduler scheduler(space);
+  const auto time_of_choices = [&](double ns_per_byte) {
+    world.costs.SetFetch(UnitClassId(0u), UnitClassId(0u), ns_per_byte);
+    scheduler.Run(solution);
+    std::vector<int64_t> times;
+    for (const ScheduledStep& step : scheduler.steps()) {
+      if (step.choice != kNothing) times.push_back(step.end_ns - step.start_ns);
+    }
+    const Timeline timeline =
+        SimulatePlan(world.graph, world.platform, Assemble(space, solution, "test").value(), world.costs).value();
+    CHECK(timeline.makespan_ns == scheduler.steps().back().end_ns);
+    return times;
+  };
+  const std::vector<int64_t> without = time_of_choices(0), with = time_of_choices(2);
+  REQUIRE(without.size() == 3);
+  CHECK(with[0] == without[0]);
+  const ValueId crossing = space.group_of(solution[0].option).out[0];
+  const uint64_t bytes =
+      space.routes(crossing).bytes[space.option(solution[0].option).out[0] % space.value(crossing).forms.size()];
+  CHECK(bytes > 0);
+  CHECK(with[1] - without[1] == static_cast<int64_t>(2 * bytes));
+  CHECK(with[2] == without[2]);
+}
+
 TEST_CASE("SimulatePlan, RefusesUnknownCosts", "[plan]") {
   const World world = MakeWorld(testing::Chain(3));
   const Plan plan = FindPlanner("search").value()->make_plan(world.problem(), nullptr).value();

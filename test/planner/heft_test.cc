@@ -105,7 +105,10 @@ TEST_CASE("Search, DiamondOverlapsBothBranches", "[planner]") {
   }
   for (size_t c = 0; c < 2; ++c) {
     world.costs.SetOverhead(UnitClassId(c), 0);
-    for (size_t d = 0; d < 2; ++d) world.costs.SetWait(UnitClassId(c), UnitClassId(d), 0);
+    for (size_t d = 0; d < 2; ++d) {
+      world.costs.SetWait(UnitClassId(c), UnitClassId(d), 0);
+      world.costs.SetFetch(UnitClassId(c), UnitClassId(d), 0);
+    }
   }
   const Plan plan = FindPlanner("search").value()->make_plan(world.problem(), nullptr).value();
   CHECK(plan.makespan.ns == 950 + 1000 + 950);

@@ -13,8 +13,10 @@ World BareDiamond(int64_t wide_ns, int64_t accelerator_ns) {
   World world = testing::MakeWorld(testing::Diamond(), {.fused = false, .blocked = false, .elided = false});
   for (size_t c = 0; c < world.platform.unit_classes.size(); ++c) {
     world.costs.SetOverhead(UnitClassId(c), 0);
-    for (size_t d = 0; d < world.platform.unit_classes.size(); ++d)
+    for (size_t d = 0; d < world.platform.unit_classes.size(); ++d) {
       world.costs.SetWait(UnitClassId(c), UnitClassId(d), 0);
+      world.costs.SetFetch(UnitClassId(c), UnitClassId(d), 0);
+    }
   }
   for (size_t l = 0; l < world.platform.links.size(); ++l) world.costs.SetLink(LinkId(l), 0, 0);
   const UnitClassId wide = FindUnitClass(world.platform, "cpu/2"),

@@ -293,6 +293,8 @@ World MakeWorld(Graph graph, const WorldOptions& options, uint64_t seed) {
     world.costs.SetOverhead(UnitClassId(c), c == 0 ? 200 : c == 1 ? 500 : 1500);
     for (size_t d = 0; d < world.platform.unit_classes.size(); ++d) {
       world.costs.SetWait(UnitClassId(c), UnitClassId(d), 100);
+      const bool on_host = c < 2 && d < 2;
+      if (on_host) world.costs.SetFetch(UnitClassId(c), UnitClassId(d), 0.25);
     }
   }
   if (options.contention) {

@@ -25,10 +25,11 @@ MeasurementKey ReorderKey(const Platform& platform, UnitClassId unit_class, std:
                           const Form& from, const Form& to, std::string_view library_version);
 MeasurementKey OverheadKey(const Platform& platform, UnitClassId unit_class);        // one step's launch
 MeasurementKey WaitKey(const Platform& platform, UnitClassId from, UnitClassId to);  // flag hand-over
+MeasurementKey FetchKey(const Platform& platform, UnitClassId from, UnitClassId to, uint64_t bytes);
 
 // The version of the measuring method: part of every key; raised when measuring changes meaning
 // (docs/profile-format.md, "How times are taken").
-inline constexpr int kMeasurementMethodVersion = 2;
+inline constexpr int kMeasurementMethodVersion = 3;
 // Whether the text is of a key of this version.
 bool IsOfThisMethod(std::string_view key_text);
 

@@ -32,8 +32,8 @@ struct Estimate {
 class CostModel {
  public:
   virtual ~CostModel() = default;
-  // One execution of the candidate as a step of its unit class, warm, alone. Empty = cannot run or unknown:
-  // planners must not use it.
+  // One execution of the candidate as a step of its unit class, warm, alone, its inputs made on the same unit. Empty =
+  // cannot run or unknown: planners must not use it.
   virtual std::optional<Estimate> Run(const Candidate& candidate) const = 0;
   // Moving that many bytes over the link.
   virtual Estimate Copy(uint64_t bytes, LinkId link) const = 0;
@@ -44,6 +44,9 @@ class CostModel {
   virtual Estimate StepOverhead(UnitClassId unit_class) const = 0;
   // From the end of a step on `from` to the start of a waiting step on another unit of class `to`.
   virtual Estimate WaitCost(UnitClassId from, UnitClassId to) const = 0;
+  // What a step on a unit of class `to` takes longer than Run() or Reorder() says because `bytes` of its inputs were
+  // made on another unit, of class `from`, and lie in the caches there. 0 where either is no host class.
+  virtual Estimate FetchCost(UnitClassId from, UnitClassId to, uint64_t bytes) const = 0;
   // Factor (>= 1) on a candidate's time while others run beside it; 1 = no slowdown.
   virtual double Slowdown(const Candidate& candidate, std::span<const Candidate* const> beside) const = 0;
   // False when Slowdown is 1 whatever runs beside: timelines are then one pass over the steps.

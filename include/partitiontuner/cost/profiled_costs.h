@@ -14,14 +14,15 @@
 
 namespace pt {
 
-// How many bytes a run touches between two uses of a constant. It decides in which cache, if any, a step still finds
-// its weights, so candidates are measured after touching as much, and it is part of their keys. Constants and the
-// largest activations, rounded up to 2^k or 1.5·2^k; at most InMemoryDistance, beyond which nothing is left in a cache.
+// How many bytes a run touches between two runs of the same step. It decides in which cache, if any, the step still
+// finds its weights, its code and what its library keeps for it, so all work is measured after touching as much, and it
+// is part of its keys. Constants and the largest activations, rounded up to 2^k or 1.5·2^k; at most InMemoryDistance,
+// beyond which nothing is left in a cache.
 uint64_t ReuseDistance(const Graph& graph, const Platform& platform);
 uint64_t InMemoryDistance(const Platform& platform);
-// The part of it that matters to a group: one without constants only finds the private caches disturbed.
-uint64_t ReuseDistanceOf(const Graph& graph, std::span<const NodeId> nodes, uint64_t reuse_distance);
-// CandidateKey together with ReuseDistanceOf.
+// The key of the same work measured after touching so many bytes.
+MeasurementKey AfterReuse(MeasurementKey key, uint64_t reuse_distance);
+// CandidateKey, AfterReuse.
 MeasurementKey CostKey(const Graph& graph, const Platform& platform, const Candidate& candidate,
                        std::string_view library_version, uint64_t reuse_distance);
 
@@ -45,16 +46,16 @@ std::unique_ptr<CostModel> MakeProfiledCosts(const Graph& graph, const Platform&
 std::optional<std::pair<UnitId, UnitId>> HandOverUnits(const Platform& platform, UnitClassId from, UnitClassId to);
 
 // Every key a planner over these candidates may ask for: candidates, reorders between the forms of one value,
-// copies over each link, overheads and waits. What pt-profile measures.
+// copies over each link, overheads, waits and fetching. What pt-profile measures.
 struct NeededKey {
   MeasurementKey key;
-  enum class Kind : uint8_t { kCandidate, kReorder, kCopy, kOverhead, kWait } kind = Kind::kCandidate;
+  enum class Kind : uint8_t { kCandidate, kReorder, kCopy, kOverhead, kWait, kFetch } kind = Kind::kCandidate;
   size_t candidate = 0;                           // index, for kCandidate: the first with this key
   std::vector<int64_t> dims;                      // kReorder
   Form from, to;                                  // kReorder
-  UnitClassId unit_class, to_class;               // kReorder, kOverhead, kWait
+  UnitClassId unit_class, to_class;               // kReorder, kOverhead, kWait, kFetch: from unit_class to to_class
   LinkId link;                                    // kCopy
-  uint64_t bytes = 0;                             // kCopy
+  uint64_t bytes = 0;                             // kCopy, kFetch
   double expected_flops = 0, expected_bytes = 0;  // for ordering
 };
 // Reorders are made by the first library that can, so their keys name all of them.

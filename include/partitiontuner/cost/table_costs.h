@@ -12,7 +12,7 @@
 
 namespace pt {
 
-// What was not set: a group cannot run, a reorder is impossible; copies, overheads and waits cost nothing.
+// What was not set: a group cannot run, a reorder is impossible; copies, overheads, waits and fetching cost nothing.
 class TableCosts : public CostModel {
  public:
   // Time of a group (its node set) on a unit class, whatever library and variant.
@@ -26,6 +26,7 @@ class TableCosts : public CostModel {
                       ns);
   void SetOverhead(UnitClassId unit_class, int64_t ns);
   void SetWait(UnitClassId from, UnitClassId to, int64_t ns);
+  void SetFetch(UnitClassId from, UnitClassId to, double ns_per_byte);
   void SetSlowdown(std::function<double(const Candidate&, std::span<const Candidate* const> beside)> factor);
 
   std::optional<Estimate> Run(const Candidate& candidate) const override;
@@ -34,6 +35,7 @@ class TableCosts : public CostModel {
                                   UnitClassId unit_class) const override;
   Estimate StepOverhead(UnitClassId unit_class) const override;
   Estimate WaitCost(UnitClassId from, UnitClassId to) const override;
+  Estimate FetchCost(UnitClassId from, UnitClassId to, uint64_t bytes) const override;
   double Slowdown(const Candidate& candidate, std::span<const Candidate* const> beside) const override;
   bool has_slowdown() const override { return slowdown_ != nullptr; }
 
@@ -44,6 +46,7 @@ class TableCosts : public CostModel {
   std::function<std::optional<int64_t>(std::span<const int64_t>, const Form&, const Form&, UnitClassId)> reorder_;
   std::map<UnitClassId, int64_t> overhead_;
   std::map<std::pair<UnitClassId, UnitClassId>, int64_t> wait_;
+  std::map<std::pair<UnitClassId, UnitClassId>, double> fetch_;  // nanoseconds per byte
   std::function<double(const Candidate&, std::span<const Candidate* const>)> slowdown_;
 };
 

@@ -7,8 +7,8 @@
 
 namespace pt {
 
-// Nanoseconds until all cores of the widest host unit have done the reference work side by side: the median of some
-// repetitions, less than a millisecond in all. Side by side, since two cores of a virtual machine may be one of the
+// Nanoseconds until all cores of the widest host unit have done the reference work side by side: the shortest of some
+// repetitions, about a millisecond in all. Side by side, since two cores of a virtual machine may be one of the
 // host's for a while. Waits for runs in progress, like UnitRunner. 0 where the machine has no host unit.
 Result<int64_t> TimeReferenceWork(Machine& machine);
 

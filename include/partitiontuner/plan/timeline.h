@@ -16,11 +16,12 @@ struct Timeline {
 };
 
 // Runs each resource's list in order (lists as in happens_before.h); a step starts when its unit's resources are free
-// and its waits (with WaitCost across units) are over. Launches of asynchronous steps occupy their driver core, until
-// all that the step waits for is over but for what the device itself waits for: steps on its own units. Concurrent
-// steps slow each other as CostModel::Slowdown says, and by as much as what they ask of a resource exceeds its
-// capacity: on simulated devices the demand that the platform file gives, elsewhere what their units use. Steps that
-// memory placement elides cost their overhead only. Errors: a step whose cost is unknown (kPartial).
+// and its waits (with WaitCost across units) are over, and takes longer by FetchCost of what other units made. Launches
+// of asynchronous steps occupy their driver core, until all that the step waits for is over but for what the device
+// itself waits for: steps on its own units. Concurrent steps slow each other as CostModel::Slowdown says, and by as
+// much as what they ask of a resource exceeds its capacity: on simulated devices the demand that the platform file
+// gives, elsewhere what their units use. Steps that memory placement elides cost their overhead only. Errors: a step
+// whose cost is unknown (kPartial).
 Result<Timeline> SimulatePlan(const Graph& graph, const Platform& platform, const Plan& plan, const CostModel& costs);
 
 // A step as far as time is concerned.
@@ -41,6 +42,8 @@ class Simulator {
 
   const Lanes& lanes() const { return lanes_; }
   int64_t wait_ns(UnitId from, UnitId to) const;
+  // What a step on `to` takes longer because `bytes` of what it reads were made on `from`.
+  int64_t fetch_ns(UnitId from, UnitId to, uint64_t bytes) const;
   // A step on `to` that waits for one on `from` is launched at once: the device sees to the order.
   bool waits_on_device(UnitId from, UnitId to) const;
   // Steps that run at once change each other's times: Run is then a simulation of events.

@@ -115,6 +115,8 @@ UnitId FindUnit(const Platform& platform, std::string_view name);      // invali
 UnitClassId FindUnitClass(const Platform& platform, std::string_view name);
 LinkId FindLink(const Platform& platform, DeviceId from, DeviceId to);  // invalid when absent
 UnitId FindCopyUnit(const Platform& platform, LinkId link);             // invalid when absent
+// The host's unit with the most cores, the first on a tie; invalid where the host has none.
+UnitId WidestHostUnit(const Platform& platform);
 std::vector<UnitId> UnitsOf(const Platform& platform, UnitClassId unit_class);
 // The memory node that all cores of the unit are near; none when there are several, or where it makes no difference.
 std::optional<uint32_t> HomeNode(const Platform& platform, UnitId unit);

@@ -1,0 +1,82 @@
+#include "lib/profiler/fetch_costs.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+
+#include "lib/profiler/host_caches.h"
+
+namespace pt {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr uint32_t kRepeats = 15;
+constexpr size_t kLine = 64;
+
+// A buffer that some cores write and others read.
+class SharedBuffer {
+ public:
+  SharedBuffer(size_t bytes, uint32_t cores) : bytes_(bytes, std::byte{1}), read_ns_(cores), sums_(cores) {}
+
+  // In turns of a block each, as the steps before leave a tensor that they have worked on together.
+  void WriteOn(Team& team, std::span<const uint32_t> writers) {
+    ++content_;
+    auto write = [&](uint32_t core, uint32_t) {
+      const auto found = std::find(writers.begin(), writers.end(), core);
+      if (found == writers.end()) return;
+      ForBlocksOf(static_cast<size_t>(found - writers.begin()), writers.size(), bytes_.size(),
+                  [&](size_t at, size_t bytes) { std::memset(bytes_.data() + at, content_, bytes); });
+    };
+    team.OnEveryCore(write);
+  }
+
+  // Each reader a part of its own in one piece, as kernels share their work. How long the slowest of them took.
+  int64_t ReadOn(Team& team, std::span<const uint32_t> readers) {
+    std::fill(read_ns_.begin(), read_ns_.end(), 0);
+    auto read = [&](uint32_t core, uint32_t) {
+      const auto found = std::find(readers.begin(), readers.end(), core);
+      if (found == readers.end()) return;
+      const auto index = static_cast<size_t>(found - readers.begin());
+      const size_t begin = bytes_.size() * index / readers.size(), end = bytes_.size() * (index + 1) / readers.size();
+      const Clock::time_point start = Clock::now();
+      uint64_t sum = 0;
+      for (size_t at = begin; at < end; at += kLine) sum += static_cast<uint64_t>(bytes_[at]);
+      read_ns_[core] = (Clock::now() - start).count();
+      sums_[core] += sum;
+    };
+    team.OnEveryCore(read);
+    return *std::max_element(read_ns_.begin(), read_ns_.end());
+  }
+
+ private:
+  std::vector<std::byte> bytes_;
+  std::vector<int64_t> read_ns_;  // by core
+  std::vector<uint64_t> sums_;    // by core: so that reading is not dropped
+  unsigned char content_ = 0;
+};
+
+}  // namespace
+
+Status MeasureFetch(const ProfilingTask& task, DeviceLocks& locks, WorkItem& item) {
+  const auto units = HandOverUnits(task.platform, item.needed.unit_class, item.needed.to_class);
+  PT_ASSIGN(const std::unique_ptr<HostCores> cores, HostCores::Make(task.machine));
+  const std::vector<uint32_t> from = cores->CoresOf(units->first), to = cores->CoresOf(units->second);
+  SharedBuffer buffer(item.needed.bytes, cores->count());
+  return locks.Hold(kHostDevice, [&]() -> Status {
+    PT_CHECK_OK(cores->Run([&](Team& team) -> Status {
+      for (uint32_t repeat = 0; repeat <= kRepeats; ++repeat) {
+        buffer.WriteOn(team, to);
+        const int64_t own_ns = buffer.ReadOn(team, to);
+        buffer.WriteOn(team, from);
+        const int64_t fetched_ns = buffer.ReadOn(team, to);
+        if (repeat > 0) item.samples.push_back(std::max<int64_t>(1, fetched_ns - own_ns));  // the first one warms up
+      }
+      return {};
+    }));
+    item.done = true;
+    return {};
+  });
+}
+
+}  // namespace pt
