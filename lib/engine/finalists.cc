@@ -4,18 +4,15 @@
 #include <cmath>
 #include <set>
 
-#include "partitiontuner/engine/run_buffers.h"
+#include "lib/engine/in_place_costs.h"
+#include "lib/engine/median.h"
+#include "lib/engine/plan_runner.h"
+#include "partitiontuner/exec/reference_work.h"
 #include "partitiontuner/plan/plan_json.h"
 #include "partitiontuner/planner/planner_names.h"
 
 namespace pt {
 namespace {
-
-template <typename T>
-T MedianOf(std::vector<T> values) {
-  std::ranges::sort(values);
-  return values[values.size() / 2];
-}
 
 struct Contender {
   std::string name;
@@ -53,6 +50,14 @@ std::string WorkOf(const Plan& plan, const Graph& graph) {
   return text;
 }
 
+// Runs the plan for a while and notes what its steps took.
+Status NoteInPlace(const PlanningScene& scene, const Plan& plan, const FinalistOptions& options, InPlaceCosts& costs) {
+  PT_ASSIGN(PlanRunner runner, PlanRunner::Make(scene, plan, options.inputs));
+  PT_ASSIGN(const std::vector<int64_t> step_ns, runner.StepMediansOfTurn(options.turn * options.rounds));
+  costs.Note(plan, step_ns);
+  return {};
+}
+
 Result<std::vector<Finalist>> MakeFinalists(const PlanningScene& scene, uint32_t most) {
   std::vector<Finalist> finalists;
   std::set<std::string> seen;
@@ -70,40 +75,33 @@ Result<std::vector<Finalist>> MakeFinalists(const PlanningScene& scene, uint32_t
   return finalists;
 }
 
-// A plan that runs.
-class Runner {
- public:
-  static Result<Runner> Make(const PlanningScene& scene, const Plan& plan, std::span<const Tensor> inputs) {
-    Runner runner;
-    PT_ASSIGN(runner.session_, Session::Create(scene.model.graph, plan, scene.machine, {}));
-    PT_ASSIGN(runner.inputs_, RunBuffers::ForInputs(*runner.session_, inputs));
-    PT_ASSIGN(runner.outputs_, RunBuffers::ForOutputs(*runner.session_));
-    return runner;
+// Plans made from what the steps of the plan before took in place, beginning with the first finalist. `costs` knows in
+// the end what all of them took.
+Status AddRefined(const PlanningScene& scene, const FinalistOptions& options, InPlaceCosts& costs,
+                  std::vector<Finalist>& finalists) {
+  std::set<std::string> seen;
+  for (const Finalist& finalist : finalists) seen.insert(WorkOf(finalist.plan, *scene.model.graph));
+  size_t base = 0;
+  for (uint32_t round = 1; round <= options.refine; ++round) {
+    PT_CHECK_OK(NoteInPlace(scene, finalists[base].plan, options, costs));
+    PT_ASSIGN(Plan plan, PlanWith(scene.model, scene.machine, costs, scene.profile, scene.options, nullptr, nullptr));
+    if (!seen.insert(WorkOf(plan, *scene.model.graph)).second) break;  // what runs in place changes nothing any more
+    base = finalists.size();
+    finalists.push_back({scene.options.planner + ", refined " + std::to_string(round), std::move(plan)});
   }
+  return {};
+}
 
-  // The first run brings weights into the caches, as they are when a plan runs alone; it does not count.
-  Result<int64_t> MedianOfTurn(std::chrono::nanoseconds turn) {
-    PT_ASSIGN(const int64_t first, RunOnce());
-    (void)first;
-    std::vector<int64_t> times;
-    const auto end = std::chrono::steady_clock::now() + turn;
-    do {
-      PT_ASSIGN(const int64_t time, RunOnce());
-      times.push_back(time);
-    } while (std::chrono::steady_clock::now() < end);
-    return MedianOf(std::move(times));
-  }
-
- private:
-  // On a virtual clock the makespan is the time.
-  Result<int64_t> RunOnce() {
-    PT_ASSIGN(const RunReport report, session_->Run(inputs_->tensors(), outputs_->tensors()));
-    return std::max<int64_t>(1, report.simulated ? report.makespan_ns : report.wall_ns);
-  }
-
-  std::unique_ptr<Session> session_;
-  std::optional<RunBuffers> inputs_, outputs_;
-};
+// The plan as its steps take their time now.
+Status PredictInPlace(const PlanningScene& scene, const FinalistOptions& options, InPlaceCosts& costs, Plan& plan) {
+  costs.set_scale(1);
+  PT_CHECK_OK(PredictPlan(scene.model, scene.machine.platform(), costs, plan));
+  PT_CHECK_OK(NoteInPlace(scene, plan, options, costs));
+  costs.set_scale(costs.pace());
+  PT_CHECK_OK(PredictPlan(scene.model, scene.machine.platform(), costs, plan));
+  PT_ASSIGN(plan.report.reference_ns, TimeReferenceWork(scene.machine));
+  return {};
+}
 
 }  // namespace
 
@@ -134,9 +132,11 @@ Result<FinalChoice> RunFinalists(const PlanningScene& scene, const FinalistOptio
   }
   FinalChoice choice;
   PT_ASSIGN(choice.finalists, MakeFinalists(scene, options.most));
-  std::vector<Runner> runners;
+  InPlaceCosts in_place(*scene.model.graph, scene.machine.platform(), scene.costs);
+  PT_CHECK_OK(AddRefined(scene, options, in_place, choice.finalists));
+  std::vector<PlanRunner> runners;
   for (const Finalist& finalist : choice.finalists) {
-    PT_ASSIGN(Runner runner, Runner::Make(scene, finalist.plan, options.inputs));
+    PT_ASSIGN(PlanRunner runner, PlanRunner::Make(scene, finalist.plan, options.inputs));
     runners.push_back(std::move(runner));
   }
   std::vector<std::vector<int64_t>> medians(runners.size());
@@ -147,6 +147,9 @@ Result<FinalChoice> RunFinalists(const PlanningScene& scene, const FinalistOptio
     }
   }
   choice.chosen = ChooseFinalist(choice.finalists, medians);
+  if (options.refine > 0) {
+    PT_CHECK_OK(PredictInPlace(scene, options, in_place, choice.finalists[choice.chosen].plan));
+  }
   return choice;
 }
 

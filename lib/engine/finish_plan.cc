@@ -100,26 +100,6 @@ Status NameReorderLibraries(const Graph& graph, const Machine& machine, Plan& pl
   return {};
 }
 
-// Times, critical path and shares as the one timeline sees them, whatever the planner reckoned with.
-Status FillReport(const Model& model, const Platform& platform, const CostModel& costs, Plan& plan) {
-  PT_ASSIGN(const Timeline timeline, SimulatePlan(*model.graph, platform, plan, costs));
-  for (size_t s = 0; s < plan.steps.size(); ++s) {
-    plan.steps[s].expected_start_ns = timeline.start_ns[s];
-    plan.steps[s].expected_ns = timeline.end_ns[s] - timeline.start_ns[s];
-  }
-  plan.makespan.ns = timeline.makespan_ns;
-  plan.report.critical_path = timeline.critical_path;
-  plan.report.busy.clear();
-  for (size_t u = 0; u < platform.units.size() && timeline.makespan_ns > 0; ++u) {
-    plan.report.busy[platform.units[u].name] =
-        static_cast<double>(timeline.busy_ns[u]) / static_cast<double>(timeline.makespan_ns);
-  }
-  if (plan.lower_bound_ns > 0) {
-    plan.report.gap = static_cast<double>(plan.makespan.ns) / static_cast<double>(plan.lower_bound_ns) - 1;
-  }
-  return {};
-}
-
 // What each device would take alone: what a plan is worth is said against the best of them. One that cannot run the
 // model, or may not under the constraints, has no entry.
 std::map<std::string, int64_t> SingleDevices(PlanningProblem problem, const Plan& plan) {
@@ -160,6 +140,25 @@ ProfileSummary SummaryOf(const Profile& profile) {
   return summary;
 }
 
+Status PredictPlan(const Model& model, const Platform& platform, const CostModel& costs, Plan& plan) {
+  PT_ASSIGN(const Timeline timeline, SimulatePlan(*model.graph, platform, plan, costs));
+  for (size_t s = 0; s < plan.steps.size(); ++s) {
+    plan.steps[s].expected_start_ns = timeline.start_ns[s];
+    plan.steps[s].expected_ns = timeline.end_ns[s] - timeline.start_ns[s];
+  }
+  plan.makespan.ns = timeline.makespan_ns;
+  plan.report.critical_path = timeline.critical_path;
+  plan.report.busy.clear();
+  for (size_t u = 0; u < platform.units.size() && timeline.makespan_ns > 0; ++u) {
+    plan.report.busy[platform.units[u].name] =
+        static_cast<double>(timeline.busy_ns[u]) / static_cast<double>(timeline.makespan_ns);
+  }
+  if (plan.lower_bound_ns > 0) {
+    plan.report.gap = static_cast<double>(plan.makespan.ns) / static_cast<double>(plan.lower_bound_ns) - 1;
+  }
+  return {};
+}
+
 Result<Plan> PlanWith(const Model& model, const Machine& machine, const CostModel& costs, const ProfileSummary& profile,
                       const PlanOptions& options, Explanations* explanations, std::chrono::nanoseconds* search_time) {
   const Platform& platform = machine.platform();
@@ -183,7 +182,8 @@ Result<Plan> PlanWith(const Model& model, const Machine& machine, const CostMode
   PT_CHECK_OK(machine.CheckPlugins());
   plan.lower_bound_ns = BestBound(problem).ns;
   plan.complete = AllMeasured(*model.graph, platform, plan, costs);
-  PT_CHECK_OK(FillReport(model, platform, costs, plan));
+  // As the one timeline sees it, whatever the planner reckoned with.
+  PT_CHECK_OK(PredictPlan(model, platform, costs, plan));
   plan.report.baselines_ns = SingleDevices(problem, plan);
   plan.made_for = MadeForOf(model, machine, plan, profile, options);
   PT_CHECK_OK(CheckLegal(*model.graph, machine, plan));

@@ -16,4 +16,7 @@ ProfileSummary SummaryOf(const Profile& profile);
 Result<Plan> PlanWith(const Model& model, const Machine& machine, const CostModel& costs, const ProfileSummary& profile,
                       const PlanOptions& options, Explanations* explanations, std::chrono::nanoseconds* search_time);
 
+// Times, critical path, gap and shares of a plan under these costs, in place of those it has. Errors: kPartial.
+Status PredictPlan(const Model& model, const Platform& platform, const CostModel& costs, Plan& plan);
+
 }  // namespace pt

@@ -83,6 +83,21 @@ TEST_CASE("Finalists, OfAModelRunAndEachIsAPlanOfItsOwn", "[engine]") {
     CHECK(finalist.measured_ns > 0);
     CHECK(engine->MakeSession(*model, finalist.plan).ok());
   }
+  // What runs in place leads to plans of their own, or to none when nothing changes; the kept one is predicted as it ran.
+  options.most = 1;
+  options.refine = 2;
+  const Result<FinalChoice> refined = engine->MakeFinalPlan(*model, {}, options);
+  INFO((refined.ok() ? "" : ToString(refined.error())));
+  REQUIRE(refined.ok());
+  CHECK(refined->finalists.size() <= 3);
+  for (size_t i = 1; i < refined->finalists.size(); ++i) {
+    CHECK(refined->finalists[i].planner == "search, refined " + std::to_string(i));
+  }
+  const Plan& kept = refined->finalists[refined->chosen].plan;
+  CHECK(kept.report.reference_ns > 0);
+  CHECK(kept.makespan.ns > 0);
+  CHECK(engine->MakeSession(*model, kept).ok());
+  options.refine = 0;
   options.most = 0;
   CHECK(engine->MakeFinalPlan(*model, {}, options).error().code == ErrorCode::kUsage);
   options.most = 1;

@@ -1,4 +1,6 @@
-// pt-plan --finalists: plans that run before one of them is kept.
+// pt-plan --finalists and --refine: plans that run before one of them is kept.
+#include <algorithm>
+
 #include "tools/common/text.h"
 #include "tools/pt-plan/plan_flags.h"
 #include "tools/report/table.h"
@@ -7,7 +9,8 @@ namespace pt::tools {
 
 Result<FinalChoice> MakeFinalPlan(const PlanningSetup& setup, const PlanOptions& options, const PlanFlags& flags) {
   FinalistOptions finalists;
-  finalists.most = flags.finalists;
+  finalists.most = std::max(1U, flags.finalists);
+  finalists.refine = flags.refine;
   PT_ASSIGN(finalists.inputs, MakeInputs(*setup.model->graph, setup.given, flags.seed));
   return setup.engine->MakeFinalPlan(*setup.model, options, finalists);
 }

@@ -35,6 +35,10 @@ void AddFlags(CLI::App& app, PlanFlags& flags) {
                  "run the best K plans of all planners in turns, and keep the fastest beyond the noise")
       ->option_text("K")
       ->group("Plan");
+  app.add_option("--refine", flags.refine,
+                 "plan anew from what the steps of the last plan took while it ran, N times; keep the fastest")
+      ->option_text("N")
+      ->group("Plan");
   list("--place", flags.place, "NODE=WHERE",
        "nodes (index, or glob over names) that must run on a device or unit class");
   list("--forbid", flags.forbid, "NODE=WHERE", "nodes that must not run there");
@@ -56,9 +60,9 @@ Status CheckCombinations(const PlanFlags& flags) {
     return MakeError(ErrorCode::kUsage, "usage.combination",
                      "--precision auto makes one plan: it goes with neither --baselines nor --explain");
   }
-  if (flags.finalists > 0 && (flags.common.wants_budget() || flags.baselines || !flags.explain.empty())) {
+  if (flags.runs_plans() && (flags.common.wants_budget() || flags.baselines || !flags.explain.empty())) {
     return MakeError(ErrorCode::kUsage, "usage.combination",
-                     "--finalists goes with none of --precision auto, --baselines and --explain");
+                     "--finalists and --refine go with none of --precision auto, --baselines and --explain");
   }
   if (!flags.common.wants_budget() && !flags.calibrate.empty()) {
     return MakeError(ErrorCode::kUsage, "usage.combination", "--calibrate is data for --precision auto");

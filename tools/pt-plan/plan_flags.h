@@ -17,6 +17,9 @@ struct PlanFlags {
   std::vector<std::string> explain, place, forbid, lend, calibrate;
   uint64_t effort = 0, seed = 1;
   uint32_t finalists = 0;  // 0: the best prediction is taken
+  uint32_t refine = 0;
+
+  bool runs_plans() const { return finalists > 0 || refine > 0; }
   bool baselines = false, no_estimates = false;
 };
 

@@ -16,7 +16,7 @@ Result<Plan> MakePlanFor(const PlanningSetup& setup, const PlanFlags& flags, con
   PlanOptions options = setup.options;
   if (!flags.profile.empty()) options.profile = &setup.profile;
   const auto make = [&]() -> Result<Plan> {
-    if (finals != nullptr && flags.finalists > 0) {
+    if (finals != nullptr && flags.runs_plans()) {
       PT_ASSIGN(*finals, MakeFinalPlan(setup, options, flags));
       return (*finals)->finalists[(*finals)->chosen].plan;
     }

@@ -12,14 +12,18 @@
 namespace pt {
 
 struct FinalistOptions {
-  uint32_t most = 4;                          // plans that run; at least 1
+  uint32_t most = 4;  // plans that run; at least 1
+  // More plans of the planner asked for, each made from what the steps of the one before took while it ran. They run
+  // beside the others; when one is kept, its times are those of its steps in place.
+  uint32_t refine = 0;
   std::vector<Tensor> inputs;                 // that they run on, in the order of the graph's
   uint32_t rounds = 15;                       // every plan has its turn in each
   std::chrono::nanoseconds turn{20'000'000};  // at least one run
 };
 
 struct Finalist {
-  std::string planner;  // as PlanOptions::planner names it, with the seed where that was not the one asked for
+  // As PlanOptions::planner names it, with the seed where that was not the one asked for, and ", refined 1" and so on.
+  std::string planner;
   Plan plan;
   int64_t measured_ns = 0;  // median of the rounds' medians
   double speedup = 1;       // how many times as fast as the first: median over the rounds
