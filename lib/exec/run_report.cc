@@ -5,32 +5,8 @@
 #include "lib/exec/run_state.h"
 
 namespace pt {
-namespace {
-
-// The steps of a run have been timed already: nothing slows them down or holds them up any more.
-class MeasuredCosts : public CostModel {
- public:
-  std::optional<Estimate> Run(const Candidate&) const override { return std::nullopt; }
-  Estimate Copy(uint64_t, LinkId) const override { return {}; }
-  std::optional<Estimate> Reorder(std::span<const int64_t>, const Form&, const Form&, UnitClassId) const override {
-    return std::nullopt;
-  }
-  Estimate StepOverhead(UnitClassId) const override { return {}; }
-  Estimate WaitCost(UnitClassId, UnitClassId) const override { return {}; }
-  Estimate FetchCost(UnitClassId, UnitClassId, uint64_t) const override { return {}; }
-  double Slowdown(const Candidate&, std::span<const Candidate* const>) const override { return 1; }
-  bool has_slowdown() const override { return false; }
-};
-
-const CostModel& Measured() {
-  static const MeasuredCosts costs;
-  return costs;
-}
-
-}  // namespace
-
 void RunState::PrepareTimeline() {
-  simulator_.emplace(plan_.machine.platform(), Measured());
+  simulator_.emplace(plan_.machine.platform(), KnownTimes());
   for (size_t i = 0; i < plan_.steps.size(); ++i) {
     TimedStep step;
     step.unit = plan_.steps[i].unit;

@@ -258,6 +258,34 @@ Result<int64_t> RunTime(const Graph& graph, const Platform& platform, const Plan
   return estimate->ns;
 }
 
+class NoCosts : public CostModel {
+ public:
+  std::optional<Estimate> Run(const Candidate&) const override { return std::nullopt; }
+  Estimate Copy(uint64_t, LinkId) const override { return {}; }
+  std::optional<Estimate> Reorder(std::span<const int64_t>, const Form&, const Form&, UnitClassId) const override {
+    return std::nullopt;
+  }
+  Estimate StepOverhead(UnitClassId) const override { return {}; }
+  Estimate WaitCost(UnitClassId, UnitClassId) const override { return {}; }
+  Estimate FetchCost(UnitClassId, UnitClassId, uint64_t) const override { return {}; }
+  double Slowdown(const Candidate&, std::span<const Candidate* const>) const override { return 1; }
+  bool has_slowdown() const override { return false; }
+};
+
+// The earlier steps that step s waits for. `writer`: by instance, the step that made it last.
+void AddWaits(const Plan& plan, size_t s, std::span<const uint32_t> writer, TimedStep& timed,
+              std::vector<uint32_t>& waits) {
+  timed.first_wait = static_cast<uint32_t>(waits.size());
+  for (StepId predecessor : plan.steps[s].after) waits.push_back(predecessor.value);
+  // Waits that the lists imply are left out of `after` but still hand data over.
+  for (InstanceId in : ReadsOf(plan.steps[s].work)) {
+    const uint32_t made_by = writer[in.index()];
+    const auto own = waits.begin() + timed.first_wait;
+    if (made_by != StepId::kNone && std::find(own, waits.end(), made_by) == waits.end()) waits.push_back(made_by);
+  }
+  timed.end_wait = static_cast<uint32_t>(waits.size());
+}
+
 struct Inputs {
   int64_t fetch_ns = 0;
   UnitId made_on;
@@ -305,21 +333,31 @@ Result<Timeline> SimulatePlan(const Graph& graph, const Platform& platform, cons
         timed.demand = SimulatedDemand(graph, platform, *timed.candidate);
       }
     }
-    timed.first_wait = static_cast<uint32_t>(waits.size());
-    for (StepId predecessor : step.after) waits.push_back(predecessor.value);
-    // Waits that the lists imply are left out of `after` but still hand data over.
-    for (InstanceId in : ReadsOf(step.work)) {
-      const uint32_t made_by = writer[in.index()];
-      const auto own = waits.begin() + timed.first_wait;
-      if (made_by != StepId::kNone && std::find(own, waits.end(), made_by) == waits.end()) waits.push_back(made_by);
-    }
+    AddWaits(plan, s, writer, timed, waits);
     const Inputs inputs = FindInputs(graph, plan, simulator, step, elided[s], writer, made_on);
     timed.run_ns += inputs.fetch_ns;
     made_on[s] = inputs.made_on;
-    timed.end_wait = static_cast<uint32_t>(waits.size());
     for (InstanceId out : WritesOf(step.work)) writer[out.index()] = static_cast<uint32_t>(s);
   }
   return simulator.Run(steps, waits);
+}
+
+const CostModel& KnownTimes() {
+  static const NoCosts costs;
+  return costs;
+}
+
+Timeline ReplayPlan(const Platform& platform, const Plan& plan, std::span<const int64_t> step_ns) {
+  std::vector<TimedStep> steps(plan.steps.size());
+  std::vector<uint32_t> waits;
+  std::vector<uint32_t> writer(plan.instances.size(), StepId::kNone);
+  for (size_t s = 0; s < plan.steps.size(); ++s) {
+    steps[s].unit = plan.steps[s].unit;
+    steps[s].run_ns = step_ns[s];
+    AddWaits(plan, s, writer, steps[s], waits);
+    for (InstanceId out : WritesOf(plan.steps[s].work)) writer[out.index()] = static_cast<uint32_t>(s);
+  }
+  return Simulator(platform, KnownTimes()).Run(steps, waits);
 }
 
 }  // namespace pt

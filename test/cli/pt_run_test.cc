@@ -248,6 +248,26 @@ TEST_CASE("PtRun, TraceIsJsonAndDoesNotDisturbStandardOutput", "[cli]") {
   CHECK(ParseJson(*text, trace).ok());
 }
 
+TEST_CASE("PtRun, ResidualsAddUpAndNameEveryStep", "[cli]") {
+  const Workplace place;
+  const CommandResult result =
+      RunTool("pt-run", {place.Branchy(), "--db", "none", "--iterations", "2", "--format", "json", "--residuals"});
+  REQUIRE(result.exit_code == 0);
+  const Json json = Parsed(result);
+  const Json* residuals = json.find("residuals");
+  REQUIRE(residuals != nullptr);
+  const auto ns = [&](const char* name) { return *residuals->find(name)->as_int(); };
+  int64_t sum = 0;
+  for (const char* term : {"drift_ns", "kernels_ns", "inputs_ns", "reorders_ns", "copies_ns", "waits_ns"}) {
+    sum += ns(term);
+  }
+  CHECK(sum == ns("measured_ns") - ns("predicted_ns"));
+  CHECK(residuals->find("steps")->as_array()->size() == static_cast<size_t>(*json.find("steps")->as_int()));
+  const CommandResult table = RunTool("pt-run", {place.Branchy(), "--db", "none", "--iterations", "2", "--residuals"});
+  CHECK(table.out.find("measured, traced") != std::string::npos);
+  CHECK(RunTool("pt-run", {place.Branchy(), "--residuals", "--compare", "single:cpu"}).exit_code == 2);
+}
+
 TEST_CASE("PtRun, CompareMeasuresEachPlanAndItsSpeedupOverTheFirst", "[cli]") {
   const Workplace place;
   const std::string model = place.Branchy(), db = place.path() + "/profile.db";

@@ -64,6 +64,8 @@ void AddFlags(CLI::App& app, RunFlags& flags) {
   app.add_option("--trace", flags.trace, "write a trace of one run (opens in Perfetto)")
       ->option_text("FILE.json")
       ->group("Run");
+  app.add_flag("--residuals", flags.residuals, "what makes the run slower or faster than predicted, and in which steps")
+      ->group("Run");
   app.add_option("--save-outputs", flags.save_outputs, "write output_N.npy there")->option_text("DIR")->group("Run");
   app.add_option("--percentiles", flags.percentiles, "percentiles of the table")
       ->option_text("50,90,99")
@@ -104,6 +106,11 @@ int Main(int argc, char** argv) {
     return console.Fail(
         MakeError(ErrorCode::kUsage, "usage.combination",
                   "--concurrency goes with none of --compare, --verify, --suite, --trace and --save-outputs"));
+  }
+  if (flags.residuals &&
+      !(flags.compare.empty() && flags.verify.empty() && flags.suite.empty() && flags.concurrency == 0)) {
+    return console.Fail(MakeError(ErrorCode::kUsage, "usage.combination",
+                                  "--residuals goes with none of --compare, --verify, --suite and --concurrency"));
   }
   if (flags.common.wants_budget() && !flags.suite.empty()) {
     return console.Fail(MakeError(ErrorCode::kUsage, "usage.combination",

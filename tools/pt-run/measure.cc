@@ -7,6 +7,7 @@
 #include "partitiontuner/exec/reference_work.h"
 #include "partitiontuner/support/file.h"
 #include "tools/common/text.h"
+#include "tools/pt-run/residuals.h"
 #include "tools/pt-run/run_flags.h"
 #include "tools/pt-run/runner.h"
 #include "tools/report/table.h"
@@ -84,13 +85,9 @@ Result<int64_t> ReferenceNs(const Runner& runner) {
   return TimeReferenceWork(runner.session->machine());
 }
 
-struct TracedRun {
-  Trace trace;
-  TraceShares shares;
-};
-// The middle one of five traced runs. Tracing happens apart from measuring, which it would disturb.
-Result<TracedRun> TraceRuns(Runner& runner, const CancelToken& cancel) {
-  std::vector<Trace> traces(5);
+// Traced runs, by their lengths. Tracing happens apart from measuring, which it would disturb.
+Result<std::vector<Trace>> TraceRuns(Runner& runner, size_t count, const CancelToken& cancel) {
+  std::vector<Trace> traces(count);
   for (Trace& trace : traces) {
     RunOptions options;
     options.cancel = &cancel;
@@ -99,10 +96,7 @@ Result<TracedRun> TraceRuns(Runner& runner, const CancelToken& cancel) {
     (void)report;
   }
   std::sort(traces.begin(), traces.end(), [](const Trace& a, const Trace& b) { return a.run_ns < b.run_ns; });
-  TracedRun middle;
-  middle.trace = std::move(traces[traces.size() / 2]);
-  middle.shares = SharesOf(middle.trace, runner.session->machine().platform(), runner.plan);
-  return middle;
+  return traces;
 }
 
 Json SharesJson(const TraceShares& shares) {
@@ -223,14 +217,19 @@ Result<int> Measured(const RunFlags& flags, Console& console, const CancelToken&
   PT_ASSIGN(const int64_t after_ns, ReferenceNs(runner));
   const std::optional<double> pace = PaceOf(runner.plan, before_ns, after_ns);
   if (!flags.save_outputs.empty()) PT_CHECK_OK(SaveOutputs(runner.outputs, runner.last, flags.save_outputs));
-  PT_ASSIGN(const TracedRun traced, TraceRuns(runner, cancel));
+  PT_ASSIGN(const std::vector<Trace> traces, TraceRuns(runner, flags.residuals ? 31 : 5, cancel));
+  const Trace& middle = traces[traces.size() / 2];
+  const TraceShares shares = SharesOf(middle, setup.engine->machine().platform(), runner.plan);
+  std::optional<ResidualReport> residuals;
+  if (flags.residuals) residuals = ResidualsOfTraces(runner, traces, pace.value_or(1.0));
   if (!flags.trace.empty()) {
-    PT_CHECK_OK(WriteTo(flags.trace, ToTraceEventJson(traced.trace, setup.engine->machine().platform(),
-                                                      *setup.model->graph, runner.plan)));
+    PT_CHECK_OK(WriteTo(
+        flags.trace, ToTraceEventJson(middle, setup.engine->machine().platform(), *setup.model->graph, runner.plan)));
   }
   if (!flags.common.json()) {
     PT_ASSIGN(const std::string table, LatencyTable(runners, flags.percentiles));
-    PT_CHECK_OK(WriteOut(table + SharesLine(traced.shares) + PaceLine(runner, pace)));
+    PT_CHECK_OK(WriteOut(table + SharesLine(shares) + PaceLine(runner, pace) +
+                         (residuals ? ResidualText(runner, *residuals) : "")));
     return 0;
   }
   const Latency latency = LatencyOf(runner.times_ns);
@@ -249,7 +248,8 @@ Result<int> Measured(const RunFlags& flags, Console& console, const CancelToken&
   json.Set("prediction_complete", runner.plan.complete);
   json.Set("simulated", runner.simulated);
   json.Set("steps", static_cast<int64_t>(runner.plan.steps.size()));
-  json.Set("shares", SharesJson(traced.shares));
+  json.Set("shares", SharesJson(shares));
+  if (residuals) json.Set("residuals", ResidualJson(runner, *residuals));
   PT_CHECK_OK(WriteOut(WriteJson(json) + "\n"));
   return 0;
 }

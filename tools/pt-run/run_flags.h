@@ -18,7 +18,7 @@ struct RunFlags {
                                                       compare, denormals, rtol, atol, case_timeout = "60s";
   uint64_t iterations = 0, seed = 1;
   uint32_t concurrency = 0;  // callers at once; 0 = not asked for
-  bool sequential = false, twin = false, suite_worker = false;
+  bool residuals = false, sequential = false, twin = false, suite_worker = false;
 
   // Errors: kUsage (--precision, --max-error).
   Result<PlanSource> plan_source() const;

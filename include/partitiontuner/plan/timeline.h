@@ -24,6 +24,13 @@ struct Timeline {
 // whose cost is unknown (kPartial).
 Result<Timeline> SimulatePlan(const Graph& graph, const Platform& platform, const Plan& plan, const CostModel& costs);
 
+// The same plan with these times for its steps (by step, nanoseconds, all that belongs to them), and nothing for
+// waiting beyond the end of what is waited for.
+Timeline ReplayPlan(const Platform& platform, const Plan& plan, std::span<const int64_t> step_ns);
+
+// For steps whose times are known already: nothing slows them down or holds them up any more.
+const CostModel& KnownTimes();
+
 // A step as far as time is concerned.
 struct TimedStep {
   UnitId unit;
