@@ -36,10 +36,14 @@ TEST_CASE("HostGridSample, EveryModeEqualsTheReference", "[host]") {
             INFO(text);
             const Graph graph = TypedText(text);
             const std::vector<int64_t> dims = {2, rows, columns, 2};
+            // The first lies in the middle of the image: differences count against the largest result, and those at its
+            // border may all be tiny sums of large numbers.
+            std::vector<float> positions = Positions(static_cast<size_t>(4 * rows * columns), random);
+            positions[0] = positions[1] = 0.0F;
             CheckAgainstReference(
                 graph,
                 {RandomTensor(DataType::kFloat32, *graph.value(graph.inputs()[0]).type.static_dims(), 3),
-                 Tensor::Float32(dims, Positions(static_cast<size_t>(4 * rows * columns), random))},
+                 Tensor::Float32(dims, std::move(positions))},
                 1e-6);
           }
         }
