@@ -6,7 +6,8 @@
 #include <unordered_map>
 
 #include "lib/cost/cost_keys.h"
-#include "lib/cost/family_fit.h"
+#include "lib/cost/predictor.h"
+#include "lib/cost/round_ns.h"
 #include "partitiontuner/candidate/run_time_sizes.h"
 
 namespace pt {
@@ -18,11 +19,8 @@ constexpr Estimate kUnknownWait{1000, 0, Provenance::kEstimated, 1.0};
 // A step whose sizes only the run knows: nobody can measure it before. The same for all, so that it decides nothing.
 constexpr Estimate kUnsizedStep{20'000, 0, Provenance::kEstimated, 1.0};
 constexpr double kUnknownLinkLatencyNs = 20'000, kUnknownLinkBytesPerNs = 1.0;
-constexpr double kFamilyBlendError = 0.5;  // at least this much when another family answers
 
 Estimate FromMeasurement(const Measurement& m) { return {m.median_ns, m.spread_ns, m.provenance, 0.0, m.reference_ns}; }
-
-int64_t RoundNs(double ns) { return static_cast<int64_t>(std::llround(std::clamp(ns, 1.0, 1e15))); }
 
 // Content of what is asked for, as bytes: equal content, equal bytes.
 class ContentBytes {
@@ -67,50 +65,6 @@ Hash128 ContentOf(const Candidate& candidate) {
   return bytes.hash();
 }
 
-// Measurements that follow one law. An empty family stands for all of the library.
-struct FitGroup {
-  std::string family, device, unit_class, library, math;
-  friend auto operator<=>(const FitGroup&, const FitGroup&) = default;
-
-  bool Holds(const Measurement& m) const {
-    return m.failure.empty() && IsOfThisMethod(m.key_text) && (family.empty() || m.family == family) &&
-           m.device == device && m.unit_class == unit_class && m.library == library && m.math == math;
-  }
-};
-
-// The laws fitted to a profile, each on first use. Thread-safe.
-class Fits {
- public:
-  explicit Fits(const Profile& profile) : profile_(profile) {}
-
-  std::optional<Estimate> Predict(FitGroup group, double flops, double bytes) {
-    const std::optional<FamilyFit> own = Get(group);
-    if (own) return Estimate{RoundNs(own->Predict(flops, bytes)), 0, Provenance::kEstimated, own->relative_error};
-    if (group.library.empty()) return std::nullopt;
-    group.family.clear();
-    const std::optional<FamilyFit> all = Get(group);
-    if (!all) return std::nullopt;
-    return Estimate{RoundNs(all->Predict(flops, bytes)), 0, Provenance::kEstimated,
-                    std::max(all->relative_error, kFamilyBlendError)};
-  }
-
- private:
-  std::optional<FamilyFit> Get(const FitGroup& group) {
-    const std::lock_guard lock(mutex_);
-    const auto known = fits_.find(group);
-    if (known != fits_.end()) return known->second;
-    std::vector<WorkSample> samples;
-    for (const auto& [hash, m] : profile_.measurements) {
-      if (group.Holds(m)) samples.push_back({m.flops, m.bytes, static_cast<double>(m.median_ns)});
-    }
-    return fits_.emplace(group, FitFamily(samples)).first->second;
-  }
-
-  const Profile& profile_;
-  std::mutex mutex_;
-  std::map<FitGroup, std::optional<FamilyFit>> fits_;
-};
-
 class ProfiledCosts : public CostModel {
  public:
   ProfiledCosts(const Graph& graph, const Platform& platform, Profile profile, const ProfiledCostsOptions& options)
@@ -119,8 +73,7 @@ class ProfiledCosts : public CostModel {
         profile_(std::move(profile)),
         options_(options),
         reuse_distance_(ReuseDistance(graph, platform)),
-        reorder_versions_(ReorderVersions(options.library_versions)),
-        fits_(profile_) {
+        reorder_versions_(ReorderVersions(options.library_versions)) {
     listed_.reserve(options.candidates.size());
     for (const Candidate& candidate : options.candidates) listed_.push_back(LookUp(candidate));
     ReadOverheads();
@@ -194,6 +147,7 @@ class ProfiledCosts : public CostModel {
   std::optional<Estimate> LookUpReorder(std::span<const int64_t> dims, const Form& from, const Form& to,
                                         UnitClassId id) const;
   static Estimate InterpolateFetch(const std::vector<std::pair<double, Estimate>>& points, double bytes);
+  std::optional<Estimate> Predict(const WorkToPredict& work) const;
   static Estimate InterpolateCopy(const LinkTimes& times, double bytes);
   Estimate MeasuredOr(const MeasurementKey& key, bool simulated, const Estimate& otherwise) const;
   void ReadOverheads();
@@ -206,7 +160,8 @@ class ProfiledCosts : public CostModel {
   const ProfiledCostsOptions options_;
   const uint64_t reuse_distance_;
   const std::string reorder_versions_;
-  mutable Fits fits_;
+  mutable std::optional<Predictor> predictor_;  // made when first asked
+  mutable std::once_flag predictor_made_;
   std::vector<std::optional<Estimate>> listed_;  // by index into options_.candidates
   std::vector<Estimate> overheads_, waits_;
   std::vector<std::vector<std::pair<double, Estimate>>> fetches_;  // by both classes: bytes, ascending
@@ -230,10 +185,9 @@ std::optional<Estimate> ProfiledCosts::LookUp(const Candidate& candidate) const 
   if (!options_.allow_estimates || IsSimulatedClass(platform_, candidate.unit_class)) return std::nullopt;
   const UnitClass& unit_class = platform_.unit_class(candidate.unit_class);
   const WorkSize work = WorkSizeOf(graph_, candidate.nodes);
-  return fits_.Predict(
-      {graph_.node(HeaviestNode(graph_, candidate.nodes)).op, platform_.device(unit_class.device).fingerprint,
-       unit_class.name, candidate.library, std::string(MathModeName(candidate.math))},
-      work.flops, work.bytes);
+  return Predict({graph_.node(HeaviestNode(graph_, candidate.nodes)).op,
+                  platform_.device(unit_class.device).fingerprint, unit_class.name, candidate.library,
+                  std::string(MathModeName(candidate.math)), FeaturesOf(key.text, work.flops, work.bytes)});
 }
 
 std::optional<Estimate> ProfiledCosts::LookUpReorder(std::span<const int64_t> dims, const Form& from, const Form& to,
@@ -246,8 +200,13 @@ std::optional<Estimate> ProfiledCosts::LookUpReorder(std::span<const int64_t> di
   }
   if (!options_.allow_estimates) return std::nullopt;
   const UnitClass& unit_class = platform_.unit_class(id);
-  return fits_.Predict({"reorder", platform_.device(unit_class.device).fingerprint, unit_class.name, "", ""}, 0,
-                       ReorderBytes(dims, from, to));
+  return Predict({"reorder", platform_.device(unit_class.device).fingerprint, unit_class.name, "", "",
+                  FeaturesOf(key.text, 0, ReorderBytes(dims, from, to))});
+}
+
+std::optional<Estimate> ProfiledCosts::Predict(const WorkToPredict& work) const {
+  std::call_once(predictor_made_, [&] { predictor_.emplace(profile_); });
+  return predictor_->Predict(work);
 }
 
 // Straight lines from nothing for no bytes through the measured sizes; the last holds for whatever is larger, since

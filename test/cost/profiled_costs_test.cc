@@ -6,7 +6,6 @@
 #include <set>
 #include <thread>
 
-#include "lib/cost/family_fit.h"
 #include "test/cost/sample_problem.h"
 
 namespace pt {
@@ -394,47 +393,6 @@ TEST_CASE("ProfiledCosts, ManyThreadsAskAtOnce", "[cost]") {
   }
   for (std::thread& thread : threads) thread.join();
   CHECK(sums == std::vector<int64_t>(4, sums[0]));
-}
-
-TEST_CASE("FamilyFit, RecoversAKnownLaw", "[cost]") {
-  const uint32_t seed = 4711;
-  CAPTURE(seed);
-  std::mt19937 random(seed);
-  std::normal_distribution<double> noise(0, 0.02);
-  for (const auto& [a, b, c] : {std::tuple{0.5, 1.0, 3000.0}, {20.0, 0.8, 0.0}, {0.001, 1.5, 500.0}}) {
-    std::vector<WorkSample> samples;
-    for (int i = 0; i < 40; ++i) {
-      const double n = 1000 * std::pow(1.25, i);
-      double ns = (a * std::pow(n, b) + c) * std::exp(noise(random));
-      if (i % 10 == 3) ns *= 4;  // outliers
-      samples.push_back({static_cast<double>(random() % 1000 + 1), n, ns});
-    }
-    const std::optional<FamilyFit> fit = FitFamily(samples);
-    REQUIRE(fit.has_value());
-    CHECK_FALSE(fit->by_flops);
-    CHECK(fit->relative_error < 0.08);
-    for (const double n : {1500.0, 50'000.0, 3e6}) {
-      CHECK(std::abs(fit->Predict(1, n) / (a * std::pow(n, b) + c) - 1) < 0.08);
-    }
-  }
-}
-
-TEST_CASE("FamilyFit, TakesFlopsWhereTheyTellMoreAndRefusesFewSamples", "[cost]") {
-  std::mt19937 random(3);
-  std::vector<WorkSample> samples;
-  for (int i = 0; i < 20; ++i) {
-    const double flops = 1e6 * (i + 1);
-    samples.push_back({flops, static_cast<double>(random() % 100000 + 1), 100 + flops / 50});
-  }
-  const std::optional<FamilyFit> fit = FitFamily(samples);
-  REQUIRE(fit.has_value());
-  CHECK(fit->by_flops);
-  CHECK_FALSE(FitFamily(std::span(samples).first(9)).has_value());
-  std::vector<WorkSample> same(12, WorkSample{100, 100, 50});
-  REQUIRE(FitFamily(same).has_value());
-  CHECK(std::abs(FitFamily(same)->Predict(100, 100) - 50) < 1);
-  same.assign(12, WorkSample{0, 0, 50});
-  CHECK_FALSE(FitFamily(same).has_value());
 }
 
 }  // namespace

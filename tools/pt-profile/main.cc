@@ -10,6 +10,7 @@
 #include "tools/common/prepare.h"
 #include "tools/common/text.h"
 #include "tools/pt-profile/operator_table.h"
+#include "tools/pt-profile/validate.h"
 
 namespace pt::tools {
 namespace {
@@ -18,7 +19,7 @@ struct ProfileFlags {
   CommonFlags common;
   std::string output, import, budget, max_noise = "2%", max_time, refresh;
   uint32_t min_samples = 0;
-  bool dry_run = false, require_stable = false;
+  bool dry_run = false, require_stable = false, validate = false;
 };
 
 void AddFlags(CLI::App& app, ProfileFlags& flags) {
@@ -34,6 +35,9 @@ void AddFlags(CLI::App& app, ProfileFlags& flags) {
       ->group("Profile");
   app.add_option("--refresh", flags.refresh, "measure what matches again (glob over keys, * for all)")
       ->option_text("GLOB")
+      ->group("Profile");
+  app.add_flag("--validate", flags.validate,
+               "say how well the database predicts its measurements from the others; needs no model")
       ->group("Profile");
   app.add_flag("--dry-run", flags.dry_run, "say what would be measured")->group("Profile");
   app.add_flag("--require-stable", flags.require_stable, "exit 10 when a measurement is noisier than --max-noise")
@@ -179,6 +183,15 @@ Result<int> Measure(const ProfileFlags& flags, Console& console, const Interrupt
   return flags.require_stable && report.noisy > 0 ? static_cast<int>(ErrorCode::kAssertionFailed) : 0;
 }
 
+Status Validate(const ProfileFlags& flags) {
+  if (!flags.common.model.empty()) {
+    return MakeError(ErrorCode::kUsage, "usage.combination",
+                     "--validate is about all of a database, and " + flags.common.model + " is a model",
+                     "leave one of them out");
+  }
+  return PrintPredictionErrors(flags.common.db, flags.common.json());
+}
+
 int Main(int argc, char** argv) {
   Console console("pt-profile");
   ProfileFlags flags;
@@ -192,6 +205,10 @@ int Main(int argc, char** argv) {
     const Status status = ImportProfile(flags, console);
     if (!status.ok()) return console.Fail(status.error());
     if (flags.common.model.empty()) return 0;
+  }
+  if (flags.validate) {
+    const Status status = Validate(flags);
+    return status.ok() ? 0 : console.Fail(status.error());
   }
   const Result<int> result = Measure(flags, console, interrupt);
   return result.ok() ? *result : console.Fail(result.error());

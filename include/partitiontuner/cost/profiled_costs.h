@@ -34,10 +34,9 @@ struct ProfiledCostsOptions {
   std::span<const Candidate> candidates = {};
 };
 
-// graph and platform must outlive the model. What was not measured is predicted by a·n^b + c (n = bytes or flops)
-// fitted to at least 10 measurements of the same (operator family, device, unit class, library, math mode), else of all
-// operators of that library there, and marked kEstimated with the fit's error. Simulated devices are answered from the
-// platform.
+// graph and platform must outlive the model. What was not measured is predicted from what was measured of its like on
+// the same kind of unit (docs/profile-format.md, "What costs are made of it") and marked kEstimated: `ns` is a time
+// that 80 % of such work keeps within, the interval its central 80 %. Simulated devices are answered from the platform.
 std::unique_ptr<CostModel> MakeProfiledCosts(const Graph& graph, const Platform& platform, Profile profile,
                                              const ProfiledCostsOptions& options);
 

@@ -1,4 +1,4 @@
-#include "lib/cost/family_fit.h"
+#include "lib/cost/power_law.h"
 
 #include <Eigen/QR>
 #include <algorithm>
@@ -81,51 +81,36 @@ Law FitLaw(std::span<const Point> points) {
   return best;
 }
 
-// Every fifth sample is left out in turn and predicted: the error of what was not seen.
-double LeaveOutError(std::span<const Point> points) {
-  std::vector<double> errors;
-  for (size_t fold = 0; fold < 5; ++fold) {
-    std::vector<Point> kept;
-    for (size_t i = 0; i < points.size(); ++i) {
-      if (i % 5 != fold) kept.push_back(points[i]);
-    }
-    const Law law = FitLaw(kept);
-    for (size_t i = fold; i < points.size(); i += 5) {
-      errors.push_back(std::abs(Evaluate(law.a, law.b, law.c, points[i].n) / points[i].ns - 1));
-    }
-  }
-  const auto middle = errors.begin() + static_cast<ptrdiff_t>(errors.size() / 2);
-  std::nth_element(errors.begin(), middle, errors.end());
-  return *middle;
+// Evenly over the sizes.
+std::vector<Point> Thinned(std::vector<Point> points) {
+  if (points.size() <= kMostSamples) return points;
+  std::stable_sort(points.begin(), points.end(), [](const Point& x, const Point& y) { return x.n < y.n; });
+  std::vector<Point> kept;
+  for (size_t i = 0; i < kMostSamples; ++i) kept.push_back(points[i * points.size() / kMostSamples]);
+  return kept;
 }
 
 }  // namespace
 
-double FamilyFit::Predict(double flops, double bytes) const {
-  const double n = by_flops ? flops : bytes;
+double PowerLaw::Predict(const WorkFeatures& work) const {
+  const double n = work[by_flops ? WorkFeature::kFlops : WorkFeature::kBytes];
   return Evaluate(a, b, c, std::max(n, 1.0));
 }
 
-std::optional<FamilyFit> FitFamily(std::span<const WorkSample> samples) {
-  std::optional<FamilyFit> best;
+std::optional<PowerLaw> FitPowerLaw(LawSamples samples) {
+  std::optional<PowerLaw> best;
+  double least_loss = 0;
   for (const bool by_flops : {false, true}) {
     std::vector<Point> points;
-    for (const WorkSample& s : samples) {
-      const double n = by_flops ? s.flops : s.bytes;
-      if (n >= 1 && s.ns > 0) points.push_back({n, s.ns});
+    for (const LawSample* sample : samples) {
+      const double n = sample->features[by_flops ? WorkFeature::kFlops : WorkFeature::kBytes];
+      if (n >= 1 && sample->ns > 0) points.push_back({n, sample->ns});
     }
     if (points.size() < kLeastFitSamples) continue;
-    // Spread equal sizes over the folds.
-    std::stable_sort(points.begin(), points.end(), [](const Point& x, const Point& y) { return x.n < y.n; });
-    if (points.size() > kMostSamples) {
-      std::vector<Point> kept;
-      for (size_t i = 0; i < kMostSamples; ++i) kept.push_back(points[i * points.size() / kMostSamples]);
-      points = std::move(kept);
-    }
-    const double error = LeaveOutError(points);
-    if (best && error >= best->relative_error) continue;
-    const Law law = FitLaw(points);
-    best = FamilyFit{law.a, law.b, law.c, by_flops, error};
+    const Law law = FitLaw(Thinned(std::move(points)));
+    if (best && law.loss >= least_loss) continue;
+    best = PowerLaw{law.a, law.b, law.c, by_flops};
+    least_loss = law.loss;
   }
   return best;
 }

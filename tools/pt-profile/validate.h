@@ -1,0 +1,13 @@
+// pt-profile --validate: how well the database predicts its own measurements.
+#pragma once
+
+#include <string>
+
+#include "partitiontuner/support/result.h"
+
+namespace pt::tools {
+
+// Prints a table, or JSON. Errors: those of the database; kUsage without one.
+Status PrintPredictionErrors(const std::string& db, bool json);
+
+}  // namespace pt::tools
