@@ -41,22 +41,22 @@ std::vector<const LawSample*> Without(size_t fold, LawSamples samples, std::span
 
 }  // namespace
 
-std::optional<Law> Law::Fit(LawKind kind, LawSamples samples) {
-  Law law(kind);
-  switch (kind) {
-    case LawKind::kPower:
-      law.power_ = FitPowerLaw(samples);
-      return law.power_ ? std::optional(std::move(law)) : std::nullopt;
-    case LawKind::kPolynomial:
-      law.polynomial_ = PolynomialFit::Fit(samples);
-      if (!law.polynomial_) return std::nullopt;
-      law.power_ = FitPowerLaw(samples);
-      return law;
-    case LawKind::kRoofline:
-      law.roofline_ = FitRoofline(samples);
-      return law.roofline_ ? std::optional(std::move(law)) : std::nullopt;
+std::vector<std::optional<Law>> FitLaws(std::span<const LawKind> kinds, LawSamples samples) {
+  const auto has = [&](LawKind kind) { return std::ranges::find(kinds, kind) != kinds.end(); };
+  std::optional<PowerLaw> power;
+  if (has(LawKind::kPower) || has(LawKind::kPolynomial)) power = FitPowerLaw(samples);
+  std::vector<std::optional<Law>> laws;
+  for (const LawKind kind : kinds) {
+    Law law(kind);
+    if (kind != LawKind::kRoofline) law.power_ = power;
+    if (kind == LawKind::kPolynomial) law.polynomial_ = PolynomialFit::Fit(samples);
+    if (kind == LawKind::kRoofline) law.roofline_ = FitRoofline(samples);
+    const bool fitted = kind == LawKind::kPower        ? law.power_.has_value()
+                        : kind == LawKind::kPolynomial ? law.polynomial_.has_value()
+                                                       : law.roofline_.has_value();
+    laws.push_back(fitted ? std::optional(std::move(law)) : std::nullopt);
   }
-  return std::nullopt;
+  return laws;
 }
 
 double Law::Predict(const WorkFeatures& work) const {
@@ -75,19 +75,24 @@ std::vector<size_t> FoldsOf(LawSamples samples, FoldsBy by) {
   return folds;
 }
 
-std::optional<AssessedLaw> Assess(LawKind kind, LawSamples samples, std::span<const size_t> folds) {
-  if (folds.empty() || samples.size() < kLeastGroupSamples) return std::nullopt;
-  std::optional<Law> whole = Law::Fit(kind, samples);
-  if (!whole) return std::nullopt;
-  AssessedLaw assessed{std::move(*whole), {}};
+std::vector<AssessedLaw> Assess(std::span<const LawKind> kinds, LawSamples samples, std::span<const size_t> folds) {
+  if (folds.empty() || samples.size() < kLeastGroupSamples) return {};
+  std::vector<std::optional<Law>> whole = FitLaws(kinds, samples);
+  std::vector<std::map<const LawSample*, double>> held_out(kinds.size());
   for (size_t fold = 0; fold < kFolds; ++fold) {
-    const std::optional<Law> law = Law::Fit(kind, Without(fold, samples, folds));
-    if (!law) return std::nullopt;
-    for (size_t i = 0; i < samples.size(); ++i) {
-      if (folds[i] != fold || samples[i]->ns <= 0) continue;
-      const double ratio = std::log(samples[i]->ns / law->Predict(samples[i]->features));
-      if (std::isfinite(ratio)) assessed.held_out[samples[i]] = ratio;
+    const std::vector<std::optional<Law>> laws = FitLaws(kinds, Without(fold, samples, folds));
+    for (size_t k = 0; k < kinds.size(); ++k) {
+      if (!laws[k]) whole[k].reset();
+      for (size_t i = 0; whole[k] && i < samples.size(); ++i) {
+        if (folds[i] != fold || samples[i]->ns <= 0) continue;
+        const double ratio = std::log(samples[i]->ns / laws[k]->Predict(samples[i]->features));
+        if (std::isfinite(ratio)) held_out[k][samples[i]] = ratio;
+      }
     }
+  }
+  std::vector<AssessedLaw> assessed;
+  for (size_t k = 0; k < kinds.size(); ++k) {
+    if (whole[k]) assessed.push_back({std::move(*whole[k]), std::move(held_out[k])});
   }
   return assessed;
 }

@@ -17,12 +17,11 @@ enum class LawKind : uint8_t { kPower, kPolynomial, kRoofline };
 
 class Law {
  public:
-  // Empty where there are too few samples of use.
-  static std::optional<Law> Fit(LawKind kind, LawSamples samples);
   double Predict(const WorkFeatures& work) const;
   LawKind kind() const { return kind_; }
 
  private:
+  friend std::vector<std::optional<Law>> FitLaws(std::span<const LawKind> kinds, LawSamples samples);
   explicit Law(LawKind kind) : kind_(kind) {}
 
   LawKind kind_;
@@ -30,6 +29,8 @@ class Law {
   std::optional<PolynomialFit> polynomial_;
   std::optional<Roofline> roofline_;
 };
+// By kind; empty where there are too few samples of use.
+std::vector<std::optional<Law>> FitLaws(std::span<const LawKind> kinds, LawSamples samples);
 
 // Samples that are left out together: whole works, so that none is ever on both sides; or whole families, which says
 // what a law is worth for a family that nobody has measured.
@@ -44,7 +45,7 @@ struct AssessedLaw {
   // it. Samples that could not be predicted so are missing.
   std::map<const LawSample*, double> held_out;
 };
-// Empty with fewer than kLeastGroupSamples, and where no law can be fitted, or not without one of the folds.
-std::optional<AssessedLaw> Assess(LawKind kind, LawSamples samples, std::span<const size_t> folds);
+// None with fewer than kLeastGroupSamples; without the laws that cannot be fitted, or not without one of the folds.
+std::vector<AssessedLaw> Assess(std::span<const LawKind> kinds, LawSamples samples, std::span<const size_t> folds);
 
 }  // namespace pt

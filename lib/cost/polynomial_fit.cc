@@ -15,7 +15,7 @@ using Eigen::MatrixXd;
 using Eigen::VectorXd;
 
 // More samples than this make a fit slower, not better.
-constexpr size_t kMostSamples = 600;
+constexpr size_t kMostSamples = 500;
 // Words (styles, chains of operators) with a factor of their own.
 constexpr size_t kMostWords = 30;
 constexpr double kLeastDeviation = 1e-6;
@@ -63,7 +63,7 @@ void SetWord(const std::vector<std::string>& words, const std::string& word, dou
 class Ridge {
  public:
   Ridge(const MatrixXd& terms, const VectorXd& penalties) : terms_(terms), scale_(penalties.cwiseInverse()) {
-    if (by_samples()) gram_ = terms_ * scale_.asDiagonal() * terms_.transpose();
+    if (by_samples()) gram_ = LowerGram(terms_ * scale_.cwiseSqrt().asDiagonal());
   }
 
   VectorXd Solve(const VectorXd& y, const VectorXd& sample_weights) const {
@@ -72,13 +72,19 @@ class Ridge {
       system.diagonal() += sample_weights.cwiseInverse();
       return scale_.asDiagonal() * (terms_.transpose() * system.ldlt().solve(y));
     }
-    const MatrixXd weighted = sample_weights.asDiagonal() * terms_;
-    MatrixXd system = weighted.transpose() * terms_;
+    const VectorXd roots = sample_weights.cwiseSqrt();
+    MatrixXd system = LowerGram((roots.asDiagonal() * terms_).transpose());
     system.diagonal() += scale_.cwiseInverse();
-    return system.ldlt().solve(weighted.transpose() * y);
+    return system.ldlt().solve(terms_.transpose() * sample_weights.cwiseProduct(y));
   }
 
  private:
+  // m·mᵀ; its lower half, which is all that LDLT reads.
+  static MatrixXd LowerGram(const MatrixXd& m) {
+    MatrixXd gram = MatrixXd::Zero(m.rows(), m.rows());
+    gram.selfadjointView<Eigen::Lower>().rankUpdate(m);
+    return gram;
+  }
   bool by_samples() const { return terms_.rows() < terms_.cols(); }
 
   const MatrixXd& terms_;

@@ -13,7 +13,7 @@ struct Point {
 };
 
 // More samples than this make a fit slower, not better.
-constexpr size_t kMostSamples = 200;
+constexpr size_t kMostSamples = 120;
 // Of the larger column's length: what must be left of the other one for a slope to be known.
 constexpr double kLeastSlopeShare = 3e-5;
 

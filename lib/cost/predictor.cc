@@ -96,10 +96,7 @@ const Predictor::Group& Predictor::AssessedGroup(const GroupKey& key) {
     group.roofline = FitRoofline(group.samples);
   }
   group.folds = FoldsOf(group.samples, key.level >= kByFamily ? FoldsBy::kWork : FoldsBy::kFamily);
-  for (const LawKind kind : kinds) {
-    if (std::optional<AssessedLaw> law = Assess(kind, group.samples, group.folds))
-      group.laws.push_back(std::move(*law));
-  }
+  group.laws = Assess(kinds, group.samples, group.folds);
   return group;
 }
 

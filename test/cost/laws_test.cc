@@ -1,3 +1,4 @@
+#include <array>
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
 #include <random>
@@ -55,7 +56,7 @@ TEST_CASE("PolynomialFit, CoversWhatItSawAndALittleMore", "[cost]") {
   CHECK_FALSE(fit->Covers(WorkOf(1e7, 4e5)));
   CHECK_FALSE(fit->Covers(WorkOf(0, 1e5)));
   // Beyond it the power law goes on.
-  const std::optional<Law> law = Law::Fit(LawKind::kPolynomial, samples.all());
+  const std::optional<Law> law = FitLaws(std::array{LawKind::kPolynomial}, samples.all()).front();
   REQUIRE(law.has_value());
   CHECK(std::abs(law->Predict(WorkOf(1e9, 1e7)) / 1e6 - 1) < 0.05);
 }
@@ -142,13 +143,13 @@ TEST_CASE("Assess, NothingIsPredictedByEqualWork", "[cost]") {
     }
     const std::vector<size_t> folds = FoldsOf(samples.all(), by);
     for (const LawKind kind : {LawKind::kPower, LawKind::kPolynomial}) {
-      const std::optional<AssessedLaw> assessed = Assess(kind, samples.all(), folds);
+      const std::vector<AssessedLaw> assessed = Assess(std::array{kind}, samples.all(), folds);
       // Without a family's works, nothing is left of these.
-      CHECK(assessed.has_value() == (by == FoldsBy::kWork));
-      if (!assessed) continue;
-      CHECK(assessed->held_out.size() == 360);
+      REQUIRE(assessed.size() == (by == FoldsBy::kWork ? 1 : 0));
+      if (assessed.empty()) continue;
+      CHECK(assessed[0].held_out.size() == 360);
       double sum = 0;
-      for (const auto& [sample, ratio] : assessed->held_out) sum += std::abs(ratio);
+      for (const auto& [sample, ratio] : assessed[0].held_out) sum += std::abs(ratio);
       CHECK(sum / 360 > 1.5);  // log(100) / 2 = 2.3 when nothing is known
     }
   }
@@ -161,13 +162,13 @@ TEST_CASE("Assess, SaysHowFarALawIsOffWhereItWasNotLooking", "[cost]") {
     const double bytes = 1e4 * std::pow(1.05, i);
     samples.Add(0, bytes, bytes * (i % 2 == 0 ? 1.25 : 0.8));
   }
-  const std::optional<AssessedLaw> assessed =
-      Assess(LawKind::kPower, samples.all(), FoldsOf(samples.all(), FoldsBy::kWork));
-  REQUIRE(assessed.has_value());
-  REQUIRE(assessed->held_out.size() == 200);
+  const std::vector<AssessedLaw> assessed =
+      Assess(std::array{LawKind::kPower}, samples.all(), FoldsOf(samples.all(), FoldsBy::kWork));
+  REQUIRE(assessed.size() == 1);
+  REQUIRE(assessed[0].held_out.size() == 200);
   double sum = 0;
   size_t right_way = 0;
-  for (const auto& [sample, ratio] : assessed->held_out) {
+  for (const auto& [sample, ratio] : assessed[0].held_out) {
     sum += std::abs(ratio);
     right_way += (sample->ns > sample->features[WorkFeature::kBytes]) == (ratio > 0) ? 1 : 0;
   }
@@ -176,11 +177,15 @@ TEST_CASE("Assess, SaysHowFarALawIsOffWhereItWasNotLooking", "[cost]") {
 }
 
 TEST_CASE("Assess, NeedsEnoughSamplesOfEnoughWorks", "[cost]") {
+  const std::array kinds = {LawKind::kPower, LawKind::kPolynomial};
   SampleList samples;
   for (int i = 0; i < 9; ++i) samples.Add(i + 1, i + 1, i + 1);
-  CHECK_FALSE(Assess(LawKind::kPower, samples.all(), FoldsOf(samples.all(), FoldsBy::kWork)).has_value());
+  CHECK(Assess(kinds, samples.all(), FoldsOf(samples.all(), FoldsBy::kWork)).empty());
   for (int i = 9; i < 12; ++i) samples.Add(i + 1, i + 1, i + 1);
-  CHECK(Assess(LawKind::kPower, samples.all(), FoldsOf(samples.all(), FoldsBy::kWork)).has_value());
+  const std::vector<AssessedLaw> assessed = Assess(kinds, samples.all(), FoldsOf(samples.all(), FoldsBy::kWork));
+  REQUIRE(assessed.size() == 2);
+  CHECK(assessed[0].law.kind() == LawKind::kPower);
+  CHECK(assessed[1].law.kind() == LawKind::kPolynomial);
 }
 
 }  // namespace
