@@ -3,6 +3,7 @@
 #include <csignal>
 #include <filesystem>
 #include <map>
+#include <set>
 
 #include "partitiontuner/support/file.h"
 #include "partitiontuner/support/json.h"
@@ -40,6 +41,76 @@ TEST_CASE("PtProfile, MeasuresOnceAndReusesAll", "[cli]") {
   const CommandResult dry =
       RunTool("pt-profile", {profiled.model, "--db", profiled.db, "--dry-run", "--format", "json"});
   CHECK(*Parsed(dry.out).find("known")->as_int() == *Parsed(dry.out).find("needed")->as_int());
+}
+
+std::vector<std::vector<std::string>> CsvRows(const std::string& text) {
+  std::vector<std::vector<std::string>> rows = {{""}};
+  bool quoted = false;
+  for (size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '"') {
+      if (quoted && i + 1 < text.size() && text[i + 1] == '"')
+        rows.back().back() += text[i++];
+      else
+        quoted = !quoted;
+    } else if (quoted) {
+      rows.back().back() += text[i];
+    } else if (text[i] == ',') {
+      rows.back().emplace_back();
+    } else if (text[i] == '\n') {
+      rows.push_back({""});
+    } else if (text[i] != '\r') {
+      rows.back().back() += text[i];
+    }
+  }
+  rows.pop_back();
+  return rows;
+}
+
+TEST_CASE("PtProfile, FeaturesAndDependenciesOfEveryNode", "[cli]") {
+  const Profiled profiled;
+  const std::string file = profiled.place.path() + "/f.csv";
+  REQUIRE(RunTool("pt-profile", {profiled.model, "--db", profiled.db, "--dry-run", "--features", file}).exit_code == 0);
+  const auto rows = CsvRows(*ReadFile(file, 0)),
+             edges = CsvRows(*ReadFile(profiled.place.path() + "/f.dependencies.csv", 0));
+  const auto column = [&](const std::string& title) {
+    return static_cast<size_t>(std::ranges::find(rows[0], title) - rows[0].begin());
+  };
+  REQUIRE(column("flops") < rows[0].size());
+  CHECK(rows[0].back() == "spread_ns");
+  std::set<std::string> nodes;
+  for (size_t i = 1; i < rows.size(); ++i) {
+    REQUIRE(rows[i].size() == rows[0].size());
+    if (rows[i][0].find(' ') == std::string::npos && !rows[i][0].empty()) nodes.insert(rows[i][0]);
+    CHECK((rows[i][0].empty() == (rows[i][column("family")] == "reorder")));
+    CHECK(std::stod(rows[i][column("bytes")]) > 0);
+    CHECK(std::stod(rows[i][column("median_ns")]) > 0);  // all of it was measured
+  }
+  CHECK(nodes.size() > 10);
+  CHECK(edges[0] == std::vector<std::string>{"consumer", "producer", "bytes"});
+  CHECK(edges.size() > nodes.size() - 2);
+  for (size_t i = 1; i < edges.size(); ++i) {
+    CHECK(std::stoi(edges[i][1]) < std::stoi(edges[i][0]));  // nodes are in order
+    CHECK(std::stod(edges[i][2]) > 0);
+    CHECK(nodes.contains(edges[i][0]));
+  }
+  CHECK(RunTool("pt-profile", {profiled.model, "--db", profiled.db, "--features", "-"}).exit_code == 2);
+}
+
+TEST_CASE("PtProfile, ValidateSaysHowWellTheDatabasePredictsItself", "[cli]") {
+  const Profiled profiled;
+  const CommandResult result = RunTool("pt-profile", {"--validate", "--db", profiled.db, "--format", "json"});
+  REQUIRE(result.exit_code == 0);
+  const Json json = Parsed(result.out);
+  const Json::Array& families = *json.find("families")->as_array();
+  REQUIRE(!families.empty());
+  for (const Json& family : families) {
+    CHECK(*family.find("count")->as_int() > 0);
+    CHECK(*family.find("unpredicted")->as_int() <= *family.find("count")->as_int());
+    if (const Json* inside = family.find("inside_interval")) CHECK(inside->as_number() <= 1);
+  }
+  CHECK(RunTool("pt-profile", {"--validate", "--db", profiled.db}).exit_code == 0);
+  CHECK(RunTool("pt-profile", {"--validate", "--db", "none"}).exit_code == 2);
+  CHECK(RunTool("pt-profile", {profiled.model, "--validate", "--db", profiled.db}).exit_code == 2);
 }
 
 TEST_CASE("PtProfile, ExportAndImportCarryAProfile", "[cli]") {

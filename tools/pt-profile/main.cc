@@ -9,6 +9,7 @@
 #include "tools/common/machine_questions.h"
 #include "tools/common/prepare.h"
 #include "tools/common/text.h"
+#include "tools/pt-profile/feature_tables.h"
 #include "tools/pt-profile/operator_table.h"
 #include "tools/pt-profile/validate.h"
 
@@ -17,7 +18,7 @@ namespace {
 
 struct ProfileFlags {
   CommonFlags common;
-  std::string output, import, budget, max_noise = "2%", max_time, refresh;
+  std::string output, features, import, budget, max_noise = "2%", max_time, refresh;
   uint32_t min_samples = 0;
   bool dry_run = false, require_stable = false, validate = false;
 };
@@ -26,6 +27,10 @@ void AddFlags(CLI::App& app, ProfileFlags& flags) {
   AddCommonFlags(app, flags.common);
   app.add_option("-o,--output", flags.output, "write the profile there (- for standard output)")
       ->option_text("FILE.json")
+      ->group("Profile");
+  app.add_option("--features", flags.features,
+                 "write what predictions are made from there, and the dependencies of the nodes beside it")
+      ->option_text("FILE.csv")
       ->group("Profile");
   app.add_option("--import", flags.import, "put the measurements of a profile file into the database")
       ->option_text("FILE.json")
@@ -111,10 +116,20 @@ std::string ReportLine(const MeasureReport& report, int64_t elapsed_ns) {
   return line;
 }
 
+Status WriteFeatures(const ProfileFlags& flags, const Machine& machine, const Model& model, const Profile& profile) {
+  if (flags.features.empty()) return {};
+  const Platform platform = MeasuredPlatform(machine);
+  const std::map<std::string, std::string> versions = LibraryVersions(machine);
+  const FeatureSource source{*model.graph, platform, model.candidates, versions, profile};
+  PT_CHECK_OK(WriteTo(flags.features, FeatureTable(source)));
+  return WriteTo(DependencyFileOf(flags.features), DependencyTable(*model.graph));
+}
+
 Result<int> DryRun(const ProfileFlags& flags, Engine& engine, const Model& model) {
   const Machine& machine = engine.machine();
   const auto needed = NeededKeys(*model.graph, MeasuredPlatform(machine), model.candidates, LibraryVersions(machine));
   PT_ASSIGN(const Profile profile, engine.ProfileOf(model));
+  PT_CHECK_OK(WriteFeatures(flags, machine, model, profile));
   size_t known = 0;
   for (const NeededKey& key : needed) known += profile.find(key.key.hash) != nullptr;
   if (flags.common.json()) {
@@ -132,6 +147,10 @@ Result<int> DryRun(const ProfileFlags& flags, Engine& engine, const Model& model
 Result<int> Measure(const ProfileFlags& flags, Console& console, const InterruptWatch& interrupt) {
   if (flags.common.db == "none" && flags.output.empty() && !flags.dry_run) {
     console.Warn("--db none and no -o: the measurements will be forgotten");
+  }
+  if (flags.features == "-") {
+    return MakeError(ErrorCode::kUsage, "usage.value",
+                     "--features writes two files and cannot write to standard output", "name a file");
   }
   PT_ASSIGN(const MeasureOptions options, MeasureOptionsOf(flags, interrupt.token()));
   PT_ASSIGN(ModelOptions model_options, ModelOptionsOf(flags.common));
@@ -152,6 +171,7 @@ Result<int> Measure(const ProfileFlags& flags, Console& console, const Interrupt
 
   PT_ASSIGN(const Profile profile, engine->ProfileOf(*model));
   if (!flags.output.empty()) PT_CHECK_OK(WriteTo(flags.output, WriteJson(ToJson(profile)) + "\n"));
+  PT_CHECK_OK(WriteFeatures(flags, engine->machine(), *model, profile));
   PlanOptions measured_only;
   measured_only.allow_estimates = false;
   PT_ASSIGN(const std::unique_ptr<CostModel> costs, engine->CostsOf(*model, measured_only));
