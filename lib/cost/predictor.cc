@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <set>
 
 #include "lib/cost/round_ns.h"
 
@@ -28,11 +29,14 @@ constexpr std::string_view LawName(LawKind kind) {
   return "";
 }
 
-// What another sample keeps within with this probability, given these: one more than there are shares the ranks.
-double Quantile(const std::vector<double>& ascending, double share) {
-  const double rank = share * static_cast<double>(ascending.size() + 1);
-  const double whole = share < 0.5 ? std::floor(rank) : std::ceil(rank);
-  return ascending[static_cast<size_t>(std::clamp(whole, 1.0, static_cast<double>(ascending.size()))) - 1];
+// What the next work keeps within with this probability, given the ratios of so many different works: one more than
+// there are shares the ranks, and equal works count as one, since what is odd about one of them is odd about all.
+double Quantile(const std::vector<double>& ascending, size_t works, double share) {
+  const auto count = static_cast<double>(works), size = static_cast<double>(ascending.size());
+  const bool low = share < 0.5;
+  const double rank = std::clamp(low ? std::floor(share * (count + 1)) : std::ceil(share * (count + 1)), 1.0, count);
+  const double at = low ? std::floor((rank - 1) / count * size) : std::ceil(rank / count * size) - 1;
+  return ascending[static_cast<size_t>(std::clamp(at, 0.0, size - 1))];
 }
 
 double MedianError(const std::vector<double>& ratios) {
@@ -121,18 +125,20 @@ Predictor::Answer Predictor::AnswerOf(const Jury& jury, std::optional<size_t> bu
     std::vector<double> ratios;
     double sum = 0;
     size_t asked = 0;
+    std::set<std::pair<double, double>> works;
     for (size_t i = 0; i < jury.group->samples.size(); ++i) {
       if (but_fold && jury.group->folds[i] == *but_fold) continue;
       ++asked;
       const auto found = law->held_out.find(jury.group->samples[i]);
       if (found == law->held_out.end()) continue;
       ratios.push_back(found->second);
+      works.insert(found->first->work());
       sum += std::abs(found->second);
     }
     if (ratios.empty() || ratios.size() < asked || sum >= least * static_cast<double>(asked)) continue;
     least = sum / static_cast<double>(asked);
     std::sort(ratios.begin(), ratios.end());
-    answer = {law, std::move(ratios)};
+    answer = {law, works.size(), std::move(ratios)};
   }
   return answer;
 }
@@ -152,7 +158,7 @@ std::optional<Estimate> Predictor::Predict(const WorkToPredict& work) {
   if (answer.assessed == nullptr) return std::nullopt;
   const double predicted = answer.assessed->law.Predict(work.features), floor = FloorOf(style, work.features);
   const auto at = [&](double share) {
-    return RoundNs(std::max(predicted * std::exp(Quantile(answer.ratios, share)), floor));
+    return RoundNs(std::max(predicted * std::exp(Quantile(answer.ratios, answer.works, share)), floor));
   };
   Estimate estimate{at(kPlannedShare), 0, Provenance::kEstimated, MedianError(answer.ratios)};
   estimate.low_ns = at(kLowShare);
@@ -181,8 +187,8 @@ void Predictor::HoldOut(const GroupKey& style, std::vector<HeldOutPrediction>& p
     if (ratio == answer.assessed->held_out.end()) continue;
     p.law = LawName(answer.assessed->law.kind());
     p.predicted_ns = sample->ns / std::exp(ratio->second);
-    p.low_ns = p.predicted_ns * std::exp(Quantile(answer.ratios, kLowShare));
-    p.high_ns = p.predicted_ns * std::exp(Quantile(answer.ratios, kHighShare));
+    p.low_ns = p.predicted_ns * std::exp(Quantile(answer.ratios, answer.works, kLowShare));
+    p.high_ns = p.predicted_ns * std::exp(Quantile(answer.ratios, answer.works, kHighShare));
   }
 }
 

@@ -54,6 +54,7 @@ class Predictor {
   // What a group's samples say of unmeasured work like theirs.
   struct Answer {
     const AssessedLaw* assessed = nullptr;  // null: nothing
+    size_t works = 0;                       // different ones among the samples
     std::vector<double> ratios;             // log(measured / predicted) of samples that were left out, ascending
   };
   // Whose samples judge, and the laws that are judged.

@@ -72,6 +72,19 @@ TEST_CASE("Predictor, ExactLawsHaveNarrowIntervals", "[cost]") {
   CHECK(std::abs(static_cast<double>(estimate->low_ns) / 3.1e5 - 1) < 0.01);
 }
 
+// Six works, each measured by forty variants of one style: the work that is odd is one in six, not one in 240.
+TEST_CASE("Predictor, RepeatsOfAWorkAreNoFurtherEvidence", "[cost]") {
+  Rows rows;
+  for (int work = 1; work <= 6; ++work) {
+    for (int repeat = 0; repeat < (work == 3 ? 2 : 40); ++repeat) {
+      rows.Add(0, 1e5 * work, (work == 3 ? 3 : 1) * 1e4 * work, "Relu", "reference", "");
+    }
+  }
+  const std::optional<Estimate> estimate = Predictor(rows.profile).Predict(Ask(0, 4.5e5));
+  REQUIRE(estimate.has_value());
+  CHECK(estimate->high_ns > 100'000);  // three times 45 us, or nearly so: it can happen again
+}
+
 // A few lucky measurements far below the rest must not make an estimate that wins over them.
 TEST_CASE("Predictor, NoEstimateIsFasterThanTheRoofline", "[cost]") {
   Rows rows;
