@@ -22,22 +22,23 @@ Result<Plan> MakePlan(const PlanningProblem& problem, Explanations* explanations
 
 template <SolveFunction solve>
 constexpr Solver Row(std::string_view name, std::string_view summary,
-                     Solver::Baseline baseline = Solver::Baseline::kYes) {
+                     Solver::Baseline baseline = Solver::Baseline::kYes, bool scales = false) {
   return {{name, summary, [](const PlanningProblem& p, Explanations* e) { return MakePlan(p, e, solve); }},
           solve,
-          baseline};
+          baseline,
+          scales};
 }
 
 constexpr std::array kSolvers = {
     Row<SolveSearch>("search", "cover, forms, placement, order and widths together: the best of all others, improved",
                      Solver::Baseline::kNo),
     Row<SolveSingle>("single", "everything on one device (single:DEVICE), groups by dynamic programming",
-                     Solver::Baseline::kPerDevice),
+                     Solver::Baseline::kPerDevice, true),
     Row<SolveStaticType>("static-type", "convolutions and matrix products on the accelerator, the rest on the host"),
     Row<SolvePerOp>("per-op", "each node on its fastest device, transfers ignored"),
     Row<SolveOperator>("operator", "the next ready operator goes to the free unit that ends it soonest"),
     Row<SolvePartitionTuner>("partitiontuner", "branch by branch, dynamic programming over groups and devices"),
-    Row<SolveHeft>("heft", "list scheduling of groups by upward rank with insertion"),
+    Row<SolveHeft>("heft", "list scheduling of groups by upward rank with insertion", Solver::Baseline::kYes, true),
     Row<SolveRandom>("random", "any legal plan (random:SEED), for tests", Solver::Baseline::kNo),
 };
 

@@ -57,6 +57,9 @@ class Search {
   }
 
   void AddStart(Solution solution) {
+    const bool known =
+        std::any_of(starts_.begin(), starts_.end(), [&](const Scored& start) { return start.solution == solution; });
+    if (known) return;
     const Score score = Evaluate(solution);
     if (score.makespan_ns < kImpossible) starts_.push_back({std::move(solution), score});
   }
@@ -71,8 +74,11 @@ class Search {
       }
     };
     for (const Solver& solver : Solvers()) {
-      if (solver.baseline == Solver::Baseline::kYes) add(solver.solve(space_, ""));
-      if (solver.baseline != Solver::Baseline::kPerDevice) continue;
+      if (solver.baseline == Solver::Baseline::kNo || (IsLarge() && !solver.scales)) continue;
+      if (solver.baseline == Solver::Baseline::kYes) {
+        add(solver.solve(space_, ""));
+        continue;
+      }
       for (const Device& device : space_.platform().devices) add(solver.solve(space_, device.name));
     }
     AddOwnStarts();
@@ -81,6 +87,9 @@ class Search {
                      [](const Scored& a, const Scored& b) { return a.score < b.score; });
     return {};
   }
+
+  // Graphs on which only those planners are starts that follow from few single streams.
+  bool IsLarge() const { return space_.graph().nodes().size() > 2000; }
 
   uint32_t Width(const Option& option) const { return space_.platform().unit_class(option.unit_class).cores; }
 
@@ -98,6 +107,7 @@ class Search {
     rules.allowed = narrow.allowed;
     AddStart(ScheduleByHeft(space_, *cover, rules));
     AddStart(ScheduleByHeft(space_, *cover, {}));
+    if (IsLarge()) return;
     // Wide steps count as much as the cores they keep busy.
     SerialRules area;
     area.cost_ns = [&](const Option& option) { return option.likely_ns() * std::max(1u, Width(option)); };

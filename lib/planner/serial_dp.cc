@@ -4,6 +4,7 @@
 #include <numeric>
 #include <unordered_map>
 
+#include "lib/planner/serial_memo.h"
 #include "partitiontuner/support/random.h"
 
 namespace pt {
@@ -41,9 +42,43 @@ struct Record {
   uint32_t option = 0, back = kNothing;
 };
 
+std::vector<int64_t> CostsOf(const Space& space, const std::function<int64_t(const Option&)>& cost_ns) {
+  std::vector<int64_t> costs;
+  costs.reserve(space.options().size());
+  for (const Option& option : space.options()) costs.push_back(cost_ns ? cost_ns(option) : option.likely_ns());
+  return costs;
+}
+
+// NodePrices by the costs of all options.
+std::vector<int64_t> PricesOf(const Space& space, const std::vector<int64_t>& cost_ns) {
+  std::vector<int64_t> slack(space.groups().size(), kImpossible);
+  for (uint32_t g = 0; g < slack.size(); ++g) {
+    for (uint32_t o : space.group(g).options) slack[g] = std::min(slack[g], cost_ns[o]);
+  }
+  // Dual ascent, the nodes with the dearest cheapest group first: heavy nodes take what the group costs, and what is
+  // fused to them for little gets little.
+  const size_t nodes = space.graph().nodes().size();
+  std::vector<int64_t> cheapest(nodes, kImpossible);
+  for (size_t n = 0; n < nodes; ++n) {
+    for (uint32_t g : space.groups_of(NodeId(n))) cheapest[n] = std::min(cheapest[n], slack[g]);
+  }
+  std::vector<uint32_t> order(nodes);
+  std::iota(order.begin(), order.end(), 0u);
+  std::stable_sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) { return cheapest[a] > cheapest[b]; });
+  std::vector<int64_t> prices(nodes, 0);
+  for (uint32_t n : order) {
+    int64_t price = kImpossible;
+    for (uint32_t g : space.groups_of(NodeId(n))) price = std::min(price, slack[g]);
+    if (price >= kImpossible) price = 0;
+    prices[n] = price;
+    for (uint32_t g : space.groups_of(NodeId(n))) slack[g] -= price;
+  }
+  return prices;
+}
+
 class SerialSolver {
  public:
-  SerialSolver(const Space& space, const SerialRules& rules) : space_(space), rules_(rules) {}
+  SerialSolver(const Space& space, const SerialProblem& problem) : space_(space), problem_(problem) {}
 
   Result<Solution> Run() {
     Collect();
@@ -87,8 +122,6 @@ class SerialSolver {
   };
 
   void Collect() {
-    const auto cost = [&](const Option& o) { return rules_.cost_ns ? rules_.cost_ns(o) : o.likely_ns(); };
-    cost_.resize(space_.options().size());
     ending_at_.resize(space_.order().size());
     containing_.resize(space_.order().size());
     for (uint32_t g = 0; g < space_.groups().size(); ++g) {
@@ -96,8 +129,7 @@ class SerialSolver {
       UsableGroup usable;
       usable.id = g;
       for (uint32_t o : group.options) {
-        cost_[o] = cost(space_.option(o));
-        if (!rules_.allowed || rules_.allowed(space_.option(o))) usable.options.push_back(o);
+        if (problem_.allowed[o]) usable.options.push_back(o);
       }
       if (usable.options.empty()) continue;
       for (NodeId node : group.nodes) usable.last = std::max(usable.last, space_.position(node));
@@ -111,7 +143,7 @@ class SerialSolver {
       ending_at_[groups_[g].last].push_back(g);
       for (NodeId node : groups_[g].others) containing_[space_.position(node)].push_back(g);
     }
-    prices_ = NodePrices(space_, rules_.cost_ns);
+    prices_ = PricesOf(space_, problem_.cost_ns);
     const size_t values = space_.graph().values().size();
     last_use_.assign(values, 0);
     for (size_t v = 0; v < values; ++v) {
@@ -188,7 +220,7 @@ class SerialSolver {
   // `proposal` with its group covered by option o.
   void Choose(Proposal proposal, const Group& group, uint32_t o, uint32_t at) {
     const Option& option = space_.option(o);
-    int64_t ns = cost_[o];
+    int64_t ns = problem_.cost_ns[o];
     for (size_t i = 0; i < group.in.size(); ++i) {
       const Live& was = inputs_[i];
       const int64_t move = MoveCost(was, option.in[i]);
@@ -228,7 +260,7 @@ class SerialSolver {
     const Routes& routes = space_.routes(live.value);
     int64_t best = kImpossible;
     live.slots.ForEach([&](uint32_t have) { best = std::min(best, routes.cost(have, slot)); });
-    return best < kImpossible && rules_.ignore_transfers ? 0 : best;
+    return best < kImpossible && problem_.ignore_transfers ? 0 : best;
   }
 
   bool IsDead(ValueId value, uint32_t at, const std::vector<NodeId>& pending) const {
@@ -250,7 +282,7 @@ class SerialSolver {
 
   void KeepBest(size_t size) {
     // Copying states costs as much as their live values; graphs with thousands of them get few states.
-    const size_t beam = std::clamp<size_t>(4000 / (size + 1), 1, rules_.beam);
+    const size_t beam = std::clamp<size_t>(4000 / (size + 1), 1, problem_.beam);
     if (proposals_.size() <= beam) return;
     std::stable_sort(proposals_.begin(), proposals_.end(),
                      [](const Proposal& a, const Proposal& b) { return a.expected < b.expected; });
@@ -316,10 +348,10 @@ class SerialSolver {
   }
 
   const Space& space_;
-  const SerialRules& rules_;
+  const SerialProblem& problem_;
   std::vector<UsableGroup> groups_;
   std::vector<std::vector<uint32_t>> ending_at_, containing_;  // by position: indices into groups_
-  std::vector<int64_t> cost_, prices_;
+  std::vector<int64_t> prices_;
   std::vector<uint32_t> last_use_;
   std::vector<Live> inputs_;     // of the group at hand, in the state at hand
   std::vector<NodeId> pending_;  // what it leaves pending
@@ -330,35 +362,17 @@ class SerialSolver {
 
 }  // namespace
 
-Result<Solution> SolveSerial(const Space& space, const SerialRules& rules) { return SerialSolver(space, rules).Run(); }
+Result<Solution> SolveSerial(const Space& space, const SerialRules& rules) {
+  SerialProblem problem{CostsOf(space, rules.cost_ns), {}, rules.ignore_transfers, rules.beam};
+  for (const Option& option : space.options()) problem.allowed.push_back(!rules.allowed || rules.allowed(option));
+  if (std::optional<Result<Solution>> known = space.serial_memo().Find(problem)) return std::move(*known);
+  Result<Solution> solution = SerialSolver(space, problem).Run();
+  space.serial_memo().Add(std::move(problem), solution);
+  return solution;
+}
 
 std::vector<int64_t> NodePrices(const Space& space, const std::function<int64_t(const Option&)>& cost_ns) {
-  std::vector<int64_t> slack(space.groups().size(), kImpossible);
-  for (uint32_t g = 0; g < slack.size(); ++g) {
-    for (uint32_t o : space.group(g).options) {
-      const Option& option = space.option(o);
-      slack[g] = std::min(slack[g], cost_ns ? cost_ns(option) : option.likely_ns());
-    }
-  }
-  // Dual ascent, the nodes with the dearest cheapest group first: heavy nodes take what the group costs, and what is
-  // fused to them for little gets little.
-  const size_t nodes = space.graph().nodes().size();
-  std::vector<int64_t> cheapest(nodes, kImpossible);
-  for (size_t n = 0; n < nodes; ++n) {
-    for (uint32_t g : space.groups_of(NodeId(n))) cheapest[n] = std::min(cheapest[n], slack[g]);
-  }
-  std::vector<uint32_t> order(nodes);
-  std::iota(order.begin(), order.end(), 0u);
-  std::stable_sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) { return cheapest[a] > cheapest[b]; });
-  std::vector<int64_t> prices(nodes, 0);
-  for (uint32_t n : order) {
-    int64_t price = kImpossible;
-    for (uint32_t g : space.groups_of(NodeId(n))) price = std::min(price, slack[g]);
-    if (price >= kImpossible) price = 0;
-    prices[n] = price;
-    for (uint32_t g : space.groups_of(NodeId(n))) slack[g] -= price;
-  }
-  return prices;
+  return PricesOf(space, CostsOf(space, cost_ns));
 }
 
 }  // namespace pt

@@ -22,6 +22,7 @@ struct Solver {
   Planner planner;
   SolveFunction solve = nullptr;
   enum class Baseline : uint8_t { kNo, kYes, kPerDevice } baseline = Baseline::kNo;  // per device: argument = its name
+  bool scales = false;  // a start of the search on graphs of any size
 };
 
 std::span<const Solver> Solvers();

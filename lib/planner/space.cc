@@ -4,6 +4,8 @@
 #include <limits>
 #include <set>
 
+#include "lib/planner/serial_memo.h"
+
 namespace pt {
 namespace {
 
@@ -19,7 +21,8 @@ bool IsForbidden(const Constraints& constraints, NodeId node, const Candidate& c
 
 }  // namespace
 
-Space::Space(const PlanningProblem& problem) : problem_(&problem), simulator_(problem.platform, problem.costs) {
+Space::Space(const PlanningProblem& problem)
+    : problem_(&problem), simulator_(problem.platform, problem.costs), serial_memo_(std::make_shared<SerialMemo>()) {
   const Platform& machine = problem.platform;
   units_.resize(machine.unit_classes.size());
   copy_units_.resize(machine.links.size());

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -79,6 +80,8 @@ struct ValueSlots {
   std::vector<NodeId> consumers;  // distinct, ascending
 };
 
+class SerialMemo;
+
 class Space {
  public:
   // Errors: kInfeasible when some node has no usable candidate (named); kUsage when a value cannot be lent where the
@@ -121,6 +124,9 @@ class Space {
   std::span<const NodeId> order() const { return order_; }
   uint32_t position(NodeId node) const { return position_[node.index()]; }
 
+  // What SolveSerial has found for this space. Thread-safe; the only part of a space that grows.
+  SerialMemo& serial_memo() const { return *serial_memo_; }
+
  private:
   explicit Space(const PlanningProblem& problem);
   Status AddOptions();
@@ -152,6 +158,7 @@ class Space {
   std::vector<NodeId> order_;
   std::vector<uint32_t> position_;
   uint32_t slot_count_ = 0;
+  std::shared_ptr<SerialMemo> serial_memo_;
 };
 
 }  // namespace pt

@@ -1,7 +1,11 @@
 // How long planning takes: printed, never judged, for machines differ.
+#include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 #include <chrono>
+#include <optional>
 
+#include "lib/planner/assemble.h"
+#include "lib/planner/solve.h"
 #include "partitiontuner/planner/bounds.h"
 #include "test/testing/planning_world.h"
 
@@ -48,6 +52,44 @@ TEST_CASE("Planners, TimeOnLargeRandomGraphs", "[planner][slow]") {
   Report("random, 1,000 nodes", MakeWorld(testing::RandomGraph(1, 1000)), {"single", "heft", "search"});
   Report("random, 10,000 nodes", MakeWorld(testing::RandomGraph(1, 10000)), {"heft"});
 }
+
+// What a call took, in milliseconds.
+template <typename Call>
+int64_t Milliseconds(Call call) {
+  const auto start = std::chrono::steady_clock::now();
+  call();
+  return std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() - start).count();
+}
+
+// The parts of planning apart: indexing candidates, the search, and writing the plan.
+void ReportSearch(const std::string& what, const World& world) {
+  PlanningProblem problem = world.problem();
+  problem.effort = 0;  // what users get
+  std::optional<Space> space;
+  const int64_t space_ms = Milliseconds([&] { space.emplace(Space::Make(problem).value()); });
+  const auto search = std::find_if(Solvers().begin(), Solvers().end(),
+                                   [](const Solver& solver) { return solver.planner.name == "search"; });
+  Solved solved;
+  const int64_t search_ms = Milliseconds([&] { solved = search->solve(*space, "").value(); });
+  int64_t makespan_ns = 0;
+  const int64_t plan_ms =
+      Milliseconds([&] { makespan_ns = Assemble(*space, solved.order, "search").value().makespan.ns; });
+  WARN(what << ": " << makespan_ns << " ns; space " << space_ms << " ms, search " << search_ms << " ms, plan "
+            << plan_ms << " ms, stopped by " << solved.stopped_by);
+}
+
+void ReportSearches(size_t nodes) {
+  const std::string of = ", " + std::to_string(nodes) + " nodes";
+  ReportSearch("chain" + of, MakeWorld(testing::Chain(nodes)));
+  ReportSearch("residual" + of, MakeWorld(testing::Residual(nodes / 5)));
+  ReportSearch("fork-join" + of, MakeWorld(testing::Inception(nodes / 15)));
+  ReportSearch("random" + of, MakeWorld(testing::RandomGraph(1, nodes)));
+  ReportSearch("fork-join on the host" + of, MakeWorld(testing::Inception(nodes / 15), {.accelerator = false}));
+}
+
+TEST_CASE("Search, TimeOnAThousandNodes", "[planner][slow]") { ReportSearches(1000); }
+TEST_CASE("Search, TimeOnTenThousandNodes", "[planner][slow]") { ReportSearches(10'000); }
+TEST_CASE("Search, TimeOnAHundredThousandNodes", "[planner][slow][huge]") { ReportSearches(100'000); }
 
 TEST_CASE("EveryBound, IsBelowAThousandRandomPlans", "[planner][slow]") {
   for (uint64_t seed = 1; seed <= 5; ++seed) {
