@@ -3,12 +3,6 @@
 #include <algorithm>
 
 namespace pt {
-namespace {
-
-constexpr uint32_t kBound = kNothing - 1;
-
-}  // namespace
-
 Scheduler::Scheduler(const Space& space)
     : space_(space), values_(space.graph().values().size()), flags_(space.slot_count()), writer_(space.slot_count()) {
   for (size_t v = 0; v < values_.size(); ++v) {
@@ -20,6 +14,7 @@ Scheduler::Scheduler(const Space& space)
 int64_t Scheduler::Run(const Solution& solution) {
   steps_.clear();
   waits_.clear();
+  first_step_.clear();
   work_ns_ = 0;
   lane_free_.assign(space_.simulator().lanes().count, 0);
   lane_last_.assign(lane_free_.size(), kNothing);
@@ -27,33 +22,9 @@ int64_t Scheduler::Run(const Solution& solution) {
 
   for (ValueId input : space_.graph().inputs()) EmitEarlyMoves(input);
   for (uint32_t c = 0; c < solution.size(); ++c) {
-    const Option& option = space_.option(solution[c].option);
-    const Group& group = space_.group(option.group);
-    for (size_t i = 0; i < group.in.size(); ++i) {
-      if (!MakeAvailable(group.in[i], option.in[i])) return kImpossible;
-    }
-    ScheduledStep step;
-    step.choice = c;
-    step.unit = solution[c].unit;
-    step.overhead_ns = option.overhead_ns;
-    step.run_ns = elided_[c] ? 0 : option.run_ns;
-    step.first_wait = static_cast<uint32_t>(waits_.size());
-    for (size_t i = 0; i < group.in.size(); ++i) {
-      const uint32_t made_by = writer(group.in[i], option.in[i]);
-      const bool known = std::find(waits_.begin() + step.first_wait, waits_.end(), made_by) != waits_.end();
-      if (made_by != kBound && !known) waits_.push_back(made_by);
-    }
-    step.end_wait = static_cast<uint32_t>(waits_.size());
-    FindInputs(solution[c], elided_[c], step);
-    Emit(step);
-    const auto self = static_cast<uint32_t>(steps_.size() - 1);
-    for (size_t i = 0; i < group.out.size(); ++i) writer(group.out[i], option.out[i]) = self;
-    for (ValueId out : group.out) EmitEarlyMoves(out);
+    if (!EmitChoice(c, solution[c], elided_[c])) return kImpossible;
   }
-  for (ValueId output : space_.graph().outputs()) {
-    const ValueSlots& value = space_.value(output);
-    if (value.is_output && !MakeAvailable(output, value.external)) return kImpossible;
-  }
+  if (!EmitOutputs()) return kImpossible;
   if (space_.simulator().has_contention()) RunContended(solution);
   int64_t makespan = 0;
   for (const ScheduledStep& step : steps_) makespan = std::max(makespan, step.end_ns);
@@ -83,6 +54,42 @@ uint64_t Scheduler::BytesIn(ValueId v, uint32_t slot) const {
   return space_.routes(v).bytes[slot % space_.value(v).forms.size()];
 }
 
+bool Scheduler::EmitChoice(uint32_t c, const Choice& choice, bool elided) {
+  first_step_.push_back(static_cast<uint32_t>(steps_.size()));
+  const Option& option = space_.option(choice.option);
+  const Group& group = space_.group(option.group);
+  for (size_t i = 0; i < group.in.size(); ++i) {
+    if (!MakeAvailable(group.in[i], option.in[i])) return false;
+  }
+  ScheduledStep step;
+  step.choice = c;
+  step.unit = choice.unit;
+  step.overhead_ns = option.overhead_ns;
+  step.run_ns = elided ? 0 : option.run_ns;
+  step.first_wait = static_cast<uint32_t>(waits_.size());
+  for (size_t i = 0; i < group.in.size(); ++i) {
+    const uint32_t made_by = writer(group.in[i], option.in[i]);
+    const bool known = std::find(waits_.begin() + step.first_wait, waits_.end(), made_by) != waits_.end();
+    if (made_by != kBound && !known) waits_.push_back(made_by);
+  }
+  step.end_wait = static_cast<uint32_t>(waits_.size());
+  FindInputs(choice, elided, step);
+  Emit(step);
+  const auto self = static_cast<uint32_t>(steps_.size() - 1);
+  for (size_t i = 0; i < group.out.size(); ++i) SetWriter(group.out[i], option.out[i], self);
+  for (ValueId out : group.out) EmitEarlyMoves(out);
+  return true;
+}
+
+bool Scheduler::EmitOutputs() {
+  first_step_.push_back(static_cast<uint32_t>(steps_.size()));
+  for (ValueId output : space_.graph().outputs()) {
+    const ValueSlots& value = space_.value(output);
+    if (value.is_output && !MakeAvailable(output, value.external)) return false;
+  }
+  return true;
+}
+
 // What is read where, which moves that takes, which steps memory placement will elide.
 bool Scheduler::Prepare(const Solution& solution) {
   std::fill(writer_.begin(), writer_.end(), kNothing);
@@ -98,7 +105,7 @@ bool Scheduler::Prepare(const Solution& solution) {
     if (value.is_output) state.needed.Insert(value.external);
     if (!value.is_input) continue;
     state.primary = static_cast<Slot>(value.external);
-    writer(v, value.external) = kBound;
+    SetWriter(v, value.external, kBound);
   }
   for (const Choice& choice : solution) {
     const Option& option = space_.option(choice.option);
@@ -169,24 +176,8 @@ bool Scheduler::placed(ValueId v, uint32_t slot) const {
 // The rules of PlanMemory (memory_plan.h), in its order.
 void Scheduler::FindElided(const Solution& solution) {
   std::fill(flags_.begin(), flags_.end(), uint8_t{0});
-  for (ValueId v : produced_) {
-    const ValueState& state = values_[v.index()];
-    for (uint32_t m = state.first_move; m < state.end_move; ++m) {
-      if (space_.device(v, moves_[m].from) == space_.device(v, moves_[m].to)) continue;
-      flags(v, moves_[m].from) |= kCopied;
-      flags(v, moves_[m].to) |= kCopied;
-    }
-  }
-  for (const Choice& choice : solution) {
-    const Option& option = space_.option(choice.option);
-    if (option.overwrites.empty()) continue;
-    const Group& group = space_.group(option.group);
-    for (const Alias& alias : space_.problem().candidates[option.candidate].aliases) {
-      if (alias.kind != Alias::Kind::kRequired) continue;
-      flags(group.in[alias.in], option.in[alias.in]) |= kOverwritten | kShares;
-      flags(group.out[alias.out], option.out[alias.out]) |= kShares;
-    }
-  }
+  for (ValueId v : produced_) FlagCopies(v);
+  for (const Choice& choice : solution) FlagOverwrites(space_.option(choice.option));
   for (size_t c = 0; c < solution.size(); ++c) {
     const Option& option = space_.option(solution[c].option);
     if (option.view) elided_[c] = IsViewElided(option);
@@ -194,6 +185,25 @@ void Scheduler::FindElided(const Solution& solution) {
   for (size_t c = 0; c < solution.size(); ++c) {
     const Option& option = space_.option(solution[c].option);
     if (option.slices) elided_[c] = AreSlicesElided(option);
+  }
+}
+
+void Scheduler::FlagCopies(ValueId v) {
+  const ValueState& state = values_[v.index()];
+  for (uint32_t m = state.first_move; m < state.end_move; ++m) {
+    if (space_.device(v, moves_[m].from) == space_.device(v, moves_[m].to)) continue;
+    flags(v, moves_[m].from) |= kCopied;
+    flags(v, moves_[m].to) |= kCopied;
+  }
+}
+
+void Scheduler::FlagOverwrites(const Option& option) {
+  if (option.overwrites.empty()) return;
+  const Group& group = space_.group(option.group);
+  for (const Alias& alias : space_.problem().candidates[option.candidate].aliases) {
+    if (alias.kind != Alias::Kind::kRequired) continue;
+    flags(group.in[alias.in], option.in[alias.in]) |= kOverwritten | kShares;
+    flags(group.out[alias.out], option.out[alias.out]) |= kShares;
   }
 }
 
@@ -238,12 +248,11 @@ bool Scheduler::MakeAvailable(ValueId v, uint32_t slot) {
 void Scheduler::EmitEarlyMoves(ValueId v) {
   const ValueState& state = values_[v.index()];
   for (uint32_t m = state.first_move; m < state.end_move; ++m) {
-    if (moves_[m].early && !moves_[m].done) EmitMove(v, moves_[m]);
+    if (moves_[m].early && writer(v, moves_[m].to) == kNothing) EmitMove(v, moves_[m]);
   }
 }
 
-bool Scheduler::EmitMove(ValueId v, Move& move) {
-  const Routes& routes = space_.routes(v);
+bool Scheduler::EmitMove(ValueId v, const Move& move) {
   ScheduledStep step;
   step.value = v;
   step.from = move.from;
@@ -254,35 +263,20 @@ bool Scheduler::EmitMove(ValueId v, Move& move) {
   step.end_wait = static_cast<uint32_t>(waits_.size());
 
   int64_t best = kImpossible;
-  const auto consider = [&](UnitId unit, int64_t run_ns) {
-    if (made_by != kBound) {
-      run_ns += space_.simulator().fetch_ns(steps_[made_by].made_on, unit, BytesIn(v, move.from));
-    }
-    const int64_t overhead_ns = space_.overhead_ns(space_.platform().unit(unit).unit_class);
+  const bool possible = ForEachWay(v, move.from, move.to, [&](UnitId unit, int64_t overhead_ns, int64_t run_ns) {
+    if (made_by != kBound) run_ns += space_.simulator().fetch_ns(steps_[made_by].made_on, unit, BytesIn(v, move.from));
     const int64_t end = EndOn(unit, overhead_ns, run_ns, step.first_wait);
     if (end >= best) return;
     best = end;
     step.unit = step.made_on = unit;
     step.overhead_ns = overhead_ns;
     step.run_ns = run_ns;
-  };
-  const DeviceId from = space_.device(v, move.from);
-  const DeviceId to = space_.device(v, move.to);
-  if (from != to) {
-    step.link = space_.link(from, to);
-    const UnitClassId unit_class = space_.platform().unit(space_.copy_units(step.link).front()).unit_class;
-    const int64_t ns = routes.cost(move.from, move.to) - space_.overhead_ns(unit_class);
-    for (UnitId unit : space_.copy_units(step.link)) consider(unit, ns);
-  } else {
-    const auto ways = routes.reorders.find({move.from, move.to});
-    if (ways == routes.reorders.end()) return false;
-    for (const ReorderWay& way : ways->second) {
-      for (UnitId unit : space_.units(way.unit_class)) consider(unit, way.ns);
-    }
-  }
-  move.done = true;
+  });
+  if (!possible) return false;
+  const DeviceId from = space_.device(v, move.from), to = space_.device(v, move.to);
+  if (from != to) step.link = space_.link(from, to);
   Emit(step);
-  writer(v, move.to) = static_cast<uint32_t>(steps_.size() - 1);
+  SetWriter(v, move.to, static_cast<uint32_t>(steps_.size() - 1));
   return true;
 }
 
@@ -324,7 +318,7 @@ void Scheduler::Emit(ScheduledStep step) {
   if (driver != Lanes::kNone) {
     if (lane_last_[driver] != kNothing) wait_for(start, lane_free_[driver], lane_last_[driver]);
     start += step.overhead_ns;
-    lane_free_[driver] = start;
+    lane_free_[driver] = step.launched_ns = start;
     lane_last_[driver] = self;
   }
   wait_for_reads(true);

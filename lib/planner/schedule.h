@@ -24,10 +24,12 @@ struct ScheduledStep {
   LinkId link;                 // valid: a copy
   UnitId unit;
   int64_t overhead_ns = 0, run_ns = 0;  // with what fetching its inputs takes
+  int64_t launched_ns = 0;  // the end of its launch, on units with a driver
   int64_t start_ns = 0, end_ns = 0;
   UnitId made_on;  // in whose caches its results lie: its own, or where the largest input of an elided step lies
   uint32_t first_wait = 0, end_wait = 0;  // of waits(): the steps whose results it reads
   uint32_t blocker = kNothing;            // the step whose end decided the start
+  friend bool operator==(const ScheduledStep&, const ScheduledStep&) = default;
 };
 
 // Reused for many solutions; one thread at a time.
@@ -51,12 +53,14 @@ class Scheduler {
   // The sum of all steps' times: decides between equal makespans.
   int64_t work_ns() const { return work_ns_; }
 
- private:
+ protected:
+  static constexpr uint32_t kBound = kNothing - 1;  // the writer of callers' inputs
+
   // A copy or reorder that some reader needs.
   struct Move {
     Slot from = 0, to = 0;
     bool early = false;  // a copy from the host or what such a copy needs
-    bool done = false;
+    friend bool operator==(const Move&, const Move&) = default;
   };
   struct ValueState {
     SlotSet needed;  // those that are read
@@ -68,15 +72,34 @@ class Scheduler {
   bool Prepare(const Solution& solution);
   bool PlanMoves(ValueId value);
   void FindElided(const Solution& solution);
+  void FlagCopies(ValueId value);
+  void FlagOverwrites(const Option& option);
   bool IsViewElided(const Option& option);
   bool AreSlicesElided(const Option& option);
   uint8_t& flags(ValueId value, uint32_t slot) { return flags_[space_.value(value).first + slot]; }
-  uint32_t& writer(ValueId value, uint32_t slot) { return writer_[space_.value(value).first + slot]; }
+  // The step that makes the instance; kNothing when it is not there yet.
+  uint32_t writer(ValueId value, uint32_t slot) const {
+    const uint32_t instance = space_.value(value).first + slot;
+    if (trial_ != 0 && trial_of_[instance] == trial_) return trial_writer_[instance];
+    const uint32_t step = writer_[instance];
+    return step >= hidden_from_ && step < hidden_to_ ? kNothing : step;
+  }
+  void SetWriter(ValueId value, uint32_t slot, uint32_t step) {
+    const uint32_t instance = space_.value(value).first + slot;
+    (trial_ != 0 ? trial_writer_ : writer_)[instance] = step;
+    if (trial_ != 0) trial_of_[instance] = trial_;
+  }
   bool placed(ValueId value, uint32_t slot) const;
 
+  // The step of a choice, which stands at position c, with the moves before and after it.
+  bool EmitChoice(uint32_t c, const Choice& choice, bool elided);
+  bool EmitOutputs();
   bool MakeAvailable(ValueId value, uint32_t slot);
-  bool EmitMove(ValueId value, Move& move);
+  bool EmitMove(ValueId value, const Move& move);
   void EmitEarlyMoves(ValueId value);
+  // Calls visit(unit, overhead_ns, run_ns) for all ways of the move; false when there is none.
+  template <typename Visit>
+  bool ForEachWay(ValueId value, Slot from, Slot to, Visit visit) const;
   void Emit(ScheduledStep step);
   // What the step takes longer, and where its results lie.
   void FindInputs(const Choice& choice, bool elided, ScheduledStep& step);
@@ -97,7 +120,32 @@ class Scheduler {
   std::vector<uint32_t> lane_last_;
   std::vector<ValueId> produced_;
   bool any_elision_ = false;
+  std::vector<uint32_t> first_step_;  // by choice, and of what the outputs need at the end
+  // During a trial (see WindowScheduler), which emits the steps [hidden_from_, hidden_to_) anew: writers of the trial,
+  // where trial_of_ of the instance is trial_. 0: no trial.
+  uint64_t trial_ = 0;
+  uint32_t hidden_from_ = 0, hidden_to_ = 0;
+  std::vector<uint64_t> trial_of_;
+  std::vector<uint32_t> trial_writer_;
   int64_t work_ns_ = 0;
 };
+
+template <typename Visit>
+bool Scheduler::ForEachWay(ValueId v, Slot from, Slot to, Visit visit) const {
+  const Routes& routes = space_.routes(v);
+  const auto overhead_ns = [&](UnitId unit) { return space_.overhead_ns(space_.platform().unit(unit).unit_class); };
+  if (const DeviceId source = space_.device(v, from), target = space_.device(v, to); source != target) {
+    const std::span<const UnitId> units = space_.copy_units(space_.link(source, target));
+    const int64_t run_ns = routes.cost(from, to) - overhead_ns(units.front());
+    for (UnitId unit : units) visit(unit, overhead_ns(unit), run_ns);
+    return true;
+  }
+  const auto ways = routes.reorders.find({from, to});
+  if (ways == routes.reorders.end()) return false;
+  for (const ReorderWay& way : ways->second) {
+    for (UnitId unit : space_.units(way.unit_class)) visit(unit, overhead_ns(unit), way.ns);
+  }
+  return true;
+}
 
 }  // namespace pt
