@@ -5,19 +5,22 @@
 
 namespace pt {
 
-bool SortLegally(const Space& space, Solution& solution, const std::vector<int64_t>& keys) {
-  std::vector<uint32_t> choice_of(space.graph().nodes().size(), kNothing);
-  for (uint32_t c = 0; c < solution.size(); ++c) {
-    for (NodeId node : space.group_of(solution[c].option).nodes) choice_of[node.index()] = c;
-  }
+bool LegalSorter::Sort(Solution& solution, const std::vector<int64_t>& keys) {
+  const auto index = [&](const auto& choice_at) {
+    for (uint32_t c = 0; c < solution.size(); ++c) {
+      for (NodeId node : space_.group_of(solution[c].option).nodes) choice_of_[node.index()] = choice_at(c);
+    }
+  };
+  index([](uint32_t c) { return c; });
   // Readers of each choice, as one array in counting-sort form: this runs once per evaluated move.
   std::vector<uint32_t> open(solution.size(), 0);
   std::vector<uint32_t> first(solution.size() + 1, 0);
   const auto for_each_edge = [&](auto visit) {
     for (uint32_t c = 0; c < solution.size(); ++c) {
-      for (ValueId in : space.group_of(solution[c].option).in) {
-        const NodeId producer = space.value(in).producer;
-        if (producer.valid()) visit(choice_of[producer.index()], c);
+      for (ValueId in : space_.group_of(solution[c].option).in) {
+        const NodeId producer = space_.value(in).producer;
+        const uint32_t maker = producer.valid() ? choice_of_[producer.index()] : kNothing;
+        if (maker != kNothing) visit(maker, c);
       }
     }
   };
@@ -26,6 +29,7 @@ bool SortLegally(const Space& space, Solution& solution, const std::vector<int64
   std::vector<uint32_t> readers(first.back());
   std::vector<uint32_t> fill(first.begin(), first.end() - 1);
   for_each_edge([&](uint32_t from, uint32_t to) { readers[fill[from]++] = to; });
+  index([](uint32_t) { return kNothing; });
 
   using Ready = std::pair<int64_t, uint32_t>;
   std::priority_queue<Ready, std::vector<Ready>, std::greater<>> ready;

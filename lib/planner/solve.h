@@ -27,8 +27,21 @@ struct Solver {
 
 std::span<const Solver> Solvers();
 
-// Sorts choices so that makers stand before readers, else by key (smaller first). False when the groups depend on
-// each other in a circle.
-bool SortLegally(const Space& space, Solution& solution, const std::vector<int64_t>& keys);
+// Sorts choices so that makers stand before readers, else by key (smaller first). Reused for many sorts.
+class LegalSorter {
+ public:
+  explicit LegalSorter(const Space& space) : space_(space), choice_of_(space.graph().nodes().size(), kNothing) {}
+
+  // `choices`: a solution or a part of one. False when its groups depend on each other in a circle.
+  bool Sort(Solution& choices, const std::vector<int64_t>& keys);
+
+ private:
+  const Space& space_;
+  std::vector<uint32_t> choice_of_;  // by node; kNothing between sorts
+};
+
+inline bool SortLegally(const Space& space, Solution& solution, const std::vector<int64_t>& keys) {
+  return LegalSorter(space).Sort(solution, keys);
+}
 
 }  // namespace pt

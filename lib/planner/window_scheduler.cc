@@ -1,6 +1,7 @@
 #include "lib/planner/window_scheduler.h"
 
 #include <algorithm>
+#include <functional>
 
 namespace pt {
 namespace {
@@ -54,6 +55,7 @@ bool WindowScheduler::Reset(Solution solution) {
 }
 
 void WindowScheduler::Index() {
+  spent_ += solution_.size();
   for (uint32_t c = 0; c < solution_.size(); ++c) {
     for (NodeId node : space_.group_of(solution_[c].option).nodes) choice_of_[node.index()] = c;
   }
@@ -209,6 +211,7 @@ Score WindowScheduler::Try(Window change) {
     for (ValueId input : space_.graph().inputs()) EmitEarlyMoves(input);
   }
   const Verdict verdict = Continue(false);
+  spent_ += 20 + steps_.size() - base_steps_;  // and what every trial takes
   const Score score = verdict == Verdict::kWorse ? Score() : ScoreNow();
   if (score_ < score) {
     Drop();
@@ -219,6 +222,7 @@ Score WindowScheduler::Try(Window change) {
 
 Score WindowScheduler::TryWhole() {
   as_whole_ = true;
+  spent_ += 2 * solution_.size();
   if (whole_ == nullptr) whole_ = std::make_unique<Scheduler>(space_);
   Solution changed;
   changed.reserve(Size());
@@ -288,36 +292,53 @@ bool WindowScheduler::PlanTouched() {
   return true;
 }
 
-// Elision is decided anew for the views and concatenations that share values, directly or through each other, with the
-// change: nothing else can come out otherwise.
+// Elision is decided anew for the views of what the change touches and for the concatenations that share values,
+// directly or through each other, with those: nothing else can come out otherwise. A view asks only who overwrites its
+// two values, so it passes nothing on unless the change touches one of them.
 bool WindowScheduler::FindElidedAround() {
   for (const auto& touched : touched_) {
     if (elidable_[touched.first.index()]) MarkForElision(touched.first);
   }
   if (marked_.empty()) return true;
+  const size_t changed = marked_.size();
   std::vector<uint32_t> around;  // new positions
-  const auto visit = [&](NodeId node) {
+  std::vector<ValueId> beside;   // the other values of views that the change does not touch
+  const auto visit = [&](NodeId node, bool is_changed) {
     const uint32_t position = NewPositionOf(node);
     const Option& option = space_.option(ChoiceAt(position).option);
     if (!option.view && !option.slices && option.overwrites.empty()) return;
     around.push_back(position);
-    if (!option.view && !option.slices) return;
     const Group& group = space_.group(option.group);
-    for (ValueId v : group.in) MarkForElision(v);
-    for (ValueId v : group.out) MarkForElision(v);
+    for (const std::vector<ValueId>& values : {std::cref(group.in), std::cref(group.out)}) {
+      if (option.slices || (option.view && is_changed)) {
+        std::for_each(values.begin(), values.end(), [&](ValueId v) { MarkForElision(v); });
+      } else if (option.view) {
+        beside.insert(beside.end(), values.begin(), values.end());
+      }
+    }
   };
   for (size_t m = 0; m < marked_.size(); ++m) {
     if (marked_.size() > kMarked) return true;
     const ValueSlots& value = space_.value(marked_[m]);
-    if (value.producer.valid()) visit(value.producer);
-    for (NodeId reader : value.consumers) visit(reader);
+    if (value.producer.valid()) visit(value.producer, m < changed);
+    for (NodeId reader : value.consumers) visit(reader, m < changed);
   }
+  const auto overwrites = [&](NodeId node) {
+    const uint32_t position = NewPositionOf(node);
+    if (!space_.option(ChoiceAt(position).option).overwrites.empty()) around.push_back(position);
+  };
+  for (ValueId v : beside) {
+    const ValueSlots& value = space_.value(v);
+    if (value.producer.valid()) overwrites(value.producer);
+    std::for_each(value.consumers.begin(), value.consumers.end(), overwrites);
+  }
+  spent_ += marked_.size() + beside.size();
   std::sort(around.begin(), around.end());
   around.erase(std::unique(around.begin(), around.end()), around.end());
-  for (ValueId v : marked_) {
-    std::fill_n(flags_.begin() + instance(v, 0), space_.routes(v).slots, uint8_t{0});
-    FlagCopies(v);
+  for (const std::vector<ValueId>& values : {std::cref(marked_), std::cref(beside)}) {
+    for (ValueId v : values) std::fill_n(flags_.begin() + instance(v, 0), space_.routes(v).slots, uint8_t{0});
   }
+  for (ValueId v : marked_) FlagCopies(v);
   for (uint32_t position : around) FlagOverwrites(space_.option(ChoiceAt(position).option));
   for (const bool view : {true, false}) {
     for (uint32_t position : around) {
@@ -393,6 +414,7 @@ WindowScheduler::Verdict WindowScheduler::Continue(bool to_the_end) {
 WindowScheduler::Verdict WindowScheduler::Compare(uint32_t at) const {
   if (!MovesAgree(at)) return Verdict::kOpen;
   const Lanes& lanes = space_.simulator().lanes();
+  spent_ += (steps_.size() - base_steps_) / 2;
   bool agrees = true;
   int64_t least = std::max(from_the_start_ ? 0 : latest_before_[start_], latest_);
   const size_t known = size_t{at / spacing_} * lanes.count;

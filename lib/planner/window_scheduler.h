@@ -39,6 +39,8 @@ class WindowScheduler : public Scheduler {
   Score Try(Window change);
   void Commit();
   void Drop();
+  // How much was looked at since the beginning, in choices scheduled: the time it takes is about proportional.
+  uint64_t spent() const { return spent_; }
 
  private:
   enum class Verdict : uint8_t { kOpen, kAgrees, kWorse };
@@ -98,6 +100,7 @@ class WindowScheduler : public Scheduler {
   Window change_;
   bool pending_ = false, as_whole_ = false, from_the_start_ = false;
   uint64_t stamp_ = 0;
+  mutable uint64_t spent_ = 0;
   uint32_t start_ = 0, next_ = 0, not_before_ = 0;  // first position, next position, no agreement before (old position)
   uint32_t base_steps_ = 0, base_waits_ = 0, base_moves_ = 0;
   int64_t latest_ = 0;
