@@ -360,10 +360,15 @@ class SerialSolver {
   std::unordered_map<uint64_t, size_t> index_;  // by key
 };
 
+// On large graphs, where time counts more than what a rare state gains, fewer states.
+size_t BeamFor(const Space& space, const SerialRules& rules) {
+  return space.graph().nodes().size() > 2000 ? std::min<size_t>(rules.beam, 12) : rules.beam;
+}
+
 }  // namespace
 
 Result<Solution> SolveSerial(const Space& space, const SerialRules& rules) {
-  SerialProblem problem{CostsOf(space, rules.cost_ns), {}, rules.ignore_transfers, rules.beam};
+  SerialProblem problem{CostsOf(space, rules.cost_ns), {}, rules.ignore_transfers, BeamFor(space, rules)};
   for (const Option& option : space.options()) problem.allowed.push_back(!rules.allowed || rules.allowed(option));
   if (std::optional<Result<Solution>> known = space.serial_memo().Find(problem)) return std::move(*known);
   Result<Solution> solution = SerialSolver(space, problem).Run();
