@@ -81,6 +81,33 @@ int64_t WindowScheduler::LeastWork(const ScheduledStep& step, bool& single) cons
   return least;
 }
 
+// What the step fetches from where the place of the maker's results may depend on what comes before: a move with
+// several ways to go, or an elided step, whose results lie where its inputs do.
+int64_t WindowScheduler::UnsureFetch(const ScheduledStep& step) const {
+  if (step.choice != kNothing && elided_[step.choice]) return 0;
+  int64_t fetch_ns = 0;
+  const auto add = [&](ValueId v, uint32_t slot) {
+    const uint32_t made_by = writer_[instance(v, slot)];
+    if (made_by == kBound) return;
+    const ScheduledStep& maker = steps_[made_by];
+    bool sure = true;
+    if (maker.choice == kNothing) {
+      LeastWork(maker, sure);
+    } else {
+      sure = !elided_[maker.choice];
+    }
+    if (!sure) fetch_ns += space_.simulator().fetch_ns(maker.made_on, step.unit, BytesIn(v, slot));
+  };
+  if (step.choice == kNothing) {
+    add(step.value, step.from);
+    return fetch_ns;
+  }
+  const Option& option = space_.option(solution_[step.choice].option);
+  const Group& group = space_.group(option.group);
+  for (size_t i = 0; i < group.in.size(); ++i) add(group.in[i], option.in[i]);
+  return fetch_ns;
+}
+
 // Only what holds whatever changes before: a move with several ways to go holds its place in no list and takes its
 // least time.
 void WindowScheduler::IndexTails() {
@@ -109,7 +136,8 @@ void WindowScheduler::IndexTails() {
     const uint32_t driver = lanes.driver[step.unit.index()];
     bool single = true;
     const int64_t work_ns = LeastWork(step, single);
-    spare += step.overhead_ns + step.run_ns - work_ns;
+    const int64_t unsure_ns = single ? UnsureFetch(step) : 0;
+    spare += step.overhead_ns + step.run_ns - work_ns + unsure_ns;
     single_way_[s] = single;
     Tail& tail = tails_[s];
     if (!single) {
@@ -123,7 +151,7 @@ void WindowScheduler::IndexTails() {
     } else {
       int64_t rest = after[s];
       for (uint32_t lane : lanes.of_unit[step.unit.index()]) rest = std::max(rest, lane_tail[lane]);
-      tail.run_ns = tail.launch_ns = step.run_ns + rest + (driver == Lanes::kNone ? step.overhead_ns : 0);
+      tail.run_ns = tail.launch_ns = step.run_ns - unsure_ns + rest + (driver == Lanes::kNone ? step.overhead_ns : 0);
       for (uint32_t lane : lanes.of_unit[step.unit.index()]) lane_tail[lane] = tail.run_ns;
       if (driver != Lanes::kNone) {
         tail.launch_ns = step.overhead_ns + std::max(tail.run_ns, lane_tail[driver]);
@@ -416,7 +444,8 @@ WindowScheduler::Verdict WindowScheduler::Compare(uint32_t at) const {
   const Lanes& lanes = space_.simulator().lanes();
   spent_ += (steps_.size() - base_steps_) / 2;
   bool agrees = true;
-  int64_t least = std::max(from_the_start_ ? 0 : latest_before_[start_], latest_);
+  const int64_t latest = std::max(from_the_start_ ? 0 : latest_before_[start_], latest_);
+  int64_t least = 0, saved = 0;  // by steps that follow, and what those fetch less than before
   const size_t known = size_t{at / spacing_} * lanes.count;
   for (uint32_t lane = 0; lane < lanes.count; ++lane) {
     agrees = agrees && lane_free_[lane] == lanes_free_[known + lane];
@@ -425,19 +454,20 @@ WindowScheduler::Verdict WindowScheduler::Compare(uint32_t at) const {
   for (auto s = base_steps_; s < steps_.size(); ++s) {
     const ScheduledStep& step = steps_[s];
     if (step.choice == kNothing) {
-      agrees = CompareInstance(s, step.value, step.to, at, least) && agrees;
+      agrees = CompareInstance(s, step.value, step.to, at, least, saved) && agrees;
       continue;
     }
     const Option& option = space_.option(ChoiceAt(step.choice).option);
     const Group& group = space_.group(option.group);
     for (size_t i = 0; i < group.out.size(); ++i) {
-      agrees = CompareInstance(s, group.out[i], option.out[i], at, least) && agrees;
+      agrees = CompareInstance(s, group.out[i], option.out[i], at, least, saved) && agrees;
     }
   }
   if (agrees) return Verdict::kAgrees;
+  least = std::max(latest, least - saved);
   if (least > score_.makespan_ns) return Verdict::kWorse;
   const int64_t work_before = from_the_start_ ? 0 : work_before_[start_];
-  const int64_t work = work_before + work_ns_ + score_.work_ns - work_before_[at] - spare_work_from_[at];
+  const int64_t work = work_before + work_ns_ + score_.work_ns - work_before_[at] - spare_work_from_[at] - saved;
   return least == score_.makespan_ns && work > score_.work_ns ? Verdict::kWorse : Verdict::kOpen;
 }
 
@@ -461,13 +491,19 @@ bool WindowScheduler::MovesAgree(uint32_t at) const {
   });
 }
 
-bool WindowScheduler::CompareInstance(uint32_t s, ValueId v, uint32_t slot, uint32_t at, int64_t& least) const {
+bool WindowScheduler::CompareInstance(uint32_t s, ValueId v, uint32_t slot, uint32_t at, int64_t& least,
+                                      int64_t& saved) const {
   const ScheduledStep& step = steps_[s];
   const uint32_t before = writer_[instance(v, slot)];
   bool is_read = false;
   const auto follow = [&](uint32_t reader) {
     is_read = true;
     const ScheduledStep& next = steps_[reader];
+    if (before < base_steps_) {
+      const uint64_t bytes = BytesIn(v, slot);
+      const int64_t fetched = space_.simulator().fetch_ns(steps_[before].made_on, next.unit, bytes);
+      saved += std::max<int64_t>(0, fetched - space_.simulator().fetch_ns(step.made_on, next.unit, bytes));
+    }
     const bool fixed = single_way_[reader];
     const bool on_device = !fixed || space_.simulator().waits_on_device(step.unit, next.unit);
     const int64_t wait_ns = fixed ? space_.simulator().wait_ns(step.unit, next.unit) : 0;
@@ -487,7 +523,10 @@ bool WindowScheduler::CompareInstance(uint32_t s, ValueId v, uint32_t slot, uint
       follow(r);
     }
   }
-  is_read |= consumers.size() > kReaders;
+  if (consumers.size() > kReaders) {
+    is_read = true;
+    saved = kImpossible;  // not known
+  }
   const ValueState& state = values_[v.index()];
   for (uint32_t m = state.first_move; m < state.end_move; ++m) {
     if (moves_[m].from != slot) continue;
@@ -495,7 +534,8 @@ bool WindowScheduler::CompareInstance(uint32_t s, ValueId v, uint32_t slot, uint
     if (mover < base_steps_ && mover >= first_step_[at]) follow(mover);
   }
   if (!is_read) return true;
-  return before < first_step_[at] && steps_[before].end_ns == step.end_ns && steps_[before].unit == step.unit;
+  return before < first_step_[at] && steps_[before].end_ns == step.end_ns && steps_[before].unit == step.unit &&
+         steps_[before].made_on == step.made_on;
 }
 
 Score WindowScheduler::ScoreNow() const {

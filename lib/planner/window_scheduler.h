@@ -55,6 +55,8 @@ class WindowScheduler : public Scheduler {
   void IndexLanes();
   int64_t LeastWork(const ScheduledStep& step, bool& single) const;
 
+  int64_t UnsureFetch(const ScheduledStep& step) const;
+
   Score TryWhole();
   bool PrepareChange();
   void Touch(ValueId value);
@@ -65,8 +67,9 @@ class WindowScheduler : public Scheduler {
   Verdict Continue(bool to_the_end);
   Verdict Compare(uint32_t at) const;
   bool MovesAgree(uint32_t at) const;
-  // Of an instance that the trial makes: adds to `least` what follows from it; false when it differs from before.
-  bool CompareInstance(uint32_t step, ValueId value, uint32_t slot, uint32_t at, int64_t& least) const;
+  // Of an instance that the trial makes: adds to `least` what follows from it, to `saved` what its readers fetch less;
+  // false when it differs from before.
+  bool CompareInstance(uint32_t step, ValueId value, uint32_t slot, uint32_t at, int64_t& least, int64_t& saved) const;
   Score ScoreNow() const;
   void Adopt();
 
