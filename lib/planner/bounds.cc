@@ -4,20 +4,18 @@
 #include <bit>
 #include <cmath>
 
+#include "lib/planner/least_times.h"
 #include "lib/planner/serial_dp.h"
 
 namespace pt {
 namespace {
-
-// What placement may elide costs its overhead at least, whether or not a plan elides it.
-int64_t LeastNs(const Option& option) { return option.view || option.slices ? option.overhead_ns : option.ns(); }
 
 class Bounds {
  public:
   explicit Bounds(const Space& space) : space_(space), made_(space.slot_count()) {
     for (uint32_t g = 0; g < space.groups().size(); ++g) {
       int64_t least = kImpossible;
-      for (uint32_t o : space.group(g).options) least = std::min(least, LeastOnPath(space.option(o)));
+      for (uint32_t o : space.group(g).options) least = std::min(least, LeastOnPath(space_, space.option(o)));
       least_.push_back(least);
     }
     FindCuts();
@@ -84,11 +82,6 @@ class Bounds {
       if (open == 0 && i >= last_source && i < first_sink && i + 1 < n) ++segment;
     }
     segments_ = segment + 1;
-  }
-
-  // A launch occupies its driver's core, not the device, and is over before the work ahead in the queue is.
-  int64_t LeastOnPath(const Option& option) const {
-    return space_.is_launched(option.unit_class) ? LeastNs(option) - option.overhead_ns : LeastNs(option);
   }
 
   // Values may rise from 0 in any order of evaluation and stay valid, so groups that reach ahead in the order need no
@@ -159,7 +152,7 @@ class Bounds {
         const Option& option = space_.option(o);
         int64_t start = 0;
         for (size_t i = 0; i < group.in.size(); ++i) start = std::max(start, Arrival(group.in[i], option.in[i]));
-        at[option.out[index]] = std::min(at[option.out[index]], AddNs(start, LeastOnPath(option)));
+        at[option.out[index]] = std::min(at[option.out[index]], AddNs(start, LeastOnPath(space_, option)));
       }
     }
     if (internal && value.consumers.empty() && !value.is_output) return;
@@ -222,7 +215,7 @@ class Bounds {
     const std::vector<int64_t> prices = NodePrices(space_, [&](const Option& option) {
       const UnitId unit = space_.units(option.unit_class).front();
       const auto width = static_cast<double>(space_.simulator().lanes().of_unit[unit.index()].size());
-      const int64_t ns = LeastOnPath(option);
+      const int64_t ns = LeastOnPath(space_, option);
       const size_t d = option.device.index();
       return static_cast<int64_t>(std::floor(static_cast<double>(ns) * width * shares[d] / lanes[d] * kScale));
     });

@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "lib/planner/moves.h"
 #include "lib/planner/space.h"
 
 namespace pt {
@@ -52,12 +53,6 @@ class Scheduler {
   int64_t work_ns() const { return work_ns_; }
 
  private:
-  // A copy or reorder that some reader needs.
-  struct Move {
-    Slot from = 0, to = 0;
-    bool early = false;  // a copy from the host or what such a copy needs
-    bool done = false;
-  };
   struct ValueState {
     SlotSet needed;  // those that are read
     uint32_t first_move = 0, end_move = 0;

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "lib/planner/assemble.h"
+#include "lib/planner/exact.h"
 #include "lib/planner/heft.h"
 #include "lib/planner/serial_dp.h"
 #include "lib/planner/solve.h"
@@ -40,6 +41,7 @@ class Search {
 
   Result<Solved> Run() {
     PT_CHECK_OK(CollectStarts());
+    StartExactly();
     best_ = starts_.front();
     CombineSegments();
     Improve();
@@ -80,6 +82,25 @@ class Search {
     std::stable_sort(starts_.begin(), starts_.end(),
                      [](const Scored& a, const Scored& b) { return a.score < b.score; });
     return {};
+  }
+
+  // Small graphs may be solved outright; where half of the effort does not prove it, what was found is a start.
+  void StartExactly() {
+    const uint64_t share = (effort_ - std::min(effort_, evaluations_)) / 2;
+    if (share == 0 || !ExactFault(space_).empty()) return;
+    ExactLimits limits;
+    limits.evaluations = share;
+    const int64_t limit_ns = space_.problem().time_limit_ns;
+    if (limit_ns > 0) limits.until = start_ + std::chrono::nanoseconds(limit_ns);
+    // Under memory caps the best start may be one that does not fit, and none may be pruned by it.
+    const bool capped = !space_.problem().constraints.memory_caps.empty();
+    ExactResult exact = FindExact(space_, capped ? Solution() : starts_.front().solution, limits);
+    evaluations_ += exact.evaluations;
+    if (exact.solution.empty()) return;
+    const Score score = Evaluate(exact.solution);
+    const auto place = std::find_if(starts_.begin(), starts_.end(), [&](const Scored& s) { return score < s.score; });
+    starts_.insert(place, {std::move(exact.solution), score});
+    proven_ = exact.proven;
   }
 
   uint32_t Width(const Option& option) const { return space_.platform().unit_class(option.unit_class).cores; }
@@ -444,7 +465,7 @@ class Search {
   // The best plan, or under memory caps the best that keeps them.
   Result<Solved> FirstThatFits() {
     const auto solved = [&](Scored& scored) {
-      return Solved{std::move(scored.solution), out_of_time_ ? "time" : "effort"};
+      return Solved{std::move(scored.solution), out_of_time_ ? "time" : proven_ ? "done" : "effort"};
     };
     if (space_.problem().constraints.memory_caps.empty()) return solved(starts_.front());
     std::optional<Error> first_error;
@@ -464,6 +485,7 @@ class Search {
   std::vector<uint32_t> critical_;   // choices of best_, empty = not known
   std::vector<uint32_t> choice_of_;  // by node, in best_
   uint64_t effort_ = 0, evaluations_ = 0;
+  bool proven_ = false;  // no solution is faster than the best start
   std::chrono::steady_clock::time_point start_;
   mutable bool out_of_time_ = false;
 };
