@@ -57,6 +57,10 @@ enum class Dominance : uint8_t {
   kAhead,  // times must be no later
 };
 
+bool KeepsMemoryCaps(const Space& space, const Solution& solution) {
+  return space.problem().constraints.memory_caps.empty() || Assemble(space, solution, "exact").ok();
+}
+
 class ExactSearch {
  public:
   ExactSearch(const Space& space, Solution start, const ExactLimits& limits)
@@ -68,7 +72,7 @@ class ExactSearch {
 
   ExactResult Run() {
     const bool alone = !space_.simulator().has_contention() && space_.problem().constraints.memory_caps.empty();
-    for (const size_t width : {size_t{32}, size_t{1024}, kWidest}) {
+    for (const size_t width : {size_t{32}, size_t{512}, kWidest}) {
       if (best_.proven || IsOver()) break;
       best_.proven = Pass(PartialScheduler::Reorders::kAnywhere, Dominance::kAhead, width);
     }
@@ -105,6 +109,7 @@ class ExactSearch {
     traces_.clear();
     bool complete = true;
     least_open_ns_ = kImpossible;
+    by_rule_ = reorders == PartialScheduler::Reorders::kWhereTheyEndFirst;
     for (PartialSchedule& schedule : partial.Begin()) Add(partial, std::move(schedule), kNothing, dominance, levels);
     for (size_t n = 0; n < nodes; ++n) {
       complete &= Narrow(levels[n].labels, width);
@@ -187,15 +192,12 @@ class ExactSearch {
     for (; trace != kNothing; trace = traces_[trace].before) solution.push_back(traces_[trace].choice);
     std::reverse(solution.begin(), solution.end());
     const int64_t makespan_ns = scheduler_.Run(solution);
-    if (makespan_ns < best_.makespan_ns && KeepsMemoryCaps(solution)) {
+    if (makespan_ns < best_.makespan_ns && KeepsMemoryCaps(space_, solution)) {
       best_.makespan_ns = makespan_ns;
       best_.solution = std::move(solution);
     }
+    if (by_rule_) return;  // then the solution has no other schedule
     least_open_ns_ = std::min(least_open_ns_, schedule.end_ns);
-  }
-
-  bool KeepsMemoryCaps(const Solution& solution) const {
-    return space_.problem().constraints.memory_caps.empty() || Assemble(space_, solution, "exact").ok();
   }
 
   const Space& space_;
@@ -205,8 +207,27 @@ class ExactSearch {
   ExactResult best_;
   std::vector<Trace> traces_;
   std::vector<PartialSchedule> after_;
-  int64_t least_open_ns_ = kImpossible;  // of complete schedules that the rules may not allow as they are
+  bool by_rule_ = false;                 // reorders run where Scheduler puts them
+  int64_t least_open_ns_ = kImpossible;  // of complete schedules that the rule may not allow as they are
 };
+
+// So that there is a plan whenever the search stops; empty when none keeps the memory caps.
+Solution BestBaseline(const Space& space) {
+  Scheduler scheduler(space);
+  Solution best;
+  int64_t best_ns = kImpossible;
+  const auto consider = [&](Result<Solved> solved) {
+    if (!solved.ok() || scheduler.Run(solved->order) >= best_ns || !KeepsMemoryCaps(space, solved->order)) return;
+    best_ns = scheduler.Run(solved->order);
+    best = std::move(solved->order);
+  };
+  for (const Solver& solver : Solvers()) {
+    if (solver.baseline == Solver::Baseline::kYes) consider(solver.solve(space, ""));
+    if (solver.baseline != Solver::Baseline::kPerDevice) continue;
+    for (const Device& device : space.platform().devices) consider(solver.solve(space, device.name));
+  }
+  return best;
+}
 
 }  // namespace
 
@@ -239,7 +260,7 @@ Result<Solved> SolveExact(const Space& space, std::string_view) {
   if (problem.time_limit_ns > 0) {
     limits.until = std::chrono::steady_clock::now() + std::chrono::nanoseconds(problem.time_limit_ns);
   }
-  ExactResult result = FindExact(space, {}, limits);
+  ExactResult result = FindExact(space, BestBaseline(space), limits);
   if (result.solution.empty()) {
     return MakeError(ErrorCode::kInfeasible, "planner.exact",
                      result.proven ? "no plan keeps the constraints" : "no plan was found within the effort",

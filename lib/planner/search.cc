@@ -31,6 +31,9 @@ uint64_t UsualEffort(size_t nodes) {
   return static_cast<uint64_t>(std::clamp(20e6 / size / (large * large), 100.0, 30'000.0));
 }
 
+// So many partial schedules of the exact search take as long as an evaluation and what surrounds it.
+constexpr uint64_t kPartsOfEvaluation = 10;
+
 class Search {
  public:
   explicit Search(const Space& space)
@@ -89,13 +92,13 @@ class Search {
     const uint64_t share = (effort_ - std::min(effort_, evaluations_)) / 2;
     if (share == 0 || !ExactFault(space_).empty()) return;
     ExactLimits limits;
-    limits.evaluations = share;
+    limits.evaluations = share * kPartsOfEvaluation;
     const int64_t limit_ns = space_.problem().time_limit_ns;
     if (limit_ns > 0) limits.until = start_ + std::chrono::nanoseconds(limit_ns);
     // Under memory caps the best start may be one that does not fit, and none may be pruned by it.
     const bool capped = !space_.problem().constraints.memory_caps.empty();
     ExactResult exact = FindExact(space_, capped ? Solution() : starts_.front().solution, limits);
-    evaluations_ += exact.evaluations;
+    evaluations_ += exact.evaluations / kPartsOfEvaluation;
     if (exact.solution.empty()) return;
     const Score score = Evaluate(exact.solution);
     const auto place = std::find_if(starts_.begin(), starts_.end(), [&](const Scored& s) { return score < s.score; });
