@@ -17,8 +17,8 @@ constexpr double kScale = 1024;  // prices are integers; rounding down keeps the
 // those that are exact on trees.
 class Relaxation {
  public:
-  Relaxation(const Space& space, const LaneWeights& weights, const std::vector<uint32_t>* segment_of)
-      : space_(space), weights_(weights), segment_of_(segment_of), ways_(space.graph().values().size()) {
+  Relaxation(const Space& space, const LaneWeights& weights, const Segments* segments)
+      : space_(space), weights_(weights), segments_(segments), ways_(space.graph().values().size()) {
     for (const Option& option : space.options()) cost_.push_back(weights.Of(option));
     values_.resize(space.graph().values().size());
     for (size_t v = 0; v < values_.size(); ++v) Prepare(ValueId(v));
@@ -60,8 +60,13 @@ class Relaxation {
     double parts = 1;
   };
 
+  // Whether the moves from the maker (none: the caller, before the first segment) to the reader (none: the caller,
+  // after the last) take place in one segment.
   bool IsTogether(NodeId maker, NodeId reader) const {
-    return segment_of_ == nullptr || !maker.valid() || (*segment_of_)[maker.index()] == (*segment_of_)[reader.index()];
+    if (segments_ == nullptr) return true;
+    const uint32_t from = maker.valid() ? segments_->of_node[maker.index()] : 0;
+    const uint32_t to = reader.valid() ? segments_->of_node[reader.index()] : segments_->count - 1;
+    return from == to;
   }
 
   void Prepare(ValueId v) {
@@ -170,7 +175,7 @@ class Relaxation {
         dual.back[c][s] = back;
       }
     }
-    if (!value.is_output) return;
+    if (!value.is_output || !IsTogether(value.producer, NodeId())) return;
     dual.to_caller = pay(value.external);
     for (size_t s = 0; s < slots; ++s)
       dual.back_of_caller[s] = dual.to_caller - ways[s * slots + value.external] / dual.parts;
@@ -178,7 +183,7 @@ class Relaxation {
 
   const Space& space_;
   const LaneWeights& weights_;
-  const std::vector<uint32_t>* segment_of_;
+  const Segments* segments_;
   std::vector<double> cost_;  // by option
   std::vector<ValueDual> values_;
   std::vector<std::vector<double>> ways_;  // by routes
@@ -186,9 +191,9 @@ class Relaxation {
 
 class Joint {
  public:
-  Joint(const Space& space, const std::vector<uint32_t>& segment_of, size_t segments)
-      : space_(space), segment_of_(segment_of), groups_(WeightGroups(space)) {
-    result_.segments_ns.assign(segments, 0);
+  Joint(const Space& space, const Segments& segments)
+      : space_(space), segments_(segments), groups_(WeightGroups(space)) {
+    result_.segments_ns.assign(segments.count, 0);
   }
 
   JointBounds Run() {
@@ -231,24 +236,23 @@ class Joint {
     double whole = 0;
     for (double price : Relaxation(space_, weights, nullptr).Prices()) whole += price;
     result_.whole_ns = std::max(result_.whole_ns, whole);
-    if (result_.segments_ns.size() == 1) return whole;
     std::vector<double> sums(result_.segments_ns.size(), 0);
-    const std::vector<double> prices = Relaxation(space_, weights, &segment_of_).Prices();
-    for (size_t n = 0; n < prices.size(); ++n) sums[segment_of_[n]] += prices[n];
+    const std::vector<double> prices = Relaxation(space_, weights, &segments_).Prices();
+    for (size_t n = 0; n < prices.size(); ++n) {
+      if (segments_.of_node[n] != kNothing) sums[segments_.of_node[n]] += prices[n];
+    }
     for (size_t s = 0; s < sums.size(); ++s) result_.segments_ns[s] = std::max(result_.segments_ns[s], sums[s]);
     return whole;
   }
 
   const Space& space_;
-  const std::vector<uint32_t>& segment_of_;
+  const Segments& segments_;
   std::vector<WeightGroup> groups_;
   JointBounds result_;
 };
 
 }  // namespace
 
-JointBounds BoundJointly(const Space& space, const std::vector<uint32_t>& segment_of, size_t segments) {
-  return Joint(space, segment_of, segments).Run();
-}
+JointBounds BoundJointly(const Space& space, const Segments& segments) { return Joint(space, segments).Run(); }
 
 }  // namespace pt

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "lib/planner/lane_weights.h"
+#include "lib/planner/series_cuts.h"
 
 namespace pt {
 
@@ -10,7 +11,6 @@ struct JointBounds {
   std::vector<double> segments_ns;  // by segment: the best for each, without moves between segments
 };
 
-// segment_of: by node; work in different segments never overlaps.
-JointBounds BoundJointly(const Space& space, const std::vector<uint32_t>& segment_of, size_t segments);
+JointBounds BoundJointly(const Space& space, const Segments& segments);
 
 }  // namespace pt
