@@ -45,7 +45,8 @@ uint64_t HashOf(const PartialSchedule& schedule, bool with_times) {
     add(promise.value.value), add(promise.primary), add(promise.needed), add(promise.unread);
   }
   if (!with_times) return hash;
-  for (const Held& held : schedule.held) add(held.unit.value), add(static_cast<uint64_t>(held.end_ns));
+  for (const Held& held : schedule.held)
+    add(held.unit.value), add(held.made_on.value), add(static_cast<uint64_t>(held.end_ns));
   for (int64_t free_ns : schedule.lane_free) add(static_cast<uint64_t>(free_ns));
   return hash;
 }

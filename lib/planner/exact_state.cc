@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <set>
 
 namespace pt {
 namespace {
@@ -52,6 +53,7 @@ PartialScheduler::PartialScheduler(const Space& space, Reorders reorders) : spac
   const size_t nodes = space.graph().nodes().size();
   const size_t values = space.graph().values().size();
   all_ = nodes == 64 ? ~uint64_t{0} : Bit(nodes) - 1;
+  CompareFetches();
   consumers_.assign(values, 0);
   overwritable_.assign(values, 0);
   sharable_.assign(values, 0);
@@ -83,6 +85,45 @@ PartialScheduler::PartialScheduler(const Space& space, Reorders reorders) : spac
         sharable_[group.in[alias.in].index()] |= Bit(option.in[alias.in]);
       }
       if (option.view) sharable_[group.in[0].index()] |= Bit(option.in[0]);
+    }
+  }
+}
+
+uint64_t PartialScheduler::BytesIn(const Held& held) const {
+  return space_.routes(held.value).bytes[held.slot % space_.value(held.value).forms.size()];
+}
+
+int64_t PartialScheduler::FetchNs(const Held& held, UnitId unit) const {
+  return space_.simulator().fetch_ns(held.made_on, unit, BytesIn(held));
+}
+
+void PartialScheduler::CompareFetches() {
+  std::set<uint64_t> sizes;
+  for (size_t v = 0; v < space_.graph().values().size(); ++v) {
+    const std::vector<uint64_t>& bytes = space_.routes(ValueId(v)).bytes;
+    sizes.insert(bytes.begin(), bytes.end());
+  }
+  const size_t classes = space_.platform().unit_classes.size();
+  const auto fetch_ns = [&](size_t from, size_t to, uint64_t bytes) {
+    return space_.problem().costs.FetchCost(UnitClassId(from), UnitClassId(to), bytes).ns;
+  };
+  const auto is_less = [&](size_t a, size_t b) {
+    return std::all_of(sizes.begin(), sizes.end(), [&](uint64_t bytes) {
+      for (size_t to = 0; to < classes; ++to) {
+        if (fetch_ns(a, to, bytes) > fetch_ns(b, to, bytes)) return false;
+      }
+      return fetch_ns(a, b, bytes) <= 0;  // by the second unit itself
+    });
+  };
+  std::vector<std::vector<bool>> of_class(classes, std::vector<bool>(classes));
+  for (size_t a = 0; a < classes; ++a) {
+    for (size_t b = 0; b < classes; ++b) of_class[a][b] = is_less(a, b);
+  }
+  const std::vector<Unit>& units = space_.platform().units;
+  for (size_t a = 0; a < units.size(); ++a) {
+    std::vector<bool>& less = fetched_for_less_.emplace_back();
+    for (size_t b = 0; b < units.size(); ++b) {
+      less.push_back(a == b || of_class[units[a].unit_class.index()][units[b].unit_class.index()]);
     }
   }
 }
@@ -163,7 +204,7 @@ std::vector<PartialSchedule> PartialScheduler::Begin() {
     const ValueSlots& value = space_.value(input);
     if (!value.is_input || consumers_[input.index()] == 0) continue;
     for (PartialSchedule& schedule : schedules) {
-      Hold(schedule, {input, static_cast<Slot>(value.external), 0, UnitId(), 0});
+      Hold(schedule, {input, static_cast<Slot>(value.external), 0, UnitId(), UnitId(), 0});
     }
     Promised(input, static_cast<Slot>(value.external), schedules);
   }
@@ -254,6 +295,7 @@ void PartialScheduler::EmitMove(ValueId v, const Move& move, Schedules& schedule
     std::vector<Way> ways;
     int64_t best = kImpossible;
     ForEachWay(space_, v, move, [&](UnitId unit, int64_t overhead_ns, int64_t run_ns) {
+      if (read.unit.valid()) run_ns += FetchNs(read, unit);
       if (reorders_ == Reorders::kAnywhere) {
         ways.push_back({unit, overhead_ns, run_ns});
         return;
@@ -349,7 +391,21 @@ void PartialScheduler::RunStep(const Choice& choice, const Fate& fate, PartialSc
   const Group& group = space_.group(option.group);
   std::vector<Held> reads;
   for (size_t i = 0; i < group.in.size(); ++i) reads.push_back(*schedule.find(group.in[i], option.in[i]));
-  Held made = Place(schedule, choice.unit, option.overhead_ns, fate.elided ? 0 : option.run_ns, reads);
+  // The rules of Scheduler::FindInputs.
+  int64_t run_ns = fate.elided ? 0 : option.run_ns;
+  UnitId made_on = choice.unit;
+  uint64_t largest = 0;
+  for (const Held& read : reads) {
+    if (!read.unit.valid()) continue;
+    if (!fate.elided) {
+      run_ns += FetchNs(read, choice.unit);
+    } else if (BytesIn(read) > largest) {
+      largest = BytesIn(read);
+      made_on = read.made_on;
+    }
+  }
+  Held made = Place(schedule, choice.unit, option.overhead_ns, run_ns, reads);
+  made.made_on = made_on;
   for (size_t i = 0; i < group.out.size(); ++i) {
     if (consumers_[group.out[i].index()] == 0 && !space_.value(group.out[i]).is_output) continue;
     made.value = group.out[i];
@@ -439,7 +495,7 @@ Held PartialScheduler::Place(PartialSchedule& schedule, UnitId unit, int64_t ove
   start = std::max(start, on_device);
   for (uint32_t lane : lanes.of_unit[unit.index()]) start = std::max(start, schedule.lane_free[lane]);
   Held made;
-  made.unit = unit;
+  made.unit = made.made_on = unit;
   made.end_ns = start + run_ns + (driver != Lanes::kNone ? 0 : overhead_ns);
   for (uint32_t lane : lanes.of_unit[unit.index()]) schedule.lane_free[lane] = made.end_ns;
   schedule.end_ns = std::max(schedule.end_ns, made.end_ns);
@@ -457,7 +513,9 @@ bool PartialScheduler::IsNoLater(const PartialSchedule& a, const PartialSchedule
   for (size_t i = 0; i < a.held.size(); ++i) {
     const Held& mine = a.held[i];
     const Held& theirs = b.held[i];
-    if (!mine.unit.valid() || (mine.unit == theirs.unit && mine.end_ns <= theirs.end_ns)) continue;
+    if (!mine.unit.valid()) continue;  // and the other is the caller's as well
+    if (!fetched_for_less_[mine.made_on.index()][theirs.made_on.index()]) return false;
+    if (mine.unit == theirs.unit && mine.end_ns <= theirs.end_ns) continue;
     for (UnitId unit : readers_[space_.device(mine.value, mine.slot).index()]) {
       const int64_t ready = mine.end_ns + simulator.wait_ns(mine.unit, unit);
       const uint32_t driver = lanes.driver[unit.index()];

@@ -26,7 +26,8 @@ struct Held {
   ValueId value;
   Slot slot = 0;
   uint8_t flags = 0;
-  UnitId unit;  // whose step made it; none: the caller
+  UnitId unit;     // whose step made it; none: the caller
+  UnitId made_on;  // in whose caches it lies: see ScheduledStep
   int64_t end_ns = 0;
 };
 
@@ -86,6 +87,9 @@ class PartialScheduler {
   void Finish(Schedules& schedules);
   Held Place(PartialSchedule& schedule, UnitId unit, int64_t overhead_ns, int64_t run_ns,
              std::span<const Held> reads) const;
+  uint64_t BytesIn(const Held& held) const;
+  int64_t FetchNs(const Held& held, UnitId unit) const;
+  void CompareFetches();
   bool has(const std::vector<uint64_t>& masks, ValueId value, uint32_t slot) const {
     return (masks[value.index()] >> slot & 1) != 0;
   }
@@ -97,6 +101,9 @@ class PartialScheduler {
   std::vector<std::vector<uint64_t>> readable_;    // by value and consumer: slots
   std::vector<uint64_t> overwritable_, sharable_;  // by value: slots that some option overwrites, or may share
   std::vector<std::vector<UnitId>> readers_;       // by device: what reads values there, copy engines too
+  // By two units: whatever of the values in the space lies on the first, no unit fetches it for more than if it lay on
+  // the second.
+  std::vector<std::vector<bool>> fetched_for_less_;
   std::map<std::tuple<uint32_t, Slot, uint64_t>, std::pair<bool, std::vector<Move>>> moves_;
 };
 
