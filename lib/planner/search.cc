@@ -25,10 +25,12 @@ struct Scored {
   Score score;
 };
 
-// About a second on graphs of some hundred nodes. On large graphs all that surrounds an evaluation grows too.
+// About a second on graphs of some hundred nodes; more on those small enough for a proof. On large graphs all that
+// surrounds an evaluation grows too.
 uint64_t UsualEffort(size_t nodes) {
   const double size = static_cast<double>(std::max<size_t>(1, nodes)), large = std::max(1.0, size / 2000);
-  return static_cast<uint64_t>(std::clamp(20e6 / size / (large * large), 100.0, 30'000.0));
+  return static_cast<uint64_t>(
+      std::clamp(20e6 / size / (large * large), 100.0, nodes <= kMostExactNodes ? 90'000.0 : 30'000.0));
 }
 
 // So many partial schedules of the exact search take as long as an evaluation and what surrounds it.

@@ -145,7 +145,7 @@ Tally Compare(uint64_t first, uint64_t count, uint64_t effort) {
 TEST_CASE("Search, EqualsExactOnSmallInstances", "[planner][exact]") { CHECK(Compare(1, 55, 20'000).proven > 20); }
 
 TEST_CASE("Search, EqualsExactOnHundredsOfInstances", "[planner][exact][slow]") {
-  CHECK(Compare(1001, 330, 300'000).proven > 200);
+  CHECK(Compare(1001, 165, 300'000).proven > 100);
 }
 
 // About an hour.
