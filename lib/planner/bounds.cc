@@ -1,104 +1,58 @@
 #include "partitiontuner/planner/bounds.h"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
+#include <numeric>
 
+#include "lib/planner/bound_joint.h"
+#include "lib/planner/least_times.h"
 #include "lib/planner/serial_dp.h"
+#include "lib/planner/series_cuts.h"
 
 namespace pt {
 namespace {
-
-// What placement may elide costs its overhead at least, whether or not a plan elides it.
-int64_t LeastNs(const Option& option) { return option.view || option.slices ? option.overhead_ns : option.ns(); }
 
 class Bounds {
  public:
   explicit Bounds(const Space& space) : space_(space), made_(space.slot_count()) {
     for (uint32_t g = 0; g < space.groups().size(); ++g) {
       int64_t least = kImpossible;
-      for (uint32_t o : space.group(g).options) least = std::min(least, LeastOnPath(space.option(o)));
+      for (uint32_t o : space.group(g).options) least = std::min(least, LeastOnPath(space_, space.option(o)));
       least_.push_back(least);
     }
-    FindCuts();
   }
 
   std::vector<Bound> All() {
-    const int64_t path = Path(true);
     Areas();
-    int64_t area = 0;
-    for (const std::vector<double>& areas : areas_) {
-      double sum = 0;
-      for (double a : areas) sum += a;
-      area = std::max(area, static_cast<int64_t>(std::floor(sum)));
-    }
-    const int64_t moves = PathWithMoves();
-    return {
-        {"L1 critical path", path}, {"L2 path with transfers", moves}, {"L3 area", area}, {"L5 series cuts", Series()}};
+    double area = 0;
+    for (const std::vector<double>& prices : prices_)
+      area = std::max(area, std::accumulate(prices.begin(), prices.end(), 0.0));
+    const Segments all = FindSegments(space_, std::vector<bool>(space_.order().size(), false));
+    const JointBounds joint = BoundJointly(space_, all);
+    std::vector<Bound> bounds = {{"L1 critical path", Path(nullptr)[0]},
+                                 {"L2 path with transfers", PathWithMoves()},
+                                 {"L3 area", Below(area)},
+                                 {"L4 area with transfers", Below(joint.whole_ns)},
+                                 {"L5 series cuts", Series(all, joint)},
+                                 {"L6 cuts without side nodes", 0}};
+    const Segments main = FindSegments(space_, SideNodes());
+    bounds.back().ns = main.count > all.count ? Series(main, BoundJointly(space_, main)) : bounds[4].ns;
+    return bounds;
   }
 
  private:
-  // Cuts: nodes that come after all earlier nodes and before all later ones, and that no group reaches across: what
-  // lies before one is over when what lies behind it starts.
-  void FindCuts() {
-    const auto& order = space_.order();
-    const size_t n = order.size();
-    std::vector<int> crossing(n + 1, 0);  // by position: values or groups that reach past it
-    std::vector<bool> bad(n, false);
-    for (size_t v = 0; v < space_.graph().values().size(); ++v) {
-      const ValueSlots& value = space_.value(ValueId(v));
-      if (!value.producer.valid()) continue;
-      uint32_t last = space_.position(value.producer);
-      const uint32_t first = last;
-      for (NodeId reader : value.consumers) last = std::max(last, space_.position(reader));
-      if (last > first + 1) ++crossing[first + 1], --crossing[last];  // passes by the nodes between
-    }
-    for (const Group& group : space_.groups()) {
-      if (group.options.empty()) continue;
-      uint32_t first = UINT32_MAX;
-      uint32_t last = 0;
-      for (NodeId node : group.nodes) {
-        first = std::min(first, space_.position(node));
-        last = std::max(last, space_.position(node));
-      }
-      if (last > first) ++crossing[first], --crossing[last];
-    }
-    // Sources behind a cut and dead ends before it are not ordered by it.
-    size_t last_source = 0;
-    size_t first_sink = n;
-    for (size_t i = 0; i < n; ++i) {
-      const Node& node = space_.graph().node(order[i]);
-      const bool source = std::none_of(node.inputs.begin(), node.inputs.end(),
-                                       [&](ValueId in) { return in.valid() && space_.value(in).producer.valid(); });
-      const bool sink = std::all_of(node.outputs.begin(), node.outputs.end(),
-                                    [&](ValueId out) { return !out.valid() || space_.value(out).consumers.empty(); });
-      if (source) last_source = i;
-      if (sink) first_sink = std::min(first_sink, i);
-    }
-    int open = 0;
-    segment_.resize(n);
-    uint32_t segment = 0;
-    for (size_t i = 0; i < n; ++i) {
-      open += crossing[i];
-      segment_[i] = segment;
-      if (open == 0 && i >= last_source && i < first_sink && i + 1 < n) ++segment;
-    }
-    segments_ = segment + 1;
-  }
-
-  // A launch occupies its driver's core, not the device, and is over before the work ahead in the queue is.
-  int64_t LeastOnPath(const Option& option) const {
-    return space_.is_launched(option.unit_class) ? LeastNs(option) - option.overhead_ns : LeastNs(option);
-  }
+  static int64_t Below(double ns) { return static_cast<int64_t>(std::floor(ns * (1 - 1e-9))); }
 
   // Values may rise from 0 in any order of evaluation and stay valid, so groups that reach ahead in the order need no
   // care; a second round tightens those.
-  int64_t Path(bool whole) {
+  std::vector<int64_t> Path(const Segments* segments) const {
     std::vector<int64_t> done(space_.graph().nodes().size(), 0);
-    std::vector<int64_t> ends(segments_, 0);
+    std::vector<int64_t> ends(segments == nullptr ? 1 : segments->count, 0);
     for (int round = 0; round < 2; ++round) {
       for (uint32_t i = 0; i < space_.order().size(); ++i) {
         const NodeId node = space_.order()[i];
+        const uint32_t segment = segments == nullptr ? 0 : segments->of_node[node.index()];
+        if (segment == kNothing) continue;
         int64_t best = kImpossible;
         for (uint32_t g : space_.groups_of(node)) {
           if (least_[g] >= kImpossible) continue;
@@ -106,17 +60,16 @@ class Bounds {
           for (ValueId in : space_.group(g).in) {
             const NodeId maker = space_.value(in).producer;
             if (!maker.valid()) continue;
-            if (!whole && segment_[space_.position(maker)] != segment_[i]) continue;
+            if (segments != nullptr && segments->of_node[maker.index()] != segment) continue;
             start = std::max(start, done[maker.index()]);
           }
           best = std::min(best, start + least_[g]);
         }
         if (best < kImpossible) done[node.index()] = std::max(done[node.index()], best);
-        ends[segment_[i]] = std::max(ends[segment_[i]], done[node.index()]);
+        ends[segment] = std::max(ends[segment], done[node.index()]);
       }
     }
-    if (!whole) segment_path_ = ends;
-    return *std::max_element(ends.begin(), ends.end());
+    return ends;
   }
 
   // The same over instances: when a value can first be in a slot, copies and reorders paid.
@@ -159,7 +112,7 @@ class Bounds {
         const Option& option = space_.option(o);
         int64_t start = 0;
         for (size_t i = 0; i < group.in.size(); ++i) start = std::max(start, Arrival(group.in[i], option.in[i]));
-        at[option.out[index]] = std::min(at[option.out[index]], AddNs(start, LeastOnPath(option)));
+        at[option.out[index]] = std::min(at[option.out[index]], AddNs(start, LeastOnPath(space_, option)));
       }
     }
     if (internal && value.consumers.empty() && !value.is_output) return;
@@ -173,7 +126,7 @@ class Bounds {
   }
 
   // For weights on devices that add up to one over their lanes, the weighted work of the cheapest cover is less than
-  // the makespan: every weighting is a bound. Kept by segment, for the series bound.
+  // the makespan: every weighting is a bound. Kept by node, for the series bound.
   void Areas() {
     const size_t devices = space_.platform().devices.size();
     std::vector<double> lanes(devices, 0);
@@ -222,39 +175,63 @@ class Bounds {
     const std::vector<int64_t> prices = NodePrices(space_, [&](const Option& option) {
       const UnitId unit = space_.units(option.unit_class).front();
       const auto width = static_cast<double>(space_.simulator().lanes().of_unit[unit.index()].size());
-      const int64_t ns = LeastOnPath(option);
+      const int64_t ns = LeastOnPath(space_, option);
       const size_t d = option.device.index();
       return static_cast<int64_t>(std::floor(static_cast<double>(ns) * width * shares[d] / lanes[d] * kScale));
     });
-    std::vector<double> areas(segments_, 0);
-    double sum = 0;
-    for (size_t n = 0; n < prices.size(); ++n) {
-      const double area = static_cast<double>(prices[n]) / kScale;
-      areas[segment_[space_.position(NodeId(n))]] += area;
-      sum += area;
-    }
-    areas_.push_back(std::move(areas));
-    return sum;
+    std::vector<double>& areas = prices_.emplace_back();
+    for (int64_t price : prices) areas.push_back(static_cast<double>(price) / kScale);
+    return std::accumulate(areas.begin(), areas.end(), 0.0);
   }
 
-  int64_t Series() {
-    Path(false);
-    int64_t sum = 0;
-    for (size_t s = 0; s < segments_; ++s) {
-      double area = 0;
-      for (const std::vector<double>& areas : areas_) area = std::max(area, areas[s]);
-      sum += std::max(segment_path_[s], static_cast<int64_t>(std::floor(area)));
+  // Nodes near which little lies before or behind: masks, shapes and other side results, which would hide cuts.
+  std::vector<bool> SideNodes() const {
+    constexpr double kLittle = 0.01;  // of the longest way
+    const std::vector<double>& work = prices_.front();
+    const auto order = space_.order();
+    std::vector<double> before(work.size(), 0), behind(work.size(), 0);
+    double longest = 0;
+    for (size_t i = 0; i < order.size(); ++i) {
+      double& mine = before[order[i].index()];
+      for (ValueId in : space_.graph().node(order[i]).inputs) {
+        const NodeId maker = in.valid() ? space_.value(in).producer : NodeId();
+        if (maker.valid()) mine = std::max(mine, before[maker.index()]);
+      }
+      mine += work[order[i].index()];
+      longest = std::max(longest, mine);
     }
+    for (size_t i = order.size(); i-- > 0;) {
+      double& mine = behind[order[i].index()];
+      for (ValueId out : space_.graph().node(order[i]).outputs) {
+        if (!out.valid()) continue;
+        for (NodeId reader : space_.value(out).consumers) mine = std::max(mine, behind[reader.index()]);
+      }
+      mine += work[order[i].index()];
+    }
+    std::vector<bool> side(work.size());
+    for (size_t n = 0; n < side.size(); ++n) side[n] = std::min(before[n], behind[n]) <= kLittle * longest;
+    return side;
+  }
+
+  int64_t Series(const Segments& segments, const JointBounds& joint) const {
+    std::vector<double> most = joint.segments_ns;
+    for (const std::vector<double>& prices : prices_) {
+      std::vector<double> areas(segments.count, 0);
+      for (size_t n = 0; n < prices.size(); ++n) {
+        if (segments.of_node[n] != kNothing) areas[segments.of_node[n]] += prices[n];
+      }
+      for (size_t s = 0; s < areas.size(); ++s) most[s] = std::max(most[s], areas[s]);
+    }
+    const std::vector<int64_t> paths = Path(&segments);
+    int64_t sum = 0;
+    for (size_t s = 0; s < paths.size(); ++s) sum += std::max(paths[s], Below(most[s]));
     return sum;
   }
 
   const Space& space_;
-  std::vector<int64_t> least_;     // by group
-  std::vector<int64_t> made_;      // by slot of a value
-  std::vector<uint32_t> segment_;  // by position
-  size_t segments_ = 1;
-  std::vector<int64_t> segment_path_;
-  std::vector<std::vector<double>> areas_;  // by weighting and segment
+  std::vector<int64_t> least_;               // by group
+  std::vector<int64_t> made_;                // by slot of a value
+  std::vector<std::vector<double>> prices_;  // by weighting and node
 };
 
 }  // namespace

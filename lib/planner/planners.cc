@@ -7,6 +7,7 @@
 
 namespace pt {
 
+Result<Solved> SolveExact(const Space&, std::string_view);
 Result<Solved> SolveHeft(const Space&, std::string_view);
 Result<Solved> SolveOperator(const Space&, std::string_view);
 Result<Solved> SolvePartitionTuner(const Space&, std::string_view);
@@ -39,6 +40,8 @@ constexpr std::array kSolvers = {
     Row<SolveOperator>("operator", "the next ready operator goes to the free unit that ends it soonest"),
     Row<SolvePartitionTuner>("partitiontuner", "branch by branch, dynamic programming over groups and devices"),
     Row<SolveHeft>("heft", "list scheduling of groups by upward rank with insertion", Solver::Baseline::kYes, true),
+    Row<SolveExact>("exact", "branch and bound to the proven best plan, for models of some 16 operators",
+                    Solver::Baseline::kNo),
     Row<SolveRandom>("random", "any legal plan (random:SEED), for tests", Solver::Baseline::kNo),
 };
 

@@ -123,49 +123,12 @@ bool Scheduler::Prepare(const Solution& solution) {
   return true;
 }
 
-// The nearest needed slot first, from whatever slot it is cheapest to come from.
 bool Scheduler::PlanMoves(ValueId v) {
   ValueState& state = values_[v.index()];
-  const Routes& routes = space_.routes(v);
   state.first_move = static_cast<uint32_t>(moves_.size());
-  SlotSet have(state.primary);
-  SlotSet& open = state.needed;
-  while (!open.empty()) {
-    uint32_t from = 0;
-    uint32_t to = 0;
-    int64_t best = kImpossible;
-    open.ForEach([&](uint32_t t) {
-      have.ForEach([&](uint32_t f) {
-        if (routes.cost(f, t) >= best) return;
-        best = routes.cost(f, t);
-        from = f;
-        to = t;
-      });
-    });
-    if (best >= kImpossible) return false;
-    while (from != to) {
-      const uint32_t hop = routes.next[from * routes.slots + to];
-      if (!have.Contains(hop)) {
-        Move move;
-        move.from = static_cast<Slot>(from);
-        move.to = static_cast<Slot>(hop);
-        // What a queue makes is not there when the list comes to it: launching its copy at once would hold up the
-        // driver's core until it is.
-        move.early = IsHost(space_.device(v, from)) && !IsHost(space_.device(v, hop));
-        moves_.push_back(move);
-        have.Insert(hop);
-      }
-      from = hop;
-    }
-    open.Remove(have);
-  }
+  const bool possible = AppendMoves(space_, v, state.primary, state.needed, moves_);
   state.end_move = static_cast<uint32_t>(moves_.size());
-  // What an early move reads must be early itself; later moves read earlier ones.
-  for (uint32_t m = state.end_move; m-- > state.first_move;) {
-    if (!moves_[m].early) continue;
-    for (uint32_t e = state.first_move; e < m; ++e) moves_[e].early |= moves_[e].to == moves_[m].from;
-  }
-  return true;
+  return possible;
 }
 
 bool Scheduler::placed(ValueId v, uint32_t slot) const {
@@ -263,15 +226,17 @@ bool Scheduler::EmitMove(ValueId v, const Move& move) {
   step.end_wait = static_cast<uint32_t>(waits_.size());
 
   int64_t best = kImpossible;
-  const bool possible = ForEachWay(v, move.from, move.to, [&](UnitId unit, int64_t overhead_ns, int64_t run_ns) {
-    if (made_by != kBound) run_ns += space_.simulator().fetch_ns(steps_[made_by].made_on, unit, BytesIn(v, move.from));
-    const int64_t end = EndOn(unit, overhead_ns, run_ns, step.first_wait);
-    if (end >= best) return;
-    best = end;
-    step.unit = step.made_on = unit;
-    step.overhead_ns = overhead_ns;
-    step.run_ns = run_ns;
-  });
+  const bool possible =
+      ForEachWay(space_, v, move.from, move.to, [&](UnitId unit, int64_t overhead_ns, int64_t run_ns) {
+        if (made_by != kBound)
+          run_ns += space_.simulator().fetch_ns(steps_[made_by].made_on, unit, BytesIn(v, move.from));
+        const int64_t end = EndOn(unit, overhead_ns, run_ns, step.first_wait);
+        if (end >= best) return;
+        best = end;
+        step.unit = step.made_on = unit;
+        step.overhead_ns = overhead_ns;
+        step.run_ns = run_ns;
+      });
   if (!possible) return false;
   const DeviceId from = space_.device(v, move.from), to = space_.device(v, move.to);
   if (from != to) step.link = space_.link(from, to);

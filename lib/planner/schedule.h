@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "lib/planner/routing.h"
 #include "lib/planner/space.h"
 
 namespace pt {
@@ -56,12 +57,6 @@ class Scheduler {
  protected:
   static constexpr uint32_t kBound = kNothing - 1;  // the writer of callers' inputs
 
-  // A copy or reorder that some reader needs.
-  struct Move {
-    Slot from = 0, to = 0;
-    bool early = false;  // a copy from the host or what such a copy needs
-    friend bool operator==(const Move&, const Move&) = default;
-  };
   struct ValueState {
     SlotSet needed;  // those that are read
     uint32_t first_move = 0, end_move = 0;
@@ -97,9 +92,6 @@ class Scheduler {
   bool MakeAvailable(ValueId value, uint32_t slot);
   bool EmitMove(ValueId value, const Move& move);
   void EmitEarlyMoves(ValueId value);
-  // Calls visit(unit, overhead_ns, run_ns) for all ways of the move; false when there is none.
-  template <typename Visit>
-  bool ForEachWay(ValueId value, Slot from, Slot to, Visit visit) const;
   void Emit(ScheduledStep step);
   // What the step takes longer, and where its results lie.
   void FindInputs(const Choice& choice, bool elided, ScheduledStep& step);
@@ -129,23 +121,5 @@ class Scheduler {
   std::vector<uint32_t> trial_writer_;
   int64_t work_ns_ = 0;
 };
-
-template <typename Visit>
-bool Scheduler::ForEachWay(ValueId v, Slot from, Slot to, Visit visit) const {
-  const Routes& routes = space_.routes(v);
-  const auto overhead_ns = [&](UnitId unit) { return space_.overhead_ns(space_.platform().unit(unit).unit_class); };
-  if (const DeviceId source = space_.device(v, from), target = space_.device(v, to); source != target) {
-    const std::span<const UnitId> units = space_.copy_units(space_.link(source, target));
-    const int64_t run_ns = routes.cost(from, to) - overhead_ns(units.front());
-    for (UnitId unit : units) visit(unit, overhead_ns(unit), run_ns);
-    return true;
-  }
-  const auto ways = routes.reorders.find({from, to});
-  if (ways == routes.reorders.end()) return false;
-  for (const ReorderWay& way : ways->second) {
-    for (UnitId unit : space_.units(way.unit_class)) visit(unit, overhead_ns(unit), way.ns);
-  }
-  return true;
-}
 
 }  // namespace pt

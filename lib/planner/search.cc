@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "lib/planner/assemble.h"
+#include "lib/planner/exact.h"
 #include "lib/planner/heft.h"
 #include "lib/planner/moves.h"
 #include "lib/planner/serial_dp.h"
@@ -25,6 +26,11 @@ double UsualSpending(size_t nodes) {
   return std::max(8e6 / (large * large), 250 * size);
 }
 
+// What the exact search may take on small graphs, in partial schedules, and how many of them take as long as an
+// evaluation and what surrounds it.
+constexpr uint64_t kUsualParts = 450'000;
+constexpr uint64_t kPartsOfEvaluation = 10;
+
 class Search {
  public:
   explicit Search(const Space& space)
@@ -34,10 +40,13 @@ class Search {
 
   Result<Solved> Run() {
     PT_CHECK_OK(CollectStarts());
+    StartExactly();
     best_ = starts_.front();
-    now_.Reset(best_.solution);
-    CombineSegments();
-    Improve();
+    if (!proven_) {
+      now_.Reset(best_.solution);
+      CombineSegments();
+      Improve();
+    }
     starts_.insert(starts_.begin(), best_);
     return FirstThatFits();
   }
@@ -82,6 +91,25 @@ class Search {
     std::stable_sort(starts_.begin(), starts_.end(),
                      [](const Scored& a, const Scored& b) { return a.score < b.score; });
     return {};
+  }
+
+  // Small graphs may be solved outright; where half of the effort does not prove it, what was found is a start.
+  void StartExactly() {
+    if (IsOver() || !ExactFault(space_).empty()) return;
+    const uint64_t effort = space_.problem().effort;
+    ExactLimits limits;
+    limits.evaluations = effort != 0 ? (effort - evaluations_) / 2 * kPartsOfEvaluation : kUsualParts;
+    const int64_t limit_ns = space_.problem().time_limit_ns;
+    if (limit_ns > 0) limits.until = start_ + std::chrono::nanoseconds(limit_ns);
+    // Under memory caps the best start may be one that does not fit, and none may be pruned by it.
+    const bool capped = !space_.problem().constraints.memory_caps.empty();
+    ExactResult exact = FindExact(space_, capped ? Solution() : starts_.front().solution, limits);
+    evaluations_ += exact.evaluations / kPartsOfEvaluation;
+    if (exact.solution.empty()) return;
+    const Score score = Evaluate(exact.solution);
+    const auto place = std::find_if(starts_.begin(), starts_.end(), [&](const Scored& s) { return score < s.score; });
+    starts_.insert(place, {std::move(exact.solution), score});
+    proven_ = exact.proven;
   }
 
   // Graphs on which only those planners are starts that follow from few single streams.
@@ -241,7 +269,7 @@ class Search {
   // The best plan, or under memory caps the best that keeps them.
   Result<Solved> FirstThatFits() {
     const auto solved = [&](Scored& scored) {
-      return Solved{std::move(scored.solution), out_of_time_ ? "time" : "effort"};
+      return Solved{std::move(scored.solution), out_of_time_ ? "time" : proven_ ? "done" : "effort"};
     };
     if (space_.problem().constraints.memory_caps.empty()) return solved(starts_.front());
     std::optional<Error> first_error;
@@ -262,6 +290,7 @@ class Search {
   Scored best_;
   std::vector<uint32_t> critical_;  // choices of now_, empty = not known
   uint64_t evaluations_ = 0;
+  bool proven_ = false;  // no solution is faster than the best start
   std::chrono::steady_clock::time_point start_;
   mutable bool out_of_time_ = false;
 };

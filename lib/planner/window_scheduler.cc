@@ -73,7 +73,7 @@ int64_t WindowScheduler::LeastWork(const ScheduledStep& step, bool& single) cons
   if (step.choice != kNothing) return step.overhead_ns + step.run_ns;
   int64_t least = kImpossible;
   int ways = 0;
-  ForEachWay(step.value, step.from, step.to, [&](UnitId, int64_t overhead_ns, int64_t run_ns) {
+  ForEachWay(space_, step.value, step.from, step.to, [&](UnitId, int64_t overhead_ns, int64_t run_ns) {
     least = std::min(least, overhead_ns + run_ns);
     ++ways;
   });
@@ -143,7 +143,7 @@ void WindowScheduler::IndexTails() {
     if (!single) {
       // On a queue its launch may be hidden, so only half of what is known of its least time is sure.
       int64_t least = kImpossible;
-      ForEachWay(step.value, step.from, step.to, [&](UnitId unit, int64_t overhead_ns, int64_t run_ns) {
+      ForEachWay(space_, step.value, step.from, step.to, [&](UnitId unit, int64_t overhead_ns, int64_t run_ns) {
         const bool launched = lanes.driver[unit.index()] != Lanes::kNone;
         least = std::min(least, run_ns + (launched ? 0 : overhead_ns));
       });

@@ -89,7 +89,7 @@ void ReportSearches(size_t nodes) {
 
 TEST_CASE("Search, TimeOnAThousandNodes", "[planner][slow]") { ReportSearches(1000); }
 TEST_CASE("Search, TimeOnTenThousandNodes", "[planner][slow]") { ReportSearches(10'000); }
-TEST_CASE("Search, TimeOnAHundredThousandNodes", "[planner][slow][huge]") { ReportSearches(100'000); }
+TEST_CASE("Search, TimeOnAHundredThousandNodes", "[.nightly]") { ReportSearches(100'000); }
 
 TEST_CASE("EveryBound, IsBelowAThousandRandomPlans", "[planner][slow]") {
   for (uint64_t seed = 1; seed <= 5; ++seed) {

@@ -1,4 +1,4 @@
-// Every planner by a name that can be planned with.
+// Every planner that takes any model, by a name that can be planned with.
 #pragma once
 
 #include <string>

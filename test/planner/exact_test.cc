@@ -1,0 +1,187 @@
+// exact against brute force, search against exact, on random instances of many worlds.
+#include "lib/planner/exact.h"
+
+#include <algorithm>
+#include <catch2/catch_test_macros.hpp>
+#include <functional>
+
+#include "lib/planner/assemble.h"
+#include "lib/planner/solve.h"
+#include "partitiontuner/planner/bounds.h"
+#include "partitiontuner/support/random.h"
+#include "test/testing/random_world.h"
+
+namespace pt {
+namespace {
+
+using testing::kMachines;
+using testing::Machine;
+using testing::RandomWorld;
+using testing::World;
+
+// Calls visit for every legal order of every cover, options and units.
+template <typename Visit>
+void ForEachSolution(const Space& space, Solution& solution, std::vector<bool>& covered, const Visit& visit) {
+  if (std::ranges::count(covered, true) == static_cast<std::ptrdiff_t>(covered.size())) {
+    visit(solution);
+    return;
+  }
+  for (const Group& group : space.groups()) {
+    const bool free = std::ranges::none_of(group.nodes, [&](NodeId n) { return covered[n.index()]; });
+    const bool ready = std::ranges::all_of(group.in, [&](ValueId in) {
+      const NodeId maker = space.value(in).producer;
+      return !maker.valid() || covered[maker.index()];
+    });
+    if (!free || !ready) continue;
+    for (NodeId node : group.nodes) covered[node.index()] = true;
+    for (uint32_t option : group.options) {
+      for (UnitId unit : space.units(space.option(option).unit_class)) {
+        solution.push_back({option, unit});
+        ForEachSolution(space, solution, covered, visit);
+        solution.pop_back();
+      }
+    }
+    for (NodeId node : group.nodes) covered[node.index()] = false;
+  }
+}
+
+int64_t BruteForce(const Space& space, const std::function<bool(const Solution&)>& fits = nullptr) {
+  Scheduler scheduler(space);
+  int64_t best = kImpossible;
+  Solution solution;
+  std::vector<bool> covered(space.graph().nodes().size(), false);
+  ForEachSolution(space, solution, covered, [&](const Solution& complete) {
+    const int64_t makespan = scheduler.Run(complete);
+    if (makespan < best && (!fits || fits(complete))) best = makespan;
+  });
+  return best;
+}
+
+TEST_CASE("Exact, FindsWhatBruteForceFinds", "[planner][exact]") {
+  for (uint64_t seed = 1; seed <= 150; ++seed) {
+    const Machine machine = kMachines[seed % std::size(kMachines)];
+    const bool small = seed % 3 == 0 || machine == Machine::kSharedQueue;  // several forms, or no dominance
+    const World world = RandomWorld(seed, small ? 2 + seed % 2 : 3 + seed % 2, machine);
+    const PlanningProblem problem = world.problem();
+    const Space space = Space::Make(problem).value();
+    const ExactResult exact = FindExact(space, {}, {});
+    INFO("seed " << seed);
+    CHECK(exact.proven);
+    CHECK(exact.makespan_ns == BruteForce(space));
+    CHECK(Scheduler(space).Run(exact.solution) == exact.makespan_ns);
+    for (const Bound& bound : LowerBounds(problem)) {
+      INFO(bound.name);
+      CHECK(bound.ns <= exact.makespan_ns);
+    }
+  }
+}
+
+TEST_CASE("Exact, FindsWhatBruteForceFindsUnderAMemoryCap", "[planner][exact]") {
+  const DeviceId host(0u);
+  int changed = 0;
+  for (uint64_t seed = 1; seed <= 12; ++seed) {
+    World world = RandomWorld(seed, 3, seed % 2 == 0 ? Machine::kHost : Machine::kQueue);
+    const Plan free = testing::PlanOf(world, "exact");
+    const auto arena = free.memory.find(host);
+    if (arena == free.memory.end() || arena->second.bytes < 2) continue;
+    world.constraints.memory_caps[host] = arena->second.bytes - 1;
+    const PlanningProblem problem = world.problem();
+    const Space space = Space::Make(problem).value();
+    const ExactResult exact = FindExact(space, {}, {});
+    INFO("seed " << seed);
+    CHECK(exact.proven);
+    CHECK(exact.makespan_ns ==
+          BruteForce(space, [&](const Solution& solution) { return Assemble(space, solution, "test").ok(); }));
+    changed += exact.makespan_ns > free.makespan.ns && exact.makespan_ns < kImpossible;
+  }
+  CHECK(changed > 0);
+}
+
+struct Tally {
+  int proven = 0, equal = 0;
+  double worst = 0;
+};
+
+// Searches and exact plans of `count` instances from a seed on; only proofs are compared.
+Tally Compare(uint64_t first, uint64_t count, uint64_t effort) {
+  Tally tally;
+  for (uint64_t seed = first; seed < first + count; ++seed) {
+    const size_t nodes = 2 + seed % 11;
+    const World world = RandomWorld(seed, nodes, kMachines[seed / 11 % std::size(kMachines)]);
+    PlanningProblem problem = world.problem();
+    problem.effort = 0;
+    const Space space = Space::Make(problem).value();
+    const int64_t search = FindPlanner("search").value()->make_plan(problem, nullptr).value().makespan.ns;
+    ExactLimits limits;
+    limits.evaluations = effort;
+    const ExactResult exact = FindExact(space, {}, limits);
+    INFO("seed " << seed << ", search " << search << " ns, exact " << exact.makespan_ns << " ns");
+    for (const Bound& bound : LowerBounds(problem)) {
+      INFO(bound.name);
+      CHECK(bound.ns <= std::min(search, exact.makespan_ns));
+    }
+    if (!exact.proven) continue;
+    CHECK(search >= exact.makespan_ns);
+    ++tally.proven;
+    tally.equal += search == exact.makespan_ns;
+    tally.worst = std::max(tally.worst, static_cast<double>(search) / static_cast<double>(exact.makespan_ns) - 1);
+  }
+  UNSCOPED_INFO(tally.equal << " of " << tally.proven << " proven of " << count << " instances equal, the worst "
+                            << 100 * tally.worst << " % above");
+  CHECK(tally.equal >= tally.proven * 95 / 100);
+  CHECK(tally.worst <= 0.02);
+  return tally;
+}
+
+TEST_CASE("Search, EqualsExactOnSmallInstances", "[planner][exact]") { CHECK(Compare(1, 22, 20'000).proven > 8); }
+
+TEST_CASE("Search, EqualsExactOnDozensOfInstances", "[planner][exact][slow]") {
+  CHECK(Compare(1001, 55, 300'000).proven > 30);
+}
+
+// About an hour.
+TEST_CASE("Search, EqualsExactOnThousandsOfInstances", "[.nightly]") {
+  const Tally tally = Compare(10'001, 5000, 300'000);
+  WARN(tally.equal << " of " << tally.proven << " proven of 5000 instances equal, the worst " << 100 * tally.worst
+                   << " % above");
+  CHECK(tally.proven > 3000);
+}
+
+TEST_CASE("Exact, StopsAtItsEffortAndRefusesLargeModels", "[planner][exact]") {
+  const World world = RandomWorld(87, 12, Machine::kTwoStreams);
+  PlanningProblem problem = world.problem();
+  problem.effort = 5000;
+  const Planner& exact = *FindPlanner("exact").value();
+  const Plan plan = exact.make_plan(problem, nullptr).value();
+  CHECK(plan.report.stopped_by == "effort");
+  CHECK(testing::FaultText(world, plan) == "");
+  CHECK(exact.make_plan(problem, nullptr).value().makespan.ns == plan.makespan.ns);
+  problem.effort = 0;
+  problem.time_limit_ns = 1'000'000;
+  const Result<Plan> limited = exact.make_plan(problem, nullptr);
+  CHECK((limited.ok() ? limited->report.stopped_by == "time" : limited.error().code == ErrorCode::kInfeasible));
+
+  const World large = testing::MakeWorld(testing::Chain(kMostExactNodes + 1));
+  const Result<Plan> refused = exact.make_plan(large.problem(), nullptr);
+  REQUIRE_FALSE(refused.ok());
+  CHECK(refused.error().code == ErrorCode::kUsage);
+  CHECK(refused.error().message.find("20 at most") != std::string::npos);
+}
+
+TEST_CASE("Exact, KeepsPinsAndForbids", "[planner][exact]") {
+  World world = RandomWorld(4, 5, Machine::kQueue);
+  const UnitClassId narrow(0u);
+  world.constraints.pin = {{NodeId(1u), narrow}};
+  world.constraints.forbid = {{NodeId(3u), UnitClassId(1u)}};
+  const Plan plan = testing::PlanOf(world, "exact");
+  CHECK(testing::FaultText(world, plan) == "");
+  for (const Candidate& candidate : plan.candidates) {
+    for (NodeId node : candidate.nodes) {
+      if (node == NodeId(1u)) CHECK(candidate.unit_class == narrow);
+      if (node == NodeId(3u)) CHECK(candidate.unit_class != UnitClassId(1u));
+    }
+  }
+}
+
+}  // namespace
+}  // namespace pt

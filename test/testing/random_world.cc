@@ -1,0 +1,28 @@
+#include "test/testing/random_world.h"
+
+namespace pt::testing {
+
+World RandomWorld(uint64_t seed, size_t nodes, Machine machine) {
+  WorldOptions options;
+  options.accelerator = machine != Machine::kHost && machine != Machine::kContention;
+  options.contention = machine == Machine::kContention;
+  options.blocked = seed % 3 == 0;
+  World world = MakeWorld(RandomGraph(seed, nodes), options, seed);
+  if (machine != Machine::kTwoStreams && machine != Machine::kSharedQueue) return world;
+  Platform& platform = world.platform;
+  Unit stream = platform.unit(FindUnit(platform, "acc:0#0"));
+  stream.name = "acc:0#1";
+  if (machine == Machine::kTwoStreams) {
+    platform.resources.push_back({"acc:0#1", 1.0, std::nullopt});
+    stream.uses = {{ResourceId(platform.resources.size() - 1), 1.0}};
+  } else {
+    for (Unit& unit : platform.units) {
+      if (unit.name == "acc:0#0") unit.uses.front().second = 0.5;
+    }
+    stream.uses.front().second = 0.5;
+  }
+  platform.units.push_back(stream);
+  return world;
+}
+
+}  // namespace pt::testing

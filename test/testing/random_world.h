@@ -1,0 +1,21 @@
+// Small random instances over machines that differ in what makes bounds and proofs hard.
+#pragma once
+
+#include "test/testing/planning_world.h"
+
+namespace pt::testing {
+
+enum class Machine : uint8_t {
+  kHost,         // two cores and a unit of both
+  kQueue,        // with an accelerator, whose launches go on while it works, so they hide
+  kTwoStreams,   // with one that has two streams
+  kSharedQueue,  // with one whose two streams ask for half of it each
+  kContention,   // two cores that slow each other
+};
+inline constexpr Machine kMachines[] = {Machine::kHost, Machine::kQueue, Machine::kTwoStreams, Machine::kSharedQueue,
+                                        Machine::kContention};
+
+// Operators, candidates and times by seed; every third has blocked forms.
+World RandomWorld(uint64_t seed, size_t nodes, Machine machine);
+
+}  // namespace pt::testing
