@@ -7,8 +7,9 @@ MODEL is a folder with model.onnx (or one *.onnx) and test_data_set_*, or a fold
 Questions:
   profile      seconds of pt-profile from what the database lacks, and of a second run
   plan         seconds of planning; predicted makespan of every planner, bound and gap
-  accuracy     predicted (written by an earlier process) against measured time of the kept plan, and where
-               the time went; median and worst error at the end
+  accuracy     predicted (written by an earlier process) against measured time of the kept plan: as predicted and
+               at the pace of the runs; how far runs are apart; what made the difference, by name, in shares of the
+               prediction (pt-run --residuals); median, 95th percentile and worst error at the end
   random       verifies the plan of search and --seeds random plans against the reference data, each also
                against its sequential twin bit for bit
   accelerator  the table static-type, per-op, partitiontuner, heft, search on CPU + the simulated accelerator
@@ -95,23 +96,50 @@ def kept_plan(tools, model, data, arguments, name):
     return seconds, path
 
 
+TERMS = ("drift", "kernels", "inputs", "reorders", "copies", "waits")
+
+
+def percentile(values, share):
+    ordered = sorted(values)
+    return ordered[min(len(ordered) - 1, int(share * len(ordered)))]
+
+
+def summary(label, rows):
+    """Of absolute errors: median, 95th percentile and worst; raw and at the pace of each run."""
+    if not rows:
+        return
+    for kind in ("raw", "at pace"):
+        errors = {name: abs(row[kind]) for name, row in rows.items() if row[kind] is not None}
+        if errors:
+            worst = max(errors, key=errors.get)
+            print(f"# {label}, {kind}: {len(errors)} models, median error {statistics.median(errors.values()):.1%}, "
+                  f"95th percentile {percentile(errors.values(), 0.95):.1%}, worst {errors[worst]:.1%} ({worst})")
+
+
 def accuracy(tools, models, arguments):
-    print("model\tplan_s\tpredicted_us\tmeasured_us\terror\tshares")
-    errors = {}
+    print("model\tplan_s\tpredicted_us\tmeasured_us\terror\tat pace\trun to run\t" + "\t".join(TERMS))
+    rows = {}
     for name, model, data in models:
         seconds, path = kept_plan(tools, model, data, arguments, name)
-        runs = [json.loads(tools.run("pt-run", model, "--plan", path, *dims_from(data), "--duration",
-                                     arguments.duration, "--format", "json")[2]) for _ in range(arguments.rounds)]
-        measured = statistics.median(r["latency_ns"]["p50"] for r in runs)
-        predicted = runs[0]["predicted_ns"]
-        errors[name] = predicted / measured - 1
-        shares = runs[-1].get("shares", {})
-        print(f"{name}\t{seconds:.2f}\t{predicted / 1e3:.0f}\t{measured / 1e3:.0f}\t{errors[name] * 100:+.1f}%\t"
-              + " ".join(f"{k} {v * 100:.1f}%" for k, v in shares.items()), flush=True)
-    if errors:
-        worst = max(errors, key=lambda n: abs(errors[n]))
-        median = statistics.median(abs(e) for e in errors.values())
-        print(f"# median |error| {median * 100:.1f} %, worst {errors[worst] * 100:+.1f} % ({worst}), {len(errors)} models")
+        runs = []
+        for _ in range(arguments.rounds):
+            _, _, out, _ = tools.run("pt-run", model, *dims_from(data), "--plan", path, "--duration", arguments.duration,
+                                     "--residuals", "--format", "json")
+            runs.append(json.loads(out))
+        times = [run["latency_ns"]["p50"] for run in runs]
+        measured, predicted = statistics.median(times), runs[0]["predicted_ns"]
+        at_pace = [run["prediction_error_at_pace"] for run in runs if "prediction_error_at_pace" in run]
+        row = {"raw": predicted / measured - 1, "at pace": statistics.median(at_pace) if at_pace else None,
+               "predicted": predicted}
+        rows[name] = row
+        terms = [statistics.median(run["residuals"][term + "_ns"] for run in runs) / predicted for term in TERMS]
+        floor = statistics.median(abs(t / measured - 1) for t in times)
+        pace = f"{row['at pace']:+.1%}" if at_pace else "-"
+        print(f"{name}\t{seconds:.2f}\t{predicted / 1e3:.0f}\t{measured / 1e3:.0f}\t{row['raw']:+.1%}\t{pace}\t{floor:.1%}\t"
+              + "\t".join(f"{term:+.1%}" for term in terms), flush=True)
+    summary("all", rows)
+    summary("below 1 ms", {name: row for name, row in rows.items() if row["predicted"] < 1e6})
+    return 0
 
 
 def random(tools, models, arguments):
