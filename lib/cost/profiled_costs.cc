@@ -1,5 +1,6 @@
 #include "partitiontuner/cost/profiled_costs.h"
 
+#include <algorithm>
 #include <cmath>
 #include <mutex>
 #include <shared_mutex>

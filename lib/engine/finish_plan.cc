@@ -180,7 +180,9 @@ Result<Plan> PlanWith(const Model& model, const Machine& machine, const CostMode
   plan.planner = options.planner;
   PT_CHECK_OK(NameReorderLibraries(*model.graph, machine, plan));
   PT_CHECK_OK(machine.CheckPlugins());
-  plan.lower_bound_ns = BestBound(problem).ns;
+  Bound bound = BestBound(problem);
+  plan.lower_bound_ns = bound.ns;
+  if (bound.ns > 0) plan.report.tight_bound = std::move(bound.name);
   plan.complete = AllMeasured(*model.graph, platform, plan, costs);
   // As the one timeline sees it, whatever the planner reckoned with.
   PT_CHECK_OK(PredictPlan(model, platform, costs, plan));

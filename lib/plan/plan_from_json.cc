@@ -390,6 +390,9 @@ Result<PlanReport> ReportFromJson(const Json& json, size_t steps, const std::str
                           }));
   PT_ASSIGN(report.gap, JsonNumber(json, "gap", where));
   PT_ASSIGN(report.stopped_by, JsonString(json, "stopped_by", where));
+  if (json.find("tight_bound") != nullptr) {
+    PT_ASSIGN(report.tight_bound, JsonString(json, "tight_bound", where));
+  }
   if (json.find("reference_ns") != nullptr) {
     PT_ASSIGN(report.reference_ns, JsonInt(json, "reference_ns", where));
     if (report.reference_ns < 0) return Invalid(where, "reference_ns is negative");

@@ -1,4 +1,5 @@
 #include <array>
+#include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
 #include <random>

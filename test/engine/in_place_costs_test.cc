@@ -2,6 +2,7 @@
 #include "lib/engine/in_place_costs.h"
 
 #include <catch2/catch_test_macros.hpp>
+#include <cmath>
 
 #include "partitiontuner/plan/timeline.h"
 #include "partitiontuner/planner/planner.h"

@@ -135,6 +135,9 @@ std::string SummaryText(const Platform& platform, const Plan& plan, const Summar
           (plan.report.stopped_by.empty() ? "done" : plan.report.stopped_by) + "\n busy:";
   for (const auto& [unit, share] : plan.report.busy) text += " " + unit + " " + Percent(share, 0) + ",";
   text.back() = '\n';
+  if (!plan.report.tight_bound.empty()) {
+    text += " tight bound: " + plan.report.tight_bound + ", " + ShortTime(plan.lower_bound_ns) + "\n";
+  }
   for (const auto& [device, arena] : plan.memory) {
     text += " memory " + platform.device(device).name + ": " + ShortBytes(arena.bytes) + "\n";
   }
@@ -161,6 +164,7 @@ Json SummaryJson(const PlanFlags& flags, const Plan& plan, const Summary& summar
   json.Set("makespan_ns", plan.makespan.ns);
   json.Set("spread_ns", plan.makespan.spread_ns);
   json.Set("bound_ns", plan.lower_bound_ns);
+  json.Set("tight_bound", plan.report.tight_bound);
   json.Set("gap", plan.report.gap);
   json.Set("best_single", summary.best_single);
   json.Set("gain", summary.gain);

@@ -100,6 +100,7 @@ struct PlanReport {
   double gap = 0;                               // makespan / lower_bound - 1
   std::string stopped_by;                       // "done", "effort", "time"
   std::optional<BudgetReport> budget;           // of a plan that was made within one
+  std::string tight_bound;                      // which bound lower_bound_ns is, "L3 area"; empty: not known
   int64_t reference_ns = 0;                     // of the reference work when the steps were measured; 0: not known
 };
 
