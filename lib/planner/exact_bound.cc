@@ -1,5 +1,6 @@
 #include "lib/planner/exact_bound.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "lib/planner/least_times.h"
