@@ -83,7 +83,8 @@ TEST_CASE("Finalists, OfAModelRunAndEachIsAPlanOfItsOwn", "[engine]") {
     CHECK(finalist.measured_ns > 0);
     CHECK(engine->MakeSession(*model, finalist.plan).ok());
   }
-  // What runs in place leads to plans of their own, or to none when nothing changes; the kept one is predicted as it ran.
+  // What runs in place leads to plans of their own, or to none when nothing changes; the kept one is predicted as it
+  // ran.
   options.most = 1;
   options.refine = 2;
   const Result<FinalChoice> refined = engine->MakeFinalPlan(*model, {}, options);
