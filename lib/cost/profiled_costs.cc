@@ -125,10 +125,11 @@ class ProfiledCosts : public CostModel {
   bool has_slowdown() const override { return false; }
 
  private:
+  using Points = std::vector<std::pair<double, Estimate>>;  // by bytes, ascending
   struct LinkTimes {
     bool simulated = false;
-    double latency_ns = 0, ns_per_byte = 0;             // simulated, or nothing measured
-    std::vector<std::pair<double, Estimate>> measured;  // bytes, ascending
+    double latency_ns = 0, ns_per_byte = 0;  // simulated, or nothing measured
+    Points measured;
   };
   using Cache = std::unordered_map<Hash128, std::optional<Estimate>>;
 
@@ -147,7 +148,7 @@ class ProfiledCosts : public CostModel {
   std::optional<Estimate> LookUp(const Candidate& candidate) const;
   std::optional<Estimate> LookUpReorder(std::span<const int64_t> dims, const Form& from, const Form& to,
                                         UnitClassId id) const;
-  static Estimate InterpolateFetch(const std::vector<std::pair<double, Estimate>>& points, double bytes);
+  static Estimate InterpolateFetch(const Points& points, double bytes);
   std::optional<Estimate> Predict(const WorkToPredict& work) const;
   static Estimate InterpolateCopy(const LinkTimes& times, double bytes);
   Estimate MeasuredOr(const MeasurementKey& key, bool simulated, const Estimate& otherwise) const;
@@ -165,7 +166,7 @@ class ProfiledCosts : public CostModel {
   mutable std::once_flag predictor_made_;
   std::vector<std::optional<Estimate>> listed_;  // by index into options_.candidates
   std::vector<Estimate> overheads_, waits_;
-  std::vector<std::vector<std::pair<double, Estimate>>> fetches_;  // by both classes: bytes, ascending
+  std::vector<Points> fetches_;  // by both classes
   std::vector<LinkTimes> links_;
   mutable std::shared_mutex mutex_;
   mutable Cache runs_, reorders_;  // by content
@@ -212,7 +213,7 @@ std::optional<Estimate> ProfiledCosts::Predict(const WorkToPredict& work) const 
 
 // Straight lines from nothing for no bytes through the measured sizes; the last holds for whatever is larger, since
 // caches hold no more than that.
-Estimate ProfiledCosts::InterpolateFetch(const std::vector<std::pair<double, Estimate>>& points, double bytes) {
+Estimate ProfiledCosts::InterpolateFetch(const Points& points, double bytes) {
   if (points.empty()) return {0, 0, Provenance::kEstimated, 1.0};
   double low_bytes = 0, low_ns = 0;
   for (const auto& [high_bytes, high] : points) {

@@ -85,6 +85,7 @@ Estimate InPlaceCosts::Corrected(Estimate estimate, double more_ns) const {
   estimate.ns = std::max<int64_t>(1, std::llround(std::max(alone + more_ns, kLeastShare * alone) * scale_));
   estimate.provenance = Provenance::kMeasured;
   estimate.relative_error = 0;
+  estimate.low_ns = estimate.high_ns = 0;
   return estimate;
 }
 

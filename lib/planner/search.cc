@@ -1,6 +1,6 @@
 // search: the default planner. Starts from every baseline's solution and from several of its own, combines them
-// segment by segment, then improves the best by local moves on the critical chain. Effort is counted in evaluations
-// of the timeline, so the same seed and effort give the same plan on every machine.
+// segment by segment, then improves the best by local moves on the critical chain. Effort is counted, in evaluations of
+// the timeline or in choices scheduled, so the same seed and effort give the same plan on every machine.
 #include <algorithm>
 #include <chrono>
 #include <optional>

@@ -50,12 +50,16 @@ class WindowScheduler : public Scheduler {
     int64_t launch_ns = 0, run_ns = 0;
   };
 
+  Solution Changed() const;
+  void CountReads(const Choice& choice, int by);
+
+  // window_index.cc
   void Index();
   void IndexTails();
   void IndexLanes();
   int64_t LeastWork(const ScheduledStep& step, bool& single) const;
-
   int64_t UnsureFetch(const ScheduledStep& step) const;
+  void Occupy(uint32_t s, std::vector<int64_t>& free, std::vector<uint32_t>& last) const;
 
   Score TryWhole();
   bool PrepareChange();

@@ -22,9 +22,8 @@ constexpr std::array<Term, 6> kTerms = {{{"drift", &Residuals::drift_ns},
                                          {"waits", &Residuals::waits_ns}}};
 
 int64_t MedianOf(std::vector<int64_t> values) {
-  const auto middle = values.begin() + static_cast<ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
+  std::sort(values.begin(), values.end());
+  return PercentileOf(values, 50);
 }
 
 std::string Signed(int64_t ns) { return (ns < 0 ? "-" : "+") + ShortTime(std::abs(ns)); }
