@@ -29,7 +29,7 @@ MeasurementKey FetchKey(const Platform& platform, UnitClassId from, UnitClassId 
 
 // The version of the measuring method: part of every key; raised when measuring changes meaning
 // (docs/profile-format.md, "How times are taken").
-inline constexpr int kMeasurementMethodVersion = 3;
+inline constexpr int kMeasurementMethodVersion = 4;
 // Whether the text is of a key of this version.
 bool IsOfThisMethod(std::string_view key_text);
 

@@ -99,8 +99,8 @@ Result<KernelDescriptor> BuildAny(const Request& request, bool transposed) {
   if (!window || !source) return Unsupported("the convolution's dims do not fit together");
 
   KernelDescriptor descriptor;
-  PT_ASSIGN(const Desc src, DescOf(request.in[*source]));
-  PT_ASSIGN(const Desc dst, DescOf(request.out));
+  PT_ASSIGN(const Desc src, DescOf(request.in[*source], request.out));
+  PT_ASSIGN(const Desc dst, DescOf(request.out, request.in[*source]));
   PostOps post{request.group.ops, y, request.out.layout};
 
   std::optional<Argument> bias;

@@ -1,7 +1,10 @@
 #include "lib/backend/onednn/memory_desc.h"
 
 #include <algorithm>
+#include <iterator>
 #include <span>
+#include <utility>
+#include <vector>
 
 #include "partitiontuner/support/checked.h"
 #include "partitiontuner/support/hash.h"
@@ -25,6 +28,40 @@ constexpr TagRow kBlockedTags[] = {
 Error NoFormat(const TensorLayout& tensor) {
   return MakeError(ErrorCode::kUnsupported, "onednn.layout",
                    "oneDNN has no format for a slice or block of layout " + ToString(tensor.layout));
+}
+
+bool IsPixel(const TensorLayout& tensor) {
+  return tensor.dims.size() > 2 &&
+         std::all_of(tensor.dims.begin() + 2, tensor.dims.end(), [](int64_t dim) { return dim == 1; });
+}
+
+// The tensor's elements lie the same in both orders: only dims of 1 change places.
+bool IsAlsoIn(const Layout& layout, const TensorLayout& tensor) {
+  if (!layout.blocks.empty() || !tensor.layout.blocks.empty()) return false;
+  const auto moving = [&](const Layout& of) {
+    std::vector<uint8_t> dims;
+    std::copy_if(of.order.begin(), of.order.end(), std::back_inserter(dims),
+                 [&](uint8_t dim) { return tensor.dims[dim] != 1; });
+    return dims;
+  };
+  return layout.order.size() == tensor.layout.order.size() && moving(layout) == moving(tensor.layout);
+}
+
+// One order for all layouts in which the tensor's elements lie the same. oneDNN chooses an implementation by where dims
+// of 1 stand, and its cache of primitives then answers for every other place they might stand at: what was compiled
+// first would decide which kernel runs.
+TensorLayout InOneOrder(TensorLayout tensor, const TensorLayout* like) {
+  const size_t rank = tensor.dims.size();
+  std::vector<Layout> orders = {RowMajor(rank)};
+  if (rank > 2) orders.push_back(ChannelsLast(rank));
+  if (IsPixel(tensor)) {
+    std::swap(orders.front(), orders.back());
+    if (like != nullptr && !IsPixel(*like)) orders.insert(orders.begin(), like->layout);
+  }
+  const auto order =
+      std::find_if(orders.begin(), orders.end(), [&](const Layout& layout) { return IsAlsoIn(layout, tensor); });
+  if (order != orders.end()) tensor.layout = *order;
+  return tensor;
 }
 
 // Strides with those of dims of extent 1 replaced by what a dense tensor would have: they are never
@@ -99,7 +136,10 @@ std::optional<dnnl::memory::data_type> TypeOf(DataType type) {
   }
 }
 
-Result<Desc> DescOf(const TensorLayout& tensor) {
+namespace {
+
+Result<Desc> DescLike(const TensorLayout& given, const TensorLayout* like) {
+  const TensorLayout tensor = InOneOrder(given, like);
   const auto type = TypeOf(tensor.type);
   const auto count = CheckedProduct(tensor.dims);
   if (!type || !count || *count == 0 || tensor.dims.size() > DNNL_MAX_NDIMS) {
@@ -111,6 +151,12 @@ Result<Desc> DescOf(const TensorLayout& tensor) {
   const std::vector<int64_t> strides = CanonicalStrides(tensor, tensor.dims, 1);
   return Desc(Dims(tensor.dims.begin(), tensor.dims.end()), *type, Dims(strides.begin(), strides.end()));
 }
+
+}  // namespace
+
+Result<Desc> DescOf(const TensorLayout& tensor) { return DescLike(tensor, nullptr); }
+
+Result<Desc> DescOf(const TensorLayout& tensor, const TensorLayout& like) { return DescLike(tensor, &like); }
 
 Desc PlainDesc(const Dims& dims, DataType type) {
   if (dims.empty()) return PlainDesc({1}, type);

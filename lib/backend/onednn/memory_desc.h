@@ -16,8 +16,11 @@ using Desc = dnnl::memory::desc;
 std::optional<dnnl::memory::data_type> TypeOf(DataType type);
 
 // The descriptor of a tensor that may be a slice of a bigger one; a tensor of rank 0 gets the dims
-// {1}. kUnsupported where oneDNN has no such format.
+// {1}. kUnsupported where oneDNN has no such format. Layouts that differ only in where dims of 1 stand have one
+// descriptor: channels-last for a single pixel, else row-major where it is one of them.
 Result<Desc> DescOf(const TensorLayout& tensor);
+// Of an operator that turns one of these tensors into the other: a single pixel stands in the order of `like`.
+Result<Desc> DescOf(const TensorLayout& tensor, const TensorLayout& like);
 // Row-major and dense.
 Desc PlainDesc(const Dims& dims, DataType type = DataType::kFloat32);
 // Format left open, for the primitive to choose.

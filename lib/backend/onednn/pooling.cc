@@ -89,8 +89,8 @@ Result<KernelDescriptor> BuildPooling(const Request& request) {
   const auto pooling = PoolingOf(request.graph, node);
   if (!pooling) return Unsupported("the pooling cannot be expressed");
   KernelDescriptor descriptor;
-  PT_ASSIGN(const Desc src, DescOf(request.in[0]));
-  PT_ASSIGN(const Desc dst, DescOf(request.out));
+  PT_ASSIGN(const Desc src, DescOf(request.in[0], request.out));
+  PT_ASSIGN(const Desc dst, DescOf(request.out, request.in[0]));
   PT_ASSIGN(const std::vector<Pointwise> requantisation, Requantisation(request, node, *pooling));
   PT_ASSIGN(const dnnl::primitive_attr attributes,
             Attributes(request, {requantisation, dst.get_dims(), request.out.layout}, descriptor));

@@ -101,8 +101,8 @@ Result<KernelDescriptor> BuildResize(const Request& request) {
   const auto main = InputIndex(request, node.inputs[0]);
   if (!main || request.in[*main].layout != request.out.layout) return Unsupported("layouts differ");
   KernelDescriptor descriptor;
-  PT_ASSIGN(const Desc src, DescOf(request.in[*main]));
-  PT_ASSIGN(const Desc dst, DescOf(request.out));
+  PT_ASSIGN(const Desc src, DescOf(request.in[*main], request.out));
+  PT_ASSIGN(const Desc dst, DescOf(request.out, request.in[*main]));
   PT_ASSIGN(const dnnl::primitive_attr attributes,
             Attributes(request, {{}, dst.get_dims(), request.out.layout}, descriptor));
   const auto algorithm = node.string_or("mode", "nearest") == "nearest" ? dnnl::algorithm::resampling_nearest
