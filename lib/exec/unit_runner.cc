@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "lib/exec/clock.h"
+#include "lib/exec/empty_steps.h"
 #include "lib/exec/flag.h"
 #include "lib/exec/team.h"
 #include "lib/exec/thread_state.h"
@@ -116,11 +117,6 @@ class HandOverJob : public CoreJob {
   alignas(64) Flag ended_;
 };
 
-class EmptyKernel : public BoundKernel {
- public:
-  Status Enqueue(const RunContext&) noexcept override { return {}; }
-};
-
 Status RefuseNested(const Machine& machine) {
   PT_CHECK_OK(machine.CheckRunsHere());
   if (!machine.workers().InsideJob()) return {};
@@ -173,22 +169,8 @@ CompileContext UnitRunner::compile_context() const {
 
 Result<int64_t> TimeEmptySteps(Machine& machine, UnitId unit, uint32_t count) {
   PT_CHECK_OK(RefuseNested(machine));
-  PT_ASSIGN(std::vector<uint32_t> workers, WorkersOf(machine, unit));
-  UnitJob job(machine.workers(), std::move(workers), true);
-  const std::unique_ptr<BoundKernel> kernel = std::make_unique<EmptyKernel>();
-  int64_t ns = 0;
-  job.RunBody(
-      [&](WorkerTeam& team, Stream& stream) {
-        const int64_t begin = NowNs();
-        for (uint32_t i = 0; i < count; ++i) {
-          team.Gather();
-          if (!kernel->Enqueue(StaticRun(stream)).ok()) return;
-          team.Release();
-        }
-        ns = NowNs() - begin;
-      },
-      count);
-  return ns;
+  PT_CHECK_OK(WorkersOf(machine, unit));
+  return RunEmptySteps(machine, unit, count);
 }
 
 Result<int64_t> TimeHandOvers(Machine& machine, UnitId from, UnitId to, uint32_t count) {

@@ -35,8 +35,9 @@ class UnitRunner {
   std::unique_ptr<State> state_;
 };
 
-// The costs of the executor itself, by running its own instruction loop. Nanoseconds for `count` of them in a row.
-// Empty steps on one host unit: dispatch and, on wide units, gathering and releasing the team.
+// The costs of the executor itself. Nanoseconds for `count` of them in a row.
+// Steps of a run on one host unit whose kernels do nothing: reading the instruction, gathering and releasing the team,
+// the clock that counts the step's time.
 Result<int64_t> TimeEmptySteps(Machine& machine, UnitId unit, uint32_t count);
 // Hand-overs from a step on one host unit to a waiting one on another and back: 2 * count of them.
 Result<int64_t> TimeHandOvers(Machine& machine, UnitId from, UnitId to, uint32_t count);
