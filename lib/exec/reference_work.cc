@@ -21,6 +21,8 @@ constexpr int kComputeRounds = 12'000;
 constexpr size_t kRead = size_t{64} << 10;
 constexpr int kReadRounds = 4;
 constexpr size_t kRepetitions = 9;
+constexpr uint32_t kRoundTrips = 500;
+constexpr int kHandOverRepetitions = 7;
 
 // What one core does: arithmetic, and reading what lies in the outer of its own caches.
 class Worker {
@@ -73,6 +75,17 @@ Result<int64_t> TimeReferenceWork(Machine& machine) {
   }));
   // A slower host slows down all of them; the others were interrupted.
   return std::max<int64_t>(1, *std::min_element(times.begin(), times.end()));
+}
+
+Result<int64_t> TimeReferenceHandOver(Machine& machine) {
+  const std::vector<UnitId> cores = SingleCoreUnits(machine.platform());
+  if (cores.size() < 2) return int64_t{0};
+  int64_t least_ns = INT64_MAX;
+  for (int repetition = 0; repetition < kHandOverRepetitions; ++repetition) {
+    PT_ASSIGN(const int64_t ns, TimeHandOvers(machine, cores.front(), cores.back(), kRoundTrips));
+    least_ns = std::min(least_ns, ns / (2 * kRoundTrips));
+  }
+  return std::max<int64_t>(1, least_ns);
 }
 
 }  // namespace pt

@@ -397,6 +397,10 @@ Result<PlanReport> ReportFromJson(const Json& json, size_t steps, const std::str
     PT_ASSIGN(report.reference_ns, JsonInt(json, "reference_ns", where));
     if (report.reference_ns < 0) return Invalid(where, "reference_ns is negative");
   }
+  if (json.find("hand_over_ns") != nullptr) {
+    PT_ASSIGN(report.hand_over_ns, JsonInt(json, "hand_over_ns", where));
+    if (report.hand_over_ns < 0) return Invalid(where, "hand_over_ns is negative");
+  }
   if (json.find("error_budget") != nullptr) {
     PT_ASSIGN(const Json* budget, JsonObject(json, "error_budget", where));
     PT_ASSIGN(report.budget, BudgetFromJson(*budget, where + ".error_budget"));

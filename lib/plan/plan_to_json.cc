@@ -223,6 +223,7 @@ Json ReportToJson(const PlanReport& report) {
   json.Set("stopped_by", report.stopped_by);
   if (!report.tight_bound.empty()) json.Set("tight_bound", report.tight_bound);
   if (report.reference_ns > 0) json.Set("reference_ns", report.reference_ns);
+  if (report.hand_over_ns > 0) json.Set("hand_over_ns", report.hand_over_ns);
   if (report.budget) json.Set("error_budget", ToJson(*report.budget));
   return json;
 }

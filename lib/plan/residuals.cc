@@ -27,7 +27,39 @@ std::vector<Kind> KindsOf(const Plan& plan) {
   return kinds;
 }
 
+// A team is gathered by one hand-over each way and shares a kernel's work by one each way, once at least; what it
+// gathers is released for the next by two more.
+constexpr int64_t kHandOversOfTeam = 6;
+
+struct ReplayTimes {
+  std::vector<int64_t> step_ns;
+  int64_t hand_over_ns;
+};
+
+// The plan's predicted times as they would be at that pace.
+ReplayTimes TimesAt(const Platform& platform, const Plan& plan, const Pace& pace) {
+  const int64_t assumed_ns = plan.report.hand_over_ns;
+  const bool known = assumed_ns > 0 && pace.hand_over_ns > 0;
+  const int64_t more_ns = known ? pace.hand_over_ns - assumed_ns : 0;
+  ReplayTimes times{{}, assumed_ns + more_ns};
+  for (const Step& step : plan.steps) {
+    const UnitClass& unit_class = platform.unit_class(platform.unit(step.unit).unit_class);
+    const bool by_team = unit_class.on_host() && unit_class.cores > 1;
+    const auto at_pace = std::llround(pace.work * static_cast<double>(step.expected_ns));
+    times.step_ns.push_back(std::max<int64_t>(0, at_pace + (by_team ? kHandOversOfTeam * more_ns : 0)));
+  }
+  return times;
+}
+
 }  // namespace
+
+int64_t PredictedAt(const Platform& platform, const Plan& plan, const Pace& pace) {
+  const ReplayTimes then = TimesAt(platform, plan, {}), now = TimesAt(platform, plan, pace);
+  // What the replay leaves out, other waits and overheads between steps, is as it was.
+  const int64_t rest_ns = plan.makespan.ns - ReplayPlan(platform, plan, then.step_ns, then.hand_over_ns).makespan_ns;
+  return ReplayPlan(platform, plan, now.step_ns, now.hand_over_ns).makespan_ns +
+         std::llround(pace.work * static_cast<double>(rest_ns));
+}
 
 std::vector<bool> ReadsFromOtherUnits(const Plan& plan) {
   std::vector<UnitId> made_on(plan.instances.size());
@@ -43,18 +75,19 @@ std::vector<bool> ReadsFromOtherUnits(const Plan& plan) {
 }
 
 Residuals ResidualsOf(const Platform& platform, const Plan& plan, std::span<const int64_t> step_ns, int64_t measured_ns,
-                      double pace) {
-  const auto at_pace = [&](int64_t ns) { return std::llround(pace * static_cast<double>(ns)); };
-  std::vector<int64_t> times;
-  for (const Step& step : plan.steps) times.push_back(at_pace(step.expected_ns));
+                      const Pace& pace) {
+  ReplayTimes at_pace = TimesAt(platform, plan, pace);
+  std::vector<int64_t>& times = at_pace.step_ns;
+  const auto replay = [&] { return ReplayPlan(platform, plan, times, at_pace.hand_over_ns).makespan_ns; };
   const std::vector<Kind> kinds = KindsOf(plan);
-  const int64_t expected = ReplayPlan(platform, plan, times).makespan_ns;
+  const int64_t predicted = PredictedAt(platform, plan, pace);
+  const int64_t expected = replay();
   int64_t before = expected;
   const auto replace = [&](Kind kind) {
     for (size_t s = 0; s < times.size(); ++s) {
       if (kinds[s] == kind) times[s] = step_ns[s];
     }
-    const int64_t after = ReplayPlan(platform, plan, times).makespan_ns;
+    const int64_t after = replay();
     const int64_t more = after - before;
     before = after;
     return more;
@@ -62,12 +95,12 @@ Residuals ResidualsOf(const Platform& platform, const Plan& plan, std::span<cons
   Residuals residuals;
   residuals.predicted_ns = plan.makespan.ns;
   residuals.measured_ns = measured_ns;
-  residuals.drift_ns = at_pace(plan.makespan.ns) - plan.makespan.ns;
+  residuals.drift_ns = predicted - plan.makespan.ns;
   residuals.kernels_ns = replace(Kind::kKernel);
   residuals.inputs_ns = replace(Kind::kKernelElsewhere);
   residuals.reorders_ns = replace(Kind::kReorder);
   residuals.copies_ns = replace(Kind::kCopy);
-  residuals.waits_ns = (measured_ns - before) - (at_pace(plan.makespan.ns) - expected);
+  residuals.waits_ns = (measured_ns - before) - (predicted - expected);
   return residuals;
 }
 

@@ -258,18 +258,32 @@ Result<int64_t> RunTime(const Graph& graph, const Platform& platform, const Plan
   return estimate->ns;
 }
 
-class NoCosts : public CostModel {
+// All times are the steps' own, but for hand-overs.
+class HandOverCosts : public CostModel {
  public:
+  HandOverCosts() = default;  // which are free
+  HandOverCosts(const Platform& platform, int64_t hand_over_ns) : platform_(&platform), hand_over_ns_(hand_over_ns) {}
+
   std::optional<Estimate> Run(const Candidate&) const override { return std::nullopt; }
   Estimate Copy(uint64_t, LinkId) const override { return {}; }
   std::optional<Estimate> Reorder(std::span<const int64_t>, const Form&, const Form&, UnitClassId) const override {
     return std::nullopt;
   }
   Estimate StepOverhead(UnitClassId) const override { return {}; }
-  Estimate WaitCost(UnitClassId, UnitClassId) const override { return {}; }
+  Estimate WaitCost(UnitClassId from, UnitClassId to) const override {
+    if (platform_ == nullptr || !platform_->unit_class(from).on_host() || !platform_->unit_class(to).on_host())
+      return {};
+    Estimate estimate;
+    estimate.ns = hand_over_ns_;
+    return estimate;
+  }
   Estimate FetchCost(UnitClassId, UnitClassId, uint64_t) const override { return {}; }
   double Slowdown(const Candidate&, std::span<const Candidate* const>) const override { return 1; }
   bool has_slowdown() const override { return false; }
+
+ private:
+  const Platform* platform_ = nullptr;
+  int64_t hand_over_ns_ = 0;
 };
 
 // The earlier steps that step s waits for. `writer`: by instance, the step that made it last.
@@ -343,11 +357,12 @@ Result<Timeline> SimulatePlan(const Graph& graph, const Platform& platform, cons
 }
 
 const CostModel& KnownTimes() {
-  static const NoCosts costs;
+  static const HandOverCosts costs;
   return costs;
 }
 
-Timeline ReplayPlan(const Platform& platform, const Plan& plan, std::span<const int64_t> step_ns) {
+Timeline ReplayPlan(const Platform& platform, const Plan& plan, std::span<const int64_t> step_ns,
+                    int64_t hand_over_ns) {
   std::vector<TimedStep> steps(plan.steps.size());
   std::vector<uint32_t> waits;
   std::vector<uint32_t> writer(plan.instances.size(), StepId::kNone);
@@ -357,7 +372,7 @@ Timeline ReplayPlan(const Platform& platform, const Plan& plan, std::span<const 
     AddWaits(plan, s, writer, steps[s], waits);
     for (InstanceId out : WritesOf(plan.steps[s].work)) writer[out.index()] = static_cast<uint32_t>(s);
   }
-  return Simulator(platform, KnownTimes()).Run(steps, waits);
+  return Simulator(platform, HandOverCosts(platform, hand_over_ns)).Run(steps, waits);
 }
 
 }  // namespace pt

@@ -89,6 +89,16 @@ Estimate EstimateOf(const Space& space, const Plan& plan, const Step& step) {
   return costs.Reorder(dims, from.form, to.form, unit_class).value_or(Estimate());
 }
 
+// What the plan's waits between cores of the host were measured to take; 0 where that is given otherwise.
+int64_t HandOverNs(const Space& space) {
+  const Platform& platform = space.platform();
+  const std::vector<UnitId> cores = SingleCoreUnits(platform);
+  if (cores.size() < 2) return 0;
+  const auto class_of = [&](UnitId unit) { return platform.unit(unit).unit_class; };
+  const Estimate wait = space.problem().costs.WaitCost(class_of(cores.front()), class_of(cores.back()));
+  return wait.provenance == Provenance::kMeasured ? wait.ns : 0;
+}
+
 // The most doubtful source counts for the whole.
 int Doubt(Provenance provenance) {
   switch (provenance) {
@@ -123,6 +133,7 @@ void FillTimes(const Space& space, const Timeline& timeline, Plan& plan) {
     reference += static_cast<double>(plan.steps[s].expected_ns) * static_cast<double>(estimates[s].reference_ns);
   }
   if (known_ns > 0) plan.report.reference_ns = std::llround(reference / known_ns);
+  plan.report.hand_over_ns = HandOverNs(space);
   // Independent errors add up by their squares.
   double spread = 0;
   double error_ns = 0;

@@ -168,6 +168,15 @@ UnitId WidestHostUnit(const Platform& platform) {
   return widest;
 }
 
+std::vector<UnitId> SingleCoreUnits(const Platform& platform) {
+  std::vector<UnitId> units;
+  for (size_t u = 0; u < platform.units.size(); ++u) {
+    const UnitClass& unit_class = platform.unit_class(platform.units[u].unit_class);
+    if (!platform.units[u].link && unit_class.on_host() && unit_class.cores == 1) units.push_back(UnitId(u));
+  }
+  return units;
+}
+
 std::vector<UnitId> UnitsOf(const Platform& platform, UnitClassId unit_class) {
   std::vector<UnitId> units;
   for (size_t i = 0; i < platform.units.size(); ++i) {

@@ -18,5 +18,16 @@ TEST_CASE("ReferenceWork, TakesSomeTimeOnHostsOfAnyWidth", "[exec]") {
   }
 }
 
+TEST_CASE("ReferenceHandOver, TakesTwoCores", "[exec]") {
+  for (const uint32_t cores : {1u, 2u, 4u}) {
+    FakeControl control;
+    FakeDeviceControl device;
+    const std::unique_ptr<Machine> machine = MakeFakeMachine(MakeTestPlatform(cores, true), control, device);
+    const Result<int64_t> ns = TimeReferenceHandOver(*machine);
+    REQUIRE(ns.ok());
+    CHECK((*ns > 0) == (cores > 1));
+  }
+}
+
 }  // namespace
 }  // namespace pt::testing

@@ -24,6 +24,7 @@ Plan FullPlanBy(const World& world, std::string_view name, std::string_view argu
   plan.made_for.settings["seed"] = "1";
   plan.report.baselines_ns["heft"] = 12345;
   plan.report.reference_ns = 66'822;
+  plan.report.hand_over_ns = 63;
   plan.report.tight_bound = "L3 area";
   return plan;
 }
@@ -149,9 +150,9 @@ TEST_CASE("PlanJson, EveryLostKeyIsRefused", "[plan]") {
   const Json json = ToJson(FullPlanBy(world, "random", "1"), world.graph);
   // What readers may do without: names for people, the machine of plans that no engine made, strides of dense ones,
   // the pace of times that nobody measured.
-  const std::vector<std::string> optional = {"name",      "nodes",      "source",       "operator",
-                                             "unit_name", "value_name", "device_name",  "unit_class_name",
-                                             "platform",  "strides",    "reference_ns", "tight_bound"};
+  const std::vector<std::string> optional = {"name",         "nodes",        "source",          "operator", "unit_name",
+                                             "value_name",   "device_name",  "unit_class_name", "platform", "strides",
+                                             "reference_ns", "hand_over_ns", "tight_bound"};
   size_t lost = 0;
   const std::function<void(const Json&, std::vector<std::string>)> visit = [&](const Json& part,
                                                                                std::vector<std::string> path) {

@@ -72,17 +72,32 @@ Status MeasureAll(std::vector<Runner>& runners, const MeasureLength& length, con
   return {};
 }
 
-// How many times as long this host takes for the reference work as when the plan's times were measured.
-// before_ns, after_ns: of the reference work around the runs.
-std::optional<double> PaceOf(const Plan& plan, int64_t before_ns, int64_t after_ns) {
-  if (plan.report.reference_ns == 0 || before_ns == 0 || after_ns == 0) return std::nullopt;
-  return static_cast<double>(before_ns + after_ns) / 2 / static_cast<double>(plan.report.reference_ns);
+// What tells the machine's pace: 0 where it says nothing, for plans whose times are given or of simulated devices.
+struct ReferenceTimes {
+  int64_t work_ns = 0, hand_over_ns = 0;
+};
+
+Result<ReferenceTimes> TimeReferences(const Runner& runner) {
+  ReferenceTimes times;
+  if (runner.simulated) return times;
+  Machine& machine = runner.session->machine();
+  const PlanReport& report = runner.plan.report;
+  if (report.reference_ns > 0) {
+    PT_ASSIGN(times.work_ns, TimeReferenceWork(machine));
+  }
+  if (report.hand_over_ns > 0) {
+    PT_ASSIGN(times.hand_over_ns, TimeReferenceHandOver(machine));
+  }
+  return times;
 }
 
-// 0 where it says nothing: plans whose times are given or of simulated devices.
-Result<int64_t> ReferenceNs(const Runner& runner) {
-  if (runner.simulated || runner.plan.report.reference_ns == 0) return int64_t{0};
-  return TimeReferenceWork(runner.session->machine());
+// By the references around the runs.
+std::optional<Pace> PaceOf(const Plan& plan, const ReferenceTimes& before, const ReferenceTimes& after) {
+  if (plan.report.reference_ns == 0 || before.work_ns == 0 || after.work_ns == 0) return std::nullopt;
+  Pace pace;
+  pace.work = static_cast<double>(before.work_ns + after.work_ns) / 2 / static_cast<double>(plan.report.reference_ns);
+  pace.hand_over_ns = (before.hand_over_ns + after.hand_over_ns) / 2;
+  return pace;
 }
 
 // Traced runs, by their lengths. Tracing happens apart from measuring, which it would disturb.
@@ -121,9 +136,8 @@ Status SaveOutputs(const RunBuffers& outputs, const RunReport& report, const std
   return {};
 }
 
-// `pace`: see PaceOf.
-double PredictionError(const Plan& plan, const Latency& latency, double pace = 1) {
-  return pace * static_cast<double>(plan.makespan.ns) / static_cast<double>(PercentileOf(latency.sorted, 50)) - 1;
+double PredictionError(int64_t predicted_ns, const Latency& latency) {
+  return static_cast<double>(predicted_ns) / static_cast<double>(PercentileOf(latency.sorted, 50)) - 1;
 }
 
 // Medians far above the fastest run speak of the machine, not of the plan.
@@ -182,7 +196,7 @@ Result<std::string> LatencyTable(const std::vector<Runner>& runners, const std::
     row.push_back(ShortTime(static_cast<int64_t>(latency.mean_ns)));
     row.push_back(std::to_string(latency.sorted.size()));
     row.push_back(ShortTime(runner.plan.makespan.ns));
-    row.push_back(Percent(PredictionError(runner.plan, latency)));
+    row.push_back(Percent(PredictionError(runner.plan.makespan.ns, latency)));
     if (runners.size() > 1) row.push_back(Fixed(Speedup(runner, runners[0]), 3));
     row.push_back(runner.simulated ? "simulated" : runner.plan.complete ? "" : "prediction is an estimate");
     table.Row(std::move(row));
@@ -195,13 +209,20 @@ std::string SharesLine(const TraceShares& shares) {
          Percent(shares.copies) + ", waits " + Percent(shares.waits) + ", overhead " + Percent(shares.overhead) + "\n";
 }
 
-std::string PaceLine(const Runner& runner, std::optional<double> pace) {
+int64_t PredictedAt(const Runner& runner, const Pace& pace) {
+  return PredictedAt(runner.session->machine().platform(), runner.plan, pace);
+}
+
+std::string PaceLine(const Runner& runner, const std::optional<Pace>& pace) {
   if (!pace) return {};
-  const Latency latency = LatencyOf(runner.times_ns);
-  const auto predicted_ns = std::llround(*pace * static_cast<double>(runner.plan.makespan.ns));
-  return " pace: reference work takes " + Fixed(*pace, 2) + " times as long as when the plan's times were measured; " +
-         ShortTime(predicted_ns) + " predicted at this pace, error " +
-         Percent(PredictionError(runner.plan, latency, *pace)) + "\n";
+  const int64_t predicted_ns = PredictedAt(runner, *pace), assumed_ns = runner.plan.report.hand_over_ns;
+  std::string text =
+      " pace: reference work takes " + Fixed(pace->work, 2) + " times as long as when the plan's times were measured";
+  if (pace->hand_over_ns > 0) {
+    text += ", hand-overs between cores " + ShortTime(pace->hand_over_ns) + " instead of " + ShortTime(assumed_ns);
+  }
+  return text + "; " + ShortTime(predicted_ns) + " predicted at this pace, error " +
+         Percent(PredictionError(predicted_ns, LatencyOf(runner.times_ns))) + "\n";
 }
 
 Result<int> Measured(const RunFlags& flags, Console& console, const CancelToken& cancel) {
@@ -210,18 +231,18 @@ Result<int> Measured(const RunFlags& flags, Console& console, const CancelToken&
   std::vector<Runner> runners(1);
   PT_ASSIGN(const PlanSource source, flags.plan_source());
   PT_ASSIGN(runners[0], MakeRunner(setup, flags, source, console));
-  PT_ASSIGN(const int64_t before_ns, ReferenceNs(runners[0]));
+  PT_ASSIGN(const ReferenceTimes before, TimeReferences(runners[0]));
   PT_CHECK_OK(MeasureAll(runners, length, cancel));
   NoteUnsteadyPace(runners, console);
   Runner& runner = runners[0];
-  PT_ASSIGN(const int64_t after_ns, ReferenceNs(runner));
-  const std::optional<double> pace = PaceOf(runner.plan, before_ns, after_ns);
+  PT_ASSIGN(const ReferenceTimes after, TimeReferences(runner));
+  const std::optional<Pace> pace = PaceOf(runner.plan, before, after);
   if (!flags.save_outputs.empty()) PT_CHECK_OK(SaveOutputs(runner.outputs, runner.last, flags.save_outputs));
   PT_ASSIGN(const std::vector<Trace> traces, TraceRuns(runner, flags.residuals ? 31 : 5, cancel));
   const Trace& middle = traces[traces.size() / 2];
   const TraceShares shares = SharesOf(middle, setup.engine->machine().platform(), runner.plan);
   std::optional<ResidualReport> residuals;
-  if (flags.residuals) residuals = ResidualsOfTraces(runner, traces, pace.value_or(1.0));
+  if (flags.residuals) residuals = ResidualsOfTraces(runner, traces, pace.value_or(Pace()));
   if (!flags.trace.empty()) {
     PT_CHECK_OK(WriteTo(
         flags.trace, ToTraceEventJson(middle, setup.engine->machine().platform(), *setup.model->graph, runner.plan)));
@@ -240,10 +261,14 @@ Result<int> Measured(const RunFlags& flags, Console& console, const CancelToken&
   json.Set("latency_ns", LatencyJson(latency));
   json.Set("runs", static_cast<int64_t>(latency.sorted.size()));
   json.Set("predicted_ns", runner.plan.makespan.ns);
-  json.Set("prediction_error", PredictionError(runner.plan, latency));
+  json.Set("prediction_error", PredictionError(runner.plan.makespan.ns, latency));
   if (pace) {
-    json.Set("pace", *pace);
-    json.Set("prediction_error_at_pace", PredictionError(runner.plan, latency, *pace));
+    json.Set("pace", pace->work);
+    if (pace->hand_over_ns > 0) {
+      json.Set("hand_over_ns", pace->hand_over_ns);
+      json.Set("assumed_hand_over_ns", runner.plan.report.hand_over_ns);
+    }
+    json.Set("prediction_error_at_pace", PredictionError(PredictedAt(runner, *pace), latency));
   }
   json.Set("prediction_complete", runner.plan.complete);
   json.Set("simulated", runner.simulated);

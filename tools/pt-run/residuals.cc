@@ -51,7 +51,7 @@ std::vector<size_t> WorstSteps(const Runner& runner, const ResidualReport& repor
 
 }  // namespace
 
-ResidualReport ResidualsOfTraces(const Runner& runner, std::span<const Trace> traces, double pace) {
+ResidualReport ResidualsOfTraces(const Runner& runner, std::span<const Trace> traces, const Pace& pace) {
   ResidualReport report;
   std::vector<int64_t> runs;
   for (const Trace& trace : traces) runs.push_back(trace.run_ns);

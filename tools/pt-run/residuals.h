@@ -17,7 +17,7 @@ struct ResidualReport {
 };
 
 // At least one trace; pace: see ResidualsOf.
-ResidualReport ResidualsOfTraces(const Runner& runner, std::span<const Trace> traces, double pace);
+ResidualReport ResidualsOfTraces(const Runner& runner, std::span<const Trace> traces, const Pace& pace);
 
 // The terms, and the steps that differ most, with where each reads from.
 std::string ResidualText(const Runner& runner, const ResidualReport& report);

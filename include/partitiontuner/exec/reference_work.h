@@ -12,4 +12,10 @@ namespace pt {
 // host's for a while. Waits for runs in progress, like UnitRunner. 0 where the machine has no host unit.
 Result<int64_t> TimeReferenceWork(Machine& machine);
 
+// Nanoseconds for handing over between steps on the first and the last core of the host: the shortest of some
+// repetitions, some milliseconds in all at most. Apart from the reference work, since cores of a virtual machine that
+// share a last cache at one moment lie on different chips at another: a hand-over then takes ten times as long, while
+// each core is as fast as before. Waits for runs in progress. 0 where the host has one core.
+Result<int64_t> TimeReferenceHandOver(Machine& machine);
+
 }  // namespace pt

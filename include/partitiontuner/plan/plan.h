@@ -102,6 +102,7 @@ struct PlanReport {
   std::optional<BudgetReport> budget;           // of a plan that was made within one
   std::string tight_bound;                      // which bound lower_bound_ns is, "L3 area"; empty: not known
   int64_t reference_ns = 0;                     // of the reference work when the steps were measured; 0: not known
+  int64_t hand_over_ns = 0;                     // between cores of the host, as it was measured; 0: not known
 };
 
 struct Plan {

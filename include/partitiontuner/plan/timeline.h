@@ -24,9 +24,11 @@ struct Timeline {
 // whose cost is unknown (kPartial).
 Result<Timeline> SimulatePlan(const Graph& graph, const Platform& platform, const Plan& plan, const CostModel& costs);
 
-// The same plan with these times for its steps (by step, nanoseconds, all that belongs to them), and nothing for
-// waiting beyond the end of what is waited for.
-Timeline ReplayPlan(const Platform& platform, const Plan& plan, std::span<const int64_t> step_ns);
+// The same plan with these times for its steps (by step, nanoseconds, all that belongs to them), hand_over_ns from the
+// end of a step on the host to the start of one on another unit of the host that waits for it, and no time for other
+// waits.
+Timeline ReplayPlan(const Platform& platform, const Plan& plan, std::span<const int64_t> step_ns,
+                    int64_t hand_over_ns = 0);
 
 // For steps whose times are known already: nothing slows them down or holds them up any more.
 const CostModel& KnownTimes();

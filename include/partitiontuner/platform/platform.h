@@ -117,6 +117,8 @@ LinkId FindLink(const Platform& platform, DeviceId from, DeviceId to);  // inval
 UnitId FindCopyUnit(const Platform& platform, LinkId link);             // invalid when absent
 // The host's unit with the most cores, the first on a tie; invalid where the host has none.
 UnitId WidestHostUnit(const Platform& platform);
+// The host units of one core each.
+std::vector<UnitId> SingleCoreUnits(const Platform& platform);
 std::vector<UnitId> UnitsOf(const Platform& platform, UnitClassId unit_class);
 // The memory node that all cores of the unit are near; none when there are several, or where it makes no difference.
 std::optional<uint32_t> HomeNode(const Platform& platform, UnitId unit);
