@@ -36,27 +36,38 @@ HostCaches::HostCaches(HostCores& cores, const Platform& platform, uint64_t reus
 
 Status HostCaches::Prepare(const Subject& subject, std::span<const uint32_t> own) {
   return cores_.Run([&](Team& team) -> Status {
+    Write(team, subject, Whose::kCallers, own);
     Disturb(team, subject);
-    auto write = [&](uint32_t core, uint32_t) {
-      const auto found = std::find(own.begin(), own.end(), core);
-      if (found == own.end()) return;
-      const auto index = static_cast<size_t>(found - own.begin());
-      for (DeviceBuffer* output : subject.outputs()) {
-        auto* to = static_cast<std::byte*>(output->data());
-        ForBlocksOf(index, own.size(), output->bytes(),
-                    [&](size_t at, size_t bytes) { std::memset(to + at, 0, bytes); });
-      }
-      for (const Subject::Input& input : subject.inputs()) {
-        auto* to = static_cast<std::byte*>(input.buffer->data());
-        const std::byte* from = input.fresh.data();
-        ForBlocksOf(index, own.size(), input.fresh.size(),
-                    [&](size_t at, size_t bytes) { std::memcpy(to + at, from + at, bytes); });
-      }
-      code_walk_.Walk();
+    Write(team, subject, Whose::kOfThePlan, own);
+    auto walk = [&](uint32_t core, uint32_t) {
+      if (std::find(own.begin(), own.end(), core) != own.end()) code_walk_.Walk();
     };
-    team.OnEveryCore(write);
+    team.OnEveryCore(walk);
     return {};
   });
+}
+
+void HostCaches::Write(Team& team, const Subject& subject, Whose whose, std::span<const uint32_t> own) {
+  const bool callers = whose == Whose::kCallers;
+  auto write = [&](uint32_t core, uint32_t) {
+    const auto found = std::find(own.begin(), own.end(), core);
+    if (found == own.end()) return;
+    const auto index = static_cast<size_t>(found - own.begin());
+    for (const Subject::Output& output : subject.outputs()) {
+      if (output.is_callers != callers) continue;
+      auto* to = static_cast<std::byte*>(output.buffer->data());
+      ForBlocksOf(index, own.size(), output.buffer->bytes(),
+                  [&](size_t at, size_t bytes) { std::memset(to + at, 0, bytes); });
+    }
+    for (const Subject::Input& input : subject.inputs()) {
+      if (input.is_callers != callers) continue;
+      auto* to = static_cast<std::byte*>(input.buffer->data());
+      const std::byte* from = input.fresh.data();
+      ForBlocksOf(index, own.size(), input.fresh.size(),
+                  [&](size_t at, size_t bytes) { std::memcpy(to + at, from + at, bytes); });
+    }
+  };
+  team.OnEveryCore(write);
 }
 
 void HostCaches::Disturb(Team& team, const Subject& subject) {

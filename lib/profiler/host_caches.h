@@ -19,15 +19,17 @@ class HostCaches {
   // must outlive it.
   HostCaches(HostCores& cores, const Platform& platform, uint64_t reuse_distance);
 
-  // Before every sample of a kernel that runs on `own`, cores as HostCores counts them. All cores touch as much other
-  // memory as a run does between two runs of a step (and push the constants out of all caches, when no cache would keep
-  // them). Then the unit's own cores write the
-  // outputs, and after that the inputs, in turns of a block each: a step finds what the steps before it on the same
-  // unit have left. Last they go through other code than the kernel's. What it takes longer to read what others made is
-  // a cost of its own: CostModel::FetchCost.
+  // Before every sample of a kernel that runs on `own`, cores as HostCores counts them. The unit's own cores write what
+  // is the caller's of outputs and inputs, as the run before has used them. Then all cores touch as much other memory
+  // as a run does between two runs of a step (and push the constants out of all caches, when no cache would keep them).
+  // Then the unit's own cores write the other outputs, and after that the other inputs, in turns of a block each: a
+  // step finds what the steps before it on the same unit have left. Last they go through other code than the kernel's.
+  // What it takes longer to read what others made is a cost of its own: CostModel::FetchCost.
   Status Prepare(const Subject& subject, std::span<const uint32_t> own);
 
  private:
+  enum class Whose : uint8_t { kCallers, kOfThePlan };
+  static void Write(Team& team, const Subject& subject, Whose whose, std::span<const uint32_t> own);
   void Disturb(Team& team, const Subject& subject);
 
   HostCores& cores_;

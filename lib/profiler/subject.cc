@@ -4,6 +4,7 @@
 #include <set>
 
 #include "partitiontuner/backend/devices.h"
+#include "partitiontuner/cost/profiled_costs.h"
 #include "partitiontuner/profiler/measure.h"
 
 namespace pt {
@@ -71,24 +72,24 @@ Result<DeviceBuffer*> Subject::Allocate(uint64_t bytes) {
   return buffers_.back().get();
 }
 
-Result<TensorView> Subject::AddInput(const TensorLayout& layout, ValueRange range) {
+Result<TensorView> Subject::AddInput(const TensorLayout& layout, ValueRange range, bool is_callers) {
   PT_ASSIGN(const uint64_t bytes, BytesOf(layout));
   PT_ASSIGN(DeviceBuffer * buffer, Allocate(bytes));
-  Input input{buffer, std::vector<std::byte>(bytes)};
+  Input input{buffer, std::vector<std::byte>(bytes), is_callers};
   FillInput(layout.type, range, kSeed + inputs_.size(), input.fresh);
   inputs_.push_back(std::move(input));
   return TensorView{buffer->data(), layout};
 }
 
-Result<TensorView> Subject::AddOutput(const TensorLayout& layout) {
+Result<TensorView> Subject::AddOutput(const TensorLayout& layout, bool is_callers) {
   PT_ASSIGN(const uint64_t bytes, BytesOf(layout));
   PT_ASSIGN(DeviceBuffer * buffer, Allocate(bytes));
-  outputs_.push_back(buffer);
+  outputs_.push_back({buffer, is_callers});
   return TensorView{buffer->data(), layout};
 }
 
-Status Subject::AddOutputs(const Graph& graph, const Candidate& candidate, std::span<const TensorView> in,
-                           std::vector<TensorView>& out) {
+Status Subject::AddOutputs(const Graph& graph, const Candidate& candidate, std::span<const uint32_t> callers,
+                           std::span<const TensorView> in, std::vector<TensorView>& out) {
   const std::vector<ValueId> values = GroupOutputs(graph, candidate.nodes);
   for (size_t i = 0; i < values.size(); ++i) {
     PT_ASSIGN(TensorLayout layout, LayoutOf(graph.value(values[i]), candidate.out[i]));
@@ -99,7 +100,7 @@ Status Subject::AddOutputs(const Graph& graph, const Candidate& candidate, std::
       out.push_back({in[required->in].data, std::move(layout)});
       continue;
     }
-    PT_ASSIGN(TensorView view, AddOutput(layout));
+    PT_ASSIGN(TensorView view, AddOutput(layout, std::find(callers.begin(), callers.end(), i) != callers.end()));
     out.push_back(std::move(view));
   }
   return {};
@@ -124,14 +125,16 @@ Status Subject::MakeCandidate(const Graph& graph, const Candidate& candidate) {
                      "enumerate the candidates with the libraries of the machine that measures them");
   }
   std::vector<TensorView> in, out;
+  const CallersTensors callers = CallersTensorsOf(graph, machine_.platform(), candidate);
   const std::vector<ValueId> input_values = GroupInputs(graph, candidate.nodes);
   for (size_t i = 0; i < input_values.size(); ++i) {
     const Result<TensorLayout> layout = LayoutOf(graph.value(input_values[i]), candidate.in[i]);
     if (!layout.ok()) return OfKernel(layout.error());
-    PT_ASSIGN(TensorView view, AddInput(*layout, RangeOf(graph, candidate.nodes, input_values[i])));
+    const bool is_callers = std::find(callers.in.begin(), callers.in.end(), i) != callers.in.end();
+    PT_ASSIGN(TensorView view, AddInput(*layout, RangeOf(graph, candidate.nodes, input_values[i]), is_callers));
     in.push_back(std::move(view));
   }
-  PT_CHECK_OK(AddOutputs(graph, candidate, in, out));
+  PT_CHECK_OK(AddOutputs(graph, candidate, callers.out, in, out));
   const auto layouts = [](std::span<const TensorView> views) {
     std::vector<TensorLayout> all;
     for (const TensorView& view : views) all.push_back(view.layout);

@@ -18,6 +18,11 @@ class Subject {
   struct Input {
     DeviceBuffer* buffer;
     std::vector<std::byte> fresh;
+    bool is_callers = false;  // CallersTensors
+  };
+  struct Output {
+    DeviceBuffer* buffer;
+    bool is_callers = false;
   };
 
   // On the device of that unit class; context: of the runner it will be timed with. All must outlive the subject.
@@ -42,7 +47,7 @@ class Subject {
   void Abandon();
 
   std::span<const Input> inputs() const { return inputs_; }
-  std::span<DeviceBuffer* const> outputs() const { return outputs_; }  // but for those that lie in an input
+  std::span<const Output> outputs() const { return outputs_; }  // but for those that lie in an input
   // Packed by the library, on the device.
   std::span<const std::shared_ptr<DeviceBuffer>> packed_constants() const;
   // As the model holds them, on the host.
@@ -52,10 +57,10 @@ class Subject {
   class NotingWeightStore;
 
   Result<DeviceBuffer*> Allocate(uint64_t bytes);
-  Result<TensorView> AddInput(const TensorLayout& layout, ValueRange range);
-  Result<TensorView> AddOutput(const TensorLayout& layout);
-  Status AddOutputs(const Graph& graph, const Candidate& candidate, std::span<const TensorView> in,
-                    std::vector<TensorView>& out);
+  Result<TensorView> AddInput(const TensorLayout& layout, ValueRange range, bool is_callers = false);
+  Result<TensorView> AddOutput(const TensorLayout& layout, bool is_callers = false);
+  Status AddOutputs(const Graph& graph, const Candidate& candidate, std::span<const uint32_t> callers,
+                    std::span<const TensorView> in, std::vector<TensorView>& out);
   Status Bind(std::vector<TensorView> in, std::vector<TensorView> out);
   Status OfKernel(Status status);
 
@@ -68,7 +73,7 @@ class Subject {
   CompileContext context_;
   std::vector<std::unique_ptr<DeviceBuffer>> buffers_;
   std::vector<Input> inputs_;
-  std::vector<DeviceBuffer*> outputs_;
+  std::vector<Output> outputs_;
   std::vector<std::span<const std::byte>> plain_constants_;
   std::unique_ptr<Kernel> kernel_;
   std::unique_ptr<BoundKernel> bound_;

@@ -358,16 +358,44 @@ TEST_CASE("NeededKeys, EqualGroupsAreNeededOnce", "[cost]") {
   const Graph graph = builder.Build().value();
   std::vector<Candidate> candidates;
   for (uint32_t n = 0; n < 5; ++n) candidates.push_back(RunsAlone(graph, NodeId(n), kNarrow));
-  size_t runs = 0;
+  std::vector<size_t> runs;
   for (const NeededKey& needed : NeededKeys(graph, platform, candidates, kVersions)) {
     if (needed.kind == NeededKey::Kind::kCandidate) {
-      ++runs;
-      CHECK(needed.candidate == 0);
+      runs.push_back(needed.candidate);
       CHECK(needed.expected_bytes == 2.0 * 64 * 4);
     }
     CHECK(needed.kind != NeededKey::Kind::kReorder);
   }
-  CHECK(runs == 1);
+  // The first reads the caller's buffer, the last writes the caller's: three of one kind lie between.
+  CHECK(runs == std::vector<size_t>{0, 1, 4});
+}
+
+TEST_CASE("CallersTensors, ArePlainTensorsOfTheGraphsEndsOnTheHost", "[cost]") {
+  const Platform platform = SamplePlatform(true);
+  GraphBuilder builder;
+  const ValueType type = StaticType(DataType::kFloat32, {1, 4, 2, 2});
+  const ValueId x = builder.AddInput("x", type), y = builder.AddInput("y", type);
+  const ValueId relu = builder.AddOp("Relu", {y}, type);
+  const ValueId sum = builder.AddOp("Add", {relu, x}, type);
+  const ValueId again = builder.AddOp("Mul", {x, sum}, type);
+  builder.AddOutput(sum);
+  builder.AddOutput(again);
+  const Graph graph = builder.Build().value();
+  using Positions = std::vector<uint32_t>;
+  const auto of = [&](uint32_t node, UnitClassId unit_class, const Layout* layout = nullptr) {
+    return CallersTensorsOf(graph, platform, RunsAlone(graph, NodeId(node), unit_class, "reference", layout));
+  };
+  CHECK(of(0, kNarrow).in == Positions{0});
+  CHECK(of(0, kNarrow).out.empty());
+  CHECK(of(1, kNarrow).in == Positions{1});
+  CHECK(of(1, kWide).out == Positions{0});
+  CHECK(of(2, kNarrow).in.empty());  // the step before has read x
+  CHECK(of(2, kNarrow).out == Positions{0});
+  const Layout last = ChannelsLast(4);
+  CHECK(of(1, kNarrow, &last).in.empty());  // a reorder lies between
+  CHECK(of(1, kNarrow, &last).out.empty());
+  CHECK(of(1, kSimulatedClass).in.empty());
+  CHECK(of(1, kSimulatedClass).out.empty());
 }
 
 TEST_CASE("ProfiledCosts, ManyThreadsAskAtOnce", "[cost]") {

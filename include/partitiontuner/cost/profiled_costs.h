@@ -22,7 +22,16 @@ uint64_t ReuseDistance(const Graph& graph, const Platform& platform);
 uint64_t InMemoryDistance(const Platform& platform);
 // The key of the same work measured after touching so many bytes.
 MeasurementKey AfterReuse(MeasurementKey key, uint64_t reuse_distance);
-// CandidateKey, AfterReuse.
+// Which of a candidate's inputs and outputs are buffers of the caller, by position: plain row-major tensors of the
+// graph's ends, on the host. Nobody has touched them since the step that used them in the run before, so they lie where
+// the run has left them, while the plan's own tensors are made just before they are read. Of several readers of an
+// input, the first finds it so.
+struct CallersTensors {
+  std::vector<uint32_t> in, out;
+};
+CallersTensors CallersTensorsOf(const Graph& graph, const Platform& platform, const Candidate& candidate);
+
+// CandidateKey, AfterReuse, and which tensors are the caller's.
 MeasurementKey CostKey(const Graph& graph, const Platform& platform, const Candidate& candidate,
                        std::string_view library_version, uint64_t reuse_distance);
 
