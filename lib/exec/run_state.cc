@@ -256,7 +256,10 @@ Result<RunReport> RunState::Run(std::span<const LentTensor> inputs, std::span<co
   error_.reset();
   device_failed_ = false;
   for (CoreState& core : cores_) core = CoreState();
-  if (timed_) PT_CHECK_OK(PrepareTrace());
+  if (Status status = timed_ ? PrepareTrace() : Status(); !status.ok()) {
+    run_time_tensors_->End();
+    return std::move(status).error();
+  }
   if (!cores_.empty()) {
     workers_.Run(*this, last_ns_ < kBriefNs, limits_);
     last_ns_ = cores_[0].end_ns - cores_[0].begin_ns;

@@ -206,7 +206,15 @@ Result<MeasureReport> MeasureProfile(const Graph& graph, std::span<const Candida
   PT_CHECK_OK(machine.CheckRunsHere());
   const auto started = Ledger::Clock::now();
   const ProfilingTask task{graph, candidates, machine, db, options, MeasuredPlatform(machine)};
-  PT_ASSIGN(WorkList list, ListWork(task));
+  int64_t hand_over_ns = 0;
+  if (options.watch_hand_overs) {
+    DeviceLocks locks(task.platform, options.cancel);
+    PT_CHECK_OK(locks.Hold(kHostDevice, [&]() -> Status {
+      PT_ASSIGN(hand_over_ns, TimeReferenceHandOver(machine));
+      return {};
+    }));
+  }
+  PT_ASSIGN(WorkList list, ListWork(task, hand_over_ns));
   Ledger ledger(task, list, progress, started);
   Profiling profiling(task, ledger);
   for (Decision& decision : list.decisions) {

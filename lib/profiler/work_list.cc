@@ -11,6 +11,9 @@ namespace {
 // Compiling costs some milliseconds whatever is measured.
 constexpr double kCompilingNs = 3e6;
 
+// Hand-overs take four to ten times as long while a virtual machine's cores lie on different chips.
+constexpr double kMuchFaster = 0.6;
+
 // Rough rates of one core, to order work and to say how much is left before anything was measured.
 double RoughNs(const NeededKey& needed) { return needed.expected_flops / 20.0 + needed.expected_bytes / 8.0; }
 
@@ -95,12 +98,24 @@ void NoteKnown(const ProfilingTask& task, const NeededKey& needed, const Measure
   list.known_noises.emplace_back(static_cast<double>(m.spread_ns) / median, LabelOf(task, needed));
 }
 
+bool IsOfExecutor(const NeededKey& needed) {
+  return needed.kind == NeededKey::Kind::kOverhead || needed.kind == NeededKey::Kind::kWait ||
+         needed.kind == NeededKey::Kind::kFetch;
+}
+
 double Urgency(const Decision& decision) {
   const NeededKey& needed = decision.front().needed;
-  const bool of_executor = needed.kind == NeededKey::Kind::kOverhead || needed.kind == NeededKey::Kind::kWait ||
-                           needed.kind == NeededKey::Kind::kFetch;
-  if (of_executor) return 1e300;
-  return RoughNs(needed);
+  return IsOfExecutor(needed) ? 1e300 : RoughNs(needed);
+}
+
+// The database's costs of the executor are of a time when hand-overs between cores took much longer than now.
+bool IsOfSlowHandOvers(const ProfilingTask& task, const std::map<Hash128, Measurement>& known, int64_t hand_over_ns) {
+  const std::vector<UnitId> cores = SingleCoreUnits(task.platform);
+  if (hand_over_ns == 0 || cores.size() < 2) return false;
+  const auto class_of = [&](UnitId unit) { return task.platform.unit(unit).unit_class; };
+  const auto row = known.find(WaitKey(task.platform, class_of(cores.front()), class_of(cores.back())).hash);
+  if (row == known.end() || !row->second.failure.empty()) return false;
+  return static_cast<double>(hand_over_ns) < kMuchFaster * static_cast<double>(row->second.median_ns);
 }
 
 }  // namespace
@@ -112,7 +127,7 @@ void WorkItem::Fail(const Error& error) {
   done = true;
 }
 
-Result<WorkList> ListWork(const ProfilingTask& task) {
+Result<WorkList> ListWork(const ProfilingTask& task, int64_t hand_over_ns) {
   std::vector<NeededKey> needed = NeededKeys(task.graph, task.platform, task.candidates, LibraryVersions(task.machine));
   std::vector<MeasurementKey> keys;
   keys.reserve(needed.size());
@@ -121,10 +136,12 @@ Result<WorkList> ListWork(const ProfilingTask& task) {
   WorkList list;
   list.needed = needed.size();
   const std::string& refresh = task.options.refresh;
+  const bool slow_hand_overs = IsOfSlowHandOvers(task, known, hand_over_ns);
   std::map<std::string, size_t> decision_of;
   for (NeededKey& key : needed) {
     const auto row = known.find(key.key.hash);
-    const bool again = !refresh.empty() && fnmatch(refresh.c_str(), key.key.text.c_str(), 0) == 0;
+    const bool again = (!refresh.empty() && fnmatch(refresh.c_str(), key.key.text.c_str(), 0) == 0) ||
+                       (slow_hand_overs && IsOfExecutor(key));
     if (row != known.end() && !again) {
       NoteKnown(task, key, row->second, list);
       continue;

@@ -47,6 +47,8 @@ struct WorkList {
   size_t needed = 0, reused = 0, known_failures = 0;
   std::vector<std::pair<double, std::string>> known_noises;  // of reused measurements of work, with their labels
 };
-Result<WorkList> ListWork(const ProfilingTask& task);
+// hand_over_ns: between the host's cores as the machine is now, 0 where it is not known. What the executor costs is
+// listed again if it was measured while hand-overs took much longer.
+Result<WorkList> ListWork(const ProfilingTask& task, int64_t hand_over_ns);
 
 }  // namespace pt

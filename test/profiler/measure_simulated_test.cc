@@ -28,6 +28,7 @@ struct SimulatedScene {
     candidates = EnumerateCandidates(graph, machine->platform(), machine->libraries());
     MeasureOptions measure;
     measure.max_time_per_key = std::chrono::milliseconds(20);
+    measure.watch_hand_overs = false;
     return MeasureProfile(graph, candidates, *machine, db, measure, {});
   }
 

@@ -41,6 +41,7 @@ struct Scene {
     std::erase_if(candidates, [](const Candidate& c) { return c.library == "reference"; });
     fast.max_time_per_key = std::chrono::milliseconds(5);
     fast.max_noise = 0.5;
+    fast.watch_hand_overs = false;  // what other tests on this machine may change at any time
   }
   Result<MeasureReport> Measure(ProfileDb& db, const MeasureOptions& options, const ProgressCallback& progress = {}) {
     return MeasureProfile(graph, candidates, *machine, db, options, progress);
@@ -100,6 +101,36 @@ TEST_CASE("Measure, EveryNeededKeyOnceThenNothing", "[profiler]") {
     CHECK(m.device == scene.machine->platform().devices[0].fingerprint);
     CHECK(m.reference_ns > 0);
   }
+}
+
+TEST_CASE("Measure, CostsOfSlowHandOversAreMeasuredAgain", "[profiler]") {
+  Scene scene;
+  const Platform& platform = scene.machine->platform();
+  const std::vector<UnitId> cores = SingleCoreUnits(platform);
+  if (cores.size() < 2) SKIP("one core: nothing is handed over");
+  const TemporaryFolder folder;
+  ProfileDb db = ProfileDb::Open(folder.file("profile.db")).value();
+  const MeasureReport first = scene.Measure(db, scene.fast).value();
+  const MeasurementKey wait =
+      WaitKey(platform, platform.unit(cores.front()).unit_class, platform.unit(cores.back()).unit_class);
+  const std::map<Hash128, Measurement> rows = db.All().value();
+  const auto of_executor = static_cast<size_t>(std::count_if(rows.begin(), rows.end(), [](const auto& row) {
+    const std::string& family = row.second.family;
+    return family == "overhead" || family == "wait" || family == "fetch";
+  }));
+  REQUIRE(of_executor > 0);
+  MeasureOptions watching = scene.fast;
+  watching.watch_hand_overs = true;
+  const auto measured_after = [&](int64_t ns) {
+    Measurement row = rows.at(wait.hash);
+    row.median_ns = ns;
+    REQUIRE(db.Put(wait, row).ok());
+    return scene.Measure(db, watching).value().measured;
+  };
+  constexpr int64_t kSecond = 1'000'000'000;
+  CHECK(measured_after(1) == 0);
+  CHECK(measured_after(kSecond) == of_executor);
+  CHECK(db.All().value().at(wait.hash).median_ns < kSecond);
 }
 
 TEST_CASE("Measure, CancelledKeepsWhatItHasAndResumes", "[profiler]") {

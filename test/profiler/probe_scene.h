@@ -36,6 +36,7 @@ struct ProbeScene {
     machine = Machine::Assemble(MakeTestPlatform(2, with_device), std::move(drivers), std::move(libraries)).value();
     candidates = machine->libraries()[0]->Candidates(graph, machine->platform(), Precision());
     options.max_time_per_key = std::chrono::milliseconds(20);
+    options.watch_hand_overs = false;
     options.max_noise = 0;  // every key to its last sample or the end of its time
   }
 
