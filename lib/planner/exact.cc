@@ -121,7 +121,7 @@ class ExactSearch {
       }
       levels[n] = {};
     }
-    return complete && least_open_ns_ >= best_.makespan_ns;
+    return complete && !partial.has_dropped() && least_open_ns_ >= best_.makespan_ns;
   }
 
   // The labels with the least bounds, in the order in which they came.

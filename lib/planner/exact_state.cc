@@ -7,6 +7,10 @@
 namespace pt {
 namespace {
 
+// What may follow one schedule. Where a group's results or the graph's inputs are read are sets of slots of each value,
+// all combined: there may be more than any memory holds.
+constexpr size_t kMostWays = 4096;
+
 constexpr uint64_t Bit(size_t at) { return uint64_t{1} << at; }
 
 bool IsBefore(const Held& held, ValueId value, uint32_t slot) {
@@ -181,11 +185,18 @@ bool PartialScheduler::IsCopied(const Promise& promise, uint32_t slot) {
   });
 }
 
+bool PartialScheduler::IsFull(const Schedules& ways) {
+  if (ways.size() < kMostWays) return false;
+  dropped_ = true;
+  return true;
+}
+
 // Decides of each schedule where the value will be read.
 void PartialScheduler::Promised(ValueId v, Slot primary, Schedules& schedules) {
   Schedules after;
   for (const PartialSchedule& before : schedules) {
     for (uint64_t needed : NeedSets(v, primary, before.covered)) {
+      if (IsFull(after)) break;
       const ValueSlots& value = space_.value(v);
       const uint64_t fixed = value.is_output ? Bit(value.external) : 0;
       PartialSchedule& schedule = after.emplace_back(before);
@@ -307,6 +318,7 @@ void PartialScheduler::EmitMove(ValueId v, const Move& move, Schedules& schedule
       ways.assign(1, {unit, overhead_ns, run_ns});
     });
     for (const Way& way : ways) {
+      if (IsFull(after)) break;
       PartialSchedule& schedule = after.emplace_back(before);
       Held made = Place(schedule, way.unit, way.overhead_ns, way.run_ns, {&read, 1});
       made.value = v;

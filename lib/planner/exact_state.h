@@ -63,6 +63,8 @@ class PartialScheduler {
   // Adds to `after` every way in which the choice can follow; those that cover the last node are complete.
   void Append(const PartialSchedule& before, const Choice& choice, std::vector<PartialSchedule>& after);
   uint64_t all_nodes() const { return all_; }
+  // Some way was left out, because many values at once can be read in many places: no proof.
+  bool has_dropped() const { return dropped_; }
   // Of two schedules with the same decisions: whatever follows both can start no later after `a`.
   bool IsNoLater(const PartialSchedule& a, const PartialSchedule& b) const;
 
@@ -74,6 +76,7 @@ class PartialScheduler {
   std::vector<uint64_t> NeedSets(ValueId value, Slot primary, uint64_t covered);
   const std::vector<Move>* MovesOf(const Promise& promise);
   bool IsCopied(const Promise& promise, uint32_t slot);
+  bool IsFull(const Schedules& ways);
   void Promised(ValueId value, Slot primary, Schedules& schedules);
   void MakeAvailable(ValueId value, uint32_t slot, Schedules& schedules);
   void EmitEarlyMoves(ValueId value, Schedules& schedules);
@@ -97,6 +100,7 @@ class PartialScheduler {
   const Space& space_;
   const Reorders reorders_;
   uint64_t all_ = 0;
+  bool dropped_ = false;
   std::vector<uint64_t> consumers_;                // by value: nodes
   std::vector<std::vector<uint64_t>> readable_;    // by value and consumer: slots
   std::vector<uint64_t> overwritable_, sharable_;  // by value: slots that some option overwrites, or may share

@@ -6,7 +6,9 @@
 #include <functional>
 
 #include "lib/planner/assemble.h"
+#include "lib/planner/serial_dp.h"
 #include "lib/planner/solve.h"
+#include "partitiontuner/graph/graph_text.h"
 #include "partitiontuner/planner/bounds.h"
 #include "partitiontuner/support/random.h"
 #include "test/testing/random_world.h"
@@ -166,6 +168,26 @@ TEST_CASE("Exact, StopsAtItsEffortAndRefusesLargeModels", "[planner][exact]") {
   REQUIRE_FALSE(refused.ok());
   CHECK(refused.error().code == ErrorCode::kUsage);
   CHECK(refused.error().message.find("20 at most") != std::string::npos);
+}
+
+// Each of the inputs may be read on either device or on both: 3 to the 18th ways to begin.
+TEST_CASE("Exact, TakesManyInputsOnTwoDevicesWithoutAProof", "[planner][exact]") {
+  std::string text;
+  for (int i = 0; i < 18; ++i) text += "input x" + std::to_string(i) + " float32[2,8,4,4]\n";
+  for (int i = 0; i < 17; ++i) {
+    const std::string before = i == 0 ? "x17" : "a" + std::to_string(i - 1);
+    text += "a" + std::to_string(i) + " = Add(" + before + ", x" + std::to_string(i) + ") : float32[2,8,4,4]\n";
+  }
+  const World world = testing::MakeWorld(ParseGraph(text + "output a16\n").value());
+  const PlanningProblem problem = world.problem();
+  const Space space = Space::Make(problem).value();
+  ExactLimits limits;
+  limits.evaluations = 20'000;
+  const Solution start = SolveSerial(space, {}).value();
+  const ExactResult exact = FindExact(space, start, limits);
+  CHECK_FALSE(exact.proven);
+  CHECK(exact.makespan_ns <= Scheduler(space).Run(start));
+  CHECK(Scheduler(space).Run(exact.solution) == exact.makespan_ns);
 }
 
 TEST_CASE("Exact, KeepsPinsAndForbids", "[planner][exact]") {
