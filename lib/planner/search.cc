@@ -7,8 +7,10 @@
 
 #include "lib/planner/assemble.h"
 #include "lib/planner/exact.h"
+#include "lib/planner/frontiers.h"
 #include "lib/planner/heft.h"
 #include "lib/planner/moves.h"
+#include "lib/planner/segments.h"
 #include "lib/planner/serial_dp.h"
 #include "lib/planner/solve.h"
 
@@ -31,10 +33,25 @@ double UsualSpending(size_t nodes) {
 constexpr uint64_t kUsualParts = 450'000;
 constexpr uint64_t kPartsOfEvaluation = 10;
 
+constexpr uint32_t kCombinedNodes = 6;  // of the stretches of starts that are combined
+
+// What stretches of the graph may take that are solved one by one, in evaluations of their timelines.
+constexpr uint64_t kUsualOfSegments = 100'000;
+constexpr double kPartOfSegments = 0.2;  // of the effort: about the time that they take
+constexpr double kBeforeSegments = 0.3;  // of the effort, spent on the best start before
+constexpr double kNear = 1.05;           // times the best makespan: what comes of stretches is worth to be improved
+
+Result<Solved> SolveWhole(const Space& space, std::string_view);
+
 class Search {
  public:
-  explicit Search(const Space& space)
-      : space_(space), scheduler_(space), now_(space), random_(space.problem().seed), moves_(space, now_, random_) {
+  Search(const Space& space, bool with_segments)
+      : space_(space),
+        with_segments_(with_segments),
+        scheduler_(space),
+        now_(space),
+        random_(space.problem().seed),
+        moves_(space, now_, random_) {
     start_ = std::chrono::steady_clock::now();
   }
 
@@ -45,7 +62,11 @@ class Search {
     if (!proven_) {
       now_.Reset(best_.solution);
       CombineSegments();
-      Improve();
+      if (with_segments_) {
+        Improve(kBeforeSegments);
+        StartBySegments();
+      }
+      Improve(1);
     }
     starts_.insert(starts_.begin(), best_);
     return FirstThatFits();
@@ -88,8 +109,7 @@ class Search {
     }
     if (!IsLarge() || starts_.empty() || !IsLate()) AddOwnStarts();
     if (starts_.empty()) return last;
-    std::stable_sort(starts_.begin(), starts_.end(),
-                     [](const Scored& a, const Scored& b) { return a.score < b.score; });
+    SortStarts();
     return {};
   }
 
@@ -110,6 +130,45 @@ class Search {
     const auto place = std::find_if(starts_.begin(), starts_.end(), [&](const Scored& s) { return score < s.score; });
     starts_.insert(place, {std::move(exact.solution), score});
     proven_ = exact.proven;
+  }
+
+  // Stretches of the graph solved one by one, for the places and forms of values that starts and the best so far have;
+  // what they come to together is improved by itself, for what is better in the end may begin worse.
+  void StartBySegments() {
+    if (IsOver() || space_.simulator().has_contention()) return;
+    starts_.insert(starts_.begin(), best_);
+    const uint64_t effort = space_.problem().effort;
+    SegmentLimits limits;
+    limits.evaluations = effort != 0 ? (effort - evaluations_) / 4
+                         : IsLarge() ? kUsualOfSegments / 10
+                                     : kUsualOfSegments;
+    const int64_t limit_ns = space_.problem().time_limit_ns;
+    if (limit_ns > 0) limits.until = start_ + std::chrono::nanoseconds(limit_ns);
+    std::vector<const Solution*> starts;
+    for (const Scored& start : starts_) starts.push_back(&start.solution);
+    SegmentResult found = SolveBySegments(space_, starts, limits, SolveWhole);
+    evaluations_ += found.evaluations;
+    of_segments_ += found.evaluations;
+    if (found.solution.empty()) return;
+    const size_t known = starts_.size();
+    AddStart(std::move(found.solution));
+    if (starts_.size() == known) return;
+    const Scored& chain = starts_.back();
+    const bool is_near =
+        static_cast<double>(chain.score.makespan_ns) <= kNear * static_cast<double>(best_.score.makespan_ns);
+    if (is_near) now_.Reset(chain.solution);
+    SortStarts();
+    critical_.clear();
+    CombineSegments();
+    if (is_near) Improve(Spent() + (1 - Spent()) / 2);
+    KeepBest();
+    if (!(now_.solution() == best_.solution)) now_.Reset(best_.solution);
+    critical_.clear();
+  }
+
+  void SortStarts() {
+    std::stable_sort(starts_.begin(), starts_.end(),
+                     [](const Scored& a, const Scored& b) { return a.score < b.score; });
   }
 
   // Graphs on which only those planners are starts that follow from few single streams.
@@ -156,7 +215,8 @@ class Search {
   double Spent() const {
     const uint64_t effort = space_.problem().effort;
     if (effort != 0) return static_cast<double>(evaluations_) / static_cast<double>(effort);
-    return static_cast<double>(now_.spent()) / UsualSpending(space_.graph().nodes().size());
+    return static_cast<double>(now_.spent()) / UsualSpending(space_.graph().nodes().size()) +
+           kPartOfSegments * static_cast<double>(of_segments_) / static_cast<double>(kUsualOfSegments);
   }
 
   bool IsOver() const { return Spent() >= 1 || IsLate(); }
@@ -182,57 +242,33 @@ class Search {
     return score < before;
   }
 
-  // Between series cuts every start may be the best one; a segment of each is tried in the best so far.
+  // Between frontiers every start may be the best one; a stretch of each is tried in the best so far.
   void CombineSegments() {
-    const std::vector<std::pair<uint32_t, uint32_t>> segments = Segments();
-    if (segments.size() < 2) return;
+    const std::vector<std::span<const NodeId>> stretches = Stretches(space_, FindFrontiers(space_, kCombinedNodes));
+    if (stretches.size() < 2) return;
     // At most half of the effort, so that large graphs still see local moves.
     const double until = 0.5 * (1 + Spent());
     const size_t candidates = std::min<size_t>(starts_.size(), 8);
     std::vector<uint32_t> position(space_.graph().nodes().size());
-    for (size_t i = 1; i < candidates; ++i) {
+    for (size_t i = 0; i < candidates; ++i) {
       const Solution& other = starts_[i].solution;
+      if (other == now_.solution()) continue;
       for (uint32_t c = 0; c < other.size(); ++c) {
         for (NodeId node : space_.group_of(other[c].option).nodes) position[node.index()] = c;
       }
-      for (const auto& [from, to] : segments) {
+      for (const std::span<const NodeId> stretch : stretches) {
         if (Spent() >= until || IsOver()) return;
-        Try(moves_.Graft(other, position, space_.order().subspan(from, to + 1 - from)));
+        Try(moves_.Graft(other, position, stretch));
       }
     }
   }
 
-  // Runs of positions between values that everything passes through; short ones joined.
-  std::vector<std::pair<uint32_t, uint32_t>> Segments() const {
-    const auto count = static_cast<uint32_t>(space_.order().size());
-    std::vector<int> crossing(count + 1, 0);
-    for (size_t v = 0; v < space_.graph().values().size(); ++v) {
-      const ValueSlots& value = space_.value(ValueId(v));
-      if (!value.producer.valid() || value.consumers.empty()) continue;
-      const uint32_t first = space_.position(value.producer);
-      uint32_t last = first;
-      for (NodeId reader : value.consumers) last = std::max(last, space_.position(reader));
-      if (last > first + 1) ++crossing[first + 1], --crossing[last];
-    }
-    std::vector<std::pair<uint32_t, uint32_t>> segments;
-    uint32_t from = 0;
-    int open = 0;
-    for (uint32_t i = 0; i < count; ++i) {
-      open += crossing[i];
-      if (open != 0 && i + 1 < count) continue;
-      if (i + 1 < count && i + 1 - from < 3) continue;
-      segments.emplace_back(from, i);
-      from = i + 1;
-    }
-    return segments;
-  }
-
-  // Downhill from the best; where that ends, from near the best.
-  void Improve() {
+  // Downhill; where that ends, from near the best. Until so much of the effort is spent.
+  void Improve(double until) {
     // So many moves without a gain end the way down.
     const uint64_t patience = 2000 + 5 * now_.solution().size();
     uint64_t since = 0;
-    while (!IsOver()) {
+    while (Spent() < until && !IsOver()) {
       if (critical_.empty()) critical_ = now_.CriticalChoices();
       if (critical_.empty()) break;
       const bool better = Try(moves_.Draw(critical_[random_.Below(critical_.size())]));
@@ -282,6 +318,7 @@ class Search {
   }
 
   const Space& space_;
+  const bool with_segments_;
   Scheduler scheduler_;  // of the starts
   WindowScheduler now_;  // what is being changed
   Random random_;
@@ -290,16 +327,20 @@ class Search {
   Scored best_;
   std::vector<uint32_t> critical_;  // choices of now_, empty = not known
   uint64_t evaluations_ = 0;
-  bool proven_ = false;  // no solution is faster than the best start
+  uint64_t of_segments_ = 0;  // of those
+  bool proven_ = false;       // no solution is faster than the best start
   std::chrono::steady_clock::time_point start_;
   mutable bool out_of_time_ = false;
 };
+
+// Of a stretch: without taking it apart again.
+Result<Solved> SolveWhole(const Space& space, std::string_view) { return Search(space, false).Run(); }
 
 }  // namespace
 
 Result<Solved> SolveSearch(const Space& space, std::string_view) {
   if (space.graph().nodes().empty()) return Solved{};
-  return Search(space).Run();
+  return Search(space, true).Run();
 }
 
 }  // namespace pt

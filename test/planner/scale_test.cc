@@ -7,13 +7,21 @@
 #include "lib/planner/assemble.h"
 #include "lib/planner/solve.h"
 #include "partitiontuner/planner/bounds.h"
-#include "test/testing/planning_world.h"
+#include "test/testing/random_world.h"
 
 namespace pt {
 namespace {
 
 using testing::MakeWorld;
 using testing::World;
+
+// What a call took, in milliseconds.
+template <typename Call>
+int64_t Milliseconds(Call call) {
+  const auto start = std::chrono::steady_clock::now();
+  call();
+  return std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() - start).count();
+}
 
 int64_t MillisecondsOf(const World& world, std::string_view name, Plan& plan) {
   const auto start = std::chrono::steady_clock::now();
@@ -48,17 +56,27 @@ TEST_CASE("Planners, TimeOnNetworks", "[planner][slow]") {
   Report("inception, 137 nodes, host", MakeWorld(testing::Inception(9), {.accelerator = false}), names);
 }
 
+// Planning with the effort that users get.
+TEST_CASE("Search, TimeOnRepeatedBlocks", "[planner][slow]") {
+  for (const size_t blocks : {7, 20, 67}) {
+    for (const bool accelerator : {false, true}) {
+      const World world = testing::RepeatedBlocks(blocks, {.accelerator = accelerator});
+      PlanningProblem problem = world.problem();
+      problem.effort = 0;
+      const Bound bound = BestBound(problem);
+      Plan plan;
+      const int64_t ms =
+          Milliseconds([&] { plan = FindPlanner("search").value()->make_plan(problem, nullptr).value(); });
+      CHECK(bound.ns <= plan.makespan.ns);
+      WARN(world.graph.nodes().size() << " nodes, accelerator " << accelerator << ": " << plan.makespan.ns << " ns in "
+                                      << ms << " ms, bound " << bound.ns << " ns");
+    }
+  }
+}
+
 TEST_CASE("Planners, TimeOnLargeRandomGraphs", "[planner][slow]") {
   Report("random, 1,000 nodes", MakeWorld(testing::RandomGraph(1, 1000)), {"single", "heft", "search"});
   Report("random, 10,000 nodes", MakeWorld(testing::RandomGraph(1, 10000)), {"heft"});
-}
-
-// What a call took, in milliseconds.
-template <typename Call>
-int64_t Milliseconds(Call call) {
-  const auto start = std::chrono::steady_clock::now();
-  call();
-  return std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() - start).count();
 }
 
 // The parts of planning apart: indexing candidates, the search, and writing the plan.

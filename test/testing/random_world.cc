@@ -1,5 +1,7 @@
 #include "test/testing/random_world.h"
 
+#include "partitiontuner/support/random.h"
+
 namespace pt::testing {
 
 World RandomWorld(uint64_t seed, size_t nodes, Machine machine) {
@@ -22,6 +24,19 @@ World RandomWorld(uint64_t seed, size_t nodes, Machine machine) {
     stream.uses.front().second = 0.5;
   }
   platform.units.push_back(stream);
+  return world;
+}
+
+World RepeatedBlocks(size_t blocks, const WorldOptions& options) {
+  constexpr size_t kBlock = 15;
+  World world = MakeWorld(Inception(blocks), options);
+  for (const Candidate& candidate : world.candidates) {
+    uint64_t hash = candidate.unit_class.index();
+    for (NodeId node : candidate.nodes) hash = SplitMix(hash + node.index() % kBlock);
+    for (char c : candidate.variant) hash = SplitMix(hash + static_cast<uint64_t>(c));
+    for (const Form& form : candidate.in) hash = SplitMix(hash + (form == candidate.in.front()));
+    world.costs.SetRunOf(candidate, 1000 + static_cast<int64_t>(hash % 30'000));
+  }
   return world;
 }
 

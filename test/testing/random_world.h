@@ -18,4 +18,7 @@ inline constexpr Machine kMachines[] = {Machine::kHost, Machine::kQueue, Machine
 // Operators, candidates and times by seed; every third has blocked forms.
 World RandomWorld(uint64_t seed, size_t nodes, Machine machine);
 
+// Inception's blocks, and times that depend on the place in the block only: all but the first are alike.
+World RepeatedBlocks(size_t blocks, const WorldOptions& options = {});
+
 }  // namespace pt::testing
