@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "lib/planner/bound_joint.h"
+#include "lib/planner/bound_paths.h"
 #include "lib/planner/least_times.h"
 #include "lib/planner/serial_dp.h"
 #include "lib/planner/series_cuts.h"
@@ -34,9 +35,14 @@ class Bounds {
                                  {"L3 area", Below(area)},
                                  {"L4 area with transfers", Below(joint.whole_ns)},
                                  {"L5 series cuts", Series(all, joint)},
-                                 {"L6 cuts without side nodes", 0}};
+                                 {"L6 cuts without side nodes", 0},
+                                 {"L7 paths and work", Below(BoundByPaths(space_, all))}};
     const Segments main = FindSegments(space_, SideNodes());
-    bounds.back().ns = main.count > all.count ? Series(main, BoundJointly(space_, main)) : bounds[4].ns;
+    bounds[5].ns = bounds[4].ns;
+    if (main.count > all.count) {
+      bounds[5].ns = Series(main, BoundJointly(space_, main));
+      bounds[6].ns = std::max(bounds[6].ns, Below(BoundByPaths(space_, main)));
+    }
     return bounds;
   }
 

@@ -28,8 +28,12 @@ std::vector<WeightGroup> WeightGroups(const Space& space) {
   return groups;
 }
 
-LaneWeights::LaneWeights(const Space& space, const std::vector<WeightGroup>& groups, const std::vector<double>& shares)
-    : space_(space), lanes_(space.simulator().lanes().count, 0), resources_(space.platform().resources.size(), 0) {
+LaneWeights::LaneWeights(const Space& space, const std::vector<WeightGroup>& groups, const std::vector<double>& shares,
+                         Launches launches)
+    : space_(space),
+      launches_(launches),
+      lanes_(space.simulator().lanes().count, 0),
+      resources_(space.platform().resources.size(), 0) {
   for (size_t g = 0; g < groups.size(); ++g) {
     for (uint32_t lane : groups[g].lanes) lanes_[lane] = shares[g] / static_cast<double>(groups[g].lanes.size());
     if (groups[g].resource.valid()) resources_[groups[g].resource.index()] = shares[g];
@@ -40,7 +44,8 @@ double LaneWeights::OnUnit(UnitId unit, int64_t run_ns, int64_t overhead_ns, dou
   const Lanes& lanes = space_.simulator().lanes();
   const uint32_t driver = lanes.driver[unit.index()];
   const bool launched = space_.is_launched(space_.platform().unit(unit).unit_class);
-  double work = driver == Lanes::kNone ? 0 : lanes_[driver] * static_cast<double>(overhead_ns);
+  const bool counts = driver != Lanes::kNone && launches_ == Launches::kCount;
+  double work = !counts ? 0 : lanes_[driver] * static_cast<double>(overhead_ns);
   const auto busy_ns = static_cast<double>(launched ? run_ns : run_ns + overhead_ns);
   for (uint32_t lane : lanes.of_unit[unit.index()]) work += lanes_[lane] * busy_ns;
   for (const auto& [resource, use] : space_.platform().unit(unit).uses) {

@@ -17,8 +17,12 @@ std::vector<WeightGroup> WeightGroups(const Space& space);
 
 class LaneWeights {
  public:
-  // shares: by group, none negative, the sum one.
-  LaneWeights(const Space& space, const std::vector<WeightGroup>& groups, const std::vector<double>& shares);
+  // Whether launches of what a queue runs count as work of the core that launches them. They may be over before
+  // anything that the work waits for, so they are no part of a stretch of a plan that begins after the start.
+  enum class Launches : uint8_t { kCount, kLeaveOut };
+  // shares: by group, none negative, the sum at most one.
+  LaneWeights(const Space& space, const std::vector<WeightGroup>& groups, const std::vector<double>& shares,
+              Launches launches = Launches::kCount);
 
   const std::vector<double>& lanes() const { return lanes_; }
   // The least weighted work, in ns, of running the option; of a reorder on a unit of the class; of a copy.
@@ -31,6 +35,7 @@ class LaneWeights {
   double OnAny(std::span<const UnitId> units, int64_t run_ns, int64_t overhead_ns, double demand) const;
 
   const Space& space_;
+  const Launches launches_;
   std::vector<double> lanes_, resources_;
 };
 

@@ -100,4 +100,6 @@ Segments FindSegments(const Space& space, const std::vector<bool>& left_out) {
   return CutFinder(space, left_out).Run();
 }
 
+Segments OneSegment(const Space& space) { return {std::vector<uint32_t>(space.graph().nodes().size(), 0), 1}; }
+
 }  // namespace pt

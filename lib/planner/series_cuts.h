@@ -17,4 +17,7 @@ struct Segments {
 // left out, that is. Inputs that pass by a cut do no harm. Groups must not reach across. Linear in the graph.
 Segments FindSegments(const Space& space, const std::vector<bool>& left_out);
 
+// All nodes in one.
+Segments OneSegment(const Space& space);
+
 }  // namespace pt

@@ -4,6 +4,7 @@
 #include <catch2/catch_test_macros.hpp>
 
 #include "lib/planner/solve.h"
+#include "partitiontuner/graph/graph_text.h"
 #include "test/testing/random_world.h"
 
 namespace pt {
@@ -37,6 +38,53 @@ TEST_CASE("EveryBound, IsBelowAThousandRandomPlansOnEveryMachine", "[planner][sl
       }
     }
   }
+}
+
+// Launches that a queue hides run while the step before works, so bounds of segments must not add them up.
+TEST_CASE("EveryBound, CountsNoLaunchesInSegments", "[planner]") {
+  World world = testing::MakeWorld(testing::Chain(12), {.fused = false, .blocked = false});
+  Platform& platform = world.platform;
+  // One core only, which launches what the accelerator runs.
+  std::erase_if(platform.units, [](const Unit& unit) { return unit.name == "cpu[1]" || unit.name == "cpu[0-1]"; });
+  for (Unit& unit : platform.units) {
+    if (unit.driver) unit.driver = ResourceId(0u);
+  }
+  world.costs.SetOverhead(FindUnitClass(platform, "acc:0"), 8000);
+  for (const Candidate& candidate : world.candidates) {
+    const bool on_host = platform.unit_class(candidate.unit_class).device == kHostDevice;
+    const int64_t short_or_long_ns = candidate.nodes.front().index() % 2 == 0 ? 10'000 : 1000;
+    world.costs.SetRunOf(candidate, on_host ? 1'000'000 : short_or_long_ns);
+  }
+  const PlanningProblem problem = world.problem();
+  const int64_t search = testing::PlanOf(world, "search").makespan.ns;
+  for (const Bound& bound : LowerBounds(problem)) {
+    INFO(bound.name);
+    CHECK(bound.ns <= search);
+  }
+}
+
+// Two branches, one of them long on the host only: the path wants the accelerator, which the work of both overloads.
+TEST_CASE("PathsAndWork, IsAboveEachAlone", "[planner]") {
+  const Graph graph = ParseGraph(
+                          "input x float32[2,8,4,4]\n"
+                          "a = Tanh(x) : float32[2,8,4,4]\nb = Tanh(a) : float32[2,8,4,4]\n"
+                          "c = Tanh(a) : float32[2,8,4,4]\nd = Add(b, c) : float32[2,8,4,4]\n"
+                          "e = Tanh(d) : float32[2,8,4,4]\noutput e\n")
+                          .value();
+  World world = testing::MakeWorld(graph, {.fused = false, .blocked = false});
+  // b and c: 40 us on a core, 20 us on the accelerator; the rest 1 us on the host, nothing to gain elsewhere.
+  for (const Candidate& candidate : world.candidates) {
+    const size_t node = candidate.nodes.front().index();
+    const bool on_host = world.platform.unit_class(candidate.unit_class).device == kHostDevice;
+    const bool heavy = node == 1 || node == 2;
+    world.costs.SetRunOf(candidate, heavy ? (on_host ? 40'000 : 20'000) : (on_host ? 1000 : 50'000));
+  }
+  const std::vector<Bound> bounds = LowerBounds(world.problem());
+  int64_t others = 0;
+  for (size_t b = 0; b + 1 < bounds.size(); ++b) others = std::max(others, bounds[b].ns);
+  CHECK(bounds.back().name == "L7 paths and work");
+  CHECK(bounds.back().ns > others);
+  CHECK(bounds.back().ns <= testing::PlanOf(world, "search").makespan.ns);
 }
 
 }  // namespace
