@@ -5,6 +5,7 @@
 #include <deque>
 #include <numeric>
 
+#include "lib/planner/bound_chain.h"
 #include "lib/planner/relaxation.h"
 
 namespace pt {
@@ -33,17 +34,21 @@ class Game {
 
   double Run() {
     const int rounds = space_.graph().nodes().size() > 2000 ? 4 : 60;
+    const int shown = rounds / 2;  // some of the weights are shown to the chain
+    ChainBound chain(space_, segments_, moves_);
     double best = 0;
     for (int round = 0; round < rounds; ++round) {
       const PathFlow flow = WeightedFlow();
       const Pricing pricing{LanesNow(), &flow};
       const Relaxation relaxation(space_, moves_, pricing);
       const std::vector<double>& prices = relaxation.prices();
-      best = std::max(best, std::accumulate(prices.begin(), prices.end(), 0.0));
+      const double bound = std::accumulate(prices.begin(), prices.end(), 0.0);
+      best = std::max(best, bound);
+      if (round % shown == shown - 1) chain.Add(pricing);
       const double part = static_cast<double>(round) / rounds;
       Learn(relaxation.Choose(), round, kFirstSharpness * std::pow(kLastSharpness / kFirstSharpness, part));
     }
-    return best;
+    return std::max(best, chain.Shortest());
   }
 
  private:

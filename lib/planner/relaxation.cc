@@ -39,8 +39,8 @@ uint32_t MoveSegments::Of(NodeId maker, NodeId reader) const {
   return borders_ == Borders::kCross && from != kNothing && from + 1 == to && maker == last_[from] ? to : kNothing;
 }
 
-Relaxation::Relaxation(const Space& space, const MoveSegments& segments, const Pricing& pricing)
-    : space_(space), segments_(segments), pricing_(pricing), values_(space.graph().values().size()) {
+Relaxation::Relaxation(const Space& space, const MoveSegments& segments, const Pricing& pricing, const Borders* borders)
+    : space_(space), segments_(segments), pricing_(pricing), borders_(borders), values_(space.graph().values().size()) {
   for (const LaneWeights& weights : pricing.lanes) ways_.emplace_back(space, weights);
   FindCosts();
   for (size_t v = 0; v < values_.size(); ++v) Prepare(ValueId(v));
@@ -116,6 +116,8 @@ double Relaxation::ReducedCost(const Option& option, bool outs) const {
   for (size_t i = 0; outs && cost < kMost && i < group.out.size(); ++i) {
     const ValueDual& dual = values_[group.out[i].index()];
     const std::vector<NodeId>& readers = space_.value(group.out[i]).consumers;
+    const uint32_t to = borders_ == nullptr ? kNothing : borders_->to[group.out[i].index()];
+    if (to != kNothing && to != option.out[i]) return kMost;
     for (size_t c = 0; c < readers.size(); ++c) {
       if (!IsInside(group, readers[c])) cost -= dual.back[c][option.out[i]];
     }
@@ -132,8 +134,11 @@ void Relaxation::MadeAt(ValueId v) {
   ValueDual& dual = values_[v.index()];
   const size_t slots = space_.routes(v).slots;
   std::vector<double> made(slots, kMost);
+  const uint32_t from = borders_ == nullptr ? kNothing : borders_->from[v.index()];
   if (value.is_input) made[value.external] = 0;
-  for (uint32_t g : value.producer.valid() ? space_.groups_of(value.producer) : std::span<const uint32_t>()) {
+  if (from != kNothing) made[from] = 0;
+  for (uint32_t g :
+       value.producer.valid() && from == kNothing ? space_.groups_of(value.producer) : std::span<const uint32_t>()) {
     const Group& group = space_.group(g);
     const auto out = std::find(group.out.begin(), group.out.end(), v);
     if (out == group.out.end()) continue;
@@ -161,6 +166,7 @@ void Relaxation::MadeAt(ValueId v) {
         if (made[s] < kMost) paid[t] = std::min(paid[t], mine * made[s] + WayCost(v, reader, flow, s, to));
       }
     }
+    if (from != kNothing) return;
     for (uint32_t s = 0; s < slots; ++s) {
       back[s] = -kMost;
       for (uint32_t t = 0; t < paid.size(); ++t) {
@@ -171,7 +177,7 @@ void Relaxation::MadeAt(ValueId v) {
   };
   for (size_t c = 0; c < value.consumers.size(); ++c)
     visit(value.consumers[c], flows == nullptr ? 0 : (*flows)[c], dual.paid[c], dual.back[c]);
-  if (!value.is_output) return;
+  if (!value.is_output || from != kNothing) return;
   std::vector<double> paid = {0};
   visit(NodeId(), to_caller, paid, dual.back_of_caller);
   dual.to_caller = paid.front();

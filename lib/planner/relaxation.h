@@ -33,6 +33,7 @@ class MoveSegments {
   // The segments must outlive it.
   MoveSegments(const Space& space, const Segments& segments, Borders borders);
   uint32_t Of(NodeId maker, NodeId reader) const;
+  NodeId last(uint32_t segment) const { return last_[segment]; }
   uint32_t OfGroup(uint32_t group) const { return of_group_[group]; }
 
  private:
@@ -42,6 +43,12 @@ class MoveSegments {
   std::vector<uint32_t> of_group_;  // kNothing: its nodes are left out
 };
 
+// Values in the slots where they are made: what comes before is over, and costs what follows nothing.
+struct Borders {
+  std::vector<uint32_t> from;  // by value: the slot from which its readers take it; kNothing: it is none of these
+  std::vector<uint32_t> to;    // by value: the slot in which it must be made; kNothing: in any
+};
+
 // Which form and place each value is made and read in, and what moves that takes, is a minimum over all values at once.
 // Its dual: potentials on where a value is made, paid by its maker, and on where each reader reads it, paid back to
 // that. A value's moves keep busy at least the mean of its readers' shortest ways, so potentials that differ by no more
@@ -49,8 +56,10 @@ class MoveSegments {
 // are exact on trees.
 class Relaxation {
  public:
-  // All must outlive it.
-  Relaxation(const Space& space, const MoveSegments& segments, const Pricing& pricing);
+  // All must outlive it. With borders each segment is by itself: its nodes' prices are a bound of it, from and to
+  // there.
+  Relaxation(const Space& space, const MoveSegments& segments, const Pricing& pricing,
+             const Borders* borders = nullptr);
 
   // The least cost by node; the rest, of moves to outputs' places, goes to their makers. In ns.
   const std::vector<double>& prices() const { return prices_; }
@@ -81,6 +90,7 @@ class Relaxation {
   const Space& space_;
   const MoveSegments& segments_;
   const Pricing& pricing_;
+  const Borders* const borders_;
   std::vector<double> cost_;  // by option
   std::vector<ValueDual> values_;
   mutable std::deque<MoveWays> ways_;  // parallel to Pricing::lanes

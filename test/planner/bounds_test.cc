@@ -63,6 +63,16 @@ TEST_CASE("EveryBound, CountsNoLaunchesInSegments", "[planner]") {
   }
 }
 
+// Each value of a chain ends a segment; the slots between them are chained, so nothing of the path is lost.
+TEST_CASE("PathsAndWork, IsNotBelowThePathOfAChain", "[planner]") {
+  for (uint64_t seed = 1; seed <= 20; ++seed) {
+    const World world = testing::MakeWorld(testing::Chain(5 + seed % 7), {}, seed);
+    const std::vector<Bound> bounds = LowerBounds(world.problem());
+    INFO("seed " << seed);
+    CHECK(bounds[6].ns >= bounds[1].ns - 1);
+  }
+}
+
 // Two branches, one of them long on the host only: the path wants the accelerator, which the work of both overloads.
 TEST_CASE("PathsAndWork, IsAboveEachAlone", "[planner]") {
   const Graph graph = ParseGraph(
