@@ -29,6 +29,9 @@ std::string ConstraintsText(const Graph& graph, const Platform& platform, const 
     text += (text.empty() ? "" : ", ") + std::string("memory ") + platform.device(device).name + " " +
             std::to_string(bytes);
   }
+  if (constraints.total_memory_cap) {
+    text += (text.empty() ? "" : ", ") + std::string("memory ") + std::to_string(*constraints.total_memory_cap);
+  }
   return text;
 }
 

@@ -59,7 +59,7 @@ enum class Dominance : uint8_t {
 };
 
 bool KeepsMemoryCaps(const Space& space, const Solution& solution) {
-  return space.problem().constraints.memory_caps.empty() || Assemble(space, solution, "exact").ok();
+  return !space.problem().constraints.caps_memory() || Assemble(space, solution, "exact").ok();
 }
 
 class ExactSearch {
@@ -72,7 +72,7 @@ class ExactSearch {
   }
 
   ExactResult Run() {
-    const bool alone = !space_.simulator().has_contention() && space_.problem().constraints.memory_caps.empty();
+    const bool alone = !space_.simulator().has_contention() && !space_.problem().constraints.caps_memory();
     for (const size_t width : {size_t{32}, size_t{512}, kWidest}) {
       if (best_.proven || IsOver()) break;
       best_.proven = Pass(PartialScheduler::Reorders::kAnywhere, Dominance::kAhead, width);

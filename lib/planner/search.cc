@@ -4,10 +4,12 @@
 #include <algorithm>
 #include <chrono>
 #include <optional>
+#include <tuple>
 
 #include "lib/planner/assemble.h"
 #include "lib/planner/exact.h"
 #include "lib/planner/heft.h"
+#include "lib/planner/memory_judge.h"
 #include "lib/planner/moves.h"
 #include "lib/planner/serial_dp.h"
 #include "lib/planner/solve.h"
@@ -17,7 +19,10 @@ namespace {
 
 struct Scored {
   Solution solution;
+  Overrun over;  // nothing without memory caps
   Score score;
+
+  bool operator<(const Scored& other) const { return std::tie(over, score) < std::tie(other.over, other.score); }
 };
 
 // About a second on graphs of some hundred nodes, less on large ones: in choices scheduled (WindowScheduler::spent).
@@ -34,7 +39,12 @@ constexpr uint64_t kPartsOfEvaluation = 10;
 class Search {
  public:
   explicit Search(const Space& space)
-      : space_(space), scheduler_(space), now_(space), random_(space.problem().seed), moves_(space, now_, random_) {
+      : space_(space),
+        scheduler_(space),
+        judge_(space),
+        now_(space),
+        random_(space.problem().seed),
+        moves_(space, now_, random_) {
     start_ = std::chrono::steady_clock::now();
   }
 
@@ -44,28 +54,44 @@ class Search {
     best_ = starts_.front();
     if (!proven_) {
       now_.Reset(best_.solution);
-      CombineSegments();
-      Improve();
+      if (!best_.over.fits()) Repair();
+      if (best_.over.fits()) {
+        CombineSegments();
+        Improve();
+      }
     }
-    starts_.insert(starts_.begin(), best_);
-    return FirstThatFits();
+    // Whoever made the plan says what it lacks.
+    if (!best_.over.fits()) {
+      if (const Result<Plan> plan = Assemble(space_, best_.solution, "search"); !plan.ok()) return plan.error();
+    }
+    return Solved{std::move(best_.solution), out_of_time_ ? "time" : proven_ ? "done" : "effort"};
   }
 
  private:
-  Score Evaluate(const Solution& solution) {
+  Scored Evaluate(Solution solution) {
     ++evaluations_;
-    Score score;
-    score.makespan_ns = scheduler_.Run(solution);
-    if (score.makespan_ns < kImpossible) score.work_ns = scheduler_.work_ns();
-    return score;
+    Scored scored;
+    scored.score.makespan_ns = scheduler_.Run(solution);
+    if (scored.score.makespan_ns < kImpossible) {
+      scored.score.work_ns = scheduler_.work_ns();
+      scored.over = OverrunOf(solution);
+    }
+    scored.solution = std::move(solution);
+    return scored;
+  }
+
+  Overrun OverrunOf(const Solution& solution) {
+    if (!judge_.is_capped()) return {};
+    judged_ += 4 * solution.size();
+    return judge_.Judge(solution);
   }
 
   void AddStart(Solution solution) {
     const bool known =
         std::any_of(starts_.begin(), starts_.end(), [&](const Scored& start) { return start.solution == solution; });
     if (known) return;
-    const Score score = Evaluate(solution);
-    if (score.makespan_ns < kImpossible) starts_.push_back({std::move(solution), score});
+    Scored scored = Evaluate(std::move(solution));
+    if (scored.score.makespan_ns < kImpossible) starts_.push_back(std::move(scored));
   }
 
   Status CollectStarts() {
@@ -87,9 +113,9 @@ class Search {
       for (const Device& device : space_.platform().devices) add(solver.solve(space_, device.name));
     }
     if (!IsLarge() || starts_.empty() || !IsLate()) AddOwnStarts();
+    if (judge_.is_capped()) AddThriftyStarts();
     if (starts_.empty()) return last;
-    std::stable_sort(starts_.begin(), starts_.end(),
-                     [](const Scored& a, const Scored& b) { return a.score < b.score; });
+    std::stable_sort(starts_.begin(), starts_.end());
     return {};
   }
 
@@ -101,14 +127,14 @@ class Search {
     limits.evaluations = effort != 0 ? (effort - evaluations_) / 2 * kPartsOfEvaluation : kUsualParts;
     const int64_t limit_ns = space_.problem().time_limit_ns;
     if (limit_ns > 0) limits.until = start_ + std::chrono::nanoseconds(limit_ns);
-    // Under memory caps the best start may be one that does not fit, and none may be pruned by it.
-    const bool capped = !space_.problem().constraints.memory_caps.empty();
-    ExactResult exact = FindExact(space_, capped ? Solution() : starts_.front().solution, limits);
+    // Nothing may be pruned by a start that does not fit.
+    const Scored& start = starts_.front();
+    ExactResult exact = FindExact(space_, start.over.fits() ? start.solution : Solution(), limits);
     evaluations_ += exact.evaluations / kPartsOfEvaluation;
     if (exact.solution.empty()) return;
-    const Score score = Evaluate(exact.solution);
-    const auto place = std::find_if(starts_.begin(), starts_.end(), [&](const Scored& s) { return score < s.score; });
-    starts_.insert(place, {std::move(exact.solution), score});
+    Scored scored = Evaluate(std::move(exact.solution));
+    const auto place = std::upper_bound(starts_.begin(), starts_.end(), scored);
+    starts_.insert(place, std::move(scored));
     proven_ = exact.proven;
   }
 
@@ -139,6 +165,38 @@ class Search {
     if (thrifty.ok()) AddStart(ScheduleByHeft(space_, *thrifty, {}));
   }
 
+  // What keeps little alive at once: streams that make few bytes on each device and over all, and the best starts, in
+  // thrifty orders.
+  void AddThriftyStarts() {
+    std::stable_sort(starts_.begin(), starts_.end());
+    const size_t best = std::min<size_t>(starts_.size(), 8);
+    for (size_t i = 0; i < best && !IsLate(); ++i) AddStart(OrderForMemory(space_, starts_[i].solution));
+    SerialRules thrifty;
+    thrifty.cost_ns = [&](const Option& option) { return BytesMade(option); };
+    const auto add = [&] {
+      if (IsLate()) return;
+      const Result<Solution> stream = SolveSerial(space_, thrifty);
+      if (!stream.ok()) return;
+      AddStart(*stream);
+      AddStart(OrderForMemory(space_, *stream));
+    };
+    add();
+    for (size_t d = 0; d < space_.platform().devices.size(); ++d) {
+      thrifty.allowed = [d](const Option& option) { return option.device == DeviceId(d); };
+      add();
+    }
+  }
+
+  int64_t BytesMade(const Option& option) const {
+    const Group& group = space_.group(option.group);
+    uint64_t bytes = space_.problem().candidates[option.candidate].scratch_bytes;
+    for (size_t i = 0; i < group.out.size(); ++i) {
+      const ValueSlots& value = space_.value(group.out[i]);
+      if (!option.likely_elided) bytes += space_.routes(group.out[i]).bytes[option.out[i] % value.forms.size()];
+    }
+    return static_cast<int64_t>(std::min<uint64_t>(bytes, uint64_t{1} << 40));
+  }
+
   bool HasNarrowAlternative() const {
     const bool wide =
         std::any_of(space_.options().begin(), space_.options().end(), [&](const Option& o) { return Width(o) > 1; });
@@ -156,7 +214,9 @@ class Search {
   double Spent() const {
     const uint64_t effort = space_.problem().effort;
     if (effort != 0) return static_cast<double>(evaluations_) / static_cast<double>(effort);
-    return static_cast<double>(now_.spent()) / UsualSpending(space_.graph().nodes().size());
+    // A move that comes to nothing takes time too.
+    const uint64_t spent = now_.spent() + judged_ + 4 * evaluations_;
+    return static_cast<double>(spent) / UsualSpending(space_.graph().nodes().size());
   }
 
   bool IsOver() const { return Spent() >= 1 || IsLate(); }
@@ -170,13 +230,17 @@ class Search {
     return true;
   }
 
-  // True when the change is better; it stays unless it is worse.
+  // True when the change is better; it stays unless it is worse or goes over a memory cap.
   bool Try(std::optional<Window> change) {
     ++evaluations_;  // moves that come to nothing count too, so that the search ends
     if (!change) return false;
     const Score before = now_.score();
     const Score score = now_.Try(std::move(*change));
     if (before < score) return false;
+    if (judge_.is_capped() && !OverrunOf(now_.Changed()).fits()) {
+      now_.Drop();
+      return false;
+    }
     now_.Commit();
     critical_.clear();
     return score < before;
@@ -246,7 +310,39 @@ class Search {
   }
 
   void KeepBest() {
-    if (now_.score() < best_.score) best_ = {now_.solution(), now_.score()};
+    if (now_.score() < best_.score) best_ = {now_.solution(), {}, now_.score()};
+  }
+
+  // Where no start keeps the memory caps: changes around what lies above them, whatever time they cost, until the plan
+  // fits. Many in a row without a gain allow one that is no nearer.
+  void Repair() {
+    constexpr uint64_t kPatience = 64;
+    (void)OverrunOf(best_.solution);
+    std::vector<uint32_t> pressing(judge_.pressing().begin(), judge_.pressing().end());
+    Scored now = best_;
+    for (uint64_t since = 0; !best_.over.fits() && !IsOver(); ++since) {
+      const bool anywhere = pressing.empty() || random_.Below(4) == 0;
+      const size_t at = anywhere ? random_.Below(now.solution.size()) : pressing[random_.Below(pressing.size())];
+      const std::optional<Window> change = moves_.Draw(static_cast<uint32_t>(at));
+      ++evaluations_;
+      if (!change) continue;
+      Scored changed = Evaluate(With(now.solution, *change));
+      if (changed.score.makespan_ns >= kImpossible) continue;
+      const bool sideways = since > kPatience && changed.over.bytes <= now.over.bytes;
+      if (!(changed < now) && !sideways) continue;
+      since = 0;
+      pressing.assign(judge_.pressing().begin(), judge_.pressing().end());
+      now = std::move(changed);
+      now_.Reset(now.solution);
+      if (now < best_) best_ = now;
+    }
+    if (best_.over.fits()) now_.Reset(best_.solution);
+  }
+
+  static Solution With(Solution solution, const Window& change) {
+    const auto from = solution.erase(solution.begin() + change.from, solution.begin() + change.to);
+    solution.insert(from, change.choices.begin(), change.choices.end());
+    return solution;
   }
 
   // Some changes of the best whatever they cost.
@@ -259,30 +355,14 @@ class Search {
       const std::optional<Window> change = moves_.Draw(static_cast<uint32_t>(random_.Below(now_.solution().size())));
       if (!change) continue;
       Solution before = now_.solution();
-      Solution disturbed = before;
-      const auto from = disturbed.erase(disturbed.begin() + change->from, disturbed.begin() + change->to);
-      disturbed.insert(from, change->choices.begin(), change->choices.end());
-      if (!now_.Reset(std::move(disturbed))) now_.Reset(std::move(before));
+      const bool stays = now_.Reset(With(before, *change)) && OverrunOf(now_.solution()).fits();
+      if (!stays) now_.Reset(std::move(before));
     }
-  }
-
-  // The best plan, or under memory caps the best that keeps them.
-  Result<Solved> FirstThatFits() {
-    const auto solved = [&](Scored& scored) {
-      return Solved{std::move(scored.solution), out_of_time_ ? "time" : proven_ ? "done" : "effort"};
-    };
-    if (space_.problem().constraints.memory_caps.empty()) return solved(starts_.front());
-    std::optional<Error> first_error;
-    for (Scored& scored : starts_) {
-      const Result<Plan> plan = Assemble(space_, scored.solution, "search");
-      if (plan.ok()) return solved(scored);
-      if (!first_error) first_error = plan.error();
-    }
-    return *first_error;
   }
 
   const Space& space_;
   Scheduler scheduler_;  // of the starts
+  MemoryJudge judge_;
   WindowScheduler now_;  // what is being changed
   Random random_;
   Moves moves_;
@@ -290,6 +370,7 @@ class Search {
   Scored best_;
   std::vector<uint32_t> critical_;  // choices of now_, empty = not known
   uint64_t evaluations_ = 0;
+  uint64_t judged_ = 0;  // what looking at memory took, in choices scheduled
   bool proven_ = false;  // no solution is faster than the best start
   std::chrono::steady_clock::time_point start_;
   mutable bool out_of_time_ = false;

@@ -39,6 +39,8 @@ class WindowScheduler : public Scheduler {
   Score Try(Window change);
   void Commit();
   void Drop();
+  // The whole solution with the change that Try was asked for, until Commit or Drop.
+  Solution Changed() const;
   // How much was looked at since the beginning, in choices scheduled: the time it takes is about proportional.
   uint64_t spent() const { return spent_; }
 
@@ -50,7 +52,6 @@ class WindowScheduler : public Scheduler {
     int64_t launch_ns = 0, run_ns = 0;
   };
 
-  Solution Changed() const;
   void CountReads(const Choice& choice, int by);
 
   // window_index.cc

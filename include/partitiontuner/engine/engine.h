@@ -15,6 +15,7 @@
 #include "partitiontuner/cost/profile.h"
 #include "partitiontuner/engine/error_budget.h"
 #include "partitiontuner/engine/finalists.h"
+#include "partitiontuner/engine/memory_front.h"
 #include "partitiontuner/exec/session.h"
 #include "partitiontuner/onnx/load_onnx.h"
 #include "partitiontuner/planner/bounds.h"
@@ -98,6 +99,9 @@ class Engine {
   // The plans with the best predictions, of options.planner and of the others, run in turns on the machine. Errors:
   // those of MakePlan, MakeSession and runs; kUsage for no plans or no rounds.
   Result<FinalChoice> MakeFinalPlan(const Model& model, const PlanOptions& options, const FinalistOptions& finalists);
+  // Plans under ever tighter caps on the memory of all devices together: see MemoryFrontOf. Constraints hold for each.
+  // Errors: those of MakePlan without more caps.
+  Result<std::vector<Plan>> MakeMemoryFront(const Model& model, const PlanOptions& options);
   // Without a database entry for this model: a plan for one device from rough estimates, never "nothing".
   Result<Plan> MakeDefaultPlan(const Model& model);
 

@@ -2,6 +2,7 @@
 // plain data, never a backend.
 #pragma once
 
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
@@ -16,8 +17,12 @@ struct Constraints {
   std::vector<std::pair<NodeId, UnitClassId>> pin;     // this node must run there
   std::vector<std::pair<NodeId, UnitClassId>> forbid;  // this node must not run there
   std::set<NodeId> in_fp32;                            // computed in fp32 whatever mode candidates offer
+  // A plan's arenas, in bytes: of one device, and of all together. Weights and what the caller lends are not in them.
   std::map<DeviceId, uint64_t> memory_caps;
+  std::optional<uint64_t> total_memory_cap = {};
   LentOn lent_on;  // where the caller has inputs and wants outputs: see LendingFault
+
+  bool caps_memory() const { return !memory_caps.empty() || total_memory_cap.has_value(); }
 };
 
 // Written by planners, read by pt-plan --explain; planners run alike without one.
