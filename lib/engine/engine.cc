@@ -229,9 +229,9 @@ Result<std::unique_ptr<CostModel>> Engine::CostsOf(const Model& model, const Pla
 }
 
 Result<Plan> Engine::MakePlan(const Model& model, const PlanOptions& options, Explanations* explanations,
-                              std::chrono::nanoseconds* search_time) {
+                              PlanningNotes* notes) {
   PT_ASSIGN(const PlanningCosts found, state_->CostsForPlanning(model, options));
-  return PlanWith(model, *state_->machine, *found.costs, found.summary, options, explanations, search_time);
+  return PlanWith(model, *state_->machine, *found.costs, found.summary, options, explanations, notes);
 }
 
 Result<Plan> Engine::MakePlanWithin(const Model& model, const PlanOptions& options, const ErrorBudget& budget) {

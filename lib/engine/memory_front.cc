@@ -24,9 +24,10 @@ std::vector<Plan> MemoryFrontOf(std::vector<Plan> plans) {
 
 // Down in steps of a tenth until no plan is found, then by halves to where that begins.
 Result<std::vector<Plan>> MakeMemoryFront(const PlanningScene& scene) {
-  constexpr int kHalvings = 4;
+  constexpr int kHalvings = 3;
   constexpr uint64_t kFinest = 64;  // what arenas are rounded to
   PlanOptions options = scene.options;
+  options.margin = SplitMargin::kNone;  // what can be had at all, the single devices' plans among it
   const auto make = [&] {
     return PlanWith(scene.model, scene.machine, scene.costs, scene.profile, options, nullptr, nullptr);
   };

@@ -82,7 +82,7 @@ class Search {
 
   Overrun OverrunOf(const Solution& solution) {
     if (!judge_.is_capped()) return {};
-    judged_ += 4 * solution.size();
+    judged_ += 500 + 32 * solution.size();
     return judge_.Judge(solution);
   }
 

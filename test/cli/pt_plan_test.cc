@@ -327,7 +327,7 @@ TEST_CASE("PtPlan, WhatTheCallerHasOnADeviceIsUsedThere", "[cli]") {
 TEST_CASE("PtPlan, MemoryCapsHoldAndTheFrontTradesTimeForMemory", "[cli]") {
   const Profiled profiled;
   const std::string pattern = profiled.place.path() + "/plan-%.json";
-  const CommandResult front = profiled.Plan({"--pareto", "--format", "json", "-o", pattern});
+  const CommandResult front = profiled.Plan({"--pareto", "--effort", "500", "--format", "json", "-o", pattern});
   INFO(front.out << front.err);
   REQUIRE(front.exit_code == 0);
   const Json json = Parsed(front.out);
@@ -341,9 +341,9 @@ TEST_CASE("PtPlan, MemoryCapsHoldAndTheFrontTradesTimeForMemory", "[cli]") {
     bytes = *row.find("memory_bytes")->as_int();
     CHECK(profiled.Plan({"--check", *row.find("file")->as_string()}).exit_code == 0);
   }
-  CHECK(profiled.Plan({"--memory", "cpu=" + std::to_string(bytes)}).exit_code == 0);
+  CHECK(profiled.Plan({"--memory", "cpu=" + std::to_string(bytes), "--effort", "500"}).exit_code == 0);
   CHECK(profiled.Plan({"--memory", "cpu=1GiB"}).exit_code == 0);
-  const CommandResult none = profiled.Plan({"--memory", "cpu=1"});
+  const CommandResult none = profiled.Plan({"--memory", "cpu=1", "--effort", "500"});
   INFO(none.err);
   CHECK(none.exit_code == 11);
   CHECK(none.err.find("bytes where 1 are allowed") != std::string::npos);

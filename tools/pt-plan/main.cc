@@ -31,6 +31,13 @@ void AddFlags(CLI::App& app, PlanFlags& flags) {
       ->group("Plan");
   app.add_option("--seed", flags.seed, "of the search (1)")->option_text("N")->group("Plan");
   app.add_option("--time-limit", flags.time_limit, "stop searching then")->option_text("TIME")->group("Plan");
+  app.add_option(
+         "--margin", flags.margin,
+         "what a split must gain over the best single device: more than the noise of that prediction (default), "
+         "or 0 for any gain")
+      ->option_text("noise|0")
+      ->check(OneOf({"noise", "0"}))
+      ->group("Plan");
   app.add_option("--finalists", flags.finalists,
                  "run the best K plans of all planners in turns, and keep the fastest beyond the noise")
       ->option_text("K")

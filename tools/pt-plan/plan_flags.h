@@ -13,7 +13,7 @@ namespace pt::tools {
 
 struct PlanFlags {
   CommonFlags common;
-  std::string profile, planner = "search", output, check, time_limit;
+  std::string profile, planner = "search", output, check, time_limit, margin = "noise";
   std::vector<std::string> explain, place, forbid, lend, memory, calibrate;
   uint64_t effort = 0, seed = 1;
   uint32_t finalists = 0;  // 0: the best prediction is taken

@@ -132,6 +132,7 @@ Result<PlanningSetup> MakePlanningSetup(const PlanFlags& flags) {
   setup.options.planner = flags.planner;
   setup.options.effort = flags.effort;
   setup.options.seed = flags.seed;
+  setup.options.margin = flags.margin == "0" ? SplitMargin::kNone : SplitMargin::kUncertainty;
   setup.options.allow_estimates = !flags.no_estimates;
   for (const std::string& text : flags.place)
     PT_CHECK_OK(AddPlacement(text, true, *setup.model->graph, platform, setup.options.constraints));
