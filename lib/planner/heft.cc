@@ -41,6 +41,7 @@ class HeftScheduler {
     Solution solution(cover_.size());
     std::vector<std::pair<int64_t, int64_t>> starts(cover_.size());
     for (size_t i = 0; i < order.size(); ++i) {
+      if (space_.deadline().GivesUp()) return {};
       solution[order[i]] = Place(cover_[order[i]], starts[order[i]].first);
       starts[order[i]].second = static_cast<int64_t>(i);
     }
@@ -242,7 +243,8 @@ Solution ScheduleByHeft(const Space& space, const Solution& cover, const HeftRul
 
 Result<Solved> SolveHeft(const Space& space, std::string_view) {
   PT_ASSIGN(const Solution cover, SolveSerial(space, {}));
-  return Solved{ScheduleByHeft(space, cover, {})};
+  Solution placed = ScheduleByHeft(space, cover, {});
+  return Solved{placed.empty() ? cover : std::move(placed)};
 }
 
 }  // namespace pt

@@ -2,7 +2,6 @@
 // segment by segment, then improves the best by local moves on the critical chain. Effort is counted, in evaluations of
 // the timeline or in choices scheduled, so the same seed and effort give the same plan on every machine.
 #include <algorithm>
-#include <chrono>
 #include <optional>
 #include <tuple>
 
@@ -44,15 +43,13 @@ class Search {
         judge_(space),
         now_(space),
         random_(space.problem().seed),
-        moves_(space, now_, random_) {
-    start_ = std::chrono::steady_clock::now();
-  }
+        moves_(space, now_, random_) {}
 
   Result<Solved> Run() {
     PT_CHECK_OK(CollectStarts());
     StartExactly();
     best_ = starts_.front();
-    if (!proven_) {
+    if (!proven_ && !IsOver()) {
       now_.Reset(best_.solution);
       if (!best_.over.fits()) Repair();
       if (best_.over.fits()) {
@@ -87,15 +84,28 @@ class Search {
   }
 
   void AddStart(Solution solution) {
+    if (solution.empty()) return;  // given up
     const bool known =
         std::any_of(starts_.begin(), starts_.end(), [&](const Scored& start) { return start.solution == solution; });
     if (known) return;
     Scored scored = Evaluate(std::move(solution));
-    if (scored.score.makespan_ns < kImpossible) starts_.push_back(std::move(scored));
+    if (scored.score.makespan_ns >= kImpossible) return;
+    starts_.push_back(std::move(scored));
+    space_.deadline().AllowGivingUp();
+  }
+
+  // Any plan, at once, for when time is over before a start is found: the best single stream but for one state.
+  void AddFallback() {
+    SerialRules rules;
+    rules.beam = 1;
+    Result<Solution> stream = SolveSerial(space_, rules);
+    if (stream.ok()) fallback_ = std::move(*stream);
+    if (!fallback_.empty() && scheduler_.Run(fallback_) < kImpossible) space_.deadline().AllowGivingUp();
   }
 
   Status CollectStarts() {
     Error last;
+    if (space_.deadline().is_limited()) AddFallback();
     const auto add = [&](Result<Solved> solved) {
       if (solved.ok()) {
         AddStart(std::move(solved->order));
@@ -104,7 +114,7 @@ class Search {
       }
     };
     for (const Solver& solver : Solvers()) {
-      if (IsLarge() && !starts_.empty() && IsLate()) break;
+      if ((!starts_.empty() || !fallback_.empty()) && IsLate()) break;
       if (solver.baseline == Solver::Baseline::kNo || (IsLarge() && !solver.scales)) continue;
       if (solver.baseline == Solver::Baseline::kYes) {
         add(solver.solve(space_, ""));
@@ -112,8 +122,9 @@ class Search {
       }
       for (const Device& device : space_.platform().devices) add(solver.solve(space_, device.name));
     }
-    if (!IsLarge() || starts_.empty() || !IsLate()) AddOwnStarts();
+    if ((starts_.empty() && fallback_.empty()) || !IsLate()) AddOwnStarts();
     if (judge_.is_capped()) AddThriftyStarts();
+    if (starts_.empty()) AddStart(std::move(fallback_));
     if (starts_.empty()) return last;
     std::stable_sort(starts_.begin(), starts_.end());
     return {};
@@ -125,8 +136,6 @@ class Search {
     const uint64_t effort = space_.problem().effort;
     ExactLimits limits;
     limits.evaluations = effort != 0 ? (effort - evaluations_) / 2 * kPartsOfEvaluation : kUsualParts;
-    const int64_t limit_ns = space_.problem().time_limit_ns;
-    if (limit_ns > 0) limits.until = start_ + std::chrono::nanoseconds(limit_ns);
     // Nothing may be pruned by a start that does not fit.
     const Scored& start = starts_.front();
     ExactResult exact = FindExact(space_, start.over.fits() ? start.solution : Solution(), limits);
@@ -222,12 +231,8 @@ class Search {
   bool IsOver() const { return Spent() >= 1 || IsLate(); }
 
   bool IsLate() const {
-    const int64_t limit_ns = space_.problem().time_limit_ns;
-    if (limit_ns <= 0) return false;
-    const auto spent = std::chrono::steady_clock::now() - start_;
-    if (std::chrono::duration_cast<std::chrono::nanoseconds>(spent).count() < limit_ns) return false;
-    out_of_time_ = true;
-    return true;
+    out_of_time_ = out_of_time_ || space_.deadline().IsOver();
+    return out_of_time_;
   }
 
   // True when the change is better; it stays unless it is worse or goes over a memory cap.
@@ -366,13 +371,13 @@ class Search {
   WindowScheduler now_;  // what is being changed
   Random random_;
   Moves moves_;
+  Solution fallback_;  // empty: none
   std::vector<Scored> starts_;
   Scored best_;
   std::vector<uint32_t> critical_;  // choices of now_, empty = not known
   uint64_t evaluations_ = 0;
   uint64_t judged_ = 0;  // what looking at memory took, in choices scheduled
   bool proven_ = false;  // no solution is faster than the best start
-  std::chrono::steady_clock::time_point start_;
   mutable bool out_of_time_ = false;
 };
 

@@ -2,6 +2,7 @@
 // plain data, never a backend.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <set>
 #include <span>
@@ -43,8 +44,9 @@ struct PlanningProblem {
   Constraints constraints = {};
   uint64_t effort = 0;  // evaluations the search may spend; 0 = the planner's default
   uint64_t seed = 1;
-  std::string_view argument = {};  // what followed ':' in the planner's name
-  int64_t time_limit_ns = 0;       // safety cut; 0 = none
+  std::string_view argument = {};        // what followed ':' in the planner's name
+  int64_t time_limit_ns = 0;             // safety cut; 0 = none
+  std::function<int64_t()> now_ns = {};  // of a clock that never goes back; empty = the steady clock
 };
 
 struct Planner {
