@@ -27,7 +27,7 @@ struct Scored {
 // About a second on graphs of some hundred nodes, less on large ones: in choices scheduled (WindowScheduler::spent).
 double UsualSpending(size_t nodes) {
   const double size = static_cast<double>(nodes), large = std::max(1.0, size / 2000);
-  return std::max(8e6 / (large * large), 250 * size);
+  return std::max(8e6 / (large * large), 60 * size);
 }
 
 // What the exact search may take on small graphs, in partial schedules, and how many of them take as long as an
@@ -241,7 +241,11 @@ class Search {
     if (!change) return false;
     const Score before = now_.score();
     const Score score = now_.Try(std::move(*change));
-    if (before < score) return false;
+    // On large graphs a change that gains nothing is not worth indexing the schedule anew.
+    if (before < score || (IsLarge() && !(score < before))) {
+      now_.Drop();
+      return false;
+    }
     if (judge_.is_capped() && !OverrunOf(now_.Changed()).fits()) {
       now_.Drop();
       return false;
