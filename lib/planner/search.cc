@@ -27,7 +27,7 @@ struct Scored {
 // About a second on graphs of some hundred nodes, less on large ones: in choices scheduled (WindowScheduler::spent).
 double UsualSpending(size_t nodes) {
   const double size = static_cast<double>(nodes), large = std::max(1.0, size / 2000);
-  return std::max(8e6 / (large * large), 60 * size);
+  return std::max(10e6 / (large * large), 25 * size);
 }
 
 // What the exact search may take on small graphs, in partial schedules, and how many of them take as long as an
@@ -224,7 +224,7 @@ class Search {
     const uint64_t effort = space_.problem().effort;
     if (effort != 0) return static_cast<double>(evaluations_) / static_cast<double>(effort);
     // A move that comes to nothing takes time too.
-    const uint64_t spent = now_.spent() + judged_ + 4 * evaluations_;
+    const uint64_t spent = now_.spent() + judged_ + evaluations_;
     return static_cast<double>(spent) / UsualSpending(space_.graph().nodes().size());
   }
 
