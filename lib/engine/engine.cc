@@ -8,6 +8,7 @@
 #include "lib/engine/finish_plan.h"
 #include "lib/engine/load_model.h"
 #include "lib/engine/measured_trials.h"
+#include "lib/engine/memory_front.h"
 #include "lib/engine/rough_costs.h"
 #include "partitiontuner/cost/profiled_costs.h"
 #include "partitiontuner/version.h"
@@ -228,9 +229,9 @@ Result<std::unique_ptr<CostModel>> Engine::CostsOf(const Model& model, const Pla
 }
 
 Result<Plan> Engine::MakePlan(const Model& model, const PlanOptions& options, Explanations* explanations,
-                              std::chrono::nanoseconds* search_time) {
+                              PlanningNotes* notes) {
   PT_ASSIGN(const PlanningCosts found, state_->CostsForPlanning(model, options));
-  return PlanWith(model, *state_->machine, *found.costs, found.summary, options, explanations, search_time);
+  return PlanWith(model, *state_->machine, *found.costs, found.summary, options, explanations, notes);
 }
 
 Result<Plan> Engine::MakePlanWithin(const Model& model, const PlanOptions& options, const ErrorBudget& budget) {
@@ -242,6 +243,11 @@ Result<FinalChoice> Engine::MakeFinalPlan(const Model& model, const PlanOptions&
                                           const FinalistOptions& finalists) {
   PT_ASSIGN(const PlanningCosts found, state_->CostsForPlanning(model, options));
   return RunFinalists({model, *state_->machine, *found.costs, found.summary, options}, finalists);
+}
+
+Result<std::vector<Plan>> Engine::MakeMemoryFront(const Model& model, const PlanOptions& options) {
+  PT_ASSIGN(const PlanningCosts found, state_->CostsForPlanning(model, options));
+  return pt::MakeMemoryFront({model, *state_->machine, *found.costs, found.summary, options});
 }
 
 Result<Plan> Engine::MakeDefaultPlan(const Model& model) {

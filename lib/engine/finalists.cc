@@ -33,9 +33,15 @@ std::vector<Contender> ContendersFor(const PlanningScene& scene) {
   for (const std::string& name : PlannerNames(scene.machine.platform(), scene.options.seed)) {
     if (!name.starts_with("random:") && name != scene.options.planner) add(name, scene.options.seed, name);
   }
+  // Runs decide here, not predictions: what the search found runs even where its predicted gain is not sure.
+  if (scene.options.planner == "search") {
+    add("search", scene.options.seed, "search, any gain");
+    contenders.back().options.margin = SplitMargin::kNone;
+  }
   for (uint64_t i = 1; i <= kMoreSeeds; ++i) {
     const uint64_t seed = scene.options.seed + i;
     add("search", seed, "search, seed " + std::to_string(seed));
+    contenders.back().options.margin = SplitMargin::kNone;
   }
   return contenders;
 }
@@ -84,7 +90,9 @@ Status AddRefined(const PlanningScene& scene, const FinalistOptions& options, In
   size_t base = 0;
   for (uint32_t round = 1; round <= options.refine; ++round) {
     PT_CHECK_OK(NoteInPlace(scene, finalists[base].plan, options, costs));
-    PT_ASSIGN(Plan plan, PlanWith(scene.model, scene.machine, costs, scene.profile, scene.options, nullptr, nullptr));
+    PlanOptions refined = scene.options;
+    refined.margin = SplitMargin::kNone;
+    PT_ASSIGN(Plan plan, PlanWith(scene.model, scene.machine, costs, scene.profile, refined, nullptr, nullptr));
     if (!seen.insert(WorkOf(plan, *scene.model.graph)).second) break;  // what runs in place changes nothing any more
     base = finalists.size();
     finalists.push_back({scene.options.planner + ", refined " + std::to_string(round), std::move(plan)});

@@ -1,7 +1,9 @@
 #include "lib/engine/finish_plan.h"
 
+#include <algorithm>
 #include <set>
 
+#include "lib/engine/useful_split.h"
 #include "partitiontuner/exec/judge_plan.h"
 #include "partitiontuner/plan/timeline.h"
 #include "partitiontuner/transform/passes.h"
@@ -28,6 +30,9 @@ std::string ConstraintsText(const Graph& graph, const Platform& platform, const 
   for (const auto& [device, bytes] : constraints.memory_caps) {
     text += (text.empty() ? "" : ", ") + std::string("memory ") + platform.device(device).name + " " +
             std::to_string(bytes);
+  }
+  if (constraints.total_memory_cap) {
+    text += (text.empty() ? "" : ", ") + std::string("memory ") + std::to_string(*constraints.total_memory_cap);
   }
   return text;
 }
@@ -101,22 +106,30 @@ Status NameReorderLibraries(const Graph& graph, const Machine& machine, Plan& pl
 }
 
 // What each device would take alone: what a plan is worth is said against the best of them. One that cannot run the
-// model, or may not under the constraints, has no entry.
-std::map<std::string, int64_t> SingleDevices(PlanningProblem problem, const Plan& plan) {
-  std::map<std::string, int64_t> found;
+// model, or may not under the constraints, has no plan.
+std::vector<Plan> SingleDevices(PlanningProblem problem) {
+  std::vector<Plan> found;
   const Result<const Planner*> single = FindPlanner("single");
-  if (!single.ok()) return found;
   for (const Device& device : problem.platform.devices) {
-    const std::string name = "single:" + device.name;
-    if (plan.planner == name) {
-      found[name] = plan.makespan.ns;
-      continue;
-    }
     problem.argument = device.name;
-    const Result<Plan> alone = (*single)->make_plan(problem, nullptr);
-    if (alone.ok()) found[name] = alone->makespan.ns;
+    Result<Plan> alone = single.ok() ? (*single)->make_plan(problem, nullptr) : single.error();
+    if (!alone.ok()) continue;
+    alone->planner = "single:" + device.name;
+    found.push_back(*std::move(alone));
   }
   return found;
+}
+
+// The plan of one device in the place of a split whose gain is not sure: a plan of more parts has more to go wrong.
+void DeclineSplit(const PlanningProblem& problem, const Plan& single, Explanations* explanations, Plan& plan) {
+  if (explanations != nullptr) {
+    PlanningProblem alone = problem;
+    const std::string device = single.planner.substr(single.planner.find(':') + 1);
+    alone.argument = device;
+    *explanations = {};
+    (void)FindPlanner("single").value()->make_plan(alone, explanations);
+  }
+  plan = single;
 }
 
 // A planner's plan must do here what a plan from a file must.
@@ -160,7 +173,7 @@ Status PredictPlan(const Model& model, const Platform& platform, const CostModel
 }
 
 Result<Plan> PlanWith(const Model& model, const Machine& machine, const CostModel& costs, const ProfileSummary& profile,
-                      const PlanOptions& options, Explanations* explanations, std::chrono::nanoseconds* search_time) {
+                      const PlanOptions& options, Explanations* explanations, PlanningNotes* notes) {
   const Platform& platform = machine.platform();
   const std::string_view name = options.planner;
   const size_t colon = name.find(':');
@@ -176,8 +189,23 @@ Result<Plan> PlanWith(const Model& model, const Machine& machine, const CostMode
                           options.time_limit.count()};
   const auto start = std::chrono::steady_clock::now();
   PT_ASSIGN(Plan plan, planner->make_plan(problem, explanations));
-  if (search_time != nullptr) *search_time = std::chrono::steady_clock::now() - start;
+  PlanningNotes found;
+  found.search_time = std::chrono::steady_clock::now() - start;
   plan.planner = options.planner;
+  std::map<std::string, int64_t> baselines;
+  const std::vector<Plan> singles = SingleDevices(problem);
+  for (const Plan& single : singles) baselines[single.planner] = single.makespan.ns;
+  if (planner->name == "search" && !singles.empty()) {
+    const Plan& best = *std::min_element(singles.begin(), singles.end(),
+                                         [](const Plan& a, const Plan& b) { return a.makespan.ns < b.makespan.ns; });
+    found.gain = GainOver(*model.graph, platform, costs, plan, best);
+    found.split_declined = options.margin == SplitMargin::kUncertainty && !found.gain->is_sure();
+    if (found.split_declined) {
+      baselines[plan.planner] = plan.makespan.ns;
+      DeclineSplit(problem, best, explanations, plan);
+    }
+  }
+  if (notes != nullptr) *notes = found;
   PT_CHECK_OK(NameReorderLibraries(*model.graph, machine, plan));
   PT_CHECK_OK(machine.CheckPlugins());
   Bound bound = BestBound(problem);
@@ -186,7 +214,7 @@ Result<Plan> PlanWith(const Model& model, const Machine& machine, const CostMode
   plan.complete = AllMeasured(*model.graph, platform, plan, costs);
   // As the one timeline sees it, whatever the planner reckoned with.
   PT_CHECK_OK(PredictPlan(model, platform, costs, plan));
-  plan.report.baselines_ns = SingleDevices(problem, plan);
+  plan.report.baselines_ns = std::move(baselines);
   plan.made_for = MadeForOf(model, machine, plan, profile, options);
   PT_CHECK_OK(CheckLegal(*model.graph, machine, plan));
   return plan;

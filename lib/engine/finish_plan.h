@@ -12,9 +12,9 @@ struct ProfileSummary {
 ProfileSummary SummaryOf(const Profile& profile);
 
 // Runs options.planner over the model's candidates and finishes its plan. A planner's illegal plan is kInternal, with
-// all faults. search_time, when not null: what the planner took.
+// all faults. What explanations and notes hold, when not null, is of the plan that is given.
 Result<Plan> PlanWith(const Model& model, const Machine& machine, const CostModel& costs, const ProfileSummary& profile,
-                      const PlanOptions& options, Explanations* explanations, std::chrono::nanoseconds* search_time);
+                      const PlanOptions& options, Explanations* explanations, PlanningNotes* notes);
 
 // Times, critical path, gap and shares of a plan under these costs, in place of those it has. Errors: kPartial.
 Status PredictPlan(const Model& model, const Platform& platform, const CostModel& costs, Plan& plan);

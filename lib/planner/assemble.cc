@@ -155,7 +155,23 @@ void FillTimes(const Space& space, const Timeline& timeline, Plan& plan) {
   plan.report.stopped_by = "done";
 }
 
+// Of all devices together; PlanMemory judges each alone.
+Status CheckTotalMemory(const Constraints& constraints, const Plan& plan) {
+  uint64_t total = 0;
+  for (const auto& [device, arena] : plan.memory) total += arena.bytes;
+  if (!constraints.total_memory_cap || total <= *constraints.total_memory_cap) return {};
+  return MakeError(ErrorCode::kOutOfMemory, "plan.memory",
+                   "the plan needs " + std::to_string(total) + " bytes on all devices together where " +
+                       std::to_string(*constraints.total_memory_cap) + " are allowed");
+}
+
 }  // namespace
+
+Plan StepsOf(const Space& space, const Solution& solution, const Scheduler& schedule) {
+  Plan plan = Assembler(space, solution, schedule).MakeSteps();
+  plan.lent_on = space.problem().constraints.lent_on;
+  return plan;
+}
 
 Result<Plan> Assemble(const Space& space, const Solution& solution, std::string planner, Explanations* explanations) {
   Scheduler schedule(space);
@@ -163,10 +179,10 @@ Result<Plan> Assemble(const Space& space, const Solution& solution, std::string 
     return MakeError(ErrorCode::kInfeasible, "planner.infeasible",
                      planner + ": some value cannot be moved to where it is read, or the order breaks a dependency");
   }
-  Plan plan = Assembler(space, solution, schedule).MakeSteps();
+  Plan plan = StepsOf(space, solution, schedule);
   plan.planner = std::move(planner);
-  plan.lent_on = space.problem().constraints.lent_on;
   PT_CHECK_OK(PlanMemory(space.graph(), space.platform(), plan, space.problem().constraints.memory_caps));
+  PT_CHECK_OK(CheckTotalMemory(space.problem().constraints, plan));
   PT_ASSIGN(const Timeline timeline, SimulatePlan(space.graph(), space.platform(), plan, space.problem().costs));
   FillTimes(space, timeline, plan);
   if (explanations != nullptr) ExplainPlan(space, plan, timeline, *explanations);

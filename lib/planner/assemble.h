@@ -13,6 +13,9 @@ namespace pt {
 Result<Plan> Assemble(const Space& space, const Solution& solution, std::string planner,
                       Explanations* explanations = nullptr);
 
+// The steps alone, of a solution that `schedule` has just found possible: no memory, no times.
+Plan StepsOf(const Space& space, const Solution& solution, const Scheduler& schedule);
+
 // Why each step is where it is: alternatives with their times, slack, what it waited for.
 void ExplainPlan(const Space& space, const Plan& plan, const Timeline& timeline, Explanations& explanations);
 

@@ -59,7 +59,7 @@ enum class Dominance : uint8_t {
 };
 
 bool KeepsMemoryCaps(const Space& space, const Solution& solution) {
-  return space.problem().constraints.memory_caps.empty() || Assemble(space, solution, "exact").ok();
+  return !space.problem().constraints.caps_memory() || Assemble(space, solution, "exact").ok();
 }
 
 class ExactSearch {
@@ -72,7 +72,7 @@ class ExactSearch {
   }
 
   ExactResult Run() {
-    const bool alone = !space_.simulator().has_contention() && space_.problem().constraints.memory_caps.empty();
+    const bool alone = !space_.simulator().has_contention() && !space_.problem().constraints.caps_memory();
     for (const size_t width : {size_t{32}, size_t{512}, kWidest}) {
       if (best_.proven || IsOver()) break;
       best_.proven = Pass(PartialScheduler::Reorders::kAnywhere, Dominance::kAhead, width);
@@ -98,7 +98,7 @@ class ExactSearch {
 
   bool IsOver() {
     if (limits_.evaluations != 0 && best_.evaluations >= limits_.evaluations) return true;
-    if (limits_.until && std::chrono::steady_clock::now() >= *limits_.until) best_.out_of_time = true;
+    best_.out_of_time = best_.out_of_time || space_.deadline().IsOver();
     return best_.out_of_time;
   }
 
@@ -258,9 +258,6 @@ Result<Solved> SolveExact(const Space& space, std::string_view) {
   const PlanningProblem& problem = space.problem();
   ExactLimits limits;
   limits.evaluations = problem.effort != 0 ? problem.effort : kUsualEffort;
-  if (problem.time_limit_ns > 0) {
-    limits.until = std::chrono::steady_clock::now() + std::chrono::nanoseconds(problem.time_limit_ns);
-  }
   ExactResult result = FindExact(space, BestBaseline(space), limits);
   if (result.solution.empty()) {
     return MakeError(ErrorCode::kInfeasible, "planner.exact",

@@ -1,8 +1,7 @@
 // FindExact: the solution with the smallest makespan, by branch and bound over covers, options, units and orders.
 #pragma once
 
-#include <chrono>
-#include <optional>
+#include <string>
 
 #include "lib/planner/schedule.h"
 
@@ -14,7 +13,6 @@ inline constexpr size_t kMostExactNodes = 20;
 
 struct ExactLimits {
   uint64_t evaluations = 0;  // partial schedules
-  std::optional<std::chrono::steady_clock::time_point> until;
 };
 
 struct ExactResult {
@@ -28,8 +26,8 @@ struct ExactResult {
 // Empty when the space can be searched; else why not.
 std::string ExactFault(const Space& space);
 
-// start: a legal solution that keeps the memory caps, or empty. Deterministic, unless time runs out. The proof holds
-// with respect to Scheduler::Run and memory caps. Precondition: no ExactFault.
+// start: a legal solution that keeps the memory caps, or empty. Deterministic, unless the space's deadline is over. The
+// proof holds with respect to Scheduler::Run and memory caps. Precondition: no ExactFault.
 ExactResult FindExact(const Space& space, Solution start, const ExactLimits& limits);
 
 }  // namespace pt

@@ -10,7 +10,8 @@
 namespace pt {
 namespace {
 
-// Busy times of a lane, ascending and apart.
+// Busy times of a lane, ascending and apart: what touches is one, so that a look for an idle time passes many steps at
+// once.
 using Busy = std::vector<std::pair<int64_t, int64_t>>;
 
 class HeftScheduler {
@@ -41,6 +42,7 @@ class HeftScheduler {
     Solution solution(cover_.size());
     std::vector<std::pair<int64_t, int64_t>> starts(cover_.size());
     for (size_t i = 0; i < order.size(); ++i) {
+      if (space_.deadline().GivesUp()) return {};
       solution[order[i]] = Place(cover_[order[i]], starts[order[i]].first);
       starts[order[i]].second = static_cast<int64_t>(i);
     }
@@ -178,7 +180,19 @@ class HeftScheduler {
   void Occupy(uint32_t lane, int64_t from, int64_t to) {
     if (to <= from) return;
     Busy& busy = lanes_[lane];
-    busy.insert(std::upper_bound(busy.begin(), busy.end(), std::pair(from, to)), {from, to});
+    const auto next = std::upper_bound(busy.begin(), busy.end(), std::pair(from, to));
+    const bool follows = next != busy.begin() && std::prev(next)->second == from;
+    const bool precedes = next != busy.end() && next->first == to;
+    if (follows && precedes) {
+      std::prev(next)->second = next->second;
+      busy.erase(next);
+    } else if (follows) {
+      std::prev(next)->second = to;
+    } else if (precedes) {
+      next->first = from;
+    } else {
+      busy.insert(next, {from, to});
+    }
   }
 
   Choice Place(uint32_t group_id, int64_t& start_ns) {
@@ -242,7 +256,8 @@ Solution ScheduleByHeft(const Space& space, const Solution& cover, const HeftRul
 
 Result<Solved> SolveHeft(const Space& space, std::string_view) {
   PT_ASSIGN(const Solution cover, SolveSerial(space, {}));
-  return Solved{ScheduleByHeft(space, cover, {})};
+  Solution placed = ScheduleByHeft(space, cover, {});
+  return Solved{placed.empty() ? cover : std::move(placed)};
 }
 
 }  // namespace pt

@@ -12,7 +12,7 @@ struct HeftRules {
   std::function<bool(const Option&)> allowed;
 };
 
-// Places and orders the groups of a legal solution anew.
+// Places and orders the groups of a legal solution anew. Empty when the space's deadline is over and there is a plan.
 Solution ScheduleByHeft(const Space& space, const Solution& cover, const HeftRules& rules);
 
 }  // namespace pt

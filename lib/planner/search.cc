@@ -2,13 +2,14 @@
 // segment by segment, then improves the best by local moves on the critical chain. Effort is counted, in evaluations of
 // the timeline or in choices scheduled, so the same seed and effort give the same plan on every machine.
 #include <algorithm>
-#include <chrono>
 #include <optional>
+#include <tuple>
 
 #include "lib/planner/assemble.h"
 #include "lib/planner/exact.h"
 #include "lib/planner/frontiers.h"
 #include "lib/planner/heft.h"
+#include "lib/planner/memory_judge.h"
 #include "lib/planner/moves.h"
 #include "lib/planner/segments.h"
 #include "lib/planner/serial_dp.h"
@@ -19,13 +20,16 @@ namespace {
 
 struct Scored {
   Solution solution;
+  Overrun over;  // nothing without memory caps
   Score score;
+
+  bool operator<(const Scored& other) const { return std::tie(over, score) < std::tie(other.over, other.score); }
 };
 
 // About a second on graphs of some hundred nodes, less on large ones: in choices scheduled (WindowScheduler::spent).
 double UsualSpending(size_t nodes) {
   const double size = static_cast<double>(nodes), large = std::max(1.0, size / 2000);
-  return std::max(8e6 / (large * large), 250 * size);
+  return std::max(10e6 / (large * large), 25 * size);
 }
 
 // What the exact search may take on small graphs, in partial schedules, and how many of them take as long as an
@@ -49,48 +53,76 @@ class Search {
       : space_(space),
         with_segments_(with_segments),
         scheduler_(space),
+        judge_(space),
         now_(space),
         random_(space.problem().seed),
-        moves_(space, now_, random_) {
-    start_ = std::chrono::steady_clock::now();
-  }
+        moves_(space, now_, random_) {}
 
   Result<Solved> Run() {
     PT_CHECK_OK(CollectStarts());
     StartExactly();
     best_ = starts_.front();
-    if (!proven_) {
+    if (!proven_ && !IsOver()) {
       now_.Reset(best_.solution);
-      CombineSegments();
-      if (with_segments_) {
-        Improve(kBeforeSegments);
-        StartBySegments();
+      if (!best_.over.fits()) Repair();
+      if (best_.over.fits()) {
+        CombineSegments();
+        if (with_segments_) {
+          Improve(kBeforeSegments);
+          StartBySegments();
+        }
+        Improve(1);
       }
-      Improve(1);
     }
-    starts_.insert(starts_.begin(), best_);
-    return FirstThatFits();
+    // Whoever made the plan says what it lacks.
+    if (!best_.over.fits()) {
+      if (const Result<Plan> plan = Assemble(space_, best_.solution, "search"); !plan.ok()) return plan.error();
+    }
+    return Solved{std::move(best_.solution), out_of_time_ ? "time" : proven_ ? "done" : "effort"};
   }
 
  private:
-  Score Evaluate(const Solution& solution) {
+  Scored Evaluate(Solution solution) {
     ++evaluations_;
-    Score score;
-    score.makespan_ns = scheduler_.Run(solution);
-    if (score.makespan_ns < kImpossible) score.work_ns = scheduler_.work_ns();
-    return score;
+    Scored scored;
+    scored.score.makespan_ns = scheduler_.Run(solution);
+    if (scored.score.makespan_ns < kImpossible) {
+      scored.score.work_ns = scheduler_.work_ns();
+      scored.over = OverrunOf(solution);
+    }
+    scored.solution = std::move(solution);
+    return scored;
+  }
+
+  Overrun OverrunOf(const Solution& solution) {
+    if (!judge_.is_capped()) return {};
+    judged_ += 500 + 32 * solution.size();
+    return judge_.Judge(solution);
   }
 
   void AddStart(Solution solution) {
+    if (solution.empty()) return;  // given up
     const bool known =
         std::any_of(starts_.begin(), starts_.end(), [&](const Scored& start) { return start.solution == solution; });
     if (known) return;
-    const Score score = Evaluate(solution);
-    if (score.makespan_ns < kImpossible) starts_.push_back({std::move(solution), score});
+    Scored scored = Evaluate(std::move(solution));
+    if (scored.score.makespan_ns >= kImpossible) return;
+    starts_.push_back(std::move(scored));
+    space_.deadline().AllowGivingUp();
+  }
+
+  // Any plan, at once, for when time is over before a start is found: the best single stream but for one state.
+  void AddFallback() {
+    SerialRules rules;
+    rules.beam = 1;
+    Result<Solution> stream = SolveSerial(space_, rules);
+    if (stream.ok()) fallback_ = std::move(*stream);
+    if (!fallback_.empty() && scheduler_.Run(fallback_) < kImpossible) space_.deadline().AllowGivingUp();
   }
 
   Status CollectStarts() {
     Error last;
+    if (space_.deadline().is_limited()) AddFallback();
     const auto add = [&](Result<Solved> solved) {
       if (solved.ok()) {
         AddStart(std::move(solved->order));
@@ -99,7 +131,7 @@ class Search {
       }
     };
     for (const Solver& solver : Solvers()) {
-      if (IsLarge() && !starts_.empty() && IsLate()) break;
+      if ((!starts_.empty() || !fallback_.empty()) && IsLate()) break;
       if (solver.baseline == Solver::Baseline::kNo || (IsLarge() && !solver.scales)) continue;
       if (solver.baseline == Solver::Baseline::kYes) {
         add(solver.solve(space_, ""));
@@ -107,9 +139,11 @@ class Search {
       }
       for (const Device& device : space_.platform().devices) add(solver.solve(space_, device.name));
     }
-    if (!IsLarge() || starts_.empty() || !IsLate()) AddOwnStarts();
+    if ((starts_.empty() && fallback_.empty()) || !IsLate()) AddOwnStarts();
+    if (judge_.is_capped()) AddThriftyStarts();
+    if (starts_.empty()) AddStart(std::move(fallback_));
     if (starts_.empty()) return last;
-    SortStarts();
+    std::stable_sort(starts_.begin(), starts_.end());
     return {};
   }
 
@@ -119,16 +153,14 @@ class Search {
     const uint64_t effort = space_.problem().effort;
     ExactLimits limits;
     limits.evaluations = effort != 0 ? (effort - evaluations_) / 2 * kPartsOfEvaluation : kUsualParts;
-    const int64_t limit_ns = space_.problem().time_limit_ns;
-    if (limit_ns > 0) limits.until = start_ + std::chrono::nanoseconds(limit_ns);
-    // Under memory caps the best start may be one that does not fit, and none may be pruned by it.
-    const bool capped = !space_.problem().constraints.memory_caps.empty();
-    ExactResult exact = FindExact(space_, capped ? Solution() : starts_.front().solution, limits);
+    // Nothing may be pruned by a start that does not fit.
+    const Scored& start = starts_.front();
+    ExactResult exact = FindExact(space_, start.over.fits() ? start.solution : Solution(), limits);
     evaluations_ += exact.evaluations / kPartsOfEvaluation;
     if (exact.solution.empty()) return;
-    const Score score = Evaluate(exact.solution);
-    const auto place = std::find_if(starts_.begin(), starts_.end(), [&](const Scored& s) { return score < s.score; });
-    starts_.insert(place, {std::move(exact.solution), score});
+    Scored scored = Evaluate(std::move(exact.solution));
+    const auto place = std::upper_bound(starts_.begin(), starts_.end(), scored);
+    starts_.insert(place, std::move(scored));
     proven_ = exact.proven;
   }
 
@@ -138,15 +170,12 @@ class Search {
     if (IsOver() || space_.simulator().has_contention()) return;
     starts_.insert(starts_.begin(), best_);
     const uint64_t effort = space_.problem().effort;
-    SegmentLimits limits;
-    limits.evaluations = effort != 0 ? (effort - evaluations_) / 4
-                         : IsLarge() ? kUsualOfSegments / 10
-                                     : kUsualOfSegments;
-    const int64_t limit_ns = space_.problem().time_limit_ns;
-    if (limit_ns > 0) limits.until = start_ + std::chrono::nanoseconds(limit_ns);
+    const uint64_t limit = effort != 0 ? (effort - evaluations_) / 4
+                           : IsLarge() ? kUsualOfSegments / 10
+                                       : kUsualOfSegments;
     std::vector<const Solution*> starts;
     for (const Scored& start : starts_) starts.push_back(&start.solution);
-    SegmentResult found = SolveBySegments(space_, starts, limits, SolveWhole);
+    SegmentResult found = SolveBySegments(space_, starts, limit, SolveWhole);
     evaluations_ += found.evaluations;
     of_segments_ += found.evaluations;
     if (found.solution.empty()) return;
@@ -154,21 +183,16 @@ class Search {
     AddStart(std::move(found.solution));
     if (starts_.size() == known) return;
     const Scored& chain = starts_.back();
-    const bool is_near =
-        static_cast<double>(chain.score.makespan_ns) <= kNear * static_cast<double>(best_.score.makespan_ns);
+    const bool is_near = chain.over.fits() && static_cast<double>(chain.score.makespan_ns) <=
+                                                  kNear * static_cast<double>(best_.score.makespan_ns);
     if (is_near) now_.Reset(chain.solution);
-    SortStarts();
+    std::stable_sort(starts_.begin(), starts_.end());
     critical_.clear();
     CombineSegments();
     if (is_near) Improve(Spent() + (1 - Spent()) / 2);
     KeepBest();
     if (!(now_.solution() == best_.solution)) now_.Reset(best_.solution);
     critical_.clear();
-  }
-
-  void SortStarts() {
-    std::stable_sort(starts_.begin(), starts_.end(),
-                     [](const Scored& a, const Scored& b) { return a.score < b.score; });
   }
 
   // Graphs on which only those planners are starts that follow from few single streams.
@@ -198,6 +222,38 @@ class Search {
     if (thrifty.ok()) AddStart(ScheduleByHeft(space_, *thrifty, {}));
   }
 
+  // What keeps little alive at once: streams that make few bytes on each device and over all, and the best starts, in
+  // thrifty orders.
+  void AddThriftyStarts() {
+    std::stable_sort(starts_.begin(), starts_.end());
+    const size_t best = std::min<size_t>(starts_.size(), 8);
+    for (size_t i = 0; i < best && !IsLate(); ++i) AddStart(OrderForMemory(space_, starts_[i].solution));
+    SerialRules thrifty;
+    thrifty.cost_ns = [&](const Option& option) { return BytesMade(option); };
+    const auto add = [&] {
+      if (IsLate()) return;
+      const Result<Solution> stream = SolveSerial(space_, thrifty);
+      if (!stream.ok()) return;
+      AddStart(*stream);
+      AddStart(OrderForMemory(space_, *stream));
+    };
+    add();
+    for (size_t d = 0; d < space_.platform().devices.size(); ++d) {
+      thrifty.allowed = [d](const Option& option) { return option.device == DeviceId(d); };
+      add();
+    }
+  }
+
+  int64_t BytesMade(const Option& option) const {
+    const Group& group = space_.group(option.group);
+    uint64_t bytes = space_.problem().candidates[option.candidate].scratch_bytes;
+    for (size_t i = 0; i < group.out.size(); ++i) {
+      const ValueSlots& value = space_.value(group.out[i]);
+      if (!option.likely_elided) bytes += space_.routes(group.out[i]).bytes[option.out[i] % value.forms.size()];
+    }
+    return static_cast<int64_t>(std::min<uint64_t>(bytes, uint64_t{1} << 40));
+  }
+
   bool HasNarrowAlternative() const {
     const bool wide =
         std::any_of(space_.options().begin(), space_.options().end(), [&](const Option& o) { return Width(o) > 1; });
@@ -215,28 +271,34 @@ class Search {
   double Spent() const {
     const uint64_t effort = space_.problem().effort;
     if (effort != 0) return static_cast<double>(evaluations_) / static_cast<double>(effort);
-    return static_cast<double>(now_.spent()) / UsualSpending(space_.graph().nodes().size()) +
+    // A move that comes to nothing takes time too.
+    const uint64_t spent = now_.spent() + judged_ + evaluations_ - of_segments_;
+    return static_cast<double>(spent) / UsualSpending(space_.graph().nodes().size()) +
            kPartOfSegments * static_cast<double>(of_segments_) / static_cast<double>(kUsualOfSegments);
   }
 
   bool IsOver() const { return Spent() >= 1 || IsLate(); }
 
   bool IsLate() const {
-    const int64_t limit_ns = space_.problem().time_limit_ns;
-    if (limit_ns <= 0) return false;
-    const auto spent = std::chrono::steady_clock::now() - start_;
-    if (std::chrono::duration_cast<std::chrono::nanoseconds>(spent).count() < limit_ns) return false;
-    out_of_time_ = true;
-    return true;
+    out_of_time_ = out_of_time_ || space_.deadline().IsOver();
+    return out_of_time_;
   }
 
-  // True when the change is better; it stays unless it is worse.
+  // True when the change is better; it stays unless it is worse or goes over a memory cap.
   bool Try(std::optional<Window> change) {
     ++evaluations_;  // moves that come to nothing count too, so that the search ends
     if (!change) return false;
     const Score before = now_.score();
     const Score score = now_.Try(std::move(*change));
-    if (before < score) return false;
+    // On large graphs a change that gains nothing is not worth indexing the schedule anew.
+    if (before < score || (IsLarge() && !(score < before))) {
+      now_.Drop();
+      return false;
+    }
+    if (judge_.is_capped() && !OverrunOf(now_.Changed()).fits()) {
+      now_.Drop();
+      return false;
+    }
     now_.Commit();
     critical_.clear();
     return score < before;
@@ -282,7 +344,39 @@ class Search {
   }
 
   void KeepBest() {
-    if (now_.score() < best_.score) best_ = {now_.solution(), now_.score()};
+    if (now_.score() < best_.score) best_ = {now_.solution(), {}, now_.score()};
+  }
+
+  // Where no start keeps the memory caps: changes around what lies above them, whatever time they cost, until the plan
+  // fits. Many in a row without a gain allow one that is no nearer.
+  void Repair() {
+    constexpr uint64_t kPatience = 64;
+    (void)OverrunOf(best_.solution);
+    std::vector<uint32_t> pressing(judge_.pressing().begin(), judge_.pressing().end());
+    Scored now = best_;
+    for (uint64_t since = 0; !best_.over.fits() && !IsOver(); ++since) {
+      const bool anywhere = pressing.empty() || random_.Below(4) == 0;
+      const size_t at = anywhere ? random_.Below(now.solution.size()) : pressing[random_.Below(pressing.size())];
+      const std::optional<Window> change = moves_.Draw(static_cast<uint32_t>(at));
+      ++evaluations_;
+      if (!change) continue;
+      Scored changed = Evaluate(With(now.solution, *change));
+      if (changed.score.makespan_ns >= kImpossible) continue;
+      const bool sideways = since > kPatience && changed.over.bytes <= now.over.bytes;
+      if (!(changed < now) && !sideways) continue;
+      since = 0;
+      pressing.assign(judge_.pressing().begin(), judge_.pressing().end());
+      now = std::move(changed);
+      now_.Reset(now.solution);
+      if (now < best_) best_ = now;
+    }
+    if (best_.over.fits()) now_.Reset(best_.solution);
+  }
+
+  static Solution With(Solution solution, const Window& change) {
+    const auto from = solution.erase(solution.begin() + change.from, solution.begin() + change.to);
+    solution.insert(from, change.choices.begin(), change.choices.end());
+    return solution;
   }
 
   // Some changes of the best whatever they cost.
@@ -295,41 +389,26 @@ class Search {
       const std::optional<Window> change = moves_.Draw(static_cast<uint32_t>(random_.Below(now_.solution().size())));
       if (!change) continue;
       Solution before = now_.solution();
-      Solution disturbed = before;
-      const auto from = disturbed.erase(disturbed.begin() + change->from, disturbed.begin() + change->to);
-      disturbed.insert(from, change->choices.begin(), change->choices.end());
-      if (!now_.Reset(std::move(disturbed))) now_.Reset(std::move(before));
+      const bool stays = now_.Reset(With(before, *change)) && OverrunOf(now_.solution()).fits();
+      if (!stays) now_.Reset(std::move(before));
     }
-  }
-
-  // The best plan, or under memory caps the best that keeps them.
-  Result<Solved> FirstThatFits() {
-    const auto solved = [&](Scored& scored) {
-      return Solved{std::move(scored.solution), out_of_time_ ? "time" : proven_ ? "done" : "effort"};
-    };
-    if (space_.problem().constraints.memory_caps.empty()) return solved(starts_.front());
-    std::optional<Error> first_error;
-    for (Scored& scored : starts_) {
-      const Result<Plan> plan = Assemble(space_, scored.solution, "search");
-      if (plan.ok()) return solved(scored);
-      if (!first_error) first_error = plan.error();
-    }
-    return *first_error;
   }
 
   const Space& space_;
   const bool with_segments_;
   Scheduler scheduler_;  // of the starts
+  MemoryJudge judge_;
   WindowScheduler now_;  // what is being changed
   Random random_;
   Moves moves_;
+  Solution fallback_;  // empty: none
   std::vector<Scored> starts_;
   Scored best_;
   std::vector<uint32_t> critical_;  // choices of now_, empty = not known
   uint64_t evaluations_ = 0;
   uint64_t of_segments_ = 0;  // of those
+  uint64_t judged_ = 0;       // what looking at memory took, in choices scheduled
   bool proven_ = false;       // no solution is faster than the best start
-  std::chrono::steady_clock::time_point start_;
   mutable bool out_of_time_ = false;
 };
 

@@ -27,9 +27,12 @@ struct Stretch {
 
 class SegmentSolver {
  public:
-  SegmentSolver(const Space& space, std::span<const Solution* const> starts, const SegmentLimits& limits,
-                SolveFunction solve)
-      : space_(space), starts_(starts), limits_(limits), solve_(solve), frontiers_(FindFrontiers(space, kUsualNodes)) {
+  SegmentSolver(const Space& space, std::span<const Solution* const> starts, uint64_t evaluations, SolveFunction solve)
+      : space_(space),
+        starts_(starts),
+        limit_(evaluations),
+        solve_(solve),
+        frontiers_(FindFrontiers(space, kUsualNodes)) {
     stretches_ = Stretches(space, frontiers_);
   }
 
@@ -38,10 +41,10 @@ class SegmentSolver {
     for (size_t states = kMostStates; states > 0; --states) {
       FindStates(states);
       FindProblems();
-      if (known_.size() * kLeastEffort <= limits_.evaluations) break;
+      if (known_.size() * kLeastEffort <= limit_) break;
       if (states == 1) return {};
     }
-    const uint64_t effort = std::min(kMostEffort, limits_.evaluations / std::max<size_t>(1, known_.size()));
+    const uint64_t effort = std::min(kMostEffort, limit_ / std::max<size_t>(1, known_.size()));
     const bool in_time = SolveAll(effort);
     return {in_time ? Shortest() : Solution(), evaluations_};
   }
@@ -121,13 +124,11 @@ class SegmentSolver {
     return space_.position(node) >= first && space_.position(node) < first + stretches_[s].size();
   }
 
-  bool IsLate() const { return limits_.until && std::chrono::steady_clock::now() >= *limits_.until; }
-
   bool SolveAll(uint64_t effort) {
     for (std::vector<Way>& ways : ways_) {
       for (Way& way : ways) {
         if (way.solved == nullptr || !tried_.insert(way.solved).second) continue;
-        if (IsLate()) return false;
+        if (space_.deadline().IsOver()) return false;
         SolveOne(way.segment, effort, *way.solved);
       }
     }
@@ -137,11 +138,8 @@ class SegmentSolver {
   void SolveOne(const Segment& segment, uint64_t effort, Stretch& solved) {
     SegmentProblem inner(space_, segment);
     inner.problem().effort = effort;
-    if (limits_.until) {
-      const auto left = *limits_.until - std::chrono::steady_clock::now();
-      inner.problem().time_limit_ns =
-          std::max<int64_t>(1, std::chrono::duration_cast<std::chrono::nanoseconds>(left).count());
-    }
+    inner.problem().time_limit_ns = space_.deadline().left_ns();
+    inner.problem().now_ns = space_.problem().now_ns;
     evaluations_ += effort;
     const Result<Space> space = Space::Make(inner.problem());
     if (!space.ok()) return;
@@ -185,7 +183,7 @@ class SegmentSolver {
 
   const Space& space_;
   const std::span<const Solution* const> starts_;
-  const SegmentLimits& limits_;
+  const uint64_t limit_;  // of evaluations
   const SolveFunction solve_;
   const std::vector<Frontier> frontiers_;
   std::vector<std::span<const NodeId>> stretches_;
@@ -198,9 +196,9 @@ class SegmentSolver {
 
 }  // namespace
 
-SegmentResult SolveBySegments(const Space& space, std::span<const Solution* const> starts, const SegmentLimits& limits,
+SegmentResult SolveBySegments(const Space& space, std::span<const Solution* const> starts, uint64_t evaluations,
                               SolveFunction solve) {
-  return SegmentSolver(space, starts, limits, solve).Run();
+  return SegmentSolver(space, starts, evaluations, solve).Run();
 }
 
 }  // namespace pt

@@ -2,28 +2,22 @@
 // forms of the values between them: the chain that is shortest in sum. Equal stretches are solved once.
 #pragma once
 
-#include <chrono>
-#include <optional>
+#include <cstdint>
 #include <span>
 
 #include "lib/planner/solve.h"
 
 namespace pt {
 
-struct SegmentLimits {
-  uint64_t evaluations = 0;  // of all stretches together
-  std::optional<std::chrono::steady_clock::time_point> until;
-};
-
 struct SegmentResult {
-  Solution solution;  // empty: the graph has no frontiers, or the limits do not suffice
+  Solution solution;  // empty: the graph has no frontiers, or the evaluations or the time do not suffice
   uint64_t evaluations = 0;
 };
 
 // starts: legal solutions, the best first. Where they leave values at frontiers is what is plausible, and stretches too
 // long to be solved are taken from the first. solve: a planner that keeps the effort and the time limit of its problem.
-// Deterministic, unless time runs out.
-SegmentResult SolveBySegments(const Space& space, std::span<const Solution* const> starts, const SegmentLimits& limits,
+// evaluations: of all stretches together. Deterministic, unless the space's deadline is over.
+SegmentResult SolveBySegments(const Space& space, std::span<const Solution* const> starts, uint64_t evaluations,
                               SolveFunction solve);
 
 }  // namespace pt

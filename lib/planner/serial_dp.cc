@@ -91,6 +91,7 @@ class SerialSolver {
               [](const Live& a, const Live& b) { return a.value < b.value; });
     for (const Live& live : states[0].live) states[0].key ^= KeyOf(live);
     for (uint32_t at = 0; at < space_.order().size(); ++at) {
+      if (space_.deadline().GivesUp()) return OutOfTime();
       proposals_.clear();
       index_.clear();
       size_t size = 0;
@@ -282,7 +283,8 @@ class SerialSolver {
 
   void KeepBest(size_t size) {
     // Copying states costs as much as their live values; graphs with thousands of them get few states.
-    const size_t beam = std::clamp<size_t>(4000 / (size + 1), 1, problem_.beam);
+    late_ = late_ || space_.deadline().IsOver();
+    const size_t beam = late_ ? 1 : std::clamp<size_t>(4000 / (size + 1), 1, problem_.beam);
     if (proposals_.size() <= beam) return;
     std::stable_sort(proposals_.begin(), proposals_.end(),
                      [](const Proposal& a, const Proposal& b) { return a.expected < b.expected; });
@@ -340,6 +342,11 @@ class SerialSolver {
     }
   }
 
+  static Error OutOfTime() {
+    return MakeError(ErrorCode::kInfeasible, "planner.time",
+                     "the time limit was over before a single stream was found");
+  }
+
   Error NoCover(NodeId node) const {
     Error error = MakeError(ErrorCode::kInfeasible, "planner.no_cover",
                             "no candidates cover " + NodeLabel(space_.graph(), node) + " under this planner's rules");
@@ -349,6 +356,7 @@ class SerialSolver {
 
   const Space& space_;
   const SerialProblem& problem_;
+  bool late_ = false;
   std::vector<UsableGroup> groups_;
   std::vector<std::vector<uint32_t>> ending_at_, containing_;  // by position: indices into groups_
   std::vector<int64_t> prices_;
@@ -372,7 +380,8 @@ Result<Solution> SolveSerial(const Space& space, const SerialRules& rules) {
   for (const Option& option : space.options()) problem.allowed.push_back(!rules.allowed || rules.allowed(option));
   if (std::optional<Result<Solution>> known = space.serial_memo().Find(problem)) return std::move(*known);
   Result<Solution> solution = SerialSolver(space, problem).Run();
-  space.serial_memo().Add(std::move(problem), solution);
+  // What time cut short is no answer to the problem.
+  if (!space.deadline().IsOver()) space.serial_memo().Add(std::move(problem), solution);
   return solution;
 }
 

@@ -18,7 +18,8 @@ struct SerialRules {
   size_t beam = 48;               // states kept per node; fewer with many live values, 12 above 2,000 nodes
 };
 
-// Choices in a legal order, each on the first unit of its class. Errors: kInfeasible (no cover of allowed options).
+// Choices in a legal order, each on the first unit of its class. Behind the space's deadline one state is kept, so that
+// the end is near. Errors: kInfeasible (no cover of allowed options; or the deadline is over and there is a plan).
 Result<Solution> SolveSerial(const Space& space, const SerialRules& rules);
 
 // For every node a price, so that no group costs less than its nodes' prices together (in `cost_ns` of options,

@@ -18,6 +18,7 @@ Result<Solved> SolveSingle(const Space& space, std::string_view argument) {
   int64_t best_ns = kImpossible;
   Result<Solution> last = Solution();
   const auto attempt = [&](const SerialRules& rules) {
+    if (best_ns < kImpossible && space.deadline().IsOver()) return;
     last = SolveSerial(space, rules);
     if (!last.ok()) return;
     const int64_t ns = scheduler.Run(*last);

@@ -22,7 +22,10 @@ bool IsForbidden(const Constraints& constraints, NodeId node, const Candidate& c
 }  // namespace
 
 Space::Space(const PlanningProblem& problem)
-    : problem_(&problem), simulator_(problem.platform, problem.costs), serial_memo_(std::make_shared<SerialMemo>()) {
+    : problem_(&problem),
+      simulator_(problem.platform, problem.costs),
+      serial_memo_(std::make_shared<SerialMemo>()),
+      deadline_(std::make_shared<Deadline>(problem)) {
   const Platform& machine = problem.platform;
   units_.resize(machine.unit_classes.size());
   copy_units_.resize(machine.links.size());

@@ -9,6 +9,7 @@
 #include <span>
 #include <vector>
 
+#include "lib/planner/deadline.h"
 #include "lib/planner/slot_set.h"
 #include "partitiontuner/plan/memory_plan.h"
 #include "partitiontuner/plan/timeline.h"
@@ -124,6 +125,8 @@ class Space {
   std::span<const NodeId> order() const { return order_; }
   uint32_t position(NodeId node) const { return position_[node.index()]; }
 
+  // Of the problem's time limit, from when the space was begun. Thread-safe.
+  Deadline& deadline() const { return *deadline_; }
   // What SolveSerial has found for this space. Thread-safe; the only part of a space that grows.
   SerialMemo& serial_memo() const { return *serial_memo_; }
 
@@ -159,6 +162,7 @@ class Space {
   std::vector<uint32_t> position_;
   uint32_t slot_count_ = 0;
   std::shared_ptr<SerialMemo> serial_memo_;
+  std::shared_ptr<Deadline> deadline_;
 };
 
 }  // namespace pt

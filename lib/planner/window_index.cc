@@ -7,8 +7,11 @@ namespace pt {
 
 void WindowScheduler::Index() {
   spent_ += solution_.size();
+  last_read_.assign(values_.size(), 0);
   for (uint32_t c = 0; c < solution_.size(); ++c) {
-    for (NodeId node : space_.group_of(solution_[c].option).nodes) choice_of_[node.index()] = c;
+    const Group& group = space_.group_of(solution_[c].option);
+    for (NodeId node : group.nodes) choice_of_[node.index()] = c;
+    for (ValueId in : group.in) last_read_[in.index()] = c + 1;
   }
   base_steps_ = static_cast<uint32_t>(steps_.size());
   base_waits_ = static_cast<uint32_t>(waits_.size());

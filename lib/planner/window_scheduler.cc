@@ -348,6 +348,8 @@ bool WindowScheduler::MovesAgree(uint32_t at) const {
 bool WindowScheduler::CompareInstance(uint32_t s, ValueId v, uint32_t slot, uint32_t at, int64_t& least,
                                       int64_t& saved) const {
   const ScheduledStep& step = steps_[s];
+  const ValueState& state = values_[v.index()];
+  if (last_read_[v.index()] <= at && state.first_move == state.end_move) return true;  // over and done with
   const uint32_t before = writer_[instance(v, slot)];
   bool is_read = false;
   const auto follow = [&](uint32_t reader) {
@@ -381,7 +383,6 @@ bool WindowScheduler::CompareInstance(uint32_t s, ValueId v, uint32_t slot, uint
     is_read = true;
     saved = kImpossible;  // not known
   }
-  const ValueState& state = values_[v.index()];
   for (uint32_t m = state.first_move; m < state.end_move; ++m) {
     if (moves_[m].from != slot) continue;
     const uint32_t mover = writer_[instance(v, moves_[m].to)];

@@ -39,6 +39,8 @@ class WindowScheduler : public Scheduler {
   Score Try(Window change);
   void Commit();
   void Drop();
+  // The whole solution with the change that Try was asked for, until Commit or Drop.
+  Solution Changed() const;
   // How much was looked at since the beginning, in choices scheduled: the time it takes is about proportional.
   uint64_t spent() const { return spent_; }
 
@@ -50,7 +52,6 @@ class WindowScheduler : public Scheduler {
     int64_t launch_ns = 0, run_ns = 0;
   };
 
-  Solution Changed() const;
   void CountReads(const Choice& choice, int by);
 
   // window_index.cc
@@ -94,6 +95,7 @@ class WindowScheduler : public Scheduler {
   std::unique_ptr<Scheduler> whole_;
   std::vector<uint32_t> choice_of_;  // by node
   std::vector<uint32_t> reads_;      // by slot of a value: how many read it
+  std::vector<uint32_t> last_read_;  // by value: position behind its last reader, 0 where there is none
   std::vector<bool> elidable_;       // by value: some view or concatenation reads or makes it
   // Of the schedule, by position in the solution (with its end) unless said otherwise.
   std::vector<int64_t> latest_before_, latest_from_, work_before_, spare_work_from_;

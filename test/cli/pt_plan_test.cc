@@ -324,6 +324,37 @@ TEST_CASE("PtPlan, WhatTheCallerHasOnADeviceIsUsedThere", "[cli]") {
   CHECK(plan_with({"--lend", "x=npu"}).exit_code == 2);
 }
 
+TEST_CASE("PtPlan, MemoryCapsHoldAndTheFrontTradesTimeForMemory", "[cli]") {
+  const Profiled profiled;
+  const std::string pattern = profiled.place.path() + "/plan-%.json";
+  const CommandResult front = profiled.Plan({"--pareto", "--effort", "500", "--format", "json", "-o", pattern});
+  INFO(front.out << front.err);
+  REQUIRE(front.exit_code == 0);
+  const Json json = Parsed(front.out);
+  const Json::Array rows = *json.find("front")->as_array();
+  REQUIRE(!rows.empty());
+  int64_t makespan_ns = 0, bytes = INT64_MAX;
+  for (const Json& row : rows) {
+    CHECK(*row.find("makespan_ns")->as_int() > makespan_ns);
+    CHECK(*row.find("memory_bytes")->as_int() < bytes);
+    makespan_ns = *row.find("makespan_ns")->as_int();
+    bytes = *row.find("memory_bytes")->as_int();
+    CHECK(profiled.Plan({"--check", *row.find("file")->as_string()}).exit_code == 0);
+  }
+  CHECK(profiled.Plan({"--memory", "cpu=" + std::to_string(bytes), "--effort", "500"}).exit_code == 0);
+  CHECK(profiled.Plan({"--memory", "cpu=1GiB"}).exit_code == 0);
+  const CommandResult none = profiled.Plan({"--memory", "cpu=1", "--effort", "500"});
+  INFO(none.err);
+  CHECK(none.exit_code == 11);
+  CHECK(none.err.find("bytes where 1 are allowed") != std::string::npos);
+  for (const char* bad : {"cpu", "cpu=", "cpu=2GB", "cpu=-1", "npu:7=1MiB"}) {
+    INFO(bad);
+    CHECK(profiled.Plan({"--memory", bad}).exit_code == 2);
+  }
+  CHECK(profiled.Plan({"--pareto", "--baselines"}).exit_code == 2);
+  CHECK(profiled.Plan({"--pareto", "-o", profiled.place.path() + "/one.json"}).exit_code == 2);
+}
+
 TEST_CASE("PtPlan, WithoutMeasurementsTheHintIsToMeasure", "[cli]") {
   const Workplace place;
   const std::string model = place.Branchy(), db = place.path() + "/empty.db";

@@ -123,14 +123,52 @@ TEST_CASE("Search, MovedRunsGoOnInTheFormsThatTheyBeginIn", "[planner]") {
   CHECK(BySearch(world).makespan.ns == 50 + 6 * 100 + 50 + 10);
 }
 
-TEST_CASE("Search, ATimeLimitThatIsOverAllowsNoMoveAtAll", "[planner]") {
-  for (uint64_t seed = 1; seed <= 6; ++seed) {
-    const World world = MakeWorld(testing::RandomGraph(seed, 5 + seed * 4), {}, seed);
-    INFO("random graph " << seed);
-    const Plan limited = BySearch(world, 0, 1);
-    CHECK(testing::OrderText(world, limited) == testing::OrderText(world, BySearch(world, 1)));
-    CHECK(limited.report.stopped_by == "time");
+// A clock that goes on by one whenever it is read, so that time runs out at a chosen place of the search.
+class CountingClock {
+ public:
+  int64_t read() { return ++reads_; }
+  int64_t reads() const { return reads_; }
+
+ private:
+  int64_t reads_ = 0;
+};
+
+TEST_CASE("Search, EndsWithAPlanWhereverTimeRunsOut", "[planner]") {
+  std::vector<World> worlds;
+  worlds.push_back(MakeWorld(testing::RandomGraph(1, 40)));
+  worlds.push_back(MakeWorld(testing::Inception(20), {.accelerator = false}));
+  worlds.push_back(MakeWorld(testing::RandomGraph(2, 2100)));  // with fewer starts
+  for (const World& world : worlds) {
+    const auto run = [&](int64_t limit, CountingClock& clock) {
+      PlanningProblem problem = world.problem();
+      problem.effort = 300;
+      problem.time_limit_ns = limit;
+      problem.now_ns = [&] { return clock.read(); };
+      return FindPlanner("search").value()->make_plan(problem, nullptr).value();
+    };
+    CountingClock whole;
+    const Plan best = run(INT64_MAX / 2, whole);
+    CHECK(best.report.stopped_by == "effort");
+    // Inside starts too: they are several passes over all nodes.
+    const auto nodes = static_cast<int64_t>(world.graph.nodes().size());
+    CHECK(whole.reads() > 4 * nodes);
+    for (const int64_t part : {0, 5, 20, 40, 60, 80, 95}) {
+      const int64_t limit = 1 + whole.reads() * part / 100;
+      CountingClock clock;
+      const Plan plan = run(limit, clock);
+      INFO(nodes << " nodes, time runs out at reading " << limit << " of " << whole.reads());
+      CHECK(testing::FaultText(world, plan) == "");
+      CHECK(plan.report.stopped_by == "time");
+      CHECK(plan.makespan.ns >= best.makespan.ns);
+      CHECK(clock.reads() <= limit + 40);
+    }
   }
+}
+
+TEST_CASE("Search, ATimeLimitThatIsNotReachedChangesNothing", "[planner]") {
+  const World world = MakeWorld(testing::RandomGraph(5, 30), {}, 5);
+  const Plan limited = BySearch(world, testing::kTestEffort, INT64_MAX / 4);
+  CHECK(testing::OrderText(world, limited) == testing::OrderText(world, BySearch(world)));
 }
 
 TEST_CASE("Search, ImpossibleMovesOfManyInputsAreStillImpossible", "[planner]") {

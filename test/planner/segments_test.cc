@@ -142,7 +142,7 @@ TEST_CASE("SolveBySegments, MakesLegalPlansOnEveryMachine", "[planner]") {
       const Solution stream = SolveSerial(space, {}).value();
       const Solution heft = SolverOf("heft").solve(space, "").value().order;
       const std::vector<const Solution*> starts = {&stream, &heft};
-      const SegmentResult found = SolveBySegments(space, starts, {100'000, {}}, CountAndStream);
+      const SegmentResult found = SolveBySegments(space, starts, 100'000, CountAndStream);
       if (found.solution.empty()) continue;
       ++made;
       INFO("machine " << static_cast<int>(machine) << ", seed " << seed);
@@ -163,7 +163,7 @@ TEST_CASE("SolveBySegments, SolvesEqualStretchesOnce", "[planner]") {
     const Solution stream = SolveSerial(space, {}).value();
     const std::vector<const Solution*> starts = {&stream};
     g_solved = 0;
-    const SegmentResult found = SolveBySegments(space, starts, {100'000, {}}, CountAndStream);
+    const SegmentResult found = SolveBySegments(space, starts, 100'000, CountAndStream);
     CHECK(Scheduler(space).Run(found.solution) < kImpossible);
     return g_solved;
   };
@@ -178,10 +178,15 @@ TEST_CASE("SolveBySegments, GivesNothingWithoutEffortOrTime", "[planner]") {
   const Space space = Space::Make(problem).value();
   const Solution stream = SolveSerial(space, {}).value();
   const std::vector<const Solution*> starts = {&stream};
-  CHECK(SolveBySegments(space, starts, {10, {}}, CountAndStream).solution.empty());
-  const SegmentLimits late{100'000, std::chrono::steady_clock::now()};
-  CHECK(SolveBySegments(space, starts, late, CountAndStream).solution.empty());
-  CHECK(SolveBySegments(space, {}, {100'000, {}}, CountAndStream).solution.empty());
+  CHECK(SolveBySegments(space, starts, 10, CountAndStream).solution.empty());
+  int64_t now_ns = 0;
+  PlanningProblem limited = world.problem();
+  limited.time_limit_ns = 100;
+  limited.now_ns = [&] { return now_ns; };
+  const Space late = Space::Make(limited).value();
+  now_ns = 100;
+  CHECK(SolveBySegments(late, starts, 100'000, CountAndStream).solution.empty());
+  CHECK(SolveBySegments(space, {}, 100'000, CountAndStream).solution.empty());
 }
 
 }  // namespace

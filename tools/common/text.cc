@@ -1,5 +1,6 @@
 #include "tools/common/text.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 
@@ -54,6 +55,28 @@ Result<std::chrono::nanoseconds> ParseDuration(std::string_view text, std::strin
   }
   if (total > 9e18) return BadValue(flag, text, wanted);
   return std::chrono::nanoseconds(static_cast<int64_t>(total));
+}
+
+Result<uint64_t> ParseBytes(std::string_view text, std::string_view flag) {
+  struct UnitRow {
+    std::string_view name;
+    double bytes;
+  };
+  constexpr double kKibi = 1024;
+  constexpr UnitRow kUnits[] = {{"", 1},
+                                {"B", 1},
+                                {"KiB", kKibi},
+                                {"MiB", kKibi * kKibi},
+                                {"GiB", kKibi * kKibi * kKibi},
+                                {"TiB", kKibi * kKibi * kKibi * kKibi}};
+  const std::string wanted = "size such as 512MiB, 2GiB or a number of bytes";
+  const size_t digits = std::min(text.find_first_not_of("0123456789."), text.size());
+  const auto number = ParseNumber(text.substr(0, digits), flag);
+  std::string_view unit = text.substr(digits);
+  if (unit.starts_with(' ')) unit.remove_prefix(1);
+  const auto row = std::find_if(std::begin(kUnits), std::end(kUnits), [&](const UnitRow& r) { return r.name == unit; });
+  if (!number.ok() || row == std::end(kUnits) || *number * row->bytes > 9e18) return BadValue(flag, text, wanted);
+  return static_cast<uint64_t>(*number * row->bytes);
 }
 
 Result<double> ParseShare(std::string_view text, std::string_view flag) {

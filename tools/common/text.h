@@ -21,6 +21,8 @@ Result<double> ParseShare(std::string_view text, std::string_view flag);
 // "1x3x224x224"; "" or "scalar" for no dims.
 Result<std::vector<int64_t>> ParseDims(std::string_view text, std::string_view flag);
 Result<double> ParseNumber(std::string_view text, std::string_view flag);
+// "212MiB", "2GiB", "1.5 KiB" or bytes without a unit; rounded down to whole bytes.
+Result<uint64_t> ParseBytes(std::string_view text, std::string_view flag);
 // Splits "NAME=VALUE" at the last '=': names may hold any character, values of these flags hold
 // none.
 Result<std::pair<std::string, std::string>> ParseAssignment(std::string_view text, std::string_view flag);

@@ -23,6 +23,7 @@ struct Row {
 Result<int> CompareBaselines(const PlanFlags& flags, const Console& console) {
   PT_ASSIGN(const PlanningSetup setup, MakePlanningSetup(flags));
   PlanOptions options = setup.options;
+  options.margin = SplitMargin::kNone;  // what each planner finds is asked for
   if (!flags.profile.empty()) options.profile = &setup.profile;
   const Platform& platform = setup.engine->machine().platform();
   PT_ASSIGN(const std::unique_ptr<CostModel> costs, setup.engine->CostsOf(*setup.model, options));
@@ -35,10 +36,10 @@ Result<int> CompareBaselines(const PlanFlags& flags, const Console& console) {
     Row row;
     row.planner = name;
     options.planner = name;
-    std::chrono::nanoseconds search_time{};
-    Result<Plan> plan = setup.engine->MakePlan(*setup.model, options, nullptr, &search_time);
+    PlanningNotes notes;
+    Result<Plan> plan = setup.engine->MakePlan(*setup.model, options, nullptr, &notes);
     if (plan.ok()) {
-      row.search_ms = std::chrono::duration<double, std::milli>(search_time).count();
+      row.search_ms = std::chrono::duration<double, std::milli>(notes.search_time).count();
       row.makespan_ns = plan->makespan.ns;
       if (!plan->complete) console.Detail(name + ": some costs are estimates");
       if (name == flags.planner) chosen = std::move(*plan);

@@ -31,6 +31,13 @@ void AddFlags(CLI::App& app, PlanFlags& flags) {
       ->group("Plan");
   app.add_option("--seed", flags.seed, "of the search (1)")->option_text("N")->group("Plan");
   app.add_option("--time-limit", flags.time_limit, "stop searching then")->option_text("TIME")->group("Plan");
+  app.add_option(
+         "--margin", flags.margin,
+         "what a split must gain over the best single device: more than the noise of that prediction (default), "
+         "or 0 for any gain")
+      ->option_text("noise|0")
+      ->check(OneOf({"noise", "0"}))
+      ->group("Plan");
   app.add_option("--finalists", flags.finalists,
                  "run the best K plans of all planners in turns, and keep the fastest beyond the noise")
       ->option_text("K")
@@ -43,10 +50,15 @@ void AddFlags(CLI::App& app, PlanFlags& flags) {
        "nodes (index, or glob over names) that must run on a device or unit class");
   list("--forbid", flags.forbid, "NODE=WHERE", "nodes that must not run there");
   list("--lend", flags.lend, "NAME=DEVICE", "model inputs and outputs (glob) that the caller has on a device");
+  list("--memory", flags.memory, "DEVICE=SIZE",
+       "most that the plan's tensors may take there, such as cpu=64MiB or acc:0=2GiB (repeatable)");
   list("--calibrate", flags.calibrate, "DIR",
        "data for --precision auto: a folder of input_N.pb, or of test_data_set_* (random without)");
   app.add_flag("--no-estimates", flags.no_estimates, "use measured costs only")->group(kMoreGroup);
   app.add_flag("--baselines", flags.baselines, "every planner's predicted makespan, the bound and the gap")
+      ->group("Ask");
+  app.add_flag("--pareto", flags.pareto,
+               "makespan against peak memory: plans with ever less; -o 'plan-%.json' writes each, numbered")
       ->group("Ask");
   app.add_option("--check", flags.check, "is this plan legal, and does it fit model and machine?")
       ->option_text("PLAN")
@@ -64,6 +76,15 @@ Status CheckCombinations(const PlanFlags& flags) {
     return MakeError(ErrorCode::kUsage, "usage.combination",
                      "--finalists and --refine go with none of --precision auto, --baselines and --explain");
   }
+  if (flags.pareto &&
+      (flags.runs_plans() || flags.common.wants_budget() || flags.baselines || !flags.explain.empty())) {
+    return MakeError(ErrorCode::kUsage, "usage.combination",
+                     "--pareto goes with none of --precision auto, --finalists, --refine, --baselines and --explain");
+  }
+  if (flags.pareto && !flags.output.empty() && flags.output.find('%') == std::string::npos) {
+    return MakeError(ErrorCode::kUsage, "usage.combination",
+                     "--pareto writes several plans: -o needs a '%' where their numbers go, as in plan-%.json");
+  }
   if (!flags.common.wants_budget() && !flags.calibrate.empty()) {
     return MakeError(ErrorCode::kUsage, "usage.combination", "--calibrate is data for --precision auto");
   }
@@ -80,6 +101,7 @@ int Main(int argc, char** argv) {
   if (const Status status = CheckCombinations(flags); !status.ok()) return console.Fail(status.error());
   const Result<int> result = !flags.check.empty()     ? CheckPlanFile(flags, console)
                              : flags.baselines        ? CompareBaselines(flags, console)
+                             : flags.pareto           ? MakeMemoryFront(flags, console)
                              : !flags.explain.empty() ? ExplainNodes(flags, console)
                                                       : MakeAndReport(flags, console);
   return result.ok() ? *result : console.Fail(result.error());

@@ -13,14 +13,14 @@ namespace pt::tools {
 
 struct PlanFlags {
   CommonFlags common;
-  std::string profile, planner = "search", output, check, time_limit;
-  std::vector<std::string> explain, place, forbid, lend, calibrate;
+  std::string profile, planner = "search", output, check, time_limit, margin = "noise";
+  std::vector<std::string> explain, place, forbid, lend, memory, calibrate;
   uint64_t effort = 0, seed = 1;
   uint32_t finalists = 0;  // 0: the best prediction is taken
   uint32_t refine = 0;
 
   bool runs_plans() const { return finalists > 0 || refine > 0; }
-  bool baselines = false, no_estimates = false;
+  bool baselines = false, no_estimates = false, pareto = false;
 };
 
 // A model with all that planning needs.
@@ -49,6 +49,7 @@ Json FinalistsJson(const FinalChoice& choice);
 // The modes of pt-plan; each prints its result.
 Result<int> MakeAndReport(const PlanFlags& flags, const Console& console);
 Result<int> CompareBaselines(const PlanFlags& flags, const Console& console);
+Result<int> MakeMemoryFront(const PlanFlags& flags, const Console& console);
 Result<int> CheckPlanFile(const PlanFlags& flags, const Console& console);
 Result<int> ExplainNodes(const PlanFlags& flags, const Console& console);
 

@@ -12,7 +12,7 @@ namespace pt::tools {
 namespace {
 
 Result<Plan> MakePlanFor(const PlanningSetup& setup, const PlanFlags& flags, const Console& console,
-                         Explanations* explanations, std::optional<FinalChoice>* finals) {
+                         Explanations* explanations, PlanningNotes* notes, std::optional<FinalChoice>* finals) {
   PlanOptions options = setup.options;
   if (!flags.profile.empty()) options.profile = &setup.profile;
   const auto make = [&]() -> Result<Plan> {
@@ -20,7 +20,7 @@ Result<Plan> MakePlanFor(const PlanningSetup& setup, const PlanFlags& flags, con
       PT_ASSIGN(*finals, MakeFinalPlan(setup, options, flags));
       return (*finals)->finalists[(*finals)->chosen].plan;
     }
-    if (!flags.common.wants_budget()) return setup.engine->MakePlan(*setup.model, options, explanations);
+    if (!flags.common.wants_budget()) return setup.engine->MakePlan(*setup.model, options, explanations, notes);
     PT_ASSIGN(const ErrorBudget budget, MakeErrorBudget(setup, flags, console));
     return setup.engine->MakePlanWithin(*setup.model, options, budget);
   };
@@ -80,12 +80,14 @@ std::string StepsTable(const Graph& graph, const Platform& platform, const Plan&
 struct Summary {
   int64_t best_single_ns = 0;
   std::string best_single;
-  double gain = 0, noise = 0;  // of the makespan
+  double spread = 0;           // of the makespan, as a share of it
+  double gain = 0, noise = 0;  // over the best single device, and how far that may be off
+  bool declined = false;       // the gain is of a plan that this one stands in for
   size_t copies = 0, reorders = 0;
   std::set<std::string> units;
 };
 
-Summary Summarise(const Platform& platform, const Plan& plan) {
+Summary Summarise(const Platform& platform, const Plan& plan, const PlanningNotes& notes) {
   Summary summary;
   for (const auto& [name, ns] : plan.report.baselines_ns) {
     if (!name.starts_with("single:") || (!summary.best_single.empty() && ns >= summary.best_single_ns)) continue;
@@ -96,7 +98,13 @@ Summary Summarise(const Platform& platform, const Plan& plan) {
     summary.gain = 1 - static_cast<double>(plan.makespan.ns) / static_cast<double>(summary.best_single_ns);
   }
   if (plan.makespan.ns > 0)
-    summary.noise = static_cast<double>(plan.makespan.spread_ns) / static_cast<double>(plan.makespan.ns);
+    summary.spread = static_cast<double>(plan.makespan.spread_ns) / static_cast<double>(plan.makespan.ns);
+  summary.noise = summary.spread;
+  if (notes.gain) {
+    summary.gain = notes.gain->share;
+    summary.noise = notes.gain->uncertainty;
+    summary.declined = notes.split_declined;
+  }
   for (const Step& step : plan.steps) {
     summary.copies += std::holds_alternative<Copy>(step.work);
     summary.reorders += std::holds_alternative<Reorder>(step.work);
@@ -126,8 +134,8 @@ std::string SummaryText(const Platform& platform, const Plan& plan, const Summar
     if (!name.starts_with("single:")) continue;
     table.Row({name, ShortTime(ns), "", "", name == summary.best_single ? "(best single)" : ""});
   }
-  table.Row({"this plan", ShortTime(plan.makespan.ns) + " +-" + Percent(summary.noise),
-             summary.best_single.empty() ? "" : Percent(-summary.gain), Percent(plan.report.gap),
+  table.Row({"this plan", ShortTime(plan.makespan.ns) + " +-" + Percent(summary.spread),
+             summary.best_single.empty() ? "" : Percent(summary.declined ? 0 : -summary.gain), Percent(plan.report.gap),
              plan.complete ? "" : "some costs are estimates"});
   std::string text = table.Text();
   text += " planner " + plan.planner + ": " + std::to_string(plan.steps.size()) + " steps (" +
@@ -145,7 +153,8 @@ std::string SummaryText(const Platform& platform, const Plan& plan, const Summar
   if (summary.best_single.empty()) return text;
   if (summary.gain <= summary.noise) {
     text += "result: no useful split. The best plan found gains " + Percent(summary.gain) + " over " +
-            summary.best_single + ", within the noise of " + Percent(summary.noise) + ".\n";
+            summary.best_single + ", within the noise of " + Percent(summary.noise) +
+            (summary.declined ? "; this is the plan of " + summary.best_single + ".\n" : ".\n");
   } else {
     text += "result: " + Percent(summary.gain) + " faster than " + summary.best_single + ", on " +
             std::to_string(summary.units.size()) + (summary.units.size() == 1 ? " unit.\n" : " units.\n");
@@ -168,6 +177,7 @@ Json SummaryJson(const PlanFlags& flags, const Plan& plan, const Summary& summar
   json.Set("gap", plan.report.gap);
   json.Set("best_single", summary.best_single);
   json.Set("gain", summary.gain);
+  json.Set("gain_uncertainty", summary.noise);
   json.Set("useful_split", !summary.best_single.empty() && summary.gain > summary.noise);
   json.Set("complete", plan.complete);
   json.Set("steps", static_cast<int64_t>(plan.steps.size()));
@@ -185,10 +195,11 @@ Result<int> MakeAndReport(const PlanFlags& flags, const Console& console) {
   PT_ASSIGN(const PlanningSetup setup, MakePlanningSetup(flags));
   NotePrecision(*setup.model, console);
   std::optional<FinalChoice> finals;
-  PT_ASSIGN(const Plan plan, MakePlanFor(setup, flags, console, nullptr, &finals));
+  PlanningNotes notes;
+  PT_ASSIGN(const Plan plan, MakePlanFor(setup, flags, console, nullptr, &notes, &finals));
   const Graph& graph = *setup.model->graph;
   const Platform& platform = setup.engine->machine().platform();
-  const Summary summary = Summarise(platform, plan);
+  const Summary summary = Summarise(platform, plan, notes);
   if (!plan.complete)
     console.Warn("some costs were not measured but estimated; pt-profile " + flags.common.model + " measures them");
   if (!flags.output.empty()) PT_CHECK_OK(WriteTo(flags.output, WriteJson(ToJson(plan, graph)) + "\n"));
@@ -220,7 +231,7 @@ Result<int> ExplainNodes(const PlanFlags& flags, const Console& console) {
     meant.insert(nodes.begin(), nodes.end());
   }
   Explanations explanations;
-  PT_ASSIGN(const Plan plan, MakePlanFor(setup, flags, console, &explanations, nullptr));
+  PT_ASSIGN(const Plan plan, MakePlanFor(setup, flags, console, &explanations, nullptr, nullptr));
   Json rows = Json::MakeArray();
   std::string text;
   for (size_t i = 0; i < plan.steps.size(); ++i) {

@@ -37,16 +37,19 @@ Status AddPlacement(const std::string& text, bool place, const Graph& graph, con
   return {};
 }
 
+Result<DeviceId> DeviceMeant(const Platform& platform, const std::string& name, const std::string& flag) {
+  const DeviceId device = FindDevice(platform, name);
+  if (device.valid()) return device;
+  std::string known;
+  for (const Device& row : platform.devices) known += (known.empty() ? "" : ", ") + row.name;
+  return MakeError(ErrorCode::kUsage, "usage.device", flag + ": no device is called \"" + name + "\"",
+                   "one of " + known);
+}
+
 // Adds NAME=DEVICE to the constraints.
 Status AddLending(const std::string& text, const Graph& graph, const Platform& platform, Constraints& constraints) {
   PT_ASSIGN(const auto pair, ParseAssignment(text, "--lend"));
-  const DeviceId device = FindDevice(platform, pair.second);
-  if (!device.valid()) {
-    std::string known;
-    for (const Device& row : platform.devices) known += (known.empty() ? "" : ", ") + row.name;
-    return MakeError(ErrorCode::kUsage, "usage.device", "--lend: no device is called \"" + pair.second + "\"",
-                     "one of " + known);
-  }
+  PT_ASSIGN(const DeviceId device, DeviceMeant(platform, pair.second, "--lend"));
   bool any = false;
   std::string known;
   for (const std::span<const ValueId> values : {graph.inputs(), graph.outputs()}) {
@@ -61,6 +64,15 @@ Status AddLending(const std::string& text, const Graph& graph, const Platform& p
   if (any) return {};
   return MakeError(ErrorCode::kUsage, "usage.lend", "--lend: no input or output is called \"" + pair.first + "\"",
                    "one of " + known);
+}
+
+// Adds DEVICE=SIZE to the constraints.
+Status AddMemoryCap(const std::string& text, const Platform& platform, Constraints& constraints) {
+  PT_ASSIGN(const auto pair, ParseAssignment(text, "--memory"));
+  PT_ASSIGN(const DeviceId device, DeviceMeant(platform, pair.first, "--memory"));
+  PT_ASSIGN(const uint64_t bytes, ParseBytes(pair.second, "--memory"));
+  constraints.memory_caps[device] = bytes;
+  return {};
 }
 
 }  // namespace
@@ -120,6 +132,7 @@ Result<PlanningSetup> MakePlanningSetup(const PlanFlags& flags) {
   setup.options.planner = flags.planner;
   setup.options.effort = flags.effort;
   setup.options.seed = flags.seed;
+  setup.options.margin = flags.margin == "0" ? SplitMargin::kNone : SplitMargin::kUncertainty;
   setup.options.allow_estimates = !flags.no_estimates;
   for (const std::string& text : flags.place)
     PT_CHECK_OK(AddPlacement(text, true, *setup.model->graph, platform, setup.options.constraints));
@@ -127,6 +140,7 @@ Result<PlanningSetup> MakePlanningSetup(const PlanFlags& flags) {
     PT_CHECK_OK(AddPlacement(text, false, *setup.model->graph, platform, setup.options.constraints));
   for (const std::string& text : flags.lend)
     PT_CHECK_OK(AddLending(text, *setup.model->graph, platform, setup.options.constraints));
+  for (const std::string& text : flags.memory) PT_CHECK_OK(AddMemoryCap(text, platform, setup.options.constraints));
   return setup;
 }
 

@@ -9,12 +9,14 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "partitiontuner/cost/profile.h"
 #include "partitiontuner/engine/error_budget.h"
 #include "partitiontuner/engine/finalists.h"
+#include "partitiontuner/engine/memory_front.h"
 #include "partitiontuner/exec/session.h"
 #include "partitiontuner/onnx/load_onnx.h"
 #include "partitiontuner/planner/bounds.h"
@@ -58,6 +60,18 @@ struct Model {
   std::string model_hash, graph_hash;
 };
 
+// When a plan of `search` is worth more than the best one of a single device.
+enum class SplitMargin : uint8_t {
+  kUncertainty,  // its predicted gain is more than the error of that prediction; else the plan is the single device's
+  kNone,         // always
+};
+
+// As shares of what the plan of the best single device takes.
+struct PredictedGain {
+  double share = 0, uncertainty = 0;
+  bool is_sure() const { return share > uncertainty; }
+};
+
 struct PlanOptions {
   std::string planner = "search";  // "single:cpu", "random:7"
   Constraints constraints;
@@ -65,6 +79,14 @@ struct PlanOptions {
   std::chrono::nanoseconds time_limit{};
   const Profile* profile = nullptr;  // instead of the database
   bool allow_estimates = true;
+  SplitMargin margin = SplitMargin::kUncertainty;
+};
+
+// What is told about making a plan beside the plan itself.
+struct PlanningNotes {
+  std::chrono::nanoseconds search_time{};  // of the planner itself, without reading costs before and checks afterwards
+  std::optional<PredictedGain> gain;       // of what `search` found over the best single device
+  bool split_declined = false;             // the plan is that device's, for the gain is not sure
 };
 
 class Engine {
@@ -87,10 +109,10 @@ class Engine {
   Result<Profile> ProfileOf(const Model& model);
   Result<std::unique_ptr<CostModel>> CostsOf(const Model& model, const PlanOptions& options);
 
-  // With made_for, lower bound and report filled, memory planned and checked. search_time, when not null: what the
-  // planner itself took, without reading costs before and checking the plan afterwards.
+  // With made_for, lower bound and report filled, memory planned and checked. Where `search` gains too little (see
+  // SplitMargin), the plan and its planner are the single device's, and report.baselines_ns has what "search" found.
   Result<Plan> MakePlan(const Model& model, const PlanOptions& options, Explanations* explanations = nullptr,
-                        std::chrono::nanoseconds* search_time = nullptr);
+                        PlanningNotes* notes = nullptr);
   // The fastest plan found that strays from the plan in fp32 no further than the budget allows; that one itself where
   // nothing faster does. Of a model that was loaded with a Precision beyond fp32; runs the plans that it tries on the
   // machine. Errors: those of MakePlan, MakeSession and runs; kUsage for a budget that is none.
@@ -98,6 +120,9 @@ class Engine {
   // The plans with the best predictions, of options.planner and of the others, run in turns on the machine. Errors:
   // those of MakePlan, MakeSession and runs; kUsage for no plans or no rounds.
   Result<FinalChoice> MakeFinalPlan(const Model& model, const PlanOptions& options, const FinalistOptions& finalists);
+  // Plans under ever tighter caps on the memory of all devices together: see MemoryFrontOf. Constraints hold for each.
+  // Errors: those of MakePlan without more caps.
+  Result<std::vector<Plan>> MakeMemoryFront(const Model& model, const PlanOptions& options);
   // Without a database entry for this model: a plan for one device from rough estimates, never "nothing".
   Result<Plan> MakeDefaultPlan(const Model& model);
 

@@ -2,6 +2,8 @@
 // plain data, never a backend.
 #pragma once
 
+#include <functional>
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
@@ -16,8 +18,12 @@ struct Constraints {
   std::vector<std::pair<NodeId, UnitClassId>> pin;     // this node must run there
   std::vector<std::pair<NodeId, UnitClassId>> forbid;  // this node must not run there
   std::set<NodeId> in_fp32;                            // computed in fp32 whatever mode candidates offer
+  // A plan's arenas, in bytes: of one device, and of all together. Weights and what the caller lends are not in them.
   std::map<DeviceId, uint64_t> memory_caps;
+  std::optional<uint64_t> total_memory_cap = {};
   LentOn lent_on;  // where the caller has inputs and wants outputs: see LendingFault
+
+  bool caps_memory() const { return !memory_caps.empty() || total_memory_cap.has_value(); }
 };
 
 // Written by planners, read by pt-plan --explain; planners run alike without one.
@@ -38,8 +44,9 @@ struct PlanningProblem {
   Constraints constraints = {};
   uint64_t effort = 0;  // evaluations the search may spend; 0 = the planner's default
   uint64_t seed = 1;
-  std::string_view argument = {};  // what followed ':' in the planner's name
-  int64_t time_limit_ns = 0;       // safety cut; 0 = none
+  std::string_view argument = {};        // what followed ':' in the planner's name
+  int64_t time_limit_ns = 0;             // safety cut; 0 = none
+  std::function<int64_t()> now_ns = {};  // of a clock that never goes back; empty = the steady clock
 };
 
 struct Planner {

@@ -1,0 +1,41 @@
+// Deadline: when planning has to end, asked inside every loop that is long on large graphs.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+
+#include "partitiontuner/planner/planner.h"
+
+namespace pt {
+
+// Thread-safe.
+class Deadline {
+ public:
+  // problem.time_limit_ns from now on, by problem.now_ns; never over without a limit.
+  explicit Deadline(const PlanningProblem& problem) : now_ns_(problem.now_ns) {
+    if (problem.time_limit_ns > 0) until_ns_ = NowNs() + problem.time_limit_ns;
+  }
+
+  bool is_limited() const { return until_ns_ != INT64_MAX; }
+  // For problems that are part of this one; at least 1, 0 without a limit.
+  int64_t left_ns() const { return is_limited() ? std::max<int64_t>(1, until_ns_ - NowNs()) : 0; }
+  // What has no plan yet ends as soon as it can with one.
+  bool IsOver() const { return is_limited() && NowNs() >= until_ns_; }
+  // What is under way need not end: there is a plan.
+  bool GivesUp() const { return may_give_up_ && IsOver(); }
+  void AllowGivingUp() { may_give_up_ = true; }
+
+ private:
+  int64_t NowNs() const {
+    if (now_ns_) return now_ns_();
+    const auto now = std::chrono::steady_clock::now().time_since_epoch();
+    return std::chrono::duration_cast<std::chrono::nanoseconds>(now).count();
+  }
+
+  std::function<int64_t()> now_ns_;
+  int64_t until_ns_ = INT64_MAX;
+  std::atomic<bool> may_give_up_ = false;
+};
+
+}  // namespace pt
