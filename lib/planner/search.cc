@@ -1,6 +1,8 @@
 // search: the default planner. Starts from every baseline's solution and from several of its own, combines them
 // segment by segment, then improves the best by local moves on the critical chain. Effort is counted, in evaluations of
 // the timeline or in choices scheduled, so the same seed and effort give the same plan on every machine.
+#include "lib/planner/search.h"
+
 #include <algorithm>
 #include <chrono>
 #include <optional>
@@ -10,7 +12,6 @@
 #include "lib/planner/heft.h"
 #include "lib/planner/moves.h"
 #include "lib/planner/serial_dp.h"
-#include "lib/planner/solve.h"
 
 namespace pt {
 namespace {
@@ -33,8 +34,13 @@ constexpr uint64_t kPartsOfEvaluation = 10;
 
 class Search {
  public:
-  explicit Search(const Space& space)
-      : space_(space), scheduler_(space), now_(space), random_(space.problem().seed), moves_(space, now_, random_) {
+  Search(const Space& space, const SearchRules& rules)
+      : space_(space),
+        rules_(rules),
+        scheduler_(space),
+        now_(space),
+        random_(space.problem().seed),
+        moves_(space, now_, random_) {
     start_ = std::chrono::steady_clock::now();
   }
 
@@ -95,7 +101,7 @@ class Search {
 
   // Small graphs may be solved outright; where half of the effort does not prove it, what was found is a start.
   void StartExactly() {
-    if (IsOver() || !ExactFault(space_).empty()) return;
+    if (!rules_.exactly || IsOver() || !ExactFault(space_).empty()) return;
     const uint64_t effort = space_.problem().effort;
     ExactLimits limits;
     limits.evaluations = effort != 0 ? (effort - evaluations_) / 2 * kPartsOfEvaluation : kUsualParts;
@@ -230,7 +236,7 @@ class Search {
   // Downhill from the best; where that ends, from near the best.
   void Improve() {
     // So many moves without a gain end the way down.
-    const uint64_t patience = 2000 + 5 * now_.solution().size();
+    const uint64_t size = now_.solution().size(), patience = std::min<uint64_t>(2000, 10 * size) + 5 * size;
     uint64_t since = 0;
     while (!IsOver()) {
       if (critical_.empty()) critical_ = now_.CriticalChoices();
@@ -249,10 +255,11 @@ class Search {
     if (now_.score() < best_.score) best_ = {now_.solution(), now_.score()};
   }
 
-  // Some changes of the best whatever they cost.
+  // Some changes of the best, or of another start now and then, whatever they cost.
   void Disturb() {
     critical_.clear();
-    if (!(now_.solution() == best_.solution)) now_.Reset(best_.solution);
+    const Solution& base = random_.Below(8) > 0 ? best_.solution : starts_[random_.Below(starts_.size())].solution;
+    if (!(now_.solution() == base)) now_.Reset(base);
     const size_t changes = 2 + random_.Below(4);
     for (size_t i = 0; i < changes; ++i) {
       ++evaluations_;
@@ -282,6 +289,7 @@ class Search {
   }
 
   const Space& space_;
+  const SearchRules rules_;
   Scheduler scheduler_;  // of the starts
   WindowScheduler now_;  // what is being changed
   Random random_;
@@ -297,9 +305,11 @@ class Search {
 
 }  // namespace
 
-Result<Solved> SolveSearch(const Space& space, std::string_view) {
+Result<Solved> SearchBy(const Space& space, const SearchRules& rules) {
   if (space.graph().nodes().empty()) return Solved{};
-  return Search(space).Run();
+  return Search(space, rules).Run();
 }
+
+Result<Solved> SolveSearch(const Space& space, std::string_view) { return SearchBy(space, {}); }
 
 }  // namespace pt
