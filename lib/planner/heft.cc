@@ -185,15 +185,18 @@ class HeftScheduler {
     const Group& group = space_.group(group_id);
     Choice best;
     Slot best_slot;
+    int64_t best_priced = INT64_MAX;
     for (uint32_t o : group.options) {
       const Option& option = space_.option(o);
       if (!Allowed(option)) continue;
+      const int64_t price_ns = rules_.price_ns ? rules_.price_ns(option) : 0;
       for (UnitId unit : space_.units(option.unit_class)) {
         int64_t ready = 0;
         for (size_t i = 0; i < group.in.size(); ++i) ready = std::max(ready, Arrival(group.in[i], option.in[i], unit));
         if (ready >= kImpossible) continue;
         const Slot slot = SlotOn(unit, option, ready);
-        if (slot.end_ns >= best_slot.end_ns) continue;
+        if (slot.end_ns + price_ns >= best_priced) continue;
+        best_priced = slot.end_ns + price_ns;
         best_slot = slot;
         best = {o, unit};
       }

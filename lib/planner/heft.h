@@ -10,6 +10,8 @@ namespace pt {
 struct HeftRules {
   // Options that may be chosen; empty = all. Every group of the cover needs one.
   std::function<bool(const Option&)> allowed;
+  // What an option must end earlier than another to be chosen; empty = nothing.
+  std::function<int64_t(const Option&)> price_ns;
 };
 
 // Places and orders the groups of a legal solution anew.

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <optional>
 
+#include "lib/planner/allot.h"
 #include "lib/planner/assemble.h"
 #include "lib/planner/exact.h"
 #include "lib/planner/heft.h"
@@ -138,6 +139,9 @@ class Search {
     AddStart(ScheduleByHeft(space_, *cover, rules));
     AddStart(ScheduleByHeft(space_, *cover, {}));
     if (IsLarge()) return;
+    // Or each step on as many cores as it is worth.
+    for (Solution& allotted : ScheduleByAllotment(space_, *cover)) AddStart(std::move(allotted));
+    for (Solution& priced : ScheduleByCorePrice(space_, *cover)) AddStart(std::move(priced));
     // Wide steps count as much as the cores they keep busy.
     SerialRules area;
     area.cost_ns = [&](const Option& option) { return option.likely_ns() * std::max(1u, Width(option)); };
@@ -194,7 +198,7 @@ class Search {
     if (segments.size() < 2) return;
     // At most half of the effort, so that large graphs still see local moves.
     const double until = 0.5 * (1 + Spent());
-    const size_t candidates = std::min<size_t>(starts_.size(), 8);
+    const size_t candidates = std::min<size_t>(starts_.size(), 16);
     std::vector<uint32_t> position(space_.graph().nodes().size());
     for (size_t i = 1; i < candidates; ++i) {
       const Solution& other = starts_[i].solution;
