@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "lib/planner/cover_graph.h"
 #include "lib/planner/heft.h"
 
 namespace pt {
@@ -28,18 +29,8 @@ struct Level {
 
 class Allotment {
  public:
-  Allotment(const Space& space, const Solution& cover) : space_(space), level_(cover.size(), 0) {
-    std::vector<uint32_t> of_node(space.graph().nodes().size(), kNothing);
-    for (uint32_t c = 0; c < cover.size(); ++c) {
-      groups_.push_back(space.option(cover[c].option).group);
-      for (NodeId node : space.group(groups_[c]).nodes) of_node[node.index()] = c;
-      levels_.push_back(LevelsOf(groups_[c]));
-      makers_.emplace_back();
-      for (ValueId in : space.group(groups_[c]).in) {
-        const NodeId maker = space.value(in).producer;
-        if (maker.valid()) makers_[c].push_back(of_node[maker.index()]);
-      }
-    }
+  Allotment(const Space& space, const Solution& cover) : space_(space), graph_(space, cover), level_(cover.size(), 0) {
+    for (uint32_t group : graph_.groups) levels_.push_back(LevelsOf(group));
   }
 
   bool HasChoice() const {
@@ -48,14 +39,14 @@ class Allotment {
 
   // The longest path; what is on it can be asked for then.
   int64_t FindPath() {
-    head_.assign(groups_.size(), 0);
-    tail_.assign(groups_.size(), 0);
-    for (size_t c = 0; c < groups_.size(); ++c) {
-      for (uint32_t maker : makers_[c]) head_[c] = std::max(head_[c], head_[maker] + Ns(maker));
+    head_.assign(graph_.size(), 0);
+    tail_.assign(graph_.size(), 0);
+    for (size_t c = 0; c < graph_.size(); ++c) {
+      for (const auto& [maker, value] : graph_.makers[c]) head_[c] = std::max(head_[c], head_[maker] + Ns(maker));
     }
     path_ns_ = 0;
-    for (size_t c = groups_.size(); c-- > 0;) {
-      for (uint32_t maker : makers_[c]) tail_[maker] = std::max(tail_[maker], tail_[c] + Ns(c));
+    for (size_t c = graph_.size(); c-- > 0;) {
+      for (const auto& [maker, value] : graph_.makers[c]) tail_[maker] = std::max(tail_[maker], tail_[c] + Ns(c));
       path_ns_ = std::max(path_ns_, head_[c] + Ns(c) + tail_[c]);
     }
     return path_ns_;
@@ -63,24 +54,24 @@ class Allotment {
 
   // Gives one group of the path more cores. False when none of them can have more.
   bool Widen() {
-    size_t best = groups_.size();
+    size_t best = graph_.size();
     double best_rate = -1;
-    for (size_t c = 0; c < groups_.size(); ++c) {
+    for (size_t c = 0; c < graph_.size(); ++c) {
       if (head_[c] + Ns(c) + tail_[c] < path_ns_ || level_[c] + 1 >= levels_[c].size()) continue;
       const Level &now = levels_[c][level_[c]], &next = levels_[c][level_[c] + 1];
       const auto saved = static_cast<double>(now.ns - next.ns);
       const double rate = saved / static_cast<double>(std::max<int64_t>(1, next.area() - now.area()));
       if (rate > best_rate) best_rate = rate, best = c;
     }
-    if (best == groups_.size()) return false;
+    if (best == graph_.size()) return false;
     ++level_[best];
     return true;
   }
 
   Solution Schedule(const Solution& cover) const {
     std::vector<UnitClassId> class_of(space_.groups().size());
-    for (size_t c = 0; c < groups_.size(); ++c) {
-      if (!levels_[c].empty()) class_of[groups_[c]] = levels_[c][level_[c]].unit_class;
+    for (size_t c = 0; c < graph_.size(); ++c) {
+      if (!levels_[c].empty()) class_of[graph_.groups[c]] = levels_[c][level_[c]].unit_class;
     }
     HeftRules rules;
     rules.allowed = [&](const Option& option) {
@@ -110,14 +101,13 @@ class Allotment {
   // Groups that the host cannot run take what they take elsewhere.
   int64_t Ns(size_t c) const {
     if (!levels_[c].empty()) return levels_[c][level_[c]].ns;
-    return space_.option(space_.group(groups_[c]).options.front()).likely_ns();
+    return space_.option(space_.group(graph_.groups[c]).options.front()).likely_ns();
   }
 
   const Space& space_;
-  std::vector<uint32_t> groups_;  // by position in the cover, as all below
-  std::vector<std::vector<Level>> levels_;
+  CoverGraph graph_;
+  std::vector<std::vector<Level>> levels_;  // by position in the cover, as all below
   std::vector<size_t> level_;
-  std::vector<std::vector<uint32_t>> makers_;
   std::vector<int64_t> head_, tail_;  // the longest path to its start, and from its end
   int64_t path_ns_ = 0;
 };

@@ -11,6 +11,8 @@ Result<Solved> SolveExact(const Space&, std::string_view);
 Result<Solved> SolveHeft(const Space&, std::string_view);
 Result<Solved> SolveOperator(const Space&, std::string_view);
 Result<Solved> SolvePartitionTuner(const Space&, std::string_view);
+Result<Solved> SolvePath(const Space&, std::string_view);
+Result<Solved> SolvePeft(const Space&, std::string_view);
 Result<Solved> SolvePerOp(const Space&, std::string_view);
 Result<Solved> SolveRandom(const Space&, std::string_view);
 Result<Solved> SolveSearch(const Space&, std::string_view);
@@ -38,8 +40,10 @@ constexpr std::array kSolvers = {
     Row<SolveStaticType>("static-type", "convolutions and matrix products on the accelerator, the rest on the host"),
     Row<SolvePerOp>("per-op", "each node on its fastest device, transfers ignored"),
     Row<SolveOperator>("operator", "the next ready operator goes to the free unit that ends it soonest"),
+    Row<SolvePath>("path", "the longest ready path between forks and joins goes to the free unit that ends it soonest"),
     Row<SolvePartitionTuner>("partitiontuner", "branch by branch, dynamic programming over groups and devices"),
     Row<SolveHeft>("heft", "list scheduling of groups by upward rank with insertion", Solver::Baseline::kYes, true),
+    Row<SolvePeft>("peft", "list scheduling by an optimistic table of what follows"),
     Row<SolveExact>("exact", "branch and bound to the proven best plan, for models of some 16 operators",
                     Solver::Baseline::kNo),
     Row<SolveRandom>("random", "any legal plan (random:SEED), for tests", Solver::Baseline::kNo),
