@@ -7,6 +7,8 @@
 
 namespace pt {
 
+Result<Solved> SolveCriticalPath(const Space&, std::string_view);
+Result<Solved> SolveEstf(const Space&, std::string_view);
 Result<Solved> SolveExact(const Space&, std::string_view);
 Result<Solved> SolveHeft(const Space&, std::string_view);
 Result<Solved> SolveOperator(const Space&, std::string_view);
@@ -18,6 +20,7 @@ Result<Solved> SolveRandom(const Space&, std::string_view);
 Result<Solved> SolveSearch(const Space&, std::string_view);
 Result<Solved> SolveSingle(const Space&, std::string_view);
 Result<Solved> SolveStaticType(const Space&, std::string_view);
+Result<Solved> SolveWavefront(const Space&, std::string_view);
 
 namespace {
 
@@ -44,6 +47,9 @@ constexpr std::array kSolvers = {
     Row<SolvePartitionTuner>("partitiontuner", "branch by branch, dynamic programming over groups and devices"),
     Row<SolveHeft>("heft", "list scheduling of groups by upward rank with insertion", Solver::Baseline::kYes, true),
     Row<SolvePeft>("peft", "list scheduling by an optimistic table of what follows"),
+    Row<SolveEstf>("estf", "what can start earliest next, on streams that contend for their device (estf:DEVICE)"),
+    Row<SolveWavefront>("wavefront", "streams by data, launched in waves, least demand first (wavefront:DEVICE)"),
+    Row<SolveCriticalPath>("critical-path", "a greedy placement, corrected along its critical path"),
     Row<SolveExact>("exact", "branch and bound to the proven best plan, for models of some 16 operators",
                     Solver::Baseline::kNo),
     Row<SolveRandom>("random", "any legal plan (random:SEED), for tests", Solver::Baseline::kNo),
