@@ -11,6 +11,7 @@ Result<Solved> SolveCriticalPath(const Space&, std::string_view);
 Result<Solved> SolveEstf(const Space&, std::string_view);
 Result<Solved> SolveExact(const Space&, std::string_view);
 Result<Solved> SolveHeft(const Space&, std::string_view);
+Result<Solved> SolveIos(const Space&, std::string_view);
 Result<Solved> SolveOperator(const Space&, std::string_view);
 Result<Solved> SolvePartitionTuner(const Space&, std::string_view);
 Result<Solved> SolvePath(const Space&, std::string_view);
@@ -49,6 +50,7 @@ constexpr std::array kSolvers = {
     Row<SolvePeft>("peft", "list scheduling by an optimistic table of what follows"),
     Row<SolveEstf>("estf", "what can start earliest next, on streams that contend for their device (estf:DEVICE)"),
     Row<SolveWavefront>("wavefront", "streams by data, launched in waves, least demand first (wavefront:DEVICE)"),
+    Row<SolveIos>("ios", "stages of parts side by side, by dynamic programming over endings (ios:DEVICE)"),
     Row<SolveCriticalPath>("critical-path", "a greedy placement, corrected along its critical path"),
     Row<SolveExact>("exact", "branch and bound to the proven best plan, for models of some 16 operators",
                     Solver::Baseline::kNo),

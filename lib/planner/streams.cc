@@ -45,6 +45,11 @@ std::vector<uint32_t> Streams::Options(uint32_t group) const {
   return best;
 }
 
+uint32_t Streams::OptionOn(uint32_t group, DeviceId device) const {
+  const std::vector<uint32_t> options = Options(group);
+  return *std::find_if(options.begin(), options.end(), [&](uint32_t o) { return space_->option(o).device == device; });
+}
+
 int64_t Streams::LeastNs(uint32_t group) const {
   int64_t least = kImpossible;
   for (uint32_t o : Options(group)) least = std::min(least, space_->option(o).likely_ns());

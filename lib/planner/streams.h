@@ -16,6 +16,8 @@ class Streams {
   const Solution& cover() const { return cover_; }
   // The cheapest option of the group for each class that has one.
   std::vector<uint32_t> Options(uint32_t group) const;
+  // The one of them on a device. Precondition: there is one.
+  uint32_t OptionOn(uint32_t group, DeviceId device) const;
   // The time of the cheapest of them.
   int64_t LeastNs(uint32_t group) const;
   // The longest way from the start of each group of the cover to the end, everything at its cheapest and nothing moved.

@@ -26,10 +26,7 @@ Result<Solved> SolveWavefront(const Space& space, std::string_view argument) {
     if (follows != kNothing) followed[follows] = true;
     stream[c] = follows != kNothing ? stream[follows] : opened++;
     // The device that the best single stream gave the group; of its streams as many as there are.
-    const DeviceId device = space.option(streams.cover()[c].option).device;
-    const std::vector<uint32_t> options = streams.Options(graph.groups[c]);
-    const uint32_t option =
-        *std::find_if(options.begin(), options.end(), [&](uint32_t o) { return space.option(o).device == device; });
+    const uint32_t option = streams.OptionOn(graph.groups[c], space.option(streams.cover()[c].option).device);
     const std::span<const UnitId> units = space.units(space.option(option).unit_class);
     solution.push_back({option, units[stream[c] % units.size()]});
     launches.emplace_back(wave[c], streams.Demand(space.option(option), solution.back().unit),

@@ -94,5 +94,43 @@ TEST_CASE("Wavefront, LeastWorkOfAWaveIsLaunchedFirst", "[planner]") {
   CHECK(plan.makespan.ns == 10 + 30 + 100 + 10);
 }
 
+TEST_CASE("Ios, StagesBeatLevels", "[planner]") {
+  // v1 and v2, v3 and v4 of 40 each behind v0, v4 behind v3. By levels three run at once on two cores, then v4 alone:
+  // 120. Two stages of two parts each take 80.
+  World world{ParseGraph("input x float32[2,8,4,4]\nv0 = Relu(x) : float32[2,8,4,4]\n"
+                         "v1 = Relu(v0) : float32[2,8,4,4]\nv2 = Relu(v0) : float32[2,8,4,4]\n"
+                         "v3 = Relu(v0) : float32[2,8,4,4]\nv4 = Relu(v3) : float32[2,8,4,4]\n"
+                         "v9 = Sum(v1, v2, v4) : float32[2,8,4,4]\noutput v9\n")
+                  .value(),
+              testing::Cores(2),
+              {},
+              {}};
+  std::erase_if(world.platform.units, [](const Unit& unit) { return unit.uses.size() > 1; });
+  for (size_t n = 0; n < world.graph.nodes().size(); ++n) {
+    const std::vector<NodeId> nodes = {NodeId(n)};
+    Candidate candidate = RowMajorCandidate(world.graph, nodes, "made-up");
+    candidate.unit_class = UnitClassId(0u);
+    world.costs.SetRunOf(candidate, n == 0 || n == 5 ? 10 : 40);
+    world.candidates.push_back(candidate);
+  }
+  const Plan plan = testing::PlanOf(world, "ios");
+  CHECK(testing::FaultText(world, plan) == "");
+  CHECK(plan.makespan.ns == 10 + 80 + 10);
+}
+
+TEST_CASE("Ios, WhatDoesNotHangTogetherNeverSharesAStreamInAStage", "[planner]") {
+  // 30 and 60 behind each other beside 90 would take 90, but are no part: a stage of two parts, then one of the third.
+  const World world = ForkOf({90, 30, 60});
+  CHECK(testing::PlanOf(world, "ios").makespan.ns == 10 + 90 + 30 + 10);
+}
+
+TEST_CASE("Ios, BlocksOfManyBranchesAreSolvedWithSmallerParts", "[planner]") {
+  // More endings than are looked at; every other planner's limits hold still, and equal blocks get equal stages.
+  const World world = testing::MakeWorld(testing::Inception(6), {.blocked = false, .accelerator = false});
+  const Plan plan = testing::PlanOf(world, "ios");
+  CHECK(testing::FaultText(world, plan) == "");
+  CHECK(plan.makespan.ns < testing::PlanOf(world, "wavefront").makespan.ns);
+}
+
 }  // namespace
 }  // namespace pt
