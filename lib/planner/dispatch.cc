@@ -4,8 +4,6 @@
 #include <queue>
 #include <tuple>
 
-#include "lib/planner/cover_graph.h"
-
 namespace pt {
 namespace {
 
@@ -109,7 +107,33 @@ class ReadyQueue {
   std::priority_queue<Ready, std::vector<Ready>, std::greater<>> queue_;
 };
 
+// The one position at the other ends of all edges; kNothing when there are several or none.
+uint32_t Only(const std::vector<CoverGraph::Edge>& edges) {
+  uint32_t only = kNothing;
+  for (const CoverGraph::Edge& edge : edges) {
+    if (only != kNothing && only != edge.other) return kNothing;
+    only = edge.other;
+  }
+  return only;
+}
+
 }  // namespace
+
+std::vector<DispatchRun> PathsOf(const CoverGraph& graph) {
+  std::vector<DispatchRun> paths;
+  std::vector<bool> taken(graph.size(), false);
+  for (uint32_t first = 0; first < graph.size(); ++first) {
+    if (taken[first]) continue;
+    DispatchRun path = {first};
+    for (uint32_t next = Only(graph.readers[first]); next != kNothing && Only(graph.makers[next]) == path.back();
+         next = Only(graph.readers[next])) {
+      path.push_back(next);
+    }
+    for (uint32_t c : path) taken[c] = true;
+    paths.push_back(std::move(path));
+  }
+  return paths;
+}
 
 Solution Dispatch(const Space& space, const Solution& cover, const std::vector<DispatchRun>& runs, bool longest_first) {
   return ReadyQueue(space, cover, runs, longest_first).Run();

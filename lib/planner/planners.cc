@@ -8,6 +8,7 @@
 namespace pt {
 
 Result<Solved> SolveCriticalPath(const Space&, std::string_view);
+Result<Solved> SolveDuet(const Space&, std::string_view);
 Result<Solved> SolveEstf(const Space&, std::string_view);
 Result<Solved> SolveExact(const Space&, std::string_view);
 Result<Solved> SolveHeft(const Space&, std::string_view);
@@ -47,6 +48,7 @@ constexpr std::array kSolvers = {
     Row<SolvePath>("path", "the longest ready path between forks and joins goes to the free unit that ends it soonest"),
     Row<SolvePartitionTuner>("partitiontuner", "branch by branch, dynamic programming over groups and devices"),
     Row<SolveHeft>("heft", "list scheduling of groups by upward rank with insertion", Solver::Baseline::kYes, true),
+    Row<SolveDuet>("duet", "phase by phase, whole paths to devices, corrected by moving and swapping them"),
     Row<SolvePeft>("peft", "list scheduling by an optimistic table of what follows"),
     Row<SolveEstf>("estf", "what can start earliest next, on streams that contend for their device (estf:DEVICE)"),
     Row<SolveWavefront>("wavefront", "streams by data, launched in waves, least demand first (wavefront:DEVICE)"),

@@ -1,4 +1,4 @@
-// Hand-worked cases of scheduling by operator and by path.
+// Hand-worked cases of scheduling by operator, by path and by duet.
 #include <catch2/catch_test_macros.hpp>
 
 #include "partitiontuner/graph/graph_text.h"
@@ -69,6 +69,32 @@ TEST_CASE("Path, ABranchGoesToOneUnitAndTheLongestFirst", "[planner]") {
   CHECK(plan.makespan.ns == 400);
   CHECK(testing::OrderText(world, PlanBy(world, "operator")) ==
         "v0@cpu[0-1], copy v0, v2@acc:0#0, v1@cpu[0-1], copy v2, v3@cpu[0-1], v4@cpu[0-1]");
+}
+
+World ConvolutionForTheAccelerator() {
+  World world = BareDiamond(100, 100);
+  for (const Candidate& candidate : world.candidates) {
+    const bool is_host = world.platform.unit_class(candidate.unit_class).on_host();
+    if (candidate.nodes == std::vector{NodeId(2u)} && is_host) world.costs.SetRunOf(candidate, 300);
+    if (candidate.nodes != std::vector{NodeId(2u)} && !is_host) world.costs.SetRunOf(candidate, 200);
+  }
+  return world;
+}
+
+TEST_CASE("Duet, TheCriticalPathTakesItsFasterDeviceAndOthersWhatEndsFirst", "[planner]") {
+  // v1 beside v2: the convolution v2 is the critical path, 300 on the host and 100 on the accelerator; v1 takes 100 on
+  // the host and would end later behind v2.
+  const World world = ConvolutionForTheAccelerator();
+  const Plan plan = PlanBy(world, "duet");
+  CHECK(testing::OrderText(world, plan) == "v0@cpu[0-1], copy v0, v2@acc:0#0, v1@cpu[0-1], copy v2, v3@cpu[0-1]");
+  CHECK(plan.makespan.ns == 300);
+}
+
+TEST_CASE("Duet, AMoveThatCostsMoreThanItGainsIsTakenBack", "[planner]") {
+  // As above, but each copy takes 500: the first placement ignores it, the correction brings v2 home.
+  World world = ConvolutionForTheAccelerator();
+  for (size_t l = 0; l < world.platform.links.size(); ++l) world.costs.SetLink(LinkId(l), 500, 0);
+  CHECK(PlanBy(world, "duet").makespan.ns == 600);
 }
 
 }  // namespace
