@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <numeric>
+#include <queue>
 
 #include "lib/planner/serial_dp.h"
 #include "lib/planner/solve.h"
@@ -32,13 +33,7 @@ class HeftScheduler {
       primary_[input.index()] = value.external;
       ready_[value.first + value.external] = 0;
     }
-    const std::vector<double> rank = Ranks();
-    std::vector<uint32_t> order(cover_.size());
-    std::iota(order.begin(), order.end(), 0u);
-    // Ranks fall along every edge but where times are zero; the topological place decides then.
-    std::stable_sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
-      return rank[a] != rank[b] ? rank[a] > rank[b] : topological_[a] < topological_[b];
-    });
+    const std::vector<uint32_t> order = Order();
     Solution solution(cover_.size());
     std::vector<std::pair<int64_t, int64_t>> starts(cover_.size());
     for (size_t i = 0; i < order.size(); ++i) {
@@ -61,7 +56,6 @@ class HeftScheduler {
   // Groups in which a value is read, in the cover's topological order.
   void Link() {
     std::vector<uint32_t> of_node(space_.graph().nodes().size(), kNothing);
-    Solution any;
     for (uint32_t c = 0; c < cover_.size(); ++c) {
       for (NodeId node : space_.group(cover_[c]).nodes) of_node[node.index()] = c;
     }
@@ -72,9 +66,29 @@ class HeftScheduler {
         if (producer.valid()) successors_[of_node[producer.index()]].emplace_back(c, in);
       }
     }
-    // The cover comes from a solution in legal order.
-    topological_.resize(cover_.size());
-    std::iota(topological_.begin(), topological_.end(), 0u);
+  }
+
+  std::vector<uint32_t> Order() const {
+    const std::vector<double> rank = rules_.rank.empty() ? Ranks() : rules_.rank;
+    // The cover comes from a solution in legal order, so that equal ranks go by it.
+    using Ready = std::pair<double, uint32_t>;
+    std::priority_queue<Ready, std::vector<Ready>, std::greater<>> ready;
+    std::vector<uint32_t> open(cover_.size(), 0);
+    for (const auto& successors : successors_) {
+      for (const auto& [successor, value] : successors) ++open[successor];
+    }
+    for (uint32_t c = 0; c < cover_.size(); ++c) {
+      if (open[c] == 0) ready.emplace(-rank[c], c);
+    }
+    std::vector<uint32_t> order;
+    while (!ready.empty()) {
+      order.push_back(ready.top().second);
+      ready.pop();
+      for (const auto& [successor, value] : successors_[order.back()]) {
+        if (--open[successor] == 0) ready.emplace(-rank[successor], successor);
+      }
+    }
+    return order;
   }
 
   double MeanTime(uint32_t group) const {
@@ -95,29 +109,17 @@ class HeftScheduler {
     return units > 0 ? sum / units : 0;
   }
 
-  // The mean over pairs of different devices, in the value's first form.
-  double MeanMove(ValueId value) const {
-    const auto found = mean_move_.find(space_.value(value).routes);
-    if (found != mean_move_.end()) return found->second;
-    const Routes& routes = space_.routes(value);
-    const auto forms = static_cast<uint32_t>(space_.value(value).forms.size());
-    double sum = 0;
-    int pairs = 0;
-    for (uint32_t from = 0; from < routes.slots; from += forms) {
-      for (uint32_t to = 0; to < routes.slots; to += forms) {
-        if (from == to || routes.cost(from, to) >= kImpossible) continue;
-        sum += static_cast<double>(routes.cost(from, to));
-        ++pairs;
-      }
-    }
-    return mean_move_[space_.value(value).routes] = pairs > 0 ? sum / pairs : 0;
+  double MeanMoveOf(ValueId value) const {
+    const auto [found, is_new] = mean_move_.try_emplace(space_.value(value).routes, 0);
+    if (is_new) found->second = MeanMove(space_, value);
+    return found->second;
   }
 
   std::vector<double> Ranks() const {
     std::vector<double> rank(cover_.size(), 0);
     for (uint32_t c = static_cast<uint32_t>(cover_.size()); c-- > 0;) {
       double tail = 0;
-      for (const auto& [successor, value] : successors_[c]) tail = std::max(tail, MeanMove(value) + rank[successor]);
+      for (const auto& [successor, value] : successors_[c]) tail = std::max(tail, MeanMoveOf(value) + rank[successor]);
       rank[c] = MeanTime(cover_[c]) + tail;
     }
     return rank;
@@ -199,15 +201,18 @@ class HeftScheduler {
     const Group& group = space_.group(group_id);
     Choice best;
     Slot best_slot;
+    int64_t best_priced = INT64_MAX;
     for (uint32_t o : group.options) {
       const Option& option = space_.option(o);
       if (!Allowed(option)) continue;
+      const int64_t price_ns = rules_.price_ns ? rules_.price_ns(option) : 0;
       for (UnitId unit : space_.units(option.unit_class)) {
         int64_t ready = 0;
         for (size_t i = 0; i < group.in.size(); ++i) ready = std::max(ready, Arrival(group.in[i], option.in[i], unit));
         if (ready >= kImpossible) continue;
         const Slot slot = SlotOn(unit, option, ready);
-        if (slot.end_ns >= best_slot.end_ns) continue;
+        if (slot.end_ns + price_ns >= best_priced) continue;
+        best_priced = slot.end_ns + price_ns;
         best_slot = slot;
         best = {o, unit};
       }
@@ -242,11 +247,25 @@ class HeftScheduler {
   std::vector<UnitId> made_on_;    // by value
   std::vector<uint32_t> primary_;  // by value
   std::vector<std::vector<std::pair<uint32_t, ValueId>>> successors_;
-  std::vector<uint32_t> topological_;
   mutable std::map<uint32_t, double> mean_move_;  // by routes
 };
 
 }  // namespace
+
+double MeanMove(const Space& space, ValueId value) {
+  const Routes& routes = space.routes(value);
+  const auto forms = static_cast<uint32_t>(space.value(value).forms.size());
+  double sum = 0;
+  int pairs = 0;
+  for (uint32_t from = 0; from < routes.slots; from += forms) {
+    for (uint32_t to = 0; to < routes.slots; to += forms) {
+      if (from == to || routes.cost(from, to) >= kImpossible) continue;
+      sum += static_cast<double>(routes.cost(from, to));
+      ++pairs;
+    }
+  }
+  return pairs > 0 ? sum / pairs : 0;
+}
 
 Solution ScheduleByHeft(const Space& space, const Solution& cover, const HeftRules& rules) {
   std::vector<uint32_t> groups;

@@ -7,15 +7,22 @@
 
 namespace pt {
 
+Result<Solved> SolveCriticalPath(const Space&, std::string_view);
+Result<Solved> SolveDuet(const Space&, std::string_view);
+Result<Solved> SolveEstf(const Space&, std::string_view);
 Result<Solved> SolveExact(const Space&, std::string_view);
 Result<Solved> SolveHeft(const Space&, std::string_view);
+Result<Solved> SolveIos(const Space&, std::string_view);
 Result<Solved> SolveOperator(const Space&, std::string_view);
 Result<Solved> SolvePartitionTuner(const Space&, std::string_view);
+Result<Solved> SolvePath(const Space&, std::string_view);
+Result<Solved> SolvePeft(const Space&, std::string_view);
 Result<Solved> SolvePerOp(const Space&, std::string_view);
 Result<Solved> SolveRandom(const Space&, std::string_view);
 Result<Solved> SolveSearch(const Space&, std::string_view);
 Result<Solved> SolveSingle(const Space&, std::string_view);
 Result<Solved> SolveStaticType(const Space&, std::string_view);
+Result<Solved> SolveWavefront(const Space&, std::string_view);
 
 namespace {
 
@@ -38,8 +45,15 @@ constexpr std::array kSolvers = {
     Row<SolveStaticType>("static-type", "convolutions and matrix products on the accelerator, the rest on the host"),
     Row<SolvePerOp>("per-op", "each node on its fastest device, transfers ignored"),
     Row<SolveOperator>("operator", "the next ready operator goes to the free unit that ends it soonest"),
+    Row<SolvePath>("path", "the longest ready path between forks and joins goes to the free unit that ends it soonest"),
     Row<SolvePartitionTuner>("partitiontuner", "branch by branch, dynamic programming over groups and devices"),
     Row<SolveHeft>("heft", "list scheduling of groups by upward rank with insertion", Solver::Baseline::kYes, true),
+    Row<SolveDuet>("duet", "phase by phase, whole paths to devices, corrected by moving and swapping them"),
+    Row<SolvePeft>("peft", "list scheduling by an optimistic table of what follows"),
+    Row<SolveEstf>("estf", "what can start earliest next, on streams that contend for their device (estf:DEVICE)"),
+    Row<SolveWavefront>("wavefront", "streams by data, launched in waves, least demand first (wavefront:DEVICE)"),
+    Row<SolveIos>("ios", "stages of parts side by side, by dynamic programming over endings (ios:DEVICE)"),
+    Row<SolveCriticalPath>("critical-path", "a greedy placement, corrected along its critical path"),
     Row<SolveExact>("exact", "branch and bound to the proven best plan, for models of some 16 operators",
                     Solver::Baseline::kNo),
     Row<SolveRandom>("random", "any legal plan (random:SEED), for tests", Solver::Baseline::kNo),

@@ -1,10 +1,13 @@
 // search: the default planner. Starts from every baseline's solution and from several of its own, combines them
 // segment by segment, then improves the best by local moves on the critical chain. Effort is counted, in evaluations of
 // the timeline or in choices scheduled, so the same seed and effort give the same plan on every machine.
+#include "lib/planner/search.h"
+
 #include <algorithm>
 #include <optional>
 #include <tuple>
 
+#include "lib/planner/allot.h"
 #include "lib/planner/assemble.h"
 #include "lib/planner/exact.h"
 #include "lib/planner/frontiers.h"
@@ -13,7 +16,6 @@
 #include "lib/planner/moves.h"
 #include "lib/planner/segments.h"
 #include "lib/planner/serial_dp.h"
-#include "lib/planner/solve.h"
 
 namespace pt {
 namespace {
@@ -49,9 +51,9 @@ Result<Solved> SolveWhole(const Space& space, std::string_view);
 
 class Search {
  public:
-  Search(const Space& space, bool with_segments)
+  Search(const Space& space, const SearchRules& rules)
       : space_(space),
-        with_segments_(with_segments),
+        rules_(rules),
         scheduler_(space),
         judge_(space),
         now_(space),
@@ -67,7 +69,7 @@ class Search {
       if (!best_.over.fits()) Repair();
       if (best_.over.fits()) {
         CombineSegments();
-        if (with_segments_) {
+        if (rules_.by_stretches) {
           Improve(kBeforeSegments);
           StartBySegments();
         }
@@ -149,7 +151,7 @@ class Search {
 
   // Small graphs may be solved outright; where half of the effort does not prove it, what was found is a start.
   void StartExactly() {
-    if (IsOver() || !ExactFault(space_).empty()) return;
+    if (!rules_.exactly || IsOver() || !ExactFault(space_).empty()) return;
     const uint64_t effort = space_.problem().effort;
     ExactLimits limits;
     limits.evaluations = effort != 0 ? (effort - evaluations_) / 2 * kPartsOfEvaluation : kUsualParts;
@@ -215,6 +217,9 @@ class Search {
     AddStart(ScheduleByHeft(space_, *cover, rules));
     AddStart(ScheduleByHeft(space_, *cover, {}));
     if (IsLarge()) return;
+    // Or each step on as many cores as it is worth.
+    for (Solution& allotted : ScheduleByAllotment(space_, *cover)) AddStart(std::move(allotted));
+    for (Solution& priced : ScheduleByCorePrice(space_, *cover)) AddStart(std::move(priced));
     // Wide steps count as much as the cores they keep busy.
     SerialRules area;
     area.cost_ns = [&](const Option& option) { return option.likely_ns() * std::max(1u, Width(option)); };
@@ -310,7 +315,7 @@ class Search {
     if (stretches.size() < 2) return;
     // At most half of the effort, so that large graphs still see local moves.
     const double until = 0.5 * (1 + Spent());
-    const size_t candidates = std::min<size_t>(starts_.size(), 8);
+    const size_t candidates = std::min<size_t>(starts_.size(), 16);
     std::vector<uint32_t> position(space_.graph().nodes().size());
     for (size_t i = 0; i < candidates; ++i) {
       const Solution& other = starts_[i].solution;
@@ -328,7 +333,7 @@ class Search {
   // Downhill; where that ends, from near the best. Until so much of the effort is spent.
   void Improve(double until) {
     // So many moves without a gain end the way down.
-    const uint64_t patience = 2000 + 5 * now_.solution().size();
+    const uint64_t size = now_.solution().size(), patience = std::min<uint64_t>(2000, 10 * size) + 5 * size;
     uint64_t since = 0;
     while (Spent() < until && !IsOver()) {
       if (critical_.empty()) critical_ = now_.CriticalChoices();
@@ -379,10 +384,12 @@ class Search {
     return solution;
   }
 
-  // Some changes of the best whatever they cost.
+  // Some changes of the best, or of another start now and then, whatever they cost.
   void Disturb() {
     critical_.clear();
-    if (!(now_.solution() == best_.solution)) now_.Reset(best_.solution);
+    const Scored& other = starts_[random_.Below(starts_.size())];
+    const Solution& base = random_.Below(8) == 0 && other.over.fits() ? other.solution : best_.solution;
+    if (!(now_.solution() == base)) now_.Reset(base);
     const size_t changes = 2 + random_.Below(4);
     for (size_t i = 0; i < changes; ++i) {
       ++evaluations_;
@@ -395,7 +402,7 @@ class Search {
   }
 
   const Space& space_;
-  const bool with_segments_;
+  const SearchRules rules_;
   Scheduler scheduler_;  // of the starts
   MemoryJudge judge_;
   WindowScheduler now_;  // what is being changed
@@ -413,13 +420,15 @@ class Search {
 };
 
 // Of a stretch: without taking it apart again.
-Result<Solved> SolveWhole(const Space& space, std::string_view) { return Search(space, false).Run(); }
+Result<Solved> SolveWhole(const Space& space, std::string_view) { return SearchBy(space, {.by_stretches = false}); }
 
 }  // namespace
 
-Result<Solved> SolveSearch(const Space& space, std::string_view) {
+Result<Solved> SearchBy(const Space& space, const SearchRules& rules) {
   if (space.graph().nodes().empty()) return Solved{};
-  return Search(space, true).Run();
+  return Search(space, rules).Run();
 }
+
+Result<Solved> SolveSearch(const Space& space, std::string_view) { return SearchBy(space, {}); }
 
 }  // namespace pt

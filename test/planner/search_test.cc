@@ -20,27 +20,6 @@ Plan BySearch(const World& world, uint64_t effort = testing::kTestEffort, int64_
   return plan;
 }
 
-// Cores 0 to 3 as four units of one core, two of two and one of four.
-Platform FourCores() {
-  Platform platform;
-  platform.devices.push_back({"cpu", "cpu", 0, false, "made-up"});
-  for (uint32_t core = 0; core < 4; ++core) {
-    platform.resources.push_back({"core " + std::to_string(core), 1.0, core});
-  }
-  for (uint32_t width : {1u, 2u, 4u}) {
-    platform.unit_classes.push_back({"cpu/" + std::to_string(width), DeviceId(0u), width});
-    const UnitClassId unit_class(platform.unit_classes.size() - 1);
-    for (uint32_t first = 0; first < 4; first += width) {
-      Unit unit;
-      unit.name = "cpu[" + std::to_string(first) + "-" + std::to_string(first + width - 1) + "]";
-      unit.unit_class = unit_class;
-      for (uint32_t core = first; core < first + width; ++core) unit.uses.emplace_back(ResourceId(core), 1.0);
-      platform.units.push_back(std::move(unit));
-    }
-  }
-  return platform;
-}
-
 // Row-major single nodes on every class, each taking the class's time.
 void ProposeSingles(World& world, std::span<const int64_t> ns_of_class) {
   for (size_t n = 0; n < world.graph.nodes().size(); ++n) {
@@ -61,7 +40,7 @@ void ProposeSingles(World& world, std::span<const int64_t> ns_of_class) {
 TEST_CASE("Search, PairsWideStepsOnUnitsOfAnyNarrowerWidth", "[planner]") {
   // The branches of the diamond take 100 + 100 on all cores one after the other, 150 on two cores each side by side,
   // and 320 on one core each: only the pair of two cores gains, and neither branch gains by moving alone.
-  World world{testing::Diamond(), FourCores(), {}, {}};
+  World world{testing::Diamond(), testing::Cores(4), {}, {}};
   ProposeSingles(world, std::array<int64_t, 3>{320, 150, 100});
   CHECK(BySearch(world).makespan.ns == 350);
 }

@@ -114,6 +114,7 @@ class Proposer {
       if (unit_class.name.find('>') != std::string::npos) continue;
       const double speed = unit_class.name == "cpu/1"   ? 1.0
                            : unit_class.name == "cpu/2" ? 0.55 + 0.1 * Unit()
+                           : unit_class.name == "cpu/4" ? 0.3 + 0.1 * Unit()
                                                         : 0.2 + Unit();
       const auto base = static_cast<int64_t>(static_cast<double>(ns) * speed);
       Offer(nodes, UnitClassId(c), false, view, base);
@@ -180,6 +181,25 @@ Platform TwoCores(bool accelerator) {
   platform.units.push_back({"acc:0#0", unit_class, {{queue, 1.0}}, core1, std::nullopt});
   AddCopyEngine(platform, DeviceId(0u), DeviceId(1u), core1);
   AddCopyEngine(platform, DeviceId(1u), DeviceId(0u), core1);
+  return platform;
+}
+
+Platform Cores(uint32_t count) {
+  Platform platform;
+  platform.devices.push_back({"cpu", "cpu", 0, false, "made-up"});
+  for (uint32_t core = 0; core < count; ++core) {
+    platform.resources.push_back({"core " + std::to_string(core), 1.0, core});
+  }
+  for (uint32_t width = 1; width <= count; width *= 2) {
+    const UnitClassId unit_class = AddClass(platform, "cpu/" + std::to_string(width), DeviceId(0u), width);
+    for (uint32_t first = 0; first < count; first += width) {
+      Unit unit;
+      unit.name = "cpu[" + std::to_string(first) + "-" + std::to_string(first + width - 1) + "]";
+      unit.unit_class = unit_class;
+      for (uint32_t core = first; core < first + width; ++core) unit.uses.emplace_back(ResourceId(core), 1.0);
+      platform.units.push_back(std::move(unit));
+    }
+  }
   return platform;
 }
 
@@ -280,7 +300,7 @@ Graph RandomGraph(uint64_t seed, size_t nodes) {
 }
 
 World MakeWorld(Graph graph, const WorldOptions& options, uint64_t seed) {
-  World world{std::move(graph), TwoCores(options.accelerator), {}, {}};
+  World world{std::move(graph), options.cores == 2 ? TwoCores(options.accelerator) : Cores(options.cores), {}, {}};
   Proposer(world, options, seed).Run();
   for (size_t l = 0; l < world.platform.links.size(); ++l) world.costs.SetLink(LinkId(l), 1000, 1.0);
   world.costs.SetReorder(
@@ -293,8 +313,8 @@ World MakeWorld(Graph graph, const WorldOptions& options, uint64_t seed) {
     world.costs.SetOverhead(UnitClassId(c), c == 0 ? 200 : c == 1 ? 500 : 1500);
     for (size_t d = 0; d < world.platform.unit_classes.size(); ++d) {
       world.costs.SetWait(UnitClassId(c), UnitClassId(d), 100);
-      const bool on_host = c < 2 && d < 2;
-      if (on_host) world.costs.SetFetch(UnitClassId(c), UnitClassId(d), 0.25);
+      const auto on_host = [&](size_t of) { return world.platform.unit_classes[of].on_host(); };
+      if (on_host(c) && on_host(d)) world.costs.SetFetch(UnitClassId(c), UnitClassId(d), 0.25);
     }
   }
   if (options.contention) {

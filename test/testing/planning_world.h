@@ -16,6 +16,10 @@ namespace pt::testing {
 // links with one copy engine each, driven by the second core.
 Platform TwoCores(bool accelerator = true);
 
+// Cores as units of one ("cpu[0-0]", …), of two side by side, of four, and so on up to all: classes cpu/1, cpu/2,
+// cpu/4, … Precondition: a power of two.
+Platform Cores(uint32_t count);
+
 // Chains, forks, joins, concatenations and views in random order; every value has 8 channels a piece or a multiple.
 Graph RandomGraph(uint64_t seed, size_t nodes);
 Graph Chain(size_t nodes);
@@ -48,6 +52,7 @@ struct WorldOptions {
   bool elided = true;       // views and slices
   bool contention = false;  // steps beside each other run 1.25 times as long
   bool accelerator = true;
+  uint32_t cores = 2;  // otherwise Cores(cores), without accelerator
 };
 
 World MakeWorld(Graph graph, const WorldOptions& options = {}, uint64_t seed = 1);

@@ -8,6 +8,7 @@ World RandomWorld(uint64_t seed, size_t nodes, Machine machine) {
   WorldOptions options;
   options.accelerator = machine != Machine::kHost && machine != Machine::kContention;
   options.contention = machine == Machine::kContention;
+  options.cores = machine == Machine::kFourCores ? 4 : 2;
   options.blocked = seed % 3 == 0;
   World world = MakeWorld(RandomGraph(seed, nodes), options, seed);
   if (machine != Machine::kTwoStreams && machine != Machine::kSharedQueue) return world;

@@ -11,9 +11,10 @@ enum class Machine : uint8_t {
   kTwoStreams,   // with one that has two streams
   kSharedQueue,  // with one whose two streams ask for half of it each
   kContention,   // two cores that slow each other
+  kFourCores,    // four, as units of one, two and four
 };
-inline constexpr Machine kMachines[] = {Machine::kHost, Machine::kQueue, Machine::kTwoStreams, Machine::kSharedQueue,
-                                        Machine::kContention};
+inline constexpr Machine kMachines[] = {Machine::kHost,        Machine::kQueue,      Machine::kTwoStreams,
+                                        Machine::kSharedQueue, Machine::kContention, Machine::kFourCores};
 
 // Operators, candidates and times by seed; every third has blocked forms.
 World RandomWorld(uint64_t seed, size_t nodes, Machine machine);

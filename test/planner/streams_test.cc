@@ -1,0 +1,136 @@
+// Hand-worked cases of the planners that know streams, not widths: estf and wavefront.
+#include <catch2/catch_test_macros.hpp>
+#include <set>
+
+#include "partitiontuner/graph/graph_text.h"
+#include "test/testing/planning_world.h"
+
+namespace pt {
+namespace {
+
+using testing::World;
+
+// v0, then `branches` of one operator each, of these times, then their sum: on two single cores without overheads.
+World ForkOf(const std::vector<int64_t>& branch_ns) {
+  std::string text = "input x float32[2,8,4,4]\nv0 = Relu(x) : float32[2,8,4,4]\n";
+  std::string in;
+  for (size_t b = 1; b <= branch_ns.size(); ++b) {
+    const std::string name = "v" + std::to_string(b);
+    text += name + " = Relu(v0) : float32[2,8,4,4]\n";
+    in += (b == 1 ? "" : ", ") + name;
+  }
+  text += "v9 = Sum(" + in + ") : float32[2,8,4,4]\noutput v9\n";
+  World world{ParseGraph(text).value(), testing::Cores(2), {}, {}};
+  std::erase_if(world.platform.units, [](const Unit& unit) { return unit.uses.size() > 1; });
+  for (size_t n = 0; n < world.graph.nodes().size(); ++n) {
+    const std::vector<NodeId> nodes = {NodeId(n)};
+    Candidate candidate = RowMajorCandidate(world.graph, nodes, "made-up");
+    candidate.unit_class = UnitClassId(0u);
+    world.costs.SetRunOf(candidate, n == 0 || n > branch_ns.size() ? 10 : branch_ns[n - 1]);
+    world.candidates.push_back(candidate);
+  }
+  return world;
+}
+
+// The same on an accelerator with two streams, each branch asking for this share of it; inputs and outputs cost nothing
+// to bring there.
+World ForkOnStreams(const std::vector<int64_t>& branch_ns, double share) {
+  World world = ForkOf(branch_ns);
+  world.platform = testing::TwoCores();
+  Unit stream = world.platform.unit(FindUnit(world.platform, "acc:0#0"));
+  for (Unit& unit : world.platform.units) {
+    if (unit.name == "acc:0#0") unit.uses.front().second = share;
+  }
+  stream.name = "acc:0#1";
+  stream.uses.front().second = share;
+  world.platform.units.push_back(stream);
+  const std::vector<Candidate> on_core = world.candidates;
+  world.candidates.clear();
+  for (Candidate candidate : on_core) {
+    const int64_t ns = world.costs.Run(candidate)->ns;
+    candidate.unit_class = stream.unit_class;
+    world.costs.SetRunOf(candidate, ns);
+    world.candidates.push_back(candidate);
+  }
+  for (uint32_t link : {0u, 1u}) world.costs.SetLink(LinkId(link), 0, 1e9);
+  return world;
+}
+
+TEST_CASE("Estf, StepsThatDoNotFitBesideEachOtherWait", "[planner]") {
+  // Two halves run at once; of two that ask for 0.6 each the second waits, though its stream is free: as listed, v2
+  // starts at 10 + 100 on whichever stream.
+  for (const auto& [share, streams] : {std::pair(0.5, 2), std::pair(0.6, 1)}) {
+    const World world = ForkOnStreams({100, 100}, share);
+    const Plan plan = testing::PlanOf(world, "estf");
+    INFO("share " << share << ": " << testing::OrderText(world, plan));
+    CHECK(testing::FaultText(world, plan) == "");
+    std::set<UnitId> used;
+    for (const Step& step : plan.steps) {
+      const auto* group = std::get_if<RunGroup>(&step.work);
+      if (group == nullptr) continue;
+      const NodeId node = plan.candidates[group->candidate.index()].nodes.front();
+      if (node == NodeId(1u) || node == NodeId(2u)) used.insert(step.unit);
+    }
+    CHECK(static_cast<int>(used.size()) == streams);
+  }
+}
+
+TEST_CASE("Estf, WhatRemainsLongestStartsFirstAmongEquals", "[planner]") {
+  // All branches can start at 10 on either core: 100 on that of v0, 60 beside it, then 30 where it starts first, at 70.
+  const World world = ForkOf({30, 60, 100});
+  const Plan plan = testing::PlanOf(world, "estf");
+  CHECK(testing::FaultText(world, plan) == "");
+  CHECK(testing::OrderText(world, plan) == "v0@cpu[0-0], v3@cpu[0-0], v2@cpu[1-1], v1@cpu[1-1], v9@cpu[0-0]");
+  CHECK(plan.makespan.ns == 10 + 100 + 10);
+}
+
+TEST_CASE("Wavefront, LeastWorkOfAWaveIsLaunchedFirst", "[planner]") {
+  // The first reader goes on in the stream of v0, each other opens one: v1 on the first core, v2 on the second, v3 on
+  // the first again. Of the wave 30 is launched first, then 60 and 100.
+  const World world = ForkOf({100, 60, 30});
+  const Plan plan = testing::PlanOf(world, "wavefront");
+  CHECK(testing::FaultText(world, plan) == "");
+  CHECK(testing::OrderText(world, plan) == "v0@cpu[0-0], v3@cpu[0-0], v2@cpu[1-1], v1@cpu[0-0], v9@cpu[0-0]");
+  CHECK(plan.makespan.ns == 10 + 30 + 100 + 10);
+}
+
+TEST_CASE("Ios, StagesBeatLevels", "[planner]") {
+  // v1 and v2, v3 and v4 of 40 each behind v0, v4 behind v3. By levels three run at once on two cores, then v4 alone:
+  // 120. Two stages of two parts each take 80.
+  World world{ParseGraph("input x float32[2,8,4,4]\nv0 = Relu(x) : float32[2,8,4,4]\n"
+                         "v1 = Relu(v0) : float32[2,8,4,4]\nv2 = Relu(v0) : float32[2,8,4,4]\n"
+                         "v3 = Relu(v0) : float32[2,8,4,4]\nv4 = Relu(v3) : float32[2,8,4,4]\n"
+                         "v9 = Sum(v1, v2, v4) : float32[2,8,4,4]\noutput v9\n")
+                  .value(),
+              testing::Cores(2),
+              {},
+              {}};
+  std::erase_if(world.platform.units, [](const Unit& unit) { return unit.uses.size() > 1; });
+  for (size_t n = 0; n < world.graph.nodes().size(); ++n) {
+    const std::vector<NodeId> nodes = {NodeId(n)};
+    Candidate candidate = RowMajorCandidate(world.graph, nodes, "made-up");
+    candidate.unit_class = UnitClassId(0u);
+    world.costs.SetRunOf(candidate, n == 0 || n == 5 ? 10 : 40);
+    world.candidates.push_back(candidate);
+  }
+  const Plan plan = testing::PlanOf(world, "ios");
+  CHECK(testing::FaultText(world, plan) == "");
+  CHECK(plan.makespan.ns == 10 + 80 + 10);
+}
+
+TEST_CASE("Ios, WhatDoesNotHangTogetherNeverSharesAStreamInAStage", "[planner]") {
+  // 30 and 60 behind each other beside 90 would take 90, but are no part: a stage of two parts, then one of the third.
+  const World world = ForkOf({90, 30, 60});
+  CHECK(testing::PlanOf(world, "ios").makespan.ns == 10 + 90 + 30 + 10);
+}
+
+TEST_CASE("Ios, BlocksOfManyBranchesAreSolvedWithSmallerParts", "[planner]") {
+  // More endings than are looked at; every other planner's limits hold still, and equal blocks get equal stages.
+  const World world = testing::MakeWorld(testing::Inception(6), {.blocked = false, .accelerator = false});
+  const Plan plan = testing::PlanOf(world, "ios");
+  CHECK(testing::FaultText(world, plan) == "");
+  CHECK(plan.makespan.ns < testing::PlanOf(world, "wavefront").makespan.ns);
+}
+
+}  // namespace
+}  // namespace pt
