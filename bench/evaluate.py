@@ -10,6 +10,8 @@ Questions:
   accuracy     predicted (written by an earlier process) against measured time of the kept plan: as predicted and
                at the pace of the runs; how far runs are apart; what made the difference, by name, in shares of the
                prediction (pt-run --residuals); median, 95th percentile and worst error at the end
+  planners     measured time of every planner's plan, run in turns: how many times as fast search's plan is (search with
+               --margin 0, so that it is its own); steps on one core each, steps on all cores each, --planners besides
   random       verifies the plan of search and --seeds random plans against the reference data, each also
                against its sequential twin bit for bit
   accelerator  the table static-type, per-op, partitiontuner, heft, search on CPU + the simulated accelerator
@@ -17,7 +19,7 @@ Questions:
 
 Needs Python 3 only. Timings are of this machine and moment: compare within one run.
 """
-import argparse, json, pathlib, statistics, subprocess, sys, time
+import argparse, json, os, pathlib, statistics, subprocess, sys, time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 
@@ -142,6 +144,39 @@ def accuracy(tools, models, arguments):
     return 0
 
 
+def planners(tools, models, arguments):
+    """How many times as long each plan takes as search's, by the medians of processes that take turns."""
+    ways = {"search": ["--margin", "0"], "one core": ["--planner", "single:cpu", "--place", "*=cpu/1"],
+            "all cores": ["--planner", "single:cpu", "--place", f"*=cpu/{len(os.sched_getaffinity(0))}"]}
+    ways.update({name: ["--planner", name] for name in arguments.planners.split(",")})
+    print("model\tsearch_us\t" + "\t".join(list(ways)[1:]), flush=True)
+    ratios = {way: {} for way in ways}
+    for name, model, data in models:
+        folder = pathlib.Path(arguments.plans) / name
+        folder.mkdir(parents=True, exist_ok=True)
+        plans, times = {}, {}
+        for number, (way, options) in enumerate(ways.items()):
+            path = folder / f"{number}.ptplan.json"
+            if tools.run("pt-plan", model, *dims_from(data), *options, "-o", path, check=False)[1] == 0:
+                plans[way], times[way] = path, []
+        for _ in range(arguments.rounds):
+            for way, path in plans.items():
+                out = tools.run("pt-run", model, *dims_from(data), "--plan", path, "--duration", arguments.duration,
+                                "--format", "json")[2]
+                times[way].append(json.loads(out)["latency_ns"]["p50"])
+        median = {way: statistics.median(values) for way, values in times.items()}
+        for way in median:
+            ratios[way][name] = median[way] / median["search"]
+        cells = [f"{ratios[way][name]:.3f}" if way in median else "-" for way in list(ways)[1:]]
+        print(f"{name}\t{median['search'] / 1e3:.0f}\t" + "\t".join(cells), flush=True)
+    for way in list(ways)[1:]:
+        if ratios[way]:
+            least = min(ratios[way], key=ratios[way].get)
+            print(f"# {way}: geometric mean {statistics.geometric_mean(ratios[way].values()):.3f}, least "
+                  f"{ratios[way][least]:.3f} ({least})")
+    return 0
+
+
 def random(tools, models, arguments):
     """Each plan against the reference data and, bit for bit, against its sequential twin."""
     devices = ["--platform", arguments.platform] if arguments.platform else []
@@ -191,7 +226,7 @@ def verify(tools, models, arguments):
 
 
 def main():
-    questions = {f.__name__: f for f in (profile, plan, accuracy, random, accelerator, verify)}
+    questions = {f.__name__: f for f in (profile, plan, accuracy, planners, random, accelerator, verify)}
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("question", choices=questions)
     parser.add_argument("models", nargs="+")
@@ -203,6 +238,8 @@ def main():
     parser.add_argument("--platform", help="file of a simulated device")
     parser.add_argument("--duration", default="1s", help="of each pt-run")
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--planners", default="single:cpu,per-op,operator,path,partitiontuner,heft,peft,estf,wavefront,critical-path",
+                        help="what question planners compares search with")
     parser.add_argument("--atol", action="append", default=[], metavar="MODEL=X",
                         help="absolute tolerance of one model in verify and random")
     parser.add_argument("--seeds", type=int, default=20)
