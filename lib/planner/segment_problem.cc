@@ -9,9 +9,9 @@
 
 namespace pt {
 
-Segment MakeSegment(const Space& space, std::span<const NodeId> nodes, std::vector<Crossing> in,
-                    std::vector<Crossing> out) {
-  Segment segment{{nodes.begin(), nodes.end()}, std::move(in), std::move(out), {}};
+GraphSegment MakeSegment(const Space& space, std::span<const NodeId> nodes, std::vector<Crossing> in,
+                         std::vector<Crossing> out) {
+  GraphSegment segment{{nodes.begin(), nodes.end()}, std::move(in), std::move(out), {}};
   std::sort(segment.nodes.begin(), segment.nodes.end());
   for (NodeId node : segment.nodes) {
     for (uint32_t g : space.groups_of(node)) {
@@ -23,7 +23,7 @@ Segment MakeSegment(const Space& space, std::span<const NodeId> nodes, std::vect
   return segment;
 }
 
-std::vector<uint64_t> KeyOf(const Space& space, const Segment& segment) {
+std::vector<uint64_t> KeyOf(const Space& space, const GraphSegment& segment) {
   std::vector<uint64_t> key;
   std::map<ValueId, uint64_t> names;  // values by first appearance
   const auto add_value = [&](ValueId v) {
@@ -105,7 +105,7 @@ class SegmentProblem::Costs : public CostModel {
 
 class SegmentProblem::Builder {
  public:
-  Builder(const Space& space, const Segment& segment) : space_(space), segment_(segment) {}
+  Builder(const Space& space, const GraphSegment& segment) : space_(space), segment_(segment) {}
 
   // Values, outputs and candidates stand in the order in which they stand outside, which decides between equals.
   Graph MakeGraph() {
@@ -172,12 +172,12 @@ class SegmentProblem::Builder {
   }
 
   const Space& space_;
-  const Segment& segment_;
+  const GraphSegment& segment_;
   GraphBuilder builder_;
   std::map<ValueId, ValueId> inner_;
 };
 
-SegmentProblem::SegmentProblem(const Space& space, const Segment& segment)
+SegmentProblem::SegmentProblem(const Space& space, const GraphSegment& segment)
     : costs_(std::make_unique<Costs>(space.problem().costs, candidates_)) {
   Builder builder(space, segment);
   graph_ = builder.MakeGraph();

@@ -15,21 +15,21 @@ struct Crossing {
   friend auto operator<=>(const Crossing&, const Crossing&) = default;
 };
 
-struct Segment {
+struct GraphSegment {
   std::vector<NodeId> nodes;     // ascending; every group with options is inside or outside
   std::vector<Crossing> in;      // that its nodes read
   std::vector<Crossing> out;     // that its nodes make, or read and that others read behind
   std::vector<uint32_t> groups;  // that are inside and have options, by their nodes
 };
 
-Segment MakeSegment(const Space& space, std::span<const NodeId> nodes, std::vector<Crossing> in,
-                    std::vector<Crossing> out);
+GraphSegment MakeSegment(const Space& space, std::span<const NodeId> nodes, std::vector<Crossing> in,
+                         std::vector<Crossing> out);
 
 // All that the segment's problem depends on: equal keys are equal problems, groups and options one by one. Steps that
 // slow each other down are not looked at.
-std::vector<uint64_t> KeyOf(const Space& space, const Segment& segment);
+std::vector<uint64_t> KeyOf(const Space& space, const GraphSegment& segment);
 
-// A choice by its place in Segment::groups and Group::options: means the same in every segment of the same key.
+// A choice by its place in GraphSegment::groups and Group::options: means the same in every segment of the same key.
 struct SegmentChoice {
   uint32_t group = 0, option = 0;
   UnitId unit;
@@ -38,7 +38,7 @@ struct SegmentChoice {
 class SegmentProblem {
  public:
   // The space must outlive it.
-  SegmentProblem(const Space& space, const Segment& segment);
+  SegmentProblem(const Space& space, const GraphSegment& segment);
   ~SegmentProblem();
 
   // Effort and limits are the caller's to set. Valid as long as this is.

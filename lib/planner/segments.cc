@@ -53,7 +53,7 @@ class SegmentSolver {
   // A way through a stretch, from a state before it to one behind it.
   struct Way {
     uint32_t from = 0, to = 0;
-    Segment segment;
+    GraphSegment segment;
     Stretch* solved = nullptr;  // null: as in the first start
   };
 
@@ -135,7 +135,7 @@ class SegmentSolver {
     return true;
   }
 
-  void SolveOne(const Segment& segment, uint64_t effort, Stretch& solved) {
+  void SolveOne(const GraphSegment& segment, uint64_t effort, Stretch& solved) {
     SegmentProblem inner(space_, segment);
     inner.problem().effort = effort;
     inner.problem().time_limit_ns = space_.deadline().left_ns();

@@ -36,7 +36,7 @@ std::vector<NodeId> AllNodes(const World& world) {
   return nodes;
 }
 
-Solution OuterSolution(const Space& space, const Segment& segment, const std::vector<SegmentChoice>& choices) {
+Solution OuterSolution(const Space& space, const GraphSegment& segment, const std::vector<SegmentChoice>& choices) {
   Solution solution;
   for (const SegmentChoice& choice : choices)
     solution.push_back({space.group(segment.groups[choice.group]).options[choice.option], choice.unit});
@@ -49,7 +49,7 @@ TEST_CASE("SegmentProblem, OfAllNodesIsTheProblemItself", "[planner]") {
       const World world = RandomWorld(seed, 20, machine);
       const PlanningProblem problem = world.problem();
       const Space space = Space::Make(problem).value();
-      const Segment segment = MakeSegment(space, AllNodes(world), {}, {});
+      const GraphSegment segment = MakeSegment(space, AllNodes(world), {}, {});
       SegmentProblem inner(space, segment);
       const Space own = Space::Make(inner.problem()).value();
       for (int plan = 1; plan <= 20; ++plan) {
@@ -72,7 +72,7 @@ TEST_CASE("SegmentProblem, LeavesValuesInTheirPlacesAndForms", "[planner]") {
   int checked = 0;
   for (Slot from = 0; from < space.routes(before).slots; ++from) {
     for (Slot to = 0; to < space.routes(behind).slots; ++to) {
-      const Segment segment = MakeSegment(space, nodes, {{before, from}}, {{behind, to}});
+      const GraphSegment segment = MakeSegment(space, nodes, {{before, from}}, {{behind, to}});
       SegmentProblem inner(space, segment);
       const Space own = Space::Make(inner.problem()).value();
       const ExactResult exact = FindExact(own, {}, {});

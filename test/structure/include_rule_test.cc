@@ -14,17 +14,16 @@
 #include <utility>
 #include <vector>
 
+#include "test/structure/source_tree.h"
+
 namespace {
 
 namespace fs = std::filesystem;
+using pt::testing::ReadTree;
+using pt::testing::SourceFile;
 
 // Every layer with itself and all layers below it.
 using Layers = std::map<std::string, std::set<std::string>>;
-
-struct SourceFile {
-  std::string path;  // relative to the source tree, '/' between folders
-  std::string text;
-};
 
 struct Include {
   std::string name;  // between the delimiters
@@ -151,23 +150,6 @@ std::string Fault(const SourceFile& file, const Include& include, const Layers& 
     return "a public header includes a system header";
   }
   return IsSystemHeader(include.name) ? "" : "a library that no layer owns (see ThirdParties)";
-}
-
-std::vector<SourceFile> ReadTree() {
-  const fs::path root = PT_SOURCE_DIR;
-  std::vector<SourceFile> files;
-  for (const char* top : {"include", "lib", "tools", "test", "bench", "examples"}) {
-    if (!fs::exists(root / top)) continue;
-    for (const fs::directory_entry& entry : fs::recursive_directory_iterator(root / top)) {
-      const std::string extension = entry.path().extension().string();
-      if (extension != ".h" && extension != ".cc") continue;
-      std::ifstream in(entry.path());
-      files.push_back({entry.path().lexically_relative(root).generic_string(),
-                       std::string(std::istreambuf_iterator<char>(in), {})});
-    }
-  }
-  std::sort(files.begin(), files.end(), [](const auto& a, const auto& b) { return a.path < b.path; });
-  return files;
 }
 
 Layers ReadLayers() {

@@ -1,0 +1,36 @@
+// The project's sources, for tests that read them.
+#pragma once
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <vector>
+
+namespace pt::testing {
+
+struct SourceFile {
+  std::string path;  // relative to the source tree, '/' between folders
+  std::string text;
+};
+
+inline std::vector<SourceFile> ReadTree() {
+  namespace fs = std::filesystem;
+  const fs::path root = PT_SOURCE_DIR;
+  std::vector<SourceFile> files;
+  for (const char* top : {"include", "lib", "tools", "test", "bench", "examples"}) {
+    if (!fs::exists(root / top)) continue;
+    for (const fs::directory_entry& entry : fs::recursive_directory_iterator(root / top)) {
+      const std::string extension = entry.path().extension().string();
+      if (extension != ".h" && extension != ".cc") continue;
+      std::ifstream in(entry.path());
+      files.push_back({entry.path().lexically_relative(root).generic_string(),
+                       std::string(std::istreambuf_iterator<char>(in), {})});
+    }
+  }
+  std::sort(files.begin(), files.end(), [](const auto& a, const auto& b) { return a.path < b.path; });
+  return files;
+}
+
+}  // namespace pt::testing
