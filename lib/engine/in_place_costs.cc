@@ -26,7 +26,7 @@ void Keep(const std::map<Key, Mean>& means, std::map<Key, double>& corrections) 
 }  // namespace
 
 InPlaceCosts::InPlaceCosts(const Graph& graph, const Platform& platform, const CostModel& alone)
-    : graph_(graph), platform_(platform), alone_(alone) {}
+    : CostsOver(alone), graph_(graph), platform_(platform) {}
 
 // The library's version is the same for all: they are of one machine.
 std::string InPlaceCosts::KeyOf(const Candidate& candidate) const {
@@ -63,14 +63,14 @@ void InPlaceCosts::Note(const Plan& plan, std::span<const int64_t> step_ns) {
     };
     if (const auto* group = std::get_if<RunGroup>(&step.work)) {
       const Candidate& candidate = plan.candidates[group->candidate.index()];
-      note(runs[KeyOf(candidate)], alone_.Run(candidate), Run(candidate));
+      note(runs[KeyOf(candidate)], under().Run(candidate), Run(candidate));
     } else if (const auto* reorder = std::get_if<pt::Reorder>(&step.work)) {
       const Instance& from = plan.instances[reorder->from.index()];
       const Instance& to = plan.instances[reorder->to.index()];
       const auto dims = graph_.value(from.value).type.static_dims();
       if (!dims) continue;
       const UnitClassId unit_class = platform_.unit(step.unit).unit_class;
-      note(reorders[{*dims, from.form, to.form, unit_class}], alone_.Reorder(*dims, from.form, to.form, unit_class),
+      note(reorders[{*dims, from.form, to.form, unit_class}], under().Reorder(*dims, from.form, to.form, unit_class),
            Reorder(*dims, from.form, to.form, unit_class));
     }
   }
@@ -90,7 +90,7 @@ Estimate InPlaceCosts::Corrected(Estimate estimate, double more_ns) const {
 }
 
 std::optional<Estimate> InPlaceCosts::Run(const Candidate& candidate) const {
-  const std::optional<Estimate> alone = alone_.Run(candidate);
+  const std::optional<Estimate> alone = under().Run(candidate);
   if (!alone || runs_.empty()) return alone;
   const auto found = runs_.find(KeyOf(candidate));
   return found == runs_.end() ? alone : Corrected(*alone, found->second);
@@ -98,7 +98,7 @@ std::optional<Estimate> InPlaceCosts::Run(const Candidate& candidate) const {
 
 std::optional<Estimate> InPlaceCosts::Reorder(std::span<const int64_t> dims, const Form& from, const Form& to,
                                               UnitClassId unit_class) const {
-  const std::optional<Estimate> alone = alone_.Reorder(dims, from, to, unit_class);
+  const std::optional<Estimate> alone = under().Reorder(dims, from, to, unit_class);
   if (!alone || reorders_.empty()) return alone;
   const auto found = reorders_.find({{dims.begin(), dims.end()}, from, to, unit_class});
   return found == reorders_.end() ? alone : Corrected(*alone, found->second);

@@ -9,13 +9,13 @@
 #include <tuple>
 #include <vector>
 
-#include "partitiontuner/cost/cost_model.h"
+#include "partitiontuner/cost/costs_over.h"
 #include "partitiontuner/plan/plan.h"
 
 namespace pt {
 
 // Of one graph on one platform. Const calls are thread-safe; Note is not.
-class InPlaceCosts : public CostModel {
+class InPlaceCosts : public CostsOver {
  public:
   // All must outlive the model.
   InPlaceCosts(const Graph& graph, const Platform& platform, const CostModel& alone);
@@ -36,16 +36,6 @@ class InPlaceCosts : public CostModel {
   std::optional<Estimate> Run(const Candidate& candidate) const override;
   std::optional<Estimate> Reorder(std::span<const int64_t> dims, const Form& from, const Form& to,
                                   UnitClassId unit_class) const override;
-  Estimate Copy(uint64_t bytes, LinkId link) const override { return alone_.Copy(bytes, link); }
-  Estimate StepOverhead(UnitClassId unit_class) const override { return alone_.StepOverhead(unit_class); }
-  Estimate WaitCost(UnitClassId from, UnitClassId to) const override { return alone_.WaitCost(from, to); }
-  Estimate FetchCost(UnitClassId from, UnitClassId to, uint64_t bytes) const override {
-    return alone_.FetchCost(from, to, bytes);
-  }
-  double Slowdown(const Candidate& candidate, std::span<const Candidate* const> beside) const override {
-    return alone_.Slowdown(candidate, beside);
-  }
-  bool has_slowdown() const override { return alone_.has_slowdown(); }
 
  private:
   using ReorderKey = std::tuple<std::vector<int64_t>, Form, Form, UnitClassId>;
@@ -57,7 +47,6 @@ class InPlaceCosts : public CostModel {
 
   const Graph& graph_;
   const Platform& platform_;
-  const CostModel& alone_;
   Corrections<std::string> runs_;
   Corrections<ReorderKey> reorders_;
   double pace_ = 1, scale_ = 1;

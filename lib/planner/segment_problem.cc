@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 
+#include "partitiontuner/cost/costs_over.h"
 #include "partitiontuner/graph/graph_builder.h"
 
 namespace pt {
@@ -73,9 +74,9 @@ std::vector<uint64_t> KeyOf(const Space& space, const GraphSegment& segment) {
 }
 
 // What the outer space knows of options, by the place of candidates in the problem; made-up ones cost nothing.
-class SegmentProblem::Costs : public CostModel {
+class SegmentProblem::Costs : public CostsOver {
  public:
-  Costs(const CostModel& outer, const std::vector<Candidate>& candidates) : outer_(outer), candidates_(candidates) {}
+  Costs(const CostModel& outer, const std::vector<Candidate>& candidates) : CostsOver(outer), candidates_(candidates) {}
   void Add(int64_t run_ns) { run_ns_.push_back(run_ns); }
 
   std::optional<Estimate> Run(const Candidate& candidate) const override {
@@ -84,21 +85,10 @@ class SegmentProblem::Costs : public CostModel {
     estimate.ns = index < run_ns_.size() ? run_ns_[index] : 0;
     return estimate;
   }
-  Estimate Copy(uint64_t bytes, LinkId link) const override { return outer_.Copy(bytes, link); }
-  std::optional<Estimate> Reorder(std::span<const int64_t> dims, const Form& from, const Form& to,
-                                  UnitClassId unit_class) const override {
-    return outer_.Reorder(dims, from, to, unit_class);
-  }
-  Estimate StepOverhead(UnitClassId unit_class) const override { return outer_.StepOverhead(unit_class); }
-  Estimate WaitCost(UnitClassId from, UnitClassId to) const override { return outer_.WaitCost(from, to); }
-  Estimate FetchCost(UnitClassId from, UnitClassId to, uint64_t bytes) const override {
-    return outer_.FetchCost(from, to, bytes);
-  }
   double Slowdown(const Candidate&, std::span<const Candidate* const>) const override { return 1; }
   bool has_slowdown() const override { return false; }
 
  private:
-  const CostModel& outer_;
   const std::vector<Candidate>& candidates_;
   std::vector<int64_t> run_ns_;  // by candidate
 };

@@ -3,6 +3,7 @@
 
 #include <catch2/catch_test_macros.hpp>
 
+#include "partitiontuner/cost/costs_over.h"
 #include "test/testing/planning_world.h"
 
 namespace pt {
@@ -12,22 +13,14 @@ using testing::MakeWorld;
 using testing::World;
 
 // The world's costs, each with the same relative error.
-class UnsureCosts : public CostModel {
+class UnsureCosts : public CostsOver {
  public:
-  UnsureCosts(const CostModel& costs, double error) : costs_(costs), error_(error) {}
-  std::optional<Estimate> Run(const Candidate& candidate) const override { return Unsure(costs_.Run(candidate)); }
-  Estimate Copy(uint64_t bytes, LinkId link) const override { return *Unsure(costs_.Copy(bytes, link)); }
+  UnsureCosts(const CostModel& costs, double error) : CostsOver(costs), error_(error) {}
+  std::optional<Estimate> Run(const Candidate& candidate) const override { return Unsure(under().Run(candidate)); }
+  Estimate Copy(uint64_t bytes, LinkId link) const override { return *Unsure(under().Copy(bytes, link)); }
   std::optional<Estimate> Reorder(std::span<const int64_t> dims, const Form& from, const Form& to,
                                   UnitClassId unit_class) const override {
-    return Unsure(costs_.Reorder(dims, from, to, unit_class));
-  }
-  Estimate StepOverhead(UnitClassId unit_class) const override { return costs_.StepOverhead(unit_class); }
-  Estimate WaitCost(UnitClassId from, UnitClassId to) const override { return costs_.WaitCost(from, to); }
-  Estimate FetchCost(UnitClassId from, UnitClassId to, uint64_t bytes) const override {
-    return costs_.FetchCost(from, to, bytes);
-  }
-  double Slowdown(const Candidate& candidate, std::span<const Candidate* const> beside) const override {
-    return costs_.Slowdown(candidate, beside);
+    return Unsure(under().Reorder(dims, from, to, unit_class));
   }
 
  private:
@@ -35,7 +28,6 @@ class UnsureCosts : public CostModel {
     if (estimate) estimate->relative_error = error_;
     return estimate;
   }
-  const CostModel& costs_;
   double error_;
 };
 
