@@ -16,4 +16,24 @@ std::string UnknownWord(std::string_view what, std::string_view given,
   return UnknownWord(what, given, std::span(expected.begin(), expected.size()));
 }
 
+bool MatchesGlob(std::string_view text, std::string_view pattern) {
+  // Only the last '*' met needs to be tried again: a greedy match, linear in practice.
+  size_t at = 0, in = 0, star = std::string_view::npos, resume = 0;
+  while (at < text.size()) {
+    if (in < pattern.size() && pattern[in] == '*') {
+      star = in++;
+      resume = at;
+    } else if (in < pattern.size() && (pattern[in] == '?' || pattern[in] == text[at])) {
+      ++at;
+      ++in;
+    } else if (star != std::string_view::npos) {
+      in = star + 1;
+      at = ++resume;
+    } else {
+      return false;
+    }
+  }
+  return pattern.find_first_not_of('*', in) == std::string_view::npos;
+}
+
 }  // namespace pt

@@ -1,4 +1,4 @@
-// Reading what users type: durations, shares, shapes, assignments, name patterns. No iostreams, no
+// Reading what users type: durations, shares, shapes, assignments. No iostreams, no
 // locale.
 #pragma once
 
@@ -28,9 +28,6 @@ Result<uint64_t> ParseBytes(std::string_view text, std::string_view flag);
 Result<std::pair<std::string, std::string>> ParseAssignment(std::string_view text, std::string_view flag);
 // Splits at commas; empty parts are dropped.
 std::vector<std::string> SplitList(std::string_view text);
-
-// '*' any run of characters, '?' any one; everything else stands for itself.
-bool MatchesGlob(std::string_view text, std::string_view pattern);
 
 // "1.92 ms", "118 us", "3m24s".
 std::string ShortTime(int64_t ns);

@@ -33,10 +33,6 @@ struct PlanningSetup {
 };
 Result<PlanningSetup> MakePlanningSetup(const PlanFlags& flags);
 
-// Nodes meant by an index, or by a glob over node names, output names and the names in the model
-// file.
-std::vector<NodeId> NodesMeant(const Graph& graph, const std::string& pattern);
-
 // The budget of --precision auto with its data, which a note names. Errors: kUsage, kInvalidInput, kUnsupported (inputs
 // that no data can be drawn for).
 Result<ErrorBudget> MakeErrorBudget(const PlanningSetup& setup, const PlanFlags& flags, const Console& console);

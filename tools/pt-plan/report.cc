@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <set>
 
+#include "partitiontuner/graph/find_nodes.h"
 #include "partitiontuner/plan/plan_json.h"
 #include "tools/common/prepare.h"
 #include "tools/common/text.h"
@@ -223,7 +224,7 @@ Result<int> ExplainNodes(const PlanFlags& flags, const Console& console) {
   const Platform& platform = setup.engine->machine().platform();
   std::set<NodeId> meant;
   for (const std::string& pattern : flags.explain) {
-    const std::vector<NodeId> nodes = NodesMeant(graph, pattern);
+    const std::vector<NodeId> nodes = FindNodes(graph, pattern);
     if (nodes.empty()) {
       return MakeError(ErrorCode::kUsage, "usage.node", "--explain: no node is called \"" + pattern + "\"",
                        "pt-plan -v lists the nodes with their indices");

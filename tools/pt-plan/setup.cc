@@ -1,7 +1,9 @@
 #include <algorithm>
 #include <charconv>
 
+#include "partitiontuner/graph/find_nodes.h"
 #include "partitiontuner/support/file.h"
+#include "partitiontuner/support/text.h"
 #include "tools/common/inputs.h"
 #include "tools/common/text.h"
 #include "tools/pt-plan/plan_flags.h"
@@ -15,7 +17,7 @@ Status AddPlacement(const std::string& text, bool place, const Graph& graph, con
                     Constraints& constraints) {
   const std::string flag = place ? "--place" : "--forbid";
   PT_ASSIGN(const auto pair, ParseAssignment(text, flag));
-  const std::vector<NodeId> nodes = NodesMeant(graph, pair.first);
+  const std::vector<NodeId> nodes = FindNodes(graph, pair.first);
   if (nodes.empty()) {
     return MakeError(ErrorCode::kUsage, "usage.node", flag + ": no node is called \"" + pair.first + "\"",
                      "pt-plan -v lists the nodes with their indices");
@@ -76,25 +78,6 @@ Status AddMemoryCap(const std::string& text, const Platform& platform, Constrain
 }
 
 }  // namespace
-
-std::vector<NodeId> NodesMeant(const Graph& graph, const std::string& pattern) {
-  size_t index = 0;
-  const char* const end = pattern.data() + pattern.size();
-  if (const auto [stop, problem] = std::from_chars(pattern.data(), end, index); problem == std::errc() && stop == end) {
-    if (index < graph.nodes().size()) return {NodeId(index)};
-    return {};
-  }
-  std::vector<NodeId> found;
-  for (size_t i = 0; i < graph.nodes().size(); ++i) {
-    const Node& node = graph.nodes()[i];
-    bool meant = !node.name.empty() && MatchesGlob(node.name, pattern);
-    for (const ValueId output : node.outputs)
-      meant = meant || (output.valid() && MatchesGlob(graph.value(output).name, pattern));
-    for (const Source& source : node.source) meant = meant || MatchesGlob(source.first_output, pattern);
-    if (meant) found.push_back(NodeId(i));
-  }
-  return found;
-}
 
 Result<PlanningSetup> MakePlanningSetup(const PlanFlags& flags) {
   PlanningSetup setup;

@@ -2,6 +2,7 @@
 #include <csignal>
 #include <map>
 
+#include "partitiontuner/support/text.h"
 #include "tools/common/text.h"
 #include "tools/pt-run/run_flags.h"
 #include "tools/pt-run/suite_case.h"

@@ -13,4 +13,7 @@ std::string UnknownWord(std::string_view what, std::string_view given, std::span
 std::string UnknownWord(std::string_view what, std::string_view given,
                         std::initializer_list<std::string_view> expected);
 
+// '*' any run of characters, '?' any one; everything else stands for itself.
+bool MatchesGlob(std::string_view text, std::string_view pattern);
+
 }  // namespace pt
