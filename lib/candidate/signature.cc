@@ -196,6 +196,16 @@ MeasurementKey FetchKey(const Platform& platform, UnitClassId from, UnitClassId 
                UnitClassText(platform, to));
 }
 
+MeasurementKey BesideKey(MeasurementKey alone, std::string_view hogs) {
+  alone.text += " | beside " + std::string(hogs);
+  alone.hash = HashText(alone.text);
+  return alone;
+}
+
+MeasurementKey MemoryHogKey(const Platform& platform, UnitClassId unit_class) {
+  return KeyOf("memory hog | " + UnitClassText(platform, unit_class));
+}
+
 MeasurementKey WaitKey(const Platform& platform, UnitClassId from, UnitClassId to) {
   return KeyOf("wait | " + UnitClassText(platform, from) + " | " + UnitClassText(platform, to));
 }

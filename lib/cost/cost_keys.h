@@ -4,11 +4,15 @@
 #include <map>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "partitiontuner/candidate/signature.h"
 
 namespace pt {
+
+// What other cores are busy with, in BesideKey.
+inline constexpr std::string_view kMemoryHogs = "memory", kComputeHogs = "compute";
 
 std::vector<uint64_t> CopyLadder();   // the sizes copies are measured at, ascending
 std::vector<uint64_t> FetchLadder();  // the sizes at which fetching from other cores' caches is measured, ascending

@@ -2,8 +2,10 @@
 #include <set>
 #include <span>
 
+#include "lib/cost/candidate_classes.h"
 #include "lib/cost/cost_keys.h"
 #include "partitiontuner/candidate/run_time_sizes.h"
+#include "partitiontuner/cost/beside_costs.h"
 #include "partitiontuner/cost/profiled_costs.h"
 #include "partitiontuner/support/checked.h"
 
@@ -113,6 +115,26 @@ void AddFetching(const Platform& platform, UnitClassId from, UnitClassId to, Key
     fetch.bytes = bytes;
     fetch.expected_bytes = static_cast<double>(bytes);
     keys.Add(std::move(fetch));
+  }
+}
+
+// What MakeBesideCosts asks for. `runs`: the keys of the candidates.
+void AddBeside(const Graph& graph, const Platform& platform, std::span<const Candidate> candidates,
+               std::span<const NeededKey> runs, KeyList& keys) {
+  for (const auto& [of, index] : HeaviestOfClasses(graph, platform, candidates)) {
+    NeededKey beside = runs[index];
+    beside.kind = NeededKey::Kind::kBesideMemory;
+    beside.key = BesideKey(runs[index].key, kMemoryHogs);
+    keys.Add(beside);
+    beside.kind = NeededKey::Kind::kBesideCompute;
+    beside.key = BesideKey(runs[index].key, kComputeHogs);
+    keys.Add(beside);
+    NeededKey hog;
+    hog.key = MemoryHogKey(platform, beside.unit_class);
+    hog.kind = NeededKey::Kind::kMemoryHog;
+    hog.unit_class = beside.unit_class;
+    hog.expected_bytes = kHogBytes;
+    keys.Add(std::move(hog));
   }
 }
 
@@ -289,11 +311,12 @@ std::vector<NeededKey> NeededKeys(const Graph& graph, const Platform& platform, 
   KeyList keys;
   const uint64_t reuse_distance = ReuseDistance(graph, platform);
   AddOverheads(platform, keys);
+  std::vector<NeededKey> runs(candidates.size());
   for (size_t i = 0; i < candidates.size(); ++i) {
     const Candidate& candidate = candidates[i];
     if (!IsSizedBeforeRun(graph, candidate.nodes)) continue;
     const auto version = library_versions.find(candidate.library);
-    NeededKey key;
+    NeededKey& key = runs[i];
     key.key = CostKey(graph, platform, candidate,
                       version == library_versions.end() ? std::string_view() : version->second, reuse_distance);
     key.kind = NeededKey::Kind::kCandidate;
@@ -302,8 +325,9 @@ std::vector<NeededKey> NeededKeys(const Graph& graph, const Platform& platform, 
     const WorkSize work = WorkSizeOf(graph, candidate.nodes);
     key.expected_flops = work.flops;
     key.expected_bytes = work.bytes;
-    keys.Add(std::move(key));
+    keys.Add(key);
   }
+  AddBeside(graph, platform, candidates, runs, keys);
   AddReorders(graph, platform, candidates, ReorderVersions(library_versions), reuse_distance, keys);
   AddCopies(platform, keys);
   return std::move(keys).Take();

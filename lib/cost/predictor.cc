@@ -49,7 +49,7 @@ double MedianError(const std::vector<double>& ratios) {
 
 // Rows of work: candidates and reorders.
 bool IsSample(const Measurement& m) {
-  constexpr std::array<std::string_view, 4> kNoWork = {"copy", "overhead", "wait", "fetch"};
+  constexpr std::array<std::string_view, 6> kNoWork = {"copy", "overhead", "wait", "fetch", "beside", "hog"};
   return m.failure.empty() && m.median_ns > 0 && IsOfThisMethod(m.key_text) &&
          std::ranges::find(kNoWork, m.family) == kNoWork.end();
 }

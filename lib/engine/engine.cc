@@ -10,6 +10,7 @@
 #include "lib/engine/measured_trials.h"
 #include "lib/engine/memory_front.h"
 #include "lib/engine/rough_costs.h"
+#include "partitiontuner/cost/beside_costs.h"
 #include "partitiontuner/cost/profiled_costs.h"
 #include "partitiontuner/version.h"
 
@@ -23,7 +24,8 @@ struct PlanningProfile {
 };
 
 struct PlanningCosts {
-  std::unique_ptr<CostModel> costs;  // some way to run every node has one
+  std::unique_ptr<CostModel> costs;   // some way to run every node has one
+  std::unique_ptr<CostModel> beside;  // the same with how steps slow each other down
   ProfileSummary summary;
 };
 
@@ -155,8 +157,11 @@ Result<PlanningCosts> Engine::State::CostsForPlanning(const Model& model, const 
   // A name that is unknown is said before anything is read.
   if (const auto planner = FindPlanner(plan_options.planner); !planner.ok()) return planner.error();
   PT_ASSIGN(PlanningProfile found, ProfileForPlanning(model, plan_options));
-  PlanningCosts costs{CostsFrom(model, std::move(found.profile), plan_options.allow_estimates),
-                      std::move(found.summary)};
+  PlanningCosts costs;
+  costs.costs = CostsFrom(model, found.profile, plan_options.allow_estimates);
+  costs.beside = MakeBesideCosts(*model.graph, measured_platform, model.candidates, found.profile,
+                                 LibraryVersions(*machine), *costs.costs);
+  costs.summary = std::move(found.summary);
   PT_CHECK_OK(CheckProfiled(model, *costs.costs));
   return costs;
 }
@@ -242,7 +247,7 @@ Result<Plan> Engine::MakePlanWithin(const Model& model, const PlanOptions& optio
 Result<FinalChoice> Engine::MakeFinalPlan(const Model& model, const PlanOptions& options,
                                           const FinalistOptions& finalists) {
   PT_ASSIGN(const PlanningCosts found, state_->CostsForPlanning(model, options));
-  return RunFinalists({model, *state_->machine, *found.costs, found.summary, options}, finalists);
+  return RunFinalists({model, *state_->machine, *found.costs, found.summary, options}, *found.beside, finalists);
 }
 
 Result<std::vector<Plan>> Engine::MakeMemoryFront(const Model& model, const PlanOptions& options) {

@@ -9,6 +9,7 @@
 #include "lib/engine/plan_runner.h"
 #include "partitiontuner/exec/reference_work.h"
 #include "partitiontuner/plan/plan_json.h"
+#include "partitiontuner/plan/timeline.h"
 #include "partitiontuner/planner/planner_names.h"
 
 namespace pt {
@@ -64,7 +65,7 @@ Status NoteInPlace(const PlanningScene& scene, const Plan& plan, const FinalistO
   return {};
 }
 
-Result<std::vector<Finalist>> MakeFinalists(const PlanningScene& scene, uint32_t most) {
+Result<std::vector<Finalist>> MakeFinalists(const PlanningScene& scene, const CostModel& beside, uint32_t most) {
   std::vector<Finalist> finalists;
   std::set<std::string> seen;
   for (const Contender& contender : ContendersFor(scene)) {
@@ -73,10 +74,11 @@ Result<std::vector<Finalist>> MakeFinalists(const PlanningScene& scene, uint32_t
     const bool asked_for = finalists.empty();
     if (!plan.ok() && (asked_for || plan.error().code == ErrorCode::kInternal)) return std::move(plan).error();
     if (!plan.ok() || !seen.insert(WorkOf(*plan, *scene.model.graph)).second) continue;
-    finalists.push_back({contender.name, *std::move(plan)});
+    PT_ASSIGN(const Timeline timeline, SimulatePlan(*scene.model.graph, scene.machine.platform(), *plan, beside));
+    finalists.push_back({contender.name, *std::move(plan), timeline.makespan_ns});
   }
   std::stable_sort(finalists.begin() + 1, finalists.end(),
-                   [](const Finalist& a, const Finalist& b) { return a.plan.makespan.ns < b.plan.makespan.ns; });
+                   [](const Finalist& a, const Finalist& b) { return a.beside_ns < b.beside_ns; });
   if (finalists.size() > most) finalists.erase(finalists.begin() + most, finalists.end());
   return finalists;
 }
@@ -95,7 +97,8 @@ Status AddRefined(const PlanningScene& scene, const FinalistOptions& options, In
     PT_ASSIGN(Plan plan, PlanWith(scene.model, scene.machine, costs, scene.profile, refined, nullptr, nullptr));
     if (!seen.insert(WorkOf(plan, *scene.model.graph)).second) break;  // what runs in place changes nothing any more
     base = finalists.size();
-    finalists.push_back({scene.options.planner + ", refined " + std::to_string(round), std::move(plan)});
+    const int64_t in_place_ns = plan.makespan.ns;  // beside each other is how its steps were timed
+    finalists.push_back({scene.options.planner + ", refined " + std::to_string(round), std::move(plan), in_place_ns});
   }
   return {};
 }
@@ -134,12 +137,12 @@ size_t ChooseFinalist(std::span<Finalist> finalists, std::span<const std::vector
   return chosen;
 }
 
-Result<FinalChoice> RunFinalists(const PlanningScene& scene, const FinalistOptions& options) {
+Result<FinalChoice> RunFinalists(const PlanningScene& scene, const CostModel& beside, const FinalistOptions& options) {
   if (options.most < 1 || options.rounds < 1) {
     return MakeError(ErrorCode::kUsage, "finalists.count", "finalists need at least one plan and one round");
   }
   FinalChoice choice;
-  PT_ASSIGN(choice.finalists, MakeFinalists(scene, options.most));
+  PT_ASSIGN(choice.finalists, MakeFinalists(scene, beside, options.most));
   InPlaceCosts in_place(*scene.model.graph, scene.machine.platform(), scene.costs);
   PT_CHECK_OK(AddRefined(scene, options, in_place, choice.finalists));
   std::vector<PlanRunner> runners;

@@ -1,6 +1,7 @@
 #include "partitiontuner/exec/unit_runner.h"
 
 #include <algorithm>
+#include <atomic>
 
 #include "lib/exec/clock.h"
 #include "lib/exec/empty_steps.h"
@@ -46,9 +47,12 @@ class UnitJob : public CoreJob {
   }
 
   // The body gathers and releases the team itself.
-  void RunBody(const std::function<void(WorkerTeam&, Stream&)>& body, uint32_t gatherings) {
+  void RunBody(const std::function<void(WorkerTeam&, Stream&)>& body, uint32_t gatherings,
+               const UnitRunner::Others* others) {
     body_ = &body;
     gatherings_ = gatherings;
+    others_ = others;
+    next_other_ = 0;
     ++generation_;
     workers_.Run(*this);
   }
@@ -63,6 +67,7 @@ class UnitJob : public CoreJob {
       const auto index = static_cast<uint32_t>(found - unit_workers_.begin());
       for (uint32_t i = 0; i < gatherings_; ++i) team_.Help(index);
     } else {
+      if (others_ != nullptr) (*others_)(next_other_++, [&] { return ended_.value() == generation_; });
       ended_.WaitEqual(generation_, workers_.crowded());
     }
   }
@@ -75,6 +80,8 @@ class UnitJob : public CoreJob {
   bool flush_denormals_;
   const std::function<void(WorkerTeam&, Stream&)>* body_ = nullptr;
   uint32_t gatherings_ = 0;
+  const UnitRunner::Others* others_ = nullptr;  // what cores do that the unit has not; null: they wait
+  std::atomic<uint32_t> next_other_{0};
   uint32_t generation_ = 0;
   Flag ended_;
 };
@@ -132,6 +139,8 @@ struct UnitRunner::State {
         compile_team(MakeSerialTeam(static_cast<uint32_t>(workers.size()))),
         job(m.workers(), std::move(workers), flush) {}
 
+  Status Run(const std::function<Status(Stream&)>& body, bool park, const Others* others);
+
   Machine& machine;
   UnitId unit;
   std::unique_ptr<Team> compile_team;
@@ -148,16 +157,24 @@ Result<std::unique_ptr<UnitRunner>> UnitRunner::Make(Machine& machine, UnitId un
 }
 
 Status UnitRunner::Run(const std::function<Status(Stream&)>& body, bool park) {
-  PT_CHECK_OK(RefuseNested(state_->machine));
+  return state_->Run(body, park, nullptr);
+}
+
+Status UnitRunner::RunBeside(const Others& others, const std::function<Status(Stream&)>& body, bool park) {
+  return state_->Run(body, park, &others);
+}
+
+Status UnitRunner::State::Run(const std::function<Status(Stream&)>& body, bool park, const Others* others) {
+  PT_CHECK_OK(RefuseNested(machine));
   Status status;
-  state_->job.RunBody(
+  job.RunBody(
       [&](WorkerTeam& team, Stream& stream) {
         team.Gather();
         if (park) team.Park();
         status = body(stream);
         team.Release();
       },
-      1);
+      1, others);
   return status;
 }
 

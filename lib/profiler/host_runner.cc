@@ -35,32 +35,47 @@ int64_t Preemptions(Team& team) {
   return sum;
 }
 
-class HostRunner : public Runner {
+class CoresRunner : public HostRunner {
  public:
-  HostRunner(std::unique_ptr<UnitRunner> unit, std::vector<uint32_t> cores, HostCaches& caches)
+  CoresRunner(std::unique_ptr<UnitRunner> unit, std::vector<uint32_t> cores, HostCaches& caches)
       : unit_(std::move(unit)), cores_(std::move(cores)), caches_(caches) {}
 
   CompileContext compile_context() const override { return unit_->compile_context(); }
 
-  // One execution, however short: the second of several in a row would find the constants that the first has brought
-  // into its caches.
   Result<Timing> Time(Subject& subject) override {
     PT_CHECK_OK(caches_.Prepare(subject, cores_));
     Timing timing;
-    const auto body = [&](Stream& stream) -> Status {
-      Team& team = *stream.team();
-      const int64_t preemptions = Preemptions(team);
-      const int64_t start = NowNs();
-      Status status = subject.Enqueue(stream);
-      const int64_t ns = NowNs() - start - clock_ns_;
-      timing = {std::max<int64_t>(ns, 1), Preemptions(team) != preemptions};
-      return status;
-    };
-    PT_CHECK_OK(unit_->Run(body, subject.brings_threads()));
+    PT_CHECK_OK(
+        unit_->Run([&](Stream& stream) { return TimeOnce(stream, subject, timing); }, subject.brings_threads()));
+    return timing;
+  }
+
+  Result<Timing> TimeBeside(Hogs& hogs, Subject& subject) override {
+    PT_CHECK_OK(caches_.Prepare(subject, cores_));
+    Timing timing;
+    PT_CHECK_OK(unit_->RunBeside(
+        hogs.AsOthers(),
+        [&](Stream& stream) {
+          hogs.AwaitAll();
+          return TimeOnce(stream, subject, timing);
+        },
+        subject.brings_threads()));
     return timing;
   }
 
  private:
+  // One execution, however short: the second of several in a row would find the constants that the first has brought
+  // into its caches.
+  Status TimeOnce(Stream& stream, Subject& subject, Timing& timing) const {
+    Team& team = *stream.team();
+    const int64_t preemptions = Preemptions(team);
+    const int64_t start = NowNs();
+    Status status = subject.Enqueue(stream);
+    const int64_t ns = NowNs() - start - clock_ns_;
+    timing = {std::max<int64_t>(ns, 1), Preemptions(team) != preemptions};
+    return status;
+  }
+
   const std::unique_ptr<UnitRunner> unit_;
   const std::vector<uint32_t> cores_;  // of the unit, as HostCores counts them
   HostCaches& caches_;
@@ -69,10 +84,10 @@ class HostRunner : public Runner {
 
 }  // namespace
 
-Result<std::unique_ptr<Runner>> MakeHostRunner(Machine& machine, UnitId unit, std::vector<uint32_t> cores,
-                                               HostCaches& caches) {
+Result<std::unique_ptr<HostRunner>> MakeHostRunner(Machine& machine, UnitId unit, std::vector<uint32_t> cores,
+                                                   HostCaches& caches) {
   PT_ASSIGN(auto unit_runner, UnitRunner::Make(machine, unit));
-  return std::unique_ptr<Runner>(std::make_unique<HostRunner>(std::move(unit_runner), std::move(cores), caches));
+  return std::unique_ptr<HostRunner>(std::make_unique<CoresRunner>(std::move(unit_runner), std::move(cores), caches));
 }
 
 }  // namespace pt

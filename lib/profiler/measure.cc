@@ -5,6 +5,7 @@
 #include <new>
 #include <optional>
 
+#include "lib/profiler/beside_costs.h"
 #include "lib/profiler/device_lock.h"
 #include "lib/profiler/executor_costs.h"
 #include "lib/profiler/fault.h"
@@ -26,7 +27,11 @@ constexpr double kFinalistReach = 1.75;  // times the fastest of the decision on
 class Profiling {
  public:
   Profiling(const ProfilingTask& task, Ledger& ledger)
-      : task_(task), ledger_(ledger), locks_(task.platform, task.options.cancel), sampler_(task, locks_) {}
+      : task_(task),
+        ledger_(ledger),
+        locks_(task.platform, task.options.cancel),
+        sampler_(task, locks_),
+        beside_(task, locks_, sampler_) {}
 
   Status MeasureDecision(Decision& decision);
 
@@ -43,6 +48,7 @@ class Profiling {
   Ledger& ledger_;
   DeviceLocks locks_;
   Sampler sampler_;
+  BesideSampler beside_;
   int64_t reference_ns_ = 0;  // of the reference work, taken anew from time to time
   Ledger::Clock::time_point reference_until_;
 };
@@ -105,6 +111,10 @@ Status Profiling::MeasureFirst(WorkItem& item) {
       return MeasureWait(task_, locks_, item);
     case NeededKey::Kind::kFetch:
       return MeasureFetch(task_, locks_, item);
+    case NeededKey::Kind::kBesideMemory:
+    case NeededKey::Kind::kBesideCompute:
+    case NeededKey::Kind::kMemoryHog:
+      return beside_.Measure(item);
     case NeededKey::Kind::kCopy:
       return MeasureCopy(task_, locks_, item);
     case NeededKey::Kind::kCandidate:

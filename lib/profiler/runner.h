@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 
+#include "lib/profiler/hogs.h"
 #include "lib/profiler/host_caches.h"
 #include "lib/profiler/subject.h"
 
@@ -24,8 +25,14 @@ class Runner {
   virtual Result<Timing> Time(Subject& subject) = 0;
 };
 
+class HostRunner : public Runner {
+ public:
+  // The same while the hogs are at work on the machine's other cores.
+  virtual Result<Timing> TimeBeside(Hogs& hogs, Subject& subject) = 0;
+};
+
 // For units of host cores: on the pinned workers, all cores of the machine held. The caches are shared by all runners.
-Result<std::unique_ptr<Runner>> MakeHostRunner(Machine& machine, UnitId unit, std::vector<uint32_t> cores,
-                                               HostCaches& caches);
+Result<std::unique_ptr<HostRunner>> MakeHostRunner(Machine& machine, UnitId unit, std::vector<uint32_t> cores,
+                                                   HostCaches& caches);
 
 }  // namespace pt

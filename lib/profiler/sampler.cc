@@ -21,20 +21,29 @@ constexpr int64_t kSliceNs = 20'000'000;  // the cores and the device's lock are
 
 Sampler::Sampler(const ProfilingTask& task, DeviceLocks& locks) : task_(task), locks_(locks) {}
 
-Result<Runner*> Sampler::RunnerOf(UnitClassId unit_class) {
-  std::unique_ptr<Runner>& runner = runners_[unit_class];
+Result<HostRunner*> Sampler::HostRunnerOf(UnitClassId unit_class) {
+  std::unique_ptr<HostRunner>& runner = host_runners_[unit_class];
   if (runner != nullptr) return runner.get();
   const UnitId unit = UnitsOf(task_.platform, unit_class).front();
-  const uint64_t reuse_distance = ReuseDistance(task_.graph, task_.platform);
-  if (!task_.platform.unit_class(unit_class).on_host()) {
-    PT_ASSIGN(runner, MakeDeviceRunner(task_.machine, unit, reuse_distance, task_.options.cancel));
-    return runner.get();
-  }
   if (host_caches_ == nullptr) {
     PT_ASSIGN(host_cores_, HostCores::Make(task_.machine));
-    host_caches_ = std::make_unique<HostCaches>(*host_cores_, task_.platform, reuse_distance);
+    host_caches_ =
+        std::make_unique<HostCaches>(*host_cores_, task_.platform, ReuseDistance(task_.graph, task_.platform));
   }
   PT_ASSIGN(runner, MakeHostRunner(task_.machine, unit, host_cores_->CoresOf(unit), *host_caches_));
+  return runner.get();
+}
+
+Result<Runner*> Sampler::RunnerOf(UnitClassId unit_class) {
+  if (task_.platform.unit_class(unit_class).on_host()) {
+    PT_ASSIGN(HostRunner * runner, HostRunnerOf(unit_class));
+    return runner;
+  }
+  std::unique_ptr<Runner>& runner = device_runners_[unit_class];
+  if (runner != nullptr) return runner.get();
+  const UnitId unit = UnitsOf(task_.platform, unit_class).front();
+  PT_ASSIGN(runner,
+            MakeDeviceRunner(task_.machine, unit, ReuseDistance(task_.graph, task_.platform), task_.options.cancel));
   return runner.get();
 }
 

@@ -25,6 +25,8 @@ class Sampler {
   Status TakeMore(WorkItem& item);
   // Whether the item needs no more samples: steady, or no better for trying longer.
   bool HasEnough(const WorkItem& item) const;
+  // unit_class: of host cores.
+  Result<HostRunner*> HostRunnerOf(UnitClassId unit_class);
 
  private:
   Result<Runner*> RunnerOf(UnitClassId unit_class);
@@ -34,7 +36,8 @@ class Sampler {
   DeviceLocks& locks_;
   std::unique_ptr<HostCores> host_cores_;  // made, as the caches, with the first runner of host cores
   std::unique_ptr<HostCaches> host_caches_;
-  std::map<UnitClassId, std::unique_ptr<Runner>> runners_;
+  std::map<UnitClassId, std::unique_ptr<HostRunner>> host_runners_;
+  std::map<UnitClassId, std::unique_ptr<Runner>> device_runners_;
 };
 
 }  // namespace pt

@@ -17,15 +17,23 @@ constexpr double kMuchFaster = 0.6;
 // Rough rates of one core, to order work and to say how much is left before anything was measured.
 double RoughNs(const NeededKey& needed) { return needed.expected_flops / 20.0 + needed.expected_bytes / 8.0; }
 
+std::string CandidateLabel(const ProfilingTask& task, const Candidate& candidate) {
+  std::string label = NodeLabel(task.graph, HeaviestNode(task.graph, candidate.nodes));
+  if (candidate.nodes.size() > 1) label += " and " + std::to_string(candidate.nodes.size() - 1) + " more";
+  return candidate.variant.empty() ? label : label + ", " + candidate.variant;
+}
+
 std::string LabelOf(const ProfilingTask& task, const NeededKey& needed) {
   const Platform& platform = task.platform;
   switch (needed.kind) {
-    case NeededKey::Kind::kCandidate: {
-      const Candidate& candidate = task.candidates[needed.candidate];
-      std::string label = NodeLabel(task.graph, HeaviestNode(task.graph, candidate.nodes));
-      if (candidate.nodes.size() > 1) label += " and " + std::to_string(candidate.nodes.size() - 1) + " more";
-      return candidate.variant.empty() ? label : label + ", " + candidate.variant;
-    }
+    case NeededKey::Kind::kCandidate:
+      return CandidateLabel(task, task.candidates[needed.candidate]);
+    case NeededKey::Kind::kBesideMemory:
+      return CandidateLabel(task, task.candidates[needed.candidate]) + " beside others that use memory";
+    case NeededKey::Kind::kBesideCompute:
+      return CandidateLabel(task, task.candidates[needed.candidate]) + " beside others that compute";
+    case NeededKey::Kind::kMemoryHog:
+      return "memory beside " + platform.unit_class(needed.unit_class).name;
     case NeededKey::Kind::kReorder:
       return "reorder " + ToString(needed.from.layout) + " to " + ToString(needed.to.layout) + " of " +
              std::to_string(static_cast<int64_t>(needed.expected_bytes / 2)) + " bytes";
@@ -56,6 +64,11 @@ const char* FamilyOf(NeededKey::Kind kind) {
       return "wait";
     case NeededKey::Kind::kFetch:
       return "fetch";
+    case NeededKey::Kind::kBesideMemory:
+    case NeededKey::Kind::kBesideCompute:
+      return "beside";
+    case NeededKey::Kind::kMemoryHog:
+      return "hog";
     case NeededKey::Kind::kCandidate:
       break;
   }
@@ -98,6 +111,11 @@ void NoteKnown(const ProfilingTask& task, const NeededKey& needed, const Measure
   list.known_noises.emplace_back(static_cast<double>(m.spread_ns) / median, LabelOf(task, needed));
 }
 
+bool IsBeside(const NeededKey& needed) {
+  return needed.kind == NeededKey::Kind::kBesideMemory || needed.kind == NeededKey::Kind::kBesideCompute ||
+         needed.kind == NeededKey::Kind::kMemoryHog;
+}
+
 bool IsOfExecutor(const NeededKey& needed) {
   return needed.kind == NeededKey::Kind::kOverhead || needed.kind == NeededKey::Kind::kWait ||
          needed.kind == NeededKey::Kind::kFetch;
@@ -105,6 +123,7 @@ bool IsOfExecutor(const NeededKey& needed) {
 
 double Urgency(const Decision& decision) {
   const NeededKey& needed = decision.front().needed;
+  if (IsBeside(needed)) return -1;  // no planner asks for it
   return IsOfExecutor(needed) ? 1e300 : RoughNs(needed);
 }
 

@@ -11,17 +11,17 @@ Result<FinalChoice> MakeFinalPlan(const PlanningSetup& setup, const PlanOptions&
   FinalistOptions finalists;
   finalists.most = std::max(1U, flags.finalists);
   finalists.refine = flags.refine;
-  PT_ASSIGN(finalists.inputs, MakeInputs(*setup.model->graph, setup.given, flags.seed));
+  PT_ASSIGN(finalists.inputs, MakeInputs(*setup.model, setup.given, flags.seed));
   return setup.engine->MakeFinalPlan(*setup.model, options, finalists);
 }
 
 std::string FinalistsText(const FinalChoice& choice) {
-  TextTable table({"finalist", "predicted", "measured", "speedup", "noise", "<"});
+  TextTable table({"finalist", "predicted", "beside others", "measured", "speedup", "noise", "<"});
   for (size_t i = 0; i < choice.finalists.size(); ++i) {
     const Finalist& finalist = choice.finalists[i];
-    table.Row({finalist.planner, ShortTime(finalist.plan.makespan.ns), ShortTime(finalist.measured_ns),
-               Fixed(finalist.speedup, 3) + " x", i == 0 ? "" : Percent(finalist.noise),
-               i == choice.chosen ? "kept" : ""});
+    table.Row({finalist.planner, ShortTime(finalist.plan.makespan.ns), ShortTime(finalist.beside_ns),
+               ShortTime(finalist.measured_ns), Fixed(finalist.speedup, 3) + " x",
+               i == 0 ? "" : Percent(finalist.noise), i == choice.chosen ? "kept" : ""});
   }
   return table.Text();
 }
@@ -33,6 +33,7 @@ Json FinalistsJson(const FinalChoice& choice) {
     Json row = Json::MakeObject();
     row.Set("planner", finalist.planner);
     row.Set("predicted_ns", finalist.plan.makespan.ns);
+    row.Set("beside_ns", finalist.beside_ns);
     row.Set("measured_ns", finalist.measured_ns);
     row.Set("speedup", finalist.speedup);
     row.Set("noise", finalist.noise);

@@ -26,6 +26,9 @@ MeasurementKey ReorderKey(const Platform& platform, UnitClassId unit_class, std:
 MeasurementKey OverheadKey(const Platform& platform, UnitClassId unit_class);        // one step's launch
 MeasurementKey WaitKey(const Platform& platform, UnitClassId from, UnitClassId to);  // flag hand-over
 MeasurementKey FetchKey(const Platform& platform, UnitClassId from, UnitClassId to, uint64_t bytes);
+// What all other cores of the host are busy with meanwhile: "memory" or "compute".
+MeasurementKey BesideKey(MeasurementKey alone, std::string_view hogs);
+MeasurementKey MemoryHogKey(const Platform& platform, UnitClassId unit_class);  // hogs beside that class, a MiB each
 
 // The version of the measuring method: part of every key; raised when measuring changes meaning
 // (docs/profile-format.md, "How times are taken").

@@ -25,13 +25,14 @@ struct Finalist {
   // As PlanOptions::planner names it, with the seed where that was not the one asked for, and ", refined 1" and so on.
   std::string planner;
   Plan plan;
+  int64_t beside_ns = 0;    // predicted with how its steps slow each other down (cost/beside_costs.h)
   int64_t measured_ns = 0;  // median of the rounds' medians
   double speedup = 1;       // how many times as fast as the first: median over the rounds
   double noise = 0;         // of the speedup: two standard errors of that median
 };
 
 struct FinalChoice {
-  std::vector<Finalist> finalists;  // the one of the planner asked for first, the others by their predictions
+  std::vector<Finalist> finalists;  // the one of the planner asked for first, the others by beside_ns
   size_t chosen = 0;
 };
 

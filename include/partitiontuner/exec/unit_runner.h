@@ -25,6 +25,10 @@ class UnitRunner {
   // keep whole sample series inside one body, so that the cores stay warm. One call at a time. `park`: the unit's other
   // cores sleep while they have nothing to do, as for kernels that bring threads of their own.
   Status Run(const std::function<Status(Stream&)>& body, bool park = false);
+  // The same while the machine's other cores do something: `others` is called on each of them, with its number among
+  // them, beside the body; it is to return soon after over() says so. The body does not wait for them to begin.
+  using Others = std::function<void(uint32_t number, const std::function<bool()>& over)>;
+  Status RunBeside(const Others& others, const std::function<Status(Stream&)>& body, bool park = false);
 
   // For compiling kernels that this unit runs.
   CompileContext compile_context() const;
