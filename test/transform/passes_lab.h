@@ -69,15 +69,12 @@ inline std::vector<Tensor> RunOnReference(const Graph& graph) {
   return outputs;
 }
 
-// Simplifies, and proves that names, types and results of the outputs stay; tolerance is of the largest result.
-inline Graph Simplified(const Graph& graph, float tolerance = 1e-5F) {
-  auto simple = Simplify(graph, Context());
-  INFO((simple.ok() ? std::string() : ToString(simple.error())));
-  REQUIRE(simple.ok());
-  const std::vector<Tensor> before = RunOnReference(graph), after = RunOnReference(*simple);
+// Proves that names, types and results of the outputs are the same; tolerance is of the largest result.
+inline void CheckSameResults(const Graph& graph, const Graph& other, float tolerance) {
+  const std::vector<Tensor> before = RunOnReference(graph), after = RunOnReference(other);
   REQUIRE(after.size() == before.size());
   for (size_t i = 0; i < before.size(); ++i) {
-    CHECK(graph.value(graph.outputs()[i]).name == simple->value(simple->outputs()[i]).name);
+    CHECK(graph.value(graph.outputs()[i]).name == other.value(other.outputs()[i]).name);
     REQUIRE(before[i].type() == after[i].type());
     REQUIRE(before[i].dims() == after[i].dims());
     if (before[i].type() != DataType::kFloat32) {
@@ -93,6 +90,14 @@ inline Graph Simplified(const Graph& graph, float tolerance = 1e-5F) {
     }
     CHECK(difference <= tolerance * largest);
   }
+}
+
+// Simplifies, and proves that the outputs stay the same.
+inline Graph Simplified(const Graph& graph, float tolerance = 1e-5F) {
+  auto simple = Simplify(graph, Context());
+  INFO((simple.ok() ? std::string() : ToString(simple.error())));
+  REQUIRE(simple.ok());
+  CheckSameResults(graph, *simple, tolerance);
   return *std::move(simple);
 }
 
