@@ -60,6 +60,7 @@ MadeFor MadeForOf(const Model& model, const Machine& machine, const Plan& plan, 
                        {"effort", std::to_string(options.effort)},
                        {"passes", std::to_string(kPassPipelineVersion)},
                        {"precision", ToString(model.precision)}};
+  if (!model.rewrites.empty()) made_for.settings["rewrite"] = ToString(model.rewrites);
   const std::string constraints = ConstraintsText(*model.graph, machine.platform(), options.constraints);
   if (!constraints.empty()) made_for.settings["constraints"] = constraints;
   return made_for;

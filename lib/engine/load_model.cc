@@ -163,10 +163,14 @@ Status CheckSupported(const Graph& graph, std::span<const Candidate> candidates,
 namespace {
 
 Result<std::shared_ptr<const Graph>> PlannedGraph(Graph loaded, const ModelOptions& options) {
-  if (!options.simplify) return std::make_shared<const Graph>(std::move(loaded));
-  PT_ASSIGN(Graph simplified, SimplifyForPlanning(std::move(loaded), options.load.limits));
-  PT_CHECK_OK(CheckDefinitions(simplified));  // again: folding makes more types known
-  return std::make_shared<const Graph>(std::move(simplified));
+  if (options.simplify) {
+    PT_ASSIGN(loaded, SimplifyForPlanning(std::move(loaded), options.load.limits));
+    PT_CHECK_OK(CheckDefinitions(loaded));  // again: folding makes more types known
+  }
+  if (!options.rewrites.empty()) {
+    PT_ASSIGN(loaded, Rewrite(loaded, options.rewrites));
+  }
+  return std::make_shared<const Graph>(std::move(loaded));
 }
 
 Status FindCandidates(Model& model, const Machine& machine, bool keep_reference) {
@@ -189,6 +193,7 @@ Result<std::shared_ptr<const Model>> LoadModel(const std::string& path, const Mo
     if (options.keep_loaded) model->loaded = std::make_shared<const Graph>(specialised);
     PT_ASSIGN(model->graph, PlannedGraph(std::move(specialised), options));
     model->precision = options.precision;
+    model->rewrites = options.rewrites;
     if (options.to_plan) PT_CHECK_OK(FindCandidates(*model, machine, keep_reference));
     model->model_hash = ToHex(ModelHash(*model->graph));
     model->graph_hash = ToHex(GraphHash(*model->graph));

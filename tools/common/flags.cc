@@ -116,6 +116,11 @@ void AddCommonFlags(CLI::App& app, CommonFlags& flags) {
                  "of --precision auto: largest difference from fp32 by the largest magnitude of each output (0.01)")
       ->option_text("E")
       ->group("Data");
+  app.add_option("--rewrite", flags.rewrite,
+                 "work on another graph that computes the same: time-slices=N, requests=N, split=NODES:PARTS, with "
+                 "commas between them")
+      ->option_text("LIST")
+      ->group("Data");
   list("--shape", flags.shapes, "INPUT=1x3x224x224", "shape of an input (repeatable)");
   list("--input", flags.inputs, "DIR | INPUT=@FILE | random[LO,HI]",
        "input data: a folder of input_N.pb, a .npy or .pb file, or random numbers (repeatable; "
@@ -249,6 +254,7 @@ Result<ModelOptions> ModelOptionsOf(const CommonFlags& flags) {
   ModelOptions options;
   PT_CHECK_OK(MaxErrorOf(flags));
   PT_ASSIGN(options.precision, AllowedPrecision(flags));
+  PT_ASSIGN(options.rewrites, RewritesFromString(flags.rewrite));
   for (const std::string& text : flags.dims) {
     PT_ASSIGN(const auto pair, ParseAssignment(text, "--dim"));
     PT_ASSIGN(const auto dims, ParseDims(pair.second, "--dim " + pair.first));

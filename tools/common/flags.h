@@ -20,8 +20,8 @@ namespace pt::tools {
 inline constexpr const char* kMoreGroup = "More";  // shown by --help-all only
 
 struct CommonFlags {
-  std::string model, db, libraries, precision, max_error, devices = "all", plugins = "all", plugin_path,
-                                                          sim_clock = "virtual", format = "table", progress = "auto";
+  std::string model, db, libraries, precision, max_error, rewrite,
+      devices = "all", plugins = "all", plugin_path, sim_clock = "virtual", format = "table", progress = "auto";
   std::vector<std::string> platforms, dims, shapes, inputs;
   uint32_t threads = 0;
   int verbosity = 0;
@@ -47,7 +47,7 @@ Result<EngineOptions> EngineOptionsOf(const CommonFlags& flags);
 Result<Precision> AllowedPrecision(const CommonFlags& flags);
 // The largest error that --precision auto allows. Errors: kUsage (not a number above zero, or no --precision auto).
 Result<double> MaxErrorOf(const CommonFlags& flags);
-// --precision, --dim and --shape. Dims of given data are added by who reads it.
+// --precision, --rewrite, --dim and --shape. Dims of given data are added by who reads it.
 Result<ModelOptions> ModelOptionsOf(const CommonFlags& flags);
 
 }  // namespace pt::tools

@@ -155,15 +155,16 @@ Result<std::vector<std::string>> DataSetFolders(const std::string& folder) {
   return folders;
 }
 
-Result<std::vector<Tensor>> DataSetInputs(const Graph& graph, const GivenInputs& given, const std::string& folder) {
-  if (given.by_position.size() != graph.inputs().size()) {
-    Error error = MakeError(ErrorCode::kInvalidInput, "test_data.inputs",
-                            "the model has " + std::to_string(graph.inputs().size()) + " inputs, the folder " +
-                                std::to_string(given.by_position.size()));
+Result<std::vector<Tensor>> DataSetInputs(const Model& model, const GivenInputs& given, const std::string& folder) {
+  const size_t wanted = model.graph->inputs().size() / model.rewrites.requests;
+  if (given.by_position.size() != wanted) {
+    Error error = MakeError(
+        ErrorCode::kInvalidInput, "test_data.inputs",
+        "the model has " + std::to_string(wanted) + " inputs, the folder " + std::to_string(given.by_position.size()));
     error.file = folder;
     return error;
   }
-  return MakeInputs(graph, given, 0);
+  return MakeInputs(model, given, 0);
 }
 
 void AddDims(const GivenInputs& given, ModelOptions& options) {
@@ -171,7 +172,8 @@ void AddDims(const GivenInputs& given, ModelOptions& options) {
   for (const Tensor& tensor : given.by_position) options.input_dims.push_back(tensor.dims());
 }
 
-Result<std::vector<Tensor>> MakeInputs(const Graph& graph, const GivenInputs& given, uint64_t seed) {
+Result<std::vector<Tensor>> MakeInputs(const Model& model, const GivenInputs& given, uint64_t seed) {
+  const Graph& graph = *model.graph;
   if (given.by_position.size() > graph.inputs().size()) {
     return Wrong(std::to_string(given.by_position.size()) + " inputs were given, the model has " +
                  std::to_string(graph.inputs().size()));
@@ -185,15 +187,18 @@ Result<std::vector<Tensor>> MakeInputs(const Graph& graph, const GivenInputs& gi
                        "its inputs: " + known);
     }
   }
+  const size_t of_one = graph.inputs().size() / model.rewrites.requests;
+  const bool for_each = given.by_position.size() <= of_one;
   Random random(seed);
   std::vector<Tensor> inputs;
   for (size_t i = 0; i < graph.inputs().size(); ++i) {
     const Value& value = graph.value(graph.inputs()[i]);
     const auto dims = value.type.static_dims();
     const auto named = given.by_name.find(value.name);
-    const Tensor* const found = named != given.by_name.end()   ? &named->second
-                                : i < given.by_position.size() ? &given.by_position[i]
-                                                               : nullptr;
+    const size_t position = for_each ? i % of_one : i;
+    const Tensor* const found = named != given.by_name.end()          ? &named->second
+                                : position < given.by_position.size() ? &given.by_position[position]
+                                                                      : nullptr;
     if (found == nullptr) {
       if (!dims) {
         return MakeError(ErrorCode::kUnsupported, "input.dims",

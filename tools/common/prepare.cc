@@ -81,10 +81,9 @@ void NotePrecision(const Model& model, const Console& console) {
 
 Result<ChosenPlan> ChoosePlan(Engine& engine, const Model& model, const PlanSource& source, const Console& console) {
   if (!source.plan_file.empty()) {
-    PT_ASSIGN(Plan plan, LoadPlan(source.plan_file));
-    if (source.precision) PT_CHECK_OK(CheckPrecision(plan, *source.precision, source));
-    if (source.max_error) PT_CHECK_OK(CheckBudget(plan, *source.max_error, source));
-    return ChosenPlan{source.plan_file, std::move(plan)};
+    if (source.precision) PT_CHECK_OK(CheckPrecision(*source.plan, *source.precision, source));
+    if (source.max_error) PT_CHECK_OK(CheckBudget(*source.plan, *source.max_error, source));
+    return ChosenPlan{source.plan_file, *source.plan};
   }
   if (source.wants_budget) {
     return MakeError(ErrorCode::kUsage, "usage.combination",

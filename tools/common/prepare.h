@@ -12,7 +12,8 @@
 namespace pt::tools {
 
 struct PlanSource {
-  std::string plan_file;  // wins over planner
+  std::string plan_file;             // wins over planner
+  std::shared_ptr<const Plan> plan;  // what the file holds
   // What --precision and --max-error say of a plan file; nothing: whatever the plan was made with.
   std::optional<Precision> precision;
   std::optional<double> max_error;

@@ -13,17 +13,17 @@ using DataSet = std::vector<Tensor>;
 constexpr uint64_t kRandomCalibration = 8, kRandomConfirmation = 16;
 
 Result<std::vector<DataSet>> GivenSets(const PlanningSetup& setup, const PlanFlags& flags) {
-  const Graph& graph = *setup.model->graph;
+  const Model& model = *setup.model;
   std::vector<DataSet> sets;
-  if (!setup.given.by_position.empty() || setup.given.by_name.size() == graph.inputs().size()) {
-    PT_ASSIGN(DataSet set, MakeInputs(graph, setup.given, flags.seed));
+  if (!setup.given.by_position.empty() || setup.given.by_name.size() == model.graph->inputs().size()) {
+    PT_ASSIGN(DataSet set, MakeInputs(model, setup.given, flags.seed));
     sets.push_back(std::move(set));
   }
   for (const std::string& folder : flags.calibrate) {
     PT_ASSIGN(const std::vector<std::string> folders, DataSetFolders(folder));
     for (const std::string& one : folders) {
       PT_ASSIGN(const GivenInputs given, ReadInputs({one}));
-      PT_ASSIGN(DataSet set, DataSetInputs(graph, given, one));
+      PT_ASSIGN(DataSet set, DataSetInputs(model, given, one));
       sets.push_back(std::move(set));
     }
   }
@@ -41,7 +41,7 @@ Result<std::vector<DataSet>> RandomSets(const PlanningSetup& setup, const PlanFl
   for (uint64_t i = 0; i < count; ++i) {
     given.standard_normal = !given.random_range_given && i % 2 == 1;
     constexpr uint64_t kApart = 1000;  // seeds of one --seed and of the next
-    PT_ASSIGN(DataSet set, MakeInputs(*setup.model->graph, given, flags.seed * kApart + first + i));
+    PT_ASSIGN(DataSet set, MakeInputs(*setup.model, given, flags.seed * kApart + first + i));
     sets.push_back(std::move(set));
   }
   return sets;

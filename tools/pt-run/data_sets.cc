@@ -19,8 +19,10 @@ Result<DataSet> DataSets::Read(const std::string& folder) {
   const Graph& graph = *ready_->model->graph;
   DataSet data;
   data.name = folder;
-  PT_ASSIGN(data.inputs, DataSetInputs(graph, *given, folder));
-  PT_ASSIGN(data.expected, LoadExpectedOutputs(folder, graph.outputs().size()));
+  PT_ASSIGN(data.inputs, DataSetInputs(*ready_->model, *given, folder));
+  const uint32_t requests = ready_->model->rewrites.requests;
+  PT_ASSIGN(const auto expected, LoadExpectedOutputs(folder, graph.outputs().size() / requests));
+  for (uint32_t i = 0; i < requests; ++i) data.expected.insert(data.expected.end(), expected.begin(), expected.end());
   return data;
 }
 

@@ -11,6 +11,7 @@ namespace pt::tools {
 Result<PlanSource> RunFlags::plan_source() const {
   PlanSource source;
   source.plan_file = plan;
+  source.plan = given_plan;
   if (!common.precision.empty()) {
     PT_ASSIGN(source.precision, AllowedPrecision(common));
   }
@@ -92,6 +93,16 @@ void AddFlags(CLI::App& app, RunFlags& flags) {
   app.add_flag("--suite-worker", flags.suite_worker)->group("");
 }
 
+// The graph is rewritten as the plan was made for, unless the flags say how.
+Status ReadPlan(RunFlags& flags) {
+  if (flags.plan.empty()) return {};
+  PT_ASSIGN(Plan plan, LoadPlan(flags.plan));
+  const auto rewrite = plan.made_for.settings.find("rewrite");
+  if (flags.common.rewrite.empty() && rewrite != plan.made_for.settings.end()) flags.common.rewrite = rewrite->second;
+  flags.given_plan = std::make_shared<const Plan>(std::move(plan));
+  return {};
+}
+
 int Main(int argc, char** argv) {
   Console console("pt-run");
   RunFlags flags;
@@ -121,6 +132,7 @@ int Main(int argc, char** argv) {
   if (flags.suite_worker) return ServeSuite(flags, console);
   const InterruptWatch interrupt;
   if (const auto code = AnswerMachineQuestions(flags.common, console)) return *code;
+  if (const Status status = ReadPlan(flags); !status.ok()) return console.Fail(status.error());
   if (!flags.suite.empty()) return RunSuite(flags, argc, argv, console, interrupt);
   if (!flags.verify.empty()) return RunVerified(flags, console, interrupt);
   if (flags.concurrency > 0) return RunConcurrent(flags, console, interrupt);

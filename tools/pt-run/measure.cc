@@ -225,6 +225,17 @@ std::string PaceLine(const Runner& runner, const std::optional<Pace>& pace) {
          Percent(PredictionError(predicted_ns, LatencyOf(runner.times_ns))) + "\n";
 }
 
+// By the median.
+double RequestsPerSecond(const Latency& latency, uint32_t requests) {
+  return 1e9 * requests / static_cast<double>(std::max<int64_t>(1, PercentileOf(latency.sorted, 50)));
+}
+
+std::string RequestsLine(const Runner& runner, uint32_t requests) {
+  if (requests < 2) return {};
+  return " a run answers " + std::to_string(requests) +
+         " requests: " + Fixed(RequestsPerSecond(LatencyOf(runner.times_ns), requests), 1) + " a second\n";
+}
+
 Result<int> Measured(const RunFlags& flags, Console& console, const CancelToken& cancel) {
   PT_ASSIGN(const MeasureLength length, MeasureLengthOf(flags));
   PT_ASSIGN(const Setup setup, MakeSetup(flags, console));
@@ -249,8 +260,8 @@ Result<int> Measured(const RunFlags& flags, Console& console, const CancelToken&
   }
   if (!flags.common.json()) {
     PT_ASSIGN(const std::string table, LatencyTable(runners, flags.percentiles));
-    PT_CHECK_OK(WriteOut(table + SharesLine(shares) + PaceLine(runner, pace) +
-                         (residuals ? ResidualText(runner, *residuals) : "")));
+    PT_CHECK_OK(WriteOut(table + SharesLine(shares) + RequestsLine(runner, setup.model->rewrites.requests) +
+                         PaceLine(runner, pace) + (residuals ? ResidualText(runner, *residuals) : "")));
     return 0;
   }
   const Latency latency = LatencyOf(runner.times_ns);
@@ -260,6 +271,10 @@ Result<int> Measured(const RunFlags& flags, Console& console, const CancelToken&
   json.Set("planner", runner.plan.planner);
   json.Set("latency_ns", LatencyJson(latency));
   json.Set("runs", static_cast<int64_t>(latency.sorted.size()));
+  if (const uint32_t requests = setup.model->rewrites.requests; requests > 1) {
+    json.Set("requests", static_cast<int64_t>(requests));
+    json.Set("requests_per_s", RequestsPerSecond(latency, requests));
+  }
   json.Set("predicted_ns", runner.plan.makespan.ns);
   json.Set("prediction_error", PredictionError(runner.plan.makespan.ns, latency));
   if (pace) {

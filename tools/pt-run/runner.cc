@@ -16,7 +16,7 @@ Result<Setup> MakeSetup(const RunFlags& flags, const Console& console) {
   PT_ASSIGN(setup.engine, MakeEngine(flags.common));
   PT_ASSIGN(setup.model, setup.engine->Load(flags.common.model, model_options));
   NotePrecision(*setup.model, console);
-  PT_ASSIGN(setup.inputs, MakeInputs(*setup.model->graph, given, flags.seed));
+  PT_ASSIGN(setup.inputs, MakeInputs(*setup.model, given, flags.seed));
   return setup;
 }
 

@@ -22,6 +22,7 @@
 #include "partitiontuner/planner/bounds.h"
 #include "partitiontuner/planner/planner.h"
 #include "partitiontuner/profiler/measure.h"
+#include "partitiontuner/transform/rewrites.h"
 
 namespace pt {
 
@@ -47,6 +48,8 @@ struct ModelOptions {
   // What candidates may compute in, and so store: fp32 alone unless more is allowed. Where the processor has no
   // instructions for a mode, nothing is offered in it.
   Precision precision;
+  // What is done to the planned graph. Plans made for the model say so (setting "rewrite").
+  Rewrites rewrites;
 };
 
 // A loaded model: its planned graph and everything that can run it.
@@ -57,6 +60,7 @@ struct Model {
   std::shared_ptr<const Graph> graph;   // the planned graph
   std::vector<Candidate> candidates;    // within `precision`; none when it was not loaded to plan
   Precision precision;
+  Rewrites rewrites;  // that the planned graph has been through
   std::string model_hash, graph_hash;
 };
 
