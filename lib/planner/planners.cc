@@ -19,9 +19,11 @@ Result<Solved> SolvePath(const Space&, std::string_view);
 Result<Solved> SolvePeft(const Space&, std::string_view);
 Result<Solved> SolvePerOp(const Space&, std::string_view);
 Result<Solved> SolveRandom(const Space&, std::string_view);
+Result<Solved> SolveRnnPipeline(const Space&, std::string_view);
 Result<Solved> SolveSearch(const Space&, std::string_view);
 Result<Solved> SolveSingle(const Space&, std::string_view);
 Result<Solved> SolveStaticType(const Space&, std::string_view);
+Result<Solved> SolveThroughput(const Space&, std::string_view);
 Result<Solved> SolveWavefront(const Space&, std::string_view);
 
 namespace {
@@ -54,6 +56,8 @@ constexpr std::array kSolvers = {
     Row<SolveWavefront>("wavefront", "streams by data, launched in waves, least demand first (wavefront:DEVICE)"),
     Row<SolveIos>("ios", "stages of parts side by side, by dynamic programming over endings (ios:DEVICE)"),
     Row<SolveCriticalPath>("critical-path", "a greedy placement, corrected along its critical path"),
+    Row<SolveRnnPipeline>("rnn-pipeline", "recurrent layers as stages over slices of time (--rewrite time-slices=N)"),
+    Row<SolveThroughput>("throughput", "several requests (--rewrite requests=N), whole or as stages, one a unit"),
     Row<SolveExact>("exact", "branch and bound to the proven best plan, for models of some 16 operators",
                     Solver::Baseline::kNo),
     Row<SolveRandom>("random", "any legal plan (random:SEED), for tests", Solver::Baseline::kNo),

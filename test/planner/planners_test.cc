@@ -9,6 +9,7 @@
 #include "partitiontuner/plan/plan_json.h"
 #include "partitiontuner/plan/timeline.h"
 #include "partitiontuner/planner/bounds.h"
+#include "partitiontuner/transform/rewrites.h"
 #include "test/testing/planning_world.h"
 
 namespace pt {
@@ -31,6 +32,7 @@ std::vector<NamedWorld> Worlds() {
   worlds.push_back({"inception", MakeWorld(testing::Inception(3))});
   worlds.push_back({"residual", MakeWorld(testing::Residual(4))});
   worlds.push_back({"residual on the host", MakeWorld(testing::Residual(4), {.accelerator = false})});
+  worlds.push_back({"three requests", MakeWorld(RepeatRequests(testing::Inception(1), 3).value())});
   worlds.push_back({"inception with contention", MakeWorld(testing::Inception(2), {.contention = true})});
   for (uint64_t seed = 1; seed <= 12; ++seed) {
     worlds.push_back({"random " + std::to_string(seed), MakeWorld(testing::RandomGraph(seed, 5 + seed * 4), {}, seed)});
@@ -48,9 +50,25 @@ std::vector<NamedWorld> Worlds() {
   return worlds;
 }
 
+Result<Plan> PlanBy(const World& world, const std::string& name, Explanations* explanations = nullptr) {
+  PT_ASSIGN(const Planner* planner, FindPlanner(name));
+  PlanningProblem problem = world.problem();
+  const size_t colon = name.find(':');
+  if (colon != std::string::npos) problem.argument = std::string_view(name).substr(colon + 1);
+  return planner->make_plan(problem, explanations);
+}
+
+// For graphs of several requests, or with recurrent layers, alone.
+bool IsFor(const World& world, std::string_view planner) {
+  if (planner != "throughput" && planner != "rnn-pipeline") return true;
+  const Result<Plan> plan = PlanBy(world, std::string(planner));
+  return plan.ok() || (plan.error().id != "planner.one_request" && plan.error().id != "planner.no_layers");
+}
+
 std::vector<std::string> Names(const World& world) {
   std::vector<std::string> names;
   for (const Planner& planner : Planners()) {
+    if (!IsFor(world, planner.name)) continue;
     if (planner.name == "single") {
       for (const Device& device : world.platform.devices) names.push_back("single:" + device.name);
     } else if (planner.name == "random") {
@@ -60,14 +78,6 @@ std::vector<std::string> Names(const World& world) {
     }
   }
   return names;
-}
-
-Result<Plan> PlanBy(const World& world, const std::string& name, Explanations* explanations = nullptr) {
-  PT_ASSIGN(const Planner* planner, FindPlanner(name));
-  PlanningProblem problem = world.problem();
-  const size_t colon = name.find(':');
-  if (colon != std::string::npos) problem.argument = std::string_view(name).substr(colon + 1);
-  return planner->make_plan(problem, explanations);
 }
 
 // Made once for all tests that only look at it.
