@@ -12,6 +12,8 @@ Questions:
                prediction (pt-run --residuals); median, 95th percentile and worst error at the end
   planners     measured time of every planner's plan, run in turns: how many times as fast search's plan is (search with
                --margin 0, so that it is its own); steps on one core each, steps on all cores each, --planners besides
+  rewrites     measured time a request with each of --rewrites (split=..., time-slices=N, requests=N; with ; between them),
+               by search and by the planner made for it: how many times as fast as search for the model as it is
   random       verifies the plan of search and --seeds random plans against the reference data, each also
                against its sequential twin bit for bit
   accelerator  the table static-type, per-op, partitiontuner, heft, search on CPU + the simulated accelerator
@@ -144,27 +146,32 @@ def accuracy(tools, models, arguments):
     return 0
 
 
+def turns(tools, name, model, data, arguments, ways, per_run=lambda way: 1):
+    """Median time of each way's plan, by processes that take turns; `per_run`: requests that a run answers."""
+    folder = pathlib.Path(arguments.plans) / name
+    folder.mkdir(parents=True, exist_ok=True)
+    plans, times = {}, {}
+    for number, (way, options) in enumerate(ways.items()):
+        path = folder / f"{number}.ptplan.json"
+        if tools.run("pt-plan", model, *dims_from(data), *options, "-o", path, check=False)[1] == 0:
+            plans[way], times[way] = path, []
+    for _ in range(arguments.rounds):
+        for way, path in plans.items():
+            out = tools.run("pt-run", model, *dims_from(data), "--plan", path, "--duration", arguments.duration,
+                            "--format", "json")[2]
+            times[way].append(json.loads(out)["latency_ns"]["p50"] / per_run(way))
+    return {way: statistics.median(values) for way, values in times.items()}
+
+
 def planners(tools, models, arguments):
-    """How many times as long each plan takes as search's, by the medians of processes that take turns."""
+    """How many times as long each plan takes as search's."""
     ways = {"search": ["--margin", "0"], "one core": ["--planner", "single:cpu", "--place", "*=cpu/1"],
             "all cores": ["--planner", "single:cpu", "--place", f"*=cpu/{len(os.sched_getaffinity(0))}"]}
     ways.update({name: ["--planner", name] for name in arguments.planners.split(",")})
     print("model\tsearch_us\t" + "\t".join(list(ways)[1:]), flush=True)
     ratios = {way: {} for way in ways}
     for name, model, data in models:
-        folder = pathlib.Path(arguments.plans) / name
-        folder.mkdir(parents=True, exist_ok=True)
-        plans, times = {}, {}
-        for number, (way, options) in enumerate(ways.items()):
-            path = folder / f"{number}.ptplan.json"
-            if tools.run("pt-plan", model, *dims_from(data), *options, "-o", path, check=False)[1] == 0:
-                plans[way], times[way] = path, []
-        for _ in range(arguments.rounds):
-            for way, path in plans.items():
-                out = tools.run("pt-run", model, *dims_from(data), "--plan", path, "--duration", arguments.duration,
-                                "--format", "json")[2]
-                times[way].append(json.loads(out)["latency_ns"]["p50"])
-        median = {way: statistics.median(values) for way, values in times.items()}
+        median = turns(tools, name, model, data, arguments, ways)
         for way in median:
             ratios[way][name] = median[way] / median["search"]
         cells = [f"{ratios[way][name]:.3f}" if way in median else "-" for way in list(ways)[1:]]
@@ -174,6 +181,24 @@ def planners(tools, models, arguments):
             least = min(ratios[way], key=ratios[way].get)
             print(f"# {way}: geometric mean {statistics.geometric_mean(ratios[way].values()):.3f}, least "
                   f"{ratios[way][least]:.3f} ({least})")
+    return 0
+
+
+def rewrites(tools, models, arguments):
+    """How many times as fast, a request, as the plan of search for the model as it is."""
+    ways, requests = {"as it is": ["--margin", "0"]}, {}
+    for text in arguments.rewrites.split(";"):
+        for planner in ["search"] + ["throughput"] * ("requests=" in text) + ["rnn-pipeline"] * ("time-slices=" in text):
+            way = f"{text} {planner}"
+            ways[way] = ["--rewrite", text, "--planner", planner] + ["--margin", "0"] * (planner == "search")
+            requests[way] = int(text.partition("requests=")[2].partition(",")[0] or 1)
+    print("model\tas_it_is_us\t" + "\t".join(list(ways)[1:]), flush=True)
+    for name, model, data in models:
+        for options in {tuple(options[:2]) for options in ways.values() if options[0] == "--rewrite"} | {()}:
+            tools.run("pt-profile", model, *dims_from(data), *options)
+        median = turns(tools, name, model, data, arguments, ways, lambda way: requests.get(way, 1))
+        cells = [f"{median['as it is'] / median[way]:.3f}" if way in median else "-" for way in list(ways)[1:]]
+        print(f"{name}\t{median['as it is'] / 1e3:.0f}\t" + "\t".join(cells), flush=True)
     return 0
 
 
@@ -226,7 +251,7 @@ def verify(tools, models, arguments):
 
 
 def main():
-    questions = {f.__name__: f for f in (profile, plan, accuracy, planners, random, accelerator, verify)}
+    questions = {f.__name__: f for f in (profile, plan, accuracy, planners, rewrites, random, accelerator, verify)}
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("question", choices=questions)
     parser.add_argument("models", nargs="+")
@@ -240,6 +265,8 @@ def main():
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--planners", default="single:cpu,per-op,operator,path,partitiontuner,heft,peft,estf,wavefront,critical-path",
                         help="what question planners compares search with")
+    parser.add_argument("--rewrites", default="time-slices=2;time-slices=4;time-slices=8;requests=2",
+                        help="what question rewrites compares, with ; between them")
     parser.add_argument("--atol", action="append", default=[], metavar="MODEL=X",
                         help="absolute tolerance of one model in verify and random")
     parser.add_argument("--seeds", type=int, default=20)

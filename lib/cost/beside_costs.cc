@@ -13,7 +13,11 @@ namespace {
 class BesideCosts : public CostsOver {
  public:
   BesideCosts(const Graph& graph, const Platform& platform, const CostModel& alone)
-      : CostsOver(alone), graph_(graph), platform_(platform) {}
+      : CostsOver(alone),
+        graph_(graph),
+        platform_(platform),
+        reuse_distance_(ReuseDistance(graph, platform)),
+        in_memory_(reuse_distance_ >= InMemoryDistance(platform)) {}
 
   void Read(std::span<const Candidate> candidates, const Profile& profile,
             const std::map<std::string, std::string>& library_versions);
@@ -31,6 +35,8 @@ class BesideCosts : public CostsOver {
 
   const Graph& graph_;
   const Platform& platform_;
+  const uint64_t reuse_distance_;
+  const bool in_memory_;  // a run touches more than caches hold
   std::map<CandidateClass, Longer> longer_;
   std::map<UnitClassId, double> hog_bytes_per_ns_;  // of one, beside a unit of that class
 };
@@ -41,12 +47,11 @@ void BesideCosts::Read(std::span<const Candidate> candidates, const Profile& pro
     const Measurement* m = profile.find(key.hash);
     return m != nullptr && m->failure.empty() ? static_cast<double>(m->median_ns) : 0.0;
   };
-  const uint64_t reuse_distance = ReuseDistance(graph_, platform_);
   for (const auto& [of, index] : HeaviestOfClasses(graph_, platform_, candidates)) {
     const Candidate& candidate = candidates[index];
     const auto version = library_versions.find(candidate.library);
     if (version == library_versions.end()) continue;
-    const MeasurementKey key = CostKey(graph_, platform_, candidate, version->second, reuse_distance);
+    const MeasurementKey key = CostKey(graph_, platform_, candidate, version->second, reuse_distance_);
     const double alone = ns_of(key), beside_memory = ns_of(BesideKey(key, kMemoryHogs)),
                  beside_compute = ns_of(BesideKey(key, kComputeHogs));
     const double hog_ns = ns_of(MemoryHogKey(platform_, candidate.unit_class));
@@ -56,8 +61,10 @@ void BesideCosts::Read(std::span<const Candidate> candidates, const Profile& pro
   }
 }
 
-// As how many hogs the candidate uses memory, at most one on each of its cores.
+// As how many hogs the candidate uses memory, at most one on each of its cores. What caches hold from run to run asks
+// nothing of memory.
 double BesideCosts::HogsIn(const Candidate& candidate) const {
+  if (!in_memory_) return 0;
   const auto rate = hog_bytes_per_ns_.find(candidate.unit_class);
   const std::optional<Estimate> time = under().Run(candidate);
   if (rate == hog_bytes_per_ns_.end() || !time || time->ns <= 0) return 0;

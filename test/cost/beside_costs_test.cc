@@ -20,7 +20,8 @@ const std::map<std::string, std::string> kOnlyReference = {{"reference", "1"}};
 
 // Three Relu of 512, 1024 and 2048 bytes of traffic, each on one core, on both, and on the simulated device.
 struct Scene {
-  Scene() {
+  explicit Scene(bool in_memory = true) {
+    if (in_memory) platform.devices[0].cache_bytes = {16 << 10};  // less than any run is taken to touch
     for (uint32_t n = 0; n < 3; ++n) {
       for (const UnitClassId unit_class : {kOneCore, kBothCores, kAccelerator}) {
         candidates.push_back(RunsAlone(graph, NodeId(n), unit_class));
@@ -45,7 +46,7 @@ struct Scene {
     return MakeBesideCosts(graph, platform, candidates, profile, kOnlyReference, alone);
   }
 
-  const Platform platform = SamplePlatform(true);
+  Platform platform = SamplePlatform(true);
   const Graph graph = IndependentRelus(3);
   std::vector<Candidate> candidates;
   Profile profile;
@@ -68,6 +69,14 @@ TEST_CASE("BesideCosts, SlowDownByHowMuchMemoryTheNeighbourUses", "[cost]") {
   CHECK(beside(scene.on(kOneCore, 2)) == Approx(1 + 0.1 + 0.4));
   CHECK(beside(scene.on(kAccelerator, 2)) == 1);  // on no core of the host
   CHECK(costs->Run(small)->ns == 1024);
+}
+
+TEST_CASE("BesideCosts, WhatCachesHoldAsksNothingOfMemory", "[cost]") {
+  Scene scene(false);
+  scene.NoteAll();
+  const auto costs = scene.Make();
+  const Candidate* others[] = {&scene.on(kOneCore, 2)};
+  CHECK(costs->Slowdown(scene.on(kOneCore, 0), others) == Approx(1.1));
 }
 
 TEST_CASE("BesideCosts, WhatWasNotMeasuredSlowsNothingDown", "[cost]") {

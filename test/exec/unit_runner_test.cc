@@ -27,7 +27,7 @@ TEST_CASE("UnitRunner, OthersAreAtWorkOnAllOtherCoresUntilTheBodyIsOver", "[exec
           ++ended;
         },
         [&](Stream& stream) -> Status {
-          CHECK(stream.team()->size() == 1);
+          CHECK(stream.team()->width() == 1);
           while (begun < others) {
           }
           ended_before_the_body = ended;

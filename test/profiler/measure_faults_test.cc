@@ -5,6 +5,7 @@
 #include <catch2/catch_test_macros.hpp>
 
 #include "lib/profiler/fault.h"
+#include "partitiontuner/cost/profiled_costs.h"
 #include "test/profiler/probe_scene.h"
 
 namespace pt {

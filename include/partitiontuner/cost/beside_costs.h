@@ -3,7 +3,8 @@
 // Candidates of one class (operator of the heaviest node, library, unit class, math) share what was measured of the
 // heaviest of them: how much longer it takes while all other cores read and write memory, and while all of them
 // compute. Between these two lies what it takes beside real work, by how fast that reads and writes: its bytes over its
-// time, as a share of what the memory hogs came to; and by how many cores are busy.
+// time, as a share of what the memory hogs came to, nothing where caches hold what a run touches; and by how many cores
+// are busy.
 #pragma once
 
 #include <map>
