@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "partitiontuner/support/quantity_text.h"
 #include "partitiontuner/support/result.h"
 
 namespace pt::tools {
@@ -31,12 +32,5 @@ std::vector<std::string> SplitList(std::string_view text);
 
 // '*' any run of characters, '?' any one; everything else stands for itself.
 bool MatchesGlob(std::string_view text, std::string_view pattern);
-
-// "1.92 ms", "118 us", "3m24s".
-std::string ShortTime(int64_t ns);
-std::string ShortBytes(uint64_t bytes);             // "212 MiB"
-std::string Fixed(double value, int digits);        // locale-free %.{digits}f
-std::string Percent(double share, int digits = 1);  // "-13.0 %"
-std::string Brief(double value);                    // "3.1e-06", "0.25": %.2g
 
 }  // namespace pt::tools
