@@ -13,8 +13,9 @@ namespace pt::tools {
 
 struct PlanFlags {
   CommonFlags common;
-  std::string profile, planner = "search", output, check, time_limit, margin = "noise";
+  std::string profile, planner = "search", output, check, time_limit, margin = "noise", workload, export_to;
   std::vector<std::string> explain, place, forbid, lend, memory, calibrate;
+  std::vector<std::string> diff;  // none, or two
   uint64_t effort = 0, seed = 1;
   uint32_t finalists = 0;  // 0: the best prediction is taken
   uint32_t refine = 0;
@@ -32,6 +33,9 @@ struct PlanningSetup {
   PlanOptions options;
 };
 Result<PlanningSetup> MakePlanningSetup(const PlanFlags& flags);
+
+// Adds --place, --forbid, --lend and --memory. Errors: kUsage for names that are unknown.
+Status AddConstraints(const PlanFlags& flags, const Graph& graph, const Platform& platform, Constraints& constraints);
 
 // Nodes meant by an index, or by a glob over node names, output names and the names in the model
 // file.
@@ -52,5 +56,8 @@ Result<int> CompareBaselines(const PlanFlags& flags, const Console& console);
 Result<int> MakeMemoryFront(const PlanFlags& flags, const Console& console);
 Result<int> CheckPlanFile(const PlanFlags& flags, const Console& console);
 Result<int> ExplainNodes(const PlanFlags& flags, const Console& console);
+Result<int> DiffPlanFiles(const PlanFlags& flags, const Console& console);
+// --workload, with and without --baselines.
+Result<int> PlanWorkload(const PlanFlags& flags, const Console& console);
 
 }  // namespace pt::tools

@@ -6,6 +6,7 @@
 #include "partitiontuner/plan/step_text.h"
 #include "tools/common/prepare.h"
 #include "tools/common/text.h"
+#include "tools/pt-plan/export.h"
 #include "tools/pt-plan/plan_flags.h"
 #include "tools/report/table.h"
 
@@ -171,6 +172,8 @@ Result<int> MakeAndReport(const PlanFlags& flags, const Console& console) {
   if (!plan.complete)
     console.Warn("some costs were not measured but estimated; pt-profile " + flags.common.model + " measures them");
   if (!flags.output.empty()) PT_CHECK_OK(WriteTo(flags.output, WriteJson(ToJson(plan, graph)) + "\n"));
+  const DrawnPlan drawn{plan.planner, &plan};
+  PT_CHECK_OK(ExportPlans(flags, graph, platform, std::span(&drawn, 1), plan));
   std::string text = SummaryText(platform, plan, summary) + (finals ? FinalistsText(*finals) : "");
   if (console.verbosity() > 0) text += StepsTable(graph, platform, plan);
   if (flags.output == "-") {

@@ -77,6 +77,14 @@ Status AddMemoryCap(const std::string& text, const Platform& platform, Constrain
 
 }  // namespace
 
+Status AddConstraints(const PlanFlags& flags, const Graph& graph, const Platform& platform, Constraints& constraints) {
+  for (const std::string& text : flags.place) PT_CHECK_OK(AddPlacement(text, true, graph, platform, constraints));
+  for (const std::string& text : flags.forbid) PT_CHECK_OK(AddPlacement(text, false, graph, platform, constraints));
+  for (const std::string& text : flags.lend) PT_CHECK_OK(AddLending(text, graph, platform, constraints));
+  for (const std::string& text : flags.memory) PT_CHECK_OK(AddMemoryCap(text, platform, constraints));
+  return {};
+}
+
 std::vector<NodeId> NodesMeant(const Graph& graph, const std::string& pattern) {
   size_t index = 0;
   const char* const end = pattern.data() + pattern.size();
@@ -134,13 +142,7 @@ Result<PlanningSetup> MakePlanningSetup(const PlanFlags& flags) {
   setup.options.seed = flags.seed;
   setup.options.margin = flags.margin == "0" ? SplitMargin::kNone : SplitMargin::kUncertainty;
   setup.options.allow_estimates = !flags.no_estimates;
-  for (const std::string& text : flags.place)
-    PT_CHECK_OK(AddPlacement(text, true, *setup.model->graph, platform, setup.options.constraints));
-  for (const std::string& text : flags.forbid)
-    PT_CHECK_OK(AddPlacement(text, false, *setup.model->graph, platform, setup.options.constraints));
-  for (const std::string& text : flags.lend)
-    PT_CHECK_OK(AddLending(text, *setup.model->graph, platform, setup.options.constraints));
-  for (const std::string& text : flags.memory) PT_CHECK_OK(AddMemoryCap(text, platform, setup.options.constraints));
+  PT_CHECK_OK(AddConstraints(flags, *setup.model->graph, platform, setup.options.constraints));
   return setup;
 }
 
