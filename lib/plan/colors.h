@@ -14,6 +14,6 @@ inline std::string_view PaletteColor(size_t number) {
   return kColors[number % kColors.size()];
 }
 inline constexpr std::string_view kCopyColor = "#9e9e9e";
-inline constexpr std::string_view kReorderColor = "#d9d9d9";
+inline constexpr std::string_view kReorderColor = "#dcc9a3";
 
 }  // namespace pt

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <set>
 
@@ -18,6 +19,7 @@ constexpr double kMargin = 16, kLabels = 120, kPlot = 1180, kBehind = 24;
 constexpr double kLane = 20, kBar = 16, kTitle = 26, kGap = 14, kAxis = 22, kHeading = 30, kLegend = 26;
 constexpr double kCharacter = 6.2;  // the mean width of one in a step's text
 constexpr double kThinnest = 0.75;  // so that short steps can be seen
+constexpr int64_t kLongest = 4;     // times the fastest plan: what takes longer goes on beyond the edge
 constexpr double kSeparated = 4;    // narrower bars have no edge: it would be all that is seen
 
 std::string Number(double pixels) {
@@ -72,14 +74,18 @@ class Picture {
  public:
   Picture(const Graph& graph, const Platform& platform, std::span<const DrawnPlan> plans)
       : graph_(graph), platform_(platform), plans_(plans) {
+    int64_t shortest_ns = std::numeric_limits<int64_t>::max() / kLongest;
     for (const DrawnPlan& drawn : plans) {
-      end_ns_ = std::max(end_ns_, drawn.plan->makespan.ns);
+      int64_t end_ns = drawn.plan->makespan.ns;
       bound_ns_ = std::max(bound_ns_, drawn.plan->lower_bound_ns);
       for (const Step& step : drawn.plan->steps) {
-        end_ns_ = std::max(end_ns_, step.expected_start_ns + step.expected_ns);
+        end_ns = std::max(end_ns, step.expected_start_ns + step.expected_ns);
         Register(step);
       }
+      shortest_ns = std::min(shortest_ns, end_ns);
+      end_ns_ = std::max(end_ns_, end_ns);
     }
+    end_ns_ = std::min(end_ns_, shortest_ns * kLongest);
   }
 
   std::string Draw(std::string_view heading) {
@@ -100,8 +106,10 @@ class Picture {
   }
 
  private:
+  // At most the right edge.
   double X(int64_t ns) const {
-    return kMargin + kLabels + kPlot * (end_ns_ > 0 ? static_cast<double>(ns) / static_cast<double>(end_ns_) : 0);
+    const double share = end_ns_ > 0 ? static_cast<double>(ns) / static_cast<double>(end_ns_) : 0;
+    return kMargin + kLabels + kPlot * std::min(share, 1.0);
   }
 
   void Register(const Step& step) {
@@ -154,13 +162,19 @@ class Picture {
       for (size_t i = 0; i < steps.size(); ++i) DrawStep(plan, steps[i], i % 2 == 1);
       y_ += kLane;
     }
-    body_ += Line(X(plan.makespan.ns), top, y_, " class=\"end\"") + "</g>\n";
+    if (plan.makespan.ns <= end_ns_) {
+      body_ += Line(X(plan.makespan.ns), top, y_, " class=\"end\"");
+    } else {
+      body_ += Text(kMargin + kLabels + kPlot + 4, (top + y_) / 2 + 5, "→", " class=\"title\"");
+    }
+    body_ += "</g>\n";
     y_ += kGap;
   }
 
   // odd: every second one of a lane is paler, so that neighbours can be told apart however narrow they are.
   void DrawStep(const Plan& plan, size_t index, bool odd) {
     const Step& step = plan.steps[index];
+    if (step.expected_start_ns >= end_ns_) return;
     const double x = X(step.expected_start_ns);
     const double width = std::max(kThinnest, X(step.expected_start_ns + step.expected_ns) - x);
     std::string more = " class=\"step\"";

@@ -106,6 +106,24 @@ TEST_CASE("Timelines, OneScaleForAllPlans", "[plan]") {
   CHECK(Count(svg, "class=\"bound\"") == 2);  // in the legend and through the plans
 }
 
+TEST_CASE("Timelines, MuchSlowerPlansGoOnBeyondTheEdge", "[plan]") {
+  const World world = MakeWorld(testing::Chain(8), {.fused = false, .accelerator = false});
+  const Plan fast = PlanOf(world, "single", "cpu");
+  Plan slow = fast;
+  for (Step& step : slow.steps) step.expected_start_ns *= 10, step.expected_ns *= 10;
+  slow.makespan.ns *= 10;
+  const DrawnPlan drawn[] = {{"slow", &slow}, {"fast", &fast}};
+  const std::string svg = TimelinesSvg(world.graph, world.platform, drawn, "chain");
+  CHECK(XmlFault(svg) == "");
+  const auto within = std::ranges::count_if(slow.steps, [&](const Step& step) {
+    return step.expected_ns > 0 && step.expected_start_ns < 4 * fast.makespan.ns;
+  });
+  CHECK(Count(svg, "class=\"step\"") == StepsThatTakeTime(fast) + static_cast<size_t>(within));
+  CHECK(static_cast<size_t>(within) < StepsThatTakeTime(slow));
+  CHECK(Count(svg, "→") == 1);
+  CHECK(Count(svg, "class=\"end\"") == 1);
+}
+
 TEST_CASE("Timelines, AnEmptyPlanIsAPictureToo", "[plan]") {
   const Plan plan;
   const DrawnPlan drawn[] = {{"<nothing>", &plan}};

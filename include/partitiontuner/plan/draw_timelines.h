@@ -15,8 +15,9 @@ struct DrawnPlan {
 };
 
 // SVG 1.1, as UTF-8 text that stands alone. Rectangles of steps have the class "step" and a tooltip (title) with work,
-// unit, library and times; steps that take no time have none. Plans of one problem: what is below is drawn with the
-// largest of their lower bounds as a line through all. Precondition: legal plans for this graph and machine.
+// unit, library and times; steps that take no time have none. The scale ends at four times the fastest plan: what takes
+// longer goes on beyond the edge, with an arrow. Plans are of one problem: the largest of their lower bounds is a line
+// through all. Precondition: legal plans for this graph and machine.
 std::string TimelinesSvg(const Graph& graph, const Platform& platform, std::span<const DrawnPlan> plans,
                          std::string_view heading);
 
