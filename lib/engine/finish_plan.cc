@@ -31,6 +31,14 @@ std::string ConstraintsText(const Graph& graph, const Platform& platform, const 
     text += (text.empty() ? "" : ", ") + std::string("memory ") + platform.device(device).name + " " +
             std::to_string(bytes);
   }
+  for (const std::vector<NodeId>& nodes : constraints.together) {
+    text += (text.empty() ? "" : ", ") + std::string("together");
+    for (const NodeId node : nodes) text += " " + NodeLabel(graph, node);
+  }
+  for (const auto& [device, bytes] : constraints.resident_caps) {
+    text += (text.empty() ? "" : ", ") + std::string("resident ") + platform.device(device).name + " " +
+            std::to_string(bytes);
+  }
   if (constraints.total_memory_cap) {
     text += (text.empty() ? "" : ", ") + std::string("memory ") + std::to_string(*constraints.total_memory_cap);
   }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "lib/planner/device_rules.h"
 #include "partitiontuner/plan/happens_before.h"
 
 namespace pt {
@@ -174,6 +175,7 @@ Plan StepsOf(const Space& space, const Solution& solution, const Scheduler& sche
 }
 
 Result<Plan> Assemble(const Space& space, const Solution& solution, std::string planner, Explanations* explanations) {
+  PT_CHECK_OK(DeviceRules(space).Check(solution));
   Scheduler schedule(space);
   if (schedule.Run(solution) >= kImpossible) {
     return MakeError(ErrorCode::kInfeasible, "planner.infeasible",

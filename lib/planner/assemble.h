@@ -8,8 +8,9 @@
 namespace pt {
 
 // Steps in the solution's order with the copies and reorders they need, waits without what others imply, memory,
-// expected times, critical path. Errors: kInfeasible (the order is no linear extension, a value cannot be moved),
-// kOutOfMemory (over a memory cap). Explains every node when `explanations` is not null.
+// expected times, critical path. Errors: kInfeasible (the order is no linear extension, a value cannot be moved,
+// nodes that must share a device do not), kOutOfMemory (over a memory cap, or more resident bytes than a device has).
+// Explains every node when `explanations` is not null.
 Result<Plan> Assemble(const Space& space, const Solution& solution, std::string planner,
                       Explanations* explanations = nullptr);
 

@@ -58,8 +58,8 @@ enum class Dominance : uint8_t {
   kAhead,  // times must be no later
 };
 
-bool KeepsMemoryCaps(const Space& space, const Solution& solution) {
-  return !space.problem().constraints.caps_memory() || Assemble(space, solution, "exact").ok();
+bool KeepsLimits(const Space& space, const Solution& solution) {
+  return !space.problem().constraints.limits_whole_plans() || Assemble(space, solution, "exact").ok();
 }
 
 class ExactSearch {
@@ -72,12 +72,13 @@ class ExactSearch {
   }
 
   ExactResult Run() {
-    const bool alone = !space_.simulator().has_contention() && !space_.problem().constraints.caps_memory();
+    const bool alone = !space_.simulator().has_contention() && !space_.problem().constraints.limits_whole_plans();
     for (const size_t width : {size_t{32}, size_t{512}, kWidest}) {
       if (best_.proven || IsOver()) break;
       best_.proven = Pass(PartialScheduler::Reorders::kAnywhere, Dominance::kAhead, width);
     }
-    // What is left: reorders that the rule would place elsewhere, steps that slow each other, memory caps.
+    // What is left: reorders that the rule would place elsewhere, steps that slow each other, limits of
+    // whole plans.
     for (const size_t width : {size_t{1024}, kWidest}) {
       if (best_.proven || IsOver()) break;
       best_.proven =
@@ -193,7 +194,7 @@ class ExactSearch {
     for (; trace != kNothing; trace = traces_[trace].before) solution.push_back(traces_[trace].choice);
     std::reverse(solution.begin(), solution.end());
     const int64_t makespan_ns = scheduler_.Run(solution);
-    if (makespan_ns < best_.makespan_ns && KeepsMemoryCaps(space_, solution)) {
+    if (makespan_ns < best_.makespan_ns && KeepsLimits(space_, solution)) {
       best_.makespan_ns = makespan_ns;
       best_.solution = std::move(solution);
     }
@@ -212,13 +213,13 @@ class ExactSearch {
   int64_t least_open_ns_ = kImpossible;  // of complete schedules that the rule may not allow as they are
 };
 
-// So that there is a plan whenever the search stops; empty when none keeps the memory caps.
+// So that there is a plan whenever the search stops; empty when none keeps the limits.
 Solution BestBaseline(const Space& space) {
   Scheduler scheduler(space);
   Solution best;
   int64_t best_ns = kImpossible;
   const auto consider = [&](Result<Solved> solved) {
-    if (!solved.ok() || scheduler.Run(solved->order) >= best_ns || !KeepsMemoryCaps(space, solved->order)) return;
+    if (!solved.ok() || scheduler.Run(solved->order) >= best_ns || !KeepsLimits(space, solved->order)) return;
     best_ns = scheduler.Run(solved->order);
     best = std::move(solved->order);
   };

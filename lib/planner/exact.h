@@ -26,8 +26,8 @@ struct ExactResult {
 // Empty when the space can be searched; else why not.
 std::string ExactFault(const Space& space);
 
-// start: a legal solution that keeps the memory caps, or empty. Deterministic, unless the space's deadline is over. The
-// proof holds with respect to Scheduler::Run and memory caps. Precondition: no ExactFault.
+// start: a legal solution that keeps the limits of whole plans, or empty. Deterministic, unless the space's deadline is
+// over. The proof holds with respect to Scheduler::Run and those limits. Precondition: no ExactFault.
 ExactResult FindExact(const Space& space, Solution start, const ExactLimits& limits);
 
 }  // namespace pt

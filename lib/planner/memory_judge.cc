@@ -9,14 +9,24 @@
 namespace pt {
 
 Overrun MemoryJudge::Judge(const Solution& solution) {
+  Overrun overrun;
+  overrun.breach = rules_.BreachOf(solution);
   pressing_.clear();
+  if (overrun.breach.any()) pressing_ = rules_.Breaching(solution);
+  if (is_capped()) JudgeMemory(solution, overrun);
+  std::sort(pressing_.begin(), pressing_.end());
+  return overrun;
+}
+
+void MemoryJudge::JudgeMemory(const Solution& solution, Overrun& overrun) {
   constexpr uint64_t kMost = std::numeric_limits<uint64_t>::max();
-  if (schedule_.Run(solution) >= kImpossible) return {kMost, kMost};
+  overrun.bytes = overrun.pressed = kMost;
+  if (schedule_.Run(solution) >= kImpossible) return;
   Plan plan = StepsOf(space_, solution, schedule_);
-  if (!PlanMemory(space_.graph(), space_.platform(), plan).ok()) return {kMost, kMost};
+  if (!PlanMemory(space_.graph(), space_.platform(), plan).ok()) return;
+  overrun.bytes = overrun.pressed = 0;
   const Constraints& constraints = space_.problem().constraints;
   pressed_.assign(plan.instances.size(), false);
-  Overrun overrun;
   uint64_t total = 0;
   for (const auto& [device, arena] : plan.memory) {
     total += arena.bytes;
@@ -30,8 +40,7 @@ Overrun MemoryJudge::Judge(const Solution& solution) {
     overrun.bytes += over;
     for (const auto& [device, arena] : plan.memory) Press(plan, arena, over, overrun);
   }
-  if (!overrun.fits()) FindPressing(plan);
-  return overrun;
+  if (overrun.bytes > 0) FindPressing(plan);
 }
 
 void MemoryJudge::Press(const Plan& plan, const Arena& arena, uint64_t over, Overrun& overrun) {
@@ -57,7 +66,6 @@ void MemoryJudge::FindPressing(const Plan& plan) {
     const auto* group = std::get_if<RunGroup>(&plan.steps[s].work);
     if (group != nullptr && (any(group->in) || any(group->out))) pressing_.push_back(schedule_.steps()[s].choice);
   }
-  std::sort(pressing_.begin(), pressing_.end());
 }
 
 namespace {

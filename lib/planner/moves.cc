@@ -41,7 +41,24 @@ const Choice& Moves::choice(uint32_t at) const {
   return now_.solution()[at];
 }
 
+void Moves::BringMates() {
+  if (rules_.empty()) return;
+  for (size_t i = 0; i < changes_.size(); ++i) {  // grows: a mate has mates of its own where it runs in a group
+    const Choice to = changes_[i].second;
+    const Option& option = space_.option(to.option);
+    for (NodeId node : space_.group(option.group).nodes) {
+      for (NodeId mate : rules_.mates(node)) {
+        const uint32_t at = now_.position(mate);
+        if (space_.option(choice(at).option).device == option.device) continue;
+        const uint32_t there = CheapestOn(space_.option(choice(at).option).group, option.unit_class);
+        if (there != kNothing) changes_.emplace_back(at, Choice{there, to.unit});
+      }
+    }
+  }
+}
+
 std::optional<Window> Moves::Changed() {
+  BringMates();
   std::erase_if(changes_, [&](const Change& change) { return change.second == now_.solution()[change.first]; });
   if (changes_.empty()) return std::nullopt;
   const auto [first, last] = std::minmax_element(changes_.begin(), changes_.end(),

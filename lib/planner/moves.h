@@ -3,6 +3,7 @@
 
 #include <optional>
 
+#include "lib/planner/device_rules.h"
 #include "lib/planner/solve.h"
 #include "lib/planner/window_scheduler.h"
 
@@ -12,7 +13,7 @@ class Moves {
  public:
   // `now` is the solution that is changed, as it is when a move is asked for; both must outlive the moves.
   Moves(const Space& space, const WindowScheduler& now, Random& random)
-      : space_(space), now_(now), random_(random), sorter_(space) {}
+      : space_(space), now_(now), random_(random), rules_(space), sorter_(space) {}
 
   // One of the moves below for the choice at a position; nothing when it comes to nothing.
   std::optional<Window> Draw(uint32_t at);
@@ -55,6 +56,8 @@ class Moves {
   uint32_t CheapestOn(uint32_t group, UnitClassId unit_class) const;
   uint32_t MadeIn(ValueId value) const;
   std::optional<std::pair<UnitId, UnitId>> NarrowPair(DeviceId device, uint32_t width);
+  // What must share a device with what has changed goes along.
+  void BringMates();
   Found Changed();
   // The choices of [from, to) with the changes, in the order of their keys.
   Found Sorted(uint32_t from, uint32_t to, const std::vector<int64_t>& keys);
@@ -62,6 +65,7 @@ class Moves {
   const Space& space_;
   const WindowScheduler& now_;
   Random& random_;
+  DeviceRules rules_;
   LegalSorter sorter_;
   std::vector<Change> changes_;  // few
 };

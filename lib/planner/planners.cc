@@ -3,6 +3,7 @@
 #include <array>
 
 #include "lib/planner/assemble.h"
+#include "lib/planner/mend_devices.h"
 #include "lib/planner/solve.h"
 
 namespace pt {
@@ -69,10 +70,22 @@ constexpr std::array kPlanners = [] {
   return planners;
 }();
 
+// Most planners know nothing of device rules: their plans are mended. One that was told a device stays on it.
+Status KeepDeviceRules(const Space& space, const Planner& planner, Solution& solution) {
+  const DeviceRules rules(space);
+  const Status kept = rules.Check(solution);
+  if (kept.ok()) return {};
+  const std::string_view argument = space.problem().argument;
+  if (planner.name == "single" || (!argument.empty() && FindDevice(space.platform(), argument).valid())) return kept;
+  PT_ASSIGN(solution, MendDevices(space, rules, solution));
+  return {};
+}
+
 Result<Plan> MakePlan(const PlanningProblem& problem, Explanations* explanations, SolveFunction solve) {
   const auto row = std::find_if(kSolvers.begin(), kSolvers.end(), [&](const Solver& s) { return s.solve == solve; });
   PT_ASSIGN(const Space space, Space::Make(problem));
-  PT_ASSIGN(const Solved solved, solve(space, problem.argument));
+  PT_ASSIGN(Solved solved, solve(space, problem.argument));
+  PT_CHECK_OK(KeepDeviceRules(space, row->planner, solved.order));
   PT_ASSIGN(Plan plan, Assemble(space, solved.order, PlannerName(row->planner.name, problem), explanations));
   plan.report.stopped_by = solved.stopped_by;
   return plan;

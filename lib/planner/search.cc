@@ -13,6 +13,7 @@
 #include "lib/planner/frontiers.h"
 #include "lib/planner/heft.h"
 #include "lib/planner/memory_judge.h"
+#include "lib/planner/mend_devices.h"
 #include "lib/planner/moves.h"
 #include "lib/planner/segments.h"
 #include "lib/planner/serial_dp.h"
@@ -22,7 +23,7 @@ namespace {
 
 struct Scored {
   Solution solution;
-  Overrun over;  // nothing without memory caps
+  Overrun over;  // nothing without limits of whole plans
   Score score;
 
   bool operator<(const Scored& other) const { return std::tie(over, score) < std::tie(other.over, other.score); }
@@ -97,8 +98,8 @@ class Search {
   }
 
   Overrun OverrunOf(const Solution& solution) {
-    if (!judge_.is_capped()) return {};
-    judged_ += 500 + 32 * solution.size();
+    if (!judge_.has_limits()) return {};
+    judged_ += judge_.is_capped() ? 500 + 32 * solution.size() : solution.size() / 16;
     return judge_.Judge(solution);
   }
 
@@ -107,6 +108,10 @@ class Search {
     const bool known =
         std::any_of(starts_.begin(), starts_.end(), [&](const Scored& start) { return start.solution == solution; });
     if (known) return;
+    if (judge_.rules().BreachOf(solution).any()) {
+      Result<Solution> mended = MendDevices(space_, judge_.rules(), solution);
+      if (mended.ok()) return AddStart(*std::move(mended));
+    }
     Scored scored = Evaluate(std::move(solution));
     if (scored.score.makespan_ns >= kImpossible) return;
     starts_.push_back(std::move(scored));
@@ -289,7 +294,7 @@ class Search {
     return out_of_time_;
   }
 
-  // True when the change is better; it stays unless it is worse or goes over a memory cap.
+  // True when the change is better; it stays unless it is worse or breaks a limit.
   bool Try(std::optional<Window> change) {
     ++evaluations_;  // moves that come to nothing count too, so that the search ends
     if (!change) return false;
@@ -300,7 +305,7 @@ class Search {
       now_.Drop();
       return false;
     }
-    if (judge_.is_capped() && !OverrunOf(now_.Changed()).fits()) {
+    if (judge_.has_limits() && !OverrunOf(now_.Changed()).fits()) {
       now_.Drop();
       return false;
     }
@@ -352,7 +357,7 @@ class Search {
     if (now_.score() < best_.score) best_ = {now_.solution(), {}, now_.score()};
   }
 
-  // Where no start keeps the memory caps: changes around what lies above them, whatever time they cost, until the plan
+  // Where no start keeps the limits: changes around what lies above them, whatever time they cost, until the plan
   // fits. Many in a row without a gain allow one that is no nearer.
   void Repair() {
     constexpr uint64_t kPatience = 64;
@@ -367,7 +372,8 @@ class Search {
       if (!change) continue;
       Scored changed = Evaluate(With(now.solution, *change));
       if (changed.score.makespan_ns >= kImpossible) continue;
-      const bool sideways = since > kPatience && changed.over.bytes <= now.over.bytes;
+      const bool sideways =
+          since > kPatience && changed.over.breach <= now.over.breach && changed.over.bytes <= now.over.bytes;
       if (!(changed < now) && !sideways) continue;
       since = 0;
       pressing.assign(judge_.pressing().begin(), judge_.pressing().end());
@@ -414,7 +420,7 @@ class Search {
   std::vector<uint32_t> critical_;  // choices of now_, empty = not known
   uint64_t evaluations_ = 0;
   uint64_t of_segments_ = 0;  // of those
-  uint64_t judged_ = 0;       // what looking at memory took, in choices scheduled
+  uint64_t judged_ = 0;       // what looking at limits took, in choices scheduled
   bool proven_ = false;       // no solution is faster than the best start
   mutable bool out_of_time_ = false;
 };

@@ -181,6 +181,23 @@ TEST_CASE("SimulatedLibrary, AnExactRowBeatsTheFamily", "[backend]") {
   CHECK(library->KnownCost(*graph, platform, candidates[0]) == 123);
 }
 
+TEST_CASE("SimulatedLibrary, AnOperatorOfThatShapeBeatsTheOperator", "[backend]") {
+  const std::shared_ptr<const Graph> graph = Branches();
+  const std::string shaped =
+      "\"Conv 1x2x6x6,4x2x3x3>1x4x6x6\": {\"fixed_ns\": 77, \"flops_per_ns\": 0, \"bytes_per_ns\": 0}, ";
+  const std::string other = "\"Relu 1x4x6x7>1x4x6x7\": {\"fixed_ns\": 1, \"flops_per_ns\": 0, \"bytes_per_ns\": 0}, ";
+  std::string description = kDescription;
+  description.insert(description.find("\"Conv\""), shaped + other);
+  const Platform platform = WithSimulated(description);
+  const std::unique_ptr<Library> library = MakeSimulatedLibrary();
+  for (const Candidate& candidate : library->Candidates(*graph, platform, Precision())) {
+    // Groups with a convolution too: it is what weighs most.
+    const bool conv = graph->node(candidate.nodes[0]).op == "Conv";
+    const WorkSize work = WorkSizeOf(*graph, candidate.nodes);
+    CHECK(library->KnownCost(*graph, platform, candidate) == (conv ? 77 : std::llround(700 + work.bytes)));
+  }
+}
+
 TEST_CASE("SimulatedLibrary, AFusedGroupComputesWhatItsNodesDo", "[backend]") {
   const auto machine = SimulatedMachine(WithSimulated());
   const std::shared_ptr<const Graph> graph = Branches();

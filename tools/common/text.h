@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "partitiontuner/support/quantity_text.h"
 #include "partitiontuner/support/result.h"
 
 namespace pt::tools {
@@ -28,12 +29,5 @@ Result<uint64_t> ParseBytes(std::string_view text, std::string_view flag);
 Result<std::pair<std::string, std::string>> ParseAssignment(std::string_view text, std::string_view flag);
 // Splits at commas; empty parts are dropped.
 std::vector<std::string> SplitList(std::string_view text);
-
-// "1.92 ms", "118 us", "3m24s".
-std::string ShortTime(int64_t ns);
-std::string ShortBytes(uint64_t bytes);             // "212 MiB"
-std::string Fixed(double value, int digits);        // locale-free %.{digits}f
-std::string Percent(double share, int digits = 1);  // "-13.0 %"
-std::string Brief(double value);                    // "3.1e-06", "0.25": %.2g
 
 }  // namespace pt::tools

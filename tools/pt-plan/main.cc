@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 
 #include "tools/common/machine_questions.h"
+#include "tools/pt-plan/export.h"
 #include "tools/pt-plan/plan_flags.h"
 
 namespace pt::tools {
@@ -24,6 +25,9 @@ void AddFlags(CLI::App& app, PlanFlags& flags) {
   for (const Planner& planner : Planners()) planners += " " + std::string(planner.name);
   app.add_option("--planner", flags.planner, planners)->option_text("NAME")->group("Plan");
   app.add_option("--profile", flags.profile, "costs from a profile file instead of the database")
+      ->option_text("FILE.json")
+      ->group("Plan");
+  app.add_option("--workload", flags.workload, "a graph, its machine and all times as data, instead of a model")
       ->option_text("FILE.json")
       ->group("Plan");
   app.add_option("--effort", flags.effort, "evaluations the search may spend (the planner's choice)")
@@ -60,6 +64,14 @@ void AddFlags(CLI::App& app, PlanFlags& flags) {
   app.add_flag("--pareto", flags.pareto,
                "makespan against peak memory: plans with ever less; -o 'plan-%.json' writes each, numbered")
       ->group("Ask");
+  app.add_option("--export", flags.export_to,
+                 "draw the plan, or all of --baselines: timelines to FILE.svg, the graph by unit to FILE.dot")
+      ->option_text("FILE")
+      ->group("Ask");
+  app.add_option("--diff", flags.diff, "what differs between two plan files (no model)")
+      ->option_text("A B")
+      ->expected(2)
+      ->group("Ask");
   app.add_option("--check", flags.check, "is this plan legal, and does it fit model and machine?")
       ->option_text("PLAN")
       ->group("Ask");
@@ -88,7 +100,7 @@ Status CheckCombinations(const PlanFlags& flags) {
   if (!flags.common.wants_budget() && !flags.calibrate.empty()) {
     return MakeError(ErrorCode::kUsage, "usage.combination", "--calibrate is data for --precision auto");
   }
-  return {};
+  return CheckExport(flags);
 }
 
 int Main(int argc, char** argv) {
@@ -99,11 +111,13 @@ int Main(int argc, char** argv) {
   if (const auto code = ParseFlags(app, flags.common, argc, argv, console)) return *code;
   if (const auto code = AnswerMachineQuestions(flags.common, console)) return *code;
   if (const Status status = CheckCombinations(flags); !status.ok()) return console.Fail(status.error());
-  const Result<int> result = !flags.check.empty()     ? CheckPlanFile(flags, console)
-                             : flags.baselines        ? CompareBaselines(flags, console)
-                             : flags.pareto           ? MakeMemoryFront(flags, console)
-                             : !flags.explain.empty() ? ExplainNodes(flags, console)
-                                                      : MakeAndReport(flags, console);
+  const Result<int> result = !flags.diff.empty()       ? DiffPlanFiles(flags, console)
+                             : !flags.workload.empty() ? PlanWorkload(flags, console)
+                             : !flags.check.empty()    ? CheckPlanFile(flags, console)
+                             : flags.baselines         ? CompareBaselines(flags, console)
+                             : flags.pareto            ? MakeMemoryFront(flags, console)
+                             : !flags.explain.empty()  ? ExplainNodes(flags, console)
+                                                       : MakeAndReport(flags, console);
   return result.ok() ? *result : console.Fail(result.error());
 }
 

@@ -13,8 +13,9 @@ namespace pt::tools {
 
 struct PlanFlags {
   CommonFlags common;
-  std::string profile, planner = "search", output, check, time_limit, margin = "noise";
+  std::string profile, planner = "search", output, check, time_limit, margin = "noise", workload, export_to;
   std::vector<std::string> explain, place, forbid, lend, memory, calibrate;
+  std::vector<std::string> diff;  // none, or two
   uint64_t effort = 0, seed = 1;
   uint32_t finalists = 0;  // 0: the best prediction is taken
   uint32_t refine = 0;
@@ -33,6 +34,9 @@ struct PlanningSetup {
 };
 Result<PlanningSetup> MakePlanningSetup(const PlanFlags& flags);
 
+// Adds --place, --forbid, --lend and --memory. Errors: kUsage for names that are unknown.
+Status AddConstraints(const PlanFlags& flags, const Graph& graph, const Platform& platform, Constraints& constraints);
+
 // The budget of --precision auto with its data, which a note names. Errors: kUsage, kInvalidInput, kUnsupported (inputs
 // that no data can be drawn for).
 Result<ErrorBudget> MakeErrorBudget(const PlanningSetup& setup, const PlanFlags& flags, const Console& console);
@@ -48,5 +52,8 @@ Result<int> CompareBaselines(const PlanFlags& flags, const Console& console);
 Result<int> MakeMemoryFront(const PlanFlags& flags, const Console& console);
 Result<int> CheckPlanFile(const PlanFlags& flags, const Console& console);
 Result<int> ExplainNodes(const PlanFlags& flags, const Console& console);
+Result<int> DiffPlanFiles(const PlanFlags& flags, const Console& console);
+// --workload, with and without --baselines.
+Result<int> PlanWorkload(const PlanFlags& flags, const Console& console);
 
 }  // namespace pt::tools

@@ -4,8 +4,10 @@
 
 #include "partitiontuner/graph/find_nodes.h"
 #include "partitiontuner/plan/plan_json.h"
+#include "partitiontuner/plan/step_text.h"
 #include "tools/common/prepare.h"
 #include "tools/common/text.h"
+#include "tools/pt-plan/export.h"
 #include "tools/pt-plan/plan_flags.h"
 #include "tools/report/table.h"
 
@@ -33,39 +35,6 @@ Result<Plan> MakePlanFor(const PlanningSetup& setup, const PlanFlags& flags, con
   return plan;
 }
 
-// "Conv conv1 (#3) + Relu (#4)".
-std::string GroupLabel(const Graph& graph, const Candidate& candidate) {
-  std::string text;
-  for (const NodeId node : candidate.nodes) text += (text.empty() ? "" : " + ") + NodeLabel(graph, node);
-  return text;
-}
-
-std::string WorkLabel(const Graph& graph, const Plan& plan, const Step& step) {
-  const auto value_name = [&](InstanceId id) { return graph.value(plan.instances[id.index()].value).name; };
-  // The storage only where it differs from the value's own.
-  const auto form = [&](InstanceId id) {
-    const Instance& instance = plan.instances[id.index()];
-    const bool own = instance.form.storage == graph.value(instance.value).type.type;
-    return ToString(instance.form.layout) + (own ? "" : ":" + std::string(DataTypeName(instance.form.storage)));
-  };
-  if (const auto* run = std::get_if<RunGroup>(&step.work))
-    return GroupLabel(graph, plan.candidates[run->candidate.index()]);
-  if (const auto* copy = std::get_if<Copy>(&step.work)) return "copy " + value_name(copy->from);
-  const auto& reorder = std::get<Reorder>(step.work);
-  return "reorder " + value_name(reorder.from) + " " + form(reorder.from) + " to " + form(reorder.to);
-}
-
-std::string LibraryOf(const Plan& plan, const Step& step) {
-  if (const auto* run = std::get_if<RunGroup>(&step.work)) {
-    const Candidate& candidate = plan.candidates[run->candidate.index()];
-    const std::string math =
-        candidate.math == MathMode::kFp32 ? "" : " in " + std::string(MathModeName(candidate.math));
-    return candidate.library + (candidate.variant.empty() ? "" : " " + candidate.variant) + math;
-  }
-  if (const auto* reorder = std::get_if<Reorder>(&step.work)) return reorder->library;
-  return "";
-}
-
 std::string StepsTable(const Graph& graph, const Platform& platform, const Plan& plan) {
   TextTable table({"step", "<unit", "start", "time", "<work", "<library", "<waits for"});
   for (size_t i = 0; i < plan.steps.size(); ++i) {
@@ -73,7 +42,7 @@ std::string StepsTable(const Graph& graph, const Platform& platform, const Plan&
     std::string after;
     for (const StepId id : step.after) after += (after.empty() ? "" : " ") + std::to_string(id.index());
     table.Row({std::to_string(i), platform.unit(step.unit).name, ShortTime(step.expected_start_ns),
-               ShortTime(step.expected_ns), WorkLabel(graph, plan, step), LibraryOf(plan, step), after});
+               ShortTime(step.expected_ns), WorkLabel(graph, plan, step), LibraryLabel(plan, step), after});
   }
   return table.Text();
 }
@@ -204,6 +173,8 @@ Result<int> MakeAndReport(const PlanFlags& flags, const Console& console) {
   if (!plan.complete)
     console.Warn("some costs were not measured but estimated; pt-profile " + flags.common.model + " measures them");
   if (!flags.output.empty()) PT_CHECK_OK(WriteTo(flags.output, WriteJson(ToJson(plan, graph)) + "\n"));
+  const DrawnPlan drawn{plan.planner, &plan};
+  PT_CHECK_OK(ExportPlans(flags, graph, platform, std::span(&drawn, 1), plan));
   std::string text = SummaryText(platform, plan, summary) + (finals ? FinalistsText(*finals) : "");
   if (console.verbosity() > 0) text += StepsTable(graph, platform, plan);
   if (flags.output == "-") {
@@ -243,7 +214,7 @@ Result<int> ExplainNodes(const PlanFlags& flags, const Console& console) {
       if (!meant.contains(node)) continue;
       Json lines = Json::MakeArray();
       text += NodeLabel(graph, node) + "\n  step " + std::to_string(i) + " on " + platform.unit(step.unit).name +
-              " by " + LibraryOf(plan, step) + ", " + ShortTime(step.expected_ns) + " from " +
+              " by " + LibraryLabel(plan, step) + ", " + ShortTime(step.expected_ns) + " from " +
               ShortTime(step.expected_start_ns) + "\n";
       for (const std::string& line : explanations.of(node)) {
         text += "  " + line + "\n";
@@ -254,7 +225,7 @@ Result<int> ExplainNodes(const PlanFlags& flags, const Console& console) {
       row.Set("label", NodeLabel(graph, node));
       row.Set("step", static_cast<int64_t>(i));
       row.Set("unit", platform.unit(step.unit).name);
-      row.Set("library", LibraryOf(plan, step));
+      row.Set("library", LibraryLabel(plan, step));
       row.Set("start_ns", step.expected_start_ns);
       row.Set("ns", step.expected_ns);
       row.Set("reasons", std::move(lines));

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <charconv>
 
 #include "partitiontuner/graph/find_nodes.h"
 #include "partitiontuner/support/file.h"
@@ -79,6 +78,14 @@ Status AddMemoryCap(const std::string& text, const Platform& platform, Constrain
 
 }  // namespace
 
+Status AddConstraints(const PlanFlags& flags, const Graph& graph, const Platform& platform, Constraints& constraints) {
+  for (const std::string& text : flags.place) PT_CHECK_OK(AddPlacement(text, true, graph, platform, constraints));
+  for (const std::string& text : flags.forbid) PT_CHECK_OK(AddPlacement(text, false, graph, platform, constraints));
+  for (const std::string& text : flags.lend) PT_CHECK_OK(AddLending(text, graph, platform, constraints));
+  for (const std::string& text : flags.memory) PT_CHECK_OK(AddMemoryCap(text, platform, constraints));
+  return {};
+}
+
 Result<PlanningSetup> MakePlanningSetup(const PlanFlags& flags) {
   PlanningSetup setup;
   PT_ASSIGN(ModelOptions model_options, ModelOptionsOf(flags.common));
@@ -117,13 +124,7 @@ Result<PlanningSetup> MakePlanningSetup(const PlanFlags& flags) {
   setup.options.seed = flags.seed;
   setup.options.margin = flags.margin == "0" ? SplitMargin::kNone : SplitMargin::kUncertainty;
   setup.options.allow_estimates = !flags.no_estimates;
-  for (const std::string& text : flags.place)
-    PT_CHECK_OK(AddPlacement(text, true, *setup.model->graph, platform, setup.options.constraints));
-  for (const std::string& text : flags.forbid)
-    PT_CHECK_OK(AddPlacement(text, false, *setup.model->graph, platform, setup.options.constraints));
-  for (const std::string& text : flags.lend)
-    PT_CHECK_OK(AddLending(text, *setup.model->graph, platform, setup.options.constraints));
-  for (const std::string& text : flags.memory) PT_CHECK_OK(AddMemoryCap(text, platform, setup.options.constraints));
+  PT_CHECK_OK(AddConstraints(flags, *setup.model->graph, platform, setup.options.constraints));
   return setup;
 }
 

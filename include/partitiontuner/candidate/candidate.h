@@ -86,8 +86,8 @@ WorkSize WorkSizeOf(const Graph& graph, std::span<const NodeId> nodes);
 // The operator that dominates (most flops, then bytes): the family of cost predictions.
 NodeId HeaviestNode(const Graph& graph, std::span<const NodeId> nodes);
 
-// The rates that a simulated device's file has for a group: of its heaviest node's operator, else "*"; null when
-// neither is there.
+// The rates that a simulated device's file has for a group: of its heaviest node's operator with its shapes ("Conv
+// 1x64x56x56,64x64x3x3>1x64x56x56"), else of the operator, else "*"; null when none is there.
 const SimulatedRates::Family* RatesFamily(const SimulatedRates& rates, const Graph& graph,
                                           std::span<const NodeId> nodes);
 // The share of its simulated device that the candidate asks for while it runs; 0 on other devices.

@@ -22,8 +22,18 @@ struct Constraints {
   std::map<DeviceId, uint64_t> memory_caps;
   std::optional<uint64_t> total_memory_cap = {};
   LentOn lent_on;  // where the caller has inputs and wants outputs: see LendingFault
+  // Lists of nodes that run on one device each, whichever that is; the units may differ.
+  std::vector<std::vector<NodeId>> together = {};
+  // What each node keeps on its device for as long as the plan is used (weights, buffers), in bytes, by node; those
+  // behind the end keep nothing. And what devices have for that; those without an entry have enough.
+  std::vector<uint64_t> resident_bytes = {};
+  std::map<DeviceId, uint64_t> resident_caps = {};
 
   bool caps_memory() const { return !memory_caps.empty() || total_memory_cap.has_value(); }
+  // What a node may do depends on where others run.
+  bool binds_devices() const { return !together.empty() || !resident_caps.empty(); }
+  // Whether a plan is within them is seen of the whole plan only.
+  bool limits_whole_plans() const { return caps_memory() || binds_devices(); }
 };
 
 // Written by planners, read by pt-plan --explain; planners run alike without one.

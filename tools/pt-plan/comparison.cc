@@ -1,0 +1,93 @@
+#include "tools/pt-plan/comparison.h"
+
+#include <algorithm>
+
+#include "partitiontuner/plan/plan_json.h"
+#include "tools/common/text.h"
+#include "tools/pt-plan/export.h"
+#include "tools/report/table.h"
+
+namespace pt::tools {
+
+double Comparison::gap(const Plan& plan) const {
+  return bound.ns > 0 ? static_cast<double>(plan.makespan.ns) / static_cast<double>(bound.ns) - 1 : 0;
+}
+
+const Plan* Comparison::plan_of(std::string_view planner) const {
+  const auto found = std::ranges::find(planners, planner, &PlannerResult::planner);
+  return found == planners.end() || !found->plan ? nullptr : &*found->plan;
+}
+
+Result<Comparison> ComparePlanners(const std::vector<std::string>& planners, Bound bound, const PlanBy& plan_by) {
+  Comparison comparison{{}, std::move(bound)};
+  for (const std::string& name : planners) {
+    PlannerResult row;
+    row.planner = name;
+    Result<Plan> plan = plan_by(name, row.search_ms);
+    if (plan.ok()) {
+      row.plan = std::move(*plan);
+    } else if (plan.error().code == ErrorCode::kInternal) {
+      return plan.error();
+    } else {
+      row.not_run = plan.error().message;
+    }
+    comparison.planners.push_back(std::move(row));
+  }
+  if (std::ranges::none_of(comparison.planners, [](const PlannerResult& row) { return row.plan.has_value(); })) {
+    return MakeError(ErrorCode::kInfeasible, "plan.none",
+                     "no planner found a plan: " + comparison.planners.front().not_run);
+  }
+  return comparison;
+}
+
+Status WriteFiles(const Comparison& comparison, const Graph& graph, const Platform& platform, const PlanFlags& flags) {
+  if (flags.output.empty() && flags.export_to.empty()) return {};
+  const Plan* chosen = comparison.plan_of(flags.planner);
+  if (chosen == nullptr) {
+    return MakeError(ErrorCode::kInfeasible, "plan.none", "planner \"" + flags.planner + "\" made no plan to write");
+  }
+  std::vector<DrawnPlan> drawn;
+  for (const PlannerResult& row : comparison.planners) {
+    if (row.plan) drawn.push_back({row.planner, &*row.plan});
+  }
+  PT_CHECK_OK(ExportPlans(flags, graph, platform, drawn, *chosen));
+  if (flags.output.empty()) return {};
+  return WriteTo(flags.output, WriteJson(ToJson(*chosen, graph)) + "\n");
+}
+
+std::string ComparisonText(const Comparison& comparison) {
+  TextTable table({"planner", "predicted", "over bound", "search", "<note"});
+  for (const PlannerResult& row : comparison.planners) {
+    if (row.plan) {
+      table.Row({row.planner, ShortTime(row.plan->makespan.ns), Percent(comparison.gap(*row.plan)),
+                 Fixed(row.search_ms, 1) + " ms", ""});
+    } else {
+      table.Row({row.planner, "-", "-", "-", row.not_run});
+    }
+  }
+  table.Row({"bound", ShortTime(comparison.bound.ns), "", "", comparison.bound.name});
+  return table.Text();
+}
+
+Json ComparisonJson(const Comparison& comparison) {
+  Json planners = Json::MakeArray();
+  for (const PlannerResult& row : comparison.planners) {
+    Json json = Json::MakeObject();
+    json.Set("planner", row.planner);
+    if (row.plan) {
+      json.Set("makespan_ns", row.plan->makespan.ns);
+      json.Set("gap", comparison.gap(*row.plan));
+      json.Set("search_ms", row.search_ms);
+    } else {
+      json.Set("not_run", row.not_run);
+    }
+    planners.Push(std::move(json));
+  }
+  Json json = Json::MakeObject();
+  json.Set("bound_ns", comparison.bound.ns);
+  json.Set("bound", comparison.bound.name);
+  json.Set("planners", std::move(planners));
+  return json;
+}
+
+}  // namespace pt::tools

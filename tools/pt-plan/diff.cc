@@ -1,0 +1,30 @@
+// pt-plan --diff A B: what differs between two plan files.
+#include "partitiontuner/plan/plan_diff.h"
+#include "tools/common/prepare.h"
+#include "tools/pt-plan/plan_flags.h"
+
+namespace pt::tools {
+
+Result<int> DiffPlanFiles(const PlanFlags& flags, const Console&) {
+  if (!flags.common.model.empty() || !flags.workload.empty()) {
+    return MakeError(ErrorCode::kUsage, "usage.combination", "--diff compares two plan files, without a model");
+  }
+  if (flags.diff.size() != 2) {
+    return MakeError(ErrorCode::kUsage, "usage.value", "--diff takes two plan files", "pt-plan --diff A.json B.json");
+  }
+  PT_ASSIGN(const Plan a, LoadPlan(flags.diff[0]));
+  PT_ASSIGN(const Plan b, LoadPlan(flags.diff[1]));
+  PT_ASSIGN(const std::vector<PlanDifference> differences, DiffPlans(a, b));
+  if (flags.common.json()) {
+    Json json = Json::MakeObject();
+    json.Set("a", flags.diff[0]);
+    json.Set("b", flags.diff[1]);
+    json.Set("differences", ToJson(differences));
+    PT_CHECK_OK(WriteOut(WriteJson(json) + "\n"));
+  } else {
+    PT_CHECK_OK(WriteOut("A: " + flags.diff[0] + "\nB: " + flags.diff[1] + "\n" + ToText(differences)));
+  }
+  return 0;
+}
+
+}  // namespace pt::tools
