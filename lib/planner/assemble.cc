@@ -174,10 +174,11 @@ Plan StepsOf(const Space& space, const Solution& solution, const Scheduler& sche
   return plan;
 }
 
-Result<Plan> Assemble(const Space& space, const Solution& solution, std::string planner, Explanations* explanations) {
+Result<Plan> Assemble(const Space& space, const Solution& solution, std::string planner, Explanations* explanations,
+                      std::span<const uint32_t> barriers) {
   PT_CHECK_OK(DeviceRules(space).Check(solution));
   Scheduler schedule(space);
-  if (schedule.Run(solution) >= kImpossible) {
+  if (schedule.Run(solution, barriers) >= kImpossible) {
     return MakeError(ErrorCode::kInfeasible, "planner.infeasible",
                      planner + ": some value cannot be moved to where it is read, or the order breaks a dependency");
   }

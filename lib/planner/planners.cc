@@ -71,13 +71,15 @@ constexpr std::array kPlanners = [] {
 }();
 
 // Most planners know nothing of device rules: their plans are mended. One that was told a device stays on it.
-Status KeepDeviceRules(const Space& space, const Planner& planner, Solution& solution) {
+// Stages do not outlive that.
+Status KeepDeviceRules(const Space& space, const Planner& planner, Solved& solved) {
   const DeviceRules rules(space);
-  const Status kept = rules.Check(solution);
+  const Status kept = rules.Check(solved.order);
   if (kept.ok()) return {};
   const std::string_view argument = space.problem().argument;
   if (planner.name == "single" || (!argument.empty() && FindDevice(space.platform(), argument).valid())) return kept;
-  PT_ASSIGN(solution, MendDevices(space, rules, solution));
+  PT_ASSIGN(solved.order, MendDevices(space, rules, solved.order));
+  solved.barriers.clear();
   return {};
 }
 
@@ -85,8 +87,9 @@ Result<Plan> MakePlan(const PlanningProblem& problem, Explanations* explanations
   const auto row = std::find_if(kSolvers.begin(), kSolvers.end(), [&](const Solver& s) { return s.solve == solve; });
   PT_ASSIGN(const Space space, Space::Make(problem));
   PT_ASSIGN(Solved solved, solve(space, problem.argument));
-  PT_CHECK_OK(KeepDeviceRules(space, row->planner, solved.order));
-  PT_ASSIGN(Plan plan, Assemble(space, solved.order, PlannerName(row->planner.name, problem), explanations));
+  PT_CHECK_OK(KeepDeviceRules(space, row->planner, solved));
+  PT_ASSIGN(Plan plan,
+            Assemble(space, solved.order, PlannerName(row->planner.name, problem), explanations, solved.barriers));
   plan.report.stopped_by = solved.stopped_by;
   return plan;
 }

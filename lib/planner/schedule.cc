@@ -11,9 +11,11 @@ Scheduler::Scheduler(const Space& space)
   }
 }
 
-int64_t Scheduler::Run(const Solution& solution) {
+int64_t Scheduler::Run(const Solution& solution, std::span<const uint32_t> barriers) {
   steps_.clear();
   waits_.clear();
+  barrier_.clear();
+  behind_barrier_ = 0;
   first_step_.clear();
   work_ns_ = 0;
   lane_free_.assign(space_.simulator().lanes().count, 0);
@@ -22,6 +24,7 @@ int64_t Scheduler::Run(const Solution& solution) {
 
   for (ValueId input : space_.graph().inputs()) EmitEarlyMoves(input);
   for (uint32_t c = 0; c < solution.size(); ++c) {
+    if (std::binary_search(barriers.begin(), barriers.end(), c)) RaiseBarrier();
     if (!EmitChoice(c, solution[c], elided_[c])) return kImpossible;
   }
   if (!EmitOutputs()) return kImpossible;
@@ -72,6 +75,7 @@ bool Scheduler::EmitChoice(uint32_t c, const Choice& choice, bool elided) {
     const bool known = std::find(waits_.begin() + step.first_wait, waits_.end(), made_by) != waits_.end();
     if (made_by != kBound && !known) waits_.push_back(made_by);
   }
+  WaitForBarrier(step.first_wait);
   step.end_wait = static_cast<uint32_t>(waits_.size());
   FindInputs(choice, elided, step);
   Emit(step);
@@ -79,6 +83,21 @@ bool Scheduler::EmitChoice(uint32_t c, const Choice& choice, bool elided) {
   for (size_t i = 0; i < group.out.size(); ++i) SetWriter(group.out[i], option.out[i], self);
   for (ValueId out : group.out) EmitEarlyMoves(out);
   return true;
+}
+
+void Scheduler::RaiseBarrier() {
+  if (behind_barrier_ == steps_.size()) return;
+  std::vector<uint32_t> last(space_.platform().units.size(), kNothing);
+  for (uint32_t s = behind_barrier_; s < steps_.size(); ++s) last[steps_[s].unit.index()] = s;
+  std::erase(last, kNothing);
+  barrier_ = std::move(last);
+  behind_barrier_ = static_cast<uint32_t>(steps_.size());
+}
+
+void Scheduler::WaitForBarrier(uint32_t first_wait) {
+  for (uint32_t step : barrier_) {
+    if (std::find(waits_.begin() + first_wait, waits_.end(), step) == waits_.end()) waits_.push_back(step);
+  }
 }
 
 bool Scheduler::EmitOutputs() {
@@ -223,6 +242,7 @@ bool Scheduler::EmitMove(ValueId v, const Move& move) {
   step.first_wait = static_cast<uint32_t>(waits_.size());
   const uint32_t made_by = writer(v, move.from);
   if (made_by != kBound) waits_.push_back(made_by);
+  WaitForBarrier(step.first_wait);
   step.end_wait = static_cast<uint32_t>(waits_.size());
 
   int64_t best = kImpossible;

@@ -2,6 +2,7 @@
 // reorders they need and computes when everything runs. What the search evaluates and what Assemble makes a plan of.
 #pragma once
 
+#include <span>
 #include <vector>
 
 #include "lib/planner/routing.h"
@@ -28,7 +29,7 @@ struct ScheduledStep {
   int64_t launched_ns = 0;              // the end of its launch, on units with a driver
   int64_t start_ns = 0, end_ns = 0;
   UnitId made_on;  // in whose caches its results lie: its own, or where the largest input of an elided step lies
-  uint32_t first_wait = 0, end_wait = 0;  // of waits(): the steps whose results it reads
+  uint32_t first_wait = 0, end_wait = 0;  // of waits(): the steps whose results it reads, and those of a barrier
   uint32_t blocker = kNothing;            // the step whose end decided the start
   friend bool operator==(const ScheduledStep&, const ScheduledStep&) = default;
 };
@@ -44,7 +45,8 @@ class Scheduler {
   explicit Scheduler(const Space& space);
 
   // The makespan; kImpossible when the order is no linear extension or a value cannot be moved where it is read.
-  int64_t Run(const Solution& solution);
+  // `barriers`: see Solved.
+  int64_t Run(const Solution& solution, std::span<const uint32_t> barriers = {});
 
   // Of the last Run that was possible.
   std::span<const ScheduledStep> steps() const { return steps_; }
@@ -93,6 +95,9 @@ class Scheduler {
   bool EmitMove(ValueId value, const Move& move);
   void EmitEarlyMoves(ValueId value);
   void Emit(ScheduledStep step);
+  // What is emitted from now on waits for all that was emitted before.
+  void RaiseBarrier();
+  void WaitForBarrier(uint32_t first_wait);
   // What the step takes longer, and where its results lie.
   void FindInputs(const Choice& choice, bool elided, ScheduledStep& step);
   uint64_t BytesIn(ValueId value, uint32_t slot) const;
@@ -113,6 +118,8 @@ class Scheduler {
   std::vector<ValueId> produced_;
   bool any_elision_ = false;
   std::vector<uint32_t> first_step_;  // by choice, and of what the outputs need at the end
+  std::vector<uint32_t> barrier_;     // the last step of each unit before the last barrier
+  uint32_t behind_barrier_ = 0;       // the first step behind it
   // During a trial (see WindowScheduler), which emits the steps [hidden_from_, hidden_to_) anew: writers of the trial,
   // where trial_of_ of the instance is trial_. 0: no trial.
   uint64_t trial_ = 0;

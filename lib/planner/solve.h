@@ -13,6 +13,9 @@ namespace pt {
 struct Solved {
   Solution order;
   std::string stopped_by = "done";
+  // Positions in `order`, ascending: from there on nothing starts before all that stands before is over. Of published
+  // methods that run in stages; what starts from a solution takes its order alone.
+  std::vector<uint32_t> barriers = {};
 };
 
 // argument: what followed ':' in the planner's name.
