@@ -224,9 +224,9 @@ Solution BestBaseline(const Space& space) {
     best = std::move(solved->order);
   };
   for (const Solver& solver : Solvers()) {
-    if (solver.baseline == Solver::Baseline::kYes) consider(solver.solve(space, ""));
-    if (solver.baseline != Solver::Baseline::kPerDevice) continue;
-    for (const Device& device : space.platform().devices) consider(solver.solve(space, device.name));
+    for (std::string_view argument : BaselineArguments(solver, space.platform())) {
+      consider(solver.solve(space, argument));
+    }
   }
   return best;
 }

@@ -13,6 +13,7 @@ std::vector<std::string> PlannerNames(const Platform& platform, uint64_t seed) {
       names.push_back("random:" + std::to_string(seed));
     } else if (planner.name != "exact") {  // takes small models only, and those for long; search starts from it
       names.emplace_back(planner.name);
+      if (!planner.variant.empty()) names.push_back(names.back() + ":" + std::string(planner.variant));
     }
   }
   return names;

@@ -33,8 +33,9 @@ Result<Plan> MakePlan(const PlanningProblem& problem, Explanations* explanations
 
 template <SolveFunction solve>
 constexpr Solver Row(std::string_view name, std::string_view summary,
-                     Solver::Baseline baseline = Solver::Baseline::kYes, bool scales = false) {
-  return {{name, summary, [](const PlanningProblem& p, Explanations* e) { return MakePlan(p, e, solve); }},
+                     Solver::Baseline baseline = Solver::Baseline::kYes, bool scales = false,
+                     std::string_view variant = {}) {
+  return {{name, summary, [](const PlanningProblem& p, Explanations* e) { return MakePlan(p, e, solve); }, variant},
           solve,
           baseline,
           scales};
@@ -49,7 +50,10 @@ constexpr std::array kSolvers = {
     Row<SolvePerOp>("per-op", "each node on its fastest device, transfers ignored"),
     Row<SolveOperator>("operator", "the next ready operator goes to the free unit that ends it soonest"),
     Row<SolvePath>("path", "the longest ready path between forks and joins goes to the free unit that ends it soonest"),
-    Row<SolvePartitionTuner>("partitiontuner", "branch by branch, dynamic programming over groups and devices"),
+    Row<SolvePartitionTuner>("partitiontuner",
+                             "branch by branch, dynamic programming over groups and devices (partitiontuner:paper: as "
+                             "published, with barriers between levels)",
+                             Solver::Baseline::kYes, false, "paper"),
     Row<SolveHeft>("heft", "list scheduling of groups by upward rank with insertion", Solver::Baseline::kYes, true),
     Row<SolveDuet>("duet", "phase by phase, whole paths to devices, corrected by moving and swapping them"),
     Row<SolvePeft>("peft", "list scheduling by an optimistic table of what follows"),
@@ -97,6 +101,22 @@ Result<Plan> MakePlan(const PlanningProblem& problem, Explanations* explanations
 }  // namespace
 
 std::span<const Solver> Solvers() { return kSolvers; }
+
+std::vector<std::string_view> BaselineArguments(const Solver& solver, const Platform& platform) {
+  std::vector<std::string_view> arguments;
+  switch (solver.baseline) {
+    case Solver::Baseline::kNo:
+      break;
+    case Solver::Baseline::kYes:
+      arguments.emplace_back();
+      if (!solver.planner.variant.empty()) arguments.push_back(solver.planner.variant);
+      break;
+    case Solver::Baseline::kPerDevice:
+      for (const Device& device : platform.devices) arguments.emplace_back(device.name);
+      break;
+  }
+  return arguments;
+}
 
 std::span<const Planner> Planners() { return kPlanners; }
 

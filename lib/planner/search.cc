@@ -139,12 +139,10 @@ class Search {
     };
     for (const Solver& solver : Solvers()) {
       if ((!starts_.empty() || !fallback_.empty()) && IsLate()) break;
-      if (solver.baseline == Solver::Baseline::kNo || (IsLarge() && !solver.scales)) continue;
-      if (solver.baseline == Solver::Baseline::kYes) {
-        add(solver.solve(space_, ""));
-        continue;
+      if (IsLarge() && !solver.scales) continue;
+      for (std::string_view argument : BaselineArguments(solver, space_.platform())) {
+        add(solver.solve(space_, argument));
       }
-      for (const Device& device : space_.platform().devices) add(solver.solve(space_, device.name));
     }
     if ((starts_.empty() && fallback_.empty()) || !IsLate()) AddOwnStarts();
     if (judge_.is_capped()) AddThriftyStarts();

@@ -24,11 +24,15 @@ using SolveFunction = Result<Solved> (*)(const Space& space, std::string_view ar
 struct Solver {
   Planner planner;
   SolveFunction solve = nullptr;
-  enum class Baseline : uint8_t { kNo, kYes, kPerDevice } baseline = Baseline::kNo;  // per device: argument = its name
+  // Whether the search starts from it: as it is and by its variant, or once per device with the device's name.
+  enum class Baseline : uint8_t { kNo, kYes, kPerDevice } baseline = Baseline::kNo;
   bool scales = false;  // a start of the search on graphs of any size
 };
 
 std::span<const Solver> Solvers();
+
+// The arguments with which the search starts from the planner; none when it does not.
+std::vector<std::string_view> BaselineArguments(const Solver& solver, const Platform& platform);
 
 // Sorts choices so that makers stand before readers, else by key (smaller first). Reused for many sorts.
 class LegalSorter {

@@ -2,11 +2,13 @@
 #include <catch2/catch_test_macros.hpp>
 
 #include "test/testing/planning_world.h"
+#include "test/testing/timed_world.h"
 
 namespace pt {
 namespace {
 
 using testing::PlanOf;
+using testing::TimedWorld;
 using testing::World;
 
 constexpr UnitClassId kWide(1u);
@@ -84,6 +86,94 @@ TEST_CASE("PartitionTuner, AJoinPaysForInputsFromTheOtherDevice", "[planner]") {
   // Two copies there and one back cost more than the join saves.
   const Plan plan = PlanOf(world, "partitiontuner");
   CHECK(testing::OrderText(world, plan) == "v0@cpu[0-1], v1@cpu[0-1], v2@cpu[0-1], v3@cpu[0-1]");
+}
+
+// The plan of the rules "" or "paper", which is legal.
+Plan LegalPlan(const World& world, std::string_view rules) {
+  Plan plan = PlanOf(world, "partitiontuner", rules);
+  CHECK(testing::FaultText(world, plan) == "");
+  return plan;
+}
+
+TEST_CASE("PartitionTuner, AGroupReachesOverAJoin", "[planner]") {
+  // v1 beside v2, v3; v2 and v3 as one take 120 instead of 200.
+  const World world = TimedWorld(
+      "input x float32[8]\nv0 = Relu(x) : float32[8]\nv1 = Tanh(v0) : float32[8]\nv2 = Relu(v0) : float32[8]\n"
+      "v3 = Add(v1, v2) : float32[8]\nv4 = Tanh(v3) : float32[8]\noutput v4\n",
+      {{{0}, 100}, {{1}, 100}, {{2}, 100}, {{3}, 100}, {{4}, 100}, {{2, 3}, 120}}, 10);
+  const Plan plan = LegalPlan(world, "");
+  CHECK(testing::OrderText(world, plan) == "v0@cpu[0-1], v1@cpu[0-1], v2+v3@cpu[0-1], v4@cpu[0-1]");
+  CHECK(plan.makespan.ns == 420);
+  // As published the join begins a branch, where no group of it fits.
+  CHECK(LegalPlan(world, "paper").makespan.ns == 500);
+}
+
+TEST_CASE("PartitionTunerPaper, GroupsArePairsOfNeighbours", "[planner]") {
+  const World world = TimedWorld(
+      "input x float32[8]\nv0 = Relu(x) : float32[8]\nv1 = Tanh(v0) : float32[8]\nv2 = Relu(v1) : float32[8]\n"
+      "output v2\n",
+      {{{0}, 100}, {{1}, 100}, {{2}, 100}, {{0, 1}, 150}, {{1, 2}, 260}, {{0, 1, 2}, 160}}, 10);
+  const Plan paper = LegalPlan(world, "paper");
+  CHECK(testing::OrderText(world, paper) == "v0+v1@cpu[0-1], v2@cpu[0-1]");
+  CHECK(paper.makespan.ns == 250);
+  CHECK(LegalPlan(world, "").makespan.ns == 160);
+}
+
+TEST_CASE("PartitionTunerPaper, EnteringABranchIsFreeAndLeavingIt", "[planner]") {
+  // 80 on the accelerator instead of 200; the copies to it and back, which the rule does not see, take 200 more.
+  const World world =
+      TimedWorld("input x float32[8]\nv0 = Relu(x) : float32[8]\nv1 = Tanh(v0) : float32[8]\noutput v1\n",
+                 {{{0}, 100, 40}, {{1}, 100, 40}}, 100);
+  const Plan paper = LegalPlan(world, "paper");
+  CHECK(testing::OrderText(world, paper) == "copy x, v0@acc:0#0, v1@acc:0#0, copy v1");
+  CHECK(paper.makespan.ns == 280);
+  CHECK(LegalPlan(world, "").makespan.ns == 200);
+}
+
+TEST_CASE("PartitionTunerPaper, ASwitchWithinABranchPaysTheCopies", "[planner]") {
+  const std::string graph =
+      "input x float32[8]\nv0 = Relu(x) : float32[8]\nv1 = Tanh(v0) : float32[8]\nv2 = Relu(v1) : float32[8]\n"
+      "output v2\n";
+  const std::vector<testing::TimedGroup> times = {{{0}, 50, 1000}, {{1}, 500, 100}, {{2}, 50, 1000}};
+  // 50 + 100 + 100 + 100 + 50 with two copies; 600 without.
+  CHECK(LegalPlan(TimedWorld(graph, times, 100), "paper").makespan.ns == 400);
+  // At 250 a copy the way there and back is dearer than the gain.
+  CHECK(LegalPlan(TimedWorld(graph, times, 250), "paper").makespan.ns == 600);
+}
+
+TEST_CASE("PartitionTunerPaper, ALevelWaitsForTheWholeLevelBefore", "[planner]") {
+  // Levels: v0; v1 on the host beside v2 on the accelerator; v3 and v4, which read from v1 alone; v5.
+  const World world = TimedWorld(
+      "input x float32[8]\nv0 = Relu(x) : float32[8]\nv1 = Relu(v0) : float32[8]\nv2 = Tanh(v0) : float32[8]\n"
+      "v3 = Relu(v1) : float32[8]\nv4 = Tanh(v1) : float32[8]\nv5 = Sum(v2, v3, v4) : float32[8]\noutput v5\n",
+      {{{0}, 100}, {{1}, 100}, {{2}, 1000, 300}, {{3}, 100}, {{4}, 100}, {{5}, 100}}, 10);
+  // v0 to 100, its copy to 110, v2 to 410; v3 to 510 and v4 to 610; then v2 is copied and v5 ends at 720.
+  const Plan paper = LegalPlan(world, "paper");
+  CHECK(testing::OrderText(world, paper) ==
+        "v0@cpu[0-1], copy v0, v2@acc:0#0, v1@cpu[0-1], v3@cpu[0-1], v4@cpu[0-1], copy v2, v5@cpu[0-1]");
+  CHECK(paper.steps[4].expected_start_ns == 410);
+  CHECK(paper.makespan.ns == 720);
+  // Without the barrier v4 is over at 400, before v2.
+  CHECK(LegalPlan(world, "").makespan.ns == 520);
+}
+
+TEST_CASE("PartitionTunerPaper, SiblingsThatShareADeviceAllRunOneAfterAnother", "[planner]") {
+  const World world = TimedWorld(
+      "input x float32[8]\nv0 = Relu(x) : float32[8]\nv1 = Relu(v0) : float32[8]\nv2 = Tanh(v0) : float32[8]\n"
+      "v3 = Abs(v0) : float32[8]\nv4 = Sum(v1, v2, v3) : float32[8]\noutput v4\n",
+      {{{0}, 100}, {{1}, 1000, 100}, {{2}, 100}, {{3}, 100}, {{4}, 100}}, 10);
+  // v1 from 110 to 210, then v2 and v3 on the host, then v1 is copied.
+  CHECK(LegalPlan(world, "paper").makespan.ns == 210 + 200 + 10 + 100);
+  CHECK(LegalPlan(world, "").makespan.ns == 100 + 200 + 10 + 100);
+}
+
+TEST_CASE("PartitionTuner, OtherRulesAreRefused", "[planner]") {
+  const World world = TimedWorld("input x float32[8]\nv0 = Relu(x) : float32[8]\noutput v0\n", {{{0}, 100}}, 10);
+  PlanningProblem problem = world.problem();
+  problem.argument = "papers";
+  const Result<Plan> plan = FindPlanner("partitiontuner").value()->make_plan(problem, nullptr);
+  REQUIRE_FALSE(plan.ok());
+  CHECK(plan.error().code == ErrorCode::kUsage);
 }
 
 TEST_CASE("StaticType, SendsConvolutionsWhateverTheyCost", "[planner]") {

@@ -75,6 +75,7 @@ std::vector<std::string> Names(const World& world) {
       for (int seed = 1; seed <= 10; ++seed) names.push_back("random:" + std::to_string(seed));
     } else if (planner.name != "exact") {  // takes small models only: exact_test.cc
       names.emplace_back(planner.name);
+      if (!planner.variant.empty()) names.push_back(names.back() + ":" + std::string(planner.variant));
     }
   }
   return names;

@@ -65,6 +65,7 @@ struct Planner {
   // Errors: kInfeasible (some node has no usable candidate: named), kUsage (bad argument, or a value
   // that cannot be lent there).
   Result<Plan> (*make_plan)(const PlanningProblem&, Explanations*);
+  std::string_view variant = {};  // an argument that makes other rules of it, compared like a planner; empty: none
 };
 
 std::span<const Planner> Planners();                        // the table
