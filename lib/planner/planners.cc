@@ -25,6 +25,7 @@ Result<Solved> SolveSearch(const Space&, std::string_view);
 Result<Solved> SolveSingle(const Space&, std::string_view);
 Result<Solved> SolveStaticType(const Space&, std::string_view);
 Result<Solved> SolveThroughput(const Space&, std::string_view);
+Result<Solved> SolveTunedOps(const Space&, std::string_view);
 Result<Solved> SolveWavefront(const Space&, std::string_view);
 
 namespace {
@@ -48,6 +49,9 @@ constexpr std::array kSolvers = {
                      Solver::Baseline::kPerDevice, true),
     Row<SolveStaticType>("static-type", "convolutions and matrix products on the accelerator, the rest on the host"),
     Row<SolvePerOp>("per-op", "each node on its fastest device, transfers ignored"),
+    Row<SolveTunedOps>(
+        "tuned-ops",
+        "fused by rules over operator classes, each group its fastest kernel, one stream (tuned-ops:DEVICE)"),
     Row<SolveOperator>("operator", "the next ready operator goes to the free unit that ends it soonest"),
     Row<SolvePath>("path", "the longest ready path between forks and joins goes to the free unit that ends it soonest"),
     Row<SolvePartitionTuner>("partitiontuner",

@@ -8,10 +8,9 @@ namespace pt {
 // A stream of one class never waits for other cores; a mixed one runs small steps narrow. Both are tried.
 Result<Solved> SolveSingle(const Space& space, std::string_view argument) {
   const Platform& platform = space.platform();
-  const DeviceId device = argument.empty() ? kHostDevice : FindDevice(platform, argument);
-  if (!device.valid()) {
-    return MakeError(ErrorCode::kUsage, "planner.device", "unknown device '" + std::string(argument) + "'",
-                     "single:DEVICE takes a device's name, for instance single:" + platform.devices.front().name);
+  DeviceId device = kHostDevice;
+  if (!argument.empty()) {
+    PT_ASSIGN(device, DeviceNamed(platform, argument));
   }
   Scheduler scheduler(space);
   Solved best;

@@ -5,6 +5,13 @@
 
 namespace pt {
 
+Result<DeviceId> DeviceNamed(const Platform& platform, std::string_view name) {
+  const DeviceId device = FindDevice(platform, name);
+  if (device.valid()) return device;
+  return MakeError(ErrorCode::kUsage, "planner.device", "unknown device '" + std::string(name) + "'",
+                   "name one of the platform's devices, for instance " + platform.devices.front().name);
+}
+
 bool LegalSorter::Sort(Solution& solution, const std::vector<int64_t>& keys) {
   const auto index = [&](const auto& choice_at) {
     for (uint32_t c = 0; c < solution.size(); ++c) {

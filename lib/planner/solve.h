@@ -34,6 +34,9 @@ std::span<const Solver> Solvers();
 // The arguments with which the search starts from the planner; none when it does not.
 std::vector<std::string_view> BaselineArguments(const Solver& solver, const Platform& platform);
 
+// The device that a planner's argument names. Errors: kUsage (there is none of that name).
+Result<DeviceId> DeviceNamed(const Platform& platform, std::string_view name);
+
 // Sorts choices so that makers stand before readers, else by key (smaller first). Reused for many sorts.
 class LegalSorter {
  public:

@@ -7,10 +7,9 @@
 namespace pt {
 
 Result<Streams> Streams::Make(const Space& space, std::string_view device) {
-  const DeviceId id = device.empty() ? DeviceId() : FindDevice(space.platform(), device);
-  if (!device.empty() && !id.valid()) {
-    return MakeError(ErrorCode::kUsage, "planner.device", "unknown device '" + std::string(device) + "'",
-                     "name one of the platform's devices, for instance " + space.platform().devices.front().name);
+  DeviceId id;
+  if (!device.empty()) {
+    PT_ASSIGN(id, DeviceNamed(space.platform(), device));
   }
   Streams streams(space, id);
   SerialRules rules;
