@@ -1,7 +1,8 @@
 // operator: the simple rule of the NTHU thesis on heterogeneous execution with TVM. Operators, fused as for one
 // stream, are taken in the order in which they become ready; each goes to a unit that is free at that moment, to the
 // one that ends it soonest where several are, and to the one that ends soonest of all where none is. Looks at
-// no successor and ignores what moving its inputs costs: a yardstick, not a recommendation.
+// no successor, and where it chooses a unit it ignores what copying the inputs there costs; when units are free and
+// inputs are there it knows. A yardstick, not a recommendation.
 #include "lib/planner/dispatch.h"
 #include "lib/planner/serial_dp.h"
 

@@ -48,7 +48,7 @@ constexpr std::array kSolvers = {
     Row<SolveSingle>("single", "everything on one device (single:DEVICE), groups by dynamic programming",
                      Solver::Baseline::kPerDevice, true),
     Row<SolveStaticType>("static-type", "convolutions and matrix products on the accelerator, the rest on the host"),
-    Row<SolvePerOp>("per-op", "each node on its fastest device, transfers ignored"),
+    Row<SolvePerOp>("per-op", "each node on its fastest device, copies ignored"),
     Row<SolveTunedOps>(
         "tuned-ops",
         "fused by rules over operator classes, each group its fastest kernel, one stream (tuned-ops:DEVICE)"),

@@ -260,8 +260,10 @@ class SerialSolver {
     if (live.slots.Contains(slot)) return 0;
     const Routes& routes = space_.routes(live.value);
     int64_t best = kImpossible;
-    live.slots.ForEach([&](uint32_t have) { best = std::min(best, routes.cost(have, slot)); });
-    return best < kImpossible && problem_.ignore_transfers ? 0 : best;
+    live.slots.ForEach([&](uint32_t have) {
+      best = std::min(best, problem_.ignore_copies ? routes.form_cost(have, slot) : routes.cost(have, slot));
+    });
+    return best;
   }
 
   bool IsDead(ValueId value, uint32_t at, const std::vector<NodeId>& pending) const {
@@ -376,7 +378,7 @@ size_t BeamFor(const Space& space, const SerialRules& rules) {
 }  // namespace
 
 Result<Solution> SolveSerial(const Space& space, const SerialRules& rules) {
-  SerialProblem problem{CostsOf(space, rules.cost_ns), {}, rules.ignore_transfers, BeamFor(space, rules)};
+  SerialProblem problem{CostsOf(space, rules.cost_ns), {}, rules.ignore_copies, BeamFor(space, rules)};
   for (const Option& option : space.options()) problem.allowed.push_back(!rules.allowed || rules.allowed(option));
   if (std::optional<Result<Solution>> known = space.serial_memo().Find(problem)) return std::move(*known);
   Result<Solution> solution = SerialSolver(space, problem).Run();

@@ -14,8 +14,8 @@ struct SerialRules {
   std::function<bool(const Option&)> allowed;
   // What choosing the option costs; empty = Option::likely_ns().
   std::function<int64_t(const Option&)> cost_ns;
-  bool ignore_transfers = false;  // moving values between slots is free
-  size_t beam = 48;               // states kept per node; fewer with many live values, 12 above 2,000 nodes
+  bool ignore_copies = false;  // between devices; changes of form are paid all the same
+  size_t beam = 48;            // states kept per node; fewer with many live values, 12 above 2,000 nodes
 };
 
 // Choices in a legal order, each on the first unit of its class. Behind the space's deadline one state is kept, so that

@@ -13,7 +13,7 @@ namespace pt {
 struct SerialProblem {
   std::vector<int64_t> cost_ns;  // by option
   std::vector<bool> allowed;     // by option
-  bool ignore_transfers = false;
+  bool ignore_copies = false;
   size_t beam = 0;
   friend bool operator==(const SerialProblem&, const SerialProblem&) = default;
 };

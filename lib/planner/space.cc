@@ -382,6 +382,14 @@ void Space::MarkElisions() {
   }
 }
 
+int64_t Routes::form_cost(uint32_t from, uint32_t to) const {
+  const int64_t whole = cost(from, to);
+  if (whole >= kImpossible) return kImpossible;
+  const auto forms = static_cast<uint32_t>(bytes.size());
+  const uint32_t from_form = from % forms, to_form = to % forms;
+  return std::min({whole, cost(to - to_form + from_form, to), cost(from, from - from_form + to_form)});
+}
+
 Instance Space::instance(ValueId value, uint32_t slot) const {
   const std::vector<Form>& forms = values_[value.index()].forms;
   return {value, device(value, slot), forms[slot % forms.size()]};

@@ -69,6 +69,8 @@ struct Routes {
 
   int64_t cost(uint32_t from, uint32_t to) const { return ns[from * slots + to]; }
   int64_t least(uint32_t from, uint32_t to) const { return bound_ns[from * slots + to]; }
+  // What is left of cost() where copies between devices are free: changing the form, on either device.
+  int64_t form_cost(uint32_t from, uint32_t to) const;
 };
 
 struct ValueSlots {

@@ -3,6 +3,7 @@
 
 #include "partitiontuner/graph/graph_text.h"
 #include "test/testing/planning_world.h"
+#include "test/testing/timed_world.h"
 
 namespace pt {
 namespace {
@@ -50,6 +51,32 @@ TEST_CASE("Operator, TheSecondReadyOperatorGoesToTheFreeDevice", "[planner]") {
 TEST_CASE("Operator, AFreeDeviceIsTakenHoweverSlow", "[planner]") {
   // Waiting for the host would end v2 at 300; the rule does not look.
   CHECK(PlanBy(BareDiamond(100, 5000), "operator").makespan.ns == 5200);
+}
+
+TEST_CASE("Operator, AUnitThatWaitsForACopyIsNotFree", "[planner]") {
+  // v2 goes to the accelerator at 100, since v1 has the host; its input is there at 600, it ends at 720. v5 is ready at
+  // 200: behind v4 on the host it ends at 400, on the accelerator at 840, and not at 340 as without the copy.
+  const World world = testing::TimedWorld(
+      "input x float32[8]\nv0 = Relu(x) : float32[8]\nv1 = Relu(v0) : float32[8]\nv2 = Tanh(v0) : float32[8]\n"
+      "v4 = Relu(v1) : float32[8]\nv5 = Tanh(v1) : float32[8]\nv6 = Sum(v4, v5, v2) : float32[8]\noutput v6\n",
+      {{{0}, 100, 120}, {{1}, 100, 120}, {{2}, 100, 120}, {{3}, 100, 120}, {{4}, 100, 120}, {{5}, 100, 120}}, 500);
+  const Plan plan = PlanBy(world, "operator");
+  CHECK(testing::OrderText(world, plan) ==
+        "v0@cpu[0-1], copy v0, v2@acc:0#0, v1@cpu[0-1], v4@cpu[0-1], v5@cpu[0-1], copy v2, v6@cpu[0-1]");
+  CHECK(plan.makespan.ns == 720 + 500 + 100);
+}
+
+TEST_CASE("Operator, TakesTheLayoutThatIsCheapestWithItsReorders", "[planner]") {
+  // Blocked kernels take 95 instead of 100, and a reorder 50.
+  World world = testing::MakeWorld(testing::Chain(2), {.fused = false});
+  MakeBare(world, 100, 1'000'000);
+  for (const Candidate& candidate : world.candidates) {
+    if (candidate.variant == "blocked") world.costs.SetRunOf(candidate, world.costs.Run(candidate)->ns * 95 / 100);
+  }
+  world.costs.SetReorder([](std::span<const int64_t>, const Form&, const Form&, UnitClassId) { return 50; });
+  const Plan plan = PlanBy(world, "operator");
+  CHECK(testing::OrderText(world, plan) == "v0@cpu[0-1], v1@cpu[0-1]");
+  CHECK(plan.makespan.ns == 200);
 }
 
 TEST_CASE("Path, ABranchGoesToOneUnitAndTheLongestFirst", "[planner]") {

@@ -195,6 +195,29 @@ TEST_CASE("PerOp, IgnoresTransfers", "[planner]") {
   CHECK(testing::OrderText(world, plan) == "v0@cpu[0-1], copy v0, v1@acc:0#0, copy v1");
 }
 
+TEST_CASE("PerOp, AConvolutionTakesItsReluAlong", "[planner]") {
+  // Relu alone is faster on the accelerator, where the convolution is slower.
+  const std::string graph =
+      "input x float32[1,8,4,4]\nconst w float32[8,8,1,1] ones\nv0 = Conv(x, w) : float32[1,8,4,4]\n"
+      "v1 = Relu(v0) : float32[1,8,4,4]\noutput v1\n";
+  World world = TimedWorld(graph, {{{0}, 100, 300}, {{1}, 50, 10}, {{0, 1}, 105, 90}}, 1000);
+  // Copies ignored: 105, against 100 + 10. That the group is faster on the accelerator is not asked.
+  CHECK(testing::OrderText(world, PlanOf(world, "per-op")) == "v0+v1@cpu[0-1]");
+  world = TimedWorld(graph, {{{0}, 100, 300}, {{1}, 50, 10}, {{0, 1}, 115, 90}}, 1000);
+  CHECK(testing::OrderText(world, PlanOf(world, "per-op")) == "v0@cpu[0-1], copy v0, v1@acc:0#0, copy v1");
+}
+
+TEST_CASE("PerOp, ChangesOfLayoutAreNoTransfers", "[planner]") {
+  // Blocked kernels take 95 instead of 100; the way into the layout and back 50 each.
+  World world = testing::MakeWorld(testing::Chain(2), {.fused = false, .accelerator = false});
+  for (const Candidate& candidate : world.candidates) {
+    const bool is_wide = candidate.unit_class == kWide;
+    world.costs.SetRunOf(candidate, !is_wide ? 1'000'000 : candidate.variant == "blocked" ? 95 : 100);
+  }
+  world.costs.SetReorder([](std::span<const int64_t>, const Form&, const Form&, UnitClassId) { return 50; });
+  CHECK(testing::OrderText(world, PlanOf(world, "per-op")) == "v0@cpu[0-1], v1@cpu[0-1]");
+}
+
 TEST_CASE("Single, ReordersOncePerFormNotPerReader", "[planner]") {
   // Blocked is faster everywhere, so the caller's row-major input is reordered once and the output once back.
   World world = testing::MakeWorld(testing::Residual(2), {.accelerator = false});

@@ -19,7 +19,7 @@ TEST_CASE("SolveSerial, FindsTheSameAgainAndKeepsDifferentRulesApart", "[planner
     std::vector<SerialRules> rules(4);
     rules[1].allowed = [](const Option& option) { return option.device == kHostDevice; };
     rules[2].cost_ns = [](const Option& option) { return option.ns() * (option.unit_class.index() == 1 ? 2 : 1); };
-    rules[3].ignore_transfers = true;
+    rules[3].ignore_copies = true;
     std::vector<Solution> first;
     for (const SerialRules& rule : rules) first.push_back(SolveSerial(space, rule).value());
     for (size_t r = 0; r < rules.size(); ++r) {
