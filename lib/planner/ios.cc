@@ -1,203 +1,177 @@
-// ios: Ding and others, "IOS: inter-operator scheduler for CNN acceleration" (2021), its concurrent strategy, for one
-// device with streams. A schedule is a sequence of stages; the last stage is an ending, a set from which nothing
-// outside it reads, and its connected parts run side by side, each in a stream of its own. A dynamic programme over
-// what is left before finds the stages whose times add up to the least; parts have few groups and stages few parts.
+// ios: Ding and others, "IOS: inter-operator scheduler for CNN acceleration" (MLSys 2021), for one device with streams.
+// A schedule is a sequence of stages; the last stage is an ending, a set from which nothing outside it reads. Either
+// its connected parts run side by side, each in a stream of its own; or it is merged: where its groups are of one kind
+// and read one value, and some candidate runs just them, that is the stage. A dynamic programme over what is left
+// before finds the stages whose times add up to the least; parts have few groups and stages few parts.
 //
 // Blocks lie between series cuts, and longer ones are cut into pieces. Blocks that are equal in structure and times are
 // solved once. The stages give streams and order only: nothing waits at their ends but for its own inputs.
 #include <algorithm>
-#include <bit>
 #include <map>
-#include <optional>
+#include <set>
 
+#include "lib/planner/ios_block.h"
 #include "lib/planner/series_cuts.h"
 #include "lib/planner/streams.h"
 
 namespace pt {
 namespace {
 
-constexpr size_t kLongestBlock = 20;        // groups
-constexpr int kMostInPart = 3;              // as the authors; fewer where that takes too many endings
-constexpr size_t kMostParts = 8;            // likewise
-constexpr uint64_t kMostEndings = 200'000;  // of a block
+// Each node of the group is linked to each other within it.
+bool HangsTogether(const Space& space, const Group& group) {
+  std::vector<NodeId> seen = {group.nodes.front()};
+  for (size_t next = 0; next < seen.size(); ++next) {
+    const auto visit = [&](NodeId node) {
+      const bool inside = node.valid() && std::binary_search(group.nodes.begin(), group.nodes.end(), node);
+      if (inside && std::find(seen.begin(), seen.end(), node) == seen.end()) seen.push_back(node);
+    };
+    const Node& node = space.graph().node(seen[next]);
+    for (ValueId in : node.inputs) visit(in.valid() ? space.value(in).producer : NodeId());
+    for (ValueId out : node.outputs) {
+      if (!out.valid()) continue;
+      for (NodeId reader : space.value(out).consumers) visit(reader);
+    }
+  }
+  return seen.size() == group.nodes.size();
+}
 
-using Set = uint32_t;  // of the groups of a block
+// Merging is for the stages to decide: the groups are such as hang together, if those can run everything.
+Result<Streams> StreamsOf(const Space& space, std::string_view device) {
+  const auto hangs_together = [&](const Group& group) { return HangsTogether(space, group); };
+  Result<Streams> streams = Streams::Make(space, device, hangs_together);
+  if (streams.ok() || streams.error().code != ErrorCode::kInfeasible) return streams;
+  return Streams::Make(space, device);
+}
 
-// What the times of stages depend on. Groups in legal order.
-struct Block {
-  size_t streams = 1;
-  std::vector<int64_t> ns;
-  std::vector<Set> readers;  // within the block
-  friend auto operator<=>(const Block&, const Block&) = default;
-};
-
-// Stage and stream of each group.
-struct Stages {
-  std::vector<uint32_t> stage, stream;
-};
-
-class BlockSolver {
+class Ios {
  public:
-  explicit BlockSolver(const Block& block) : block_(block), linked_(block.readers) {
-    for (size_t g = 0; g < block.ns.size(); ++g) {
-      for (Set left = block.readers[g]; left != 0; left &= left - 1) linked_[Lowest(left)] |= Bit(g);
+  Ios(const Space& space, const Streams& streams)
+      : space_(space), streams_(streams), graph_(space, streams.cover()), position_(space.graph().nodes().size()) {
+    for (uint32_t c = 0; c < graph_.size(); ++c) {
+      for (NodeId node : space_.group(graph_.groups[c]).nodes) position_[node.index()] = c;
     }
   }
 
-  Stages Run() {
-    const Set all = static_cast<Set>((uint64_t{1} << block_.ns.size()) - 1);
-    for (most_ = kMostInPart; most_ > 0; --most_) {
-      endings_ = 0;
-      best_.clear();
-      best_[0] = {};
-      Solve(all);
-      if (endings_ <= kMostEndings) return Trace(all);
-    }
-    return OneByOne();
+  Solution Run() {
+    for (const auto& [first, end] : FindBlocks()) AddBlock(first, end);
+    SortLegally(space_, solution_, keys_);
+    return std::move(solution_);
   }
 
  private:
-  struct Best {
-    int64_t ns = 0;
-    Set ending = 0;  // the last stage
-  };
-
-  static Set Bit(size_t g) { return Set{1} << g; }
-  static size_t Lowest(Set set) { return static_cast<size_t>(std::countr_zero(set)); }
-
-  int64_t Solve(Set left) {
-    if (const auto found = best_.find(left); found != best_.end()) return found->second.ns;
-    Best best{INT64_MAX, 0};
-    ForEachEnding(left, left, 0, [&](Set ending) {
-      if (++endings_ > kMostEndings) return;
-      const std::optional<int64_t> ns = StageNs(ending, nullptr);
-      if (!ns) return;
-      const int64_t total = *ns + Solve(left & ~ending);
-      if (total < best.ns) best = {total, ending};
-    });
-    // Where too many endings were looked at, the result is not used.
-    if (best.ending == 0) best = {0, left};
-    return (best_[left] = best).ns;
+  // First and end of each block, as positions in the cover.
+  std::vector<std::pair<uint32_t, uint32_t>> FindBlocks() const {
+    const Segments segments = FindSegments(space_, std::vector<bool>(space_.graph().nodes().size(), false));
+    const auto segment = [&](uint32_t c) {
+      return segments.of_node[space_.group(graph_.groups[c]).nodes.front().index()];
+    };
+    std::vector<std::pair<uint32_t, uint32_t>> blocks;
+    for (uint32_t c = 0; c < graph_.size(); ++c) {
+      const bool is_new =
+          blocks.empty() || segment(c) != segment(blocks.back().first) || c - blocks.back().first >= kLongestIosBlock;
+      if (is_new) blocks.emplace_back(c, c);
+      blocks.back().second = c + 1;
+    }
+    return blocks;
   }
 
-  // Sets that hold with each group all of `left` that reads from it, decided from the last group to the first.
-  template <typename Visit>
-  void ForEachEnding(Set left, Set undecided, Set ending, const Visit& visit) {
-    if (endings_ > kMostEndings) return;
-    if (undecided == 0) {
-      if (ending != 0) visit(ending);
-      return;
-    }
-    const size_t g = static_cast<size_t>(std::bit_width(undecided)) - 1;
-    const Set rest = undecided & ~Bit(g);
-    if ((block_.readers[g] & left & ~ending) == 0 && std::popcount(PartOf(g, ending | Bit(g))) <= most_) {
-      ForEachEnding(left, rest, ending | Bit(g), visit);
-    }
-    ForEachEnding(left, rest, ending, visit);
+  // On the device that the best single stream gave the group.
+  uint32_t OptionOf(uint32_t c) const {
+    return streams_.OptionOn(graph_.groups[c], space_.option(streams_.cover()[c].option).device);
   }
 
-  // What hangs together with g in the set.
-  Set PartOf(size_t g, Set set) const {
-    Set part = Bit(g), fresh = part;
-    while (fresh != 0) {
-      const Set next = linked_[Lowest(fresh)] & set & ~part;
-      fresh = (fresh & (fresh - 1)) | next;
-      part |= next;
-    }
-    return part;
-  }
-
-  // The time of the longest part; nothing when there are more parts than streams.
-  std::optional<int64_t> StageNs(Set stage, std::vector<uint32_t>* stream_of) const {
-    std::vector<std::pair<int64_t, Set>> parts;  // minus its time
-    for (Set left = stage; left != 0;) {
-      const Set part = PartOf(Lowest(left), stage);
-      int64_t ns = 0;
-      for (Set in = part; in != 0; in &= in - 1) ns += block_.ns[Lowest(in)];
-      parts.emplace_back(-ns, part);
-      left &= ~part;
-    }
-    if (parts.size() > std::min(kMostParts, block_.streams)) return std::nullopt;
-    std::sort(parts.begin(), parts.end());
-    for (uint32_t p = 0; stream_of != nullptr && p < parts.size(); ++p) {
-      for (Set in = parts[p].second; in != 0; in &= in - 1) (*stream_of)[Lowest(in)] = p;
-    }
-    return -parts.front().first;
-  }
-
-  Stages Trace(Set left) {
-    const size_t count = block_.ns.size();
-    Stages stages{std::vector<uint32_t>(count, 0), std::vector<uint32_t>(count, 0)};
-    for (uint32_t from_end = 0; left != 0; ++from_end) {
-      const Set ending = best_[left].ending;
-      StageNs(ending, &stages.stream);
-      for (Set in = ending; in != 0; in &= in - 1) {
-        stages.stage[Lowest(in)] = static_cast<uint32_t>(count) - from_end;
+  void AddBlock(uint32_t first, uint32_t end) {
+    IosBlock block;
+    std::vector<uint32_t> merged;  // options
+    for (uint32_t c = first; c < end; ++c) {
+      const Option& option = space_.option(OptionOf(c));
+      block.streams = std::max(block.streams, space_.units(option.unit_class).size());
+      block.ns.push_back(option.likely_ns());
+      block.readers.push_back(0);
+      for (const auto& [reader, value] : graph_.readers[c]) {
+        if (reader < end) block.readers.back() |= GroupSet{1} << (reader - first);
       }
-      left &= ~ending;
+      AddMerges(c, first, end, block, merged);
     }
-    return stages;
+    auto known = solved_.find(block);
+    if (known == solved_.end()) known = solved_.emplace(block, SolveIosBlock(block)).first;
+    const IosStages& stages = known->second;
+    std::set<uint32_t> done;
+    for (uint32_t c = first; c < end; ++c) {
+      const uint32_t merge = stages.merge[c - first];
+      if (merge != kNothing && !done.insert(merge).second) continue;
+      const uint32_t option = merge == kNothing ? OptionOf(c) : merged[merge];
+      const std::span<const UnitId> units = space_.units(space_.option(option).unit_class);
+      solution_.push_back({option, units[stages.stream[c - first] % units.size()]});
+      keys_.push_back(int64_t{first} * (kLongestIosBlock + 2) + stages.stage[c - first]);
+    }
   }
 
-  Stages OneByOne() const {
-    Stages stages{std::vector<uint32_t>(block_.ns.size(), 0), std::vector<uint32_t>(block_.ns.size(), 0)};
-    for (uint32_t g = 0; g < block_.ns.size(); ++g) stages.stage[g] = g;
-    return stages;
+  // Those of which the group at `c` is the first.
+  void AddMerges(uint32_t c, uint32_t first, uint32_t end, IosBlock& block, std::vector<uint32_t>& merged) const {
+    const DeviceId device = space_.option(streams_.cover()[c].option).device;
+    for (uint32_t g : space_.groups_of(space_.group(graph_.groups[c]).nodes.front())) {
+      const std::set<uint32_t> parts = PartsOf(g);
+      const uint32_t option = streams_.OptionOn(g, device);
+      if (parts.size() < 2 || option == kNothing || *parts.begin() != c || *parts.rbegin() >= end) continue;
+      if (!AreOfOneKind(parts) || !ReadOneValue(parts)) continue;
+      IosMerge merge{0, space_.option(option).likely_ns()};
+      for (uint32_t part : parts) merge.groups |= GroupSet{1} << (part - first);
+      block.merges.push_back(merge);
+      merged.push_back(option);
+    }
   }
 
-  const Block& block_;
-  std::vector<Set> linked_;  // readers and makers
-  int most_ = kMostInPart;
-  uint64_t endings_ = 0;
-  std::map<Set, Best> best_;
+  // The positions whose groups make up the group; empty when one of them reaches beyond it.
+  std::set<uint32_t> PartsOf(uint32_t group) const {
+    std::set<uint32_t> parts;
+    size_t nodes = 0;
+    for (NodeId node : space_.group(group).nodes) {
+      const uint32_t part = position_[node.index()];
+      if (parts.insert(part).second) nodes += space_.group(graph_.groups[part]).nodes.size();
+    }
+    return nodes == space_.group(group).nodes.size() ? parts : std::set<uint32_t>();
+  }
+
+  bool AreOfOneKind(const std::set<uint32_t>& parts) const {
+    const auto kind = [&](uint32_t part) {
+      std::vector<std::string> ops;
+      for (NodeId node : space_.group(graph_.groups[part]).nodes) ops.push_back(space_.graph().node(node).op);
+      return ops;
+    };
+    return std::all_of(parts.begin(), parts.end(), [&](uint32_t part) { return kind(part) == kind(*parts.begin()); });
+  }
+
+  // And nothing of each other.
+  bool ReadOneValue(const std::set<uint32_t>& parts) const {
+    for (uint32_t part : parts) {
+      for (const auto& [maker, value] : graph_.makers[part]) {
+        if (parts.contains(maker)) return false;
+      }
+    }
+    const auto in = [&](uint32_t part) -> const std::vector<ValueId>& { return space_.group(graph_.groups[part]).in; };
+    const std::vector<ValueId>& of_first = in(*parts.begin());
+    return std::any_of(of_first.begin(), of_first.end(), [&](ValueId value) {
+      return std::all_of(parts.begin(), parts.end(), [&](uint32_t part) {
+        return std::find(in(part).begin(), in(part).end(), value) != in(part).end();
+      });
+    });
+  }
+
+  const Space& space_;
+  const Streams& streams_;
+  const CoverGraph graph_;
+  std::vector<uint32_t> position_;  // by node
+  std::map<IosBlock, IosStages> solved_;
+  Solution solution_;
+  std::vector<int64_t> keys_;
 };
-
-// First and end of each block, as positions in the cover.
-std::vector<std::pair<uint32_t, uint32_t>> FindBlocks(const Space& space, const CoverGraph& graph) {
-  const Segments segments = FindSegments(space, std::vector<bool>(space.graph().nodes().size(), false));
-  const auto segment = [&](uint32_t c) { return segments.of_node[space.group(graph.groups[c]).nodes.front().index()]; };
-  std::vector<std::pair<uint32_t, uint32_t>> blocks;
-  for (uint32_t c = 0; c < graph.size(); ++c) {
-    const bool is_new =
-        blocks.empty() || segment(c) != segment(blocks.back().first) || c - blocks.back().first >= kLongestBlock;
-    if (is_new) blocks.emplace_back(c, c);
-    blocks.back().second = c + 1;
-  }
-  return blocks;
-}
 
 }  // namespace
 
 Result<Solved> SolveIos(const Space& space, std::string_view argument) {
-  PT_ASSIGN(const Streams streams, Streams::Make(space, argument));
-  const CoverGraph graph(space, streams.cover());
-  std::map<Block, Stages> solved;
-  Solution solution;
-  std::vector<int64_t> keys;
-  for (const auto& [first, end] : FindBlocks(space, graph)) {
-    Block block;
-    std::vector<uint32_t> options;
-    for (uint32_t c = first; c < end; ++c) {
-      // On the device that the best single stream gave the group.
-      options.push_back(streams.OptionOn(graph.groups[c], space.option(streams.cover()[c].option).device));
-      const Option& option = space.option(options.back());
-      block.streams = std::max(block.streams, space.units(option.unit_class).size());
-      block.ns.push_back(option.likely_ns());
-      block.readers.push_back(0);
-      for (const auto& [reader, value] : graph.readers[c]) {
-        if (reader < end) block.readers.back() |= Set{1} << (reader - first);
-      }
-    }
-    auto known = solved.find(block);
-    if (known == solved.end()) known = solved.emplace(block, BlockSolver(block).Run()).first;
-    for (uint32_t c = first; c < end; ++c) {
-      const std::span<const UnitId> units = space.units(space.option(options[c - first]).unit_class);
-      solution.push_back({options[c - first], units[known->second.stream[c - first] % units.size()]});
-      keys.push_back(int64_t{first} * (kLongestBlock + 2) + known->second.stage[c - first]);
-    }
-  }
-  SortLegally(space, solution, keys);
-  return Solved{std::move(solution)};
+  PT_ASSIGN(const Streams streams, StreamsOf(space, argument));
+  return Solved{Ios(space, streams).Run()};
 }
 
 }  // namespace pt

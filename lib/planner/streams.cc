@@ -6,14 +6,17 @@
 
 namespace pt {
 
-Result<Streams> Streams::Make(const Space& space, std::string_view device) {
+Result<Streams> Streams::Make(const Space& space, std::string_view device,
+                              const std::function<bool(const Group&)>& usable) {
   DeviceId id;
   if (!device.empty()) {
     PT_ASSIGN(id, DeviceNamed(space.platform(), device));
   }
   Streams streams(space, id);
   SerialRules rules;
-  rules.allowed = [&](const Option& option) { return streams.Allowed(option); };
+  rules.allowed = [&](const Option& option) {
+    return streams.Allowed(option) && (!usable || usable(space.group(option.group)));
+  };
   PT_ASSIGN(streams.cover_, SolveSerial(space, rules));
   return streams;
 }
@@ -46,7 +49,9 @@ std::vector<uint32_t> Streams::Options(uint32_t group) const {
 
 uint32_t Streams::OptionOn(uint32_t group, DeviceId device) const {
   const std::vector<uint32_t> options = Options(group);
-  return *std::find_if(options.begin(), options.end(), [&](uint32_t o) { return space_->option(o).device == device; });
+  const auto found =
+      std::find_if(options.begin(), options.end(), [&](uint32_t o) { return space_->option(o).device == device; });
+  return found == options.end() ? kNothing : *found;
 }
 
 int64_t Streams::LeastNs(uint32_t group) const {

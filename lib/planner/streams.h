@@ -2,6 +2,8 @@
 // asynchronous devices, and single cores of the host.
 #pragma once
 
+#include <functional>
+
 #include "lib/planner/cover_graph.h"
 #include "lib/planner/solve.h"
 
@@ -9,14 +11,15 @@ namespace pt {
 
 class Streams {
  public:
-  // Of one device, or of all when no name is given; the groups are those of the best single stream. Errors: kUsage (no
-  // such device), kInfeasible (it cannot run everything).
-  static Result<Streams> Make(const Space& space, std::string_view device);
+  // Of one device, or of all when no name is given; the groups are those of the best single stream, of such as are
+  // `usable` (empty: all). Errors: kUsage (no such device), kInfeasible (it cannot run everything).
+  static Result<Streams> Make(const Space& space, std::string_view device,
+                              const std::function<bool(const Group&)>& usable = {});
 
   const Solution& cover() const { return cover_; }
   // The cheapest option of the group for each class that has one.
   std::vector<uint32_t> Options(uint32_t group) const;
-  // The one of them on a device. Precondition: there is one.
+  // The one of them on a device; kNothing when there is none.
   uint32_t OptionOn(uint32_t group, DeviceId device) const;
   // The time of the cheapest of them.
   int64_t LeastNs(uint32_t group) const;

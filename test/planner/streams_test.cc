@@ -94,28 +94,60 @@ TEST_CASE("Wavefront, LeastWorkOfAWaveIsLaunchedFirst", "[planner]") {
   CHECK(plan.makespan.ns == 10 + 30 + 100 + 10);
 }
 
-TEST_CASE("Ios, StagesBeatLevels", "[planner]") {
-  // v1 and v2, v3 and v4 of 40 each behind v0, v4 behind v3. By levels three run at once on two cores, then v4 alone:
-  // 120. Two stages of two parts each take 80.
-  World world{ParseGraph("input x float32[2,8,4,4]\nv0 = Relu(x) : float32[2,8,4,4]\n"
-                         "v1 = Relu(v0) : float32[2,8,4,4]\nv2 = Relu(v0) : float32[2,8,4,4]\n"
-                         "v3 = Relu(v0) : float32[2,8,4,4]\nv4 = Relu(v3) : float32[2,8,4,4]\n"
-                         "v9 = Sum(v1, v2, v4) : float32[2,8,4,4]\noutput v9\n")
+// A block of convolutions as in figure 2 of the paper: v1 and v2 beside v3, v4, of 40 each, behind v0 and before v9; on
+// two single cores without overheads. And these groups with their times.
+World ConvolutionBlock(const std::vector<std::pair<std::vector<uint32_t>, int64_t>>& groups) {
+  World world{ParseGraph("input x float32[2,8,4,4]\nconst w float32[8,8,1,1] ones\n"
+                         "v0 = Relu(x) : float32[2,8,4,4]\nv1 = Conv(v0, w) : float32[2,8,4,4]\n"
+                         "v2 = Conv(v0, w) : float32[2,8,4,4]\nv3 = Conv(v0, w) : float32[2,8,4,4]\n"
+                         "v4 = Conv(v3, w) : float32[2,8,4,4]\nv9 = Sum(v1, v2, v4) : float32[2,8,4,4]\noutput v9\n")
                   .value(),
               testing::Cores(2),
               {},
               {}};
   std::erase_if(world.platform.units, [](const Unit& unit) { return unit.uses.size() > 1; });
-  for (size_t n = 0; n < world.graph.nodes().size(); ++n) {
-    const std::vector<NodeId> nodes = {NodeId(n)};
-    Candidate candidate = RowMajorCandidate(world.graph, nodes, "made-up");
+  const auto add = [&](const std::vector<uint32_t>& nodes, int64_t ns) {
+    std::vector<NodeId> ids;
+    for (uint32_t n : nodes) ids.push_back(NodeId(n));
+    Candidate candidate = RowMajorCandidate(world.graph, ids, "made-up");
     candidate.unit_class = UnitClassId(0u);
-    world.costs.SetRunOf(candidate, n == 0 || n == 5 ? 10 : 40);
+    world.costs.SetRunOf(candidate, ns);
     world.candidates.push_back(candidate);
-  }
+  };
+  for (uint32_t n = 0; n < world.graph.nodes().size(); ++n) add({n}, n == 0 || n == 5 ? 10 : 40);
+  for (const auto& [nodes, ns] : groups) add(nodes, ns);
+  return world;
+}
+
+// The makespan of the plan of ios, which is legal.
+int64_t IosNs(const World& world) {
   const Plan plan = testing::PlanOf(world, "ios");
   CHECK(testing::FaultText(world, plan) == "");
-  CHECK(plan.makespan.ns == 10 + 80 + 10);
+  return plan.makespan.ns;
+}
+
+TEST_CASE("Ios, StagesBeatLevels", "[planner]") {
+  // By levels three run at once on two cores, then v4 alone: 120. Two stages of two parts each take 80.
+  CHECK(IosNs(ConvolutionBlock({})) == 10 + 80 + 10);
+}
+
+TEST_CASE("Ios, AStageIsMergedWhereThatIsFaster", "[planner]") {
+  // One kernel for v1, v2 and v3 in 30, then v4.
+  const World world = ConvolutionBlock({{{1, 2, 3}, 30}});
+  const Plan plan = testing::PlanOf(world, "ios");
+  CHECK(testing::FaultText(world, plan) == "");
+  CHECK(testing::OrderText(world, plan) == "v0@cpu[0-0], v1+v2+v3@cpu[0-0], v4@cpu[0-0], v9@cpu[0-0]");
+  CHECK(plan.makespan.ns == 10 + 30 + 40 + 10);
+}
+
+TEST_CASE("Ios, AMergeThatTakesLongerThanStagesSideBySideIsNot", "[planner]") {
+  // 55 and 40 for v4 behind it; or v1 and v2 in 20, and v3 and v4 one after the other. A single stream would take
+  // either.
+  CHECK(IosNs(ConvolutionBlock({{{1, 2, 3}, 55}, {{1, 2}, 20}})) == 10 + 80 + 10);
+}
+
+TEST_CASE("Ios, WhatReadsNoCommonValueIsNotMerged", "[planner]") {
+  CHECK(IosNs(ConvolutionBlock({{{1, 4}, 1}})) == 10 + 80 + 10);
 }
 
 TEST_CASE("Ios, WhatDoesNotHangTogetherNeverSharesAStreamInAStage", "[planner]") {

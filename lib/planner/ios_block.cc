@@ -1,0 +1,156 @@
+#include "lib/planner/ios_block.h"
+
+#include <algorithm>
+#include <bit>
+#include <map>
+#include <optional>
+
+#include "lib/planner/space.h"
+
+namespace pt {
+namespace {
+
+constexpr int kMostInPart = 3;              // as the authors; fewer where that takes too many endings
+constexpr size_t kMostParts = 8;            // likewise
+constexpr uint64_t kMostEndings = 200'000;  // of a block
+
+class BlockSolver {
+ public:
+  explicit BlockSolver(const IosBlock& block) : block_(block), linked_(block.readers) {
+    for (size_t g = 0; g < block.ns.size(); ++g) {
+      for (GroupSet left = block.readers[g]; left != 0; left &= left - 1) linked_[Lowest(left)] |= Bit(g);
+    }
+  }
+
+  IosStages Run() {
+    const GroupSet all = static_cast<GroupSet>((uint64_t{1} << block_.ns.size()) - 1);
+    for (most_ = kMostInPart; most_ > 0; --most_) {
+      endings_ = 0;
+      best_.clear();
+      best_[0] = {};
+      Solve(all);
+      if (endings_ <= kMostEndings) return Trace(all);
+    }
+    return OneByOne();
+  }
+
+ private:
+  struct Best {
+    int64_t ns = 0;
+    GroupSet ending = 0;  // the last stage
+    uint32_t merge = kNothing;
+  };
+
+  static GroupSet Bit(size_t g) { return GroupSet{1} << g; }
+  static size_t Lowest(GroupSet set) { return static_cast<size_t>(std::countr_zero(set)); }
+
+  int64_t Solve(GroupSet left) {
+    if (const auto found = best_.find(left); found != best_.end()) return found->second.ns;
+    Best best{INT64_MAX};
+    ForEachEnding(left, left, 0, [&](GroupSet ending) {
+      if (++endings_ > kMostEndings) return;
+      std::optional<int64_t> ns = ConcurrentNs(ending, nullptr);
+      const uint32_t merge = MergeOf(ending, ns.value_or(INT64_MAX));
+      if (merge != kNothing) ns = block_.merges[merge].ns;
+      if (!ns) return;
+      const int64_t total = *ns + Solve(left & ~ending);
+      if (total < best.ns) best = {total, ending, merge};
+    });
+    // Where too many endings were looked at, the result is not used.
+    if (best.ending == 0) best = {0, left};
+    return (best_[left] = best).ns;
+  }
+
+  // The fastest way to run the stage as one, where it is faster than that.
+  uint32_t MergeOf(GroupSet stage, int64_t than_ns) const {
+    uint32_t best = kNothing;
+    for (uint32_t m = 0; m < block_.merges.size(); ++m) {
+      if (block_.merges[m].groups != stage || block_.merges[m].ns >= than_ns) continue;
+      than_ns = block_.merges[m].ns;
+      best = m;
+    }
+    return best;
+  }
+
+  // Sets that hold with each group all of `left` that reads from it, decided from the last group to the first.
+  template <typename Visit>
+  void ForEachEnding(GroupSet left, GroupSet undecided, GroupSet ending, const Visit& visit) {
+    if (endings_ > kMostEndings) return;
+    if (undecided == 0) {
+      if (ending != 0) visit(ending);
+      return;
+    }
+    const size_t g = static_cast<size_t>(std::bit_width(undecided)) - 1;
+    const GroupSet rest = undecided & ~Bit(g);
+    if ((block_.readers[g] & left & ~ending) == 0 && std::popcount(PartOf(g, ending | Bit(g))) <= most_) {
+      ForEachEnding(left, rest, ending | Bit(g), visit);
+    }
+    ForEachEnding(left, rest, ending, visit);
+  }
+
+  // What hangs together with g in the set.
+  GroupSet PartOf(size_t g, GroupSet set) const {
+    GroupSet part = Bit(g), fresh = part;
+    while (fresh != 0) {
+      const GroupSet next = linked_[Lowest(fresh)] & set & ~part;
+      fresh = (fresh & (fresh - 1)) | next;
+      part |= next;
+    }
+    return part;
+  }
+
+  // The time of the longest part; nothing when there are more parts than streams.
+  std::optional<int64_t> ConcurrentNs(GroupSet stage, std::vector<uint32_t>* stream_of) const {
+    std::vector<std::pair<int64_t, GroupSet>> parts;  // minus its time
+    for (GroupSet left = stage; left != 0;) {
+      const GroupSet part = PartOf(Lowest(left), stage);
+      int64_t ns = 0;
+      for (GroupSet in = part; in != 0; in &= in - 1) ns += block_.ns[Lowest(in)];
+      parts.emplace_back(-ns, part);
+      left &= ~part;
+    }
+    if (parts.size() > std::min(kMostParts, block_.streams)) return std::nullopt;
+    std::sort(parts.begin(), parts.end());
+    for (uint32_t p = 0; stream_of != nullptr && p < parts.size(); ++p) {
+      for (GroupSet in = parts[p].second; in != 0; in &= in - 1) (*stream_of)[Lowest(in)] = p;
+    }
+    return -parts.front().first;
+  }
+
+  IosStages Nowhere() const {
+    const size_t count = block_.ns.size();
+    return {std::vector<uint32_t>(count, 0), std::vector<uint32_t>(count, 0), std::vector<uint32_t>(count, kNothing)};
+  }
+
+  IosStages Trace(GroupSet left) {
+    IosStages stages = Nowhere();
+    for (auto stage = static_cast<uint32_t>(block_.ns.size()); left != 0; --stage) {
+      const Best& best = best_[left];
+      if (best.merge == kNothing) ConcurrentNs(best.ending, &stages.stream);
+      for (GroupSet in = best.ending; in != 0; in &= in - 1) {
+        stages.stage[Lowest(in)] = stage;
+        stages.merge[Lowest(in)] = best.merge;
+      }
+      left &= ~best.ending;
+    }
+    return stages;
+  }
+
+  IosStages OneByOne() const {
+    IosStages stages = Nowhere();
+    for (uint32_t g = 0; g < block_.ns.size(); ++g) stages.stage[g] = g;
+    return stages;
+  }
+
+  const IosBlock& block_;
+  std::vector<GroupSet> linked_;  // readers and makers
+  int most_ = kMostInPart;
+  uint64_t endings_ = 0;
+  std::map<GroupSet, Best> best_;
+};
+
+}  // namespace
+
+IosStages SolveIosBlock(const IosBlock& block) { return BlockSolver(block).Run(); }
+
+}  // namespace pt
