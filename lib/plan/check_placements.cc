@@ -2,6 +2,7 @@
 #include <map>
 
 #include "lib/plan/check_memory.h"
+#include "partitiontuner/plan/timeline.h"
 #include "partitiontuner/support/alignment.h"
 
 namespace pt {
@@ -21,6 +22,7 @@ class PlacementChecker {
     for (const auto& [device, arena] : plan_.memory) CheckArena(device, arena);
     for (size_t i = 0; i < plan_.instances.size(); ++i) CheckPlaced(i);
     CheckScratchSizes();
+    for (size_t s = 0; s < plan_.steps.size(); ++s) CheckCopied(s);
     return std::move(placements_);
   }
 
@@ -94,6 +96,19 @@ class PlacementChecker {
     const auto element = static_cast<uint64_t>(std::max<int64_t>(1, BytesOf(instance.form.storage)));
     if (placement->offset % (placement->strides.empty() ? kTensorAlignment : element) != 0) {
       Fault("memory_alignment", Name(i) + " at offset " + std::to_string(placement->offset) + " is not aligned");
+    }
+  }
+
+  // Copy engines move bytes, not elements: what lies with gaps between its elements cannot be copied.
+  void CheckCopied(size_t s) {
+    const auto* copy = std::get_if<Copy>(&plan_.steps[s].work);
+    if (copy == nullptr) return;
+    for (InstanceId id : {copy->from, copy->to}) {
+      const Placement* placement = placements_[id.index()];
+      if (placement == nullptr || placement->strides.empty()) continue;
+      const Result<uint64_t> dense = InstanceBytes(graph_, plan_.instances[id.index()]);
+      if (dense.ok() && *dense == placement->bytes) continue;
+      Fault("copy", "step " + std::to_string(s) + " copies " + Name(id.index()) + ", which lies with gaps");
     }
   }
 

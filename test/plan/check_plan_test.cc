@@ -138,6 +138,18 @@ TEST_CASE("CheckPlan, FindsEveryKindOfFault", "[plan]") {
          std::get<Copy>(p.steps[copy].work).link = LinkId(1 - std::get<Copy>(p.steps[copy].work).link.value);
        }},
       {"copy", [&](Plan& p) { p.steps[copy].unit = UnitId(0u); }},
+      {"copy",  // to where its outermost positions lie twice as far apart
+       [&](Plan& p) {
+         const InstanceId to = std::get<Copy>(p.steps[copy].work).to;
+         std::vector<Placement>& there = p.memory.at(p.instances[to.index()].device).placements;
+         const auto place = std::ranges::find(there, to, &Placement::instance);
+         const Form& form = p.instances[to.index()].form;
+         const std::vector<int64_t> dims = *world.graph.value(p.instances[to.index()].value).type.static_dims();
+         TensorLayout layout = DenseLayout(form.storage, dims, form.layout).value();
+         layout.strides[0] *= 2;
+         place->strides = layout.strides;
+         place->bytes = BytesOf(layout).value();
+       }},
       {"reorder",
        [&](Plan& p) { std::get<Reorder>(p.steps[reorder].work).to = std::get<Reorder>(p.steps[reorder].work).from; }},
       {"reorder", [&](Plan& p) { p.steps[reorder].unit = UnitId(p.steps[reorder].unit == UnitId(3u) ? 0u : 3u); }},
