@@ -40,10 +40,10 @@ Result<ReadyModel> MakeReady(Engine& engine, ModelOptions options, const std::st
     PT_ASSIGN(ready.plan, ChoosePlan(engine, *ready.model, source, console));
   }
   SessionOptions session_options = flags.session_options(suite);
-  PT_ASSIGN(ready.session, engine.MakeSession(*ready.model, ready.plan.plan, session_options));
+  PT_ASSIGN(ready.session, MakeSession(engine, *ready.model, ready.plan, session_options));
   if (flags.twin) {
     session_options.sequential = true;
-    PT_ASSIGN(ready.twin, engine.MakeSession(*ready.model, ready.plan.plan, session_options));
+    PT_ASSIGN(ready.twin, MakeSession(engine, *ready.model, ready.plan, session_options));
   }
   return ready;
 }
