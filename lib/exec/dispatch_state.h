@@ -24,6 +24,7 @@
 
 namespace pt {
 
+// A run allocates nothing, but where it fails.
 class DispatchState final : public RunState {
  public:
   // Of a plan with a table. It must outlive this.

@@ -1,5 +1,6 @@
 // What the rules `operator` and `path` leave to the run: complete, legal whatever is decided, and the planners' own
 // decisions where everything takes the time that was predicted.
+#include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
 #include <catch2/generators/catch_generators_range.hpp>
