@@ -32,8 +32,6 @@ class DispatchQueue {
   uint32_t Take(UnitId unit);
   // Of a task that was given away.
   const DispatchPlacement& placement(uint32_t task) const { return table_.tasks[task].placements[choices_[task]]; }
-  // By task: its placement in this run, once all are over.
-  const std::vector<uint32_t>& choices() const { return choices_; }
   bool is_done() const { return unfinished_ == 0; }
 
  private:
@@ -50,7 +48,7 @@ class DispatchQueue {
 
   const DispatchTable& table_;
   std::vector<Place> places_;      // by unit
-  std::vector<uint32_t> choices_;  // by task, as the next two
+  std::vector<uint32_t> choices_;  // by task, as the next two: its placement in this run
   std::vector<uint32_t> waits_;    // makers that are not over
   std::vector<uint32_t> next_;     // on the same unit
   std::vector<uint32_t> ready_;    // not given away yet

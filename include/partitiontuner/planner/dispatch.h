@@ -2,6 +2,7 @@
 // may run, for sessions that decide while they run (Session::CreateDispatch). See docs/planners.md, "At run time".
 #pragma once
 
+#include <cstdint>
 #include <string_view>
 
 #include "partitiontuner/plan/dispatch_plan.h"
