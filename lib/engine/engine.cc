@@ -12,6 +12,7 @@
 #include "lib/engine/rough_costs.h"
 #include "partitiontuner/cost/beside_costs.h"
 #include "partitiontuner/cost/profiled_costs.h"
+#include "partitiontuner/planner/dispatch.h"
 #include "partitiontuner/version.h"
 
 namespace pt {
@@ -265,9 +266,21 @@ Result<Plan> Engine::MakeDefaultPlan(const Model& model) {
   return plan;
 }
 
+Result<DispatchPlan> Engine::MakeDispatchPlan(const Model& model, const PlanOptions& options) {
+  // A rule that is unknown is said before anything is read.
+  if (const auto rule = DispatchRuleNamed(options.planner); !rule.ok()) return rule.error();
+  PT_ASSIGN(const PlanningCosts found, state_->CostsForPlanning(model, options));
+  return DispatchPlanWith(model, *state_->machine, *found.costs, found.summary, options);
+}
+
 Result<std::unique_ptr<Session>> Engine::MakeSession(const Model& model, const Plan& plan,
                                                      const SessionOptions& options) {
   return Session::Create(model.graph, plan, *state_->machine, options);
+}
+
+Result<std::unique_ptr<Session>> Engine::MakeSession(const Model& model, const DispatchPlan& dispatch,
+                                                     const SessionOptions& options) {
+  return Session::CreateDispatch(model.graph, dispatch, *state_->machine, options);
 }
 
 }  // namespace pt

@@ -6,6 +6,7 @@
 #include "lib/engine/useful_split.h"
 #include "partitiontuner/exec/judge_plan.h"
 #include "partitiontuner/plan/timeline.h"
+#include "partitiontuner/planner/dispatch.h"
 #include "partitiontuner/transform/passes.h"
 #include "partitiontuner/version.h"
 
@@ -227,6 +228,21 @@ Result<Plan> PlanWith(const Model& model, const Machine& machine, const CostMode
   plan.made_for = MadeForOf(model, machine, plan, profile, options);
   PT_CHECK_OK(CheckLegal(*model.graph, machine, plan));
   return plan;
+}
+
+Result<DispatchPlan> DispatchPlanWith(const Model& model, const Machine& machine, const CostModel& costs,
+                                      const ProfileSummary& profile, const PlanOptions& options) {
+  PT_ASSIGN(const DispatchRule rule, DispatchRuleNamed(options.planner));
+  PlanningProblem problem{*model.graph, machine.platform(), model.candidates, costs, options.constraints};
+  problem.time_limit_ns = options.time_limit.count();
+  PT_ASSIGN(DispatchPlan dispatch, MakeDispatchPlan(problem, rule));
+  Plan& plan = dispatch.plan;
+  plan.planner = options.planner;
+  PT_CHECK_OK(NameReorderLibraries(*model.graph, machine, plan));
+  PT_CHECK_OK(machine.CheckPlugins());
+  plan.complete = AllMeasured(*model.graph, machine.platform(), plan, costs);
+  plan.made_for = MadeForOf(model, machine, plan, profile, options);
+  return dispatch;
 }
 
 }  // namespace pt

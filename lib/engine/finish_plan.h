@@ -16,6 +16,10 @@ ProfileSummary SummaryOf(const Profile& profile);
 Result<Plan> PlanWith(const Model& model, const Machine& machine, const CostModel& costs, const ProfileSummary& profile,
                       const PlanOptions& options, Explanations* explanations, PlanningNotes* notes);
 
+// The same for runs that decide where steps go: options.planner names the rule.
+Result<DispatchPlan> DispatchPlanWith(const Model& model, const Machine& machine, const CostModel& costs,
+                                      const ProfileSummary& profile, const PlanOptions& options);
+
 // Times, critical path, gap and shares of a plan under these costs, in place of those it has. Errors: kPartial.
 Status PredictPlan(const Model& model, const Platform& platform, const CostModel& costs, Plan& plan);
 

@@ -24,6 +24,23 @@ Status CheckMemory(const Plan& plan, uint64_t staging_bytes, uint64_t limit) {
       "a run of this plan needs " + std::to_string(bytes) + " bytes, the limit is " + std::to_string(limit));
 }
 
+// Every placement is part of some plan that may be judged: task i by its placement (i + k) mod their number, for all k.
+Status JudgeDispatch(const Graph& graph, const Machine& machine, const DispatchPlan& dispatch) {
+  const Platform& platform = machine.platform();
+  PT_CHECK_OK(CheckDispatchPlan(platform, dispatch));
+  size_t most = 1;
+  for (const DispatchTask& task : dispatch.table.tasks) most = std::max(most, task.placements.size());
+  std::vector<uint32_t> choices(dispatch.table.tasks.size());
+  for (size_t k = 0; k < most; ++k) {
+    for (size_t t = 0; t < choices.size(); ++t) {
+      choices[t] = static_cast<uint32_t>((t + k) % dispatch.table.tasks[t].placements.size());
+    }
+    PT_ASSIGN(const Plan plan, StaticPlanOf(graph, platform, dispatch, choices));
+    PT_CHECK_OK(StatusOf(JudgePlan(graph, platform, machine.libraries(), plan)));
+  }
+  return {};
+}
+
 class PlanCompiler {
  public:
   explicit PlanCompiler(CompiledPlan& compiled) : compiled_(compiled), plan_(compiled.plan) {}
@@ -34,6 +51,27 @@ class PlanCompiler {
     FindDevices();
     compiled_.program = CompileProgram(platform(), plan_, compiled_.places.actions, ProgramOptionsOf());
     if (compiled_.virtual_clock) PT_CHECK_OK(FindKnownTimes());
+    return CheckMemory(plan_, compiled_.staging_bytes, compiled_.options.run_bytes);
+  }
+
+  // Without instructions: the cores that take part, and who works off what is each run's affair.
+  Status CompileForDispatch() {
+    PT_CHECK_OK(CompileSteps());
+    SetRunTimeLimit();
+    FindDevices();
+    if (compiled_.virtual_clock) {
+      return MakeError(ErrorCode::kUnsupported, "session.dispatch_clock",
+                       "a device with a virtual clock takes no time while the run decides who is free",
+                       "--sim-clock real");
+    }
+    if (std::ranges::any_of(compiled_.places.instances, &TensorPlace::dynamic)) {
+      return MakeError(ErrorCode::kUnsupported, "session.dispatch_dynamic",
+                       "a run that decides where steps go needs all sizes beforehand", "run a plan instead");
+    }
+    Program& program = compiled_.program;
+    program.cores = CoresInUse();
+    program.lists.resize(program.cores.size());
+    program.segment_of.assign(plan_.steps.size(), Program::kNoSegment);
     return CheckMemory(plan_, compiled_.staging_bytes, compiled_.options.run_bytes);
   }
 
@@ -61,6 +99,20 @@ class PlanCompiler {
       compiled_.virtual_clock |= driver.HasVirtualClock();
     }
     compiled_.devices.assign(devices.begin(), devices.end());
+  }
+
+  // Those of host units; of drivers where there is no such unit.
+  std::vector<ResourceId> CoresInUse() const {
+    std::set<ResourceId> cores, drivers;
+    for (const Step& step : plan_.steps) {
+      const Unit& unit = platform().unit(step.unit);
+      if (unit.driver) drivers.insert(*unit.driver);
+      for (const auto& [resource, amount] : unit.uses) {
+        if (platform().resources[resource.index()].core) cores.insert(resource);
+      }
+    }
+    if (cores.empty()) cores = drivers;
+    return {cores.begin(), cores.end()};
   }
 
   ProgramOptions ProgramOptionsOf() const {
@@ -103,18 +155,29 @@ class PlanCompiler {
   // graphs are left to CompileStep: their compilers serve one step at a time.
   Status CompileHostGroups() {
     std::vector<GroupToCompile> groups;
+    std::map<std::pair<PlanCandidateId, std::optional<uint32_t>>, StepId> first_of;  // by candidate and memory node
+    std::vector<std::pair<StepId, StepId>> equal;
     for (size_t i = 0; i < plan_.steps.size(); ++i) {
       const auto* group = std::get_if<RunGroup>(&plan_.steps[i].work);
       if (group == nullptr || compiled_.places.actions[i] != StepAction::kRun || HasNestedGraphs(*group)) continue;
       const UnitId unit = plan_.steps[i].unit;
-      if (platform().unit_class(platform().unit(unit).unit_class).on_host()) {
+      if (!platform().unit_class(platform().unit(unit).unit_class).on_host()) continue;
+      const std::pair key(group->candidate, HomeNode(platform(), unit));
+      const auto [first, is_new] = first_of.try_emplace(key, StepId(i));
+      if (is_new) {
         groups.push_back({StepId(i), group, ContextFor(unit)});
+      } else {
+        equal.emplace_back(StepId(i), first->second);
       }
     }
-    return InParallel(groups.size(), compiled_.machine.workers().size(), [&](size_t i) -> Status {
+    PT_CHECK_OK(InParallel(groups.size(), compiled_.machine.workers().size(), [&](size_t i) -> Status {
       GroupToCompile& group = groups[i];
       return Labelled(group.step, CompileGroup(*group.group, compiled_.steps[group.step.index()], group.context));
-    });
+    }));
+    for (const auto& [step, first] : equal) {
+      compiled_.steps[step.index()].kernel = compiled_.steps[first.index()].kernel;
+    }
+    return {};
   }
 
   bool HasNestedGraphs(const RunGroup& group) const {
@@ -337,6 +400,21 @@ Result<std::unique_ptr<CompiledPlan>> CompileSteps(std::shared_ptr<const Graph> 
                                                    Machine& machine) {
   auto compiled = std::make_unique<CompiledPlan>(std::move(graph), plan, machine, SessionOptions());
   PT_CHECK_OK(PlanCompiler(*compiled).CompileSteps());
+  return compiled;
+}
+
+Result<std::unique_ptr<CompiledPlan>> CompileDispatch(std::shared_ptr<const Graph> graph, const DispatchPlan& dispatch,
+                                                      Machine& machine, const SessionOptions& options) {
+  PT_CHECK_OK(machine.CheckRunsHere());
+  if (options.sequential) {
+    return MakeError(ErrorCode::kUsage, "session.dispatch_twin",
+                     "runs that decide where steps go have no sequential twin", "run the twin of a plan instead");
+  }
+  PT_CHECK_OK(JudgeDispatch(*graph, machine, dispatch));
+  PT_CHECK_OK(CheckMemory(dispatch.plan, 0, options.run_bytes));  // before anything is compiled
+  auto compiled = std::make_unique<CompiledPlan>(std::move(graph), dispatch.plan, machine, options);
+  compiled->dispatch = dispatch.table;
+  PT_CHECK_OK(PlanCompiler(*compiled).CompileForDispatch());
   return compiled;
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -47,6 +48,8 @@ struct CompiledPlan {
   bool virtual_clock = false;     // and lives no time on the wall clock: the run's times are put together afterwards
   bool dynamic_boundary = false;  // some input or output of the graph has a size known only at run time
   uint64_t run_time_bytes = 0;    // what run_bytes leaves for sizes known only at run time; 0 = no limit
+  // Of sessions that decide in the run: what about. The plan's steps are then all that may run.
+  std::optional<DispatchTable> dispatch;
 
   const Unit& unit(StepId step) const { return machine.platform().unit(steps[step.index()].unit); }
   bool asynchronous(StepId step) const { return !machine.platform().unit_class(unit(step).unit_class).on_host(); }
@@ -58,6 +61,11 @@ struct CompiledPlan {
 // Errors as Session::Create.
 Result<std::unique_ptr<CompiledPlan>> CompilePlan(std::shared_ptr<const Graph> graph, const Plan& plan,
                                                   Machine& machine, const SessionOptions& options);
+
+// What runs decide by, with all that may run compiled; the program has cores but no instructions. Errors as
+// Session::CreateDispatch.
+Result<std::unique_ptr<CompiledPlan>> CompileDispatch(std::shared_ptr<const Graph> graph, const DispatchPlan& dispatch,
+                                                      Machine& machine, const SessionOptions& options);
 
 // The kernels and places of a legal plan of host steps, without instructions: for graphs that run within a step.
 Result<std::unique_ptr<CompiledPlan>> CompileSteps(std::shared_ptr<const Graph> graph, const Plan& plan,

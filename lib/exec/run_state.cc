@@ -19,18 +19,23 @@ RunState::RunState(const CompiledPlan& plan)
 
 Result<std::unique_ptr<RunState>> RunState::Make(const CompiledPlan& plan) {
   std::unique_ptr<RunState> state(new RunState(plan));
-  PT_CHECK_OK(state->Allocate());
-  for (size_t i = 0; i < plan.steps.size(); ++i) {
+  PT_CHECK_OK(state->Prepare());
+  return state;
+}
+
+Status RunState::Prepare() {
+  PT_CHECK_OK(Allocate());
+  for (size_t i = 0; i < plan_.steps.size(); ++i) {
     const auto at_boundary = [&](const std::vector<InstanceId>& ids) {
       return std::any_of(ids.begin(), ids.end(), [&](InstanceId id) {
-        const TensorPlace::Where where = plan.places.instances[id.index()].where;
+        const TensorPlace::Where where = plan_.places.instances[id.index()].where;
         return where == TensorPlace::Where::kInput || where == TensorPlace::Where::kOutput;
       });
     };
-    if (at_boundary(plan.steps[i].in) || at_boundary(plan.steps[i].out)) continue;
-    PT_CHECK_OK(state->Bind(StepId(i)));
+    if (at_boundary(plan_.steps[i].in) || at_boundary(plan_.steps[i].out)) continue;
+    PT_CHECK_OK(Bind(StepId(i)));
   }
-  return state;
+  return {};
 }
 
 Status RunState::Allocate() {

@@ -21,7 +21,7 @@
 
 namespace pt {
 
-class RunState : public CoreJob, private StopFlag {
+class RunState : public CoreJob, protected StopFlag {
  public:
   // Allocates arenas, streams and events, and binds what the caller's buffers do not touch.
   static Result<std::unique_ptr<RunState>> Make(const CompiledPlan& plan);
@@ -30,8 +30,8 @@ class RunState : public CoreJob, private StopFlag {
   bool IsBoundTo(std::span<const LentTensor> inputs, std::span<const LentTensor> outputs) const;
 
   // One run; the calling thread lends itself. `start_ns`: when the caller came. `trace` may be null.
-  Result<RunReport> Run(std::span<const LentTensor> inputs, std::span<const LentTensor> outputs, Trace* trace,
-                        const RunLimits& limits, int64_t start_ns);
+  virtual Result<RunReport> Run(std::span<const LentTensor> inputs, std::span<const LentTensor> outputs, Trace* trace,
+                                const RunLimits& limits, int64_t start_ns);
 
   // Adds what its steps have taken so far; from any thread at any time.
   void AddCounters(std::vector<StepCounter>& sums) const;
@@ -44,7 +44,7 @@ class RunState : public CoreJob, private StopFlag {
   bool hung() const { return hung_; }
   bool IsIdle();
 
- private:
+ protected:  // for DispatchState, which works off the same steps in an order of its own
   struct alignas(64) StepFlag : Flag {};
   struct StepTimes {
     int64_t wait_ns = 0, start_ns = 0, end_ns = 0;
@@ -62,6 +62,7 @@ class RunState : public CoreJob, private StopFlag {
   };
 
   explicit RunState(const CompiledPlan& plan);
+  Status Prepare();
   Status Allocate();
   void PlaceCounters();
   Status AllocateStaging(StepId step);

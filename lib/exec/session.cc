@@ -10,6 +10,7 @@
 
 #include "lib/exec/clock.h"
 #include "lib/exec/compiled_plan.h"
+#include "lib/exec/dispatch_state.h"
 #include "lib/exec/lost_devices.h"
 #include "lib/exec/run_state.h"
 #include "partitiontuner/support/checked.h"
@@ -126,6 +127,10 @@ class AbandonedRun : public DeviceWork {
   std::unique_ptr<RunState> state_;
 };
 
+Result<std::unique_ptr<RunState>> MakeRunState(const CompiledPlan& plan) {
+  return plan.dispatch ? DispatchState::Make(plan) : RunState::Make(plan);
+}
+
 Status CheckDevices(const CompiledPlan& compiled) {
   for (DeviceId device : compiled.devices) {
     if (!compiled.machine.lost_devices().IsLost(device)) continue;
@@ -156,8 +161,7 @@ struct Session::Deck {
     run_states.erase(own);
   }
 
-  static Result<std::shared_ptr<Deck>> Make(std::shared_ptr<const Graph> graph, const Plan& plan, Machine& machine,
-                                            const SessionOptions& options);
+  static Result<std::shared_ptr<Deck>> Make(std::shared_ptr<const CompiledPlan> compiled);
 };
 
 struct Session::State {
@@ -231,6 +235,9 @@ struct Session::State {
     RunState* run_;
   };
 
+  // Without a deck.
+  static Result<std::unique_ptr<State>> Make(std::shared_ptr<const Graph> graph, const LentOn& lent_on,
+                                             Machine& machine, const SessionOptions& options);
   // Of the plan that new runs take.
   std::shared_ptr<const CompiledPlan> compiled() const {
     const std::lock_guard lock(mutex);
@@ -295,21 +302,20 @@ Result<Session::State::Lease> Session::State::Take(std::span<const LentTensor> g
   ++mine->growing;
   lock.unlock();
   const Growth growth(*this, *mine);
-  PT_ASSIGN(std::unique_ptr<RunState> made, RunState::Make(*mine->compiled));
+  PT_ASSIGN(std::unique_ptr<RunState> made, MakeRunState(*mine->compiled));
   const std::lock_guard again(mutex);
   mine->run_states.push_back(std::move(made));
   return Lease(*this, mine, *mine->run_states.back());
 }
 
-Result<std::shared_ptr<Session::Deck>> Session::Deck::Make(std::shared_ptr<const Graph> graph, const Plan& plan,
-                                                           Machine& machine, const SessionOptions& options) {
+Result<std::shared_ptr<Session::Deck>> Session::Deck::Make(std::shared_ptr<const CompiledPlan> compiled) {
   auto deck = std::make_shared<Deck>();
-  PT_ASSIGN(deck->compiled, CompilePlan(std::move(graph), plan, machine, options));
-  const size_t most = MostRunStates(options);
+  deck->compiled = std::move(compiled);
+  const size_t most = MostRunStates(deck->compiled->options);
   deck->run_states.reserve(most);
   deck->free.reserve(most);
   // The first run state at once: a session that exists has its memory.
-  PT_ASSIGN(std::unique_ptr<RunState> first, RunState::Make(*deck->compiled));
+  PT_ASSIGN(std::unique_ptr<RunState> first, MakeRunState(*deck->compiled));
   deck->run_states.push_back(std::move(first));
   deck->free.push_back(deck->run_states.back().get());
   return deck;
@@ -322,12 +328,30 @@ Session::~Session() {
   state_->idle.wait(lock, [&] { return state_->runs == 0; });
 }
 
+Result<std::unique_ptr<Session::State>> Session::State::Make(std::shared_ptr<const Graph> graph, const LentOn& lent_on,
+                                                             Machine& machine, const SessionOptions& options) {
+  std::unique_ptr<State> state(new State{graph, machine, options, {}, {}, {}, {}, {}, {}, 0});
+  PT_ASSIGN(state->inputs, WantedOf(*graph, lent_on, graph->inputs()));
+  PT_ASSIGN(state->outputs, WantedOf(*graph, lent_on, graph->outputs()));
+  return state;
+}
+
 Result<std::unique_ptr<Session>> Session::Create(std::shared_ptr<const Graph> graph, const Plan& plan, Machine& machine,
                                                  const SessionOptions& options) try {
-  std::unique_ptr<State> state(new State{graph, machine, options, {}, {}, {}, {}, {}, {}, 0});
-  PT_ASSIGN(state->inputs, WantedOf(*graph, plan.lent_on, graph->inputs()));
-  PT_ASSIGN(state->outputs, WantedOf(*graph, plan.lent_on, graph->outputs()));
-  PT_ASSIGN(state->deck, Deck::Make(std::move(graph), plan, machine, options));
+  PT_ASSIGN(std::unique_ptr<State> state, State::Make(graph, plan.lent_on, machine, options));
+  PT_ASSIGN(std::unique_ptr<CompiledPlan> compiled, CompilePlan(std::move(graph), plan, machine, options));
+  PT_ASSIGN(state->deck, Deck::Make(std::move(compiled)));
+  return std::unique_ptr<Session>(new Session(std::move(state)));
+} catch (...) {
+  return Caught("session", "make a session");
+}
+
+Result<std::unique_ptr<Session>> Session::CreateDispatch(std::shared_ptr<const Graph> graph,
+                                                         const DispatchPlan& dispatch, Machine& machine,
+                                                         const SessionOptions& options) try {
+  PT_ASSIGN(std::unique_ptr<State> state, State::Make(graph, dispatch.plan.lent_on, machine, options));
+  PT_ASSIGN(std::unique_ptr<CompiledPlan> compiled, CompileDispatch(std::move(graph), dispatch, machine, options));
+  PT_ASSIGN(state->deck, Deck::Make(std::move(compiled)));
   return std::unique_ptr<Session>(new Session(std::move(state)));
 } catch (...) {
   return Caught("session", "make a session");
@@ -337,7 +361,12 @@ Status Session::Replace(const Plan& plan) try {
   if (state_->machine.workers().InsideJob()) {
     return MakeError(ErrorCode::kUsage, "session.nested", "Replace was called from within a run of the same machine");
   }
-  PT_ASSIGN(std::shared_ptr<Deck> next, Deck::Make(state_->graph, plan, state_->machine, state_->options));
+  if (state_->compiled()->dispatch) {
+    return MakeError(ErrorCode::kUsage, "session.dispatch_replace",
+                     "a session that decides in the run cannot take a plan instead", "make another session");
+  }
+  PT_ASSIGN(std::unique_ptr<CompiledPlan> compiled, CompilePlan(state_->graph, plan, state_->machine, state_->options));
+  PT_ASSIGN(std::shared_ptr<Deck> next, Deck::Make(std::move(compiled)));
   const std::lock_guard lock(state_->mutex);
   if (next->compiled->plan.lent_on != state_->deck->compiled->plan.lent_on) {
     return MakeError(ErrorCode::kUsage, "session.lent_on",

@@ -6,6 +6,7 @@
 
 #include "partitiontuner/exec/session.h"
 #include "partitiontuner/platform/discover.h"
+#include "test/exec/dispatch_setting.h"
 #include "test/testing/test_machine.h"
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
@@ -81,6 +82,29 @@ TEST_CASE("Session, WarmRunsAllocateNothing", "[exec]") {
   bool ok = true;
   counting.store(true);
   for (int run = 0; run < 20; ++run) ok = session->Run(in, out, options).ok() && ok;
+  counting.store(false);
+  CHECK(ok);
+  CHECK(allocations.exchange(0) == 0);
+}
+
+TEST_CASE("DispatchSession, WarmRunsAllocateNothing", "[exec]") {
+  const uint32_t cores = GENERATE(1u, 2u, 4u);
+  CAPTURE(cores);
+  FakeControl control;
+  FakeDeviceControl device;
+  const std::unique_ptr<Machine> machine = MakeFakeMachine(MakeTestPlatform(cores, false), control, device);
+  std::mt19937 random(3);
+  const std::shared_ptr<const Graph> graph = MakeRandomGraph(random, 50, 100);
+  const DispatchPlan dispatch = MakeTestDispatch(*graph, *machine, DispatchRule::kPath);
+  const std::unique_ptr<Session> session = Session::CreateDispatch(graph, dispatch, *machine).value();
+  std::vector<Buffer> inputs = MakeBuffers(*graph, graph->inputs(), 0);
+  std::vector<Buffer> outputs = MakeBuffers(*graph, graph->outputs(), 0);
+  const std::vector<LentTensor> in = Lend(inputs), out = Lend(outputs);
+  REQUIRE(session->Run(in, out).ok());
+  bool ok = true;
+  allocations.store(0);
+  counting.store(true);
+  for (int run = 0; run < 20; ++run) ok = session->Run(in, out).ok() && ok;
   counting.store(false);
   CHECK(ok);
   CHECK(allocations.exchange(0) == 0);

@@ -83,7 +83,7 @@ Result<ChosenPlan> ChoosePlan(Engine& engine, const Model& model, const PlanSour
   if (!source.plan_file.empty()) {
     if (source.precision) PT_CHECK_OK(CheckPrecision(*source.plan, *source.precision, source));
     if (source.max_error) PT_CHECK_OK(CheckBudget(*source.plan, *source.max_error, source));
-    return ChosenPlan{source.plan_file, *source.plan};
+    return ChosenPlan{source.plan_file, *source.plan, {}};
   }
   if (source.wants_budget) {
     return MakeError(ErrorCode::kUsage, "usage.combination",
@@ -91,17 +91,22 @@ Result<ChosenPlan> ChoosePlan(Engine& engine, const Model& model, const PlanSour
                      "pt-plan " + model.path + " --precision auto -o FILE, then --plan FILE");
   }
   PlanOptions options = source.options;
+  if (source.planner.starts_with(kDispatchPrefix)) {
+    options.planner = source.planner.substr(kDispatchPrefix.size());
+    PT_ASSIGN(DispatchPlan dispatch, engine.MakeDispatchPlan(model, options));
+    return ChosenPlan{source.planner, std::move(dispatch.plan), std::move(dispatch.table)};
+  }
   if (!source.planner.empty()) {
     options.planner = source.planner;
     PT_ASSIGN(Plan plan, engine.MakePlan(model, options));
-    return ChosenPlan{source.planner, std::move(plan)};
+    return ChosenPlan{source.planner, std::move(plan), {}};
   }
   options.planner = "search";
   options.allow_estimates = false;
   const auto profile = engine.ProfileOf(model);
   if (profile.ok() && !profile->measurements.empty()) {
     Result<Plan> plan = engine.MakePlan(model, options);
-    if (plan.ok()) return ChosenPlan{options.planner, std::move(*plan)};
+    if (plan.ok()) return ChosenPlan{options.planner, std::move(*plan), {}};
     console.Note("note: the database does not know all of this model (" + plan.error().message + ")");
   }
   console.Note(
@@ -109,7 +114,13 @@ Result<ChosenPlan> ChoosePlan(Engine& engine, const Model& model, const PlanSour
       "with pt-profile)");
   PT_ASSIGN(Plan plan, engine.MakeDefaultPlan(model));
   const std::string name = plan.planner;
-  return ChosenPlan{name, std::move(plan)};
+  return ChosenPlan{name, std::move(plan), {}};
+}
+
+Result<std::unique_ptr<Session>> MakeSession(Engine& engine, const Model& model, const ChosenPlan& chosen,
+                                             const SessionOptions& options) {
+  if (!chosen.dispatch) return engine.MakeSession(model, chosen.plan, options);
+  return engine.MakeSession(model, DispatchPlan{chosen.plan, *chosen.dispatch}, options);
 }
 
 }  // namespace pt::tools

@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "partitiontuner/engine/engine.h"
 #include "tools/common/console.h"
@@ -18,14 +19,18 @@ struct PlanSource {
   std::optional<Precision> precision;
   std::optional<double> max_error;
   bool wants_budget = false;  // --precision auto: only a plan file is taken
-  std::string planner;        // empty: search over the database's costs, else a one-device plan
-  PlanOptions options;        // .planner is set from the above
+  // Empty: search over the database's costs, else a one-device plan. "dispatch:RULE": decided while running.
+  std::string planner;
+  PlanOptions options;  // .planner is set from the above
 };
 
 struct ChosenPlan {
   std::string name;  // the file, or the planner with its argument
   Plan plan;
+  std::optional<DispatchTable> dispatch;  // of runs that decide: `plan` is then all that may run
 };
+
+inline constexpr std::string_view kDispatchPrefix = "dispatch:";
 
 // The engine that the flags describe. Errors: kUsage; kDeviceUnusable for a device, library or math mode that was named
 // and cannot be used on the machine.
@@ -39,5 +44,8 @@ void NotePrecision(const Model& model, const Console& console);
 // The plan of the file or planner. Without either, `search` when the database knows this model on
 // this machine, else a one-device plan from rough estimates; which of the two is said as a note.
 Result<ChosenPlan> ChoosePlan(Engine& engine, const Model& model, const PlanSource& source, const Console& console);
+
+Result<std::unique_ptr<Session>> MakeSession(Engine& engine, const Model& model, const ChosenPlan& chosen,
+                                             const SessionOptions& options);
 
 }  // namespace pt::tools

@@ -2,6 +2,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 
+#include "partitiontuner/planner/dispatch.h"
 #include "tools/common/machine_questions.h"
 #include "tools/common/text.h"
 #include "tools/pt-run/run_flags.h"
@@ -19,7 +20,7 @@ Result<PlanSource> RunFlags::plan_source() const {
     PT_ASSIGN(source.max_error, MaxErrorOf(common));
   }
   source.wants_budget = common.wants_budget();
-  source.planner = planner;
+  source.planner = dispatch.empty() ? planner : std::string(kDispatchPrefix) + dispatch;
   source.options.seed = seed;
   return source;
 }
@@ -50,12 +51,16 @@ void AddFlags(CLI::App& app, RunFlags& flags) {
   app.add_option("--planner", flags.planner, "make the plan now, for instance search, single:cpu, random:7")
       ->option_text("NAME")
       ->group("Plan");
+  app.add_option("--dispatch", flags.dispatch, "no plan: decide while running which ready step goes to which free unit")
+      ->option_text("operator|path")
+      ->group("Plan");
   app.add_flag("--sequential", flags.sequential, "one step after another: the plan's sequential twin")->group("Plan");
   app.add_option("--duration", flags.duration, "measure that long, for instance 0.3s (2s)")
       ->option_text("TIME")
       ->group("Run");
   app.add_option("--iterations", flags.iterations, "measure that many runs instead")->option_text("N")->group("Run");
-  app.add_option("--compare", flags.compare, "measure several planners in turns; speedup over the first")
+  app.add_option("--compare", flags.compare,
+                 "measure several planners, or dispatch:RULE, in turns; speedup over the first")
       ->option_text("PLANNER,...")
       ->group("Run");
   app.add_option("--concurrency", flags.concurrency, "so many callers at once, in turns with one alone: runs a second")
@@ -103,6 +108,31 @@ Status ReadPlan(RunFlags& flags) {
   return {};
 }
 
+// What runs that decide cannot do, or what says how to run in another way.
+Status CheckDispatch(const RunFlags& flags) {
+  const auto excluded = [](const std::string& flag, std::string hint) {
+    return MakeError(ErrorCode::kUsage, "usage.combination", "--dispatch and " + flag + " exclude each other",
+                     std::move(hint));
+  };
+  if (flags.planner.starts_with(kDispatchPrefix)) {
+    const std::string rule = flags.planner.substr(kDispatchPrefix.size());
+    return excluded("--planner", "--dispatch " + rule + " instead of --planner " + flags.planner);
+  }
+  if (flags.dispatch.empty()) return {};
+  PT_CHECK_OK(DispatchRuleNamed(flags.dispatch));
+  if (!flags.plan.empty()) return excluded("--plan", "a plan has decided everything");
+  if (!flags.planner.empty()) return excluded("--planner", "--compare measures both in turns");
+  if (!flags.compare.empty()) {
+    return excluded("--compare", "--compare dispatch:" + flags.dispatch + "," + flags.compare);
+  }
+  if (flags.sequential) return excluded("--sequential", "--planner " + flags.dispatch + " has a sequential twin");
+  if (flags.twin) return excluded("--twin", "--planner " + flags.dispatch + " has a sequential twin");
+  if (!flags.trace.empty()) return excluded("--trace", "trace a plan: --planner " + flags.dispatch);
+  if (flags.residuals) return excluded("--residuals", "nothing is predicted of runs that decide");
+  if (!flags.suite.empty()) return excluded("--suite", "--verify for a single model");
+  return {};
+}
+
 int Main(int argc, char** argv) {
   Console console("pt-run");
   RunFlags flags;
@@ -112,6 +142,7 @@ int Main(int argc, char** argv) {
   if (!flags.plan.empty() && !flags.planner.empty()) {
     return console.Fail(MakeError(ErrorCode::kUsage, "usage.combination", "--plan and --planner exclude each other"));
   }
+  if (const Status dispatch = CheckDispatch(flags); !dispatch.ok()) return console.Fail(dispatch.error());
   if (flags.concurrency > 0 && !(flags.compare.empty() && flags.verify.empty() && flags.suite.empty() &&
                                  flags.trace.empty() && flags.save_outputs.empty())) {
     return console.Fail(

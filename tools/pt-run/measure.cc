@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <span>
 
 #include "partitiontuner/engine/npy.h"
 #include "partitiontuner/exec/reference_work.h"
@@ -24,8 +25,10 @@ Status TimedRun(Runner& runner, const CancelToken& cancel, bool keep) {
   PT_ASSIGN(RunReport report, runner.session->Run(runner.inputs.tensors(), runner.outputs.tensors(), options));
   const auto end = std::chrono::steady_clock::now();
   runner.simulated = report.simulated;
-  if (keep)
+  if (keep) {
     runner.times_ns.push_back(std::max<int64_t>(1, report.simulated ? report.makespan_ns : (end - start).count()));
+    runner.decision_ns += report.decision_ns;
+  }
   runner.last = std::move(report);
   return {};
 }
@@ -174,7 +177,22 @@ double Speedup(const Runner& runner, const Runner& base) {
   return quotients[quotients.size() / 2];
 }
 
-Result<std::string> LatencyTable(const std::vector<Runner>& runners, const std::string& percentiles) {
+// What deciding takes in a run.
+int64_t DecisionNs(const Runner& runner) { return runner.decision_ns / static_cast<int64_t>(runner.times_ns.size()); }
+
+// What there is to know of a row beside its numbers.
+std::string Remark(const Runner& runner) {
+  std::string remark = runner.simulated ? "simulated" : "";
+  if (runner.tasks > 0) {
+    const int64_t each_ns = DecisionNs(runner) / runner.tasks;
+    remark += (remark.empty() ? "" : ", ") + std::to_string(runner.tasks) + " decisions of " + ShortTime(each_ns);
+  } else if (!runner.simulated && !runner.plan.complete) {
+    remark = "prediction is an estimate";
+  }
+  return remark;
+}
+
+Result<std::string> LatencyTable(std::span<const Runner> runners, const std::string& percentiles) {
   std::vector<double> wanted;
   std::vector<std::string> columns = {"run"};
   for (const std::string& text : SplitList(percentiles)) {
@@ -195,10 +213,10 @@ Result<std::string> LatencyTable(const std::vector<Runner>& runners, const std::
     row.push_back(ShortTime(latency.sorted.front()));
     row.push_back(ShortTime(static_cast<int64_t>(latency.mean_ns)));
     row.push_back(std::to_string(latency.sorted.size()));
-    row.push_back(ShortTime(runner.plan.makespan.ns));
-    row.push_back(Percent(PredictionError(runner.plan.makespan.ns, latency)));
+    row.push_back(runner.tasks > 0 ? "-" : ShortTime(runner.plan.makespan.ns));
+    row.push_back(runner.tasks > 0 ? "-" : Percent(PredictionError(runner.plan.makespan.ns, latency)));
     if (runners.size() > 1) row.push_back(Fixed(Speedup(runner, runners[0]), 3));
-    row.push_back(runner.simulated ? "simulated" : runner.plan.complete ? "" : "prediction is an estimate");
+    row.push_back(Remark(runner));
     table.Row(std::move(row));
   }
   return table.Text();
@@ -236,6 +254,33 @@ std::string RequestsLine(const Runner& runner, uint32_t requests) {
          " requests: " + Fixed(RequestsPerSecond(LatencyOf(runner.times_ns), requests), 1) + " a second\n";
 }
 
+void AddRequests(const Latency& latency, uint32_t requests, Json& json) {
+  if (requests < 2) return;
+  json.Set("requests", static_cast<int64_t>(requests));
+  json.Set("requests_per_s", RequestsPerSecond(latency, requests));
+}
+
+// Of runs that decide there is no prediction and no trace.
+Result<int> MeasuredDispatch(const RunFlags& flags, const Runner& runner, uint32_t requests) {
+  if (!flags.common.json()) {
+    PT_ASSIGN(const std::string table, LatencyTable({&runner, 1}, flags.percentiles));
+    PT_CHECK_OK(WriteOut(table + RequestsLine(runner, requests)));
+    return 0;
+  }
+  const Latency latency = LatencyOf(runner.times_ns);
+  Json json = Json::MakeObject();
+  json.Set("model", flags.common.model);
+  json.Set("dispatch", flags.dispatch);
+  json.Set("latency_ns", LatencyJson(latency));
+  json.Set("runs", static_cast<int64_t>(latency.sorted.size()));
+  AddRequests(latency, requests, json);
+  json.Set("tasks", static_cast<int64_t>(runner.tasks));
+  json.Set("decision_ns", DecisionNs(runner));
+  json.Set("simulated", runner.simulated);
+  PT_CHECK_OK(WriteOut(WriteJson(json) + "\n"));
+  return 0;
+}
+
 Result<int> Measured(const RunFlags& flags, Console& console, const CancelToken& cancel) {
   PT_ASSIGN(const MeasureLength length, MeasureLengthOf(flags));
   PT_ASSIGN(const Setup setup, MakeSetup(flags, console));
@@ -246,9 +291,10 @@ Result<int> Measured(const RunFlags& flags, Console& console, const CancelToken&
   PT_CHECK_OK(MeasureAll(runners, length, cancel));
   NoteUnsteadyPace(runners, console);
   Runner& runner = runners[0];
+  if (!flags.save_outputs.empty()) PT_CHECK_OK(SaveOutputs(runner.outputs, runner.last, flags.save_outputs));
+  if (runner.tasks > 0) return MeasuredDispatch(flags, runner, setup.model->rewrites.requests);
   PT_ASSIGN(const ReferenceTimes after, TimeReferences(runner));
   const std::optional<Pace> pace = PaceOf(runner.plan, before, after);
-  if (!flags.save_outputs.empty()) PT_CHECK_OK(SaveOutputs(runner.outputs, runner.last, flags.save_outputs));
   PT_ASSIGN(const std::vector<Trace> traces, TraceRuns(runner, flags.residuals ? 31 : 5, cancel));
   const Trace& middle = traces[traces.size() / 2];
   const TraceShares shares = SharesOf(middle, setup.engine->machine().platform(), runner.plan);
@@ -271,10 +317,7 @@ Result<int> Measured(const RunFlags& flags, Console& console, const CancelToken&
   json.Set("planner", runner.plan.planner);
   json.Set("latency_ns", LatencyJson(latency));
   json.Set("runs", static_cast<int64_t>(latency.sorted.size()));
-  if (const uint32_t requests = setup.model->rewrites.requests; requests > 1) {
-    json.Set("requests", static_cast<int64_t>(requests));
-    json.Set("requests_per_s", RequestsPerSecond(latency, requests));
-  }
+  AddRequests(latency, setup.model->rewrites.requests, json);
   json.Set("predicted_ns", runner.plan.makespan.ns);
   json.Set("prediction_error", PredictionError(runner.plan.makespan.ns, latency));
   if (pace) {
@@ -323,7 +366,12 @@ Result<int> Compared(const RunFlags& flags, Console& console, const CancelToken&
     row.Set("plan", runner.name);
     row.Set("latency_ns", LatencyJson(latency));
     row.Set("runs", static_cast<int64_t>(latency.sorted.size()));
-    row.Set("predicted_ns", runner.plan.makespan.ns);
+    if (runner.tasks > 0) {
+      row.Set("tasks", static_cast<int64_t>(runner.tasks));
+      row.Set("decision_ns", DecisionNs(runner));
+    } else {
+      row.Set("predicted_ns", runner.plan.makespan.ns);
+    }
     row.Set("simulated", runner.simulated);
     row.Set("speedup", Speedup(runner, runners[0]));
     rows.Push(std::move(row));

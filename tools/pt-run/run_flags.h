@@ -15,8 +15,8 @@ namespace pt::tools {
 
 struct RunFlags {
   CommonFlags common;
-  std::string plan, planner, duration, verify, suite, only = "*", trace, percentiles = "50,90,99", save_outputs,
-                                                      compare, denormals, rtol, atol, case_timeout = "60s";
+  std::string plan, planner, dispatch, duration, verify, suite,
+      only = "*", trace, percentiles = "50,90,99", save_outputs, compare, denormals, rtol, atol, case_timeout = "60s";
   std::shared_ptr<const Plan> given_plan;  // what the file of `plan` holds; null without one
   uint64_t iterations = 0, seed = 1;
   uint32_t concurrency = 0;  // callers at once; 0 = not asked for

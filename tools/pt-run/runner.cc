@@ -23,9 +23,10 @@ Result<Setup> MakeSetup(const RunFlags& flags, const Console& console) {
 Result<Runner> MakeRunner(const Setup& setup, const RunFlags& flags, const PlanSource& source, const Console& console) {
   PT_ASSIGN(ChosenPlan chosen, ChoosePlan(*setup.engine, *setup.model, source, console));
   Runner runner;
+  PT_ASSIGN(runner.session, MakeSession(*setup.engine, *setup.model, chosen, flags.session_options(false)));
   runner.name = std::move(chosen.name);
   runner.plan = std::move(chosen.plan);
-  PT_ASSIGN(runner.session, setup.engine->MakeSession(*setup.model, runner.plan, flags.session_options(false)));
+  if (chosen.dispatch) runner.tasks = static_cast<uint32_t>(chosen.dispatch->tasks.size());
   PT_ASSIGN(runner.inputs, RunBuffers::ForInputs(*runner.session, setup.inputs));
   PT_ASSIGN(runner.outputs, RunBuffers::ForOutputs(*runner.session));
   return runner;

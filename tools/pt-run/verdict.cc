@@ -40,10 +40,10 @@ Result<ReadyModel> MakeReady(Engine& engine, ModelOptions options, const std::st
     PT_ASSIGN(ready.plan, ChoosePlan(engine, *ready.model, source, console));
   }
   SessionOptions session_options = flags.session_options(suite);
-  PT_ASSIGN(ready.session, engine.MakeSession(*ready.model, ready.plan.plan, session_options));
+  PT_ASSIGN(ready.session, MakeSession(engine, *ready.model, ready.plan, session_options));
   if (flags.twin) {
     session_options.sequential = true;
-    PT_ASSIGN(ready.twin, engine.MakeSession(*ready.model, ready.plan.plan, session_options));
+    PT_ASSIGN(ready.twin, MakeSession(engine, *ready.model, ready.plan, session_options));
   }
   return ready;
 }
@@ -65,12 +65,14 @@ Result<std::vector<OutputVerdict>> JudgeOutputs(const ReadyModel& ready, const s
                                                 const RunFlags& flags) {
   // The graph as loaded, since passes may have folded the quantisation that a tolerance comes from.
   const Graph& graph = *ready.model->loaded;
+  const Graph& planned = *ready.model->graph;
   const MathMode math = LoosestMath(ready.plan.plan);
   std::vector<OutputVerdict> verdicts;
   for (size_t i = 0; i < outputs.size(); ++i) {
     OutputVerdict verdict;
-    verdict.name = graph.value(graph.outputs()[i]).name;
-    verdict.tolerance = operator_test ? OperatorTestTolerance() : DefaultTolerance(graph, graph.outputs()[i], math);
+    const ValueId output = graph.outputs()[i % graph.outputs().size()];  // of each request the same
+    verdict.name = planned.value(planned.outputs()[i]).name;
+    verdict.tolerance = operator_test ? OperatorTestTolerance() : DefaultTolerance(graph, output, math);
     verdict.reason = operator_test ? "operator test" : MathReason(math);
     if (!flags.rtol.empty()) {
       PT_ASSIGN(verdict.tolerance.relative, ParseNumber(flags.rtol, "--rtol"));

@@ -93,6 +93,7 @@ Result<std::vector<SetReport>> VerifyReference(const RunFlags& flags, Engine& en
   RunFlags plain = flags;
   plain.plan.clear();
   plain.planner.clear();
+  plain.dispatch.clear();
   plain.twin = false;
   if (plain.denormals.empty()) plain.denormals = "flush";  // as in the run that is judged
   // The reference computes the model as it is, as often as there are requests.

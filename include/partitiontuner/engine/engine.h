@@ -130,7 +130,13 @@ class Engine {
   // Without a database entry for this model: a plan for one device from rough estimates, never "nothing".
   Result<Plan> MakeDefaultPlan(const Model& model);
 
+  // What may run where, for sessions that decide in the run. options.planner is the rule: "operator" or "path"; effort,
+  // seed and margin have no meaning. Errors: those of MakePlan and MakeDispatchPlan.
+  Result<DispatchPlan> MakeDispatchPlan(const Model& model, const PlanOptions& options);
+
   Result<std::unique_ptr<Session>> MakeSession(const Model& model, const Plan& plan,
+                                               const SessionOptions& options = {});
+  Result<std::unique_ptr<Session>> MakeSession(const Model& model, const DispatchPlan& dispatch,
                                                const SessionOptions& options = {});
 
  private:

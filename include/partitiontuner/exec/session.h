@@ -11,6 +11,7 @@
 #include "partitiontuner/exec/cancel_token.h"
 #include "partitiontuner/exec/machine.h"
 #include "partitiontuner/exec/trace.h"
+#include "partitiontuner/plan/dispatch_plan.h"
 #include "partitiontuner/plan/plan.h"
 #include "partitiontuner/support/limits.h"
 
@@ -50,6 +51,9 @@ struct RunReport {
   int64_t wall_ns = 0;      // the whole of Run
   int64_t makespan_ns = 0;  // first step's start to last step's end; of the virtual clock where a device has one
   bool simulated = false;   // some device's times come from a platform file
+  // Of a session that decides in the run: what the decisions took, on all cores together, waiting for each other's
+  // included.
+  int64_t decision_ns = 0;
   // By output: those whose size was known only at run time, the others empty. No entries when there are none such. They
   // own their memory, which no longer counts against run_bytes.
   std::vector<Tensor> outputs;
@@ -76,6 +80,13 @@ class Session {
   // loaded), kUnsupported, kOutOfMemory.
   static Result<std::unique_ptr<Session>> Create(std::shared_ptr<const Graph> graph, const Plan& plan, Machine& machine,
                                                  const SessionOptions& options = {});
+  // A session that decides while it runs which ready task goes to which free unit, by the rule and the measured times
+  // of `dispatch` (docs/executor.md, "Decided in the run"). It runs like any other, on more memory, but has no twin
+  // (options.sequential is kUsage) and no traces, and cannot be replaced (kUsage). plan() is all that may run. Errors
+  // as Create; kUnsupported for devices with a virtual clock, which does not pass while the run decides.
+  static Result<std::unique_ptr<Session>> CreateDispatch(std::shared_ptr<const Graph> graph,
+                                                         const DispatchPlan& dispatch, Machine& machine,
+                                                         const SessionOptions& options = {});
   ~Session();  // waits for runs in flight
 
   // In the order of graph.inputs() and graph.outputs(). Blocks until done; callable from many threads.
