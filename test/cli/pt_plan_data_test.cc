@@ -51,6 +51,10 @@ TEST_CASE("PtPlan, ComparesPlannersOfAWorkloadAndDrawsThem", "[cli]") {
       CHECK(row.find("not_run")->as_string()->find("keep 30 bytes there, which has 20") != std::string::npos);
       continue;
     }
+    if (name == "rnn-pipeline") {  // for other graphs
+      CHECK(row.find("not_run") != nullptr);
+      continue;
+    }
     ++planned;
     CHECK(*row.find("makespan_ns")->as_int() >= bound);
   }

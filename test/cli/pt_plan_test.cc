@@ -341,7 +341,8 @@ TEST_CASE("PtPlan, MemoryCapsHoldAndTheFrontTradesTimeForMemory", "[cli]") {
     bytes = *row.find("memory_bytes")->as_int();
     CHECK(profiled.Plan({"--check", *row.find("file")->as_string()}).exit_code == 0);
   }
-  CHECK(profiled.Plan({"--memory", "cpu=" + std::to_string(bytes), "--effort", "500"}).exit_code == 0);
+  // With more effort: under a cap the search takes another way to the same plan.
+  CHECK(profiled.Plan({"--memory", "cpu=" + std::to_string(bytes)}).exit_code == 0);
   CHECK(profiled.Plan({"--memory", "cpu=1GiB"}).exit_code == 0);
   const CommandResult none = profiled.Plan({"--memory", "cpu=1", "--effort", "500"});
   INFO(none.err);

@@ -90,6 +90,10 @@ void CheckEveryPlanner(const Workload& workload, uint64_t effort) {
   for (const std::string& name : PlannerNames(workload.platform, 1)) {
     INFO(name);
     const Result<Plan> plan = PlanBy(workload, name, effort);
+    if (name == "rnn-pipeline" || name == "throughput") {  // for other graphs
+      CHECK(plan.error().code == ErrorCode::kInfeasible);
+      continue;
+    }
     if (!plan.ok()) {
       CHECK(name.starts_with("single:acc:"));
       CHECK(plan.error().id == "planner.resident");
