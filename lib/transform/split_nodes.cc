@@ -192,7 +192,7 @@ std::optional<Cut> Splitter::FollowingCut(const Node& node, ValueId data, const 
     if (HasInput(node, i) && ConstantAt(node, i) == nullptr) return std::nullopt;
   }
   if (is_one_of(kUnary)) return cut;
-  const Dims& dims = graph_.value(data).type.static_dims().value();
+  const Dims dims = *graph_.value(data).type.static_dims();
   if (!is_one_of(kBinary) || graph_.value(node.outputs[0]).type.static_dims() != dims) return std::nullopt;
   const Dims& other = ConstantAt(node, 1)->dims();
   const size_t missing = dims.size() - std::min(dims.size(), other.size());

@@ -3,6 +3,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
 #include <map>
+#include <mutex>
 #include <set>
 
 #include "lib/exec/compiled_plan.h"
@@ -47,7 +48,10 @@ class NotingHost : public DeviceDriver {
   Result<std::unique_ptr<DeviceBuffer>> Allocate(uint64_t bytes) override { return host_->Allocate(bytes); }
   Result<std::unique_ptr<DeviceBuffer>> AllocateHost(uint64_t bytes) override { return host_->AllocateHost(bytes); }
   void PlaceNear(DeviceBuffer& buffer, uint64_t offset, uint64_t bytes, uint32_t node) override {
-    wishes_.push_back({buffer.data(), offset, bytes, node});
+    {
+      const std::lock_guard lock(mutex_);  // kernels are compiled side by side
+      wishes_.push_back({buffer.data(), offset, bytes, node});
+    }
     host_->PlaceNear(buffer, offset, bytes, node);
   }
   Result<std::unique_ptr<Stream>> MakeStream() override { return host_->MakeStream(); }
@@ -58,6 +62,7 @@ class NotingHost : public DeviceDriver {
   }
 
  private:
+  std::mutex mutex_;
   std::vector<Wish>& wishes_;
   std::unique_ptr<DeviceDriver> host_ = MakeHostDriver(DeviceId(0u));
 };
