@@ -26,7 +26,7 @@ struct PlanningProfile {
 
 struct PlanningCosts {
   std::unique_ptr<CostModel> costs;   // some way to run every node has one
-  std::unique_ptr<CostModel> beside;  // the same with how steps slow each other down
+  std::unique_ptr<CostModel> beside;  // the same with how steps slow each other down; null unless asked for
   ProfileSummary summary;
 };
 
@@ -47,7 +47,7 @@ struct Engine::State {
   Result<ProfileDb*> Database();
   Result<Profile> ReadProfile(const Model& model, bool* lacks_some = nullptr);
   Result<PlanningProfile> ProfileForPlanning(const Model& model, const PlanOptions& plan_options);
-  Result<PlanningCosts> CostsForPlanning(const Model& model, const PlanOptions& plan_options);
+  Result<PlanningCosts> CostsForPlanning(const Model& model, const PlanOptions& plan_options, bool beside = false);
   std::unique_ptr<CostModel> CostsFrom(const Model& model, Profile profile, bool allow_estimates) const;
 };
 
@@ -154,14 +154,18 @@ Result<Profile> Engine::State::ReadProfile(const Model& model, bool* lacks_some)
   return profile;
 }
 
-Result<PlanningCosts> Engine::State::CostsForPlanning(const Model& model, const PlanOptions& plan_options) {
+Result<PlanningCosts> Engine::State::CostsForPlanning(const Model& model, const PlanOptions& plan_options,
+                                                      bool beside) {
   // A name that is unknown is said before anything is read.
   if (const auto planner = FindPlanner(plan_options.planner); !planner.ok()) return planner.error();
   PT_ASSIGN(PlanningProfile found, ProfileForPlanning(model, plan_options));
+  const Profile measured = beside ? found.profile : Profile();
   PlanningCosts costs;
-  costs.costs = CostsFrom(model, found.profile, plan_options.allow_estimates);
-  costs.beside = MakeBesideCosts(*model.graph, measured_platform, model.candidates, found.profile,
-                                 LibraryVersions(*machine), *costs.costs);
+  costs.costs = CostsFrom(model, std::move(found.profile), plan_options.allow_estimates);
+  if (beside) {
+    costs.beside = MakeBesideCosts(*model.graph, measured_platform, model.candidates, measured,
+                                   LibraryVersions(*machine), *costs.costs);
+  }
   costs.summary = std::move(found.summary);
   PT_CHECK_OK(CheckProfiled(model, *costs.costs));
   return costs;
@@ -247,7 +251,7 @@ Result<Plan> Engine::MakePlanWithin(const Model& model, const PlanOptions& optio
 
 Result<FinalChoice> Engine::MakeFinalPlan(const Model& model, const PlanOptions& options,
                                           const FinalistOptions& finalists) {
-  PT_ASSIGN(const PlanningCosts found, state_->CostsForPlanning(model, options));
+  PT_ASSIGN(const PlanningCosts found, state_->CostsForPlanning(model, options, true));
   return RunFinalists({model, *state_->machine, *found.costs, found.summary, options}, *found.beside, finalists);
 }
 
