@@ -1,8 +1,9 @@
 #include "lib/planner/mend_devices.h"
 
 #include <algorithm>
-#include <numeric>
 #include <optional>
+
+#include "lib/planner/disjoint_sets.h"
 
 namespace pt {
 namespace {
@@ -12,23 +13,6 @@ struct Cluster {
   std::vector<uint32_t> choices;  // ascending
   uint64_t bytes = 0;
   std::vector<int64_t> ns;  // by device; kImpossible where some choice has no option there
-};
-
-// Disjoint sets of choices, each named by its first one.
-class Sets {
- public:
-  explicit Sets(size_t count) : parent_(count) { std::iota(parent_.begin(), parent_.end(), 0u); }
-  uint32_t Find(uint32_t x) {
-    while (parent_[x] != x) x = parent_[x] = parent_[parent_[x]];
-    return x;
-  }
-  void Join(uint32_t a, uint32_t b) {
-    a = Find(a), b = Find(b);
-    parent_[std::max(a, b)] = std::min(a, b);
-  }
-
- private:
-  std::vector<uint32_t> parent_;
 };
 
 // kNothing where the group has none there.
@@ -41,12 +25,13 @@ uint32_t CheapestOn(const Space& space, uint32_t group, DeviceId device) {
   return best;
 }
 
-Sets SetsOf(const Space& space, const Solution& solution) {
+// Of choices, by their places.
+DisjointSets SetsOf(const Space& space, const Solution& solution) {
   std::vector<uint32_t> choice_of(space.graph().nodes().size());
   for (uint32_t c = 0; c < solution.size(); ++c) {
     for (NodeId node : space.group_of(solution[c].option).nodes) choice_of[node.index()] = c;
   }
-  Sets sets(solution.size());
+  DisjointSets sets(solution.size());
   for (const std::vector<NodeId>& nodes : space.problem().constraints.together) {
     for (NodeId node : nodes) sets.Join(choice_of[nodes.front().index()], choice_of[node.index()]);
   }
@@ -56,7 +41,7 @@ Sets SetsOf(const Space& space, const Solution& solution) {
 // In the order of their first choices.
 std::vector<Cluster> MakeClusters(const Space& space, const DeviceRules& rules, const Solution& solution) {
   const size_t devices = space.platform().devices.size();
-  Sets sets = SetsOf(space, solution);
+  DisjointSets sets = SetsOf(space, solution);
   std::vector<Cluster> clusters;
   std::vector<uint32_t> cluster_of(solution.size());
   for (uint32_t c = 0; c < solution.size(); ++c) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "lib/planner/disjoint_sets.h"
 #include "lib/planner/stages.h"
 
 namespace pt {
@@ -45,18 +46,13 @@ class Requests {
 
 // Positions that hang together by values that are computed.
 void Requests::FindParts() {
-  std::vector<uint32_t> root(graph_.size());
-  std::iota(root.begin(), root.end(), 0U);
-  const auto find = [&](uint32_t c) {
-    while (root[c] != c) c = root[c] = root[root[c]];
-    return c;
-  };
+  DisjointSets sets(graph_.size());
   for (uint32_t c = 0; c < graph_.size(); ++c) {
-    for (const auto& [maker, value] : graph_.makers[c]) root[find(maker)] = find(c);
+    for (const auto& [maker, value] : graph_.makers[c]) sets.Join(maker, c);
   }
-  std::vector<uint32_t> part_of(graph_.size(), kNothing);  // by root
+  std::vector<uint32_t> part_of(graph_.size(), kNothing);  // by the first of each
   for (uint32_t c = 0; c < graph_.size(); ++c) {
-    uint32_t& part = part_of[find(c)];
+    uint32_t& part = part_of[sets.Find(c)];
     if (part == kNothing) {
       part = static_cast<uint32_t>(parts_.size());
       parts_.emplace_back();
