@@ -48,6 +48,13 @@ bool BypassNode(GraphBuilder& builder, std::vector<NodeId>& producers, NodeId no
   return true;
 }
 
+std::vector<int64_t> EqualParts(int64_t count, uint32_t parts, int64_t unit) {
+  const int64_t units = count / unit;
+  std::vector<int64_t> lengths(parts, units / parts * unit);
+  for (int64_t i = 0; i < units % parts; ++i) lengths[static_cast<size_t>(i)] += unit;
+  return lengths;
+}
+
 void MergeSources(GraphBuilder& builder, NodeId to, NodeId from) {
   const std::vector<Source> more = builder.graph().node(from).source;
   std::vector<Source>& source = builder.node(to).source;

@@ -29,6 +29,9 @@ NodeId AddReshape(GraphBuilder& builder, ValueId from, ValueId to);
 // graph input, a constant or an output as well) nothing happens and false comes back.
 bool BypassNode(GraphBuilder& builder, std::vector<NodeId>& producers, NodeId node, ValueId from, ValueId to);
 
+// Lengths of that many parts of `count`, as equal as can be in whole `unit`s (which divide it), longer ones first.
+std::vector<int64_t> EqualParts(int64_t count, uint32_t parts, int64_t unit = 1);
+
 // Appends the sources of `from` to those of `to`.
 void MergeSources(GraphBuilder& builder, NodeId to, NodeId from);
 

@@ -19,13 +19,6 @@ using Dims = std::vector<int64_t>;
 enum RecurrentInput : size_t { kX, kW, kR, kB, kLengths, kInitialH, kInitialC, kPeepholes };
 enum RecurrentOutput : size_t { kY, kYh, kYc };
 
-// Lengths of the slices: as equal as can be, longer ones first.
-Dims LengthsOf(int64_t steps, uint32_t slices) {
-  Dims lengths(slices, steps / slices);
-  for (int64_t i = 0; i < steps % slices; ++i) ++lengths[static_cast<size_t>(i)];
-  return lengths;
-}
-
 ValueId InputAt(const Node& node, size_t index) { return index < node.inputs.size() ? node.inputs[index] : ValueId(); }
 ValueId OutputAt(const Node& node, size_t index) {
   return index < node.outputs.size() ? node.outputs[index] : ValueId();
@@ -74,7 +67,7 @@ class Slicer {
 
   void SliceLayer(NodeId id) {
     const Node layer = graph_.node(id);
-    const Dims lengths = LengthsOf((*graph_.value(layer.inputs[kX]).type.static_dims())[0], slices_);
+    const Dims lengths = EqualParts((*graph_.value(layer.inputs[kX]).type.static_dims())[0], slices_);
     const std::vector<ValueId> x = Parts(layer.inputs[kX], lengths);
     const bool reverse = layer.string_or("direction", "forward") == "reverse";
     std::vector<ValueId> y(slices_);

@@ -17,12 +17,9 @@ using Dims = std::vector<int64_t>;
 // Kernels work on blocks of so many channels.
 constexpr int64_t kBlock = 16;
 
-// As equal as can be, in whole blocks where there are enough, longer ones first.
+// In whole blocks where there are enough.
 Dims LengthsOf(int64_t count, uint32_t parts) {
-  const int64_t unit = count % kBlock == 0 && count / kBlock >= parts ? kBlock : 1;
-  Dims lengths(parts, count / unit / parts * unit);
-  for (int64_t i = 0; i < count / unit % parts; ++i) lengths[static_cast<size_t>(i)] += unit;
-  return lengths;
+  return EqualParts(count, parts, count % kBlock == 0 && count / kBlock >= parts ? kBlock : 1);
 }
 
 // What lies between two places on an axis.
