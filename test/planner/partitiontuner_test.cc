@@ -17,14 +17,7 @@ constexpr UnitClassId kAccelerator(2u);
 // A world of row-major single nodes and Conv+Relu pairs without overheads, whose copies take `copy_ns` each way.
 World PlainWorld(Graph graph, int64_t copy_ns) {
   World world = testing::MakeWorld(std::move(graph), {.blocked = false});
-  for (size_t c = 0; c < world.platform.unit_classes.size(); ++c) {
-    world.costs.SetOverhead(UnitClassId(c), 0);
-    for (size_t d = 0; d < world.platform.unit_classes.size(); ++d) {
-      world.costs.SetWait(UnitClassId(c), UnitClassId(d), 0);
-      world.costs.SetFetch(UnitClassId(c), UnitClassId(d), 0);
-    }
-  }
-  for (size_t l = 0; l < world.platform.links.size(); ++l) world.costs.SetLink(LinkId(l), copy_ns, 0);
+  testing::LeaveCopiesOnly(world, copy_ns);
   for (const Candidate& candidate : world.candidates) world.costs.SetRunOf(candidate, 1'000'000);
   return world;
 }

@@ -4,8 +4,7 @@
 
 namespace pt::testing {
 
-World TimedWorld(const std::string& graph, const std::vector<TimedGroup>& groups, int64_t copy_ns) {
-  World world{ParseGraph(graph).value(), TwoCores(), {}, {}};
+void LeaveCopiesOnly(World& world, int64_t copy_ns) {
   for (size_t c = 0; c < world.platform.unit_classes.size(); ++c) {
     world.costs.SetOverhead(UnitClassId(c), 0);
     for (size_t d = 0; d < world.platform.unit_classes.size(); ++d) {
@@ -14,6 +13,11 @@ World TimedWorld(const std::string& graph, const std::vector<TimedGroup>& groups
     }
   }
   for (size_t l = 0; l < world.platform.links.size(); ++l) world.costs.SetLink(LinkId(l), copy_ns, 0);
+}
+
+World TimedWorld(const std::string& graph, const std::vector<TimedGroup>& groups, int64_t copy_ns) {
+  World world{ParseGraph(graph).value(), TwoCores(), {}, {}};
+  LeaveCopiesOnly(world, copy_ns);
   const auto class_of = [&](const char* unit) {
     return world.platform.unit(FindUnit(world.platform, unit)).unit_class;
   };

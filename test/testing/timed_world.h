@@ -15,6 +15,9 @@ struct TimedGroup {
   int64_t host_ns = 0, accelerator_ns = 0;
 };
 
+// Takes overheads, waits and fetching out of the world's costs; every copy takes `copy_ns`.
+void LeaveCopiesOnly(World& world, int64_t copy_ns);
+
 // TwoCores() without overheads and waits; every copy takes `copy_ns`. `graph`: see ParseGraph.
 World TimedWorld(const std::string& graph, const std::vector<TimedGroup>& groups, int64_t copy_ns);
 
