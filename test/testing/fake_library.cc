@@ -64,6 +64,7 @@ class FakeStream : public Stream {
       const std::lock_guard lock(mutex_);
       tasks_.push_back({std::move(task), records});
     }
+    ++control_.given;
     changed_.notify_all();
   }
 
