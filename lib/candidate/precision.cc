@@ -98,6 +98,14 @@ bool MayStore(MathMode mode, DataType value, DataType storage, QuantisationId qu
          (mode == MathMode::kFp16 && storage == DataType::kFloat16);
 }
 
+bool Holds(const Form& wide, const Form& narrow) {
+  if (wide.storage == narrow.storage && wide.quantisation == narrow.quantisation) return true;
+  if (wide.quantisation.valid()) return false;
+  if (wide.storage == DataType::kFloat64) return narrow.quantisation.valid() || IsFloat(narrow.storage);
+  return wide.storage == DataType::kFloat32 &&
+         (narrow.quantisation.valid() || narrow.storage == DataType::kFloat16 || narrow.storage == DataType::kBfloat16);
+}
+
 double RelativeTolerance(MathMode mode, DataType output) {
   if (!IsFloat(output)) return 0;
   const MathMode own = output == DataType::kBfloat16  ? MathMode::kBf16

@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "lib/plan/check_narrowing.h"
 #include "partitiontuner/plan/dispatch_plan.h"
 
 namespace pt {
@@ -29,6 +30,7 @@ class DispatchChecker {
   }
   bool Knows(InstanceId id) const { return id.index() < plan_.instances.size(); }
   ValueId ValueOf(InstanceId id) const { return plan_.instances[id.index()].value; }
+  const Form& FormOf(InstanceId id) const { return plan_.instances[id.index()].form; }
   const Work& WorkOf(StepId id) const { return plan_.steps[id.index()].work; }
   static std::string TaskText(size_t task) { return "task " + std::to_string(task); }
 
@@ -157,9 +159,13 @@ class DispatchChecker {
       const DispatchRoute& route = table_.routes[r];
       if (r > 0 && key(table_.routes[r - 1]) >= key(route)) return Fault("routes are not in order");
       InstanceId at = route.from;
+      if (!Knows(at)) return Fault("a route begins nowhere");
+      KeptPrecision precision{FormOf(at), FormOf(at)};
       for (uint32_t m : route.moves) {
         if (m >= table_.moves.size() || table_.moves[m].from != at) return Fault("a route has a gap");
         at = table_.moves[m].to;
+        if (precision.is_lost_in(FormOf(at))) return Fault("a route stores in more again what it stored in less");
+        precision = precision.After(FormOf(at));
       }
       if (at != route.to || at == route.from) return Fault("a route ends elsewhere");
     }

@@ -6,6 +6,7 @@
 
 #include "lib/plan/check_described.h"
 #include "lib/plan/check_memory.h"
+#include "lib/plan/check_narrowing.h"
 #include "lib/plan/check_run_time_sizes.h"
 #include "lib/plan/work.h"
 #include "partitiontuner/plan/plan_precision.h"
@@ -39,6 +40,7 @@ class PlanChecker {
     const StepOrder order(platform_, plan_);
     CheckData(order);
     if (!faults_.empty()) return std::move(faults_);
+    CheckNarrowing(checked, faults_);
     CheckRunTimeSizes(checked, faults_);
     if (!faults_.empty()) return std::move(faults_);
     const std::vector<const Placement*> placements = CheckPlacements(checked, faults_);

@@ -2,9 +2,11 @@
 
 namespace pt {
 
-// The nearest needed slot first, from whatever slot it is cheapest to come from.
+// The nearest needed slot first, from whatever slot it is cheapest to come from and that holds what it needs.
 bool AppendMoves(const Space& space, ValueId v, Slot primary, SlotSet open, std::vector<Move>& moves) {
   const Routes& routes = space.routes(v);
+  const std::vector<Form>& forms = space.value(v).forms;
+  const auto form = [&](uint32_t slot) -> const Form& { return forms[slot % forms.size()]; };
   const size_t first = moves.size();
   SlotSet have(primary);
   while (!open.empty()) {
@@ -13,7 +15,7 @@ bool AppendMoves(const Space& space, ValueId v, Slot primary, SlotSet open, std:
     int64_t best = kImpossible;
     open.ForEach([&](uint32_t t) {
       have.ForEach([&](uint32_t f) {
-        if (routes.cost(f, t) >= best) return;
+        if (routes.cost(f, t) >= best || !LiesBetween(form(primary), form(f), form(t))) return;
         best = routes.cost(f, t);
         from = f;
         to = t;

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "lib/planner/serial_memo.h"
+#include "partitiontuner/candidate/precision.h"
 
 namespace pt {
 namespace {
@@ -20,6 +21,10 @@ bool IsForbidden(const Constraints& constraints, NodeId node, const Candidate& c
 }
 
 }  // namespace
+
+bool LiesBetween(const Form& from, const Form& through, const Form& to) {
+  return (Holds(through, from) || Holds(through, to)) && (Holds(from, through) || Holds(to, through));
+}
 
 Space::Space(const PlanningProblem& problem)
     : problem_(&problem),
@@ -283,8 +288,8 @@ Routes Space::MakeRoutes(const std::vector<int64_t>* dims, const ValueSlots& val
   routes.bound_ns = routes.ns;
   AddCopies(dims, value, routes);
   if (dims != nullptr) AddReorders(*dims, value, routes);
-  FindShortest(routes.bound_ns, n, nullptr);
-  FindShortest(routes.ns, n, &routes.next);
+  FindShortest(value.forms, n, routes.bound_ns, nullptr);
+  FindShortest(value.forms, n, routes.ns, &routes.next);
   return routes;
 }
 
@@ -337,13 +342,14 @@ void Space::AddReorders(const std::vector<int64_t>& dims, const ValueSlots& valu
   }
 }
 
-// Floyd and Warshall over n slots; next: the first hop of each way.
-void Space::FindShortest(std::vector<int64_t>& ns, size_t n, std::vector<Slot>* next) {
+// Floyd and Warshall over all slots; next: the first hop of each way.
+void Space::FindShortest(const std::vector<Form>& forms, size_t n, std::vector<int64_t>& ns, std::vector<Slot>* next) {
   for (size_t k = 0; k < n; ++k) {
     for (size_t s = 0; s < n; ++s) {
       for (size_t t = 0; t < n; ++t) {
         const int64_t through = AddNs(ns[s * n + k], ns[k * n + t]);
         if (through >= ns[s * n + t]) continue;
+        if (!LiesBetween(forms[s % forms.size()], forms[k % forms.size()], forms[t % forms.size()])) continue;
         ns[s * n + t] = through;
         if (next != nullptr) (*next)[s * n + t] = (*next)[s * n + k];
       }

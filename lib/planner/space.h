@@ -56,7 +56,8 @@ struct ReorderWay {
   int64_t ns = 0;  // without the step's overhead
 };
 
-// What moving between slots costs; shared by all values of the same dims and forms. Slot = device * forms + form.
+// What moving between slots costs; shared by all values of the same dims and forms. Slot = device * forms + form. No
+// way passes through a form that holds less precision than both its ends, nor through one that holds more.
 struct Routes {
   uint32_t slots = 0;
   std::vector<int64_t> ns;  // from * slots + to: the cheapest way, overheads included; kImpossible
@@ -72,6 +73,10 @@ struct Routes {
   // What is left of cost() where copies between devices are free: changing the form, on either device.
   int64_t form_cost(uint32_t from, uint32_t to) const;
 };
+
+// A value may go through the form on its way: no precision is lost that both ends hold, and none is made up that a
+// later reader could take for the value's own.
+bool LiesBetween(const Form& from, const Form& through, const Form& to);
 
 struct ValueSlots {
   std::vector<Form> forms;
@@ -144,7 +149,7 @@ class Space {
   void AddHop(size_t from, size_t to, UnitClassId unit_class, int64_t run_ns, Routes& routes) const;
   void AddCopies(const std::vector<int64_t>* dims, const ValueSlots& value, Routes& routes) const;
   void AddReorders(const std::vector<int64_t>& dims, const ValueSlots& value, Routes& routes) const;
-  static void FindShortest(std::vector<int64_t>& ns, size_t n, std::vector<Slot>* next);
+  static void FindShortest(const std::vector<Form>& forms, size_t n, std::vector<int64_t>& ns, std::vector<Slot>* next);
   void SortNodes();
   Slot SlotOf(ValueId value, DeviceId device, const Form& form) const;
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 
+#include "lib/plan/check_narrowing.h"
 #include "partitiontuner/plan/memory_plan.h"
 #include "partitiontuner/plan/plan_json.h"
 #include "test/testing/planning_world.h"
@@ -101,6 +102,41 @@ TEST_CASE("PlanPrecision, InstancesAreHeldToThePlansPrecision", "[plan]") {
   CHECK(HasFault(world, plan, "form"));
   plan.made_for.settings["precision"] = "bf16";
   CHECK_FALSE(HasFault(world, plan, "form"));
+}
+
+// An input lent as `made`, then stored as each of `on`, one after the other.
+std::vector<std::string> FaultsOfWay(DataType made, const std::vector<DataType>& on) {
+  const World world = MakeWorld(testing::Chain(1), {.fused = false, .accelerator = false});
+  Plan plan;
+  Instance at{world.graph.inputs()[0], DeviceId(0u), RowMajorForm(world.graph.value(world.graph.inputs()[0]).type)};
+  at.form.storage = made;
+  plan.instances.push_back(at);
+  for (DataType storage : on) {
+    at.form.storage = storage;
+    plan.instances.push_back(at);
+    plan.steps.push_back({});
+    plan.steps.back().work = Reorder{InstanceId(plan.instances.size() - 2), InstanceId(plan.instances.size() - 1), ""};
+  }
+  std::vector<PlanFault> faults;
+  CheckNarrowing({world.graph, world.platform, plan, {}}, faults);
+  std::vector<std::string> ids;
+  for (const PlanFault& fault : faults) ids.push_back(fault.id);
+  return ids;
+}
+
+TEST_CASE("PlanPrecision, WhatWasStoredInLessIsNeverTakenForTheValue", "[plan]") {
+  const DataType wide = DataType::kFloat32, narrow = DataType::kBfloat16, other = DataType::kFloat16;
+  const std::vector<std::string> fault = {"narrowed"};
+  CHECK(FaultsOfWay(wide, {narrow}).empty());
+  CHECK(FaultsOfWay(wide, {wide, wide}).empty());
+  CHECK(FaultsOfWay(wide, {wide, narrow, narrow}).empty());
+  CHECK(FaultsOfWay(narrow, {wide, wide, narrow, wide}).empty());
+  CHECK(FaultsOfWay(wide, {narrow, wide}) == fault);
+  CHECK(FaultsOfWay(wide, {narrow, narrow, wide}) == fault);
+  CHECK(FaultsOfWay(wide, {wide, narrow, wide, wide}) == std::vector<std::string>{"narrowed", "narrowed"});
+  // Neither holds the other.
+  CHECK(FaultsOfWay(wide, {narrow, other}) == fault);
+  CHECK(FaultsOfWay(narrow, {other, wide}) == fault);
 }
 
 TEST_CASE("PlanPrecision, NarrowStorageHalvesTheBytes", "[plan]") {

@@ -195,6 +195,12 @@ TEST_CASE("DispatchPlan, DamageIsFound", "[planner]") {
   CHECK(fault([](DispatchPlan& d) { d.table.routes[0].moves.clear(); }) == "dispatch.fault");
   CHECK(fault([](DispatchPlan& d) { d.table.routes[0].moves = {9999}; }) == "dispatch.fault");
   CHECK(fault([](DispatchPlan& d) { std::swap(d.table.routes[0], d.table.routes[1]); }) == "dispatch.fault");
+  CHECK(fault([](DispatchPlan& d) {
+          const auto route = std::ranges::find_if(d.table.routes, [](const auto& r) { return r.moves.size() > 1; });
+          REQUIRE(route != d.table.routes.end());
+          const InstanceId middle = d.table.moves[route->moves[0]].to;
+          d.plan.instances[middle.index()].form.storage = DataType::kBfloat16;
+        }) == "dispatch.fault");
   CHECK(fault([](DispatchPlan& d) { d.table.moves[0].steps.clear(); }) == "dispatch.fault");
   CHECK(fault([](DispatchPlan& d) {
           auto& placements = d.plan.memory.at(kHostDevice).placements;

@@ -39,6 +39,10 @@ std::string ToString(const Precision& precision);  // "fp32", "fp32,bf16"
 // bfloat16 in bf16, as float16 in fp16, as an integer with a quantisation in int8.
 bool MayStore(MathMode mode, DataType value, DataType storage, QuantisationId quantisation = {});
 
+// Every number of a tensor stored as `narrow` can be stored as `wide` exactly: float32 holds bfloat16, and a quantised
+// integer's number; neither of bfloat16 and float16 holds the other.
+bool Holds(const Form& wide, const Form& narrow);
+
 // Its math is allowed.
 inline bool IsWithin(const Candidate& candidate, const Precision& precision) {
   return precision.allows(candidate.math);
