@@ -7,7 +7,7 @@ namespace {
 
 Error BadRewrite(std::string_view text) {
   return MakeError(ErrorCode::kUsage, "rewrite.text", "unknown rewrite \"" + std::string(text) + "\"",
-                   "one of split=NODES:PARTS, time-slices=N and requests=N");
+                   "one of split=NODES:PARTS, split-rows=NODES:PARTS, time-slices=N and requests=N");
 }
 
 Result<uint32_t> NumberFrom(std::string_view text, std::string_view whole) {
@@ -37,9 +37,11 @@ Status AddRewrite(std::string_view text, Rewrites& rewrites) {
     return {};
   }
   const size_t colon = value.rfind(':');
-  if (name != "split" || colon == std::string_view::npos || colon == 0) return BadRewrite(text);
+  const bool rows = name == "split-rows";
+  if ((name != "split" && !rows) || colon == std::string_view::npos || colon == 0) return BadRewrite(text);
   PT_ASSIGN(const uint32_t parts, NumberFrom(value.substr(colon + 1), text));
-  rewrites.splits.push_back({std::string(value.substr(0, colon)), parts});
+  rewrites.splits.push_back(
+      {std::string(value.substr(0, colon)), parts, rows ? SplitAxis::kRows : SplitAxis::kChannels});
   return {};
 }
 
@@ -48,7 +50,10 @@ Status AddRewrite(std::string_view text, Rewrites& rewrites) {
 std::string ToString(const Rewrites& rewrites) {
   std::string text;
   const auto add = [&](const std::string& part) { text += (text.empty() ? "" : ", ") + part; };
-  for (const NodeSplit& split : rewrites.splits) add("split=" + split.nodes + ":" + std::to_string(split.parts));
+  for (const NodeSplit& split : rewrites.splits) {
+    const std::string name = split.axis == SplitAxis::kRows ? "split-rows=" : "split=";
+    add(name + split.nodes + ":" + std::to_string(split.parts));
+  }
   if (rewrites.time_slices != 1) add("time-slices=" + std::to_string(rewrites.time_slices));
   if (rewrites.requests != 1) add("requests=" + std::to_string(rewrites.requests));
   return text;

@@ -167,6 +167,69 @@ TEST_CASE("SplitNodes, ProductsByColumns", "[transform]") {
   }
 }
 
+TEST_CASE("SplitNodes, ConvolutionsByRowsFromTheRowsTheyNeed", "[transform]") {
+  const std::string begin =
+      "input x float32[1,4,13,7]\nconst w float32[6,4,3,3] random 1\nconst g float32[8,1,5,3] random 2\n"
+      "const b float32[6] random 3\nconst k float32[1,6,13,1] random 4\n";
+  for (const std::string convolution :
+       {"Conv(x, w, b)", "Conv(x, w) pads=[1,1,1,1]", "Conv(x, w) pads=[2,0,1,1] strides=[2,1]",
+        "Conv(x, w) pads=[2,1,2,1] dilations=[2,1]", "Conv(x, w) strides=[3,2]", "Conv(x, g) group=4 pads=[2,1,2,1]",
+        "Conv(x, w) auto_pad=\"VALID\""}) {
+    for (const int parts : {2, 3, 4}) {
+      CAPTURE(convolution, parts);
+      const Graph split = Rewritten(Parsed(begin + "c = " + convolution + "\nd = Relu(c)\noutput d\n"),
+                                    "split-rows=c:" + std::to_string(parts));
+      CHECK(Count(split, "Conv") == static_cast<size_t>(parts));
+      CHECK(Count(split, "Relu") == static_cast<size_t>(parts));
+      CHECK(Count(split, "Slice") >= 1);
+      CHECK(split.nodes().back().op == "Concat");
+    }
+  }
+  // A constant behind it is cut where it has rows.
+  const Graph split =
+      Rewritten(Parsed(begin + "c = Conv(x, w) pads=[1,1,1,1]\nd = Mul(c, k)\noutput d\n"), "split-rows=c:2");
+  CHECK(Count(split, "Mul") == 2);
+  // One axis.
+  Rewritten(Parsed("input x float32[2,3,20]\nconst w float32[5,3,4] random 1\nc = Conv(x, w) auto_pad=\"SAME_UPPER\"\n"
+                   "output c\n"),
+            "split-rows=c:3");
+  Rewritten(Parsed("input x float32[2,3,20]\nconst w float32[5,3,4] random 1\nc = Conv(x, w) auto_pad=\"SAME_LOWER\" "
+                   "strides=[3]\noutput c\n"),
+            "split-rows=c:3");
+}
+
+TEST_CASE("SplitNodes, ProductsByRows", "[transform]") {
+  const std::string begin =
+      "input x float32[5,6]\ninput t float32[6,5]\ninput s float32[2,3,5,6]\nconst w float32[6,10] random 1\n"
+      "const b float32[10] random 3\nconst c float32[5,1] random 4\nconst d float32[5,10] random 5\n"
+      "const e float32[2,1,6,4] random 6\n";
+  for (const std::string product : {"y = MatMul(x, w)", "y = Gemm(x, w, b)", "y = Gemm(t, w, c) transA=1 beta=2.0",
+                                    "y = Gemm(x, w, d)", "y = MatMul(s, w)", "y = MatMul(s, e)"}) {
+    for (const int parts : {2, 3, 5}) {
+      CAPTURE(product, parts);
+      const Graph split = Rewritten(Parsed(begin + product + "\noutput y\n"), "split-rows=y:" + std::to_string(parts));
+      CHECK(Operators(split).size() == 2 * static_cast<size_t>(parts) + 1);
+    }
+  }
+}
+
+TEST_CASE("SplitNodes, WhatHasNoRowsOfItsOwnStaysWhole", "[transform]") {
+  const Graph graph = Parsed(
+      "input x float32[1,4,5,5]\ninput v float32[6]\nconst w float32[8,4,3,3] random 1\nconst m float32[6,7] random 2\n"
+      "const k float32[8,4,1,1] random 3\nc1 = Conv(x, w)\nc2 = Conv(x, w) auto_pad=\"SAME_UPPER\"\n"
+      "c3 = Conv(x, k) pads=[1,1,1,1]\ny = MatMul(v, m)\noutput c1\noutput c2\noutput c3\noutput y\n");
+  const auto fault = [&](const std::string& text) {
+    const Result<Graph> rewritten = TryRewrite(graph, text);
+    REQUIRE_FALSE(rewritten.ok());
+    CHECK(rewritten.error().code == ErrorCode::kUsage);
+    return rewritten.error().message;
+  };
+  CHECK(fault("split-rows=c1:4").find("it has 3 rows") != std::string::npos);
+  CHECK(fault("split-rows=c2:2").find("not given in numbers") != std::string::npos);
+  CHECK(fault("split-rows=c3:2").find("made of padding alone") != std::string::npos);
+  CHECK(fault("split-rows=y:2").find("no two matrices") != std::string::npos);
+}
+
 TEST_CASE("SplitNodes, APatternSplitsWhatItCan", "[transform]") {
   const Graph graph = Parsed(
       "input x float32[1,4,5,5]\nconst w float32[8,4,3,3] random 1\nconst v float32[8,1,3,3] random 2\n"
@@ -216,16 +279,17 @@ TEST_CASE("RepeatRequests, SideBySideWithTheSameWeights", "[transform]") {
 
 TEST_CASE("Rewrites, AreTextAndBack", "[transform]") {
   Rewrites all;
-  all.splits = {{"conv1*", 2}, {"a:b=c", 4}};
+  all.splits = {{"conv1*", 2}, {"a:b=c", 4, SplitAxis::kRows}};
   all.time_slices = 8;
   all.requests = 2;
-  CHECK(ToString(all) == "split=conv1*:2, split=a:b=c:4, time-slices=8, requests=2");
+  CHECK(ToString(all) == "split=conv1*:2, split-rows=a:b=c:4, time-slices=8, requests=2");
   CHECK(RewritesFromString(ToString(all)).value() == all);
   CHECK(RewritesFromString("requests=2,split=a:b=c:4").value().splits.size() == 1);
   CHECK(ToString(Rewrites()).empty());
   CHECK(RewritesFromString("").value().empty());
-  for (const char* bad : {"slices=2", "time-slices", "time-slices=", "time-slices=2x", "requests=-1", "split=a",
-                          "split=:2", "split=a:", "requests=99999999999", ",", "requests=2,,"}) {
+  for (const char* bad :
+       {"slices=2", "time-slices", "time-slices=", "time-slices=2x", "requests=-1", "split=a", "split=:2",
+        "split=a:", "split-rows=a", "split-columns=a:2", "requests=99999999999", ",", "requests=2,,"}) {
     CAPTURE(bad);
     const Result<Rewrites> rewrites = RewritesFromString(bad);
     REQUIRE_FALSE(rewrites.ok());

@@ -117,7 +117,8 @@ void AddCommonFlags(CLI::App& app, CommonFlags& flags) {
       ->option_text("E")
       ->group("Data");
   app.add_option("--rewrite", flags.rewrite,
-                 "work on another graph that computes the same: time-slices=N, requests=N, split=NODES:PARTS, with "
+                 "work on another graph that computes the same: time-slices=N, requests=N, split=NODES:PARTS, "
+                 "split-rows=NODES:PARTS, with "
                  "commas between them")
       ->option_text("LIST")
       ->group("Data");

@@ -10,9 +10,12 @@
 
 namespace pt {
 
+enum class SplitAxis : uint8_t { kChannels, kRows };
+
 struct NodeSplit {
   std::string nodes;   // a pattern, as FindNodes takes it, over the planned graph
   uint32_t parts = 2;  // at least 2
+  SplitAxis axis = SplitAxis::kChannels;
 
   friend bool operator==(const NodeSplit&, const NodeSplit&) = default;
 };
@@ -29,15 +32,20 @@ struct Rewrites {
 
 inline constexpr uint32_t kMostParts = 1024;  // of any rewrite
 
-// "split=conv1*:2, time-slices=4, requests=2"; empty for none. A split's pattern holds no comma.
+// "split=conv1*:2, split-rows=fc:4, time-slices=4, requests=2"; empty for none. A split's pattern holds no comma.
 std::string ToString(const Rewrites& rewrites);
 // The same back, and parts of it in any order. Errors: kUsage.
 Result<Rewrites> RewritesFromString(std::string_view text);
 
-// A Conv becomes several with some of the output channels each, a MatMul or Gemm with constant weights several with
-// some of the columns; what is elementwise behind it alone goes along, and a Concat joins the parts. Errors: kUsage
-// where the pattern means no node that can be split so.
+// An operator becomes several that make a part of its result each; what is elementwise behind it alone goes along, and
+// a Concat joins the parts. By channels: a Conv with some of the output channels each, a MatMul or Gemm with constant
+// weights with some of the columns. By rows: a Conv with some of the rows (the first spatial axis) each, from the rows
+// of its input that those need, a MatMul or Gemm with some of the rows of the first matrix. Errors: kUsage where the
+// pattern means no node that can be split so.
 Result<Graph> SplitNodes(const Graph& graph, const NodeSplit& split);
+
+// Why the node cannot be split so; empty where it can.
+std::string SplitFault(const Graph& graph, NodeId node, uint32_t parts, SplitAxis axis);
 
 // Each LSTM, GRU or RNN of one direction, with at least that many steps and no sequence lengths, becomes as many over
 // consecutive steps, each of which goes on from the states of the one before. What lies between two such layers and
