@@ -10,7 +10,7 @@ TEST_CASE("Tools, PlansOfRewrittenGraphsRunAndVerifyAsTheModel", "[cli]") {
   const Workplace place;
   const std::string model = place.Branchy(), db = place.path() + "/profile.db", plan = place.path() + "/plan.json";
   const std::string data = place.path() + "/branchy/test_data_set_0";
-  for (const std::string rewrite : {"split=*:2", "requests=2", "split=*:3, requests=3"}) {
+  for (const std::string rewrite : {"split=*:2", "split-rows=*:2", "requests=2", "split=*:3, requests=3"}) {
     CAPTURE(rewrite);
     const std::vector<std::string> common = {model, "--db", db, "--rewrite", rewrite, "-q"};
     REQUIRE(RunTool("pt-profile", Joined(common, {"--max-time", "1ms"})).exit_code == 0);
@@ -35,6 +35,34 @@ TEST_CASE("Tools, PlansOfRewrittenGraphsRunAndVerifyAsTheModel", "[cli]") {
     // Made for another graph than the model's.
     const CommandResult other = RunTool("pt-plan", {model, "--check", plan, "--db", "none"});
     CHECK(other.exit_code == 7);
+  }
+}
+
+TEST_CASE("PtPlan, TriesToSplitWhatIsOnTheCriticalPath", "[cli]") {
+  const Workplace place;
+  const std::string model = place.Branchy(), db = place.path() + "/profile.db", plan = place.path() + "/plan.json";
+  REQUIRE(RunTool("pt-profile", {model, "--db", db, "-q", "--max-time", "1ms"}).exit_code == 0);
+  const CommandResult planned = RunTool(
+      "pt-plan", {model, "--db", db, "--split-critical", "2", "--effort", "200", "-o", plan, "--format", "json", "-q"});
+  INFO(planned.err);
+  REQUIRE(planned.exit_code == 0);
+  const Json json = Parsed(planned.out);
+  const Json::Array* trials = json.find("splits")->as_array();
+  REQUIRE(trials != nullptr);
+  REQUIRE(trials->size() == 2);
+  for (const Json& trial : *trials) {
+    CHECK(trial.find("rewrite")->as_string()->starts_with("split"));
+    CHECK(*trial.find("before_ns")->as_int() > 0);
+    CHECK(*trial.find("makespan_ns")->as_int() > 0);
+  }
+  const CommandResult verified = RunTool("pt-run", {model, "--plan", plan, "--verify", "reference", "--db", "none"});
+  INFO(verified.out << verified.err);
+  CHECK(verified.exit_code == 0);
+  for (const std::vector<std::string>& with :
+       {std::vector<std::string>{"--finalists", "2"}, {"--baselines"}, {"--pareto"}, {"--forbid", "0=cpu/1"}}) {
+    CAPTURE(with[0]);
+    const CommandResult refused = RunTool("pt-plan", Joined({model, "--db", db, "--split-critical", "2"}, with));
+    CHECK(refused.exit_code == 2);
   }
 }
 

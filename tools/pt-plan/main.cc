@@ -2,6 +2,7 @@
 // plans.
 #include <CLI/CLI.hpp>
 
+#include "tools/common/interrupt.h"
 #include "tools/common/machine_questions.h"
 #include "tools/pt-plan/export.h"
 #include "tools/pt-plan/plan_flags.h"
@@ -50,6 +51,10 @@ void AddFlags(CLI::App& app, PlanFlags& flags) {
                  "plan anew from what the steps of the last plan took while it ran, N times; keep the fastest")
       ->option_text("N")
       ->group("Plan");
+  app.add_option("--split-critical", flags.split_critical,
+                 "try to split operators on the critical path, N of them; measures their parts, keeps what gains")
+      ->option_text("N")
+      ->group("Plan");
   list("--place", flags.place, "NODE=WHERE",
        "nodes (index, or glob over names) that must run on a device or unit class");
   list("--forbid", flags.forbid, "NODE=WHERE", "nodes that must not run there");
@@ -88,6 +93,13 @@ Status CheckCombinations(const PlanFlags& flags) {
     return MakeError(ErrorCode::kUsage, "usage.combination",
                      "--finalists and --refine go with none of --precision auto, --baselines and --explain");
   }
+  if (flags.split_critical > 0 && (flags.runs_plans() || flags.common.wants_budget() || flags.baselines ||
+                                   flags.pareto || !flags.explain.empty() || !flags.workload.empty())) {
+    return MakeError(ErrorCode::kUsage, "usage.combination",
+                     "--split-critical goes with none of --precision auto, --finalists, --refine, --baselines, "
+                     "--pareto, --explain and --workload",
+                     "what it keeps is a --rewrite that goes with all of them");
+  }
   if (flags.pareto &&
       (flags.runs_plans() || flags.common.wants_budget() || flags.baselines || !flags.explain.empty())) {
     return MakeError(ErrorCode::kUsage, "usage.combination",
@@ -109,6 +121,9 @@ int Main(int argc, char** argv) {
   CLI::App app("Searches the plan with the smallest makespan for an ONNX model.", "pt-plan");
   AddFlags(app, flags);
   if (const auto code = ParseFlags(app, flags.common, argc, argv, console)) return *code;
+  // Planning alone is simply ended by a signal; measuring keeps what it has.
+  std::optional<InterruptWatch> interrupt;
+  if (flags.split_critical > 0) interrupt.emplace();
   if (const auto code = AnswerMachineQuestions(flags.common, console)) return *code;
   if (const Status status = CheckCombinations(flags); !status.ok()) return console.Fail(status.error());
   const Result<int> result = !flags.diff.empty()       ? DiffPlanFiles(flags, console)
@@ -116,8 +131,9 @@ int Main(int argc, char** argv) {
                              : !flags.check.empty()    ? CheckPlanFile(flags, console)
                              : flags.baselines         ? CompareBaselines(flags, console)
                              : flags.pareto            ? MakeMemoryFront(flags, console)
-                             : !flags.explain.empty()  ? ExplainNodes(flags, console)
-                                                       : MakeAndReport(flags, console);
+                             : !flags.explain.empty()
+                                 ? ExplainNodes(flags, console)
+                                 : MakeAndReport(flags, interrupt ? &interrupt->token() : nullptr, console);
   return result.ok() ? *result : console.Fail(result.error());
 }
 

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "partitiontuner/engine/critical_splits.h"
 #include "tools/common/console.h"
 #include "tools/common/flags.h"
 #include "tools/common/inputs.h"
@@ -19,6 +20,7 @@ struct PlanFlags {
   uint64_t effort = 0, seed = 1;
   uint32_t finalists = 0;  // 0: the best prediction is taken
   uint32_t refine = 0;
+  uint32_t split_critical = 0;  // 0: the graph is planned as it is
 
   bool runs_plans() const { return finalists > 0 || refine > 0; }
   bool baselines = false, no_estimates = false, pareto = false;
@@ -28,7 +30,8 @@ struct PlanFlags {
 struct PlanningSetup {
   std::unique_ptr<Engine> engine;
   std::shared_ptr<const Model> model;
-  Profile profile;  // of --profile; else empty and not used
+  ModelOptions model_options;  // that it was loaded with
+  Profile profile;             // of --profile; else empty and not used
   GivenInputs given;
   PlanOptions options;
 };
@@ -46,8 +49,15 @@ Result<FinalChoice> MakeFinalPlan(const PlanningSetup& setup, const PlanOptions&
 std::string FinalistsText(const FinalChoice& choice);
 Json FinalistsJson(const FinalChoice& choice);
 
+// --split-critical: the plan of the graph with those operators in parts that made it faster. Errors: those of
+// PlanWithSplits.
+Result<SplitPlan> MakeSplitPlan(const PlanningSetup& setup, const PlanFlags& flags, const CancelToken* cancel);
+std::string SplitsText(const SplitPlan& splits);
+Json SplitsJson(const SplitPlan& splits);
+
 // The modes of pt-plan; each prints its result.
-Result<int> MakeAndReport(const PlanFlags& flags, const Console& console);
+// cancel: ends measuring; may be null.
+Result<int> MakeAndReport(const PlanFlags& flags, const CancelToken* cancel, const Console& console);
 Result<int> CompareBaselines(const PlanFlags& flags, const Console& console);
 Result<int> MakeMemoryFront(const PlanFlags& flags, const Console& console);
 Result<int> CheckPlanFile(const PlanFlags& flags, const Console& console);

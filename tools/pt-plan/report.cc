@@ -161,12 +161,21 @@ Json SummaryJson(const PlanFlags& flags, const Plan& plan, const Summary& summar
 
 }  // namespace
 
-Result<int> MakeAndReport(const PlanFlags& flags, const Console& console) {
-  PT_ASSIGN(const PlanningSetup setup, MakePlanningSetup(flags));
+Result<int> MakeAndReport(const PlanFlags& flags, const CancelToken* cancel, const Console& console) {
+  PT_ASSIGN(PlanningSetup setup, MakePlanningSetup(flags));
   NotePrecision(*setup.model, console);
   std::optional<FinalChoice> finals;
+  std::optional<SplitPlan> splits;
   PlanningNotes notes;
-  PT_ASSIGN(const Plan plan, MakePlanFor(setup, flags, console, nullptr, &notes, &finals));
+  Plan plan;
+  if (flags.split_critical > 0) {
+    PT_ASSIGN(splits, MakeSplitPlan(setup, flags, cancel));
+    setup.model = splits->model;
+    notes = splits->notes;
+    plan = std::move(splits->plan);
+  } else {
+    PT_ASSIGN(plan, MakePlanFor(setup, flags, console, nullptr, &notes, &finals));
+  }
   const Graph& graph = *setup.model->graph;
   const Platform& platform = setup.engine->machine().platform();
   const Summary summary = Summarise(platform, plan, notes);
@@ -175,7 +184,8 @@ Result<int> MakeAndReport(const PlanFlags& flags, const Console& console) {
   if (!flags.output.empty()) PT_CHECK_OK(WriteTo(flags.output, WriteJson(ToJson(plan, graph)) + "\n"));
   const DrawnPlan drawn{plan.planner, &plan};
   PT_CHECK_OK(ExportPlans(flags, graph, platform, std::span(&drawn, 1), plan));
-  std::string text = SummaryText(platform, plan, summary) + (finals ? FinalistsText(*finals) : "");
+  std::string text = SummaryText(platform, plan, summary) + (finals ? FinalistsText(*finals) : "") +
+                     (splits ? SplitsText(*splits) : "");
   if (console.verbosity() > 0) text += StepsTable(graph, platform, plan);
   if (flags.output == "-") {
     console.Note(text.substr(0, text.size() - 1));  // standard output holds the plan
@@ -183,6 +193,7 @@ Result<int> MakeAndReport(const PlanFlags& flags, const Console& console) {
   }
   Json json = SummaryJson(flags, plan, summary);
   if (finals) json.Set("finalists", FinalistsJson(*finals));
+  if (splits) json.Set("splits", SplitsJson(*splits));
   PT_CHECK_OK(WriteOut(flags.common.json() ? WriteJson(json) + "\n" : text));
   console.Note(flags.output.empty() ? "note: the plan was not written; -o FILE writes it"
                                     : "plan written to " + flags.output);
