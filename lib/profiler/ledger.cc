@@ -27,6 +27,16 @@ bool Ledger::StopNow() {
   return report_.interrupted || report_.out_of_budget;
 }
 
+Ledger::Clock::time_point Ledger::DeadlineOf(const Decision& decision) const {
+  if (task_.options.budget.count() <= 0) return Clock::time_point::max();
+  double weight = 0;
+  for (const WorkItem& item : decision) weight += item.weight;
+  const Clock::time_point now = Clock::now();
+  const auto left = static_cast<double>((started_ + task_.options.budget - now).count());
+  const double share = std::min(1.0, weight / std::max(1.0, weight_left_));
+  return now + std::chrono::nanoseconds(static_cast<int64_t>(std::max(0.0, left) * share));
+}
+
 Status Ledger::Commit(WorkItem& item) {
   weight_left_ -= item.weight;
   weight_done_ += item.weight;
@@ -40,7 +50,7 @@ Status Ledger::Commit(WorkItem& item) {
     item.row.samples = summary.samples;
     if (item.finalist) {  // costs of the executor are too small for a relative error to mean anything
       noises_.emplace_back(summary.noise(), item.label);
-      if (IsNoisy(summary, task_.options.max_noise)) ++report_.noisy;
+      if (IsNoisy(summary, item.target)) ++report_.noisy;
     }
   } else if (item.row.failure.empty() && item.row.provenance == Provenance::kMeasured) {
     return {};  // stopped before the first sample

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <map>
 #include <new>
 #include <optional>
 
@@ -40,8 +41,9 @@ class Profiling {
   Status MeasureFirst(WorkItem& item);
   void KnownTime(WorkItem& item) const;
   Status TimeReference();
-  static void ChooseFinalists(Decision& decision);
-  Status MeasureFinalists(Decision& decision);
+  void ChooseFinalists(Decision& decision);
+  void NoteFastest(const Decision& decision, const std::map<UnitClassId, int64_t>& fastest);
+  Status MeasureFinalists(Decision& decision, Ledger::Clock::time_point deadline);
   Status Settle(WorkItem& item, Error error);
 
   const ProfilingTask& task_;
@@ -49,15 +51,17 @@ class Profiling {
   DeviceLocks locks_;
   Sampler sampler_;
   BesideSampler beside_;
+  double network_ns_ = 0;     // of the decisions about single operators so far, by the fastest way for each
   int64_t reference_ns_ = 0;  // of the reference work, taken anew from time to time
   Ledger::Clock::time_point reference_until_;
 };
 
 Status Profiling::MeasureDecision(Decision& decision) {
   PT_CHECK_OK(TimeReference());
+  const Ledger::Clock::time_point deadline = ledger_.DeadlineOf(decision);
   PT_CHECK_OK(MeasureOnce(decision));
   ChooseFinalists(decision);
-  PT_CHECK_OK(MeasureFinalists(decision));
+  PT_CHECK_OK(MeasureFinalists(decision, deadline));
   for (WorkItem& item : decision) {
     if (!item.samples.empty()) item.row.reference_ns = reference_ns_;
     PT_CHECK_OK(ledger_.Commit(item));
@@ -144,7 +148,8 @@ void Profiling::KnownTime(WorkItem& item) const {
   item.done = true;
 }
 
-// What is clearly slower than another way to do the same work on that unit class keeps its few samples.
+// What is clearly slower than another way to do the same work on that unit class keeps its few samples; the others are
+// measured as exactly as it takes to choose between them.
 void Profiling::ChooseFinalists(Decision& decision) {
   std::map<UnitClassId, int64_t> fastest;
   for (const WorkItem& item : decision) {
@@ -152,22 +157,34 @@ void Profiling::ChooseFinalists(Decision& decision) {
     const auto [at, added] = fastest.emplace(item.needed.unit_class, INT64_MAX);
     at->second = std::min(at->second, Summarise(item.samples).median_ns);
   }
+  NoteFastest(decision, fastest);
   for (WorkItem& item : decision) {
     if (item.done || item.samples.empty()) continue;
-    const double reach = kFinalistReach * static_cast<double>(fastest.at(item.needed.unit_class));
-    item.finalist = static_cast<double>(Summarise(item.samples).median_ns) <= reach;
+    const double times = static_cast<double>(Summarise(item.samples).median_ns) /
+                         static_cast<double>(std::max<int64_t>(1, fastest.at(item.needed.unit_class)));
+    item.finalist = times <= kFinalistReach;
     item.done = !item.finalist;
+    item.target = TargetOf(task_.options.max_noise, times, network_ns_);
   }
 }
 
-// In turn, a few samples each, so that a drift of the machine's speed hits all of them alike.
-Status Profiling::MeasureFinalists(Decision& decision) {
+void Profiling::NoteFastest(const Decision& decision, const std::map<UnitClassId, int64_t>& fastest) {
+  if (fastest.empty() || decision.front().needed.kind != NeededKey::Kind::kCandidate) return;
+  if (task_.candidates[decision.front().needed.candidate].nodes.size() > 1) return;  // its nodes count alone, too
+  const auto best = std::ranges::min_element(fastest, {}, [](const auto& of_class) { return of_class.second; });
+  network_ns_ += static_cast<double>(best->second);
+}
+
+// In turn, a few samples each, so that a drift of the machine's speed hits all of them alike. What is not exact enough
+// at the deadline stays as it is: all that the network needs, some of it noisy, is worth more than half of it.
+Status Profiling::MeasureFinalists(Decision& decision, Ledger::Clock::time_point deadline) {
   for (bool more = true; more;) {
     more = false;
+    const bool late = Ledger::Clock::now() >= deadline;
     for (WorkItem& item : decision) {
       if (item.done || !item.finalist) continue;
       if (ledger_.StopNow()) return {};
-      if (sampler_.HasEnough(item)) {
+      if (late || sampler_.HasEnough(item)) {
         item.done = true;
         continue;
       }

@@ -95,7 +95,7 @@ bool Sampler::HasEnough(const WorkItem& item) const {
   const MeasureOptions& options = task_.options;
   if (item.samples.size() >= kMostSamples || item.spent_ns >= options.max_time_per_key.count()) return true;
   const SampleSummary summary = Summarise(item.samples);
-  return summary.samples >= options.min_samples && !IsNoisy(summary, options.max_noise);
+  return summary.samples >= options.min_samples && !IsNoisy(summary, item.target);
 }
 
 }  // namespace pt

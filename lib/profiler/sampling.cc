@@ -7,8 +7,6 @@
 namespace pt {
 namespace {
 
-constexpr int64_t kClockGrainNs = 100;  // a spread below this is no noise worth fighting
-
 double MedianOf(const std::vector<double>& sorted) {
   const size_t n = sorted.size();
   return n % 2 == 1 ? sorted[n / 2] : 0.5 * (sorted[n / 2 - 1] + sorted[n / 2]);
@@ -65,8 +63,14 @@ SampleSummary Summarise(std::vector<int64_t> samples_ns) {
   return summary;
 }
 
-bool IsNoisy(const SampleSummary& summary, double max_noise) {
-  return summary.noise() > max_noise && summary.spread_ns > kClockGrainNs;
+NoiseTarget TargetOf(double max_noise, double times, double network_ns) {
+  constexpr double kNoiseByDistance = 4, kShareOfNetwork = 1.0 / 40'000;
+  return {max_noise * (1 + kNoiseByDistance * (times - 1)),
+          std::max(kClockGrainNs, static_cast<int64_t>(network_ns * kShareOfNetwork))};
+}
+
+bool IsNoisy(const SampleSummary& summary, const NoiseTarget& target) {
+  return summary.noise() > target.share && summary.spread_ns > target.ns;
 }
 
 }  // namespace pt

@@ -6,6 +6,8 @@
 
 namespace pt {
 
+inline constexpr int64_t kClockGrainNs = 100;  // a spread below this is no noise worth fighting
+
 struct SampleSummary {
   int64_t median_ns = 0;
   int64_t spread_ns = 0;  // half width of the 95 % confidence interval of the median, by order statistics
@@ -19,8 +21,19 @@ struct SampleSummary {
 // With fewer than six samples the interval is their whole range.
 SampleSummary Summarise(std::vector<int64_t> samples_ns);
 
-// Worth more samples: its spread is above `max_noise` of the median, and above what a clock can tell.
-bool IsNoisy(const SampleSummary& summary, double max_noise);
+// How exact a median has to be: within the share of it, or within the time, whichever is more.
+struct NoiseTarget {
+  double share = 0;
+  int64_t ns = kClockGrainNs;
+};
+
+// Of what takes `times` as long as the fastest way to do the same work, which may have max_noise, in a network that
+// takes about network_ns: five times the noise at twice the time, since it would have to be that wrong to be chosen
+// wrongly; and a spread of a forty-thousandth of the network is no noise worth fighting, either.
+NoiseTarget TargetOf(double max_noise, double times, double network_ns);
+
+// Worth more samples: its spread is above the target.
+bool IsNoisy(const SampleSummary& summary, const NoiseTarget& target);
 
 inline constexpr uint32_t kMostSamples = 60;  // of one key: more hardly narrow the interval
 

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "lib/profiler/sampling.h"
 #include "lib/profiler/subject.h"
 #include "partitiontuner/cost/profile.h"
 #include "partitiontuner/cost/profiled_costs.h"
@@ -33,6 +34,7 @@ struct WorkItem {
   std::unique_ptr<Subject> subject;
   std::vector<int64_t> samples, preempted;  // nanoseconds; the second: taken while the system held a core back
   int64_t spent_ns = 0;
+  NoiseTarget target;  // of a finalist
   bool finalist = false, done = false, skipped = false;
 
   // It cannot run: remembered instead of times.

@@ -57,5 +57,27 @@ TEST_CASE("Sampling, TheIntervalHoldsTheMedian", "[profiler]") {
   }
 }
 
+TEST_CASE("Sampling, WhatIsFarFromTheFastestMayBeNoisier", "[profiler]") {
+  const NoiseTarget fastest = TargetOf(0.02, 1, 0), twice = TargetOf(0.02, 2, 0), slow = TargetOf(0.02, 1.25, 8e6);
+  CHECK(fastest.share == 0.02);
+  CHECK(fastest.ns == kClockGrainNs);
+  CHECK(std::abs(twice.share - 0.1) < 1e-12);
+  CHECK(std::abs(slow.share - 0.04) < 1e-12);
+  CHECK(slow.ns == 200);  // of a network of 8 ms
+  SampleSummary summary;
+  summary.samples = 9;
+  summary.median_ns = 10'000;
+  summary.spread_ns = 300;
+  CHECK(IsNoisy(summary, fastest));
+  CHECK_FALSE(IsNoisy(summary, slow));
+  summary.spread_ns = 500;
+  CHECK(IsNoisy(summary, slow));
+  CHECK_FALSE(IsNoisy(summary, twice));
+  summary.median_ns = 1000;
+  summary.spread_ns = 150;
+  CHECK(IsNoisy(summary, fastest));
+  CHECK_FALSE(IsNoisy(summary, slow));
+}
+
 }  // namespace
 }  // namespace pt

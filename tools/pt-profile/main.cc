@@ -35,7 +35,9 @@ void AddFlags(CLI::App& app, ProfileFlags& flags) {
   app.add_option("--import", flags.import, "put the measurements of a profile file into the database")
       ->option_text("FILE.json")
       ->group("Profile");
-  app.add_option("--budget", flags.budget, "measure at most that long, for instance 60s (no limit)")
+  app.add_option(
+         "--budget", flags.budget,
+         "measure about that long, for instance 60s: everything once, then as exactly as time permits (no limit)")
       ->option_text("TIME")
       ->group("Profile");
   app.add_option("--refresh", flags.refresh, "measure what matches again (glob over keys, * for all)")

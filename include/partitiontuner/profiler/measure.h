@@ -15,10 +15,13 @@
 namespace pt {
 
 struct MeasureOptions {
-  double max_noise = 0.02;  // target: half width of the median's confidence interval over it; 100 ns always do
+  // Target: half width of the median's confidence interval over it. What is slower than another way to do the same work
+  // may be noisier the slower it is; 100 ns always do, and a forty-thousandth of what the whole network takes.
+  double max_noise = 0.02;
   uint32_t min_samples = 5;
   std::chrono::nanoseconds max_time_per_key = std::chrono::milliseconds(200);
-  std::chrono::nanoseconds budget = {};  // 0 = none
+  // For the whole call; 0 = none. Every key gets its share, noisy or not; what is over it stays missing.
+  std::chrono::nanoseconds budget = {};
   std::string refresh;                   // glob over key text (as the shell's, * for anything): measure again
   // Overheads, waits and fetching again too, if hand-overs between cores take much less time now than the database
   // says: a virtual machine's cores lay on different chips then, which is rarer.
