@@ -12,6 +12,7 @@
 #include "partitiontuner/plan/memory_plan.h"
 #include "partitiontuner/plan/plan_json.h"
 #include "test/testing/plan_oracle.h"
+#include "test/testing/rounds.h"
 
 namespace pt {
 namespace {
@@ -247,7 +248,7 @@ void ForEachNumber(Json& json, const std::string& path, const std::function<void
 TEST_CASE("CheckPlan, EveryChangedNumberIsRefusedOrHarmless", "[plan]") {
   size_t changed = 0;
   size_t passed = 0;
-  for (uint64_t seed = 1; seed <= 20; ++seed) {
+  for (uint64_t seed = 1; seed <= testing::Rounds(20); ++seed) {
     const World world = MakeWorld(testing::RandomGraph(seed, 10), {}, seed);
     Json json = ToJson(PlanOf(world, "random", std::to_string(seed)), world.graph);
     ForEachNumber(json, "", [&](Json& number, const std::string& path) {
@@ -266,7 +267,7 @@ TEST_CASE("CheckPlan, EveryChangedNumberIsRefusedOrHarmless", "[plan]") {
       number = Json(was);
     });
   }
-  CHECK(changed > 5000);
+  CHECK(changed > 250 * testing::Rounds(20));
   INFO(passed << " of " << changed << " changes are harmless");
   CHECK(passed < changed / 3);
 }

@@ -5,6 +5,7 @@
 #include "lib/planner/assemble.h"
 #include "lib/planner/solve.h"
 #include "test/testing/planning_world.h"
+#include "test/testing/rounds.h"
 
 namespace pt {
 namespace {
@@ -105,7 +106,7 @@ TEST_CASE("Simulator, UnitsOfADeviceWaitForEachOtherWithoutTheirDriver", "[plan]
 }
 
 TEST_CASE("SimulatePlan, AgreesWithTheScheduleThePlanWasMadeFrom", "[plan]") {
-  for (uint64_t seed = 1; seed <= 40; ++seed) {
+  for (uint64_t seed = 1; seed <= testing::Rounds(40); ++seed) {
     const World world = MakeWorld(testing::RandomGraph(seed, 8 + seed % 40), {.contention = seed % 4 == 0}, seed);
     const PlanningProblem problem = world.problem();
     const Space space = Space::Make(problem).value();

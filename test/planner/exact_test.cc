@@ -16,6 +16,7 @@
 #include "partitiontuner/planner/bounds.h"
 #include "partitiontuner/support/random.h"
 #include "test/testing/random_world.h"
+#include "test/testing/rounds.h"
 
 namespace pt {
 namespace {
@@ -64,7 +65,7 @@ int64_t BruteForce(const Space& space, const std::function<bool(const Solution&)
 }
 
 TEST_CASE("Exact, FindsWhatBruteForceFinds", "[planner][exact]") {
-  for (uint64_t seed = 1; seed <= 150; ++seed) {
+  for (uint64_t seed = 1; seed <= testing::Rounds(150); ++seed) {
     const Machine machine = kMachines[seed % std::size(kMachines)];
     const bool small = seed % 3 == 0 || machine == Machine::kSharedQueue;  // several forms, or no dominance
     const World world = RandomWorld(seed, small ? 2 + seed % 2 : 3 + seed % 2, machine);

@@ -6,6 +6,7 @@
 #include "lib/planner/memory_judge.h"
 #include "partitiontuner/graph/graph_text.h"
 #include "test/testing/planning_world.h"
+#include "test/testing/rounds.h"
 
 namespace pt {
 namespace {
@@ -92,7 +93,7 @@ TEST_CASE("Search, CapsOnBothDevicesSpreadTheWork", "[planner]") {
 }
 
 TEST_CASE("Search, FitsWhereAnyPlannerDoesAndIsNoSlower", "[planner]") {
-  for (uint64_t seed = 1; seed <= 12; ++seed) {
+  for (uint64_t seed = 1; seed <= testing::Rounds(12); ++seed) {
     World world = MakeWorld(testing::RandomGraph(seed, 24 + seed), {.accelerator = seed % 2 == 0}, seed);
     const Plan free = testing::PlanOf(world, "search");
     for (const uint64_t percent : {100, 80, 60, 45}) {
