@@ -339,8 +339,8 @@ Result<Timeline> SimulatePlan(const Graph& graph, const Platform& platform, cons
     const Step& step = plan.steps[s];
     TimedStep& timed = steps[s];
     timed.unit = step.unit;
-    timed.overhead_ns = costs.StepOverhead(platform.unit(step.unit).unit_class).ns;
     if (!elided[s]) {
+      timed.overhead_ns = costs.StepOverhead(platform.unit(step.unit).unit_class).ns;
       PT_ASSIGN(timed.run_ns, RunTime(graph, platform, plan, s, costs));
       if (const auto* group = std::get_if<RunGroup>(&step.work)) {
         timed.candidate = &plan.candidates[group->candidate.index()];

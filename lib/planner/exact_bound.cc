@@ -108,7 +108,7 @@ void RestBound::AddWeighting(const std::vector<double>& shares) {
     const size_t c = option.unit_class.index();
     const double ns = static_cast<double>(LeastOnPath(space_, option)) * of_class[c];
     const double launch =
-        space_.is_launched(option.unit_class) ? static_cast<double>(option.overhead_ns) * of_launch[c] : 0;
+        space_.is_launched(option.unit_class) ? static_cast<double>(LeastOverhead(option)) * of_launch[c] : 0;
     return static_cast<int64_t>(std::floor((ns + launch) * kScale));
   });
   for (int64_t price : prices) weighting.prices.push_back(static_cast<double>(price) / kScale);

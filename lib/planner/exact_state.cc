@@ -416,7 +416,7 @@ void PartialScheduler::RunStep(const Choice& choice, const Fate& fate, PartialSc
       made_on = read.made_on;
     }
   }
-  Held made = Place(schedule, choice.unit, option.overhead_ns, run_ns, reads);
+  Held made = Place(schedule, choice.unit, fate.elided ? 0 : option.overhead_ns, run_ns, reads);
   made.made_on = made_on;
   for (size_t i = 0; i < group.out.size(); ++i) {
     if (consumers_[group.out[i].index()] == 0 && !space_.value(group.out[i]).is_output) continue;

@@ -169,15 +169,15 @@ class HeftScheduler {
       slot.end_ns = slot.start_ns + option.likely_ns();
       return slot;
     }
-    const int64_t run_ns = option.likely_ns() - option.overhead_ns;
+    const int64_t run_ns = option.likely_ns() - option.likely_overhead_ns();
     slot.launch_ns = Insert(std::span(&driver, 1), ready, LaunchNs(option));
-    slot.start_ns = Insert(lanes.of_unit[unit.index()], slot.launch_ns + option.overhead_ns, run_ns);
+    slot.start_ns = Insert(lanes.of_unit[unit.index()], slot.launch_ns + option.likely_overhead_ns(), run_ns);
     slot.end_ns = slot.start_ns + run_ns;
     return slot;
   }
 
   // A launch that takes no time still needs its driver to be free.
-  static int64_t LaunchNs(const Option& option) { return std::max<int64_t>(1, option.overhead_ns); }
+  static int64_t LaunchNs(const Option& option) { return std::max<int64_t>(1, option.likely_overhead_ns()); }
 
   void Occupy(uint32_t lane, int64_t from, int64_t to) {
     if (to <= from) return;

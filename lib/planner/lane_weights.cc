@@ -62,8 +62,8 @@ double LaneWeights::OnAny(std::span<const UnitId> units, int64_t run_ns, int64_t
 }
 
 double LaneWeights::Of(const Option& option) const {
-  const int64_t run_ns = LeastNs(option) - option.overhead_ns;
-  return OnAny(space_.units(option.unit_class), run_ns, option.overhead_ns, option.demand);
+  const int64_t overhead_ns = LeastOverhead(option);
+  return OnAny(space_.units(option.unit_class), LeastNs(option) - overhead_ns, overhead_ns, option.demand);
 }
 
 double LaneWeights::OfReorder(UnitClassId unit_class, int64_t run_ns) const {

@@ -67,8 +67,10 @@ bool Scheduler::EmitChoice(uint32_t c, const Choice& choice, bool elided) {
   ScheduledStep step;
   step.choice = c;
   step.unit = choice.unit;
-  step.overhead_ns = option.overhead_ns;
-  step.run_ns = elided ? 0 : option.run_ns;
+  if (!elided) {
+    step.overhead_ns = option.overhead_ns;
+    step.run_ns = option.run_ns;
+  }
   step.first_wait = static_cast<uint32_t>(waits_.size());
   for (size_t i = 0; i < group.in.size(); ++i) {
     const uint32_t made_by = writer(group.in[i], option.in[i]);
