@@ -150,6 +150,8 @@ std::span<const OperatorRow> LossOperators();
 std::span<const OperatorRow> SelectionOperators();
 std::span<const OperatorRow> NonMaxSuppressionOperators();
 std::span<const OperatorRow> UniqueOperators();
+std::span<const OperatorRow> DropoutOperators();
+std::span<const OperatorRow> RandomOperators();
 
 // Routines of other operators for inputs of float64, as parts of bigger ones.
 Result<Routine> MakeConvolution(Site& site);

@@ -11,6 +11,7 @@ constexpr Table kTables[] = {
     ActivationOperators,    ArithmeticOperators, AttentionOperators, CastOperators,
     GatherOperators,        GeneratorOperators,  ImageOperators,     LogicOperators,
     LossOperators,          MatMulOperators,     MovementOperators,  NonMaxSuppressionOperators,
+    NormalizationOperators, PoolOperators,       QuantizeOperators,  RandomOperators,
     RecurrentOperators,     ReduceOperators,     ResizeOperators,    SamplingOperators,
     ScatterOperators,       SelectionOperators,  SignalOperators,    SliceOperators,
 };
