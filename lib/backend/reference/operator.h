@@ -152,6 +152,10 @@ std::span<const OperatorRow> NonMaxSuppressionOperators();
 std::span<const OperatorRow> UniqueOperators();
 std::span<const OperatorRow> DropoutOperators();
 std::span<const OperatorRow> RandomOperators();
+std::span<const OperatorRow> TfIdfOperators();
+std::span<const OperatorRow> FeatureOperators();
+std::span<const OperatorRow> TreeEnsembleOperators();
+std::span<const OperatorRow> TrainingOperators();
 
 // Routines of other operators for inputs of float64, as parts of bigger ones.
 Result<Routine> MakeConvolution(Site& site);

@@ -9,11 +9,14 @@ using Table = std::span<const OperatorRow> (*)();
 
 constexpr Table kTables[] = {
     ActivationOperators,    ArithmeticOperators, AttentionOperators, CastOperators,
+    ConvolutionOperators,   DropoutOperators,    EinsumOperators,    FeatureOperators,
     GatherOperators,        GeneratorOperators,  ImageOperators,     LogicOperators,
     LossOperators,          MatMulOperators,     MovementOperators,  NonMaxSuppressionOperators,
     NormalizationOperators, PoolOperators,       QuantizeOperators,  RandomOperators,
     RecurrentOperators,     ReduceOperators,     ResizeOperators,    SamplingOperators,
     ScatterOperators,       SelectionOperators,  SignalOperators,    SliceOperators,
+    SoftmaxOperators,       SortOperators,       TfIdfOperators,     TrainingOperators,
+    TreeEnsembleOperators,  UniqueOperators,     ViewOperators,
 };
 
 }  // namespace
