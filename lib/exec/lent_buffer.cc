@@ -43,7 +43,7 @@ LentBuffer::LentBuffer(Machine& machine, LentTensor tensor, std::unique_ptr<Devi
     : machine_(&machine), tensor_(std::move(tensor)), memory_(std::move(memory)) {}
 
 Result<LentBuffer> LentBuffer::Make(Machine& machine, DeviceId device, DataType type, std::vector<int64_t> dims) {
-  if (BytesOf(type) == 0) {
+  if (BitsOf(type) == 0) {
     return MakeError(ErrorCode::kUnsupported, "lent_buffer.type",
                      "tensors of type " + std::string(DataTypeName(type)) + " cannot be exchanged with a run");
   }

@@ -54,11 +54,11 @@ Result<std::vector<Wanted>> WantedOf(const Graph& graph, const LentOn& lent_on, 
     const ValueType& type = graph.value(id).type;
     const DeviceId device = LentDevice(lent_on, id);
     const std::optional<std::vector<int64_t>> dims = type.static_dims();
-    if (!dims && BytesOf(type.type) != 0 && type.other.empty()) {
+    if (!dims && BitsOf(type.type) != 0 && type.other.empty()) {
       wanted.push_back({id, type.type, device, false, {}, 0});
       continue;
     }
-    if (!dims || BytesOf(type.type) == 0) {
+    if (!dims || BitsOf(type.type) == 0) {
       return MakeError(
           ErrorCode::kUnsupported, "session.tensor",
           "'" + graph.value(id).name + "' of type " + ToString(type) + " cannot be exchanged with the caller");
@@ -99,7 +99,7 @@ Status CheckTensor(const Graph& graph, const Platform& platform, const Wanted& w
                      "has " + std::to_string(bytes) + " bytes, not " + std::to_string(given.bytes));
   }
   if (given.bytes > 0 && given.data == nullptr) return BadTensor(graph, wanted.value, role, "has no buffer");
-  const auto size = static_cast<uint64_t>(BytesOf(given.type));
+  const auto size = static_cast<uint64_t>(std::max<int64_t>(1, BytesOf(given.type)));  // packed: any byte
   const auto alignment = size % 8 == 0 ? 8 : size % 4 == 0 ? 4 : size % 2 == 0 ? 2 : 1;
   if (reinterpret_cast<uintptr_t>(given.data) % static_cast<uintptr_t>(alignment) != 0) {
     return BadTensor(graph, wanted.value, role, "lies at an address that is not a multiple of its element size");

@@ -43,7 +43,7 @@ class Placer {
     const Instance& instance = plan_.instances[id.index()];
     if (IsDynamic(graph_, instance) && instance.form.storage != DataType::kString) return SetDynamic(id);
     const std::optional<std::vector<int64_t>> dims = graph_.value(instance.value).type.static_dims();
-    if (!dims || BytesOf(instance.form.storage) == 0) {
+    if (!dims || BitsOf(instance.form.storage) == 0) {
       return Unsupported(
           graph_, instance.value,
           "is of type " + std::string(DataTypeName(instance.form.storage)) + ", which a run cannot hold");
@@ -129,7 +129,7 @@ class Placer {
       if (!is_new) {
         source = {From::kOutput, first->second};
       } else if (graph_.value(value).is_constant()) {
-        if (BytesOf(graph_.value(value).constant->type()) == 0) {
+        if (BitsOf(graph_.value(value).constant->type()) == 0) {
           return Unsupported(graph_, value, "is a constant output of a type that a run cannot hold");
         }
         source = {From::kConstant, 0};

@@ -5,6 +5,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "lib/onnx/convert_scan.h"
 #include "lib/onnx/sources.h"
 #include "lib/onnx/version_converter.h"
 
@@ -72,8 +73,8 @@ class Converter {
         converted.Add()->Swap(&node);
       } else if (HasGraphs(node)) {
         // Newer If, Loop and Scan only allow more types. Opset 8's Scan had another meaning.
-        if (node.op_type() == "Scan" && from_ < 9) throw std::runtime_error("Scan of opset 8 has no equal");
         ConvertInside(node, scope);
+        if (node.op_type() == "Scan" && from_ < 9) NestScan(node, [&](const auto& base) { return MakeName(base); });
         converted.Add()->Swap(&node);
       } else if (SameDefinition(node.op_type(), from_, to_)) {
         converted.Add()->Swap(&node);

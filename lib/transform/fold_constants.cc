@@ -1,25 +1,19 @@
 // Constant folding: what depends on constants only, and Shape and Size of values with static dims. Shape arithmetic of
-// exported models disappears here. Nodes whose results are drawn at random, results
-// over the limits, and the integer weights of quantised products stay.
+// exported models disappears here. Nodes whose results are drawn at random, results over the limits, and the integer
+// weights of quantised products stay.
 #include <algorithm>
-#include <array>
 
 #include "lib/transform/edit.h"
 #include "lib/transform/integer_products.h"
 #include "lib/transform/pass_list.h"
+#include "partitiontuner/graph/chance.h"
 #include "partitiontuner/graph/linear_quantisation.h"
 #include "partitiontuner/support/checked.h"
 
 namespace pt {
 namespace {
 
-constexpr std::array<std::string_view, 6> kRandom = {"RandomNormal",      "RandomNormalLike", "RandomUniform",
-                                                     "RandomUniformLike", "Multinomial",      "Bernoulli"};
-
-bool IsFoldable(const Node& node) {
-  return node.subgraphs.empty() && std::find(kRandom.begin(), kRandom.end(), node.op) == kRandom.end() &&
-         !(IsOp(node, "Dropout") && node.int_or("training_mode", 0) != 0);
-}
+bool IsFoldable(const Graph& graph, const Node& node) { return node.subgraphs.empty() && !DrawsAtRandom(graph, node); }
 
 // Integers that a product is to be computed on are not turned into real numbers here.
 bool FeedsIntegerProducts(const Graph& graph, const Node& node) {
@@ -80,7 +74,7 @@ class Folder {
       Replace(id, {std::move(*answer)});
       return {};
     }
-    if (!IsFoldable(node)) return {};
+    if (!IsFoldable(graph, node)) return {};
     std::vector<Tensor> inputs;
     uint64_t input_bytes = 0;
     for (ValueId input : node.inputs) {

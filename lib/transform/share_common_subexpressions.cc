@@ -4,6 +4,7 @@
 
 #include "lib/transform/edit.h"
 #include "lib/transform/pass_list.h"
+#include "partitiontuner/graph/chance.h"
 #include "partitiontuner/graph/linear_quantisation.h"
 
 namespace pt {
@@ -44,9 +45,8 @@ std::string KeyOf(const Node& node) {
 }
 
 // A DequantizeLinear is shared by no readers: see split_dequantisation.cc.
-bool IsPure(const Node& node) {
-  return node.subgraphs.empty() && !IsDequantisation(node) && node.op.rfind("Random", 0) != 0 &&
-         node.op != "Multinomial" && node.op != "Bernoulli" && node.op != "Dropout";
+bool IsPure(const Graph& graph, const Node& node) {
+  return node.subgraphs.empty() && !IsDequantisation(node) && !DrawsAtRandom(graph, node);
 }
 
 }  // namespace
@@ -58,7 +58,7 @@ Result<std::optional<Graph>> ShareCommonSubexpressions(const Graph& graph, const
   for (size_t i = 0; i < graph.nodes().size(); ++i) {
     const NodeId id(i);
     const Node& node = builder.graph().node(id);
-    if (!IsPure(node)) continue;
+    if (!IsPure(builder.graph(), node)) continue;
     const auto [at, is_new] = first.emplace(KeyOf(node), id);
     if (is_new) continue;
     // Two outputs of the graph keep two names.

@@ -159,5 +159,67 @@ TEST_CASE("DFT, OneSidedTransformsTakeWhatTheyAreDefinedFor", "[backend]") {
   CHECK(refused("input x float32[1,2]\ny = DFT(x) onesided=1 inverse=1\noutput y\n", Tensor::Float32({1, 2}, {1, 2})));
 }
 
+// ---- Of opsets 26 to 28 ----
+
+std::vector<int64_t> EvaluateInts(const std::string& text, const std::vector<Tensor>& inputs) {
+  const Graph graph = ParseGraph("opset 28\n" + text).value();
+  const auto results = EvaluateNode(graph, NodeId(0u), inputs);
+  INFO((results.ok() ? std::string() : ToString(results.error())));
+  REQUIRE(results.ok());
+  return (*results)[0].ToInts();
+}
+
+TEST_CASE("BitShift, SignedNumbersKeepTheirSignToTheRightAndLoseItToTheLeft", "[backend]") {
+  const auto shift = [](const std::string& direction, const std::vector<int8_t>& x, const std::vector<int8_t>& by) {
+    const auto of = [](const std::vector<int8_t>& v) {
+      return Tensor::Of<int8_t>(DataType::kInt8, {static_cast<int64_t>(v.size())}, v);
+    };
+    const std::string n = std::to_string(x.size());
+    return EvaluateInts("input x int8[" + n + "]\ninput b int8[" + n + "]\ny = BitShift(x, b) direction=\"" +
+                            direction + "\"\noutput y\n",
+                        {of(x), of(by)});
+  };
+  CHECK(shift("RIGHT", {-7, -1, 7, -7, -7, 7}, {1, 7, 1, 8, -1, -128}) == std::vector<int64_t>{-4, -1, 3, -1, -1, 0});
+  CHECK(shift("LEFT", {-7, 1, 65, -7, -7, 7}, {1, 7, 1, 8, -1, 100}) == std::vector<int64_t>{-14, -128, -126, 0, 0, 0});
+}
+
+TEST_CASE("CumProd, MultipliesUpFromEitherEnd", "[backend]") {
+  const Tensor x = Tensor::Int64({4}, {2, 3, -1, 5}), axis = Tensor::Int64({}, {-1});
+  const auto run = [&](const std::string& attributes) {
+    return EvaluateInts("input x int64[4]\ninput a int64[]\ny = CumProd(x, a)" + attributes + "\noutput y\n",
+                        {x, axis});
+  };
+  CHECK(run("") == std::vector<int64_t>{2, 6, -6, -30});
+  CHECK(run(" exclusive=1") == std::vector<int64_t>{1, 2, 6, -6});
+  CHECK(run(" exclusive=1 reverse=1") == std::vector<int64_t>{-15, -5, 5, 1});
+}
+
+TEST_CASE("BitCast, KeepsBitsAndRefusesOtherWidths", "[backend]") {
+  const Tensor x = Tensor::Float32({2}, {1, -0.0F});
+  CHECK(EvaluateInts("input x float32[2]\ny = BitCast(x) to=6\noutput y\n", {x}) ==
+        std::vector<int64_t>{0x3F800000, INT32_MIN});
+  const Tensor nibbles = Tensor::FromBytes(DataType::kInt4, {3}, std::string("\xF1\x08", 2)).value();
+  CHECK(EvaluateInts("input x int4[3]\ny = BitCast(x) to=21\noutput y\n", {nibbles}) == std::vector<int64_t>{1, 15, 8});
+  for (const char* to : {"7", "8", "0", "27"}) {
+    const Graph graph =
+        ParseGraph("opset 28\ninput x float32[2]\ny = BitCast(x) to=" + std::string(to) + "\noutput y\n").value();
+    const auto results = EvaluateNode(graph, NodeId(0u), {{x}});
+    REQUIRE_FALSE(results.ok());
+    CHECK(results.error().code == ErrorCode::kInvalidInput);
+  }
+}
+
+TEST_CASE("SwiGLU, GatesOneInputByTheOther", "[backend]") {
+  const Graph graph =
+      ParseGraph("opset 28\ninput a float32[3]\ninput b float32[3]\ny = SwiGLU(a, b) alpha=2.0\noutput y\n").value();
+  const auto results =
+      EvaluateNode(graph, NodeId(0u), {{Tensor::Float32({3}, {0, 1, -1000}), Tensor::Float32({3}, {5, 3, 2})}});
+  REQUIRE(results.ok());
+  const std::span<const float> y = (*results)[0].values<float>();
+  CHECK(y[0] == 0);
+  CHECK(y[1] == Catch::Approx(3 / (1 + std::exp(-2.0))));
+  CHECK(y[2] == 0);
+}
+
 }  // namespace
 }  // namespace pt

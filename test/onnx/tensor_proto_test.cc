@@ -64,6 +64,23 @@ TEST_CASE("TensorProto, NarrowTypesComeFromTheirWideFields", "[onnx]") {
   CHECK(empty->element_count() == 0);
 }
 
+TEST_CASE("TensorProto, WrittenTensorsAreReadAsTheyWere", "[onnx]") {
+  Files files;
+  const std::string nibbles("\x21\x0F", 2);
+  for (const Tensor& tensor :
+       {Tensor::Float32({2, 1}, {1, -2}), Tensor::Int64({}, {-7}), Tensor::Float32({0, 3}, {}),
+        Tensor::FromBytes(DataType::kInt4, {3}, nibbles).value(), Tensor::FromStrings({2}, {"a", ""}).value()}) {
+    CAPTURE(DataTypeName(tensor.type()));
+    const auto bytes = TensorProtoBytes(tensor);
+    REQUIRE(bytes.ok());
+    const auto back = files.Load(*bytes);
+    REQUIRE(back.ok());
+    CHECK(back->type() == tensor.type());
+    CHECK(back->dims() == tensor.dims());
+    CHECK(back->content_hash() == tensor.content_hash());
+  }
+}
+
 TEST_CASE("TensorProto, BrokenTensorsAreRefused", "[onnx]") {
   Files files;
   const auto refused = [&](const std::string& bytes, const char* why) {

@@ -72,7 +72,9 @@ void AddFlags(CLI::App& app, RunFlags& flags) {
       ->group("Run");
   app.add_flag("--residuals", flags.residuals, "what makes the run slower or faster than predicted, and in which steps")
       ->group("Run");
-  app.add_option("--save-outputs", flags.save_outputs, "write output_N.npy there")->option_text("DIR")->group("Run");
+  app.add_option("--save-outputs", flags.save_outputs, "write output_N.npy there; .pb for 4 and 2 bits")
+      ->option_text("DIR")
+      ->group("Run");
   app.add_option("--percentiles", flags.percentiles, "percentiles of the table")
       ->option_text("50,90,99")
       ->group(kMoreGroup);

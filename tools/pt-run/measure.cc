@@ -6,6 +6,7 @@
 
 #include "partitiontuner/engine/npy.h"
 #include "partitiontuner/exec/reference_work.h"
+#include "partitiontuner/onnx/tensor_proto.h"
 #include "partitiontuner/support/file.h"
 #include "tools/common/text.h"
 #include "tools/pt-run/residuals.h"
@@ -132,9 +133,10 @@ Status SaveOutputs(const RunBuffers& outputs, const RunReport& report, const std
   std::filesystem::create_directories(folder, problem);
   PT_ASSIGN(const std::vector<Tensor> tensors, outputs.Copy(report));
   for (size_t i = 0; i < tensors.size(); ++i) {
-    PT_ASSIGN(const std::string bytes, NpyBytes(tensors[i]));
-    PT_CHECK_OK(WriteFileAtomically((std::filesystem::path(folder) / ("output_" + std::to_string(i) + ".npy")).string(),
-                                    bytes));
+    const bool packed = BytesOf(tensors[i].type()) == 0;  // NumPy has elements of whole bytes
+    PT_ASSIGN(const std::string bytes, packed ? TensorProtoBytes(tensors[i]) : NpyBytes(tensors[i]));
+    const std::string name = "output_" + std::to_string(i) + (packed ? ".pb" : ".npy");
+    PT_CHECK_OK(WriteFileAtomically((std::filesystem::path(folder) / name).string(), bytes));
   }
   return {};
 }

@@ -50,6 +50,8 @@ struct Comparison {
   std::string reason;     // why not equal: type, dims or the worst element with both values
 };
 Comparison CompareTensors(const ExpectedTensor& expected, const Tensor& actual, const Tolerance& tolerance);
+// Type and dims alone: all that holds for values left to chance (graph/chance.h). Samples say no type.
+Comparison CompareKinds(const ExpectedTensor& expected, const Tensor& actual);
 
 // How far outputs lie from those that they stand for, in the same order: over all outputs, the largest max|a-b| /
 // max|expected| of one of them, over its finite elements. Infinite where more differs than real numbers: a count, type,

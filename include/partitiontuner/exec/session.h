@@ -29,7 +29,9 @@ struct SessionOptions {
 };
 
 // A caller's buffer, row-major, of exactly the bytes of its type and dims, on the device where the plan says that the
-// caller lends it (Plan::lent_on). For an output whose size is known only at run time there is none: give the type
+// caller lends it (Plan::lent_on). Elements of 4 and 2 bits are packed as in ONNX's tensors, two and four to a byte,
+// low bits first, without a gap between rows: ceil(elements · bits / 8) bytes; what the last byte holds behind the last
+// element means nothing. For an output whose size is known only at run time there is none: give the type
 // alone, and find the tensor in RunReport::outputs.
 struct LentTensor {
   DataType type = DataType::kUndefined;

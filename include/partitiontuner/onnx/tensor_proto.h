@@ -12,4 +12,8 @@ namespace pt {
 // data is refused.
 Result<Tensor> LoadTensorProto(const std::string& path, const Limits& limits = {});
 
+// The file's content for a tensor of any type. Errors: kUnsupported for more bytes than a file of that form holds,
+// kOutOfMemory.
+Result<std::string> TensorProtoBytes(const Tensor& tensor);
+
 }  // namespace pt

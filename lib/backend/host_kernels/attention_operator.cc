@@ -49,7 +49,7 @@ Result<Routine> Attention(const Site& site) {
     return site.Unsupported("queries, keys and values differ in batch, heads or length");
   }
   operands.causal = site.node().int_or("is_causal", 0) != 0;
-  if (operands.causal && q[2] != k[2]) return site.Unsupported("is_causal with more keys than queries is ambiguous");
+  if (operands.causal && q[2] != k[2]) return site.Unsupported("it is causal, with other numbers of keys and queries");
   const auto scale = static_cast<double>(site.node().float_or("scale", 0.0F));
   operands.scale = site.node().find("scale") != nullptr ? scale : 1 / std::sqrt(static_cast<double>(q[3]));
   std::swap(operands.k.dims[2], operands.k.dims[3]);

@@ -6,6 +6,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "lib/backend/host/parallel.h"
 #include "lib/backend/reference/elements.h"
 #include "lib/backend/reference/types.h"
 #include "partitiontuner/support/text.h"
@@ -123,16 +124,23 @@ struct BitwiseXor {
   }
 };
 // Shifts past the width give 0.
+// By a negative number of bits, or as many as there are: what is left is the sign.
+template <typename T>
+bool ShiftsAllOut(T bits) {
+  return static_cast<std::make_unsigned_t<T>>(bits) >= sizeof(T) * 8;
+}
 struct ShiftLeft {
   template <typename T>
   static T Of(T a, T b) {
-    return b >= sizeof(T) * 8 ? T{0} : static_cast<T>(static_cast<uint64_t>(a) << b);
+    return ShiftsAllOut(b) ? T{0} : static_cast<T>(static_cast<uint64_t>(a) << b);
   }
 };
 struct ShiftRight {
   template <typename T>
   static T Of(T a, T b) {
-    return b >= sizeof(T) * 8 ? T{0} : static_cast<T>(a >> b);
+    if (!ShiftsAllOut(b)) return static_cast<T>(a >> b);
+    if constexpr (std::is_signed_v<T>) return a < 0 ? T{-1} : T{0};
+    return T{0};
   }
 };
 struct PRelu {
@@ -180,11 +188,27 @@ Result<Routine> BitShift(Site& site) {
   if (direction != "LEFT" && direction != "RIGHT")
     return site.Invalid(UnknownWord("direction", direction, {"LEFT", "RIGHT"}));
   return VisitIntegers(site, site.in[0].type, [&]<typename T>() -> Result<Routine> {
-    if constexpr (std::is_unsigned_v<T>) {
-      return direction == "LEFT" ? BinaryRoutine<ShiftLeft, T>(site, dims) : BinaryRoutine<ShiftRight, T>(site, dims);
-    } else {
-      return site.Unsupported("is not supported for signed types");
-    }
+    return direction == "LEFT" ? BinaryRoutine<ShiftLeft, T>(site, dims) : BinaryRoutine<ShiftRight, T>(site, dims);
+  });
+}
+
+// a · sigmoid(alpha · a) · b
+Result<Routine> SwiGlu(Site& site) {
+  PT_CHECK_OK(site.NeedInputs(2, 2));
+  if (site.in[1].type != site.in[0].type) return site.Invalid("its inputs are of different types");
+  PT_CHECK_OK(site.NeedDims(1, "the value input", site.in[0].dims));
+  PT_CHECK_OK(site.Out(0, site.in[0].type, site.in[0].dims));
+  const double alpha = site.node.float_or("alpha", 1.0F);
+  return VisitFloats(site, site.in[0].type, [&]<typename T>() -> Result<Routine> {
+    return Routine{[alpha, count = site.in[0].count()](const Run& run) -> Status {
+      ParallelRanges(run.team, count, 10, [&](int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; ++i) {
+          const auto gate = static_cast<double>(run.in<T>(0)[i]), value = static_cast<double>(run.in<T>(1)[i]);
+          run.out<T>()[i] = static_cast<T>(gate * (1 / (1 + std::exp(-alpha * gate))) * value);
+        }
+      });
+      return {};
+    }};
   });
 }
 
@@ -344,6 +368,7 @@ constexpr std::array kRows = {
     OperatorRow{.op = "Mean", .make = Variadic<Add, true>, .feeding = Feeding::kWidened, .since = 8},
     OperatorRow{.op = "Max", .make = Variadic<Max>, .feeding = Feeding::kWidened, .since = 8},
     OperatorRow{.op = "Min", .make = Variadic<Min>, .feeding = Feeding::kWidened, .since = 8},
+    OperatorRow{.op = "SwiGLU", .make = SwiGlu, .feeding = Feeding::kWidened, .since = 28, .in_place = true},
     OperatorRow{.op = "Where", .make = Where},
 };
 

@@ -1,4 +1,7 @@
-// Attention and what belongs to it: RotaryEmbedding, TensorScatter (updates of key and value caches).
+// Attention and what belongs to it: RotaryEmbedding, TensorScatter (updates of key and value caches). Attention is as
+// ONNX 1.23 defines opsets 23 to 25. Releases before it had other texts of the same opsets, and other data: softcap
+// behind the mask, and modes 1 and 2 of qk_matmul_output the other way round. A model does not say which one it
+// follows; the corrected text holds, as in ONNX Runtime.
 #include <array>
 #include <cmath>
 #include <limits>
@@ -7,6 +10,7 @@
 #include "lib/backend/reference/broadcast.h"
 #include "lib/backend/reference/operator.h"
 #include "lib/backend/reference/types.h"
+#include "partitiontuner/support/checked.h"
 #include "partitiontuner/support/dims_text.h"
 #include "partitiontuner/support/text.h"
 
@@ -30,6 +34,8 @@ Result<Heads> ReadHeads(const Site& site, size_t input, int64_t flat_heads) {
     return site.Invalid("the number of heads does not divide the hidden size");
   return Heads{d[0], flat_heads, d[1], d[2] / flat_heads, true};
 }
+
+constexpr int64_t kMostKeys = int64_t{1} << 40;  // their scores are kept for each core
 
 struct AttentionPlan {
   Heads q, k, v, y;
@@ -79,11 +85,12 @@ Result<AttentionPlan> ReadAttention(Site& site) {
       return site.Invalid("the past does not fit keys and values");
     }
   }
-  plan.total = plan.past + plan.k.length;
-  if (plan.q.heads != plan.k.heads) {
-    // The definition's text and its published data pair the heads differently.
-    return site.Unsupported("is not supported with fewer key heads than query heads");
+  const std::optional<int64_t> total = CheckedAdd(plan.past, plan.k.length);
+  if (!total || *total > kMostKeys) {
+    return MakeError(ErrorCode::kOutOfMemory, "reference.size",
+                     "Attention: keys of more than " + std::to_string(kMostKeys) + " tokens");
   }
+  plan.total = *total;
   if (plan.k.batch != plan.q.batch || plan.v.batch != plan.q.batch || plan.k.size != plan.q.size ||
       plan.v.heads != plan.k.heads || plan.v.length != plan.k.length || plan.k.heads == 0 ||
       plan.q.heads % plan.k.heads != 0 || plan.q.flat != plan.k.flat) {
@@ -99,24 +106,11 @@ Result<AttentionPlan> ReadAttention(Site& site) {
   plan.y = plan.q;
   plan.y.size = plan.v.size;
   if (site.has(3)) PT_CHECK_OK(ReadMask(site, plan));
+  if (site.has(6) && site.has(4)) return site.Invalid("nonpad_kv_seqlen and a past do not go together");
   if (site.has(6) && (site.in[6].type != DataType::kInt64 || site.in[6].dims != std::vector<int64_t>{plan.q.batch})) {
     return site.Invalid("nonpad_kv_seqlen is not one int64 a batch entry");
   }
   return plan;
-}
-
-// What two texts of the specification define differently is refused: a model does not say which one it follows.
-Status RefuseAmbiguous(const Site& site, const AttentionPlan& plan) {
-  const bool masked = site.has(3) || plan.causal || plan.left >= 0 || plan.right >= 0 || site.has(6);
-  if (plan.softcap != 0 && masked)
-    return site.Unsupported("is not supported with a softcap and a mask: their order changed between versions");
-  if (plan.causal && plan.total != plan.q.length)
-    return site.Unsupported("is not supported with is_causal over a cache: its offset changed between versions");
-  if (site.out.size() > 3 && site.wants(3) && (plan.mode == 1 || plan.mode == 2)) {
-    return site.Unsupported(
-        "is not supported with qk_matmul_output_mode 1 or 2: their meaning changed between versions");
-  }
-  return {};
 }
 
 template <typename T>
@@ -150,29 +144,39 @@ class AttentionRun {
     return static_cast<double>(run_.in<T>(3)[where]);
   }
 
-  // One query row; scores has room for `total` numbers.
+  // One query row; scores has room for `total` numbers. The caps come before the mask: a masked key stays masked.
   void Row(int64_t b, int64_t h, int64_t i, double* scores) const {
     const int64_t kv = h / (p_.q.heads / p_.k.heads);
     const T* q = run_.in<T>(0) + p_.q.row(b, h, i);
     T* qk = run_.out<T>(3) == nullptr ? nullptr : run_.out<T>(3) + ((b * p_.q.heads + h) * p_.q.length + i) * p_.total;
-    double most = -std::numeric_limits<double>::infinity();
+    const auto show = [&](int64_t mode, int64_t j, double value) {
+      if (qk != nullptr && p_.mode == mode) qk[j] = static_cast<T>(value);
+    };
+    constexpr double kMasked = -std::numeric_limits<double>::infinity();
+    double most = kMasked, most_bias = kMasked;
+    bool wrong = false;  // some score is no number: so is the result
     for (int64_t j = 0; j < p_.total; ++j) {
       const T* k = Key(b, kv, j);
       double dot = 0;
       for (int64_t d = 0; d < p_.q.size; ++d) dot += static_cast<double>(q[d]) * static_cast<double>(k[d]);
       dot *= p_.scale;
-      if (p_.softcap > 0) dot = p_.softcap * std::tanh(dot / p_.softcap);
-      if (qk != nullptr && p_.mode == 0) qk[j] = static_cast<T>(dot);
-      scores[j] = dot + Bias(b, h, i, j);
+      show(0, j, dot);
+      if (p_.softcap != 0) dot = p_.softcap * std::tanh(dot / p_.softcap);
+      show(1, j, dot);
+      const double bias = Bias(b, h, i, j);
+      scores[j] = dot + bias;
+      show(2, j, scores[j]);
       most = std::fmax(most, scores[j]);
+      most_bias = std::fmax(most_bias, bias);
+      wrong = wrong || std::isnan(scores[j]);
     }
-    // A row that sees no key attends nothing: zeros, not NaN.
-    const bool blind = std::isinf(most) && most < 0;
+    // A row that sees no key attends nothing: zeros, not NaN, whatever its keys hold.
+    const bool blind = most_bias == kMasked || (most == kMasked && !wrong);
     double sum = 0;
     for (int64_t j = 0; j < p_.total; ++j) sum += scores[j] = blind ? 0 : std::exp(scores[j] - most);
     for (int64_t j = 0; j < p_.total; ++j) {
       scores[j] = blind ? 0 : scores[j] / sum;
-      if (qk != nullptr && p_.mode == 3) qk[j] = static_cast<T>(scores[j]);
+      show(3, j, scores[j]);
     }
     T* y = run_.out<T>(0) == nullptr ? nullptr : run_.out<T>(0) + p_.y.row(b, h, i);
     for (int64_t d = 0; d < p_.v.size && y != nullptr; ++d) {
@@ -201,7 +205,6 @@ class AttentionRun {
 
 Result<Routine> Attention(Site& site) {
   PT_ASSIGN(const AttentionPlan plan, ReadAttention(site));
-  PT_CHECK_OK(RefuseAmbiguous(site, plan));
   for (size_t i : {size_t{1}, size_t{2}, size_t{4}, size_t{5}}) {
     if (site.has(i) && site.in[i].type != site.in[0].type)
       return site.Unsupported("is not supported with inputs of different types");
@@ -220,6 +223,13 @@ Result<Routine> Attention(Site& site) {
     const int64_t parts = site.width, rows = plan.q.batch * plan.q.heads * plan.q.length;
     routine.scratch_bytes = line * site.width;
     routine.run = [=](const Run& run) -> Status {
+      for (int64_t b = 0; b < plan.q.batch && run.in<int64_t>(6) != nullptr; ++b) {
+        const int64_t valid = run.in<int64_t>(6)[b];
+        if (valid >= 0 && valid <= plan.total) continue;
+        return MakeError(
+            ErrorCode::kInvalidInput, "reference.length",
+            "Attention: nonpad_kv_seqlen is " + std::to_string(valid) + " for " + std::to_string(plan.total) + " keys");
+      }
       const AttentionRun<T> attention(plan, run);
       attention.Present();
       const auto part = [&](int64_t i) {
@@ -250,10 +260,11 @@ Result<Routine> RotaryEmbedding(Site& site) {
     return site.Invalid("the rotary dim is not an even part of a head");
   const bool by_position = site.has(3);
   const std::vector<int64_t>& cache = site.in[1].dims;
-  const bool fits =
-      by_position ? cache.size() == 2 && cache[1] == half : cache == std::vector<int64_t>{x.batch, x.length, half};
+  // Caches for whole heads may stand where a part of each is turned; their leading part counts.
+  const int64_t width = cache.empty() ? 0 : cache.back();
+  const bool fits = (width == half || width == x.size / 2) &&
+                    (by_position ? cache.size() == 2 : cache == std::vector<int64_t>{x.batch, x.length, width});
   if (site.in[2].dims != cache) return site.Invalid("its two caches have different dims");
-  // Older releases of ONNX published cases with wider caches, of which the leading part counted.
   if (!fits) return site.Unsupported("has caches of dims " + DimsText(cache) + " that do not fit its input exactly");
   if (site.in[1].type != site.in[0].type || site.in[2].type != site.in[0].type)
     return site.Invalid("its inputs are of different types");
@@ -277,7 +288,7 @@ Result<Routine> RotaryEmbedding(Site& site) {
           T* out = run.out<T>() + at;
           for (int64_t i = 0; i < half; ++i) {
             const int64_t a = interleaved ? 2 * i : i, b = interleaved ? 2 * i + 1 : i + half;
-            const T cosine = run.in<T>(1)[position * half + i], sine = run.in<T>(2)[position * half + i];
+            const T cosine = run.in<T>(1)[position * width + i], sine = run.in<T>(2)[position * width + i];
             const T left = in[a], right = in[b];
             out[a] = cosine * left - sine * right;
             out[b] = sine * left + cosine * right;

@@ -1,8 +1,10 @@
-// Cast and CastLike between all element types but strings. Elements go through int64 or double in small pieces.
+// Cast and CastLike between all element types but strings, and BitCast. Elements go through int64 or double in small
+// pieces.
 #include "lib/backend/reference/cast.h"
 
 #include <array>
 #include <cmath>
+#include <cstring>
 #include <limits>
 
 #include "lib/backend/host/parallel.h"
@@ -175,7 +177,25 @@ Result<Routine> CastLike(Site& site) {
   return CastTo(site, site.in[1].type);
 }
 
+// The same bits under another type's name.
+Result<Routine> BitCast(Site& site) {
+  PT_CHECK_OK(site.NeedInputs(1, 1));
+  const int64_t named = site.node.int_or("to", 0);
+  const DataType from = site.in[0].type,
+                 to = named >= 1 && named <= 26 ? static_cast<DataType>(named) : DataType::kUndefined;
+  if (BitsOf(to) == 0 || BitsOf(to) != BitsOf(from)) {
+    return site.Invalid("type " + std::to_string(named) + " does not have the bits of " +
+                        std::string(DataTypeName(from)));
+  }
+  PT_CHECK_OK(site.Out(0, to, site.in[0].dims));
+  return Routine{[bytes = static_cast<size_t>(site.in[0].count() * FedBytes(from))](const Run& run) -> Status {
+    if (bytes > 0) std::memcpy(run.out<void>(), run.in<void>(0), bytes);
+    return {};
+  }};
+}
+
 constexpr std::array kRows = {
+    OperatorRow{.op = "BitCast", .make = BitCast, .since = 26},
     OperatorRow{.op = "Cast", .make = Cast, .since = 6},
     OperatorRow{.op = "CastLike", .make = CastLike},
 };

@@ -26,37 +26,90 @@ Status NeedChannelVectors(const Site& site, size_t from, size_t to, int64_t chan
   return {};
 }
 
-// y = (x - mean) / sqrt(var + epsilon) · scale + bias with the given statistics. Statistics may be wider than x.
-Result<Routine> BatchNormalization(Site& site) {
+// y = (x - mean) / sqrt(var + epsilon) · scale + bias, by given statistics or in training by those of the batch.
+// Statistics may be of another type than x.
+struct BatchStatistics {
+  std::array<DataType, 5> types;  // of the inputs
+  int64_t batch = 0, channels = 0, plane = 0;
+  double epsilon = 0, momentum = 0;
+  bool training = false;
+
+  double Parameter(const Run& run, size_t i, int64_t c) const { return LoadAs<double>(types[i], run.in<void>(i), c); }
+
+  // Mean and variance that channel c is normalised with.
+  template <typename T>
+  std::pair<double, double> Of(const Run& run, int64_t c) const {
+    if (!training) return {Parameter(run, 3, c), Parameter(run, 4, c)};
+    const auto count = static_cast<double>(batch * plane);
+    double sum = 0, squares = 0;
+    const auto each = [&](auto visit) {
+      for (int64_t b = 0; b < batch; ++b) {
+        const T* in = run.in<T>(0) + (b * channels + c) * plane;
+        for (int64_t k = 0; k < plane; ++k) visit(static_cast<double>(in[k]));
+      }
+    };
+    each([&](double x) { sum += x; });
+    const double mean = sum / count;
+    each([&](double x) { squares += (x - mean) * (x - mean); });
+    return {mean, squares / count};
+  }
+
+  // Writes what later runs are to use, when somebody asked for it.
+  void Keep(const Run& run, int64_t c, double mean, double variance) const {
+    const auto keep = [&](size_t output, size_t input, double now) {
+      void* const to = run.out<void>(output);
+      const double kept = Parameter(run, input, c) * momentum + now * (1 - momentum);
+      if (to != nullptr && types[input] == DataType::kFloat32) static_cast<float*>(to)[c] = static_cast<float>(kept);
+      if (to != nullptr && types[input] == DataType::kFloat64) static_cast<double*>(to)[c] = kept;
+    };
+    keep(1, 3, mean);
+    keep(2, 4, variance);
+  }
+};
+
+Result<BatchStatistics> ReadBatchNormalization(Site& site) {
   PT_CHECK_OK(site.NeedInputs(5, 5));
   const std::vector<int64_t>& dims = site.in[0].dims;
   if (dims.empty()) return site.Invalid("its input is a scalar");
-  const int64_t channels = dims.size() > 1 ? dims[1] : 1;
-  PT_CHECK_OK(NeedChannelVectors(site, 1, 5, channels));
-  if (site.node.int_or("training_mode", 0) != 0) return site.Unsupported("is not supported in training mode");
-  for (size_t i = 1; i < site.out.size(); ++i) {
-    if (site.wants(i)) return site.Unsupported("is supported with one output only");
-  }
-  PT_CHECK_OK(site.Out(0, site.in[0].type, dims));
-  std::array<DataType, 5> types;
+  BatchStatistics s;
+  s.batch = dims[0];
+  s.channels = dims.size() > 1 ? dims[1] : 1;
+  s.plane = s.batch * s.channels == 0 ? 0 : site.in[0].count() / (s.batch * s.channels);
+  PT_CHECK_OK(NeedChannelVectors(site, 1, 5, s.channels));
   for (size_t i = 0; i < 5; ++i) {
-    types[i] = site.in[i].type;
+    s.types[i] = site.in[i].type;
     PT_CHECK_OK(NeedLoadable(site, i));
   }
-  const int64_t batch = dims[0];
-  const int64_t plane = batch * channels == 0 ? 0 : site.in[0].count() / (batch * channels);
-  const double epsilon = site.node.float_or("epsilon", 1e-5F);
+  s.epsilon = site.node.float_or("epsilon", 1e-5F);
+  s.momentum = site.node.float_or("momentum", 0.9F);
+  s.training = site.node.int_or("training_mode", 0) != 0;
+  PT_CHECK_OK(site.Out(0, site.in[0].type, dims));
+  const size_t outputs = s.training ? 3 : 1;
+  for (size_t i = 1; i < site.out.size(); ++i) {
+    if (i >= outputs && site.wants(i))
+      return site.Unsupported("is supported with " + std::to_string(outputs) + " outputs at most in this mode");
+    if (i >= outputs || !site.wants(i)) continue;
+    if (!IsFloating(s.types[i + 2])) return UnsupportedType(site, s.types[i + 2]);
+    PT_CHECK_OK(site.Out(i, s.types[i + 2], {s.channels}));
+  }
+  return s;
+}
+
+Result<Routine> BatchNormalization(Site& site) {
+  PT_ASSIGN(const BatchStatistics s, ReadBatchNormalization(site));
   return VisitFloats(site, site.in[0].type, [&]<typename T>() -> Result<Routine> {
-    return Routine{[=](const Run& run) -> Status {
-      const auto parameter = [&](size_t i, int64_t c) { return LoadAs<double>(types[i], run.in<void>(i), c); };
-      ParallelRanges(run.team, batch * channels, static_cast<double>(plane) * 0.5 + 5, [&](int64_t begin, int64_t end) {
-        for (int64_t i = begin; i < end; ++i) {
-          const int64_t c = i % channels;
-          const double factor = parameter(1, c) / std::sqrt(parameter(4, c) + epsilon);
-          const T scale = static_cast<T>(factor), shift = static_cast<T>(parameter(2, c) - parameter(3, c) * factor);
-          const T* in = run.in<T>(0) + i * plane;
-          T* out = run.out<T>() + i * plane;
-          for (int64_t k = 0; k < plane; ++k) out[k] = in[k] * scale + shift;
+    return Routine{[s](const Run& run) -> Status {
+      const double work = static_cast<double>(s.batch * s.plane) * (s.training ? 2 : 0.5) + 5;
+      ParallelRanges(run.team, s.channels, work, [&](int64_t begin, int64_t end) {
+        for (int64_t c = begin; c < end; ++c) {
+          const auto [mean, variance] = s.template Of<T>(run, c);
+          if (s.training) s.Keep(run, c, mean, variance);
+          const double factor = s.Parameter(run, 1, c) / std::sqrt(variance + s.epsilon);
+          const T scale = static_cast<T>(factor), shift = static_cast<T>(s.Parameter(run, 2, c) - mean * factor);
+          for (int64_t b = 0; b < s.batch && run.out<T>() != nullptr; ++b) {
+            const int64_t at = (b * s.channels + c) * s.plane;
+            for (int64_t k = 0; k < s.plane; ++k) run.out<T>()[at + k] = run.in<T>(0)[at + k] * scale + shift;
+          }
         }
       });
       return {};

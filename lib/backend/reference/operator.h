@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <initializer_list>
 #include <memory>
 #include <optional>
 #include <span>
@@ -84,6 +85,8 @@ struct Site {
   // The first element of a constant numeric input as a double; nullopt when absent.
   Result<std::optional<double>> Scalar(size_t input) const;
   bool is_constant(size_t i) const { return has(i) && in[i].constant.has_value(); }
+  // kUnsupported when an input that is given is known only in the run: rows sized by contents are then called again.
+  Status NeedContent(size_t i) const;
 };
 
 // What kind of types surround the routine: how kernel.cc feeds it.
@@ -91,6 +94,14 @@ enum class Feeding : uint8_t {
   kExact,    // as they are
   kWidened,  // float16 and bfloat16 as float32, rounded back afterwards
 };
+
+// Inputs of an operator by their index: bit i stands for input i.
+using InputSet = uint32_t;
+constexpr InputSet Inputs(std::initializer_list<unsigned> indices) {
+  InputSet set = 0;
+  for (const unsigned i : indices) set |= InputSet{1} << i;
+  return set;
+}
 
 struct OperatorRow {
   std::string_view op;
@@ -101,8 +112,9 @@ struct OperatorRow {
   bool in_place = false;
   Elision elision = Elision::kNone;
   std::string_view domain = "";
-  // The sizes of its outputs follow from what its inputs hold: `make` needs their contents, and is called in the run.
-  bool sized_by_content = false;
+  // Inputs that `make` needs the contents of, since sizes follow from them: where one is not constant, it is called in
+  // the run.
+  InputSet by_content = 0;
 };
 
 // The row of a node; null when no table has one.
@@ -136,6 +148,14 @@ std::span<const OperatorRow> ImageOperators();
 std::span<const OperatorRow> SignalOperators();
 std::span<const OperatorRow> LossOperators();
 std::span<const OperatorRow> SelectionOperators();
+std::span<const OperatorRow> NonMaxSuppressionOperators();
+std::span<const OperatorRow> UniqueOperators();
+std::span<const OperatorRow> DropoutOperators();
+std::span<const OperatorRow> RandomOperators();
+std::span<const OperatorRow> TfIdfOperators();
+std::span<const OperatorRow> FeatureOperators();
+std::span<const OperatorRow> TreeEnsembleOperators();
+std::span<const OperatorRow> TrainingOperators();
 
 // Routines of other operators for inputs of float64, as parts of bigger ones.
 Result<Routine> MakeConvolution(Site& site);

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <array>
 
 #include "lib/backend/reference/operator.h"
 
@@ -8,13 +7,16 @@ namespace {
 
 using Table = std::span<const OperatorRow> (*)();
 
-constexpr std::array<Table, 27> kTables = {
-    ActivationOperators, ArithmeticOperators, AttentionOperators, CastOperators,          ConvolutionOperators,
-    EinsumOperators,     GatherOperators,     GeneratorOperators, ImageOperators,         LogicOperators,
-    LossOperators,       MatMulOperators,     MovementOperators,  NormalizationOperators, PoolOperators,
-    QuantizeOperators,   RecurrentOperators,  ReduceOperators,    ResizeOperators,        SamplingOperators,
-    ScatterOperators,    SelectionOperators,  SignalOperators,    SliceOperators,         SoftmaxOperators,
-    SortOperators,       ViewOperators,
+constexpr Table kTables[] = {
+    ActivationOperators,    ArithmeticOperators, AttentionOperators, CastOperators,
+    ConvolutionOperators,   DropoutOperators,    EinsumOperators,    FeatureOperators,
+    GatherOperators,        GeneratorOperators,  ImageOperators,     LogicOperators,
+    LossOperators,          MatMulOperators,     MovementOperators,  NonMaxSuppressionOperators,
+    NormalizationOperators, PoolOperators,       QuantizeOperators,  RandomOperators,
+    RecurrentOperators,     ReduceOperators,     ResizeOperators,    SamplingOperators,
+    ScatterOperators,       SelectionOperators,  SignalOperators,    SliceOperators,
+    SoftmaxOperators,       SortOperators,       TfIdfOperators,     TrainingOperators,
+    TreeEnsembleOperators,  UniqueOperators,     ViewOperators,
 };
 
 }  // namespace

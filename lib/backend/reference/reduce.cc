@@ -1,6 +1,7 @@
 // Reductions over axes, arg-reductions along one, and running sums.
 #include <array>
 #include <cmath>
+#include <functional>
 #include <limits>
 
 #include "lib/backend/host/parallel.h"
@@ -291,7 +292,9 @@ Result<Routine> ArgReduce(Site& site) {
   });
 }
 
-Result<Routine> CumSum(Site& site) {
+// CumSum and CumProd: combine(what came before, the next element), beginning with `neutral`.
+template <int neutral, typename Combine>
+Result<Routine> Cumulate(Site& site) {
   PT_CHECK_OK(site.NeedInputs(2, 2));
   PT_CHECK_OK(site.Out(0, site.in[0].type, site.in[0].dims));
   if (!IsIndexType(site.in[1].type) || site.in[1].count() != 1) return site.Invalid("the axis is not an integer");
@@ -308,18 +311,18 @@ Result<Routine> CumSum(Site& site) {
       const int64_t given = Indices{run.in<void>(1), wide}[0], axis = given < 0 ? given + rank : given;
       if (axis < 0 || axis >= rank) {
         return MakeError(ErrorCode::kInvalidInput, "reference.axis",
-                         "CumSum: axis " + std::to_string(given) + " does not exist");
+                         "the axis " + std::to_string(given) + " to cumulate along does not exist");
       }
       const Line& line = lines[static_cast<size_t>(axis)];
       for (int64_t i = 0; i < line.outer * line.inner && line.n > 0; ++i) {
         const int64_t start = i / line.inner * line.inner * line.n + i % line.inner;
-        Wide<T> sum{};
+        auto so_far = static_cast<Wide<T>>(neutral);
         for (int64_t k = 0; k < line.n; ++k) {
           const int64_t at = start + (reverse ? line.n - 1 - k : k) * line.inner;
           const auto x = static_cast<Wide<T>>(run.in<T>(0)[at]);
-          if (!exclusive) sum += x;
-          run.out<T>()[at] = static_cast<T>(sum);
-          if (exclusive) sum += x;
+          if (!exclusive) so_far = Combine()(so_far, x);
+          run.out<T>()[at] = static_cast<T>(so_far);
+          if (exclusive) so_far = Combine()(so_far, x);
         }
       }
       return {};
@@ -334,7 +337,8 @@ constexpr OperatorRow Row(std::string_view op, Result<Routine> (*make)(Site&)) {
 constexpr std::array kRows = {
     Row("ArgMax", ArgReduce<true>),
     Row("ArgMin", ArgReduce<false>),
-    Row("CumSum", CumSum),
+    OperatorRow{.op = "CumProd", .make = Cumulate<1, std::multiplies<>>, .feeding = Feeding::kWidened, .since = 26},
+    Row("CumSum", Cumulate<0, std::plus<>>),
     Row("ReduceL1", Reduce<L1>),
     Row("ReduceL2", Reduce<L2>),
     Row("ReduceLogSum", Reduce<LogSum>),

@@ -150,7 +150,11 @@ bool IsPreparedInRun(const Graph& graph, NodeId id) {
   const Node& node = graph.node(id);
   if (IsControlFlow(node) || IsUnsized(graph, node.inputs) || IsUnsized(graph, node.outputs)) return true;
   const OperatorRow* row = FindOperator(node, OpsetOf(graph, node));
-  return row != nullptr && row->sized_by_content;
+  for (size_t i = 0; row != nullptr && i < std::min<size_t>(node.inputs.size(), 32); ++i) {
+    const ValueId input = node.inputs[i];
+    if ((row->by_content >> i & 1) != 0 && input.valid() && !graph.value(input).is_constant()) return true;
+  }
+  return false;
 }
 
 Status CheckForRunTime(const Graph& graph, NodeId id) {

@@ -9,15 +9,10 @@
 namespace pt::reference {
 namespace {
 
-Status NeedContents(const Site& site, size_t input) {
-  if (site.is_constant(input)) return {};
-  return site.Unsupported("has an output whose size is known only at run time");
-}
-
 // Indices of the elements that are not 0, one row a dim, in row-major order. A scalar counts as one element of rank 1.
 Result<Routine> NonZero(Site& site) {
   PT_CHECK_OK(site.NeedInputs(1, 1));
-  PT_CHECK_OK(NeedContents(site, 0));
+  PT_CHECK_OK(site.NeedContent(0));
   const TensorFacts& in = site.in[0];
   if (BytesOf(in.type) == 0 || BytesOf(in.type) > 8) {
     return site.Unsupported("is not supported for " + std::string(DataTypeName(in.type)));
@@ -42,7 +37,7 @@ Result<Routine> NonZero(Site& site) {
 // The slices along an axis, or the elements of the flat input, that the condition is true for.
 Result<Routine> Compress(Site& site) {
   PT_CHECK_OK(site.NeedInputs(2, 2));
-  PT_CHECK_OK(NeedContents(site, 1));
+  PT_CHECK_OK(site.NeedContent(1));
   const TensorFacts& in = site.in[0];
   const bool flat = site.node.find("axis") == nullptr;
   size_t axis = 0;
@@ -81,8 +76,8 @@ Result<Routine> Compress(Site& site) {
 }
 
 constexpr std::array kRows = {
-    OperatorRow{.op = "Compress", .make = Compress, .since = 9, .sized_by_content = true},
-    OperatorRow{.op = "NonZero", .make = NonZero, .feeding = Feeding::kWidened, .since = 9, .sized_by_content = true},
+    OperatorRow{.op = "Compress", .make = Compress, .since = 9, .by_content = Inputs({1})},
+    OperatorRow{.op = "NonZero", .make = NonZero, .feeding = Feeding::kWidened, .since = 9, .by_content = Inputs({0})},
 };
 
 }  // namespace

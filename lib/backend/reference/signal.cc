@@ -1,4 +1,4 @@
-// Fourier transforms, by their definition.
+// Fourier transforms, by their definition, and the filters of mel spectra.
 #include <array>
 #include <cmath>
 #include <numbers>
@@ -115,9 +115,84 @@ Result<Routine> Stft(Site& site) {
   });
 }
 
+// The filters of MelWeightMatrix: triangles from `edges[i]` over `edges[i + 1]` to `edges[i + 2]`, in bins.
+struct MelFilters {
+  int64_t spectrum_bins = 0, mel_bins = 0;
+  std::vector<int64_t> edges;
+
+  double At(int64_t bin, int64_t mel) const {
+    const auto at = static_cast<size_t>(mel);
+    const int64_t left = edges[at], centre = edges[at + 1], right = edges[at + 2];
+    if (bin == centre) return 1;
+    if (bin > left && bin < centre) return static_cast<double>(bin - left) / static_cast<double>(centre - left);
+    if (bin > centre && bin < right) return static_cast<double>(right - bin) / static_cast<double>(right - centre);
+    return 0;
+  }
+};
+
+double MelOfHertz(double hertz) { return 2595 * std::log10(1 + hertz / 700); }
+double HertzOfMel(double mel) { return 700 * (std::pow(10.0, mel / 2595) - 1); }
+
+// The five scalars of the node, checked on their own.
+Result<std::array<double, 5>> ReadMelScalars(const Site& site) {
+  PT_CHECK_OK(site.NeedInputs(5, 5));
+  std::array<double, 5> given{};
+  for (size_t i = 0; i < given.size(); ++i) {
+    if (site.in[i].count() != 1) return site.Invalid("input " + std::to_string(i) + " is not one number");
+    PT_ASSIGN(const std::optional<double> scalar, site.Scalar(i));
+    given[i] = *scalar;
+  }
+  const auto [mel_bins, length, rate, low, high] = given;
+  if (!(mel_bins >= 0 && mel_bins < 0x1p31)) return site.Invalid("num_mel_bins is out of range");
+  if (!(length >= 1 && length < 0x1p31)) return site.Invalid("dft_length is out of range");
+  if (!(rate >= 1)) return site.Invalid("sample_rate is not positive");
+  if (!(low >= 0 && low <= high && high < HUGE_VAL)) return site.Invalid("its edges are no interval of frequencies");
+  return given;
+}
+
+// Edges are equally spaced in mel; each is cut to a bin of the spectrum.
+std::vector<int64_t> MelEdges(const std::array<double, 5>& scalars) {
+  const auto [mel_bins, length, rate, low, high] = scalars;
+  const double first = MelOfHertz(low), step = (MelOfHertz(high) - first) / (mel_bins + 2);
+  std::vector<int64_t> edges;
+  for (double i = 0; i < mel_bins + 2; ++i) {
+    const double bin = std::floor((length + 1) * HertzOfMel(first + i * step) / rate);
+    edges.push_back(static_cast<int64_t>(std::min(bin, 0x1p62)));
+  }
+  return edges;
+}
+
+Result<Routine> MelWeightMatrix(Site& site) {
+  PT_ASSIGN(const auto scalars, ReadMelScalars(site));
+  const int64_t named = site.node.int_or("output_datatype", 1);
+  if (named < 1 || named > 26) return site.Invalid("unknown output_datatype " + std::to_string(named));
+  const auto type = static_cast<DataType>(named);
+  MelFilters filters{static_cast<int64_t>(scalars[1]) / 2 + 1, static_cast<int64_t>(scalars[0]), {}};
+  PT_CHECK_OK(site.Out(0, type, {filters.spectrum_bins, filters.mel_bins}));
+  filters.edges = MelEdges(scalars);
+  if (filters.mel_bins > 0 && (filters.edges.back() > filters.spectrum_bins ||
+                               filters.edges[filters.edges.size() - 2] >= filters.spectrum_bins)) {
+    return site.Invalid("the upper edge lies beyond the spectrum of " + std::to_string(filters.spectrum_bins) +
+                        " bins");
+  }
+  return VisitType(type, [&]<typename T>() -> Result<Routine> {
+    if constexpr (kIsNumber<T>) {
+      return Routine{[filters = std::move(filters)](const Run& run) -> Status {
+        T* to = run.out<T>();
+        for (int64_t bin = 0; bin < filters.spectrum_bins; ++bin) {
+          for (int64_t mel = 0; mel < filters.mel_bins; ++mel) *to++ = ElementOf<T>(filters.At(bin, mel));
+        }
+        return {};
+      }};
+    }
+    return UnsupportedType(site, type);
+  });
+}
+
 constexpr std::array kRows = {
-    OperatorRow{.op = "DFT", .make = Dft, .feeding = Feeding::kWidened},
-    OperatorRow{.op = "STFT", .make = Stft, .feeding = Feeding::kWidened},
+    OperatorRow{.op = "DFT", .make = Dft, .feeding = Feeding::kWidened, .by_content = Inputs({1, 2})},
+    OperatorRow{.op = "MelWeightMatrix", .make = MelWeightMatrix, .by_content = Inputs({0, 1, 2, 3, 4})},
+    OperatorRow{.op = "STFT", .make = Stft, .feeding = Feeding::kWidened, .by_content = Inputs({1, 3})},
 };
 
 }  // namespace

@@ -93,4 +93,9 @@ Result<std::optional<double>> Site::Scalar(size_t input) const {
   return std::optional<double>(LoadAs<double>(tensor.type(), tensor.bytes().data(), 0));
 }
 
+Status Site::NeedContent(size_t i) const {
+  if (is_constant(i)) return {};
+  return Unsupported("has an output whose size is known only at run time");
+}
+
 }  // namespace pt::reference

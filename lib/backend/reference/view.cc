@@ -169,29 +169,6 @@ Result<Routine> Unsqueeze(Site& site) {
   return View(site, std::move(dims));
 }
 
-// At inference: the input, and a mask of ones.
-Result<Routine> Dropout(Site& site) {
-  PT_CHECK_OK(site.NeedInputs(1, 3));
-  if (site.has(2)) {
-    PT_ASSIGN(const std::optional<double> training, site.Scalar(2));
-    PT_ASSIGN(const std::optional<double> ratio, site.Scalar(1));
-    if (training.value_or(0) != 0 && ratio.value_or(0.5) != 0)
-      return site.Unsupported("is not supported in training mode");
-  }
-  PT_CHECK_OK(site.Out(0, site.in[0].type, site.in[0].dims));
-  // Before opset 10 the mask has the data's type.
-  const DataType mask = site.opset < 10 ? site.in[0].type : DataType::kBool;
-  PT_CHECK_OK(site.Out(1, mask, site.in[0].dims));
-  if (site.wants(1) && site.out.size() > 1 && mask != DataType::kBool)
-    return site.Unsupported("is not supported with the mask of old opsets");
-  const int64_t count = site.in[0].count();
-  return Routine{[count, bytes = count * FedBytes(site.in[0].type)](const Run& run) -> Status {
-    if (run.out<void>(0) != nullptr || bytes == 0) CopyBytes(run, 0, bytes);
-    if (run.out<uint8_t>(1) != nullptr) std::memset(run.out<uint8_t>(1), 1, static_cast<size_t>(count));
-    return {};
-  }};
-}
-
 Result<Routine> KnownInts(Site& site, std::vector<int64_t> dims, std::vector<int64_t> values) {
   PT_CHECK_OK(site.Out(0, DataType::kInt64, std::move(dims)));
   return Routine{[values = std::move(values)](const Run& run) -> Status {
@@ -222,7 +199,6 @@ constexpr OperatorRow ViewRow(std::string_view op, Result<Routine> (*make)(Site&
 }
 
 constexpr std::array kRows = {
-    ViewRow("Dropout", Dropout),
     ViewRow("Flatten", Flatten),
     ViewRow("Identity", Identity),
     ViewRow("Reshape", Reshape),
