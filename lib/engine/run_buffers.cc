@@ -2,6 +2,15 @@
 
 namespace pt {
 
+void RunBuffers::AddDatum(Datum datum) {
+  const auto kept = std::make_shared<const Datum>(std::move(datum));
+  LentTensor lent;
+  lent.datum = kept.get();
+  data_.push_back(kept);
+  tensors_.push_back(lent);
+  memory_.emplace_back();
+}
+
 Status RunBuffers::Add(const Session& session, ValueId id) {
   const Value& value = session.graph().value(id);
   const auto dims = value.type.static_dims();
@@ -36,6 +45,10 @@ Result<RunBuffers> RunBuffers::ForInputs(const Session& session, std::span<const
                        "\"" + value.name + "\" is " + ToString(value.type) + ", the given tensor is " +
                            std::string(DataTypeName(tensors[i].type())));
     }
+    if (IsHeldAsDatum(value.type)) {
+      buffers.AddDatum(tensors[i]);
+      continue;
+    }
     PT_CHECK_OK(buffers.Add(session, inputs[i]));
     PT_CHECK_OK(buffers.memory_.back()->Write(tensors[i].bytes()));
   }
@@ -46,7 +59,7 @@ Result<RunBuffers> RunBuffers::ForOutputs(const Session& session) {
   RunBuffers buffers;
   for (const ValueId id : session.graph().outputs()) {
     const ValueType& type = session.graph().value(id).type;
-    if (type.is_static()) {
+    if (type.is_static() && !IsHeldAsDatum(type)) {
       PT_CHECK_OK(buffers.Add(session, id));
     } else {
       LentTensor none;
@@ -62,7 +75,11 @@ Result<std::vector<Tensor>> RunBuffers::Copy(const RunReport& report) const {
   std::vector<Tensor> tensors;
   for (size_t i = 0; i < tensors_.size(); ++i) {
     if (!memory_[i]) {
-      tensors.push_back(report.outputs[i]);
+      if (!report.outputs[i].is_tensor()) {
+        return MakeError(ErrorCode::kUnsupported, "value.kind",
+                         "output " + std::to_string(i) + " is " + ToString(report.outputs[i]) + ", not a tensor");
+      }
+      tensors.push_back(report.outputs[i].tensor());
       continue;
     }
     PT_ASSIGN(Tensor tensor, memory_[i]->Read());

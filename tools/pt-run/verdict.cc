@@ -26,10 +26,11 @@ Result<ReadyModel> MakeReady(Engine& engine, ModelOptions options, const std::st
     for (const ValueId id : std::string_view(ids) == "inputs" ? graph.inputs() : graph.outputs()) {
       const Value& value = graph.value(id);
       const bool output = std::string_view(ids) == "outputs";
-      if (value.type.other.empty() && (value.type.is_static() || output) && BitsOf(value.type.type) > 0) continue;
+      const bool exchanged = BitsOf(value.type.type) > 0 || value.type.type == DataType::kString;
+      if (value.type.other.empty() && (value.type.is_static() || output) && exchanged) continue;
       return MakeError(ErrorCode::kUnsupported, "value.dynamic",
                        "\"" + value.name + "\" is " + ToString(value.type) +
-                           ": only tensors of numbers can be exchanged, inputs only of sizes known before the run");
+                           ": only tensors can be exchanged, inputs only of sizes known before the run");
     }
   }
   if (suite && flags.planner.empty()) {
