@@ -54,6 +54,11 @@ std::string ToString(const Datum& datum) {
 
 bool IsHeldAsDatum(const ValueType& type) { return !type.other.empty() || type.type == DataType::kString; }
 
+bool IsKindOfDatum(const ValueType& type) {
+  return type.other.empty() || type.other == "sequence" || type.other == "optional" ||
+         type.other == "optional_sequence";
+}
+
 bool Agrees(const ValueType& type, const Datum& datum) {
   const bool optional = type.other.starts_with("optional");
   switch (datum.kind()) {

@@ -1,4 +1,4 @@
-// Runs on tensors: the memory in which a run finds its inputs and leaves its outputs.
+// Runs on tensors and other values: the memory in which a run finds its inputs and leaves its outputs.
 #pragma once
 
 #include <memory>
@@ -16,12 +16,14 @@ class RunBuffers {
  public:
   // In the order of the graph's inputs. Errors: kInvalidInput (another number, type or size of tensors than the graph
   // has), kUnsupported (an input whose size is not known before the run), and those of LentBuffer.
+  static Result<RunBuffers> ForInputs(const Session& session, std::span<const Datum> values);
   static Result<RunBuffers> ForInputs(const Session& session, std::span<const Tensor> tensors);
   static Result<RunBuffers> ForOutputs(const Session& session);  // none for what has no size before the run
 
   std::span<const LentTensor> tensors() const { return tensors_; }
   // What the buffers hold now; outputs that have none, since their size was known only in the run, from its report.
-  // kUnsupported where one is no tensor.
+  Result<std::vector<Datum>> CopyData(const RunReport& report) const;
+  // The same; kUnsupported where one is no tensor.
   Result<std::vector<Tensor>> Copy(const RunReport& report) const;
 
  private:
@@ -34,6 +36,8 @@ class RunBuffers {
 
 // One run in buffers of its own; inputs and outputs in the order of the graph's. Errors: those of the above and of
 // Session::Run.
+Result<std::vector<Datum>> RunData(Session& session, std::span<const Datum> inputs, const RunOptions& options = {});
+// The same; kUnsupported where an output is no tensor.
 Result<std::vector<Tensor>> RunTensors(Session& session, std::span<const Tensor> inputs,
                                        const RunOptions& options = {});
 

@@ -49,6 +49,8 @@ std::string ToString(const Datum& datum);
 
 // Runs hold values of this type as a Datum: strings, and what is no tensor.
 bool IsHeldAsDatum(const ValueType& type);
+// A type of which runs can hold values at all: tensors, sequences of tensors, optional ones of both.
+bool IsKindOfDatum(const ValueType& type);
 
 // Whether the datum is one that a value of this type may be; what the type leaves unknown, any datum is.
 bool Agrees(const ValueType& type, const Datum& datum);

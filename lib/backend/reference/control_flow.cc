@@ -76,7 +76,7 @@ class ControlFlowKernel final : public Kernel {
       : graph_(graph), id_(id), nested_(std::move(nested)) {}
   Result<std::unique_ptr<BoundKernel>> Bind(TensorSlots in, TensorSlots out, std::span<std::byte>) const override {
     const std::string& op = graph_.node(id_).op;
-    const auto bind = op == "If" ? BindIf : op == "Loop" ? BindLoop : BindScan;
+    const auto bind = op == "If" ? BindIf : op == "Loop" ? BindLoop : op == "Scan" ? BindScan : BindSequenceMap;
     return bind(graph_, id_, in, out, nested_);
   }
 
@@ -89,7 +89,7 @@ class ControlFlowKernel final : public Kernel {
 }  // namespace
 
 bool IsControlFlow(const Node& node) {
-  return node.domain.empty() && (node.op == "If" || node.op == "Loop" || node.op == "Scan");
+  return node.domain.empty() && (node.op == "If" || node.op == "Loop" || node.op == "Scan" || node.op == "SequenceMap");
 }
 
 Status CheckControlFlow(const Graph& graph, NodeId id) {

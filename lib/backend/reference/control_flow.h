@@ -1,4 +1,4 @@
-// If, Loop and Scan: nodes that run nested graphs.
+// If, Loop, Scan and SequenceMap: nodes that run nested graphs.
 #pragma once
 
 #include <memory>
@@ -11,7 +11,7 @@
 
 namespace pt::reference {
 
-// If, Loop and Scan of the default domain.
+// If, Loop, Scan and SequenceMap of the default domain.
 bool IsControlFlow(const Node& node);
 
 // Refuses (kUnsupported) forms and types that the kernels do not know, and nested nodes that the reference library does
@@ -30,5 +30,7 @@ Result<std::unique_ptr<BoundKernel>> BindLoop(const Graph& graph, NodeId id, Ten
                                               std::span<const std::shared_ptr<const CompiledSubgraph>> nested);
 Result<std::unique_ptr<BoundKernel>> BindScan(const Graph& graph, NodeId id, TensorSlots in, TensorSlots out,
                                               std::span<const std::shared_ptr<const CompiledSubgraph>> nested);
+Result<std::unique_ptr<BoundKernel>> BindSequenceMap(const Graph& graph, NodeId id, TensorSlots in, TensorSlots out,
+                                                     std::span<const std::shared_ptr<const CompiledSubgraph>> nested);
 
 }  // namespace pt::reference

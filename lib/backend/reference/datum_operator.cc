@@ -13,7 +13,9 @@ namespace {
 
 using Table = std::span<const DatumOperator> (*)();
 
-constexpr std::array<Table, 4> kTables = {StringOperators, StringMoveOperators, StringCastOperators, LabelOperators};
+constexpr std::array<Table, 6> kTables = {
+    StringOperators, StringMoveOperators, StringCastOperators, LabelOperators, SequenceOperators, OptionalOperators,
+};
 
 bool AnyHeldAsDatum(const Graph& graph, std::span<const ValueId> values) {
   return std::any_of(values.begin(), values.end(),

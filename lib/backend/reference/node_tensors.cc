@@ -12,11 +12,6 @@ namespace {
 
 bool LiesPlain(const TensorLayout& layout) { return layout.layout.is_row_major() && IsDense(layout); }
 
-// Views are of memory that somebody writes; this one is only read.
-TensorView ViewOf(const Tensor& tensor) {
-  return {const_cast<std::byte*>(tensor.bytes().data()), Dense(tensor.type(), tensor.dims())};  // NOLINT
-}
-
 }  // namespace
 
 Tensor TensorOf(const TensorView& view) {
@@ -24,6 +19,10 @@ Tensor TensorOf(const TensorView& view) {
   return Tensor::FromShared(view.layout.type, view.layout.dims, nullptr,
                             {static_cast<const std::byte*>(view.data), static_cast<size_t>(bytes)})
       .value();
+}
+
+TensorView PlainViewOf(const Tensor& tensor) {
+  return {const_cast<std::byte*>(tensor.bytes().data()), Dense(tensor.type(), tensor.dims())};  // NOLINT
 }
 
 NodeTensors::NodeTensors(const Graph& graph, NodeId id, TensorSlots in, TensorSlots out, const RunContext& run)
@@ -53,8 +52,8 @@ Result<TensorView> NodeTensors::Input(size_t input) {
   const Value& value = graph_.value(node_.inputs[input]);
   if (value.is_constant()) {
     const Tensor& tensor = *value.constant;
-    if (tensor.type() == DataType::kString) return pt::ViewOf(constants_.emplace_back(tensor));
-    return ViewOf(tensor);
+    if (tensor.type() == DataType::kString) return ViewOf(constants_.emplace_back(tensor));
+    return PlainViewOf(tensor);
   }
   const auto at = std::find(in_values_.begin(), in_values_.end(), node_.inputs[input]);
   const TensorView& slot = *in_[static_cast<size_t>(at - in_values_.begin())];
@@ -84,7 +83,7 @@ Status NodeTensors::SetOutput(size_t output, const TensorView& from) {
     if (!datum.is_tensor() || datum.tensor().type() == DataType::kString || !type.other.empty()) {
       return PutDatum(run_.outputs, index, datum);
     }
-    return SetOutput(output, ViewOf(datum.tensor()));
+    return SetOutput(output, PlainViewOf(datum.tensor()));
   }
   if (!type.other.empty()) {  // an optional value that a tensor came for
     PT_ASSIGN(TensorPtr kept, CountedCopy(run_.memory, TensorOf(from)));

@@ -39,6 +39,8 @@ class NodeTensors {
   std::deque<Datum> constants_;  // of strings
 };
 
+// Of numbers. Views are of memory that somebody writes; this one is only read.
+TensorView PlainViewOf(const Tensor& tensor);
 // The bytes of a view that is dense, row-major and of numbers, borrowed.
 Tensor TensorOf(const TensorView& view);
 

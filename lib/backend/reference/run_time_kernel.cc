@@ -156,6 +156,13 @@ Status CheckForRunTime(const Graph& graph, NodeId id) {
   const auto refuse = [&](const std::string& why) -> Error {
     return Named(MakeError(ErrorCode::kUnsupported, "reference.unsupported", node.op + " " + why), graph, id);
   };
+  for (const std::vector<ValueId>* values : {&node.inputs, &node.outputs}) {
+    for (ValueId value : *values) {
+      if (value.valid() && !IsKindOfDatum(graph.value(value).type)) {
+        return refuse("reads or makes a " + graph.value(value).type.other);
+      }
+    }
+  }
   if (TakesData(graph, id) && FindDatumOperator(node) != nullptr) return {};
   if (FindOperator(node, OpsetOf(graph, node)) == nullptr) {
     const std::string name = node.domain.empty() ? node.op : node.domain + "." + node.op;

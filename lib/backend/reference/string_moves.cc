@@ -18,14 +18,28 @@ struct Move {
   uint32_t moved;
 };
 constexpr std::array kMoves = {
-    Move{"Compress", 1},       Move{"Concat", kAll},    Move{"DepthToSpace", 1},
-    Move{"Expand", 1},         Move{"Flatten", 1},      Move{"Gather", 1},
-    Move{"GatherElements", 1}, Move{"GatherND", 1},     Move{"Identity", 1},
-    Move{"Pad", 0b101},        Move{"Reshape", 1},      Move{"ReverseSequence", 1},
-    Move{"Scatter", 0b101},    Move{"Slice", 1},        Move{"ScatterElements", 0b101},
-    Move{"ScatterND", 0b101},  Move{"SpaceToDepth", 1}, Move{"Split", 1},
-    Move{"Squeeze", 1},        Move{"Tile", 1},         Move{"Transpose", 1},
-    Move{"Unsqueeze", 1},      Move{"Where", 0b110},
+    Move{"Compress", 1},
+    Move{"Concat", kAll},
+    Move{"DepthToSpace", 1},
+    Move{"Expand", 1},
+    Move{"Flatten", 1},
+    Move{"Gather", 1},
+    Move{"GatherElements", 1},
+    Move{"GatherND", 1},
+    Move{"Pad", 0b101},
+    Move{"Reshape", 1},
+    Move{"ReverseSequence", 1},
+    Move{"Scatter", 0b101},
+    Move{"Slice", 1},
+    Move{"ScatterElements", 0b101},
+    Move{"ScatterND", 0b101},
+    Move{"SpaceToDepth", 1},
+    Move{"Split", 1},
+    Move{"Squeeze", 1},
+    Move{"Tile", 1},
+    Move{"Transpose", 1},
+    Move{"Unsqueeze", 1},
+    Move{"Where", 0b110},
 };
 
 Status CheckKind(const DatumCall& call, size_t i, bool strings) {
