@@ -1,10 +1,11 @@
-// Operators on the text of strings: StringConcat, StringNormalizer, StringSplit.
+// Operators on the text of strings: RegexFullMatch, StringConcat, StringNormalizer, StringSplit.
 #include <algorithm>
 #include <array>
 #include <limits>
 #include <unordered_set>
 
 #include "lib/backend/reference/datum_operator.h"
+#include "lib/backend/reference/regex.h"
 #include "lib/backend/reference/unicode.h"
 #include "partitiontuner/support/checked.h"
 #include "partitiontuner/support/dims_text.h"
@@ -210,7 +211,26 @@ Status StringNormalizer(DatumCall& call) {
   return call.SetStrings(0, std::move(dims), std::move(normal), std::move(receipt));
 }
 
+Status RegexFullMatch(DatumCall& call) {
+  PT_ASSIGN(const std::span<const std::string> texts, call.StringsAt(0));
+  const Result<Regex> regex = Regex::Compile(call.node.string_or("pattern", ""));
+  if (!regex.ok()) {
+    const bool unsupported = regex.error().code == ErrorCode::kUnsupported;
+    return unsupported ? call.Unsupported("is not supported with " + regex.error().message)
+                       : call.Invalid(regex.error().message);
+  }
+  std::string matches;
+  for (const std::string& text : texts) {
+    PT_ASSIGN(const bool match, regex->MatchesAll(text, [&] { return call.stop.ShouldStop(); }));
+    matches += match ? '\1' : '\0';
+  }
+  PT_ASSIGN(Tensor truths, Tensor::FromBytes(DataType::kBool, call.in[0]->tensor().dims(), std::move(matches)));
+  call.out[0] = Datum(std::move(truths));
+  return {};
+}
+
 constexpr std::array kRows = {
+    DatumOperator{"RegexFullMatch", RegexFullMatch},
     DatumOperator{"StringConcat", StringConcat},
     DatumOperator{"StringNormalizer", StringNormalizer},
     DatumOperator{"StringSplit", StringSplit},
