@@ -6,7 +6,9 @@ namespace pt {
 
 bool IsSizedBeforeRun(const Graph& graph, std::span<const NodeId> nodes) {
   const auto sized = [&](ValueId id) {
-    return !id.valid() || graph.value(id).is_constant() || graph.value(id).type.is_static();
+    if (!id.valid()) return true;
+    const ValueType& type = graph.value(id).type;
+    return type.type != DataType::kString && (graph.value(id).is_constant() || type.is_static());
   };
   return std::all_of(nodes.begin(), nodes.end(), [&](NodeId id) {
     const Node& node = graph.node(id);

@@ -35,6 +35,7 @@ Result<ShapeOverrides> OverridesOf(const Graph& graph, const ModelOptions& optio
   }
   for (size_t i = 0; i < options.input_dims.size(); ++i) {
     const Value& value = graph.value(graph.inputs()[i]);
+    if (!value.type.other.empty()) continue;  // no tensor: its file says nothing of dims
     // A scalar is often saved as one element of rank 1: the data fits, and the model's rank stays.
     const bool scalar = value.type.ranked && value.type.dims.empty();
     if (scalar && CheckedProduct(options.input_dims[i]) == 1) continue;

@@ -2,6 +2,15 @@
 
 namespace pt {
 
+void RunBuffers::AddDatum(Datum datum) {
+  const auto kept = std::make_shared<const Datum>(std::move(datum));
+  LentTensor lent;
+  lent.datum = kept.get();
+  data_.push_back(kept);
+  tensors_.push_back(lent);
+  memory_.emplace_back();
+}
+
 Status RunBuffers::Add(const Session& session, ValueId id) {
   const Value& value = session.graph().value(id);
   const auto dims = value.type.static_dims();
@@ -22,22 +31,29 @@ Status RunBuffers::Add(const Session& session, ValueId id) {
 }
 
 Result<RunBuffers> RunBuffers::ForInputs(const Session& session, std::span<const Tensor> tensors) {
+  return ForInputs(session, std::vector<Datum>(tensors.begin(), tensors.end()));
+}
+
+Result<RunBuffers> RunBuffers::ForInputs(const Session& session, std::span<const Datum> values) {
   const std::span<const ValueId> inputs = session.graph().inputs();
-  if (tensors.size() != inputs.size()) {
+  if (values.size() != inputs.size()) {
     return MakeError(ErrorCode::kInvalidInput, "run.inputs",
-                     std::to_string(tensors.size()) + " tensors were given, the model has " +
+                     std::to_string(values.size()) + " values were given, the model has " +
                          std::to_string(inputs.size()) + " inputs");
   }
   RunBuffers buffers;
-  for (size_t i = 0; i < tensors.size(); ++i) {
+  for (size_t i = 0; i < values.size(); ++i) {
     const Value& value = session.graph().value(inputs[i]);
-    if (tensors[i].type() != value.type.type) {
+    if (IsHeldAsDatum(value.type)) {
+      buffers.AddDatum(values[i]);
+      continue;
+    }
+    if (!values[i].is_tensor() || values[i].tensor().type() != value.type.type) {
       return MakeError(ErrorCode::kInvalidInput, "run.inputs",
-                       "\"" + value.name + "\" is " + ToString(value.type) + ", the given tensor is " +
-                           std::string(DataTypeName(tensors[i].type())));
+                       "\"" + value.name + "\" is " + ToString(value.type) + ", given is " + ToString(values[i]));
     }
     PT_CHECK_OK(buffers.Add(session, inputs[i]));
-    PT_CHECK_OK(buffers.memory_.back()->Write(tensors[i].bytes()));
+    PT_CHECK_OK(buffers.memory_.back()->Write(values[i].tensor().bytes()));
   }
   return buffers;
 }
@@ -46,7 +62,7 @@ Result<RunBuffers> RunBuffers::ForOutputs(const Session& session) {
   RunBuffers buffers;
   for (const ValueId id : session.graph().outputs()) {
     const ValueType& type = session.graph().value(id).type;
-    if (type.is_static()) {
+    if (type.is_static() && !IsHeldAsDatum(type)) {
       PT_CHECK_OK(buffers.Add(session, id));
     } else {
       LentTensor none;
@@ -58,17 +74,37 @@ Result<RunBuffers> RunBuffers::ForOutputs(const Session& session) {
   return buffers;
 }
 
-Result<std::vector<Tensor>> RunBuffers::Copy(const RunReport& report) const {
-  std::vector<Tensor> tensors;
+Result<std::vector<Datum>> RunBuffers::CopyData(const RunReport& report) const {
+  std::vector<Datum> values;
   for (size_t i = 0; i < tensors_.size(); ++i) {
     if (!memory_[i]) {
-      tensors.push_back(report.outputs[i]);
+      values.push_back(report.outputs[i]);
       continue;
     }
     PT_ASSIGN(Tensor tensor, memory_[i]->Read());
-    tensors.push_back(std::move(tensor));
+    values.emplace_back(std::move(tensor));
+  }
+  return values;
+}
+
+Result<std::vector<Tensor>> RunBuffers::Copy(const RunReport& report) const {
+  PT_ASSIGN(const std::vector<Datum> values, CopyData(report));
+  std::vector<Tensor> tensors;
+  for (const Datum& value : values) {
+    if (!value.is_tensor()) {
+      return MakeError(ErrorCode::kUnsupported, "value.kind",
+                       "output " + std::to_string(tensors.size()) + " is " + ToString(value) + ", not a tensor");
+    }
+    tensors.push_back(value.tensor());
   }
   return tensors;
+}
+
+Result<std::vector<Datum>> RunData(Session& session, std::span<const Datum> inputs, const RunOptions& options) {
+  PT_ASSIGN(const RunBuffers in, RunBuffers::ForInputs(session, inputs));
+  PT_ASSIGN(const RunBuffers out, RunBuffers::ForOutputs(session));
+  PT_ASSIGN(const RunReport report, session.Run(in.tensors(), out.tensors(), options));
+  return out.CopyData(report);
 }
 
 Result<std::vector<Tensor>> RunTensors(Session& session, std::span<const Tensor> inputs, const RunOptions& options) {

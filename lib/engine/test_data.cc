@@ -57,8 +57,13 @@ Result<std::vector<Tensor>> LoadTestInputs(const std::string& folder, size_t cou
 }
 
 Result<std::vector<ExpectedTensor>> LoadExpectedOutputs(const std::string& folder, size_t count, const Limits& limits) {
+  return LoadExpectedOutputs(folder, std::vector<ValueType>(count), limits);
+}
+
+Result<std::vector<ExpectedTensor>> LoadExpectedOutputs(const std::string& folder, std::span<const ValueType> types,
+                                                        const Limits& limits) {
   std::vector<ExpectedTensor> outputs;
-  for (size_t i = 0; i < count; ++i) {
+  for (size_t i = 0; i < types.size(); ++i) {
     const std::string whole = FileIn(folder, "output_", i, ".pb"),
                       sample = FileIn(folder, "output_", i, ".sample.json");
     if (!Exists(whole) && Exists(sample)) {
@@ -66,8 +71,13 @@ Result<std::vector<ExpectedTensor>> LoadExpectedOutputs(const std::string& folde
       outputs.push_back(std::move(expected));
       continue;
     }
-    PT_ASSIGN(Tensor tensor, LoadTensorProto(whole, limits));
     ExpectedTensor expected;
+    if (!types[i].other.empty()) {
+      PT_ASSIGN(expected.datum, LoadValueProto(whole, types[i], limits));
+      outputs.push_back(std::move(expected));
+      continue;
+    }
+    PT_ASSIGN(Tensor tensor, LoadTensorProto(whole, limits));
     expected.dims = tensor.dims();
     expected.tensor = std::move(tensor);
     outputs.push_back(std::move(expected));

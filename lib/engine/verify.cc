@@ -245,6 +245,37 @@ Comparison CompareTensors(const ExpectedTensor& expected, const Tensor& actual, 
   return CompareExactly(want, actual);
 }
 
+Comparison CompareData(const ExpectedTensor& expected, const Datum& actual, const Tolerance& tolerance) {
+  const auto differ = [&](const Datum& want) {
+    return Differs("is " + ToString(actual) + ", expected " + ToString(want));
+  };
+  const auto compare = [&](const Tensor& want, const Tensor& got) {
+    ExpectedTensor one;
+    one.tensor = want;
+    return CompareTensors(one, got, tolerance);
+  };
+  if (!expected.datum) {
+    if (actual.is_tensor()) return CompareTensors(expected, actual.tensor(), tolerance);
+    return Differs("is " + ToString(actual) + ", expected a tensor");
+  }
+  const Datum& want = *expected.datum;
+  if (want.kind() != actual.kind()) return differ(want);
+  if (want.is_tensor()) return compare(want.tensor(), actual.tensor());
+  if (!want.is_sequence()) return {};
+  if (want.elements().size() != actual.elements().size()) return differ(want);
+  Comparison all;
+  for (size_t i = 0; i < want.elements().size(); ++i) {
+    const Comparison one = compare(*want.elements()[i], *actual.elements()[i]);
+    all.max_abs = std::max(all.max_abs, one.max_abs);
+    all.max_rel = std::max(all.max_rel, one.max_rel);
+    all.compared += one.compared;
+    all.nan_count += one.nan_count;
+    if (all.equal && !one.equal) all.reason = "tensor " + std::to_string(i) + ": " + one.reason;
+    all.equal = all.equal && one.equal;
+  }
+  return all;
+}
+
 double RelativeError(std::span<const Tensor> expected, std::span<const Tensor> actual) {
   if (expected.size() != actual.size()) return HUGE_VAL;
   // Any difference of real numbers is within it; what is not equal even so has no measure.
@@ -263,6 +294,15 @@ double RelativeError(std::span<const Tensor> expected, std::span<const Tensor> a
 bool SameBits(const Tensor& a, const Tensor& b) {
   return a.type() == b.type() && a.dims() == b.dims() && std::ranges::equal(a.bytes(), b.bytes()) &&
          std::ranges::equal(a.strings(), b.strings());
+}
+
+bool SameData(const Datum& a, const Datum& b) {
+  if (a.kind() != b.kind()) return false;
+  if (a.is_tensor()) return SameBits(a.tensor(), b.tensor());
+  return !a.is_sequence() ||
+         (a.element_type() == b.element_type() &&
+          std::ranges::equal(a.elements(), b.elements(),
+                             [](const TensorPtr& x, const TensorPtr& y) { return SameBits(*x, *y); }));
 }
 
 }  // namespace pt

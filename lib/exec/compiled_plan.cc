@@ -336,7 +336,10 @@ class PlanCompiler {
 
   void SetRunTimeLimit() {
     const Graph& graph = *compiled_.graph;
-    const auto unsized = [&](ValueId id) { return !graph.value(id).type.is_static(); };
+    const auto unsized = [&](ValueId id) {
+      const ValueType& type = graph.value(id).type;
+      return !type.is_static() || IsHeldAsDatum(type);
+    };
     compiled_.dynamic_boundary = std::any_of(graph.inputs().begin(), graph.inputs().end(), unsized) ||
                                  std::any_of(graph.outputs().begin(), graph.outputs().end(), unsized);
     const uint64_t limit = compiled_.options.run_bytes;

@@ -46,7 +46,7 @@ struct CompiledPlan {
   uint64_t staging_bytes = 0;     // of a run state, on the host
   bool simulated = false;         // some unit in use has times from a file
   bool virtual_clock = false;     // and lives no time on the wall clock: the run's times are put together afterwards
-  bool dynamic_boundary = false;  // some input or output of the graph has a size known only at run time
+  bool dynamic_boundary = false;  // some input or output of the graph has no size before the run
   uint64_t run_time_bytes = 0;    // what run_bytes leaves for sizes known only at run time; 0 = no limit
   // Of sessions that decide in the run: what about. The plan's steps are then all that may run.
   std::optional<DispatchTable> dispatch;

@@ -37,6 +37,7 @@ class BoundNested : public BoundSubgraph {
     kernels_.resize(plan_->steps.size());
     scratch_.resize(plan_->steps.size());
     outputs_.resize(plan_->places.outputs.size());
+    constants_.resize(outputs_.size());
     return {};
   }
 
@@ -120,6 +121,11 @@ class BoundNested : public BoundSubgraph {
         outputs_[i] = outputs_[source.index];
       } else if (source.from == From::kConstant) {
         const Tensor& tensor = *value.constant;
+        if (IsHeldAsDatum(value.type)) {
+          constants_[i] = Datum(tensor);
+          outputs_[i] = ViewOf(constants_[i]);
+          continue;
+        }
         // Views are of memory that somebody writes; nobody writes an output of a nested graph.
         outputs_[i].data = const_cast<std::byte*>(tensor.bytes().data());  // NOLINT
         outputs_[i].layout = DenseLayout(tensor.type(), tensor.dims(), RowMajor(tensor.dims().size())).value();
@@ -137,6 +143,7 @@ class BoundNested : public BoundSubgraph {
   std::optional<RunTimeTensors> tensors_;
   std::vector<std::unique_ptr<BoundKernel>> kernels_;  // by step
   std::vector<TensorView> outputs_;
+  std::vector<Datum> constants_;  // by output: those that are constant and held as a Datum
 };
 
 class CompiledNested : public CompiledSubgraph {

@@ -12,6 +12,24 @@ namespace {
 
 constexpr int64_t kBriefNs = 1'000'000;  // a quarter of the scheduler's usual tick
 
+// The numbers of a datum lie in the run's memory, which the run takes back.
+TensorPtr WithOwnMemory(const Tensor& tensor) {
+  if (tensor.type() == DataType::kString) return std::make_shared<const Tensor>(tensor);
+  const std::span<const std::byte> bytes = tensor.bytes();
+  return std::make_shared<const Tensor>(
+      Tensor::FromBytes(tensor.type(), tensor.dims(),
+                        std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size()))
+          .value());
+}
+
+Datum WithOwnMemory(const Datum& datum) {
+  if (datum.is_tensor()) return Datum(WithOwnMemory(datum.tensor()));
+  if (!datum.is_sequence()) return {};
+  std::vector<TensorPtr> elements;
+  for (const TensorPtr& element : datum.elements()) elements.push_back(WithOwnMemory(*element));
+  return Datum::Sequence(datum.element_type(), std::move(elements)).value();
+}
+
 }  // namespace
 
 RunState::RunState(const CompiledPlan& plan)
@@ -276,7 +294,7 @@ Result<RunReport> RunState::Run(std::span<const LentTensor> inputs, std::span<co
     return *std::move(error_);
   }
   DeliverOutputs(inputs, outputs);
-  std::vector<Tensor> kept = KeepOutputs(inputs);
+  std::vector<Datum> kept = KeepOutputs(inputs);
   run_time_tensors_->End();
   const Timeline timeline = plan_.virtual_clock ? VirtualTimeline() : Timeline();
   RunReport report = ReportOf(start_ns, timeline);
@@ -310,43 +328,62 @@ void RunState::DeliverOutputs(std::span<const LentTensor> inputs, std::span<cons
   }
 }
 
-// Of inputs whose size is known only at run time.
+// Of inputs that have no size before the run.
 std::vector<TensorView> RunState::InputViews(std::span<const LentTensor> inputs) const {
   std::vector<TensorView> views;
   if (!plan_.dynamic_boundary) return views;
   for (const LentTensor& input : inputs) {
+    if (input.datum != nullptr) {
+      views.push_back(ViewOf(*input.datum));
+      continue;
+    }
     const Result<TensorLayout> layout = DenseLayout(input.type, input.dims, RowMajor(input.dims.size()));
     views.push_back({input.data, layout.ok() ? *layout : TensorLayout()});  // checked with the caller's tensors
   }
   return views;
 }
 
-// Outputs whose size is known only at run time leave with the report.
-std::vector<Tensor> RunState::KeepOutputs(std::span<const LentTensor> inputs) {
-  std::vector<Tensor> kept;
+// Outputs that lie in no buffer of the caller leave with the report.
+std::vector<Datum> RunState::KeepOutputs(std::span<const LentTensor> inputs) {
+  std::vector<Datum> kept;
   if (!plan_.dynamic_boundary) return kept;
   const std::span<const ValueId> values = plan_.graph->outputs();
   kept.resize(values.size());
   for (size_t i = 0; i < values.size(); ++i) {
-    if (plan_.graph->value(values[i]).type.is_static()) continue;
+    const Value& value = plan_.graph->value(values[i]);
+    if (value.type.is_static() && !IsHeldAsDatum(value.type)) continue;
     const OutputSource& source = plan_.places.outputs[i];
     const auto bytes = [](const void* data, uint64_t count) {
       return std::span(static_cast<const std::byte*>(data), static_cast<size_t>(count));
     };
     Result<Tensor> tensor = Tensor();
+    if (source.from == OutputSource::From::kPool && IsDatum(slots_[source.index])) {
+      kept[i] = WithOwnMemory(DatumIn(slots_[source.index]));
+      continue;
+    }
+    if (source.from == OutputSource::From::kConstant) {
+      kept[i] = Datum(*value.constant);
+      continue;
+    }
+    if (source.from == OutputSource::From::kInput && inputs[source.index].datum != nullptr) {
+      kept[i] = *inputs[source.index].datum;
+      continue;
+    }
+    if (source.from == OutputSource::From::kOutput) {
+      kept[i] = kept[source.index];
+      continue;
+    }
     if (source.from == OutputSource::From::kPool) {
       const TensorView& slot = slots_[source.index];
       run_time_tensors_->Keep(InstanceId(source.index));
       tensor = Tensor::FromShared(slot.layout.type, slot.layout.dims, pool_.Detach(slot.data),
                                   bytes(slot.data, BytesOf(slot.layout).value()));
-    } else if (source.from == OutputSource::From::kInput) {
+    } else {
       const LentTensor& input = inputs[source.index];
       tensor =
           Tensor::FromBytes(input.type, input.dims, std::string(static_cast<const char*>(input.data), input.bytes));
-    } else {
-      tensor = kept[source.index];
     }
-    kept[i] = std::move(tensor).value();
+    kept[i] = Datum(std::move(tensor).value());
   }
   return kept;
 }

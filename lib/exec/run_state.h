@@ -111,7 +111,7 @@ class RunState : public CoreJob, protected StopFlag {
   bool ShouldStop() noexcept override;
   Status EnqueueKernel(StepId step, Stream& stream);
   std::vector<TensorView> InputViews(std::span<const LentTensor> inputs) const;
-  std::vector<Tensor> KeepOutputs(std::span<const LentTensor> inputs);
+  std::vector<Datum> KeepOutputs(std::span<const LentTensor> inputs);
   void Fail(Error error);
   Error Labelled(StepId step, Error error) const;
   void FailStep(StepId step, Error error);

@@ -11,6 +11,7 @@ std::string TypeText(DataType type, std::span<const int64_t> dims) {
 
 // What the graph says of a value holds, as far as it says anything.
 bool Agrees(const ValueType& known, DataType type, std::span<const int64_t> dims) {
+  if (IsHeldAsDatum(known)) return false;
   if (known.type != DataType::kUndefined && known.type != type) return false;
   if (!known.ranked) return true;
   return std::equal(known.dims.begin(), known.dims.end(), dims.begin(), dims.end(),
@@ -24,6 +25,7 @@ RunTimeTensors::RunTimeTensors(const CompiledPlan& plan, std::span<TensorView> s
   readers_.assign(count, 0);
   taken_.assign(count, false);
   sized_.assign(count, false);
+  data_.resize(count);
   readers_left_ = std::make_unique<std::atomic<uint32_t>[]>(count);
   for (const CompiledStep& step : plan.steps) {
     for (InstanceId in : step.in) ++readers_[in.index()];
@@ -49,10 +51,12 @@ Status RunTimeTensors::Begin(std::span<const TensorView> inputs, RunMemory& memo
     if (!place.dynamic || place.where != TensorPlace::Where::kInput) continue;
     const TensorView& given = inputs[place.index];
     const Value& value = plan_.graph->value(plan_.plan.instances[i].value);
-    if (!Agrees(value.type, given.layout.type, given.layout.dims)) {
-      return MakeError(ErrorCode::kInvalidInput, "run.tensor",
-                       "input '" + value.name + "' is " + ToString(value.type) + ", not " +
-                           TypeText(given.layout.type, given.layout.dims));
+    if (IsDatum(given) ? !Agrees(value.type, DatumIn(given))
+                       : !Agrees(value.type, given.layout.type, given.layout.dims)) {
+      return MakeError(
+          ErrorCode::kInvalidInput, "run.tensor",
+          "input '" + value.name + "' is " + ToString(value.type) + ", not " +
+              (IsDatum(given) ? ToString(DatumIn(given)) : TypeText(given.layout.type, given.layout.dims)));
     }
     slots_[i] = given;
   }
@@ -68,7 +72,8 @@ Result<TensorView> RunTimeTensors::Allocate(StepId step, uint32_t output, DataTy
   }
   const size_t instance = made[output].index();
   const Value& value = plan_.graph->value(plan_.plan.instances[instance].value);
-  if (!Agrees(value.type, type, dims)) {
+  const bool is_datum = BitsOf(type) == 0;  // which FinishStep looks at, once it is there
+  if (!is_datum && !Agrees(value.type, type, dims)) {
     return MakeError(
         ErrorCode::kInvalidInput, "run.output",
         "'" + value.name + "' is " + ToString(value.type) + " by the model, and came out as " + TypeText(type, dims));
@@ -76,7 +81,11 @@ Result<TensorView> RunTimeTensors::Allocate(StepId step, uint32_t output, DataTy
   TensorView& slot = slots_[instance];
   PT_ASSIGN(slot.layout, DenseLayout(type, std::vector<int64_t>(dims.begin(), dims.end()), RowMajor(dims.size())));
   PT_ASSIGN(const uint64_t bytes, BytesOf(slot.layout));
-  PT_ASSIGN(slot.data, memory_->Take(bytes));
+  if (is_datum) {
+    slot.data = &data_[instance];
+  } else {
+    PT_ASSIGN(slot.data, memory_->Take(bytes));
+  }
   taken_[instance] = sized_[instance] = true;
   return slot;
 }
@@ -84,23 +93,39 @@ Result<TensorView> RunTimeTensors::Allocate(StepId step, uint32_t output, DataTy
 Status RunTimeTensors::FinishStep(StepId id) {
   const CompiledStep& step = plan_.steps[id.index()];
   for (InstanceId out : step.out) {
-    if (!Contains(out) || sized_[out.index()]) continue;
-    return MakeError(ErrorCode::kInternal, "run.output", "a kernel asked for no storage of its output");
+    if (!Contains(out)) continue;
+    if (!sized_[out.index()]) {
+      return MakeError(ErrorCode::kInternal, "run.output", "a kernel asked for no storage of its output");
+    }
+    const TensorView& slot = slots_[out.index()];
+    const Value& value = plan_.graph->value(plan_.plan.instances[out.index()].value);
+    if (!IsDatum(slot) || Agrees(value.type, DatumIn(slot))) continue;
+    return MakeError(ErrorCode::kInvalidInput, "run.output",
+                     "'" + value.name + "' is " + ToString(value.type) + " by the model, and came out as " +
+                         ToString(DatumIn(slot)));
   }
   for (InstanceId in : step.in) {
     if (!Contains(in) || plan_.places.instances[in.index()].where != TensorPlace::Where::kPool) continue;
     // The last of the readers has seen the others' end: none of them looks at the bytes any more.
     if (readers_left_[in.index()].fetch_sub(1, std::memory_order_acq_rel) != 1) continue;
-    memory_->GiveBack(slots_[in.index()].data);
-    taken_[in.index()] = false;
+    Release(in);
   }
   return {};
 }
 
+void RunTimeTensors::Release(InstanceId instance) {
+  const TensorView& slot = slots_[instance.index()];
+  if (IsDatum(slot)) {
+    data_[instance.index()] = Datum();
+  } else {
+    memory_->GiveBack(slot.data);
+  }
+  taken_[instance.index()] = false;
+}
+
 void RunTimeTensors::End() {
   for (InstanceId id : made_) {
-    if (taken_[id.index()]) memory_->GiveBack(slots_[id.index()].data);
-    taken_[id.index()] = false;
+    if (taken_[id.index()]) Release(id);
     slots_[id.index()].data = nullptr;
   }
 }

@@ -1,6 +1,6 @@
-// RunTimeTensors: the instances of a plan whose size is known only at run time, and their lives. Each gets storage when
-// the step that makes it asks for it, and gives it back when the last step that reads it is over, whichever that is.
-// The steps of a plan are ordered by happens-before, so nobody reads before or after.
+// RunTimeTensors: the instances of a plan whose size is known only at run time, and their lives. Each gets storage,
+// bytes or a Datum, when the step that makes it asks for it, and gives it back when the last step that reads it is
+// over, whichever that is. The steps of a plan are ordered by happens-before, so nobody reads before or after.
 #pragma once
 
 #include <atomic>
@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "lib/exec/compiled_plan.h"
+#include "partitiontuner/backend/datum_view.h"
 
 namespace pt {
 
@@ -25,7 +26,8 @@ class RunTimeTensors {
 
   // For the step that makes the instance.
   Result<TensorView> Allocate(StepId step, uint32_t output, DataType type, std::span<const int64_t> dims);
-  // After a step that succeeded: checks that it asked for all its outputs; what it was the last to read is given back.
+  // After a step that succeeded: checks that it made all its outputs as the graph says; what it was the last to read is
+  // given back.
   Status FinishStep(StepId step);
 
   // After a run, the graph's outputs among them are still there until End.
@@ -35,8 +37,11 @@ class RunTimeTensors {
   void End();
 
  private:
+  void Release(InstanceId instance);
+
   const CompiledPlan& plan_;
   std::span<TensorView> slots_;
+  std::vector<Datum> data_;        // by instance: where the slots of those that are a Datum point to
   std::vector<InstanceId> made_;   // by steps
   std::vector<uint32_t> readers_;  // by instance: reads by steps, and one more of a graph output
   // By instance, in this run: has storage to be given back; has a size. Only one step at a time touches an entry.

@@ -44,6 +44,7 @@ struct Wanted {
   DataType type = DataType::kUndefined;
   DeviceId device;
   bool sized = true;  // before the run
+  bool datum = false;
   std::vector<int64_t> dims;
   uint64_t bytes = 0;
 };
@@ -54,8 +55,12 @@ Result<std::vector<Wanted>> WantedOf(const Graph& graph, const LentOn& lent_on, 
     const ValueType& type = graph.value(id).type;
     const DeviceId device = LentDevice(lent_on, id);
     const std::optional<std::vector<int64_t>> dims = type.static_dims();
+    if (IsHeldAsDatum(type)) {
+      wanted.push_back({id, type.type, device, false, true, {}, 0});
+      continue;
+    }
     if (!dims && BitsOf(type.type) != 0 && type.other.empty()) {
-      wanted.push_back({id, type.type, device, false, {}, 0});
+      wanted.push_back({id, type.type, device, false, false, {}, 0});
       continue;
     }
     if (!dims || BitsOf(type.type) == 0) {
@@ -65,9 +70,22 @@ Result<std::vector<Wanted>> WantedOf(const Graph& graph, const LentOn& lent_on, 
     }
     PT_ASSIGN(const TensorLayout layout, DenseLayout(type.type, *dims, RowMajor(dims->size())));
     PT_ASSIGN(const uint64_t bytes, BytesOf(layout));
-    wanted.push_back({id, type.type, device, true, *dims, bytes});
+    wanted.push_back({id, type.type, device, true, false, *dims, bytes});
   }
   return wanted;
+}
+
+Status CheckDatum(const Graph& graph, const Wanted& wanted, const LentTensor& given, const char* role) {
+  const ValueType& type = graph.value(wanted.value).type;
+  const bool input = std::string_view(role) == "input";
+  if (given.data != nullptr || given.bytes != 0 || (given.datum != nullptr) != input) {
+    return BadTensor(
+        graph, wanted.value, role,
+        "is " + ToString(type) +
+            (input ? ": give it as a datum, without a buffer" : ": give no buffer for it, it comes with the report"));
+  }
+  if (!input || Agrees(type, *given.datum)) return {};
+  return BadTensor(graph, wanted.value, role, "is " + ToString(type) + ", not " + ToString(*given.datum));
 }
 
 Status CheckTensor(const Graph& graph, const Platform& platform, const Wanted& wanted, const LentTensor& given,
@@ -79,6 +97,8 @@ Status CheckTensor(const Graph& graph, const Platform& platform, const Wanted& w
     return BadTensor(graph, wanted.value, role,
                      "is lent on " + lent + ", the plan wants it on " + platform.device(wanted.device).name);
   }
+  if (wanted.datum) return CheckDatum(graph, wanted, given, role);
+  if (given.datum != nullptr) return BadTensor(graph, wanted.value, role, "is a tensor of numbers, given as a datum");
   if (given.type != wanted.type) {
     return BadTensor(graph, wanted.value, role,
                      "is " + std::string(DataTypeName(wanted.type)) + ", not " + std::string(DataTypeName(given.type)));

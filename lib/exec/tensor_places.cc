@@ -2,6 +2,7 @@
 
 #include <map>
 
+#include "partitiontuner/graph/datum.h"
 #include "partitiontuner/plan/memory_plan.h"
 
 namespace pt {
@@ -41,7 +42,7 @@ class Placer {
 
   Status SetLayout(InstanceId id) {
     const Instance& instance = plan_.instances[id.index()];
-    if (IsDynamic(graph_, instance) && instance.form.storage != DataType::kString) return SetDynamic(id);
+    if (IsDynamic(graph_, instance)) return SetDynamic(id);
     const std::optional<std::vector<int64_t>> dims = graph_.value(instance.value).type.static_dims();
     if (!dims || BitsOf(instance.form.storage) == 0) {
       return Unsupported(
@@ -58,8 +59,9 @@ class Placer {
   Status SetDynamic(InstanceId id) {
     const Instance& instance = plan_.instances[id.index()];
     const ValueType& type = graph_.value(instance.value).type;
-    if (!type.other.empty()) return Unsupported(graph_, instance.value, "is a " + type.other);
-    if (BitsOf(type.type) == 0 && type.is_static()) return Unsupported(graph_, instance.value, "is of no known type");
+    if (BitsOf(type.type) == 0 && type.is_static() && !IsHeldAsDatum(type)) {
+      return Unsupported(graph_, instance.value, "is of no known type");
+    }
     if (instance.device.index() != 0 || !instance.form.layout.is_row_major() || instance.form.storage != type.type) {
       return Unsupported(graph_, instance.value,
                          "has a size that is known only at run time: it can only lie on the host, row-major, in its "
@@ -69,7 +71,7 @@ class Placer {
     place.device = instance.device;
     place.dynamic = true;
     place.where = TensorPlace::Where::kPool;
-    place.layout.type = instance.form.storage;
+    place.layout.type = type.other.empty() ? instance.form.storage : DataType::kUndefined;
     place.layout.layout = instance.form.layout;
     return {};
   }
@@ -129,7 +131,8 @@ class Placer {
       if (!is_new) {
         source = {From::kOutput, first->second};
       } else if (graph_.value(value).is_constant()) {
-        if (BitsOf(graph_.value(value).constant->type()) == 0) {
+        const Value& constant = graph_.value(value);
+        if (BitsOf(constant.constant->type()) == 0 && !IsHeldAsDatum(constant.type)) {
           return Unsupported(graph_, value, "is a constant output of a type that a run cannot hold");
         }
         source = {From::kConstant, 0};

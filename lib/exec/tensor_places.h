@@ -23,7 +23,7 @@ struct TensorPlace {
   DeviceId device;
   uint64_t offset = 0;
   uint64_t bytes = 0;
-  bool dynamic = false;  // its size is known only at run time: layout has no dims, bytes is 0
+  bool dynamic = false;  // a size known only at run time, or held as a Datum: layout has no dims, bytes is 0
   TensorLayout layout;
 };
 

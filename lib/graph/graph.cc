@@ -37,7 +37,12 @@ ValueType StaticType(DataType type, std::vector<int64_t> dims) {
 }
 
 std::string ToString(const ValueType& type) {
-  if (!type.other.empty()) return type.other;
+  if (!type.other.empty()) {
+    if (type.type == DataType::kUndefined) return type.other;
+    ValueType element = type;
+    element.other.clear();
+    return type.other + "(" + ToString(element) + ")";
+  }
   std::string text(DataTypeName(type.type));
   if (!type.ranked) return text + "[*]";
   text += '[';

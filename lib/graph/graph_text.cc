@@ -157,7 +157,14 @@ class Parser {
     if (!type && name == "undefined") {
       value_type.type = DataType::kUndefined;
     } else if (!type) {
+      if (!Accept('(')) {
+        value_type.other = name;
+        return value_type;
+      }
+      if (!DataTypeFromName(peek().text)) return Wrong("the type of a tensor");
+      PT_ASSIGN(value_type, ParseType());
       value_type.other = name;
+      PT_CHECK_OK(Expect(')'));
       return value_type;
     } else {
       value_type.type = *type;

@@ -184,11 +184,19 @@ class Builder {
       }
       case A::GRAPH:
         return AddSubgraph(a, scope, node);
+      case A::TYPE_PROTO:
+        // Only inference reads it, which gets it back as it is.
+        if (node.op == "Optional" && node.domain.empty()) {
+          node.attributes[a.name()] = a.tp().SerializeAsString();
+          return {};
+        }
+        break;
       default:
-        return LoadError(
-            ErrorCode::kUnsupported, "onnx.attribute",
-            "attribute " + a.name() + " is of a kind that is not supported (" + std::to_string(a.type()) + ")");
+        break;
     }
+    return LoadError(
+        ErrorCode::kUnsupported, "onnx.attribute",
+        "attribute " + a.name() + " is of a kind that is not supported (" + std::to_string(a.type()) + ")");
   }
 
   Status AddSubgraph(proto::AttributeProto& attribute, Scope& scope, Node& node) {

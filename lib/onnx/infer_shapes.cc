@@ -195,6 +195,10 @@ class Writer {
       a.set_type(A::FLOAT);
       a.set_f(*f);
     } else if (const auto* s = std::get_if<std::string>(&attribute)) {
+      if (to.op_type() == "Optional" && name == "type" && a.mutable_tp()->ParseFromString(*s)) {
+        a.set_type(A::TYPE_PROTO);
+        return;
+      }
       a.set_type(A::STRING);
       a.set_s(*s);
     } else if (const auto* tensor = std::get_if<Tensor>(&attribute)) {
@@ -237,7 +241,9 @@ bool SubgraphsAreAffordable(const Graph& graph) {
 
 // New knowledge over old: numbers of the new win, the old fill what is unknown.
 ValueType Merge(const ValueType& old, const ValueType& found) {
-  if (!found.other.empty()) return found;
+  if (!found.other.empty()) {
+    return found.type == DataType::kUndefined && found.other == old.other ? old : found;
+  }
   if (found.type == DataType::kUndefined && !found.ranked) return old;
   ValueType merged = found;
   if (merged.type == DataType::kUndefined && old.other.empty()) merged.type = old.type;

@@ -19,6 +19,31 @@ void TensorFromProto(int32_t element_type, const proto::TensorShapeProto* shape,
   for (const auto& dim : shape->dim()) to.dims.push_back(DimFromProto(dim));
 }
 
+// Of a tensor, as an element of what is called `kind`; other elements keep no more than the kind.
+void ElementFromProto(const proto::TypeProto& element, const std::string& kind, ValueType& to) {
+  if (element.value_case() == proto::TypeProto::kTensorType) {
+    const auto& tensor = element.tensor_type();
+    TensorFromProto(tensor.elem_type(), tensor.has_shape() ? &tensor.shape() : nullptr, to);
+    to.other = kind;
+  } else {
+    to.other = kind + "_of_others";
+  }
+}
+
+void TensorToProto(const ValueType& type, proto::TypeProto::Tensor& tensor) {
+  tensor.set_elem_type(static_cast<int>(type.type));
+  if (!type.ranked) return;
+  auto* shape = tensor.mutable_shape();
+  for (const Dim& d : type.dims) {
+    auto* dim = shape->add_dim();
+    if (d.known()) {
+      dim->set_dim_value(d.value);
+    } else if (!d.name.empty()) {
+      dim->set_dim_param(d.name);
+    }
+  }
+}
+
 }  // namespace
 
 ValueType TypeFromProto(const proto::TypeProto& type) {
@@ -33,13 +58,17 @@ ValueType TypeFromProto(const proto::TypeProto& type) {
       to.other = "sparse_tensor";
       break;
     case proto::TypeProto::kSequenceType:
-      to.other = "sequence";
+      ElementFromProto(type.sequence_type().elem_type(), "sequence", to);
       break;
     case proto::TypeProto::kMapType:
       to.other = "map";
       break;
     case proto::TypeProto::kOptionalType:
-      to.other = "optional";
+      if (type.optional_type().elem_type().has_sequence_type()) {
+        ElementFromProto(type.optional_type().elem_type().sequence_type().elem_type(), "optional_sequence", to);
+      } else {
+        ElementFromProto(type.optional_type().elem_type(), "optional", to);
+      }
       break;
     case proto::TypeProto::kOpaqueType:
       to.other = "opaque";
@@ -57,8 +86,10 @@ std::string KindConflict(const ValueType& says, const ValueType& is) {
   } else if (says.other != is.other) {
     return "another kind";
   } else if (says.type != is.type) {
-    return "another element type";
+    const bool known = says.type != DataType::kUndefined && is.type != DataType::kUndefined;
+    return known ? "another element type" : "";
   }
+  if (!says.other.empty()) return "";  // the tensors in a sequence may differ
   return says.ranked && is.ranked && says.dims.size() != is.dims.size() ? "another rank" : "";
 }
 
@@ -71,18 +102,16 @@ bool DimsConflict(const ValueType& says, const ValueType& is) {
 }
 
 void TypeToProto(const ValueType& type, proto::TypeProto& to) {
-  if (!type.other.empty() || type.type == DataType::kUndefined) return;
-  auto* tensor = to.mutable_tensor_type();
-  tensor->set_elem_type(static_cast<int>(type.type));
-  if (!type.ranked) return;
-  auto* shape = tensor->mutable_shape();
-  for (const Dim& d : type.dims) {
-    auto* dim = shape->add_dim();
-    if (d.known()) {
-      dim->set_dim_value(d.value);
-    } else if (!d.name.empty()) {
-      dim->set_dim_param(d.name);
-    }
+  if (type.type == DataType::kUndefined) return;
+  if (type.other.empty()) {
+    TensorToProto(type, *to.mutable_tensor_type());
+  } else if (type.other == "sequence") {
+    TensorToProto(type, *to.mutable_sequence_type()->mutable_elem_type()->mutable_tensor_type());
+  } else if (type.other == "optional") {
+    TensorToProto(type, *to.mutable_optional_type()->mutable_elem_type()->mutable_tensor_type());
+  } else if (type.other == "optional_sequence") {
+    auto* const sequence = to.mutable_optional_type()->mutable_elem_type()->mutable_sequence_type();
+    TensorToProto(type, *sequence->mutable_elem_type()->mutable_tensor_type());
   }
 }
 

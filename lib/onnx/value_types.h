@@ -8,8 +8,8 @@
 
 namespace pt {
 
-// A dim below 0 or named "", "?" or unk__* is unknown and unnamed. What is not a tensor keeps only its
-// kind.
+// A dim below 0 or named "", "?" or unk__* is unknown and unnamed. Sequences, optional values and optional sequences
+// keep the type of their tensors besides their kind, all else that is no tensor only its kind.
 ValueType TypeFromProto(const proto::TypeProto& type);
 
 // What contradicts in two types of one value: "another kind", "another element type", "another rank"; "" when nothing
@@ -18,7 +18,7 @@ std::string KindConflict(const ValueType& says, const ValueType& is);
 // Whether two types of the same rank give different numbers for some dim.
 bool DimsConflict(const ValueType& says, const ValueType& is);
 
-// Nothing is set for undefined types and for what is not a tensor.
+// Nothing is set for undefined types and for other kinds than those.
 void TypeToProto(const ValueType& type, proto::TypeProto& to);
 
 }  // namespace pt

@@ -141,7 +141,11 @@ class Widening {
   }
 
  private:
-  bool IsSmall(ValueId value) const { return value.valid() && IsSmallFloat(builder_.graph().value(value).type.type); }
+  bool IsSmall(ValueId value) const {
+    if (!value.valid()) return false;
+    const ValueType& type = builder_.graph().value(value).type;
+    return type.other.empty() && IsSmallFloat(type.type);
+  }
 
   void Visit(NodeId id) {
     const Node& node = builder_.graph().node(id);

@@ -141,13 +141,14 @@ TEST_CASE("PtRun, VerifyTakesDimsFromTheData", "[cli]") {
 TEST_CASE("PtRun, VerifyBlamesTypesThatNothingRunsNotTheDataOfThatType", "[cli]") {
   const Workplace place;
   const Wire strings = Wire().Message(1, Wire().Signed(1, 8));  // a TypeProto: a tensor of strings
-  const Wire sequence = Wire().Bytes(1, "s").Message(2, Wire().Message(4, Wire().Message(1, strings)));
+  const Wire map = Wire().Message(5, Wire().Signed(1, 7).Message(2, strings));
+  const Wire sequence = Wire().Bytes(1, "s").Message(2, Wire().Message(4, Wire().Message(1, map)));
   GraphParts graph;
   graph.inputs = {sequence};
   graph.outputs = {ValueInfo("n", 7, {})};
   graph.nodes = {NodeBytes("SequenceLength", {"s"}, {"n"})};
   const std::string model = place.Write("model.onnx", ModelBytes(graph));
-  place.Write("test_data_set_0/input_0.pb", "a sequence, not a tensor");
+  place.Write("test_data_set_0/input_0.pb", "maps, not a tensor");
   const CommandResult result =
       RunTool("pt-run", {model, "--db", "none", "--verify", place.path() + "/test_data_set_0"});
   CHECK(result.exit_code == 4);

@@ -27,34 +27,46 @@ std::unique_ptr<Session> HostLab::Open(std::shared_ptr<const Graph> graph, uint3
   return std::move(session).value();
 }
 
-Result<std::vector<Tensor>> RunOnce(Session& session, const std::vector<Tensor>& inputs, const RunOptions& options) {
+Result<std::vector<Datum>> RunData(Session& session, const std::vector<Datum>& inputs, const RunOptions& options) {
   std::vector<LentTensor> in, out;
-  for (const Tensor& input : inputs) {
-    in.push_back({input.type(), input.dims(), const_cast<std::byte*>(input.bytes().data()), input.bytes().size()});
-  }
   const Graph& graph = session.graph();
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    LentTensor lent;
+    if (IsHeldAsDatum(graph.value(graph.inputs()[i]).type)) {
+      lent.datum = &inputs[i];
+    } else {
+      const Tensor& input = inputs[i].tensor();
+      lent = {input.type(), input.dims(), const_cast<std::byte*>(input.bytes().data()), input.bytes().size()};
+    }
+    in.push_back(lent);
+  }
   std::vector<std::string> storage(graph.outputs().size());
   for (size_t i = 0; i < storage.size(); ++i) {
     const ValueType& type = graph.value(graph.outputs()[i]).type;
-    if (const auto dims = type.static_dims()) {
+    const auto dims = type.static_dims();
+    if (dims && !IsHeldAsDatum(type)) {
       storage[i].assign(static_cast<size_t>(TensorByteCount(type.type, *dims).value()) + 64, '\xA5');
       out.push_back({type.type, *dims, storage[i].data(), storage[i].size() - 64});
     } else {
       out.push_back({type.type, {}, nullptr, 0});
     }
   }
-  PT_ASSIGN(const RunReport report, session.Run(in, out, options));
-  std::vector<Tensor> results;
+  PT_ASSIGN(RunReport report, session.Run(in, out, options));
+  report.outputs.resize(out.size());
   for (size_t i = 0; i < out.size(); ++i) {
-    if (out[i].data == nullptr && i < report.outputs.size() && report.outputs[i].type() != DataType::kUndefined) {
-      results.push_back(report.outputs[i]);
-      continue;
-    }
+    if (out[i].data == nullptr) continue;
     PT_ASSIGN(Tensor tensor, Tensor::FromBytes(out[i].type, out[i].dims,
                                                std::string(static_cast<const char*>(out[i].data), out[i].bytes)));
-    results.push_back(std::move(tensor));
+    report.outputs[i] = Datum(std::move(tensor));
   }
-  return results;
+  return std::move(report.outputs);
+}
+
+Result<std::vector<Tensor>> RunOnce(Session& session, const std::vector<Tensor>& inputs, const RunOptions& options) {
+  PT_ASSIGN(const std::vector<Datum> results, RunData(session, {inputs.begin(), inputs.end()}, options));
+  std::vector<Tensor> tensors;
+  for (const Datum& result : results) tensors.push_back(result.tensor());
+  return tensors;
 }
 
 std::shared_ptr<const Graph> TypedGraph(std::string_view text) {

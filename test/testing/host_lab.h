@@ -27,6 +27,9 @@ class HostLab {
 Result<std::vector<Tensor>> RunOnce(Session& session, const std::vector<Tensor>& inputs,
                                     const RunOptions& options = {});
 
+// The same for values of all kinds.
+Result<std::vector<Datum>> RunData(Session& session, const std::vector<Datum>& inputs, const RunOptions& options = {});
+
 // With types inferred; FAILs when the text or the graph is wrong.
 std::shared_ptr<const Graph> TypedGraph(std::string_view text);
 std::shared_ptr<const Graph> Typed(GraphBuilder& builder);

@@ -128,14 +128,31 @@ Result<GivenInputs> ReadInputs(const std::vector<std::string>& flags) {
                        "--input " + flag + " is neither a folder nor INPUT=@FILE nor random[LO,HI]",
                        "--input x=@data.npy, or the folder that holds input_0.pb");
     }
-    for (size_t i = 0;; ++i) {
-      const std::string path = (std::filesystem::path(flag) / ("input_" + std::to_string(i) + ".pb")).string();
-      if (!std::filesystem::exists(path, ignored)) break;
+    for (const std::string& path : InputFilesOf(flag)) {
       PT_ASSIGN(Tensor tensor, LoadTensorProto(path));
       given.by_position.push_back(std::move(tensor));
     }
   }
   return given;
+}
+
+std::vector<std::string> InputFilesOf(const std::string& folder) {
+  std::vector<std::string> files;
+  std::error_code ignored;
+  while (true) {
+    std::string path = (std::filesystem::path(folder) / ("input_" + std::to_string(files.size()) + ".pb")).string();
+    if (!std::filesystem::exists(path, ignored)) return files;
+    files.push_back(std::move(path));
+  }
+}
+
+Status CheckGiven(const Value& input, const Tensor& given) {
+  const auto dims = input.type.static_dims();
+  // A scalar is often saved as one element of rank 1.
+  const bool scalar = dims && dims->empty() && given.element_count() == 1;
+  if (given.type() == input.type.type && (!dims || *dims == given.dims() || scalar)) return {};
+  return Wrong("input \"" + input.name + "\" is " + ToString(input.type) + ", the given data is " +
+               std::string(DataTypeName(given.type())) + DimsText(given.dims()));
 }
 
 Result<std::vector<std::string>> DataSetFolders(const std::string& folder) {
@@ -208,12 +225,7 @@ Result<std::vector<Tensor>> MakeInputs(const Model& model, const GivenInputs& gi
       inputs.push_back(std::move(tensor));
       continue;
     }
-    // A scalar is often saved as one element of rank 1.
-    const bool scalar = dims && dims->empty() && found->element_count() == 1;
-    if (found->type() != value.type.type || (dims && *dims != found->dims() && !scalar)) {
-      return Wrong("input \"" + value.name + "\" is " + ToString(value.type) + ", the given data is " +
-                   std::string(DataTypeName(found->type())) + DimsText(found->dims()));
-    }
+    PT_CHECK_OK(CheckGiven(value, *found));
     inputs.push_back(*found);
   }
   return inputs;

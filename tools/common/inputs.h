@@ -35,4 +35,9 @@ Result<std::vector<Tensor>> MakeInputs(const Model& model, const GivenInputs& gi
 // The same of what was read from a data set's folder, which must hold every input (kInvalidInput).
 Result<std::vector<Tensor>> DataSetInputs(const Model& model, const GivenInputs& given, const std::string& folder);
 
+// input_0.pb, input_1.pb and so on, as far as there are any.
+std::vector<std::string> InputFilesOf(const std::string& folder);
+// kInvalidInput when the given data is not of the type and dims of that graph input.
+Status CheckGiven(const Value& input, const Tensor& given);
+
 }  // namespace pt::tools

@@ -1,27 +1,80 @@
 #include "tools/pt-run/data_sets.h"
 
+#include <algorithm>
+
+#include "partitiontuner/onnx/tensor_proto.h"
+
 namespace pt::tools {
+namespace {
+
+// A file that may hold an input, read as the tensor that most inputs are; only the model knows what it is.
+struct InputFile {
+  std::string path;
+  Result<Tensor> tensor;
+};
+
+std::vector<InputFile> ReadFiles(const std::string& folder) {
+  std::vector<InputFile> files;
+  for (std::string& path : InputFilesOf(folder)) {
+    Result<Tensor> tensor = LoadTensorProto(path);
+    files.push_back({std::move(path), std::move(tensor)});
+  }
+  return files;
+}
+
+// One value for each graph input; what one request needs is given to each.
+Result<std::vector<Datum>> InputsFrom(const std::vector<InputFile>& files, const Model& model,
+                                      const std::string& folder) {
+  const std::span<const ValueId> inputs = model.graph->inputs();
+  if (files.size() != inputs.size() / model.rewrites.requests) {
+    Error error = MakeError(ErrorCode::kInvalidInput, "test_data.inputs",
+                            "the model has " + std::to_string(inputs.size() / model.rewrites.requests) +
+                                " inputs, the folder " + std::to_string(files.size()));
+    error.file = folder;
+    return error;
+  }
+  std::vector<Datum> values;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const Value& value = model.graph->value(inputs[i]);
+    const InputFile& file = files[i % files.size()];
+    if (!value.type.other.empty()) {
+      PT_ASSIGN(Datum datum, LoadValueProto(file.path, value.type));
+      values.push_back(std::move(datum));
+      continue;
+    }
+    if (!file.tensor.ok()) return file.tensor.error();
+    PT_CHECK_OK(CheckGiven(value, *file.tensor));
+    values.emplace_back(*file.tensor);
+  }
+  return values;
+}
+
+}  // namespace
 
 Result<DataSet> DataSets::Read(const std::string& folder) {
   PT_ASSIGN(ModelOptions options, ModelOptionsOf(flags_.common));
-  const Result<GivenInputs> given = ReadInputs({folder});
-  if (given.ok()) AddDims(*given, options);
+  const std::vector<InputFile> files = ReadFiles(folder);
+  for (const InputFile& file : files) {
+    options.input_dims.push_back(file.tensor.ok() ? file.tensor->dims() : std::vector<int64_t>());
+  }
   if (!ready_ || options.input_dims != dims_) {
     Result<ReadyModel> made = MakeReady(engine_, options, flags_.common.model, flags_, suite_, console_);
     if (!made.ok()) {
-      const bool blame_model = given.ok() || made.error().code == ErrorCode::kUnsupported;
-      return blame_model ? made.error() : given.error();
+      const auto broken = std::find_if(files.begin(), files.end(), [](const InputFile& f) { return !f.tensor.ok(); });
+      const bool blame_model = broken == files.end() || made.error().code == ErrorCode::kUnsupported;
+      return blame_model ? made.error() : broken->tensor.error();
     }
     ready_ = std::move(*made);
     dims_ = options.input_dims;
   }
-  if (!given.ok()) return given.error();
   const Graph& graph = *ready_->model->graph;
   DataSet data;
   data.name = folder;
-  PT_ASSIGN(data.inputs, DataSetInputs(*ready_->model, *given, folder));
+  PT_ASSIGN(data.inputs, InputsFrom(files, *ready_->model, folder));
   const uint32_t requests = ready_->model->rewrites.requests;
-  PT_ASSIGN(const auto expected, LoadExpectedOutputs(folder, graph.outputs().size() / requests));
+  std::vector<ValueType> types;
+  for (size_t i = 0; i < graph.outputs().size() / requests; ++i) types.push_back(graph.value(graph.outputs()[i]).type);
+  PT_ASSIGN(const auto expected, LoadExpectedOutputs(folder, types));
   for (uint32_t i = 0; i < requests; ++i) data.expected.insert(data.expected.end(), expected.begin(), expected.end());
   return data;
 }

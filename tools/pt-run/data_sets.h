@@ -11,7 +11,7 @@ namespace pt::tools {
 
 struct DataSet {
   std::string name;
-  std::vector<Tensor> inputs;
+  std::vector<Datum> inputs;
   std::vector<ExpectedTensor> expected;
 };
 
@@ -23,8 +23,7 @@ class DataSets {
       : engine_(engine), flags_(flags), suite_(suite), console_(console) {}
 
   // Errors: those of MakeReady; kInvalidInput when the folder does not fit the model or cannot be
-  // read. Inputs that are not tensors cannot be read: where the model is refused for such types,
-  // that is the error.
+  // read. Where the model is refused for its types, that is the error, whatever the files hold.
   Result<DataSet> Read(const std::string& folder);
 
   // The model at the dims of the data set read last.

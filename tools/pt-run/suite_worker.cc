@@ -32,8 +32,8 @@ CaseResult Refused(const Error& error) {
 }
 
 // arange(n)/n in the input's type.
-Result<std::vector<Tensor>> LightInputs(const Graph& graph) {
-  std::vector<Tensor> inputs;
+Result<std::vector<Datum>> LightInputs(const Graph& graph) {
+  std::vector<Datum> inputs;
   for (const ValueId id : graph.inputs()) {
     const Value& value = graph.value(id);
     const auto dims = value.type.static_dims();
@@ -45,16 +45,16 @@ Result<std::vector<Tensor>> LightInputs(const Graph& graph) {
     for (const int64_t dim : *dims) count *= static_cast<size_t>(dim);
     std::vector<float> values(count);
     for (size_t i = 0; i < count; ++i) values[i] = static_cast<float>(i) / static_cast<float>(count);
-    inputs.push_back(Tensor::Float32(*dims, values));
+    inputs.emplace_back(Tensor::Float32(*dims, values));
   }
   return inputs;
 }
 
-CaseResult Judged(const ReadyModel& ready, const std::vector<Tensor>& inputs,
+CaseResult Judged(const ReadyModel& ready, const std::vector<Datum>& inputs,
                   const std::vector<ExpectedTensor>& expected, bool operator_test, const RunFlags& flags) {
   const Result<RunOutputs> outputs = RunOnce(ready, inputs, nullptr);
   if (!outputs.ok()) return {CaseOutcome::kError, OneLine(outputs.error())};
-  const auto verdicts = JudgeOutputs(ready, outputs->tensors, expected, operator_test, flags);
+  const auto verdicts = JudgeOutputs(ready, outputs->values, expected, operator_test, flags);
   if (!verdicts.ok()) return {CaseOutcome::kError, OneLine(verdicts.error())};
   for (const OutputVerdict& verdict : *verdicts) {
     if (!verdict.comparison.equal)

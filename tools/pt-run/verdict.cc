@@ -14,6 +14,10 @@ std::string MathReason(MathMode math) {
   return math == MathMode::kFp32 ? "fp32 math" : "the plan computes in " + std::string(MathModeName(math));
 }
 
+bool IsExchanged(const ValueType& type) {
+  return IsKindOfDatum(type) && (IsHeldAsDatum(type) || BitsOf(type.type) > 0);
+}
+
 }  // namespace
 
 Result<ReadyModel> MakeReady(Engine& engine, ModelOptions options, const std::string& path, const RunFlags& flags,
@@ -27,10 +31,11 @@ Result<ReadyModel> MakeReady(Engine& engine, ModelOptions options, const std::st
     for (const ValueId id : std::string_view(ids) == "inputs" ? graph.inputs() : graph.outputs()) {
       const Value& value = graph.value(id);
       const bool output = std::string_view(ids) == "outputs";
-      if (value.type.other.empty() && (value.type.is_static() || output) && BitsOf(value.type.type) > 0) continue;
+      if (IsExchanged(value.type) && (output || IsHeldAsDatum(value.type) || value.type.is_static())) continue;
       return MakeError(ErrorCode::kUnsupported, "value.dynamic",
                        "\"" + value.name + "\" is " + ToString(value.type) +
-                           ": only tensors of numbers can be exchanged, inputs only of sizes known before the run");
+                           ": only tensors, sequences and optional values of tensors can be exchanged, tensors of "
+                           "numbers as inputs only of sizes known before the run");
     }
   }
   if (suite && flags.planner.empty()) {
@@ -49,19 +54,19 @@ Result<ReadyModel> MakeReady(Engine& engine, ModelOptions options, const std::st
   return ready;
 }
 
-Result<RunOutputs> RunOnce(const ReadyModel& ready, const std::vector<Tensor>& inputs, const CancelToken* cancel) {
+Result<RunOutputs> RunOnce(const ReadyModel& ready, const std::vector<Datum>& inputs, const CancelToken* cancel) {
   RunOptions options;
   options.cancel = cancel;
   RunOutputs result;
-  PT_ASSIGN(result.tensors, RunTensors(*ready.session, inputs, options));
+  PT_ASSIGN(result.values, RunData(*ready.session, inputs, options));
   if (ready.twin != nullptr) {
-    PT_ASSIGN(const std::vector<Tensor> twin, RunTensors(*ready.twin, inputs, options));
-    result.twin_equal = std::ranges::equal(result.tensors, twin, SameBits);
+    PT_ASSIGN(const std::vector<Datum> twin, RunData(*ready.twin, inputs, options));
+    result.twin_equal = std::ranges::equal(result.values, twin, SameData);
   }
   return result;
 }
 
-Result<std::vector<OutputVerdict>> JudgeOutputs(const ReadyModel& ready, const std::vector<Tensor>& outputs,
+Result<std::vector<OutputVerdict>> JudgeOutputs(const ReadyModel& ready, const std::vector<Datum>& outputs,
                                                 const std::vector<ExpectedTensor>& expected, bool operator_test,
                                                 const RunFlags& flags) {
   // The graph as loaded, since passes may have folded the quantisation that a tolerance comes from.
@@ -83,9 +88,9 @@ Result<std::vector<OutputVerdict>> JudgeOutputs(const ReadyModel& ready, const s
       PT_ASSIGN(verdict.tolerance.absolute, ParseNumber(flags.atol, "--atol"));
       verdict.reason = flags.rtol.empty() ? "--atol" : "--rtol and --atol";
     }
-    verdict.comparison = CompareTensors(expected[i], outputs[i], verdict.tolerance);
-    if (!verdict.comparison.equal && DependsOnChance(planned, planned.outputs()[i])) {
-      verdict.comparison = CompareKinds(expected[i], outputs[i]);
+    verdict.comparison = CompareData(expected[i], outputs[i], verdict.tolerance);
+    if (!verdict.comparison.equal && outputs[i].is_tensor() && DependsOnChance(planned, planned.outputs()[i])) {
+      verdict.comparison = CompareKinds(expected[i], outputs[i].tensor());
       verdict.reason = "drawn at random: type and dims alone";
     }
     verdicts.push_back(std::move(verdict));

@@ -23,10 +23,10 @@ Result<ReadyModel> MakeReady(Engine& engine, ModelOptions options, const std::st
                              bool suite, const Console& console);
 
 struct RunOutputs {
-  std::vector<Tensor> tensors;
+  std::vector<Datum> values;
   bool twin_equal = true;  // true without a twin
 };
-Result<RunOutputs> RunOnce(const ReadyModel& ready, const std::vector<Tensor>& inputs, const CancelToken* cancel);
+Result<RunOutputs> RunOnce(const ReadyModel& ready, const std::vector<Datum>& inputs, const CancelToken* cancel);
 
 struct OutputVerdict {
   std::string name;
@@ -35,7 +35,7 @@ struct OutputVerdict {
   Comparison comparison;
 };
 // One verdict an output. --rtol and --atol replace the tolerance's.
-Result<std::vector<OutputVerdict>> JudgeOutputs(const ReadyModel& ready, const std::vector<Tensor>& outputs,
+Result<std::vector<OutputVerdict>> JudgeOutputs(const ReadyModel& ready, const std::vector<Datum>& outputs,
                                                 const std::vector<ExpectedTensor>& expected, bool operator_test,
                                                 const RunFlags& flags);
 

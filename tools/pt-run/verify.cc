@@ -57,7 +57,7 @@ Result<SetReport> Judge(const ReadyModel& ready, const DataSet& data, const RunF
   report.name = data.name;
   PT_ASSIGN(const RunOutputs outputs, RunOnce(ready, data.inputs, &cancel));
   report.twin_equal = outputs.twin_equal;
-  PT_ASSIGN(report.verdicts, JudgeOutputs(ready, outputs.tensors, data.expected, false, flags));
+  PT_ASSIGN(report.verdicts, JudgeOutputs(ready, outputs.values, data.expected, false, flags));
   return report;
 }
 
@@ -83,7 +83,8 @@ Result<std::vector<SetReport>> VerifyReference(const RunFlags& flags, Engine& en
   PT_ASSIGN(const ReadyModel ready, MakeReady(engine, options, flags.common.model, flags, false, console));
   DataSet data;
   data.name = "reference";
-  PT_ASSIGN(data.inputs, MakeInputs(*ready.model, given, flags.seed));
+  PT_ASSIGN(const std::vector<Tensor> inputs, MakeInputs(*ready.model, given, flags.seed));
+  data.inputs.assign(inputs.begin(), inputs.end());
 
   EngineOptions reference_options;
   reference_options.machine.max_cores = flags.common.threads;
@@ -100,10 +101,14 @@ Result<std::vector<SetReport>> VerifyReference(const RunFlags& flags, Engine& en
   options.rewrites = Rewrites{{}, 1, options.rewrites.requests};
   PT_ASSIGN(const ReadyModel oracle, MakeReady(*reference, options, flags.common.model, plain, true, console));
   PT_ASSIGN(RunOutputs expected, RunOnce(oracle, data.inputs, &cancel));
-  for (Tensor& tensor : expected.tensors) {
+  for (const Datum& value : expected.values) {
     ExpectedTensor output;
-    output.dims = tensor.dims();
-    output.tensor = std::move(tensor);
+    if (value.is_tensor()) {
+      output.dims = value.tensor().dims();
+      output.tensor = value.tensor();
+    } else {
+      output.datum = value;
+    }
     data.expected.push_back(std::move(output));
   }
   PT_ASSIGN(SetReport report, Judge(ready, data, flags, cancel));

@@ -1,6 +1,7 @@
-// Runs on tensors: the memory in which a run finds its inputs and leaves its outputs.
+// Runs on tensors and other values: the memory in which a run finds its inputs and leaves its outputs.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <span>
 #include <vector>
@@ -15,21 +16,28 @@ class RunBuffers {
  public:
   // In the order of the graph's inputs. Errors: kInvalidInput (another number, type or size of tensors than the graph
   // has), kUnsupported (an input whose size is not known before the run), and those of LentBuffer.
+  static Result<RunBuffers> ForInputs(const Session& session, std::span<const Datum> values);
   static Result<RunBuffers> ForInputs(const Session& session, std::span<const Tensor> tensors);
-  static Result<RunBuffers> ForOutputs(const Session& session);  // none where dims are unknown
+  static Result<RunBuffers> ForOutputs(const Session& session);  // none for what has no size before the run
 
   std::span<const LentTensor> tensors() const { return tensors_; }
   // What the buffers hold now; outputs that have none, since their size was known only in the run, from its report.
+  Result<std::vector<Datum>> CopyData(const RunReport& report) const;
+  // The same; kUnsupported where one is no tensor.
   Result<std::vector<Tensor>> Copy(const RunReport& report) const;
 
  private:
   Status Add(const Session& session, ValueId value);
+  void AddDatum(Datum datum);
   std::vector<std::optional<LentBuffer>> memory_;
+  std::vector<std::shared_ptr<const Datum>> data_;  // inputs that are no buffers
   std::vector<LentTensor> tensors_;
 };
 
 // One run in buffers of its own; inputs and outputs in the order of the graph's. Errors: those of the above and of
 // Session::Run.
+Result<std::vector<Datum>> RunData(Session& session, std::span<const Datum> inputs, const RunOptions& options = {});
+// The same; kUnsupported where an output is no tensor.
 Result<std::vector<Tensor>> RunTensors(Session& session, std::span<const Tensor> inputs,
                                        const RunOptions& options = {});
 

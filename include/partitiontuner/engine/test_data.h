@@ -3,6 +3,7 @@
 // output_N.sample.json {name, shape, stride, values} holds every stride-th value.
 #pragma once
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,9 @@ namespace pt {
 Result<std::vector<Tensor>> LoadTestInputs(const std::string& folder, size_t count, const Limits& limits = {});
 // Errors (kInvalidInput): an expected output is missing in both forms, or unreadable.
 Result<std::vector<ExpectedTensor>> LoadExpectedOutputs(const std::string& folder, size_t count,
+                                                        const Limits& limits = {});
+// The same of outputs of these types, which say how files of what is no tensor are read.
+Result<std::vector<ExpectedTensor>> LoadExpectedOutputs(const std::string& folder, std::span<const ValueType> types,
                                                         const Limits& limits = {});
 
 // The test_data_set_* folders in `folder`, sorted; empty when there is none.

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "partitiontuner/candidate/precision.h"
-#include "partitiontuner/graph/graph.h"
+#include "partitiontuner/graph/datum.h"
 
 namespace pt {
 
@@ -32,13 +32,15 @@ Tolerance DefaultTolerance(const Graph& graph, ValueId output, MathMode math = M
 // For the operator tests of the ONNX project: elementwise, relative 1e-3, absolute 1e-7.
 Tolerance OperatorTestTolerance();
 
-// What an output should be: a whole tensor, or every stride-th value of one in row-major order.
+// What an output should be: a whole tensor, every stride-th value of one in row-major order, or a value of another
+// kind.
 struct ExpectedTensor {
   std::string name;              // may be empty
   std::optional<Tensor> tensor;  // else the sample:
   std::vector<int64_t> dims;     // of the whole tensor
   int64_t stride = 1;
   std::vector<double> sample;
+  std::optional<Datum> datum;  // of a value that is no tensor; none of the above then
 };
 
 struct Comparison {
@@ -52,6 +54,8 @@ struct Comparison {
 Comparison CompareTensors(const ExpectedTensor& expected, const Tensor& actual, const Tolerance& tolerance);
 // Type and dims alone: all that holds for values left to chance (graph/chance.h). Samples say no type.
 Comparison CompareKinds(const ExpectedTensor& expected, const Tensor& actual);
+// Of sequences, tensor by tensor.
+Comparison CompareData(const ExpectedTensor& expected, const Datum& actual, const Tolerance& tolerance);
 
 // How far outputs lie from those that they stand for, in the same order: over all outputs, the largest max|a-b| /
 // max|expected| of one of them, over its finite elements. Infinite where more differs than real numbers: a count, type,
@@ -61,5 +65,7 @@ double RelativeError(std::span<const Tensor> expected, std::span<const Tensor> a
 
 // Same type, dims and bytes.
 bool SameBits(const Tensor& a, const Tensor& b);
+// Same kind, and all that they hold.
+bool SameData(const Datum& a, const Datum& b);
 
 }  // namespace pt

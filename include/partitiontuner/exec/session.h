@@ -11,6 +11,7 @@
 #include "partitiontuner/exec/cancel_token.h"
 #include "partitiontuner/exec/machine.h"
 #include "partitiontuner/exec/trace.h"
+#include "partitiontuner/graph/datum.h"
 #include "partitiontuner/plan/dispatch_plan.h"
 #include "partitiontuner/plan/plan.h"
 #include "partitiontuner/support/limits.h"
@@ -33,12 +34,17 @@ struct SessionOptions {
 // low bits first, without a gap between rows: ceil(elements · bits / 8) bytes; what the last byte holds behind the last
 // element means nothing. For an output whose size is known only at run time there is none: give the type
 // alone, and find the tensor in RunReport::outputs.
+//
+// What runs hold as a Datum (strings, sequences, optional values) is no buffer: an input is `datum` and nothing else,
+// which stays the caller's and must stay as it is until Run returns; of an output give nothing, and find it in the
+// report.
 struct LentTensor {
   DataType type = DataType::kUndefined;
   std::vector<int64_t> dims;
   void* data = nullptr;
   uint64_t bytes = 0;
   DeviceId device = kHostDevice;
+  const Datum* datum = nullptr;
 };
 
 struct RunOptions {
@@ -56,9 +62,10 @@ struct RunReport {
   // Of a session that decides in the run: what the decisions took, on all cores together, waiting for each other's
   // included.
   int64_t decision_ns = 0;
-  // By output: those whose size was known only at run time, the others empty. No entries when there are none such. They
-  // own their memory, which no longer counts against run_bytes.
-  std::vector<Tensor> outputs;
+  // By output: those that lie in no buffer of the caller, since their size was known only at run time or since runs
+  // hold them as a Datum; nothing for the others. No entries when there are none such. They own their memory, which no
+  // longer counts against run_bytes.
+  std::vector<Datum> outputs;
 };
 
 // What a host step has taken so far, its kernel alone: without waiting for other cores and gathering helpers.

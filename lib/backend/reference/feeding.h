@@ -10,6 +10,12 @@ inline uint64_t FedSize(DataType type, int64_t count) { return static_cast<uint6
 inline TensorLayout Dense(DataType type, const std::vector<int64_t>& dims) {
   return DenseLayout(type, dims, RowMajor(dims.size())).value();
 }
+// Of the operator's domain.
+inline int64_t OpsetOf(const Graph& graph, const Node& node) {
+  if (node.domain.empty()) return graph.opset();
+  const auto version = graph.domains().find(node.domain);
+  return version != graph.domains().end() ? version->second : 1;
+}
 inline Error Named(Error error, const Graph& graph, NodeId id) {
   if (error.node.empty()) error.node = NodeLabel(graph, id);
   return error;

@@ -52,6 +52,12 @@ Result<std::unique_ptr<BoundKernel>> BindRepetition(const Graph& graph, NodeId i
 class Carried {
  public:
   Status Set(NodeTensors& tensors, const TensorView& from) {
+    if (IsDatum(from)) {
+      datum_ = DatumIn(from);
+      view_ = ViewOf(datum_);
+      capacity_ = 0;
+      return {};
+    }
     PT_ASSIGN(const uint64_t bytes, BytesOf(from.layout));
     if (bytes > capacity_) {
       const uint64_t capacity = std::max(2 * capacity_, bytes);  // a value that grows shall not take memory each time
@@ -63,8 +69,9 @@ class Carried {
     return {};
   }
   const TensorView& view() const { return view_; }
-  // Whether the bytes there are (part of) this value's.
+  // Whether the bytes there are (part of) this value's, or its datum.
   bool Holds(const void* data) const {
+    if (data == &datum_) return true;
     const auto* begin = static_cast<const std::byte*>(view_.data);
     return begin != nullptr && !std::less<>()(static_cast<const std::byte*>(data), begin) &&
            std::less<>()(static_cast<const std::byte*>(data), begin + capacity_);
@@ -73,6 +80,7 @@ class Carried {
  private:
   TensorView view_;
   uint64_t capacity_ = 0;
+  Datum datum_;
 };
 
 // A body may return what it was given under another name: that is put aside before anything is overwritten.
@@ -94,6 +102,10 @@ inline Status CarryOver(NodeTensors& tensors, std::span<const TensorView> return
 class Collected {
  public:
   Status Add(NodeTensors& tensors, const TensorView& value) {
+    if (IsDatum(value)) {
+      return MakeError(ErrorCode::kUnsupported, "reference.unsupported",
+                       "what a loop collects is a tensor of numbers, not " + ToString(DatumIn(value)));
+    }
     PT_ASSIGN(const uint64_t bytes, BytesOf(value.layout));
     if (trips_ == 0) {
       layout_ = value.layout;

@@ -84,9 +84,11 @@ Status DescribeOperands(const Graph& graph, const Given* given, Feeding feeding,
       continue;
     }
     const ValueType& type = graph.value(node.outputs[i]).type;
-    const bool settles_itself = given != nullptr && !given->holds_outputs;
-    PT_CHECK_OK(DescribeOutput(site, settles_itself ? ValueType{type.type, false, {}, type.other} : type, feeding,
-                               site.out[i], prepared.out_storage[i]));
+    ValueType held = type;
+    if (given != nullptr && !given->holds_outputs) {  // it settles itself; strings are moved as numbers
+      held = ValueType{type.type == DataType::kString ? DataType::kUndefined : type.type, false, {}, type.other};
+    }
+    PT_CHECK_OK(DescribeOutput(site, held, feeding, site.out[i], prepared.out_storage[i]));
   }
   return {};
 }
@@ -98,11 +100,7 @@ Result<Prepared> Prepare(const Graph& graph, NodeId id, CompileContext* context,
   Prepared prepared;
   prepared.in_storage.resize(node.inputs.size());
   prepared.out_storage.resize(node.outputs.size());
-  Site site{node, graph.opset(), {}, {}, context, 1, {}};
-  if (!node.domain.empty()) {
-    const auto version = graph.domains().find(node.domain);
-    site.opset = version != graph.domains().end() ? version->second : 1;
-  }
+  Site site{node, OpsetOf(graph, node), {}, {}, context, 1, {}};
   site.in.resize(node.inputs.size());
   site.out.resize(node.outputs.size());
   if (context != nullptr && context->team != nullptr) site.width = context->team->width();

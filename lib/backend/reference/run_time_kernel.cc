@@ -5,16 +5,11 @@
 
 #include "lib/backend/reference/compiled_node.h"
 #include "lib/backend/reference/control_flow.h"
+#include "lib/backend/reference/datum_operator.h"
 #include "lib/backend/reference/feeding.h"
 
 namespace pt::reference {
 namespace {
-
-int64_t OpsetOf(const Graph& graph, const Node& node) {
-  if (node.domain.empty()) return graph.opset();
-  const auto version = graph.domains().find(node.domain);
-  return version != graph.domains().end() ? version->second : 1;
-}
 
 bool IsUnsized(const Graph& graph, std::span<const ValueId> values) {
   return std::any_of(values.begin(), values.end(), [&](ValueId id) {
@@ -46,6 +41,7 @@ class RunTimeNode final : public BoundKernel {
         out_(out.begin(), out.end()) {}
 
   Status Enqueue(const RunContext& run) noexcept override try {
+    if (TakesData(graph_, id_, in_)) return RunDatumNode(graph_, id_, in_, out_, run);
     const uint32_t width = run.stream.team() == nullptr ? 1 : run.stream.team()->width();
     if (!IsUpToDate()) PT_CHECK_OK(Compile(width));
     PT_CHECK_OK(AllocateOutputs(run.outputs));
@@ -149,6 +145,7 @@ class RunTimeKernel final : public Kernel {
 bool IsPreparedInRun(const Graph& graph, NodeId id) {
   const Node& node = graph.node(id);
   if (IsControlFlow(node) || IsUnsized(graph, node.inputs) || IsUnsized(graph, node.outputs)) return true;
+  if (TakesData(graph, id)) return true;
   const OperatorRow* row = FindOperator(node, OpsetOf(graph, node));
   for (size_t i = 0; row != nullptr && i < std::min<size_t>(node.inputs.size(), 32); ++i) {
     const ValueId input = node.inputs[i];
@@ -163,6 +160,14 @@ Status CheckForRunTime(const Graph& graph, NodeId id) {
   const auto refuse = [&](const std::string& why) -> Error {
     return Named(MakeError(ErrorCode::kUnsupported, "reference.unsupported", node.op + " " + why), graph, id);
   };
+  for (const std::vector<ValueId>* values : {&node.inputs, &node.outputs}) {
+    for (ValueId value : *values) {
+      if (value.valid() && !IsKindOfDatum(graph.value(value).type)) {
+        return refuse("reads or makes a " + graph.value(value).type.other);
+      }
+    }
+  }
+  if (TakesData(graph, id) && FindDatumOperator(node) != nullptr) return {};
   if (FindOperator(node, OpsetOf(graph, node)) == nullptr) {
     const std::string name = node.domain.empty() ? node.op : node.domain + "." + node.op;
     return refuse("is not supported (" + name + ", opset " + std::to_string(OpsetOf(graph, node)) + ")");

@@ -13,6 +13,10 @@ namespace {
 class Slices {
  public:
   Status Open(NodeTensors& tensors, const TensorView& whole, int64_t axis, bool reversed) {
+    if (IsDatum(whole)) {
+      return MakeError(ErrorCode::kUnsupported, "reference.unsupported",
+                       "Scan does not slice " + ToString(DatumIn(whole)));
+    }
     const int64_t rank = static_cast<int64_t>(whole.layout.dims.size());
     if (axis < -rank || axis >= rank) {
       return MakeError(

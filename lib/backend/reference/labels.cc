@@ -1,0 +1,165 @@
+// Operators of ai.onnx.ml that look values up in a table: LabelEncoder, CategoryMapper.
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <unordered_map>
+
+#include "lib/backend/reference/datum_operator.h"
+#include "partitiontuner/graph/visit_type.h"
+
+namespace pt::reference {
+namespace {
+
+// Elements as bytes that are equal where the elements are: all NaN are one, and so are both zeros.
+std::string KeyOf(const Tensor& tensor, size_t i) {
+  if (tensor.type() == DataType::kString) return tensor.strings()[i];
+  return VisitType(tensor.type(), [&]<typename T>() -> std::string {
+    if constexpr (kIsNumber<T> && !std::is_same_v<T, bool>) {
+      T element = tensor.values<T>()[i];
+      if constexpr (kIsFloat<T>) {
+        const auto number = NumberOf<double>(element);
+        if (std::isnan(number)) return "NaN";
+        if (number == 0) element = T{};
+      }
+      return {reinterpret_cast<const char*>(&element), sizeof element};
+    }
+    return {};
+  });
+}
+
+// A tensor of what an attribute holds; nothing when there is no such attribute.
+Result<std::optional<Tensor>> ListOf(const DatumCall& call, std::string_view name) {
+  const Attribute* const found = call.node.find(name);
+  if (found == nullptr) return std::optional<Tensor>();
+  if (const auto* tensor = std::get_if<Tensor>(found)) return std::optional(*tensor);
+  if (const auto* ints = std::get_if<std::vector<int64_t>>(found)) {
+    return std::optional(Tensor::Int64({std::ssize(*ints)}, *ints));
+  }
+  if (const auto* floats = std::get_if<std::vector<float>>(found)) {
+    return std::optional(Tensor::Float32({std::ssize(*floats)}, *floats));
+  }
+  if (const auto* strings = std::get_if<std::vector<std::string>>(found)) {
+    PT_ASSIGN(Tensor tensor, Tensor::FromStrings({std::ssize(*strings)}, *strings));
+    return std::optional(std::move(tensor));
+  }
+  return call.Invalid("attribute \"" + std::string(name) + "\" is no list");
+}
+
+// The one attribute of several that is given.
+Result<Tensor> OneOf(const DatumCall& call, std::string_view role) {
+  std::optional<Tensor> list;
+  for (const std::string_view kind : {"strings", "int64s", "floats", "tensor"}) {
+    PT_ASSIGN(std::optional<Tensor> given, ListOf(call, std::string(role) + "_" + std::string(kind)));
+    if (!given) continue;
+    if (list) return call.Invalid("has its " + std::string(role) + " twice");
+    list = std::move(given);
+  }
+  if (!list) return call.Invalid("has no " + std::string(role));
+  return *std::move(list);
+}
+
+// What stands for values without a key, one element of the values' type.
+Result<Tensor> DefaultOf(const DatumCall& call, DataType type) {
+  PT_ASSIGN(const std::optional<Tensor> given, ListOf(call, "default_tensor"));
+  if (given) {
+    if (given->type() == type && given->element_count() == 1) return *given;
+    return call.Invalid("its default is not one element of the type of its values");
+  }
+  if (type == DataType::kString) return Tensor::FromStrings({}, {call.node.string_or("default_string", "_Unused")});
+  if (type == DataType::kFloat32) return Tensor::Float32({}, {call.node.float_or("default_float", -0.0F)});
+  if (type == DataType::kInt64) return Tensor::Int64({}, {call.node.int_or("default_int64", -1)});
+  return VisitType(type, [&]<typename T>() -> Result<Tensor> {
+    if constexpr (kIsNumber<T> && !std::is_same_v<T, bool>) {
+      const T value = ElementOf<T>(kIsFloat<T> ? -0.0 : -1.0);
+      return Tensor::Of<T>(type, {}, std::span(&value, 1));
+    }
+    return call.Unsupported("is not supported for " + std::string(DataTypeName(type)));
+  });
+}
+
+struct Table {
+  Tensor keys, values, otherwise;
+};
+
+// Each element of input 0 becomes the value of its key.
+Status LookUp(DatumCall& call, const Table& table) {
+  PT_ASSIGN(const Tensor* const in, call.TensorAt(0));
+  if (in->type() != table.keys.type()) {
+    return call.Invalid("its input is " + std::string(DataTypeName(in->type())) + ", its keys are " +
+                        std::string(DataTypeName(table.keys.type())));
+  }
+  if (table.keys.element_count() != table.values.element_count()) {
+    return call.Invalid("has " + std::to_string(table.keys.element_count()) + " keys and " +
+                        std::to_string(table.values.element_count()) + " values");
+  }
+  std::unordered_map<std::string, size_t> places;
+  for (size_t i = 0; i < static_cast<size_t>(table.keys.element_count()); ++i) places.emplace(KeyOf(table.keys, i), i);
+  const auto count = static_cast<size_t>(in->element_count());
+  const auto for_each = [&](const auto& use) {  // use(tensor, index) with the value of each element
+    for (size_t i = 0; i < count; ++i) {
+      const auto place = places.find(KeyOf(*in, i));
+      place == places.end() ? use(table.otherwise, size_t{0}) : use(table.values, place->second);
+    }
+  };
+  if (table.values.type() == DataType::kString) {
+    uint64_t bytes = 0;
+    for_each([&](const Tensor& from, size_t i) { bytes += from.strings()[i].size(); });
+    PT_ASSIGN(Receipt receipt, CountStrings(call.memory, in->element_count(), bytes));
+    std::vector<std::string> found;
+    for_each([&](const Tensor& from, size_t i) { found.push_back(from.strings()[i]); });
+    return call.SetStrings(0, in->dims(), std::move(found), std::move(receipt));
+  }
+  const auto size = static_cast<size_t>(BytesOf(table.values.type()));
+  std::string found;
+  for_each([&](const Tensor& from, size_t i) {
+    found.append(reinterpret_cast<const char*>(from.bytes().data()) + i * size, size);
+  });
+  PT_ASSIGN(Tensor numbers, Tensor::FromBytes(table.values.type(), in->dims(), std::move(found)));
+  call.out[0] = Datum(std::move(numbers));
+  return {};
+}
+
+bool IsKeyType(DataType type) {
+  return type == DataType::kString ||
+         VisitType(type, []<typename T>() { return kIsNumber<T> && !std::is_same_v<T, bool>; });
+}
+
+Status LabelEncoder(DatumCall& call) {
+  // The first definition has one list, of which strings become places and places strings.
+  if (call.node.find("classes_strings") != nullptr) {
+    return call.Unsupported("is supported from version 2 of ai.onnx.ml on");
+  }
+  PT_ASSIGN(Tensor keys, OneOf(call, "keys"));
+  PT_ASSIGN(Tensor values, OneOf(call, "values"));
+  if (!IsKeyType(keys.type()) || !IsKeyType(values.type())) {
+    return call.Unsupported("is not supported from " + std::string(DataTypeName(keys.type())) + " to " +
+                            std::string(DataTypeName(values.type())));
+  }
+  PT_ASSIGN(Tensor otherwise, DefaultOf(call, values.type()));
+  return LookUp(call, {std::move(keys), std::move(values), std::move(otherwise)});
+}
+
+// Between the two lists, in the direction that the input asks for.
+Status CategoryMapper(DatumCall& call) {
+  PT_ASSIGN(const std::optional<Tensor> ints, ListOf(call, "cats_int64s"));
+  PT_ASSIGN(const std::optional<Tensor> strings, ListOf(call, "cats_strings"));
+  if (!ints || !strings || ints->type() != DataType::kInt64 || strings->type() != DataType::kString) {
+    return call.Invalid("needs lists cats_int64s and cats_strings");
+  }
+  PT_ASSIGN(const Tensor* const in, call.TensorAt(0));
+  const bool from_strings = in->type() == DataType::kString;
+  const Tensor &keys = from_strings ? *strings : *ints, &values = from_strings ? *ints : *strings;
+  PT_ASSIGN(Tensor otherwise, DefaultOf(call, values.type()));
+  return LookUp(call, {keys, values, std::move(otherwise)});
+}
+
+constexpr std::array kRows = {
+    DatumOperator{"CategoryMapper", CategoryMapper, "ai.onnx.ml"},
+    DatumOperator{"LabelEncoder", LabelEncoder, "ai.onnx.ml"},
+};
+
+}  // namespace
+
+std::span<const DatumOperator> LabelOperators() { return kRows; }
+
+}  // namespace pt::reference
