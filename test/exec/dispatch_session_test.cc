@@ -230,11 +230,11 @@ TEST_CASE("DispatchSession, ADeviceThatHangsIsLost", "[exec]") {
   options.device_grace = std::chrono::milliseconds(20);
   const std::unique_ptr<Session> session = CreateDispatch(setting, DispatchRule::kOperator, options);
   setting.device.stall.store(true);
-  const int before = setting.device.given.load();
+  const int before = setting.device.begun.load();
   CancelToken cancel;
   std::atomic<bool> over{false};
   std::thread canceller([&] {
-    while (setting.device.given.load() == before && !over.load()) std::this_thread::yield();
+    while (setting.device.begun.load() == before && !over.load()) std::this_thread::yield();
     cancel.Cancel();
   });
   const Result<RunReport> hung = RunOnce(*session, {.cancel = &cancel});

@@ -64,7 +64,6 @@ class FakeStream : public Stream {
       const std::lock_guard lock(mutex_);
       tasks_.push_back({std::move(task), records});
     }
-    ++control_.given;
     changed_.notify_all();
   }
 
@@ -111,6 +110,7 @@ class FakeStream : public Stream {
         tasks_.pop_front();
         busy_ = true;
       }
+      ++control_.begun;
       while (control_.stall.load()) sched_yield();
       task();
       {

@@ -42,7 +42,7 @@ void FakeCompute(const Graph& graph, NodeId node, const std::vector<const float*
 struct FakeDeviceControl {
   std::atomic<bool> lose{false};
   std::atomic<bool> stall{false};  // nothing is worked on while set
-  std::atomic<int> given{0};       // tasks that streams have got
+  std::atomic<int> begun{0};       // tasks that streams have taken up, which nothing revokes
 };
 std::unique_ptr<DeviceDriver> MakeFakeDriver(DeviceId id, FakeDeviceControl& control);
 
