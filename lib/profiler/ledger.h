@@ -20,8 +20,8 @@ class Ledger {
 
   // Cancelled, or the budget is over: noted in the report.
   bool StopNow();
-  // Until when a decision may be measured so that all that come after it get their share of the budget. Without a budget:
-  // for ever.
+  // Until when a decision may be measured so that all that come after it get their share of the budget. Without a
+  // budget: for ever.
   Clock::time_point DeadlineOf(const Decision& decision) const;
   // Stores what is finished, or was stopped with enough samples to be worth keeping; frees the subject.
   Status Commit(WorkItem& item);

@@ -6,30 +6,17 @@
 #include <limits>
 #include <map>
 
-#include "partitiontuner/backend/libraries.h"
 #include "partitiontuner/graph/graph_builder.h"
-#include "partitiontuner/graph/graph_text.h"
+#include "test/backend/node_results.h"
 
 namespace pt {
 namespace {
 
+using testing::Evaluate;
+using testing::Floats;
+using testing::IsInvalid;
+
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
-
-Result<std::vector<Tensor>> Evaluate(const std::string& text, const std::vector<Tensor>& inputs) {
-  const Graph graph = ParseGraph(text).value();
-  return EvaluateNode(graph, NodeId(0u), inputs);
-}
-
-std::vector<float> Floats(const Result<std::vector<Tensor>>& results, size_t output = 0) {
-  INFO((results.ok() ? std::string() : ToString(results.error())));
-  REQUIRE(results.ok());
-  const std::span<const float> values = (*results)[output].values<float>();
-  return {values.begin(), values.end()};
-}
-
-bool IsInvalid(const Result<std::vector<Tensor>>& results) {
-  return !results.ok() && results.error().code == ErrorCode::kInvalidInput;
-}
 
 using Attributes = std::map<std::string, Attribute, std::less<>>;
 

@@ -5,27 +5,14 @@
 #include <cmath>
 #include <numeric>
 
-#include "partitiontuner/backend/libraries.h"
-#include "partitiontuner/graph/graph_text.h"
+#include "test/backend/node_results.h"
 
 namespace pt {
 namespace {
 
-Result<std::vector<Tensor>> Evaluate(const std::string& text, const std::vector<Tensor>& inputs = {}) {
-  const Graph graph = ParseGraph(text).value();
-  return EvaluateNode(graph, NodeId(0u), inputs);
-}
-
-std::vector<float> Floats(const Result<std::vector<Tensor>>& results, size_t output = 0) {
-  INFO((results.ok() ? std::string() : ToString(results.error())));
-  REQUIRE(results.ok());
-  const std::span<const float> values = (*results)[output].values<float>();
-  return {values.begin(), values.end()};
-}
-
-bool IsInvalid(const Result<std::vector<Tensor>>& results) {
-  return !results.ok() && results.error().code == ErrorCode::kInvalidInput;
-}
+using testing::Evaluate;
+using testing::Floats;
+using testing::IsInvalid;
 
 TEST_CASE("RandomUniform, DrawsTheNumbersOfMt19937", "[backend]") {
   const auto y = Floats(Evaluate("y = RandomUniform() shape=[3] seed=0.0\noutput y\n"));

@@ -7,17 +7,11 @@
 #include <map>
 #include <random>
 
-#include "partitiontuner/backend/libraries.h"
-#include "partitiontuner/graph/graph_text.h"
+#include "test/backend/node_results.h"
 #include "test/testing/host_lab.h"
 
 namespace pt::testing {
 namespace {
-
-Result<std::vector<Tensor>> Evaluate(const std::string& text, const std::vector<Tensor>& inputs) {
-  const Graph graph = ParseGraph(text).value();
-  return EvaluateNode(graph, NodeId(0u), inputs);
-}
 
 std::vector<int64_t> Ints(const Tensor& tensor) { return tensor.ToInts(); }
 

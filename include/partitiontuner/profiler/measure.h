@@ -22,7 +22,7 @@ struct MeasureOptions {
   std::chrono::nanoseconds max_time_per_key = std::chrono::milliseconds(200);
   // For the whole call; 0 = none. Every key gets its share, noisy or not; what is over it stays missing.
   std::chrono::nanoseconds budget = {};
-  std::string refresh;                   // glob over key text (as the shell's, * for anything): measure again
+  std::string refresh;  // glob over key text (as the shell's, * for anything): measure again
   // Overheads, waits and fetching again too, if hand-overs between cores take much less time now than the database
   // says: a virtual machine's cores lay on different chips then, which is rarer.
   bool watch_hand_overs = true;
