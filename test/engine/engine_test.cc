@@ -15,7 +15,7 @@
 namespace pt {
 namespace {
 
-constexpr int kFloat = 1, kString = 8;  // of TensorProto.DataType
+constexpr int kFloat = 1, kUint8 = 2;  // of TensorProto.DataType
 
 // x ─ Conv ─ Relu ─┬─ Conv 3x3 ─ Relu ─┐
 //                  └─ Conv 1x1 ────────Concat ─ GlobalAveragePool, with `batch` images (-1: unknown).
@@ -238,12 +238,16 @@ TEST_CASE("Engine, AModelLoadedOnlyToRunRunsAPlanAndIsNotPlanned", "[engine]") {
 }
 
 TEST_CASE("Engine, AnUnsupportedOperatorIsNamed", "[engine]") {
-  Scene scene(OneNodeModel(testing::NodeBytes("StringNormalizer", {"x"}, {"y"}), kString, {"4"}));
+  testing::GraphParts graph;
+  graph.inputs = {testing::ValueInfo("x", kUint8, {"4"})};
+  graph.outputs = {testing::ValueInfo("y", kUint8, {"height", "width", "3"})};
+  graph.nodes = {testing::NodeBytes("ImageDecoder", {"x"}, {"y"})};
+  Scene scene(testing::ModelBytes(graph));
   const auto refused = scene.engine->Load(scene.path, {});
   REQUIRE_FALSE(refused.ok());
   CHECK(refused.error().code == ErrorCode::kUnsupported);
-  CHECK(refused.error().message.find("StringNormalizer") != std::string::npos);
-  CHECK(refused.error().node.find("StringNormalizer") != std::string::npos);
+  CHECK(refused.error().message.find("ImageDecoder") != std::string::npos);
+  CHECK(refused.error().node.find("ImageDecoder") != std::string::npos);
 }
 
 TEST_CASE("Engine, ShapesThatContradictEachOtherAreTheModelsFault", "[engine]") {
