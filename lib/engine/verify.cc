@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "partitiontuner/graph/linear_quantisation.h"
+#include "partitiontuner/graph/makers.h"
 #include "partitiontuner/graph/visit_type.h"
 #include "partitiontuner/support/dims_text.h"
 
@@ -168,9 +169,9 @@ Comparison CompareExactly(const Tensor& want, const Tensor& got) {
     if (a != b) return Differs("element " + std::to_string(i) + " is \"" + b + "\", expected \"" + a + "\"");
   }
   // What a packed tensor's last byte holds behind the last element is nobody's.
-  const int used = static_cast<int>(want.element_count() % 2) * BitsOf(want.type());
+  const int used = static_cast<int>(want.element_count() * BitsOf(want.type()) % 8);  // bits of it; 0: all
   for (size_t i = 0; i < want.bytes().size(); ++i) {
-    const bool cut = BitsOf(want.type()) < 8 && used != 0 && i + 1 == want.bytes().size();
+    const bool cut = used != 0 && i + 1 == want.bytes().size();
     const std::byte mask{static_cast<uint8_t>(cut ? (1 << used) - 1 : 255)};
     const std::byte a = want.bytes()[i] & mask, b = got.bytes()[i] & mask;
     const bool nan = IsNanByte(want.type(), a);
@@ -187,21 +188,9 @@ bool IsQLinear(const Node& node) {
   return node.domain.empty() && (node.op == "QLinearConv" || node.op == "QLinearMatMul") && node.inputs.size() > 6;
 }
 
-// The last node before `output` (in the graph's order, so the nearest in effect) that quantises;
-// invalid when none.
+// The last node that the output is made from and that quantises, so the nearest in effect; invalid when none.
 NodeId LastQuantisation(const Graph& graph, ValueId output) {
-  std::vector<bool> needed(graph.nodes().size(), false);
-  const auto need = [&](ValueId value) {
-    if (value.valid() && graph.value(value).producer.valid()) needed[graph.value(value).producer.index()] = true;
-  };
-  need(output);
-  for (size_t i = graph.nodes().size(); i-- > 0;) {
-    if (!needed[i]) continue;
-    const Node& node = graph.nodes()[i];
-    if (IsQuantisation(node) || IsQLinear(node)) return NodeId(i);
-    for (const ValueId input : node.inputs) need(input);
-  }
-  return {};
+  return LastMaker(graph, output, [](const Node& node) { return IsQuantisation(node) || IsQLinear(node); });
 }
 
 }  // namespace

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "partitiontuner/graph/makers.h"
+
 namespace pt {
 namespace {
 
@@ -28,18 +30,7 @@ bool DrawsAtRandom(const Graph& graph, const Node& node) {
 }
 
 bool DependsOnChance(const Graph& graph, ValueId value) {
-  std::vector<bool> needed(graph.nodes().size(), false);
-  const auto need = [&](ValueId id) {
-    if (id.valid() && graph.value(id).producer.valid()) needed[graph.value(id).producer.index()] = true;
-  };
-  need(value);
-  for (size_t i = graph.nodes().size(); i-- > 0;) {
-    if (!needed[i]) continue;
-    const Node& node = graph.nodes()[i];
-    if (DrawsAtRandom(graph, node)) return true;
-    for (const ValueId input : node.inputs) need(input);
-  }
-  return false;
+  return LastMaker(graph, value, [&](const Node& node) { return DrawsAtRandom(graph, node); }).valid();
 }
 
 }  // namespace pt

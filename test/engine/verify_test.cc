@@ -196,5 +196,17 @@ output e
   CHECK(DefaultTolerance(graph, graph.outputs()[5]).absolute == Catch::Approx(0.125).epsilon(1e-4));
 }
 
+// Three elements of 4 bits lie in a byte and a half.
+TEST_CASE("Verify, LooksAtNothingBehindThePackedElements", "[engine]") {
+  const auto packed = [](const char* bytes) {
+    return Tensor::FromBytes(DataType::kFloat4E2M1, {3}, std::string(bytes, 2)).value();
+  };
+  ExpectedTensor expected;
+  expected.tensor = packed("\x21\x03");
+  CHECK(CompareTensors(expected, packed("\x21\xf3"), {}).equal);
+  CHECK_FALSE(CompareTensors(expected, packed("\x21\x04"), {}).equal);
+  CHECK_FALSE(CompareTensors(expected, packed("\x11\x03"), {}).equal);
+}
+
 }  // namespace
 }  // namespace pt
