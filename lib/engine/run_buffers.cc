@@ -1,6 +1,21 @@
 #include "partitiontuner/engine/run_buffers.h"
 
 namespace pt {
+namespace {
+
+Result<std::vector<Tensor>> TensorsOf(std::span<const Datum> values) {
+  std::vector<Tensor> tensors;
+  for (const Datum& value : values) {
+    if (!value.is_tensor()) {
+      return MakeError(ErrorCode::kUnsupported, "value.kind",
+                       "output " + std::to_string(tensors.size()) + " is " + ToString(value) + ", not a tensor");
+    }
+    tensors.push_back(value.tensor());
+  }
+  return tensors;
+}
+
+}  // namespace
 
 void RunBuffers::AddDatum(Datum datum) {
   const auto kept = std::make_shared<const Datum>(std::move(datum));
@@ -89,15 +104,7 @@ Result<std::vector<Datum>> RunBuffers::CopyData(const RunReport& report) const {
 
 Result<std::vector<Tensor>> RunBuffers::Copy(const RunReport& report) const {
   PT_ASSIGN(const std::vector<Datum> values, CopyData(report));
-  std::vector<Tensor> tensors;
-  for (const Datum& value : values) {
-    if (!value.is_tensor()) {
-      return MakeError(ErrorCode::kUnsupported, "value.kind",
-                       "output " + std::to_string(tensors.size()) + " is " + ToString(value) + ", not a tensor");
-    }
-    tensors.push_back(value.tensor());
-  }
-  return tensors;
+  return TensorsOf(values);
 }
 
 Result<std::vector<Datum>> RunData(Session& session, std::span<const Datum> inputs, const RunOptions& options) {
@@ -108,10 +115,9 @@ Result<std::vector<Datum>> RunData(Session& session, std::span<const Datum> inpu
 }
 
 Result<std::vector<Tensor>> RunTensors(Session& session, std::span<const Tensor> inputs, const RunOptions& options) {
-  PT_ASSIGN(const RunBuffers in, RunBuffers::ForInputs(session, inputs));
-  PT_ASSIGN(const RunBuffers out, RunBuffers::ForOutputs(session));
-  PT_ASSIGN(const RunReport report, session.Run(in.tensors(), out.tensors(), options));
-  return out.Copy(report);
+  PT_ASSIGN(const std::vector<Datum> values,
+            RunData(session, std::vector<Datum>(inputs.begin(), inputs.end()), options));
+  return TensorsOf(values);
 }
 
 }  // namespace pt

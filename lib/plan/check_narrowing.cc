@@ -4,6 +4,7 @@
 #include "partitiontuner/candidate/precision.h"
 
 namespace pt {
+
 bool KeptPrecision::is_lost_in(const Form& form) const { return !Holds(kept, made) && !Holds(kept, form); }
 
 KeptPrecision KeptPrecision::After(const Form& form) const { return {made, Holds(form, kept) ? kept : form}; }
