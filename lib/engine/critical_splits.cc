@@ -40,7 +40,7 @@ std::string PatternOf(const Graph& graph, NodeId node) {
   return std::to_string(node.index());
 }
 
-Status CheckOptions(const ModelOptions& loading, const PlanOptions& planning, const SplitOptions& options) {
+Status CheckOptions(const Model& model, const PlanOptions& planning, const SplitOptions& options) {
   const auto usage = [](const std::string& what) {
     return MakeError(ErrorCode::kUsage, "splits.options", "operators on the critical path are not split " + what);
   };
@@ -49,9 +49,7 @@ Status CheckOptions(const ModelOptions& loading, const PlanOptions& planning, co
       !constraints.lent_on.empty() || !constraints.together.empty() || !constraints.resident_bytes.empty()) {
     return usage("under constraints on nodes or values: a rewritten graph numbers them anew");
   }
-  if (loading.rewrites.time_slices > 1 || loading.rewrites.requests > 1) {
-    return usage("beside time slices and requests");
-  }
+  if (!model.rewrites.may_split_more()) return usage("beside time slices and requests");
   if (planning.profile != nullptr) return usage("by a profile file: it knows nothing of the parts");
   if (options.parts < 2 || options.parts > kMostParts) {
     return usage("into " + std::to_string(options.parts) + " parts; expected 2 to " + std::to_string(kMostParts));
@@ -61,8 +59,8 @@ Status CheckOptions(const ModelOptions& loading, const PlanOptions& planning, co
 
 class CriticalSplits {
  public:
-  CriticalSplits(Engine& engine, const ModelOptions& loading, const PlanOptions& planning, const SplitOptions& options)
-      : engine_(engine), loading_(loading), planning_(planning), options_(options) {}
+  CriticalSplits(Engine& engine, const PlanOptions& planning, const SplitOptions& options)
+      : engine_(engine), planning_(planning), options_(options) {}
 
   Result<SplitPlan> Run(std::shared_ptr<const Model> model) {
     best_.model = std::move(model);
@@ -98,10 +96,7 @@ class CriticalSplits {
     SplitTrial trial{{PatternOf(graph, splittable.node), options_.parts, splittable.axis},
                      NodeLabel(graph, splittable.node),
                      best_.plan.makespan.ns};
-    ModelOptions loading = loading_;
-    loading.rewrites = best_.model->rewrites;
-    loading.rewrites.splits.push_back(trial.split);
-    PT_ASSIGN(std::shared_ptr<const Model> model, engine_.Load(best_.model->path, loading));
+    PT_ASSIGN(std::shared_ptr<const Model> model, engine_.Split(*best_.model, trial.split));
     PT_ASSIGN(const MeasureReport measured, engine_.MeasureModel(*model, options_.measure, {}));
     if (measured.interrupted) {
       return MakeError(ErrorCode::kInterrupted, "splits.stopped", "measuring the parts of operators was stopped",
@@ -123,7 +118,6 @@ class CriticalSplits {
   }
 
   Engine& engine_;
-  const ModelOptions& loading_;
   const PlanOptions& planning_;
   const SplitOptions& options_;
   SplitPlan best_;
@@ -132,10 +126,10 @@ class CriticalSplits {
 
 }  // namespace
 
-Result<SplitPlan> PlanWithSplits(Engine& engine, std::shared_ptr<const Model> model, const ModelOptions& loading,
-                                 const PlanOptions& planning, const SplitOptions& options) {
-  PT_CHECK_OK(CheckOptions(loading, planning, options));
-  return CriticalSplits(engine, loading, planning, options).Run(std::move(model));
+Result<SplitPlan> PlanWithSplits(Engine& engine, std::shared_ptr<const Model> model, const PlanOptions& planning,
+                                 const SplitOptions& options) {
+  PT_CHECK_OK(CheckOptions(*model, planning, options));
+  return CriticalSplits(engine, planning, options).Run(std::move(model));
 }
 
 }  // namespace pt

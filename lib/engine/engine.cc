@@ -223,6 +223,11 @@ Result<std::shared_ptr<const Model>> Engine::Load(const std::string& path, const
   return LoadModel(path, options, *state_->machine, state_->keeps_reference());
 }
 
+Result<std::shared_ptr<const Model>> Engine::Split(const Model& model, const NodeSplit& split) {
+  PT_CHECK_OK(CheckIsToPlan(model));
+  return SplitModel(model, split, *state_->machine, state_->keeps_reference());
+}
+
 Result<MeasureReport> Engine::MeasureModel(const Model& model, const MeasureOptions& options,
                                            const ProgressCallback& progress) {
   PT_CHECK_OK(CheckIsToPlan(model));

@@ -181,6 +181,11 @@ Status FindCandidates(Model& model, const Machine& machine, bool keep_reference)
   return CheckSupported(*model.graph, model.candidates, machine);
 }
 
+void SetHashes(Model& model) {
+  model.model_hash = ToHex(ModelHash(*model.graph));
+  model.graph_hash = ToHex(GraphHash(*model.graph));
+}
+
 }  // namespace
 
 Result<std::shared_ptr<const Model>> LoadModel(const std::string& path, const ModelOptions& options,
@@ -196,12 +201,26 @@ Result<std::shared_ptr<const Model>> LoadModel(const std::string& path, const Mo
     model->precision = options.precision;
     model->rewrites = options.rewrites;
     if (options.to_plan) PT_CHECK_OK(FindCandidates(*model, machine, keep_reference));
-    model->model_hash = ToHex(ModelHash(*model->graph));
-    model->graph_hash = ToHex(GraphHash(*model->graph));
+    SetHashes(*model);
     return {};
   };
   if (Status status = steps(); !status.ok()) return InFile(std::move(status).error(), path);
   return std::shared_ptr<const Model>(std::move(model));
+}
+
+Result<std::shared_ptr<const Model>> SplitModel(const Model& model, const NodeSplit& split, const Machine& machine,
+                                                bool keep_reference) {
+  if (!model.rewrites.may_split_more()) {
+    return MakeError(ErrorCode::kUsage, "engine.split", "splits come before time slices and requests",
+                     "load the model with the split among its rewrites");
+  }
+  auto rewritten = std::make_shared<Model>(model);
+  PT_ASSIGN(Graph graph, SplitNodes(*model.graph, split));
+  rewritten->graph = std::make_shared<const Graph>(std::move(graph));
+  rewritten->rewrites.splits.push_back(split);
+  PT_CHECK_OK(FindCandidates(*rewritten, machine, keep_reference));
+  SetHashes(*rewritten);
+  return std::shared_ptr<const Model>(std::move(rewritten));
 }
 
 }  // namespace pt

@@ -11,4 +11,8 @@ namespace pt {
 Result<std::shared_ptr<const Model>> LoadModel(const std::string& path, const ModelOptions& options,
                                                const Machine& machine, bool keep_reference);
 
+// Engine::Split, of a model that was loaded to plan.
+Result<std::shared_ptr<const Model>> SplitModel(const Model& model, const NodeSplit& split, const Machine& machine,
+                                                bool keep_reference);
+
 }  // namespace pt

@@ -52,7 +52,7 @@ class Scene {
     REQUIRE(engine->MeasureModel(*model, splitting.measure, {}).ok());
   }
 
-  Result<SplitPlan> Plan() { return PlanWithSplits(*engine, model, {}, planning, splitting); }
+  Result<SplitPlan> Plan() { return PlanWithSplits(*engine, model, planning, splitting); }
 
   std::vector<float> Run(const Model& with, const pt::Plan& plan) {
     const Result<std::unique_ptr<Session>> session = engine->MakeSession(with, plan);
@@ -142,20 +142,20 @@ TEST_CASE("CriticalSplits, APathWithNothingToSplitIsThePlanItself", "[engine]") 
 TEST_CASE("CriticalSplits, WhatARewrittenGraphWouldNotKnowIsRefused", "[engine]") {
   Scene scene(false, 1);
   const auto refused = [&](auto change) {
-    ModelOptions loading;
+    const auto model = std::make_shared<Model>(*scene.model);
     PlanOptions planning = scene.planning;
     SplitOptions splitting = scene.splitting;
-    change(loading, planning, splitting);
-    const auto plan = PlanWithSplits(*scene.engine, scene.model, loading, planning, splitting);
+    change(*model, planning, splitting);
+    const auto plan = PlanWithSplits(*scene.engine, model, planning, splitting);
     return !plan.ok() && plan.error().code == ErrorCode::kUsage;
   };
   const Profile profile;
-  CHECK_FALSE(refused([](ModelOptions&, PlanOptions&, SplitOptions&) {}));
-  CHECK(refused([](ModelOptions& m, PlanOptions&, SplitOptions&) { m.rewrites.requests = 2; }));
-  CHECK(refused([](ModelOptions& m, PlanOptions&, SplitOptions&) { m.rewrites.time_slices = 2; }));
-  CHECK(refused([](ModelOptions&, PlanOptions& p, SplitOptions&) { p.constraints.in_fp32 = {NodeId(0u)}; }));
-  CHECK(refused([&](ModelOptions&, PlanOptions& p, SplitOptions&) { p.profile = &profile; }));
-  CHECK(refused([](ModelOptions&, PlanOptions&, SplitOptions& s) { s.parts = 1; }));
+  CHECK_FALSE(refused([](Model&, PlanOptions&, SplitOptions&) {}));
+  CHECK(refused([](Model& m, PlanOptions&, SplitOptions&) { m.rewrites.requests = 2; }));
+  CHECK(refused([](Model& m, PlanOptions&, SplitOptions&) { m.rewrites.time_slices = 2; }));
+  CHECK(refused([](Model&, PlanOptions& p, SplitOptions&) { p.constraints.in_fp32 = {NodeId(0u)}; }));
+  CHECK(refused([&](Model&, PlanOptions& p, SplitOptions&) { p.profile = &profile; }));
+  CHECK(refused([](Model&, PlanOptions&, SplitOptions& s) { s.parts = 1; }));
 }
 
 TEST_CASE("CriticalSplits, MeasuringThatIsStoppedEndsIt", "[engine]") {

@@ -118,8 +118,7 @@ void AddCommonFlags(CLI::App& app, CommonFlags& flags) {
       ->group("Data");
   app.add_option("--rewrite", flags.rewrite,
                  "work on another graph that computes the same: time-slices=N, requests=N, split=NODES:PARTS, "
-                 "split-rows=NODES:PARTS, with "
-                 "commas between them")
+                 "split-rows=NODES:PARTS, with commas between them")
       ->option_text("LIST")
       ->group("Data");
   list("--shape", flags.shapes, "INPUT=1x3x224x224", "shape of an input (repeatable)");

@@ -30,8 +30,7 @@ struct PlanFlags {
 struct PlanningSetup {
   std::unique_ptr<Engine> engine;
   std::shared_ptr<const Model> model;
-  ModelOptions model_options;  // that it was loaded with
-  Profile profile;             // of --profile; else empty and not used
+  Profile profile;  // of --profile; else empty and not used
   GivenInputs given;
   PlanOptions options;
 };

@@ -88,7 +88,7 @@ Status AddConstraints(const PlanFlags& flags, const Graph& graph, const Platform
 
 Result<PlanningSetup> MakePlanningSetup(const PlanFlags& flags) {
   PlanningSetup setup;
-  PT_ASSIGN(setup.model_options, ModelOptionsOf(flags.common));
+  PT_ASSIGN(ModelOptions model_options, ModelOptionsOf(flags.common));
   if (!flags.time_limit.empty()) {
     PT_ASSIGN(setup.options.time_limit, ParseDuration(flags.time_limit, "--time-limit"));
   }
@@ -102,14 +102,14 @@ Result<PlanningSetup> MakePlanningSetup(const PlanFlags& flags) {
     PT_ASSIGN(setup.profile, ProfileFromJson(json, flags.profile));
   }
   PT_ASSIGN(setup.given, ReadInputs(flags.common.inputs));
-  AddDims(setup.given, setup.model_options);
+  AddDims(setup.given, model_options);
   if (setup.given.by_position.empty() && !flags.calibrate.empty()) {
     PT_ASSIGN(const std::vector<std::string> folders, DataSetFolders(flags.calibrate.front()));
     PT_ASSIGN(const GivenInputs first, ReadInputs({folders.front()}));
-    AddDims(first, setup.model_options);
+    AddDims(first, model_options);
   }
   PT_ASSIGN(setup.engine, MakeEngine(flags.common));
-  PT_ASSIGN(setup.model, setup.engine->Load(flags.common.model, setup.model_options));
+  PT_ASSIGN(setup.model, setup.engine->Load(flags.common.model, model_options));
   const Platform& platform = setup.engine->machine().platform();
   if (!flags.profile.empty() && setup.profile.platform_fingerprint != PlatformFingerprint(platform)) {
     Error error = MakeError(ErrorCode::kStale, "profile.stale",

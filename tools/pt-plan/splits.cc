@@ -9,7 +9,7 @@ Result<SplitPlan> MakeSplitPlan(const PlanningSetup& setup, const PlanFlags& fla
   SplitOptions options;
   options.trials = flags.split_critical;
   options.measure.cancel = cancel;
-  return PlanWithSplits(*setup.engine, setup.model, setup.model_options, setup.options, options);
+  return PlanWithSplits(*setup.engine, setup.model, setup.options, options);
 }
 
 std::string SplitsText(const SplitPlan& splits) {

@@ -35,10 +35,10 @@ struct SplitPlan {
 
 // Splits what takes longest on the critical path of the plan, by channels and then by rows, keeps the graph where the
 // planner's plan gets faster, and goes on with the next on the path of the new plan, until nothing on it is left or the
-// trials are used up. `loading` and `planning` are those that `model` was loaded with and is planned by. Errors: those
-// of Engine::Load, MeasureModel and MakePlan; kUsage for constraints that name nodes or values, which a rewritten graph
-// numbers anew, for time slices and requests, and for costs from a profile file, which knows no parts.
-Result<SplitPlan> PlanWithSplits(Engine& engine, std::shared_ptr<const Model> model, const ModelOptions& loading,
-                                 const PlanOptions& planning, const SplitOptions& options);
+// trials are used up. Errors: those of Engine::Split, MeasureModel and MakePlan; kUsage for constraints that name nodes
+// or values, which a rewritten graph numbers anew, for time slices and requests, and for costs from a profile file,
+// which knows no parts.
+Result<SplitPlan> PlanWithSplits(Engine& engine, std::shared_ptr<const Model> model, const PlanOptions& planning,
+                                 const SplitOptions& options);
 
 }  // namespace pt

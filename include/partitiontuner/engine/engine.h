@@ -107,6 +107,10 @@ class Engine {
   // the hint is the exact flag to give).
   Result<std::shared_ptr<const Model>> Load(const std::string& path, const ModelOptions& options);
 
+  // The model with one more split in its graph, without reading its file again. Errors: those of SplitNodes; kUsage for
+  // a model that was not loaded to plan, and beside time slices and requests, which come after splits.
+  Result<std::shared_ptr<const Model>> Split(const Model& model, const NodeSplit& split);
+
   Result<MeasureReport> MeasureModel(const Model& model, const MeasureOptions& options,
                                      const ProgressCallback& progress);
   // What the database holds for this model and machine.

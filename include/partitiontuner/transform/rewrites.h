@@ -27,6 +27,8 @@ struct Rewrites {
   uint32_t requests = 1;
 
   bool empty() const { return *this == Rewrites(); }
+  // One more split can be done to a graph that has been through these.
+  bool may_split_more() const { return time_slices == 1 && requests == 1; }
   friend bool operator==(const Rewrites&, const Rewrites&) = default;
 };
 
