@@ -71,9 +71,10 @@ pt::Result<pt::TensorView> MakeView(pt::DeviceDriver& device, const pt::Graph& g
 }
 
 // Microseconds, sorted.
-pt::Result<std::vector<double>> Time(pt::Machine& machine, pt::UnitRunner& runner, const pt::Library& library,
-                                     const pt::Graph& graph, const pt::Candidate& candidate) {
-  pt::DeviceDriver& device = machine.driver(machine.platform().device_of(runner.unit()));
+pt::Result<std::vector<double>> Time(pt::UnitRunner& runner, const pt::Library& library, const pt::Graph& graph,
+                                     const pt::Candidate& candidate) {
+  pt::CompileContext context = runner.compile_context();
+  pt::DeviceDriver& device = context.device;
   const auto inputs = pt::GroupInputs(graph, candidate.nodes), outputs = pt::GroupOutputs(graph, candidate.nodes);
   Buffers buffers;
   std::vector<pt::TensorView> in, out;
@@ -91,7 +92,6 @@ pt::Result<std::vector<double>> Time(pt::Machine& machine, pt::UnitRunner& runne
   std::vector<pt::TensorLayout> in_layouts, out_layouts;
   for (const pt::TensorView& view : in) in_layouts.push_back(view.layout);
   for (const pt::TensorView& view : out) out_layouts.push_back(view.layout);
-  pt::CompileContext context = runner.compile_context();
   PT_ASSIGN(const auto kernel, library.Compile(graph, candidate, in_layouts, out_layouts, context));
   PT_ASSIGN(const auto scratch, device.Allocate(std::max<uint64_t>(kernel->scratch_bytes(), 64)));
   PT_ASSIGN(const auto bound, kernel->Bind(pt::SlotsOf(in), pt::SlotsOf(out),
@@ -127,7 +127,7 @@ pt::Status RunAll(const std::string& text) {
   for (const pt::Candidate& candidate : candidates) {
     const pt::UnitId unit = pt::UnitsOf(machine->platform(), candidate.unit_class).front();
     PT_ASSIGN(const auto runner, pt::UnitRunner::Make(*machine, unit));
-    PT_ASSIGN(const auto times, Time(*machine, *runner, library, graph, candidate));
+    PT_ASSIGN(const auto times, Time(*runner, library, graph, candidate));
     std::printf("%10.1f %10.1f  %s %s\n", times[times.size() / 2], times.front(),
                 machine->platform().unit(unit).name.c_str(), Label(graph, candidate).c_str());
   }
