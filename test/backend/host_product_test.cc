@@ -47,6 +47,36 @@ TEST_CASE("HostProduct, LargeSizesEqualTheReference", "[host]") {
   CheckText(Product(150, 600, 500), 1e-4);
 }
 
+// Matrices of a megabyte and more, read as they lie: sizes around the vectors' and the streams', either way round.
+TEST_CASE("HostProduct, FewRowsByLargeMatricesEqualTheReference", "[host]") {
+  for (const auto& [depth, columns] :
+       std::vector<std::pair<int, int>>{{16411, 17}, {8200, 33}, {1031, 1024}, {1024, 1031}, {517, 523}, {17, 16411}}) {
+    const std::string k = Size(depth), n = Size(columns), bias = "const b float32[" + n + "] random 2\n";
+    for (const int rows : {1, 2, 3, 4}) {
+      const std::string x = "input x float32[" + Size(rows) + "," + k + "]\n";
+      CheckText(x + bias + "const w float32[" + n + "," + k + "] random 1\ny = Gemm(x, w, b) transB=1\noutput y\n",
+                1e-4);
+      CheckText(x + bias + "const w float32[" + k + "," + n + "] random 1\nm = Gemm(x, w, b)\ny = Relu(m)\noutput y\n",
+                1e-4);
+    }
+    CheckText(Product(1, depth, columns), 1e-4);
+    CheckText(Product(2, depth, columns, bias + "a = Add(m, b)\ny = Tanh(a)\n"), 1e-4);
+  }
+  const std::string w = "const w float32[700,411] random 1\n";
+  CheckText("input x float32[3,1,700]\n" + w + "y = MatMul(x, w)\noutput y\n", 1e-4);
+  CheckText("input x float32[700]\n" + w + "y = MatMul(x, w)\noutput y\n", 1e-4);
+  CheckText("input x float32[2,700]\n" + w +
+                "const v float32[700,400] random 2\na = MatMul(x, w)\nd = MatMul(x, v)\noutput a\noutput d\n",
+            1e-4);
+}
+
+TEST_CASE("HostProduct, MatricesBeyondTheCachesAreOfferedForFewRows", "[host]") {
+  const std::string w = "const w float32[2048,1024] random 1\ny = MatMul(x, w)\noutput y\n";
+  CHECK(CountCandidates("input x float32[4,2048]\n" + w) > 0);
+  CHECK(CountCandidates("input x float32[5,2048]\n" + w) == 0);
+  CheckText("input x float32[1,2048]\n" + w, 1e-4);
+}
+
 TEST_CASE("HostProduct, BatchesAndVectorsAreRows", "[host]") {
   const std::string w = "const w float32[5,7] random 1\ny = MatMul(x, w)\noutput y\n";
   for (const char* dims : {"[5]", "[2,3,5]", "[2,1,4,5]", "[0,5]", "[3,0,5]"}) {

@@ -49,6 +49,12 @@ TEST_CASE("HostKernels, EveryInstructionSetEqualsTheReference", "[host]") {
                   more + "\ny = Relu(m)\noutput y\n");
       }
     }
+    for (const char* rows : {"1", "2", "3", "4"}) {  // by large matrices
+      for (const char* product : {"const w float32[701,419] random 1\ny = Gemm(x, w) transB=1\noutput y\n",
+                                  "const w float32[419,701] random 1\nm = Gemm(x, w)\ny = Relu(m)\noutput y\n"}) {
+        CheckText("input x float32[" + std::string(rows) + ",419]\n" + product, 1e-4);
+      }
+    }
     // Pointwise, and of few filters.
     for (const std::string filters : {"1,21,1,1", "9,21,1,1", "40,21,1,1", "1,21,3,5", "3,21,3,5", "12,21,3,5"}) {
       CheckText("input x float32[2,21,9,47]\nconst w float32[" + filters + "] random 1\nconst b float32[" +

@@ -6,6 +6,7 @@
 #include "lib/backend/host_kernels/bfloat16.h"
 #include "lib/backend/host_kernels/expression.h"
 #include "lib/backend/host_kernels/panels.h"
+#include "lib/backend/host_kernels/thin_products.h"
 #include "lib/backend/host_kernels/walk.h"
 #include "partitiontuner/support/checked.h"
 
@@ -14,9 +15,11 @@ namespace {
 
 constexpr size_t kMostOperands = 16;
 constexpr int64_t kMostRows = 64;
+// Of a matrix: smaller ones stay in the inner caches from run to run.
+constexpr size_t kLeastStreamedBytes = size_t{1} << 20;
 constexpr size_t kInput = kMostProducts;  // in walks, behind the results
 
-// A product in panels, and where its result goes.
+// A product's matrix, in panels or as it lies, and where its result goes.
 struct PackedProduct {
   size_t out = 0;          // into the site's outputs
   bool short_out = false;  // which is stored as bfloat16
@@ -24,7 +27,14 @@ struct PackedProduct {
   std::optional<std::pair<float, float>> bounds;
   std::vector<float> bias;               // filled up to whole panels; empty: none
   std::shared_ptr<DeviceBuffer> panels;  // once packed
+  Tensor matrix;                         // of thin products: as it lies
+  bool transposed = false;
 };
+
+// Reading it takes longer than computing with it, and panels gain nothing.
+bool IsWorthStreaming(const ConstantProduct& product) {
+  return !product.pointwise && product.matrix.bytes().size() >= kLeastStreamedBytes;
+}
 
 // Some columns of one product, whole panels but for the last.
 struct Chunk {
@@ -42,6 +52,7 @@ struct Rest {
 template <typename T>
 struct Products {
   PanelProducts<T> math;
+  ThinProduct thin = nullptr;  // unless null: matrices are read as they lie
   int64_t depth = 0, input_column_stride = 1;
   size_t input = 0;  // into the site's inputs
   Walk<kMostProducts + 1> rows;
@@ -91,6 +102,7 @@ class Worker {
 
   // Into the result, or dense into `stretch`.
   void Compute(const Chunk& chunk, int64_t first, int64_t rows, float* stretch) {
+    if (p_.thin != nullptr) return ComputeThin(chunk, first, rows, stretch);
     const PackedProduct& product = p_.products[chunk.product];
     const auto* panels = static_cast<const T*>(product.panels->data());
     const int64_t whole = p_.rows.inner_size();
@@ -122,6 +134,32 @@ class Worker {
         call.c_column_stride = product.column_stride;
       }
       p_.math.multiply(call);
+      row += together;
+    }
+  }
+
+  void ComputeThin(const Chunk& chunk, int64_t first, int64_t rows, float* stretch) {
+    const PackedProduct& product = p_.products[chunk.product];
+    const int64_t matrix_stride = product.matrix.dims()[1];
+    const auto strides = p_.rows.inner_stride();
+    for (int64_t row = first; row < first + rows;) {
+      const int64_t together = std::min(first + rows - row, p_.rows.inner_size() - row % p_.rows.inner_size());
+      const auto at = p_.rows.At(row);
+      ThinCall call{.a = run_.input<float>(p_.input) + at[kInput],
+                    .a_stride = strides[kInput],
+                    .b = product.matrix.values<float>().data() + chunk.first * (product.transposed ? matrix_stride : 1),
+                    .b_stride = matrix_stride,
+                    .transposed = product.transposed,
+                    .bias = product.bias.empty() ? nullptr : product.bias.data() + chunk.first,
+                    .rows = together,
+                    .depth = p_.depth,
+                    .columns = chunk.columns,
+                    .bounded = product.bounds.has_value()};
+      if (product.bounds) std::tie(call.low, call.high) = *product.bounds;
+      call.c = stretch != nullptr ? stretch + (row - first) * chunk.columns
+                                  : run_.output<float>(product.out) + at[chunk.product] + chunk.first;
+      call.c_stride = stretch != nullptr ? chunk.columns : strides[chunk.product];
+      p_.thin(call);
       row += together;
     }
   }
@@ -167,13 +205,16 @@ class Maker {
   Result<Routine> Make() {
     Products<T> products;
     PT_CHECK_OK(ReadRows(products));
+    PT_CHECK_OK(ReadMatrices(products));
     PT_CHECK_OK(ReadRest(products));
     Divide(products);
     Routine routine;
     routine.scratch_bytes = products.part_bytes() * site_.width;
     routine.in_place = std::move(in_place_);
     const auto shared = std::make_shared<Products<T>>(std::move(products));
-    routine.pack = [shared, group = group_](CompileContext& context) { return Pack(group, context, *shared); };
+    if (shared->thin == nullptr) {
+      routine.pack = [shared, group = group_](CompileContext& context) { return Pack(group, context, *shared); };
+    }
     routine.run = [shared](const Run& run) -> Status {
       const Products<T>& p = *shared;
       const int64_t most = run.team == nullptr ? 1 : run.team->width();
@@ -267,6 +308,26 @@ class Maker {
     return {};
   }
 
+  // Large matrices are read as they lie where rows are few: in panels they would take as much memory again.
+  Status ReadMatrices(Products<T>& products) const {
+    const auto large = [](const ConstantProduct& p) { return p.matrix.bytes().size() > kMostPackedBytes; };
+    const auto apart = [](const PackedProduct& p) { return p.column_stride != 1; };
+    if constexpr (std::is_same_v<T, float>) {
+      const bool thin = products.rows.count <= kMostThinRows && products.input_column_stride == 1 &&
+                        std::ranges::all_of(group_.products, IsWorthStreaming) &&
+                        std::ranges::none_of(products.products, apart);
+      if (thin) {
+        products.thin = FindThinProduct();
+        for (size_t i = 0; i < group_.products.size(); ++i) {
+          products.products[i].matrix = group_.products[i].matrix;
+          products.products[i].transposed = group_.products[i].transposed;
+        }
+        return {};
+      }
+    }
+    return std::ranges::any_of(group_.products, large) ? Refuse() : Status();
+  }
+
   // The rest sees the product's result as one more input, dense.
   Status ReadRest(Products<T>& products) {
     if (group_.rest.empty()) return {};
@@ -312,8 +373,8 @@ class Maker {
     for (size_t i = 0; i < products.products.size(); ++i) {
       const int64_t all = products.products[i].columns;
       // The rest runs along whole rows where it can.
-      int64_t together =
-          products.rest ? up(all, width) : std::max(kMatrix / products.depth / width, int64_t{1}) * width;
+      const bool whole = products.rest || products.thin != nullptr;
+      int64_t together = whole ? up(all, width) : std::max(kMatrix / products.depth / width, int64_t{1}) * width;
       if (products.blocks < cores) together = std::min(together, up((all + cores - 1) / cores, width));
       for (int64_t first = 0; first < all; first += together) {
         products.chunks.push_back({i, first, std::min(together, all - first)});

@@ -1,5 +1,6 @@
-// Products with constant matrices, packed once and, where rows are stored as bfloat16, rounded to it: MatMul, Gemm or a
-// pointwise convolution with what is element-wise behind it, or several MatMuls and Gemms that read one input.
+// Products with constant matrices, packed once (large ones of few rows are read as they lie) and, where rows are stored
+// as bfloat16, rounded to it: MatMul, Gemm or a pointwise convolution with what is element-wise behind it, or several
+// MatMuls and Gemms that read one input.
 #pragma once
 
 #include <optional>
@@ -26,6 +27,8 @@ struct ConstantProduct {
 };
 
 inline constexpr size_t kMostProducts = 4;  // of one input in one group
+// Larger matrices are read from memory, where the library with blocked products is at home, unless rows are few.
+inline constexpr size_t kMostPackedBytes = size_t{4} << 20;
 
 // The products that a group consists of, and the element-wise rest. The rest is empty unless there is one product.
 struct ProductGroup {

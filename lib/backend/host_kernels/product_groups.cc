@@ -4,20 +4,29 @@
 #include "lib/backend/host_kernels/clip_bounds.h"
 #include "lib/backend/host_kernels/expression.h"
 #include "lib/backend/host_kernels/product.h"
+#include "lib/backend/host_kernels/thin_products.h"
 #include "lib/backend/window_parameters.h"
 #include "partitiontuner/graph/uses.h"
+#include "partitiontuner/support/checked.h"
 
 namespace pt::host {
 namespace {
 
-// Larger matrices are read from memory, where the library with blocked products is at home.
-constexpr size_t kMostBytes = size_t{4} << 20;
 // Sizes of groups offered for each pointwise convolution: with its activation, its residual, the activation behind.
 constexpr std::ptrdiff_t kStepsOfPointwise = 3;
 
 bool IsMatrix(const std::optional<Tensor>& constant, int64_t rank) {
   return constant && constant->type() == DataType::kFloat32 && constant->rank() == rank &&
-         constant->element_count() > 0 && constant->bytes().size() <= kMostBytes;
+         constant->element_count() > 0;
+}
+
+bool IsSmall(const Tensor& matrix) { return matrix.bytes().size() <= kMostPackedBytes; }
+
+bool HasFewRows(const Graph& graph, ValueId result) {
+  const auto dims = graph.value(result).type.static_dims();
+  if (!dims || dims->empty()) return false;
+  const auto rows = CheckedProduct(std::span(*dims).first(dims->size() - 1));
+  return rows && *rows <= kMostThinRows;
 }
 
 // One number for each column, or for all of a single one.
@@ -39,7 +48,8 @@ std::optional<ConstantProduct> ReadPointwise(const Graph& graph, NodeId id) {
   const Node& node = graph.node(id);
   const Value& filters = graph.value(node.inputs[1]);
   const auto in = ImageDims(graph, node.inputs[0]), out = ImageDims(graph, node.outputs[0]);
-  if (!IsMatrix(filters.constant, 4) || node.int_or("group", 1) != 1 || !in || !out) return std::nullopt;
+  if (!IsMatrix(filters.constant, 4) || !IsSmall(*filters.constant) || node.int_or("group", 1) != 1 || !in || !out)
+    return std::nullopt;
   if (graph.value(node.inputs[0]).is_constant()) return std::nullopt;
   const std::vector<int64_t>& kernel = filters.constant->dims();
   const auto window = WindowOf(node, std::span(kernel).subspan(2), *in, *out);
@@ -64,6 +74,7 @@ std::optional<ConstantProduct> ReadProduct(const Graph& graph, NodeId id) {
   if (!node.domain.empty() || (!gemm && node.op != "MatMul")) return std::nullopt;
   const Value& matrix = graph.value(node.inputs[1]);
   if (!IsMatrix(matrix.constant, 2) || graph.value(node.inputs[0]).is_constant()) return std::nullopt;
+  if (!IsSmall(*matrix.constant) && !HasFewRows(graph, node.outputs[0])) return std::nullopt;
   ConstantProduct product{node.inputs[0], node.outputs[0], *matrix.constant};
   product.nodes = {id};
   if (!gemm) return product;
