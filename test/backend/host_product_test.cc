@@ -116,6 +116,31 @@ TEST_CASE("HostProduct, WhatIsAddedAndComputedBehindEqualsTheReference", "[host]
   }
 }
 
+// Added as the results leave the registers: sizes around the tiles', in either order, with bounds, with more behind,
+// and where it is the input itself or made within the group.
+TEST_CASE("HostProduct, WithAResidualEqualsTheReference", "[host]") {
+  for (int n = 1; n <= 40; ++n) {
+    for (const auto& [rows, columns] : std::vector<std::pair<int, int>>{{n, 9}, {n, 37}, {5, n}, {9, n}, {16, 2 * n}}) {
+      CheckText(Product(rows, 6, columns,
+                        "input r float32[" + Size(rows) + "," + Size(columns) + "]\na = Add(m, r)\ny = Relu(a)\n"));
+    }
+  }
+  const std::string r = "input r float32[13,21]\n", row = "const b float32[21] random 2\na = Add(m, b)\n";
+  CheckText(Product(13, 6, 21, r + "y = Add(r, m)\n"));
+  CheckText(Product(
+      13, 6, 21,
+      r + row + "c = Add(r, a)\ny = Clip(c, l, h)\n" + "const l float32[] value -0.5\nconst h float32[] value 0.25\n"));
+  CheckText(Product(13, 6, 21, r + "a = Add(m, r)\ny = Tanh(a)\n"));
+  CheckText(Product(13, 6, 21, r + "a = Add(m, r)\nc = Relu(a)\nd = Mul(c, r)\ny = Add(d, r)\n"));
+  CheckText(Product(13, 6, 21, r + "s = Sigmoid(r)\ny = Add(m, s)\n"));
+  CheckText(Product(13, 6, 21, "input r float32[13,1]\na = Add(m, r)\ny = Relu(a)\n"));
+  CheckText(Product(13, 6, 21, "input r float32[1,13,21]\na = Add(m, r)\ny = Relu(a)\n"));
+  CheckText(Product(13, 21, 21, "a = Add(m, x)\ny = Relu(a)\n"));
+  CheckText(
+      "input x float32[2,3,6]\ninput r float32[2,3,9]\nconst w float32[6,9] random 1\nm = MatMul(x, w)\n"
+      "a = Add(m, r)\ny = Relu(a)\noutput y\n");
+}
+
 // The result may lie on the residual, not on the rows that other parts of the product still read.
 TEST_CASE("HostProduct, LiesOnAResidualButNotOnItsInput", "[host]") {
   const auto aliases = [](const std::string& rest) {
@@ -131,6 +156,8 @@ TEST_CASE("HostProduct, LiesOnAResidualButNotOnItsInput", "[host]") {
   };
   CHECK(aliases("a = Relu(m)\ny = Add(a, r)\n") == 1);
   CHECK(aliases("a = Relu(m)\ny = Add(a, x)\n") == 0);
+  CHECK(aliases("a = Add(m, r)\ny = Relu(a)\n") == 1);
+  CHECK(aliases("a = Add(m, x)\ny = Relu(a)\n") == 0);
   CheckText(
       "input x float32[8,8]\nconst w float32[8,8] random 1\nm = MatMul(x, w)\na = Relu(m)\ny = Add(a, x)\noutput y\n");
 }

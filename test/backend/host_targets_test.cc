@@ -55,6 +55,12 @@ TEST_CASE("HostKernels, EveryInstructionSetEqualsTheReference", "[host]") {
         CheckText("input x float32[" + std::string(rows) + ",419]\n" + product, 1e-4);
       }
     }
+    for (const char* dims : {"5,21", "13,40", "70,33"}) {  // with a residual
+      const std::string columns = std::string(dims).substr(std::string(dims).find(',') + 1);
+      CheckText("input x float32[" + std::string(dims).substr(0, std::string(dims).find(',')) +
+                ",7]\ninput r float32[" + dims + "]\nconst w float32[7," + columns +
+                "] random 1\nm = MatMul(x, w)\na = Add(m, r)\ny = Relu(a)\noutput y\n");
+    }
     // Pointwise, and of few filters.
     for (const std::string filters : {"1,21,1,1", "9,21,1,1", "40,21,1,1", "1,21,3,5", "3,21,3,5", "12,21,3,5"}) {
       CheckText("input x float32[2,21,9,47]\nconst w float32[" + filters + "] random 1\nconst b float32[" +

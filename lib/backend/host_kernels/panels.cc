@@ -63,6 +63,7 @@ struct Corner {
   const float* bias;
   float* c;
   const float* row_scales;
+  const float* residual;
   int64_t columns;
   // What the tile brings into the cache for those behind it: from here on, so many elements for each step of depth.
   const float* ahead = nullptr;
@@ -77,6 +78,17 @@ HWY_INLINE void StoreRows(const V (&sums)[R][N], int64_t v, int64_t columns, flo
     for (int64_t r = 0; r < R; ++r) hn::StoreU(sums[r][v], d, c + r * row_stride);
   } else if (columns > 0) {
     for (int64_t r = 0; r < R; ++r) StoreRest(d, sums[r][v], c + r * row_stride, columns);
+  }
+}
+
+// The reverse of it: adds `columns` elements of each row.
+template <int64_t R, int64_t N>
+HWY_INLINE void AddRows(const float* x, int64_t row_stride, int64_t columns, int64_t v, V (&sums)[R][N]) {
+  const D d;
+  if (columns >= Lanes()) {
+    for (int64_t r = 0; r < R; ++r) sums[r][v] = hn::Add(sums[r][v], hn::LoadU(d, x + r * row_stride));
+  } else if (columns > 0) {
+    for (int64_t r = 0; r < R; ++r) sums[r][v] = hn::Add(sums[r][v], LoadRest(d, x + r * row_stride, columns));
   }
 }
 
@@ -118,6 +130,11 @@ HWY_INLINE void Tile(const ProductCall<float>& call, const Corner& corner) {
     for (int64_t r = 0; r < R; ++r) {
       const V scale = hn::Set(d, corner.row_scales[r]);
       for (int64_t v = 0; v < kSums; ++v) sums[r][v] = hn::Mul(sums[r][v], scale);
+    }
+  }
+  if (corner.residual != nullptr) {
+    for (int64_t v = 0; v < kSums; ++v) {
+      AddRows(corner.residual + v * lanes, call.residual_row_stride, corner.columns - v * lanes, v, sums);
     }
   }
   if (call.bounded) {
@@ -168,6 +185,7 @@ HWY_INLINE void RowsOf(const ProductCall<float>& call, Corner corner) {
     }
     j += corner.columns;
     corner.c += corner.columns * call.c_column_stride;
+    if (corner.residual != nullptr) corner.residual += corner.columns;
   }
 }
 
@@ -183,6 +201,9 @@ void Rest(const ProductCall<float>& call, int64_t rows, const Corner& corner) {
 void Multiply(const ProductCall<float>& call) {
   const int64_t width = PanelColumns(), whole = call.rows / kRows * kRows;
   const auto scales = [&](int64_t i) { return call.row_scales == nullptr ? nullptr : call.row_scales + i; };
+  const auto residual = [&](int64_t i, int64_t j) {
+    return call.residual == nullptr ? nullptr : call.residual + i * call.residual_row_stride + j;
+  };
   for (int64_t j = 0; j < call.columns && whole > 0; j += width) {
     const int64_t columns = std::min(width, call.columns - j);
     // Panels come from the outer cache or from memory: while one is multiplied, its tiles fetch parts of the next.
@@ -195,6 +216,7 @@ void Multiply(const ProductCall<float>& call) {
                           bias,
                           call.c + i * call.c_row_stride + j * call.c_column_stride,
                           scales(i),
+                          residual(i, j),
                           columns,
                           ahead_step == 0 ? nullptr : next + i / kRows * ahead_step * call.depth,
                           ahead_step};
@@ -206,8 +228,13 @@ void Multiply(const ProductCall<float>& call) {
     }
   }
   if (whole == call.rows) return;
-  const Corner corner{call.a + whole * call.a_row_stride, nullptr,       nullptr,
-                      call.c + whole * call.c_row_stride, scales(whole), 0};
+  const Corner corner{call.a + whole * call.a_row_stride,
+                      nullptr,
+                      nullptr,
+                      call.c + whole * call.c_row_stride,
+                      scales(whole),
+                      residual(whole, 0),
+                      0};
   Rest<kRows - 1>(call, call.rows - whole, corner);
 }
 

@@ -22,7 +22,7 @@ struct PackCall {
   T* panels = nullptr;  // 64-byte aligned
 };
 
-// C = A · B + bias, row r times row_scales[r], then within bounds.
+// C = A · B + bias, row r times row_scales[r], plus the residual, then within bounds.
 template <typename T>
 struct ProductCall {
   const T* a = nullptr;                           // rows x depth
@@ -35,6 +35,8 @@ struct ProductCall {
   int64_t c_row_stride = 0, c_column_stride = 1;
   bool c_has_room = false;            // each row may be filled up to whole panels
   const float* row_scales = nullptr;  // null: none
+  const float* residual = nullptr;    // rows x columns, columns side by side as those of C; may be C. Null: none
+  int64_t residual_row_stride = 0;
   // Results are kept within these; what is NaN stays so.
   bool bounded = false;
   float low = 0, high = 0;

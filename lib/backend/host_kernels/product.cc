@@ -17,7 +17,9 @@ constexpr size_t kMostOperands = 16;
 constexpr int64_t kMostRows = 64;
 // Of a matrix: smaller ones stay in the inner caches from run to run.
 constexpr size_t kLeastStreamedBytes = size_t{1} << 20;
-constexpr size_t kInput = kMostProducts;  // in walks, behind the results
+// In walks, behind the results.
+constexpr size_t kInput = kMostProducts, kResidual = kMostProducts + 1;
+using RowWalk = Walk<kMostProducts + 2>;
 
 // A product's matrix, in panels or as it lies, and where its result goes.
 struct PackedProduct {
@@ -54,8 +56,9 @@ struct Products {
   PanelProducts<T> math;
   ThinProduct thin = nullptr;  // unless null: matrices are read as they lie
   int64_t depth = 0, input_column_stride = 1;
-  size_t input = 0;  // into the site's inputs
-  Walk<kMostProducts + 1> rows;
+  size_t input = 0;                // into the site's inputs
+  std::optional<size_t> residual;  // of the only product, likewise
+  RowWalk rows;
   std::vector<PackedProduct> products;
   std::vector<Chunk> chunks;
   int64_t block = 0, blocks = 0;  // of rows
@@ -120,6 +123,10 @@ class Worker {
                           .columns = chunk.columns,
                           .bounded = product.bounds.has_value()};
       if (product.bounds) std::tie(call.low, call.high) = *product.bounds;
+      if (p_.residual) {
+        call.residual = run_.input<float>(*p_.residual) + at[kResidual] + chunk.first;
+        call.residual_row_stride = strides[kResidual];
+      }
       if (stretch != nullptr) {
         call.c = stretch + (row - first) * chunk.columns;
         call.c_row_stride = chunk.columns;
@@ -267,6 +274,7 @@ class Maker {
     if (site_.is_shortened(x) && x.strides()[last] != 1) return Refuse();
     products.depth = first.depth();
     products.input_column_stride = x.strides()[last];
+    PT_CHECK_OK(ReadResidual(products));
     std::array<std::vector<int64_t>, kMostProducts> strides;
     for (size_t i = 0; i < group_.products.size(); ++i) {
       const ConstantProduct& product = group_.products[i];
@@ -300,11 +308,25 @@ class Maker {
     }
     for (size_t i = order_.size() - 1; i-- > 0;) {
       const size_t d = order_[i];
-      Walk<kMostProducts + 1>::Offsets offsets{};
+      RowWalk::Offsets offsets{};
       for (size_t k = 0; k < group_.products.size(); ++k) offsets[k] = strides[k].empty() ? 0 : strides[k][d];
       offsets[kInput] = x.strides()[d] * steps[d];
+      offsets[kResidual] = products.residual ? site_.in[*products.residual].strides()[d] : 0;
       products.rows.Push(dims[d], offsets);
     }
+    return {};
+  }
+
+  Status ReadResidual(Products<T>& products) {
+    const ConstantProduct& product = group_.products[0];
+    if (!product.residual.valid()) return {};
+    const size_t place = PlaceOf(product.residual);
+    if (place == site_.in.size()) return Refuse();
+    const Operand& residual = site_.in[place];
+    const bool together = residual.strides()[order_.back()] == 1 || product.columns() == 1;
+    if (residual.type() != DataType::kFloat32 || !together) return Refuse();
+    products.residual = place;
+    if (group_.rest.empty() && place != products.input) in_place_.push_back(static_cast<uint32_t>(place));
     return {};
   }
 
@@ -400,8 +422,15 @@ class Maker {
 }  // namespace
 
 Result<Routine> MakeProducts(const Site& site, const ProductGroup& group) {
-  const auto x = std::ranges::find(site.in, group.products[0].input, &Operand::value);
-  return site.is_shortened(*x) ? Maker<Bfloat16>(site, group).Make() : Maker<float>(site, group).Make();
+  const auto is_shortened = [&](ValueId value) {
+    return site.is_shortened(*std::ranges::find(site.in, value, &Operand::value));
+  };
+  const bool shortened = is_shortened(group.products[0].input);
+  const ValueId residual = group.products[0].residual;
+  if (residual.valid() && (shortened || is_shortened(residual))) {
+    return MakeProducts(site, *ReadProducts(site.graph, site.nodes, Residuals::kInRest));
+  }
+  return shortened ? Maker<Bfloat16>(site, group).Make() : Maker<float>(site, group).Make();
 }
 
 }  // namespace pt::host

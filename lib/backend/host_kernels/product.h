@@ -19,6 +19,7 @@ struct ConstantProduct {
   bool pointwise = false;
   int64_t row_step = 1, column_step = 1;  // of a pointwise convolution, from pixel to pixel of its input
   std::optional<Tensor> bias = {};
+  ValueId residual = {};                               // of the result's dims, added to it; invalid: none
   std::optional<std::pair<float, float>> bounds = {};  // of the results
   std::vector<NodeId> nodes = {};                      // that it stands for, ascending
 
@@ -36,8 +37,10 @@ struct ProductGroup {
   std::vector<NodeId> rest;  // ascending
 };
 
-// nullopt where the nodes are not such a group.
-std::optional<ProductGroup> ReadProducts(const Graph& graph, std::span<const NodeId> nodes);
+// nullopt where the nodes are not such a group. What adds to a product is a part of it, or of the rest.
+enum class Residuals { kInProducts, kInRest };
+std::optional<ProductGroup> ReadProducts(const Graph& graph, std::span<const NodeId> nodes,
+                                         Residuals residuals = Residuals::kInProducts);
 
 // They are such a group of a pointwise convolution.
 bool IsPointwise(const Graph& graph, std::span<const NodeId> nodes);

@@ -106,6 +106,23 @@ bool TakeBias(const Graph& graph, ConstantProduct& product) {
   return true;
 }
 
+// Takes the Add of something known in the run alone that reads the result, if it is one of `nodes`.
+void TakeResidual(const Graph& graph, std::span<const NodeId> nodes, ConstantProduct& product) {
+  const NodeId reader = OnlyReader(graph, product.result);
+  const auto is_inside = [&](NodeId id) { return id.valid() && std::ranges::find(nodes, id) != nodes.end(); };
+  // Those of few rows are computed in the result's place.
+  if (!is_inside(reader) || HasFewRows(graph, product.result)) return;
+  const Node& add = graph.node(reader);
+  if (!add.domain.empty() || add.op != "Add" || add.inputs[0] == add.inputs[1]) return;
+  const ValueId other = add.inputs[add.inputs[0] == product.result ? 1 : 0];
+  const ValueType &residual = graph.value(other).type, &result = graph.value(product.result).type;
+  const bool alike = residual.static_dims() == result.static_dims() && residual.type == result.type;
+  if (!alike || graph.value(other).is_constant() || is_inside(graph.value(other).producer)) return;
+  product.residual = other;
+  product.result = add.outputs[0];
+  product.nodes.push_back(reader);
+}
+
 // Takes the Relu or Clip that reads the result, if it is one of `nodes`.
 void TakeBounds(const Graph& graph, std::span<const NodeId> nodes, ConstantProduct& product) {
   const auto activation = ActivationBehind(graph, product.result);
@@ -117,14 +134,18 @@ void TakeBounds(const Graph& graph, std::span<const NodeId> nodes, ConstantProdu
 
 }  // namespace
 
-std::optional<ProductGroup> ReadProducts(const Graph& graph, std::span<const NodeId> nodes) {
+std::optional<ProductGroup> ReadProducts(const Graph& graph, std::span<const NodeId> nodes, Residuals residuals) {
   ProductGroup group;
   std::vector<NodeId> taken;
+  const auto is_product = [&](NodeId id) { return ReadProduct(graph, id).has_value(); };
+  // Of several products one could be the residual of another.
+  if (std::ranges::count_if(nodes, is_product) > 1) residuals = Residuals::kInRest;
   for (NodeId id : nodes) {
     auto product = ReadProduct(graph, id);
     if (!product) continue;
     const NodeId reader = OnlyReader(graph, product->result);
     if (std::ranges::find(nodes, reader) != nodes.end()) TakeBias(graph, *product);
+    if (residuals == Residuals::kInProducts) TakeResidual(graph, nodes, *product);
     TakeBounds(graph, nodes, *product);
     taken.insert(taken.end(), product->nodes.begin(), product->nodes.end());
     group.products.push_back(*std::move(product));
