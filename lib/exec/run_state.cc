@@ -103,6 +103,7 @@ Status RunState::Allocate() {
   flags_ = std::make_unique<StepFlag[]>(plan_.program.flag_count);
   bound_inputs_.assign(plan_.graph->inputs().size(), nullptr);
   bound_outputs_.assign(plan_.graph->outputs().size(), nullptr);
+  boundary_.resize(steps);
   cores_.resize(plan_.program.cores.size());
   core_index_.resize(workers_.size());
   rests_.reserve(cores_.size());
@@ -191,16 +192,18 @@ void* RunState::AddressOf(const TensorPlace& place) const {
   return static_cast<std::byte*>(arena->data()) + place.offset;
 }
 
-// At their present addresses.
-std::vector<const TensorView*> RunState::SlotsOf(const std::vector<InstanceId>& instances) {
+// What has no size before the run is placed by the run.
+void RunState::SetAddresses(const std::vector<InstanceId>& instances) {
+  for (InstanceId instance : instances) {
+    const TensorPlace& place = plan_.places.instances[instance.index()];
+    if (!place.dynamic) slots_[instance.index()].data = AddressOf(place);
+  }
+}
+
+std::vector<const TensorView*> RunState::SlotsOf(const std::vector<InstanceId>& instances) const {
   std::vector<const TensorView*> slots;
   slots.reserve(instances.size());
-  for (InstanceId instance : instances) {
-    TensorView& slot = slots_[instance.index()];
-    const TensorPlace& place = plan_.places.instances[instance.index()];
-    if (!place.dynamic) slot.data = AddressOf(place);
-    slots.push_back(&slot);
-  }
+  for (InstanceId instance : instances) slots.push_back(&slots_[instance.index()]);
   return slots;
 }
 
@@ -218,6 +221,8 @@ Status RunState::Bind(StepId id) {
   } else if (step.scratch_bytes > 0) {
     scratch = {static_cast<std::byte*>(arenas_[device.index()]->data()) + step.scratch_offset, step.scratch_bytes};
   }
+  SetAddresses(step.in);
+  SetAddresses(step.out);
   Result<std::unique_ptr<BoundKernel>> bound = step.kernel->Bind(SlotsOf(step.in), SlotsOf(step.out), scratch);
   if (!bound.ok()) {
     Error error = std::move(bound).error();
@@ -234,15 +239,38 @@ bool RunState::IsBoundTo(std::span<const LentTensor> inputs, std::span<const Len
          std::equal(outputs.begin(), outputs.end(), bound_outputs_.begin(), same);
 }
 
-// What was recorded with the old address is recorded anew.
-void RunState::ForgetBinding(StepId step) {
-  kernels_[step.index()].reset();
-  const uint32_t segment = plan_.program.segment_of[step.index()];
-  if (segment != Program::kNoSegment && !plan_.steps[step.index()].staged) executables_[segment].reset();
+// Of a step whose buffers are others now: its kernel makes way for the one that is bound to these, or to none. What was
+// recorded with the old addresses is recorded anew.
+void RunState::SetAside(StepId id) {
+  const CompiledStep& step = plan_.steps[id.index()];
+  const uint32_t segment = plan_.program.segment_of[id.index()];
+  if (segment != Program::kNoSegment && !step.staged) executables_[segment].reset();
+  buffers_.clear();
+  for (const std::vector<InstanceId>* instances : {&step.in, &step.out}) {
+    for (InstanceId instance : *instances) {
+      const TensorPlace& place = plan_.places.instances[instance.index()];
+      const bool callers = place.where == TensorPlace::Where::kInput || place.where == TensorPlace::Where::kOutput;
+      if (callers) buffers_.push_back(AddressOf(place));
+    }
+  }
+  BoundaryStep& boundary = boundary_[id.index()];
+  std::unique_ptr<BoundKernel>& kernel = kernels_[id.index()];
+  if (boundary.other != nullptr && boundary.before == buffers_) {
+    std::swap(kernel, boundary.other);
+    std::swap(boundary.now, boundary.before);
+    SetAddresses(step.in);
+    SetAddresses(step.out);
+    return;
+  }
+  if (kernel != nullptr) {
+    boundary.other = std::move(kernel);
+    std::swap(boundary.now, boundary.before);
+  }
+  boundary.now = buffers_;
 }
 
 Status RunState::BindBoundary(std::span<const LentTensor> inputs, std::span<const LentTensor> outputs) {
-  std::vector<StepId> changed;
+  to_bind_.clear();
   const auto collect = [&](std::span<const LentTensor> tensors, const std::vector<void*>& bound,
                            const std::vector<std::vector<StepId>>& steps) {
     for (size_t i = 0; i < tensors.size(); ++i) {
@@ -251,20 +279,22 @@ Status RunState::BindBoundary(std::span<const LentTensor> inputs, std::span<cons
         return plan_.steps[step.index()].kernel != nullptr && kernels_[step.index()] == nullptr;
       });
       if (bound[i] == tensors[i].data && !unbound) continue;
-      changed.insert(changed.end(), steps[i].begin(), steps[i].end());
+      to_bind_.insert(to_bind_.end(), steps[i].begin(), steps[i].end());
     }
   };
   collect(inputs, bound_inputs_, plan_.input_steps);
   collect(outputs, bound_outputs_, plan_.output_steps);
-  std::sort(changed.begin(), changed.end());
-  changed.erase(std::unique(changed.begin(), changed.end()), changed.end());
-  // No kernel outlives the addresses it was bound to: should one of the binds fail, those after it are bound by the
-  // next run, even one with the same buffers.
-  for (StepId step : changed) ForgetBinding(step);
+  std::sort(to_bind_.begin(), to_bind_.end());
+  to_bind_.erase(std::unique(to_bind_.begin(), to_bind_.end()), to_bind_.end());
   const auto address = [](const LentTensor& tensor) { return tensor.data; };
   std::transform(inputs.begin(), inputs.end(), bound_inputs_.begin(), address);
   std::transform(outputs.begin(), outputs.end(), bound_outputs_.begin(), address);
-  for (StepId step : changed) PT_CHECK_OK(Bind(step));
+  // No kernel runs on other buffers than it was bound to: should one of the binds fail, those after it are bound by the
+  // next run, even one with the same buffers.
+  for (StepId step : to_bind_) SetAside(step);
+  for (StepId step : to_bind_) {
+    if (kernels_[step.index()] == nullptr) PT_CHECK_OK(Bind(step));
+  }
   return {};
 }
 

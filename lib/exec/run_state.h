@@ -67,10 +67,18 @@ class RunState : public CoreJob, protected StopFlag {
   void PlaceCounters();
   Status AllocateStaging(StepId step);
   Status Bind(StepId step);
-  void ForgetBinding(StepId step);
+  void SetAside(StepId step);
   Status BindBoundary(std::span<const LentTensor> inputs, std::span<const LentTensor> outputs);
   void* AddressOf(const TensorPlace& place) const;
-  std::vector<const TensorView*> SlotsOf(const std::vector<InstanceId>& instances);
+  void SetAddresses(const std::vector<InstanceId>& instances);
+  std::vector<const TensorView*> SlotsOf(const std::vector<InstanceId>& instances) const;
+
+  // What belongs to the kernel of a step that reads or writes the caller's buffers. Those of the buffers before these
+  // are kept bound as well, for callers that use two sets of buffers in turns.
+  struct BoundaryStep {
+    std::vector<void*> now, before;  // the buffers that the kernel, and the other one, are bound to
+    std::unique_ptr<BoundKernel> other;
+  };
 
   // The times of a step, written by the core that leads it and read by anybody.
   struct Counter {
@@ -149,6 +157,9 @@ class RunState : public CoreJob, protected StopFlag {
   BlockPool pool_;                                             // of what is sized only in a run
   std::optional<RunTimeTensors> run_time_tensors_;
   std::vector<void*> bound_inputs_, bound_outputs_;
+  std::vector<BoundaryStep> boundary_;  // by step
+  std::vector<StepId> to_bind_;         // of the run that begins: those with other buffers than in the run before
+  std::vector<void*> buffers_;          // of one of them
 
   // The run in progress.
   uint32_t generation_ = 0;

@@ -87,6 +87,35 @@ TEST_CASE("Session, WarmRunsAllocateNothing", "[exec]") {
   CHECK(allocations.exchange(0) == 0);
 }
 
+// As callers do that carry outputs into inputs.
+TEST_CASE("Session, WarmRunsOnTwoSetsOfBuffersInTurnsAllocateNothing", "[exec]") {
+  const uint32_t cores = GENERATE(1u, 2u);
+  CAPTURE(cores);
+  FakeControl control;
+  FakeDeviceControl device;
+  const std::unique_ptr<Machine> machine = MakeFakeMachine(MakeTestPlatform(cores, false), control, device);
+  std::mt19937 random(3);
+  const std::shared_ptr<const Graph> graph = MakeRandomGraph(random, 50, 100);
+  const Plan plan = MakeTestPlan(*graph, *machine, RandomUnits(*graph, machine->platform(), random));
+  const std::unique_ptr<Session> session = Session::Create(graph, plan, *machine).value();
+  std::vector<Buffer> inputs[2], outputs[2];
+  std::vector<LentTensor> in[2], out[2];
+  for (int set = 0; set < 2; ++set) {
+    inputs[set] = MakeBuffers(*graph, graph->inputs(), static_cast<float>(set));
+    outputs[set] = MakeBuffers(*graph, graph->outputs(), 0);
+    in[set] = Lend(inputs[set]);
+    out[set] = Lend(outputs[set]);
+    REQUIRE(session->Run(in[set], out[set]).ok());
+  }
+  bool ok = true;
+  allocations.store(0);
+  counting.store(true);
+  for (int run = 0; run < 20; ++run) ok = session->Run(in[run % 2], out[run % 2]).ok() && ok;
+  counting.store(false);
+  CHECK(ok);
+  CHECK(allocations.exchange(0) == 0);
+}
+
 TEST_CASE("DispatchSession, WarmRunsAllocateNothing", "[exec]") {
   const uint32_t cores = GENERATE(1u, 2u, 4u);
   CAPTURE(cores);

@@ -1,6 +1,7 @@
 // Sessions on fake libraries and devices: whatever the plan, the result is that of one loop over the nodes.
 #include "partitiontuner/exec/session.h"
 
+#include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
 #include <catch2/generators/catch_generators_range.hpp>
@@ -151,6 +152,65 @@ TEST_CASE("Session, OnlyStepsAtChangedBuffersAreBoundAgain", "[exec]") {
   REQUIRE(session->Run(Lend(inputs), Lend(others)).ok());
   CHECK(setting.control.bound.load() == 5);
   CHECK(others[0].data == outputs[0].data);
+}
+
+TEST_CASE("Session, TwoSetsOfBuffersInTurnsAreBoundOnceEach", "[exec]") {
+  Setting setting(2, false);
+  setting.graph = Diamond();
+  const std::unique_ptr<Session> session =
+      setting.Create(MakeTestPlan(*setting.graph, *setting.machine, setting.Everywhere("cpu[0]")));
+  std::vector<Buffer> inputs[3], outputs[3];
+  for (int set = 0; set < 3; ++set) {
+    inputs[set] = MakeBuffers(*setting.graph, setting.graph->inputs(), static_cast<float>(set));
+    outputs[set] = MakeBuffers(*setting.graph, setting.graph->outputs(), -1);
+  }
+  const auto run = [&](int set) {
+    for (Buffer& output : outputs[set]) std::ranges::fill(output.data, -1.0F);
+    REQUIRE(session->Run(Lend(inputs[set]), Lend(outputs[set])).ok());
+    CHECK(outputs[set][0].data == Interpret(*setting.graph, inputs[set])[0]);
+    return setting.control.bound.load();
+  };
+  CHECK(run(0) == 4);
+  CHECK(run(1) == 6);  // a reads the caller's buffer, y writes one
+  for (const int set : {0, 1, 0, 1, 1, 0}) CHECK(run(set) == 6);
+  // The third set takes the place of the one that was used less recently.
+  CHECK(run(2) == 8);
+  CHECK(run(0) == 8);
+  CHECK(run(1) == 10);
+}
+
+TEST_CASE("Session, AnyMixOfBuffersGivesTheResultOfOneLoop", "[exec]") {
+  const auto seed = GENERATE(range(1u, 7u));
+  const bool with_device = GENERATE(false, true);
+  CAPTURE(seed, with_device);
+  std::mt19937 random(seed);
+  Setting setting(2, with_device);
+  setting.graph = MakeRandomGraph(random, 30, 33);
+  const std::unique_ptr<Session> session = setting.Create(
+      MakeTestPlan(*setting.graph, *setting.machine, RandomUnits(*setting.graph, setting.machine->platform(), random)));
+  std::vector<Buffer> inputs[3], outputs[3];
+  for (int set = 0; set < 3; ++set) {
+    inputs[set] = MakeBuffers(*setting.graph, setting.graph->inputs(), static_cast<float>(10 * set));
+    outputs[set] = MakeBuffers(*setting.graph, setting.graph->outputs(), -1);
+  }
+  for (int run = 0; run < 40; ++run) {
+    std::vector<Buffer> taken;  // copies with the same values, for the loop
+    std::vector<LentTensor> in, out;
+    for (size_t i = 0; i < inputs[0].size(); ++i) {
+      const size_t set = random() % 3;
+      taken.push_back(inputs[set][i]);
+      in.push_back(Lend(inputs[set])[i]);
+    }
+    std::vector<size_t> sets;
+    for (size_t i = 0; i < outputs[0].size(); ++i) {
+      sets.push_back(random() % 3);
+      std::ranges::fill(outputs[sets[i]][i].data, -1.0F);
+      out.push_back(Lend(outputs[sets[i]])[i]);
+    }
+    REQUIRE(session->Run(in, out).ok());
+    const auto expected = Interpret(*setting.graph, taken);
+    for (size_t i = 0; i < out.size(); ++i) CHECK(outputs[sets[i]][i].data == expected[i]);
+  }
 }
 
 TEST_CASE("Session, AfterAFailedBindNoStepKeepsTheBuffersOfEarlierRuns", "[exec]") {
