@@ -2,5 +2,6 @@
 // include what they use.
 #pragma once
 
+#include "partitiontuner/engine/carried_runs.h"
 #include "partitiontuner/engine/engine.h"
 #include "partitiontuner/version.h"

@@ -3,16 +3,11 @@
 namespace pt {
 namespace {
 
-Result<std::vector<Tensor>> TensorsOf(std::span<const Datum> values) {
-  std::vector<Tensor> tensors;
-  for (const Datum& value : values) {
-    if (!value.is_tensor()) {
-      return MakeError(ErrorCode::kUnsupported, "value.kind",
-                       "output " + std::to_string(tensors.size()) + " is " + ToString(value) + ", not a tensor");
-    }
-    tensors.push_back(value.tensor());
-  }
-  return tensors;
+// A scalar is often saved as one element of rank 1.
+bool Fits(const ValueType& type, const Datum& given) {
+  if (Agrees(type, given)) return true;
+  return given.is_tensor() && given.tensor().type() == type.type && type.ranked && type.dims.empty() &&
+         given.tensor().element_count() == 1;
 }
 
 }  // namespace
@@ -26,15 +21,10 @@ void RunBuffers::AddDatum(Datum datum) {
   memory_.emplace_back();
 }
 
-Status RunBuffers::Add(const Session& session, ValueId id) {
+Status RunBuffers::Add(const Session& session, ValueId id, const std::vector<int64_t>& dims) {
   const Value& value = session.graph().value(id);
-  const auto dims = value.type.static_dims();
-  if (!dims) {
-    return MakeError(ErrorCode::kUnsupported, "value.dynamic",
-                     "\"" + value.name + "\" is " + ToString(value.type) + ": its size must be known before the run");
-  }
   Result<LentBuffer> buffer =
-      LentBuffer::Make(session.machine(), LentDevice(session.plan()->lent_on, id), value.type.type, *dims);
+      LentBuffer::Make(session.machine(), LentDevice(session.plan()->lent_on, id), value.type.type, dims);
   if (!buffer.ok()) {
     Error error = std::move(buffer).error();
     error.message = "\"" + value.name + "\": " + error.message;
@@ -63,11 +53,12 @@ Result<RunBuffers> RunBuffers::ForInputs(const Session& session, std::span<const
       buffers.AddDatum(values[i]);
       continue;
     }
-    if (!values[i].is_tensor() || values[i].tensor().type() != value.type.type) {
+    if (!Fits(value.type, values[i])) {
       return MakeError(ErrorCode::kInvalidInput, "run.inputs",
                        "\"" + value.name + "\" is " + ToString(value.type) + ", given is " + ToString(values[i]));
     }
-    PT_CHECK_OK(buffers.Add(session, inputs[i]));
+    const std::vector<int64_t>& dims = values[i].tensor().dims();
+    PT_CHECK_OK(buffers.Add(session, inputs[i], value.type.static_dims().value_or(dims)));
     PT_CHECK_OK(buffers.memory_.back()->Write(values[i].tensor().bytes()));
   }
   return buffers;
@@ -78,7 +69,7 @@ Result<RunBuffers> RunBuffers::ForOutputs(const Session& session) {
   for (const ValueId id : session.graph().outputs()) {
     const ValueType& type = session.graph().value(id).type;
     if (type.is_static() && !IsHeldAsDatum(type)) {
-      PT_CHECK_OK(buffers.Add(session, id));
+      PT_CHECK_OK(buffers.Add(session, id, *type.static_dims()));
     } else {
       LentTensor none;
       none.type = type.type;
@@ -105,6 +96,18 @@ Result<std::vector<Datum>> RunBuffers::CopyData(const RunReport& report) const {
 Result<std::vector<Tensor>> RunBuffers::Copy(const RunReport& report) const {
   PT_ASSIGN(const std::vector<Datum> values, CopyData(report));
   return TensorsOf(values);
+}
+
+Result<std::vector<Tensor>> TensorsOf(std::span<const Datum> values) {
+  std::vector<Tensor> tensors;
+  for (const Datum& value : values) {
+    if (!value.is_tensor()) {
+      return MakeError(ErrorCode::kUnsupported, "value.kind",
+                       "output " + std::to_string(tensors.size()) + " is " + ToString(value) + ", not a tensor");
+    }
+    tensors.push_back(value.tensor());
+  }
+  return tensors;
 }
 
 Result<std::vector<Datum>> RunData(Session& session, std::span<const Datum> inputs, const RunOptions& options) {

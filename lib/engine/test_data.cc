@@ -18,6 +18,31 @@ bool Exists(const std::string& path) {
   return std::filesystem::exists(path, ignored);
 }
 
+// Runs of digits count as numbers: set_2 comes before set_10, as a sequence of sets was meant.
+bool ComesBefore(std::string_view a, std::string_view b) {
+  constexpr std::string_view kDigits = "0123456789";
+  size_t i = 0, j = 0;
+  while (i < a.size() && j < b.size()) {
+    const auto number = [&](std::string_view text, size_t& at) {
+      const size_t end = std::min(text.find_first_not_of(kDigits, at), text.size());
+      std::string_view digits = text.substr(at, end - at);
+      at = end;
+      digits.remove_prefix(std::min(digits.find_first_not_of('0'), digits.size()));
+      return digits;
+    };
+    const auto is_digit = [&](char c) { return kDigits.find(c) != std::string_view::npos; };
+    if (!is_digit(a[i]) || !is_digit(b[j])) {
+      if (a[i] != b[j]) return a[i] < b[j];
+      ++i, ++j;
+      continue;
+    }
+    const std::string_view one = number(a, i), other = number(b, j);
+    if (one.size() != other.size()) return one.size() < other.size();
+    if (one != other) return one < other;
+  }
+  return a.size() - i != b.size() - j ? a.size() - i < b.size() - j : a < b;
+}
+
 Result<ExpectedTensor> LoadSample(const std::string& path, const Limits& limits) {
   PT_ASSIGN(const std::string text, ReadFile(path, limits.file_bytes));
   PT_ASSIGN(const Json json, ParseJson(text, path, limits));
@@ -92,7 +117,7 @@ std::vector<std::string> FindTestDataSets(const std::string& folder) {
     const std::string name = at->path().filename().string();
     if (name.starts_with("test_data_set") && at->is_directory(problem)) found.push_back(at->path().string());
   }
-  std::sort(found.begin(), found.end());
+  std::ranges::sort(found, ComesBefore);
   return found;
 }
 

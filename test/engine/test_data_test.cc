@@ -68,6 +68,15 @@ TEST_CASE("TestData, SetsAreFoundSorted", "[engine]") {
   REQUIRE(sets.size() == 2);
   CHECK(sets[0].ends_with("test_data_set_0"));
   CHECK(FindTestDataSets(folder.path() + "/absent").empty());
+  for (const char* name : {"test_data_set_10", "test_data_set_02", "test_data_set_9b", "test_data_set"}) {
+    std::filesystem::create_directory(folder.path() + "/" + name);
+  }
+  std::vector<std::string> names;
+  for (const std::string& set : FindTestDataSets(folder.path())) {
+    names.push_back(set.substr(folder.path().size() + 1));
+  }
+  CHECK(names == std::vector<std::string>{"test_data_set", "test_data_set_0", "test_data_set_1", "test_data_set_02",
+                                          "test_data_set_9b", "test_data_set_10"});
 }
 
 }  // namespace

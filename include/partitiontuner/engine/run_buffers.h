@@ -14,8 +14,8 @@ namespace pt {
 // Memory for the inputs (copied in) or outputs of a session, on the devices where its plan wants them.
 class RunBuffers {
  public:
-  // In the order of the graph's inputs. Errors: kInvalidInput (another number, type or size of tensors than the graph
-  // has), kUnsupported (an input whose size is not known before the run), and those of LentBuffer.
+  // In the order of the graph's inputs. Errors: kInvalidInput (another number of values, type or dims than the graph
+  // has; one element is taken for a scalar), and those of LentBuffer.
   static Result<RunBuffers> ForInputs(const Session& session, std::span<const Datum> values);
   static Result<RunBuffers> ForInputs(const Session& session, std::span<const Tensor> tensors);
   static Result<RunBuffers> ForOutputs(const Session& session);  // none for what has no size before the run
@@ -27,12 +27,15 @@ class RunBuffers {
   Result<std::vector<Tensor>> Copy(const RunReport& report) const;
 
  private:
-  Status Add(const Session& session, ValueId value);
+  Status Add(const Session& session, ValueId value, const std::vector<int64_t>& dims);
   void AddDatum(Datum datum);
   std::vector<std::optional<LentBuffer>> memory_;
   std::vector<std::shared_ptr<const Datum>> data_;  // inputs that are no buffers
   std::vector<LentTensor> tensors_;
 };
+
+// kUnsupported where one is no tensor.
+Result<std::vector<Tensor>> TensorsOf(std::span<const Datum> values);
 
 // One run in buffers of its own; inputs and outputs in the order of the graph's. Errors: those of the above and of
 // Session::Run.

@@ -21,7 +21,7 @@ Result<std::vector<ExpectedTensor>> LoadExpectedOutputs(const std::string& folde
 Result<std::vector<ExpectedTensor>> LoadExpectedOutputs(const std::string& folder, std::span<const ValueType> types,
                                                         const Limits& limits = {});
 
-// The test_data_set_* folders in `folder`, sorted; empty when there is none.
+// The test_data_set_* folders in `folder`, sorted, numbers in their names by size; empty when there is none.
 std::vector<std::string> FindTestDataSets(const std::string& folder);
 
 }  // namespace pt
