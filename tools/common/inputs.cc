@@ -155,6 +155,11 @@ Status CheckGiven(const Value& input, const Tensor& given) {
                std::string(DataTypeName(given.type())) + DimsText(given.dims()));
 }
 
+bool IsGiven(const Model& model, const GivenInputs& given, size_t input) {
+  const Graph& graph = *model.graph;
+  return given.by_name.contains(graph.value(graph.inputs()[input]).name) || input < given.by_position.size();
+}
+
 Result<std::vector<std::string>> DataSetFolders(const std::string& folder) {
   std::error_code ignored;
   const std::filesystem::path path(folder);

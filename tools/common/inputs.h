@@ -37,6 +37,8 @@ Result<std::vector<Tensor>> DataSetInputs(const Model& model, const GivenInputs&
 
 // input_0.pb, input_1.pb and so on, as far as there are any.
 std::vector<std::string> InputFilesOf(const std::string& folder);
+// Whether the flags give data for that graph input, counted from 0; else it is drawn at random.
+bool IsGiven(const Model& model, const GivenInputs& given, size_t input);
 // kInvalidInput when the given data is not of the type and dims of that graph input.
 Status CheckGiven(const Value& input, const Tensor& given);
 

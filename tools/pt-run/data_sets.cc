@@ -58,7 +58,8 @@ Result<DataSet> DataSets::Read(const std::string& folder) {
     options.input_dims.push_back(file.tensor.ok() ? file.tensor->dims() : std::vector<int64_t>());
   }
   if (!ready_ || options.input_dims != dims_) {
-    Result<ReadyModel> made = MakeReady(engine_, options, flags_.common.model, flags_, suite_, console_);
+    Result<std::shared_ptr<const ReadyModel>> made =
+        MakeReady(engine_, options, flags_.common.model, flags_, suite_, console_);
     if (!made.ok()) {
       const auto broken = std::find_if(files.begin(), files.end(), [](const InputFile& f) { return !f.tensor.ok(); });
       const bool blame_model = broken == files.end() || made.error().code == ErrorCode::kUnsupported;

@@ -1,7 +1,7 @@
 // Data sets to verify a model by: folders of input_N.pb and output_N.pb or output_N.sample.json.
 #pragma once
 
-#include <optional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -26,15 +26,15 @@ class DataSets {
   // read. Where the model is refused for its types, that is the error, whatever the files hold.
   Result<DataSet> Read(const std::string& folder);
 
-  // The model at the dims of the data set read last.
-  const ReadyModel& ready() const { return *ready_; }
+  // The model at the dims of the data set read last. It may be kept beyond the next one.
+  const std::shared_ptr<const ReadyModel>& ready() const { return ready_; }
 
  private:
   Engine& engine_;
   const RunFlags& flags_;
   const bool suite_;
   const Console& console_;
-  std::optional<ReadyModel> ready_;
+  std::shared_ptr<const ReadyModel> ready_;
   std::vector<std::vector<int64_t>> dims_;  // of the inputs ready_ was made for
 };
 

@@ -5,6 +5,7 @@
 #include "partitiontuner/planner/dispatch.h"
 #include "tools/common/machine_questions.h"
 #include "tools/common/text.h"
+#include "tools/pt-run/carry.h"
 #include "tools/pt-run/run_flags.h"
 
 namespace pt::tools {
@@ -66,6 +67,12 @@ void AddFlags(CLI::App& app, RunFlags& flags) {
   app.add_option("--concurrency", flags.concurrency, "so many callers at once, in turns with one alone: runs a second")
       ->option_text("N")
       ->check(CLI::Range(1, 1024))
+      ->group("Run");
+  app.add_option("--carry", flags.carry,
+                 "each run takes this output of the run before as that input, zeros or --input at first (repeatable)")
+      ->option_text("OUT=IN")
+      ->allow_extra_args(false)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
       ->group("Run");
   app.add_option("--trace", flags.trace, "write a trace of one run (opens in Perfetto)")
       ->option_text("FILE.json")
@@ -145,6 +152,7 @@ int Main(int argc, char** argv) {
     return console.Fail(MakeError(ErrorCode::kUsage, "usage.combination", "--plan and --planner exclude each other"));
   }
   if (const Status dispatch = CheckDispatch(flags); !dispatch.ok()) return console.Fail(dispatch.error());
+  if (const Status carry = CheckCarry(flags); !carry.ok()) return console.Fail(carry.error());
   if (flags.concurrency > 0 && !(flags.compare.empty() && flags.verify.empty() && flags.suite.empty() &&
                                  flags.trace.empty() && flags.save_outputs.empty())) {
     return console.Fail(

@@ -23,7 +23,7 @@ Status TimedRun(Runner& runner, const CancelToken& cancel, bool keep) {
   RunOptions options;
   options.cancel = &cancel;
   const auto start = std::chrono::steady_clock::now();
-  PT_ASSIGN(RunReport report, runner.session->Run(runner.inputs.tensors(), runner.outputs.tensors(), options));
+  PT_ASSIGN(RunReport report, runner.Run(options));
   const auto end = std::chrono::steady_clock::now();
   runner.simulated = report.simulated;
   if (keep) {
@@ -43,6 +43,7 @@ constexpr int kWarmUpRuns = 3;
 Status WarmUp(Runner& runner, const MeasureLength& length, const CancelToken& cancel) {
   const auto begin = Clock::now();
   for (int i = 0; i < kWarmUpRuns; ++i) PT_CHECK_OK(TimedRun(runner, cancel, false));
+  if (runner.carried) PT_CHECK_OK(runner.carried->Reset());  // --iterations counts from the initial state
   const auto once = std::max<Clock::duration>((Clock::now() - begin) / kWarmUpRuns, std::chrono::nanoseconds(100));
   const uint64_t expected = length.iterations > 0
                                 ? length.iterations
@@ -111,7 +112,7 @@ Result<std::vector<Trace>> TraceRuns(Runner& runner, size_t count, const CancelT
     RunOptions options;
     options.cancel = &cancel;
     options.trace = &trace;
-    PT_ASSIGN(const RunReport report, runner.session->Run(runner.inputs.tensors(), runner.outputs.tensors(), options));
+    PT_ASSIGN(const RunReport report, runner.Run(options));
     (void)report;
   }
   std::sort(traces.begin(), traces.end(), [](const Trace& a, const Trace& b) { return a.run_ns < b.run_ns; });
@@ -128,10 +129,10 @@ Json SharesJson(const TraceShares& shares) {
   return json;
 }
 
-Status SaveOutputs(const RunBuffers& outputs, const RunReport& report, const std::string& folder) {
+Status SaveOutputs(const Runner& runner, const std::string& folder) {
   std::error_code problem;
   std::filesystem::create_directories(folder, problem);
-  PT_ASSIGN(const std::vector<Tensor> tensors, outputs.Copy(report));
+  PT_ASSIGN(const std::vector<Tensor> tensors, runner.LastOutputs());
   for (size_t i = 0; i < tensors.size(); ++i) {
     const bool packed = BytesOf(tensors[i].type()) == 0;  // NumPy has elements of whole bytes
     PT_ASSIGN(const std::string bytes, packed ? TensorProtoBytes(tensors[i]) : NpyBytes(tensors[i]));
@@ -293,7 +294,7 @@ Result<int> Measured(const RunFlags& flags, Console& console, const CancelToken&
   PT_CHECK_OK(MeasureAll(runners, length, cancel));
   NoteUnsteadyPace(runners, console);
   Runner& runner = runners[0];
-  if (!flags.save_outputs.empty()) PT_CHECK_OK(SaveOutputs(runner.outputs, runner.last, flags.save_outputs));
+  if (!flags.save_outputs.empty()) PT_CHECK_OK(SaveOutputs(runner, flags.save_outputs));
   if (runner.tasks > 0) return MeasuredDispatch(flags, runner, setup.model->rewrites.requests);
   PT_ASSIGN(const ReferenceTimes after, TimeReferences(runner));
   const std::optional<Pace> pace = PaceOf(runner.plan, before, after);

@@ -17,6 +17,7 @@ struct RunFlags {
   CommonFlags common;
   std::string plan, planner, dispatch, duration, verify, suite,
       only = "*", trace, percentiles = "50,90,99", save_outputs, compare, denormals, rtol, atol, case_timeout = "60s";
+  std::vector<std::string> carry;          // OUT=IN
   std::shared_ptr<const Plan> given_plan;  // what the file of `plan` holds; null without one
   uint64_t iterations = 0, seed = 1;
   uint32_t concurrency = 0;  // callers at once; 0 = not asked for

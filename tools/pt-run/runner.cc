@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "tools/pt-run/carry.h"
 #include "tools/report/table.h"
 
 namespace pt::tools {
@@ -17,7 +18,19 @@ Result<Setup> MakeSetup(const RunFlags& flags, const Console& console) {
   PT_ASSIGN(setup.model, setup.engine->Load(flags.common.model, model_options));
   NotePrecision(*setup.model, console);
   PT_ASSIGN(setup.inputs, MakeInputs(*setup.model, given, flags.seed));
+  PT_ASSIGN(setup.carries, CarriesOf(flags, *setup.model, given, setup.inputs));
   return setup;
+}
+
+Result<RunReport> Runner::Run(const RunOptions& options) {
+  if (carried) return carried->Run(inputs.tensors(), outputs.tensors(), options);
+  return session->Run(inputs.tensors(), outputs.tensors(), options);
+}
+
+Result<std::vector<Tensor>> Runner::LastOutputs() const {
+  if (!carried) return outputs.Copy(last);
+  PT_ASSIGN(const std::vector<Datum> values, carried->CopyData(outputs, last));
+  return TensorsOf(values);
 }
 
 Result<Runner> MakeRunner(const Setup& setup, const RunFlags& flags, const PlanSource& source, const Console& console) {
@@ -29,6 +42,9 @@ Result<Runner> MakeRunner(const Setup& setup, const RunFlags& flags, const PlanS
   if (chosen.dispatch) runner.tasks = static_cast<uint32_t>(chosen.dispatch->tasks.size());
   PT_ASSIGN(runner.inputs, RunBuffers::ForInputs(*runner.session, setup.inputs));
   PT_ASSIGN(runner.outputs, RunBuffers::ForOutputs(*runner.session));
+  if (!setup.carries.empty()) {
+    PT_ASSIGN(runner.carried, CarriedRuns::Make(*runner.session, setup.carries));
+  }
   return runner;
 }
 

@@ -3,9 +3,11 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "partitiontuner/engine/carried_runs.h"
 #include "partitiontuner/engine/run_buffers.h"
 #include "tools/common/inputs.h"
 #include "tools/pt-run/run_flags.h"
@@ -22,13 +24,18 @@ struct Runner {
   uint32_t tasks = 0;       // that a run gives to units while it runs; 0: it runs by a plan
   int64_t decision_ns = 0;  // that this took in all of times_ns together
   RunBuffers inputs, outputs;
-  RunReport last;  // of its last run
+  std::optional<CarriedRuns> carried;  // with --carry
+  RunReport last;                      // of its last run
+
+  Result<RunReport> Run(const RunOptions& options);
+  Result<std::vector<Tensor>> LastOutputs() const;
 };
 
 struct Setup {
   std::unique_ptr<Engine> engine;
   std::shared_ptr<const Model> model;
   std::vector<Tensor> inputs;
+  std::vector<Carry> carries;
 };
 
 Result<Setup> MakeSetup(const RunFlags& flags, const Console& console);

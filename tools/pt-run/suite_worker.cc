@@ -69,15 +69,15 @@ CaseResult RunLightCase(Engine& engine, const SuiteCase& suite_case, const RunFl
   if (!options.ok()) return Refused(options.error());
   const auto ready = MakeReady(engine, *options, suite_case.model, flags, true, console);
   if (!ready.ok()) return Refused(ready.error());
-  const auto inputs = LightInputs(*ready->model->graph);
+  const auto inputs = LightInputs(*(*ready)->model->graph);
   if (!inputs.ok()) return Refused(inputs.error());
   auto tensor = LoadTensorProto(suite_case.light_output);
   if (!tensor.ok()) return {CaseOutcome::kError, OneLine(tensor.error())};
   std::vector<ExpectedTensor> expected(1);
   expected[0].dims = tensor->dims();
   expected[0].tensor = std::move(*tensor);
-  if (ready->model->graph->outputs().size() != 1) return {CaseOutcome::kError, "more outputs than expected ones"};
-  return Judged(*ready, *inputs, expected, false, flags);
+  if ((*ready)->model->graph->outputs().size() != 1) return {CaseOutcome::kError, "more outputs than expected ones"};
+  return Judged(**ready, *inputs, expected, false, flags);
 }
 
 CaseResult RunCase(Engine& engine, const SuiteCase& suite_case, RunFlags flags, const Console& console) {
@@ -86,9 +86,9 @@ CaseResult RunCase(Engine& engine, const SuiteCase& suite_case, RunFlags flags, 
   DataSets sets(engine, flags, true, console);
   for (const std::string& folder : suite_case.data_sets) {
     const Result<DataSet> data = sets.Read(folder);
-    CaseResult result = data.ok()
-                            ? Judged(sets.ready(), data->inputs, data->expected, IsOperatorTest(suite_case.name), flags)
-                            : Refused(data.error());
+    CaseResult result =
+        data.ok() ? Judged(*sets.ready(), data->inputs, data->expected, IsOperatorTest(suite_case.name), flags)
+                  : Refused(data.error());
     if (result.outcome == CaseOutcome::kPass) continue;
     if (suite_case.data_sets.size() > 1) result.reason = folder.substr(folder.rfind('/') + 1) + ": " + result.reason;
     return result;

@@ -20,8 +20,8 @@ bool IsExchanged(const ValueType& type) {
 
 }  // namespace
 
-Result<ReadyModel> MakeReady(Engine& engine, ModelOptions options, const std::string& path, const RunFlags& flags,
-                             bool suite, const Console& console) {
+Result<std::shared_ptr<const ReadyModel>> MakeReady(Engine& engine, ModelOptions options, const std::string& path,
+                                                    const RunFlags& flags, bool suite, const Console& console) {
   ReadyModel ready;
   options.keep_loaded = true;
   PT_ASSIGN(ready.model, engine.Load(path, options));
@@ -51,7 +51,7 @@ Result<ReadyModel> MakeReady(Engine& engine, ModelOptions options, const std::st
     session_options.sequential = true;
     PT_ASSIGN(ready.twin, MakeSession(engine, *ready.model, ready.plan, session_options));
   }
-  return ready;
+  return std::make_shared<const ReadyModel>(std::move(ready));
 }
 
 Result<RunOutputs> RunOnce(const ReadyModel& ready, const std::vector<Datum>& inputs, const CancelToken* cancel) {

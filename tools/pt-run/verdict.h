@@ -1,6 +1,7 @@
 // One run of a model on given inputs, and what its outputs were worth.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -19,8 +20,8 @@ struct ReadyModel {
 };
 // What cannot run is refused here, before any run: kUnsupported then names the operator, type or
 // shape.
-Result<ReadyModel> MakeReady(Engine& engine, ModelOptions options, const std::string& path, const RunFlags& flags,
-                             bool suite, const Console& console);
+Result<std::shared_ptr<const ReadyModel>> MakeReady(Engine& engine, ModelOptions options, const std::string& path,
+                                                    const RunFlags& flags, bool suite, const Console& console);
 
 struct RunOutputs {
   std::vector<Datum> values;

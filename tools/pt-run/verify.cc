@@ -2,6 +2,7 @@
 #include <filesystem>
 
 #include "tools/common/text.h"
+#include "tools/pt-run/carry.h"
 #include "tools/pt-run/data_sets.h"
 
 namespace pt::tools {
@@ -51,14 +52,28 @@ std::string ReportText(const SetReport& report, bool twin) {
   return text;
 }
 
-Result<SetReport> Judge(const ReadyModel& ready, const DataSet& data, const RunFlags& flags,
-                        const CancelToken& cancel) {
+Result<SetReport> Judge(const std::shared_ptr<const ReadyModel>& ready, RunsInARow& runs, const DataSet& data,
+                        const RunFlags& flags, const CancelToken& cancel) {
   SetReport report;
   report.name = data.name;
-  PT_ASSIGN(const RunOutputs outputs, RunOnce(ready, data.inputs, &cancel));
+  PT_ASSIGN(const RunOutputs outputs, runs.Next(ready, data.inputs, cancel));
   report.twin_equal = outputs.twin_equal;
-  PT_ASSIGN(report.verdicts, JudgeOutputs(ready, outputs.values, data.expected, false, flags));
+  PT_ASSIGN(report.verdicts, JudgeOutputs(*ready, outputs.values, data.expected, false, flags));
   return report;
+}
+
+std::vector<ExpectedTensor> ExpectedFrom(std::span<const Datum> values) {
+  std::vector<ExpectedTensor> expected;
+  for (const Datum& value : values) {
+    ExpectedTensor& output = expected.emplace_back();
+    if (value.is_tensor()) {
+      output.dims = value.tensor().dims();
+      output.tensor = value.tensor();
+    } else {
+      output.datum = value;
+    }
+  }
+  return expected;
 }
 
 Result<std::vector<SetReport>> VerifyFolders(const RunFlags& flags, Engine& engine, const Console& console,
@@ -66,24 +81,33 @@ Result<std::vector<SetReport>> VerifyFolders(const RunFlags& flags, Engine& engi
   PT_ASSIGN(const std::vector<std::string> folders, DataSetFolders(flags.verify));
   DataSets sets(engine, flags, false, console);
   std::vector<SetReport> reports;
+  std::optional<RunsInARow> runs;
   for (const std::string& folder : folders) {
     PT_ASSIGN(const DataSet data, sets.Read(folder));
-    PT_ASSIGN(SetReport report, Judge(sets.ready(), data, flags, cancel));
+    if (!runs) {
+      PT_ASSIGN(std::vector<Carry> carries, CarriesOf(flags, *sets.ready()->model, data.inputs));
+      runs.emplace(std::move(carries));
+    }
+    PT_ASSIGN(SetReport report, Judge(sets.ready(), *runs, data, flags, cancel));
     reports.push_back(std::move(report));
   }
   return reports;
 }
 
-// The same inputs through the plan and through the reference library alone.
+// Runs of --verify reference with --carry, unless --iterations says how many.
+constexpr uint64_t kCarriedRuns = 4;
+
+// The same inputs through the plan and through the reference library alone. With --carry several times in a row, each
+// by its own state.
 Result<std::vector<SetReport>> VerifyReference(const RunFlags& flags, Engine& engine, const Console& console,
                                                const CancelToken& cancel) {
   PT_ASSIGN(ModelOptions options, ModelOptionsOf(flags.common));
   PT_ASSIGN(const GivenInputs given, ReadInputs(flags.common.inputs));
   AddDims(given, options);
-  PT_ASSIGN(const ReadyModel ready, MakeReady(engine, options, flags.common.model, flags, false, console));
+  PT_ASSIGN(const std::shared_ptr<const ReadyModel> ready,
+            MakeReady(engine, options, flags.common.model, flags, false, console));
   DataSet data;
-  data.name = "reference";
-  PT_ASSIGN(const std::vector<Tensor> inputs, MakeInputs(*ready.model, given, flags.seed));
+  PT_ASSIGN(const std::vector<Tensor> inputs, MakeInputs(*ready->model, given, flags.seed));
   data.inputs.assign(inputs.begin(), inputs.end());
 
   EngineOptions reference_options;
@@ -99,21 +123,19 @@ Result<std::vector<SetReport>> VerifyReference(const RunFlags& flags, Engine& en
   if (plain.denormals.empty()) plain.denormals = "flush";  // as in the run that is judged
   // The reference computes the model as it is, as often as there are requests.
   options.rewrites = Rewrites{{}, 1, options.rewrites.requests};
-  PT_ASSIGN(const ReadyModel oracle, MakeReady(*reference, options, flags.common.model, plain, true, console));
-  PT_ASSIGN(RunOutputs expected, RunOnce(oracle, data.inputs, &cancel));
-  for (const Datum& value : expected.values) {
-    ExpectedTensor output;
-    if (value.is_tensor()) {
-      output.dims = value.tensor().dims();
-      output.tensor = value.tensor();
-    } else {
-      output.datum = value;
-    }
-    data.expected.push_back(std::move(output));
-  }
-  PT_ASSIGN(SetReport report, Judge(ready, data, flags, cancel));
+  PT_ASSIGN(const std::shared_ptr<const ReadyModel> oracle,
+            MakeReady(*reference, options, flags.common.model, plain, true, console));
+  PT_ASSIGN(const std::vector<Carry> carries, CarriesOf(flags, *ready->model, given, inputs));
+  RunsInARow oracle_runs(carries), runs(carries);
+  const uint64_t count = carries.empty() ? 1 : flags.iterations > 0 ? flags.iterations : kCarriedRuns;
   std::vector<SetReport> reports;
-  reports.push_back(std::move(report));
+  for (uint64_t run = 0; run < count; ++run) {
+    PT_ASSIGN(const RunOutputs expected, oracle_runs.Next(oracle, data.inputs, cancel));
+    data.name = count == 1 ? "reference" : "reference, run " + std::to_string(run + 1);
+    data.expected = ExpectedFrom(expected.values);
+    PT_ASSIGN(SetReport report, Judge(ready, runs, data, flags, cancel));
+    reports.push_back(std::move(report));
+  }
   return reports;
 }
 
