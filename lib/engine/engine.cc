@@ -223,6 +223,10 @@ Result<std::shared_ptr<const Model>> Engine::Load(const std::string& path, const
   return LoadModel(path, options, *state_->machine, state_->keeps_reference());
 }
 
+Result<std::shared_ptr<const Model>> Engine::Load(const ModelFile& file, const ModelOptions& options) {
+  return LoadModel(file, options, *state_->machine, state_->keeps_reference());
+}
+
 Result<std::shared_ptr<const Model>> Engine::Split(const Model& model, const NodeSplit& split) {
   PT_CHECK_OK(CheckIsToPlan(model));
   return SplitModel(model, split, *state_->machine, state_->keeps_reference());

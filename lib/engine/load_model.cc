@@ -186,14 +186,14 @@ void SetHashes(Model& model) {
   model.graph_hash = ToHex(GraphHash(*model.graph));
 }
 
-}  // namespace
-
-Result<std::shared_ptr<const Model>> LoadModel(const std::string& path, const ModelOptions& options,
-                                               const Machine& machine, bool keep_reference) {
+// `read` is the graph of the file.
+Result<std::shared_ptr<const Model>> MakeModel(const std::string& path, LoadReport load_report, Graph read,
+                                               const ModelOptions& options, const Machine& machine,
+                                               bool keep_reference) {
   auto model = std::make_shared<Model>();
   model->path = path;
+  model->load_report = std::move(load_report);
   const auto steps = [&]() -> Status {
-    PT_ASSIGN(Graph read, LoadOnnx(path, options.load, &model->load_report));
     PT_ASSIGN(Graph specialised, Specialise(std::move(read), options));
     PT_CHECK_OK(CheckDefinitions(specialised));
     if (options.keep_loaded) model->loaded = std::make_shared<const Graph>(specialised);
@@ -206,6 +206,40 @@ Result<std::shared_ptr<const Model>> LoadModel(const std::string& path, const Mo
   };
   if (Status status = steps(); !status.ok()) return InFile(std::move(status).error(), path);
   return std::shared_ptr<const Model>(std::move(model));
+}
+
+}  // namespace
+
+Result<std::shared_ptr<const ModelFile>> OpenModel(const std::string& path, const LoadOptions& options) {
+  auto file = std::make_shared<ModelFile>();
+  file->path = path;
+  Result<Graph> read = LoadOnnx(path, options, &file->load_report);
+  if (!read.ok()) return InFile(std::move(read).error(), path);
+  file->graph = std::make_shared<const Graph>(std::move(read).value());
+  return std::shared_ptr<const ModelFile>(std::move(file));
+}
+
+Result<std::vector<std::vector<int64_t>>> InputDimsOf(const ModelFile& file, const ModelOptions& options) {
+  Result<Graph> specialised = Specialise(*file.graph, options);
+  if (!specialised.ok()) return InFile(std::move(specialised).error(), file.path);
+  std::vector<std::vector<int64_t>> dims;
+  for (const ValueId id : specialised->inputs()) {
+    dims.push_back(specialised->value(id).type.static_dims().value_or(std::vector<int64_t>()));
+  }
+  return dims;
+}
+
+Result<std::shared_ptr<const Model>> LoadModel(const std::string& path, const ModelOptions& options,
+                                               const Machine& machine, bool keep_reference) {
+  LoadReport report;
+  Result<Graph> read = LoadOnnx(path, options.load, &report);
+  if (!read.ok()) return InFile(std::move(read).error(), path);
+  return MakeModel(path, std::move(report), std::move(read).value(), options, machine, keep_reference);
+}
+
+Result<std::shared_ptr<const Model>> LoadModel(const ModelFile& file, const ModelOptions& options,
+                                               const Machine& machine, bool keep_reference) {
+  return MakeModel(file.path, file.load_report, *file.graph, options, machine, keep_reference);
 }
 
 Result<std::shared_ptr<const Model>> SplitModel(const Model& model, const NodeSplit& split, const Machine& machine,

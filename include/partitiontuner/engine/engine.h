@@ -52,6 +52,21 @@ struct ModelOptions {
   Rewrites rewrites;
 };
 
+// A model as its file has it, dims that the file leaves open included: read once for models of several sizes, which
+// share its weights. Of no engine.
+struct ModelFile {
+  std::string path;
+  LoadReport load_report;
+  std::shared_ptr<const Graph> graph;
+};
+
+// Errors: those of LoadOnnx.
+Result<std::shared_ptr<const ModelFile>> OpenModel(const std::string& path, const LoadOptions& options = {});
+
+// The dims that the file's inputs have by `dims`, `shapes` and `input_dims` of the options; none of what is no tensor.
+// Errors: kUsage (unknown dims: the hint is the exact flag to give), kInvalidInput, as Engine::Load.
+Result<std::vector<std::vector<int64_t>>> InputDimsOf(const ModelFile& file, const ModelOptions& options);
+
 // A loaded model: its planned graph and everything that can run it.
 struct Model {
   std::string path;
@@ -106,6 +121,8 @@ class Engine {
   // Errors: kInvalidInput, kUnsupported (an operator, type or shape no library runs: named), kUsage (unknown dims:
   // the hint is the exact flag to give).
   Result<std::shared_ptr<const Model>> Load(const std::string& path, const ModelOptions& options);
+  // The same of a file that was read before; of options.load the limits count alone.
+  Result<std::shared_ptr<const Model>> Load(const ModelFile& file, const ModelOptions& options);
 
   // The model with one more split in its graph, without reading its file again. Errors: those of SplitNodes; kUsage for
   // a model that was not loaded to plan, and beside time slices and requests, which come after splits.
