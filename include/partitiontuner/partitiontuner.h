@@ -4,4 +4,5 @@
 
 #include "partitiontuner/engine/carried_runs.h"
 #include "partitiontuner/engine/engine.h"
+#include "partitiontuner/engine/shaped_sessions.h"
 #include "partitiontuner/version.h"

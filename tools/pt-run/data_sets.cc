@@ -57,17 +57,13 @@ Result<DataSet> DataSets::Read(const std::string& folder) {
   for (const InputFile& file : files) {
     options.input_dims.push_back(file.tensor.ok() ? file.tensor->dims() : std::vector<int64_t>());
   }
-  if (!ready_ || options.input_dims != dims_) {
-    Result<std::shared_ptr<const ReadyModel>> made =
-        MakeReady(engine_, options, flags_.common.model, flags_, suite_, console_);
-    if (!made.ok()) {
-      const auto broken = std::find_if(files.begin(), files.end(), [](const InputFile& f) { return !f.tensor.ok(); });
-      const bool blame_model = broken == files.end() || made.error().code == ErrorCode::kUnsupported;
-      return blame_model ? made.error() : broken->tensor.error();
-    }
-    ready_ = std::move(*made);
-    dims_ = options.input_dims;
+  Result<std::shared_ptr<const ReadyModel>> made = kept_.Get(options.input_dims, [&] { return Make(options); });
+  if (!made.ok()) {
+    const auto broken = std::find_if(files.begin(), files.end(), [](const InputFile& f) { return !f.tensor.ok(); });
+    const bool blame_model = broken == files.end() || made.error().code == ErrorCode::kUnsupported;
+    return blame_model ? made.error() : broken->tensor.error();
   }
+  ready_ = std::move(*made);
   const Graph& graph = *ready_->model->graph;
   DataSet data;
   data.name = folder;
@@ -78,6 +74,13 @@ Result<DataSet> DataSets::Read(const std::string& folder) {
   PT_ASSIGN(const auto expected, LoadExpectedOutputs(folder, types));
   for (uint32_t i = 0; i < requests; ++i) data.expected.insert(data.expected.end(), expected.begin(), expected.end());
   return data;
+}
+
+Result<std::shared_ptr<const ReadyModel>> DataSets::Make(const ModelOptions& options) {
+  if (file_ == nullptr) {
+    PT_ASSIGN(file_, OpenModel(flags_.common.model, options.load));
+  }
+  return MakeReady(engine_, *file_, options, flags_, suite_, console_);
 }
 
 }  // namespace pt::tools

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "partitiontuner/support/recently_used.h"
 #include "tools/pt-run/verdict.h"
 
 namespace pt::tools {
@@ -15,8 +16,8 @@ struct DataSet {
   std::vector<ExpectedTensor> expected;
 };
 
-// The model ready for one data set after the other: it is made ready again where the dims of the
-// inputs differ from those of the set before. The engine, flags and console must outlive it.
+// The model ready for one data set after the other: made ready once for each size of the inputs, as long as they take
+// turns among few. The engine, flags and console must outlive it.
 class DataSets {
  public:
   DataSets(Engine& engine, const RunFlags& flags, bool suite, const Console& console)
@@ -30,12 +31,18 @@ class DataSets {
   const std::shared_ptr<const ReadyModel>& ready() const { return ready_; }
 
  private:
+  using Dims = std::vector<std::vector<int64_t>>;
+  static constexpr size_t kMostSizes = 4;  // kept ready
+
+  Result<std::shared_ptr<const ReadyModel>> Make(const ModelOptions& options);
+
   Engine& engine_;
   const RunFlags& flags_;
   const bool suite_;
   const Console& console_;
+  std::shared_ptr<const ModelFile> file_;  // null until the first set is read
+  RecentlyUsed<Dims, ReadyModel> kept_{kMostSizes};
   std::shared_ptr<const ReadyModel> ready_;
-  std::vector<std::vector<int64_t>> dims_;  // of the inputs ready_ was made for
 };
 
 }  // namespace pt::tools

@@ -1,6 +1,7 @@
 // pt-run: runs a model by a plan; measures, verifies, compares.
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <utility>
 
 #include "partitiontuner/planner/dispatch.h"
 #include "tools/common/machine_questions.h"
@@ -74,6 +75,17 @@ void AddFlags(CLI::App& app, RunFlags& flags) {
       ->allow_extra_args(false)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
       ->group("Run");
+  app.add_option("--shape-set", flags.shape_sets,
+                 "measure at these sizes, several sets in turns: dims by name and shapes of inputs, with commas "
+                 "between them (repeatable)")
+      ->option_text("batch=4,x=4x16")
+      ->allow_extra_args(false)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+      ->group("Run");
+  app.add_option("--sessions", flags.sessions, "with --shape-set: sessions that are kept (8)")
+      ->option_text("N")
+      ->check(CLI::Range(1, 1024))
+      ->group(kMoreGroup);
   app.add_option("--trace", flags.trace, "write a trace of one run (opens in Perfetto)")
       ->option_text("FILE.json")
       ->group("Run");
@@ -142,6 +154,30 @@ Status CheckDispatch(const RunFlags& flags) {
   return {};
 }
 
+// A plan file is of one size, and so is what else these flags look at.
+Status CheckShapeSets(const RunFlags& flags) {
+  if (flags.shape_sets.empty()) return {};
+  const std::pair<const char*, bool> others[] = {
+      {"--plan", !flags.plan.empty()},
+      {"--dispatch", !flags.dispatch.empty()},
+      {"--compare", !flags.compare.empty()},
+      {"--concurrency", flags.concurrency > 0},
+      {"--carry", !flags.carry.empty()},
+      {"--trace", !flags.trace.empty()},
+      {"--residuals", flags.residuals},
+      {"--save-outputs", !flags.save_outputs.empty()},
+      {"--verify", !flags.verify.empty()},
+      {"--suite", !flags.suite.empty()},
+      {"--precision auto", flags.common.wants_budget()},
+  };
+  for (const auto& [flag, given] : others) {
+    if (!given) continue;
+    return MakeError(ErrorCode::kUsage, "usage.combination",
+                     "--shape-set and " + std::string(flag) + " exclude each other", "one size: --dim and --shape");
+  }
+  return {};
+}
+
 int Main(int argc, char** argv) {
   Console console("pt-run");
   RunFlags flags;
@@ -152,6 +188,7 @@ int Main(int argc, char** argv) {
     return console.Fail(MakeError(ErrorCode::kUsage, "usage.combination", "--plan and --planner exclude each other"));
   }
   if (const Status dispatch = CheckDispatch(flags); !dispatch.ok()) return console.Fail(dispatch.error());
+  if (const Status sets = CheckShapeSets(flags); !sets.ok()) return console.Fail(sets.error());
   if (const Status carry = CheckCarry(flags); !carry.ok()) return console.Fail(carry.error());
   if (flags.concurrency > 0 && !(flags.compare.empty() && flags.verify.empty() && flags.suite.empty() &&
                                  flags.trace.empty() && flags.save_outputs.empty())) {
@@ -175,6 +212,7 @@ int Main(int argc, char** argv) {
   if (const auto code = AnswerMachineQuestions(flags.common, console)) return *code;
   if (const Status status = ReadPlan(flags); !status.ok()) return console.Fail(status.error());
   if (!flags.suite.empty()) return RunSuite(flags, argc, argv, console, interrupt);
+  if (!flags.shape_sets.empty()) return RunShapeSets(flags, console, interrupt);
   if (!flags.verify.empty()) return RunVerified(flags, console, interrupt);
   if (flags.concurrency > 0) return RunConcurrent(flags, console, interrupt);
   if (!flags.compare.empty()) return RunCompared(flags, console, interrupt);

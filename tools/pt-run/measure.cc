@@ -142,10 +142,6 @@ Status SaveOutputs(const Runner& runner, const std::string& folder) {
   return {};
 }
 
-double PredictionError(int64_t predicted_ns, const Latency& latency) {
-  return static_cast<double>(predicted_ns) / static_cast<double>(PercentileOf(latency.sorted, 50)) - 1;
-}
-
 // Medians far above the fastest run speak of the machine, not of the plan.
 void NoteUnsteadyPace(const std::vector<Runner>& runners, const Console& console) {
   constexpr double kUnsteady = 1.3;
@@ -196,15 +192,9 @@ std::string Remark(const Runner& runner) {
 }
 
 Result<std::string> LatencyTable(std::span<const Runner> runners, const std::string& percentiles) {
-  std::vector<double> wanted;
+  PT_ASSIGN(const std::vector<Percentile> wanted, PercentilesFrom(percentiles));
   std::vector<std::string> columns = {"run"};
-  for (const std::string& text : SplitList(percentiles)) {
-    PT_ASSIGN(const double percent, ParseNumber(text, "--percentiles"));
-    if (percent < 0 || percent > 100)
-      return MakeError(ErrorCode::kUsage, "usage.value", "--percentiles: " + text + " is not within 0 and 100");
-    wanted.push_back(percent);
-    columns.push_back("p" + text);
-  }
+  for (const Percentile& percentile : wanted) columns.push_back(percentile.name);
   for (const char* column : {"min", "mean", "runs", "predicted", "error"}) columns.push_back(column);
   if (runners.size() > 1) columns.push_back("speedup");
   columns.push_back("<");
@@ -212,7 +202,7 @@ Result<std::string> LatencyTable(std::span<const Runner> runners, const std::str
   for (const Runner& runner : runners) {
     const Latency latency = LatencyOf(runner.times_ns);
     std::vector<std::string> row = {runner.name};
-    for (const double percent : wanted) row.push_back(ShortTime(PercentileOf(latency.sorted, percent)));
+    for (const Percentile& p : wanted) row.push_back(ShortTime(PercentileOf(latency.sorted, p.percent)));
     row.push_back(ShortTime(latency.sorted.front()));
     row.push_back(ShortTime(static_cast<int64_t>(latency.mean_ns)));
     row.push_back(std::to_string(latency.sorted.size()));

@@ -18,9 +18,11 @@ struct RunFlags {
   std::string plan, planner, dispatch, duration, verify, suite,
       only = "*", trace, percentiles = "50,90,99", save_outputs, compare, denormals, rtol, atol, case_timeout = "60s";
   std::vector<std::string> carry;          // OUT=IN
+  std::vector<std::string> shape_sets;     // batch=1,x=1x16
   std::shared_ptr<const Plan> given_plan;  // what the file of `plan` holds; null without one
   uint64_t iterations = 0, seed = 1;
   uint32_t concurrency = 0;  // callers at once; 0 = not asked for
+  uint32_t sessions = 8;     // kept by --shape-set
   bool residuals = false, sequential = false, twin = false, suite_worker = false;
 
   // Errors: kUsage (--precision, --max-error).
@@ -40,6 +42,7 @@ Result<MeasureLength> MeasureLengthOf(const RunFlags& flags);
 int RunMeasured(const RunFlags& flags, Console& console, const InterruptWatch& interrupt);
 int RunCompared(const RunFlags& flags, Console& console, const InterruptWatch& interrupt);
 int RunConcurrent(const RunFlags& flags, Console& console, const InterruptWatch& interrupt);
+int RunShapeSets(const RunFlags& flags, Console& console, const InterruptWatch& interrupt);
 int RunVerified(const RunFlags& flags, Console& console, const InterruptWatch& interrupt);
 int RunSuite(const RunFlags& flags, int argc, char** argv, Console& console, const InterruptWatch& interrupt);
 int ServeSuite(const RunFlags& flags, Console& console);  // in the child process

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "tools/common/text.h"
 #include "tools/pt-run/carry.h"
 #include "tools/report/table.h"
 
@@ -64,6 +65,21 @@ Json LatencyJson(const Latency& latency) {
   json.Set("min", latency.sorted.front());
   json.Set("mean", latency.mean_ns);
   return json;
+}
+
+double PredictionError(int64_t predicted_ns, const Latency& latency) {
+  return static_cast<double>(predicted_ns) / static_cast<double>(PercentileOf(latency.sorted, 50)) - 1;
+}
+
+Result<std::vector<Percentile>> PercentilesFrom(const std::string& text) {
+  std::vector<Percentile> percentiles;
+  for (const std::string& part : SplitList(text)) {
+    PT_ASSIGN(const double percent, ParseNumber(part, "--percentiles"));
+    if (percent < 0 || percent > 100)
+      return MakeError(ErrorCode::kUsage, "usage.value", "--percentiles: " + part + " is not within 0 and 100");
+    percentiles.push_back({"p" + part, percent});
+  }
+  return percentiles;
 }
 
 int Finish(const Result<int>& result, Console& console, const InterruptWatch& interrupt) {

@@ -47,6 +47,15 @@ struct Latency {
 };
 Latency LatencyOf(std::vector<int64_t> times_ns);  // at least one
 Json LatencyJson(const Latency& latency);
+// Of the median.
+double PredictionError(int64_t predicted_ns, const Latency& latency);
+
+struct Percentile {
+  std::string name;  // "p99.9"
+  double percent = 0;
+};
+// What --percentiles lists. Errors: kUsage.
+Result<std::vector<Percentile>> PercentilesFrom(const std::string& text);
 
 // The exit code of a mode, once it has said why it failed or was interrupted.
 int Finish(const Result<int>& result, Console& console, const InterruptWatch& interrupt);

@@ -67,7 +67,9 @@ CaseResult Judged(const ReadyModel& ready, const std::vector<Datum>& inputs,
 CaseResult RunLightCase(Engine& engine, const SuiteCase& suite_case, const RunFlags& flags, const Console& console) {
   const auto options = ModelOptionsOf(flags.common);
   if (!options.ok()) return Refused(options.error());
-  const auto ready = MakeReady(engine, *options, suite_case.model, flags, true, console);
+  const auto file = OpenModel(suite_case.model, options->load);
+  if (!file.ok()) return Refused(file.error());
+  const auto ready = MakeReady(engine, **file, *options, flags, true, console);
   if (!ready.ok()) return Refused(ready.error());
   const auto inputs = LightInputs(*(*ready)->model->graph);
   if (!inputs.ok()) return Refused(inputs.error());

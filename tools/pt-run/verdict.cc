@@ -20,11 +20,11 @@ bool IsExchanged(const ValueType& type) {
 
 }  // namespace
 
-Result<std::shared_ptr<const ReadyModel>> MakeReady(Engine& engine, ModelOptions options, const std::string& path,
+Result<std::shared_ptr<const ReadyModel>> MakeReady(Engine& engine, const ModelFile& file, ModelOptions options,
                                                     const RunFlags& flags, bool suite, const Console& console) {
   ReadyModel ready;
   options.keep_loaded = true;
-  PT_ASSIGN(ready.model, engine.Load(path, options));
+  PT_ASSIGN(ready.model, engine.Load(file, options));
   if (!suite) NotePrecision(*ready.model, console);
   for (const auto* ids : {"inputs", "outputs"}) {
     const Graph& graph = *ready.model->graph;

@@ -20,7 +20,7 @@ struct ReadyModel {
 };
 // What cannot run is refused here, before any run: kUnsupported then names the operator, type or
 // shape.
-Result<std::shared_ptr<const ReadyModel>> MakeReady(Engine& engine, ModelOptions options, const std::string& path,
+Result<std::shared_ptr<const ReadyModel>> MakeReady(Engine& engine, const ModelFile& file, ModelOptions options,
                                                     const RunFlags& flags, bool suite, const Console& console);
 
 struct RunOutputs {

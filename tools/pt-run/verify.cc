@@ -104,8 +104,8 @@ Result<std::vector<SetReport>> VerifyReference(const RunFlags& flags, Engine& en
   PT_ASSIGN(ModelOptions options, ModelOptionsOf(flags.common));
   PT_ASSIGN(const GivenInputs given, ReadInputs(flags.common.inputs));
   AddDims(given, options);
-  PT_ASSIGN(const std::shared_ptr<const ReadyModel> ready,
-            MakeReady(engine, options, flags.common.model, flags, false, console));
+  PT_ASSIGN(const std::shared_ptr<const ModelFile> file, OpenModel(flags.common.model, options.load));
+  PT_ASSIGN(const std::shared_ptr<const ReadyModel> ready, MakeReady(engine, *file, options, flags, false, console));
   DataSet data;
   PT_ASSIGN(const std::vector<Tensor> inputs, MakeInputs(*ready->model, given, flags.seed));
   data.inputs.assign(inputs.begin(), inputs.end());
@@ -124,7 +124,7 @@ Result<std::vector<SetReport>> VerifyReference(const RunFlags& flags, Engine& en
   // The reference computes the model as it is, as often as there are requests.
   options.rewrites = Rewrites{{}, 1, options.rewrites.requests};
   PT_ASSIGN(const std::shared_ptr<const ReadyModel> oracle,
-            MakeReady(*reference, options, flags.common.model, plain, true, console));
+            MakeReady(*reference, *file, options, plain, true, console));
   PT_ASSIGN(const std::vector<Carry> carries, CarriesOf(flags, *ready->model, given, inputs));
   RunsInARow oracle_runs(carries), runs(carries);
   const uint64_t count = carries.empty() ? 1 : flags.iterations > 0 ? flags.iterations : kCarriedRuns;
