@@ -43,8 +43,8 @@ Status AddShapeSet(const std::string& text, const Graph& graph, ModelOptions& op
   const std::set<std::string> dim_names = DimNames(graph);
   for (const std::string& part : SplitList(text)) {
     PT_ASSIGN(const auto pair, ParseAssignment(part, "--shape-set"));
-    const auto& [name, value] = pair;
-    PT_ASSIGN(const std::vector<int64_t> dims, ParseDims(value, "--shape-set " + name));
+    const std::string& name = pair.first;
+    PT_ASSIGN(const std::vector<int64_t> dims, ParseDims(pair.second, "--shape-set " + name));
     const bool is_input = std::ranges::any_of(graph.inputs(), [&](ValueId id) { return graph.value(id).name == name; });
     const bool is_dim = dims.size() == 1 && (dim_names.contains(name) || !is_input);
     const bool added = is_dim ? options.dims.emplace(name, dims[0]).second : options.shapes.emplace(name, dims).second;

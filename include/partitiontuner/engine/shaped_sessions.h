@@ -51,8 +51,8 @@ class ShapedSessions {
   // kInvalidInput for dims that the options rule out. They are not kept: the next call tries again.
   Result<std::shared_ptr<const ShapedSession>> For(std::span<const std::vector<int64_t>> input_dims);
 
-  // One run on the session for these inputs; deadline and cancelling are of that run, not of making the session. Errors:
-  // those of For and RunData.
+  // One run on the session for these inputs; deadline and cancelling are of that run, not of making the session.
+  // Errors: those of For and RunData.
   Result<std::vector<Datum>> Run(std::span<const Datum> inputs, const RunOptions& options = {});
 
   UseCounts counts() const { return sessions_.counts(); }
