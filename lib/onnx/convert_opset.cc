@@ -6,24 +6,13 @@
 #include <unordered_set>
 
 #include "lib/onnx/convert_scan.h"
+#include "lib/onnx/fresh_names.h"
+#include "lib/onnx/known_types.h"
 #include "lib/onnx/sources.h"
 #include "lib/onnx/version_converter.h"
 
 namespace pt {
 namespace {
-
-// The known types and small constants of one graph; a subgraph sees the types outside it too.
-struct Scope {
-  const Scope* outer = nullptr;
-  std::unordered_map<std::string_view, const proto::TypeProto*> types;
-  std::unordered_map<std::string_view, const proto::TensorProto*> constants;
-
-  const proto::TypeProto* type(const std::string& name) const {
-    const auto at = types.find(name);
-    if (at != types.end()) return at->second;
-    return outer == nullptr ? nullptr : outer->type(name);
-  }
-};
 
 bool HasGraphs(const proto::NodeProto& node) {
   for (const proto::AttributeProto& attribute : node.attribute()) {
@@ -54,32 +43,28 @@ bool AnyNode(const Nodes& nodes, const Visit& visit) {
 
 class Converter {
  public:
-  Converter(proto::ModelProto& model, int64_t from, int64_t to) : from_(from), to_(to), converter_(from, to) {
-    const auto add = [&](const std::string& name) { names_.insert(name); };
-    CollectNames(model.graph(), add);
-  }
+  Converter(const proto::ModelProto& model, int64_t from, int64_t to)
+      : from_(from), to_(to), converter_(from, to), names_(model.graph()) {}
 
   // Throws what libonnx throws, with the node named.
-  void Convert(proto::GraphProto& graph, const Scope* outer) {
-    Scope scope;
-    scope.outer = outer;
-    Collect(graph, scope);
+  void Convert(proto::GraphProto& graph, const KnownTypes* outer) {
+    const KnownTypes types(graph, outer);
     Nodes converted;
     converted.Reserve(graph.node_size());
     for (int i = 0; i < graph.node_size(); ++i) {
       proto::NodeProto& node = *graph.mutable_node(i);
       if (!IsDefaultDomain(node.domain()) || node.op_type() == "Constant") {
-        ConvertInside(node, scope);
+        ConvertInside(node, types);
         converted.Add()->Swap(&node);
       } else if (HasGraphs(node)) {
         // Newer If, Loop and Scan only allow more types. Opset 8's Scan had another meaning.
-        ConvertInside(node, scope);
+        ConvertInside(node, types);
         if (node.op_type() == "Scan" && from_ < 9) NestScan(node, [&](const auto& base) { return MakeName(base); });
         converted.Add()->Swap(&node);
       } else if (SameDefinition(node.op_type(), from_, to_)) {
         converted.Add()->Swap(&node);
       } else {
-        ConvertNode(node, scope, converted);
+        ConvertNode(node, types, converted);
       }
     }
     graph.mutable_node()->Swap(&converted);
@@ -93,53 +78,17 @@ class Converter {
     bool unchanged = false;
   };
 
-  template <typename Add>
-  static void CollectNames(const proto::GraphProto& graph, const Add& add) {
-    for (const auto& input : graph.input()) add(input.name());
-    for (const auto& tensor : graph.initializer()) add(tensor.name());
-    for (const proto::NodeProto& node : graph.node()) {
-      for (const std::string& output : node.output()) add(output);
-      for (const proto::AttributeProto& attribute : node.attribute()) {
-        if (attribute.has_g()) CollectNames(attribute.g(), add);
-        for (const proto::GraphProto& inner : attribute.graphs()) CollectNames(inner, add);
-      }
-    }
-  }
-
-  // Keeps the types of initialisers alive.
-  void Collect(const proto::GraphProto& graph, Scope& scope) {
-    for (const auto& info : graph.value_info()) scope.types[info.name()] = &info.type();
-    for (const auto& info : graph.output()) scope.types[info.name()] = &info.type();
-    for (const auto& info : graph.input()) scope.types[info.name()] = &info.type();
-    const auto add_tensor = [&](const std::string& name, const proto::TensorProto& tensor) {
-      auto type = std::make_unique<proto::TypeProto>();
-      type->mutable_tensor_type()->set_elem_type(tensor.data_type());
-      auto* shape = type->mutable_tensor_type()->mutable_shape();
-      for (int64_t d : tensor.dims()) shape->add_dim()->set_dim_value(d);
-      scope.types[name] = type.get();
-      owned_types_.push_back(std::move(type));
-      scope.constants[name] = &tensor;
-    };
-    for (const auto& tensor : graph.initializer()) add_tensor(tensor.name(), tensor);
-    for (const proto::NodeProto& node : graph.node()) {
-      if (node.op_type() != "Constant" || node.output_size() != 1) continue;
-      for (const proto::AttributeProto& attribute : node.attribute()) {
-        if (attribute.name() == "value" && attribute.has_t()) add_tensor(node.output(0), attribute.t());
-      }
-    }
-  }
-
-  void ConvertInside(proto::NodeProto& node, const Scope& scope) {
+  void ConvertInside(proto::NodeProto& node, const KnownTypes& types) {
     for (proto::AttributeProto& attribute : *node.mutable_attribute()) {
-      if (attribute.has_g()) Convert(*attribute.mutable_g(), &scope);
-      for (proto::GraphProto& graph : *attribute.mutable_graphs()) Convert(graph, &scope);
+      if (attribute.has_g()) Convert(*attribute.mutable_g(), &types);
+      for (proto::GraphProto& graph : *attribute.mutable_graphs()) Convert(graph, &types);
     }
   }
 
-  void ConvertNode(proto::NodeProto& node, const Scope& scope, Nodes& out) {
+  void ConvertNode(proto::NodeProto& node, const KnownTypes& types, Nodes& out) {
     proto::ModelProto canonical;
     std::unordered_map<std::string, std::string> actual;  // canonical name → name in the graph
-    MakeCanonical(node, scope, canonical, actual);
+    MakeCanonical(node, types, canonical, actual);
     std::string key;
     canonical.SerializeToString(&key);
     auto at = patterns_.find(key);
@@ -186,15 +135,10 @@ class Converter {
     }
   }
 
-  std::string MakeName(const std::string& base) {
-    while (true) {
-      std::string name = base + "_opset" + std::to_string(to_) + "_" + std::to_string(next_name_++);
-      if (names_.insert(name).second) return name;
-    }
-  }
+  std::string MakeName(const std::string& base) { return names_.Make(base + "_opset" + std::to_string(to_)); }
 
   // A model of that one node, with names by position, so that equal nodes give equal bytes.
-  void MakeCanonical(const proto::NodeProto& node, const Scope& scope, proto::ModelProto& model,
+  void MakeCanonical(const proto::NodeProto& node, const KnownTypes& types, proto::ModelProto& model,
                      std::unordered_map<std::string, std::string>& actual) const {
     model.set_ir_version(8);
     auto* opset = model.add_opset_import();
@@ -210,7 +154,7 @@ class Converter {
     copy.set_domain("");
     const auto add_info = [&](proto::ValueInfoProto& info, const std::string& canonical, const std::string& name) {
       info.set_name(canonical);
-      if (const proto::TypeProto* type = scope.type(name)) *info.mutable_type() = *type;
+      if (const proto::TypeProto* type = types.type(name)) *info.mutable_type() = *type;
     };
     std::unordered_map<std::string_view, std::string> canonical_of;
     for (int i = 0; i < node.input_size(); ++i) {
@@ -222,10 +166,10 @@ class Converter {
       actual.emplace(at->second, name);
       // Only going down do adapters look into constants; going up, fewer distinct patterns without
       // them.
-      const auto constant = scope.constants.find(name);
-      if (from_ > to_ && constant != scope.constants.end()) {
+      const proto::TensorProto* constant = from_ > to_ ? types.constant(name) : nullptr;
+      if (constant != nullptr) {
         proto::TensorProto& tensor = *graph.add_initializer();
-        tensor = *constant->second;
+        tensor = *constant;
         tensor.set_name(at->second);
       } else {
         add_info(*graph.add_input(), at->second, name);
@@ -281,9 +225,7 @@ class Converter {
   int64_t from_, to_;
   VersionConverter converter_;
   std::unordered_map<std::string, Pattern> patterns_;
-  std::unordered_set<std::string> names_;
-  std::vector<std::unique_ptr<proto::TypeProto>> owned_types_;
-  uint64_t next_name_ = 0;
+  FreshNames names_;
 };
 
 }  // namespace
