@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "lib/onnx/einsum.h"
+#include "lib/onnx/inference_schemas.h"
 #include "lib/onnx/model_tensors.h"
 #include "lib/onnx/value_types.h"
 #include "partitiontuner/graph/graph_builder.h"
@@ -328,7 +329,7 @@ Status Infer(proto::ModelProto& model, bool strict) {
     const proto::ShapeInferenceOptions options(/*check_type=*/false, /*error_mode=*/strict ? 1 : 0,
                                                /*data_propagation=*/true);
     proto::shape_inference::DataValueMap values;
-    proto::shape_inference::InferShapes(model, proto::OpSchemaRegistry::Instance(), options, &values);
+    proto::shape_inference::InferShapes(model, &InferenceSchemas(), options, &values);
   });
 }
 

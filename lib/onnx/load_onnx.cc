@@ -15,6 +15,7 @@
 #include "lib/onnx/fence.h"
 #include "lib/onnx/functions.h"
 #include "lib/onnx/graph_from_proto.h"
+#include "lib/onnx/inference_schemas.h"
 #include "lib/onnx/model_names.h"
 #include "lib/onnx/model_tensors.h"
 #include "lib/onnx/wire_scan.h"
@@ -183,7 +184,7 @@ void Convert(proto::ModelProto& model, LoadReport& report) {
       const proto::ShapeInferenceOptions options(/*check_type=*/false, /*error_mode=*/0,
                                                  /*data_propagation=*/true);
       proto::shape_inference::DataValueMap values;
-      proto::shape_inference::InferShapes(model, proto::OpSchemaRegistry::Instance(), options, &values);
+      proto::shape_inference::InferShapes(model, &InferenceSchemas(), options, &values);
     });
     model.mutable_opset_import()->RemoveLast();
     for (auto* node : hidden) node->clear_domain();

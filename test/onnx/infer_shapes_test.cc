@@ -146,5 +146,19 @@ TEST_CASE("ShapeFaults, NoneInASoundGraph", "[onnx]") {
             .empty());
 }
 
+// libonnx wrote to dims that are not there.
+TEST_CASE("InferShapes, LayerNormalizationAlongNoAxisKeepsWhatWasKnown", "[onnx]") {
+  const std::string node = "input x float32[2,3]\ninput s float32[3]\ny, m = LayerNormalization(x, s) axis=";
+  for (const char* axis : {"2", "-3", "2147483648", "9223372036854775807", "-9223372036854775808"}) {
+    CAPTURE(axis);
+    const auto inferred = InferShapes(Parsed((node + axis + "\noutput y\noutput m\n").c_str()));
+    REQUIRE(inferred.ok());
+    CHECK_FALSE(inferred->value(inferred->outputs()[1]).type.is_static());
+  }
+  const auto inferred = InferShapes(Parsed((node + "-2\noutput y\noutput m\n").c_str()));
+  REQUIRE(inferred.ok());
+  CHECK(TypeOf(*inferred, "m") == "float32[1,1]");
+}
+
 }  // namespace
 }  // namespace pt

@@ -1,0 +1,48 @@
+#include "lib/onnx/inference_schemas.h"
+
+#include <onnx/defs/schema.h>
+#include <onnx/defs/shape_inference.h>
+
+#include "partitiontuner/onnx/load_onnx.h"
+
+namespace pt {
+namespace {
+
+// libonnx writes to the dims of Mean and InvStdDev from the axis on, wherever that is.
+bool HasItsAxis(const proto::InferenceContext& context) {
+  const proto::TypeProto* x = context.getNumInputs() == 0 ? nullptr : context.getInputType(0);
+  if (x == nullptr || !x->has_tensor_type() || !x->tensor_type().has_shape()) return true;
+  const proto::AttributeProto* attribute = context.getAttribute("axis");
+  const int64_t rank = x->tensor_type().shape().dim_size(), axis = attribute == nullptr ? -1 : attribute->i();
+  return axis >= -rank && axis < rank;
+}
+
+class Schemas final : public proto::ISchemaRegistry {
+ public:
+  Schemas() {
+    const proto::OpSchema& own = *proto::OpSchemaRegistry::Schema("LayerNormalization", kTargetOpset, "");
+    layer_normalization_ = own;
+    layer_normalization_.TypeAndShapeInferenceFunction(
+        [infer = own.GetTypeAndShapeInferenceFunction()](proto::InferenceContext& context) {
+          if (HasItsAxis(context)) infer(context);
+        });
+  }
+
+  const proto::OpSchema* GetSchema(const std::string& key, int version, const std::string& domain) const override {
+    const proto::OpSchema* schema = proto::OpSchemaRegistry::Schema(key, version, domain);
+    const bool guarded = schema != nullptr && schema->domain().empty() && key == "LayerNormalization";
+    return guarded ? &layer_normalization_ : schema;
+  }
+
+ private:
+  proto::OpSchema layer_normalization_;  // of opset 17; there is no other
+};
+
+}  // namespace
+
+const proto::ISchemaRegistry& InferenceSchemas() {
+  static const Schemas schemas;
+  return schemas;
+}
+
+}  // namespace pt
