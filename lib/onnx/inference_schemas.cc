@@ -3,6 +3,10 @@
 #include <onnx/defs/schema.h>
 #include <onnx/defs/shape_inference.h>
 
+#include <unordered_map>
+
+#include "lib/onnx/contrib.h"
+#include "lib/onnx/contrib/domain.h"
 #include "partitiontuner/onnx/load_onnx.h"
 
 namespace pt {
@@ -19,7 +23,7 @@ bool HasItsAxis(const proto::InferenceContext& context) {
 
 class Schemas final : public proto::ISchemaRegistry {
  public:
-  Schemas() {
+  Schemas() : contrib_(ContribSchemas()) {
     const proto::OpSchema& own = *proto::OpSchemaRegistry::Schema("LayerNormalization", kTargetOpset, "");
     layer_normalization_ = own;
     layer_normalization_.TypeAndShapeInferenceFunction(
@@ -29,12 +33,19 @@ class Schemas final : public proto::ISchemaRegistry {
   }
 
   const proto::OpSchema* GetSchema(const std::string& key, int version, const std::string& domain) const override {
-    const proto::OpSchema* schema = proto::OpSchemaRegistry::Schema(key, version, domain);
+    if (domain == contrib::kDomain) {
+      const auto at = contrib_.find(key);
+      return at == contrib_.end() ? nullptr : &at->second;
+    }
+    const bool spelled_out = domain == contrib::kSpelledOutDomain;
+    const proto::OpSchema* schema = spelled_out ? proto::OpSchemaRegistry::Schema(key, kTargetOpset, "")
+                                                : proto::OpSchemaRegistry::Schema(key, version, domain);
     const bool guarded = schema != nullptr && schema->domain().empty() && key == "LayerNormalization";
     return guarded ? &layer_normalization_ : schema;
   }
 
  private:
+  std::unordered_map<std::string, proto::OpSchema> contrib_;
   proto::OpSchema layer_normalization_;  // of opset 17; there is no other
 };
 

@@ -8,6 +8,7 @@
 #include <algorithm>
 
 #include "lib/onnx/check_nodes.h"
+#include "lib/onnx/contrib.h"
 #include "lib/onnx/convert_opset.h"
 #include "lib/onnx/cut_model.h"
 #include "lib/onnx/declared_types.h"
@@ -166,34 +167,50 @@ bool SubgraphsAreAffordable(const proto::GraphProto& main) {
 
 constexpr const char* kUnseenDomain = "pt.unseen";  // libonnx passes over nodes of domains it does not know
 
-void Convert(proto::ModelProto& model, LoadReport& report) {
+// Before the operators are those of one opset: what the file declares is good enough here.
+void InferInFile(proto::ModelProto& model) {
+  std::vector<proto::NodeProto*> hidden;
+  VisitGraphs(*model.mutable_graph(), [&](proto::GraphProto& graph) {
+    for (auto& node : *graph.mutable_node()) {
+      if (node.op_type() != "Einsum" || IsSafeForInference(EquationOf(node))) continue;
+      node.set_domain(kUnseenDomain);
+      hidden.push_back(&node);
+    }
+  });
+  model.add_opset_import()->set_domain(kUnseenDomain);
+  (void)Fenced(ErrorCode::kInvalidInput, "onnx.inference", "inferring shapes", [&] {
+    const proto::ShapeInferenceOptions options(/*check_type=*/false, /*error_mode=*/0,
+                                               /*data_propagation=*/true);
+    proto::shape_inference::DataValueMap values;
+    proto::shape_inference::InferShapes(model, &InferenceSchemas(), options, &values);
+  });
+  model.mutable_opset_import()->RemoveLast();
+  for (auto* node : hidden) node->clear_domain();
+}
+
+Status Convert(proto::ModelProto& model, ModelTensors& tensors, const Limits& limits, LoadReport& report) {
   const int64_t from = report.opset;
-  if (from == 0 || from == kTargetOpset) return;
-  if (NeedsConversion(model, from, kTargetOpset) && SubgraphsAreAffordable(model.graph())) {
-    // Adapters want ranks and dims; here what the file declares is good enough.
-    std::vector<proto::NodeProto*> hidden;
-    VisitGraphs(*model.mutable_graph(), [&](proto::GraphProto& graph) {
-      for (auto& node : *graph.mutable_node()) {
-        if (node.op_type() != "Einsum" || IsSafeForInference(EquationOf(node))) continue;
-        node.set_domain(kUnseenDomain);
-        hidden.push_back(&node);
+  const bool contrib = UsesContrib(model), convert = from != 0 && from != kTargetOpset;
+  // Adapters want ranks and dims, and so do operators that are spelled out.
+  if ((contrib || (convert && NeedsConversion(model, from, kTargetOpset))) && SubgraphsAreAffordable(model.graph()))
+    InferInFile(model);
+  if (contrib) PT_CHECK_OK(ExpandContrib(model, tensors, limits));
+  if (convert) {
+    if (const auto why = ConvertOpset(model, from, kTargetOpset)) {
+      const std::string stay = "the operators stay at opset " + std::to_string(from) + ": " + *why;
+      if (contrib) {
+        return LoadError(ErrorCode::kUnsupported, "onnx.contrib",
+                         "the model has operators of ONNX Runtime, which are spelled out in those of opset " +
+                             std::to_string(kTargetOpset) + ", but " + stay);
       }
-    });
-    model.add_opset_import()->set_domain(kUnseenDomain);
-    (void)Fenced(ErrorCode::kInvalidInput, "onnx.inference", "inferring shapes", [&] {
-      const proto::ShapeInferenceOptions options(/*check_type=*/false, /*error_mode=*/0,
-                                                 /*data_propagation=*/true);
-      proto::shape_inference::DataValueMap values;
-      proto::shape_inference::InferShapes(model, &InferenceSchemas(), options, &values);
-    });
-    model.mutable_opset_import()->RemoveLast();
-    for (auto* node : hidden) node->clear_domain();
+      report.warnings.push_back(stay);
+      return {};
+    }
+    report.opset = kTargetOpset;
   }
-  if (const auto why = ConvertOpset(model, from, kTargetOpset)) {
-    report.warnings.push_back("the operators stay at opset " + std::to_string(from) + ": " + *why);
-    return;
-  }
-  report.opset = kTargetOpset;
+  if (!contrib) return {};
+  NameContribNodes(model);
+  return CheckNodes(model);  // what they took over from others has not been checked as theirs
 }
 
 // left: null when the bytes are the whole model.
@@ -223,6 +240,7 @@ Result<Graph> LoadBytes(std::span<const std::byte> bytes, const LeftInFile* left
     PT_CHECK_OK(tensors.TakeFrom(model, external, left, limits));
   }
   Normalise(model);
+  MoveStrayContrib(model);
   PT_CHECK_OK(SortAndCheckNames(model));
   PT_CHECK_OK(CheckNodes(model));
   PT_CHECK_OK(Check(model, tensors));
@@ -232,7 +250,7 @@ Result<Graph> LoadBytes(std::span<const std::byte> bytes, const LeftInFile* left
   }
   PT_CHECK_OK(CheckNodes(model));
   const DeclaredTypes declared = DeclaredTypesOf(model.graph());
-  if (options.convert_opset) Convert(model, report);
+  if (options.convert_opset) PT_CHECK_OK(Convert(model, tensors, limits, report));
   PT_ASSIGN(Graph graph, GraphFromProto(model, tensors, limits));
   if (!options.infer_shapes) return graph;
   PT_ASSIGN(Graph inferred, InferShapes(graph));

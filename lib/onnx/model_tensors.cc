@@ -311,17 +311,18 @@ Status ModelTensors::TakeGraph(proto::GraphProto& graph, Context& context, bool 
     graph.clear_sparse_initializer();
     return {};
   }
-  google::protobuf::RepeatedPtrField<proto::TensorProto> left;
-  left.Reserve(static_cast<int>(taken.size()));
-  for (auto& [name, tensor] : taken) {
-    proto::TensorProto& placeholder = *left.Add();
-    placeholder.set_name(name);
-    LeaveInProto(tensor, placeholder);
-    initializers_.emplace(name, std::move(tensor));
-  }
-  graph.mutable_initializer()->Swap(&left);
+  graph.clear_initializer();
   graph.clear_sparse_initializer();
+  graph.mutable_initializer()->Reserve(static_cast<int>(taken.size()));
+  for (auto& [name, tensor] : taken) AddInitializer(graph, name, std::move(tensor));
   return {};
+}
+
+void ModelTensors::AddInitializer(proto::GraphProto& graph, const std::string& name, Tensor tensor) {
+  proto::TensorProto& placeholder = *graph.add_initializer();
+  placeholder.set_name(name);
+  LeaveInProto(tensor, placeholder);
+  initializers_.emplace(name, std::move(tensor));
 }
 
 Status ModelTensors::TakeFrom(proto::ModelProto& model, ExternalData& external, const LeftInFile* left,

@@ -35,6 +35,9 @@ class ModelTensors {
   // or grow over the limit, an initialiser given twice. `left` is null for a model that is all there.
   Status TakeFrom(proto::ModelProto& model, ExternalData& external, const LeftInFile* left, const Limits& limits);
 
+  // One more of the main graph, which is `graph` of the model that was taken. The name must be new.
+  void AddInitializer(proto::GraphProto& graph, const std::string& name, Tensor tensor);
+
   // Null when the main graph has no such initialiser.
   const Tensor* initializer(const std::string& name) const;
   const std::unordered_map<std::string, Tensor>& initializers() const { return initializers_; }

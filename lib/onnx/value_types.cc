@@ -6,8 +6,7 @@ namespace {
 Dim DimFromProto(const proto::TensorShapeProto::Dimension& dim) {
   if (dim.has_dim_value()) return {dim.dim_value() < 0 ? -1 : dim.dim_value(), {}};
   const std::string& name = dim.dim_param();
-  const bool unnamed = name.empty() || name == "?" || name.starts_with("unk__");
-  return {-1, unnamed ? std::string() : name};
+  return {-1, IsDimName(name) ? name : std::string()};
 }
 
 void TensorFromProto(int32_t element_type, const proto::TensorShapeProto* shape, ValueType& to) {
@@ -45,6 +44,8 @@ void TensorToProto(const ValueType& type, proto::TypeProto::Tensor& tensor) {
 }
 
 }  // namespace
+
+bool IsDimName(const std::string& name) { return !name.empty() && name != "?" && !name.starts_with("unk__"); }
 
 ValueType TypeFromProto(const proto::TypeProto& type) {
   ValueType to;

@@ -8,6 +8,9 @@
 
 namespace pt {
 
+// Whether a dim's name is one that its author chose, so that dims of the same name are equal.
+bool IsDimName(const std::string& name);
+
 // A dim below 0 or named "", "?" or unk__* is unknown and unnamed. Sequences, optional values and optional sequences
 // keep the type of their tensors besides their kind, all else that is no tensor only its kind.
 ValueType TypeFromProto(const proto::TypeProto& type);

@@ -155,7 +155,7 @@ TEST_CASE("LoadOnnx, EinsumEquationsAreCheckedBeforeAnythingTrustsThem", "[onnx]
 TEST_CASE("LoadOnnx, OperatorsOfAnImportedForeignDomainStay", "[onnx]") {
   ModelParts model;
   model.graph = GraphBytes(
-      Unary({NodeBytes("Gelu", {"x"}, {"g"}, {}, "", "com.microsoft"), NodeBytes("Relu", {"g"}, {"y"})}, "y"));
+      Unary({NodeBytes("Inverse", {"x"}, {"g"}, {}, "", "com.microsoft"), NodeBytes("Relu", {"g"}, {"y"})}, "y"));
   model.opsets = {{"", 13}, {"com.microsoft", 1}};
   LoadReport report;
   const auto graph = Load(ModelBytes(model), {}, &report);

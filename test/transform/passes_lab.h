@@ -13,6 +13,7 @@
 #include "partitiontuner/graph/graph_text.h"
 #include "partitiontuner/onnx/infer_shapes.h"
 #include "partitiontuner/transform/passes.h"
+#include "test/testing/run_on_reference.h"
 
 namespace pt::testing {
 
@@ -38,12 +39,9 @@ inline std::vector<std::string> Operators(const Graph& graph) {
 
 // Runs node by node on the reference library; inputs are drawn from a fixed seed.
 inline std::vector<Tensor> RunOnReference(const Graph& graph) {
-  std::vector<Tensor> values(graph.values().size());
-  for (size_t v = 0; v < values.size(); ++v) {
-    if (graph.values()[v].is_constant()) values[v] = *graph.values()[v].constant;
-  }
   std::mt19937 random(7);
   std::uniform_real_distribution<float> draw(-1, 1);
+  std::vector<Tensor> inputs;
   for (ValueId input : graph.inputs()) {
     const auto dims = graph.value(input).type.static_dims();
     REQUIRE(dims);
@@ -51,22 +49,9 @@ inline std::vector<Tensor> RunOnReference(const Graph& graph) {
     for (int64_t d : *dims) count *= static_cast<size_t>(d);
     std::vector<float> data(count);
     for (float& x : data) x = draw(random);
-    values[input.index()] = Tensor::Float32(*dims, data);
+    inputs.push_back(Tensor::Float32(*dims, data));
   }
-  for (size_t n = 0; n < graph.nodes().size(); ++n) {
-    const Node& node = graph.nodes()[n];
-    std::vector<Tensor> inputs;
-    for (ValueId input : node.inputs) inputs.push_back(input.valid() ? values[input.index()] : Tensor());
-    auto results = EvaluateNode(graph, NodeId(n), inputs);
-    INFO(NodeLabel(graph, NodeId(n)) << ": " << (results.ok() ? "" : ToString(results.error())));
-    REQUIRE(results.ok());
-    for (size_t o = 0; o < node.outputs.size(); ++o) {
-      if (node.outputs[o].valid()) values[node.outputs[o].index()] = (*results)[o];
-    }
-  }
-  std::vector<Tensor> outputs;
-  for (ValueId output : graph.outputs()) outputs.push_back(values[output.index()]);
-  return outputs;
+  return RunOnReference(graph, inputs);
 }
 
 // Proves that names, types and results of the outputs are the same; tolerance is of the largest result.

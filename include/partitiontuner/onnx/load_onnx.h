@@ -1,6 +1,6 @@
 // LoadOnnx: the bytes of an ONNX model become a frozen Graph. Order: own limits on the raw bytes,
-// names and a stable sort, the library's checker, function bodies, conversion to one opset, shape
-// inference. Protobuf and libonnx stay inside lib/onnx; nothing they throw leaves it.
+// names and a stable sort, the library's checker, function bodies, operators of ONNX Runtime, conversion
+// to one opset, shape inference. Protobuf and libonnx stay inside lib/onnx; nothing they throw leaves it.
 //
 //   LoadReport report;
 //   PT_ASSIGN(Graph graph, LoadOnnx("model.onnx", {}, &report));

@@ -1,0 +1,236 @@
+#include "lib/onnx/contrib.h"
+
+#include <onnx/defs/schema.h>
+
+#include <algorithm>
+#include <map>
+
+#include "lib/onnx/contrib/domain.h"
+#include "lib/onnx/contrib/rewrite.h"
+#include "partitiontuner/onnx/load_onnx.h"
+
+namespace pt {
+namespace {
+
+using contrib::Row;
+
+// By name.
+const std::map<std::string_view, Row>& Table() {
+  static const std::map<std::string_view, Row> table = [] {
+    std::map<std::string_view, Row> rows;
+    for (const auto family : {contrib::ActivationRows, contrib::NormalizationRows}) {
+      for (Row& row : family()) rows.emplace(row.op, std::move(row));
+    }
+    return rows;
+  }();
+  return table;
+}
+
+const Row* RowOf(const std::string& op, const std::string& domain) {
+  if (domain != contrib::kDomain) return nullptr;
+  const auto at = Table().find(op);
+  return at == Table().end() ? nullptr : &at->second;
+}
+
+template <typename Visit>
+void VisitNodes(Nodes& nodes, const Visit& visit) {
+  for (proto::NodeProto& node : nodes) {
+    visit(node);
+    for (proto::AttributeProto& attribute : *node.mutable_attribute()) {
+      if (attribute.has_g()) VisitNodes(*attribute.mutable_g()->mutable_node(), visit);
+      for (proto::GraphProto& graph : *attribute.mutable_graphs()) VisitNodes(*graph.mutable_node(), visit);
+    }
+  }
+}
+
+// ---- operators in the default domain ----
+
+// Those that ONNX Runtime takes there at any opset, as ONNX defines them later or not at all.
+bool IsStray(const proto::NodeProto& node, int64_t opset) {
+  if (!IsDefaultDomain(node.domain())) return false;
+  return node.op_type() == "SimplifiedLayerNormalization" || (node.op_type() == "LayerNormalization" && opset < 17);
+}
+
+template <typename Imports>
+int64_t DefaultOpset(const Imports& imports) {
+  for (const auto& import : imports) {
+    if (IsDefaultDomain(import.domain())) return import.version();
+  }
+  return kTargetOpset;
+}
+
+// Of a model or a function.
+template <typename Owner>
+bool MoveStrays(Owner& owner, Nodes& nodes) {
+  const int64_t opset = DefaultOpset(owner.opset_import());
+  bool moved = false;
+  VisitNodes(nodes, [&](proto::NodeProto& node) {
+    if (!IsStray(node, opset)) return;
+    node.set_domain(contrib::kDomain);
+    moved = true;
+  });
+  const bool imported = std::any_of(owner.opset_import().begin(), owner.opset_import().end(),
+                                    [](const auto& import) { return import.domain() == contrib::kDomain; });
+  if (moved && !imported) {
+    auto* import = owner.add_opset_import();
+    import->set_domain(contrib::kDomain);
+    import->set_version(1);
+  }
+  return moved;
+}
+
+// ---- the table against a node ----
+
+bool IsOptional(std::string_view name) { return name.back() == '?' || name.back() == '*'; }
+std::string Plain(std::string_view name) {
+  if (IsOptional(name)) name.remove_suffix(1);
+  if (name.front() == '-') name.remove_prefix(1);
+  return std::string(name);
+}
+
+Status CheckInputs(const Row& row, const proto::NodeProto& node) {
+  const auto given = static_cast<size_t>(node.input_size());
+  const bool any = !row.inputs.empty() && row.inputs.back().back() == '*';
+  if (given > row.inputs.size() && !any) {
+    return contrib::Rewrite::Invalid("it has " + std::to_string(given) + " inputs; " + std::string(row.op) + " takes " +
+                                     std::to_string(row.inputs.size()) + " at most");
+  }
+  for (size_t i = 0; i < std::max(given, row.inputs.size()); ++i) {
+    const std::string_view name = row.inputs[std::min(i, row.inputs.size() - 1)];
+    const bool absent = i >= given || node.input(static_cast<int>(i)).empty();
+    if (absent && (!IsOptional(name) || (name.back() == '*' && i < given)))
+      return contrib::Rewrite::Invalid("its input " + Plain(name) + " is missing");
+  }
+  return {};
+}
+
+Status CheckOutputs(const Row& row, const proto::NodeProto& node) {
+  for (int i = 0; i < node.output_size(); ++i) {
+    const auto at = static_cast<size_t>(i);
+    if (at >= row.outputs.size()) {
+      return contrib::Rewrite::Invalid("it has " + std::to_string(node.output_size()) + " outputs; " +
+                                       std::string(row.op) + " makes " + std::to_string(row.outputs.size()) +
+                                       " at most");
+    }
+    if (row.outputs[at].front() == '-' && !node.output(i).empty())
+      return contrib::Rewrite::Unsupported("its output " + Plain(row.outputs[at]) + " is not supported");
+  }
+  return {};
+}
+
+Status CheckAttributes(const Row& row, const proto::NodeProto& node) {
+  for (const proto::AttributeProto& attribute : node.attribute()) {
+    const std::string label = "attribute " + attribute.name();
+    const auto known = std::find_if(row.attributes.begin(), row.attributes.end(),
+                                    [&](const auto& a) { return a.name == attribute.name(); });
+    if (known == row.attributes.end()) return contrib::Rewrite::Invalid(std::string(row.op) + " has no " + label);
+    if (attribute.type() != known->type) {
+      return contrib::Rewrite::Invalid("its " + label + " is of type " +
+                                       proto::AttributeProto::AttributeType_Name(attribute.type()) + "; " +
+                                       proto::AttributeProto::AttributeType_Name(known->type) + " is expected");
+    }
+  }
+  for (const contrib::AttributeRow& needed : row.attributes) {
+    const bool given = std::any_of(node.attribute().begin(), node.attribute().end(),
+                                   [&](const auto& attribute) { return attribute.name() == needed.name; });
+    if (needed.needed && !given)
+      return contrib::Rewrite::Invalid("its attribute " + std::string(needed.name) + " is missing");
+  }
+  return {};
+}
+
+class Expansion {
+ public:
+  Expansion(proto::ModelProto& model, ModelTensors& tensors, const Limits& limits)
+      : model_{*model.mutable_graph(), tensors, FreshNames(model.graph()), limits} {}
+
+  Status Expand(proto::GraphProto& graph, const KnownTypes* outer) {
+    const KnownTypes types(graph, outer);
+    Nodes expanded;
+    expanded.Reserve(graph.node_size());
+    for (proto::NodeProto& node : *graph.mutable_node()) {
+      for (proto::AttributeProto& attribute : *node.mutable_attribute()) {
+        if (attribute.has_g()) PT_CHECK_OK(Expand(*attribute.mutable_g(), &types));
+        for (proto::GraphProto& inner : *attribute.mutable_graphs()) PT_CHECK_OK(Expand(inner, &types));
+      }
+      const Row* row = RowOf(node.op_type(), node.domain());
+      if (row == nullptr) {
+        expanded.Add()->Swap(&node);
+      } else if (Status status = ExpandNode(*row, node, types, expanded); !status.ok()) {
+        Error error = std::move(status).error();
+        error.node = NodeLabel(node, SourceOf(node).index);
+        return error;
+      }
+    }
+    nodes_ += static_cast<uint64_t>(expanded.size());
+    if (model_.limits.nodes != 0 && nodes_ > model_.limits.nodes) {
+      return LoadError(ErrorCode::kInvalidInput, "onnx.limit",
+                       "with operators of " + std::string(contrib::kDomain) +
+                           " spelled out the model has more nodes than the limit of " +
+                           std::to_string(model_.limits.nodes));
+    }
+    graph.mutable_node()->Swap(&expanded);
+    return {};
+  }
+
+ private:
+  Status ExpandNode(const Row& row, const proto::NodeProto& node, const KnownTypes& types, Nodes& expanded) {
+    PT_CHECK_OK(CheckInputs(row, node));
+    PT_CHECK_OK(CheckOutputs(row, node));
+    PT_CHECK_OK(CheckAttributes(row, node));
+    contrib::Rewrite rewrite(node, types, model_, expanded);
+    return row.expand(rewrite);
+  }
+
+  contrib::Model model_;
+  uint64_t nodes_ = 0;
+};
+
+}  // namespace
+
+void MoveStrayContrib(proto::ModelProto& model) {
+  MoveStrays(model, *model.mutable_graph()->mutable_node());
+  for (proto::FunctionProto& function : *model.mutable_functions()) MoveStrays(function, *function.mutable_node());
+}
+
+bool UsesContrib(const proto::ModelProto& model) {
+  const auto uses = [](const auto& self, const Nodes& nodes) -> bool {
+    return std::any_of(nodes.begin(), nodes.end(), [&](const proto::NodeProto& node) {
+      if (RowOf(node.op_type(), node.domain()) != nullptr) return true;
+      return std::any_of(node.attribute().begin(), node.attribute().end(), [&](const auto& attribute) {
+        return (attribute.has_g() && self(self, attribute.g().node())) ||
+               std::any_of(attribute.graphs().begin(), attribute.graphs().end(),
+                           [&](const auto& graph) { return self(self, graph.node()); });
+      });
+    });
+  };
+  return uses(uses, model.graph().node());
+}
+
+std::unordered_map<std::string, proto::OpSchema> ContribSchemas() {
+  std::unordered_map<std::string, proto::OpSchema> schemas;
+  for (const auto& [op, row] : Table()) {
+    proto::OpSchema& schema = schemas[std::string(op)];
+    schema.SetName(std::string(op)).SetDomain(contrib::kDomain).SinceVersion(1);
+    schema.TypeAndShapeInferenceFunction(row.infer);
+  }
+  return schemas;
+}
+
+Status ExpandContrib(proto::ModelProto& model, ModelTensors& tensors, const Limits& limits) {
+  for (const auto& import : model.opset_import()) {
+    if (import.domain() != contrib::kDomain || import.version() == 1) continue;
+    return LoadError(
+        ErrorCode::kUnsupported, "onnx.contrib",
+        "version " + std::to_string(import.version()) + " of domain " + contrib::kDomain + " is not supported: 1 is");
+  }
+  return Expansion(model, tensors, limits).Expand(*model.mutable_graph(), nullptr);
+}
+
+void NameContribNodes(proto::ModelProto& model) {
+  VisitNodes(*model.mutable_graph()->mutable_node(), [](proto::NodeProto& node) {
+    if (node.domain() == contrib::kSpelledOutDomain) node.clear_domain();
+  });
+}
+
+}  // namespace pt

@@ -1,0 +1,40 @@
+// Operators of ONNX Runtime's own domain that its tools write into models. Each is spelled out in operators of ONNX
+// when the model loads, so that nothing behind the loader hears of them. Which ones there are and what is taken of each
+// stands in the tables of lib/onnx/contrib.
+#pragma once
+
+#include <string>
+#include <unordered_map>
+
+#include "lib/onnx/fence.h"
+#include "partitiontuner/support/limits.h"
+
+namespace ONNX_NAMESPACE {
+class OpSchema;
+}
+
+namespace pt {
+
+class ModelTensors;
+
+// ONNX Runtime also writes operators into the default domain that ONNX does not define there, or not at the model's
+// opset: these move to ONNX Runtime's domain, before libonnx's checker sees them.
+void MoveStrayContrib(proto::ModelProto& model);
+
+// Whether any graph of the model has an operator that ExpandContrib spells out.
+bool UsesContrib(const proto::ModelProto& model);
+
+// What inference needs of these operators, by name: the types of their outputs.
+std::unordered_map<std::string, proto::OpSchema> ContribSchemas();
+
+// Spells the operators out in those of opset kTargetOpset, whatever the model's is: the new nodes stand in a domain of
+// their own until NameContribNodes, so that conversion leaves them alone. Types must have been inferred as far as
+// possible. Sorted nodes stay sorted. Errors name the node: kInvalidInput for inputs, outputs or attributes that the
+// operator does not have, needs, or has otherwise, and for more nodes than the limit; kUnsupported for what is not
+// spelled out, with the reason.
+Status ExpandContrib(proto::ModelProto& model, ModelTensors& tensors, const Limits& limits);
+
+// Puts the new nodes into the default domain, which is at kTargetOpset now.
+void NameContribNodes(proto::ModelProto& model);
+
+}  // namespace pt
