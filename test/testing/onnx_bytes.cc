@@ -53,6 +53,11 @@ Wire IntsAttribute(std::string_view name, const std::vector<int64_t>& values) {
 }
 
 Wire FloatAttribute(std::string_view name, float value) { return AttributeStart(name, 1).Float(2, value); }
+Wire FloatsAttribute(std::string_view name, const std::vector<float>& values) {
+  Wire wire = AttributeStart(name, 6);
+  for (float v : values) wire.Float(7, v);
+  return wire;
+}
 Wire StringAttribute(std::string_view name, std::string_view value) { return AttributeStart(name, 3).Bytes(4, value); }
 Wire TensorAttribute(std::string_view name, const Wire& tensor) { return AttributeStart(name, 4).Message(5, tensor); }
 Wire GraphAttribute(std::string_view name, const Wire& graph) { return AttributeStart(name, 5).Message(6, graph); }

@@ -31,6 +31,7 @@ class Wire {
 Wire IntAttribute(std::string_view name, int64_t value);
 Wire IntsAttribute(std::string_view name, const std::vector<int64_t>& values);
 Wire FloatAttribute(std::string_view name, float value);
+Wire FloatsAttribute(std::string_view name, const std::vector<float>& values);
 Wire StringAttribute(std::string_view name, std::string_view value);
 Wire TensorAttribute(std::string_view name, const Wire& tensor);
 Wire GraphAttribute(std::string_view name, const Wire& graph);

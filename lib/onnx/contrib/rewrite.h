@@ -124,5 +124,7 @@ struct Row {
 
 std::vector<Row> ActivationRows();
 std::vector<Row> NormalizationRows();
+std::vector<Row> PackedProductRows();
+std::vector<Row> ProductRows();
 
 }  // namespace pt::contrib

@@ -1,0 +1,195 @@
+// Products with a matrix of a few bits an element, in blocks that have a scale each.
+#include "lib/onnx/contrib/inference.h"
+#include "lib/onnx/contrib/rewrite.h"
+#include "partitiontuner/support/checked.h"
+#include "partitiontuner/support/dims_text.h"
+
+namespace pt::contrib {
+namespace {
+
+using A = proto::AttributeProto;
+
+// What MatMulNBits says of its matrix, which has a row for each of the product's columns.
+struct Packed {
+  int64_t rows = 0, columns = 0;  // the operator's N and K
+  int64_t block = 0, blocks = 0;  // elements of a row's blocks, and how many: the last may be in part padding
+  int64_t bits = 0;
+  DataType type = DataType::kUndefined;  // of an element
+  bool full() const { return block * blocks == columns; }
+};
+
+Result<Packed> ReadPacked(const Rewrite& r) {
+  Packed packed = {r.Int("N", 0), r.Int("K", 0), r.Int("block_size", 0), 0, r.Int("bits", 4)};
+  if (packed.rows < 1 || packed.columns < 1) {
+    return Rewrite::Invalid("N is " + std::to_string(packed.rows) + " and K is " + std::to_string(packed.columns) +
+                            "; both need to be positive");
+  }
+  switch (packed.bits) {
+    case 2:
+      packed.type = DataType::kUint2;
+      break;
+    case 4:
+      packed.type = DataType::kUint4;
+      break;
+    case 8:
+      packed.type = DataType::kUint8;
+      break;
+    default:
+      return Rewrite::Unsupported(std::to_string(packed.bits) + " bits are not supported: 2, 4 and 8 are");
+  }
+  if (packed.block < 16 || (packed.block & (packed.block - 1)) != 0) {
+    return Rewrite::Invalid("block_size is " + std::to_string(packed.block) + "; a power of two from 16 on is needed");
+  }
+  if (r.Int("weight_prepacked", 0) != 0)
+    return Rewrite::Unsupported("weight_prepacked is not supported: the matrix is in an order of some GPU");
+  packed.blocks = packed.columns / packed.block + (packed.columns % packed.block == 0 ? 0 : 1);
+  const auto padded = CheckedMul(packed.blocks, packed.block);
+  if (!padded || !CheckedMul(*padded, packed.rows)) return Rewrite::Invalid("K and N are too large");
+  return packed;
+}
+
+// A constant's bytes as elements of fewer bits, with other dims.
+Result<std::string> Reinterpret(Rewrite& r, int input, const std::string& what, DataType type,
+                                std::vector<int64_t> dims) {
+  PT_ASSIGN(const Tensor* bytes, r.Constant(r.in(input)));
+  if (bytes == nullptr)
+    return Rewrite::Unsupported(what + " \"" + r.in(input) + "\" is computed; an initialiser is needed");
+  if (bytes->type() != DataType::kUint8)
+    return Rewrite::Unsupported(what + " \"" + r.in(input) + "\" is of element type " +
+                                std::string(DataTypeName(bytes->type())) + "; uint8 is needed");
+  const auto owner = std::make_shared<const Tensor>(*bytes);
+  auto elements = Tensor::FromShared(type, dims, owner, owner->bytes());
+  if (!elements.ok()) {
+    return Rewrite::Invalid(what + " \"" + r.in(input) + "\" has " + std::to_string(bytes->bytes().size()) +
+                            " bytes, which are not " + DimsText(dims) + " elements of " +
+                            std::string(DataTypeName(type)));
+  }
+  return r.AddTensor(*elements);
+}
+
+// The leading `count` columns of a matrix of `width`.
+std::string Columns(Rewrite& r, const std::string& matrix, int64_t width, int64_t count) {
+  if (width == count) return matrix;
+  return r.Add("Slice", {matrix, r.AddInts({0}), r.AddInts({count}), r.AddInts({1})});
+}
+
+// One a block, [rows, blocks], in the elements' type.
+Result<std::string> PackedZeroPoints(Rewrite& r, int input, const Packed& packed) {
+  // Rows end with a byte.
+  const int64_t per_byte = 8 / packed.bits, width = (packed.blocks + per_byte - 1) / per_byte * per_byte;
+  PT_ASSIGN(const std::string zero_points, Reinterpret(r, input, "zero_points", packed.type, {packed.rows, width}));
+  return Columns(r, zero_points, width, packed.blocks);
+}
+
+Result<std::string> MiddleZeroPoints(Rewrite& r, const Packed& packed) {
+  PT_ASSIGN(const int64_t size, TensorByteCount(packed.type, {packed.rows, packed.blocks}));
+  const char byte = static_cast<char>(packed.bits == 2 ? 0xAA : packed.bits == 4 ? 0x88 : 0x80);
+  PT_ASSIGN(const Tensor tensor,
+            Tensor::FromBytes(packed.type, {packed.rows, packed.blocks}, std::string(static_cast<size_t>(size), byte)));
+  return r.AddTensor(tensor);
+}
+
+// (q - zero_point) · scale with one of each an element or a block, where DequantizeLinear has no form for it.
+std::string Scaled(Rewrite& r, int32_t type, const std::string& elements, const std::string& zero_points,
+                   const std::string& scales) {
+  const std::string real = r.Add("Cast", {elements}, {IntAttribute("to", type)});
+  const std::string zeros = r.Add("Cast", {zero_points}, {IntAttribute("to", type)});
+  return r.Add("Mul", {r.Add("Sub", {real, zeros}), scales});
+}
+
+// The matrix as real numbers, [rows, columns].
+Result<std::string> Unpacked(Rewrite& r, const Packed& packed) {
+  enum Input { kA, kB, kScales, kZeroPoints, kGroups };
+  const int64_t width = packed.block * packed.blocks;
+  PT_ASSIGN(std::string elements, Reinterpret(r, kB, "B", packed.type, {packed.rows, width}));
+  std::string scales = r.in(kScales);
+  const auto by_block = [&](const std::string& value) {
+    return r.Add("Reshape", {value, r.AddInts({packed.rows, packed.blocks})});
+  };
+  if (r.rank(scales) != 2) scales = by_block(scales);
+  bool real_zeros = false;
+  std::string zero_points;
+  if (r.has(kZeroPoints)) {
+    PT_ASSIGN(const int32_t type, r.NeedElementType(r.in(kZeroPoints), "zero_points"));
+    real_zeros = type != proto::TensorProto::UINT8;
+  }
+  // ONNX Runtime takes g_idx with 4 bits alone, and then passes over packed zero points.
+  if (r.has(kGroups) && (packed.bits != 4 || (r.has(kZeroPoints) && !real_zeros)))
+    return Rewrite::Unsupported("g_idx is supported with 4 bits and without packed zero_points only");
+  if (real_zeros) {
+    zero_points = by_block(r.in(kZeroPoints));
+  } else if (r.has(kZeroPoints)) {
+    PT_ASSIGN(zero_points, PackedZeroPoints(r, kZeroPoints, packed));
+  } else {
+    PT_ASSIGN(zero_points, MiddleZeroPoints(r, packed));
+  }
+  if (!real_zeros && !r.has(kGroups)) {
+    const std::string matrix = r.Add("DequantizeLinear", {elements, scales, zero_points},
+                                     {IntAttribute("axis", 1), IntAttribute("block_size", packed.block)});
+    return Columns(r, matrix, width, packed.columns);
+  }
+  PT_ASSIGN(const int32_t type, r.NeedElementType(r.in(kScales), "scales"));
+  if (r.has(kGroups)) {
+    // Which block's scale and zero point each column has.
+    const Attributes along = {IntAttribute("axis", 1)};
+    const std::string& groups = r.in(kGroups);
+    const std::string zeros = r.Add("Cast", {zero_points}, {IntAttribute("to", type)});
+    return Scaled(r, type, Columns(r, elements, width, packed.columns), r.Add("Gather", {zeros, groups}, along),
+                  r.Add("Gather", {scales, groups}, along));
+  }
+  const std::string one_a_block = r.AddInts({packed.rows, packed.blocks, 1});
+  elements = r.Add("Reshape", {elements, r.AddInts({packed.rows, packed.blocks, packed.block})});
+  const std::string blocks =
+      Scaled(r, type, elements, r.Add("Reshape", {zero_points, one_a_block}), r.Add("Reshape", {scales, one_a_block}));
+  return Columns(r, r.Add("Reshape", {blocks, r.AddInts({packed.rows, width})}), width, packed.columns);
+}
+
+// accuracy_level only allows results to be worse than this.
+Status MatMulNBits(Rewrite& r) {
+  constexpr int kInput = 0, kBias = 5;
+  PT_ASSIGN(const Packed packed, ReadPacked(r));
+  if (const auto depth = r.dim(r.in(kInput), -1); depth && *depth != packed.columns) {
+    return Rewrite::Invalid("the last dim of A is " + std::to_string(*depth) + " where K is " +
+                            std::to_string(packed.columns));
+  }
+  if (const auto length = r.dim(r.in(kBias), 0); r.has(kBias) && length && *length != packed.rows) {
+    return Rewrite::Invalid("its bias has " + std::to_string(*length) + " elements where N is " +
+                            std::to_string(packed.rows));
+  }
+  PT_ASSIGN(const std::string rows, Unpacked(r, packed));
+  const std::string matrix = r.Add("Transpose", {rows}, {IntsAttribute("perm", {1, 0})});
+  if (!r.has(kBias)) {
+    r.Finish(0, "MatMul", {r.in(kInput), matrix});
+    return {};
+  }
+  r.Finish(0, "Add", {r.Add("MatMul", {r.in(kInput), matrix}), r.in(kBias)});
+  return {};
+}
+
+void InferNBits(proto::InferenceContext& context) {
+  LikeFirst(context);
+  auto& type = *context.getOutputType(0)->mutable_tensor_type();
+  const A* n = context.getAttribute("N");
+  if (!type.has_shape() || type.shape().dim_size() == 0 || n == nullptr) return;
+  auto& last = *type.mutable_shape()->mutable_dim(type.shape().dim_size() - 1);
+  last.Clear();
+  last.set_dim_value(n->i());
+}
+
+}  // namespace
+
+std::vector<Row> PackedProductRows() {
+  return {{"MatMulNBits",
+           {"A", "B", "scales", "zero_points?", "g_idx?", "bias?"},
+           {"Y"},
+           {{"K", A::INT, true},
+            {"N", A::INT, true},
+            {"accuracy_level", A::INT},
+            {"bits", A::INT},
+            {"block_size", A::INT, true},
+            {"weight_prepacked", A::INT}},
+           InferNBits,
+           MatMulNBits}};
+}
+
+}  // namespace pt::contrib

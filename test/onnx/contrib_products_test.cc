@@ -1,0 +1,160 @@
+// Products and convolutions with what ONNX Runtime fuses into them. Expected numbers are its own, of version 1.32
+// without optimisation, with the same inputs.
+#include "test/onnx/contrib_lab.h"
+
+namespace pt::testing {
+namespace {
+
+Tensor Ramp(std::vector<int64_t> dims, float start, float step, int period) {
+  int64_t count = 1;
+  for (int64_t d : dims) count *= d;
+  std::vector<float> values;
+  for (int64_t i = 0; i < count; ++i) values.push_back(start + step * static_cast<float>(i % period));
+  return Floats(std::move(dims), values);
+}
+
+const Tensor kA = Ramp({2, 3, 2}, -2, 0.5F, 100), kB = Ramp({2, 2, 3}, -1, 1, 5), kColumns = Ramp({3, 2, 2}, -1, 1, 5);
+
+TEST_CASE("Contrib, FusedMatMulTransposesMatricesAndBatches", "[onnx]") {
+  CheckNear(Results({"FusedMatMul", {kA, kB}, {FloatAttribute("alpha", 0.5F)}})[0], {2, 3, 3},
+            {-0.5F, -2.25F, -0.25F, 0, -0.75F, -0.25F, 0.5F, 0.75F, -0.25F, 2.25F, -0.25F, 1, 3.75F, -0.25F, 2, 5.25F,
+             -0.25F, 3});
+  for (const char* op : {"FusedMatMul", "TransposeMatMul"}) {
+    CheckNear(Results({op, {kA, kA}, {IntAttribute("transA", 1)}})[0], {2, 2, 2},
+              {5, 3.5F, 3.5F, 2.75F, 14, 17, 17, 20.75F});
+    CheckNear(Results({op, {kA, kA}, {IntAttribute("transB", 1), FloatAttribute("alpha", 2)}})[0], {2, 3, 3},
+              {12.5F, 5.5F, -1.5F, 5.5F, 2.5F, -0.5F, -1.5F, -0.5F, 0.5F, 6.5F, 11.5F, 16.5F, 11.5F, 20.5F, 29.5F,
+               16.5F, 29.5F, 42.5F});
+  }
+  CheckNear(Results({"FusedMatMul", {kA, kColumns}, {IntAttribute("transBatchA", 1)}})[0], {3, 2, 2},
+            {0.5F, -3, 0.5F, 3, -3, 0.5F, 6, 0.5F, -0.5F, 0, 2.5F, 9});
+  CheckNear(Results({"FusedMatMul", {kA, kColumns}, {IntAttribute("transBatchA", 1), IntAttribute("transA", 1)}})[0],
+            {3, 2, 2}, {3, 2, 3, 3, -3, 3, -1.5F, 3, -3, 0, -2.5F, 1.5F});
+}
+
+TEST_CASE("Contrib, FusedConvAddsAndActivates", "[onnx]") {
+  const Tensor x = Ramp({1, 1, 4, 4}, -3, 1, 7), w = Floats({1, 1, 2, 2}, {1, 0, -1, 2}), bias = Floats({1}, {0.5F}),
+               z = Ramp({1, 1, 3, 3}, 0, 1, 100);
+  const auto run = [&](const std::string& activation, const std::vector<float>& parameters) {
+    std::vector<Wire> attributes = {IntsAttribute("kernel_shape", {2, 2}), StringAttribute("activation", activation)};
+    if (!parameters.empty()) attributes.push_back(FloatsAttribute("activation_params", parameters));
+    return Results({"FusedConv", {x, Constant(w), Constant(bias), z}, attributes})[0];
+  };
+  CheckNear(run("Relu", {}), {1, 1, 3, 3}, {0.5F, 3.5F, 0, 4.5F, 7.5F, 10.5F, 8.5F, 0, 7.5F});
+  CheckNear(run("LeakyRelu", {0.5F}), {1, 1, 3, 3}, {0.5F, 3.5F, -3.75F, 4.5F, 7.5F, 10.5F, 8.5F, -1.25F, 7.5F});
+  CheckNear(run("Clip", {-1, 2}), {1, 1, 3, 3}, {0.5F, 2, -1, 2, 2, 2, 2, -1, 2});
+  CheckNear(run("HardSigmoid", {0.25F, 0.5F}), {1, 1, 3, 3}, {0.625F, 1, 0, 1, 1, 1, 1, 0, 1});
+  CheckNear(run("Tanh", {}), {1, 1, 3, 3},
+            {0.46211717F, 0.99817795F, -0.9999994F, 0.99975318F, 0.9999994F, 1, 0.99999988F, -0.98661435F, 0.9999994F});
+  CheckNear(Results({"FusedConv", {x, w, {}, z}, {IntsAttribute("kernel_shape", {2, 2})}})[0], {1, 1, 3, 3},
+            {0, 3, -8, 4, 7, 10, 8, -3, 7});
+
+  const auto fault = [&](const std::vector<Wire>& attributes) { return FaultOf({"FusedConv", {x, w}, attributes}); };
+  CHECK(Mentions(fault({StringAttribute("activation", "Selu")}), "activation \"Selu\" is not supported"));
+  CHECK(Mentions(fault({StringAttribute("auto_pad", "NONE")}), "unknown auto_pad \"NONE\" of Conv"));
+  CHECK(Mentions(fault({StringAttribute("activation", "Clip"), FloatsAttribute("activation_params", {1})}),
+                 "activation Clip needs 2 parameters, not 1"));
+}
+
+TEST_CASE("Contrib, FusedGemmActivates", "[onnx]") {
+  const Tensor a = Floats({2, 2}, {1, 2, -3, 4}), b = Floats({2, 2}, {1, -1, 2, 0.5F}), c = Floats({2}, {0.5F, -0.5F});
+  CheckNear(Results({"FusedGemm",
+                     {a, b, c},
+                     {StringAttribute("activation", "LeakyRelu"), FloatAttribute("activation_alpha", 0.1F),
+                      FloatAttribute("alpha", 0.5F), FloatAttribute("beta", 2), IntAttribute("transB", 1)}})[0],
+            {2, 2}, {0.5F, 0.5F, -0.25F, -0.3F});
+  CHECK(Mentions(FaultOf({"FusedGemm", {a, b}, {StringAttribute("activation", "Gelu")}}), "is not supported: Elu"));
+}
+
+TEST_CASE("Contrib, FusedMatMulNeedsToKnowHowManyDimsItTurns", "[onnx]") {
+  const Operand unranked(kA, false, false);
+  CHECK(FaultOf({"FusedMatMul", {unranked, kB}}) == "");
+  CHECK(Mentions(FaultOf({"FusedMatMul", {unranked, kA}, {IntAttribute("transA", 1)}}),
+                 "the number of dims of A (\"x0\") is not known"));
+  const Tensor matrix = Floats({2, 2}, {1, 2, 3, 4});
+  CHECK(Mentions(FaultOf({"FusedMatMul", {matrix, matrix}, {IntAttribute("transBatchB", 1)}}), "have 2 and 2"));
+}
+
+// ---- MatMulNBits: A [2, 20], N = 2, two blocks of 16 of which the second is padded ----
+
+const Tensor kInput = [] {
+  std::vector<float> values;
+  for (int i = 0; i < 40; ++i) values.push_back(static_cast<float>(i * 7 % 9) * 0.25F - 1);
+  return Floats({2, 20}, values);
+}();
+const Tensor kScales = Floats({2, 2}, {0.1F, 0.2F, 0.05F, 0.4F});
+
+Tensor Packed(int64_t bits) {
+  std::vector<uint8_t> bytes;
+  for (int64_t i = 0; i < 2 * 2 * 16 * bits / 8; ++i) bytes.push_back(static_cast<uint8_t>(i * 37 % 256));
+  return Uint8({2, 2, 16 * bits / 8}, bytes);
+}
+
+Single NBits(int64_t bits, std::vector<Operand> optional = {}) {
+  Single single = {"MatMulNBits",
+                   {kInput, Constant(Packed(bits)), Constant(kScales)},
+                   {IntAttribute("K", 20), IntAttribute("N", 2), IntAttribute("bits", bits),
+                    IntAttribute("block_size", 16), IntAttribute("accuracy_level", 0)}};
+  for (Operand& operand : optional) single.inputs.push_back(std::move(operand));
+  return single;
+}
+
+TEST_CASE("Contrib, MatMulNBitsUnpacksFourBits", "[onnx]") {
+  CheckNear(Results(NBits(4))[0], {2, 2}, {-2.0999999F, -1.5250001F, -0.15F, 0.2625F});
+  const Operand zero_points = Constant(Uint8({2, 1}, {0x3A, 0x71}));
+  CheckNear(Results(NBits(4, {zero_points, {}, Floats({2}, {1, -1})}))[0], {2, 2},
+            {-1.9499998F, -2.6500001F, 0.55F, -0.74999994F});
+  CheckNear(Results(NBits(4, {Floats({2, 2}, {1.5F, 2, 7.25F, 8})}))[0], {2, 2},
+            {-2.6750002F, -1.50625F, -0.2875F, 0.271875F});
+}
+
+TEST_CASE("Contrib, MatMulNBitsTakesScalesByGroupIndex", "[onnx]") {
+  std::vector<int32_t> groups;
+  for (int32_t i = 0; i < 20; ++i) groups.push_back(i % 2);
+  CheckNear(Results(NBits(4, {{}, Constant(Int32({20}, groups))}))[0], {2, 2}, {-3.25F, -1.8749996F, -0.025F, 0.7875F});
+  CHECK(Mentions(FaultOf(NBits(8, {{}, Constant(Int32({20}, groups))})), "g_idx is supported with 4 bits"));
+  CHECK(Mentions(FaultOf(NBits(4, {Constant(Uint8({2, 1}, {0, 0})), Constant(Int32({20}, groups))})),
+                 "without packed zero_points"));
+}
+
+TEST_CASE("Contrib, MatMulNBitsUnpacksEightAndTwoBits", "[onnx]") {
+  CheckNear(Results(NBits(8))[0], {2, 2}, {3.1000028F, 35.974998F, 22.174999F, -89.762497F});
+  CheckNear(Results(NBits(8, {Constant(Uint8({2, 2}, {100, 30, 200, 0}))}))[0], {2, 2},
+            {-10.200006F, -4.2250023F, 17.974998F, -103.46249F});
+  CheckNear(Results(NBits(2))[0], {2, 2}, {0, -0.3375F, 0.625F, 1.175F});
+  CheckNear(Results(NBits(2, {Constant(Uint8({2, 1}, {0b1101, 0b0110}))}))[0], {2, 2}, {0.2F, -0.6375F, 0.7F, 1.075F});
+}
+
+TEST_CASE("Contrib, MatMulNBitsRefusesWhatDoesNotFit", "[onnx]") {
+  const auto with = [](const std::string& name, int64_t value) {
+    Single single = NBits(4);
+    single.attributes.clear();
+    for (const auto& [attribute, usual] :
+         std::vector<std::pair<std::string, int64_t>>{{"K", 20}, {"N", 2}, {"bits", 4}, {"block_size", 16}}) {
+      if (attribute != name) single.attributes.push_back(IntAttribute(attribute, usual));
+    }
+    single.attributes.push_back(IntAttribute(name, value));
+    return FaultOf(single);
+  };
+  CHECK(with("accuracy_level", 4) == "");
+  CHECK(Mentions(with("bits", 3), "3 bits are not supported: 2, 4 and 8 are"));
+  CHECK(Mentions(with("block_size", 8), "block_size is 8"));
+  CHECK(Mentions(with("block_size", 24), "block_size is 24"));
+  CHECK(Mentions(with("block_size", INT64_MIN), "block_size is"));
+  CHECK(Mentions(with("N", 0), "N is 0 and K is 20"));
+  CHECK(Mentions(with("N", INT64_MAX), "K and N are too large"));
+  CHECK(Mentions(with("N", 3), "has 32 bytes, which are not [3,32] elements of uint4"));
+  CHECK(Mentions(with("K", 21), "the last dim of A is 20 where K is 21"));
+  CHECK(Mentions(with("weight_prepacked", 1), "weight_prepacked is not supported"));
+  CHECK(Mentions(FaultOf(NBits(4, {{}, {}, Floats({3}, {1, 2, 3})})), "its bias has 3 elements where N is 2"));
+  CHECK(Mentions(FaultOf(NBits(4, {Constant(Uint8({2}, {1, 2})), {}, Floats({1, 2}, {1, 2})})), "elements where N"));
+  Single computed = NBits(4);
+  computed.inputs[1].constant = false;
+  CHECK(Mentions(FaultOf(computed), "B \"x1\" is computed; an initialiser is needed"));
+  Single missing = NBits(4);
+  missing.attributes.erase(missing.attributes.begin());
+  CHECK(Mentions(FaultOf(missing), "its attribute K is missing"));
+}
+
+}  // namespace
+}  // namespace pt::testing
