@@ -126,5 +126,7 @@ std::vector<Row> ActivationRows();
 std::vector<Row> NormalizationRows();
 std::vector<Row> PackedProductRows();
 std::vector<Row> ProductRows();
+std::vector<Row> QuantizedProductRows();
+std::vector<Row> QuantizedRows();
 
 }  // namespace pt::contrib
