@@ -123,6 +123,7 @@ struct Row {
 };
 
 std::vector<Row> ActivationRows();
+std::vector<Row> AttentionRows();
 std::vector<Row> NormalizationRows();
 std::vector<Row> PackedProductRows();
 std::vector<Row> ProductRows();
