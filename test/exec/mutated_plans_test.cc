@@ -9,7 +9,6 @@
 #include <set>
 
 #include "lib/plan/work.h"
-#include "partitiontuner/backend/devices.h"
 #include "partitiontuner/backend/libraries.h"
 #include "partitiontuner/cost/table_costs.h"
 #include "partitiontuner/exec/judge_plan.h"
@@ -18,21 +17,16 @@
 #include "partitiontuner/plan/memory_plan.h"
 #include "partitiontuner/plan/plan_json.h"
 #include "partitiontuner/planner/planner.h"
-#include "partitiontuner/platform/discover.h"
 #include "partitiontuner/profiler/measure.h"
 #include "partitiontuner/version.h"
 #include "test/testing/plan_edits.h"
 #include "test/testing/plan_mutator.h"
+#include "test/testing/real_machine.h"
 #include "test/testing/run_candidate.h"
 #include "test/testing/test_machine.h"
 
 namespace pt::testing {
 namespace {
-
-constexpr const char* kDevice = R"({
-  "version": 1, "name": "sim:0", "memory_bytes": 4000000, "streams": 2,
-  "to_device": {"latency_ns": 10, "bytes_per_ns": 2.0}, "from_device": {"latency_ns": 10, "bytes_per_ns": 4.0},
-  "families": {"*": {"fixed_ns": 70, "flops_per_ns": 0, "bytes_per_ns": 1}}, "exact_ns": {}, "unsupported": []})";
 
 // Views, a chain of elementwise kernels, a value that is read again late.
 constexpr const char* kViews =
@@ -54,18 +48,6 @@ constexpr const char* kBranches =
     "input x float32[1,16,6,6]\nconst u float32[16,16,1,1] random 4\nconst v float32[16,16,3,3] random 5\n"
     "a = Conv(x, u)\nb = Conv(x, v) pads=[1,1,1,1]\nc = Relu(a)\nd = Sigmoid(b)\ne = Concat(c, d, b) axis=1\n"
     "f = Relu(e)\ng = GlobalAveragePool(f)\nh = Mul(f, g)\noutput h\n";
-
-std::unique_ptr<Machine> TwoDevices() {
-  Platform platform = MakeTestPlatform(2, false);
-  const Status added = AddSimulatedDevice(platform, ParseJson(kDevice, "test").value(), "test");
-  if (!added.ok()) FAIL(ToString(added.error()));
-  std::vector<std::unique_ptr<DeviceDriver>> drivers;
-  drivers.push_back(MakeHostDriver(DeviceId(0u)));
-  drivers.push_back(MakeSimulatedDriver(platform, DeviceId(1u)));
-  std::vector<std::unique_ptr<Library>> libraries;
-  for (const LibraryRow& row : BuiltInLibraries()) libraries.push_back(row.make());
-  return Machine::Assemble(std::move(platform), std::move(drivers), std::move(libraries)).value();
-}
 
 LentTensor Borrow(const Tensor& tensor) {
   const auto bytes = tensor.bytes();
@@ -312,7 +294,7 @@ Result<Plan> ReadBack(const Json& json) {
 }
 
 void RunMutations(uint64_t seed, size_t count, size_t plans) {
-  const std::unique_ptr<Machine> machine = TwoDevices();
+  const std::unique_ptr<Machine> machine = MakeRealMachine(2, true);
   const std::vector<Scene> scenes = MakeScenes(*machine, seed, plans);
   std::mt19937_64 random(seed);
   size_t unread = 0, refused = 0, ran = 0, wrong = 0;
@@ -352,7 +334,7 @@ void RunMutations(uint64_t seed, size_t count, size_t plans) {
 }
 
 void RunEdits(uint64_t seed, size_t count, size_t plans) {
-  const std::unique_ptr<Machine> machine = TwoDevices();
+  const std::unique_ptr<Machine> machine = MakeRealMachine(2, true);
   const std::vector<Scene> scenes = MakeScenes(*machine, seed, plans);
   std::mt19937_64 random(seed);
   size_t reordered = 0, swapped = 0;

@@ -3,9 +3,6 @@
 
 #include <algorithm>
 #include <catch2/catch_test_macros.hpp>
-#include <cinttypes>
-#include <cstdio>
-#include <cstdlib>
 #include <functional>
 
 #include "lib/planner/assemble.h"
@@ -17,6 +14,7 @@
 #include "partitiontuner/support/random.h"
 #include "test/testing/random_world.h"
 #include "test/testing/rounds.h"
+#include "test/testing/seeds.h"
 
 namespace pt {
 namespace {
@@ -24,6 +22,7 @@ namespace {
 using testing::kMachines;
 using testing::Machine;
 using testing::RandomWorld;
+using testing::SeedsOfNight;
 using testing::World;
 
 // Calls visit for every legal order of every cover, options and units.
@@ -167,10 +166,7 @@ TEST_CASE("Search, EqualsExactOnDozensOfInstances", "[planner][exact][slow]") {
 
 // About an hour; PT_SEEDS=FIRST:COUNT takes a part.
 TEST_CASE("Search, EqualsExactOnThousandsOfInstances", "[.nightly]") {
-  uint64_t first = 10'001, count = 8000;
-  if (const char* part = std::getenv("PT_SEEDS"); part != nullptr) {
-    REQUIRE(std::sscanf(part, "%" SCNu64 ":%" SCNu64, &first, &count) == 2);
-  }
+  const auto [first, count] = SeedsOfNight({10'001, 8000});
   const Tally tally = Compare(first, count, 100'000);
   WARN("seeds from " << first << ": " << tally.proven << " of " << count << " proven, " << tally.equal
                      << " equal, the worst " << 100 * tally.worst << " % above; by moves alone " << tally.moved
