@@ -128,8 +128,23 @@ Result<Argument> SideArgument(const Request& request, const Side& side, const Di
   return Argument{key, Argument::Source::kInput, *side.input, std::move(desc)};
 }
 
+int64_t CountOf(const Dims& dims, size_t first, size_t past) {
+  int64_t count = 1;
+  for (size_t i = first; i < past; ++i) count *= dims[i];
+  return count;
+}
+
+// oneDNN 3.7.2 writes behind the result where one matrix meets batches whose last dim is one: it takes the rows of all
+// of them for those of one.
+bool IsWrittenBeyond(const Product& product) {
+  if (product.result.size() < 4) return false;
+  const size_t batch = product.result.size() - 2;
+  return CountOf(product.b, 0, batch) == 1 && product.a[batch - 1] == 1 && CountOf(product.a, 0, batch) > 1;
+}
+
 Result<KernelDescriptor> BuildProduct(const Request& request, const Node& node, const Product& product,
                                       std::span<const Pointwise> ops, const std::optional<Tensor>& bias) {
+  if (IsWrittenBeyond(product)) return Unsupported("the last dim of its batches is one");
   KernelDescriptor descriptor;
   const PostOps post{ops, product.result, RowMajor(product.result.size())};
   PT_ASSIGN(const Desc dst, ReshapedDesc(WithRank(request.out, product.result.size()), product.result));
@@ -171,12 +186,6 @@ Result<KernelDescriptor> BuildProduct(const Request& request, const Node& node, 
   descriptor.call.arguments.push_back(packed);
   descriptor.call.arguments.push_back({DNNL_ARG_DST, Argument::Source::kOutput, 0, dst});
   return descriptor;
-}
-
-int64_t CountOf(const Dims& dims, size_t first, size_t past) {
-  int64_t count = 1;
-  for (size_t i = first; i < past; ++i) count *= dims[i];
-  return count;
 }
 
 // numpy's rules, with batches flattened where nothing is lost: a stack times one matrix is one
