@@ -125,6 +125,8 @@ Result<KernelDescriptor> BuildLayerNorm(const Request& request) {
     } else {
       const auto index = InputIndex(request, node.inputs[i]);
       if (!IsDense(request.in[*index])) return Unsupported("scale or bias is a slice");
+      // It is read as float32, whatever the image is stored as.
+      if (request.in[*index].type != DataType::kFloat32) return Unsupported("scale or bias is stored in less");
       descriptor.call.arguments.push_back({key, Argument::Source::kInput, *index, vector});
     }
   }
