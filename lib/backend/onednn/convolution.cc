@@ -66,6 +66,15 @@ bool TakesAsBias(const FusionGroup& group, const Dims& y) {
   return true;
 }
 
+// What oneDNN 3.7.2 computes wrongly in less than float32, channels-last: a stride that makes one column of an image,
+// and several filters for each channel over the only slice of a volume, which may crash as well.
+bool IsWrongInLess(const Dims& x, const Dims& w, const Dims& y, int64_t groups, const WindowParameters& window) {
+  const bool one_column = y.back() == 1 && window.strides.back() > 1;
+  const bool several_filters = w[1] == 1 && groups > 1 && w[0] > groups;
+  const bool only_slice = x.size() == 5 && x[2] == 1 && w[2] > 1;
+  return one_column || (several_filters && only_slice);
+}
+
 // The scales and zero points of the integers that are read and written.
 Status AddQuantisations(const Request& request, const Node& node, int64_t groups, bool transposed,
                         dnnl::primitive_attr& attributes, KernelDescriptor& descriptor) {
@@ -97,6 +106,9 @@ Result<KernelDescriptor> BuildAny(const Request& request, bool transposed) {
                                  : WindowOf(node, kernel, Spatial(x), Spatial(y));
   const auto source = InputIndex(request, node.inputs[0]);
   if (!window || !source) return Unsupported("the convolution's dims do not fit together");
+  const bool in_less = request.in[*source].type != DataType::kFloat32;
+  if (in_less && !transposed && IsWrongInLess(x, w, y, groups, *window))
+    return Unsupported("oneDNN computes it wrongly");
 
   KernelDescriptor descriptor;
   PT_ASSIGN(const Desc src, DescOf(request.in[*source], request.out));
