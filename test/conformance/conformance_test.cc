@@ -68,6 +68,12 @@ constexpr std::array kCases = {
     Case{"convolution, SAME",
          "input x float32[1,3,9,9]\nconst w float32[5,3,4,4] random 1\n"
          "y = Conv(x, w) auto_pad=\"SAME_UPPER\" strides=[2,2]\noutput y\n"},
+    Case{"convolution, a stride that makes one column",
+         "input x float32[1,16,10,1]\nconst w float32[4,4,3,3] random 1\nconst b float32[4] random 2\n"
+         "y = Conv(x, w, b) strides=[1,2] pads=[0,1,0,1] group=4\noutput y\n"},
+    Case{"convolution, 3-d, several filters for each channel of one slice",
+         "input x float32[1,32,1,4,4]\nconst w float32[64,1,3,3,3] random 1\n"
+         "y = Conv(x, w) pads=[1,1,1,1,1,1] group=32\noutput y\n"},
     Case{"convolution, weights not constant",
          "input x float32[1,4,6,6]\ninput w float32[8,4,3,3]\n"
          "y = Conv(x, w) pads=[1,1,1,1]\noutput y\n"},
@@ -110,6 +116,9 @@ constexpr std::array kCases = {
     Case{"convolution 3x3 of whole vectors, with residual",
          "input x float32[2,32,7,10]\ninput r float32[2,32,6,9]\nconst w float32[32,32,3,3] random 1\n"
          "const b float32[32] random 2\nc = Conv(x, w, b) pads=[1,0,0,1]\ns = Add(c, r)\ny = Relu(s)\noutput y\n"},
+    Case{"matmul of batches turned around, of which the last dim is one",
+         "input x float32[2,12,2,1]\nconst w float32[2,10] random 1\na = Transpose(x) perm=[0,3,1,2]\n"
+         "y = MatMul(a, w)\noutput y\n"},
     Case{"attention between transposes",
          "input q float32[2,7,3,5]\ninput k float32[2,9,3,5]\ninput v float32[2,9,3,4]\ninput mask float32[2,1,1,9]\n"
          "a = Transpose(q) perm=[0,2,1,3]\nb = Transpose(k) perm=[0,2,3,1]\nc = Transpose(v) perm=[0,2,1,3]\n"
@@ -166,6 +175,9 @@ constexpr std::array kCases = {
     Case{"lrn", "input x float32[1,9,5,5]\ny = LRN(x) size=5 alpha=0.01 beta=0.75 bias=1.0\noutput y\n"},
     Case{"layer normalisation",
          "input x float32[2,5,16]\nconst s float32[16] random 1\nconst b float32[16] random 2\n"
+         "y = LayerNormalization(x, s, b)\noutput y\n"},
+    Case{"layer normalisation by what is computed",
+         "input x float32[3,20]\ninput s float32[20]\ninput b float32[20]\n"
          "y = LayerNormalization(x, s, b)\noutput y\n"},
     Case{"batch normalisation",
          "input x float32[2,18,5,5]\nconst s float32[18] random 1\nconst b float32[18] random 2\nconst m float32[18] "

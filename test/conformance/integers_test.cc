@@ -61,6 +61,13 @@ constexpr std::array kCases = {
     Case{"convolution of one channel into one column",
          "input x uint8[1,1,12,6]\nconst w int8[4,1,3,3] whole 1\nd = DequantizeLinear(x, s1, u1)\n"
          "v = DequantizeLinear(w, sw, i0)\ny = Conv(d, v) strides=[2,5]\nq = QuantizeLinear(y, s3, u1)\noutput q\n"},
+    Case{"convolution of several channels into one column",
+         "input x uint8[1,4,9,3]\nconst w int8[4,4,3,3] whole 1\nd = DequantizeLinear(x, s1, u1)\n"
+         "v = DequantizeLinear(w, sw, i0)\ny = Conv(d, v) strides=[1,2]\nq = QuantizeLinear(y, s3, u1)\noutput q\n"},
+    Case{"element-wise behind a convolution whose channels do not fill a block",
+         "input x float32[1,12,5,4]\nconst w float32[24,12,1,1] random 1\ny = Conv(x, w)\ng = Sigmoid(y)\n"
+         "m = Mul(y, g)\na = Add(y, g)\nq = QuantizeLinear(m, s2, i2)\nr = QuantizeLinear(a, s2, u1)\n"
+         "output q\noutput r\n"},
     Case{"convolution to one channel",
          "input x uint8[1,8,12,6]\nconst w int8[1,8,3,3] whole 1\nd = DequantizeLinear(x, s1, u1)\n"
          "v = DequantizeLinear(w, sw, i0)\ny = Conv(d, v) pads=[1,1,1,1]\nq = QuantizeLinear(y, s3, u1)\noutput q\n"},
