@@ -101,7 +101,8 @@ Result<Cut> RowsOfProduct(const Graph& graph, const Node& node, const Dims& out)
 }  // namespace
 
 Result<Cut> CutOf(const Graph& graph, const Node& node, uint32_t parts, SplitAxis axis) {
-  const std::optional<Dims> out = node.outputs.empty() ? std::nullopt : graph.value(node.outputs[0]).type.static_dims();
+  const bool has_result = !node.outputs.empty() && node.outputs[0].valid();
+  const std::optional<Dims> out = has_result ? graph.value(node.outputs[0]).type.static_dims() : std::nullopt;
   if (!out) return CannotBe("its result has no sizes that are known before the run");
   const bool convolution = IsOp(node, "Conv"), rows = axis == SplitAxis::kRows;
   if (!convolution && !IsOp(node, "MatMul") && !IsOp(node, "Gemm")) {

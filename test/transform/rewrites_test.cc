@@ -230,6 +230,11 @@ TEST_CASE("SplitNodes, WhatHasNoRowsOfItsOwnStaysWhole", "[transform]") {
   CHECK(fault("split-rows=y:2").find("no two matrices") != std::string::npos);
 }
 
+TEST_CASE("SplitFault, NodesWhoseFirstOutputIsLeftOutStayWhole", "[transform]") {
+  const Graph graph = Parsed("input x float32[2,9]\nconst k int64[1] ints 3\n_, i = TopK(x, k)\noutput i\n");
+  CHECK(SplitFault(graph, NodeId(0u), 2, SplitAxis::kRows) != "");
+}
+
 TEST_CASE("SplitNodes, APatternSplitsWhatItCan", "[transform]") {
   const Graph graph = Parsed(
       "input x float32[1,4,5,5]\nconst w float32[8,4,3,3] random 1\nconst v float32[8,1,3,3] random 2\n"
