@@ -74,6 +74,12 @@ constexpr std::array kCases = {
     Case{"convolution, 3-d, several filters for each channel of one slice",
          "input x float32[1,32,1,4,4]\nconst w float32[64,1,3,3,3] random 1\n"
          "y = Conv(x, w) pads=[1,1,1,1,1,1] group=32\noutput y\n"},
+    Case{"convolution, 3-d, windows that step over the only slice",
+         "input x float32[1,12,1,5,5]\nconst w float32[16,12,3,3,3] random 1\n"
+         "y = Conv(x, w) dilations=[2,1,1] pads=[3,0,0,3,0,0]\noutput y\n"},
+    Case{"transposed convolution, 3-d, windows that step over the only slice",
+         "input x float32[1,12,1,5,5]\nconst w float32[12,16,4,3,3] random 1\n"
+         "y = ConvTranspose(x, w) dilations=[2,1,1] pads=[3,0,0,3,0,0]\noutput y\n"},
     Case{"convolution, weights not constant",
          "input x float32[1,4,6,6]\ninput w float32[8,4,3,3]\n"
          "y = Conv(x, w) pads=[1,1,1,1]\noutput y\n"},

@@ -66,13 +66,32 @@ bool TakesAsBias(const FusionGroup& group, const Dims& y) {
   return true;
 }
 
-// What oneDNN 3.7.2 computes wrongly in less than float32, channels-last: a stride that makes one column of an image,
-// and several filters for each channel over the only slice of a volume, which may crash as well.
-bool IsWrongInLess(const Dims& x, const Dims& w, const Dims& y, int64_t groups, const WindowParameters& window) {
+// Whether the window at some slice of the resulting volume meets no slice of the given one: it lies in the padding
+// alone, or steps over what there is.
+bool MissesAllSlices(int64_t in, int64_t out, const WindowParameters& window, bool transposed) {
+  for (int64_t o = 0; o < out; ++o) {
+    bool meets = false;
+    for (int64_t k = 0; k < window.kernel[0]; ++k) {
+      const int64_t step = k * window.dilations[0], pad = window.pads_begin[0], stride = window.strides[0];
+      const int64_t at = transposed ? o + pad - step : o * stride - pad + step;
+      meets = meets || (transposed ? at >= 0 && at % stride == 0 && at / stride < in : at >= 0 && at < in);
+    }
+    if (!meets) return true;
+  }
+  return false;
+}
+
+// What oneDNN 3.7.2 computes wrongly in less than float32, channels-last: a stride that makes one column of an image;
+// volumes with several filters for each channel of their only slice, or with windows that meet no slice. The latter
+// crash now and then.
+bool IsWrongInLess(const Dims& x, const Dims& w, const Dims& y, int64_t groups, const WindowParameters& window,
+                   bool transposed) {
+  const bool volume = x.size() == 5;
+  if (volume && MissesAllSlices(x[2], y[2], window, transposed)) return true;
+  if (transposed) return false;
   const bool one_column = y.back() == 1 && window.strides.back() > 1;
   const bool several_filters = w[1] == 1 && groups > 1 && w[0] > groups;
-  const bool only_slice = x.size() == 5 && x[2] == 1 && w[2] > 1;
-  return one_column || (several_filters && only_slice);
+  return one_column || (several_filters && volume && x[2] == 1 && w[2] > 1);
 }
 
 // The scales and zero points of the integers that are read and written.
@@ -107,8 +126,7 @@ Result<KernelDescriptor> BuildAny(const Request& request, bool transposed) {
   const auto source = InputIndex(request, node.inputs[0]);
   if (!window || !source) return Unsupported("the convolution's dims do not fit together");
   const bool in_less = request.in[*source].type != DataType::kFloat32;
-  if (in_less && !transposed && IsWrongInLess(x, w, y, groups, *window))
-    return Unsupported("oneDNN computes it wrongly");
+  if (in_less && IsWrongInLess(x, w, y, groups, *window, transposed)) return Unsupported("oneDNN computes it wrongly");
 
   KernelDescriptor descriptor;
   PT_ASSIGN(const Desc src, DescOf(request.in[*source], request.out));
