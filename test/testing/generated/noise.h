@@ -1,0 +1,18 @@
+// What rounding may do to the values of a graph: the reference library's results, changed after every node by as much
+// as another right library's may lie beside them. A value that this moves far, across a step or to another place is no
+// value to compare.
+#pragma once
+
+#include <vector>
+
+#include "partitiontuner/candidate/precision.h"
+#include "partitiontuner/graph/graph.h"
+
+namespace pt::testing {
+
+// By value of the graph: rounding as in that mode leaves it well within the tolerance of verification. values: the
+// exact ones, of the same inputs.
+Result<std::vector<bool>> SteadyValues(const Graph& graph, std::span<const Tensor> inputs,
+                                       const std::vector<Tensor>& values, MathMode math);
+
+}  // namespace pt::testing
