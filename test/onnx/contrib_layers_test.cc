@@ -140,6 +140,32 @@ TEST_CASE("Contrib, OperatorsInBranchesAreSpelledOut", "[onnx]") {
   CHECK(ToString(graph->value(graph->outputs()[0]).type) == "float32[2,3]");
 }
 
+TEST_CASE("Contrib, OperatorsInFunctionsAreSpelledOut", "[onnx]") {
+  FunctionParts function;
+  function.domain = "local";
+  function.name = "Normalise";
+  function.inputs = {"a", "s"};
+  function.outputs = {"b"};
+  function.nodes = {NodeBytes("SimplifiedLayerNormalization", {"a", "s"}, {"n"}),
+                    NodeBytes("Gelu", {"n"}, {"b"}, {}, "", "com.microsoft")};
+  function.opsets = {{"", 17}, {"com.microsoft", 1}};
+  GraphParts parts;
+  parts.inputs = {ValueInfo("x", 1, {"2", "3"}), ValueInfo("g", 1, {"3"})};
+  parts.nodes = {NodeBytes("Normalise", {"x", "g"}, {"y"}, {}, "", "local")};
+  parts.outputs = {Wire().Bytes(1, "y")};
+  ModelParts model;
+  model.graph = GraphBytes(parts);
+  model.functions = {FunctionBytes(function)};
+  model.opsets = {{"", 17}, {"local", 1}};
+  const auto graph = Load(ModelBytes(model));
+  INFO((graph.ok() ? std::string() : ToString(graph.error())));
+  REQUIRE(graph.ok());
+  REQUIRE(graph->nodes().size() == 2);
+  CHECK(graph->nodes()[0].op == "RMSNormalization");
+  CHECK(graph->nodes()[1].op == "Gelu");
+  CHECK(graph->nodes()[1].domain.empty());
+}
+
 // Softmax of opset 12 goes over all dims from the axis on: to say it in opset 13 the dims behind the operator of
 // ONNX Runtime have to be known.
 TEST_CASE("Contrib, ConversionKnowsDimsBehindOperators", "[onnx]") {
