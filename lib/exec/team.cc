@@ -47,8 +47,10 @@ void WorkerTeam::Publish(Message message) {
 }
 
 void WorkerTeam::RunShare(uint32_t index) const {
+  const uint32_t least = n_ / width_, more = n_ % width_;
+  const uint32_t begin = least * index + std::min(index, more), end = begin + least + (index < more ? 1 : 0);
   in_body = true;
-  for (uint32_t i = index; i < n_; i += width_) (*body_)(i, n_);
+  for (uint32_t i = begin; i < end; ++i) (*body_)(i, n_);
   in_body = false;
 }
 

@@ -20,8 +20,9 @@ class WorkerTeam : public Team {
   WorkerTeam(uint32_t width, bool crowded);
 
   uint32_t width() const override { return width_; }
-  // Index i runs on core i mod width; a core that does not turn up (taken away by the system) has its share done by
-  // the leader or its captain, so that nobody waits for one who sleeps.
+  // Each core runs neighbouring indices, those of the leader first: steps that divide their tensors in order then find
+  // on a core what the step before left there. A core that does not turn up (taken away by the system) has its share
+  // done by the leader or its captain, so that nobody waits for one who sleeps.
   void ParallelFor(uint32_t n, ParallelBody body) override;
   void OnEveryCore(ParallelBody body) override;
 

@@ -80,6 +80,26 @@ TEST_CASE("WorkerTeam, EveryIndexRunsOnceInEveryRegion", "[exec]") {
   CHECK(wrong == 0);
 }
 
+TEST_CASE("WorkerTeam, NeighbouringIndicesRunOnOneCore", "[exec]") {
+  WorkerTeam team(3, true);
+  std::vector<std::thread> helpers;
+  for (uint32_t k = 1; k < 3; ++k) helpers.emplace_back([&team, k] { team.Help(k); });
+  team.Gather();
+  int apart = 0;
+  for (int round = 0; round < 200; ++round) {
+    std::vector<std::thread::id> ran(10);
+    auto note = [&](uint32_t i, uint32_t) { ran[i] = std::this_thread::get_id(); };
+    team.ParallelFor(10, note);
+    // Shares of 4, 3 and 3, each of which another core may have taken over as a whole.
+    for (const auto& [first, last] : {std::pair(0, 3), std::pair(4, 6), std::pair(7, 9)}) {
+      for (int i = first; i < last; ++i) apart += ran[static_cast<size_t>(i)] == ran[static_cast<size_t>(last)] ? 0 : 1;
+    }
+  }
+  team.Release();
+  for (std::thread& helper : helpers) helper.join();
+  CHECK(apart == 0);
+}
+
 TEST_CASE("WorkerTeam, OnEveryCoreEachCoreRunsItsOwnShare", "[exec]") {
   const uint32_t width = GENERATE(1u, 2u, 5u, 24u);
   CAPTURE(width);
