@@ -30,6 +30,9 @@ class Schemas final : public proto::ISchemaRegistry {
         [infer = own.GetTypeAndShapeInferenceFunction()](proto::InferenceContext& context) {
           if (HasItsAxis(context)) infer(context);
         });
+    // libonnx infers nothing of what it makes.
+    group_normalization_ = *proto::OpSchemaRegistry::Schema("GroupNormalization", kTargetOpset, "");
+    group_normalization_.TypeAndShapeInferenceFunction(proto::propagateShapeAndTypeFromFirstInput);
   }
 
   const proto::OpSchema* GetSchema(const std::string& key, int version, const std::string& domain) const override {
@@ -40,13 +43,15 @@ class Schemas final : public proto::ISchemaRegistry {
     const bool spelled_out = domain == contrib::kSpelledOutDomain;
     const proto::OpSchema* schema = spelled_out ? proto::OpSchemaRegistry::Schema(key, kTargetOpset, "")
                                                 : proto::OpSchemaRegistry::Schema(key, version, domain);
-    const bool guarded = schema != nullptr && schema->domain().empty() && key == "LayerNormalization";
-    return guarded ? &layer_normalization_ : schema;
+    if (schema == nullptr || !schema->domain().empty()) return schema;
+    if (key == "LayerNormalization") return &layer_normalization_;
+    return key == "GroupNormalization" ? &group_normalization_ : schema;
   }
 
  private:
   std::unordered_map<std::string, proto::OpSchema> contrib_;
   proto::OpSchema layer_normalization_;  // of opset 17; there is no other
+  proto::OpSchema group_normalization_;  // of opset 21; its output is the same in opset 18
 };
 
 }  // namespace

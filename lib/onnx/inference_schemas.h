@@ -1,5 +1,5 @@
 // Operators' definitions as inference is given them: libonnx's own, with guards where its inference trusts an
-// attribute, and those of operators of ONNX Runtime that are spelled out.
+// attribute and with inference where it has none, and those of operators of ONNX Runtime that are spelled out.
 #pragma once
 
 #include "lib/onnx/fence.h"

@@ -102,6 +102,22 @@ TEST_CASE("InferShapes, AgainAfterFolding", "[onnx]") {
   CHECK(TypeOf(*after, "z") == "float32[3,8]");
 }
 
+// libonnx alone leaves it open, and with it all that follows.
+TEST_CASE("InferShapes, GroupNormalizationKeepsTheTypeOfItsInput", "[onnx]") {
+  const Graph graph = Parsed(R"(
+      input x float16[N,6,5]
+      const s float16[6] ones
+      n = GroupNormalization(x, s, s) num_groups=2
+      y = Relu(n)
+      output y)");
+  const auto inferred = InferShapes(graph, {{{"N", 3}}, {}});
+  REQUIRE(inferred.ok());
+  CHECK(TypeOf(*inferred, "n") == "float16[3,6,5]");
+  CHECK(TypeOf(*inferred, "y") == "float16[3,6,5]");
+  CHECK(inferred->nodes()[0].op == "GroupNormalization");
+  CHECK(ShapeFaults(*inferred).empty());
+}
+
 TEST_CASE("InferShapes, ForeignOperatorsKeepTheirTypes", "[onnx]") {
   const Graph graph = Parsed(
       "opset com.example 1\ninput x float32[2,3]\na = com.example.Thing(x) : float32[2,3]\ny = "
