@@ -7,6 +7,7 @@
 
 #include "lib/onnx/contrib/domain.h"
 #include "lib/onnx/contrib/rewrite.h"
+#include "lib/onnx/nested_nodes.h"
 #include "partitiontuner/onnx/load_onnx.h"
 
 namespace pt {
@@ -32,17 +33,6 @@ const Row* RowOf(const std::string& op, const std::string& domain) {
   if (domain != contrib::kDomain) return nullptr;
   const auto at = Table().find(op);
   return at == Table().end() ? nullptr : &at->second;
-}
-
-template <typename Visit>
-void VisitNodes(Nodes& nodes, const Visit& visit) {
-  for (proto::NodeProto& node : nodes) {
-    visit(node);
-    for (proto::AttributeProto& attribute : *node.mutable_attribute()) {
-      if (attribute.has_g()) VisitNodes(*attribute.mutable_g()->mutable_node(), visit);
-      for (proto::GraphProto& graph : *attribute.mutable_graphs()) VisitNodes(*graph.mutable_node(), visit);
-    }
-  }
 }
 
 // ---- operators in the default domain ----
@@ -196,17 +186,8 @@ void MoveStrayContrib(proto::ModelProto& model) {
 }
 
 bool UsesContrib(const proto::ModelProto& model) {
-  const auto uses = [](const auto& self, const Nodes& nodes) -> bool {
-    return std::any_of(nodes.begin(), nodes.end(), [&](const proto::NodeProto& node) {
-      if (RowOf(node.op_type(), node.domain()) != nullptr) return true;
-      return std::any_of(node.attribute().begin(), node.attribute().end(), [&](const auto& attribute) {
-        return (attribute.has_g() && self(self, attribute.g().node())) ||
-               std::any_of(attribute.graphs().begin(), attribute.graphs().end(),
-                           [&](const auto& graph) { return self(self, graph.node()); });
-      });
-    });
-  };
-  return uses(uses, model.graph().node());
+  return AnyNode(model.graph().node(),
+                 [](const proto::NodeProto& node) { return RowOf(node.op_type(), node.domain()) != nullptr; });
 }
 
 std::unordered_map<std::string, proto::OpSchema> ContribSchemas() {

@@ -8,6 +8,7 @@
 #include "lib/onnx/convert_scan.h"
 #include "lib/onnx/fresh_names.h"
 #include "lib/onnx/known_types.h"
+#include "lib/onnx/nested_nodes.h"
 #include "lib/onnx/sources.h"
 #include "lib/onnx/version_converter.h"
 
@@ -25,20 +26,6 @@ bool SameDefinition(const std::string& op, int64_t from, int64_t to) {
   const auto* a = proto::OpSchemaRegistry::Schema(op, static_cast<int>(from), "");
   const auto* b = proto::OpSchemaRegistry::Schema(op, static_cast<int>(to), "");
   return a != nullptr && b != nullptr && a->since_version() == b->since_version() && !b->Deprecated();
-}
-
-template <typename Visit>
-bool AnyNode(const Nodes& nodes, const Visit& visit) {
-  for (const proto::NodeProto& node : nodes) {
-    if (visit(node)) return true;
-    for (const proto::AttributeProto& attribute : node.attribute()) {
-      if (attribute.has_g() && AnyNode(attribute.g().node(), visit)) return true;
-      for (const proto::GraphProto& graph : attribute.graphs()) {
-        if (AnyNode(graph.node(), visit)) return true;
-      }
-    }
-  }
-  return false;
 }
 
 class Converter {

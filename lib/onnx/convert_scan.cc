@@ -1,5 +1,7 @@
 #include "lib/onnx/convert_scan.h"
 
+#include <onnx/defs/attr_proto_util.h>
+
 #include <stdexcept>
 
 namespace pt {
@@ -13,10 +15,7 @@ proto::AttributeProto* Find(proto::NodeProto& node, const char* name) {
 }
 
 void SetInt(proto::NodeProto& node, const char* name, int64_t value) {
-  proto::AttributeProto& attribute = *node.add_attribute();
-  attribute.set_name(name);
-  attribute.set_type(proto::AttributeProto::INT);
-  attribute.set_i(value);
+  *node.add_attribute() = proto::MakeAttribute(name, value);
 }
 
 void SetBody(proto::NodeProto& node, proto::GraphProto& body) {

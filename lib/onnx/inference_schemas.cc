@@ -23,7 +23,7 @@ bool HasItsAxis(const proto::InferenceContext& context) {
 
 class Schemas final : public proto::ISchemaRegistry {
  public:
-  Schemas() : contrib_(ContribSchemas()) {
+  Schemas() {
     const proto::OpSchema& own = *proto::OpSchemaRegistry::Schema("LayerNormalization", kTargetOpset, "");
     layer_normalization_ = own;
     layer_normalization_.TypeAndShapeInferenceFunction(
@@ -37,8 +37,9 @@ class Schemas final : public proto::ISchemaRegistry {
 
   const proto::OpSchema* GetSchema(const std::string& key, int version, const std::string& domain) const override {
     if (domain == contrib::kDomain) {
-      const auto at = contrib_.find(key);
-      return at == contrib_.end() ? nullptr : &at->second;
+      static const std::unordered_map<std::string, proto::OpSchema> contrib = ContribSchemas();  // few models need them
+      const auto at = contrib.find(key);
+      return at == contrib.end() ? nullptr : &at->second;
     }
     const bool spelled_out = domain == contrib::kSpelledOutDomain;
     const proto::OpSchema* schema = spelled_out ? proto::OpSchemaRegistry::Schema(key, kTargetOpset, "")
@@ -49,7 +50,6 @@ class Schemas final : public proto::ISchemaRegistry {
   }
 
  private:
-  std::unordered_map<std::string, proto::OpSchema> contrib_;
   proto::OpSchema layer_normalization_;  // of opset 17; there is no other
   proto::OpSchema group_normalization_;  // of opset 21; its output is the same in opset 18
 };

@@ -19,6 +19,7 @@
 #include "lib/onnx/inference_schemas.h"
 #include "lib/onnx/model_names.h"
 #include "lib/onnx/model_tensors.h"
+#include "lib/onnx/nested_nodes.h"
 #include "lib/onnx/wire_scan.h"
 #include "partitiontuner/onnx/infer_shapes.h"
 #include "partitiontuner/support/file.h"
@@ -170,12 +171,10 @@ constexpr const char* kUnseenDomain = "pt.unseen";  // libonnx passes over nodes
 // Before the operators are those of one opset: what the file declares is good enough here.
 void InferInFile(proto::ModelProto& model) {
   std::vector<proto::NodeProto*> hidden;
-  VisitGraphs(*model.mutable_graph(), [&](proto::GraphProto& graph) {
-    for (auto& node : *graph.mutable_node()) {
-      if (node.op_type() != "Einsum" || IsSafeForInference(EquationOf(node))) continue;
-      node.set_domain(kUnseenDomain);
-      hidden.push_back(&node);
-    }
+  VisitNodes(*model.mutable_graph()->mutable_node(), [&](proto::NodeProto& node) {
+    if (node.op_type() != "Einsum" || IsSafeForInference(EquationOf(node))) return;
+    node.set_domain(kUnseenDomain);
+    hidden.push_back(&node);
   });
   model.add_opset_import()->set_domain(kUnseenDomain);
   (void)Fenced(ErrorCode::kInvalidInput, "onnx.inference", "inferring shapes", [&] {

@@ -1,5 +1,7 @@
 #include "lib/onnx/contrib/rewrite.h"
 
+#include <onnx/defs/attr_proto_util.h>
+
 #include <algorithm>
 
 #include "lib/onnx/contrib/domain.h"
@@ -8,36 +10,13 @@
 
 namespace pt::contrib {
 
-proto::AttributeProto IntAttribute(const std::string& name, int64_t value) {
-  proto::AttributeProto attribute;
-  attribute.set_name(name);
-  attribute.set_type(proto::AttributeProto::INT);
-  attribute.set_i(value);
-  return attribute;
-}
-
+proto::AttributeProto IntAttribute(const std::string& name, int64_t value) { return proto::MakeAttribute(name, value); }
 proto::AttributeProto IntsAttribute(const std::string& name, const std::vector<int64_t>& values) {
-  proto::AttributeProto attribute;
-  attribute.set_name(name);
-  attribute.set_type(proto::AttributeProto::INTS);
-  attribute.mutable_ints()->Assign(values.begin(), values.end());
-  return attribute;
+  return proto::MakeAttribute(name, values);
 }
-
-proto::AttributeProto FloatAttribute(const std::string& name, float value) {
-  proto::AttributeProto attribute;
-  attribute.set_name(name);
-  attribute.set_type(proto::AttributeProto::FLOAT);
-  attribute.set_f(value);
-  return attribute;
-}
-
+proto::AttributeProto FloatAttribute(const std::string& name, float value) { return proto::MakeAttribute(name, value); }
 proto::AttributeProto TextAttribute(const std::string& name, const std::string& value) {
-  proto::AttributeProto attribute;
-  attribute.set_name(name);
-  attribute.set_type(proto::AttributeProto::STRING);
-  attribute.set_s(value);
-  return attribute;
+  return proto::MakeAttribute(name, value);
 }
 
 Rewrite::Rewrite(const proto::NodeProto& node, const KnownTypes& types, Model& model, Nodes& made)
@@ -191,11 +170,7 @@ void Rewrite::FinishAll(const std::string& op, const std::vector<std::string>& i
 }
 
 std::string Rewrite::AddConstant(proto::TensorProto tensor) {
-  proto::AttributeProto value;
-  value.set_name("value");
-  value.set_type(proto::AttributeProto::TENSOR);
-  *value.mutable_t() = std::move(tensor);
-  proto::NodeProto& node = Append("Constant", {}, {value});
+  proto::NodeProto& node = Append("Constant", {}, {proto::MakeAttribute("value", std::move(tensor))});
   node.clear_domain();  // the same in all opsets, and the loader looks for it
   node.add_output(MakeName());
   return node.output(0);
