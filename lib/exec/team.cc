@@ -4,6 +4,8 @@
 #include <cassert>
 #include <cmath>
 
+#include "partitiontuner/support/even_share.h"
+
 namespace pt {
 namespace {
 
@@ -47,10 +49,9 @@ void WorkerTeam::Publish(Message message) {
 }
 
 void WorkerTeam::RunShare(uint32_t index) const {
-  const uint32_t least = n_ / width_, more = n_ % width_;
-  const uint32_t begin = least * index + std::min(index, more), end = begin + least + (index < more ? 1 : 0);
+  const auto [begin, end] = EvenShare(n_, index, width_);
   in_body = true;
-  for (uint32_t i = begin; i < end; ++i) (*body_)(i, n_);
+  for (int64_t i = begin; i < end; ++i) (*body_)(static_cast<uint32_t>(i), n_);
   in_body = false;
 }
 

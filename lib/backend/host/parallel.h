@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "partitiontuner/backend/backend.h"
+#include "partitiontuner/support/even_share.h"
 
 namespace pt {
 
@@ -22,8 +23,7 @@ void ParallelParts(Team* team, int64_t count, double work, int64_t most, F&& f) 
     return;
   }
   auto body = [&](uint32_t i, uint32_t n) {
-    const int64_t begin = count / n * i + std::min<int64_t>(i, count % n);
-    const int64_t end = begin + count / n + (i < count % n ? 1 : 0);
+    const auto [begin, end] = EvenShare(count, i, n);
     f(static_cast<int64_t>(i), begin, end);
   };
   team->ParallelFor(static_cast<uint32_t>(parts), body);

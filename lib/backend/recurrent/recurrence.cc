@@ -7,17 +7,12 @@
 #include "lib/backend/recurrent/packing.h"
 #include "partitiontuner/support/alignment.h"
 #include "partitiontuner/support/checked.h"
+#include "partitiontuner/support/even_share.h"
 
 namespace pt::recurrent {
 namespace {
 
 constexpr size_t kMostDirections = 2;
-
-// The i-th of n nearly equal parts of 0..count-1.
-std::pair<int64_t, int64_t> Part(int64_t count, uint32_t i, uint32_t n) {
-  const auto at = [&](uint32_t k) { return count / n * k + std::min<int64_t>(k, count % n); };
-  return {at(i), at(i + 1)};
-}
 
 // Where each direction's memory lies in scratch, in bytes.
 struct ScratchPlan {
@@ -123,7 +118,7 @@ class Bound final : public BoundKernel {
   template <typename F>
   void ForUnits(uint32_t i, uint32_t n, F&& f) const {
     const int64_t blocks = directions_[0].blocks;
-    const auto [begin, end] = Part(static_cast<int64_t>(count()) * blocks, i, n);
+    const auto [begin, end] = EvenShare(static_cast<int64_t>(count()) * blocks, i, n);
     for (size_t d = 0; d < count(); ++d) {
       const int64_t first = static_cast<int64_t>(d) * blocks;
       const Share share{std::max(begin, first) - first, std::min(end, first + blocks) - first, 0, parts_->node.batch};
@@ -135,7 +130,7 @@ class Bound final : public BoundKernel {
   template <typename F>
   void ForSequences(uint32_t i, uint32_t n, F&& f) const {
     const int64_t batch = parts_->node.batch;
-    const auto [begin, end] = Part(static_cast<int64_t>(count()) * batch, i, n);
+    const auto [begin, end] = EvenShare(static_cast<int64_t>(count()) * batch, i, n);
     for (size_t d = 0; d < count(); ++d) {
       const int64_t first = static_cast<int64_t>(d) * batch;
       const Share share{0, directions_[0].blocks, std::max(begin, first) - first, std::min(end, first + batch) - first};
