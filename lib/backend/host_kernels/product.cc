@@ -15,8 +15,6 @@ namespace {
 
 constexpr size_t kMostOperands = 16;
 constexpr int64_t kMostRows = 64;
-// Of a matrix: smaller ones stay in the inner caches from run to run.
-constexpr size_t kLeastStreamedBytes = size_t{1} << 20;
 // In walks, behind the results.
 constexpr size_t kInput = kMostProducts, kResidual = kMostProducts + 1;
 using RowWalk = Walk<kMostProducts + 2>;
@@ -32,11 +30,6 @@ struct PackedProduct {
   Tensor matrix;                         // of thin products: as it lies
   bool transposed = false;
 };
-
-// Reading it takes longer than computing with it, and panels gain nothing.
-bool IsWorthStreaming(const ConstantProduct& product) {
-  return !product.pointwise && product.matrix.bytes().size() >= kLeastStreamedBytes;
-}
 
 // Some columns of one product, whole panels but for the last.
 struct Chunk {
@@ -103,21 +96,33 @@ class Worker {
     return {std::span(rest_in_).first(p_.rest->places.size() + 1), run_.out, nullptr, nullptr};
   }
 
+  // f(row, how many, where) for stretches of these rows that lie evenly, from each row on.
+  template <typename F>
+  void ForEvenRows(int64_t first, int64_t rows, const F& f) const {
+    const int64_t whole = p_.rows.inner_size();
+    for (int64_t row = first; row < first + rows;) {
+      const int64_t together = std::min(first + rows - row, whole - row % whole);
+      f(row, together, p_.rows.At(row));
+      row += together;
+    }
+  }
+
+  static const float* BiasOf(const PackedProduct& product, const Chunk& chunk) {
+    return product.bias.empty() ? nullptr : product.bias.data() + chunk.first;
+  }
+
   // Into the result, or dense into `stretch`.
   void Compute(const Chunk& chunk, int64_t first, int64_t rows, float* stretch) {
     if (p_.thin != nullptr) return ComputeThin(chunk, first, rows, stretch);
     const PackedProduct& product = p_.products[chunk.product];
     const auto* panels = static_cast<const T*>(product.panels->data());
-    const int64_t whole = p_.rows.inner_size();
     const auto strides = p_.rows.inner_stride();
-    for (int64_t row = first; row < first + rows;) {
-      const int64_t together = std::min(first + rows - row, whole - row % whole);
-      const auto at = p_.rows.At(row);
+    ForEvenRows(first, rows, [&](int64_t row, int64_t together, const RowWalk::Offsets& at) {
       ProductCall<T> call{.a = run_.input<T>(p_.input) + at[kInput],
                           .a_row_stride = strides[kInput],
                           .a_column_stride = p_.input_column_stride,
                           .panels = panels + chunk.first * p_.packed_depth(),
-                          .bias = product.bias.empty() ? nullptr : product.bias.data() + chunk.first,
+                          .bias = BiasOf(product, chunk),
                           .rows = together,
                           .depth = p_.depth,
                           .columns = chunk.columns,
@@ -141,23 +146,20 @@ class Worker {
         call.c_column_stride = product.column_stride;
       }
       p_.math.multiply(call);
-      row += together;
-    }
+    });
   }
 
   void ComputeThin(const Chunk& chunk, int64_t first, int64_t rows, float* stretch) {
     const PackedProduct& product = p_.products[chunk.product];
     const int64_t matrix_stride = product.matrix.dims()[1];
     const auto strides = p_.rows.inner_stride();
-    for (int64_t row = first; row < first + rows;) {
-      const int64_t together = std::min(first + rows - row, p_.rows.inner_size() - row % p_.rows.inner_size());
-      const auto at = p_.rows.At(row);
+    ForEvenRows(first, rows, [&](int64_t row, int64_t together, const RowWalk::Offsets& at) {
       ThinCall call{.a = run_.input<float>(p_.input) + at[kInput],
                     .a_stride = strides[kInput],
                     .b = product.matrix.values<float>().data() + chunk.first * (product.transposed ? matrix_stride : 1),
                     .b_stride = matrix_stride,
                     .transposed = product.transposed,
-                    .bias = product.bias.empty() ? nullptr : product.bias.data() + chunk.first,
+                    .bias = BiasOf(product, chunk),
                     .rows = together,
                     .depth = p_.depth,
                     .columns = chunk.columns,
@@ -167,8 +169,7 @@ class Worker {
                                   : run_.output<float>(product.out) + at[chunk.product] + chunk.first;
       call.c_stride = stretch != nullptr ? chunk.columns : strides[chunk.product];
       p_.thin(call);
-      row += together;
-    }
+    });
   }
 
   void ComputeWithRest(const Chunk& chunk, int64_t first, int64_t rows) {
@@ -334,20 +335,16 @@ class Maker {
   Status ReadMatrices(Products<T>& products) const {
     const auto large = [](const ConstantProduct& p) { return p.matrix.bytes().size() > kMostPackedBytes; };
     const auto apart = [](const PackedProduct& p) { return p.column_stride != 1; };
-    if constexpr (std::is_same_v<T, float>) {
-      const bool thin = products.rows.count <= kMostThinRows && products.input_column_stride == 1 &&
-                        std::ranges::all_of(group_.products, IsWorthStreaming) &&
-                        std::ranges::none_of(products.products, apart);
-      if (thin) {
-        products.thin = FindThinProduct();
-        for (size_t i = 0; i < group_.products.size(); ++i) {
-          products.products[i].matrix = group_.products[i].matrix;
-          products.products[i].transposed = group_.products[i].transposed;
-        }
-        return {};
-      }
+    const auto is_thin = [&](const ConstantProduct& p) { return IsThin(site_.graph, p); };
+    const bool thin = std::is_same_v<T, float> && products.input_column_stride == 1 &&
+                      std::ranges::all_of(group_.products, is_thin) && std::ranges::none_of(products.products, apart);
+    if (!thin) return std::ranges::any_of(group_.products, large) ? Refuse() : Status();
+    products.thin = FindThinProduct();
+    for (size_t i = 0; i < group_.products.size(); ++i) {
+      products.products[i].matrix = group_.products[i].matrix;
+      products.products[i].transposed = group_.products[i].transposed;
     }
-    return std::ranges::any_of(group_.products, large) ? Refuse() : Status();
+    return {};
   }
 
   // The rest sees the product's result as one more input, dense.

@@ -42,6 +42,9 @@ enum class Residuals { kInProducts, kInRest };
 std::optional<ProductGroup> ReadProducts(const Graph& graph, std::span<const NodeId> nodes,
                                          Residuals residuals = Residuals::kInProducts);
 
+// Few rows by a large matrix: reading it takes longer than computing with it, and panels gain nothing.
+bool IsThin(const Graph& graph, const ConstantProduct& product);
+
 // They are such a group of a pointwise convolution.
 bool IsPointwise(const Graph& graph, std::span<const NodeId> nodes);
 

@@ -12,6 +12,8 @@
 namespace pt::host {
 namespace {
 
+// Of a matrix: smaller ones stay in the inner caches from run to run.
+constexpr size_t kLeastStreamedBytes = size_t{1} << 20;
 // Sizes of groups offered for each pointwise convolution: with its activation, its residual, the activation behind.
 constexpr std::ptrdiff_t kStepsOfPointwise = 3;
 
@@ -74,8 +76,8 @@ std::optional<ConstantProduct> ReadProduct(const Graph& graph, NodeId id) {
   if (!node.domain.empty() || (!gemm && node.op != "MatMul")) return std::nullopt;
   const Value& matrix = graph.value(node.inputs[1]);
   if (!IsMatrix(matrix.constant, 2) || graph.value(node.inputs[0]).is_constant()) return std::nullopt;
-  if (!IsSmall(*matrix.constant) && !HasFewRows(graph, node.outputs[0])) return std::nullopt;
   ConstantProduct product{node.inputs[0], node.outputs[0], *matrix.constant};
+  if (!IsSmall(product.matrix) && !IsThin(graph, product)) return std::nullopt;
   product.nodes = {id};
   if (!gemm) return product;
   if (node.int_or("transA", 0) != 0 || node.float_or("alpha", 1) != 1 || node.float_or("beta", 1) != 1) {
@@ -110,8 +112,8 @@ bool TakeBias(const Graph& graph, ConstantProduct& product) {
 void TakeResidual(const Graph& graph, std::span<const NodeId> nodes, ConstantProduct& product) {
   const NodeId reader = OnlyReader(graph, product.result);
   const auto is_inside = [&](NodeId id) { return id.valid() && std::ranges::find(nodes, id) != nodes.end(); };
-  // Those of few rows are computed in the result's place.
-  if (!is_inside(reader) || HasFewRows(graph, product.result)) return;
+  // Thin ones are computed in the result's place, which may be the residual's.
+  if (!is_inside(reader) || IsThin(graph, product)) return;
   const Node& add = graph.node(reader);
   if (!add.domain.empty() || add.op != "Add" || add.inputs[0] == add.inputs[1]) return;
   const ValueId other = add.inputs[add.inputs[0] == product.result ? 1 : 0];
@@ -134,21 +136,25 @@ void TakeBounds(const Graph& graph, std::span<const NodeId> nodes, ConstantProdu
 
 }  // namespace
 
+bool IsThin(const Graph& graph, const ConstantProduct& product) {
+  return !product.pointwise && product.matrix.bytes().size() >= kLeastStreamedBytes &&
+         HasFewRows(graph, product.result);
+}
+
 std::optional<ProductGroup> ReadProducts(const Graph& graph, std::span<const NodeId> nodes, Residuals residuals) {
   ProductGroup group;
-  std::vector<NodeId> taken;
-  const auto is_product = [&](NodeId id) { return ReadProduct(graph, id).has_value(); };
-  // Of several products one could be the residual of another.
-  if (std::ranges::count_if(nodes, is_product) > 1) residuals = Residuals::kInRest;
   for (NodeId id : nodes) {
-    auto product = ReadProduct(graph, id);
-    if (!product) continue;
-    const NodeId reader = OnlyReader(graph, product->result);
-    if (std::ranges::find(nodes, reader) != nodes.end()) TakeBias(graph, *product);
-    if (residuals == Residuals::kInProducts) TakeResidual(graph, nodes, *product);
-    TakeBounds(graph, nodes, *product);
-    taken.insert(taken.end(), product->nodes.begin(), product->nodes.end());
-    group.products.push_back(*std::move(product));
+    if (auto product = ReadProduct(graph, id)) group.products.push_back(*std::move(product));
+  }
+  // Of several products one could be the residual of another.
+  if (group.products.size() > 1) residuals = Residuals::kInRest;
+  std::vector<NodeId> taken;
+  for (ConstantProduct& product : group.products) {
+    const NodeId reader = OnlyReader(graph, product.result);
+    if (std::ranges::find(nodes, reader) != nodes.end()) TakeBias(graph, product);
+    if (residuals == Residuals::kInProducts) TakeResidual(graph, nodes, product);
+    TakeBounds(graph, nodes, product);
+    taken.insert(taken.end(), product.nodes.begin(), product.nodes.end());
   }
   if (group.products.empty() || group.products.size() > kMostProducts) return std::nullopt;
   for (const ConstantProduct& product : group.products) {
