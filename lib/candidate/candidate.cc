@@ -1,10 +1,11 @@
 #include "partitiontuner/candidate/candidate.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "lib/candidate/work_size.h"
-#include "partitiontuner/support/checked.h"
+#include "partitiontuner/candidate/bytes_read.h"
 
 namespace pt {
 namespace {
@@ -15,12 +16,6 @@ bool NeededOutside(const Graph& graph, std::span<const NodeId> nodes, ValueId id
   const Value& value = graph.value(id);
   return value.is_graph_output ||
          std::any_of(value.uses.begin(), value.uses.end(), [&](const Use& use) { return !Contains(nodes, use.node); });
-}
-
-double BytesOfValue(const Value& value) {
-  const std::optional<std::vector<int64_t>> dims = value.type.static_dims();
-  const std::optional<int64_t> elements = dims ? CheckedProduct(*dims) : std::nullopt;
-  return elements ? static_cast<double>(*elements) * BitsOf(value.type.type) / 8.0 : 0.0;
 }
 
 }  // namespace
@@ -110,15 +105,19 @@ bool IsConvex(const Graph& graph, std::span<const NodeId> nodes) {
 
 WorkSize WorkSizeOf(const Graph& graph, std::span<const NodeId> nodes) {
   WorkSize size;
-  std::set<ValueId> constants;
+  std::map<ValueId, double> read;  // by each value from outside, what the node that reads most of it reads
   for (NodeId id : nodes) {
     size.flops += FlopsOf(graph, id);
-    for (ValueId input : graph.node(id).inputs) {
-      if (input.valid() && graph.value(input).is_constant()) constants.insert(input);
+    const Node& node = graph.node(id);
+    for (size_t i = 0; i < node.inputs.size(); ++i) {
+      if (!node.inputs[i].valid()) continue;
+      const NodeId producer = graph.value(node.inputs[i]).producer;
+      if (producer.valid() && Contains(nodes, producer)) continue;
+      double& bytes = read[node.inputs[i]];
+      bytes = std::max(bytes, BytesRead(graph, id, i));
     }
   }
-  for (ValueId id : constants) size.bytes += BytesOfValue(graph.value(id));
-  for (ValueId id : GroupInputs(graph, nodes)) size.bytes += BytesOfValue(graph.value(id));
+  for (const auto& [value, bytes] : read) size.bytes += bytes;
   for (ValueId id : GroupOutputs(graph, nodes)) size.bytes += BytesOfValue(graph.value(id));
   return size;
 }

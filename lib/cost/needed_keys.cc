@@ -7,7 +7,6 @@
 #include "partitiontuner/candidate/run_time_sizes.h"
 #include "partitiontuner/cost/beside_costs.h"
 #include "partitiontuner/cost/profiled_costs.h"
-#include "partitiontuner/support/checked.h"
 
 namespace pt {
 namespace {
@@ -235,37 +234,6 @@ std::optional<std::pair<UnitId, UnitId>> HandOverUnits(const Platform& platform,
     }
   }
   return found;
-}
-
-uint64_t InMemoryDistance(const Platform& platform) {
-  const std::vector<uint64_t>& caches = platform.devices.front().cache_bytes;
-  return caches.empty() ? uint64_t{128} << 20 : 2 * caches.back();
-}
-
-uint64_t ReuseDistance(const Graph& graph, const Platform& platform) {
-  double constants = 0, largest_activation = 0;
-  for (const Value& value : graph.values()) {
-    const std::optional<std::vector<int64_t>> dims = value.type.static_dims();
-    if (value.is_constant()) {
-      constants += static_cast<double>(value.constant->bytes().size());
-    } else if (const auto count = dims ? CheckedProduct(*dims) : std::nullopt) {
-      largest_activation = std::max(largest_activation, static_cast<double>(*count) * BitsOf(value.type.type) / 8.0);
-    }
-  }
-  const double touched = constants + 2 * largest_activation;
-  const uint64_t most = InMemoryDistance(platform);
-  uint64_t distance = 64 << 10;
-  while (distance < most && static_cast<double>(distance) < touched) {
-    const bool power = (distance & (distance - 1)) == 0;
-    distance = power ? distance / 2 * 3 : distance / 3 * 4;
-  }
-  return std::min(distance, most);
-}
-
-MeasurementKey AfterReuse(MeasurementKey key, uint64_t reuse_distance) {
-  key.text += " | after " + std::to_string(reuse_distance >> 10) + " KiB";
-  key.hash = HashText(key.text);
-  return key;
 }
 
 CallersTensors CallersTensorsOf(const Graph& graph, const Platform& platform, const Candidate& candidate) {

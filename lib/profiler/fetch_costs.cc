@@ -19,26 +19,25 @@ class SharedBuffer {
  public:
   SharedBuffer(size_t bytes, uint32_t cores) : bytes_(bytes, std::byte{1}), read_ns_(cores), sums_(cores) {}
 
-  // In turns of a block each, as the steps before leave a tensor that they have worked on together.
+  // Each writer a stretch of its own, as the steps before leave a tensor that they have worked on together.
   void WriteOn(Team& team, std::span<const uint32_t> writers) {
     ++content_;
     auto write = [&](uint32_t core, uint32_t) {
       const auto found = std::find(writers.begin(), writers.end(), core);
       if (found == writers.end()) return;
-      ForBlocksOf(static_cast<size_t>(found - writers.begin()), writers.size(), bytes_.size(),
-                  [&](size_t at, size_t bytes) { std::memset(bytes_.data() + at, content_, bytes); });
+      const auto [begin, end] = StretchOf(static_cast<size_t>(found - writers.begin()), writers.size(), bytes_.size());
+      if (begin < end) std::memset(bytes_.data() + begin, content_, end - begin);
     };
     team.OnEveryCore(write);
   }
 
-  // Each reader a part of its own in one piece, as kernels share their work. How long the slowest of them took.
+  // Likewise. How long the slowest reader took.
   int64_t ReadOn(Team& team, std::span<const uint32_t> readers) {
     std::fill(read_ns_.begin(), read_ns_.end(), 0);
     auto read = [&](uint32_t core, uint32_t) {
       const auto found = std::find(readers.begin(), readers.end(), core);
       if (found == readers.end()) return;
-      const auto index = static_cast<size_t>(found - readers.begin());
-      const size_t begin = bytes_.size() * index / readers.size(), end = bytes_.size() * (index + 1) / readers.size();
+      const auto [begin, end] = StretchOf(static_cast<size_t>(found - readers.begin()), readers.size(), bytes_.size());
       const Clock::time_point start = Clock::now();
       uint64_t sum = 0;
       for (size_t at = begin; at < end; at += kLine) sum += static_cast<uint64_t>(bytes_[at]);

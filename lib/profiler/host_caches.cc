@@ -30,8 +30,7 @@ HostCaches::HostCaches(HostCores& cores, const Platform& platform, uint64_t reus
     : cores_(cores), in_memory_(reuse_distance >= InMemoryDistance(platform)), sums_(cores.count(), 0) {
   // Flushed constants need no long walk. One that fills the last cache was tried: small kernels then take half as long
   // again as in runs, and profiling three times as long.
-  bytes_per_core_ = in_memory_ ? kInMemoryWalk : static_cast<size_t>(reuse_distance) / cores.count();
-  junk_.resize(bytes_per_core_ * cores.count(), std::byte{1});
+  junk_.resize(in_memory_ ? kInMemoryWalk * cores.count() : static_cast<size_t>(reuse_distance), std::byte{1});
 }
 
 Status HostCaches::Prepare(const Subject& subject, std::span<const uint32_t> own) {
@@ -56,15 +55,14 @@ void HostCaches::Write(Team& team, const Subject& subject, Whose whose, std::spa
     for (const Subject::Output& output : subject.outputs()) {
       if (output.is_callers != callers) continue;
       auto* to = static_cast<std::byte*>(output.buffer->data());
-      ForBlocksOf(index, own.size(), output.buffer->bytes(),
-                  [&](size_t at, size_t bytes) { std::memset(to + at, 0, bytes); });
+      const auto [begin, end] = StretchOf(index, own.size(), output.buffer->bytes());
+      if (begin < end) std::memset(to + begin, 0, end - begin);
     }
     for (const Subject::Input& input : subject.inputs()) {
       if (input.is_callers != callers) continue;
       auto* to = static_cast<std::byte*>(input.buffer->data());
-      const std::byte* from = input.fresh.data();
-      ForBlocksOf(index, own.size(), input.fresh.size(),
-                  [&](size_t at, size_t bytes) { std::memcpy(to + at, from + at, bytes); });
+      const auto [begin, end] = StretchOf(index, own.size(), input.fresh.size());
+      if (begin < end) std::memcpy(to + begin, input.fresh.data() + begin, end - begin);
     }
   };
   team.OnEveryCore(write);
@@ -77,9 +75,11 @@ void HostCaches::Disturb(Team& team, const Subject& subject) {
     }
     for (const std::span<const std::byte> plain : subject.plain_constants()) PushOutOfCaches(plain);
   }
+  // What the work itself touches is part of what a run does.
+  const size_t others = in_memory_ ? junk_.size() : junk_.size() - std::min(junk_.size(), subject.touched_bytes());
   auto walk = [&](uint32_t core, uint32_t) {
-    const std::byte* own = junk_.data() + core * bytes_per_core_;
-    for (size_t at = 0; at < bytes_per_core_; at += kLine) sums_[core] += static_cast<uint64_t>(own[at]);
+    const auto [begin, end] = StretchOf(core, cores_.count(), others);
+    for (size_t at = begin; at < end; at += kLine) sums_[core] += static_cast<uint64_t>(junk_[at]);
   };
   team.OnEveryCore(walk);
 }

@@ -5,25 +5,27 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "lib/profiler/code_walk.h"
 #include "lib/profiler/host_cores.h"
 #include "lib/profiler/subject.h"
+#include "partitiontuner/support/even_share.h"
 
 namespace pt {
 
 class HostCaches {
  public:
-  // reuse_distance: bytes touched between two runs of a step; from InMemoryDistance on no cache keeps it. The cores
+  // reuse_distance: bytes that a run touches; from InMemoryDistance on no cache keeps it. The cores
   // must outlive it.
   HostCaches(HostCores& cores, const Platform& platform, uint64_t reuse_distance);
 
   // Before every sample of a kernel that runs on `own`, cores as HostCores counts them. The unit's own cores write what
   // is the caller's of outputs and inputs, as the run before has used them. Then all cores touch as much other memory
-  // as a run does between two runs of a step (and push the constants out of all caches, when no cache would keep them).
-  // Then the unit's own cores write the other outputs, and after that the other inputs, in turns of a block each: a
-  // step finds what the steps before it on the same unit have left. Last they go through other code than the kernel's.
+  // as a run does between two runs of this step (and push the constants out of all caches, when no cache would keep
+  // them). Then the unit's own cores write the other outputs, and after that the other inputs, a stretch each: a step
+  // finds what the steps before it on the same unit have left. Last they go through other code than the kernel's.
   // What it takes longer to read what others made is a cost of its own: CostModel::FetchCost.
   Status Prepare(const Subject& subject, std::span<const uint32_t> own);
 
@@ -35,16 +37,17 @@ class HostCaches {
   HostCores& cores_;
   CodeWalk code_walk_;
   bool in_memory_;
-  size_t bytes_per_core_ = 0;  // touched by each core
-  std::vector<std::byte> junk_;
-  std::vector<uint64_t> sums_;  // what was read, so that reading is not dropped
+  std::vector<std::byte> junk_;  // what the rest of a run stands for; each core touches a stretch of it
+  std::vector<uint64_t> sums_;   // what was read, so that reading is not dropped
 };
 
-// Every so-many-th block of memory belongs to each of some cores: calls use(at, bytes) for those of the core.
-template <typename F>
-void ForBlocksOf(size_t core, size_t cores, size_t bytes, const F& use) {
-  constexpr size_t kBlock = 4096;
-  for (size_t at = core * kBlock; at < bytes; at += cores * kBlock) use(at, std::min(kBlock, bytes - at));
+// The stretch of `bytes` of memory that belongs to one of some cores, as the kernels of steps share their work: where
+// it begins and where it ends. No two cores share a cache line.
+inline std::pair<size_t, size_t> StretchOf(size_t core, size_t cores, size_t bytes) {
+  constexpr size_t kLine = 64;
+  const auto [begin, end] = EvenShare(static_cast<int64_t>((bytes + kLine - 1) / kLine), static_cast<int64_t>(core),
+                                      static_cast<int64_t>(cores));
+  return {std::min(static_cast<size_t>(begin) * kLine, bytes), std::min(static_cast<size_t>(end) * kLine, bytes)};
 }
 
 }  // namespace pt

@@ -144,6 +144,7 @@ Status Subject::MakeCandidate(const Graph& graph, const Candidate& candidate) {
   if (!kernel.ok()) return OfKernel(std::move(kernel).error());
   kernel_ = std::move(kernel).value();
   PT_CHECK_OK(Bind(std::move(in), std::move(out)));
+  touched_bytes_ = static_cast<size_t>(WorkSizeOf(graph, candidate.nodes).bytes);
   std::set<ValueId> seen;
   for (const NodeId node : candidate.nodes) {
     for (const ValueId input : graph.node(node).inputs) {
@@ -167,6 +168,7 @@ Status Subject::MakeReorder(std::span<const int64_t> dims, const Form& from, con
   auto kernel = library->CompileReorder(from_layout, to_layout, context_);
   if (!kernel.ok()) return OfKernel(std::move(kernel).error());
   kernel_ = std::move(kernel).value();
+  touched_bytes_ = inputs_.back().fresh.size() + outputs_.back().buffer->bytes();
   return Bind({in}, {out});
 }
 

@@ -52,6 +52,8 @@ class Subject {
   std::span<const std::shared_ptr<DeviceBuffer>> packed_constants() const;
   // As the model holds them, on the host.
   std::span<const std::span<const std::byte>> plain_constants() const { return plain_constants_; }
+  // What one execution reads and writes, constants included.
+  size_t touched_bytes() const { return touched_bytes_; }
 
  private:
   class NotingWeightStore;
@@ -75,6 +77,7 @@ class Subject {
   std::vector<Input> inputs_;
   std::vector<Output> outputs_;
   std::vector<std::span<const std::byte>> plain_constants_;
+  size_t touched_bytes_ = 0;
   std::unique_ptr<Kernel> kernel_;
   std::unique_ptr<BoundKernel> bound_;
 };

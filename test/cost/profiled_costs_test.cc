@@ -323,6 +323,19 @@ TEST_CASE("NeededKeys, APlannerMissesNothingThatWasMeasured", "[cost]") {
   }
 }
 
+TEST_CASE("ReuseDistance, CountsOfATableWhatIsLookedUpInIt", "[cost]") {
+  GraphBuilder builder;
+  const ValueId table =
+      builder.AddConstant("table", Tensor::Float32({10'000, 64}, std::vector<float>(size_t{640'000}, 1.0F)));
+  const ValueType found = StaticType(DataType::kFloat32, {32, 64});
+  const ValueId ids = builder.AddInput("ids", StaticType(DataType::kInt64, {32}));
+  builder.AddOutput(builder.AddOp("Gather", {table, ids}, found));
+  const Graph graph = builder.Build().value();
+  const NodeId gather(0u);
+  CHECK(WorkSizeOf(graph, {&gather, 1}).bytes == 2 * 32 * 64 * 4 + 32 * 8);
+  CHECK(ReuseDistance(graph, SamplePlatform()) == 64 << 10);
+}
+
 TEST_CASE("ReuseDistance, FollowsTheSizeOfTheGraph", "[cost]") {
   Platform platform = SamplePlatform();
   const auto graph_of = [](int64_t elements) {
@@ -336,10 +349,10 @@ TEST_CASE("ReuseDistance, FollowsTheSizeOfTheGraph", "[cost]") {
   platform.devices[0].cache_bytes = {32 << 10, 1 << 20, 32 << 20};
   CHECK(InMemoryDistance(platform) == 64 << 20);
   CHECK(ReuseDistance(graph_of(10), platform) == 64 << 10);
-  CHECK(ReuseDistance(graph_of(20'000), platform) == 96 << 10);
-  CHECK(ReuseDistance(graph_of(30'000), platform) == 128 << 10);
+  CHECK(ReuseDistance(graph_of(20'000), platform) == 76 << 10);
+  CHECK(ReuseDistance(graph_of(30'000), platform) == 107 << 10);
   CHECK(ReuseDistance(graph_of(1'000'000), platform) == 4 << 20);
-  CHECK(ReuseDistance(graph_of(1'100'000), platform) == 6 << 20);
+  CHECK(ReuseDistance(graph_of(1'250'000), platform) == 4870 << 10);
   CHECK(ReuseDistance(graph_of(20'000'000), platform) == 64 << 20);
   CHECK(ReuseDistance(graph_of(40'000'000), platform) == 64 << 20);
   const Graph small = graph_of(1000);

@@ -32,7 +32,7 @@ MeasurementKey MemoryHogKey(const Platform& platform, UnitClassId unit_class);  
 
 // The version of the measuring method: part of every key; raised when measuring changes meaning
 // (docs/profile-format.md, "How times are taken").
-inline constexpr int kMeasurementMethodVersion = 4;
+inline constexpr int kMeasurementMethodVersion = 5;
 // Whether the text is of a key of this version.
 bool IsOfThisMethod(std::string_view key_text);
 

@@ -14,10 +14,10 @@
 
 namespace pt {
 
-// How many bytes a run touches between two runs of the same step. It decides in which cache, if any, the step still
-// finds its weights, its code and what its library keeps for it, so all work is measured after touching as much, and it
-// is part of its keys. Constants and the largest activations, rounded up to 2^k or 1.5·2^k; at most InMemoryDistance,
-// beyond which nothing is left in a cache.
+// How many bytes a run touches, the step's own among them, until it comes to the same step again. It decides in which
+// cache, if any, the step still finds its weights, its code and what its library keeps for it, so all work is measured
+// after touching as much, and it is part of its keys. What is read of constants and the largest activations, as the
+// nearest of four steps to the doubling; at most InMemoryDistance, beyond which nothing is left in a cache.
 uint64_t ReuseDistance(const Graph& graph, const Platform& platform);
 uint64_t InMemoryDistance(const Platform& platform);
 // The key of the same work measured after touching so many bytes.
