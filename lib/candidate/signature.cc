@@ -202,6 +202,12 @@ MeasurementKey BesideKey(MeasurementKey alone, std::string_view hogs) {
   return alone;
 }
 
+MeasurementKey FetchedKey(MeasurementKey own, const Platform& platform, UnitClassId from) {
+  own.text += " | inputs from " + platform.unit_class(from).name;
+  own.hash = HashText(own.text);
+  return own;
+}
+
 MeasurementKey MemoryHogKey(const Platform& platform, UnitClassId unit_class) {
   return KeyOf("memory hog | " + UnitClassText(platform, unit_class));
 }

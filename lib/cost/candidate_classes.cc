@@ -7,17 +7,12 @@
 #include "partitiontuner/cost/beside_costs.h"
 
 namespace pt {
-namespace {
 
-// In bytes, at as many operations a byte as cores do about.
 double WorkOf(const Graph& graph, const Candidate& candidate) {
   constexpr double kFlopsPerByte = 3;
   const WorkSize work = WorkSizeOf(graph, candidate.nodes);
   return work.flops / kFlopsPerByte + work.bytes;
 }
-
-}  // namespace
-
 uint32_t OtherCores(const Platform& platform, UnitClassId unit_class) {
   uint32_t widest = 0;
   for (const UnitClass& other : platform.unit_classes) {
@@ -29,7 +24,7 @@ uint32_t OtherCores(const Platform& platform, UnitClassId unit_class) {
 std::optional<CandidateClass> ClassOf(const Graph& graph, const Platform& platform, const Candidate& candidate) {
   const UnitClassId unit_class = candidate.unit_class;
   if (!platform.unit_class(unit_class).on_host() || IsSimulatedClass(platform, unit_class)) return std::nullopt;
-  if (OtherCores(platform, unit_class) == 0 || !IsSizedBeforeRun(graph, candidate.nodes)) return std::nullopt;
+  if (!IsSizedBeforeRun(graph, candidate.nodes)) return std::nullopt;
   return CandidateClass(graph.node(HeaviestNode(graph, candidate.nodes)).op, candidate.library, unit_class,
                         candidate.math);
 }
@@ -39,7 +34,7 @@ std::map<CandidateClass, size_t> HeaviestOfClasses(const Graph& graph, const Pla
   std::map<CandidateClass, size_t> heaviest;
   for (size_t i = 0; i < candidates.size(); ++i) {
     const std::optional<CandidateClass> of = ClassOf(graph, platform, candidates[i]);
-    if (!of) continue;
+    if (!of || OtherCores(platform, candidates[i].unit_class) == 0) continue;
     const auto [at, added] = heaviest.emplace(*of, i);
     if (!added && WorkOf(graph, candidates[i]) > WorkOf(graph, candidates[at->second])) at->second = i;
   }

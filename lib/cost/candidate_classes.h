@@ -14,11 +14,15 @@ namespace pt {
 // Operator of the heaviest node, library, unit class, math.
 using CandidateClass = std::tuple<std::string, std::string, UnitClassId, MathMode>;
 
-// Empty where nothing can run beside the candidate, or nobody can measure it: on no host core or on all of them, on
-// simulated devices, or of sizes that only the run knows.
+// Empty where nobody can measure the candidate on host cores: on other devices, simulated ones, or of sizes that only
+// the run knows.
 std::optional<CandidateClass> ClassOf(const Graph& graph, const Platform& platform, const Candidate& candidate);
 
-// Of each class the candidate with most work, by index; of equals the first.
+// What it computes and what it moves, in bytes at as many operations a byte as cores do about.
+double WorkOf(const Graph& graph, const Candidate& candidate);
+
+// Of each class that others can run beside, on fewer cores than all, the candidate with most work, by index; of equals
+// the first.
 std::map<CandidateClass, size_t> HeaviestOfClasses(const Graph& graph, const Platform& platform,
                                                    std::span<const Candidate> candidates);
 

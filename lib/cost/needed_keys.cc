@@ -4,6 +4,7 @@
 
 #include "lib/cost/candidate_classes.h"
 #include "lib/cost/cost_keys.h"
+#include "lib/cost/fetch_shares.h"
 #include "partitiontuner/candidate/run_time_sizes.h"
 #include "partitiontuner/cost/beside_costs.h"
 #include "partitiontuner/cost/profiled_costs.h"
@@ -134,6 +135,18 @@ void AddBeside(const Graph& graph, const Platform& platform, std::span<const Can
     hog.unit_class = beside.unit_class;
     hog.expected_bytes = kHogBytes;
     keys.Add(std::move(hog));
+  }
+}
+
+// What ReadFetchShares asks for. `runs`: the keys of the candidates.
+void AddFetchedInputs(const Graph& graph, const Platform& platform, std::span<const Candidate> candidates,
+                      std::span<const NeededKey> runs, KeyList& keys) {
+  for (const auto& [of, index] : KeenestOfClasses(graph, platform, candidates)) {
+    NeededKey fetched = runs[index];
+    fetched.kind = NeededKey::Kind::kFetchedInputs;
+    fetched.from_class = *MakersFor(platform, fetched.unit_class);
+    fetched.key = FetchedKey(runs[index].key, platform, fetched.from_class);
+    keys.Add(std::move(fetched));
   }
 }
 
@@ -295,6 +308,7 @@ std::vector<NeededKey> NeededKeys(const Graph& graph, const Platform& platform, 
     key.expected_bytes = work.bytes;
     keys.Add(key);
   }
+  AddFetchedInputs(graph, platform, candidates, runs, keys);
   AddBeside(graph, platform, candidates, runs, keys);
   AddReorders(graph, platform, candidates, ReorderVersions(library_versions), reuse_distance, keys);
   AddCopies(platform, keys);

@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <mutex>
 #include <shared_mutex>
 #include <unordered_map>
 
 #include "lib/cost/cost_keys.h"
+#include "lib/cost/fetch_shares.h"
 #include "lib/cost/predictor.h"
 #include "lib/cost/round_ns.h"
 #include "partitiontuner/candidate/run_time_sizes.h"
@@ -79,15 +81,12 @@ class ProfiledCosts : public CostModel {
     for (const Candidate& candidate : options.candidates) listed_.push_back(LookUp(candidate));
     ReadOverheads();
     ReadFetches();
+    ReadFetchShares();
     ReadLinks();
   }
 
   std::optional<Estimate> Run(const Candidate& candidate) const override {
-    // Elements of the listed span are told by their address; std::less orders unrelated pointers too.
-    const Candidate* begin = options_.candidates.data();
-    if (!listed_.empty() && !std::less<>()(&candidate, begin) && std::less<>()(&candidate, begin + listed_.size())) {
-      return listed_[static_cast<size_t>(&candidate - begin)];
-    }
+    if (const std::optional<size_t> index = ListedAs(candidate)) return listed_[*index];
     return Cached(runs_, ContentOf(candidate), [&] { return LookUp(candidate); });
   }
 
@@ -120,6 +119,11 @@ class ProfiledCosts : public CostModel {
     return InterpolateFetch(points, static_cast<double>(bytes));
   }
 
+  double FetchShare(const Candidate& candidate) const override {
+    const std::optional<size_t> index = ListedAs(candidate);
+    return index ? listed_shares_[*index] : LookUpFetchShare(candidate);
+  }
+
   // Steps beside each other are taken not to slow each other down until that is measured: see docs/roadmap.md.
   double Slowdown(const Candidate&, std::span<const Candidate* const>) const override { return 1.0; }
   bool has_slowdown() const override { return false; }
@@ -145,7 +149,15 @@ class ProfiledCosts : public CostModel {
     return cache.emplace(content, estimate).first->second;
   }
 
+  // Elements of the listed span are told by their address; std::less orders unrelated pointers too.
+  std::optional<size_t> ListedAs(const Candidate& candidate) const {
+    const std::span<const Candidate> all = options_.candidates;
+    if (std::less<>()(&candidate, all.data()) || !std::less<>()(&candidate, all.data() + all.size())) return {};
+    return static_cast<size_t>(&candidate - all.data());
+  }
+
   std::optional<Estimate> LookUp(const Candidate& candidate) const;
+  double LookUpFetchShare(const Candidate& candidate) const;
   std::optional<Estimate> LookUpReorder(std::span<const int64_t> dims, const Form& from, const Form& to,
                                         UnitClassId id) const;
   static Estimate InterpolateFetch(const Points& points, double bytes);
@@ -154,6 +166,7 @@ class ProfiledCosts : public CostModel {
   Estimate MeasuredOr(const MeasurementKey& key, bool simulated, const Estimate& otherwise) const;
   void ReadOverheads();
   void ReadFetches();
+  void ReadFetchShares();
   void ReadLinks();
 
   const Graph& graph_;
@@ -167,6 +180,8 @@ class ProfiledCosts : public CostModel {
   std::vector<std::optional<Estimate>> listed_;  // by index into options_.candidates
   std::vector<Estimate> overheads_, waits_;
   std::vector<Points> fetches_;  // by both classes
+  std::map<FetchClass, double> fetch_shares_;
+  std::vector<double> listed_shares_;  // by index into options_.candidates
   std::vector<LinkTimes> links_;
   mutable std::shared_mutex mutex_;
   mutable Cache runs_, reorders_;  // by content
@@ -281,6 +296,20 @@ void ProfiledCosts::ReadFetches() {
       }
     }
   }
+}
+
+void ProfiledCosts::ReadFetchShares() {
+  const auto fetch_ns = [&](UnitClassId from, UnitClassId to, uint64_t bytes) { return FetchCost(from, to, bytes).ns; };
+  fetch_shares_ = pt::ReadFetchShares(graph_, platform_, options_.candidates, profile_, options_.library_versions,
+                                      reuse_distance_, fetch_ns);
+  for (const Candidate& candidate : options_.candidates) listed_shares_.push_back(LookUpFetchShare(candidate));
+}
+
+double ProfiledCosts::LookUpFetchShare(const Candidate& candidate) const {
+  if (fetch_shares_.empty()) return 1;
+  const std::optional<FetchClass> of = FetchClassOf(graph_, platform_, candidate);
+  const auto found = of ? fetch_shares_.find(*of) : fetch_shares_.end();
+  return found == fetch_shares_.end() ? 1 : found->second;
 }
 
 void ProfiledCosts::ReadLinks() {

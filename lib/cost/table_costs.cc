@@ -45,6 +45,8 @@ void TableCosts::SetWait(UnitClassId from, UnitClassId to, int64_t ns) { wait_[{
 
 void TableCosts::SetFetch(UnitClassId from, UnitClassId to, double ns_per_byte) { fetch_[{from, to}] = ns_per_byte; }
 
+void TableCosts::SetFetchShare(std::function<double(const Candidate&)> share) { fetch_share_ = std::move(share); }
+
 void TableCosts::SetSlowdown(std::function<double(const Candidate&, std::span<const Candidate* const>)> factor) {
   slowdown_ = std::move(factor);
 }
@@ -84,6 +86,8 @@ Estimate TableCosts::FetchCost(UnitClassId from, UnitClassId to, uint64_t bytes)
   if (found == fetch_.end()) return Given(0);
   return Given(static_cast<int64_t>(std::ceil(static_cast<double>(bytes) * found->second)));
 }
+
+double TableCosts::FetchShare(const Candidate& candidate) const { return fetch_share_ ? fetch_share_(candidate) : 1.0; }
 
 double TableCosts::Slowdown(const Candidate& candidate, std::span<const Candidate* const> beside) const {
   return slowdown_ ? std::max(1.0, slowdown_(candidate, beside)) : 1.0;

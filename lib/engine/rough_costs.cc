@@ -54,6 +54,7 @@ class RoughCosts : public CostModel {
   Estimate StepOverhead(UnitClassId) const override { return Rough(0); }
   Estimate WaitCost(UnitClassId, UnitClassId) const override { return Rough(0); }
   Estimate FetchCost(UnitClassId, UnitClassId, uint64_t) const override { return {0, 0, Provenance::kEstimated, 1.0}; }
+  double FetchShare(const Candidate&) const override { return 1.0; }
   double Slowdown(const Candidate&, std::span<const Candidate* const>) const override { return 1.0; }
   bool has_slowdown() const override { return false; }
 

@@ -47,9 +47,10 @@ int64_t Simulator::wait_ns(UnitId from, UnitId to) const {
                    platform_.unit(to).unit_class.index()];
 }
 
-int64_t Simulator::fetch_ns(UnitId from, UnitId to, uint64_t bytes) const {
+int64_t Simulator::fetch_ns(UnitId from, UnitId to, uint64_t bytes, double share) const {
   if (from == to) return 0;
-  return costs_.FetchCost(platform_.unit(from).unit_class, platform_.unit(to).unit_class, bytes).ns;
+  const int64_t ns = costs_.FetchCost(platform_.unit(from).unit_class, platform_.unit(to).unit_class, bytes).ns;
+  return share == 1 ? ns : std::llround(share * static_cast<double>(ns));
 }
 
 bool Simulator::waits_on_device(UnitId from, UnitId to) const {
@@ -278,6 +279,7 @@ class HandOverCosts : public CostModel {
     return estimate;
   }
   Estimate FetchCost(UnitClassId, UnitClassId, uint64_t) const override { return {}; }
+  double FetchShare(const Candidate&) const override { return 1; }
   double Slowdown(const Candidate&, std::span<const Candidate* const>) const override { return 1; }
   bool has_slowdown() const override { return false; }
 
@@ -307,8 +309,9 @@ struct Inputs {
 
 // What it takes longer to read what other units made, and where the results of the step lie then. An elided step moves
 // nothing: its results lie where the largest of its inputs does, and whoever reads them fetches them from there.
+// fetch_share: how much of fetching it feels.
 Inputs FindInputs(const Graph& graph, const Plan& plan, const Simulator& simulator, const Step& step, bool elided,
-                  std::span<const uint32_t> writer, std::span<const UnitId> made_on) {
+                  double fetch_share, std::span<const uint32_t> writer, std::span<const UnitId> made_on) {
   Inputs inputs{0, step.unit};
   uint64_t largest = 0;
   for (InstanceId in : ReadsOf(step.work)) {
@@ -317,7 +320,7 @@ Inputs FindInputs(const Graph& graph, const Plan& plan, const Simulator& simulat
     const Result<uint64_t> size = InstanceBytes(graph, plan.instances[in.index()]);
     const uint64_t bytes = size.ok() ? *size : 0;  // known only to the run
     if (!elided) {
-      inputs.fetch_ns += simulator.fetch_ns(made_on[made_by], step.unit, bytes);
+      inputs.fetch_ns += simulator.fetch_ns(made_on[made_by], step.unit, bytes, fetch_share);
     } else if (bytes > largest) {
       largest = bytes;
       inputs.made_on = made_on[made_by];
@@ -348,7 +351,8 @@ Result<Timeline> SimulatePlan(const Graph& graph, const Platform& platform, cons
       }
     }
     AddWaits(plan, s, writer, timed, waits);
-    const Inputs inputs = FindInputs(graph, plan, simulator, step, elided[s], writer, made_on);
+    const double fetch_share = timed.candidate != nullptr ? costs.FetchShare(*timed.candidate) : kWholeFetch;
+    const Inputs inputs = FindInputs(graph, plan, simulator, step, elided[s], fetch_share, writer, made_on);
     timed.run_ns += inputs.fetch_ns;
     made_on[s] = inputs.made_on;
     for (InstanceId out : WritesOf(step.work)) writer[out.index()] = static_cast<uint32_t>(s);

@@ -97,8 +97,8 @@ uint64_t PartialScheduler::BytesIn(const Held& held) const {
   return space_.routes(held.value).bytes[held.slot % space_.value(held.value).forms.size()];
 }
 
-int64_t PartialScheduler::FetchNs(const Held& held, UnitId unit) const {
-  return space_.simulator().fetch_ns(held.made_on, unit, BytesIn(held));
+int64_t PartialScheduler::FetchNs(const Held& held, UnitId unit, double share) const {
+  return space_.simulator().fetch_ns(held.made_on, unit, BytesIn(held), share);
 }
 
 void PartialScheduler::CompareFetches() {
@@ -306,7 +306,7 @@ void PartialScheduler::EmitMove(ValueId v, const Move& move, Schedules& schedule
     std::vector<Way> ways;
     int64_t best = kImpossible;
     ForEachWay(space_, v, move.from, move.to, [&](UnitId unit, int64_t overhead_ns, int64_t run_ns) {
-      if (read.unit.valid()) run_ns += FetchNs(read, unit);
+      if (read.unit.valid()) run_ns += FetchNs(read, unit, kWholeFetch);
       if (reorders_ == Reorders::kAnywhere) {
         ways.push_back({unit, overhead_ns, run_ns});
         return;
@@ -410,7 +410,7 @@ void PartialScheduler::RunStep(const Choice& choice, const Fate& fate, PartialSc
   for (const Held& read : reads) {
     if (!read.unit.valid()) continue;
     if (!fate.elided) {
-      run_ns += FetchNs(read, choice.unit);
+      run_ns += FetchNs(read, choice.unit, option.fetch_share);
     } else if (BytesIn(read) > largest) {
       largest = BytesIn(read);
       made_on = read.made_on;

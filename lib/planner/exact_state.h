@@ -91,7 +91,7 @@ class PartialScheduler {
   Held Place(PartialSchedule& schedule, UnitId unit, int64_t overhead_ns, int64_t run_ns,
              std::span<const Held> reads) const;
   uint64_t BytesIn(const Held& held) const;
-  int64_t FetchNs(const Held& held, UnitId unit) const;
+  int64_t FetchNs(const Held& held, UnitId unit, double share) const;
   void CompareFetches();
   bool has(const std::vector<uint64_t>& masks, ValueId value, uint32_t slot) const {
     return (masks[value.index()] >> slot & 1) != 0;

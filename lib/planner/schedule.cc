@@ -45,7 +45,7 @@ void Scheduler::FindInputs(const Choice& choice, bool elided, ScheduledStep& ste
     if (made_by == kBound) continue;
     const uint64_t bytes = BytesIn(group.in[i], option.in[i]);
     if (!elided) {
-      step.run_ns += space_.simulator().fetch_ns(steps_[made_by].made_on, step.unit, bytes);
+      step.run_ns += space_.simulator().fetch_ns(steps_[made_by].made_on, step.unit, bytes, option.fetch_share);
     } else if (bytes > largest) {
       largest = bytes;
       step.made_on = steps_[made_by].made_on;
@@ -251,7 +251,7 @@ bool Scheduler::EmitMove(ValueId v, const Move& move) {
   const bool possible =
       ForEachWay(space_, v, move.from, move.to, [&](UnitId unit, int64_t overhead_ns, int64_t run_ns) {
         if (made_by != kBound)
-          run_ns += space_.simulator().fetch_ns(steps_[made_by].made_on, unit, BytesIn(v, move.from));
+          run_ns += space_.simulator().fetch_ns(steps_[made_by].made_on, unit, BytesIn(v, move.from), kWholeFetch);
         const int64_t end = EndOn(unit, overhead_ns, run_ns, step.first_wait);
         if (end >= best) return;
         best = end;

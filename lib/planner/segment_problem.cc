@@ -64,7 +64,8 @@ std::vector<uint64_t> KeyOf(const Space& space, const GraphSegment& segment) {
     for (uint32_t o : group.options) {
       const Option& option = space.option(o);
       key.insert(key.end(), {option.unit_class.index(), static_cast<uint64_t>(option.run_ns),
-                             std::bit_cast<uint64_t>(option.demand), uint64_t{option.view} << 1 | option.slices});
+                             std::bit_cast<uint64_t>(option.fetch_share), std::bit_cast<uint64_t>(option.demand),
+                             uint64_t{option.view} << 1 | option.slices});
       add_list(option.in, same);
       add_list(option.out, same);
       add_list(option.overwrites, same);
@@ -77,20 +78,25 @@ std::vector<uint64_t> KeyOf(const Space& space, const GraphSegment& segment) {
 class SegmentProblem::Costs : public CostsOver {
  public:
   Costs(const CostModel& outer, const std::vector<Candidate>& candidates) : CostsOver(outer), candidates_(candidates) {}
-  void Add(int64_t run_ns) { run_ns_.push_back(run_ns); }
+  void Add(int64_t run_ns, double fetch_share) { known_.emplace_back(run_ns, fetch_share); }
 
   std::optional<Estimate> Run(const Candidate& candidate) const override {
-    const auto index = static_cast<size_t>(&candidate - candidates_.data());
     Estimate estimate;
-    estimate.ns = index < run_ns_.size() ? run_ns_[index] : 0;
+    estimate.ns = KnownOf(candidate).first;
     return estimate;
   }
+  double FetchShare(const Candidate& candidate) const override { return KnownOf(candidate).second; }
   double Slowdown(const Candidate&, std::span<const Candidate* const>) const override { return 1; }
   bool has_slowdown() const override { return false; }
 
  private:
+  std::pair<int64_t, double> KnownOf(const Candidate& candidate) const {
+    const auto index = static_cast<size_t>(&candidate - candidates_.data());
+    return index < known_.size() ? known_[index] : std::pair<int64_t, double>(0, 1.0);
+  }
+
   const std::vector<Candidate>& candidates_;
-  std::vector<int64_t> run_ns_;  // by candidate
+  std::vector<std::pair<int64_t, double>> known_;  // by candidate: its time and its share of fetching
 };
 
 class SegmentProblem::Builder {
@@ -184,7 +190,7 @@ SegmentProblem::SegmentProblem(const Space& space, const GraphSegment& segment)
     Candidate candidate = space.problem().candidates[option.candidate];
     for (NodeId& node : candidate.nodes) node = builder.Inner(node);
     candidates_.push_back(std::move(candidate));
-    costs_->Add(option.run_ns);
+    costs_->Add(option.run_ns, option.fetch_share);
   }
   const auto make_up = [&](size_t node, const Crossing& crossing, bool before) {
     const Instance instance = space.instance(crossing.value, crossing.slot);

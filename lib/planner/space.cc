@@ -207,6 +207,7 @@ Status Space::AddOption(uint32_t c) {
   option.device = problem_->platform.unit_class(candidate.unit_class).device;
   option.run_ns = estimate->ns;
   option.overhead_ns = overheads_[candidate.unit_class.index()];
+  option.fetch_share = problem_->costs.FetchShare(candidate);
   option.demand = SimulatedDemand(graph, problem_->platform, candidate);
   option.estimated = estimate->provenance == Provenance::kEstimated;
   option.view = candidate.elision == Elision::kViewOfInput && !candidate.in.empty() && candidate.out.size() == 1;

@@ -32,6 +32,7 @@ struct Option {
   UnitClassId unit_class;
   DeviceId device;
   int64_t run_ns = 0, overhead_ns = 0;
+  double fetch_share = 1;           // see CostModel
   double demand = 0;                // see TimedStep
   std::vector<Slot> in, out;        // slots, parallel to the group's in and out
   std::vector<uint8_t> overwrites;  // indices into in: required aliases

@@ -40,7 +40,7 @@ int64_t WindowScheduler::LeastWork(const ScheduledStep& step, bool& single) cons
 int64_t WindowScheduler::UnsureFetch(const ScheduledStep& step) const {
   if (step.choice != kNothing && elided_[step.choice]) return 0;
   int64_t fetch_ns = 0;
-  const auto add = [&](ValueId v, uint32_t slot) {
+  const auto add = [&](ValueId v, uint32_t slot, double share) {
     const uint32_t made_by = writer_[instance(v, slot)];
     if (made_by == kBound) return;
     const ScheduledStep& maker = steps_[made_by];
@@ -50,15 +50,15 @@ int64_t WindowScheduler::UnsureFetch(const ScheduledStep& step) const {
     } else {
       sure = !elided_[maker.choice];
     }
-    if (!sure) fetch_ns += space_.simulator().fetch_ns(maker.made_on, step.unit, BytesIn(v, slot));
+    if (!sure) fetch_ns += space_.simulator().fetch_ns(maker.made_on, step.unit, BytesIn(v, slot), share);
   };
   if (step.choice == kNothing) {
-    add(step.value, step.from);
+    add(step.value, step.from, kWholeFetch);
     return fetch_ns;
   }
   const Option& option = space_.option(solution_[step.choice].option);
   const Group& group = space_.group(option.group);
-  for (size_t i = 0; i < group.in.size(); ++i) add(group.in[i], option.in[i]);
+  for (size_t i = 0; i < group.in.size(); ++i) add(group.in[i], option.in[i], option.fetch_share);
   return fetch_ns;
 }
 

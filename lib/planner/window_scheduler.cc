@@ -357,8 +357,10 @@ bool WindowScheduler::CompareInstance(uint32_t s, ValueId v, uint32_t slot, uint
     const ScheduledStep& next = steps_[reader];
     if (before < base_steps_) {
       const uint64_t bytes = BytesIn(v, slot);
-      const int64_t fetched = space_.simulator().fetch_ns(steps_[before].made_on, next.unit, bytes);
-      saved += std::max<int64_t>(0, fetched - space_.simulator().fetch_ns(step.made_on, next.unit, bytes));
+      const double share =
+          next.choice == kNothing ? kWholeFetch : space_.option(solution_[next.choice].option).fetch_share;
+      const int64_t fetched = space_.simulator().fetch_ns(steps_[before].made_on, next.unit, bytes, share);
+      saved += std::max<int64_t>(0, fetched - space_.simulator().fetch_ns(step.made_on, next.unit, bytes, share));
     }
     const bool fixed = single_way_[reader];
     const bool on_device = !fixed || space_.simulator().waits_on_device(step.unit, next.unit);

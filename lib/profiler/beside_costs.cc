@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "lib/profiler/pairs.h"
 #include "partitiontuner/cost/beside_costs.h"
 
 namespace pt {
@@ -10,9 +11,6 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr uint32_t kPairs = 11;
-constexpr uint32_t kLeastPairs = 3;
-constexpr int64_t kLongNs = 20'000'000;  // after so much time the least number of pairs is enough
 constexpr std::chrono::milliseconds kHogsRun{2};
 constexpr uint32_t kHogRepeats = 9;
 
@@ -51,27 +49,14 @@ Status BesideSampler::MeasureHogs(WorkItem& item) {
   });
 }
 
-// Alone and beside in turns, so that a drift of the machine's speed is in both. The first pair warms up.
 Status BesideSampler::MeasureBeside(WorkItem& item) {
   const bool memory = item.needed.kind == NeededKey::Kind::kBesideMemory;
   Hogs& hogs = HogsBeside(item.needed.unit_class, memory ? Hogs::Kind::kMemory : Hogs::Kind::kCompute);
   PT_CHECK_OK(sampler_.Prepare(item));
   PT_ASSIGN(HostRunner * runner, sampler_.HostRunnerOf(item.needed.unit_class));
-  const Clock::time_point begin = Clock::now();
-  for (uint32_t pair = 0; pair <= kPairs; ++pair) {
-    PT_CHECK_OK(locks_.Hold(kHostDevice, [&]() -> Status {
-      PT_ASSIGN(const Timing alone, runner->Time(*item.subject));
-      PT_ASSIGN(const Timing beside, runner->TimeBeside(hogs, *item.subject));
-      if (pair == 0) return {};
-      auto& samples = alone.preempted || beside.preempted ? item.preempted : item.samples;
-      samples.push_back(std::max<int64_t>(1, beside.ns - alone.ns));
-      return {};
-    }));
-    if (pair >= kLeastPairs && (Clock::now() - begin).count() > kLongNs) break;
-  }
-  if (item.samples.empty()) item.samples = item.preempted;
-  item.done = true;
-  return {};
+  return MeasurePairs(
+      locks_, item, [&] { return runner->Time(*item.subject); },
+      [&] { return runner->TimeBeside(hogs, *item.subject); });
 }
 
 }  // namespace pt

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "lib/profiler/host_caches.h"
+#include "lib/profiler/pairs.h"
 
 namespace pt {
 namespace {
@@ -76,6 +77,17 @@ Status MeasureFetch(const ProfilingTask& task, DeviceLocks& locks, WorkItem& ite
     item.done = true;
     return {};
   });
+}
+
+Status MeasureFetchedInputs(const ProfilingTask& task, DeviceLocks& locks, Sampler& sampler, WorkItem& item) {
+  PT_CHECK_OK(sampler.Prepare(item));
+  PT_ASSIGN(HostRunner * runner, sampler.HostRunnerOf(item.needed.unit_class));
+  // The runner's unit is the first of its class, and so is the first of these two.
+  const auto units = HandOverUnits(task.platform, item.needed.unit_class, item.needed.from_class);
+  const std::vector<uint32_t> makers = sampler.CoresOf(units->second);
+  return MeasurePairs(
+      locks, item, [&] { return runner->Time(*item.subject); },
+      [&] { return runner->TimeFetching(makers, *item.subject); });
 }
 
 }  // namespace pt

@@ -33,11 +33,13 @@ HostCaches::HostCaches(HostCores& cores, const Platform& platform, uint64_t reus
   junk_.resize(in_memory_ ? kInMemoryWalk * cores.count() : static_cast<size_t>(reuse_distance), std::byte{1});
 }
 
-Status HostCaches::Prepare(const Subject& subject, std::span<const uint32_t> own) {
+Status HostCaches::PrepareFor(const Subject& subject, std::span<const uint32_t> own, std::span<const uint32_t> makers) {
   return cores_.Run([&](Team& team) -> Status {
-    Write(team, subject, Whose::kCallers, own);
+    WriteOutputs(team, subject, Whose::kCallers, own);
+    WriteInputs(team, subject, Whose::kCallers, own);
     Disturb(team, subject);
-    Write(team, subject, Whose::kOfThePlan, own);
+    WriteOutputs(team, subject, Whose::kOfThePlan, own);
+    WriteInputs(team, subject, Whose::kOfThePlan, makers);
     auto walk = [&](uint32_t core, uint32_t) {
       if (std::find(own.begin(), own.end(), core) != own.end()) code_walk_.Walk();
     };
@@ -46,22 +48,30 @@ Status HostCaches::Prepare(const Subject& subject, std::span<const uint32_t> own
   });
 }
 
-void HostCaches::Write(Team& team, const Subject& subject, Whose whose, std::span<const uint32_t> own) {
-  const bool callers = whose == Whose::kCallers;
+void HostCaches::WriteOutputs(Team& team, const Subject& subject, Whose whose, std::span<const uint32_t> writers) {
   auto write = [&](uint32_t core, uint32_t) {
-    const auto found = std::find(own.begin(), own.end(), core);
-    if (found == own.end()) return;
-    const auto index = static_cast<size_t>(found - own.begin());
+    const auto found = std::find(writers.begin(), writers.end(), core);
+    if (found == writers.end()) return;
+    const auto index = static_cast<size_t>(found - writers.begin());
     for (const Subject::Output& output : subject.outputs()) {
-      if (output.is_callers != callers) continue;
+      if (output.is_callers != (whose == Whose::kCallers)) continue;
       auto* to = static_cast<std::byte*>(output.buffer->data());
-      const auto [begin, end] = StretchOf(index, own.size(), output.buffer->bytes());
+      const auto [begin, end] = StretchOf(index, writers.size(), output.buffer->bytes());
       if (begin < end) std::memset(to + begin, 0, end - begin);
     }
+  };
+  team.OnEveryCore(write);
+}
+
+void HostCaches::WriteInputs(Team& team, const Subject& subject, Whose whose, std::span<const uint32_t> writers) {
+  auto write = [&](uint32_t core, uint32_t) {
+    const auto found = std::find(writers.begin(), writers.end(), core);
+    if (found == writers.end()) return;
+    const auto index = static_cast<size_t>(found - writers.begin());
     for (const Subject::Input& input : subject.inputs()) {
-      if (input.is_callers != callers) continue;
+      if (input.is_callers != (whose == Whose::kCallers)) continue;
       auto* to = static_cast<std::byte*>(input.buffer->data());
-      const auto [begin, end] = StretchOf(index, own.size(), input.fresh.size());
+      const auto [begin, end] = StretchOf(index, writers.size(), input.fresh.size());
       if (begin < end) std::memcpy(to + begin, input.fresh.data() + begin, end - begin);
     }
   };

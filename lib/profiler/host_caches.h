@@ -27,11 +27,14 @@ class HostCaches {
   // them). Then the unit's own cores write the other outputs, and after that the other inputs, a stretch each: a step
   // finds what the steps before it on the same unit have left. Last they go through other code than the kernel's.
   // What it takes longer to read what others made is a cost of its own: CostModel::FetchCost.
-  Status Prepare(const Subject& subject, std::span<const uint32_t> own);
+  Status Prepare(const Subject& subject, std::span<const uint32_t> own) { return PrepareFor(subject, own, own); }
+  // The same, but `makers` write the inputs that are not the caller's: a step finds what another unit has left.
+  Status PrepareFor(const Subject& subject, std::span<const uint32_t> own, std::span<const uint32_t> makers);
 
  private:
   enum class Whose : uint8_t { kCallers, kOfThePlan };
-  static void Write(Team& team, const Subject& subject, Whose whose, std::span<const uint32_t> own);
+  static void WriteOutputs(Team& team, const Subject& subject, Whose whose, std::span<const uint32_t> writers);
+  static void WriteInputs(Team& team, const Subject& subject, Whose whose, std::span<const uint32_t> writers);
   void Disturb(Team& team, const Subject& subject);
 
   HostCores& cores_;

@@ -42,8 +42,10 @@ class CoresRunner : public HostRunner {
 
   CompileContext compile_context() const override { return unit_->compile_context(); }
 
-  Result<Timing> Time(Subject& subject) override {
-    PT_CHECK_OK(caches_.Prepare(subject, cores_));
+  Result<Timing> Time(Subject& subject) override { return TimeFetching(cores_, subject); }
+
+  Result<Timing> TimeFetching(std::span<const uint32_t> makers, Subject& subject) override {
+    PT_CHECK_OK(caches_.PrepareFor(subject, cores_, makers));
     Timing timing;
     PT_CHECK_OK(
         unit_->Run([&](Stream& stream) { return TimeOnce(stream, subject, timing); }, subject.brings_threads()));

@@ -115,6 +115,8 @@ Status Profiling::MeasureFirst(WorkItem& item) {
       return MeasureWait(task_, locks_, item);
     case NeededKey::Kind::kFetch:
       return MeasureFetch(task_, locks_, item);
+    case NeededKey::Kind::kFetchedInputs:
+      return MeasureFetchedInputs(task_, locks_, sampler_, item);
     case NeededKey::Kind::kBesideMemory:
     case NeededKey::Kind::kBesideCompute:
     case NeededKey::Kind::kMemoryHog:

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 
 #include "lib/profiler/hogs.h"
 #include "lib/profiler/host_caches.h"
@@ -27,7 +28,9 @@ class Runner {
 
 class HostRunner : public Runner {
  public:
-  // The same while the hogs are at work on the machine's other cores.
+  // The same, but other cores have made the inputs, `makers` as HostCores counts them.
+  virtual Result<Timing> TimeFetching(std::span<const uint32_t> makers, Subject& subject) = 0;
+  // The same as Time while the hogs are at work on the machine's other cores.
   virtual Result<Timing> TimeBeside(Hogs& hogs, Subject& subject) = 0;
 };
 

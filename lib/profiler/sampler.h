@@ -3,6 +3,7 @@
 
 #include <map>
 #include <memory>
+#include <vector>
 
 #include "lib/profiler/device_lock.h"
 #include "lib/profiler/host_caches.h"
@@ -27,6 +28,8 @@ class Sampler {
   bool HasEnough(const WorkItem& item) const;
   // unit_class: of host cores.
   Result<HostRunner*> HostRunnerOf(UnitClassId unit_class);
+  // Of a host unit, as HostCores counts them; only once HostRunnerOf was asked for one.
+  std::vector<uint32_t> CoresOf(UnitId unit) const { return host_cores_->CoresOf(unit); }
 
  private:
   Result<Runner*> RunnerOf(UnitClassId unit_class);

@@ -28,6 +28,9 @@ std::string LabelOf(const ProfilingTask& task, const NeededKey& needed) {
   switch (needed.kind) {
     case NeededKey::Kind::kCandidate:
       return CandidateLabel(task, task.candidates[needed.candidate]);
+    case NeededKey::Kind::kFetchedInputs:
+      return CandidateLabel(task, task.candidates[needed.candidate]) + " with inputs from " +
+             platform.unit_class(needed.from_class).name;
     case NeededKey::Kind::kBesideMemory:
       return CandidateLabel(task, task.candidates[needed.candidate]) + " beside others that use memory";
     case NeededKey::Kind::kBesideCompute:
@@ -64,6 +67,8 @@ const char* FamilyOf(NeededKey::Kind kind) {
       return "wait";
     case NeededKey::Kind::kFetch:
       return "fetch";
+    case NeededKey::Kind::kFetchedInputs:
+      return "fetched inputs";
     case NeededKey::Kind::kBesideMemory:
     case NeededKey::Kind::kBesideCompute:
       return "beside";
@@ -124,6 +129,7 @@ bool IsOfExecutor(const NeededKey& needed) {
 double Urgency(const Decision& decision) {
   const NeededKey& needed = decision.front().needed;
   if (IsBeside(needed)) return -1;  // no planner asks for it
+  if (needed.kind == NeededKey::Kind::kFetchedInputs) return 0;
   return IsOfExecutor(needed) ? 1e300 : RoughNs(needed);
 }
 

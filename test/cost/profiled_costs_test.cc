@@ -222,6 +222,40 @@ TEST_CASE("ProfiledCosts, FetchingIsInterpolatedFromNothingAndEndsWithTheCaches"
   CHECK(costs->FetchCost(kWide, kNarrow, 100'000).provenance == Provenance::kEstimated);
 }
 
+// Two Relus of a value each that Relus before them make: 4 KiB, and 4 MiB, another magnitude.
+TEST_CASE("ProfiledCosts, AClassFeelsTheShareOfFetchingThatOneOfItDoes", "[cost]") {
+  const Platform platform = SamplePlatform();
+  GraphBuilder builder;
+  for (const int64_t elements : {int64_t{1} << 10, int64_t{1} << 20}) {
+    const ValueType type = StaticType(DataType::kFloat32, {elements});
+    const ValueId in = builder.AddInput("x" + std::to_string(elements), type);
+    builder.AddOutput(builder.AddOp("Relu", {builder.AddOp("Relu", {in}, type)}, type));
+  }
+  const Graph graph = builder.Build().value();
+  std::vector<Candidate> candidates;
+  for (const uint32_t node : {0u, 1u, 3u}) candidates.push_back(RunsAlone(graph, NodeId(node), kNarrow));
+  const auto costs_if = [&](int64_t longer_ns) {
+    Profile profile;
+    for (uint64_t bytes = 1 << 10; bytes <= uint64_t{4} << 20; bytes *= 4) {
+      Add(profile, FetchKey(platform, kNarrow, kNarrow, bytes), static_cast<int64_t>(bytes / 16), "fetch", "", "");
+    }
+    const MeasurementKey key = FetchedKey(KeyOf(graph, platform, candidates[1]), platform, kNarrow);
+    Add(profile, key, longer_ns, "fetched inputs");
+    ProfiledCostsOptions options;
+    options.library_versions = kVersions;
+    options.candidates = candidates;
+    return MakeProfiledCosts(graph, platform, profile, options);
+  };
+  const auto costs = costs_if(64);  // 256 would be all
+  CHECK(costs->FetchShare(candidates[1]) == 0.25);
+  const Candidate copy = candidates[1];
+  CHECK(costs->FetchShare(copy) == 0.25);
+  CHECK(costs->FetchShare(candidates[0]) == 1);  // reads what is the caller's: fetches nothing
+  CHECK(costs->FetchShare(candidates[2]) == 1);  // of another magnitude: not measured
+  CHECK(costs_if(512)->FetchShare(candidates[1]) == 2);
+  CHECK(costs_if(1'000'000)->FetchShare(candidates[1]) == 4);  // noise
+}
+
 TEST_CASE("ProfiledCosts, MeasuredCopiesAreInterpolated", "[cost]") {
   Platform platform = SamplePlatform(true);
   platform.devices[1].simulated = false;

@@ -1,6 +1,7 @@
 #include "partitiontuner/plan/timeline.h"
 
 #include <catch2/catch_test_macros.hpp>
+#include <cmath>
 
 #include "lib/planner/assemble.h"
 #include "lib/planner/solve.h"
@@ -131,7 +132,8 @@ TEST_CASE("SimulatePlan, AgreesWithTheScheduleThePlanWasMadeFrom", "[plan]") {
   }
 }
 
-// A chain of three on cpu[0], cpu[1], cpu[1]: only what crosses from core to core takes longer.
+// A chain of three on cpu[0], cpu[1], cpu[1]: only what crosses from core to core takes longer, as much as is felt of
+// it.
 TEST_CASE("SimulatePlan, StepsFetchWhatOtherUnitsMade", "[plan]") {
   World world = MakeWorld(testing::Chain(3), {.accelerator = false});
   const PlanningProblem problem = world.problem();
@@ -147,28 +149,34 @@ TEST_CASE("SimulatePlan, StepsFetchWhatOtherUnitsMade", "[plan]") {
   for (const auto& [node, unit] : {std::pair(0u, 0u), std::pair(1u, 1u), std::pair(2u, 1u)}) {
     solution.push_back(narrow(space.order()[node], UnitId(unit)));
   }
-  Scheduler scheduler(space);
-  const auto time_of_choices = [&](double ns_per_byte) {
+  const auto time_of_choices = [&](double ns_per_byte, double share) {
     world.costs.SetFetch(UnitClassId(0u), UnitClassId(0u), ns_per_byte);
+    world.costs.SetFetchShare([share](const Candidate&) { return share; });
+    const Space felt = Space::Make(problem).value();
+    Scheduler scheduler(felt);
     scheduler.Run(solution);
     std::vector<int64_t> times;
     for (const ScheduledStep& step : scheduler.steps()) {
       if (step.choice != kNothing) times.push_back(step.end_ns - step.start_ns);
     }
     const Timeline timeline =
-        SimulatePlan(world.graph, world.platform, Assemble(space, solution, "test").value(), world.costs).value();
+        SimulatePlan(world.graph, world.platform, Assemble(felt, solution, "test").value(), world.costs).value();
     CHECK(timeline.makespan_ns == scheduler.steps().back().end_ns);
     return times;
   };
-  const std::vector<int64_t> without = time_of_choices(0), with = time_of_choices(2);
+  const std::vector<int64_t> without = time_of_choices(0, 1);
   REQUIRE(without.size() == 3);
-  CHECK(with[0] == without[0]);
   const ValueId crossing = space.group_of(solution[0].option).out[0];
   const uint64_t bytes =
       space.routes(crossing).bytes[space.option(solution[0].option).out[0] % space.value(crossing).forms.size()];
   CHECK(bytes > 0);
-  CHECK(with[1] - without[1] == static_cast<int64_t>(2 * bytes));
-  CHECK(with[2] == without[2]);
+  for (const double share : {0.0, 0.25, 1.0, 1.5}) {
+    CAPTURE(share);
+    const std::vector<int64_t> with = time_of_choices(2, share);
+    CHECK(with[0] == without[0]);
+    CHECK(with[1] - without[1] == std::llround(share * 2 * static_cast<double>(bytes)));
+    CHECK(with[2] == without[2]);
+  }
 }
 
 TEST_CASE("SimulatePlan, RefusesUnknownCosts", "[plan]") {

@@ -317,6 +317,9 @@ World MakeWorld(Graph graph, const WorldOptions& options, uint64_t seed) {
       if (on_host(c) && on_host(d)) world.costs.SetFetch(UnitClassId(c), UnitClassId(d), 0.25);
     }
   }
+  world.costs.SetFetchShare([](const Candidate& candidate) {
+    return 0.5 * static_cast<double>((candidate.nodes.size() + candidate.unit_class.index()) % 4);
+  });
   if (options.contention) {
     world.costs.SetSlowdown([](const Candidate&, std::span<const Candidate* const> beside) {
       return 1.0 + 0.25 * static_cast<double>(beside.size());

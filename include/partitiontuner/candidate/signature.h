@@ -28,6 +28,8 @@ MeasurementKey WaitKey(const Platform& platform, UnitClassId from, UnitClassId t
 MeasurementKey FetchKey(const Platform& platform, UnitClassId from, UnitClassId to, uint64_t bytes);
 // What all other cores of the host are busy with meanwhile: "memory" or "compute".
 MeasurementKey BesideKey(MeasurementKey alone, std::string_view hogs);
+// Work whose inputs a unit of that class has made, and no other than this.
+MeasurementKey FetchedKey(MeasurementKey own, const Platform& platform, UnitClassId from);
 MeasurementKey MemoryHogKey(const Platform& platform, UnitClassId unit_class);  // hogs beside that class, a MiB each
 
 // The version of the measuring method: part of every key; raised when measuring changes meaning

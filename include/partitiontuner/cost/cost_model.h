@@ -46,8 +46,12 @@ class CostModel {
   // From the end of a step on `from` to the start of a waiting step on another unit of class `to`.
   virtual Estimate WaitCost(UnitClassId from, UnitClassId to) const = 0;
   // What a step on a unit of class `to` takes longer than Run() or Reorder() says because `bytes` of its inputs were
-  // made on another unit, of class `from`, and lie in the caches there. 0 where either is no host class.
+  // made on another unit, of class `from`, and lie in the caches there, if it does nothing meanwhile. 0 where either is
+  // no host class.
   virtual Estimate FetchCost(UnitClassId from, UnitClassId to, uint64_t bytes) const = 0;
+  // The share of FetchCost, >= 0, that a step of the candidate feels: kernels compute while lines are on their way.
+  // 1 where it is not known.
+  virtual double FetchShare(const Candidate& candidate) const = 0;
   // Factor (>= 1) on a candidate's time while others run beside it; 1 = no slowdown.
   virtual double Slowdown(const Candidate& candidate, std::span<const Candidate* const> beside) const = 0;
   // False when Slowdown is 1 whatever runs beside: timelines are then one pass over the steps.

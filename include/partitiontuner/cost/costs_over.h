@@ -21,6 +21,7 @@ class CostsOver : public CostModel {
   Estimate FetchCost(UnitClassId from, UnitClassId to, uint64_t bytes) const override {
     return under_.FetchCost(from, to, bytes);
   }
+  double FetchShare(const Candidate& candidate) const override { return under_.FetchShare(candidate); }
   double Slowdown(const Candidate& candidate, std::span<const Candidate* const> beside) const override {
     return under_.Slowdown(candidate, beside);
   }

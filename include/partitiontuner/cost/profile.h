@@ -22,7 +22,7 @@ struct Measurement {
   Provenance provenance = Provenance::kMeasured;
   std::string failure;     // why it cannot run; empty = it ran
   std::string family;      // operator of the heaviest node, "copy", "reorder", "overhead", "wait", "fetch",
-                           // "beside", "hog"
+                           // "fetched inputs", "beside", "hog"
   std::string device;      // fingerprint of the device it ran on (copies: of the sender)
   std::string unit_class;  // name; empty for copies
   std::string library;     // empty where none is concerned

@@ -54,7 +54,8 @@ std::unique_ptr<CostModel> MakeProfiledCosts(const Graph& graph, const Platform&
 std::optional<std::pair<UnitId, UnitId>> HandOverUnits(const Platform& platform, UnitClassId from, UnitClassId to);
 
 // Every key a planner over these candidates may ask for: candidates, reorders between the forms of one value,
-// copies over each link, overheads, waits and fetching; and what MakeBesideCosts asks for. What pt-profile measures.
+// copies over each link, overheads, waits, fetching and what candidates feel of it; and what MakeBesideCosts asks for.
+// What pt-profile measures.
 struct NeededKey {
   MeasurementKey key;
   enum class Kind : uint8_t {
@@ -64,14 +65,16 @@ struct NeededKey {
     kOverhead,
     kWait,
     kFetch,
+    kFetchedInputs,  // what the candidate takes longer when a unit of from_class has made its inputs
     kBesideMemory,   // what the candidate takes longer while all other cores read and write memory
     kBesideCompute,  // while they compute
     kMemoryHog,      // how long such a core takes for a MiB
   } kind = Kind::kCandidate;
-  size_t candidate = 0;              // index, for kCandidate the first with this key; kBesideMemory, kBesideCompute
+  size_t candidate = 0;              // index, for kCandidate the first with this key; all others of candidates
   std::vector<int64_t> dims;         // kReorder
   Form from, to;                     // kReorder
   UnitClassId unit_class, to_class;  // all but kCopy; kWait, kFetch: from unit_class to to_class
+  UnitClassId from_class;            // kFetchedInputs
   LinkId link;                       // kCopy
   uint64_t bytes = 0;                // kCopy, kFetch
   double expected_flops = 0, expected_bytes = 0;  // for ordering

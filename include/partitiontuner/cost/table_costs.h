@@ -27,6 +27,7 @@ class TableCosts : public CostModel {
   void SetOverhead(UnitClassId unit_class, int64_t ns);
   void SetWait(UnitClassId from, UnitClassId to, int64_t ns);
   void SetFetch(UnitClassId from, UnitClassId to, double ns_per_byte);
+  void SetFetchShare(std::function<double(const Candidate&)> share);  // 1 where it was not set
   void SetSlowdown(std::function<double(const Candidate&, std::span<const Candidate* const> beside)> factor);
 
   std::optional<Estimate> Run(const Candidate& candidate) const override;
@@ -36,6 +37,7 @@ class TableCosts : public CostModel {
   Estimate StepOverhead(UnitClassId unit_class) const override;
   Estimate WaitCost(UnitClassId from, UnitClassId to) const override;
   Estimate FetchCost(UnitClassId from, UnitClassId to, uint64_t bytes) const override;
+  double FetchShare(const Candidate& candidate) const override;
   double Slowdown(const Candidate& candidate, std::span<const Candidate* const> beside) const override;
   bool has_slowdown() const override { return slowdown_ != nullptr; }
 
@@ -47,6 +49,7 @@ class TableCosts : public CostModel {
   std::map<UnitClassId, int64_t> overhead_;
   std::map<std::pair<UnitClassId, UnitClassId>, int64_t> wait_;
   std::map<std::pair<UnitClassId, UnitClassId>, double> fetch_;  // nanoseconds per byte
+  std::function<double(const Candidate&)> fetch_share_;
   std::function<double(const Candidate&, std::span<const Candidate* const>)> slowdown_;
 };
 

@@ -42,6 +42,9 @@ struct TimedStep {
   uint32_t first_wait = 0, end_wait = 0;  // its part of `waits`: the steps whose end it waits for
 };
 
+// CostModel::FetchShare of what moves data and does nothing else.
+inline constexpr double kWholeFetch = 1;
+
 // The rules of SimulatePlan over timed steps; made once for many simulations. Thread-safe.
 class Simulator {
  public:
@@ -51,8 +54,9 @@ class Simulator {
 
   const Lanes& lanes() const { return lanes_; }
   int64_t wait_ns(UnitId from, UnitId to) const;
-  // What a step on `to` takes longer because `bytes` of what it reads were made on `from`.
-  int64_t fetch_ns(UnitId from, UnitId to, uint64_t bytes) const;
+  // What a step on `to` takes longer because `bytes` of what it reads were made on `from`, by its
+  // CostModel::FetchShare.
+  int64_t fetch_ns(UnitId from, UnitId to, uint64_t bytes, double share) const;
   // A step on `to` that waits for one on `from` is launched at once: the device sees to the order.
   bool waits_on_device(UnitId from, UnitId to) const;
   // Steps that run at once change each other's times: Run is then a simulation of events.
