@@ -64,6 +64,14 @@ bool Scheduler::EmitChoice(uint32_t c, const Choice& choice, bool elided) {
   for (size_t i = 0; i < group.in.size(); ++i) {
     if (!MakeAvailable(group.in[i], option.in[i])) return false;
   }
+  EmitGroup(c, choice, elided);
+  for (ValueId out : group.out) EmitEarlyMoves(out);
+  return true;
+}
+
+void Scheduler::EmitGroup(uint32_t c, const Choice& choice, bool elided) {
+  const Option& option = space_.option(choice.option);
+  const Group& group = space_.group(option.group);
   ScheduledStep step;
   step.choice = c;
   step.unit = choice.unit;
@@ -83,8 +91,6 @@ bool Scheduler::EmitChoice(uint32_t c, const Choice& choice, bool elided) {
   Emit(step);
   const auto self = static_cast<uint32_t>(steps_.size() - 1);
   for (size_t i = 0; i < group.out.size(); ++i) SetWriter(group.out[i], option.out[i], self);
-  for (ValueId out : group.out) EmitEarlyMoves(out);
-  return true;
 }
 
 void Scheduler::RaiseBarrier() {
@@ -248,8 +254,10 @@ bool Scheduler::EmitMove(ValueId v, const Move& move) {
   step.end_wait = static_cast<uint32_t>(waits_.size());
 
   int64_t best = kImpossible;
+  int ways = 0;
   const bool possible =
       ForEachWay(space_, v, move.from, move.to, [&](UnitId unit, int64_t overhead_ns, int64_t run_ns) {
+        ++ways;
         if (made_by != kBound)
           run_ns += space_.simulator().fetch_ns(steps_[made_by].made_on, unit, BytesIn(v, move.from), kWholeFetch);
         const int64_t end = EndOn(unit, overhead_ns, run_ns, step.first_wait);
@@ -260,6 +268,7 @@ bool Scheduler::EmitMove(ValueId v, const Move& move) {
         step.run_ns = run_ns;
       });
   if (!possible) return false;
+  step.single_way = ways < 2;
   const DeviceId from = space_.device(v, move.from), to = space_.device(v, move.to);
   if (from != to) step.link = space_.link(from, to);
   Emit(step);
@@ -284,7 +293,7 @@ int64_t Scheduler::EndOn(UnitId unit, int64_t overhead_ns, int64_t run_ns, uint3
 }
 
 // The rules of Simulator for plans without contention.
-void Scheduler::Emit(ScheduledStep step) {
+void Scheduler::Emit(ScheduledStep& step) {
   const Lanes& lanes = space_.simulator().lanes();
   const uint32_t driver = lanes.driver[step.unit.index()];
   const auto self = static_cast<uint32_t>(steps_.size());

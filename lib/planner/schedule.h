@@ -31,6 +31,7 @@ struct ScheduledStep {
   UnitId made_on;  // in whose caches its results lie: its own, or where the largest input of an elided step lies
   uint32_t first_wait = 0, end_wait = 0;  // of waits(): the steps whose results it reads, and those of a barrier
   uint32_t blocker = kNothing;            // the step whose end decided the start
+  bool single_way = true;                 // false: a move that other units could make, which ends first on this one
   friend bool operator==(const ScheduledStep&, const ScheduledStep&) = default;
 };
 
@@ -79,7 +80,13 @@ class Scheduler {
     const uint32_t instance = space_.value(value).first + slot;
     if (trial_ != 0 && trial_of_[instance] == trial_) return trial_writer_[instance];
     const uint32_t step = writer_[instance];
-    return step >= hidden_from_ && step < hidden_to_ ? kNothing : step;
+    return step >= hidden_from_ && step < hidden_to_ ? Again(step) : step;
+  }
+  // What a trial has in the place of a hidden step; kNothing: not repeated, or not yet.
+  uint32_t Again(uint32_t hidden) const {
+    const uint32_t step = again_[hidden];
+    const bool is_repeated = step >= hidden_to_ && step - hidden_to_ < repeated_.size();
+    return is_repeated && repeated_[step - hidden_to_] == hidden ? step : kNothing;
   }
   void SetWriter(ValueId value, uint32_t slot, uint32_t step) {
     const uint32_t instance = space_.value(value).first + slot;
@@ -90,11 +97,13 @@ class Scheduler {
 
   // The step of a choice, which stands at position c, with the moves before and after it.
   bool EmitChoice(uint32_t c, const Choice& choice, bool elided);
+  // That step alone: what it reads is there.
+  void EmitGroup(uint32_t c, const Choice& choice, bool elided);
   bool EmitOutputs();
   bool MakeAvailable(ValueId value, uint32_t slot);
   bool EmitMove(ValueId value, const Move& move);
   void EmitEarlyMoves(ValueId value);
-  void Emit(ScheduledStep step);
+  void Emit(ScheduledStep& step);
   // What is emitted from now on waits for all that was emitted before.
   void RaiseBarrier();
   void WaitForBarrier(uint32_t first_wait);
@@ -120,10 +129,12 @@ class Scheduler {
   std::vector<uint32_t> first_step_;  // by choice, and of what the outputs need at the end
   std::vector<uint32_t> barrier_;     // the last step of each unit before the last barrier
   uint32_t behind_barrier_ = 0;       // the first step behind it
-  // During a trial (see WindowScheduler), which emits the steps [hidden_from_, hidden_to_) anew: writers of the trial,
-  // where trial_of_ of the instance is trial_. 0: no trial.
+  // During a trial (see WindowScheduler), which emits the steps [hidden_from_, hidden_to_) anew behind them: writers of
+  // the trial, where trial_of_ of the instance is trial_. 0: no trial.
   uint64_t trial_ = 0;
   uint32_t hidden_from_ = 0, hidden_to_ = 0;
+  std::vector<uint32_t> again_;     // by step: holds only where repeated_ says the same
+  std::vector<uint32_t> repeated_;  // by step of the trial: the hidden step that it repeats, or kNothing
   std::vector<uint64_t> trial_of_;
   std::vector<uint32_t> trial_writer_;
   int64_t work_ns_ = 0;

@@ -297,8 +297,9 @@ class Search {
     ++evaluations_;  // moves that come to nothing count too, so that the search ends
     if (!change) return false;
     const Score before = now_.score();
-    const Score score = now_.Try(std::move(*change));
     // On large graphs a change that gains nothing is not worth indexing the schedule anew.
+    const auto wanted = IsLarge() ? WindowScheduler::Wanted::kBetter : WindowScheduler::Wanted::kNotWorse;
+    const Score score = now_.Try(std::move(*change), wanted);
     if (before < score || (IsLarge() && !(score < before))) {
       now_.Drop();
       return false;

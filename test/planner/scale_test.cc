@@ -5,6 +5,8 @@
 #include <optional>
 
 #include "lib/planner/assemble.h"
+#include "lib/planner/moves.h"
+#include "lib/planner/serial_dp.h"
 #include "lib/planner/solve.h"
 #include "partitiontuner/planner/bounds.h"
 #include "test/testing/random_world.h"
@@ -108,6 +110,85 @@ void ReportSearches(size_t nodes) {
 TEST_CASE("Search, TimeOnAThousandNodes", "[planner][slow]") { ReportSearches(1000); }
 TEST_CASE("Search, TimeOnTenThousandNodes", "[planner][slow]") { ReportSearches(10'000); }
 TEST_CASE("Search, TimeOnAHundredThousandNodes", "[.nightly]") { ReportSearches(100'000); }
+
+// By how much planning takes longer than its limit; below zero: it ends before.
+void ReportLimits(const std::string& what, const World& world) {
+  std::string text = what + ":";
+  for (const int64_t limit_ms : {500, 1000, 2000, 4000, 8000}) {
+    PlanningProblem problem = world.problem();
+    problem.effort = UINT64_MAX / 4;
+    problem.time_limit_ns = limit_ms * 1'000'000;
+    Plan plan;
+    const int64_t ms = Milliseconds([&] { plan = FindPlanner("search").value()->make_plan(problem, nullptr).value(); });
+    text += " limit " + std::to_string(limit_ms) + " ms, over by " + std::to_string(ms - limit_ms) + ", " +
+            std::to_string(plan.makespan.ns) + " ns;";
+  }
+  WARN(text);
+}
+
+TEST_CASE("Search, TimeOverItsLimit", "[.nightly]") {
+  for (const size_t nodes : {1000, 10'000, 100'000}) {
+    const std::string of = ", " + std::to_string(nodes) + " nodes";
+    ReportLimits("residual" + of, MakeWorld(testing::Residual(nodes / 5)));
+    ReportLimits("fork-join" + of, MakeWorld(testing::Inception(nodes / 15)));
+    ReportLimits("random" + of, MakeWorld(testing::RandomGraph(1, nodes)));
+  }
+}
+
+// Moves drawn and tried as the search does on graphs of that size, from a single stream over all devices.
+void ReportMoves(const std::string& what, const World& world, int moves) {
+  const PlanningProblem problem = world.problem();
+  const Space space = Space::Make(problem).value();
+  WindowScheduler now(space);
+  Random random(problem.seed);
+  Moves draw(space, now, random);
+  REQUIRE(now.Reset(SolveSerial(space, {}).value()));
+  const int64_t before_ns = now.score().makespan_ns;
+  std::vector<uint32_t> critical;
+  int tried = 0, kept = 0;
+  std::chrono::nanoseconds trying{}, keeping{};
+  const auto begin = std::chrono::steady_clock::now();
+  for (int i = 0; i < moves; ++i) {
+    if (critical.empty()) critical = now.CriticalChoices();
+    std::optional<Window> change = draw.Draw(critical[random.Below(critical.size())]);
+    if (!change) continue;
+    ++tried;
+    const Score score = now.score();
+    const auto start = std::chrono::steady_clock::now();
+    const bool better = now.Try(std::move(*change), WindowScheduler::Wanted::kBetter) < score;
+    const auto judged = std::chrono::steady_clock::now();
+    if (better) {
+      now.Commit();
+      critical.clear();
+      ++kept;
+    } else {
+      now.Drop();
+    }
+    trying += judged - start;
+    keeping += std::chrono::steady_clock::now() - judged;
+  }
+  const auto ns = std::chrono::nanoseconds(std::chrono::steady_clock::now() - begin).count();
+  WARN(what << "\n  " << moves << " moves: " << ns / moves << " ns each\n  " << tried
+            << " tried: " << trying.count() / std::max(1, tried) << " ns each\n  " << kept
+            << " kept: " << keeping.count() / std::max(1, kept) << " ns each\n  " << before_ns << " to "
+            << now.score().makespan_ns << " ns, " << now.spent() << " spent");
+}
+
+TEST_CASE("WindowScheduler, TimeOfMoves", "[planner][slow]") {
+  constexpr int kMoves = 20'000;
+  for (const size_t nodes : {1000, 10'000}) {
+    const std::string of = ", " + std::to_string(nodes) + " nodes";
+    SECTION("residual" + of) { ReportMoves("residual" + of, MakeWorld(testing::Residual(nodes / 5)), kMoves); }
+    SECTION("fork-join" + of) { ReportMoves("fork-join" + of, MakeWorld(testing::Inception(nodes / 15)), kMoves); }
+    SECTION("random" + of) { ReportMoves("random" + of, MakeWorld(testing::RandomGraph(1, nodes)), kMoves); }
+    SECTION("fork-join on the host" + of) {
+      ReportMoves("fork-join, host" + of, MakeWorld(testing::Inception(nodes / 15), {.accelerator = false}), kMoves);
+    }
+    SECTION("random on the host" + of) {
+      ReportMoves("random, host" + of, MakeWorld(testing::RandomGraph(1, nodes), {.accelerator = false}), kMoves);
+    }
+  }
+}
 
 TEST_CASE("EveryBound, IsBelowAThousandRandomPlans", "[planner][slow]") {
   for (uint64_t seed = 1; seed <= 5; ++seed) {

@@ -242,6 +242,14 @@ Graph Residual(size_t blocks) {
   return shapes.Build({v});
 }
 
+Graph Fan(size_t readers) {
+  Shapes shapes;
+  const ValueId top = shapes.Conv(shapes.Input());
+  std::vector<ValueId> branches;
+  for (size_t r = 0; r < readers; ++r) branches.push_back(shapes.Relu(top));
+  return shapes.Build({shapes.Relu(shapes.Concat(branches))});
+}
+
 Graph TwoConcatenations() {
   Shapes shapes;
   const ValueId x = shapes.Input();

@@ -27,6 +27,7 @@ Graph Diamond();                 // Conv -> (Relu | Conv) -> Add
 Graph Inception(size_t blocks);  // four branches a block, concatenated along the channels
 Graph Residual(size_t blocks);   // Conv, Relu, Conv, Add with what came in, Relu
 
+Graph Fan(size_t readers);  // one Conv, so many Relus that read it, all of them concatenated
 Graph TwoConcatenations();  // a = Conv, b = Conv, c = Conv, Concat(a, b) + Concat(a, c)
 
 // Of searches in tests, which are many and on small graphs; users get more.
