@@ -14,14 +14,20 @@ class Deadline {
  public:
   // problem.time_limit_ns from now on, by problem.now_ns; never over without a limit.
   explicit Deadline(const PlanningProblem& problem) : now_ns_(problem.now_ns) {
-    if (problem.time_limit_ns > 0) until_ns_ = NowNs() + problem.time_limit_ns;
+    if (problem.time_limit_ns <= 0) return;
+    from_ns_ = NowNs();
+    until_ns_ = from_ns_ + std::min(problem.time_limit_ns, INT64_MAX - from_ns_ - 1);
   }
 
   bool is_limited() const { return until_ns_ != INT64_MAX; }
+  // Since the beginning, where there is a limit.
+  int64_t spent_ns() const { return NowNs() - from_ns_; }
   // For problems that are part of this one; at least 1, 0 without a limit.
-  int64_t left_ns() const { return is_limited() ? std::max<int64_t>(1, until_ns_ - NowNs()) : 0; }
+  int64_t left_ns() const { return is_limited() ? std::max<int64_t>(1, until_ns_ - kept_ns_ - NowNs()) : 0; }
   // What has no plan yet ends as soon as it can with one.
-  bool IsOver() const { return is_limited() && NowNs() >= until_ns_; }
+  bool IsOver() const { return is_limited() && NowNs() >= until_ns_ - kept_ns_; }
+  // It is over so long before: what there is to do afterwards takes that.
+  void Keep(int64_t ns) { kept_ns_ = ns; }
   // What is under way need not end: there is a plan.
   bool GivesUp() const { return may_give_up_ && IsOver(); }
   void AllowGivingUp() { may_give_up_ = true; }
@@ -34,7 +40,8 @@ class Deadline {
   }
 
   std::function<int64_t()> now_ns_;
-  int64_t until_ns_ = INT64_MAX;
+  int64_t from_ns_ = 0, until_ns_ = INT64_MAX;
+  std::atomic<int64_t> kept_ns_ = 0;
   std::atomic<bool> may_give_up_ = false;
 };
 

@@ -124,7 +124,18 @@ class Search {
     rules.beam = 1;
     Result<Solution> stream = SolveSerial(space_, rules);
     if (stream.ok()) fallback_ = std::move(*stream);
-    if (!fallback_.empty() && scheduler_.Run(fallback_) < kImpossible) space_.deadline().AllowGivingUp();
+    if (fallback_.empty() || scheduler_.Run(fallback_) >= kImpossible) return;
+    space_.deadline().AllowGivingUp();
+    KeepTimeForWriting();
+  }
+
+  // As much as writing the fallback takes and a half more. Where less time is left than what was spent until now, which
+  // is more than writing takes, it is not tried out.
+  void KeepTimeForWriting() {
+    Deadline& deadline = space_.deadline();
+    const int64_t before_ns = deadline.spent_ns();
+    if (deadline.left_ns() <= before_ns) return deadline.Keep(deadline.left_ns());
+    if (Assemble(space_, fallback_, "search").ok()) deadline.Keep((deadline.spent_ns() - before_ns) * 3 / 2);
   }
 
   Status CollectStarts() {

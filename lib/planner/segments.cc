@@ -40,7 +40,7 @@ class SegmentSolver {
     if (frontiers_.empty() || starts_.empty()) return {};
     for (size_t states = kMostStates; states > 0; --states) {
       FindStates(states);
-      FindProblems();
+      if (!FindProblems()) return {};
       if (known_.size() * kLeastEffort <= limit_) break;
       if (states == 1) return {};
     }
@@ -83,14 +83,17 @@ class SegmentSolver {
     return stretch == frontiers_.size() ? std::span<const ValueId>() : frontiers_[stretch].live;
   }
 
-  void FindProblems() {
+  // False when time is over.
+  bool FindProblems() {
     known_.clear();
     ways_.assign(stretches_.size(), {});
     for (size_t s = 0; s < stretches_.size(); ++s) {
+      if (space_.deadline().IsOver()) return false;
       for (uint32_t from = 0; from < states_[s].size(); ++from) {
         for (uint32_t to = 0; to < states_[s + 1].size(); ++to) AddWay(s, from, to);
       }
     }
+    return true;
   }
 
   void AddWay(size_t s, uint32_t from, uint32_t to) {
