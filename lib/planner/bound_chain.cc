@@ -10,8 +10,9 @@ constexpr size_t kMostSlots = 8;  // of a border whose states are told apart
 
 }  // namespace
 
-ChainBound::ChainBound(const Space& space, const Segments& segments, const MoveSegments& moves)
-    : space_(space), segments_(segments), moves_(moves), borders_(1), nodes_(segments.count) {
+ChainBound::ChainBound(const Space& space, const Segments& segments, const MoveSegments& moves,
+                       const std::vector<bool>* barred)
+    : space_(space), segments_(segments), moves_(moves), barred_(barred), borders_(1), nodes_(segments.count) {
   for (NodeId node : space.order()) {
     const uint32_t segment = segments.of_node[node.index()];
     if (segment != kNothing) nodes_[segment].push_back(node);
@@ -59,7 +60,7 @@ void ChainBound::Add(const Pricing& pricing) {
       if (before.value.valid()) fixed.from[before.value.index()] = before.slots[mine / behind.slots.size()];
       if (behind.value.valid()) fixed.to[behind.value.index()] = behind.slots[mine % behind.slots.size()];
     }
-    const Relaxation relaxation(space_, moves_, pricing, &fixed);
+    const Relaxation relaxation(space_, moves_, pricing, &fixed, barred_);
     std::vector<double> sums(segments_.count, 0);
     for (uint32_t s = 0; s < segments_.count; ++s) {
       for (NodeId node : nodes_[s]) sums[s] += relaxation.prices()[node.index()];
@@ -76,7 +77,7 @@ void ChainBound::AddPaths() {
       const std::vector<int64_t> ns = PathsFrom(s, borders_[s].slots[from]);
       for (size_t to = 0; to < behind; ++to) {
         double& bound = bound_ns_[s][from * behind + to];
-        bound = std::max(bound, static_cast<double>(ns[to]));
+        bound = std::max(bound, ns[to] >= kImpossible ? INFINITY : static_cast<double>(ns[to]));
       }
     }
   }
@@ -92,7 +93,8 @@ int64_t ChainBound::Arrival(ValueId v, uint32_t slot, uint32_t segment, uint32_t
   return here ? made[value.first + slot] : 0;
 }
 
-// By state behind the segment: how long its longest path takes at least, moves paid.
+// By state behind the segment: how long its longest path takes at least, moves paid; kImpossible: it does not lead
+// there.
 std::vector<int64_t> ChainBound::PathsFrom(uint32_t segment, uint32_t from) const {
   std::vector<int64_t> made(space_.slot_count(), 0);
   const Border& behind = borders_[segment + 1];
@@ -109,6 +111,7 @@ std::vector<int64_t> ChainBound::PathsFrom(uint32_t segment, uint32_t from) cons
         const auto place = std::ranges::find(group.out, out);
         if (place == group.out.end()) continue;
         for (uint32_t o : group.options) {
+          if (barred_ != nullptr && (*barred_)[o]) continue;
           const Option& option = space_.option(o);
           int64_t start = 0;
           for (size_t i = 0; i < group.in.size(); ++i)
@@ -132,8 +135,15 @@ std::vector<int64_t> ChainBound::PathsFrom(uint32_t segment, uint32_t from) cons
       }
     }
   }
-  for (int64_t& ns : result) ns = ns >= kImpossible ? 0 : ns;
   return result;
+}
+
+void ChainBound::OrElse(const ChainBound& other) {
+  for (size_t s = 0; s < bound_ns_.size(); ++s) {
+    for (size_t pair = 0; pair < bound_ns_[s].size(); ++pair) {
+      bound_ns_[s][pair] = std::min(bound_ns_[s][pair], other.bound_ns_[s][pair]);
+    }
+  }
 }
 
 double ChainBound::Shortest() const {
@@ -146,7 +156,8 @@ double ChainBound::Shortest() const {
     }
     ns = std::move(next);
   }
-  return *std::min_element(ns.begin(), ns.end());
+  const double least = *std::min_element(ns.begin(), ns.end());
+  return std::isfinite(least) ? least : 0;  // else there is no plan at all
 }
 
 }  // namespace pt

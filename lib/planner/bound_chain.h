@@ -8,11 +8,14 @@ namespace pt {
 
 class ChainBound {
  public:
-  // All must outlive it.
-  ChainBound(const Space& space, const Segments& segments, const MoveSegments& moves);
+  // All must outlive it. barred: see Relaxation.
+  ChainBound(const Space& space, const Segments& segments, const MoveSegments& moves,
+             const std::vector<bool>* barred = nullptr);
 
   // What the weights show of each segment; any weights do.
   void Add(const Pricing& pricing);
+  // Each segment is bounded by the lesser of both: of the same segments, with other options barred.
+  void OrElse(const ChainBound& other);
   // In ns. Longest paths are counted too.
   double Shortest() const;
 
@@ -33,6 +36,7 @@ class ChainBound {
   const Space& space_;
   const Segments& segments_;
   const MoveSegments& moves_;
+  const std::vector<bool>* const barred_;
   std::vector<Border> borders_;                // before each segment, and behind the last
   std::vector<std::vector<NodeId>> nodes_;     // by segment, in order
   std::vector<std::vector<double>> bound_ns_;  // by segment and pair of states

@@ -5,19 +5,17 @@
 #include <deque>
 #include <numeric>
 
-#include "lib/planner/bound_chain.h"
-#include "lib/planner/relaxation.h"
-
 namespace pt {
 namespace {
 
 // What a choice keeps busy and how long its longest path is, by segment: against these the weights play.
 class Game {
  public:
-  Game(const Space& space, const Segments& segments)
+  Game(const Space& space, const Segments& segments, const MoveSegments& moves, const std::vector<bool>* barred)
       : space_(space),
         segments_(segments),
-        moves_(space, segments, MoveSegments::Borders::kCross),
+        moves_(moves),
+        barred_(barred),
         groups_(WeightGroups(space)),
         launches_(segments.count > 1 ? LaneWeights::Launches::kLeaveOut : LaneWeights::Launches::kCount),
         flow_(space) {
@@ -32,23 +30,22 @@ class Game {
     mean_.assign(segments.count, std::vector<double>(actions_, 0));
   }
 
-  double Run() {
+  PathsBound Run() {
     const int rounds = space_.graph().nodes().size() > 2000 ? 4 : 60;
     const int shown = rounds / 2;  // some of the weights are shown to the chain
-    ChainBound chain(space_, segments_, moves_);
-    double best = 0;
+    PathsBound result{0, ChainBound(space_, segments_, moves_, barred_)};
     for (int round = 0; round < rounds; ++round) {
       const PathFlow flow = WeightedFlow();
       const Pricing pricing{LanesNow(), &flow};
-      const Relaxation relaxation(space_, moves_, pricing);
+      const Relaxation relaxation(space_, moves_, pricing, nullptr, barred_);
       const std::vector<double>& prices = relaxation.prices();
       const double bound = std::accumulate(prices.begin(), prices.end(), 0.0);
-      best = std::max(best, bound);
-      if (round % shown == shown - 1) chain.Add(pricing);
+      result.whole_ns = std::max(result.whole_ns, bound);
+      if (round % shown == shown - 1) result.chain.Add(pricing);
       const double part = static_cast<double>(round) / rounds;
       Learn(relaxation.Choose(), round, kFirstSharpness * std::pow(kLastSharpness / kFirstSharpness, part));
     }
-    return std::max(best, chain.Shortest());
+    return result;
   }
 
  private:
@@ -234,7 +231,8 @@ class Game {
 
   const Space& space_;
   const Segments& segments_;
-  const MoveSegments moves_;
+  const MoveSegments& moves_;
+  const std::vector<bool>* const barred_;
   const std::vector<WeightGroup> groups_;
   const LaneWeights::Launches launches_;
   std::deque<LaneWeights> of_group_;                 // all weight on one group
@@ -246,6 +244,9 @@ class Game {
 
 }  // namespace
 
-double BoundByPaths(const Space& space, const Segments& segments) { return Game(space, segments).Run(); }
+PathsBound BoundByPaths(const Space& space, const Segments& segments, const MoveSegments& moves,
+                        const std::vector<bool>* barred) {
+  return Game(space, segments, moves, barred).Run();
+}
 
 }  // namespace pt

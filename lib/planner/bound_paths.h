@@ -2,11 +2,17 @@
 // that add up to one in each segment, found by playing against the cheapest choices.
 #pragma once
 
-#include "lib/planner/series_cuts.h"
+#include "lib/planner/bound_chain.h"
 
 namespace pt {
 
-// In ns. Segments are chained: what ends one is moved, from where it was made, within the next.
-double BoundByPaths(const Space& space, const Segments& segments);
+struct PathsBound {
+  double whole_ns = 0;  // of all segments together, as the weights alone show it
+  ChainBound chain;     // what some of the weights show of each
+};
+
+// All must outlive it. moves: of what crosses borders, too. barred: see Relaxation.
+PathsBound BoundByPaths(const Space& space, const Segments& segments, const MoveSegments& moves,
+                        const std::vector<bool>* barred = nullptr);
 
 }  // namespace pt

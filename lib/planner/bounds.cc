@@ -4,8 +4,8 @@
 #include <cmath>
 #include <numeric>
 
+#include "lib/planner/bound_cases.h"
 #include "lib/planner/bound_joint.h"
-#include "lib/planner/bound_paths.h"
 #include "lib/planner/least_times.h"
 #include "lib/planner/serial_dp.h"
 #include "lib/planner/series_cuts.h"
@@ -36,13 +36,19 @@ class Bounds {
                                  {"L4 area with transfers", Below(joint.whole_ns)},
                                  {"L5 series cuts", Series(all, joint)},
                                  {"L6 cuts without side nodes", 0},
-                                 {"L7 paths and work", Below(BoundByPaths(space_, all))}};
+                                 {"L7 paths and work", 0},
+                                 {"L8 cases", 0}};
+    CasesBound cases = BoundByCases(space_, all);
     const Segments main = FindSegments(space_, SideNodes());
     bounds[5].ns = bounds[4].ns;
     if (main.count > all.count) {
       bounds[5].ns = Series(main, BoundJointly(space_, main));
-      bounds[6].ns = std::max(bounds[6].ns, Below(BoundByPaths(space_, main)));
+      const CasesBound of_main = BoundByCases(space_, main);
+      cases.paths_ns = std::max(cases.paths_ns, of_main.paths_ns);
+      cases.cases_ns = std::max(cases.cases_ns, of_main.cases_ns);
     }
+    bounds[6].ns = Below(cases.paths_ns);
+    bounds[7].ns = std::max(bounds[6].ns, Below(cases.cases_ns));
     return bounds;
   }
 

@@ -39,10 +39,11 @@ uint32_t MoveSegments::Of(NodeId maker, NodeId reader) const {
   return borders_ == Borders::kCross && from != kNothing && from + 1 == to && maker == last_[from] ? to : kNothing;
 }
 
-Relaxation::Relaxation(const Space& space, const MoveSegments& segments, const Pricing& pricing, const Borders* borders)
+Relaxation::Relaxation(const Space& space, const MoveSegments& segments, const Pricing& pricing, const Borders* borders,
+                       const std::vector<bool>* barred)
     : space_(space), segments_(segments), pricing_(pricing), borders_(borders), values_(space.graph().values().size()) {
   for (const LaneWeights& weights : pricing.lanes) ways_.emplace_back(space, weights);
-  FindCosts();
+  FindCosts(barred);
   for (size_t v = 0; v < values_.size(); ++v) Prepare(ValueId(v));
   for (size_t v = 0; v < values_.size(); ++v) {
     if (space_.value(ValueId(v)).is_input) MadeAt(ValueId(v));
@@ -55,7 +56,7 @@ Relaxation::Relaxation(const Space& space, const MoveSegments& segments, const P
   FindPrices();
 }
 
-void Relaxation::FindCosts() {
+void Relaxation::FindCosts(const std::vector<bool>* barred) {
   cost_.assign(space_.options().size(), 0);
   for (uint32_t g = 0; g < space_.groups().size(); ++g) {
     const uint32_t segment = segments_.OfGroup(g);
@@ -65,7 +66,9 @@ void Relaxation::FindCosts() {
     const double flow = FlowThrough(group);
     for (uint32_t o : group.options) {
       const Option& option = space_.option(o);
-      cost_[o] = weights.Of(option) + flow * static_cast<double>(LeastOnPath(space_, option));
+      cost_[o] = barred != nullptr && (*barred)[o]
+                     ? kMost
+                     : weights.Of(option) + flow * static_cast<double>(LeastOnPath(space_, option));
     }
   }
 }

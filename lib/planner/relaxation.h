@@ -57,9 +57,9 @@ struct Borders {
 class Relaxation {
  public:
   // All must outlive it. With borders each segment is by itself: its nodes' prices are a bound of it, from and to
-  // there.
-  Relaxation(const Space& space, const MoveSegments& segments, const Pricing& pricing,
-             const Borders* borders = nullptr);
+  // there. barred: by option, those that count as impossible; none where it is null.
+  Relaxation(const Space& space, const MoveSegments& segments, const Pricing& pricing, const Borders* borders = nullptr,
+             const std::vector<bool>* barred = nullptr);
 
   // The least cost by node; the rest, of moves to outputs' places, goes to their makers. In ns.
   const std::vector<double>& prices() const { return prices_; }
@@ -75,7 +75,7 @@ class Relaxation {
     double parts = 1;
   };
 
-  void FindCosts();
+  void FindCosts(const std::vector<bool>* barred);
   void Prepare(ValueId value);
   void MadeAt(ValueId value);
   double FlowThrough(const Group& group) const;

@@ -263,7 +263,7 @@ TEST_CASE("Search, IsNeverBehindAnyOther", "[planner]") {
 TEST_CASE("EveryBound, IsBelowEveryPlan", "[planner]") {
   for (const NamedWorld& named : Worlds()) {
     const std::vector<Bound> bounds = LowerBounds(named.world.problem());
-    REQUIRE(bounds.size() == 7);
+    REQUIRE(bounds.size() == 8);
     for (const std::string& name : Names(named.world)) {
       const int64_t makespan = KnownPlan(named, name).value().makespan.ns;
       for (const Bound& bound : bounds) {
