@@ -1,42 +1,14 @@
 #include "partitiontuner/support/file.h"
 
-#include <fcntl.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <cerrno>
-#include <cstring>
-#include <random>
+
+#include "lib/support/file_descriptor.h"
+#include "partitiontuner/support/output_file.h"
 
 namespace pt {
 namespace {
-
-class FileDescriptor {
- public:
-  explicit FileDescriptor(int fd) : fd_(fd) {}
-  FileDescriptor(FileDescriptor&& other) noexcept : fd_(other.Release()) {}
-  FileDescriptor& operator=(FileDescriptor&&) = delete;
-  ~FileDescriptor() {
-    if (fd_ >= 0) ::close(fd_);
-  }
-  int get() const { return fd_; }
-  int Release() { return std::exchange(fd_, -1); }
-  // Closes and says whether the system reported a late write error.
-  bool Close() { return ::close(Release()) == 0; }
-
- private:
-  int fd_;
-};
-
-Error FileError(const std::string& path, std::string id, std::string what) {
-  Error error = MakeError(ErrorCode::kInvalidInput, std::move(id), std::move(what));
-  error.file = path;
-  return error;
-}
-
-Error SystemError(const std::string& path, std::string id, const std::string& what, int code) {
-  return FileError(path, std::move(id), what + ": " + std::strerror(code));
-}
 
 struct OpenedFile {
   FileDescriptor fd;
@@ -54,27 +26,6 @@ Result<OpenedFile> OpenRegular(const std::string& path) {
   if (::fstat(fd.get(), &status) != 0) return SystemError(path, "file.read", "cannot stat", errno);
   if (!S_ISREG(status.st_mode)) return FileError(path, "file.kind", "is not a regular file");
   return OpenedFile{std::move(fd), static_cast<uint64_t>(status.st_size)};
-}
-
-bool WriteAll(int fd, std::string_view content) {
-  while (!content.empty()) {
-    const ssize_t n = ::write(fd, content.data(), content.size());
-    if (n < 0) {
-      if (errno == EINTR) continue;
-      return false;
-    }
-    content.remove_prefix(static_cast<size_t>(n));
-  }
-  return true;
-}
-
-// Makes the rename itself durable. A folder that cannot be opened or synced (some network file
-// systems) still holds either the old or the new file, so failure is not reported.
-void SyncFolderOf(const std::string& path) {
-  const size_t slash = path.rfind('/');
-  const std::string folder = slash == std::string::npos ? "." : path.substr(0, slash + 1);
-  FileDescriptor fd(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (fd.get() >= 0) (void)::fsync(fd.get());
 }
 
 }  // namespace
@@ -141,41 +92,9 @@ Status InputFile::ReadAt(uint64_t offset, std::span<std::byte> to) const {
 }
 
 Status WriteFileAtomically(const std::string& path, std::string_view content) {
-  if (path.empty() || path.find('\0') != std::string::npos) {
-    return FileError(path.c_str(), "file.name", "is no usable file name");
-  }
-  struct stat status {};
-  mode_t mode = 0666;
-  bool keep_mode = false;
-  if (::lstat(path.c_str(), &status) == 0) {
-    // Renaming over a link, device or FIFO would silently change what the name means.
-    if (!S_ISREG(status.st_mode)) return FileError(path, "file.kind", "exists and is not a regular file");
-    mode = status.st_mode & 0777;
-    keep_mode = true;
-  }
-
-  std::random_device random;
-  std::string temporary;
-  int raw_fd = -1;
-  for (int attempt = 0; attempt < 16 && raw_fd < 0; ++attempt) {
-    temporary = path + ".tmp" + std::to_string(::getpid()) + "." + std::to_string(random());
-    raw_fd = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode);
-    if (raw_fd < 0 && errno != EEXIST) break;
-  }
-  if (raw_fd < 0) return SystemError(path, "file.write", "cannot create a file beside it", errno);
-  FileDescriptor fd(raw_fd);
-  const auto fail = [&](const std::string& what) -> Status {
-    const int code = errno;
-    (void)::unlink(temporary.c_str());
-    return SystemError(path, "file.write", what, code);
-  };
-  if (keep_mode && ::fchmod(fd.get(), mode) != 0) return fail("cannot set the permissions");
-  if (!WriteAll(fd.get(), content)) return fail("cannot write");
-  if (::fsync(fd.get()) != 0) return fail("cannot write to disk");
-  if (!fd.Close()) return fail("cannot write");
-  if (::rename(temporary.c_str(), path.c_str()) != 0) return fail("cannot rename the new file to it");
-  SyncFolderOf(path);
-  return {};
+  PT_ASSIGN(OutputFile file, OutputFile::Create(path));
+  PT_CHECK_OK(file.Write(std::as_bytes(std::span(content))));
+  return file.Commit();
 }
 
 }  // namespace pt

@@ -6,6 +6,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <filesystem>
 
+#include "partitiontuner/support/output_file.h"
 #include "test/testing/test_data.h"
 
 namespace pt {
@@ -75,6 +76,34 @@ TEST_CASE("File, OnlyRegularFilesAreReadOrReplaced", "[support]") {
 TEST_CASE("File, FullDiskKeepsTheOldContent", "[support]") {
   if (!std::filesystem::exists("/dev/full")) SKIP("no /dev/full on this system");
   CHECK_FALSE(WriteFileAtomically("/dev/full", "x").ok());
+}
+
+TEST_CASE("OutputFile, HasItsNameOnceItIsCommitted", "[support]") {
+  const testing::TemporaryFolder folder;
+  const std::string path = folder.path() + "/file";
+  const auto files = [&] {
+    return std::distance(std::filesystem::directory_iterator(folder.path()), std::filesystem::directory_iterator());
+  };
+  const std::string text = "new content";
+  REQUIRE(WriteFileAtomically(path, "old").ok());
+  {
+    auto dropped = OutputFile::Create(path);
+    REQUIRE(dropped.ok());
+    CHECK(dropped->replaces());
+    CHECK(dropped->Write(std::as_bytes(std::span(text))).ok());
+    CHECK(dropped->Finish().ok());
+    CHECK(files() == 2);
+  }
+  CHECK(files() == 1);
+  CHECK(ReadFile(path, 0).value() == "old");
+  auto written = OutputFile::Create(path);
+  REQUIRE(written.ok());
+  OutputFile moved = std::move(*written);
+  for (const char& letter : text) CHECK(moved.Write(std::as_bytes(std::span(&letter, 1))).ok());
+  CHECK(ReadFile(path, 0).value() == "old");
+  CHECK(moved.Commit().ok());
+  CHECK(ReadFile(path, 0).value() == text);
+  CHECK(files() == 1);
 }
 
 }  // namespace
