@@ -9,7 +9,8 @@
 
 #include "lib/onnx/einsum.h"
 #include "lib/onnx/inference_schemas.h"
-#include "lib/onnx/model_tensors.h"
+#include "lib/onnx/node_to_proto.h"
+#include "lib/onnx/tensor_to_proto.h"
 #include "lib/onnx/value_types.h"
 #include "partitiontuner/graph/graph_builder.h"
 #include "partitiontuner/support/dims_text.h"
@@ -130,47 +131,35 @@ class Writer {
   }
 
  private:
+  // Large tensors without their data.
+  static void FillSmall(const Tensor& tensor, proto::TensorProto& to) {
+    if (IsSmall(tensor)) {
+      TensorToProto(tensor, to);
+    } else {
+      DescribeTensor(tensor, to);
+    }
+  }
+
   static void AddConstant(const Tensor& tensor, const std::string& name, proto::GraphProto& to) {
     auto* proto = to.add_initializer();
     proto->set_name(name);
-    FillTensor(tensor, *proto);
-  }
-
-  static void FillTensor(const Tensor& tensor, proto::TensorProto& to) {
-    to.set_data_type(static_cast<int>(tensor.type()));
-    for (int64_t d : tensor.dims()) to.add_dims(d);
-    if (tensor.type() == DataType::kString) {
-      if (tensor.element_count() > 64) return;
-      for (const std::string& s : tensor.strings()) to.add_string_data(s);
-    } else if (!tensor.bytes().empty() && tensor.bytes().size() <= kSmallTensorBytes) {
-      to.set_raw_data(tensor.bytes().data(), tensor.bytes().size());
-    }
+    FillSmall(tensor, *proto);
   }
 
   void AddNode(const Graph& graph, NodeId id, const std::vector<std::string>& names, const std::string& prefix,
                proto::GraphProto& to) {
     const Node& node = graph.node(id);
     auto* proto = to.add_node();
-    proto->set_op_type(node.op);
+    NodeToProto(node, names, FillSmall, *proto);
     if (prefix == kMainPrefix) proto->set_name(kNodePrefix + std::to_string(id.value));
     const bool unsafe = node.op == "Einsum" && !IsSafeForInference(node.string_or("equation", ""));
-    proto->set_domain(unsafe || (!node.subgraphs.empty() && !with_subgraphs_) ? kUnseenDomain : node.domain);
-    for (uint32_t i = 0; i < node.formal_inputs; ++i)
-      proto->add_input(node.inputs[i].valid() ? names[node.inputs[i].index()] : std::string());
-    for (ValueId output : node.outputs) proto->add_output(output.valid() ? names[output.index()] : std::string());
-    for (const auto& [name, attribute] : node.attributes) AddAttribute(name, attribute, *proto);
+    if (unsafe || (!node.subgraphs.empty() && !with_subgraphs_)) proto->set_domain(kUnseenDomain);
     for (size_t s = 0; s < node.subgraphs.size(); ++s) {
       const Subgraph& subgraph = node.subgraphs[s];
-      auto* attribute = proto->add_attribute();
-      attribute->set_name(subgraph.attribute);
-      attribute->set_type(proto::AttributeProto::GRAPH);
-      std::vector<std::string> inner(subgraph.graph->values().size());
-      for (size_t c = 0; c < subgraph.captures.size(); ++c) {
-        inner[subgraph.graph->captured()[c].index()] = names[node.inputs[subgraph.captures[c]].index()];
-      }
+      proto::GraphProto& inner = AddGraphAttribute(subgraph, *proto);
       if (!with_subgraphs_) continue;
-      Write(*subgraph.graph, {}, prefix + std::to_string(id.value) + "_" + std::to_string(s) + "_", std::move(inner),
-            *attribute->mutable_g());
+      Write(*subgraph.graph, {}, prefix + std::to_string(id.value) + "_" + std::to_string(s) + "_",
+            CapturedNames(node, subgraph, names), inner);
     }
     // Without a definition libonnx knows nothing of the outputs: what is known already helps what
     // follows.
@@ -182,38 +171,6 @@ class Writer {
       auto* info = to.add_value_info();
       info->set_name(names[output.index()]);
       TypeToProto(graph.value(output).type, *info->mutable_type());
-    }
-  }
-
-  static void AddAttribute(const std::string& name, const Attribute& attribute, proto::NodeProto& to) {
-    using A = proto::AttributeProto;
-    A& a = *to.add_attribute();
-    a.set_name(name);
-    if (const auto* i = std::get_if<int64_t>(&attribute)) {
-      a.set_type(A::INT);
-      a.set_i(*i);
-    } else if (const auto* f = std::get_if<float>(&attribute)) {
-      a.set_type(A::FLOAT);
-      a.set_f(*f);
-    } else if (const auto* s = std::get_if<std::string>(&attribute)) {
-      if (to.op_type() == "Optional" && name == "type" && a.mutable_tp()->ParseFromString(*s)) {
-        a.set_type(A::TYPE_PROTO);
-        return;
-      }
-      a.set_type(A::STRING);
-      a.set_s(*s);
-    } else if (const auto* tensor = std::get_if<Tensor>(&attribute)) {
-      a.set_type(A::TENSOR);
-      FillTensor(*tensor, *a.mutable_t());
-    } else if (const auto* ints = std::get_if<std::vector<int64_t>>(&attribute)) {
-      a.set_type(A::INTS);
-      a.mutable_ints()->Add(ints->begin(), ints->end());
-    } else if (const auto* floats = std::get_if<std::vector<float>>(&attribute)) {
-      a.set_type(A::FLOATS);
-      a.mutable_floats()->Add(floats->begin(), floats->end());
-    } else if (const auto* strings = std::get_if<std::vector<std::string>>(&attribute)) {
-      a.set_type(A::STRINGS);
-      for (const std::string& text : *strings) a.add_strings(text);
     }
   }
 
@@ -309,16 +266,11 @@ Result<Graph> ReadBack(const Graph& graph, std::span<const ValueType> input_type
 
 // input_types (empty: the graph's own) stand in for the types of the graph's inputs.
 proto::ModelProto ModelOf(const Graph& graph, std::span<const ValueType> input_types, bool with_subgraphs) {
-  proto::ModelProto model;
+  proto::ModelProto model = ModelWithImports(graph);
   model.set_ir_version(proto::Version::IR_VERSION);
-  const auto import = [&](const std::string& domain, int64_t version) {
-    auto* opset = model.add_opset_import();
-    opset->set_domain(domain);
-    opset->set_version(version);
-  };
-  if (graph.opset() != 0) import("", graph.opset());
-  for (const auto& [domain, version] : graph.domains()) import(domain, version);
-  import(kUnseenDomain, 1);
+  auto* unseen = model.add_opset_import();
+  unseen->set_domain(kUnseenDomain);
+  unseen->set_version(1);
   Writer(graph, with_subgraphs).Write(graph, input_types, kMainPrefix, {}, *model.mutable_graph());
   return model;
 }

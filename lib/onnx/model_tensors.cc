@@ -7,6 +7,7 @@
 
 #include "lib/onnx/declared_types.h"
 #include "lib/onnx/tensor_from_proto.h"
+#include "lib/onnx/tensor_to_proto.h"
 #include "partitiontuner/support/checked.h"
 
 namespace pt {
@@ -76,14 +77,6 @@ void ClearData(proto::TensorProto& tensor) {
   tensor.clear_external_data();
   tensor.clear_data_location();
   tensor.clear_doc_string();
-}
-
-void SetDims(proto::TensorProto& proto, const std::vector<int64_t>& dims) {
-  proto.mutable_dims()->Assign(dims.begin(), dims.end());
-}
-
-bool IsSmall(const Tensor& tensor) {
-  return tensor.type() == DataType::kString ? tensor.element_count() <= 64 : tensor.bytes().size() <= kSmallTensorBytes;
 }
 
 template <typename Visit>
@@ -189,13 +182,10 @@ Result<Tensor> ModelTensors::Densify(proto::SparseTensorProto& sparse, const std
 // only.
 void ModelTensors::LeaveInProto(const Tensor& tensor, proto::TensorProto& left) {
   ClearData(left);
-  left.set_data_type(static_cast<int>(tensor.type()));
-  SetDims(left, tensor.dims());
-  if (!IsSmall(tensor)) return;
-  if (tensor.type() == DataType::kString) {
-    for (const std::string& s : tensor.strings()) left.add_string_data(s);
-  } else if (!tensor.bytes().empty()) {
-    left.set_raw_data(tensor.bytes().data(), tensor.bytes().size());
+  if (IsSmall(tensor)) {
+    TensorToProto(tensor, left);
+  } else {
+    DescribeTensor(tensor, left);
   }
 }
 
@@ -353,7 +343,12 @@ const Tensor* ModelTensors::placeholder(const proto::TensorProto& tensor) const 
 
 void ModelTensors::SetPlaceholderDims(proto::ModelProto& model, bool empty) const {
   const auto set = [&](proto::TensorProto& proto, const Tensor* tensor) {
-    if (tensor != nullptr && !IsSmall(*tensor)) SetDims(proto, empty ? std::vector<int64_t>{0} : tensor->dims());
+    if (tensor == nullptr || IsSmall(*tensor)) return;
+    if (empty) {
+      DescribeAsEmpty(proto);
+    } else {
+      DescribeTensor(*tensor, proto);
+    }
   };
   for (proto::TensorProto& tensor : *model.mutable_graph()->mutable_initializer())
     set(tensor, initializer(tensor.name()));

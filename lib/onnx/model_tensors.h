@@ -15,8 +15,6 @@
 
 namespace pt {
 
-constexpr int64_t kSmallTensorBytes = 1024;  // up to this size a tensor's data stays in the proto
-
 // A model that was cut, and the file that still has what was cut out of it.
 struct LeftInFile {
   const InputFile& file;

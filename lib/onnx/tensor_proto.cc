@@ -2,6 +2,7 @@
 
 #include "lib/onnx/fence.h"
 #include "lib/onnx/tensor_from_proto.h"
+#include "lib/onnx/tensor_to_proto.h"
 #include "partitiontuner/support/file.h"
 
 #pragma GCC diagnostic push
@@ -87,13 +88,7 @@ Result<std::string> TensorProtoBytes(const Tensor& tensor) {
   bool fits = true;
   PT_CHECK_OK(Fenced(ErrorCode::kInternal, "onnx.tensor_file", "writing a TensorProto", [&] {
     proto::TensorProto message;
-    message.set_data_type(static_cast<int32_t>(tensor.type()));
-    for (const int64_t dim : tensor.dims()) message.add_dims(dim);
-    if (tensor.type() == DataType::kString) {
-      for (const std::string& text : tensor.strings()) message.add_string_data(text);
-    } else {
-      message.set_raw_data(tensor.bytes().data(), tensor.bytes().size());
-    }
+    TensorToProto(tensor, message);
     fits = message.SerializeToString(&bytes);
   }));
   if (fits) return bytes;

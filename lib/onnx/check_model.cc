@@ -1,0 +1,43 @@
+#include "lib/onnx/check_model.h"
+
+#include <onnx/checker.h>
+
+#include <vector>
+
+namespace pt {
+
+Status CheckModel(proto::ModelProto& model) {
+  // The checker also wants a shape for every input and output; leaving it out means an unknown
+  // rank.
+  std::vector<proto::TypeProto::Tensor*> without_shape;
+  std::vector<proto::ValueInfoProto*> without_type;
+  const auto complete = [&](proto::ValueInfoProto& info) {
+    if (!info.has_type() || info.type().value_case() == proto::TypeProto::VALUE_NOT_SET) {
+      without_type.push_back(&info);
+      info.mutable_type()->mutable_tensor_type()->set_elem_type(1);
+      info.mutable_type()->mutable_tensor_type()->mutable_shape();
+    } else if (info.type().has_tensor_type() && !info.type().tensor_type().has_shape()) {
+      without_shape.push_back(info.mutable_type()->mutable_tensor_type());
+      without_shape.back()->mutable_shape();
+    }
+  };
+  for (auto& info : *model.mutable_graph()->mutable_output()) complete(info);
+  for (auto& info : *model.mutable_graph()->mutable_input()) {
+    if (info.has_type()) complete(info);
+  }
+  Status status =
+      Fenced(ErrorCode::kInvalidInput, "onnx.check", "checking", [&] { proto::checker::check_model(model); });
+  for (auto* type : without_shape) type->clear_shape();
+  for (auto* info : without_type) info->clear_type();
+  if (status.ok()) return {};
+  Error error = std::move(status).error();
+  const bool unknown = error.message.find("No Op registered for") != std::string::npos ||
+                       error.message.find("is deprecated in domain_version") != std::string::npos;
+  if (unknown) {
+    error.code = ErrorCode::kUnsupported;
+    error.id = "onnx.unknown_op";
+  }
+  return error;
+}
+
+}  // namespace pt
