@@ -4,6 +4,8 @@ namespace pt {
 
 FreshNames::FreshNames(const proto::GraphProto& graph) { Collect(graph); }
 
+FreshNames::FreshNames(const Graph& graph) { Collect(graph); }
+
 void FreshNames::Collect(const proto::GraphProto& graph) {
   for (const auto& input : graph.input()) names_.insert(input.name());
   for (const auto& tensor : graph.initializer()) names_.insert(tensor.name());
@@ -13,6 +15,13 @@ void FreshNames::Collect(const proto::GraphProto& graph) {
       if (attribute.has_g()) Collect(attribute.g());
       for (const proto::GraphProto& inner : attribute.graphs()) Collect(inner);
     }
+  }
+}
+
+void FreshNames::Collect(const Graph& graph) {
+  for (const Value& value : graph.values()) names_.insert(value.name);
+  for (const Node& node : graph.nodes()) {
+    for (const Subgraph& subgraph : node.subgraphs) Collect(*subgraph.graph);
   }
 }
 

@@ -1,5 +1,4 @@
 // Every real model there is: it loads, or says why not.
-#include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 #include <filesystem>
 
@@ -10,15 +9,6 @@
 namespace pt {
 namespace {
 namespace fs = std::filesystem;
-
-std::vector<std::string> ModelsBelow(const fs::path& folder) {
-  std::vector<std::string> paths;
-  for (const auto& entry : fs::recursive_directory_iterator(folder)) {
-    if (entry.path().extension() == ".onnx") paths.push_back(entry.path().string());
-  }
-  std::sort(paths.begin(), paths.end());
-  return paths;
-}
 
 ShapeOverrides AllOnes(const Graph& graph) {
   ShapeOverrides overrides;
@@ -38,7 +28,7 @@ TEST_CASE("LoadOnnx, RealModelsLoadAtOneOpset", "[onnx][slow]") {
   int models = 0;
   for (const auto& entry : fs::directory_iterator(folder)) {
     if (!entry.is_directory() || entry.path().filename().string().starts_with("onnx-suite")) continue;
-    for (const std::string& path : ModelsBelow(entry.path())) {
+    for (const std::string& path : testing::ModelsBelow(entry.path().string())) {
       INFO(path);
       LoadReport report;
       const auto graph = LoadOnnx(path, {}, &report);
@@ -79,7 +69,7 @@ TEST_CASE("LoadOnnx, SuitesLoadOrSayWhyNot", "[onnx][slow]") {
   if (folder.empty()) SKIP("no model corpus; set PARTITIONTUNER_TEST_DATA");
   int loaded = 0, refused = 0;
   for (const char* suite : {"onnx-suite-node", "onnx-suite-simple", "onnx-suite-light"}) {
-    for (const std::string& path : ModelsBelow(folder + "/" + suite)) {
+    for (const std::string& path : testing::ModelsBelow(folder + "/" + suite)) {
       INFO(path);
       const auto graph = LoadOnnx(path);
       if (graph.ok()) {

@@ -1,5 +1,6 @@
 #include "test/testing/test_data.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <stdexcept>
@@ -20,6 +21,15 @@ std::string TestDataFolder(const std::string& name) {
     if (fs::is_directory(folder, ignored)) return folder.string();
   }
   return {};
+}
+
+std::vector<std::string> ModelsBelow(const std::string& folder) {
+  std::vector<std::string> paths;
+  for (const auto& entry : fs::recursive_directory_iterator(folder)) {
+    if (entry.path().extension() == ".onnx") paths.push_back(entry.path().string());
+  }
+  std::sort(paths.begin(), paths.end());
+  return paths;
 }
 
 TemporaryFolder::TemporaryFolder() {

@@ -2,12 +2,16 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 namespace pt::testing {
 
 // The folder `name` below $PARTITIONTUNER_TEST_DATA, or below ../shared beside the source tree;
 // empty when it is not there, and then a test says SKIP.
 std::string TestDataFolder(const std::string& name);
+
+// The .onnx files below a folder, sorted.
+std::vector<std::string> ModelsBelow(const std::string& folder);
 
 // A fresh folder, removed with all it holds at the end of the test.
 class TemporaryFolder {
