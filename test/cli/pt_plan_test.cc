@@ -287,6 +287,77 @@ TEST_CASE("PtPlan, PlansAreCheckedRefusedAndExplained", "[cli]") {
   }
 }
 
+TEST_CASE("PtPlan, WhatAStepComputesIsAModelOfItsOwn", "[cli]") {
+  const Profiled profiled;
+  const std::string plan = profiled.place.path() + "/p.json", part = profiled.place.path() + "/part.onnx";
+  REQUIRE(profiled.Plan({"-o", plan}).exit_code == 0);
+  const Json steps = *Parsed(*ReadFile(plan, 0)).find("steps");
+  const auto step_of = [&](bool runs_a_group) {
+    for (const Json& step : *steps.as_array()) {
+      if ((*step.find("work")->as_string() == "run") == runs_a_group) return std::to_string(*step.find("id")->as_int());
+    }
+    return std::string();
+  };
+  const std::string step = step_of(true);
+  REQUIRE(!step.empty());
+  const auto refused = [&](const std::vector<std::string>& arguments) {
+    const CommandResult result = profiled.Plan(arguments);
+    CHECK(result.exit_code == 2);
+    CHECK_FALSE(std::filesystem::exists(part));
+    return result.err;
+  };
+  SECTION("of a plan file, and it runs on its own") {
+    const CommandResult made = profiled.Plan({"--check", plan, "--export-group", step, "-o", part, "--format", "json"});
+    INFO(made.err);
+    REQUIRE(made.exit_code == 0);
+    const Json json = Parsed(made.out);
+    CHECK(*json.find("step")->as_int() == std::stoi(step));
+    CHECK(!json.find("nodes")->as_array()->empty());
+    CHECK(!json.find("outputs")->as_array()->empty());
+    const CommandResult run = RunTool("pt-run", {part, "--db", "none", "--verify", "reference"});
+    INFO(run.out << run.err);
+    CHECK(run.exit_code == 0);
+    const CommandResult piped = profiled.Plan({"--check", plan, "--export-group", step, "-o", "-"});
+    CHECK(piped.out == *ReadFile(part, 0));
+  }
+  SECTION("of the plan that is made") {
+    const CommandResult made = profiled.Plan({"--export-group", step, "-o", part});
+    INFO(made.err);
+    CHECK(made.exit_code == 0);
+    CHECK(std::filesystem::exists(part));
+  }
+  SECTION("of every step") {
+    for (const Json& row : *steps.as_array()) {
+      if (*row.find("work")->as_string() != "run") continue;
+      const std::string id = std::to_string(*row.find("id")->as_int());
+      INFO(id);
+      const CommandResult made = profiled.Plan({"--check", plan, "--export-group", id, "-o", part});
+      CHECK(made.exit_code == 0);
+      CHECK(made.out.find("step " + id + " on ") == 0);
+      CHECK(made.out.find("\n  output ") != std::string::npos);
+    }
+  }
+  SECTION("what is no step of a group is refused with those that are") {
+    CHECK(refused({"--check", plan, "--export-group", "99999", "-o", part}).find("steps that run a group: ") !=
+          std::string::npos);
+    CHECK(refused({"--check", plan, "--export-group", "conv1", "-o", part}).find("number of a step") !=
+          std::string::npos);
+    if (const std::string other = step_of(false); !other.empty()) {
+      CHECK(refused({"--check", plan, "--export-group", other, "-o", part}).find("runs no group: ") !=
+            std::string::npos);
+    }
+    CHECK(refused({"--export-group", step}).find("-o says where") != std::string::npos);
+    CHECK(refused({"--export-group", step, "-o", part, "--baselines"}).find("goes with none") != std::string::npos);
+  }
+  SECTION("a plan that does not fit gives no part") {
+    const std::string other = profiled.place.ReluPlusOne("other");
+    const CommandResult stale =
+        RunTool("pt-plan", {other, "--db", "none", "--check", plan, "--export-group", step, "-o", part});
+    CHECK(stale.exit_code == 7);
+    CHECK_FALSE(std::filesystem::exists(part));
+  }
+}
+
 TEST_CASE("PtPlan, WhatTheCallerHasOnADeviceIsUsedThere", "[cli]") {
   const Workplace place;
   const std::string model = place.ReluPlusOne("lent"), data = place.path() + "/lent/test_data_set_0";

@@ -73,6 +73,10 @@ void AddFlags(CLI::App& app, PlanFlags& flags) {
                  "draw the plan, or all of --baselines: timelines to FILE.svg, the graph by unit to FILE.dot")
       ->option_text("FILE")
       ->group("Ask");
+  app.add_option("--export-group", flags.export_group,
+                 "write what that step computes to -o, as an ONNX model: of the plan, or of --check's file")
+      ->option_text("STEP")
+      ->group("Ask");
   app.add_option("--diff", flags.diff, "what differs between two plan files (no model)")
       ->option_text("A B")
       ->expected(2)
@@ -112,6 +116,7 @@ Status CheckCombinations(const PlanFlags& flags) {
   if (!flags.common.wants_budget() && !flags.calibrate.empty()) {
     return MakeError(ErrorCode::kUsage, "usage.combination", "--calibrate is data for --precision auto");
   }
+  PT_CHECK_OK(CheckExportGroup(flags));
   return CheckExport(flags);
 }
 
@@ -126,11 +131,12 @@ int Main(int argc, char** argv) {
   if (flags.split_critical > 0) interrupt.emplace();
   if (const auto code = AnswerMachineQuestions(flags.common, console)) return *code;
   if (const Status status = CheckCombinations(flags); !status.ok()) return console.Fail(status.error());
-  const Result<int> result = !flags.diff.empty()       ? DiffPlanFiles(flags, console)
-                             : !flags.workload.empty() ? PlanWorkload(flags, console)
-                             : !flags.check.empty()    ? CheckPlanFile(flags, console)
-                             : flags.baselines         ? CompareBaselines(flags, console)
-                             : flags.pareto            ? MakeMemoryFront(flags, console)
+  const Result<int> result = !flags.diff.empty()           ? DiffPlanFiles(flags, console)
+                             : !flags.workload.empty()     ? PlanWorkload(flags, console)
+                             : !flags.export_group.empty() ? ExportGroup(flags, console)
+                             : !flags.check.empty()        ? CheckPlanFile(flags, console)
+                             : flags.baselines             ? CompareBaselines(flags, console)
+                             : flags.pareto                ? MakeMemoryFront(flags, console)
                              : !flags.explain.empty()
                                  ? ExplainNodes(flags, console)
                                  : MakeAndReport(flags, interrupt ? &interrupt->token() : nullptr, console);

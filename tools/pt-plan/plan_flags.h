@@ -14,7 +14,8 @@ namespace pt::tools {
 
 struct PlanFlags {
   CommonFlags common;
-  std::string profile, planner = "search", output, check, time_limit, margin = "noise", workload, export_to;
+  std::string profile, planner = "search", output, check, time_limit, margin = "noise", workload, export_to,
+                       export_group;
   std::vector<std::string> explain, place, forbid, lend, memory, calibrate;
   std::vector<std::string> diff;  // none, or two
   uint64_t effort = 0, seed = 1;
@@ -39,6 +40,11 @@ Result<PlanningSetup> MakePlanningSetup(const PlanFlags& flags);
 // Adds --place, --forbid, --lend and --memory. Errors: kUsage for names that are unknown.
 Status AddConstraints(const PlanFlags& flags, const Graph& graph, const Platform& platform, Constraints& constraints);
 
+// The plan that the flags ask for, by --planner or within the error budget. explanations and notes may be null; so may
+// finals: then --finalists and --refine are not looked at. Errors: those of Engine::MakePlan and of the inputs.
+Result<Plan> MakePlanFor(const PlanningSetup& setup, const PlanFlags& flags, const Console& console,
+                         Explanations* explanations, PlanningNotes* notes, std::optional<FinalChoice>* finals);
+
 // The budget of --precision auto with its data, which a note names. Errors: kUsage, kInvalidInput, kUnsupported (inputs
 // that no data can be drawn for).
 Result<ErrorBudget> MakeErrorBudget(const PlanningSetup& setup, const PlanFlags& flags, const Console& console);
@@ -61,6 +67,9 @@ Result<int> CompareBaselines(const PlanFlags& flags, const Console& console);
 Result<int> MakeMemoryFront(const PlanFlags& flags, const Console& console);
 Result<int> CheckPlanFile(const PlanFlags& flags, const Console& console);
 Result<int> ExplainNodes(const PlanFlags& flags, const Console& console);
+// --export-group, of the plan that is made or of the file of --check. Precondition: CheckExportGroup.
+Status CheckExportGroup(const PlanFlags& flags);
+Result<int> ExportGroup(const PlanFlags& flags, const Console& console);
 Result<int> DiffPlanFiles(const PlanFlags& flags, const Console& console);
 // --workload, with and without --baselines.
 Result<int> PlanWorkload(const PlanFlags& flags, const Console& console);

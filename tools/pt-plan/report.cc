@@ -12,8 +12,6 @@
 #include "tools/report/table.h"
 
 namespace pt::tools {
-namespace {
-
 Result<Plan> MakePlanFor(const PlanningSetup& setup, const PlanFlags& flags, const Console& console,
                          Explanations* explanations, PlanningNotes* notes, std::optional<FinalChoice>* finals) {
   PlanOptions options = setup.options;
@@ -34,6 +32,8 @@ Result<Plan> MakePlanFor(const PlanningSetup& setup, const PlanFlags& flags, con
   }
   return plan;
 }
+
+namespace {
 
 std::string StepsTable(const Graph& graph, const Platform& platform, const Plan& plan) {
   TextTable table({"step", "<unit", "start", "time", "<work", "<library", "<waits for"});
