@@ -1,9 +1,10 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <limits>
-#include <map>
+#include <memory>
+#include <utility>
 
+#include "lib/backend/simulated/arithmetic.h"
 #include "lib/backend/simulated/simulated_stream.h"
 #include "partitiontuner/backend/devices.h"
 #include "partitiontuner/backend/libraries.h"
@@ -39,17 +40,6 @@ std::vector<UnitClassId> SimulatedClasses(const Platform& platform) {
     }
   }
   return unit_classes;
-}
-
-// The host class whose kernels do the arithmetic: the narrowest, since one core enqueues.
-UnitClassId ComputingClass(const Platform& platform) {
-  UnitClassId narrowest;
-  for (size_t i = 0; i < platform.unit_classes.size(); ++i) {
-    const UnitClass& unit_class = platform.unit_classes[i];
-    if (!unit_class.on_host()) continue;
-    if (!narrowest.valid() || unit_class.cores < platform.unit_class(narrowest).cores) narrowest = UnitClassId(i);
-  }
-  return narrowest;
 }
 
 const SimulatedRates* RatesOf(const Platform& platform, DeviceId device) {
@@ -98,10 +88,11 @@ bool IsFusedChain(const Graph& graph, std::span<const NodeId> nodes) {
   return true;
 }
 
-// Runs the nodes one after the other when the device comes to them.
+// Computes the group when the device comes to it.
 class SimulatedBoundKernel : public BoundKernel, private SimulatedTask {
  public:
-  SimulatedBoundKernel(const SimulatedWork& work, Stream& host_stream) : work_(work), host_stream_(host_stream) {
+  SimulatedBoundKernel(const SimulatedWork& work, Stream& host_stream, BoundComputation computation)
+      : work_(work), host_stream_(host_stream), computation_(std::move(computation)) {
     work_.task = this;
   }
 
@@ -114,90 +105,43 @@ class SimulatedBoundKernel : public BoundKernel, private SimulatedTask {
     return {};
   }
 
-  std::vector<std::unique_ptr<BoundKernel>> parts;
-  std::vector<std::unique_ptr<DeviceBuffer>> buffers;  // intermediates and scratch
-  std::vector<TensorView> intermediates;
-
  private:
-  Status Run() noexcept override {
-    const RunContext run = StaticRun(host_stream_);
-    for (const auto& part : parts) PT_CHECK_OK(part->Enqueue(run));
-    return {};
-  }
+  Status Run() noexcept override { return computation_.Run(StaticRun(host_stream_)); }
 
   SimulatedWork work_;
   Stream& host_stream_;
-};
-
-// The kernels of a group's nodes and where each of their inputs and outputs comes from.
-struct NodeKernel {
-  std::unique_ptr<Kernel> kernel;
-  std::vector<ValueId> in, out;
+  BoundComputation computation_;
 };
 
 class SimulatedKernel : public Kernel {
  public:
-  SimulatedKernel(DeviceDriver& device, const SimulatedWork& work)
-      : device_(device), work_(work), team_(MakeSerialTeam()), stream_(MakeHostStream(*team_)) {}
+  SimulatedKernel(const SimulatedWork& work, std::unique_ptr<Team> team, Computation computation)
+      : work_(work), team_(std::move(team)), stream_(MakeHostStream(*team_)), computation_(std::move(computation)) {}
 
   Result<std::unique_ptr<BoundKernel>> Bind(TensorSlots in, TensorSlots out, std::span<std::byte>) const override {
-    auto bound = std::make_unique<SimulatedBoundKernel>(work_, *stream_);
-    std::map<ValueId, const TensorView*> slots;
-    for (size_t i = 0; i < in.size(); ++i) slots[inputs[i]] = in[i];
-    for (size_t i = 0; i < out.size(); ++i) slots[outputs[i]] = out[i];
-    bound->intermediates.reserve(intermediates.size());
-    for (const auto& [value, layout] : intermediates) {
-      PT_ASSIGN(const uint64_t bytes, BytesOf(layout));
-      PT_ASSIGN(void* data, AllocateFor(*bound, bytes));
-      bound->intermediates.push_back({data, layout});
-      slots[value] = &bound->intermediates.back();
-    }
-    for (const NodeKernel& node : kernels) {
-      std::vector<const TensorView*> node_in, node_out;
-      for (ValueId value : node.in) node_in.push_back(slots.at(value));
-      for (ValueId value : node.out) node_out.push_back(slots.at(value));
-      const uint64_t scratch_bytes = node.kernel->scratch_bytes();
-      PT_ASSIGN(void* scratch, AllocateFor(*bound, scratch_bytes));
-      PT_ASSIGN(std::unique_ptr<BoundKernel> part,
-                node.kernel->Bind(node_in, node_out, {static_cast<std::byte*>(scratch), scratch_bytes}));
-      bound->parts.push_back(std::move(part));
-    }
-    return std::unique_ptr<BoundKernel>(std::move(bound));
+    PT_ASSIGN(BoundComputation bound, BoundComputation::Make(computation_, in, out));
+    return std::unique_ptr<BoundKernel>(std::make_unique<SimulatedBoundKernel>(work_, *stream_, std::move(bound)));
   }
-
-  std::vector<ValueId> inputs, outputs;
-  std::map<ValueId, TensorLayout> intermediates;
-  std::vector<NodeKernel> kernels;
-  Team& team() const { return *team_; }
 
  private:
-  Result<void*> AllocateFor(SimulatedBoundKernel& bound, uint64_t bytes) const {
-    PT_ASSIGN(std::unique_ptr<DeviceBuffer> buffer, device_.Allocate(bytes));
-    void* data = buffer->data();
-    bound.buffers.push_back(std::move(buffer));
-    return data;
-  }
-
-  DeviceDriver& device_;
   SimulatedWork work_;  // what it takes
   std::unique_ptr<Team> team_;
   std::unique_ptr<Stream> stream_;
+  Computation computation_;
 };
 
 // Everything is row-major on a simulated device: it follows no other library's layouts and reorders nothing.
 class SimulatedLibrary : public Library {
  public:
-  SimulatedLibrary() : reference_(MakeReferenceLibrary()) {}
-
   std::string_view name() const override { return "simulated"; }
-  std::string version() const override { return "1+reference." + reference_->version(); }
+  std::string version() const override { return "2+reference." + arithmetic_.reference().version(); }
   bool Serves(const Platform& platform, DeviceId device) const override { return platform.device(device).simulated; }
 
   std::vector<Candidate> Candidates(const Graph& graph, const Platform& platform, const Precision&) const override {
     const UnitClassId host = ComputingClass(platform);
     if (SimulatedClasses(platform).empty() || !host.valid()) return {};
     std::vector<Candidate> found;
-    for (const Candidate& single : reference_->Candidates(graph, platform, Precision())) {
+    for (const Candidate& single : arithmetic_.reference().Candidates(graph, platform, Precision())) {
       if (single.unit_class != host || single.nodes.size() != 1) continue;
       AddForEachDevice(graph, platform, single, found);
     }
@@ -217,7 +161,7 @@ class SimulatedLibrary : public Library {
                                        const Precision&) const override {
     std::vector<Candidate> found;
     if (nodes.size() == 1) {
-      if (const std::optional<Candidate> single = HostCandidate(graph, platform, nodes[0])) {
+      if (const std::optional<Candidate> single = arithmetic_.OnHost(graph, platform, nodes[0])) {
         AddForEachDevice(graph, platform, *single, found);
       }
     } else if (IsFusedChain(graph, nodes)) {
@@ -227,7 +171,7 @@ class SimulatedLibrary : public Library {
   }
 
   std::optional<std::string> WhyUnsupported(const Graph& graph, NodeId node) const override {
-    return reference_->WhyUnsupported(graph, node);
+    return arithmetic_.reference().WhyUnsupported(graph, node);
   }
 
   Result<std::unique_ptr<Kernel>> Compile(const Graph& graph, const Candidate& candidate,
@@ -238,17 +182,10 @@ class SimulatedLibrary : public Library {
     SimulatedWork work;
     work.ns = *cost;
     work.demand = SimulatedDemand(graph, context.platform, candidate);
-    auto kernel = std::make_unique<SimulatedKernel>(context.device, work);
-    kernel->inputs = GroupInputs(graph, candidate.nodes);
-    kernel->outputs = GroupOutputs(graph, candidate.nodes);
-    std::map<ValueId, TensorLayout> layouts;
-    for (size_t i = 0; i < in.size(); ++i) layouts[kernel->inputs[i]] = in[i];
-    for (size_t i = 0; i < out.size(); ++i) layouts[kernel->outputs[i]] = out[i];
-    CompileContext inner{context.platform, context.device, &kernel->team(), context.weights, context.subgraphs};
-    for (NodeId node : candidate.nodes) {
-      PT_CHECK_OK(CompileNode(graph, node, inner, layouts, *kernel));
-    }
-    return std::unique_ptr<Kernel>(std::move(kernel));
+    std::unique_ptr<Team> team = MakeSerialTeam();
+    const CompileContext on_one_core{context.platform, context.device, team.get(), context.weights, context.subgraphs};
+    PT_ASSIGN(Computation computation, arithmetic_.Compile(graph, candidate.nodes, in, out, on_one_core));
+    return std::unique_ptr<Kernel>(std::make_unique<SimulatedKernel>(work, std::move(team), std::move(computation)));
   }
 
   std::optional<int64_t> KnownCost(const Graph& graph, const Platform& platform,
@@ -262,15 +199,6 @@ class SimulatedLibrary : public Library {
     return MakeError(ErrorCode::kUnsupported, "simulated.no_rate",
                      "the platform file gives no rate for " + NodeLabel(graph, candidate.nodes[0]),
                      "add the family \"*\"");
-  }
-
-  // How the reference library runs the node on the narrowest host class.
-  std::optional<Candidate> HostCandidate(const Graph& graph, const Platform& platform, NodeId node) const {
-    const UnitClassId host = ComputingClass(platform);
-    for (Candidate& candidate : reference_->CandidatesFor(graph, platform, std::span(&node, 1), Precision())) {
-      if (candidate.unit_class == host) return std::move(candidate);
-    }
-    return std::nullopt;
   }
 
   static void AddForEachDevice(const Graph& graph, const Platform& platform, const Candidate& host,
@@ -294,7 +222,7 @@ class SimulatedLibrary : public Library {
     if (!IsConvex(graph, nodes)) return;
     Candidate group = RowMajorCandidate(graph, nodes, name());
     for (NodeId node : nodes) {
-      const std::optional<Candidate> single = HostCandidate(graph, platform, node);
+      const std::optional<Candidate> single = arithmetic_.OnHost(graph, platform, node);
       if (!single) return;
       group.constant_bytes += single->constant_bytes;
       group.math = single->math;
@@ -302,37 +230,7 @@ class SimulatedLibrary : public Library {
     AddForEachDevice(graph, platform, group, found);
   }
 
-  Status CompileNode(const Graph& graph, NodeId node, CompileContext& context, std::map<ValueId, TensorLayout>& layouts,
-                     SimulatedKernel& kernel) const {
-    const std::optional<Candidate> candidate = HostCandidate(graph, context.platform, node);
-    if (!candidate) {
-      return MakeError(ErrorCode::kUnsupported, "simulated.node",
-                       "the reference library cannot run " + NodeLabel(graph, node));
-    }
-    NodeKernel made;
-    made.in = GroupInputs(graph, candidate->nodes);
-    made.out = GroupOutputs(graph, candidate->nodes);
-    std::vector<TensorLayout> in, out;
-    for (ValueId value : made.in) in.push_back(layouts.at(value));
-    for (ValueId value : made.out) {
-      if (!layouts.contains(value)) {
-        const ValueType& type = graph.value(value).type;
-        const std::optional<std::vector<int64_t>> dims = type.static_dims();
-        if (!dims) {
-          return MakeError(ErrorCode::kUnsupported, "simulated.dynamic",
-                           "the size of '" + graph.value(value).name + "' is not known");
-        }
-        PT_ASSIGN(layouts[value], DenseLayout(type.type, *dims, RowMajor(dims->size())));
-        kernel.intermediates[value] = layouts[value];
-      }
-      out.push_back(layouts.at(value));
-    }
-    PT_ASSIGN(made.kernel, reference_->Compile(graph, *candidate, in, out, context));
-    kernel.kernels.push_back(std::move(made));
-    return {};
-  }
-
-  std::unique_ptr<Library> reference_;
+  Arithmetic arithmetic_;
 };
 
 }  // namespace
