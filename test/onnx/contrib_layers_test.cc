@@ -88,6 +88,29 @@ TEST_CASE("Contrib, EmbedLayerNormalizationTakesPositionsAndNoSegments", "[onnx]
   CHECK(all[1].ToInts() == std::vector<int64_t>{0, 0});
 }
 
+TEST_CASE("Contrib, EmbedLayerNormalizationRefusesIdsThatAreNoRows", "[onnx]") {
+  enum Input { kIdsAt = 0, kSegmentIdsAt = 1, kPositionIdsAt = 8 };
+  const Single right = {
+      "EmbedLayerNormalization",
+      {kIds, kSegmentIds, kWords, kPositions, kSegments, kScale, kShift, {}, Int32({2, 3}, {3, 0, 1, 0, 1, 2})}};
+  Results(right);
+  for (const auto& [input, rows] : {std::pair{kIdsAt, 3}, {kSegmentIdsAt, 2}, {kPositionIdsAt, 4}}) {
+    for (const int32_t id : {-1, -rows, rows, INT32_MIN}) {
+      CAPTURE(input, id);
+      Single wrong = right;
+      wrong.inputs[input].tensor = Int32({2, 3}, {0, 0, 1, 0, id, 1});
+      const Graph graph = Load(BytesOf(wrong)).value();
+      std::vector<Tensor> inputs;
+      for (const Operand& operand : wrong.inputs) {
+        if (operand.tensor.type() != DataType::kUndefined) inputs.push_back(operand.tensor);
+      }
+      const auto refused = EvaluateGraph(graph, inputs);
+      REQUIRE_FALSE(refused.ok());
+      CHECK(refused.error().code == ErrorCode::kInvalidInput);
+    }
+  }
+}
+
 TEST_CASE("Contrib, WhatLayersDoNotHaveIsRefusedByName", "[onnx]") {
   CHECK(Mentions(FaultOf({"Gelu", {kX}, {FloatAttribute("alpha", 1)}}), "Gelu has no attribute alpha"));
   CHECK(Mentions(FaultOf({"Gelu", {kX, kX}}), "it has 2 inputs; Gelu takes 1 at most"));

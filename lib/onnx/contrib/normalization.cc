@@ -67,22 +67,40 @@ void FinishMaskIndex(Rewrite& r) {
   r.Finish(kMaskIndex, "ReduceSum", {counts, r.AddInts({1})}, {IntAttribute("keepdims", 0)});
 }
 
+// Rows of the table by ids from 0 on. Gather counts negative ones from the end and refuses what lies outside: the
+// lowest number of the type stands for them.
+Result<std::string> RowsById(Rewrite& r, const std::string& table, const std::string& ids, const std::string& what) {
+  PT_ASSIGN(const int32_t type, r.NeedElementType(ids, what));
+  if (type != proto::TensorProto::INT32 && type != proto::TensorProto::INT64)
+    return Rewrite::Invalid(what + " are not int32 or int64");
+  const float lowest = type == proto::TensorProto::INT32 ? -0x1p31F : -0x1p63F;
+  const std::string negative = r.Add("Less", {ids, r.AddZero(type)});
+  return r.Add("Gather", {table, r.Add("Where", {negative, r.AddScalar(type, lowest), ids})});
+}
+
 Status EmbedLayerNormalization(Rewrite& r) {
   enum Input { kIds, kSegmentIds, kWords, kPositions, kSegments, kGamma, kBeta, kMask, kPositionIds };
   if (r.has(kSegmentIds) != r.has(kSegments))
     return Rewrite::Invalid("segment_ids and segment_embedding come together");
   if (const int64_t type = r.Int("mask_index_type", 0); type != 0 && type != 1)
     return Rewrite::Unsupported("mask_index_type " + std::to_string(type) + " is not supported: 0 and 1 are");
-  std::string positions = r.in(kPositionIds);
-  if (positions.empty()) {
+  PT_ASSIGN(const std::string words, RowsById(r, r.in(kWords), r.in(kIds), "input_ids"));
+  std::string positions;
+  if (r.has(kPositionIds)) {
+    PT_ASSIGN(positions, RowsById(r, r.in(kPositions), r.in(kPositionIds), "position_ids"));
+  } else {
     // One row a token, counted from 0. Gather refuses more tokens than rows, where a slice would be too short.
     const std::string length = r.Add("Shape", {r.in(kIds)}, {IntAttribute("start", 1), IntAttribute("end", 2)});
     const std::string end = r.Add("Squeeze", {length});
-    positions = r.Add("Range", {r.AddZero(proto::TensorProto::INT64), end, r.AddScalar(proto::TensorProto::INT64, 1)});
+    const std::string counted =
+        r.Add("Range", {r.AddZero(proto::TensorProto::INT64), end, r.AddScalar(proto::TensorProto::INT64, 1)});
+    positions = r.Add("Gather", {r.in(kPositions), counted});
   }
-  std::vector<std::string> terms = {r.Add("Gather", {r.in(kWords), r.in(kIds)}),
-                                    r.Add("Gather", {r.in(kPositions), positions})};
-  if (r.has(kSegments)) terms = {r.Add("Add", terms), r.Add("Gather", {r.in(kSegments), r.in(kSegmentIds)})};
+  std::vector<std::string> terms = {words, positions};
+  if (r.has(kSegments)) {
+    PT_ASSIGN(const std::string segments, RowsById(r, r.in(kSegments), r.in(kSegmentIds), "segment_ids"));
+    terms = {r.Add("Add", terms), segments};
+  }
   const std::string sum = r.wants(2) ? r.Finish(2, "Add", terms) : r.Add("Add", terms);
   r.Finish(0, "LayerNormalization", {sum, r.in(kGamma), r.in(kBeta)},
            {IntAttribute("axis", -1), FloatAttribute("epsilon", r.Float("epsilon", kSkipEpsilon))});
