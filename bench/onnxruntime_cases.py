@@ -239,6 +239,61 @@ def MultiHeadAttention(rng):
     return Case("MultiHeadAttention", inputs, outputs, attention_attributes(rng, heads), ("bias",))
 
 
+def rotary_tables(rng, width):
+    angles = floats(rng, 24, width // 2)
+    return np.cos(angles), np.sin(angles)
+
+
+def RotaryEmbedding(rng):
+    batch, length, heads, width = size(rng, 1, 3), size(rng, 1, 5), size(rng, 1, 4), int(rng.choice([4, 8, 16]))
+    attributes, turned = {"interleaved": int(rng.integers(0, 2))}, width
+    if rng.random() < 0.3:
+        turned = width // 2
+        attributes |= {"rotary_embedding_dim": turned, "num_heads": heads}
+    elif rng.random() < 0.5:
+        attributes["num_heads"] = heads
+    dims = (batch, heads, length, width) if rng.random() < 0.4 else (batch, length, heads * width)
+    positions = rng.integers(0, 20, 1 if rng.random() < 0.5 else (batch, length)).astype(np.int64)
+    cosines, sines = rotary_tables(rng, turned)
+    inputs = {"x": floats(rng, *dims), "positions": positions, "cosines": cosines, "sines": sines}
+    return Case("RotaryEmbedding", inputs, [("y", np.float32)], attributes, ("cosines", "sines"))
+
+
+def GroupQueryAttention(rng):
+    """Prompts without padding, and single tokens behind pasts of different lengths: of other rows ONNX Runtime says nothing."""
+    batch, groups, width = size(rng, 1, 3), size(rng, 1, 2), int(rng.choice([16, 32]))
+    heads = groups * size(rng, 1, 3)
+    attributes = {"num_heads": heads, "kv_num_heads": groups}
+    past_key = past_value = None
+    if rng.random() < 0.4:
+        length = total = size(rng, 1, 5)
+        ends = np.full(batch, length)
+    else:
+        length = 1 if batch > 1 or rng.random() < 0.6 else 2
+        total = length + size(rng, 1, 5)
+        ends = rng.integers(length, total + 1, batch)
+        ends[0] = total
+        past = total - length if rng.random() < 0.6 else total + size(rng, 0, 2)
+        past_key, past_value = floats(rng, batch, groups, past, width), floats(rng, batch, groups, past, width)
+    packed = rng.random() < 0.3
+    key = value = cosines = sines = positions = None
+    if not packed:
+        key, value = floats(rng, batch, length, groups * width), floats(rng, batch, length, groups * width)
+    if rng.random() < 0.6:
+        attributes |= {"do_rotary": 1, "rotary_interleaved": int(rng.integers(0, 2))}
+        cosines, sines = rotary_tables(rng, int(rng.choice([16, width])))
+        positions = maybe(rng, rng.integers(0, 16, (batch, length)).astype(np.int64), 0.3)
+    for name, number in (("local_window_size", size(rng, 1, 4)), ("softcap", 2.0), ("scale", 0.7)):
+        if rng.random() < 0.3:
+            attributes[name] = number
+    bias = maybe(rng, floats(rng, int(rng.choice([1, batch])), int(rng.choice([1, heads])), length, total), 0.3)
+    inputs = {"query": floats(rng, batch, length, (heads + 2 * groups * packed) * width), "key": key, "value": value,
+              "past_key": past_key, "past_value": past_value, "ends": (ends - 1).astype(np.int32),
+              "total": np.array([total], np.int32), "cosines": cosines, "sines": sines, "positions": positions, "bias": bias}
+    outputs = [("y", np.float32), ("present_key", np.float32), ("present_value", np.float32)]
+    return Case("GroupQueryAttention", inputs, outputs, attributes, ("cosines", "sines"))
+
+
 # ---- products ----
 
 def FusedMatMul(rng, operator="FusedMatMul"):
@@ -525,7 +580,7 @@ def MatMulNBits(rng):
 
 OPERATORS = {f.__name__: f for f in (
     Attention, BiasGelu, DequantizeLinear, DynamicQuantizeMatMul, EmbedLayerNormalization, FastGelu, FusedConv, FusedGemm, FusedMatMul, Gelu,
-    LayerNormalization, MatMulIntegerToFloat, MatMulNBits, MultiHeadAttention, QGemm, QLinearAdd, QLinearAveragePool,
+    GroupQueryAttention, LayerNormalization, MatMulIntegerToFloat, MatMulNBits, MultiHeadAttention, QGemm, QLinearAdd, QLinearAveragePool,
     QLinearConcat, QLinearGlobalAveragePool, QLinearLeakyRelu, QLinearMul, QLinearSigmoid,
-    QLinearSoftmax, QLinearWhere, QuantizeLinear, QuickGelu, SimplifiedLayerNormalization, SkipLayerNormalization,
+    QLinearSoftmax, QLinearWhere, QuantizeLinear, QuickGelu, RotaryEmbedding, SimplifiedLayerNormalization, SkipLayerNormalization,
     SkipSimplifiedLayerNormalization, TransposeMatMul)}

@@ -7,14 +7,6 @@
 namespace pt::testing {
 namespace {
 
-Tensor Cycle(std::vector<int64_t> dims, float start, float step, int factor, int period) {
-  int64_t count = 1;
-  for (int64_t d : dims) count *= d;
-  std::vector<float> values;
-  for (int i = 0; i < count; ++i) values.push_back(start + step * static_cast<float>(i * factor % period));
-  return Floats(std::move(dims), values);
-}
-
 // Two entries of three tokens; two heads of two.
 const Tensor kX = [] {
   std::vector<float> values;

@@ -112,4 +112,13 @@ inline void CheckNear(const Tensor& is, const std::vector<int64_t>& dims, const 
   }
 }
 
+// start + step · (i · factor mod period) at element i.
+inline Tensor Cycle(std::vector<int64_t> dims, float start, float step, int factor, int period) {
+  int64_t count = 1;
+  for (int64_t d : dims) count *= d;
+  std::vector<float> values;
+  for (int i = 0; i < count; ++i) values.push_back(start + step * static_cast<float>(i * factor % period));
+  return Floats(std::move(dims), values);
+}
+
 }  // namespace pt::testing

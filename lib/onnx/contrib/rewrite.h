@@ -124,10 +124,12 @@ struct Row {
 
 std::vector<Row> ActivationRows();
 std::vector<Row> AttentionRows();
+std::vector<Row> GroupedAttentionRows();
 std::vector<Row> NormalizationRows();
 std::vector<Row> PackedProductRows();
 std::vector<Row> ProductRows();
 std::vector<Row> QuantizedProductRows();
 std::vector<Row> QuantizedRows();
+std::vector<Row> RotaryEmbeddingRows();
 
 }  // namespace pt::contrib

@@ -1,0 +1,284 @@
+// GroupQueryAttention: causal attention of query heads that share key heads, with a cache of keys and values, as ONNX's
+// RotaryEmbedding and Attention. Entries of the batch may have different numbers of tokens; those of each stand at the
+// beginning of its rows of the cache. As in ONNX Runtime, as many new tokens as there are in all are a first prompt.
+#include <limits>
+
+#include "lib/onnx/contrib/inference.h"
+#include "lib/onnx/contrib/rewrite.h"
+
+namespace pt::contrib {
+namespace {
+
+using A = proto::AttributeProto;
+
+constexpr int32_t kInt = proto::TensorProto::INT64;
+
+enum Input {
+  kQuery,
+  kKey,
+  kValue,
+  kPastKey,
+  kPastValue,
+  kLengths,
+  kTotal,
+  kCosines,
+  kSines,
+  kPositions,
+  kBias,
+  kSink,
+  kKeyScale,
+  kValueScale
+};
+
+// Where tokens stand: int64 scalars, and columns [batch, 1].
+struct Tokens {
+  std::string fresh;      // new ones of each entry
+  std::string total;      // most that an entry has with these
+  std::string kept;       // rows of the past that is given
+  std::string begins;     // column: how many of these an entry has
+  std::string ends;       // column: how many it has with the new ones
+  std::string positions;  // [batch, fresh]
+};
+
+std::string AsScalar(Rewrite& r, const std::string& x) { return r.Add("Reshape", {x, r.AddInts({})}); }
+
+std::string DimsOf(Rewrite& r, const std::string& x, int64_t begin, int64_t end) {
+  return r.Add("Shape", {x}, {IntAttribute("start", begin), IntAttribute("end", end)});
+}
+
+std::string CountFromZero(Rewrite& r, const std::string& count) {
+  return r.Add("Range", {r.AddZero(kInt), count, r.AddScalar(kInt, 1)});
+}
+
+std::string ToInt(Rewrite& r, const std::string& x) { return r.Add("Cast", {x}, {IntAttribute("to", kInt)}); }
+
+bool IsPacked(const Rewrite& r) { return !r.has(kKey); }
+
+Tokens CountTokens(Rewrite& r) {
+  Tokens t;
+  t.fresh = AsScalar(r, DimsOf(r, r.in(kQuery), 1, 2));
+  t.total = AsScalar(r, ToInt(r, r.in(kTotal)));
+  t.kept = r.has(kPastKey) ? AsScalar(r, DimsOf(r, r.in(kPastKey), 2, 3)) : r.AddZero(kInt);
+  const std::string lasts = r.Add("Reshape", {ToInt(r, r.in(kLengths)), r.AddInts({-1, 1})});
+  t.ends = r.Add("Add", {lasts, r.AddScalar(kInt, 1)});
+  const std::string is_prompt = r.Add("Equal", {t.fresh, t.total});
+  t.begins = r.Add("Where", {is_prompt, r.AddZero(kInt), r.Add("Sub", {t.ends, t.fresh})});
+  t.positions = r.Add("Add", {t.begins, CountFromZero(r, t.fresh)});
+  return t;
+}
+
+// ---- queries, keys and values ----
+
+Status CheckNode(const Rewrite& r) {
+  const int64_t heads = r.Int("num_heads", 0), groups = r.Int("kv_num_heads", 0),
+                window = r.Int("local_window_size", -1);
+  if (groups < 1 || heads < 1 || heads % groups != 0) {
+    return Rewrite::Invalid("num_heads is " + std::to_string(heads) + " and kv_num_heads " + std::to_string(groups) +
+                            "; the first must be a positive multiple of the second");
+  }
+  if (window != -1 && window < 1)
+    return Rewrite::Invalid("local_window_size is " + std::to_string(window) + "; it needs to be -1 or positive");
+  if (r.Int("smooth_softmax", 0) > 0 || r.has(kSink))
+    return Rewrite::Unsupported("smooth_softmax and head_sink are not supported");
+  if (r.Int("qk_output", 0) != 0) return Rewrite::Unsupported("qk_output is not supported");
+  if (r.Text("k_quant_type", "NONE") != "NONE" || r.Text("v_quant_type", "NONE") != "NONE" || r.has(kKeyScale) ||
+      r.has(kValueScale) || r.Int("kv_cache_bit_width", 0) != 0) {
+    return Rewrite::Unsupported("quantised keys and values are not supported");
+  }
+  if (r.has(kKey) != r.has(kValue)) return Rewrite::Invalid("key and value come together");
+  if (r.has(kPastKey) != r.has(kPastValue)) return Rewrite::Invalid("past_key and past_value come together");
+  if (r.Int("do_rotary", 0) != 0 && (!r.has(kCosines) || !r.has(kSines)))
+    return Rewrite::Invalid("do_rotary needs cos_cache and sin_cache");
+  for (const Input input : {kQuery, kKey, kValue}) {
+    if (!r.has(input)) continue;
+    PT_ASSIGN(const int64_t rank, r.NeedRank(r.in(input), "input " + std::to_string(input)));
+    if (rank != 3) return Rewrite::Unsupported("input " + std::to_string(input) + " of other than three dims");
+  }
+  return {};
+}
+
+// Elements of a head; nothing where the model does not say it.
+std::optional<int64_t> HeadSize(const Rewrite& r) {
+  const auto width = r.dim(r.in(kQuery), 2);
+  if (!width) return std::nullopt;
+  return *width / (r.Int("num_heads", 0) + (IsPacked(r) ? 2 * r.Int("kv_num_heads", 0) : 0));
+}
+
+// Each [batch, tokens, heads · size].
+Result<std::vector<std::string>> Projections(Rewrite& r) {
+  if (!IsPacked(r)) return std::vector<std::string>{r.in(kQuery), r.in(kKey), r.in(kValue)};
+  const int64_t heads = r.Int("num_heads", 0), groups = r.Int("kv_num_heads", 0);
+  const auto width = r.dim(r.in(kQuery), 2), size = HeadSize(r);
+  if (!size) return Rewrite::Unsupported("the columns of packed queries are not known when the model loads");
+  if (*size < 1 || *width % *size != 0 || *width / *size != heads + 2 * groups) {
+    return Rewrite::Invalid("the " + std::to_string(*width) + " columns of packed queries are not " +
+                            std::to_string(heads + 2 * groups) + " heads");
+  }
+  const std::string sizes = r.AddInts({heads * *size, groups * *size, groups * *size});
+  return r.AddMany("Split", {r.in(kQuery), sizes}, 3, {IntAttribute("axis", -1)});
+}
+
+// Of a first prompt the given positions count from their first element on.
+std::string RotaryPositions(Rewrite& r, const Tokens& t) {
+  if (!r.has(kPositions)) return t.positions;
+  const std::string flat = r.Add("Reshape", {r.in(kPositions), r.AddInts({-1})});
+  const std::string first = r.Add("Gather", {flat, r.AddZero(kInt)});
+  const std::string is_prompt = r.Add("Equal", {t.fresh, t.total});
+  return r.Add("Where", {is_prompt, r.Add("Add", {first, t.positions}), r.in(kPositions)});
+}
+
+// The turned part of each head is twice as wide as the tables.
+std::string Turn(Rewrite& r, const std::string& x, int64_t heads, const std::string& positions) {
+  Attributes attributes = {IntAttribute("num_heads", heads),
+                           IntAttribute("interleaved", r.Int("rotary_interleaved", 0))};
+  const auto half = r.dim(r.in(kCosines), 1), size = HeadSize(r);
+  if (half && size && 2 * *half != *size) attributes.push_back(IntAttribute("rotary_embedding_dim", 2 * *half));
+  return r.Add("RotaryEmbedding", {x, r.in(kCosines), r.in(kSines), positions}, attributes);
+}
+
+// [batch, tokens, heads · size] as [batch, heads, tokens, size].
+std::string SplitHeads(Rewrite& r, const std::string& x, int64_t heads) {
+  return r.Add("Transpose", {r.Add("Reshape", {x, r.AddInts({0, 0, heads, -1})})},
+               {IntsAttribute("perm", {0, 2, 1, 3})});
+}
+
+// ---- the cache ----
+
+// Adds to `wrong` where two dims of inputs differ that must agree; kInvalidInput where that is known.
+Status CheckEqual(Rewrite& r, Input a, Input b, int64_t axis, std::string& wrong) {
+  if (!r.has(a) || !r.has(b) || r.same_dim(r.in(a), axis, r.in(b), axis)) return {};
+  const auto one = r.dim(r.in(a), axis), other = r.dim(r.in(b), axis);
+  if (one && other) {
+    return Rewrite::Invalid("dim " + std::to_string(axis) + " of input " + std::to_string(b) + " is " +
+                            std::to_string(*other) + " where input " + std::to_string(a) + " has " +
+                            std::to_string(*one));
+  }
+  const std::string equal = r.Add("Equal", {DimsOf(r, r.in(a), axis, axis + 1), DimsOf(r, r.in(b), axis, axis + 1)});
+  wrong = r.Add("Or", {wrong, r.Add("Not", {equal})});
+  return {};
+}
+
+// By entry and row of the cache: which row of the past, the new tokens and a row of zeros behind them is there. Lengths
+// that contradict each other name rows that no tensor has, which Gather refuses.
+Result<std::string> CacheRows(Rewrite& r, const Tokens& t) {
+  const std::string count = r.Add("Max", {t.kept, t.total}), row = CountFromZero(r, count);
+  const std::string is_new = r.Add("Less", {row, r.Add("Add", {t.begins, t.fresh})});
+  const std::string new_row = r.Add("Add", {r.Add("Sub", {row, t.begins}), t.kept});
+  const std::string other = r.Add("Where", {is_new, new_row, r.Add("Add", {t.kept, t.fresh})});
+  const std::string rows = r.Add("Where", {r.Add("Less", {row, t.begins}), row, other});
+  std::string wrong = r.Add("Or", {r.Add("Less", {t.begins, r.AddZero(kInt)}), r.Add("Greater", {t.begins, t.kept})});
+  wrong = r.Add("Or", {wrong, r.Add("Greater", {t.ends, t.total})});
+  wrong = r.Add("Or", {wrong, r.Add("Less", {t.ends, r.AddScalar(kInt, 1)})});
+  PT_CHECK_OK(CheckEqual(r, kQuery, kKey, 1, wrong));
+  PT_CHECK_OK(CheckEqual(r, kKey, kValue, 1, wrong));
+  PT_CHECK_OK(CheckEqual(r, kPastKey, kPastValue, 2, wrong));
+  return r.Add("Where", {wrong, r.AddScalar(kInt, -0x1p63F), rows});
+}
+
+// [batch, heads, rows, size] of the past, the new tokens, and zeros behind those.
+std::string Cache(Rewrite& r, int output, const std::string& fresh, int past, const std::string& rows, int32_t type) {
+  const std::string front = DimsOf(r, fresh, 0, 2), size = DimsOf(r, fresh, 3, 4);
+  const Attributes first_axis = {IntAttribute("axis", 0)}, axis = {IntAttribute("axis", 2)};
+  const std::string zeros =
+      r.Add("Expand", {r.AddZero(type), r.Add("Concat", {front, r.AddInts({1}), size}, first_axis)});
+  std::vector<std::string> parts = {fresh, zeros};
+  if (r.has(past)) parts.insert(parts.begin(), r.in(past));
+  const std::string all = r.Add("Concat", parts, axis);
+  if (r.dim(r.in(kQuery), 0) == 1)
+    return r.Finish(output, "Gather", {all, r.Add("Reshape", {rows, r.AddInts({-1})})}, axis);
+  const std::string dims = r.Add("Concat", {front, DimsOf(r, rows, 1, 2), size}, first_axis);
+  const std::string indices = r.Add("Expand", {r.Add("Unsqueeze", {rows, r.AddInts({1, 3})}), dims});
+  return r.Finish(output, "GatherElements", {all, indices}, axis);
+}
+
+// The first `total` along the axis.
+std::string UpTo(Rewrite& r, const std::string& x, const std::string& total, int64_t axis) {
+  const std::string end = r.Add("Reshape", {total, r.AddInts({1})});
+  return r.Add("Slice", {x, r.AddInts({0}), end, r.AddInts({axis})});
+}
+
+// What is added to the scores: the bias of the node, and what hides later keys and those before the window.
+std::string ScoreBias(Rewrite& r, const Tokens& t, int32_t type) {
+  const std::string key = CountFromZero(r, t.total), query = r.Add("Unsqueeze", {t.positions, r.AddInts({1, 3})});
+  std::string seen = r.Add("LessOrEqual", {key, query});
+  if (const int64_t window = r.Int("local_window_size", -1); window > 0) {
+    const std::string before = r.Add("Sub", {query, r.AddInts({window})});
+    seen = r.Add("And", {seen, r.Add("Greater", {key, before})});
+  }
+  const std::string shown = r.has(kBias) ? UpTo(r, r.in(kBias), t.total, 3) : r.AddZero(type);
+  return r.Add("Where", {seen, shown, r.AddScalar(type, -std::numeric_limits<float>::infinity())});
+}
+
+Status GroupQueryAttention(Rewrite& r) {
+  PT_CHECK_OK(CheckNode(r));
+  const int64_t heads = r.Int("num_heads", 0), groups = r.Int("kv_num_heads", 0);
+  PT_ASSIGN(const int32_t type, r.NeedElementType(r.in(kQuery), "query"));
+  PT_ASSIGN(std::vector<std::string> x, Projections(r));
+  const Tokens tokens = CountTokens(r);
+  if (r.Int("do_rotary", 0) != 0) {
+    const std::string positions = RotaryPositions(r, tokens);
+    x[kQuery] = Turn(r, x[kQuery], heads, positions);
+    x[kKey] = Turn(r, x[kKey], groups, positions);
+  }
+  PT_ASSIGN(const std::string rows, CacheRows(r, tokens));
+  const std::string keys = Cache(r, 1, SplitHeads(r, x[kKey], groups), kPastKey, rows, type),
+                    values = Cache(r, 2, SplitHeads(r, x[kValue], groups), kPastValue, rows, type);
+  Attributes attributes = r.Copies({"softcap"});
+  if (const float scale = r.Float("scale", 0); scale != 0) attributes.push_back(FloatAttribute("scale", scale));
+  const std::string y = r.Add("Attention",
+                              {SplitHeads(r, x[kQuery], heads), UpTo(r, keys, tokens.total, 2),
+                               UpTo(r, values, tokens.total, 2), ScoreBias(r, tokens, type)},
+                              attributes);
+  const std::string joined = r.Add("Transpose", {y}, {IntsAttribute("perm", {0, 2, 1, 3})});
+  r.Finish(0, "Reshape", {joined, r.AddInts({0, 0, -1})});
+  return {};
+}
+
+void InferGroupQueryAttention(proto::InferenceContext& context) {
+  const A *heads = context.getAttribute("num_heads"), *groups = context.getAttribute("kv_num_heads");
+  InferenceDim hidden = DimOf(context, kQuery, 2), size, group_count;
+  const int64_t packed = context.getNumInputs() > kKey && context.getInputType(kKey) != nullptr ? 0 : 2;
+  if (heads != nullptr && groups != nullptr && heads->i() > 0 && groups->i() > 0 && groups->i() <= heads->i() &&
+      heads->i() < (int64_t{1} << 31)) {
+    group_count.set_dim_value(groups->i());
+    if (hidden.has_dim_value()) {
+      size.set_dim_value(hidden.dim_value() / (heads->i() + packed * groups->i()));
+      if (packed != 0) hidden.set_dim_value(size.dim_value() * heads->i());
+    } else if (packed != 0) {
+      hidden.Clear();
+    }
+  }
+  CopyElementType(context, 0, kQuery);
+  SetShape(context, 0, {DimOf(context, kQuery, 0), DimOf(context, kQuery, 1), hidden});
+  for (const size_t present : {size_t{1}, size_t{2}}) {
+    CopyElementType(context, present, kQuery);
+    SetShape(context, present, {DimOf(context, kQuery, 0), group_count, {}, size});
+  }
+}
+
+}  // namespace
+
+std::vector<Row> GroupedAttentionRows() {
+  return {
+      {"GroupQueryAttention",
+       {"query", "key?", "value?", "past_key?", "past_value?", "seqlens_k", "total_sequence_length", "cos_cache?",
+        "sin_cache?", "position_ids?", "attention_bias?", "head_sink?", "k_scale?", "v_scale?"},
+       {"output", "present_key", "present_value", "-output_qk"},
+       {{"do_rotary", A::INT},
+        {"k_quant_type", A::STRING},
+        {"kv_cache_bit_width", A::INT},
+        {"kv_num_heads", A::INT, true},
+        {"local_window_size", A::INT},
+        {"num_heads", A::INT, true},
+        {"qk_output", A::INT},
+        {"rotary_interleaved", A::INT},
+        {"scale", A::FLOAT},
+        {"smooth_softmax", A::INT},
+        {"softcap", A::FLOAT},
+        {"v_quant_type", A::STRING}},
+       InferGroupQueryAttention,
+       GroupQueryAttention},
+  };
+}
+
+}  // namespace pt::contrib
