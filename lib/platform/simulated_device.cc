@@ -2,6 +2,7 @@
 #include <set>
 
 #include "lib/platform/rates.h"
+#include "partitiontuner/platform/asynchronous_device.h"
 #include "partitiontuner/platform/discover.h"
 #include "partitiontuner/support/hash.h"
 
@@ -38,45 +39,6 @@ Result<Link> LinkFromJson(const Json& json, std::string_view key, std::string_vi
   return link;
 }
 
-// The resource of the last allowed core: the first core is the one that callers of Run lend.
-ResourceId LastCore(const Platform& platform) {
-  ResourceId last;
-  for (size_t i = 0; i < platform.resources.size(); ++i) {
-    if (platform.resources[i].core) last = ResourceId(i);
-  }
-  return last;
-}
-
-void AddUnit(Platform& platform, std::string name, UnitClassId unit_class, ResourceId resource, double share,
-             std::optional<LinkId> link) {
-  Unit unit;
-  unit.name = std::move(name);
-  unit.unit_class = unit_class;
-  unit.uses = {{resource, share}};
-  unit.driver = LastCore(platform);
-  unit.link = link;
-  platform.units.push_back(std::move(unit));
-}
-
-ResourceId AddResource(Platform& platform, std::string name) {
-  platform.resources.push_back({std::move(name), 1.0, std::nullopt});
-  return ResourceId(platform.resources.size() - 1);
-}
-
-UnitClassId AddClass(Platform& platform, std::string name, DeviceId device) {
-  platform.unit_classes.push_back({std::move(name), device, 0});
-  return UnitClassId(platform.unit_classes.size() - 1);
-}
-
-// A link with its copy engine, a class of its own since copying costs differently each way.
-void AddLink(Platform& platform, DeviceId device, Link link) {
-  const std::string name = platform.device(link.from).name + ">" + platform.device(link.to).name;
-  platform.links.push_back(link);
-  const LinkId id(platform.links.size() - 1);
-  const ResourceId resource = AddResource(platform, "link " + name);
-  AddUnit(platform, name, AddClass(platform, name, device), resource, 1.0, id);
-}
-
 // Links with simulated devices that are there already: {"sim:0": {"to": LINK, "from": LINK}}, each way where it is
 // given.
 Status AddPeers(Platform& platform, DeviceId device, const Json& description, std::string_view what) {
@@ -94,7 +56,7 @@ Status AddPeers(Platform& platform, DeviceId device, const Json& description, st
       PT_ASSIGN(Link link, LinkFromJson(ways, way, where));
       link.from = way == "to" ? device : peer;
       link.to = way == "to" ? peer : device;
-      AddLink(platform, device, link);
+      AddLinkWithEngine(platform, device, link);
     }
   }
   return {};
@@ -113,9 +75,6 @@ Status AddSimulatedDevice(Platform& platform, const Json& description, std::stri
   }
   Device device;
   PT_ASSIGN(device.name, JsonString(description, "name", what));
-  if (FindDevice(platform, device.name).valid()) {
-    return Bad(what, "a device '" + device.name + "' is there already");
-  }
   device.kind = "simulated";
   device.simulated = true;
   PT_ASSIGN(device.memory_bytes, JsonUnsigned(description, "memory_bytes", what));
@@ -129,7 +88,6 @@ Status AddSimulatedDevice(Platform& platform, const Json& description, std::stri
   if (streams < 1 || streams > kMaxStreams) {
     return Bad(what, "streams must be 1 to " + std::to_string(kMaxStreams) + ", not " + std::to_string(streams));
   }
-  if (!LastCore(platform).valid()) return Bad(what, "the platform has no core to drive a device");
 
   // What costs depend on, and nothing else: a new description text must not make a profile stale.
   Json counted = Json::MakeObject();
@@ -139,19 +97,10 @@ Status AddSimulatedDevice(Platform& platform, const Json& description, std::stri
   device.fingerprint = "simulated " + ToHex(HashText(WriteJson(counted, -1)));
 
   Platform changed = platform;  // all or nothing
-  const std::string name = device.name;
-  changed.devices.push_back(std::move(device));
-  const DeviceId id(changed.devices.size() - 1);
-  const ResourceId resource = AddResource(changed, name);
-  const UnitClassId unit_class = AddClass(changed, name, id);
-  for (uint64_t i = 0; i < streams; ++i) {
-    AddUnit(changed, name + "#" + std::to_string(i), unit_class, resource, 1.0 / static_cast<double>(streams),
-            std::nullopt);
-  }
-  to_device.from = from_device.to = kHostDevice;
-  to_device.to = from_device.from = id;
-  AddLink(changed, id, to_device);
-  AddLink(changed, id, from_device);
+  const Result<DeviceId> added =
+      AddAsynchronousDevice(changed, std::move(device), static_cast<uint32_t>(streams), to_device, from_device);
+  if (!added.ok()) return Bad(what, added.error().message);
+  const DeviceId id = *added;
   PT_CHECK_OK(AddPeers(changed, id, description, what));
   changed.simulated[id] = std::move(rates);
   PT_CHECK_OK(CheckPlatform(changed));
