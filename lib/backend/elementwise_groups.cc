@@ -1,9 +1,9 @@
+#include "lib/backend/elementwise_groups.h"
+
 #include <algorithm>
 #include <set>
 
-#include "lib/backend/host_kernels/expression.h"
-
-namespace pt::host {
+namespace pt {
 namespace {
 
 constexpr size_t kMostNodes = 12;
@@ -118,4 +118,4 @@ std::vector<std::vector<NodeId>> GrowElementwise(const Graph& graph, const std::
   return groups;
 }
 
-}  // namespace pt::host
+}  // namespace pt

@@ -42,10 +42,4 @@ Result<ElementwisePart> MakeElementwisePart(const Site& site);
 // There is a row for the operator; its types and parameters may still rule it out.
 bool IsElementwiseOperator(const Node& node);
 
-// Groups worth offering of the nodes for which `able` is true: each grown from a node along values that nobody else
-// needs, with the branches that join on the way. Ascending nodes, no repeats, none of a single node.
-std::vector<std::vector<NodeId>> ElementwiseGroups(const Graph& graph, const std::vector<bool>& able);
-// What grows from one node, whether `able` or not: each group a part of the next.
-std::vector<std::vector<NodeId>> GrowElementwise(const Graph& graph, const std::vector<bool>& able, NodeId start);
-
 }  // namespace pt::host
