@@ -10,6 +10,10 @@ install(TARGETS partitiontuner EXPORT partitiontuner-targets
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/partitiontuner ${PROJECT_BINARY_DIR}/include/partitiontuner
         DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")
 
+if(TARGET pt_plugin_cuda)
+  install(TARGETS pt_plugin_cuda LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/partitiontuner/plugins)
+endif()
+
 # Programs find the library beside them, wherever the tree lies.
 file(RELATIVE_PATH pt_bin_to_lib ${CMAKE_INSTALL_FULL_BINDIR} ${CMAKE_INSTALL_FULL_LIBDIR})
 foreach(program pt-profile pt-plan pt-run pt-make-example)

@@ -1,0 +1,46 @@
+# The plugin for NVIDIA devices, a shared object of its own: lib/backend/cuda. It is built against the toolkit's headers and
+# links none of its libraries, which are looked up when a machine is made.
+set(PARTITIONTUNER_CUDA AUTO CACHE STRING "Build the CUDA plugin: AUTO (where the toolkit's headers are found), ON or OFF")
+set_property(CACHE PARTITIONTUNER_CUDA PROPERTY STRINGS AUTO ON OFF)
+if(NOT PARTITIONTUNER_CUDA MATCHES "^(AUTO|ON|OFF)$")
+  message(FATAL_ERROR "PARTITIONTUNER_CUDA is AUTO, ON or OFF, not '${PARTITIONTUNER_CUDA}'.")
+endif()
+
+set(pt_cuda_oldest 13000)  # as CUDA_VERSION in cuda.h
+set(PT_CUDA OFF)
+set(pt_cuda_text "left out (PARTITIONTUNER_CUDA=OFF)")
+if(NOT PARTITIONTUNER_CUDA STREQUAL "OFF")
+  find_path(PT_CUDA_INCLUDE cuda.h HINTS ENV CUDA_HOME ENV CUDA_PATH PATHS /usr/local/cuda PATH_SUFFIXES include
+            DOC "The folder of cuda.h, nvrtc.h and cublasLt.h")
+  set(pt_cuda_version 0)
+  if(EXISTS "${PT_CUDA_INCLUDE}/nvrtc.h" AND EXISTS "${PT_CUDA_INCLUDE}/cublasLt.h")
+    file(STRINGS "${PT_CUDA_INCLUDE}/cuda.h" pt_cuda_line REGEX "^#define CUDA_VERSION [0-9]+")
+    string(REGEX REPLACE "[^0-9]" "" pt_cuda_version "${pt_cuda_line}")
+  endif()
+  if(pt_cuda_version GREATER_EQUAL pt_cuda_oldest)
+    set(PT_CUDA ON)
+    math(EXPR pt_cuda_major "${pt_cuda_version} / 1000")
+    math(EXPR pt_cuda_minor "${pt_cuda_version} % 1000 / 10")
+    set(pt_cuda_text "built with the headers of CUDA ${pt_cuda_major}.${pt_cuda_minor} in ${PT_CUDA_INCLUDE}")
+  else()
+    set(pt_cuda_text "NOT BUILT and NOT TESTED: no headers of CUDA 13 or later (cuda.h, nvrtc.h, cublasLt.h); CUDA_HOME says where they are")
+  endif()
+endif()
+if(PARTITIONTUNER_CUDA STREQUAL "ON" AND NOT PT_CUDA)
+  message(FATAL_ERROR "The CUDA plugin is ${pt_cuda_text}.")
+endif()
+
+# pt_cuda_plugin(): pt_backend_cuda, which the tests link too, and the plugin around it, where the tools look for it.
+function(pt_cuda_plugin)
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/lib/backend/cuda/*.cc)
+  list(FILTER sources EXCLUDE REGEX "/cuda/plugin\\.cc$")
+  add_library(pt_backend_cuda OBJECT ${sources})
+  target_link_libraries(pt_backend_cuda PUBLIC pt_flags)
+  target_include_directories(pt_backend_cuda SYSTEM PUBLIC ${PT_CUDA_INCLUDE})
+  add_library(pt_plugin_cuda MODULE ${PROJECT_SOURCE_DIR}/lib/backend/cuda/plugin.cc $<TARGET_OBJECTS:pt_backend_cuda>)
+  target_link_libraries(pt_plugin_cuda PRIVATE pt_flags partitiontuner ${CMAKE_DL_LIBS})
+  target_include_directories(pt_plugin_cuda SYSTEM PRIVATE ${PT_CUDA_INCLUDE})
+  set_target_properties(pt_backend_cuda pt_plugin_cuda PROPERTIES CXX_VISIBILITY_PRESET hidden)
+  set_target_properties(pt_plugin_cuda PROPERTIES PREFIX "" OUTPUT_NAME cuda INSTALL_RPATH "$ORIGIN/../.."
+                        LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib/partitiontuner/plugins)
+endfunction()

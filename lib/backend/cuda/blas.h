@@ -1,0 +1,71 @@
+// cuBLASLt on one device: its handle, and products that it has chosen an algorithm for.
+#pragma once
+
+#include <memory>
+
+#include "lib/backend/cuda/product.h"
+#include "lib/backend/cuda/stream.h"
+
+namespace pt::cuda {
+
+class Blas {
+ public:
+  static Result<std::shared_ptr<const Blas>> Make(std::shared_ptr<Context> context);
+  ~Blas();
+  Blas(const Blas&) = delete;
+  Blas& operator=(const Blas&) = delete;
+
+  Context& context() const { return *context_; }
+  const BlasFunctions& functions() const { return context_->functions().blas; }
+  cublasLtHandle_t handle() const { return handle_; }
+
+  // kRunFailed, or kOutOfMemory or kUnsupported where the code says so.
+  Status Judge(const char* call, cublasStatus_t code) const;
+
+ private:
+  explicit Blas(std::shared_ptr<Context> context) : context_(std::move(context)) {}
+
+  const std::shared_ptr<Context> context_;
+  cublasLtHandle_t handle_ = nullptr;
+};
+
+// Where a product's operands lie. added and bias: 0 where there is none.
+struct ProductAddresses {
+  CUdeviceptr a = 0, b = 0, result = 0, added = 0, bias = 0, workspace = 0;
+};
+
+// A product at fixed addresses, with the algorithm that cuBLASLt thinks best for them.
+class BoundProduct {
+ public:
+  // workspace_bytes: at addresses.workspace, which is 256-byte aligned. Errors: kUnsupported where cuBLASLt has no
+  // algorithm.
+  static Result<std::unique_ptr<BoundProduct>> Make(std::shared_ptr<const Blas> blas, const Product& product,
+                                                    const ProductAddresses& addresses, uint64_t workspace_bytes);
+  ~BoundProduct();
+  BoundProduct(const BoundProduct&) = delete;
+  BoundProduct& operator=(const BoundProduct&) = delete;
+
+  Status Enqueue(CudaStream& stream) const;
+
+ private:
+  BoundProduct(std::shared_ptr<const Blas> blas, const Product& product, const ProductAddresses& addresses,
+               uint64_t workspace_bytes)
+      : blas_(std::move(blas)),
+        alpha_(product.alpha),
+        beta_(product.beta),
+        addresses_(addresses),
+        workspace_bytes_(workspace_bytes) {}
+  Status Describe(const Product& product);
+  Status DescribeMatrix(cublasLtMatrixLayout_t& layout, const Matrix& matrix, int64_t batch);
+  Status Choose();
+
+  const std::shared_ptr<const Blas> blas_;
+  const float alpha_, beta_;
+  const ProductAddresses addresses_;
+  const uint64_t workspace_bytes_;
+  cublasLtMatmulDesc_t operation_ = nullptr;
+  cublasLtMatrixLayout_t a_ = nullptr, b_ = nullptr, added_ = nullptr, result_ = nullptr;
+  cublasLtMatmulAlgo_t algorithm_ = {};
+};
+
+}  // namespace pt::cuda

@@ -1,0 +1,103 @@
+// Context: one device's primary context, its memory pool and what has become of it. Streams, events, buffers and
+// kernels each hold it, so they can be destroyed in any order, also after the device was lost. Thread-safe.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "lib/backend/cuda/functions.h"
+
+namespace pt::cuda {
+
+class Context {
+ public:
+  // ordinal: the driver's number of the device. name: "cuda:0", for errors.
+  static Result<std::shared_ptr<Context>> Make(std::shared_ptr<const Functions> functions, int ordinal,
+                                               std::string name);
+  ~Context();
+  Context(const Context&) = delete;
+  Context& operator=(const Context&) = delete;
+
+  const DriverFunctions& driver() const { return functions_->driver; }
+  const Functions& functions() const { return *functions_; }
+  const std::string& name() const { return name_; }
+  // "sm_90": what kernels are compiled for.
+  const std::string& architecture() const { return architecture_; }
+  int multiprocessors() const { return multiprocessors_; }
+
+  // Calls `call()` with this context current on the calling thread; its answer becomes a status. `what` names the
+  // function. CUDA_ERROR_NOT_READY is no answer for this one: see Code.
+  template <typename Call>
+  Status Do(const char* what, Call&& call) {
+    return Judge(what, Code(call));
+  }
+  // The same without judging: for queries, which answer "not yet" by a code. After the device was lost nothing is
+  // called.
+  template <typename Call>
+  CUresult Code(Call&& call) {
+    if (is_lost()) return CUDA_ERROR_CONTEXT_IS_DESTROYED;
+    return Always(call);
+  }
+  // Called even when the device was lost: giving things back. Its answer has nobody to go to.
+  template <typename Call>
+  CUresult Always(Call&& call) {
+    const Scope scope(*this);
+    return scope.code() == CUDA_SUCCESS ? call() : scope.code();
+  }
+
+  // The context is current on this thread as long as it lives, unless `code` says why not: for calls of libraries that
+  // answer in a language of their own.
+  class Scope {
+   public:
+    explicit Scope(const Context& context)
+        : driver_(context.driver()), code_(driver_.cuCtxPushCurrent(context.handle_)) {}
+    ~Scope() {
+      CUcontext popped = nullptr;
+      if (code_ == CUDA_SUCCESS) driver_.cuCtxPopCurrent(&popped);
+    }
+    Scope(const Scope&) = delete;
+    Scope& operator=(const Scope&) = delete;
+    CUresult code() const { return code_; }
+
+   private:
+    const DriverFunctions& driver_;
+    const CUresult code_;
+  };
+
+  // What a code means: kOutOfMemory ("cuda.memory"), kUnsupported ("cuda.unsupported"), kUsage ("cuda.capture": the
+  // rules of recording were broken), kRunFailed: "cuda.lost" when the context is broken for good, "cuda.call"
+  // otherwise.
+  Status Judge(const char* what, CUresult code);
+  // Nothing works on the device any more: the driver has said so once.
+  bool is_lost() const { return lost_.load(std::memory_order_relaxed); }
+
+  // Device memory of the pool, at an address that all streams may use at once; null for 0 bytes.
+  Result<CUdeviceptr> Allocate(uint64_t bytes);
+  void Free(CUdeviceptr data);
+  // Host memory that the device copies from and to by itself; null for 0 bytes.
+  Result<void*> AllocateHost(uint64_t bytes);
+  void FreeHost(void* data);
+  // Copies from the host to the device and waits for it: for constants, before a run.
+  Status Upload(CUdeviceptr to, const void* from, uint64_t bytes);
+
+ private:
+  Context(std::shared_ptr<const Functions> functions, std::string name)
+      : functions_(std::move(functions)), name_(std::move(name)) {}
+  Status Open(int ordinal);
+
+  const std::shared_ptr<const Functions> functions_;
+  const std::string name_;
+  std::string architecture_;
+  int multiprocessors_ = 0;
+  CUdevice device_ = 0;
+  CUcontext handle_ = nullptr;
+  CUmemoryPool pool_ = nullptr;
+  // The pool's memory is given out and taken back in the order of this stream.
+  std::mutex mutex_;
+  CUstream housekeeping_ = nullptr;
+  std::atomic<bool> lost_{false};
+};
+
+}  // namespace pt::cuda

@@ -1,0 +1,21 @@
+// From a routine to a kernel of the executor's: compiled for the device, its constants in the device's memory.
+#pragma once
+
+#include <memory>
+
+#include "lib/backend/cuda/device.h"
+#include "lib/backend/cuda/operators.h"
+
+namespace pt::cuda {
+
+// The driver behind the context; kInternal where it is another backend's.
+Result<CudaDriver*> DriverOf(const CompileContext& context);
+
+// The tensor in the device's memory, row-major, shared by all who want it there.
+Result<std::shared_ptr<DeviceBuffer>> OnDevice(const Tensor& constant, CompileContext& context);
+// All constants of the site, in its order.
+Result<std::vector<std::shared_ptr<DeviceBuffer>>> ConstantsOnDevice(const Site& site, CompileContext& context);
+
+Result<std::unique_ptr<Kernel>> CompileRoutine(const Site& site, const Routine& routine, CompileContext& context);
+
+}  // namespace pt::cuda

@@ -1,0 +1,21 @@
+// The libraries of this plugin.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "lib/backend/cuda/site.h"
+
+namespace pt::cuda {
+
+std::unique_ptr<Library> MakeOwnKernelsLibrary();  // "cuda": kernels of our own, compiled while the program runs
+std::unique_ptr<Library> MakeProductsLibrary();    // "cublaslt": matrix products
+
+// The unit classes of CUDA devices that compute: their streams, not their copy engines.
+std::vector<UnitClassId> ComputingClasses(const Platform& platform);
+bool IsCuda(const Platform& platform, DeviceId device);
+// The site's nodes on row-major tensors, once for each of the classes.
+std::vector<Candidate> RowMajorCandidates(const Site& site, std::string_view library,
+                                          std::span<const UnitClassId> classes, uint64_t scratch_bytes);
+
+}  // namespace pt::cuda

@@ -1,0 +1,30 @@
+#include "lib/backend/cuda/operators.h"
+
+#include <algorithm>
+
+#include "lib/backend/cuda/expression.h"
+
+namespace pt::cuda {
+namespace {
+
+const OperatorRow* FindOperator(const Node& node) {
+  if (!node.domain.empty()) return nullptr;
+  for (const std::span<const OperatorRow> table : {RowOperators(), MovementOperators()}) {
+    const auto row = std::ranges::find(table, node.op, &OperatorRow::op);
+    if (row != table.end()) return &*row;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+Result<Routine> MakeRoutine(const Site& site) {
+  if (site.nodes.size() == 1) {
+    if (const OperatorRow* const row = FindOperator(site.node())) return row->make(site);
+    if (!IsElementwiseOperator(site.node())) return site.Unsupported("there is no kernel for it");
+  }
+  PT_ASSIGN(KernelText kernel, MakeElementwise(site));
+  return Routine{{std::move(kernel)}, InPlaceInputs(site)};
+}
+
+}  // namespace pt::cuda

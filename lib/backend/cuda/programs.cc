@@ -1,0 +1,117 @@
+#include "lib/backend/cuda/programs.h"
+
+namespace pt::cuda {
+namespace {
+
+Error CannotCompile(const std::string& message) {
+  return MakeError(ErrorCode::kInternal, "cuda.compile", "a kernel cannot be compiled: " + message);
+}
+
+// An NVRTC program, destroyed at the end of its scope.
+class Source {
+ public:
+  Source(const CompilerFunctions& compiler, nvrtcProgram program) : compiler_(compiler), program_(program) {}
+  ~Source() { compiler_.nvrtcDestroyProgram(&program_); }
+  Source(const Source&) = delete;
+  Source& operator=(const Source&) = delete;
+
+  nvrtcProgram get() const { return program_; }
+  std::string Log() const {
+    size_t bytes = 0;
+    if (compiler_.nvrtcGetProgramLogSize(program_, &bytes) != NVRTC_SUCCESS || bytes == 0) return "";
+    std::string log(bytes, '\0');
+    if (compiler_.nvrtcGetProgramLog(program_, log.data()) != NVRTC_SUCCESS) return "";
+    log.resize(bytes - 1);  // without the terminator
+    return log;
+  }
+
+ private:
+  const CompilerFunctions& compiler_;
+  nvrtcProgram program_;
+};
+
+}  // namespace
+
+std::string KernelPrelude() { return "struct Arguments { void* at[" + std::to_string(kMostArguments) + "]; };\n"; }
+
+Result<std::string> CompileKernel(const CompilerFunctions& compiler, const std::string& text,
+                                  const std::string& architecture) {
+  const auto fault = [&](const char* call, nvrtcResult code) {
+    return CannotCompile(std::string(call) + ": " + compiler.nvrtcGetErrorString(code));
+  };
+  nvrtcProgram made = nullptr;
+  if (const nvrtcResult code = compiler.nvrtcCreateProgram(&made, text.c_str(), "kernel.cu", 0, nullptr, nullptr);
+      code != NVRTC_SUCCESS) {
+    return fault("nvrtcCreateProgram", code);
+  }
+  const Source source(compiler, made);
+  const std::string target = "--gpu-architecture=" + architecture;
+  // No sums of products in one rounding: results are to be those of the host's libraries as far as possible.
+  const std::array<const char*, 3> options = {target.c_str(), "--std=c++17", "--fmad=false"};
+  if (const nvrtcResult code =
+          compiler.nvrtcCompileProgram(source.get(), static_cast<int>(options.size()), options.data());
+      code != NVRTC_SUCCESS) {
+    Error error = fault("nvrtcCompileProgram", code);
+    error.message += "\n" + source.Log() + "\nin\n" + text;
+    return error;
+  }
+  size_t bytes = 0;
+  if (const nvrtcResult code = compiler.nvrtcGetCUBINSize(source.get(), &bytes); code != NVRTC_SUCCESS) {
+    return fault("nvrtcGetCUBINSize", code);
+  }
+  std::string image(bytes, '\0');
+  if (const nvrtcResult code = compiler.nvrtcGetCUBIN(source.get(), image.data()); code != NVRTC_SUCCESS) {
+    return fault("nvrtcGetCUBIN", code);
+  }
+  return image;
+}
+
+Program::~Program() {
+  context_->Always([&] { return context_->driver().cuModuleUnload(module_); });
+}
+
+Status Program::Launch(CudaStream& stream, uint32_t blocks, uint32_t threads, const Arguments& arguments) const {
+  // The driver copies what the pointers lead to before it returns; it never writes there.
+  void* parameters[] = {const_cast<Arguments*>(&arguments)};
+  return context_->Do("cuLaunchKernel", [&] {
+    return context_->driver().cuLaunchKernel(function_, blocks, 1, 1, threads, 1, 1, 0, stream.handle(), parameters,
+                                             nullptr);
+  });
+}
+
+Result<std::shared_ptr<const Program>> Programs::Get(const std::string& text) {
+  std::shared_ptr<Slot> slot;
+  {
+    const std::lock_guard lock(mutex_);
+    // Bounds the table by what is in use, however many models come and go.
+    std::erase_if(slots_,
+                  [](const auto& entry) { return entry.second.use_count() == 1 && entry.second->program.expired(); });
+    std::shared_ptr<Slot>& found = slots_[text];
+    if (!found) found = std::make_shared<Slot>();
+    slot = found;
+  }
+  // Only those who want this very kernel wait for each other.
+  const std::lock_guard lock(slot->mutex);
+  if (std::shared_ptr<const Program> program = slot->program.lock()) return program;
+  PT_ASSIGN(const std::string image,
+            CompileKernel(context_->functions().compiler, KernelPrelude() + text, context_->architecture()));
+  PT_ASSIGN(std::shared_ptr<const Program> program, Load(image));
+  slot->program = program;
+  return program;
+}
+
+Result<std::shared_ptr<const Program>> Programs::Load(const std::string& image) const {
+  const DriverFunctions& cu = context_->driver();
+  CUmodule module = nullptr;
+  PT_CHECK_OK(context_->Do("cuModuleLoadData", [&] { return cu.cuModuleLoadData(&module, image.c_str()); }));
+  CUfunction function = nullptr;
+  Status found =
+      context_->Do("cuModuleGetFunction", [&] { return cu.cuModuleGetFunction(&function, module, kKernelName); });
+  if (!found.ok()) {
+    context_->Always([&] { return cu.cuModuleUnload(module); });
+    return std::move(found).error();
+  }
+  return std::shared_ptr<const Program>(std::make_shared<Program>(context_, module, function));
+}
+
+}  // namespace pt::cuda

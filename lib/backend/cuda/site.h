@@ -1,0 +1,63 @@
+// Nodes that are to become kernels, with what is known of them before the run.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "partitiontuner/backend/backend.h"
+
+namespace pt::cuda {
+
+// A tensor that kernels read or write. All lie row-major, each with strides of its own.
+struct Operand {
+  ValueId value;
+  TensorLayout layout;
+  const Tensor* constant = nullptr;  // its content, where it is known before the run
+
+  DataType type() const { return layout.type; }
+  const std::vector<int64_t>& dims() const { return layout.dims; }
+  const std::vector<int64_t>& strides() const { return layout.strides; }
+};
+
+struct Site {
+  const Graph& graph;
+  std::vector<NodeId> nodes;  // ascending
+  // What the group reads, constants behind the others; what it makes.
+  std::vector<Operand> in, out;
+
+  const Node& node() const { return graph.node(nodes.front()); }
+  // An operand's place among the arguments of a kernel: inputs first, then outputs.
+  uint32_t out_argument(size_t i) const { return static_cast<uint32_t>(in.size() + i); }
+  // Index into `in`; nullopt for what is made within the group, or absent.
+  std::optional<uint32_t> FindInput(ValueId value) const;
+  // Input i of the first node; null where it is absent.
+  const Operand* Input(size_t i) const;
+
+  // in, out: layouts of the group's inputs and outputs, as Library::Compile has them. Errors: kUnsupported where there
+  // are more operands than a kernel takes.
+  static Result<Site> Make(const Graph& graph, std::span<const NodeId> nodes, std::span<const TensorLayout> in,
+                           std::span<const TensorLayout> out);
+  // On dense tensors. kUnsupported where sizes are known only in the run, or nothing but constants is read.
+  static Result<Site> MakeDense(const Graph& graph, std::span<const NodeId> nodes);
+
+  Error Unsupported(std::string why) const;
+};
+
+// One kernel of what runs a site.
+struct KernelText {
+  std::string text;      // behind the prelude
+  int64_t elements = 0;  // that its threads divide among themselves; 0: nothing is to be done
+  // Threads that work on one element together, a block of its own for each; 0: a thread works on each element alone.
+  uint32_t threads_an_element = 0;
+};
+
+// "float" for float32; empty for types that kernels do not know.
+std::string_view CTypeOf(DataType type);
+// A number of that type as C++ has it; empty where it cannot be spelled (infinities, NaN).
+std::string LiteralOf(DataType type, const Tensor& scalar);
+std::string FloatLiteral(float number);
+// "  const float* const in2 = (const float*)arguments.at[2];" for each of the site's operands.
+std::string OperandTexts(const Site& site);
+
+}  // namespace pt::cuda

@@ -1,0 +1,163 @@
+#include "lib/backend/cuda/stream.h"
+
+#include <algorithm>
+#include <cmath>
+#include <thread>
+
+namespace pt::cuda {
+namespace {
+
+// How long Synchronize asks without a pause, and how long its pauses are.
+constexpr std::chrono::microseconds kSpin{50}, kPause{20};
+constexpr std::chrono::nanoseconds kLongestWait = std::chrono::hours(24 * 365);
+
+Error OtherDevice(const char* call, const char* what) {
+  return MakeError(ErrorCode::kUsage, "cuda.other_device",
+                   std::string(call) + ": the " + what + " is of another device");
+}
+
+Error BadCapture(std::string message) { return MakeError(ErrorCode::kUsage, "cuda.capture", std::move(message)); }
+
+}  // namespace
+
+EventPoints::~EventPoints() {
+  for (const CUevent event : {point, fork}) {
+    if (event != nullptr) context->Always([&] { return context->driver().cuEventDestroy(event); });
+  }
+}
+
+Result<std::unique_ptr<Event>> CudaEvent::Make(std::shared_ptr<Context> context) {
+  auto points = std::make_shared<EventPoints>();
+  points->context = context;
+  const DriverFunctions& cu = context->driver();
+  PT_CHECK_OK(context->Do("cuEventCreate", [&] { return cu.cuEventCreate(&points->point, CU_EVENT_DEFAULT); }));
+  PT_CHECK_OK(context->Do("cuEventCreate", [&] { return cu.cuEventCreate(&points->fork, CU_EVENT_DISABLE_TIMING); }));
+  return std::unique_ptr<Event>(new CudaEvent(std::move(points)));
+}
+
+Result<bool> CudaEvent::Ready() {
+  Context& context = *points_->context;
+  const CUresult code = context.Code([&] { return context.driver().cuEventQuery(points_->point); });
+  if (code == CUDA_ERROR_NOT_READY) return false;
+  PT_CHECK_OK(context.Judge("cuEventQuery", code));
+  return true;
+}
+
+Result<int64_t> CudaEvent::ElapsedNs(const Event& since) const {
+  const auto* other = dynamic_cast<const CudaEvent*>(&since);
+  if (other == nullptr || other->points_->context != points_->context) return OtherDevice("ElapsedNs", "event");
+  Context& context = *points_->context;
+  float milliseconds = 0;
+  const CUresult code = context.Code(
+      [&] { return context.driver().cuEventElapsedTime(&milliseconds, other->points_->point, points_->point); });
+  // The second: one of them was never recorded.
+  if (code == CUDA_ERROR_NOT_READY || code == CUDA_ERROR_INVALID_HANDLE) {
+    return MakeError(ErrorCode::kUsage, "cuda.not_ready", "ElapsedNs: an event is not ready yet");
+  }
+  PT_CHECK_OK(context.Judge("cuEventElapsedTime", code));
+  return std::llround(static_cast<double>(milliseconds) * 1e6);
+}
+
+CudaExecutable::~CudaExecutable() {
+  context_->Always([&] { return context_->driver().cuGraphExecDestroy(graph_); });
+}
+
+Status CudaExecutable::Launch(Stream& stream) {
+  CudaStream* const cuda = AsCuda(stream);
+  if (cuda == nullptr || &cuda->context() != context_.get()) return OtherDevice("Launch", "stream");
+  if (cuda->is_capturing()) return BadCapture("an executable cannot be launched into a capture");
+  const DriverFunctions& cu = context_->driver();
+  PT_CHECK_OK(context_->Do("cuGraphLaunch", [&] { return cu.cuGraphLaunch(graph_, cuda->handle()); }));
+  for (const std::shared_ptr<EventPoints>& event : events_) {
+    PT_CHECK_OK(context_->Do("cuEventRecord", [&] { return cu.cuEventRecord(event->point, cuda->handle()); }));
+  }
+  return {};
+}
+
+Result<std::unique_ptr<Stream>> CudaStream::Make(std::shared_ptr<Context> context) {
+  std::unique_ptr<CudaStream> stream(new CudaStream(std::move(context)));
+  Context& owner = *stream->context_;
+  PT_CHECK_OK(owner.Do("cuStreamCreate",
+                       [&] { return owner.driver().cuStreamCreate(&stream->handle_, CU_STREAM_NON_BLOCKING); }));
+  return std::unique_ptr<Stream>(std::move(stream));
+}
+
+CudaStream::~CudaStream() {
+  if (handle_ != nullptr) context_->Always([&] { return context_->driver().cuStreamDestroy(handle_); });
+}
+
+Status CudaStream::Record(Event& event) {
+  auto* const mine = dynamic_cast<CudaEvent*>(&event);
+  if (mine == nullptr || mine->points_->context != context_) return OtherDevice("Record", "event");
+  const CUevent handle = capture_ ? mine->points_->fork : mine->points_->point;
+  PT_CHECK_OK(context_->Do("cuEventRecord", [&] { return context_->driver().cuEventRecord(handle, handle_); }));
+  mine->capture_ = capture_;
+  if (capture_ && std::ranges::find(capture_->events, mine->points_) == capture_->events.end()) {
+    capture_->events.push_back(mine->points_);
+  }
+  return {};
+}
+
+Status CudaStream::Wait(Event& event) {
+  auto* const mine = dynamic_cast<CudaEvent*>(&event);
+  if (mine == nullptr || mine->points_->context != context_) return OtherDevice("Wait", "event");
+  const bool captured = mine->capture_ != nullptr && !mine->capture_->over;
+  if (captured && capture_ && capture_ != mine->capture_) return BadCapture("two captures cannot wait for each other");
+  if (capture_ && !captured) return BadCapture("a capture cannot wait for an event that was recorded outside");
+  const CUevent handle = captured ? mine->points_->fork : mine->points_->point;
+  PT_CHECK_OK(context_->Do("cuStreamWaitEvent", [&] {
+    return context_->driver().cuStreamWaitEvent(handle_, handle, CU_EVENT_WAIT_DEFAULT);
+  }));
+  if (captured && !capture_) {
+    capture_ = mine->capture_;
+    capture_->streams.push_back(this);
+  }
+  return {};
+}
+
+Result<bool> CudaStream::Synchronize(std::chrono::nanoseconds patience) {
+  const auto begin = std::chrono::steady_clock::now();
+  const auto until = begin + std::min(patience, kLongestWait);
+  while (true) {
+    const CUresult code = context_->Code([&] { return context_->driver().cuStreamQuery(handle_); });
+    if (code != CUDA_ERROR_NOT_READY) {
+      PT_CHECK_OK(context_->Judge("cuStreamQuery", code));
+      return true;
+    }
+    const auto now = std::chrono::steady_clock::now();
+    if (now >= until) return false;
+    if (now - begin > kSpin) std::this_thread::sleep_for(std::min<std::chrono::nanoseconds>(kPause, until - now));
+  }
+}
+
+Status CudaStream::BeginCapture() {
+  if (capture_) return BadCapture("the stream is in a capture already");
+  // Relaxed: other threads allocate and make streams meanwhile.
+  PT_CHECK_OK(context_->Do("cuStreamBeginCapture", [&] {
+    return context_->driver().cuStreamBeginCapture(handle_, CU_STREAM_CAPTURE_MODE_RELAXED);
+  }));
+  capture_ = std::make_shared<Capture>();
+  capture_->origin = this;
+  capture_->streams = {this};
+  return {};
+}
+
+Result<std::unique_ptr<Executable>> CudaStream::EndCapture() {
+  if (!capture_ || capture_->origin != this) return BadCapture("no capture was begun on this stream");
+  const std::shared_ptr<Capture> capture = capture_;
+  const DriverFunctions& cu = context_->driver();
+  CUgraph graph = nullptr;
+  Status ended = context_->Do("cuStreamEndCapture", [&] { return cu.cuStreamEndCapture(handle_, &graph); });
+  capture->over = true;
+  for (CudaStream* stream : capture->streams) stream->capture_.reset();
+  if (!ended.ok()) return std::move(ended).error();
+  CUgraphExec executable = nullptr;
+  Status made = context_->Do("cuGraphInstantiateWithFlags",
+                             [&] { return cu.cuGraphInstantiateWithFlags(&executable, graph, 0); });
+  context_->Always([&] { return cu.cuGraphDestroy(graph); });
+  if (!made.ok()) return std::move(made).error();
+  return std::unique_ptr<Executable>(
+      std::make_unique<CudaExecutable>(context_, executable, std::move(capture->events)));
+}
+
+}  // namespace pt::cuda

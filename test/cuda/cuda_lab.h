@@ -1,0 +1,46 @@
+// A host with a fake GPU, for tests of the CUDA backend.
+#pragma once
+
+#include <catch2/catch_test_macros.hpp>
+#include <memory>
+
+#include "lib/backend/cuda/device.h"
+#include "lib/backend/cuda/libraries.h"
+#include "test/cuda/fake_gpu.h"
+#include "test/testing/test_machine.h"
+
+namespace pt::testing {
+
+struct CudaLab {
+  explicit CudaLab(const FakeGpuOptions& options = {}, uint32_t cores = 2)
+      : gpu(options), platform(MakeTestPlatform(cores, false)) {
+    const Status added = cuda::AddDevices(*gpu.functions(), platform);
+    if (!added.ok()) FAIL(ToString(added.error()));
+    device = FindDevice(platform, "cuda:0");
+    REQUIRE(device.valid());
+  }
+  std::unique_ptr<cuda::CudaDriver> MakeDriver() const {
+    auto made = cuda::CudaDriver::Make(gpu.functions(), platform, device);
+    if (!made.ok()) FAIL(ToString(made.error()));
+    return std::move(made).value();
+  }
+
+  FakeGpu gpu;
+  Platform platform;
+  DeviceId device;
+};
+
+// Runs the candidate on a device of its own: inputs (one for each of GroupInputs) go in and results (one for each of
+// GroupOutputs) come out dense and row-major. Every tensor lies in a buffer of its own.
+Result<std::vector<Tensor>> RunOnCuda(const CudaLab& lab, const Library& library, const Graph& graph,
+                                      const Candidate& candidate, std::span<const Tensor> inputs);
+
+// The graph of that text (graph_text.h), with all types known.
+Graph ParseInferred(const std::string& text);
+std::vector<NodeId> AllNodes(const Graph& graph);
+
+// Checks that all nodes of the graph as one kernel give what the reference library makes of them, on random inputs.
+// What nobody in the graph reads must be an output of it.
+void CheckGroup(const CudaLab& lab, const Library& library, const std::string& text);
+
+}  // namespace pt::testing

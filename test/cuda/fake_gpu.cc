@@ -1,0 +1,219 @@
+#include "test/cuda/fake_gpu.h"
+
+#include <algorithm>
+
+#include "test/cuda/fake_gpu_state.h"
+
+namespace pt::testing {
+namespace {
+
+// The contexts that a thread has pushed.
+thread_local std::vector<CUcontext> pushed;
+
+}  // namespace
+
+CUresult FakeGpuState::Ask(const std::string& call) {
+  if (const auto failure = failures.find(call); failure != failures.end()) {
+    const CUresult code = failure->second;
+    failures.erase(failure);
+    return code;
+  }
+  if (pushed.empty()) {
+    Violate(call + " without a context");
+    return CUDA_ERROR_INVALID_CONTEXT;
+  }
+  return broken;
+}
+
+CUresult FakeGpuState::Enter(const std::string& call, const std::string& what) {
+  calls.push_back(what.empty() ? call : call + " " + what);
+  return Ask(call);
+}
+
+void FakeGpuState::Submit(FakeStreamHandle& stream, FakeWork work) {
+  std::vector<FakePiece>& list = stream.recording ? stream.recording->pieces : pieces;
+  std::vector<size_t>& after = stream.recording ? stream.recorded_after : stream.after;
+  list.push_back({std::move(work), after, false, 0});
+  after = {list.size() - 1};
+}
+
+bool FakeGpuState::AreDone(const std::vector<size_t>& pieces_asked) const {
+  return std::ranges::all_of(pieces_asked, [&](size_t piece) { return pieces[piece].done; });
+}
+
+bool FakeGpuState::Step() {
+  if (stalled || broken != CUDA_SUCCESS) return false;
+  std::optional<size_t> chosen;
+  for (size_t i = 0; i < pieces.size(); ++i) {
+    if (pieces[i].done || !AreDone(pieces[i].after)) continue;
+    chosen = i;
+    if (!options.newest_first) break;
+  }
+  if (!chosen) return false;
+  FakePiece& piece = pieces[*chosen];
+  now_ns += 1000;
+  if (piece.work && !piece.work()) broken = CUDA_ERROR_ILLEGAL_ADDRESS;
+  piece.done = true;
+  piece.at_ns = now_ns;
+  piece.work = nullptr;
+  return true;
+}
+
+bool FakeGpuState::Lies(const std::map<uintptr_t, size_t>& allocations, uintptr_t data, size_t bytes) {
+  auto at = allocations.upper_bound(data);
+  if (at == allocations.begin()) return false;
+  --at;
+  return data - at->first <= at->second && bytes <= at->second - (data - at->first);
+}
+
+namespace {
+
+using State = std::shared_ptr<FakeGpuState>;
+using Lock = std::lock_guard<std::mutex>;
+
+std::string Number(const char* kind, size_t number) { return std::string(kind) + " " + std::to_string(number); }
+
+void AddDevice(const State& state, cuda::DriverFunctions& cu) {
+  cu.cuInit = [state](unsigned) {
+    const Lock lock(state->mutex);
+    const auto failure = state->failures.find("cuInit");
+    if (failure != state->failures.end()) return failure->second;  // as with the real one, for good
+    return state->options.devices == 0 ? CUDA_ERROR_NO_DEVICE : CUDA_SUCCESS;
+  };
+  cu.cuDriverGetVersion = [state](int* version) {
+    *version = state->options.driver_version;
+    return CUDA_SUCCESS;
+  };
+  cu.cuGetErrorName = [](CUresult code, const char** name) {
+    *name = code == CUDA_ERROR_OUT_OF_MEMORY     ? "CUDA_ERROR_OUT_OF_MEMORY"
+            : code == CUDA_ERROR_ILLEGAL_ADDRESS ? "CUDA_ERROR_ILLEGAL_ADDRESS"
+                                                 : "CUDA_ERROR_FAKE";
+    return CUDA_SUCCESS;
+  };
+  cu.cuGetErrorString = [](CUresult, const char** text) {
+    *text = "as the fake was told";
+    return CUDA_SUCCESS;
+  };
+  cu.cuDeviceGetCount = [state](int* count) {
+    *count = state->options.devices;
+    return CUDA_SUCCESS;
+  };
+  cu.cuDeviceGet = [state](CUdevice* device, int ordinal) {
+    if (ordinal >= state->options.devices) return CUDA_ERROR_INVALID_DEVICE;
+    *device = ordinal;
+    return CUDA_SUCCESS;
+  };
+  cu.cuDeviceGetName = [](char* name, int bytes, CUdevice) {
+    std::snprintf(name, static_cast<size_t>(bytes), "Fake GPU");
+    return CUDA_SUCCESS;
+  };
+  cu.cuDeviceTotalMem = [state](size_t* bytes, CUdevice) {
+    *bytes = state->options.memory_bytes;
+    return CUDA_SUCCESS;
+  };
+  cu.cuDeviceGetAttribute = [state](int* answer, CUdevice_attribute attribute, CUdevice) {
+    static const std::map<CUdevice_attribute, int> answers = {
+        {CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, 132},    {CU_DEVICE_ATTRIBUTE_CLOCK_RATE, 1'980'000},
+        {CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE, 2'619'000}, {CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH, 6144},
+        {CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED, 1},    {CU_DEVICE_ATTRIBUTE_COMPUTE_MODE, 0}};
+    if (attribute == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR) {
+      *answer = state->options.architecture / 10;
+    } else if (attribute == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR) {
+      *answer = state->options.architecture % 10;
+    } else {
+      const auto at = answers.find(attribute);
+      if (at == answers.end()) return CUDA_ERROR_INVALID_VALUE;
+      *answer = at->second;
+    }
+    return CUDA_SUCCESS;
+  };
+  cu.cuDevicePrimaryCtxRetain = [state](CUcontext* context, CUdevice) {
+    const Lock lock(state->mutex);
+    const auto failure = state->failures.find("cuDevicePrimaryCtxRetain");
+    if (failure != state->failures.end()) return failure->second;
+    ++state->retained;
+    *context = reinterpret_cast<CUcontext>(state.get());
+    return CUDA_SUCCESS;
+  };
+  cu.cuDevicePrimaryCtxRelease = [state](CUdevice) {
+    const Lock lock(state->mutex);
+    --state->retained;
+    return CUDA_SUCCESS;
+  };
+  cu.cuCtxPushCurrent = [](CUcontext context) {
+    pushed.push_back(context);
+    return CUDA_SUCCESS;
+  };
+  cu.cuCtxPopCurrent = [](CUcontext* context) {
+    *context = pushed.back();
+    pushed.pop_back();
+    return CUDA_SUCCESS;
+  };
+}
+
+}  // namespace
+
+FakeGpu::FakeGpu(const FakeGpuOptions& options) : state_(std::make_shared<FakeGpuState>()) {
+  state_->options = options;
+  auto functions = std::make_shared<cuda::Functions>();
+  functions->driver = FakeDriverFunctions(state_);
+  AddDevice(state_, functions->driver);
+  functions->compiler = FakeCompilerFunctions(state_);
+  functions->blas = FakeBlasFunctions(state_);
+  functions_ = std::move(functions);
+}
+
+std::vector<std::string> FakeGpu::TakeCalls() {
+  const Lock lock(state_->mutex);
+  return std::exchange(state_->calls, {});
+}
+
+size_t FakeGpu::Count(const std::string& call) const {
+  const Lock lock(state_->mutex);
+  return static_cast<size_t>(std::ranges::count_if(
+      state_->calls, [&](const std::string& made) { return made == call || made.starts_with(call + " "); }));
+}
+
+void FakeGpu::FailNext(const std::string& call, CUresult code) {
+  const Lock lock(state_->mutex);
+  state_->failures[call] = code;
+}
+
+void FakeGpu::FaultNextKernel() {
+  const Lock lock(state_->mutex);
+  state_->fault_next_kernel = true;
+}
+
+void FakeGpu::Stall(bool stall) {
+  const Lock lock(state_->mutex);
+  state_->stalled = stall;
+}
+
+std::string FakeGpu::Alive() const {
+  const Lock lock(state_->mutex);
+  std::string text;
+  const auto add = [&](size_t count, const char* what) {
+    if (count > 0) text += (text.empty() ? "" : ", ") + std::to_string(count) + " " + what;
+  };
+  add(state_->streams.size(), "streams");
+  add(state_->events.size(), "events");
+  add(state_->graphs.size() + state_->executables.size(), "graphs");
+  add(state_->modules.size(), "modules");
+  add(state_->device.size(), "buffers");
+  add(state_->pinned.size(), "pinned buffers");
+  add(static_cast<size_t>(state_->pools), "pools");
+  add(static_cast<size_t>(state_->retained), "contexts");
+  return text;
+}
+
+std::vector<std::string> FakeGpu::Violations() const {
+  const Lock lock(state_->mutex);
+  return state_->violations;
+}
+
+size_t FakeGpu::compiled() const {
+  const Lock lock(state_->mutex);
+  return state_->compiled;
+}
+
+}  // namespace pt::testing

@@ -1,0 +1,61 @@
+// A CUDA driver that lives on the host: it keeps the driver's rules about contexts, streams, events, captures and
+// memory, records every call, and works only when it is asked how far it is: one piece of work a question, of all that
+// may run the oldest or the newest. So what forgets to wait computes on what is not there yet, each time again.
+// Memory is the host's, filled with bytes that are no numbers; kernels are run by HostKernel.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "lib/backend/cuda/functions.h"
+
+namespace pt::testing {
+
+struct FakeGpuState;
+
+struct FakeGpuOptions {
+  int devices = 1;
+  int driver_version = CUDA_VERSION;
+  int architecture = 90;  // compute capability
+  uint64_t memory_bytes = uint64_t{1} << 30;
+  bool newest_first = true;
+};
+
+// Thread-safe. Its functions may outlive it.
+class FakeGpu {
+ public:
+  explicit FakeGpu(const FakeGpuOptions& options = {});
+
+  std::shared_ptr<const cuda::Functions> functions() const { return functions_; }
+
+  // The calls since it was asked last, in their order: "cuMemcpyHtoDAsync stream 0 256", "cuEventRecord stream 0 event
+  // 1". Things are numbered by kind, as they were made. Calls that ask or that set the context are left out.
+  std::vector<std::string> TakeCalls();
+  // How many of the calls since it was asked last were of that name. Takes nothing.
+  size_t Count(const std::string& call) const;
+  // The next call of that name answers so, and does nothing.
+  void FailNext(const std::string& call, CUresult code);
+  // The next kernel that runs faults: from then on every call answers that the context is broken.
+  void FaultNextKernel();
+  // Nothing is worked on while set.
+  void Stall(bool stall);
+  // Streams, events, graphs, modules, buffers and contexts that were made and not given back: "2 streams, 1 event".
+  std::string Alive() const;
+  // What was done against the driver's rules: a call without a context, freeing what is in use, memory that is not
+  // there. Empty when nothing was.
+  std::vector<std::string> Violations() const;
+  // Kernels compiled so far.
+  size_t compiled() const;
+
+ private:
+  std::shared_ptr<FakeGpuState> state_;
+  std::shared_ptr<const cuda::Functions> functions_;
+};
+
+// The parts that Functions is made of, for FakeGpu.
+cuda::DriverFunctions FakeDriverFunctions(const std::shared_ptr<FakeGpuState>& state);
+cuda::CompilerFunctions FakeCompilerFunctions(const std::shared_ptr<FakeGpuState>& state);
+cuda::BlasFunctions FakeBlasFunctions(const std::shared_ptr<FakeGpuState>& state);
+
+}  // namespace pt::testing

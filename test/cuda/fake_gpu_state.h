@@ -1,0 +1,121 @@
+// What is on the fake GPU: its memory, and its work with what each piece waits for.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "test/cuda/fake_gpu.h"
+#include "test/cuda/host_kernel.h"
+
+namespace pt::testing {
+
+// Work returns false when it faults.
+using FakeWork = std::function<bool()>;
+
+struct FakePiece {
+  FakeWork work;  // empty: a mark
+  std::vector<size_t> after;
+  bool done = false;
+  int64_t at_ns = 0;  // when it was done
+};
+
+// A capture that is going on, or the graph it has become.
+struct FakeRecording {
+  std::vector<FakePiece> pieces;
+  struct FakeStreamHandle* origin = nullptr;
+  bool over = false;
+};
+
+struct FakeStreamHandle {
+  size_t number = 0;
+  std::vector<size_t> after;  // what its next work waits for
+  std::shared_ptr<FakeRecording> recording;
+  std::vector<size_t> recorded_after;  // the same within the recording
+};
+
+struct FakeEventHandle {
+  size_t number = 0;
+  bool timed = true;
+  std::optional<size_t> piece;               // where it was recorded last
+  std::shared_ptr<FakeRecording> recording;  // if that was within a capture
+  std::vector<size_t> recorded;
+};
+
+struct FakeGraphHandle {
+  size_t number = 0;
+  std::shared_ptr<FakeRecording> recording;
+};
+
+struct FakeModuleHandle {
+  size_t number = 0;
+  std::shared_ptr<const HostKernel> kernel;
+};
+
+// One kind of thing, numbered as they are made. Their addresses are the driver's handles.
+template <typename Thing>
+class FakeThings {
+ public:
+  Thing* Make() {
+    auto made = std::make_unique<Thing>();
+    made->number = count_++;
+    Thing* const address = made.get();
+    live_[address] = std::move(made);
+    return address;
+  }
+  Thing* Find(const void* handle) {
+    const auto at = live_.find(handle);
+    return at == live_.end() ? nullptr : at->second.get();
+  }
+  void Drop(const void* handle) { live_.erase(handle); }
+  size_t size() const { return live_.size(); }
+  auto begin() { return live_.begin(); }
+  auto end() { return live_.end(); }
+
+ private:
+  size_t count_ = 0;
+  std::map<const void*, std::unique_ptr<Thing>> live_;
+};
+
+// Everything is guarded by the mutex, which the functions hold for as long as they run.
+struct FakeGpuState {
+  std::mutex mutex;
+  FakeGpuOptions options;
+  std::vector<std::string> calls, violations;
+  std::map<std::string, CUresult> failures;  // by the call that is to fail next
+  bool fault_next_kernel = false, stalled = false;
+  CUresult broken = CUDA_SUCCESS;
+  int retained = 0, pools = 0;
+  size_t compiled = 0;
+  uint64_t used_bytes = 0;
+  int64_t now_ns = 0;
+
+  std::vector<FakePiece> pieces;
+  FakeThings<FakeStreamHandle> streams;
+  FakeThings<FakeEventHandle> events;
+  FakeThings<FakeGraphHandle> graphs, executables;
+  FakeThings<FakeModuleHandle> modules;
+  std::map<uintptr_t, std::unique_ptr<std::byte[]>> owned;
+  std::map<uintptr_t, size_t> device, pinned;  // bytes by address
+
+  // A call that does something: noted, and refused without a context or once the context is broken.
+  CUresult Enter(const std::string& call, const std::string& what = {});
+  // A question: not noted, else the same.
+  CUresult Ask(const std::string& call);
+  void Violate(std::string what) { violations.push_back(std::move(what)); }
+
+  // Adds work to a stream, or to what it records.
+  void Submit(FakeStreamHandle& stream, FakeWork work);
+  // The next piece of work that may run; false when there is none.
+  bool Step();
+  bool AreDone(const std::vector<size_t>& pieces_asked) const;
+  bool IsIdle(const FakeStreamHandle& stream) const { return AreDone(stream.after); }
+  // [data, data + bytes) lies within one live allocation.
+  static bool Lies(const std::map<uintptr_t, size_t>& allocations, uintptr_t data, size_t bytes);
+};
+
+}  // namespace pt::testing
