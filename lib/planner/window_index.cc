@@ -99,6 +99,8 @@ void WindowScheduler::IndexForward() {
   last_follower_.assign(steps_.size(), 0);
   unsure_place_.assign(steps_.size(), false);
   elided_step_.assign(steps_.size(), false);
+  ways_.clear();
+  ways_of_.resize(steps_.size());
   behind_bare_ = 0;
   std::vector<int64_t> free(count, 0);
   std::vector<uint32_t> last(count, kNothing);
@@ -114,6 +116,7 @@ void WindowScheduler::IndexForward() {
       last_follower_[waits_[w]] = s;
       unsure = unsure || unsure_place_[waits_[w]];
     }
+    if (!step.single_way) AddWays(s);
     elided_step_[s] = step.choice != kNothing && elided_[step.choice];
     unsure_place_[s] = !step.single_way || (elided_step_[s] && unsure);
   };
@@ -139,6 +142,7 @@ void WindowScheduler::IndexBackward() {
   elided_fetch_from_.resize(size + 1);
   lanes_tail_.resize((size / kSpacing + 1) * count);
   behind_unsure_ = 0;
+  next_move_ = kNothing;
   std::vector<int64_t> lane_tail(count, kUnused);
   int64_t latest = 0, spare = 0, fetch = 0;
   auto position = static_cast<int64_t>(size);
@@ -170,38 +174,85 @@ void WindowScheduler::IndexBackward() {
   note_positions(0);
 }
 
-// Only what holds whatever changes before: a move with several ways to go holds its place in no list and takes its
-// least time, and what is fetched from where that may change takes nothing.
+// Only what holds whatever changes before: a move with several ways to go holds its place in no list, and what is
+// fetched from where that may change takes nothing.
 void WindowScheduler::IndexTail(uint32_t s, int64_t unsure_ns, std::vector<int64_t>& lane_tail) {
   const Lanes& lanes = space_.simulator().lanes();
-  const Simulator& simulator = space_.simulator();
   const ScheduledStep& step = steps_[s];
+  if (!step.single_way) return IndexWays(s, lane_tail);
   const uint32_t driver = lanes.driver[step.unit.index()];
   Tail& tail = tails_[s];
-  if (!step.single_way) {
-    // On a queue its launch may be hidden, so only half of what is known of its least time is sure.
-    int64_t least = kImpossible;
-    ForEachWay(space_, step.value, step.from, step.to, [&](UnitId unit, int64_t overhead_ns, int64_t run_ns) {
-      const bool launched = lanes.driver[unit.index()] != Lanes::kNone;
-      least = std::min(least, run_ns + (launched ? 0 : overhead_ns));
-    });
-    tail.run_ns = tail.launch_ns = least + after_[s];
-  } else {
-    int64_t rest = after_[s];
-    for (uint32_t lane : lanes.of_unit[step.unit.index()]) rest = std::max(rest, lane_tail[lane]);
-    tail.run_ns = tail.launch_ns = step.run_ns - unsure_ns + rest + (driver == Lanes::kNone ? step.overhead_ns : 0);
-    if (driver != Lanes::kNone) tail.launch_ns = step.overhead_ns + std::max(tail.run_ns, lane_tail[driver]);
-    FollowLanes(s, lane_tail);
-  }
+  int64_t rest = after_[s];
+  for (uint32_t lane : lanes.of_unit[step.unit.index()]) rest = std::max(rest, lane_tail[lane]);
+  if (next_move_ != kNothing && IsBeforeAllWays(step.unit, next_move_))
+    rest = std::max(rest, tails_[next_move_].run_ns);
+  tail.run_ns = tail.launch_ns = step.run_ns - unsure_ns + rest + (driver == Lanes::kNone ? step.overhead_ns : 0);
+  if (driver != Lanes::kNone) tail.launch_ns = step.overhead_ns + std::max(tail.run_ns, lane_tail[driver]);
+  FollowLanes(s, lane_tail);
   for (uint32_t w = step.first_wait; w < step.end_wait; ++w) {
     const ScheduledStep& maker = steps_[waits_[w]];
-    const bool fixed = maker.single_way && step.single_way;
-    const bool on_device = !fixed || simulator.waits_on_device(maker.unit, step.unit);
-    const int64_t wait_ns = fixed ? simulator.wait_ns(maker.unit, step.unit) : 0;
-    const int64_t from_end_ns = wait_ns + (on_device ? tail.run_ns : tail.launch_ns);
-    after_[waits_[w]] = std::max(after_[waits_[w]], from_end_ns);
-    through_[w] = maker.end_ns + from_end_ns;
+    NoteFollower(w, [&](UnitId made_on) {
+      const int64_t ns = FromEnd(made_on, step.unit, tail);
+      if (maker.single_way || elided_step_[s]) return ns;
+      // Its fetch is not in the tail, as one that is not sure.
+      return ns + space_.simulator().fetch_ns(made_on, step.unit, BytesIn(maker.value, maker.to));
+    });
   }
+}
+
+// Of a move with several ways: the least over all of them. What each of them is followed by is known one by one.
+void WindowScheduler::IndexWays(uint32_t s, const std::vector<int64_t>& lane_tail) {
+  const Lanes& lanes = space_.simulator().lanes();
+  const ScheduledStep& step = steps_[s];
+  const std::span<Way> ways = WaysOf(s);
+  for (Way& way : ways) {
+    if (way.unit == step.unit) after_[s] = way.rest_ns;
+    for (uint32_t lane : lanes.of_unit[way.unit.index()]) way.rest_ns = std::max(way.rest_ns, lane_tail[lane]);
+  }
+  const auto least = [&](auto wait_ns) {
+    int64_t ns = kImpossible;
+    for (const Way& way : ways) ns = std::min(ns, wait_ns(way.unit) + way.ns + way.rest_ns);
+    return ns;
+  };
+  tails_[s].run_ns = tails_[s].launch_ns = least([](UnitId) { return int64_t{0}; });
+  next_move_ = s;
+  for (uint32_t w = step.first_wait; w < step.end_wait; ++w) {
+    NoteFollower(w, [&](UnitId made_on) {
+      return least([&](UnitId unit) { return space_.simulator().wait_ns(made_on, unit); });
+    });
+  }
+}
+
+// Whichever way the move goes, it waits for what runs on the unit before it.
+bool WindowScheduler::IsBeforeAllWays(UnitId unit, uint32_t move) {
+  const Lanes& lanes = space_.simulator().lanes();
+  const std::vector<uint32_t>& mine = lanes.of_unit[unit.index()];
+  return std::ranges::all_of(WaysOf(move), [&](const Way& way) {
+    return std::ranges::any_of(lanes.of_unit[way.unit.index()],
+                               [&](uint32_t lane) { return std::ranges::find(mine, lane) != mine.end(); });
+  });
+}
+
+// From the end of a step on one unit: what follows from a step on another one that waits for it.
+int64_t WindowScheduler::FromEnd(UnitId made_on, UnitId unit, const Tail& tail) const {
+  const bool on_device = space_.simulator().waits_on_device(made_on, unit);
+  return space_.simulator().wait_ns(made_on, unit) + (on_device ? tail.run_ns : tail.launch_ns);
+}
+
+std::span<WindowScheduler::Way> WindowScheduler::WaysOf(uint32_t s) {
+  return std::span(ways_).subspan(ways_of_[s].first, ways_of_[s].second);
+}
+
+void WindowScheduler::AddWays(uint32_t s) {
+  const Lanes& lanes = space_.simulator().lanes();
+  const ScheduledStep& step = steps_[s];
+  ways_of_[s].first = static_cast<uint32_t>(ways_.size());
+  ForEachWay(space_, step.value, step.from, step.to, [&](UnitId unit, int64_t overhead_ns, int64_t run_ns) {
+    // On a queue its launch may be hidden.
+    const bool launched = lanes.driver[unit.index()] != Lanes::kNone;
+    ways_.push_back({unit, run_ns + (launched ? 0 : overhead_ns), 0});
+  });
+  ways_of_[s].second = static_cast<uint32_t>(ways_.size()) - ways_of_[s].first;
 }
 
 }  // namespace pt

@@ -56,6 +56,11 @@ class WindowScheduler : public Scheduler {
   struct Tail {
     int64_t launch_ns = 0, run_ns = 0;
   };
+  // One of several ways in which a move can go: how long it takes at least, and what follows from its end.
+  struct Way {
+    UnitId unit;
+    int64_t ns = 0, rest_ns = 0;
+  };
   // By how much what a schedule goes on from lies later than in another one, when it is the same for all of it.
   struct Shift {
     bool any = false, same = true;
@@ -92,6 +97,21 @@ class WindowScheduler : public Scheduler {
   void IndexForward();
   void IndexBackward();
   void IndexTail(uint32_t s, int64_t unsure_ns, std::vector<int64_t>& lane_tail);
+  void IndexWays(uint32_t s, const std::vector<int64_t>& lane_tail);
+  bool IsBeforeAllWays(UnitId unit, uint32_t move);
+  void AddWays(uint32_t s);
+  std::span<Way> WaysOf(uint32_t s);
+  int64_t FromEnd(UnitId made_on, UnitId unit, const Tail& tail) const;
+  // Notes that the step of the wait follows its maker: from_end_ns(unit) after the end of that on the unit.
+  template <typename FromEndNs>
+  void NoteFollower(uint32_t wait, FromEndNs from_end_ns) {
+    const uint32_t maker = waits_[wait];
+    const int64_t ns = from_end_ns(steps_[maker].unit);  // where it runs now
+    after_[maker] = std::max(after_[maker], ns);
+    through_[wait] = steps_[maker].end_ns + ns;
+    if (steps_[maker].single_way) return;
+    for (Way& way : WaysOf(maker)) way.rest_ns = std::max(way.rest_ns, from_end_ns(way.unit));
+  }
   int64_t LeastWork(const ScheduledStep& step) const;
   int64_t FetchOf(const ScheduledStep& step, const std::vector<bool>& from) const;
   void Occupy(uint32_t s, std::vector<int64_t>& free, std::vector<uint32_t>& last) const;
@@ -125,6 +145,7 @@ class WindowScheduler : public Scheduler {
   bool CompareInstance(const Crossing& made, uint32_t at, Comparison& found) const;
   void Follow(uint32_t step, uint32_t before, uint32_t reader, uint64_t bytes, Comparison& found) const;
   bool IsShifted(const Comparison& found, uint32_t at) const;
+  bool IsSlack(uint32_t maker, uint32_t step, int64_t by_ns) const;
   int64_t LongestAcross(uint32_t at) const;
   bool IsHopeless(int64_t least_ns, uint32_t at) const;
   Verdict Known(int64_t makespan_ns, uint32_t at);
@@ -179,7 +200,10 @@ class WindowScheduler : public Scheduler {
   std::vector<uint32_t> last_follower_;  // the last step that waits for it, 0: none
   std::vector<bool> unsure_place_;       // where its results lie may depend on what comes before
   std::vector<bool> elided_step_;
-  std::vector<int64_t> through_;                  // by wait: the longest way through both ends of it
+  uint32_t next_move_ = kNothing;  // while tails are found: the first step behind that has several ways to go
+  std::vector<Way> ways_;
+  std::vector<std::pair<uint32_t, uint32_t>> ways_of_;  // by step with several ways: where they begin, and how many
+  std::vector<int64_t> through_;                        // by wait: the longest way through both ends of it
   uint32_t behind_bare_ = 0, behind_unsure_ = 0;  // the step behind the last that waits for nothing, that is unsure
   std::vector<int64_t> lanes_free_, lanes_tail_;  // by (position / kSpacing) * lanes + lane
   std::vector<uint32_t> lanes_last_;              // likewise

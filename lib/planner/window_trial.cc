@@ -275,10 +275,29 @@ void WindowScheduler::Follow(uint32_t step, uint32_t before, uint32_t reader, ui
 }
 
 // All that the rest depends on is the same, by one time earlier or later. What was made before the trial began is where
-// it was.
+// it was: it must not be what the rest waits for.
 bool WindowScheduler::IsShifted(const Comparison& found, uint32_t at) const {
   if (!found.shift.same || !found.same_places) return false;
-  return found.shift.ns == 0 || LongestAcross(at) == 0;
+  const int64_t by_ns = found.shift.ns;
+  if (by_ns == 0) return true;
+  for (uint32_t s = first_step_[at]; s < base_steps_; ++s) {
+    for (uint32_t w = steps_[s].first_wait; w < steps_[s].end_wait; ++w) {
+      if (waits_[w] < hidden_from_ && !IsSlack(waits_[w], s, by_ns)) return false;
+    }
+  }
+  return true;
+}
+
+// All else that the step waits for still holds it up for longer, if that comes later or earlier by so much.
+bool WindowScheduler::IsSlack(uint32_t maker, uint32_t s, int64_t by_ns) const {
+  const Simulator& simulator = space_.simulator();
+  const ScheduledStep &made = steps_[maker], &step = steps_[s];
+  if (!step.single_way) return false;
+  const bool launched = simulator.lanes().driver[step.unit.index()] != Lanes::kNone;
+  const bool on_device = simulator.waits_on_device(made.unit, step.unit);
+  const int64_t held_ns = launched && !on_device ? step.launched_ns - step.overhead_ns : step.start_ns;
+  const int64_t arrival_ns = made.end_ns + simulator.wait_ns(made.unit, step.unit);
+  return by_ns > 0 ? arrival_ns < held_ns : arrival_ns <= held_ns + by_ns;
 }
 
 // The longest way through the schedule over a wait of what lies behind `at` for what was made before the trial began.
