@@ -11,6 +11,7 @@
 #include "partitiontuner/platform/discover.h"
 #include "test/testing/check_case.h"
 #include "test/testing/kernel_bench.h"
+#include "test/testing/plugin_libraries.h"
 #include "test/testing/run_candidate.h"
 #include "test/testing/telling_library.h"
 #include "test/testing/test_machine.h"
@@ -264,12 +265,13 @@ constexpr std::array kCases = {
          "f = Concat(d, e, c) axis=1\ng = MaxPool(f) kernel_shape=[2,2] strides=[2,2]\noutput g\n"},
 };
 
-TEST_CASE("Conformance, EveryCandidateEqualsTheReferenceLibraryAndItsDescription", "[conformance]") {
+TEST_CASE("Conformance, EveryCandidateEqualsTheReferenceLibraryAndItsDescription", "[conformance][plugins]") {
   CheckedCandidates checked;
   for (const Case& c : kCases) CheckCase(c, MakeTestPlatform(2, false), Precision(), checked);
   CHECK(checked[{"reference", MathMode::kFp32}] > 0);
   CHECK(checked[{"onednn", MathMode::kFp32}] > 100);
   CHECK(checked[{"host", MathMode::kFp32}] > 50);
+  for (const LibraryRow& row : PluginLibraries()) CHECK(checked[{std::string(row.name), MathMode::kFp32}] > 50);
   for (const auto& [of, count] : checked) CHECK(of.second == MathMode::kFp32);
 }
 
@@ -382,7 +384,7 @@ std::vector<RecurrentCase> RecurrentCases() {
   return cases;
 }
 
-TEST_CASE("Conformance, RecurrentOperatorsEqualTheReferenceLibrary", "[conformance]") {
+TEST_CASE("Conformance, RecurrentOperatorsEqualTheReferenceLibrary", "[conformance][plugins]") {
   std::map<std::pair<std::string, MathMode>, size_t> checked;
   for (const RecurrentCase& c : RecurrentCases()) {
     const std::string text = Text(c);

@@ -57,6 +57,7 @@ const std::vector<ThirdParty>& ThirdParties() {
       {"hwloc", {"lib/platform/"}},
       {"Eigen/", {"lib/backend/reference/", "lib/cost/"}},
       {"CLI/", {"tools/"}},
+      {"openvino/", {"plugins/openvino/"}},
       {"catch2/", {"test/"}},
       {"benchmark/", {"bench/"}},
   };
@@ -140,6 +141,10 @@ std::string Fault(const SourceFile& file, const Include& include, const Layers& 
   }
   if (StartsWith(include.name, "tools/")) return StartsWith(file.path, "tools/") ? "" : "only tools/ may use tools/";
   if (StartsWith(include.name, "test/")) return StartsWith(file.path, "test/") ? "" : "only test/ may use test/";
+  if (StartsWith(include.name, "plugins/")) {
+    const std::string used_by = FolderBelow(file.path, "plugins/") + FolderBelow(file.path, "test/");
+    return used_by == FolderBelow(include.name, "plugins/") ? "" : "only a plugin and its test may use its files";
+  }
   if (StartsWith(include.name, "bench/")) return StartsWith(file.path, "bench/") ? "" : "only bench/ may use bench/";
   for (const ThirdParty& third : ThirdParties()) {
     if (!StartsWith(include.name, third.prefix)) continue;
@@ -200,6 +205,11 @@ TEST_CASE("IncludeRule, ForbiddenIncludesAreFound", "[structure]") {
   CHECK(fault("lib/onnx/a.cc", "#include \"lib/graph/a.h\"") != "");
   CHECK(fault("include/partitiontuner/graph/a.h", "#include \"lib/graph/a.h\"") != "");
   CHECK(fault("lib/graph/a.cc", "#include <nlohmann/json.hpp>") != "");
+  CHECK(fault("plugins/p/a.cc", "#include \"plugins/p/a.h\"") == "");
+  CHECK(fault("test/p/a_test.cc", "#include \"plugins/p/a.h\"") == "");
+  CHECK(fault("plugins/p/a.cc", "#include \"plugins/q/a.h\"") != "");
+  CHECK(fault("plugins/p/a.cc", "#include \"lib/graph/a.h\"") != "");
+  CHECK(fault("lib/graph/a.cc", "#include \"plugins/p/a.h\"") != "");
   CHECK(fault("lib/support/a.cc", "#include <nlohmann/json.hpp>") == "");
   CHECK(fault("include/partitiontuner/support/a.h", "#include <nlohmann/json.hpp>") != "");
   CHECK(fault("include/partitiontuner/support/a.h", "#include <sys/mman.h>") != "");

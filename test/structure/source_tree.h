@@ -19,7 +19,7 @@ inline std::vector<SourceFile> ReadTree() {
   namespace fs = std::filesystem;
   const fs::path root = PT_SOURCE_DIR;
   std::vector<SourceFile> files;
-  for (const char* top : {"include", "lib", "tools", "test", "bench", "examples"}) {
+  for (const char* top : {"include", "lib", "tools", "test", "bench", "examples", "plugins"}) {
     if (!fs::exists(root / top)) continue;
     for (const fs::directory_entry& entry : fs::recursive_directory_iterator(root / top)) {
       const std::string extension = entry.path().extension().string();

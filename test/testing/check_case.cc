@@ -6,6 +6,7 @@
 #include "partitiontuner/backend/libraries.h"
 #include "partitiontuner/graph/graph_text.h"
 #include "partitiontuner/onnx/infer_shapes.h"
+#include "test/testing/plugin_libraries.h"
 #include "test/testing/run_candidate.h"
 
 namespace pt::testing {
@@ -35,6 +36,7 @@ class KeepingStore final : public WeightStore {
 std::vector<std::unique_ptr<Library>> MakeLibraries() {
   std::vector<std::unique_ptr<Library>> libraries;
   for (const LibraryRow& row : BuiltInLibraries()) libraries.push_back(row.make());
+  for (const LibraryRow& row : PluginLibraries()) libraries.push_back(row.make());
   return libraries;
 }
 

@@ -1,0 +1,46 @@
+// The library "openvino": groups as models of OpenVINO's CPU device, on host units.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <string>
+#include <unordered_map>
+
+#include "partitiontuner/backend/backend.h"
+#include "plugins/openvino/runtime.h"
+
+namespace pt::openvino {
+
+class OpenVinoLibrary final : public Library {
+ public:
+  // Without a runtime, when OpenVINO cannot be used, it serves no device.
+  explicit OpenVinoLibrary(Result<std::shared_ptr<Runtime>> runtime);
+
+  std::string_view name() const override;
+  std::string version() const override;
+  // Like oneDNN within it, OpenVINO offers what the processor it runs on can do: hosts with other instruction sets are
+  // not served. A platform that says nothing of them is taken to be this machine's.
+  bool Serves(const Platform& platform, DeviceId device) const override;
+  std::vector<Candidate> Candidates(const Graph& graph, const Platform& platform,
+                                    const Precision& precision) const override;
+  std::vector<Candidate> CandidatesFor(const Graph& graph, const Platform& platform, std::span<const NodeId> nodes,
+                                       const Precision& precision) const override;
+  std::optional<std::string> WhyUnsupported(const Graph& graph, NodeId node) const override;
+  Result<std::unique_ptr<Kernel>> Compile(const Graph& graph, const Candidate& candidate,
+                                          std::span<const TensorLayout> in, std::span<const TensorLayout> out,
+                                          CompileContext& context) const override;
+
+ private:
+  // Why OpenVINO does not run these nodes, which are all taken, as one model; nothing when it does. Asked once for each
+  // signature.
+  std::optional<std::string> WhyNotRun(const Graph& graph, std::span<const NodeId> nodes) const;
+  void Offer(const Graph& graph, const Platform& platform, std::span<const NodeId> nodes,
+             std::vector<Candidate>& candidates) const;
+
+  const Result<std::shared_ptr<Runtime>> runtime_;
+  std::string isa_;  // of this machine
+  mutable std::mutex mutex_;
+  mutable std::unordered_map<Hash128, std::optional<std::string>> answers_;  // by the hash of the work's signature
+};
+
+}  // namespace pt::openvino

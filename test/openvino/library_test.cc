@@ -1,0 +1,173 @@
+// The library of the OpenVINO plugin. That it computes what the reference library does is held by the conformance
+// suite.
+#include "plugins/openvino/library.h"
+
+#include <algorithm>
+#include <catch2/catch_test_macros.hpp>
+#include <cmath>
+#include <filesystem>
+#include <set>
+
+#include "partitiontuner/graph/graph_text.h"
+#include "partitiontuner/onnx/infer_shapes.h"
+#include "plugins/openvino/strided_copy.h"
+#include "test/testing/check_case.h"
+#include "test/testing/kernel_bench.h"
+#include "test/testing/run_candidate.h"
+#include "test/testing/test_machine.h"
+
+namespace pt::openvino {
+namespace {
+
+using testing::KernelBench;
+using testing::LoadCase;
+using testing::MakeTestPlatform;
+
+OpenVinoLibrary MakeLibrary() {
+  auto runtime = Runtime::Get();
+  INFO((runtime.ok() ? "" : ToString(runtime.error())));
+  REQUIRE(runtime.ok());
+  return OpenVinoLibrary(std::move(runtime));
+}
+
+constexpr const char* kProduct =
+    "input x float32[4,64]\nconst w float32[64,8] random 3\nm = MatMul(x, w)\ny = Relu(m)\noutput y\n";
+
+TEST_CASE("OpenVino, UnitsOfOneCoreAndOfAllAreServed", "[openvino]") {
+  const OpenVinoLibrary library = MakeLibrary();
+  const Graph graph = LoadCase({"", kProduct});
+  const Platform platform = MakeTestPlatform(4, false);
+  std::multiset<uint32_t> widths;
+  for (const Candidate& candidate : library.Candidates(graph, platform, Precision())) {
+    widths.insert(platform.unit_class(candidate.unit_class).cores);
+  }
+  CHECK(widths == std::multiset<uint32_t>{1, 1, 1, 4, 4, 4});  // two nodes and both together
+}
+
+TEST_CASE("OpenVino, OtherProcessorsAreNotSpokenFor", "[openvino]") {
+  const OpenVinoLibrary library = MakeLibrary();
+  Platform platform = MakeTestPlatform(2, true);
+  CHECK(library.Serves(platform, kHostDevice));
+  CHECK_FALSE(library.Serves(platform, DeviceId(1u)));
+  platform.devices[0].isa = "something_else";
+  CHECK_FALSE(library.Serves(platform, kHostDevice));
+  CHECK(library.Candidates(LoadCase({"", kProduct}), platform, Precision()).empty());
+}
+
+TEST_CASE("OpenVino, WithoutARuntimeItServesNothingAndSaysWhy", "[openvino]") {
+  const OpenVinoLibrary library(MakeError(ErrorCode::kDeviceUnusable, "openvino", "no such luck"));
+  const Graph graph = LoadCase({"", kProduct});
+  CHECK_FALSE(library.Serves(MakeTestPlatform(1, false), kHostDevice));
+  CHECK(library.WhyUnsupported(graph, NodeId(0u)) == "no such luck");
+}
+
+TEST_CASE("OpenVino, WhatItDoesNotTakeItNames", "[openvino]") {
+  const OpenVinoLibrary library = MakeLibrary();
+  const auto why = [&](const char* text) {
+    return library.WhyUnsupported(LoadCase({"", text}), NodeId(0u)).value_or("");
+  };
+  CHECK(why("input x int64[4]\ny = Add(x, x)\noutput y\n").find("int64[4]") != std::string::npos);
+  CHECK(why("input x float32[0,4]\ny = Relu(x)\noutput y\n").find("with elements") != std::string::npos);
+  CHECK(why("input x float32[4]\ny = NonZero(x)\noutput y\n") == "NonZero is not here");
+  CHECK(why("input x float32[1,1,4,4]\ny, i = MaxPool(x) kernel_shape=[2,2]\noutput y\noutput i\n") != "");
+  CHECK(why("input x float32[5,1,3]\nconst w float32[1,16,3] random 1\nconst r float32[1,16,4] random 2\n"
+            "const b float32[1,32] random 3\nconst p float32[1,12] random 5\n"
+            "y = LSTM(x, w, r, b, _, _, _, p) hidden_size=4\noutput y\n") == "LSTM: peepholes are not here");
+  CHECK(why("input x float32[4]\ny = Relu(x)\noutput y\n") == "");
+}
+
+// Every digit of float32, where OpenVINO by itself takes bfloat16 on processors that have it.
+TEST_CASE("OpenVino, ComputesInFloat32", "[openvino]") {
+  const OpenVinoLibrary library = MakeLibrary();
+  const Graph graph = LoadCase({"", "input x float32[1,64]\nconst w float32[64,8] ones\ny = MatMul(x, w)\noutput y\n"});
+  const Platform platform = MakeTestPlatform(2, false);
+  const Tensor x = Tensor::Float32({1, 64}, std::vector<float>(64, 1 + 0x1p-12F));
+  for (const Candidate& candidate : library.Candidates(graph, platform, Precision())) {
+    const auto y = testing::RunCandidate(graph, platform, library, candidate, std::span(&x, 1));
+    REQUIRE(y.ok());
+    for (const float value : (*y)[0].values<float>()) CHECK(std::abs(value - 64 * (1 + 0x1p-12F)) < 1e-4F);
+  }
+}
+
+// A TensorLayout whose rows are a slice of wider ones.
+TensorLayout Slice(std::vector<int64_t> dims, int64_t row) {
+  TensorLayout layout = DenseLayout(DataType::kFloat32, std::move(dims), RowMajor(2)).value();
+  layout.strides[0] = row;
+  return layout;
+}
+
+TEST_CASE("OpenVino, SlicesAreReadAndWrittenWhereTheyLie", "[openvino]") {
+  const OpenVinoLibrary library = MakeLibrary();
+  const Graph graph = LoadCase({"", "input x float32[3,4]\ny = Neg(x)\noutput y\n"});
+  const Platform platform = MakeTestPlatform(1, false);
+  KernelBench bench(platform);
+  const std::vector<Candidate> candidates = library.Candidates(graph, platform, Precision());
+  REQUIRE(candidates.size() == 1);
+  const std::vector<TensorLayout> in = {Slice({3, 4}, 6)}, out = {Slice({3, 4}, 10)};
+  auto kernel = library.Compile(graph, candidates[0], in, out, bench.context);
+  REQUIRE(kernel.ok());
+  std::vector<float> from(18), to(30, 99);
+  for (size_t i = 0; i < from.size(); ++i) from[i] = static_cast<float>(i);
+  const TensorView x{from.data(), in[0]}, y{to.data(), out[0]};
+  for (int run = 0; run < 2; ++run) {
+    REQUIRE(bench.Run(**kernel, std::span(&x, 1), std::span(&y, 1)).ok());
+    for (size_t i = 0; i < to.size(); ++i) {
+      const size_t row = i / 10, column = i % 10;
+      CHECK(to[i] == (column < 4 ? -from[row * 6 + column] : 99));
+    }
+    for (float& value : from) value += 1;  // the next run reads them anew
+  }
+}
+
+TEST_CASE("OpenVino, StridedCopiesFollowTheLayout", "[openvino]") {
+  TensorLayout layout = DenseLayout(DataType::kFloat32, {2, 3, 1, 4}, RowMajor(4)).value();
+  layout.strides = {40, 8, 5, 1};
+  std::vector<float> strided(80), dense(24), back(80);
+  for (size_t i = 0; i < strided.size(); ++i) strided[i] = static_cast<float>(i);
+  const StridedCopy copy(layout);
+  copy.ToDense(strided.data(), dense.data());
+  copy.FromDense(dense.data(), back.data());
+  size_t at = 0;
+  for (int64_t a = 0; a < 2; ++a) {
+    for (int64_t b = 0; b < 3; ++b) {
+      for (int64_t d = 0; d < 4; ++d, ++at) {
+        const auto offset = static_cast<size_t>(OffsetOf(layout, std::vector<int64_t>{a, b, 0, d}));
+        CHECK(dense[at] == strided[offset]);
+        CHECK(back[offset] == strided[offset]);
+      }
+    }
+  }
+}
+
+size_t ThreadsOfThisProcess() {
+  const std::filesystem::directory_iterator tasks("/proc/self/task"), end;
+  return static_cast<size_t>(std::distance(tasks, end));
+}
+
+// What a thread made in a run would do to the executor's pinned cores: see Kernel::brings_threads.
+TEST_CASE("OpenVino, RunsMakeNoThreads", "[openvino]") {
+  const OpenVinoLibrary library = MakeLibrary();
+  const Graph graph = LoadCase({"", kProduct});
+  const Platform platform = MakeTestPlatform(2, false);
+  for (const Candidate& candidate : library.Candidates(graph, platform, Precision())) {
+    const uint32_t width = platform.unit_class(candidate.unit_class).cores;
+    INFO(width << " cores");
+    KernelBench bench(platform, width);
+    const std::vector<TensorLayout> in = {DenseLayout(DataType::kFloat32, {4, 64}, RowMajor(2)).value()};
+    const std::vector<TensorLayout> out = {DenseLayout(DataType::kFloat32, {4, 8}, RowMajor(2)).value()};
+    if (candidate.nodes.size() != 2) continue;
+    auto kernel = library.Compile(graph, candidate, in, out, bench.context);
+    REQUIRE(kernel.ok());
+    CHECK((*kernel)->brings_threads() == (width > 1));
+    const size_t before = ThreadsOfThisProcess();
+    std::vector<float> x(256, 1), y(32);
+    const TensorView slot_in{x.data(), in[0]}, slot_out{y.data(), out[0]};
+    for (int run = 0; run < 10; ++run) {
+      REQUIRE(bench.Run(**kernel, std::span(&slot_in, 1), std::span(&slot_out, 1)).ok());
+    }
+    CHECK(ThreadsOfThisProcess() == before);
+  }
+}
+
+}  // namespace
+}  // namespace pt::openvino
