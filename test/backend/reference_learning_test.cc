@@ -7,6 +7,7 @@
 #include <map>
 
 #include "partitiontuner/graph/graph_builder.h"
+#include "partitiontuner/graph/half.h"
 #include "test/backend/node_results.h"
 
 namespace pt {
@@ -75,6 +76,14 @@ TEST_CASE("TreeEnsemble, WalksBranchesMembersAndMissingValues", "[backend]") {
   average["aggregate_function"] = int64_t{0};
   CHECK(Floats(Grow(average, x)) == std::vector<float>{5, 0.5F, 0, 10.5F, 15, 0.5F, 0, 10.5F});
   CHECK(Floats(Grow(TwoTrees(), Tensor::Float32({0, 2}, {}))).empty());
+  std::vector<Half> halves;
+  for (const float value : x.values<float>()) halves.push_back(ToHalf(value));
+  const auto narrow = Grow(TwoTrees(), Tensor::Of<Half>(DataType::kFloat16, {4, 2}, halves));
+  REQUIRE(narrow.ok());
+  REQUIRE((*narrow)[0].type() == DataType::kFloat16);
+  std::vector<float> widened;
+  for (const Half value : (*narrow)[0].values<Half>()) widened.push_back(ToFloat(value));
+  CHECK(widened == std::vector<float>{10, 1, 0, 21, 30, 1, 0, 21});
 }
 
 TEST_CASE("TreeEnsemble, AttributesThatAreNoTreesAreTypedErrors", "[backend]") {

@@ -86,12 +86,65 @@ TEST_CASE("Strings, MovingOperatorsTreatThemAsTheyTreatNumbers", "[exec]") {
   CHECK(TextsOf(ResultOf(in + "input c bool[3]\ninput z string[]\n", "Where(c, x, z)",
                          {six, Tensor::FromBytes(DataType::kBool, {3}, std::string("\1\0\1", 3)).value(),
                           Strings({}, {"?"})})) == Texts{"a", "?", "c", "d", "?", "f"});
+  CHECK(TextsOf(ResultOf(in, "Trilu(x)", {six})) == Texts{"a", "b", "c", "", "e", "f"});
+  CHECK(TextsOf(ResultOf(in + "const s int64[2] ints 4 1\n", "CenterCropPad(x, s)", {six})) == Texts{"", "b", "e", ""});
+  CHECK(TextsOf(ResultOf("input i int64[2]\nconst d int64[] ints 3\ninput v string[2]\n", "OneHot(i, d, v)",
+                         {Tensor::Int64({2}, {2, -3}), Strings({2}, {"off", "on"})})) ==
+        Texts{"off", "off", "on", "on", "off", "off"});
+  CHECK(TextsOf(ResultOf(
+            "input x string[1,1,3,1]\ninput u string[1,1,2,1]\nconst i int64[1] ints 1\n", "TensorScatter(x, u, i)",
+            {Strings({1, 1, 3, 1}, {"a", "b", "c"}), Strings({1, 1, 2, 1}, {"y", "z"})})) == Texts{"a", "y", "z"});
+  CHECK(TextsOf(ResultOf("opset ai.onnx.ml 5\n" + in + "const i int64[2] ints 2 0\n",
+                         "ai.onnx.ml.ArrayFeatureExtractor(x, i)", {six})) == Texts{"c", "a", "f", "d"});
   CHECK(ResultOf(in, "Shape(x)", {six}).ToInts() == std::vector<int64_t>{2, 3});
   CHECK(ResultOf(in, "Size(x)", {six}).ToInts() == std::vector<int64_t>{6});
 
   const auto outside = RunNode(in + "input i int64[1]\n", "Gather(x, i)", {six, Tensor::Int64({1}, {2})});
   REQUIRE_FALSE(outside.ok());
   CHECK(outside.error().code == ErrorCode::kInvalidInput);
+}
+
+TEST_CASE("Strings, ThoseThatAreNotEmptyAreNotZero", "[exec]") {
+  const Tensor found = ResultOf("input x string[2,2]\n", "NonZero(x)", {Strings({2, 2}, {"", "0", " ", ""})});
+  CHECK(found.dims() == std::vector<int64_t>{2, 2});
+  CHECK(found.ToInts() == std::vector<int64_t>{0, 1, 1, 0});
+}
+
+TEST_CASE("Strings, UniqueOrdersThemByTheirBytes", "[exec]") {
+  const bool sorted = GENERATE(true, false);
+  CAPTURE(sorted);
+  HostLab lab;
+  const auto session = lab.Open(
+      TypedGraph("input x string[6]\ny, first, inverse, counts = Unique(x) sorted=" + std::to_string(sorted ? 1 : 0) +
+                 "\noutput y\noutput first\noutput inverse\noutput counts\n"),
+      1);
+  const auto results = RunOnce(*session, {Strings({6}, {"b", "ä", "", "b", "Z", ""})});
+  if (!results.ok()) FAIL(ToString(results.error()));
+  using Ints = std::vector<int64_t>;
+  CHECK(TextsOf((*results)[0]) == (sorted ? Texts{"", "Z", "b", "ä"} : Texts{"b", "ä", "", "Z"}));
+  CHECK((*results)[1].ToInts() == (sorted ? Ints{2, 4, 0, 1} : Ints{0, 1, 2, 4}));
+  CHECK((*results)[2].ToInts() == (sorted ? Ints{2, 3, 0, 2, 1, 0} : Ints{0, 1, 2, 0, 3, 2}));
+  CHECK((*results)[3].ToInts() == (sorted ? Ints{2, 1, 2, 1} : Ints{2, 1, 2, 1}));
+}
+
+TEST_CASE("Strings, UniqueKeepsDistinctSlices", "[exec]") {
+  CHECK(TextsOf(ResultOf("input x string[3,2]\n", "Unique(x) axis=0",
+                         {Strings({3, 2}, {"b", "a", "a", "z", "b", "a"})})) == Texts{"a", "z", "b", "a"});
+}
+
+TEST_CASE("Strings, NGramsAreCountedInRows", "[exec]") {
+  const std::string vectorizer =
+      "TfIdfVectorizer(x) mode=\"TF\" min_gram_length=1 max_gram_length=2 max_skip_count=0 ngram_counts=[0,2] "
+      "ngram_indexes=[0,1,2] ";
+  const Tensor words = Strings({2, 3}, {"a", "b", "a", "c", "b", "b"});
+  const std::string in = "input x string[2,3]\n";
+  const Tensor counts = ResultOf(in, vectorizer + "pool_strings=[\"a\",\"b\",\"a\",\"b\"]", {words});
+  CHECK(counts.dims() == std::vector<int64_t>{2, 3});
+  const std::span<const float> values = counts.values<float>();
+  CHECK(std::vector<float>(values.begin(), values.end()) == std::vector<float>{2, 1, 1, 0, 2, 0});
+  const auto without = RunNode(in, vectorizer + "pool_int64s=[1,2,1,2]", {words});
+  REQUIRE_FALSE(without.ok());
+  CHECK(without.error().code == ErrorCode::kInvalidInput);
 }
 
 TEST_CASE("Strings, EmptyTensorsStayEmpty", "[exec]") {

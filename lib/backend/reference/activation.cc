@@ -2,9 +2,11 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <optional>
 #include <type_traits>
 
 #include "lib/backend/reference/elements.h"
+#include "lib/backend/reference/small_floats.h"
 #include "lib/backend/reference/types.h"
 #include "partitiontuner/support/text.h"
 
@@ -269,11 +271,18 @@ Result<Routine> Clip(Site& site) {
   });
 }
 
-// Float to boolean: IsNaN, IsInf.
+// Float to boolean: IsNaN, IsInf. Small floats have few codes, each with one answer.
 template <typename F>
 Result<Routine> Test(Site& site, F&& test) {
   PT_CHECK_OK(site.NeedInputs(1, 1));
   PT_CHECK_OK(site.Out(0, DataType::kBool, site.in[0].dims));
+  if (const std::optional<SmallFloat> format = SmallFloatOf(site.in[0].type)) {
+    std::array<uint8_t, 256> answers{};
+    for (size_t code = 0; code < answers.size(); ++code) {
+      answers[code] = test(DecodeSmallFloat(*format, static_cast<uint8_t>(code))) ? 1 : 0;
+    }
+    return Elementwise<uint8_t>(site.in[0].count(), 0.5, [answers](uint8_t code) { return answers[code]; });
+  }
   return VisitFloats(site, site.in[0].type, [&]<typename T>() -> Result<Routine> {
     return Elementwise<T>(site.in[0].count(), 0.5, [test](T x) { return static_cast<uint8_t>(test(x) ? 1 : 0); });
   });

@@ -13,8 +13,9 @@ namespace {
 
 using Table = std::span<const DatumOperator> (*)();
 
-constexpr std::array<Table, 6> kTables = {
-    StringOperators, StringMoveOperators, StringCastOperators, LabelOperators, SequenceOperators, OptionalOperators,
+constexpr std::array<Table, 7> kTables = {
+    StringOperators,   StringMoveOperators, StringCastOperators,  LabelOperators,
+    SequenceOperators, OptionalOperators,   TfIdfStringOperators,
 };
 
 bool AnyHeldAsDatum(const Graph& graph, std::span<const ValueId> values) {

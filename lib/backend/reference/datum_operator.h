@@ -59,6 +59,7 @@ std::span<const DatumOperator> StringCastOperators();
 std::span<const DatumOperator> LabelOperators();
 std::span<const DatumOperator> SequenceOperators();
 std::span<const DatumOperator> OptionalOperators();
+std::span<const DatumOperator> TfIdfStringOperators();
 
 // True when a node has to run by such a row: it has no other one, or an input or output is known to be no tensor of
 // numbers. What is known only in the run is asked then.

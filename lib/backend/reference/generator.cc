@@ -5,6 +5,8 @@
 #include <numbers>
 
 #include "lib/backend/host/parallel.h"
+#include "lib/backend/reference/element_copy.h"
+#include "lib/backend/reference/feeding.h"
 #include "lib/backend/reference/operator.h"
 #include "lib/backend/reference/types.h"
 
@@ -59,15 +61,20 @@ Result<Routine> ConstantOfShape(Site& site) {
   PT_CHECK_OK(site.Out(0, value.type(), dims));
   int64_t count = 1;
   for (int64_t d : dims) count *= d;
-  if (BytesOf(value.type()) == 0)
-    return site.Unsupported("is not supported for " + std::string(DataTypeName(value.type())));
+  if (BitsOf(value.type()) == 0) return UnsupportedType(site, value.type());
   return VisitSizes(site, value.type(), [&]<typename T>() -> Result<Routine> {
+    T element;
+    if (IsSubByte(value.type())) {
+      Unpack(value.type(), value.bytes().data(), 1, &element);
+    } else {
+      std::memcpy(&element, value.bytes().data(), sizeof(T));
+    }
     return Routine{[=](const Run& run) -> Status {
       if (!std::equal(dims.begin(), dims.end(), run.in<int64_t>(0))) {
         return MakeError(ErrorCode::kInvalidInput, "reference.shape",
                          "ConstantOfShape: the shape is not the one planned for");
       }
-      std::fill(run.out<T>(), run.out<T>() + count, *reinterpret_cast<const T*>(value.bytes().data()));
+      std::fill(run.out<T>(), run.out<T>() + count, element);
       return {};
     }};
   });
@@ -133,13 +140,11 @@ Result<Routine> EyeLike(Site& site) {
   });
 }
 
-// a0 - a1·cos(2πi/N) + a2·cos(4πi/N)
+// a0 - a1·cos(2πi/N) + a2·cos(4πi/N); integers are cut off, as ONNX's Cast does it.
 Result<Routine> CosineWindow(Site& site, double a0, double a1, double a2) {
   PT_CHECK_OK(site.NeedInputs(1, 1));
   if (site.in[0].count() != 1 || !IsIndexType(site.in[0].type)) return site.Invalid("the size is not an integer");
-  const int64_t dtype = site.node.int_or("output_datatype", 1);
-  const auto type = static_cast<DataType>(dtype);
-  if (dtype != 1 && dtype != 11) return site.Unsupported("is supported for float32 and float64 only");
+  PT_ASSIGN(const DataType type, NamedType(site, "output_datatype", DataType::kFloat32));
   int64_t size = 0;
   if (site.is_constant(0)) {
     size = site.in[0].constant->ToInts()[0];
@@ -151,18 +156,21 @@ Result<Routine> CosineWindow(Site& site, double a0, double a1, double a2) {
   PT_CHECK_OK(site.Out(0, type, {size}));
   const bool periodic = site.node.int_or("periodic", 1) != 0;
   const DataType size_type = site.in[0].type;
-  return VisitFloats(site, type, [&]<typename T>() -> Result<Routine> {
-    return Routine{[=](const Run& run) -> Status {
-      if (LoadAs<int64_t>(size_type, run.in<void>(0), 0) != size) {
-        return MakeError(ErrorCode::kInvalidInput, "reference.shape", "a window's size is not the one planned for");
-      }
-      const auto n = static_cast<double>(periodic ? size : std::max<int64_t>(1, size - 1));
-      for (int64_t i = 0; i < size; ++i) {
-        const double turn = 2 * std::numbers::pi * static_cast<double>(i) / n;
-        run.out<T>()[i] = static_cast<T>(a0 - a1 * std::cos(turn) + a2 * std::cos(2 * turn));
-      }
-      return {};
-    }};
+  return VisitType(type, [&]<typename T>() -> Result<Routine> {
+    if constexpr (!kIsNumber<T> || std::is_same_v<T, bool>)
+      return UnsupportedType(site, type);
+    else
+      return Routine{[=](const Run& run) -> Status {
+        if (LoadAs<int64_t>(size_type, run.in<void>(0), 0) != size) {
+          return MakeError(ErrorCode::kInvalidInput, "reference.shape", "a window's size is not the one planned for");
+        }
+        const auto n = static_cast<double>(periodic ? size : std::max<int64_t>(1, size - 1));
+        for (int64_t i = 0; i < size; ++i) {
+          const double turn = 2 * std::numbers::pi * static_cast<double>(i) / n;
+          run.out<T>()[i] = ElementOf<T>(a0 - a1 * std::cos(turn) + a2 * std::cos(2 * turn));
+        }
+        return {};
+      }};
   });
 }
 Result<Routine> HannWindow(Site& site) { return CosineWindow(site, 0.5, 0.5, 0); }

@@ -173,12 +173,14 @@ struct Factor {
   }
 };
 
-// zero_axis: the dim that a list of zero points runs along, counted from the end when negative.
-Result<Factor> ReadFactor(const Site& site, size_t input, std::optional<size_t> zero, int64_t zero_axis) {
+// zero_axis: the dim that a list of zero points runs along, counted from the end when negative. Small floats are taken
+// where the operator has them.
+Result<Factor> ReadFactor(const Site& site, size_t input, std::optional<size_t> zero, int64_t zero_axis,
+                          bool small_floats = false) {
   const TensorFacts& operand = site.in[input];
   Factor factor{operand.type, input, std::nullopt, DataType::kUndefined, operand.count(), 1, 1, 1};
-  if (operand.type != DataType::kInt8 && operand.type != DataType::kUint8)
-    return site.Unsupported("is supported for int8 and uint8 only");
+  if (!IsByte(operand.type) && !(small_floats && SmallFloatOf(operand.type)))
+    return UnsupportedType(site, operand.type);
   if (!zero || !site.has(*zero)) return factor;
   factor.zero = zero;
   factor.zero_type = site.in[*zero].type;
@@ -261,7 +263,7 @@ Result<Routine> ConvInteger(Site& site) {
 Result<Routine> Requantized(Site& site, const Inner& inner, int64_t channel_dim, int64_t channel_inner) {
   const DataType to = site.in[7].type;
   const std::optional<IntegerRange> range = RangeOf(to);
-  if (to != DataType::kInt8 && to != DataType::kUint8) return site.Unsupported("is supported to int8 and uint8 only");
+  if (!IsByte(to) && !SmallFloatOf(to)) return site.Unsupported("is not supported to " + std::string(DataTypeName(to)));
   const int64_t scales = site.in[4].count();
   for (size_t i : {size_t{1}, size_t{6}, size_t{7}}) {
     if (site.in[i].count() != 1)
@@ -280,8 +282,9 @@ Result<Routine> Requantized(Site& site, const Inner& inner, int64_t channel_dim,
     const double scale = static_cast<double>(*run.in<float>(1)) *
                          static_cast<double>(run.in<float>(4)[scales == 1 ? 0 : channel]) /
                          static_cast<double>(*run.in<float>(6));
-    StoreNumber(to, Clamp(std::nearbyint(sum * scale) + NumberAt(to, run.in<void>(7), 0), *range), true,
-                run.out<void>(), i);
+    const double zero = NumberAt(to, run.in<void>(7), 0);
+    const double number = range ? Clamp(std::nearbyint(sum * scale) + zero, *range) : sum * scale + zero;
+    StoreNumber(to, number, true, run.out<void>(), i);
   });
 }
 
@@ -297,8 +300,8 @@ Result<Routine> QLinearConv(Site& site) {
 
 Result<Routine> QLinearMatMul(Site& site) {
   PT_CHECK_OK(site.NeedInputs(8, 8));
-  PT_ASSIGN(const Factor a, ReadFactor(site, 0, 2, -2));
-  PT_ASSIGN(const Factor b, ReadFactor(site, 3, 5, -1));
+  PT_ASSIGN(const Factor a, ReadFactor(site, 0, 2, -2, true));
+  PT_ASSIGN(const Factor b, ReadFactor(site, 3, 5, -1, true));
   PT_ASSIGN(const Inner inner, MakeInner(site, a, b, MakeMatMul));
   return Requantized(site, inner, inner.out_dims.empty() ? 1 : inner.out_dims.back(), 1);
 }

@@ -11,14 +11,6 @@
 namespace pt::reference {
 namespace {
 
-// The type that the attribute names, or else `otherwise`.
-Result<DataType> NamedType(const Site& site, DataType otherwise) {
-  const int64_t named = site.node.int_or("dtype", static_cast<int64_t>(otherwise));
-  if (named >= 1 && named <= 26) return static_cast<DataType>(named);
-  return site.Invalid("unknown dtype " + std::to_string(named) +
-                      "; expected a number of TensorProto.DataType, 1 to 26");
-}
-
 // count elements, each by `draw` of a RandomSource, rounded to the output's type.
 template <typename Draw>
 Result<Routine> Fill(Site& site, DataType type, std::vector<int64_t> dims, Draw draw) {
@@ -55,21 +47,21 @@ Result<Routine> OfShape(Site& site) {
   PT_ASSIGN(const std::optional<std::vector<int64_t>> shape, site.Ints(0, "shape"));
   if (!shape) return site.Invalid("no shape is given");
   if (!CheckedProduct(*shape)) return site.Invalid("its shape has a negative dim, or does not fit 63 bits");
-  PT_ASSIGN(const DataType type, NamedType(site, DataType::kFloat32));
+  PT_ASSIGN(const DataType type, NamedType(site, "dtype", DataType::kFloat32));
   return distribution(site, type, *shape);
 }
 
 template <Distribution distribution>
 Result<Routine> LikeInput(Site& site) {
   PT_CHECK_OK(site.NeedInputs(1, 1));
-  PT_ASSIGN(const DataType type, NamedType(site, site.in[0].type));
+  PT_ASSIGN(const DataType type, NamedType(site, "dtype", site.in[0].type));
   return distribution(site, type, site.in[0].dims);
 }
 
 // 1 with the probability that the input says.
 Result<Routine> Bernoulli(Site& site) {
   PT_CHECK_OK(site.NeedInputs(1, 1));
-  PT_ASSIGN(const DataType type, NamedType(site, site.in[0].type));
+  PT_ASSIGN(const DataType type, NamedType(site, "dtype", site.in[0].type));
   PT_CHECK_OK(site.Out(0, type, site.in[0].dims));
   PT_ASSIGN(const uint32_t seed, SeedOf(site));
   if (!IsFloating(site.in[0].type)) return UnsupportedType(site, site.in[0].type);
@@ -116,7 +108,7 @@ Result<Routine> Multinomial(Site& site) {
   if (site.in[0].rank() != 2) return site.Invalid("its input does not have dims [batch, classes]");
   if (!IsFloating(site.in[0].type)) return UnsupportedType(site, site.in[0].type);
   const int64_t batch = site.in[0].dims[0], classes = site.in[0].dims[1], samples = site.node.int_or("sample_size", 1);
-  PT_ASSIGN(const DataType type, NamedType(site, DataType::kInt32));
+  PT_ASSIGN(const DataType type, NamedType(site, "dtype", DataType::kInt32));
   if (!IsIndexType(type)) return site.Invalid("its dtype is neither int32 nor int64");
   if (samples < 1) return site.Invalid("sample_size is " + std::to_string(samples) + "; expected at least 1");
   PT_CHECK_OK(site.Out(0, type, {batch, samples}));

@@ -7,6 +7,7 @@
 #include "lib/backend/reference/control_flow.h"
 #include "lib/backend/reference/datum_operator.h"
 #include "lib/backend/reference/feeding.h"
+#include "partitiontuner/support/checked.h"
 
 namespace pt::reference {
 namespace {
@@ -128,6 +129,31 @@ class RunTimeNode final : public BoundKernel {
   std::vector<TensorLayout> layouts_, out_layouts_;  // that it was compiled for
 };
 
+// Element types are known before the run even where sizes are not: the row is asked about tensors whose open dims are
+// 1, and whose contents, where they are small, are 0. What else it says of those says nothing about the run.
+Status CheckTypes(const Graph& graph, NodeId id) {
+  constexpr int64_t kFewElements = 4096;
+  Given given;
+  for (const ValueId input : graph.node(id).inputs) {
+    GivenInput& now = given.inputs.emplace_back();
+    if (!input.valid()) continue;
+    const Value& value = graph.value(input);
+    if (value.is_constant()) {
+      now.content = value.constant;
+      continue;
+    }
+    if (!value.type.ranked || BitsOf(value.type.type) == 0) return {};
+    now.type = value.type.type;
+    for (const Dim& dim : value.type.dims) now.dims.push_back(dim.known() ? dim.value : 1);
+    const std::optional<int64_t> count = CheckedProduct(now.dims);
+    if (!count || *count > kFewElements) continue;
+    PT_ASSIGN(const uint64_t bytes, TensorByteCount(now.type, now.dims));
+    PT_ASSIGN(now.content, Tensor::FromBytes(now.type, now.dims, std::string(bytes, '\0')));
+  }
+  const Result<Prepared> prepared = Prepare(graph, id, nullptr, &given);
+  return prepared.ok() || prepared.error().id != kUnsupportedTypeId ? Status() : Status(prepared.error());
+}
+
 class RunTimeKernel final : public Kernel {
  public:
   RunTimeKernel(const Graph& graph, NodeId id) : graph_(graph), id_(id) {}
@@ -180,7 +206,7 @@ Status CheckForRunTime(const Graph& graph, NodeId id) {
       if (type.type == DataType::kString) return refuse("is not supported for strings");
     }
   }
-  return {};
+  return CheckTypes(graph, id);
 }
 
 Result<std::unique_ptr<Kernel>> CompileForRunTime(const Graph& graph, NodeId id) {

@@ -21,6 +21,9 @@ Result<Reduction> ReadReduction(const Site& site) {
   return site.Invalid(UnknownWord("reduction", name, {"none", "add", "mul", "max", "min"}));
 }
 
+// Elements of 16 bytes are complex numbers, which are replaced alone.
+inline void Combine(Reduction, Bytes16& held, const Bytes16& update) { held = update; }
+
 template <typename T>
 void Combine(Reduction reduction, T& held, T update) {
   using Arithmetic = std::conditional_t<std::is_floating_point_v<T>, T, uint64_t>;
@@ -61,13 +64,8 @@ template <typename F>
 Result<Routine> VisitReduction(const Site& site, F&& make) {
   PT_ASSIGN(const Reduction reduction, ReadReduction(site));
   if (reduction == Reduction::kNone) {
-    return VisitSizes(site, site.in[0].type, [&]<typename T>() -> Result<Routine> {
-      if constexpr (std::is_same_v<T, Bytes16>) {
-        return site.Unsupported("is not supported for complex numbers");
-      } else {
-        return make.template operator()<T>(reduction);
-      }
-    });
+    return VisitSizes(site, site.in[0].type,
+                      [&]<typename T>() -> Result<Routine> { return make.template operator()<T>(reduction); });
   }
   return VisitNumbers(site, site.in[0].type,
                       [&]<typename T>() -> Result<Routine> { return make.template operator()<T>(reduction); });

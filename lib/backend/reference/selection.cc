@@ -3,25 +3,42 @@
 #include <array>
 
 #include "lib/backend/reference/operator.h"
+#include "lib/backend/reference/small_floats.h"
 #include "lib/backend/reference/strided_read.h"
 #include "lib/backend/reference/types.h"
 
 namespace pt::reference {
 namespace {
 
+// Which elements of the constant are not 0, in row-major order.
+Result<std::vector<int64_t>> FindNonZero(const Site& site, const TensorFacts& in) {
+  std::vector<int64_t> found;
+  const auto find = [&](const auto* data, auto is_on) {
+    for (int64_t i = 0; i < in.count(); ++i) {
+      if (is_on(data[i])) found.push_back(i);
+    }
+    return found;
+  };
+  const std::byte* bytes = in.constant->bytes().data();
+  if (const std::optional<SmallFloat> format = SmallFloatOf(in.type); format && BitsOf(in.type) == 8) {
+    return find(reinterpret_cast<const uint8_t*>(bytes),
+                [&](uint8_t code) { return DecodeSmallFloat(*format, code) != 0; });
+  }
+  return VisitType(in.type, [&]<typename T>() -> Result<std::vector<int64_t>> {
+    if constexpr (std::is_arithmetic_v<T> || kIsComplex<T>) {
+      using Element = std::conditional_t<std::is_same_v<T, bool>, uint8_t, T>;
+      return find(reinterpret_cast<const Element*>(bytes), [](Element x) { return x != Element{}; });
+    }
+    return UnsupportedType(site, in.type);
+  });
+}
+
 // Indices of the elements that are not 0, one row a dim, in row-major order. A scalar counts as one element of rank 1.
 Result<Routine> NonZero(Site& site) {
   PT_CHECK_OK(site.NeedInputs(1, 1));
   PT_CHECK_OK(site.NeedContent(0));
   const TensorFacts& in = site.in[0];
-  if (BytesOf(in.type) == 0 || BytesOf(in.type) > 8) {
-    return site.Unsupported("is not supported for " + std::string(DataTypeName(in.type)));
-  }
-  std::vector<int64_t> found;
-  const std::byte* data = in.constant->bytes().data();
-  for (int64_t i = 0; i < in.count(); ++i) {
-    if (LoadAs<double>(in.type, data, i) != 0) found.push_back(i);
-  }
+  PT_ASSIGN(std::vector<int64_t> found, FindNonZero(site, in));
   const std::vector<int64_t> dims = in.dims.empty() ? std::vector<int64_t>{1} : in.dims;
   const auto count = static_cast<int64_t>(found.size());
   PT_CHECK_OK(site.Out(0, DataType::kInt64, {static_cast<int64_t>(dims.size()), count}));

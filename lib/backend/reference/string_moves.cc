@@ -16,8 +16,11 @@ constexpr uint32_t kAll = ~0U;
 struct Move {
   std::string_view op;
   uint32_t moved;
+  std::string_view domain = "";
 };
 constexpr std::array kMoves = {
+    Move{"ArrayFeatureExtractor", 1, "ai.onnx.ml"},
+    Move{"CenterCropPad", 1},
     Move{"Compress", 1},
     Move{"Concat", kAll},
     Move{"DepthToSpace", 1},
@@ -26,6 +29,7 @@ constexpr std::array kMoves = {
     Move{"Gather", 1},
     Move{"GatherElements", 1},
     Move{"GatherND", 1},
+    Move{"OneHot", 0b100},
     Move{"Pad", 0b101},
     Move{"Reshape", 1},
     Move{"ReverseSequence", 1},
@@ -36,8 +40,10 @@ constexpr std::array kMoves = {
     Move{"SpaceToDepth", 1},
     Move{"Split", 1},
     Move{"Squeeze", 1},
+    Move{"TensorScatter", 0b11},
     Move{"Tile", 1},
     Move{"Transpose", 1},
+    Move{"Trilu", 1},
     Move{"Unsqueeze", 1},
     Move{"Where", 0b110},
 };
@@ -90,6 +96,17 @@ Status CheckCombines(const DatumCall& call) {
   return call.Unsupported("is not supported for strings with a reduction");
 }
 
+// Output o, of the strings that its numbers stand for.
+Status SetByNumbers(DatumCall& call, size_t o, const Tensor& numbers, std::span<const std::string* const> strings) {
+  uint64_t bytes = 0;
+  for (const int64_t n : numbers.values<int64_t>()) bytes += strings[static_cast<size_t>(n)]->size();
+  PT_ASSIGN(Receipt receipt, CountStrings(call.memory, numbers.element_count(), bytes));
+  std::vector<std::string> texts;
+  texts.reserve(static_cast<size_t>(numbers.element_count()));
+  for (const int64_t n : numbers.values<int64_t>()) texts.push_back(*strings[static_cast<size_t>(n)]);
+  return call.SetStrings(o, numbers.dims(), std::move(texts), std::move(receipt));
+}
+
 // Numbers count from 1 over all inputs; what an operator fills with is 0, the empty string.
 Status MoveStrings(DatumCall& call) {
   const auto* move = std::find_if(kMoves.begin(), kMoves.end(), [&](const Move& m) { return m.op == call.node.op; });
@@ -107,13 +124,7 @@ Status MoveStrings(DatumCall& call) {
   for (size_t o = 0; o < moved.results.size(); ++o) {
     const Tensor& numbers = moved.results[o];
     if (numbers.type() == DataType::kUndefined) continue;
-    uint64_t bytes = 0;
-    for (const int64_t n : numbers.values<int64_t>()) bytes += strings[static_cast<size_t>(n)]->size();
-    PT_ASSIGN(Receipt receipt, CountStrings(call.memory, numbers.element_count(), bytes));
-    std::vector<std::string> texts;
-    texts.reserve(static_cast<size_t>(numbers.element_count()));
-    for (const int64_t n : numbers.values<int64_t>()) texts.push_back(*strings[static_cast<size_t>(n)]);
-    PT_CHECK_OK(call.SetStrings(o, numbers.dims(), std::move(texts), std::move(receipt)));
+    PT_CHECK_OK(SetByNumbers(call, o, numbers, strings));
   }
   return {};
 }
@@ -135,11 +146,47 @@ Status AskForDims(DatumCall& call) {
   return {};
 }
 
-constexpr size_t kOthers = 3;
+// A string is not 0 when there is something in it, as in numpy.
+Status FindNonEmpty(DatumCall& call) {
+  PT_ASSIGN(Numbered found, RunOnNumbers(call, 1, [&](size_t i, size_t e) {
+              return call.in[i]->tensor().strings()[e].empty() ? 0 : 1;
+            }));
+  call.out[0] = Datum(std::move(found.results[0]));
+  return {};
+}
+
+// By the order of their bytes, which is that of their characters in UTF-8: equal strings have one number.
+Status FindDistinctStrings(DatumCall& call) {
+  PT_ASSIGN(const std::span<const std::string> texts, call.StringsAt(0));
+  std::vector<const std::string*> sorted;
+  for (const std::string& text : texts) sorted.push_back(&text);
+  const auto less = [](const std::string* a, const std::string* b) { return *a < *b; };
+  std::sort(sorted.begin(), sorted.end(), less);
+  sorted.erase(
+      std::unique(sorted.begin(), sorted.end(), [](const std::string* a, const std::string* b) { return *a == *b; }),
+      sorted.end());
+  PT_ASSIGN(Numbered found, RunOnNumbers(call, 1, [&](size_t, size_t e) {
+              return std::lower_bound(sorted.begin(), sorted.end(), &texts[e], less) - sorted.begin();
+            }));
+  for (size_t o = 0; o < found.results.size(); ++o) {
+    Tensor& result = found.results[o];
+    if (result.type() == DataType::kUndefined) continue;
+    if (o == 0) {
+      PT_CHECK_OK(SetByNumbers(call, o, result, sorted));
+    } else {
+      call.out[o] = Datum(std::move(result));
+    }
+  }
+  return {};
+}
+
+constexpr size_t kOthers = 5;
 constexpr std::array<DatumOperator, kMoves.size() + kOthers> MakeRows() {
   std::array<DatumOperator, kMoves.size() + kOthers> rows = {
-      DatumOperator{"Equal", CompareStrings}, DatumOperator{"Shape", AskForDims}, DatumOperator{"Size", AskForDims}};
-  for (size_t i = 0; i < kMoves.size(); ++i) rows[kOthers + i] = {kMoves[i].op, MoveStrings};
+      DatumOperator{"Equal", CompareStrings}, DatumOperator{"NonZero", FindNonEmpty},
+      DatumOperator{"Shape", AskForDims}, DatumOperator{"Size", AskForDims},
+      DatumOperator{"Unique", FindDistinctStrings}};
+  for (size_t i = 0; i < kMoves.size(); ++i) rows[kOthers + i] = {kMoves[i].op, MoveStrings, kMoves[i].domain};
   return rows;
 }
 constexpr auto kRows = MakeRows();

@@ -1,8 +1,11 @@
-// TfIdfVectorizer: how often the n-grams of a pool are met in sequences of integers, with or without skips.
+// TfIdfVectorizer: how often the n-grams of a pool are met in sequences of integers or strings, with or
+// without skips.
 #include <algorithm>
 #include <array>
 #include <map>
+#include <unordered_map>
 
+#include "lib/backend/reference/datum_operator.h"
 #include "lib/backend/reference/operator.h"
 #include "lib/backend/reference/types.h"
 
@@ -41,6 +44,9 @@ struct Vectorizer {
   std::vector<float> weights;    // by n-gram; empty: all 1
   int64_t width = 0;             // columns of the output
 
+  // Every start and step looks at no item beyond the sequence: longer skips meet nothing.
+  void LimitSkips(int64_t length) { skips = std::min(skips, std::max<int64_t>(0, length - 1)); }
+
   void Count(int64_t gram, float* row) const {
     const auto g = static_cast<size_t>(gram);
     const float weight = weighting == Weighting::kTf || weights.empty() ? 1 : weights[g];
@@ -68,9 +74,10 @@ struct Vectorizer {
   }
 };
 
-Status FillTree(const Site& site, Vectorizer& v) {
-  const std::vector<int64_t> pool = site.node.ints_or("pool_int64s", {}),
-                             starts = site.node.ints_or("ngram_counts", {});
+// Site is what stands for the node: a Site, or a DatumCall.
+template <typename Site>
+Status FillTree(const Site& site, std::span<const int64_t> pool, Vectorizer& v) {
+  const std::vector<int64_t> starts = site.node.ints_or("ngram_counts", {});
   const auto items = static_cast<int64_t>(pool.size());
   int64_t gram = 0;
   for (size_t i = 0; i < starts.size(); ++i) {
@@ -79,7 +86,7 @@ Status FillTree(const Site& site, Vectorizer& v) {
       return site.Invalid("ngram_counts do not cut the pool into n-grams");
     for (int64_t at = starts[i]; at < end; at += size, ++gram) {
       if (size < v.least || size > v.most) continue;
-      if (!v.tree.Add(std::span(pool).subspan(static_cast<size_t>(at), static_cast<size_t>(size)), gram))
+      if (!v.tree.Add(pool.subspan(static_cast<size_t>(at), static_cast<size_t>(size)), gram))
         return site.Invalid("n-gram " + std::to_string(gram) + " is in the pool twice");
     }
   }
@@ -88,7 +95,8 @@ Status FillTree(const Site& site, Vectorizer& v) {
                       std::to_string(gram) + " n-grams");
 }
 
-Result<Vectorizer> ReadVectorizer(const Site& site) {
+template <typename Site>
+Result<Vectorizer> ReadVectorizer(const Site& site, std::span<const int64_t> pool) {
   const Node& node = site.node;
   Vectorizer v;
   v.least = node.int_or("min_gram_length", 0);
@@ -111,7 +119,7 @@ Result<Vectorizer> ReadVectorizer(const Site& site) {
     if (list == nullptr || list->size() != v.columns.size()) return site.Invalid("weights is not one number an n-gram");
     v.weights = *list;
   }
-  PT_CHECK_OK(FillTree(site, v));
+  PT_CHECK_OK(FillTree(site, pool, v));
   return v;
 }
 
@@ -119,10 +127,9 @@ Result<Routine> TfIdfVectorizer(Site& site) {
   PT_CHECK_OK(site.NeedInputs(1, 1));
   const std::vector<int64_t>& in = site.in[0].dims;
   if (in.empty() || in.size() > 2) return site.Invalid("its input does not have one or two dims");
-  PT_ASSIGN(Vectorizer vectorizer, ReadVectorizer(site));
+  PT_ASSIGN(Vectorizer vectorizer, ReadVectorizer(site, site.node.ints_or("pool_int64s", {})));
   const int64_t rows = in.size() == 2 ? in[0] : 1, length = in.back();
-  // Every start and step looks at no item beyond the sequence: longer skips meet nothing.
-  vectorizer.skips = std::min(vectorizer.skips, std::max<int64_t>(0, length - 1));
+  vectorizer.LimitSkips(length);
   std::vector<int64_t> out = {vectorizer.width};
   if (in.size() == 2) out.insert(out.begin(), rows);
   PT_CHECK_OK(site.Out(0, DataType::kFloat32, out));
@@ -140,10 +147,45 @@ Result<Routine> TfIdfVectorizer(Site& site) {
   return UnsupportedType(site, site.in[0].type);
 }
 
+// Strings by the number of their first place in the pool; what is in no n-gram has none.
+Status VectorizeStrings(DatumCall& call) {
+  PT_ASSIGN(const std::span<const std::string> texts, call.StringsAt(0));
+  const std::vector<int64_t>& in = call.in[0]->tensor().dims();
+  if (in.empty() || in.size() > 2) return call.Invalid("its input does not have one or two dims");
+  std::unordered_map<std::string_view, int64_t> numbers;
+  std::vector<int64_t> pool, items;
+  const Attribute* const found = call.node.find("pool_strings");
+  const auto* const words = found == nullptr ? nullptr : std::get_if<std::vector<std::string>>(found);
+  if (words == nullptr) return call.Invalid("its input is strings, and it has no pool_strings");
+  for (const std::string& word : *words) {
+    pool.push_back(numbers.emplace(word, static_cast<int64_t>(pool.size())).first->second);
+  }
+  PT_ASSIGN(const Receipt counted, CountBytes(call.memory, texts.size() * sizeof(int64_t)));
+  for (const std::string& text : texts) {
+    const auto at = numbers.find(text);
+    items.push_back(at == numbers.end() ? -1 : at->second);
+  }
+  PT_ASSIGN(Vectorizer vectorizer, ReadVectorizer(call, pool));
+  const int64_t rows = in.size() == 2 ? in[0] : 1, length = in.back();
+  vectorizer.LimitSkips(length);
+  std::vector<int64_t> out = {vectorizer.width};
+  if (in.size() == 2) out.insert(out.begin(), rows);
+  PT_ASSIGN(const uint64_t bytes, TensorByteCount(DataType::kFloat32, out));
+  PT_ASSIGN(const Receipt receipt, CountBytes(call.memory, bytes));
+  std::vector<float> counts(bytes / sizeof(float));
+  for (int64_t r = 0; r < rows; ++r) {
+    vectorizer.Read(items.data() + r * length, length, counts.data() + r * vectorizer.width);
+  }
+  call.out[0] = Datum(Tensor::Float32(out, counts));
+  return {};
+}
+
+constexpr std::array kStringRows = {DatumOperator{"TfIdfVectorizer", VectorizeStrings}};
 constexpr std::array kRows = {OperatorRow{.op = "TfIdfVectorizer", .make = TfIdfVectorizer, .since = 9}};
 
 }  // namespace
 
 std::span<const OperatorRow> TfIdfOperators() { return kRows; }
+std::span<const DatumOperator> TfIdfStringOperators() { return kStringRows; }
 
 }  // namespace pt::reference

@@ -15,13 +15,22 @@ struct Slices {
   int64_t outer = 1, count = 1, inner = 1;
 };
 
-// An order of all elements: 0 and -0 are equal, NaN equals NaN and comes last, as numpy sorts.
+// An order of all elements: 0 and -0 are equal, NaN equals NaN and comes last, as numpy sorts. Complex numbers are
+// ordered by their real parts, then by their imaginary ones; numbers with a NaN in them come last.
 template <typename T>
 int Order(T a, T b) {
   if constexpr (std::is_floating_point_v<T>) {
     if (a != a || b != b) return (a != a) - (b != b);
   }
   return (a > b) - (a < b);
+}
+
+template <typename T>
+int Order(std::complex<T> a, std::complex<T> b) {
+  const bool a_nan = a != a, b_nan = b != b;
+  if (a_nan != b_nan) return a_nan ? 1 : -1;
+  const int real = Order(a.real(), b.real());
+  return real != 0 ? real : Order(a.imag(), b.imag());
 }
 
 // Slices are ordered by their first element that differs.
@@ -78,7 +87,7 @@ Result<Distinct> FindDistinct(const Site& site, const Slices& slices) {
   return VisitType(in.type, [&]<typename T>() -> Result<Distinct> {
     if constexpr (std::is_same_v<T, bool>) {
       return FindDistinct(reinterpret_cast<const uint8_t*>(data), slices, sorted);
-    } else if constexpr (std::is_arithmetic_v<T>) {
+    } else if constexpr (std::is_arithmetic_v<T> || kIsComplex<T>) {
       return FindDistinct(reinterpret_cast<const T*>(data), slices, sorted);
     }
     return UnsupportedType(site, in.type);
