@@ -1,8 +1,11 @@
-// Attention and RotaryEmbedding at the places where texts and data of ONNX have differed.
+// Attention and RotaryEmbedding at the places where texts and data of ONNX have differed, and what goes on from a
+// state.
 #include <catch2/catch_approx.hpp>
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
 #include <limits>
+#include <map>
+#include <random>
 
 #include "partitiontuner/backend/libraries.h"
 #include "partitiontuner/graph/graph_text.h"
@@ -121,6 +124,156 @@ TEST_CASE("RotaryEmbedding, OfWiderCachesTheLeadingPartCounts", "[backend]") {
                             {x, Tensor::Float32({1, 1, width}, cosines), Tensor::Float32({1, 1, width}, sines)});
     CHECK(Floats(y) == std::vector<float>{-2, 1, 3, 4});
   }
+}
+
+// ---- LinearAttention and CausalConvWithState, of opset 27 ----
+
+Tensor Drawn(std::mt19937& random, std::vector<int64_t> dims) {
+  int64_t count = 1;
+  for (const int64_t dim : dims) count *= dim;
+  std::vector<float> values(static_cast<size_t>(count));
+  for (float& value : values) value = std::uniform_real_distribution<float>(-1, 1)(random);
+  return Tensor::Float32(std::move(dims), values);
+}
+
+// The elements [begin, end) of the axis.
+Tensor Part(const Tensor& x, size_t axis, int64_t begin, int64_t end) {
+  std::vector<int64_t> dims = x.dims();
+  int64_t outer = 1, inner = 1;
+  for (size_t d = 0; d < dims.size(); ++d) (d < axis ? outer : inner) *= d == axis ? 1 : dims[d];
+  std::vector<float> values;
+  for (int64_t o = 0; o < outer; ++o) {
+    const auto first = x.values<float>().begin() + (o * dims[axis] + begin) * inner;
+    values.insert(values.end(), first, first + (end - begin) * inner);
+  }
+  dims[axis] = end - begin;
+  return Tensor::Float32(dims, values);
+}
+
+std::string InputOf(const std::string& name, const Tensor& x) {
+  std::string dims;
+  for (const int64_t dim : x.dims()) dims += (dims.empty() ? "" : ",") + std::to_string(dim);
+  return "input " + name + " float32[" + dims + "]\n";
+}
+
+// Inputs q, k, v, s, g, b; those without a name are absent.
+Result<std::vector<Tensor>> LinearOf(const std::string& attributes, const std::map<std::string, Tensor>& given) {
+  std::string text = "opset 27\n", operands;
+  std::vector<Tensor> inputs;
+  for (const std::string name : {"q", "k", "v", "s", "g", "b"}) {
+    const auto at = given.find(name);
+    operands += (operands.empty() ? "" : ", ") + (at == given.end() ? std::string("_") : name);
+    inputs.push_back(at == given.end() ? Tensor() : at->second);
+    if (at != given.end()) text += InputOf(name, at->second);
+  }
+  return Evaluate(text + "y, state = LinearAttention(" + operands + ") " + attributes + "\noutput y\noutput state\n",
+                  inputs);
+}
+
+TEST_CASE("LinearAttention, TokensOneByOneGiveWhatTheyGiveAtOnce", "[backend]") {
+  const uint32_t seed = 17;
+  INFO("seed " << seed);
+  std::mt19937 random(seed);
+  for (const std::string rule : {"linear", "gated", "delta", "gated_delta"}) {
+    for (const bool per_element : {false, true}) {
+      CAPTURE(rule, per_element);
+      constexpr int64_t kTokens = 3;
+      std::map<std::string, Tensor> all = {{"q", Drawn(random, {2, kTokens, 4 * 3})},
+                                           {"k", Drawn(random, {2, kTokens, 2 * 3})},
+                                           {"v", Drawn(random, {2, kTokens, 2 * 5})},
+                                           {"s", Drawn(random, {2, 2, 3, 5})}};
+      if (rule.starts_with("gated")) all.emplace("g", Drawn(random, {2, kTokens, per_element ? 6 : 2}));
+      if (rule.ends_with("delta")) all.emplace("b", Drawn(random, {2, kTokens, per_element ? 2 : 1}));
+      const std::string attributes = "q_num_heads=4 kv_num_heads=2 update_rule=\"" + rule + "\"";
+      const auto whole = LinearOf(attributes, all);
+      const std::vector<float> expected = Floats(whole), last = Floats(whole, 1);
+      Tensor state = all.at("s");
+      for (int64_t t = 0; t < kTokens; ++t) {
+        std::map<std::string, Tensor> one = {{"s", state}};
+        for (const auto& [name, x] : all) {
+          if (name != "s") one.emplace(name, Part(x, 1, t, t + 1));
+        }
+        const auto step = LinearOf(attributes, one);
+        const std::vector<float> y = Floats(step), wanted = Floats({{Part((*whole)[0], 1, t, t + 1)}});
+        for (size_t i = 0; i < y.size(); ++i) CHECK(y[i] == Catch::Approx(wanted[i]).margin(1e-6));
+        state = (*step)[1];
+      }
+      for (size_t i = 0; i < last.size(); ++i) CHECK(state.values<float>()[i] == Catch::Approx(last[i]).margin(1e-6));
+    }
+  }
+}
+
+TEST_CASE("LinearAttention, RefusesWhatItsRuleDoesNotTake", "[backend]") {
+  std::mt19937 random(1);
+  const Tensor x = Drawn(random, {1, 2, 4}), gate = Drawn(random, {1, 2, 2});
+  const auto refused = [&](const std::string& attributes, std::map<std::string, Tensor> more) {
+    more.insert({{"q", x}, {"k", x}, {"v", x}});
+    const auto results = LinearOf(attributes, more);
+    return !results.ok() && results.error().code == ErrorCode::kInvalidInput;
+  };
+  const std::string heads = "q_num_heads=2 kv_num_heads=2 ";
+  CHECK_FALSE(refused(heads + "update_rule=\"linear\"", {}));
+  CHECK(refused(heads + "update_rule=\"linear\"", {{"g", gate}}));
+  CHECK(refused(heads + "update_rule=\"gated\"", {}));
+  CHECK(refused(heads, {{"g", gate}}));  // gated_delta wants a beta too
+  CHECK(refused(heads + "update_rule=\"softmax\"", {}));
+  CHECK(refused(heads + "update_rule=\"gated\"", {{"g", x.dims()[2] == 4 ? Drawn(random, {1, 2, 3}) : gate}}));
+  CHECK(refused("q_num_heads=3 kv_num_heads=2 update_rule=\"linear\"", {}));
+  CHECK(refused("q_num_heads=0 kv_num_heads=0 update_rule=\"linear\"", {}));
+  CHECK(refused(heads + "update_rule=\"linear\"", {{"s", Drawn(random, {1, 2, 2, 3})}}));
+}
+
+TEST_CASE("CausalConvWithState, PartsOfARowGiveWhatItGivesAtOnce", "[backend]") {
+  const uint32_t seed = 23;
+  INFO("seed " << seed);
+  std::mt19937 random(seed);
+  for (const int64_t taps : {1, 2, 4}) {
+    for (const std::string activation : {"none", "silu"}) {
+      CAPTURE(taps, activation);
+      const Tensor x = Drawn(random, {2, 3, 7}), w = Drawn(random, {3, 1, taps}), b = Drawn(random, {3});
+      const auto run = [&](const Tensor& row, const Tensor& past) {
+        return Evaluate("opset 27\n" + InputOf("x", row) + InputOf("w", w) + InputOf("b", b) + InputOf("p", past) +
+                            "y, state = CausalConvWithState(x, w, b, p) activation=\"" + activation +
+                            "\"\noutput y\noutput state\n",
+                        {row, w, b, past});
+      };
+      const Tensor none = Tensor::Float32({2, 3, taps - 1}, std::vector<float>(static_cast<size_t>(6 * (taps - 1))));
+      const auto whole = run(x, none);
+      // Two elements are fewer than the state of four taps holds.
+      const auto head = run(Part(x, 2, 0, 2), none);
+      Floats(head);
+      const auto tail = run(Part(x, 2, 2, 7), (*head)[1]);
+      CHECK(Floats(head) == Floats({{Part((*whole)[0], 2, 0, 2)}}));
+      CHECK(Floats(tail) == Floats({{Part((*whole)[0], 2, 2, 7)}}));
+      CHECK(Floats(tail, 1) == Floats(whole, 1));
+      const std::vector<float> row = {x.values<float>().begin(), x.values<float>().end()};
+      double sum = b.values<float>()[0];
+      for (int64_t k = 0; k < taps && k <= 3; ++k) {
+        sum += double{w.values<float>()[static_cast<size_t>(taps - 1 - k)]} * double{row[static_cast<size_t>(3 - k)]};
+      }
+      if (activation == "silu") sum /= 1 + std::exp(-sum);
+      CHECK(Floats(whole)[3] == Catch::Approx(sum).margin(1e-6));
+    }
+  }
+}
+
+TEST_CASE("CausalConvWithState, RefusesFiltersAndStatesThatDoNotFit", "[backend]") {
+  std::mt19937 random(1);
+  const Tensor x = Drawn(random, {1, 2, 3});
+  const auto refused = [&](const Tensor& w, const Tensor& past, const std::string& attributes) {
+    const auto results =
+        Evaluate("opset 27\n" + InputOf("x", x) + InputOf("w", w) + InputOf("p", past) +
+                     "y, state = CausalConvWithState(x, w, _, p) " + attributes + "\noutput y\noutput state\n",
+                 {x, w, Tensor(), past});
+    return !results.ok() && results.error().code == ErrorCode::kInvalidInput;
+  };
+  const Tensor w = Drawn(random, {2, 1, 2}), past = Drawn(random, {1, 2, 1});
+  CHECK_FALSE(refused(w, past, ""));
+  CHECK(refused(Drawn(random, {3, 1, 2}), past, ""));
+  CHECK(refused(Drawn(random, {2, 2, 2}), past, ""));
+  CHECK(refused(Drawn(random, {2, 1, 0}), past, ""));
+  CHECK(refused(w, Drawn(random, {1, 2, 2}), ""));
+  CHECK(refused(w, past, "activation=\"relu\""));
 }
 
 }  // namespace

@@ -156,6 +156,8 @@ std::span<const OperatorRow> TfIdfOperators();
 std::span<const OperatorRow> FeatureOperators();
 std::span<const OperatorRow> TreeEnsembleOperators();
 std::span<const OperatorRow> TrainingOperators();
+std::span<const OperatorRow> CausalConvolutionOperators();
+std::span<const OperatorRow> LinearAttentionOperators();
 
 // Routines of other operators for inputs of float64, as parts of bigger ones.
 Result<Routine> MakeConvolution(Site& site);
