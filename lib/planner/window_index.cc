@@ -195,7 +195,7 @@ void WindowScheduler::IndexTail(uint32_t s, int64_t unsure_ns, std::vector<int64
       const int64_t ns = FromEnd(made_on, step.unit, tail);
       if (maker.single_way || elided_step_[s]) return ns;
       // Its fetch is not in the tail, as one that is not sure.
-      return ns + space_.simulator().fetch_ns(made_on, step.unit, BytesIn(maker.value, maker.to));
+      return ns + space_.simulator().fetch_ns(made_on, step.unit, BytesIn(maker.value, maker.to), FetchShareOf(step));
     });
   }
 }

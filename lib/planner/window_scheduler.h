@@ -114,6 +114,10 @@ class WindowScheduler : public Scheduler {
   }
   int64_t LeastWork(const ScheduledStep& step) const;
   int64_t FetchOf(const ScheduledStep& step, const std::vector<bool>& from) const;
+  // Of a step of the old schedule.
+  double FetchShareOf(const ScheduledStep& step) const {
+    return step.choice == kNothing ? kWholeFetch : space_.option(solution_[step.choice].option).fetch_share;
+  }
   void Occupy(uint32_t s, std::vector<int64_t>& free, std::vector<uint32_t>& last) const;
   void FollowLanes(uint32_t s, std::vector<int64_t>& lane_tail) const;
   void LanesBefore(uint32_t position, std::vector<int64_t>& free, std::vector<uint32_t>& last) const;

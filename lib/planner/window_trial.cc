@@ -260,8 +260,7 @@ void WindowScheduler::Follow(uint32_t step, uint32_t before, uint32_t reader, ui
   if (now.made_on != old.made_on && elided_step_[reader]) {
     found.elided_moves = true;
   } else if (now.made_on != old.made_on) {
-    const double share =
-        next.choice == kNothing ? kWholeFetch : space_.option(solution_[next.choice].option).fetch_share;
+    const double share = FetchShareOf(next);
     const int64_t fetched = simulator.fetch_ns(old.made_on, next.unit, bytes, share);
     const int64_t fetches = simulator.fetch_ns(now.made_on, next.unit, bytes, share);
     found.saved_ns = std::min(kImpossible, found.saved_ns + std::max<int64_t>(0, fetched - fetches));
