@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <mutex>
+#include <openvino/op/parameter.hpp>
+#include <openvino/op/result.hpp>
 #include <openvino/runtime/properties.hpp>
 
 #include "partitiontuner/onnx/save_onnx.h"
@@ -65,6 +67,12 @@ Result<std::shared_ptr<ov::Model>> Runtime::Read(const Graph& group) const {
     std::shared_ptr<ov::Model> model = core_.read_model(bytes, ov::Tensor());
     PT_CHECK_OK(CheckPorts(model->inputs(), group, group.inputs(), "inputs"));
     PT_CHECK_OK(CheckPorts(model->outputs(), group, group.outputs(), "outputs"));
+    // The CPU device leaves such an output as it was when it is memory of ours.
+    for (const auto& result : model->get_results()) {
+      if (ov::as_type_ptr<ov::op::v0::Parameter>(result->get_input_node_shared_ptr(0))) {
+        return Unsupported("reads an output as one of the inputs");
+      }
+    }
     return model;
   });
 }

@@ -89,6 +89,53 @@ TEST_CASE("OpenVino, ComputesInFloat32", "[openvino]") {
   }
 }
 
+// OpenVINO drops operators that change nothing, and its CPU device does not write an output that is an input.
+TEST_CASE("OpenVino, WhatChangesNothingIsWrittenOrNotOffered", "[openvino]") {
+  const OpenVinoLibrary library = MakeLibrary();
+  const Platform platform = MakeTestPlatform(2, false);
+  const Tensor x = testing::RandomTensor(DataType::kFloat32, {1, 4, 6, 6}, 7);
+  size_t checked = 0;
+  for (const char* nodes : {
+           "y = Max(x)\n",
+           "y = Min(x)\n",
+           "y = Clip(x)\n",
+           "y = Concat(x) axis=1\n",
+           "y = Transpose(x) perm=[0,1,2,3]\n",
+           "y = DepthToSpace(x) blocksize=1\n",
+           "y = SpaceToDepth(x) blocksize=1\n",
+           "const s int64[4] ints 1 4 6 6\ny = Reshape(x, s)\n",
+           "const s int64[4] ints 1 4 6 6\ny = Expand(x, s)\n",
+           "const s int64[4] ints 1 1 1 1\ny = Tile(x, s)\n",
+           "const p int64[8] zeros\ny = Pad(x, p)\n",
+           "const b int64[1] ints 0\nconst e int64[1] ints 4\nconst a int64[1] ints 1\ny = Slice(x, b, e, a)\n",
+           "const i int64[4] ints 0 1 2 3\ny = Gather(x, i) axis=1\n",
+           "const s int64[1] ints 4\ny = Split(x, s) axis=1\n",
+           "const z float32[] zeros\ny = Add(x, z)\n",
+           "const z float32[] zeros\ny = Sub(x, z)\n",
+           "const o float32[] ones\ny = Mul(x, o)\n",
+           "const o float32[] ones\ny = Div(x, o)\n",
+           "const o float32[] ones\ny = Pow(x, o)\n",
+           "y = ReduceSum(x) noop_with_empty_axes=1\n",
+           "y = AveragePool(x) kernel_shape=[1,1]\n",
+           "y = MaxPool(x) kernel_shape=[1,1]\n",
+           "const s float32[4] ones\ny = Resize(x, _, s)\n",
+           "const t int64[3] ints 4 6 6\nconst s int64[4] ints 1 4 6 6\nm = Reshape(x, t)\ny = Reshape(m, s)\n",
+           "m = Transpose(x) perm=[0,2,3,1]\ny = Transpose(m) perm=[0,3,1,2]\n",
+       }) {
+    INFO(nodes);
+    const std::string text = std::string("input x float32[1,4,6,6]\n") + nodes + "output y\n";
+    const Graph graph = LoadCase({"", text.c_str()});
+    for (const Candidate& candidate : library.Candidates(graph, platform, Precision())) {
+      if (candidate.nodes.size() != graph.nodes().size()) continue;
+      ++checked;
+      const auto y = testing::RunCandidate(graph, platform, library, candidate, std::span(&x, 1));
+      REQUIRE(y.ok());
+      CHECK(testing::Difference((*y)[0], x, 1e-6) == "");
+    }
+  }
+  CHECK(checked > 20);
+}
+
 // A TensorLayout whose rows are a slice of wider ones.
 TensorLayout Slice(std::vector<int64_t> dims, int64_t row) {
   TensorLayout layout = DenseLayout(DataType::kFloat32, std::move(dims), RowMajor(2)).value();
