@@ -168,6 +168,39 @@ TEST_CASE("PtRun, AnyPlanEqualsItsTwinAndTheReference", "[cli]") {
   }
 }
 
+TEST_CASE("PtRun, MoreMemoryThanAllowedIsRefusedBeforeTheRun", "[cli]") {
+  const Workplace place;
+  const std::vector<std::string> run{place.Branchy(), "--db", "none", "--iterations", "2", "--memory"};
+  CHECK(RunTool("pt-run", Joined(run, {"cpu=1GiB"})).exit_code == 0);
+  const CommandResult refused = RunTool("pt-run", Joined(run, {"cpu=1"}));
+  INFO(refused.err);
+  CHECK(refused.exit_code == 11);
+  CHECK(refused.err.find(" bytes on cpu, --memory allows 1") != std::string::npos);
+  CHECK(RunTool("pt-run", Joined(run, {"cpu=1", "--verify", "reference"})).exit_code == 11);
+  CHECK(RunTool("pt-run", Joined(run, {"cpu=1GiB", "--verify", "reference"})).exit_code == 0);
+  for (const char* bad : {"cpu", "cpu=2GB", "npu:7=1MiB"}) {
+    CAPTURE(bad);
+    CHECK(RunTool("pt-run", Joined(run, {bad})).exit_code == 2);
+  }
+}
+
+TEST_CASE("PtRun, WhatOnlyTheRunSizesCountsToo", "[cli]") {
+  const Workplace place;
+  GraphParts graph;
+  graph.inputs = {ValueInfo("n", 7, {"1"})};
+  graph.outputs = {ValueInfo("y", 1, {"count"})};
+  graph.nodes = {NodeBytes("ConstantOfShape", {"n"}, {"y"})};
+  ModelParts parts;
+  parts.graph = GraphBytes(graph);
+  const std::string model = place.Write("grows.onnx", ModelBytes(parts));
+  const std::string file = place.Write("n.pb", Int64Tensor("", {1}, {int64_t{1} << 30}).bytes());
+  const CommandResult refused =
+      RunTool("pt-run", {model, "--db", "none", "--iterations", "1", "--memory", "cpu=64MiB", "--input", "n=@" + file});
+  INFO(refused.err);
+  CHECK(refused.exit_code == 11);
+  CHECK(refused.err.find("4294967296 bytes") != std::string::npos);
+}
+
 TEST_CASE("PtRun, InputsComeFromNpyAndOutputsGoToNpy", "[cli]") {
   const Workplace place;
   const std::string model = place.ReluPlusOne("m");

@@ -4,6 +4,7 @@
 #include "partitiontuner/support/file.h"
 #include "partitiontuner/support/text.h"
 #include "tools/common/inputs.h"
+#include "tools/common/memory_caps.h"
 #include "tools/common/text.h"
 #include "tools/pt-plan/plan_flags.h"
 
@@ -38,15 +39,6 @@ Status AddPlacement(const std::string& text, bool place, const Graph& graph, con
   return {};
 }
 
-Result<DeviceId> DeviceMeant(const Platform& platform, const std::string& name, const std::string& flag) {
-  const DeviceId device = FindDevice(platform, name);
-  if (device.valid()) return device;
-  std::string known;
-  for (const Device& row : platform.devices) known += (known.empty() ? "" : ", ") + row.name;
-  return MakeError(ErrorCode::kUsage, "usage.device", flag + ": no device is called \"" + name + "\"",
-                   "one of " + known);
-}
-
 // Adds NAME=DEVICE to the constraints.
 Status AddLending(const std::string& text, const Graph& graph, const Platform& platform, Constraints& constraints) {
   PT_ASSIGN(const auto pair, ParseAssignment(text, "--lend"));
@@ -67,22 +59,13 @@ Status AddLending(const std::string& text, const Graph& graph, const Platform& p
                    "one of " + known);
 }
 
-// Adds DEVICE=SIZE to the constraints.
-Status AddMemoryCap(const std::string& text, const Platform& platform, Constraints& constraints) {
-  PT_ASSIGN(const auto pair, ParseAssignment(text, "--memory"));
-  PT_ASSIGN(const DeviceId device, DeviceMeant(platform, pair.first, "--memory"));
-  PT_ASSIGN(const uint64_t bytes, ParseBytes(pair.second, "--memory"));
-  constraints.memory_caps[device] = bytes;
-  return {};
-}
-
 }  // namespace
 
 Status AddConstraints(const PlanFlags& flags, const Graph& graph, const Platform& platform, Constraints& constraints) {
   for (const std::string& text : flags.place) PT_CHECK_OK(AddPlacement(text, true, graph, platform, constraints));
   for (const std::string& text : flags.forbid) PT_CHECK_OK(AddPlacement(text, false, graph, platform, constraints));
   for (const std::string& text : flags.lend) PT_CHECK_OK(AddLending(text, graph, platform, constraints));
-  for (const std::string& text : flags.memory) PT_CHECK_OK(AddMemoryCap(text, platform, constraints));
+  PT_ASSIGN(constraints.memory_caps, MemoryCapsOf(flags.memory, platform));
   return {};
 }
 

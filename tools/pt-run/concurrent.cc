@@ -124,7 +124,7 @@ Result<int> Concurrent(const RunFlags& flags, Console& console, const CancelToke
   constexpr auto kTurn = std::chrono::milliseconds(200);
   PT_ASSIGN(const MeasureLength length, MeasureLengthOf(flags));
   PT_ASSIGN(const Setup setup, MakeSetup(flags, console));
-  PT_ASSIGN(const PlanSource source, flags.plan_source());
+  PT_ASSIGN(const PlanSource source, flags.plan_source(setup.engine->machine().platform()));
   PT_ASSIGN(const Runner runner, MakeRunner(setup, flags, source, console));
   std::vector<Caller> callers(flags.concurrency);
   for (Caller& caller : callers) {

@@ -5,13 +5,14 @@
 
 #include "partitiontuner/planner/dispatch.h"
 #include "tools/common/machine_questions.h"
+#include "tools/common/memory_caps.h"
 #include "tools/common/text.h"
 #include "tools/pt-run/carry.h"
 #include "tools/pt-run/run_flags.h"
 
 namespace pt::tools {
 
-Result<PlanSource> RunFlags::plan_source() const {
+Result<PlanSource> RunFlags::plan_source(const Platform& platform) const {
   PlanSource source;
   source.plan_file = plan;
   source.plan = given_plan;
@@ -24,6 +25,7 @@ Result<PlanSource> RunFlags::plan_source() const {
   source.wants_budget = common.wants_budget();
   source.planner = dispatch.empty() ? planner : std::string(kDispatchPrefix) + dispatch;
   source.options.seed = seed;
+  PT_ASSIGN(source.options.constraints.memory_caps, MemoryCapsOf(memory, platform));
   return source;
 }
 
@@ -32,6 +34,13 @@ SessionOptions RunFlags::session_options(bool suite) const {
   options.sequential = sequential;
   options.max_run_states = std::max(options.max_run_states, concurrency);
   options.flush_denormals = denormals.empty() ? !suite : denormals == "flush";
+  return options;
+}
+
+Result<SessionOptions> RunFlags::session_options(const Platform& platform, const Plan& of, bool suite) const {
+  SessionOptions options = session_options(suite);
+  PT_ASSIGN(const MemoryCaps caps, MemoryCapsOf(memory, platform));
+  PT_CHECK_OK(HoldToCaps(caps, platform, of, options));
   return options;
 }
 
@@ -86,6 +95,12 @@ void AddFlags(CLI::App& app, RunFlags& flags) {
       ->option_text("N")
       ->check(CLI::Range(1, 1024))
       ->group(kMoreGroup);
+  app.add_option("--memory", flags.memory,
+                 "most that a run may take there, such as cpu=64MiB or acc:0=2GiB: more is refused (repeatable)")
+      ->option_text("DEVICE=SIZE")
+      ->allow_extra_args(false)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+      ->group("Run");
   app.add_option("--trace", flags.trace, "write a trace of one run (opens in Perfetto)")
       ->option_text("FILE.json")
       ->group("Run");
@@ -163,6 +178,7 @@ Status CheckShapeSets(const RunFlags& flags) {
       {"--compare", !flags.compare.empty()},
       {"--concurrency", flags.concurrency > 0},
       {"--carry", !flags.carry.empty()},
+      {"--memory", !flags.memory.empty()},
       {"--trace", !flags.trace.empty()},
       {"--residuals", flags.residuals},
       {"--save-outputs", !flags.save_outputs.empty()},

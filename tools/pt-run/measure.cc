@@ -18,7 +18,7 @@ namespace pt::tools {
 namespace {
 
 // One run; its time goes to the list. On a virtual clock the makespan is the time: the wall clock
-// saw the reference library compute what the simulated device would have.
+// saw the host compute what the simulated device would have.
 Status TimedRun(Runner& runner, const CancelToken& cancel, bool keep) {
   RunOptions options;
   options.cancel = &cancel;
@@ -278,7 +278,7 @@ Result<int> Measured(const RunFlags& flags, Console& console, const CancelToken&
   PT_ASSIGN(const MeasureLength length, MeasureLengthOf(flags));
   PT_ASSIGN(const Setup setup, MakeSetup(flags, console));
   std::vector<Runner> runners(1);
-  PT_ASSIGN(const PlanSource source, flags.plan_source());
+  PT_ASSIGN(const PlanSource source, flags.plan_source(setup.engine->machine().platform()));
   PT_ASSIGN(runners[0], MakeRunner(setup, flags, source, console));
   PT_ASSIGN(const ReferenceTimes before, TimeReferences(runners[0]));
   PT_CHECK_OK(MeasureAll(runners, length, cancel));
@@ -334,7 +334,7 @@ Result<int> Compared(const RunFlags& flags, Console& console, const CancelToken&
   PT_ASSIGN(const MeasureLength length, MeasureLengthOf(flags));
   PT_ASSIGN(const Setup setup, MakeSetup(flags, console));
   std::vector<Runner> runners;
-  PT_ASSIGN(PlanSource source, flags.plan_source());
+  PT_ASSIGN(PlanSource source, flags.plan_source(setup.engine->machine().platform()));
   if (!flags.plan.empty()) {
     PT_ASSIGN(Runner runner, MakeRunner(setup, flags, source, console));
     runners.push_back(std::move(runner));

@@ -18,6 +18,7 @@ struct RunFlags {
   std::string plan, planner, dispatch, duration, verify, suite,
       only = "*", trace, percentiles = "50,90,99", save_outputs, compare, denormals, rtol, atol, case_timeout = "60s";
   std::vector<std::string> carry;          // OUT=IN
+  std::vector<std::string> memory;         // DEVICE=SIZE
   std::vector<std::string> shape_sets;     // batch=1,x=1x16
   std::shared_ptr<const Plan> given_plan;  // what the file of `plan` holds; null without one
   uint64_t iterations = 0, seed = 1;
@@ -25,10 +26,12 @@ struct RunFlags {
   uint32_t sessions = 8;     // kept by --shape-set
   bool residuals = false, sequential = false, twin = false, suite_worker = false;
 
-  // Errors: kUsage (--precision, --max-error).
-  Result<PlanSource> plan_source() const;
+  // Errors: kUsage (--precision, --max-error, --memory).
+  Result<PlanSource> plan_source(const Platform& platform) const;
   // Flush-to-zero is on in plain runs and off in a suite, unless --denormals says otherwise.
   SessionOptions session_options(bool suite) const;
+  // The same, which hold runs of this plan to --memory. Errors: kUsage, kOutOfMemory.
+  Result<SessionOptions> session_options(const Platform& platform, const Plan& of, bool suite) const;
 };
 
 // How to measure; parsed once, before anything is loaded.

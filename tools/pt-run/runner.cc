@@ -37,7 +37,9 @@ Result<std::vector<Tensor>> Runner::LastOutputs() const {
 Result<Runner> MakeRunner(const Setup& setup, const RunFlags& flags, const PlanSource& source, const Console& console) {
   PT_ASSIGN(ChosenPlan chosen, ChoosePlan(*setup.engine, *setup.model, source, console));
   Runner runner;
-  PT_ASSIGN(runner.session, MakeSession(*setup.engine, *setup.model, chosen, flags.session_options(false)));
+  const Platform& platform = setup.engine->machine().platform();
+  PT_ASSIGN(const SessionOptions options, flags.session_options(platform, chosen.plan, false));
+  PT_ASSIGN(runner.session, MakeSession(*setup.engine, *setup.model, chosen, options));
   runner.name = std::move(chosen.name);
   runner.plan = std::move(chosen.plan);
   if (chosen.dispatch) runner.tasks = static_cast<uint32_t>(chosen.dispatch->tasks.size());

@@ -38,14 +38,15 @@ Result<std::shared_ptr<const ReadyModel>> MakeReady(Engine& engine, const ModelF
                            "numbers as inputs only of sizes known before the run");
     }
   }
+  const Platform& platform = engine.machine().platform();
   if (suite && flags.planner.empty()) {
     PT_ASSIGN(ready.plan.plan, engine.MakeDefaultPlan(*ready.model));
     ready.plan.name = ready.plan.plan.planner;
   } else {
-    PT_ASSIGN(const PlanSource source, flags.plan_source());
+    PT_ASSIGN(const PlanSource source, flags.plan_source(platform));
     PT_ASSIGN(ready.plan, ChoosePlan(engine, *ready.model, source, console));
   }
-  SessionOptions session_options = flags.session_options(suite);
+  PT_ASSIGN(SessionOptions session_options, flags.session_options(platform, ready.plan.plan, suite));
   PT_ASSIGN(ready.session, MakeSession(engine, *ready.model, ready.plan, session_options));
   if (flags.twin) {
     session_options.sequential = true;

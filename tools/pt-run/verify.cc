@@ -119,6 +119,7 @@ Result<std::vector<SetReport>> VerifyReference(const RunFlags& flags, Engine& en
   plain.plan.clear();
   plain.planner.clear();
   plain.dispatch.clear();
+  plain.memory.clear();
   plain.twin = false;
   if (plain.denormals.empty()) plain.denormals = "flush";  // as in the run that is judged
   // The reference computes the model as it is, as often as there are requests.

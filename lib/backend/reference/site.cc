@@ -15,9 +15,15 @@ Status Site::Out(size_t i, DataType type, std::vector<int64_t> dims) {
   if (dims.size() > kMaxRank) return Unsupported("has an output of rank " + std::to_string(dims.size()));
   const std::optional<int64_t> count = CheckedProduct(dims);
   const std::optional<int64_t> bits = count ? CheckedMul(*count, std::max(1, BitsOf(type))) : std::nullopt;
-  if (!bits || (limits.tensor_bytes != 0 && static_cast<uint64_t>(*bits) / 8 > limits.tensor_bytes)) {
+  const auto refuse = [&](const std::string& why) {
     return MakeError(ErrorCode::kOutOfMemory, "reference.size",
-                     node.op + ": output " + std::to_string(i) + " would be larger than the limit on tensors");
+                     node.op + ": output " + std::to_string(i) + " of dims " + DimsText(dims) + why);
+  };
+  if (!bits) return refuse(" does not fit 63 bits");
+  const uint64_t bytes = static_cast<uint64_t>(*bits) / 8;
+  if (limits.tensor_bytes != 0 && bytes > limits.tensor_bytes) {
+    return refuse(" has " + std::to_string(bytes) + " bytes, the limit on a tensor is " +
+                  std::to_string(limits.tensor_bytes));
   }
   if (!operand.settled) {
     operand.type = type;
