@@ -53,7 +53,7 @@ Result<std::vector<Datum>> LightInputs(const Graph& graph) {
 CaseResult Judged(const ReadyModel& ready, const std::vector<Datum>& inputs,
                   const std::vector<ExpectedTensor>& expected, bool operator_test, const RunFlags& flags) {
   const Result<RunOutputs> outputs = RunOnce(ready, inputs, nullptr);
-  if (!outputs.ok()) return {CaseOutcome::kError, OneLine(outputs.error())};
+  if (!outputs.ok()) return Refused(outputs.error());
   const auto verdicts = JudgeOutputs(ready, outputs->values, expected, operator_test, flags);
   if (!verdicts.ok()) return {CaseOutcome::kError, OneLine(verdicts.error())};
   for (const OutputVerdict& verdict : *verdicts) {

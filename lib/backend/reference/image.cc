@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "lib/backend/host/parallel.h"
+#include "lib/backend/reference/image_decoder.h"
 #include "lib/backend/reference/operator.h"
 #include "lib/backend/reference/sliding_window.h"
 #include "lib/backend/reference/strided_read.h"
@@ -311,6 +312,7 @@ constexpr std::array kRows = {
     OperatorRow{.op = "Col2Im", .make = Col2Im, .feeding = Feeding::kWidened},
     OperatorRow{.op = "DeformConv", .make = DeformConv, .feeding = Feeding::kWidened},
     OperatorRow{.op = "Det", .make = Det, .feeding = Feeding::kWidened},
+    OperatorRow{.op = "ImageDecoder", .make = ImageDecoder, .since = 20, .by_content = Inputs({0})},
     OperatorRow{.op = "MaxUnpool", .make = MaxUnpool},
 };
 
