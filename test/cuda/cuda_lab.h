@@ -1,4 +1,4 @@
-// A host with a fake GPU, for tests of the CUDA backend.
+// What tests of the CUDA backend share: a host with a fake GPU, or with real ones, and running kernels there.
 #pragma once
 
 #include <catch2/catch_test_macros.hpp>
@@ -11,28 +11,27 @@
 
 namespace pt::testing {
 
-struct CudaLab {
-  explicit CudaLab(const FakeGpuOptions& options = {}, uint32_t cores = 2)
-      : gpu(options), platform(MakeTestPlatform(cores, false)) {
-    const Status added = cuda::AddDevices(*gpu.functions(), platform);
-    if (!added.ok()) FAIL(ToString(added.error()));
-    device = FindDevice(platform, "cuda:0");
-    REQUIRE(device.valid());
-  }
-  std::unique_ptr<cuda::CudaDriver> MakeDriver() const {
-    auto made = cuda::CudaDriver::Make(gpu.functions(), platform, device);
-    if (!made.ok()) FAIL(ToString(made.error()));
-    return std::move(made).value();
-  }
+// A host with CUDA devices, of which tests use the first.
+struct GpuLab {
+  GpuLab(std::shared_ptr<const cuda::Functions> used, Platform found);
+  std::unique_ptr<cuda::CudaDriver> MakeDriver() const;
 
-  FakeGpu gpu;
+  std::shared_ptr<const cuda::Functions> functions;
   Platform platform;
   DeviceId device;
 };
 
+struct WithFakeGpu {
+  FakeGpu gpu;
+};
+
+struct CudaLab : WithFakeGpu, GpuLab {
+  explicit CudaLab(const FakeGpuOptions& options = {}, uint32_t cores = 2);
+};
+
 // Runs the candidate on a device of its own: inputs (one for each of GroupInputs) go in and results (one for each of
 // GroupOutputs) come out dense and row-major. Every tensor lies in a buffer of its own.
-Result<std::vector<Tensor>> RunOnCuda(const CudaLab& lab, const Library& library, const Graph& graph,
+Result<std::vector<Tensor>> RunOnCuda(const GpuLab& lab, const Library& library, const Graph& graph,
                                       const Candidate& candidate, std::span<const Tensor> inputs);
 
 // The graph of that text (graph_text.h), with all types known.
@@ -41,6 +40,6 @@ std::vector<NodeId> AllNodes(const Graph& graph);
 
 // Checks that all nodes of the graph as one kernel give what the reference library makes of them, on random inputs.
 // What nobody in the graph reads must be an output of it.
-void CheckGroup(const CudaLab& lab, const Library& library, const std::string& text);
+void CheckGroup(const GpuLab& lab, const Library& library, const std::string& text);
 
 }  // namespace pt::testing

@@ -3,16 +3,11 @@
 
 #include "lib/backend/cuda/product.h"
 #include "partitiontuner/graph/graph_text.h"
+#include "test/cuda/cuda_cases.h"
 #include "test/cuda/cuda_lab.h"
 
 namespace pt::testing {
 namespace {
-
-void CheckProduct(const std::string& text) {
-  const CudaLab lab;
-  CheckGroup(lab, *cuda::MakeProductsLibrary(), text);
-  CHECK(lab.gpu.Alive() == "");
-}
 
 std::string Inputs(const char* a, const char* b) {
   return std::string("input a float32") + a + "\ninput b float32" + b + "\n";
@@ -28,42 +23,15 @@ std::string WhyNot(const std::string& text) {
 
 }  // namespace
 
-TEST_CASE("CudaProduct, MatricesInEveryArrangementOfTheirLeadingDims", "[cuda]") {
-  CheckProduct(Inputs("[5,3]", "[3,4]") + "y = MatMul(a, b)\noutput y\n");
-  CheckProduct(Inputs("[1,3]", "[3,1]") + "y = MatMul(a, b)\noutput y\n");
-  CheckProduct(Inputs("[2,5,3]", "[3,4]") + "y = MatMul(a, b)\noutput y\n");  // one product of ten rows
-  CheckProduct(Inputs("[2,6,5,3]", "[2,6,3,4]") + "y = MatMul(a, b)\noutput y\n");
-  CheckProduct(Inputs("[5,3]", "[2,3,4]") + "y = MatMul(a, b)\noutput y\n");
-  CheckProduct(Inputs("[7,1,3]", "[3,4]") + "y = MatMul(a, b)\noutput y\n");
-  CheckProduct(Inputs("[1,5,3]", "[1,3,4]") + "y = MatMul(a, b)\noutput y\n");
-  CheckProduct(Inputs("[0,3]", "[3,4]") + "y = MatMul(a, b)\noutput y\n");
-}
-
-TEST_CASE("CudaProduct, GemmTransposesScalesAndAdds", "[cuda]") {
-  for (const char* shapes :
-       {"[5,3] [3,4] ", "[3,5] [3,4] transA=1", "[5,3] [4,3] transB=1", "[3,5] [4,3] transA=1 transB=1"}) {
-    const std::string text = shapes;
-    const std::string a = text.substr(0, 5), b = text.substr(6, 5), attributes = text.substr(12);
-    const std::string inputs = Inputs(a.c_str(), b.c_str());
-    CheckProduct(inputs + "y = Gemm(a, b) alpha=0.5 " + attributes + "\noutput y\n");
-    CheckProduct(inputs + "const c float32[4] random 3\ny = Gemm(a, b, c) " + attributes + "\noutput y\n");
-    CheckProduct(inputs + "input c float32[5,4]\ny = Gemm(a, b, c) beta=0.25 alpha=2.0 " + attributes + "\noutput y\n");
+TEST_CASE("CudaProduct, AgreesWithTheReference", "[cuda]") {
+  const std::vector<std::string> cases = ProductCases();
+  REQUIRE(cases.size() > 20);
+  for (const std::string& text : cases) {
+    const CudaLab lab;
+    CheckGroup(lab, *cuda::MakeProductsLibrary(), text);
+    CHECK(lab.gpu.Violations().empty());
+    CHECK(lab.gpu.Alive() == "");
   }
-}
-
-TEST_CASE("CudaProduct, WhatFollowsIsPartOfIt", "[cuda]") {
-  const std::string inputs = Inputs("[2,5,3]", "[3,4]");
-  CheckProduct(inputs + "const c float32[4] random 3\np = MatMul(a, b)\ny = Add(p, c)\noutput y\n");
-  CheckProduct(inputs + "const c float32[1,1,4] random 3\np = MatMul(a, b)\nq = Add(c, p)\ny = Relu(q)\noutput y\n");
-  CheckProduct(inputs + "input c float32[2,5,4]\np = MatMul(a, b)\nq = Add(p, c)\ny = Relu(q)\noutput y\n");
-  CheckProduct(inputs + "p = MatMul(a, b)\ny = Relu(p)\noutput y\n");
-  CheckProduct(Inputs("[5,3]", "[4,3]") +
-               "const c float32[4] random 3\np = Gemm(a, b, c) transB=1\ny = Relu(p)\noutput y\n");
-}
-
-TEST_CASE("CudaProduct, ConstantMatricesLieOnTheDeviceOnce", "[cuda]") {
-  CheckProduct("input a float32[5,3]\nconst b float32[3,4] random 5\ny = MatMul(a, b)\noutput y\n");
-  CheckProduct("input b float32[3,4]\nconst a float32[5,3] random 5\ny = MatMul(a, b)\noutput y\n");
 }
 
 TEST_CASE("CudaProduct, WhatItCannotDoIsRefusedWithTheReason", "[cuda]") {

@@ -1,0 +1,82 @@
+// A network measured, planned and run on a CUDA device, as the tools would.
+#include <algorithm>
+#include <catch2/catch_test_macros.hpp>
+
+#include "partitiontuner/backend/libraries.h"
+#include "partitiontuner/cost/profiled_costs.h"
+#include "partitiontuner/exec/judge_plan.h"
+#include "partitiontuner/planner/planner.h"
+#include "partitiontuner/profiler/measure.h"
+#include "partitiontuner/version.h"
+#include "test/cuda/cuda_machine.h"
+#include "test/testing/lock_folder.h"
+#include "test/testing/test_data.h"
+
+namespace pt::testing {
+namespace {
+
+constexpr const char* kNetwork =
+    "input x float32[8,16]\n"
+    "const w float32[16,32] random 1\n"
+    "const b float32[32] random 2\n"
+    "const v float32[32,4] random 3\n"
+    "h = Gemm(x, w, b) : float32[8,32]\n"
+    "r = Relu(h) : float32[8,32]\n"
+    "g = Sigmoid(r) : float32[8,32]\n"
+    "m = Mul(r, g) : float32[8,32]\n"
+    "o = MatMul(m, v) : float32[8,4]\n"
+    "y = Softmax(o) : float32[8,4]\n"
+    "output y\n";
+
+bool IsOnHost(const Platform& platform, const Candidate& candidate) {
+  return platform.unit_class(candidate.unit_class).on_host();
+}
+
+}  // namespace
+
+TEST_CASE("CudaProfile, ANetworkIsMeasuredPlannedAndRunOnTheDevice", "[cuda]") {
+  const CudaLab lab;
+  {
+    const CudaMachine machine(lab, kNetwork);
+    const OwnLockFolder locks;
+    const TemporaryFolder folder;
+    ProfileDb db = ProfileDb::Open(folder.path() + "/profile.db").value();
+    const Graph& graph = *machine.graph;
+    const Platform measured = MeasuredPlatform(*machine.machine);
+    std::vector<Candidate> candidates = EnumerateCandidates(graph, measured, machine.machine->libraries());
+    // The fake device is slow on the wall clock; so that it is used all the same, the host gets nothing.
+    std::erase_if(candidates, [&](const Candidate& candidate) { return IsOnHost(measured, candidate); });
+    MeasureOptions fast;
+    fast.max_time_per_key = std::chrono::milliseconds(5);
+    fast.max_noise = 0.5;
+    fast.watch_hand_overs = false;
+    const auto report = MeasureProfile(graph, candidates, *machine.machine, db, fast, {});
+    if (!report.ok()) FAIL(ToString(report.error()));
+    CHECK(report->measured > 0);
+    CHECK(report->failed == 0);
+    CHECK(report->missing == 0);
+
+    Profile profile;
+    profile.measurements = db.All().value();
+    ProfiledCostsOptions options;
+    options.library_versions = LibraryVersions(*machine.machine);
+    options.allow_estimates = false;
+    const auto costs = MakeProfiledCosts(graph, measured, std::move(profile), options);
+    auto plan = FindPlanner("search").value()->make_plan({graph, measured, candidates, *costs}, nullptr);
+    if (!plan.ok()) FAIL(ToString(plan.error()));
+    plan->made_for.tool_version = kVersion;
+    plan->made_for.libraries = LibraryVersions(machine.machine->libraries());
+    plan->made_for.graph_hash = ToHex(GraphHash(graph));
+    plan->made_for.platform = machine.machine->platform();
+    // A launch takes the fake device a microsecond whatever it does, so fewer kernels than nodes are the faster plan.
+    const auto groups = std::ranges::count_if(
+        plan->steps, [](const Step& step) { return std::holds_alternative<RunGroup>(step.work); });
+    CHECK(groups <= 4);
+    const auto session = machine.Create(*plan);
+    for (int run = 0; run < 2; ++run) CHECK(FaultOf(*session, static_cast<float>(run)) == "");
+  }
+  CHECK(lab.gpu.Violations().empty());
+  CHECK(lab.gpu.Alive() == "");
+}
+
+}  // namespace pt::testing
