@@ -40,6 +40,8 @@ TEST_CASE("CudaProduct, WhatItCannotDoIsRefusedWithTheReason", "[cuda]") {
   CHECK(WhyNot(Inputs("[3]", "[3,4]") + "y = MatMul(a, b)\noutput y\n") != "");
   CHECK(WhyNot(Inputs("[2,1,5,3]", "[1,6,3,4]") + "y = MatMul(a, b)\noutput y\n").find("distances") !=
         std::string::npos);
+  CHECK(WhyNot(Inputs("[70000,70000,1,1]", "[70000,70000,1,1]") + "y = MatMul(a, b)\noutput y\n").find("32 bits") !=
+        std::string::npos);
   CHECK(WhyNot(Inputs("[5,0]", "[0,4]") + "y = MatMul(a, b)\noutput y\n").find("inner dim") != std::string::npos);
   CHECK(WhyNot(Inputs("[5,3]", "[3,4]") + "p = MatMul(a, b)\ny = Tanh(p)\noutput y\n").find("Tanh") !=
         std::string::npos);

@@ -1,6 +1,7 @@
 #include "lib/backend/cuda/product.h"
 
 #include <algorithm>
+#include <cstdint>
 
 #include "lib/backend/cuda/index_space.h"
 #include "partitiontuner/graph/uses.h"
@@ -86,7 +87,8 @@ class ProductMaker {
     product_.b.batch_stride = space.stride(1, 0);
     product_.result.batch_stride = space.stride(2, 0);
     FoldBatches();
-    return {};
+    if (product_.batch <= INT32_MAX) return {};
+    return site_.Unsupported("it is " + std::to_string(product_.batch) + " products, and cuBLASLt counts in 32 bits");
   }
 
   void FoldBatches() {
