@@ -9,8 +9,10 @@
 namespace pt {
 namespace {
 
-constexpr size_t kDecided = 3;      // nodes of a segment
-constexpr size_t kMostNodes = 400;  // of a graph: each case takes as long as the bound itself
+constexpr size_t kMostDecided = 5;  // nodes of a segment
+// Nodes of the graph times cases: each case takes as long as the bound itself. Some two seconds.
+constexpr size_t kMostWork = 5000;
+constexpr size_t kMostNodes = 50;  // of a segment: in larger ones a few nodes decide little
 
 bool IsOnHost(const Option& option) { return IsHost(option.device); }
 
@@ -23,8 +25,7 @@ class Cases {
     const PathsBound paths = BoundByPaths(space_, segments_, moves_);
     CasesBound bound;
     bound.paths_ns = std::max(paths.whole_ns, paths.chain.Shortest());
-    if (space_.graph().nodes().size() > kMostNodes) return bound;
-    Decide();
+    Decide(HowMany());
     size_t most = 0;
     for (const std::vector<NodeId>& nodes : decided_) most = std::max(most, nodes.size());
     if (most == 0) return bound;
@@ -39,13 +40,21 @@ class Cases {
   }
 
  private:
+  size_t HowMany() const {
+    size_t many = 0;
+    while (many < kMostDecided && space_.graph().nodes().size() << (many + 1) <= kMostWork) ++many;
+    return many;
+  }
+
   // The nodes of each segment that take longest where they can run both on the host and elsewhere.
-  void Decide() {
+  void Decide(size_t most) {
     decided_.resize(segments_.count);
     std::vector<int64_t> ns(space_.graph().nodes().size(), 0);
+    std::vector<size_t> sizes(segments_.count, 0);
     for (NodeId node : space_.order()) {
       const uint32_t segment = segments_.of_node[node.index()];
       if (segment == kNothing) continue;
+      ++sizes[segment];
       int64_t on_host = kImpossible, elsewhere = kImpossible;
       for (uint32_t g : space_.groups_of(node)) {
         for (uint32_t o : space_.group(g).options) {
@@ -58,9 +67,10 @@ class Cases {
       ns[node.index()] = std::min(on_host, elsewhere);
       decided_[segment].push_back(node);
     }
-    for (std::vector<NodeId>& nodes : decided_) {
+    for (size_t s = 0; s < decided_.size(); ++s) {
+      std::vector<NodeId>& nodes = decided_[s];
       std::ranges::stable_sort(nodes, std::greater<>(), [&](NodeId node) { return ns[node.index()]; });
-      if (nodes.size() > kDecided) nodes.resize(kDecided);
+      nodes.resize(sizes[s] > kMostNodes ? 0 : std::min(nodes.size(), most));
     }
   }
 
