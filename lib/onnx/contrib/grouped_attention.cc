@@ -109,7 +109,12 @@ Result<std::vector<std::string>> Projections(Rewrite& r) {
   if (!IsPacked(r)) return std::vector<std::string>{r.in(kQuery), r.in(kKey), r.in(kValue)};
   const int64_t heads = r.Int("num_heads", 0), groups = r.Int("kv_num_heads", 0);
   const auto width = r.dim(r.in(kQuery), 2), size = HeadSize(r);
-  if (!size) return Rewrite::Unsupported("the columns of packed queries are not known when the model loads");
+  if (!size) {
+    // Split refuses what is no multiple.
+    const std::string in_a_head = r.Add("Div", {DimsOf(r, r.in(kQuery), 2, 3), r.AddInts({heads + 2 * groups})});
+    const std::string sizes = r.Add("Mul", {in_a_head, r.AddInts({heads, groups, groups})});
+    return r.AddMany("Split", {r.in(kQuery), sizes}, 3, {IntAttribute("axis", -1)});
+  }
   if (*size < 1 || *width % *size != 0 || *width / *size != heads + 2 * groups) {
     return Rewrite::Invalid("the " + std::to_string(*width) + " columns of packed queries are not " +
                             std::to_string(heads + 2 * groups) + " heads");
