@@ -8,7 +8,7 @@
 namespace pt::testing {
 namespace {
 
-constexpr std::chrono::seconds kLong{10};
+constexpr std::chrono::hours kLong{1};  // machines are stopped now and then
 constexpr CopyDirection kIn = CopyDirection::kToDevice, kOut = CopyDirection::kFromDevice;
 
 // What tests of streams need, from one driver.

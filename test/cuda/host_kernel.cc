@@ -101,9 +101,12 @@ Result<std::shared_ptr<const HostKernel>> HostKernel::CompileAnew(const std::str
                         << "static const Arguments* pt_arguments;\nstatic const bool pt_has_barriers = "
                         << (barriers ? "true" : "false") << ";\n"
                         << kAfter;
+  CommandOptions options;
+  options.limit = std::chrono::hours(1);  // machines are stopped now and then
   const CommandResult made =
       RunCommand({PT_CXX, "-std=c++17", "-O1", "-w", "-ffp-contract=off", "-fno-strict-aliasing", "-fPIC", "-shared",
-                  "-include", "math.h", "-include", "ucontext.h", source, "-o", object});
+                  "-include", "math.h", "-include", "ucontext.h", source, "-o", object},
+                 options);
   if (made.exit_code != 0) return Fault("a kernel does not compile on the host:\n" + made.err + "\n" + text);
   void* const handle = dlopen(object.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (handle == nullptr) return Fault(std::string("a kernel compiled for the host cannot be loaded: ") + dlerror());
