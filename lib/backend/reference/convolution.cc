@@ -1,8 +1,10 @@
 // Conv and ConvTranspose of one to three spatial dims.
+#include <algorithm>
 #include <array>
+#include <span>
+#include <vector>
 
 #include "lib/backend/host/parallel.h"
-#include "lib/backend/reference/gemm.h"
 #include "lib/backend/reference/image_columns.h"
 #include "lib/backend/reference/operator.h"
 #include "lib/backend/reference/sliding_window.h"
@@ -18,123 +20,26 @@ struct ConvolutionShape {
   Columns columns;
 };
 
-// Weights of all groups as panels of rows, packed once when constant, else at the head of scratch in each run.
-struct PackedWeights {
-  std::shared_ptr<DeviceBuffer> constant;
-  int64_t group_elements = 0, elements = 0;
+// A piece of an output row, summed in double and rounded once: what judges others is to be more exact than they are.
+constexpr int64_t kRowPiece = 256;
 
-  template <typename T>
-  const T* Get(const Run& run) const {
-    return static_cast<const T*>(constant ? constant->data() : static_cast<void*>(run.scratch));
-  }
-  template <typename T>
-  uint64_t scratch_bytes() const {
-    return constant ? 0 : LineBytes<T>(elements);
-  }
-};
-
+// The output positions x of one row from `first` on, of one channel: the bias, and of all taps those inside the image.
 template <typename T>
-Result<PackedWeights> PackWeights(const Site& site, const std::string& format, int64_t groups, int64_t rows,
-                                  int64_t depth, const std::function<void(const T* from, T* to)>& pack) {
-  const Tile<T>& tile = HostTile<T>();
-  PackedWeights weights;
-  weights.group_elements = Panels(rows, tile.rows) * tile.rows * depth;
-  weights.elements = groups * weights.group_elements;
-  if (!site.is_constant(1)) return weights;
-  const Tensor& tensor = *site.in[1].constant;
-  const std::string name = format + std::to_string(groups) + "x" + std::to_string(rows) + "x" + std::to_string(depth) +
-                           " rows" + std::to_string(tile.rows) + " " + std::string(DataTypeName(tensor.type()));
-  PT_ASSIGN(weights.constant, PackConstant(site, tensor, name, LineBytes<T>(weights.elements), [&](void* to) {
-              pack(reinterpret_cast<const T*>(tensor.bytes().data()), static_cast<T*>(to));
-            }));
-  return weights;
-}
-
-template <typename T>
-Result<Routine> TiledConvolution(const Site& site, const ConvolutionShape& s) {
-  const Tile<T>& tile = HostTile<T>();
-  const int64_t depth = s.in_channels * s.columns.taps;
-  const auto pack = [s, depth, rows = tile.rows](const T* from, T* to) {
-    const int64_t panel_elements = Panels(s.out_channels, rows) * rows * depth;
-    for (int64_t g = 0; g < s.groups; ++g) {
-      PackRows<T>({from + g * s.out_channels * depth, depth, 1}, s.out_channels, depth, rows, T{1},
-                  to + g * panel_elements);
-    }
-  };
-  PT_ASSIGN(const PackedWeights weights, PackWeights<T>(site, "convolution ", s.groups, s.out_channels, depth, pack));
-  const Split split(s.batch * s.groups, Panels(s.out_channels, tile.rows), Panels(s.columns.count, tile.cols),
-                    site.width);
-  const uint64_t panel_bytes = LineBytes<T>(kDepthBlock * tile.cols);
-  const uint64_t head = weights.scratch_bytes<T>();
-  Routine routine;
-  routine.scratch_bytes = head + panel_bytes * site.width;
-  routine.run = [=, parts = site.width, &tile](const Run& run) -> Status {
-    const T* packed = weights.template Get<T>(run);
-    if (!weights.constant) pack(run.in<T>(1), reinterpret_cast<T*>(run.scratch));
-    ForParts(run.team, parts, [&](uint32_t part, uint32_t n) {
-      T* buffer = reinterpret_cast<T*>(run.scratch + head + part * panel_bytes);
-      split.ForPart(part, n, [&](int64_t item, const PanelRange& range) {
-        const int64_t g = item % s.groups;
-        const T* image = run.in<T>(0) + item * s.in_channels * s.columns.plane;
-        T* out = run.out<T>() + item * s.out_channels * s.columns.count;
-        const T* bias = run.in<T>(2);
-        if (bias != nullptr) {
-          const int64_t begin = range.col_begin * tile.cols, end = std::min(s.columns.count, range.col_end * tile.cols);
-          for (int64_t m = range.row_begin * tile.rows; m < std::min(s.out_channels, range.row_end * tile.rows); ++m) {
-            std::fill(out + m * s.columns.count + begin, out + m * s.columns.count + end, bias[g * s.out_channels + m]);
-          }
-        }
-        const auto panel = [&](int64_t p0, int64_t count, int64_t jp) -> const T* {
-          if (s.columns.is_pointwise()) {
-            PackColumns<T>({image, s.columns.plane, 1}, p0, count, jp * tile.cols, s.columns.count, tile.cols, buffer);
-          } else {
-            s.columns.Pack(image, p0, count, jp * tile.cols, tile.cols, buffer);
-          }
-          return buffer;
-        };
-        MultiplyPanels<T>(tile, s.out_channels, s.columns.count, depth, packed + g * weights.group_elements, panel, out,
-                          s.columns.count, bias != nullptr, range);
-      });
-    });
-    return {};
-  };
-  return routine;
-}
-
-// One output channel by one tap row at a time: for depthwise and other tiny groups, where tiles would be mostly empty.
-template <typename T>
-void FilterChannel(const Tile<T>& tile, const ConvolutionShape& s, const T* image, const T* weights, T start, T* out) {
-  const Columns& c = s.columns;
-  std::fill(out, out + c.count, start);
-  for (int64_t channel = 0; channel < s.in_channels; ++channel, image += c.plane) {
+void ConvolvePiece(const Columns& c, int64_t channels, const T* image, const T* weights, double bias, int64_t z,
+                   int64_t y, int64_t first, std::span<double> sums) {
+  std::fill(sums.begin(), sums.end(), bias);
+  for (int64_t channel = 0; channel < channels; ++channel, image += c.plane) {
     for (int64_t kz = 0; kz < c.kernel[0]; ++kz) {
       for (int64_t ky = 0; ky < c.kernel[1]; ++ky, weights += c.kernel[2]) {
-        const auto [z_begin, z_end] = Columns::Inside(kz * c.dilation[0] - c.pad[0], c.stride[0], c.in[0], c.out[0]);
-        const auto [y_begin, y_end] = Columns::Inside(ky * c.dilation[1] - c.pad[1], c.stride[1], c.in[1], c.out[1]);
-        // Inner columns see every tap; those at the borders are summed tap by tap.
-        const auto [left, unused_end] = Columns::Inside(-c.pad[2], c.stride[2], c.in[2], c.out[2]);
-        const auto [unused_begin, right] =
-            Columns::Inside((c.kernel[2] - 1) * c.dilation[2] - c.pad[2], c.stride[2], c.in[2], c.out[2]);
-        const int64_t inner_begin = std::min(left, right), inner_end = right;
-        for (int64_t z = z_begin; z < z_end; ++z) {
-          for (int64_t y = y_begin; y < y_end; ++y) {
-            const int64_t in_z = z * c.stride[0] - c.pad[0] + kz * c.dilation[0];
-            const int64_t in_y = y * c.stride[1] - c.pad[1] + ky * c.dilation[1];
-            const T* row = image + (in_z * c.in[1] + in_y) * c.in[2];
-            T* to = out + (z * c.out[1] + y) * c.out[2];
-            for (int64_t kx = 0; kx < c.kernel[2]; ++kx) {
-              const int64_t first = kx * c.dilation[2] - c.pad[2];
-              const auto [begin, end] = Columns::Inside(first, c.stride[2], c.in[2], c.out[2]);
-              for (int64_t x = begin; x < std::min(end, inner_begin); ++x)
-                to[x] += weights[kx] * row[first + x * c.stride[2]];
-              for (int64_t x = std::max(begin, inner_end); x < end; ++x)
-                to[x] += weights[kx] * row[first + x * c.stride[2]];
-            }
-            if (inner_begin < inner_end) {
-              tile.filter_row(inner_end - inner_begin, c.kernel[2], weights, row + inner_begin * c.stride[2] - c.pad[2],
-                              c.stride[2], c.dilation[2], to + inner_begin);
-            }
-          }
+        const int64_t in_z = z * c.stride[0] - c.pad[0] + kz * c.dilation[0];
+        const int64_t in_y = y * c.stride[1] - c.pad[1] + ky * c.dilation[1];
+        if (in_z < 0 || in_z >= c.in[0] || in_y < 0 || in_y >= c.in[1]) continue;
+        const T* row = image + (in_z * c.in[1] + in_y) * c.in[2];
+        for (int64_t kx = 0; kx < c.kernel[2]; ++kx) {
+          const int64_t at = first * c.stride[2] - c.pad[2] + kx * c.dilation[2];
+          const auto [begin, end] = Columns::Inside(at, c.stride[2], c.in[2], static_cast<int64_t>(sums.size()));
+          const double weight = weights[kx];
+          for (int64_t x = begin; x < end; ++x) sums[static_cast<size_t>(x)] += weight * row[at + x * c.stride[2]];
         }
       }
     }
@@ -142,17 +47,24 @@ void FilterChannel(const Tile<T>& tile, const ConvolutionShape& s, const T* imag
 }
 
 template <typename T>
-Routine FilterConvolution(const ConvolutionShape& s) {
-  return {[s, &tile = HostTile<T>()](const Run& run) -> Status {
-    const int64_t weights = s.in_channels * s.columns.taps;
-    const int64_t channels = s.groups * s.out_channels;
-    const double work = static_cast<double>(weights * s.columns.count) / 8;
-    ParallelRanges(run.team, s.batch * channels, work, [&](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) {
-        const int64_t m = i % channels, group = i / s.out_channels;
-        const T start = run.in<T>(2) != nullptr ? run.in<T>(2)[m] : T{0};
-        FilterChannel<T>(tile, s, run.in<T>(0) + group * s.in_channels * s.columns.plane, run.in<T>(1) + m * weights,
-                         start, run.out<T>() + i * s.columns.count);
+Routine Convolution(const ConvolutionShape& s) {
+  return {[s](const Run& run) -> Status {
+    const Columns& c = s.columns;
+    const int64_t channels = s.groups * s.out_channels, rows = c.out[0] * c.out[1], taps = s.in_channels * c.taps;
+    const T* bias = run.in<T>(2);
+    const auto work = static_cast<double>(taps * c.out[2]);
+    ParallelRanges(run.team, s.batch * channels * rows, work, [&](int64_t begin, int64_t end) {
+      std::array<double, kRowPiece> sums;
+      for (int64_t row = begin; row < end; ++row) {
+        const int64_t plane = row / rows, m = plane % channels, z = row % rows / c.out[1], y = row % c.out[1];
+        const T* image = run.in<T>(0) + plane / s.out_channels * s.in_channels * c.plane;
+        const double start = bias != nullptr ? static_cast<double>(bias[m]) : 0;
+        for (int64_t x = 0; x < c.out[2]; x += kRowPiece) {
+          const std::span piece(sums.data(), static_cast<size_t>(std::min(kRowPiece, c.out[2] - x)));
+          ConvolvePiece<T>(c, s.in_channels, image, run.in<T>(1) + m * taps, start, z, y, x, piece);
+          std::transform(piece.begin(), piece.end(), run.out<T>() + row * c.out[2] + x,
+                         [](double sum) { return static_cast<T>(sum); });
+        }
       }
     });
     return {};
@@ -198,10 +110,7 @@ Result<Routine> Conv(Site& site) {
   out.insert(out.end(), window.out.begin(), window.out.end());
   PT_CHECK_OK(site.Out(0, site.in[0].type, out));
   const ConvolutionShape shape{dims.batch, dims.group, w[1], w[0] / dims.group, Columns(ToThreeDims(window))};
-  return VisitFloats(site, site.in[0].type, [&]<typename T>() -> Result<Routine> {
-    if (shape.groups > 1 && shape.out_channels <= 2) return FilterConvolution<T>(shape);
-    return TiledConvolution<T>(site, shape);
-  });
+  return VisitFloats(site, site.in[0].type, [&]<typename T>() -> Result<Routine> { return Convolution<T>(shape); });
 }
 
 // Geometry of the transposed convolution: its output is the input of the convolution it reverses.
@@ -248,74 +157,53 @@ Result<SlidingWindow> ReadTransposedWindow(const Site& site, const ConvolutionDi
   return w;
 }
 
-// Adds the products of one output channel's taps to where they belong.
+// Of the convolution that it reverses, the geometry: that one's output is the input here.
 template <typename T>
-void ScatterTaps(const Columns& c, const T* taps, T start, T* image) {
-  std::fill(image, image + c.plane, start);
-  for (int64_t tap = 0; tap < c.taps; ++tap, taps += c.count) {
-    const int64_t kx = tap % c.kernel[2], ky = tap / c.kernel[2] % c.kernel[1], kz = tap / c.kernel[2] / c.kernel[1];
-    const auto [begin, end] = Columns::Inside(kx * c.dilation[2] - c.pad[2], c.stride[2], c.in[2], c.out[2]);
-    for (int64_t z = 0; z < c.out[0]; ++z) {
-      const int64_t to_z = z * c.stride[0] - c.pad[0] + kz * c.dilation[0];
-      if (to_z < 0 || to_z >= c.in[0]) continue;
-      for (int64_t y = 0; y < c.out[1]; ++y) {
-        const int64_t to_y = y * c.stride[1] - c.pad[1] + ky * c.dilation[1];
-        if (to_y < 0 || to_y >= c.in[1]) continue;
-        const T* from = taps + (z * c.out[1] + y) * c.out[2];
-        T* to = image + (to_z * c.in[1] + to_y) * c.in[2];
-        for (int64_t x = begin; x < end; ++x) to[x * c.stride[2] - c.pad[2] + kx * c.dilation[2]] += from[x];
+void TransposedRow(const ConvolutionShape& s, const T* in, const T* weights, double bias, int64_t z, int64_t y,
+                   std::span<double> sums) {
+  const Columns& c = s.columns;
+  std::fill(sums.begin(), sums.end(), bias);
+  for (int64_t channel = 0; channel < s.in_channels; ++channel, in += c.count, weights += s.out_channels * c.taps) {
+    for (int64_t kz = 0; kz < c.kernel[0]; ++kz) {
+      const int64_t at_z = z + c.pad[0] - kz * c.dilation[0], in_z = at_z / c.stride[0];
+      if (at_z < 0 || at_z % c.stride[0] != 0 || in_z >= c.out[0]) continue;
+      for (int64_t ky = 0; ky < c.kernel[1]; ++ky) {
+        const int64_t at_y = y + c.pad[1] - ky * c.dilation[1], in_y = at_y / c.stride[1];
+        if (at_y < 0 || at_y % c.stride[1] != 0 || in_y >= c.out[1]) continue;
+        const T* from = in + (in_z * c.out[1] + in_y) * c.out[2];
+        const T* of_row = weights + (kz * c.kernel[1] + ky) * c.kernel[2];
+        for (int64_t kx = 0; kx < c.kernel[2]; ++kx) {
+          const int64_t first = kx * c.dilation[2] - c.pad[2];
+          const auto [begin, end] = Columns::Inside(first, c.stride[2], c.in[2], c.out[2]);
+          const double weight = of_row[kx];
+          for (int64_t x = begin; x < end; ++x) sums[static_cast<size_t>(first + x * c.stride[2])] += weight * from[x];
+        }
       }
     }
   }
 }
 
-// taps[out channel · tap][position] = weightsᵀ · input, then scattered.
 template <typename T>
-Result<Routine> TransposedConvolution(const Site& site, const ConvolutionShape& s) {
-  const Tile<T>& tile = HostTile<T>();
-  const Columns& c = s.columns;
-  const int64_t rows = s.out_channels * c.taps, depth = s.in_channels;
-  const auto pack = [s, rows, depth, tile_rows = tile.rows](const T* from, T* to) {
-    for (int64_t g = 0; g < s.groups; ++g) {
-      PackRows<T>({from + g * depth * rows, 1, rows}, rows, depth, tile_rows, T{1},
-                  to + g * Panels(rows, tile_rows) * tile_rows * depth);
-    }
-  };
-  PT_ASSIGN(const PackedWeights weights, PackWeights<T>(site, "transposed convolution ", s.groups, rows, depth, pack));
-  const Split split(1, Panels(rows, tile.rows), Panels(c.count, tile.cols), site.width);
-  const uint64_t panel_bytes = LineBytes<T>(kDepthBlock * tile.cols);
-  const uint64_t panels_at = weights.scratch_bytes<T>(), taps_at = panels_at + panel_bytes * site.width;
-  Routine routine;
-  routine.scratch_bytes = taps_at + LineBytes<T>(rows * c.count);
-  routine.run = [=, parts = site.width, &tile](const Run& run) -> Status {
-    if (!weights.constant) pack(run.in<T>(1), reinterpret_cast<T*>(run.scratch));
-    const T* packed = weights.template Get<T>(run);
-    T* taps = reinterpret_cast<T*>(run.scratch + taps_at);
-    for (int64_t item = 0; item < s.batch * s.groups; ++item) {
-      const int64_t g = item % s.groups;
-      const T* image = run.in<T>(0) + item * s.in_channels * c.count;
-      ForParts(run.team, parts, [&](uint32_t part, uint32_t n) {
-        T* buffer = reinterpret_cast<T*>(run.scratch + panels_at + part * panel_bytes);
-        split.ForPart(part, n, [&](int64_t, const PanelRange& range) {
-          const auto panel = [&](int64_t p0, int64_t count, int64_t jp) -> const T* {
-            PackColumns<T>({image, c.count, 1}, p0, count, jp * tile.cols, c.count, tile.cols, buffer);
-            return buffer;
-          };
-          MultiplyPanels<T>(tile, rows, c.count, depth, packed + g * weights.group_elements, panel, taps, c.count,
-                            false, range);
-        });
-      });
-      const double work = static_cast<double>(c.taps * c.count);
-      ParallelRanges(run.team, s.out_channels, work, [&](int64_t begin, int64_t end) {
-        for (int64_t m = begin; m < end; ++m) {
-          const T start = run.in<T>(2) != nullptr ? run.in<T>(2)[g * s.out_channels + m] : T{0};
-          ScatterTaps<T>(c, taps + m * c.taps * c.count, start, run.out<T>() + (item * s.out_channels + m) * c.plane);
-        }
-      });
-    }
+Routine TransposedConvolution(const ConvolutionShape& s) {
+  return {[s](const Run& run) -> Status {
+    const Columns& c = s.columns;
+    const int64_t channels = s.groups * s.out_channels, rows = c.in[0] * c.in[1];
+    const T* bias = run.in<T>(2);
+    const auto work = static_cast<double>(s.in_channels * c.taps * c.in[2]);
+    ParallelRanges(run.team, s.batch * channels * rows, work, [&](int64_t begin, int64_t end) {
+      std::vector<double> sums(static_cast<size_t>(c.in[2]));
+      for (int64_t row = begin; row < end; ++row) {
+        const int64_t plane = row / rows, m = plane % channels, group = m / s.out_channels;
+        const T* in = run.in<T>(0) + plane / s.out_channels * s.in_channels * c.count;
+        const T* weights = run.in<T>(1) + (group * s.in_channels * s.out_channels + m % s.out_channels) * c.taps;
+        const double start = bias != nullptr ? static_cast<double>(bias[m]) : 0;
+        TransposedRow<T>(s, in, weights, start, row % rows / c.in[1], row % c.in[1], sums);
+        std::transform(sums.begin(), sums.end(), run.out<T>() + row * c.in[2],
+                       [](double sum) { return static_cast<T>(sum); });
+      }
+    });
     return {};
-  };
-  return routine;
+  }};
 }
 
 Result<Routine> ConvTranspose(Site& site) {
@@ -332,7 +220,8 @@ Result<Routine> ConvTranspose(Site& site) {
   out.insert(out.end(), window.in.begin(), window.in.end());
   PT_CHECK_OK(site.Out(0, site.in[0].type, out));
   const ConvolutionShape shape{dims.batch, dims.group, w[0] / dims.group, w[1], Columns(ToThreeDims(window))};
-  return VisitFloats(site, site.in[0].type, [&]<typename T>() { return TransposedConvolution<T>(site, shape); });
+  return VisitFloats(site, site.in[0].type,
+                     [&]<typename T>() -> Result<Routine> { return TransposedConvolution<T>(shape); });
 }
 
 constexpr std::array kRows = {

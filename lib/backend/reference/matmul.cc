@@ -1,9 +1,9 @@
 // MatMul with broadcast batches and Gemm.
+#include <algorithm>
 #include <array>
 
 #include "lib/backend/host/parallel.h"
 #include "lib/backend/reference/broadcast.h"
-#include "lib/backend/reference/gemm.h"
 #include "lib/backend/reference/operator.h"
 #include "lib/backend/reference/types.h"
 #include "partitiontuner/support/dims_text.h"
@@ -11,93 +11,55 @@
 namespace pt::reference {
 namespace {
 
-// batch products C = scale · A · B (+ what `start` wrote before): a[i], b[i] are offsets of the i-th operands.
+// batch products C = scale · A · B: a[i], b[i] are offsets of the i-th operands.
 struct Product {
   int64_t m = 0, n = 0, k = 0;
   int64_t a_row = 0, a_col = 0, b_row = 0, b_col = 0;
   std::vector<int64_t> a, b;
   double scale = 1;
-  bool accumulate = false;
 };
 
-// Fills C's block before products are added: rows × columns of the element at (i, j) of a broadcast matrix.
+// What is added to the element at (i, j): scale times that of a broadcast matrix.
 struct Start {
   size_t input = 2;
   int64_t row_stride = 0, col_stride = 0;
   double scale = 1;
 };
 
-template <typename T>
-void FillStart(const Run& run, const Start& start, T* c, int64_t n, int64_t row_begin, int64_t row_end,
-               int64_t col_begin, int64_t col_end) {
-  const T scale = static_cast<T>(start.scale);
-  const T* from = run.in<T>(start.input);
-  for (int64_t i = row_begin; i < row_end; ++i) {
-    for (int64_t j = col_begin; j < col_end; ++j)
-      c[i * n + j] = scale * from[i * start.row_stride + j * start.col_stride];
-  }
-}
+// A block of B's columns stays in a core's caches while all rows of A go by.
+constexpr int64_t kBlockColumns = 256;
 
-// B as column panels [panel][k][cols], packed once when it is one constant matrix.
+// Summed in double and rounded once: what judges others is to be more exact than they are.
 template <typename T>
-Result<std::shared_ptr<DeviceBuffer>> PackConstantB(const Site& site, const Product& p) {
-  const int64_t cols = HostTile<T>().cols;
-  if (!site.is_constant(1) || site.in[1].rank() != 2) return std::shared_ptr<DeviceBuffer>();
-  const Tensor& tensor = *site.in[1].constant;
-  const std::string name = "matmul " + std::to_string(p.k) + "x" + std::to_string(p.n) +
-                           (p.b_col == 1 ? " " : " transposed ") + "cols" + std::to_string(cols) + " " +
-                           std::string(DataTypeName(tensor.type()));
-  return PackConstant(site, tensor, name, LineBytes<T>(Panels(p.n, cols) * cols * p.k), [&](void* to) {
-    const Strided<T> b{reinterpret_cast<const T*>(tensor.bytes().data()), p.b_row, p.b_col};
-    for (int64_t jp = 0; jp < Panels(p.n, cols); ++jp) {
-      PackColumns<T>(b, 0, p.k, jp * cols, p.n, cols, static_cast<T*>(to) + jp * cols * p.k);
-    }
-  });
-}
-
-template <typename T>
-Result<Routine> TiledProduct(const Site& site, const Product& p, std::optional<Start> start) {
-  const Tile<T>& tile = HostTile<T>();
-  PT_ASSIGN(const std::shared_ptr<DeviceBuffer> constant_b, PackConstantB<T>(site, p));
-  const auto batch = static_cast<int64_t>(p.a.size());
-  const int64_t row_panels = Panels(p.m, tile.rows);
-  const Split split(batch, row_panels, Panels(p.n, tile.cols), site.width);
-  const uint64_t panel_bytes = LineBytes<T>(kDepthBlock * tile.cols);
-  const uint64_t panels_at = LineBytes<T>(batch * row_panels * tile.rows * p.k);
-  Routine routine;
-  routine.scratch_bytes = panels_at + panel_bytes * site.width;
-  routine.run = [=, parts = site.width, &tile](const Run& run) -> Status {
-    T* packed = reinterpret_cast<T*>(run.scratch);
-    const int64_t panel_elements = tile.rows * p.k;
-    ParallelRanges(run.team, batch * row_panels, static_cast<double>(panel_elements), [&](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) {
-        const int64_t row = i % row_panels * tile.rows;
-        const Strided<T> a{run.in<T>(0) + p.a[static_cast<size_t>(i / row_panels)] + row * p.a_row, p.a_row, p.a_col};
-        PackRows<T>(a, std::min(tile.rows, p.m - row), p.k, tile.rows, static_cast<T>(p.scale),
-                    packed + i * panel_elements);
+Routine FloatProduct(const Product& p, std::optional<Start> start) {
+  return {[=](const Run& run) -> Status {
+    const auto batch = static_cast<int64_t>(p.a.size());
+    ParallelRanges(run.team, batch * p.m, static_cast<double>(p.n * p.k), [&](int64_t begin, int64_t end) {
+      std::array<double, kBlockColumns> sums;
+      for (int64_t j0 = 0; j0 < p.n; j0 += kBlockColumns) {
+        const int64_t width = std::min(kBlockColumns, p.n - j0);
+        for (int64_t row = begin; row < end; ++row) {
+          const int64_t i = row % p.m;
+          const auto item = static_cast<size_t>(row / p.m);
+          const T* a = run.in<T>(0) + p.a[item] + i * p.a_row;
+          const T* b = run.in<T>(1) + p.b[item] + j0 * p.b_col;
+          std::fill_n(sums.begin(), width, 0.0);
+          for (int64_t q = 0; q < p.k; ++q) {
+            const double factor = a[q * p.a_col];
+            const T* from = b + q * p.b_row;
+            for (int64_t j = 0; j < width; ++j) sums[static_cast<size_t>(j)] += factor * from[j * p.b_col];
+          }
+          const T* add = start ? run.in<T>(start->input) + i * start->row_stride + j0 * start->col_stride : nullptr;
+          T* c = run.out<T>() + row * p.n + j0;
+          for (int64_t j = 0; j < width; ++j) {
+            const double more = add != nullptr ? start->scale * add[j * start->col_stride] : 0;
+            c[j] = static_cast<T>(p.scale * sums[static_cast<size_t>(j)] + more);
+          }
+        }
       }
     });
-    ForParts(run.team, parts, [&](uint32_t part, uint32_t n) {
-      T* buffer = reinterpret_cast<T*>(run.scratch + panels_at + part * panel_bytes);
-      split.ForPart(part, n, [&](int64_t item, const PanelRange& range) {
-        T* c = run.out<T>() + item * p.m * p.n;
-        if (start) {
-          FillStart<T>(run, *start, c, p.n, range.row_begin * tile.rows, std::min(p.m, range.row_end * tile.rows),
-                       range.col_begin * tile.cols, std::min(p.n, range.col_end * tile.cols));
-        }
-        const auto panel = [&](int64_t p0, int64_t count, int64_t jp) -> const T* {
-          if (constant_b) return static_cast<const T*>(constant_b->data()) + (jp * p.k + p0) * tile.cols;
-          const Strided<T> b{run.in<T>(1) + p.b[static_cast<size_t>(item)], p.b_row, p.b_col};
-          PackColumns<T>(b, p0, count, jp * tile.cols, p.n, tile.cols, buffer);
-          return buffer;
-        };
-        MultiplyPanels<T>(tile, p.m, p.n, p.k, packed + item * row_panels * panel_elements, panel, c, p.n,
-                          start.has_value(), range);
-      });
-    });
     return {};
-  };
-  return routine;
+  }};
 }
 
 // Integers: plain loops, wrapping around.
@@ -135,8 +97,7 @@ Result<Routine> MakeProduct(const Site& site, const Product& p, std::optional<St
     return VisitIntegers(site, site.in[0].type,
                          [&]<typename T>() -> Result<Routine> { return IntegerProduct<T>(p, start); });
   }
-  return VisitFloats(site, site.in[0].type,
-                     [&]<typename T>() -> Result<Routine> { return TiledProduct<T>(site, p, start); });
+  return VisitFloats(site, site.in[0].type, [&]<typename T>() -> Result<Routine> { return FloatProduct<T>(p, start); });
 }
 
 // Element offsets of the matrices of every batch item, broadcast to `batch`.

@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include "lib/backend/host/parallel.h"
-#include "lib/backend/reference/gemm.h"
 #include "lib/backend/reference/operator.h"
 #include "lib/backend/reference/types.h"
 #include "partitiontuner/support/text.h"
@@ -192,49 +191,6 @@ Result<Shape> ReadShape(Site& site, Cell cell) {
   return s;
 }
 
-// W or R of all directions as column panels of its transpose: [direction][panel][k][cols].
-template <typename T>
-struct PackedMatrix {
-  std::shared_ptr<DeviceBuffer> constant;
-  int64_t rows = 0, depth = 0, directions = 1;
-  size_t input = 0;
-
-  int64_t direction_elements() const { return Panels(rows, HostTile<T>().cols) * HostTile<T>().cols * depth; }
-  int64_t elements() const { return directions * direction_elements(); }
-  void Pack(const T* from, T* to) const {
-    const int64_t cols = HostTile<T>().cols;
-    for (int64_t d = 0; d < directions; ++d) {
-      const Strided<T> transposed{from + d * rows * depth, 1, depth};
-      for (int64_t jp = 0; jp < Panels(rows, cols); ++jp, to += cols * depth)
-        PackColumns<T>(transposed, 0, depth, jp * cols, rows, cols, to);
-    }
-  }
-  // `scratch` holds the panels where the matrix is not constant.
-  const T* Get(const Run& run, T* scratch) const {
-    if (constant) return static_cast<const T*>(constant->data());
-    Pack(run.in<T>(input), scratch);
-    return scratch;
-  }
-};
-
-template <typename T>
-Result<PackedMatrix<T>> MakePacked(const Site& site, size_t input) {
-  PackedMatrix<T> matrix;
-  const std::vector<int64_t>& dims = site.in[input].dims;
-  matrix.directions = dims[0];
-  matrix.rows = dims[1];
-  matrix.depth = dims[2];
-  matrix.input = input;
-  if (!site.is_constant(input)) return matrix;
-  const Tensor& tensor = *site.in[input].constant;
-  const std::string name =
-      "recurrence cols" + std::to_string(HostTile<T>().cols) + " " + ToString(StaticType(tensor.type(), dims));
-  PT_ASSIGN(matrix.constant, PackConstant(site, tensor, name, LineBytes<T>(matrix.elements()), [&](void* to) {
-              matrix.Pack(reinterpret_cast<const T*>(tensor.bytes().data()), static_cast<T*>(to));
-            }));
-  return matrix;
-}
-
 // Memory of one run, in scratch.
 template <typename T>
 struct Buffers {
@@ -243,16 +199,12 @@ struct Buffers {
   T* h = nullptr;          // [batch][hidden]
   T* c = nullptr;
   T* reset = nullptr;  // GRU: r ∘ h
-  T* packed_rows = nullptr;
-  T* w = nullptr;
-  T* r = nullptr;
 };
 
 template <typename T>
 class Recurrence {
  public:
-  Recurrence(Shape shape, PackedMatrix<T> w, PackedMatrix<T> r, uint32_t parts)
-      : s_(std::move(shape)), w_(std::move(w)), r_(std::move(r)), parts_(parts) {}
+  explicit Recurrence(Shape shape) : s_(std::move(shape)) {}
 
   uint64_t scratch_bytes() const {
     uint64_t bytes = 0;
@@ -268,55 +220,51 @@ class Recurrence {
         return MakeError(ErrorCode::kInvalidInput, "reference.length", "a sequence length is out of range");
       }
     }
-    const T* w = w_.Get(run, memory.w);
-    const T* r = r_.Get(run, memory.r);
-    for (int64_t d = 0; d < s_.directions; ++d)
-      RunDirection(run, memory, w + d * w_.direction_elements(), r + d * r_.direction_elements(), d);
+    for (int64_t d = 0; d < s_.directions; ++d) {
+      RunDirection(run, memory, run.in<T>(1) + d * s_.gate_rows() * s_.input,
+                   run.in<T>(2) + d * s_.gate_rows() * s_.hidden, d);
+    }
     return {};
   }
 
  private:
+  // Whole cache lines.
+  static uint64_t LineBytes(int64_t count) { return (static_cast<uint64_t>(count) * sizeof(T) + 63) / 64 * 64; }
+
   Buffers<T> Place(std::byte* base, uint64_t& bytes) const {
     const auto take = [&](int64_t count) {
       T* at = base == nullptr ? nullptr : reinterpret_cast<T*>(base + bytes);
-      bytes += LineBytes<T>(count);
+      bytes += LineBytes(count);
       return at;
     };
-    const int64_t rows = s_.gate_rows(), states = s_.batch * s_.hidden, tile = HostTile<T>().rows;
+    const int64_t rows = s_.gate_rows(), states = s_.batch * s_.hidden;
     Buffers<T> memory;
     memory.gates = take(s_.time * s_.batch * rows);
     memory.recurrent = take(s_.batch * rows);
     memory.h = take(states);
     memory.c = take(states);
     memory.reset = take(states);
-    memory.packed_rows =
-        take(std::max(Panels(s_.time * s_.batch, tile) * s_.input, Panels(s_.batch, tile) * s_.hidden) * tile);
-    memory.w = take(w_.constant ? 0 : w_.elements());
-    memory.r = take(r_.constant ? 0 : r_.elements());
     return memory;
   }
 
-  // c[m][gate rows] = rows (m × k) · panels.
-  void Multiply(Team* team, const Strided<T>& rows, int64_t m, int64_t k, const T* panels, T* c, T* packed) const {
-    const Tile<T>& tile = HostTile<T>();
+  // c[m][gate rows] = rows (m × k) · the transpose of weights (gate rows × k), summed in double.
+  void Multiply(Team* team, const T* rows, int64_t m, int64_t k, const T* weights, T* c) const {
     const int64_t n = s_.gate_rows();
-    PackRows<T>(rows, m, k, tile.rows, T{1}, packed);
-    const Split split(1, Panels(m, tile.rows), Panels(n, tile.cols), parts_);
-    // Waking a team costs microseconds.
-    const uint32_t parts =
-        static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k) < 200'000 ? 1 : parts_;
-    ForParts(team, parts, [&](uint32_t part, uint32_t of) {
-      split.ForPart(part, of, [&](int64_t, const PanelRange& range) {
-        const auto panel = [&](int64_t p0, int64_t, int64_t jp) { return panels + (jp * k + p0) * tile.cols; };
-        MultiplyPanels<T>(tile, m, n, k, packed, panel, c, n, false, range);
-      });
+    ParallelRanges(team, m * n, static_cast<double>(k), [&](int64_t begin, int64_t end) {
+      for (int64_t at = begin; at < end; ++at) {
+        const T* row = rows + at / n * k;
+        const T* weight = weights + at % n * k;
+        double sum = 0;
+        for (int64_t q = 0; q < k; ++q) sum += static_cast<double>(row[q]) * weight[q];
+        c[at] = static_cast<T>(sum);
+      }
     });
   }
 
   void RunDirection(const Run& run, const Buffers<T>& memory, const T* w, const T* r, int64_t d) const {
     const int64_t rows = s_.gate_rows();
     // Rows of X are dense in time · batch (or batch · time): gates keep X's order.
-    Multiply(run.team, {run.in<T>(0), s_.input, 1}, s_.time * s_.batch, s_.input, w, memory.gates, memory.packed_rows);
+    Multiply(run.team, run.in<T>(0), s_.time * s_.batch, s_.input, w, memory.gates);
     AddBias(run, memory.gates, d);
     for (int64_t b = 0; b < s_.batch; ++b) {
       for (int64_t i = 0; i < s_.hidden; ++i) {
@@ -327,7 +275,7 @@ class Recurrence {
     }
     const bool reverse = s_.reverse_first || d == 1;
     for (int64_t step = 0; step < s_.time; ++step) {
-      Multiply(run.team, {memory.h, s_.hidden, 1}, s_.batch, s_.hidden, r, memory.recurrent, memory.packed_rows);
+      Multiply(run.team, memory.h, s_.batch, s_.hidden, r, memory.recurrent);
       for (int64_t b = 0; b < s_.batch; ++b) {
         const int64_t length = run.in<int32_t>(4) != nullptr ? run.in<int32_t>(4)[b] : s_.time;
         // A reversed sequence starts at its own end; past its end a sequence makes zeros and keeps its state.
@@ -430,7 +378,7 @@ class Recurrence {
     for (int64_t b = 0; b < s_.batch; ++b) {
       for (int64_t i = 0; i < n; ++i) memory.reset[b * n + i] = memory.recurrent[b * rows + i];
     }
-    Multiply(run.team, {memory.c, n, 1}, s_.batch, n, r, memory.recurrent, memory.packed_rows);
+    Multiply(run.team, memory.c, s_.batch, n, r, memory.recurrent);
     for (int64_t b = 0; b < s_.batch; ++b) {
       const int64_t length = run.in<int32_t>(4) != nullptr ? run.in<int32_t>(4)[b] : s_.time;
       if (step >= length) continue;
@@ -447,17 +395,13 @@ class Recurrence {
   }
 
   Shape s_;
-  PackedMatrix<T> w_, r_;
-  uint32_t parts_;
 };
 
 template <Cell cell>
 Result<Routine> Recurrent(Site& site) {
   PT_ASSIGN(const Shape shape, ReadShape(site, cell));
   return VisitFloats(site, site.in[0].type, [&]<typename T>() -> Result<Routine> {
-    PT_ASSIGN(const PackedMatrix<T> w, MakePacked<T>(site, 1));
-    PT_ASSIGN(const PackedMatrix<T> r, MakePacked<T>(site, 2));
-    Recurrence<T> recurrence(shape, w, r, site.width);
+    Recurrence<T> recurrence(shape);
     Routine routine;
     routine.scratch_bytes = recurrence.scratch_bytes();
     routine.run = std::move(recurrence);
