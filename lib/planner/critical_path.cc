@@ -68,7 +68,8 @@ class Correction {
   }
 
   bool Try(Window change) {
-    if (now_.spent() >= most_) return false;
+    over_ = over_ || now_.spent() >= most_ || space_.deadline().IsOver();
+    if (over_) return false;
     const int64_t before = now_.score().makespan_ns;
     const Score score = now_.Try(std::move(change));
     if (score.makespan_ns >= kImpossible) return false;
@@ -85,6 +86,7 @@ class Correction {
   LegalSorter sorter_;
   const uint64_t most_;
   const bool possible_;  // else nothing is corrected
+  bool over_ = false;    // no time or effort is left
   Solution greedy_;
 };
 

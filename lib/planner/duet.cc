@@ -81,6 +81,7 @@ class Duet {
     int64_t best = scheduler_.Run(Chosen());
     size_t left = kMostChoices / std::max<size_t>(1, graph_.size());
     const auto stays = [&] {
+      if (left != 0 && space_.deadline().IsOver()) left = 0;
       if (left == 0) return false;
       --left;
       const int64_t ns = scheduler_.Run(Chosen());

@@ -53,7 +53,10 @@ class Ios {
   }
 
   Solution Run() {
-    for (const auto& [first, end] : FindBlocks()) AddBlock(first, end);
+    for (const auto& [first, end] : FindBlocks()) {
+      if (space_.deadline().GivesUp()) return {};
+      AddBlock(first, end);
+    }
     SortLegally(space_, solution_, keys_);
     return std::move(solution_);
   }
