@@ -46,7 +46,8 @@ TEST_CASE("ImageDecoder, ReadsBitmapsFromTheirLowestRowOrTheHighest", "[backend]
 }
 
 TEST_CASE("ImageDecoder, ReadsPixmapsAndGreymaps", "[backend]") {
-  const std::string color("P6 # a comment\n2 1\n255\n\xff\0\0\x0a\x14\x1e", 31);
+  using namespace std::string_literals;
+  const std::string color = "P6 # a comment\n2 1\n255\n\xff\0\0\x0a\x14\x1e"s;
   CheckPixels(color, "RGB", {1, 2, 3}, {255, 0, 0, 10, 20, 30});
   CheckPixels(color, "Grayscale", {1, 2, 1}, {76, 18});  // 0.299 · 255, and 0.299 · 10 + 0.587 · 20 + 0.114 · 30
   const std::string grey = std::string("P5\n2 1\n255\n") + "\x07\xc8";
