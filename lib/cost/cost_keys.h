@@ -22,6 +22,8 @@ bool IsSimulatedClass(const Platform& platform, UnitClassId unit_class);
 bool IsSimulatedLink(const Platform& platform, LinkId link);
 // A simulated device's file says nothing of reorders, and copy engines make none.
 bool MeasuresReorders(const Platform& platform, UnitClassId unit_class);
+// Of a dense tensor in that form; 0 where there is none.
+uint64_t FormBytes(std::span<const int64_t> dims, const Form& form);
 double ReorderBytes(std::span<const int64_t> dims, const Form& from, const Form& to);  // read and written
 // "onednn 3.7.2, reference 1": the libraries among which the first that can makes a reorder.
 std::string ReorderVersions(const std::map<std::string, std::string>& library_versions);

@@ -16,14 +16,6 @@ constexpr int kDoublingsPerMagnitude = 3;
 // More is noise: of a tiny input beside much work.
 constexpr double kMostShare = 4;
 
-uint64_t BytesOfForm(const Value& value, const Form& form) {
-  const std::optional<std::vector<int64_t>> dims = value.type.static_dims();
-  if (!dims) return 0;
-  const Result<TensorLayout> tensor = DenseLayout(form.storage, *dims, form.layout);
-  const Result<uint64_t> bytes = tensor.ok() ? BytesOf(*tensor) : Result<uint64_t>(uint64_t{0});
-  return bytes.ok() ? *bytes : 0;
-}
-
 // Of each input that the step before leaves in its caches.
 std::vector<uint64_t> FetchedBytes(const Graph& graph, const Platform& platform, const Candidate& candidate) {
   const std::vector<ValueId> inputs = GroupInputs(graph, candidate.nodes);
@@ -31,42 +23,57 @@ std::vector<uint64_t> FetchedBytes(const Graph& graph, const Platform& platform,
   std::vector<uint64_t> bytes;
   for (size_t i = 0; i < inputs.size() && i < candidate.in.size(); ++i) {
     if (std::find(callers.begin(), callers.end(), i) != callers.end()) continue;
-    bytes.push_back(BytesOfForm(graph.value(inputs[i]), candidate.in[i]));
+    const std::optional<std::vector<int64_t>> dims = graph.value(inputs[i]).type.static_dims();
+    bytes.push_back(dims ? FormBytes(*dims, candidate.in[i]) : 0);
   }
   return bytes;
 }
 
-uint64_t SumOf(std::span<const uint64_t> bytes) { return std::accumulate(bytes.begin(), bytes.end(), uint64_t{0}); }
+struct Fetching {
+  FetchClass of;
+  uint64_t bytes = 0;  // of all inputs together
+};
+
+std::optional<Fetching> FetchingOf(const Graph& graph, const Platform& platform, const Makers& makers,
+                                   const Candidate& candidate) {
+  if (!makers[candidate.unit_class.index()]) return std::nullopt;
+  std::optional<CandidateClass> of = ClassOf(graph, platform, candidate);
+  if (!of) return std::nullopt;
+  const std::vector<uint64_t> inputs = FetchedBytes(graph, platform, candidate);
+  const uint64_t bytes = std::accumulate(inputs.begin(), inputs.end(), uint64_t{0});
+  if (bytes == 0) return std::nullopt;
+  return Fetching{{std::move(*of), static_cast<int>(std::bit_width(bytes)) / kDoublingsPerMagnitude}, bytes};
+}
 
 }  // namespace
 
-std::optional<UnitClassId> MakersFor(const Platform& platform, UnitClassId unit_class) {
-  std::optional<UnitClassId> narrowest;
-  for (size_t k = 0; k < platform.unit_classes.size(); ++k) {
-    const UnitClassId from(k);
-    if (!IsFetched(platform, from, unit_class)) continue;
-    if (!narrowest || platform.unit_class(from).cores < platform.unit_class(*narrowest).cores) narrowest = from;
+Makers FindMakers(const Platform& platform) {
+  Makers makers(platform.unit_classes.size());
+  for (size_t to = 0; to < makers.size(); ++to) {
+    std::optional<UnitClassId>& narrowest = makers[to];
+    for (size_t k = 0; k < makers.size(); ++k) {
+      const UnitClassId from(k);
+      if (!IsFetched(platform, from, UnitClassId(to))) continue;
+      if (!narrowest || platform.unit_class(from).cores < platform.unit_class(*narrowest).cores) narrowest = from;
+    }
   }
-  return narrowest;
+  return makers;
 }
 
-std::optional<FetchClass> FetchClassOf(const Graph& graph, const Platform& platform, const Candidate& candidate) {
-  std::optional<CandidateClass> of = ClassOf(graph, platform, candidate);
-  if (!of || !MakersFor(platform, candidate.unit_class)) return std::nullopt;
-  const uint64_t bytes = SumOf(FetchedBytes(graph, platform, candidate));
-  if (bytes == 0) return std::nullopt;
-  return FetchClass(std::move(*of), static_cast<int>(std::bit_width(bytes)) / kDoublingsPerMagnitude);
+std::optional<FetchClass> FetchClassOf(const Graph& graph, const Platform& platform, const Makers& makers,
+                                       const Candidate& candidate) {
+  std::optional<Fetching> fetching = FetchingOf(graph, platform, makers, candidate);
+  return fetching ? std::optional(std::move(fetching->of)) : std::nullopt;
 }
 
-std::map<FetchClass, size_t> KeenestOfClasses(const Graph& graph, const Platform& platform,
+std::map<FetchClass, size_t> KeenestOfClasses(const Graph& graph, const Platform& platform, const Makers& makers,
                                               std::span<const Candidate> candidates) {
   std::map<FetchClass, std::pair<double, size_t>> keenest;  // work per byte that is fetched, and index
   for (size_t i = 0; i < candidates.size(); ++i) {
-    std::optional<FetchClass> of = FetchClassOf(graph, platform, candidates[i]);
-    if (!of) continue;
-    const auto bytes = static_cast<double>(SumOf(FetchedBytes(graph, platform, candidates[i])));
-    const double work = WorkOf(graph, candidates[i]) / bytes;
-    const auto [at, added] = keenest.try_emplace(std::move(*of), work, i);
+    std::optional<Fetching> fetching = FetchingOf(graph, platform, makers, candidates[i]);
+    if (!fetching) continue;
+    const double work = WorkOf(graph, candidates[i]) / static_cast<double>(fetching->bytes);
+    const auto [at, added] = keenest.try_emplace(std::move(fetching->of), work, i);
     if (!added && work < at->second.first) at->second = {work, i};
   }
   std::map<FetchClass, size_t> indices;
@@ -75,15 +82,15 @@ std::map<FetchClass, size_t> KeenestOfClasses(const Graph& graph, const Platform
 }
 
 std::map<FetchClass, double> ReadFetchShares(
-    const Graph& graph, const Platform& platform, std::span<const Candidate> candidates, const Profile& profile,
-    const std::map<std::string, std::string>& library_versions, uint64_t reuse_distance,
+    const Graph& graph, const Platform& platform, const Makers& makers, std::span<const Candidate> candidates,
+    const Profile& profile, const std::map<std::string, std::string>& library_versions, uint64_t reuse_distance,
     const std::function<int64_t(UnitClassId from, UnitClassId to, uint64_t bytes)>& fetch_ns) {
   std::map<FetchClass, double> shares;
-  for (const auto& [of, index] : KeenestOfClasses(graph, platform, candidates)) {
+  for (const auto& [of, index] : KeenestOfClasses(graph, platform, makers, candidates)) {
     const Candidate& candidate = candidates[index];
     const auto version = library_versions.find(candidate.library);
     if (version == library_versions.end()) continue;
-    const UnitClassId from = *MakersFor(platform, candidate.unit_class);
+    const UnitClassId from = *makers[candidate.unit_class.index()];
     const MeasurementKey key = CostKey(graph, platform, candidate, version->second, reuse_distance);
     const Measurement* longer = profile.find(FetchedKey(key, platform, from).hash);
     if (longer == nullptr || !longer->failure.empty()) continue;

@@ -141,10 +141,11 @@ void AddBeside(const Graph& graph, const Platform& platform, std::span<const Can
 // What ReadFetchShares asks for. `runs`: the keys of the candidates.
 void AddFetchedInputs(const Graph& graph, const Platform& platform, std::span<const Candidate> candidates,
                       std::span<const NeededKey> runs, KeyList& keys) {
-  for (const auto& [of, index] : KeenestOfClasses(graph, platform, candidates)) {
+  const Makers makers = FindMakers(platform);
+  for (const auto& [of, index] : KeenestOfClasses(graph, platform, makers, candidates)) {
     NeededKey fetched = runs[index];
     fetched.kind = NeededKey::Kind::kFetchedInputs;
-    fetched.from_class = *MakersFor(platform, fetched.unit_class);
+    fetched.from_class = *makers[fetched.unit_class.index()];
     fetched.key = FetchedKey(runs[index].key, platform, fetched.from_class);
     keys.Add(std::move(fetched));
   }
@@ -216,15 +217,15 @@ bool IsSimulatedLink(const Platform& platform, LinkId link) {
   return platform.device(platform.link(link).from).simulated || platform.device(platform.link(link).to).simulated;
 }
 
+uint64_t FormBytes(std::span<const int64_t> dims, const Form& form) {
+  const Result<TensorLayout> tensor =
+      DenseLayout(form.storage, std::vector<int64_t>(dims.begin(), dims.end()), form.layout);
+  const Result<uint64_t> bytes = tensor.ok() ? BytesOf(*tensor) : Result<uint64_t>(uint64_t{0});
+  return bytes.ok() ? *bytes : 0;
+}
+
 double ReorderBytes(std::span<const int64_t> dims, const Form& from, const Form& to) {
-  double bytes = 0;
-  for (const Form* form : {&from, &to}) {
-    const Result<TensorLayout> tensor =
-        DenseLayout(form->storage, std::vector<int64_t>(dims.begin(), dims.end()), form->layout);
-    if (!tensor.ok()) continue;
-    if (const Result<uint64_t> size = BytesOf(*tensor); size.ok()) bytes += static_cast<double>(*size);
-  }
-  return bytes;
+  return static_cast<double>(FormBytes(dims, from)) + static_cast<double>(FormBytes(dims, to));
 }
 
 std::string ReorderVersions(const std::map<std::string, std::string>& library_versions) {

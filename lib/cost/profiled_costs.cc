@@ -76,7 +76,8 @@ class ProfiledCosts : public CostModel {
         profile_(std::move(profile)),
         options_(options),
         reuse_distance_(ReuseDistance(graph, platform)),
-        reorder_versions_(ReorderVersions(options.library_versions)) {
+        reorder_versions_(ReorderVersions(options.library_versions)),
+        makers_(FindMakers(platform)) {
     listed_.reserve(options.candidates.size());
     for (const Candidate& candidate : options.candidates) listed_.push_back(LookUp(candidate));
     ReadOverheads();
@@ -175,6 +176,7 @@ class ProfiledCosts : public CostModel {
   const ProfiledCostsOptions options_;
   const uint64_t reuse_distance_;
   const std::string reorder_versions_;
+  const Makers makers_;
   mutable std::optional<Predictor> predictor_;  // made when first asked
   mutable std::once_flag predictor_made_;
   std::vector<std::optional<Estimate>> listed_;  // by index into options_.candidates
@@ -300,14 +302,14 @@ void ProfiledCosts::ReadFetches() {
 
 void ProfiledCosts::ReadFetchShares() {
   const auto fetch_ns = [&](UnitClassId from, UnitClassId to, uint64_t bytes) { return FetchCost(from, to, bytes).ns; };
-  fetch_shares_ = pt::ReadFetchShares(graph_, platform_, options_.candidates, profile_, options_.library_versions,
-                                      reuse_distance_, fetch_ns);
+  fetch_shares_ = pt::ReadFetchShares(graph_, platform_, makers_, options_.candidates, profile_,
+                                      options_.library_versions, reuse_distance_, fetch_ns);
   for (const Candidate& candidate : options_.candidates) listed_shares_.push_back(LookUpFetchShare(candidate));
 }
 
 double ProfiledCosts::LookUpFetchShare(const Candidate& candidate) const {
   if (fetch_shares_.empty()) return 1;
-  const std::optional<FetchClass> of = FetchClassOf(graph_, platform_, candidate);
+  const std::optional<FetchClass> of = FetchClassOf(graph_, platform_, makers_, candidate);
   const auto found = of ? fetch_shares_.find(*of) : fetch_shares_.end();
   return found == fetch_shares_.end() ? 1 : found->second;
 }
