@@ -10,10 +10,6 @@ install(TARGETS partitiontuner EXPORT partitiontuner-targets
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/partitiontuner ${PROJECT_BINARY_DIR}/include/partitiontuner
         DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")
 
-if(TARGET pt_plugin_cuda)
-  install(TARGETS pt_plugin_cuda LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/partitiontuner/plugins)
-endif()
-
 # Programs find the library beside them, wherever the tree lies.
 file(RELATIVE_PATH pt_bin_to_lib ${CMAKE_INSTALL_FULL_BINDIR} ${CMAKE_INSTALL_FULL_LIBDIR})
 foreach(program pt-profile pt-plan pt-run pt-make-example)
@@ -32,6 +28,10 @@ install(FILES ${PROJECT_BINARY_DIR}/package/partitiontuner-config.cmake
               ${PROJECT_BINARY_DIR}/package/partitiontuner-config-version.cmake DESTINATION ${pt_package_dir})
 
 # Plugins lie where the library looks for them, and find it from there; OpenVINO is found where it was at build time.
+if(TARGET cuda_plugin)
+  set_target_properties(cuda_plugin PROPERTIES INSTALL_RPATH "$ORIGIN/../..")
+  install(TARGETS cuda_plugin LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/partitiontuner/plugins)
+endif()
 if(TARGET openvino_plugin)
   set_target_properties(openvino_plugin PROPERTIES INSTALL_RPATH "$ORIGIN/../.." INSTALL_RPATH_USE_LINK_PATH ON)
   install(TARGETS openvino_plugin LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/partitiontuner/plugins)

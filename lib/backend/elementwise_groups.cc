@@ -1,4 +1,4 @@
-#include "lib/backend/elementwise_groups.h"
+#include "partitiontuner/backend/elementwise_groups.h"
 
 #include <algorithm>
 #include <set>

@@ -4,8 +4,8 @@
 #include <catch2/catch_test_macros.hpp>
 #include <memory>
 
-#include "lib/backend/cuda/device.h"
-#include "lib/backend/cuda/libraries.h"
+#include "plugins/cuda/device.h"
+#include "plugins/cuda/libraries.h"
 #include "test/cuda/fake_gpu.h"
 #include "test/testing/test_machine.h"
 

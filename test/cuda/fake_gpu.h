@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "lib/backend/cuda/functions.h"
+#include "plugins/cuda/functions.h"
 
 namespace pt::testing {
 

@@ -2,7 +2,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <filesystem>
 
-#include "lib/backend/cuda/device.h"
+#include "plugins/cuda/device.h"
 #include "test/cuda/cuda_lab.h"
 
 namespace pt::testing {

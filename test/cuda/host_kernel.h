@@ -6,7 +6,7 @@
 #include <memory>
 #include <string>
 
-#include "lib/backend/cuda/programs.h"
+#include "plugins/cuda/programs.h"
 
 namespace pt::testing {
 

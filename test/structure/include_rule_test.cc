@@ -47,9 +47,9 @@ const std::vector<ThirdParty>& ThirdParties() {
       {"dnnl", {"lib/backend/onednn/"}},
       {"oneapi/dnnl/", {"lib/backend/onednn/"}},
       {"tbb/", {"lib/backend/onednn/"}},
-      {"cuda.h", {"lib/backend/cuda/"}},
-      {"nvrtc.h", {"lib/backend/cuda/"}},
-      {"cublasLt.h", {"lib/backend/cuda/"}},
+      {"cuda.h", {"plugins/cuda/"}},
+      {"nvrtc.h", {"plugins/cuda/"}},
+      {"cublasLt.h", {"plugins/cuda/"}},
       {"hwy/",
        {"lib/backend/host_kernels/", "lib/backend/onednn/", "lib/backend/recurrent/", "test/backend/", "bench/",
         "lib/backend/host/vector_math-inl.h"}},  // for those that have Highway

@@ -7,7 +7,7 @@
 #include <set>
 
 #include "lib/backend/built_in.h"
-#include "lib/backend/elementwise_groups.h"
+#include "partitiontuner/backend/elementwise_groups.h"
 #include "lib/backend/host_kernels/arrangement.h"
 #include "lib/backend/host_kernels/attention_pattern.h"
 #include "lib/backend/host_kernels/convolution.h"

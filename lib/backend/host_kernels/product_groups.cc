@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <map>
 
-#include "lib/backend/elementwise_groups.h"
+#include "partitiontuner/backend/elementwise_groups.h"
 #include "lib/backend/host_kernels/clip_bounds.h"
 #include "lib/backend/host_kernels/expression.h"
 #include "lib/backend/host_kernels/product.h"

@@ -1,4 +1,4 @@
-#include "lib/backend/cuda/device.h"
+#include "plugins/cuda/device.h"
 
 #include <charconv>
 

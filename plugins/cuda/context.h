@@ -7,7 +7,7 @@
 #include <mutex>
 #include <string>
 
-#include "lib/backend/cuda/functions.h"
+#include "plugins/cuda/functions.h"
 
 namespace pt::cuda {
 

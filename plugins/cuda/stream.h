@@ -12,7 +12,7 @@
 #include <memory>
 #include <vector>
 
-#include "lib/backend/cuda/context.h"
+#include "plugins/cuda/context.h"
 #include "partitiontuner/backend/backend.h"
 
 namespace pt::cuda {

@@ -1,8 +1,8 @@
 // The entry of the plugin "cuda": docs/cuda.md.
 #include "partitiontuner/backend/plugin.h"
 
-#include "lib/backend/cuda/device.h"
-#include "lib/backend/cuda/libraries.h"
+#include "plugins/cuda/device.h"
+#include "plugins/cuda/libraries.h"
 
 namespace pt::cuda {
 namespace {

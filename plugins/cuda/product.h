@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "lib/backend/cuda/site.h"
+#include "plugins/cuda/site.h"
 
 namespace pt::cuda {
 

@@ -1,4 +1,4 @@
-#include "lib/backend/cuda/blas.h"
+#include "plugins/cuda/blas.h"
 
 #include <algorithm>
 

@@ -1,10 +1,10 @@
-#include "lib/backend/cuda/expression.h"
+#include "plugins/cuda/expression.h"
 
 #include <algorithm>
 #include <array>
 #include <map>
 
-#include "lib/backend/cuda/index_space.h"
+#include "plugins/cuda/index_space.h"
 
 namespace pt::cuda {
 namespace {

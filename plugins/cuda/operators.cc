@@ -1,8 +1,8 @@
-#include "lib/backend/cuda/operators.h"
+#include "plugins/cuda/operators.h"
 
 #include <algorithm>
 
-#include "lib/backend/cuda/expression.h"
+#include "plugins/cuda/expression.h"
 
 namespace pt::cuda {
 namespace {

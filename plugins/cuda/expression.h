@@ -1,7 +1,7 @@
 // Elementwise operators as expressions: a group of them becomes one kernel that reads each input once.
 #pragma once
 
-#include "lib/backend/cuda/site.h"
+#include "plugins/cuda/site.h"
 
 namespace pt::cuda {
 

@@ -4,7 +4,7 @@
 #include <memory>
 #include <vector>
 
-#include "lib/backend/cuda/site.h"
+#include "plugins/cuda/site.h"
 
 namespace pt::cuda {
 

@@ -1,9 +1,9 @@
-#include "lib/backend/cuda/product.h"
+#include "plugins/cuda/product.h"
 
 #include <algorithm>
 #include <cstdint>
 
-#include "lib/backend/cuda/index_space.h"
+#include "plugins/cuda/index_space.h"
 #include "partitiontuner/graph/uses.h"
 
 namespace pt::cuda {

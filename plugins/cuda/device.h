@@ -3,9 +3,9 @@
 
 #include <memory>
 
-#include "lib/backend/cuda/blas.h"
-#include "lib/backend/cuda/context.h"
-#include "lib/backend/cuda/programs.h"
+#include "plugins/cuda/blas.h"
+#include "plugins/cuda/context.h"
+#include "plugins/cuda/programs.h"
 #include "partitiontuner/backend/backends.h"
 
 namespace pt::cuda {

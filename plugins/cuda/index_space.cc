@@ -1,4 +1,4 @@
-#include "lib/backend/cuda/index_space.h"
+#include "plugins/cuda/index_space.h"
 
 #include <cstdlib>
 

@@ -1,6 +1,6 @@
-#include "lib/backend/cuda/libraries.h"
+#include "plugins/cuda/libraries.h"
 
-#include "lib/backend/cuda/device.h"
+#include "plugins/cuda/device.h"
 
 namespace pt::cuda {
 

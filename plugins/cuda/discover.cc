@@ -1,7 +1,7 @@
 // What CUDA devices there are, and what their costs depend on.
 #include <algorithm>
 
-#include "lib/backend/cuda/device.h"
+#include "plugins/cuda/device.h"
 #include "partitiontuner/platform/asynchronous_device.h"
 
 namespace pt::cuda {

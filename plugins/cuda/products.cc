@@ -1,6 +1,6 @@
 // The library "cublaslt": products of float32 matrices, with what follows them, by NVIDIA's cuBLASLt.
-#include "lib/backend/cuda/kernel.h"
-#include "lib/backend/cuda/libraries.h"
+#include "plugins/cuda/kernel.h"
+#include "plugins/cuda/libraries.h"
 
 namespace pt::cuda {
 namespace {

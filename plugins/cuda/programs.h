@@ -8,7 +8,7 @@
 #include <mutex>
 #include <string>
 
-#include "lib/backend/cuda/stream.h"
+#include "plugins/cuda/stream.h"
 
 namespace pt::cuda {
 

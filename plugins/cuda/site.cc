@@ -1,10 +1,10 @@
-#include "lib/backend/cuda/site.h"
+#include "plugins/cuda/site.h"
 
 #include <algorithm>
 #include <charconv>
 #include <cmath>
 
-#include "lib/backend/cuda/programs.h"
+#include "plugins/cuda/programs.h"
 #include "partitiontuner/candidate/run_time_sizes.h"
 
 namespace pt::cuda {

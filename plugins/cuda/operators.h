@@ -5,7 +5,7 @@
 #include <span>
 #include <string_view>
 
-#include "lib/backend/cuda/site.h"
+#include "plugins/cuda/site.h"
 
 namespace pt::cuda {
 

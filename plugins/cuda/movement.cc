@@ -3,8 +3,8 @@
 #include <array>
 #include <numeric>
 
-#include "lib/backend/cuda/index_space.h"
-#include "lib/backend/cuda/operators.h"
+#include "plugins/cuda/index_space.h"
+#include "plugins/cuda/operators.h"
 
 namespace pt::cuda {
 namespace {

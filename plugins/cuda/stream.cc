@@ -1,4 +1,4 @@
-#include "lib/backend/cuda/stream.h"
+#include "plugins/cuda/stream.h"
 
 #include <algorithm>
 #include <cmath>

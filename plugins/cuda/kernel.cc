@@ -1,4 +1,4 @@
-#include "lib/backend/cuda/kernel.h"
+#include "plugins/cuda/kernel.h"
 
 #include <algorithm>
 

@@ -4,8 +4,8 @@
 #include <array>
 #include <bit>
 
-#include "lib/backend/cuda/index_space.h"
-#include "lib/backend/cuda/operators.h"
+#include "plugins/cuda/index_space.h"
+#include "plugins/cuda/operators.h"
 
 namespace pt::cuda {
 namespace {

@@ -1,4 +1,4 @@
-#include "lib/backend/cuda/context.h"
+#include "plugins/cuda/context.h"
 
 #include <cstdint>
 

@@ -1,4 +1,4 @@
-#include "lib/backend/cuda/programs.h"
+#include "plugins/cuda/programs.h"
 
 namespace pt::cuda {
 namespace {

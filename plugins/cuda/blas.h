@@ -3,8 +3,8 @@
 
 #include <memory>
 
-#include "lib/backend/cuda/product.h"
-#include "lib/backend/cuda/stream.h"
+#include "plugins/cuda/product.h"
+#include "plugins/cuda/stream.h"
 
 namespace pt::cuda {
 

@@ -1,4 +1,4 @@
-#include "lib/backend/cuda/functions.h"
+#include "plugins/cuda/functions.h"
 
 #include <dlfcn.h>
 

@@ -3,8 +3,8 @@
 
 #include <memory>
 
-#include "lib/backend/cuda/device.h"
-#include "lib/backend/cuda/operators.h"
+#include "plugins/cuda/device.h"
+#include "plugins/cuda/operators.h"
 
 namespace pt::cuda {
 
