@@ -3,10 +3,10 @@
 
 #include <memory>
 
+#include "partitiontuner/backend/backends.h"
 #include "plugins/cuda/blas.h"
 #include "plugins/cuda/context.h"
 #include "plugins/cuda/programs.h"
-#include "partitiontuner/backend/backends.h"
 
 namespace pt::cuda {
 

@@ -1,8 +1,8 @@
 // What CUDA devices there are, and what their costs depend on.
 #include <algorithm>
 
-#include "plugins/cuda/device.h"
 #include "partitiontuner/platform/asynchronous_device.h"
+#include "plugins/cuda/device.h"
 
 namespace pt::cuda {
 namespace {

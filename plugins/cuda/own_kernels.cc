@@ -1,9 +1,9 @@
 // The library "cuda": elementwise groups and what operators.h lists, by kernels that are written for the very nodes and
 // compiled when a session is made. Every tensor is row-major.
+#include "partitiontuner/backend/elementwise_groups.h"
 #include "plugins/cuda/expression.h"
 #include "plugins/cuda/kernel.h"
 #include "plugins/cuda/libraries.h"
-#include "partitiontuner/backend/elementwise_groups.h"
 
 namespace pt::cuda {
 namespace {

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "plugins/cuda/index_space.h"
 #include "partitiontuner/graph/uses.h"
+#include "plugins/cuda/index_space.h"
 
 namespace pt::cuda {
 namespace {

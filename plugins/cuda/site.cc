@@ -4,8 +4,8 @@
 #include <charconv>
 #include <cmath>
 
-#include "plugins/cuda/programs.h"
 #include "partitiontuner/candidate/run_time_sizes.h"
+#include "plugins/cuda/programs.h"
 
 namespace pt::cuda {
 

@@ -12,8 +12,8 @@
 #include <memory>
 #include <vector>
 
-#include "plugins/cuda/context.h"
 #include "partitiontuner/backend/backend.h"
+#include "plugins/cuda/context.h"
 
 namespace pt::cuda {
 

@@ -4,9 +4,9 @@
 #include <catch2/generators/catch_generators.hpp>
 #include <catch2/generators/catch_generators_range.hpp>
 
+#include "partitiontuner/graph/graph_text.h"
 #include "plugins/cuda/index_space.h"
 #include "plugins/cuda/operators.h"
-#include "partitiontuner/graph/graph_text.h"
 #include "test/cuda/cuda_cases.h"
 #include "test/cuda/cuda_lab.h"
 

@@ -1,8 +1,8 @@
 // The library "cublaslt" against the reference library, with a cuBLASLt that computes what it is told on the host.
 #include <catch2/catch_test_macros.hpp>
 
-#include "plugins/cuda/product.h"
 #include "partitiontuner/graph/graph_text.h"
+#include "plugins/cuda/product.h"
 #include "test/cuda/cuda_cases.h"
 #include "test/cuda/cuda_lab.h"
 

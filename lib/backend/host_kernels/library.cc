@@ -7,7 +7,6 @@
 #include <set>
 
 #include "lib/backend/built_in.h"
-#include "partitiontuner/backend/elementwise_groups.h"
 #include "lib/backend/host_kernels/arrangement.h"
 #include "lib/backend/host_kernels/attention_pattern.h"
 #include "lib/backend/host_kernels/convolution.h"
@@ -15,6 +14,7 @@
 #include "lib/backend/host_kernels/kernel.h"
 #include "lib/backend/host_kernels/product.h"
 #include "lib/backend/math_modes.h"
+#include "partitiontuner/backend/elementwise_groups.h"
 #include "partitiontuner/backend/libraries.h"
 #include "partitiontuner/candidate/run_time_sizes.h"
 
