@@ -18,6 +18,8 @@ Questions:
                against its sequential twin bit for bit
   accelerator  the table static-type, per-op, tuned-ops, partitiontuner (as published, mended), heft, search on CPU + the
                simulated accelerator; exit 1 where search is behind another, or partitiontuner behind static-type
+  streams      one device with streams, all on it: one stream, wavefront, ios, estf, search; then search with the host
+               beside it; predicted by a platform file (default profiles/gpu-streams.json), planning time in brackets
   verify       verifies each model once with the default plan
 
 Needs Python 3 only. Timings are of this machine and moment: compare within one run.
@@ -243,6 +245,21 @@ def accelerator(tools, models, arguments):
     return 1 if behind or behind_types else 0
 
 
+def streams(tools, models, arguments):
+    device = json.loads(pathlib.Path(arguments.platform).read_text())["name"]
+    wanted = [f"single:{device}", "wavefront", "ios", "estf", "search"]
+    print("model\tbound_us\t" + "\t".join(wanted) + "\tsearch with the host")
+    for name, model, data in models:
+        options = [model, *dims_from(data), "--platform", arguments.platform, "--baselines", "--format", "json"]
+        alone = json.loads(tools.run("pt-plan", *options, "--place", f"*={device}")[2])
+        beside = json.loads(tools.run("pt-plan", *options)[2])
+        rows = [{row["planner"]: row for row in answer["planners"]} for answer in (alone, beside)]
+        cells = [rows[0][way] for way in wanted] + [rows[1]["search"]]
+        print(f"{name}\t{alone['bound_ns'] / 1e3:.0f}\t" +
+              "\t".join(f"{c['makespan_ns'] / 1e3:.0f} ({c['search_ms']:.0f} ms)" if "makespan_ns" in c else "-" for c in cells), flush=True)
+    return 0
+
+
 def verify(tools, models, arguments):
     bad = 0
     for name, model, data in models:
@@ -255,7 +272,7 @@ def verify(tools, models, arguments):
 
 
 def main():
-    questions = {f.__name__: f for f in (profile, plan, accuracy, planners, rewrites, random, accelerator, verify)}
+    questions = {f.__name__: f for f in (profile, plan, accuracy, planners, rewrites, random, accelerator, streams, verify)}
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("question", choices=questions)
     parser.add_argument("models", nargs="+")
@@ -275,8 +292,9 @@ def main():
                         help="absolute tolerance of one model in verify and random")
     parser.add_argument("--seeds", type=int, default=20)
     arguments = parser.parse_args()
-    if arguments.question == "accelerator" and not arguments.platform:
-        arguments.platform = ROOT / "profiles" / "sim-accelerator.json"
+    platforms = {"accelerator": "sim-accelerator.json", "streams": "gpu-streams.json"}
+    if arguments.question in platforms and not arguments.platform:
+        arguments.platform = ROOT / "profiles" / platforms[arguments.question]
     sys.exit(questions[arguments.question](Tools(arguments), find_models(arguments.models), arguments))
 
 

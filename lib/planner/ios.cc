@@ -90,6 +90,7 @@ class Ios {
       const Option& option = space_.option(OptionOf(c));
       block.streams = std::max(block.streams, space_.units(option.unit_class).size());
       block.ns.push_back(option.likely_ns());
+      block.demand.push_back(DemandOf(option));
       block.readers.push_back(0);
       for (const auto& [reader, value] : graph_.readers[c]) {
         if (reader < end) block.readers.back() |= GroupSet{1} << (reader - first);
@@ -108,6 +109,12 @@ class Ios {
       solution_.push_back({option, units[stages.stream[c - first] % units.size()]});
       keys_.push_back(int64_t{first} * (kLongestIosBlock + 2) + stages.stage[c - first]);
     }
+  }
+
+  // Cores are streams of their own; those of a device share it.
+  IosDemand DemandOf(const Option& option) const {
+    if (space_.platform().unit_class(option.unit_class).on_host()) return {};
+    return {option.device.value, streams_.Demand(option, space_.units(option.unit_class).front())};
   }
 
   // Those of which the group at `c` is the first.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <map>
 #include <optional>
 
@@ -16,7 +17,11 @@ constexpr uint64_t kMostEndings = 200'000;  // of a block
 
 class BlockSolver {
  public:
-  explicit BlockSolver(const IosBlock& block) : block_(block), linked_(block.readers) {
+  explicit BlockSolver(const IosBlock& block)
+      : block_(block),
+        linked_(block.readers),
+        contended_(
+            std::any_of(block.demand.begin(), block.demand.end(), [](const IosDemand& d) { return d.share > 0; })) {
     for (size_t g = 0; g < block.ns.size(); ++g) {
       for (GroupSet left = block.readers[g]; left != 0; left &= left - 1) linked_[Lowest(left)] |= Bit(g);
     }
@@ -99,7 +104,7 @@ class BlockSolver {
     return part;
   }
 
-  // The time of the longest part; nothing when there are more parts than streams.
+  // Until the last of its parts has ended; nothing when there are more parts than streams.
   std::optional<int64_t> ConcurrentNs(GroupSet stage, std::vector<uint32_t>* stream_of) const {
     std::vector<std::pair<int64_t, GroupSet>> parts;  // minus its time
     for (GroupSet left = stage; left != 0;) {
@@ -114,7 +119,49 @@ class BlockSolver {
     for (uint32_t p = 0; stream_of != nullptr && p < parts.size(); ++p) {
       for (GroupSet in = parts[p].second; in != 0; in &= in - 1) (*stream_of)[Lowest(in)] = p;
     }
-    return -parts.front().first;
+    return SideBySideNs(parts);
+  }
+
+  // As the timeline has it: whenever a group ends, what runs then shares the devices anew. `parts` by minus their
+  // times.
+  int64_t SideBySideNs(const std::vector<std::pair<int64_t, GroupSet>>& parts) const {
+    if (parts.size() == 1 || !contended_) return -parts.front().first;
+    std::vector<Running> running;
+    for (const auto& [minus_ns, part] : parts) running.push_back({part, static_cast<double>(block_.ns[Lowest(part)])});
+    double now = 0;
+    while (!running.empty()) {
+      double step = INFINITY;
+      for (const Running& run : running) step = std::min(step, run.left_ns * Factor(run, running));
+      std::vector<Running> next;
+      for (Running run : running) {
+        run.left_ns -= step / Factor(run, running);
+        if (run.left_ns < 0.5 && (run.groups &= run.groups - 1) != 0) {
+          run.left_ns = static_cast<double>(block_.ns[Lowest(run.groups)]);
+        }
+        if (run.groups != 0) next.push_back(run);
+      }
+      now += step;
+      running = std::move(next);
+    }
+    return std::llround(now);
+  }
+
+  // A part in a stage: what of it is not over, and what its first group still takes when it has the device to itself.
+  struct Running {
+    GroupSet groups = 0;
+    double left_ns = 0;
+  };
+
+  // By how much it is slowed down beside the others.
+  double Factor(const Running& run, const std::vector<Running>& running) const {
+    const IosDemand& own = block_.demand[Lowest(run.groups)];
+    if (own.share == 0) return 1;
+    double asked = 0;
+    for (const Running& other : running) {
+      const IosDemand& demand = block_.demand[Lowest(other.groups)];
+      asked += demand.device == own.device ? demand.share : 0;
+    }
+    return std::max(1.0, asked);
   }
 
   IosStages Nowhere() const {
@@ -144,6 +191,7 @@ class BlockSolver {
 
   const IosBlock& block_;
   std::vector<GroupSet> linked_;  // readers and makers
+  const bool contended_;
   int most_ = kMostInPart;
   uint64_t endings_ = 0;
   std::map<GroupSet, Best> best_;

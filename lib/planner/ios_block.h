@@ -19,10 +19,18 @@ struct IosMerge {
   friend auto operator<=>(const IosMerge&, const IosMerge&) = default;
 };
 
+// What a group asks of a device whose streams share it; 0 of one that it has to itself.
+struct IosDemand {
+  uint32_t device = 0;
+  double share = 0;
+  friend auto operator<=>(const IosDemand&, const IosDemand&) = default;
+};
+
 // What the times of stages depend on. Groups in legal order.
 struct IosBlock {
   size_t streams = 1;
   std::vector<int64_t> ns;
+  std::vector<IosDemand> demand;
   std::vector<GroupSet> readers;  // within the block
   std::vector<IosMerge> merges;
   friend auto operator<=>(const IosBlock&, const IosBlock&) = default;
@@ -34,7 +42,8 @@ struct IosStages {
 };
 
 // The stages whose times add up to the least. A stage takes as long as the longest of its connected parts, which run
-// side by side, or as the kernel that runs all of its groups as one, if there is one and it is faster.
+// side by side and slow each other down where they ask for more than a device has, or as the kernel that runs all of
+// its groups as one, if there is one and it is faster.
 IosStages SolveIosBlock(const IosBlock& block);
 
 }  // namespace pt
