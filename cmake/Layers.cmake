@@ -15,15 +15,18 @@ if(PT_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
 endif()
 
 # Headers of the standard library and of Catch2 are compiled once for all files, never headers of our own: those change. The
-# sanitizer builds go without, so that a file of the library that forgets an include does not pass ./check.
+# build with AddressSanitizer goes without, so that a file of the library that forgets an include does not pass ./check.
 option(PT_PRECOMPILE_HEADERS "Compile the headers of the standard library once" ON)
+if(PT_SANITIZE MATCHES "address")
+  set(PT_PRECOMPILE_HEADERS OFF)
+endif()
 set(pt_precompiled_headers <algorithm> <array> <cmath> <cstdint> <cstring> <functional> <limits> <map> <memory> <optional>
     <set> <span> <string> <string_view> <utility> <vector>)
 
 # False for "text" + std::to_string(n), GCC bug 105651; from a precompiled header, more warnings take the same wrong turn.
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
   target_compile_options(pt_flags INTERFACE -Wno-restrict)
-  if(PT_PRECOMPILE_HEADERS AND NOT PT_SANITIZE)
+  if(PT_PRECOMPILE_HEADERS)
     target_compile_options(pt_flags INTERFACE -Wno-array-bounds -Wno-stringop-overflow)
   endif()
 endif()
@@ -31,7 +34,7 @@ endif()
 # pt_precompile(TARGET HEADER...): the headers above and those named; the first target compiled with the same options makes
 # them, the others with the same HEADERs take them from there.
 function(pt_precompile target)
-  if(NOT PT_PRECOMPILE_HEADERS OR PT_SANITIZE)
+  if(NOT PT_PRECOMPILE_HEADERS)
     return()
   endif()
   get_target_property(type ${target} TYPE)  # executables are compiled with other options than libraries
