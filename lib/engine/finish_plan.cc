@@ -197,6 +197,8 @@ Result<Plan> PlanWith(const Model& model, const Machine& machine, const CostMode
                           options.seed,
                           colon == std::string_view::npos ? std::string_view() : name.substr(colon + 1),
                           options.time_limit.count()};
+  Bound bound = BestBound(problem);
+  problem.bound_ns = bound.ns;
   const auto start = std::chrono::steady_clock::now();
   PT_ASSIGN(Plan plan, planner->make_plan(problem, explanations));
   PlanningNotes found;
@@ -218,7 +220,6 @@ Result<Plan> PlanWith(const Model& model, const Machine& machine, const CostMode
   if (notes != nullptr) *notes = found;
   PT_CHECK_OK(NameReorderLibraries(*model.graph, machine, plan));
   PT_CHECK_OK(machine.CheckPlugins());
-  Bound bound = BestBound(problem);
   plan.lower_bound_ns = bound.ns;
   if (bound.ns > 0) plan.report.tight_bound = std::move(bound.name);
   plan.complete = AllMeasured(*model.graph, platform, plan, costs);

@@ -63,9 +63,10 @@ class Search {
 
   Result<Solved> Run() {
     PT_CHECK_OK(CollectStarts());
+    best_ = starts_.front();
     StartExactly();
     best_ = starts_.front();
-    if (!proven_ && !IsOver()) {
+    if (!IsOver()) {
       now_.Reset(best_.solution);
       if (!best_.over.fits()) Repair();
       if (best_.over.fits()) {
@@ -81,7 +82,7 @@ class Search {
     if (!best_.over.fits()) {
       if (const Result<Plan> plan = Assemble(space_, best_.solution, "search"); !plan.ok()) return plan.error();
     }
-    return Solved{std::move(best_.solution), out_of_time_ ? "time" : proven_ ? "done" : "effort"};
+    return Solved{std::move(best_.solution), out_of_time_ ? "time" : IsProven() ? "done" : "effort"};
   }
 
  private:
@@ -296,7 +297,14 @@ class Search {
            kPartOfSegments * static_cast<double>(of_segments_) / static_cast<double>(kUsualOfSegments);
   }
 
-  bool IsOver() const { return Spent() >= 1 || IsLate(); }
+  bool IsOver() const { return IsProven() || Spent() >= 1 || IsLate(); }
+
+  bool IsAtBound(const Score& score) const {
+    return score.makespan_ns <= space_.problem().bound_ns && score.makespan_ns > 0;
+  }
+
+  // Nothing is faster than the best.
+  bool IsProven() const { return proven_ || (best_.over.fits() && IsAtBound(best_.score)); }
 
   bool IsLate() const {
     out_of_time_ = out_of_time_ || space_.deadline().IsOver();
@@ -321,6 +329,7 @@ class Search {
     }
     now_.Commit();
     critical_.clear();
+    if (IsAtBound(score)) KeepBest();
     return score < before;
   }
 

@@ -144,6 +144,25 @@ TEST_CASE("Search, EndsWithAPlanWhereverTimeRunsOut", "[planner]") {
   }
 }
 
+TEST_CASE("Search, EndsAtAPlanThatNoneIsFasterThan", "[planner]") {
+  // Too large to be proven by itself. Told that nothing is faster than what it finds, it says that it is done, long
+  // before its effort is spent; told of less it goes on.
+  const World world = MakeWorld(testing::Inception(4));
+  const Plan unbounded = BySearch(world);
+  REQUIRE(unbounded.report.stopped_by == "effort");
+  PlanningProblem problem = world.problem();
+  problem.effort = 100 * testing::kTestEffort;
+  problem.bound_ns = unbounded.makespan.ns;
+  const Planner* search = FindPlanner("search").value();
+  const Plan bounded = search->make_plan(problem, nullptr).value();
+  CHECK(testing::FaultText(world, bounded) == "");
+  CHECK(bounded.report.stopped_by == "done");
+  CHECK(bounded.makespan.ns <= unbounded.makespan.ns);
+  problem.effort = testing::kTestEffort;
+  problem.bound_ns = 1;
+  CHECK(search->make_plan(problem, nullptr).value().report.stopped_by == "effort");
+}
+
 TEST_CASE("Search, ATimeLimitThatIsNotReachedChangesNothing", "[planner]") {
   const World world = MakeWorld(testing::RandomGraph(5, 30), {}, 5);
   const Plan limited = BySearch(world, testing::kTestEffort, INT64_MAX / 4);

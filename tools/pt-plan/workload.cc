@@ -156,6 +156,7 @@ Result<int> PlanWorkload(const PlanFlags& flags, const Console& console) {
     problem.time_limit_ns = limit.count();
   }
   const Bound bound = BestBound(problem);
+  problem.bound_ns = bound.ns;
   const auto plan_by = [&](const std::string& planner, double& search_ms) -> Result<Plan> {
     PT_ASSIGN(Plan plan, PlanNamed(problem, planner, search_ms));
     Finish(problem, bound, plan);
