@@ -1,4 +1,4 @@
-#include "lib/backend/recurrent_node.h"
+#include "partitiontuner/backend/recurrent_node.h"
 
 #include <algorithm>
 #include <cctype>

@@ -1,4 +1,4 @@
-#include "lib/backend/window_parameters.h"
+#include "partitiontuner/backend/window_parameters.h"
 
 #include <algorithm>
 

@@ -6,7 +6,7 @@
 
 #include "lib/backend/host_kernels/arrangement.h"
 #include "lib/backend/host_kernels/operator.h"
-#include "lib/backend/window_parameters.h"
+#include "partitiontuner/backend/window_parameters.h"
 
 namespace pt::host {
 

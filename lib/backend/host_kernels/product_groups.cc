@@ -5,8 +5,8 @@
 #include "lib/backend/host_kernels/expression.h"
 #include "lib/backend/host_kernels/product.h"
 #include "lib/backend/host_kernels/thin_products.h"
-#include "lib/backend/window_parameters.h"
 #include "partitiontuner/backend/elementwise_groups.h"
+#include "partitiontuner/backend/window_parameters.h"
 #include "partitiontuner/graph/uses.h"
 #include "partitiontuner/support/checked.h"
 

@@ -1,7 +1,7 @@
 #include <algorithm>
 
 #include "lib/backend/onednn/family.h"
-#include "lib/backend/window_parameters.h"
+#include "partitiontuner/backend/window_parameters.h"
 
 namespace pt::onednn {
 namespace {

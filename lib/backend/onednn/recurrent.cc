@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "lib/backend/onednn/family.h"
-#include "lib/backend/recurrent_node.h"
+#include "partitiontuner/backend/recurrent_node.h"
 
 namespace pt::onednn {
 namespace {

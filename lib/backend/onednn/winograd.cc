@@ -4,7 +4,7 @@
 #include <limits>
 
 #include "lib/backend/onednn/team_pool.h"
-#include "lib/backend/window_parameters.h"
+#include "partitiontuner/backend/window_parameters.h"
 #include "partitiontuner/support/checked.h"
 
 namespace pt::onednn {

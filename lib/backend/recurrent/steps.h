@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#include "lib/backend/recurrent_node.h"
+#include "partitiontuner/backend/recurrent_node.h"
 
 namespace pt::recurrent {
 
