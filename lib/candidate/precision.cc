@@ -8,7 +8,8 @@
 namespace pt {
 namespace {
 
-constexpr std::array kOffered = {MathMode::kFp32, MathMode::kBf16};  // modes that some library computes in
+// Modes that some library computes in.
+constexpr std::array kOffered = {MathMode::kFp32, MathMode::kTf32, MathMode::kBf16, MathMode::kFp16};
 
 bool IsFloat(DataType type) {
   return type == DataType::kFloat32 || type == DataType::kFloat64 || type == DataType::kFloat16 ||
@@ -33,8 +34,8 @@ double ToleranceOf(MathMode mode) {
 Result<MathMode> OfferedMode(std::string_view name) {
   const auto usage = [&](const std::string& what) {
     return MakeError(ErrorCode::kUsage, "precision.mode",
-                     what + " \"" + std::string(name) + "\"; expected fp32 or bf16",
-                     "give --precision fp32, or bf16 to allow that besides");
+                     what + " \"" + std::string(name) + "\"; expected fp32, tf32, bf16 or fp16",
+                     "give --precision fp32, or another to allow that besides");
   };
   const std::optional<MathMode> mode = MathModeFromName(name);
   if (!mode) return usage("unknown precision");

@@ -467,10 +467,10 @@ TEST_CASE("PtPlan, Bf16FromTheProfileToTheVerdict", "[cli]") {
 
 TEST_CASE("Tools, PrecisionsNobodyComputesInAreRefused", "[cli]") {
   const Workplace place;
-  for (const char* precision : {"fp16", "int8", "fp32;bf16"}) {
+  for (const char* precision : {"fp8", "int8", "fp32;bf16"}) {
     const CommandResult result = RunTool("pt-plan", {place.Branchy(), "--db", "none", "--precision", precision});
     CHECK(result.exit_code == 2);
-    CHECK(result.err.find("expected fp32 or bf16") != std::string::npos);
+    CHECK(result.err.find("expected fp32, tf32, bf16 or fp16") != std::string::npos);
   }
 }
 

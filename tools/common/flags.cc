@@ -108,9 +108,10 @@ void AddCommonFlags(CLI::App& app, CommonFlags& flags) {
   };
   list("--dim", flags.dims, "NAME=N", "size of a named dimension (repeatable)");
   app.add_option("--precision", flags.precision,
-                 "math modes allowed, and storage with them: fp32 (default); bf16 allows bfloat16 besides; auto allows "
+                 "math modes allowed, and storage with them: fp32 (default); bf16, fp16 and tf32 allow these besides, fp16 "
+                 "and tf32 on CUDA devices; auto allows "
                  "every mode as far as --max-error does")
-      ->option_text("fp32|bf16|auto")
+      ->option_text("fp32|bf16|fp16|tf32|auto")
       ->group("Data");
   app.add_option("--max-error", flags.max_error,
                  "of --precision auto: largest difference from fp32 by the largest magnitude of each output (0.01)")
