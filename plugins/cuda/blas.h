@@ -34,13 +34,21 @@ struct ProductAddresses {
   CUdeviceptr a = 0, b = 0, result = 0, added = 0, bias = 0, workspace = 0;
 };
 
-// A product at fixed addresses, with the algorithm that cuBLASLt thinks best for them.
+// How a product is computed: cuBLASLt's n-th best algorithm, from 0 on (the last it knows, where it knows fewer), and
+// how exact. math: of factors that are stored as float32.
+struct ProductWay {
+  uint32_t rank = 0;
+  MathMode math = MathMode::kFp32;
+};
+
+// A product at fixed addresses, with an algorithm chosen for them.
 class BoundProduct {
  public:
   // workspace_bytes: at addresses.workspace, which is 256-byte aligned. Errors: kUnsupported where cuBLASLt has no
   // algorithm.
   static Result<std::unique_ptr<BoundProduct>> Make(std::shared_ptr<const Blas> blas, const Product& product,
-                                                    const ProductAddresses& addresses, uint64_t workspace_bytes);
+                                                    const ProductWay& way, const ProductAddresses& addresses,
+                                                    uint64_t workspace_bytes);
   ~BoundProduct();
   BoundProduct(const BoundProduct&) = delete;
   BoundProduct& operator=(const BoundProduct&) = delete;
@@ -50,17 +58,15 @@ class BoundProduct {
  private:
   BoundProduct(std::shared_ptr<const Blas> blas, const Product& product, const ProductAddresses& addresses,
                uint64_t workspace_bytes)
-      : blas_(std::move(blas)),
-        alpha_(product.alpha),
-        beta_(product.beta),
-        addresses_(addresses),
-        workspace_bytes_(workspace_bytes) {}
-  Status Describe(const Product& product);
-  Status DescribeMatrix(cublasLtMatrixLayout_t& layout, const Matrix& matrix, int64_t batch);
-  Status Choose();
+      : blas_(std::move(blas)), product_(product), addresses_(addresses), workspace_bytes_(workspace_bytes) {}
+  Status Describe(MathMode math);
+  Status DescribeMatrix(cublasLtMatrixLayout_t& layout, const Matrix& matrix, DataType type);
+  Status Choose(uint32_t rank);
+  // Of the call's matrices.
+  ProductAddresses At(const ProductOffsets& call) const;
 
   const std::shared_ptr<const Blas> blas_;
-  const float alpha_, beta_;
+  const Product product_;
   const ProductAddresses addresses_;
   const uint64_t workspace_bytes_;
   cublasLtMatmulDesc_t operation_ = nullptr;

@@ -1,5 +1,7 @@
 #include "plugins/cuda/context.h"
 
+#include <algorithm>
+#include <atomic>
 #include <cstdint>
 
 namespace pt::cuda {
@@ -136,6 +138,37 @@ Result<void*> Context::AllocateHost(uint64_t bytes) {
 
 void Context::FreeHost(void* data) {
   if (data != nullptr) Always([&] { return driver().cuMemFreeHost(data); });
+}
+
+uint64_t Context::AddFault(const std::string& text) {
+  const std::lock_guard lock(faults_mutex_);
+  const auto known = std::ranges::find(faults_, text);
+  if (known != faults_.end()) return static_cast<uint64_t>(known - faults_.begin()) + 1;
+  faults_.push_back(text);
+  return faults_.size();
+}
+
+Error Context::FaultOf(uint64_t number) {
+  const std::lock_guard lock(faults_mutex_);
+  const bool known = number > 0 && number <= faults_.size();
+  Error error = MakeError(ErrorCode::kInvalidInput, "cuda.data",
+                          "device " + name_ + ": " + (known ? faults_[number - 1] : "a kernel met bad data"));
+  error.device = name_;
+  return error;
+}
+
+Result<CUdeviceptr> FaultWord::Address() {
+  if (word_ == nullptr) {
+    PT_ASSIGN(void* const made, context_->AllocateHost(sizeof(uint64_t)));
+    word_ = new (made) uint64_t(0);
+  }
+  return reinterpret_cast<CUdeviceptr>(word_);  // one address space for host and device
+}
+
+Status FaultWord::Take() {
+  if (word_ == nullptr) return {};
+  const uint64_t number = std::atomic_ref(*word_).exchange(0);
+  return number == 0 ? Status() : Status(context_->FaultOf(number));
 }
 
 Status Context::Upload(CUdeviceptr to, const void* from, uint64_t bytes) {

@@ -6,6 +6,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <vector>
 
 #include "plugins/cuda/functions.h"
 
@@ -79,6 +80,10 @@ class Context {
   // Host memory that the device copies from and to by itself; null for 0 bytes.
   Result<void*> AllocateHost(uint64_t bytes);
   void FreeHost(void* data);
+  // The number by which kernels tell of bad data met in the run, from 1 on, the same for the same text. Thread-safe.
+  uint64_t AddFault(const std::string& text);
+  // kInvalidInput ("cuda.data") with the text of that number.
+  Error FaultOf(uint64_t number);
   // Copies from the host to the device and waits for it: for constants, before a run.
   Status Upload(CUdeviceptr to, const void* from, uint64_t bytes);
 
@@ -98,6 +103,27 @@ class Context {
   std::mutex mutex_;
   CUstream housekeeping_ = nullptr;
   std::atomic<bool> lost_{false};
+  std::mutex faults_mutex_;
+  std::vector<std::string> faults_;
+};
+
+// Where kernels of a stream tell of bad data that they met: host memory that the device writes to. One thread at a
+// time, but for Take, which any may call.
+class FaultWord {
+ public:
+  explicit FaultWord(std::shared_ptr<Context> context) : context_(std::move(context)) {}
+  ~FaultWord() { context_->FreeHost(word_); }
+  FaultWord(const FaultWord&) = delete;
+  FaultWord& operator=(const FaultWord&) = delete;
+
+  // Its address; the memory is made when it is asked for first.
+  Result<CUdeviceptr> Address();
+  // What was told since it was asked last.
+  Status Take();
+
+ private:
+  const std::shared_ptr<Context> context_;
+  uint64_t* word_ = nullptr;
 };
 
 }  // namespace pt::cuda

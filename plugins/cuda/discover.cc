@@ -1,5 +1,6 @@
 // What CUDA devices there are, and what their costs depend on.
 #include <algorithm>
+#include <cstdlib>
 
 #include "partitiontuner/platform/asynchronous_device.h"
 #include "plugins/cuda/device.h"
@@ -96,9 +97,19 @@ class Discovery {
     device.name = asked.name;
     device.kind = kDeviceKind;
     device.memory_bytes = memory;
+    device.isa = Instructions(major * 10 + minor);
     PT_ASSIGN(device.fingerprint, Fingerprint(asked, major * 10 + minor));
     PT_CHECK_OK(AddAsynchronousDevice(platform, std::move(device), kStreams, Link(), Link()));
     return {};
+  }
+
+  // Generations of devices whose instructions this one has.
+  static std::string Instructions(int architecture) {
+    std::string text;
+    for (const char* generation : {"sm_100", "sm_75", "sm_80", "sm_90"}) {
+      if (std::atoi(generation + 3) <= architecture) text += (text.empty() ? "" : " ") + std::string(generation);
+    }
+    return text;
   }
 
   // Everything that measured times depend on and no library's version says.

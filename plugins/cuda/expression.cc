@@ -4,12 +4,13 @@
 #include <array>
 #include <map>
 
-#include "plugins/cuda/index_space.h"
+#include "plugins/cuda/element_kernel.h"
 
 namespace pt::cuda {
 namespace {
 
-// A value within the kernel: the name of a variable, and its type.
+// A value within the kernel: the name of a variable, and its type in the graph. The two 16-bit floats are kept in a
+// float, rounded after each node as between kernels.
 struct Variable {
   std::string name;
   DataType type = DataType::kUndefined;
@@ -18,7 +19,7 @@ struct Variable {
 enum class Types : uint8_t { kFloat, kInteger, kNumber, kBool, kAny };
 
 bool Has(Types types, DataType type) {
-  const bool is_float = type == DataType::kFloat32, is_bool = type == DataType::kBool;
+  const bool is_float = IsReal(type), is_bool = type == DataType::kBool;
   const bool is_integer = type == DataType::kInt32 || type == DataType::kInt64;
   switch (types) {
     case Types::kFloat:
@@ -30,7 +31,7 @@ bool Has(Types types, DataType type) {
     case Types::kBool:
       return is_bool;
     case Types::kAny:
-      return is_float || is_integer || is_bool;
+      return !CTypeOf(type).empty();
   }
   return false;
 }
@@ -146,7 +147,7 @@ std::string_view UnsignedOf(DataType type) { return type == DataType::kInt64 ? "
 // Builds the body of the kernel node by node.
 class Emitter {
  public:
-  Emitter(const Site& site, const IndexSpace& space) : site_(site), space_(space) {}
+  explicit Emitter(const Site& site) : site_(site) {}
 
   const Site& site() const { return site_; }
 
@@ -163,15 +164,16 @@ class Emitter {
     }
     std::string literal;
     if (operand.constant != nullptr) literal = LiteralOf(operand.type(), *operand.constant);
-    const Variable variable = Define(
-        literal.empty() ? "in" + std::to_string(*at) + "[" + space_.OffsetText(*at) + "]" : literal, operand.type());
+    const Variable variable{"v" + std::to_string(count_++), operand.value_type};
+    Declare(variable, literal.empty() ? "$L" + std::to_string(*at) + "$" : literal);
     variables_[value] = variable;
     return variable;
   }
 
   Variable Define(const std::string& text, DataType type) {
-    Variable variable{"v" + std::to_string(count_++), type};
-    body_ += "    const " + std::string(CTypeOf(type)) + " " + variable.name + " = " + text + ";\n";
+    const Variable variable{"v" + std::to_string(count_++), type};
+    const bool rounded = IsReal(type) && type != DataType::kFloat32;
+    Declare(variable, rounded ? "(float)" + std::string(CTypeOf(type)) + "((float)(" + text + "))" : text);
     return variable;
   }
   void Name(ValueId value, const Variable& variable) { variables_[value] = variable; }
@@ -199,7 +201,7 @@ class Emitter {
           text += c;
           break;
         case 't':
-          text += CTypeOf(a.type);
+          text += ComputeTypeOf(a.type);
           break;
         case 'u':
           text += UnsignedOf(a.type);
@@ -219,11 +221,10 @@ class Emitter {
   Result<std::string> Finish() {
     for (size_t i = 0; i < site_.out.size(); ++i) {
       const auto made = variables_.find(site_.out[i].value);
-      if (made == variables_.end() || made->second.type != site_.out[i].type()) {
+      if (made == variables_.end() || made->second.type != site_.out[i].value_type) {
         return site_.Unsupported("its result is of another type");
       }
-      body_ += "    out" + std::to_string(i) + "[" + space_.OffsetText(site_.in.size() + i) +
-               "] = " + made->second.name + ";\n";
+      body_ += "    $S" + std::to_string(i) + "$ = " + made->second.name + ";\n";
     }
     return std::move(body_);
   }
@@ -233,8 +234,11 @@ class Emitter {
   }
 
  private:
+  void Declare(const Variable& variable, const std::string& text) {
+    body_ += "    const " + std::string(ComputeTypeOf(variable.type)) + " " + variable.name + " = " + text + ";\n";
+  }
+
   const Site& site_;
-  const IndexSpace& space_;
   std::map<ValueId, Variable> variables_;
   std::string body_;
   size_t count_ = 0;
@@ -314,20 +318,34 @@ Emitted EmitWhere(Emitter& emitter, const Node& node) {
   return emitter.Apply(node, kWhere, a, b, condition.name);
 }
 
-// Real numbers become integers as the reference library has it: towards zero, beyond 64 bits the nearest of those, NaN
+// A real number as an integer, as the reference library has it: towards zero, beyond 64 bits the nearest of those, NaN
 // 0, and then the low bits.
+std::string TruncatedText(const std::string& x, const std::string& suffix, DataType to) {
+  const std::string limit = "9223372036854775808.0" + suffix, twice = "18446744073709551616.0" + suffix;
+  std::string text = x + " >= " + limit + " ? 9223372036854775807ll : " + x + " <= -" + limit +
+                     " ? -9223372036854775807ll - 1 : (long long)" + x;
+  if (to == DataType::kUint64) {
+    text = x + " >= " + twice + " ? ~0ull : " + x + " >= " + limit + " ? (unsigned long long)" + x +
+           " : (unsigned long long)(" + text + ")";
+  }
+  return "(" + std::string(CTypeOf(to)) + ")(" + x + " != " + x + " ? 0 : " + text + ")";
+}
+
 Emitted EmitCast(Emitter& emitter, const Node& node) {
   PT_ASSIGN(const Variable a, emitter.Input(node, 0));
   const DataType to = emitter.site().graph.value(node.outputs[0]).type.type;
-  const std::string type(CTypeOf(to));
+  const std::string type(ComputeTypeOf(to));
   if (type.empty()) return Emitter::Unsupported(node, "kernels do not know " + std::string(DataTypeName(to)));
   if (to == DataType::kBool) return emitter.Define(a.name + " != 0 ? 1 : 0", to);
   if (a.type == DataType::kBool) return emitter.Define(a.name + " != 0 ? (" + type + ")1 : (" + type + ")0", to);
-  if (a.type != DataType::kFloat32 || to == DataType::kFloat32) return emitter.Define("(" + type + ")" + a.name, to);
-  return emitter.Define("(" + type + ")(" + a.name + " != " + a.name + " ? 0ll : " + a.name +
-                            " >= 9223372036854775808.0f ? 9223372036854775807ll : " + a.name +
-                            " <= -9223372036854775808.0f ? -9223372036854775807ll - 1 : (long long)" + a.name + ")",
-                        to);
+  const bool is_double = a.type == DataType::kFloat64;
+  if (!IsReal(to) && to != DataType::kFloat64 && (IsReal(a.type) || is_double)) {
+    return emitter.Define(TruncatedText(a.name, is_double ? "" : "f", to), to);
+  }
+  // One rounding, not two, on the way to 16 bits.
+  const bool narrow = IsReal(to) && to != DataType::kFloat32;
+  if (narrow && !IsReal(a.type)) return emitter.Define("pt_odd((double)" + a.name + ")", to);
+  return emitter.Define("(" + type + ")" + a.name, to);
 }
 
 struct Special {
@@ -365,10 +383,12 @@ Result<IndexSpace> SpaceOf(const Site& site) {
 
 bool IsElementwiseOperator(const Node& node) { return EmitterOf(node) != nullptr; }
 
-Result<KernelText> MakeElementwise(const Site& site) {
-  PT_ASSIGN(const IndexSpace space, SpaceOf(site));
-  Emitter emitter(site, space);
-  for (const NodeId id : site.nodes) {
+Result<std::string> ElementwiseBody(const Site& site, std::span<const NodeId> nodes, const Computed& computed) {
+  Emitter emitter(site);
+  if (computed.value.valid()) {
+    emitter.Name(computed.value, emitter.Define(computed.text, site.graph.value(computed.value).type.type));
+  }
+  for (const NodeId id : nodes) {
     const Node& node = site.graph.node(id);
     const auto emit = EmitterOf(node);
     if (emit == nullptr) return Emitter::Unsupported(node, "there is no such elementwise operator");
@@ -379,15 +399,13 @@ Result<KernelText> MakeElementwise(const Site& site) {
     PT_ASSIGN(const Variable result, emit(emitter, node));
     emitter.Name(node.outputs[0], result);
   }
-  PT_ASSIGN(const std::string body, emitter.Finish());
-  const std::string type(space.index_type());
-  KernelText kernel;
-  kernel.elements = space.count();
-  kernel.text = "extern \"C\" __global__ void pt_kernel(const Arguments arguments) {\n" + OperandTexts(site) +
-                "  const " + type + " width = (" + type + ")gridDim.x * blockDim.x;\n  for (" + type + " i = (" + type +
-                ")blockIdx.x * blockDim.x + threadIdx.x; i < " + std::to_string(space.count()) + "; i += width) {\n" +
-                space.CoordinatesText("i") + body + "  }\n}\n";
-  return kernel;
+  return emitter.Finish();
+}
+
+Result<KernelText> MakeElementwise(const Site& site) {
+  PT_ASSIGN(const IndexSpace space, SpaceOf(site));
+  PT_ASSIGN(const std::string body, ElementwiseBody(site, site.nodes, {}));
+  return TogetherKernel(site, space, body);
 }
 
 std::vector<uint32_t> InPlaceInputs(const Site& site) {

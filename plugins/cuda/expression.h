@@ -8,6 +8,16 @@ namespace pt::cuda {
 // There is a row for the operator; its types and parameters may still rule it out.
 bool IsElementwiseOperator(const Node& node);
 
+// A value that the kernel has computed before, as an expression.
+struct Computed {
+  ValueId value = {};
+  std::string text;
+};
+
+// Statements for one element of the site's results, in the form that TogetherKernel takes: $L2$ is what input 2 has in
+// its place, $S0$ where result 0 goes. nodes: elementwise, ascending. kUnsupported where operators or types do not fit.
+Result<std::string> ElementwiseBody(const Site& site, std::span<const NodeId> nodes, const Computed& computed);
+
 // All results have the same dims, to which inputs broadcast. kUnsupported where operators, types or dims do not fit.
 Result<KernelText> MakeElementwise(const Site& site);
 

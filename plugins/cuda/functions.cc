@@ -2,6 +2,8 @@
 
 #include <dlfcn.h>
 
+#include "plugins/cuda/kernel_files.h"
+
 namespace pt::cuda {
 namespace {
 
@@ -80,6 +82,7 @@ Result<std::shared_ptr<const Functions>> LoadFunctions(const LibraryNames& names
   PT_ASSIGN(functions->compiler, LoadCompiler(names));
   PT_ASSIGN(const OpenedLibrary blas, OpenToolkit(names.blas, "cuBLASLt"));
   PT_CHECK_OK(Find(blas, functions->blas));
+  functions->kernel_folder = KernelFiles::DefaultFolder();
   return std::shared_ptr<const Functions>(std::move(functions));
 }
 

@@ -105,6 +105,7 @@ struct Functions {
   DriverFunctions driver;
   CompilerFunctions compiler;  // NVRTC
   BlasFunctions blas;          // cuBLASLt
+  std::string kernel_folder;   // where compiled kernels are kept from process to process; empty: nowhere
 };
 
 // The names under which the system's loader looks for the libraries.

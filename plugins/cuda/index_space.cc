@@ -8,6 +8,12 @@ namespace {
 // A thread's next element is numbered as far as the grid is wide beyond the last one.
 constexpr int64_t kMostIn32Bits = int64_t{1} << 30;
 
+int64_t Furthest(std::span<const int64_t> dims, std::span<const int64_t> strides) {
+  int64_t furthest = 0;
+  for (size_t d = 0; d < dims.size(); ++d) furthest += std::abs(strides[d]) * dims[d];
+  return furthest;
+}
+
 std::string Coordinate(char letter, size_t d) { return letter + std::to_string(d); }
 
 }  // namespace
@@ -17,6 +23,14 @@ IndexSpace::IndexSpace(std::span<const int64_t> dims, std::vector<std::vector<in
   strides_.resize(strides.size());
   DropOnes(dims, strides);
   Merge();
+}
+
+IndexSpace IndexSpace::Whole(std::span<const int64_t> dims, std::vector<std::vector<int64_t>> strides) {
+  IndexSpace space;
+  for (const int64_t dim : dims) space.count_ *= dim;
+  space.dims_.assign(dims.begin(), dims.end());
+  space.strides_ = std::move(strides);
+  return space;
 }
 
 void IndexSpace::DropOnes(std::span<const int64_t> dims, const std::vector<std::vector<int64_t>>& strides) {
@@ -47,27 +61,41 @@ int64_t IndexSpace::OffsetAt(size_t tensor, int64_t element) const {
 }
 
 std::string_view IndexSpace::index_type() const {
-  bool fits = count_ < kMostIn32Bits;
-  for (const std::vector<int64_t>& strides : strides_) {
-    int64_t furthest = 0;
-    for (size_t d = 0; d < dims_.size(); ++d) furthest += std::abs(strides[d]) * dims_[d];
-    fits = fits && furthest < kMostIn32Bits;
-  }
+  bool fits = count_ < kMostIn32Bits && !wide_;
+  for (const std::vector<int64_t>& strides : strides_) fits = fits && Furthest(dims_, strides) < kMostIn32Bits;
   return fits ? "int" : "long long";
+}
+
+std::optional<IndexSpace> IndexSpace::Quads(std::span<const int64_t> first) const {
+  if (dims_.empty() || dims_.back() % 4 != 0) return std::nullopt;
+  IndexSpace quads = *this;
+  quads.dims_.back() /= 4;
+  quads.count_ /= 4;
+  for (size_t t = 0; t < strides_.size(); ++t) {
+    std::vector<int64_t>& strides = quads.strides_[t];
+    if (strides.back() == 0) continue;
+    if (strides.back() != 1 || (t < first.size() && first[t] % 4 != 0)) return std::nullopt;
+    for (size_t d = 0; d + 1 < strides.size(); ++d) {
+      if (strides[d] % 4 != 0) return std::nullopt;
+    }
+    strides.back() = 4;
+  }
+  return quads;
 }
 
 std::string IndexSpace::CoordinatesText(const std::string& element, char letter) const {
   if (dims_.empty()) return "";
   const std::string type(index_type());
   const auto define = [&](size_t d, const std::string& number) {
-    return "    const " + type + " " + Coordinate(letter, d) + " = " + number + ";\n";
+    return "    const " + type + " " + Coordinate(letter, d) + " = " + (dims_[d] == 1 ? "0" : number) + ";\n";
   };
   if (dims_.size() == 1) return define(0, element);
   const std::string rest = std::string("rest_") + letter;
   std::string text = "    " + type + " " + rest + " = " + element + ";\n";
   for (size_t d = dims_.size(); d-- > 1;) {
     const std::string dim = std::to_string(dims_[d]);
-    text += define(d, rest + " % " + dim) + "    " + rest + " /= " + dim + ";\n";
+    text += define(d, rest + " % " + dim);
+    if (dims_[d] != 1) text += "    " + rest + " /= " + dim + ";\n";
   }
   return text + define(0, rest);
 }
@@ -82,6 +110,8 @@ std::string IndexSpace::OffsetText(size_t tensor, char letter) const {
   }
   return text.empty() ? "0" : text;
 }
+
+bool IsWide(const TensorLayout& layout) { return Furthest(layout.dims, layout.strides) >= kMostIn32Bits; }
 
 std::optional<std::vector<int64_t>> BroadcastStrides(const TensorLayout& from, std::span<const int64_t> dims) {
   if (from.dims.size() > dims.size()) return std::nullopt;

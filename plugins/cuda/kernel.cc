@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "partitiontuner/graph/half.h"
+
 namespace pt::cuda {
 namespace {
 
@@ -17,7 +19,9 @@ struct Launch {
 // Kept by whatever is bound to it, since a device that hangs may still be at it when its session is gone.
 struct Compiled {
   std::vector<Launch> launches;
-  std::vector<std::shared_ptr<DeviceBuffer>> constants;
+  std::vector<std::shared_ptr<DeviceBuffer>> constants, tables;
+  uint64_t scratch_bytes = 0;
+  uint64_t fault_code = 0;  // 0: no kernel meets bad data
 };
 
 class BoundRoutine : public BoundKernel {
@@ -30,6 +34,10 @@ class BoundRoutine : public BoundKernel {
     if (stream == nullptr) {
       return MakeError(ErrorCode::kInternal, "cuda.stream", "a CUDA kernel needs its device's stream");
     }
+    if (compiled_->fault_code != 0) {
+      PT_ASSIGN(arguments_.fault, stream->fault().Address());
+      arguments_.fault_code = compiled_->fault_code;
+    }
     for (const Launch& launch : compiled_->launches) {
       PT_CHECK_OK(launch.program->Launch(*stream, launch.blocks, launch.threads, arguments_));
     }
@@ -38,25 +46,40 @@ class BoundRoutine : public BoundKernel {
 
  private:
   const std::shared_ptr<const Compiled> compiled_;
-  const Arguments arguments_;
+  Arguments arguments_;
 };
 
 class RoutineKernel : public Kernel {
  public:
   explicit RoutineKernel(std::shared_ptr<const Compiled> compiled) : compiled_(std::move(compiled)) {}
 
-  Result<std::unique_ptr<BoundKernel>> Bind(TensorSlots in, TensorSlots out, std::span<std::byte>) const override {
+  uint64_t scratch_bytes() const override { return compiled_->scratch_bytes; }
+
+  Result<std::unique_ptr<BoundKernel>> Bind(TensorSlots in, TensorSlots out,
+                                            std::span<std::byte> scratch) const override {
     Arguments arguments;
     size_t at = 0;
     for (const TensorView* const slot : in) arguments.at[at++] = DeviceAddress(slot->data);
     for (const auto& constant : compiled_->constants) arguments.at[at++] = DeviceAddress(constant->data());
     for (const TensorView* const slot : out) arguments.at[at++] = DeviceAddress(slot->data);
+    for (const auto& table : compiled_->tables) arguments.at[at++] = DeviceAddress(table->data());
+    if (compiled_->scratch_bytes > 0) arguments.at[at++] = DeviceAddress(scratch.data());
     return std::unique_ptr<BoundKernel>(std::make_unique<BoundRoutine>(compiled_, arguments));
   }
 
  private:
   const std::shared_ptr<const Compiled> compiled_;
 };
+
+// Numbers of float32 as one of the two 16-bit floats.
+std::vector<uint16_t> Narrowed(const Tensor& constant, DataType type) {
+  std::vector<uint16_t> narrowed;
+  narrowed.reserve(static_cast<size_t>(constant.element_count()));
+  for (const float number : constant.values<float>()) {
+    narrowed.push_back(type == DataType::kFloat16 ? ToHalf(number).bits : ToBfloat16(number).bits);
+  }
+  return narrowed;
+}
 
 }  // namespace
 
@@ -66,13 +89,22 @@ Result<CudaDriver*> DriverOf(const CompileContext& context) {
   return MakeError(ErrorCode::kInternal, "cuda.driver", "a CUDA kernel needs its device's driver");
 }
 
-Result<std::shared_ptr<DeviceBuffer>> OnDevice(const Tensor& constant, CompileContext& context) {
+Result<std::shared_ptr<DeviceBuffer>> OnDevice(const Tensor& constant, CompileContext& context, DataType type) {
   PT_ASSIGN(CudaDriver* const driver, DriverOf(context));
-  return context.weights.Get(constant.content_hash(), "cuda row-major", context.device, constant.bytes().size(),
-                             [&](DeviceBuffer& buffer) {
-                               return driver->context()->Upload(DeviceAddress(buffer.data()), constant.bytes().data(),
-                                                                constant.bytes().size());
-                             });
+  const auto upload = [&](DeviceBuffer& buffer, const void* from, uint64_t bytes) {
+    return driver->context()->Upload(DeviceAddress(buffer.data()), from, bytes);
+  };
+  if (type == DataType::kUndefined || type == constant.type()) {
+    return context.weights.Get(
+        constant.content_hash(), "cuda row-major", context.device, constant.bytes().size(),
+        [&](DeviceBuffer& buffer) { return upload(buffer, constant.bytes().data(), constant.bytes().size()); });
+  }
+  const std::string format = "cuda row-major " + std::string(DataTypeName(type));
+  const uint64_t bytes = static_cast<uint64_t>(constant.element_count() * BytesOf(type));
+  return context.weights.Get(constant.content_hash(), format, context.device, bytes, [&](DeviceBuffer& buffer) {
+    const std::vector<uint16_t> narrowed = Narrowed(constant, type);
+    return upload(buffer, narrowed.data(), bytes);
+  });
 }
 
 Result<std::vector<std::shared_ptr<DeviceBuffer>>> ConstantsOnDevice(const Site& site, CompileContext& context) {
@@ -100,6 +132,15 @@ Result<std::unique_ptr<Kernel>> CompileRoutine(const Site& site, const Routine& 
     compiled->launches.push_back(std::move(launch));
   }
   PT_ASSIGN(compiled->constants, ConstantsOnDevice(site, context));
+  for (const Tensor& table : routine.tables) {
+    PT_ASSIGN(std::shared_ptr<DeviceBuffer> buffer, OnDevice(table, context));
+    compiled->tables.push_back(std::move(buffer));
+  }
+  compiled->scratch_bytes = routine.scratch_bytes;
+  if (!routine.fault.empty()) {
+    compiled->fault_code =
+        driver->context()->AddFault(NodeLabel(site.graph, site.nodes.front()) + ": " + routine.fault);
+  }
   return std::unique_ptr<Kernel>(std::make_unique<RoutineKernel>(std::move(compiled)));
 }
 

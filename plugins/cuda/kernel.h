@@ -11,8 +11,10 @@ namespace pt::cuda {
 // The driver behind the context; kInternal where it is another backend's.
 Result<CudaDriver*> DriverOf(const CompileContext& context);
 
-// The tensor in the device's memory, row-major, shared by all who want it there.
-Result<std::shared_ptr<DeviceBuffer>> OnDevice(const Tensor& constant, CompileContext& context);
+// The tensor in the device's memory, row-major, shared by all who want it there. type: what real numbers are stored as
+// there; undefined: as they are.
+Result<std::shared_ptr<DeviceBuffer>> OnDevice(const Tensor& constant, CompileContext& context,
+                                               DataType type = DataType::kUndefined);
 // All constants of the site, in its order.
 Result<std::vector<std::shared_ptr<DeviceBuffer>>> ConstantsOnDevice(const Site& site, CompileContext& context);
 

@@ -19,6 +19,14 @@ std::vector<UnitClassId> ComputingClasses(const Platform& platform) {
   return classes;
 }
 
+std::vector<Form> FormsOf(std::span<const Operand> operands) {
+  std::vector<Form> forms;
+  for (const Operand& operand : operands) {
+    if (operand.constant == nullptr) forms.push_back({operand.layout.layout, operand.type()});
+  }
+  return forms;
+}
+
 std::vector<Candidate> RowMajorCandidates(const Site& site, std::string_view library,
                                           std::span<const UnitClassId> classes, uint64_t scratch_bytes) {
   Candidate candidate = RowMajorCandidate(site.graph, site.nodes, library);

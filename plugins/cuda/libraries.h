@@ -14,6 +14,8 @@ std::unique_ptr<Library> MakeProductsLibrary();    // "cublaslt": matrix product
 // The unit classes of CUDA devices that compute: their streams, not their copy engines.
 std::vector<UnitClassId> ComputingClasses(const Platform& platform);
 bool IsCuda(const Platform& platform, DeviceId device);
+// Of the operands that are no constants.
+std::vector<Form> FormsOf(std::span<const Operand> operands);
 // The site's nodes on row-major tensors, once for each of the classes.
 std::vector<Candidate> RowMajorCandidates(const Site& site, std::string_view library,
                                           std::span<const UnitClassId> classes, uint64_t scratch_bytes);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "plugins/cuda/convolution.h"
 #include "plugins/cuda/expression.h"
 
 namespace pt::cuda {
@@ -9,7 +10,9 @@ namespace {
 
 const OperatorRow* FindOperator(const Node& node) {
   if (!node.domain.empty()) return nullptr;
-  for (const std::span<const OperatorRow> table : {RowOperators(), MovementOperators()}) {
+  for (const std::span<const OperatorRow> table :
+       {RowOperators(), MovementOperators(), PoolingOperators(), IndexedOperators(), PadOperators(), ResizeOperators(),
+        NormalizationOperators(), LineOperators(), RecurrentOperators()}) {
     const auto row = std::ranges::find(table, node.op, &OperatorRow::op);
     if (row != table.end()) return &*row;
   }
@@ -18,7 +21,13 @@ const OperatorRow* FindOperator(const Node& node) {
 
 }  // namespace
 
-Result<Routine> MakeRoutine(const Site& site) {
+Result<std::vector<std::string>> KernelVariants(const Site& site) {
+  if (IsConvolution(site.node())) return ConvolutionVariants(site);
+  return std::vector<std::string>{""};
+}
+
+Result<Routine> MakeRoutine(const Site& site, std::string_view variant) {
+  if (IsConvolution(site.node())) return MakeConvolution(site, variant);
   if (site.nodes.size() == 1) {
     if (const OperatorRow* const row = FindOperator(site.node())) return row->make(site);
     if (!IsElementwiseOperator(site.node())) return site.Unsupported("there is no kernel for it");

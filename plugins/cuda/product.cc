@@ -11,6 +11,9 @@ namespace {
 
 bool Is(const Node& node, std::string_view op) { return node.domain.empty() && node.op == op; }
 
+// A bound for what a step launches.
+constexpr int64_t kMostCalls = 64;
+
 // The last two dims as a matrix; their inner stride must be 1.
 Result<Matrix> MatrixOf(const Site& site, const TensorLayout& layout) {
   const size_t rank = layout.dims.size();
@@ -39,19 +42,22 @@ class ProductMaker {
   explicit ProductMaker(const Site& site) : site_(site) {}
 
   Result<Product> Make() {
-    for (const Operand& operand : site_.in) {
-      if (operand.type() != DataType::kFloat32) return site_.Unsupported("it is not of float32");
-    }
+    PT_CHECK_OK(CheckTypes());
     if (site_.out.size() != 1) return site_.Unsupported("something else reads what is within the group");
     PT_ASSIGN(const Operand* a, Need(0));
     PT_ASSIGN(const Operand* b, Need(1));
-    PT_ASSIGN(product_.a, MatrixOf(site_, a->layout));
-    PT_ASSIGN(product_.b, MatrixOf(site_, b->layout));
-    PT_ASSIGN(product_.result, MatrixOf(site_, out().layout));
     product_.a_input = IndexOf(a);
     product_.b_input = IndexOf(b);
-    if (Is(site_.node(), "MatMul")) {
-      PT_CHECK_OK(MakeBatches(a->layout, b->layout));
+    const bool matmul = Is(site_.node(), "MatMul");
+    TensorLayout left = a->layout, right = b->layout, result = out().layout;
+    if (matmul) {
+      PT_CHECK_OK(MakeMatrices(left, right, result));
+    }
+    PT_ASSIGN(product_.a, MatrixOf(site_, left));
+    PT_ASSIGN(product_.b, MatrixOf(site_, right));
+    PT_ASSIGN(product_.result, MatrixOf(site_, result));
+    if (matmul) {
+      PT_CHECK_OK(MakeBatches(left, right, result));
     } else if (Is(site_.node(), "Gemm")) {
       PT_CHECK_OK(TakeGemm());
     } else {
@@ -60,6 +66,12 @@ class ProductMaker {
     const int64_t inner = product_.a.transposed ? product_.a.rows : product_.a.columns;
     if (inner == 0) return site_.Unsupported("its inner dim is 0");
     PT_CHECK_OK(TakeFollowers());
+    for (const uint32_t factor : {product_.a_input, product_.b_input}) {
+      const bool added = product_.bias_input == factor || product_.added_input == factor;
+      if (added && product_.factor_type != product_.result_type) {
+        return site_.Unsupported("one tensor is factor and summand, which differ in type");
+      }
+    }
     return product_;
   }
 
@@ -73,22 +85,91 @@ class ProductMaker {
     return operand;
   }
 
+  // Factors are stored alike, and so is the result with what is added. Constants are brought to that.
+  Status CheckTypes() {
+    product_.result_type = site_.out.empty() ? DataType::kFloat32 : site_.out[0].type();
+    product_.factor_type = DataType::kUndefined;
+    for (const Operand& operand : site_.in) {
+      if (!IsReal(operand.type()) || operand.value_type != site_.in[0].value_type) {
+        return site_.Unsupported("it is not of float32, float16 or bfloat16 alone");
+      }
+      if (operand.constant != nullptr) continue;
+      const bool factor = operand.value == site_.node().inputs[0] || operand.value == site_.node().inputs[1];
+      if (factor && product_.factor_type == DataType::kUndefined) product_.factor_type = operand.type();
+      if (factor && product_.factor_type != operand.type()) return site_.Unsupported("its factors differ in type");
+      const auto is_added = [&](ValueId value) { return value == operand.value; };
+      const bool first_adds = site_.node().inputs.size() > 2 && is_added(site_.node().inputs[2]);
+      const bool added = first_adds || std::any_of(site_.nodes.begin() + 1, site_.nodes.end(), [&](NodeId id) {
+                           return std::ranges::any_of(site_.graph.node(id).inputs, is_added);
+                         });
+      if (added && operand.type() != product_.result_type) return site_.Unsupported("what is added is of another type");
+    }
+    const bool lone = product_.factor_type == product_.result_type;
+    const bool widened = IsReal(product_.factor_type) && product_.result_type == DataType::kFloat32;
+    return lone || widened ? Status() : site_.Unsupported("its result is of another type than its factors");
+  }
+
+  // A list counts as a matrix of one row, or of one column; the result has a dim less then.
+  Status MakeMatrices(TensorLayout& a, TensorLayout& b, TensorLayout& result) const {
+    const auto insert = [](TensorLayout& layout, size_t at, int64_t stride) {
+      layout.dims.insert(layout.dims.begin() + static_cast<ptrdiff_t>(at), 1);
+      layout.strides.insert(layout.strides.begin() + static_cast<ptrdiff_t>(at), stride);
+    };
+    if (a.dims.empty() || b.dims.empty()) return site_.Unsupported("a factor is a scalar");
+    const bool row = a.dims.size() == 1, column = b.dims.size() == 1;
+    if ((row || column) && site_.nodes.size() > 1) return site_.Unsupported("nothing can follow a product of a list");
+    if (column) {
+      insert(b, 1, 1);
+      insert(result, result.dims.size(), 1);
+    }
+    if (row) {
+      insert(a, 0, a.dims[0]);
+      insert(result, result.dims.size() - 1, std::max<int64_t>(result.dims.back(), 1));
+    }
+    return {};
+  }
+
   // Leading dims that broadcast. Where b is one matrix for all of a's, a's rows lie behind each other: one product.
-  Status MakeBatches(const TensorLayout& a, const TensorLayout& b) {
-    const TensorLayout leading = LeadingDims(out().layout);
+  Status MakeBatches(const TensorLayout& a, const TensorLayout& b, const TensorLayout& result) {
+    const TensorLayout leading = LeadingDims(result);
     const auto a_strides = BroadcastStrides(LeadingDims(a), leading.dims);
     const auto b_strides = BroadcastStrides(LeadingDims(b), leading.dims);
     if (!a_strides || !b_strides) return site_.Unsupported("its leading dims do not fit");
     const IndexSpace space(leading.dims, {*a_strides, *b_strides, leading.strides});
-    if (space.dims().size() > 1) return site_.Unsupported("its matrices do not lie at even distances");
-    product_.batch = space.count();
-    if (product_.batch <= 1) return {};
-    product_.a.batch_stride = space.stride(0, 0);
-    product_.b.batch_stride = space.stride(1, 0);
-    product_.result.batch_stride = space.stride(2, 0);
+    if (space.dims().empty() || space.count() == 0) {
+      product_.batch = space.count();
+      return {};
+    }
+    // The longest dim goes into a batch, each element of the others is a call of its own.
+    const size_t inner = static_cast<size_t>(std::ranges::max_element(space.dims()) - space.dims().begin());
+    product_.batch = space.dims()[inner];
+    product_.a.batch_stride = space.stride(0, inner);
+    product_.b.batch_stride = space.stride(1, inner);
+    product_.result.batch_stride = space.stride(2, inner);
+    PT_CHECK_OK(MakeCalls(space, inner));
     FoldBatches();
     if (product_.batch <= INT32_MAX) return {};
     return site_.Unsupported("it is " + std::to_string(product_.batch) + " products, and cuBLASLt counts in 32 bits");
+  }
+
+  Status MakeCalls(const IndexSpace& space, size_t inner) {
+    std::vector<int64_t> dims;
+    std::vector<std::vector<int64_t>> strides(3);
+    for (size_t d = 0; d < space.dims().size(); ++d) {
+      if (d == inner) continue;
+      dims.push_back(space.dims()[d]);
+      for (size_t t = 0; t < 3; ++t) strides[t].push_back(space.stride(t, d));
+    }
+    const IndexSpace others(dims, std::move(strides));
+    if (others.count() > kMostCalls) {
+      return site_.Unsupported("its matrices do not lie at even distances, and it would be " +
+                               std::to_string(others.count()) + " products");
+    }
+    product_.calls.clear();
+    for (int64_t i = 0; i < others.count(); ++i) {
+      product_.calls.push_back({others.OffsetAt(0, i), others.OffsetAt(1, i), others.OffsetAt(2, i)});
+    }
+    return {};
   }
 
   void FoldBatches() {
@@ -115,7 +196,7 @@ class ProductMaker {
   Status TakeSum(const Operand& operand, float beta) {
     if (product_.bias_input || product_.added_input) return site_.Unsupported("more than one thing is added");
     const std::vector<int64_t>& dims = operand.dims();
-    if (dims == out().dims() && (dims.size() == 2 || product_.batch == 1)) {
+    if (dims == out().dims() && product_.calls.size() == 1 && (dims.size() == 2 || product_.batch == 1)) {
       PT_ASSIGN(product_.added, MatrixOf(site_, operand.layout));
       // Several matrices as one: only where what is added lies like that as well.
       if (product_.added.rows != product_.result.rows && !IsDense(operand.layout)) {
@@ -141,9 +222,13 @@ class ProductMaker {
     for (size_t n = 1; n < site_.nodes.size(); ++n) {
       const Node& node = site_.graph.node(site_.nodes[n]);
       const bool continues = std::ranges::find(node.inputs, last) != node.inputs.end();
-      if (!continues || product_.relu) return site_.Unsupported("its nodes are no product with an Add and a Relu");
+      if (!continues || product_.activation != Activation::kNone) {
+        return site_.Unsupported("its nodes are no product with an Add and an activation");
+      }
       if (Is(node, "Relu")) {
-        product_.relu = true;
+        product_.activation = Activation::kRelu;
+      } else if (Is(node, "Gelu") && node.string_or("approximate", "none") == "tanh") {
+        product_.activation = Activation::kGelu;
       } else if (Is(node, "Add")) {
         const ValueId other = node.inputs[0] == last ? node.inputs[1] : node.inputs[0];
         const std::optional<uint32_t> at = site_.FindInput(other);
@@ -176,7 +261,9 @@ std::vector<std::vector<NodeId>> ProductGroups(const Graph& graph) {
     std::vector<NodeId> nodes = {NodeId(n)};
     while (nodes.size() < 3) {
       const NodeId next = OnlyReader(graph, graph.node(nodes.back()).outputs[0]);
-      if (!next.valid() || (!Is(graph.node(next), "Add") && !Is(graph.node(next), "Relu"))) break;
+      if (!next.valid()) break;
+      const Node& node = graph.node(next);
+      if (!Is(node, "Add") && !Is(node, "Relu") && !Is(node, "Gelu")) break;
       nodes.push_back(next);
       groups.push_back(nodes);
     }

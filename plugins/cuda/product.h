@@ -1,4 +1,5 @@
-// Matrix products as cuBLASLt takes them: MatMul and Gemm, alone or with a bias, a matrix to be added, and a Relu.
+// Matrix products as cuBLASLt takes them: MatMul and Gemm, alone or with a bias, a matrix to be added, and an
+// activation.
 #pragma once
 
 #include <vector>
@@ -14,21 +15,34 @@ struct Matrix {
   bool transposed = false;
 };
 
-// result = alpha * a * b [+ beta * added] [+ bias, the same for every row] [then Relu], `batch` times.
+// What is done with each element of a result at last. Gelu: by the hyperbolic tangent, which is cuBLASLt's.
+enum class Activation : uint8_t { kNone, kRelu, kGelu };
+
+// Where matrices of one call begin, in elements from where the first call's do.
+struct ProductOffsets {
+  int64_t a = 0, b = 0, result = 0;
+};
+
+// result = alpha * a * b [+ beta * added] [+ bias, the same for every row] [then the activation], `batch` times in each
+// of the calls.
 struct Product {
   int64_t batch = 1;
+  std::vector<ProductOffsets> calls = {{}};  // several where matrices do not lie at even distances
   Matrix a, b, result;
   float alpha = 1, beta = 0;
-  bool relu = false;
+  Activation activation = Activation::kNone;
+  // How a and b are stored, and how the result, bias and added are: float32, or a and b 16 bits.
+  DataType factor_type = DataType::kFloat32, result_type = DataType::kFloat32;
   // Indices into Site::in; the result is output 0. added has the result's dims and strides of its own.
   uint32_t a_input = 0, b_input = 0;
   std::optional<uint32_t> bias_input, added_input;
   Matrix added;
 
-  bool is_empty() const { return batch == 0 || result.rows == 0 || result.columns == 0; }
+  bool is_empty() const { return batch == 0 || calls.empty() || result.rows == 0 || result.columns == 0; }
 };
 
-// The nodes as a product, or kUnsupported with the reason: a MatMul or Gemm first, behind it an Add, a Relu, or both.
+// The nodes as a product, or kUnsupported with the reason: a MatMul or Gemm first, behind it an Add, a Relu or Gelu, or
+// both. Constants are to be stored as what they are multiplied with, or added to.
 Result<Product> MakeProduct(const Site& site);
 
 // Groups worth offering: each product with what follows it, as far as nobody else needs what is between.

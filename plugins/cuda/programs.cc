@@ -1,7 +1,14 @@
 #include "plugins/cuda/programs.h"
 
+#include "plugins/cuda/element_types.h"
+
 namespace pt::cuda {
 namespace {
+
+constexpr const char* kStandard = "--std=c++17";
+// No sums of products in one rounding, but where a kernel says so: results are to be those of the host's libraries as
+// far as possible.
+constexpr const char* kNoContraction = "--fmad=false";
 
 Error CannotCompile(const std::string& message) {
   return MakeError(ErrorCode::kInternal, "cuda.compile", "a kernel cannot be compiled: " + message);
@@ -32,7 +39,10 @@ class Source {
 
 }  // namespace
 
-std::string KernelPrelude() { return "struct Arguments { void* at[" + std::to_string(kMostArguments) + "]; };\n"; }
+std::string KernelPrelude() {
+  return "struct Arguments { void* at[" + std::to_string(kMostArguments) +
+         "]; unsigned long long* fault; unsigned long long fault_code; };" + std::string(ElementTypesText());
+}
 
 Result<std::string> CompileKernel(const CompilerFunctions& compiler, const std::string& text,
                                   const std::string& architecture) {
@@ -46,8 +56,7 @@ Result<std::string> CompileKernel(const CompilerFunctions& compiler, const std::
   }
   const Source source(compiler, made);
   const std::string target = "--gpu-architecture=" + architecture;
-  // No sums of products in one rounding: results are to be those of the host's libraries as far as possible.
-  const std::array<const char*, 3> options = {target.c_str(), "--std=c++17", "--fmad=false"};
+  const std::array<const char*, 3> options = {target.c_str(), kStandard, kNoContraction};
   if (const nvrtcResult code =
           compiler.nvrtcCompileProgram(source.get(), static_cast<int>(options.size()), options.data());
       code != NVRTC_SUCCESS) {
@@ -93,10 +102,30 @@ Result<std::shared_ptr<const Program>> Programs::Get(const std::string& text) {
   // Only those who want this very kernel wait for each other.
   const std::lock_guard lock(slot->mutex);
   if (std::shared_ptr<const Program> program = slot->program.lock()) return program;
-  PT_ASSIGN(const std::string image,
-            CompileKernel(context_->functions().compiler, KernelPrelude() + text, context_->architecture()));
-  PT_ASSIGN(std::shared_ptr<const Program> program, Load(image));
+  PT_ASSIGN(std::shared_ptr<const Program> program, Make(KernelPrelude() + text));
   slot->program = program;
+  return program;
+}
+
+Programs::Programs(std::shared_ptr<Context> context)
+    : context_(std::move(context)), files_(context_->functions().kernel_folder) {}
+
+Result<std::shared_ptr<const Program>> Programs::Make(const std::string& text) const {
+  const CompilerFunctions& compiler = context_->functions().compiler;
+  int major = 0, minor = 0, driver = 0;
+  if (compiler.nvrtcVersion(&major, &minor) != NVRTC_SUCCESS) return CannotCompile("the compiler has no version");
+  PT_CHECK_OK(context_->Judge("cuDriverGetVersion", context_->driver().cuDriverGetVersion(&driver)));
+  const std::string made_from = context_->architecture() + ", NVRTC " + std::to_string(major) + "." +
+                                std::to_string(minor) + ", driver " + std::to_string(driver) + ", " + kStandard + " " +
+                                kNoContraction + "\n" + text;
+  if (const std::optional<std::string> kept = files_.Find(made_from)) {
+    // What the driver does not take all the same is made anew.
+    Result<std::shared_ptr<const Program>> program = Load(*kept);
+    if (program.ok() || context_->is_lost()) return program;
+  }
+  PT_ASSIGN(const std::string image, CompileKernel(compiler, text, context_->architecture()));
+  PT_ASSIGN(std::shared_ptr<const Program> program, Load(image));
+  files_.Keep(made_from, image);
   return program;
 }
 

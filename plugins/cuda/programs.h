@@ -8,6 +8,7 @@
 #include <mutex>
 #include <string>
 
+#include "plugins/cuda/kernel_files.h"
 #include "plugins/cuda/stream.h"
 
 namespace pt::cuda {
@@ -17,10 +18,12 @@ namespace pt::cuda {
 inline constexpr size_t kMostArguments = 24;
 struct Arguments {
   std::array<CUdeviceptr, kMostArguments> at = {};
+  CUdeviceptr fault = 0;    // where a kernel writes that it met bad data
+  uint64_t fault_code = 0;  // what it writes there
 };
-static_assert(sizeof(Arguments) == kMostArguments * sizeof(void*));
+static_assert(sizeof(Arguments) == (kMostArguments + 2) * sizeof(void*));
 inline constexpr const char* kKernelName = "pt_kernel";
-// Stands before the text of every kernel: the type of its argument.
+// Stands before the text of every kernel: the type of its argument, and types of elements.
 std::string KernelPrelude();
 
 // A kernel in the device's memory.
@@ -44,7 +47,7 @@ class Program {
 // Thread-safe.
 class Programs {
  public:
-  explicit Programs(std::shared_ptr<Context> context) : context_(std::move(context)) {}
+  explicit Programs(std::shared_ptr<Context> context);
 
   // text: what follows the prelude. Errors: kInternal ("cuda.compile", with the compiler's log) when it is no kernel.
   Result<std::shared_ptr<const Program>> Get(const std::string& text);
@@ -56,7 +59,11 @@ class Programs {
   };
   Result<std::shared_ptr<const Program>> Load(const std::string& image) const;
 
+  // From a file, or compiled and then kept in one.
+  Result<std::shared_ptr<const Program>> Make(const std::string& text) const;
+
   const std::shared_ptr<Context> context_;
+  const KernelFiles files_;
   std::mutex mutex_;
   std::map<std::string, std::shared_ptr<Slot>> slots_;  // by text
 };

@@ -1,117 +1,16 @@
-// Kernels in which a block of threads works on a row together: reductions over any axes, softmax along one, layer
-// normalisation. A row is what is folded into one number; its elements may lie anywhere.
+// Reductions over any axes, softmax along one, normalisation of layers: rows of a block each.
 #include <algorithm>
 #include <array>
-#include <bit>
 
-#include "plugins/cuda/index_space.h"
-#include "plugins/cuda/operators.h"
+#include "plugins/cuda/rows.h"
 
 namespace pt::cuda {
 namespace {
 
-constexpr uint32_t kFewestThreads = 32, kMostThreads = 256;
-
-// How many threads a row of that length is worth: a power of two, so that halves can be added to halves.
-uint32_t ThreadsFor(int64_t length) {
-  const auto wanted = static_cast<uint64_t>(std::clamp<int64_t>(length, kFewestThreads, kMostThreads));
-  return static_cast<uint32_t>(std::bit_ceil(wanted));
-}
-
-// From elements to one number, as C++: `first` to begin with, `take` a number $x into what there is so far ($s),
-// `merge` what two threads have ($a, $b).
-struct Fold {
-  std::string_view first, take, merge;
-};
-
-constexpr Fold kSum{"0.0f", "$s + $x", "$a + $b"};
 // NaN is kept, as the reference library keeps it.
 constexpr Fold kMost{"-kInfinity", "$x > $s || $x != $x ? $x : $s", "$b > $a || $b != $b ? $b : $a"};
 constexpr Fold kLeast{"kInfinity", "$x < $s || $x != $x ? $x : $s", "$b < $a || $b != $b ? $b : $a"};
 constexpr Fold kProduct{"1.0f", "$s * $x", "$a * $b"};
-
-std::string Replaced(std::string_view pattern, std::initializer_list<std::pair<char, std::string>> names) {
-  std::string text;
-  for (size_t i = 0; i < pattern.size(); ++i) {
-    if (pattern[i] != '$') {
-      text += pattern[i];
-      continue;
-    }
-    ++i;
-    for (const auto& [letter, name] : names) {
-      if (letter == pattern[i]) text += name;
-    }
-  }
-  return text;
-}
-
-// The rows of a site: where each begins in input 0 and output 0, and where its elements lie from there on.
-class Rows {
- public:
-  // rows: of input 0 and output 0, by row. elements: of input 0, and of whatever else walks along a row.
-  Rows(const Site& site, IndexSpace rows, IndexSpace elements)
-      : site_(site), rows_(std::move(rows)), elements_(std::move(elements)), threads_(ThreadsFor(elements_.count())) {}
-
-  int64_t length() const { return elements_.count(); }
-
-  // Statements for each element of the row, in which x is input 0's and `offsets` those of the others.
-  void ForEach(const std::string& statements) {
-    const std::string type(elements_.index_type());
-    body_ += "    for (" + type + " k = (" + type + ")threadIdx.x; k < " + std::to_string(length()) + "; k += (" +
-             type + ")blockDim.x) {\n" + elements_.CoordinatesText("k") + "    const float x = in0[from + " +
-             elements_.OffsetText(0) + "];\n" + statements + "    }\n";
-  }
-  std::string OffsetOf(size_t tensor) const { return elements_.OffsetText(tensor); }
-
-  // Defines `name`, the same in all threads: the fold of `number` (an expression of x) over the row.
-  void AddFold(const std::string& name, const Fold& fold, const std::string& number) {
-    body_ += "    float " + name + " = " + std::string(fold.first) + ";\n";
-    ForEach("    const float number = " + number + ";\n    " + name + " = " +
-            Replaced(fold.take, {{'s', name}, {'x', "number"}}) + ";\n");
-    body_ += "    shared[threadIdx.x] = " + name +
-             ";\n    __syncthreads();\n    for (unsigned half = blockDim.x / 2; half > 0; half /= 2) {\n"
-             "      if (threadIdx.x < half) {\n"
-             "        const float a = shared[threadIdx.x], b = shared[threadIdx.x + half];\n"
-             "        shared[threadIdx.x] = " +
-             Replaced(fold.merge, {{'a', "a"}, {'b', "b"}}) + ";\n      }\n      __syncthreads();\n    }\n    " + name +
-             " = shared[0];\n    __syncthreads();\n";
-  }
-  void Add(const std::string& statements) { body_ += statements; }
-
-  KernelText Finish() const {
-    const std::string type(rows_.index_type());
-    KernelText kernel;
-    kernel.elements = rows_.count();
-    kernel.threads_an_element = threads_;
-    // One row after the other for each block; what belongs to a row is in braces of its own.
-    kernel.text = "extern \"C\" __global__ void pt_kernel(const Arguments arguments) {\n" + OperandTexts(site_) +
-                  "  const float kInfinity = 1.0f / 0.0f;\n  __shared__ float shared[" + std::to_string(threads_) +
-                  "];\n  for (" + type + " row = (" + type + ")blockIdx.x; row < " + std::to_string(rows_.count()) +
-                  "; row += (" + type + ")gridDim.x) {\n    " + type + " from, to;\n    {\n" +
-                  rows_.CoordinatesText("row") + "    from = " + rows_.OffsetText(0) +
-                  ";\n    to = " + rows_.OffsetText(1) + ";\n    }\n" + body_ + "  }\n}\n";
-    return kernel;
-  }
-
- private:
-  const Site& site_;
-  const IndexSpace rows_, elements_;
-  const uint32_t threads_;
-  std::string body_;
-};
-
-Status NeedFloats(const Site& site, size_t outputs = 1) {
-  if (site.in.empty() || site.Input(0) != &site.in[0]) return site.Unsupported("its input is a constant");
-  if (site.in[0].type() != DataType::kFloat32) return site.Unsupported("its input is not of float32");
-  if (site.out.size() > outputs) return site.Unsupported("it has more than one result");
-  return {};
-}
-
-Result<size_t> Axis(const Site& site, int64_t axis, size_t rank) {
-  const auto signed_rank = static_cast<int64_t>(rank);
-  if (axis < -signed_rank || axis >= signed_rank) return site.Unsupported("an axis does not exist");
-  return static_cast<size_t>(axis < 0 ? axis + signed_rank : axis);
-}
 
 // Which dims are reduced: input 1 or the attribute.
 Result<std::vector<bool>> ReducedDims(const Site& site) {
@@ -127,7 +26,7 @@ Result<std::vector<bool>> ReducedDims(const Site& site) {
   const bool all = axes.empty() && node.int_or("noop_with_empty_axes", 0) == 0;
   std::vector<bool> reduced(site.in[0].dims().size(), all);
   for (const int64_t raw : axes) {
-    PT_ASSIGN(const size_t axis, Axis(site, raw, reduced.size()));
+    PT_ASSIGN(const size_t axis, site.Axis(raw, reduced.size()));
     reduced[axis] = true;
   }
   return reduced;
@@ -171,8 +70,6 @@ constexpr std::array kReductions = {
     Reduction{"ReduceSumSquare", kSum, "x * x", "$s"},
 };
 
-std::string LengthOf(const Rows& rows) { return std::to_string(rows.length()) + ".0f"; }
-
 template <size_t which>
 Result<Routine> Reduce(const Site& site) {
   constexpr const Reduction& reduction = kReductions[which];
@@ -180,8 +77,8 @@ Result<Routine> Reduce(const Site& site) {
   PT_ASSIGN(const std::vector<bool> reduced, ReducedDims(site));
   PT_ASSIGN(Rows rows, ReducedRows(site, reduced));
   rows.AddFold("result", reduction.fold, std::string(reduction.number));
-  rows.Add("    if (threadIdx.x == 0) out0[to] = " +
-           Replaced(reduction.result, {{'s', "result"}, {'n', LengthOf(rows)}}) + ";\n");
+  rows.Add("    if (threadIdx.x == 0) out0[row1] = " +
+           Replaced(reduction.result, {{'s', "result"}, {'n', rows.length_text()}}) + ";\n");
   return Routine{{rows.Finish()}};
 }
 
@@ -193,7 +90,7 @@ Result<Routine> GlobalAveragePool(const Site& site) {
   reduced[0] = reduced[1] = false;
   PT_ASSIGN(Rows rows, ReducedRows(site, reduced));
   rows.AddFold("result", kSum, "x");
-  rows.Add("    if (threadIdx.x == 0) out0[to] = result / " + LengthOf(rows) + ";\n");
+  rows.Add("    if (threadIdx.x == 0) out0[row1] = result / " + rows.length_text() + ";\n");
   return Routine{{rows.Finish()}};
 }
 
@@ -207,9 +104,12 @@ Result<Rows> RowsAlong(const Site& site, const std::vector<bool>& along, std::ve
     (along[d] ? from : rows_from).push_back(x.strides()[d]);
     (along[d] ? to : rows_to).push_back(y.strides()[d]);
   }
-  std::vector<std::vector<int64_t>> strides = {from, to};
-  for (std::vector<int64_t>& other : others) strides.push_back(std::move(other));
-  return Rows(site, IndexSpace(rows, {rows_from, rows_to}), IndexSpace(elements, std::move(strides)));
+  std::vector<std::vector<int64_t>> strides = {from, to}, row_strides = {rows_from, rows_to};
+  for (std::vector<int64_t>& other : others) {
+    strides.push_back(std::move(other));
+    row_strides.emplace_back(rows.size(), 0);
+  }
+  return Rows(site, IndexSpace(rows, std::move(row_strides)), IndexSpace(elements, std::move(strides)));
 }
 
 template <bool logarithm>
@@ -217,7 +117,7 @@ Result<Routine> Softmax(const Site& site) {
   PT_CHECK_OK(NeedFloats(site));
   const std::vector<int64_t>& dims = site.in[0].dims();
   if (site.graph.opset() < 13) return site.Unsupported("before operator set 13 it is another operator");
-  PT_ASSIGN(const size_t axis, Axis(site, site.node().int_or("axis", -1), dims.size()));
+  PT_ASSIGN(const size_t axis, site.Axis(site.node().int_or("axis", -1), dims.size()));
   std::vector<bool> along(dims.size(), false);
   along[axis] = true;
   PT_ASSIGN(Rows rows, RowsAlong(site, along, {}));
@@ -226,16 +126,16 @@ Result<Routine> Softmax(const Site& site) {
   rows.AddFold("most", kGreatest, "x");
   rows.AddFold("sum", kSum, "expf(x - most)");
   if (logarithm) rows.Add("    const float whole = logf(sum);\n");
-  rows.ForEach("    out0[to + " + rows.OffsetOf(1) +
-               "] = " + (logarithm ? "x - most - whole" : "expf(x - most) / sum") + ";\n");
+  rows.ForEach("    out0[" + rows.At(1) + "] = " + (logarithm ? "x - most - whole" : "expf(x - most) / sum") + ";\n");
   return Routine{{rows.Finish()}};
 }
 
-// Rows from `axis` on; scale and bias broadcast to a row.
+// Rows from `axis` on; scale and bias broadcast to a row. RMS leaves the mean in.
+template <bool centred>
 Result<Routine> LayerNormalization(const Site& site) {
   PT_CHECK_OK(NeedFloats(site));
   const Operand& x = site.in[0];
-  PT_ASSIGN(const size_t axis, Axis(site, site.node().int_or("axis", -1), x.dims().size()));
+  PT_ASSIGN(const size_t axis, site.Axis(site.node().int_or("axis", -1), x.dims().size()));
   std::vector<bool> along(x.dims().size(), false);
   std::fill(along.begin() + static_cast<ptrdiff_t>(axis), along.end(), true);
   const std::vector<int64_t> row_dims(x.dims().begin() + static_cast<ptrdiff_t>(axis), x.dims().end());
@@ -245,29 +145,33 @@ Result<Routine> LayerNormalization(const Site& site) {
     const Operand* const operand = site.Input(i);
     if (operand == nullptr) continue;
     const auto strides = BroadcastStrides(operand->layout, row_dims);
-    if (!strides || operand->type() != DataType::kFloat32) return site.Unsupported("scale or bias do not fit a row");
+    if (!strides || !IsReal(operand->type())) return site.Unsupported("scale or bias do not fit a row");
     others.push_back(*strides);
-    names.push_back("in" + std::to_string(operand - site.in.data()));
+    names.push_back(site.NameOf(*operand));
   }
   if (site.Input(1) == nullptr) return site.Unsupported("it has no scale");
   PT_ASSIGN(Rows rows, RowsAlong(site, along, std::move(others)));
   if (rows.length() == 0) return site.Unsupported("its rows are empty");
-  const std::string length = LengthOf(rows), epsilon = FloatLiteral(site.node().float_or("epsilon", 1e-5F));
+  const std::string length = rows.length_text(), epsilon = FloatLiteral(site.node().float_or("epsilon", 1e-5F));
   if (epsilon.empty()) return site.Unsupported("\"epsilon\" is no number");
-  // Around the mean, so that a large one costs no digits.
-  rows.AddFold("sum", kSum, "x");
-  rows.Add("    const float mean = sum / " + length + ";\n");
+  if (centred) {  // around the mean, so that a large one costs no digits
+    rows.AddFold("sum", kSum, "x");
+    rows.Add("    const float mean = sum / " + length + ";\n");
+  } else {
+    rows.Add("    const float mean = 0.0f;\n");
+  }
   rows.AddFold("squares", kSum, "(x - mean) * (x - mean)");
   rows.Add("    const float inverse = 1.0f / sqrtf(squares / " + length + " + " + epsilon + ");\n");
-  rows.ForEach("    out0[to + " + rows.OffsetOf(1) + "] = (x - mean) * inverse * " + names[0] + "[" + rows.OffsetOf(2) +
-               "]" + (names.size() > 1 ? " + " + names[1] + "[" + rows.OffsetOf(3) + "]" : "") + ";\n");
+  rows.ForEach("    out0[" + rows.At(1) + "] = (x - mean) * inverse * (float)" + names[0] + "[" + rows.At(2) + "]" +
+               (names.size() > 1 ? " + (float)" + names[1] + "[" + rows.At(3) + "]" : "") + ";\n");
   return Routine{{rows.Finish()}};
 }
 
 constexpr std::array kRows = {
     OperatorRow{"GlobalAveragePool", GlobalAveragePool},
-    OperatorRow{"LayerNormalization", LayerNormalization},
+    OperatorRow{"LayerNormalization", LayerNormalization<true>},
     OperatorRow{"LogSoftmax", Softmax<true>},
+    OperatorRow{"RMSNormalization", LayerNormalization<false>},
     OperatorRow{kReductions[0].op, Reduce<0>},
     OperatorRow{kReductions[1].op, Reduce<1>},
     OperatorRow{kReductions[2].op, Reduce<2>},

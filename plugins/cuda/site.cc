@@ -1,13 +1,23 @@
 #include "plugins/cuda/site.h"
 
 #include <algorithm>
-#include <charconv>
-#include <cmath>
 
 #include "partitiontuner/candidate/run_time_sizes.h"
 #include "plugins/cuda/programs.h"
 
 namespace pt::cuda {
+
+namespace {
+
+// Exponents are not to be rounded.
+bool FeedsExponents(const Graph& graph, ValueId value) {
+  return std::ranges::any_of(graph.value(value).uses, [&](const Use& use) {
+    const Node& node = graph.node(use.node);
+    return node.domain.empty() && (node.op == "Softmax" || node.op == "LogSoftmax");
+  });
+}
+
+}  // namespace
 
 std::optional<uint32_t> Site::FindInput(ValueId value) const {
   for (uint32_t i = 0; i < in.size(); ++i) {
@@ -22,6 +32,29 @@ const Operand* Site::Input(size_t i) const {
   return at ? &in[*at] : nullptr;
 }
 
+std::string Site::NameOf(const Operand& operand) const {
+  const bool is_input = &operand >= in.data() && &operand < in.data() + in.size();
+  return is_input ? "in" + std::to_string(&operand - in.data()) : "out" + std::to_string(&operand - out.data());
+}
+
+Result<std::optional<std::vector<int64_t>>> Site::Ints(size_t i, std::string_view attribute) const {
+  if (i < node().inputs.size() && node().inputs[i].valid()) {
+    const std::optional<Tensor>& constant = graph.value(node().inputs[i]).constant;
+    if (!constant) return Unsupported("its " + std::string(attribute) + " are known only in the run");
+    return std::optional(constant->ToInts());
+  }
+  const Attribute* const found = node().find(attribute);
+  if (found == nullptr) return std::optional<std::vector<int64_t>>();
+  if (const auto* list = std::get_if<std::vector<int64_t>>(found)) return std::optional(*list);
+  return Unsupported("attribute \"" + std::string(attribute) + "\" is no list of integers");
+}
+
+Result<size_t> Site::Axis(int64_t axis, size_t rank) const {
+  const auto signed_rank = static_cast<int64_t>(rank);
+  if (axis < -signed_rank || axis >= signed_rank) return Unsupported("an axis does not exist");
+  return static_cast<size_t>(axis < 0 ? axis + signed_rank : axis);
+}
+
 Error Site::Unsupported(std::string why) const {
   return MakeError(ErrorCode::kUnsupported, "cuda.unsupported", node().op + ": " + std::move(why));
 }
@@ -30,75 +63,43 @@ Result<Site> Site::Make(const Graph& graph, std::span<const NodeId> nodes, std::
                         std::span<const TensorLayout> out) {
   Site site{graph, {nodes.begin(), nodes.end()}, {}, {}};
   const std::vector<ValueId> read = GroupInputs(graph, nodes), made = GroupOutputs(graph, nodes);
-  for (size_t i = 0; i < read.size(); ++i) site.in.push_back({read[i], in[i], nullptr});
+  const auto type_of = [&](ValueId value) { return graph.value(value).type.type; };
+  for (size_t i = 0; i < read.size(); ++i) site.in.push_back({read[i], in[i], nullptr, type_of(read[i])});
   for (const NodeId id : nodes) {
     for (const ValueId input : graph.node(id).inputs) {
       if (!input.valid() || !graph.value(input).is_constant() || site.FindInput(input)) continue;
       const Tensor& constant = *graph.value(input).constant;
       PT_ASSIGN(TensorLayout layout, DenseLayout(constant.type(), constant.dims(), RowMajor(constant.dims().size())));
-      site.in.push_back({input, std::move(layout), &constant});
+      site.in.push_back({input, std::move(layout), &constant, constant.type()});
     }
   }
-  for (size_t i = 0; i < made.size(); ++i) site.out.push_back({made[i], out[i], nullptr});
+  for (size_t i = 0; i < made.size(); ++i) site.out.push_back({made[i], out[i], nullptr, type_of(made[i])});
   if (site.in.size() + site.out.size() <= kMostArguments) return site;
   return site.Unsupported("it has " + std::to_string(site.in.size() + site.out.size()) +
                           " tensors, and a kernel takes " + std::to_string(kMostArguments));
 }
 
-Result<Site> Site::MakeDense(const Graph& graph, std::span<const NodeId> nodes) {
+Result<Site> Site::MakeDense(const Graph& graph, std::span<const NodeId> nodes, DataType real_in, DataType real_out) {
   const auto unsupported = [&](const char* why) {
     return MakeError(ErrorCode::kUnsupported, "cuda.unsupported", graph.node(nodes.front()).op + ": " + why);
   };
   if (!IsSizedBeforeRun(graph, nodes)) return unsupported("it has tensors whose size is known only in the run");
-  const auto dense = [&](const std::vector<ValueId>& values) -> Result<std::vector<TensorLayout>> {
+  const auto dense = [&](const std::vector<ValueId>& values, DataType real) -> Result<std::vector<TensorLayout>> {
     std::vector<TensorLayout> layouts;
     for (const ValueId value : values) {
       const ValueType& type = graph.value(value).type;
-      PT_ASSIGN(TensorLayout layout, DenseLayout(type.type, *type.static_dims(), RowMajor(type.dims.size())));
+      const bool free = type.type == DataType::kFloat32 && !FeedsExponents(graph, value);
+      PT_ASSIGN(TensorLayout layout,
+                DenseLayout(free ? real : type.type, *type.static_dims(), RowMajor(type.dims.size())));
       layouts.push_back(std::move(layout));
     }
     return layouts;
   };
   const std::vector<ValueId> read = GroupInputs(graph, nodes), made = GroupOutputs(graph, nodes);
   if (read.empty() || made.empty()) return unsupported("it reads nothing but constants, or nobody reads it");
-  PT_ASSIGN(const std::vector<TensorLayout> in, dense(read));
-  PT_ASSIGN(const std::vector<TensorLayout> out, dense(made));
+  PT_ASSIGN(const std::vector<TensorLayout> in, dense(read, real_in));
+  PT_ASSIGN(const std::vector<TensorLayout> out, dense(made, real_out));
   return Make(graph, nodes, in, out);
-}
-
-std::string_view CTypeOf(DataType type) {
-  switch (type) {
-    case DataType::kFloat32:
-      return "float";
-    case DataType::kInt32:
-      return "int";
-    case DataType::kInt64:
-      return "long long";
-    case DataType::kBool:
-      return "unsigned char";
-    default:
-      return "";
-  }
-}
-
-std::string FloatLiteral(float number) {
-  if (!std::isfinite(number)) return "";
-  char digits[64];
-  // Hexadecimal: exact, and the same in every locale.
-  const auto [end, fault] = std::to_chars(digits, digits + sizeof(digits), std::fabs(number), std::chars_format::hex);
-  if (fault != std::errc()) return "";
-  const std::string text = "0x" + std::string(digits, end) + "f";
-  return std::signbit(number) ? "(-" + text + ")" : text;
-}
-
-std::string LiteralOf(DataType type, const Tensor& scalar) {
-  if (scalar.element_count() != 1 || scalar.type() != type) return "";
-  if (type == DataType::kFloat32) return FloatLiteral(scalar.values<float>()[0]);
-  if (CTypeOf(type).empty()) return "";
-  const int64_t number = scalar.ToInts()[0];
-  // The least 64-bit number has no literal.
-  if (number == INT64_MIN) return "(-9223372036854775807ll - 1)";
-  return "((" + std::string(CTypeOf(type)) + ")(" + std::to_string(number) + "ll))";
 }
 
 std::string OperandTexts(const Site& site) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "partitiontuner/backend/backend.h"
+#include "plugins/cuda/element_types.h"
 
 namespace pt::cuda {
 
@@ -13,7 +14,8 @@ namespace pt::cuda {
 struct Operand {
   ValueId value;
   TensorLayout layout;
-  const Tensor* constant = nullptr;  // its content, where it is known before the run
+  const Tensor* constant = nullptr;            // its content, where it is known before the run
+  DataType value_type = DataType::kUndefined;  // what it is in the graph; stored otherwise where the math mode allows
 
   DataType type() const { return layout.type; }
   const std::vector<int64_t>& dims() const { return layout.dims; }
@@ -33,13 +35,22 @@ struct Site {
   std::optional<uint32_t> FindInput(ValueId value) const;
   // Input i of the first node; null where it is absent.
   const Operand* Input(size_t i) const;
+  // Its array in the kernel: "in2", "out0".
+  std::string NameOf(const Operand& operand) const;
+  // The list of integers at input i or, without one, of the attribute; nullopt where there is neither. kUnsupported
+  // where it is known only in the run.
+  Result<std::optional<std::vector<int64_t>>> Ints(size_t i, std::string_view attribute) const;
+  // From 0 on; kUnsupported where there is no such axis.
+  Result<size_t> Axis(int64_t axis, size_t rank) const;
 
   // in, out: layouts of the group's inputs and outputs, as Library::Compile has them. Errors: kUnsupported where there
   // are more operands than a kernel takes.
   static Result<Site> Make(const Graph& graph, std::span<const NodeId> nodes, std::span<const TensorLayout> in,
                            std::span<const TensorLayout> out);
-  // On dense tensors. kUnsupported where sizes are known only in the run, or nothing but constants is read.
-  static Result<Site> MakeDense(const Graph& graph, std::span<const NodeId> nodes);
+  // On dense tensors; values of float32 stored as those types, but for what feeds exponents. kUnsupported where sizes
+  // are known only in the run, or nothing but constants is read.
+  static Result<Site> MakeDense(const Graph& graph, std::span<const NodeId> nodes,
+                                DataType real_in = DataType::kFloat32, DataType real_out = DataType::kFloat32);
 
   Error Unsupported(std::string why) const;
 };
@@ -52,11 +63,6 @@ struct KernelText {
   uint32_t threads_an_element = 0;
 };
 
-// "float" for float32; empty for types that kernels do not know.
-std::string_view CTypeOf(DataType type);
-// A number of that type as C++ has it; empty where it cannot be spelled (infinities, NaN).
-std::string LiteralOf(DataType type, const Tensor& scalar);
-std::string FloatLiteral(float number);
 // "  const float* const in2 = (const float*)arguments.at[2];" for each of the site's operands.
 std::string OperandTexts(const Site& site);
 

@@ -20,6 +20,20 @@ Error BadCapture(std::string message) { return MakeError(ErrorCode::kUsage, "cud
 
 }  // namespace
 
+namespace {
+
+// The first of what kernels have told.
+Status TakeFault(const FaultWords& words) {
+  Status first;
+  for (const std::shared_ptr<FaultWord>& word : words) {
+    Status status = word->Take();
+    if (first.ok() && !status.ok()) first = std::move(status);
+  }
+  return first;
+}
+
+}  // namespace
+
 EventPoints::~EventPoints() {
   for (const CUevent event : {point, fork}) {
     if (event != nullptr) context->Always([&] { return context->driver().cuEventDestroy(event); });
@@ -40,6 +54,7 @@ Result<bool> CudaEvent::Ready() {
   const CUresult code = context.Code([&] { return context.driver().cuEventQuery(points_->point); });
   if (code == CUDA_ERROR_NOT_READY) return false;
   PT_CHECK_OK(context.Judge("cuEventQuery", code));
+  PT_CHECK_OK(TakeFault(points_->faults));
   return true;
 }
 
@@ -68,7 +83,9 @@ Status CudaExecutable::Launch(Stream& stream) {
   if (cuda->is_capturing()) return BadCapture("an executable cannot be launched into a capture");
   const DriverFunctions& cu = context_->driver();
   PT_CHECK_OK(context_->Do("cuGraphLaunch", [&] { return cu.cuGraphLaunch(graph_, cuda->handle()); }));
+  cuda->Follow(faults_);
   for (const std::shared_ptr<EventPoints>& event : events_) {
+    event->faults = faults_;
     PT_CHECK_OK(context_->Do("cuEventRecord", [&] { return cu.cuEventRecord(event->point, cuda->handle()); }));
   }
   return {};
@@ -86,12 +103,19 @@ CudaStream::~CudaStream() {
   if (handle_ != nullptr) context_->Always([&] { return context_->driver().cuStreamDestroy(handle_); });
 }
 
+void CudaStream::Follow(const FaultWords& words) {
+  for (const std::shared_ptr<FaultWord>& word : words) {
+    if (std::ranges::find(faults_, word) == faults_.end()) faults_.push_back(word);
+  }
+}
+
 Status CudaStream::Record(Event& event) {
   auto* const mine = dynamic_cast<CudaEvent*>(&event);
   if (mine == nullptr || mine->points_->context != context_) return OtherDevice("Record", "event");
   const CUevent handle = capture_ ? mine->points_->fork : mine->points_->point;
   PT_CHECK_OK(context_->Do("cuEventRecord", [&] { return context_->driver().cuEventRecord(handle, handle_); }));
   mine->capture_ = capture_;
+  if (!capture_) mine->points_->faults = faults_;
   if (capture_ && std::ranges::find(capture_->events, mine->points_) == capture_->events.end()) {
     capture_->events.push_back(mine->points_);
   }
@@ -122,6 +146,7 @@ Result<bool> CudaStream::Synchronize(std::chrono::nanoseconds patience) {
     const CUresult code = context_->Code([&] { return context_->driver().cuStreamQuery(handle_); });
     if (code != CUDA_ERROR_NOT_READY) {
       PT_CHECK_OK(context_->Judge("cuStreamQuery", code));
+      PT_CHECK_OK(TakeFault(faults_));
       return true;
     }
     const auto now = std::chrono::steady_clock::now();
@@ -149,7 +174,11 @@ Result<std::unique_ptr<Executable>> CudaStream::EndCapture() {
   CUgraph graph = nullptr;
   Status ended = context_->Do("cuStreamEndCapture", [&] { return cu.cuStreamEndCapture(handle_, &graph); });
   capture->over = true;
-  for (CudaStream* stream : capture->streams) stream->capture_.reset();
+  FaultWords faults;
+  for (CudaStream* stream : capture->streams) {
+    stream->capture_.reset();
+    faults.push_back(stream->faults_.front());
+  }
   if (!ended.ok()) return std::move(ended).error();
   CUgraphExec executable = nullptr;
   Status made = context_->Do("cuGraphInstantiateWithFlags",
@@ -157,7 +186,7 @@ Result<std::unique_ptr<Executable>> CudaStream::EndCapture() {
   context_->Always([&] { return cu.cuGraphDestroy(graph); });
   if (!made.ok()) return std::move(made).error();
   return std::unique_ptr<Executable>(
-      std::make_unique<CudaExecutable>(context_, executable, std::move(capture->events)));
+      std::make_unique<CudaExecutable>(context_, executable, std::move(capture->events), std::move(faults)));
 }
 
 }  // namespace pt::cuda

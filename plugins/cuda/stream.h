@@ -19,10 +19,13 @@ namespace pt::cuda {
 
 class CudaStream;
 
+using FaultWords = std::vector<std::shared_ptr<FaultWord>>;
+
 // The two CUDA events of an event; shared with the executables that record it.
 struct EventPoints {
   std::shared_ptr<Context> context;
   CUevent point = nullptr, fork = nullptr;
+  FaultWords faults;  // of the streams whose work is before the point
   ~EventPoints();
 };
 
@@ -51,8 +54,9 @@ class CudaEvent : public Event {
 
 class CudaExecutable : public Executable {
  public:
-  CudaExecutable(std::shared_ptr<Context> context, CUgraphExec graph, std::vector<std::shared_ptr<EventPoints>> events)
-      : context_(std::move(context)), graph_(graph), events_(std::move(events)) {}
+  CudaExecutable(std::shared_ptr<Context> context, CUgraphExec graph, std::vector<std::shared_ptr<EventPoints>> events,
+                 FaultWords faults)
+      : context_(std::move(context)), graph_(graph), events_(std::move(events)), faults_(std::move(faults)) {}
   ~CudaExecutable() override;
   CudaExecutable(const CudaExecutable&) = delete;
   CudaExecutable& operator=(const CudaExecutable&) = delete;
@@ -63,6 +67,7 @@ class CudaExecutable : public Executable {
   const std::shared_ptr<Context> context_;
   const CUgraphExec graph_;
   const std::vector<std::shared_ptr<EventPoints>> events_;
+  const FaultWords faults_;  // of the streams that were recorded
 };
 
 class CudaStream : public Stream {
@@ -83,13 +88,19 @@ class CudaStream : public Stream {
   CUstream handle() const { return handle_; }
   Context& context() const { return *context_; }
   bool is_capturing() const { return capture_ != nullptr; }
+  // Where its kernels tell of bad data.
+  FaultWord& fault() { return *faults_.front(); }
+  // Takes these for its own as well: of what it launches.
+  void Follow(const FaultWords& words);
 
  private:
-  explicit CudaStream(std::shared_ptr<Context> context) : context_(std::move(context)) {}
+  explicit CudaStream(std::shared_ptr<Context> context)
+      : context_(context), faults_{std::make_shared<FaultWord>(std::move(context))} {}
 
   const std::shared_ptr<Context> context_;
   CUstream handle_ = nullptr;
   std::shared_ptr<Capture> capture_;
+  FaultWords faults_;  // its own first, then those of what it launched
 };
 
 // The CUDA stream, or null when it is another backend's.

@@ -134,6 +134,23 @@ std::vector<std::string> MovementCases() {
   return cases;
 }
 
+std::vector<CaseFamily> OwnKernelCases() {
+  return {{"elementwise", ElementwiseCases()},
+          {"rows", RowCases()},
+          {"movement", MovementCases()},
+          {"pooling", PoolingCases()},
+          {"slicing", SlicingCases()},
+          {"transpose", TransposeCases()},
+          {"indexed", IndexedCases()},
+          {"pad", PadCases()},
+          {"resize", ResizeCases()},
+          {"normalization", NormalizationCases()},
+          {"lines", LineCases()},
+          {"recurrent", RecurrentCases()},
+          {"types", TypeCases()},
+          {"convolution", ConvolutionCases()}};
+}
+
 std::vector<std::string> ProductCases() {
   std::vector<std::string> cases;
   const auto add = [&](const std::string& inputs, const std::string& rest) { cases.push_back(inputs + rest); };
@@ -161,6 +178,17 @@ std::vector<std::string> ProductCases() {
   add(batch, "input c float32[2,5,4]\np = MatMul(a, b)\nq = Add(p, c)\ny = Relu(q)\noutput y\n");
   add(batch, "p = MatMul(a, b)\ny = Relu(p)\noutput y\n");
   add(Inputs("[5,3]", "[4,3]"), "const c float32[4] random 3\np = Gemm(a, b, c) transB=1\ny = Relu(p)\noutput y\n");
+  add(Inputs("[2,1,5,3]", "[1,6,3,4]"), plain);  // several calls
+  add(Inputs("[2,3,1,5,3]", "[2,1,4,3,4]"), plain);
+  add(Inputs("[3]", "[3,4]"), plain);
+  add(Inputs("[2,5,3]", "[3]"), plain);
+  add(Inputs("[3]", "[3]"), plain);
+  add(Inputs("[3]", "[2,3,4]"), plain);
+  add(Inputs("[5,3]", "[3,4]"), "p = MatMul(a, b)\ny = Gelu(p) approximate=\"tanh\"\noutput y\n");
+  add(Inputs("[5,3]", "[3,4]"),
+      "const c float32[4] random 3\np = MatMul(a, b)\nq = Add(p, c)\ny = Gelu(q) approximate=\"tanh\"\noutput y\n");
+  add("input a float16[5,3]\ninput b float16[3,4]\n", plain);
+  add("input a bfloat16[5,3]\nconst b bfloat16[3,4] random 3\n", plain);
   add("input a float32[5,3]\nconst b float32[3,4] random 5\n", plain);
   add("input b float32[3,4]\nconst a float32[5,3] random 5\n", plain);
   return cases;

@@ -6,7 +6,10 @@
 
 #include "partitiontuner/backend/devices.h"
 #include "partitiontuner/graph/graph_text.h"
+#include "partitiontuner/graph/half.h"
+#include "partitiontuner/graph/index_inputs.h"
 #include "partitiontuner/onnx/infer_shapes.h"
+#include "plugins/cuda/operators.h"
 #include "test/testing/run_candidate.h"
 #include "test/testing/run_on_reference.h"
 
@@ -14,7 +17,11 @@ namespace pt::testing {
 namespace {
 
 constexpr std::chrono::hours kLong{1};  // machines are stopped now and then
-constexpr double kTolerance = 1e-5;
+
+// Of results by their type: sums in another order, and a rounding more or less.
+double ToleranceOf(DataType type) {
+  return type == DataType::kFloat16 ? 2e-3 : type == DataType::kBfloat16 ? 1.6e-2 : 1e-5;
+}
 
 // The tensors of one candidate on the device.
 class Run {
@@ -65,18 +72,50 @@ class Run {
   std::deque<TensorView> views_;
 };
 
+// Positions within another tensor, from either end.
+Tensor WithinDims(const Graph& graph, ValueId input, Tensor tensor) {
+  for (const Use& use : graph.value(input).uses) {
+    const std::optional<int64_t> most = MostIndex(graph, graph.node(use.node), use.input);
+    if (!most) continue;
+    std::vector<int64_t> indices = tensor.ToInts();
+    for (int64_t& index : indices) index = (index + 64) % (2 * (*most + 1)) - (*most + 1);
+    if (tensor.type() == DataType::kInt64) return Tensor::Int64(tensor.dims(), indices);
+    const std::vector<int32_t> narrow(indices.begin(), indices.end());
+    return Tensor::Of<int32_t>(DataType::kInt32, tensor.dims(), narrow);
+  }
+  return tensor;
+}
+
 std::vector<Tensor> RandomInputs(const Graph& graph, uint64_t seed = 1) {
   std::vector<Tensor> inputs;
   for (const ValueId input : graph.inputs()) {
     const ValueType& type = graph.value(input).type;
-    inputs.push_back(RandomTensor(type.type, *type.static_dims(), seed++));
+    inputs.push_back(WithinDims(graph, input, RandomTensor(type.type, *type.static_dims(), seed++)));
   }
   return inputs;
 }
 
-Result<TensorLayout> Dense(const Graph& graph, ValueId value) {
-  const ValueType& type = graph.value(value).type;
-  return DenseLayout(type.type, *type.static_dims(), RowMajor(type.dims.size()));
+// As the candidate stores it.
+Result<TensorLayout> Dense(const Graph& graph, ValueId value, const Form& form) {
+  return DenseLayout(form.storage, *graph.value(value).type.static_dims(), form.layout);
+}
+
+// The same numbers in another type: of float32 and the two 16-bit floats, one is float32.
+Tensor Stored(const Tensor& tensor, DataType type) {
+  if (tensor.type() == type) return tensor;
+  std::vector<uint16_t> narrow;
+  std::vector<float> wide;
+  if (tensor.type() == DataType::kFloat32) {
+    for (const float number : tensor.values<float>()) {
+      narrow.push_back(type == DataType::kFloat16 ? ToHalf(number).bits : ToBfloat16(number).bits);
+    }
+    return Tensor::Of<uint16_t>(type, tensor.dims(), narrow);
+  }
+  REQUIRE(type == DataType::kFloat32);
+  for (const uint16_t bits : tensor.values<uint16_t>()) {
+    wide.push_back(tensor.type() == DataType::kFloat16 ? ToFloat(Half{bits}) : ToFloat(Bfloat16{bits}));
+  }
+  return Tensor::Float32(tensor.dims(), wide);
 }
 
 }  // namespace
@@ -105,13 +144,14 @@ Result<std::vector<Tensor>> RunOnCuda(const GpuLab& lab, const Library& library,
   std::vector<TensorLayout> in_layouts, out_layouts;
   const std::vector<ValueId> read = GroupInputs(graph, candidate.nodes), made = GroupOutputs(graph, candidate.nodes);
   for (size_t i = 0; i < read.size(); ++i) {
-    PT_ASSIGN(TensorLayout layout, Dense(graph, read[i]));
-    PT_ASSIGN(const TensorView* view, run.Place(layout, &inputs[i]));
+    PT_ASSIGN(TensorLayout layout, Dense(graph, read[i], candidate.in[i]));
+    const Tensor stored = Stored(inputs[i], layout.type);
+    PT_ASSIGN(const TensorView* view, run.Place(layout, &stored));
     in.push_back(view);
     in_layouts.push_back(std::move(layout));
   }
-  for (const ValueId value : made) {
-    PT_ASSIGN(TensorLayout layout, Dense(graph, value));
+  for (size_t i = 0; i < made.size(); ++i) {
+    PT_ASSIGN(TensorLayout layout, Dense(graph, made[i], candidate.out[i]));
     PT_ASSIGN(const TensorView* view, run.Place(layout, nullptr));
     out.push_back(view);
     out_layouts.push_back(std::move(layout));
@@ -124,9 +164,9 @@ Result<std::vector<Tensor>> RunOnCuda(const GpuLab& lab, const Library& library,
             kernel->Bind(in, out, {static_cast<std::byte*>(scratch->data()), kernel->scratch_bytes()}));
   PT_CHECK_OK(bound->Enqueue(StaticRun(run.stream())));
   std::vector<Tensor> results;
-  for (const TensorView* const view : out) {
-    PT_ASSIGN(Tensor result, run.Fetch(*view));
-    results.push_back(std::move(result));
+  for (size_t i = 0; i < out.size(); ++i) {
+    PT_ASSIGN(const Tensor result, run.Fetch(*out[i]));
+    results.push_back(Stored(result, graph.value(made[i]).type.type));
   }
   PT_CHECK_OK(run.Finish());
   return results;
@@ -146,11 +186,33 @@ std::vector<NodeId> AllNodes(const Graph& graph) {
   return nodes;
 }
 
-void CheckGroup(const GpuLab& lab, const Library& library, const std::string& text) {
+std::vector<std::string> KernelTexts(const Graph& graph, const Candidate& candidate) {
+  const auto layouts = [&](const std::vector<ValueId>& values, const std::vector<Form>& forms) {
+    std::vector<TensorLayout> dense;
+    for (size_t i = 0; i < values.size(); ++i) dense.push_back(Dense(graph, values[i], forms[i]).value());
+    return dense;
+  };
+  const auto in = layouts(GroupInputs(graph, candidate.nodes), candidate.in);
+  const auto out = layouts(GroupOutputs(graph, candidate.nodes), candidate.out);
+  const cuda::Site site = cuda::Site::Make(graph, candidate.nodes, in, out).value();
+  std::vector<std::string> texts;
+  const std::vector<std::string> variants = cuda::KernelVariants(site).value();
+  for (const std::string& variant : variants) {
+    if (variants.size() > 1 && !candidate.variant.starts_with(variant)) continue;
+    const auto routine = cuda::MakeRoutine(site, variant);
+    if (!routine.ok()) FAIL(ToString(routine.error()));
+    for (const cuda::KernelText& kernel : routine->kernels) {
+      if (kernel.elements > 0) texts.push_back(cuda::KernelPrelude() + kernel.text);
+    }
+  }
+  return texts;
+}
+
+void CheckGroup(const GpuLab& lab, const Library& library, const std::string& text, const Precision& precision) {
   INFO(text);
   const Graph graph = ParseInferred(text);
   const std::vector<NodeId> nodes = AllNodes(graph);
-  const std::vector<Candidate> candidates = library.CandidatesFor(graph, lab.platform, nodes, {});
+  const std::vector<Candidate> candidates = library.CandidatesFor(graph, lab.platform, nodes, precision);
   if (candidates.empty()) FAIL(library.WhyUnsupported(graph, nodes[0]).value_or("no candidate"));
   const std::vector<Tensor> inputs = RandomInputs(graph);
   std::vector<Tensor> in_order;
@@ -158,16 +220,22 @@ void CheckGroup(const GpuLab& lab, const Library& library, const std::string& te
     const auto at = std::ranges::find(graph.inputs(), value);
     in_order.push_back(inputs[static_cast<size_t>(at - graph.inputs().begin())]);
   }
-  const auto results = RunOnCuda(lab, library, graph, candidates[0], in_order);
-  if (!results.ok()) FAIL(ToString(results.error()));
   const std::vector<Tensor> expected = RunOnReference(graph, inputs);
   const std::vector<ValueId> made = GroupOutputs(graph, nodes);
-  REQUIRE(results->size() == made.size());
-  for (size_t i = 0; i < made.size(); ++i) {
-    const auto at = std::ranges::find(graph.outputs(), made[i]);
-    REQUIRE(at != graph.outputs().end());
-    INFO(NodeLabel(graph, graph.value(made[i]).producer));
-    CHECK(Difference((*results)[i], expected[static_cast<size_t>(at - graph.outputs().begin())], kTolerance) == "");
+  for (const Candidate& candidate : candidates) {
+    INFO(candidate.variant << " " << MathModeName(candidate.math));
+    const auto results = RunOnCuda(lab, library, graph, candidate, in_order);
+    if (!results.ok()) FAIL(ToString(results.error()));
+    REQUIRE(results->size() == made.size());
+    for (size_t i = 0; i < made.size(); ++i) {
+      const auto at = std::ranges::find(graph.outputs(), made[i]);
+      REQUIRE(at != graph.outputs().end());
+      INFO(NodeLabel(graph, graph.value(made[i]).producer));
+      const DataType type = (*results)[i].type();
+      const double tolerance =
+          candidate.math == MathMode::kFp32 ? ToleranceOf(type) : RelativeTolerance(candidate.math, type);
+      CHECK(Difference((*results)[i], expected[static_cast<size_t>(at - graph.outputs().begin())], tolerance) == "");
+    }
   }
 }
 

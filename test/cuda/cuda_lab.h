@@ -38,8 +38,11 @@ Result<std::vector<Tensor>> RunOnCuda(const GpuLab& lab, const Library& library,
 Graph ParseInferred(const std::string& text);
 std::vector<NodeId> AllNodes(const Graph& graph);
 
-// Checks that all nodes of the graph as one kernel give what the reference library makes of them, on random inputs.
-// What nobody in the graph reads must be an output of it.
-void CheckGroup(const GpuLab& lab, const Library& library, const std::string& text);
+// The text of each kernel, prelude included, that the library "cuda" runs the candidate by on dense tensors.
+std::vector<std::string> KernelTexts(const Graph& graph, const Candidate& candidate);
+
+// Checks that all nodes of the graph as one kernel give what the reference library makes of them, on random inputs, in
+// every way that the library offers for the precision. What nobody in the graph reads must be an output of it.
+void CheckGroup(const GpuLab& lab, const Library& library, const std::string& text, const Precision& precision = {});
 
 }  // namespace pt::testing

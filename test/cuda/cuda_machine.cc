@@ -41,7 +41,9 @@ std::string RandomGraph(std::mt19937& random, size_t nodes) {
 }  // namespace
 
 CudaMachine::CudaMachine(const GpuLab& lab, const std::string& text)
-    : graph(std::make_shared<const Graph>(ParseGraph(text).value())) {
+    : CudaMachine(lab, std::make_shared<const Graph>(ParseGraph(text).value())) {}
+
+CudaMachine::CudaMachine(const GpuLab& lab, std::shared_ptr<const Graph> planned) : graph(std::move(planned)) {
   std::vector<std::unique_ptr<DeviceDriver>> drivers;
   drivers.push_back(MakeHostDriver(kHostDevice));
   drivers.push_back(lab.MakeDriver());

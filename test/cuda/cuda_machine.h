@@ -13,6 +13,7 @@ namespace pt::testing {
 struct CudaMachine {
   // text: the graph, with all types (graph_text.h).
   CudaMachine(const GpuLab& lab, const std::string& text);
+  CudaMachine(const GpuLab& lab, std::shared_ptr<const Graph> graph);
 
   // Node i on units[i], in graph order.
   Plan PlanOn(const std::vector<const char*>& units) const;

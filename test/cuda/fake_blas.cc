@@ -1,7 +1,10 @@
 // cuBLASLt on the fake GPU: it reads the descriptions that it is given and computes what they say, column-major as they
 // are, and holds its caller to what the real one demands of sizes and alignments.
+#include <algorithm>
+#include <cmath>
 #include <cstring>
 
+#include "partitiontuner/graph/half.h"
 #include "test/cuda/fake_gpu_state.h"
 
 namespace pt::testing {
@@ -13,10 +16,41 @@ using Lock = std::lock_guard<std::mutex>;
 struct FakeOperation {
   bool transpose_a = false, transpose_b = false;
   uint32_t epilogue = CUBLASLT_EPILOGUE_DEFAULT;
-  const float* bias = nullptr;
+  const void* bias = nullptr;
+  cudaDataType_t bias_type = CUDA_R_32F;
+  cublasComputeType_t compute = CUBLAS_COMPUTE_32F;
 };
 
+bool IsKnown(cudaDataType_t type) { return type == CUDA_R_32F || type == CUDA_R_16F || type == CUDA_R_16BF; }
+
+double LoadFrom(const void* data, cudaDataType_t type, int64_t at) {
+  if (type == CUDA_R_16F) return static_cast<double>(ToFloat(static_cast<const Half*>(data)[at]));
+  if (type == CUDA_R_16BF) return static_cast<double>(ToFloat(static_cast<const Bfloat16*>(data)[at]));
+  return static_cast<double>(static_cast<const float*>(data)[at]);
+}
+void StoreTo(void* data, cudaDataType_t type, int64_t at, double number) {
+  const auto narrow = static_cast<float>(number);
+  if (type == CUDA_R_16F) {
+    static_cast<Half*>(data)[at] = ToHalf(narrow);
+  } else if (type == CUDA_R_16BF) {
+    static_cast<Bfloat16*>(data)[at] = ToBfloat16(narrow);
+  } else {
+    static_cast<float*>(data)[at] = narrow;
+  }
+}
+
+// A factor of float32 as the mode of computing takes it.
+double Rounded(double number, cublasComputeType_t compute) {
+  const auto narrow = static_cast<float>(number);
+  if (compute == CUBLAS_COMPUTE_32F_FAST_16BF) return static_cast<double>(ToFloat(ToBfloat16(narrow)));
+  if (compute == CUBLAS_COMPUTE_32F_FAST_16F || compute == CUBLAS_COMPUTE_32F_FAST_TF32) {
+    return static_cast<double>(ToFloat(ToHalf(narrow)));  // ten bits of fraction each
+  }
+  return number;
+}
+
 struct FakeLayout {
+  cudaDataType_t type = CUDA_R_32F;
   int64_t rows = 0, columns = 0, leading = 0, batch_stride = 0;
   int32_t batch = 1;
 };
@@ -42,14 +76,15 @@ T Read(const void* value) {
 struct FakeAlgorithm {
   uint64_t workspace_bytes = 0;
   uint32_t alignments[4] = {};
+  uint32_t rank = 0;
 };
 
 // All that one call names.
 struct FakeProduct {
   FakeOperation operation;
   FakeLayout a_layout, b_layout, c_layout, d_layout;
-  const float *a = nullptr, *b = nullptr, *c = nullptr;
-  float* d = nullptr;
+  const void *a = nullptr, *b = nullptr, *c = nullptr;
+  void* d = nullptr;
   float alpha = 0, beta = 0;
 
   int64_t inner() const { return operation.transpose_a ? a_layout.rows : a_layout.columns; }
@@ -65,6 +100,11 @@ struct FakeProduct {
       if (layout->batch != d_layout.batch) return "batches differ";
     }
     if (inner() == 0) return "an inner dim of 0";
+    // From the table of what cuBLASLt supports.
+    if (a_layout.type != b_layout.type || c_layout.type != d_layout.type) return "types do not go together";
+    if (d_layout.type != CUDA_R_32F && d_layout.type != a_layout.type) return "types do not go together";
+    if (operation.bias != nullptr && operation.bias_type != d_layout.type) return "the bias is of another type";
+    if (a_layout.type != CUDA_R_32F && operation.compute != CUBLAS_COMPUTE_32F) return "a mode for float32 alone";
     return "";
   }
 
@@ -81,24 +121,40 @@ struct FakeProduct {
     for (int64_t k = 0; k < inner(); ++k) {
       const int64_t a_at = operation.transpose_a ? k + row * a_layout.leading : row + k * a_layout.leading;
       const int64_t b_at = operation.transpose_b ? column + k * b_layout.leading : k + column * b_layout.leading;
-      sum += static_cast<double>(a[batch * a_layout.batch_stride + a_at]) *
-             static_cast<double>(b[batch * b_layout.batch_stride + b_at]);
+      sum += Rounded(LoadFrom(a, a_layout.type, batch * a_layout.batch_stride + a_at), operation.compute) *
+             Rounded(LoadFrom(b, b_layout.type, batch * b_layout.batch_stride + b_at), operation.compute);
     }
     sum *= static_cast<double>(alpha);
     if (beta != 0) {
       sum += static_cast<double>(beta) *
-             static_cast<double>(c[batch * c_layout.batch_stride + row + column * c_layout.leading]);
+             LoadFrom(c, c_layout.type, batch * c_layout.batch_stride + row + column * c_layout.leading);
     }
-    if (operation.bias != nullptr) sum += static_cast<double>(operation.bias[row]);
-    const bool relu = operation.epilogue == CUBLASLT_EPILOGUE_RELU || operation.epilogue == CUBLASLT_EPILOGUE_RELU_BIAS;
-    d[batch * d_layout.batch_stride + row + column * d_layout.leading] = static_cast<float>(relu && sum < 0 ? 0 : sum);
+    if (operation.bias != nullptr) sum += LoadFrom(operation.bias, operation.bias_type, row);
+    StoreTo(d, d_layout.type, batch * d_layout.batch_stride + row + column * d_layout.leading, Activated(sum));
+  }
+
+  double Activated(double sum) const {
+    switch (operation.epilogue) {
+      case CUBLASLT_EPILOGUE_RELU:
+      case CUBLASLT_EPILOGUE_RELU_BIAS:
+        return sum < 0 ? 0 : sum;
+      case CUBLASLT_EPILOGUE_GELU:
+      case CUBLASLT_EPILOGUE_GELU_BIAS:
+        return 0.5 * sum * (1 + std::tanh(0.7978845608028654 * (sum + 0.044715 * sum * sum * sum)));
+      default:
+        return sum;
+    }
   }
 };
 
 void AddDescriptions(cuda::BlasFunctions& blas) {
   blas.cublasLtMatmulDescCreate = [](cublasLtMatmulDesc_t* made, cublasComputeType_t compute, cudaDataType_t scale) {
-    if (compute != CUBLAS_COMPUTE_32F || scale != CUDA_R_32F) return CUBLAS_STATUS_NOT_SUPPORTED;
-    *made = reinterpret_cast<cublasLtMatmulDesc_t>(new FakeOperation);
+    const bool known = compute == CUBLAS_COMPUTE_32F || compute == CUBLAS_COMPUTE_32F_FAST_TF32 ||
+                       compute == CUBLAS_COMPUTE_32F_FAST_16BF || compute == CUBLAS_COMPUTE_32F_FAST_16F;
+    if (!known || scale != CUDA_R_32F) return CUBLAS_STATUS_NOT_SUPPORTED;
+    auto* const operation = new FakeOperation;
+    operation->compute = compute;
+    *made = reinterpret_cast<cublasLtMatmulDesc_t>(operation);
     return CUBLAS_STATUS_SUCCESS;
   };
   blas.cublasLtMatmulDescDestroy = [](cublasLtMatmulDesc_t made) {
@@ -121,7 +177,10 @@ void AddDescriptions(cuda::BlasFunctions& blas) {
         operation.epilogue = Read<uint32_t>(value);
         return CUBLAS_STATUS_SUCCESS;
       case CUBLASLT_MATMUL_DESC_BIAS_POINTER:
-        operation.bias = Read<const float*>(value);
+        operation.bias = Read<const void*>(value);
+        return CUBLAS_STATUS_SUCCESS;
+      case CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE:
+        operation.bias_type = static_cast<cudaDataType_t>(Read<int32_t>(value));
         return CUBLAS_STATUS_SUCCESS;
       default:
         return CUBLAS_STATUS_INVALID_VALUE;
@@ -129,9 +188,9 @@ void AddDescriptions(cuda::BlasFunctions& blas) {
   };
   blas.cublasLtMatrixLayoutCreate = [](cublasLtMatrixLayout_t* made, cudaDataType type, uint64_t rows, uint64_t columns,
                                        int64_t leading) {
-    if (type != CUDA_R_32F) return CUBLAS_STATUS_NOT_SUPPORTED;
+    if (!IsKnown(type)) return CUBLAS_STATUS_NOT_SUPPORTED;
     *made = reinterpret_cast<cublasLtMatrixLayout_t>(
-        new FakeLayout{static_cast<int64_t>(rows), static_cast<int64_t>(columns), leading, 0, 1});
+        new FakeLayout{type, static_cast<int64_t>(rows), static_cast<int64_t>(columns), leading, 0, 1});
     return CUBLAS_STATUS_SUCCESS;
   };
   blas.cublasLtMatrixLayoutDestroy = [](cublasLtMatrixLayout_t made) {
@@ -184,10 +243,14 @@ void AddChoice(cuda::BlasFunctions& blas) {
     algorithm.workspace_bytes = As<FakePreference>(wanted).workspace_bytes;
     std::memcpy(algorithm.alignments, As<FakePreference>(wanted).alignments, sizeof(algorithm.alignments));
     static_assert(sizeof(algorithm) <= sizeof(results[0].algo));
-    std::memcpy(&results[0].algo, &algorithm, sizeof(algorithm));
-    results[0].workspaceSize = algorithm.workspace_bytes;
-    results[0].state = CUBLAS_STATUS_SUCCESS;
-    *found = 1;
+    // Three are known, of which the second cannot be used after all.
+    *found = std::min(most, 3);
+    for (int i = 0; i < *found; ++i) {
+      algorithm.rank = static_cast<uint32_t>(i);
+      std::memcpy(&results[i].algo, &algorithm, sizeof(algorithm));
+      results[i].workspaceSize = algorithm.workspace_bytes;
+      results[i].state = i == 1 ? CUBLAS_STATUS_NOT_SUPPORTED : CUBLAS_STATUS_SUCCESS;
+    }
     return CUBLAS_STATUS_SUCCESS;
   };
 }
@@ -219,10 +282,10 @@ void AddProducts(const State& state, cuda::BlasFunctions& blas) {
     product.b_layout = As<FakeLayout>(b_layout);
     product.c_layout = As<FakeLayout>(c_layout);
     product.d_layout = As<FakeLayout>(d_layout);
-    product.a = static_cast<const float*>(a);
-    product.b = static_cast<const float*>(b);
-    product.c = static_cast<const float*>(c);
-    product.d = static_cast<float*>(d);
+    product.a = a;
+    product.b = b;
+    product.c = c;
+    product.d = d;
     product.alpha = Read<float>(alpha);
     product.beta = Read<float>(beta);
     if (const std::string fault = product.Fault(); !fault.empty()) {
@@ -230,6 +293,7 @@ void AddProducts(const State& state, cuda::BlasFunctions& blas) {
       return CUBLAS_STATUS_INVALID_VALUE;
     }
     const auto algorithm = Read<FakeAlgorithm>(algo);
+    state->algorithms.push_back(algorithm.rank);
     const auto work_at = reinterpret_cast<uintptr_t>(workspace);
     if (!AreAligned(algorithm, {a, b, c, d}) || work_at % 256 != 0 || workspace_bytes < algorithm.workspace_bytes ||
         !FakeGpuState::Lies(state->device, work_at, workspace_bytes)) {

@@ -160,6 +160,7 @@ FakeGpu::FakeGpu(const FakeGpuOptions& options) : state_(std::make_shared<FakeGp
   AddDevice(state_, functions->driver);
   functions->compiler = FakeCompilerFunctions(state_);
   functions->blas = FakeBlasFunctions(state_);
+  functions->kernel_folder = options.kernel_folder;
   functions_ = std::move(functions);
 }
 
@@ -209,6 +210,11 @@ std::string FakeGpu::Alive() const {
 std::vector<std::string> FakeGpu::Violations() const {
   const Lock lock(state_->mutex);
   return state_->violations;
+}
+
+std::vector<uint32_t> FakeGpu::algorithms() const {
+  const Lock lock(state_->mutex);
+  return state_->algorithms;
 }
 
 size_t FakeGpu::compiled() const {

@@ -20,6 +20,7 @@ struct FakeGpuOptions {
   int architecture = 90;  // compute capability
   uint64_t memory_bytes = uint64_t{1} << 30;
   bool newest_first = true;
+  std::string kernel_folder = {};  // where compiled kernels are kept; empty: nowhere
 };
 
 // Thread-safe. Its functions may outlive it.
@@ -47,6 +48,8 @@ class FakeGpu {
   std::vector<std::string> Violations() const;
   // Kernels compiled so far.
   size_t compiled() const;
+  // The algorithms of the products so far, by their places in what cuBLASLt proposed.
+  std::vector<uint32_t> algorithms() const;
 
  private:
   std::shared_ptr<FakeGpuState> state_;

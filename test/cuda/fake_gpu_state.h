@@ -91,6 +91,7 @@ struct FakeGpuState {
   CUresult broken = CUDA_SUCCESS;
   int retained = 0, pools = 0;
   size_t compiled = 0;
+  std::vector<uint32_t> algorithms;  // of the products so far: cuBLASLt's places of them
   uint64_t used_bytes = 0;
   int64_t now_ns = 0;
 

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "plugins/cuda/programs.h"
 
@@ -12,23 +13,22 @@ namespace pt::testing {
 
 class HostKernel {
  public:
-  // The error holds what the compiler says. The same text is compiled once in a process. Thread-safe.
+  // text: with the prelude of kernels. The error holds what the compiler says. The same text is compiled once in a
+  // process. Thread-safe.
   static Result<std::shared_ptr<const HostKernel>> Compile(const std::string& text);
-  ~HostKernel();
-  HostKernel(const HostKernel&) = delete;
-  HostKernel& operator=(const HostKernel&) = delete;
+  // Many at once, in a small part of the time, for later calls of Compile.
+  static Status CompileTogether(const std::vector<std::string>& texts);
 
   // One caller at a time. The blocks one after the other. The threads of a block take turns at its barriers, those of a
   // kernel without barriers run to their end one after the other.
   void Run(uint32_t blocks, uint32_t threads, const cuda::Arguments& arguments) const;
 
  private:
-  using Function = void (*)(unsigned blocks, unsigned threads, const cuda::Arguments*);
-  static Result<std::shared_ptr<const HostKernel>> CompileAnew(const std::string& text);
-  HostKernel(void* handle, Function run) : handle_(handle), run_(run) {}
+  struct Loaded;  // what was compiled together
+  HostKernel(std::shared_ptr<const Loaded> loaded, size_t number) : loaded_(std::move(loaded)), number_(number) {}
 
-  void* const handle_;
-  const Function run_;
+  const std::shared_ptr<const Loaded> loaded_;
+  const size_t number_;
 };
 
 }  // namespace pt::testing

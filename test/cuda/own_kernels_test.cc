@@ -3,31 +3,184 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
 #include <catch2/generators/catch_generators_range.hpp>
+#include <cmath>
+#include <limits>
+#include <numeric>
 
 #include "partitiontuner/graph/graph_text.h"
 #include "plugins/cuda/index_space.h"
 #include "plugins/cuda/operators.h"
 #include "test/cuda/cuda_cases.h"
 #include "test/cuda/cuda_lab.h"
+#include "test/cuda/host_kernel.h"
+#include "test/testing/run_candidate.h"
+#include "test/testing/run_on_reference.h"
 
 namespace pt::testing {
 namespace {
 
-void CheckAsOne(const CudaLab& lab, const std::string& text) {
-  CheckGroup(lab, *cuda::MakeOwnKernelsLibrary(), text);
+void CheckAsOne(const CudaLab& lab, const std::string& text, const Precision& precision = {}) {
+  CheckGroup(lab, *cuda::MakeOwnKernelsLibrary(), text, precision);
   CHECK(lab.gpu.Violations().empty());
 }
 
-void CheckAll(const CudaLab& lab, const std::vector<std::string>& cases) {
-  REQUIRE(cases.size() > 5);
-  for (const std::string& text : cases) CheckAsOne(lab, text);
+// The kernels of many cases at once, in all their ways: the compiler is what takes time.
+void CompileAll(const CudaLab& lab, const std::vector<std::string>& cases, const Precision& precision = {}) {
+  std::vector<std::string> texts;
+  for (const std::string& text : cases) {
+    INFO(text);
+    const Graph graph = ParseInferred(text);
+    for (const Candidate& candidate :
+         cuda::MakeOwnKernelsLibrary()->CandidatesFor(graph, lab.platform, AllNodes(graph), precision)) {
+      const std::vector<std::string> kernels = KernelTexts(graph, candidate);
+      texts.insert(texts.end(), kernels.begin(), kernels.end());
+    }
+  }
+  const Status compiled = HostKernel::CompileTogether(texts);
+  if (!compiled.ok()) FAIL(ToString(compiled.error()));
+}
+
+// Bit for bit what the reference library gives; NaN may be another NaN.
+void CheckExactly(const CudaLab& lab, const Graph& graph, const Tensor& x) {
+  const auto library = cuda::MakeOwnKernelsLibrary();
+  const std::vector<Tensor> inputs = {x};
+  const Candidate candidate = library->CandidatesFor(graph, lab.platform, AllNodes(graph), {}).at(0);
+  const auto results = RunOnCuda(lab, *library, graph, candidate, inputs);
+  if (!results.ok()) FAIL(ToString(results.error()));
+  const std::vector<Tensor> expected = RunOnReference(graph, inputs);
+  const std::vector<ValueId> made = GroupOutputs(graph, AllNodes(graph));
+  for (size_t i = 0; i < made.size(); ++i) {
+    const auto at = std::ranges::find(graph.outputs(), made[i]);
+    CHECK(Difference((*results)[i], expected[static_cast<size_t>(at - graph.outputs().begin())], 0) == "");
+  }
 }
 
 }  // namespace
 
-TEST_CASE("CudaElementwise, OperatorsAndGroupsAgreeWithTheReference", "[cuda]") {
+TEST_CASE("CudaOwnKernels, EveryOperatorAgreesWithTheReference", "[cuda]") {
   const CudaLab lab;
-  CheckAll(lab, ElementwiseCases());
+  size_t compared = 0;
+  for (const CaseFamily& family : OwnKernelCases()) {
+    INFO(family.name);
+    REQUIRE(family.cases.size() > 5);
+    CompileAll(lab, family.cases);
+    for (const std::string& text : family.cases) CheckAsOne(lab, text);
+    compared += family.cases.size();
+  }
+  CHECK(compared > 400);
+}
+
+TEST_CASE("CudaOwnKernels, SixteenBitStorageAgreesWithTheReference", "[cuda]") {
+  const CudaLab lab;
+  const MathMode math = GENERATE(MathMode::kBf16, MathMode::kFp16);
+  const Precision precision({math});
+  const std::vector<std::string> cases = LoweredCases();
+  REQUIRE(cases.size() > 15);
+  CompileAll(lab, cases, precision);
+  for (const std::string& text : cases) CheckAsOne(lab, text, precision);
+}
+
+TEST_CASE("CudaElementTypes, SixteenBitFloatsAreRoundedAsInTheLibrary", "[cuda]") {
+  const CudaLab lab;
+  const std::string casts = "h = Cast(x) to=10\nb = Cast(x) to=16\noutput h\noutput b\n";
+  // Every number of 16 bits there is, and what lies around it, from float32 and from float64.
+  for (const char* from : {"float16", "bfloat16"}) {
+    const Graph graph = ParseInferred(std::string("input x ") + from +
+                                      "[65536]\ny = Cast(x) to=1\nz = Cast(x) to=11\n" + "output y\noutput z\n");
+    std::vector<uint16_t> all(65536);
+    std::iota(all.begin(), all.end(), uint16_t{0});
+    const Tensor x = Tensor::Of<uint16_t>(graph.value(graph.inputs()[0]).type.type, {65536}, all);
+    CheckExactly(lab, graph, x);
+    const Tensor wide = RunOnReference(graph, std::vector<Tensor>{x})[0];
+    std::vector<float> around;
+    for (const float number : wide.values<float>()) {
+      const uint32_t bits = std::bit_cast<uint32_t>(number);
+      for (const uint32_t offset : {0u, 1u, 0x0fffu, 0x1000u, 0x1001u, 0x7fffu, 0x8000u, 0x8001u}) {
+        around.push_back(std::bit_cast<float>(bits + offset));
+      }
+    }
+    const auto count = static_cast<int64_t>(around.size());
+    CheckExactly(lab, ParseInferred("input x float32[" + std::to_string(count) + "]\n" + casts),
+                 Tensor::Float32({count}, around));
+    std::vector<double> between;
+    for (const float number : around) between.push_back(static_cast<double>(number) * (1 + 0x1p-40));
+    CheckExactly(lab, ParseInferred("input x float64[" + std::to_string(count) + "]\n" + casts),
+                 Tensor::Of<double>(DataType::kFloat64, {count}, between));
+  }
+}
+
+TEST_CASE("CudaElementTypes, CastsMeetTheEndsOfEveryType", "[cuda]") {
+  const CudaLab lab;
+  const auto check = [&]<typename T>(DataType type, const std::vector<T>& numbers) {
+    const std::string count = std::to_string(numbers.size());
+    std::string text = "input x " + std::string(DataTypeName(type)) + "[" + count + "]\n", outputs;
+    for (const int to : {1, 2, 3, 4, 5, 6, 7, 9, 10, 11, 12, 13, 16}) {
+      text += "y" + std::to_string(to) + " = Cast(x) to=" + std::to_string(to) + "\n";
+      outputs += "output y" + std::to_string(to) + "\n";
+    }
+    INFO(text);
+    CheckExactly(lab, ParseInferred(text + outputs),
+                 Tensor::Of<T>(type, {static_cast<int64_t>(numbers.size())}, numbers));
+  };
+  const auto integers = [&]<typename T>(DataType type, T) {
+    std::vector<T> numbers;
+    for (int bit = 0; bit < static_cast<int>(8 * sizeof(T)); ++bit) {
+      const T power = static_cast<T>(uint64_t{1} << bit);
+      for (const int offset : {-1, 0, 1})
+        numbers.push_back(static_cast<T>(static_cast<uint64_t>(power) + static_cast<uint64_t>(offset)));
+      numbers.push_back(static_cast<T>(~static_cast<uint64_t>(power) + 1));
+    }
+    check(type, numbers);
+  };
+  integers(DataType::kInt8, int8_t{});
+  integers(DataType::kUint8, uint8_t{});
+  integers(DataType::kInt16, int16_t{});
+  integers(DataType::kUint16, uint16_t{});
+  integers(DataType::kInt32, int32_t{});
+  integers(DataType::kUint32, uint32_t{});
+  integers(DataType::kInt64, int64_t{});
+  integers(DataType::kUint64, uint64_t{});
+  std::vector<float> floats = {0.0F,
+                               -0.0F,
+                               std::numeric_limits<float>::infinity(),
+                               -std::numeric_limits<float>::infinity(),
+                               std::numeric_limits<float>::quiet_NaN(),
+                               0.5F,
+                               -0.5F,
+                               1.5F,
+                               -1.5F,
+                               3e38F,
+                               -3e38F,
+                               1e-40F};
+  for (int exponent = 0; exponent < 70; ++exponent) {
+    for (const float sign : {1.0F, -1.0F}) {
+      const float power = sign * std::ldexp(1.0F, exponent);
+      floats.insert(floats.end(), {power, std::nextafter(power, 0.0F), power * 1.25F});
+    }
+  }
+  check(DataType::kFloat32, floats);
+  check(DataType::kFloat64, std::vector<double>(floats.begin(), floats.end()));
+}
+
+TEST_CASE("CudaIndexed, AnIndexOutOfRangeFailsTheRunAndTheNextIsFine", "[cuda]") {
+  const CudaLab lab;
+  const auto library = cuda::MakeOwnKernelsLibrary();
+  const Graph graph = ParseInferred("input x float32[3,4]\ninput i int64[2]\ny = Gather(x, i)\noutput y\n");
+  const Candidate candidate = library->CandidatesFor(graph, lab.platform, AllNodes(graph), {}).at(0);
+  const Tensor x = RandomTensor(DataType::kFloat32, {3, 4}, 1);
+  for (const int64_t index : {int64_t{3}, int64_t{-4}, int64_t{1} << 40, INT64_MIN}) {
+    CAPTURE(index);
+    const auto wrong =
+        RunOnCuda(lab, *library, graph, candidate, std::vector<Tensor>{x, Tensor::Int64({2}, {0, index})});
+    REQUIRE_FALSE(wrong.ok());
+    CHECK(wrong.error().code == ErrorCode::kInvalidInput);
+    CHECK(wrong.error().id == "cuda.data");
+    CHECK(wrong.error().message.find("an index is out of range") != std::string::npos);
+    CHECK(wrong.error().message.find("Gather") != std::string::npos);
+  }
+  CHECK(RunOnCuda(lab, *library, graph, candidate, std::vector<Tensor>{x, Tensor::Int64({2}, {-3, 2})}).ok());
+  CHECK(lab.gpu.Violations().empty());
+  CHECK(lab.gpu.Alive() == "");
 }
 
 TEST_CASE("CudaElementwise, AGroupIsOneLaunchAndAnEmptyOneIsNone", "[cuda]") {
@@ -54,16 +207,6 @@ TEST_CASE("CudaElementwise, WhatHasNoKernelIsNotOfferedAndSaysWhy", "[cuda]") {
   }
 }
 
-TEST_CASE("CudaRows, AgreeWithTheReference", "[cuda]") {
-  const CudaLab lab;
-  CheckAll(lab, RowCases());
-}
-
-TEST_CASE("CudaMovement, AgreesWithTheReference", "[cuda]") {
-  const CudaLab lab;
-  CheckAll(lab, MovementCases());
-}
-
 TEST_CASE("CudaMovement, WhatMovesNothingIsElided", "[cuda]") {
   const CudaLab lab;
   const auto elision = [&](const std::string& text) {
@@ -76,6 +219,23 @@ TEST_CASE("CudaMovement, WhatMovesNothingIsElided", "[cuda]") {
   CHECK(elision(inputs + "y = Concat(x, z) axis=2\noutput y\n") == Elision::kNone);
   CHECK(elision(inputs + "y = Concat(x, x) axis=1\noutput y\n") == Elision::kNone);
   CHECK(elision(inputs + "const c float32[1,3,4] random 7\ny = Concat(x, c) axis=1\noutput y\n") == Elision::kNone);
+}
+
+TEST_CASE("CudaMovement, WhatIsStoredInAnotherTypeIsNotElided", "[cuda]") {
+  const CudaLab lab;
+  // What feeds the Softmax stays float32.
+  const Graph graph = ParseInferred(
+      "input x float32[1,4]\ninput z float32[1,4]\ny = Concat(x, z) axis=0\ns = Softmax(x)\noutput y\noutput s\n");
+  const NodeId concat(0u);
+  size_t elided = 0, mixed = 0;
+  for (const Candidate& candidate :
+       cuda::MakeOwnKernelsLibrary()->CandidatesFor(graph, lab.platform, {&concat, 1}, Precision({MathMode::kBf16}))) {
+    const bool alike = candidate.in[0] == candidate.out[0] && candidate.in[1] == candidate.out[0];
+    CHECK((candidate.elision == Elision::kSlicesOfOutput) == alike);
+    ++(alike ? elided : mixed);
+  }
+  CHECK(elided > 0);
+  CHECK(mixed > 1);
 }
 
 TEST_CASE("CudaIndexSpace, MergesDimsAndKeepsEveryOffset", "[cuda]") {
@@ -116,27 +276,22 @@ TEST_CASE("CudaCompiler, TakesTheTextOfTheKernels", "[cuda]") {
   cuda::LibraryNames names = cuda::InstalledLibraries();
   const auto compiler = cuda::LoadCompiler(names);
   if (!compiler.ok()) SKIP(compiler.error().message);
-  for (const char* text :
-       {"input x float32[2,6]\ninput s float32[6]\nconst k float32[] value 0.5\na = Mul(x, s)\nb = Gelu(a)\n"
-        "c = Mish(b)\nd = Elu(c)\ne = HardSwish(d)\nf = Softplus(e)\ng = Round(f)\nh = Erf(g)\ni = Sign(h)\n"
-        "j = Pow(i, x)\ny = Max(j, k)\noutput y\n",
-        "input x int64[3,1]\ninput z int64[4]\na = Div(x, z)\nb = Abs(a)\nc = Less(b, z)\nd = Not(c)\n"
-        "y = Where(d, a, z)\noutput y\n",
-        "input x float32[4,300]\ny = LogSoftmax(x)\noutput y\n",
-        "input x float32[4,300]\nconst a int64[1] ints 0\ny = ReduceMax(x, a)\noutput y\n",
-        "input x float32[3,40]\nconst s float32[40] random 3\ny = LayerNormalization(x, s, s)\noutput y\n",
-        "input x float32[2,3]\ninput z float32[2,4]\ny = Concat(x, z) axis=1\noutput y\n",
-        "input x float32[9]\na = Cast(x) to=7\nb = Cast(a) to=9\nc = Cast(b) to=6\ny = Cast(c) to=1\noutput y\n"}) {
-    const Graph graph = ParseInferred(text);
-    const auto site = cuda::Site::MakeDense(graph, AllNodes(graph));
-    if (!site.ok()) FAIL(ToString(site.error()));
-    const auto routine = cuda::MakeRoutine(*site);
-    if (!routine.ok()) FAIL(ToString(routine.error()));
-    for (const cuda::KernelText& kernel : routine->kernels) {
-      for (const char* architecture : {"sm_75", "sm_90"}) {
-        const auto image = cuda::CompileKernel(*compiler, cuda::KernelPrelude() + kernel.text, architecture);
-        if (!image.ok()) FAIL(ToString(image.error()));
-        CHECK(image->size() > 100);
+  // A few of each family, in all their ways.
+  const CudaLab lab;
+  for (const CaseFamily& family : OwnKernelCases()) {
+    const size_t step = std::max<size_t>(family.cases.size() / 2, 1);
+    for (size_t i = 0; i < family.cases.size(); i += step) {
+      INFO(family.cases[i]);
+      const Graph graph = ParseInferred(family.cases[i]);
+      for (const Candidate& candidate :
+           cuda::MakeOwnKernelsLibrary()->CandidatesFor(graph, lab.platform, AllNodes(graph), {})) {
+        for (const std::string& text : KernelTexts(graph, candidate)) {
+          for (const char* architecture : {"sm_80", "sm_90", "sm_100"}) {
+            const auto image = cuda::CompileKernel(*compiler, text, architecture);
+            if (!image.ok()) FAIL(ToString(image.error()));
+            CHECK(image->size() > 100);
+          }
+        }
       }
     }
   }

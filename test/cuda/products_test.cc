@@ -1,5 +1,7 @@
 // The library "cublaslt" against the reference library, with a cuBLASLt that computes what it is told on the host.
 #include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
+#include <set>
 
 #include "partitiontuner/graph/graph_text.h"
 #include "plugins/cuda/product.h"
@@ -34,11 +36,45 @@ TEST_CASE("CudaProduct, AgreesWithTheReference", "[cuda]") {
   }
 }
 
+TEST_CASE("CudaProduct, LowerPrecisionIsOfferedWhereAllowedAndIsWithinItsTolerance", "[cuda]") {
+  const MathMode math = GENERATE(MathMode::kTf32, MathMode::kBf16, MathMode::kFp16);
+  for (const std::string& text : ProductCases()) {
+    const CudaLab lab;
+    CheckGroup(lab, *cuda::MakeProductsLibrary(), text, Precision({math}));
+    CHECK(lab.gpu.Violations().empty());
+  }
+  const Graph graph = ParseInferred(Inputs("[5,3]", "[3,4]") + "y = MatMul(a, b)\noutput y\n");
+  const auto modes = [&](const CudaLab& lab, const Precision& precision) {
+    std::set<MathMode> found;
+    for (const Candidate& candidate :
+         cuda::MakeProductsLibrary()->CandidatesFor(graph, lab.platform, AllNodes(graph), precision)) {
+      found.insert(candidate.math);
+    }
+    return found;
+  };
+  const CudaLab lab, old({.architecture = 75});
+  CHECK(modes(lab, {}) == std::set{MathMode::kFp32});
+  CHECK(modes(lab, Precision({math})) == std::set{MathMode::kFp32, math});
+  const std::set<MathMode> expected =
+      math == MathMode::kFp16 ? std::set{MathMode::kFp32, math} : std::set{MathMode::kFp32};
+  CHECK(modes(old, Precision({math})) == expected);
+}
+
+TEST_CASE("CudaProduct, SeveralAlgorithmsAreOfferedAndTheNamedOneRuns", "[cuda]") {
+  const CudaLab lab;
+  CheckGroup(lab, *cuda::MakeProductsLibrary(), Inputs("[5,3]", "[3,4]") + "y = MatMul(a, b)\noutput y\n");
+  // The second that the fake proposes cannot be used, so the first stands in for it.
+  CHECK(lab.gpu.algorithms() == std::vector<uint32_t>{0, 0, 2});
+}
+
 TEST_CASE("CudaProduct, WhatItCannotDoIsRefusedWithTheReason", "[cuda]") {
   CHECK(WhyNot("input a float64[5,3]\ninput b float64[3,4]\ny = MatMul(a, b)\noutput y\n").find("float32") !=
         std::string::npos);
-  CHECK(WhyNot(Inputs("[3]", "[3,4]") + "y = MatMul(a, b)\noutput y\n") != "");
-  CHECK(WhyNot(Inputs("[2,1,5,3]", "[1,6,3,4]") + "y = MatMul(a, b)\noutput y\n").find("distances") !=
+  CHECK(WhyNot(Inputs("[3]", "[3,4]") + "p = MatMul(a, b)\ny = Relu(p)\noutput y\n").find("list") != std::string::npos);
+  CHECK(WhyNot(Inputs("[70,1,5,3]", "[1,80,3,4]") + "y = MatMul(a, b)\noutput y\n").find("distances") !=
+        std::string::npos);
+  // The exact Gelu is not cuBLASLt's.
+  CHECK(WhyNot(Inputs("[5,3]", "[3,4]") + "p = MatMul(a, b)\ny = Gelu(p)\noutput y\n").find("Gelu") !=
         std::string::npos);
   CHECK(WhyNot(Inputs("[70000,70000,1,1]", "[70000,70000,1,1]") + "y = MatMul(a, b)\noutput y\n").find("32 bits") !=
         std::string::npos);

@@ -1,0 +1,22 @@
+// Small networks of three kinds that run on a CUDA device alone.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "test/cuda/cuda_machine.h"
+
+namespace pt::testing {
+
+// A convolutional, a transformer and a recurrent network, as text of graph_text.h.
+std::vector<std::string> NetworkTexts();
+
+// The search's plan on the device alone, where every kernel takes the same time: as few as can be, and those of less
+// than fp32 where the precision allows them.
+Plan PlanOnDevice(const CudaMachine& machine, const Precision& precision);
+
+// Runs the plan, captured and not, and checks the outputs against the reference library. math: that some of its steps
+// compute in.
+void CheckNetwork(const CudaMachine& machine, const Plan& plan, MathMode math);
+
+}  // namespace pt::testing
