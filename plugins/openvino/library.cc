@@ -2,12 +2,12 @@
 
 #include <algorithm>
 
+#include "partitiontuner/backend/islands.h"
 #include "partitiontuner/candidate/group_graph.h"
 #include "partitiontuner/candidate/signature.h"
 #include "partitiontuner/platform/discover.h"
 #include "plugins/openvino/cores.h"
 #include "plugins/openvino/fence.h"
-#include "plugins/openvino/groups.h"
 #include "plugins/openvino/kernel.h"
 #include "plugins/openvino/operators.h"
 
@@ -44,7 +44,7 @@ std::vector<Candidate> OpenVinoLibrary::Candidates(const Graph& graph, const Pla
     taken[i] = !WhyUnsupported(graph, NodeId(i));
     if (taken[i]) Offer(graph, platform, std::vector{NodeId(i)}, candidates);
   }
-  for (const std::vector<NodeId>& group : NaturalGroups(graph, taken)) {
+  for (const std::vector<NodeId>& group : IslandGroups(graph, taken)) {
     if (!WhyNotRun(graph, group)) Offer(graph, platform, group, candidates);
   }
   return candidates;

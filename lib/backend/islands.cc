@@ -1,4 +1,4 @@
-#include "plugins/openvino/groups.h"
+#include "partitiontuner/backend/islands.h"
 
 #include <algorithm>
 #include <numeric>
@@ -6,8 +6,10 @@
 
 #include "partitiontuner/graph/uses.h"
 
-namespace pt::openvino {
+namespace pt {
 namespace {
+
+constexpr size_t kMostStretches = 32;  // of an island
 
 using Groups = std::vector<std::vector<NodeId>>;
 
@@ -82,14 +84,68 @@ Groups Chains(const Graph& graph, const std::vector<bool>& taken, const std::vec
   return Gather(parents);
 }
 
+// Positions in the island behind which one value of its own is read by what follows, no more; and its end. Any of its
+// nodes in a row are convex: they ascend, and no path leaves the island and comes back.
+std::vector<size_t> Cuts(const Graph& graph, const std::vector<NodeId>& island) {
+  std::vector<int32_t> begins(island.size() + 1, 0), ends(island.size() + 1, 0);
+  for (size_t i = 0; i < island.size(); ++i) {
+    for (const ValueId output : graph.node(island[i]).outputs) {
+      if (!output.valid()) continue;
+      size_t last = i;  // of its readers
+      for (const Use& use : graph.value(output).uses) {
+        const auto at = std::ranges::lower_bound(island, use.node);
+        if (at == island.end() || *at != use.node) continue;
+        last = std::max(last, static_cast<size_t>(at - island.begin()));
+      }
+      if (last == i) continue;
+      ++begins[i];
+      ++ends[last];
+    }
+  }
+  std::vector<size_t> cuts;
+  int32_t open = 0;
+  for (size_t i = 0; i + 1 < island.size(); ++i) {
+    open += begins[i] - ends[i];
+    if (open == 1) cuts.push_back(i + 1);
+  }
+  cuts.push_back(island.size());
+  return cuts;
+}
+
+// At most kMostStretches of them, of about as many nodes each; the last one stays.
+std::vector<size_t> Thinned(const std::vector<size_t>& cuts) {
+  if (cuts.size() <= kMostStretches) return cuts;
+  std::vector<size_t> kept;
+  for (size_t i = 1; i <= kMostStretches; ++i) {
+    const auto cut = std::ranges::lower_bound(cuts, cuts.back() * i / kMostStretches);
+    if (kept.empty() || kept.back() < *cut) kept.push_back(*cut);
+  }
+  return kept;
+}
+
+void AddStretches(const Graph& graph, const std::vector<NodeId>& island, std::set<std::vector<NodeId>>& groups) {
+  const std::vector<size_t> cuts = Thinned(Cuts(graph, island));
+  for (size_t row = 1; row < cuts.size(); row *= 2) {
+    for (size_t first = 0; first < cuts.size(); first += row) {
+      const size_t begin = first == 0 ? 0 : cuts[first - 1], end = cuts[std::min(first + row, cuts.size()) - 1];
+      if (end - begin > 1)
+        groups.emplace(island.begin() + static_cast<std::ptrdiff_t>(begin),
+                       island.begin() + static_cast<std::ptrdiff_t>(end));
+    }
+  }
+}
+
 }  // namespace
 
-Groups NaturalGroups(const Graph& graph, const std::vector<bool>& taken) {
+Groups IslandGroups(const Graph& graph, const std::vector<bool>& taken) {
   const std::vector<uint32_t> levels = Levels(graph, taken);
   std::set<std::vector<NodeId>> groups;
-  for (auto& group : MaximalGroups(graph, taken, levels)) groups.insert(std::move(group));
+  for (auto& island : MaximalGroups(graph, taken, levels)) {
+    AddStretches(graph, island, groups);
+    groups.insert(std::move(island));
+  }
   for (auto& chain : Chains(graph, taken, levels)) groups.insert(std::move(chain));
   return {groups.begin(), groups.end()};
 }
 
-}  // namespace pt::openvino
+}  // namespace pt
