@@ -2,6 +2,8 @@
 
 #include <iterator>
 
+#include "partitiontuner/candidate/device_calls.h"
+
 namespace pt {
 namespace {
 
@@ -46,7 +48,9 @@ std::vector<Candidate> EnumerateCandidates(const Graph& graph, const Platform& p
     Append(library->AgnosticCandidates(graph, platform, candidates), agnostic);
   }
   Append(std::move(agnostic), candidates);
-  std::erase_if(candidates, [&](const Candidate& candidate) { return !IsWithin(candidate, precision); });
+  std::erase_if(candidates, [&](const Candidate& candidate) {
+    return !IsWithin(candidate, precision) || WhyNoCall(graph, platform, candidate).has_value();
+  });
   return candidates;
 }
 

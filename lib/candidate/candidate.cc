@@ -135,43 +135,4 @@ NodeId HeaviestNode(const Graph& graph, std::span<const NodeId> nodes) {
   return heaviest;
 }
 
-namespace {
-
-// "1x64x56x56"; "?" where some dim is not known.
-std::string ShapeText(const Graph& graph, ValueId id) {
-  const auto dims = graph.value(id).type.static_dims();
-  if (!dims) return "?";
-  std::string text;
-  for (const int64_t dim : *dims) text += (text.empty() ? "" : "x") + std::to_string(dim);
-  return text;
-}
-
-// "Conv 1x64x56x56,64x64x3x3>1x64x56x56": the operator with its first two inputs and its first output.
-std::string ShapedFamily(const Graph& graph, const Node& node) {
-  std::string text = node.op;
-  for (size_t i = 0; i < std::min<size_t>(node.inputs.size(), 2); ++i) {
-    if (node.inputs[i].valid()) text += (i == 0 ? " " : ",") + ShapeText(graph, node.inputs[i]);
-  }
-  if (!node.outputs.empty() && node.outputs[0].valid()) text += ">" + ShapeText(graph, node.outputs[0]);
-  return text;
-}
-
-}  // namespace
-
-const SimulatedRates::Family* RatesFamily(const SimulatedRates& rates, const Graph& graph,
-                                          std::span<const NodeId> nodes) {
-  const Node& node = graph.node(HeaviestNode(graph, nodes));
-  auto family = rates.families.find(ShapedFamily(graph, node));
-  if (family == rates.families.end()) family = rates.families.find(node.op);
-  if (family == rates.families.end()) family = rates.families.find("*");
-  return family == rates.families.end() ? nullptr : &family->second;
-}
-
-double SimulatedDemand(const Graph& graph, const Platform& platform, const Candidate& candidate) {
-  const auto rates = platform.simulated.find(platform.unit_class(candidate.unit_class).device);
-  if (rates == platform.simulated.end()) return 0;
-  const SimulatedRates::Family* family = RatesFamily(rates->second, graph, candidate.nodes);
-  return family == nullptr ? 1 : family->demand;
-}
-
 }  // namespace pt

@@ -1,6 +1,7 @@
 #include "lib/exec/compiled_plan.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <set>
 
@@ -128,12 +129,20 @@ class PlanCompiler {
     return options;
   }
 
+  // With what the device takes longer than its file says.
+  int64_t Late(StepId step, int64_t ns) const {
+    const auto rates = platform().simulated.find(platform().device_of(plan_.steps[step.index()].unit));
+    if (rates == platform().simulated.end()) return ns;
+    return std::llround(std::min(static_cast<double>(ns) * rates->second.faults.slow_down, 9e18));
+  }
+
   Status FindKnownTimes() {
     for (size_t i = 0; i < plan_.steps.size(); ++i) {
       CompiledStep& compiled = compiled_.steps[i];
       if (!compiled_.driver(StepId(i)).HasVirtualClock()) continue;
       if (const auto* copy = std::get_if<Copy>(&plan_.steps[i].work)) {
-        compiled.known_ns = CopyNs(platform().link(copy->link), compiled_.places.instances[copy->to.index()].bytes);
+        const uint64_t bytes = compiled_.places.instances[copy->to.index()].bytes;
+        compiled.known_ns = Late(StepId(i), CopyNs(platform().link(copy->link), bytes));
       } else if (const auto* group = std::get_if<RunGroup>(&plan_.steps[i].work)) {
         const Candidate& candidate = plan_.candidates[group->candidate.index()];
         PT_ASSIGN(const Library* library, LibraryNamed(candidate.library));
@@ -144,7 +153,7 @@ class PlanCompiler {
                                ": the device has a virtual clock, and its library knows no "
                                "time for this");
         }
-        compiled.known_ns = *known;
+        compiled.known_ns = Late(StepId(i), *known);
         compiled.demand = SimulatedDemand(*compiled_.graph, platform(), candidate);
       }
     }

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "partitiontuner/candidate/device_calls.h"
+
 namespace pt {
 namespace {
 
@@ -52,6 +54,9 @@ class Describer {
         !std::all_of(candidate.nodes.begin(), candidate.nodes.end(), in_range) ||
         candidate.unit_class.index() >= platform_.unit_classes.size()) {
       return MakeError(ErrorCode::kInvalidInput, "plan.candidate", "it names no nodes of this graph or no unit class");
+    }
+    if (const auto why = WhyNoCall(graph_, platform_, candidate)) {
+      return MakeError(ErrorCode::kUnsupported, "plan.device_rules", *why);
     }
     return library->Describe(graph_, platform_, candidate);
   }

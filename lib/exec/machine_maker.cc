@@ -293,6 +293,7 @@ class [[gnu::visibility("hidden")]] MachineMaker {
     const std::vector<DeviceKind> kinds = Kinds();
     for (auto& [device, rates] : machine_.platform_.simulated) {
       rates.real_clock = options_.simulated_clock == SimulatedClock::kReal;
+      rates.faults = options_.simulated_faults;
     }
     for (size_t i = 0; i < machine_.platform_.devices.size(); ++i) {
       const std::string& name = machine_.platform_.devices[i].name;

@@ -33,6 +33,7 @@ void AddRates(const std::string& device, const SimulatedRates& rates, Fields& fi
   for (const auto& [signature, ns] : rates.exact_ns) {
     fields["time of " + signature + " on " + device] = std::to_string(ns) + " ns";
   }
+  if (rates.call_ns != 0) fields["call of " + device] = NumberText(rates.call_ns) + " ns";
   std::vector<std::string> unsupported = rates.unsupported;
   std::sort(unsupported.begin(), unsupported.end());
   for (const std::string& op : unsupported) fields[op + " on " + device] = "unsupported";
@@ -46,6 +47,7 @@ Fields FieldsOf(const Platform& platform) {
     fields["device " + device.name] =
         "#" + std::to_string(position++) + ", " + device.kind + (device.simulated ? ", simulated" : "");
     fields["fingerprint of " + device.name] = device.fingerprint;
+    if (device.calls != CallRules()) fields["calls of " + device.name] = WriteJson(ToJson(device.calls), -1);
   }
   position = 0;
   for (const UnitClass& unit_class : platform.unit_classes) {

@@ -106,6 +106,7 @@ Status CheckRates(const Platform& platform) {
     if (device.index() >= platform.devices.size() || !platform.device(device).simulated) {
       return Fault("rates of a device that is not simulated");
     }
+    if (!(rates.call_ns >= 0)) return Fault("negative call_ns of '" + platform.device(device).name + "'");
     for (const auto& [op, family] : rates.families) {
       if (!(family.fixed_ns >= 0) || !(family.flops_per_ns >= 0) || !(family.bytes_per_ns >= 0)) {
         return Fault("negative rate of '" + op + "'");

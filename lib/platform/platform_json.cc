@@ -25,6 +25,7 @@ Json RatesToJson(const SimulatedRates& rates) {
   json.Set("families", std::move(families));
   json.Set("exact_ns", std::move(exact));
   json.Set("unsupported", std::move(unsupported));
+  if (rates.call_ns != 0) json.Set("call_ns", rates.call_ns);
   return json;
 }
 
@@ -135,6 +136,9 @@ class Reader {
         device.cache_bytes.push_back(static_cast<uint64_t>(*size));
       }
     }
+    if (const Json* calls = json.find("calls"); calls != nullptr) {
+      PT_ASSIGN(device.calls, CallRulesFromJson(*calls, where + ": calls"));
+    }
     platform_.devices.push_back(std::move(device));
     return {};
   }
@@ -242,6 +246,9 @@ Result<SimulatedRates> RatesFromJson(const Json& json, std::string_view what) {
       rates.unsupported.push_back(*op.as_string());
     }
   }
+  if (json.find("call_ns") != nullptr) {
+    PT_ASSIGN(rates.call_ns, JsonNumber(json, "call_ns", what));
+  }
   return rates;
 }
 
@@ -259,6 +266,7 @@ Json ToJson(const Platform& platform) {
       for (const uint64_t bytes : device.cache_bytes) caches.Push(bytes);
       row.Set("cache_bytes", std::move(caches));
     }
+    if (device.calls != CallRules()) row.Set("calls", ToJson(device.calls));
     devices.Push(std::move(row));
   }
   Json resources = Json::MakeArray();

@@ -5,7 +5,7 @@
 
 namespace pt {
 
-// Reads the fields families, exact_ns and unsupported; the last two may be absent.
+// Reads the fields families, exact_ns, unsupported and call_ns; the last three may be absent.
 Result<SimulatedRates> RatesFromJson(const Json& json, std::string_view what);
 
 }  // namespace pt

@@ -18,8 +18,8 @@ Error Bad(std::string_view what, std::string message) {
 // A misspelt rate would silently count as absent.
 Status RefuseUnknownKeys(const Json& json, std::string_view what) {
   static const std::set<std::string_view> known = {
-      "format",    "version",     "kind",  "name",     "description", "memory_bytes", "streams",
-      "to_device", "from_device", "peers", "families", "exact_ns",    "unsupported"};
+      "format",      "version", "kind",     "name",     "description", "memory_bytes", "streams", "to_device",
+      "from_device", "peers",   "families", "exact_ns", "unsupported", "calls",        "call_ns"};
   for (const auto& [key, value] : *json.as_object()) {
     if (!known.contains(key)) return Bad(what, "unknown key '" + key + "'");
   }
@@ -78,6 +78,9 @@ Status AddSimulatedDevice(Platform& platform, const Json& description, std::stri
   device.kind = "simulated";
   device.simulated = true;
   PT_ASSIGN(device.memory_bytes, JsonUnsigned(description, "memory_bytes", what));
+  if (const Json* calls = description.find("calls"); calls != nullptr) {
+    PT_ASSIGN(device.calls, CallRulesFromJson(*calls, std::string(what) + ": calls"));
+  }
   PT_ASSIGN(SimulatedRates rates, RatesFromJson(description, what));
   PT_ASSIGN(Link to_device, LinkFromJson(description, "to_device", what));
   PT_ASSIGN(Link from_device, LinkFromJson(description, "from_device", what));

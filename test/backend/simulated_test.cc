@@ -295,7 +295,7 @@ TEST_CASE("SimulatedArithmetic, TakesAFastLibraryWhereThereIsOne", "[backend]") 
   };
   const std::vector<TensorLayout> in = {layout({1, 2, 6, 6})}, out = {layout({1, 4, 6, 6})};
   const NodeId conv(0u);
-  const auto computation = arithmetic.Compile(*graph, std::span(&conv, 1), in, out, context);
+  const auto computation = arithmetic.Compile(*graph, std::span(&conv, 1), MathMode::kFp32, in, out, context);
   if (!computation.ok()) FAIL(ToString(computation.error()));
   const auto rows = BuiltInLibraries();
   const bool fast = std::any_of(rows.begin(), rows.end(), [](const LibraryRow& row) { return row.name == "onednn"; });

@@ -83,6 +83,24 @@ TEST_CASE("Platform, JsonFormIsTheInverseOfItsReader", "[platform]") {
   }
 }
 
+TEST_CASE("Platform, RulesOfCallsAreReadAsWrittenAndCounted", "[platform]") {
+  const Platform plain = WithAccelerator();
+  Platform platform = plain;
+  platform.devices[1].calls = {{"Conv", "Relu"}, 1e6, true, "fp16"};
+  const Result<Platform> read = PlatformFromJson(ToJson(platform), "test");
+  if (!read.ok()) FAIL(ToString(read.error()));
+  CHECK(read->devices[1].calls == platform.devices[1].calls);
+  CHECK(PlatformFingerprint(*read) == PlatformFingerprint(platform));
+  CHECK(PlatformFingerprint(plain) != PlatformFingerprint(platform));
+  for (const char* bad : {R"({"math": "fp8"})", R"({"least_flops": -1})", R"({"operators": []})",
+                          R"({"operators": [1]})", R"({"islands": 1})", R"({"island": true})", "[]"}) {
+    INFO(bad);
+    const Result<CallRules> rules = CallRulesFromJson(ParseJson(bad, "test").value(), "file.json");
+    REQUIRE_FALSE(rules.ok());
+    CHECK(rules.error().message.find("file.json") != std::string::npos);
+  }
+}
+
 TEST_CASE("Platform, CoresKeepTheirMemoryNodeInJsonAndUnitsHaveAHome", "[platform]") {
   Platform platform = TwoCores();
   for (size_t i = 0; i < platform.units.size(); ++i) CHECK_FALSE(HomeNode(platform, UnitId(i)).has_value());

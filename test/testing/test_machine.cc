@@ -5,6 +5,7 @@
 #include <map>
 
 #include "partitiontuner/backend/devices.h"
+#include "partitiontuner/candidate/device_calls.h"
 #include "partitiontuner/exec/judge_plan.h"
 #include "partitiontuner/graph/graph_builder.h"
 #include "partitiontuner/plan/memory_plan.h"
@@ -55,6 +56,9 @@ class PlanMaker {
     plan_.made_for.graph_hash = ToHex(GraphHash(graph));
     plan_.made_for.platform = machine.platform();
     plan_.lent_on = lent_on;
+    Precision precision;
+    for (const Device& device : platform_.devices) precision = precision.with(MathOf(device));
+    if (precision != Precision()) plan_.made_for.settings["precision"] = ToString(precision);
   }
 
   void AddNode(NodeId node, UnitId unit) {
@@ -91,9 +95,11 @@ class PlanMaker {
   }
 
  private:
+  // In the one mode that the device has.
   std::optional<Candidate> CandidateFor(NodeId node, UnitClassId unit_class) const {
+    const Precision precision({MathOf(platform_.device(platform_.unit_class(unit_class).device))});
     for (const std::unique_ptr<Library>& library : machine_.libraries()) {
-      for (Candidate& candidate : library->CandidatesFor(graph_, platform_, std::span(&node, 1), Precision())) {
+      for (Candidate& candidate : library->CandidatesFor(graph_, platform_, std::span(&node, 1), precision)) {
         if (candidate.unit_class == unit_class) return std::move(candidate);
       }
     }

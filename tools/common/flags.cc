@@ -141,6 +141,10 @@ void AddCommonFlags(CLI::App& app, CommonFlags& flags) {
       ->option_text("virtual | real")
       ->check(OneOf({"virtual", "real"}))
       ->group("Machine");
+  app.add_option("--sim-fault", flags.sim_fault,
+                 "how simulated devices fail: lost after N kernels, a queue of N pieces of work, N times as slow")
+      ->option_text("lost=N,queue=N,slow=N")
+      ->group("Machine");
   app.add_option("--libraries", flags.libraries, "libraries that may be used, for instance onednn,reference")
       ->option_text("LIST")
       ->group("Machine");
@@ -206,6 +210,35 @@ Result<Precision> AllowedPrecision(const CommonFlags& flags) {
   return PrecisionFromText(flags.precision.empty() ? "fp32" : flags.precision);
 }
 
+namespace {
+
+Result<SimulatedFaults> FaultsOf(std::string_view text) {
+  constexpr std::string_view kFlag = "--sim-fault";
+  constexpr double kMost = 1e9;
+  SimulatedFaults faults;
+  for (const std::string& item : SplitList(text)) {
+    PT_ASSIGN(const auto fault, ParseAssignment(item, kFlag));
+    const auto& [name, number_text] = fault;
+    PT_ASSIGN(const double number, ParseNumber(number_text, kFlag));
+    const bool counts = name == "lost" || name == "queue";
+    if (!counts && name != "slow") {
+      return MakeError(ErrorCode::kUsage, "usage.value",
+                       std::string(kFlag) + ": " + UnknownWord("fault", name, {"lost", "queue", "slow"}));
+    }
+    if (!(number >= 1 && number <= kMost) || (counts && number != std::floor(number))) {
+      return MakeError(ErrorCode::kUsage, "usage.value",
+                       std::string(kFlag) + ": " + name + " wants a " + (counts ? "whole " : "") +
+                           "number from 1 to a thousand million, not " + number_text);
+    }
+    if (name == "lost") faults.lost_after = static_cast<uint64_t>(number);
+    if (name == "queue") faults.queue = static_cast<uint64_t>(number);
+    if (name == "slow") faults.slow_down = number;
+  }
+  return faults;
+}
+
+}  // namespace
+
 Result<EngineOptions> EngineOptionsOf(const CommonFlags& flags) {
   EngineOptions options;
   options.db_path = flags.db;
@@ -215,6 +248,7 @@ Result<EngineOptions> EngineOptionsOf(const CommonFlags& flags) {
   options.machine.plugin_paths = SplitFolders(flags.plugin_path);
   if (flags.plugins != "all") options.machine.plugins = SplitList(flags.plugins);
   options.machine.simulated_clock = flags.sim_clock == "real" ? SimulatedClock::kReal : SimulatedClock::kVirtual;
+  PT_ASSIGN(options.machine.simulated_faults, FaultsOf(flags.sim_fault));
   bool all = false;
   for (const std::string& device : SplitList(flags.devices)) {
     // "sim:0" is a device, "sim:FILE" the file that describes one.

@@ -20,8 +20,9 @@ namespace pt::tools {
 inline constexpr const char* kMoreGroup = "More";  // shown by --help-all only
 
 struct CommonFlags {
-  std::string model, db, libraries, precision, max_error, rewrite,
-      devices = "all", plugins = "all", plugin_path, sim_clock = "virtual", format = "table", progress = "auto";
+  std::string model, db, libraries, precision, max_error, rewrite, devices = "all", plugins = "all", plugin_path,
+                                                                   sim_clock = "virtual", sim_fault, format = "table",
+                                                                   progress = "auto";
   std::vector<std::string> platforms, dims, shapes, inputs;
   uint32_t threads = 0;
   int verbosity = 0;

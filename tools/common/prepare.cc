@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "partitiontuner/backend/libraries.h"
+#include "partitiontuner/candidate/device_calls.h"
 #include "partitiontuner/plan/plan_json.h"
 #include "partitiontuner/plan/plan_precision.h"
 #include "partitiontuner/support/file.h"
@@ -70,6 +71,16 @@ Result<Plan> LoadPlan(const std::string& path) {
   Result<Plan> plan = PlanFromJson(json, path);
   if (!plan.ok() && plan.error().file.empty()) plan.error().file = path;
   return plan;
+}
+
+void NoteDevicesLeftOut(const Model& model, const Platform& platform, const Console& console) {
+  for (const Device& device : platform.devices) {
+    const MathMode math = MathOf(device);
+    if (model.precision.allows(math)) continue;
+    const std::string name(MathModeName(math));
+    console.Note("note: " + device.name + " computes in " + name + " alone and is left out: --precision " + name +
+                 " allows it");
+  }
 }
 
 void NotePrecision(const Model& model, const Console& console) {

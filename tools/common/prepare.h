@@ -40,6 +40,8 @@ Result<Plan> LoadPlan(const std::string& path);
 
 // Says so where more than fp32 is allowed and nothing on this machine makes use of it.
 void NotePrecision(const Model& model, const Console& console);
+// Names the devices that compute in one mode alone which is not allowed: no plan that is made uses them.
+void NoteDevicesLeftOut(const Model& model, const Platform& platform, const Console& console);
 
 // The plan of the file or planner. Without either, `search` when the database knows this model on
 // this machine, else a one-device plan from rough estimates; which of the two is said as a note.

@@ -90,7 +90,10 @@ NodeId HeaviestNode(const Graph& graph, std::span<const NodeId> nodes);
 // 1x64x56x56,64x64x3x3>1x64x56x56"), else of the operator, else "*"; null when none is there.
 const SimulatedRates::Family* RatesFamily(const SimulatedRates& rates, const Graph& graph,
                                           std::span<const NodeId> nodes);
-// The share of its simulated device that the candidate asks for while it runs; 0 on other devices.
+// What a simulated device takes for the candidate by its file; none where the file has no rate for it, and on other
+// devices.
+std::optional<int64_t> SimulatedNs(const Graph& graph, const Platform& platform, const Candidate& candidate);
+// The share of its simulated device that the candidate asks for while it runs, on average; 0 on other devices.
 double SimulatedDemand(const Graph& graph, const Platform& platform, const Candidate& candidate);
 
 }  // namespace pt

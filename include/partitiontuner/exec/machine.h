@@ -28,6 +28,7 @@ struct MachineOptions {
   std::vector<std::string> platform_files;
   // The clock of simulated devices.
   SimulatedClock simulated_clock = SimulatedClock::kVirtual;
+  SimulatedFaults simulated_faults = {};  // of every simulated device
   // Folders of plugins; empty = DefaultPluginFolders().
   std::vector<std::string> plugin_paths;
   // Plugins by name: these alone, and each must be usable (kDeviceUnusable with the reason). Empty = all that can be

@@ -28,6 +28,16 @@ using ResourceId = StrongId<struct ResourceTag>;
 inline constexpr DeviceId kHostDevice{0u};
 constexpr bool IsHost(DeviceId id) { return id == kHostDevice; }
 
+// What one call of a device may hold, whatever library makes it: known of the device, not of its libraries. Libraries
+// offer no others (candidate/device_calls.h); planners meet these rules only as candidates that are not there.
+struct CallRules {
+  std::vector<std::string> operators = {};  // of the standard, no others; empty = whatever its libraries run
+  double least_flops = 0;                   // of all nodes of a call together: less is not worth a call
+  bool islands = false;                     // whole convex groups are compiled into one call
+  std::string math = {};                    // the one math mode it computes in ("fp16"); empty = fp32
+  friend bool operator==(const CallRules&, const CallRules&) = default;
+};
+
 // Memory plus something that computes on it.
 struct Device {
   std::string name;                        // "cpu", "cuda:0", "sim:0"
@@ -39,6 +49,7 @@ struct Device {
   // The host: the instruction sets that kernels are chosen by, in alphabetical order, separated by spaces. What a
   // library offers on host cores depends on these, never on the processor it happens to be asked on.
   std::string isa = {};
+  CallRules calls = {};
 
   bool has_instructions(std::string_view name) const;  // one of isa: "avx512_bf16"
 };
@@ -78,8 +89,17 @@ struct Link {
   double bytes_per_ns = 0;
 };
 
-// Times of a simulated device: cost(group) = fixed_ns + flops / flops_per_ns + bytes / bytes_per_ns by the
-// operator family of its heaviest node; exact rows by work signature hash win.
+// How a simulated device fails, to see what programs do then.
+struct SimulatedFaults {
+  uint64_t lost_after = 0;  // kernels that it begins before it is lost for good; 0 = never
+  uint64_t queue = 0;       // pieces of work that it holds at once, those running among them; 0 = any number
+  double slow_down = 1;     // work takes that many times what the file says
+  friend bool operator==(const SimulatedFaults&, const SimulatedFaults&) = default;
+};
+
+// Times of a simulated device: cost(group) = call_ns + fixed_ns + flops / flops_per_ns + bytes / bytes_per_ns by the
+// operator family of its heaviest node, or, on devices that take islands, call_ns + the same of every node by its own
+// family; exact rows by work signature hash win.
 struct SimulatedRates {
   struct Family {
     double fixed_ns = 0, flops_per_ns = 0, bytes_per_ns = 0;  // rate 0 = that term is absent
@@ -88,8 +108,11 @@ struct SimulatedRates {
   std::map<std::string, Family> families;   // key = ONNX operator, "*" = any other
   std::map<std::string, int64_t> exact_ns;  // key = work signature hash (hex)
   std::vector<std::string> unsupported;     // operators it refuses
+  // Of every call, before it computes: requests in flight do not slow each other down meanwhile.
+  double call_ns = 0;
   // How its driver runs, no matter of costs: neither written with the platform nor compared.
   bool real_clock = false;
+  SimulatedFaults faults = {};
 };
 
 // What a simulated link takes for that many bytes.
@@ -126,6 +149,10 @@ std::optional<uint32_t> HomeNode(const Platform& platform, UnitId unit);
 bool UnitsConflict(const Platform& platform, UnitId a, UnitId b);
 
 Json ToJson(const Platform& platform);
+// The rules as a platform file has them: {"operators": […], "least_flops": N, "islands": BOOL, "math": "fp16"}, each of
+// which may be absent. Errors (kInvalidInput): unknown keys, wrong types, an unknown mode; `what` names the text.
+Json ToJson(const CallRules& rules);
+Result<CallRules> CallRulesFromJson(const Json& json, std::string_view what);
 Result<Platform> PlatformFromJson(const Json& json, std::string_view what);
 // Every id in range, names unique, uses within capacity, exactly the host's classes occupy cores.
 Status CheckPlatform(const Platform& platform);

@@ -4,6 +4,7 @@
 #include <map>
 #include <utility>
 
+#include "lib/backend/simulated/rounding.h"
 #include "partitiontuner/backend/devices.h"
 #include "partitiontuner/backend/libraries.h"
 
@@ -179,19 +180,42 @@ Status Arithmetic::AddNode(const Graph& graph, const Way& way, std::vector<size_
   return {};
 }
 
-Result<Computation> Arithmetic::Compile(const Graph& graph, std::span<const NodeId> nodes,
+Result<Computation> Arithmetic::Compile(const Graph& graph, std::span<const NodeId> nodes, MathMode mode,
                                         std::span<const TensorLayout> in, std::span<const TensorLayout> out,
                                         const CompileContext& context) const {
   CompileContext host{context.platform, *host_, context.team, context.weights, context.subgraphs};
   Computation computation;
+  if (!Rounds(mode)) {
+    PT_CHECK_OK(AddGroup(graph, nodes, mode, in, out, host, computation));
+    return computation;
+  }
+  PT_ASSIGN(const Graph group, RoundedGroup(graph, nodes, mode));
+  std::vector<NodeId> all(group.nodes().size());
+  for (size_t i = 0; i < all.size(); ++i) all[i] = NodeId(i);
+  PT_CHECK_OK(AddGroup(group, all, mode, in, out, host, computation));
+  return computation;
+}
+
+Status Arithmetic::AddGroup(const Graph& graph, std::span<const NodeId> nodes, MathMode mode,
+                            std::span<const TensorLayout> in, std::span<const TensorLayout> out,
+                            CompileContext& context, Computation& computation) const {
   std::map<ValueId, size_t> known;
   const std::vector<ValueId> inputs = GroupInputs(graph, nodes), outputs = GroupOutputs(graph, nodes);
   for (size_t i = 0; i < inputs.size(); ++i) known[inputs[i]] = AddTensor(in[i], computation);
   for (size_t i = 0; i < outputs.size(); ++i) known[outputs[i]] = AddTensor(out[i], computation);
   computation.inputs = inputs.size();
   computation.outputs = outputs.size();
+  const auto rounds = [&](ValueId value) { return Rounds(mode) && graph.value(value).type.type == DataType::kFloat32; };
+  for (const ValueId input : inputs) {
+    if (!rounds(input)) continue;
+    const size_t given = std::exchange(known[input], 0);
+    PT_ASSIGN(TensorLayout layout, DenseLayout(DataType::kFloat32, computation.tensors[given].dims,
+                                               RowMajor(computation.tensors[given].dims.size())));
+    known[input] = AddTensor(std::move(layout), computation);
+    computation.parts.push_back({MakeRoundingKernel(mode), {given}, {known[input]}});
+  }
   for (const NodeId node : nodes) {
-    std::vector<size_t> node_in, node_out;
+    std::vector<size_t> node_in, node_out, rounded;
     for (const ValueId value : GroupInputs(graph, {&node, 1})) {
       PT_ASSIGN(const size_t tensor, TensorOf(graph, value, known, computation));
       node_in.push_back(tensor);
@@ -199,11 +223,13 @@ Result<Computation> Arithmetic::Compile(const Graph& graph, std::span<const Node
     for (const ValueId value : GroupOutputs(graph, {&node, 1})) {
       PT_ASSIGN(const size_t tensor, TensorOf(graph, value, known, computation));
       node_out.push_back(tensor);
+      if (rounds(value)) rounded.push_back(tensor);
     }
     PT_ASSIGN(const Way way, FindWay(graph, context.platform, node));
-    PT_CHECK_OK(AddNode(graph, way, std::move(node_in), std::move(node_out), host, computation));
+    PT_CHECK_OK(AddNode(graph, way, std::move(node_in), std::move(node_out), context, computation));
+    for (const size_t tensor : rounded) computation.parts.push_back({MakeRoundingKernel(mode), {tensor}, {tensor}});
   }
-  return computation;
+  return {};
 }
 
 Result<BoundComputation> BoundComputation::Make(const Computation& computation, TensorSlots in, TensorSlots out) {

@@ -48,14 +48,18 @@ class Arithmetic {
   // How the reference library runs the node on the computing class; nullopt when it cannot.
   std::optional<Candidate> OnHost(const Graph& graph, const Platform& platform, NodeId node) const;
 
+  // In fp32, or with all that is read and made rounded as the mode says (rounding.h).
   // in, out: row-major, as the group's inputs and outputs. context.team has one core; context.device is not used.
   // Errors: kUnsupported when the reference library cannot run a node, or a size between the nodes is not known.
-  Result<Computation> Compile(const Graph& graph, std::span<const NodeId> nodes, std::span<const TensorLayout> in,
-                              std::span<const TensorLayout> out, const CompileContext& context) const;
+  Result<Computation> Compile(const Graph& graph, std::span<const NodeId> nodes, MathMode mode,
+                              std::span<const TensorLayout> in, std::span<const TensorLayout> out,
+                              const CompileContext& context) const;
 
  private:
   struct Way;  // a library's candidate for one node
   Result<Way> FindWay(const Graph& graph, const Platform& platform, NodeId node) const;
+  Status AddGroup(const Graph& graph, std::span<const NodeId> nodes, MathMode mode, std::span<const TensorLayout> in,
+                  std::span<const TensorLayout> out, CompileContext& context, Computation& computation) const;
   Status AddNode(const Graph& graph, const Way& way, std::vector<size_t> in, std::vector<size_t> out,
                  CompileContext& context, Computation& computation) const;
   std::span<const std::unique_ptr<Library>> fast() const;

@@ -26,7 +26,8 @@ bool IsMark(const SimulatedWork& work) { return work.task == nullptr && work.to 
 
 }  // namespace
 
-SimulatedEngine::SimulatedEngine(SimulatedClock clock) : clock_(clock) {
+SimulatedEngine::SimulatedEngine(std::string device, SimulatedClock clock, const SimulatedFaults& faults)
+    : device_(std::move(device)), clock_(clock), faults_(faults) {
   if (clock_ == SimulatedClock::kReal) thread_ = std::thread([this] { Live(); });
 }
 
@@ -61,6 +62,25 @@ bool SimulatedEngine::IsLive(SimulatedTicket ticket) const {
          ops_[ticket.index]->serial == ticket.serial;
 }
 
+Error SimulatedEngine::Lost() const {
+  Error error = MakeError(ErrorCode::kRunFailed, "simulated.lost", "device " + device_ + " is lost",
+                          "it was to be lost after " + std::to_string(faults_.lost_after) + " kernels (--sim-fault)");
+  error.device = device_;
+  return error;
+}
+
+Status SimulatedEngine::Admit(uint64_t pieces) {
+  const Lock lock(mutex_);
+  if (lost_) return Lost();
+  if (faults_.queue == 0 || held_ + pieces <= faults_.queue) return {};
+  Error error = MakeError(ErrorCode::kRunFailed, "simulated.queue_full",
+                          "the queue of device " + device_ + " is full: it holds " + std::to_string(faults_.queue) +
+                              " pieces of work, " + std::to_string(held_) + " are in it and " + std::to_string(pieces) +
+                              " more were given to it");
+  error.device = device_;
+  return error;
+}
+
 SimulatedTicket SimulatedEngine::Submit(SimulatedQueue& queue, const SimulatedWork& work,
                                         std::span<const SimulatedTicket> after) {
   const Lock lock(mutex_);
@@ -74,10 +94,11 @@ SimulatedTicket SimulatedEngine::Submit(SimulatedQueue& queue, const SimulatedWo
   op.running = false;
   op.error = queue.error;
   op.submitted_ns = clock_ == SimulatedClock::kReal ? WallNs() : 0;
-  op.left_ns = static_cast<double>(work.ns);
+  op.left_ns = static_cast<double>(work.ns) * faults_.slow_down;
   op.not_before_ns = 0;
   std::fegetenv(&op.float_state);
   ++queue.open;
+  held_ += IsMark(work) ? 0 : 1;
   if (work.point != nullptr) {
     work.point->mark = {index, op.serial};
     work.point->ready = false;
@@ -152,6 +173,7 @@ void SimulatedEngine::MakeReady(uint32_t index) {
 void SimulatedEngine::Finish(uint32_t index) {
   Op& op = *ops_[index];
   op.live = op.running = false;
+  held_ -= IsMark(op.work) ? 0 : 1;
   if (op.error && !op.queue->error) op.queue->error = op.error;
   SimulatedPoint* point = op.work.point;
   if (point != nullptr && point->mark.serial == op.serial) {
@@ -177,6 +199,12 @@ void SimulatedEngine::FinishOver() {
     Finish(index);
   }
   changed_.notify_all();
+}
+
+bool SimulatedEngine::IsLost(const SimulatedWork& next) {
+  kernels_ += next.task != nullptr ? 1 : 0;
+  lost_ |= faults_.lost_after > 0 && kernels_ > faults_.lost_after;
+  return lost_;
 }
 
 Status SimulatedEngine::Compute(const Op& op, Lock& lock) {
@@ -210,6 +238,7 @@ bool SimulatedEngine::StartReady(Lock& lock) {
     ready_.erase(first);
     any = true;
     Op& op = *ops_[index];
+    if (!op.error && IsLost(op.work)) op.error = Lost();
     if (op.error) {
       over_.push_back(index);
       FinishOver();

@@ -67,11 +67,15 @@ struct SimulatedQueue {
 // Thread-safe. Tasks, memory, queues and points outlive the work that names them.
 class SimulatedEngine {
  public:
-  explicit SimulatedEngine(SimulatedClock clock);
+  // `device`: its name, for errors.
+  SimulatedEngine(std::string device, SimulatedClock clock, const SimulatedFaults& faults);
   ~SimulatedEngine();  // waits for arithmetic in progress, drops the rest
   SimulatedEngine(const SimulatedEngine&) = delete;
   SimulatedEngine& operator=(const SimulatedEngine&) = delete;
 
+  // Whether the device holds that many more pieces of work, marks not counted. Errors: kRunFailed,
+  // "simulated.queue_full" beyond SimulatedFaults::queue, "simulated.lost" after it was lost.
+  Status Admit(uint64_t pieces);
   // Adds work of the queue that starts when all of `after` is over; not run when one of those failed or the queue did.
   SimulatedTicket Submit(SimulatedQueue& queue, const SimulatedWork& work, std::span<const SimulatedTicket> after);
   // What waits for the point waits for this; what failed there makes the queue fail.
@@ -106,22 +110,27 @@ class SimulatedEngine {
   void Finish(uint32_t index);
   void FinishOver();
   Status Compute(const Op& op, Lock& lock);
+  bool IsLost(const SimulatedWork& next);
+  Error Lost() const;
   bool StartReady(Lock& lock);
   double FactorOf(const Op& op) const;
   std::optional<double> NextEnd() const;
   void AdvanceTo(double ns);
   bool Step(Lock& lock);
 
+  const std::string device_;
   const SimulatedClock clock_;
+  const SimulatedFaults faults_;
   const std::chrono::steady_clock::time_point epoch_ = std::chrono::steady_clock::now();
   std::mutex mutex_;
   std::condition_variable changed_;
   std::vector<std::unique_ptr<Op>> ops_;
   // Indices of ops: unused ones; those that may start; those that run; those that are over but not yet seen to.
   std::vector<uint32_t> free_, ready_, running_, over_;
-  uint64_t serial_ = 0;
+  uint64_t serial_ = 0, held_ = 0, kernels_ = 0;  // pieces so far; those held that are no marks; kernels begun
   double now_ns_ = 0;
   bool ending_ = false;
+  bool lost_ = false;
   bool computing_ = false;  // some arithmetic is being done, without the lock
   std::thread thread_;      // the last member: it lives on the others
 };

@@ -26,6 +26,11 @@ class CountedBuffer : public DeviceBuffer {
   std::shared_ptr<std::atomic<uint64_t>> used_;
 };
 
+SimulatedFaults FaultsOf(const Platform& platform, DeviceId id) {
+  const auto rates = platform.simulated.find(id);
+  return rates == platform.simulated.end() ? SimulatedFaults() : rates->second.faults;
+}
+
 class SimulatedDriver : public DeviceDriver {
  public:
   SimulatedDriver(const Platform& platform, DeviceId id, const SimulatedOptions& options)
@@ -34,7 +39,7 @@ class SimulatedDriver : public DeviceDriver {
         memory_bytes_(platform.device(id).memory_bytes),
         clock_(options.clock),
         calls_(options.calls),
-        engine_(std::make_shared<SimulatedEngine>(options.clock)) {
+        engine_(std::make_shared<SimulatedEngine>(name_, options.clock, FaultsOf(platform, id))) {
     for (const Link& link : platform.links) {
       if (link.from == id) links_[{link.to, CopyDirection::kFromDevice}] = link;
       if (link.to == id) links_[{link.from, CopyDirection::kToDevice}] = link;
@@ -79,10 +84,9 @@ class SimulatedDriver : public DeviceDriver {
       if (link == links_.end()) return NoLink(peer);
       copy.ns = CopyNs(link->second, bytes);
     }
-    simulated->Enqueue(copy, direction == CopyDirection::kToDevice     ? "copy in"
-                             : direction == CopyDirection::kFromDevice ? "copy out"
-                                                                       : "copy");
-    return {};
+    return simulated->Enqueue(copy, direction == CopyDirection::kToDevice     ? "copy in"
+                                    : direction == CopyDirection::kFromDevice ? "copy out"
+                                                                              : "copy");
   }
 
   // Its memory is the host's behind its back, and so is that of every other simulated device it has a link with.

@@ -1,15 +1,14 @@
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <memory>
 #include <utility>
 
 #include "lib/backend/simulated/arithmetic.h"
 #include "lib/backend/simulated/simulated_stream.h"
 #include "partitiontuner/backend/devices.h"
+#include "partitiontuner/backend/islands.h"
 #include "partitiontuner/backend/libraries.h"
-#include "partitiontuner/candidate/run_time_sizes.h"
-#include "partitiontuner/candidate/signature.h"
+#include "partitiontuner/candidate/device_calls.h"
 
 namespace pt {
 namespace {
@@ -42,30 +41,10 @@ std::vector<UnitClassId> SimulatedClasses(const Platform& platform) {
   return unit_classes;
 }
 
-const SimulatedRates* RatesOf(const Platform& platform, DeviceId device) {
-  const auto found = platform.simulated.find(device);
-  return found == platform.simulated.end() ? nullptr : &found->second;
-}
-
-bool Refuses(const SimulatedRates& rates, const Graph& graph, std::span<const NodeId> nodes) {
-  return std::any_of(nodes.begin(), nodes.end(), [&](NodeId id) {
-    const std::string& op = graph.node(id).op;
-    return std::find(rates.unsupported.begin(), rates.unsupported.end(), op) != rates.unsupported.end();
-  });
-}
-
-std::optional<int64_t> CostOf(const SimulatedRates& rates, const Graph& graph, std::span<const NodeId> nodes) {
-  if (!rates.exact_ns.empty()) {
-    const auto exact = rates.exact_ns.find(ToHex(HashText(WorkSignature(graph, nodes))));
-    if (exact != rates.exact_ns.end()) return exact->second;
-  }
-  const SimulatedRates::Family* rate = RatesFamily(rates, graph, nodes);
-  if (rate == nullptr) return std::nullopt;
-  const WorkSize work = WorkSizeOf(graph, nodes);
-  double ns = rate->fixed_ns;
-  if (rate->flops_per_ns > 0) ns += work.flops / rate->flops_per_ns;
-  if (rate->bytes_per_ns > 0) ns += work.bytes / rate->bytes_per_ns;
-  return std::llround(std::min(ns, 9e18));
+bool Refuses(const Platform& platform, DeviceId device, const Node& node) {
+  const auto rates = platform.simulated.find(device);
+  return rates == platform.simulated.end() ||
+         std::ranges::find(rates->second.unsupported, node.op) != rates->second.unsupported.end();
 }
 
 // The only consumer of the node's only output, if it continues a fused chain.
@@ -101,8 +80,7 @@ class SimulatedBoundKernel : public BoundKernel, private SimulatedTask {
     if (simulated == nullptr) {
       return MakeError(ErrorCode::kInternal, "simulated.stream", "a simulated kernel needs its device's stream");
     }
-    simulated->Enqueue(work_, "kernel");
-    return {};
+    return simulated->Enqueue(work_, "kernel");
   }
 
  private:
@@ -134,38 +112,42 @@ class SimulatedKernel : public Kernel {
 class SimulatedLibrary : public Library {
  public:
   std::string_view name() const override { return "simulated"; }
-  std::string version() const override { return "2+reference." + arithmetic_.reference().version(); }
+  std::string version() const override { return "3+reference." + arithmetic_.reference().version(); }
   bool Serves(const Platform& platform, DeviceId device) const override { return platform.device(device).simulated; }
 
-  std::vector<Candidate> Candidates(const Graph& graph, const Platform& platform, const Precision&) const override {
-    const UnitClassId host = ComputingClass(platform);
-    if (SimulatedClasses(platform).empty() || !host.valid()) return {};
-    std::vector<Candidate> found;
-    for (const Candidate& single : arithmetic_.reference().Candidates(graph, platform, Precision())) {
-      if (single.unit_class != host || single.nodes.size() != 1) continue;
-      AddForEachDevice(graph, platform, single, found);
+  Precision Modes(const Platform& platform) const override {
+    Precision modes;
+    for (const UnitClassId unit_class : SimulatedClasses(platform)) {
+      modes = modes.with(MathOf(platform.device(platform.unit_class(unit_class).device)));
     }
-    for (size_t i = 0; i < graph.nodes().size(); ++i) {
-      std::vector<NodeId> chain = {NodeId(i)};
-      if (!Contains(kHeads, graph.node(chain[0]))) continue;
-      for (NodeId next = NextInChain(graph, chain.back()); next.valid() && chain.size() < kMaxGroup;
-           next = NextInChain(graph, next)) {
-        chain.push_back(next);
-        AddGroup(graph, platform, chain, found);
+    return modes;
+  }
+
+  std::vector<Candidate> Candidates(const Graph& graph, const Platform& platform,
+                                    const Precision& precision) const override {
+    std::vector<Candidate> found;
+    for (const UnitClassId unit_class : ServedClasses(platform, precision)) {
+      const std::vector<bool> taken = Taken(graph, platform, unit_class);
+      for (size_t i = 0; i < taken.size(); ++i) {
+        const NodeId node(i);
+        if (taken[i]) Offer(graph, platform, unit_class, std::span(&node, 1), found);
+      }
+      for (const std::vector<NodeId>& group : Groups(graph, DeviceOf(platform, unit_class), taken)) {
+        Offer(graph, platform, unit_class, group, found);
       }
     }
     return found;
   }
 
   std::vector<Candidate> CandidatesFor(const Graph& graph, const Platform& platform, std::span<const NodeId> nodes,
-                                       const Precision&) const override {
+                                       const Precision& precision) const override {
     std::vector<Candidate> found;
-    if (nodes.size() == 1) {
-      if (const std::optional<Candidate> single = arithmetic_.OnHost(graph, platform, nodes[0])) {
-        AddForEachDevice(graph, platform, *single, found);
+    for (const UnitClassId unit_class : ServedClasses(platform, precision)) {
+      const bool islands = DeviceOf(platform, unit_class).calls.islands;
+      if (nodes.size() != 1 && !IsFusedChain(graph, nodes) && !islands) continue;
+      if (std::ranges::all_of(nodes, [&](NodeId node) { return Takes(graph, platform, unit_class, node); })) {
+        Offer(graph, platform, unit_class, nodes, found);
       }
-    } else if (IsFusedChain(graph, nodes)) {
-      AddGroup(graph, platform, nodes, found);
     }
     return found;
   }
@@ -184,14 +166,14 @@ class SimulatedLibrary : public Library {
     work.demand = SimulatedDemand(graph, context.platform, candidate);
     std::unique_ptr<Team> team = MakeSerialTeam();
     const CompileContext on_one_core{context.platform, context.device, team.get(), context.weights, context.subgraphs};
-    PT_ASSIGN(Computation computation, arithmetic_.Compile(graph, candidate.nodes, in, out, on_one_core));
+    const MathMode math = MathOf(DeviceOf(context.platform, candidate.unit_class));
+    PT_ASSIGN(Computation computation, arithmetic_.Compile(graph, candidate.nodes, math, in, out, on_one_core));
     return std::unique_ptr<Kernel>(std::make_unique<SimulatedKernel>(work, std::move(team), std::move(computation)));
   }
 
   std::optional<int64_t> KnownCost(const Graph& graph, const Platform& platform,
                                    const Candidate& candidate) const override {
-    const SimulatedRates* rates = RatesOf(platform, platform.unit_class(candidate.unit_class).device);
-    return rates == nullptr ? std::nullopt : CostOf(*rates, graph, candidate.nodes);
+    return SimulatedNs(graph, platform, candidate);
   }
 
  private:
@@ -201,33 +183,64 @@ class SimulatedLibrary : public Library {
                      "add the family \"*\"");
   }
 
-  static void AddForEachDevice(const Graph& graph, const Platform& platform, const Candidate& host,
-                               std::vector<Candidate>& found) {
-    for (UnitClassId unit_class : SimulatedClasses(platform)) {
-      const SimulatedRates* rates = RatesOf(platform, platform.unit_class(unit_class).device);
-      if (rates == nullptr || Refuses(*rates, graph, host.nodes) || !IsSizedBeforeRun(graph, host.nodes)) continue;
-      if (!CostOf(*rates, graph, host.nodes)) continue;
-      Candidate candidate = host;
-      candidate.unit_class = unit_class;
-      candidate.library = "simulated";
-      candidate.scratch_bytes = 0;
-      // What the arithmetic elides would still cost the device its launch.
-      candidate.elision = Elision::kNone;
-      found.push_back(std::move(candidate));
-    }
+  static const Device& DeviceOf(const Platform& platform, UnitClassId unit_class) {
+    return platform.device(platform.unit_class(unit_class).device);
   }
 
-  void AddGroup(const Graph& graph, const Platform& platform, std::span<const NodeId> nodes,
-                std::vector<Candidate>& found) const {
-    if (!IsConvex(graph, nodes)) return;
-    Candidate group = RowMajorCandidate(graph, nodes, name());
-    for (NodeId node : nodes) {
-      const std::optional<Candidate> single = arithmetic_.OnHost(graph, platform, node);
-      if (!single) return;
-      group.constant_bytes += single->constant_bytes;
-      group.math = single->math;
+  // Those whose mode is allowed.
+  static std::vector<UnitClassId> ServedClasses(const Platform& platform, const Precision& precision) {
+    if (!ComputingClass(platform).valid()) return {};
+    std::vector<UnitClassId> unit_classes = SimulatedClasses(platform);
+    std::erase_if(unit_classes, [&](UnitClassId id) { return !precision.allows(MathOf(DeviceOf(platform, id))); });
+    return unit_classes;
+  }
+
+  // Whatever group it is in.
+  bool Takes(const Graph& graph, const Platform& platform, UnitClassId unit_class, NodeId node) const {
+    const DeviceId device = platform.unit_class(unit_class).device;
+    return !Refuses(platform, device, graph.node(node)) && !WhyNoCall(platform.device(device), graph, node) &&
+           arithmetic_.OnHost(graph, platform, node);
+  }
+
+  std::vector<bool> Taken(const Graph& graph, const Platform& platform, UnitClassId unit_class) const {
+    std::vector<bool> taken(graph.nodes().size());
+    for (size_t i = 0; i < taken.size(); ++i) taken[i] = Takes(graph, platform, unit_class, NodeId(i));
+    return taken;
+  }
+
+  // Of several nodes that are taken: islands and their parts where the device takes those, else what it fuses.
+  static std::vector<std::vector<NodeId>> Groups(const Graph& graph, const Device& device,
+                                                 const std::vector<bool>& taken) {
+    if (device.calls.islands) return IslandGroups(graph, taken);
+    std::vector<std::vector<NodeId>> groups;
+    for (size_t i = 0; i < taken.size(); ++i) {
+      std::vector<NodeId> chain = {NodeId(i)};
+      if (!taken[i] || !Contains(kHeads, graph.node(chain[0]))) continue;
+      for (NodeId next = NextInChain(graph, chain.back());
+           next.valid() && taken[next.index()] && chain.size() < kMaxGroup; next = NextInChain(graph, next)) {
+        chain.push_back(next);
+        groups.push_back(chain);
+      }
     }
-    AddForEachDevice(graph, platform, group, found);
+    return groups;
+  }
+
+  // nodes: each taken by the device.
+  void Offer(const Graph& graph, const Platform& platform, UnitClassId unit_class, std::span<const NodeId> nodes,
+             std::vector<Candidate>& found) const {
+    const Device& device = DeviceOf(platform, unit_class);
+    if (nodes.empty() || WhyNoCall(device, graph, nodes)) return;
+    if (nodes.size() > 1 && (!IsConvex(graph, nodes) || GroupOutputs(graph, nodes).empty())) return;
+    Candidate candidate = RowMajorCandidate(graph, nodes, name());
+    candidate.unit_class = unit_class;
+    if (!SimulatedNs(graph, platform, candidate)) return;
+    for (const NodeId node : nodes) {
+      std::optional<Candidate> single = arithmetic_.OnHost(graph, platform, node);
+      candidate.constant_bytes += single->constant_bytes;
+      if (nodes.size() == 1) candidate.aliases = std::move(single->aliases);
+    }
+    candidate.math = MathOf(device);
+    found.push_back(std::move(candidate));
   }
 
   Arithmetic arithmetic_;

@@ -41,6 +41,8 @@ Status SimulatedExecutable::Launch(Stream& stream) {
     return OtherDevice("Launch", "stream");
   }
   if (simulated->recording_) return BadCapture("an executable cannot be launched into a capture");
+  PT_CHECK_OK(simulated->engine_->Admit(static_cast<uint64_t>(std::ranges::count_if(
+      recording_->pieces, [](const SimulatedRecording::Piece& piece) { return piece.work.point == nullptr; }))));
   simulated->Note("launch");
   std::vector<SimulatedTicket>& next_after = simulated->next_after_;
   launch_after_ = next_after;
@@ -76,9 +78,11 @@ void SimulatedStream::Submit(const SimulatedWork& work) {
   next_after_.assign(1, ticket);
 }
 
-void SimulatedStream::Enqueue(const SimulatedWork& work, const char* what) {
+Status SimulatedStream::Enqueue(const SimulatedWork& work, const char* what) {
+  if (!recording_) PT_CHECK_OK(engine_->Admit(1));
   Note(what);
   Submit(work);
+  return {};
 }
 
 Status SimulatedStream::Record(Event& event) {

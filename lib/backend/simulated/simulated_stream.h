@@ -67,8 +67,8 @@ class SimulatedStream : public Stream {
   Result<std::unique_ptr<Executable>> EndCapture() override;
 
   // `what` names the work in SimulatedCalls. The task stays valid until it is over, or as long as an executable that
-  // recorded it.
-  void Enqueue(const SimulatedWork& work, const char* what);
+  // recorded it. Errors: as SimulatedEngine::Admit.
+  Status Enqueue(const SimulatedWork& work, const char* what);
 
  private:
   friend class SimulatedExecutable;
