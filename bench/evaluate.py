@@ -16,8 +16,10 @@ Questions:
                by search and by the planner made for it: how many times as fast as search for the model as it is
   random       verifies the plan of search and --seeds random plans against the reference data, each also
                against its sequential twin bit for bit
-  accelerator  the table static-type, per-op, tuned-ops, partitiontuner (as published, mended), heft, search on CPU + the
-               simulated accelerator; exit 1 where search is behind another, or partitiontuner behind static-type
+  accelerator  the table static-type, per-op, tuned-ops, partitiontuner (as published, mended), duet, heft, search on CPU +
+               the simulated device of --platform (sim-accelerator.json without); with --pictures FOLDER each model's
+               timelines as FOLDER/MODEL.svg; exit 1 where search is behind another, or partitiontuner behind static-type.
+               With sim-npu.json, which computes in fp16: --precision fp16
   streams      one device with streams, all on it: one stream, wavefront, ios, estf, search; then search with the host
                beside it; predicted by a platform file (default profiles/gpu-streams.json), planning time in brackets
   verify       verifies each model once with the default plan
@@ -48,7 +50,7 @@ def find_models(paths):
 class Tools:
     def __init__(self, arguments):
         self.bin, self.common = pathlib.Path(arguments.bin), ["--db", arguments.db] if arguments.db else []
-
+        self.common += ["--precision", arguments.precision] if arguments.precision else []
         self.floors = dict(pair.split("=") for pair in arguments.atol)
 
     def tolerance(self, name):
@@ -227,12 +229,15 @@ def random(tools, models, arguments):
 
 
 def accelerator(tools, models, arguments):
-    wanted = ["single:cpu", "static-type", "per-op", "tuned-ops", "partitiontuner:paper", "partitiontuner", "heft", "search"]
+    wanted = ["single:cpu", "static-type", "per-op", "tuned-ops", "partitiontuner:paper", "partitiontuner", "duet", "heft",
+              "search"]
     print("model\tbound_us\t" + "\t".join(wanted))
     behind, behind_types = [], []
     for name, model, data in models:
         tools.run("pt-profile", model, *dims_from(data), "--devices", f"cpu,sim:{arguments.platform}", check=False)
-        out = tools.run("pt-plan", model, *dims_from(data), "--platform", arguments.platform, "--baselines", "--format", "json")[2]
+        picture = ["--export", pathlib.Path(arguments.pictures) / f"{name}.svg"] if arguments.pictures else []
+        out = tools.run("pt-plan", model, *dims_from(data), "--platform", arguments.platform, "--baselines", *picture, "--format",
+                        "json")[2]
         answer = json.loads(out)
         ns = {p["planner"]: p["makespan_ns"] for p in answer["planners"] if "makespan_ns" in p}
         if any(v < ns["search"] for v in ns.values()):
@@ -282,6 +287,8 @@ def main():
     parser.add_argument("--keep", action="store_true", help="use plans already there")
     parser.add_argument("--budget", help="of pt-profile")
     parser.add_argument("--platform", help="file of a simulated device")
+    parser.add_argument("--precision", help="as the tools' own")
+    parser.add_argument("--pictures", help="folder for the timelines of question accelerator")
     parser.add_argument("--duration", default="1s", help="of each pt-run")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--planners", default="single:cpu,per-op,operator,path,partitiontuner,heft,peft,estf,wavefront,critical-path",
@@ -295,6 +302,8 @@ def main():
     platforms = {"accelerator": "sim-accelerator.json", "streams": "gpu-streams.json"}
     if arguments.question in platforms and not arguments.platform:
         arguments.platform = ROOT / "profiles" / platforms[arguments.question]
+    if arguments.pictures:
+        pathlib.Path(arguments.pictures).mkdir(parents=True, exist_ok=True)
     sys.exit(questions[arguments.question](Tools(arguments), find_models(arguments.models), arguments))
 
 
