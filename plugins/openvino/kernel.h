@@ -1,4 +1,4 @@
-// A compiled group.
+// A compiled group on host units.
 #pragma once
 
 #include <openvino/runtime/compiled_model.hpp>
@@ -8,7 +8,6 @@
 
 namespace pt::openvino {
 
-// Slots are handed to OpenVINO where they lie; those that are slices go through memory of the bound kernel.
 class OpenVinoKernel final : public Kernel {
  public:
   OpenVinoKernel(ov::CompiledModel model, uint32_t threads) : model_(std::move(model)), threads_(threads) {}

@@ -3,10 +3,14 @@
 #include <algorithm>
 
 #include "partitiontuner/backend/islands.h"
+#include "partitiontuner/candidate/device_calls.h"
 #include "partitiontuner/candidate/group_graph.h"
 #include "partitiontuner/candidate/signature.h"
 #include "partitiontuner/platform/discover.h"
 #include "plugins/openvino/cores.h"
+#include "plugins/openvino/device.h"
+#include "plugins/openvino/device_kernel.h"
+#include "plugins/openvino/discover.h"
 #include "plugins/openvino/fence.h"
 #include "plugins/openvino/kernel.h"
 #include "plugins/openvino/operators.h"
@@ -20,6 +24,11 @@ bool IsServedWidth(const Platform& platform, const UnitClass& unit_class) {
   return unit_class.cores == 1 || unit_class.cores == HostCores(platform).size();
 }
 
+bool IsCopyClass(const Platform& platform, UnitClassId unit_class) {
+  const std::vector<UnitId> units = UnitsOf(platform, unit_class);
+  return std::ranges::any_of(units, [&](UnitId unit) { return platform.unit(unit).link.has_value(); });
+}
+
 }  // namespace
 
 OpenVinoLibrary::OpenVinoLibrary(Result<std::shared_ptr<Runtime>> runtime) : runtime_(std::move(runtime)) {
@@ -30,43 +39,75 @@ std::string_view OpenVinoLibrary::name() const { return kName; }
 std::string OpenVinoLibrary::version() const { return Runtime::Version(); }
 
 bool OpenVinoLibrary::Serves(const Platform& platform, DeviceId device) const {
-  if (!runtime_.ok() || !IsHost(device)) return false;
+  if (!runtime_.ok()) return false;
+  if (!IsHost(device)) return platform.device(device).kind == kDeviceKind;
   const std::string& isa = platform.device(device).isa;
   return isa.empty() || isa == isa_;
 }
 
-std::vector<Candidate> OpenVinoLibrary::Candidates(const Graph& graph, const Platform& platform,
-                                                   const Precision&) const {
-  std::vector<Candidate> candidates;
-  if (!Serves(platform, kHostDevice)) return candidates;
-  std::vector<bool> taken(graph.nodes().size());
-  for (size_t i = 0; i < taken.size(); ++i) {
-    taken[i] = !WhyUnsupported(graph, NodeId(i));
-    if (taken[i]) Offer(graph, platform, std::vector{NodeId(i)}, candidates);
+Precision OpenVinoLibrary::Modes(const Platform& platform) const {
+  Precision modes;
+  for (size_t i = 0; i < platform.devices.size(); ++i) {
+    const DeviceId device(i);
+    if (!IsHost(device) && Serves(platform, device)) modes = modes.with(MathOf(platform.device(device)));
   }
-  for (const std::vector<NodeId>& group : IslandGroups(graph, taken)) {
-    if (!WhyNotRun(graph, group)) Offer(graph, platform, group, candidates);
+  return modes;
+}
+
+std::vector<OpenVinoLibrary::Place> OpenVinoLibrary::Places(const Platform& platform,
+                                                            const Precision& precision) const {
+  std::vector<Place> places;
+  for (size_t i = 0; i < platform.unit_classes.size(); ++i) {
+    const UnitClass& unit_class = platform.unit_classes[i];
+    const Device& device = platform.device(unit_class.device);
+    if (!Serves(platform, unit_class.device) || IsCopyClass(platform, UnitClassId(i))) continue;
+    if (unit_class.on_host()) {
+      if (IsServedWidth(platform, unit_class))
+        places.push_back({UnitClassId(i), {kCpu, MathMode::kFp32, unit_class.cores, 1}});
+    } else if (precision.allows(MathOf(device))) {
+      const auto requests = static_cast<uint32_t>(UnitsOf(platform, UnitClassId(i)).size());
+      places.push_back({UnitClassId(i), {OvNameOf(device), MathOf(device), 0, requests}});
+    }
+  }
+  return places;
+}
+
+std::vector<Candidate> OpenVinoLibrary::Candidates(const Graph& graph, const Platform& platform,
+                                                   const Precision& precision) const {
+  std::vector<Candidate> candidates;
+  for (const Place& place : Places(platform, precision)) {
+    const Device& device = platform.device(platform.unit_class(place.unit_class).device);
+    std::vector<bool> taken(graph.nodes().size());
+    for (size_t i = 0; i < taken.size(); ++i) {
+      const NodeId node(i);
+      taken[i] = !WhyNotTaken(graph, node) && !WhyNoCall(device, graph, node) &&
+                 !WhyNotRun(graph, std::span(&node, 1), place.target.device);
+      if (taken[i]) Offer(graph, platform, place, std::span(&node, 1), candidates);
+    }
+    for (const std::vector<NodeId>& group : IslandGroups(graph, taken))
+      Offer(graph, platform, place, group, candidates);
   }
   return candidates;
 }
 
 std::vector<Candidate> OpenVinoLibrary::CandidatesFor(const Graph& graph, const Platform& platform,
-                                                      std::span<const NodeId> nodes, const Precision&) const {
+                                                      std::span<const NodeId> nodes, const Precision& precision) const {
   std::vector<Candidate> candidates;
-  if (!Serves(platform, kHostDevice) || nodes.empty() || !IsConvex(graph, nodes)) return candidates;
-  const bool taken = std::ranges::none_of(nodes, [&](NodeId id) { return WhyNotTaken(graph, id).has_value(); });
-  if (taken && !WhyNotRun(graph, nodes)) Offer(graph, platform, nodes, candidates);
+  if (nodes.empty() || !IsConvex(graph, nodes)) return candidates;
+  if (std::ranges::any_of(nodes, [&](NodeId id) { return WhyNotTaken(graph, id).has_value(); })) return candidates;
+  for (const Place& place : Places(platform, precision)) Offer(graph, platform, place, nodes, candidates);
   return candidates;
 }
 
 std::optional<std::string> OpenVinoLibrary::WhyUnsupported(const Graph& graph, NodeId id) const {
   if (!runtime_.ok()) return runtime_.error().message;
   if (auto why = WhyNotTaken(graph, id)) return why;
-  return WhyNotRun(graph, std::span(&id, 1));
+  return WhyNotRun(graph, std::span(&id, 1), kCpu);
 }
 
-std::optional<std::string> OpenVinoLibrary::WhyNotRun(const Graph& graph, std::span<const NodeId> nodes) const {
-  const Hash128 key = HashText(WorkSignature(graph, nodes));
+std::optional<std::string> OpenVinoLibrary::WhyNotRun(const Graph& graph, std::span<const NodeId> nodes,
+                                                      const std::string& device) const {
+  const Hash128 key = HashText(device + "\n" + WorkSignature(graph, nodes));
   {
     const std::lock_guard lock(mutex_);
     if (const auto known = answers_.find(key); known != answers_.end()) return known->second;
@@ -74,7 +115,7 @@ std::optional<std::string> OpenVinoLibrary::WhyNotRun(const Graph& graph, std::s
   const auto ask = [&]() -> Status {
     PT_ASSIGN(const Graph group, GroupGraph(graph, nodes));
     PT_ASSIGN(const auto model, (*runtime_)->Read(group));
-    return (*runtime_)->CheckRuns(model);
+    return (*runtime_)->CheckRuns(model, device);
   };
   const Status answer = ask();
   std::optional<std::string> why;
@@ -83,16 +124,15 @@ std::optional<std::string> OpenVinoLibrary::WhyNotRun(const Graph& graph, std::s
   return answers_.emplace(key, std::move(why)).first->second;
 }
 
-void OpenVinoLibrary::Offer(const Graph& graph, const Platform& platform, std::span<const NodeId> nodes,
-                            std::vector<Candidate>& candidates) const {
+void OpenVinoLibrary::Offer(const Graph& graph, const Platform& platform, const Place& place,
+                            std::span<const NodeId> nodes, std::vector<Candidate>& candidates) const {
   if (GroupOutputs(graph, nodes).empty()) return;
+  if (WhyNoCall(platform.device(platform.unit_class(place.unit_class).device), graph, nodes)) return;
+  if (WhyNotRun(graph, nodes, place.target.device)) return;
   Candidate candidate = RowMajorCandidate(graph, nodes, kName);
-  for (size_t i = 0; i < platform.unit_classes.size(); ++i) {
-    const UnitClass& unit_class = platform.unit_classes[i];
-    if (!unit_class.on_host() || !IsServedWidth(platform, unit_class)) continue;
-    candidate.unit_class = UnitClassId(i);
-    candidates.push_back(candidate);
-  }
+  candidate.unit_class = place.unit_class;
+  candidate.math = place.target.math;
+  candidates.push_back(std::move(candidate));
 }
 
 Result<std::unique_ptr<Kernel>> OpenVinoLibrary::Compile(const Graph& graph, const Candidate& candidate,
@@ -100,18 +140,23 @@ Result<std::unique_ptr<Kernel>> OpenVinoLibrary::Compile(const Graph& graph, con
                                                          CompileContext& context) const {
   if (!runtime_.ok()) return runtime_.error();
   PT_ASSIGN(const Graph group, GroupGraph(graph, candidate.nodes));
-  const uint32_t threads = context.platform.unit_class(candidate.unit_class).cores;
+  const std::vector<Place> places = Places(context.platform, Precision({candidate.math}));
+  const auto place = std::ranges::find(places, candidate.unit_class, &Place::unit_class);
+  if (place == places.end()) return NoSuchCandidate(graph, context.platform, candidate);
+  const Target& target = place->target;
   std::optional<Result<ov::CompiledModel>> compiled;
   // For one thread too: OpenVINO also compiles on threads of its pool, which are then there for all models.
   RunOnCores(HostCores(context.platform), [&]() noexcept {
     const auto compile = [&]() -> Result<ov::CompiledModel> {
+      if (target.threads == 0) return (*runtime_)->CompileCached(group, target);
       PT_ASSIGN(const auto model, (*runtime_)->Read(group));
-      return (*runtime_)->Compile(model, threads);
+      return (*runtime_)->Compile(model, target);
     };
     compiled.emplace(compile());
   });
   if (!compiled->ok()) return std::move(*compiled).error();
-  return std::unique_ptr<Kernel>(std::make_unique<OpenVinoKernel>(std::move(**compiled), threads));
+  if (target.threads == 0) return std::unique_ptr<Kernel>(std::make_unique<DeviceKernel>(std::move(**compiled)));
+  return std::unique_ptr<Kernel>(std::make_unique<OpenVinoKernel>(std::move(**compiled), target.threads));
 }
 
 }  // namespace pt::openvino

@@ -1,4 +1,4 @@
-// The library "openvino": groups as models of OpenVINO's CPU device, on host units.
+// The library "openvino": groups as models of OpenVINO, on host units by its CPU device and on devices of their own.
 #pragma once
 
 #include <memory>
@@ -21,6 +21,7 @@ class OpenVinoLibrary final : public Library {
   // Like oneDNN within it, OpenVINO offers what the processor it runs on can do: hosts with other instruction sets are
   // not served. A platform that says nothing of them is taken to be this machine's.
   bool Serves(const Platform& platform, DeviceId device) const override;
+  Precision Modes(const Platform& platform) const override;
   std::vector<Candidate> Candidates(const Graph& graph, const Platform& platform,
                                     const Precision& precision) const override;
   std::vector<Candidate> CandidatesFor(const Graph& graph, const Platform& platform, std::span<const NodeId> nodes,
@@ -31,16 +32,26 @@ class OpenVinoLibrary final : public Library {
                                           CompileContext& context) const override;
 
  private:
-  // Why OpenVINO does not run these nodes, which are all taken, as one model; nothing when it does. Asked once for each
-  // signature.
-  std::optional<std::string> WhyNotRun(const Graph& graph, std::span<const NodeId> nodes) const;
-  void Offer(const Graph& graph, const Platform& platform, std::span<const NodeId> nodes,
+  // A unit class that is served, and what models are compiled for there.
+  struct Place {
+    UnitClassId unit_class;
+    Target target;
+  };
+  std::vector<Place> Places(const Platform& platform, const Precision& precision) const;
+
+  // Why the place's device does not run these nodes, which are all taken, as one model; nothing when it does. Asked
+  // once for each signature and device of OpenVINO.
+  std::optional<std::string> WhyNotRun(const Graph& graph, std::span<const NodeId> nodes,
+                                       const std::string& device) const;
+  // Nodes that are each taken.
+  void Offer(const Graph& graph, const Platform& platform, const Place& place, std::span<const NodeId> nodes,
              std::vector<Candidate>& candidates) const;
 
   const Result<std::shared_ptr<Runtime>> runtime_;
   std::string isa_;  // of this machine
   mutable std::mutex mutex_;
-  mutable std::unordered_map<Hash128, std::optional<std::string>> answers_;  // by the hash of the work's signature
+  // By the hash of the device and the work's signature.
+  mutable std::unordered_map<Hash128, std::optional<std::string>> answers_;
 };
 
 }  // namespace pt::openvino

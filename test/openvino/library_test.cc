@@ -11,6 +11,7 @@
 #include "partitiontuner/graph/graph_text.h"
 #include "partitiontuner/onnx/infer_shapes.h"
 #include "plugins/openvino/strided_copy.h"
+#include "test/openvino/runtime_for_tests.h"
 #include "test/testing/check_case.h"
 #include "test/testing/kernel_bench.h"
 #include "test/testing/run_candidate.h"
@@ -24,7 +25,7 @@ using testing::LoadCase;
 using testing::MakeTestPlatform;
 
 OpenVinoLibrary MakeLibrary() {
-  auto runtime = Runtime::Get();
+  auto runtime = Result<std::shared_ptr<Runtime>>(RuntimeForTests());
   INFO((runtime.ok() ? "" : ToString(runtime.error())));
   REQUIRE(runtime.ok());
   return OpenVinoLibrary(std::move(runtime));
