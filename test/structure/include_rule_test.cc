@@ -142,8 +142,11 @@ std::string Fault(const SourceFile& file, const Include& include, const Layers& 
   if (StartsWith(include.name, "tools/")) return StartsWith(file.path, "tools/") ? "" : "only tools/ may use tools/";
   if (StartsWith(include.name, "test/")) return StartsWith(file.path, "test/") ? "" : "only test/ may use test/";
   if (StartsWith(include.name, "plugins/")) {
-    const std::string used_by = FolderBelow(file.path, "plugins/") + FolderBelow(file.path, "test/");
-    return used_by == FolderBelow(include.name, "plugins/") ? "" : "only a plugin and its test may use its files";
+    const std::string used_by =
+        FolderBelow(file.path, "plugins/") + FolderBelow(file.path, "test/") + FolderBelow(file.path, "bench/");
+    return used_by == FolderBelow(include.name, "plugins/")
+               ? ""
+               : "only a plugin, its test and its benchmark may use its files";
   }
   if (StartsWith(include.name, "bench/")) return StartsWith(file.path, "bench/") ? "" : "only bench/ may use bench/";
   for (const ThirdParty& third : ThirdParties()) {
