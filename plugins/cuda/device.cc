@@ -42,7 +42,8 @@ Error WithDevice(Error error, const std::string& name) {
   return error;
 }
 
-// The driver's number of "cuda:3".
+}  // namespace
+
 Result<int> OrdinalOf(const std::string& name) {
   const std::string prefix = std::string(kDeviceKind) + ":";
   int ordinal = -1;
@@ -55,8 +56,6 @@ Result<int> OrdinalOf(const std::string& name) {
                               "'" + name + "' names no CUDA device; they are called cuda:0, cuda:1, …"),
                     name);
 }
-
-}  // namespace
 
 Result<std::unique_ptr<CudaDriver>> CudaDriver::Make(std::shared_ptr<const Functions> functions,
                                                      const Platform& platform, DeviceId id) {
@@ -91,6 +90,17 @@ Result<std::shared_ptr<const Blas>> CudaDriver::blas() {
     PT_ASSIGN(blas_, Blas::Make(context_));
   }
   return blas_;
+}
+
+Result<std::shared_ptr<const DnnDevice>> CudaDriver::dnn() {
+  const std::lock_guard lock(mutex_);
+  if (dnn_ == nullptr) {
+    const Functions& functions = context_->functions();
+    if (functions.dnn == nullptr)
+      return WithDevice(MakeError(ErrorCode::kUnsupported, "cuda.dnn", functions.no_dnn), context_->name());
+    PT_ASSIGN(dnn_, functions.dnn->Open(context_));
+  }
+  return dnn_;
 }
 
 Status CudaDriver::EnqueueCopy(Stream& stream, void* to, const void* from, uint64_t bytes, CopyDirection direction,

@@ -6,6 +6,7 @@
 #include "partitiontuner/backend/backends.h"
 #include "plugins/cuda/blas.h"
 #include "plugins/cuda/context.h"
+#include "plugins/cuda/dnn.h"
 #include "plugins/cuda/programs.h"
 
 namespace pt::cuda {
@@ -16,6 +17,10 @@ inline constexpr const char* kDeviceKind = "cuda";
 // made. None is no error. Errors (kDeviceUnusable): the driver cannot be used ("cuda.init") or is older than the
 // toolkit that this was built with ("cuda.old_driver"); a device cannot be used ("cuda.device"), with the reason.
 Status AddDevices(const Functions& functions, Platform& platform);
+// The driver's number of "cuda:3". kDeviceUnusable ("cuda.device") where the name is none of a CUDA device.
+Result<int> OrdinalOf(const std::string& name);
+// The fingerprint that AddDevices gives the device of that number. Errors as AddDevices.
+Result<std::string> FingerprintOf(const Functions& functions, int ordinal);
 
 class CudaDriver : public DeviceDriver {
  public:
@@ -37,6 +42,8 @@ class CudaDriver : public DeviceDriver {
   Programs& programs() { return programs_; }
   // cuBLASLt on this device; made when it is asked for first. Thread-safe.
   Result<std::shared_ptr<const Blas>> blas();
+  // cuDNN on this device, likewise. kUnsupported ("cuda.dnn") where there is no cuDNN.
+  Result<std::shared_ptr<const DnnDevice>> dnn();
 
  private:
   CudaDriver(DeviceId id, std::shared_ptr<Context> context)
@@ -47,6 +54,7 @@ class CudaDriver : public DeviceDriver {
   Programs programs_;
   std::mutex mutex_;
   std::shared_ptr<const Blas> blas_;  // null before it was asked for
+  std::shared_ptr<const DnnDevice> dnn_;
 };
 
 inline CUdeviceptr DeviceAddress(const void* data) { return reinterpret_cast<CUdeviceptr>(data); }

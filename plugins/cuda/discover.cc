@@ -31,6 +31,12 @@ class Discovery {
     return {};
   }
 
+  Result<std::string> FingerprintOf(int ordinal) {
+    PT_CHECK_OK(CheckDriver());
+    PT_ASSIGN(const Asked asked, Open(ordinal));
+    return Fingerprint(asked, asked.architecture);
+  }
+
  private:
   Status Judge(const char* id, const std::string& what, const char* call, CUresult code) const {
     if (code == CUDA_SUCCESS) return {};
@@ -56,6 +62,7 @@ class Discovery {
   struct Asked {
     std::string name;
     CUdevice device = 0;
+    int architecture = 0;  // compute capability 9.0 is 90
   };
 
   Status Ask(const Asked& asked, CUdevice_attribute which, int& answer) const {
@@ -83,13 +90,19 @@ class Discovery {
     return {};
   }
 
-  Status Add(int ordinal, Platform& platform) const {
-    Asked asked{std::string(kDeviceKind) + ":" + std::to_string(ordinal), 0};
+  Result<Asked> Open(int ordinal) const {
+    Asked asked{std::string(kDeviceKind) + ":" + std::to_string(ordinal), 0, 0};
     PT_CHECK_OK(Judge("cuda.device", asked.name + ": ", "cuDeviceGet", cu_.cuDeviceGet(&asked.device, ordinal)));
     int major = 0, minor = 0;
     PT_CHECK_OK(Ask(asked, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, major));
     PT_CHECK_OK(Ask(asked, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, minor));
-    PT_CHECK_OK(CheckUsable(asked, major * 10 + minor));
+    asked.architecture = major * 10 + minor;
+    return asked;
+  }
+
+  Status Add(int ordinal, Platform& platform) const {
+    PT_ASSIGN(const Asked asked, Open(ordinal));
+    PT_CHECK_OK(CheckUsable(asked, asked.architecture));
     size_t memory = 0;
     PT_CHECK_OK(
         Judge("cuda.device", asked.name + ": ", "cuDeviceTotalMem", cu_.cuDeviceTotalMem(&memory, asked.device)));
@@ -97,8 +110,8 @@ class Discovery {
     device.name = asked.name;
     device.kind = kDeviceKind;
     device.memory_bytes = memory;
-    device.isa = Instructions(major * 10 + minor);
-    PT_ASSIGN(device.fingerprint, Fingerprint(asked, major * 10 + minor));
+    device.isa = Instructions(asked.architecture);
+    PT_ASSIGN(device.fingerprint, Fingerprint(asked, asked.architecture));
     PT_CHECK_OK(AddAsynchronousDevice(platform, std::move(device), kStreams, Link(), Link()));
     return {};
   }
@@ -142,5 +155,9 @@ class Discovery {
 }  // namespace
 
 Status AddDevices(const Functions& functions, Platform& platform) { return Discovery(functions).AddTo(platform); }
+
+Result<std::string> FingerprintOf(const Functions& functions, int ordinal) {
+  return Discovery(functions).FingerprintOf(ordinal);
+}
 
 }  // namespace pt::cuda

@@ -2,10 +2,18 @@
 
 #include <dlfcn.h>
 
+#include <cstdlib>
+#include <filesystem>
+#include <sstream>
+#include <vector>
+
+#include "plugins/cuda/dnn.h"
 #include "plugins/cuda/kernel_files.h"
 
 namespace pt::cuda {
 namespace {
+
+namespace fs = std::filesystem;
 
 constexpr int kMajor = CUDA_VERSION / 1000;
 
@@ -67,11 +75,56 @@ Result<OpenedLibrary> OpenToolkit(const std::string& name, const char* what) {
   return OpenedLibrary::Open(name, "cuda.no_library", what, hint.c_str());
 }
 
+// Where libraries of the toolkit may lie beside the places that the system's loader knows, those to be preferred first:
+// what the environment names, the folder "cuda" beside that of the plugins, and what ./setup --cuda has brought.
+std::vector<fs::path> ToolkitFolders() {
+  std::vector<fs::path> roots;
+  if (const char* const named = std::getenv("PARTITIONTUNER_CUDA_LIBRARIES")) {
+    std::istringstream list(named);
+    for (std::string folder; std::getline(list, folder, ':');) {
+      if (!folder.empty()) roots.emplace_back(folder);
+    }
+  }
+  Dl_info here{};
+  if (dladdr(reinterpret_cast<void*>(&ToolkitFolders), &here) != 0 && here.dli_fname != nullptr) {
+    roots.push_back(fs::path(here.dli_fname).parent_path().parent_path() / "cuda");
+  }
+  if (*PT_CUDA_WHEELS != '\0') roots.emplace_back(PT_CUDA_WHEELS);
+  std::vector<fs::path> folders;
+  for (const fs::path& root : roots) {
+    for (const char* below : {"", "lib", "nvidia/cu13/lib", "nvidia/cudnn/lib"}) folders.push_back(root / below);
+  }
+  return folders;
+}
+
+// The library's path in the first folder that has it, else its name alone.
+std::string Locate(const std::string& name, const std::vector<fs::path>& folders) {
+  for (const fs::path& folder : folders) {
+    std::error_code fault;
+    if (fs::exists(folder / name, fault)) return (folder / name).string();
+  }
+  return name;
+}
+
+// NVRTC looks for the rest of it where the system's loader does: what lies beside it is loaded first, and then found by
+// its name.
+void LoadCompilerParts(const fs::path& compiler) {
+  std::error_code fault;
+  if (!compiler.has_parent_path()) return;
+  for (const fs::directory_entry& entry : fs::directory_iterator(compiler.parent_path(), fault)) {
+    if (entry.path().filename().string().starts_with("libnvrtc-builtins.so")) {
+      dlopen(entry.path().c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+    }
+  }
+}
+
 }  // namespace
 
 LibraryNames InstalledLibraries() {
   const std::string major = std::to_string(kMajor);
-  return {"libcuda.so.1", "libnvrtc.so." + major, "libcublasLt.so." + major};
+  const std::vector<fs::path> folders = ToolkitFolders();
+  return {"libcuda.so.1", Locate("libnvrtc.so." + major, folders), Locate("libcublasLt.so." + major, folders),
+          Locate("libcudnn.so.9", folders)};
 }
 
 Result<std::shared_ptr<const Functions>> LoadFunctions(const LibraryNames& names) {
@@ -83,10 +136,17 @@ Result<std::shared_ptr<const Functions>> LoadFunctions(const LibraryNames& names
   PT_ASSIGN(const OpenedLibrary blas, OpenToolkit(names.blas, "cuBLASLt"));
   PT_CHECK_OK(Find(blas, functions->blas));
   functions->kernel_folder = KernelFiles::DefaultFolder();
+  Result<std::shared_ptr<const Dnn>> dnn = LoadDnn(names.dnn);
+  if (dnn.ok()) {
+    functions->dnn = std::move(dnn).value();
+  } else {
+    functions->no_dnn = dnn.error().message;
+  }
   return std::shared_ptr<const Functions>(std::move(functions));
 }
 
 Result<CompilerFunctions> LoadCompiler(const LibraryNames& names) {
+  LoadCompilerParts(names.compiler);
   PT_ASSIGN(const OpenedLibrary compiler, OpenToolkit(names.compiler, "CUDA run-time compiler"));
   CompilerFunctions functions;
   PT_CHECK_OK(Find(compiler, functions));

@@ -91,6 +91,8 @@
 
 namespace pt::cuda {
 
+class Dnn;  // dnn.h
+
 struct DriverFunctions {
   PT_CUDA_DRIVER(PT_CUDA_MEMBER)
 };
@@ -103,21 +105,26 @@ struct BlasFunctions {
 
 struct Functions {
   DriverFunctions driver;
-  CompilerFunctions compiler;  // NVRTC
-  BlasFunctions blas;          // cuBLASLt
-  std::string kernel_folder;   // where compiled kernels are kept from process to process; empty: nowhere
+  CompilerFunctions compiler;                // NVRTC
+  BlasFunctions blas;                        // cuBLASLt
+  std::string kernel_folder = {};            // where compiled kernels are kept from process to process; empty: nowhere
+  std::shared_ptr<const Dnn> dnn = nullptr;  // cuDNN; null where there is none
+  std::string no_dnn = {};                   // why there is none
 };
 
 // The names under which the system's loader looks for the libraries.
 struct LibraryNames {
-  std::string driver, compiler, blas;
+  std::string driver, compiler, blas, dnn;
 };
-// Those of the toolkit that this was built with: "libcuda.so.1", "libnvrtc.so.13", "libcublasLt.so.13".
+// Those of the toolkit that this was built with: "libcuda.so.1", "libnvrtc.so.13", "libcublasLt.so.13",
+// "libcudnn.so.9". With their folder where they lie in one of $PARTITIONTUNER_CUDA_LIBRARIES (folders separated by
+// ':'), in the folder "cuda" beside that of the plugins, or where ./setup --cuda put them; Python's wheels may lie in
+// these as pip lays them out.
 LibraryNames InstalledLibraries();
 
-// All functions of the three libraries, which then stay loaded to the end of the process. Errors (kDeviceUnusable):
-// "cuda.no_driver" and "cuda.no_library" where one cannot be opened, with the loader's reason; "cuda.old_library" where
-// one lacks a function.
+// All functions of the libraries, which then stay loaded to the end of the process. cuDNN may be missing. Errors
+// (kDeviceUnusable): "cuda.no_driver" and "cuda.no_library" where one cannot be opened, with the loader's reason;
+// "cuda.old_library" where one lacks a function.
 Result<std::shared_ptr<const Functions>> LoadFunctions(const LibraryNames& names = InstalledLibraries());
 // The run-time compiler alone, which needs no device. Errors as above.
 Result<CompilerFunctions> LoadCompiler(const LibraryNames& names = InstalledLibraries());

@@ -4,12 +4,15 @@
 #include <memory>
 #include <vector>
 
+#include "plugins/cuda/functions.h"
 #include "plugins/cuda/site.h"
 
 namespace pt::cuda {
 
 std::unique_ptr<Library> MakeOwnKernelsLibrary();  // "cuda": kernels of our own, compiled while the program runs
 std::unique_ptr<Library> MakeProductsLibrary();    // "cublaslt": matrix products
+// "cudnn": convolutions, pooling, normalisations. Null functions, or ones without cuDNN: it offers nothing.
+std::unique_ptr<Library> MakeDnnLibrary(std::shared_ptr<const Functions> functions);
 
 // The unit classes of CUDA devices that compute: their streams, not their copy engines.
 std::vector<UnitClassId> ComputingClasses(const Platform& platform);

@@ -25,10 +25,17 @@ Result<std::unique_ptr<DeviceDriver>> MakeDriver(const Platform& platform, Devic
   return std::unique_ptr<DeviceDriver>(std::move(driver));
 }
 
+// Where there is no driver, no device is found that it could be asked about.
+std::unique_ptr<Library> MakeDnn() {
+  Result<std::shared_ptr<const Functions>> functions = LoadFunctions();
+  return MakeDnnLibrary(functions.ok() ? std::move(functions).value() : nullptr);
+}
+
 Backend MakeBackend() {
   return {"cuda",
           {{kDeviceKind, "NVIDIA devices through the CUDA driver", false, Discover, MakeDriver}},
           {{"cublaslt", "matrix products on CUDA devices by cuBLASLt", MakeProductsLibrary},
+           {"cudnn", "convolutions, pooling and normalisations on CUDA devices by cuDNN", MakeDnn},
            {"cuda", "own kernels on CUDA devices, compiled while the program runs", MakeOwnKernelsLibrary}}};
 }
 

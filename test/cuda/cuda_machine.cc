@@ -50,6 +50,7 @@ CudaMachine::CudaMachine(const GpuLab& lab, std::shared_ptr<const Graph> planned
   std::vector<std::unique_ptr<Library>> libraries;
   libraries.push_back(MakeReferenceLibrary());
   libraries.push_back(cuda::MakeProductsLibrary());
+  libraries.push_back(cuda::MakeDnnLibrary(lab.functions));
   libraries.push_back(cuda::MakeOwnKernelsLibrary());
   auto made = Machine::Assemble(lab.platform, std::move(drivers), std::move(libraries));
   if (!made.ok()) FAIL(ToString(made.error()));

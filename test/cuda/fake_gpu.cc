@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "test/cuda/fake_dnn.h"
 #include "test/cuda/fake_gpu_state.h"
 
 namespace pt::testing {
@@ -161,6 +162,7 @@ FakeGpu::FakeGpu(const FakeGpuOptions& options) : state_(std::make_shared<FakeGp
   functions->compiler = FakeCompilerFunctions(state_);
   functions->blas = FakeBlasFunctions(state_);
   functions->kernel_folder = options.kernel_folder;
+  functions->dnn = MakeFakeDnn(state_);
   functions_ = std::move(functions);
 }
 

@@ -50,6 +50,7 @@ const std::vector<ThirdParty>& ThirdParties() {
       {"cuda.h", {"plugins/cuda/"}},
       {"nvrtc.h", {"plugins/cuda/"}},
       {"cublasLt.h", {"plugins/cuda/"}},
+      {"cudnn", {"plugins/cuda/dnn_frontend.cc"}},
       {"hwy/",
        {"lib/backend/host_kernels/", "lib/backend/onednn/", "lib/backend/recurrent/", "test/backend/", "bench/",
         "lib/backend/host/vector_math-inl.h"}},  // for those that have Highway

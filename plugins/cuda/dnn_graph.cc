@@ -1,0 +1,564 @@
+#include "plugins/cuda/dnn_graph.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <numeric>
+
+#include "partitiontuner/backend/window_parameters.h"
+#include "partitiontuner/graph/uses.h"
+
+namespace pt::cuda {
+namespace {
+
+using Dims = std::vector<int64_t>;
+
+// What cuDNN's descriptors hold of dims and strides.
+constexpr int64_t kMostElements = std::numeric_limits<int32_t>::max();
+
+bool IsConvolution(const Node& node) { return node.op == "Conv" || node.op == "ConvTranspose"; }
+bool IsPool(const Node& node) { return node.op.ends_with("Pool") && node.op != "LpPool" && node.op != "GlobalLpPool"; }
+bool IsNormalisation(const Node& node) {
+  return node.op == "LayerNormalization" || node.op == "RMSNormalization" || node.op == "InstanceNormalization";
+}
+bool IsActivation(const Node& node) {
+  static constexpr std::array kOps = {"Relu", "LeakyRelu", "Clip", "Sigmoid", "Tanh", "Elu", "Gelu"};
+  return std::ranges::find(kOps, node.op) != kOps.end();
+}
+
+// Only one element lies along a dim of 1, so its stride says nothing; cuDNN wants the one of a dense tensor.
+void DropIdleStrides(DnnTensor& tensor, bool channels_last) {
+  int64_t next = 1;
+  const auto visit = [&](size_t d) {
+    if (tensor.dims[d] == 1) tensor.strides[d] = next;
+    next = tensor.strides[d] * tensor.dims[d];
+  };
+  const size_t rank = tensor.dims.size();
+  if (channels_last) visit(1);
+  for (size_t d = rank; d-- > 2;) visit(d);
+  if (!channels_last) visit(1);
+  visit(0);
+}
+
+// Builds the graph, one tensor and node after another.
+class DnnSiteMaker {
+ public:
+  DnnSiteMaker(const Site& site, MathMode math) : site_(site) { made_.graph.math = math; }
+
+  Result<DnnSite> Make() {
+    if (site_.in.empty()) return site_.Unsupported("an input is missing");
+    channels_last_ = IsChannelsLast(site_.in.front().layout);
+    if (site_.out.size() != 1) return site_.Unsupported("something else reads what is within the group");
+    PT_CHECK_OK(CheckOperands());
+    const Node& node = site_.node();
+    if (!node.domain.empty()) return site_.Unsupported("cuDNN has nothing for it");
+    if (IsConvolution(node)) {
+      PT_CHECK_OK(MakeConvolution());
+    } else if (made_.graph.math != MathMode::kFp32) {
+      return site_.Unsupported("it has no products that could be rounded");
+    } else if (IsPool(node)) {
+      PT_CHECK_OK(MakePool());
+    } else if (node.op == "BatchNormalization") {
+      PT_CHECK_OK(MakeBatchNormalization());
+    } else if (IsNormalisation(node)) {
+      PT_CHECK_OK(MakeNormalisation());
+    } else {
+      return site_.Unsupported("cuDNN has nothing for it");
+    }
+    return std::move(made_);
+  }
+
+ private:
+  const Operand& out() const { return site_.out.front(); }
+  uint32_t OutArgument() const { return static_cast<uint32_t>(site_.in.size()); }
+  uint32_t ArgumentOf(const Operand& operand) const { return static_cast<uint32_t>(&operand - site_.in.data()); }
+
+  Status CheckOperands() {
+    const auto check = [&](const Operand& operand) -> Status {
+      // Bounds of Clip may be anything: they are read here, not on the device.
+      if (operand.constant != nullptr && operand.dims().empty()) return {};
+      if (operand.type() != DataType::kFloat32) return site_.Unsupported("it is not of float32");
+      int64_t count = 1;
+      for (const int64_t dim : operand.dims()) {
+        if (dim == 0) return site_.Unsupported("a tensor is empty");
+        if (count > kMostElements / dim) return site_.Unsupported("a tensor has more elements than cuDNN counts");
+        count *= dim;
+      }
+      return {};
+    };
+    for (const Operand& operand : site_.in) PT_CHECK_OK(check(operand));
+    return check(out());
+  }
+
+  Result<const Operand*> Need(size_t input) const {
+    const Operand* const operand = site_.Input(input);
+    if (operand == nullptr) return site_.Unsupported("an input is missing");
+    return operand;
+  }
+
+  // ---- Tensors ----
+  uint32_t Add(DnnTensor tensor) {
+    DropIdleStrides(tensor, channels_last_);
+    made_.graph.tensors.push_back(std::move(tensor));
+    return static_cast<uint32_t>(made_.graph.tensors.size() - 1);
+  }
+  uint32_t AddBound(DnnTensor tensor, DnnSource source) {
+    const uint32_t index = Add(std::move(tensor));
+    made_.graph.bound.push_back(index);
+    made_.sources.push_back(source);
+    return index;
+  }
+  // As it lies; images of one spatial dim get a second one of 1, since cuDNN knows none of one.
+  static DnnTensor Image(const TensorLayout& layout) {
+    DnnTensor tensor{layout.type, layout.dims, layout.strides};
+    if (tensor.dims.size() == 3) {
+      tensor.strides.insert(tensor.strides.begin() + 2, tensor.dims[2] * tensor.strides[2]);
+      tensor.dims.insert(tensor.dims.begin() + 2, 1);
+    }
+    return tensor;
+  }
+  uint32_t AddImage(const Operand& operand) { return AddBound(Image(operand.layout), {ArgumentOf(operand)}); }
+  // A number a channel.
+  uint32_t AddChannels(const Operand& operand, DnnContent content = DnnContent::kAsItIs) {
+    const int64_t count = content == DnnContent::kZeros ? out().dims()[1] : Count(operand.dims());
+    Dims dims(made_.graph.tensors.front().dims.size(), 1), strides(dims.size(), 1);
+    dims[1] = count;
+    strides[0] = count;
+    return AddBound({DataType::kFloat32, dims, strides}, {ArgumentOf(operand), content});
+  }
+  static int64_t Count(const Dims& dims) {
+    return std::accumulate(dims.begin(), dims.end(), int64_t{1}, std::multiplies<>());
+  }
+  // A result on its way to the group's: it lies as that does, though it never leaves the kernel.
+  uint32_t AddStep() { return Add(Image(out().layout)); }
+  uint32_t Apply(DnnNode node) {
+    node.out = AddStep();
+    made_.graph.nodes.push_back(std::move(node));
+    return made_.graph.nodes.back().out;
+  }
+  uint32_t Apply(DnnOperation operation, std::vector<uint32_t> in) {
+    DnnNode node;
+    node.operation = operation;
+    node.in = std::move(in);
+    return Apply(std::move(node));
+  }
+  // The tensor in which all ends is what the caller binds.
+  Status Finish(uint32_t last) {
+    made_.graph.bound.push_back(last);
+    made_.sources.push_back({OutArgument()});
+    return {};
+  }
+
+  static bool IsChannelsLast(const TensorLayout& layout) {
+    return layout.dims.size() > 2 && layout.layout == ChannelsLast(layout.dims.size());
+  }
+
+  // An image lies as the first operand does, and so does the result.
+  Status CheckLayouts(const Operand& image) const {
+    for (const Operand* const operand : {&image, &out()}) {
+      const bool fits = channels_last_ ? IsChannelsLast(operand->layout) : operand->layout.layout.is_row_major();
+      if (!fits) return site_.Unsupported("its layouts differ, or are none that cuDNN knows");
+    }
+    return {};
+  }
+
+  // ---- Convolutions ----
+  Status MakeConvolution() {
+    const Node& node = site_.node();
+    PT_ASSIGN(const Operand* x, Need(0));
+    PT_ASSIGN(const Operand* w, Need(1));
+    const size_t rank = x->dims().size();
+    if (rank < 3 || rank > 5) return site_.Unsupported("it has not one to three spatial dims");
+    PT_CHECK_OK(CheckLayouts(*x));
+    if (channels_last_ && w->constant == nullptr) return site_.Unsupported("its filters are no constant");
+    DnnNode convolution;
+    PT_CHECK_OK(SetWindow(node, *x, *w, convolution));
+    const uint32_t from = AddImage(*x);
+    DnnTensor filters = Image(w->layout);
+    if (channels_last_) filters.strides = ChannelsLastStrides(filters.dims);
+    const DnnContent content = channels_last_ ? DnnContent::kChannelsLast : DnnContent::kAsItIs;
+    const uint32_t by = AddBound(std::move(filters), {ArgumentOf(*w), content});
+    convolution.in = {from, by};
+    PT_ASSIGN(const Behind behind, FollowersOf(site_.Input(2)));
+    uint32_t last = Apply(std::move(convolution));
+    // cuDNN has kernels for this order alone: the tensor first, then a number a channel, then the activation.
+    if (behind.tensor != nullptr) {
+      PT_CHECK_OK(CheckLayouts(*behind.tensor));
+      last = Apply(DnnOperation::kAdd, {last, AddImage(*behind.tensor)});
+    }
+    if (behind.channels != nullptr) {
+      last = Apply(DnnOperation::kAdd, {last, AddChannels(*behind.channels)});
+    } else if (w->constant != nullptr && (behind.tensor != nullptr || behind.activation != nullptr)) {
+      // Kernels for what follows have a bias too.
+      last = Apply(DnnOperation::kAdd, {last, AddChannels(*w, DnnContent::kZeros)});
+    }
+    if (behind.activation != nullptr) {
+      PT_ASSIGN(DnnNode activation, Activation(*behind.activation));
+      activation.in = {last};
+      last = Apply(std::move(activation));
+    }
+    return Finish(last);
+  }
+
+  static Dims ChannelsLastStrides(const Dims& dims) {
+    Dims strides(dims.size());
+    strides[1] = 1;
+    int64_t next = dims[1];
+    for (size_t d = dims.size(); d-- > 2;) {
+      strides[d] = next;
+      next *= dims[d];
+    }
+    strides[0] = next;
+    return strides;
+  }
+
+  Status SetWindow(const Node& node, const Operand& x, const Operand& w, DnnNode& convolution) {
+    const bool transposed = node.op == "ConvTranspose";
+    convolution.operation = transposed ? DnnOperation::kTransposedConvolution : DnnOperation::kConvolution;
+    const auto spatial = [](const Dims& dims) { return Dims(dims.begin() + 2, dims.end()); };
+    if (w.dims().size() != x.dims().size() || out().dims().size() != x.dims().size()) {
+      return site_.Unsupported("its tensors have different ranks");
+    }
+    const Dims in = spatial(x.dims()), result = spatial(first_result()), kernel = spatial(w.dims());
+    const auto window = transposed ? TransposedWindowOf(node, kernel, in, result) : WindowOf(node, kernel, in, result);
+    if (!window) return site_.Unsupported("its window and dims do not fit together");
+    convolution.stride = window->strides;
+    convolution.dilation = window->dilations;
+    convolution.pads_begin = window->pads_begin;
+    // What the last windows leave over, or a transposed one's output_padding, is no padding: the size formula rounds.
+    for (const int64_t pad : window->pads_end) convolution.pads_end.push_back(std::max<int64_t>(pad, 0));
+    const Dims& larger = transposed ? result : in;
+    const Dims& smaller = transposed ? in : result;
+    for (size_t i = 0; i < in.size(); ++i) {
+      const int64_t extent = (kernel[i] - 1) * window->dilations[i] + 1;
+      const int64_t span = larger[i] + convolution.pads_begin[i] + convolution.pads_end[i] - extent;
+      if (convolution.pads_begin[i] < 0 || span < 0 || span / window->strides[i] + 1 != smaller[i]) {
+        return site_.Unsupported("its pads cannot be said to cuDNN");
+      }
+    }
+    AddIdleSpatialDim(convolution);
+    return {};
+  }
+  // Of the first node: Adds behind it do not change its dims.
+  Dims first_result() const { return *site_.graph.value(site_.node().outputs[0]).type.static_dims(); }
+
+  static void AddIdleSpatialDim(DnnNode& node) {
+    if (node.stride.size() != 1) return;
+    const auto add = [](Dims& dims, int64_t idle) {
+      if (!dims.empty()) dims.insert(dims.begin(), idle);
+    };
+    add(node.window, 1);
+    add(node.stride, 1);
+    add(node.dilation, 1);
+    add(node.pads_begin, 0);
+    add(node.pads_end, 0);
+  }
+
+  // ---- What follows a convolution or normalisation ----
+  struct Behind {
+    const Operand* tensor = nullptr;    // of the result's dims
+    const Operand* channels = nullptr;  // a number a channel
+    const Node* activation = nullptr;
+  };
+
+  Result<Behind> FollowersOf(const Operand* bias) {
+    Behind behind;
+    behind.channels = bias;
+    ValueId last = site_.node().outputs[0];
+    for (size_t n = 1; n < site_.nodes.size(); ++n) {
+      const Node& node = site_.graph.node(site_.nodes[n]);
+      if (!node.domain.empty() || node.inputs.empty() || std::ranges::find(node.inputs, last) == node.inputs.end() ||
+          behind.activation != nullptr) {
+        return site_.Unsupported("its nodes are no chain that cuDNN runs");
+      }
+      if (node.op == "Add") {
+        PT_CHECK_OK(TakeSum(node, last, behind));
+      } else if (IsActivation(node) && node.inputs[0] == last) {
+        behind.activation = &node;
+      } else {
+        return site_.Unsupported("it cannot be followed by " + node.op);
+      }
+      last = node.outputs[0];
+      if (*site_.graph.value(last).type.static_dims() != first_result()) {
+        return site_.Unsupported("what is added makes the result larger");
+      }
+    }
+    if (last != out().value) return site_.Unsupported("its last node does not make the result");
+    return behind;
+  }
+
+  Status TakeSum(const Node& node, ValueId last, Behind& behind) {
+    const ValueId other = node.inputs[0] == last ? node.inputs[1] : node.inputs[0];
+    const std::optional<uint32_t> at = site_.FindInput(other);
+    if (!at) return site_.Unsupported("what is added is made within the group");
+    const Operand& operand = site_.in[*at];
+    if (operand.dims() == out().dims() && (operand.constant == nullptr || !IsChannelsLast(out().layout))) {
+      if (behind.tensor != nullptr) return site_.Unsupported("more than one tensor is added");
+      behind.tensor = &operand;
+      return {};
+    }
+    // [C, 1, 1] or [1, C, 1, 1].
+    const size_t rank = out().dims().size();
+    Dims dims = operand.dims();
+    dims.insert(dims.begin(), rank - std::min(rank, dims.size()), 1);
+    const bool channels = dims.size() == rank && dims[1] == out().dims()[1] && Count(dims) == dims[1];
+    if (!channels || operand.constant == nullptr) return site_.Unsupported("what is added is no constant by channel");
+    if (behind.channels != nullptr) return site_.Unsupported("more than one thing is added by channel");
+    behind.channels = &operand;
+    return {};
+  }
+
+  Result<DnnNode> Activation(const Node& node) const {
+    DnnNode made;
+    made.operation = DnnOperation::kRelu;
+    if (node.op == "Sigmoid") made.operation = DnnOperation::kSigmoid;
+    if (node.op == "Tanh") made.operation = DnnOperation::kTanh;
+    if (node.op == "Elu") {
+      made.operation = DnnOperation::kElu;
+      made.alpha = node.float_or("alpha", 1.0F);
+    }
+    if (node.op == "Gelu") {
+      if (node.string_or("approximate", "none") != "none") return site_.Unsupported("it approximates Gelu by tanh");
+      made.operation = DnnOperation::kGelu;
+    }
+    if (node.op == "LeakyRelu") made.slope = node.float_or("alpha", 0.01F);
+    if (node.op == "Clip") PT_CHECK_OK(SetBounds(node, made));
+    return made;
+  }
+
+  Status SetBounds(const Node& node, DnnNode& made) const {
+    const auto bound = [&](size_t i) -> std::optional<float> {
+      if (i >= node.inputs.size() || !node.inputs[i].valid()) return std::nullopt;
+      const std::optional<Tensor>& constant = site_.graph.value(node.inputs[i]).constant;
+      if (!constant || constant->type() != DataType::kFloat32 || constant->element_count() != 1) {
+        return std::numeric_limits<float>::quiet_NaN();
+      }
+      return constant->values<float>()[0];
+    };
+    const std::optional<float> least = bound(1), most = bound(2);
+    if (!least || *least != 0.0F) return site_.Unsupported("it does not clip at 0");
+    if (!most || std::isinf(*most)) return {};
+    if (!(*most >= 0)) return site_.Unsupported("its upper bound is no constant above 0");
+    made.most = *most;
+    made.is_cut_off = true;
+    return {};
+  }
+
+  // ---- Pooling ----
+  Status MakePool() {
+    const Node& node = site_.node();
+    PT_ASSIGN(const Operand* x, Need(0));
+    const size_t rank = x->dims().size();
+    if (rank < 3 || rank > 5 || site_.nodes.size() != 1 || node.outputs.size() != 1) {
+      return site_.Unsupported("it has not one to three spatial dims, or indices are asked for");
+    }
+    PT_CHECK_OK(CheckLayouts(*x));
+    const Dims in(x->dims().begin() + 2, x->dims().end()), result(out().dims().begin() + 2, out().dims().end());
+    DnnNode pool;
+    const bool max = node.op.ends_with("MaxPool");
+    pool.operation = max ? DnnOperation::kMaxPool : DnnOperation::kAveragePool;
+    if (node.op.starts_with("Global")) {
+      pool.window = in;
+      pool.stride.assign(in.size(), 1);
+      pool.pads_begin.assign(in.size(), 0);
+      pool.pads_end = pool.pads_begin;
+    } else {
+      PT_CHECK_OK(SetPoolWindow(node, in, result, pool));
+    }
+    AddIdleSpatialDim(pool);
+    pool.in = {AddImage(*x)};
+    return Finish(Apply(std::move(pool)));
+  }
+
+  Status SetPoolWindow(const Node& node, const Dims& in, const Dims& result, DnnNode& pool) {
+    const auto window = WindowOf(node, node.ints_or("kernel_shape", {}), in, result);
+    if (!window) return site_.Unsupported("its window and dims do not fit together");
+    if (std::ranges::any_of(window->dilations, [](int64_t d) { return d != 1; })) {
+      return site_.Unsupported("its window has holes");
+    }
+    pool.window = window->kernel;
+    pool.stride = window->strides;
+    pool.pads_begin = window->pads_begin;
+    bool padded = false, beyond = false;
+    for (size_t i = 0; i < in.size(); ++i) {
+      pool.pads_end.push_back(std::max<int64_t>(window->pads_end[i], 0));
+      padded = padded || pool.pads_begin[i] > 0 || window->stated_end[i] > 0;
+      beyond = beyond || pool.pads_end[i] > std::max<int64_t>(window->stated_end[i], 0);
+      const int64_t span = in[i] + pool.pads_begin[i] + pool.pads_end[i] - pool.window[i];
+      // A window that lies in the padding alone has no value that all agree on.
+      if (pool.pads_begin[i] < 0 || pool.pads_begin[i] >= pool.window[i] || pool.pads_end[i] >= pool.window[i] ||
+          span < 0 || span / pool.stride[i] + 1 != result[i]) {
+        return site_.Unsupported("its pads cannot be said to cuDNN");
+      }
+    }
+    if (pool.operation == DnnOperation::kAveragePool && node.int_or("count_include_pad", 0) != 0 && padded) {
+      if (beyond) return site_.Unsupported("it counts some pads and not others");
+      pool.operation = DnnOperation::kAveragePoolWithPads;
+    }
+    return {};
+  }
+
+  // ---- Normalisations ----
+  Status MakeBatchNormalization() {
+    const Node& node = site_.node();
+    if (node.int_or("training_mode", 0) != 0 || node.outputs.size() != 1) return site_.Unsupported("it is training");
+    PT_ASSIGN(const Operand* x, Need(0));
+    if (x->dims().size() < 3 || x->dims().size() > 5) return site_.Unsupported("it has not one to three spatial dims");
+    PT_CHECK_OK(CheckLayouts(*x));
+    std::array<const Operand*, 5> operands{};
+    for (size_t i = 1; i < 5; ++i) {
+      PT_ASSIGN(operands[i], Need(i));
+      if (operands[i]->constant == nullptr) return site_.Unsupported("its statistics are no constants");
+    }
+    const uint32_t from = AddImage(*x);
+    uint32_t last = Apply(DnnOperation::kMul, {from, AddChannels(*operands[1], DnnContent::kScale)});
+    last = Apply(DnnOperation::kAdd, {last, AddChannels(*operands[2], DnnContent::kShift)});
+    PT_ASSIGN(const Behind behind, FollowersOf(nullptr));
+    if (behind.tensor != nullptr || behind.channels != nullptr) return site_.Unsupported("it is followed by Add");
+    if (behind.activation != nullptr) {
+      PT_ASSIGN(DnnNode activation, Activation(*behind.activation));
+      activation.in = {last};
+      last = Apply(std::move(activation));
+    }
+    return Finish(last);
+  }
+
+  Status MakeNormalisation() {
+    const Node& node = site_.node();
+    if (site_.nodes.size() != 1 || node.outputs.size() != 1) return site_.Unsupported("it has more than one result");
+    return node.op == "InstanceNormalization" ? MakeInstanceNorm() : MakeLayerNorm();
+  }
+
+  Status MakeInstanceNorm() {
+    PT_ASSIGN(const Operand* x, Need(0));
+    if (x->dims().size() < 3 || x->dims().size() > 5) return site_.Unsupported("it has not one to three spatial dims");
+    PT_CHECK_OK(CheckLayouts(*x));
+    DnnNode made;
+    made.operation = DnnOperation::kInstanceNorm;
+    made.epsilon = site_.node().float_or("epsilon", 1e-5F);
+    return Normalise(std::move(made), AddImage(*x));
+  }
+
+  // The dims from `axis` on are normalised together: as the channels of images of one element, one a row.
+  Status MakeLayerNorm() {
+    PT_ASSIGN(const Operand* x, Need(0));
+    PT_ASSIGN(const Operand* scale, Need(1));
+    const auto rank = static_cast<int64_t>(x->dims().size());
+    int64_t axis = site_.node().int_or("axis", -1);
+    if (axis < 0) axis += rank;
+    if (axis < 0 || axis >= rank || site_.node().int_or("stash_type", 1) != 1) {
+      return site_.Unsupported("its axis or type is none that cuDNN takes");
+    }
+    if (!x->layout.layout.is_row_major() || !IsDense(x->layout) || !IsDense(out().layout)) {
+      return site_.Unsupported("its tensors do not lie in one piece");
+    }
+    const int64_t columns = Count(Dims(x->dims().begin() + axis, x->dims().end()));
+    if (Count(scale->dims()) != columns) return site_.Unsupported("its scale is no number for each element");
+    const int64_t rows = Count(x->dims()) / columns;
+    row_ = DnnTensor{DataType::kFloat32, {rows, columns, 1, 1}, {columns, 1, 1, 1}};
+    DnnNode made;
+    made.operation = site_.node().op == "RMSNormalization" ? DnnOperation::kRmsNorm : DnnOperation::kLayerNorm;
+    made.epsilon = site_.node().float_or("epsilon", 1e-5F);
+    return Normalise(std::move(made), AddBound(*row_, {ArgumentOf(*x)}));
+  }
+
+  Status Normalise(DnnNode made, uint32_t x) {
+    made.in = {x};
+    const size_t parameters = made.operation == DnnOperation::kRmsNorm ? 1 : 2;
+    for (size_t i = 1; i <= parameters; ++i) {
+      const Operand* const operand = site_.Input(i);
+      if (operand == nullptr) return site_.Unsupported("it has no bias");
+      if (Count(operand->dims()) != made_.graph.tensors[x].dims[1] || !IsDense(operand->layout)) {
+        return site_.Unsupported("its scale or bias is no number a channel");
+      }
+      made.in.push_back(AddChannels(*operand));
+    }
+    made.out = Add(row_ ? *row_ : Image(out().layout));
+    made_.graph.nodes.push_back(std::move(made));
+    return Finish(made_.graph.nodes.back().out);
+  }
+
+  const Site& site_;
+  DnnSite made_;
+  bool channels_last_ = false;    // images lie so
+  std::optional<DnnTensor> row_;  // LayerNormalization: both tensors as rows
+};
+
+Tensor FoldedStatistics(const Site& site, bool shift) {
+  const auto values = [&](size_t i) { return site.Input(i)->constant->values<float>(); };
+  const auto scale = values(1), bias = values(2), mean = values(3), variance = values(4);
+  const double epsilon = static_cast<double>(site.node().float_or("epsilon", 1e-5F));
+  std::vector<float> folded(scale.size());
+  for (size_t c = 0; c < folded.size(); ++c) {
+    const double factor = static_cast<double>(scale[c]) / std::sqrt(static_cast<double>(variance[c]) + epsilon);
+    folded[c] =
+        static_cast<float>(shift ? static_cast<double>(bias[c]) - static_cast<double>(mean[c]) * factor : factor);
+  }
+  return Tensor::Float32({static_cast<int64_t>(folded.size())}, folded);
+}
+
+// [K, C, spatial…] with C innermost, under the same dims.
+Tensor ChannelsInnermost(const Tensor& filters) {
+  const std::span<const float> from = filters.values<float>();
+  const auto channels = static_cast<size_t>(filters.dims()[1]);
+  const size_t count = static_cast<size_t>(filters.dims()[0]), places = from.size() / (count * channels);
+  std::vector<float> to(from.size());
+  for (size_t k = 0; k < count; ++k) {
+    for (size_t c = 0; c < channels; ++c) {
+      for (size_t p = 0; p < places; ++p) to[(k * places + p) * channels + c] = from[(k * channels + c) * places + p];
+    }
+  }
+  return Tensor::Float32(filters.dims(), to);
+}
+
+}  // namespace
+
+Result<DnnSite> MakeDnnSite(const Site& site, MathMode math) { return DnnSiteMaker(site, math).Make(); }
+
+Result<Tensor> ContentOf(const Site& site, const DnnSource& source) {
+  const Tensor& constant = *site.in[source.argument].constant;
+  switch (source.content) {
+    case DnnContent::kAsItIs:
+      return constant;
+    case DnnContent::kZeros: {
+      const int64_t channels = site.out.front().dims()[1];
+      return Tensor::Float32({channels}, std::vector<float>(static_cast<size_t>(channels), 0.0F));
+    }
+    case DnnContent::kChannelsLast:
+      return ChannelsInnermost(constant);
+    case DnnContent::kScale:
+      return FoldedStatistics(site, false);
+    case DnnContent::kShift:
+      return FoldedStatistics(site, true);
+  }
+  return MakeError(ErrorCode::kInternal, "cuda.dnn", "a constant of unknown content");
+}
+
+bool BeginsDnnGraph(const Node& node) {
+  return node.domain.empty() &&
+         (IsConvolution(node) || IsPool(node) || IsNormalisation(node) || node.op == "BatchNormalization");
+}
+
+bool MayBeChannelsLast(const Node& node) { return node.op != "LayerNormalization" && node.op != "RMSNormalization"; }
+
+std::vector<std::vector<NodeId>> DnnGroups(const Graph& graph) {
+  constexpr size_t kMostNodes = 4;
+  std::vector<std::vector<NodeId>> groups;
+  for (uint32_t n = 0; n < graph.nodes().size(); ++n) {
+    const Node& first = graph.node(NodeId(n));
+    if (!BeginsDnnGraph(first) || IsPool(first) || IsNormalisation(first)) continue;
+    std::vector<NodeId> nodes = {NodeId(n)};
+    while (nodes.size() < kMostNodes && first.outputs[0].valid()) {
+      const NodeId next = OnlyReader(graph, graph.node(nodes.back()).outputs[0]);
+      if (!next.valid() || (graph.node(next).op != "Add" && !IsActivation(graph.node(next)))) break;
+      nodes.push_back(next);
+      groups.push_back(nodes);
+      if (IsActivation(graph.node(next))) break;
+    }
+  }
+  return groups;
+}
+
+}  // namespace pt::cuda

@@ -1,0 +1,50 @@
+// Nodes as a graph of cuDNN's: convolutions with what follows them, pooling and normalisations.
+#pragma once
+
+#include <vector>
+
+#include "plugins/cuda/dnn.h"
+#include "plugins/cuda/site.h"
+
+namespace pt::cuda {
+
+// What a constant of the model becomes on its way to the device.
+enum class DnnContent : uint8_t {
+  kAsItIs,
+  kChannelsLast,  // filters whose channels lie innermost
+  kScale,         // BatchNormalization's scale / sqrt(variance + epsilon), in the place of its scale
+  kShift,         // and bias - mean * that, in the place of its bias
+  kZeros,         // a bias that the model lacks and cuDNN's kernels want, in the place of the filters
+};
+
+// Where a bound tensor of the graph comes from.
+struct DnnSource {
+  uint32_t argument = 0;  // of the site: its inputs first, then its outputs
+  DnnContent content = DnnContent::kAsItIs;
+};
+
+struct DnnSite {
+  DnnGraph graph;
+  std::vector<DnnSource> sources;  // one for each of graph.bound
+};
+
+// The nodes as one graph, on the site's layouts; kUnsupported with the reason where they are none. One of
+//   Conv or ConvTranspose; behind it one Add of a tensor of the result's dims, one Add of a number a channel, and one
+//     activation (Relu, LeakyRelu, Clip from 0, Sigmoid, Tanh, Elu, Gelu)
+//   MaxPool, AveragePool, GlobalMaxPool, GlobalAveragePool
+//   BatchNormalization of constants, and a Relu or Clip behind it
+//   LayerNormalization, RMSNormalization, InstanceNormalization
+Result<DnnSite> MakeDnnSite(const Site& site, MathMode math);
+
+// What a source's constant holds on the device.
+Result<Tensor> ContentOf(const Site& site, const DnnSource& source);
+
+// Groups of more than one node worth offering: each convolution and normalisation with what follows it, as far as
+// nobody else needs what is between.
+std::vector<std::vector<NodeId>> DnnGroups(const Graph& graph);
+// A node that a graph of cuDNN's can begin with.
+bool BeginsDnnGraph(const Node& node);
+// Whether the node may run channels-last: all its tensors of the first input's rank then do.
+bool MayBeChannelsLast(const Node& node);
+
+}  // namespace pt::cuda

@@ -1,0 +1,200 @@
+// The library "cudnn" against the reference library, with a cuDNN that computes on the host what its graphs say.
+#include <algorithm>
+#include <array>
+#include <catch2/catch_test_macros.hpp>
+
+#include "plugins/cuda/dnn_graph.h"
+#include "plugins/cuda/dnn_kernel.h"
+#include "test/cuda/cuda_machine.h"
+#include "test/cuda/dnn_cases.h"
+
+namespace pt::testing {
+namespace {
+
+std::string WhyNot(const std::string& text, bool channels_last = false) {
+  const Graph graph = ParseInferred(text);
+  const auto site = cuda::DnnDenseSite(graph, AllNodes(graph), channels_last);
+  if (!site.ok()) return site.error().message;
+  const auto made = cuda::MakeDnnSite(*site, MathMode::kFp32);
+  return made.ok() ? "" : made.error().message;
+}
+
+size_t CountOf(const FakeGpu& gpu, const std::string& call) { return gpu.Count(call); }
+
+constexpr const char* kConvolution =
+    "input x float32[1,4,6,6]\nconst w float32[8,4,3,3] random 3\ny = Conv(x, w) pads=[1,1,1,1]\noutput y\n";
+
+}  // namespace
+
+TEST_CASE("CudaDnn, ConvolutionsWithWhatFollowsAgreeWithTheReferenceInBothLayouts", "[cuda]") {
+  const std::vector<std::string> cases = DnnConvolutionCases();
+  REQUIRE(cases.size() > 30);
+  for (const std::string& text : cases) {
+    const CudaLab lab;
+    // Two engines in two layouts, once more in TF32.
+    CHECK(CheckDnnGroup(lab, text) == 4);
+    CHECK(CheckDnnGroup(lab, text, Precision({MathMode::kTf32})) == 8);
+    CHECK(lab.gpu.Violations().empty());
+    CHECK(lab.gpu.Alive() == "");
+  }
+}
+
+TEST_CASE("CudaDnn, PoolingAndNormalisationsAgreeWithTheReference", "[cuda]") {
+  for (const std::string& text : DnnOtherCases()) {
+    const CudaLab lab;
+    const bool rows = text.find("LayerNorm") != std::string::npos || text.find("RMSNorm") != std::string::npos;
+    CHECK(CheckDnnGroup(lab, text, Precision({MathMode::kTf32})) == (rows ? 2 : 4));
+    CHECK(lab.gpu.Violations().empty());
+  }
+}
+
+TEST_CASE("CudaDnn, SlicesAndUnalignedAddressesAreCopiedWhereTheEngineDoesNotTakeThem", "[cuda]") {
+  // Copies are compiled for each shape, so a few of all cases do: a plain and a grouped convolution, one with all that
+  // may follow it, one of one dim, pooling, and rows.
+  std::vector<std::string> cases = {kConvolution};
+  for (const auto& from : {DnnConvolutionCases(), DnnOtherCases()}) {
+    for (const std::string& text : from) {
+      const bool wanted =
+          std::ranges::any_of(std::array{"group=2", "Add(q, z)", "[2,4,12]", "LayerNormalization(x, s, b)\n"},
+                              [&](const char* part) { return text.find(part) != std::string::npos; });
+      if (wanted) cases.push_back(text);
+    }
+  }
+  REQUIRE(cases.size() >= 6);
+  for (const DnnPlacement& placement : {DnnPlacement{3, 0}, DnnPlacement{4, 3}}) {
+    for (const std::string& text : cases) {
+      const CudaLab lab;
+      CHECK(CheckDnnGroup(lab, text, {}, placement) >= 2);
+      CHECK(lab.gpu.Violations().empty());
+    }
+  }
+  // Dense and aligned: nothing is copied.
+  const CudaLab lab;
+  CheckDnnGroup(lab, kConvolution);
+  CHECK(CountOf(lab.gpu, "cuLaunchKernel") == 0);
+}
+
+TEST_CASE("CudaDnn, WhatItCannotDoIsRefusedWithTheReason", "[cuda]") {
+  const std::string image = "input x float32[1,4,6,6]\nconst w float32[8,4,3,3] random 3\n";
+  CHECK(WhyNot("input x float64[1,4,6,6]\nconst w float64[8,4,3,3] random 3\ny = Conv(x, w)\noutput y\n")
+            .find("float32") != std::string::npos);
+  CHECK(
+      WhyNot("input x float32[1,4,6,6]\ny = MaxPool(x) kernel_shape=[2,2] dilations=[2,2]\noutput y\n").find("holes") !=
+      std::string::npos);
+  CHECK(
+      WhyNot("input x float32[0,4,6,6]\nconst w float32[8,4,3,3] random 3\ny = Conv(x, w)\noutput y\n").find("empty") !=
+      std::string::npos);
+  CHECK(WhyNot("input x float32[1,4,6,6]\ninput w float32[8,4,3,3]\ny = Conv(x, w)\noutput y\n", true) != "");
+  CHECK(WhyNot("input x float32[1,4,6,6]\ninput w float32[8,4,3,3]\ny = Conv(x, w)\noutput y\n").empty());
+  CHECK(WhyNot(image + "p = Conv(x, w)\nq = Relu(p)\ny = Relu(q)\noutput y\n").find("chain") != std::string::npos);
+  CHECK(WhyNot(image + "p = Conv(x, w)\ny = Add(p, p)\noutput y\n").find("within the group") != std::string::npos);
+  CHECK(WhyNot(image + "p = Conv(x, w)\ny = Exp(p)\noutput y\n").find("Exp") != std::string::npos);
+  CHECK(WhyNot(image + "input z float32[2,8,4,4]\np = Conv(x, w)\ny = Add(p, z)\noutput y\n") != "");
+  CHECK(WhyNot(image + "const a float32[] value -1\np = Conv(x, w)\ny = Clip(p, a)\noutput y\n").find("at 0") !=
+        std::string::npos);
+  CHECK(WhyNot("input x float32[3,4]\ny = Exp(x)\noutput y\n").find("nothing") != std::string::npos);
+}
+
+TEST_CASE("CudaDnn, AskingForEnginesIsDoneOnceForEachGraph", "[cuda]") {
+  const CudaLab lab;
+  const auto library = cuda::MakeDnnLibrary(lab.functions);
+  // The same work twice under other names.
+  const Graph graph = ParseInferred(
+      "input x float32[1,4,6,6]\ninput z float32[1,4,6,6]\nconst w float32[4,4,3,3] random 3\n"
+      "const v float32[4,4,3,3] random 4\na = Conv(x, w)\nb = Conv(z, v)\noutput a\noutput b\n");
+  const std::vector<Candidate> first = library->Candidates(graph, lab.platform, {});
+  CHECK(first.size() == 8);
+  const size_t asked = CountOf(lab.gpu, "cudnn");
+  CHECK(asked == 2);  // row-major and channels-last
+  CHECK(library->Candidates(graph, lab.platform, {}).size() == 8);
+  CHECK(CountOf(lab.gpu, "cudnn") == asked);
+}
+
+TEST_CASE("CudaDnn, ServesOnlyDevicesThatAreHereAndSaysWhatItIs", "[cuda]") {
+  const CudaLab lab;
+  const auto library = cuda::MakeDnnLibrary(lab.functions);
+  CHECK(library->version().find("cuDNN 9.99.0") != std::string::npos);
+  CHECK(library->Serves(lab.platform, lab.device));
+  CHECK_FALSE(library->Serves(lab.platform, kHostDevice));
+  CHECK(library->Modes(lab.platform).allows(MathMode::kTf32));
+  Platform elsewhere = lab.platform;
+  elsewhere.devices[lab.device.index()].fingerprint += ", another one";
+  CHECK_FALSE(library->Serves(elsewhere, lab.device));
+  const Graph graph = ParseInferred(kConvolution);
+  CHECK(library->Candidates(graph, elsewhere, {}).empty());
+  auto without = std::make_shared<cuda::Functions>(*lab.functions);
+  without->dnn = nullptr;
+  without->no_dnn = "there is none";
+  const auto nothing = cuda::MakeDnnLibrary(without);
+  CHECK_FALSE(nothing->Serves(lab.platform, lab.device));
+  CHECK(nothing->Candidates(graph, lab.platform, {}).empty());
+  CHECK(nothing->WhyUnsupported(graph, NodeId(0u)).value_or("").find("cuDNN") != std::string::npos);
+}
+
+TEST_CASE("CudaDnn, GroupsAreWhatNobodyElseReads", "[cuda]") {
+  const Graph chain = ParseInferred(
+      "input x float32[1,4,6,6]\nconst w float32[8,4,3,3] random 3\nconst c float32[8,1,1] random 4\n"
+      "p = Conv(x, w)\nq = Add(p, c)\nr = Relu(q)\ny = Relu(r)\noutput y\n");
+  CHECK(cuda::DnnGroups(chain) ==
+        std::vector<std::vector<NodeId>>{{NodeId(0u), NodeId(1u)}, {NodeId(0u), NodeId(1u), NodeId(2u)}});
+  const Graph shared = ParseInferred(
+      "input x float32[1,4,6,6]\nconst w float32[8,4,3,3] random 3\np = Conv(x, w)\ny = Relu(p)\noutput y\noutput p\n");
+  CHECK(cuda::DnnGroups(shared).empty());
+}
+
+TEST_CASE("CudaDnn, EnginesAreNamedByTextsThatCanBeReadBack", "[cuda]") {
+  const cuda::DnnEngine engine = {42, {{2, 5}, {10, 0}, {14, -1}}, 77};
+  CHECK(ToString(engine) == "engine 42 k2=5 k10=0 k14=-1");
+  const auto read = cuda::DnnEngineFromText(ToString(engine));
+  REQUIRE(read.has_value());
+  CHECK(read->number == 42);
+  CHECK(read->knobs == engine.knobs);
+  for (const char* broken : {"", "engine", "engine x", "engine 1 ", "engine 1 k2", "engine 1 k2=", "engine 1 k=3",
+                             "engine 1 k3=1 k2=1", "engine 1 k2=1 k2=1", "motor 1"}) {
+    CHECK_FALSE(cuda::DnnEngineFromText(broken).has_value());
+  }
+}
+
+TEST_CASE("CudaDnn, LayoutsAreChangedOnTheDevice", "[cuda]") {
+  const CudaLab lab;
+  const auto library = cuda::MakeDnnLibrary(lab.functions);
+  const UnitClassId unit_class = FindUnitClass(lab.platform, "cuda:0");
+  const std::vector<int64_t> dims = {2, 3, 4, 5};
+  const Form row = {RowMajor(4), DataType::kFloat32}, last = {ChannelsLast(4), DataType::kFloat32};
+  CHECK(library->CanReorder(lab.platform, unit_class, dims, row, last));
+  CHECK(library->CanReorder(lab.platform, unit_class, dims, last, row));
+  CHECK_FALSE(library->CanReorder(lab.platform, unit_class, dims, row, {RowMajor(4), DataType::kFloat16}));
+  CHECK_FALSE(library->CanReorder(lab.platform, unit_class, dims, row, {ChannelBlocked(4, 8), DataType::kFloat32}));
+  const auto driver = lab.MakeDriver();
+  const auto stream = driver->MakeStream().value();
+  const auto weights = MakeWeightStore();
+  CompileContext context{lab.platform, *driver, nullptr, *weights};
+  for (const bool back : {false, true}) {
+    const TensorLayout from = DenseLayout(DataType::kFloat32, dims, back ? last.layout : row.layout).value();
+    const TensorLayout to = DenseLayout(DataType::kFloat32, dims, back ? row.layout : last.layout).value();
+    const auto kernel = library->CompileReorder(from, to, context);
+    REQUIRE(kernel.ok());
+    const auto a = driver->Allocate(120 * 4).value(), b = driver->Allocate(120 * 4).value();
+    auto* const numbers = static_cast<float*>(a->data());  // the fake's memory is the host's
+    for (int i = 0; i < 120; ++i) numbers[i] = static_cast<float>(i);
+    const TensorView in{a->data(), from}, out{b->data(), to};
+    const TensorView *const in_slot = &in, *const out_slot = &out;
+    const auto bound = (*kernel)->Bind({&in_slot, 1}, {&out_slot, 1}, {}).value();
+    REQUIRE(bound->Enqueue(StaticRun(*stream)).ok());
+    REQUIRE(stream->Synchronize(std::chrono::hours(1)).ok());
+    size_t wrong = 0;
+    std::vector<int64_t> at(4);
+    for (at[0] = 0; at[0] < 2; ++at[0]) {
+      for (at[1] = 0; at[1] < 3; ++at[1]) {
+        for (at[2] = 0; at[2] < 4; ++at[2]) {
+          for (at[3] = 0; at[3] < 5; ++at[3]) {
+            wrong += static_cast<float*>(b->data())[OffsetOf(to, at)] != numbers[OffsetOf(from, at)] ? 1 : 0;
+          }
+        }
+      }
+    }
+    CHECK(wrong == 0);
+  }
+}
+
+}  // namespace pt::testing
