@@ -32,6 +32,7 @@ Result<PlanSource> RunFlags::plan_source(const Platform& platform) const {
 SessionOptions RunFlags::session_options(bool suite) const {
   SessionOptions options;
   options.sequential = sequential;
+  options.capture = !no_capture;
   options.max_run_states = std::max(options.max_run_states, concurrency);
   options.flush_denormals = denormals.empty() ? !suite : denormals == "flush";
   return options;
@@ -66,6 +67,8 @@ void AddFlags(CLI::App& app, RunFlags& flags) {
       ->option_text("operator|path")
       ->group("Plan");
   app.add_flag("--sequential", flags.sequential, "one step after another: the plan's sequential twin")->group("Plan");
+  app.add_flag("--no-capture", flags.no_capture, "enqueue every step of a device anew in each run, record nothing")
+      ->group(kMoreGroup);
   app.add_option("--duration", flags.duration, "measure that long, for instance 0.3s (2s)")
       ->option_text("TIME")
       ->group("Run");

@@ -24,7 +24,7 @@ struct RunFlags {
   uint64_t iterations = 0, seed = 1;
   uint32_t concurrency = 0;  // callers at once; 0 = not asked for
   uint32_t sessions = 8;     // kept by --shape-set
-  bool residuals = false, sequential = false, twin = false, suite_worker = false;
+  bool residuals = false, sequential = false, no_capture = false, twin = false, suite_worker = false;
 
   // Errors: kUsage (--precision, --max-error, --memory).
   Result<PlanSource> plan_source(const Platform& platform) const;
