@@ -1,6 +1,10 @@
 // The functions of NVIDIA's libraries: every name exists, and what is missing is told.
+#include <unistd.h>
+
 #include <catch2/catch_test_macros.hpp>
+#include <cstdlib>
 #include <filesystem>
+#include <fstream>
 
 #include "plugins/cuda/device.h"
 #include "test/cuda/cuda_lab.h"
@@ -60,6 +64,27 @@ TEST_CASE("CudaFunctions, AllOfThemAreInTheInstalledLibraries", "[cuda]") {
   CHECK(added.error().code == ErrorCode::kDeviceUnusable);
   CHECK(added.error().id == "cuda.init");
   CHECK(platform.devices.size() == 1);
+}
+
+TEST_CASE("CudaFunctions, LibrariesAreFoundInFoldersThatTheEnvironmentNames", "[cuda]") {
+  const fs::path root = fs::temp_directory_path() / ("pt-cuda-libraries-" + std::to_string(getpid()));
+  const std::string dnn = (root / "nvidia/cudnn/lib/libcudnn.so.9").string(),
+                    blas = (root / "flat/libcublasLt.so.13").string();
+  for (const std::string& file : {dnn, blas}) {
+    fs::create_directories(fs::path(file).parent_path());
+    std::ofstream(file) << "no library";
+  }
+  const char* const before = std::getenv("PARTITIONTUNER_CUDA_LIBRARIES");
+  const std::string kept = before == nullptr ? "" : before;
+  setenv("PARTITIONTUNER_CUDA_LIBRARIES", ("/nowhere::" + root.string() + ":" + root.string() + "/flat").c_str(), 1);
+  const cuda::LibraryNames names = cuda::InstalledLibraries();
+  before == nullptr ? unsetenv("PARTITIONTUNER_CUDA_LIBRARIES")
+                    : setenv("PARTITIONTUNER_CUDA_LIBRARIES", kept.c_str(), 1);
+  fs::remove_all(root);
+  CHECK(names.driver == "libcuda.so.1");
+  CHECK(names.dnn == dnn);
+  CHECK(names.blas == blas);
+  CHECK(names.compiler.ends_with("libnvrtc.so.13"));
 }
 
 TEST_CASE("CudaDiscovery, DescribesWhatCostsDependOn", "[cuda]") {
