@@ -86,9 +86,6 @@ class OpenGraph : public fe::graph::Graph {
     return engines;
   }
 
-  // The tensors that a call must name.
-  const std::unordered_set<int64_t>& uids() const { return variant_pack_uids; }
-
  private:
   bool IsExactEnough(size_t index, const DnnGraph& graph) const {
     const auto& notes = plans.numeric_notes[index];
@@ -295,6 +292,8 @@ class Handle {
 
   Context& context() const { return *context_; }
   cudnnHandle_t get() const { return handle_; }
+  // Held by whoever uses it: sessions are compiled by several threads, and run beside that.
+  std::mutex& mutex() { return mutex_; }
 
   Status JudgeCode(const char* call, cudnnStatus_t code) const {
     if (code == CUDNN_STATUS_SUCCESS) return {};
@@ -385,6 +384,7 @@ class FrontendDevice : public DnnDevice {
   Result<std::shared_ptr<const DnnPlan>> BuildOrThrow(const DnnGraph& graph, const DnnEngine& engine) const {
     const Context::Scope scope(handle_->context());
     PT_CHECK_OK(handle_->context().Judge("cuCtxPushCurrent", scope.code()));
+    const std::lock_guard lock(handle_->mutex());
     auto built = std::make_shared<BuiltPlan>();
     built->handle = handle_;
     built->graph = std::make_unique<Translation>(graph);
@@ -440,17 +440,26 @@ class Frontend : public Dnn {
                                                        uint64_t most_workspace) {
     auto properties = std::make_shared<fe::DeviceProperties>();
     PT_CHECK_OK(Judge(properties->deserialize({device.begin(), device.end()}), ErrorCode::kInvalidInput));
+    PT_ASSIGN(std::vector<DnnEngine> engines,
+              Proposed(graph, properties, {fe::HeurMode_t::A, fe::HeurMode_t::B}, most_workspace));
+    if (engines.empty()) {
+      PT_ASSIGN(engines, Proposed(graph, properties, {fe::HeurMode_t::FALLBACK}, most_workspace));
+    }
+    if (!engines.empty()) return engines;
+    return DnnError(ErrorCode::kUnsupported, "no engine runs it in " + std::string(MathModeName(graph.math)));
+  }
+
+  // None where the heuristics know nothing of such a graph; an error where it is no graph that cuDNN takes.
+  static Result<std::vector<DnnEngine>> Proposed(const DnnGraph& graph,
+                                                 const std::shared_ptr<const fe::DeviceProperties>& properties,
+                                                 const std::vector<fe::HeurMode_t>& modes, uint64_t most_workspace) {
     Translation translation(graph);
     OpenGraph& made = translation.made;
     made.set_device_properties(properties);
     PT_DNN(made.validate());
     PT_DNN(made.build_operation_graph());
-    // A mode that knows nothing of such a graph refuses; what the other says counts.
-    const auto first = made.create_execution_plans({fe::HeurMode_t::A, fe::HeurMode_t::B});
-    if (first.is_bad()) PT_DNN(made.create_execution_plans({fe::HeurMode_t::FALLBACK}));
-    std::vector<DnnEngine> engines = made.Engines(graph, most_workspace);
-    if (!engines.empty()) return engines;
-    return DnnError(ErrorCode::kUnsupported, "no engine runs it in " + std::string(MathModeName(graph.math)));
+    if (made.create_execution_plans(modes).is_bad()) return std::vector<DnnEngine>();
+    return made.Engines(graph, most_workspace);
   }
 };
 

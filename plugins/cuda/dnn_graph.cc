@@ -182,6 +182,9 @@ class DnnSiteMaker {
     const uint32_t by = AddBound(std::move(filters), {ArgumentOf(*w), content});
     convolution.in = {from, by};
     PT_ASSIGN(const Behind behind, FollowersOf(site_.Input(2)));
+    if (convolution.operation == DnnOperation::kTransposedConvolution && !behind.is_nothing()) {
+      PT_CHECK_OK(NeedRounding());
+    }
     uint32_t last = Apply(std::move(convolution));
     // cuDNN has kernels for this order alone: the tensor first, then a number a channel, then the activation.
     if (behind.tensor != nullptr) {
@@ -261,7 +264,15 @@ class DnnSiteMaker {
     const Operand* tensor = nullptr;    // of the result's dims
     const Operand* channels = nullptr;  // a number a channel
     const Node* activation = nullptr;
+
+    bool is_nothing() const { return tensor == nullptr && channels == nullptr && activation == nullptr; }
   };
+
+  // cuDNN has kernels for some graphs on tensor cores alone. It would take it half a second to say so, for each graph.
+  Status NeedRounding() const {
+    if (made_.graph.math != MathMode::kFp32) return {};
+    return site_.Unsupported("cuDNN has what follows it in TF32 alone");
+  }
 
   Result<Behind> FollowersOf(const Operand* bias) {
     Behind behind;
@@ -319,6 +330,7 @@ class DnnSiteMaker {
       made.operation = DnnOperation::kElu;
       made.alpha = node.float_or("alpha", 1.0F);
     }
+    if (node.op == "Gelu" || node.op == "LeakyRelu") PT_CHECK_OK(NeedRounding());
     if (node.op == "Gelu") {
       if (node.string_or("approximate", "none") != "none") return site_.Unsupported("it approximates Gelu by tanh");
       made.operation = DnnOperation::kGelu;

@@ -72,7 +72,7 @@ class DnnLibrary final : public Library {
   }
 
   std::optional<std::string> WhyUnsupported(const Graph& graph, NodeId node) const override {
-    if (dnn() == nullptr) return "there is no cuDNN";
+    if (dnn() == nullptr) return functions_ == nullptr ? "there is no CUDA driver" : functions_->no_dnn;
     const Result<Site> site = DnnDenseSite(graph, {&node, 1}, false);
     if (!site.ok()) return site.error().message;
     const Result<DnnSite> made = MakeDnnSite(*site, MathMode::kFp32);
