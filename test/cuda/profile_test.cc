@@ -28,16 +28,37 @@ constexpr const char* kNetwork =
     "y = Softmax(o) : float32[8,4]\n"
     "output y\n";
 
+// Branches that meet: convolutions in both layouts, with what follows them.
+constexpr const char* kConvolutions =
+    "input x float32[2,4,8,8]\n"
+    "const u float32[8,4,3,3] random 1\n"
+    "const v float32[8,8,1,1] random 2\n"
+    "const w float32[12,16,3,3] random 3\n"
+    "const b float32[8] random 4\n"
+    "const c float32[12] random 5\n"
+    "const d float32[12,4,1,1] random 6\n"
+    "a = Conv(x, u, b) pads=[1,1,1,1] : float32[2,8,8,8]\n"
+    "r = Relu(a) : float32[2,8,8,8]\n"
+    "p = MaxPool(r) kernel_shape=[3,3] pads=[1,1,1,1] : float32[2,8,8,8]\n"
+    "q = Conv(r, v, b) : float32[2,8,8,8]\n"
+    "s = Relu(q) : float32[2,8,8,8]\n"
+    "j = Concat(p, s) axis=1 : float32[2,16,8,8]\n"
+    "k = Conv(j, w, c) pads=[1,1,1,1] : float32[2,12,8,8]\n"
+    "l = Conv(x, d, c) : float32[2,12,8,8]\n"
+    "m = Add(k, l) : float32[2,12,8,8]\n"
+    "n = Relu(m) : float32[2,12,8,8]\n"
+    "y = GlobalAveragePool(n) : float32[2,12,1,1]\n"
+    "output y\n";
+
 bool IsOnHost(const Platform& platform, const Candidate& candidate) {
   return platform.unit_class(candidate.unit_class).on_host();
 }
 
-}  // namespace
-
-TEST_CASE("CudaProfile, ANetworkIsMeasuredPlannedAndRunOnTheDevice", "[cuda]") {
+// most_groups: steps that compute, in the plan that is found.
+void CheckNetwork(const char* text, int64_t most_groups) {
   const CudaLab lab;
   {
-    const CudaMachine machine(lab, kNetwork);
+    const CudaMachine machine(lab, text);
     const OwnLockFolder locks;
     const TemporaryFolder folder;
     ProfileDb db = ProfileDb::Open(folder.path() + "/profile.db").value();
@@ -71,12 +92,19 @@ TEST_CASE("CudaProfile, ANetworkIsMeasuredPlannedAndRunOnTheDevice", "[cuda]") {
     // A launch takes the fake device a microsecond whatever it does, so fewer kernels than nodes are the faster plan.
     const auto groups = std::ranges::count_if(
         plan->steps, [](const Step& step) { return std::holds_alternative<RunGroup>(step.work); });
-    CHECK(groups <= 4);
+    CHECK(groups <= most_groups);
     const auto session = machine.Create(*plan);
     for (int run = 0; run < 2; ++run) CHECK(FaultOf(*session, static_cast<float>(run)) == "");
   }
   CHECK(lab.gpu.Violations().empty());
   CHECK(lab.gpu.Alive() == "");
 }
+
+}  // namespace
+
+TEST_CASE("CudaProfile, ANetworkIsMeasuredPlannedAndRunOnTheDevice", "[cuda]") { CheckNetwork(kNetwork, 4); }
+
+// Each convolution with the Relu behind it is one step.
+TEST_CASE("CudaProfile, ConvolutionsAreMeasuredPlannedAndRunOnTheDevice", "[cuda]") { CheckNetwork(kConvolutions, 9); }
 
 }  // namespace pt::testing
