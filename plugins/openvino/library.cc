@@ -5,15 +5,14 @@
 #include "partitiontuner/backend/islands.h"
 #include "partitiontuner/candidate/device_calls.h"
 #include "partitiontuner/candidate/group_graph.h"
-#include "partitiontuner/candidate/signature.h"
 #include "partitiontuner/platform/discover.h"
-#include "plugins/openvino/cores.h"
 #include "plugins/openvino/device.h"
 #include "plugins/openvino/device_kernel.h"
 #include "plugins/openvino/discover.h"
 #include "plugins/openvino/fence.h"
 #include "plugins/openvino/kernel.h"
 #include "plugins/openvino/operators.h"
+#include "plugins/shared/cores.h"
 
 namespace pt::openvino {
 namespace {
@@ -21,7 +20,7 @@ namespace {
 // Of one core, where a request computes on the thread that runs it, or of all of them: OpenVINO's own threads are
 // shared by all models, so they cannot be kept to some of the cores.
 bool IsServedWidth(const Platform& platform, const UnitClass& unit_class) {
-  return unit_class.cores == 1 || unit_class.cores == HostCores(platform).size();
+  return unit_class.cores == 1 || unit_class.cores == plugins::HostCores(platform).size();
 }
 
 bool IsCopyClass(const Platform& platform, UnitClassId unit_class) {
@@ -107,21 +106,11 @@ std::optional<std::string> OpenVinoLibrary::WhyUnsupported(const Graph& graph, N
 
 std::optional<std::string> OpenVinoLibrary::WhyNotRun(const Graph& graph, std::span<const NodeId> nodes,
                                                       const std::string& device) const {
-  const Hash128 key = HashText(device + "\n" + WorkSignature(graph, nodes));
-  {
-    const std::lock_guard lock(mutex_);
-    if (const auto known = answers_.find(key); known != answers_.end()) return known->second;
-  }
-  const auto ask = [&]() -> Status {
+  return answers_.WhyNot(device, graph, nodes, [&]() -> Status {
     PT_ASSIGN(const Graph group, GroupGraph(graph, nodes));
     PT_ASSIGN(const auto model, (*runtime_)->Read(group));
     return (*runtime_)->CheckRuns(model, device);
-  };
-  const Status answer = ask();
-  std::optional<std::string> why;
-  if (!answer.ok()) why = answer.error().message;
-  const std::lock_guard lock(mutex_);
-  return answers_.emplace(key, std::move(why)).first->second;
+  });
 }
 
 void OpenVinoLibrary::Offer(const Graph& graph, const Platform& platform, const Place& place,
@@ -146,7 +135,7 @@ Result<std::unique_ptr<Kernel>> OpenVinoLibrary::Compile(const Graph& graph, con
   const Target& target = place->target;
   std::optional<Result<ov::CompiledModel>> compiled;
   // For one thread too: OpenVINO also compiles on threads of its pool, which are then there for all models.
-  RunOnCores(HostCores(context.platform), [&]() noexcept {
+  plugins::RunOnCores(plugins::HostCores(context.platform), [&]() noexcept {
     const auto compile = [&]() -> Result<ov::CompiledModel> {
       if (target.threads == 0) return (*runtime_)->CompileCached(group, target);
       PT_ASSIGN(const auto model, (*runtime_)->Read(group));

@@ -2,12 +2,11 @@
 #pragma once
 
 #include <memory>
-#include <mutex>
 #include <string>
-#include <unordered_map>
 
 #include "partitiontuner/backend/backend.h"
 #include "plugins/openvino/runtime.h"
+#include "plugins/shared/answers.h"
 
 namespace pt::openvino {
 
@@ -49,9 +48,7 @@ class OpenVinoLibrary final : public Library {
 
   const Result<std::shared_ptr<Runtime>> runtime_;
   std::string isa_;  // of this machine
-  mutable std::mutex mutex_;
-  // By the hash of the device and the work's signature.
-  mutable std::unordered_map<Hash128, std::optional<std::string>> answers_;
+  mutable plugins::Answers answers_;
 };
 
 }  // namespace pt::openvino

@@ -9,7 +9,7 @@ Result<ov::Tensor> BoundRequest::TensorOf(const TensorView& slot, std::vector<De
   const ov::Shape shape(slot.layout.dims.begin(), slot.layout.dims.end());
   if (IsDense(slot.layout)) return ov::Tensor(ov::element::f32, shape, slot.data);
   PT_ASSIGN(AlignedBytes dense, AllocateAligned(ov::shape_size(shape) * sizeof(float)));
-  detours.push_back({StridedCopy(slot.layout), slot.data, std::move(dense)});
+  detours.push_back({plugins::StridedCopy(slot.layout), slot.data, std::move(dense)});
   return ov::Tensor(ov::element::f32, shape, detours.back().dense.bytes.data());
 }
 

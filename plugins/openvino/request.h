@@ -7,7 +7,7 @@
 
 #include "partitiontuner/backend/backend.h"
 #include "partitiontuner/support/aligned_bytes.h"
-#include "plugins/openvino/strided_copy.h"
+#include "plugins/shared/strided_copy.h"
 
 namespace pt::openvino {
 
@@ -24,7 +24,7 @@ class BoundRequest {
  private:
   // A slice with its dense twin.
   struct Detour {
-    StridedCopy copy;
+    plugins::StridedCopy copy;
     void* slot;
     AlignedBytes dense;
   };

@@ -10,7 +10,6 @@
 
 #include "partitiontuner/graph/graph_text.h"
 #include "partitiontuner/onnx/infer_shapes.h"
-#include "plugins/openvino/strided_copy.h"
 #include "test/openvino/runtime_for_tests.h"
 #include "test/testing/check_case.h"
 #include "test/testing/kernel_bench.h"
@@ -164,26 +163,6 @@ TEST_CASE("OpenVino, SlicesAreReadAndWrittenWhereTheyLie", "[openvino]") {
       CHECK(to[i] == (column < 4 ? -from[row * 6 + column] : 99));
     }
     for (float& value : from) value += 1;  // the next run reads them anew
-  }
-}
-
-TEST_CASE("OpenVino, StridedCopiesFollowTheLayout", "[openvino]") {
-  TensorLayout layout = DenseLayout(DataType::kFloat32, {2, 3, 1, 4}, RowMajor(4)).value();
-  layout.strides = {40, 8, 5, 1};
-  std::vector<float> strided(80), dense(24), back(80);
-  for (size_t i = 0; i < strided.size(); ++i) strided[i] = static_cast<float>(i);
-  const StridedCopy copy(layout);
-  copy.ToDense(strided.data(), dense.data());
-  copy.FromDense(dense.data(), back.data());
-  size_t at = 0;
-  for (int64_t a = 0; a < 2; ++a) {
-    for (int64_t b = 0; b < 3; ++b) {
-      for (int64_t d = 0; d < 4; ++d, ++at) {
-        const auto offset = static_cast<size_t>(OffsetOf(layout, std::vector<int64_t>{a, b, 0, d}));
-        CHECK(dense[at] == strided[offset]);
-        CHECK(back[offset] == strided[offset]);
-      }
-    }
   }
 }
 

@@ -7,7 +7,7 @@
 
 #include "partitiontuner/platform/platform.h"
 
-namespace pt::openvino {
+namespace pt::plugins {
 
 // The operating system's numbers of the cores that units of the host use, ascending.
 std::vector<uint32_t> HostCores(const Platform& platform);
@@ -16,4 +16,4 @@ std::vector<uint32_t> HostCores(const Platform& platform);
 // that. The calling thread may be pinned to one. Returns when it is done; runs it here where no thread can be made.
 void RunOnCores(const std::vector<uint32_t>& cores, const std::function<void()>& work);
 
-}  // namespace pt::openvino
+}  // namespace pt::plugins

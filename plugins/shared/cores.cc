@@ -1,4 +1,4 @@
-#include "plugins/openvino/cores.h"
+#include "plugins/shared/cores.h"
 
 #include <sched.h>
 
@@ -6,7 +6,7 @@
 #include <system_error>
 #include <thread>
 
-namespace pt::openvino {
+namespace pt::plugins {
 namespace {
 
 // Cores that this machine does not have are left out by the system, which refuses only an empty set: then the thread
@@ -45,4 +45,4 @@ void RunOnCores(const std::vector<uint32_t>& cores, const std::function<void()>&
   }
 }
 
-}  // namespace pt::openvino
+}  // namespace pt::plugins

@@ -1,0 +1,53 @@
+#include "plugins/shared/operators.h"
+
+#include <algorithm>
+
+namespace pt::plugins {
+namespace {
+
+constexpr TypeSet kConstants = {DataType::kFloat32, DataType::kInt64, DataType::kInt32, DataType::kBool};
+
+std::string WrongType(const Value& value, const TypeSet& types) {
+  const auto dims = value.type.static_dims();
+  if (!types.contains(value.type.type)) return "\"" + value.name + "\" is " + ToString(value.type);
+  if (dims && std::ranges::find(*dims, 0) == dims->end()) return "";
+  return "\"" + value.name + "\" is " + ToString(value.type) + ", no tensor of known dims with elements";
+}
+
+bool IsTakenConstant(const Value& value, const TypeSet& types) {
+  if (!value.is_constant()) return false;
+  const DataType type = value.constant->type();
+  return kConstants.contains(type) || types.contains(type);
+}
+
+}  // namespace
+
+std::optional<std::string> WhyNotTaken(const Graph& graph, NodeId id, std::span<const OperatorRow> rows) {
+  const Node& node = graph.node(id);
+  const auto row = std::ranges::lower_bound(rows, std::string_view(node.op), {}, &OperatorRow::op);
+  if (!node.domain.empty() || row == rows.end() || row->op != node.op) return node.op + " is not here";
+  bool computes = false;
+  for (const ValueId input : node.inputs) {
+    if (!input.valid() || IsTakenConstant(graph.value(input), row->types)) continue;
+    computes = true;
+    if (std::string fault = WrongType(graph.value(input), row->types); !fault.empty()) return node.op + ": " + fault;
+  }
+  if (!computes) return node.op + ": all its inputs are constants";
+  for (const ValueId output : node.outputs) {
+    if (!output.valid()) continue;
+    if (std::string fault = WrongType(graph.value(output), row->types); !fault.empty()) return node.op + ": " + fault;
+  }
+  if (row->why_not == nullptr) return std::nullopt;
+  const std::string why_not = row->why_not(graph, node);
+  return why_not.empty() ? std::nullopt : std::optional(node.op + ": " + why_not);
+}
+
+std::string WithOneOutput(const Graph&, const Node& node) {
+  return node.outputs.size() == 1 ? "" : "only its first output is here";
+}
+
+std::string NotTraining(const Graph&, const Node& node) {
+  return node.int_or("training_mode", 0) == 0 ? "" : "training is not here";
+}
+
+}  // namespace pt::plugins
