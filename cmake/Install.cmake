@@ -27,7 +27,8 @@ write_basic_package_version_file(${PROJECT_BINARY_DIR}/package/partitiontuner-co
 install(FILES ${PROJECT_BINARY_DIR}/package/partitiontuner-config.cmake
               ${PROJECT_BINARY_DIR}/package/partitiontuner-config-version.cmake DESTINATION ${pt_package_dir})
 
-# Plugins lie where the library looks for them, and find it from there; OpenVINO is found where it was at build time.
+# Plugins lie where the library looks for them, and find it from there; OpenVINO and ONNX Runtime are found where they were
+# at build time.
 if(TARGET cuda_plugin)
   set_target_properties(cuda_plugin PROPERTIES INSTALL_RPATH "$ORIGIN/../..")
   install(TARGETS cuda_plugin LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/partitiontuner/plugins)
@@ -35,6 +36,9 @@ endif()
 if(TARGET openvino_plugin)
   set_target_properties(openvino_plugin PROPERTIES INSTALL_RPATH "$ORIGIN/../.." INSTALL_RPATH_USE_LINK_PATH ON)
   install(TARGETS openvino_plugin LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/partitiontuner/plugins)
+endif()
+if(TARGET onnxruntime_plugin)
+  install(TARGETS onnxruntime_plugin LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/partitiontuner/plugins)
 endif()
 
 file(RELATIVE_PATH pt_pc_to_prefix ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})

@@ -1,0 +1,26 @@
+// A group as a session of ONNX Runtime.
+#pragma once
+
+#include <span>
+
+#include "partitiontuner/backend/backend.h"
+#include "plugins/onnxruntime/runtime.h"
+
+namespace pt::onnxruntime {
+
+// Slots are bound where they lie; those that are slices go through memory of the bound kernel.
+class OnnxRuntimeKernel final : public Kernel {
+ public:
+  OnnxRuntimeKernel(Session session, bool brings_threads)
+      : session_(std::make_shared<const Session>(std::move(session))), brings_threads_(brings_threads) {}
+
+  bool brings_threads() const override { return brings_threads_; }
+  Result<std::unique_ptr<BoundKernel>> Bind(TensorSlots in, TensorSlots out,
+                                            std::span<std::byte> scratch) const override;
+
+ private:
+  const std::shared_ptr<const Session> session_;  // outlives the bound kernels
+  const bool brings_threads_;
+};
+
+}  // namespace pt::onnxruntime

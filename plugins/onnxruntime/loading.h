@@ -1,0 +1,29 @@
+// ONNX Runtime's shared object, opened while the program runs.
+#pragma once
+
+#include <onnxruntime_c_api.h>
+
+#include <string>
+
+#include "partitiontuner/support/result.h"
+
+namespace pt::onnxruntime {
+
+inline constexpr const char* kName = "onnxruntime";
+// The environment variable that names the shared object, or the folder that it lies in.
+inline constexpr const char* kPlaceVariable = "PARTITIONTUNER_ONNXRUNTIME";
+
+struct LoadedRuntime {
+  const OrtApi* api = nullptr;  // of ORT_API_VERSION
+  std::string version;          // "1.32.0"
+};
+
+// Looks in `place`, a file or a folder, and nowhere else; without one beside this plugin, then where the system's
+// loader looks. The shared object stays in the process for ever, and what it defines is seen by nobody else: a program
+// may use another ONNX Runtime of its own. Thread-safe. Errors (kDeviceUnusable): none there, one that cannot be
+// loaded, one that is older than the headers that this plugin was built with.
+Result<LoadedRuntime> LoadRuntime(const std::string& place);
+// The same with what kPlaceVariable says.
+Result<LoadedRuntime> LoadRuntime();
+
+}  // namespace pt::onnxruntime

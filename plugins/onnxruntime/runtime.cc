@@ -1,0 +1,158 @@
+#include "plugins/onnxruntime/runtime.h"
+
+#include <onnxruntime_session_options_config_keys.h>
+
+#include <optional>
+
+#include "partitiontuner/onnx/save_onnx.h"
+#include "partitiontuner/platform/discover.h"
+#include "plugins/onnxruntime/element_types.h"
+#include "plugins/onnxruntime/ports.h"
+#include "plugins/shared/cores.h"
+
+namespace pt::onnxruntime {
+namespace {
+
+constexpr ErrorCode kNoUse = ErrorCode::kDeviceUnusable;
+
+// What ONNX Runtime has to say comes back as errors; a library prints nothing.
+void ORT_API_CALL Discard(void*, OrtLoggingLevel, const char*, const char*, const char*, const char*) {}
+
+// For every core but the first, where the calling thread is: ONNX Runtime counts from 1.
+std::string AffinityText(const std::vector<uint32_t>& cores) {
+  std::string text;
+  for (size_t i = 1; i < cores.size(); ++i) text += (i > 1 ? ";" : "") + std::to_string(cores[i] + 1);
+  return text;
+}
+
+}  // namespace
+
+struct Runtime::Wish {
+  const std::vector<uint32_t>& cores;
+  bool to_ask = false;  // never run: nothing is optimised or packed
+};
+
+Runtime::Runtime(LoadedRuntime loaded, std::vector<uint32_t> cores)
+    : loaded_(std::move(loaded)), cores_(std::move(cores)) {}
+
+Runtime::~Runtime() {
+  if (environment_ != nullptr) api().ReleaseEnv(environment_);
+}
+
+Result<std::shared_ptr<const Runtime>> Runtime::Get() {
+  static std::mutex mutex;
+  static std::weak_ptr<const Runtime> shared;
+  const std::lock_guard lock(mutex);
+  if (auto runtime = shared.lock()) return runtime;
+  PT_ASSIGN(LoadedRuntime loaded, LoadRuntime());
+  PT_ASSIGN(const Platform host, DiscoverHost());
+  const auto runtime = std::make_shared<const Runtime>(std::move(loaded), plugins::HostCores(host));
+  shared = runtime;
+  return runtime;
+}
+
+Result<std::vector<std::string>> Runtime::Providers() const {
+  char** names = nullptr;
+  int count = 0;
+  PT_CHECK_OK(Checked(api(), api().GetAvailableProviders(&names, &count), kNoUse, "listing providers"));
+  std::vector<std::string> providers(names, names + count);
+  PT_CHECK_OK(Checked(api(), api().ReleaseAvailableProviders(names, count), kNoUse, "listing providers"));
+  return providers;
+}
+
+Status Runtime::Start() const {
+  const std::lock_guard lock(mutex_);
+  if (environment_ != nullptr) return {};
+  PT_CHECK_OK(MakeEnvironment());
+  return MakeArena();
+}
+
+Status Runtime::MakeEnvironment() const {
+  OrtThreadingOptions* made = nullptr;
+  PT_CHECK_OK(Checked(api(), api().CreateThreadingOptions(&made), kNoUse, "starting"));
+  const Owned<OrtThreadingOptions> threads(made, api().ReleaseThreadingOptions);
+  const int count = static_cast<int>(std::max<size_t>(1, cores_.size()));
+  PT_CHECK_OK(Checked(api(), api().SetGlobalIntraOpNumThreads(made, count), kNoUse, "starting"));
+  PT_CHECK_OK(Checked(api(), api().SetGlobalInterOpNumThreads(made, 1), kNoUse, "starting"));
+  if (cores_.size() > 1) {
+    PT_CHECK_OK(Checked(api(), api().SetGlobalIntraOpThreadAffinity(made, AffinityText(cores_).c_str()), kNoUse,
+                        "placing threads"));
+  }
+  OrtStatus* status = nullptr;
+  plugins::RunOnCores(cores_, [&]() noexcept {
+    status = api().CreateEnvWithCustomLoggerAndGlobalThreadPools(&Discard, nullptr, ORT_LOGGING_LEVEL_FATAL,
+                                                                 "partitiontuner", made, &environment_);
+  });
+  return Checked(api(), status, kNoUse, "starting");
+}
+
+// Of all sessions, so that what one gives back another takes; it grows by what is asked for and no more.
+Status Runtime::MakeArena() const {
+  constexpr const char* kKeys[] = {"arena_extend_strategy"};
+  constexpr size_t kSameAsRequested[] = {1};
+  OrtArenaCfg* made = nullptr;
+  PT_CHECK_OK(Checked(api(), api().CreateArenaCfgV2(kKeys, kSameAsRequested, 1, &made), kNoUse, "making an arena"));
+  const Owned<OrtArenaCfg> arena(made, api().ReleaseArenaCfg);
+  OrtMemoryInfo* where = nullptr;
+  PT_CHECK_OK(Checked(api(), api().CreateCpuMemoryInfo(OrtArenaAllocator, OrtMemTypeDefault, &where), kNoUse,
+                      "making an arena"));
+  const Owned<OrtMemoryInfo> memory(where, api().ReleaseMemoryInfo);
+  return Checked(api(), api().CreateAndRegisterAllocator(environment_, where, made), kNoUse, "making an arena");
+}
+
+Result<Owned<OrtSessionOptions>> Runtime::Options(const Wish& wish) const {
+  OrtSessionOptions* made = nullptr;
+  PT_CHECK_OK(Checked(api(), api().CreateSessionOptions(&made), ErrorCode::kOutOfMemory, "session options"));
+  Owned<OrtSessionOptions> options(made, api().ReleaseSessionOptions);
+  const auto checked = [&](OrtStatus* status) {
+    return Checked(api(), status, ErrorCode::kUnsupported, "session options");
+  };
+  const auto set = [&](const char* key, const std::string& value) {
+    return checked(api().AddSessionConfigEntry(made, key, value.c_str()));
+  };
+  PT_CHECK_OK(checked(api().SetSessionGraphOptimizationLevel(made, wish.to_ask ? ORT_DISABLE_ALL : ORT_ENABLE_ALL)));
+  PT_CHECK_OK(checked(api().SetSessionExecutionMode(made, ORT_SEQUENTIAL)));
+  PT_CHECK_OK(checked(api().SetSessionLogSeverityLevel(made, ORT_LOGGING_LEVEL_FATAL)));
+  PT_CHECK_OK(checked(api().SetDeterministicCompute(made, true)));
+  PT_CHECK_OK(set(kOrtSessionOptionsConfigUseEnvAllocators, "1"));
+  PT_CHECK_OK(set(kOrtSessionOptionsConfigDisablePrepacking, wish.to_ask ? "1" : "0"));
+  // Threads wait for work within a run without sleeping, and never between runs: the cores are others' then.
+  PT_CHECK_OK(set(kOrtSessionOptionsConfigForceSpinningStop, "1"));
+  if (wish.cores.size() > 1 && wish.cores == cores_) {
+    PT_CHECK_OK(checked(api().DisablePerSessionThreads(made)));
+  } else {
+    PT_CHECK_OK(checked(api().SetIntraOpNumThreads(made, static_cast<int>(std::max<size_t>(1, wish.cores.size())))));
+    if (wish.cores.size() > 1) {
+      PT_CHECK_OK(set(kOrtSessionOptionsConfigIntraOpThreadAffinities, AffinityText(wish.cores)));
+    }
+  }
+  return options;
+}
+
+Result<Session> Runtime::Make(const Graph& group, const Wish& wish) const {
+  PT_CHECK_OK(Start());
+  PT_ASSIGN(const std::string bytes, SaveOnnxBytes(group));
+  PT_ASSIGN(const Owned<OrtSessionOptions> options, Options(wish));
+  OrtSession* made = nullptr;
+  PT_CHECK_OK(Checked(api(),
+                      api().CreateSessionFromArray(environment_, bytes.data(), bytes.size(), options.get(), &made),
+                      ErrorCode::kUnsupported, "compiling the group"));
+  Session session{shared_from_this(), {made, api().ReleaseSession}, {}, {}};
+  PT_CHECK_OK(ReadPorts(api(), group, session));
+  return session;
+}
+
+Status Runtime::CheckRuns(const Graph& group) const {
+  const std::vector<uint32_t> one = {0};
+  const auto session = Make(group, {one, true});
+  return session.ok() ? Status() : session.error();
+}
+
+Result<Session> Runtime::Compile(const Graph& group, const std::vector<uint32_t>& cores) const {
+  if (cores.size() <= 1) return Make(group, {cores});
+  std::optional<Result<Session>> session;
+  plugins::RunOnCores(cores, [&]() { session.emplace(Make(group, {cores})); });
+  return std::move(*session);
+}
+
+}  // namespace pt::onnxruntime

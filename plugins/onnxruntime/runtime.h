@@ -1,0 +1,61 @@
+// ONNX Runtime: says what its CPU provider runs of groups, and makes sessions of them.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "partitiontuner/graph/graph.h"
+#include "plugins/onnxruntime/owned.h"
+
+namespace pt::onnxruntime {
+
+// A compiled group with the names that ONNX Runtime knows its inputs and outputs by, in the group's order.
+struct Session {
+  std::shared_ptr<const class Runtime> runtime;
+  Owned<OrtSession> session;
+  std::vector<std::string> inputs, outputs;
+};
+
+// Thread-safe. Errors carry ONNX Runtime's own words. Nothing is printed.
+class Runtime : public std::enable_shared_from_this<Runtime> {
+ public:
+  // cores: those that the threads which all sessions share may use, the operating system's numbers, ascending. The
+  // threads are made with the first session.
+  Runtime(LoadedRuntime loaded, std::vector<uint32_t> cores);
+  ~Runtime();
+
+  // The one of this process, with all cores that the process may use; it lives as long as somebody holds it. Errors:
+  // those of LoadRuntime, and kDeviceUnusable where the host's cores are not known.
+  static Result<std::shared_ptr<const Runtime>> Get();
+
+  const OrtApi& api() const { return *loaded_.api; }
+  const std::string& version() const { return loaded_.version; }
+  // What it can run groups on, by ONNX Runtime's names: "CPUExecutionProvider" and others.
+  Result<std::vector<std::string>> Providers() const;
+
+  // kUnsupported, with the reason, where the CPU provider has no kernel for a node of the group or reads it as
+  // something else. Costs about what loading the group does.
+  Status CheckRuns(const Graph& group) const;
+  // cores: of the unit. One: a run computes on the thread that calls. More: on that thread, which is taken to be on the
+  // first, and on one thread on each of the others, which are there when this returns. Errors: kUnsupported,
+  // kOutOfMemory.
+  Result<Session> Compile(const Graph& group, const std::vector<uint32_t>& cores) const;
+
+ private:
+  struct Wish;
+  Status Start() const;
+  Status MakeEnvironment() const;
+  Status MakeArena() const;
+  Result<Owned<OrtSessionOptions>> Options(const Wish& wish) const;
+  Result<Session> Make(const Graph& group, const Wish& wish) const;
+
+  const LoadedRuntime loaded_;
+  const std::vector<uint32_t> cores_;
+  mutable std::mutex mutex_;
+  mutable OrtEnv* environment_ = nullptr;  // made once
+};
+
+}  // namespace pt::onnxruntime
