@@ -29,17 +29,32 @@ const Form* FormOf(std::string_view file) {
   return found == kForms.end() ? nullptr : &*found;
 }
 
+Status CheckOrtStreams(const PlanFlags& flags) {
+  if (flags.output.empty()) {
+    return MakeError(ErrorCode::kUsage, "usage.combination", "--export ort-streams writes a file: -o says where",
+                     "pt-plan " + flags.common.model + " --export ort-streams -o streams.json");
+  }
+  if (flags.makes_more_than_a_plan()) {
+    return MakeError(ErrorCode::kUsage, "usage.combination",
+                     "--export ort-streams goes with none of --finalists, --refine, --split-critical, --baselines, "
+                     "--pareto, --explain, --workload and --diff",
+                     "write such a plan with -o, then name it: --check PLAN --export ort-streams");
+  }
+  return {};
+}
+
 }  // namespace
 
 Status CheckExport(const PlanFlags& flags) {
   if (flags.export_to.empty()) return {};
+  if (flags.exports_ort_streams()) return CheckOrtStreams(flags);
   if (FormOf(flags.export_to) == nullptr) {
     std::string known;
     for (const Form& form : kForms) {
       known += (known.empty() ? "" : ", ") + std::string(form.ending) + " (" + std::string(form.what) + ")";
     }
     return MakeError(ErrorCode::kUsage, "usage.export", "--export " + flags.export_to + ": the ending names no form",
-                     "one of " + known);
+                     "one of " + known + ", or ort-streams");
   }
   if (flags.pareto || !flags.check.empty() || !flags.explain.empty()) {
     return MakeError(ErrorCode::kUsage, "usage.combination",

@@ -82,8 +82,7 @@ Status CheckExportGroup(const PlanFlags& flags) {
     return MakeError(ErrorCode::kUsage, "usage.combination", "--export-group writes a model: -o says where",
                      "pt-plan " + flags.common.model + " --export-group " + flags.export_group + " -o part.onnx");
   }
-  if (flags.runs_plans() || flags.split_critical > 0 || flags.baselines || flags.pareto || !flags.explain.empty() ||
-      !flags.export_to.empty() || !flags.workload.empty() || !flags.diff.empty()) {
+  if (flags.makes_more_than_a_plan() || !flags.export_to.empty()) {
     return MakeError(ErrorCode::kUsage, "usage.combination",
                      "--export-group goes with none of --finalists, --refine, --split-critical, --baselines, --pareto, "
                      "--explain, --export, --workload and --diff",
@@ -92,11 +91,15 @@ Status CheckExportGroup(const PlanFlags& flags) {
   return {};
 }
 
+Result<Plan> MakeOrLoadPlan(const PlanningSetup& setup, const PlanFlags& flags, const Console& console) {
+  if (flags.check.empty()) return MakePlanFor(setup, flags, console, nullptr, nullptr, nullptr);
+  return PlanOfFile(setup, flags.check);
+}
+
 Result<int> ExportGroup(const PlanFlags& flags, const Console& console) {
   PT_ASSIGN(const PlanningSetup setup, MakePlanningSetup(flags));
   const Graph& graph = *setup.model->graph;
-  PT_ASSIGN(const Plan plan, flags.check.empty() ? MakePlanFor(setup, flags, console, nullptr, nullptr, nullptr)
-                                                 : PlanOfFile(setup, flags.check));
+  PT_ASSIGN(const Plan plan, MakeOrLoadPlan(setup, flags, console));
   StepId step;
   PT_ASSIGN(const Candidate* const candidate, CandidateOf(graph, plan, flags.export_group, step));
   PT_ASSIGN(const Graph group, GroupGraph(graph, candidate->nodes));

@@ -69,9 +69,11 @@ void AddFlags(CLI::App& app, PlanFlags& flags) {
   app.add_flag("--pareto", flags.pareto,
                "makespan against peak memory: plans with ever less; -o 'plan-%.json' writes each, numbered")
       ->group("Ask");
-  app.add_option("--export", flags.export_to,
-                 "draw the plan, or all of --baselines: timelines to FILE.svg, the graph by unit to FILE.dot")
-      ->option_text("FILE")
+  app.add_option(
+         "--export", flags.export_to,
+         "draw the plan, or all of --baselines: timelines to FILE.svg, the graph by unit to FILE.dot; ort-streams: "
+         "write its streams to -o as ONNX Runtime reads them")
+      ->option_text("FILE | ort-streams")
       ->group("Ask");
   app.add_option("--export-group", flags.export_group,
                  "write what that step computes to -o, as an ONNX model: of the plan, or of --check's file")
@@ -134,6 +136,7 @@ int Main(int argc, char** argv) {
   const Result<int> result = !flags.diff.empty()           ? DiffPlanFiles(flags, console)
                              : !flags.workload.empty()     ? PlanWorkload(flags, console)
                              : !flags.export_group.empty() ? ExportGroup(flags, console)
+                             : flags.exports_ort_streams() ? ExportOrtStreams(flags, console)
                              : !flags.check.empty()        ? CheckPlanFile(flags, console)
                              : flags.baselines             ? CompareBaselines(flags, console)
                              : flags.pareto                ? MakeMemoryFront(flags, console)

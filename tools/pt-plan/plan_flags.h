@@ -23,8 +23,15 @@ struct PlanFlags {
   uint32_t refine = 0;
   uint32_t split_critical = 0;  // 0: the graph is planned as it is
 
-  bool runs_plans() const { return finalists > 0 || refine > 0; }
   bool baselines = false, no_estimates = false, pareto = false;
+
+  bool runs_plans() const { return finalists > 0 || refine > 0; }
+  // Modes that print what they find instead of making one plan and no more.
+  bool makes_more_than_a_plan() const {
+    return runs_plans() || split_critical > 0 || baselines || pareto || !explain.empty() || !workload.empty() ||
+           !diff.empty();
+  }
+  bool exports_ort_streams() const { return export_to == "ort-streams"; }
 };
 
 // A model with all that planning needs.
@@ -67,7 +74,12 @@ Result<int> CompareBaselines(const PlanFlags& flags, const Console& console);
 Result<int> MakeMemoryFront(const PlanFlags& flags, const Console& console);
 Result<int> CheckPlanFile(const PlanFlags& flags, const Console& console);
 Result<int> ExplainNodes(const PlanFlags& flags, const Console& console);
-// --export-group, of the plan that is made or of the file of --check. Precondition: CheckExportGroup.
+// The plan of --check's file, which fits and is legal (that a library is absent here does not matter), else one that is
+// made.
+Result<Plan> MakeOrLoadPlan(const PlanningSetup& setup, const PlanFlags& flags, const Console& console);
+// --export ort-streams, of the same. Precondition: CheckExport.
+Result<int> ExportOrtStreams(const PlanFlags& flags, const Console& console);
+// --export-group, of the same. Precondition: CheckExportGroup.
 Status CheckExportGroup(const PlanFlags& flags);
 Result<int> ExportGroup(const PlanFlags& flags, const Console& console);
 Result<int> DiffPlanFiles(const PlanFlags& flags, const Console& console);
