@@ -100,7 +100,10 @@ Status DeviceLocks::Hold(DeviceId device, const std::function<Status()>& timed) 
     PT_ASSIGN(DeviceLock opened, DeviceLock::Open(platform_.device(device).name));
     lock = locks_.emplace(device, std::move(opened)).first;
   }
-  PT_CHECK_OK(lock->second.Acquire(cancel_));
+  if (watch_ != nullptr) watch_->Wait(true);
+  Status acquired = lock->second.Acquire(cancel_);
+  if (watch_ != nullptr) watch_->Wait(false);
+  PT_CHECK_OK(std::move(acquired));
   Status status = timed();
   lock->second.Release();
   return status;

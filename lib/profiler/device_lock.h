@@ -7,6 +7,7 @@
 
 #include "partitiontuner/exec/cancel_token.h"
 #include "partitiontuner/platform/platform.h"
+#include "partitiontuner/profiler/measure.h"
 #include "partitiontuner/support/result.h"
 
 namespace pt {
@@ -33,8 +34,9 @@ class DeviceLock {
 // The locks of a platform's devices, each opened when it is first asked for.
 class DeviceLocks {
  public:
-  // cancel may be null; both must outlive the locks.
-  DeviceLocks(const Platform& platform, const CancelToken* cancel) : platform_(platform), cancel_(cancel) {}
+  // cancel and watch, which is told of waiting, may be null; all must outlive the locks.
+  DeviceLocks(const Platform& platform, const CancelToken* cancel, MeasureWatch* watch = nullptr)
+      : platform_(platform), cancel_(cancel), watch_(watch) {}
 
   // Runs `timed` while the device's lock is held. Its status, or why the lock could not be had.
   Status Hold(DeviceId device, const std::function<Status()>& timed);
@@ -42,6 +44,7 @@ class DeviceLocks {
  private:
   const Platform& platform_;
   const CancelToken* cancel_;
+  MeasureWatch* watch_;
   std::map<DeviceId, DeviceLock> locks_;
 };
 

@@ -24,13 +24,28 @@ namespace {
 constexpr std::chrono::milliseconds kReferenceLasts{200};
 constexpr double kFinalistReach = 1.75;  // times the fastest of the decision on that unit class
 
+// Tells the watch, if there is one, what is at work.
+class Watched {
+ public:
+  Watched(MeasureWatch* watch, const WorkItem& item) : watch_(watch) {
+    if (watch_ != nullptr) watch_->Begin(item.needed.key, item.label);
+  }
+  ~Watched() {
+    if (watch_ != nullptr) watch_->End();
+  }
+  Watched(const Watched&) = delete;
+
+ private:
+  MeasureWatch* watch_;
+};
+
 // Goes through the decisions: some samples of every way, then the rest of those that may still win.
 class Profiling {
  public:
   Profiling(const ProfilingTask& task, Ledger& ledger)
       : task_(task),
         ledger_(ledger),
-        locks_(task.platform, task.options.cancel),
+        locks_(task.platform, task.options.cancel, task.options.watch),
         sampler_(task, locks_),
         beside_(task, locks_, sampler_) {}
 
@@ -45,6 +60,7 @@ class Profiling {
   void NoteFastest(const Decision& decision, const std::map<UnitClassId, int64_t>& fastest);
   Status MeasureFinalists(Decision& decision, Ledger::Clock::time_point deadline);
   Status Settle(WorkItem& item, Error error);
+  void DropFaulty(Decision& decision);
 
   const ProfilingTask& task_;
   Ledger& ledger_;
@@ -59,14 +75,35 @@ class Profiling {
 Status Profiling::MeasureDecision(Decision& decision) {
   PT_CHECK_OK(TimeReference());
   const Ledger::Clock::time_point deadline = ledger_.DeadlineOf(decision);
+  DropFaulty(decision);
   PT_CHECK_OK(MeasureOnce(decision));
   ChooseFinalists(decision);
   PT_CHECK_OK(MeasureFinalists(decision, deadline));
   for (WorkItem& item : decision) {
     if (!item.samples.empty()) item.row.reference_ns = reference_ns_;
+    if (item.subject != nullptr) {
+      const Watched watched(task_.options.watch, item);
+      item.subject.reset();
+    }
     PT_CHECK_OK(ledger_.Commit(item));
   }
   return {};
+}
+
+void Profiling::DropFaulty(Decision& decision) {
+  if (task_.options.faults.empty()) return;
+  for (WorkItem& item : decision) {
+    const auto fault = task_.options.faults.find(ToHex(item.needed.key.hash));
+    if (fault == task_.options.faults.end()) continue;
+    const Error error = MakeError(ErrorCode::kRunFailed, "profiler.fault", fault->second.what);
+    const NeededKey::Kind kind = item.needed.kind;
+    const bool is_work = kind == NeededKey::Kind::kCandidate || kind == NeededKey::Kind::kReorder;
+    if (is_work && fault->second.is_lasting) {
+      item.Fail(error);
+    } else {
+      ledger_.Skip(item, error);
+    }
+  }
 }
 
 // How fast the host is now. Decisions take some milliseconds each, so most are stamped with an earlier one's.
@@ -83,6 +120,8 @@ Status Profiling::TimeReference() {
 Status Profiling::MeasureOnce(Decision& decision) {
   for (WorkItem& item : decision) {
     if (ledger_.StopNow()) break;
+    if (item.done) continue;
+    const Watched watched(task_.options.watch, item);
     if (Status status = MeasureFirst(item); !status.ok()) PT_CHECK_OK(Settle(item, std::move(status).error()));
   }
   return {};
@@ -190,6 +229,7 @@ Status Profiling::MeasureFinalists(Decision& decision, Ledger::Clock::time_point
         item.done = true;
         continue;
       }
+      const Watched watched(task_.options.watch, item);
       if (Status status = sampler_.TakeMore(item); !status.ok()) {
         PT_CHECK_OK(Settle(item, std::move(status).error()));
       }

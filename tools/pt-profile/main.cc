@@ -1,4 +1,8 @@
 // pt-profile: measures every operator and fusible group of a model on every unit of the machine.
+#include <signal.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
 
 #include "partitiontuner/cost/profiled_costs.h"
@@ -10,17 +14,21 @@
 #include "tools/common/prepare.h"
 #include "tools/common/text.h"
 #include "tools/pt-profile/feature_tables.h"
+#include "tools/pt-profile/isolation.h"
 #include "tools/pt-profile/operator_table.h"
 #include "tools/pt-profile/validate.h"
+#include "tools/pt-profile/watch_page.h"
 
 namespace pt::tools {
 namespace {
 
 struct ProfileFlags {
   CommonFlags common;
-  std::string output, features, import, budget, max_noise = "2%", max_time, refresh;
+  std::string output, features, import, budget, max_noise = "2%", max_time, refresh, isolate = "none",
+                                                key_timeout = "120s";
   uint32_t min_samples = 0;
   bool dry_run = false, require_stable = false, validate = false;
+  bool isolate_worker = false;  // this is the child process
 };
 
 void AddFlags(CLI::App& app, ProfileFlags& flags) {
@@ -43,6 +51,16 @@ void AddFlags(CLI::App& app, ProfileFlags& flags) {
   app.add_option("--refresh", flags.refresh, "measure what matches again (glob over keys, * for all)")
       ->option_text("GLOB")
       ->group("Profile");
+  app.add_option("--isolate", flags.isolate,
+                 "process: measure in a child process, where a kernel that crashes or hangs fails alone (none)")
+      ->option_text("process | none")
+      ->check(OneOf({"process", "none"}))
+      ->group("Profile");
+  app.add_option("--key-timeout", flags.key_timeout,
+                 "with --isolate process: what is compiled, or sampled a few times, longer than that has failed (120s)")
+      ->option_text("TIME")
+      ->group(kMoreGroup);
+  app.add_flag("--isolate-worker", flags.isolate_worker)->group("");
   app.add_flag("--validate", flags.validate,
                "say how well the database predicts its measurements from the others; needs no model")
       ->group("Profile");
@@ -90,6 +108,38 @@ Status ImportProfile(const ProfileFlags& flags, const Console& console) {
   console.Note(std::to_string(profile.measurements.size()) + " measurements of " + flags.import + " are now in " +
                path);
   return {};
+}
+
+// The memory that the process which watches this one has, and what earlier ones went down at.
+struct Isolation {
+  std::unique_ptr<WatchPage> page;
+  std::vector<Culprit> culprits;
+};
+
+// Of a process that --isolate process has started; empty in all others. It ends with the one that watches it.
+Result<Isolation> JoinIsolation(const ProfileFlags& flags) {
+  Isolation isolation;
+  if (!flags.isolate_worker) return isolation;
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  PT_ASSIGN(isolation.page, WatchPage::Inherited());
+  PT_ASSIGN(isolation.culprits, isolation.page->Culprits());
+  return isolation;
+}
+
+void Apply(const Isolation& isolation, MeasureOptions& options) {
+  options.watch = isolation.page.get();
+  for (const Culprit& culprit : isolation.culprits) options.faults.emplace(culprit.key, culprit.fault);
+}
+
+Json CulpritsJson(const Isolation& isolation) {
+  Json rows = Json::MakeArray();
+  for (const Culprit& culprit : isolation.culprits) {
+    Json row = Json::MakeObject();
+    row.Set("what", culprit.label);
+    row.Set("reason", culprit.fault.what);
+    rows.Push(std::move(row));
+  }
+  return rows;
 }
 
 Json ReportJson(const MeasureReport& report) {
@@ -154,7 +204,9 @@ Result<int> Measure(const ProfileFlags& flags, Console& console, const Interrupt
     return MakeError(ErrorCode::kUsage, "usage.value",
                      "--features writes two files and cannot write to standard output", "name a file");
   }
-  PT_ASSIGN(const MeasureOptions options, MeasureOptionsOf(flags, interrupt.token()));
+  PT_ASSIGN(const Isolation isolation, JoinIsolation(flags));
+  PT_ASSIGN(MeasureOptions options, MeasureOptionsOf(flags, interrupt.token()));
+  Apply(isolation, options);
   PT_ASSIGN(ModelOptions model_options, ModelOptionsOf(flags.common));
   PT_ASSIGN(const GivenInputs given, ReadInputs(flags.common.inputs));
   AddDims(given, model_options);
@@ -181,6 +233,7 @@ Result<int> Measure(const ProfileFlags& flags, Console& console, const Interrupt
   const OperatorTable table(*model, engine->machine().platform(), *costs);
   if (flags.output != "-") {
     Json json = ReportJson(report);
+    if (isolation.page != nullptr) json.Set("went_down", CulpritsJson(isolation));
     if (flags.common.json()) json.Set("operators", table.AsJson());
     PT_CHECK_OK(WriteOut(flags.common.json() ? WriteJson(json) + "\n" : table.Text(console.verbosity() > 0)));
   }
@@ -215,6 +268,18 @@ Status Validate(const ProfileFlags& flags) {
   return PrintPredictionErrors(flags.common.db, flags.common.json());
 }
 
+Result<int> MeasureIsolated(const ProfileFlags& flags, int argc, char** argv, Console& console,
+                            const InterruptWatch& interrupt) {
+  IsolationOptions options;
+  options.arguments.assign(argv, argv + argc);
+  options.arguments.push_back("--isolate-worker");
+  PT_ASSIGN(options.key_timeout, ParseDuration(flags.key_timeout, "--key-timeout"));
+  if (!flags.budget.empty()) {
+    PT_ASSIGN(options.budget, ParseDuration(flags.budget, "--budget"));
+  }
+  return RunIsolated(options, console, interrupt);
+}
+
 int Main(int argc, char** argv) {
   Console console("pt-profile");
   ProfileFlags flags;
@@ -224,7 +289,8 @@ int Main(int argc, char** argv) {
   if (const auto code = ParseFlags(app, flags.common, argc, argv, console)) return *code;
   const InterruptWatch interrupt;
   if (const auto code = AnswerMachineQuestions(flags.common, console)) return *code;
-  if (!flags.import.empty()) {
+  const bool isolates = flags.isolate == "process" && !flags.isolate_worker && !flags.dry_run && !flags.validate;
+  if (!flags.import.empty() && !flags.isolate_worker) {
     const Status status = ImportProfile(flags, console);
     if (!status.ok()) return console.Fail(status.error());
     if (flags.common.model.empty()) return 0;
@@ -233,7 +299,8 @@ int Main(int argc, char** argv) {
     const Status status = Validate(flags);
     return status.ok() ? 0 : console.Fail(status.error());
   }
-  const Result<int> result = Measure(flags, console, interrupt);
+  const Result<int> result =
+      isolates ? MeasureIsolated(flags, argc, argv, console, interrupt) : Measure(flags, console, interrupt);
   return result.ok() ? *result : console.Fail(result.error());
 }
 

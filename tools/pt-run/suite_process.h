@@ -1,13 +1,12 @@
 // The child process that runs a suite's cases, seen from the parent.
 #pragma once
 
-#include <sys/types.h>
-
 #include <chrono>
 #include <string>
 #include <vector>
 
 #include "partitiontuner/exec/session.h"
+#include "tools/common/child_process.h"
 
 namespace pt::tools {
 
@@ -19,7 +18,7 @@ class SuiteProcess {
   ~SuiteProcess();
   SuiteProcess(const SuiteProcess&) = delete;
 
-  bool running() const { return process_ > 0; }
+  bool running() const { return child_.running(); }
   // Starts this program again with these arguments and waits for its first line (kRunFailed when
   // there is none).
   Result<std::string> Start(const std::vector<std::string>& arguments, std::chrono::nanoseconds timeout,
@@ -32,7 +31,7 @@ class SuiteProcess {
   Result<std::string> ReadLine(std::chrono::nanoseconds timeout, const CancelToken& cancel);
   int Stop();  // kills; the wait status
 
-  pid_t process_ = 0;
+  ChildProcess child_;
   int to_ = -1, from_ = -1;
   std::string buffer_;
 };

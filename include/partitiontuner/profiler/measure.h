@@ -14,6 +14,24 @@
 
 namespace pt {
 
+// Told by MeasureProfile, on its thread, what it is at: for who watches the process from outside, where a kernel may
+// bring all of it down. Between two calls nothing of a key is compiled, run or freed but what Begin named.
+class MeasureWatch {
+ public:
+  virtual ~MeasureWatch() = default;
+  // Until End: the key is compiled or run, or what was made for it is freed. One at a time.
+  virtual void Begin(const MeasurementKey& key, std::string_view label) noexcept = 0;
+  virtual void End() noexcept = 0;
+  // Within Begin and End: from now on it waits for another process to end its measuring, or no longer does.
+  virtual void Wait(bool waits) noexcept = 0;
+};
+
+// What is known of a key that brought an earlier process down.
+struct MeasureFault {
+  std::string what;        // "crashed: Segmentation fault (signal 11)"
+  bool is_lasting = true;  // of the kernel itself: stored as impossible where the key is a candidate's or a reorder's
+};
+
 struct MeasureOptions {
   // Target: half width of the median's confidence interval over it. What is slower than another way to do the same work
   // may be noisier the slower it is; 100 ns always do, and a forty-thousandth of what the whole network takes.
@@ -27,6 +45,9 @@ struct MeasureOptions {
   // says: a virtual machine's cores lay on different chips then, which is rarer.
   bool watch_hand_overs = true;
   const CancelToken* cancel = nullptr;
+  MeasureWatch* watch = nullptr;
+  // By ToHex(MeasurementKey::hash): not tried, but failed, or skipped this time.
+  std::map<std::string, MeasureFault> faults;
 };
 
 struct MeasureProgress {

@@ -1,12 +1,46 @@
 // The plugins that the tests load: one source, built once for each of the ways in which a plugin can be right or wrong
 // (PT_TEST_PLUGIN_*; test/CMakeLists.txt).
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdlib>
 #include <stdexcept>
+#include <string_view>
 
 #include "partitiontuner/backend/devices.h"
 #include "partitiontuner/backend/libraries.h"
 #include "partitiontuner/backend/plugin.h"
 
 namespace {
+
+#if defined(PT_TEST_PLUGIN_MISBEHAVES)
+// What PT_TEST_MISBEHAVIOUR says, which a process that measures is told by its environment.
+void Misbehave(std::string_view where) {
+  const char* const wanted = std::getenv("PT_TEST_MISBEHAVIOUR");
+  const std::string_view how = wanted == nullptr ? "" : wanted;
+  if (!how.starts_with(where)) return;
+  if (how.ends_with("crashes")) raise(SIGSEGV);
+  if (how.ends_with("aborts")) std::abort();
+  if (how.ends_with("exits")) _exit(3);
+  if (how.ends_with("throws")) throw std::runtime_error("not this one");
+  while (how.ends_with("hangs")) pause();
+}
+
+// A kernel that misbehaves when it is run.
+class BadKernel final : public pt::Kernel {
+ public:
+  pt::Result<std::unique_ptr<pt::BoundKernel>> Bind(pt::TensorSlots, pt::TensorSlots,
+                                                    std::span<std::byte>) const override {
+    class Bound final : public pt::BoundKernel {
+      pt::Status Enqueue(const pt::RunContext&) noexcept override {
+        Misbehave("run ");
+        return {};
+      }
+    };
+    return std::unique_ptr<pt::BoundKernel>(std::make_unique<Bound>());
+  }
+};
+#endif
 
 // The reference library under another name. Serves the device of this plugin where the platform has one, else the host;
 // without its device it serves nothing in the variant that has none.
@@ -42,6 +76,12 @@ class TestLibrary : public pt::Library {
                                                   pt::CompileContext& context) const override {
 #if defined(PT_TEST_PLUGIN_THROWS)
     throw 42;
+#endif
+#if defined(PT_TEST_PLUGIN_MISBEHAVES)
+    if (graph.node(candidate.nodes[0]).op == "Relu") {
+      Misbehave("compile ");
+      return std::unique_ptr<pt::Kernel>(std::make_unique<BadKernel>());
+    }
 #endif
     return reference_->Compile(graph, candidate, in, out, context);
   }
