@@ -1,4 +1,4 @@
-#include "lib/platform/cpu_quota.h"
+#include "partitiontuner/platform/cpu_quota.h"
 
 #include <algorithm>
 #include <fstream>

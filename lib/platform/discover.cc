@@ -10,7 +10,7 @@
 #include <set>
 #include <sstream>
 
-#include "lib/platform/cpu_quota.h"
+#include "partitiontuner/platform/cpu_quota.h"
 
 namespace pt {
 namespace {

@@ -6,7 +6,7 @@
 #include <fstream>
 #include <limits>
 
-#include "lib/platform/cpu_quota.h"
+#include "partitiontuner/platform/cpu_quota.h"
 #include "partitiontuner/support/file.h"
 
 namespace pt {

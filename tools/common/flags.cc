@@ -158,7 +158,10 @@ void AddCommonFlags(CLI::App& app, CommonFlags& flags) {
   app.add_option("--plugin-path", flags.plugin_path, "folders of plugins, with : between them")
       ->option_text("FOLDERS")
       ->group(kMoreGroup);
-  app.add_flag("--list-devices", flags.list_devices, "print devices, units, libraries and plugins, then exit")
+  app.add_flag("--list-devices", flags.list_devices,
+               "print devices, units, libraries and plugins, and why others are not used, then exit")
+      ->group("Machine");
+  app.add_flag("--doctor", flags.doctor, "the same, with all of the host that bears on times, then exit")
       ->group("Machine");
   app.add_flag("--print-platform", flags.print_platform, "print the machine as a file for --platform, then exit")
       ->group(kMoreGroup);

@@ -26,7 +26,8 @@ struct CommonFlags {
   std::vector<std::string> platforms, dims, shapes, inputs;
   uint32_t threads = 0;
   int verbosity = 0;
-  bool quiet = false, list_devices = false, print_platform = false, version = false, help = false, help_all = false;
+  bool quiet = false, list_devices = false, print_platform = false, doctor = false, version = false, help = false,
+       help_all = false;
 
   bool json() const { return format == "json"; }
   // Lower precision is to be used as far as an error budget allows.

@@ -1,5 +1,8 @@
 #include "tools/common/machine_questions.h"
 
+#include "partitiontuner/platform/discover.h"
+#include "tools/common/host_checks.h"
+#include "tools/common/missing_parts.h"
 #include "tools/common/text.h"
 #include "tools/report/table.h"
 
@@ -72,27 +75,53 @@ std::string PluginText(const Machine& machine) {
   return "\n" + table.Text();
 }
 
-Status ListDevices(const CommonFlags& flags, const Machine& machine) {
-  const Platform& platform = machine.platform();
+Json ToJson(const MissingPart& part) {
+  Json json = Json::MakeObject();
+  json.Set("kind", part.kind);
+  json.Set("name", part.name);
+  json.Set("reason", part.reason);
+  json.Set("advice", part.advice);
+  return json;
+}
+
+std::string MissingText(const std::vector<MissingPart>& parts) {
+  TextTable table({"<not used", "<name", "<why", "<what to do"});
+  for (const MissingPart& part : parts) table.Row({part.kind, part.name, part.reason, part.advice});
+  return parts.empty() ? "" : "\n" + table.Text();
+}
+
+Json MissingJson(const std::vector<MissingPart>& parts) {
+  Json json = Json::MakeArray();
+  for (const MissingPart& part : parts) json.Push(ToJson(part));
+  return json;
+}
+
+std::vector<DeviceRow> DeviceRows(const Machine& machine) {
   std::vector<DeviceRow> rows;
-  for (size_t i = 0; i < platform.devices.size(); ++i) rows.push_back(DeviceRowOf(machine, DeviceId(i)));
-  if (flags.json()) {
-    Json object = Json::MakeObject(), devices = Json::MakeArray();
-    for (const DeviceRow& row : rows) devices.Push(ToJson(row));
-    object.Set("devices", std::move(devices));
-    Json plugins = Json::MakeArray();
-    for (const PluginReport& plugin : machine.plugins()) plugins.Push(ToJson(plugin));
-    object.Set("plugins", std::move(plugins));
-    object.Set("fingerprint", PlatformFingerprint(platform));
-    return WriteOut(WriteJson(object) + "\n");
-  }
+  for (size_t i = 0; i < machine.platform().devices.size(); ++i) rows.push_back(DeviceRowOf(machine, DeviceId(i)));
+  return rows;
+}
+
+Json MachineJson(const CommonFlags& flags, const Machine& machine) {
+  Json object = Json::MakeObject(), devices = Json::MakeArray(), plugins = Json::MakeArray();
+  for (const DeviceRow& row : DeviceRows(machine)) devices.Push(ToJson(row));
+  for (const PluginReport& plugin : machine.plugins()) plugins.Push(ToJson(plugin));
+  object.Set("devices", std::move(devices));
+  object.Set("plugins", std::move(plugins));
+  object.Set("missing", MissingJson(MissingParts(machine, flags)));
+  object.Set("fingerprint", PlatformFingerprint(machine.platform()));
+  return object;
+}
+
+Status ListDevices(const CommonFlags& flags, const Machine& machine) {
+  if (flags.json()) return WriteOut(WriteJson(MachineJson(flags, machine)) + "\n");
   TextTable table({"device", "<kind", "memory", "<units", "<libraries"});
-  for (const DeviceRow& row : rows) {
+  for (const DeviceRow& row : DeviceRows(machine)) {
     table.Row({row.device.name, row.device.simulated ? "simulated" : row.device.kind,
                row.device.memory_bytes > 0 ? ShortBytes(row.device.memory_bytes) : "unknown", Joined(row.units),
                Joined(row.libraries)});
   }
-  return WriteOut(table.Text() + PluginText(machine));
+  return WriteOut(table.Text() + PluginText(machine) + MissingText(MissingParts(machine, flags)));
 }
 
 Status PrintPlatform(const Machine& machine) {
@@ -103,8 +132,40 @@ Status PrintPlatform(const Machine& machine) {
   return WriteOut(WriteJson(json) + "\n");
 }
 
+std::string HostText(const std::vector<HostCheck>& checks) {
+  TextTable table({"<host", "<is", "<what to do"});
+  for (const HostCheck& check : checks) table.Row({check.topic, check.state, check.advice});
+  return table.Text();
+}
+
+Json HostJson(const std::vector<HostCheck>& checks) {
+  Json json = Json::MakeArray();
+  for (const HostCheck& check : checks) {
+    Json row = Json::MakeObject();
+    row.Set("topic", check.topic);
+    row.Set("state", check.state);
+    row.Set("advice", check.advice);
+    json.Push(std::move(row));
+  }
+  return json;
+}
+
+// The host first, which is there also when what was named is not. In JSON it is one object, so there it comes with the
+// machine.
+Status Diagnose(const CommonFlags& flags, const MachineOptions& options) {
+  PT_ASSIGN(const Platform host, DiscoverHost({flags.threads}));
+  const std::vector<HostCheck> checks = CheckHost(host);
+  if (!flags.json()) PT_CHECK_OK(WriteOut(HostText(checks) + "\n"));
+  PT_ASSIGN(const std::unique_ptr<Machine> machine, Machine::Make(options));
+  if (!flags.json()) return ListDevices(flags, *machine);
+  Json object = MachineJson(flags, *machine);
+  object.Set("host", HostJson(checks));
+  return WriteOut(WriteJson(object) + "\n");
+}
+
 Status Answer(const CommonFlags& flags) {
   PT_ASSIGN(const EngineOptions options, EngineOptionsOf(flags));
+  if (flags.doctor) return Diagnose(flags, options.machine);
   PT_ASSIGN(const std::unique_ptr<Machine> machine, Machine::Make(options.machine));
   return flags.list_devices ? ListDevices(flags, *machine) : PrintPlatform(*machine);
 }
@@ -112,7 +173,7 @@ Status Answer(const CommonFlags& flags) {
 }  // namespace
 
 std::optional<int> AnswerMachineQuestions(const CommonFlags& flags, Console& console) {
-  if (!flags.list_devices && !flags.print_platform) return std::nullopt;
+  if (!flags.list_devices && !flags.print_platform && !flags.doctor) return std::nullopt;
   const Status status = Answer(flags);
   return status.ok() ? 0 : console.Fail(status.error());
 }
