@@ -4,6 +4,7 @@
 
 #include "partitiontuner/backend/islands.h"
 #include "partitiontuner/candidate/group_graph.h"
+#include "partitiontuner/graph/graph_builder.h"
 #include "plugins/onnxruntime/kernel.h"
 #include "plugins/onnxruntime/operators.h"
 #include "plugins/shared/cores.h"
@@ -15,6 +16,14 @@ namespace {
 // share: for every number between there would have to be threads of their own.
 bool IsServedWidth(const Platform& platform, const UnitClass& unit_class) {
   return unit_class.cores == 1 || unit_class.cores == plugins::HostCores(platform).size();
+}
+
+// Of nodes without names: ONNX Runtime refuses a model with two nodes of one name, which ONNX and our graphs do not.
+Result<Graph> NamelessGroup(const Graph& graph, std::span<const NodeId> nodes) {
+  PT_ASSIGN(const Graph group, GroupGraph(graph, nodes));
+  GraphBuilder builder(group);
+  for (size_t i = 0; i < group.nodes().size(); ++i) builder.node(NodeId(i)).name.clear();
+  return builder.Build();
 }
 
 }  // namespace
@@ -53,7 +62,7 @@ std::optional<std::string> OnnxRuntimeLibrary::WhyUnsupported(const Graph& graph
   if (auto why = WhyNotTaken(graph, id)) return why;
   const std::span<const NodeId> node(&id, 1);
   return answers_.WhyNot(kName, graph, node, [&]() -> Status {
-    PT_ASSIGN(const Graph group, GroupGraph(graph, node));
+    PT_ASSIGN(const Graph group, NamelessGroup(graph, node));
     return (*runtime_)->CheckRuns(group);
   });
 }
@@ -75,7 +84,7 @@ Result<std::unique_ptr<Kernel>> OnnxRuntimeLibrary::Compile(const Graph& graph, 
                                                             std::span<const TensorLayout>,
                                                             CompileContext& context) const {
   if (!runtime_.ok()) return runtime_.error();
-  PT_ASSIGN(const Graph group, GroupGraph(graph, candidate.nodes));
+  PT_ASSIGN(const Graph group, NamelessGroup(graph, candidate.nodes));
   const bool is_wide = context.platform.unit_class(candidate.unit_class).cores > 1;
   const std::vector<uint32_t> cores = is_wide ? plugins::HostCores(context.platform) : std::vector<uint32_t>{};
   PT_ASSIGN(Session session, (*runtime_)->Compile(group, cores));

@@ -29,8 +29,10 @@ struct Scene {
                    options);
   }
   std::vector<Measurement> Rows() const {
+    const ProfileDb database = ProfileDb::Open(db).value();
+    const auto all = database.All();
     std::vector<Measurement> rows;
-    for (const auto& [key, row] : ProfileDb::Open(db).value().All().value()) rows.push_back(row);
+    for (const auto& [key, row] : all.value()) rows.push_back(row);
     return rows;
   }
 };

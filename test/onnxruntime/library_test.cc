@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <set>
 
+#include "partitiontuner/graph/graph_builder.h"
 #include "partitiontuner/graph/graph_text.h"
 #include "partitiontuner/onnx/infer_shapes.h"
 #include "partitiontuner/platform/discover.h"
@@ -62,7 +63,6 @@ TEST_CASE("OnnxRuntime, WhatItDoesNotTakeItNames", "[onnxruntime]") {
   CHECK(why("input x float64[4]\ny = Add(x, x)\noutput y\n").find("float64[4]") != std::string::npos);
   CHECK(why("input x float32[0,4]\ny = Relu(x)\noutput y\n").find("with elements") != std::string::npos);
   CHECK(why("input x float32[4]\ny = NonZero(x)\noutput y\n") == "NonZero is not here");
-  // Taken by the table, but ONNX Runtime has no kernel for it.
   CHECK(why("input x float32[4]\ny = Relu(x)\noutput y\n") == "");
 }
 
@@ -122,6 +122,33 @@ TEST_CASE("OnnxRuntime, WhatChangesNothingIsWritten", "[onnxruntime]") {
     }
   }
   CHECK(checked > 30);
+}
+
+TEST_CASE("OnnxRuntime, NodesOfOneNameAreOneGroup", "[onnxruntime]") {
+  const OnnxRuntimeLibrary library = MakeLibrary();
+  GraphBuilder builder(LoadCase({"", kProduct}));
+  for (const uint32_t i : {0u, 1u}) builder.node(NodeId(i)).name = "twin";
+  const Graph graph = builder.Build().value();
+  const Platform platform = MakeTestPlatform(1, false);
+  const Tensor x = testing::RandomTensor(DataType::kFloat32, {4, 64}, 7);
+  size_t checked = 0;
+  for (const Candidate& candidate : library.Candidates(graph, platform, Precision())) {
+    if (candidate.nodes.size() != 2) continue;
+    const auto y = testing::RunCandidate(graph, platform, library, candidate, std::span(&x, 1));
+    INFO((y.ok() ? "" : ToString(y.error())));
+    CHECK(y.ok());
+    ++checked;
+  }
+  CHECK(checked == 1);
+}
+
+// It would refuse in the run what it takes before.
+TEST_CASE("OnnxRuntime, HeadsTurnedInPartAreNotOffered", "[onnxruntime]") {
+  const OnnxRuntimeLibrary library = MakeLibrary();
+  const Graph graph = LoadCase({"",
+                                "input x float32[2,3,5,8]\ninput c float32[2,5,2]\ninput s float32[2,5,2]\n"
+                                "y = RotaryEmbedding(x, c, s) rotary_embedding_dim=4\noutput y\n"});
+  CHECK(library.WhyUnsupported(graph, NodeId(0u)) == "RotaryEmbedding: rotary_embedding_dim is not here");
 }
 
 TensorLayout Slice(DataType type, std::vector<int64_t> dims, int64_t row) {
