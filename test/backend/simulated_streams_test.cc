@@ -35,7 +35,7 @@ struct Lab {
     work.ns = ns;
     work.demand = demand;
     work.task = &task;
-    AsSimulated(stream)->Enqueue(work, "kernel");
+    REQUIRE(AsSimulated(stream)->Enqueue(work, "kernel").ok());
   }
   static void Finish(Stream& stream) {
     const Result<bool> idle = stream.Synchronize(seconds(60));
@@ -97,7 +97,7 @@ TEST_CASE("SimulatedStreams, CopyAndComputeOverlapOnTheRealClock", "[backend]") 
   bytes.to = to.data();
   bytes.from = from.data();
   bytes.bytes = 64;
-  AsSimulated(*copy)->Enqueue(bytes, "copy in");
+  REQUIRE(AsSimulated(*copy)->Enqueue(bytes, "copy in").ok());
   REQUIRE(copy->Record(*copy_end).ok());
   open.store(true);
   Lab::Finish(*compute);

@@ -206,7 +206,7 @@ class FakeBoundKernel : public BoundKernel, private SimulatedTask {
       work.ns = ns_;
       work.demand = 1;
       work.task = this;
-      simulated->Enqueue(work, "kernel");
+      PT_CHECK_OK(simulated->Enqueue(work, "kernel"));
       if (fails_after_) return MakeError(ErrorCode::kRunFailed, "fake.fail", "told to fail after a part was enqueued");
       return {};
     }
