@@ -2,6 +2,8 @@
 #include <catch2/catch_test_macros.hpp>
 #include <map>
 
+#include "partitiontuner/cost/profile.h"
+#include "partitiontuner/support/file.h"
 #include "test/cli/tools.h"
 
 namespace pt::testing {
@@ -62,6 +64,21 @@ TEST_CASE("PtPlan, PlatformFilesOfProfilesAreRead", "[cli]") {
         RunTool("pt-plan", {"--list-devices", "--libraries", "reference,simulated", "--platform", kProfiles + file});
     INFO(result.err);
     CHECK(result.exit_code == 0);
+  }
+}
+
+TEST_CASE("PtPlan, RecordedProfilesBelongToTheirPlatform", "[cli]") {
+  const std::string folder = kProfiles + "zen4-2cores/";
+  const Json platform = Parsed(ReadFile(folder + "platform.json", 0).value());
+  const std::string fingerprint = *platform.find("fingerprint")->as_string();
+  for (const char* network : {"alexnet", "googlenet", "resnet18", "resnet50", "resnext50", "squeezenet", "zfnet"}) {
+    const std::string file = folder + network + ".ptprof.json";
+    INFO(file);
+    const Json json = Parsed(ReadFile(file, 0).value());
+    const Result<Profile> profile = ProfileFromJson(json, file);
+    REQUIRE(profile.ok());
+    CHECK(profile->measurements.size() > 100);
+    CHECK(*json.find("platform_fingerprint")->as_string() == fingerprint);
   }
 }
 
