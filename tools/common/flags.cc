@@ -107,11 +107,11 @@ void AddCommonFlags(CLI::App& app, CommonFlags& flags) {
         ->group("Data");
   };
   list("--dim", flags.dims, "NAME=N", "size of a named dimension (repeatable)");
-  app.add_option("--precision", flags.precision,
-                 "math modes allowed, and storage with them: fp32 (default); bf16, fp16 and tf32 allow these besides, fp16 "
-                 "and tf32 on CUDA devices; auto allows "
-                 "every mode as far as --max-error does")
-      ->option_text("fp32|bf16|fp16|tf32|auto")
+  app.add_option(
+         "--precision", flags.precision,
+         "math modes allowed, and storage with them: fp32 (default), bf16, fp16, tf32 allow these besides (fp16 and "
+         "tf32 on devices that have them); auto allows every mode as far as --max-error does")
+      ->option_text("MODES | auto")
       ->group("Data");
   app.add_option("--max-error", flags.max_error,
                  "of --precision auto: largest difference from fp32 by the largest magnitude of each output (0.01)")
@@ -144,7 +144,7 @@ void AddCommonFlags(CLI::App& app, CommonFlags& flags) {
   app.add_option("--sim-fault", flags.sim_fault,
                  "how simulated devices fail: lost after N kernels, a queue of N pieces of work, N times as slow")
       ->option_text("lost=N,queue=N,slow=N")
-      ->group("Machine");
+      ->group(kMoreGroup);
   app.add_option("--libraries", flags.libraries, "libraries that may be used, for instance onednn,reference")
       ->option_text("LIST")
       ->group("Machine");

@@ -13,6 +13,7 @@ namespace pt::tools {
 namespace {
 
 constexpr size_t kPageBytes = 4096;
+constexpr const char* kFileName = "partitiontuner-watch";
 constexpr size_t kKeyDigits = 32, kLabelBytes = 256;
 
 int64_t NowNs() { return std::chrono::steady_clock::now().time_since_epoch().count(); }  // one clock for all processes
@@ -42,7 +43,7 @@ Result<std::unique_ptr<WatchPage>> WatchPage::Map(int file) {
 }
 
 Result<std::unique_ptr<WatchPage>> WatchPage::Make() {
-  const int file = memfd_create("partitiontuner-watch", MFD_CLOEXEC);
+  const int file = memfd_create(kFileName, MFD_CLOEXEC);
   if (file < 0) return NoMemory("no memory to share with a child process");
   if (ftruncate(file, static_cast<off_t>(kPageBytes)) != 0) {
     close(file);
@@ -52,8 +53,13 @@ Result<std::unique_ptr<WatchPage>> WatchPage::Make() {
 }
 
 Result<std::unique_ptr<WatchPage>> WatchPage::Inherited() {
+  // Whatever else a shell or a test runner has open there is not ours to write to.
+  char name[64] = {};
+  const std::string link = "/proc/self/fd/" + std::to_string(kDescriptor);
+  const bool is_page = readlink(link.c_str(), name, sizeof(name) - 1) > 0 &&
+                       std::string_view(name).starts_with("/memfd:" + std::string(kFileName));
   struct stat status {};
-  if (fstat(kDescriptor, &status) != 0 || status.st_size < static_cast<off_t>(kPageBytes)) {
+  if (!is_page || fstat(kDescriptor, &status) != 0 || status.st_size < static_cast<off_t>(kPageBytes)) {
     return MakeError(ErrorCode::kUsage, "usage.flag", "--isolate-worker is for processes that pt-profile starts",
                      "--isolate process");
   }
