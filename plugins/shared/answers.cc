@@ -4,8 +4,8 @@
 
 namespace pt::plugins {
 
-std::optional<std::string> Answers::WhyNot(const std::string& device, const Graph& graph,
-                                           std::span<const NodeId> nodes, const std::function<Status()>& ask) {
+std::optional<std::string> Answers::WhyNot(const std::string& device, const Graph& graph, std::span<const NodeId> nodes,
+                                           const std::function<Status()>& ask) {
   const Hash128 key = HashText(device + "\n" + WorkSignature(graph, nodes));
   {
     const std::lock_guard lock(mutex_);

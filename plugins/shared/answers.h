@@ -17,8 +17,8 @@ namespace pt::plugins {
 // Thread-safe; the same work may be asked twice at once.
 class Answers {
  public:
-  // Why the nodes cannot run on that device of the runtime, by the message of the error that `ask` returns; nothing when
-  // it is well. Asked once for each device and signature of work.
+  // Why the nodes cannot run on that device of the runtime, by the message of the error that `ask` returns; nothing
+  // when it is well. Asked once for each device and signature of work.
   std::optional<std::string> WhyNot(const std::string& device, const Graph& graph, std::span<const NodeId> nodes,
                                     const std::function<Status()>& ask);
 

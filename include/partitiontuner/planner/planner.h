@@ -57,7 +57,7 @@ struct PlanningProblem {
   std::string_view argument = {};        // what followed ':' in the planner's name
   int64_t time_limit_ns = 0;             // safety cut; 0 = none
   std::function<int64_t()> now_ns = {};  // of a clock that never goes back; empty = the steady clock
-  int64_t bound_ns = 0;                  // no plan is faster (planner/bounds.h): the search may end there; 0 = not known
+  int64_t bound_ns = 0;  // no plan is faster (planner/bounds.h): the search may end there; 0 = not known
 };
 
 struct Planner {
