@@ -10,6 +10,7 @@
 #include "partitiontuner/graph/graph_text.h"
 #include "partitiontuner/graph/half.h"
 #include "partitiontuner/platform/discover.h"
+#include "test/testing/simulated_machine.h"
 #include "test/testing/test_machine.h"
 
 namespace pt::testing {
@@ -24,12 +25,7 @@ constexpr const char* kNpu = R"({
   "families": {"Conv": {"fixed_ns": 100, "flops_per_ns": 10, "bytes_per_ns": 0},
                "*": {"fixed_ns": 10, "flops_per_ns": 0, "bytes_per_ns": 1}}})";
 
-Platform WithNpu() {
-  Platform platform = MakeTestPlatform(2, false);
-  const Status status = AddSimulatedDevice(platform, ParseJson(kNpu, "test").value(), "test");
-  if (!status.ok()) FAIL(ToString(status.error()));
-  return platform;
-}
+Platform WithNpu() { return WithSimulatedDevice(kNpu); }
 
 // An island of three, an operator that the device does not take, and an island of two.
 std::shared_ptr<const Graph> TwoIslands() {
@@ -60,13 +56,7 @@ std::shared_ptr<const Graph> TwoConvolutions() {
 std::unique_ptr<Machine> NpuMachine(const SimulatedFaults& faults = {}) {
   Platform platform = WithNpu();
   platform.simulated.at(DeviceId(1u)).faults = faults;
-  std::vector<std::unique_ptr<DeviceDriver>> drivers;
-  drivers.push_back(MakeHostDriver(DeviceId(0u)));
-  drivers.push_back(MakeSimulatedDriver(platform, DeviceId(1u)));
-  std::vector<std::unique_ptr<Library>> libraries;
-  libraries.push_back(MakeReferenceLibrary());
-  libraries.push_back(MakeSimulatedLibrary());
-  return Machine::Assemble(std::move(platform), std::move(drivers), std::move(libraries)).value();
+  return SimulatedMachine(std::move(platform));
 }
 
 Plan PlanOn(const Graph& graph, const Machine& machine, const std::vector<const char*>& units) {

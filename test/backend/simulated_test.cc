@@ -14,6 +14,7 @@
 #include "partitiontuner/plan/timeline.h"
 #include "partitiontuner/platform/discover.h"
 #include "test/testing/host_lab.h"
+#include "test/testing/simulated_machine.h"
 #include "test/testing/test_machine.h"
 
 namespace pt::testing {
@@ -35,22 +36,7 @@ constexpr const char* kSlowLink = R"({
   "families": {"*": {"fixed_ns": 700, "flops_per_ns": 0, "bytes_per_ns": 1}},
   "exact_ns": {}, "unsupported": []})";
 
-Platform WithSimulated(const std::string& description = kDescription) {
-  Platform platform = MakeTestPlatform(2, false);
-  const Status status = AddSimulatedDevice(platform, ParseJson(description, "test").value(), "test");
-  if (!status.ok()) FAIL(ToString(status.error()));
-  return platform;
-}
-
-std::unique_ptr<Machine> SimulatedMachine(Platform platform) {
-  std::vector<std::unique_ptr<DeviceDriver>> drivers;
-  drivers.push_back(MakeHostDriver(DeviceId(0u)));
-  drivers.push_back(MakeSimulatedDriver(platform, DeviceId(1u)));
-  std::vector<std::unique_ptr<Library>> libraries;
-  libraries.push_back(MakeReferenceLibrary());
-  libraries.push_back(MakeSimulatedLibrary());
-  return Machine::Assemble(std::move(platform), std::move(drivers), std::move(libraries)).value();
-}
+Platform WithSimulated(const std::string& description = kDescription) { return WithSimulatedDevice(description); }
 
 std::shared_ptr<const Graph> Branches() {
   return std::make_shared<const Graph>(ParseGraph("input x float32[1,2,6,6]\n"
