@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <set>
-#include <tuple>
 
+#include "lib/engine/needless_candidates.h"
 #include "partitiontuner/backend/libraries.h"
 #include "partitiontuner/onnx/infer_shapes.h"
 #include "partitiontuner/support/checked.h"
@@ -12,7 +12,6 @@
 namespace pt {
 namespace {
 
-constexpr std::string_view kReference = "reference";
 constexpr size_t kMostNamed = 8;  // faults listed in one message
 
 Error InFile(Error error, const std::string& path) {
@@ -85,21 +84,6 @@ Result<Graph> SimplifyForPlanning(Graph graph, const Limits& limits) {
   context.infer_types = [](const Graph& g) { return InferShapes(g); };
   context.limits = limits;
   return Simplify(std::move(graph), context);
-}
-
-// The reference library is there to be right, not fast: where another one runs the node, its candidates would only
-// cost profiling time.
-void DropNeedlessReference(std::vector<Candidate>& candidates) {
-  using Place = std::tuple<NodeId, UnitClassId, MathMode>;
-  std::set<Place> served;
-  for (const Candidate& c : candidates) {
-    if (c.library != kReference && c.nodes.size() == 1) served.emplace(c.nodes[0], c.unit_class, c.math);
-  }
-  std::erase_if(candidates, [&](const Candidate& c) {
-    return c.library == kReference && std::all_of(c.nodes.begin(), c.nodes.end(), [&](NodeId node) {
-             return served.contains({node, c.unit_class, c.math});
-           });
-  });
 }
 
 std::string WhyUnsupported(const Graph& graph, NodeId node, const Machine& machine) {
