@@ -5,7 +5,6 @@
 #include <optional>
 
 #include "partitiontuner/onnx/save_onnx.h"
-#include "partitiontuner/platform/discover.h"
 #include "plugins/onnxruntime/element_types.h"
 #include "plugins/onnxruntime/ports.h"
 #include "plugins/shared/cores.h"
@@ -32,8 +31,7 @@ struct Runtime::Wish {
   bool to_ask = false;  // never run: nothing is optimised or packed
 };
 
-Runtime::Runtime(LoadedRuntime loaded, std::vector<uint32_t> cores)
-    : loaded_(std::move(loaded)), cores_(std::move(cores)) {}
+Runtime::Runtime(LoadedRuntime loaded) : loaded_(std::move(loaded)) {}
 
 Runtime::~Runtime() {
   if (environment_ != nullptr) api().ReleaseEnv(environment_);
@@ -45,8 +43,7 @@ Result<std::shared_ptr<const Runtime>> Runtime::Get() {
   const std::lock_guard lock(mutex);
   if (auto runtime = shared.lock()) return runtime;
   PT_ASSIGN(LoadedRuntime loaded, LoadRuntime());
-  PT_ASSIGN(const Platform host, DiscoverHost());
-  const auto runtime = std::make_shared<const Runtime>(std::move(loaded), plugins::HostCores(host));
+  const auto runtime = std::make_shared<const Runtime>(std::move(loaded));
   shared = runtime;
   return runtime;
 }
@@ -67,23 +64,12 @@ Status Runtime::Start() const {
   return MakeArena();
 }
 
+// Without threads of its own: each session has those it needs.
 Status Runtime::MakeEnvironment() const {
-  OrtThreadingOptions* made = nullptr;
-  PT_CHECK_OK(Checked(api(), api().CreateThreadingOptions(&made), kNoUse, "starting"));
-  const Owned<OrtThreadingOptions> threads(made, api().ReleaseThreadingOptions);
-  const int count = static_cast<int>(std::max<size_t>(1, cores_.size()));
-  PT_CHECK_OK(Checked(api(), api().SetGlobalIntraOpNumThreads(made, count), kNoUse, "starting"));
-  PT_CHECK_OK(Checked(api(), api().SetGlobalInterOpNumThreads(made, 1), kNoUse, "starting"));
-  if (cores_.size() > 1) {
-    PT_CHECK_OK(Checked(api(), api().SetGlobalIntraOpThreadAffinity(made, AffinityText(cores_).c_str()), kNoUse,
-                        "placing threads"));
-  }
-  OrtStatus* status = nullptr;
-  plugins::RunOnCores(cores_, [&]() noexcept {
-    status = api().CreateEnvWithCustomLoggerAndGlobalThreadPools(&Discard, nullptr, ORT_LOGGING_LEVEL_FATAL,
-                                                                 "partitiontuner", made, &environment_);
-  });
-  return Checked(api(), status, kNoUse, "starting");
+  return Checked(
+      api(),
+      api().CreateEnvWithCustomLogger(&Discard, nullptr, ORT_LOGGING_LEVEL_FATAL, "partitiontuner", &environment_),
+      kNoUse, "starting");
 }
 
 // Of all sessions, so that what one gives back another takes; it grows by what is asked for and no more.
@@ -116,15 +102,12 @@ Result<Owned<OrtSessionOptions>> Runtime::Options(const Wish& wish) const {
   PT_CHECK_OK(checked(api().SetDeterministicCompute(made, true)));
   PT_CHECK_OK(set(kOrtSessionOptionsConfigUseEnvAllocators, "1"));
   PT_CHECK_OK(set(kOrtSessionOptionsConfigDisablePrepacking, wish.to_ask ? "1" : "0"));
-  // Threads wait for work within a run without sleeping, and never between runs: the cores are others' then.
+  // Threads wait for work within a run without sleeping, and never between runs, when the cores are others'. That is
+  // why sessions share no threads: ONNX Runtime keeps those of an environment from sleeping whatever a session says.
   PT_CHECK_OK(set(kOrtSessionOptionsConfigForceSpinningStop, "1"));
-  if (wish.cores.size() > 1 && wish.cores == cores_) {
-    PT_CHECK_OK(checked(api().DisablePerSessionThreads(made)));
-  } else {
-    PT_CHECK_OK(checked(api().SetIntraOpNumThreads(made, static_cast<int>(std::max<size_t>(1, wish.cores.size())))));
-    if (wish.cores.size() > 1) {
-      PT_CHECK_OK(set(kOrtSessionOptionsConfigIntraOpThreadAffinities, AffinityText(wish.cores)));
-    }
+  PT_CHECK_OK(checked(api().SetIntraOpNumThreads(made, static_cast<int>(std::max<size_t>(1, wish.cores.size())))));
+  if (wish.cores.size() > 1) {
+    PT_CHECK_OK(set(kOrtSessionOptionsConfigIntraOpThreadAffinities, AffinityText(wish.cores)));
   }
   return options;
 }

@@ -22,13 +22,10 @@ struct Session {
 // Thread-safe. Errors carry ONNX Runtime's own words. Nothing is printed.
 class Runtime : public std::enable_shared_from_this<Runtime> {
  public:
-  // cores: those that the threads which all sessions share may use, the operating system's numbers, ascending. The
-  // threads are made with the first session.
-  Runtime(LoadedRuntime loaded, std::vector<uint32_t> cores);
+  explicit Runtime(LoadedRuntime loaded);
   ~Runtime();
 
-  // The one of this process, with all cores that the process may use; it lives as long as somebody holds it. Errors:
-  // those of LoadRuntime, and kDeviceUnusable where the host's cores are not known.
+  // The one of this process; it lives as long as somebody holds it. Errors: those of LoadRuntime.
   static Result<std::shared_ptr<const Runtime>> Get();
 
   const OrtApi& api() const { return *loaded_.api; }
@@ -40,8 +37,8 @@ class Runtime : public std::enable_shared_from_this<Runtime> {
   // something else. Costs about what loading the group does.
   Status CheckRuns(const Graph& group) const;
   // cores: of the unit. One: a run computes on the thread that calls. More: on that thread, which is taken to be on the
-  // first, and on one thread on each of the others, which are there when this returns. Errors: kUnsupported,
-  // kOutOfMemory.
+  // first, and on one thread of the session's own on each of the others, which are there when this returns and sleep
+  // between runs. Errors: kUnsupported, kOutOfMemory.
   Result<Session> Compile(const Graph& group, const std::vector<uint32_t>& cores) const;
 
  private:
@@ -53,7 +50,6 @@ class Runtime : public std::enable_shared_from_this<Runtime> {
   Result<Session> Make(const Graph& group, const Wish& wish) const;
 
   const LoadedRuntime loaded_;
-  const std::vector<uint32_t> cores_;
   mutable std::mutex mutex_;
   mutable OrtEnv* environment_ = nullptr;  // made once
 };

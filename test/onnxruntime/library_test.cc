@@ -2,16 +2,23 @@
 // suite.
 #include "plugins/onnxruntime/library.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <catch2/catch_test_macros.hpp>
+#include <chrono>
 #include <cmath>
 #include <filesystem>
+#include <fstream>
 #include <set>
+#include <string>
+#include <thread>
 
 #include "partitiontuner/graph/graph_builder.h"
 #include "partitiontuner/graph/graph_text.h"
 #include "partitiontuner/onnx/infer_shapes.h"
 #include "partitiontuner/platform/discover.h"
+#include "plugins/shared/cores.h"
 #include "test/testing/check_case.h"
 #include "test/testing/kernel_bench.h"
 #include "test/testing/run_candidate.h"
@@ -243,26 +250,46 @@ TEST_CASE("OnnxRuntime, RunsMakeNoThreads", "[onnxruntime]") {
   CHECK(checked == 2);
 }
 
-// Sessions of all cores share their threads, however many there are.
-TEST_CASE("OnnxRuntime, ManyWideSessionsShareThreads", "[onnxruntime]") {
-  const auto runtime = Runtime::Get();
-  REQUIRE(runtime.ok());
-  const OnnxRuntimeLibrary library(runtime);
-  const Platform host = DiscoverHost().value();
-  const Graph graph = LoadCase({"", kProduct});
-  std::vector<std::unique_ptr<Kernel>> kernels;
-  size_t before = 0;
-  for (int i = 0; i < 8; ++i) {
-    for (const Candidate& candidate : library.Candidates(graph, host, Precision())) {
-      KernelBench bench(host, host.unit_class(candidate.unit_class).cores);
-      const std::vector<TensorLayout> in, out;  // not looked at
-      auto kernel = library.Compile(graph, candidate, in, out, bench.context);
-      REQUIRE(kernel.ok());
-      kernels.push_back(std::move(*kernel));
-    }
-    if (i == 0) before = ThreadsOfThisProcess();
+// Processor time of the process's threads but the calling one, in nanoseconds.
+uint64_t NsOfOtherThreads() {
+  uint64_t sum = 0;
+  for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
+    if (std::stoul(task.path().filename().string()) == static_cast<unsigned long>(gettid())) continue;
+    std::ifstream file(task.path() / "schedstat");  // first: time spent running
+    uint64_t ns = 0;
+    file >> ns;
+    sum += ns;
   }
-  CHECK(ThreadsOfThisProcess() == before);
+  return sum;
+}
+
+// Threads that wait for work without sleeping would take time from the steps that come next on their cores.
+TEST_CASE("OnnxRuntime, ThreadsOfWideSessionsSleepBetweenRuns", "[onnxruntime]") {
+  const auto cores = plugins::HostCores(DiscoverHost().value());
+  if (cores.size() < 2) SKIP("one core: sessions have no threads");
+  const OnnxRuntimeLibrary library = MakeLibrary();
+  const Platform platform = DiscoverHost().value();
+  const Graph graph =
+      LoadCase({"", "input x float32[256,256]\nconst w float32[256,256] random 3\ny = MatMul(x, w)\noutput y\n"});
+  const auto candidates = library.Candidates(graph, platform, Precision());
+  const auto wide = std::ranges::find_if(
+      candidates, [&](const Candidate& c) { return platform.unit_class(c.unit_class).cores == cores.size(); });
+  REQUIRE(wide != candidates.end());
+  KernelBench bench(platform, static_cast<uint32_t>(cores.size()));
+  const TensorLayout layout = DenseLayout(DataType::kFloat32, {256, 256}, RowMajor(2)).value();
+  auto kernel = library.Compile(graph, *wide, {}, {}, bench.context);
+  REQUIRE(kernel.ok());
+  std::vector<float> x(size_t{256} * 256, 1), y(x.size());
+  const TensorView slot_in{x.data(), layout}, slot_out{y.data(), layout};
+  std::vector<uint64_t> after_ns;
+  for (int run = 0; run < 20; ++run) {
+    REQUIRE(bench.Run(**kernel, std::span(&slot_in, 1), std::span(&slot_out, 1)).ok());
+    const uint64_t before = NsOfOtherThreads();
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    after_ns.push_back(NsOfOtherThreads() - before);
+  }
+  std::ranges::sort(after_ns);
+  CHECK(after_ns[after_ns.size() / 2] < 500'000);  // they were told to sleep, which they see when they are scheduled
 }
 
 }  // namespace
