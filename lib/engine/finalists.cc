@@ -4,48 +4,16 @@
 #include <cmath>
 #include <set>
 
+#include "lib/engine/contenders.h"
 #include "lib/engine/in_place_costs.h"
 #include "lib/engine/median.h"
 #include "lib/engine/plan_runner.h"
 #include "partitiontuner/exec/reference_work.h"
 #include "partitiontuner/plan/plan_json.h"
 #include "partitiontuner/plan/timeline.h"
-#include "partitiontuner/planner/planner_names.h"
 
 namespace pt {
 namespace {
-
-struct Contender {
-  std::string name;
-  PlanOptions options;
-};
-
-// The planner asked for; then every other one that answers the same way each time, for each device where it wants one;
-// then the search from other starts.
-std::vector<Contender> ContendersFor(const PlanningScene& scene) {
-  constexpr uint64_t kMoreSeeds = 2;
-  std::vector<Contender> contenders = {{scene.options.planner, scene.options}};
-  const auto add = [&](const std::string& planner, uint64_t seed, const std::string& name) {
-    Contender contender{name, scene.options};
-    contender.options.planner = planner;
-    contender.options.seed = seed;
-    contenders.push_back(std::move(contender));
-  };
-  for (const std::string& name : PlannerNames(scene.machine.platform(), scene.options.seed)) {
-    if (!name.starts_with("random:") && name != scene.options.planner) add(name, scene.options.seed, name);
-  }
-  // Runs decide here, not predictions: what the search found runs even where its predicted gain is not sure.
-  if (scene.options.planner == "search") {
-    add("search", scene.options.seed, "search, any gain");
-    contenders.back().options.margin = SplitMargin::kNone;
-  }
-  for (uint64_t i = 1; i <= kMoreSeeds; ++i) {
-    const uint64_t seed = scene.options.seed + i;
-    add("search", seed, "search, seed " + std::to_string(seed));
-    contenders.back().options.margin = SplitMargin::kNone;
-  }
-  return contenders;
-}
 
 // What a plan does, whoever made it.
 std::string WorkOf(const Plan& plan, const Graph& graph) {
@@ -65,22 +33,37 @@ Status NoteInPlace(const PlanningScene& scene, const Plan& plan, const FinalistO
   return {};
 }
 
+Result<Plan> MakePlan(const PlanningScene& scene, const Contender& contender) {
+  Model model = scene.model;
+  if (contender.candidates) model.candidates = *contender.candidates;
+  return PlanWith(model, scene.machine, scene.costs, scene.profile, contender.options, nullptr, nullptr);
+}
+
+// What is said of all plans of the model, by its first one: a plan of fewer candidates has bounds of its own, which
+// the others need not keep.
+void CompareWithModel(const Plan& first, Plan& plan) {
+  plan.lower_bound_ns = first.lower_bound_ns;
+  plan.report.tight_bound = first.report.tight_bound;
+  plan.report.baselines_ns = first.report.baselines_ns;
+  plan.report.gap = 0;
+  if (first.lower_bound_ns > 0) {
+    plan.report.gap = static_cast<double>(plan.makespan.ns) / static_cast<double>(first.lower_bound_ns) - 1;
+  }
+}
+
 Result<std::vector<Finalist>> MakeFinalists(const PlanningScene& scene, const CostModel& beside, uint32_t most) {
-  std::vector<Finalist> finalists;
+  std::vector<Entrant> entrants;
   std::set<std::string> seen;
   for (const Contender& contender : ContendersFor(scene)) {
-    Result<Plan> plan =
-        PlanWith(scene.model, scene.machine, scene.costs, scene.profile, contender.options, nullptr, nullptr);
-    const bool asked_for = finalists.empty();
+    Result<Plan> plan = MakePlan(scene, contender);
+    const bool asked_for = entrants.empty();
     if (!plan.ok() && (asked_for || plan.error().code == ErrorCode::kInternal)) return std::move(plan).error();
     if (!plan.ok() || !seen.insert(WorkOf(*plan, *scene.model.graph)).second) continue;
+    if (contender.candidates) CompareWithModel(entrants.front().finalist.plan, *plan);
     PT_ASSIGN(const Timeline timeline, SimulatePlan(*scene.model.graph, scene.machine.platform(), *plan, beside));
-    finalists.push_back({contender.name, *std::move(plan), timeline.makespan_ns});
+    entrants.push_back({{contender.name, *std::move(plan), timeline.makespan_ns}, contender.always_runs});
   }
-  std::stable_sort(finalists.begin() + 1, finalists.end(),
-                   [](const Finalist& a, const Finalist& b) { return a.beside_ns < b.beside_ns; });
-  if (finalists.size() > most) finalists.erase(finalists.begin() + most, finalists.end());
-  return finalists;
+  return Admit(std::move(entrants), most);
 }
 
 // Plans made from what the steps of the plan before took in place, beginning with the first finalist. `costs` knows in
@@ -115,6 +98,23 @@ Status PredictInPlace(const PlanningScene& scene, const FinalistOptions& options
 }
 
 }  // namespace
+
+std::vector<Finalist> Admit(std::vector<Entrant> entrants, uint32_t most) {
+  constexpr double kFarBehind = 1.25;  // times the first one's prediction
+  const double latest = kFarBehind * static_cast<double>(entrants.front().finalist.beside_ns);
+  std::stable_sort(entrants.begin() + 1, entrants.end(),
+                   [](const Entrant& a, const Entrant& b) { return a.finalist.beside_ns < b.finalist.beside_ns; });
+  std::vector<Finalist> admitted = {std::move(entrants.front().finalist)};
+  uint32_t others = most - 1;
+  for (size_t i = 1; i < entrants.size(); ++i) {
+    Entrant& entrant = entrants[i];
+    const bool beyond = entrant.always_runs && static_cast<double>(entrant.finalist.beside_ns) <= latest;
+    if (!beyond && others == 0) continue;
+    if (!beyond) --others;
+    admitted.push_back(std::move(entrant.finalist));
+  }
+  return admitted;
+}
 
 size_t ChooseFinalist(std::span<Finalist> finalists, std::span<const std::vector<int64_t>> round_medians) {
   constexpr double kLeastGain = 0.005;

@@ -6,6 +6,15 @@
 
 namespace pt {
 
+struct Entrant {
+  Finalist finalist;
+  bool always_runs = false;  // Contender::always_runs
+};
+
+// Those that run, by beside_ns but for the first, which runs in any case: `most` of them, at least 1, and beyond that
+// number those that always run and are predicted to take no more than a quarter longer than the first.
+std::vector<Finalist> Admit(std::vector<Entrant> entrants, uint32_t most);
+
 // `beside`: the scene's costs, with how steps slow each other down; which plans run is decided by them. Errors: those
 // of the planner asked for, of sessions and of runs; other planners that find no plan take no part.
 Result<FinalChoice> RunFinalists(const PlanningScene& scene, const CostModel& beside, const FinalistOptions& options);

@@ -1,5 +1,5 @@
 // Which of several plans is kept after they ran: by tables of times, and on a model.
-#include "partitiontuner/engine/finalists.h"
+#include "lib/engine/finalists.h"
 
 #include <catch2/catch_test_macros.hpp>
 #include <fstream>
@@ -43,6 +43,37 @@ TEST_CASE("Finalists, RoundsAreComparedWithinThemselves", "[engine]") {
   std::vector<Finalist> finalists;
   CHECK(Choose({{100, 200, 300, 100, 400}, {95, 190, 285, 95, 380}}, finalists) == 1);
   CHECK(finalists[1].noise < 1e-9);
+}
+
+std::vector<std::string> Admitted(const std::vector<std::tuple<std::string, int64_t, bool>>& rows, uint32_t most) {
+  std::vector<Entrant> entrants;
+  for (const auto& [name, beside_ns, always_runs] : rows) {
+    Entrant entrant;
+    entrant.finalist.planner = name;
+    entrant.finalist.beside_ns = beside_ns;
+    entrant.always_runs = always_runs;
+    entrants.push_back(std::move(entrant));
+  }
+  std::vector<std::string> names;
+  for (const Finalist& finalist : Admit(std::move(entrants), most)) names.push_back(finalist.planner);
+  return names;
+}
+
+TEST_CASE("Finalists, TheBestPredictionsRunAndWhatAlwaysRunsBesides", "[engine]") {
+  using Names = std::vector<std::string>;
+  CHECK(Admitted({{"first", 100, false}, {"b", 90, false}, {"c", 80, false}, {"d", 95, false}}, 3) ==
+        Names{"first", "c", "b"});
+  CHECK(Admitted({{"first", 100, false}, {"b", 90, false}, {"runtime", 125, true}, {"d", 95, false}}, 2) ==
+        Names{"first", "b", "runtime"});
+  CHECK(Admitted({{"first", 100, true}, {"runtime", 110, true}, {"b", 90, false}}, 1) == Names{"first", "runtime"});
+}
+
+// More than a quarter behind by prediction it takes a place as the others do.
+TEST_CASE("Finalists, WhatIsFarBehindDoesNotRunInAnyCase", "[engine]") {
+  using Names = std::vector<std::string>;
+  CHECK(Admitted({{"first", 100, false}, {"runtime", 126, true}, {"b", 90, false}}, 2) == Names{"first", "b"});
+  CHECK(Admitted({{"first", 100, false}, {"runtime", 126, true}, {"b", 90, false}}, 3) ==
+        Names{"first", "b", "runtime"});
 }
 
 // x ─ Relu ─┬─ Tanh ─┬─ Add ─ y

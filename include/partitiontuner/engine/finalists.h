@@ -12,7 +12,9 @@
 namespace pt {
 
 struct FinalistOptions {
-  uint32_t most = 4;  // plans that run; at least 1
+  // Plans that run; at least 1. Those without the runtimes of plugins, and by each of them, run beyond that number
+  // where their predictions are within a quarter of the first one's.
+  uint32_t most = 4;
   // More plans of the planner asked for, each made from what the steps of the one before took while it ran. They run
   // beside the others; when one is kept, its times are those of its steps in place.
   uint32_t refine = 0;
@@ -22,7 +24,8 @@ struct FinalistOptions {
 };
 
 struct Finalist {
-  // As PlanOptions::planner names it, with the seed where that was not the one asked for, and ", refined 1" and so on.
+  // As PlanOptions::planner names it, with the seed where that was not the one asked for, ", refined 1" and so on,
+  // ", without openvino", ", by openvino".
   std::string planner;
   Plan plan;
   int64_t beside_ns = 0;    // predicted with how its steps slow each other down (cost/beside_costs.h)
