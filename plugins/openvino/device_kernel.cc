@@ -1,12 +1,11 @@
 #include "plugins/openvino/device_kernel.h"
 
-#include <algorithm>
-#include <array>
 #include <exception>
 
-#include "plugins/openvino/device.h"
 #include "plugins/openvino/fence.h"
 #include "plugins/openvino/request.h"
+#include "plugins/shared/lost_device.h"
+#include "plugins/shared/queue_device.h"
 
 namespace pt::openvino {
 namespace {
@@ -18,7 +17,7 @@ Error ErrorOf(const std::exception_ptr& thrown) {
   return status.error();
 }
 
-class BoundDeviceKernel final : public BoundKernel, private DeviceTask {
+class BoundDeviceKernel final : public BoundKernel, private plugins::DeviceTask {
  public:
   explicit BoundDeviceKernel(BoundRequest bound) : bound_(std::move(bound)) {
     bound_.request().set_callback([this](const std::exception_ptr& thrown) { Over(thrown); });
@@ -35,7 +34,7 @@ class BoundDeviceKernel final : public BoundKernel, private DeviceTask {
   BoundDeviceKernel& operator=(const BoundDeviceKernel&) = delete;
 
   Status Enqueue(const RunContext& run) noexcept override {
-    OvStream* const stream = AsOpenVino(run.stream);
+    auto* const stream = dynamic_cast<plugins::QueueStream*>(&run.stream);
     if (stream == nullptr) {
       return MakeError(ErrorCode::kInternal, "openvino.stream", "a kernel of a device needs its device's stream");
     }
@@ -43,7 +42,7 @@ class BoundDeviceKernel final : public BoundKernel, private DeviceTask {
   }
 
  private:
-  Status Begin(const WorkTicket& ticket) noexcept override {
+  Status Begin(const plugins::WorkTicket& ticket) noexcept override {
     // Until its call of the run before has returned, a request has nobody to call.
     static_cast<void>(Fenced(ErrorCode::kRunFailed, "waiting for a request", [&]() -> Status {
       bound_.request().wait();
@@ -65,11 +64,11 @@ class BoundDeviceKernel final : public BoundKernel, private DeviceTask {
   }
 
   void Over(const std::exception_ptr& thrown) noexcept {
-    const WorkTicket ticket = ticket_;
+    const plugins::WorkTicket ticket = ticket_;
     if (thrown) {
       Error error = ErrorOf(thrown);
       error.device = ticket.queue->device();
-      const bool lost = TellsOfLostDevice(error.message);
+      const bool lost = plugins::TellsOfLostDevice(error.message);
       ticket.queue->End(ticket, std::move(error), lost);
       return;
     }
@@ -78,15 +77,10 @@ class BoundDeviceKernel final : public BoundKernel, private DeviceTask {
   }
 
   BoundRequest bound_;
-  WorkTicket ticket_;  // of the run in progress
+  plugins::WorkTicket ticket_;  // of the run in progress
 };
 
 }  // namespace
-
-bool TellsOfLostDevice(std::string_view message) {
-  constexpr std::array<std::string_view, 4> kWords = {"DEVICE_LOST", "device lost", "Device lost", "DEVICE_REMOVED"};
-  return std::ranges::any_of(kWords, [&](std::string_view words) { return message.find(words) != message.npos; });
-}
 
 Result<std::unique_ptr<BoundKernel>> DeviceKernel::Bind(TensorSlots in, TensorSlots out, std::span<std::byte>) const {
   PT_ASSIGN(BoundRequest bound, BoundRequest::Make(model_, in, out));

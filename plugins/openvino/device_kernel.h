@@ -18,7 +18,4 @@ class DeviceKernel final : public Kernel {
   mutable ov::CompiledModel model_;  // its const functions are not marked so
 };
 
-// The words of an error by which OpenVINO's plugins tell that their device is gone.
-bool TellsOfLostDevice(std::string_view message);
-
 }  // namespace pt::openvino

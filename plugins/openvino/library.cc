@@ -13,22 +13,9 @@
 #include "plugins/openvino/kernel.h"
 #include "plugins/openvino/operators.h"
 #include "plugins/shared/cores.h"
+#include "plugins/shared/places.h"
 
 namespace pt::openvino {
-namespace {
-
-// Of one core, where a request computes on the thread that runs it, or of all of them: OpenVINO's own threads are
-// shared by all models, so they cannot be kept to some of the cores.
-bool IsServedWidth(const Platform& platform, const UnitClass& unit_class) {
-  return unit_class.cores == 1 || unit_class.cores == plugins::HostCores(platform).size();
-}
-
-bool IsCopyClass(const Platform& platform, UnitClassId unit_class) {
-  const std::vector<UnitId> units = UnitsOf(platform, unit_class);
-  return std::ranges::any_of(units, [&](UnitId unit) { return platform.unit(unit).link.has_value(); });
-}
-
-}  // namespace
 
 OpenVinoLibrary::OpenVinoLibrary(Result<std::shared_ptr<Runtime>> runtime) : runtime_(std::move(runtime)) {
   if (const auto host = DiscoverHost(); host.ok()) isa_ = host->device(kHostDevice).isa;
@@ -44,29 +31,20 @@ bool OpenVinoLibrary::Serves(const Platform& platform, DeviceId device) const {
   return isa.empty() || isa == isa_;
 }
 
-Precision OpenVinoLibrary::Modes(const Platform& platform) const {
-  Precision modes;
-  for (size_t i = 0; i < platform.devices.size(); ++i) {
-    const DeviceId device(i);
-    if (!IsHost(device) && Serves(platform, device)) modes = modes.with(MathOf(platform.device(device)));
-  }
-  return modes;
-}
+Precision OpenVinoLibrary::Modes(const Platform& platform) const { return plugins::ModesOfDevices(*this, platform); }
 
 std::vector<OpenVinoLibrary::Place> OpenVinoLibrary::Places(const Platform& platform,
                                                             const Precision& precision) const {
   std::vector<Place> places;
-  for (size_t i = 0; i < platform.unit_classes.size(); ++i) {
-    const UnitClass& unit_class = platform.unit_classes[i];
-    const Device& device = platform.device(unit_class.device);
-    if (!Serves(platform, unit_class.device) || IsCopyClass(platform, UnitClassId(i))) continue;
+  for (const UnitClassId id : plugins::ServedClasses(*this, platform, precision)) {
+    const UnitClass& unit_class = platform.unit_class(id);
     if (unit_class.on_host()) {
-      if (IsServedWidth(platform, unit_class))
-        places.push_back({UnitClassId(i), {kCpu, MathMode::kFp32, unit_class.cores, 1}});
-    } else if (precision.allows(MathOf(device))) {
-      const auto requests = static_cast<uint32_t>(UnitsOf(platform, UnitClassId(i)).size());
-      places.push_back({UnitClassId(i), {OvNameOf(device), MathOf(device), 0, requests}});
+      places.push_back({id, {kCpu, MathMode::kFp32, unit_class.cores, 1}});
+      continue;
     }
+    const Device& device = platform.device(unit_class.device);
+    const auto requests = static_cast<uint32_t>(UnitsOf(platform, id).size());
+    places.push_back({id, {OvNameOf(device), MathOf(device), 0, requests}});
   }
   return places;
 }

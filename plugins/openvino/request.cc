@@ -3,15 +3,16 @@
 #include "plugins/openvino/fence.h"
 
 namespace pt::openvino {
+namespace {
 
 // The slot as OpenVINO's tensor, or its dense twin's.
-Result<ov::Tensor> BoundRequest::TensorOf(const TensorView& slot, std::vector<Detour>& detours) {
+Result<ov::Tensor> TensorOf(const TensorView& slot, plugins::Detours& detours) {
   const ov::Shape shape(slot.layout.dims.begin(), slot.layout.dims.end());
-  if (IsDense(slot.layout)) return ov::Tensor(ov::element::f32, shape, slot.data);
-  PT_ASSIGN(AlignedBytes dense, AllocateAligned(ov::shape_size(shape) * sizeof(float)));
-  detours.push_back({plugins::StridedCopy(slot.layout), slot.data, std::move(dense)});
-  return ov::Tensor(ov::element::f32, shape, detours.back().dense.bytes.data());
+  PT_ASSIGN(void* const data, detours.DenseAddress(slot));
+  return ov::Tensor(ov::element::f32, shape, data);
 }
+
+}  // namespace
 
 Result<BoundRequest> BoundRequest::Make(ov::CompiledModel& model, TensorSlots in, TensorSlots out) {
   return Fenced(ErrorCode::kRunFailed, "binding the group", [&]() -> Result<BoundRequest> {
@@ -27,14 +28,6 @@ Result<BoundRequest> BoundRequest::Make(ov::CompiledModel& model, TensorSlots in
     }
     return bound;
   });
-}
-
-void BoundRequest::GatherInputs() const noexcept {
-  for (const Detour& detour : in_) detour.copy.ToDense(detour.slot, detour.dense.bytes.data());
-}
-
-void BoundRequest::ScatterOutputs() const noexcept {
-  for (const Detour& detour : out_) detour.copy.FromDense(detour.dense.bytes.data(), detour.slot);
 }
 
 }  // namespace pt::openvino

@@ -3,11 +3,9 @@
 
 #include <openvino/runtime/compiled_model.hpp>
 #include <openvino/runtime/infer_request.hpp>
-#include <vector>
 
 #include "partitiontuner/backend/backend.h"
-#include "partitiontuner/support/aligned_bytes.h"
-#include "plugins/shared/strided_copy.h"
+#include "plugins/shared/detours.h"
 
 namespace pt::openvino {
 
@@ -18,20 +16,12 @@ class BoundRequest {
   static Result<BoundRequest> Make(ov::CompiledModel& model, TensorSlots in, TensorSlots out);
 
   ov::InferRequest& request() { return request_; }
-  void GatherInputs() const noexcept;    // before the request runs
-  void ScatterOutputs() const noexcept;  // when it is over
+  void GatherInputs() const noexcept { in_.Gather(); }      // before the request runs
+  void ScatterOutputs() const noexcept { out_.Scatter(); }  // when it is over
 
  private:
-  // A slice with its dense twin.
-  struct Detour {
-    plugins::StridedCopy copy;
-    void* slot;
-    AlignedBytes dense;
-  };
-  static Result<ov::Tensor> TensorOf(const TensorView& slot, std::vector<Detour>& detours);
-
   ov::InferRequest request_;
-  std::vector<Detour> in_, out_;
+  plugins::Detours in_, out_;
 };
 
 }  // namespace pt::openvino

@@ -1,9 +1,9 @@
-// DeviceQueue: what a device of OpenVINO has been given. OpenVINO knows requests that run at any time and call back
-// when they are over; order, waits, copies and marks are made of those here.
+// DeviceQueue: what a device has been given whose runtime has no streams. Such runtimes know tasks that run at any time
+// and tell when they are over; order, waits, copies and marks are made of those here.
 //
 // Each stream has a list of its own and one piece of work in progress. A list goes on when somebody gives it more or
-// asks for an event, and else on a thread of the queue, which makes copies too. Never on a thread of OpenVINO that
-// calls back: a request may be started again only when its call has returned.
+// asks for an event, and else on a thread of the queue, which makes copies too. Never on the thread that tells of an
+// end: OpenVINO starts a request again only when its call has returned.
 #pragma once
 
 #include <chrono>
@@ -18,7 +18,7 @@
 
 #include "partitiontuner/backend/backend.h"
 
-namespace pt::openvino {
+namespace pt::plugins {
 
 class DeviceQueue;
 
@@ -50,16 +50,18 @@ struct EventMark {
 // Thread-safe. Tasks, memory and marks outlive the work that names them.
 class DeviceQueue {
  public:
-  explicit DeviceQueue(std::string device);
+  // backend: begins the ids of errors ("openvino.lost"). device: by its name in the platform.
+  DeviceQueue(std::string backend, std::string device);
   ~DeviceQueue();  // all streams are idle, or the process ends
   DeviceQueue(const DeviceQueue&) = delete;
   DeviceQueue& operator=(const DeviceQueue&) = delete;
 
+  const std::string& backend() const { return backend_; }
   const std::string& device() const { return device_; }
   uint32_t AddStream();
   void RemoveStream(uint32_t stream);  // it is idle
 
-  // These append to the stream's list. Errors: kRunFailed, "openvino.lost" after the device was lost.
+  // These append to the stream's list. Errors: kRunFailed, "BACKEND.lost" after the device was lost.
   Status Do(uint32_t stream, DeviceTask& task);
   Status Copy(uint32_t stream, void* to, const void* from, uint64_t bytes);
   void Record(uint32_t stream, EventMark& mark);
@@ -107,7 +109,7 @@ class DeviceQueue {
   void Reach(Lane& lane, const Item& item);
   void Work();
 
-  const std::string device_;
+  const std::string backend_, device_;
   std::mutex mutex_;
   std::condition_variable changed_, to_do_;
   std::vector<std::unique_ptr<Lane>> lanes_;
@@ -117,4 +119,4 @@ class DeviceQueue {
   std::thread worker_;    // the last member: it lives on the others
 };
 
-}  // namespace pt::openvino
+}  // namespace pt::plugins

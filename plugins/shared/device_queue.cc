@@ -1,30 +1,20 @@
-#include "plugins/openvino/queue.h"
-
-#include <pthread.h>
-#include <signal.h>
+#include "plugins/shared/device_queue.h"
 
 #include <algorithm>
 #include <cstring>
 
-#include "plugins/openvino/fence.h"
+#include "plugins/shared/own_thread.h"
 
-namespace pt::openvino {
+namespace pt::plugins {
 namespace {
 
 constexpr const char* kRevoked = "stream.revoked";
 constexpr std::chrono::nanoseconds kLongestWait = std::chrono::hours(24 * 365);
 
-// Signals are for the application's threads, but for those that a fault of this one raises.
-void LeaveSignalsToOthers() {
-  sigset_t signals;
-  sigfillset(&signals);
-  for (const int own : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT}) sigdelset(&signals, own);
-  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
-}
-
 }  // namespace
 
-DeviceQueue::DeviceQueue(std::string device) : device_(std::move(device)), worker_([this] { Work(); }) {}
+DeviceQueue::DeviceQueue(std::string backend, std::string device)
+    : backend_(std::move(backend)), device_(std::move(device)), worker_([this] { Work(); }) {}
 
 DeviceQueue::~DeviceQueue() {
   {
@@ -52,7 +42,7 @@ void DeviceQueue::RemoveStream(uint32_t stream) {
 }
 
 Error DeviceQueue::Lost() const {
-  Error error = MakeError(ErrorCode::kRunFailed, "openvino.lost", "device " + device_ + " is lost",
+  Error error = MakeError(ErrorCode::kRunFailed, backend_ + ".lost", "device " + device_ + " is lost",
                           "a process that has lost a device cannot use it again: start it anew");
   error.device = device_;
   return error;
@@ -256,4 +246,4 @@ void DeviceQueue::Work() {
   }
 }
 
-}  // namespace pt::openvino
+}  // namespace pt::plugins
