@@ -1,4 +1,4 @@
-// A group as a session of ONNX Runtime.
+// A group as a session of ONNX Runtime, on host units.
 #pragma once
 
 #include <span>
@@ -8,7 +8,6 @@
 
 namespace pt::onnxruntime {
 
-// Slots are bound where they lie; those that are slices go through memory of the bound kernel.
 class OnnxRuntimeKernel final : public Kernel {
  public:
   OnnxRuntimeKernel(Session session, bool brings_threads)

@@ -77,14 +77,13 @@ Result<LoadedRuntime> LoadRuntime(const std::string& place) {
   LoadedRuntime runtime;
   const char* const version = base()->GetVersionString();
   runtime.version = version == nullptr ? "" : version;
-  // Before its API is asked for, which it prints a line about where it has none.
-  const bool is_old = NewestApi(runtime.version) < ORT_API_VERSION;
-  if (!is_old) runtime.api = base()->GetApi(ORT_API_VERSION);
+  runtime.api_version = std::min<uint32_t>(NewestApi(runtime.version), ORT_API_VERSION);
+  // Not asked for an API that it does not have, about which it would print a line.
+  if (runtime.api_version >= kOldestApi) runtime.api = base()->GetApi(runtime.api_version);
   if (runtime.api == nullptr) {
     return Unusable("onnxruntime.old",
                     "ONNX Runtime " + (runtime.version.empty() ? "of no version" : runtime.version) +
-                        " is older than the headers that this plugin was built with, those of 1." +
-                        std::to_string(ORT_API_VERSION),
+                        " is older than 1." + std::to_string(kOldestApi) + ", which this plugin needs",
                     file);
   }
   return runtime;

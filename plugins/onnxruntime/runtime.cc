@@ -27,7 +27,7 @@ std::string AffinityText(const std::vector<uint32_t>& cores) {
 }  // namespace
 
 struct Runtime::Wish {
-  const std::vector<uint32_t>& cores;
+  const Target& target;
   bool to_ask = false;  // never run: nothing is optimised or packed
 };
 
@@ -105,10 +105,14 @@ Result<Owned<OrtSessionOptions>> Runtime::Options(const Wish& wish) const {
   // Threads wait for work within a run without sleeping, and never between runs, when the cores are others'. That is
   // why sessions share no threads: ONNX Runtime keeps those of an environment from sleeping whatever a session says.
   PT_CHECK_OK(set(kOrtSessionOptionsConfigForceSpinningStop, "1"));
-  PT_CHECK_OK(checked(api().SetIntraOpNumThreads(made, static_cast<int>(std::max<size_t>(1, wish.cores.size())))));
-  if (wish.cores.size() > 1) {
-    PT_CHECK_OK(set(kOrtSessionOptionsConfigIntraOpThreadAffinities, AffinityText(wish.cores)));
+  const std::vector<uint32_t>& cores = wish.target.cores;
+  PT_CHECK_OK(checked(api().SetIntraOpNumThreads(made, static_cast<int>(std::max<size_t>(1, cores.size())))));
+  if (cores.size() > 1) {
+    PT_CHECK_OK(set(kOrtSessionOptionsConfigIntraOpThreadAffinities, AffinityText(cores)));
   }
+  PT_CHECK_OK(AppendProvider(api(), *made, wish.target.provider, wish.target.math));
+  // What another provider does not take would be computed by the host's, on cores that belong to others.
+  if (!wish.target.provider.is_cpu()) PT_CHECK_OK(set(kOrtSessionOptionsDisableCPUEPFallback, "1"));
   return options;
 }
 
@@ -125,16 +129,15 @@ Result<Session> Runtime::Make(const Graph& group, const Wish& wish) const {
   return session;
 }
 
-Status Runtime::CheckRuns(const Graph& group) const {
-  const std::vector<uint32_t> one = {0};
-  const auto session = Make(group, {one, true});
+Status Runtime::CheckRuns(const Graph& group, const Target& target) const {
+  const auto session = Make(group, {target, true});
   return session.ok() ? Status() : session.error();
 }
 
-Result<Session> Runtime::Compile(const Graph& group, const std::vector<uint32_t>& cores) const {
-  if (cores.size() <= 1) return Make(group, {cores});
+Result<Session> Runtime::Compile(const Graph& group, const Target& target) const {
+  if (target.cores.size() <= 1) return Make(group, {target});
   std::optional<Result<Session>> session;
-  plugins::RunOnCores(cores, [&]() { session.emplace(Make(group, {cores})); });
+  plugins::RunOnCores(target.cores, [&]() { session.emplace(Make(group, {target})); });
   return std::move(*session);
 }
 

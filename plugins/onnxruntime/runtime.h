@@ -1,4 +1,4 @@
-// ONNX Runtime: says what its CPU provider runs of groups, and makes sessions of them.
+// ONNX Runtime: says what its providers run of groups, and makes sessions of them.
 #pragma once
 
 #include <cstdint>
@@ -9,6 +9,7 @@
 
 #include "partitiontuner/graph/graph.h"
 #include "plugins/onnxruntime/owned.h"
+#include "plugins/onnxruntime/providers.h"
 
 namespace pt::onnxruntime {
 
@@ -17,6 +18,15 @@ struct Session {
   std::shared_ptr<const class Runtime> runtime;
   Owned<OrtSession> session;
   std::vector<std::string> inputs, outputs;
+};
+
+// What a group is compiled for.
+struct Target {
+  ProviderName provider = {kCpuProvider, ""};
+  MathMode math = MathMode::kFp32;
+  // Of the host's unit, the operating system's numbers. One or none: a run computes on the thread that calls. More: on
+  // that thread, which is taken to be on the first, and on one thread on each of the others.
+  std::vector<uint32_t> cores = {};
 };
 
 // Thread-safe. Errors carry ONNX Runtime's own words. Nothing is printed.
@@ -33,13 +43,12 @@ class Runtime : public std::enable_shared_from_this<Runtime> {
   // What it can run groups on, by ONNX Runtime's names: "CPUExecutionProvider" and others.
   Result<std::vector<std::string>> Providers() const;
 
-  // kUnsupported, with the reason, where the CPU provider has no kernel for a node of the group or reads it as
-  // something else. Costs about what loading the group does.
-  Status CheckRuns(const Graph& group) const;
-  // cores: of the unit. One: a run computes on the thread that calls. More: on that thread, which is taken to be on the
-  // first, and on one thread of the session's own on each of the others, which are there when this returns and sleep
-  // between runs. Errors: kUnsupported, kOutOfMemory.
-  Result<Session> Compile(const Graph& group, const std::vector<uint32_t>& cores) const;
+  // kUnsupported, with the reason, where the provider has no kernel for a node of the group, hands it to the CPU's, or
+  // reads it as something else. Costs about what loading the group does, and what the provider takes to start.
+  Status CheckRuns(const Graph& group, const Target& target) const;
+  // Threads for the target's cores are there when this returns, the session's own, and sleep between its runs. Errors:
+  // kUnsupported, kOutOfMemory.
+  Result<Session> Compile(const Graph& group, const Target& target) const;
 
  private:
   struct Wish;

@@ -51,10 +51,19 @@ TEST_CASE("LoadRuntime, SaysWhyThereIsNone", "[onnxruntime]") {
   CHECK(Says(WhyNot(Fake("no_onnxruntime.so")), "no OrtGetApiBase"));
 }
 
-TEST_CASE("LoadRuntime, RefusesAnOlderOneThanItsHeaders", "[onnxruntime]") {
+TEST_CASE("LoadRuntime, RefusesAnOlderOneThanItNeeds", "[onnxruntime]") {
   const std::string why = WhyNot(Fake("old_onnxruntime.so"));
-  CHECK(Says(why, "1.17.3 is older"));
-  CHECK(Says(why, "1." + std::to_string(ORT_API_VERSION)));
+  CHECK(Says(why, "1.17.3 is older than 1." + std::to_string(kOldestApi)));
+}
+
+// The headers may be newer than the shared object: it is asked for what it has.
+TEST_CASE("LoadRuntime, AsksForTheNewestApiThatBothHave", "[onnxruntime]") {
+  const auto oldest = LoadRuntime(Fake("oldest_onnxruntime.so"));
+  INFO((oldest.ok() ? "" : ToString(oldest.error())));
+  REQUIRE(oldest.ok());
+  CHECK(oldest->version == "1.18.0");
+  CHECK(oldest->api_version == kOldestApi);
+  CHECK(LoadRuntime(PT_ONNXRUNTIME_LIBRARY).value().api_version == ORT_API_VERSION);
 }
 
 // The plugin is listed with that reason, and named it is an error.
@@ -73,6 +82,29 @@ TEST_CASE("OnnxRuntimePlugin, IsRefusedWithTheReasonOfTheRuntime", "[onnxruntime
   REQUIRE_FALSE(named.ok());
   CHECK(named.error().code == ErrorCode::kDeviceUnusable);
   CHECK(Says(named.error().message, "1.17.3 is older"));
+}
+
+// From the file to a stream of the device that a run of the tools would use.
+TEST_CASE("OnnxRuntimePlugin, AFileMakesAProviderADevice", "[onnxruntime]") {
+  const TemporaryFolder folder;
+  const std::string file = folder.path() + "/ort.json";
+  std::ofstream(file) << R"({"version": 1, "kind": "onnxruntime", "provider": "CPU", "streams": 3})";
+  MachineOptions options;
+  options.plugin_paths = {std::string(PT_BINARY_DIR) + "/plugins"};
+  options.plugins = {"onnxruntime"};
+  options.platform_files = {file};
+  const auto machine = Machine::Make(options);
+  INFO((machine.ok() ? "" : ToString(machine.error())));
+  REQUIRE(machine.ok());
+  const DeviceId device = FindDevice((*machine)->platform(), "onnxruntime:CPU");
+  REQUIRE(device.valid());
+  CHECK((*machine)->library("onnxruntime")->Serves((*machine)->platform(), device));
+  DeviceDriver& driver = (*machine)->driver(device);
+  CHECK(driver.MakeStream().value()->Synchronize(std::chrono::seconds(30)).value());
+  std::ofstream(file) << R"({"version": 1, "kind": "onnxruntime", "provider": "CUDA"})";
+  const auto refused = Machine::Make(options);
+  REQUIRE_FALSE(refused.ok());
+  CHECK(Says(refused.error().message, "there is no provider CUDA, only"));
 }
 
 // A program with an ONNX Runtime of its own, which all that it loads can see, has both side by side.

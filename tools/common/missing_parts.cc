@@ -23,7 +23,7 @@ struct KnownPlugin {
 constexpr std::array kKnownPlugins = {
     KnownPlugin{"cuda", "NVIDIA GPUs", "docs/cuda.md"},
     KnownPlugin{"openvino", "OpenVINO as a library, and its devices", "docs/openvino.md"},
-    KnownPlugin{"onnxruntime", "ONNX Runtime as a library", "docs/onnxruntime.md"},
+    KnownPlugin{"onnxruntime", "ONNX Runtime as a library, and its providers", "docs/onnxruntime.md"},
 };
 
 // What the system's drivers show of devices, and who would use them.
@@ -35,7 +35,7 @@ struct DeviceFiles {
   std::string_view plugin;
 };
 constexpr DeviceFiles kDeviceFiles[] = {
-    {"/dev", "nvidia0", "an NVIDIA GPU", {"cuda", ""}, "cuda"},
+    {"/dev", "nvidia0", "an NVIDIA GPU", {"cuda", "onnxruntime"}, "cuda"},
     {"/dev/accel", "accel", "an NPU", {"openvino", "npu"}, "openvino"},
     {"/dev/dri", "renderD", "a GPU", {"openvino", "cuda"}, "openvino"},
 };
