@@ -11,6 +11,7 @@
 
 #include "partitiontuner/onnx/save_onnx.h"
 #include "partitiontuner/support/hash.h"
+#include "plugins/openvino/copies.h"
 #include "plugins/openvino/fence.h"
 
 namespace pt::openvino {
@@ -73,6 +74,7 @@ Result<std::shared_ptr<Runtime>> Runtime::Get() {
     static std::weak_ptr<Runtime> shared;
     const std::lock_guard lock(mutex);
     if (auto runtime = shared.lock()) return runtime;
+    PT_CHECK_OK(CheckVersion());
     PT_ASSIGN(const std::optional<BlobCache::Options> cache, BlobCache::Options::FromEnvironment());
     auto runtime = std::make_shared<Runtime>();
     const std::vector<std::string> devices = runtime->core_.get_available_devices();

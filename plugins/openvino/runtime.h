@@ -43,7 +43,7 @@ class Runtime {
  public:
   // The one of this process, which lives as long as somebody holds it: making one takes tens of milliseconds. Compiled
   // models are kept where BlobCache::Options::FromEnvironment says. Errors (kDeviceUnusable): OpenVINO cannot be used,
-  // or has no CPU device; kUsage for an environment variable that cannot be read.
+  // is of another version (CheckVersion), or has no CPU device; kUsage for an environment variable that cannot be read.
   static Result<std::shared_ptr<Runtime>> Get();
 
   static std::string Version();

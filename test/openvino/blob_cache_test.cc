@@ -110,6 +110,21 @@ TEST_CASE("BlobCache, TheEnvironmentSaysWhere", "[openvino]") {
   CHECK(options("", "").value()->folder.ends_with("/partitiontuner/openvino"));
 }
 
+// Part of every key, so that what one driver compiled is never another's.
+TEST_CASE("DeviceFacts, AnotherDriverOrDeviceIsAnotherFingerprint", "[openvino]") {
+  const auto fingerprint = [](const char* name, const char* driver) {
+    DeviceFacts facts;
+    facts.full_name = name;
+    facts.driver = driver;
+    return facts.Fingerprint();
+  };
+  const std::string here = fingerprint("an NPU", "1688");
+  CHECK(here == fingerprint("an NPU", "1688"));
+  CHECK(here != fingerprint("an NPU", "1689"));
+  CHECK(here != fingerprint("another NPU", "1688"));
+  CHECK(here.find(Runtime::Version()) != std::string::npos);
+}
+
 TEST_CASE("BlobCache, AModelIsImportedOnlyWhenItIsWhatWasAskedFor", "[openvino]") {
   const TemporaryFolder folder;
   const auto runtime = RuntimeForTests(folder.path());
