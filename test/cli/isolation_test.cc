@@ -2,7 +2,10 @@
 // with every candidate whose first node is a Relu, as PT_TEST_MISBEHAVIOUR says.
 #include <algorithm>
 #include <catch2/catch_test_macros.hpp>
+#include <csignal>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 
 #include "partitiontuner/cost/profile.h"
 #include "test/cli/tools.h"
@@ -111,6 +114,56 @@ TEST_CASE("Isolation, MeasuresTheSameKeysAsWithout", "[cli]") {
     return texts;
   };
   CHECK(keys(with) == keys(without));
+}
+
+// No process but this one was started with that text among its arguments.
+bool AnyProcessNames(const std::string& text) {
+  for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
+    std::ifstream arguments(entry.path() / "cmdline", std::ios::binary);
+    const std::string line((std::istreambuf_iterator<char>(arguments)), {});
+    if (line.find(text) != std::string::npos) return true;
+  }
+  return false;
+}
+
+TEST_CASE("Isolation, InterruptKeepsWhatWasMeasuredAndLeavesNoProcess", "[cli]") {
+  const Workplace place;
+  const std::string model = place.Branchy(), db = place.path() + "/profile.db";
+  CommandOptions options;
+  options.signal = SIGINT;
+  options.signal_after = "[";  // progress: something was measured
+  const CommandResult interrupted = RunTool(
+      "pt-profile", {model, "--db", db, "--isolate", "process", "--progress", "tty", "--max-noise", "0"}, options);
+  INFO(interrupted.err << interrupted.out);
+  CHECK(interrupted.exit_code == 130);
+  CHECK_FALSE(AnyProcessNames(db));
+  const CommandResult known = RunTool("pt-profile", {model, "--db", db, "--dry-run", "--format", "json"});
+  REQUIRE(known.exit_code == 0);
+  const int64_t kept = *Parsed(known.out).find("known")->as_int();
+  CHECK(kept > 0);
+  CHECK(kept < *Parsed(known.out).find("needed")->as_int());
+  const CommandResult resumed =
+      RunTool("pt-profile", {model, "--db", db, "--isolate", "process", "--max-time", "2ms", "--format", "json"});
+  INFO(resumed.err);
+  CHECK(resumed.exit_code == 0);
+  CHECK(*Parsed(resumed.out).find("reused")->as_int() == kept);
+}
+
+// What hangs does not see the interrupt: the process that watches ends it.
+TEST_CASE("Isolation, InterruptEndsWhatHangs", "[cli][slow]") {
+  const Scene scene;
+  CommandOptions options;
+  options.environment = {"PT_TEST_MISBEHAVIOUR=run hangs"};
+  options.signal = SIGINT;
+  options.signal_after = "it hangs now";
+  const CommandResult interrupted =
+      RunTool("pt-profile",
+              {scene.model, "--db", scene.db, "--plugin-path", scene.plugins, "--libraries", "test-plugin,reference",
+               "--threads", "1", "--max-time", "5ms", "--isolate", "process", "--key-timeout", "2s"},
+              options);
+  INFO(interrupted.err << interrupted.out);
+  CHECK(interrupted.exit_code == 130);
+  CHECK_FALSE(AnyProcessNames(scene.db));
 }
 
 // Errors are the child's, once and with its exit code.

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <cstdio>
 #include <cstdlib>
 #include <stdexcept>
 #include <string_view>
@@ -23,6 +24,7 @@ void Misbehave(std::string_view where) {
   if (how.ends_with("aborts")) std::abort();
   if (how.ends_with("exits")) _exit(3);
   if (how.ends_with("throws")) throw std::runtime_error("not this one");
+  if (how.ends_with("hangs")) std::fputs("it hangs now\n", stderr);  // for whoever waits for that
   while (how.ends_with("hangs")) pause();
 }
 
