@@ -12,6 +12,10 @@ constexpr ONNXTensorElementDataType ElementTypeOf(DataType type) {
   switch (type) {
     case DataType::kFloat32:
       return ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT;
+    case DataType::kInt8:
+      return ONNX_TENSOR_ELEMENT_DATA_TYPE_INT8;
+    case DataType::kUint8:
+      return ONNX_TENSOR_ELEMENT_DATA_TYPE_UINT8;
     case DataType::kInt32:
       return ONNX_TENSOR_ELEMENT_DATA_TYPE_INT32;
     case DataType::kInt64:

@@ -11,6 +11,7 @@
 #include "plugins/onnxruntime/kernel.h"
 #include "plugins/onnxruntime/operators.h"
 #include "plugins/shared/cores.h"
+#include "plugins/shared/operators.h"
 #include "plugins/shared/places.h"
 
 namespace pt::onnxruntime {
@@ -40,9 +41,10 @@ Precision OnnxRuntimeLibrary::Modes(const Platform& platform) const { return plu
 std::vector<OnnxRuntimeLibrary::Place> OnnxRuntimeLibrary::Places(const Platform& platform,
                                                                   const Precision& precision) const {
   std::vector<Place> places;
+  const bool exact_products = plugins::HasExactProducts(platform.device(kHostDevice));
   for (const UnitClassId id : plugins::ServedClasses(*this, platform, precision)) {
     const UnitClass& unit_class = platform.unit_class(id);
-    Place place{id, {}, !unit_class.on_host()};
+    Place place{id, {}, !unit_class.on_host(), exact_products};
     if (place.is_device) {
       const Device& device = platform.device(unit_class.device);
       place.target.provider = ProviderOf(device);
@@ -85,13 +87,13 @@ std::vector<Candidate> OnnxRuntimeLibrary::CandidatesFor(const Graph& graph, con
 
 std::optional<std::string> OnnxRuntimeLibrary::WhyUnsupported(const Graph& graph, NodeId id) const {
   if (!runtime_.ok()) return runtime_.error().message;
-  if (auto why = WhyNotTaken(graph, id)) return why;
+  if (auto why = WhyNotTaken(graph, id, plugins::HasExactProducts({}))) return why;
   return WhyNotRun(graph, std::span(&id, 1), Target());
 }
 
 bool OnnxRuntimeLibrary::IsTaken(const Graph& graph, const Platform& platform, const Place& place, NodeId node) const {
   const Device& device = platform.device(platform.unit_class(place.unit_class).device);
-  return !WhyNotTaken(graph, node) && !WhyNoCall(device, graph, node) &&
+  return !WhyNotTaken(graph, node, place.exact_products) && !WhyNoCall(device, graph, node) &&
          !WhyNotRun(graph, std::span(&node, 1), place.target);
 }
 

@@ -38,6 +38,7 @@ class OnnxRuntimeLibrary final : public Library {
     UnitClassId unit_class;
     Target target;
     bool is_device = false;
+    bool exact_products = false;  // of the host's processor
   };
   std::vector<Place> Places(const Platform& platform, const Precision& precision) const;
 

@@ -14,10 +14,27 @@ using Row = plugins::OperatorRow;
 
 constexpr plugins::TypeSet kNumbers = {DataType::kFloat32, DataType::kInt32, DataType::kInt64};
 constexpr plugins::TypeSet kAll = {DataType::kFloat32, DataType::kInt32, DataType::kInt64, DataType::kBool};
+// Of what moves elements as they are, or picks some of them.
+constexpr plugins::TypeSet kMoved = {DataType::kFloat32, DataType::kInt32, DataType::kInt64,
+                                     DataType::kBool,    DataType::kInt8,  DataType::kUint8};
+// Of what turns numbers into integers of 8 bits, back, or computes with them; sums are int32.
+constexpr plugins::TypeSet kQuantised = {DataType::kFloat32, DataType::kInt8, DataType::kUint8, DataType::kInt32};
+constexpr plugins::TypeSet kBytes = {DataType::kFloat32, DataType::kInt8, DataType::kUint8};
 
 // ONNX Runtime refuses in the run what it took before: it wants caches of half a head, whatever part of it is turned.
 std::string WholeHeads(const Graph&, const Node& node) {
   return node.int_or("rotary_embedding_dim", 0) == 0 ? "" : "rotary_embedding_dim is not here";
+}
+
+// ONNX Runtime refuses in the run, or once it has fused them, what it took before: one zero point for the scales of
+// many channels, and single ones that are no scalars.
+std::string MatchingZeroPoint(const Graph& graph, const Node& node) {
+  constexpr size_t kScale = 1, kZeroPoint = 2;
+  const auto dims_of = [&](size_t input) { return graph.value(node.inputs[input]).type.static_dims(); };
+  const auto scale = dims_of(kScale);
+  if (scale == std::vector<int64_t>{1}) return "a scale of one element that is no scalar is not here";
+  if (node.inputs.size() <= kZeroPoint || !node.inputs[kZeroPoint].valid()) return "";
+  return scale == dims_of(kZeroPoint) ? "" : "a zero point of other dims than the scale is not here";
 }
 
 // In alphabetical order.
@@ -31,24 +48,27 @@ constexpr std::array kRows = {
     Row{"BatchNormalization", NotTraining},
     Row{"Ceil"},
     Row{"Clip"},
-    Row{"Concat", nullptr, kAll},
+    Row{"Concat", nullptr, kMoved},
     Row{"Conv"},
+    Row{"ConvInteger", nullptr, kQuantised},
     Row{"ConvTranspose"},
     Row{"Cos"},
     Row{"CumSum"},
     Row{"DepthToSpace"},
+    Row{"DequantizeLinear", MatchingZeroPoint, kQuantised, true},
     Row{"Div"},
+    Row{"DynamicQuantizeLinear", nullptr, kQuantised},
     Row{"Elu"},
     Row{"Equal", nullptr, kAll},
     Row{"Erf"},
     Row{"Exp"},
-    Row{"Expand", nullptr, kAll},
-    Row{"Flatten", nullptr, kAll},
+    Row{"Expand", nullptr, kMoved},
+    Row{"Flatten", nullptr, kMoved},
     Row{"Floor"},
     Row{"GRU"},
-    Row{"Gather", nullptr, kAll},
-    Row{"GatherElements", nullptr, kAll},
-    Row{"GatherND", nullptr, kAll},
+    Row{"Gather", nullptr, kMoved},
+    Row{"GatherElements", nullptr, kMoved},
+    Row{"GatherND", nullptr, kMoved},
     Row{"Gelu"},
     Row{"Gemm"},
     Row{"GlobalAveragePool"},
@@ -70,8 +90,9 @@ constexpr std::array kRows = {
     Row{"LogSoftmax"},
     Row{"LpNormalization"},
     Row{"MatMul"},
+    Row{"MatMulInteger", nullptr, kQuantised},
     Row{"Max"},
-    Row{"MaxPool", WithOneOutput},
+    Row{"MaxPool", WithOneOutput, kBytes},
     Row{"Min"},
     Row{"Mish"},
     Row{"Mul", nullptr, kNumbers},
@@ -81,6 +102,9 @@ constexpr std::array kRows = {
     Row{"PRelu"},
     Row{"Pad"},
     Row{"Pow"},
+    Row{"QLinearConv", nullptr, kQuantised},
+    Row{"QLinearMatMul", nullptr, kQuantised},
+    Row{"QuantizeLinear", MatchingZeroPoint, kQuantised},
     Row{"RNN"},
     Row{"Reciprocal"},
     Row{"ReduceL1"},
@@ -94,7 +118,7 @@ constexpr std::array kRows = {
     Row{"ReduceSum", nullptr, kNumbers},
     Row{"ReduceSumSquare"},
     Row{"Relu"},
-    Row{"Reshape", nullptr, kAll},
+    Row{"Reshape", nullptr, kMoved},
     Row{"Resize"},
     Row{"RoiAlign"},
     Row{"RotaryEmbedding", WholeHeads},
@@ -105,22 +129,22 @@ constexpr std::array kRows = {
     Row{"Sigmoid"},
     Row{"Sign"},
     Row{"Sin"},
-    Row{"Slice", nullptr, kAll},
+    Row{"Slice", nullptr, kMoved},
     Row{"Softmax"},
     Row{"Softplus"},
     Row{"Softsign"},
     Row{"SpaceToDepth"},
-    Row{"Split", nullptr, kAll},
+    Row{"Split", nullptr, kMoved},
     Row{"Sqrt"},
-    Row{"Squeeze", nullptr, kAll},
+    Row{"Squeeze", nullptr, kMoved},
     Row{"Sub", nullptr, kNumbers},
     Row{"Sum"},
     Row{"Tanh"},
-    Row{"Tile", nullptr, kAll},
+    Row{"Tile", nullptr, kMoved},
     Row{"TopK", nullptr, kNumbers},
-    Row{"Transpose", nullptr, kAll},
+    Row{"Transpose", nullptr, kMoved},
     Row{"Trilu"},
-    Row{"Unsqueeze", nullptr, kAll},
+    Row{"Unsqueeze", nullptr, kMoved},
     Row{"Where", nullptr, kAll},
     Row{"Xor", nullptr, kAll},
 };
@@ -128,6 +152,8 @@ static_assert(std::ranges::is_sorted(kRows, {}, &Row::op));
 
 }  // namespace
 
-std::optional<std::string> WhyNotTaken(const Graph& graph, NodeId id) { return plugins::WhyNotTaken(graph, id, kRows); }
+std::optional<std::string> WhyNotTaken(const Graph& graph, NodeId id, bool exact_products) {
+  return plugins::WhyNotTaken(graph, id, kRows, exact_products);
+}
 
 }  // namespace pt::onnxruntime

@@ -102,6 +102,8 @@ Result<Owned<OrtSessionOptions>> Runtime::Options(const Wish& wish) const {
   PT_CHECK_OK(checked(api().SetDeterministicCompute(made, true)));
   PT_CHECK_OK(set(kOrtSessionOptionsConfigUseEnvAllocators, "1"));
   PT_CHECK_OK(set(kOrtSessionOptionsConfigDisablePrepacking, wish.to_ask ? "1" : "0"));
+  // By itself it rounds what a matrix is multiplied with to 8 bits where that matrix alone is quantised.
+  PT_CHECK_OK(set(kOrtSessionOptionsQDQMatMulNBitsAccuracyLevel, "1"));
   // Threads wait for work within a run without sleeping, and never between runs, when the cores are others'. That is
   // why sessions share no threads: ONNX Runtime keeps those of an environment from sleeping whatever a session says.
   PT_CHECK_OK(set(kOrtSessionOptionsConfigForceSpinningStop, "1"));

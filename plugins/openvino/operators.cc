@@ -95,6 +95,9 @@ static_assert(std::ranges::is_sorted(kRows, {}, &Row::op));
 
 }  // namespace
 
-std::optional<std::string> WhyNotTaken(const Graph& graph, NodeId id) { return plugins::WhyNotTaken(graph, id, kRows); }
+// Nothing quantised is in the table.
+std::optional<std::string> WhyNotTaken(const Graph& graph, NodeId id) {
+  return plugins::WhyNotTaken(graph, id, kRows, false);
+}
 
 }  // namespace pt::openvino

@@ -1,6 +1,9 @@
 #include "plugins/shared/operators.h"
 
 #include <algorithm>
+#include <array>
+
+#include "partitiontuner/platform/discover.h"
 
 namespace pt::plugins {
 namespace {
@@ -20,10 +23,18 @@ bool IsTakenConstant(const Value& value, const TypeSet& types) {
   return kConstants.contains(type) || types.contains(type);
 }
 
+constexpr std::array<std::string_view, 7> kQuantising = {"ConvInteger",   "DequantizeLinear", "DynamicQuantizeLinear",
+                                                         "MatMulInteger", "QLinearConv",      "QLinearMatMul",
+                                                         "QuantizeLinear"};
+
 }  // namespace
 
-std::optional<std::string> WhyNotTaken(const Graph& graph, NodeId id, std::span<const OperatorRow> rows) {
+std::optional<std::string> WhyNotTaken(const Graph& graph, NodeId id, std::span<const OperatorRow> rows,
+                                       bool exact_products) {
   const Node& node = graph.node(id);
+  if (!exact_products && std::ranges::find(kQuantising, node.op) != kQuantising.end()) {
+    return node.op + ": the processor has no exact products of integers";
+  }
   const auto row = std::ranges::lower_bound(rows, std::string_view(node.op), {}, &OperatorRow::op);
   if (!node.domain.empty() || row == rows.end() || row->op != node.op) return node.op + " is not here";
   bool computes = false;
@@ -32,7 +43,7 @@ std::optional<std::string> WhyNotTaken(const Graph& graph, NodeId id, std::span<
     computes = true;
     if (std::string fault = WrongType(graph.value(input), row->types); !fault.empty()) return node.op + ": " + fault;
   }
-  if (!computes) return node.op + ": all its inputs are constants";
+  if (!computes && !row->of_constants) return node.op + ": all its inputs are constants";
   for (const ValueId output : node.outputs) {
     if (!output.valid()) continue;
     if (std::string fault = WrongType(graph.value(output), row->types); !fault.empty()) return node.op + ": " + fault;
@@ -40,6 +51,16 @@ std::optional<std::string> WhyNotTaken(const Graph& graph, NodeId id, std::span<
   if (row->why_not == nullptr) return std::nullopt;
   const std::string why_not = row->why_not(graph, node);
   return why_not.empty() ? std::nullopt : std::optional(node.op + ": " + why_not);
+}
+
+bool HasExactProducts(const Device& host) {
+  const auto has = [](const Device& device) {
+    return device.has_instructions("avx512_vnni") || device.has_instructions("avx_vnni");
+  };
+  if (!host.isa.empty()) return has(host);
+  Device here;
+  here.isa = HostInstructionSets();
+  return has(here);
 }
 
 std::string WithOneOutput(const Graph&, const Node& node) {

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "partitiontuner/graph/graph.h"
+#include "partitiontuner/platform/platform.h"
 
 namespace pt::plugins {
 
@@ -31,12 +32,21 @@ struct OperatorRow {
   std::string (*why_not)(const Graph& graph, const Node& node) = nullptr;
   // Of inputs that are computed, and of outputs.
   TypeSet types = kFloat32Alone;
+  // Taken also when it computes on constants alone: the runtime is to see what a quantised constant stands for.
+  bool of_constants = false;
 };
 
-// Why the node is not taken; nothing for one of the default domain that has a row, computes on something, and whose
-// computed inputs and outputs are tensors of known, positive dims and of the row's types. Constants may be integers and
-// bools besides: axes, shapes, indices. rows: by name, ascending.
-std::optional<std::string> WhyNotTaken(const Graph& graph, NodeId id, std::span<const OperatorRow> rows);
+// Why the node is not taken; nothing for one of the default domain that has a row, computes on something (unless its
+// row says that it need not), and whose computed inputs and outputs are tensors of known, positive dims and of the
+// row's types. Constants may be integers and bools besides: axes, shapes, indices. rows: by name, ascending.
+// exact_products: HasExactProducts of the host; elsewhere the runtimes' products of quantised tensors overflow, and
+// what makes such tensors, reads them or multiplies them is not taken.
+std::optional<std::string> WhyNotTaken(const Graph& graph, NodeId id, std::span<const OperatorRow> rows,
+                                       bool exact_products);
+
+// The processor multiplies integers of 8 bits and sums them without overflow. A host that says nothing of its
+// instructions is taken to be this machine's.
+bool HasExactProducts(const Device& host);
 
 // For rows. The operator's other outputs are not there.
 std::string WithOneOutput(const Graph& graph, const Node& node);

@@ -280,7 +280,7 @@ TEST_CASE("Integers, StretchesAreOneKernel", "[conformance]") {
   }
 }
 
-TEST_CASE("Integers, EveryCandidateIsWithinOneUnitOfTheReference", "[conformance]") {
+TEST_CASE("Integers, EveryCandidateIsWithinOneUnitOfTheReference", "[conformance][plugins]") {
   CheckedCandidates checked;
   const Platform platform = MakeTestPlatform(2, false);
   for (const Case& c : kCases) {

@@ -19,6 +19,7 @@
 #include "partitiontuner/onnx/infer_shapes.h"
 #include "partitiontuner/platform/discover.h"
 #include "plugins/shared/cores.h"
+#include "plugins/shared/operators.h"
 #include "test/testing/check_case.h"
 #include "test/testing/kernel_bench.h"
 #include "test/testing/run_candidate.h"
@@ -71,6 +72,41 @@ TEST_CASE("OnnxRuntime, WhatItDoesNotTakeItNames", "[onnxruntime]") {
   CHECK(why("input x float32[0,4]\ny = Relu(x)\noutput y\n").find("with elements") != std::string::npos);
   CHECK(why("input x float32[4]\ny = NonZero(x)\noutput y\n") == "NonZero is not here");
   CHECK(why("input x float32[4]\ny = Relu(x)\noutput y\n") == "");
+}
+
+// Products of integers overflow on processors without instructions for them: there ONNX Runtime would be wrong.
+TEST_CASE("OnnxRuntime, QuantisedStretchesAreGroupsWhereProductsAreExact", "[onnxruntime]") {
+  const OnnxRuntimeLibrary library = MakeLibrary();
+  const Graph graph = LoadCase({"",
+                                "input x uint8[1,4,5,5]\nconst w int8[8,4,3,3] whole 1\nconst s float32[] value 0.05\n"
+                                "const z uint8[] value 128\nconst o int8[] value 0\nd = DequantizeLinear(x, s, z)\n"
+                                "v = DequantizeLinear(w, s, o)\ny = Conv(d, v)\nq = QuantizeLinear(y, s, z)\n"
+                                "output q\n"});
+  Platform platform = MakeTestPlatform(1, false);
+  const auto wholes = [&] {
+    const auto candidates = library.Candidates(graph, platform, Precision());
+    return std::ranges::count_if(candidates,
+                                 [&](const Candidate& c) { return c.nodes.size() == graph.nodes().size(); });
+  };
+  platform.devices[0].isa = "avx2 avx512_vnni";
+  CHECK(wholes() == 1);
+  platform.devices[0].isa = "avx2";
+  CHECK(wholes() == 0);
+  CHECK(library.Candidates(graph, platform, Precision()).size() == 1);  // the convolution of real numbers
+}
+
+TEST_CASE("OnnxRuntime, ScalesThatItRefusesInTheRunAreNotTaken", "[onnxruntime]") {
+  const OnnxRuntimeLibrary library = MakeLibrary();
+  const auto why = [&](const char* scale, const char* zero_point) {
+    const std::string text = std::string("input x int8[2,3]\nconst s float32") + scale + " ones\nconst z int8" +
+                             zero_point + " zeros\ny = DequantizeLinear(x, s, z) axis=1\noutput y\n";
+    return library.WhyUnsupported(LoadCase({"", text.c_str()}), NodeId(0u)).value_or("");
+  };
+  if (!plugins::HasExactProducts({})) SKIP("this processor has no exact products of integers");
+  CHECK(why("[]", "[]") == "");
+  CHECK(why("[3]", "[3]") == "");
+  CHECK(why("[1]", "[1]").find("no scalar") != std::string::npos);
+  CHECK(why("[3]", "[]").find("other dims") != std::string::npos);
 }
 
 // Every digit of float32.
