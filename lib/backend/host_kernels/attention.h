@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "lib/backend/host_kernels/operator.h"
+#include "partitiontuner/backend/attention_pattern.h"
 
 namespace pt::host {
 
@@ -22,8 +23,6 @@ struct AttentionMask {
   float otherwise = 0;
 };
 
-inline constexpr size_t kMostAttentionMasks = 2;
-
 struct AttentionOperands {
   AttentionOperand q, k, v, y;  // queries x depth, depth x keys, keys x size, queries x size
   double scale = 1;
@@ -34,5 +33,7 @@ struct AttentionOperands {
 
 // kUnsupported where types or dims do not fit.
 Result<Routine> MakeAttention(const Site& site, const AttentionOperands& operands);
+// The site's nodes, which the pattern was read from.
+Result<Routine> MakeAttention(const Site& site, const AttentionPattern& pattern);
 
 }  // namespace pt::host

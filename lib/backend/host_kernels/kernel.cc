@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "lib/backend/host_kernels/arrangement.h"
-#include "lib/backend/host_kernels/attention_pattern.h"
+#include "lib/backend/host_kernels/attention.h"
 #include "lib/backend/host_kernels/convolution.h"
 #include "lib/backend/host_kernels/expression.h"
 #include "lib/backend/host_kernels/product.h"

@@ -8,12 +8,12 @@
 
 #include "lib/backend/built_in.h"
 #include "lib/backend/host_kernels/arrangement.h"
-#include "lib/backend/host_kernels/attention_pattern.h"
 #include "lib/backend/host_kernels/convolution.h"
 #include "lib/backend/host_kernels/expression.h"
 #include "lib/backend/host_kernels/kernel.h"
 #include "lib/backend/host_kernels/product.h"
 #include "lib/backend/math_modes.h"
+#include "partitiontuner/backend/attention_pattern.h"
 #include "partitiontuner/backend/elementwise_groups.h"
 #include "partitiontuner/backend/libraries.h"
 #include "partitiontuner/candidate/run_time_sizes.h"

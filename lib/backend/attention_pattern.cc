@@ -1,4 +1,4 @@
-#include "lib/backend/host_kernels/attention_pattern.h"
+#include "partitiontuner/backend/attention_pattern.h"
 
 #include <algorithm>
 #include <cmath>
@@ -6,7 +6,7 @@
 
 #include "partitiontuner/graph/uses.h"
 
-namespace pt::host {
+namespace pt {
 namespace {
 
 bool IsOp(const Node& node, std::string_view op) { return node.domain.empty() && node.op == op; }
@@ -95,14 +95,13 @@ class Finder {
 
   std::optional<AttentionPattern::Mask> MaskOf(const Node& node, size_t scores) const {
     if (IsOp(node, "Add") && node.inputs[1 - scores] != node.inputs[scores]) {
-      return AttentionPattern::Mask{node.inputs[1 - scores], {}};
+      return AttentionPattern::Mask{node.inputs[1 - scores]};
     }
     if (!IsOp(node, "Where") || scores == 0) return std::nullopt;
     const auto& other = graph_.value(node.inputs[3 - scores]).constant;
     if (!other || other->type() != DataType::kFloat32 || other->element_count() != 1) return std::nullopt;
     const float otherwise = other->values<float>()[0];
-    return AttentionPattern::Mask{node.inputs[0],
-                                  {.is_condition = true, .keep_where = scores == 1, .otherwise = otherwise}};
+    return AttentionPattern::Mask{node.inputs[0], true, scores == 1, otherwise};
   }
 
   AttentionPattern::Matrices Identity(ValueId value) const {
@@ -180,33 +179,4 @@ std::optional<AttentionPattern> ReadAttention(const Graph& graph, std::span<cons
   return found && std::ranges::equal(found->nodes, nodes) ? std::move(found) : std::nullopt;
 }
 
-Result<Routine> MakeAttention(const Site& site, const AttentionPattern& pattern) {
-  const auto place_of = [&](ValueId value) {
-    return static_cast<size_t>(std::ranges::find(site.in, value, &Operand::value) - site.in.begin());
-  };
-  const auto see = [](size_t place, const Operand& operand, const std::vector<size_t>& dims) {
-    AttentionOperand seen{place, {}, {}};
-    for (size_t dim : dims) {
-      seen.dims.push_back(operand.dims()[dim]);
-      seen.strides.push_back(operand.strides()[dim]);
-    }
-    return seen;
-  };
-  const auto read = [&](const AttentionPattern::Matrices& matrices) {
-    const size_t place = place_of(matrices.value);
-    return see(place, site.in[place], matrices.dims);
-  };
-  AttentionOperands operands;
-  operands.q = read(pattern.q);
-  operands.k = read(pattern.k);
-  operands.v = read(pattern.v);
-  operands.y = see(0, site.out[0], pattern.y.dims);
-  operands.scale = pattern.scale;
-  for (const AttentionPattern::Mask& mask : pattern.masks) {
-    operands.masks.push_back(mask.kind);
-    operands.masks.back().place = place_of(mask.value);
-  }
-  return MakeAttention(site, operands);
-}
-
-}  // namespace pt::host
+}  // namespace pt

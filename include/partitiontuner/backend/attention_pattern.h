@@ -1,12 +1,15 @@
-// The nodes that spell out attention around a Softmax.
+// The nodes that spell out attention around a Softmax, whatever library runs them: softmax(q · k · scale + masks) · v.
 #pragma once
 
 #include <optional>
+#include <span>
 #include <vector>
 
-#include "lib/backend/host_kernels/attention.h"
+#include "partitiontuner/graph/graph.h"
 
-namespace pt::host {
+namespace pt {
+
+inline constexpr size_t kMostAttentionMasks = 2;
 
 struct AttentionPattern {
   // Matrices are read and written where they lie: dim d of the product is dim dims[d] of the value.
@@ -14,15 +17,17 @@ struct AttentionPattern {
     ValueId value;
     std::vector<size_t> dims;
   };
+  // Scores + mask, or scores where the condition is `keep_where` and `otherwise` elsewhere. Broadcasts to the scores.
   struct Mask {
     ValueId value;
-    AttentionMask kind;
+    bool is_condition = false, keep_where = true;
+    float otherwise = 0;
   };
 
   std::vector<NodeId> nodes;  // ascending
-  Matrices q, k, v, y;
+  Matrices q, k, v, y;        // queries x depth, depth x keys, keys x size, queries x size
   double scale = 1;
-  std::vector<Mask> masks;  // in order
+  std::vector<Mask> masks;  // in order; kMostAttentionMasks of them at most
 };
 
 // With the transpositions, scales and masks that nobody else needs; nullopt where the node is no Softmax of attention.
@@ -31,7 +36,4 @@ std::optional<AttentionPattern> FindAttention(const Graph& graph, NodeId softmax
 // What FindAttention finds with exactly these nodes; nullopt where there is no such thing.
 std::optional<AttentionPattern> ReadAttention(const Graph& graph, std::span<const NodeId> nodes);
 
-// The site's nodes, which the pattern was read from. kUnsupported where types or dims do not fit.
-Result<Routine> MakeAttention(const Site& site, const AttentionPattern& pattern);
-
-}  // namespace pt::host
+}  // namespace pt

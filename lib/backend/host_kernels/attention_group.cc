@@ -1,0 +1,36 @@
+// Attention that is spelled out in nodes.
+#include <algorithm>
+
+#include "lib/backend/host_kernels/attention.h"
+
+namespace pt::host {
+
+Result<Routine> MakeAttention(const Site& site, const AttentionPattern& pattern) {
+  const auto place_of = [&](ValueId value) {
+    return static_cast<size_t>(std::ranges::find(site.in, value, &Operand::value) - site.in.begin());
+  };
+  const auto see = [](size_t place, const Operand& operand, const std::vector<size_t>& dims) {
+    AttentionOperand seen{place, {}, {}};
+    for (size_t dim : dims) {
+      seen.dims.push_back(operand.dims()[dim]);
+      seen.strides.push_back(operand.strides()[dim]);
+    }
+    return seen;
+  };
+  const auto read = [&](const AttentionPattern::Matrices& matrices) {
+    const size_t place = place_of(matrices.value);
+    return see(place, site.in[place], matrices.dims);
+  };
+  AttentionOperands operands;
+  operands.q = read(pattern.q);
+  operands.k = read(pattern.k);
+  operands.v = read(pattern.v);
+  operands.y = see(0, site.out[0], pattern.y.dims);
+  operands.scale = pattern.scale;
+  for (const AttentionPattern::Mask& mask : pattern.masks) {
+    operands.masks.push_back({place_of(mask.value), mask.is_condition, mask.keep_where, mask.otherwise});
+  }
+  return MakeAttention(site, operands);
+}
+
+}  // namespace pt::host
