@@ -38,8 +38,9 @@ std::span<const OperatorRow> NormalizationOperators();
 std::span<const OperatorRow> LineOperators();
 std::span<const OperatorRow> RecurrentOperators();
 
-// The ways to run the nodes, a single one by its row, a group of elementwise ones, or a convolution with what is behind
-// it: names, "" where there is but one, the most promising first. kUnsupported with the reason where there is none.
+// The ways to run the nodes, a single one by its row, a group of elementwise ones, a convolution with what is behind
+// it, or attention: names, "" where there is but one, the most promising first. kUnsupported with the reason where
+// there is none.
 Result<std::vector<std::string>> KernelVariants(const Site& site);
 Result<Routine> MakeRoutine(const Site& site, std::string_view variant = "");
 

@@ -1,9 +1,10 @@
-// The library "cuda": elementwise groups, convolutions with what is behind them, and what operators.h lists, by kernels
-// that are written for the very nodes and compiled when a session is made. Every tensor is row-major.
+// The library "cuda": elementwise groups, convolutions with what is behind them, attention, and what operators.h lists,
+// by kernels that are written for the very nodes and compiled when a session is made. Every tensor is row-major.
 #include <algorithm>
 #include <array>
 #include <set>
 
+#include "partitiontuner/backend/attention_pattern.h"
 #include "partitiontuner/backend/elementwise_groups.h"
 #include "plugins/cuda/convolution.h"
 #include "plugins/cuda/element_kernel.h"
@@ -52,7 +53,7 @@ class OwnKernelsLibrary final : public Library {
     return modes;
   }
 
-  // Single nodes, elementwise groups, then convolutions with what is behind them.
+  // Single nodes, elementwise groups, convolutions with what is behind them, then attention.
   std::vector<Candidate> Candidates(const Graph& graph, const Platform& platform,
                                     const Precision& precision) const override {
     std::vector<Candidate> candidates;
@@ -73,6 +74,9 @@ class OwnKernelsLibrary final : public Library {
       for (const std::vector<NodeId>& group : GrowElementwise(graph, able, NodeId(n))) {
         if (group.front() == NodeId(n)) offer(group);
       }
+    }
+    for (uint32_t n = 0; n < able.size(); ++n) {
+      if (const auto attention = FindAttention(graph, NodeId(n))) offer(attention->nodes);
     }
     return candidates;
   }

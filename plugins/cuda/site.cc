@@ -9,11 +9,15 @@ namespace pt::cuda {
 
 namespace {
 
-// Exponents are not to be rounded.
-bool FeedsExponents(const Graph& graph, ValueId value) {
+// Exponents are not to be rounded, and what masks them may be beyond the range of 16 bits. adds: how many sums there
+// may be on the way.
+bool FeedsExponents(const Graph& graph, ValueId value, int adds = 2) {
   return std::ranges::any_of(graph.value(value).uses, [&](const Use& use) {
     const Node& node = graph.node(use.node);
-    return node.domain.empty() && (node.op == "Softmax" || node.op == "LogSoftmax");
+    if (!node.domain.empty()) return false;
+    if (node.op == "Add" && adds > 0) return FeedsExponents(graph, node.outputs[0], adds - 1);
+    constexpr uint32_t kMask = 3;
+    return node.op == "Softmax" || node.op == "LogSoftmax" || (node.op == "Attention" && use.input == kMask);
   });
 }
 
@@ -88,9 +92,8 @@ Result<Site> Site::MakeDense(const Graph& graph, std::span<const NodeId> nodes, 
     std::vector<TensorLayout> layouts;
     for (const ValueId value : values) {
       const ValueType& type = graph.value(value).type;
-      const bool free = type.type == DataType::kFloat32 && !FeedsExponents(graph, value);
       PT_ASSIGN(TensorLayout layout,
-                DenseLayout(free ? real : type.type, *type.static_dims(), RowMajor(type.dims.size())));
+                DenseLayout(StorageOf(graph, value, real), *type.static_dims(), RowMajor(type.dims.size())));
       layouts.push_back(std::move(layout));
     }
     return layouts;
@@ -100,6 +103,11 @@ Result<Site> Site::MakeDense(const Graph& graph, std::span<const NodeId> nodes, 
   PT_ASSIGN(const std::vector<TensorLayout> in, dense(read, real_in));
   PT_ASSIGN(const std::vector<TensorLayout> out, dense(made, real_out));
   return Make(graph, nodes, in, out);
+}
+
+DataType StorageOf(const Graph& graph, ValueId value, DataType real) {
+  const DataType type = graph.value(value).type.type;
+  return type == DataType::kFloat32 && !FeedsExponents(graph, value) ? real : type;
 }
 
 std::string OperandTexts(const Site& site) {

@@ -55,6 +55,10 @@ struct Site {
   Error Unsupported(std::string why) const;
 };
 
+// What a value of float32 is stored as where `real` is allowed: that, but for what feeds exponents. Others: as they
+// are.
+DataType StorageOf(const Graph& graph, ValueId value, DataType real);
+
 // One kernel of what runs a site.
 struct KernelText {
   std::string text;      // behind the prelude

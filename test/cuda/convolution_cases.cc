@@ -60,7 +60,7 @@ std::vector<std::string> ConvolutionCases() {
 }
 
 std::vector<std::string> LoweredCases() {
-  std::vector<std::string> cases;
+  std::vector<std::string> cases = LoweredAttentionCases();
   AddBehind(cases);
   cases.emplace_back(
       "input x float32[3,40]\ninput z float32[40]\na = Add(x, z)\nb = Sigmoid(a)\ny = Mul(a, b)\noutput y\n");

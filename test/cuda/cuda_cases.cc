@@ -146,6 +146,8 @@ std::vector<CaseFamily> OwnKernelCases() {
           {"resize", ResizeCases()},
           {"normalization", NormalizationCases()},
           {"lines", LineCases()},
+          {"top k", TopKCases()},
+          {"attention", AttentionCases()},
           {"recurrent", RecurrentCases()},
           {"types", TypeCases()},
           {"convolution", ConvolutionCases()}};

@@ -18,6 +18,9 @@ std::vector<std::string> ResizeCases();
 std::vector<std::string> NormalizationCases();
 std::vector<std::string> RecurrentCases();
 std::vector<std::string> LineCases();  // ArgMax, ArgMin, CumSum
+std::vector<std::string> TopKCases();
+std::vector<std::string> AttentionCases();  // the operator, and spelled out
+std::vector<std::string> LoweredAttentionCases();
 std::vector<std::string> TypeCases();  // types other than float32, and Cast between all of them
 
 std::vector<std::string> ConvolutionCases();  // with what is behind them

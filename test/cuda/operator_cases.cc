@@ -244,6 +244,30 @@ std::vector<std::string> LineCases() {
   return cases;
 }
 
+std::vector<std::string> TopKCases() {
+  std::vector<std::string> cases;
+  const auto add = [&](const char* type, const char* dims, const char* k, const char* attributes) {
+    cases.push_back(std::string("input x ") + type + dims + "\nconst k int64[1] ints " + k + "\nv, i = TopK(x, k) " +
+                    attributes + "\noutput v\noutput i\n");
+  };
+  for (const char* type : {"float32", "float16", "bfloat16", "int32", "int64"}) {
+    add(type, "[3,50,4]", "7", "axis=1");
+    add(type, "[3,50,4]", "50", "axis=1 largest=0");
+    add(type, "[5,33]", "1", "");
+    add(type, "[33,5]", "33", "axis=0");
+  }
+  add("float32", "[1,1]", "1", "");
+  add("float32", "[2,3]", "0", "");
+  add("float32", "[0,3]", "2", "");
+  add("float32", "[7]", "7", "largest=0 sorted=0");
+  add("float32", "[2,5001]", "600", "");          // several pieces
+  add("int32", "[1,2049]", "1024", "largest=0");  // the most that is kept from piece to piece
+  add("int32", "[1,2200]", "1500", "");           // more: ranks alone
+  cases.emplace_back("input x float32[4,9]\nconst k int64[1] ints 2\n_, i = TopK(x, k)\noutput i\n");
+  cases.emplace_back("input x float32[4,9]\nconst k int64[1] ints 2\nv, _ = TopK(x, k)\noutput v\n");
+  return cases;
+}
+
 std::vector<std::string> RecurrentCases() {
   std::vector<std::string> cases;
   const auto add = [&](const std::string& op, int gates, const std::string& attributes, int directions,

@@ -40,20 +40,30 @@ void CompileAll(const CudaLab& lab, const std::vector<std::string>& cases, const
   if (!compiled.ok()) FAIL(ToString(compiled.error()));
 }
 
-// Bit for bit what the reference library gives; NaN may be another NaN.
-void CheckExactly(const CudaLab& lab, const Graph& graph, const Tensor& x) {
+// What the reference library gives of the graph's inputs, by every candidate; NaN may be another NaN.
+void CheckOn(const CudaLab& lab, const Graph& graph, const std::vector<Tensor>& inputs, double tolerance) {
   const auto library = cuda::MakeOwnKernelsLibrary();
-  const std::vector<Tensor> inputs = {x};
-  const Candidate candidate = library->CandidatesFor(graph, lab.platform, AllNodes(graph), {}).at(0);
-  const auto results = RunOnCuda(lab, *library, graph, candidate, inputs);
-  if (!results.ok()) FAIL(ToString(results.error()));
+  const std::vector<Candidate> candidates = library->CandidatesFor(graph, lab.platform, AllNodes(graph), {});
+  REQUIRE_FALSE(candidates.empty());
   const std::vector<Tensor> expected = RunOnReference(graph, inputs);
   const std::vector<ValueId> made = GroupOutputs(graph, AllNodes(graph));
-  for (size_t i = 0; i < made.size(); ++i) {
-    const auto at = std::ranges::find(graph.outputs(), made[i]);
-    CHECK(Difference((*results)[i], expected[static_cast<size_t>(at - graph.outputs().begin())], 0) == "");
+  std::vector<Tensor> in_order;
+  for (const ValueId value : GroupInputs(graph, AllNodes(graph))) {
+    in_order.push_back(inputs[static_cast<size_t>(std::ranges::find(graph.inputs(), value) - graph.inputs().begin())]);
+  }
+  for (const Candidate& candidate : candidates) {
+    INFO(candidate.variant);
+    const auto results = RunOnCuda(lab, *library, graph, candidate, in_order);
+    if (!results.ok()) FAIL(ToString(results.error()));
+    for (size_t i = 0; i < made.size(); ++i) {
+      const auto at = std::ranges::find(graph.outputs(), made[i]);
+      CHECK(Difference((*results)[i], expected[static_cast<size_t>(at - graph.outputs().begin())], tolerance) == "");
+    }
   }
 }
+
+// Bit for bit.
+void CheckExactly(const CudaLab& lab, const Graph& graph, const Tensor& x) { CheckOn(lab, graph, {x}, 0); }
 
 }  // namespace
 
@@ -181,6 +191,113 @@ TEST_CASE("CudaIndexed, AnIndexOutOfRangeFailsTheRunAndTheNextIsFine", "[cuda]")
   CHECK(RunOnCuda(lab, *library, graph, candidate, std::vector<Tensor>{x, Tensor::Int64({2}, {-3, 2})}).ok());
   CHECK(lab.gpu.Violations().empty());
   CHECK(lab.gpu.Alive() == "");
+}
+
+TEST_CASE("CudaTopK, NotANumberIsTheGreatestAndOfEqualsTheFirstComesFirst", "[cuda]") {
+  const CudaLab lab;
+  constexpr float kNan = std::numeric_limits<float>::quiet_NaN(), kInfinity = std::numeric_limits<float>::infinity();
+  const std::vector<float> numbers = {1, kNan, -0.0F, 0, kInfinity, 1, -kInfinity, kNan, 0, -1, kInfinity};
+  for (const char* largest : {"0", "1"}) {
+    for (const char* k : {"1", "4", "11"}) {
+      const Graph graph = ParseInferred(std::string("input x float32[11]\nconst k int64[1] ints ") + k +
+                                        "\nv, i = TopK(x, k) largest=" + largest + "\noutput v\noutput i\n");
+      CheckExactly(lab, graph, Tensor::Float32({11}, numbers));
+    }
+  }
+}
+
+TEST_CASE("CudaTopK, WhatItCannotDoIsRefusedWithTheReason", "[cuda]") {
+  const CudaLab lab;
+  const auto why = [&](const std::string& text, const Precision& precision = {}) {
+    const Graph graph = ParseInferred(text);
+    const auto library = cuda::MakeOwnKernelsLibrary();
+    const NodeId node(0u);
+    for (const Candidate& candidate : library->CandidatesFor(graph, lab.platform, {&node, 1}, precision)) {
+      CHECK(candidate.math == MathMode::kFp32);  // rounded numbers would lie in another order
+    }
+    return library->WhyUnsupported(graph, node).value_or("");
+  };
+  CHECK(why("input x float32[5]\nconst k int64[1] ints 2\nv, i = TopK(x, k)\noutput i\n", Precision({MathMode::kBf16}))
+            .empty());
+  CHECK(why("input x float64[5]\nconst k int64[1] ints 2\nv, i = TopK(x, k)\noutput v\n").find("float64") !=
+        std::string::npos);
+  CHECK(why("input x float32[20000]\nconst k int64[1] ints 1025\nv, i = TopK(x, k)\noutput v\n").find("1024") !=
+        std::string::npos);
+  CHECK(why("input x float32[20000]\nconst k int64[1] ints 1024\nv, i = TopK(x, k)\noutput v\n").empty());
+}
+
+TEST_CASE("CudaAttention, MaskedAndInfiniteScoresEqualTheReference", "[cuda]") {
+  const CudaLab lab;
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  std::vector<float> mask(30, 0);
+  for (size_t i = 0; i < 12; ++i) mask[i] = i < 5 || i == 7 ? -kInfinity : 0;
+  mask[13] = -3.4e38F;
+  mask[20] = kInfinity;
+  mask[26] = std::numeric_limits<float>::quiet_NaN();
+  for (size_t i = 24; i < 26; ++i) mask[i] = -kInfinity;
+  const std::string inputs =
+      "input q float32[2,3,5,4]\ninput k float32[2,3,6,4]\ninput v float32[2,3,6,7]\ninput m float32[5,6]\n";
+  const Graph spelled = ParseInferred(inputs +
+                                      "b = Transpose(k) perm=[0,1,3,2]\ns = MatMul(q, b)\nt = Add(s, m)\n"
+                                      "p = Softmax(t)\ny = MatMul(p, v)\noutput y\n");
+  const Graph whole = ParseInferred(inputs + "y = Attention(q, k, v, m)\noutput y\n");
+  const Graph causal = ParseInferred(inputs + "y = Attention(q, k, v, m) is_causal=1\noutput y\n");
+  const std::vector<Tensor> tensors = {RandomTensor(DataType::kFloat32, {2, 3, 5, 4}, 1),
+                                       RandomTensor(DataType::kFloat32, {2, 3, 6, 4}, 2),
+                                       RandomTensor(DataType::kFloat32, {2, 3, 6, 7}, 3)};
+  for (const bool all : {false, true}) {
+    if (all) std::ranges::fill(mask, -kInfinity);
+    std::vector<Tensor> with = tensors;
+    with.push_back(Tensor::Float32({5, 6}, mask));
+    for (const Graph* const graph : {&spelled, &whole, &causal}) CheckOn(lab, *graph, with, 1e-5);
+  }
+}
+
+TEST_CASE("CudaAttention, AHiddenKeyThatIsNoNumberDoesNotBlindAQueryWithoutKeys", "[cuda]") {
+  const CudaLab lab;
+  const Graph graph = ParseInferred(
+      "input q float32[1,1,2,4]\ninput k float32[1,1,3,4]\ninput v float32[1,1,3,4]\ninput m bool[2,3]\n"
+      "y = Attention(q, k, v, m)\noutput y\n");
+  std::vector<float> keys(12, 0.5F);
+  keys[5] = std::numeric_limits<float>::quiet_NaN();
+  const std::string mask("\0\0\0\1\0\1", 6);
+  CheckOn(lab, graph,
+          {RandomTensor(DataType::kFloat32, {1, 1, 2, 4}, 1), Tensor::Float32({1, 1, 3, 4}, keys),
+           RandomTensor(DataType::kFloat32, {1, 1, 3, 4}, 2), Tensor::FromBytes(DataType::kBool, {2, 3}, mask).value()},
+          1e-5);
+}
+
+TEST_CASE("CudaAttention, PartsThatItDoesNotHaveAreRefusedWithTheReason", "[cuda]") {
+  const auto why = [](const std::string& text) {
+    const Graph graph = ParseInferred(text);
+    return cuda::MakeOwnKernelsLibrary()->WhyUnsupported(graph, NodeId(0u)).value_or("");
+  };
+  const std::string inputs = "input q float32[1,2,5,4]\ninput k float32[1,2,6,4]\ninput v float32[1,2,6,7]\n";
+  CHECK(why(inputs + "y = Attention(q, k, v)\noutput y\n").empty());
+  CHECK(why(inputs + "y, _, _, s = Attention(q, k, v)\noutput y\noutput s\n").find("first result") !=
+        std::string::npos);
+  CHECK(why(inputs + "input a float32[1,2,3,4]\ninput b float32[1,2,3,7]\n"
+                     "y, pk, pv = Attention(q, k, v, _, a, b)\noutput y\n")
+            .find("cache") != std::string::npos);
+}
+
+TEST_CASE("CudaAttention, IsOfferedAsOneGroupAndItsMaskIsNotRounded", "[cuda]") {
+  const CudaLab lab;
+  const Graph graph = ParseInferred(
+      "input q float32[1,2,5,4]\ninput k float32[1,2,4,6]\ninput v float32[1,2,6,7]\ninput m float32[5,6]\n"
+      "s = MatMul(q, k)\nt = Add(s, m)\np = Softmax(t)\ny = MatMul(p, v)\noutput y\n");
+  const std::vector<ValueId> read = GroupInputs(graph, AllNodes(graph));
+  const auto mask = static_cast<size_t>(std::ranges::find(read, graph.inputs()[3]) - read.begin());
+  size_t whole = 0;
+  for (const Candidate& candidate :
+       cuda::MakeOwnKernelsLibrary()->Candidates(graph, lab.platform, Precision({MathMode::kFp16}))) {
+    if (candidate.nodes.size() != graph.nodes().size()) continue;
+    ++whole;
+    CHECK(candidate.in[mask].storage == DataType::kFloat32);
+    CHECK((candidate.math == MathMode::kFp32 || candidate.in[0].storage != candidate.out[0].storage ||
+           candidate.in[0].storage == DataType::kFloat16));
+  }
+  CHECK(whole == 4);  // fp32, and the three ways to store in fp16
 }
 
 TEST_CASE("CudaElementwise, AGroupIsOneLaunchAndAnEmptyOneIsNone", "[cuda]") {

@@ -1,0 +1,222 @@
+#include "plugins/cuda/attention.h"
+
+#include <array>
+#include <cmath>
+
+#include "partitiontuner/backend/attention_pattern.h"
+#include "plugins/cuda/index_space.h"
+
+namespace pt::cuda {
+namespace {
+
+using Dims = std::vector<int64_t>;
+
+// The operator's tensors: [batch, heads, length, size], or [batch, length, heads · size].
+struct Heads {
+  const Operand* operand = nullptr;
+  int64_t batch = 0, heads = 0, length = 0, size = 0;
+  std::array<int64_t, 4> strides{};  // of these
+};
+
+Result<Heads> ReadHeads(const Site& site, const Operand* operand, int64_t flat_heads) {
+  if (operand == nullptr) return site.Unsupported("an input is missing");
+  if (!IsReal(operand->type())) return site.Unsupported("it is not of float32, float16 or bfloat16");
+  const Dims &d = operand->dims(), &s = operand->strides();
+  if (d.size() == 4) return Heads{operand, d[0], d[1], d[2], d[3], {s[0], s[1], s[2], s[3]}};
+  if (d.size() != 3 || flat_heads < 1 || d[2] % flat_heads != 0) {
+    return site.Unsupported("its tensors do not have three or four dims with whole heads");
+  }
+  const int64_t size = d[2] / flat_heads;
+  return Heads{operand, d[0], flat_heads, d[1], size, {s[0], size * s[2], s[1], s[2]}};
+}
+
+// The node Attention.
+class OperatorReader {
+ public:
+  explicit OperatorReader(const Site& site) : site_(site), node_(site.node()) {}
+
+  Result<Attention> Read() {
+    PT_CHECK_OK(NeedPlain());
+    const int64_t q_heads = node_.int_or("q_num_heads", 0), kv_heads = node_.int_or("kv_num_heads", 0);
+    PT_ASSIGN(const Heads q, ReadHeads(site_, site_.Input(0), q_heads));
+    PT_ASSIGN(const Heads k, ReadHeads(site_, site_.Input(1), kv_heads));
+    PT_ASSIGN(const Heads v, ReadHeads(site_, site_.Input(2), kv_heads));
+    PT_ASSIGN(const Heads y, ReadHeads(site_, site_.out.data(), q_heads));
+    const bool fits = q.batch == k.batch && q.batch == v.batch && k.heads == v.heads && k.length == v.length &&
+                      q.size == k.size && k.heads > 0 && q.heads % k.heads == 0 && y.batch == q.batch &&
+                      y.heads == q.heads && y.length == q.length && y.size == v.size;
+    if (!fits) return site_.Unsupported("queries, keys and values do not fit each other");
+    // Several heads of queries may share one of keys and values.
+    shared_ = q.heads / k.heads;
+    made_.batch = {q.batch, k.heads, shared_};
+    made_.queries = q.length;
+    made_.keys = k.length;
+    made_.depth = q.size;
+    made_.columns = v.size;
+    made_.q = ForQueries(q);
+    made_.y = ForQueries(y);
+    made_.k = ForKeys(k);
+    made_.v = ForKeys(v);
+    const double usual = 1 / std::sqrt(static_cast<double>(q.size));
+    made_.scale = node_.find("scale") != nullptr ? static_cast<double>(node_.float_or("scale", 1)) : usual;
+    made_.softcap = static_cast<double>(node_.float_or("softcap", 0.0F));
+    made_.is_operator = true;
+    SetWindow();
+    if (node_.inputs.size() > 3 && node_.inputs[3].valid()) PT_CHECK_OK(ReadMask());
+    return made_;
+  }
+
+ private:
+  Status NeedPlain() const {
+    for (size_t i = 4; i < node_.inputs.size(); ++i) {
+      if (node_.inputs[i].valid()) return site_.Unsupported("it has a cache of keys and values, or lengths of entries");
+    }
+    if (site_.out.size() != 1 || site_.out[0].value != node_.outputs[0]) {
+      return site_.Unsupported("more than its first result is asked for");
+    }
+    if (node_.int_or("softmax_precision", 1) == 11) return site_.Unsupported("its softmax is in float64");
+    return {};
+  }
+
+  AttentionMatrix ForQueries(const Heads& heads) const {
+    return {heads.operand,
+            {heads.strides[0], heads.strides[1] * shared_, heads.strides[1]},
+            heads.strides[2],
+            heads.strides[3]};
+  }
+  static AttentionMatrix ForKeys(const Heads& heads) {
+    return {heads.operand, {heads.strides[0], heads.strides[1], 0}, heads.strides[2], heads.strides[3]};
+  }
+
+  void SetWindow() {
+    const int64_t left = node_.int_or("left_window_size", -1), right = node_.int_or("right_window_size", -1);
+    if (left >= 0) made_.before = left;
+    if (right >= 0) made_.behind = right;
+    if (node_.int_or("is_causal", 0) != 0) made_.behind = 0;
+  }
+
+  // Broadcasts to [batch, heads, queries, keys], but for its last dim, which may be shorter.
+  Status ReadMask() {
+    const Operand* const operand = site_.Input(3);
+    if (operand == nullptr) return site_.Unsupported("its mask is made within the group");
+    const bool is_condition = operand->type() == DataType::kBool;
+    const Dims full = {made_.batch[0], made_.batch[1] * shared_, made_.queries, made_.keys};
+    const Dims& dims = operand->dims();
+    if ((!is_condition && !IsReal(operand->type())) || dims.empty() || dims.back() > made_.keys) {
+      return site_.Unsupported("its mask is none of numbers or bools, or does not fit its keys");
+    }
+    TensorLayout leading = operand->layout;
+    leading.dims.pop_back();
+    leading.strides.pop_back();
+    const auto strides = BroadcastStrides(leading, std::span(full).first(3));
+    if (!strides) return site_.Unsupported("its mask does not broadcast to its scores");
+    AttentionMask mask;
+    mask.at = {
+        operand, {(*strides)[0], (*strides)[1] * shared_, (*strides)[1]}, (*strides)[2], operand->strides().back()};
+    mask.kind = is_condition ? AttentionMask::Kind::kHiding : AttentionMask::Kind::kAdded;
+    mask.keys = dims.back();
+    made_.masks.push_back(mask);
+    return {};
+  }
+
+  const Site& site_;
+  const Node& node_;
+  Attention made_;
+  int64_t shared_ = 1;
+};
+
+// Nodes around a Softmax.
+class PatternReader {
+ public:
+  PatternReader(const Site& site, const AttentionPattern& pattern) : site_(site), pattern_(pattern) {}
+
+  Result<Attention> Read() {
+    if (site_.out.size() != 1) return site_.Unsupported("something else reads what is within the group");
+    PT_ASSIGN(const TensorLayout y, Seen(site_.out[0], pattern_.y));
+    made_.batch = Dims(y.dims.begin(), y.dims.end() - 2);
+    made_.queries = y.dims[y.dims.size() - 2];
+    made_.columns = y.dims.back();
+    PT_ASSIGN(made_.y, MatrixOf(site_.out[0], y, made_.queries, made_.columns));
+    PT_ASSIGN(const Operand* const q, Need(pattern_.q.value));
+    PT_ASSIGN(const Operand* const k, Need(pattern_.k.value));
+    PT_ASSIGN(const Operand* const v, Need(pattern_.v.value));
+    PT_ASSIGN(const TensorLayout queries, Seen(*q, pattern_.q));
+    PT_ASSIGN(const TensorLayout keys, Seen(*k, pattern_.k));
+    PT_ASSIGN(const TensorLayout values, Seen(*v, pattern_.v));
+    made_.depth = queries.dims.back();
+    made_.keys = keys.dims.back();
+    if (made_.keys == 0 || made_.depth == 0) return site_.Unsupported("it has no keys, or its products have no depth");
+    PT_ASSIGN(made_.q, MatrixOf(*q, queries, made_.queries, made_.depth));
+    PT_ASSIGN(made_.k, MatrixOf(*k, keys, made_.depth, made_.keys));
+    PT_ASSIGN(made_.v, MatrixOf(*v, values, made_.keys, made_.columns));
+    std::swap(made_.k.row, made_.k.column);
+    made_.scale = pattern_.scale;
+    for (const AttentionPattern::Mask& mask : pattern_.masks) PT_CHECK_OK(TakeMask(mask));
+    return made_;
+  }
+
+ private:
+  Result<const Operand*> Need(ValueId value) const {
+    const std::optional<uint32_t> at = site_.FindInput(value);
+    if (!at) return site_.Unsupported("an input is made within the group");
+    return &site_.in[*at];
+  }
+
+  // As the products see it.
+  Result<TensorLayout> Seen(const Operand& operand, const AttentionPattern::Matrices& matrices) const {
+    if (!IsReal(operand.type())) return site_.Unsupported("it is not of float32, float16 or bfloat16");
+    TensorLayout seen;
+    seen.type = operand.type();
+    for (const size_t dim : matrices.dims) {
+      seen.dims.push_back(operand.dims()[dim]);
+      seen.strides.push_back(operand.strides()[dim]);
+    }
+    return seen;
+  }
+
+  Result<AttentionMatrix> MatrixOf(const Operand& operand, const TensorLayout& seen, int64_t rows,
+                                   int64_t columns) const {
+    Dims dims = made_.batch;
+    dims.insert(dims.end(), {rows, columns});
+    const auto strides = BroadcastStrides(seen, dims);
+    if (!strides) return site_.Unsupported("its matrices do not fit each other");
+    return AttentionMatrix{&operand, Dims(strides->begin(), strides->end() - 2), (*strides)[dims.size() - 2],
+                           strides->back()};
+  }
+
+  Status TakeMask(const AttentionPattern::Mask& pattern) {
+    PT_ASSIGN(const Operand* const operand, Need(pattern.value));
+    const bool fits = pattern.is_condition ? operand->type() == DataType::kBool : IsReal(operand->type());
+    if (!fits || std::isnan(pattern.otherwise)) return site_.Unsupported("its mask is none that kernels know");
+    AttentionMask mask;
+    PT_ASSIGN(mask.at, MatrixOf(*operand, operand->layout, made_.queries, made_.keys));
+    mask.kind = pattern.is_condition ? AttentionMask::Kind::kReplacing : AttentionMask::Kind::kAdded;
+    mask.keys = made_.keys;
+    mask.keep_where = pattern.keep_where;
+    mask.otherwise = pattern.otherwise;
+    made_.masks.push_back(mask);
+    return {};
+  }
+
+  const Site& site_;
+  const AttentionPattern& pattern_;
+  Attention made_;
+};
+
+bool IsOperator(const Node& node) { return node.domain.empty() && node.op == "Attention"; }
+
+}  // namespace
+
+bool IsAttention(const Graph& graph, std::span<const NodeId> nodes) {
+  if (nodes.size() == 1) return IsOperator(graph.node(nodes.front()));
+  return ReadAttention(graph, nodes).has_value();
+}
+
+Result<Attention> MakeAttention(const Site& site) {
+  if (IsOperator(site.node()) && site.nodes.size() == 1) return OperatorReader(site).Read();
+  const std::optional<AttentionPattern> pattern = ReadAttention(site.graph, site.nodes);
+  if (!pattern) return site.Unsupported("its nodes are no attention");
+  return PatternReader(site, *pattern).Read();
+}
+
+}  // namespace pt::cuda

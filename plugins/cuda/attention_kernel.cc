@@ -1,0 +1,362 @@
+#include "plugins/cuda/attention_kernel.h"
+
+#include <algorithm>
+#include <array>
+
+#include "plugins/cuda/attention.h"
+#include "plugins/cuda/index_space.h"
+
+namespace pt::cuda {
+namespace {
+
+// Sixteen by sixteen threads; each has `queries / 16` rows, and every sixteenth column.
+constexpr int64_t kAcross = 16;
+constexpr int64_t kMostColumns = 128;  // of the result that one block makes
+constexpr std::array<int64_t, 3> kQueries = {64, 32, 16};
+constexpr int64_t kKeys = 64;
+
+std::string N(int64_t n) { return std::to_string(n); }
+std::string NameOf(int64_t queries) { return N(queries) + " queries"; }
+int64_t RoundedUp(int64_t n, int64_t to) { return (n + to - 1) / to * to; }
+
+// Infinities have no literal.
+std::string Number(float number) {
+  const std::string literal = FloatLiteral(number);
+  if (!literal.empty()) return literal;
+  return number > 0 ? "kInfinity" : "-kInfinity";
+}
+
+// "kRow = 4, kColumn = 1;", which follows a type.
+std::string Definitions(std::initializer_list<std::pair<const char*, int64_t>> numbers) {
+  std::string text;
+  for (const auto& [name, number] : numbers) text += (text.empty() ? "" : ", ") + std::string(name) + " = " + N(number);
+  return text + ";\n";
+}
+
+// Names that the text is written with: sizes and strides come before it, as constants.
+constexpr std::string_view kShared = R"(
+  __shared__ float left[kSlice][kQueries + 1], right[kSlice][kKeys + 1], values[kSlice][kColumns];
+  __shared__ float weights[kQueries][kKeys + 1], parts[kQueries][kAcross + 1];
+  const int row = threadIdx.x / kAcross * kEachRow, column = threadIdx.x % kAcross;
+)";
+
+constexpr std::string_view kBegin = R"(
+    float best[kEachRow], total[kEachRow], made[kEachRow][kEachColumn];
+    bool sees[kEachRow];
+    #pragma unroll
+    for (int i = 0; i < kEachRow; ++i) {
+      best[i] = -kInfinity;
+      total[i] = 0.0f;
+      sees[i] = false;
+      #pragma unroll
+      for (int j = 0; j < kEachColumn; ++j) made[i][j] = 0.0f;
+    }
+)";
+
+// The products of the tile's queries and keys, slice by slice of their depth.
+constexpr std::string_view kScores = R"(
+      float scores[kEachRow][kEachKey];
+      #pragma unroll
+      for (int i = 0; i < kEachRow; ++i) {
+        #pragma unroll
+        for (int j = 0; j < kEachKey; ++j) scores[i][j] = 0.0f;
+      }
+      for (Index depth = 0; depth < kDepth; depth += kSlice) {
+        __syncthreads();
+        for (int i = threadIdx.x; i < kSlice * kQueries; i += kThreads) {
+          const int k = kQueryColumn == 1 ? i % kSlice : i / kQueries, m = kQueryColumn == 1 ? i / kSlice : i % kQueries;
+          left[k][m] = first + m < kAllQueries && depth + k < kDepth
+                           ? (float)queries[(first + m) * kQueryRow + (depth + k) * kQueryColumn] : 0.0f;
+        }
+        for (int i = threadIdx.x; i < kSlice * kKeys; i += kThreads) {
+          const int k = kKeyColumn == 1 ? i % kSlice : i / kKeys, n = kKeyColumn == 1 ? i / kSlice : i % kKeys;
+          right[k][n] = start + n < kAllKeys && depth + k < kDepth
+                            ? (float)keys[(start + n) * kKeyRow + (depth + k) * kKeyColumn] : 0.0f;
+        }
+        __syncthreads();
+        for (int k = 0; k < kSlice; ++k) {
+          float a[kEachRow], b[kEachKey];
+          #pragma unroll
+          for (int i = 0; i < kEachRow; ++i) a[i] = left[k][row + i];
+          #pragma unroll
+          for (int j = 0; j < kEachKey; ++j) b[j] = right[k][column + j * kAcross];
+          #pragma unroll
+          for (int i = 0; i < kEachRow; ++i) {
+            #pragma unroll
+            for (int j = 0; j < kEachKey; ++j) scores[i][j] = fmaf(a[i], b[j], scores[i][j]);
+          }
+        }
+      }
+)";
+
+// Each row's greatest score so far; what was summed for a smaller one shrinks.
+constexpr std::string_view kSoften = R"(
+      __syncthreads();
+      #pragma unroll
+      for (int i = 0; i < kEachRow; ++i) {
+        float most = best[i];
+        for (int c = 0; c < kAcross; ++c) most = parts[row + i][c] > most ? parts[row + i][c] : most;
+        const float from = most == -kInfinity ? 0.0f : most, shrink = expf(best[i] - from);
+        best[i] = most;
+        total[i] *= shrink;
+        #pragma unroll
+        for (int j = 0; j < kEachColumn; ++j) made[i][j] *= shrink;
+        #pragma unroll
+        for (int j = 0; j < kEachKey; ++j) {
+          const float weight = expf(scores[i][j] - from);
+          total[i] += weight;
+          weights[row + i][column + j * kAcross] = weight;
+        }
+      }
+)";
+
+constexpr std::string_view kMix = R"(
+      for (int slice = 0; slice < kKeys; slice += kSlice) {
+        __syncthreads();
+        for (int i = threadIdx.x; i < kSlice * kColumns; i += kThreads) {
+          const int n = i / kColumns, c = i % kColumns;
+          values[n][c] = start + slice + n < kAllKeys && chunk + c < kAllColumns
+                             ? (float)from_values[(start + slice + n) * kValueRow + c * kValueColumn] : 0.0f;
+        }
+        __syncthreads();
+        for (int n = 0; n < kSlice; ++n) {
+          float b[kEachColumn];
+          #pragma unroll
+          for (int j = 0; j < kEachColumn; ++j) b[j] = values[n][column + j * kAcross];
+          #pragma unroll
+          for (int i = 0; i < kEachRow; ++i) {
+            const float a = weights[row + i][slice + n];
+            #pragma unroll
+            for (int j = 0; j < kEachColumn; ++j) made[i][j] = fmaf(a, b[j], made[i][j]);
+          }
+        }
+      }
+)";
+
+constexpr std::string_view kEnd = R"(
+    __syncthreads();
+    #pragma unroll
+    for (int i = 0; i < kEachRow; ++i) {
+      parts[row + i][column] = total[i];
+      weights[row + i][column] = sees[i] ? 1.0f : 0.0f;
+    }
+    __syncthreads();
+    #pragma unroll
+    for (int i = 0; i < kEachRow; ++i) {
+      float sum = 0.0f, seen = 0.0f;
+      for (int c = 0; c < kAcross; ++c) {
+        sum += parts[row + i][c];
+        seen += weights[row + i][c];
+      }
+      const bool blind = kBlindIsZero && (seen == 0.0f || sum == 0.0f);
+      #pragma unroll
+      for (int j = 0; j < kEachColumn; ++j) {
+        const int c = column + j * kAcross;
+        if (first + row + i < kAllQueries && chunk + c < kAllColumns) {
+          results[(Index)(row + i) * kResultRow + c * kResultColumn] = blind ? 0.0f : made[i][j] / sum;
+        }
+      }
+    }
+    __syncthreads();
+  }
+}
+)";
+
+// Writes the kernel for blocks of so many queries.
+class AttentionText {
+ public:
+  AttentionText(const Site& site, const Attention& attention, int64_t queries)
+      : site_(site),
+        a_(attention),
+        queries_(queries),
+        columns_(std::min(RoundedUp(attention.columns, kAcross), kMostColumns)),
+        blocks_(BlocksOf()) {}
+
+  KernelText Make() const {
+    KernelText kernel;
+    kernel.elements = blocks_.count();
+    kernel.threads_an_element = kAcross * kAcross;
+    kernel.text = "extern \"C\" __global__ void pt_kernel(const Arguments arguments) {\n  typedef " +
+                  std::string(blocks_.index_type()) + " Index;\n" + OperandTexts(site_) + Constants() +
+                  std::string(kShared) + "  for (Index block = blockIdx.x; block < " + N(blocks_.count()) +
+                  "; block += gridDim.x) {\n" + blocks_.CoordinatesText("block") + Places() + std::string(kBegin) +
+                  "    for (Index start = " + FirstKey() + "; start < " + LastKey() + "; start += kKeys) {" +
+                  std::string(kScores) + Masks() + std::string(kSoften) + std::string(kMix) + "    }" +
+                  std::string(kEnd);
+    return kernel;
+  }
+
+ private:
+  enum : size_t { kQ, kK, kV, kY, kMask };
+
+  // One for each batch entry, tile of queries and chunk of columns; where its part of each tensor begins.
+  IndexSpace BlocksOf() const {
+    std::vector<int64_t> dims = a_.batch;
+    dims.push_back((a_.queries + queries_ - 1) / queries_);
+    dims.push_back((a_.columns + columns_ - 1) / columns_);
+    std::vector<std::vector<int64_t>> strides;
+    const auto add = [&](const AttentionMatrix& matrix, int64_t tile, int64_t chunk) {
+      strides.push_back(matrix.batch);
+      strides.back().insert(strides.back().end(), {tile, chunk});
+    };
+    add(a_.q, 0, 0);
+    add(a_.k, 0, 0);
+    add(a_.v, 0, columns_ * a_.v.column);
+    add(a_.y, queries_ * a_.y.row, columns_ * a_.y.column);
+    for (const AttentionMask& mask : a_.masks) add(mask.at, 0, 0);
+    IndexSpace blocks = IndexSpace::Whole(dims, std::move(strides));
+    const auto is_wide = [](const Operand& operand) { return IsWide(operand.layout); };
+    if (std::ranges::any_of(site_.in, is_wide) || std::ranges::any_of(site_.out, is_wide)) blocks.Widen();
+    return blocks;
+  }
+
+  std::string Constants() const {
+    std::string text = "  const float kInfinity = 1.0f / 0.0f, kScale = " + Number(static_cast<float>(a_.scale)) +
+                       ";\n  const bool kBlindIsZero = " + (a_.is_operator ? "true" : "false") + ";\n  const int ";
+    text += Definitions({{"kAcross", kAcross},
+                         {"kThreads", kAcross * kAcross},
+                         {"kSlice", kAcross},
+                         {"kQueries", queries_},
+                         {"kKeys", kKeys},
+                         {"kColumns", columns_},
+                         {"kEachKey", kKeys / kAcross},
+                         {"kEachRow", queries_ / kAcross},
+                         {"kEachColumn", columns_ / kAcross}});
+    return text + "  const Index " +
+           Definitions({{"kAllQueries", a_.queries},
+                        {"kAllKeys", a_.keys},
+                        {"kAllColumns", a_.columns},
+                        {"kDepth", a_.depth},
+                        {"kQueryRow", a_.q.row},
+                        {"kQueryColumn", a_.q.column},
+                        {"kKeyRow", a_.k.row},
+                        {"kKeyColumn", a_.k.column},
+                        {"kValueRow", a_.v.row},
+                        {"kValueColumn", a_.v.column},
+                        {"kResultRow", a_.y.row},
+                        {"kResultColumn", a_.y.column}});
+  }
+
+  std::string Places() const {
+    const std::string tile = "c" + N(static_cast<int64_t>(a_.batch.size())),
+                      chunk = "c" + N(static_cast<int64_t>(a_.batch.size()) + 1);
+    const auto place = [&](const std::string& name, const AttentionMatrix& matrix, size_t tensor) {
+      const bool is_result = matrix.operand == &site_.out[0];
+      return "    " + std::string(is_result ? "" : "const ") + std::string(CTypeOf(matrix.operand->type())) +
+             "* const " + name + " = " + site_.NameOf(*matrix.operand) + " + " + blocks_.OffsetText(tensor) + ";\n";
+    };
+    std::string text = "    const Index first = " + tile + " * " + N(queries_) + ", chunk = " + chunk + " * " +
+                       N(columns_) + ";\n" + place("queries", a_.q, kQ) + place("keys", a_.k, kK) +
+                       place("from_values", a_.v, kV) + place("results", a_.y, kY);
+    for (size_t m = 0; m < a_.masks.size(); ++m) {
+      text += place("mask" + N(static_cast<int64_t>(m)), a_.masks[m].at, kMask + m);
+    }
+    return text;
+  }
+
+  // Tiles that none of the block's queries sees are left out.
+  std::string FirstKey() const {
+    if (a_.before >= a_.queries) return "0";
+    return "first > " + N(a_.before) + " ? (first - " + N(a_.before) + ") / kKeys * kKeys : 0";
+  }
+  std::string LastKey() const {
+    if (a_.behind >= a_.keys) return "kAllKeys";
+    const std::string last = "first + kQueries + " + N(a_.behind);
+    return "(" + last + " < kAllKeys ? " + last + " : kAllKeys)";
+  }
+
+  // From products to scores, and the greatest of those that this thread has in each row.
+  std::string Masks() const {
+    std::string text = R"(
+      #pragma unroll
+      for (int i = 0; i < kEachRow; ++i) {
+        const Index query = first + row + i;
+        float most = -kInfinity;
+        #pragma unroll
+        for (int j = 0; j < kEachKey; ++j) {
+          const Index key = start + column + j * kAcross;
+          float score = scores[i][j] * kScale;
+          if (query < kAllQueries && key < kAllKeys) {
+)";
+    if (a_.softcap != 0) {
+      const std::string cap = Number(static_cast<float>(a_.softcap));
+      text += "            score = " + cap + " * tanhf(score / " + cap + ");\n";
+    }
+    text += a_.is_operator ? Bias() : Replacements();
+    return text + R"(
+          } else {
+            score = -kInfinity;
+          }
+          scores[i][j] = score;
+          most = score > most ? score : most;
+        }
+        parts[row + i][column] = most;
+      }
+)";
+  }
+
+  std::string MaskText(size_t m) const {
+    const AttentionMatrix& at = a_.masks[m].at;
+    return "mask" + N(static_cast<int64_t>(m)) + "[query * (Index)" + N(at.row) + " + key * (Index)" + N(at.column) +
+           "]";
+  }
+
+  // As the operator says it: what hides a key is added to its score.
+  std::string Bias() const {
+    std::string text = "            float bias = 0.0f;\n";
+    for (size_t m = 0; m < a_.masks.size(); ++m) {
+      const std::string there = "key < " + N(a_.masks[m].keys);
+      if (a_.masks[m].kind == AttentionMask::Kind::kHiding) {
+        text += "            if (!(" + there + " && " + MaskText(m) + " != 0)) bias = -kInfinity;\n";
+      } else {
+        text += "            bias = " + there + " ? (float)" + MaskText(m) + " : -kInfinity;\n";
+      }
+    }
+    if (a_.behind < a_.keys) text += "            if (key - query > " + N(a_.behind) + ") bias = -kInfinity;\n";
+    if (a_.before < a_.queries) text += "            if (query - key > " + N(a_.before) + ") bias = -kInfinity;\n";
+    return text + "            score += bias;\n            sees[i] = sees[i] || bias > -kInfinity;\n";
+  }
+
+  std::string Replacements() const {
+    std::string text;
+    for (size_t m = 0; m < a_.masks.size(); ++m) {
+      const AttentionMask& mask = a_.masks[m];
+      if (mask.kind == AttentionMask::Kind::kAdded) {
+        text += "            score += (float)" + MaskText(m) + ";\n";
+      } else {
+        text += "            if ((" + MaskText(m) + " != 0) != " + (mask.keep_where ? "true" : "false") +
+                ") score = " + Number(mask.otherwise) + ";\n";
+      }
+    }
+    return text;
+  }
+
+  const Site& site_;
+  const Attention& a_;
+  const int64_t queries_, columns_;
+  const IndexSpace blocks_;
+};
+
+}  // namespace
+
+Result<std::vector<std::string>> AttentionVariants(const Site& site) {
+  PT_ASSIGN(const Attention attention, MakeAttention(site));
+  std::vector<std::string> variants;
+  for (const int64_t queries : kQueries) {
+    // Where less than half of the rows would be used a smaller block does the same with less.
+    if (queries == kQueries.back() || attention.queries * 2 > queries) variants.push_back(NameOf(queries));
+  }
+  return variants;
+}
+
+Result<Routine> MakeAttentionKernel(const Site& site, std::string_view variant) {
+  PT_ASSIGN(const Attention attention, MakeAttention(site));
+  const auto queries = std::ranges::find(kQueries, variant, [](int64_t n) { return NameOf(n); });
+  if (queries == kQueries.end()) return site.Unsupported("there is no variant \"" + std::string(variant) + "\" of it");
+  const bool is_empty = attention.queries == 0 || attention.columns == 0 ||
+                        std::ranges::find(attention.batch, 0) != attention.batch.end();
+  if (is_empty) return Routine{};
+  return Routine{{AttentionText(site, attention, *queries).Make()}};
+}
+
+}  // namespace pt::cuda
