@@ -36,6 +36,32 @@ TensorLayout LeadingDims(const TensorLayout& layout) {
   return leading;
 }
 
+// A Conv whose window is one element and meets every one of the image.
+bool IsPointwise(const Graph& graph, const Node& node) {
+  if (!Is(node, "Conv") || node.outputs.size() != 1) return false;
+  const std::vector<Dim>& x = graph.value(node.inputs[0]).type.dims;
+  const auto w = graph.value(node.inputs[1]).type.static_dims();
+  const auto all = [&](std::string_view name, int64_t wanted) {
+    const std::vector<int64_t> numbers = node.ints_or(name, {});
+    return std::ranges::all_of(numbers, [&](int64_t n) { return n == wanted; });
+  };
+  return w && w->size() == x.size() && w->size() > 2 && node.int_or("group", 1) == 1 && all("strides", 1) &&
+         all("pads", 0) && std::all_of(w->begin() + 2, w->end(), [](int64_t k) { return k == 1; });
+}
+
+// [batch, channels, spatial...] as a matrix for each image, a row a channel.
+Result<Matrix> ImageOf(const Site& site, const TensorLayout& image) {
+  const std::vector<int64_t>&dims = image.dims, &strides = image.strides;
+  Matrix matrix{dims[1], 1, 0, strides[0], false};
+  for (size_t d = dims.size(); d-- > 2; matrix.columns *= dims[d]) {
+    if (dims[d] > 1 && strides[d] != matrix.columns) return site.Unsupported("a channel does not lie in one piece");
+  }
+  // The stride of a single row is never used, but must be one that a matrix can have.
+  matrix.row_stride = matrix.rows > 1 ? strides[1] : std::max<int64_t>(matrix.columns, 1);
+  if (matrix.row_stride < matrix.columns) return site.Unsupported("the channels of an image overlap");
+  return matrix;
+}
+
 // Builds the product from the site's nodes.
 class ProductMaker {
  public:
@@ -44,11 +70,13 @@ class ProductMaker {
   Result<Product> Make() {
     PT_CHECK_OK(CheckTypes());
     if (site_.out.size() != 1) return site_.Unsupported("something else reads what is within the group");
+    if (IsPointwise(site_.graph, site_.node())) return MakePointwise();
+    const bool matmul = Is(site_.node(), "MatMul");
+    if (!matmul && !Is(site_.node(), "Gemm")) return site_.Unsupported("it is no product");
     PT_ASSIGN(const Operand* a, Need(0));
     PT_ASSIGN(const Operand* b, Need(1));
     product_.a_input = IndexOf(a);
     product_.b_input = IndexOf(b);
-    const bool matmul = Is(site_.node(), "MatMul");
     TensorLayout left = a->layout, right = b->layout, result = out().layout;
     if (matmul) {
       PT_CHECK_OK(MakeMatrices(left, right, result));
@@ -56,15 +84,39 @@ class ProductMaker {
     PT_ASSIGN(product_.a, MatrixOf(site_, left));
     PT_ASSIGN(product_.b, MatrixOf(site_, right));
     PT_ASSIGN(product_.result, MatrixOf(site_, result));
-    if (matmul) {
-      PT_CHECK_OK(MakeBatches(left, right, result));
-    } else if (Is(site_.node(), "Gemm")) {
-      PT_CHECK_OK(TakeGemm());
-    } else {
-      return site_.Unsupported("it is no product");
-    }
+    PT_CHECK_OK(matmul ? MakeBatches(left, right, result) : TakeGemm());
     const int64_t inner = product_.a.transposed ? product_.a.rows : product_.a.columns;
     if (inner == 0) return site_.Unsupported("its inner dim is 0");
+    return Finish();
+  }
+
+ private:
+  const Operand& out() const { return site_.out.front(); }
+  uint32_t IndexOf(const Operand* operand) const { return static_cast<uint32_t>(operand - site_.in.data()); }
+
+  // Filters [out channels, channels] times each image [channels, places].
+  Result<Product> MakePointwise() {
+    PT_ASSIGN(const Operand* x, Need(0));
+    PT_ASSIGN(const Operand* w, Need(1));
+    if (!IsDense(w->layout)) return site_.Unsupported("its filters have gaps");
+    if (w->dims()[1] == 0) return site_.Unsupported("its inner dim is 0");
+    is_pointwise_ = true;
+    product_.a_input = IndexOf(w);
+    product_.b_input = IndexOf(x);
+    product_.a = {w->dims()[0], w->dims()[1], w->dims()[1], 0, false};
+    PT_ASSIGN(product_.b, ImageOf(site_, x->layout));
+    PT_ASSIGN(product_.result, ImageOf(site_, out().layout));
+    if (product_.b.rows != product_.a.columns || product_.result.rows != product_.a.rows ||
+        product_.result.columns != product_.b.columns) {
+      return site_.Unsupported("its filters do not fit its image");
+    }
+    product_.batch = x->dims()[0];
+    if (product_.batch > INT32_MAX) return site_.Unsupported("it has more images than cuBLASLt counts");
+    if (const Operand* const bias = site_.Input(2); bias != nullptr) PT_CHECK_OK(TakeImage(*bias, bias->dims()));
+    return Finish();
+  }
+
+  Result<Product> Finish() {
     PT_CHECK_OK(TakeFollowers());
     for (const uint32_t factor : {product_.a_input, product_.b_input}) {
       const bool added = product_.bias_input == factor || product_.added_input == factor;
@@ -74,10 +126,6 @@ class ProductMaker {
     }
     return product_;
   }
-
- private:
-  const Operand& out() const { return site_.out.front(); }
-  uint32_t IndexOf(const Operand* operand) const { return static_cast<uint32_t>(operand - site_.in.data()); }
 
   Result<const Operand*> Need(size_t input) const {
     const Operand* const operand = site_.Input(input);
@@ -127,6 +175,32 @@ class ProductMaker {
       insert(result, result.dims.size() - 1, std::max<int64_t>(result.dims.back(), 1));
     }
     return {};
+  }
+
+  // What is added to images: a tensor of the result's dims, or a number a channel; `by_channel` are dims that say so.
+  Status TakeImage(const Operand& operand, const std::vector<int64_t>& by_channel) {
+    if (operand.dims() == out().dims() && !product_.added_input) {
+      PT_ASSIGN(product_.added, ImageOf(site_, operand.layout));
+      product_.added_input = IndexOf(&operand);
+      product_.beta = 1;
+      return {};
+    }
+    const int64_t channels = product_.result.rows;
+    const bool fits = !by_channel.empty() && by_channel.front() == channels &&
+                      std::all_of(by_channel.begin() + 1, by_channel.end(), [](int64_t dim) { return dim == 1; });
+    if (!fits || product_.bias_input)
+      return site_.Unsupported("what is added is neither a tensor nor a number a channel");
+    if (!IsDense(operand.layout)) return site_.Unsupported("the bias does not lie in one piece");
+    product_.bias_input = IndexOf(&operand);
+    product_.bias_by_row = true;
+    return {};
+  }
+  // [1, C, 1, 1] or [C, 1, 1], from the channels on.
+  std::vector<int64_t> FromChannels(const Operand& operand) const {
+    const size_t rank = out().dims().size();
+    std::vector<int64_t> dims = operand.dims();
+    if (dims.size() == rank && dims.front() == 1) dims.erase(dims.begin());
+    return dims.size() + 1 == rank ? dims : std::vector<int64_t>();
   }
 
   // Leading dims that broadcast. Where b is one matrix for all of a's, a's rows lie behind each other: one product.
@@ -233,7 +307,8 @@ class ProductMaker {
         const ValueId other = node.inputs[0] == last ? node.inputs[1] : node.inputs[0];
         const std::optional<uint32_t> at = site_.FindInput(other);
         if (!at) return site_.Unsupported("what is added is made within the group");
-        PT_CHECK_OK(TakeSum(site_.in[*at], 1.0F));
+        const Operand& added = site_.in[*at];
+        PT_CHECK_OK(is_pointwise_ ? TakeImage(added, FromChannels(added)) : TakeSum(added, 1.0F));
       } else {
         return site_.Unsupported("it cannot be followed by " + node.op);
       }
@@ -247,6 +322,7 @@ class ProductMaker {
 
   const Site& site_;
   Product product_;
+  bool is_pointwise_ = false;
 };
 
 }  // namespace
@@ -257,9 +333,11 @@ std::vector<std::vector<NodeId>> ProductGroups(const Graph& graph) {
   std::vector<std::vector<NodeId>> groups;
   for (uint32_t n = 0; n < graph.nodes().size(); ++n) {
     const Node& first = graph.node(NodeId(n));
-    if (!Is(first, "MatMul") && !Is(first, "Gemm")) continue;
+    const bool pointwise = IsPointwise(graph, first);
+    if (!Is(first, "MatMul") && !Is(first, "Gemm") && !pointwise) continue;
+    const size_t most = pointwise ? 4 : 3;  // a bias and a tensor are two Adds
     std::vector<NodeId> nodes = {NodeId(n)};
-    while (nodes.size() < 3) {
+    while (nodes.size() < most) {
       const NodeId next = OnlyReader(graph, graph.node(nodes.back()).outputs[0]);
       if (!next.valid()) break;
       const Node& node = graph.node(next);

@@ -1,5 +1,5 @@
-// Matrix products as cuBLASLt takes them: MatMul and Gemm, alone or with a bias, a matrix to be added, and an
-// activation.
+// Matrix products as cuBLASLt takes them: MatMul, Gemm and pointwise convolutions, alone or with a bias, a matrix to be
+// added, and an activation.
 #pragma once
 
 #include <vector>
@@ -23,8 +23,8 @@ struct ProductOffsets {
   int64_t a = 0, b = 0, result = 0;
 };
 
-// result = alpha * a * b [+ beta * added] [+ bias, the same for every row] [then the activation], `batch` times in each
-// of the calls.
+// result = alpha * a * b [+ beta * added] [+ bias, the same for every row, or one number a row] [then the activation],
+// `batch` times in each of the calls.
 struct Product {
   int64_t batch = 1;
   std::vector<ProductOffsets> calls = {{}};  // several where matrices do not lie at even distances
@@ -36,13 +36,16 @@ struct Product {
   // Indices into Site::in; the result is output 0. added has the result's dims and strides of its own.
   uint32_t a_input = 0, b_input = 0;
   std::optional<uint32_t> bias_input, added_input;
+  bool bias_by_row = false;  // one number a row
   Matrix added;
 
   bool is_empty() const { return batch == 0 || calls.empty() || result.rows == 0 || result.columns == 0; }
 };
 
 // The nodes as a product, or kUnsupported with the reason: a MatMul or Gemm first, behind it an Add, a Relu or Gelu, or
-// both. Constants are to be stored as what they are multiplied with, or added to.
+// both; or a Conv whose window is one element, of images that lie row-major: filters times the channels of each image,
+// behind it an Add of a number by channel and one of a tensor, then a Relu or Gelu. Constants are to be stored as what
+// they are multiplied with, or added to.
 Result<Product> MakeProduct(const Site& site);
 
 // Groups worth offering: each product with what follows it, as far as nobody else needs what is between.

@@ -1,5 +1,5 @@
-// The library "cublaslt": matrix products with what follows them, by NVIDIA's cuBLASLt: in float32, in tf32, and of
-// factors of 16 bits, each by several of its algorithms.
+// The library "cublaslt": matrix products and pointwise convolutions with what follows them, by NVIDIA's cuBLASLt: in
+// float32, in tf32, and of factors of 16 bits, each by several of its algorithms.
 #include <algorithm>
 #include <array>
 #include <set>

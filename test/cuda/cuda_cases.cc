@@ -1,6 +1,8 @@
 #include "test/cuda/cuda_cases.h"
 
+#include <algorithm>
 #include <array>
+#include <string_view>
 
 namespace pt::testing {
 namespace {
@@ -66,6 +68,33 @@ void AddSpecialNumbers(std::vector<std::string>& cases) {
       Together("input a float32[3]\nzero = Sub(a, a)\nnan = Div(zero, zero)\none = Exp(zero)\nmost = Div(one, zero)\n",
                {"Relu(nan)", "Max(a, nan)", "Max(nan, a)", "Min(nan, a)", "Sign(nan)", "IsNaN(nan)", "Relu(most)",
                 "Neg(most)", "Sigmoid(most)", "Less(nan, a)", "Cast(most) to=7", "Cast(nan) to=6", "Tanh(most)"}));
+}
+
+std::vector<std::string> PointwiseCases() {
+  std::vector<std::string> cases;
+  const auto add = [&](const std::string& x, const std::string& w, const std::string& rest) {
+    cases.push_back("input x float32" + x + "\nconst w float32" + w + " random 3\n" + rest + "\noutput y\n");
+  };
+  for (const char* x : {"[1,5,3,4]", "[3,5,3,4]", "[2,5,7]", "[2,5,2,3,2]", "[4,5,1,1]", "[0,5,3,4]"}) {
+    std::string w = "[6,5";
+    for (size_t i = 2; i < static_cast<size_t>(std::ranges::count(std::string_view(x), ',')) + 1; ++i) w += ",1";
+    w += "]";
+    add(x, w, "y = Conv(x, w)");
+    add(x, w, "const b float32[6] random 4\ny = Conv(x, w, b)");
+  }
+  const std::string x = "[2,5,3,4]", w = "[6,5,1,1]", b = "const b float32[6] random 4\n";
+  add(x, w, b + "p = Conv(x, w, b)\ny = Relu(p)");
+  add(x, w, "p = Conv(x, w)\ny = Relu(p)");
+  add(x, w, b + "input z float32[2,6,3,4]\np = Conv(x, w, b)\nq = Add(p, z)\ny = Relu(q)");
+  add(x, w, "input z float32[2,6,3,4]\np = Conv(x, w)\ny = Add(z, p)");
+  add(x, w, "const c float32[1,6,1,1] random 5\np = Conv(x, w)\nq = Add(p, c)\ny = Gelu(q) approximate=\"tanh\"");
+  add(x, w,
+      "input c float32[6,1,1]\ninput z float32[2,6,3,4]\np = Conv(x, w)\nq = Add(p, c)\nr = Add(q, z)\n"
+      "y = Relu(r)");
+  add("[1,5,3,4]", "[5,5,1,1]", "p = Conv(x, w) strides=[1,1] pads=[0,0,0,0]\ny = Add(x, p)");
+  cases.emplace_back(
+      "input x float32[2,5,3,4]\ninput w float32[6,5,1,1]\ninput b float32[6]\ny = Conv(x, w, b)\noutput y\n");
+  return cases;
 }
 
 }  // namespace
@@ -154,7 +183,7 @@ std::vector<CaseFamily> OwnKernelCases() {
 }
 
 std::vector<std::string> ProductCases() {
-  std::vector<std::string> cases;
+  std::vector<std::string> cases = PointwiseCases();
   const auto add = [&](const std::string& inputs, const std::string& rest) { cases.push_back(inputs + rest); };
   const std::string plain = "y = MatMul(a, b)\noutput y\n";
   add(Inputs("[5,3]", "[3,4]"), plain);

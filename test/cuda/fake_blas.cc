@@ -1,5 +1,5 @@
-// cuBLASLt on the fake GPU: it reads the descriptions that it is given and computes what they say, column-major as they
-// are, and holds its caller to what the real one demands of sizes and alignments.
+// cuBLASLt on the fake GPU: it reads the descriptions that it is given and computes what they say, column-major unless
+// they say otherwise, and holds its caller to what the real one demands of sizes and alignments.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -53,6 +53,11 @@ struct FakeLayout {
   cudaDataType_t type = CUDA_R_32F;
   int64_t rows = 0, columns = 0, leading = 0, batch_stride = 0;
   int32_t batch = 1;
+  bool row_major = false;
+
+  int64_t At(int64_t in_batch, int64_t row, int64_t column) const {
+    return in_batch * batch_stride + (row_major ? row * leading + column : row + column * leading);
+  }
 };
 
 struct FakePreference {
@@ -96,7 +101,9 @@ struct FakeProduct {
     if (k != inner() || m != d_layout.rows || n != d_layout.columns) return "sizes do not fit";
     if (c_layout.rows != d_layout.rows || c_layout.columns != d_layout.columns) return "C is not of D's size";
     for (const FakeLayout* layout : {&a_layout, &b_layout, &c_layout, &d_layout}) {
-      if (layout->leading < layout->rows || layout->rows == 0 || layout->columns == 0) return "a bad leading dimension";
+      if (layout->leading < (layout->row_major ? layout->columns : layout->rows) || layout->rows == 0 ||
+          layout->columns == 0)
+        return "a bad leading dimension";
       if (layout->batch != d_layout.batch) return "batches differ";
     }
     if (inner() == 0) return "an inner dim of 0";
@@ -119,18 +126,17 @@ struct FakeProduct {
   void ComputeOne(int64_t batch, int64_t row, int64_t column) const {
     double sum = 0;
     for (int64_t k = 0; k < inner(); ++k) {
-      const int64_t a_at = operation.transpose_a ? k + row * a_layout.leading : row + k * a_layout.leading;
-      const int64_t b_at = operation.transpose_b ? column + k * b_layout.leading : k + column * b_layout.leading;
-      sum += Rounded(LoadFrom(a, a_layout.type, batch * a_layout.batch_stride + a_at), operation.compute) *
-             Rounded(LoadFrom(b, b_layout.type, batch * b_layout.batch_stride + b_at), operation.compute);
+      const int64_t a_at = operation.transpose_a ? a_layout.At(batch, k, row) : a_layout.At(batch, row, k);
+      const int64_t b_at = operation.transpose_b ? b_layout.At(batch, column, k) : b_layout.At(batch, k, column);
+      sum += Rounded(LoadFrom(a, a_layout.type, a_at), operation.compute) *
+             Rounded(LoadFrom(b, b_layout.type, b_at), operation.compute);
     }
     sum *= static_cast<double>(alpha);
     if (beta != 0) {
-      sum += static_cast<double>(beta) *
-             LoadFrom(c, c_layout.type, batch * c_layout.batch_stride + row + column * c_layout.leading);
+      sum += static_cast<double>(beta) * LoadFrom(c, c_layout.type, c_layout.At(batch, row, column));
     }
     if (operation.bias != nullptr) sum += LoadFrom(operation.bias, operation.bias_type, row);
-    StoreTo(d, d_layout.type, batch * d_layout.batch_stride + row + column * d_layout.leading, Activated(sum));
+    StoreTo(d, d_layout.type, d_layout.At(batch, row, column), Activated(sum));
   }
 
   double Activated(double sum) const {
@@ -190,7 +196,7 @@ void AddDescriptions(cuda::BlasFunctions& blas) {
                                        int64_t leading) {
     if (!IsKnown(type)) return CUBLAS_STATUS_NOT_SUPPORTED;
     *made = reinterpret_cast<cublasLtMatrixLayout_t>(
-        new FakeLayout{type, static_cast<int64_t>(rows), static_cast<int64_t>(columns), leading, 0, 1});
+        new FakeLayout{type, static_cast<int64_t>(rows), static_cast<int64_t>(columns), leading, 0, 1, false});
     return CUBLAS_STATUS_SUCCESS;
   };
   blas.cublasLtMatrixLayoutDestroy = [](cublasLtMatrixLayout_t made) {
@@ -204,6 +210,8 @@ void AddDescriptions(cuda::BlasFunctions& blas) {
       layout.batch = Read<int32_t>(value);
     } else if (attribute == CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET && bytes == sizeof(int64_t)) {
       layout.batch_stride = Read<int64_t>(value);
+    } else if (attribute == CUBLASLT_MATRIX_LAYOUT_ORDER && bytes == sizeof(int32_t)) {
+      layout.row_major = Read<int32_t>(value) == CUBLASLT_ORDER_ROW;
     } else {
       return CUBLAS_STATUS_INVALID_VALUE;
     }
