@@ -9,10 +9,10 @@ namespace {
 
 constexpr std::string_view kEngine = "engine ";
 
-constexpr std::array kOperationNames = {"conv", "deconv", "maxpool",   "avgpool", "avgpool-with-pads",
-                                        "add",  "mul",    "relu",      "sigmoid", "tanh",
-                                        "elu",  "gelu",   "layernorm", "rmsnorm", "instancenorm"};
-static_assert(kOperationNames.size() == static_cast<size_t>(DnnOperation::kInstanceNorm) + 1);
+constexpr std::array kOperationNames = {
+    "conv", "deconv", "maxpool", "avgpool", "avgpool-with-pads", "add",     "mul",          "relu",     "sigmoid",
+    "tanh", "elu",    "gelu",    "swish",   "layernorm",         "rmsnorm", "instancenorm", "attention"};
+static_assert(kOperationNames.size() == static_cast<size_t>(DnnOperation::kAttention) + 1);
 
 template <typename Number>
 std::string Numbers(const std::vector<Number>& numbers) {
@@ -40,7 +40,8 @@ std::optional<int64_t> TakeNumber(std::string_view& text) {
 
 bool HasProducts(const DnnGraph& graph) {
   return std::ranges::any_of(graph.nodes, [](const DnnNode& node) {
-    return node.operation == DnnOperation::kConvolution || node.operation == DnnOperation::kTransposedConvolution;
+    return node.operation == DnnOperation::kConvolution || node.operation == DnnOperation::kTransposedConvolution ||
+           node.operation == DnnOperation::kAttention;
   });
 }
 
@@ -58,6 +59,7 @@ std::string ToString(const DnnGraph& graph) {
     }
     for (const float number : {node.slope, node.most, node.alpha, node.epsilon}) text += " " + Exact(number);
     if (node.is_cut_off) text += " cut off";
+    if (node.is_causal) text += " causal";
   }
   return text;
 }

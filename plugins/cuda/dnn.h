@@ -39,9 +39,13 @@ enum class DnnOperation : uint8_t {
   kTanh,
   kElu,           // by alpha
   kGelu,          // by the error function
+  kSwish,         // x * sigmoid(alpha * x)
   kLayerNorm,     // over all dims in which the second input, the scale, is larger than 1; the third is the bias
   kRmsNorm,       // the same without mean and bias
   kInstanceNorm,  // over the spatial dims; scale and bias by channel
+  // Of queries, keys and values [batch, heads, length, size], whose heads queries may share, and what is added to
+  // scores [batch or 1, heads or 1, queries, keys] where there is a fourth input: by alpha; causal where `is_causal`.
+  kAttention,
 };
 
 struct DnnNode {
@@ -52,10 +56,13 @@ struct DnnNode {
   std::vector<int64_t> window, stride, dilation, pads_begin, pads_end;
   float slope = 0, most = 0, alpha = 1, epsilon = 0;
   bool is_cut_off = false;  // kRelu: by `most`
+  bool is_causal = false;   // kAttention: query i sees the keys up to the i-th
 };
 
 struct DnnGraph {
-  MathMode math = MathMode::kFp32;  // fp32, or tf32 where the products' operands may be rounded to that
+  // fp32; tf32 where the products' operands may be rounded to that; bf16 or fp16 where they are stored so. Sums are
+  // float32 in all of them.
+  MathMode math = MathMode::kFp32;
   std::vector<DnnTensor> tensors;
   std::vector<DnnNode> nodes;   // each after those whose results it reads
   std::vector<uint32_t> bound;  // tensors that lie in memory, inputs and results; the others never leave the kernel

@@ -6,6 +6,7 @@
 #include <dlfcn.h>
 
 #include <algorithm>
+#include <charconv>
 #include <mutex>
 #include <set>
 
@@ -59,12 +60,42 @@ fe::DataType_t TypeOf(DataType type) {
   }
 }
 
+// 0 where there is none.
+int32_t NumberBehind(std::string_view key, std::string_view text) {
+  const size_t at = text.find(key);
+  int32_t number = 0;
+  if (at != std::string_view::npos) {
+    const std::string_view rest = text.substr(at + key.size());
+    std::from_chars(rest.data(), rest.data() + rest.size(), number);
+  }
+  return number;
+}
+
 // A tensor's unique id: its number, from 1 on.
 int64_t UidOf(uint32_t tensor) { return int64_t{tensor} + 1; }
+
+// Numbers that a call names by their place on the host, by unique id.
+using Scalars = std::unordered_map<int64_t, fe::graph::Tensor_attributes::pass_by_values_t>;
 
 // The front end's graph, with what only classes derived from it may see.
 class OpenGraph : public fe::graph::Graph {
  public:
+  // Of the operation graph that was built. kUnsupported where a call would have to bring more than tensors, scalars and
+  // the engine's workspace.
+  Result<Scalars> CollectScalars() {
+    std::unordered_map<int64_t, std::tuple<int64_t, int64_t, std::vector<float>>> written;
+    std::unordered_map<int64_t, std::pair<int64_t, int64_t>> replaced;
+    int64_t offset = 0;
+    PT_DNN(collect_tensors_in_workspace_subtree(written, offset));
+    PT_DNN(collect_variant_pack_replacements_subtree(replaced));
+    if (!written.empty() || !replaced.empty() || get_fe_workspace_size_subtree() > 0) {
+      return DnnError(ErrorCode::kUnsupported, "the front end wants memory of its own for it");
+    }
+    Scalars scalars;
+    PT_DNN(collect_pass_by_value_tensors_subtree(scalars));
+    return scalars;
+  }
+
   // Of the one plan there is: whether its engine runs the graph, then the plan itself.
   Result<std::shared_ptr<fe::ExecutionPlan>> BuildOnly() {
     PT_DNN(plans.check_support_at_index(0));
@@ -96,6 +127,10 @@ class OpenGraph : public fe::graph::Graph {
     if (has(fe::NumericalNote_t::NONDETERMINISTIC) || has(fe::NumericalNote_t::REDUCED_PRECISION_REDUCTION))
       return false;
     if (!HasProducts(graph)) return true;
+    if (graph.math == MathMode::kBf16 || graph.math == MathMode::kFp16) {
+      // Factors are what they were stored as: neither rounded further, nor sums of others that were.
+      return !has(fe::NumericalNote_t::DOWN_CONVERT_INPUTS) && !has(fe::NumericalNote_t::WINOGRAD);
+    }
     // Tensor cores take float32 only as TF32.
     const bool rounds = has(fe::NumericalNote_t::TENSOR_CORE) || has(fe::NumericalNote_t::DOWN_CONVERT_INPUTS);
     return rounds == (graph.math != MathMode::kFp32);
@@ -117,10 +152,11 @@ class OpenGraph : public fe::graph::Graph {
 
 using TensorPointer = std::shared_ptr<fe::graph::Tensor_attributes>;
 
-// A graph of ours in the front end's terms.
+// A graph of ours in the front end's terms. architecture: compute capability 9.0 as 90.
 class Translation {
  public:
-  explicit Translation(const DnnGraph& graph) : graph_(graph) {
+  Translation(const DnnGraph& graph, int32_t architecture) : graph_(graph) {
+    made.set_sm_version(architecture);  // nodes take it along as they are made
     made.set_io_data_type(fe::DataType_t::FLOAT)
         .set_intermediate_data_type(fe::DataType_t::FLOAT)
         .set_compute_data_type(fe::DataType_t::FLOAT);
@@ -134,8 +170,6 @@ class Translation {
   }
 
   OpenGraph made;
-  // Numbers that a call names by their place on the host.
-  std::vector<std::pair<int64_t, float>> scalars;
 
  private:
   bool IsBound(uint32_t tensor) const {
@@ -183,9 +217,21 @@ class Translation {
       case DnnOperation::kRmsNorm:
       case DnnOperation::kInstanceNorm:
         return Normalised(node);
+      case DnnOperation::kAttention:
+        return Attended(node);
       default:
         return Pointwise(node);
     }
+  }
+
+  TensorPointer Attended(const DnnNode& node) {
+    fe::graph::SDPA_attributes attributes;
+    attributes.set_name("attention").set_generate_stats(false).set_attn_scale(node.alpha);
+    if (node.is_causal) {
+      attributes.set_diagonal_alignment(fe::DiagonalAlignment_t::TOP_LEFT).set_diagonal_band_right_bound(0);
+    }
+    if (node.in.size() > 3) attributes.set_bias(In(node, 3));
+    return made.sdpa(In(node, 0), In(node, 1), In(node, 2), attributes)[0];
   }
 
   template <typename Attributes>
@@ -215,24 +261,21 @@ class Translation {
   }
 
   TensorPointer Normalised(const DnnNode& node) {
-    const TensorPointer epsilon = made.tensor(node.epsilon);
-    epsilon->set_uid(UidOf(static_cast<uint32_t>(tensors_.size() + scalars.size())));
-    scalars.emplace_back(epsilon->get_uid(), node.epsilon);
-    TensorPointer epsilon_argument = epsilon;
+    TensorPointer epsilon = made.tensor(node.epsilon);
     switch (node.operation) {
       case DnnOperation::kRmsNorm: {
         fe::graph::Rmsnorm_attributes attributes;
-        attributes.set_forward_phase(fe::NormFwdPhase_t::INFERENCE).set_epsilon(epsilon_argument);
+        attributes.set_forward_phase(fe::NormFwdPhase_t::INFERENCE).set_epsilon(epsilon);
         return made.rmsnorm(In(node, 0), In(node, 1), attributes)[0];
       }
       case DnnOperation::kLayerNorm: {
         fe::graph::Layernorm_attributes attributes;
-        attributes.set_forward_phase(fe::NormFwdPhase_t::INFERENCE).set_epsilon(epsilon_argument);
+        attributes.set_forward_phase(fe::NormFwdPhase_t::INFERENCE).set_epsilon(epsilon);
         return made.layernorm(In(node, 0), In(node, 1), In(node, 2), attributes)[0];
       }
       default: {
         fe::graph::Instancenorm_attributes attributes;
-        attributes.set_forward_phase(fe::NormFwdPhase_t::INFERENCE).set_epsilon(epsilon_argument);
+        attributes.set_forward_phase(fe::NormFwdPhase_t::INFERENCE).set_epsilon(epsilon);
         return made.instancenorm(In(node, 0), In(node, 1), In(node, 2), attributes)[0];
       }
     }
@@ -258,6 +301,9 @@ class Translation {
         break;
       case DnnOperation::kGelu:
         attributes.set_mode(fe::PointwiseMode_t::GELU_FWD);
+        break;
+      case DnnOperation::kSwish:
+        attributes.set_mode(fe::PointwiseMode_t::SWISH_FWD).set_swish_beta(node.alpha);
         break;
       default:
         attributes.set_mode(fe::PointwiseMode_t::RELU_FWD);
@@ -323,6 +369,7 @@ struct BuiltPlan {
   std::unique_ptr<Translation> graph;  // the plan's descriptors live in it
   std::shared_ptr<fe::ExecutionPlan> plan;
   std::vector<int64_t> bound;  // uids
+  Scalars scalars;
 };
 
 class FrontendCall : public DnnCall {
@@ -333,9 +380,10 @@ class FrontendCall : public DnnCall {
     std::vector<int64_t> uids = call->built_->bound;
     std::vector<void*> places;
     for (const CUdeviceptr address : addresses) places.push_back(reinterpret_cast<void*>(address));
-    for (const auto& [uid, number] : call->built_->graph->scalars) {
+    for (const auto& [uid, number] : call->built_->scalars) {
       uids.push_back(uid);
-      places.push_back(const_cast<float*>(&number));
+      std::visit([&](const auto& value) { places.push_back(const_cast<void*>(static_cast<const void*>(&value))); },
+                 number);
     }
     if (call->arguments_.get_status() != CUDNN_STATUS_SUCCESS) {
       return DnnError(ErrorCode::kRunFailed, "a call's descriptor cannot be made");
@@ -387,10 +435,11 @@ class FrontendDevice : public DnnDevice {
     const std::lock_guard lock(handle_->mutex());
     auto built = std::make_shared<BuiltPlan>();
     built->handle = handle_;
-    built->graph = std::make_unique<Translation>(graph);
+    built->graph = std::make_unique<Translation>(graph, NumberBehind("sm_", handle_->context().architecture()));
     OpenGraph& made = built->graph->made;
     PT_DNN(made.validate());
     PT_DNN(made.build_operation_graph(handle_->get()));
+    PT_ASSIGN(built->scalars, made.CollectScalars());
     std::unordered_map<fe::KnobType_t, int64_t> knobs;
     for (const auto& [kind, value] : engine.knobs) knobs[static_cast<fe::KnobType_t>(kind)] = value;
     PT_DNN(made.create_execution_plan(engine.number, knobs));
@@ -440,24 +489,28 @@ class Frontend : public Dnn {
                                                        uint64_t most_workspace) {
     auto properties = std::make_shared<fe::DeviceProperties>();
     PT_CHECK_OK(Judge(properties->deserialize({device.begin(), device.end()}), ErrorCode::kInvalidInput));
-    PT_ASSIGN(std::vector<DnnEngine> engines,
-              Proposed(graph, properties, {fe::HeurMode_t::A, fe::HeurMode_t::B}, most_workspace));
+    const auto propose = [&](const std::vector<fe::HeurMode_t>& modes) {
+      return Proposed(graph, device, properties, modes, most_workspace);
+    };
+    PT_ASSIGN(std::vector<DnnEngine> engines, propose({fe::HeurMode_t::A, fe::HeurMode_t::B}));
     if (engines.empty()) {
-      PT_ASSIGN(engines, Proposed(graph, properties, {fe::HeurMode_t::FALLBACK}, most_workspace));
+      PT_ASSIGN(engines, propose({fe::HeurMode_t::FALLBACK}));
     }
     if (!engines.empty()) return engines;
     return DnnError(ErrorCode::kUnsupported, "no engine runs it in " + std::string(MathModeName(graph.math)));
   }
 
   // None where the heuristics know nothing of such a graph; an error where it is no graph that cuDNN takes.
-  static Result<std::vector<DnnEngine>> Proposed(const DnnGraph& graph,
+  static Result<std::vector<DnnEngine>> Proposed(const DnnGraph& graph, const std::string& device,
                                                  const std::shared_ptr<const fe::DeviceProperties>& properties,
                                                  const std::vector<fe::HeurMode_t>& modes, uint64_t most_workspace) {
-    Translation translation(graph);
+    Translation translation(graph, NumberBehind("\"deviceVer\":", device) / 10);
     OpenGraph& made = translation.made;
     made.set_device_properties(properties);
     PT_DNN(made.validate());
     PT_DNN(made.build_operation_graph());
+    PT_ASSIGN(const Scalars scalars, made.CollectScalars());
+    static_cast<void>(scalars);
     if (made.create_execution_plans(modes).is_bad()) return std::vector<DnnEngine>();
     return made.Engines(graph, most_workspace);
   }

@@ -7,8 +7,10 @@
 #include <limits>
 #include <numeric>
 
+#include "partitiontuner/backend/attention_pattern.h"
 #include "partitiontuner/backend/window_parameters.h"
 #include "partitiontuner/graph/uses.h"
+#include "plugins/cuda/attention.h"
 
 namespace pt::cuda {
 namespace {
@@ -24,8 +26,34 @@ bool IsNormalisation(const Node& node) {
   return node.op == "LayerNormalization" || node.op == "RMSNormalization" || node.op == "InstanceNormalization";
 }
 bool IsActivation(const Node& node) {
-  static constexpr std::array kOps = {"Relu", "LeakyRelu", "Clip", "Sigmoid", "Tanh", "Elu", "Gelu"};
+  static constexpr std::array kOps = {"Relu", "LeakyRelu", "Clip", "Sigmoid", "Tanh", "Elu", "Gelu", "Swish"};
   return std::ranges::find(kOps, node.op) != kOps.end();
+}
+
+// Whether the node multiplies what the sigmoid made by what that was made of.
+bool MultipliesItself(const Node& sigmoid, const Node& node) {
+  if (!node.domain.empty() || node.op != "Mul" || sigmoid.op != "Sigmoid") return false;
+  const ValueId x = sigmoid.inputs[0], y = sigmoid.outputs[0];
+  return (node.inputs[0] == x && node.inputs[1] == y) || (node.inputs[0] == y && node.inputs[1] == x);
+}
+
+// The value's two readers where they are a Sigmoid and the multiplication by its result, and nobody else needs either.
+std::vector<NodeId> SwishOf(const Graph& graph, ValueId value) {
+  const std::vector<Use>& uses = graph.value(value).uses;
+  if (uses.size() != 2 || graph.value(value).is_graph_output) return {};
+  for (const Use& use : uses) {
+    const Node& sigmoid = graph.node(use.node);
+    if (!sigmoid.domain.empty() || sigmoid.op != "Sigmoid") continue;
+    const NodeId product = OnlyReader(graph, sigmoid.outputs[0]);
+    if (product.valid() && MultipliesItself(sigmoid, graph.node(product))) return {use.node, product};
+  }
+  return {};
+}
+
+// What is no attention begins with one of these.
+bool BeginsWithImage(const Node& node) {
+  return node.domain.empty() &&
+         (IsConvolution(node) || IsPool(node) || IsNormalisation(node) || node.op == "BatchNormalization");
 }
 
 // Only one element lies along a dim of 1, so its stride says nothing; cuDNN wants the one of a dense tensor.
@@ -45,7 +73,7 @@ void DropIdleStrides(DnnTensor& tensor, bool channels_last) {
 // Builds the graph, one tensor and node after another.
 class DnnSiteMaker {
  public:
-  DnnSiteMaker(const Site& site, MathMode math) : site_(site) { made_.graph.math = math; }
+  DnnSiteMaker(const Site& site, MathMode math) : site_(site), stored_(StoredIn(math)) { made_.graph.math = math; }
 
   Result<DnnSite> Make() {
     if (site_.in.empty()) return site_.Unsupported("an input is missing");
@@ -54,9 +82,11 @@ class DnnSiteMaker {
     PT_CHECK_OK(CheckOperands());
     const Node& node = site_.node();
     if (!node.domain.empty()) return site_.Unsupported("cuDNN has nothing for it");
-    if (IsConvolution(node)) {
+    if (IsAttention(site_.graph, site_.nodes)) {
+      PT_CHECK_OK(MakeAttentionNode());
+    } else if (IsConvolution(node)) {
       PT_CHECK_OK(MakeConvolution());
-    } else if (made_.graph.math != MathMode::kFp32) {
+    } else if (made_.graph.math == MathMode::kTf32) {
       return site_.Unsupported("it has no products that could be rounded");
     } else if (IsPool(node)) {
       PT_CHECK_OK(MakePool());
@@ -79,7 +109,8 @@ class DnnSiteMaker {
     const auto check = [&](const Operand& operand) -> Status {
       // Bounds of Clip may be anything: they are read here, not on the device.
       if (operand.constant != nullptr && operand.dims().empty()) return {};
-      if (operand.type() != DataType::kFloat32) return site_.Unsupported("it is not of float32");
+      const bool fits = operand.type() == stored_ || operand.type() == DataType::kFloat32;
+      if (operand.value_type != DataType::kFloat32 || !fits) return site_.Unsupported("it is not of float32");
       int64_t count = 1;
       for (const int64_t dim : operand.dims()) {
         if (dim == 0) return site_.Unsupported("a tensor is empty");
@@ -96,6 +127,13 @@ class DnnSiteMaker {
     const Operand* const operand = site_.Input(input);
     if (operand == nullptr) return site_.Unsupported("an input is missing");
     return operand;
+  }
+
+  // The first input, stored as the mode wants it.
+  Result<const Operand*> NeedFirst() const {
+    PT_ASSIGN(const Operand* const x, Need(0));
+    if (x->type() != stored_) return site_.Unsupported("its input is not to be rounded");
+    return x;
   }
 
   // ---- Tensors ----
@@ -126,13 +164,17 @@ class DnnSiteMaker {
     Dims dims(made_.graph.tensors.front().dims.size(), 1), strides(dims.size(), 1);
     dims[1] = count;
     strides[0] = count;
-    return AddBound({DataType::kFloat32, dims, strides}, {ArgumentOf(operand), content});
+    return AddBound({operand.type(), dims, strides}, {ArgumentOf(operand), content});
   }
   static int64_t Count(const Dims& dims) {
     return std::accumulate(dims.begin(), dims.end(), int64_t{1}, std::multiplies<>());
   }
-  // A result on its way to the group's: it lies as that does, though it never leaves the kernel.
-  uint32_t AddStep() { return Add(Image(out().layout)); }
+  // A result on its way to the group's: it lies as that does, though it never leaves the kernel, and is not rounded.
+  uint32_t AddStep() {
+    DnnTensor step = Image(out().layout);
+    step.type = DataType::kFloat32;
+    return Add(std::move(step));
+  }
   uint32_t Apply(DnnNode node) {
     node.out = AddStep();
     made_.graph.nodes.push_back(std::move(node));
@@ -146,6 +188,7 @@ class DnnSiteMaker {
   }
   // The tensor in which all ends is what the caller binds.
   Status Finish(uint32_t last) {
+    made_.graph.tensors[last].type = out().type();
     made_.graph.bound.push_back(last);
     made_.sources.push_back({OutArgument()});
     return {};
@@ -167,7 +210,7 @@ class DnnSiteMaker {
   // ---- Convolutions ----
   Status MakeConvolution() {
     const Node& node = site_.node();
-    PT_ASSIGN(const Operand* x, Need(0));
+    PT_ASSIGN(const Operand* x, NeedFirst());
     PT_ASSIGN(const Operand* w, Need(1));
     const size_t rank = x->dims().size();
     if (rank < 3 || rank > 5) return site_.Unsupported("it has not one to three spatial dims");
@@ -177,6 +220,7 @@ class DnnSiteMaker {
     PT_CHECK_OK(SetWindow(node, *x, *w, convolution));
     const uint32_t from = AddImage(*x);
     DnnTensor filters = Image(w->layout);
+    if (w->constant != nullptr) filters.type = stored_;
     if (channels_last_) filters.strides = ChannelsLastStrides(filters.dims);
     const DnnContent content = channels_last_ ? DnnContent::kChannelsLast : DnnContent::kAsItIs;
     const uint32_t by = AddBound(std::move(filters), {ArgumentOf(*w), content});
@@ -198,7 +242,7 @@ class DnnSiteMaker {
       last = Apply(DnnOperation::kAdd, {last, AddChannels(*w, DnnContent::kZeros)});
     }
     if (behind.activation != nullptr) {
-      PT_ASSIGN(DnnNode activation, Activation(*behind.activation));
+      PT_ASSIGN(DnnNode activation, Activation(behind));
       activation.in = {last};
       last = Apply(std::move(activation));
     }
@@ -264,6 +308,7 @@ class DnnSiteMaker {
     const Operand* tensor = nullptr;    // of the result's dims
     const Operand* channels = nullptr;  // a number a channel
     const Node* activation = nullptr;
+    bool times_itself = false;  // a Sigmoid, by which its input is multiplied: Swish
 
     bool is_nothing() const { return tensor == nullptr && channels == nullptr && activation == nullptr; }
   };
@@ -280,6 +325,11 @@ class DnnSiteMaker {
     ValueId last = site_.node().outputs[0];
     for (size_t n = 1; n < site_.nodes.size(); ++n) {
       const Node& node = site_.graph.node(site_.nodes[n]);
+      if (behind.activation != nullptr && !behind.times_itself && MultipliesItself(*behind.activation, node)) {
+        behind.times_itself = true;
+        last = node.outputs[0];
+        continue;
+      }
       if (!node.domain.empty() || node.inputs.empty() || std::ranges::find(node.inputs, last) == node.inputs.end() ||
           behind.activation != nullptr) {
         return site_.Unsupported("its nodes are no chain that cuDNN runs");
@@ -321,9 +371,16 @@ class DnnSiteMaker {
     return {};
   }
 
-  Result<DnnNode> Activation(const Node& node) const {
+  Result<DnnNode> Activation(const Behind& behind) const {
+    const Node& node = *behind.activation;
     DnnNode made;
     made.operation = DnnOperation::kRelu;
+    if (node.op == "Swish" || behind.times_itself) {
+      if (!channels_last_) PT_CHECK_OK(NeedRounding());
+      made.operation = DnnOperation::kSwish;
+      made.alpha = node.float_or("alpha", 1.0F);
+      return made;
+    }
     if (node.op == "Sigmoid") made.operation = DnnOperation::kSigmoid;
     if (node.op == "Tanh") made.operation = DnnOperation::kTanh;
     if (node.op == "Elu") {
@@ -361,7 +418,7 @@ class DnnSiteMaker {
   // ---- Pooling ----
   Status MakePool() {
     const Node& node = site_.node();
-    PT_ASSIGN(const Operand* x, Need(0));
+    PT_ASSIGN(const Operand* x, NeedFirst());
     const size_t rank = x->dims().size();
     if (rank < 3 || rank > 5 || site_.nodes.size() != 1 || node.outputs.size() != 1) {
       return site_.Unsupported("it has not one to three spatial dims, or indices are asked for");
@@ -416,7 +473,7 @@ class DnnSiteMaker {
   Status MakeBatchNormalization() {
     const Node& node = site_.node();
     if (node.int_or("training_mode", 0) != 0 || node.outputs.size() != 1) return site_.Unsupported("it is training");
-    PT_ASSIGN(const Operand* x, Need(0));
+    PT_ASSIGN(const Operand* x, NeedFirst());
     if (x->dims().size() < 3 || x->dims().size() > 5) return site_.Unsupported("it has not one to three spatial dims");
     PT_CHECK_OK(CheckLayouts(*x));
     std::array<const Operand*, 5> operands{};
@@ -430,7 +487,7 @@ class DnnSiteMaker {
     PT_ASSIGN(const Behind behind, FollowersOf(nullptr));
     if (behind.tensor != nullptr || behind.channels != nullptr) return site_.Unsupported("it is followed by Add");
     if (behind.activation != nullptr) {
-      PT_ASSIGN(DnnNode activation, Activation(*behind.activation));
+      PT_ASSIGN(DnnNode activation, Activation(behind));
       activation.in = {last};
       last = Apply(std::move(activation));
     }
@@ -444,7 +501,7 @@ class DnnSiteMaker {
   }
 
   Status MakeInstanceNorm() {
-    PT_ASSIGN(const Operand* x, Need(0));
+    PT_ASSIGN(const Operand* x, NeedFirst());
     if (x->dims().size() < 3 || x->dims().size() > 5) return site_.Unsupported("it has not one to three spatial dims");
     PT_CHECK_OK(CheckLayouts(*x));
     DnnNode made;
@@ -455,7 +512,7 @@ class DnnSiteMaker {
 
   // The dims from `axis` on are normalised together: as the channels of images of one element, one a row.
   Status MakeLayerNorm() {
-    PT_ASSIGN(const Operand* x, Need(0));
+    PT_ASSIGN(const Operand* x, NeedFirst());
     PT_ASSIGN(const Operand* scale, Need(1));
     const auto rank = static_cast<int64_t>(x->dims().size());
     int64_t axis = site_.node().int_or("axis", -1);
@@ -469,7 +526,7 @@ class DnnSiteMaker {
     const int64_t columns = Count(Dims(x->dims().begin() + axis, x->dims().end()));
     if (Count(scale->dims()) != columns) return site_.Unsupported("its scale is no number for each element");
     const int64_t rows = Count(x->dims()) / columns;
-    row_ = DnnTensor{DataType::kFloat32, {rows, columns, 1, 1}, {columns, 1, 1, 1}};
+    row_ = DnnTensor{x->type(), {rows, columns, 1, 1}, {columns, 1, 1, 1}};
     DnnNode made;
     made.operation = site_.node().op == "RMSNormalization" ? DnnOperation::kRmsNorm : DnnOperation::kLayerNorm;
     made.epsilon = site_.node().float_or("epsilon", 1e-5F);
@@ -492,7 +549,100 @@ class DnnSiteMaker {
     return Finish(made_.graph.nodes.back().out);
   }
 
+  // ---- Attention ----
+  Status MakeAttentionNode() {
+    if (stored_ == DataType::kFloat32) return site_.Unsupported("cuDNN has attention of 16 bits alone");
+    PT_ASSIGN(const Attention attention, MakeAttention(site_));
+    const bool causal = attention.behind == 0;
+    if (attention.softcap != 0 || attention.before < attention.queries ||
+        (!causal && attention.behind < attention.keys)) {
+      return site_.Unsupported("its scores are capped, or seen through a window");
+    }
+    DnnNode node;
+    node.operation = DnnOperation::kAttention;
+    node.alpha = static_cast<float>(attention.scale);
+    node.is_causal = causal;
+    PT_ASSIGN(const Dims heads, HeadsOf(attention));
+    const int64_t queries = attention.queries, keys = attention.keys;
+    PT_ASSIGN(DnnTensor q, Matrices(attention, attention.q, heads, {queries, attention.depth}));
+    PT_ASSIGN(DnnTensor k, Matrices(attention, attention.k, heads, {keys, attention.depth}));
+    PT_ASSIGN(DnnTensor v, Matrices(attention, attention.v, heads, {keys, attention.columns}));
+    PT_ASSIGN(DnnTensor y, Matrices(attention, attention.y, heads, {queries, attention.columns}));
+    node.in = {AddBound(std::move(q), {ArgumentOf(*attention.q.operand)}),
+               AddBound(std::move(k), {ArgumentOf(*attention.k.operand)}),
+               AddBound(std::move(v), {ArgumentOf(*attention.v.operand)})};
+    if (!attention.masks.empty()) PT_CHECK_OK(AddMask(attention, heads, node));
+    node.out = Add(std::move(y));
+    made_.graph.nodes.push_back(std::move(node));
+    return Finish(made_.graph.nodes.back().out);
+  }
+
+  // Batch, heads of keys and values, and heads of queries for each of those.
+  Result<Dims> HeadsOf(const Attention& attention) const {
+    if (attention.is_operator) return attention.batch;
+    if (attention.batch.size() > 2) return site_.Unsupported("it has more than a batch and heads");
+    return Aligned(attention, attention.batch, 1);
+  }
+  // Dims, or strides, of what is spelled out: as many as the operator has.
+  static Dims Aligned(const Attention& attention, Dims numbers, int64_t missing) {
+    if (attention.is_operator) return numbers;
+    numbers.insert(numbers.begin(), 2 - numbers.size(), missing);
+    numbers.push_back(missing);
+    return numbers;
+  }
+
+  // As [batch, heads, rows, columns]; heads that are used again and again count once.
+  Result<DnnTensor> Matrices(const Attention& attention, const AttentionMatrix& matrix, const Dims& heads,
+                             std::array<int64_t, 2> dims) const {
+    const Dims strides = Aligned(attention, matrix.batch, 0);
+    if (matrix.operand->type() != stored_ || matrix.column != 1) {
+      return site_.Unsupported("a matrix is not stored in 16 bits, or its rows lie in pieces");
+    }
+    DnnTensor tensor{matrix.operand->type(), {heads[0], heads[1], dims[0], dims[1]}, {}};
+    if (strides[2] != 0) tensor.dims[1] *= heads[2];
+    tensor.strides = {strides[0], strides[2] != 0 ? strides[2] : strides[1], matrix.row, matrix.column};
+    for (size_t d = 0; d < 2; ++d) {
+      if (tensor.strides[d] == 0 && tensor.dims[d] > 1) return site_.Unsupported("a matrix is used again and again");
+    }
+    return tensor;
+  }
+
+  // What hides all keys of a query has no value that all agree on, so numbers have to be known.
+  Status AddMask(const Attention& attention, const Dims& heads, DnnNode& node) {
+    const AttentionMask& mask = attention.masks.front();
+    const Operand& operand = *mask.at.operand;
+    if (attention.masks.size() > 1 || mask.kind != AttentionMask::Kind::kAdded || mask.keys != attention.keys ||
+        operand.constant == nullptr ||
+        !std::ranges::all_of(operand.constant->values<float>(), [](float x) { return std::abs(x) < kMostInMasks; })) {
+      return site_.Unsupported("its mask is no constant of finite numbers");
+    }
+    const Dims strides = Aligned(attention, mask.at.batch, 0);
+    DnnTensor tensor{
+        DataType::kFloat32, {1, 1, attention.queries, attention.keys}, {0, 0, mask.at.row, mask.at.column}};
+    if (mask.at.row == 0 || mask.at.column != 1) return site_.Unsupported("its mask is no row for each query");
+    if (strides[0] != 0) {
+      tensor.dims[0] = heads[0];
+      tensor.strides[0] = strides[0];
+    }
+    const int64_t of_heads = strides[2] != 0 ? strides[2] : strides[1];
+    if (of_heads != 0) {
+      tensor.dims[1] = heads[1] * heads[2];
+      tensor.strides[1] = of_heads;
+    }
+    node.in.push_back(AddBound(std::move(tensor), {ArgumentOf(operand)}));
+    return {};
+  }
+
+  static DataType StoredIn(MathMode math) {
+    return math == MathMode::kBf16   ? DataType::kBfloat16
+           : math == MathMode::kFp16 ? DataType::kFloat16
+                                     : DataType::kFloat32;
+  }
+  // Larger ones would be infinite in float16.
+  static constexpr float kMostInMasks = 65504;
+
   const Site& site_;
+  const DataType stored_;  // of what is multiplied
   DnnSite made_;
   bool channels_last_ = false;    // images lie so
   std::optional<DnnTensor> row_;  // LayerNormalization: both tensors as rows
@@ -548,22 +698,31 @@ Result<Tensor> ContentOf(const Site& site, const DnnSource& source) {
   return MakeError(ErrorCode::kInternal, "cuda.dnn", "a constant of unknown content");
 }
 
-bool BeginsDnnGraph(const Node& node) {
-  return node.domain.empty() &&
-         (IsConvolution(node) || IsPool(node) || IsNormalisation(node) || node.op == "BatchNormalization");
+bool MayBeDnnGraph(const Graph& graph, std::span<const NodeId> nodes) {
+  return BeginsWithImage(graph.node(nodes.front())) || IsAttention(graph, nodes);
 }
 
-bool MayBeChannelsLast(const Node& node) { return node.op != "LayerNormalization" && node.op != "RMSNormalization"; }
+bool MayBeChannelsLast(const Graph& graph, std::span<const NodeId> nodes) {
+  const Node& node = graph.node(nodes.front());
+  return BeginsWithImage(node) && node.op != "LayerNormalization" && node.op != "RMSNormalization";
+}
 
 std::vector<std::vector<NodeId>> DnnGroups(const Graph& graph) {
   constexpr size_t kMostNodes = 4;
   std::vector<std::vector<NodeId>> groups;
   for (uint32_t n = 0; n < graph.nodes().size(); ++n) {
     const Node& first = graph.node(NodeId(n));
-    if (!BeginsDnnGraph(first) || IsPool(first) || IsNormalisation(first)) continue;
+    if (const auto attention = FindAttention(graph, NodeId(n))) groups.push_back(attention->nodes);
+    if (!BeginsWithImage(first) || IsPool(first) || IsNormalisation(first)) continue;
     std::vector<NodeId> nodes = {NodeId(n)};
     while (nodes.size() < kMostNodes && first.outputs[0].valid()) {
-      const NodeId next = OnlyReader(graph, graph.node(nodes.back()).outputs[0]);
+      const ValueId last = graph.node(nodes.back()).outputs[0];
+      if (const std::vector<NodeId> swish = SwishOf(graph, last); !swish.empty()) {
+        groups.push_back(nodes);
+        groups.back().insert(groups.back().end(), swish.begin(), swish.end());
+        break;
+      }
+      const NodeId next = OnlyReader(graph, last);
       if (!next.valid() || (graph.node(next).op != "Add" && !IsActivation(graph.node(next)))) break;
       nodes.push_back(next);
       groups.push_back(nodes);

@@ -1,4 +1,4 @@
-// Nodes as a graph of cuDNN's: convolutions with what follows them, pooling and normalisations.
+// Nodes as a graph of cuDNN's: convolutions with what follows them, pooling, normalisations and attention.
 #pragma once
 
 #include <vector>
@@ -30,21 +30,22 @@ struct DnnSite {
 
 // The nodes as one graph, on the site's layouts; kUnsupported with the reason where they are none. One of
 //   Conv or ConvTranspose; behind it one Add of a tensor of the result's dims, one Add of a number a channel, and one
-//     activation (Relu, LeakyRelu, Clip from 0, Sigmoid, Tanh, Elu, Gelu)
+//     activation (Relu, LeakyRelu, Clip from 0, Sigmoid, Tanh, Elu, Gelu, Swish, spelled out or not)
 //   MaxPool, AveragePool, GlobalMaxPool, GlobalAveragePool
 //   BatchNormalization of constants, and a Relu or Clip behind it
 //   LayerNormalization, RMSNormalization, InstanceNormalization
+//   attention (attention.h), in 16 bits, causal or not, with at most one mask: numbers that are constant and finite
 Result<DnnSite> MakeDnnSite(const Site& site, MathMode math);
 
-// What a source's constant holds on the device.
+// What a source's constant holds on the device, in float32; the graph says what it is stored as there.
 Result<Tensor> ContentOf(const Site& site, const DnnSource& source);
 
 // Groups of more than one node worth offering: each convolution and normalisation with what follows it, as far as
-// nobody else needs what is between.
+// nobody else needs what is between; and nodes that spell attention out.
 std::vector<std::vector<NodeId>> DnnGroups(const Graph& graph);
-// A node that a graph of cuDNN's can begin with.
-bool BeginsDnnGraph(const Node& node);
-// Whether the node may run channels-last: all its tensors of the first input's rank then do.
-bool MayBeChannelsLast(const Node& node);
+// Whether a graph of cuDNN's can be made of nodes of these operators.
+bool MayBeDnnGraph(const Graph& graph, std::span<const NodeId> nodes);
+// Whether they may run channels-last: all tensors of the first input's rank then do.
+bool MayBeChannelsLast(const Graph& graph, std::span<const NodeId> nodes);
 
 }  // namespace pt::cuda

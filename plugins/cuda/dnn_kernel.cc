@@ -117,7 +117,7 @@ class DnnKernel : public Kernel {
     stage.to = tensor.is_result ? address : there;
     const auto& [from, to] =
         tensor.is_result ? std::tie(tensor.planned, tensor.lies) : std::tie(tensor.lies, tensor.planned);
-    PT_ASSIGN(stage.copy, StridedCopy::Make(*compiled_->driver, tensor.lies.dims, from.strides, to.strides));
+    PT_ASSIGN(stage.copy, StridedCopy::Make(*compiled_->driver, from, to));
     stages.push_back(std::move(stage));
     staging.push_back(std::move(buffer));
     address = there;
@@ -138,20 +138,23 @@ Result<Site> Densified(const Site& site) {
   return dense;
 }
 
-Result<std::shared_ptr<DeviceBuffer>> ConstantOnDevice(const Site& site, const DnnSource& source,
+// What the source's constant holds, as that type.
+Result<std::shared_ptr<DeviceBuffer>> ConstantOnDevice(const Site& site, const DnnSource& source, DataType type,
                                                        CompileContext& context) {
   const Tensor& constant = *site.in[source.argument].constant;
-  if (source.content == DnnContent::kAsItIs) return OnDevice(constant, context);
+  if (source.content == DnnContent::kAsItIs) return OnDevice(constant, context, type);
   if (source.content != DnnContent::kChannelsLast) {
     PT_ASSIGN(const Tensor folded, ContentOf(site, source));
-    return OnDevice(folded, context);
+    return OnDevice(folded, context, type);
   }
   PT_ASSIGN(CudaDriver* const driver, DriverOf(context));
-  return context.weights.Get(constant.content_hash(), "cudnn channels-last", context.device, constant.bytes().size(),
+  const std::string format = "cudnn channels-last " + std::string(DataTypeName(type));
+  const auto bytes = static_cast<uint64_t>(constant.element_count() * BytesOf(type));
+  return context.weights.Get(constant.content_hash(), format, context.device, bytes,
                              [&](DeviceBuffer& buffer) -> Status {
                                PT_ASSIGN(const Tensor turned, ContentOf(site, source));
-                               return driver->context()->Upload(DeviceAddress(buffer.data()), turned.bytes().data(),
-                                                                turned.bytes().size());
+                               const std::string stored = StoredAs(turned, type);
+                               return driver->context()->Upload(DeviceAddress(buffer.data()), stored.data(), bytes);
                              });
 }
 
@@ -161,7 +164,10 @@ uint64_t DnnScratchBytes(uint64_t workspace_bytes) {
   return workspace_bytes == 0 ? 0 : workspace_bytes + kWorkspaceAlignment;
 }
 
-Result<Site> DnnDenseSite(const Graph& graph, std::span<const NodeId> nodes, bool channels_last) {
+Result<Site> DnnDenseSite(const Graph& graph, std::span<const NodeId> nodes, bool channels_last, MathMode math) {
+  const DataType real = math == MathMode::kBf16   ? DataType::kBfloat16
+                        : math == MathMode::kFp16 ? DataType::kFloat16
+                                                  : DataType::kFloat32;
   const auto unsupported = [&](const char* why) {
     return MakeError(ErrorCode::kUnsupported, "cuda.unsupported", graph.node(nodes.front()).op + ": " + why);
   };
@@ -175,8 +181,8 @@ Result<Site> DnnDenseSite(const Graph& graph, std::span<const NodeId> nodes, boo
       const ValueType& type = graph.value(value).type;
       const size_t rank = type.dims.size();
       const bool turned = channels_last && rank == image && rank > 2;
-      PT_ASSIGN(TensorLayout layout,
-                DenseLayout(type.type, *type.static_dims(), turned ? ChannelsLast(rank) : RowMajor(rank)));
+      PT_ASSIGN(TensorLayout layout, DenseLayout(StorageOf(graph, value, real), *type.static_dims(),
+                                                 turned ? ChannelsLast(rank) : RowMajor(rank)));
       layouts.push_back(std::move(layout));
     }
     return layouts;
@@ -211,7 +217,8 @@ Result<std::unique_ptr<Kernel>> CompileDnn(const Site& site, MathMode math, cons
     PT_ASSIGN(compiled->plan, device->Build(made.graph, engine));
   }
   compiled->alignment = static_cast<uint64_t>(made.graph.alignment);
-  for (const DnnSource& source : made.sources) {
+  for (size_t i = 0; i < made.sources.size(); ++i) {
+    const DnnSource& source = made.sources[i];
     BoundTensor tensor;
     tensor.is_result = source.argument >= site.in.size();
     const auto operand_of = [&](const Site& of) -> const Operand& {
@@ -220,7 +227,7 @@ Result<std::unique_ptr<Kernel>> CompileDnn(const Site& site, MathMode math, cons
     tensor.lies = operand_of(site).layout;
     tensor.planned = operand_of(*planned).layout;
     if (operand_of(site).constant != nullptr) {
-      PT_ASSIGN(tensor.constant, ConstantOnDevice(site, source, context));
+      PT_ASSIGN(tensor.constant, ConstantOnDevice(site, source, made.graph.tensors[made.graph.bound[i]].type, context));
     }
     tensor.input =
         static_cast<uint32_t>(std::count_if(site.in.begin(), site.in.begin() + (tensor.is_result ? 0 : source.argument),

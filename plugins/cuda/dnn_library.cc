@@ -1,8 +1,9 @@
-// The library "cudnn": convolutions with what follows them, pooling and normalisations by NVIDIA's cuDNN, row-major and
-// channels-last, each with the engines that cuDNN thinks best.
+// The library "cudnn": convolutions with what follows them, pooling, normalisations and attention by NVIDIA's cuDNN,
+// images row-major and channels-last, in float32 and 16 bits, each with the engines that cuDNN thinks best.
 #include <map>
 #include <mutex>
 
+#include "plugins/cuda/attention.h"
 #include "plugins/cuda/dnn_graph.h"
 #include "plugins/cuda/dnn_kernel.h"
 #include "plugins/cuda/libraries.h"
@@ -20,7 +21,7 @@ constexpr const char* kVersion = "1";
 // those further down seldom win.
 constexpr size_t kMostEngines = 3;
 
-constexpr std::array kModes = {MathMode::kFp32, MathMode::kTf32};
+constexpr std::array kModes = {MathMode::kFp32, MathMode::kTf32, MathMode::kBf16, MathMode::kFp16};
 
 class DnnLibrary final : public Library {
  public:
@@ -35,7 +36,7 @@ class DnnLibrary final : public Library {
     return IsCuda(platform, device) && !DescriptionOf(platform.device(device)).empty();
   }
   Precision Modes(const Platform&) const override {
-    return dnn() == nullptr ? Precision() : Precision({MathMode::kTf32});
+    return dnn() == nullptr ? Precision() : Precision({MathMode::kTf32, MathMode::kBf16, MathMode::kFp16});
   }
 
   std::vector<Candidate> Candidates(const Graph& graph, const Platform& platform,
@@ -48,7 +49,7 @@ class DnnLibrary final : public Library {
     };
     for (uint32_t n = 0; n < graph.nodes().size(); ++n) {
       const NodeId node(n);
-      if (BeginsDnnGraph(graph.node(node))) offer({&node, 1});
+      if (MayBeDnnGraph(graph, {&node, 1})) offer({&node, 1});
     }
     for (const std::vector<NodeId>& group : DnnGroups(graph)) offer(group);
     return candidates;
@@ -57,12 +58,12 @@ class DnnLibrary final : public Library {
   std::vector<Candidate> CandidatesFor(const Graph& graph, const Platform& platform, std::span<const NodeId> nodes,
                                        const Precision& precision) const override {
     std::vector<Candidate> candidates;
-    if (dnn() == nullptr || !BeginsDnnGraph(graph.node(nodes.front())) || !IsConvex(graph, nodes)) return candidates;
+    if (dnn() == nullptr || !MayBeDnnGraph(graph, nodes) || !IsConvex(graph, nodes)) return candidates;
     for (const UnitClassId unit_class : ComputingClasses(platform)) {
       const std::string device = DescriptionOf(platform.device(platform.unit_class(unit_class).device));
       if (device.empty()) continue;
       for (const bool channels_last : {false, true}) {
-        if (channels_last && !MayBeChannelsLast(graph.node(nodes.front()))) continue;
+        if (channels_last && !MayBeChannelsLast(graph, nodes)) continue;
         for (const MathMode math : kModes) {
           if (precision.allows(math)) Offer(graph, nodes, unit_class, device, channels_last, math, candidates);
         }
@@ -73,9 +74,10 @@ class DnnLibrary final : public Library {
 
   std::optional<std::string> WhyUnsupported(const Graph& graph, NodeId node) const override {
     if (dnn() == nullptr) return functions_ == nullptr ? "there is no CUDA driver" : functions_->no_dnn;
-    const Result<Site> site = DnnDenseSite(graph, {&node, 1}, false);
+    const MathMode math = IsAttention(graph, {&node, 1}) ? MathMode::kFp16 : MathMode::kFp32;
+    const Result<Site> site = DnnDenseSite(graph, {&node, 1}, false, math);
     if (!site.ok()) return site.error().message;
-    const Result<DnnSite> made = MakeDnnSite(*site, MathMode::kFp32);
+    const Result<DnnSite> made = MakeDnnSite(*site, math);
     return made.ok() ? std::nullopt : std::optional(made.error().message);
   }
 
@@ -134,22 +136,18 @@ class DnnLibrary final : public Library {
 
   void Offer(const Graph& graph, std::span<const NodeId> nodes, UnitClassId unit_class, const std::string& device,
              bool channels_last, MathMode math, std::vector<Candidate>& candidates) const {
-    const Result<Site> site = DnnDenseSite(graph, nodes, channels_last);
+    const Result<Site> site = DnnDenseSite(graph, nodes, channels_last, math);
     if (!site.ok()) return;
     const Result<DnnSite> made = MakeDnnSite(*site, math);
     if (!made.ok()) return;
     Candidate candidate = RowMajorCandidate(graph, nodes, kName);
     candidate.unit_class = unit_class;
     candidate.math = math;
-    size_t read = 0;
     for (const Operand& operand : site->in) {
-      if (operand.constant != nullptr) {
-        candidate.constant_bytes += operand.constant->bytes().size();
-      } else {
-        candidate.in[read++].layout = operand.layout.layout;
-      }
+      if (operand.constant != nullptr) candidate.constant_bytes += operand.constant->bytes().size();
     }
-    candidate.out[0].layout = site->out[0].layout.layout;
+    candidate.in = FormsOf(site->in);
+    candidate.out = FormsOf(site->out);
     for (const DnnEngine& engine : EnginesFor(made->graph, device)) {
       candidate.variant = ToString(engine);
       candidate.scratch_bytes = DnnScratchBytes(engine.workspace_bytes);

@@ -71,22 +71,24 @@ class RoutineKernel : public Kernel {
   const std::shared_ptr<const Compiled> compiled_;
 };
 
-// Numbers of float32 as one of the two 16-bit floats.
-std::vector<uint16_t> Narrowed(const Tensor& constant, DataType type) {
-  std::vector<uint16_t> narrowed;
-  narrowed.reserve(static_cast<size_t>(constant.element_count()));
-  for (const float number : constant.values<float>()) {
-    narrowed.push_back(type == DataType::kFloat16 ? ToHalf(number).bits : ToBfloat16(number).bits);
-  }
-  return narrowed;
-}
-
 }  // namespace
 
 Result<CudaDriver*> DriverOf(const CompileContext& context) {
   auto* const driver = dynamic_cast<CudaDriver*>(&context.device);
   if (driver != nullptr) return driver;
   return MakeError(ErrorCode::kInternal, "cuda.driver", "a CUDA kernel needs its device's driver");
+}
+
+std::string StoredAs(const Tensor& tensor, DataType type) {
+  if (type == tensor.type()) {
+    return {reinterpret_cast<const char*>(tensor.bytes().data()), tensor.bytes().size()};
+  }
+  std::vector<uint16_t> narrowed;
+  narrowed.reserve(static_cast<size_t>(tensor.element_count()));
+  for (const float number : tensor.values<float>()) {
+    narrowed.push_back(type == DataType::kFloat16 ? ToHalf(number).bits : ToBfloat16(number).bits);
+  }
+  return {reinterpret_cast<const char*>(narrowed.data()), narrowed.size() * sizeof(uint16_t)};
 }
 
 Result<std::shared_ptr<DeviceBuffer>> OnDevice(const Tensor& constant, CompileContext& context, DataType type) {
@@ -102,7 +104,7 @@ Result<std::shared_ptr<DeviceBuffer>> OnDevice(const Tensor& constant, CompileCo
   const std::string format = "cuda row-major " + std::string(DataTypeName(type));
   const uint64_t bytes = static_cast<uint64_t>(constant.element_count() * BytesOf(type));
   return context.weights.Get(constant.content_hash(), format, context.device, bytes, [&](DeviceBuffer& buffer) {
-    const std::vector<uint16_t> narrowed = Narrowed(constant, type);
+    const std::string narrowed = StoredAs(constant, type);
     return upload(buffer, narrowed.data(), bytes);
   });
 }

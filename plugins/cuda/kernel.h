@@ -15,6 +15,8 @@ Result<CudaDriver*> DriverOf(const CompileContext& context);
 // there; undefined: as they are.
 Result<std::shared_ptr<DeviceBuffer>> OnDevice(const Tensor& constant, CompileContext& context,
                                                DataType type = DataType::kUndefined);
+// The bytes of a tensor's numbers, real ones as that type.
+std::string StoredAs(const Tensor& tensor, DataType type);
 // All constants of the site, in its order.
 Result<std::vector<std::shared_ptr<DeviceBuffer>>> ConstantsOnDevice(const Site& site, CompileContext& context);
 

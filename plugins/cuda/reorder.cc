@@ -49,14 +49,16 @@ class ReorderKernel : public Kernel {
 };
 
 bool IsKnown(const Form& form, size_t rank) {
-  return form.storage == DataType::kFloat32 && !form.quantisation.valid() &&
+  return IsReal(form.storage) && !form.quantisation.valid() &&
          (form.layout == RowMajor(rank) || (rank > 2 && form.layout == ChannelsLast(rank)));
 }
 
 }  // namespace
 
 bool CanReorderOnCuda(std::span<const int64_t> dims, const Form& from, const Form& to) {
-  return IsKnown(from, dims.size()) && IsKnown(to, dims.size());
+  const bool widens = from.storage == DataType::kFloat32 || to.storage == DataType::kFloat32;
+  const bool alike = from.storage == to.storage || (widens && from.layout != to.layout);
+  return alike && IsKnown(from, dims.size()) && IsKnown(to, dims.size());
 }
 
 Result<std::unique_ptr<Kernel>> CompileReorderOnCuda(const TensorLayout& from, const TensorLayout& to,
@@ -66,30 +68,29 @@ Result<std::unique_ptr<Kernel>> CompileReorderOnCuda(const TensorLayout& from, c
                      "no kernel takes a tensor from " + ToString(from.layout) + " to " + ToString(to.layout));
   }
   PT_ASSIGN(CudaDriver* const driver, DriverOf(context));
-  PT_ASSIGN(StridedCopy copy, StridedCopy::Make(*driver, from.dims, from.strides, to.strides));
+  PT_ASSIGN(StridedCopy copy, StridedCopy::Make(*driver, from, to));
   return std::unique_ptr<Kernel>(std::make_unique<ReorderKernel>(std::move(copy)));
 }
 
-Result<StridedCopy> StridedCopy::Make(CudaDriver& driver, std::span<const int64_t> dims, std::span<const int64_t> from,
-                                      std::span<const int64_t> to) {
+Result<StridedCopy> StridedCopy::Make(CudaDriver& driver, const TensorLayout& from, const TensorLayout& to) {
   std::vector<int64_t> ordered_dims;
   std::vector<std::vector<int64_t>> strides(2);
-  for (const size_t d : OrderOf(to)) {
-    ordered_dims.push_back(dims[d]);
-    strides[0].push_back(from[d]);
-    strides[1].push_back(to[d]);
+  for (const size_t d : OrderOf(to.strides)) {
+    ordered_dims.push_back(to.dims[d]);
+    strides[0].push_back(from.strides[d]);
+    strides[1].push_back(to.strides[d]);
   }
   const IndexSpace space(ordered_dims, std::move(strides));
   StridedCopy copy;
   if (space.count() == 0) return copy;
-  const std::string type(space.index_type()), count = std::to_string(space.count());
-  const std::string text =
-      "extern \"C\" __global__ void pt_kernel(const Arguments arguments) {\n"
-      "  const float* const from = (const float*)arguments.at[0];\n"
-      "  float* const to = (float*)arguments.at[1];\n  for (" +
-      type + " i = (" + type + ")blockIdx.x * blockDim.x + threadIdx.x; i < " + count + "; i += (" + type +
-      ")gridDim.x * blockDim.x) {\n" + space.CoordinatesText("i") + "    to[" + space.OffsetText(1) + "] = from[" +
-      space.OffsetText(0) + "];\n  }\n}\n";
+  const std::string type(space.index_type()), count = std::to_string(space.count()), read(CTypeOf(from.type)),
+                                              written(CTypeOf(to.type)), number = from.type == to.type ? "" : "(float)";
+  const std::string text = "extern \"C\" __global__ void pt_kernel(const Arguments arguments) {\n  const " + read +
+                           "* const from = (const " + read + "*)arguments.at[0];\n  " + written + "* const to = (" +
+                           written + "*)arguments.at[1];\n  for (" + type + " i = (" + type +
+                           ")blockIdx.x * blockDim.x + threadIdx.x; i < " + count + "; i += (" + type +
+                           ")gridDim.x * blockDim.x) {\n" + space.CoordinatesText("i") + "    to[" +
+                           space.OffsetText(1) + "] = " + number + "from[" + space.OffsetText(0) + "];\n  }\n}\n";
   PT_ASSIGN(copy.program_, driver.programs().Get(text));
   copy.blocks_ = static_cast<uint32_t>(
       std::min<int64_t>((space.count() + kThreads - 1) / kThreads, kBlocksEach * driver.context()->multiprocessors()));

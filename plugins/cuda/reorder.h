@@ -8,17 +8,17 @@
 
 namespace pt::cuda {
 
-// From and to float32 that lies row-major or channels-last.
+// Real numbers that lie row-major or channels-last, from one of these to the other; on the way from or to float32, if
+// asked for.
 bool CanReorderOnCuda(std::span<const int64_t> dims, const Form& from, const Form& to);
 Result<std::unique_ptr<Kernel>> CompileReorderOnCuda(const TensorLayout& from, const TensorLayout& to,
                                                      CompileContext& context);
 
-// A tensor of float32 copied to where it lies otherwise: same dims, other strides. Thread-safe.
+// A tensor of real numbers copied to where it lies otherwise: same dims, other strides or type. Thread-safe.
 class StridedCopy {
  public:
   StridedCopy() = default;  // copies nothing
-  static Result<StridedCopy> Make(CudaDriver& driver, std::span<const int64_t> dims, std::span<const int64_t> from,
-                                  std::span<const int64_t> to);
+  static Result<StridedCopy> Make(CudaDriver& driver, const TensorLayout& from, const TensorLayout& to);
   Status Enqueue(CudaStream& stream, CUdeviceptr from, CUdeviceptr to) const;
 
  private:

@@ -100,7 +100,8 @@ Result<TensorLayout> Dense(const Graph& graph, ValueId value, const Form& form) 
   return DenseLayout(form.storage, *graph.value(value).type.static_dims(), form.layout);
 }
 
-// The same numbers in another type: of float32 and the two 16-bit floats, one is float32.
+}  // namespace
+
 Tensor Stored(const Tensor& tensor, DataType type) {
   if (tensor.type() == type) return tensor;
   std::vector<uint16_t> narrow;
@@ -117,8 +118,6 @@ Tensor Stored(const Tensor& tensor, DataType type) {
   }
   return Tensor::Float32(tensor.dims(), wide);
 }
-
-}  // namespace
 
 GpuLab::GpuLab(std::shared_ptr<const cuda::Functions> used, Platform found)
     : functions(std::move(used)), platform(std::move(found)) {

@@ -29,6 +29,9 @@ struct CudaLab : WithFakeGpu, GpuLab {
   explicit CudaLab(const FakeGpuOptions& options = {}, uint32_t cores = 2);
 };
 
+// The same numbers in another type: of float32 and the two 16-bit floats, one is float32.
+Tensor Stored(const Tensor& tensor, DataType type);
+
 // Runs the candidate on a device of its own: inputs (one for each of GroupInputs) go in and results (one for each of
 // GroupOutputs) come out dense and row-major. Every tensor lies in a buffer of its own.
 Result<std::vector<Tensor>> RunOnCuda(const GpuLab& lab, const Library& library, const Graph& graph,

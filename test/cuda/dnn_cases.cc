@@ -23,7 +23,7 @@ std::string Conv(const char* x, const char* w, const std::string& attributes) {
 
 std::string Behind(const std::string& what) {
   return "input x float32[2,4,9,7]\nconst w float32[8,4,3,3] random 3\nconst b float32[8] random 4\n"
-         "const c float32[1,8,1,1] random 5\nconst low float32[] value 0\nconst high float32[] value 0.5\n"
+         "const c float32[1,8,1,1] random 5\nconst low float32[] value 0\nconst high float32[] value 1.5\n"
          "input z float32[2,8,9,7]\n" +
          what + "\noutput y\n";
 }
@@ -46,14 +46,13 @@ class DnnRun {
     std::vector<const TensorView*> in, out;
     std::vector<TensorLayout> in_layouts, out_layouts;
     for (size_t i = 0; i < candidate.in.size(); ++i) {
-      PT_ASSIGN(const TensorView* view, Place(inputs[i].dims(), candidate.in[i].layout, &inputs[i]));
+      PT_ASSIGN(const TensorView* view, Place(inputs[i].dims(), candidate.in[i], &inputs[i]));
       in.push_back(view);
       in_layouts.push_back(view->layout);
     }
     const std::vector<ValueId> made = GroupOutputs(graph, candidate.nodes);
     for (size_t i = 0; i < made.size(); ++i) {
-      PT_ASSIGN(const TensorView* view,
-                Place(*graph.value(made[i]).type.static_dims(), candidate.out[i].layout, nullptr));
+      PT_ASSIGN(const TensorView* view, Place(*graph.value(made[i]).type.static_dims(), candidate.out[i], nullptr));
       out.push_back(view);
       out_layouts.push_back(view->layout);
     }
@@ -74,15 +73,17 @@ class DnnRun {
   }
 
  private:
-  Result<const TensorView*> Place(const std::vector<int64_t>& dims, const Layout& layout, const Tensor* content) {
+  Result<const TensorView*> Place(const std::vector<int64_t>& dims, const Form& form, const Tensor* content) {
     std::vector<int64_t> whole = dims;
     if (dims.size() > 2) whole[1] += placement_.channels_beside;
-    PT_ASSIGN(TensorLayout lies, DenseLayout(DataType::kFloat32, whole, layout));
+    PT_ASSIGN(TensorLayout lies, DenseLayout(form.storage, whole, form.layout));
     PT_ASSIGN(const uint64_t bytes, BytesOf(lies));
     lies.dims = dims;
-    const auto before = static_cast<uint64_t>(placement_.elements_before) * sizeof(float);
+    const auto before = static_cast<uint64_t>(placement_.elements_before * BytesOf(form.storage));
     PT_ASSIGN(std::unique_ptr<DeviceBuffer> buffer, driver_->Allocate(bytes + before));
-    if (content != nullptr) PT_CHECK_OK(Send(*content, lies, bytes, static_cast<std::byte*>(buffer->data()) + before));
+    if (content != nullptr) {
+      PT_CHECK_OK(Send(Stored(*content, form.storage), lies, bytes, static_cast<std::byte*>(buffer->data()) + before));
+    }
     placed_.push_back({nullptr, {static_cast<std::byte*>(buffer->data()) + before, std::move(lies)}});
     placed_.back().buffer = std::move(buffer);
     return &placed_.back().view;
@@ -91,22 +92,30 @@ class DnnRun {
   Status Send(const Tensor& content, const TensorLayout& lies, uint64_t bytes, void* to) {
     PT_ASSIGN(std::unique_ptr<DeviceBuffer> staged, driver_->AllocateHost(bytes));
     std::memset(staged->data(), 0xff, bytes);
-    auto* const data = static_cast<float*>(staged->data());
+    auto* const data = static_cast<std::byte*>(staged->data());
+    const auto each = static_cast<size_t>(BytesOf(lies.type));
     size_t element = 0;
-    ForEach(lies, [&](int64_t at) { data[at] = content.values<float>()[element++]; });
+    ForEach(lies, [&](int64_t at) {
+      std::memcpy(data + static_cast<size_t>(at) * each, content.bytes().data() + element++ * each, each);
+    });
     PT_CHECK_OK(driver_->EnqueueCopy(*stream_, to, staged->data(), bytes, CopyDirection::kToDevice, kHostDevice));
     PT_CHECK_OK(Finish());
     return {};
   }
+  // As float32.
   Result<Tensor> Fetch(const TensorView& view) {
     PT_ASSIGN(const uint64_t bytes, BytesOf(view.layout));
     PT_ASSIGN(std::unique_ptr<DeviceBuffer> staged, driver_->AllocateHost(bytes));
     PT_CHECK_OK(
         driver_->EnqueueCopy(*stream_, staged->data(), view.data, bytes, CopyDirection::kFromDevice, kHostDevice));
     PT_CHECK_OK(Finish());
-    std::vector<float> numbers;
-    ForEach(view.layout, [&](int64_t at) { numbers.push_back(static_cast<const float*>(staged->data())[at]); });
-    return Tensor::Float32(view.layout.dims, numbers);
+    std::string numbers;
+    const auto each = static_cast<size_t>(BytesOf(view.layout.type));
+    ForEach(view.layout, [&](int64_t at) {
+      numbers.append(static_cast<const char*>(staged->data()) + static_cast<size_t>(at) * each, each);
+    });
+    PT_ASSIGN(const Tensor stored, Tensor::FromBytes(view.layout.type, view.layout.dims, numbers));
+    return Stored(stored, DataType::kFloat32);
   }
   Status Finish() {
     PT_ASSIGN(const bool idle, stream_->Synchronize(kLong));
@@ -160,7 +169,10 @@ std::vector<std::string> DnnConvolutionCases() {
         "p = Conv(x, w, b) pads=[1,1,1,1]\ny = Clip(p, low)",
         "p = Conv(x, w, b) pads=[1,1,1,1]\ny = LeakyRelu(p) alpha=0.2",
         "p = Conv(x, w, b) pads=[1,1,1,1]\ny = Sigmoid(p)", "p = Conv(x, w, b) pads=[1,1,1,1]\ny = Tanh(p)",
-        "p = Conv(x, w, b) pads=[1,1,1,1]\ny = Elu(p) alpha=0.5", "p = Conv(x, w, b) pads=[1,1,1,1]\ny = Gelu(p)"}) {
+        "p = Conv(x, w, b) pads=[1,1,1,1]\ny = Elu(p) alpha=0.5", "p = Conv(x, w, b) pads=[1,1,1,1]\ny = Gelu(p)",
+        "p = Conv(x, w, b) pads=[1,1,1,1]\nq = Sigmoid(p)\ny = Mul(p, q)",
+        "p = Conv(x, w) pads=[1,1,1,1]\nr = Add(p, z)\nq = Sigmoid(r)\ny = Mul(q, r)",
+        "p = Conv(x, w, b) pads=[1,1,1,1]\ny = Swish(p) alpha=1.5"}) {
     cases.push_back(Behind(what));
   }
   for (const char* what : {"input x float32[1,6,5,4]\nconst w float32[6,3,3,3] random 3\ny = ConvTranspose(x, w)",
@@ -200,6 +212,30 @@ std::vector<std::string> DnnOtherCases() {
     cases.push_back(std::string(what) + "\noutput y\n");
   }
   return cases;
+}
+
+std::vector<std::string> DnnAttentionCases() {
+  const auto whole = [](const std::string& q, const std::string& k, const std::string& v, const std::string& more,
+                        const std::string& rest) {
+    return "input q float32" + q + "\ninput k float32" + k + "\ninput v float32" + v + "\n" + more +
+           "y = Attention(q, k, v" + rest + "\noutput y\n";
+  };
+  const std::string q = "[2,4,64,32]", k = "[2,4,96,32]";
+  const std::string spelled =
+      "input q float32[2,64,4,32]\ninput k float32[2,64,4,32]\ninput v float32[2,64,4,32]\n"
+      "const d float32[] value 5.5\nconst m float32[64,64] random 4\na = Transpose(q) perm=[0,2,1,3]\n"
+      "b = Transpose(k) perm=[0,2,3,1]\nc = Transpose(v) perm=[0,2,1,3]\ns = MatMul(a, b)\nu = Div(s, d)\n";
+  const std::string end = "p = Softmax(t)\no = MatMul(p, c)\ny = Transpose(o) perm=[0,2,1,3]\noutput y\n";
+  return {whole(q, k, k, "", ")"),
+          whole(q, k, k, "", ") is_causal=1 scale=0.2"),
+          whole("[2,4,64,64]", "[2,2,96,64]", "[2,2,96,64]", "", ")"),  // heads that are shared
+          whole("[2,64,128]", "[2,96,128]", "[2,96,128]", "", ") q_num_heads=2 kv_num_heads=2"),
+          whole("[1,2,40,40]", "[1,2,77,40]", "[1,2,77,40]", "", ")"),
+          whole("[1,4,1,64]", "[1,4,96,64]", "[1,4,96,64]", "", ")"),
+          whole(q, k, k, "const m float32[64,96] random 5\n", ", m)"),
+          whole(q, k, k, "const m float32[1,4,64,96] random 5\n", ", m)"),
+          whole(q, k, k, "const m float32[2,1,64,96] random 5\n", ", m) is_causal=1"),
+          spelled + "t = Add(u, m)\n" + end};
 }
 
 size_t CheckDnnGroup(const GpuLab& lab, const std::string& text, const Precision& precision,

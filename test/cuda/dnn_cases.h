@@ -11,6 +11,7 @@ namespace pt::testing {
 // Convolutions of one to three spatial dims with what follows them, transposed ones, pooling, normalisations.
 std::vector<std::string> DnnConvolutionCases();
 std::vector<std::string> DnnOtherCases();
+std::vector<std::string> DnnAttentionCases();
 
 // Where a test lays the tensors of a kernel.
 struct DnnPlacement {

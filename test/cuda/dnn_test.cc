@@ -3,6 +3,7 @@
 #include <array>
 #include <catch2/catch_test_macros.hpp>
 
+#include "partitiontuner/graph/half.h"
 #include "plugins/cuda/dnn_graph.h"
 #include "plugins/cuda/dnn_kernel.h"
 #include "test/cuda/cuda_machine.h"
@@ -11,11 +12,11 @@
 namespace pt::testing {
 namespace {
 
-std::string WhyNot(const std::string& text, bool channels_last = false) {
+std::string WhyNot(const std::string& text, bool channels_last = false, MathMode math = MathMode::kFp32) {
   const Graph graph = ParseInferred(text);
-  const auto site = cuda::DnnDenseSite(graph, AllNodes(graph), channels_last);
+  const auto site = cuda::DnnDenseSite(graph, AllNodes(graph), channels_last, math);
   if (!site.ok()) return site.error().message;
-  const auto made = cuda::MakeDnnSite(*site, MathMode::kFp32);
+  const auto made = cuda::MakeDnnSite(*site, math);
   return made.ok() ? "" : made.error().message;
 }
 
@@ -23,6 +24,11 @@ std::string WhyNot(const std::string& text, bool channels_last = false) {
 bool IsInTf32Alone(const std::string& text) {
   const auto has = [&](const char* part) { return text.find(part) != std::string::npos; };
   return has("LeakyRelu") || has("Gelu") || has("ConvTranspose(x, w, b)");
+}
+
+// The same, of row-major images.
+bool IsInTf32AloneWhereRowMajor(const std::string& text) {
+  return text.find("Swish") != std::string::npos || text.find("= Mul(") != std::string::npos;
 }
 
 size_t CountOf(const FakeGpu& gpu, const std::string& call) { return gpu.Count(call); }
@@ -37,10 +43,12 @@ TEST_CASE("CudaDnn, ConvolutionsWithWhatFollowsAgreeWithTheReferenceInBothLayout
   REQUIRE(cases.size() > 30);
   for (const std::string& text : cases) {
     const CudaLab lab;
-    // Two engines in two layouts, once more in TF32.
-    const size_t exact = IsInTf32Alone(text) ? 0 : 4;
+    // Two engines in two layouts, once more in another mode.
+    const size_t exact = IsInTf32Alone(text) ? 0 : IsInTf32AloneWhereRowMajor(text) ? 2 : 4;
     CHECK(CheckDnnGroup(lab, text) == exact);
-    CHECK(CheckDnnGroup(lab, text, Precision({MathMode::kTf32})) == exact + 4);
+    for (const MathMode math : {MathMode::kTf32, MathMode::kBf16, MathMode::kFp16}) {
+      CHECK(CheckDnnGroup(lab, text, Precision({math})) == exact + 4);
+    }
     CHECK(lab.gpu.Violations().empty());
     CHECK(lab.gpu.Alive() == "");
   }
@@ -51,8 +59,58 @@ TEST_CASE("CudaDnn, PoolingAndNormalisationsAgreeWithTheReference", "[cuda]") {
     const CudaLab lab;
     const bool rows = text.find("LayerNorm") != std::string::npos || text.find("RMSNorm") != std::string::npos;
     CHECK(CheckDnnGroup(lab, text, Precision({MathMode::kTf32})) == (rows ? 2 : 4));
+    for (const MathMode math : {MathMode::kBf16, MathMode::kFp16}) {
+      CHECK(CheckDnnGroup(lab, text, Precision({math})) == (rows ? 4 : 8));
+    }
     CHECK(lab.gpu.Violations().empty());
   }
+}
+
+TEST_CASE("CudaDnn, AttentionInSixteenBitsAgreesWithTheReference", "[cuda]") {
+  for (const std::string& text : DnnAttentionCases()) {
+    const CudaLab lab;
+    CHECK(CheckDnnGroup(lab, text, Precision({MathMode::kTf32})) == 0);
+    for (const MathMode math : {MathMode::kBf16, MathMode::kFp16}) {
+      CHECK(CheckDnnGroup(lab, text, Precision({math})) == 2);
+    }
+    CHECK(lab.gpu.Violations().empty());
+  }
+}
+
+TEST_CASE("CudaDnn, AttentionThatCuDnnDoesNotHaveIsRefusedWithTheReason", "[cuda]") {
+  const auto why = [](const std::string& more, const std::string& rest) {
+    return WhyNot("input q float32[1,2,64,32]\ninput k float32[1,2,64,32]\ninput v float32[1,2,64,32]\n" + more +
+                      "y = Attention(q, k, v" + rest + "\noutput y\n",
+                  false, MathMode::kFp16);
+  };
+  CHECK(why("", ")").empty());
+  CHECK(why("", ") softcap=2.0").find("capped") != std::string::npos);
+  CHECK(why("", ") left_window_size=3").find("window") != std::string::npos);
+  // A query that sees nothing gives zeros, which cuDNN does not promise.
+  CHECK(why("input m float32[64,64]\n", ", m)").find("mask") != std::string::npos);
+  CHECK(why("input m bool[64,64]\n", ", m)") != "");
+  CHECK(why("const m float32[64,64] value -1e9\n", ", m)").find("mask") != std::string::npos);
+  CHECK(WhyNot("input q float32[1,2,64,32]\ny = Attention(q, q, q)\noutput y\n").find("16 bits") != std::string::npos);
+  // Keys that lie with their depth outermost.
+  CHECK(WhyNot("input q float32[2,64,32]\ninput k float32[2,32,64]\ninput v float32[2,64,32]\ns = MatMul(q, k)\n"
+               "p = Softmax(s)\ny = MatMul(p, v)\noutput y\n",
+               false, MathMode::kFp16)
+            .find("pieces") != std::string::npos);
+}
+
+TEST_CASE("CudaDnn, WhatFeedsExponentsIsNotRounded", "[cuda]") {
+  const CudaLab lab;
+  const Graph graph = ParseInferred(
+      "input x float32[1,4,6,6]\nconst w float32[8,4,3,3] random 3\np = Conv(x, w)\ny = Softmax(p) axis=1\noutput y\n");
+  const NodeId convolution(0u);
+  size_t rounded = 0;
+  for (const Candidate& candidate :
+       cuda::MakeDnnLibrary(lab.functions)
+           ->CandidatesFor(graph, lab.platform, {&convolution, 1}, Precision({MathMode::kFp16}))) {
+    CHECK(candidate.out[0].storage == DataType::kFloat32);
+    rounded += candidate.in[0].storage == DataType::kFloat16 ? 1 : 0;
+  }
+  CHECK(rounded == 4);
 }
 
 TEST_CASE("CudaDnn, SlicesAndUnalignedAddressesAreCopiedWhereTheEngineDoesNotTakeThem", "[cuda]") {
@@ -67,11 +125,13 @@ TEST_CASE("CudaDnn, SlicesAndUnalignedAddressesAreCopiedWhereTheEngineDoesNotTak
       if (wanted) cases.push_back(text);
     }
   }
-  REQUIRE(cases.size() >= 6);
+  cases.push_back(DnnAttentionCases()[0]);
+  REQUIRE(cases.size() >= 7);
   for (const DnnPlacement& placement : {DnnPlacement{3, 0}, DnnPlacement{4, 3}}) {
     for (const std::string& text : cases) {
       const CudaLab lab;
-      CHECK(CheckDnnGroup(lab, text, {}, placement) >= 2);
+      const size_t fewest = text.find("Attention") == std::string::npos ? 4 : 2;  // that has none in fp32
+      CHECK(CheckDnnGroup(lab, text, Precision({MathMode::kFp16}), placement) >= fewest);
       CHECK(lab.gpu.Violations().empty());
     }
   }
@@ -145,6 +205,14 @@ TEST_CASE("CudaDnn, GroupsAreWhatNobodyElseReads", "[cuda]") {
       "p = Conv(x, w)\nq = Add(p, c)\nr = Relu(q)\ny = Relu(r)\noutput y\n");
   CHECK(cuda::DnnGroups(chain) ==
         std::vector<std::vector<NodeId>>{{NodeId(0u), NodeId(1u)}, {NodeId(0u), NodeId(1u), NodeId(2u)}});
+  const std::string swish =
+      "input x float32[1,4,6,6]\nconst w float32[8,4,3,3] random 3\np = Conv(x, w)\nq = Sigmoid(p)\ny = Mul(p, "
+      "q)\noutput y\n";
+  CHECK(cuda::DnnGroups(ParseInferred(swish)) ==
+        std::vector<std::vector<NodeId>>{{NodeId(0u), NodeId(1u), NodeId(2u)}});
+  CHECK(cuda::DnnGroups(ParseInferred(swish + "output q\n")).empty());
+  const Graph attention = ParseInferred(DnnAttentionCases().back());
+  CHECK(cuda::DnnGroups(attention) == std::vector<std::vector<NodeId>>{AllNodes(attention)});
   const Graph shared = ParseInferred(
       "input x float32[1,4,6,6]\nconst w float32[8,4,3,3] random 3\np = Conv(x, w)\ny = Relu(p)\noutput y\noutput p\n");
   CHECK(cuda::DnnGroups(shared).empty());
@@ -177,14 +245,30 @@ TEST_CASE("CudaDnn, LayoutsAreChangedOnTheDevice", "[cuda]") {
   const auto stream = driver->MakeStream().value();
   const auto weights = MakeWeightStore();
   CompileContext context{lab.platform, *driver, nullptr, *weights};
-  for (const bool back : {false, true}) {
-    const TensorLayout from = DenseLayout(DataType::kFloat32, dims, back ? last.layout : row.layout).value();
-    const TensorLayout to = DenseLayout(DataType::kFloat32, dims, back ? row.layout : last.layout).value();
+  const Form half_row = {RowMajor(4), DataType::kFloat16}, half_last = {ChannelsLast(4), DataType::kFloat16},
+             brain_row = {RowMajor(4), DataType::kBfloat16};
+  CHECK_FALSE(library->CanReorder(lab.platform, unit_class, dims, brain_row, half_last));
+  const auto number = [](DataType type, DeviceBuffer& buffer, int64_t at) {  // the fake's memory is the host's
+    if (type == DataType::kFloat32) return static_cast<const float*>(buffer.data())[at];
+    return ToFloat(static_cast<const Half*>(buffer.data())[at]);
+  };
+  for (const auto& [from_form, to_form] :
+       {std::pair{row, last}, std::pair{last, row}, std::pair{half_row, half_last}, std::pair{half_last, half_row},
+        std::pair{row, half_last}, std::pair{half_last, row}}) {
+    CHECK(library->CanReorder(lab.platform, unit_class, dims, from_form, to_form));
+    const TensorLayout from = DenseLayout(from_form.storage, dims, from_form.layout).value();
+    const TensorLayout to = DenseLayout(to_form.storage, dims, to_form.layout).value();
     const auto kernel = library->CompileReorder(from, to, context);
     REQUIRE(kernel.ok());
     const auto a = driver->Allocate(120 * 4).value(), b = driver->Allocate(120 * 4).value();
-    auto* const numbers = static_cast<float*>(a->data());  // the fake's memory is the host's
-    for (int i = 0; i < 120; ++i) numbers[i] = static_cast<float>(i);
+    for (int i = 0; i < 120; ++i) {
+      const auto content = static_cast<float>(i);
+      if (from.type == DataType::kFloat32) {
+        static_cast<float*>(a->data())[i] = content;
+      } else {
+        static_cast<Half*>(a->data())[i] = ToHalf(content);
+      }
+    }
     const TensorView in{a->data(), from}, out{b->data(), to};
     const TensorView *const in_slot = &in, *const out_slot = &out;
     const auto bound = (*kernel)->Bind({&in_slot, 1}, {&out_slot, 1}, {}).value();
@@ -196,7 +280,7 @@ TEST_CASE("CudaDnn, LayoutsAreChangedOnTheDevice", "[cuda]") {
       for (at[1] = 0; at[1] < 3; ++at[1]) {
         for (at[2] = 0; at[2] < 4; ++at[2]) {
           for (at[3] = 0; at[3] < 5; ++at[3]) {
-            wrong += static_cast<float*>(b->data())[OffsetOf(to, at)] != numbers[OffsetOf(from, at)] ? 1 : 0;
+            wrong += number(to.type, *b, OffsetOf(to, at)) != number(from.type, *a, OffsetOf(from, at)) ? 1 : 0;
           }
         }
       }

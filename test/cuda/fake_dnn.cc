@@ -7,6 +7,7 @@
 #include <cstring>
 #include <limits>
 
+#include "partitiontuner/graph/half.h"
 #include "plugins/cuda/context.h"
 #include "test/cuda/fake_gpu_state.h"
 
@@ -49,32 +50,58 @@ void ForEach(const Dims& dims, Body&& body) {
   }
 }
 
-// The graph at addresses. `data`: of each tensor, null before Allocate where it never leaves the kernel.
+float NumberAt(DataType type, const std::byte* data, int64_t at) {
+  if (type == DataType::kFloat32) return reinterpret_cast<const float*>(data)[at];
+  const uint16_t bits = reinterpret_cast<const uint16_t*>(data)[at];
+  return type == DataType::kFloat16 ? ToFloat(Half{bits}) : ToFloat(Bfloat16{bits});
+}
+
+void SetNumber(DataType type, std::byte* data, int64_t at, float number) {
+  if (type == DataType::kFloat32) {
+    reinterpret_cast<float*>(data)[at] = number;
+  } else {
+    reinterpret_cast<uint16_t*>(data)[at] = type == DataType::kFloat16 ? ToHalf(number).bits : ToBfloat16(number).bits;
+  }
+}
+
+// The graph at addresses, one for each of the bound tensors. Computed in float32; what is bound is rounded at last.
 class Evaluation {
  public:
-  Evaluation(const DnnGraph& graph, std::vector<float*> data) : graph_(graph), data_(std::move(data)) {}
-
-  void Run() {
-    std::vector<std::vector<float>> inner(graph_.tensors.size());
+  Evaluation(const DnnGraph& graph, std::vector<std::byte*> bound) : graph_(graph), data_(graph.tensors.size()) {
     for (size_t t = 0; t < data_.size(); ++t) {
-      if (data_[t] != nullptr) continue;
-      inner[t].assign(ExtentOf(graph_.tensors[t]), std::numeric_limits<float>::quiet_NaN());
-      data_[t] = inner[t].data();
+      data_[t].assign(ExtentOf(Tensor(static_cast<uint32_t>(t))), std::numeric_limits<float>::quiet_NaN());
     }
+    for (size_t i = 0; i < bound.size(); ++i) Exchange(graph.bound[i], bound[i], true);
     for (const DnnNode& node : graph_.nodes) Run(node);
+    for (size_t i = 0; i < bound.size(); ++i) {
+      const bool is_made = std::ranges::any_of(graph.nodes, [&](const DnnNode& n) { return n.out == graph.bound[i]; });
+      if (is_made) Exchange(graph.bound[i], bound[i], false);
+    }
   }
 
  private:
   const DnnTensor& Tensor(uint32_t t) const { return graph_.tensors[t]; }
-  float& At(uint32_t t, const Dims& index) const {
+  int64_t PlaceOf(uint32_t t, const Dims& index) const {
     int64_t at = 0;
     for (size_t d = 0; d < index.size(); ++d) {
       if (Tensor(t).dims[d] > 1) at += index[d] * Tensor(t).strides[d];
     }
-    return data_[t][at];
+    return at;
+  }
+  float& At(uint32_t t, const Dims& index) { return data_[t][static_cast<size_t>(PlaceOf(t, index))]; }
+
+  // From memory, or back.
+  void Exchange(uint32_t t, std::byte* memory, bool from) {
+    ForEach(Tensor(t).dims, [&](const Dims& index) {
+      if (from) {
+        At(t, index) = NumberAt(Tensor(t).type, memory, PlaceOf(t, index));
+      } else {
+        SetNumber(Tensor(t).type, memory, PlaceOf(t, index), At(t, index));
+      }
+    });
   }
 
-  void Run(const DnnNode& node) const {
+  void Run(const DnnNode& node) {
     switch (node.operation) {
       case DnnOperation::kConvolution:
         return ForEach(Tensor(node.out).dims, [&](const Dims& y) { At(node.out, y) = Convolved(node, y); });
@@ -88,6 +115,11 @@ class Evaluation {
       case DnnOperation::kRmsNorm:
       case DnnOperation::kInstanceNorm:
         return Normalise(node);
+      case DnnOperation::kAttention: {
+        Dims rows = Tensor(node.out).dims;
+        rows[3] = 1;
+        return ForEach(rows, [&](const Dims& row) { Attend(node, row); });
+      }
       default:
         return ForEach(Tensor(node.out).dims, [&](const Dims& y) { At(node.out, y) = Pointwise(node, y); });
     }
@@ -103,7 +135,7 @@ class Evaluation {
     return true;
   }
 
-  float Convolved(const DnnNode& node, const Dims& y) const {
+  float Convolved(const DnnNode& node, const Dims& y) {
     const Dims &x_dims = Tensor(node.in[0]).dims, &w_dims = Tensor(node.in[1]).dims;
     const int64_t groups = x_dims[1] / w_dims[1], group = y[1] / (Tensor(node.out).dims[1] / groups);
     double sum = 0;
@@ -118,7 +150,7 @@ class Evaluation {
     return static_cast<float>(sum);
   }
 
-  void ConvolveTransposed(const DnnNode& node) const {
+  void ConvolveTransposed(const DnnNode& node) {
     const Dims &x_dims = Tensor(node.in[0]).dims, &w_dims = Tensor(node.in[1]).dims, &y_dims = Tensor(node.out).dims;
     const int64_t groups = y_dims[1] / w_dims[1], in_group = x_dims[1] / groups;
     ForEach(y_dims, [&](const Dims& y) { At(node.out, y) = 0; });
@@ -134,7 +166,7 @@ class Evaluation {
     });
   }
 
-  float Pooled(const DnnNode& node, const Dims& y) const {
+  float Pooled(const DnnNode& node, const Dims& y) {
     const Dims& x_dims = Tensor(node.in[0]).dims;
     double sum = 0, most = -std::numeric_limits<double>::infinity();
     int64_t inside = 0, all = 0;
@@ -152,7 +184,7 @@ class Evaluation {
   }
 
   // Each row of dims where the scale (or, for instances, all but batch and channels) varies.
-  void Normalise(const DnnNode& node) const {
+  void Normalise(const DnnNode& node) {
     const bool instance = node.operation == DnnOperation::kInstanceNorm, rms = node.operation == DnnOperation::kRmsNorm;
     const Dims& dims = Tensor(node.in[0]).dims;
     Dims outer(dims.size(), 1), inner(dims.size(), 1);
@@ -192,7 +224,37 @@ class Evaluation {
     return index;
   }
 
-  float Pointwise(const DnnNode& node, const Dims& y) const {
+  // Row: of the result, with 0 as its last index.
+  void Attend(const DnnNode& node, const Dims& row) {
+    const int64_t keys = Tensor(node.in[1]).dims[2], depth = Tensor(node.in[1]).dims[3];
+    const auto of_keys = [&](uint32_t t, int64_t key, int64_t element) {
+      return Dims{row[0], row[1] * Tensor(t).dims[1] / Tensor(node.out).dims[1], key, element};
+    };
+    std::vector<double> weights;
+    double sum = 0;
+    for (int64_t key = 0; key < (node.is_causal ? std::min(keys, row[2] + 1) : keys); ++key) {
+      double score = 0;
+      for (int64_t d = 0; d < depth; ++d) {
+        score += static_cast<double>(At(node.in[0], {row[0], row[1], row[2], d})) *
+                 static_cast<double>(At(node.in[1], of_keys(node.in[1], key, d)));
+      }
+      score *= static_cast<double>(node.alpha);
+      if (node.in.size() > 3) {
+        score += static_cast<double>(At(node.in[3], Parameter(node.in[3], {row[0], row[1], row[2], key})));
+      }
+      weights.push_back(std::exp(score));
+      sum += weights.back();
+    }
+    for (int64_t c = 0; c < Tensor(node.out).dims[3]; ++c) {
+      double mixed = 0;
+      for (size_t key = 0; key < weights.size(); ++key) {
+        mixed += weights[key] * static_cast<double>(At(node.in[2], of_keys(node.in[2], static_cast<int64_t>(key), c)));
+      }
+      At(node.out, {row[0], row[1], row[2], c}) = static_cast<float>(mixed / sum);
+    }
+  }
+
+  float Pointwise(const DnnNode& node, const Dims& y) {
     const float x = At(node.in[0], y), z = node.in.size() > 1 ? At(node.in[1], Parameter(node.in[1], y)) : 0.0F;
     switch (node.operation) {
       case DnnOperation::kAdd:
@@ -207,6 +269,8 @@ class Evaluation {
         return x > 0 ? x : node.alpha * std::expm1(x);
       case DnnOperation::kGelu:
         return 0.5F * x * (1 + std::erf(x * static_cast<float>(M_SQRT1_2)));
+      case DnnOperation::kSwish:
+        return x / (1 + std::exp(-node.alpha * x));
       default: {
         const float positive = x > 0 ? x : node.slope * x;
         return node.is_cut_off ? std::min(positive, node.most) : positive;
@@ -215,7 +279,7 @@ class Evaluation {
   }
 
   const DnnGraph& graph_;
-  std::vector<float*> data_;
+  std::vector<std::vector<float>> data_;  // of each tensor
 };
 
 class FakeCall : public cuda::DnnCall {
@@ -241,10 +305,9 @@ class FakeCall : public cuda::DnnCall {
                      if (std::exchange(raw->fault_next_kernel, false)) return false;
                      if (bytes > 0)
                        std::memset(reinterpret_cast<void*>(workspace), 0xee, bytes);  // an engine may write all of it
-                     std::vector<float*> data(graph->tensors.size(), nullptr);
-                     for (size_t i = 0; i < addresses.size(); ++i)
-                       data[graph->bound[i]] = reinterpret_cast<float*>(addresses[i]);
-                     Evaluation(*graph, std::move(data)).Run();
+                     std::vector<std::byte*> bound;
+                     for (const CUdeviceptr address : addresses) bound.push_back(reinterpret_cast<std::byte*>(address));
+                     Evaluation(*graph, std::move(bound));
                      return true;
                    });
     return {};
@@ -253,7 +316,8 @@ class FakeCall : public cuda::DnnCall {
  private:
   void CheckAddresses() const {
     for (size_t i = 0; i < addresses_.size(); ++i) {
-      const size_t bytes = ExtentOf(graph_->tensors[graph_->bound[i]]) * sizeof(float);
+      const DnnTensor& tensor = graph_->tensors[graph_->bound[i]];
+      const size_t bytes = ExtentOf(tensor) * static_cast<size_t>(BytesOf(tensor.type));
       if (addresses_[i] % static_cast<CUdeviceptr>(graph_->alignment) != 0) {
         state_->Violate("cudnnBackendExecute: an address is not aligned as it was announced");
       }
