@@ -102,6 +102,37 @@ y = Squeeze(first, axis)
 output y
 )";
 
+// A block of a decoder by the operator Attention, with grouped heads, and the greatest of what it makes of its last
+// place.
+constexpr const char* kDecoder = R"(input x float32[1,9,32]
+input m float32[9,9]
+const s float32[32] random 1
+n = RMSNormalization(x, s)
+const wq float32[32,32] random 2
+const wk float32[32,16] random 3
+const wv float32[32,16] random 4
+q = MatMul(n, wq)
+k = MatMul(n, wk)
+v = MatMul(n, wv)
+a = Attention(q, k, v, m) q_num_heads=4 kv_num_heads=2 is_causal=1
+const wo float32[32,32] random 5
+o = MatMul(a, wo)
+r = Add(o, x)
+const w1 float32[32,48] random 6
+f = MatMul(r, w1)
+g = Sigmoid(f)
+h = Mul(f, g)
+const w2 float32[48,20] random 7
+l = MatMul(h, w2)
+const from int64[1] ints 8
+const to int64[1] ints 9
+const axis int64[1] ints 1
+e = Slice(l, from, to, axis)
+const five int64[1] ints 5
+y, i = TopK(e, five)
+output y
+)";
+
 constexpr const char* kRecurrent = R"(input x float32[5,2,6]
 const w float32[2,32,6] random 1
 const r float32[2,32,8] random 2
@@ -157,7 +188,7 @@ std::string DifferenceOf(Session& session, uint64_t seed, double tolerance) {
 
 }  // namespace
 
-std::vector<std::string> NetworkTexts() { return {kConvolutional, kTransformer, kRecurrent}; }
+std::vector<std::string> NetworkTexts() { return {kConvolutional, kTransformer, kDecoder, kRecurrent}; }
 
 Plan PlanOnDevice(const CudaMachine& machine, const Precision& precision) {
   const Graph& graph = *machine.graph;

@@ -1,4 +1,4 @@
-// Small networks of three kinds that run on a CUDA device alone.
+// Small networks of several kinds that run on a CUDA device alone.
 #pragma once
 
 #include <string>
@@ -8,7 +8,8 @@
 
 namespace pt::testing {
 
-// A convolutional, a transformer and a recurrent network, as text of graph_text.h.
+// A convolutional network, an encoder whose attention is spelled out, a decoder whose attention is the operator, and a
+// recurrent network, as text of graph_text.h.
 std::vector<std::string> NetworkTexts();
 
 // The search's plan on the device alone, where every kernel takes the same time: as few as can be, and those of less
