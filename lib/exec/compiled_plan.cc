@@ -317,7 +317,8 @@ class PlanCompiler {
                            platform().device(compiled.peer).name,
                        "plan without that link: by way of the host");
     }
-    compiled.staged = from.where == TensorPlace::Where::kInput && IsHost(from.device);
+    const bool is_callers = from.where == TensorPlace::Where::kInput || from.where == TensorPlace::Where::kOutput;
+    compiled.staged = is_callers && IsHost(from.device);
     if (compiled.staged) AddStaging(from.bytes);
     TensorPlace& target = compiled_.places.instances[copy.to.index()];
     if (target.where == TensorPlace::Where::kOutput && IsHost(target.device)) {

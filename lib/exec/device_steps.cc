@@ -16,7 +16,7 @@ void RunState::Stage(StepId step) {
   const CompiledStep& compiled = plan_.steps[step.index()];
   if (!compiled.staged) return;
   const TensorPlace& from = plan_.places.instances[compiled.in[0].index()];
-  if (from.bytes > 0) std::memcpy(staged_inputs_[step.index()]->data(), bound_inputs_[from.index], from.bytes);
+  if (from.bytes > 0) std::memcpy(staged_inputs_[step.index()]->data(), AddressOf(from), from.bytes);
 }
 
 Status RunState::Launch(StepId step) {

@@ -56,13 +56,32 @@ Status RunState::Prepare() {
   return {};
 }
 
+// A device that copies to or from the host's arena, which is then memory that it reaches without a stop in between:
+// from other memory it would copy later and slower than was measured, and the launch would wait for it. Null where none
+// does. Drivers of other devices take such memory for the host's own.
+DeviceDriver* RunState::CopierOfArena(DeviceId arena) const {
+  if (!IsHost(arena)) return nullptr;
+  const auto in_arena = [&](InstanceId instance) {
+    const TensorPlace& place = plan_.places.instances[instance.index()];
+    return place.where == TensorPlace::Where::kArena && IsHost(place.device);
+  };
+  const auto copies = [&](const CompiledStep& step) {
+    return step.copier != nullptr && (in_arena(step.in[0]) || in_arena(step.out[0]));
+  };
+  const auto step = std::ranges::find_if(plan_.steps, copies);
+  return step == plan_.steps.end() ? nullptr : step->copier;
+}
+
 Status RunState::Allocate() {
   const Platform& platform = plan_.machine.platform();
   arenas_.resize(platform.devices.size());
   for (const auto& [device, arena] : plan_.plan.memory) {
-    PT_ASSIGN(arenas_[device.index()], plan_.machine.driver(device).Allocate(arena.bytes));
+    DeviceDriver* const copier = CopierOfArena(device);
+    PT_ASSIGN(arenas_[device.index()], copier != nullptr ? copier->AllocateHost(arena.bytes)
+                                                         : plan_.machine.driver(device).Allocate(arena.bytes));
   }
   for (const NodeRange& range : plan_.node_ranges) {
+    if (CopierOfArena(range.device) != nullptr) continue;  // pinned pages stay where they are
     DeviceBuffer& arena = *arenas_[range.device.index()];
     plan_.machine.driver(range.device).PlaceNear(arena, range.offset, range.bytes, range.node);
   }

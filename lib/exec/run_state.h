@@ -65,6 +65,7 @@ class RunState : public CoreJob, protected StopFlag {
   Status Prepare();
   Status Allocate();
   void PlaceCounters();
+  DeviceDriver* CopierOfArena(DeviceId arena) const;
   Status AllocateStaging(StepId step);
   Status Bind(StepId step);
   void SetAside(StepId step);
