@@ -61,14 +61,14 @@ Result<std::unique_ptr<CudaDriver>> CudaDriver::Make(std::shared_ptr<const Funct
                                                      const Platform& platform, DeviceId id) {
   const std::string& name = platform.device(id).name;
   PT_ASSIGN(const int ordinal, OrdinalOf(name));
-  Result<std::shared_ptr<Context>> context = Context::Make(std::move(functions), ordinal, name);
+  Result<std::shared_ptr<Context>> context = Context::Make(functions, ordinal, name);
   if (!context.ok()) {
     // Whatever it was, there is no device to work on: out of memory before anything was asked for, or somebody else's.
     Error error = std::move(context).error();
     error.code = ErrorCode::kDeviceUnusable;
     return error;
   }
-  return std::unique_ptr<CudaDriver>(new CudaDriver(id, std::move(context).value()));
+  return std::unique_ptr<CudaDriver>(new CudaDriver(id, std::move(functions), ordinal, std::move(context).value()));
 }
 
 Result<std::unique_ptr<DeviceBuffer>> CudaDriver::Allocate(uint64_t bytes) {
@@ -101,6 +101,11 @@ Result<std::shared_ptr<const DnnDevice>> CudaDriver::dnn() {
     PT_ASSIGN(dnn_, functions.dnn->Open(context_));
   }
   return dnn_;
+}
+
+std::optional<DeviceState> CudaDriver::State() const {
+  std::call_once(monitor_made_, [this] { monitor_ = Monitor::Make(functions_, ordinal_); });
+  return monitor_ == nullptr ? std::nullopt : monitor_->State();
 }
 
 Status CudaDriver::EnqueueCopy(Stream& stream, void* to, const void* from, uint64_t bytes, CopyDirection direction,

@@ -7,6 +7,7 @@
 #include "plugins/cuda/blas.h"
 #include "plugins/cuda/context.h"
 #include "plugins/cuda/dnn.h"
+#include "plugins/cuda/monitor.h"
 #include "plugins/cuda/programs.h"
 
 namespace pt::cuda {
@@ -22,7 +23,7 @@ Result<int> OrdinalOf(const std::string& name);
 // The fingerprint that AddDevices gives the device of that number. Errors as AddDevices.
 Result<std::string> FingerprintOf(const Functions& functions, int ordinal);
 
-class CudaDriver : public DeviceDriver {
+class CudaDriver : public DeviceDriver, public TellsState {
  public:
   // Of a device that AddDevices has found.
   static Result<std::unique_ptr<CudaDriver>> Make(std::shared_ptr<const Functions> functions, const Platform& platform,
@@ -37,6 +38,8 @@ class CudaDriver : public DeviceDriver {
   Status EnqueueCopy(Stream& stream, void* to, const void* from, uint64_t bytes, CopyDirection direction,
                      DeviceId peer) override;
   bool CanCapture() const override { return true; }
+  // NVML is asked for the device when the state is asked for first. Thread-safe.
+  std::optional<DeviceState> State() const override;
 
   const std::shared_ptr<Context>& context() const { return context_; }
   Programs& programs() { return programs_; }
@@ -46,15 +49,23 @@ class CudaDriver : public DeviceDriver {
   Result<std::shared_ptr<const DnnDevice>> dnn();
 
  private:
-  CudaDriver(DeviceId id, std::shared_ptr<Context> context)
-      : id_(id), context_(std::move(context)), programs_(context_) {}
+  CudaDriver(DeviceId id, std::shared_ptr<const Functions> functions, int ordinal, std::shared_ptr<Context> context)
+      : id_(id),
+        functions_(std::move(functions)),
+        ordinal_(ordinal),
+        context_(std::move(context)),
+        programs_(context_) {}
 
   const DeviceId id_;
+  const std::shared_ptr<const Functions> functions_;
+  const int ordinal_;  // the driver's number of the device
   const std::shared_ptr<Context> context_;
   Programs programs_;
   std::mutex mutex_;
   std::shared_ptr<const Blas> blas_;  // null before it was asked for
   std::shared_ptr<const DnnDevice> dnn_;
+  mutable std::once_flag monitor_made_;
+  mutable std::unique_ptr<const Monitor> monitor_;  // null where there is none
 };
 
 inline CUdeviceptr DeviceAddress(const void* data) { return reinterpret_cast<CUdeviceptr>(data); }

@@ -69,6 +69,18 @@ Status Find(const OpenedLibrary& library, BlasFunctions& functions) {
   return {};
 }
 
+Status Find(const OpenedLibrary& library, ManagementFunctions& functions) {
+  PT_CUDA_MANAGEMENT(PT_CUDA_FIND)
+  return {};
+}
+
+// Null where it is missing or lacks something: it only says in which state a device is.
+std::shared_ptr<const ManagementFunctions> LoadManagement(const std::string& name) {
+  const Result<OpenedLibrary> library = OpenedLibrary::Open(name, "cuda.no_library", "NVML", "");
+  auto functions = std::make_shared<ManagementFunctions>();
+  return library.ok() && Find(*library, *functions).ok() ? std::move(functions) : nullptr;
+}
+
 Result<OpenedLibrary> OpenToolkit(const std::string& name, const char* what) {
   const std::string hint =
       "install the libraries of CUDA " + std::to_string(kMajor) + " where the system's loader finds them";
@@ -124,7 +136,7 @@ LibraryNames InstalledLibraries() {
   const std::string major = std::to_string(kMajor);
   const std::vector<fs::path> folders = ToolkitFolders();
   return {"libcuda.so.1", Locate("libnvrtc.so." + major, folders), Locate("libcublasLt.so." + major, folders),
-          Locate("libcudnn.so.9", folders)};
+          Locate("libcudnn.so.9", folders), "libnvidia-ml.so.1"};
 }
 
 Result<std::shared_ptr<const Functions>> LoadFunctions(const LibraryNames& names) {
@@ -142,6 +154,7 @@ Result<std::shared_ptr<const Functions>> LoadFunctions(const LibraryNames& names
   } else {
     functions->no_dnn = dnn.error().message;
   }
+  functions->management = LoadManagement(names.management);
   return std::shared_ptr<const Functions>(std::move(functions));
 }
 

@@ -11,6 +11,7 @@
 #include <string>
 
 #include "partitiontuner/support/result.h"
+#include "plugins/cuda/nvml.h"
 
 // X(name) once for each function. The driver's headers rename some to their newest version (cuMemcpyHtoDAsync_v2): the
 // members are called by those names as well, since the same macros apply.
@@ -24,6 +25,7 @@
   X(cuDeviceGetName)             \
   X(cuDeviceTotalMem)            \
   X(cuDeviceGetAttribute)        \
+  X(cuDeviceGetPCIBusId)         \
   X(cuDevicePrimaryCtxRetain)    \
   X(cuDevicePrimaryCtxRelease)   \
   X(cuCtxPushCurrent)            \
@@ -87,6 +89,13 @@
   X(cublasLtMatmulPreferenceSetAttribute) \
   X(cublasLtMatmulAlgoGetHeuristic)
 
+#define PT_CUDA_MANAGEMENT(X)         \
+  X(nvmlInit_v2)                      \
+  X(nvmlDeviceGetHandleByPciBusId_v2) \
+  X(nvmlDeviceGetClockInfo)           \
+  X(nvmlDeviceGetTemperature)         \
+  X(nvmlDeviceGetCurrentClocksThrottleReasons)
+
 #define PT_CUDA_MEMBER(name) std::function<decltype(::name)> name;
 
 namespace pt::cuda {
@@ -102,6 +111,9 @@ struct CompilerFunctions {
 struct BlasFunctions {
   PT_CUDA_BLAS(PT_CUDA_MEMBER)
 };
+struct ManagementFunctions {
+  PT_CUDA_MANAGEMENT(PT_CUDA_MEMBER)
+};
 
 struct Functions {
   DriverFunctions driver;
@@ -110,21 +122,23 @@ struct Functions {
   std::string kernel_folder = {};            // where compiled kernels are kept from process to process; empty: nowhere
   std::shared_ptr<const Dnn> dnn = nullptr;  // cuDNN; null where there is none
   std::string no_dnn = {};                   // why there is none
+  std::shared_ptr<const ManagementFunctions> management = nullptr;  // NVML; null where there is none
 };
 
 // The names under which the system's loader looks for the libraries.
 struct LibraryNames {
-  std::string driver, compiler, blas, dnn;
+  std::string driver, compiler, blas, dnn, management;
 };
 // Those of the toolkit that this was built with: "libcuda.so.1", "libnvrtc.so.13", "libcublasLt.so.13",
-// "libcudnn.so.9". With their folder where they lie in one of $PARTITIONTUNER_CUDA_LIBRARIES (folders separated by
+// "libcudnn.so.9", "libnvidia-ml.so.1". With their folder where they lie in one of $PARTITIONTUNER_CUDA_LIBRARIES
+// (folders separated by
 // ':'), in the folder "cuda" beside that of the plugins, or where ./setup --cuda put them; Python's wheels may lie in
 // these as pip lays them out.
 LibraryNames InstalledLibraries();
 
-// All functions of the libraries, which then stay loaded to the end of the process. cuDNN may be missing. Errors
-// (kDeviceUnusable): "cuda.no_driver" and "cuda.no_library" where one cannot be opened, with the loader's reason;
-// "cuda.old_library" where one lacks a function.
+// All functions of the libraries, which then stay loaded to the end of the process. cuDNN and NVML may be missing.
+// Errors (kDeviceUnusable): "cuda.no_driver" and "cuda.no_library" where one cannot be opened, with the loader's
+// reason; "cuda.old_library" where one lacks a function.
 Result<std::shared_ptr<const Functions>> LoadFunctions(const LibraryNames& names = InstalledLibraries());
 // The run-time compiler alone, which needs no device. Errors as above.
 Result<CompilerFunctions> LoadCompiler(const LibraryNames& names = InstalledLibraries());

@@ -258,4 +258,24 @@ TEST_CASE("CudaPrograms, TheSameTextIsCompiledOnceAndUnloadedWithItsLastUser", "
   CHECK(bench.gpu.compiled() == 2);
 }
 
+TEST_CASE("CudaDevice, NvmlTellsClocksTemperatureAndWhyItIsThrottled", "[cuda]") {
+  CudaLab lab;
+  const auto driver = lab.MakeDriver();
+  CHECK(lab.gpu.Count("nvmlInit_v2") == 0);  // not before somebody asks
+  CHECK(driver->State() == DeviceState{1980, 2619, 40, {}});
+  lab.gpu.SetState(1410, 2500, 83,
+                   nvmlClocksThrottleReasonSwPowerCap | nvmlClocksThrottleReasonSwThermalSlowdown | 0x1);
+  CHECK(driver->State() == DeviceState{1410, 2500, 83, {"power cap", "too warm"}});
+  CHECK(lab.gpu.Count("nvmlInit_v2") == 1);
+}
+
+TEST_CASE("CudaDevice, WithoutNvmlOrUnknownToItTheStateIsNotKnown", "[cuda]") {
+  const CudaLab without({.management = false});
+  CHECK_FALSE(without.MakeDriver()->State().has_value());
+  const CudaLab two({.devices = 2});  // the fake NVML knows the first alone
+  const auto second = cuda::CudaDriver::Make(two.functions, two.platform, FindDevice(two.platform, "cuda:1"));
+  REQUIRE(second.ok());
+  CHECK_FALSE((*second)->State().has_value());
+}
+
 }  // namespace pt::testing

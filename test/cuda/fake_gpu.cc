@@ -31,10 +31,10 @@ CUresult FakeGpuState::Enter(const std::string& call, const std::string& what) {
   return Ask(call);
 }
 
-void FakeGpuState::Submit(FakeStreamHandle& stream, FakeWork work) {
+void FakeGpuState::Submit(FakeStreamHandle& stream, FakeWork work, int64_t ns) {
   std::vector<FakePiece>& list = stream.recording ? stream.recording->pieces : pieces;
   std::vector<size_t>& after = stream.recording ? stream.recorded_after : stream.after;
-  list.push_back({std::move(work), after, false, 0});
+  list.push_back({std::move(work), after, false, 0, ns});
   after = {list.size() - 1};
 }
 
@@ -52,7 +52,7 @@ bool FakeGpuState::Step() {
   }
   if (!chosen) return false;
   FakePiece& piece = pieces[*chosen];
-  now_ns += 1000;
+  now_ns += piece.ns;
   if (piece.work && !piece.work()) broken = CUDA_ERROR_ILLEGAL_ADDRESS;
   piece.done = true;
   piece.at_ns = now_ns;
@@ -128,6 +128,10 @@ void AddDevice(const State& state, cuda::DriverFunctions& cu) {
     }
     return CUDA_SUCCESS;
   };
+  cu.cuDeviceGetPCIBusId = [](char* bus_id, int bytes, CUdevice device) {
+    std::snprintf(bus_id, static_cast<size_t>(bytes), "0000:%02x:00.0", device);
+    return CUDA_SUCCESS;
+  };
   cu.cuDevicePrimaryCtxRetain = [state](CUcontext* context, CUdevice) {
     const Lock lock(state->mutex);
     const auto failure = state->failures.find("cuDevicePrimaryCtxRetain");
@@ -152,6 +156,36 @@ void AddDevice(const State& state, cuda::DriverFunctions& cu) {
   };
 }
 
+std::shared_ptr<const cuda::ManagementFunctions> FakeManagement(const std::shared_ptr<FakeGpuState>& state) {
+  auto nvml = std::make_shared<cuda::ManagementFunctions>();
+  nvml->nvmlInit_v2 = [state] {
+    const Lock lock(state->mutex);
+    state->calls.emplace_back("nvmlInit_v2");
+    return NVML_SUCCESS;
+  };
+  nvml->nvmlDeviceGetHandleByPciBusId_v2 = [state](const char* bus_id, nvmlDevice_t* device) {
+    if (std::string(bus_id) != "0000:00:00.0") return nvmlReturn_t{6};  // not found
+    *device = reinterpret_cast<nvmlDevice_t>(state.get());
+    return NVML_SUCCESS;
+  };
+  nvml->nvmlDeviceGetClockInfo = [state](nvmlDevice_t, unsigned clock, unsigned* mhz) {
+    const Lock lock(state->mutex);
+    *mhz = clock == NVML_CLOCK_SM ? state->clock : state->memory_clock;
+    return NVML_SUCCESS;
+  };
+  nvml->nvmlDeviceGetTemperature = [state](nvmlDevice_t, unsigned, unsigned* celsius) {
+    const Lock lock(state->mutex);
+    *celsius = state->celsius;
+    return NVML_SUCCESS;
+  };
+  nvml->nvmlDeviceGetCurrentClocksThrottleReasons = [state](nvmlDevice_t, unsigned long long* reasons) {
+    const Lock lock(state->mutex);
+    *reasons = state->throttled;
+    return NVML_SUCCESS;
+  };
+  return nvml;
+}
+
 }  // namespace
 
 FakeGpu::FakeGpu(const FakeGpuOptions& options) : state_(std::make_shared<FakeGpuState>()) {
@@ -163,6 +197,7 @@ FakeGpu::FakeGpu(const FakeGpuOptions& options) : state_(std::make_shared<FakeGp
   functions->blas = FakeBlasFunctions(state_);
   functions->kernel_folder = options.kernel_folder;
   functions->dnn = MakeFakeDnn(state_);
+  if (options.management) functions->management = FakeManagement(state_);
   functions_ = std::move(functions);
 }
 
@@ -185,6 +220,19 @@ void FakeGpu::FailNext(const std::string& call, CUresult code) {
 void FakeGpu::FaultNextKernel() {
   const Lock lock(state_->mutex);
   state_->fault_next_kernel = true;
+}
+
+void FakeGpu::SetState(unsigned clock, unsigned memory_clock, unsigned celsius, unsigned long long throttled) {
+  const Lock lock(state_->mutex);
+  state_->clock = clock;
+  state_->memory_clock = memory_clock;
+  state_->celsius = celsius;
+  state_->throttled = throttled;
+}
+
+size_t FakeGpu::pageable_copies() const {
+  const Lock lock(state_->mutex);
+  return state_->pageable_copies;
 }
 
 void FakeGpu::Stall(bool stall) {

@@ -20,6 +20,7 @@ struct FakeGpuOptions {
   int architecture = 90;  // compute capability
   uint64_t memory_bytes = uint64_t{1} << 30;
   bool newest_first = true;
+  bool management = true;          // there is an NVML
   std::string kernel_folder = {};  // where compiled kernels are kept; empty: nowhere
 };
 
@@ -39,6 +40,11 @@ class FakeGpu {
   void FailNext(const std::string& call, CUresult code);
   // The next kernel that runs faults: from then on every call answers that the context is broken.
   void FaultNextKernel();
+  // What NVML tells from now on: clocks in MHz, degrees, bits of reasons why it is throttled.
+  void SetState(unsigned clock, unsigned memory_clock, unsigned celsius, unsigned long long throttled);
+  // Copies so far from or to host memory that was not allocated for the device; those of its first stream, on which
+  // constants are brought there before a run, do not count.
+  size_t pageable_copies() const;
   // Nothing is worked on while set.
   void Stall(bool stall);
   // Streams, events, graphs, modules, buffers and contexts that were made and not given back: "2 streams, 1 event".

@@ -14,6 +14,8 @@
 
 namespace pt::testing {
 
+inline constexpr int64_t kFakePieceNs = 1000;  // of each piece of work, but for long copies
+
 // Work returns false when it faults.
 using FakeWork = std::function<bool()>;
 
@@ -22,6 +24,7 @@ struct FakePiece {
   std::vector<size_t> after;
   bool done = false;
   int64_t at_ns = 0;  // when it was done
+  int64_t ns = 0;     // what it takes
 };
 
 // A capture that is going on, or the graph it has become.
@@ -93,6 +96,9 @@ struct FakeGpuState {
   size_t compiled = 0;
   std::vector<uint32_t> algorithms;  // of the products so far: cuBLASLt's places of them
   uint64_t used_bytes = 0;
+  size_t pageable_copies = 0;
+  unsigned clock = 1980, memory_clock = 2619, celsius = 40;  // what NVML tells
+  unsigned long long throttled = 0;
   int64_t now_ns = 0;
 
   std::vector<FakePiece> pieces;
@@ -110,7 +116,7 @@ struct FakeGpuState {
   void Violate(std::string what) { violations.push_back(std::move(what)); }
 
   // Adds work to a stream, or to what it records.
-  void Submit(FakeStreamHandle& stream, FakeWork work);
+  void Submit(FakeStreamHandle& stream, FakeWork work, int64_t ns = kFakePieceNs);
   // The next piece of work that may run; false when there is none.
   bool Step();
   bool AreDone(const std::vector<size_t>& pieces_asked) const;

@@ -102,11 +102,16 @@ CUresult Copy(FakeGpuState& state, const char* call, CUstream stream, uintptr_t 
     state.Violate(std::string(call) + ": not in the device's memory");
     return CUDA_ERROR_INVALID_VALUE;
   }
-  state.Submit(*on, [lies, to, from, bytes] {
+  const bool is_pinned = (to_device || FakeGpuState::Lies(state.pinned, to, bytes)) &&
+                         (from_device || FakeGpuState::Lies(state.pinned, from, bytes));
+  if (!is_pinned && on->number != 0) ++state.pageable_copies;
+  constexpr size_t kShortBytes = size_t{64} << 10, kNsOfThose = 8192;  // shorter copies take what any work does
+  const auto copy = [lies, to, from, bytes] {
     if (!lies()) return false;
     std::memmove(reinterpret_cast<void*>(to), reinterpret_cast<const void*>(from), bytes);
     return true;
-  });
+  };
+  state.Submit(*on, copy, kFakePieceNs + static_cast<int64_t>(bytes / kShortBytes * kNsOfThose));
   return CUDA_SUCCESS;
 }
 

@@ -56,6 +56,15 @@ TEST_CASE("CudaFunctions, AllOfThemAreInTheInstalledLibraries", "[cuda]") {
   }
   if (!functions.ok() && functions.error().id == "cuda.no_library") SKIP(functions.error().message);
   if (!functions.ok()) FAIL(ToString(functions.error()));
+  // NVML may be missing, or be something else.
+  for (const char* name : {"libnvidia-ml-of-nowhere.so.1", "libc.so.6"}) {
+    cuda::LibraryNames names = cuda::InstalledLibraries();
+    if (!has_driver) names.driver = StubDriver();
+    names.management = name;
+    const auto without = cuda::LoadFunctions(names);
+    REQUIRE(without.ok());
+    CHECK((*without)->management == nullptr);
+  }
   if (has_driver) return;
   // The stub answers, and what it answers is an unusable driver.
   Platform platform = MakeTestPlatform(1, false);
