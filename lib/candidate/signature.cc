@@ -149,6 +149,13 @@ MeasurementKey KeyOf(std::string text) {
   return {std::move(text), hash};
 }
 
+// The key with one field more.
+MeasurementKey With(MeasurementKey key, const std::string& field) {
+  key.text += " | " + field;
+  key.hash = HashText(key.text);
+  return key;
+}
+
 }  // namespace
 
 std::string WorkSignature(const Graph& graph, std::span<const NodeId> nodes) { return GroupText(graph, nodes).take(); }
@@ -197,16 +204,14 @@ MeasurementKey FetchKey(const Platform& platform, UnitClassId from, UnitClassId 
 }
 
 MeasurementKey BesideKey(MeasurementKey alone, std::string_view hogs) {
-  alone.text += " | beside " + std::string(hogs);
-  alone.hash = HashText(alone.text);
-  return alone;
+  return With(std::move(alone), "beside " + std::string(hogs));
 }
 
 MeasurementKey FetchedKey(MeasurementKey own, const Platform& platform, UnitClassId from) {
-  own.text += " | inputs from " + platform.unit_class(from).name;
-  own.hash = HashText(own.text);
-  return own;
+  return With(std::move(own), "inputs from " + platform.unit_class(from).name);
 }
+
+MeasurementKey DemandKey(MeasurementKey alone) { return With(std::move(alone), "demand"); }
 
 MeasurementKey MemoryHogKey(const Platform& platform, UnitClassId unit_class) {
   return KeyOf("memory hog | " + UnitClassText(platform, unit_class));

@@ -21,12 +21,16 @@ uint32_t OtherCores(const Platform& platform, UnitClassId unit_class) {
   return widest - std::min(widest, platform.unit_class(unit_class).cores);
 }
 
+CandidateClass AnyClassOf(const Graph& graph, const Candidate& candidate) {
+  return CandidateClass(graph.node(HeaviestNode(graph, candidate.nodes)).op, candidate.library, candidate.unit_class,
+                        candidate.math);
+}
+
 std::optional<CandidateClass> ClassOf(const Graph& graph, const Platform& platform, const Candidate& candidate) {
   const UnitClassId unit_class = candidate.unit_class;
   if (!platform.unit_class(unit_class).on_host() || IsSimulatedClass(platform, unit_class)) return std::nullopt;
   if (!IsSizedBeforeRun(graph, candidate.nodes)) return std::nullopt;
-  return CandidateClass(graph.node(HeaviestNode(graph, candidate.nodes)).op, candidate.library, unit_class,
-                        candidate.math);
+  return AnyClassOf(graph, candidate);
 }
 
 std::map<CandidateClass, size_t> HeaviestOfClasses(const Graph& graph, const Platform& platform,

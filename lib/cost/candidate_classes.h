@@ -18,6 +18,9 @@ using CandidateClass = std::tuple<std::string, std::string, UnitClassId, MathMod
 // the run knows.
 std::optional<CandidateClass> ClassOf(const Graph& graph, const Platform& platform, const Candidate& candidate);
 
+// The same wherever the candidate runs.
+CandidateClass AnyClassOf(const Graph& graph, const Candidate& candidate);
+
 // What it computes and what it moves, in bytes at as many operations a byte as cores do about.
 double WorkOf(const Graph& graph, const Candidate& candidate);
 

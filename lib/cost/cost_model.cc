@@ -29,4 +29,9 @@ std::optional<Provenance> ProvenanceFromName(std::string_view name) {
   return std::nullopt;
 }
 
+double DemandOf(const Graph& graph, const Platform& platform, const Candidate& candidate, const CostModel& costs) {
+  const double known = costs.Demand(candidate);
+  return known > 0 ? known : SimulatedDemand(graph, platform, candidate);
+}
+
 }  // namespace pt

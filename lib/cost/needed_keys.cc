@@ -4,6 +4,7 @@
 
 #include "lib/cost/candidate_classes.h"
 #include "lib/cost/cost_keys.h"
+#include "lib/cost/demands.h"
 #include "lib/cost/fetch_shares.h"
 #include "partitiontuner/candidate/run_time_sizes.h"
 #include "partitiontuner/cost/beside_costs.h"
@@ -148,6 +149,17 @@ void AddFetchedInputs(const Graph& graph, const Platform& platform, std::span<co
     fetched.from_class = *makers[fetched.unit_class.index()];
     fetched.key = FetchedKey(runs[index].key, platform, fetched.from_class);
     keys.Add(std::move(fetched));
+  }
+}
+
+// What ReadDemands asks for. `runs`: the keys of the candidates.
+void AddDemands(const Graph& graph, const Platform& platform, std::span<const Candidate> candidates,
+                std::span<const NeededKey> runs, KeyList& keys) {
+  for (const auto& [of, index] : HeaviestOfDemandClasses(graph, platform, candidates)) {
+    NeededKey demand = runs[index];
+    demand.kind = NeededKey::Kind::kDemand;
+    demand.key = DemandKey(runs[index].key);
+    keys.Add(std::move(demand));
   }
 }
 
@@ -310,6 +322,7 @@ std::vector<NeededKey> NeededKeys(const Graph& graph, const Platform& platform, 
     keys.Add(key);
   }
   AddFetchedInputs(graph, platform, candidates, runs, keys);
+  AddDemands(graph, platform, candidates, runs, keys);
   AddBeside(graph, platform, candidates, runs, keys);
   AddReorders(graph, platform, candidates, ReorderVersions(library_versions), reuse_distance, keys);
   AddCopies(platform, keys);

@@ -6,7 +6,7 @@ namespace pt {
 namespace {
 
 constexpr std::string_view kFormat = "partitiontuner-profile";
-constexpr std::string_view kFormatVersion = "2.1";
+constexpr std::string_view kFormatVersion = "2.2";
 constexpr int64_t kMostNs = int64_t{100} * 24 * 3600 * 1'000'000'000;  // 100 days: no operator runs that long
 constexpr double kMostWork = 1e21;
 
@@ -38,6 +38,8 @@ Json MeasurementToJson(const Measurement& m) {
   json.Set("flops", m.flops);
   json.Set("bytes", m.bytes);
   if (m.reference_ns > 0) json.Set("reference_ns", m.reference_ns);
+  if (m.launch_ns > 0) json.Set("launch_ns", m.launch_ns);
+  if (m.demand > 0) json.Set("demand", m.demand);
   return json;
 }
 
@@ -75,6 +77,12 @@ Result<Measurement> MeasurementFromJson(const Json& json, const std::string& whe
   PT_ASSIGN(m.bytes, JsonNumber(json, "bytes", where));
   if (json.find("reference_ns") != nullptr) {
     PT_ASSIGN(m.reference_ns, JsonInt(json, "reference_ns", where));
+  }
+  if (json.find("launch_ns") != nullptr) {
+    PT_ASSIGN(m.launch_ns, JsonInt(json, "launch_ns", where));
+  }
+  if (json.find("demand") != nullptr) {
+    PT_ASSIGN(m.demand, JsonNumber(json, "demand", where));
   }
   if (std::string fault = MeasurementFault(m); !fault.empty()) {
     return MakeError(ErrorCode::kInvalidInput, "profile.value", where + ": " + fault);
@@ -129,6 +137,8 @@ std::string MeasurementFault(const Measurement& m) {
   if (std::string fault = time_fault("median_ns", m.median_ns); !fault.empty()) return fault;
   if (std::string fault = time_fault("spread_ns", m.spread_ns); !fault.empty()) return fault;
   if (std::string fault = time_fault("reference_ns", m.reference_ns); !fault.empty()) return fault;
+  if (std::string fault = time_fault("launch_ns", m.launch_ns); !fault.empty()) return fault;
+  if (!(m.demand >= 0 && m.demand <= 1)) return "demand is " + std::to_string(m.demand) + ", no share";
   if (std::string fault = work_fault("flops", m.flops); !fault.empty()) return fault;
   return work_fault("bytes", m.bytes);
 }

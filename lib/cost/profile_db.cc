@@ -15,10 +15,13 @@ namespace pt {
 namespace {
 
 constexpr int kApplicationId = 0x50547066;  // "PTpf"
-constexpr int kSchemaVersion = 3, kSchemaOfFirstMethod = 1, kSchemaWithoutReference = 2;
+constexpr int kSchemaVersion = 4, kSchemaOfFirstMethod = 1, kSchemaWithoutReference = 2, kSchemaWithoutDevices = 3;
 constexpr int kBusyTimeoutMs = 20'000;
 
 constexpr const char* kAddReference = "ALTER TABLE measurement ADD COLUMN reference_ns INTEGER NOT NULL DEFAULT 0";
+constexpr const char* kAddDevices =
+    "ALTER TABLE measurement ADD COLUMN launch_ns INTEGER NOT NULL DEFAULT 0;"
+    "ALTER TABLE measurement ADD COLUMN demand REAL NOT NULL DEFAULT 0";
 constexpr const char* kCreate =
     "CREATE TABLE measurement("
     "  hash BLOB PRIMARY KEY CHECK (length(hash) = 16),"
@@ -29,26 +32,29 @@ constexpr const char* kCreate =
     "  math TEXT NOT NULL,"
     "  flops REAL NOT NULL, bytes REAL NOT NULL,"
     "  checksum BLOB NOT NULL,"
-    "  reference_ns INTEGER NOT NULL DEFAULT 0"
+    "  reference_ns INTEGER NOT NULL DEFAULT 0,"
+    "  launch_ns INTEGER NOT NULL DEFAULT 0,"
+    "  demand REAL NOT NULL DEFAULT 0"
     ") WITHOUT ROWID";
 #define PT_COLUMNS                                                                                                    \
   "hash, key, median_ns, spread_ns, samples, provenance, failure, family, device, unit_class, library, math, flops, " \
-  "bytes, checksum, reference_ns"
+  "bytes, checksum, reference_ns, launch_ns, demand"
+#define PT_VALUES "?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15,?16,?17,?18"
 constexpr const char* kSelect = "SELECT " PT_COLUMNS " FROM measurement WHERE hash = ?1";
 constexpr const char* kSelectAll = "SELECT " PT_COLUMNS " FROM measurement ORDER BY hash";
-constexpr const char* kPut =
-    "INSERT OR REPLACE INTO measurement(" PT_COLUMNS ") VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15,?16)";
+constexpr const char* kPut = "INSERT OR REPLACE INTO measurement(" PT_COLUMNS ") VALUES(" PT_VALUES ")";
 constexpr const char* kPutIfBetter =
-    "INSERT INTO measurement(" PT_COLUMNS
-    ") VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15,?16)"
+    "INSERT INTO measurement(" PT_COLUMNS ") VALUES(" PT_VALUES
+    ")"
     " ON CONFLICT(hash) DO UPDATE SET key=excluded.key, median_ns=excluded.median_ns,"
     " spread_ns=excluded.spread_ns, samples=excluded.samples,"
     " provenance=excluded.provenance, failure=excluded.failure, family=excluded.family,"
     " device=excluded.device, unit_class=excluded.unit_class, library=excluded.library, math=excluded.math,"
     " flops=excluded.flops, bytes=excluded.bytes, checksum=excluded.checksum,"
-    " reference_ns=excluded.reference_ns"
+    " reference_ns=excluded.reference_ns, launch_ns=excluded.launch_ns, demand=excluded.demand"
     " WHERE excluded.samples >= measurement.samples";
 #undef PT_COLUMNS
+#undef PT_VALUES
 
 struct CloseDatabase {
   void operator()(sqlite3* database) const { sqlite3_close_v2(database); }
@@ -93,7 +99,10 @@ Hash128 ChecksumOf(const Measurement& m) {
   add_text(m.math);
   add_bits(m.flops);
   add_bits(m.bytes);
-  if (m.reference_ns != 0) add_bits(m.reference_ns);  // rows of earlier schemas have none
+  // Rows of earlier schemas have none of these. The words keep one from standing for another.
+  if (m.reference_ns != 0) add_bits(m.reference_ns);
+  if (m.launch_ns != 0) add_text("launch"), add_bits(m.launch_ns);
+  if (m.demand != 0) add_text("demand"), add_bits(m.demand);
   return HashText(text);
 }
 
@@ -226,8 +235,9 @@ Status ProfileDb::Connection::CreateOrCheckSchema() {
       PT_CHECK_OK(Execute("DROP TABLE measurement", "bring it up to date"));
       return CreateTable();
     }
-    if (version == kSchemaWithoutReference) {
-      PT_CHECK_OK(Execute(kAddReference, "bring it up to date"));
+    if (version == kSchemaWithoutReference) PT_CHECK_OK(Execute(kAddReference, "bring it up to date"));
+    if (version == kSchemaWithoutReference || version == kSchemaWithoutDevices) {
+      PT_CHECK_OK(Execute(kAddDevices, "bring it up to date"));
       return MarkVersion();
     }
     if (version != kSchemaVersion) {
@@ -267,6 +277,8 @@ Status ProfileDb::Connection::Write(sqlite3_stmt* statement, Hash128 hash, const
   sqlite3_bind_double(statement, 14, m.bytes);
   sqlite3_bind_blob(statement, 15, checksum.data(), 16, SQLITE_TRANSIENT);
   sqlite3_bind_int64(statement, 16, m.reference_ns);
+  sqlite3_bind_int64(statement, 17, m.launch_ns);
+  sqlite3_bind_double(statement, 18, m.demand);
   const int code = sqlite3_step(statement);
   sqlite3_reset(statement);
   sqlite3_clear_bindings(statement);
@@ -290,6 +302,8 @@ Result<Measurement> ProfileDb::Connection::ReadRow(sqlite3_stmt* row, Hash128* h
   m.flops = sqlite3_column_double(row, 12);
   m.bytes = sqlite3_column_double(row, 13);
   m.reference_ns = sqlite3_column_int64(row, 15);
+  m.launch_ns = sqlite3_column_int64(row, 16);
+  m.demand = sqlite3_column_double(row, 17);
   if (!provenance) return Damaged("a row has an unknown provenance");
   m.provenance = *provenance;
   *hash = HashText(m.key_text);

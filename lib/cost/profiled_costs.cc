@@ -8,6 +8,7 @@
 #include <unordered_map>
 
 #include "lib/cost/cost_keys.h"
+#include "lib/cost/demands.h"
 #include "lib/cost/fetch_shares.h"
 #include "lib/cost/predictor.h"
 #include "lib/cost/round_ns.h"
@@ -81,6 +82,8 @@ class ProfiledCosts : public CostModel {
     listed_.reserve(options.candidates.size());
     for (const Candidate& candidate : options.candidates) listed_.push_back(LookUp(candidate));
     ReadOverheads();
+    ReadLaunches();
+    demands_ = ReadDemands(graph, platform, options.candidates, profile_, options.library_versions, reuse_distance_);
     ReadFetches();
     ReadFetchShares();
     ReadLinks();
@@ -111,6 +114,8 @@ class ProfiledCosts : public CostModel {
   }
 
   Estimate StepOverhead(UnitClassId unit_class) const override { return overheads_[unit_class.index()]; }
+  Estimate StepOverheadOf(const Candidate& candidate) const override;
+  double Demand(const Candidate& candidate) const override;
   Estimate WaitCost(UnitClassId from, UnitClassId to) const override {
     return waits_[from.index() * platform_.unit_classes.size() + to.index()];
   }
@@ -166,6 +171,7 @@ class ProfiledCosts : public CostModel {
   static Estimate InterpolateCopy(const LinkTimes& times, double bytes);
   Estimate MeasuredOr(const MeasurementKey& key, bool simulated, const Estimate& otherwise) const;
   void ReadOverheads();
+  void ReadLaunches();
   void ReadFetches();
   void ReadFetchShares();
   void ReadLinks();
@@ -181,6 +187,8 @@ class ProfiledCosts : public CostModel {
   mutable std::once_flag predictor_made_;
   std::vector<std::optional<Estimate>> listed_;  // by index into options_.candidates
   std::vector<Estimate> overheads_, waits_;
+  std::map<std::pair<UnitClassId, std::string>, int64_t> launches_;  // by class and library: the median of its kernels
+  std::map<DemandClass, double> demands_;
   std::vector<Points> fetches_;  // by both classes
   std::map<FetchClass, double> fetch_shares_;
   std::vector<double> listed_shares_;  // by index into options_.candidates
@@ -283,6 +291,41 @@ void ProfiledCosts::ReadOverheads() {
                                   simulated || IsSimulatedClass(platform_, UnitClassId(other)), kUnknownWait));
     }
   }
+}
+
+// A launch takes what the library does for it, whatever the kernel computes: a median over all of its kernels on that
+// device says it better than the few launches of one, other models' kernels included.
+void ProfiledCosts::ReadLaunches() {
+  std::map<std::pair<UnitClassId, std::string>, std::vector<int64_t>> all;
+  for (const auto& [hash, row] : profile_.measurements) {
+    if (row.launch_ns == 0 || !IsOfThisMethod(row.key_text)) continue;
+    const UnitClassId unit_class = FindUnitClass(platform_, row.unit_class);
+    if (!unit_class.valid() || platform_.device(platform_.unit_class(unit_class).device).fingerprint != row.device) {
+      continue;
+    }
+    const auto version = options_.library_versions.find(row.library);
+    if (version == options_.library_versions.end()) continue;
+    if (row.key_text.find(" | " + row.library + " " + version->second + " | ") == std::string::npos) continue;
+    all[{unit_class, row.library}].push_back(row.launch_ns);
+  }
+  for (auto& [of, launches] : all) {
+    const auto middle = launches.begin() + static_cast<ptrdiff_t>(launches.size() / 2);
+    std::nth_element(launches.begin(), middle, launches.end());
+    launches_[of] = *middle;
+  }
+}
+
+Estimate ProfiledCosts::StepOverheadOf(const Candidate& candidate) const {
+  const auto launch = launches_.find({candidate.unit_class, candidate.library});
+  if (launch == launches_.end()) return StepOverhead(candidate.unit_class);
+  return {launch->second, 0, Provenance::kMeasured, 0};
+}
+
+double ProfiledCosts::Demand(const Candidate& candidate) const {
+  if (demands_.empty()) return 0;
+  const std::optional<DemandClass> of = DemandClassOf(graph_, platform_, candidate);
+  const auto found = of ? demands_.find(*of) : demands_.end();
+  return found == demands_.end() ? 0 : found->second;
 }
 
 void ProfiledCosts::ReadFetches() {

@@ -45,6 +45,8 @@ void TableCosts::SetWait(UnitClassId from, UnitClassId to, int64_t ns) { wait_[{
 
 void TableCosts::SetFetch(UnitClassId from, UnitClassId to, double ns_per_byte) { fetch_[{from, to}] = ns_per_byte; }
 
+void TableCosts::SetOverheadOf(std::function<int64_t(const Candidate&)> ns) { overhead_of_ = std::move(ns); }
+void TableCosts::SetDemand(std::function<double(const Candidate&)> share) { demand_ = std::move(share); }
 void TableCosts::SetFetchShare(std::function<double(const Candidate&)> share) { fetch_share_ = std::move(share); }
 
 void TableCosts::SetSlowdown(std::function<double(const Candidate&, std::span<const Candidate* const>)> factor) {
@@ -76,6 +78,10 @@ std::optional<Estimate> TableCosts::Reorder(std::span<const int64_t> dims, const
 }
 
 Estimate TableCosts::StepOverhead(UnitClassId unit_class) const { return GivenOrFree(overhead_, unit_class); }
+
+Estimate TableCosts::StepOverheadOf(const Candidate& candidate) const {
+  return overhead_of_ ? Given(overhead_of_(candidate)) : StepOverhead(candidate.unit_class);
+}
 
 Estimate TableCosts::WaitCost(UnitClassId from, UnitClassId to) const {
   return GivenOrFree(wait_, std::pair(from, to));

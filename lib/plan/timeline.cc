@@ -347,7 +347,8 @@ Result<Timeline> SimulatePlan(const Graph& graph, const Platform& platform, cons
       PT_ASSIGN(timed.run_ns, RunTime(graph, platform, plan, s, costs));
       if (const auto* group = std::get_if<RunGroup>(&step.work)) {
         timed.candidate = &plan.candidates[group->candidate.index()];
-        timed.demand = SimulatedDemand(graph, platform, *timed.candidate);
+        timed.overhead_ns = costs.StepOverheadOf(*timed.candidate).ns;
+        timed.demand = DemandOf(graph, platform, *timed.candidate, costs);
       }
     }
     AddWaits(plan, s, writer, timed, waits);

@@ -141,7 +141,7 @@ std::vector<int64_t> RestBound::ReadyTimes(const PartialSchedule& schedule) cons
     for (UnitId unit : space_.units(UnitClassId(c))) {
       const uint32_t driver = lanes.driver[unit.index()];
       int64_t free = 0;
-      if (driver != Lanes::kNone) free = schedule.lane_free[driver] + space_.overhead_ns(UnitClassId(c));
+      if (driver != Lanes::kNone) free = schedule.lane_free[driver] + space_.least_overhead_ns(UnitClassId(c));
       for (uint32_t lane : lanes.of_unit[unit.index()]) free = std::max(free, schedule.lane_free[lane]);
       ready[c] = std::min(ready[c], free);
     }

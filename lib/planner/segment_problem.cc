@@ -64,8 +64,8 @@ std::vector<uint64_t> KeyOf(const Space& space, const GraphSegment& segment) {
     for (uint32_t o : group.options) {
       const Option& option = space.option(o);
       key.insert(key.end(), {option.unit_class.index(), static_cast<uint64_t>(option.run_ns),
-                             std::bit_cast<uint64_t>(option.fetch_share), std::bit_cast<uint64_t>(option.demand),
-                             uint64_t{option.view} << 1 | option.slices});
+                             static_cast<uint64_t>(option.overhead_ns), std::bit_cast<uint64_t>(option.fetch_share),
+                             std::bit_cast<uint64_t>(option.demand), uint64_t{option.view} << 1 | option.slices});
       add_list(option.in, same);
       add_list(option.out, same);
       add_list(option.overwrites, same);
@@ -78,25 +78,46 @@ std::vector<uint64_t> KeyOf(const Space& space, const GraphSegment& segment) {
 class SegmentProblem::Costs : public CostsOver {
  public:
   Costs(const CostModel& outer, const std::vector<Candidate>& candidates) : CostsOver(outer), candidates_(candidates) {}
-  void Add(int64_t run_ns, double fetch_share) { known_.emplace_back(run_ns, fetch_share); }
+  void Add(const Option& option) {
+    known_.push_back({option.run_ns, option.overhead_ns, option.fetch_share, option.demand});
+  }
 
   std::optional<Estimate> Run(const Candidate& candidate) const override {
-    Estimate estimate;
-    estimate.ns = KnownOf(candidate).first;
-    return estimate;
+    const Known* known = KnownOf(candidate);
+    return Exactly(known == nullptr ? 0 : known->run_ns);
   }
-  double FetchShare(const Candidate& candidate) const override { return KnownOf(candidate).second; }
+  Estimate StepOverheadOf(const Candidate& candidate) const override {
+    const Known* known = KnownOf(candidate);
+    return known == nullptr ? StepOverhead(candidate.unit_class) : Exactly(known->overhead_ns);
+  }
+  double FetchShare(const Candidate& candidate) const override {
+    const Known* known = KnownOf(candidate);
+    return known == nullptr ? 1 : known->fetch_share;
+  }
+  double Demand(const Candidate& candidate) const override {
+    const Known* known = KnownOf(candidate);
+    return known == nullptr ? 0 : known->demand;
+  }
   double Slowdown(const Candidate&, std::span<const Candidate* const>) const override { return 1; }
   bool has_slowdown() const override { return false; }
 
  private:
-  std::pair<int64_t, double> KnownOf(const Candidate& candidate) const {
+  struct Known {
+    int64_t run_ns = 0, overhead_ns = 0;
+    double fetch_share = 1, demand = 0;
+  };
+  static Estimate Exactly(int64_t ns) {
+    Estimate estimate;
+    estimate.ns = ns;
+    return estimate;
+  }
+  const Known* KnownOf(const Candidate& candidate) const {
     const auto index = static_cast<size_t>(&candidate - candidates_.data());
-    return index < known_.size() ? known_[index] : std::pair<int64_t, double>(0, 1.0);
+    return index < known_.size() ? &known_[index] : nullptr;
   }
 
   const std::vector<Candidate>& candidates_;
-  std::vector<std::pair<int64_t, double>> known_;  // by candidate: its time and its share of fetching
+  std::vector<Known> known_;  // by candidate
 };
 
 class SegmentProblem::Builder {
@@ -190,7 +211,7 @@ SegmentProblem::SegmentProblem(const Space& space, const GraphSegment& segment)
     Candidate candidate = space.problem().candidates[option.candidate];
     for (NodeId& node : candidate.nodes) node = builder.Inner(node);
     candidates_.push_back(std::move(candidate));
-    costs_->Add(option.run_ns, option.fetch_share);
+    costs_->Add(option);
   }
   const auto make_up = [&](size_t node, const Crossing& crossing, bool before) {
     const Instance instance = space.instance(crossing.value, crossing.slot);

@@ -46,6 +46,7 @@ Space::Space(const PlanningProblem& problem)
   }
   for (size_t c = 0; c < machine.unit_classes.size(); ++c) {
     overheads_.push_back(problem.costs.StepOverhead(UnitClassId(c)).ns);
+    least_overheads_.push_back(overheads_.back());
     const bool launched = std::any_of(machine.units.begin(), machine.units.end(), [&](const Unit& unit) {
       return unit.unit_class == UnitClassId(c) && unit.driver.has_value();
     });
@@ -206,9 +207,11 @@ Status Space::AddOption(uint32_t c) {
   option.unit_class = candidate.unit_class;
   option.device = problem_->platform.unit_class(candidate.unit_class).device;
   option.run_ns = estimate->ns;
-  option.overhead_ns = overheads_[candidate.unit_class.index()];
+  option.overhead_ns = problem_->costs.StepOverheadOf(candidate).ns;
+  int64_t& least_overhead_ns = least_overheads_[candidate.unit_class.index()];
+  least_overhead_ns = std::min(least_overhead_ns, option.overhead_ns);
   option.fetch_share = problem_->costs.FetchShare(candidate);
-  option.demand = SimulatedDemand(graph, problem_->platform, candidate);
+  option.demand = DemandOf(graph, problem_->platform, candidate, problem_->costs);
   option.estimated = estimate->provenance == Provenance::kEstimated;
   option.view = candidate.elision == Elision::kViewOfInput && !candidate.in.empty() && candidate.out.size() == 1;
   option.slices = SlicesOf(graph, candidate).has_value();

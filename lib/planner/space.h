@@ -125,7 +125,9 @@ class Space {
   std::span<const UnitId> units(UnitClassId unit_class) const { return units_[unit_class.index()]; }
   std::span<const UnitId> copy_units(LinkId link) const { return copy_units_[link.index()]; }
   LinkId link(DeviceId from, DeviceId to) const;
+  // Of copies and reorders there; and of whatever takes least, options among them.
   int64_t overhead_ns(UnitClassId unit_class) const { return overheads_[unit_class.index()]; }
+  int64_t least_overhead_ns(UnitClassId unit_class) const { return least_overheads_[unit_class.index()]; }
   // Steps of the class are launched by a core: the launch keeps that core busy, not the unit.
   bool is_launched(UnitClassId unit_class) const { return launched_[unit_class.index()]; }
   // The class of the device with the most cores; the first on a tie.
@@ -165,8 +167,8 @@ class Space {
   std::vector<ValueSlots> values_;
   std::vector<Routes> routes_;
   std::vector<std::vector<UnitId>> units_, copy_units_;
-  std::vector<LinkId> links_;  // by device from * devices + to
-  std::vector<int64_t> overheads_;
+  std::vector<LinkId> links_;                         // by device from * devices + to
+  std::vector<int64_t> overheads_, least_overheads_;  // by unit class
   std::vector<bool> launched_;
   std::vector<NodeId> order_;
   std::vector<uint32_t> position_;

@@ -1,7 +1,7 @@
 #include "lib/profiler/device_queue.h"
 
 #include <algorithm>
-#include <chrono>
+#include <cmath>
 #include <cstddef>
 #include <thread>
 
@@ -12,7 +12,11 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::seconds kPatience{60};  // no kernel worth measuring takes so long
 constexpr int kEmptyRepeats = 20;
-constexpr size_t kFillerBytes = size_t{8} << 20;  // copied in more time than two events take to enqueue
+constexpr uint64_t kMostFillBytes = uint64_t{8} << 20;
+constexpr uint64_t kLeastFillBytes = uint64_t{64} << 10;
+constexpr double kFillNs = 100'000;  // longer fillers only waste time
+constexpr int64_t kMostFills = 256;
+constexpr double kReserve = 1.5;  // how much longer the device is kept busy than the host took to enqueue
 
 Error Hangs(const DeviceDriver& driver) {
   return MakeError(ErrorCode::kRunFailed, std::string(kDeviceHangs),
@@ -23,43 +27,80 @@ Error Hangs(const DeviceDriver& driver) {
 
 }  // namespace
 
+Status DrainStream(const DeviceDriver& driver, Stream& stream) {
+  stream.Revoke();
+  // Its error is the one that led here, or of work that does not count any more.
+  const Result<bool> idle = stream.Synchronize(kPatience);
+  return idle.ok() && !*idle ? Status(Hangs(driver)) : Status();
+}
+
 Result<DeviceQueue> DeviceQueue::Make(DeviceDriver& driver, const CancelToken* cancel) {
   DeviceQueue queue(driver, cancel);
   PT_ASSIGN(queue.stream_, driver.MakeStream());
+  PT_ASSIGN(queue.start_, driver.MakeEvent());
   PT_ASSIGN(queue.begin_, driver.MakeEvent());
   PT_ASSIGN(queue.end_, driver.MakeEvent());
-  if (auto filler = driver.Allocate(2 * kFillerBytes); filler.ok()) queue.filler_ = std::move(*filler);
+  if (auto filler = driver.Allocate(2 * kMostFillBytes); filler.ok()) queue.filler_ = std::move(*filler);
+  queue.fill_bytes_ = queue.filler_ != nullptr ? kMostFillBytes : 0;
+  if (Status status = queue.MeasureItself(); !status.ok()) {
+    if (status.error().id == kDeviceHangs) queue.Abandon();
+    return std::move(status).error();
+  }
+  return queue;
+}
+
+// How long a filler takes, cut to what it has to, and two events with nothing between them.
+Status DeviceQueue::MeasureItself() {
+  const auto fill = [this] { return Fill(); };
+  const auto nothing = [] { return Status(); };
+  PT_ASSIGN(const int64_t whole_ns, Elapsed(fill, fill));
+  const double share = std::min(1.0, kFillNs / static_cast<double>(std::max<int64_t>(whole_ns, 1)));
+  const auto bytes = static_cast<uint64_t>(share * static_cast<double>(fill_bytes_)) / 64 * 64;
+  fill_bytes_ = std::min(fill_bytes_, std::max(bytes, kLeastFillBytes));
+  PT_ASSIGN(fill_ns_, Elapsed(fill, fill));
   int64_t least = INT64_MAX;
   for (int i = 0; i < kEmptyRepeats && least > 0; ++i) {
-    const Result<int64_t> ns = queue.Elapsed([&queue] { return queue.Fill(); }, [] { return Status(); });
-    if (!ns.ok()) {
-      if (ns.error().id == kDeviceHangs) queue.Abandon();
-      return ns.error();
-    }
-    least = std::min(least, *ns);
+    PT_ASSIGN(const int64_t ns, Elapsed(fill, nothing));
+    least = std::min(least, ns);
   }
-  queue.empty_ns_ = std::max<int64_t>(least, 0);
-  return queue;
+  empty_ns_ = std::max<int64_t>(least, 0);
+  return {};
 }
 
 Status DeviceQueue::Fill() {
   if (filler_ == nullptr) return {};  // the device is too small to be kept busy that way
   auto* data = static_cast<std::byte*>(filler_->data());
-  return driver_.EnqueueCopy(*stream_, data + kFillerBytes, data, kFillerBytes, CopyDirection::kWithin);
+  return driver_.EnqueueCopy(*stream_, data + kMostFillBytes, data, fill_bytes_, CopyDirection::kWithin);
+}
+
+void DeviceQueue::Prime(int64_t host_ns, int64_t before_ns) {
+  fills_ = 0;
+  const double missing_ns = kReserve * static_cast<double>(host_ns) - static_cast<double>(before_ns);
+  if (filler_ == nullptr || fill_ns_ <= 0 || missing_ns <= 0) return;
+  fills_ = static_cast<int64_t>(std::min<double>(kMostFills, std::ceil(missing_ns / static_cast<double>(fill_ns_))));
 }
 
 Result<int64_t> DeviceQueue::Elapsed(const Work& before, const Work& enqueue) {
+  Clock::time_point primed, launched, over;
   const auto enqueue_all = [&]() -> Status {
+    for (int64_t i = 0; i < fills_; ++i) PT_CHECK_OK(Fill());
+    primed = Clock::now();
+    PT_CHECK_OK(stream_->Record(*start_));
     PT_CHECK_OK(before());
     PT_CHECK_OK(stream_->Record(*begin_));
+    launched = Clock::now();
     PT_CHECK_OK(enqueue());
     PT_CHECK_OK(stream_->Record(*end_));
+    over = Clock::now();
     return Await(*end_);
   };
   if (Status status = enqueue_all(); !status.ok()) {
     PT_CHECK_OK(Drain());
     return std::move(status).error();
   }
+  launch_ns_ = (over - launched).count();
+  PT_ASSIGN(const int64_t before_ns, begin_->ElapsedNs(*start_));
+  Prime((over - primed).count(), before_ns);
   return end_->ElapsedNs(*begin_);
 }
 
@@ -85,16 +126,10 @@ Status DeviceQueue::Await(Event& event) {
   }
 }
 
-Status DeviceQueue::Drain() {
-  stream_->Revoke();
-  // Its error is the one that led here, or of work that does not count any more.
-  const Result<bool> idle = stream_->Synchronize(kPatience);
-  return idle.ok() && !*idle ? Status(Hangs(driver_)) : Status();
-}
-
 // Lost on purpose: freed under a device that still works, they would be worse than lost.
 void DeviceQueue::Abandon() {
   static_cast<void>(stream_.release());
+  static_cast<void>(start_.release());
   static_cast<void>(begin_.release());
   static_cast<void>(end_.release());
   static_cast<void>(filler_.release());

@@ -71,8 +71,9 @@ void HostCaches::WriteInputs(Team& team, const Subject& subject, Whose whose, st
     for (const Subject::Input& input : subject.inputs()) {
       if (input.is_callers != (whose == Whose::kCallers)) continue;
       auto* to = static_cast<std::byte*>(input.buffer->data());
-      const auto [begin, end] = StretchOf(index, writers.size(), input.fresh.size());
-      if (begin < end) std::memcpy(to + begin, input.fresh.data() + begin, end - begin);
+      const auto [begin, end] = StretchOf(index, writers.size(), input.fresh->bytes());
+      const auto* fresh = static_cast<const std::byte*>(input.fresh->data());
+      if (begin < end) std::memcpy(to + begin, fresh + begin, end - begin);
     }
   };
   team.OnEveryCore(write);

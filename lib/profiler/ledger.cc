@@ -48,6 +48,7 @@ Status Ledger::Commit(WorkItem& item) {
     item.row.median_ns = summary.median_ns;
     item.row.spread_ns = summary.spread_ns;
     item.row.samples = summary.samples;
+    if (!item.launches.empty()) item.row.launch_ns = Summarise(item.launches).median_ns;
     if (item.finalist) {  // costs of the executor are too small for a relative error to mean anything
       noises_.emplace_back(summary.noise(), item.label);
       if (IsNoisy(summary, item.target)) ++report_.noisy;

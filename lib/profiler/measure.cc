@@ -5,9 +5,12 @@
 #include <map>
 #include <new>
 #include <optional>
+#include <tuple>
 
 #include "lib/profiler/beside_costs.h"
+#include "lib/profiler/demand.h"
 #include "lib/profiler/device_lock.h"
+#include "lib/profiler/device_watch.h"
 #include "lib/profiler/executor_costs.h"
 #include "lib/profiler/fault.h"
 #include "lib/profiler/fetch_costs.h"
@@ -23,6 +26,10 @@ namespace {
 
 constexpr std::chrono::milliseconds kReferenceLasts{200};
 constexpr double kFinalistReach = 1.75;  // times the fastest of the decision on that unit class
+constexpr double kVariantReach = 1.25;   // times the fastest that differs in its variant alone
+
+// What planners tell apart of the ways to do the same work: of all others they take the fastest.
+using Kind = std::tuple<UnitClassId, std::string, MathMode, std::vector<Form>, std::vector<Form>>;
 
 // Tells the watch, if there is one, what is at work.
 class Watched {
@@ -47,26 +54,31 @@ class Profiling {
         ledger_(ledger),
         locks_(task.platform, task.options.cancel, task.options.watch),
         sampler_(task, locks_),
-        beside_(task, locks_, sampler_) {}
+        beside_(task, locks_, sampler_),
+        devices_(task.machine) {}
 
   Status MeasureDecision(Decision& decision);
+  std::vector<DeviceStates> DevicesSeen() { return devices_.Close(); }
 
  private:
   Status MeasureOnce(Decision& decision);
   Status MeasureFirst(WorkItem& item);
   void KnownTime(WorkItem& item) const;
   Status TimeReference();
+  Kind KindOf(const WorkItem& item) const;
   void ChooseFinalists(Decision& decision);
   void NoteFastest(const Decision& decision, const std::map<UnitClassId, int64_t>& fastest);
   Status MeasureFinalists(Decision& decision, Ledger::Clock::time_point deadline);
   Status Settle(WorkItem& item, Error error);
   void DropFaulty(Decision& decision);
+  DeviceId DeviceOf(const NeededKey& needed) const;
 
   const ProfilingTask& task_;
   Ledger& ledger_;
   DeviceLocks locks_;
   Sampler sampler_;
   BesideSampler beside_;
+  DeviceWatch devices_;
   double network_ns_ = 0;     // of the decisions about single operators so far, by the fastest way for each
   int64_t reference_ns_ = 0;  // of the reference work, taken anew from time to time
   Ledger::Clock::time_point reference_until_;
@@ -80,7 +92,10 @@ Status Profiling::MeasureDecision(Decision& decision) {
   ChooseFinalists(decision);
   PT_CHECK_OK(MeasureFinalists(decision, deadline));
   for (WorkItem& item : decision) {
-    if (!item.samples.empty()) item.row.reference_ns = reference_ns_;
+    if (!item.samples.empty()) {
+      item.row.reference_ns = reference_ns_;
+      devices_.Note(DeviceOf(item.needed));
+    }
     if (item.subject != nullptr) {
       const Watched watched(task_.options.watch, item);
       item.subject.reset();
@@ -88,6 +103,13 @@ Status Profiling::MeasureDecision(Decision& decision) {
     PT_CHECK_OK(ledger_.Commit(item));
   }
   return {};
+}
+
+// The one whose clock its times are of.
+DeviceId Profiling::DeviceOf(const NeededKey& needed) const {
+  if (needed.unit_class.valid()) return task_.platform.unit_class(needed.unit_class).device;
+  const Link& link = task_.platform.link(needed.link);
+  return IsHost(link.from) ? link.to : link.from;
 }
 
 void Profiling::DropFaulty(Decision& decision) {
@@ -160,6 +182,8 @@ Status Profiling::MeasureFirst(WorkItem& item) {
     case NeededKey::Kind::kBesideCompute:
     case NeededKey::Kind::kMemoryHog:
       return beside_.Measure(item);
+    case NeededKey::Kind::kDemand:
+      return MeasureDemand(task_, locks_, sampler_, item);
     case NeededKey::Kind::kCopy:
       return MeasureCopy(task_, locks_, item);
     case NeededKey::Kind::kCandidate:
@@ -189,21 +213,30 @@ void Profiling::KnownTime(WorkItem& item) const {
   item.done = true;
 }
 
-// What is clearly slower than another way to do the same work on that unit class keeps its few samples; the others are
-// measured as exactly as it takes to choose between them.
+Kind Profiling::KindOf(const WorkItem& item) const {
+  if (item.needed.kind != NeededKey::Kind::kCandidate) return {item.needed.unit_class, {}, {}, {}, {}};
+  const Candidate& candidate = task_.candidates[item.needed.candidate];
+  return {candidate.unit_class, candidate.library, candidate.math, candidate.in, candidate.out};
+}
+
+// What is clearly slower than another way to do the same work on that unit class, or than another variant of itself,
+// keeps its few samples; the others are measured as exactly as it takes to choose between them.
 void Profiling::ChooseFinalists(Decision& decision) {
   std::map<UnitClassId, int64_t> fastest;
+  std::map<Kind, int64_t> fastest_of_kind;
   for (const WorkItem& item : decision) {
     if (item.done || item.samples.empty()) continue;
-    const auto [at, added] = fastest.emplace(item.needed.unit_class, INT64_MAX);
-    at->second = std::min(at->second, Summarise(item.samples).median_ns);
+    const int64_t ns = std::max<int64_t>(1, Summarise(item.samples).median_ns);
+    const auto note = [ns](int64_t& least) { least = least == 0 ? ns : std::min(least, ns); };
+    note(fastest[item.needed.unit_class]);
+    note(fastest_of_kind[KindOf(item)]);
   }
   NoteFastest(decision, fastest);
   for (WorkItem& item : decision) {
     if (item.done || item.samples.empty()) continue;
-    const double times = static_cast<double>(Summarise(item.samples).median_ns) /
-                         static_cast<double>(std::max<int64_t>(1, fastest.at(item.needed.unit_class)));
-    item.finalist = times <= kFinalistReach;
+    const auto ns = static_cast<double>(Summarise(item.samples).median_ns);
+    const double times = ns / static_cast<double>(fastest.at(item.needed.unit_class));
+    item.finalist = times <= kFinalistReach && ns <= kVariantReach * static_cast<double>(fastest_of_kind[KindOf(item)]);
     item.done = !item.finalist;
     item.target = TargetOf(task_.options.max_noise, times, network_ns_);
   }
@@ -291,7 +324,9 @@ Result<MeasureReport> MeasureProfile(const Graph& graph, std::span<const Candida
     PT_CHECK_OK(profiling.MeasureDecision(decision));
     decision.clear();  // buffers and kernels with it
   }
-  return ledger.Close();
+  MeasureReport report = ledger.Close();
+  report.devices = profiling.DevicesSeen();
+  return report;
 } catch (const std::bad_alloc&) {
   return MakeError(ErrorCode::kOutOfMemory, "profiler.memory", "no memory to go on measuring",
                    "what was measured is kept; the same call goes on from there");

@@ -15,6 +15,7 @@ namespace pt {
 struct Timing {
   int64_t ns = 0;
   bool preempted = false;  // the system took a core away meanwhile: says nothing about the work
+  int64_t launch_ns = 0;   // of the host, to enqueue it on a device
 };
 
 class Runner {
@@ -32,6 +33,13 @@ class HostRunner : public Runner {
   virtual Result<Timing> TimeFetching(std::span<const uint32_t> makers, Subject& subject) = 0;
   // The same as Time while the hogs are at work on the machine's other cores.
   virtual Result<Timing> TimeBeside(Hogs& hogs, Subject& subject) = 0;
+};
+
+class DeviceRunner : public Runner {
+ public:
+  // Nanoseconds of an execution of each of them, at once on streams of their own: from the start of all to the end of
+  // the last. The state and the errors are those of Time; the origin is told by the first.
+  virtual Result<int64_t> TimeAtOnce(std::span<Subject* const> subjects) = 0;
 };
 
 // For units of host cores: on the pinned workers, all cores of the machine held. The caches are shared by all runners.

@@ -34,12 +34,8 @@ Result<HostRunner*> Sampler::HostRunnerOf(UnitClassId unit_class) {
   return runner.get();
 }
 
-Result<Runner*> Sampler::RunnerOf(UnitClassId unit_class) {
-  if (task_.platform.unit_class(unit_class).on_host()) {
-    PT_ASSIGN(HostRunner * runner, HostRunnerOf(unit_class));
-    return runner;
-  }
-  std::unique_ptr<Runner>& runner = device_runners_[unit_class];
+Result<DeviceRunner*> Sampler::DeviceRunnerOf(UnitClassId unit_class) {
+  std::unique_ptr<DeviceRunner>& runner = device_runners_[unit_class];
   if (runner != nullptr) return runner.get();
   const UnitId unit = UnitsOf(task_.platform, unit_class).front();
   PT_ASSIGN(runner,
@@ -47,10 +43,23 @@ Result<Runner*> Sampler::RunnerOf(UnitClassId unit_class) {
   return runner.get();
 }
 
+Result<Runner*> Sampler::RunnerOf(UnitClassId unit_class) {
+  if (task_.platform.unit_class(unit_class).on_host()) {
+    PT_ASSIGN(HostRunner * runner, HostRunnerOf(unit_class));
+    return runner;
+  }
+  PT_ASSIGN(DeviceRunner * runner, DeviceRunnerOf(unit_class));
+  return runner;
+}
+
+Result<std::unique_ptr<Subject>> Sampler::MakeSubject(UnitClassId unit_class) {
+  PT_ASSIGN(Runner * runner, RunnerOf(unit_class));
+  return std::make_unique<Subject>(task_.machine, unit_class, runner->compile_context());
+}
+
 Status Sampler::Prepare(WorkItem& item) {
   const NeededKey& needed = item.needed;
-  PT_ASSIGN(Runner * runner, RunnerOf(needed.unit_class));
-  item.subject = std::make_unique<Subject>(task_.machine, needed.unit_class, runner->compile_context());
+  PT_ASSIGN(item.subject, MakeSubject(needed.unit_class));
   if (needed.kind == NeededKey::Kind::kReorder) return item.subject->MakeReorder(needed.dims, needed.from, needed.to);
   return item.subject->MakeCandidate(task_.graph, task_.candidates[needed.candidate]);
 }
@@ -73,6 +82,7 @@ Status Sampler::TakeSlice(WorkItem& item, uint32_t count, bool warm_up) {
     for (bool first = true; item.samples.size() < enough && (first || spent() < kSliceNs); first = false) {
       PT_ASSIGN(const Timing timing, runner->Time(*item.subject));
       (timing.preempted ? item.preempted : item.samples).push_back(timing.ns);
+      if (timing.launch_ns > 0) item.launches.push_back(timing.launch_ns);
     }
     item.spent_ns += spent();
     return {};

@@ -18,6 +18,8 @@ class Sampler {
   // The task and the locks must outlive the sampler.
   Sampler(const ProfilingTask& task, DeviceLocks& locks);
 
+  // For work of that class; nothing is compiled yet.
+  Result<std::unique_ptr<Subject>> MakeSubject(UnitClassId unit_class);
   // Compiles and binds what the item asks for.
   Status Prepare(WorkItem& item);
   // The first few samples, after warming up.
@@ -28,6 +30,8 @@ class Sampler {
   bool HasEnough(const WorkItem& item) const;
   // unit_class: of host cores.
   Result<HostRunner*> HostRunnerOf(UnitClassId unit_class);
+  // unit_class: of an asynchronous device.
+  Result<DeviceRunner*> DeviceRunnerOf(UnitClassId unit_class);
   // Of a host unit, as HostCores counts them; only once HostRunnerOf was asked for one.
   std::vector<uint32_t> CoresOf(UnitId unit) const { return host_cores_->CoresOf(unit); }
 
@@ -40,7 +44,7 @@ class Sampler {
   std::unique_ptr<HostCores> host_cores_;  // made, as the caches, with the first runner of host cores
   std::unique_ptr<HostCaches> host_caches_;
   std::map<UnitClassId, std::unique_ptr<HostRunner>> host_runners_;
-  std::map<UnitClassId, std::unique_ptr<Runner>> device_runners_;
+  std::map<UnitClassId, std::unique_ptr<DeviceRunner>> device_runners_;
 };
 
 }  // namespace pt

@@ -52,6 +52,7 @@ Subject::~Subject() = default;
 
 void Subject::Abandon() {
   for (std::unique_ptr<DeviceBuffer>& buffer : buffers_) static_cast<void>(buffer.release());
+  for (Input& input : inputs_) static_cast<void>(input.fresh.release());
   static_cast<void>(bound_.release());
   static_cast<void>(kernel_.release());
   static_cast<void>(weights_.release());
@@ -75,8 +76,9 @@ Result<DeviceBuffer*> Subject::Allocate(uint64_t bytes) {
 Result<TensorView> Subject::AddInput(const TensorLayout& layout, ValueRange range, bool is_callers) {
   PT_ASSIGN(const uint64_t bytes, BytesOf(layout));
   PT_ASSIGN(DeviceBuffer * buffer, Allocate(bytes));
-  Input input{buffer, std::vector<std::byte>(bytes), is_callers};
-  FillInput(layout.type, range, kSeed + inputs_.size(), input.fresh);
+  Input input{buffer, nullptr, is_callers};
+  PT_ASSIGN(input.fresh, driver_.AllocateHost(bytes));
+  FillInput(layout.type, range, kSeed + inputs_.size(), {static_cast<std::byte*>(input.fresh->data()), bytes});
   inputs_.push_back(std::move(input));
   return TensorView{buffer->data(), layout};
 }
@@ -168,7 +170,7 @@ Status Subject::MakeReorder(std::span<const int64_t> dims, const Form& from, con
   auto kernel = library->CompileReorder(from_layout, to_layout, context_);
   if (!kernel.ok()) return OfKernel(std::move(kernel).error());
   kernel_ = std::move(kernel).value();
-  touched_bytes_ = inputs_.back().fresh.size() + outputs_.back().buffer->bytes();
+  touched_bytes_ = inputs_.back().fresh->bytes() + outputs_.back().buffer->bytes();
   return Bind({in}, {out});
 }
 

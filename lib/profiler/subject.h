@@ -17,8 +17,8 @@ class Subject {
   // What an input holds before every sample, and where. Only on host-like devices may the host touch the buffer.
   struct Input {
     DeviceBuffer* buffer;
-    std::vector<std::byte> fresh;
-    bool is_callers = false;  // CallersTensors
+    std::unique_ptr<DeviceBuffer> fresh;  // the host's memory, from where the device copies without a stop
+    bool is_callers = false;              // CallersTensors
   };
   struct Output {
     DeviceBuffer* buffer;

@@ -35,6 +35,8 @@ std::string LabelOf(const ProfilingTask& task, const NeededKey& needed) {
       return CandidateLabel(task, task.candidates[needed.candidate]) + " beside others that use memory";
     case NeededKey::Kind::kBesideCompute:
       return CandidateLabel(task, task.candidates[needed.candidate]) + " beside others that compute";
+    case NeededKey::Kind::kDemand:
+      return CandidateLabel(task, task.candidates[needed.candidate]) + " several times at once";
     case NeededKey::Kind::kMemoryHog:
       return "memory beside " + platform.unit_class(needed.unit_class).name;
     case NeededKey::Kind::kReorder:
@@ -74,6 +76,8 @@ const char* FamilyOf(NeededKey::Kind kind) {
       return "beside";
     case NeededKey::Kind::kMemoryHog:
       return "hog";
+    case NeededKey::Kind::kDemand:
+      return "demand";
     case NeededKey::Kind::kCandidate:
       break;
   }
@@ -129,7 +133,7 @@ bool IsOfExecutor(const NeededKey& needed) {
 double Urgency(const Decision& decision) {
   const NeededKey& needed = decision.front().needed;
   if (IsBeside(needed)) return -1;  // no planner asks for it
-  if (needed.kind == NeededKey::Kind::kFetchedInputs) return 0;
+  if (needed.kind == NeededKey::Kind::kFetchedInputs || needed.kind == NeededKey::Kind::kDemand) return 0;
   return IsOfExecutor(needed) ? 1e300 : RoughNs(needed);
 }
 

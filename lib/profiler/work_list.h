@@ -33,6 +33,7 @@ struct WorkItem {
   double weight = 0;  // expected share of the whole profiling time
   std::unique_ptr<Subject> subject;
   std::vector<int64_t> samples, preempted;  // nanoseconds; the second: taken while the system held a core back
+  std::vector<int64_t> launches;            // on a device: nanoseconds of the host for each sample
   int64_t spent_ns = 0;
   NoiseTarget target;  // of a finalist
   bool finalist = false, done = false, skipped = false;

@@ -178,13 +178,22 @@ TEST_CASE("ProfileDb, TimesOfTheFirstSchemaAreDroppedThoseOfALaterReleaseAreNotT
   CHECK(ProfileDb::Open(path)->All()->size() == 3);
 }
 
-// The schema without times of the reference work.
-void BringBackToSchemaTwo(const std::string& path) {
+void Execute(const std::string& path, const char* statements) {
   sqlite3* database = nullptr;
   REQUIRE(sqlite3_open(path.c_str(), &database) == SQLITE_OK);
-  const char* const statements = "ALTER TABLE measurement DROP COLUMN reference_ns; PRAGMA user_version=2";
   CHECK(sqlite3_exec(database, statements, nullptr, nullptr, nullptr) == SQLITE_OK);
   sqlite3_close(database);
+}
+
+// The schema without launches and demands, and the one without times of the reference work besides.
+void BringBackToSchemaThree(const std::string& path) {
+  Execute(path,
+          "ALTER TABLE measurement DROP COLUMN launch_ns; ALTER TABLE measurement DROP COLUMN demand;"
+          "PRAGMA user_version=3");
+}
+void BringBackToSchemaTwo(const std::string& path) {
+  BringBackToSchemaThree(path);
+  Execute(path, "ALTER TABLE measurement DROP COLUMN reference_ns; PRAGMA user_version=2");
 }
 
 TEST_CASE("ProfileDb, RowsOfTheSecondSchemaStayAndHaveNoReference", "[cost]") {
@@ -202,6 +211,33 @@ TEST_CASE("ProfileDb, RowsOfTheSecondSchemaStayAndHaveNoReference", "[cost]") {
   measured.reference_ns = 70'000;
   REQUIRE(db.Put(KeyNumber(3), measured).ok());
   CHECK(ProfileDb::Open(path)->Get({KeyNumber(3)})->at(KeyNumber(3).hash) == measured);
+}
+
+TEST_CASE("ProfileDb, RowsOfTheThirdSchemaStayAndHaveNeitherLaunchNorDemand", "[cost]") {
+  const TemporaryFolder folder;
+  const std::string path = folder.file("profile.db");
+  Measurement referenced = SampleMeasurement(KeyNumber(11).text, 5000);
+  referenced.reference_ns = 70'000;
+  {
+    ProfileDb db = ProfileDb::Open(path).value();
+    PutNumbers(db, 0, 10);
+    REQUIRE(db.Put(KeyNumber(11), referenced).ok());
+  }
+  const std::map<Hash128, Measurement> before = ProfileDb::Open(path)->All().value();
+  BringBackToSchemaThree(path);
+  ProfileDb db = ProfileDb::Open(path).value();
+  CHECK(db.All().value() == before);
+  Measurement measured = SampleMeasurement(KeyNumber(3).text, 5000);
+  measured.launch_ns = 4'200;
+  measured.demand = 0.3;
+  REQUIRE(db.Put(KeyNumber(3), measured).ok());
+  CHECK(ProfileDb::Open(path)->Get({KeyNumber(3)})->at(KeyNumber(3).hash) == measured);
+  Profile better;
+  measured.launch_ns = 3'900;
+  measured.demand = 0.4;
+  better.measurements[KeyNumber(3).hash] = measured;
+  REQUIRE(db.Import(better).ok());
+  CHECK(db.Get({KeyNumber(3)})->at(KeyNumber(3).hash) == measured);
 }
 
 TEST_CASE("ProfileDb, FlippedBitsNeverGiveAnotherTime", "[cost]") {

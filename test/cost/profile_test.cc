@@ -1,6 +1,7 @@
 #include "partitiontuner/cost/profile.h"
 
 #include <catch2/catch_test_macros.hpp>
+#include <cmath>
 #include <limits>
 
 #include "test/cost/sample_problem.h"
@@ -28,6 +29,8 @@ Profile SampleProfile() {
   m.provenance = Provenance::kSimulated;
   m.flops = 1.23456789e12;
   m.reference_ns = 66'822;
+  m.launch_ns = 4'321;
+  m.demand = 0.375;
   profile.measurements[simulated.hash] = m;
   return profile;
 }
@@ -123,6 +126,14 @@ TEST_CASE("Profile, FaultOfANumberIsNamed", "[cost]") {
   m.reference_ns = -1;
   CHECK(MeasurementFault(m).find("reference_ns") != std::string::npos);
   m.reference_ns = 0;
+  m.launch_ns = -1;
+  CHECK(MeasurementFault(m).find("launch_ns") != std::string::npos);
+  m.launch_ns = 0;
+  for (const double none : {-0.1, 1.01, std::nan("")}) {
+    m.demand = none;
+    CHECK(MeasurementFault(m).find("demand") != std::string::npos);
+  }
+  m.demand = 0;
   m.spread_ns = -1;
   CHECK(MeasurementFault(m).find("spread_ns") != std::string::npos);
 }
@@ -130,10 +141,10 @@ TEST_CASE("Profile, FaultOfANumberIsNamed", "[cost]") {
 TEST_CASE("Profile, AnotherMajorVersionIsStaleAndAnotherFormatInvalid", "[cost]") {
   const std::string text = WriteJson(ToJson(SampleProfile()));
   for (const char* other : {"\"1.0\"", "\"3.0\""}) {
-    CHECK(ProfileFromJson(ParseJson(Replaced(text, "\"2.1\"", other), "t").value(), "t").error().code ==
+    CHECK(ProfileFromJson(ParseJson(Replaced(text, "\"2.2\"", other), "t").value(), "t").error().code ==
           ErrorCode::kStale);
   }
-  CHECK(ProfileFromJson(Resigned(Replaced(text, "\"2.1\"", "\"2.7\"")), "t").ok());
+  CHECK(ProfileFromJson(Resigned(Replaced(text, "\"2.2\"", "\"2.7\"")), "t").ok());
   CHECK(ProfileFromJson(ParseJson(Replaced(text, "partitiontuner-profile", "other"), "t").value(), "t").error().code ==
         ErrorCode::kInvalidInput);
   CHECK_FALSE(ProfileFromJson(Json(3), "t").ok());

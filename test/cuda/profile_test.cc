@@ -54,6 +54,14 @@ bool IsOnHost(const Platform& platform, const Candidate& candidate) {
   return platform.unit_class(candidate.unit_class).on_host();
 }
 
+MeasureOptions Fast() {
+  MeasureOptions fast;
+  fast.max_time_per_key = std::chrono::milliseconds(5);
+  fast.max_noise = 0.5;
+  fast.watch_hand_overs = false;
+  return fast;
+}
+
 // most_groups: steps that compute, in the plan that is found.
 void CheckNetwork(const char* text, int64_t most_groups) {
   const CudaLab lab;
@@ -67,12 +75,10 @@ void CheckNetwork(const char* text, int64_t most_groups) {
     std::vector<Candidate> candidates = EnumerateCandidates(graph, measured, machine.machine->libraries());
     // The fake device is slow on the wall clock; so that it is used all the same, the host gets nothing.
     std::erase_if(candidates, [&](const Candidate& candidate) { return IsOnHost(measured, candidate); });
-    MeasureOptions fast;
-    fast.max_time_per_key = std::chrono::milliseconds(5);
-    fast.max_noise = 0.5;
-    fast.watch_hand_overs = false;
+    const MeasureOptions fast = Fast();
     const auto report = MeasureProfile(graph, candidates, *machine.machine, db, fast, {});
     if (!report.ok()) FAIL(ToString(report.error()));
+    CHECK(lab.gpu.pageable_copies() == 0);
     CHECK(report->measured > 0);
     CHECK(report->failed == 0);
     CHECK(report->missing == 0);
@@ -82,7 +88,13 @@ void CheckNetwork(const char* text, int64_t most_groups) {
     ProfiledCostsOptions options;
     options.library_versions = LibraryVersions(*machine.machine);
     options.allow_estimates = false;
+    options.candidates = candidates;
     const auto costs = MakeProfiledCosts(graph, measured, std::move(profile), options);
+    for (const Candidate& candidate : candidates) {
+      if (!costs->Run(candidate)) continue;
+      CHECK(costs->Demand(candidate) > 0.99);  // the fake device does one thing after the other
+      CHECK(costs->StepOverheadOf(candidate).provenance == Provenance::kMeasured);
+    }
     auto plan = FindPlanner("search").value()->make_plan({graph, measured, candidates, *costs}, nullptr);
     if (!plan.ok()) FAIL(ToString(plan.error()));
     plan->made_for.tool_version = kVersion;
@@ -103,6 +115,27 @@ void CheckNetwork(const char* text, int64_t most_groups) {
 }  // namespace
 
 TEST_CASE("CudaProfile, ANetworkIsMeasuredPlannedAndRunOnTheDevice", "[cuda]") { CheckNetwork(kNetwork, 4); }
+
+TEST_CASE("CudaProfile, AClockThatChangesWhileItIsMeasuredIsTold", "[cuda]") {
+  CudaLab lab;
+  const CudaMachine machine(lab, "input x float32[64]\ny = Relu(x) : float32[64]\noutput y\n");
+  const OwnLockFolder locks;
+  const TemporaryFolder folder;
+  ProfileDb db = ProfileDb::Open(folder.path() + "/profile.db").value();
+  const Platform measured = MeasuredPlatform(*machine.machine);
+  const std::vector<Candidate> candidates = EnumerateCandidates(*machine.graph, measured, machine.machine->libraries());
+  const auto slow_down = [&](const MeasureProgress& progress) {
+    if (progress.unit_class == "cuda:0") lab.gpu.SetState(1410, 2619, 84, nvmlClocksThrottleReasonSwPowerCap);
+  };
+  const auto report = MeasureProfile(*machine.graph, candidates, *machine.machine, db, Fast(), slow_down);
+  if (!report.ok()) FAIL(ToString(report.error()));
+  REQUIRE(report->devices.size() == 1);
+  const DeviceStates& states = report->devices.front();
+  CHECK(states.device == "cuda:0");
+  CHECK(states.first == DeviceState{1980, 2619, 40, {}});
+  CHECK(states.last == DeviceState{1410, 2619, 84, {"power cap"}});
+  CHECK(FaultOf(states) == "its clock changed between 1410 and 1980 MHz; it was throttled: power cap");
+}
 
 // Each convolution with the Relu behind it is one step.
 TEST_CASE("CudaProfile, ConvolutionsAreMeasuredPlannedAndRunOnTheDevice", "[cuda]") { CheckNetwork(kConvolutions, 9); }

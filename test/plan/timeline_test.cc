@@ -108,7 +108,11 @@ TEST_CASE("Simulator, UnitsOfADeviceWaitForEachOtherWithoutTheirDriver", "[plan]
 
 TEST_CASE("SimulatePlan, AgreesWithTheScheduleThePlanWasMadeFrom", "[plan]") {
   for (uint64_t seed = 1; seed <= testing::Rounds(40); ++seed) {
-    const World world = MakeWorld(testing::RandomGraph(seed, 8 + seed % 40), {.contention = seed % 4 == 0}, seed);
+    World world = MakeWorld(testing::RandomGraph(seed, 8 + seed % 40), {.contention = seed % 4 == 0}, seed);
+    if (seed % 5 == 0) {
+      world.costs.SetDemand([](const Candidate& c) { return c.nodes.front().value % 3 == 0 ? 0 : 0.75; });
+      world.costs.SetOverheadOf([](const Candidate& c) { return int64_t{c.nodes.front().value % 7} * 100; });
+    }
     const PlanningProblem problem = world.problem();
     const Space space = Space::Make(problem).value();
     for (const Solver& solver : Solvers()) {
@@ -130,6 +134,46 @@ TEST_CASE("SimulatePlan, AgreesWithTheScheduleThePlanWasMadeFrom", "[plan]") {
         CHECK(plan.steps[s].expected_start_ns == scheduler.steps()[s].start_ns);
     }
   }
+}
+
+// Two nodes that know nothing of each other, on two streams of one device.
+TEST_CASE("SimulatePlan, TakesDemandAndLaunchesFromTheCosts", "[plan]") {
+  GraphBuilder builder;
+  builder.set_opset(25);
+  const ValueType type = StaticType(DataType::kFloat32, {64});
+  for (const char* input : {"x", "z"}) {
+    builder.AddOutput(builder.AddOp("Relu", {builder.AddInput(input, type)}, type));
+  }
+  World world{builder.Build().value(), testing::TwoCores(), {}, {}};
+  const UnitId first = FindUnit(world.platform, "acc:0#0");
+  world.platform.units[first.index()].uses.front().second = 0.5;
+  Unit second = world.platform.unit(first);
+  second.name = "acc:0#1";
+  world.platform.units.push_back(second);
+  for (uint32_t n = 0; n < 2; ++n) {
+    const std::vector<NodeId> nodes = {NodeId(n)};
+    world.candidates.push_back(RowMajorCandidate(world.graph, nodes, "made-up"));
+    world.candidates.back().unit_class = second.unit_class;
+    world.costs.SetRunOf(world.candidates.back(), 100'000);
+  }
+  world.costs.SetOverhead(second.unit_class, 10'000);
+  for (uint32_t link : {0u, 1u}) world.costs.SetLink(LinkId(link), 0, 1e9);
+  const auto ends = [&] {
+    const Plan plan = testing::PlanOf(world, "wavefront", "acc:0");
+    const Timeline timeline = SimulatePlan(world.graph, world.platform, plan, world.costs).value();
+    CHECK(timeline.makespan_ns == plan.makespan.ns);  // the planner has planned with the same
+    std::vector<int64_t> kernels;
+    for (size_t s = 0; s < plan.steps.size(); ++s) {
+      if (std::holds_alternative<RunGroup>(plan.steps[s].work)) kernels.push_back(timeline.end_ns[s]);
+    }
+    return kernels;
+  };
+  CHECK(ends() == std::vector<int64_t>{110'000, 120'000});  // one launch behind the other, half of the device each
+  world.costs.SetOverheadOf([](const Candidate&) { return 20'000; });
+  CHECK(ends() == std::vector<int64_t>{120'000, 140'000});
+  world.costs.SetDemand([](const Candidate&) { return 1.0; });
+  // Alone from 20 to 40 us, at half speed until the first has done its other 80, then the second alone again.
+  CHECK(ends() == std::vector<int64_t>{200'000, 220'000});
 }
 
 // A chain of three on cpu[0], cpu[1], cpu[1]: only what crosses from core to core takes longer, as much as is felt of

@@ -101,6 +101,47 @@ TEST_CASE("MeasureDevice, LaunchesAndHandOversOfAsynchronousUnitsAreMeasured", "
   CHECK(costs->Copy(1 << 20, LinkId(0u)).provenance == Provenance::kMeasured);
 }
 
+TEST_CASE("MeasureDevice, VariantsThatAreClearlySlowerThanAnotherKeepTheirFirstSamples", "[profiler]") {
+  ProbeScene scene(true);
+  scene.probe.variant_ns = {100'000, 160'000, 120'000, 130'000};
+  scene.candidates = scene.machine->libraries()[0]->Candidates(scene.graph, scene.machine->platform(), Precision());
+  std::erase_if(scene.candidates,
+                [&](const Candidate& c) { return scene.machine->platform().unit_class(c.unit_class).on_host(); });
+  scene.options.max_time_per_key = std::chrono::seconds(20);
+  REQUIRE(scene.Measure().ok());
+  std::map<int64_t, uint32_t> samples;
+  for (const Measurement& row : scene.Rows("Relu")) samples[row.median_ns] = row.samples;
+  REQUIRE(samples.size() == 4);
+  CHECK(samples.at(100'000) >= scene.options.min_samples);
+  CHECK(samples.at(120'000) >= scene.options.min_samples);
+  CHECK(samples.at(130'000) == 3);
+  CHECK(samples.at(160'000) == 3);
+}
+
+// What takes the host long to enqueue would count its time, were the device idle meanwhile.
+TEST_CASE("MeasureDevice, SlowLaunchesAreCoveredByOtherWorkAndKeptAsWhatTheyAre", "[profiler]") {
+  constexpr std::chrono::milliseconds kLaunch{1};
+  ProbeScene scene(true);
+  std::erase_if(scene.candidates,
+                [&](const Candidate& c) { return scene.machine->platform().unit_class(c.unit_class).on_host(); });
+  scene.probe.device_ns = 41'234;
+  scene.probe.launch_time = kLaunch;
+  REQUIRE(scene.Measure().ok());
+  ProfiledCostsOptions options;
+  options.library_versions = LibraryVersions(*scene.machine);
+  Profile profile;
+  profile.measurements = scene.All();
+  const auto costs = MakeProfiledCosts(scene.graph, scene.machine->platform(), profile, options);
+  REQUIRE(scene.candidates.size() == 2);
+  for (const Candidate& candidate : scene.candidates) {
+    CHECK(costs->Run(candidate)->ns == scene.probe.device_ns);
+    CHECK(costs->StepOverheadOf(candidate).ns >= std::chrono::nanoseconds(kLaunch).count());
+  }
+  // A copy to disturb caches for each of them, and many more to keep the device busy.
+  CHECK(scene.remote.copies_within > 4 * scene.probe.runs);
+  CHECK(scene.probe.unset_inputs == 0);
+}
+
 TEST_CASE("MeasureDevice, ALostDeviceEndsWithItsErrorAndTakesNoCandidateAway", "[profiler]") {
   ProbeScene scene(true);
   scene.remote.lost = true;

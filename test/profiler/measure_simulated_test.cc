@@ -38,6 +38,7 @@ struct SimulatedScene {
     ProfiledCostsOptions options;
     options.library_versions = LibraryVersions(*machine);
     options.allow_estimates = false;
+    options.candidates = candidates;
     measured = MeasuredPlatform(*machine);
     return MakeProfiledCosts(graph, measured, std::move(profile), options);
   }
@@ -68,6 +69,8 @@ TEST_CASE("MeasureSimulated, OnTheWallClockEveryTimeIsMeasured", "[profiler]") {
     REQUIRE(cost.has_value());
     CHECK(cost->provenance == Provenance::kMeasured);
     CHECK(cost->ns >= kKernelNs);
+    CHECK(costs->Demand(candidate) > 0);
+    CHECK(costs->StepOverheadOf(candidate).provenance == Provenance::kMeasured);
   }
   for (size_t l = 0; l < platform.links.size(); ++l) {
     const Estimate small = costs->Copy(256, LinkId(l)), large = costs->Copy(64 << 20, LinkId(l));

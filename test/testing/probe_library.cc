@@ -1,5 +1,7 @@
 #include "test/testing/probe_library.h"
 
+#include <thread>
+
 #include "test/testing/remote_device.h"
 
 namespace pt::testing {
@@ -9,15 +11,16 @@ constexpr float kMark = 12345.0F;  // in the output of every run
 
 class ProbeBoundKernel : public BoundKernel {
  public:
-  ProbeBoundKernel(ProbeControl& control, const TensorView& in, const TensorView& out)
-      : control_(control), in_(in.data), out_(out.data) {}
+  ProbeBoundKernel(ProbeControl& control, int64_t device_ns, const TensorView& in, const TensorView& out)
+      : control_(control), device_ns_(device_ns), in_(in.data), out_(out.data) {}
 
   Status Enqueue(const RunContext& run) noexcept override {
     Stream& stream = run.stream;
     if (control_.run_error && control_.runs >= control_.first_failing_run)
       return MakeError(*control_.run_error, "probe.run", "told to fail");
     if (stream.team() == nullptr) {
-      return LaunchOnRemote(stream, control_.device_ns, [this] { Run(InRemoteMemory(in_), InRemoteMemory(out_)); });
+      if (control_.launch_time.count() > 0) std::this_thread::sleep_for(control_.launch_time);
+      return LaunchOnRemote(stream, device_ns_, [this] { Run(InRemoteMemory(in_), InRemoteMemory(out_)); });
     }
     Run(in_, out_);
     return {};
@@ -33,20 +36,22 @@ class ProbeBoundKernel : public BoundKernel {
   }
 
   ProbeControl& control_;
+  const int64_t device_ns_;
   void* in_;
   void* out_;
 };
 
 class ProbeKernel : public Kernel {
  public:
-  explicit ProbeKernel(ProbeControl& control) : control_(control) {}
+  ProbeKernel(ProbeControl& control, int64_t device_ns) : control_(control), device_ns_(device_ns) {}
   Result<std::unique_ptr<BoundKernel>> Bind(TensorSlots in, TensorSlots out, std::span<std::byte>) const override {
     if (control_.bind_error) return MakeError(*control_.bind_error, "probe.bind", "told to fail");
-    return std::unique_ptr<BoundKernel>(std::make_unique<ProbeBoundKernel>(control_, *in[0], *out[0]));
+    return std::unique_ptr<BoundKernel>(std::make_unique<ProbeBoundKernel>(control_, device_ns_, *in[0], *out[0]));
   }
 
  private:
   ProbeControl& control_;
+  const int64_t device_ns_;
 };
 
 class ProbeLibrary : public Library {
@@ -62,17 +67,24 @@ class ProbeLibrary : public Library {
     for (size_t k = 0; k < platform.unit_classes.size(); ++k) {
       const UnitId unit = UnitsOf(platform, UnitClassId(k)).front();
       if (platform.unit(unit).link) continue;
-      all.push_back(RowMajorCandidate(graph, nodes, name()));
-      all.back().unit_class = UnitClassId(k);
+      Candidate candidate = RowMajorCandidate(graph, nodes, name());
+      candidate.unit_class = UnitClassId(k);
+      if (control_.variant_ns.empty()) all.push_back(candidate);
+      for (size_t v = 0; v < control_.variant_ns.size(); ++v) {
+        candidate.variant = std::to_string(v);
+        all.push_back(candidate);
+      }
     }
     return all;
   }
   std::optional<std::string> WhyUnsupported(const Graph&, NodeId) const override { return std::nullopt; }
-  Result<std::unique_ptr<Kernel>> Compile(const Graph&, const Candidate&, std::span<const TensorLayout>,
+  Result<std::unique_ptr<Kernel>> Compile(const Graph&, const Candidate& candidate, std::span<const TensorLayout>,
                                           std::span<const TensorLayout>, CompileContext&) const override {
     ++control_.compiled;
     if (control_.compile_error) return MakeError(*control_.compile_error, "probe.compile", "told to fail");
-    return std::unique_ptr<Kernel>(std::make_unique<ProbeKernel>(control_));
+    const std::vector<int64_t>& variants = control_.variant_ns;
+    const int64_t ns = variants.empty() ? control_.device_ns : variants[std::stoul(candidate.variant)];
+    return std::unique_ptr<Kernel>(std::make_unique<ProbeKernel>(control_, ns));
   }
 
  private:

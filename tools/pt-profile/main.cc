@@ -142,6 +142,54 @@ Json CulpritsJson(const Isolation& isolation) {
   return rows;
 }
 
+Json StateJson(const DeviceState& state) {
+  Json json = Json::MakeObject();
+  if (state.clock_mhz > 0) json.Set("clock_mhz", state.clock_mhz);
+  if (state.memory_clock_mhz > 0) json.Set("memory_clock_mhz", state.memory_clock_mhz);
+  if (state.celsius > 0) json.Set("celsius", state.celsius);
+  return json;
+}
+
+Json DevicesJson(std::span<const DeviceStates> devices) {
+  Json rows = Json::MakeArray();
+  for (const DeviceStates& device : devices) {
+    Json row = Json::MakeObject();
+    row.Set("device", device.device);
+    row.Set("first", StateJson(device.first));
+    row.Set("last", StateJson(device.last));
+    if (device.fastest_mhz > 0) {
+      row.Set("slowest_mhz", device.slowest_mhz);
+      row.Set("fastest_mhz", device.fastest_mhz);
+    }
+    Json throttled = Json::MakeArray();
+    for (const std::string& reason : device.throttled) throttled.Push(reason);
+    row.Set("throttled", std::move(throttled));
+    rows.Push(std::move(row));
+  }
+  return rows;
+}
+
+// Beside the versions that a profile names: in which state devices were measured for it.
+void AddDevices(std::span<const DeviceStates> devices, Profile& profile) {
+  for (const DeviceStates& device : devices) {
+    profile.environment["state of " + device.device + ", first"] = ToString(device.first);
+    profile.environment["state of " + device.device + ", last"] = ToString(device.last);
+    const std::string fault = FaultOf(device);
+    if (!fault.empty()) profile.environment["state of " + device.device + ", doubts"] = fault;
+  }
+}
+
+void TellDevices(std::span<const DeviceStates> devices, const Console& console) {
+  for (const DeviceStates& device : devices) {
+    console.Detail(device.device + ": " + ToString(device.first) + " at the beginning, " + ToString(device.last) +
+                   " at the end");
+    const std::string fault = FaultOf(device);
+    if (!fault.empty()) {
+      console.Warn(device.device + ": " + fault + "; times that were measured meanwhile do not compare well");
+    }
+  }
+}
+
 Json ReportJson(const MeasureReport& report) {
   Json json = Json::MakeObject();
   json.Set("needed", static_cast<int64_t>(report.needed));
@@ -155,6 +203,7 @@ Json ReportJson(const MeasureReport& report) {
   json.Set("median_noise", report.median_noise);
   json.Set("worst_noise", report.worst_noise);
   json.Set("worst_key", report.worst_key);
+  if (!report.devices.empty()) json.Set("devices", DevicesJson(report.devices));
   json.Set("status", report.interrupted ? "interrupted" : report.missing > 0 ? "partial" : "complete");
   return json;
 }
@@ -224,7 +273,8 @@ Result<int> Measure(const ProfileFlags& flags, Console& console, const Interrupt
   const MeasureReport& report = *measured;
   const int64_t elapsed_ns = (std::chrono::steady_clock::now() - start).count();
 
-  PT_ASSIGN(const Profile profile, engine->ProfileOf(*model));
+  PT_ASSIGN(Profile profile, engine->ProfileOf(*model));
+  AddDevices(report.devices, profile);
   if (!flags.output.empty()) PT_CHECK_OK(WriteTo(flags.output, WriteJson(ToJson(profile)) + "\n"));
   PT_CHECK_OK(WriteFeatures(flags, engine->machine(), *model, profile));
   PlanOptions measured_only;
@@ -238,6 +288,7 @@ Result<int> Measure(const ProfileFlags& flags, Console& console, const Interrupt
     PT_CHECK_OK(WriteOut(flags.common.json() ? WriteJson(json) + "\n" : table.Text(console.verbosity() > 0)));
   }
   console.Note(ReportLine(report, elapsed_ns));
+  TellDevices(report.devices, console);
   if (report.noisy > 0) {
     console.Warn(std::to_string(report.noisy) + " measurements are noisier than " + Percent(options.max_noise) +
                  " (worst " + Percent(report.worst_noise) + "): other work on the machine, or a changing clock");

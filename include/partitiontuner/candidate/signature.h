@@ -30,6 +30,8 @@ MeasurementKey FetchKey(const Platform& platform, UnitClassId from, UnitClassId 
 MeasurementKey BesideKey(MeasurementKey alone, std::string_view hogs);
 // Work whose inputs a unit of that class has made, and no other than this.
 MeasurementKey FetchedKey(MeasurementKey own, const Platform& platform, UnitClassId from);
+// What the work asks of its device while it runs there.
+MeasurementKey DemandKey(MeasurementKey alone);
 MeasurementKey MemoryHogKey(const Platform& platform, UnitClassId unit_class);  // hogs beside that class, a MiB each
 
 // The version of the measuring method: part of every key; raised when measuring changes meaning

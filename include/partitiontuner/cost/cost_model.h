@@ -43,6 +43,9 @@ class CostModel {
                                           UnitClassId unit_class) const = 0;
   // What a step costs its unit besides its work (dispatch, team start, launch).
   virtual Estimate StepOverhead(UnitClassId unit_class) const = 0;
+  // The same of a step of the candidate, where that is known: libraries differ in what a launch takes. The default: of
+  // any step there.
+  virtual Estimate StepOverheadOf(const Candidate& candidate) const { return StepOverhead(candidate.unit_class); }
   // From the end of a step on `from` to the start of a waiting step on another unit of class `to`.
   virtual Estimate WaitCost(UnitClassId from, UnitClassId to) const = 0;
   // What a step on a unit of class `to` takes longer than Run() or Reorder() says because `bytes` of its inputs were
@@ -52,10 +55,16 @@ class CostModel {
   // The share of FetchCost, >= 0, that a step of the candidate feels: kernels compute while lines are on their way.
   // 1 where it is not known.
   virtual double FetchShare(const Candidate& candidate) const = 0;
+  // The share of what its units share with others that a step of the candidate asks while it runs: above 0, at most 1
+  // (DemandOf). 0 where this model does not know it, which is the default.
+  virtual double Demand(const Candidate& /*candidate*/) const { return 0; }
   // Factor (>= 1) on a candidate's time while others run beside it; 1 = no slowdown.
   virtual double Slowdown(const Candidate& candidate, std::span<const Candidate* const> beside) const = 0;
   // False when Slowdown is 1 whatever runs beside: timelines are then one pass over the steps.
   virtual bool has_slowdown() const { return true; }
 };
+
+// As costs say; else, on simulated devices, what the platform's file says; else 0: as much as the unit uses.
+double DemandOf(const Graph& graph, const Platform& platform, const Candidate& candidate, const CostModel& costs);
 
 }  // namespace pt

@@ -17,6 +17,8 @@ class CostsOver : public CostModel {
     return under_.Reorder(dims, from, to, unit_class);
   }
   Estimate StepOverhead(UnitClassId unit_class) const override { return under_.StepOverhead(unit_class); }
+  Estimate StepOverheadOf(const Candidate& candidate) const override { return under_.StepOverheadOf(candidate); }
+  double Demand(const Candidate& candidate) const override { return under_.Demand(candidate); }
   Estimate WaitCost(UnitClassId from, UnitClassId to) const override { return under_.WaitCost(from, to); }
   Estimate FetchCost(UnitClassId from, UnitClassId to, uint64_t bytes) const override {
     return under_.FetchCost(from, to, bytes);

@@ -22,13 +22,15 @@ struct Measurement {
   Provenance provenance = Provenance::kMeasured;
   std::string failure;     // why it cannot run; empty = it ran
   std::string family;      // operator of the heaviest node, "copy", "reorder", "overhead", "wait", "fetch",
-                           // "fetched inputs", "beside", "hog"
+                           // "fetched inputs", "beside", "hog", "demand"
   std::string device;      // fingerprint of the device it ran on (copies: of the sender)
   std::string unit_class;  // name; empty for copies
   std::string library;     // empty where none is concerned
   std::string math;        // MathModeName of the candidate; empty where nothing is computed
   double flops = 0, bytes = 0;
   int64_t reference_ns = 0;  // of the reference work at that time (exec/reference_work.h); 0 where it is not known
+  int64_t launch_ns = 0;     // of the host, to enqueue it on an asynchronous device; 0 elsewhere and where not known
+  double demand = 0;         // of "demand": the share of what its units share that it asks while it runs; else 0
 
   friend bool operator==(const Measurement&, const Measurement&) = default;
 };

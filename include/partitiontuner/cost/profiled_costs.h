@@ -54,7 +54,8 @@ std::unique_ptr<CostModel> MakeProfiledCosts(const Graph& graph, const Platform&
 std::optional<std::pair<UnitId, UnitId>> HandOverUnits(const Platform& platform, UnitClassId from, UnitClassId to);
 
 // Every key a planner over these candidates may ask for: candidates, reorders between the forms of one value,
-// copies over each link, overheads, waits, fetching and what candidates feel of it; and what MakeBesideCosts asks for.
+// copies over each link, overheads, waits, fetching and what candidates feel of it, what they ask of devices that
+// several units share; and what MakeBesideCosts asks for.
 // What pt-profile measures.
 struct NeededKey {
   MeasurementKey key;
@@ -69,6 +70,7 @@ struct NeededKey {
     kBesideMemory,   // what the candidate takes longer while all other cores read and write memory
     kBesideCompute,  // while they compute
     kMemoryHog,      // how long such a core takes for a MiB
+    kDemand,         // what share of its device the candidate asks, by several at once on streams of it
   } kind = Kind::kCandidate;
   size_t candidate = 0;              // index, for kCandidate the first with this key; all others of candidates
   std::vector<int64_t> dims;         // kReorder

@@ -25,6 +25,8 @@ class TableCosts : public CostModel {
                                                        UnitClassId)>
                       ns);
   void SetOverhead(UnitClassId unit_class, int64_t ns);
+  void SetOverheadOf(std::function<int64_t(const Candidate&)> ns);  // SetOverhead's where it was not set
+  void SetDemand(std::function<double(const Candidate&)> share);    // not known where it was not set
   void SetWait(UnitClassId from, UnitClassId to, int64_t ns);
   void SetFetch(UnitClassId from, UnitClassId to, double ns_per_byte);
   void SetFetchShare(std::function<double(const Candidate&)> share);  // 1 where it was not set
@@ -35,6 +37,8 @@ class TableCosts : public CostModel {
   std::optional<Estimate> Reorder(std::span<const int64_t> dims, const Form& from, const Form& to,
                                   UnitClassId unit_class) const override;
   Estimate StepOverhead(UnitClassId unit_class) const override;
+  Estimate StepOverheadOf(const Candidate& candidate) const override;
+  double Demand(const Candidate& candidate) const override { return demand_ ? demand_(candidate) : 0; }
   Estimate WaitCost(UnitClassId from, UnitClassId to) const override;
   Estimate FetchCost(UnitClassId from, UnitClassId to, uint64_t bytes) const override;
   double FetchShare(const Candidate& candidate) const override;
@@ -47,6 +51,8 @@ class TableCosts : public CostModel {
   std::map<LinkId, std::pair<int64_t, double>> links_;
   std::function<std::optional<int64_t>(std::span<const int64_t>, const Form&, const Form&, UnitClassId)> reorder_;
   std::map<UnitClassId, int64_t> overhead_;
+  std::function<int64_t(const Candidate&)> overhead_of_;
+  std::function<double(const Candidate&)> demand_;
   std::map<std::pair<UnitClassId, UnitClassId>, int64_t> wait_;
   std::map<std::pair<UnitClassId, UnitClassId>, double> fetch_;  // nanoseconds per byte
   std::function<double(const Candidate&)> fetch_share_;

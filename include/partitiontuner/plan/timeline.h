@@ -19,8 +19,8 @@ struct Timeline {
 // and its waits (with WaitCost across units) are over, and takes longer by FetchCost of what other units made. Launches
 // of asynchronous steps occupy their driver core, until all that the step waits for is over but for what the device
 // itself waits for: steps on its own units. Concurrent steps slow each other as CostModel::Slowdown says, and by as
-// much as what they ask of a resource exceeds its capacity: on simulated devices the demand that the platform file
-// gives, elsewhere what their units use. Steps that memory placement elides cost their overhead only. Errors: a step
+// much as what they ask of a resource exceeds its capacity: their demand (DemandOf), or what their units use where
+// that is not known. Steps that memory placement elides cost their overhead only. Errors: a step
 // whose cost is unknown (kPartial).
 Result<Timeline> SimulatePlan(const Graph& graph, const Platform& platform, const Plan& plan, const CostModel& costs);
 

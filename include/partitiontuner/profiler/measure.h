@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "partitiontuner/backend/device_state.h"
 #include "partitiontuner/cost/profile.h"
 #include "partitiontuner/exec/cancel_token.h"
 #include "partitiontuner/exec/machine.h"
@@ -60,6 +61,19 @@ struct MeasureProgress {
 };
 using ProgressCallback = std::function<void(const MeasureProgress&)>;  // between measurements, never inside
 
+// The states of a device after the first and the last thing that was measured on it, and what was seen in between.
+struct DeviceStates {
+  std::string device;
+  DeviceState first, last;
+  double slowest_mhz = 0, fastest_mhz = 0;  // clock_mhz; 0 where it is not told
+  std::vector<std::string> throttled;       // every reason that was told, in alphabetical order
+};
+// Why the times do not compare with each other: "its clock changed between 1410 and 1980 MHz"; empty where nothing
+// speaks against it.
+std::string FaultOf(const DeviceStates& states);
+// "1980 MHz, memory 2619 MHz, 61 C, throttled: power cap"; what is not told is left out.
+std::string ToString(const DeviceState& state);
+
 struct MeasureReport {
   // Keys: all; timed now; known before; known or found not to run; not reached; above max_noise though measured to
   // the end (candidates clearly slower than another of their decision are not, and do not count).
@@ -71,6 +85,7 @@ struct MeasureReport {
   double median_noise = 0, worst_noise = 0;
   std::string worst_key;
   bool interrupted = false, out_of_budget = false;
+  std::vector<DeviceStates> devices;  // those that tell their states and on which something was measured now
 };
 
 // Name and version of every library of the machine, as keys and costs want them.
