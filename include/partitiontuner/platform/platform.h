@@ -46,8 +46,8 @@ struct Device {
   bool simulated = false;                  // its times come from a file, never from a clock
   std::string fingerprint;                 // what costs depend on: processor model, caches, driver, rate table hash
   std::vector<uint64_t> cache_bytes = {};  // data caches a host core sees, innermost first; empty = unknown
-  // The host: the instruction sets that kernels are chosen by, in alphabetical order, separated by spaces. What a
-  // library offers on host cores depends on these, never on the processor it happens to be asked on.
+  // Instruction sets that kernels are chosen by, in alphabetical order, separated by spaces: of host cores ("avx2"), of
+  // CUDA devices ("sm_80"). What a library offers depends on these, never on the processor it happens to be asked on.
   std::string isa = {};
   CallRules calls = {};
 
