@@ -2,28 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <queue>
 
+#include "lib/plan/event_run.h"
 #include "lib/plan/work.h"
 #include "partitiontuner/plan/memory_plan.h"
 
 namespace pt {
-
-// What occupies lanes for a while. A step is one job; a step of a unit with a driver is two: the launch on the
-// driver's core and the work on the unit.
-struct Simulator::Job {
-  static constexpr uint32_t kNone = Lanes::kNone;
-  struct Wait {
-    uint32_t job;
-    int64_t ns;
-  };
-  uint32_t step = 0;
-  bool is_work = true;
-  std::vector<Wait> waits;  // jobs that end before, and the time from their end to this start
-  int64_t fixed_ns = 0, run_ns = 0;
-  int64_t start_ns = 0, end_ns = 0;
-  uint32_t blocker = kNone;  // the job whose end decided the start
-};
 
 Simulator::Simulator(const Platform& platform, const CostModel& costs)
     : platform_(platform), costs_(costs), lanes_(LanesOf(platform)), has_contention_(costs.has_slowdown()) {
@@ -59,51 +43,48 @@ bool Simulator::waits_on_device(UnitId from, UnitId to) const {
   return !earlier.on_host() && !later.on_host() && earlier.device == later.device;
 }
 
-std::vector<Simulator::Job> Simulator::MakeJobs(std::span<const TimedStep> steps,
-                                                std::span<const uint32_t> waits) const {
-  std::vector<Job> jobs;
-  jobs.reserve(steps.size());
+JobList Simulator::MakeJobs(std::span<const TimedStep> steps, std::span<const uint32_t> waits) const {
+  JobList list;
+  list.jobs.reserve(2 * steps.size());
+  list.waits.reserve(waits.size() + 4 * steps.size());
   std::vector<uint32_t> work_of(steps.size());
   std::vector<uint32_t> last(lanes_.count, Job::kNone);  // by lane
-  const auto follow = [&](Job& job, uint32_t lane) {
-    if (last[lane] != Job::kNone) job.waits.push_back({last[lane], 0});
-  };
   for (size_t s = 0; s < steps.size(); ++s) {
     const TimedStep& step = steps[s];
     const uint32_t driver = lanes_.driver[step.unit.index()];
-    Job work;
-    work.step = static_cast<uint32_t>(s);
-    work.run_ns = step.run_ns;
-    work.fixed_ns = driver == Lanes::kNone ? step.overhead_ns : 0;
-    Job launch;
-    for (uint32_t i = step.first_wait; i < step.end_wait; ++i) {
-      const uint32_t predecessor = waits[i];
-      const bool by_host = driver != Lanes::kNone && !waits_on_device(steps[predecessor].unit, step.unit);
-      (by_host ? launch : work).waits.push_back({work_of[predecessor], wait_ns(steps[predecessor].unit, step.unit)});
-    }
-    if (driver != Lanes::kNone) {
-      launch.step = work.step;
-      launch.is_work = false;
-      launch.fixed_ns = step.overhead_ns;
-      follow(launch, driver);
-      last[driver] = static_cast<uint32_t>(jobs.size());
-      work.waits.push_back({last[driver], 0});
-      jobs.push_back(std::move(launch));
-    }
-    work_of[s] = static_cast<uint32_t>(jobs.size());
-    for (uint32_t lane : lanes_.of_unit[step.unit.index()]) {
-      follow(work, lane);
-      last[lane] = work_of[s];
-    }
-    jobs.push_back(std::move(work));
+    const bool launched = driver != Lanes::kNone;
+    // What is added waits for the steps that the device, or that the host, sees to.
+    const auto add = [&](Job job, bool on_device, bool by_host) {
+      job.step = static_cast<uint32_t>(s);
+      job.first_wait = static_cast<uint32_t>(list.waits.size());
+      for (uint32_t i = step.first_wait; i < step.end_wait; ++i) {
+        const UnitId before = steps[waits[i]].unit;
+        const bool is_by_host = launched && !waits_on_device(before, step.unit);
+        if (is_by_host ? !by_host : !on_device) continue;
+        list.waits.push_back({work_of[waits[i]], wait_ns(before, step.unit)});
+      }
+      if (launched && last[driver] != Job::kNone) list.waits.push_back({last[driver], 0});
+      for (uint32_t lane : lanes_.of_unit[step.unit.index()]) {
+        if (job.is_work && last[lane] != Job::kNone) list.waits.push_back({last[lane], 0});
+      }
+      job.end_wait = static_cast<uint32_t>(list.waits.size());
+      list.jobs.push_back(job);
+      return static_cast<uint32_t>(list.jobs.size() - 1);
+    };
+    // The work waits for its launch, which is then the last on the driver.
+    if (launched) last[driver] = add({.is_work = false, .fixed_ns = step.overhead_ns}, false, true);
+    work_of[s] = add({.fixed_ns = launched ? 0 : step.overhead_ns, .run_ns = step.run_ns}, true, false);
+    for (uint32_t lane : lanes_.of_unit[step.unit.index()]) last[lane] = work_of[s];
   }
-  return jobs;
+  return list;
 }
 
-void Simulator::RunInOrder(std::vector<Job>& jobs) const {
-  for (Job& job : jobs) {
-    for (const Job::Wait& wait : job.waits) {
-      const int64_t ready = jobs[wait.job].end_ns + wait.ns;
+namespace {
+
+void RunInOrder(JobList& list) {
+  for (Job& job : list.jobs) {
+    for (const Job::Wait& wait : list.waits_of(job)) {
+      const int64_t ready = list.jobs[wait.job].end_ns + wait.ns;
       if (ready <= job.start_ns && job.blocker != Job::kNone) continue;
       if (ready < job.start_ns) continue;
       job.start_ns = ready;
@@ -113,103 +94,31 @@ void Simulator::RunInOrder(std::vector<Job>& jobs) const {
   }
 }
 
-double Simulator::Factor(std::span<const TimedStep> steps, const Job& job, std::span<const Job* const> running) const {
-  double factor = 1.0;
-  const Unit& unit = platform_.unit(steps[job.step].unit);
-  for (const auto& [resource, use] : unit.uses) {
-    double demand = 0;
-    for (const Job* other : running) {
-      if (!other->is_work) continue;
-      const TimedStep& running_step = steps[other->step];
-      for (const auto& [used, share] : platform_.unit(running_step.unit).uses) {
-        if (used == resource) demand += running_step.demand > 0 ? running_step.demand : share;
-      }
-    }
-    factor = std::max(factor, demand / platform_.resources[resource.index()].capacity);
-  }
-  if (steps[job.step].candidate == nullptr) return factor;
-  std::vector<const Candidate*> beside;
-  for (const Job* other : running) {
-    if (other != &job && other->is_work && steps[other->step].candidate != nullptr) {
-      beside.push_back(steps[other->step].candidate);
-    }
-  }
-  return beside.empty() ? factor : factor * std::max(1.0, costs_.Slowdown(*steps[job.step].candidate, beside));
-}
-
-// A fluid simulation: whenever a job starts or ends, the rates of all that run are computed anew.
-void Simulator::RunByEvents(std::span<const TimedStep> steps, std::vector<Job>& jobs) const {
-  std::vector<std::vector<std::pair<uint32_t, int64_t>>> followers(jobs.size());
-  std::vector<size_t> open(jobs.size());
-  std::vector<double> ready(jobs.size(), 0), left_fixed(jobs.size()), left_run(jobs.size()), factor(jobs.size(), 1);
-  using Start = std::pair<double, uint32_t>;
-  std::priority_queue<Start, std::vector<Start>, std::greater<>> starts;
-  for (uint32_t j = 0; j < jobs.size(); ++j) {
-    open[j] = jobs[j].waits.size();
-    left_fixed[j] = static_cast<double>(jobs[j].fixed_ns);
-    left_run[j] = static_cast<double>(jobs[j].run_ns);
-    for (const Job::Wait& wait : jobs[j].waits) followers[wait.job].emplace_back(j, wait.ns);
-    if (open[j] == 0) starts.emplace(0.0, j);
-  }
-  std::vector<uint32_t> running;
-  std::vector<const Job*> running_jobs;
-  double now = 0;
-  while (!starts.empty() || !running.empty()) {
-    double next = starts.empty() ? INFINITY : starts.top().first;
-    for (uint32_t j : running) next = std::min(next, now + left_fixed[j] + left_run[j] * factor[j]);
-    for (uint32_t j : running) {
-      double passed = next - now;
-      const double fixed = std::min(passed, left_fixed[j]);
-      left_fixed[j] -= fixed;
-      passed -= fixed;
-      left_run[j] = std::max(0.0, left_run[j] - passed / factor[j]);
-    }
-    now = next;
-    std::vector<uint32_t> ended;
-    std::erase_if(running, [&](uint32_t j) {
-      // Less than a thousandth of a nanosecond is rounding.
-      const bool over = left_fixed[j] + left_run[j] < 1e-3;
-      if (over) ended.push_back(j);
-      return over;
-    });
-    for (uint32_t j : ended) {
-      jobs[j].end_ns = std::max(jobs[j].start_ns, static_cast<int64_t>(std::llround(now)));
-      for (const auto& [follower, wait_ns] : followers[j]) {
-        const double at = now + static_cast<double>(wait_ns);
-        if (at >= ready[follower]) {
-          ready[follower] = at;
-          jobs[follower].blocker = j;
-        }
-        if (--open[follower] == 0) starts.emplace(ready[follower], follower);
-      }
-    }
-    while (!starts.empty() && starts.top().first <= now) {
-      const uint32_t j = starts.top().second;
-      starts.pop();
-      jobs[j].start_ns = static_cast<int64_t>(std::llround(now));
-      running.push_back(j);
-    }
-    std::sort(running.begin(), running.end());
-    running_jobs.clear();
-    for (uint32_t j : running) running_jobs.push_back(&jobs[j]);
-    for (uint32_t j : running) factor[j] = jobs[j].is_work ? Factor(steps, jobs[j], running_jobs) : 1.0;
-  }
-}
+}  // namespace
 
 Timeline Simulator::Run(std::span<const TimedStep> steps, std::span<const uint32_t> waits) const {
-  std::vector<Job> jobs = MakeJobs(steps, waits);
-  if (has_contention_) {
-    RunByEvents(steps, jobs);
-  } else {
+  return *RunWithin(steps, waits, INT64_MAX);
+}
+
+std::optional<Timeline> Simulator::RunWithin(std::span<const TimedStep> steps, std::span<const uint32_t> waits,
+                                             int64_t limit_ns) const {
+  JobList jobs = MakeJobs(steps, waits);
+  if (!has_contention_) {
     RunInOrder(jobs);
+  } else if (!EventRun(platform_, costs_, steps, jobs).Run(limit_ns)) {
+    return std::nullopt;
   }
+  return TimelineOf(steps, jobs);
+}
+
+Timeline Simulator::TimelineOf(std::span<const TimedStep> steps, const JobList& list) const {
   Timeline timeline;
   timeline.start_ns.resize(steps.size());
   timeline.end_ns.resize(steps.size());
   timeline.busy_ns.assign(platform_.units.size(), 0);
   uint32_t last = Job::kNone;
-  for (uint32_t j = 0; j < jobs.size(); ++j) {
-    const Job& job = jobs[j];
+  for (uint32_t j = 0; j < list.jobs.size(); ++j) {
+    const Job& job = list.jobs[j];
     if (!job.is_work) continue;
     timeline.start_ns[job.step] = job.start_ns;
     timeline.end_ns[job.step] = job.end_ns;
@@ -219,8 +128,8 @@ Timeline Simulator::Run(std::span<const TimedStep> steps, std::span<const uint32
       timeline.makespan_ns = job.end_ns;
     }
   }
-  for (uint32_t j = last; j != Job::kNone; j = jobs[j].blocker) {
-    const StepId step(jobs[j].step);
+  for (uint32_t j = last; j != Job::kNone; j = list.jobs[j].blocker) {
+    const StepId step(list.jobs[j].step);
     if (timeline.critical_path.empty() || timeline.critical_path.back() != step) timeline.critical_path.push_back(step);
   }
   std::reverse(timeline.critical_path.begin(), timeline.critical_path.end());

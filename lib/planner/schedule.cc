@@ -4,7 +4,11 @@
 
 namespace pt {
 Scheduler::Scheduler(const Space& space)
-    : space_(space), values_(space.graph().values().size()), flags_(space.slot_count()), writer_(space.slot_count()) {
+    : space_(space),
+      contended_(space.simulator().has_contention()),
+      values_(space.graph().values().size()),
+      flags_(space.slot_count()),
+      writer_(space.slot_count()) {
   for (size_t v = 0; v < values_.size(); ++v) {
     const ValueSlots& value = space.value(ValueId(v));
     if (value.is_input || value.producer.valid()) produced_.push_back(ValueId(v));
@@ -28,9 +32,16 @@ int64_t Scheduler::Run(const Solution& solution, std::span<const uint32_t> barri
     if (!EmitChoice(c, solution[c], elided_[c])) return kImpossible;
   }
   if (!EmitOutputs()) return kImpossible;
-  if (space_.simulator().has_contention()) RunContended(solution);
+  if (contended_) {
+    std::vector<TimedStep> timed;
+    timed.reserve(steps_.size());
+    for (const ScheduledStep& step : steps_) {
+      timed.push_back(Timed(step, step.choice == kNothing ? nullptr : &space_.option(solution[step.choice].option)));
+    }
+    SlowDown(space_.simulator().Run(timed, waits_));
+  }
   int64_t makespan = 0;
-  for (const ScheduledStep& step : steps_) makespan = std::max(makespan, step.end_ns);
+  for (const ScheduledStep& step : steps()) makespan = std::max(makespan, step.end_ns);
   return makespan;
 }
 
@@ -331,41 +342,43 @@ void Scheduler::Emit(ScheduledStep& step) {
   steps_.push_back(step);
 }
 
-void Scheduler::RunContended(const Solution& solution) {
-  std::vector<TimedStep> timed(steps_.size());
-  for (size_t s = 0; s < steps_.size(); ++s) {
-    const ScheduledStep& step = steps_[s];
-    timed[s].unit = step.unit;
-    timed[s].overhead_ns = step.overhead_ns;
-    timed[s].run_ns = step.run_ns;
-    timed[s].first_wait = step.first_wait;
-    timed[s].end_wait = step.end_wait;
-    if (step.choice != kNothing && !elided_[step.choice]) {
-      const Option& option = space_.option(solution[step.choice].option);
-      timed[s].candidate = &space_.problem().candidates[option.candidate];
-      timed[s].demand = option.demand;
-    }
+// What is elided takes no time on a device, so that it does not matter what it asks for.
+TimedStep Scheduler::Timed(const ScheduledStep& step, const Option* option) const {
+  TimedStep timed;
+  timed.unit = step.unit;
+  timed.overhead_ns = step.overhead_ns;
+  timed.run_ns = step.run_ns;
+  timed.first_wait = step.first_wait;
+  timed.end_wait = step.end_wait;
+  if (option != nullptr) {
+    timed.candidate = &space_.problem().candidates[option->candidate];
+    timed.demand = option->demand;
   }
-  const Timeline timeline = space_.simulator().Run(timed, waits_);
-  for (size_t s = 0; s < steps_.size(); ++s) {
-    steps_[s].start_ns = timeline.start_ns[s];
-    steps_[s].end_ns = timeline.end_ns[s];
-    steps_[s].blocker = kNothing;
+  return timed;
+}
+
+void Scheduler::SlowDown(const Timeline& timeline) {
+  slowed_ = steps_;
+  for (size_t s = 0; s < slowed_.size(); ++s) {
+    slowed_[s].start_ns = timeline.start_ns[s];
+    slowed_[s].end_ns = timeline.end_ns[s];
+    slowed_[s].blocker = kNothing;
   }
   for (size_t i = 1; i < timeline.critical_path.size(); ++i) {
-    steps_[timeline.critical_path[i].index()].blocker = timeline.critical_path[i - 1].value;
+    slowed_[timeline.critical_path[i].index()].blocker = timeline.critical_path[i - 1].value;
   }
 }
 
 std::vector<uint32_t> Scheduler::CriticalChoices() const {
   std::vector<uint32_t> choices;
-  if (steps_.empty()) return choices;
+  const std::span<const ScheduledStep> steps = this->steps();
+  if (steps.empty()) return choices;
   uint32_t at = 0;
-  for (uint32_t s = 1; s < steps_.size(); ++s) {
-    if (steps_[s].end_ns > steps_[at].end_ns) at = s;
+  for (uint32_t s = 1; s < steps.size(); ++s) {
+    if (steps[s].end_ns > steps[at].end_ns) at = s;
   }
-  for (; at != kNothing; at = steps_[at].blocker) {
-    if (steps_[at].choice != kNothing) choices.push_back(steps_[at].choice);
+  for (; at != kNothing; at = steps[at].blocker) {
+    if (steps[at].choice != kNothing) choices.push_back(steps[at].choice);
   }
   std::reverse(choices.begin(), choices.end());
   return choices;

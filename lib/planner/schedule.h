@@ -50,7 +50,7 @@ class Scheduler {
   int64_t Run(const Solution& solution, std::span<const uint32_t> barriers = {});
 
   // Of the last Run that was possible.
-  std::span<const ScheduledStep> steps() const { return steps_; }
+  std::span<const ScheduledStep> steps() const { return contended_ ? slowed_ : steps_; }
   std::span<const uint32_t> waits() const { return waits_; }
   // Choices of the critical path, first to last.
   std::vector<uint32_t> CriticalChoices() const;
@@ -112,10 +112,15 @@ class Scheduler {
   uint64_t BytesIn(ValueId value, uint32_t slot) const;
   // When a step that reads `reads` would end on the unit.
   int64_t EndOn(UnitId unit, int64_t overhead_ns, int64_t run_ns, uint32_t reads) const;
-  void RunContended(const Solution& solution);
+  // How the option runs the step as far as time is concerned.
+  TimedStep Timed(const ScheduledStep& step, const Option* option) const;
+  // steps() as they run beside each other.
+  void SlowDown(const Timeline& timeline);
 
   const Space& space_;
-  std::vector<ScheduledStep> steps_;
+  const bool contended_;               // steps slow each other down
+  std::vector<ScheduledStep> steps_;   // as they run where nothing slows them down
+  std::vector<ScheduledStep> slowed_;  // with contention: the same as they run beside each other
   std::vector<uint32_t> waits_;
   std::vector<ValueState> values_;
   std::vector<Move> moves_;

@@ -16,7 +16,6 @@ void WindowScheduler::Index() {
   base_steps_ = static_cast<uint32_t>(steps_.size());
   base_waits_ = static_cast<uint32_t>(waits_.size());
   base_moves_ = static_cast<uint32_t>(moves_.size());
-  if (whole_only_) return;
   again_.resize(base_steps_);
   IndexForward();
   IndexBackward();

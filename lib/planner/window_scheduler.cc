@@ -6,7 +6,6 @@ namespace pt {
 
 WindowScheduler::WindowScheduler(const Space& space)
     : Scheduler(space),
-      whole_only_(space.simulator().has_contention()),
       choice_of_(space.graph().nodes().size()),
       reads_(space.slot_count()),
       elidable_(space.graph().values().size(), false),
@@ -30,9 +29,9 @@ bool WindowScheduler::Reset(Solution solution) {
   hidden_from_ = hidden_to_ = 0;
   solution_ = std::move(solution);
   score_ = {};
-  score_.makespan_ns = Run(solution_);
-  if (score_.makespan_ns >= kImpossible) return false;
-  score_.work_ns = work_ns();
+  const int64_t makespan_ns = Run(solution_);
+  if (makespan_ns >= kImpossible) return false;
+  SetScore({makespan_ns, work_ns()});
   std::fill(reads_.begin(), reads_.end(), 0);
   last_read_.assign(values_.size(), 0);
   for (uint32_t c = 0; c < solution_.size(); ++c) {
@@ -43,6 +42,14 @@ bool WindowScheduler::Reset(Solution solution) {
   }
   Index();
   return true;
+}
+
+// Where steps slow each other down, times are rounded to nanoseconds, and each step by a thousandth of one: by so much
+// a plan may seem shorter than without. Work decides between equals only when they have been run.
+void WindowScheduler::SetScore(const Score& score) {
+  score_ = limit_ = score;
+  if (!contended_) return;
+  limit_ = {score.makespan_ns + 1 + static_cast<int64_t>(steps_.size()) / 500, kImpossible};
 }
 
 void WindowScheduler::CountReads(const Choice& choice, int by) {
@@ -81,7 +88,6 @@ Score WindowScheduler::Try(Window change, Wanted wanted) {
   wanted_ = wanted;
   pending_ = true;
   as_whole_ = false;
-  if (whole_only_) return TryWhole();
   trial_ = ++stamp_;
   from_the_start_ = settled_ = elided_moves_ = is_faster_ = false;
   start_ = change_.from;
@@ -119,11 +125,11 @@ Score WindowScheduler::Try(Window change, Wanted wanted) {
   const Score score = verdict == Verdict::kWorse   ? Score()
                       : verdict == Verdict::kKnown ? result_
                                                    : Score{LatestNow(), WorkNow()};
-  if (score_ < score) {
+  if (limit_ < score) {
     Drop();
     return {};
   }
-  return score;
+  return contended_ ? TrySlowed() : score;
 }
 
 Solution WindowScheduler::Changed() const {
@@ -170,13 +176,15 @@ void WindowScheduler::Commit() {
   }
   Continue(true);
   Adopt();
+  if (contended_) SlowDown(*timeline_);
 }
 
 // The trial's steps, which reach to the end, take the place of those that it hid.
 void WindowScheduler::Adopt() {
-  score_ = {LatestNow(), WorkNow()};
+  const Score score = contended_ ? result_ : Score{LatestNow(), WorkNow()};
   AdoptWriters();
   AdoptSteps();
+  SetScore(score);
   AdoptPositions();
   pending_ = false;
   trial_ = 0;

@@ -1,10 +1,13 @@
 // WindowScheduler: a solution with its schedule, and what a change of it would give. A change is scheduled anew from
 // its first choice on, and no further than until what follows is known: because it is the old schedule again, or the
 // same a while earlier or later, because the longest way through it can be told, or because it ends later, whatever
-// comes. What is told of a change is what Scheduler::Run would say of the whole.
+// comes. Where steps slow each other down, that is a first look: a change that is worse even if nothing is slowed down
+// is no better beside others, and only what is left is run as a whole. What is told of a change is what Scheduler::Run
+// would say of the whole.
 #pragma once
 
 #include <memory>
+#include <optional>
 
 #include "lib/planner/schedule.h"
 
@@ -86,8 +89,9 @@ class WindowScheduler : public Scheduler {
     bool elided_moves = false;  // the results of what is elided may lie elsewhere than before
   };
 
-  // In quarters of a choice: what a step that is repeated takes, and one that is made anew.
-  static constexpr uint64_t kOfRepeat = 1, kOfChoice = 4;
+  // In quarters of a choice: what a step that is repeated takes, one that is made anew, and one that is run beside
+  // others.
+  static constexpr uint64_t kOfRepeat = 1, kOfChoice = 4, kOfSlowed = 8;
   static constexpr int64_t kUnused = -1;  // the tail of a lane that nothing uses any more
 
   void CountReads(const Choice& choice, int by);
@@ -155,6 +159,9 @@ class WindowScheduler : public Scheduler {
   Verdict Known(int64_t makespan_ns, uint32_t at);
 
   Score TryWhole();
+  // window_slowed.cc
+  Score TrySlowed();
+  void AddTimed(uint32_t first, uint32_t end);
   int64_t LatestNow() const { return std::max(from_the_start_ ? 0 : latest_before_[start_], latest_); }
   int64_t WorkNow() const { return (from_the_start_ ? 0 : work_before_[start_]) + work_ns_; }
   void Adopt();
@@ -188,9 +195,12 @@ class WindowScheduler : public Scheduler {
   }
   uint32_t instance(ValueId value, uint32_t slot) const { return space_.value(value).first + slot; }
 
+  // How bad a change may be as scheduled.
+  void SetScore(const Score& score);
+
   Solution solution_;
   Score score_;
-  bool whole_only_ = false;  // steps slow each other down: every change is run as a whole
+  Score limit_;  // what is worse where nothing slows it down is worse than score_
   std::unique_ptr<Scheduler> whole_;
   std::vector<uint32_t> choice_of_;  // by node
   std::vector<uint32_t> reads_;      // by slot of a value: how many read it
@@ -230,6 +240,9 @@ class WindowScheduler : public Scheduler {
   uint32_t base_steps_ = 0, base_waits_ = 0, base_moves_ = 0;
   int64_t latest_ = 0;
   Score result_;
+  std::optional<Timeline> timeline_;  // with contention: of the whole with the change
+  std::vector<TimedStep> timed_;
+  std::vector<uint32_t> timed_waits_;
   std::vector<uint64_t> node_stamp_, value_stamp_, mark_stamp_;
   std::vector<uint32_t> local_;            // by node of the window: index into change_.choices
   std::vector<uint32_t> removed_, added_;  // old and new positions of choices whose options the other has not

@@ -111,7 +111,7 @@ bool WindowScheduler::IsThereFor(uint32_t s) const {
 
 // What was emitted last ends early enough, as far as can be seen, and so does what must follow it.
 bool WindowScheduler::MayBeBetter(size_t first) {
-  if (latest_ > score_.makespan_ns) return false;
+  if (latest_ > limit_.makespan_ns) return false;
   if (!settled_ || next_ > Size()) return true;
   int64_t least = LatestNow() + saved_ns_;
   for (size_t n = first; n < steps_.size(); ++n) {
@@ -122,14 +122,14 @@ bool WindowScheduler::MayBeBetter(size_t first) {
 
 // With so long a makespan at least, the change is not what is wanted; `at`: the old position that comes next.
 bool WindowScheduler::IsHopeless(int64_t least_ns, uint32_t at) const {
-  if (least_ns != score_.makespan_ns) return least_ns > score_.makespan_ns;
+  if (least_ns != limit_.makespan_ns) return least_ns > limit_.makespan_ns;
   const int64_t work_ns = WorkNow() + score_.work_ns - work_before_[at] - spare_work_from_[at] - saved_ns_;
-  return work_ns > score_.work_ns || (work_ns == score_.work_ns && wanted_ == Wanted::kBetter);
+  return work_ns > limit_.work_ns || (work_ns == limit_.work_ns && wanted_ == Wanted::kBetter);
 }
 
 WindowScheduler::Verdict WindowScheduler::Known(int64_t makespan_ns, uint32_t at) {
   result_ = {makespan_ns, WorkNow() + score_.work_ns - work_before_[at]};
-  return score_ < result_ ? Verdict::kWorse : Verdict::kKnown;
+  return limit_ < result_ ? Verdict::kWorse : Verdict::kKnown;
 }
 
 // From `at` on the same moves are left, so that the same steps follow.

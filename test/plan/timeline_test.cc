@@ -5,6 +5,7 @@
 
 #include "lib/planner/assemble.h"
 #include "lib/planner/solve.h"
+#include "partitiontuner/support/random.h"
 #include "test/testing/planning_world.h"
 #include "test/testing/rounds.h"
 
@@ -104,6 +105,66 @@ TEST_CASE("Simulator, UnitsOfADeviceWaitForEachOtherWithoutTheirDriver", "[plan]
   // A kernel that waits for the host does hold it up.
   const std::vector<TimedStep> held = {Timed(0, 100), Timed(3, 50, 0, 1), Timed(1, 10)};
   CHECK(simulator.Run(held, waits).start_ns == std::vector<int64_t>{0, 100, 100});
+}
+
+// Steps in chains and forks on cores and on three streams that ask for more than the device has, and their waits.
+struct BusyStreams {
+  explicit BusyStreams(uint64_t seed) {
+    platform.units[3].uses[0].second = 0.6;
+    for (const char* name : {"acc:0#1", "acc:0#2"}) {
+      Unit stream = platform.units[3];
+      stream.name = name;
+      platform.units.push_back(stream);
+    }
+    costs.SetWait(UnitClassId(2u), UnitClassId(2u), 40);
+    Random random(seed);
+    for (uint32_t s = 0; s < 60; ++s) {
+      constexpr uint32_t kUnits[] = {0, 1, 3, 6, 7};
+      TimedStep step = Timed(kUnits[random.Below(std::size(kUnits))], 1 + static_cast<int64_t>(random.Below(1000)));
+      step.overhead_ns = static_cast<int64_t>(random.Below(60));
+      step.demand = step.unit.index() < 3 ? 0 : 0.1 * static_cast<double>(random.Below(11));
+      step.first_wait = static_cast<uint32_t>(waits.size());
+      for (uint64_t n = random.Below(3); s > 0 && n > 0; --n) {
+        waits.push_back(s - 1 - static_cast<uint32_t>(random.Below(std::min(s, 12U))));
+      }
+      step.end_wait = static_cast<uint32_t>(waits.size());
+      steps.push_back(step);
+    }
+  }
+
+  Platform platform = testing::TwoCores();
+  TableCosts costs;
+  std::vector<TimedStep> steps;
+  std::vector<uint32_t> waits;
+};
+
+TEST_CASE("Simulator, ARunWithinALimitEndsEarlyOnlyWhereItIsLonger", "[plan]") {
+  int given_up = 0;
+  for (uint64_t seed = 1; seed <= testing::Rounds(50); ++seed) {
+    const BusyStreams world(seed);
+    const Simulator simulator(world.platform, world.costs);
+    const Timeline whole = simulator.Run(world.steps, world.waits);
+    INFO("seed " << seed << ", makespan " << whole.makespan_ns);
+    for (const int64_t more_ns : {0, 1, 1000}) {
+      const std::optional<Timeline> within = simulator.RunWithin(world.steps, world.waits, whole.makespan_ns + more_ns);
+      REQUIRE(within);
+      CHECK(within->start_ns == whole.start_ns);
+      CHECK(within->end_ns == whole.end_ns);
+      CHECK(within->critical_path == whole.critical_path);
+    }
+    CHECK(!simulator.RunWithin(world.steps, world.waits, whole.makespan_ns / 2));
+    given_up += !simulator.RunWithin(world.steps, world.waits, whole.makespan_ns * 19 / 20);
+  }
+  CHECK(given_up > 0);
+}
+
+TEST_CASE("Simulator, WithoutSlowdownsTheLimitChangesNothing", "[plan]") {
+  const Platform platform = testing::TwoCores();
+  const TableCosts costs;
+  const Simulator simulator(platform, costs);
+  const std::optional<Timeline> within = simulator.RunWithin(std::vector<TimedStep>{Timed(0, 100)}, {}, 10);
+  REQUIRE(within);
+  CHECK(within->makespan_ns == 100);
 }
 
 TEST_CASE("SimulatePlan, AgreesWithTheScheduleThePlanWasMadeFrom", "[plan]") {

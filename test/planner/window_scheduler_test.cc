@@ -184,6 +184,25 @@ TEST_CASE("WindowScheduler, SaysOnAllMachinesWhatTheWholeScheduleSays", "[planne
   CHECK(tally.kept > 1'000);
 }
 
+// Two streams that ask for three quarters of their device each.
+World BusyStreams(uint64_t seed, size_t nodes) {
+  World world = testing::RandomWorld(seed, nodes, testing::Machine::kSharedQueue);
+  for (Unit& unit : world.platform.units) {
+    if (unit.name.starts_with("acc:0#")) unit.uses.front().second = 0.75;
+  }
+  return world;
+}
+
+TEST_CASE("WindowScheduler, StreamsThatSlowEachOtherDownAreRunBesideEachOther", "[planner]") {
+  Tally tally;
+  for (uint64_t seed = 1; seed <= 12; ++seed) {
+    INFO("seed " << seed);
+    CompareWithWhole(BusyStreams(seed, 6 + seed * 6), seed, 300, tally);
+  }
+  CHECK(tally.refused > 500);
+  CHECK(tally.kept > 200);
+}
+
 TEST_CASE("WindowScheduler, ValuesOfManyReadersAndLongConcatenations", "[planner]") {
   Tally tally;
   CompareWithWhole(MakeWorld(testing::RandomGraph(1, 700)), 1, 400, tally);

@@ -1,12 +1,15 @@
 // Timeline: the simulated run of a plan under a cost model.
 #pragma once
 
+#include <optional>
 #include <span>
 
 #include "partitiontuner/plan/happens_before.h"
 #include "partitiontuner/plan/plan.h"
 
 namespace pt {
+
+struct JobList;
 
 struct Timeline {
   std::vector<int64_t> start_ns, end_ns;  // by step
@@ -51,6 +54,10 @@ class Simulator {
   Simulator(const Platform& platform, const CostModel& costs);
   // waits: indices of earlier steps.
   Timeline Run(std::span<const TimedStep> steps, std::span<const uint32_t> waits) const;
+  // The same for whom a makespan above limit_ns is of no use: empty where it is certain to be above, as soon as that
+  // is seen. A timeline that is given may still be longer.
+  std::optional<Timeline> RunWithin(std::span<const TimedStep> steps, std::span<const uint32_t> waits,
+                                    int64_t limit_ns) const;
 
   const Lanes& lanes() const { return lanes_; }
   int64_t wait_ns(UnitId from, UnitId to) const;
@@ -63,11 +70,8 @@ class Simulator {
   bool has_contention() const { return has_contention_; }
 
  private:
-  struct Job;
-  std::vector<Job> MakeJobs(std::span<const TimedStep> steps, std::span<const uint32_t> waits) const;
-  void RunInOrder(std::vector<Job>& jobs) const;
-  void RunByEvents(std::span<const TimedStep> steps, std::vector<Job>& jobs) const;
-  double Factor(std::span<const TimedStep> steps, const Job& job, std::span<const Job* const> running) const;
+  JobList MakeJobs(std::span<const TimedStep> steps, std::span<const uint32_t> waits) const;
+  Timeline TimelineOf(std::span<const TimedStep> steps, const JobList& jobs) const;
 
   const Platform& platform_;
   const CostModel& costs_;
