@@ -2,7 +2,8 @@
 // for it. Of all ready groups and streams the pair is taken that can start earliest; a group can start when its inputs
 // are there, its stream is free, and what runs on the device leaves the share that it asks for, so that two that
 // saturate the device each never overlap. The second rule decides between equals: the longest remaining path first, on
-// the stream of a maker if possible.
+// the stream of a maker if possible. Not in the thesis: what starts on another stream of its makers' device has its
+// results waited for in turn, so of the streams the one is best from which they are back soonest.
 #include <algorithm>
 #include <map>
 #include <tuple>
@@ -89,8 +90,22 @@ class EarliestStart {
     return at;
   }
 
+  // What waiting takes whoever goes on where the makers are; nothing where a maker is on the unit.
+  int64_t WayBack(uint32_t c, UnitId unit) const {
+    int64_t least = graph_.readers[c].empty() ? 0 : kImpossible;
+    bool any = false;
+    for (const auto& [maker, value] : graph_.makers[c]) {
+      const UnitId made_on = made_[value.index()].unit;
+      if (space_.platform().device_of(made_on) != space_.platform().device_of(unit)) continue;
+      any = true;
+      least = std::min(least, space_.simulator().wait_ns(unit, made_on));
+    }
+    return any ? least : 0;
+  }
+
   Start EarliestOf(uint32_t c) const {
     Start best;
+    int64_t best_back = kImpossible;
     const Group& group = space_.group(graph_.groups[c]);
     for (uint32_t o : options_[c]) {
       const Option& option = space_.option(o);
@@ -103,7 +118,10 @@ class EarliestStart {
         // Cores are lanes of their own; streams of a device share it.
         if (!space_.platform().unit_class(option.unit_class).on_host()) at = WithRoom(option, unit, at);
         const Start start{{o, unit}, {at, -remaining_[c], !is_makers, c, unit.value}};
-        if (start.rank < best.rank) best = start;
+        const int64_t back = AddNs(at, WayBack(c, unit));
+        if (std::tie(back, start.rank) >= std::tie(best_back, best.rank)) continue;
+        best = start;
+        best_back = back;
       }
     }
     return best;

@@ -89,6 +89,7 @@ class Ios {
     for (uint32_t c = first; c < end; ++c) {
       const Option& option = space_.option(OptionOf(c));
       block.streams = std::max(block.streams, space_.units(option.unit_class).size());
+      block.wait_ns = std::max(block.wait_ns, streams_.WaitNs(option));
       block.ns.push_back(option.likely_ns());
       block.demand.push_back(DemandOf(option));
       block.readers.push_back(0);

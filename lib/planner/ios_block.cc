@@ -122,34 +122,48 @@ class BlockSolver {
     return SideBySideNs(parts);
   }
 
-  // As the timeline has it: whenever a group ends, what runs then shares the devices anew. `parts` by minus their
-  // times.
+  // As the timeline has it: whenever a group begins or ends, what runs then shares the devices anew. `parts` by minus
+  // their times.
   int64_t SideBySideNs(const std::vector<std::pair<int64_t, GroupSet>>& parts) const {
-    if (parts.size() == 1 || !contended_) return -parts.front().first;
+    const int64_t first_ns = -parts[0].first;
+    if (parts.size() == 1) return first_ns;
+    if (!contended_) return std::max(first_ns, 2 * block_.wait_ns - parts[1].first);
+    const auto wait_ns = static_cast<double>(block_.wait_ns);
     std::vector<Running> running;
-    for (const auto& [minus_ns, part] : parts) running.push_back({part, static_cast<double>(block_.ns[Lowest(part)])});
-    double now = 0;
+    for (const auto& [minus_ns, part] : parts) {
+      running.push_back({part, static_cast<double>(block_.ns[Lowest(part)]), running.empty() ? 0 : wait_ns, wait_ns});
+    }
+    running.front().back_ns = 0;
+    double now = 0, end = 0;
     while (!running.empty()) {
       double step = INFINITY;
-      for (const Running& run : running) step = std::min(step, run.left_ns * Factor(run, running));
+      for (const Running& run : running) {
+        step = std::min(step, run.waits_ns > 0 ? run.waits_ns : run.left_ns * Factor(run, running));
+      }
       std::vector<Running> next;
       for (Running run : running) {
-        run.left_ns -= step / Factor(run, running);
+        if (run.waits_ns > 0) {
+          run.waits_ns -= step;
+        } else {
+          run.left_ns -= step / Factor(run, running);
+        }
         if (run.left_ns < 0.5 && (run.groups &= run.groups - 1) != 0) {
           run.left_ns = static_cast<double>(block_.ns[Lowest(run.groups)]);
         }
         if (run.groups != 0) next.push_back(run);
+        if (run.groups == 0) end = std::max(end, now + step + run.back_ns);
       }
       now += step;
       running = std::move(next);
     }
-    return std::llround(now);
+    return std::llround(end);
   }
 
-  // A part in a stage: what of it is not over, and what its first group still takes when it has the device to itself.
+  // A part in a stage: what of it is not over, what its first group still takes when it has the device to itself, and
+  // what its stream waits before it and is waited for behind it.
   struct Running {
     GroupSet groups = 0;
-    double left_ns = 0;
+    double left_ns = 0, waits_ns = 0, back_ns = 0;
   };
 
   // By how much it is slowed down beside the others.
@@ -159,7 +173,7 @@ class BlockSolver {
     double asked = 0;
     for (const Running& other : running) {
       const IosDemand& demand = block_.demand[Lowest(other.groups)];
-      asked += demand.device == own.device ? demand.share : 0;
+      asked += other.waits_ns == 0 && demand.device == own.device ? demand.share : 0;
     }
     return std::max(1.0, asked);
   }

@@ -29,6 +29,7 @@ struct IosDemand {
 // What the times of stages depend on. Groups in legal order.
 struct IosBlock {
   size_t streams = 1;
+  int64_t wait_ns = 0;  // of one stream for another
   std::vector<int64_t> ns;
   std::vector<IosDemand> demand;
   std::vector<GroupSet> readers;  // within the block
@@ -42,8 +43,9 @@ struct IosStages {
 };
 
 // The stages whose times add up to the least. A stage takes as long as the longest of its connected parts, which run
-// side by side and slow each other down where they ask for more than a device has, or as the kernel that runs all of
-// its groups as one, if there is one and it is faster.
+// side by side and slow each other down where they ask for more than a device has; all but the longest in a stream that
+// waits for what comes before, and for which what comes behind waits. Or it takes as long as the kernel that runs all
+// of its groups as one, if there is one and it is faster.
 IosStages SolveIosBlock(const IosBlock& block);
 
 }  // namespace pt

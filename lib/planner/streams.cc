@@ -69,6 +69,11 @@ std::vector<int64_t> Streams::RemainingNs(const CoverGraph& graph) const {
   return remaining;
 }
 
+int64_t Streams::WaitNs(const Option& option) const {
+  const std::span<const UnitId> units = space_->units(option.unit_class);
+  return units.size() < 2 ? 0 : space_->simulator().wait_ns(units[0], units[1]);
+}
+
 double Streams::Demand(const Option& option, UnitId unit) const {
   if (option.demand > 0) return option.demand;
   double share = 0;

@@ -25,6 +25,9 @@ class Streams {
   int64_t LeastNs(uint32_t group) const;
   // The longest way from the start of each group of the cover to the end, everything at its cheapest and nothing moved.
   std::vector<int64_t> RemainingNs(const CoverGraph& graph) const;
+  // From the end of a step on one unit of the option's class to the start of one that waits for it on another; 0 where
+  // there is no other.
+  int64_t WaitNs(const Option& option) const;
   // The share of its device that the option asks for on the unit, above 0 and at most 1.
   double Demand(const Option& option, UnitId unit) const;
 

@@ -1,8 +1,10 @@
 // Hand-worked cases of the planners that know streams, not widths: estf and wavefront.
+#include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 #include <cstdlib>
 #include <map>
 #include <set>
+#include <utility>
 
 #include "partitiontuner/graph/graph_text.h"
 #include "test/testing/planning_world.h"
@@ -56,6 +58,128 @@ World ForkOnStreams(const std::vector<int64_t>& branch_ns, double share) {
   }
   for (uint32_t link : {0u, 1u}) world.costs.SetLink(LinkId(link), 0, 1e9);
   return world;
+}
+
+// Where a stream waits 5 for another one. The copies in and out take 1 each.
+World ForkWithWaits(const std::vector<int64_t>& branch_ns) {
+  World world = ForkOnStreams(branch_ns, 0.25);
+  const UnitClassId stream = world.candidates.front().unit_class;
+  world.costs.SetWait(stream, stream, 5);
+  return world;
+}
+
+// The groups of the plan, which is legal, in its order: "v0@0, v1@1" with the numbers of their streams.
+std::string StreamsText(const World& world, const std::string& planner) {
+  const Plan plan = testing::PlanOf(world, planner);
+  CHECK(testing::FaultText(world, plan) == "");
+  std::string text;
+  for (const Step& step : plan.steps) {
+    const auto* group = std::get_if<RunGroup>(&step.work);
+    if (group == nullptr) continue;
+    const NodeId node = plan.candidates[group->candidate.index()].nodes.front();
+    const std::string& unit = world.platform.unit(step.unit).name;
+    text += (text.empty() ? "" : ", ") + world.graph.value(world.graph.node(node).outputs[0]).name + "@" +
+            unit.substr(unit.find('#') + 1);
+  }
+  return text + ": " + std::to_string(plan.makespan.ns);
+}
+
+TEST_CASE("Wavefront, BranchesShorterThanAWaitStayBesideTheirNeighbours", "[planner]") {
+  // v2 on another stream would start at 15, and v9 would wait for it until 24.
+  CHECK(StreamsText(ForkWithWaits({6, 4}), "wavefront") == "v0@0, v2@0, v1@0, v9@0: 32");
+  // The short one comes first but is not whom v0's stream is for.
+  CHECK(StreamsText(ForkWithWaits({4, 60}), "wavefront") == "v0@0, v1@0, v2@0, v9@0: 86");
+  CHECK(StreamsText(ForkWithWaits({100, 3, 60}), "wavefront") == "v0@0, v2@0, v3@1, v1@0, v9@0: 125");
+}
+
+TEST_CASE("Estf, BranchesThatWouldBeBackLaterStayBesideTheirNeighbours", "[planner]") {
+  // On the other stream v2 could start at 15, before 16, but would be back at 24 only.
+  CHECK(StreamsText(ForkWithWaits({6, 4}), "estf") == "v0@0, v1@0, v2@0, v9@0: 32");
+  // It starts at 15 there and is back at 24; behind v1 it would end at 26.
+  CHECK(StreamsText(ForkWithWaits({12, 4}), "estf") == "v0@0, v1@0, v2@1, v9@0: 36");
+}
+
+TEST_CASE("Ios, StagesOfSeveralStreamsPayForTheirWaits", "[planner]") {
+  // Side by side 4 + 5 + 5 against 6, so 14, one after the other 10.
+  CHECK(StreamsText(ForkWithWaits({6, 4}), "ios") == "v0@0, v1@0, v2@0, v9@0: 32");
+  // 22 beside 30 against 42.
+  CHECK(StreamsText(ForkWithWaits({30, 12}), "ios") == "v0@0, v1@0, v2@1, v9@0: 52");
+}
+
+TEST_CASE("Search, BranchesGoWhereWaitsAreWorthIt", "[planner]") {
+  const std::string together = StreamsText(ForkWithWaits({6, 4}), "search");
+  CHECK(together.ends_with(": 32"));
+  CHECK(std::count(together.begin(), together.end(), '@') == 4);
+  CHECK((together.find("@1") == std::string::npos || together.find("@0") == std::string::npos));
+  CHECK(StreamsText(ForkWithWaits({12, 4}), "search").ends_with(": 36"));
+  CHECK(StreamsText(ForkWithWaits({100, 3, 60}), "search").ends_with(": 122"));
+}
+
+// On two streams: v0, then convolutions v1 and v2 of 40 each and v3 and v4, which only move what v0 made, of 30 each,
+// then their sum.
+World TwoKindsOnStreams() {
+  World world = ForkOnStreams({40, 40, 30, 30}, 0.25);
+  const Candidate like = world.candidates.front();
+  world.graph = ParseGraph(
+                    "input x float32[2,8,4,4]\nconst w float32[8,8,1,1] ones\nv0 = Relu(x) : float32[2,8,4,4]\n"
+                    "v1 = Conv(v0, w) : float32[2,8,4,4]\nv2 = Conv(v0, w) : float32[2,8,4,4]\n"
+                    "v3 = Relu(v0) : float32[2,8,4,4]\nv4 = Relu(v0) : float32[2,8,4,4]\n"
+                    "v9 = Sum(v1, v2, v3, v4) : float32[2,8,4,4]\noutput v9\n")
+                    .value();
+  const std::vector<Candidate> before = std::exchange(world.candidates, {});
+  for (uint32_t n = 0; n < before.size(); ++n) {
+    const std::vector<NodeId> nodes = {NodeId(n)};
+    Candidate candidate = RowMajorCandidate(world.graph, nodes, like.library);
+    candidate.unit_class = like.unit_class;
+    world.costs.SetRunOf(candidate, world.costs.Run(before[n])->ns);
+    world.candidates.push_back(candidate);
+  }
+  return world;
+}
+
+TEST_CASE("Wavefront, KernelsBoundByMemoryAndByArithmeticAreLaunchedByTurns", "[planner]") {
+  // By time alone v3 and v4 would come before v1 and v2.
+  CHECK(StreamsText(TwoKindsOnStreams(), "wavefront") == "v0@0, v3@0, v1@0, v4@1, v2@1, v9@0: 92");
+}
+
+TEST_CASE("Search, KernelsThatSlowEachOtherLessRunBesideEachOther", "[planner]") {
+  // Of one kind they take twice as long beside each other: 40 and 30 side by side, twice.
+  World world = TwoKindsOnStreams();
+  const Graph& graph = world.graph;
+  world.costs.SetSlowdown([&graph](const Candidate& candidate, std::span<const Candidate* const> beside) {
+    const auto op = [&graph](const Candidate& of) { return graph.node(of.nodes.front()).op; };
+    return std::any_of(beside.begin(), beside.end(),
+                       [&](const Candidate* other) { return op(*other) == op(candidate); })
+               ? 2.0
+               : 1.0;
+  });
+  const Plan plan = testing::PlanOf(world, "search");
+  INFO(testing::OrderText(world, plan));
+  CHECK(testing::FaultText(world, plan) == "");
+  CHECK(plan.makespan.ns == 1 + 10 + 40 + 40 + 10 + 1);
+}
+
+TEST_CASE("Streams, WaitsThatOthersImplyAreNotInThePlan", "[planner]") {
+  // v9 reads all three branches. Those of one stream are over with its last, so it waits for one step of the other
+  // stream and for none of its own.
+  for (const char* planner : {"wavefront", "estf", "ios", "search"}) {
+    const World world = ForkWithWaits({100, 30, 60});
+    const Plan plan = testing::PlanOf(world, planner);
+    INFO(planner << ": " << testing::OrderText(world, plan));
+    size_t groups = 0;
+    for (const Step& step : plan.steps) {
+      if (!std::holds_alternative<RunGroup>(step.work)) continue;
+      ++groups;
+      size_t of_streams = 0;
+      for (StepId predecessor : step.after) {
+        const bool is_group = std::holds_alternative<RunGroup>(plan.steps[predecessor.index()].work);
+        CHECK(plan.steps[predecessor.index()].unit != step.unit);
+        of_streams += is_group ? 1 : 0;
+      }
+      CHECK(of_streams <= 1);
+    }
+    CHECK(groups == 5);
+  }
 }
 
 TEST_CASE("Estf, StepsThatDoNotFitBesideEachOtherWait", "[planner]") {
