@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <set>
 
 #include "lib/engine/contenders.h"
@@ -23,6 +24,15 @@ std::string WorkOf(const Plan& plan, const Graph& graph) {
     if (const Json* part = json.find(key)) text += WriteJson(*part);
   }
   return text;
+}
+
+// On some device beside the host its groups run in several streams.
+bool UsesSeveralStreams(const Platform& platform, const Plan& plan) {
+  std::map<DeviceId, UnitId> stream_of;
+  return std::any_of(plan.steps.begin(), plan.steps.end(), [&](const Step& step) {
+    if (!std::holds_alternative<RunGroup>(step.work) || platform.device_of(step.unit) == kHostDevice) return false;
+    return stream_of.try_emplace(platform.device_of(step.unit), step.unit).first->second != step.unit;
+  });
 }
 
 // Runs the plan for a while and notes what its steps took.
@@ -61,7 +71,9 @@ Result<std::vector<Finalist>> MakeFinalists(const PlanningScene& scene, const Co
     if (!plan.ok() || !seen.insert(WorkOf(*plan, *scene.model.graph)).second) continue;
     if (contender.candidates) CompareWithModel(entrants.front().finalist.plan, *plan);
     PT_ASSIGN(const Timeline timeline, SimulatePlan(*scene.model.graph, scene.machine.platform(), *plan, beside));
-    entrants.push_back({{contender.name, *std::move(plan), timeline.makespan_ns}, contender.always_runs});
+    const bool several_streams = UsesSeveralStreams(scene.machine.platform(), *plan);
+    entrants.push_back(
+        {{contender.name, *std::move(plan), timeline.makespan_ns}, contender.always_runs, several_streams});
   }
   return Admit(std::move(entrants), most);
 }
@@ -104,11 +116,17 @@ std::vector<Finalist> Admit(std::vector<Entrant> entrants, uint32_t most) {
   const double latest = kFarBehind * static_cast<double>(entrants.front().finalist.beside_ns);
   std::stable_sort(entrants.begin() + 1, entrants.end(),
                    [](const Entrant& a, const Entrant& b) { return a.finalist.beside_ns < b.finalist.beside_ns; });
+  // How much streams slow each other down is what predictions know least of.
+  const auto other_kind = std::find_if(entrants.begin(), entrants.end(), [&](const Entrant& entrant) {
+    return entrant.several_streams != entrants.front().several_streams;
+  });
   std::vector<Finalist> admitted = {std::move(entrants.front().finalist)};
   uint32_t others = most - 1;
   for (size_t i = 1; i < entrants.size(); ++i) {
     Entrant& entrant = entrants[i];
-    const bool beyond = entrant.always_runs && static_cast<double>(entrant.finalist.beside_ns) <= latest;
+    const bool is_near = static_cast<double>(entrant.finalist.beside_ns) <= latest;
+    const bool beyond =
+        (entrant.always_runs && is_near) || entrants.begin() + static_cast<std::ptrdiff_t>(i) == other_kind;
     if (!beyond && others == 0) continue;
     if (!beyond) --others;
     admitted.push_back(std::move(entrant.finalist));

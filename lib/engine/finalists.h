@@ -8,11 +8,13 @@ namespace pt {
 
 struct Entrant {
   Finalist finalist;
-  bool always_runs = false;  // Contender::always_runs
+  bool always_runs = false;      // Contender::always_runs
+  bool several_streams = false;  // on some device beside the host the plan's groups run in several streams
 };
 
 // Those that run, by beside_ns but for the first, which runs in any case: `most` of them, at least 1, and beyond that
-// number those that always run and are predicted to take no more than a quarter longer than the first.
+// number those that always run and are predicted to take no more than a quarter longer than the first, and the best of
+// those that use several streams where the first does not, or the other way round.
 std::vector<Finalist> Admit(std::vector<Entrant> entrants, uint32_t most);
 
 // `beside`: the scene's costs, with how steps slow each other down; which plans run is decided by them. Errors: those

@@ -3,6 +3,8 @@
 
 #include <catch2/catch_test_macros.hpp>
 #include <fstream>
+#include <map>
+#include <set>
 
 #include "partitiontuner/engine/engine.h"
 #include "test/cost/sample_problem.h"
@@ -76,6 +78,22 @@ TEST_CASE("Finalists, WhatIsFarBehindDoesNotRunInAnyCase", "[engine]") {
         Names{"first", "b", "runtime"});
 }
 
+TEST_CASE("Finalists, PlansInOneStreamAndInSeveralAreAmongThem", "[engine]") {
+  const auto admitted = [](bool first_uses_several) {
+    std::vector<Entrant> entrants(4);
+    for (size_t i = 0; i < entrants.size(); ++i) {
+      entrants[i].finalist.planner = "abcd"[i];
+      entrants[i].finalist.beside_ns = 100 * static_cast<int64_t>(i + 1);
+      entrants[i].several_streams = first_uses_several == (i < 2);
+    }
+    std::string names;
+    for (const Finalist& finalist : Admit(std::move(entrants), 2)) names += finalist.planner;
+    return names;
+  };
+  CHECK(admitted(true) == "abc");
+  CHECK(admitted(false) == "abc");
+}
+
 // x ─ Relu ─┬─ Tanh ─┬─ Add ─ y
 //           └─ Exp ──┘
 std::string Branches() {
@@ -135,6 +153,76 @@ TEST_CASE("Finalists, OfAModelRunAndEachIsAPlanOfItsOwn", "[engine]") {
   options.most = 1;
   options.inputs.clear();
   CHECK(engine->MakeFinalPlan(*model, {}, options).error().code == ErrorCode::kInvalidInput);
+}
+
+// Relu, four branches of one operator and their sum.
+std::string FourBranches() {
+  constexpr int kFloat = 1;
+  testing::GraphParts graph;
+  graph.inputs = {testing::ValueInfo("x", kFloat, {"64", "64"})};
+  graph.outputs = {testing::ValueInfo("y", kFloat, {"64", "64"})};
+  graph.nodes = {testing::NodeBytes("Relu", {"x"}, {"r"}),    testing::NodeBytes("Tanh", {"r"}, {"a"}),
+                 testing::NodeBytes("Exp", {"r"}, {"b"}),     testing::NodeBytes("Sin", {"r"}, {"c"}),
+                 testing::NodeBytes("Sigmoid", {"r"}, {"d"}), testing::NodeBytes("Sum", {"a", "b", "c", "d"}, {"y"})};
+  return testing::ModelBytes(graph);
+}
+
+// Two streams; every operator takes 100 us alone and eight tenths of the device.
+constexpr const char* kStreams = R"({"version": 1, "name": "sim:0", "memory_bytes": 1073741824, "streams": 2,
+  "to_device": {"latency_ns": 0, "bytes_per_ns": 1000000}, "from_device": {"latency_ns": 0, "bytes_per_ns": 1000000},
+  "families": {"*": {"fixed_ns": 100000, "flops_per_ns": 0, "bytes_per_ns": 0, "demand": 0.8}}})";
+
+size_t StreamsOf(const Plan& plan, const Platform& platform) {
+  std::set<UnitId> units;
+  for (const Step& step : plan.steps) {
+    if (std::holds_alternative<RunGroup>(step.work) && platform.device_of(step.unit) != kHostDevice)
+      units.insert(step.unit);
+  }
+  return units.size();
+}
+
+TEST_CASE("Finalists, OnADeviceWithStreamsSomeUseOneAndSomeSeveral", "[engine]") {
+  TemporaryFolder folder;
+  std::ofstream(folder.file("model.onnx"), std::ios::binary) << FourBranches();
+  std::ofstream(folder.file("streams.json")) << kStreams;
+  EngineOptions engine_options;
+  engine_options.db_path = folder.file("profile.db");
+  engine_options.machine.libraries = {"reference", "simulated"};
+  engine_options.machine.platform_files = {folder.file("streams.json")};
+  const auto engine = Engine::Make(engine_options).value();
+  const auto model = engine->Load(folder.file("model.onnx"), {}).value();
+  MeasureOptions fast;
+  fast.max_time_per_key = std::chrono::milliseconds(2);
+  fast.max_noise = 0.5;
+  REQUIRE(engine->MeasureModel(*model, fast, {}).ok());
+  const Platform& platform = engine->machine().platform();
+  PlanOptions planning;
+  for (size_t n = 0; n < model->graph->nodes().size(); ++n) {
+    planning.constraints.pin.emplace_back(NodeId(n), FindUnitClass(platform, "sim:0"));
+  }
+  FinalistOptions options;
+  options.most = 1;
+  options.rounds = 2;
+  options.turn = std::chrono::milliseconds(1);
+  options.inputs = {Tensor::Float32({64, 64}, std::vector<float>(64 * 64, 0.5F))};
+  for (const char* planner : {"search", "single:sim:0"}) {
+    planning.planner = planner;
+    const Result<FinalChoice> choice = engine->MakeFinalPlan(*model, planning, options);
+    INFO(planner << ": " << (choice.ok() ? "" : ToString(choice.error())));
+    REQUIRE(choice.ok());
+    REQUIRE(choice->finalists.size() == 2);
+    CHECK(choice->finalists[0].planner == planner);
+    std::map<size_t, int64_t> predicted_ns;  // by streams
+    for (const Finalist& finalist : choice->finalists) {
+      predicted_ns[StreamsOf(finalist.plan, platform)] = finalist.plan.makespan.ns;
+      CHECK(finalist.beside_ns == finalist.plan.makespan.ns);
+    }
+    // Six operators one after another; or two pairs, each 1.6 times as long, between two of them.
+    REQUIRE(predicted_ns.size() == 2);
+    CHECK(predicted_ns.at(1) >= 600'000);
+    CHECK(predicted_ns.at(2) >= 520'000);
+    CHECK(predicted_ns.at(2) < 600'000);
+  }
 }
 
 }  // namespace

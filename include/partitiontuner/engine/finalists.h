@@ -13,7 +13,8 @@ namespace pt {
 
 struct FinalistOptions {
   // Plans that run; at least 1. Those without the runtimes of plugins, and by each of them, run beyond that number
-  // where their predictions are within a quarter of the first one's.
+  // where their predictions are within a quarter of the first one's; so does, in any case, the best plan in one stream
+  // of each device where the first uses several of one, or the other way round.
   uint32_t most = 4;
   // More plans of the planner asked for, each made from what the steps of the one before took while it ran. They run
   // beside the others; when one is kept, its times are those of its steps in place.
