@@ -89,6 +89,20 @@ TEST_CASE("Program, AsynchronousStepsAreLaunchedByTheirDriverAndPolledWhereNeede
         "wait0 enqueue1 streamwait2 enqueue2 enqueue3 streamwait4 enqueue4 signal4 drain3 drain1 drain4");
 }
 
+TEST_CASE("Program, AStreamWaitsForNothingThatItsOrderOrAnotherWaitImplies", "[exec]") {
+  // Two streams by turns, each step naming all before it, then a copy out that names all of them.
+  const Program program = Compile(MakeTestPlatform(2, true), {{"fake:0#0"},
+                                                              {"fake:0#1", {0}},
+                                                              {"fake:0#0", {0, 1}},
+                                                              {"fake:0#1", {0, 1, 2}},
+                                                              {"fake:0#0", {0, 1, 2, 3}},
+                                                              {"fake:0>cpu", {0, 1, 2, 3, 4}}});
+  CHECK(ListText(program, 0) ==
+        "enqueue0 streamwait1 enqueue1 streamwait2 enqueue2 streamwait3 enqueue3 streamwait4 enqueue4 streamwait5 "
+        "enqueue5 "
+        "drain4 drain3 drain5");
+}
+
 TEST_CASE("Program, ElidedStepsKeepTheirPlaceInTheOrder", "[exec]") {
   const Platform platform = MakeTestPlatform(2, false);
   const Plan plan = PlanOf(platform, {{"cpu[1]"}, {"cpu[0-1]", {0}}, {"cpu[1]", {1}}});
