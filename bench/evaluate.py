@@ -20,8 +20,8 @@ Questions:
                the simulated device of --platform (sim-accelerator.json without); with --pictures FOLDER each model's
                timelines as FOLDER/MODEL.svg; exit 1 where search is behind another, or partitiontuner behind static-type.
                With sim-npu.json, which computes in fp16: --precision fp16
-  streams      one device with streams, all on it: one stream, wavefront, ios, estf, search; then search with the host
-               beside it; predicted by a platform file (default profiles/gpu-streams.json), planning time in brackets
+  streams      one device with streams, all on it: one stream, wavefront, ios, estf, search; then search on the host alone and
+               with the host beside it; predicted by a platform file (default profiles/gpu-streams.json), planning time in brackets
   verify       verifies each model once with the default plan
 
 Needs Python 3 only. Timings are of this machine and moment: compare within one run.
@@ -253,13 +253,15 @@ def accelerator(tools, models, arguments):
 def streams(tools, models, arguments):
     device = json.loads(pathlib.Path(arguments.platform).read_text())["name"]
     wanted = [f"single:{device}", "wavefront", "ios", "estf", "search"]
-    print("model\tbound_us\t" + "\t".join(wanted) + "\tsearch with the host")
+    print("model\tbound_us\t" + "\t".join(wanted) + "\tthe host alone\tsearch with the host")
     for name, model, data in models:
         options = [model, *dims_from(data), "--platform", arguments.platform, "--baselines", "--format", "json"]
         alone = json.loads(tools.run("pt-plan", *options, "--place", f"*={device}")[2])
         beside = json.loads(tools.run("pt-plan", *options)[2])
-        rows = [{row["planner"]: row for row in answer["planners"]} for answer in (alone, beside)]
-        cells = [rows[0][way] for way in wanted] + [rows[1]["search"]]
+        # Without a profile of the host nothing can be planned for it alone.
+        host = json.loads(tools.run("pt-plan", *options, "--place", "*=cpu", check=False)[2] or "{}")
+        rows = [{row["planner"]: row for row in answer.get("planners", [])} for answer in (alone, host, beside)]
+        cells = [rows[0][way] for way in wanted] + [row.get("search", {}) for row in rows[1:]]
         print(f"{name}\t{alone['bound_ns'] / 1e3:.0f}\t" +
               "\t".join(f"{c['makespan_ns'] / 1e3:.0f} ({c['search_ms']:.0f} ms)" if "makespan_ns" in c else "-" for c in cells), flush=True)
     return 0
