@@ -44,9 +44,13 @@ Status NoteInPlace(const PlanningScene& scene, const Plan& plan, const FinalistO
 }
 
 Result<Plan> MakePlan(const PlanningScene& scene, const Contender& contender) {
+  const auto plan_of = [&](const Model& model) {
+    return PlanWith(model, scene.machine, scene.costs, scene.profile, contender.options, nullptr, nullptr);
+  };
+  if (!contender.candidates) return plan_of(scene.model);
   Model model = scene.model;
-  if (contender.candidates) model.candidates = *contender.candidates;
-  return PlanWith(model, scene.machine, scene.costs, scene.profile, contender.options, nullptr, nullptr);
+  model.candidates = *contender.candidates;
+  return plan_of(model);
 }
 
 // What is said of all plans of the model, by its first one: a plan of fewer candidates has bounds of its own, which
