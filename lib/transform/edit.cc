@@ -10,6 +10,14 @@ bool IsReshaping(const Node& node) {
   return node.domain.empty() && std::find(kOperators.begin(), kOperators.end(), node.op) != kOperators.end();
 }
 
+bool IsUnaryElementwise(const Node& node) {
+  constexpr auto kOperators = std::to_array<std::string_view>(
+      {"Abs", "Elu", "Erf", "Exp", "Gelu", "HardSigmoid", "HardSwish", "LeakyRelu", "Log", "Mish", "Neg", "Reciprocal",
+       "Relu", "Sigmoid", "Softplus", "Sqrt", "Swish", "Tanh"});
+  return node.domain.empty() && node.inputs.size() == 1 && node.outputs.size() == 1 &&
+         std::ranges::find(kOperators, node.op) != kOperators.end();
+}
+
 std::vector<NodeId> ProducerTable(const Graph& graph) {
   std::vector<NodeId> producers(graph.values().size());
   for (size_t i = 0; i < producers.size(); ++i) producers[i] = graph.values()[i].producer;

@@ -15,6 +15,9 @@ inline bool IsOp(const Node& node, std::string_view op) { return node.domain.emp
 // Operators that give the same elements in the same order under other dims: a chain of them is one Reshape.
 bool IsReshaping(const Node& node);
 
+// One input, one output of its dims and type, each element from the one at its place.
+bool IsUnaryElementwise(const Node& node);
+
 // Who makes each value, kept up to date while a pass edits.
 std::vector<NodeId> ProducerTable(const Graph& graph);
 

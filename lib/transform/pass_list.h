@@ -14,7 +14,8 @@ Result<std::optional<Graph>> FoldConstants(const Graph& graph, const PassContext
 Result<std::optional<Graph>> RemoveNoOps(const Graph& graph, const PassContext& context);
 Result<std::optional<Graph>> MergeViewsAndTransposes(const Graph& graph, const PassContext& context);
 Result<std::optional<Graph>> RollLstmCells(const Graph& graph, const PassContext& context);
-Result<std::optional<Graph>> FoldBatchNormalization(const Graph& graph, const PassContext& context);
+Result<std::optional<Graph>> FoldAffine(const Graph& graph, const PassContext& context);
+Result<std::optional<Graph>> TurnTransposedConvolutions(const Graph& graph, const PassContext& context);
 Result<std::optional<Graph>> RecogniseLayerNormalization(const Graph& graph, const PassContext& context);
 Result<std::optional<Graph>> SinkViews(const Graph& graph, const PassContext& context);
 Result<std::optional<Graph>> ShareCommonSubexpressions(const Graph& graph, const PassContext& context);

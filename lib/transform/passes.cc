@@ -19,8 +19,10 @@ constexpr Pass kPasses[] = {
     {"widen-small-floats", "computes float16 and bfloat16 networks in float32, with a Cast at their borders",
      WidenSmallFloats},
     {"roll-lstm-cells", "makes one LSTM of cells that are spelled out step by step", RollLstmCells},
-    {"fold-batch-normalization", "moves BatchNormalization into the weights of the convolution before it",
-     FoldBatchNormalization},
+    {"fold-affine", "moves BatchNormalization and constants that are added into the product before them", FoldAffine},
+    // Behind fold-affine, which folds nothing across the Transpose.
+    {"turn-transposed-convolutions", "makes a Conv of a ConvTranspose whose windows do not overlap, or move by one",
+     TurnTransposedConvolutions},
     {"recognise-layer-normalization", "makes one LayerNormalization of the nodes it was spelled out in",
      RecogniseLayerNormalization},
     {"sink-views", "computes element-wise operators after a product before the Reshape that separates them", SinkViews},

@@ -14,9 +14,6 @@
 namespace pt {
 namespace {
 
-constexpr auto kUnary = std::to_array<std::string_view>({"Abs", "Elu", "Erf", "Exp", "Gelu", "HardSigmoid", "HardSwish",
-                                                         "LeakyRelu", "Log", "Mish", "Neg", "Reciprocal", "Relu",
-                                                         "Sigmoid", "Softplus", "Sqrt", "Swish", "Tanh"});
 constexpr auto kBinary = std::to_array<std::string_view>({"Add", "Div", "Max", "Min", "Mul", "Pow", "Sub"});
 
 template <size_t n>
@@ -43,7 +40,7 @@ class Sinking {
     const Node& node = graph_.node(id);
     if (IsReshaping(node)) return NoteView(node);
     if (node.outputs.size() != 1) return;
-    if (IsOneOf(kUnary, node) && node.inputs.size() == 1) return Move(id);
+    if (IsUnaryElementwise(node)) return Move(id);
     if (IsOneOf(kBinary, node) && node.inputs.size() == 2) return Move(id);
     if (IsOp(node, "LayerNormalization") && IsOverLastDim(node)) return Move(id);
     if ((IsOp(node, "Softmax") || IsOp(node, "LogSoftmax")) && IsOverLastDim(node)) return Move(id);

@@ -1,0 +1,131 @@
+// Passes around products: what is added behind them, and transposed convolutions made convolutions.
+#include "test/transform/passes_lab.h"
+
+namespace pt::testing {
+namespace {
+
+TEST_CASE("FoldAffine, AddedConstantsBecomeTheBias", "[transform]") {
+  for (const char* shift : {"[4,1,1]", "[1,4,1,1]", "[1]", "[]", "[1,1,1,1]"}) {
+    for (const char* convolution : {"c = Conv(x, w)\n", "c = Conv(x, w, b)\n"}) {
+      for (const char* sum : {"y = Add(c, s)\n", "y = Add(s, c)\n"}) {
+        INFO(shift << " " << convolution << sum);
+        CHECK(OperatorsAfter("input x float32[2,3,5,5]\nconst w float32[4,3,3,3] random 1\nconst b float32[4] random "
+                             "2\nconst s float32" +
+                             std::string(shift) + " random 3\n" + convolution + sum + "output y\n") == Ops{"Conv"});
+      }
+    }
+  }
+  CHECK(OperatorsAfter("input x float32[2,3]\nconst w float32[3,4] random 1\nconst s float32[1,4] random 2\n"
+                       "c = Gemm(x, w)\ny = Add(c, s)\noutput y\n") == Ops{"Gemm"});
+}
+
+TEST_CASE("FoldAffine, OnlyOneNumberAChannelIsFolded", "[transform]") {
+  // By place, by batch, with a rank of its own, twice the product, and not a constant.
+  for (const char* sum :
+       {"const s float32[3,4] random 3\ny = Add(c, s)\n", "const s float32[4] random 3\ny = Add(c, s)\n",
+        "const s float32[4,4,1,1] random 3\ny = Add(c, s)\n", "const s float32[1,1,1,1,1] random 3\ny = Add(c, s)\n",
+        "y = Add(c, c)\n", "input s float32[4,1,1]\ny = Add(c, s)\n"}) {
+    INFO(sum);
+    CHECK(OperatorsAfter(std::string("input x float32[4,3,5,6]\nconst w float32[4,3,3,3] random 1\nc = Conv(x, w)\n") +
+                         sum + "output y\n") == Ops{"Conv", "Add"});
+  }
+}
+
+// As converters from other frameworks write a convolution's bias.
+TEST_CASE("FoldAffine, ChainsAreFoldedAtOnce", "[transform]") {
+  CHECK(OperatorsAfter(R"(
+input x float32[1,3,5,5]
+const w float32[3,4,2,2] random 1
+const s float32[1,4,1,1] random 2
+const scale float32[4] random 3
+const shift float32[4] random 4
+const mean float32[4] random 5
+const variance float32[4] value 0.7
+c = ConvTranspose(x, w)
+a = Add(c, s)
+n = BatchNormalization(a, scale, shift, mean, variance)
+y = Add(n, s)
+output y
+)") == Ops{"Conv"});
+}
+
+struct Transposed {
+  std::string input, weights, attributes;
+  int64_t channels;
+};
+
+std::string TextOf(const Transposed& c, const std::string& behind) {
+  return "input x float32" + c.input + "\nconst w float32" + c.weights + " random 1\nconst b float32[" +
+         std::to_string(c.channels) + "] random 2\nc = ConvTranspose(x, w, b) " + c.attributes + "\n" + behind;
+}
+
+const Transposed kSliding[] = {
+    {"[2,3,7]", "[3,4,1]", "", 4},
+    {"[2,3,7]", "[3,4,3]", "pads=[1,2]", 4},
+    {"[1,4,5,6]", "[4,3,3,2]", "", 3},
+    {"[1,4,5,6]", "[4,3,3,5]", "pads=[2,4,0,3]", 3},
+    {"[1,4,5,6]", "[4,3,3,3]", "dilations=[2,3] pads=[3,0,4,6]", 3},
+    {"[1,16,19,5]", "[16,1,3,3]", "group=16 dilations=[5,1] pads=[10,1,10,1]", 16},
+    {"[2,6,4,4]", "[6,2,2,3]", "group=3 kernel_shape=[2,3] strides=[1,1] output_padding=[0,0]", 6},
+    {"[1,2,3,4,2]", "[2,3,2,1,3]", "pads=[0,0,1,1,0,1]", 3},
+};
+
+const Transposed kBlocks[] = {
+    {"[2,3,7]", "[3,4,2]", "strides=[2]", 4},
+    {"[1,4,5,6]", "[4,3,2,2]", "strides=[2,2]", 3},
+    {"[1,4,5,6]", "[4,1,2,3]", "strides=[2,3]", 1},
+    {"[2,6,4,3]", "[6,2,3,2]", "strides=[3,2] group=3", 6},
+    {"[1,4,5,6]", "[4,3,3,2]", "strides=[1,2] pads=[1,0,2,0]", 3},
+    {"[1,4,5,6]", "[4,3,4,3]", "strides=[4,1] dilations=[1,2] pads=[0,4,0,1]", 3},
+    {"[1,2,3,4,2]", "[2,3,2,3,2]", "strides=[2,1,2] pads=[0,1,0,0,2,0]", 3},
+    {"[1,2,1,1]", "[2,3,7,5]", "strides=[7,5]", 3},
+};
+
+TEST_CASE("TurnTransposedConvolutions, WindowsThatMoveByOneAreConvolutions", "[transform]") {
+  for (const Transposed& c : kSliding) {
+    INFO(c.weights << " " << c.attributes);
+    CHECK(OperatorsAfter(TextOf(c, "output c\n")) == Ops{"Conv"});
+  }
+}
+
+TEST_CASE("TurnTransposedConvolutions, WindowsSideBySideAreChannels", "[transform]") {
+  for (const Transposed& c : kBlocks) {
+    INFO(c.weights << " " << c.attributes);
+    const Ops ops = OperatorsAfter(TextOf(c, "output c\n"));
+    CHECK(ops.front() == "Conv");
+    CHECK(std::ranges::count(ops, "ConvTranspose") == 0);
+    CHECK(std::ranges::count(ops, "Transpose") == 1);
+  }
+}
+
+TEST_CASE("TurnTransposedConvolutions, ElementwiseOperatorsComeBeforeTheTranspose", "[transform]") {
+  const Graph simple = Simplified(Parsed(TextOf(kBlocks[1], "r = Relu(c)\ny = Sigmoid(r)\noutput y\n")));
+  CHECK(Operators(simple) == Ops{"Conv", "Relu", "Sigmoid", "Reshape", "Transpose", "Reshape"});
+  // Not what somebody reads besides, nor what is an output.
+  CHECK(OperatorsAfter(TextOf(kBlocks[1], "r = Relu(c)\ny = Add(r, c)\noutput y\n")) ==
+        Ops{"Conv", "Reshape", "Transpose", "Reshape", "Relu", "Add"});
+  CHECK(OperatorsAfter(TextOf(kBlocks[1], "r = Relu(c)\noutput r\ny = Tanh(r)\noutput y\n")) ==
+        Ops{"Conv", "Relu", "Reshape", "Transpose", "Reshape", "Tanh"});
+}
+
+TEST_CASE("TurnTransposedConvolutions, OtherWindowsStay", "[transform]") {
+  const Transposed cases[] = {
+      {"[1,4,5,6]", "[4,3,3,3]", "strides=[2,2]", 3},                       // they overlap
+      {"[1,4,5,6]", "[4,3,2,2]", "strides=[3,3]", 3},                       // they leave gaps
+      {"[1,4,5,6]", "[4,3,2,2]", "strides=[2,2] pads=[1,0,0,0]", 3},        // a block is cut
+      {"[1,4,5,6]", "[4,3,2,2]", "strides=[2,2] output_padding=[1,0]", 3},  // a row that no window reaches
+      {"[1,4,5,6]", "[4,3,2,2]", "strides=[2,2] dilations=[2,1]", 3},       // blocks lie within each other
+      {"[1,4,5,6]", "[4,3,2,2]", "pads=[2,0,0,0]", 3},                      // inputs are left out
+      {"[1,4,5,6]", "[4,3,2,2]", "strides=[2,2] auto_pad=\"SAME_UPPER\"", 3},
+      {"[1,4,5,6]", "[4,3,2,2]", "strides=[2,2] output_shape=[10,12]", 3},
+  };
+  for (const Transposed& c : cases) {
+    INFO(c.weights << " " << c.attributes);
+    CHECK(OperatorsAfter(TextOf(c, "output c\n")) == Ops{"ConvTranspose"});
+  }
+  CHECK(OperatorsAfter("input x float32[1,4,5,6]\ninput w float32[4,3,2,2]\nc = ConvTranspose(x, w) strides=[2,2]\n"
+                       "output c\n") == Ops{"ConvTranspose"});
+}
+
+}  // namespace
+}  // namespace pt::testing
