@@ -97,6 +97,12 @@ void AddKnownTimes(const Model& model, const Machine& machine, const Platform& p
   }
 }
 
+SessionOptions OptionsFor(const Model& model, const SessionOptions& given) {
+  SessionOptions options = given;
+  if (!model.constants.empty()) options.constant_inputs = model.constant_inputs;
+  return options;
+}
+
 Status CheckIsToPlan(const Model& model) {
   if (!model.candidates.empty() || model.graph->nodes().empty()) return {};
   return MakeError(ErrorCode::kUsage, "engine.not_to_plan",
@@ -288,12 +294,12 @@ Result<DispatchPlan> Engine::MakeDispatchPlan(const Model& model, const PlanOpti
 
 Result<std::unique_ptr<Session>> Engine::MakeSession(const Model& model, const Plan& plan,
                                                      const SessionOptions& options) {
-  return Session::Create(model.graph, plan, *state_->machine, options);
+  return Session::Create(model.graph, plan, *state_->machine, OptionsFor(model, options));
 }
 
 Result<std::unique_ptr<Session>> Engine::MakeSession(const Model& model, const DispatchPlan& dispatch,
                                                      const SessionOptions& options) {
-  return Session::CreateDispatch(model.graph, dispatch, *state_->machine, options);
+  return Session::CreateDispatch(model.graph, dispatch, *state_->machine, OptionsFor(model, options));
 }
 
 }  // namespace pt

@@ -70,6 +70,9 @@ MadeFor MadeForOf(const Model& model, const Machine& machine, const Plan& plan, 
                        {"passes", std::to_string(kPassPipelineVersion)},
                        {"precision", ToString(model.precision)}};
   if (!model.rewrites.empty()) made_for.settings["rewrite"] = ToString(model.rewrites);
+  for (const auto& [input, number] : model.constants) {
+    made_for.settings[std::string(kConstantSetting) + input] = ConstantText(number);
+  }
   const std::string constraints = ConstraintsText(*model.graph, machine.platform(), options.constraints);
   if (!constraints.empty()) made_for.settings["constraints"] = constraints;
   return made_for;

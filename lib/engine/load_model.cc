@@ -158,6 +158,24 @@ Result<std::shared_ptr<const Graph>> PlannedGraph(Graph loaded, const ModelOptio
   return std::make_shared<const Graph>(std::move(loaded));
 }
 
+// Values of the inputs that are constant, and the graph that reads them instead.
+Result<Graph> WithConstants(Graph graph, const ModelOptions& options, Model& model) {
+  model.constants = options.constants;
+  PT_ASSIGN(model.constant_inputs, ConstantTensors(graph, options.constants));
+  if (options.constants.empty()) return graph;
+  PT_ASSIGN(graph, ReadConstantInputs(graph, model.constant_inputs));
+  return InferShapes(graph);
+}
+
+// The inputs of the file come once for each request.
+void RepeatConstantInputs(Model& model) {
+  const size_t of_one = model.constant_inputs.size();
+  model.constant_inputs.reserve(of_one * model.rewrites.requests);
+  while (model.constant_inputs.size() < of_one * model.rewrites.requests) {
+    model.constant_inputs.push_back(model.constant_inputs[model.constant_inputs.size() - of_one]);
+  }
+}
+
 Status FindCandidates(Model& model, const Machine& machine, bool keep_reference) {
   model.candidates = EnumerateCandidates(*model.graph, machine.platform(), machine.libraries(), model.precision);
   PT_CHECK_OK(machine.CheckPlugins());
@@ -179,11 +197,13 @@ Result<std::shared_ptr<const Model>> MakeModel(const std::string& path, LoadRepo
   model->load_report = std::move(load_report);
   const auto steps = [&]() -> Status {
     PT_ASSIGN(Graph specialised, Specialise(std::move(read), options));
+    PT_ASSIGN(specialised, WithConstants(std::move(specialised), options, *model));
     PT_CHECK_OK(CheckDefinitions(specialised));
     if (options.keep_loaded) model->loaded = std::make_shared<const Graph>(specialised);
     PT_ASSIGN(model->graph, PlannedGraph(std::move(specialised), options));
     model->precision = options.precision;
     model->rewrites = options.rewrites;
+    RepeatConstantInputs(*model);
     if (options.to_plan) PT_CHECK_OK(FindCandidates(*model, machine, keep_reference));
     SetHashes(*model);
     return {};

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
+#include <cstring>
 #include <exception>
 #include <mutex>
 #include <new>
@@ -125,6 +126,14 @@ Status CheckTensor(const Graph& graph, const Platform& platform, const Wanted& w
     return BadTensor(graph, wanted.value, role, "lies at an address that is not a multiple of its element size");
   }
   return {};
+}
+
+Status CheckConstant(const Graph& graph, ValueId input, const Tensor& wanted, const LentTensor& given) {
+  if (given.bytes == wanted.bytes().size() && std::memcmp(given.data, wanted.bytes().data(), given.bytes) == 0)
+    return {};
+  return MakeError(ErrorCode::kInvalidInput, "run.constant",
+                   "input '" + graph.value(input).name + "' has another value than the constant it was said to be",
+                   "load the model with that value, or without a constant for this input");
 }
 
 size_t MostRunStates(const SessionOptions& options) { return std::clamp<uint32_t>(options.max_run_states, 1, 4096); }
@@ -263,10 +272,27 @@ struct Session::State {
     const std::lock_guard lock(mutex);
     return deck->compiled;
   }
+  Status CheckConstantInputs() const;
   Status CheckTensors(std::span<const LentTensor> given_inputs, std::span<const LentTensor> given_outputs) const;
   Result<Lease> Take(std::span<const LentTensor> given_inputs, std::span<const LentTensor> given_outputs,
                      const RunLimits& limits);
 };
+
+// Their values can be seen on the host alone.
+Status Session::State::CheckConstantInputs() const {
+  if (options.constant_inputs.empty()) return {};
+  if (options.constant_inputs.size() != inputs.size()) {
+    return MakeError(ErrorCode::kUsage, "session.constants",
+                     std::to_string(options.constant_inputs.size()) + " constant inputs for a graph of " +
+                         std::to_string(inputs.size()) + " inputs");
+  }
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (!options.constant_inputs[i] || (IsHost(inputs[i].device) && !inputs[i].datum)) continue;
+    return MakeError(ErrorCode::kUsage, "session.constants",
+                     "the constant input '" + graph->value(inputs[i].value).name + "' is no tensor on the host");
+  }
+  return {};
+}
 
 Status Session::State::CheckTensors(std::span<const LentTensor> given_inputs,
                                     std::span<const LentTensor> given_outputs) const {
@@ -279,6 +305,8 @@ Status Session::State::CheckTensors(std::span<const LentTensor> given_inputs,
   const Platform& platform = machine.platform();
   for (size_t i = 0; i < inputs.size(); ++i) {
     PT_CHECK_OK(CheckTensor(*graph, platform, inputs[i], given_inputs[i], "input"));
+    if (options.constant_inputs.empty() || !options.constant_inputs[i]) continue;
+    PT_CHECK_OK(CheckConstant(*graph, inputs[i].value, *options.constant_inputs[i], given_inputs[i]));
   }
   for (size_t i = 0; i < outputs.size(); ++i) {
     PT_CHECK_OK(CheckTensor(*graph, platform, outputs[i], given_outputs[i], "output"));
@@ -353,6 +381,7 @@ Result<std::unique_ptr<Session::State>> Session::State::Make(std::shared_ptr<con
   std::unique_ptr<State> state(new State{graph, machine, options, {}, {}, {}, {}, {}, {}, 0});
   PT_ASSIGN(state->inputs, WantedOf(*graph, lent_on, graph->inputs()));
   PT_ASSIGN(state->outputs, WantedOf(*graph, lent_on, graph->outputs()));
+  PT_CHECK_OK(state->CheckConstantInputs());
   return state;
 }
 

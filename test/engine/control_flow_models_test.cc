@@ -12,8 +12,9 @@ namespace pt::testing {
 TEST_CASE("Engine, NetworksWithControlFlowGiveThePublishedOutputs", "[engine][slow]") {
   const std::string models = TestDataFolder("models");
   if (models.empty()) SKIP("no test data: set PARTITIONTUNER_TEST_DATA");
-  const std::string name = GENERATE("ms-cpu-if", "scan-1", "silero-vad-v5");
-  CAPTURE(name);
+  const auto [name, constants] = GENERATE(table<std::string, ConstantInputs>(
+      {{"ms-cpu-if", {}}, {"scan-1", {}}, {"silero-vad-v5", {}}, {"silero-vad-v5", {{"sr", 16000}}}}));
+  CAPTURE(name, constants.size());
   EngineOptions options;
   options.db_path = "none";
   const auto engine = Engine::Make(options).value();
@@ -23,6 +24,7 @@ TEST_CASE("Engine, NetworksWithControlFlowGiveThePublishedOutputs", "[engine][sl
     const size_t count = LoadOnnx(path, {})->inputs().size();
     std::vector<Tensor> inputs = LoadTestInputs(folder, count).value();
     ModelOptions model_options;
+    model_options.constants = constants;
     for (const Tensor& input : inputs) model_options.input_dims.push_back(input.dims());
     const auto model = engine->Load(path, model_options);
     if (!model.ok()) FAIL(ToString(model.error()));

@@ -123,6 +123,9 @@ void AddCommonFlags(CLI::App& app, CommonFlags& flags) {
       ->option_text("LIST")
       ->group("Data");
   list("--shape", flags.shapes, "INPUT=1x3x224x224", "shape of an input (repeatable)");
+  list("--constant", flags.constants, "INPUT=NUMBER",
+       "every element of the input is always this number: what depends on it is computed once, and runs with other "
+       "values are refused (repeatable)");
   list("--input", flags.inputs, "DIR | INPUT=@FILE | random[LO,HI]",
        "input data: a folder of input_N.pb, a .npy or .pb file, or random numbers (repeatable; "
        "random without)");
@@ -305,6 +308,10 @@ Result<ModelOptions> ModelOptionsOf(const CommonFlags& flags) {
   for (const std::string& text : flags.shapes) {
     PT_ASSIGN(const auto pair, ParseAssignment(text, "--shape"));
     PT_ASSIGN(options.shapes[pair.first], ParseDims(pair.second, "--shape " + pair.first));
+  }
+  for (const std::string& text : flags.constants) {
+    PT_ASSIGN(const auto pair, ParseAssignment(text, "--constant"));
+    PT_ASSIGN(options.constants[pair.first], ParseNumber(pair.second, "--constant " + pair.first));
   }
   return options;
 }

@@ -23,7 +23,7 @@ struct CommonFlags {
   std::string model, db, libraries, precision, max_error, rewrite, devices = "all", plugins = "all", plugin_path,
                                                                    sim_clock = "virtual", sim_fault, format = "table",
                                                                    progress = "auto";
-  std::vector<std::string> platforms, dims, shapes, inputs;
+  std::vector<std::string> platforms, dims, shapes, constants, inputs;
   uint32_t threads = 0;
   int verbosity = 0;
   bool quiet = false, list_devices = false, print_platform = false, doctor = false, version = false, help = false,
@@ -49,7 +49,7 @@ Result<EngineOptions> EngineOptionsOf(const CommonFlags& flags);
 Result<Precision> AllowedPrecision(const CommonFlags& flags);
 // The largest error that --precision auto allows. Errors: kUsage (not a number above zero, or no --precision auto).
 Result<double> MaxErrorOf(const CommonFlags& flags);
-// --precision, --rewrite, --dim and --shape. Dims of given data are added by who reads it.
+// --precision, --rewrite, --dim, --shape and --constant. Dims of given data are added by who reads it.
 Result<ModelOptions> ModelOptionsOf(const CommonFlags& flags);
 
 }  // namespace pt::tools

@@ -221,6 +221,10 @@ Result<std::vector<Tensor>> MakeInputs(const Model& model, const GivenInputs& gi
     const Tensor* const found = named != given.by_name.end()          ? &named->second
                                 : position < given.by_position.size() ? &given.by_position[position]
                                                                       : nullptr;
+    if (found == nullptr && model.constant_inputs[i]) {
+      inputs.push_back(*model.constant_inputs[i]);
+      continue;
+    }
     if (found == nullptr) {
       if (!dims) {
         return MakeError(ErrorCode::kUnsupported, "input.dims",

@@ -27,10 +27,10 @@ Result<std::vector<std::string>> DataSetFolders(const std::string& folder);
 // Adds the dims of the given data to what the model is specialised with; --shape wins.
 void AddDims(const GivenInputs& given, ModelOptions& options);
 
-// One tensor for each graph input: the given one, or random numbers that are the same for the same
-// seed. Data by position that is enough for one request is given to each. Random indices stay within what they index.
-// Errors: kInvalidInput (type or dims differ from the model's, unknown name), kUnsupported (dims still unknown, or a
-// type that cannot be drawn).
+// One tensor for each graph input: the given one, the constant that it always is, or random numbers that are the same
+// for the same seed. Data by position that is enough for one request is given to each. Random indices stay within what
+// they index. Errors: kInvalidInput (type or dims differ from the model's, unknown name), kUnsupported (dims still
+// unknown, or a type that cannot be drawn).
 Result<std::vector<Tensor>> MakeInputs(const Model& model, const GivenInputs& given, uint64_t seed);
 // The same of what was read from a data set's folder, which must hold every input (kInvalidInput).
 Result<std::vector<Tensor>> DataSetInputs(const Model& model, const GivenInputs& given, const std::string& folder);

@@ -137,12 +137,23 @@ void AddFlags(CLI::App& app, RunFlags& flags) {
   app.add_flag("--suite-worker", flags.suite_worker)->group("");
 }
 
-// The graph is rewritten as the plan was made for, unless the flags say how.
+// As --constant takes them.
+std::vector<std::string> ConstantsOf(const MadeFor& made_for) {
+  std::vector<std::string> constants;
+  for (const auto& [setting, value] : made_for.settings) {
+    if (!setting.starts_with(kConstantSetting)) continue;
+    constants.push_back(setting.substr(kConstantSetting.size()) + "=" + value);
+  }
+  return constants;
+}
+
+// The graph is rewritten as the plan was made for, and inputs are constant as there, unless the flags say how.
 Status ReadPlan(RunFlags& flags) {
   if (flags.plan.empty()) return {};
   PT_ASSIGN(Plan plan, LoadPlan(flags.plan));
   const auto rewrite = plan.made_for.settings.find("rewrite");
   if (flags.common.rewrite.empty() && rewrite != plan.made_for.settings.end()) flags.common.rewrite = rewrite->second;
+  if (flags.common.constants.empty()) flags.common.constants = ConstantsOf(plan.made_for);
   flags.given_plan = std::make_shared<const Plan>(std::move(plan));
   return {};
 }

@@ -11,6 +11,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "partitiontuner/cost/profile.h"
@@ -22,6 +23,7 @@
 #include "partitiontuner/planner/bounds.h"
 #include "partitiontuner/planner/planner.h"
 #include "partitiontuner/profiler/measure.h"
+#include "partitiontuner/transform/constant_inputs.h"
 #include "partitiontuner/transform/rewrites.h"
 
 namespace pt {
@@ -31,6 +33,9 @@ struct EngineOptions {
   std::string db_path;  // empty = ProfileDb::DefaultPath(); "none" = no database
 };
 
+// Settings of plans that begin so name inputs that the model was loaded to know as constants, and their numbers.
+inline constexpr std::string_view kConstantSetting = "constant ";
+
 struct ModelOptions {
   LoadOptions load;
   std::map<std::string, int64_t> dims;                 // by dim name: --dim batch=1
@@ -38,6 +43,9 @@ struct ModelOptions {
   // Of the first inputs, in order, from data that will be fed; shapes by name win. More dims than the model has inputs,
   // or dims that contradict its types: kInvalidInput.
   std::vector<std::vector<int64_t>> input_dims;
+  // Inputs that always have this number in every element: what depends on them is computed once. Plans made for the
+  // model say so (kConstantSetting), and its sessions refuse runs with other values.
+  ConstantInputs constants;
   bool simplify = true;
   // Keeps the graph as it was before the passes, with all weights that they have replaced.
   bool keep_loaded = false;
@@ -76,6 +84,8 @@ struct Model {
   std::vector<Candidate> candidates;    // within `precision`; none when it was not loaded to plan
   Precision precision;
   Rewrites rewrites;  // that the planned graph has been through
+  ConstantInputs constants;
+  std::vector<std::optional<Tensor>> constant_inputs;  // by input of the planned graph, what `constants` make of it
   std::string model_hash, graph_hash;
 };
 

@@ -27,6 +27,10 @@ struct SessionOptions {
   uint64_t run_bytes = Limits().run_bytes;
   // How long a run that ends early waits for the work that a device has begun. A device that takes longer is lost.
   std::chrono::nanoseconds device_grace = std::chrono::seconds(5);
+  // By input of the graph: the value that the graph was made for, which reads a constant instead. A run that gives
+  // another one ends with kInvalidInput ("run.constant"); the caller lends such inputs on the host (kUsage). Empty, or
+  // nothing: any value will do.
+  std::vector<std::optional<Tensor>> constant_inputs = {};
 };
 
 // A caller's buffer, row-major, of exactly the bytes of its type and dims, on the device where the plan says that the
