@@ -6,6 +6,7 @@
 #include "plugins/cuda/convolution_tiles.h"
 #include "plugins/cuda/element_kernel.h"
 #include "plugins/cuda/expression.h"
+#include "plugins/cuda/integer_product.h"
 
 namespace pt::cuda {
 namespace {
@@ -17,32 +18,34 @@ constexpr const char* kDirect = "direct";
 std::string Times(const std::string& name, int64_t stride) { return " + " + name + " * " + std::to_string(stride); }
 std::string N(size_t n) { return std::to_string(n); }
 
-Status CheckOperands(const Site& site, const Convolution& c) {
-  const bool real = IsReal(c.x->type()) && IsReal(c.w->type()) && (c.bias == nullptr || IsReal(c.bias->type()));
-  if (!real) return site.Unsupported("it is not of float32, float16 or bfloat16");
+Status CheckChannels(const Site& site, const Convolution& c) {
   if (!IsDense(c.w->layout)) return site.Unsupported("its weights have gaps");
   const std::vector<int64_t>&x = c.x->dims(), &w = c.w->dims(), &y = c.y_dims;
   if (w.size() != x.size() || c.groups < 1 || x[1] % c.groups != 0) {
     return site.Unsupported("its weights do not fit its input");
   }
-  const int64_t in_each = x[1] / c.groups, outputs = c.transposed ? w[1] * c.groups : w[0];
-  if (y[1] != outputs || outputs % c.groups != 0 || (c.transposed ? w[0] != x[1] : w[1] != in_each)) {
+  const int64_t outputs = c.transposed ? w[1] * c.groups : w[0];
+  if (y[1] != outputs || outputs % c.groups != 0 || (c.transposed ? w[0] != x[1] : w[1] != c.in_each())) {
     return site.Unsupported("its weights do not fit its channels");
-  }
-  if (c.bias != nullptr && c.bias->dims() != std::vector<int64_t>{outputs}) {
-    return site.Unsupported("its bias is not one number a channel");
   }
   return {};
 }
 
-Result<Convolution> Read(const Site& site) {
-  const Node& node = site.node();
-  if (!IsConvolution(node)) return site.Unsupported("it is no convolution");
+// One number a channel, as an expression at c1; empty where there is none.
+Result<std::string> BiasText(const Site& site, const Convolution& c, const Operand* bias) {
+  if (bias == nullptr) return std::string();
+  if (bias->dims() != std::vector<int64_t>{c.y_dims[1]})
+    return site.Unsupported("its bias is not one number a channel");
+  const std::string element = site.NameOf(*bias) + "[c1 * " + std::to_string(bias->strides()[0]) + "]";
+  return IsReal(bias->type()) ? "(float)" + element : element;
+}
+
+// What the node convolves, without what is done with it.
+Result<Convolution> ReadGeometry(const Site& site, const Node& node, const Operand* x, const Operand* w) {
   Convolution c;
   c.transposed = node.op == "ConvTranspose";
-  c.x = site.Input(0);
-  c.w = site.Input(1);
-  c.bias = site.Input(2);
+  c.x = x;
+  c.w = w;
   if (c.x == nullptr || c.w == nullptr) return site.Unsupported("an input is missing");
   const std::optional<std::vector<int64_t>> y = site.graph.value(node.outputs[0]).type.static_dims();
   const size_t rank = c.x->dims().size();
@@ -52,7 +55,7 @@ Result<Convolution> Read(const Site& site) {
   if (site.out.size() != 1 || site.out[0].dims() != *y) return site.Unsupported("what follows has other dims");
   c.y_dims = *y;
   c.groups = node.int_or("group", 1);
-  PT_CHECK_OK(CheckOperands(site, c));
+  PT_CHECK_OK(CheckChannels(site, c));
   const auto spatial = [](const std::vector<int64_t>& dims) {
     return std::vector<int64_t>(dims.begin() + 2, dims.end());
   };
@@ -60,9 +63,46 @@ Result<Convolution> Read(const Site& site) {
   const auto window = c.transposed ? TransposedWindowOf(node, kernel, in, out) : WindowOf(node, kernel, in, out);
   if (!window) return site.Unsupported("its window does not fit its dims");
   c.window = *window;
-  PT_ASSIGN(c.epilogue, EpilogueOf(site, c));
   return c;
 }
+
+Result<Convolution> ReadReal(const Site& site) {
+  const Node& node = site.node();
+  const Operand* const bias = site.Input(2);
+  PT_ASSIGN(Convolution c, ReadGeometry(site, node, site.Input(0), site.Input(1)));
+  if (!IsReal(c.x->type()) || !IsReal(c.w->type()) || (bias != nullptr && !IsReal(bias->type()))) {
+    return site.Unsupported("it is not of float32, float16 or bfloat16");
+  }
+  PT_ASSIGN(const std::string added, BiasText(site, c, bias));
+  PT_ASSIGN(c.epilogue, BehindText(site, std::span(site.nodes).subspan(1), c.y_dims,
+                                   {node.outputs[0], added.empty() ? "sum" : "sum + " + added}));
+  return c;
+}
+
+// x has one scale and zero point, w one, or one a channel of the result.
+Result<Convolution> ReadIntegers(const Site& site) {
+  PT_ASSIGN(const IntegerProduct product, ReadIntegerProduct(site));
+  PT_ASSIGN(Convolution c, ReadGeometry(site, *product.node, product.a.integers, product.b.integers));
+  if (c.products() > kMostProducts) return site.Unsupported("its sums do not fit 32 bits");
+  constexpr int64_t kNone = -1;
+  const int64_t channels = !c.transposed ? 0 : c.groups == 1 ? 1 : kNone;
+  TiledBytes bytes{c.w->type(), c.x->type()};
+  PT_ASSIGN(bytes.left_zero, ZeroText(site, product.b, channels, "c1"));
+  PT_ASSIGN(bytes.right_zero, ZeroText(site, product.a, kNone, "0"));
+  bytes.outside = bytes.right_zero;
+  bytes.left_by_words = c.w->constant != nullptr && !c.transposed && c.products() % 4 == 0;
+  std::array<std::string, 2> scales;
+  if (product.a.scale != nullptr) {
+    PT_ASSIGN(scales[0], ParameterText(site, product.a, *product.a.scale, kNone, "0"));
+    PT_ASSIGN(scales[1], ParameterText(site, product.b, *product.b.scale, channels, "c1"));
+  }
+  PT_ASSIGN(const std::string bias, BiasText(site, c, product.bias));
+  PT_ASSIGN(c.epilogue, WrittenText(site, product, scales, bias));
+  c.bytes = std::move(bytes);
+  return c;
+}
+
+Result<Convolution> Read(const Site& site) { return IsConvolution(site.node()) ? ReadReal(site) : ReadIntegers(site); }
 
 // Where the window's element (k0, k1, …) reads, as p0, p1, …, and whether that is inside the input.
 std::string PositionsText(const Convolution& c, std::string& inside) {
@@ -83,9 +123,22 @@ std::string PositionsText(const Convolution& c, std::string& inside) {
   return text;
 }
 
+// An 8-bit integer without its zero point.
+std::string MovedText(const std::string& element, DataType type, const std::string& zero) {
+  return "((int)" + element + (type == DataType::kUint8 ? " - 128" : "") + (zero.empty() ? "" : " - (" + zero + ")") +
+         ")";
+}
+
+// The statement that adds a product.
+std::string AddedText(const Convolution& c, const std::string& x, const std::string& w) {
+  if (!c.bytes) return "sum = fmaf(" + x + ", " + w + ", sum);\n";
+  return "total += " + MovedText(x, c.bytes->right, c.bytes->right_zero) + " * " +
+         MovedText(w, c.bytes->left, c.bytes->left_zero) + ";\n";
+}
+
 // A thread for each element of the result.
 Routine Direct(const Site& site, const Convolution& c) {
-  const int64_t in_each = c.x->dims()[1] / c.groups, out_each = c.y_dims[1] / c.groups;
+  const int64_t in_each = c.in_each(), out_each = c.y_dims[1] / c.groups;
   std::string x = site.NameOf(*c.x) + "[c0 * " + std::to_string(c.x->strides()[0]), inside, loops, ends;
   x += " + (group * " + std::to_string(in_each) + " + channel) * " + std::to_string(c.x->strides()[1]);
   const std::vector<int64_t>& ws = c.w->strides();
@@ -102,49 +155,31 @@ Routine Direct(const Site& site, const Convolution& c) {
   }
   const std::string positions = PositionsText(c, inside);
   const std::string body = "    const Index group = c1 / " + std::to_string(out_each) + ", within = c1 % " +
-                           std::to_string(out_each) + ";\n    float sum = 0.0f;\n" + loops + positions + "    if (" +
-                           inside + ") {\n      for (Index channel = 0; channel < " + std::to_string(in_each) +
-                           "; ++channel) sum = fmaf(" + x + "], " + w + "], sum);\n    }\n" + ends + c.epilogue;
+                           std::to_string(out_each) + ";\n    " + (c.bytes ? "int total" : "float sum") + " = 0;\n" +
+                           loops + positions + "    if (" + inside + ") {\n      for (Index channel = 0; channel < " +
+                           std::to_string(in_each) + "; ++channel) " + AddedText(c, x + "]", w + "]") + "    }\n" +
+                           ends + c.epilogue;
   return {{ElementKernel(site, IndexSpace::Whole(c.y_dims, {site.out[0].strides()}), body)}};
 }
 
 }  // namespace
 
-Result<std::string> EpilogueOf(const Site& site, const Convolution& c) {
-  std::vector<std::vector<int64_t>> strides;
-  for (const Operand& operand : site.in) {
-    // Those of the convolution itself are not read here, and need not broadcast.
-    const auto broadcast = BroadcastStrides(operand.layout, c.y_dims);
-    strides.push_back(broadcast.value_or(std::vector<int64_t>(c.y_dims.size(), 0)));
-    const bool own = &operand == c.x || &operand == c.w || &operand == c.bias;
-    if (!broadcast && !own) return site.Unsupported("what is behind it reads something that does not broadcast");
-    const auto reads = [&](NodeId id) {
-      return std::ranges::find(site.graph.node(id).inputs, operand.value) != site.graph.node(id).inputs.end();
-    };
-    if (!broadcast && std::any_of(site.nodes.begin() + 1, site.nodes.end(), reads)) {
-      return site.Unsupported("what is behind it reads something that does not broadcast");
-    }
-  }
-  strides.push_back(site.out[0].strides());
-  const std::string bias = c.bias == nullptr ? "" : " + (float)" + site.NameOf(*c.bias) + "[c1]";
-  PT_ASSIGN(const std::string body,
-            ElementwiseBody(site, std::span(site.nodes).subspan(1), {site.node().outputs[0], "sum" + bias}));
-  return AtCoordinates(site, IndexSpace::Whole(c.y_dims, std::move(strides)), body);
-}
-
 bool IsConvolution(const Node& node) {
   return node.domain.empty() && (node.op == "Conv" || node.op == "ConvTranspose") && node.outputs.size() == 1;
 }
 
+bool IsIntegerConvolution(const Node& product) {
+  return IsConvolution(product) ||
+         (product.domain.empty() && (product.op == "ConvInteger" || product.op == "QLinearConv"));
+}
+
 Result<std::vector<std::string>> ConvolutionVariants(const Site& site) {
   PT_ASSIGN(const Convolution c, Read(site));
-  const int64_t in_each = c.x->dims()[1] / c.groups;
-  int64_t products = in_each;
-  for (const int64_t k : c.window.kernel) products *= k;
   std::vector<std::string> variants;
   // A window of one channel has nothing that others could share.
-  if (!c.transposed && in_each > 1) variants = TileVariants(c);
-  if (c.transposed || in_each == 1 || products <= kMostProductsAlone) variants.emplace_back(kDirect);
+  const bool alone = c.transposed || c.in_each() == 1;
+  if (!alone) variants = TileVariants(c);
+  if (alone || c.products() <= kMostProductsAlone) variants.emplace_back(kDirect);
   return variants;
 }
 

@@ -44,6 +44,15 @@ __device__ inline float pt_odd(double number) {
   if (near == 0.0f) return __uint_as_float(number < 0 ? 0x80000001u : 1u);
   return __uint_as_float(((double)near < number) == (near > 0) ? all + 1 : all - 1);
 }
+// The integer nearest to a number of steps, shifted and cut off; the even one halfway. NaN gives 0.
+__device__ inline int pt_steps(float steps, int zero, int least, int most) {
+  const float low = (float)(least - zero), high = (float)(most - zero), whole = rintf(steps);
+  return whole != whole ? 0 : (int)(whole < low ? low : whole > high ? high : whole) + zero;
+}
+__device__ inline int pt_steps(double steps, int zero, int least, int most) {
+  const double low = least - zero, high = most - zero, whole = rint(steps);
+  return whole != whole ? 0 : (int)(whole < low ? low : whole > high ? high : whole) + zero;
+}
 template <typename T> __device__ T pt_plain(const T&);
 template <typename T> struct alignas(sizeof(T) < 8 ? 4 * sizeof(T) : 16) Four { T at[4]; };
 )";

@@ -22,7 +22,8 @@ bool IsReal(DataType type);
 std::string LiteralOf(DataType type, const Tensor& scalar);
 std::string FloatLiteral(float number);
 
-// The definitions of pt_half and pt_bfloat16, and Four<T>, four elements that are moved at once.
+// The definitions of pt_half and pt_bfloat16, of what rounds to integers, and of Four<T>, four elements that are moved
+// at once.
 std::string_view ElementTypesText();
 
 }  // namespace pt::cuda

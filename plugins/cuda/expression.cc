@@ -4,7 +4,9 @@
 #include <array>
 #include <map>
 
+#include "partitiontuner/graph/linear_quantisation.h"
 #include "plugins/cuda/element_kernel.h"
+#include "plugins/cuda/quantisation.h"
 
 namespace pt::cuda {
 namespace {
@@ -348,12 +350,49 @@ Emitted EmitCast(Emitter& emitter, const Node& node) {
   return emitter.Define("(" + type + ")" + a.name, to);
 }
 
+// Of a QuantizeLinear or DequantizeLinear: the scale's name, and the zero point's, empty where it has none.
+struct Parameters {
+  std::string scale, zero;
+};
+Result<Parameters> ReadParameters(Emitter& emitter, const Node& node, DataType integers) {
+  PT_ASSIGN(const Variable scale, emitter.Input(node, 1));
+  if (!IsReal(scale.type)) return Emitter::Unsupported(node, "its scale is no float32, float16 or bfloat16");
+  if (node.inputs.size() < 3 || !node.inputs[2].valid()) return Parameters{scale.name, ""};
+  PT_ASSIGN(const Variable zero, emitter.Input(node, 2));
+  if (zero.type != integers) return Emitter::Unsupported(node, "its zero point is of another type than its integers");
+  return Parameters{scale.name, zero.name};
+}
+
+Emitted EmitQuantize(Emitter& emitter, const Node& node) {
+  PT_ASSIGN(const Variable x, emitter.Input(node, 0));
+  const DataType to = emitter.site().graph.value(node.outputs[0]).type.type;
+  if (!IsQuantised(to)) return Emitter::Unsupported(node, "it does not quantise to " + std::string(DataTypeName(to)));
+  if (!IsReal(x.type) && x.type != DataType::kInt32) {
+    return Emitter::Unsupported(node, "it does not run on " + std::string(DataTypeName(x.type)));
+  }
+  PT_ASSIGN(const Parameters parameters, ReadParameters(emitter, node, to));
+  return emitter.Define(QuantisedText("(float)" + x.name, parameters.scale, parameters.zero, to), to);
+}
+
+Emitted EmitDequantize(Emitter& emitter, const Node& node) {
+  PT_ASSIGN(const Variable x, emitter.Input(node, 0));
+  const DataType to = emitter.site().graph.value(node.outputs[0]).type.type;
+  if (!IsDequantisable(x.type) || !IsReal(to)) {
+    return Emitter::Unsupported(
+        node, "it does not run from " + std::string(DataTypeName(x.type)) + " to " + std::string(DataTypeName(to)));
+  }
+  PT_ASSIGN(const Parameters parameters, ReadParameters(emitter, node, x.type));
+  return emitter.Define(DequantisedText(x.name, parameters.scale, parameters.zero, x.type), to);
+}
+
 struct Special {
   std::string_view op;
   Emitted (*emit)(Emitter&, const Node&);
 };
-constexpr std::array kSpecial = {Special{"Cast", EmitCast}, Special{"Clip", EmitClip}, Special{"Gelu", EmitGelu},
-                                 Special{"Pow", EmitPow}, Special{"Where", EmitWhere}};
+constexpr std::array kSpecial = {
+    Special{"Cast", EmitCast},  Special{"Clip", EmitClip}, Special{"DequantizeLinear", EmitDequantize},
+    Special{"Gelu", EmitGelu},  Special{"Pow", EmitPow},   Special{"QuantizeLinear", EmitQuantize},
+    Special{"Where", EmitWhere}};
 
 // What emits the node; null when nothing does.
 auto EmitterOf(const Node& node) -> Emitted (*)(Emitter&, const Node&) {
@@ -363,14 +402,30 @@ auto EmitterOf(const Node& node) -> Emitted (*)(Emitter&, const Node&) {
   return Knows(kUnary, node) || Knows(kBinary, node) || Knows(kFolds, node) ? EmitPattern : nullptr;
 }
 
+// How input i of the node, whose result has these dims, is read.
+Result<std::vector<int64_t>> StridesOfUse(const Site& site, const Node& node, size_t i, const Operand& operand,
+                                          std::span<const int64_t> dims) {
+  if ((!IsQuantisation(node) && !IsDequantisation(node)) || i == 0) {
+    const auto broadcast = BroadcastStrides(operand.layout, dims);
+    if (!broadcast) return site.Unsupported("an input does not broadcast to the result");
+    return *broadcast;
+  }
+  std::vector<int64_t> strides(dims.size(), 0);
+  if (IndexSpace(operand.dims(), {}).count() == 1) return strides;
+  if (operand.dims().size() != 1) return site.Unsupported("its scale is given by blocks");
+  PT_ASSIGN(const size_t axis, site.Axis(node.int_or("axis", 1), dims.size()));
+  if (operand.dims()[0] != dims[axis]) return site.Unsupported("its scale is not one number for each index of an axis");
+  strides[axis] = operand.strides()[0];
+  return strides;
+}
+
 // Where the elements of all operands lie, outputs last.
 Result<IndexSpace> SpaceOf(const Site& site) {
   const std::vector<int64_t>& dims = site.out.front().dims();
   std::vector<std::vector<int64_t>> strides;
   for (const Operand& operand : site.in) {
-    const auto broadcast = BroadcastStrides(operand.layout, dims);
-    if (!broadcast) return site.Unsupported("an input does not broadcast to the result");
-    strides.push_back(*broadcast);
+    PT_ASSIGN(std::vector<int64_t> read, StridesFor(site, site.nodes, operand, dims));
+    strides.push_back(std::move(read));
   }
   for (const Operand& operand : site.out) {
     if (operand.dims() != dims) return site.Unsupported("its results differ in dims");
@@ -400,6 +455,33 @@ Result<std::string> ElementwiseBody(const Site& site, std::span<const NodeId> no
     emitter.Name(node.outputs[0], result);
   }
   return emitter.Finish();
+}
+
+Result<std::vector<int64_t>> StridesFor(const Site& site, std::span<const NodeId> nodes, const Operand& operand,
+                                        std::span<const int64_t> dims) {
+  std::optional<std::vector<int64_t>> strides;
+  for (const NodeId id : nodes) {
+    const Node& node = site.graph.node(id);
+    for (size_t i = 0; i < node.inputs.size(); ++i) {
+      if (node.inputs[i] != operand.value) continue;
+      PT_ASSIGN(std::vector<int64_t> used, StridesOfUse(site, node, i, operand, dims));
+      if (strides && *strides != used) return site.Unsupported("an input is read along two axes");
+      strides = std::move(used);
+    }
+  }
+  return strides.value_or(std::vector<int64_t>(dims.size(), 0));
+}
+
+Result<std::string> BehindText(const Site& site, std::span<const NodeId> nodes, std::span<const int64_t> dims,
+                               const Computed& computed) {
+  std::vector<std::vector<int64_t>> strides;
+  for (const Operand& operand : site.in) {
+    PT_ASSIGN(std::vector<int64_t> read, StridesFor(site, nodes, operand, dims));
+    strides.push_back(std::move(read));
+  }
+  strides.push_back(site.out[0].strides());
+  PT_ASSIGN(const std::string body, ElementwiseBody(site, nodes, computed));
+  return AtCoordinates(site, IndexSpace::Whole(dims, std::move(strides)), body);
 }
 
 Result<KernelText> MakeElementwise(const Site& site) {

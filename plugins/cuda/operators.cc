@@ -6,6 +6,7 @@
 #include "plugins/cuda/attention_kernel.h"
 #include "plugins/cuda/convolution.h"
 #include "plugins/cuda/expression.h"
+#include "plugins/cuda/integer_product.h"
 #include "plugins/cuda/top_k.h"
 
 namespace pt::cuda {
@@ -15,26 +16,39 @@ const OperatorRow* FindOperator(const Node& node) {
   if (!node.domain.empty()) return nullptr;
   for (const std::span<const OperatorRow> table :
        {RowOperators(), MovementOperators(), PoolingOperators(), IndexedOperators(), PadOperators(), ResizeOperators(),
-        NormalizationOperators(), LineOperators(), RecurrentOperators()}) {
+        NormalizationOperators(), LineOperators(), RecurrentOperators(), QuantisationOperators()}) {
     const auto row = std::ranges::find(table, node.op, &OperatorRow::op);
     if (row != table.end()) return &*row;
   }
   return nullptr;
 }
 
+// What has several ways to run; null for anything else.
+struct Family {
+  Result<std::vector<std::string>> (*variants)(const Site&);
+  Result<Routine> (*make)(const Site&, std::string_view);
+};
+constexpr Family kConvolution{ConvolutionVariants, MakeConvolution}, kTopK{TopKVariants, MakeTopK},
+    kAttention{AttentionVariants, MakeAttentionKernel}, kMatrixProduct{MatrixVariants, MakeMatrixProduct};
+
+const Family* FamilyOf(const Site& site) {
+  if (IsConvolution(site.node())) return &kConvolution;
+  if (IsTopK(site.node())) return &kTopK;
+  if (IsAttention(site.graph, site.nodes)) return &kAttention;
+  const NodeId product = FindIntegerProduct(site.graph, site.nodes);
+  if (!product.valid()) return nullptr;
+  return IsIntegerConvolution(site.graph.node(product)) ? &kConvolution : &kMatrixProduct;
+}
+
 }  // namespace
 
 Result<std::vector<std::string>> KernelVariants(const Site& site) {
-  if (IsConvolution(site.node())) return ConvolutionVariants(site);
-  if (IsTopK(site.node())) return TopKVariants(site);
-  if (IsAttention(site.graph, site.nodes)) return AttentionVariants(site);
+  if (const Family* const family = FamilyOf(site)) return family->variants(site);
   return std::vector<std::string>{""};
 }
 
 Result<Routine> MakeRoutine(const Site& site, std::string_view variant) {
-  if (IsConvolution(site.node())) return MakeConvolution(site, variant);
-  if (IsTopK(site.node())) return MakeTopK(site, variant);
-  if (IsAttention(site.graph, site.nodes)) return MakeAttentionKernel(site, variant);
+  if (const Family* const family = FamilyOf(site)) return family->make(site, variant);
   if (site.nodes.size() == 1) {
     if (const OperatorRow* const row = FindOperator(site.node())) return row->make(site);
     if (!IsElementwiseOperator(site.node())) return site.Unsupported("there is no kernel for it");

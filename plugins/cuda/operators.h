@@ -37,6 +37,7 @@ std::span<const OperatorRow> ResizeOperators();
 std::span<const OperatorRow> NormalizationOperators();
 std::span<const OperatorRow> LineOperators();
 std::span<const OperatorRow> RecurrentOperators();
+std::span<const OperatorRow> QuantisationOperators();
 
 // The ways to run the nodes, a single one by its row, a group of elementwise ones, a convolution with what is behind
 // it, or attention: names, "" where there is but one, the most promising first. kUnsupported with the reason where

@@ -1,16 +1,20 @@
-// The library "cuda": elementwise groups, convolutions with what is behind them, attention, and what operators.h lists,
-// by kernels that are written for the very nodes and compiled when a session is made. Every tensor is row-major.
+// The library "cuda": elementwise groups, convolutions and products of integers with what is around them, attention,
+// and what operators.h lists, by kernels that are written for the very nodes and compiled when a session is made. Every
+// tensor is row-major.
 #include <algorithm>
 #include <array>
 #include <set>
 
 #include "partitiontuner/backend/attention_pattern.h"
 #include "partitiontuner/backend/elementwise_groups.h"
+#include "partitiontuner/graph/linear_quantisation.h"
 #include "plugins/cuda/convolution.h"
 #include "plugins/cuda/element_kernel.h"
 #include "plugins/cuda/expression.h"
+#include "plugins/cuda/integer_product.h"
 #include "plugins/cuda/kernel.h"
 #include "plugins/cuda/libraries.h"
+#include "plugins/cuda/quantisation.h"
 
 namespace pt::cuda {
 namespace {
@@ -41,6 +45,24 @@ std::string Joined(std::string_view kernel, std::string_view storages) {
   return std::string(kernel) + (kernel.empty() || storages.empty() ? "" : " ") + std::string(storages);
 }
 
+// The product of integers at that node with what grows around it, smaller groups first. Where it is quantised again, no
+// part before that is worth a step: it would write four times the bytes.
+std::vector<std::vector<NodeId>> IntegerGroups(const Graph& graph, const std::vector<bool>& able, NodeId product) {
+  const std::vector<NodeId> least = IntegerProductNodes(graph, product);
+  if (least.empty()) return {};
+  std::vector<std::vector<NodeId>> groups;
+  if (least.size() > 1) groups.push_back(least);
+  for (const std::vector<NodeId>& grown : GrowElementwise(graph, able, product)) {
+    std::set<NodeId> nodes(least.begin(), least.end());
+    nodes.insert(grown.begin(), grown.end());
+    groups.emplace_back(nodes.begin(), nodes.end());
+  }
+  const auto quantised = std::ranges::find_if(
+      groups, [&](const std::vector<NodeId>& nodes) { return IsQuantisation(graph.node(nodes.back())); });
+  if (quantised != groups.end()) groups.erase(groups.begin(), quantised);
+  return groups;
+}
+
 class OwnKernelsLibrary final : public Library {
  public:
   std::string_view name() const override { return kName; }
@@ -53,7 +75,8 @@ class OwnKernelsLibrary final : public Library {
     return modes;
   }
 
-  // Single nodes, elementwise groups, convolutions with what is behind them, then attention.
+  // Single nodes, elementwise groups, convolutions with what is behind them, products of integers with what is around
+  // them, then attention.
   std::vector<Candidate> Candidates(const Graph& graph, const Platform& platform,
                                     const Precision& precision) const override {
     std::vector<Candidate> candidates;
@@ -76,6 +99,9 @@ class OwnKernelsLibrary final : public Library {
       }
     }
     for (uint32_t n = 0; n < able.size(); ++n) {
+      for (const std::vector<NodeId>& group : IntegerGroups(graph, able, NodeId(n))) offer(group);
+    }
+    for (uint32_t n = 0; n < able.size(); ++n) {
       if (const auto attention = FindAttention(graph, NodeId(n))) offer(attention->nodes);
     }
     return candidates;
@@ -89,6 +115,8 @@ class OwnKernelsLibrary final : public Library {
     std::set<std::pair<std::vector<Form>, std::vector<Form>>> seen;
     for (const Storages& storages : kStorages) {
       if (!precision.allows(storages.math)) continue;
+      // Steps of a quantisation are not to be those of rounded numbers.
+      if (storages.math != MathMode::kFp32 && HasQuantisation(graph, nodes)) continue;
       const Result<Site> site = Site::MakeDense(graph, nodes, storages.in, storages.out);
       if (!site.ok()) return candidates;
       if (!seen.insert({FormsOf(site->in), FormsOf(site->out)}).second) continue;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "partitiontuner/candidate/run_time_sizes.h"
+#include "partitiontuner/graph/linear_quantisation.h"
 #include "plugins/cuda/programs.h"
 
 namespace pt::cuda {
@@ -99,7 +100,9 @@ Result<Site> Site::MakeDense(const Graph& graph, std::span<const NodeId> nodes, 
     return layouts;
   };
   const std::vector<ValueId> read = GroupInputs(graph, nodes), made = GroupOutputs(graph, nodes);
-  if (read.empty() || made.empty()) return unsupported("it reads nothing but constants, or nobody reads it");
+  // What is constant is folded before, but for integers that a product is to be computed on.
+  const bool constant = read.empty() && !IsDequantisation(graph.node(nodes.front()));
+  if (constant || made.empty()) return unsupported("it reads nothing but constants, or nobody reads it");
   PT_ASSIGN(const std::vector<TensorLayout> in, dense(read, real_in));
   PT_ASSIGN(const std::vector<TensorLayout> out, dense(made, real_out));
   return Make(graph, nodes, in, out);

@@ -179,7 +179,10 @@ std::vector<CaseFamily> OwnKernelCases() {
           {"attention", AttentionCases()},
           {"recurrent", RecurrentCases()},
           {"types", TypeCases()},
-          {"convolution", ConvolutionCases()}};
+          {"convolution", ConvolutionCases()},
+          {"quantisation", QuantisationCases()},
+          {"convolutions of integers", IntegerConvolutionCases()},
+          {"products of matrices of integers", IntegerMatrixCases()}};
 }
 
 std::vector<std::string> ProductCases() {

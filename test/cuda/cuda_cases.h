@@ -23,6 +23,10 @@ std::vector<std::string> AttentionCases();  // the operator, and spelled out
 std::vector<std::string> LoweredAttentionCases();
 std::vector<std::string> TypeCases();  // types other than float32, and Cast between all of them
 
+std::vector<std::string> QuantisationCases();  // integers and back, alone and in groups
+std::vector<std::string> IntegerConvolutionCases();
+std::vector<std::string> IntegerMatrixCases();
+
 std::vector<std::string> ConvolutionCases();  // with what is behind them
 std::vector<std::string> LoweredCases();      // of float32, for storage in 16 bits
 

@@ -28,7 +28,7 @@ PtState pt_state;
 float fabsf(float); float ceilf(float); float expm1f(float); float cosf(float); float erff(float); float expf(float);
 float floorf(float); float fmaxf(float, float); float fminf(float, float); float logf(float); float log1pf(float);
 float rintf(float); float sinf(float); float sqrtf(float); float tanf(float); float tanhf(float);
-float powf(float, float); float fmaf(float, float, float);
+float powf(float, float); float fmaf(float, float, float); double rint(double);
 }
 #define blockIdx pt_state.block
 #define threadIdx pt_state.thread
@@ -36,6 +36,10 @@ float powf(float, float); float fmaf(float, float, float);
 #define gridDim pt_state.grid_dim
 static inline void __syncthreads() { pt_state.barrier(); }
 static inline unsigned __float_as_uint(float x) { unsigned u; __builtin_memcpy(&u, &x, 4); return u; }
+static inline int __dp4a(int a, int b, int sum) {
+  for (int lane = 0; lane < 4; ++lane) sum += (int)(signed char)(a >> 8 * lane) * (int)(signed char)(b >> 8 * lane);
+  return sum;
+}
 static inline float __uint_as_float(unsigned u) { float x; __builtin_memcpy(&x, &u, 4); return x; }
 )";
 
