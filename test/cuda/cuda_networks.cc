@@ -151,6 +151,57 @@ y = MatMul(q, v)
 output y
 )";
 
+// What a converter makes of a small network: a stem, an inverted residual block whose sum is quantised, pooling, and a
+// classifier; weights by channel, and a Reshape between integers.
+constexpr const char* kQuantised = R"(input x float32[1,3,16,16]
+const s0 float32[] value 0.03125
+const z0 uint8[] value 114
+q0 = QuantizeLinear(x, s0, z0)
+d0 = DequantizeLinear(q0, s0, z0)
+const w0 int8[8,3,3,3] whole 1
+const v0 float32[8] value 0.015625
+const n0 int8[8] zeros
+e0 = DequantizeLinear(w0, v0, n0) axis=0
+const b0 float32[8] value 0.25
+c0 = Conv(d0, e0, b0) strides=[2,2] pads=[1,1,1,1]
+r0 = Relu(c0)
+const s1 float32[] value 0.25
+const z1 uint8[] value 0
+q1 = QuantizeLinear(r0, s1, z1)
+m1 = DequantizeLinear(q1, s1, z1)
+p1 = MaxPool(m1) kernel_shape=[2,2] strides=[2,2]
+const w2 int8[8,1,3,3] whole 2
+e2 = DequantizeLinear(w2, v0, n0) axis=0
+c2 = Conv(p1, e2) group=8 pads=[1,1,1,1]
+const s2 float32[] value 0.5
+const z2 uint8[] value 128
+q2 = QuantizeLinear(c2, s2, z2)
+d2 = DequantizeLinear(q2, s2, z2)
+const w3 uint8[8,8,1,1] whole 3
+const v3 float32[] value 0.0078125
+const n3 uint8[] value 128
+e3 = DequantizeLinear(w3, v3, n3)
+c3 = Conv(d2, e3)
+q3 = QuantizeLinear(c3, s2, z2)
+d3 = DequantizeLinear(q3, s2, z2)
+a4 = Add(d3, p1)
+q4 = QuantizeLinear(a4, s2, z2)
+d4 = DequantizeLinear(q4, s2, z2)
+g4 = GlobalAveragePool(d4)
+q5 = QuantizeLinear(g4, s2, z2)
+d5 = DequantizeLinear(q5, s2, z2)
+f5 = Flatten(d5)
+const w5 int8[10,8] whole 4
+const v5 float32[] value 0.0625
+const n5 int8[] value 0
+e5 = DequantizeLinear(w5, v5, n5)
+const b5 float32[10] value 0.5
+o5 = Gemm(f5, e5, b5) transB=1
+q6 = QuantizeLinear(o5, s2, z2)
+y = DequantizeLinear(q6, s2, z2)
+output y
+)";
+
 bool IsOnHost(const Platform& platform, const Candidate& candidate) {
   return platform.unit_class(candidate.unit_class).on_host();
 }
@@ -189,6 +240,8 @@ std::string DifferenceOf(Session& session, uint64_t seed, double tolerance) {
 }  // namespace
 
 std::vector<std::string> NetworkTexts() { return {kConvolutional, kTransformer, kDecoder, kRecurrent}; }
+
+std::string QuantisedNetworkText() { return kQuantised; }
 
 Plan PlanOnDevice(const CudaMachine& machine, const Precision& precision) {
   const Graph& graph = *machine.graph;

@@ -11,6 +11,8 @@ namespace pt::testing {
 // A convolutional network, an encoder whose attention is spelled out, a decoder whose attention is the operator, and a
 // recurrent network, as text of graph_text.h.
 std::vector<std::string> NetworkTexts();
+// A convolutional network on 8-bit integers, whose scales are powers of two.
+std::string QuantisedNetworkText();
 
 // The search's plan on the device alone, where every kernel takes the same time: as few as can be, and those of less
 // than fp32 where the precision allows them.

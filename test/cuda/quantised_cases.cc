@@ -67,6 +67,7 @@ std::vector<std::string> QuantisationCases() {
         "input x float16[40]\nconst h float16[] value 0.25\ny = QuantizeLinear(x, h, u1)\noutput y\n",
         "input x uint8[40]\nconst h float16[] value 0.3\ny = DequantizeLinear(x, h, u1)\noutput y\n",
         "input x float32[4,6]\ninput t float32[6]\ninput z int8[6]\ny = QuantizeLinear(x, t, z)\noutput y\n",
+        "const w int8[40] whole 3\ny = DequantizeLinear(w, s, i1)\noutput y\n",
         // Groups.
         "input a uint8[1,17,6,6]\ninput b int8[1,17,6,6]\nd = DequantizeLinear(a, s, u1)\n"
         "e = DequantizeLinear(b, s1, i1)\nf = Add(d, e)\ng = Relu(f)\ny = QuantizeLinear(g, sw, u1)\noutput y\n",

@@ -50,6 +50,17 @@ TEST_CASE("CudaSession, BranchesOnTwoStreamsGiveTheReferencesResult", "[cuda]") 
   CHECK(setting.gpu.Violations().empty());
 }
 
+TEST_CASE("CudaSession, ConstantIntegersAreDequantisedOnTheDevice", "[cuda]") {
+  const bool capture = GENERATE(true, false);
+  CAPTURE(capture);
+  const Setting setting(
+      "input x float32[64]\nconst w int8[64] whole 3\nconst s float32[] value 0.043\n"
+      "v = DequantizeLinear(w, s) : float32[64]\ny = Add(x, v) : float32[64]\noutput y\n");
+  const auto session = setting.Create(setting.PlanOn({"cuda:0#0", "cuda:0#1"}), {.capture = capture});
+  for (int run = 0; run < 3; ++run) CHECK(FaultOf(*session, static_cast<float>(run)) == "");
+  CHECK(setting.gpu.Violations().empty());
+}
+
 TEST_CASE("CudaSession, RandomPlansAcrossHostAndDeviceAgreeWithTheReference", "[cuda]") {
   const auto seed = GENERATE(range(1u, 7u));
   const bool newest_first = GENERATE(true, false);
