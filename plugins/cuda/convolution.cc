@@ -123,12 +123,6 @@ std::string PositionsText(const Convolution& c, std::string& inside) {
   return text;
 }
 
-// An 8-bit integer without its zero point.
-std::string MovedText(const std::string& element, DataType type, const std::string& zero) {
-  return "((int)" + element + (type == DataType::kUint8 ? " - 128" : "") + (zero.empty() ? "" : " - (" + zero + ")") +
-         ")";
-}
-
 // The statement that adds a product.
 std::string AddedText(const Convolution& c, const std::string& x, const std::string& w) {
   if (!c.bytes) return "sum = fmaf(" + x + ", " + w + ", sum);\n";

@@ -17,33 +17,12 @@ bool IsOfIntegers(const Node& node) {
 }
 bool IsOfReals(const Node& node) { return IsOneOf(node, {"Conv", "ConvTranspose", "MatMul", "Gemm"}); }
 
-// The DequantizeLinear that makes input i of the node from 8-bit integers; invalid where none does.
-NodeId DequantisationOf(const Graph& graph, const Node& node, size_t i) {
-  if (i >= node.inputs.size() || !node.inputs[i].valid()) return NodeId();
-  const NodeId producer = graph.value(node.inputs[i]).producer;
-  if (!producer.valid() || !IsDequantisation(graph.node(producer))) return NodeId();
-  const Node& made_by = graph.node(producer);
-  const bool bytes =
-      !made_by.inputs.empty() && made_by.inputs[0].valid() && IsByte(graph.value(made_by.inputs[0]).type.type);
-  return bytes ? producer : NodeId();
-}
-
 bool IsIn(std::span<const NodeId> nodes, NodeId node) { return std::ranges::find(nodes, node) != nodes.end(); }
 
 const Operand* OperandAt(const Site& site, const Node& node, size_t i) {
   if (i >= node.inputs.size() || !node.inputs[i].valid()) return nullptr;
   const std::optional<uint32_t> at = site.FindInput(node.inputs[i]);
   return at ? &site.in[*at] : nullptr;
-}
-
-Result<Factor> Dequantised(const Site& site, const Node& node) {
-  Factor factor{OperandAt(site, node, 0), OperandAt(site, node, 1), OperandAt(site, node, 2)};
-  if (factor.integers == nullptr || factor.scale == nullptr) return site.Unsupported("an input is missing");
-  if (!IsReal(factor.scale->type())) return site.Unsupported("a scale is not of float32, float16 or bfloat16");
-  const auto rank = static_cast<int64_t>(factor.integers->dims().size());
-  const int64_t axis = node.int_or("axis", 1);
-  factor.axis = axis < 0 ? axis + rank : axis;
-  return factor;
 }
 
 // An operand of an operator on integers. axis: counted from the end where it is negative.
@@ -71,8 +50,8 @@ int64_t CountOf(const Operand& operand) { return IndexSpace(operand.dims(), {}).
 Result<IntegerProduct> ReadReal(const Site& site, const Node& node) {
   IntegerProduct product;
   product.node = &node;
-  PT_ASSIGN(product.a, Dequantised(site, site.graph.node(DequantisationOf(site.graph, node, 0))));
-  PT_ASSIGN(product.b, Dequantised(site, site.graph.node(DequantisationOf(site.graph, node, 1))));
+  PT_ASSIGN(product.a, DequantisedFactor(site, site.graph.node(DequantisationOf(site.graph, node, 0))));
+  PT_ASSIGN(product.b, DequantisedFactor(site, site.graph.node(DequantisationOf(site.graph, node, 1))));
   product.bias = OperandAt(site, node, 2);
   if (node.inputs.size() > 2 && node.inputs[2].valid() && (product.bias == nullptr || !IsReal(product.bias->type()))) {
     return site.Unsupported("its bias is made within the group, or is not of real numbers");
@@ -132,6 +111,26 @@ std::string RequantisedText(const Site& site, const IntegerProduct& product, con
 }
 
 }  // namespace
+
+NodeId DequantisationOf(const Graph& graph, const Node& node, size_t i) {
+  if (i >= node.inputs.size() || !node.inputs[i].valid()) return NodeId();
+  const NodeId producer = graph.value(node.inputs[i]).producer;
+  if (!producer.valid() || !IsDequantisation(graph.node(producer))) return NodeId();
+  const Node& made_by = graph.node(producer);
+  const bool bytes =
+      !made_by.inputs.empty() && made_by.inputs[0].valid() && IsByte(graph.value(made_by.inputs[0]).type.type);
+  return bytes ? producer : NodeId();
+}
+
+Result<Factor> DequantisedFactor(const Site& site, const Node& node) {
+  Factor factor{OperandAt(site, node, 0), OperandAt(site, node, 1), OperandAt(site, node, 2)};
+  if (factor.integers == nullptr || factor.scale == nullptr) return site.Unsupported("an input is missing");
+  if (!IsReal(factor.scale->type())) return site.Unsupported("a scale is not of float32, float16 or bfloat16");
+  const auto rank = static_cast<int64_t>(factor.integers->dims().size());
+  const int64_t axis = node.int_or("axis", 1);
+  factor.axis = axis < 0 ? axis + rank : axis;
+  return factor;
+}
 
 NodeId FindIntegerProduct(const Graph& graph, std::span<const NodeId> nodes) {
   for (const NodeId id : nodes) {
@@ -201,6 +200,11 @@ Result<std::string> ZeroText(const Site& site, const Factor& factor, int64_t axi
   }
   PT_ASSIGN(const std::string zero, ParameterText(site, factor, *factor.zero, axis, index));
   return "(int)" + zero + " - " + std::to_string(middle);
+}
+
+std::string MovedText(const std::string& element, DataType type, const std::string& zero) {
+  return "((int)" + element + (type == DataType::kUint8 ? " - 128" : "") + (zero.empty() ? "" : " - (" + zero + ")") +
+         ")";
 }
 
 Result<std::string> WrittenText(const Site& site, const IntegerProduct& product,

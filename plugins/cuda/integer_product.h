@@ -13,12 +13,18 @@ NodeId FindIntegerProduct(const Graph& graph, std::span<const NodeId> nodes);
 // The product with the DequantizeLinear nodes of its operands, ascending; empty where it is none of integers.
 std::vector<NodeId> IntegerProductNodes(const Graph& graph, NodeId product);
 
+// The DequantizeLinear that makes input i of the node from 8-bit integers; invalid where none does.
+NodeId DequantisationOf(const Graph& graph, const Node& node, size_t i);
+
 // An operand.
 struct Factor {
   const Operand* integers = nullptr;
   const Operand *scale = nullptr, *zero = nullptr;  // null: none
   int64_t axis = 0;                                 // of `integers`, that several scales or zero points run along
 };
+
+// What a DequantizeLinear of the site reads.
+Result<Factor> DequantisedFactor(const Site& site, const Node& dequantisation);
 
 struct IntegerProduct {
   const Node* node = nullptr;
@@ -41,6 +47,8 @@ Result<std::string> ParameterText(const Site& site, const Factor& factor, const 
                                   const std::string& index);
 // The zero point of the integers as tiles see them (TiledBytes), likewise; empty where it is known to be 0.
 Result<std::string> ZeroText(const Site& site, const Factor& factor, int64_t axis, const std::string& index);
+// An element of the integers without that zero point.
+std::string MovedText(const std::string& element, DataType type, const std::string& zero);
 
 // Statements that take `total`, the sum of products at c0, c1, …, and write the site's result. scales: of both factors,
 // empty where they have none; bias: an expression, empty for none; alpha: what the product is multiplied with besides,

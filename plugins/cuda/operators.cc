@@ -6,6 +6,7 @@
 #include "plugins/cuda/attention_kernel.h"
 #include "plugins/cuda/convolution.h"
 #include "plugins/cuda/expression.h"
+#include "plugins/cuda/integer_average.h"
 #include "plugins/cuda/integer_product.h"
 #include "plugins/cuda/top_k.h"
 
@@ -49,6 +50,7 @@ Result<std::vector<std::string>> KernelVariants(const Site& site) {
 
 Result<Routine> MakeRoutine(const Site& site, std::string_view variant) {
   if (const Family* const family = FamilyOf(site)) return family->make(site, variant);
+  if (FindIntegerAverage(site.graph, site.nodes).valid()) return MakeIntegerAverage(site);
   if (site.nodes.size() == 1) {
     if (const OperatorRow* const row = FindOperator(site.node())) return row->make(site);
     if (!IsElementwiseOperator(site.node())) return site.Unsupported("there is no kernel for it");

@@ -11,6 +11,7 @@
 #include "plugins/cuda/convolution.h"
 #include "plugins/cuda/element_kernel.h"
 #include "plugins/cuda/expression.h"
+#include "plugins/cuda/integer_average.h"
 #include "plugins/cuda/integer_product.h"
 #include "plugins/cuda/kernel.h"
 #include "plugins/cuda/libraries.h"
@@ -45,14 +46,15 @@ std::string Joined(std::string_view kernel, std::string_view storages) {
   return std::string(kernel) + (kernel.empty() || storages.empty() ? "" : " ") + std::string(storages);
 }
 
-// The product of integers at that node with what grows around it, smaller groups first. Where it is quantised again, no
-// part before that is worth a step: it would write four times the bytes.
-std::vector<std::vector<NodeId>> IntegerGroups(const Graph& graph, const std::vector<bool>& able, NodeId product) {
-  const std::vector<NodeId> least = IntegerProductNodes(graph, product);
+// The product or average of integers at that node with what grows around it, smaller groups first. Where it is
+// quantised again, no part before that is worth a step: it would write four times the bytes.
+std::vector<std::vector<NodeId>> IntegerGroups(const Graph& graph, const std::vector<bool>& able, NodeId node) {
+  std::vector<NodeId> least = IntegerProductNodes(graph, node);
+  if (least.empty()) least = IntegerAverageNodes(graph, node);
   if (least.empty()) return {};
   std::vector<std::vector<NodeId>> groups;
   if (least.size() > 1) groups.push_back(least);
-  for (const std::vector<NodeId>& grown : GrowElementwise(graph, able, product)) {
+  for (const std::vector<NodeId>& grown : GrowElementwise(graph, able, node)) {
     std::set<NodeId> nodes(least.begin(), least.end());
     nodes.insert(grown.begin(), grown.end());
     groups.emplace_back(nodes.begin(), nodes.end());

@@ -1,13 +1,20 @@
 // MaxPool (with indices), AveragePool, LpPool and their global forms: a thread for each output position.
 #include <algorithm>
 #include <array>
+#include <iterator>
 
 #include "plugins/cuda/element_kernel.h"
+#include "plugins/cuda/expression.h"
+#include "plugins/cuda/integer_average.h"
+#include "plugins/cuda/integer_product.h"
 #include "plugins/cuda/operators.h"
 #include "plugins/cuda/window.h"
 
 namespace pt::cuda {
 namespace {
+
+// A window of more elements had better be shared by threads.
+constexpr int64_t kMostAlone = 4096;
 
 // One pooling of a site: the input, the result, and the window over it.
 struct Pooling {
@@ -56,8 +63,7 @@ Result<Pooling> ReadPooling(const Site& site, bool global) {
     return site.Unsupported("its result has other channels");
   }
   if (x->value_type != first->value_type) return site.Unsupported("its result is of another type");
-  Result<WindowParameters> window =
-      global ? WholeWindow(site, *x, *first) : ReadWindow(site, *x, *first, site.node().ints_or("kernel_shape", {}));
+  Result<WindowParameters> window = global ? WholeWindow(site, *x, *first) : ReadWindow(site, site.node(), *x, *first);
   if (!window.ok()) return std::move(window).error();
   Pooling pooling{site, *x, *first, std::move(window).value()};
   PT_CHECK_OK(NeedInputInEveryWindow(pooling));
@@ -70,24 +76,34 @@ Status NeedReal(const Pooling& p) {
   return {};
 }
 
-template <bool global>
-Result<Routine> AveragePool(const Site& site) {
-  PT_ASSIGN(const Pooling p, ReadPooling(site, global));
-  PT_CHECK_OK(NeedReal(p));
-  std::string body =
-      "    float sum = 0.0f;\n    int count = 0;\n" + p.For("    sum += (float)" + p.InputText() + ";\n    ++count;\n");
-  if (site.node().int_or("count_include_pad", 0) == 0) return p.Finish(body, "sum / (float)count");
+// Statements behind the loop over the window, and what the sum is divided by.
+struct Divisor {
+  std::string statements, text;
+};
+Divisor DivisorOf(const Pooling& p, const Node& node) {
+  if (node.int_or("count_include_pad", 0) == 0) return {"", "(float)count"};
   // Pads count as far as they are stated, not what rounding up adds.
+  Divisor divisor;
   std::string product;
   for (size_t d = 0; d < p.spatial(); ++d) {
     const std::string n = std::to_string(d), step = std::to_string(p.window.dilations[d]);
     const std::string reach = std::to_string(p.window.kernel[d] * p.window.dilations[d]);
     const std::string end = std::to_string(p.in()[d] + p.window.stated_end[d]);
-    body += "    const Index w" + n + " = ((s" + n + " + " + reach + " < " + end + " ? " + reach + " : " + end +
-            " - s" + n + ") + " + std::to_string(p.window.dilations[d] - 1) + ") / " + step + ";\n";
+    divisor.statements += "    const Index w" + n + " = ((s" + n + " + " + reach + " < " + end + " ? " + reach + " : " +
+                          end + " - s" + n + ") + " + std::to_string(p.window.dilations[d] - 1) + ") / " + step + ";\n";
     product += (product.empty() ? "" : " * ") + ("w" + n);
   }
-  return p.Finish(body, "sum / (float)(" + product + ")");
+  divisor.text = "(float)(" + product + ")";
+  return divisor;
+}
+
+Result<Routine> AveragePool(const Site& site) {
+  PT_ASSIGN(const Pooling p, ReadPooling(site, false));
+  PT_CHECK_OK(NeedReal(p));
+  const Divisor divisor = DivisorOf(p, site.node());
+  const std::string body =
+      "    float sum = 0.0f;\n    int count = 0;\n" + p.For("    sum += (float)" + p.InputText() + ";\n    ++count;\n");
+  return p.Finish(body + divisor.statements, "sum / " + divisor.text);
 }
 
 template <bool global>
@@ -145,14 +161,67 @@ Result<Routine> MaxPool(const Site& site) {
       "most");
 }
 
+bool IsAverage(const Node& node) {
+  return node.domain.empty() && (node.op == "AveragePool" || node.op == "GlobalAveragePool");
+}
+
 constexpr std::array kRows = {
-    OperatorRow{"AveragePool", AveragePool<false>}, OperatorRow{"GlobalLpPool", LpPool<true>},
-    OperatorRow{"GlobalMaxPool", MaxPool<true>},    OperatorRow{"LpPool", LpPool<false>},
+    OperatorRow{"AveragePool", AveragePool},     OperatorRow{"GlobalLpPool", LpPool<true>},
+    OperatorRow{"GlobalMaxPool", MaxPool<true>}, OperatorRow{"LpPool", LpPool<false>},
     OperatorRow{"MaxPool", MaxPool<false>},
 };
 
 }  // namespace
 
 std::span<const OperatorRow> PoolingOperators() { return kRows; }
+
+NodeId FindIntegerAverage(const Graph& graph, std::span<const NodeId> nodes) {
+  for (const NodeId id : nodes) {
+    const NodeId read = IsAverage(graph.node(id)) ? DequantisationOf(graph, graph.node(id), 0) : NodeId();
+    if (read.valid() && std::ranges::find(nodes, read) != nodes.end()) return id;
+  }
+  return NodeId();
+}
+
+std::vector<NodeId> IntegerAverageNodes(const Graph& graph, NodeId average) {
+  const Node& node = graph.node(average);
+  const NodeId read = IsAverage(node) ? DequantisationOf(graph, node, 0) : NodeId();
+  if (!read.valid()) return {};
+  const Value& real = graph.value(node.inputs[0]);
+  if (real.is_graph_output || real.uses.size() != 1) return {};
+  return {read, average};
+}
+
+Result<Routine> MakeIntegerAverage(const Site& site) {
+  const NodeId id = FindIntegerAverage(site.graph, site.nodes);
+  const Node& node = site.graph.node(id);
+  const NodeId read = DequantisationOf(site.graph, node, 0);
+  PT_ASSIGN(const Factor factor, DequantisedFactor(site, site.graph.node(read)));
+  const Operand& x = *factor.integers;
+  if (site.out.size() != 1 || site.out[0].dims() != site.graph.value(node.outputs[0]).type.static_dims() ||
+      (factor.zero != nullptr && factor.zero->type() != x.type())) {
+    return site.Unsupported("what follows has other dims, or a zero point is of another type than its integers");
+  }
+  constexpr int64_t kNone = -1;
+  PT_ASSIGN(const std::string scale, ParameterText(site, factor, *factor.scale, kNone, "0"));
+  PT_ASSIGN(const std::string zero, ZeroText(site, factor, kNone, "0"));
+  const Operand& y = site.out[0];
+  Result<WindowParameters> window = node.op == "AveragePool" ? ReadWindow(site, node, x, y) : WholeWindow(site, x, y);
+  if (!window.ok()) return std::move(window).error();
+  const Pooling p{site, x, y, std::move(window).value()};
+  PT_CHECK_OK(NeedInputInEveryWindow(p));
+  if (IndexSpace(p.window.kernel, {}).count() > kMostAlone) return site.Unsupported("a thread would sum up too much");
+  std::vector<NodeId> behind;
+  std::ranges::copy_if(site.nodes, std::back_inserter(behind),
+                       [&](NodeId other) { return other != id && other != read; });
+  const Divisor divisor = DivisorOf(p, node);
+  PT_ASSIGN(
+      const std::string written,
+      BehindText(site, behind, y.dims(), {node.outputs[0], "(float)total * (float)" + scale + " / " + divisor.text}));
+  const std::string body = "    int total = 0, count = 0;\n" +
+                           p.For("    total += " + MovedText(p.InputText(), x.type(), zero) + ";\n    ++count;\n") +
+                           divisor.statements;
+  return Routine{{ElementKernel(site, IndexSpace::Whole(y.dims(), {y.strides()}), body + written)}};
+}
 
 }  // namespace pt::cuda

@@ -14,10 +14,9 @@ Status CheckDims(const Site& site, const Operand& x, const Operand& y) {
 
 }  // namespace
 
-Result<WindowParameters> ReadWindow(const Site& site, const Operand& x, const Operand& y,
-                                    const std::vector<int64_t>& kernel) {
+Result<WindowParameters> ReadWindow(const Site& site, const Node& node, const Operand& x, const Operand& y) {
   PT_CHECK_OK(CheckDims(site, x, y));
-  const auto window = WindowOf(site.node(), kernel, Spatial(x), Spatial(y));
+  const auto window = WindowOf(node, node.ints_or("kernel_shape", {}), Spatial(x), Spatial(y));
   if (!window) return site.Unsupported("its window does not fit its dims");
   return *window;
 }

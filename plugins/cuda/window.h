@@ -6,9 +6,8 @@
 
 namespace pt::cuda {
 
-// The window of a pooling or convolution of 1 to 3 spatial dims over x into y; kUnsupported where they do not fit.
-Result<WindowParameters> ReadWindow(const Site& site, const Operand& x, const Operand& y,
-                                    const std::vector<int64_t>& kernel);
+// The window of a pooling of 1 to 3 spatial dims over x into y; kUnsupported where they do not fit.
+Result<WindowParameters> ReadWindow(const Site& site, const Node& node, const Operand& x, const Operand& y);
 // Of all of x at once.
 Result<WindowParameters> WholeWindow(const Site& site, const Operand& x, const Operand& y);
 

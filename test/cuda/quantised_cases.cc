@@ -73,6 +73,15 @@ std::vector<std::string> QuantisationCases() {
         "e = DequantizeLinear(b, s1, i1)\nf = Add(d, e)\ng = Relu(f)\ny = QuantizeLinear(g, sw, u1)\noutput y\n",
         "input a uint8[2,33]\ninput b float32[33]\nd = DequantizeLinear(a, s, um)\ne = Mul(d, b)\n"
         "y = QuantizeLinear(e, odd, i0)\noutput y\n",
+        // Averages over powers of two.
+        "input x uint8[1,6,8,8]\nd = DequantizeLinear(x, s, u1)\na = AveragePool(d) kernel_shape=[2,2] "
+        "strides=[2,2]\ny = QuantizeLinear(a, s1, um)\noutput y\n",
+        "input x int8[1,6,8,8]\nd = DequantizeLinear(x, s, i1)\na = AveragePool(d) kernel_shape=[4,4] pads=[1,1,1,1] "
+        "count_include_pad=1\nb = Relu(a)\ny = QuantizeLinear(b, s1, i0)\noutput y\n",
+        "input x uint8[2,7,4,8]\nd = DequantizeLinear(x, s, um)\na = GlobalAveragePool(d)\n"
+        "y = QuantizeLinear(a, s1, u1)\noutput y\n",
+        "input x int8[1,3,5,6]\nd = DequantizeLinear(x, s, i1)\ny = AveragePool(d) kernel_shape=[3,2] pads=[1,0,1,1]\n"
+        "output y\n",
         "input x float32[3,40]\nq, t, z = DynamicQuantizeLinear(x)\noutput q\noutput t\noutput z\n",
         "input x float32[20003]\nq, t, z = DynamicQuantizeLinear(x)\noutput q\noutput t\noutput z\n",
         "input x float32[0]\nq, t, z = DynamicQuantizeLinear(x)\noutput q\noutput t\noutput z\n",

@@ -103,7 +103,12 @@ const std::vector<std::string>& Groups() {
         "input x int8[4,200]\nconst w int8[10,200] whole 1\nconst b float32[10] random 2\n"
         "const c float32[10] floats 0.01 0.02 0.03 0.005 0.01 0.02 0.03 0.005 0.01 0.02\n"
         "d = DequantizeLinear(x, s1, i1)\nv = DequantizeLinear(w, c) axis=0\n"
-        "y = Gemm(d, v, b) transB=1 alpha=0.7 beta=1.3\nq = QuantizeLinear(y, s3, i2)\noutput q\n"};
+        "y = Gemm(d, v, b) transB=1 alpha=0.7 beta=1.3\nq = QuantizeLinear(y, s3, i2)\noutput q\n",
+        "input x uint8[2,6,8,8]\nd = DequantizeLinear(x, s1, u1)\n"
+        "y = AveragePool(d) kernel_shape=[3,3] strides=[2,2] pads=[1,1,1,1]\nq = QuantizeLinear(y, s2, u0)\n"
+        "output q\n",
+        "input x int8[1,37,7,5]\nd = DequantizeLinear(x, s1, i1)\ny = GlobalAveragePool(d)\n"
+        "q = QuantizeLinear(y, s1, i1)\noutput q\n"};
     for (std::string& text : texts) text = parameters + text;
     return texts;
   }();
@@ -229,7 +234,8 @@ TEST_CASE("CudaIntegerProducts, AQuantisedStretchIsOfferedWholeAndNotInParts", "
       if (has("DequantizeLinear") || has("QuantizeLinear")) CHECK(candidate.math == MathMode::kFp32);
       whole += candidate.nodes.size() == graph.nodes().size() ? 1 : 0;
       // On its way the stretch is not written as real numbers.
-      if (has("DequantizeLinear") && (has("Conv") || has("MatMul") || has("Gemm"))) CHECK(has("QuantizeLinear"));
+      if (has("DequantizeLinear") && (has("Conv") || has("MatMul") || has("Gemm") || has("AveragePool")))
+        CHECK(has("QuantizeLinear"));
     }
     CHECK(whole > 0);
   }
