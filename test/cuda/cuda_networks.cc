@@ -5,8 +5,11 @@
 #include "partitiontuner/backend/libraries.h"
 #include "partitiontuner/cost/table_costs.h"
 #include "partitiontuner/exec/judge_plan.h"
+#include "partitiontuner/onnx/infer_shapes.h"
 #include "partitiontuner/planner/planner.h"
+#include "partitiontuner/transform/passes.h"
 #include "partitiontuner/version.h"
+#include "test/cuda/host_kernel.h"
 #include "test/testing/run_candidate.h"
 #include "test/testing/run_on_reference.h"
 
@@ -242,6 +245,23 @@ std::string DifferenceOf(Session& session, uint64_t seed, double tolerance) {
 std::vector<std::string> NetworkTexts() { return {kConvolutional, kTransformer, kDecoder, kRecurrent}; }
 
 std::string QuantisedNetworkText() { return kQuantised; }
+
+Graph Simplified(const Graph& graph) {
+  auto simple = Simplify(graph, {EvaluateNode, [](const Graph& changed) { return InferShapes(changed); }, {}});
+  if (!simple.ok()) FAIL(ToString(simple.error()));
+  return std::move(simple).value();
+}
+
+void CompileKernels(const Graph& graph, const std::vector<Candidate>& candidates) {
+  std::vector<std::string> kernels;
+  for (const Candidate& candidate : candidates) {
+    if (candidate.library != "cuda") continue;
+    const std::vector<std::string> texts = KernelTexts(graph, candidate);
+    kernels.insert(kernels.end(), texts.begin(), texts.end());
+  }
+  const Status compiled = HostKernel::CompileTogether(kernels);
+  if (!compiled.ok()) FAIL(ToString(compiled.error()));
+}
 
 Plan PlanOnDevice(const CudaMachine& machine, const Precision& precision) {
   const Graph& graph = *machine.graph;

@@ -14,6 +14,11 @@ std::vector<std::string> NetworkTexts();
 // A convolutional network on 8-bit integers, whose scales are powers of two.
 std::string QuantisedNetworkText();
 
+// As planning sees it, behind the passes.
+Graph Simplified(const Graph& graph);
+// Compiles the own kernels of all these candidates at once: the compiler is what takes time.
+void CompileKernels(const Graph& graph, const std::vector<Candidate>& candidates);
+
 // The search's plan on the device alone, where every kernel takes the same time: as few as can be, and those of less
 // than fp32 where the precision allows them.
 Plan PlanOnDevice(const CudaMachine& machine, const Precision& precision);

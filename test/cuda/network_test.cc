@@ -3,35 +3,9 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
 
-#include "partitiontuner/backend/libraries.h"
-#include "partitiontuner/onnx/infer_shapes.h"
-#include "partitiontuner/transform/passes.h"
 #include "test/cuda/cuda_networks.h"
-#include "test/cuda/host_kernel.h"
 
 namespace pt::testing {
-namespace {
-
-// All own kernels of the plan at once: the compiler is what takes time.
-void CompileKernels(const Graph& graph, const Plan& plan) {
-  std::vector<std::string> kernels;
-  for (const Candidate& candidate : plan.candidates) {
-    if (candidate.library != "cuda") continue;
-    const std::vector<std::string> texts = KernelTexts(graph, candidate);
-    kernels.insert(kernels.end(), texts.begin(), texts.end());
-  }
-  REQUIRE(HostKernel::CompileTogether(kernels).ok());
-}
-
-// As planning sees it.
-Graph Simplified(const std::string& text) {
-  auto simple =
-      Simplify(ParseInferred(text), {EvaluateNode, [](const Graph& graph) { return InferShapes(graph); }, {}});
-  REQUIRE(simple.ok());
-  return std::move(simple).value();
-}
-
-}  // namespace
 
 TEST_CASE("CudaNetwork, RunsOnTheDeviceAloneAndGivesTheReferencesResult", "[cuda]") {
   const size_t which = GENERATE(size_t{0}, size_t{1}, size_t{2}, size_t{3});
@@ -41,7 +15,7 @@ TEST_CASE("CudaNetwork, RunsOnTheDeviceAloneAndGivesTheReferencesResult", "[cuda
   {
     const CudaMachine machine(lab, std::make_shared<const Graph>(ParseInferred(NetworkTexts().at(which))));
     const Plan plan = PlanOnDevice(machine, Precision({math}));
-    CompileKernels(*machine.graph, plan);
+    CompileKernels(*machine.graph, plan.candidates);
     CheckNetwork(machine, plan, math);
     CHECK((lab.gpu.Count("cuGraphLaunch") > 0));
   }
@@ -52,7 +26,7 @@ TEST_CASE("CudaNetwork, RunsOnTheDeviceAloneAndGivesTheReferencesResult", "[cuda
 TEST_CASE("CudaNetwork, AQuantisedOneRunsOnTheDeviceAloneOnItsIntegers", "[cuda]") {
   const CudaLab lab;
   {
-    const CudaMachine machine(lab, std::make_shared<const Graph>(Simplified(QuantisedNetworkText())));
+    const CudaMachine machine(lab, std::make_shared<const Graph>(Simplified(ParseInferred(QuantisedNetworkText()))));
     const Graph& graph = *machine.graph;
     const Plan plan = PlanOnDevice(machine, {});
     size_t products = 0;
@@ -66,7 +40,7 @@ TEST_CASE("CudaNetwork, AQuantisedOneRunsOnTheDeviceAloneOnItsIntegers", "[cuda]
       CHECK(has("QuantizeLinear"));
     }
     CHECK(products == 4);
-    CompileKernels(graph, plan);
+    CompileKernels(graph, plan.candidates);
     CheckNetwork(machine, plan, MathMode::kFp32);
   }
   CHECK(lab.gpu.Violations().empty());

@@ -10,7 +10,10 @@
 #include "partitiontuner/graph/linear_quantisation.h"
 #include "test/cuda/cuda_cases.h"
 #include "test/cuda/cuda_lab.h"
+#include "test/cuda/cuda_networks.h"
 #include "test/testing/evaluate_graph.h"
+#include "test/testing/generated/draw_graph.h"
+#include "test/testing/generated/drawn_case.h"
 #include "test/testing/run_candidate.h"
 #include "test/testing/run_on_reference.h"
 
@@ -115,6 +118,11 @@ const std::vector<std::string>& Groups() {
   return groups;
 }
 
+bool IsOnIntegers(const Node& node) {
+  return IsQuantisation(node) || IsDequantisation(node) || node.op == "DynamicQuantizeLinear" ||
+         node.op.starts_with("QLinear") || node.op.ends_with("Integer");
+}
+
 ValueId ValueNamed(const Graph& graph, std::string_view name) {
   for (uint32_t v = 0; v < graph.values().size(); ++v) {
     if (graph.value(ValueId(v)).name == name) return ValueId(v);
@@ -216,6 +224,41 @@ TEST_CASE("CudaIntegerProducts, GroupsAreOneStepOffAtMostAndOnlyHalfwayBetweenTw
       }
     }
   }
+}
+
+// Whatever is offered for a quantised part of a graph that was drawn at random, on the values that occur there.
+TEST_CASE("CudaQuantise, DrawnGraphsAgreeWithTheReferenceWithinAStep", "[cuda]") {
+  const auto library = cuda::MakeOwnKernelsLibrary();
+  size_t compared = 0;
+  for (uint64_t seed = 1; seed <= 120; ++seed) {
+    CAPTURE(seed);
+    const Result<DrawnCase> drawn = ReadCase(DrawGraph(seed).text);
+    REQUIRE(drawn.ok());
+    if (std::ranges::none_of(drawn->graph.nodes(), IsOnIntegers)) continue;
+    const CudaLab lab;
+    const Graph graph = Simplified(drawn->graph);
+    const Result<std::vector<Tensor>> values = EvaluateGraph(graph, drawn->inputs);
+    REQUIRE(values.ok());
+    std::vector<Candidate> candidates = library->Candidates(graph, lab.platform, {});
+    std::erase_if(candidates, [&](const Candidate& candidate) {
+      return std::ranges::none_of(candidate.nodes, [&](NodeId node) { return IsOnIntegers(graph.node(node)); });
+    });
+    CompileKernels(graph, candidates);
+    for (const Candidate& candidate : candidates) {
+      std::vector<Tensor> inputs;
+      for (const ValueId input : GroupInputs(graph, candidate.nodes)) inputs.push_back(values->at(input.index()));
+      const auto results = RunOnCuda(lab, *library, graph, candidate, inputs);
+      if (!results.ok()) FAIL(ToString(results.error()));
+      const std::vector<ValueId> made = GroupOutputs(graph, candidate.nodes);
+      for (size_t i = 0; i < made.size(); ++i) {
+        INFO(NodeLabel(graph, graph.value(made[i]).producer) << " " << candidate.variant);
+        CHECK(Difference((*results)[i], values->at(made[i].index()), 1e-5, 1) == "");
+        ++compared;
+      }
+    }
+    CHECK(lab.gpu.Violations().empty());
+  }
+  CHECK(compared > 100);
 }
 
 TEST_CASE("CudaIntegerProducts, AQuantisedStretchIsOfferedWholeAndNotInParts", "[cuda]") {
