@@ -198,6 +198,10 @@ MeasurementKey OverheadKey(const Platform& platform, UnitClassId unit_class) {
   return KeyOf("overhead | " + UnitClassText(platform, unit_class));
 }
 
+MeasurementKey SegmentKey(const Platform& platform, UnitClassId unit_class, uint32_t steps) {
+  return KeyOf("segment " + std::to_string(steps) + " | " + UnitClassText(platform, unit_class));
+}
+
 MeasurementKey FetchKey(const Platform& platform, UnitClassId from, UnitClassId to, uint64_t bytes) {
   return KeyOf("fetch " + std::to_string(bytes) + " | " + UnitClassText(platform, from) + " | " +
                UnitClassText(platform, to));

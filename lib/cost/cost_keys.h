@@ -14,8 +14,12 @@ namespace pt {
 // What other cores are busy with, in BesideKey.
 inline constexpr std::string_view kMemoryHogs = "memory", kComputeHogs = "compute";
 
-std::vector<uint64_t> CopyLadder();   // the sizes copies are measured at, ascending
-std::vector<uint64_t> FetchLadder();  // the sizes at which fetching from other cores' caches is measured, ascending
+std::vector<uint64_t> CopyLadder();     // the sizes copies are measured at, ascending
+std::vector<uint64_t> FetchLadder();    // the sizes at which fetching from other cores' caches is measured, ascending
+std::vector<uint32_t> SegmentLadder();  // the numbers of steps at which launches of segments are measured, ascending
+// The class whose units' streams launches of segments are measured on; invalid where the device records none, or has
+// nothing but copy engines.
+UnitClassId SegmentClass(const Platform& platform, DeviceId device);
 // Steps on units of these classes read what the other's left in its caches.
 bool IsFetched(const Platform& platform, UnitClassId from, UnitClassId to);
 bool IsSimulatedClass(const Platform& platform, UnitClassId unit_class);

@@ -1,6 +1,7 @@
 #include "partitiontuner/cost/cost_model.h"
 
 #include <array>
+#include <cmath>
 #include <utility>
 
 namespace pt {
@@ -27,6 +28,21 @@ std::optional<Provenance> ProvenanceFromName(std::string_view name) {
     if (known == name) return value;
   }
   return std::nullopt;
+}
+
+int64_t SegmentLaunch::ns(size_t steps) const { return std::llround(fixed_ns + step_ns * static_cast<double>(steps)); }
+
+int64_t SimulatedLaunchNs(const Platform& platform, DeviceId device) {
+  const auto rates = platform.simulated.find(device);
+  return rates == platform.simulated.end() ? 0 : rates->second.launches.step_ns;
+}
+
+SegmentLaunch SimulatedSegmentLaunch(const Platform& platform, DeviceId device) {
+  const auto rates = platform.simulated.find(device);
+  if (rates == platform.simulated.end()) return {0, 0, Provenance::kSimulated};
+  const SimulatedRates::Launches& launches = rates->second.launches;
+  return {static_cast<double>(launches.segment_ns), static_cast<double>(launches.segment_step_ns),
+          Provenance::kSimulated};
 }
 
 double DemandOf(const Graph& graph, const Platform& platform, const Candidate& candidate, const CostModel& costs) {

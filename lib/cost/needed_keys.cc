@@ -18,6 +18,8 @@ constexpr uint64_t kMostCopyBytes = uint64_t{64} << 20;
 // From a few lines to more than a core's own caches hold: beyond that, nothing lies in them that another core made.
 constexpr uint64_t kLeastFetchBytes = uint64_t{1} << 10;
 constexpr uint64_t kMostFetchBytes = uint64_t{4} << 20;
+// The least that a segment has, and so many more that what each takes stands out.
+constexpr uint32_t kLeastSegmentSteps = 2, kMostSegmentSteps = 34;
 
 // Collects keys once each, in the order they were first met.
 class KeyList {
@@ -188,6 +190,21 @@ void AddOverheads(const Platform& platform, KeyList& keys) {
   }
 }
 
+void AddSegmentLaunches(const Platform& platform, KeyList& keys) {
+  for (size_t d = 0; d < platform.devices.size(); ++d) {
+    const UnitClassId unit_class = SegmentClass(platform, DeviceId(d));
+    if (!unit_class.valid() || IsSimulatedClass(platform, unit_class)) continue;
+    for (const uint32_t steps : SegmentLadder()) {
+      NeededKey segment;
+      segment.key = SegmentKey(platform, unit_class, steps);
+      segment.kind = NeededKey::Kind::kSegment;
+      segment.unit_class = unit_class;
+      segment.steps = steps;
+      keys.Add(std::move(segment));
+    }
+  }
+}
+
 // A host unit is led by its lowest core.
 bool LedByTheSameCore(const Platform& platform, UnitId a, UnitId b) {
   const auto& a_uses = platform.unit(a).uses;
@@ -208,6 +225,17 @@ std::vector<uint64_t> FetchLadder() {
   std::vector<uint64_t> sizes;
   for (uint64_t bytes = kLeastFetchBytes; bytes <= kMostFetchBytes; bytes *= 4) sizes.push_back(bytes);
   return sizes;
+}
+
+std::vector<uint32_t> SegmentLadder() { return {kLeastSegmentSteps, kMostSegmentSteps}; }
+
+UnitClassId SegmentClass(const Platform& platform, DeviceId device) {
+  if (!platform.device(device).captures) return {};
+  const auto computes = [&](const Unit& unit) {
+    return !unit.link && platform.unit_class(unit.unit_class).device == device;
+  };
+  const auto unit = std::ranges::find_if(platform.units, computes);
+  return unit == platform.units.end() ? UnitClassId() : unit->unit_class;
 }
 
 bool IsFetched(const Platform& platform, UnitClassId from, UnitClassId to) {
@@ -305,6 +333,7 @@ std::vector<NeededKey> NeededKeys(const Graph& graph, const Platform& platform, 
   KeyList keys;
   const uint64_t reuse_distance = ReuseDistance(graph, platform);
   AddOverheads(platform, keys);
+  AddSegmentLaunches(platform, keys);
   std::vector<NeededKey> runs(candidates.size());
   for (size_t i = 0; i < candidates.size(); ++i) {
     const Candidate& candidate = candidates[i];

@@ -49,8 +49,8 @@ double MedianError(const std::vector<double>& ratios) {
 
 // Rows of work: candidates and reorders.
 bool IsSample(const Measurement& m) {
-  constexpr std::array<std::string_view, 8> kNoWork = {"copy",           "overhead", "wait", "fetch",
-                                                       "fetched inputs", "beside",   "hog",  "demand"};
+  constexpr std::array<std::string_view, 9> kNoWork = {"copy",           "overhead", "segment", "wait",  "fetch",
+                                                       "fetched inputs", "beside",   "hog",     "demand"};
   return m.failure.empty() && m.median_ns > 0 && IsOfThisMethod(m.key_text) &&
          std::ranges::find(kNoWork, m.family) == kNoWork.end();
 }

@@ -83,6 +83,7 @@ class ProfiledCosts : public CostModel {
     for (const Candidate& candidate : options.candidates) listed_.push_back(LookUp(candidate));
     ReadOverheads();
     ReadLaunches();
+    ReadSegmentLaunches();
     demands_ = ReadDemands(graph, platform, options.candidates, profile_, options.library_versions, reuse_distance_);
     ReadFetches();
     ReadFetchShares();
@@ -115,6 +116,9 @@ class ProfiledCosts : public CostModel {
 
   Estimate StepOverhead(UnitClassId unit_class) const override { return overheads_[unit_class.index()]; }
   Estimate StepOverheadOf(const Candidate& candidate) const override;
+  std::optional<SegmentLaunch> LaunchOfSegment(DeviceId device) const override {
+    return segment_launches_[device.index()];
+  }
   double Demand(const Candidate& candidate) const override;
   Estimate WaitCost(UnitClassId from, UnitClassId to) const override {
     return waits_[from.index() * platform_.unit_classes.size() + to.index()];
@@ -169,9 +173,10 @@ class ProfiledCosts : public CostModel {
   static Estimate InterpolateFetch(const Points& points, double bytes);
   std::optional<Estimate> Predict(const WorkToPredict& work) const;
   static Estimate InterpolateCopy(const LinkTimes& times, double bytes);
-  Estimate MeasuredOr(const MeasurementKey& key, bool simulated, const Estimate& otherwise) const;
+  Estimate MeasuredOr(const MeasurementKey& key, const Estimate& otherwise) const;
   void ReadOverheads();
   void ReadLaunches();
+  void ReadSegmentLaunches();
   void ReadFetches();
   void ReadFetchShares();
   void ReadLinks();
@@ -188,6 +193,7 @@ class ProfiledCosts : public CostModel {
   std::vector<std::optional<Estimate>> listed_;  // by index into options_.candidates
   std::vector<Estimate> overheads_, waits_;
   std::map<std::pair<UnitClassId, std::string>, int64_t> launches_;  // by class and library: the median of its kernels
+  std::vector<std::optional<SegmentLaunch>> segment_launches_;       // by device
   std::map<DemandClass, double> demands_;
   std::vector<Points> fetches_;  // by both classes
   std::map<FetchClass, double> fetch_shares_;
@@ -271,24 +277,26 @@ Estimate ProfiledCosts::InterpolateCopy(const LinkTimes& times, double bytes) {
   return {RoundNs(ns), std::max(low.spread_ns, high.spread_ns), Provenance::kMeasured, 0};
 }
 
-Estimate ProfiledCosts::MeasuredOr(const MeasurementKey& key, bool simulated, const Estimate& otherwise) const {
-  if (const Measurement* m = profile_.find(key.hash); m != nullptr && m->failure.empty()) return FromMeasurement(*m);
-  if (simulated) return {0, 0, Provenance::kSimulated, 0};
-  return otherwise;
+Estimate ProfiledCosts::MeasuredOr(const MeasurementKey& key, const Estimate& otherwise) const {
+  const Measurement* m = profile_.find(key.hash);
+  return m != nullptr && m->failure.empty() ? FromMeasurement(*m) : otherwise;
 }
 
 void ProfiledCosts::ReadOverheads() {
   const size_t count = platform_.unit_classes.size();
   for (size_t k = 0; k < count; ++k) {
     const bool simulated = IsSimulatedClass(platform_, UnitClassId(k));
-    overheads_.push_back(MeasuredOr(OverheadKey(platform_, UnitClassId(k)), simulated, kUnknownOverhead));
+    const int64_t launch_ns = SimulatedLaunchNs(platform_, platform_.unit_classes[k].device);
+    const Estimate otherwise = simulated ? Estimate{launch_ns, 0, Provenance::kSimulated, 0} : kUnknownOverhead;
+    overheads_.push_back(MeasuredOr(OverheadKey(platform_, UnitClassId(k)), otherwise));
     for (size_t other = 0; other < count; ++other) {
       if (!HandOverUnits(platform_, UnitClassId(k), UnitClassId(other))) {
         waits_.push_back({0, 0, Provenance::kMeasured, 0});  // an order on one core or stream: nothing to wait for
         continue;
       }
+      const bool is_file = simulated || IsSimulatedClass(platform_, UnitClassId(other));
       waits_.push_back(MeasuredOr(WaitKey(platform_, UnitClassId(k), UnitClassId(other)),
-                                  simulated || IsSimulatedClass(platform_, UnitClassId(other)), kUnknownWait));
+                                  is_file ? Estimate{0, 0, Provenance::kSimulated, 0} : kUnknownWait));
     }
   }
 }
@@ -312,6 +320,26 @@ void ProfiledCosts::ReadLaunches() {
     const auto middle = launches.begin() + static_cast<ptrdiff_t>(launches.size() / 2);
     std::nth_element(launches.begin(), middle, launches.end());
     launches_[of] = *middle;
+  }
+}
+
+// A straight line through a small segment and a large one.
+void ProfiledCosts::ReadSegmentLaunches() {
+  const uint32_t few = SegmentLadder().front(), many = SegmentLadder().back();
+  segment_launches_.resize(platform_.devices.size());
+  for (size_t d = 0; d < platform_.devices.size(); ++d) {
+    const UnitClassId unit_class = SegmentClass(platform_, DeviceId(d));
+    if (!unit_class.valid()) continue;
+    if (IsSimulatedClass(platform_, unit_class)) {
+      segment_launches_[d] = SimulatedSegmentLaunch(platform_, DeviceId(d));
+      continue;
+    }
+    const Measurement* small = profile_.find(SegmentKey(platform_, unit_class, few).hash);
+    const Measurement* large = profile_.find(SegmentKey(platform_, unit_class, many).hash);
+    if (small == nullptr || large == nullptr || !small->failure.empty() || !large->failure.empty()) continue;
+    const double step_ns = std::max(0.0, static_cast<double>(large->median_ns - small->median_ns) / (many - few));
+    const double fixed_ns = std::max(0.0, static_cast<double>(small->median_ns) - few * step_ns);
+    segment_launches_[d] = {fixed_ns, step_ns, Provenance::kMeasured};
   }
 }
 

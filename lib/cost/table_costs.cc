@@ -46,6 +46,7 @@ void TableCosts::SetWait(UnitClassId from, UnitClassId to, int64_t ns) { wait_[{
 void TableCosts::SetFetch(UnitClassId from, UnitClassId to, double ns_per_byte) { fetch_[{from, to}] = ns_per_byte; }
 
 void TableCosts::SetOverheadOf(std::function<int64_t(const Candidate&)> ns) { overhead_of_ = std::move(ns); }
+void TableCosts::SetSegmentLaunch(DeviceId device, const SegmentLaunch& launch) { segment_launches_[device] = launch; }
 void TableCosts::SetDemand(std::function<double(const Candidate&)> share) { demand_ = std::move(share); }
 void TableCosts::SetFetchShare(std::function<double(const Candidate&)> share) { fetch_share_ = std::move(share); }
 
@@ -81,6 +82,12 @@ Estimate TableCosts::StepOverhead(UnitClassId unit_class) const { return GivenOr
 
 Estimate TableCosts::StepOverheadOf(const Candidate& candidate) const {
   return overhead_of_ ? Given(overhead_of_(candidate)) : StepOverhead(candidate.unit_class);
+}
+
+std::optional<SegmentLaunch> TableCosts::LaunchOfSegment(DeviceId device) const {
+  const auto found = segment_launches_.find(device);
+  if (found == segment_launches_.end()) return std::nullopt;
+  return found->second;
 }
 
 Estimate TableCosts::WaitCost(UnitClassId from, UnitClassId to) const {

@@ -120,9 +120,7 @@ class PlanCompiler {
     const Machine& machine = compiled_.machine;
     ProgramOptions options;
     options.sequential = compiled_.options.sequential;
-    options.captures = [&machine, wanted = compiled_.options.capture](DeviceId device) {
-      return wanted && machine.driver(device).CanCapture();
-    };
+    options.captures = [this](DeviceId device) { return compiled_.captures(device); };
     options.can_wait = [&machine](DeviceId waiting, DeviceId on) {
       return machine.driver(waiting).CanWaitFor(machine.driver(on));
     };
@@ -140,6 +138,9 @@ class PlanCompiler {
     for (size_t i = 0; i < plan_.steps.size(); ++i) {
       CompiledStep& compiled = compiled_.steps[i];
       if (!compiled_.driver(StepId(i)).HasVirtualClock()) continue;
+      if (compiled_.places.actions[i] == StepAction::kRun) {
+        compiled.known_launch_ns = SimulatedLaunchNs(platform(), platform().device_of(plan_.steps[i].unit));
+      }
       if (const auto* copy = std::get_if<Copy>(&plan_.steps[i].work)) {
         const uint64_t bytes = compiled_.places.instances[copy->to.index()].bytes;
         compiled.known_ns = Late(StepId(i), CopyNs(platform().link(copy->link), bytes));

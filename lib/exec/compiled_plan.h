@@ -23,9 +23,10 @@ struct CompiledStep {
   DeviceDriver* copier = nullptr;
   CopyDirection direction = CopyDirection::kToDevice;
   DeviceId peer;
-  bool staged = false;   // it reads a buffer of the caller: by way of a copy that the device may hold on to
-  int64_t known_ns = 0;  // on devices with a virtual clock
-  double demand = 0;     // see TimedStep
+  bool staged = false;          // it reads a buffer of the caller: by way of a copy that the device may hold on to
+  int64_t known_ns = 0;         // on devices with a virtual clock
+  int64_t known_launch_ns = 0;  // likewise, of its launch by itself
+  double demand = 0;            // see TimedStep
 };
 
 struct CompiledPlan {
@@ -56,6 +57,11 @@ struct CompiledPlan {
   DeviceDriver& driver(StepId step) const {
     return machine.driver(machine.platform().device_of(steps[step.index()].unit));
   }
+  bool can_capture(DeviceId device) const {
+    return machine.platform().device(device).captures && machine.driver(device).CanCapture();
+  }
+  // The device's steps form segments.
+  bool captures(DeviceId device) const { return options.capture && !options.sequential && can_capture(device); }
 };
 
 // Errors as Session::Create.

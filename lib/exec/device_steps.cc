@@ -66,9 +66,14 @@ void RunState::LaunchSegment(uint32_t index, CoreState& core) {
   if (plain) {
     status = RunScript(index, Events::kOfAllSteps);
   } else {
-    if (executables_[index] == nullptr) status = CaptureSegment(index);
+    if (executables_[index] == nullptr) {
+      core.recorded = true;
+      status = CaptureSegment(index);
+    }
     if (status.ok()) {
+      const int64_t begin_ns = NowNs();
       status = executables_[index]->Launch(*streams_[segment.origin.index()]);
+      core.segment_launch_ns += NowNs() - begin_ns;
       if (!status.ok()) status = Labelled(segment.steps.front(), std::move(status).error());
     }
   }

@@ -5,6 +5,7 @@
 #include <functional>
 #include <vector>
 
+#include "partitiontuner/plan/launch_segments.h"
 #include "partitiontuner/plan/plan.h"
 
 namespace pt {
@@ -53,7 +54,7 @@ struct Program {
   std::vector<std::vector<StepId>> predecessors;
   std::vector<Segment> segments;
   std::vector<uint32_t> segment_of;  // by step; kNoSegment where it is launched alone
-  static constexpr uint32_t kNoSegment = UINT32_MAX;
+  static constexpr uint32_t kNoSegment = LaunchSegments::kNone;
 };
 
 struct ProgramOptions {

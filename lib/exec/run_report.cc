@@ -6,17 +6,30 @@
 
 namespace pt {
 void RunState::PrepareTimeline() {
-  simulator_.emplace(plan_.machine.platform(), KnownTimes());
+  simulator_.emplace(plan_.machine.platform(), KnownTimes(), KnownLaunches());
   for (size_t i = 0; i < plan_.steps.size(); ++i) {
     TimedStep step;
     step.unit = plan_.steps[i].unit;
+    step.overhead_ns = plan_.steps[i].known_launch_ns;
     step.run_ns = plan_.steps[i].known_ns;
     step.demand = plan_.steps[i].demand;
+    step.elided = plan_.places.actions[i] == StepAction::kNothing;
     step.first_wait = static_cast<uint32_t>(timed_waits_.size());
     for (StepId predecessor : plan_.program.predecessors[i]) timed_waits_.push_back(predecessor.value);
     step.end_wait = static_cast<uint32_t>(timed_waits_.size());
     timed_steps_.push_back(step);
   }
+}
+
+// Launching takes no core's time on a virtual clock either: it is known like the rest.
+SegmentLaunches RunState::KnownLaunches() const {
+  const Platform& platform = plan_.machine.platform();
+  SegmentLaunches launches(platform.devices.size());
+  for (const DeviceId device : plan_.devices) {
+    if (!plan_.captures(device) || !plan_.machine.driver(device).HasVirtualClock()) continue;
+    launches[device.index()] = SimulatedSegmentLaunch(platform, device);
+  }
+  return launches;
 }
 
 // The device keeps a clock that tells when the step ran.
@@ -82,6 +95,10 @@ RunReport RunState::ReportOf(int64_t start_ns, const Timeline& timeline) const {
       end = std::max(end, core.end_ns);
     }
     report.makespan_ns = end - begin;
+  }
+  const bool recorded = std::ranges::any_of(cores_, &CoreState::recorded);
+  for (const CoreState& core : cores_) {
+    if (!plan_.virtual_clock && !recorded) report.segment_launch_ns += core.segment_launch_ns;
   }
   report.wall_ns = NowNs() - start_ns;
   return report;

@@ -471,7 +471,7 @@ CaptureReport Session::capture() const {
     report.steps += static_cast<uint32_t>(segment.steps.size());
   }
   for (DeviceId device : compiled.devices) {
-    if (compiled.machine.driver(device).CanCapture()) continue;
+    if (compiled.can_capture(device)) continue;
     report.cannot.push_back(compiled.machine.platform().device(device).name);
   }
   return report;

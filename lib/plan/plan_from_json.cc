@@ -373,6 +373,19 @@ Result<BudgetReport> BudgetFromJson(const Json& json, const std::string& where) 
   return budget;
 }
 
+Result<SegmentReport> SegmentsFromJson(const Json& json, const std::string& where) {
+  SegmentReport segments;
+  PT_ASSIGN(segments.segments, JsonUnsigned(json, "count", where));
+  PT_ASSIGN(segments.steps, JsonUnsigned(json, "steps", where));
+  PT_ASSIGN(segments.launch_ns, TimeFromJson(json, "launch_ns", where));
+  PT_ASSIGN(const Json::Array* unknown, JsonArray(json, "unknown", where));
+  for (const Json& device : *unknown) {
+    if (device.as_string() == nullptr) return Invalid(where, "unknown holds something that is not a text");
+    segments.unknown.push_back(*device.as_string());
+  }
+  return segments;
+}
+
 Result<PlanReport> ReportFromJson(const Json& json, size_t steps, const std::string& where) {
   PlanReport report;
   PT_ASSIGN(report.critical_path, IdsFromJson<StepId>(json, "critical_path", where, steps));
@@ -400,6 +413,10 @@ Result<PlanReport> ReportFromJson(const Json& json, size_t steps, const std::str
   if (json.find("hand_over_ns") != nullptr) {
     PT_ASSIGN(report.hand_over_ns, JsonInt(json, "hand_over_ns", where));
     if (report.hand_over_ns < 0) return Invalid(where, "hand_over_ns is negative");
+  }
+  if (json.find("segments") != nullptr) {
+    PT_ASSIGN(const Json* segments, JsonObject(json, "segments", where));
+    PT_ASSIGN(report.segments, SegmentsFromJson(*segments, where + ".segments"));
   }
   if (json.find("error_budget") != nullptr) {
     PT_ASSIGN(const Json* budget, JsonObject(json, "error_budget", where));

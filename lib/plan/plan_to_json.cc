@@ -224,11 +224,21 @@ Json ReportToJson(const PlanReport& report) {
   if (!report.tight_bound.empty()) json.Set("tight_bound", report.tight_bound);
   if (report.reference_ns > 0) json.Set("reference_ns", report.reference_ns);
   if (report.hand_over_ns > 0) json.Set("hand_over_ns", report.hand_over_ns);
+  if (report.segments != SegmentReport()) json.Set("segments", ToJson(report.segments));
   if (report.budget) json.Set("error_budget", ToJson(*report.budget));
   return json;
 }
 
 }  // namespace
+
+Json ToJson(const SegmentReport& segments) {
+  Json json = Json::MakeObject();
+  json.Set("count", segments.segments).Set("steps", segments.steps).Set("launch_ns", segments.launch_ns);
+  Json unknown = Json::MakeArray();
+  for (const std::string& device : segments.unknown) unknown.Push(device);
+  json.Set("unknown", std::move(unknown));
+  return json;
+}
 
 Json ToJson(const BudgetReport& budget) {
   Json json = Json::MakeObject();

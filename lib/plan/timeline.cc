@@ -4,13 +4,31 @@
 #include <cmath>
 
 #include "lib/plan/event_run.h"
+#include "lib/plan/job_maker.h"
 #include "lib/plan/work.h"
 #include "partitiontuner/plan/memory_plan.h"
 
 namespace pt {
 
+SegmentLaunches SegmentLaunchesOf(const Platform& platform, const CostModel& costs) {
+  SegmentLaunches launches(platform.devices.size());
+  for (size_t d = 0; d < launches.size(); ++d) {
+    if (platform.devices[d].captures) launches[d] = costs.LaunchOfSegment(DeviceId(d));
+  }
+  return launches;
+}
+
 Simulator::Simulator(const Platform& platform, const CostModel& costs)
-    : platform_(platform), costs_(costs), lanes_(LanesOf(platform)), has_contention_(costs.has_slowdown()) {
+    : Simulator(platform, costs, SegmentLaunchesOf(platform, costs)) {}
+
+Simulator::Simulator(const Platform& platform, const CostModel& costs, SegmentLaunches segment_launches)
+    : platform_(platform),
+      costs_(costs),
+      lanes_(LanesOf(platform)),
+      drivers_(lanes_.driver),
+      segment_launches_(std::move(segment_launches)),
+      has_contention_(costs.has_slowdown()),
+      has_segments_(std::ranges::any_of(segment_launches_, [](const auto& launch) { return launch.has_value(); })) {
   const size_t classes = platform.unit_classes.size();
   waits_ns_.resize(classes * classes);
   for (size_t from = 0; from < classes; ++from) {
@@ -18,10 +36,11 @@ Simulator::Simulator(const Platform& platform, const CostModel& costs)
       waits_ns_[from * classes + to] = costs.WaitCost(UnitClassId(from), UnitClassId(to)).ns;
     }
   }
-  for (const Unit& unit : platform.units) {
-    for (const auto& [resource, use] : unit.uses) {
+  for (size_t u = 0; u < platform.units.size(); ++u) {
+    for (const auto& [resource, use] : platform.units[u].uses) {
       has_contention_ |= use < platform.resources[resource.index()].capacity;
     }
+    if (launches_segments(platform.device_of(UnitId(u)))) lanes_.driver[u] = Lanes::kNone;
   }
 }
 
@@ -43,40 +62,17 @@ bool Simulator::waits_on_device(UnitId from, UnitId to) const {
   return !earlier.on_host() && !later.on_host() && earlier.device == later.device;
 }
 
-JobList Simulator::MakeJobs(std::span<const TimedStep> steps, std::span<const uint32_t> waits) const {
-  JobList list;
-  list.jobs.reserve(2 * steps.size());
-  list.waits.reserve(waits.size() + 4 * steps.size());
-  std::vector<uint32_t> work_of(steps.size());
-  std::vector<uint32_t> last(lanes_.count, Job::kNone);  // by lane
-  for (size_t s = 0; s < steps.size(); ++s) {
-    const TimedStep& step = steps[s];
-    const uint32_t driver = lanes_.driver[step.unit.index()];
-    const bool launched = driver != Lanes::kNone;
-    // What is added waits for the steps that the device, or that the host, sees to.
-    const auto add = [&](Job job, bool on_device, bool by_host) {
-      job.step = static_cast<uint32_t>(s);
-      job.first_wait = static_cast<uint32_t>(list.waits.size());
-      for (uint32_t i = step.first_wait; i < step.end_wait; ++i) {
-        const UnitId before = steps[waits[i]].unit;
-        const bool is_by_host = launched && !waits_on_device(before, step.unit);
-        if (is_by_host ? !by_host : !on_device) continue;
-        list.waits.push_back({work_of[waits[i]], wait_ns(before, step.unit)});
-      }
-      if (launched && last[driver] != Job::kNone) list.waits.push_back({last[driver], 0});
-      for (uint32_t lane : lanes_.of_unit[step.unit.index()]) {
-        if (job.is_work && last[lane] != Job::kNone) list.waits.push_back({last[lane], 0});
-      }
-      job.end_wait = static_cast<uint32_t>(list.waits.size());
-      list.jobs.push_back(job);
-      return static_cast<uint32_t>(list.jobs.size() - 1);
-    };
-    // The work waits for its launch, which is then the last on the driver.
-    if (launched) last[driver] = add({.is_work = false, .fixed_ns = step.overhead_ns}, false, true);
-    work_of[s] = add({.fixed_ns = launched ? 0 : step.overhead_ns, .run_ns = step.run_ns}, true, false);
-    for (uint32_t lane : lanes_.of_unit[step.unit.index()]) last[lane] = work_of[s];
+LaunchSegments Simulator::FindSegments(std::span<const TimedStep> steps, std::span<const uint32_t> waits) const {
+  HappensBefore order(lanes_, steps.size());
+  std::vector<StepId> after;
+  for (const TimedStep& step : steps) {
+    after.clear();
+    for (uint32_t i = step.first_wait; i < step.end_wait; ++i) after.emplace_back(waits[i]);
+    order.Append(step.unit, after);
   }
-  return list;
+  std::vector<bool> captures;
+  for (const auto& launch : segment_launches_) captures.push_back(launch.has_value());
+  return FindLaunchSegments(platform_, order, captures);
 }
 
 namespace {
@@ -102,7 +98,8 @@ Timeline Simulator::Run(std::span<const TimedStep> steps, std::span<const uint32
 
 std::optional<Timeline> Simulator::RunWithin(std::span<const TimedStep> steps, std::span<const uint32_t> waits,
                                              int64_t limit_ns) const {
-  JobList jobs = MakeJobs(steps, waits);
+  JobMaker maker(*this, platform_, drivers_, steps, waits);
+  JobList jobs = has_segments_ ? maker.Make(FindSegments(steps, waits), segment_launches_) : maker.Make();
   if (!has_contention_) {
     RunInOrder(jobs);
   } else if (!EventRun(platform_, costs_, steps, jobs).Run(limit_ns)) {
@@ -251,6 +248,7 @@ Result<Timeline> SimulatePlan(const Graph& graph, const Platform& platform, cons
     const Step& step = plan.steps[s];
     TimedStep& timed = steps[s];
     timed.unit = step.unit;
+    timed.elided = elided[s];
     if (!elided[s]) {
       timed.overhead_ns = costs.StepOverhead(platform.unit(step.unit).unit_class).ns;
       PT_ASSIGN(timed.run_ns, RunTime(graph, platform, plan, s, costs));
@@ -268,6 +266,26 @@ Result<Timeline> SimulatePlan(const Graph& graph, const Platform& platform, cons
     for (InstanceId out : WritesOf(step.work)) writer[out.index()] = static_cast<uint32_t>(s);
   }
   return simulator.Run(steps, waits);
+}
+
+SegmentReport SegmentsOf(const Graph& graph, const Platform& platform, const Plan& plan, const CostModel& costs) {
+  const SegmentLaunches launches = SegmentLaunchesOf(platform, costs);
+  std::vector<bool> captures, is_used(platform.devices.size(), false);
+  for (const auto& launch : launches) captures.push_back(launch.has_value());
+  for (const Step& step : plan.steps) is_used[platform.device_of(step.unit).index()] = true;
+  SegmentReport report;
+  for (size_t d = 0; d < launches.size(); ++d) {
+    if (is_used[d] && platform.devices[d].captures && !launches[d]) report.unknown.push_back(platform.devices[d].name);
+  }
+  const std::vector<bool> elided = ElidedSteps(graph, plan);
+  for (const auto& steps : FindLaunchSegments(platform, HappensBefore(platform, plan), captures).steps) {
+    const DeviceId device = platform.device_of(plan.steps[steps.front().index()].unit);
+    const auto launched = std::ranges::count_if(steps, [&](StepId step) { return !elided[step.index()]; });
+    report.launch_ns += launches[device.index()]->ns(static_cast<size_t>(launched));
+    report.segments += 1;
+    report.steps += steps.size();
+  }
+  return report;
 }
 
 const CostModel& KnownTimes() {

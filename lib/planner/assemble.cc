@@ -135,6 +135,7 @@ void FillTimes(const Space& space, const Timeline& timeline, Plan& plan) {
   }
   if (known_ns > 0) plan.report.reference_ns = std::llround(reference / known_ns);
   plan.report.hand_over_ns = HandOverNs(space);
+  plan.report.segments = SegmentsOf(space.graph(), space.platform(), plan, space.problem().costs);
   // Independent errors add up by their squares.
   double spread = 0;
   double error_ns = 0;

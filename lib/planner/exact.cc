@@ -72,7 +72,7 @@ class ExactSearch {
   }
 
   ExactResult Run() {
-    const bool alone = !space_.simulator().has_contention() && !space_.problem().constraints.limits_whole_plans();
+    const bool alone = !space_.simulator().needs_whole_plans() && !space_.problem().constraints.limits_whole_plans();
     for (const size_t width : {size_t{32}, size_t{512}, kWidest}) {
       if (best_.proven || IsOver()) break;
       best_.proven = Pass(PartialScheduler::Reorders::kAnywhere, Dominance::kAhead, width);

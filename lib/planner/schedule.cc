@@ -5,7 +5,7 @@
 namespace pt {
 Scheduler::Scheduler(const Space& space)
     : space_(space),
-      contended_(space.simulator().has_contention()),
+      contended_(space.simulator().needs_whole_plans()),
       values_(space.graph().values().size()),
       flags_(space.slot_count()),
       writer_(space.slot_count()) {
@@ -86,6 +86,7 @@ void Scheduler::EmitGroup(uint32_t c, const Choice& choice, bool elided) {
   ScheduledStep step;
   step.choice = c;
   step.unit = choice.unit;
+  step.elided = elided;
   if (!elided) {
     step.overhead_ns = option.overhead_ns;
     step.run_ns = option.run_ns;
@@ -346,7 +347,12 @@ void Scheduler::Emit(ScheduledStep& step) {
 TimedStep Scheduler::Timed(const ScheduledStep& step, const Option* option) const {
   TimedStep timed;
   timed.unit = step.unit;
+  timed.elided = step.elided;
   timed.overhead_ns = step.overhead_ns;
+  if (const UnitClassId unit_class = space_.platform().unit(step.unit).unit_class;
+      !step.elided && space_.launches_by_segments(unit_class)) {
+    timed.overhead_ns = option != nullptr ? option->launch_ns : space_.launch_ns(unit_class);
+  }
   timed.run_ns = step.run_ns;
   timed.first_wait = step.first_wait;
   timed.end_wait = step.end_wait;

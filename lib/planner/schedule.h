@@ -26,7 +26,8 @@ struct ScheduledStep {
   LinkId link;                 // valid: a copy
   UnitId unit;
   int64_t overhead_ns = 0, run_ns = 0;  // with what fetching its inputs takes
-  int64_t launched_ns = 0;              // the end of its launch, on units with a driver
+  bool elided = false;
+  int64_t launched_ns = 0;  // the end of its launch, on units with a driver
   int64_t start_ns = 0, end_ns = 0;
   UnitId made_on;  // in whose caches its results lie: its own, or where the largest input of an elided step lies
   uint32_t first_wait = 0, end_wait = 0;  // of waits(): the steps whose results it reads, and those of a barrier

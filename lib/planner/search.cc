@@ -184,7 +184,7 @@ class Search {
   // Stretches of the graph solved one by one, for the places and forms of values that starts and the best so far have;
   // what they come to together is improved by itself, for what is better in the end may begin worse.
   void StartBySegments() {
-    if (IsOver() || space_.simulator().has_contention()) return;
+    if (IsOver() || space_.simulator().needs_whole_plans()) return;
     starts_.insert(starts_.begin(), best_);
     const uint64_t effort = space_.problem().effort;
     const uint64_t limit = effort != 0 ? (effort - evaluations_) / 4

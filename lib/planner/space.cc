@@ -45,7 +45,8 @@ Space::Space(const PlanningProblem& problem)
     if (!link.valid() && !copy_units_[l].empty()) link = LinkId(l);
   }
   for (size_t c = 0; c < machine.unit_classes.size(); ++c) {
-    overheads_.push_back(problem.costs.StepOverhead(UnitClassId(c)).ns);
+    launches_.push_back(problem.costs.StepOverhead(UnitClassId(c)).ns);
+    overheads_.push_back(launches_by_segments(UnitClassId(c)) ? 0 : launches_.back());
     least_overheads_.push_back(overheads_.back());
     const bool launched = std::any_of(machine.units.begin(), machine.units.end(), [&](const Unit& unit) {
       return unit.unit_class == UnitClassId(c) && unit.driver.has_value();
@@ -207,7 +208,8 @@ Status Space::AddOption(uint32_t c) {
   option.unit_class = candidate.unit_class;
   option.device = problem_->platform.unit_class(candidate.unit_class).device;
   option.run_ns = estimate->ns;
-  option.overhead_ns = problem_->costs.StepOverheadOf(candidate).ns;
+  option.launch_ns = problem_->costs.StepOverheadOf(candidate).ns;
+  option.overhead_ns = launches_by_segments(candidate.unit_class) ? 0 : option.launch_ns;
   int64_t& least_overhead_ns = least_overheads_[candidate.unit_class.index()];
   least_overhead_ns = std::min(least_overhead_ns, option.overhead_ns);
   option.fetch_share = problem_->costs.FetchShare(candidate);

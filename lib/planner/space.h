@@ -32,6 +32,7 @@ struct Option {
   UnitClassId unit_class;
   DeviceId device;
   int64_t run_ns = 0, overhead_ns = 0;
+  int64_t launch_ns = 0;            // the overhead, where a step is launched by itself
   double fetch_share = 1;           // see CostModel
   double demand = 0;                // see TimedStep
   std::vector<Slot> in, out;        // slots, parallel to the group's in and out
@@ -125,6 +126,13 @@ class Space {
   std::span<const UnitId> units(UnitClassId unit_class) const { return units_[unit_class.index()]; }
   std::span<const UnitId> copy_units(LinkId link) const { return copy_units_[link.index()]; }
   LinkId link(DeviceId from, DeviceId to) const;
+  // The class's steps form segments, so that no step tells when and for how long it is launched: its overhead counts
+  // nothing, and Simulator::Run says the rest.
+  bool launches_by_segments(UnitClassId unit_class) const {
+    return simulator_.launches_segments(platform().unit_class(unit_class).device);
+  }
+  // Of a copy or reorder that is launched by itself.
+  int64_t launch_ns(UnitClassId unit_class) const { return launches_[unit_class.index()]; }
   // Of copies and reorders there; and of whatever takes least, options among them.
   int64_t overhead_ns(UnitClassId unit_class) const { return overheads_[unit_class.index()]; }
   int64_t least_overhead_ns(UnitClassId unit_class) const { return least_overheads_[unit_class.index()]; }
@@ -167,8 +175,8 @@ class Space {
   std::vector<ValueSlots> values_;
   std::vector<Routes> routes_;
   std::vector<std::vector<UnitId>> units_, copy_units_;
-  std::vector<LinkId> links_;                         // by device from * devices + to
-  std::vector<int64_t> overheads_, least_overheads_;  // by unit class
+  std::vector<LinkId> links_;                                    // by device from * devices + to
+  std::vector<int64_t> overheads_, least_overheads_, launches_;  // by unit class
   std::vector<bool> launched_;
   std::vector<NodeId> order_;
   std::vector<uint32_t> position_;

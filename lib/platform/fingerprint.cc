@@ -34,6 +34,11 @@ void AddRates(const std::string& device, const SimulatedRates& rates, Fields& fi
     fields["time of " + signature + " on " + device] = std::to_string(ns) + " ns";
   }
   if (rates.call_ns != 0) fields["call of " + device] = NumberText(rates.call_ns) + " ns";
+  if (const SimulatedRates::Launches& launches = rates.launches; launches != SimulatedRates::Launches()) {
+    fields["launches of " + device] = std::to_string(launches.step_ns) + " ns a step, " +
+                                      std::to_string(launches.segment_ns) + " a segment and " +
+                                      std::to_string(launches.segment_step_ns) + " for each step in it";
+  }
   std::vector<std::string> unsupported = rates.unsupported;
   std::sort(unsupported.begin(), unsupported.end());
   for (const std::string& op : unsupported) fields[op + " on " + device] = "unsupported";

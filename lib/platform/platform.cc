@@ -107,6 +107,10 @@ Status CheckRates(const Platform& platform) {
       return Fault("rates of a device that is not simulated");
     }
     if (!(rates.call_ns >= 0)) return Fault("negative call_ns of '" + platform.device(device).name + "'");
+    const SimulatedRates::Launches& launches = rates.launches;
+    if (std::min({launches.step_ns, launches.segment_ns, launches.segment_step_ns}) < 0) {
+      return Fault("a launch of '" + platform.device(device).name + "' takes less than no time");
+    }
     for (const auto& [op, family] : rates.families) {
       if (!(family.fixed_ns >= 0) || !(family.flops_per_ns >= 0) || !(family.bytes_per_ns >= 0)) {
         return Fault("negative rate of '" + op + "'");

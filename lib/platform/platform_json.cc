@@ -26,6 +26,12 @@ Json RatesToJson(const SimulatedRates& rates) {
   json.Set("exact_ns", std::move(exact));
   json.Set("unsupported", std::move(unsupported));
   if (rates.call_ns != 0) json.Set("call_ns", rates.call_ns);
+  if (rates.launches != SimulatedRates::Launches()) {
+    Json launches = Json::MakeObject();
+    launches.Set("step_ns", rates.launches.step_ns).Set("segment_ns", rates.launches.segment_ns);
+    launches.Set("segment_step_ns", rates.launches.segment_step_ns);
+    json.Set("launches", std::move(launches));
+  }
   return json;
 }
 
@@ -139,6 +145,9 @@ class Reader {
     if (const Json* calls = json.find("calls"); calls != nullptr) {
       PT_ASSIGN(device.calls, CallRulesFromJson(*calls, where + ": calls"));
     }
+    if (json.find("captures") != nullptr) {
+      PT_ASSIGN(device.captures, JsonBool(json, "captures", where));
+    }
     platform_.devices.push_back(std::move(device));
     return {};
   }
@@ -214,6 +223,23 @@ class Reader {
   Platform platform_;
 };
 
+// What a segment takes may be absent: such a device records none.
+Result<SimulatedRates::Launches> LaunchesFromJson(const Json& rates, std::string_view what) {
+  PT_ASSIGN(const Json* json, JsonObject(rates, "launches", what));
+  const std::string where = std::string(what) + ": launches";
+  for (const auto& [key, value] : *json->as_object()) {
+    if (key == "step_ns" || key == "segment_ns" || key == "segment_step_ns") continue;
+    return MakeError(ErrorCode::kInvalidInput, "platform.field", where + ": unknown key '" + key + "'");
+  }
+  SimulatedRates::Launches launches;
+  PT_ASSIGN(launches.step_ns, JsonInt(*json, "step_ns", where));
+  if (json->find("segment_ns") != nullptr || json->find("segment_step_ns") != nullptr) {
+    PT_ASSIGN(launches.segment_ns, JsonInt(*json, "segment_ns", where));
+    PT_ASSIGN(launches.segment_step_ns, JsonInt(*json, "segment_step_ns", where));
+  }
+  return launches;
+}
+
 }  // namespace
 
 Result<SimulatedRates> RatesFromJson(const Json& json, std::string_view what) {
@@ -249,6 +275,9 @@ Result<SimulatedRates> RatesFromJson(const Json& json, std::string_view what) {
   if (json.find("call_ns") != nullptr) {
     PT_ASSIGN(rates.call_ns, JsonNumber(json, "call_ns", what));
   }
+  if (json.find("launches") != nullptr) {
+    PT_ASSIGN(rates.launches, LaunchesFromJson(json, what));
+  }
   return rates;
 }
 
@@ -267,6 +296,7 @@ Json ToJson(const Platform& platform) {
       row.Set("cache_bytes", std::move(caches));
     }
     if (device.calls != CallRules()) row.Set("calls", ToJson(device.calls));
+    if (device.captures) row.Set("captures", true);
     devices.Push(std::move(row));
   }
   Json resources = Json::MakeArray();

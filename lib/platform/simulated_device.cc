@@ -19,7 +19,7 @@ Error Bad(std::string_view what, std::string message) {
 Status RefuseUnknownKeys(const Json& json, std::string_view what) {
   static const std::set<std::string_view> known = {
       "format",      "version", "kind",     "name",     "description", "memory_bytes", "streams", "to_device",
-      "from_device", "peers",   "families", "exact_ns", "unsupported", "calls",        "call_ns"};
+      "from_device", "peers",   "families", "exact_ns", "unsupported", "calls",        "call_ns", "launches"};
   for (const auto& [key, value] : *json.as_object()) {
     if (!known.contains(key)) return Bad(what, "unknown key '" + key + "'");
   }
@@ -82,6 +82,8 @@ Status AddSimulatedDevice(Platform& platform, const Json& description, std::stri
     PT_ASSIGN(device.calls, CallRulesFromJson(*calls, std::string(what) + ": calls"));
   }
   PT_ASSIGN(SimulatedRates rates, RatesFromJson(description, what));
+  const Json* launches = description.find("launches");
+  device.captures = launches != nullptr && launches->find("segment_ns") != nullptr;
   PT_ASSIGN(Link to_device, LinkFromJson(description, "to_device", what));
   PT_ASSIGN(Link from_device, LinkFromJson(description, "from_device", what));
   uint64_t streams = 1;

@@ -63,6 +63,23 @@ Status CopyWork::Launch() {
   return queue_.stream().Record(*event_);
 }
 
+Result<std::unique_ptr<Executable>> CopyWork::Capture(uint32_t copies) {
+  PT_CHECK_OK(queue_.stream().BeginCapture());
+  Status recorded;
+  for (uint32_t i = 0; i < copies && recorded.ok(); ++i) recorded = EnqueueCopy();
+  Result<std::unique_ptr<Executable>> executable = queue_.stream().EndCapture();  // in any case
+  PT_CHECK_OK(std::move(recorded));
+  return executable;
+}
+
+Result<int64_t> CopyWork::Launch(Executable& recorded) {
+  const Clock::time_point begin = Clock::now();
+  PT_CHECK_OK(recorded.Launch(queue_.stream()));
+  const int64_t ns = (Clock::now() - begin).count();
+  PT_CHECK_OK(queue_.stream().Record(*event_));
+  return ns;
+}
+
 Result<int64_t> CopyWork::OwnNs() {
   return queue_.Time([this] { return EnqueueCopy(); });
 }
@@ -76,6 +93,16 @@ Result<int64_t> TimeLaunches(CopyWork& work, uint32_t count) {
     ns += (Clock::now() - begin).count();
     PT_CHECK_OK(work.AwaitLast());
     done += now;
+  }
+  return ns;
+}
+
+Result<int64_t> TimeSegmentLaunches(CopyWork& work, Executable& recorded, uint32_t count) {
+  int64_t ns = 0;
+  for (uint32_t i = 0; i < count; ++i) {
+    PT_ASSIGN(const int64_t launch_ns, work.Launch(recorded));
+    PT_CHECK_OK(work.AwaitLast());
+    ns += launch_ns;
   }
   return ns;
 }

@@ -25,6 +25,11 @@ class CopyWork {
   DeviceDriver& driver() const { return driver_; }
   // Once, with an event behind it.
   Status Launch();
+  // So many times as one, to be launched on its stream.
+  Result<std::unique_ptr<Executable>> Capture(uint32_t copies);
+  // The recorded copies, with an event behind them that AwaitLast waits for; nanoseconds of the calling thread for the
+  // launch without the event.
+  Result<int64_t> Launch(Executable& recorded);
   Status AwaitLast() { return queue_.Await(*event_); }
   bool CanWaitFor(const CopyWork& other) const { return driver_.CanWaitFor(other.driver_); }
   // What is launched next starts when the last launch of `other` is over.
@@ -48,6 +53,9 @@ class CopyWork {
 
 // Nanoseconds of the calling thread for `count` launches with an event each, the device's work not waited for.
 Result<int64_t> TimeLaunches(CopyWork& work, uint32_t count);
+// The same for what work has recorded, each launch alone, without an event: nothing is launched before the last is
+// over.
+Result<int64_t> TimeSegmentLaunches(CopyWork& work, Executable& recorded, uint32_t count);
 // Nanoseconds for `count` times: from the end of a launch until its end is seen, less the work's own time. Half of it
 // lies before the work and half behind, as far as anybody outside the device can tell.
 Result<int64_t> TimeLatencies(CopyWork& work, uint32_t count);

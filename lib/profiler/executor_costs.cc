@@ -43,6 +43,16 @@ Status MeasureOverhead(const ProfilingTask& task, DeviceLocks& locks, WorkItem& 
   return TakeSeries(locks, device, item, kLaunches, [&] { return TimeLaunches(*work, kLaunches); });
 }
 
+Status MeasureSegment(const ProfilingTask& task, DeviceLocks& locks, WorkItem& item) {
+  const UnitClassId unit_class = item.needed.unit_class;
+  const UnitId unit = UnitsOf(task.platform, unit_class).front();
+  PT_ASSIGN(const auto work, CopyWork::Least(task.machine, unit, task.options.cancel));
+  PT_ASSIGN(const auto segment, work->Capture(item.needed.steps));
+  PT_CHECK_OK(TimeSegmentLaunches(*work, *segment, 1));  // the first one brings it to the device
+  return TakeSeries(locks, task.platform.unit_class(unit_class).device, item, kLaunches,
+                    [&] { return TimeSegmentLaunches(*work, *segment, kLaunches); });
+}
+
 Status MeasureWait(const ProfilingTask& task, DeviceLocks& locks, WorkItem& item) {
   const Platform& platform = task.platform;
   const UnitClassId from = item.needed.unit_class, to = item.needed.to_class;

@@ -172,6 +172,8 @@ Status Profiling::MeasureFirst(WorkItem& item) {
   switch (item.needed.kind) {
     case NeededKey::Kind::kOverhead:
       return MeasureOverhead(task_, locks_, item);
+    case NeededKey::Kind::kSegment:
+      return MeasureSegment(task_, locks_, item);
     case NeededKey::Kind::kWait:
       return MeasureWait(task_, locks_, item);
     case NeededKey::Kind::kFetch:

@@ -49,6 +49,8 @@ std::string LabelOf(const ProfilingTask& task, const NeededKey& needed) {
     }
     case NeededKey::Kind::kOverhead:
       return "overhead of a step";
+    case NeededKey::Kind::kSegment:
+      return "launch of a segment of " + std::to_string(needed.steps) + " steps";
     case NeededKey::Kind::kWait:
       return "hand-over to " + platform.unit_class(needed.to_class).name;
     case NeededKey::Kind::kFetch:
@@ -65,6 +67,8 @@ const char* FamilyOf(NeededKey::Kind kind) {
       return "copy";
     case NeededKey::Kind::kOverhead:
       return "overhead";
+    case NeededKey::Kind::kSegment:
+      return "segment";
     case NeededKey::Kind::kWait:
       return "wait";
     case NeededKey::Kind::kFetch:
@@ -126,8 +130,8 @@ bool IsBeside(const NeededKey& needed) {
 }
 
 bool IsOfExecutor(const NeededKey& needed) {
-  return needed.kind == NeededKey::Kind::kOverhead || needed.kind == NeededKey::Kind::kWait ||
-         needed.kind == NeededKey::Kind::kFetch;
+  return needed.kind == NeededKey::Kind::kOverhead || needed.kind == NeededKey::Kind::kSegment ||
+         needed.kind == NeededKey::Kind::kWait || needed.kind == NeededKey::Kind::kFetch;
 }
 
 double Urgency(const Decision& decision) {

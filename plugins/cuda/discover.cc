@@ -111,6 +111,7 @@ class Discovery {
     device.kind = kDeviceKind;
     device.memory_bytes = memory;
     device.isa = Instructions(asked.architecture);
+    device.captures = true;
     PT_ASSIGN(device.fingerprint, Fingerprint(asked, asked.architecture));
     PT_CHECK_OK(AddAsynchronousDevice(platform, std::move(device), kStreams, Link(), Link()));
     return {};

@@ -343,6 +343,67 @@ TEST_CASE("SimulatedSession, BranchesOnHostAndDeviceOverlapAndAgreeWithTheHost",
   CHECK(sequential.report.makespan_ns >= total);  // nothing overlaps in the twin
 }
 
+TEST_CASE("SimulatedSession, ASegmentIsLaunchedAsTheTimelineSays", "[backend]") {
+  // Two convolutions side by side, what follows them, and the copies: six steps.
+  std::string description = kDescription;
+  const std::string streams = "\"streams\": 1";
+  REQUIRE(description.find(streams) != std::string::npos);
+  description.replace(description.find(streams), streams.size(),
+                      R"("streams": 2, "launches": {"step_ns": 2000, "segment_ns": 5000, "segment_step_ns": 300})");
+  for (const std::string bytes : {"\"bytes_per_ns\": 0}", "\"bytes_per_ns\": 1}"}) {
+    description.replace(description.find(bytes), bytes.size() - 1,
+                        bytes.substr(0, bytes.size() - 1) + ", \"demand\": 0.5");
+  }
+  const auto machine = SimulatedMachine(WithSimulated(description));
+  const std::shared_ptr<const Graph> graph = Branches();
+  const std::vector<const char*> units = {"sim:0#0", "sim:0#1", "sim:0#0", "sim:0#0"};
+  const auto as_one = SessionOn(*machine, graph, units);
+  const auto one_by_one = SessionOn(*machine, graph, units, {.capture = false});
+  CHECK(as_one->capture().segments == 1);
+  CHECK(as_one->capture().steps == 6);
+  CHECK(one_by_one->capture().segments == 0);
+
+  const Plan& plan = *as_one->plan();
+  Platform platform = machine->platform();
+  TableCosts costs;
+  int64_t chain_ns = 1000 + 4 * 72 / 2 + 3000 + 4 * 144 / 4;  // the copies in and out
+  int64_t relu_ns = 0;
+  for (const Candidate& candidate : plan.candidates) {
+    const int64_t ns = *machine->library("simulated")->KnownCost(*graph, platform, candidate);
+    costs.SetRunOf(candidate, ns);
+    if (candidate.nodes.front() != NodeId(1u)) chain_ns += ns;  // beside the other one
+    if (candidate.nodes.front() == NodeId(2u)) relu_ns = ns;
+  }
+  for (size_t l = 0; l < platform.links.size(); ++l) {
+    costs.SetLink(LinkId(l), platform.links[l].latency_ns, platform.links[l].bytes_per_ns);
+  }
+  for (size_t k = 0; k < platform.unit_classes.size(); ++k) {
+    costs.SetOverhead(UnitClassId(k), SimulatedLaunchNs(platform, platform.unit_classes[k].device));
+  }
+  costs.SetSegmentLaunch(DeviceId(1u), SimulatedSegmentLaunch(platform, DeviceId(1u)));
+  const auto agrees = [&](Session& session, const Timeline& timeline) {
+    const RunResult result = RunOnce(session);
+    for (size_t s = 0; s < timeline.start_ns.size(); ++s) {
+      CHECK(result.trace.events[s].start_ns == timeline.start_ns[s]);
+      CHECK(result.trace.events[s].end_ns == timeline.end_ns[s]);
+    }
+    CHECK(result.report.segment_launch_ns == 0);  // it takes none of the time on the wall clock
+    return result.report.makespan_ns;
+  };
+  const Timeline captured = SimulatePlan(*graph, platform, plan, costs).value();
+  CHECK(captured.makespan_ns == 5000 + 6 * 300 + chain_ns);
+  CHECK(agrees(*as_one, captured) == captured.makespan_ns);
+  const SegmentReport report = SegmentsOf(*graph, platform, plan, costs);
+  CHECK(report == SegmentReport{1, 6, 6800, {}});
+
+  platform.devices[1].captures = false;
+  const Timeline single = SimulatePlan(*graph, platform, plan, costs).value();
+  // The copy is over when the second convolution is launched, at 6000, which ends after what follows the first.
+  REQUIRE(relu_ns < 2000);
+  CHECK(single.makespan_ns == 6000 + chain_ns - (1000 + 4 * 72 / 2) - relu_ns);
+  CHECK(agrees(*one_by_one, single) == single.makespan_ns);
+}
+
 TEST_CASE("SimulatedSession, StreamsShareTheDeviceAsTheTimelineSays", "[backend]") {
   // Two convolutions that ask for 0.75 of the device each, side by side on two streams.
   std::string description = kDescription;

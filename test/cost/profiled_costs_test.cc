@@ -202,6 +202,47 @@ TEST_CASE("ProfiledCosts, SimulatedCopiesFollowThePlatformFile", "[cost]") {
                   .has_value());
 }
 
+TEST_CASE("ProfiledCosts, LaunchesOfSegmentsLieOnALineThroughBothSizes", "[cost]") {
+  Platform platform = SamplePlatform(true);
+  platform.devices[1].simulated = false;
+  platform.simulated.clear();
+  const Graph graph = IndependentRelus(1);
+  const auto segments = [&](const Profile& profile) {
+    ProfiledCostsOptions options;
+    options.library_versions = kVersions;
+    return MakeProfiledCosts(graph, platform, profile, options)->LaunchOfSegment(DeviceId(1u));
+  };
+  const auto needed_keys = [&] {
+    std::vector<NeededKey> keys = NeededKeys(graph, platform, {}, kVersions);
+    std::erase_if(keys, [](const NeededKey& key) { return key.kind != NeededKey::Kind::kSegment; });
+    return keys;
+  };
+  CHECK(needed_keys().empty());  // of a device that records nothing
+  platform.devices[1].captures = true;
+  const std::vector<NeededKey> needed = needed_keys();
+  REQUIRE(needed.size() == 2);
+  CHECK(needed[0].steps == 2);
+  CHECK(needed[1].steps == 34);
+  Profile profile;
+  CHECK_FALSE(segments(profile));  // of an older release: nothing is made up
+  Add(profile, needed[0].key, 9'000, "segment", "any", "");
+  CHECK_FALSE(segments(profile));
+  Add(profile, needed[1].key, 9'000 + 32 * 250, "segment", "any", "");
+  REQUIRE(segments(profile));
+  CHECK(segments(profile)->ns(2) == 9'000);
+  CHECK(segments(profile)->ns(34) == 17'000);
+  CHECK(segments(profile)->ns(100) == 8'500 + 25'000);
+  CHECK(segments(profile)->provenance == Provenance::kMeasured);
+  // Noise never makes more steps cheaper.
+  Profile noisy;
+  Add(noisy, needed[0].key, 9'000, "segment", "any", "");
+  Add(noisy, needed[1].key, 8'900, "segment", "any", "");
+  CHECK(segments(noisy)->ns(100) == 9'000);
+  Profile failed = profile;
+  failed.measurements.at(needed[1].key.hash).failure = "the device does not record";
+  CHECK_FALSE(segments(failed));
+}
+
 TEST_CASE("ProfiledCosts, FetchingIsInterpolatedFromNothingAndEndsWithTheCaches", "[cost]") {
   const Platform platform = SamplePlatform();
   const Graph graph = IndependentRelus(1);

@@ -357,6 +357,34 @@ TEST_CASE("DeviceStreams, NoSegmentReachesAcrossTheHost", "[exec]") {
   CHECK(session->capture().segments == 2);
 }
 
+TEST_CASE("DeviceStreams, RunsTellWhatLaunchingSegmentsTook", "[exec]") {
+  Setting setting(SimulatedClock::kReal);
+  const auto session = setting.Create(setting.PlanOn(kTwoStreams));
+  RunBuffers buffers(*setting.graph);
+  CHECK(buffers.Run(*session)->segment_launch_ns == 0);  // recorded in this run
+  const int64_t launched_ns = buffers.Run(*session)->segment_launch_ns;
+  CHECK(launched_ns > 0);
+  const auto one_by_one = setting.Create(setting.PlanOn(kTwoStreams), {.capture = false});
+  for (int run = 0; run < 2; ++run) CHECK(buffers.Run(*one_by_one)->segment_launch_ns == 0);
+}
+
+TEST_CASE("DeviceStreams, DevicesWhosePlatformDoesNotSaySoAreNotRecorded", "[exec]") {
+  Platform platform = MakeTestPlatform(2, true);
+  FakeControl control;
+  std::vector<std::unique_ptr<DeviceDriver>> drivers;
+  drivers.push_back(MakeHostDriver(kHostDevice));
+  drivers.push_back(MakeSimulatedDriver(platform, DeviceId(1u), {SimulatedClock::kVirtual, nullptr}));
+  std::vector<std::unique_ptr<Library>> libraries;
+  libraries.push_back(MakeFakeLibrary(control));
+  const auto machine = Machine::Assemble(platform, std::move(drivers), std::move(libraries)).value();
+  const std::shared_ptr<const Graph> graph = Diamond();
+  const std::vector<UnitId> units(4, FindUnit(platform, "fake:0#0"));
+  const auto session = Session::Create(graph, MakeTestPlan(*graph, *machine, units), *machine).value();
+  CHECK(session->capture().segments == 0);
+  CHECK(session->capture().cannot == std::vector<std::string>{"fake:0"});
+  CHECK(RunsRight(*session));
+}
+
 TEST_CASE("DeviceStreams, DevicesThatCannotCaptureGetSingleLaunchesAndSaySo", "[exec]") {
   FakeControl control;
   FakeDeviceControl device;

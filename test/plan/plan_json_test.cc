@@ -25,6 +25,7 @@ Plan FullPlanBy(const World& world, std::string_view name, std::string_view argu
   plan.report.baselines_ns["heft"] = 12345;
   plan.report.reference_ns = 66'822;
   plan.report.hand_over_ns = 63;
+  plan.report.segments = {2, 17, 12'345, {"cuda:1"}};
   plan.report.tight_bound = "L3 area";
   return plan;
 }
@@ -152,7 +153,7 @@ TEST_CASE("PlanJson, EveryLostKeyIsRefused", "[plan]") {
   // the pace of times that nobody measured.
   const std::vector<std::string> optional = {"name",         "nodes",        "source",          "operator", "unit_name",
                                              "value_name",   "device_name",  "unit_class_name", "platform", "strides",
-                                             "reference_ns", "hand_over_ns", "tight_bound"};
+                                             "reference_ns", "hand_over_ns", "tight_bound",     "segments"};
   size_t lost = 0;
   const std::function<void(const Json&, std::vector<std::string>)> visit = [&](const Json& part,
                                                                                std::vector<std::string> path) {

@@ -107,6 +107,72 @@ TEST_CASE("Simulator, UnitsOfADeviceWaitForEachOtherWithoutTheirDriver", "[plan]
   CHECK(simulator.Run(held, waits).start_ns == std::vector<int64_t>{0, 100, 100});
 }
 
+// TwoCores() whose accelerator records: a launch by itself takes 20 ns, one of a segment 30 and 5 for each step.
+struct Recording {
+  Recording() {
+    platform.devices[1].captures = true;
+    costs.SetSegmentLaunch(DeviceId(1u), {30, 5, Provenance::kTable});
+  }
+  Timeline Run(std::vector<TimedStep> steps, const std::vector<uint32_t>& waits) const {
+    for (TimedStep& step : steps)
+      step.overhead_ns = platform.unit_class(platform.unit(step.unit).unit_class).on_host() ? 0 : 20;
+    return Simulator(platform, costs).Run(steps, waits);
+  }
+
+  Platform platform = testing::TwoCores();
+  TableCosts costs;
+};
+
+TEST_CASE("Simulator, ASegmentHasOneLaunch", "[plan]") {
+  Recording recording;
+  // A copy, a kernel that reads it, a copy back, and a step of the core that launches them.
+  const std::vector<TimedStep> steps = {Timed(4, 100), Timed(3, 50, 0, 1), Timed(5, 30, 1, 2), Timed(1, 10)};
+  const std::vector<uint32_t> waits = {0, 1};
+  CHECK(recording.Run(steps, waits).start_ns == std::vector<int64_t>{45, 145, 195, 45});
+  // What is elided is no part of what is recorded, but of the order.
+  std::vector<TimedStep> elided = steps;
+  elided[1].elided = true;
+  elided[1].run_ns = 0;
+  CHECK(recording.Run(elided, waits).start_ns == std::vector<int64_t>{40, 140, 140, 40});
+  // One step is launched as it is anywhere.
+  CHECK(recording.Run({Timed(3, 50), Timed(1, 10)}, {}).start_ns == std::vector<int64_t>{20, 20});
+  // Without a device that records, or without knowing what that takes, each step is launched.
+  const std::vector<int64_t> one_by_one = {20, 120, 170, 60};
+  recording.platform.devices[1].captures = false;
+  CHECK(recording.Run(steps, waits).start_ns == one_by_one);
+  recording.platform.devices[1].captures = true;
+  recording.costs = TableCosts();
+  CHECK(recording.Run(steps, waits).start_ns == one_by_one);
+}
+
+TEST_CASE("Simulator, ASegmentIsLaunchedWhereItsFirstStepStands", "[plan]") {
+  const Recording recording;
+  // The core that launches has a long step between the two: the second is on its way before it.
+  CHECK(recording.Run({Timed(3, 50), Timed(1, 1000), Timed(3, 50)}, {}).start_ns == std::vector<int64_t>{40, 40, 90});
+  // What waits for the host between them is no part of it.
+  const std::vector<uint32_t> waits = {0, 1};
+  CHECK(recording.Run({Timed(3, 50), Timed(0, 100, 0, 1), Timed(3, 50, 1, 2)}, waits).start_ns ==
+        std::vector<int64_t>{20, 70, 190});
+}
+
+TEST_CASE("Simulator, ASegmentStartsBehindWhatItsFirstStepWaitsFor", "[plan]") {
+  const Recording recording;
+  // Segments {0, 1} and {3, 4}: the second is launched at 150, for 40 ns, on the stream that is busy until 1040, and
+  // its other step, which waits for nothing, does not start before.
+  const std::vector<uint32_t> waits = {1, 2};
+  const std::vector<TimedStep> steps = {Timed(3, 1000), Timed(5, 10), Timed(0, 100, 0, 1), Timed(3, 10, 1, 2),
+                                        Timed(4, 10)};
+  CHECK(recording.Run(steps, waits).start_ns == std::vector<int64_t>{40, 40, 50, 1040, 1040});
+}
+
+TEST_CASE("Simulator, AStreamGoesOnBehindAllOfTheSegmentLaunchedOnIt", "[plan]") {
+  const Recording recording;
+  // Segment {0, 1} ends at 540, on the other unit; the last step is launched by itself.
+  const std::vector<uint32_t> waits = {0, 2};
+  const std::vector<TimedStep> steps = {Timed(3, 10), Timed(5, 500), Timed(0, 100, 0, 1), Timed(3, 10, 1, 2)};
+  CHECK(recording.Run(steps, waits).start_ns == std::vector<int64_t>{40, 40, 50, 540});
+}
+
 // Steps in chains and forks on cores and on three streams that ask for more than the device has, and their waits.
 struct BusyStreams {
   explicit BusyStreams(uint64_t seed) {
@@ -168,8 +234,10 @@ TEST_CASE("Simulator, WithoutSlowdownsTheLimitChangesNothing", "[plan]") {
 }
 
 TEST_CASE("SimulatePlan, AgreesWithTheScheduleThePlanWasMadeFrom", "[plan]") {
+  uint64_t segments = 0;
   for (uint64_t seed = 1; seed <= testing::Rounds(40); ++seed) {
-    World world = MakeWorld(testing::RandomGraph(seed, 8 + seed % 40), {.contention = seed % 4 == 0}, seed);
+    const testing::WorldOptions options = {.contention = seed % 4 == 0, .captures = seed % 3 == 0};
+    World world = MakeWorld(testing::RandomGraph(seed, 8 + seed % 40), options, seed);
     if (seed % 5 == 0) {
       world.costs.SetDemand([](const Candidate& c) { return c.nodes.front().value % 3 == 0 ? 0 : 0.75; });
       world.costs.SetOverheadOf([](const Candidate& c) { return int64_t{c.nodes.front().value % 7} * 100; });
@@ -190,11 +258,13 @@ TEST_CASE("SimulatePlan, AgreesWithTheScheduleThePlanWasMadeFrom", "[plan]") {
       const Plan plan = Assemble(space, solution, "test").value();
       INFO("seed " << seed << ", " << solver.planner.name);
       CHECK(plan.makespan.ns == scheduled);
+      segments += plan.report.segments.segments;
       REQUIRE(plan.steps.size() == scheduler.steps().size());
       for (size_t s = 0; s < plan.steps.size(); ++s)
         CHECK(plan.steps[s].expected_start_ns == scheduler.steps()[s].start_ns);
     }
   }
+  CHECK(segments > 0);
 }
 
 // Two nodes that know nothing of each other, on two streams of one device.

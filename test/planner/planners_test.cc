@@ -35,6 +35,7 @@ std::vector<NamedWorld> Worlds() {
   worlds.push_back({"residual on the host", MakeWorld(testing::Residual(4), {.accelerator = false})});
   worlds.push_back({"three requests", MakeWorld(RepeatRequests(testing::Inception(1), 3).value())});
   worlds.push_back({"inception with contention", MakeWorld(testing::Inception(2), {.contention = true})});
+  worlds.push_back({"inception with segments", MakeWorld(testing::Inception(2), {.captures = true})});
   for (uint64_t seed = 1; seed <= testing::Rounds(12); ++seed) {
     worlds.push_back({"random " + std::to_string(seed), MakeWorld(testing::RandomGraph(seed, 5 + seed * 4), {}, seed)});
     // The same where every third input and output lies on the accelerator.

@@ -164,6 +164,8 @@ TEST_CASE("WindowScheduler, SaysOfRandomChangesWhatTheWholeScheduleSays", "[plan
   CompareWithWhole(MakeWorld(testing::Chain(40)), 3, 1000, tally);
   CompareWithWhole(MakeWorld(testing::TwoConcatenations()), 4, 1000, tally);
   CompareWithWhole(MakeWorld(testing::Inception(2), {.contention = true}), 5, 300, tally);
+  CompareWithWhole(MakeWorld(testing::Inception(2), {.captures = true}), 6, 300, tally);
+  CompareWithWhole(MakeWorld(testing::RandomGraph(7, 40), {.captures = true}, 7), 7, 300, tally);
   INFO(tally.changes << " changes, " << tally.possible << " possible, " << tally.kept << " kept");
   CHECK(tally.changes > 10'000);
   CHECK(tally.refused > 1'000);

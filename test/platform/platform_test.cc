@@ -208,6 +208,32 @@ TEST_CASE("SimulatedDevice, BadFilesAreRefusedAndChangeNothing", "[platform]") {
   CHECK_FALSE(AddSimulatedDevice(twice, Accelerator(), "again").ok());
 }
 
+TEST_CASE("SimulatedDevice, CapturesWhereItsFileSaysWhatASegmentTakes", "[platform]") {
+  const auto with = [](Json launches) {
+    Json description = Accelerator();
+    Platform platform = TwoCores();
+    const Status status = AddSimulatedDevice(platform, description.Set("launches", std::move(launches)), "file");
+    return status.ok() ? std::optional<Platform>(platform) : std::nullopt;
+  };
+  const Json steps = Json::MakeObject().Set("step_ns", 4000);
+  const std::optional<Platform> single = with(steps);
+  REQUIRE(single);
+  CHECK_FALSE(single->devices[1].captures);
+  CHECK(single->simulated.at(DeviceId(1u)).launches.step_ns == 4000);
+  const std::optional<Platform> records = with(Json(steps).Set("segment_ns", 7000).Set("segment_step_ns", 300));
+  REQUIRE(records);
+  CHECK(records->devices[1].captures);
+  const Result<Platform> read = PlatformFromJson(ToJson(*records), "test");
+  REQUIRE(read.ok());
+  CHECK(read->devices[1].captures);
+  CHECK(read->simulated.at(DeviceId(1u)).launches == SimulatedRates::Launches{4000, 7000, 300});
+  CHECK_FALSE(PlatformDifferences(*single, *records).empty());
+  CHECK_FALSE(with(Json(steps).Set("segment_ns", 7000)));
+  CHECK_FALSE(with(Json(steps).Set("segment_ns", -1).Set("segment_step_ns", 0)));
+  CHECK_FALSE(with(Json(steps).Set("step", 1)));
+  CHECK_FALSE(with(Json::MakeObject()));
+}
+
 TEST_CASE("SimulatedDevice, PeersAreLinkedEachWayThatIsGiven", "[platform]") {
   Platform platform = WithAccelerator();
   Json second = Json::MakeObject();

@@ -1,4 +1,5 @@
 // A simulated device on the wall clock is measured like a real one; on the virtual clock its file is believed.
+#include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 #include <fstream>
 
@@ -14,7 +15,8 @@ namespace {
 constexpr int64_t kKernelNs = 300'000, kLatencyNs = 20'000;
 constexpr const char* kFile = R"({"version": 1, "name": "sim:0", "memory_bytes": 536870912, "streams": 2,
   "to_device": {"latency_ns": 20000, "bytes_per_ns": 16}, "from_device": {"latency_ns": 20000, "bytes_per_ns": 16},
-  "families": {"*": {"fixed_ns": 300000, "flops_per_ns": 0, "bytes_per_ns": 0}}})";
+  "families": {"*": {"fixed_ns": 300000, "flops_per_ns": 0, "bytes_per_ns": 0}},
+  "launches": {"step_ns": 4000, "segment_ns": 9000, "segment_step_ns": 500}})";
 
 struct SimulatedScene {
   Result<MeasureReport> Measure(SimulatedClock clock) {
@@ -84,7 +86,13 @@ TEST_CASE("MeasureSimulated, OnTheWallClockEveryTimeIsMeasured", "[profiler]") {
       CHECK(costs->WaitCost(UnitClassId(k), UnitClassId(other)).provenance == Provenance::kMeasured);
     }
   }
+  // Host times, whatever the file says of a virtual clock: two rows, few steps and many.
+  const std::optional<SegmentLaunch> segment = costs->LaunchOfSegment(DeviceId(1u));
+  REQUIRE(segment);
+  CHECK(segment->provenance == Provenance::kMeasured);
+  CHECK(segment->ns(34) > 0);
   const std::map<Hash128, Measurement> rows = scene.db.All().value();
+  CHECK(std::ranges::count_if(rows, [](const auto& row) { return row.second.family == "segment"; }) == 2);
   for (const auto& [hash, row] : rows) {
     CHECK(row.failure.empty());
     CHECK(row.provenance == Provenance::kMeasured);
@@ -99,6 +107,11 @@ TEST_CASE("MeasureSimulated, WhatOneClockSaysIsNoAnswerForTheOther", "[profiler]
     CHECK(scene.Costs()->Run(candidate)->ns == kKernelNs);
     CHECK(scene.Costs()->Run(candidate)->provenance == Provenance::kSimulated);
   }
+  const auto costs = scene.Costs();
+  REQUIRE(costs->LaunchOfSegment(DeviceId(1u)));
+  CHECK(costs->LaunchOfSegment(DeviceId(1u))->ns(10) == 9000 + 10 * 500);
+  CHECK(costs->LaunchOfSegment(DeviceId(1u))->provenance == Provenance::kSimulated);
+  CHECK(costs->StepOverhead(FindUnitClass(scene.measured, "sim:0")).ns == 4000);
   const size_t with_virtual_clock = scene.db.All()->size();
   const Result<MeasureReport> real = scene.Measure(SimulatedClock::kReal);
   REQUIRE(real.ok());

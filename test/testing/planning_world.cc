@@ -328,6 +328,10 @@ World MakeWorld(Graph graph, const WorldOptions& options, uint64_t seed) {
   world.costs.SetFetchShare([](const Candidate& candidate) {
     return 0.5 * static_cast<double>((candidate.nodes.size() + candidate.unit_class.index()) % 4);
   });
+  if (options.captures) {
+    world.platform.devices[1].captures = true;
+    world.costs.SetSegmentLaunch(DeviceId(1u), {2000, 150, Provenance::kTable});
+  }
   if (options.contention) {
     world.costs.SetSlowdown([](const Candidate&, std::span<const Candidate* const> beside) {
       return 1.0 + 0.25 * static_cast<double>(beside.size());

@@ -206,6 +206,7 @@ void AddSecondDevice(Platform& platform, bool linked) {
 
 std::unique_ptr<Machine> MakeSimulatedMachine(Platform platform, FakeControl& control,
                                               const SimulatedOptions& options) {
+  for (size_t i = 1; i < platform.devices.size(); ++i) platform.devices[i].captures = true;
   std::vector<std::unique_ptr<DeviceDriver>> drivers;
   drivers.push_back(MakeHostDriver(DeviceId(0u)));
   for (size_t i = 1; i < platform.devices.size(); ++i) {

@@ -23,7 +23,9 @@ MeasurementKey CandidateKey(const Graph& graph, const Platform& platform, const 
 MeasurementKey CopyKey(const Platform& platform, LinkId link, uint64_t bytes);
 MeasurementKey ReorderKey(const Platform& platform, UnitClassId unit_class, std::span<const int64_t> dims,
                           const Form& from, const Form& to, std::string_view library_version);
-MeasurementKey OverheadKey(const Platform& platform, UnitClassId unit_class);        // one step's launch
+MeasurementKey OverheadKey(const Platform& platform, UnitClassId unit_class);  // one step's launch
+MeasurementKey SegmentKey(const Platform& platform, UnitClassId unit_class,
+                          uint32_t steps);                                           // launch of so many as one
 MeasurementKey WaitKey(const Platform& platform, UnitClassId from, UnitClassId to);  // flag hand-over
 MeasurementKey FetchKey(const Platform& platform, UnitClassId from, UnitClassId to, uint64_t bytes);
 // What all other cores of the host are busy with meanwhile: "memory" or "compute".

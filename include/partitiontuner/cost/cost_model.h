@@ -29,6 +29,14 @@ struct Estimate {
   int64_t low_ns = 0, high_ns = 0;  // kEstimated by laws: the central 80 % of such times lie between; else 0
 };
 
+// What launching steps that were recorded as one takes the core that launches them.
+struct SegmentLaunch {
+  double fixed_ns = 0, step_ns = 0;  // of every launch, and for each step in it
+  Provenance provenance = Provenance::kTable;
+
+  int64_t ns(size_t steps) const;  // of a launch of so many, rounded
+};
+
 // Thread-safe; const calls never block for long.
 class CostModel {
  public:
@@ -46,6 +54,8 @@ class CostModel {
   // The same of a step of the candidate, where that is known: libraries differ in what a launch takes. The default: of
   // any step there.
   virtual Estimate StepOverheadOf(const Candidate& candidate) const { return StepOverhead(candidate.unit_class); }
+  // Launching a segment of a device that captures. Empty, which is the default, where that is not known.
+  virtual std::optional<SegmentLaunch> LaunchOfSegment(DeviceId /*device*/) const { return std::nullopt; }
   // From the end of a step on `from` to the start of a waiting step on another unit of class `to`.
   virtual Estimate WaitCost(UnitClassId from, UnitClassId to) const = 0;
   // What a step on a unit of class `to` takes longer than Run() or Reorder() says because `bytes` of its inputs were
@@ -63,6 +73,10 @@ class CostModel {
   // False when Slowdown is 1 whatever runs beside: timelines are then one pass over the steps.
   virtual bool has_slowdown() const { return true; }
 };
+
+// What a simulated device's file says of launches; 0 on other devices.
+int64_t SimulatedLaunchNs(const Platform& platform, DeviceId device);  // of a step by itself
+SegmentLaunch SimulatedSegmentLaunch(const Platform& platform, DeviceId device);
 
 // As costs say; else, on simulated devices, what the platform's file says; else 0: as much as the unit uses.
 double DemandOf(const Graph& graph, const Platform& platform, const Candidate& candidate, const CostModel& costs);

@@ -18,6 +18,9 @@ class CostsOver : public CostModel {
   }
   Estimate StepOverhead(UnitClassId unit_class) const override { return under_.StepOverhead(unit_class); }
   Estimate StepOverheadOf(const Candidate& candidate) const override { return under_.StepOverheadOf(candidate); }
+  std::optional<SegmentLaunch> LaunchOfSegment(DeviceId device) const override {
+    return under_.LaunchOfSegment(device);
+  }
   double Demand(const Candidate& candidate) const override { return under_.Demand(candidate); }
   Estimate WaitCost(UnitClassId from, UnitClassId to) const override { return under_.WaitCost(from, to); }
   Estimate FetchCost(UnitClassId from, UnitClassId to, uint64_t bytes) const override {

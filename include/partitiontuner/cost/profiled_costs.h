@@ -54,9 +54,8 @@ std::unique_ptr<CostModel> MakeProfiledCosts(const Graph& graph, const Platform&
 std::optional<std::pair<UnitId, UnitId>> HandOverUnits(const Platform& platform, UnitClassId from, UnitClassId to);
 
 // Every key a planner over these candidates may ask for: candidates, reorders between the forms of one value,
-// copies over each link, overheads, waits, fetching and what candidates feel of it, what they ask of devices that
-// several units share; and what MakeBesideCosts asks for.
-// What pt-profile measures.
+// copies over each link, overheads, launches of segments, waits, fetching and what candidates feel of it, what they ask
+// of devices that several units share; and what MakeBesideCosts asks for. What pt-profile measures.
 struct NeededKey {
   MeasurementKey key;
   enum class Kind : uint8_t {
@@ -64,6 +63,7 @@ struct NeededKey {
     kReorder,
     kCopy,
     kOverhead,
+    kSegment,  // launching so many steps that were recorded as one
     kWait,
     kFetch,
     kFetchedInputs,  // what the candidate takes longer when a unit of from_class has made its inputs
@@ -79,6 +79,7 @@ struct NeededKey {
   UnitClassId from_class;            // kFetchedInputs
   LinkId link;                       // kCopy
   uint64_t bytes = 0;                // kCopy, kFetch
+  uint32_t steps = 0;                // kSegment
   double expected_flops = 0, expected_bytes = 0;  // for ordering
 };
 // Reorders are made by the first library that can, so their keys name all of them.

@@ -26,7 +26,8 @@ class TableCosts : public CostModel {
                       ns);
   void SetOverhead(UnitClassId unit_class, int64_t ns);
   void SetOverheadOf(std::function<int64_t(const Candidate&)> ns);  // SetOverhead's where it was not set
-  void SetDemand(std::function<double(const Candidate&)> share);    // not known where it was not set
+  void SetSegmentLaunch(DeviceId device, const SegmentLaunch& launch);
+  void SetDemand(std::function<double(const Candidate&)> share);  // not known where it was not set
   void SetWait(UnitClassId from, UnitClassId to, int64_t ns);
   void SetFetch(UnitClassId from, UnitClassId to, double ns_per_byte);
   void SetFetchShare(std::function<double(const Candidate&)> share);  // 1 where it was not set
@@ -38,6 +39,7 @@ class TableCosts : public CostModel {
                                   UnitClassId unit_class) const override;
   Estimate StepOverhead(UnitClassId unit_class) const override;
   Estimate StepOverheadOf(const Candidate& candidate) const override;
+  std::optional<SegmentLaunch> LaunchOfSegment(DeviceId device) const override;
   double Demand(const Candidate& candidate) const override { return demand_ ? demand_(candidate) : 0; }
   Estimate WaitCost(UnitClassId from, UnitClassId to) const override;
   Estimate FetchCost(UnitClassId from, UnitClassId to, uint64_t bytes) const override;
@@ -52,6 +54,7 @@ class TableCosts : public CostModel {
   std::function<std::optional<int64_t>(std::span<const int64_t>, const Form&, const Form&, UnitClassId)> reorder_;
   std::map<UnitClassId, int64_t> overhead_;
   std::function<int64_t(const Candidate&)> overhead_of_;
+  std::map<DeviceId, SegmentLaunch> segment_launches_;
   std::function<double(const Candidate&)> demand_;
   std::map<std::pair<UnitClassId, UnitClassId>, int64_t> wait_;
   std::map<std::pair<UnitClassId, UnitClassId>, double> fetch_;  // nanoseconds per byte

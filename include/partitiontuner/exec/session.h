@@ -63,6 +63,9 @@ struct RunReport {
   int64_t wall_ns = 0;      // the whole of Run
   int64_t makespan_ns = 0;  // first step's start to last step's end; of the virtual clock where a device has one
   bool simulated = false;   // some device's times come from a platform file
+  // What launching segments took the cores that launch them, all together; 0 on a virtual clock, in traced runs of
+  // devices with a clock, and where something was recorded anew.
+  int64_t segment_launch_ns = 0;
   // Of a session that decides in the run: what the decisions took, on all cores together, waiting for each other's
   // included.
   int64_t decision_ns = 0;

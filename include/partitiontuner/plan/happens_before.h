@@ -37,6 +37,8 @@ class HappensBefore {
   // How many steps of each lane are over before the step starts.
   std::span<const uint32_t> clock(StepId step) const;
   uint32_t lane_count() const { return lanes_.count; }
+  UnitId unit(StepId step) const { return units_[step.index()]; }
+  const Lanes& lanes() const { return lanes_; }
   // One lane of the step and its position in that lane's list.
   uint32_t lane(StepId step) const { return first_lane_[step.index()]; }
   uint32_t position(StepId step) const { return position_[step.index()]; }

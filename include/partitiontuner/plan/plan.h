@@ -93,6 +93,16 @@ struct BudgetReport {
   friend bool operator==(const BudgetReport&, const BudgetReport&) = default;
 };
 
+// Steps that the timeline takes to be launched as one (launch_segments.h).
+struct SegmentReport {
+  uint64_t segments = 0, steps = 0;  // steps: of all segments
+  int64_t launch_ns = 0;             // of the cores that launch them, all together
+  // Devices that capture, but of which nobody knows what launching a segment takes: their steps count one by one.
+  std::vector<std::string> unknown;
+
+  friend bool operator==(const SegmentReport&, const SegmentReport&) = default;
+};
+
 struct PlanReport {
   std::vector<StepId> critical_path;
   std::map<std::string, double> busy;           // unit name -> share of the makespan
@@ -103,6 +113,7 @@ struct PlanReport {
   std::string tight_bound;                      // which bound lower_bound_ns is, "L3 area"; empty: not known
   int64_t reference_ns = 0;                     // of the reference work when the steps were measured; 0: not known
   int64_t hand_over_ns = 0;                     // between cores of the host, as it was measured; 0: not known
+  SegmentReport segments;
 };
 
 struct Plan {

@@ -10,6 +10,7 @@
 namespace pt {
 
 struct JobList;
+struct LaunchSegments;
 
 struct Timeline {
   std::vector<int64_t> start_ns, end_ns;  // by step
@@ -21,10 +22,12 @@ struct Timeline {
 // Runs each resource's list in order (lists as in happens_before.h); a step starts when its unit's resources are free
 // and its waits (with WaitCost across units) are over, and takes longer by FetchCost of what other units made. Launches
 // of asynchronous steps occupy their driver core, until all that the step waits for is over but for what the device
-// itself waits for: steps on its own units. Concurrent steps slow each other as CostModel::Slowdown says, and by as
-// much as what they ask of a resource exceeds its capacity: their demand (DemandOf), or what their units use where
-// that is not known. Steps that memory placement elides cost their overhead only. Errors: a step
-// whose cost is unknown (kPartial).
+// itself waits for: steps on its own units. Steps that form a segment (launch_segments.h) of a device whose launches of
+// segments are known (SegmentLaunchesOf) have one launch, where the first of them stands: all of them wait for it and
+// for what the first waits for, and what comes next on the first one's unit waits for all of them. Concurrent steps
+// slow each other as CostModel::Slowdown says, and by as much as what they ask of a resource exceeds its capacity:
+// their demand (DemandOf), or what their units use where that is not known. Steps that memory placement elides cost
+// their overhead only. Errors: a step whose cost is unknown (kPartial).
 Result<Timeline> SimulatePlan(const Graph& graph, const Platform& platform, const Plan& plan, const CostModel& costs);
 
 // The same plan with these times for its steps (by step, nanoseconds, all that belongs to them), hand_over_ns from the
@@ -33,6 +36,13 @@ Result<Timeline> SimulatePlan(const Graph& graph, const Platform& platform, cons
 Timeline ReplayPlan(const Platform& platform, const Plan& plan, std::span<const int64_t> step_ns,
                     int64_t hand_over_ns = 0);
 
+// By device: what launching a segment takes; empty where steps are launched one by one.
+using SegmentLaunches = std::vector<std::optional<SegmentLaunch>>;
+// Of the devices that capture, as far as costs know it.
+SegmentLaunches SegmentLaunchesOf(const Platform& platform, const CostModel& costs);
+// What SimulatePlan launches as one.
+SegmentReport SegmentsOf(const Graph& graph, const Platform& platform, const Plan& plan, const CostModel& costs);
+
 // For steps whose times are known already: nothing slows them down or holds them up any more.
 const CostModel& KnownTimes();
 
@@ -40,7 +50,8 @@ const CostModel& KnownTimes();
 struct TimedStep {
   UnitId unit;
   int64_t overhead_ns = 0, run_ns = 0;
-  double demand = 0;  // of what its unit shares with others (capacity 1); 0: as much as the unit uses
+  double demand = 0;    // of what its unit shares with others (capacity 1); 0: as much as the unit uses
+  bool elided = false;  // nothing is launched for it
   const Candidate* candidate = nullptr;   // null for copies and reorders: they neither slow down nor are slowed
   uint32_t first_wait = 0, end_wait = 0;  // its part of `waits`: the steps whose end it waits for
 };
@@ -52,6 +63,7 @@ inline constexpr double kWholeFetch = 1;
 class Simulator {
  public:
   Simulator(const Platform& platform, const CostModel& costs);
+  Simulator(const Platform& platform, const CostModel& costs, SegmentLaunches segment_launches);
   // waits: indices of earlier steps.
   Timeline Run(std::span<const TimedStep> steps, std::span<const uint32_t> waits) const;
   // The same for whom a makespan above limit_ns is of no use: empty where it is certain to be above, as soon as that
@@ -59,25 +71,32 @@ class Simulator {
   std::optional<Timeline> RunWithin(std::span<const TimedStep> steps, std::span<const uint32_t> waits,
                                     int64_t limit_ns) const;
 
+  // As steps occupy them one by one. Units of devices whose steps form segments have no driver here, since only a whole
+  // plan says when they are launched: what is placed by these lanes with launches that take no time ends no later than
+  // Run says.
   const Lanes& lanes() const { return lanes_; }
+  bool launches_segments(DeviceId device) const { return segment_launches_[device.index()].has_value(); }
   int64_t wait_ns(UnitId from, UnitId to) const;
   // What a step on `to` takes longer because `bytes` of what it reads were made on `from`, by its
   // CostModel::FetchShare.
   int64_t fetch_ns(UnitId from, UnitId to, uint64_t bytes, double share) const;
   // A step on `to` that waits for one on `from` is launched at once: the device sees to the order.
   bool waits_on_device(UnitId from, UnitId to) const;
-  // Steps that run at once change each other's times: Run is then a simulation of events.
-  bool has_contention() const { return has_contention_; }
+  // Steps may change the times of steps before them, by running beside them or as parts of one segment: Run alone says
+  // what a plan takes.
+  bool needs_whole_plans() const { return has_contention_ || has_segments_; }
 
  private:
-  JobList MakeJobs(std::span<const TimedStep> steps, std::span<const uint32_t> waits) const;
+  LaunchSegments FindSegments(std::span<const TimedStep> steps, std::span<const uint32_t> waits) const;
   Timeline TimelineOf(std::span<const TimedStep> steps, const JobList& jobs) const;
 
   const Platform& platform_;
   const CostModel& costs_;
   Lanes lanes_;
+  std::vector<uint32_t> drivers_;  // by unit: as LanesOf says
+  SegmentLaunches segment_launches_;
   std::vector<int64_t> waits_ns_;  // by class of the earlier and class of the later step
-  bool has_contention_ = false;
+  bool has_contention_ = false, has_segments_ = false;
 };
 
 // How many bytes the instance takes when dense.

@@ -50,6 +50,9 @@ struct Device {
   // CUDA devices ("sm_80"). What a library offers depends on these, never on the processor it happens to be asked on.
   std::string isa = {};
   CallRules calls = {};
+  // Its driver records steps and launches them as one (segments: plan/launch_segments.h). No matter of fingerprints:
+  // plans and profiles hold whether or not it does.
+  bool captures = false;
 
   bool has_instructions(std::string_view name) const;  // one of isa: "avx512_bf16"
 };
@@ -110,6 +113,11 @@ struct SimulatedRates {
   std::vector<std::string> unsupported;     // operators it refuses
   // Of every call, before it computes: requests in flight do not slow each other down meanwhile.
   double call_ns = 0;
+  // What launching takes the core that drives it: a step by itself, or a segment and each step that it holds.
+  struct Launches {
+    int64_t step_ns = 0, segment_ns = 0, segment_step_ns = 0;
+    friend bool operator==(const Launches&, const Launches&) = default;
+  } launches = {};
   // How its driver runs, no matter of costs: neither written with the platform nor compared.
   bool real_clock = false;
   SimulatedFaults faults = {};
