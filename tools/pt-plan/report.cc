@@ -98,6 +98,20 @@ std::string BudgetText(const Plan& plan) {
          ShortTime(budget.fp32_ns) + tried;
 }
 
+// Steps that are launched as one, and devices where they count one by one since the profile is too old to know better.
+std::string SegmentsText(const SegmentReport& report) {
+  std::string text;
+  if (report.segments > 0) {
+    text += " segments: " + std::to_string(report.segments) + " of " + std::to_string(report.steps) +
+            " steps together, launched in " + ShortTime(report.launch_ns) + "\n";
+  }
+  for (const std::string& device : report.unknown) {
+    text += " " + device + " launches recorded steps as one, but what that takes was not measured: each counts as " +
+            "launched by itself. Run pt-profile on this model again.\n";
+  }
+  return text;
+}
+
 std::string SummaryText(const Platform& platform, const Plan& plan, const Summary& summary) {
   TextTable table({"plan", "predicted", "vs best single", "over bound", "<"});
   for (const auto& [name, ns] : plan.report.baselines_ns) {
@@ -116,6 +130,7 @@ std::string SummaryText(const Platform& platform, const Plan& plan, const Summar
   if (!plan.report.tight_bound.empty()) {
     text += " tight bound: " + plan.report.tight_bound + ", " + ShortTime(plan.lower_bound_ns) + "\n";
   }
+  text += SegmentsText(plan.report.segments);
   for (const auto& [device, arena] : plan.memory) {
     text += " memory " + platform.device(device).name + ": " + ShortBytes(arena.bytes) + "\n";
   }
@@ -155,6 +170,7 @@ Json SummaryJson(const PlanFlags& flags, const Plan& plan, const Summary& summar
   json.Set("copies", static_cast<int64_t>(summary.copies));
   json.Set("baselines_ns", std::move(baselines));
   json.Set("busy", std::move(busy));
+  if (plan.report.segments != SegmentReport()) json.Set("segments", ToJson(plan.report.segments));
   if (plan.report.budget) json.Set("error_budget", ToJson(*plan.report.budget));
   return json;
 }

@@ -29,6 +29,7 @@ Status TimedRun(Runner& runner, const CancelToken& cancel, bool keep) {
   if (keep) {
     runner.times_ns.push_back(std::max<int64_t>(1, report.simulated ? report.makespan_ns : (end - start).count()));
     runner.decision_ns += report.decision_ns;
+    runner.segment_launch_ns += report.segment_launch_ns;
   }
   runner.last = std::move(report);
   return {};
@@ -220,6 +221,33 @@ std::string SharesLine(const TraceShares& shares) {
          Percent(shares.copies) + ", waits " + Percent(shares.waits) + ", overhead " + Percent(shares.overhead) + "\n";
 }
 
+// What launching segments takes a run, by the mean.
+int64_t SegmentLaunchNs(const Runner& runner) {
+  return runner.segment_launch_ns / static_cast<int64_t>(runner.times_ns.size());
+}
+
+std::string SegmentsLine(const Runner& runner) {
+  const CaptureReport captured = runner.session->capture();
+  if (captured.segments == 0) return {};
+  const SegmentReport& predicted = runner.plan.report.segments;
+  std::string text = " segments: " + std::to_string(captured.segments) + " of " + std::to_string(captured.steps) +
+                     " steps together, launches of ";
+  text += predicted.segments > 0 ? ShortTime(predicted.launch_ns) + " predicted" : "unknown length";
+  if (!runner.simulated) text += ", " + ShortTime(SegmentLaunchNs(runner)) + " measured";
+  return text + "\n";
+}
+
+void AddSegments(const Runner& runner, Json& json) {
+  const CaptureReport captured = runner.session->capture();
+  if (captured.segments == 0) return;
+  Json segments = Json::MakeObject();
+  segments.Set("count", static_cast<int64_t>(captured.segments)).Set("steps", static_cast<int64_t>(captured.steps));
+  if (!runner.simulated) segments.Set("launch_ns", SegmentLaunchNs(runner));
+  const SegmentReport& predicted = runner.plan.report.segments;
+  if (predicted.segments > 0) segments.Set("predicted_launch_ns", predicted.launch_ns);
+  json.Set("segments", std::move(segments));
+}
+
 int64_t PredictedAt(const Runner& runner, const Pace& pace) {
   return PredictedAt(runner.session->machine().platform(), runner.plan, pace);
 }
@@ -300,7 +328,8 @@ Result<int> Measured(const RunFlags& flags, Console& console, const CancelToken&
   if (!flags.common.json()) {
     PT_ASSIGN(const std::string table, LatencyTable(runners, flags.percentiles));
     PT_CHECK_OK(WriteOut(table + SharesLine(shares) + RequestsLine(runner, setup.model->rewrites.requests) +
-                         PaceLine(runner, pace) + (residuals ? ResidualText(runner, *residuals) : "")));
+                         SegmentsLine(runner) + PaceLine(runner, pace) +
+                         (residuals ? ResidualText(runner, *residuals) : "")));
     return 0;
   }
   const Latency latency = LatencyOf(runner.times_ns);
@@ -325,6 +354,7 @@ Result<int> Measured(const RunFlags& flags, Console& console, const CancelToken&
   json.Set("simulated", runner.simulated);
   json.Set("steps", static_cast<int64_t>(runner.plan.steps.size()));
   json.Set("shares", SharesJson(shares));
+  AddSegments(runner, json);
   if (residuals) json.Set("residuals", ResidualJson(runner, *residuals));
   PT_CHECK_OK(WriteOut(WriteJson(json) + "\n"));
   return 0;

@@ -21,8 +21,9 @@ struct Runner {
   std::vector<int64_t> times_ns;
   std::vector<size_t> turns;  // where in times_ns each turn begins
   bool simulated = false;
-  uint32_t tasks = 0;       // that a run gives to units while it runs; 0: it runs by a plan
-  int64_t decision_ns = 0;  // that this took in all of times_ns together
+  uint32_t tasks = 0;             // that a run gives to units while it runs; 0: it runs by a plan
+  int64_t decision_ns = 0;        // that this took in all of times_ns together
+  int64_t segment_launch_ns = 0;  // likewise, launching segments; 0 on a virtual clock
   RunBuffers inputs, outputs;
   std::optional<CarriedRuns> carried;  // with --carry
   RunReport last;                      // of its last run
