@@ -233,7 +233,7 @@ std::string SegmentsLine(const Runner& runner) {
   std::string text = " segments: " + std::to_string(captured.segments) + " of " + std::to_string(captured.steps) +
                      " steps together, launches of ";
   text += predicted.segments > 0 ? ShortTime(predicted.launch_ns) + " predicted" : "unknown length";
-  if (!runner.simulated) text += ", " + ShortTime(SegmentLaunchNs(runner)) + " measured";
+  if (runner.segment_launch_ns > 0) text += ", " + ShortTime(SegmentLaunchNs(runner)) + " measured";
   return text + "\n";
 }
 
@@ -242,7 +242,7 @@ void AddSegments(const Runner& runner, Json& json) {
   if (captured.segments == 0) return;
   Json segments = Json::MakeObject();
   segments.Set("count", static_cast<int64_t>(captured.segments)).Set("steps", static_cast<int64_t>(captured.steps));
-  if (!runner.simulated) segments.Set("launch_ns", SegmentLaunchNs(runner));
+  if (runner.segment_launch_ns > 0) segments.Set("launch_ns", SegmentLaunchNs(runner));
   const SegmentReport& predicted = runner.plan.report.segments;
   if (predicted.segments > 0) segments.Set("predicted_launch_ns", predicted.launch_ns);
   json.Set("segments", std::move(segments));
