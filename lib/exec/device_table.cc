@@ -108,14 +108,6 @@ Platform KeepDevices(const Platform& platform, const std::vector<bool>& keep) {
     device[i] = DeviceId(kept.devices.size());
     kept.devices.push_back(platform.devices[i]);
   }
-  std::vector<UnitClassId> unit_classes(platform.unit_classes.size());
-  for (size_t i = 0; i < platform.unit_classes.size(); ++i) {
-    UnitClass unit_class = platform.unit_classes[i];
-    unit_class.device = device[unit_class.device.index()];
-    if (!unit_class.device.valid()) continue;
-    unit_classes[i] = UnitClassId(kept.unit_classes.size());
-    kept.unit_classes.push_back(std::move(unit_class));
-  }
   std::vector<LinkId> links(platform.links.size());
   for (size_t i = 0; i < platform.links.size(); ++i) {
     Link link = platform.links[i];
@@ -125,10 +117,28 @@ Platform KeepDevices(const Platform& platform, const std::vector<bool>& keep) {
     links[i] = LinkId(kept.links.size());
     kept.links.push_back(link);
   }
+  // The engines of a device that stays go with the links they serve, and a class goes with its last unit.
+  const auto goes = [&](const Unit& unit) { return unit.link && !links[unit.link->index()].valid(); };
+  std::vector<bool> is_empty(platform.unit_classes.size(), false);
+  for (const Unit& unit : platform.units) {
+    if (goes(unit)) is_empty[unit.unit_class.index()] = true;
+  }
+  for (const Unit& unit : platform.units) {
+    if (!goes(unit)) is_empty[unit.unit_class.index()] = false;
+  }
+  std::vector<UnitClassId> unit_classes(platform.unit_classes.size());
+  for (size_t i = 0; i < platform.unit_classes.size(); ++i) {
+    UnitClass unit_class = platform.unit_classes[i];
+    unit_class.device = device[unit_class.device.index()];
+    if (!unit_class.device.valid() || is_empty[i]) continue;
+    unit_classes[i] = UnitClassId(kept.unit_classes.size());
+    kept.unit_classes.push_back(std::move(unit_class));
+  }
   for (Unit unit : platform.units) {
+    if (goes(unit)) continue;
     unit.unit_class = unit_classes[unit.unit_class.index()];
     if (unit.link) unit.link = links[unit.link->index()];
-    if (unit.unit_class.valid() && (!unit.link || unit.link->valid())) kept.units.push_back(std::move(unit));
+    if (unit.unit_class.valid()) kept.units.push_back(std::move(unit));
   }
   for (const auto& [id, rates] : platform.simulated) {
     if (keep[id.index()]) kept.simulated.emplace(device[id.index()], rates);
