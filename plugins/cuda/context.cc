@@ -35,16 +35,23 @@ bool IsFatal(CUresult code) {
   }
 }
 
+Error Lost(const std::string& device, const std::string& since) {
+  Error error = MakeError(ErrorCode::kRunFailed, "cuda.lost", "device " + device + " is lost" + since,
+                          "a process that has lost a CUDA device cannot use it again: start it anew");
+  error.device = device;
+  return error;
+}
+
 }  // namespace
 
 Result<std::shared_ptr<Context>> Context::Make(std::shared_ptr<const Functions> functions, int ordinal,
-                                               std::string name) {
+                                               std::string name, std::span<const int> peers) {
   std::shared_ptr<Context> context(new Context(std::move(functions), std::move(name)));
-  PT_CHECK_OK(context->Open(ordinal));
+  PT_CHECK_OK(context->Open(ordinal, peers));
   return context;
 }
 
-Status Context::Open(int ordinal) {
+Status Context::Open(int ordinal, std::span<const int> peers) {
   const DriverFunctions& cu = driver();
   PT_CHECK_OK(Judge("cuInit", cu.cuInit(0)));
   PT_CHECK_OK(Judge("cuDeviceGet", cu.cuDeviceGet(&device_, ordinal)));
@@ -67,7 +74,24 @@ Status Context::Open(int ordinal) {
   cuuint64_t keep = UINT64_MAX;
   PT_CHECK_OK(Do("cuMemPoolSetAttribute",
                  [&] { return cu.cuMemPoolSetAttribute(pool_, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, &keep); }));
+  PT_CHECK_OK(GrantAccess(peers));
   return Do("cuStreamCreate", [&] { return cu.cuStreamCreate(&housekeeping_, CU_STREAM_NON_BLOCKING); });
+}
+
+// A pool's memory is mapped on its own device alone, whatever access contexts have to each other.
+Status Context::GrantAccess(std::span<const int> peers) {
+  if (peers.empty()) return {};
+  std::vector<CUmemAccessDesc> granted;
+  for (const int ordinal : peers) {
+    CUdevice peer = 0;
+    PT_CHECK_OK(Do("cuDeviceGet", [&] { return driver().cuDeviceGet(&peer, ordinal); }));
+    CUmemAccessDesc access{};
+    access.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+    access.location.id = peer;
+    access.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
+    granted.push_back(access);
+  }
+  return Do("cuMemPoolSetAccess", [&] { return driver().cuMemPoolSetAccess(pool_, granted.data(), granted.size()); });
 }
 
 Context::~Context() {
@@ -79,16 +103,13 @@ Context::~Context() {
 
 Status Context::Judge(const char* what, CUresult code) {
   if (code == CUDA_SUCCESS) return {};
-  const bool was_lost = is_lost();
-  Error error;
-  if (was_lost || IsFatal(code)) {
+  if (is_lost()) return Lost(name_, " since an earlier error");
+  if (IsFatal(code)) {
     lost_.store(true, std::memory_order_relaxed);
-    error = MakeError(
-        ErrorCode::kRunFailed, "cuda.lost",
-        "device " + name_ + " is lost" +
-            (was_lost ? std::string(" since an earlier error") : ": " + DescribeFailure(driver(), what, code)),
-        "a process that has lost a CUDA device cannot use it again: start it anew");
-  } else if (code == CUDA_ERROR_OUT_OF_MEMORY) {
+    return Lost(name_, ": " + DescribeFailure(driver(), what, code));
+  }
+  Error error;
+  if (code == CUDA_ERROR_OUT_OF_MEMORY) {
     error = MakeError(ErrorCode::kOutOfMemory, "cuda.memory",
                       "device " + name_ + " is out of memory: " + DescribeFailure(driver(), what, code));
   } else if (code >= CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED && code <= CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD) {
@@ -103,6 +124,18 @@ Status Context::Judge(const char* what, CUresult code) {
   }
   error.device = name_;
   return error;
+}
+
+// A context that is broken answers every call so, this question too.
+Status Context::CheckAlive() {
+  const CUresult code = Code([&] { return driver().cuStreamQuery(housekeeping_); });
+  return code == CUDA_ERROR_NOT_READY ? Status() : Judge("cuStreamQuery", code);
+}
+
+Status Context::JudgeWith(const std::string& peer, const char* what, CUresult code) {
+  if (is_lost() || !IsFatal(code)) return Judge(what, code);
+  PT_CHECK_OK(CheckAlive());
+  return Lost(peer, ": " + DescribeFailure(driver(), what, code));
 }
 
 Result<CUdeviceptr> Context::Allocate(uint64_t bytes) {

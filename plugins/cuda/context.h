@@ -5,6 +5,7 @@
 #include <atomic>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -14,9 +15,10 @@ namespace pt::cuda {
 
 class Context {
  public:
-  // ordinal: the driver's number of the device. name: "cuda:0", for errors.
+  // ordinal: the driver's number of the device. name: "cuda:0", for errors. peers: numbers of the devices that may read
+  // and write this one's memory; the driver says of each that it can.
   static Result<std::shared_ptr<Context>> Make(std::shared_ptr<const Functions> functions, int ordinal,
-                                               std::string name);
+                                               std::string name, std::span<const int> peers);
   ~Context();
   Context(const Context&) = delete;
   Context& operator=(const Context&) = delete;
@@ -40,6 +42,12 @@ class Context {
   CUresult Code(Call&& call) {
     if (is_lost()) return CUDA_ERROR_CONTEXT_IS_DESTROYED;
     return Always(call);
+  }
+  // As Do, for what another device takes part in: an error that only the other one can have made leaves this one as it
+  // is, and is told of the other, called `peer` ("cuda:1").
+  template <typename Call>
+  Status DoWith(const std::string& peer, const char* what, Call&& call) {
+    return JudgeWith(peer, what, Code(call));
   }
   // Called even when the device was lost: giving things back. Its answer has nobody to go to.
   template <typename Call>
@@ -71,6 +79,8 @@ class Context {
   // rules of recording were broken), kRunFailed: "cuda.lost" when the context is broken for good, "cuda.call"
   // otherwise.
   Status Judge(const char* what, CUresult code);
+  // The same as an error where asking the driver shows it.
+  Status CheckAlive();
   // Nothing works on the device any more: the driver has said so once.
   bool is_lost() const { return lost_.load(std::memory_order_relaxed); }
 
@@ -90,7 +100,9 @@ class Context {
  private:
   Context(std::shared_ptr<const Functions> functions, std::string name)
       : functions_(std::move(functions)), name_(std::move(name)) {}
-  Status Open(int ordinal);
+  Status Open(int ordinal, std::span<const int> peers);
+  Status GrantAccess(std::span<const int> peers);
+  Status JudgeWith(const std::string& peer, const char* what, CUresult code);
 
   const std::shared_ptr<const Functions> functions_;
   const std::string name_;

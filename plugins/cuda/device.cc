@@ -42,6 +42,23 @@ Error WithDevice(Error error, const std::string& name) {
   return error;
 }
 
+// Within the device, or between it and the host.
+Status Copy(Context& context, CUstream stream, void* to, const void* from, uint64_t bytes, CopyDirection direction) {
+  const DriverFunctions& cu = context.driver();
+  switch (direction) {
+    case CopyDirection::kToDevice:
+      return context.Do("cuMemcpyHtoDAsync",
+                        [&] { return cu.cuMemcpyHtoDAsync(DeviceAddress(to), from, bytes, stream); });
+    case CopyDirection::kFromDevice:
+      return context.Do("cuMemcpyDtoHAsync",
+                        [&] { return cu.cuMemcpyDtoHAsync(to, DeviceAddress(from), bytes, stream); });
+    case CopyDirection::kWithin:
+      return context.Do("cuMemcpyDtoDAsync",
+                        [&] { return cu.cuMemcpyDtoDAsync(DeviceAddress(to), DeviceAddress(from), bytes, stream); });
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<int> OrdinalOf(const std::string& name) {
@@ -61,14 +78,27 @@ Result<std::unique_ptr<CudaDriver>> CudaDriver::Make(std::shared_ptr<const Funct
                                                      const Platform& platform, DeviceId id) {
   const std::string& name = platform.device(id).name;
   PT_ASSIGN(const int ordinal, OrdinalOf(name));
-  Result<std::shared_ptr<Context>> context = Context::Make(functions, ordinal, name);
+  Names reached;
+  std::vector<int> peers;
+  for (const Link& link : platform.links) {
+    const DeviceId other = link.from == id ? link.to : link.from;
+    if ((link.from != id && link.to != id) || platform.device(other).kind != kDeviceKind) continue;
+    if (link.from == id) {
+      reached[other] = platform.device(other).name;
+    } else {
+      PT_ASSIGN(const int peer, OrdinalOf(platform.device(other).name));
+      peers.push_back(peer);
+    }
+  }
+  Result<std::shared_ptr<Context>> context = Context::Make(functions, ordinal, name, peers);
   if (!context.ok()) {
     // Whatever it was, there is no device to work on: out of memory before anything was asked for, or somebody else's.
     Error error = std::move(context).error();
     error.code = ErrorCode::kDeviceUnusable;
     return error;
   }
-  return std::unique_ptr<CudaDriver>(new CudaDriver(id, std::move(functions), ordinal, std::move(context).value()));
+  return std::unique_ptr<CudaDriver>(
+      new CudaDriver(id, std::move(reached), std::move(functions), ordinal, std::move(context).value()));
 }
 
 Result<std::unique_ptr<DeviceBuffer>> CudaDriver::Allocate(uint64_t bytes) {
@@ -108,33 +138,35 @@ std::optional<DeviceState> CudaDriver::State() const {
   return monitor_ == nullptr ? std::nullopt : monitor_->State();
 }
 
+bool CudaDriver::CanWaitFor(const DeviceDriver& other) const {
+  return dynamic_cast<const CudaDriver*>(&other) != nullptr;
+}
+
+bool CudaDriver::CanReach(const DeviceDriver& other) const {
+  return dynamic_cast<const CudaDriver*>(&other) != nullptr && reached_.contains(other.id());
+}
+
 Status CudaDriver::EnqueueCopy(Stream& stream, void* to, const void* from, uint64_t bytes, CopyDirection direction,
                                DeviceId peer) {
   CudaStream* const cuda = AsCuda(stream);
   if (cuda == nullptr || &cuda->context() != context_.get()) {
     return MakeError(ErrorCode::kUsage, "cuda.other_device", "EnqueueCopy: the stream is of another device");
   }
-  if (direction != CopyDirection::kWithin && !IsHost(peer)) {
+  if (direction == CopyDirection::kWithin || IsHost(peer)) {
+    return bytes == 0 ? Status() : Copy(*context_, cuda->handle(), to, from, bytes, direction);
+  }
+  const auto reached = reached_.find(peer);
+  if (reached == reached_.end()) {
     return WithDevice(MakeError(ErrorCode::kUsage, "cuda.link",
-                                "device " + context_->name() + " has no link with device " +
-                                    std::to_string(peer.value) + ", only with the host"),
+                                "device " + context_->name() + " has no link to device " + std::to_string(peer.value)),
                       context_->name());
   }
   if (bytes == 0) return {};
-  const DriverFunctions& cu = context_->driver();
-  switch (direction) {
-    case CopyDirection::kToDevice:
-      return context_->Do("cuMemcpyHtoDAsync",
-                          [&] { return cu.cuMemcpyHtoDAsync(DeviceAddress(to), from, bytes, cuda->handle()); });
-    case CopyDirection::kFromDevice:
-      return context_->Do("cuMemcpyDtoHAsync",
-                          [&] { return cu.cuMemcpyDtoHAsync(to, DeviceAddress(from), bytes, cuda->handle()); });
-    case CopyDirection::kWithin:
-      return context_->Do("cuMemcpyDtoDAsync", [&] {
-        return cu.cuMemcpyDtoDAsync(DeviceAddress(to), DeviceAddress(from), bytes, cuda->handle());
-      });
-  }
-  return {};
+  // The peer's memory is mapped on this device, at the same addresses, so the copy is one within its own address space:
+  // that works in recordings too, of which CUDA says nothing for cuMemcpyPeerAsync.
+  return context_->DoWith(reached->second, "cuMemcpyDtoDAsync", [&] {
+    return context_->driver().cuMemcpyDtoDAsync(DeviceAddress(to), DeviceAddress(from), bytes, cuda->handle());
+  });
 }
 
 }  // namespace pt::cuda

@@ -1,6 +1,7 @@
 // A CUDA device: what is found, and its driver.
 #pragma once
 
+#include <map>
 #include <memory>
 
 #include "partitiontuner/backend/backends.h"
@@ -14,8 +15,9 @@ namespace pt::cuda {
 
 inline constexpr const char* kDeviceKind = "cuda";
 
-// Adds every device that the driver knows as "cuda:N", with kStreams streams and a copy engine each way; no context is
-// made. None is no error. Errors (kDeviceUnusable): the driver cannot be used ("cuda.init") or is older than the
+// Adds every device that the driver knows as "cuda:N", with kStreams streams and a copy engine each way, then a link,
+// with its copy engine, for each ordered pair of them of which the first can write to the second's memory; no context
+// is made. None is no error. Errors (kDeviceUnusable): the driver cannot be used ("cuda.init") or is older than the
 // toolkit that this was built with ("cuda.old_driver"); a device cannot be used ("cuda.device"), with the reason.
 Status AddDevices(const Functions& functions, Platform& platform);
 // The driver's number of "cuda:3". kDeviceUnusable ("cuda.device") where the name is none of a CUDA device.
@@ -25,7 +27,8 @@ Result<std::string> FingerprintOf(const Functions& functions, int ordinal);
 
 class CudaDriver : public DeviceDriver, public TellsState {
  public:
-  // Of a device that AddDevices has found.
+  // Of a device that AddDevices has found. Only devices that have a link to this one in the platform get access to its
+  // memory.
   static Result<std::unique_ptr<CudaDriver>> Make(std::shared_ptr<const Functions> functions, const Platform& platform,
                                                   DeviceId id);
 
@@ -34,9 +37,14 @@ class CudaDriver : public DeviceDriver, public TellsState {
   Result<std::unique_ptr<DeviceBuffer>> AllocateHost(uint64_t bytes) override;
   Result<std::unique_ptr<Stream>> MakeStream() override;
   Result<std::unique_ptr<Event>> MakeEvent() override;
-  // The peer is the host: other devices are reached by way of it.
+  // The peer is the host or a device that this one CanReach, whose memory it then reads or writes by itself. Errors as
+  // Context::Do; kUsage: "cuda.other_device", "cuda.link" (no such link in the platform); "cuda.lost" of the peer.
   Status EnqueueCopy(Stream& stream, void* to, const void* from, uint64_t bytes, CopyDirection direction,
                      DeviceId peer) override;
+  // Of any CUDA device of this process, but not within a capture: see CudaStream.
+  bool CanWaitFor(const DeviceDriver& other) const override;
+  // Where the platform has a link from this device to that one.
+  bool CanReach(const DeviceDriver& other) const override;
   bool CanCapture() const override { return true; }
   // NVML is asked for the device when the state is asked for first. Thread-safe.
   std::optional<DeviceState> State() const override;
@@ -49,14 +57,18 @@ class CudaDriver : public DeviceDriver, public TellsState {
   Result<std::shared_ptr<const DnnDevice>> dnn();
 
  private:
-  CudaDriver(DeviceId id, std::shared_ptr<const Functions> functions, int ordinal, std::shared_ptr<Context> context)
+  using Names = std::map<DeviceId, std::string>;
+  CudaDriver(DeviceId id, Names reached, std::shared_ptr<const Functions> functions, int ordinal,
+             std::shared_ptr<Context> context)
       : id_(id),
+        reached_(std::move(reached)),
         functions_(std::move(functions)),
         ordinal_(ordinal),
         context_(std::move(context)),
         programs_(context_) {}
 
   const DeviceId id_;
+  const Names reached_;  // the CUDA devices whose memory this one reads and writes
   const std::shared_ptr<const Functions> functions_;
   const int ordinal_;  // the driver's number of the device
   const std::shared_ptr<Context> context_;

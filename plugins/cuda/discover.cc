@@ -26,7 +26,11 @@ class Discovery {
     PT_CHECK_OK(
         Judge("cuda.init", "the CUDA driver cannot be used: ", "cuDeviceGetCount", cu_.cuDeviceGetCount(&count)));
     Platform attempt = platform;
-    for (int ordinal = 0; ordinal < count; ++ordinal) PT_CHECK_OK(Add(ordinal, attempt));
+    std::vector<Found> found;
+    for (int ordinal = 0; ordinal < count; ++ordinal) {
+      PT_ASSIGN(found.emplace_back(), Add(ordinal, attempt));
+    }
+    PT_CHECK_OK(AddPeerLinks(found, attempt));
     platform = std::move(attempt);
     return {};
   }
@@ -100,7 +104,13 @@ class Discovery {
     return asked;
   }
 
-  Status Add(int ordinal, Platform& platform) const {
+  // One that was added.
+  struct Found {
+    CUdevice device = 0;
+    DeviceId id;
+  };
+
+  Result<Found> Add(int ordinal, Platform& platform) const {
     PT_ASSIGN(const Asked asked, Open(ordinal));
     PT_CHECK_OK(CheckUsable(asked, asked.architecture));
     size_t memory = 0;
@@ -113,7 +123,23 @@ class Discovery {
     device.isa = Instructions(asked.architecture);
     device.captures = true;
     PT_ASSIGN(device.fingerprint, Fingerprint(asked, asked.architecture));
-    PT_CHECK_OK(AddAsynchronousDevice(platform, std::move(device), kStreams, Link(), Link()));
+    PT_ASSIGN(const DeviceId id, AddAsynchronousDevice(platform, std::move(device), kStreams, Link(), Link()));
+    return Found{asked.device, id};
+  }
+
+  // The sender copies, as the one that writes: reads over the bus wait for their answers. Where a device cannot write
+  // to another one's memory there is no link. CUDA would copy all the same, through memory of the host, but that is two
+  // copies, which a plan can see and time as such.
+  Status AddPeerLinks(const std::vector<Found>& found, Platform& platform) const {
+    for (const Found& from : found) {
+      for (const Found& to : found) {
+        if (from.id == to.id) continue;
+        int can = 0;
+        PT_CHECK_OK(Judge("cuda.device", platform.device(from.id).name + ": ", "cuDeviceCanAccessPeer",
+                          cu_.cuDeviceCanAccessPeer(&can, from.device, to.device)));
+        if (can != 0) AddLinkWithEngine(platform, from.id, {from.id, to.id});
+      }
+    }
     return {};
   }
 

@@ -26,6 +26,7 @@
   X(cuDeviceTotalMem)            \
   X(cuDeviceGetAttribute)        \
   X(cuDeviceGetPCIBusId)         \
+  X(cuDeviceCanAccessPeer)       \
   X(cuDevicePrimaryCtxRetain)    \
   X(cuDevicePrimaryCtxRelease)   \
   X(cuCtxPushCurrent)            \
@@ -33,6 +34,7 @@
   X(cuMemPoolCreate)             \
   X(cuMemPoolDestroy)            \
   X(cuMemPoolSetAttribute)       \
+  X(cuMemPoolSetAccess)          \
   X(cuMemAllocFromPoolAsync)     \
   X(cuMemFreeAsync)              \
   X(cuMemHostAlloc)              \

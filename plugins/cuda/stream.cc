@@ -18,10 +18,6 @@ Error OtherDevice(const char* call, const char* what) {
 
 Error BadCapture(std::string message) { return MakeError(ErrorCode::kUsage, "cuda.capture", std::move(message)); }
 
-}  // namespace
-
-namespace {
-
 // The first of what kernels have told.
 Status TakeFault(const FaultWords& words) {
   Status first;
@@ -30,6 +26,10 @@ Status TakeFault(const FaultWords& words) {
     if (first.ok() && !status.ok()) first = std::move(status);
   }
   return first;
+}
+
+void AddNew(const std::shared_ptr<Context>& context, Contexts& to) {
+  if (std::ranges::find(to, context) == to.end()) to.push_back(context);
 }
 
 }  // namespace
@@ -52,7 +52,10 @@ Result<std::unique_ptr<Event>> CudaEvent::Make(std::shared_ptr<Context> context)
 Result<bool> CudaEvent::Ready() {
   Context& context = *points_->context;
   const CUresult code = context.Code([&] { return context.driver().cuEventQuery(points_->point); });
-  if (code == CUDA_ERROR_NOT_READY) return false;
+  if (code == CUDA_ERROR_NOT_READY) {
+    for (const std::shared_ptr<Context>& peer : points_->awaited) PT_CHECK_OK(peer->CheckAlive());
+    return false;
+  }
   PT_CHECK_OK(context.Judge("cuEventQuery", code));
   PT_CHECK_OK(TakeFault(points_->faults));
   return true;
@@ -86,6 +89,7 @@ Status CudaExecutable::Launch(Stream& stream) {
   cuda->Follow(faults_);
   for (const std::shared_ptr<EventPoints>& event : events_) {
     event->faults = faults_;
+    event->awaited = cuda->awaited();
     PT_CHECK_OK(context_->Do("cuEventRecord", [&] { return cu.cuEventRecord(event->point, cuda->handle()); }));
   }
   return {};
@@ -115,7 +119,10 @@ Status CudaStream::Record(Event& event) {
   const CUevent handle = capture_ ? mine->points_->fork : mine->points_->point;
   PT_CHECK_OK(context_->Do("cuEventRecord", [&] { return context_->driver().cuEventRecord(handle, handle_); }));
   mine->capture_ = capture_;
-  if (!capture_) mine->points_->faults = faults_;
+  if (!capture_) {
+    mine->points_->faults = faults_;
+    mine->points_->awaited = awaited_;
+  }
   if (capture_ && std::ranges::find(capture_->events, mine->points_) == capture_->events.end()) {
     capture_->events.push_back(mine->points_);
   }
@@ -124,8 +131,12 @@ Status CudaStream::Record(Event& event) {
 
 Status CudaStream::Wait(Event& event) {
   auto* const mine = dynamic_cast<CudaEvent*>(&event);
-  if (mine == nullptr || mine->points_->context != context_) return OtherDevice("Wait", "event");
+  if (mine == nullptr) return OtherDevice("Wait", "event");
   const bool captured = mine->capture_ != nullptr && !mine->capture_->over;
+  if (mine->points_->context != context_) {
+    if (captured) return BadCapture("an event cannot be waited for by another device while it is being captured");
+    return WaitForPeer(*mine->points_);
+  }
   if (captured && capture_ && capture_ != mine->capture_) return BadCapture("two captures cannot wait for each other");
   if (capture_ && !captured) return BadCapture("a capture cannot wait for an event that was recorded outside");
   const CUevent handle = captured ? mine->points_->fork : mine->points_->point;
@@ -136,6 +147,26 @@ Status CudaStream::Wait(Event& event) {
     capture_ = mine->capture_;
     capture_->streams.push_back(this);
   }
+  if (!captured) ComeAfter(*mine->points_);
+  return {};
+}
+
+void CudaStream::ComeAfter(const EventPoints& points) {
+  for (const std::shared_ptr<Context>& context : points.awaited) {
+    if (context != context_) AddNew(context, awaited_);
+  }
+  if (points.context != context_) AddNew(points.context, awaited_);
+}
+
+Status CudaStream::WaitForPeer(const EventPoints& points) {
+  if (capture_) return BadCapture("a capture cannot wait for an event of another device");
+  Context& peer = *points.context;
+  // Its events are never reached any more; a driver that lets this stream wait for one would have it wait for ever.
+  if (peer.is_lost()) return peer.Judge("cuStreamWaitEvent", CUDA_ERROR_CONTEXT_IS_DESTROYED);
+  PT_CHECK_OK(context_->DoWith(peer.name(), "cuStreamWaitEvent", [&] {
+    return context_->driver().cuStreamWaitEvent(handle_, points.point, CU_EVENT_WAIT_DEFAULT);
+  }));
+  ComeAfter(points);
   return {};
 }
 

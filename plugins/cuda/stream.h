@@ -20,12 +20,15 @@ namespace pt::cuda {
 class CudaStream;
 
 using FaultWords = std::vector<std::shared_ptr<FaultWord>>;
+// Devices.
+using Contexts = std::vector<std::shared_ptr<Context>>;
 
 // The two CUDA events of an event; shared with the executables that record it.
 struct EventPoints {
   std::shared_ptr<Context> context;
   CUevent point = nullptr, fork = nullptr;
   FaultWords faults;  // of the streams whose work is before the point
+  Contexts awaited;   // other devices on which work is before the point
   ~EventPoints();
 };
 
@@ -41,6 +44,7 @@ class CudaEvent : public Event {
  public:
   static Result<std::unique_ptr<Event>> Make(std::shared_ptr<Context> context);
 
+  // "cuda.lost" of the other device where one was lost that the point comes after.
   Result<bool> Ready() override;
   Result<int64_t> ElapsedNs(const Event& since) const override;
 
@@ -78,8 +82,11 @@ class CudaStream : public Stream {
   CudaStream& operator=(const CudaStream&) = delete;
 
   Status Record(Event& event) override;
+  // Events of other CUDA devices too, where neither the stream is in a capture nor the event in one that goes on:
+  // kUsage ("cuda.capture") there.
   Status Wait(Event& event) override;
-  // After the device was lost the stream is not usable again, whatever the interface promises of other errors.
+  // Work that waits for a device that was lost is not over, perhaps never. After this stream's own device was lost the
+  // stream is not usable again, whatever the interface promises of other errors.
   Result<bool> Synchronize(std::chrono::nanoseconds patience) override;
   void Revoke() override {}
   Status BeginCapture() override;
@@ -90,6 +97,7 @@ class CudaStream : public Stream {
   bool is_capturing() const { return capture_ != nullptr; }
   // Where its kernels tell of bad data.
   FaultWord& fault() { return *faults_.front(); }
+  const Contexts& awaited() const { return awaited_; }
   // Takes these for its own as well: of what it launches.
   void Follow(const FaultWords& words);
 
@@ -97,10 +105,14 @@ class CudaStream : public Stream {
   explicit CudaStream(std::shared_ptr<Context> context)
       : context_(context), faults_{std::make_shared<FaultWord>(std::move(context))} {}
 
+  Status WaitForPeer(const EventPoints& points);
+  void ComeAfter(const EventPoints& points);
+
   const std::shared_ptr<Context> context_;
   CUstream handle_ = nullptr;
   std::shared_ptr<Capture> capture_;
   FaultWords faults_;  // its own first, then those of what it launched
+  Contexts awaited_;   // other devices that it has waited for, perhaps by way of another stream
 };
 
 // The CUDA stream, or null when it is another backend's.

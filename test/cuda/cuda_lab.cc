@@ -126,8 +126,8 @@ GpuLab::GpuLab(std::shared_ptr<const cuda::Functions> used, Platform found)
   REQUIRE(device.valid());
 }
 
-std::unique_ptr<cuda::CudaDriver> GpuLab::MakeDriver() const {
-  auto made = cuda::CudaDriver::Make(functions, platform, device);
+std::unique_ptr<cuda::CudaDriver> GpuLab::MakeDriver(DeviceId id) const {
+  auto made = cuda::CudaDriver::Make(functions, platform, id);
   if (!made.ok()) FAIL(ToString(made.error()));
   return std::move(made).value();
 }

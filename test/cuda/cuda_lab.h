@@ -11,10 +11,11 @@
 
 namespace pt::testing {
 
-// A host with CUDA devices, of which tests use the first.
+// A host with CUDA devices, of which most tests use the first alone.
 struct GpuLab {
   GpuLab(std::shared_ptr<const cuda::Functions> used, Platform found);
-  std::unique_ptr<cuda::CudaDriver> MakeDriver() const;
+  std::unique_ptr<cuda::CudaDriver> MakeDriver() const { return MakeDriver(device); }
+  std::unique_ptr<cuda::CudaDriver> MakeDriver(DeviceId id) const;
 
   std::shared_ptr<const cuda::Functions> functions;
   Platform platform;

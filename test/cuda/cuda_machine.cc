@@ -46,7 +46,7 @@ CudaMachine::CudaMachine(const GpuLab& lab, const std::string& text)
 CudaMachine::CudaMachine(const GpuLab& lab, std::shared_ptr<const Graph> planned) : graph(std::move(planned)) {
   std::vector<std::unique_ptr<DeviceDriver>> drivers;
   drivers.push_back(MakeHostDriver(kHostDevice));
-  drivers.push_back(lab.MakeDriver());
+  for (size_t i = 1; i < lab.platform.devices.size(); ++i) drivers.push_back(lab.MakeDriver(DeviceId(i)));
   std::vector<std::unique_ptr<Library>> libraries;
   libraries.push_back(MakeReferenceLibrary());
   libraries.push_back(cuda::MakeProductsLibrary());
@@ -96,9 +96,10 @@ std::string FaultOf(Session& session, float start, const RunOptions& options) {
 void CheckRandomPlan(const GpuLab& lab, uint32_t seed) {
   std::mt19937 random(seed);
   const CudaMachine machine(lab, RandomGraph(random, 24));
+  std::vector<const char*> all = {"cpu[0]", "cpu[1]", "cuda:0#0", "cuda:0#1", "cuda:0#2"};
+  if (FindDevice(lab.platform, "cuda:1").valid()) all.insert(all.end(), {"cuda:1#0", "cuda:1#1"});
   std::vector<const char*> units;
-  static const char* const all[] = {"cpu[0]", "cpu[1]", "cuda:0#0", "cuda:0#1", "cuda:0#2"};
-  for (size_t n = 0; n < machine.graph->nodes().size(); ++n) units.push_back(all[random() % 5]);
+  for (size_t n = 0; n < machine.graph->nodes().size(); ++n) units.push_back(all[random() % all.size()]);
   const Plan plan = machine.PlanOn(units);
   for (const SessionOptions& options :
        {SessionOptions(), SessionOptions{.capture = false}, SessionOptions{.sequential = true}}) {

@@ -1,4 +1,4 @@
-// A machine with a host and a CUDA device, and whole runs on it.
+// A machine with a host and CUDA devices, and whole runs on it.
 #pragma once
 
 #include <memory>
@@ -9,7 +9,7 @@
 
 namespace pt::testing {
 
-// The reference library on the host, both of the plugin's on the device. The lab may be gone before it.
+// The reference library on the host, those of the plugin on every device of the lab. The lab may be gone before it.
 struct CudaMachine {
   // text: the graph, with all types (graph_text.h).
   CudaMachine(const GpuLab& lab, const std::string& text);
@@ -29,7 +29,8 @@ Result<RunReport> RunOnce(Session& session, std::vector<Buffer>& inputs, std::ve
 // "" when a run's outputs are the reference library's, else the difference or the error. Inputs depend on `start`.
 std::string FaultOf(Session& session, float start, const RunOptions& options = {});
 
-// A random graph by a random plan over host cores and streams: captured, step by step and one after another.
+// A random graph by a random plan over host cores and streams of the first two devices: captured, step by step and one
+// after another.
 void CheckRandomPlan(const GpuLab& lab, uint32_t seed);
 
 }  // namespace pt::testing

@@ -281,7 +281,7 @@ void AddProducts(const State& state, cuda::BlasFunctions& blas) {
     const Lock lock(state->mutex);
     FakeStreamHandle* const on = state->streams.Find(stream);
     if (on == nullptr) return CUBLAS_STATUS_INVALID_VALUE;
-    if (state->Enter("cublasLtMatmul", "stream " + std::to_string(on->number)) != CUDA_SUCCESS) {
+    if (state->EnterOn(on->device, "cublasLtMatmul", "stream " + std::to_string(on->number)) != CUDA_SUCCESS) {
       return CUBLAS_STATUS_EXECUTION_FAILED;
     }
     FakeProduct product;
@@ -304,7 +304,7 @@ void AddProducts(const State& state, cuda::BlasFunctions& blas) {
     state->algorithms.push_back(algorithm.rank);
     const auto work_at = reinterpret_cast<uintptr_t>(workspace);
     if (!AreAligned(algorithm, {a, b, c, d}) || work_at % 256 != 0 || workspace_bytes < algorithm.workspace_bytes ||
-        !FakeGpuState::Lies(state->device, work_at, workspace_bytes)) {
+        !state->Reaches(on->device, work_at, workspace_bytes)) {
       state->Violate("cublasLtMatmul: an address is not as it was announced");
       return CUBLAS_STATUS_INVALID_VALUE;
     }

@@ -295,14 +295,15 @@ class FakeCall : public cuda::DnnCall {
   Status Enqueue(CUstream stream) override {
     const Lock lock(state_->mutex);
     FakeStreamHandle* const on = state_->streams.Find(stream);
-    if (on == nullptr || state_->Enter("cudnnBackendExecute", "stream " + std::to_string(on->number)) != CUDA_SUCCESS) {
+    if (on == nullptr ||
+        state_->EnterOn(on->device, "cudnnBackendExecute", "stream " + std::to_string(on->number)) != CUDA_SUCCESS) {
       return MakeError(ErrorCode::kRunFailed, "cuda.dnn", "as the fake was told");
     }
-    CheckAddresses();
-    FakeGpuState* const raw = state_.get();  // owns the work
+    CheckAddresses(on->device);
+    FakeDevice* const device = &state_->devices[on->device];  // owns the work
     state_->Submit(*on,
-                   [raw, graph = graph_, addresses = addresses_, workspace = workspace_, bytes = workspace_bytes_] {
-                     if (std::exchange(raw->fault_next_kernel, false)) return false;
+                   [device, graph = graph_, addresses = addresses_, workspace = workspace_, bytes = workspace_bytes_] {
+                     if (std::exchange(device->fault_next_kernel, false)) return false;
                      if (bytes > 0)
                        std::memset(reinterpret_cast<void*>(workspace), 0xee, bytes);  // an engine may write all of it
                      std::vector<std::byte*> bound;
@@ -314,19 +315,18 @@ class FakeCall : public cuda::DnnCall {
   }
 
  private:
-  void CheckAddresses() const {
+  void CheckAddresses(size_t device) const {
     for (size_t i = 0; i < addresses_.size(); ++i) {
       const DnnTensor& tensor = graph_->tensors[graph_->bound[i]];
       const size_t bytes = ExtentOf(tensor) * static_cast<size_t>(BytesOf(tensor.type));
       if (addresses_[i] % static_cast<CUdeviceptr>(graph_->alignment) != 0) {
         state_->Violate("cudnnBackendExecute: an address is not aligned as it was announced");
       }
-      if (!FakeGpuState::Lies(state_->device, addresses_[i], bytes)) {
+      if (!state_->Reaches(device, addresses_[i], bytes)) {
         state_->Violate("cudnnBackendExecute: a tensor is not in the device's memory");
       }
     }
-    if (workspace_bytes_ > 0 &&
-        (workspace_ % 256 != 0 || !FakeGpuState::Lies(state_->device, workspace_, workspace_bytes_))) {
+    if (workspace_bytes_ > 0 && (workspace_ % 256 != 0 || !state_->Reaches(device, workspace_, workspace_bytes_))) {
       state_->Violate("cudnnBackendExecute: the workspace is not as it was asked for");
     }
   }

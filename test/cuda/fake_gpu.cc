@@ -13,17 +13,34 @@ thread_local std::vector<CUcontext> pushed;
 
 }  // namespace
 
+std::optional<size_t> FakeGpuState::CurrentDevice() const {
+  for (size_t d = 0; !pushed.empty() && d < devices.size(); ++d) {
+    if (pushed.back() == reinterpret_cast<CUcontext>(const_cast<FakeDevice*>(&devices[d]))) return d;
+  }
+  return std::nullopt;
+}
+
 CUresult FakeGpuState::Ask(const std::string& call) {
   if (const auto failure = failures.find(call); failure != failures.end()) {
     const CUresult code = failure->second;
     failures.erase(failure);
     return code;
   }
-  if (pushed.empty()) {
+  const std::optional<size_t> device = CurrentDevice();
+  if (!device) {
     Violate(call + " without a context");
     return CUDA_ERROR_INVALID_CONTEXT;
   }
-  return broken;
+  return devices[*device].broken;
+}
+
+CUresult FakeGpuState::AskOn(size_t device, const std::string& call) {
+  const std::optional<size_t> current = CurrentDevice();
+  if (current && *current != device) {
+    Violate(call + " in the context of another device");
+    return CUDA_ERROR_INVALID_CONTEXT;
+  }
+  return Ask(call);
 }
 
 CUresult FakeGpuState::Enter(const std::string& call, const std::string& what) {
@@ -31,10 +48,15 @@ CUresult FakeGpuState::Enter(const std::string& call, const std::string& what) {
   return Ask(call);
 }
 
+CUresult FakeGpuState::EnterOn(size_t device, const std::string& call, const std::string& what) {
+  calls.push_back(what.empty() ? call : call + " " + what);
+  return AskOn(device, call);
+}
+
 void FakeGpuState::Submit(FakeStreamHandle& stream, FakeWork work, int64_t ns) {
   std::vector<FakePiece>& list = stream.recording ? stream.recording->pieces : pieces;
   std::vector<size_t>& after = stream.recording ? stream.recorded_after : stream.after;
-  list.push_back({std::move(work), after, false, 0, ns});
+  list.push_back({std::move(work), stream.device, after, false, 0, ns});
   after = {list.size() - 1};
 }
 
@@ -43,28 +65,52 @@ bool FakeGpuState::AreDone(const std::vector<size_t>& pieces_asked) const {
 }
 
 bool FakeGpuState::Step() {
-  if (stalled || broken != CUDA_SUCCESS) return false;
+  if (stalled) return false;
   std::optional<size_t> chosen;
   for (size_t i = 0; i < pieces.size(); ++i) {
-    if (pieces[i].done || !AreDone(pieces[i].after)) continue;
+    if (pieces[i].done || IsBroken(pieces[i].device) || !AreDone(pieces[i].after)) continue;
     chosen = i;
     if (!options.newest_first) break;
   }
   if (!chosen) return false;
   FakePiece& piece = pieces[*chosen];
   now_ns += piece.ns;
-  if (piece.work && !piece.work()) broken = CUDA_ERROR_ILLEGAL_ADDRESS;
+  if (piece.work && !piece.work()) {
+    devices[piece.device].broken = CUDA_ERROR_ILLEGAL_ADDRESS;
+    return true;
+  }
   piece.done = true;
   piece.at_ns = now_ns;
   piece.work = nullptr;
   return true;
 }
 
-bool FakeGpuState::Lies(const std::map<uintptr_t, size_t>& allocations, uintptr_t data, size_t bytes) {
-  auto at = allocations.upper_bound(data);
-  if (at == allocations.begin()) return false;
-  --at;
-  return data - at->first <= at->second && bytes <= at->second - (data - at->first);
+namespace {
+
+// [data, data + bytes) lies within [begin, begin + size).
+bool LiesWithin(uintptr_t data, size_t bytes, uintptr_t begin, size_t size) {
+  return data >= begin && data - begin <= size && bytes <= size - (data - begin);
+}
+
+}  // namespace
+
+bool FakeGpuState::IsPinned(uintptr_t data, size_t bytes) const {
+  const auto after = pinned.upper_bound(data);
+  if (after == pinned.begin()) return false;
+  const auto& [begin, size] = *std::prev(after);
+  return LiesWithin(data, bytes, begin, size);
+}
+
+const FakeMemory* FakeGpuState::MemoryAt(uintptr_t data, size_t bytes) const {
+  const auto after = memory.upper_bound(data);
+  if (after == memory.begin()) return nullptr;
+  const auto& [begin, found] = *std::prev(after);
+  return LiesWithin(data, bytes, begin, found.bytes) ? &found : nullptr;
+}
+
+bool FakeGpuState::Reaches(size_t device, uintptr_t data, size_t bytes) const {
+  const FakeMemory* const found = MemoryAt(data, bytes);
+  return found != nullptr && (found->pool->device == device || found->pool->accessors.contains(device));
 }
 
 namespace {
@@ -132,17 +178,26 @@ void AddDevice(const State& state, cuda::DriverFunctions& cu) {
     std::snprintf(bus_id, static_cast<size_t>(bytes), "0000:%02x:00.0", device);
     return CUDA_SUCCESS;
   };
-  cu.cuDevicePrimaryCtxRetain = [state](CUcontext* context, CUdevice) {
+  cu.cuDeviceCanAccessPeer = [state](int* can, CUdevice device, CUdevice peer) {
+    const Lock lock(state->mutex);
+    if (const auto failure = state->failures.find("cuDeviceCanAccessPeer"); failure != state->failures.end()) {
+      return failure->second;
+    }
+    *can = device != peer && state->options.can_access(device, peer) ? 1 : 0;
+    return CUDA_SUCCESS;
+  };
+  cu.cuDevicePrimaryCtxRetain = [state](CUcontext* context, CUdevice device) {
     const Lock lock(state->mutex);
     const auto failure = state->failures.find("cuDevicePrimaryCtxRetain");
     if (failure != state->failures.end()) return failure->second;
-    ++state->retained;
-    *context = reinterpret_cast<CUcontext>(state.get());
+    FakeDevice& retained = state->devices[static_cast<size_t>(device)];
+    ++retained.retained;
+    *context = reinterpret_cast<CUcontext>(&retained);
     return CUDA_SUCCESS;
   };
-  cu.cuDevicePrimaryCtxRelease = [state](CUdevice) {
+  cu.cuDevicePrimaryCtxRelease = [state](CUdevice device) {
     const Lock lock(state->mutex);
-    --state->retained;
+    --state->devices[static_cast<size_t>(device)].retained;
     return CUDA_SUCCESS;
   };
   cu.cuCtxPushCurrent = [](CUcontext context) {
@@ -190,6 +245,7 @@ std::shared_ptr<const cuda::ManagementFunctions> FakeManagement(const std::share
 
 FakeGpu::FakeGpu(const FakeGpuOptions& options) : state_(std::make_shared<FakeGpuState>()) {
   state_->options = options;
+  state_->devices.resize(static_cast<size_t>(options.devices));
   auto functions = std::make_shared<cuda::Functions>();
   functions->driver = FakeDriverFunctions(state_);
   AddDevice(state_, functions->driver);
@@ -217,9 +273,14 @@ void FakeGpu::FailNext(const std::string& call, CUresult code) {
   state_->failures[call] = code;
 }
 
-void FakeGpu::FaultNextKernel() {
+void FakeGpu::FaultNextKernel(size_t device) {
   const Lock lock(state_->mutex);
-  state_->fault_next_kernel = true;
+  state_->devices[device].fault_next_kernel = true;
+}
+
+void FakeGpu::ReleaseWaitsForBroken() {
+  const Lock lock(state_->mutex);
+  for (FakePiece& piece : state_->pieces) piece.done = piece.done || state_->IsBroken(piece.device);
 }
 
 void FakeGpu::SetState(unsigned clock, unsigned memory_clock, unsigned celsius, unsigned long long throttled) {
@@ -250,10 +311,12 @@ std::string FakeGpu::Alive() const {
   add(state_->events.size(), "events");
   add(state_->graphs.size() + state_->executables.size(), "graphs");
   add(state_->modules.size(), "modules");
-  add(state_->device.size(), "buffers");
+  add(state_->memory.size(), "buffers");
   add(state_->pinned.size(), "pinned buffers");
-  add(static_cast<size_t>(state_->pools), "pools");
-  add(static_cast<size_t>(state_->retained), "contexts");
+  add(state_->pools.size(), "pools");
+  size_t contexts = 0;
+  for (const FakeDevice& device : state_->devices) contexts += static_cast<size_t>(device.retained);
+  add(contexts, "contexts");
   return text;
 }
 

@@ -1,9 +1,11 @@
-// A CUDA driver that lives on the host: it keeps the driver's rules about contexts, streams, events, captures and
-// memory, records every call, and works only when it is asked how far it is: one piece of work a question, of all that
-// may run the oldest or the newest. So what forgets to wait computes on what is not there yet, each time again.
-// Memory is the host's, filled with bytes that are no numbers; kernels are run by HostKernel.
+// A CUDA driver that lives on the host, of one device or several with a context each: it keeps the driver's rules about
+// contexts, streams, events, captures and memory, records every call, and works only when it is asked how far it is:
+// one piece of work a question, of all that may run, on whatever device, the oldest or the newest. So what forgets to
+// wait computes on what is not there yet, each time again. Memory is the host's, filled with bytes that are no numbers;
+// kernels are run by HostKernel.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -16,6 +18,8 @@ struct FakeGpuState;
 
 struct FakeGpuOptions {
   int devices = 1;
+  // Whether the first device can access the second's memory, where the second lets it.
+  std::function<bool(int, int)> can_access = [](int, int) { return true; };
   int driver_version = CUDA_VERSION;
   int architecture = 90;  // compute capability
   uint64_t memory_bytes = uint64_t{1} << 30;
@@ -38,11 +42,14 @@ class FakeGpu {
   size_t Count(const std::string& call) const;
   // The next call of that name answers so, and does nothing.
   void FailNext(const std::string& call, CUresult code);
-  // The next kernel that runs faults: from then on every call answers that the context is broken.
-  void FaultNextKernel();
+  // The next kernel that runs on that device faults: from then on every call in the context of its device answers that
+  // it is broken, and what other devices wait for there never comes.
+  void FaultNextKernel(size_t device = 0);
+  // What other devices wait for on broken ones is taken to have come.
+  void ReleaseWaitsForBroken();
   // What NVML tells from now on: clocks in MHz, degrees, bits of reasons why it is throttled.
   void SetState(unsigned clock, unsigned memory_clock, unsigned celsius, unsigned long long throttled);
-  // Copies so far from or to host memory that was not allocated for the device; those of its first stream, on which
+  // Copies so far from or to host memory that was not allocated for devices; those of a device's first stream, on which
   // constants are brought there before a run, do not count.
   size_t pageable_copies() const;
   // Nothing is worked on while set.

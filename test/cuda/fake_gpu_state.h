@@ -21,6 +21,7 @@ using FakeWork = std::function<bool()>;
 
 struct FakePiece {
   FakeWork work;  // empty: a mark
+  size_t device = 0;
   std::vector<size_t> after;
   bool done = false;
   int64_t at_ns = 0;  // when it was done
@@ -36,6 +37,8 @@ struct FakeRecording {
 
 struct FakeStreamHandle {
   size_t number = 0;
+  size_t device = 0;
+  bool first = false;         // of its device
   std::vector<size_t> after;  // what its next work waits for
   std::shared_ptr<FakeRecording> recording;
   std::vector<size_t> recorded_after;  // the same within the recording
@@ -43,6 +46,7 @@ struct FakeStreamHandle {
 
 struct FakeEventHandle {
   size_t number = 0;
+  size_t device = 0;
   bool timed = true;
   std::optional<size_t> piece;               // where it was recorded last
   std::shared_ptr<FakeRecording> recording;  // if that was within a capture
@@ -51,12 +55,35 @@ struct FakeEventHandle {
 
 struct FakeGraphHandle {
   size_t number = 0;
+  size_t device = 0;  // of the stream that it was recorded from
   std::shared_ptr<FakeRecording> recording;
 };
 
 struct FakeModuleHandle {
   size_t number = 0;
+  size_t device = 0;
   std::shared_ptr<const HostKernel> kernel;
+};
+
+struct FakePoolHandle {
+  size_t number = 0;
+  size_t device = 0;
+  std::set<size_t> accessors;  // the other devices that may read and write what is from it
+};
+
+// What a device's pools have given out.
+struct FakeMemory {
+  size_t bytes = 0;
+  FakePoolHandle* pool = nullptr;
+};
+
+// A device and its primary context, whose handle is its address.
+struct FakeDevice {
+  int retained = 0;
+  CUresult broken = CUDA_SUCCESS;
+  bool fault_next_kernel = false;
+  uint64_t used_bytes = 0;
+  bool has_stream = false;
 };
 
 // One kind of thing, numbered as they are made. Their addresses are the driver's handles.
@@ -90,12 +117,10 @@ struct FakeGpuState {
   FakeGpuOptions options;
   std::vector<std::string> calls, violations;
   std::map<std::string, CUresult> failures;  // by the call that is to fail next
-  bool fault_next_kernel = false, stalled = false;
-  CUresult broken = CUDA_SUCCESS;
-  int retained = 0, pools = 0;
+  bool stalled = false;
+  std::vector<FakeDevice> devices;  // never resized
   size_t compiled = 0;
   std::vector<uint32_t> algorithms;  // of the products so far: cuBLASLt's places of them
-  uint64_t used_bytes = 0;
   size_t pageable_copies = 0;
   unsigned clock = 1980, memory_clock = 2619, celsius = 40;  // what NVML tells
   unsigned long long throttled = 0;
@@ -106,13 +131,21 @@ struct FakeGpuState {
   FakeThings<FakeEventHandle> events;
   FakeThings<FakeGraphHandle> graphs, executables;
   FakeThings<FakeModuleHandle> modules;
+  FakeThings<FakePoolHandle> pools;
   std::map<uintptr_t, std::unique_ptr<std::byte[]>> owned;
-  std::map<uintptr_t, size_t> device, pinned;  // bytes by address
+  std::map<uintptr_t, FakeMemory> memory;  // of devices, by address
+  std::map<uintptr_t, size_t> pinned;      // bytes by address
 
   // A call that does something: noted, and refused without a context or once the context is broken.
   CUresult Enter(const std::string& call, const std::string& what = {});
   // A question: not noted, else the same.
   CUresult Ask(const std::string& call);
+  // The same for calls about a thing of that device, whose context must be the current one.
+  CUresult EnterOn(size_t device, const std::string& call, const std::string& what = {});
+  CUresult AskOn(size_t device, const std::string& call);
+  // Of the context that is current on this thread; none without one.
+  std::optional<size_t> CurrentDevice() const;
+  bool IsBroken(size_t device) const { return devices[device].broken != CUDA_SUCCESS; }
   void Violate(std::string what) { violations.push_back(std::move(what)); }
 
   // Adds work to a stream, or to what it records.
@@ -121,8 +154,12 @@ struct FakeGpuState {
   bool Step();
   bool AreDone(const std::vector<size_t>& pieces_asked) const;
   bool IsIdle(const FakeStreamHandle& stream) const { return AreDone(stream.after); }
-  // [data, data + bytes) lies within one live allocation.
-  static bool Lies(const std::map<uintptr_t, size_t>& allocations, uintptr_t data, size_t bytes);
+  // [data, data + bytes) lies within one live piece of pinned memory.
+  bool IsPinned(uintptr_t data, size_t bytes) const;
+  // The live memory of a device that [data, data + bytes) lies in; null where it is in none.
+  const FakeMemory* MemoryAt(uintptr_t data, size_t bytes) const;
+  // It does, and that device has access to it.
+  bool Reaches(size_t device, uintptr_t data, size_t bytes) const;
 };
 
 }  // namespace pt::testing

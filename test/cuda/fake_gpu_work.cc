@@ -21,50 +21,82 @@ uintptr_t Take(FakeGpuState& state, size_t bytes) {
   return data;
 }
 
+// Then work may be left that is never done.
+bool IsAnyBroken(const FakeGpuState& state) {
+  for (size_t device = 0; device < state.devices.size(); ++device) {
+    if (state.IsBroken(device)) return true;
+  }
+  return false;
+}
+
 void AddMemory(const State& state, cuda::DriverFunctions& cu) {
-  cu.cuMemPoolCreate = [state](CUmemoryPool* pool, const CUmemPoolProps*) {
+  cu.cuMemPoolCreate = [state](CUmemoryPool* pool, const CUmemPoolProps* props) {
     const Lock lock(state->mutex);
     if (const CUresult code = state->Enter("cuMemPoolCreate"); code != CUDA_SUCCESS) return code;
-    ++state->pools;
-    *pool = reinterpret_cast<CUmemoryPool>(state.get());
+    FakePoolHandle* const made = state->pools.Make();
+    made->device = static_cast<size_t>(props->location.id);
+    *pool = reinterpret_cast<CUmemoryPool>(made);
     return CUDA_SUCCESS;
   };
-  cu.cuMemPoolDestroy = [state](CUmemoryPool) {
+  cu.cuMemPoolDestroy = [state](CUmemoryPool pool) {
     const Lock lock(state->mutex);
     const CUresult code = state->Enter("cuMemPoolDestroy");
-    --state->pools;
+    for (const auto& [data, memory] : state->memory) {
+      if (memory.pool == state->pools.Find(pool)) state->Violate("cuMemPoolDestroy while there is memory of it");
+    }
+    state->pools.Drop(pool);
     return code;
   };
   cu.cuMemPoolSetAttribute = [state](CUmemoryPool, CUmemPool_attribute, void*) {
     const Lock lock(state->mutex);
     return state->Enter("cuMemPoolSetAttribute");
   };
-  cu.cuMemAllocFromPoolAsync = [state](CUdeviceptr* data, size_t bytes, CUmemoryPool, CUstream) {
+  cu.cuMemPoolSetAccess = [state](CUmemoryPool pool, const CUmemAccessDesc* granted, size_t count) {
+    const Lock lock(state->mutex);
+    if (const CUresult code = state->Enter("cuMemPoolSetAccess"); code != CUDA_SUCCESS) return code;
+    FakePoolHandle* const shared = state->pools.Find(pool);
+    if (shared == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    for (size_t i = 0; i < count; ++i) {
+      const CUmemAccessDesc& access = granted[i];
+      const bool known = access.location.type == CU_MEM_LOCATION_TYPE_DEVICE && access.location.id >= 0 &&
+                         access.location.id < state->options.devices;
+      if (!known || access.flags != CU_MEM_ACCESS_FLAGS_PROT_READWRITE) return CUDA_ERROR_INVALID_VALUE;
+      if (!state->options.can_access(access.location.id, static_cast<int>(shared->device))) {
+        state->Violate("cuMemPoolSetAccess for a device that cannot have it");
+        return CUDA_ERROR_INVALID_DEVICE;
+      }
+      shared->accessors.insert(static_cast<size_t>(access.location.id));
+    }
+    return CUDA_SUCCESS;
+  };
+  cu.cuMemAllocFromPoolAsync = [state](CUdeviceptr* data, size_t bytes, CUmemoryPool pool, CUstream) {
     const Lock lock(state->mutex);
     const CUresult code = state->Enter("cuMemAllocFromPoolAsync", std::to_string(bytes));
     if (code != CUDA_SUCCESS) return code;
-    if (bytes > state->options.memory_bytes - state->used_bytes) return CUDA_ERROR_OUT_OF_MEMORY;
+    FakePoolHandle* const from = state->pools.Find(pool);
+    if (from == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    uint64_t& used_bytes = state->devices[from->device].used_bytes;
+    if (bytes > state->options.memory_bytes - used_bytes) return CUDA_ERROR_OUT_OF_MEMORY;
     *data = Take(*state, bytes);
-    state->used_bytes += bytes;
-    state->device[*data] = bytes;
+    used_bytes += bytes;
+    state->memory[*data] = {bytes, from};
     return CUDA_SUCCESS;
   };
   cu.cuMemFreeAsync = [state](CUdeviceptr data, CUstream) {
     const Lock lock(state->mutex);
     const CUresult code = state->Enter("cuMemFreeAsync");
-    const auto at = state->device.find(data);
-    if (at == state->device.end()) {
+    const auto at = state->memory.find(data);
+    if (at == state->memory.end()) {
       state->Violate("cuMemFreeAsync of what was not allocated");
       return CUDA_ERROR_INVALID_VALUE;
     }
     // Nobody frees what the device may still use: with work left that could be this very buffer.
     for (const FakePiece& piece : state->pieces) {
-      if (!piece.done && piece.work && state->broken == CUDA_SUCCESS)
-        state->Violate("cuMemFreeAsync while there is work");
+      if (!piece.done && piece.work && !IsAnyBroken(*state)) state->Violate("cuMemFreeAsync while there is work");
     }
-    state->used_bytes -= at->second;
+    state->devices[at->second.pool->device].used_bytes -= at->second.bytes;
     state->owned.erase(data);
-    state->device.erase(at);
+    state->memory.erase(at);
     return code;
   };
   cu.cuMemHostAlloc = [state](void** data, size_t bytes, unsigned) {
@@ -87,24 +119,28 @@ void AddMemory(const State& state, cuda::DriverFunctions& cu) {
   };
 }
 
-// Enqueues a copy; the sides that are on the device must be there when it is enqueued and when it runs.
+// Enqueues a copy; the sides that are on a device must be there, and within reach of the stream's, when it is enqueued
+// and when it runs. What lies on a broken device fails as that one does.
 CUresult Copy(FakeGpuState& state, const char* call, CUstream stream, uintptr_t to, uintptr_t from, size_t bytes,
               bool to_device, bool from_device) {
   FakeStreamHandle* const on = state.streams.Find(stream);
   if (on == nullptr) return CUDA_ERROR_INVALID_HANDLE;
-  const CUresult code = state.Enter(call, Named("stream", on->number) + " " + std::to_string(bytes));
+  const CUresult code = state.EnterOn(on->device, call, Named("stream", on->number) + " " + std::to_string(bytes));
   if (code != CUDA_SUCCESS) return code;
-  const auto lies = [&state, to, from, bytes, to_device, from_device] {
-    return (!to_device || FakeGpuState::Lies(state.device, to, bytes)) &&
-           (!from_device || FakeGpuState::Lies(state.device, from, bytes));
+  const auto lies = [&state, device = on->device, to, from, bytes, to_device, from_device] {
+    return (!to_device || state.Reaches(device, to, bytes)) && (!from_device || state.Reaches(device, from, bytes));
   };
   if (!lies()) {
-    state.Violate(std::string(call) + ": not in the device's memory");
+    state.Violate(std::string(call) + ": not in memory that the device reaches");
     return CUDA_ERROR_INVALID_VALUE;
   }
-  const bool is_pinned = (to_device || FakeGpuState::Lies(state.pinned, to, bytes)) &&
-                         (from_device || FakeGpuState::Lies(state.pinned, from, bytes));
-  if (!is_pinned && on->number != 0) ++state.pageable_copies;
+  for (const auto& [is_there, data] : {std::pair(to_device, to), std::pair(from_device, from)}) {
+    if (!is_there) continue;
+    const CUresult broken = state.devices[state.MemoryAt(data, bytes)->pool->device].broken;
+    if (broken != CUDA_SUCCESS) return broken;
+  }
+  const bool is_pinned = (to_device || state.IsPinned(to, bytes)) && (from_device || state.IsPinned(from, bytes));
+  if (!is_pinned && !on->first) ++state.pageable_copies;
   constexpr size_t kShortBytes = size_t{64} << 10, kNsOfThose = 8192;  // shorter copies take what any work does
   const auto copy = [lies, to, from, bytes] {
     if (!lies()) return false;
@@ -134,7 +170,10 @@ void AddStreams(const State& state, cuda::DriverFunctions& cu) {
   cu.cuStreamCreate = [state](CUstream* stream, unsigned) {
     const Lock lock(state->mutex);
     if (const CUresult code = state->Enter("cuStreamCreate"); code != CUDA_SUCCESS) return code;
-    *stream = reinterpret_cast<CUstream>(state->streams.Make());
+    FakeStreamHandle* const made = state->streams.Make();
+    made->device = *state->CurrentDevice();
+    made->first = !std::exchange(state->devices[made->device].has_stream, true);
+    *stream = reinterpret_cast<CUstream>(made);
     return CUDA_SUCCESS;
   };
   cu.cuStreamDestroy = [state](CUstream stream) {
@@ -142,7 +181,7 @@ void AddStreams(const State& state, cuda::DriverFunctions& cu) {
     const CUresult code = state->Enter("cuStreamDestroy");
     FakeStreamHandle* const gone = state->streams.Find(stream);
     if (gone == nullptr) return CUDA_ERROR_INVALID_HANDLE;
-    if (state->broken == CUDA_SUCCESS && !state->IsIdle(*gone)) state->Violate("cuStreamDestroy while there is work");
+    if (!IsAnyBroken(*state) && !state->IsIdle(*gone)) state->Violate("cuStreamDestroy while there is work");
     state->streams.Drop(stream);
     return code;
   };
@@ -151,7 +190,7 @@ void AddStreams(const State& state, cuda::DriverFunctions& cu) {
     FakeStreamHandle* const asked = state->streams.Find(stream);
     if (asked == nullptr) return CUDA_ERROR_INVALID_HANDLE;
     state->Step();
-    if (const CUresult code = state->Ask("cuStreamQuery"); code != CUDA_SUCCESS) return code;
+    if (const CUresult code = state->AskOn(asked->device, "cuStreamQuery"); code != CUDA_SUCCESS) return code;
     if (asked->recording) return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
     return state->IsIdle(*asked) ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
   };
@@ -159,22 +198,25 @@ void AddStreams(const State& state, cuda::DriverFunctions& cu) {
     const Lock lock(state->mutex);
     FakeStreamHandle* const asked = state->streams.Find(stream);
     if (asked == nullptr) return CUDA_ERROR_INVALID_HANDLE;
-    if (const CUresult code = state->Ask("cuStreamSynchronize"); code != CUDA_SUCCESS) return code;
+    if (const CUresult code = state->AskOn(asked->device, "cuStreamSynchronize"); code != CUDA_SUCCESS) return code;
+    const CUresult& broken = state->devices[asked->device].broken;
     while (!state->IsIdle(*asked)) {
-      if (!state->Step()) return state->broken != CUDA_SUCCESS ? state->broken : CUDA_ERROR_TIMEOUT;
+      if (!state->Step()) return broken != CUDA_SUCCESS ? broken : CUDA_ERROR_TIMEOUT;
     }
-    return state->broken;
+    return broken;
   };
   cu.cuStreamWaitEvent = [state](CUstream stream, CUevent event, unsigned) {
     const Lock lock(state->mutex);
     FakeStreamHandle* const waiting = state->streams.Find(stream);
     FakeEventHandle* const point = state->events.Find(event);
     if (waiting == nullptr || point == nullptr) return CUDA_ERROR_INVALID_HANDLE;
-    const CUresult code =
-        state->Enter("cuStreamWaitEvent", Named("stream", waiting->number) + " " + Named("event", point->number));
+    const CUresult code = state->EnterOn(waiting->device, "cuStreamWaitEvent",
+                                         Named("stream", waiting->number) + " " + Named("event", point->number));
     if (code != CUDA_SUCCESS) return code;
+    if (state->IsBroken(point->device)) return state->devices[point->device].broken;
     if (point->recording) {
       if (point->recording->over) return CUDA_ERROR_CAPTURED_EVENT;
+      if (waiting->device != point->device) state->Violate("a capture over several devices");
       if (waiting->recording && waiting->recording != point->recording) return CUDA_ERROR_STREAM_CAPTURE_MERGE;
       waiting->recording = point->recording;
       waiting->recorded_after.insert(waiting->recorded_after.end(), point->recorded.begin(), point->recorded.end());
@@ -191,6 +233,7 @@ void AddEvents(const State& state, cuda::DriverFunctions& cu) {
     const Lock lock(state->mutex);
     if (const CUresult code = state->Enter("cuEventCreate"); code != CUDA_SUCCESS) return code;
     FakeEventHandle* const made = state->events.Make();
+    made->device = *state->CurrentDevice();
     made->timed = (flags & CU_EVENT_DISABLE_TIMING) == 0;
     *event = reinterpret_cast<CUevent>(made);
     return CUDA_SUCCESS;
@@ -207,8 +250,9 @@ void AddEvents(const State& state, cuda::DriverFunctions& cu) {
     FakeEventHandle* const point = state->events.Find(event);
     if (on == nullptr || point == nullptr) return CUDA_ERROR_INVALID_HANDLE;
     const CUresult code =
-        state->Enter("cuEventRecord", Named("stream", on->number) + " " + Named("event", point->number));
+        state->EnterOn(on->device, "cuEventRecord", Named("stream", on->number) + " " + Named("event", point->number));
     if (code != CUDA_SUCCESS) return code;
+    if (on->device != point->device) return CUDA_ERROR_INVALID_HANDLE;
     point->recording = on->recording;
     point->piece.reset();
     if (on->recording) {
@@ -225,7 +269,7 @@ void AddEvents(const State& state, cuda::DriverFunctions& cu) {
     if (point == nullptr) return CUDA_ERROR_INVALID_HANDLE;
     const bool done = !point->piece || state->pieces[*point->piece].done;
     if (!done) state->Step();
-    if (const CUresult code = state->Ask("cuEventQuery"); code != CUDA_SUCCESS) return code;
+    if (const CUresult code = state->AskOn(point->device, "cuEventQuery"); code != CUDA_SUCCESS) return code;
     if (point->recording) return CUDA_ERROR_CAPTURED_EVENT;
     return !point->piece || state->pieces[*point->piece].done ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
   };
@@ -233,8 +277,8 @@ void AddEvents(const State& state, cuda::DriverFunctions& cu) {
     const Lock lock(state->mutex);
     FakeEventHandle *const from = state->events.Find(start), *const to = state->events.Find(end);
     if (from == nullptr || to == nullptr || !from->timed || !to->timed) return CUDA_ERROR_INVALID_HANDLE;
-    if (!from->piece || !to->piece) return CUDA_ERROR_INVALID_HANDLE;
-    if (const CUresult code = state->Ask("cuEventElapsedTime"); code != CUDA_SUCCESS) return code;
+    if (!from->piece || !to->piece || from->device != to->device) return CUDA_ERROR_INVALID_HANDLE;
+    if (const CUresult code = state->AskOn(to->device, "cuEventElapsedTime"); code != CUDA_SUCCESS) return code;
     const FakePiece &a = state->pieces[*from->piece], &b = state->pieces[*to->piece];
     if (!a.done || !b.done) return CUDA_ERROR_NOT_READY;
     *milliseconds = static_cast<float>(static_cast<double>(b.at_ns - a.at_ns) / 1e6);
@@ -259,7 +303,7 @@ void AddCaptures(const State& state, cuda::DriverFunctions& cu) {
     const Lock lock(state->mutex);
     FakeStreamHandle* const origin = state->streams.Find(stream);
     if (origin == nullptr) return CUDA_ERROR_INVALID_HANDLE;
-    const CUresult code = state->Enter("cuStreamBeginCapture", Named("stream", origin->number));
+    const CUresult code = state->EnterOn(origin->device, "cuStreamBeginCapture", Named("stream", origin->number));
     if (code != CUDA_SUCCESS) return code;
     if (origin->recording) return CUDA_ERROR_ILLEGAL_STATE;
     origin->recording = std::make_shared<FakeRecording>();
@@ -271,7 +315,7 @@ void AddCaptures(const State& state, cuda::DriverFunctions& cu) {
     const Lock lock(state->mutex);
     FakeStreamHandle* const origin = state->streams.Find(stream);
     if (origin == nullptr) return CUDA_ERROR_INVALID_HANDLE;
-    const CUresult code = state->Enter("cuStreamEndCapture", Named("stream", origin->number));
+    const CUresult code = state->EnterOn(origin->device, "cuStreamEndCapture", Named("stream", origin->number));
     const std::shared_ptr<FakeRecording> recording = origin->recording;
     if (!recording || recording->origin != origin) return CUDA_ERROR_ILLEGAL_STATE;
     const bool joined = IsJoined(*origin);
@@ -285,6 +329,7 @@ void AddCaptures(const State& state, cuda::DriverFunctions& cu) {
     if (!joined) return CUDA_ERROR_STREAM_CAPTURE_UNJOINED;
     FakeGraphHandle* const made = state->graphs.Make();
     made->recording = recording;
+    made->device = origin->device;
     *graph = reinterpret_cast<CUgraph>(made);
     return CUDA_SUCCESS;
   };
@@ -295,9 +340,11 @@ void AddGraphs(const State& state, cuda::DriverFunctions& cu) {
     const Lock lock(state->mutex);
     FakeGraphHandle* const recorded = state->graphs.Find(graph);
     if (recorded == nullptr) return CUDA_ERROR_INVALID_HANDLE;
-    const CUresult code = state->Enter("cuGraphInstantiate", std::to_string(recorded->recording->pieces.size()));
+    const CUresult code =
+        state->EnterOn(recorded->device, "cuGraphInstantiate", std::to_string(recorded->recording->pieces.size()));
     if (code != CUDA_SUCCESS) return code;
     FakeGraphHandle* const made = state->executables.Make();
+    made->device = recorded->device;
     made->recording = recorded->recording;
     *executable = reinterpret_cast<CUgraphExec>(made);
     return CUDA_SUCCESS;
@@ -307,13 +354,14 @@ void AddGraphs(const State& state, cuda::DriverFunctions& cu) {
     FakeGraphHandle* const launched = state->executables.Find(executable);
     FakeStreamHandle* const on = state->streams.Find(stream);
     if (launched == nullptr || on == nullptr) return CUDA_ERROR_INVALID_HANDLE;
-    const CUresult code =
-        state->Enter("cuGraphLaunch", Named("stream", on->number) + " " + Named("graph", launched->number));
+    const CUresult code = state->EnterOn(on->device, "cuGraphLaunch",
+                                         Named("stream", on->number) + " " + Named("graph", launched->number));
     if (code != CUDA_SUCCESS) return code;
+    if (on->device != launched->device) return CUDA_ERROR_INVALID_VALUE;
     const std::vector<size_t> before = on->after;
     const size_t first = state->pieces.size();
     for (const FakePiece& piece : launched->recording->pieces) {
-      FakePiece submitted{piece.work, {}, false, 0};
+      FakePiece submitted{piece.work, piece.device, {}, false, 0, piece.ns};
       for (const size_t after : piece.after) submitted.after.push_back(first + after);
       if (piece.after.empty()) submitted.after = before;
       on->after.push_back(state->pieces.size());
@@ -344,6 +392,7 @@ void AddKernels(const State& state, cuda::DriverFunctions& cu) {
       return CUDA_ERROR_INVALID_IMAGE;
     }
     FakeModuleHandle* const loaded = state->modules.Make();
+    loaded->device = *state->CurrentDevice();
     loaded->kernel = std::move(kernel).value();
     *module = reinterpret_cast<CUmodule>(loaded);
     return CUDA_SUCCESS;
@@ -367,16 +416,18 @@ void AddKernels(const State& state, cuda::DriverFunctions& cu) {
     FakeModuleHandle* const module = state->modules.Find(function);
     FakeStreamHandle* const on = state->streams.Find(stream);
     if (module == nullptr || on == nullptr) return CUDA_ERROR_INVALID_HANDLE;
-    const CUresult code = state->Enter("cuLaunchKernel", Named("stream", on->number) + " " + Named("blocks", blocks) +
-                                                             " " + Named("threads", threads));
+    const CUresult code =
+        state->EnterOn(on->device, "cuLaunchKernel",
+                       Named("stream", on->number) + " " + Named("blocks", blocks) + " " + Named("threads", threads));
     if (code != CUDA_SUCCESS) return code;
+    if (module->device != on->device) return CUDA_ERROR_INVALID_HANDLE;
     const bool fits = blocks > 0 && threads > 0 && threads <= 1024 && blocks_y == 1 && blocks_z == 1 &&
                       threads_y == 1 && threads_z == 1 && shared == 0;
     if (!fits) return CUDA_ERROR_INVALID_VALUE;
     const auto arguments = *static_cast<const cuda::Arguments*>(parameters[0]);  // as they are now, not when it runs
-    FakeGpuState* const raw = state.get();                                       // owns the work
-    state->Submit(*on, [raw, kernel = module->kernel, blocks, threads, arguments] {
-      if (std::exchange(raw->fault_next_kernel, false)) return false;
+    FakeDevice* const device = &state->devices[on->device];                      // owns the work
+    state->Submit(*on, [device, kernel = module->kernel, blocks, threads, arguments] {
+      if (std::exchange(device->fault_next_kernel, false)) return false;
       kernel->Run(blocks, threads, arguments);
       return true;
     });
