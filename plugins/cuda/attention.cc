@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "partitiontuner/backend/attention_pattern.h"
+#include "partitiontuner/support/checked.h"
 #include "plugins/cuda/index_space.h"
 
 namespace pt::cuda {
@@ -41,7 +42,9 @@ class OperatorReader {
     PT_ASSIGN(const Heads q, ReadHeads(site_, site_.Input(0), q_heads));
     PT_ASSIGN(const Heads k, ReadHeads(site_, site_.Input(1), kv_heads));
     PT_ASSIGN(const Heads v, ReadHeads(site_, site_.Input(2), kv_heads));
-    PT_ASSIGN(const Heads y, ReadHeads(site_, site_.out.data(), q_heads));
+    const Operand* const result = Output(0);
+    if (result == nullptr) return site_.Unsupported("its first result is not asked for");
+    PT_ASSIGN(const Heads y, ReadHeads(site_, result, q_heads));
     const bool fits = q.batch == k.batch && q.batch == v.batch && k.heads == v.heads && k.length == v.length &&
                       q.size == k.size && k.heads > 0 && q.heads % k.heads == 0 && y.batch == q.batch &&
                       y.heads == q.heads && y.length == q.length && y.size == v.size;
@@ -51,6 +54,7 @@ class OperatorReader {
     made_.batch = {q.batch, k.heads, shared_};
     made_.queries = q.length;
     made_.keys = k.length;
+    if (HasInput(4) || HasInput(5)) PT_CHECK_OK(ReadPast(k, v));
     made_.depth = q.size;
     made_.columns = v.size;
     made_.q = ForQueries(q);
@@ -61,6 +65,8 @@ class OperatorReader {
     made_.scale = node_.find("scale") != nullptr ? static_cast<double>(node_.float_or("scale", 1)) : usual;
     made_.softcap = static_cast<double>(node_.float_or("softcap", 0.0F));
     made_.is_operator = true;
+    PT_CHECK_OK(AddPresent(1, k, made_.past_k.operand));
+    PT_CHECK_OK(AddPresent(2, v, made_.past_v.operand));
     SetWindow();
     if (node_.inputs.size() > 3 && node_.inputs[3].valid()) PT_CHECK_OK(ReadMask());
     return made_;
@@ -68,13 +74,51 @@ class OperatorReader {
 
  private:
   Status NeedPlain() const {
-    for (size_t i = 4; i < node_.inputs.size(); ++i) {
-      if (node_.inputs[i].valid()) return site_.Unsupported("it has a cache of keys and values, or lengths of entries");
-    }
-    if (site_.out.size() != 1 || site_.out[0].value != node_.outputs[0]) {
-      return site_.Unsupported("more than its first result is asked for");
-    }
+    if (HasInput(6)) return site_.Unsupported("it has lengths of entries");
+    if (Output(3) != nullptr) return site_.Unsupported("its scores are asked for");
     if (node_.int_or("softmax_precision", 1) == 11) return site_.Unsupported("its softmax is in float64");
+    return {};
+  }
+
+  bool HasInput(size_t i) const { return i < node_.inputs.size() && node_.inputs[i].valid(); }
+  // Null where nobody asks for it.
+  const Operand* Output(size_t i) const {
+    if (i >= node_.outputs.size() || !node_.outputs[i].valid()) return nullptr;
+    const auto at = std::ranges::find(site_.out, node_.outputs[i], &Operand::value);
+    return at == site_.out.end() ? nullptr : &*at;
+  }
+
+  Status ReadPast(const Heads& k, const Heads& v) {
+    PT_ASSIGN(const Heads keys, ReadHeads(site_, site_.Input(4), 0));
+    PT_ASSIGN(const Heads values, ReadHeads(site_, site_.Input(5), 0));
+    const auto fits = [&](const Heads& past, const Heads& own) {
+      return past.operand->dims().size() == 4 && past.batch == own.batch && past.heads == own.heads &&
+             past.size == own.size && past.length == keys.length;
+    };
+    if (!fits(keys, k) || !fits(values, v)) return site_.Unsupported("the past does not fit keys and values");
+    made_.past = keys.length;
+    const std::optional<int64_t> all = CheckedAdd(keys.length, k.length);
+    if (!all) return site_.Unsupported("it has too many keys");
+    made_.keys = *all;
+    made_.past_k = ForKeys(keys);
+    made_.past_v = ForKeys(values);
+    return {};
+  }
+
+  Status AddPresent(size_t output, const Heads& own, const Operand* past) {
+    const Operand* const operand = Output(output);
+    if (operand == nullptr) return {};
+    const Dims dims = {own.batch, own.heads, made_.keys, own.size};
+    if (operand->dims() != dims || !IsReal(operand->type())) {
+      return site_.Unsupported("a result does not fit keys and values");
+    }
+    AttentionPresent present{operand, past, own.operand, {}, dims, {}, Dims(own.strides.begin(), own.strides.end())};
+    present.own_dims[2] = own.length;
+    if (past != nullptr) {
+      present.past_dims = past->dims();
+      present.past_strides = past->strides();
+    }
+    made_.presents.push_back(std::move(present));
     return {};
   }
 

@@ -31,13 +31,24 @@ struct AttentionMask {
   float otherwise = 0;
 };
 
+// Keys or values that the operator gives out, those of the past before its own: [batch, heads, length, size].
+struct AttentionPresent {
+  const Operand* operand = nullptr;
+  // Where it is from, with strides as its dims; `past` of `past_dims` is null where there is none.
+  const Operand *past = nullptr, *own = nullptr;
+  std::vector<int64_t> past_dims, own_dims, past_strides, own_strides;
+};
+
 struct Attention {
   std::vector<int64_t> batch;
   int64_t queries = 0, keys = 0, depth = 0, columns = 0;  // columns: of values and result
-  AttentionMatrix q, k, v, y;                             // k: a row a key
-  double scale = 1, softcap = 0;                          // softcap: 0 for none
-  std::vector<AttentionMask> masks;                       // in order
-  // Query i sees the keys from i - before to i + behind.
+  AttentionMatrix q, k, v, y;                             // k: a row a key; k and v: behind the past
+  int64_t past = 0;                        // keys before those of k, among `keys`; query i is number past + i
+  AttentionMatrix past_k, past_v;          // where there is a past
+  std::vector<AttentionPresent> presents;  // that are asked for
+  double scale = 1, softcap = 0;           // softcap: 0 for none
+  std::vector<AttentionMask> masks;        // in order
+  // The query of number i sees the keys from i - before to i + behind.
   int64_t before = std::numeric_limits<int64_t>::max(), behind = std::numeric_limits<int64_t>::max();
   // A query that sees no key gives zeros and a hidden key counts as minus infinity, as the operator wants it; else it
   // gives NaN, as what is spelled out does.
@@ -49,8 +60,8 @@ struct Attention {
 // Whether the nodes are the operator Attention, or nodes that spell attention out.
 bool IsAttention(const Graph& graph, std::span<const NodeId> nodes);
 
-// kUnsupported with the reason where the nodes ask for more than the above (caches, several results), or types or dims
-// do not fit.
+// kUnsupported with the reason where the nodes ask for more than the above (lengths of entries, scores as a result), or
+// types or dims do not fit.
 Result<Attention> MakeAttention(const Site& site);
 
 }  // namespace pt::cuda

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "plugins/cuda/attention.h"
+#include "plugins/cuda/element_kernel.h"
 #include "plugins/cuda/index_space.h"
 
 namespace pt::cuda {
@@ -69,9 +70,9 @@ constexpr std::string_view kScores = R"(
                            ? (float)queries[(first + m) * kQueryRow + (depth + k) * kQueryColumn] : 0.0f;
         }
         for (int i = threadIdx.x; i < kSlice * kKeys; i += kThreads) {
-          const int k = kKeyColumn == 1 ? i % kSlice : i / kKeys, n = kKeyColumn == 1 ? i / kSlice : i % kKeys;
+          const int k = kDepthBesideDepth ? i % kSlice : i / kKeys, n = kDepthBesideDepth ? i / kSlice : i % kKeys;
           right[k][n] = start + n < kAllKeys && depth + k < kDepth
-                            ? (float)keys[(start + n) * kKeyRow + (depth + k) * kKeyColumn] : 0.0f;
+                            ? key_at(start + n, depth + k) : 0.0f;
         }
         __syncthreads();
         for (int k = 0; k < kSlice; ++k) {
@@ -116,7 +117,7 @@ constexpr std::string_view kMix = R"(
         for (int i = threadIdx.x; i < kSlice * kColumns; i += kThreads) {
           const int n = i / kColumns, c = i % kColumns;
           values[n][c] = start + slice + n < kAllKeys && chunk + c < kAllColumns
-                             ? (float)from_values[(start + slice + n) * kValueRow + c * kValueColumn] : 0.0f;
+                             ? value_at(start + slice + n, c) : 0.0f;
         }
         __syncthreads();
         for (int n = 0; n < kSlice; ++n) {
@@ -187,7 +188,7 @@ class AttentionText {
   }
 
  private:
-  enum : size_t { kQ, kK, kV, kY, kMask };
+  enum : size_t { kQ, kK, kV, kY, kPastK, kPastV, kMask };
 
   // One for each batch entry, tile of queries and chunk of columns; where its part of each tensor begins.
   IndexSpace BlocksOf() const {
@@ -203,6 +204,9 @@ class AttentionText {
     add(a_.k, 0, 0);
     add(a_.v, 0, columns_ * a_.v.column);
     add(a_.y, queries_ * a_.y.row, columns_ * a_.y.column);
+    const AttentionMatrix nothing{nullptr, std::vector<int64_t>(a_.batch.size(), 0)};
+    add(a_.past > 0 ? a_.past_k : nothing, 0, 0);
+    add(a_.past > 0 ? a_.past_v : nothing, 0, a_.past > 0 ? columns_ * a_.past_v.column : 0);
     for (const AttentionMask& mask : a_.masks) add(mask.at, 0, 0);
     IndexSpace blocks = IndexSpace::Whole(dims, std::move(strides));
     const auto is_wide = [](const Operand& operand) { return IsWide(operand.layout); };
@@ -212,7 +216,8 @@ class AttentionText {
 
   std::string Constants() const {
     std::string text = "  const float kInfinity = 1.0f / 0.0f, kScale = " + Number(static_cast<float>(a_.scale)) +
-                       ";\n  const bool kBlindIsZero = " + (a_.is_operator ? "true" : "false") + ";\n  const int ";
+                       ";\n  const bool kBlindIsZero = " + (a_.is_operator ? "true" : "false") +
+                       ", kDepthBesideDepth = " + (a_.k.column == 1 ? "true" : "false") + ";\n  const int ";
     text += Definitions({{"kAcross", kAcross},
                          {"kThreads", kAcross * kAcross},
                          {"kSlice", kAcross},
@@ -229,10 +234,6 @@ class AttentionText {
                         {"kDepth", a_.depth},
                         {"kQueryRow", a_.q.row},
                         {"kQueryColumn", a_.q.column},
-                        {"kKeyRow", a_.k.row},
-                        {"kKeyColumn", a_.k.column},
-                        {"kValueRow", a_.v.row},
-                        {"kValueColumn", a_.v.column},
                         {"kResultRow", a_.y.row},
                         {"kResultColumn", a_.y.column}});
   }
@@ -241,27 +242,43 @@ class AttentionText {
     const std::string tile = "c" + N(static_cast<int64_t>(a_.batch.size())),
                       chunk = "c" + N(static_cast<int64_t>(a_.batch.size()) + 1);
     const auto place = [&](const std::string& name, const AttentionMatrix& matrix, size_t tensor) {
-      const bool is_result = matrix.operand == &site_.out[0];
+      const bool is_result = matrix.operand == a_.y.operand;
       return "    " + std::string(is_result ? "" : "const ") + std::string(CTypeOf(matrix.operand->type())) +
              "* const " + name + " = " + site_.NameOf(*matrix.operand) + " + " + blocks_.OffsetText(tensor) + ";\n";
     };
     std::string text = "    const Index first = " + tile + " * " + N(queries_) + ", chunk = " + chunk + " * " +
                        N(columns_) + ";\n" + place("queries", a_.q, kQ) + place("keys", a_.k, kK) +
-                       place("from_values", a_.v, kV) + place("results", a_.y, kY);
+                       place("values_behind", a_.v, kV) + place("results", a_.y, kY);
+    if (a_.past > 0) text += place("past_keys", a_.past_k, kPastK) + place("past_values", a_.past_v, kPastV);
+    text += ReadText("key_at", "keys", a_.k, "past_keys", a_.past_k) +
+            ReadText("value_at", "values_behind", a_.v, "past_values", a_.past_v);
     for (size_t m = 0; m < a_.masks.size(); ++m) {
       text += place("mask" + N(static_cast<int64_t>(m)), a_.masks[m].at, kMask + m);
     }
     return text;
   }
 
+  // A function of the kernel that gives an element of keys or values, of the past or behind it.
+  std::string ReadText(const std::string& name, const std::string& own, const AttentionMatrix& from,
+                       const std::string& past, const AttentionMatrix& from_past) const {
+    const auto element = [](const std::string& array, const std::string& row, const AttentionMatrix& matrix) {
+      return "(float)" + array + "[" + row + " * (Index)" + N(matrix.row) + " + column * (Index)" + N(matrix.column) +
+             "]";
+    };
+    std::string read = element(own, a_.past > 0 ? "(row - " + N(a_.past) + ")" : "row", from);
+    if (a_.past > 0) read = "row < " + N(a_.past) + " ? " + element(past, "row", from_past) + " : " + read;
+    return "    const auto " + name + " = [&](Index row, Index column) -> float { return " + read + "; };\n";
+  }
+
   // Tiles that none of the block's queries sees are left out.
   std::string FirstKey() const {
-    if (a_.before >= a_.queries) return "0";
-    return "first > " + N(a_.before) + " ? (first - " + N(a_.before) + ") / kKeys * kKeys : 0";
+    if (!HidesBefore()) return "0";
+    const std::string number = "(first + " + N(a_.past) + ")";
+    return number + " > " + N(a_.before) + " ? (" + number + " - " + N(a_.before) + ") / kKeys * kKeys : 0";
   }
   std::string LastKey() const {
     if (a_.behind >= a_.keys) return "kAllKeys";
-    const std::string last = "first + kQueries + " + N(a_.behind);
+    const std::string last = "first + " + N(a_.past) + " + kQueries + " + N(a_.behind);
     return "(" + last + " < kAllKeys ? " + last + " : kAllKeys)";
   }
 
@@ -295,6 +312,8 @@ class AttentionText {
 )";
   }
 
+  bool HidesBefore() const { return a_.before < a_.past + a_.queries; }
+
   std::string MaskText(size_t m) const {
     const AttentionMatrix& at = a_.masks[m].at;
     return "mask" + N(static_cast<int64_t>(m)) + "[query * (Index)" + N(at.row) + " + key * (Index)" + N(at.column) +
@@ -312,8 +331,11 @@ class AttentionText {
         text += "            bias = " + there + " ? (float)" + MaskText(m) + " : -kInfinity;\n";
       }
     }
-    if (a_.behind < a_.keys) text += "            if (key - query > " + N(a_.behind) + ") bias = -kInfinity;\n";
-    if (a_.before < a_.queries) text += "            if (query - key > " + N(a_.before) + ") bias = -kInfinity;\n";
+    const std::string number = "query + " + N(a_.past);
+    if (a_.behind < a_.keys) {
+      text += "            if (key - (" + number + ") > " + N(a_.behind) + ") bias = -kInfinity;\n";
+    }
+    if (HidesBefore()) text += "            if (" + number + " - key > " + N(a_.before) + ") bias = -kInfinity;\n";
     return text + "            score += bias;\n            sees[i] = sees[i] || bias > -kInfinity;\n";
   }
 
@@ -337,6 +359,21 @@ class AttentionText {
   const IndexSpace blocks_;
 };
 
+// Keys and values that are given out: copies, beside the past's, of what comes behind it.
+void AddPresents(const Site& site, const Attention& attention, Routine& routine) {
+  for (const AttentionPresent& present : attention.presents) {
+    const std::vector<int64_t>& strides = present.operand->strides();
+    const auto copy = [&](const Operand& from, const std::vector<int64_t>& dims, const std::vector<int64_t>& lies,
+                          int64_t behind) {
+      routine.kernels.push_back(
+          CopyKernel(site, {site.NameOf(from), IndexSpace(dims, {lies})},
+                     {site.NameOf(*present.operand), IndexSpace(dims, {strides}), behind * strides[2]}));
+    };
+    if (present.past != nullptr) copy(*present.past, present.past_dims, present.past_strides, 0);
+    copy(*present.own, present.own_dims, present.own_strides, attention.past);
+  }
+}
+
 }  // namespace
 
 Result<std::vector<std::string>> AttentionVariants(const Site& site) {
@@ -355,8 +392,10 @@ Result<Routine> MakeAttentionKernel(const Site& site, std::string_view variant) 
   if (queries == kQueries.end()) return site.Unsupported("there is no variant \"" + std::string(variant) + "\" of it");
   const bool is_empty = attention.queries == 0 || attention.columns == 0 ||
                         std::ranges::find(attention.batch, 0) != attention.batch.end();
-  if (is_empty) return Routine{};
-  return Routine{{AttentionText(site, attention, *queries).Make()}};
+  Routine routine;
+  if (!is_empty) routine.kernels.push_back(AttentionText(site, attention, *queries).Make());
+  AddPresents(site, attention, routine);
+  return routine;
 }
 
 }  // namespace pt::cuda

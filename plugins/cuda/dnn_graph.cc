@@ -553,6 +553,8 @@ class DnnSiteMaker {
   Status MakeAttentionNode() {
     if (stored_ == DataType::kFloat32) return site_.Unsupported("cuDNN has attention of 16 bits alone");
     PT_ASSIGN(const Attention attention, MakeAttention(site_));
+    if (attention.past > 0 || !attention.presents.empty())
+      return site_.Unsupported("it has a cache of keys and values");
     const bool causal = attention.behind == 0;
     if (attention.softcap != 0 || attention.before < attention.queries ||
         (!causal && attention.behind < attention.keys)) {

@@ -47,6 +47,51 @@ void AddOperators(std::vector<std::string>& cases) {
   }
 }
 
+// Behind a past of keys and values, with the results that go on as the next one's past.
+std::string Cached(const std::string& q, const std::string& kv, const std::string& past, const std::string& attributes,
+                   const std::string& mask = "", const std::string& results = "y, pk, pv",
+                   const std::string& type = "float32") {
+  std::string text;
+  for (const auto& [name, dims] : {std::pair("q", q), {"k", kv}, {"v", kv}}) {
+    text += std::string("input ") + name + " " + type + dims + "\n";
+  }
+  if (!mask.empty()) text += "input m " + mask + "\n";
+  if (!past.empty()) text += "input a " + type + past + "\ninput b " + type + past + "\n";
+  text += results + " = Attention(q, k, v" +
+          (mask.empty() && past.empty() ? ""
+           : mask.empty()               ? ", _"
+                                        : ", m") +
+          (past.empty() ? "" : ", a, b") + ") " + attributes + "\n";
+  for (const char* result : {"y", "pk", "pv"}) {
+    if (results.find(result) != std::string::npos) text += std::string("output ") + result + "\n";
+  }
+  return text;
+}
+
+void AddCached(std::vector<std::string>& cases) {
+  cases.push_back(Cached("[2,3,1,4]", "[2,3,1,4]", "[2,3,7,4]", ""));
+  cases.push_back(Cached("[2,3,1,4]", "[2,3,1,4]", "[2,3,7,4]", "", "", "y"));
+  cases.push_back(Cached("[2,3,1,4]", "[2,3,1,4]", "[2,3,0,4]", "is_causal=1"));
+  cases.push_back(Cached("[1,2,5,8]", "[1,2,5,8]", "[1,2,68,8]", "is_causal=1"));  // over the end of a tile
+  cases.push_back(Cached("[1,2,5,8]", "[1,2,3,8]", "[1,2,6,8]", "is_causal=1"));  // more queries than keys of their own
+  cases.push_back(Cached("[2,3,24]", "[2,3,8]", "[2,2,6,4]", "q_num_heads=6 kv_num_heads=2 is_causal=1"));
+  cases.push_back(Cached("[1,4,3,4]", "[1,2,3,4]", "[1,2,9,4]", "softcap=1.5", "float32[3,12]"));
+  cases.push_back(Cached("[1,4,3,4]", "[1,2,3,4]", "[1,2,9,4]", "is_causal=1", "bool[1,4,3,12]"));
+  cases.push_back(Cached("[1,2,3,4]", "[1,2,3,4]", "[1,2,9,4]", "", "bool[3,10]"));  // hides what is behind it
+  cases.push_back(Cached("[1,1,40,8]", "[1,1,40,8]", "[1,1,120,8]", "left_window_size=30 right_window_size=2"));
+  cases.push_back(Cached("[1,1,3,8]", "[1,1,3,8]", "[1,1,140,8]", "left_window_size=5 is_causal=1"));
+  // Results without a past, whose dims inference does not tell.
+  cases.push_back(Cached("[2,3,24]", "[2,3,8]", "",
+                         "q_num_heads=6 kv_num_heads=2 : float32[2,3,24], float32[2,2,3,4], float32[2,2,3,4]"));
+  cases.emplace_back(
+      "input q float32[1,2,5,4]\ninput k float32[1,2,6,4]\ninput v float32[1,2,6,7]\ninput a float32[1,2,3,4]\n"
+      "input b float32[1,2,3,7]\ny, pk, pv = Attention(q, k, v, _, a, b)\noutput y\noutput pv\n");
+  cases.push_back(Cached("[1,2,0,4]", "[1,2,2,4]", "[1,2,6,4]", ""));
+  for (const char* type : {"float16", "bfloat16"}) {
+    cases.push_back(Cached("[1,4,2,16]", "[1,2,2,16]", "[1,2,70,16]", "is_causal=1", "", "y, pk, pv", type));
+  }
+}
+
 void AddSpelled(std::vector<std::string>& cases) {
   const std::string q = "[2,5,3,4]", k = "[2,6,3,4]", v = "[2,6,3,7]";
   const std::string number = "const d float32[] value 2.5\nconst e float32[] value -5\n";
@@ -75,6 +120,7 @@ void AddSpelled(std::vector<std::string>& cases) {
 std::vector<std::string> AttentionCases() {
   std::vector<std::string> cases;
   AddOperators(cases);
+  AddCached(cases);
   AddSpelled(cases);
   return cases;
 }

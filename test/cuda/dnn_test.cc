@@ -218,6 +218,25 @@ TEST_CASE("CudaDnn, GroupsAreWhatNobodyElseReads", "[cuda]") {
   CHECK(cuda::DnnGroups(shared).empty());
 }
 
+// cuDNN would attend to the new keys alone.
+TEST_CASE("CudaDnn, AttentionWithAPastIsLeftToTheOwnKernel", "[cuda]") {
+  const CudaLab lab;
+  const auto offers = [&](const std::string& results, const std::string& past) {
+    const Graph graph = ParseInferred(
+        "input q float32[1,2,5,16]\ninput k float32[1,2,5,16]\ninput v float32[1,2,5,16]\ninput a float32[1,2,7,16]\n"
+        "input b float32[1,2,7,16]\n" +
+        results + " = Attention(q, k, v" + past + ")\noutput y\n" + (results == "y" ? "" : "output c\noutput d\n"));
+    const auto ways = [&](const Library& library) {
+      return library.CandidatesFor(graph, lab.platform, AllNodes(graph), Precision({MathMode::kFp16})).size();
+    };
+    CHECK(ways(*cuda::MakeOwnKernelsLibrary()) > 0);
+    return ways(*cuda::MakeDnnLibrary(lab.functions)) > 0;
+  };
+  CHECK(offers("y", ""));
+  CHECK_FALSE(offers("y", ", _, a, b"));
+  CHECK_FALSE(offers("y, c, d", ", _, a, b"));
+}
+
 TEST_CASE("CudaDnn, EnginesAreNamedByTextsThatCanBeReadBack", "[cuda]") {
   const cuda::DnnEngine engine = {42, {{2, 5}, {10, 0}, {14, -1}}, 77};
   CHECK(ToString(engine) == "engine 42 k2=5 k10=0 k14=-1");

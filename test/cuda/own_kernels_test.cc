@@ -274,11 +274,16 @@ TEST_CASE("CudaAttention, PartsThatItDoesNotHaveAreRefusedWithTheReason", "[cuda
   };
   const std::string inputs = "input q float32[1,2,5,4]\ninput k float32[1,2,6,4]\ninput v float32[1,2,6,7]\n";
   CHECK(why(inputs + "y = Attention(q, k, v)\noutput y\n").empty());
-  CHECK(why(inputs + "y, _, _, s = Attention(q, k, v)\noutput y\noutput s\n").find("first result") !=
-        std::string::npos);
-  CHECK(why(inputs + "input a float32[1,2,3,4]\ninput b float32[1,2,3,7]\n"
-                     "y, pk, pv = Attention(q, k, v, _, a, b)\noutput y\n")
-            .find("cache") != std::string::npos);
+  const auto tells = [](const std::string& reason, const std::string& part) {
+    INFO(reason);
+    CHECK(reason.find(part) != std::string::npos);
+  };
+  tells(why(inputs + "y, _, _, s = Attention(q, k, v)\noutput y\noutput s\n"), "its scores are asked for");
+  tells(why(inputs + "input n int64[1]\ny = Attention(q, k, v, _, _, _, n)\noutput y\n"), "lengths of entries");
+  const std::string past = "input a float32[1,2,3,4]\ninput b float32[1,2,3,7]\n";
+  CHECK(why(inputs + past + "y, pk, pv = Attention(q, k, v, _, a, b)\noutput y\n").empty());
+  tells(why(inputs + past + "y, pk, pv = Attention(q, k, v, _, a, b)\noutput pk\noutput pv\n"),
+        "its first result is not asked for");
 }
 
 TEST_CASE("CudaAttention, IsOfferedAsOneGroupAndItsMaskIsNotRounded", "[cuda]") {
