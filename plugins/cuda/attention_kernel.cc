@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
 
+#include "partitiontuner/support/checked.h"
 #include "plugins/cuda/attention.h"
 #include "plugins/cuda/element_kernel.h"
 #include "plugins/cuda/index_space.h"
@@ -13,11 +15,23 @@ namespace {
 // Sixteen by sixteen threads; each has `queries / 16` rows, and every sixteenth column.
 constexpr int64_t kAcross = 16;
 constexpr int64_t kMostColumns = 128;  // of the result that one block makes
-constexpr std::array<int64_t, 3> kQueries = {64, 32, 16};
 constexpr int64_t kKeys = 64;
 
+// How many queries a block takes, and into how many parts the keys are cut, of a block each.
+struct Way {
+  int64_t queries = 0, parts = 1;
+};
+// Those in parts first, where there are few blocks otherwise.
+constexpr std::array kWays = {Way{16, 16}, Way{16, 4}, Way{64}, Way{32}, Way{16}};
+constexpr int64_t kFewBlocks = 64;          // as many keep a device busy
+constexpr int64_t kTilesOfAPart = 2;        // at least: less is not worth a second kernel
+constexpr int64_t kMostShared = INT32_MAX;  // numbers between the two kernels
+
 std::string N(int64_t n) { return std::to_string(n); }
-std::string NameOf(int64_t queries) { return N(queries) + " queries"; }
+std::string NameOf(const Way& way) {
+  return N(way.queries) + " queries" + (way.parts == 1 ? "" : " in " + N(way.parts) + " parts");
+}
+int64_t Pieces(int64_t n, int64_t of) { return (n + of - 1) / of; }
 int64_t RoundedUp(int64_t n, int64_t to) { return (n + to - 1) / to * to; }
 
 // Infinities have no literal.
@@ -134,7 +148,8 @@ constexpr std::string_view kMix = R"(
       }
 )";
 
-constexpr std::string_view kEnd = R"(
+// What the threads of a row have summed and seen.
+constexpr std::string_view kSums = R"(
     __syncthreads();
     #pragma unroll
     for (int i = 0; i < kEachRow; ++i) {
@@ -149,6 +164,9 @@ constexpr std::string_view kEnd = R"(
         sum += parts[row + i][c];
         seen += weights[row + i][c];
       }
+)";
+
+constexpr std::string_view kResult = R"(
       const bool blind = kBlindIsZero && (seen == 0.0f || sum == 0.0f);
       #pragma unroll
       for (int j = 0; j < kEachColumn; ++j) {
@@ -157,19 +175,59 @@ constexpr std::string_view kEnd = R"(
           results[(Index)(row + i) * kResultRow + c * kResultColumn] = blind ? 0.0f : made[i][j] / sum;
         }
       }
+)";
+
+// A part's sums, as they are for the greatest score that it has met.
+constexpr std::string_view kPartResult = R"(
+      if (first + row + i < kAllQueries) {
+        float* const one = shared + ((entry * kAllQueries + first + row + i) * kParts + part) * (kAllColumns + 3);
+        if (column == 0 && chunk == 0) {
+          one[kAllColumns] = best[i];
+          one[kAllColumns + 1] = sum;
+          one[kAllColumns + 2] = seen;
+        }
+        #pragma unroll
+        for (int j = 0; j < kEachColumn; ++j) {
+          const int c = column + j * kAcross;
+          if (chunk + c < kAllColumns) one[chunk + c] = made[i][j];
+        }
+      }
+)";
+
+constexpr std::string_view kEnd = R"(
     }
     __syncthreads();
   }
 }
 )";
 
-// Writes the kernel for blocks of so many queries.
+// An element of the result from what the parts have made of it.
+constexpr std::string_view kJoin = R"(
+    float most = -kInfinity;
+    for (int part = 0; part < kParts; ++part) {
+      const float best = row[part * kOne + kAllColumns];
+      most = best > most ? best : most;
+    }
+    const float from = most == -kInfinity ? 0.0f : most;
+    float sum = 0.0f, seen = 0.0f, made = 0.0f;
+    for (int part = 0; part < kParts; ++part) {
+      const float* const one = row + part * kOne;
+      const float shrink = expf(one[kAllColumns] - from);
+      sum += one[kAllColumns + 1] * shrink;
+      seen += one[kAllColumns + 2];
+      made += one[column] * shrink;
+    }
+)";
+
+// Writes the kernel, and the second one that joins the parts where the keys are cut.
 class AttentionText {
  public:
-  AttentionText(const Site& site, const Attention& attention, int64_t queries)
+  AttentionText(const Site& site, const Attention& attention, const Way& way)
       : site_(site),
         a_(attention),
-        queries_(queries),
+        queries_(way.queries),
+        part_keys_(Pieces(Pieces(attention.keys, kKeys), way.parts) * kKeys),
+        parts_(way.parts == 1 ? 1 : Pieces(attention.keys, part_keys_)),
         columns_(std::min(RoundedUp(attention.columns, kAcross), kMostColumns)),
         blocks_(BlocksOf()) {}
 
@@ -181,10 +239,36 @@ class AttentionText {
                   std::string(blocks_.index_type()) + " Index;\n" + OperandTexts(site_) + Constants() +
                   std::string(kShared) + "  for (Index block = blockIdx.x; block < " + N(blocks_.count()) +
                   "; block += gridDim.x) {\n" + blocks_.CoordinatesText("block") + Places() + std::string(kBegin) +
-                  "    for (Index start = " + FirstKey() + "; start < " + LastKey() + "; start += kKeys) {" +
+                  Range() + "    for (Index start = from_key; start < to_key; start += kKeys) {" +
                   std::string(kScores) + Masks() + std::string(kSoften) + std::string(kMix) + "    }" +
-                  std::string(kEnd);
+                  std::string(kSums) + std::string(is_cut() ? kPartResult : kResult) + std::string(kEnd);
     return kernel;
+  }
+
+  bool is_cut() const { return parts_ > 1; }
+  int64_t blocks() const { return blocks_.count(); }
+  // Numbers that lie between the two kernels; nullopt where they are too many.
+  std::optional<int64_t> Shared() const {
+    std::optional<int64_t> count = CheckedMul(a_.queries * parts_, a_.columns + 3);
+    for (size_t d = 0; count && d < a_.batch.size(); ++d) count = CheckedMul(*count, a_.batch[d]);
+    return count && *count <= kMostShared ? count : std::nullopt;
+  }
+
+  KernelText Join() const {
+    std::vector<int64_t> dims = a_.batch, strides = a_.y.batch;
+    dims.insert(dims.end(), {a_.queries, a_.columns});
+    strides.insert(strides.end(), {a_.y.row, a_.y.column});
+    const IndexSpace results = IndexSpace::Whole(dims, {strides});
+    const std::string constants =
+        "    const float kInfinity = 1.0f / 0.0f;\n    const int " +
+        Definitions({{"kParts", parts_}, {"kAllColumns", a_.columns}, {"kOne", a_.columns + 3}});
+    const std::string places =
+        "    const Index column = i % kAllColumns;\n    const float* const row = (const float*)" + SharedText() +
+        " + i / kAllColumns * (kParts * kOne);\n";
+    const std::string blind = a_.is_operator ? "seen == 0.0f || sum == 0.0f ? 0.0f : " : "";
+    return ElementKernel(site_, results,
+                         constants + places + std::string(kJoin) + "    " + site_.NameOf(*a_.y.operand) + "[" +
+                             results.OffsetText(0) + "] = " + blind + "made / sum;\n");
   }
 
  private:
@@ -195,10 +279,12 @@ class AttentionText {
     std::vector<int64_t> dims = a_.batch;
     dims.push_back((a_.queries + queries_ - 1) / queries_);
     dims.push_back((a_.columns + columns_ - 1) / columns_);
+    if (is_cut()) dims.push_back(parts_);
     std::vector<std::vector<int64_t>> strides;
     const auto add = [&](const AttentionMatrix& matrix, int64_t tile, int64_t chunk) {
       strides.push_back(matrix.batch);
       strides.back().insert(strides.back().end(), {tile, chunk});
+      if (is_cut()) strides.back().push_back(0);
     };
     add(a_.q, 0, 0);
     add(a_.k, 0, 0);
@@ -212,6 +298,25 @@ class AttentionText {
     const auto is_wide = [](const Operand& operand) { return IsWide(operand.layout); };
     if (std::ranges::any_of(site_.in, is_wide) || std::ranges::any_of(site_.out, is_wide)) blocks.Widen();
     return blocks;
+  }
+
+  std::string SharedText() const {
+    return "arguments.at[" + N(static_cast<int64_t>(site_.in.size() + site_.out.size())) + "]";
+  }
+
+  // The keys that the block walks over: those of its part that some of its queries see.
+  std::string Range() const {
+    std::string text = "    Index from_key = " + FirstKey() + ", to_key = " + LastKey() + ";\n";
+    if (!is_cut()) return text;
+    const std::string part = "c" + N(static_cast<int64_t>(a_.batch.size()) + 2);
+    std::string entry = "0";
+    for (size_t d = 0; d < a_.batch.size(); ++d) {
+      entry = "(" + entry + " * " + N(a_.batch[d]) + " + c" + N(static_cast<int64_t>(d)) + ")";
+    }
+    return text + "    const Index part = " + part + ", entry = " + entry + ";\n    float* const shared = (float*)" +
+           SharedText() + ";\n    const Index part_from = part * " + N(part_keys_) + ", part_to = part_from + " +
+           N(part_keys_) +
+           ";\n    if (from_key < part_from) from_key = part_from;\n    if (to_key > part_to) to_key = part_to;\n";
   }
 
   std::string Constants() const {
@@ -231,6 +336,7 @@ class AttentionText {
            Definitions({{"kAllQueries", a_.queries},
                         {"kAllKeys", a_.keys},
                         {"kAllColumns", a_.columns},
+                        {"kParts", parts_},
                         {"kDepth", a_.depth},
                         {"kQueryRow", a_.q.row},
                         {"kQueryColumn", a_.q.column},
@@ -355,9 +461,27 @@ class AttentionText {
 
   const Site& site_;
   const Attention& a_;
-  const int64_t queries_, columns_;
+  const int64_t queries_;
+  const int64_t part_keys_, parts_;  // keys of a part, whole tiles; none is empty
+  const int64_t columns_;
   const IndexSpace blocks_;
 };
+
+bool IsEmpty(const Attention& attention) {
+  return attention.queries == 0 || attention.columns == 0 ||
+         std::ranges::find(attention.batch, 0) != attention.batch.end();
+}
+
+bool IsOffered(const Site& site, const Attention& attention, const Way& way) {
+  // Where less than half of the rows would be used a smaller block does the same with less.
+  const bool fits = way.queries == kWays.back().queries || attention.queries * 2 > way.queries;
+  if (!fits || way.parts == 1) return fits;
+  if (IsEmpty(attention) || attention.queries > way.queries ||
+      Pieces(attention.keys, kKeys) < way.parts * kTilesOfAPart)
+    return false;
+  const AttentionText whole(site, attention, Way{way.queries}), cut(site, attention, way);
+  return whole.blocks() < kFewBlocks && cut.Shared().has_value();
+}
 
 // Keys and values that are given out: copies, beside the past's, of what comes behind it.
 void AddPresents(const Site& site, const Attention& attention, Routine& routine) {
@@ -379,21 +503,26 @@ void AddPresents(const Site& site, const Attention& attention, Routine& routine)
 Result<std::vector<std::string>> AttentionVariants(const Site& site) {
   PT_ASSIGN(const Attention attention, MakeAttention(site));
   std::vector<std::string> variants;
-  for (const int64_t queries : kQueries) {
-    // Where less than half of the rows would be used a smaller block does the same with less.
-    if (queries == kQueries.back() || attention.queries * 2 > queries) variants.push_back(NameOf(queries));
+  for (const Way& way : kWays) {
+    if (IsOffered(site, attention, way)) variants.push_back(NameOf(way));
   }
   return variants;
 }
 
 Result<Routine> MakeAttentionKernel(const Site& site, std::string_view variant) {
   PT_ASSIGN(const Attention attention, MakeAttention(site));
-  const auto queries = std::ranges::find(kQueries, variant, [](int64_t n) { return NameOf(n); });
-  if (queries == kQueries.end()) return site.Unsupported("there is no variant \"" + std::string(variant) + "\" of it");
-  const bool is_empty = attention.queries == 0 || attention.columns == 0 ||
-                        std::ranges::find(attention.batch, 0) != attention.batch.end();
+  const auto way = std::ranges::find(kWays, variant, NameOf);
+  if (way == kWays.end() || !IsOffered(site, attention, *way))
+    return site.Unsupported("there is no variant \"" + std::string(variant) + "\" of it");
   Routine routine;
-  if (!is_empty) routine.kernels.push_back(AttentionText(site, attention, *queries).Make());
+  if (!IsEmpty(attention)) {
+    const AttentionText text(site, attention, *way);
+    routine.kernels.push_back(text.Make());
+    if (text.is_cut()) {
+      routine.kernels.push_back(text.Join());
+      routine.scratch_bytes = static_cast<uint64_t>(*text.Shared()) * sizeof(float);
+    }
+  }
   AddPresents(site, attention, routine);
   return routine;
 }

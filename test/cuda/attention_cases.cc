@@ -92,6 +92,33 @@ void AddCached(std::vector<std::string>& cases) {
   }
 }
 
+// Few queries over many keys, which blocks share.
+void AddLong(std::vector<std::string>& cases) {
+  const std::string q = "[1,2,1,16]", k = "[1,2,530,16]";
+  cases.push_back(Operator(q, k, k, ""));
+  cases.push_back(Operator("[1,8,3,16]", "[1,2,520,16]", "[1,2,520,9]", "softcap=2.0"));
+  cases.push_back(Operator("[2,5,32]", "[2,530,16]", "[2,530,6]", "q_num_heads=4 kv_num_heads=2"));
+  cases.push_back(Operator("[1,1,1,8]", "[1,1,2100,8]", "[1,1,2100,8]", ""));
+  cases.push_back(Operator("[1,1,2,8]", "[1,1,520,8]", "[1,1,520,150]", ""));  // several chunks of columns
+  cases.push_back(Operator(q, k, k, "", "float32[1,530]"));
+  // Parts in which all is hidden, for some queries and for all.
+  cases.push_back(Operator("[1,2,7,16]", k, k, "is_causal=1"));
+  cases.push_back(Operator(q, k, k, "", "bool[1,200]"));
+  cases.push_back(Operator(q, k, k, "", "float32[2,1,100]"));
+  cases.push_back("input q float32" + q + "\ninput k float32" + k + "\ninput v float32" + k +
+                  "\nconst m bool[1,530] zeros\ny = Attention(q, k, v, m)\noutput y\n");
+  for (const char* attributes : {"is_causal=1", "left_window_size=20 is_causal=1", "left_window_size=150"}) {
+    cases.push_back(Cached("[1,2,3,16]", "[1,2,3,16]", "[1,2,600,16]", attributes));
+  }
+  cases.push_back(Cached("[1,4,16]", "[1,4,8]", "[1,1,600,8]", "q_num_heads=2 kv_num_heads=1", "bool[4,604]"));
+  for (const char* type : {"float16", "bfloat16"}) {
+    cases.push_back(Cached("[1,4,1,16]", "[1,2,1,16]", "[1,2,530,16]", "is_causal=1", "", "y, pk, pv", type));
+  }
+  cases.push_back(Spelled("[1,2,2,24]", "[1,530,2,24]", "[1,530,2,20]",
+                          "const d float32[] value 2.5\ninput m float32[1,1,1,530]\n",
+                          "u = Div(s, d)\nt = Add(u, m)\n"));
+}
+
 void AddSpelled(std::vector<std::string>& cases) {
   const std::string q = "[2,5,3,4]", k = "[2,6,3,4]", v = "[2,6,3,7]";
   const std::string number = "const d float32[] value 2.5\nconst e float32[] value -5\n";
@@ -121,6 +148,7 @@ std::vector<std::string> AttentionCases() {
   std::vector<std::string> cases;
   AddOperators(cases);
   AddCached(cases);
+  AddLong(cases);
   AddSpelled(cases);
   return cases;
 }

@@ -80,6 +80,28 @@ TEST_CASE("CudaOwnKernels, EveryOperatorAgreesWithTheReference", "[cuda]") {
   CHECK(compared > 400);
 }
 
+TEST_CASE("CudaOwnKernels, BlocksShareTheKeysOfFewQueriesAlone", "[cuda]") {
+  const CudaLab lab;
+  const auto variants = [&](const std::string& q, const std::string& k) {
+    const Graph graph = ParseInferred("input q float32" + q + "\ninput k float32" + k + "\ninput v float32" + k +
+                                      "\ny = Attention(q, k, v)\noutput y\n");
+    std::vector<std::string> names;
+    for (const Candidate& candidate :
+         cuda::MakeOwnKernelsLibrary()->CandidatesFor(graph, lab.platform, AllNodes(graph), {})) {
+      names.push_back(candidate.variant);
+      CHECK((candidate.scratch_bytes > 0) == (candidate.variant.find("parts") != std::string::npos));
+    }
+    return names;
+  };
+  using Names = std::vector<std::string>;
+  CHECK(variants("[1,8,1,16]", "[1,8,4096,16]") ==
+        Names{"16 queries in 16 parts", "16 queries in 4 parts", "16 queries"});
+  CHECK(variants("[1,8,16,16]", "[1,8,530,16]") == Names{"16 queries in 4 parts", "16 queries"});
+  CHECK(variants("[1,8,1,16]", "[1,8,400,16]") == Names{"16 queries"});   // few keys
+  CHECK(variants("[8,8,1,16]", "[8,8,4096,16]") == Names{"16 queries"});  // enough blocks
+  CHECK(variants("[1,1,20,16]", "[1,1,4096,16]") == Names{"32 queries", "16 queries"});
+}
+
 TEST_CASE("CudaOwnKernels, SixteenBitStorageAgreesWithTheReference", "[cuda]") {
   const CudaLab lab;
   const MathMode math = GENERATE(MathMode::kBf16, MathMode::kFp16);
