@@ -124,8 +124,7 @@ void AddCommonFlags(CLI::App& app, CommonFlags& flags) {
       ->group("Data");
   list("--shape", flags.shapes, "INPUT=1x3x224x224", "shape of an input (repeatable)");
   list("--constant", flags.constants, "INPUT=NUMBER",
-       "every element of the input is always this number: what depends on it is computed once, and runs with other "
-       "values are refused (repeatable)");
+       "the input is always this number: runs with another are refused (repeatable)");
   list("--input", flags.inputs, "DIR | INPUT=@FILE | random[LO,HI]",
        "input data: a folder of input_N.pb, a .npy or .pb file, or random numbers (repeatable; "
        "random without)");

@@ -34,7 +34,7 @@ void AddFlags(CLI::App& app, PlanFlags& flags) {
   app.add_option("--effort", flags.effort, "evaluations the search may spend (the planner's choice)")
       ->option_text("N")
       ->group("Plan");
-  app.add_option("--seed", flags.seed, "of the search (1)")->option_text("N")->group("Plan");
+  app.add_option("--seed", flags.seed, "of the search (1)")->option_text("N")->group(kMoreGroup);
   app.add_option("--time-limit", flags.time_limit, "stop searching then")->option_text("TIME")->group("Plan");
   app.add_option(
          "--margin", flags.margin,
