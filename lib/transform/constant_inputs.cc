@@ -25,8 +25,8 @@ std::optional<T> ElementFor(double number) {
   if constexpr (std::is_same_v<T, bool>) {
     if (number != 0 && number != 1) return std::nullopt;
   } else if constexpr (std::is_integral_v<T>) {
-    // Up to here doubles have every integer; the limits of shorter types lie within.
-    constexpr double kMostExact = 9007199254740992.0;
+    // Up to here no other integer becomes this double when it is read; the limits of shorter types lie within.
+    constexpr double kMostExact = 9007199254740991.0;
     const double least = std::max(-kMostExact, static_cast<double>(std::numeric_limits<T>::min()));
     const double most = std::min(kMostExact, static_cast<double>(std::numeric_limits<T>::max()));
     if (number < least || number > most || std::trunc(number) != number) return std::nullopt;

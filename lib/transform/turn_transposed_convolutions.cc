@@ -14,6 +14,7 @@
 #include "lib/transform/edit.h"
 #include "lib/transform/pass_list.h"
 #include "partitiontuner/support/aligned_bytes.h"
+#include "partitiontuner/support/checked.h"
 
 namespace pt {
 namespace {
@@ -27,7 +28,9 @@ struct Turned {
   int64_t groups = 1, places = 1;  // places: of a block
 };
 
+// nullopt where there is none; also where attributes contradict the weights, which is for others to say.
 std::optional<Turned> Turn(const Node& node, const Dims& weights) {
+  if (weights.size() < 3) return std::nullopt;
   const size_t spatial = weights.size() - 2;
   const Dims ones(spatial, 1), strides = node.ints_or("strides", ones), dilations = node.ints_or("dilations", ones),
                                pads = node.ints_or("pads", Dims(2 * spatial, 0));
@@ -36,11 +39,14 @@ std::optional<Turned> Turn(const Node& node, const Dims& weights) {
   if (!std::ranges::all_of(node.ints_or("output_padding", {}), is_zero)) return std::nullopt;
   Turned turned;
   turned.groups = node.int_or("group", 1);
+  if (turned.groups < 1 || weights[0] % turned.groups != 0) return std::nullopt;
   for (size_t d = 0; d < spatial; ++d) {
     const int64_t kernel = weights[d + 2], begin = pads[d], end = pads[d + spatial];
     const bool slides = strides[d] == 1;
     if (!slides && (kernel != strides[d] || dilations[d] != 1 || begin != 0 || end != 0)) return std::nullopt;
-    const int64_t reach = slides ? dilations[d] * (kernel - 1) : 0;
+    const std::optional<int64_t> reaches = CheckedMul(dilations[d], kernel - 1);
+    if (!reaches || dilations[d] < 1 || begin < 0 || end < 0) return std::nullopt;
+    const int64_t reach = slides ? *reaches : 0;
     if (begin > reach || end > reach) return std::nullopt;  // a convolution cannot leave out what it is given
     turned.kernel.push_back(slides ? kernel : 1);
     turned.dilations.push_back(slides ? dilations[d] : 1);
@@ -145,7 +151,8 @@ class Turning {
     const auto out = graph_.value(node.outputs[0]).type.static_dims();
     if (weights == nullptr || (has_bias && bias == nullptr) || !out || weights->element_count() == 0) return {};
     const auto turned = Turn(node, weights->dims());
-    if (!turned) return {};
+    if (!turned || out->size() != weights->dims().size()) return {};
+    if (bias != nullptr && bias->element_count() != weights->dims()[1] * turned->groups) return {};
     PT_ASSIGN(Tensor filters, TurnedWeights(*weights, *turned));
     std::vector<ValueId> inputs = {node.inputs[0], builder_.AddConstant("", std::move(filters))};
     if (bias != nullptr) inputs.push_back(builder_.AddConstant("", TurnedBias(*bias, turned->places)));

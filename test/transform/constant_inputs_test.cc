@@ -21,9 +21,9 @@ TEST_CASE("ConstantInputs, EveryElementIsTheNumber", "[transform]") {
   REQUIRE(integers.ok());
   CHECK(integers->dims() == std::vector<int64_t>{2, 3});
   CHECK(integers->ToInts() == std::vector<int64_t>(6, -7));
-  const auto scalar = ValueOf("int64[]", 9007199254740992.0);
+  const auto scalar = ValueOf("int64[]", 9007199254740991.0);
   REQUIRE(scalar.ok());
-  CHECK(scalar->ToInts() == std::vector<int64_t>{9007199254740992});
+  CHECK(scalar->ToInts() == std::vector<int64_t>{9007199254740991});
   const auto nearest = ValueOf("float32[4]", 0.1);
   REQUIRE(nearest.ok());
   for (float value : nearest->values<float>()) CHECK(value == 0.1F);
@@ -36,7 +36,7 @@ TEST_CASE("ConstantInputs, EveryElementIsTheNumber", "[transform]") {
 
 TEST_CASE("ConstantInputs, NumbersThatATypeHasNotAreRefused", "[transform]") {
   const std::pair<const char*, double> cases[] = {
-      {"int64[2]", 0.5},     {"int64[2]", 9007199254740994.0},
+      {"int64[2]", 0.5},     {"int64[2]", 9007199254740992.0},
       {"uint8[2]", 256},     {"uint8[2]", -1},
       {"int8[2]", -129},     {"bool[2]", 2},
       {"float16[2]", 1e6},   {"float32[2]", 1e39},
