@@ -1,5 +1,6 @@
 // The library "cuda" against the reference library: its kernels' very text, run on the host. And the same text through
 // the compiler of CUDA, where that is installed.
+#include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
 #include <catch2/generators/catch_generators_range.hpp>
