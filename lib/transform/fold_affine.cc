@@ -174,8 +174,9 @@ Result<bool> Fold(GraphBuilder& builder, std::vector<NodeId>& producers, NodeId 
   const ValueId result = graph.node(product).outputs[0];
   const size_t channels = map->channels();
   const Chain chain = ChainBehind(graph, result, channels);
+  if (chain.nodes.empty()) return false;
   const auto bias = BiasOf(graph, graph.node(product), channels);
-  if (chain.nodes.empty() || !bias) return false;
+  if (!bias) return false;
 
   const auto& [factor, shift] = chain.affine;
   ValueId new_weights = graph.node(product).inputs[1];

@@ -42,7 +42,7 @@ class OperatorReader {
     PT_ASSIGN(const Heads q, ReadHeads(site_, site_.Input(0), q_heads));
     PT_ASSIGN(const Heads k, ReadHeads(site_, site_.Input(1), kv_heads));
     PT_ASSIGN(const Heads v, ReadHeads(site_, site_.Input(2), kv_heads));
-    const Operand* const result = Output(0);
+    const Operand* const result = site_.Output(0);
     if (result == nullptr) return site_.Unsupported("its first result is not asked for");
     PT_ASSIGN(const Heads y, ReadHeads(site_, result, q_heads));
     const bool fits = q.batch == k.batch && q.batch == v.batch && k.heads == v.heads && k.length == v.length &&
@@ -75,19 +75,12 @@ class OperatorReader {
  private:
   Status NeedPlain() const {
     if (HasInput(6)) return site_.Unsupported("it has lengths of entries");
-    if (Output(3) != nullptr) return site_.Unsupported("its scores are asked for");
+    if (site_.Output(3) != nullptr) return site_.Unsupported("its scores are asked for");
     if (node_.int_or("softmax_precision", 1) == 11) return site_.Unsupported("its softmax is in float64");
     return {};
   }
 
   bool HasInput(size_t i) const { return i < node_.inputs.size() && node_.inputs[i].valid(); }
-  // Null where nobody asks for it.
-  const Operand* Output(size_t i) const {
-    if (i >= node_.outputs.size() || !node_.outputs[i].valid()) return nullptr;
-    const auto at = std::ranges::find(site_.out, node_.outputs[i], &Operand::value);
-    return at == site_.out.end() ? nullptr : &*at;
-  }
-
   Status ReadPast(const Heads& k, const Heads& v) {
     PT_ASSIGN(const Heads keys, ReadHeads(site_, site_.Input(4), 0));
     PT_ASSIGN(const Heads values, ReadHeads(site_, site_.Input(5), 0));
@@ -106,7 +99,7 @@ class OperatorReader {
   }
 
   Status AddPresent(size_t output, const Heads& own, const Operand* past) {
-    const Operand* const operand = Output(output);
+    const Operand* const operand = site_.Output(output);
     if (operand == nullptr) return {};
     const Dims dims = {own.batch, own.heads, made_.keys, own.size};
     if (operand->dims() != dims || !IsReal(operand->type())) {

@@ -411,7 +411,7 @@ Result<std::vector<int64_t>> StridesOfUse(const Site& site, const Node& node, si
     return *broadcast;
   }
   std::vector<int64_t> strides(dims.size(), 0);
-  if (IndexSpace(operand.dims(), {}).count() == 1) return strides;
+  if (operand.elements() == 1) return strides;
   if (operand.dims().size() != 1) return site.Unsupported("its scale is given by blocks");
   PT_ASSIGN(const size_t axis, site.Axis(node.int_or("axis", 1), dims.size()));
   if (operand.dims()[0] != dims[axis]) return site.Unsupported("its scale is not one number for each index of an axis");

@@ -19,17 +19,10 @@ bool IsOfReals(const Node& node) { return IsOneOf(node, {"Conv", "ConvTranspose"
 
 bool IsIn(std::span<const NodeId> nodes, NodeId node) { return std::ranges::find(nodes, node) != nodes.end(); }
 
-const Operand* OperandAt(const Site& site, const Node& node, size_t i) {
-  if (i >= node.inputs.size() || !node.inputs[i].valid()) return nullptr;
-  const std::optional<uint32_t> at = site.FindInput(node.inputs[i]);
-  return at ? &site.in[*at] : nullptr;
-}
-
 // An operand of an operator on integers. axis: counted from the end where it is negative.
 Factor AsIntegers(const Site& site, const Node& node, size_t integers, std::optional<size_t> scale, size_t zero,
                   int64_t axis) {
-  Factor factor{OperandAt(site, node, integers), scale ? OperandAt(site, node, *scale) : nullptr,
-                OperandAt(site, node, zero)};
+  Factor factor{site.InputOf(node, integers), scale ? site.InputOf(node, *scale) : nullptr, site.InputOf(node, zero)};
   const auto rank = factor.integers == nullptr ? 0 : static_cast<int64_t>(factor.integers->dims().size());
   factor.axis = axis < 0 ? axis + rank : axis;
   return factor;
@@ -45,14 +38,12 @@ Status CheckFactor(const Site& site, const Factor& factor) {
   return {};
 }
 
-int64_t CountOf(const Operand& operand) { return IndexSpace(operand.dims(), {}).count(); }
-
 Result<IntegerProduct> ReadReal(const Site& site, const Node& node) {
   IntegerProduct product;
   product.node = &node;
   PT_ASSIGN(product.a, DequantisedFactor(site, site.graph.node(DequantisationOf(site.graph, node, 0))));
   PT_ASSIGN(product.b, DequantisedFactor(site, site.graph.node(DequantisationOf(site.graph, node, 1))));
-  product.bias = OperandAt(site, node, 2);
+  product.bias = site.InputOf(node, 2);
   if (node.inputs.size() > 2 && node.inputs[2].valid() && (product.bias == nullptr || !IsReal(product.bias->type()))) {
     return site.Unsupported("its bias is made within the group, or is not of real numbers");
   }
@@ -72,9 +63,9 @@ Result<IntegerProduct> ReadIntegers(const Site& site, const Node& node) {
   }
   product.a = AsIntegers(site, node, 0, 1, 2, a_axis);
   product.b = AsIntegers(site, node, 3, 4, 5, b_axis);
-  product.y_scale = OperandAt(site, node, 6);
-  product.y_zero = OperandAt(site, node, 7);
-  product.bias = OperandAt(site, node, 8);
+  product.y_scale = site.InputOf(node, 6);
+  product.y_zero = site.InputOf(node, 7);
+  product.bias = site.InputOf(node, 8);
   if (product.a.scale == nullptr || product.b.scale == nullptr || product.y_scale == nullptr ||
       product.y_zero == nullptr) {
     return site.Unsupported("an input is missing");
@@ -82,7 +73,7 @@ Result<IntegerProduct> ReadIntegers(const Site& site, const Node& node) {
   for (const Operand* const scale : {product.a.scale, product.b.scale, product.y_scale}) {
     if (scale->type() != DataType::kFloat32) return site.Unsupported("a scale is not of float32");
   }
-  if (!IsByte(product.y_zero->type()) || CountOf(*product.y_zero) != 1 || CountOf(*product.y_scale) != 1) {
+  if (!IsByte(product.y_zero->type()) || product.y_zero->elements() != 1 || product.y_scale->elements() != 1) {
     return site.Unsupported("its result has not one scale and zero point of 8 bits");
   }
   if (product.bias != nullptr && product.bias->type() != DataType::kInt32) {
@@ -93,7 +84,7 @@ Result<IntegerProduct> ReadIntegers(const Site& site, const Node& node) {
 
 // A number of the site: written down where it is known and alone.
 std::string NumberText(const Site& site, const Operand& operand, const std::string& index) {
-  if (CountOf(operand) != 1)
+  if (operand.elements() != 1)
     return site.NameOf(operand) + "[(" + index + ") * " + std::to_string(operand.strides()[0]) + "]";
   const std::string literal = operand.constant == nullptr ? "" : LiteralOf(operand.type(), *operand.constant);
   return literal.empty() ? site.NameOf(operand) + "[0]" : literal;
@@ -123,7 +114,7 @@ NodeId DequantisationOf(const Graph& graph, const Node& node, size_t i) {
 }
 
 Result<Factor> DequantisedFactor(const Site& site, const Node& node) {
-  Factor factor{OperandAt(site, node, 0), OperandAt(site, node, 1), OperandAt(site, node, 2)};
+  Factor factor{site.InputOf(node, 0), site.InputOf(node, 1), site.InputOf(node, 2)};
   if (factor.integers == nullptr || factor.scale == nullptr) return site.Unsupported("an input is missing");
   if (!IsReal(factor.scale->type())) return site.Unsupported("a scale is not of float32, float16 or bfloat16");
   const auto rank = static_cast<int64_t>(factor.integers->dims().size());
@@ -181,7 +172,7 @@ Result<IntegerProduct> ReadIntegerProduct(const Site& site) {
 
 Result<std::string> ParameterText(const Site& site, const Factor& factor, const Operand& parameter, int64_t axis,
                                   const std::string& index) {
-  if (CountOf(parameter) == 1) return NumberText(site, parameter, index);
+  if (parameter.elements() == 1) return NumberText(site, parameter, index);
   const bool fits = parameter.dims().size() == 1 && factor.axis == axis &&
                     parameter.dims()[0] == factor.integers->dims()[static_cast<size_t>(axis)];
   if (!fits) return site.Unsupported("scales or zero points vary along another axis");

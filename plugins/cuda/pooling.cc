@@ -57,8 +57,8 @@ Status NeedInputInEveryWindow(const Pooling& p) {
 Result<Pooling> ReadPooling(const Site& site, bool global) {
   const Operand* const x = site.Input(0);
   if (x == nullptr) return site.Unsupported("it has no input");
-  const auto first = std::ranges::find(site.out, site.node().outputs[0], &Operand::value);
-  if (first == site.out.end()) return site.Unsupported("nobody reads what it pools");
+  const Operand* const first = site.Output(0);
+  if (first == nullptr) return site.Unsupported("nobody reads what it pools");
   if (x->dims().size() < 3 || first->dims().size() < 3 || x->dims()[1] != first->dims()[1]) {
     return site.Unsupported("its result has other channels");
   }
@@ -123,7 +123,7 @@ Result<Routine> LpPool(const Site& site) {
 // Where the largest lies in the whole input, the first of equals; a NaN is neither larger nor smaller than anything.
 Result<Routine> MaxPoolWithIndices(const Pooling& p) {
   const Site& site = p.site;
-  const auto places = std::ranges::find(site.out, site.node().outputs[1], &Operand::value);
+  const Operand* const places = site.Output(1);
   if (places->dims() != p.y.dims() || places->type() != DataType::kInt64) {
     return site.Unsupported("its indices have other dims");
   }

@@ -14,8 +14,6 @@ namespace {
 
 std::string N(int64_t n) { return std::to_string(n); }
 
-int64_t CountOf(const Operand& operand) { return IndexSpace(operand.dims(), {}).count(); }
-
 // How many indices of the axis share a scale. The same as the reference library's, which takes the fewest that fit
 // where the node does not say.
 Result<int64_t> BlockSize(const Site& site, const Operand& x, const Operand& scale, size_t axis) {
@@ -70,7 +68,7 @@ Result<Routine> ByBlocks(const Site& site, const Operand& x, const Operand& scal
 Result<Routine> Quantisation(const Site& site) {
   const Operand *const x = site.Input(0), *const scale = site.Input(1);
   if (x == nullptr || scale == nullptr) return site.Unsupported("it has no input or no scale");
-  if (scale->dims().size() > 1 && CountOf(*scale) > 0) return ByBlocks(site, *x, *scale);
+  if (scale->dims().size() > 1 && scale->elements() > 0) return ByBlocks(site, *x, *scale);
   PT_ASSIGN(KernelText kernel, MakeElementwise(site));
   return Routine{{std::move(kernel)}, InPlaceInputs(site)};
 }
@@ -99,7 +97,7 @@ class RangeKernels {
   RangeKernels(const Site& site, const Operand& x)
       : site_(site),
         x_(x),
-        count_(CountOf(x)),
+        count_(x.elements()),
         pieces_(std::clamp<int64_t>((count_ + kPiece - 1) / kPiece, 1, kMostPieces)) {}
 
   Routine Make() const {
@@ -119,15 +117,9 @@ class RangeKernels {
   // Tensor 0 is x, 1 the first result where somebody reads it.
   IndexSpace Space() const {
     std::vector<std::vector<int64_t>> strides = {x_.strides()};
-    if (const Operand* const y = Out(0)) strides.push_back(y->strides());
+    if (const Operand* const y = site_.Output(0)) strides.push_back(y->strides());
     return {x_.dims(), std::move(strides)};
   }
-  const Operand* Out(size_t i) const {
-    if (i >= site_.node().outputs.size()) return nullptr;
-    const auto found = std::ranges::find(site_.out, site_.node().outputs[i], &Operand::value);
-    return found == site_.out.end() ? nullptr : &*found;
-  }
-
   std::string ForPiece(const std::string& statements) const {
     const IndexSpace space = Space();
     return "    for (Index i = piece * " + N(kThreads) + " + threadIdx.x; i < " + N(count_) +
@@ -140,13 +132,14 @@ class RangeKernels {
                        "      high = fmaxf(high, ends[2 * i + 1]);\n    }\n" + std::string(kFoldEnds) +
                        "    const float scale = (most[0] - least[0]) / 255.0f;\n"
                        "    const int zero = scale == 0.0f ? 0 : pt_steps(-least[0] / scale, 0, 0, 255);\n";
-    if (const Operand* const y = Out(0)) {
+    if (const Operand* const y = site_.Output(0)) {
       text += ForPiece("      " + site_.NameOf(*y) + "[" + Space().OffsetText(1) +
                        "] = (unsigned char)(scale == 0.0f ? 0 : pt_steps(" + Element() + " / scale, zero, 0, 255));\n");
     }
     std::string alone;
-    if (const Operand* const scale = Out(1)) alone += "      " + site_.NameOf(*scale) + "[0] = scale;\n";
-    if (const Operand* const zero = Out(2)) alone += "      " + site_.NameOf(*zero) + "[0] = (unsigned char)zero;\n";
+    if (const Operand* const scale = site_.Output(1)) alone += "      " + site_.NameOf(*scale) + "[0] = scale;\n";
+    if (const Operand* const zero = site_.Output(2))
+      alone += "      " + site_.NameOf(*zero) + "[0] = (unsigned char)zero;\n";
     return text + "    if (piece == 0 && threadIdx.x == 0) {\n" + alone + "    }\n    __syncthreads();\n";
   }
 

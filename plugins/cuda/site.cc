@@ -4,6 +4,7 @@
 
 #include "partitiontuner/candidate/run_time_sizes.h"
 #include "partitiontuner/graph/linear_quantisation.h"
+#include "plugins/cuda/index_space.h"
 #include "plugins/cuda/programs.h"
 
 namespace pt::cuda {
@@ -24,6 +25,8 @@ bool FeedsExponents(const Graph& graph, ValueId value, int adds = 2) {
 
 }  // namespace
 
+int64_t Operand::elements() const { return IndexSpace(dims(), {}).count(); }
+
 std::optional<uint32_t> Site::FindInput(ValueId value) const {
   for (uint32_t i = 0; i < in.size(); ++i) {
     if (in[i].value == value) return i;
@@ -31,10 +34,16 @@ std::optional<uint32_t> Site::FindInput(ValueId value) const {
   return std::nullopt;
 }
 
-const Operand* Site::Input(size_t i) const {
-  if (i >= node().inputs.size() || !node().inputs[i].valid()) return nullptr;
-  const std::optional<uint32_t> at = FindInput(node().inputs[i]);
+const Operand* Site::InputOf(const Node& node, size_t i) const {
+  if (i >= node.inputs.size() || !node.inputs[i].valid()) return nullptr;
+  const std::optional<uint32_t> at = FindInput(node.inputs[i]);
   return at ? &in[*at] : nullptr;
+}
+
+const Operand* Site::Output(size_t i) const {
+  if (i >= node().outputs.size() || !node().outputs[i].valid()) return nullptr;
+  const auto at = std::ranges::find(out, node().outputs[i], &Operand::value);
+  return at == out.end() ? nullptr : &*at;
 }
 
 std::string Site::NameOf(const Operand& operand) const {

@@ -20,6 +20,7 @@ struct Operand {
   DataType type() const { return layout.type; }
   const std::vector<int64_t>& dims() const { return layout.dims; }
   const std::vector<int64_t>& strides() const { return layout.strides; }
+  int64_t elements() const;
 };
 
 struct Site {
@@ -33,8 +34,11 @@ struct Site {
   uint32_t out_argument(size_t i) const { return static_cast<uint32_t>(in.size() + i); }
   // Index into `in`; nullopt for what is made within the group, or absent.
   std::optional<uint32_t> FindInput(ValueId value) const;
-  // Input i of the first node; null where it is absent.
-  const Operand* Input(size_t i) const;
+  // Input i of the first node, or of another one; null where it is absent or made within the group.
+  const Operand* Input(size_t i) const { return InputOf(node(), i); }
+  const Operand* InputOf(const Node& node, size_t i) const;
+  // Output i of the first node; null where it is absent or nobody outside the group reads it.
+  const Operand* Output(size_t i) const;
   // Its array in the kernel: "in2", "out0".
   std::string NameOf(const Operand& operand) const;
   // The list of integers at input i or, without one, of the attribute; nullopt where there is neither. kUnsupported

@@ -218,13 +218,11 @@ Result<std::vector<Tensor>> MakeInputs(const Model& model, const GivenInputs& gi
     const auto dims = value.type.static_dims();
     const auto named = given.by_name.find(value.name);
     const size_t position = for_each ? i % of_one : i;
+    const std::optional<Tensor>& constant = model.constant_inputs[i];
     const Tensor* const found = named != given.by_name.end()          ? &named->second
                                 : position < given.by_position.size() ? &given.by_position[position]
+                                : constant                            ? &*constant
                                                                       : nullptr;
-    if (found == nullptr && model.constant_inputs[i]) {
-      inputs.push_back(*model.constant_inputs[i]);
-      continue;
-    }
     if (found == nullptr) {
       if (!dims) {
         return MakeError(ErrorCode::kUnsupported, "input.dims",
