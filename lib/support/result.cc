@@ -1,5 +1,8 @@
 #include "partitiontuner/support/result.h"
 
+#include <cstdio>
+#include <cstdlib>
+
 namespace pt {
 
 const char* ErrorCodeName(ErrorCode code) {
@@ -42,6 +45,16 @@ std::string ToString(const Error& error) {
   if (!error.device.empty()) text += " [device " + error.device + "]";
   if (!error.hint.empty()) text += "; " + error.hint;
   return text;
+}
+
+void EndWithoutValue(const Error& error) {
+  std::fprintf(stderr, "partitiontuner: a Result has no value but an error: %s\n", ToString(error).c_str());
+  std::abort();
+}
+
+void EndWithoutError() {
+  std::fputs("partitiontuner: the error of a Result that has a value was asked for\n", stderr);
+  std::abort();
 }
 
 }  // namespace pt

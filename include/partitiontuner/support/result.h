@@ -2,7 +2,6 @@
 // Not for our own bugs: those are assertions. Nothing in the library throws across a public header.
 #pragma once
 
-#include <cassert>
 #include <optional>
 #include <string>
 #include <utility>
@@ -52,7 +51,13 @@ inline Error MakeError(ErrorCode code, std::string id, std::string message, std:
   return error;
 }
 
-// Either a value or an Error. Value access without a value is a bug (asserts).
+// What access to the half of a Result that is not there does, in every build: the reason goes to standard error, and the
+// process ends by abort().
+[[noreturn]] void EndWithoutValue(const Error& error);
+[[noreturn]] void EndWithoutError();
+
+// Either a value or an Error. Ask ok() first where input, files or hardware may fail: access to a value that is not there
+// prints the error and aborts.
 template <typename T>
 class [[nodiscard]] Result {
  public:
@@ -62,20 +67,27 @@ class [[nodiscard]] Result {
   bool ok() const { return state_.index() == 0; }
   explicit operator bool() const { return ok(); }
 
-  T& value() & { return assert(ok()), *std::get_if<0>(&state_); }
-  const T& value() const& { return assert(ok()), *std::get_if<0>(&state_); }
-  T&& value() && { return assert(ok()), std::move(*std::get_if<0>(&state_)); }
+  T& value() & { return CheckValue(), *std::get_if<0>(&state_); }
+  const T& value() const& { return CheckValue(), *std::get_if<0>(&state_); }
+  T&& value() && { return CheckValue(), std::move(*std::get_if<0>(&state_)); }
   T& operator*() & { return value(); }
   const T& operator*() const& { return value(); }
   T&& operator*() && { return std::move(*this).value(); }
   T* operator->() { return &value(); }
   const T* operator->() const { return &value(); }
 
-  Error& error() & { return assert(!ok()), *std::get_if<1>(&state_); }
-  const Error& error() const& { return assert(!ok()), *std::get_if<1>(&state_); }
-  Error&& error() && { return assert(!ok()), std::move(*std::get_if<1>(&state_)); }
+  Error& error() & { return CheckError(), *std::get_if<1>(&state_); }
+  const Error& error() const& { return CheckError(), *std::get_if<1>(&state_); }
+  Error&& error() && { return CheckError(), std::move(*std::get_if<1>(&state_)); }
 
  private:
+  void CheckValue() const {
+    if (!ok()) EndWithoutValue(*std::get_if<1>(&state_));
+  }
+  void CheckError() const {
+    if (ok()) EndWithoutError();
+  }
+
   std::variant<T, Error> state_;
 };
 
@@ -87,11 +99,15 @@ class [[nodiscard]] Result<void> {
 
   bool ok() const { return !error_.has_value(); }
   explicit operator bool() const { return ok(); }
-  Error& error() & { return assert(!ok()), *error_; }
-  const Error& error() const& { return assert(!ok()), *error_; }
-  Error&& error() && { return assert(!ok()), std::move(*error_); }
+  Error& error() & { return CheckError(), *error_; }
+  const Error& error() const& { return CheckError(), *error_; }
+  Error&& error() && { return CheckError(), std::move(*error_); }
 
  private:
+  void CheckError() const {
+    if (ok()) EndWithoutError();
+  }
+
   std::optional<Error> error_;
 };
 
