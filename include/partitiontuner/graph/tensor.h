@@ -1,6 +1,7 @@
 // Tensor: a constant array, row-major on the host. Bytes are shared, never changed once made.
 #pragma once
 
+#include <cassert>
 #include <cstddef>
 #include <memory>
 #include <span>
