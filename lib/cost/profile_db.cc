@@ -3,6 +3,7 @@
 #include <sqlite3.h>
 
 #include <array>
+#include <cassert>
 #include <chrono>
 #include <cstdlib>
 #include <cstring>

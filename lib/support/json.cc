@@ -1,6 +1,7 @@
 #include "partitiontuner/support/json.h"
 
 #include <algorithm>
+#include <cassert>
 #include <charconv>
 #include <cmath>
 #include <iterator>
