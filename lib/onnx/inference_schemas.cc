@@ -1,38 +1,24 @@
 #include "lib/onnx/inference_schemas.h"
 
 #include <onnx/defs/schema.h>
-#include <onnx/defs/shape_inference.h>
 
 #include <unordered_map>
 
 #include "lib/onnx/contrib.h"
 #include "lib/onnx/contrib/domain.h"
+#include "lib/onnx/inference_rules.h"
 #include "partitiontuner/onnx/load_onnx.h"
 
 namespace pt {
 namespace {
 
-// libonnx writes to the dims of Mean and InvStdDev from the axis on, wherever that is.
-bool HasItsAxis(const proto::InferenceContext& context) {
-  const proto::TypeProto* x = context.getNumInputs() == 0 ? nullptr : context.getInputType(0);
-  if (x == nullptr || !x->has_tensor_type() || !x->tensor_type().has_shape()) return true;
-  const proto::AttributeProto* attribute = context.getAttribute("axis");
-  const int64_t rank = x->tensor_type().shape().dim_size(), axis = attribute == nullptr ? -1 : attribute->i();
-  return axis >= -rank && axis < rank;
-}
-
 class Schemas final : public proto::ISchemaRegistry {
  public:
   Schemas() {
-    const proto::OpSchema& own = *proto::OpSchemaRegistry::Schema("LayerNormalization", kTargetOpset, "");
-    layer_normalization_ = own;
-    layer_normalization_.TypeAndShapeInferenceFunction(
-        [infer = own.GetTypeAndShapeInferenceFunction()](proto::InferenceContext& context) {
-          if (HasItsAxis(context)) infer(context);
-        });
-    // libonnx infers nothing of what it makes.
-    group_normalization_ = *proto::OpSchemaRegistry::Schema("GroupNormalization", kTargetOpset, "");
-    group_normalization_.TypeAndShapeInferenceFunction(proto::propagateShapeAndTypeFromFirstInput);
+    const int newest = proto::OpSchemaRegistry::DomainToVersionRange::Instance().Map().at("").second;
+    for (const InferenceRule& rule : InferenceRules()) {
+      for (int version = 1; version <= newest; ++version) AddRule(rule, version);
+    }
   }
 
   const proto::OpSchema* GetSchema(const std::string& key, int version, const std::string& domain) const override {
@@ -44,14 +30,21 @@ class Schemas final : public proto::ISchemaRegistry {
     const bool spelled_out = domain == contrib::kSpelledOutDomain;
     const proto::OpSchema* schema = spelled_out ? proto::OpSchemaRegistry::Schema(key, kTargetOpset, "")
                                                 : proto::OpSchemaRegistry::Schema(key, version, domain);
-    if (schema == nullptr || !schema->domain().empty()) return schema;
-    if (key == "LayerNormalization") return &layer_normalization_;
-    return key == "GroupNormalization" ? &group_normalization_ : schema;
+    const auto at = own_.find(schema);
+    return at == own_.end() ? schema : &at->second;
   }
 
  private:
-  proto::OpSchema layer_normalization_;  // of opset 17; there is no other
-  proto::OpSchema group_normalization_;  // of opset 21; its output is the same in opset 18
+  void AddRule(const InferenceRule& rule, int version) {
+    const proto::OpSchema* libonnx = proto::OpSchemaRegistry::Schema(std::string(rule.op), version, "");
+    if (libonnx == nullptr || own_.contains(libonnx)) return;
+    proto::OpSchema& own = own_.emplace(libonnx, *libonnx).first->second;
+    own.TypeAndShapeInferenceFunction([infer = rule.infer, libonnx](proto::InferenceContext& context) {
+      infer(libonnx->GetTypeAndShapeInferenceFunction(), context);
+    });
+  }
+
+  std::unordered_map<const proto::OpSchema*, proto::OpSchema> own_;  // by libonnx's
 };
 
 }  // namespace

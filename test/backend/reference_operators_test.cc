@@ -221,5 +221,40 @@ TEST_CASE("SwiGLU, GatesOneInputByTheOther", "[backend]") {
   CHECK(y[2] == 0);
 }
 
+// "" when it is accepted.
+std::string FaultOf(const char* text) {
+  const Result<Graph> graph = ParseGraph(text);
+  REQUIRE(graph.ok());
+  const Status status = CheckOperators(*graph);
+  if (!status.ok()) CHECK(status.error().code == ErrorCode::kInvalidInput);
+  return status.ok() ? "" : status.error().message;
+}
+
+TEST_CASE("DequantizeLinear, BlocksOfAVectorHaveAScaleEach", "[backend]") {
+  const std::string node =
+      "const s float32[2] floats 0.5 2\ny = DequantizeLinear(x, s) axis=0 block_size=3\noutput y\n";
+  CHECK(Evaluate("const x uint8[6] ints 1 2 3 4 5 6\n" + node, {}) == std::vector<float>{0.5F, 1, 1.5F, 8, 10, 12});
+  CHECK(Evaluate("const x uint8[5] ints 1 2 3 4 5\n" + node, {}) == std::vector<float>{0.5F, 1, 1.5F, 8, 10});
+}
+
+TEST_CASE("Split, PartsAreAsManyAsTheAttributeSays", "[backend]") {
+  const char* text = "input x float32[6]\na, b = Split(x) num_outputs=3 : float32[2], float32[2]\noutput a\noutput b\n";
+  CHECK(FaultOf(text).find("num_outputs is 3, its outputs are 2") != std::string::npos);
+  CHECK(FaultOf("opset 11\ninput x float32[5]\na, b = Split(x) : float32[3], float32[2]\noutput a\noutput b\n")
+            .find("no 2 equal parts") != std::string::npos);
+}
+
+TEST_CASE("Resize, RegionsHaveAStartAndAnEndForEachAxis", "[backend]") {
+  CHECK(FaultOf("input x float32[4,4]\nconst r float32[3] floats 0 0 1\nconst s float32[2] floats 1 1\n"
+                "y = Resize(x, r, s) coordinate_transformation_mode=\"tf_crop_and_resize\" : float32[4,4]\noutput y\n")
+            .find("roi does not fit the axes") != std::string::npos);
+}
+
+TEST_CASE("Attention, ValuesAreSplitIntoHeadsAsQueriesAre", "[backend]") {
+  CHECK(FaultOf("input q float32[2,3,32]\ninput k float32[2,5,16]\ninput v float32[2,2,5,6]\n"
+                "y = Attention(q, k, v) q_num_heads=4 kv_num_heads=2 : float32[2,3,24]\noutput y\n")
+            .find("do not fit each other") != std::string::npos);
+}
+
 }  // namespace
 }  // namespace pt

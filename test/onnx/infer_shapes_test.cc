@@ -176,5 +176,85 @@ TEST_CASE("InferShapes, LayerNormalizationAlongNoAxisKeepsWhatWasKnown", "[onnx]
   CHECK(TypeOf(*inferred, "m") == "float32[1,1]");
 }
 
+// What the standard says, and kernels make, where libonnx infers another size.
+TEST_CASE("InferShapes, ConvTransposeOfTheSameSizeIgnoresOutputPadding", "[onnx]") {
+  const Graph graph = Parsed(R"(
+      input x float32[N,2,3,W]
+      const w float32[2,1,3,3] random 1
+      y = ConvTranspose(x, w) auto_pad="SAME_UPPER" strides=[2,2] output_padding=[1,1]
+      z = Relu(y)
+      output z)");
+  const auto open = InferShapes(graph);
+  REQUIRE(open.ok());
+  CHECK(TypeOf(*open, "z") == "float32[N,1,6,?]");
+  const auto inferred = InferShapes(graph, {{{"N", 1}, {"W", 5}}, {}});
+  REQUIRE(inferred.ok());
+  CHECK(TypeOf(*inferred, "z") == "float32[1,1,6,10]");
+  CHECK(ShapeFaults(*inferred).empty());
+}
+
+TEST_CASE("InferShapes, ConvTransposeWithoutItsWeightsHasARank", "[onnx]") {
+  const auto inferred = InferShapes(Parsed(R"(
+      input x float32[1,2,3,4]
+      input w float32[*]
+      y = ConvTranspose(x, w)
+      z = ConvTranspose(x, w) kernel_shape=[2,2]
+      output y
+      output z)"));
+  REQUIRE(inferred.ok());
+  CHECK(TypeOf(*inferred, "y") == "float32[1,?,?,?]");
+  CHECK(TypeOf(*inferred, "z") == "float32[1,?,4,5]");
+}
+
+TEST_CASE("InferShapes, ResizeByScalesCountsTheRegion", "[onnx]") {
+  const auto inferred = InferShapes(Parsed(R"(
+      input x float32[N,1,8,10]
+      input r float32[8]
+      const c float32[8] floats 0 0 0.25 0.2 1 1 0.75 0.9
+      const s float32[4] floats 1 1 1.5 1.25
+      a = Resize(x, c, s) mode="linear" coordinate_transformation_mode="tf_crop_and_resize"
+      b = Resize(x, c, s) mode="linear"
+      d = Resize(x, r, s) mode="linear" coordinate_transformation_mode="tf_crop_and_resize"
+      output a
+      output b
+      output d)"));
+  REQUIRE(inferred.ok());
+  CHECK(TypeOf(*inferred, "a") == "float32[N,1,6,8]");
+  CHECK(TypeOf(*inferred, "b") == "float32[?,1,12,12]");
+  CHECK(TypeOf(*inferred, "d") == "float32[?,?,?,?]");  // only the run knows the region
+}
+
+TEST_CASE("InferShapes, StftIsOneSidedUnlessItSaysOtherwise", "[onnx]") {
+  const auto inferred = InferShapes(Parsed(R"(
+      input x float32[N,50331651,1]
+      input u float32[2,L,1]
+      const step int64[] ints 8
+      const n int64[] ints 4
+      const w float32[4] ones
+      a = STFT(x, step, _, n)
+      b = STFT(x, step, w) onesided=0
+      c = STFT(u, step, w, n)
+      output a
+      output b
+      output c)"));
+  REQUIRE(inferred.ok());
+  CHECK(TypeOf(*inferred, "a") == "float32[N,6291456,3,2]");
+  CHECK(TypeOf(*inferred, "b") == "float32[N,6291456,4,2]");
+  CHECK(TypeOf(*inferred, "c") == "float32[2,?,3,2]");
+}
+
+// libonnx read sizes that are not there.
+TEST_CASE("InferShapes, SplitIntoFewerPartsThanOutputsIsAFault", "[onnx]") {
+  for (const char* parts : {"1", "2", "4", "1000000000000"}) {
+    const Graph graph = Parsed(
+        (std::string("input x float32[6]\na, b, c = Split(x) num_outputs=") + parts + "\noutput a\noutput b\noutput c")
+            .c_str());
+    const auto inferred = InferShapes(graph);
+    REQUIRE(inferred.ok());
+    CHECK_FALSE(inferred->value(inferred->outputs()[0]).type.is_static());
+    CHECK(ShapeFaults(graph).at(NodeId(0U)).find("num_outputs is ") != std::string::npos);
+  }
+}
+
 }  // namespace
 }  // namespace pt

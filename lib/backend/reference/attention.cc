@@ -93,7 +93,7 @@ Result<AttentionPlan> ReadAttention(Site& site) {
   plan.total = *total;
   if (plan.k.batch != plan.q.batch || plan.v.batch != plan.q.batch || plan.k.size != plan.q.size ||
       plan.v.heads != plan.k.heads || plan.v.length != plan.k.length || plan.k.heads == 0 ||
-      plan.q.heads % plan.k.heads != 0 || plan.q.flat != plan.k.flat) {
+      plan.q.heads % plan.k.heads != 0 || plan.q.flat != plan.k.flat || plan.q.flat != plan.v.flat) {
     return site.Invalid("queries, keys and values do not fit each other");
   }
   plan.scale = node.find("scale") != nullptr ? static_cast<double>(node.float_or("scale", 1))

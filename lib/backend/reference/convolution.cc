@@ -9,6 +9,7 @@
 #include "lib/backend/reference/operator.h"
 #include "lib/backend/reference/sliding_window.h"
 #include "lib/backend/reference/types.h"
+#include "partitiontuner/graph/transposed_sizes.h"
 #include "partitiontuner/support/dims_text.h"
 
 namespace pt::reference {
@@ -115,45 +116,16 @@ Result<Routine> Conv(Site& site) {
 
 // Geometry of the transposed convolution: its output is the input of the convolution it reverses.
 Result<SlidingWindow> ReadTransposedWindow(const Site& site, const ConvolutionDims& dims) {
-  const size_t rank = dims.spatial.size();
-  const Node& node = site.node;
+  Result<TransposedSizes> sizes = TransposedSizesOf(site.node, dims.spatial, dims.kernel);
+  if (!sizes.ok()) return site.Invalid(sizes.error().message);
   SlidingWindow w;
   w.kernel = dims.kernel;
   w.out = dims.spatial;
-  w.stride = node.ints_or("strides", std::vector<int64_t>(rank, 1));
-  w.dilation = node.ints_or("dilations", std::vector<int64_t>(rank, 1));
-  const std::vector<int64_t> extra = node.ints_or("output_padding", std::vector<int64_t>(rank, 0));
-  const std::vector<int64_t> pads = node.ints_or("pads", std::vector<int64_t>(2 * rank, 0));
-  std::vector<int64_t> shape = node.ints_or("output_shape", {});
-  PT_ASSIGN(const std::string auto_pad, ReadAutoPad(site));
-  if (shape.size() == rank + 2) shape.erase(shape.begin(), shape.begin() + 2);
-  if (w.stride.size() != rank || w.dilation.size() != rank || extra.size() != rank || pads.size() != 2 * rank ||
-      (!shape.empty() && shape.size() != rank)) {
-    return site.Invalid("strides, dilations, pads, output_padding or output_shape do not fit its spatial dims");
-  }
-  constexpr int64_t kMost = int64_t{1} << 31;
-  for (size_t d = 0; d < rank; ++d) {
-    if (w.stride[d] < 1 || w.dilation[d] < 1 || extra[d] < 0 || w.kernel[d] < 1 || w.stride[d] >= kMost ||
-        w.dilation[d] * w.kernel[d] >= kMost || extra[d] >= kMost || std::abs(pads[d]) >= kMost ||
-        std::abs(pads[d + rank]) >= kMost || w.out[d] >= kMost) {
-      return site.Invalid("strides, dilations, pads or output_padding are out of range");
-    }
-    const int64_t full = w.stride[d] * (w.out[d] - 1) + extra[d] + (w.kernel[d] - 1) * w.dilation[d] + 1;
-    int64_t begin = pads[d], in = full - pads[d] - pads[d + rank];
-    if (auto_pad == "VALID") {
-      begin = 0;
-      in = full;
-    }
-    if (auto_pad == "SAME_UPPER" || auto_pad == "SAME_LOWER" || !shape.empty()) {
-      in = !shape.empty() ? shape[d] : w.out[d] * w.stride[d];
-      const int64_t total = std::max<int64_t>(0, full - in);
-      begin = auto_pad == "SAME_UPPER" ? total / 2 : total - total / 2;
-    }
-    if (in < 0) return site.Invalid("its output would have a negative dim");
-    w.in.push_back(in);
-    w.pad_begin.push_back(begin);
-    w.pad_end.push_back(0);
-  }
+  w.stride = std::move(sizes->strides);
+  w.dilation = std::move(sizes->dilations);
+  w.in = std::move(sizes->out);
+  w.pad_begin = std::move(sizes->pads_begin);
+  w.pad_end.assign(w.in.size(), 0);
   return w;
 }
 

@@ -100,6 +100,10 @@ Result<std::vector<int64_t>> SplitSizes(const Site& site, int64_t dim) {
       return site.Invalid("the split sizes do not add up to the dim");
     return *given;
   }
+  if (const int64_t named = site.node.int_or("num_outputs", parts); named != parts)
+    return site.Invalid("num_outputs is " + std::to_string(named) + ", its outputs are " + std::to_string(parts));
+  if (site.opset < 18 && dim % parts != 0)
+    return site.Invalid("the dim has no " + std::to_string(parts) + " equal parts");
   const int64_t each = (dim + parts - 1) / parts;
   std::vector<int64_t> sizes(static_cast<size_t>(parts), each);
   sizes.back() = dim - each * (parts - 1);

@@ -36,13 +36,13 @@ Result<ParameterIndex> ReadParameters(const Site& site) {
   const auto at = static_cast<size_t>(axis);
   index.dim = x.dims[at];
   for (size_t d = at + 1; d < x.dims.size(); ++d) index.inner *= x.dims[d];
-  if (scale.rank() == 1) {
+  const int64_t given = site.node.int_or("block_size", 0);
+  if (scale.rank() == 1 && (x.rank() > 1 || given <= 0)) {
     if (scale.dims[0] != index.dim) return site.Invalid("the scale is not one value along the axis");
     return index;
   }
   std::vector<int64_t> expected = x.dims;
   if (scale.rank() != x.rank() || scale.dims[at] == 0) return site.Invalid("the scale does not fit the input");
-  const int64_t given = site.node.int_or("block_size", 0);
   index.block = given > 0 ? given : (index.dim + scale.dims[at] - 1) / scale.dims[at];
   if (index.block == 0) index.block = 1;
   index.blocks = (index.dim + index.block - 1) / index.block;

@@ -6,6 +6,7 @@
 #include "lib/backend/host/parallel.h"
 #include "lib/backend/reference/operator.h"
 #include "lib/backend/reference/types.h"
+#include "partitiontuner/graph/resized_dim.h"
 #include "partitiontuner/support/text.h"
 
 namespace pt::reference {
@@ -200,13 +201,14 @@ bool FindTarget(const ResizePlan& plan, const Numbers& roi, const Numbers& scale
       target.roi_end[d] = roi[i + n];
     }
     const auto in = static_cast<double>(plan.in[d]);
-    double scale = sizes.count != 0    ? (in == 0 ? 1 : sizes[i] / in)
-                   : scales.count != 0 ? scales[i]
-                                       : static_cast<double>(plan.attribute_scales[i]);
-    const double dim = sizes.count != 0 ? sizes[i] : std::floor(in * scale * (target.roi_end[d] - target.roi_start[d]));
-    if (!(dim >= 0 && dim < 0x1p31) || (sizes.count == 0 && !(scale > 0))) return false;
+    const double scale = sizes.count != 0    ? (in == 0 ? 1 : sizes[i] / in)
+                         : scales.count != 0 ? scales[i]
+                                             : static_cast<double>(plan.attribute_scales[i]);
+    const double extent = target.roi_end[d] - target.roi_start[d];
+    const auto dim = sizes.count != 0 ? ResizedDim(1, sizes[i], 1) : ResizedDim(plan.in[d], scale, extent);
+    if (!dim || (sizes.count == 0 && !(scale > 0))) return false;
     target.scales[d] = scale;
-    target.dims[d] = static_cast<int64_t>(dim);
+    target.dims[d] = *dim;
     common = i == 0 ? scale : plan.aspect == Aspect::kNotLarger ? std::min(common, scale) : std::max(common, scale);
   }
   for (size_t i = 0; i < n && sizes.count != 0 && plan.aspect != Aspect::kStretch; ++i) {
@@ -342,6 +344,8 @@ Result<ResizePlan> ReadPlan(const Site& site, bool* known) {
   };
   // The region means something in one mode only; in others it may hold anything.
   if (!old && plan.settings.coordinates == "tf_crop_and_resize") plan.roi_input = read(1, 0);
+  if (plan.roi_input >= 0 && plan.shapes[0].count != static_cast<int64_t>(2 * plan.axes.size()))
+    return site.Invalid("roi does not fit the axes");
   plan.scales_input = read(old ? 1 : 2, 1);
   if (!old) plan.sizes_input = read(3, 2);
   const size_t given = plan.sizes_input >= 0    ? static_cast<size_t>(plan.shapes[2].count)

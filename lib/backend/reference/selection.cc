@@ -33,13 +33,13 @@ Result<std::vector<int64_t>> FindNonZero(const Site& site, const TensorFacts& in
   });
 }
 
-// Indices of the elements that are not 0, one row a dim, in row-major order. A scalar counts as one element of rank 1.
+// Indices of the elements that are not 0, one row a dim, in row-major order: of a scalar no rows, unlike in numpy.
 Result<Routine> NonZero(Site& site) {
   PT_CHECK_OK(site.NeedInputs(1, 1));
   PT_CHECK_OK(site.NeedContent(0));
   const TensorFacts& in = site.in[0];
   PT_ASSIGN(std::vector<int64_t> found, FindNonZero(site, in));
-  const std::vector<int64_t> dims = in.dims.empty() ? std::vector<int64_t>{1} : in.dims;
+  const std::vector<int64_t>& dims = in.dims;
   const auto count = static_cast<int64_t>(found.size());
   PT_CHECK_OK(site.Out(0, DataType::kInt64, {static_cast<int64_t>(dims.size()), count}));
   return Routine{[found = std::move(found), dims, strides = DenseStrides(dims)](const Run& run) -> Status {

@@ -6,6 +6,7 @@
 #include "lib/backend/host/parallel.h"
 #include "lib/backend/reference/operator.h"
 #include "lib/backend/reference/types.h"
+#include "partitiontuner/graph/stft_sizes.h"
 
 namespace pt::reference {
 namespace {
@@ -84,12 +85,11 @@ Result<Routine> Stft(Site& site) {
   if (!length_input && !site.has(2)) return site.Invalid("neither window nor frame_length is given");
   const int64_t step = static_cast<int64_t>(*step_input);
   const int64_t n = length_input ? static_cast<int64_t>(*length_input) : site.in[2].count();
-  if (step < 1 || n < 1 || n > in[1] ||
-      (site.has(2) && (site.in[2].count() != n || site.in[2].type != site.in[0].type)))
+  const std::optional<int64_t> fitting = FramesOf(in[1], n, step);
+  if (!fitting || (site.has(2) && (site.in[2].count() != n || site.in[2].type != site.in[0].type)))
     return site.Invalid("step, frame length or window do not fit the signal");
-  const int64_t parts = in.size() == 3 ? in[2] : 1, frames = (in[1] - n) / step + 1;
-  const bool onesided = site.node.int_or("onesided", 1) != 0;
-  const int64_t bins = onesided ? n / 2 + 1 : n;
+  const int64_t parts = in.size() == 3 ? in[2] : 1, frames = *fitting;
+  const int64_t bins = BinsOf(n, site.node.int_or("onesided", 1) != 0);
   PT_CHECK_OK(site.Out(0, site.in[0].type, {in[0], frames, bins, 2}));
   return VisitFloats(site, site.in[0].type, [&]<typename T>() -> Result<Routine> {
     return Routine{[=, batch = in[0], length = in[1]](const Run& run) -> Status {

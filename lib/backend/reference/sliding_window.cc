@@ -15,14 +15,15 @@ bool AllWithin(const std::vector<int64_t>& values, int64_t least) {
   return std::all_of(values.begin(), values.end(), [&](int64_t v) { return v >= least && v < kMost; });
 }
 
-}  // namespace
-
+// NOTSET, SAME_UPPER, SAME_LOWER or VALID; kInvalidInput for anything else.
 Result<std::string> ReadAutoPad(const Site& site) {
   std::string mode = site.node.string_or("auto_pad", "NOTSET");
   if (mode.empty()) mode = "NOTSET";  // as some exporters write it
   if (mode == "NOTSET" || mode == "SAME_UPPER" || mode == "SAME_LOWER" || mode == "VALID") return mode;
   return site.Invalid(UnknownWord("auto_pad", mode, {"NOTSET", "SAME_UPPER", "SAME_LOWER", "VALID"}));
 }
+
+}  // namespace
 
 Result<SlidingWindow> ReadWindow(const Site& site, std::vector<int64_t> in, std::vector<int64_t> kernel) {
   const size_t rank = in.size();

@@ -9,9 +9,6 @@ struct SlidingWindow {
   std::vector<int64_t> in, kernel, stride, dilation, pad_begin, pad_end, out;  // one entry a spatial dim
 };
 
-// NOTSET, SAME_UPPER, SAME_LOWER or VALID; kInvalidInput for anything else.
-Result<std::string> ReadAutoPad(const Site& site);
-
 // Reads strides, dilations, pads, auto_pad and ceil_mode for a window of dims `kernel` over spatial dims `in`.
 Result<SlidingWindow> ReadWindow(const Site& site, std::vector<int64_t> in, std::vector<int64_t> kernel);
 

@@ -176,6 +176,8 @@ void DrawConvTranspose(Drawing& d) {
   if (d.Chance(0.6)) {
     begins.insert(begins.end(), ends.begin(), ends.end());
     attributes.Ints("pads", begins);
+  } else if (d.Chance(0.5)) {
+    attributes.Text("auto_pad", d.OneOf<std::string>({"SAME_UPPER", "SAME_LOWER", "VALID"}));
   }
   if (d.Chance(0.3)) attributes.Ints("output_padding", more);
   if (groups != 1) attributes.Int("group", groups);

@@ -1,0 +1,63 @@
+#include "partitiontuner/graph/transposed_sizes.h"
+
+#include <algorithm>
+#include <string>
+
+#include "partitiontuner/support/text.h"
+
+namespace pt {
+namespace {
+
+using Dims = std::vector<int64_t>;
+
+constexpr int64_t kMost = int64_t{1} << 31;  // no dim, stride or pad beyond it: products of two stay below 63 bits
+
+Error Invalid(std::string why) { return MakeError(ErrorCode::kInvalidInput, "graph.transposed_sizes", std::move(why)); }
+
+bool AllWithin(std::span<const int64_t> values, int64_t least) {
+  return std::all_of(values.begin(), values.end(), [&](int64_t v) { return v >= least && v < kMost; });
+}
+
+}  // namespace
+
+Result<TransposedSizes> TransposedSizesOf(const Node& node, std::span<const int64_t> in,
+                                          std::span<const int64_t> kernel) {
+  const size_t rank = in.size();
+  TransposedSizes sizes{node.ints_or("strides", Dims(rank, 1)), node.ints_or("dilations", Dims(rank, 1)), {}, {}};
+  const Dims extra = node.ints_or("output_padding", Dims(rank, 0)), pads = node.ints_or("pads", Dims(2 * rank, 0));
+  Dims shape = node.ints_or("output_shape", {});
+  if (shape.size() == rank + 2) shape.erase(shape.begin(), shape.begin() + 2);
+  const std::string mode = node.string_or("auto_pad", "NOTSET");  // empty: as some exporters write it
+  const bool same = mode == "SAME_UPPER" || mode == "SAME_LOWER";
+  if (!same && !mode.empty() && mode != "NOTSET" && mode != "VALID")
+    return Invalid(UnknownWord("auto_pad", mode, {"NOTSET", "SAME_UPPER", "SAME_LOWER", "VALID"}));
+  if (kernel.size() != rank || sizes.strides.size() != rank || sizes.dilations.size() != rank || extra.size() != rank ||
+      pads.size() != 2 * rank || (!shape.empty() && shape.size() != rank)) {
+    return Invalid("strides, dilations, pads, output_padding or output_shape do not fit its spatial dims");
+  }
+  if (!AllWithin(sizes.strides, 1) || !AllWithin(sizes.dilations, 1) || !AllWithin(kernel, 1) || !AllWithin(extra, 0) ||
+      !AllWithin(pads, -kMost) || !AllWithin(shape, 0) || !AllWithin(in, INT64_MIN)) {
+    return Invalid("strides, dilations, pads, output_padding or output_shape are out of range");
+  }
+  for (size_t d = 0; d < rank; ++d) {
+    const bool known = in[d] >= 0;
+    const int64_t count = known ? in[d] : 0, span = (kernel[d] - 1) * sizes.dilations[d] + 1;
+    if (span > kMost) return Invalid("a dilated kernel is too large");
+    const int64_t full = sizes.strides[d] * (count - 1) + extra[d] + span;
+    int64_t out = full, begin = 0;
+    if (!shape.empty() || same) {
+      out = !shape.empty() ? shape[d] : count * sizes.strides[d];
+      const int64_t total = std::max<int64_t>(0, full - out);
+      begin = mode == "SAME_UPPER" ? total / 2 : total - total / 2;
+    } else if (mode != "VALID") {
+      begin = pads[d];
+      out = full - begin - pads[d + rank];
+    }
+    if (known && out < 0) return Invalid("its output would have a negative dim");
+    sizes.out.push_back(known || !shape.empty() ? out : -1);
+    sizes.pads_begin.push_back(known ? begin : 0);
+  }
+  return sizes;
+}
+
+}  // namespace pt
