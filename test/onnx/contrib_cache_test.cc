@@ -228,11 +228,97 @@ TEST_CASE("Contrib, GroupQueryAttentionRefusesLengthsThatContradictEachOther", "
   CHECK(fault(-1, 4) == ErrorCode::kInvalidInput);  // no tokens
 }
 
+// Two heads of eight over one key head, two tokens.
+Single OfTwoTokens(std::vector<Wire> attributes, Operand sink = {}, Operand weight = {}) {
+  std::vector<Operand> inputs = {Cycle({1, 2, 16}, -1, 0.1F, 7, 23),
+                                 Cycle({1, 2, 8}, -1, 0.2F, 5, 11),
+                                 Cycle({1, 2, 8}, 0.5F, 0.3F, 3, 13),
+                                 {},
+                                 {},
+                                 Int32({1}, {1}),
+                                 Int32({1}, {2}),
+                                 {},
+                                 {},
+                                 {},
+                                 {},
+                                 std::move(sink),
+                                 {},
+                                 {},
+                                 weight,
+                                 weight};
+  return Grouped(std::move(inputs), std::move(attributes));
+}
+
+TEST_CASE("Contrib, GroupQueryAttentionTakesItsDefaultsWrittenOut", "[onnx]") {
+  const Tensor plain = Results(OfTwoTokens({}))[0];
+  const Tensor written = Results(OfTwoTokens(
+      {IntAttribute("causal", 1), FloatAttribute("qk_norm_epsilon", 1e-6F), IntAttribute("sliding_window_cache", 0),
+       IntAttribute("smooth_softmax", -1), IntAttribute("qk_output", 0), StringAttribute("k_quant_type", "NONE"),
+       StringAttribute("v_quant_type", "NONE"), IntAttribute("local_window_size", -1)}))[0];
+  CheckSame(written, plain);
+}
+
+TEST_CASE("Contrib, GroupQueryAttentionSeesLaterKeysWithoutCausal", "[onnx]") {
+  CheckNear(Results(OfTwoTokens({IntAttribute("causal", 0)}))[0], {1, 2, 16},
+            {1.2668014F, 1.2605817F,  2.1605818F, 3.0605817F, 3.960582F,  0.96058166F, 1.8605816F, 2.760582F,
+             2.7960968F, 0.98252791F, 1.8825279F, 2.7825279F, 3.682528F,  0.6825279F,  1.5825279F, 2.482528F,
+             2.0858624F, 1.1116614F,  2.0116615F, 2.9116616F, 3.8116617F, 0.81166142F, 1.7116615F, 2.6116614F,
+             2.2780819F, 1.0767125F,  1.9767126F, 2.8767126F, 3.7767129F, 0.77671248F, 1.6767125F, 2.5767126F});
+}
+
+TEST_CASE("Contrib, GroupQueryAttentionHasASinkForEachHead", "[onnx]") {
+  CheckNear(Results(OfTwoTokens({IntAttribute("smooth_softmax", 1)}))[0], {1, 2, 16},
+            {0.32132661F, 0.89971459F, 1.4781026F,  2.0564904F, 2.6348784F, 0.70691854F, 1.2853065F,  1.8636944F,
+             0.19102776F, 0.53487778F, 0.87872779F, 1.2225777F, 1.5664278F, 0.42026109F, 0.76411104F, 1.1079611F,
+             1.2525483F,  0.66754627F, 1.2079911F,  1.748436F,  2.2888808F, 0.487398F,   1.0278429F,  1.5682877F,
+             1.7027607F,  0.80479276F, 1.4775012F,  2.1502094F, 2.8229179F, 0.58055663F, 1.253265F,   1.9259734F});
+  CheckNear(Results(OfTwoTokens({}, Floats({2}, {0.5F, -1})))[0], {1, 2, 16},
+            {0.2608555F,  0.73039544F, 1.1999354F,  1.6694752F, 2.1390152F, 0.5738821F,  1.043422F,  1.512962F,
+             0.31347653F, 0.87773436F, 1.4419922F,  2.0062499F, 2.5705078F, 0.68964839F, 1.2539061F, 1.818164F,
+             0.99474305F, 0.53014874F, 0.95935673F, 1.3885647F, 1.8177726F, 0.38707945F, 0.8162874F, 1.2454953F,
+             2.026227F,   0.95767587F, 1.7581758F,  2.5586758F, 3.3591759F, 0.69084251F, 1.4913425F, 2.2918427F});
+}
+
+// ONNX Runtime has this for GPUs alone: the same as of queries and keys that are normalised outside.
+TEST_CASE("Contrib, GroupQueryAttentionNormalisesItsHeads", "[onnx]") {
+  const Tensor weight = Cycle({8}, 0.5F, 0.25F, 3, 8);
+  const auto normalised = [&](const Tensor& x, float epsilon) {
+    std::vector<float> values;
+    for (size_t head = 0; head < x.values<float>().size(); head += 8) {
+      double squares = 0;
+      for (size_t i = 0; i < 8; ++i) squares += std::pow(x.values<float>()[head + i], 2);
+      for (size_t i = 0; i < 8; ++i) {
+        values.push_back(static_cast<float>(x.values<float>()[head + i] * weight.values<float>()[i] /
+                                            std::sqrt(squares / 8 + static_cast<double>(epsilon))));
+      }
+    }
+    return Floats(x.dims(), values);
+  };
+  const auto expected = [&](float of_queries, float of_keys) {
+    Single single = OfTwoTokens({});
+    single.inputs[0] = normalised(single.inputs[0].tensor, of_queries);
+    single.inputs[1] = normalised(single.inputs[1].tensor, of_keys);
+    return Results(single);
+  };
+  const auto check = [&](std::vector<Wire> attributes, float of_queries, float of_keys) {
+    const std::vector<Tensor> is = Results(OfTwoTokens(std::move(attributes), {}, weight));
+    const std::vector<Tensor> should = expected(of_queries, of_keys);
+    for (size_t i = 0; i < should.size(); ++i) CheckSame(is[i], should[i]);
+  };
+  check({}, 1e-6F, 1e-6F);
+  check({FloatAttribute("qk_norm_epsilon", 0.25F)}, 0.25F, 0.25F);
+  check({FloatAttribute("qk_norm_epsilon", 0.25F), FloatAttribute("k_norm_epsilon", 0.5F)}, 0.25F, 0.5F);
+  check({FloatAttribute("q_norm_epsilon", 0.5F)}, 0.5F, 1e-6F);
+}
+
 TEST_CASE("Contrib, WhatGroupQueryAttentionDoesNotHaveIsRefused", "[onnx]") {
   const Tensor x = Cycle({1, 1, 16}, -1, 0.2F, 5, 11), k = Cycle({1, 1, 8}, -1, 0.2F, 5, 11);
   const std::vector<Operand> inputs = {x, k, k, {}, {}, Int32({1}, {0}), Int32({1}, {1})};
   const auto refused = [&](const Wire& attribute) { return FaultOf(Grouped(inputs, {attribute})); };
-  CHECK(Mentions(refused(IntAttribute("smooth_softmax", 1)), "smooth_softmax"));
+  CHECK(Mentions(refused(IntAttribute("sliding_window_cache", 1)), "sliding_window_cache"));
+  CHECK(Mentions(refused(IntAttribute("causal", 2)), "causal is 2; it needs to be 0 or 1"));
+  CHECK(Mentions(FaultOf(Grouped(inputs, {IntAttribute("causal", 0), IntAttribute("local_window_size", 2)})),
+                 "local_window_size needs causal"));
   CHECK(Mentions(refused(IntAttribute("qk_output", 1)), "qk_output"));
   CHECK(Mentions(refused(IntAttribute("kv_cache_bit_width", 8)), "quantised keys and values"));
   CHECK(Mentions(refused(IntAttribute("local_window_size", 0)), "local_window_size is 0"));
@@ -240,6 +326,13 @@ TEST_CASE("Contrib, WhatGroupQueryAttentionDoesNotHaveIsRefused", "[onnx]") {
   std::vector<Operand> without = inputs;
   without[2] = {};
   CHECK(Mentions(FaultOf(Grouped(without)), "key and value come together"));
+  std::vector<Operand> more = inputs;
+  more.resize(17);
+  more[16] = Int32({1}, {1});
+  CHECK(Mentions(FaultOf(Grouped(more)), "query_seqlens"));
+  more[16] = {};
+  more[14] = Cycle({8}, 1, 0, 1, 1);
+  CHECK(Mentions(FaultOf(Grouped(more)), "q_norm_weight and k_norm_weight come together"));
   std::vector<Operand> longer = inputs;
   longer[1] = longer[2] = Cycle({1, 2, 8}, -1, 0.2F, 5, 11);
   CHECK(Mentions(FaultOf(Grouped(longer)), "dim 1 of input 1 is 2 where input 0 has 1"));

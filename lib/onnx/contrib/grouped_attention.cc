@@ -1,4 +1,4 @@
-// GroupQueryAttention: causal attention of query heads that share key heads, with a cache of keys and values, as ONNX's
+// GroupQueryAttention: attention of query heads that share key heads, with a cache of keys and values, as ONNX's
 // RotaryEmbedding and Attention. Entries of the batch may have different numbers of tokens; those of each stand at the
 // beginning of its rows of the cache. As in ONNX Runtime, as many new tokens as there are in all are a first prompt.
 #include <limits>
@@ -27,7 +27,10 @@ enum Input {
   kBias,
   kSink,
   kKeyScale,
-  kValueScale
+  kValueScale,
+  kQueryNorm,
+  kKeyNorm,
+  kQueryLengths
 };
 
 // Where tokens stand: int64 scalars, and columns [batch, 1].
@@ -69,24 +72,34 @@ Tokens CountTokens(Rewrite& r) {
 
 // ---- queries, keys and values ----
 
+// What this spelling out has no nodes for.
+Status CheckTaken(const Rewrite& r) {
+  if (r.Int("qk_output", 0) != 0) return Rewrite::Unsupported("qk_output is not supported");
+  if (r.Int("sliding_window_cache", 0) != 0) return Rewrite::Unsupported("sliding_window_cache is not supported");
+  if (r.has(kQueryLengths)) return Rewrite::Unsupported("query_seqlens is not supported");
+  if (r.Text("k_quant_type", "NONE") != "NONE" || r.Text("v_quant_type", "NONE") != "NONE" || r.has(kKeyScale) ||
+      r.has(kValueScale) || r.Int("kv_cache_bit_width", 0) != 0) {
+    return Rewrite::Unsupported("quantised keys and values are not supported");
+  }
+  return {};
+}
+
 Status CheckNode(const Rewrite& r) {
+  PT_CHECK_OK(CheckTaken(r));
   const int64_t heads = r.Int("num_heads", 0), groups = r.Int("kv_num_heads", 0),
-                window = r.Int("local_window_size", -1);
+                window = r.Int("local_window_size", -1), causal = r.Int("causal", 1);
   if (groups < 1 || heads < 1 || heads % groups != 0) {
     return Rewrite::Invalid("num_heads is " + std::to_string(heads) + " and kv_num_heads " + std::to_string(groups) +
                             "; the first must be a positive multiple of the second");
   }
   if (window != -1 && window < 1)
     return Rewrite::Invalid("local_window_size is " + std::to_string(window) + "; it needs to be -1 or positive");
-  if (r.Int("smooth_softmax", 0) > 0 || r.has(kSink))
-    return Rewrite::Unsupported("smooth_softmax and head_sink are not supported");
-  if (r.Int("qk_output", 0) != 0) return Rewrite::Unsupported("qk_output is not supported");
-  if (r.Text("k_quant_type", "NONE") != "NONE" || r.Text("v_quant_type", "NONE") != "NONE" || r.has(kKeyScale) ||
-      r.has(kValueScale) || r.Int("kv_cache_bit_width", 0) != 0) {
-    return Rewrite::Unsupported("quantised keys and values are not supported");
-  }
+  if (causal != 0 && causal != 1)
+    return Rewrite::Invalid("causal is " + std::to_string(causal) + "; it needs to be 0 or 1");
+  if (causal == 0 && window != -1) return Rewrite::Invalid("local_window_size needs causal to be 1");
   if (r.has(kKey) != r.has(kValue)) return Rewrite::Invalid("key and value come together");
   if (r.has(kPastKey) != r.has(kPastValue)) return Rewrite::Invalid("past_key and past_value come together");
+  if (r.has(kQueryNorm) != r.has(kKeyNorm)) return Rewrite::Invalid("q_norm_weight and k_norm_weight come together");
   if (r.Int("do_rotary", 0) != 0 && (!r.has(kCosines) || !r.has(kSines)))
     return Rewrite::Invalid("do_rotary needs cos_cache and sin_cache");
   for (const Input input : {kQuery, kKey, kValue}) {
@@ -132,12 +145,22 @@ std::string RotaryPositions(Rewrite& r, const Tokens& t) {
   return r.Add("Where", {is_prompt, r.Add("Add", {first, t.positions}), r.in(kPositions)});
 }
 
+// Each head by its own root mean square, where the node has weights for that.
+std::string NormaliseHeads(Rewrite& r, const std::string& x, Input weight, const char* epsilon, int64_t heads) {
+  if (!r.has(weight)) return x;
+  const float added = r.Float(epsilon, r.Float("qk_norm_epsilon", 1e-6F));
+  const std::string split = r.Add("Reshape", {x, r.AddInts({0, 0, heads, -1})});
+  const std::string normal =
+      r.Add("RMSNormalization", {split, r.in(weight)}, {IntAttribute("axis", -1), FloatAttribute("epsilon", added)});
+  return r.Add("Reshape", {normal, r.AddInts({0, 0, -1})});
+}
+
 // The turned part of each head is twice as wide as the tables.
 std::string Turn(Rewrite& r, const std::string& x, int64_t heads, const std::string& positions) {
   Attributes attributes = {IntAttribute("num_heads", heads),
                            IntAttribute("interleaved", r.Int("rotary_interleaved", 0))};
   const auto half = r.dim(r.in(kCosines), 1), size = HeadSize(r);
-  if (half && size && 2 * *half != *size) attributes.push_back(IntAttribute("rotary_embedding_dim", 2 * *half));
+  if (half && (!size || 2 * *half != *size)) attributes.push_back(IntAttribute("rotary_embedding_dim", 2 * *half));
   return r.Add("RotaryEmbedding", {x, r.in(kCosines), r.in(kSines), positions}, attributes);
 }
 
@@ -202,10 +225,12 @@ std::string UpTo(Rewrite& r, const std::string& x, const std::string& total, int
   return r.Add("Slice", {x, r.AddInts({0}), end, r.AddInts({axis})});
 }
 
-// What is added to the scores: the bias of the node, and what hides later keys and those before the window.
+// What is added to the scores: the bias of the node, and what hides later keys and those before the window; without
+// `causal`, what hides the keys behind an entry's last.
 std::string ScoreBias(Rewrite& r, const Tokens& t, int32_t type) {
   const std::string key = CountFromZero(r, t.total), query = r.Add("Unsqueeze", {t.positions, r.AddInts({1, 3})});
-  std::string seen = r.Add("LessOrEqual", {key, query});
+  std::string seen = r.Int("causal", 1) != 0 ? r.Add("LessOrEqual", {key, query})
+                                             : r.Add("Less", {key, r.Add("Unsqueeze", {t.ends, r.AddInts({1, 3})})});
   if (const int64_t window = r.Int("local_window_size", -1); window > 0) {
     const std::string before = r.Add("Sub", {query, r.AddInts({window})});
     seen = r.Add("And", {seen, r.Add("Greater", {key, before})});
@@ -214,12 +239,37 @@ std::string ScoreBias(Rewrite& r, const Tokens& t, int32_t type) {
   return r.Add("Where", {seen, shown, r.AddScalar(type, -std::numeric_limits<float>::infinity())});
 }
 
+// What the queries of Attention are given beside them.
+struct Seen {
+  std::string keys, values, bias;
+};
+
+// One more key and value, of zeros, with the head's sink as its score (0 for smooth_softmax alone): it takes its part
+// of the softmax and adds nothing to the result.
+void AddSink(Rewrite& r, int64_t heads, int32_t type, Seen& seen) {
+  if (!r.has(kSink) && r.Int("smooth_softmax", 0) <= 0) return;
+  const Attributes first_axis = {IntAttribute("axis", 0)};
+  for (std::string* x : {&seen.keys, &seen.values}) {
+    const std::string dims = r.Add("Concat", {DimsOf(r, *x, 0, 2), r.AddInts({1}), DimsOf(r, *x, 3, 4)}, first_axis);
+    *x = r.Add("Concat", {*x, r.Add("Expand", {r.AddZero(type), dims})}, {IntAttribute("axis", 2)});
+  }
+  std::string sink = r.AddZero(type);
+  if (r.has(kSink)) {
+    sink = r.Add("Reshape", {r.in(kSink), r.AddInts({1, heads, 1, 1})});
+    seen.bias = r.Add("Expand", {seen.bias, r.AddInts({1, heads, 1, 1})});
+  }
+  const std::string dims = r.Add("Concat", {DimsOf(r, seen.bias, 0, 3), r.AddInts({1})}, first_axis);
+  seen.bias = r.Add("Concat", {seen.bias, r.Add("Expand", {sink, dims})}, {IntAttribute("axis", 3)});
+}
+
 Status GroupQueryAttention(Rewrite& r) {
   PT_CHECK_OK(CheckNode(r));
   const int64_t heads = r.Int("num_heads", 0), groups = r.Int("kv_num_heads", 0);
   PT_ASSIGN(const int32_t type, r.NeedElementType(r.in(kQuery), "query"));
   PT_ASSIGN(std::vector<std::string> x, Projections(r));
   const Tokens tokens = CountTokens(r);
+  x[kQuery] = NormaliseHeads(r, x[kQuery], kQueryNorm, "q_norm_epsilon", heads);
+  x[kKey] = NormaliseHeads(r, x[kKey], kKeyNorm, "k_norm_epsilon", groups);
   if (r.Int("do_rotary", 0) != 0) {
     const std::string positions = RotaryPositions(r, tokens);
     x[kQuery] = Turn(r, x[kQuery], heads, positions);
@@ -230,10 +280,10 @@ Status GroupQueryAttention(Rewrite& r) {
                     values = Cache(r, 2, SplitHeads(r, x[kValue], groups), kPastValue, rows, type);
   Attributes attributes = r.Copies({"softcap"});
   if (const float scale = r.Float("scale", 0); scale != 0) attributes.push_back(FloatAttribute("scale", scale));
-  const std::string y = r.Add("Attention",
-                              {SplitHeads(r, x[kQuery], heads), UpTo(r, keys, tokens.total, 2),
-                               UpTo(r, values, tokens.total, 2), ScoreBias(r, tokens, type)},
-                              attributes);
+  Seen seen = {UpTo(r, keys, tokens.total, 2), UpTo(r, values, tokens.total, 2), ScoreBias(r, tokens, type)};
+  AddSink(r, heads, type, seen);
+  const std::string y =
+      r.Add("Attention", {SplitHeads(r, x[kQuery], heads), seen.keys, seen.values, seen.bias}, attributes);
   const std::string joined = r.Add("Transpose", {y}, {IntsAttribute("perm", {0, 2, 1, 3})});
   r.Finish(0, "Reshape", {joined, r.AddInts({0, 0, -1})});
   return {};
@@ -267,17 +317,23 @@ std::vector<Row> GroupedAttentionRows() {
   return {
       {"GroupQueryAttention",
        {"query", "key?", "value?", "past_key?", "past_value?", "seqlens_k", "total_sequence_length", "cos_cache?",
-        "sin_cache?", "position_ids?", "attention_bias?", "head_sink?", "k_scale?", "v_scale?"},
+        "sin_cache?", "position_ids?", "attention_bias?", "head_sink?", "k_scale?", "v_scale?", "q_norm_weight?",
+        "k_norm_weight?", "query_seqlens?"},
        {"output", "present_key", "present_value", "-output_qk"},
-       {{"do_rotary", A::INT},
+       {{"causal", A::INT},
+        {"do_rotary", A::INT},
+        {"k_norm_epsilon", A::FLOAT},
         {"k_quant_type", A::STRING},
         {"kv_cache_bit_width", A::INT},
         {"kv_num_heads", A::INT, true},
         {"local_window_size", A::INT},
         {"num_heads", A::INT, true},
+        {"q_norm_epsilon", A::FLOAT},
+        {"qk_norm_epsilon", A::FLOAT},
         {"qk_output", A::INT},
         {"rotary_interleaved", A::INT},
         {"scale", A::FLOAT},
+        {"sliding_window_cache", A::INT},
         {"smooth_softmax", A::INT},
         {"softcap", A::FLOAT},
         {"v_quant_type", A::STRING}},
