@@ -19,9 +19,10 @@ using contrib::Row;
 const std::map<std::string_view, Row>& Table() {
   static const std::map<std::string_view, Row> table = [] {
     std::map<std::string_view, Row> rows;
-    for (const auto family : {contrib::ActivationRows, contrib::AttentionRows, contrib::GroupedAttentionRows,
-                              contrib::NormalizationRows, contrib::PackedProductRows, contrib::ProductRows,
-                              contrib::QuantizedProductRows, contrib::QuantizedRows, contrib::RotaryEmbeddingRows}) {
+    for (const auto family :
+         {contrib::ActivationRows, contrib::AttentionRows, contrib::ExpertRows, contrib::GroupedAttentionRows,
+          contrib::NormalizationRows, contrib::PackedGatherRows, contrib::PackedProductRows, contrib::ProductRows,
+          contrib::QuantizedProductRows, contrib::QuantizedRows, contrib::RotaryEmbeddingRows}) {
       for (Row& row : family()) rows.emplace(row.op, std::move(row));
     }
     return rows;

@@ -229,5 +229,48 @@ TEST_CASE("Contrib, WhatIsNotSupportedOfAttentionIsRefusedByName", "[onnx]") {
   CHECK(Mentions(FaultOf(qk), "its output qk is not supported"));
 }
 
+// Two heads of two, of integers: 11 i mod 251 and 29 i mod 255 - 127, with a zero point a column.
+Single OfIntegers(Operand mask, std::vector<Wire> attributes, Operand past = {}) {
+  std::vector<uint8_t> x;
+  for (int i = 0; i < 24; ++i) x.push_back(static_cast<uint8_t>(i * 11 % 251));
+  std::vector<int8_t> w, zeros;
+  for (int i = 0; i < 48; ++i) w.push_back(static_cast<int8_t>(i * 29 % 255 - 127));
+  for (int i = 0; i < 12; ++i) zeros.push_back(static_cast<int8_t>(i * 5 % 9 - 4));
+  attributes.push_back(IntAttribute("num_heads", 2));
+  return {"QAttention",
+          {Uint8({2, 3, 4}, x), Constant(Int8({4, 12}, w)), Cycle({12}, -0.5F, 0.125F, 5, 11), Floats({}, {0.02F}),
+           Cycle({12}, 0.002F, 0.0005F, 3, 7), std::move(mask), Uint8({}, {120}), Int8({12}, zeros), std::move(past)},
+          std::move(attributes)};
+}
+
+TEST_CASE("Contrib, QAttentionProjectsIntegers", "[onnx]") {
+  CheckNear(
+      Results(OfIntegers(Int32({2}, {2, 3}), {}))[0], {2, 3, 4},
+      {0.37858844F, 1.0323178F,   0.63931918F, -0.8769502F,  0.38049856F, 1.0430378F,   0.64106464F, -0.87934077F,
+       0.3824141F,  1.0537883F,   0.6428107F,  -0.88173211F, 0.72794414F, -0.66362941F, 0.22676593F, 0.065167315F,
+       0.77118862F, -0.63113725F, 0.22632851F, 0.060224816F, 0.6637913F,  -0.71775645F, 0.14123847F, -0.07951425F});
+}
+
+TEST_CASE("Contrib, QAttentionGoesOnFromAPast", "[onnx]") {
+  Single single = OfIntegers({}, {IntAttribute("unidirectional", 1)}, Cycle({2, 2, 2, 1, 2}, -1, 0.25F, 5, 11));
+  single.outputs = {"y", "present"};
+  const std::vector<Tensor> all = Results(single);
+  CheckNear(all[0], {2, 3, 4}, {0.61816394F,  0.19973846F,  0.58652407F,  -1.0019203F,  0.53434998F,  0.29646051F,
+                                0.57761168F,  -0.93361497F, 0.47161162F,  0.16647023F,  0.53445876F,  -0.84434086F,
+                                0.14063807F,  0.20089862F,  0.076014757F, 0.63574648F,  0.063003495F, -0.43261763F,
+                                0.053177435F, 0.51052433F,  0.58504188F,  -0.29569092F, 0.061770491F, 0.66853839F});
+  CHECK(all[1].dims() == std::vector<int64_t>{2, 2, 2, 4, 2});
+  CHECK(all[1].values<float>()[2] == Catch::Approx(0.46867001F));
+  CHECK(all[1].values<float>()[63] == Catch::Approx(1.05547F));
+}
+
+TEST_CASE("Contrib, WhatQAttentionDoesNotHaveIsRefused", "[onnx]") {
+  CHECK(Mentions(FaultOf(OfIntegers({}, {IntAttribute("do_rotary", 1)})), "do_rotary"));
+  CHECK(Mentions(FaultOf(OfIntegers({}, {IntAttribute("past_present_share_buffer", 1)})), "past_present_share_buffer"));
+  Single floats = OfIntegers({}, {});
+  floats.inputs[0] = Cycle({2, 3, 4}, 0, 1, 1, 5);
+  CHECK(Mentions(FaultOf(floats), "int8 and uint8 are supported"));
+}
+
 }  // namespace
 }  // namespace pt::testing

@@ -156,5 +156,54 @@ TEST_CASE("Contrib, MatMulNBitsRefusesWhatDoesNotFit", "[onnx]") {
   CHECK(Mentions(FaultOf(missing), "its attribute K is missing"));
 }
 
+// Of rows of 32 elements of four bits in two blocks; the row 3 does not exist, and -3 is the first.
+TEST_CASE("Contrib, GatherBlockQuantizedUnpacksRows", "[onnx]") {
+  std::vector<uint8_t> bytes;
+  for (int i = 0; i < 48; ++i) bytes.push_back(static_cast<uint8_t>(i * 37 % 256));
+  const Tensor data = Uint8({3, 16}, bytes), scales = Cycle({3, 2}, 0.5F, 0.25F, 1, 7);
+  const Tensor indices = Tensor::Int64({2, 2}, {2, -3, 3, 1});
+  const auto first_of_eight = [&](const Operand& zero_points) {
+    const Tensor all = Results({"GatherBlockQuantized",
+                                {Constant(data), indices, Constant(scales), zero_points},
+                                {IntAttribute("block_size", 16)}})[0];
+    CHECK(all.dims() == std::vector<int64_t>{2, 2, 32});
+    std::vector<float> values;
+    for (size_t i = 0; i < all.values<float>().size(); i += 8) values.push_back(all.values<float>()[i]);
+    return values;
+  };
+  CHECK(first_of_eight(Constant(Uint8({3, 1}, {0x52, 0x81, 0xF3}))) ==
+        std::vector<float>{-4.5F, 1.5F, -12.25F, -5.25F, -1, 1, 2.25F, 5.25F, 0, 0, 0, 0, -1, 3, 0, 5});
+  CHECK(first_of_eight({}) == std::vector<float>{-12, -6, 0, 7, -4, -2, 0, 3, 0, 0, 0, 0, -8, -4, 0, 5});
+}
+
+TEST_CASE("Contrib, GatherBlockQuantizedTakesOneIndex", "[onnx]") {
+  std::vector<uint8_t> bytes;
+  for (int i = 0; i < 64; ++i) bytes.push_back(static_cast<uint8_t>(i * 37 % 256));
+  const Tensor scales = Cycle({2, 2}, 0.5F, 0.25F, 1, 7);
+  const Tensor row = Results({"GatherBlockQuantized",
+                              {Constant(Uint8({2, 32}, bytes)), Tensor::Int64({}, {1}), Constant(scales)},
+                              {IntAttribute("block_size", 16), IntAttribute("bits", 8)}})[0];
+  REQUIRE(row.dims() == std::vector<int64_t>{32});
+  for (size_t i = 0; i < 32; ++i) {
+    const float scale = scales.values<float>()[2 + i / 16];
+    CHECK(row.values<float>()[i] == static_cast<float>(bytes[32 + i] - 128) * scale);
+  }
+}
+
+TEST_CASE("Contrib, WhatGatherBlockQuantizedDoesNotHaveIsRefused", "[onnx]") {
+  const Tensor data = Uint8({3, 16}, std::vector<uint8_t>(48, 1)), scales = Cycle({3, 2}, 0.5F, 0.25F, 1, 7);
+  const Tensor indices = Tensor::Int64({2}, {2, 1});
+  const auto refused = [&](std::vector<Wire> attributes) {
+    return FaultOf({"GatherBlockQuantized", {Constant(data), indices, Constant(scales)}, std::move(attributes)});
+  };
+  CHECK(Mentions(refused({IntAttribute("bits", 0), IntAttribute("block_size", 16)}), "0 bits are not supported"));
+  CHECK(Mentions(refused({IntAttribute("block_size", 20)}), "block_size is 20"));
+  CHECK(Mentions(refused({IntAttribute("gather_axis", 1)}), "gather_axis and quantize_axis are the same"));
+  CHECK(Mentions(refused({IntAttribute("gather_axis", 1), IntAttribute("quantize_axis", 0)}), "needs to be 0"));
+  CHECK(Mentions(refused({IntAttribute("quantize_axis", 2)}), "quantize_axis is 2"));
+  CHECK(Mentions(FaultOf({"GatherBlockQuantized", {data, indices, Constant(scales)}, {IntAttribute("block_size", 16)}}),
+                 "an initialiser is needed"));
+}
+
 }  // namespace
 }  // namespace pt::testing

@@ -1,9 +1,10 @@
-// Attention of several heads, with the projections or without, as ONNX's Attention. Masks become numbers that are added
-// to the scores, since one that hides all keys of a row leaves their scores as they are here, and nothing to ONNX.
+// Attention of several heads, with the projections (of integers too) or without, as ONNX's Attention. Masks become
+// numbers that are added to the scores, since one that hides all keys of a row leaves their scores as they are here,
+// and nothing to ONNX.
 #include <limits>
 
 #include "lib/onnx/contrib/inference.h"
-#include "lib/onnx/contrib/rewrite.h"
+#include "lib/onnx/contrib/quantized_parts.h"
 
 namespace pt::contrib {
 namespace {
@@ -118,12 +119,17 @@ Status NeedHeads(const Rewrite& r) {
   return Rewrite::Invalid("num_heads is " + std::to_string(r.Int("num_heads", 0)) + "; it needs to be positive");
 }
 
-// ---- Attention ----
+// ---- Attention, and QAttention on integers ----
 
-enum AttentionInput { kInput, kWeights, kBias, kMaskIndex, kPast, kAttentionBias };
+// Where they have their inputs.
+struct AttentionInputs {
+  int mask, past, bias;  // bias: what is added to scores
+};
+constexpr int kNone = 1 << 20;  // no node has so many inputs
+constexpr int kInput = 0, kWeights = 1, kProjectionBias = 2;
 
-// Queries, keys and values, each [batch, length, hidden size].
-Result<std::vector<std::string>> Projections(Rewrite& r) {
+// The columns of queries, keys and values.
+Result<std::vector<int64_t>> ProjectionSizes(const Rewrite& r) {
   const int64_t heads = r.Int("num_heads", 0);
   std::vector<int64_t> sizes = r.Ints("qkv_hidden_sizes");
   const auto width = r.dim(r.in(kWeights), 1);
@@ -137,44 +143,49 @@ Result<std::vector<std::string>> Projections(Rewrite& r) {
       return Rewrite::Invalid("qkv_hidden_sizes do not sum up to the " + std::to_string(*width) +
                               " columns of weights");
     }
-  } else {
-    if (!width) return Rewrite::Unsupported("the dims of weights are not known when the model loads");
-    if (*width % 3 != 0 || *width / 3 % heads != 0) {
-      return Rewrite::Invalid("the " + std::to_string(*width) + " columns of weights are not three times " +
-                              std::to_string(heads) + " heads");
-    }
-    sizes.assign(3, *width / 3);
+    return sizes;
   }
-  std::string all = r.Add("MatMul", {r.in(kInput), r.in(kWeights)});
-  if (r.has(kBias)) all = r.Add("Add", {all, r.in(kBias)});
-  return r.AddMany("Split", {all, r.AddInts(sizes)}, 3, {IntAttribute("axis", -1)});
+  if (!width) return Rewrite::Unsupported("the dims of weights are not known when the model loads");
+  if (*width % 3 != 0 || *width / 3 % heads != 0) {
+    return Rewrite::Invalid("the " + std::to_string(*width) + " columns of weights are not three times " +
+                            std::to_string(heads) + " heads");
+  }
+  return std::vector<int64_t>(3, *width / 3);
 }
 
-Status Attention(Rewrite& r) {
+Status CheckProjected(const Rewrite& r) {
   PT_CHECK_OK(NeedHeads(r));
   if (r.Int("do_rotary", 0) != 0) return Rewrite::Unsupported("do_rotary is not supported");
   if (r.Int("past_present_share_buffer", 0) != 0)
     return Rewrite::Unsupported("past_present_share_buffer is not supported: outputs share no memory with inputs");
-  PT_ASSIGN(const int32_t type, r.NeedElementType(r.in(kWeights), "weights"));
-  PT_ASSIGN(const std::vector<std::string> projections, Projections(r));
+  return {};
+}
 
+Result<Mask> ProjectedMask(Rewrite& r, const AttentionInputs& at, int32_t type) {
   std::string keys = DimAsTensor(r, r.in(kInput), 1);
-  if (r.has(kPast)) keys = r.Add("Add", {keys, DimAsTensor(r, r.in(kPast), 3)});
-  Mask mask = {kMaskIndex, DimAsTensor(r, r.in(kInput), 0), keys, r.Float("mask_filter_value", -10000.0F), type, true};
-  const auto entries = r.dim(r.in(kInput), 0), lengths = r.dim(r.in(kMaskIndex), 0);
-  if (entries && lengths && r.rank(r.in(kMaskIndex)) == 1) {
+  if (r.has(at.past)) keys = r.Add("Add", {keys, DimAsTensor(r, r.in(at.past), 3)});
+  Mask mask = {at.mask, DimAsTensor(r, r.in(kInput), 0), keys, r.Float("mask_filter_value", -10000.0F), type, true};
+  const auto entries = r.dim(r.in(kInput), 0), lengths = r.dim(r.in(at.mask), 0);
+  if (entries && lengths && r.rank(r.in(at.mask)) == 1) {
     mask.starts = *lengths != *entries;
     if (mask.starts && *lengths != 2 * *entries) {
       return Rewrite::Unsupported("mask_index has " + std::to_string(*lengths) + " elements for " +
                                   std::to_string(*entries) + " entries: one or two for each are supported");
     }
   }
-  PT_ASSIGN(const std::string bias, AttentionMask(r, mask, kAttentionBias, ""));
+  return mask;
+}
 
-  std::vector<std::string> inputs = {projections[0], projections[1], projections[2], bias};
-  if (r.has(kPast)) {
+// all: queries, keys and values beside each other, [batch, length, columns].
+Status FinishAttention(Rewrite& r, const AttentionInputs& at, const std::string& all, int32_t type) {
+  PT_ASSIGN(const std::vector<int64_t> sizes, ProjectionSizes(r));
+  std::vector<std::string> inputs = r.AddMany("Split", {all, r.AddInts(sizes)}, 3, {IntAttribute("axis", -1)});
+  PT_ASSIGN(const Mask mask, ProjectedMask(r, at, type));
+  PT_ASSIGN(const std::string bias, AttentionMask(r, mask, at.bias, ""));
+  inputs.push_back(bias);
+  if (r.has(at.past)) {
     for (float half : {0.0F, 1.0F})
-      inputs.push_back(r.Add("Gather", {r.in(kPast), r.AddScalar(proto::TensorProto::INT64, half)}));
+      inputs.push_back(r.Add("Gather", {r.in(at.past), r.AddScalar(proto::TensorProto::INT64, half)}));
   }
   const Attributes attributes = AttentionAttributes(r, true, IsCausal(r));
   if (!r.wants(1)) {
@@ -187,6 +198,32 @@ Status Attention(Rewrite& r) {
   r.Finish(1, "Concat", {r.Add("Unsqueeze", {results[1], front}), r.Add("Unsqueeze", {results[2], front})},
            {IntAttribute("axis", 0)});
   return {};
+}
+
+Status Attention(Rewrite& r) {
+  PT_CHECK_OK(CheckProjected(r));
+  PT_ASSIGN(const int32_t type, r.NeedElementType(r.in(kWeights), "weights"));
+  std::string all = r.Add("MatMul", {r.in(kInput), r.in(kWeights)});
+  if (r.has(kProjectionBias)) all = r.Add("Add", {all, r.in(kProjectionBias)});
+  return FinishAttention(r, {3, 4, 5}, all, type);
+}
+
+Status QAttention(Rewrite& r) {
+  enum Input { kInputScale = 3, kWeightScale, kMask, kInputZero, kWeightZero, kPast };
+  PT_CHECK_OK(CheckProjected(r));
+  PT_CHECK_OK(NeedBytes(r, kInput, "input"));
+  for (int real : {kProjectionBias, static_cast<int>(kInputScale), static_cast<int>(kWeightScale)}) {
+    const auto type = r.element_type(r.in(real));
+    if (type && *type != proto::TensorProto::FLOAT)
+      return Rewrite::Unsupported("bias and scales of another type than float32 are not supported");
+  }
+  IntegerProduct product = {r.in(kInput), "", "", kWeights, kWeightScale, kWeightZero, kProjectionBias};
+  PT_ASSIGN(product.a_scale, OneNumber(r, kInputScale, "input_scale"));
+  if (r.has(kInputZero)) {
+    PT_ASSIGN(product.a_zero_point, OneNumber(r, kInputZero, "input_zero_point"));
+  }
+  PT_ASSIGN(const std::string all, MultiplyIntegers(r, product, false));
+  return FinishAttention(r, {kMask, kPast, kNone}, all, proto::TensorProto::FLOAT);
 }
 
 // ---- MultiHeadAttention ----
@@ -299,6 +336,11 @@ void InferAttention(proto::InferenceContext& context) {
   SetShape(context, 1, {{}, {}, {}, {}, {}});
 }
 
+void InferQAttention(proto::InferenceContext& context) {
+  InferAttention(context);
+  for (const size_t output : {size_t{0}, size_t{1}}) SetElementType(context, output, proto::TensorProto::FLOAT);
+}
+
 void InferHeads(proto::InferenceContext& context) {
   CopyElementType(context, 0, 0);
   const Shape* value = ShapeOf(context, 2);
@@ -334,6 +376,18 @@ std::vector<Row> AttentionRows() {
        {{"mask_filter_value", A::FLOAT}, {"num_heads", A::INT, true}, {"scale", A::FLOAT}, {"unidirectional", A::INT}},
        InferHeads,
        MultiHeadAttention},
+      {"QAttention",
+       {"input", "weight", "bias", "input_scale", "weight_scale", "mask_index?", "input_zero_point?",
+        "weight_zero_point?", "past?"},
+       {"output", "present"},
+       {{"do_rotary", A::INT},
+        {"mask_filter_value", A::FLOAT},
+        {"num_heads", A::INT, true},
+        {"past_present_share_buffer", A::INT},
+        {"scale", A::FLOAT},
+        {"unidirectional", A::INT}},
+       InferQAttention,
+       QAttention},
   };
 }
 

@@ -1,8 +1,7 @@
 // Products with a matrix of a few bits an element, in blocks that have a scale each.
 #include "lib/onnx/contrib/inference.h"
-#include "lib/onnx/contrib/rewrite.h"
+#include "lib/onnx/contrib/packed_parts.h"
 #include "partitiontuner/support/checked.h"
-#include "partitiontuner/support/dims_text.h"
 
 namespace pt::contrib {
 namespace {
@@ -24,47 +23,14 @@ Result<Packed> ReadPacked(const Rewrite& r) {
     return Rewrite::Invalid("N is " + std::to_string(packed.rows) + " and K is " + std::to_string(packed.columns) +
                             "; both need to be positive");
   }
-  switch (packed.bits) {
-    case 2:
-      packed.type = DataType::kUint2;
-      break;
-    case 4:
-      packed.type = DataType::kUint4;
-      break;
-    case 8:
-      packed.type = DataType::kUint8;
-      break;
-    default:
-      return Rewrite::Unsupported(std::to_string(packed.bits) + " bits are not supported: 2, 4 and 8 are");
-  }
-  if (packed.block < 16 || (packed.block & (packed.block - 1)) != 0) {
-    return Rewrite::Invalid("block_size is " + std::to_string(packed.block) + "; a power of two from 16 on is needed");
-  }
+  PT_ASSIGN(packed.type, PackedType(packed.bits));
+  PT_CHECK_OK(CheckBlock(packed.block));
   if (r.Int("weight_prepacked", 0) != 0)
     return Rewrite::Unsupported("weight_prepacked is not supported: the matrix is in an order of some GPU");
   packed.blocks = packed.columns / packed.block + (packed.columns % packed.block == 0 ? 0 : 1);
   const auto padded = CheckedMul(packed.blocks, packed.block);
   if (!padded || !CheckedMul(*padded, packed.rows)) return Rewrite::Invalid("K and N are too large");
   return packed;
-}
-
-// A constant's bytes as elements of fewer bits, with other dims.
-Result<std::string> Reinterpret(Rewrite& r, int input, const std::string& what, DataType type,
-                                std::vector<int64_t> dims) {
-  PT_ASSIGN(const Tensor* bytes, r.Constant(r.in(input)));
-  if (bytes == nullptr)
-    return Rewrite::Unsupported(what + " \"" + r.in(input) + "\" is computed; an initialiser is needed");
-  if (bytes->type() != DataType::kUint8)
-    return Rewrite::Unsupported(what + " \"" + r.in(input) + "\" is of element type " +
-                                std::string(DataTypeName(bytes->type())) + "; uint8 is needed");
-  const auto owner = std::make_shared<const Tensor>(*bytes);
-  auto elements = Tensor::FromShared(type, dims, owner, owner->bytes());
-  if (!elements.ok()) {
-    return Rewrite::Invalid(what + " \"" + r.in(input) + "\" has " + std::to_string(bytes->bytes().size()) +
-                            " bytes, which are not " + DimsText(dims) + " elements of " +
-                            std::string(DataTypeName(type)));
-  }
-  return r.AddTensor(*elements);
 }
 
 // The leading `count` columns of a matrix of `width`.
@@ -79,14 +45,6 @@ Result<std::string> PackedZeroPoints(Rewrite& r, int input, const Packed& packed
   const int64_t per_byte = 8 / packed.bits, width = (packed.blocks + per_byte - 1) / per_byte * per_byte;
   PT_ASSIGN(const std::string zero_points, Reinterpret(r, input, "zero_points", packed.type, {packed.rows, width}));
   return Columns(r, zero_points, width, packed.blocks);
-}
-
-Result<std::string> MiddleZeroPoints(Rewrite& r, const Packed& packed) {
-  PT_ASSIGN(const int64_t size, TensorByteCount(packed.type, {packed.rows, packed.blocks}));
-  const char byte = static_cast<char>(packed.bits == 2 ? 0xAA : packed.bits == 4 ? 0x88 : 0x80);
-  PT_ASSIGN(const Tensor tensor,
-            Tensor::FromBytes(packed.type, {packed.rows, packed.blocks}, std::string(static_cast<size_t>(size), byte)));
-  return r.AddTensor(tensor);
 }
 
 // (q - zero_point) · scale with one of each an element or a block, where DequantizeLinear has no form for it.
@@ -121,7 +79,7 @@ Result<std::string> Unpacked(Rewrite& r, const Packed& packed) {
   } else if (r.has(kZeroPoints)) {
     PT_ASSIGN(zero_points, PackedZeroPoints(r, kZeroPoints, packed));
   } else {
-    PT_ASSIGN(zero_points, MiddleZeroPoints(r, packed));
+    PT_ASSIGN(zero_points, MiddleZeroPoints(r, packed.type, {packed.rows, packed.blocks}));
   }
   if (!real_zeros && !r.has(kGroups)) {
     const std::string matrix = r.Add("DequantizeLinear", {elements, scales, zero_points},

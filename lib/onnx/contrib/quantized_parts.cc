@@ -1,6 +1,18 @@
 #include "lib/onnx/contrib/quantized_parts.h"
 
 namespace pt::contrib {
+namespace {
+
+// A vector along the columns of a matrix, or one number. Errors: its length is known and neither.
+Status NeedColumns(const Rewrite& r, int input, int matrix, const std::string& what) {
+  const auto rank = r.rank(r.in(input));
+  const auto length = r.dim(r.in(input), -1), columns = r.dim(r.in(matrix), -1);
+  if (!rank || *rank != 1 || !length || !columns || *length == 1 || *length == *columns) return {};
+  return Rewrite::Invalid("its " + what + " has " + std::to_string(*length) + " elements for " +
+                          std::to_string(*columns) + " columns");
+}
+
+}  // namespace
 
 Status NeedBytes(const Rewrite& r, int input, const std::string& what) {
   const auto type = r.element_type(r.in(input));
@@ -35,6 +47,25 @@ Result<std::string> Dequantize(Rewrite& r, Quantized input) {
     inputs.push_back(zero_point);
   }
   return r.Add("DequantizeLinear", inputs);
+}
+
+Result<std::string> MultiplyIntegers(Rewrite& r, const IntegerProduct& product, bool finishes) {
+  PT_CHECK_OK(NeedBytes(r, product.b, "B"));
+  PT_CHECK_OK(NeedColumns(r, product.b_scale, product.b, "b_scale"));
+  std::vector<std::string> inputs = {product.a, r.in(product.b), product.a_zero_point, ""};
+  if (r.has(product.b_zero_point)) {
+    PT_CHECK_OK(NeedColumns(r, product.b_zero_point, product.b, "b_zero_point"));
+    inputs.back() = ScalarIfOne(r, product.b_zero_point);
+  }
+  const std::string sums =
+      r.Add("Cast", {r.Add("MatMulInteger", inputs)}, {IntAttribute("to", proto::TensorProto::FLOAT)});
+  const std::string scale = r.Add("Mul", {product.a_scale, r.in(product.b_scale)});
+  const auto last = [&](const std::string& op, const std::vector<std::string>& operands) {
+    return finishes ? r.Finish(0, op, operands) : r.Add(op, operands);
+  };
+  if (!r.has(product.bias)) return last("Mul", {sums, scale});
+  PT_CHECK_OK(NeedColumns(r, product.bias, product.b, "bias"));
+  return last("Add", {r.Add("Mul", {sums, scale}), r.in(product.bias)});
 }
 
 Status FinishQuantized(Rewrite& r, const std::string& value, int scale, int zero_point, int like) {

@@ -7,44 +7,14 @@ namespace {
 
 using A = proto::AttributeProto;
 
-// A vector along the columns of B, or one number. Errors: its length is known and neither.
-Status NeedColumns(const Rewrite& r, int input, int matrix, const std::string& what) {
-  const auto rank = r.rank(r.in(input));
-  const auto length = r.dim(r.in(input), -1), columns = r.dim(r.in(matrix), -1);
-  if (!rank || *rank != 1 || !length || !columns || *length == 1 || *length == *columns) return {};
-  return Rewrite::Invalid("its " + what + " has " + std::to_string(*length) + " elements for " +
-                          std::to_string(*columns) + " columns");
-}
-
-// What A and B are multiplied as, and the rest of both operators.
-struct IntegerProduct {
-  std::string a, a_scale, a_zero_point;
-  int b, b_scale, b_zero_point, bias;
-};
-
-Status FinishIntegerProduct(Rewrite& r, const IntegerProduct& product) {
-  PT_CHECK_OK(NeedBytes(r, product.b, "B"));
-  PT_CHECK_OK(NeedColumns(r, product.b_scale, product.b, "b_scale"));
-  std::vector<std::string> inputs = {product.a, r.in(product.b), product.a_zero_point, ""};
-  if (r.has(product.b_zero_point)) {
-    PT_CHECK_OK(NeedColumns(r, product.b_zero_point, product.b, "b_zero_point"));
-    inputs.back() = ScalarIfOne(r, product.b_zero_point);
-  }
-  const std::string sums =
-      r.Add("Cast", {r.Add("MatMulInteger", inputs)}, {IntAttribute("to", proto::TensorProto::FLOAT)});
-  const std::string scale = r.Add("Mul", {product.a_scale, r.in(product.b_scale)});
-  if (!r.has(product.bias)) {
-    r.Finish(0, "Mul", {sums, scale});
-    return {};
-  }
-  PT_CHECK_OK(NeedColumns(r, product.bias, product.b, "bias"));
-  r.Finish(0, "Add", {r.Add("Mul", {sums, scale}), r.in(product.bias)});
-  return {};
+Status FinishProduct(Rewrite& r, const IntegerProduct& product) {
+  const Result<std::string> made = MultiplyIntegers(r, product, true);
+  return made.ok() ? Status() : Status(made.error());
 }
 
 Status DynamicQuantizeMatMul(Rewrite& r) {
   const std::vector<std::string> a = r.AddMany("DynamicQuantizeLinear", {r.in(0)}, 3);
-  return FinishIntegerProduct(r, {a[0], a[1], a[2], 1, 2, 3, 4});
+  return FinishProduct(r, {a[0], a[1], a[2], 1, 2, 3, 4});
 }
 
 Status MatMulIntegerToFloat(Rewrite& r) {
@@ -59,7 +29,7 @@ Status MatMulIntegerToFloat(Rewrite& r) {
   if (r.has(4)) {
     PT_ASSIGN(product.a_zero_point, OneNumber(r, 4, "a_zero_point"));
   }
-  return FinishIntegerProduct(r, product);
+  return FinishProduct(r, product);
 }
 
 // Scale and zero point of QGemm's B, each one number or one for each column. DequantizeLinear wants both alike.

@@ -124,8 +124,10 @@ struct Row {
 
 std::vector<Row> ActivationRows();
 std::vector<Row> AttentionRows();
+std::vector<Row> ExpertRows();
 std::vector<Row> GroupedAttentionRows();
 std::vector<Row> NormalizationRows();
+std::vector<Row> PackedGatherRows();
 std::vector<Row> PackedProductRows();
 std::vector<Row> ProductRows();
 std::vector<Row> QuantizedProductRows();

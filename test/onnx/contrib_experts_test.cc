@@ -1,0 +1,65 @@
+// MoE of ONNX Runtime. Expected numbers are its own, of version 1.32, with the same inputs.
+#include <limits>
+
+#include "test/onnx/contrib_lab.h"
+
+namespace pt::testing {
+namespace {
+
+const Tensor kTokens = Cycle({1, 3, 4}, -1, 0.25F, 5, 11), kRouter = Cycle({3, 3}, -1, 0.5F, 4, 9);
+const Tensor kUp = Cycle({3, 4, 4}, -1, 0.125F, 7, 17), kUpBias = Cycle({3, 4}, -0.5F, 0.25F, 3, 7);
+const Tensor kDown = Cycle({3, 4, 4}, -1, 0.125F, 5, 19), kDownBias = Cycle({3, 4}, 0.5F, -0.25F, 2, 5);
+
+TEST_CASE("Contrib, ExpertsByDefaultAreOneOfRelu", "[onnx]") {
+  CheckNear(Results({"MoE", {kTokens, kRouter, kUp, {}, kDown}})[0], {1, 3, 4},
+            {-0.98870897F, -0.74153173F, -0.49435449F, -0.24717724F, 1.244948F, 1.4631348F, 1.6813215F, 1.8995082F,
+             0.82815617F, 0.98777282F, 1.1473895F, 1.3070062F});
+}
+
+TEST_CASE("Contrib, SeveralExpertsCountByNormalisedWeights", "[onnx]") {
+  const std::vector<Operand> inputs = {kTokens,           kRouter,         Constant(kUp),
+                                       Constant(kUpBias), Constant(kDown), Constant(kDownBias)};
+  CheckNear(Results({"MoE",
+                     inputs,
+                     {IntAttribute("k", 2), StringAttribute("activation_type", "gelu"),
+                      IntAttribute("normalize_routing_weights", 1)}})[0],
+            {1, 3, 4},
+            {-0.96480453F, -0.69599241F, 0.26196435F, 0.1189248F, 1.5925336F, 2.5563269F, 2.4191241F, 2.4309247F,
+             1.9305297F, 1.8409214F, 2.1151745F, 2.6955762F});
+}
+
+TEST_CASE("Contrib, ExpertsOfSwiGluHaveTheirGatesBesideWhatTheyLetThrough", "[onnx]") {
+  const std::vector<Operand> inputs = {kTokens, kRouter, kUp, kUpBias, Cycle({3, 4, 2}, -1, 0.125F, 5, 19), kDownBias};
+  CheckNear(Results({"MoE",
+                     inputs,
+                     {IntAttribute("k", 2), StringAttribute("activation_type", "swiglu"),
+                      IntAttribute("swiglu_fusion", 1), FloatAttribute("swiglu_limit", 0.5F),
+                      FloatAttribute("activation_alpha", 1.702F), FloatAttribute("activation_beta", 1)}})[0],
+            {1, 3, 4},
+            {0.26610965F, -0.13788366F, 0.46830621F, -0.082325101F, -0.23996148F, 0.61795932F, -0.11603014F,
+             -0.14591359F, 0.52779895F, -0.16269577F, -0.011938646F, 0.03781794F});
+}
+
+TEST_CASE("Contrib, ExpertsThatAreNotChosenCountNothing", "[onnx]") {
+  std::vector<float> values(kDown.values<float>().begin(), kDown.values<float>().end());
+  for (size_t i = 32; i < 48; ++i) values[i] = std::numeric_limits<float>::infinity();
+  const Tensor router = Floats({3, 3}, {2, 1, 0, 1, 2, 0, 2, 2, 0});  // never the last
+  const auto with = [&](const Tensor& down) { return Results({"MoE", {kTokens, router, kUp, {}, down}})[0]; };
+  const Tensor plain = with(kDown);
+  CheckNear(with(Floats({3, 4, 4}, values)), {1, 3, 4}, {plain.values<float>().begin(), plain.values<float>().end()});
+}
+
+TEST_CASE("Contrib, WhatMoEDoesNotHaveIsRefused", "[onnx]") {
+  const std::vector<Operand> inputs = {kTokens, kRouter, kUp, {}, kDown};
+  const auto refused = [&](const Wire& attribute) { return FaultOf({"MoE", inputs, {attribute}}); };
+  CHECK(Mentions(refused(IntAttribute("use_sparse_mixer", 1)), "use_sparse_mixer"));
+  CHECK(Mentions(refused(IntAttribute("swiglu_limit_after_activation", 1)), "swiglu_limit_after_activation"));
+  CHECK(Mentions(refused(IntAttribute("k", 4)), "k is 4 of 3 experts"));
+  CHECK(Mentions(refused(IntAttribute("k", 0)), "k is 0"));
+  CHECK(Mentions(refused(StringAttribute("activation_type", "swiglu")), "swiglu_fusion 1"));
+  CHECK(Mentions(refused(StringAttribute("activation_type", "geglu")), "geglu"));
+  CHECK(Mentions(FaultOf({"MoE", {kTokens, kRouter, kUp, {}, kDown, {}, kUp}}), "fc3_experts_weights"));
+}
+
+}  // namespace
+}  // namespace pt::testing
