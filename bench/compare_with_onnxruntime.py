@@ -2,11 +2,12 @@
 """Compares pt-run with ONNX Runtime, output by output.
 
   compare_with_onnxruntime.py [--bin DIR] [--format json] MODEL...          models, on random data or on that beside them
-  compare_with_onnxruntime.py [--bin DIR] [--only GLOB] [--seed S] --random N    N models of each operator
+  compare_with_onnxruntime.py [--bin DIR] [--only GLOB] [--seed S] [--defaults SHARE] --random N    N models of each operator
 
 MODEL is an .onnx file, or a folder with one and test_data_set_0, or a folder of such folders. --random draws models of
-one node each, of operators that ONNX Runtime has beside ONNX (onnxruntime_cases.py). ONNX Runtime runs every model as it
-is, without optimising it. --libraries and --planner are pt-run's.
+one node each, of operators that ONNX Runtime has beside ONNX (onnxruntime_cases.py); a SHARE of them (half of them, 1: all)
+has every attribute written out at ONNX Runtime's default and every optional input written as absent. ONNX Runtime runs every
+model as it is, without optimising it. --libraries and --planner are pt-run's.
 
 A row a case: the largest difference of an output, of real numbers relative to the largest magnitude that ONNX Runtime
 gives (0.1 at least: less is what larger numbers leave of each other), of integers in steps, with the share of elements
@@ -158,6 +159,8 @@ def cases(arguments, folder):
             # A case depends on nothing but its own number.
             rng = np.random.default_rng([arguments.seed, i, zlib.crc32(name.encode())])
             case = make(rng)
+            if rng.random() < arguments.defaults:
+                case.write_out()
             here = folder / f"{name}-{i}"
             here.mkdir(parents=True, exist_ok=True)
             onnx.save(case.model(rng), here / "model.onnx")
@@ -170,6 +173,7 @@ def main():
     parser.add_argument("--random", type=int, default=0, metavar="N")
     parser.add_argument("--only", default="*", metavar="GLOB")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--defaults", type=float, default=0.5, metavar="SHARE")
     parser.add_argument("--tolerance", type=float, default=1e-5)
     parser.add_argument("--steps", type=float, default=1)
     parser.add_argument("--libraries")

@@ -2,14 +2,44 @@
 compare_with_onnxruntime.py makes with --random.
 
 Every operator is a function of a random generator that returns a Case. Shapes are small; attributes, optional inputs and
-outputs, constants and dims with names are drawn. What ONNX Runtime refuses of it is left to it to say.
+outputs, constants and dims with names are drawn, and whether defaults are written out. What ONNX Runtime refuses of it is
+left to it to say.
 """
 import dataclasses
+import functools
 
 import numpy as np
-from onnx import TensorProto, helper, numpy_helper
+from onnx import AttributeProto, TensorProto, helper, numpy_helper
+from onnxruntime.capi.onnxruntime_pybind11_state import get_all_operator_schema
 
 DOMAIN = "com.microsoft"
+
+
+# Defaults that ONNX Runtime's definitions only describe; its kernels have them.
+DESCRIBED_DEFAULTS = {
+    "Attention": {"do_rotary": 0, "mask_filter_value": -10000.0, "past_present_share_buffer": 0, "rotary_embedding_dim": 0},
+    "EmbedLayerNormalization": {"mask_index_type": 0},
+    "GroupQueryAttention": {"do_rotary": 0, "kv_cache_bit_width": 0, "rotary_interleaved": 0, "scale": 0.0, "softcap": 0.0},
+    "MultiHeadAttention": {"mask_filter_value": -10000.0, "scale": 0.0},
+    "QAttention": {"do_rotary": 0, "mask_filter_value": -10000.0, "past_present_share_buffer": 0, "scale": 0.0},
+    "RotaryEmbedding": {"interleaved": 0, "is_packed_batching": 0, "num_heads": 0, "rotary_embedding_dim": 0, "scale": 1.0},
+}
+
+
+@functools.cache
+def schemas():
+    """ONNX Runtime's definitions of the operators of its domain, by name."""
+    return {schema.name: schema for schema in get_all_operator_schema() if schema.domain == DOMAIN}
+
+
+def defaults_of(operator):
+    """Attributes of an operator of ONNX Runtime's domain that have a default, with it."""
+    found = {}
+    for name, attribute in schemas()[operator].attributes.items():
+        value = AttributeProto.FromString(attribute._default_value)
+        if value.type != AttributeProto.UNDEFINED:
+            found[name] = helper.get_attribute_value(value)
+    return {**found, **DESCRIBED_DEFAULTS.get(operator, {})}
 
 
 @dataclasses.dataclass
@@ -22,6 +52,16 @@ class Case:
     domain: str = DOMAIN
     names: list = None  # of the node's inputs where they differ from `inputs`
     opset: int = 0  # of the default domain; 0: drawn
+    trailing: list = None  # absent inputs behind all others, where those are written out
+
+    def write_out(self):
+        """Every attribute at its default and every optional input as absent, as ONNX Runtime's own tools save models."""
+        if self.domain != DOMAIN:
+            return
+        self.attributes = {**defaults_of(self.operator), **self.attributes}
+        inputs = schemas()[self.operator].inputs
+        if not self.names and not any("Variadic" in str(entry.option) for entry in inputs):
+            self.trailing = [""] * (len(inputs) - len(self.inputs))
 
     def model(self, rng):
         """The model; dims of its inputs are numbers, or names."""
@@ -35,6 +75,8 @@ class Case:
         node_inputs = self.names or [name if array is not None else "" for name, array in self.inputs.items()]
         while node_inputs and not node_inputs[-1]:
             node_inputs.pop()
+        if self.trailing is not None:
+            node_inputs = node_inputs + [""] * (len(self.inputs) - len(node_inputs)) + self.trailing
         outputs = [name for name, _ in self.outputs]
         node = helper.make_node(self.operator, node_inputs, outputs, domain=self.domain, **self.attributes)
         results = [helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(np.dtype(type)), None)
@@ -283,13 +325,16 @@ def GroupQueryAttention(rng):
         attributes |= {"do_rotary": 1, "rotary_interleaved": int(rng.integers(0, 2))}
         cosines, sines = rotary_tables(rng, int(rng.choice([16, width])))
         positions = maybe(rng, rng.integers(0, 16, (batch, length)).astype(np.int64), 0.3)
-    for name, number in (("local_window_size", size(rng, 1, 4)), ("softcap", 2.0), ("scale", 0.7)):
-        if rng.random() < 0.3:
+    for name, number in (("local_window_size", size(rng, 1, 4)), ("softcap", 2.0), ("scale", 0.7), ("causal", 0),
+                         ("smooth_softmax", 1)):
+        if rng.random() < 0.3 and not (name == "causal" and "local_window_size" in attributes):
             attributes[name] = number
+    sink = maybe(rng, floats(rng, heads), 0.3)
     bias = maybe(rng, floats(rng, int(rng.choice([1, batch])), int(rng.choice([1, heads])), length, total), 0.3)
     inputs = {"query": floats(rng, batch, length, (heads + 2 * groups * packed) * width), "key": key, "value": value,
               "past_key": past_key, "past_value": past_value, "ends": (ends - 1).astype(np.int32),
-              "total": np.array([total], np.int32), "cosines": cosines, "sines": sines, "positions": positions, "bias": bias}
+              "total": np.array([total], np.int32), "cosines": cosines, "sines": sines, "positions": positions, "bias": bias,
+              "sink": sink}
     outputs = [("y", np.float32), ("present_key", np.float32), ("present_value", np.float32)]
     return Case("GroupQueryAttention", inputs, outputs, attributes, ("cosines", "sines"))
 
@@ -578,9 +623,55 @@ def MatMulNBits(rng):
                 ("b", "scales", "zero_points", "g_idx", "bias"))
 
 
+def GatherBlockQuantized(rng):
+    bits, block = int(rng.choice([2, 4, 8])), int(rng.choice([16, 32]))
+    rows, width = size(rng, 1, 9), int(rng.choice([block, 2 * block, 48]))
+    blocks = -(-width // block)
+    inputs = {"data": bytes_of(rng, np.uint8, rows, width * bits // 8),
+              "indices": rng.integers(-rows - 1, rows + 2, dims_of(rng, size(rng, 0, 3))).astype(rng.choice([np.int32, np.int64])),
+              "scales": scale_of(rng, rows, blocks),
+              "zero_points": maybe(rng, bytes_of(rng, np.uint8, rows, -(-blocks * bits // 8)))}
+    attributes = {"bits": bits, "block_size": block, "gather_axis": int(rng.choice([0, -2])),
+                  "quantize_axis": int(rng.choice([1, -1]))}
+    return Case("GatherBlockQuantized", inputs, [("y", np.float32)], attributes, ("data", "scales", "zero_points"))
+
+
+def QAttention(rng):
+    batch, length, heads, width = size(rng, 1, 3), size(rng, 1, 5), size(rng, 1, 4), size(rng, 1, 6)
+    depth, columns, type = size(rng, 2, 9), 3 * heads * width, bytes_type(rng)
+    shape = (columns,) if rng.random() < 0.5 else one(rng)
+    past = floats(rng, 2, batch, heads, size(rng, 1, 3), width) if rng.random() < 0.3 else None
+    keys = length + (0 if past is None else past.shape[3])
+    inputs = {"x": bytes_of(rng, np.uint8, batch, length, depth), "weights": bytes_of(rng, type, depth, columns),
+              "bias": floats(rng, columns), "x_scale": scale_of(rng, *one(rng)), "w_scale": 0.1 * scale_of(rng, *shape),
+              "mask": mask_of(rng, batch, length, keys, ["none", "length", "range", "2d", "3d", "dummy"]),
+              "x_zero": maybe(rng, zero_of(rng, np.uint8, *one(rng)), 0.8),
+              "w_zero": maybe(rng, zero_of(rng, type, *shape), 0.8), "past": past}
+    outputs = [("y", np.float32)] + ([("present", np.float32)] if past is not None else [])
+    return Case("QAttention", inputs, outputs, attention_attributes(rng, heads), ("weights", "bias", "x_scale", "w_scale", "w_zero"))
+
+
+def MoE(rng):
+    tokens, hidden, inner, experts = size(rng, 1, 5), size(rng, 2, 8), size(rng, 1, 6), size(rng, 1, 5)
+    attributes = {"k": size(rng, 1, experts), "normalize_routing_weights": int(rng.integers(0, 2)),
+                  "activation_type": str(rng.choice(["relu", "gelu", "silu", "identity", "swiglu"]))}
+    rows = inner
+    if attributes["activation_type"] == "swiglu":
+        rows = 2 * inner
+        attributes |= {"swiglu_fusion": 1, "activation_alpha": float(rng.choice([1, 1.702])),
+                       "activation_beta": float(rng.integers(0, 2))}
+        if rng.random() < 0.5:
+            attributes["swiglu_limit"] = 0.7
+    dims = (tokens, hidden) if rng.random() < 0.5 else (1, tokens, hidden)
+    inputs = {"x": floats(rng, *dims), "router": floats(rng, tokens, experts), "up": floats(rng, experts, rows, hidden),
+              "up_bias": maybe(rng, floats(rng, experts, rows)), "down": floats(rng, experts, hidden, inner),
+              "down_bias": maybe(rng, floats(rng, experts, hidden))}
+    return Case("MoE", inputs, [("y", np.float32)], attributes, ("up", "up_bias", "down", "down_bias"))
+
+
 OPERATORS = {f.__name__: f for f in (
-    Attention, BiasGelu, DequantizeLinear, DynamicQuantizeMatMul, EmbedLayerNormalization, FastGelu, FusedConv, FusedGemm, FusedMatMul, Gelu,
-    GroupQueryAttention, LayerNormalization, MatMulIntegerToFloat, MatMulNBits, MultiHeadAttention, QGemm, QLinearAdd, QLinearAveragePool,
+    Attention, BiasGelu, DequantizeLinear, DynamicQuantizeMatMul, EmbedLayerNormalization, FastGelu, FusedConv, FusedGemm, FusedMatMul, GatherBlockQuantized, Gelu,
+    GroupQueryAttention, LayerNormalization, MatMulIntegerToFloat, MatMulNBits, MoE, MultiHeadAttention, QAttention, QGemm, QLinearAdd, QLinearAveragePool,
     QLinearConcat, QLinearGlobalAveragePool, QLinearLeakyRelu, QLinearMul, QLinearSigmoid,
     QLinearSoftmax, QLinearWhere, QuantizeLinear, QuickGelu, RotaryEmbedding, SimplifiedLayerNormalization, SkipLayerNormalization,
     SkipSimplifiedLayerNormalization, TransposeMatMul)}
