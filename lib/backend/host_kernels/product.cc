@@ -4,8 +4,8 @@
 
 #include "lib/backend/host/parallel.h"
 #include "lib/backend/host_kernels/bfloat16.h"
-#include "lib/backend/host_kernels/expression.h"
 #include "lib/backend/host_kernels/panels.h"
+#include "lib/backend/host_kernels/product_rest.h"
 #include "lib/backend/host_kernels/thin_products.h"
 #include "lib/backend/host_kernels/walk.h"
 #include "partitiontuner/support/checked.h"
@@ -13,7 +13,6 @@
 namespace pt::host {
 namespace {
 
-constexpr size_t kMostOperands = 16;
 constexpr int64_t kMostRows = 64;
 // In walks, behind the results.
 constexpr size_t kInput = kMostProducts, kResidual = kMostProducts + 1;
@@ -37,12 +36,6 @@ struct Chunk {
   int64_t first = 0, columns = 0;
 };
 
-// What is computed of each stretch of the only product before it leaves the cache.
-struct Rest {
-  ElementwisePart part;
-  std::vector<size_t> places;  // of its inputs behind the product's result, in the site's
-};
-
 // T: float or Bfloat16, in which factors are stored.
 template <typename T>
 struct Products {
@@ -55,7 +48,7 @@ struct Products {
   std::vector<PackedProduct> products;
   std::vector<Chunk> chunks;
   int64_t block = 0, blocks = 0;  // of rows
-  std::optional<Rest> rest;
+  std::optional<ProductRest> rest;
   int64_t stretch_floats = 0;  // of each part of the work: a block of rows of a chunk
   double work = 0;             // nanoseconds of one block of rows of one chunk
 
@@ -72,10 +65,7 @@ class Worker {
  public:
   Worker(const Products<T>& products, const Run& run, int64_t part)
       : p_(products), run_(run), scratch_(run.scratch + static_cast<uint64_t>(part) * products.part_bytes()) {
-    if (!p_.rest) return;
-    slots_ = scratch_ + static_cast<uint64_t>(p_.stretch_floats) * sizeof(float);
-    for (size_t i = 0; i < p_.rest->places.size(); ++i) rest_in_[i + 1] = run.in[p_.rest->places[i]];
-    p_.rest->part.enter(RestRun(), slots_);
+    if (p_.rest) rest_.emplace(*p_.rest, run, scratch_ + static_cast<uint64_t>(p_.stretch_floats) * sizeof(float));
   }
 
   void Run(int64_t begin, int64_t end) {
@@ -92,10 +82,6 @@ class Worker {
   }
 
  private:
-  struct Run RestRun() const {
-    return {std::span(rest_in_).first(p_.rest->places.size() + 1), run_.out, nullptr, nullptr};
-  }
-
   // f(row, how many, where) for stretches of these rows that lie evenly, from each row on.
   template <typename F>
   void ForEvenRows(int64_t first, int64_t rows, const F& f) const {
@@ -176,24 +162,16 @@ class Worker {
     auto* stretch = reinterpret_cast<float*>(scratch_);
     Compute(chunk, first, rows, stretch);
     const int64_t columns = p_.products[0].columns;
-    if (chunk.columns == columns) return RunRest(stretch, first * columns, rows * columns);
+    if (chunk.columns == columns) return rest_->Run(stretch, first * columns, rows * columns);
     for (int64_t r = 0; r < rows; ++r) {
-      RunRest(stretch + r * chunk.columns, (first + r) * columns + chunk.first, chunk.columns);
+      rest_->Run(stretch + r * chunk.columns, (first + r) * columns + chunk.first, chunk.columns);
     }
-  }
-
-  // n elements from `begin` on, which lie at `stretch`: the rest counts elements from the first one of the result.
-  void RunRest(const float* stretch, int64_t begin, int64_t n) {
-    const auto address = reinterpret_cast<uintptr_t>(stretch) - static_cast<uintptr_t>(begin) * sizeof(float);
-    rest_in_[0] = reinterpret_cast<const void*>(address);
-    p_.rest->part.run(RestRun(), slots_, begin, begin + n);
   }
 
   const Products<T>& p_;
   const struct Run& run_;
   std::byte* scratch_;
-  std::byte* slots_ = nullptr;
-  std::array<const void*, kMostOperands> rest_in_{};
+  std::optional<RestRunner> rest_;
 };
 
 // The matrix as the panels have its elements; `room` is for those that are not there yet.
@@ -351,30 +329,14 @@ class Maker {
   Status ReadRest(Products<T>& products) {
     if (group_.rest.empty()) return {};
     if (site_.out.size() != 1 || site_.out[0].count() == 1) return Refuse();
-    Site site{site_.graph, group_.rest, {}, site_.out, 1};
-    Operand made;
-    made.value = group_.products[0].result;
-    const std::vector<int64_t> dims = *site_.graph.value(made.value).type.static_dims();
-    PT_ASSIGN(made.layout, DenseLayout(DataType::kFloat32, dims, Layout{order_, {}}));
+    const ValueId made = group_.products[0].result;
+    const std::vector<int64_t> dims = *site_.graph.value(made).type.static_dims();
     if (dims != site_.out[0].dims()) return Refuse();
-    site.in.push_back(std::move(made));
-    Rest rest;
-    for (NodeId id : group_.rest) {
-      for (ValueId value : site_.graph.node(id).inputs) {
-        const size_t place = value.valid() ? PlaceOf(value) : site_.in.size();
-        if (place == site_.in.size() || std::ranges::find(rest.places, place) != rest.places.end()) continue;
-        rest.places.push_back(place);
-        site.in.push_back(site_.in[place]);
-      }
+    PT_ASSIGN(const TensorLayout layout, DenseLayout(DataType::kFloat32, dims, Layout{order_, {}}));
+    PT_ASSIGN(products.rest, ReadProductRest(site_, group_.rest, made, layout));
+    for (uint32_t i : products.rest->in_place()) {
+      if (i != products.input) in_place_.push_back(i);
     }
-    if (site.in.size() > kMostOperands) return Refuse();
-    PT_ASSIGN(rest.part, MakeElementwisePart(site));
-    for (uint32_t i : rest.part.in_place) {
-      if (i > 0 && rest.places[i - 1] != products.input) {
-        in_place_.push_back(static_cast<uint32_t>(rest.places[i - 1]));
-      }
-    }
-    products.rest = std::move(rest);
     return {};
   }
 
