@@ -156,41 +156,61 @@ Result<Routine> DynamicQuantizeLinear(Site& site) {
   }};
 }
 
-// One integer operand: where it is, and its scale and zero point, which may vary along one dim.
+// One integer operand: where it is, and its zero points: one for all, or one for each line of numbers along some dims.
 struct Factor {
   DataType type = DataType::kUndefined;
   size_t input = 0;
   std::optional<size_t> zero;
   DataType zero_type = DataType::kUndefined;
-  int64_t count = 0, zeros = 1;  // elements; zero points
-  int64_t dim = 1, inner = 1;    // along which zero points vary
+  int64_t count = 0;                       // elements
+  std::vector<int64_t> dims = {};          // of the operand, where there are several zero points
+  std::vector<int64_t> zero_strides = {};  // along these
+
+  int64_t ZeroOf(int64_t element) const {
+    int64_t at = 0;
+    for (size_t d = dims.size(); d-- > 0; element /= dims[d]) at += element % dims[d] * zero_strides[d];
+    return at;
+  }
 
   void Widen(const Run& run, double* to) const {
     Convert(type, DataType::kFloat64, true, run.in<void>(input), to, 0, count);
     if (!zero) return;
-    for (int64_t i = 0; i < count; ++i)
-      to[i] -= NumberAt(zero_type, run.in<void>(*zero), zeros == 1 ? 0 : i / inner % dim);
+    for (int64_t i = 0; i < count; ++i) to[i] -= NumberAt(zero_type, run.in<void>(*zero), ZeroOf(i));
   }
 };
 
-// zero_axis: the dim that a list of zero points runs along, counted from the end when negative. Small floats are taken
-// where the operator has them.
+// zero_axis: the dim that a list of zero points runs along, counted from the end when negative; -1 and -2 also say that
+// zero points of the operand's rank have one dim 1: the other of the last two. Small floats are taken where the
+// operator has them.
 Result<Factor> ReadFactor(const Site& site, size_t input, std::optional<size_t> zero, int64_t zero_axis,
                           bool small_floats = false) {
   const TensorFacts& operand = site.in[input];
-  Factor factor{operand.type, input, std::nullopt, DataType::kUndefined, operand.count(), 1, 1, 1};
+  Factor factor{operand.type, input, std::nullopt, DataType::kUndefined, operand.count()};
   if (!IsByte(operand.type) && !(small_floats && SmallFloatOf(operand.type)))
     return UnsupportedType(site, operand.type);
   if (!zero || !site.has(*zero)) return factor;
+  const TensorFacts& zeros = site.in[*zero];
   factor.zero = zero;
-  factor.zero_type = site.in[*zero].type;
-  factor.zeros = site.in[*zero].count();
-  if (factor.zeros == 1) return factor;
+  factor.zero_type = zeros.type;
+  if (zeros.count() == 1) return factor;
+  const Error misfit = site.Invalid("the zero points are not one value along the axis");
   PT_ASSIGN(const int64_t axis, site.Axis(zero_axis, operand.rank()));
-  factor.dim = operand.dims[static_cast<size_t>(axis)];
-  for (size_t d = static_cast<size_t>(axis) + 1; d < operand.dims.size(); ++d) factor.inner *= operand.dims[d];
-  if (factor.zeros != factor.dim || site.in[*zero].rank() != 1)
-    return site.Invalid("the zero points are not one value along the axis");
+  std::vector<int64_t> expected(operand.dims.size(), 1);
+  if (zeros.rank() == 1) {
+    expected[static_cast<size_t>(axis)] = operand.dims[static_cast<size_t>(axis)];
+    if (zeros.dims[0] != expected[static_cast<size_t>(axis)]) return misfit;
+  } else {
+    expected = operand.dims;
+    if (zero_axis < 0) expected[expected.size() - static_cast<size_t>(zero_axis == -1 ? 2 : 1)] = 1;
+    if (zeros.dims != expected || zero_axis >= 0) return misfit;
+  }
+  factor.dims = operand.dims;
+  factor.zero_strides.assign(expected.size(), 0);
+  int64_t stride = 1;
+  for (size_t d = expected.size(); d-- > 0;) {
+    if (expected[d] != 1) factor.zero_strides[d] = stride;
+    stride *= expected[d];
+  }
   return factor;
 }
 
