@@ -131,6 +131,15 @@ constexpr std::array kCases = {
          "v = DequantizeLinear(w, sw, i2)\ny = MatMul(d, v)\nq = QuantizeLinear(y, s3, u1)\noutput q\n"},
     Case{"integer matmul, zero points of both sides",
          "input x uint8[3,5,19]\nconst w int8[19,7] whole 1\ny = MatMulInteger(x, w, u1, i2)\noutput y\n"},
+    Case{"integer matmul, equal zero points of columns",
+         "input x uint8[3,5,19]\nconst w int8[19,7] whole 1\nconst k int8[7] value 5\ny = MatMulInteger(x, w, u1, k)\n"
+         "output y\n"},
+    Case{"integer matmul, zero points that differ by row and column",
+         "input x uint8[5,19]\nconst w int8[19,7] whole 1\ninput z uint8[5]\nconst k int8[7] whole 2\n"
+         "y = MatMulInteger(x, w, z, k)\noutput y\n"},
+    Case{"integer convolution, zero point known in the run",
+         "input x uint8[1,8,9,9]\nconst w int8[12,8,3,3] whole 1\ninput z uint8[]\n"
+         "y = ConvInteger(x, w, z, i0) pads=[1,1,1,1]\noutput y\n"},
     Case{"integer matmul, zero point known in the run, weights of uint8",
          "input x uint8[5,64]\ninput z uint8[]\nconst w uint8[64,33] whole 1\n"
          "y = MatMulInteger(x, w, z, u2)\noutput y\n"},

@@ -257,6 +257,16 @@ std::optional<GemmTail> GemmTailOf(const Graph& graph, const Node& node) {
   return tail;
 }
 
+// One, or a constant whose numbers are all the same, of which the first stands for them.
+bool IsOneNumber(const Value& value) {
+  if (value.constant) {
+    const std::vector<int64_t> numbers = value.constant->ToInts();
+    return !numbers.empty() && std::ranges::count(numbers, numbers[0]) == std::ssize(numbers);
+  }
+  const auto dims = value.type.static_dims();
+  return dims && std::ranges::all_of(*dims, [](int64_t d) { return d == 1; });
+}
+
 }  // namespace
 
 std::optional<std::string> WhyNotMatMul(const Graph& graph, const Node& node) {
@@ -289,8 +299,7 @@ std::optional<std::string> WhyNotMatMulInteger(const Graph& graph, const Node& n
     }
     const ValueId zero = OptionalInput(node, i + 2);
     if (!zero.valid()) continue;
-    const auto dims = graph.value(zero).type.static_dims();
-    if (!dims || std::ranges::any_of(*dims, [](int64_t d) { return d != 1; })) return "its zero points are several";
+    if (!IsOneNumber(graph.value(zero))) return "its zero points are several";
     if (i == 1 && !graph.value(zero).is_constant()) return "the zero point of its right side is not constant";
   }
   if (graph.value(node.inputs[0]).is_constant()) return "its left side is constant";
