@@ -1,14 +1,29 @@
-#include "lib/backend/host_kernels/operator.h"
+#include "lib/backend/host_kernels/dynamic_quantization.h"
 
 namespace pt::host {
 
 const OperatorRow* FindOperator(const Node& node) {
   if (!node.domain.empty()) return nullptr;
-  for (const auto table : {ReductionOperators(), MovementOperators(), SliceOperators(), PadOperators(),
-                           GatherOperators(), ArgReductionOperators(), NormalizationOperators(), ScatterOperators(),
-                           AttentionOperators(), ElementIndexOperators(), OneHotOperators(), TriluOperators(),
-                           CumulativeSumOperators(), TopKOperators(), RotaryEmbeddingOperators(),
-                           LpNormalizationOperators(), GridSampleOperators(), RoiAlignOperators(), ViewOperators()}) {
+  for (const auto table : {ReductionOperators(),
+                           MovementOperators(),
+                           SliceOperators(),
+                           PadOperators(),
+                           GatherOperators(),
+                           ArgReductionOperators(),
+                           NormalizationOperators(),
+                           ScatterOperators(),
+                           AttentionOperators(),
+                           ElementIndexOperators(),
+                           OneHotOperators(),
+                           TriluOperators(),
+                           CumulativeSumOperators(),
+                           TopKOperators(),
+                           RotaryEmbeddingOperators(),
+                           LpNormalizationOperators(),
+                           GridSampleOperators(),
+                           RoiAlignOperators(),
+                           ViewOperators(),
+                           DynamicQuantizationOperators()}) {
     for (const OperatorRow& row : table) {
       if (row.op == node.op) return &row;
     }

@@ -1,0 +1,10 @@
+// DynamicQuantizeLinear: the rows of its file.
+#pragma once
+
+#include "lib/backend/host_kernels/operator.h"
+
+namespace pt::host {
+
+std::span<const OperatorRow> DynamicQuantizationOperators();
+
+}  // namespace pt::host
