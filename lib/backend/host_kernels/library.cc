@@ -10,6 +10,7 @@
 #include "lib/backend/host_kernels/arrangement.h"
 #include "lib/backend/host_kernels/convolution.h"
 #include "lib/backend/host_kernels/expression.h"
+#include "lib/backend/host_kernels/integer_product.h"
 #include "lib/backend/host_kernels/kernel.h"
 #include "lib/backend/host_kernels/product.h"
 #include "lib/backend/math_modes.h"
@@ -25,7 +26,7 @@ namespace {
 constexpr std::string_view kName = "host";
 
 // Raised when a kernel changes so that its old measurements no longer hold.
-constexpr const char* kVersion = "10";
+constexpr const char* kVersion = "11";
 
 // How real numbers are stored: at the inputs of the graph, where they go out of it or into exponents, and elsewhere.
 struct Storages {
@@ -143,6 +144,7 @@ class HostLibrary final : public Library {
     }
     for (const std::vector<NodeId>& group : ElementwiseGroups(graph, able)) offer(group);
     for (const std::vector<NodeId>& group : ProductGroups(graph, able)) offer(group);
+    for (const std::vector<NodeId>& group : IntegerProductGroups(graph, able)) offer(group);
     for (const std::vector<NodeId>& group : ConvolutionGroups(graph)) offer(group);
     for (uint32_t n = 0; n < able.size(); ++n) {
       if (const auto attention = FindAttention(graph, NodeId(n))) offer(attention->nodes);

@@ -185,16 +185,51 @@ void DrawQLinearMatMul(Drawing& d) {
                            d.Constant(DataType::kInt8, {}, "ints 0"), out.scale, out.zero_point});
 }
 
-// As dynamically quantised models have it.
-void DrawDynamic(Drawing& d) {
-  const Operand x = d.Float(2, 2);
-  if (IsEmpty(x)) return;
+// What dynamically quantised models have behind sums of integers: their real numbers, a constant for each channel, an
+// activation. `channels`: dims of what varies by channel.
+void EndDynamic(Drawing& d, Operand sums, Operand scale, const Dims& channels, bool by_channel) {
+  if (sums == nullptr) return;
+  const Operand weights = by_channel ? d.Constant(kFloat, channels) : d.Number(0.005);
+  Operand y = d.Node("Mul", {d.Node("Cast", {sums}, Attributes().Int("to", 1)), d.Node("Mul", {scale, weights})});
+  if (d.Chance(0.6)) y = d.Node("Add", {y, d.Constant(kFloat, channels)});
+  if (d.Chance(0.4)) d.Node(d.OneOf({"Relu", "Sigmoid", "Tanh"}), {y});
+}
+
+std::string AnyZeroPoints(Drawing& d, DataType type) {
+  if (d.Chance(0.3)) return "whole " + std::to_string(d.Between(1, 1000));
+  return "value " + std::to_string(type == DataType::kUint8 ? d.OneOf(Dims{128, 0, 77}) : d.OneOf(Dims{0, 0, -9}));
+}
+
+void DrawDynamicMatMul(Drawing& d) {
+  const Operand x = d.Float(2, 3);
+  if (x == nullptr || IsEmpty(x)) return;
   const std::vector<Operand> q = d.Node("DynamicQuantizeLinear", {x}, {}, {true, true, true});
   if (q.empty()) return;
+  const DataType type = AnyByte(d);
+  const int64_t columns = d.Between(1, 40);
+  const Dims dims = {x->dims.back(), columns};
   const Operand w =
-      d.Constant(DataType::kInt8, {x->dims[1], d.Between(1, 20)}, "whole " + std::to_string(d.Between(1, 1000)));
-  const Operand y = d.Node("MatMulInteger", {q[0], w, q[2], d.Constant(DataType::kInt8, {}, "ints 0")});
-  d.Node("Mul", {d.Node("Cast", {y}, Attributes().Int("to", 1)), d.Node("Mul", {q[1], d.Number(0.005)})});
+      d.Chance(0.8) ? d.Constant(type, dims, "whole " + std::to_string(d.Between(1, 1000))) : d.Input(type, dims);
+  const bool by_column = d.Chance(0.5);
+  const Operand zeros = d.Constant(type, by_column ? Dims{columns} : Dims{}, AnyZeroPoints(d, type));
+  EndDynamic(d, d.Node("MatMulInteger", {q[0], w, q[2], zeros}), q[1], {columns}, by_column);
+}
+
+void DrawDynamicConv(Drawing& d) {
+  const Operand x = d.Image(2);
+  if (x == nullptr || IsEmpty(x)) return;
+  const std::vector<Operand> q = d.Node("DynamicQuantizeLinear", {x}, {}, {true, true, true});
+  if (q.empty()) return;
+  const DataType type = AnyByte(d);
+  const int64_t channels = x->dims[1], groups = d.Chance(0.7) ? 1 : channels;
+  const int64_t filters = groups == 1 ? d.Channels() : channels, kernel = d.OneOf(Dims{1, 3, 3}), pad = kernel / 2,
+                stride = d.Between(1, 2);
+  const Operand w =
+      d.Constant(type, {filters, channels / groups, kernel, kernel}, "whole " + std::to_string(d.Between(1, 1000)));
+  const Operand sums =
+      d.Node("ConvInteger", {q[0], w, q[2], d.Constant(type, {}, AnyZeroPoints(d, type))},
+             Attributes().Ints("pads", {pad, pad, pad, pad}).Ints("strides", {stride, stride}).Int("group", groups));
+  EndDynamic(d, sums, q[1], {filters, 1, 1}, d.Chance(0.3));
 }
 
 }  // namespace
@@ -209,7 +244,8 @@ DrawnFamily QuantisedFamily() {
            {"movement on integers", DrawMovement},
            {"QLinearConv", DrawQLinearConv},
            {"QLinearMatMul", DrawQLinearMatMul},
-           {"dynamic quantisation", DrawDynamic}},
+           {"dynamic quantisation, MatMul", DrawDynamicMatMul},
+           {"dynamic quantisation, Conv", DrawDynamicConv}},
           2};
 }
 
