@@ -199,7 +199,8 @@ TEST_CASE("HostIntegerProduct, RandomProductsEqualTheReference", "[host]") {
   }
 }
 
-// What quantisers write behind the sums, with scales by column and as one number, and what follows.
+// What quantisers write behind the sums, with scales by column and as one number, and what follows. Sums become real
+// numbers, are scaled and shifted bit for bit as node by node.
 TEST_CASE("HostIntegerProduct, ScaledProductsEqualTheReference", "[host]") {
   for (const std::string columns : {"9", "70"}) {
     for (const std::string dims : {"[5,33]", "[1,33]", "[2,70,33]"}) {
@@ -210,13 +211,13 @@ TEST_CASE("HostIntegerProduct, ScaledProductsEqualTheReference", "[host]") {
       const std::string one = "const t float32[] value 0.01\n";
       const std::string bias = "const c float32[" + columns + "] random 6\n";
       for (const std::string& scale : {row, one}) {
-        CheckText(sides + scale + "k = Mul(s, t)\ny = Mul(f, k)\noutput y\n", 1e-6);
-        CheckText(sides + scale + bias + "k = Mul(t, s)\nm = Mul(k, f)\ny = Add(c, m)\noutput y\n", 1e-6);
-        CheckText(sides + scale + bias + "k = Mul(t, s)\nm = Mul(k, f)\nd = Add(m, c)\ny = Relu(d)\noutput y\n", 1e-6);
+        CheckText(sides + scale + "k = Mul(s, t)\ny = Mul(f, k)\noutput y\n", 0);
+        CheckText(sides + scale + bias + "k = Mul(t, s)\nm = Mul(k, f)\ny = Add(c, m)\noutput y\n", 0);
+        CheckText(sides + scale + bias + "k = Mul(t, s)\nm = Mul(k, f)\nd = Add(m, c)\ny = Relu(d)\noutput y\n", 0);
       }
-      CheckText(sides + row + "y = Mul(f, t)\noutput y\n", 1e-6);
-      CheckText(sides + "y = Mul(f, s)\noutput y\n", 1e-6);
-      CheckText(sides + "y = Relu(f)\noutput y\n", 1e-6);
+      CheckText(sides + row + "y = Mul(f, t)\noutput y\n", 0);
+      CheckText(sides + "y = Mul(f, s)\noutput y\n", 0);
+      CheckText(sides + "y = Relu(f)\noutput y\n", 0);
       CheckText(sides + row + bias +
                     "k = Mul(t, s)\nm = Mul(k, f)\nd = Add(m, c)\nconst h float32[] value 0.5\nconst q float32[] value "
                     "1.4142135\nconst o float32[] value 1\nv = Div(d, q)\ne = Erf(v)\nw = Add(e, o)\ng = Mul(d, w)\n"
@@ -278,12 +279,12 @@ TEST_CASE("HostIntegerProduct, ScaledConvolutionsEqualTheReference", "[host]") {
       "input x uint8[2,3,9,7]\nconst w int8[6,3,3,3] whole 1\ninput z uint8[]\ninput s float32[]\n"
       "i = ConvInteger(x, w, z) pads=[1,1,1,1]\nf = Cast(i) to=1\n";
   const std::string bias = "const c float32[6,1,1] random 6\n";
-  CheckText(sides + "const t float32[] value 0.01\nk = Mul(s, t)\ny = Mul(f, k)\noutput y\n", 1e-6);
+  CheckText(sides + "const t float32[] value 0.01\nk = Mul(s, t)\ny = Mul(f, k)\noutput y\n", 0);
   CheckText(sides + bias + "const t float32[1,6,1,1] random 2\nk = Mul(s, t)\nm = Mul(f, k)\nd = Add(m, c)\n" +
                 "y = Relu(d)\noutput y\n",
-            1e-6);
-  CheckText(sides + bias + "const t float32[7] random 2\nm = Mul(f, t)\ny = Add(m, c)\noutput y\n", 1e-6);
-  CheckText(sides + "y = Relu(f)\noutput y\n", 1e-6);
+            0);
+  CheckText(sides + bias + "const t float32[7] random 2\nm = Mul(f, t)\ny = Add(m, c)\noutput y\n", 0);
+  CheckText(sides + "y = Relu(f)\noutput y\n", 0);
 }
 
 }  // namespace
