@@ -62,6 +62,7 @@ const std::vector<Operator> kOperators = {
     {"QLinearSigmoid", 5},
     {"QLinearSoftmax", 5, {{"axis", 'i'}, {"opset", 'i'}}},
     {"QLinearWhere", 9},
+    {"QMoE", 21, {{"block_size", 'i'}, {"expert_weight_bits", 'i'}, {"fc2_expert_weight_bits", 'i'}, {"k", 'i'}}},
     {"QuantizeLinear", 3, {{"axis", 'i'}}},
     {"QuickGelu", 1, {{"alpha", 'f'}}},
     {"RotaryEmbedding", 4, {{"interleaved", 'i'}, {"num_heads", 'i'}, {"rotary_embedding_dim", 'i'}}},
