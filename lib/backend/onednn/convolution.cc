@@ -131,7 +131,7 @@ Result<KernelDescriptor> BuildAny(const Request& request, bool transposed) {
   KernelDescriptor descriptor;
   PT_ASSIGN(const Desc src, DescOf(request.in[*source], request.out));
   PT_ASSIGN(const Desc dst, DescOf(request.out, request.in[*source]));
-  PostOps post{request.group.ops, y, request.out.layout};
+  PostOps post{request.group.ops, dst, request.out.layout, Followed::kConvolution};
 
   std::optional<Argument> bias;
   const bool own_bias = node.inputs.size() > 2 && node.inputs[2].valid();

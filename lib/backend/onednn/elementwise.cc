@@ -14,8 +14,7 @@ Argument SourceArgument(uint32_t index, const Desc& desc, int key) {
 Result<KernelDescriptor> BuildEltwise(const Request& request, const PostOps& post, uint32_t main, const Desc& src,
                                       const Desc& dst) {
   KernelDescriptor descriptor;
-  PT_ASSIGN(const dnnl::primitive_attr attributes,
-            Attributes(request, {{}, post.primitive_dims, post.layout}, descriptor));
+  PT_ASSIGN(const dnnl::primitive_attr attributes, Attributes(request, {{}, post.result, post.layout}, descriptor));
   const Pointwise& op = post.ops[0];
   descriptor.call.arguments.push_back(SourceArgument(main, src, DNNL_ARG_SRC));
   descriptor.call.arguments.push_back({DNNL_ARG_DST, Argument::Source::kOutput, 0, dst});
@@ -27,8 +26,7 @@ Result<KernelDescriptor> BuildEltwise(const Request& request, const PostOps& pos
 Result<KernelDescriptor> BuildPrelu(const Request& request, const PostOps& post, uint32_t main, const Desc& src,
                                     const Desc& dst) {
   KernelDescriptor descriptor;
-  PT_ASSIGN(const dnnl::primitive_attr attributes,
-            Attributes(request, {{}, post.primitive_dims, post.layout}, descriptor));
+  PT_ASSIGN(const dnnl::primitive_attr attributes, Attributes(request, {{}, post.result, post.layout}, descriptor));
   PT_ASSIGN(const Argument slope, OperandArgument(request, post, post.ops[0].operand, DNNL_ARG_WEIGHTS, descriptor));
   descriptor.call.arguments.push_back(SourceArgument(main, src, DNNL_ARG_SRC));
   descriptor.call.arguments.push_back(slope);
@@ -70,7 +68,7 @@ Result<KernelDescriptor> BuildElementwise(const Request& request) {
   if (request.in[*main].layout != request.out.layout) return Unsupported("layouts differ");
   PT_ASSIGN(const Desc src, DescOf(request.in[*main]));
   PT_ASSIGN(const Desc dst, DescOf(request.out));
-  const PostOps post{group.ops, DimsOf(request.graph, group.result), request.out.layout};
+  const PostOps post{group.ops, dst, request.out.layout, Followed::kBinary};
 
   const bool single = group.ops.size() == 1;
   auto build = [&]() -> Result<KernelDescriptor> {

@@ -10,6 +10,7 @@
 
 #include "lib/backend/onednn/fusion_group.h"
 #include "lib/backend/onednn/kernel_descriptor.h"
+#include "lib/backend/onednn/operand_rule.h"
 
 namespace pt::onednn {
 
@@ -82,8 +83,9 @@ std::optional<uint32_t> InputIndex(const Request& request, ValueId value);
 // A group's operations as a primitive applies them to its result.
 struct PostOps {
   std::span<const Pointwise> ops;
-  Dims primitive_dims;  // of the primitive's result: the value's own, or row-major and flattened
-  Layout layout;        // of the primitive's result
+  Desc result;                           // of the primitive: with the value's own dims, or row-major and flattened
+  Layout layout;                         // of the result
+  Followed followed = Followed::kOther;  // the primitive
 };
 // The attributes for these operations, adding their arguments and constants to the descriptor.
 Result<dnnl::primitive_attr> Attributes(const Request& request, const PostOps& post, KernelDescriptor& descriptor);

@@ -142,12 +142,21 @@ bool IsWrittenBeyond(const Product& product) {
   return CountOf(product.b, 0, batch) == 1 && product.a[batch - 1] == 1 && CountOf(product.a, 0, batch) > 1;
 }
 
+// oneDNN 3.7.2 leaves results unwritten where matrices of one row lie in another order than their batches.
+bool IsLeftUnwritten(const Desc& dst) {
+  const Dims dims = dst.get_dims();
+  return dims.size() > 2 && dims[dims.size() - 2] == 1 && !LiesRowMajor(dst);
+}
+
 Result<KernelDescriptor> BuildProduct(const Request& request, const Node& node, const Product& product,
                                       std::span<const Pointwise> ops, const std::optional<Tensor>& bias) {
   if (IsWrittenBeyond(product)) return Unsupported("the last dim of its batches is one");
   KernelDescriptor descriptor;
-  const PostOps post{ops, product.result, RowMajor(product.result.size())};
-  PT_ASSIGN(const Desc dst, ReshapedDesc(WithRank(request.out, product.result.size()), product.result));
+  const size_t rank = product.result.size();
+  PT_ASSIGN(const Desc dst, ReshapedDesc(WithRank(request.out, rank), product.result));
+  if (IsLeftUnwritten(dst)) return Unsupported("its rows lie in another order than its batches");
+  const Layout layout = request.out.layout.order.size() == rank ? request.out.layout : RowMajor(rank);
+  const PostOps post{ops, dst, layout, Followed::kProduct};
   PT_ASSIGN(dnnl::primitive_attr attributes, Attributes(request, post, descriptor));
   Side a = SideOf(request, node.inputs[0]), b = SideOf(request, node.inputs[1]);
   if (a.integers != b.integers) return Unsupported("one side alone is of integers");
@@ -222,6 +231,27 @@ Product UnflattenedProductOf(const Dims& a, Dims b, const Dims& result) {
   return {a, std::move(b), result};
 }
 
+// What is added to a product right behind it, as its bias: one constant row. No post-operation, so it goes with any
+// layout of the result.
+struct Sum {
+  std::optional<Tensor> bias;
+  std::span<const Pointwise> ops;  // the others
+};
+
+Sum WithBias(const FusionGroup& group, const Dims& result) {
+  Sum sum{std::nullopt, group.ops};
+  if (group.ops.empty() || group.has_integers() || group.ops[0].algorithm != dnnl::algorithm::binary_add) return sum;
+  const SecondOperand& operand = group.ops[0].operand;
+  const auto is_one = [](int64_t dim) { return dim == 1; };
+  if (!operand.constant || operand.dims.empty() || operand.dims.back() != result.back() ||
+      !std::all_of(operand.dims.begin(), operand.dims.end() - 1, is_one)) {
+    return sum;
+  }
+  sum.bias = operand.constant;
+  sum.ops = sum.ops.subspan(1);
+  return sum;
+}
+
 // beta·C as the bias where it is one constant row and nothing scales the product; else as an
 // addition after it.
 struct GemmTail {
@@ -284,9 +314,10 @@ Result<KernelDescriptor> BuildMatMul(const Request& request) {
   const Node& node = request.graph.node(request.group.anchor);
   const Dims a = DimsOf(request.graph, node.inputs[0]), b = DimsOf(request.graph, node.inputs[1]);
   const Dims result = DimsOf(request.graph, node.outputs[0]);
-  Result<KernelDescriptor> flat = BuildProduct(request, node, ProductOf(a, b), request.group.ops, std::nullopt);
+  const Sum sum = b.size() < 2 || a.size() < 2 ? Sum{std::nullopt, request.group.ops} : WithBias(request.group, result);
+  Result<KernelDescriptor> flat = BuildProduct(request, node, ProductOf(a, b), sum.ops, sum.bias);
   if (flat.ok() || a.size() != result.size() || a.size() < 3 || b.size() < 2) return flat;
-  return BuildProduct(request, node, UnflattenedProductOf(a, b, result), request.group.ops, std::nullopt);
+  return BuildProduct(request, node, UnflattenedProductOf(a, b, result), sum.ops, sum.bias);
 }
 
 std::optional<std::string> WhyNotMatMulInteger(const Graph& graph, const Node& node) {

@@ -43,8 +43,7 @@ Result<KernelDescriptor> BuildConcat(const Request& request) {
   if (!axis) return Unsupported("its axis is out of range");
   KernelDescriptor descriptor;
   PT_ASSIGN(const Desc dst, DescOf(request.out));
-  PT_ASSIGN(const dnnl::primitive_attr attributes,
-            Attributes(request, {{}, dst.get_dims(), request.out.layout}, descriptor));
+  PT_ASSIGN(const dnnl::primitive_attr attributes, Attributes(request, {{}, dst, request.out.layout}, descriptor));
   std::vector<Desc> sources;
   for (size_t i = 0; i < node.inputs.size(); ++i) {
     const int key = DNNL_ARG_MULTIPLE_SRC + static_cast<int>(i);

@@ -50,7 +50,7 @@ Result<KernelDescriptor> BuildSoftmax(const Request& request) {
   std::vector<Pointwise> quantised;
   if (writes) quantised.push_back(FromReal(*writes));
   PT_ASSIGN(const dnnl::primitive_attr attributes,
-            Attributes(request, {quantised, dst.get_dims(), request.out.layout}, descriptor));
+            Attributes(request, {quantised, dst, request.out.layout}, descriptor));
   const auto algorithm = node.op == "Softmax" ? dnnl::algorithm::softmax_accurate : dnnl::algorithm::softmax_log;
   PT_CHECK_OK(
       Complete(descriptor, dnnl::softmax_forward::primitive_desc(request.engine, kInference, algorithm, src, dst,
@@ -73,8 +73,7 @@ Result<KernelDescriptor> BuildLrn(const Request& request) {
   KernelDescriptor descriptor;
   PT_ASSIGN(const Desc src, DescOf(request.in[0]));
   PT_ASSIGN(const Desc dst, DescOf(request.out));
-  PT_ASSIGN(const dnnl::primitive_attr attributes,
-            Attributes(request, {{}, dst.get_dims(), request.out.layout}, descriptor));
+  PT_ASSIGN(const dnnl::primitive_attr attributes, Attributes(request, {{}, dst, request.out.layout}, descriptor));
   PT_CHECK_OK(Complete(descriptor, dnnl::lrn_forward::primitive_desc(
                                        request.engine, kInference, dnnl::algorithm::lrn_across_channels, src, dst,
                                        node.int_or("size", 1), node.float_or("alpha", 0.0001F),
@@ -112,7 +111,7 @@ Result<KernelDescriptor> BuildLayerNorm(const Request& request) {
   KernelDescriptor descriptor;
   PT_ASSIGN(const Desc src, ReshapedDesc(request.in[*main], flat));
   PT_ASSIGN(const Desc dst, ReshapedDesc(request.out, flat));
-  PT_ASSIGN(const dnnl::primitive_attr attributes, Attributes(request, {{}, flat, RowMajor(2)}, descriptor));
+  PT_ASSIGN(const dnnl::primitive_attr attributes, Attributes(request, {{}, dst, RowMajor(2)}, descriptor));
   auto flags = dnnl::normalization_flags::none;
   const Desc vector = PlainDesc({flat[1]});
   for (size_t i = 1; i < node.inputs.size() && i < 3; ++i) {

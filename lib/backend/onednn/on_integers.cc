@@ -51,7 +51,7 @@ Result<KernelDescriptor> BuildBinary(const Request& request, uint32_t main, Ops 
   PT_ASSIGN(const Desc dst, DescOf(request.out));
   const Pointwise first = ops.front();
   ops.erase(ops.begin());
-  const PostOps post{ops, DimsOf(request.graph, request.group.result), request.out.layout};
+  const PostOps post{ops, dst, request.out.layout, Followed::kBinary};
   PT_ASSIGN(dnnl::primitive_attr attributes, Attributes(request, post, descriptor));
   PT_ASSIGN(const Argument operand, OperandArgument(request, post, first.operand, DNNL_ARG_SRC_1, descriptor));
   descriptor.call.arguments.push_back({DNNL_ARG_SRC_0, Argument::Source::kInput, main, src});

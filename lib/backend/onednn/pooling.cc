@@ -93,7 +93,7 @@ Result<KernelDescriptor> BuildPooling(const Request& request) {
   PT_ASSIGN(const Desc dst, DescOf(request.out, request.in[0]));
   PT_ASSIGN(const std::vector<Pointwise> requantisation, Requantisation(request, node, *pooling));
   PT_ASSIGN(const dnnl::primitive_attr attributes,
-            Attributes(request, {requantisation, dst.get_dims(), request.out.layout}, descriptor));
+            Attributes(request, {requantisation, dst, request.out.layout}, descriptor));
   const WindowParameters& window = pooling->window;
   PT_CHECK_OK(Complete(
       descriptor, dnnl::pooling_forward::primitive_desc(

@@ -71,10 +71,10 @@ Argument ConstantArgument(KernelDescriptor& descriptor, int key, Tensor tensor, 
 Result<Argument> OperandArgument(const Request& request, const PostOps& post, const SecondOperand& operand, int key,
                                  KernelDescriptor& descriptor) {
   const Dims result = DimsOf(request.graph, request.group.result);
-  const auto dims = OperandDims(operand.dims, result, post.primitive_dims);
+  const auto dims = OperandDims(operand.dims, result, post.result.get_dims());
   if (!dims) return Unsupported("an operand does not broadcast along the flattened dims");
   if (operand.constant) {
-    PT_ASSIGN(Desc packed, ConstantDesc(*dims, post.primitive_dims, post.layout));
+    PT_ASSIGN(Desc packed, ConstantDesc(*dims, post.result.get_dims(), post.layout));
     return ConstantArgument(descriptor, key, *operand.constant, PlainDesc(*dims), std::move(packed));
   }
   const auto index = InputIndex(request, operand.value);
@@ -114,6 +114,10 @@ Result<dnnl::primitive_attr> Attributes(const Request& request, const PostOps& p
     const bool prelu = op.kind == Pointwise::Kind::kPrelu;
     const int key = DNNL_ARG_ATTR_MULTIPLE_POST_OP(list.len()) | (prelu ? DNNL_ARG_WEIGHTS : DNNL_ARG_SRC_1);
     PT_ASSIGN(Argument argument, OperandArgument(request, post, op.operand, key, descriptor));
+    if (prelu && argument.source == Argument::Source::kConstant) {
+      argument.desc = descriptor.constants[argument.index].packed = PlainDesc(argument.desc.get_dims());
+    }
+    if (const auto why = WhyNoOperand(post.followed, post.result, argument.desc, prelu)) return Unsupported(*why);
     if (prelu) {
       list.append_prelu(PreluMask(argument.desc.get_dims()));
     } else {

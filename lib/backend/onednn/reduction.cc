@@ -79,7 +79,7 @@ Result<KernelDescriptor> BuildReduction(const Request& request) {
   KernelDescriptor descriptor;
   PT_ASSIGN(const Desc src, DescOf(request.in[*main]));
   PT_ASSIGN(const Desc dst, ReshapedDesc(request.out, y));
-  PT_ASSIGN(const dnnl::primitive_attr attributes, Attributes(request, {{}, y, request.out.layout}, descriptor));
+  PT_ASSIGN(const dnnl::primitive_attr attributes, Attributes(request, {{}, dst, request.out.layout}, descriptor));
   if (src.get_dims() == y) return Unsupported("nothing is reduced");
   dnnl::primitive_desc_base description;
   if (node.op == "ReduceMean" && ReducesImage(*axes, x.size())) {

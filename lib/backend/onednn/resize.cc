@@ -104,7 +104,7 @@ Result<KernelDescriptor> BuildResize(const Request& request) {
   PT_ASSIGN(const Desc src, DescOf(request.in[*main], request.out));
   PT_ASSIGN(const Desc dst, DescOf(request.out, request.in[*main]));
   PT_ASSIGN(const dnnl::primitive_attr attributes,
-            Attributes(request, {{}, dst.get_dims(), request.out.layout}, descriptor));
+            Attributes(request, {{}, dst, request.out.layout}, descriptor));
   const auto algorithm = node.string_or("mode", "nearest") == "nearest" ? dnnl::algorithm::resampling_nearest
                                                                         : dnnl::algorithm::resampling_linear;
   PT_CHECK_OK(

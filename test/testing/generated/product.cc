@@ -52,6 +52,28 @@ void DrawDense(Drawing& d) {
   }
 }
 
+// What varies along some dims of the value alone, applied to it.
+Operand WithBroadcastOperand(Drawing& d, Operand at) {
+  const std::string op = d.OneOf({"Add", "Add", "Mul", "Sub", "Max", "PRelu"});
+  const Dims narrow = d.Narrowed(at->dims);
+  const Operand operand = d.Chance(0.5) ? d.Constant(kFloat, narrow) : d.Like(kFloat, narrow);
+  return op == "Add" && d.Chance(0.5) ? d.Node(op, {operand, at}) : d.Node(op, {at, operand});
+}
+
+// A dense layer whose result is turned, so that it may lie in another order than its dims, and what follows as well.
+void DrawTurnedDense(Drawing& d) {
+  Operand at = MatMul(d, d.Float(2, 4));
+  for (int64_t i = d.Between(1, 2); i > 0 && at != nullptr; --i) {
+    at = WithBroadcastOperand(d, at);
+    if (at != nullptr && d.Chance(0.3)) at = d.Node(d.OneOf({"Relu", "Tanh", "Sigmoid"}), {at});
+  }
+  if (at == nullptr || at->rank() < 2) return;
+  Dims perm;
+  for (int64_t i = 0; i < at->rank(); ++i) perm.insert(perm.begin() + d.Between(0, i), i);
+  at = d.Node("Transpose", {at}, Attributes().Ints("perm", perm));
+  for (int64_t i = d.Between(1, 2); i > 0 && at != nullptr; --i) at = WithBroadcastOperand(d, at);
+}
+
 // Several products of one input, as queries, keys and values are made.
 void DrawProductsOfOne(Drawing& d) {
   const Operand x = d.Float(2, 3);
@@ -111,6 +133,8 @@ DrawnFamily ProductFamily() {
            {"MatMul", DrawMatMul},
            {"dense layer", DrawDense},
            {"dense layer", DrawDense},
+           {"turned dense layer", DrawTurnedDense},
+           {"turned dense layer", DrawTurnedDense},
            {"products of one input", DrawProductsOfOne},
            {"Gemm", DrawGemm},
            {"Gemm", DrawGemm},
