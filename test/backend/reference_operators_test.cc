@@ -40,6 +40,34 @@ TEST_CASE("Hardmax, MarksTheFirstGreatestAlongTheAxis", "[backend]") {
         std::vector<float>{1, 1, 1, 0, 0, 0});
 }
 
+// "Clipping bounds the elements of a tensor in the range of [-threshold, +threshold] and is applied to the input of
+// activations": the one before the hidden state is among them, the cell itself is not bounded.
+TEST_CASE("Lstm, ClipBoundsWhatGoesIntoEveryActivation", "[backend]") {
+  const std::string text =
+      "input x float32[1,1,1]\nconst w float32[1,4,1] zeros\nconst r float32[1,4,1] zeros\n"
+      "const b float32[1,8] floats 5 5 5 5 0 0 0 0\nconst l int32[1] ints 1\nconst h float32[1,1,1] zeros\n"
+      "const c float32[1,1,1] value 10\n"
+      "y, yh, yc = LSTM(x, w, r, b, l, h, c) clip=0.5 hidden_size=1\noutput y\noutput yh\noutput yc\n";
+  const Graph graph = ParseGraph(text).value();
+  std::vector<Tensor> inputs;
+  for (const ValueId id : graph.node(NodeId(0u)).inputs) {
+    inputs.push_back(graph.value(id).constant.value_or(Tensor::Float32({1, 1, 1}, {0})));
+  }
+  const auto results = EvaluateNode(graph, NodeId(0u), inputs);
+  REQUIRE(results.ok());
+  const double gate = 1 / (1 + std::exp(-0.5)), bounded = std::tanh(0.5);
+  CHECK((*results)[2].values<float>()[0] == Catch::Approx(10 * gate + gate * bounded));
+  CHECK((*results)[1].values<float>()[0] == Catch::Approx(gate * bounded));
+  CHECK((*results)[0].values<float>()[0] == Catch::Approx(gate * bounded));
+}
+
+TEST_CASE("Lstm, ClipLetsNanPass", "[backend]") {
+  const std::string text =
+      "input x float32[1,1,1]\nconst w float32[1,4,1] ones\nconst r float32[1,4,1] zeros\n"
+      "y = LSTM(x, w, r) clip=0.5 hidden_size=1 : float32[1,1,1,1]\noutput y\n";
+  CHECK(std::isnan(Evaluate(text, Tensor::Float32({1, 1, 1}, {std::nanf("")}))[0]));
+}
+
 // By Laplace's expansion along the first row.
 double ExpandedDeterminant(const std::vector<float>& m, size_t n) {
   if (n == 0) return 1;

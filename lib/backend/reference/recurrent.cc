@@ -317,9 +317,11 @@ class Recurrence {
     }
   }
 
+  // Of what goes into an activation, the one before the hidden state too. NaN passes.
   T Clip(T x) const {
     const T limit = static_cast<T>(s_.clip);
-    return s_.clip <= 0 ? x : std::fmin(limit, std::fmax(-limit, x));
+    if (s_.clip <= 0) return x;
+    return x < -limit ? -limit : x > limit ? limit : x;
   }
 
   void UpdateCell(const Run& run, const T* gates, const T* recurrent, T* h, T* c, int64_t d) const {
@@ -348,7 +350,7 @@ class Recurrence {
       const T fresh = g(Clip(gates[3 * n + i] + recurrent[3 * n + i]));
       c[i] = forget * c[i] + input * fresh;
       const T output = f(Clip(gates[n + i] + recurrent[n + i] + (p != nullptr ? p[n + i] * c[i] : T{0})));
-      h[i] = output * last(c[i]);
+      h[i] = output * last(Clip(c[i]));
     }
   }
 
