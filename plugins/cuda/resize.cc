@@ -35,7 +35,7 @@ class Tables {
 Result<Routine> Resize(const Site& site) {
   PT_ASSIGN(const Operand* const x, MovedInput(site));
   const Operand& y = site.out[0];
-  PT_ASSIGN(const Resizing resizing, ReadResizing(site, *x, y));
+  PT_ASSIGN(const Resizing resizing, ReadResizing(site));
   if (!resizing.nearest && !IsReal(x->type())) return site.Unsupported("it weighs other types than real numbers");
   const IndexSpace space = IndexSpace::Whole(y.dims(), {y.strides()});
   if (space.count() == 0) return Routine{};
@@ -43,7 +43,7 @@ Result<Routine> Resize(const Site& site) {
   Tables tables(site);
   std::string body, loops, ends, offset = "0", weight = "1.0f";
   std::vector<bool> resized(y.dims().size(), false);
-  for (const ResizedDim& dim : resizing.dims) {
+  for (const DimTaps& dim : resizing.dims) {
     const std::string c = "c" + N(dim.dim), k = "k" + N(dim.dim), width = std::to_string(dim.width);
     resized[dim.dim] = true;
     if (!dim.outside.empty()) {

@@ -3,12 +3,13 @@
 
 #include <vector>
 
+#include "partitiontuner/backend/resize_node.h"
 #include "plugins/cuda/site.h"
 
 namespace pt::cuda {
 
 // One dim: output index o is the sum of weights[o * width + k] times the input's element sources[o * width + k].
-struct ResizedDim {
+struct DimTaps {
   size_t dim = 0;
   int64_t width = 1;
   std::vector<int32_t> sources;
@@ -17,12 +18,12 @@ struct ResizedDim {
 };
 
 struct Resizing {
-  std::vector<ResizedDim> dims;  // those that change, or are cropped; no two alike
-  bool nearest = false;          // every weight is 1
+  std::vector<DimTaps> dims;  // those that change, or are cropped; no two alike
+  bool nearest = false;       // every weight is 1
   float extrapolation = 0;
 };
 
-// Of a Resize or Upsample whose scales, sizes and region are constant. kUnsupported where they do not fit x and y.
-Result<Resizing> ReadResizing(const Site& site, const Operand& x, const Operand& y);
+// Of a Resize or Upsample whose scales, sizes and region are constant. kUnsupported where they are not, or do not fit.
+Result<Resizing> ReadResizing(const Site& site);
 
 }  // namespace pt::cuda
