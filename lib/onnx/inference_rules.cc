@@ -50,6 +50,52 @@ Node NodeOf(const InferenceContext& context, std::initializer_list<const char*> 
 
 // ---- rules ----
 
+// A tensor [batch, heads, length, size], or [batch, length, heads · size].
+struct HeadDims {
+  bool flat = false;
+  InferenceDim batch, heads, length, size;
+};
+
+std::optional<HeadDims> HeadDimsOf(const InferenceContext& context, size_t input, int64_t flat_heads) {
+  const Shape* shape = ShapeOf(context, input);
+  if (shape == nullptr) return std::nullopt;
+  if (shape->dim_size() == 4) return HeadDims{false, shape->dim(0), shape->dim(1), shape->dim(2), shape->dim(3)};
+  if (shape->dim_size() != 3) fail_shape_inference("Attention's tensors need three or four dims");
+  if (flat_heads < 1) fail_shape_inference("Attention's tensors of three dims need q_num_heads and kv_num_heads");
+  return HeadDims{true, shape->dim(0), DimOfNumber(flat_heads), shape->dim(1), shape->dim(2) / flat_heads};
+}
+
+void SetDims(InferenceContext& context, size_t output, size_t like, const std::vector<InferenceDim>& dims) {
+  if (!context.hasOutput(output)) return;
+  CopyElementType(context, output, like);
+  Shape& to = *context.getOutputType(output)->mutable_tensor_type()->mutable_shape();
+  to.clear_dim();
+  for (const InferenceDim& dim : dims) *to.add_dim() = dim;
+}
+
+// libonnx takes dims that are not known for 0.
+void InferAttention(const InferenceFunction&, InferenceContext& context) {
+  const Node node = NodeOf(context, {"kv_num_heads", "q_num_heads"});
+  const int64_t q_heads = node.int_or("q_num_heads", 0), kv_heads = node.int_or("kv_num_heads", 0);
+  CopyElementType(context, 0, 0);
+  const auto q = HeadDimsOf(context, 0, q_heads), k = HeadDimsOf(context, 1, kv_heads),
+             v = HeadDimsOf(context, 2, kv_heads);
+  if (!q || !k || !v) return;
+  if (q->flat != k->flat || q->flat != v->flat)
+    fail_shape_inference("Attention's tensors have three dims all, or four");
+  InferenceDim total = k->length;
+  if (context.hasInput(4)) {
+    const InferenceDim past = contrib::DimOf(context, 4, 2);
+    total = past.has_dim_value() ? total + past.dim_value() : InferenceDim();
+  }
+  SetDims(context, 0, 0,
+          q->flat ? std::vector<InferenceDim>{q->batch, q->length, v->size * q_heads}
+                  : std::vector<InferenceDim>{q->batch, q->heads, q->length, v->size});
+  SetDims(context, 1, 1, {k->batch, k->heads, total, k->size});
+  SetDims(context, 2, 2, {v->batch, v->heads, total, v->size});
+  SetDims(context, 3, 0, {q->batch, q->heads, q->length, total});
+}
+
 // libonnx adds output_padding to the size that SAME_UPPER and SAME_LOWER ask for, and takes no more than the windows
 // cover.
 void InferConvTranspose(const InferenceFunction&, InferenceContext& context) {
@@ -208,15 +254,11 @@ void InferStft(const InferenceFunction&, InferenceContext& context) {
 }
 
 constexpr InferenceRule kRules[] = {
-    {"ConvTranspose", InferConvTranspose},
-    {"GRU", InferRecurrent},
-    {"GroupNormalization", InferGroupNormalization},
-    {"LSTM", InferRecurrent},
-    {"LayerNormalization", InferLayerNormalization},
-    {"MaxUnpool", InferMaxUnpool},
-    {"RNN", InferRecurrent},
-    {"Resize", InferResize},
-    {"STFT", InferStft},
+    {"Attention", InferAttention}, {"ConvTranspose", InferConvTranspose},
+    {"GRU", InferRecurrent},       {"GroupNormalization", InferGroupNormalization},
+    {"LSTM", InferRecurrent},      {"LayerNormalization", InferLayerNormalization},
+    {"MaxUnpool", InferMaxUnpool}, {"RNN", InferRecurrent},
+    {"Resize", InferResize},       {"STFT", InferStft},
     {"Split", InferSplit},
 };
 

@@ -256,5 +256,28 @@ TEST_CASE("InferShapes, SplitIntoFewerPartsThanOutputsIsAFault", "[onnx]") {
   }
 }
 
+// libonnx took dims that are not known for 0.
+TEST_CASE("InferShapes, AttentionOfOpenDimsLeavesThemOpen", "[onnx]") {
+  const auto inferred = InferShapes(Parsed(R"(
+      input q float32[B,S,64]
+      input k float32[B,T,H]
+      input v float32[B,T,H]
+      input pk float32[B,2,P,8]
+      input pv float32[B,2,P,8]
+      y, p, o, s = Attention(q, k, v, _, pk, pv) q_num_heads=4 kv_num_heads=2
+      output y
+      output p
+      output s)"));
+  REQUIRE(inferred.ok());
+  CHECK(TypeOf(*inferred, "y") == "float32[B,S,?]");
+  CHECK(TypeOf(*inferred, "p") == "float32[B,2,?,?]");
+  CHECK(TypeOf(*inferred, "s") == "float32[B,4,S,?]");
+  const auto static_one = InferShapes(*inferred, {{{"B", 3}, {"S", 5}, {"T", 6}, {"H", 16}, {"P", 7}}, {}});
+  REQUIRE(static_one.ok());
+  CHECK(TypeOf(*static_one, "y") == "float32[3,5,32]");
+  CHECK(TypeOf(*static_one, "p") == "float32[3,2,13,8]");
+  CHECK(TypeOf(*static_one, "s") == "float32[3,4,5,13]");
+}
+
 }  // namespace
 }  // namespace pt
