@@ -238,7 +238,13 @@ class Maker {
     }
     if (product_.bias) {
       const auto bias = product_.bias->values<float>();
-      p_.bias.assign(bias.begin(), bias.end());
+      const auto count = static_cast<size_t>(p_.by_row ? p_.a_channels : p_.padded(p_.columns));
+      if (product_.bias_spread == Spread::kOne) {
+        p_.bias.assign(count, bias[0]);
+      } else {
+        p_.bias.assign(bias.begin(), bias.end());
+        p_.bias.resize(count);
+      }
     }
     if (product_.rest.empty()) {
       if (site_.out[0].type() != type.type || site_.out[0].dims() != type.static_dims()) return Refuse("its result");

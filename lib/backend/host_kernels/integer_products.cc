@@ -34,11 +34,9 @@ struct Memory {
     terms = room.Take<int32_t>(chunk);
     zeros = room.Take<int32_t>(chunk);
     column_scales = room.Take<float>(p.by_row ? 0 : chunk);
-    column_bias = room.Take<float>(p.by_row ? 0 : chunk);
     row_zeros = room.Take<int32_t>(rows);
     row_sums = room.Take<int32_t>(rows);
     row_scales = room.Take<float>(p.by_row ? rows : 0);
-    row_bias = room.Take<float>(p.by_row ? rows : 0);
     if (!p.constant) {
       panels = room.Take<int8_t>(p.packed_depth() * chunk);
       sums = room.Take<int32_t>(chunk);
@@ -50,7 +48,7 @@ struct Memory {
   }
 
   int32_t *terms, *zeros, *row_zeros, *row_sums;
-  float *column_scales, *column_bias, *row_scales, *row_bias;
+  float *column_scales, *row_scales;
   int8_t* panels = nullptr;
   int32_t* sums = nullptr;
   uint8_t* gathered = nullptr;
@@ -120,27 +118,49 @@ class Worker {
 
   // Numbers of columns that are not there count for nothing.
   void PrepareColumns() {
-    const int64_t padded = p_.padded(columns_);
-    if (p_.b_zero_stride == 0) {
-      std::fill_n(m_.zeros, padded, p_.may_have_column_zeros ? p_.b_zero.At(run_, at_[kBZero]) : 0);
-    } else {
-      for (int64_t j = 0; j < padded; ++j) {
-        const int64_t column = std::min(first_ + j, p_.columns - 1);
-        m_.zeros[j] = p_.b_zero.At(run_, at_[kBZero] + column * p_.b_zero_stride);
+    terms_ = sums_;
+    has_column_zeros_ = p_.may_have_column_zeros && ReadColumnZeros();
+    if (has_column_zeros_) {
+      const auto depth = static_cast<uint32_t>(p_.depth);
+      for (int64_t j = 0; j < p_.padded(columns_); ++j) {
+        m_.terms[j] =
+            static_cast<int32_t>(static_cast<uint32_t>(sums_[j]) - depth * static_cast<uint32_t>(m_.zeros[j]));
       }
-    }
-    has_column_zeros_ =
-        p_.may_have_column_zeros && std::any_of(m_.zeros, m_.zeros + padded, [](int32_t zero) { return zero != 0; });
-    const auto depth = static_cast<uint32_t>(p_.depth);
-    for (int64_t j = 0; j < padded; ++j) {
-      m_.terms[j] = static_cast<int32_t>(static_cast<uint32_t>(sums_[j]) - depth * static_cast<uint32_t>(m_.zeros[j]));
+      terms_ = m_.terms;
     }
     if (!p_.is_real || p_.by_row) return;
+    std::fill_n(m_.column_scales, p_.padded(columns_), 1.0F);
+    for (const IntegerFactor& factor : p_.scales) {
+      if (factor.is_one) {
+        ForColumns([&, scale = factor.At(run_, 0)](int64_t j) { m_.column_scales[j] *= scale; });
+      } else if (factor.stride == 1) {
+        const float* scales = run_.input<float>(factor.place) + first_;
+        ForColumns([&](int64_t j) { m_.column_scales[j] *= scales[j]; });
+      } else {
+        ForColumns([&](int64_t j) { m_.column_scales[j] *= factor.At(run_, first_ + j); });
+      }
+    }
+  }
+
+  template <typename F>
+  void ForColumns(const F& f) const {
+    for (int64_t j = 0; j < columns_; ++j) f(j);
+  }
+
+  // Whether there are some.
+  bool ReadColumnZeros() {
+    const int64_t padded = p_.padded(columns_);
+    if (p_.b_zero_stride == 0) {
+      std::fill_n(m_.zeros, padded, p_.b_zero.At(run_, at_[kBZero]));
+      return m_.zeros[0] != 0;
+    }
+    int32_t any = 0;
     for (int64_t j = 0; j < padded; ++j) {
       const int64_t column = std::min(first_ + j, p_.columns - 1);
-      m_.column_scales[j] = ScaleAt(column);
-      if (!p_.bias.empty()) m_.column_bias[j] = p_.BiasAt(column);
+      m_.zeros[j] = p_.b_zero.At(run_, at_[kBZero] + column * p_.b_zero_stride);
+      any |= m_.zeros[j];
     }
+    return any != 0;
   }
 
   float ScaleAt(int64_t i) const {
@@ -176,7 +196,7 @@ class Worker {
                        .depth = p_.depth,
                        .columns = columns_,
                        .row_zeros = m_.row_zeros,
-                       .column_terms = m_.terms,
+                       .column_terms = terms_,
                        .row_sums = has_column_zeros_ ? m_.row_sums : nullptr,
                        .column_zeros = m_.zeros};
       int32_t* c = p_.is_direct() ? run_.output<int32_t>(0) + at[kC] + first_ : m_.stretch + (row - first) * columns_;
@@ -185,7 +205,7 @@ class Worker {
         call.reals = reinterpret_cast<float*>(c);
         (p_.by_row ? call.row_scales : call.column_scales) = p_.by_row ? m_.row_scales : m_.column_scales;
         if (!p_.bias.empty()) {
-          (p_.by_row ? call.row_bias : call.column_bias) = p_.by_row ? m_.row_bias : m_.column_bias;
+          (p_.by_row ? call.row_bias : call.column_bias) = p_.bias.data() + (p_.by_row ? ChannelOf(row) : first_);
         }
         call.bounded = p_.bounds.has_value();
         if (p_.bounds) std::tie(call.low, call.high) = *p_.bounds;
@@ -201,12 +221,11 @@ class Worker {
   void PrepareRows(int64_t row, int64_t rows, const Offsets& at, int64_t zero_stride) {
     for (int64_t r = 0; r < rows; ++r) m_.row_zeros[r] = p_.a_zero.At(run_, at[kAZero] + r * zero_stride);
     if (!p_.is_real || !p_.by_row) return;
-    const int64_t channel = matrix_ * p_.rows.count % p_.a_channels + row;
-    for (int64_t r = 0; r < rows; ++r) {
-      m_.row_scales[r] = ScaleAt(channel + r);
-      if (!p_.bias.empty()) m_.row_bias[r] = p_.BiasAt(channel + r);
-    }
+    for (int64_t r = 0; r < rows; ++r) m_.row_scales[r] = ScaleAt(ChannelOf(row) + r);
   }
+
+  // Of a convolution.
+  int64_t ChannelOf(int64_t row) const { return matrix_ * p_.rows.count % p_.a_channels + row; }
 
   void RunRest(int64_t first, int64_t rows) {
     const int64_t begin = (matrix_ * p_.rows.count + first) * p_.columns + first_;
@@ -234,7 +253,7 @@ class Worker {
   int64_t matrix_ = 0, first_ = 0, columns_ = 0;
   Offsets at_{};
   const int8_t* panels_ = nullptr;
-  const int32_t* sums_ = nullptr;
+  const int32_t *sums_ = nullptr, *terms_ = nullptr;
   bool has_column_zeros_ = false;
 };
 

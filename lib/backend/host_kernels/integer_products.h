@@ -65,7 +65,7 @@ struct IntegerProducts {
   bool by_row = false;  // scales and bias
   bool is_real = false;
   std::vector<IntegerFactor> scales;
-  std::vector<float> bias;  // one, or one for each; empty: none
+  std::vector<float> bias;  // for each, columns filled up to whole panels; empty: none
   std::optional<std::pair<float, float>> bounds;
   Walk<1> column_walk;  // of the result
   std::optional<ProductRest> rest;
@@ -76,7 +76,6 @@ struct IntegerProducts {
   int64_t padded(int64_t count) const { return (count + math.columns - 1) / math.columns * math.columns; }
   int64_t matrix_bytes() const { return packed_depth() * padded(columns); }
   bool is_direct() const { return !rest && column_walk.is_contiguous(); }
-  float BiasAt(int64_t i) const { return bias[bias.size() == 1 ? 0 : static_cast<size_t>(i)]; }
 };
 
 uint64_t ScratchBytes(const IntegerProducts& products, uint32_t width);
