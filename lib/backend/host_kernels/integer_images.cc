@@ -42,8 +42,8 @@ Result<IntegerImages> IntegerImages::Read(const Site& site, const Node& node, co
   for (size_t d = 0; d < in.size(); ++d) {
     const auto reach = CheckedMul(out[d] - 1, window->strides[d]),
                tap = CheckedMul(kernel[d] - 1, window->dilations[d]);
-    if (out[d] < 1 || kernel[d] < 1 || window->pads_begin[d] < 0 || !reach || !tap || *reach > kMostPadded ||
-        *tap > kMostPadded || window->pads_begin[d] > kMostPadded || in[d] > kMostPadded) {
+    if (in[d] < 1 || out[d] < 1 || kernel[d] < 1 || window->pads_begin[d] < 0 || !reach || !tap ||
+        *reach > kMostPadded || *tap > kMostPadded || window->pads_begin[d] > kMostPadded || in[d] > kMostPadded) {
       return refuse();
     }
     padded[d] = std::max(window->pads_begin[d] + in[d], *reach + *tap + 1);
