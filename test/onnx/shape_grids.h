@@ -368,6 +368,8 @@ y = DequantizeLinear(x, s) output_dtype=10})"},
     {"DequantizeLinear",
      "input x uint8[6]\nconst s float32[{1|2|3|6}] ones\ny = DequantizeLinear(x, s) axis=0 "
      "{|block_size=2|block_size=3}"},
+    {"CastLike", "input x float32[4,6]\ninput t {int64|float16|bool}[{1|2,3}]\ny = CastLike(x, t)"},
+    {"Clip", "input x float32[{|4,6}]\nconst a float32[] value 0\ny = {Clip(x)|Clip(x, a)|Clip(x, _, a)}"},
     {"Det", "input x float32[{3,3|2,3,3|2,4,3,3}]\ny = Det(x)"},
 };
 
@@ -424,6 +426,23 @@ const m {bool[3,9] ones|float32[2,1,3,9] zeros}
 input pk float32[2,2,4,8]
 input pv float32[2,2,4,6]
 y, p, o{|, s} = Attention(q, k, v, m, pk, pv) q_num_heads=4 kv_num_heads=2)"},
+    {"Attention", R"(
+input q float32[2,4,3,8]
+input k float32[2,2,5,8]
+input v float32[2,2,5,6]
+y{|, p, o} = Attention(q, k, v) q_num_heads=4 kv_num_heads=2 {|is_causal=1})"},
+    {"LinearAttention", R"(
+opset 27
+input q float32[2,3,{16|32}]
+input k float32[2,3,16]
+input v float32[2,3,{12|16}]
+y, s = LinearAttention(q, k, v) q_num_heads={2|4} kv_num_heads=2 update_rule="linear")"},
+    {"CausalConvWithState", R"(
+opset 27
+input x float32[2,3,{1|5}]
+input w float32[3,1,{1|4}]
+y, s = CausalConvWithState(x, w) {|activation="silu"})"},
+    {"SwiGLU", "opset 28\ninput a float32[{3|2,3}]\ninput b float32[{3|2,3}]\ny = SwiGLU(a, b)"},
     {"RotaryEmbedding", R"(
 input x float32[2,{4,3,8|3,32}]
 const c float32[2,3,{4|2}] ones
@@ -470,6 +489,9 @@ const m int64[] value {0|2}
 y = NonMaxSuppression(b, s, m) {|center_point_box=1})",
      true},
     {"ConstantOfShape", "const s int64[{2] ints 3 4|0] ints|3] ints 2 0 1}\ny = ConstantOfShape(s)"},
+    {"Scatter",
+     "opset 10\ninput x float32[4,5]\nconst i int64[2,3] zeros\ninput u float32[2,3]\ny = Scatter(x, i, u) "
+     "{|axis=1|axis=-1}"},
     {"RandomNormal", "y = {RandomNormal|RandomUniform}() shape={[2,3]|[4]} {|dtype=11}"},
     {"RandomNormalLike", "input x float32[2,3]\ny = {RandomNormalLike|RandomUniformLike|Bernoulli}(x) {|dtype=11}"},
     {"Multinomial", "input x float32[2,3]\ny = Multinomial(x) {|sample_size=5} {|dtype=7}"},
