@@ -6,8 +6,6 @@
 #include <cstring>
 #include <limits>
 
-#include "partitiontuner/graph/linear_quantisation.h"
-#include "partitiontuner/graph/makers.h"
 #include "partitiontuner/graph/visit_type.h"
 #include "partitiontuner/support/dims_text.h"
 
@@ -41,8 +39,15 @@ std::string Number(double value) {
 Comparison Differs(std::string reason) {
   Comparison result;
   result.equal = false;
+  result.of_tolerance = HUGE_VAL;
   result.reason = std::move(reason);
   return result;
+}
+
+// Of a tolerance, by the difference.
+double ShareOf(double difference, double allowed) {
+  if (difference == 0) return 0;
+  return allowed > 0 ? difference / allowed : HUGE_VAL;
 }
 
 // One element of an expected tensor or sample, with its place in the actual tensor.
@@ -72,12 +77,14 @@ Comparison CompareFloats(const ExpectedTensor& expected, const Tensor& actual, c
   }
   const bool elementwise = tolerance.kind == Tolerance::Kind::kElementwise;
   const double bound = std::max(tolerance.absolute, tolerance.relative * largest);
+  result.largest = largest;
   double worst_excess = 0;
   for (int64_t i = 0; i < wanted.count(); ++i) {
     const double want = wanted.value(i), got = *FloatAt(actual, wanted.place(i));
     if (std::isnan(want)) ++result.nan_count;
     const auto note = [&](double excess) {
       result.equal = false;
+      if (std::isinf(excess)) result.of_tolerance = excess;
       if (!(excess > worst_excess)) return;
       worst_excess = excess;
       result.reason =
@@ -92,6 +99,7 @@ Comparison CompareFloats(const ExpectedTensor& expected, const Tensor& actual, c
     const double scale = elementwise ? std::fabs(want) : largest;
     if (difference > 0) result.max_rel = std::max(result.max_rel, scale > 0 ? difference / scale : HUGE_VAL);
     const double allowed = elementwise ? tolerance.absolute + tolerance.relative * std::fabs(want) : bound;
+    result.of_tolerance = std::max(result.of_tolerance, ShareOf(difference, allowed));
     if (difference > allowed) note(difference - allowed);
   }
   return result;
@@ -107,6 +115,8 @@ Comparison CompareInts(const std::vector<int64_t>& want, const std::vector<int64
     const uint64_t a = static_cast<uint64_t>(want[i]), b = static_cast<uint64_t>(got[place]);
     const uint64_t difference = want[i] > got[place] ? a - b : b - a;
     result.max_abs = std::max(result.max_abs, static_cast<double>(difference));
+    result.of_tolerance =
+        std::max(result.of_tolerance, ShareOf(static_cast<double>(difference), static_cast<double>(allowed)));
     if (difference <= static_cast<uint64_t>(allowed)) continue;
     if (result.equal) {
       result.reason = "element " + std::to_string(place) + " is " + std::to_string(got[place]) + ", expected " +
@@ -183,35 +193,7 @@ Comparison CompareExactly(const Tensor& want, const Tensor& got) {
   return result;
 }
 
-// A product that quantises its result by inputs 6 and 7.
-bool IsQLinear(const Node& node) {
-  return node.domain.empty() && (node.op == "QLinearConv" || node.op == "QLinearMatMul") && node.inputs.size() > 6;
-}
-
-// The last node that the output is made from and that quantises, so the nearest in effect; invalid when none.
-NodeId LastQuantisation(const Graph& graph, ValueId output) {
-  return LastMaker(graph, output, [](const Node& node) { return IsQuantisation(node) || IsQLinear(node); });
-}
-
 }  // namespace
-
-Tolerance DefaultTolerance(const Graph& graph, ValueId output, MathMode math) {
-  Tolerance tolerance;
-  tolerance.relative = RelativeTolerance(math, graph.value(output).type.type);
-  const NodeId quantisation = LastQuantisation(graph, output);
-  if (!quantisation.valid()) return tolerance;
-  const Node& node = graph.node(quantisation);
-  if (graph.value(output).producer == quantisation) tolerance.integer_steps = 1;
-  const auto& scale = graph.value(node.inputs[IsQLinear(node) ? 6 : 1]).constant;
-  if (!scale || !HasTolerance(scale->type())) return tolerance;
-  for (int64_t i = 0; i < scale->element_count(); ++i) {
-    // A hair more than the step: the difference of two dequantised neighbours is rounded.
-    tolerance.absolute = std::max(tolerance.absolute, std::fabs(*FloatAt(*scale, i)) * (1 + 1e-5));
-  }
-  return tolerance;
-}
-
-Tolerance OperatorTestTolerance() { return {Tolerance::Kind::kElementwise, 1e-3, 1e-7, 0}; }
 
 Comparison CompareKinds(const ExpectedTensor& expected, const Tensor& actual) {
   if (expected.tensor && expected.tensor->type() != actual.type()) {
@@ -257,6 +239,8 @@ Comparison CompareData(const ExpectedTensor& expected, const Datum& actual, cons
     const Comparison one = compare(*want.elements()[i], *actual.elements()[i]);
     all.max_abs = std::max(all.max_abs, one.max_abs);
     all.max_rel = std::max(all.max_rel, one.max_rel);
+    all.largest = std::max(all.largest, one.largest);
+    all.of_tolerance = std::max(all.of_tolerance, one.of_tolerance);
     all.compared += one.compared;
     all.nan_count += one.nan_count;
     if (all.equal && !one.equal) all.reason = "tensor " + std::to_string(i) + ": " + one.reason;

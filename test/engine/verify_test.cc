@@ -157,43 +157,19 @@ TEST_CASE("RelativeError, IsInfiniteWhereMoreThanRealNumbersDiffers", "[engine]"
   CHECK(RelativeError(std::vector<Tensor>{floats({1})}, {}) == HUGE_VAL);
 }
 
-TEST_CASE("Verify, DefaultsComeFromTypeAndLastQuantisation", "[engine]") {
-  const auto parsed = ParseGraph(R"(
-input x float32[2]
-const s1 float32[] value 0.5
-const s2 float32[] value 0.25
-const zero uint8[] value 0
-q = QuantizeLinear(x, s1, zero) : uint8[2]
-d = DequantizeLinear(q, s1, zero) : float32[2]
-r = Relu(d) : float32[2]
-q2 = QuantizeLinear(r, s2, zero) : uint8[2]
-y = DequantizeLinear(q2, s2, zero) : float32[2]
-plain = Relu(x) : float32[2]
-half = Cast(x) to=10 : float16[2]
-const w int8[2,2] zeros
-const s3 float32[] value 0.125
-m = QLinearMatMul(q2, s2, zero, w, s1, s1, s3, zero) : uint8[2]
-e = DequantizeLinear(m, s3, zero) : float32[2]
-output y
-output plain
-output half
-output q2
-output m
-output e
-)");
-  REQUIRE(parsed.ok());
-  const Graph& graph = *parsed;
-  const Tolerance quantised = DefaultTolerance(graph, graph.outputs()[0]);
-  CHECK(quantised.absolute == Catch::Approx(0.25).epsilon(1e-4));
-  CHECK(quantised.relative == 1e-4);
-  CHECK(quantised.integer_steps == 0);
-  const Tolerance plain = DefaultTolerance(graph, graph.outputs()[1]);
-  CHECK(plain.absolute == 0);
-  CHECK(plain.relative == 1e-4);
-  CHECK(DefaultTolerance(graph, graph.outputs()[2]).relative == 1e-2);
-  CHECK(DefaultTolerance(graph, graph.outputs()[3]).integer_steps == 1);
-  CHECK(DefaultTolerance(graph, graph.outputs()[4]).integer_steps == 1);
-  CHECK(DefaultTolerance(graph, graph.outputs()[5]).absolute == Catch::Approx(0.125).epsilon(1e-4));
+TEST_CASE("Verify, SaysHowManyTimesTheToleranceADifferenceIs", "[engine]") {
+  CHECK(Compare({1000, 0}, {1000, 0.05f}, kMaximum).of_tolerance == Catch::Approx(0.5));
+  CHECK(Compare({1000, 0}, {1000, 0.11f}, kMaximum).of_tolerance == Catch::Approx(1.1));
+  CHECK(Compare({10, 1}, {10, 1.003f}, OperatorTestTolerance()).of_tolerance == Catch::Approx(3).epsilon(1e-3));
+  CHECK(Compare({1, 2}, {1, 2}, Tolerance{}).of_tolerance == 0);
+  CHECK(Compare({1, 2}, {1, 3}, Tolerance{}).of_tolerance == HUGE_VAL);
+  CHECK(Compare({1, kNan}, {1, 3}, kMaximum).of_tolerance == HUGE_VAL);
+  CHECK(Compare({-8, 4}, {-8, 4}, kMaximum).largest == 8);
+  Tolerance steps;
+  steps.integer_steps = 2;
+  const auto int64s = [](std::vector<int64_t> values) { return Tensor::Int64({2}, values); };
+  CHECK(CompareTensors(Expect(int64s({1, 2})), int64s({1, 5}), steps).of_tolerance == 1.5);
+  CHECK(CompareTensors(Expect(int64s({1, 2})), int64s({1, 3}), Tolerance{}).of_tolerance == HUGE_VAL);
 }
 
 // Three elements of 4 bits lie in a byte and a half.

@@ -7,6 +7,7 @@
 
 #include "partitiontuner/onnx/tensor_proto.h"
 #include "tools/pt-run/data_sets.h"
+#include "tools/pt-run/rounding_noise.h"
 #include "tools/pt-run/suite_case.h"
 #include "tools/pt-run/suite_process.h"
 
@@ -50,11 +51,13 @@ Result<std::vector<Datum>> LightInputs(const Graph& graph) {
   return inputs;
 }
 
-CaseResult Judged(const ReadyModel& ready, const std::vector<Datum>& inputs,
+CaseResult Judged(const std::shared_ptr<const ReadyModel>& ready, const std::vector<Datum>& inputs,
                   const std::vector<ExpectedTensor>& expected, bool operator_test, const RunFlags& flags) {
-  const Result<RunOutputs> outputs = RunOnce(ready, inputs, nullptr);
+  const Result<RunOutputs> outputs = RunOnce(*ready, inputs, nullptr);
   if (!outputs.ok()) return Refused(outputs.error());
-  const auto verdicts = JudgeOutputs(ready, outputs->values, expected, operator_test, flags);
+  const auto verdicts = JudgeOutputs(*ready, outputs->values, expected, operator_test, flags, [&] {
+    return MeasureRoundingNoise({{ready, inputs}}, {}, flags, CancelToken());
+  });
   if (!verdicts.ok()) return {CaseOutcome::kError, OneLine(verdicts.error())};
   for (const OutputVerdict& verdict : *verdicts) {
     if (!verdict.comparison.equal)
@@ -79,7 +82,7 @@ CaseResult RunLightCase(Engine& engine, const SuiteCase& suite_case, const RunFl
   expected[0].dims = tensor->dims();
   expected[0].tensor = std::move(*tensor);
   if ((*ready)->model->graph->outputs().size() != 1) return {CaseOutcome::kError, "more outputs than expected ones"};
-  return Judged(**ready, *inputs, expected, false, flags);
+  return Judged(*ready, *inputs, expected, false, flags);
 }
 
 CaseResult RunCase(Engine& engine, const SuiteCase& suite_case, RunFlags flags, const Console& console) {
@@ -88,9 +91,9 @@ CaseResult RunCase(Engine& engine, const SuiteCase& suite_case, RunFlags flags, 
   DataSets sets(engine, flags, true, console);
   for (const std::string& folder : suite_case.data_sets) {
     const Result<DataSet> data = sets.Read(folder);
-    CaseResult result =
-        data.ok() ? Judged(*sets.ready(), data->inputs, data->expected, IsOperatorTest(suite_case.name), flags)
-                  : Refused(data.error());
+    CaseResult result = data.ok()
+                            ? Judged(sets.ready(), data->inputs, data->expected, IsOperatorTest(suite_case.name), flags)
+                            : Refused(data.error());
     if (result.outcome == CaseOutcome::kPass) continue;
     if (suite_case.data_sets.size() > 1) result.reason = folder.substr(folder.rfind('/') + 1) + ": " + result.reason;
     return result;

@@ -1,17 +1,64 @@
 #include "tools/pt-run/verdict.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "partitiontuner/engine/run_buffers.h"
 #include "partitiontuner/graph/chance.h"
+#include "partitiontuner/graph/linear_quantisation.h"
 #include "partitiontuner/plan/plan_precision.h"
 #include "tools/common/text.h"
 
 namespace pt::tools {
 namespace {
 
-std::string MathReason(MathMode math) {
-  return math == MathMode::kFp32 ? "fp32 math" : "the plan computes in " + std::string(MathModeName(math));
+// Of what roundings alone change, and never more than so much of the largest number: beyond it nobody could tell a
+// right output from a wrong one.
+constexpr double kOfNoise = 2, kMostOfLargest = 0.1;
+
+// What is allowed where roundings alone change the output by `noise`.
+void AllowNoise(double noise, DataType type, double largest, OutputVerdict& verdict) {
+  const std::string by = "quantised inside: roundings alone change it by " + Brief(noise) + ", ";
+  if (const std::optional<IntegerRange> range = RangeOf(type)) {
+    const double most = std::floor((range->high - range->low) * kMostOfLargest);
+    const double steps = std::min(std::ceil(kOfNoise * noise), most);
+    if (steps <= static_cast<double>(verdict.tolerance.integer_steps)) return;
+    verdict.tolerance.integer_steps = static_cast<int64_t>(steps);
+    verdict.reason = by + (steps < most ? "twice that is allowed" : "a tenth of what the type holds is allowed");
+    verdict.by_noise = true;
+    return;
+  }
+  const double allowed = std::min(kOfNoise * noise, kMostOfLargest * largest);
+  if (!(allowed > std::max(verdict.tolerance.absolute, verdict.tolerance.relative * largest))) return;
+  verdict.tolerance.absolute = allowed;
+  verdict.reason =
+      by + (kOfNoise * noise <= allowed ? "twice that is allowed" : "a tenth of the largest magnitude is allowed");
+  verdict.by_noise = true;
+}
+
+// The tolerance by what was said, or by what is inside.
+Result<OutputVerdict> VerdictFor(const Graph& loaded, ValueId output, MathMode math, bool operator_test,
+                                 const RunFlags& flags) {
+  OutputVerdict verdict;
+  if (operator_test) {
+    verdict.tolerance = OperatorTestTolerance();
+    verdict.reason = "operator test";
+  } else {
+    ReasonedTolerance reasoned = ToleranceOf(loaded, output, math);
+    verdict.tolerance = reasoned.tolerance;
+    verdict.reason = std::move(reasoned.reason);
+    verdict.hangs_on_noise = reasoned.quantised && flags.rtol.empty() && flags.atol.empty() &&
+                             (verdict.tolerance.relative > 0 || verdict.tolerance.integer_steps > 0);
+  }
+  if (!flags.rtol.empty()) {
+    PT_ASSIGN(verdict.tolerance.relative, ParseNumber(flags.rtol, "--rtol"));
+    verdict.reason = "--rtol";
+  }
+  if (!flags.atol.empty()) {
+    PT_ASSIGN(verdict.tolerance.absolute, ParseNumber(flags.atol, "--atol"));
+    verdict.reason = flags.rtol.empty() ? "--atol" : "--rtol and --atol";
+  }
+  return verdict;
 }
 
 bool IsExchanged(const ValueType& type) {
@@ -24,6 +71,8 @@ Result<std::shared_ptr<const ReadyModel>> MakeReady(Engine& engine, const ModelF
                                                     const RunFlags& flags, bool suite, const Console& console) {
   ReadyModel ready;
   options.keep_loaded = true;
+  ready.file = file;
+  ready.options = options;
   PT_ASSIGN(ready.model, engine.Load(file, options));
   if (!suite) NotePrecision(*ready.model, console);
   for (const auto* ids : {"inputs", "outputs"}) {
@@ -69,27 +118,25 @@ Result<RunOutputs> RunOnce(const ReadyModel& ready, const std::vector<Datum>& in
 
 Result<std::vector<OutputVerdict>> JudgeOutputs(const ReadyModel& ready, const std::vector<Datum>& outputs,
                                                 const std::vector<ExpectedTensor>& expected, bool operator_test,
-                                                const RunFlags& flags) {
-  // The graph as loaded, since passes may have folded the quantisation that a tolerance comes from.
+                                                const RunFlags& flags, const NoiseOfOutputs& noise) {
+  // The graph as loaded: passes fold the quantisation that a tolerance comes from, and compute float16 in float32.
   const Graph& graph = *ready.model->loaded;
   const Graph& planned = *ready.model->graph;
   const MathMode math = LoosestMath(ready.plan.plan);
+  std::optional<std::vector<double>> noises;
   std::vector<OutputVerdict> verdicts;
   for (size_t i = 0; i < outputs.size(); ++i) {
-    OutputVerdict verdict;
     const ValueId output = graph.outputs()[i % graph.outputs().size()];  // of each request the same
+    PT_ASSIGN(OutputVerdict verdict, VerdictFor(graph, output, math, operator_test, flags));
     verdict.name = planned.value(planned.outputs()[i]).name;
-    verdict.tolerance = operator_test ? OperatorTestTolerance() : DefaultTolerance(graph, output, math);
-    verdict.reason = operator_test ? "operator test" : MathReason(math);
-    if (!flags.rtol.empty()) {
-      PT_ASSIGN(verdict.tolerance.relative, ParseNumber(flags.rtol, "--rtol"));
-      verdict.reason = "--rtol";
-    }
-    if (!flags.atol.empty()) {
-      PT_ASSIGN(verdict.tolerance.absolute, ParseNumber(flags.atol, "--atol"));
-      verdict.reason = flags.rtol.empty() ? "--atol" : "--rtol and --atol";
-    }
     verdict.comparison = CompareData(expected[i], outputs[i], verdict.tolerance);
+    if (!verdict.comparison.equal && verdict.hangs_on_noise && verdict.comparison.compared > 0) {
+      if (!noises) {
+        PT_ASSIGN(noises, noise());
+      }
+      AllowNoise((*noises)[i], graph.value(output).type.type, verdict.comparison.largest, verdict);
+      verdict.comparison = CompareData(expected[i], outputs[i], verdict.tolerance);
+    }
     if (!verdict.comparison.equal && outputs[i].is_tensor() && DependsOnChance(planned, planned.outputs()[i])) {
       verdict.comparison = CompareKinds(expected[i], outputs[i].tensor());
       verdict.reason = "drawn at random: type and dims alone";

@@ -1,6 +1,7 @@
 // One run of a model on given inputs, and what its outputs were worth.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -14,6 +15,8 @@ namespace pt::tools {
 // A model planned and ready. The session's plan is the one run; twin is its sequential form, when
 // asked for.
 struct ReadyModel {
+  ModelFile file;        // that it was made from
+  ModelOptions options;  // and with
   std::shared_ptr<const Model> model;
   ChosenPlan plan;
   std::unique_ptr<Session> session, twin;
@@ -32,13 +35,18 @@ Result<RunOutputs> RunOnce(const ReadyModel& ready, const std::vector<Datum>& in
 struct OutputVerdict {
   std::string name;
   Tolerance tolerance;
-  std::string reason;  // why this tolerance
+  std::string reason;           // why this tolerance
+  bool hangs_on_noise = false;  // it may be wider where roundings alone change the output by more
+  bool by_noise = false;        // it is
   Comparison comparison;
 };
-// One verdict an output. --rtol and --atol replace the tolerance's.
+// By output: how far roundings alone change it (rounding_noise.h).
+using NoiseOfOutputs = std::function<Result<std::vector<double>>()>;
+// One verdict an output. --rtol and --atol replace the tolerance's. Where neither is given, an output that is quantised
+// on the way and lies beyond its tolerance is judged by the noise, which is asked for then, and once.
 Result<std::vector<OutputVerdict>> JudgeOutputs(const ReadyModel& ready, const std::vector<Datum>& outputs,
                                                 const std::vector<ExpectedTensor>& expected, bool operator_test,
-                                                const RunFlags& flags);
+                                                const RunFlags& flags, const NoiseOfOutputs& noise);
 
 bool AllEqual(const std::vector<OutputVerdict>& verdicts);
 

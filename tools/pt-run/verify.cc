@@ -1,9 +1,10 @@
 // pt-run MODEL --verify: outputs against test data or against the reference library.
+#include <cmath>
 #include <filesystem>
 
 #include "tools/common/text.h"
-#include "tools/pt-run/carry.h"
 #include "tools/pt-run/data_sets.h"
+#include "tools/pt-run/rounding_noise.h"
 
 namespace pt::tools {
 namespace {
@@ -27,6 +28,7 @@ Json ReportJson(const SetReport& report, bool twin) {
     row.Set("rtol", verdict.tolerance.relative);
     row.Set("atol", verdict.tolerance.absolute);
     row.Set("tolerance", verdict.reason);
+    if (std::isfinite(verdict.comparison.of_tolerance)) row.Set("of_tolerance", verdict.comparison.of_tolerance);
     row.Set("reason", verdict.comparison.reason);
     outputs.Push(std::move(row));
   }
@@ -37,14 +39,35 @@ Json ReportJson(const SetReport& report, bool twin) {
   return json;
 }
 
+// "fp32 math: 0.0001 of the largest magnitude".
+std::string ToleranceText(const OutputVerdict& verdict) {
+  const Tolerance& tolerance = verdict.tolerance;
+  if (tolerance.kind == Tolerance::Kind::kElementwise) {
+    return verdict.reason + ": rtol " + Brief(tolerance.relative) + ", atol " + Brief(tolerance.absolute);
+  }
+  std::string text;
+  if (tolerance.relative > 0 && !verdict.by_noise) text = Brief(tolerance.relative) + " of the largest magnitude";
+  if (tolerance.absolute > 0) text += (text.empty() ? "" : " or ") + Brief(tolerance.absolute);
+  if (tolerance.integer_steps > 1) text = std::to_string(tolerance.integer_steps) + " steps";
+  return verdict.reason + (text.empty() ? "" : ": " + text);
+}
+
+// ": element 3 is 1.5, expected 1, 1.1 times the tolerance; --rtol and --atol set another".
+std::string FaultText(const OutputVerdict& verdict) {
+  const Comparison& comparison = verdict.comparison;
+  std::string text = ": " + comparison.reason;
+  if (!std::isfinite(comparison.of_tolerance)) return text;
+  return text + ", " + Brief(comparison.of_tolerance) + " times the tolerance; --rtol and --atol set another";
+}
+
 std::string ReportText(const SetReport& report, bool twin) {
   std::string text;
   for (const OutputVerdict& verdict : report.verdicts) {
     const Comparison& c = verdict.comparison;
     text += std::string(c.equal ? "pass" : "FAIL") + "  " + verdict.name + ": max abs " + Brief(c.max_abs) +
             ", max rel " + Brief(c.max_rel) + ", NaN " + std::to_string(c.nan_count) + ", " +
-            std::to_string(c.compared) + " values (rtol " + Brief(verdict.tolerance.relative) + ", atol " +
-            Brief(verdict.tolerance.absolute) + ": " + verdict.reason + ")" + (c.equal ? "" : ": " + c.reason) + "\n";
+            std::to_string(c.compared) + " values (" + ToleranceText(verdict) + ")" +
+            (c.equal ? "" : FaultText(verdict)) + "\n";
   }
   if (twin)
     text += report.twin_equal ? "pass  equal to the sequential twin bit for bit\n"
@@ -52,15 +75,31 @@ std::string ReportText(const SetReport& report, bool twin) {
   return text;
 }
 
-Result<SetReport> Judge(const std::shared_ptr<const ReadyModel>& ready, RunsInARow& runs, const DataSet& data,
-                        const RunFlags& flags, const CancelToken& cancel) {
-  SetReport report;
-  report.name = data.name;
-  PT_ASSIGN(const RunOutputs outputs, runs.Next(ready, data.inputs, cancel));
-  report.twin_equal = outputs.twin_equal;
-  PT_ASSIGN(report.verdicts, JudgeOutputs(*ready, outputs.values, data.expected, false, flags));
-  return report;
-}
+// The runs that are judged: what they were made with, as far back as a state comes from.
+class JudgedRuns {
+ public:
+  JudgedRuns(std::vector<Carry> carries, const RunFlags& flags, const CancelToken& cancel)
+      : carries_(carries), flags_(flags), cancel_(cancel), runs_(std::move(carries)) {}
+
+  Result<SetReport> Judge(const std::shared_ptr<const ReadyModel>& ready, const DataSet& data) {
+    SetReport report;
+    report.name = data.name;
+    if (carries_.empty()) past_.clear();
+    past_.push_back({ready, data.inputs});
+    PT_ASSIGN(const RunOutputs outputs, runs_.Next(ready, data.inputs, cancel_));
+    report.twin_equal = outputs.twin_equal;
+    PT_ASSIGN(report.verdicts, JudgeOutputs(*ready, outputs.values, data.expected, false, flags_,
+                                            [&] { return MeasureRoundingNoise(past_, carries_, flags_, cancel_); }));
+    return report;
+  }
+
+ private:
+  std::vector<Carry> carries_;
+  const RunFlags& flags_;
+  const CancelToken& cancel_;
+  RunsInARow runs_;
+  std::vector<PastRun> past_;
+};
 
 std::vector<ExpectedTensor> ExpectedFrom(std::span<const Datum> values) {
   std::vector<ExpectedTensor> expected;
@@ -81,14 +120,14 @@ Result<std::vector<SetReport>> VerifyFolders(const RunFlags& flags, Engine& engi
   PT_ASSIGN(const std::vector<std::string> folders, DataSetFolders(flags.verify));
   DataSets sets(engine, flags, false, console);
   std::vector<SetReport> reports;
-  std::optional<RunsInARow> runs;
+  std::optional<JudgedRuns> runs;
   for (const std::string& folder : folders) {
     PT_ASSIGN(const DataSet data, sets.Read(folder));
     if (!runs) {
       PT_ASSIGN(std::vector<Carry> carries, CarriesOf(flags, *sets.ready()->model, data.inputs));
-      runs.emplace(std::move(carries));
+      runs.emplace(std::move(carries), flags, cancel);
     }
-    PT_ASSIGN(SetReport report, Judge(sets.ready(), *runs, data, flags, cancel));
+    PT_ASSIGN(SetReport report, runs->Judge(sets.ready(), data));
     reports.push_back(std::move(report));
   }
   return reports;
@@ -127,14 +166,15 @@ Result<std::vector<SetReport>> VerifyReference(const RunFlags& flags, Engine& en
   PT_ASSIGN(const std::shared_ptr<const ReadyModel> oracle,
             MakeReady(*reference, *file, options, plain, true, console));
   PT_ASSIGN(const std::vector<Carry> carries, CarriesOf(flags, *ready->model, given, inputs));
-  RunsInARow oracle_runs(carries), runs(carries);
+  RunsInARow oracle_runs(carries);
+  JudgedRuns runs(carries, flags, cancel);
   const uint64_t count = carries.empty() ? 1 : flags.iterations > 0 ? flags.iterations : kCarriedRuns;
   std::vector<SetReport> reports;
   for (uint64_t run = 0; run < count; ++run) {
     PT_ASSIGN(const RunOutputs expected, oracle_runs.Next(oracle, data.inputs, cancel));
     data.name = count == 1 ? "reference" : "reference, run " + std::to_string(run + 1);
     data.expected = ExpectedFrom(expected.values);
-    PT_ASSIGN(SetReport report, Judge(ready, runs, data, flags, cancel));
+    PT_ASSIGN(SetReport report, runs.Judge(ready, data));
     reports.push_back(std::move(report));
   }
   return reports;

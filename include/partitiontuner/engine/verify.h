@@ -9,28 +9,10 @@
 #include <string>
 #include <vector>
 
-#include "partitiontuner/candidate/precision.h"
+#include "partitiontuner/engine/tolerance.h"
 #include "partitiontuner/graph/datum.h"
 
 namespace pt {
-
-// What floating-point outputs are held to.
-struct Tolerance {
-  enum class Kind : uint8_t {
-    kOfMaximum,    // |a-b| <= absolute or |a-b| <= relative * max|expected| over the whole output
-    kElementwise,  // |a-b| <= absolute + relative * |expected| for each element
-  };
-  Kind kind = Kind::kOfMaximum;
-  double relative = 0, absolute = 0;
-  // Integer outputs that a quantisation made may differ by this many steps.
-  int64_t integer_steps = 0;
-};
-
-// Of the maximum, RelativeTolerance (candidate/precision.h) of the least exact math that made it; exact for integers,
-// booleans and strings. An output behind a quantisation may differ by one step of it besides.
-Tolerance DefaultTolerance(const Graph& graph, ValueId output, MathMode math = MathMode::kFp32);
-// For the operator tests of the ONNX project: elementwise, relative 1e-3, absolute 1e-7.
-Tolerance OperatorTestTolerance();
 
 // What an output should be: a whole tensor, every stride-th value of one in row-major order, or a value of another
 // kind.
@@ -44,9 +26,12 @@ struct ExpectedTensor {
 };
 
 struct Comparison {
-  bool equal = true;      // within the tolerance
-  double max_abs = 0;     // largest |a-b| over finite elements
-  double max_rel = 0;     // max_abs / max|expected| for kOfMaximum, else the largest |a-b| / |expected|
+  bool equal = true;   // within the tolerance
+  double max_abs = 0;  // largest |a-b| over finite elements
+  double max_rel = 0;  // max_abs / max|expected| for kOfMaximum, else the largest |a-b| / |expected|
+  double largest = 0;  // max|expected| over finite elements; of real numbers
+  // The largest |a-b| by what is allowed of it; infinite where nothing is allowed, or more than numbers differs.
+  double of_tolerance = 0;
   int64_t compared = 0;   // elements
   int64_t nan_count = 0;  // expected NaN
   std::string reason;     // why not equal: type, dims or the worst element with both values

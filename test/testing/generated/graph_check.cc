@@ -194,7 +194,7 @@ Status GraphCheck::CheckRuns(const PreparedCase& prepared, const Setting& settin
     ExpectedTensor expected;
     expected.tensor = prepared.expected[i % count];
     const Comparison comparison =
-        CompareTensors(expected, outputs.at(i), DefaultTolerance(drawn.graph, output, setting.math));
+        CompareTensors(expected, outputs.at(i), ToleranceBehindSteps(drawn.graph, output, setting.math));
     ++tally_.outputs_compared;
     if (comparison.equal) continue;
     return MakeError(ErrorCode::kMismatch, "test.output",

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "partitiontuner/candidate/precision.h"
+#include "partitiontuner/engine/tolerance.h"
 #include "partitiontuner/graph/graph.h"
 
 namespace pt::testing {
@@ -14,5 +15,9 @@ namespace pt::testing {
 // exact ones, of the same inputs.
 Result<std::vector<bool>> SteadyValues(const Graph& graph, std::span<const Tensor> inputs,
                                        const std::vector<Tensor>& values, MathMode math);
+
+// DefaultTolerance, and one step of the nearest quantisation that the value is made from, however it is computed with
+// since: in graphs as small as those drawn no more than that becomes of it.
+Tolerance ToleranceBehindSteps(const Graph& graph, ValueId value, MathMode math);
 
 }  // namespace pt::testing

@@ -2,6 +2,7 @@
 // (PT_TEST_PLUGIN_*; test/CMakeLists.txt).
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -42,6 +43,82 @@ class BadKernel final : public pt::Kernel {
     return std::unique_ptr<pt::BoundKernel>(std::make_unique<Bound>());
   }
 };
+#endif
+
+#if defined(PT_TEST_PLUGIN_LIES)
+// What PT_TEST_LIE says of the last node of an operator in the graph:
+//   channel      a Conv leaves its last channel 0
+//   zero-point   a DequantizeLinear takes the zero point to be one less than it is
+//   rounding     every Conv rounds otherwise, as right libraries do
+class LyingKernel final : public pt::Kernel {
+ public:
+  using Lie = void (*)(const pt::TensorView& output, float step);
+  LyingKernel(std::unique_ptr<pt::Kernel> honest, Lie lie, float step)
+      : honest_(std::move(honest)), lie_(lie), step_(step) {}
+  uint64_t scratch_bytes() const override { return honest_->scratch_bytes(); }
+  pt::Result<std::unique_ptr<pt::BoundKernel>> Bind(pt::TensorSlots in, pt::TensorSlots out,
+                                                    std::span<std::byte> scratch) const override {
+    struct Bound final : pt::BoundKernel {
+      pt::Status Enqueue(const pt::RunContext& run) noexcept override {
+        PT_CHECK_OK(honest->Enqueue(run));
+        lie(*output, step);
+        return {};
+      }
+      std::unique_ptr<pt::BoundKernel> honest;
+      const pt::TensorView* output = nullptr;
+      Lie lie = nullptr;
+      float step = 0;
+    };
+    auto bound = std::make_unique<Bound>();
+    PT_ASSIGN(bound->honest, honest_->Bind(in, out, scratch));
+    bound->output = out[0];
+    bound->lie = lie_;
+    bound->step = step_;
+    return std::unique_ptr<pt::BoundKernel>(std::move(bound));
+  }
+
+ private:
+  std::unique_ptr<pt::Kernel> honest_;
+  Lie lie_;
+  float step_;
+};
+
+std::span<float> Numbers(const pt::TensorView& view) {
+  return {static_cast<float*>(view.data), static_cast<size_t>(pt::BytesOf(view.layout).value()) / sizeof(float)};
+}
+void DropLastChannel(const pt::TensorView& output, float) {
+  const std::span<float> numbers = Numbers(output);
+  std::ranges::fill(numbers.last(numbers.size() / static_cast<size_t>(output.layout.dims[1])), 0.0F);
+}
+void MoveByAStep(const pt::TensorView& output, float step) {
+  for (float& number : Numbers(output)) number += step;
+}
+void RoundOtherwise(const pt::TensorView& output, float) {
+  const std::span<float> numbers = Numbers(output);
+  const float error = 4e-6F * std::ranges::max(numbers);
+  for (size_t i = 0; i < numbers.size(); ++i) numbers[i] += i % 2 == 0 ? error : -error;
+}
+
+std::unique_ptr<pt::Kernel> Lied(const pt::Graph& graph, pt::NodeId id, std::unique_ptr<pt::Kernel> kernel) {
+  const char* const wanted = std::getenv("PT_TEST_LIE");
+  const std::string_view lie = wanted == nullptr ? "" : wanted;
+  const pt::Node& node = graph.node(id);
+  const auto is_last = [&] {
+    return std::ranges::none_of(graph.nodes().subspan(id.index() + 1),
+                                [&](const pt::Node& later) { return later.op == node.op; });
+  };
+  if (lie == "channel" && node.op == "Conv" && is_last()) {
+    return std::make_unique<LyingKernel>(std::move(kernel), DropLastChannel, 0.0F);
+  }
+  if (lie == "zero-point" && node.op == "DequantizeLinear" && is_last()) {
+    const float step = graph.value(node.inputs[1]).constant->values<float>()[0];
+    return std::make_unique<LyingKernel>(std::move(kernel), MoveByAStep, step);
+  }
+  if (lie == "rounding" && node.op == "Conv") {
+    return std::make_unique<LyingKernel>(std::move(kernel), RoundOtherwise, 0.0F);
+  }
+  return kernel;
+}
 #endif
 
 // The reference library under another name. Serves the device of this plugin where the platform has one, else the host;
@@ -85,7 +162,12 @@ class TestLibrary : public pt::Library {
       return std::unique_ptr<pt::Kernel>(std::make_unique<BadKernel>());
     }
 #endif
+#if defined(PT_TEST_PLUGIN_LIES)
+    PT_ASSIGN(std::unique_ptr<pt::Kernel> honest, reference_->Compile(graph, candidate, in, out, context));
+    return Lied(graph, candidate.nodes[0], std::move(honest));
+#else
     return reference_->Compile(graph, candidate, in, out, context);
+#endif
   }
 
  private:
