@@ -109,6 +109,7 @@ Status PredictInPlace(const PlanningScene& scene, const FinalistOptions& options
   PT_CHECK_OK(NoteInPlace(scene, plan, options, costs));
   costs.set_scale(costs.pace());
   PT_CHECK_OK(PredictPlan(scene.model, scene.machine.platform(), costs, plan));
+  CompareAnew(scene.model, scene.machine, costs, scene.options, plan);
   PT_ASSIGN(plan.report.reference_ns, TimeReferenceWork(scene.machine));
   return {};
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "lib/engine/step_cost.h"
 #include "lib/engine/useful_split.h"
 #include "partitiontuner/exec/judge_plan.h"
 #include "partitiontuner/plan/timeline.h"
@@ -79,23 +80,10 @@ MadeFor MadeForOf(const Model& model, const Machine& machine, const Plan& plan, 
 }
 
 bool AllMeasured(const Graph& graph, const Platform& platform, const Plan& plan, const CostModel& costs) {
-  for (const Step& step : plan.steps) {
-    std::optional<Estimate> cost;
-    if (const RunGroup* group = std::get_if<RunGroup>(&step.work)) {
-      cost = costs.Run(plan.candidates[group->candidate.index()]);
-    } else if (const Reorder* reorder = std::get_if<Reorder>(&step.work)) {
-      const Instance& from = plan.instances[reorder->from.index()];
-      const Instance& to = plan.instances[reorder->to.index()];
-      const auto dims = graph.value(from.value).type.static_dims();
-      if (dims) cost = costs.Reorder(*dims, from.form, to.form, platform.unit(step.unit).unit_class);
-    } else {
-      const Copy& copy = std::get<Copy>(step.work);
-      const Result<uint64_t> bytes = InstanceBytes(graph, plan.instances[copy.from.index()]);
-      if (bytes.ok()) cost = costs.Copy(*bytes, copy.link);
-    }
-    if (!cost || cost->provenance == Provenance::kEstimated) return false;
-  }
-  return true;
+  return std::ranges::all_of(plan.steps, [&](const Step& step) {
+    const std::optional<Estimate> cost = CostOfStep(graph, platform, plan, step, costs);
+    return cost && cost->provenance != Provenance::kEstimated;
+  });
 }
 
 // Planners know forms, not libraries.
@@ -131,6 +119,33 @@ std::vector<Plan> SingleDevices(PlanningProblem problem) {
     found.push_back(*std::move(alone));
   }
   return found;
+}
+
+PlanningProblem ProblemOf(const Model& model, const Machine& machine, const CostModel& costs,
+                          const PlanOptions& options) {
+  const std::string_view name = options.planner;
+  const size_t colon = name.find(':');
+  return {*model.graph,
+          machine.platform(),
+          model.candidates,
+          costs,
+          options.constraints,
+          options.effort,
+          options.seed,
+          colon == std::string_view::npos ? std::string_view() : name.substr(colon + 1),
+          options.time_limit.count()};
+}
+
+void SetGap(Plan& plan) {
+  plan.report.gap = 0;
+  if (plan.lower_bound_ns <= 0) return;
+  plan.report.gap = static_cast<double>(plan.makespan.ns) / static_cast<double>(plan.lower_bound_ns) - 1;
+}
+
+void SetBound(Bound bound, Plan& plan) {
+  plan.lower_bound_ns = bound.ns;
+  if (bound.ns > 0) plan.report.tight_bound = std::move(bound.name);
+  SetGap(plan);
 }
 
 // The plan of one device in the place of a split whose gain is not sure: a plan of more parts has more to go wrong.
@@ -173,33 +188,31 @@ Status PredictPlan(const Model& model, const Platform& platform, const CostModel
     plan.steps[s].expected_ns = timeline.end_ns[s] - timeline.start_ns[s];
   }
   plan.makespan.ns = timeline.makespan_ns;
+  plan.complete = AllMeasured(*model.graph, platform, plan, costs);
   plan.report.critical_path = timeline.critical_path;
   plan.report.busy.clear();
   for (size_t u = 0; u < platform.units.size() && timeline.makespan_ns > 0; ++u) {
     plan.report.busy[platform.units[u].name] =
         static_cast<double>(timeline.busy_ns[u]) / static_cast<double>(timeline.makespan_ns);
   }
-  if (plan.lower_bound_ns > 0) {
-    plan.report.gap = static_cast<double>(plan.makespan.ns) / static_cast<double>(plan.lower_bound_ns) - 1;
-  }
+  SetGap(plan);
   return {};
+}
+
+void CompareAnew(const Model& model, const Machine& machine, const CostModel& costs, const PlanOptions& options,
+                 Plan& plan) {
+  const PlanningProblem problem = ProblemOf(model, machine, costs, options);
+  std::erase_if(plan.report.baselines_ns, [](const auto& row) { return row.first.starts_with("single:"); });
+  for (const Plan& single : SingleDevices(problem)) plan.report.baselines_ns[single.planner] = single.makespan.ns;
+  Bound bound = BestBound(problem);
+  SetBound(std::move(bound), plan);
 }
 
 Result<Plan> PlanWith(const Model& model, const Machine& machine, const CostModel& costs, const ProfileSummary& profile,
                       const PlanOptions& options, Explanations* explanations, PlanningNotes* notes) {
   const Platform& platform = machine.platform();
-  const std::string_view name = options.planner;
-  const size_t colon = name.find(':');
-  PT_ASSIGN(const Planner* planner, FindPlanner(name));
-  PlanningProblem problem{*model.graph,
-                          platform,
-                          model.candidates,
-                          costs,
-                          options.constraints,
-                          options.effort,
-                          options.seed,
-                          colon == std::string_view::npos ? std::string_view() : name.substr(colon + 1),
-                          options.time_limit.count()};
+  PT_ASSIGN(const Planner* planner, FindPlanner(options.planner));
+  PlanningProblem problem = ProblemOf(model, machine, costs, options);
   Bound bound = BestBound(problem);
   problem.bound_ns = bound.ns;
   const auto start = std::chrono::steady_clock::now();
@@ -223,9 +236,7 @@ Result<Plan> PlanWith(const Model& model, const Machine& machine, const CostMode
   if (notes != nullptr) *notes = found;
   PT_CHECK_OK(NameReorderLibraries(*model.graph, machine, plan));
   PT_CHECK_OK(machine.CheckPlugins());
-  plan.lower_bound_ns = bound.ns;
-  if (bound.ns > 0) plan.report.tight_bound = std::move(bound.name);
-  plan.complete = AllMeasured(*model.graph, platform, plan, costs);
+  SetBound(std::move(bound), plan);
   // As the one timeline sees it, whatever the planner reckoned with.
   PT_CHECK_OK(PredictPlan(model, platform, costs, plan));
   plan.report.baselines_ns = std::move(baselines);

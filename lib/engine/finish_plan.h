@@ -20,7 +20,12 @@ Result<Plan> PlanWith(const Model& model, const Machine& machine, const CostMode
 Result<DispatchPlan> DispatchPlanWith(const Model& model, const Machine& machine, const CostModel& costs,
                                       const ProfileSummary& profile, const PlanOptions& options);
 
-// Times, critical path, gap and shares of a plan under these costs, in place of those it has. Errors: kPartial.
+// Times, critical path, gap and shares of a plan under these costs, in place of those it has, and whether they are all
+// measured. Errors: kPartial.
 Status PredictPlan(const Model& model, const Platform& platform, const CostModel& costs, Plan& plan);
+
+// What the plan is compared with, by these costs: the plans of single devices and the bound, in place of those it has.
+void CompareAnew(const Model& model, const Machine& machine, const CostModel& costs, const PlanOptions& options,
+                 Plan& plan);
 
 }  // namespace pt

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "lib/engine/step_cost.h"
+#include "partitiontuner/candidate/run_time_sizes.h"
 #include "partitiontuner/candidate/signature.h"
 #include "partitiontuner/plan/memory_plan.h"
 
@@ -28,8 +30,14 @@ void Keep(const std::map<Key, Mean>& means, std::map<Key, double>& corrections) 
 InPlaceCosts::InPlaceCosts(const Graph& graph, const Platform& platform, const CostModel& alone)
     : CostsOver(alone), graph_(graph), platform_(platform) {}
 
-// The library's version is the same for all: they are of one machine.
+// The library's version is the same for all: they are of one machine. Of what has no size before the run every way
+// counts the same, measured or not: one that has not run yet would else look fast.
 std::string InPlaceCosts::KeyOf(const Candidate& candidate) const {
+  if (!IsSizedBeforeRun(graph_, candidate.nodes)) {
+    std::string key = "nodes";
+    for (const NodeId node : candidate.nodes) key += " " + std::to_string(node.value);
+    return key;
+  }
   return CandidateKey(graph_, platform_, candidate, "").text;
 }
 
@@ -40,14 +48,18 @@ void InPlaceCosts::Note(const Plan& plan, std::span<const int64_t> step_ns) {
     return step_ns[s] > 0 && !elided[s] && step.expected_ns > 0 &&
            platform_.unit_class(platform_.unit(step.unit).unit_class).on_host();
   };
+  // What was expected of a step that nobody has measured says nothing of the machine's pace.
+  const auto is_measured = [&](size_t s) {
+    const std::optional<Estimate> cost = CostOfStep(graph_, platform_, plan, plan.steps[s], under());
+    return cost && cost->provenance != Provenance::kEstimated;
+  };
   double taken = 0, expected = 0;
   for (size_t s = 0; s < plan.steps.size(); ++s) {
-    if (!is_known(s)) continue;
+    if (!is_known(s) || !is_measured(s)) continue;
     taken += static_cast<double>(step_ns[s]);
     expected += static_cast<double>(plan.steps[s].expected_ns);
   }
-  if (expected <= 0) return;
-  pace_ = taken / expected;
+  pace_ = expected > 0 ? taken / expected : 1;
 
   std::map<std::string, Mean> runs;
   std::map<ReorderKey, Mean> reorders;
@@ -82,7 +94,8 @@ void InPlaceCosts::Note(const Plan& plan, std::span<const int64_t> step_ns) {
 
 Estimate InPlaceCosts::Corrected(Estimate estimate, double more_ns) const {
   const auto alone = static_cast<double>(estimate.ns);
-  estimate.ns = std::max<int64_t>(1, std::llround(std::max(alone + more_ns, kLeastShare * alone) * scale_));
+  const double least = estimate.provenance == Provenance::kEstimated ? 0 : kLeastShare * alone;
+  estimate.ns = std::max<int64_t>(1, std::llround(std::max(alone + more_ns, least) * scale_));
   estimate.provenance = Provenance::kMeasured;
   estimate.relative_error = 0;
   estimate.low_ns = estimate.high_ns = 0;

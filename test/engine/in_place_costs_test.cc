@@ -93,6 +93,36 @@ TEST_CASE("InPlaceCosts, AStepThatTakesLongerThanTheOthersIsCorrectedAndLaterTim
   CHECK(scene.costs.Run(ran)->ns == corrected);
 }
 
+// As of nested graphs: a placeholder that is twenty times too small is no slow machine.
+TEST_CASE("InPlaceCosts, StepsThatNobodyMeasuredSayNothingOfThePace", "[engine]") {
+  Scene scene;
+  const size_t guessed = scene.Some();
+  class Guessed : public CostsOver {
+   public:
+    Guessed(const CostModel& costs, const Candidate& guessed) : CostsOver(costs), guessed_(guessed) {}
+    std::optional<Estimate> Run(const Candidate& candidate) const override {
+      std::optional<Estimate> estimate = under().Run(candidate);
+      if (estimate && candidate.nodes == guessed_.nodes) estimate->provenance = Provenance::kEstimated;
+      return estimate;
+    }
+
+   private:
+    const Candidate& guessed_;
+  };
+  const Candidate& ran = *scene.Ran(guessed);
+  const Guessed alone(scene.world.costs, ran);
+  for (const int64_t times : {200, 1}) {
+    InPlaceCosts costs(scene.world.graph, scene.world.platform, alone);
+    std::vector<int64_t> taken = scene.Expected();
+    taken[guessed] = scene.plan.steps[guessed].expected_ns * times / 10;
+    costs.Note(scene.plan, taken);
+    CHECK(costs.pace() == 1.0);
+    const int64_t more = taken[guessed] - scene.plan.steps[guessed].expected_ns;
+    CHECK(costs.Run(ran)->ns == std::max<int64_t>(1, alone.Run(ran)->ns + more));
+    CHECK(costs.Run(ran)->provenance == Provenance::kMeasured);
+  }
+}
+
 TEST_CASE("InPlaceCosts, StepsWithoutTimesAndImpossibleTimesAreLeftAlone", "[engine]") {
   Scene scene;
   scene.costs.Note(scene.plan, std::vector<int64_t>(scene.plan.steps.size(), 0));
