@@ -4,6 +4,7 @@
 #include "partitiontuner/plan/plan_json.h"
 #include "partitiontuner/planner/bounds.h"
 #include "partitiontuner/planner/planner_names.h"
+#include "tools/common/estimates.h"
 #include "tools/pt-plan/comparison.h"
 #include "tools/pt-plan/plan_flags.h"
 
@@ -29,7 +30,7 @@ Result<int> CompareBaselines(const PlanFlags& flags, const Console& console) {
         return plan;
       });
   if (!compared.ok() && compared.error().hint.empty()) {
-    compared.error().hint = "measure the model first: pt-profile " + flags.common.model;
+    compared.error().hint = "measure the model first: " + MeasureCommand(flags.common);
   }
   PT_ASSIGN(const Comparison comparison, std::move(compared));
   PT_CHECK_OK(WriteFiles(comparison, graph, platform, flags));

@@ -5,6 +5,7 @@
 #include "partitiontuner/graph/find_nodes.h"
 #include "partitiontuner/plan/plan_json.h"
 #include "partitiontuner/plan/step_text.h"
+#include "tools/common/estimates.h"
 #include "tools/common/prepare.h"
 #include "tools/common/text.h"
 #include "tools/pt-plan/export.h"
@@ -12,10 +13,20 @@
 #include "tools/report/table.h"
 
 namespace pt::tools {
-Result<Plan> MakePlanFor(const PlanningSetup& setup, const PlanFlags& flags, const Console& console,
-                         Explanations* explanations, PlanningNotes* notes, std::optional<FinalChoice>* finals) {
+namespace {
+
+// With the profile that costs come from, where it is given.
+PlanOptions CostOptions(const PlanningSetup& setup, const PlanFlags& flags) {
   PlanOptions options = setup.options;
   if (!flags.profile.empty()) options.profile = &setup.profile;
+  return options;
+}
+
+}  // namespace
+
+Result<Plan> MakePlanFor(const PlanningSetup& setup, const PlanFlags& flags, const Console& console,
+                         Explanations* explanations, PlanningNotes* notes, std::optional<FinalChoice>* finals) {
+  const PlanOptions options = CostOptions(setup, flags);
   const auto make = [&]() -> Result<Plan> {
     if (finals != nullptr && flags.runs_plans()) {
       PT_ASSIGN(*finals, MakeFinalPlan(setup, options, flags));
@@ -28,7 +39,7 @@ Result<Plan> MakePlanFor(const PlanningSetup& setup, const PlanFlags& flags, con
   Result<Plan> plan = make();
   if (!plan.ok() && plan.error().hint.empty() &&
       (plan.error().code == ErrorCode::kInfeasible || plan.error().code == ErrorCode::kPartial)) {
-    plan.error().hint = "measure the model first: pt-profile " + flags.common.model;
+    plan.error().hint = "measure the model first: " + MeasureCommand(flags.common);
   }
   return plan;
 }
@@ -53,6 +64,7 @@ struct Summary {
   double spread = 0;           // of the makespan, as a share of it
   double gain = 0, noise = 0;  // over the best single device, and how far that may be off
   bool declined = false;       // the gain is of a plan that this one stands in for
+  Unmeasured unmeasured;
   size_t copies = 0, reorders = 0;
   std::set<std::string> units;
 };
@@ -112,6 +124,29 @@ std::string SegmentsText(const SegmentReport& report) {
   return text;
 }
 
+// What the plan is worth, and no more of it than was measured.
+std::string ResultText(const Summary& summary) {
+  const Unmeasured& unmeasured = summary.unmeasured;
+  const std::string estimated =
+      unmeasured.time.ns > 0 ? " (" + Percent(unmeasured.time.share) + " of the prediction is estimated)" : "";
+  if (!unmeasured.left_out.empty()) {
+    std::string devices;
+    for (const std::string& name : unmeasured.left_out) devices += (devices.empty() ? "" : ", ") + name;
+    return "result: none. Nothing was measured on " + devices + ", so no plan with it was looked at.\n";
+  }
+  if (summary.gain > summary.noise) {
+    return "result: " + Percent(summary.gain) + " faster than " + summary.best_single + ", on " +
+           std::to_string(summary.units.size()) + (summary.units.size() == 1 ? " unit" : " units") + estimated + ".\n";
+  }
+  if (summary.gain <= 0) {
+    return "result: no useful split. No plan was found that is predicted to be faster than " + summary.best_single +
+           estimated + ".\n";
+  }
+  return "result: no useful split. The best plan found gains " + Percent(summary.gain) + " over " +
+         summary.best_single + ", within the noise of " + Percent(summary.noise) + estimated +
+         (summary.declined ? "; this is the plan of " + summary.best_single + ".\n" : ".\n");
+}
+
 std::string SummaryText(const Platform& platform, const Plan& plan, const Summary& summary) {
   TextTable table({"plan", "predicted", "vs best single", "over bound", "<"});
   for (const auto& [name, ns] : plan.report.baselines_ns) {
@@ -120,7 +155,7 @@ std::string SummaryText(const Platform& platform, const Plan& plan, const Summar
   }
   table.Row({"this plan", ShortTime(plan.makespan.ns) + " +-" + Percent(summary.spread),
              summary.best_single.empty() ? "" : Percent(summary.declined ? 0 : -summary.gain), Percent(plan.report.gap),
-             plan.complete ? "" : "some costs are estimates"});
+             summary.unmeasured.time.ns > 0 ? Percent(summary.unmeasured.time.share) + " of it estimated" : ""});
   std::string text = table.Text();
   text += " planner " + plan.planner + ": " + std::to_string(plan.steps.size()) + " steps (" +
           std::to_string(summary.reorders) + " reorders, " + std::to_string(summary.copies) + " copies), stopped by " +
@@ -135,16 +170,7 @@ std::string SummaryText(const Platform& platform, const Plan& plan, const Summar
     text += " memory " + platform.device(device).name + ": " + ShortBytes(arena.bytes) + "\n";
   }
   if (plan.report.budget) text += BudgetText(plan);
-  if (summary.best_single.empty()) return text;
-  if (summary.gain <= summary.noise) {
-    text += "result: no useful split. The best plan found gains " + Percent(summary.gain) + " over " +
-            summary.best_single + ", within the noise of " + Percent(summary.noise) +
-            (summary.declined ? "; this is the plan of " + summary.best_single + ".\n" : ".\n");
-  } else {
-    text += "result: " + Percent(summary.gain) + " faster than " + summary.best_single + ", on " +
-            std::to_string(summary.units.size()) + (summary.units.size() == 1 ? " unit.\n" : " units.\n");
-  }
-  return text;
+  return summary.best_single.empty() ? text : text + ResultText(summary);
 }
 
 Json SummaryJson(const PlanFlags& flags, const Plan& plan, const Summary& summary) {
@@ -165,6 +191,7 @@ Json SummaryJson(const PlanFlags& flags, const Plan& plan, const Summary& summar
   json.Set("gain_uncertainty", summary.noise);
   json.Set("useful_split", !summary.best_single.empty() && summary.gain > summary.noise);
   json.Set("complete", plan.complete);
+  if (!summary.unmeasured.is_none()) json.Set("estimated", ToJson(summary.unmeasured, flags.common));
   json.Set("steps", static_cast<int64_t>(plan.steps.size()));
   json.Set("reorders", static_cast<int64_t>(summary.reorders));
   json.Set("copies", static_cast<int64_t>(summary.copies));
@@ -195,9 +222,9 @@ Result<int> MakeAndReport(const PlanFlags& flags, const CancelToken* cancel, con
   }
   const Graph& graph = *setup.model->graph;
   const Platform& platform = setup.engine->machine().platform();
-  const Summary summary = Summarise(platform, plan, notes);
-  if (!plan.complete)
-    console.Warn("some costs were not measured but estimated; pt-profile " + flags.common.model + " measures them");
+  Summary summary = Summarise(platform, plan, notes);
+  summary.unmeasured = UnmeasuredOf(*setup.engine, *setup.model, plan, CostOptions(setup, flags));
+  for (const std::string& line : UnmeasuredLines(summary.unmeasured, flags.common)) console.Warn(line);
   if (!flags.output.empty()) PT_CHECK_OK(WriteTo(flags.output, WriteJson(ToJson(plan, graph)) + "\n"));
   const DrawnPlan drawn{plan.planner, &plan};
   PT_CHECK_OK(ExportPlans(flags, graph, platform, std::span(&drawn, 1), plan));

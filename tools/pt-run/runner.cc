@@ -43,6 +43,9 @@ Result<Runner> MakeRunner(const Setup& setup, const RunFlags& flags, const PlanS
   runner.name = std::move(chosen.name);
   runner.plan = std::move(chosen.plan);
   if (chosen.dispatch) runner.tasks = static_cast<uint32_t>(chosen.dispatch->tasks.size());
+  if (!chosen.dispatch && !runner.plan.complete) {
+    runner.unmeasured = UnmeasuredOf(*setup.engine, *setup.model, runner.plan, source.options);
+  }
   PT_ASSIGN(runner.inputs, RunBuffers::ForInputs(*runner.session, setup.inputs));
   PT_ASSIGN(runner.outputs, RunBuffers::ForOutputs(*runner.session));
   if (!setup.carries.empty()) {

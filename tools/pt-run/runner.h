@@ -9,6 +9,7 @@
 
 #include "partitiontuner/engine/carried_runs.h"
 #include "partitiontuner/engine/run_buffers.h"
+#include "tools/common/estimates.h"
 #include "tools/common/inputs.h"
 #include "tools/pt-run/run_flags.h"
 
@@ -27,6 +28,7 @@ struct Runner {
   RunBuffers inputs, outputs;
   std::optional<CarriedRuns> carried;  // with --carry
   RunReport last;                      // of its last run
+  Unmeasured unmeasured;               // of the plan's prediction
 
   Result<RunReport> Run(const RunOptions& options);
   Result<std::vector<Tensor>> LastOutputs() const;
