@@ -4,27 +4,14 @@
 #include <cmath>
 #include <cstddef>
 
+#include "partitiontuner/support/median_interval.h"
+
 namespace pt {
 namespace {
 
 double MedianOf(const std::vector<double>& sorted) {
   const size_t n = sorted.size();
   return n % 2 == 1 ? sorted[n / 2] : 0.5 * (sorted[n / 2 - 1] + sorted[n / 2]);
-}
-
-// Of n sorted samples, how many at either end lie outside the 95 % interval of the median: the largest k with
-// P(Binomial(n, 1/2) < k) <= 2.5 %.
-size_t OutsideMedianInterval(size_t n) {
-  double probability = std::pow(0.5, static_cast<double>(n));  // of exactly i heads, i = 0
-  double cumulated = 0;
-  size_t k = 0;
-  while (k < n / 2) {
-    cumulated += probability;
-    if (cumulated > 0.025) break;
-    ++k;
-    probability *= static_cast<double>(n - k + 1) / static_cast<double>(k);
-  }
-  return k;
 }
 
 }  // namespace
@@ -52,7 +39,7 @@ SampleSummary Summarise(std::vector<int64_t> samples_ns) {
   while (last - first > fewest && sorted[first] < middle - reach) ++first;
   const std::vector<double> kept(sorted.begin() + static_cast<ptrdiff_t>(first),
                                  sorted.begin() + static_cast<ptrdiff_t>(last));
-  const size_t outside = OutsideMedianInterval(kept.size());
+  const size_t outside = MedianIntervalRank(kept.size());
   summary.samples = static_cast<uint32_t>(kept.size());
   summary.outliers = static_cast<uint32_t>(sorted.size() - kept.size());
   summary.median_ns = std::llround(MedianOf(kept));

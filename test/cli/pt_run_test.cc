@@ -95,6 +95,52 @@ TEST_CASE("PtRun, ConcurrencyComparesCallersAtOnceWithOneAlone", "[cli]") {
   CHECK(RunTool("pt-run", {place.Branchy(), "--concurrency", "0x"}).exit_code == 2);
 }
 
+TEST_CASE("PtRun, SpeedupsComeWithTheirInterval", "[cli]") {
+  const Workplace place;
+  const std::string model = place.Branchy();
+  const std::string db = place.path() + "/speedup.db";
+  REQUIRE(RunTool("pt-profile", {model, "--threads", "1", "--db", db}).exit_code == 0);
+  const std::vector<std::string> both{model, "--threads", "1", "--db", db, "--compare", "single:cpu,random:1"};
+  const std::vector<std::string> run = Joined(both, {"--duration", "0.5s"});
+  const Json json = Parsed(RunTool("pt-run", Joined(run, {"--format", "json"})));
+  const Json row = (*json.find("compared")->as_array())[1];
+  const double low = *row.find("speedup_low")->as_number(), high = *row.find("speedup_high")->as_number();
+  CHECK(low <= *row.find("speedup")->as_number());
+  CHECK(*row.find("speedup")->as_number() <= high);
+  CHECK(*row.find("difference")->as_bool() == (low > 1 || high < 1));
+  // One turn says nothing of the next.
+  const CommandResult once = RunTool("pt-run", Joined(both, {"--iterations", "1"}));
+  CHECK(once.exit_code == 0);
+  CHECK(once.out.find("too few turns to tell") != std::string::npos);
+}
+
+TEST_CASE("PtRun, AaComparesThePlanWithItself", "[cli]") {
+  const Workplace place;
+  const std::string model = place.Branchy();
+  const CommandResult result = RunTool("pt-run", {model, "--db", "none", "--aa", "--duration", "0.5s"});
+  INFO(result.out << result.err);
+  CHECK(result.exit_code == 0);
+  CHECK(result.out.find("single:cpu again") != std::string::npos);
+  CHECK(result.out.find(" floor: the same plan twice differs by ") != std::string::npos);
+  CHECK(RunTool("pt-run", {model, "--aa", "--compare", "search"}).exit_code == 2);
+  CHECK(RunTool("pt-run", {model, "--aa", "--verify", "reference"}).exit_code == 2);
+}
+
+// With nothing measured all is an estimate, and the command that measures has the flags of this call.
+TEST_CASE("PtRun, SaysHowMuchOfThePredictionIsEstimated", "[cli]") {
+  const Workplace place;
+  const std::string model = place.Write("open/model.onnx", OneNodeModel("Relu", {"n", "4"}));
+  const std::string other = place.Write("other.onnx", OneNodeModel("Softmax", {"2", "4"}));
+  REQUIRE(RunTool("pt-profile", {other, "--threads", "1", "--db", place.path() + "/my.db"}).exit_code == 0);
+  const CommandResult result = RunTool(
+      "pt-run", {model, "--db", place.path() + "/my.db", "--dim", "n=3", "--threads", "1", "--iterations", "2"});
+  INFO(result.out << result.err);
+  CHECK(result.exit_code == 0);
+  CHECK(result.err.find("100.0 % of the predicted time is estimated, not measured: pt-profile " + model +
+                        " --dim n=3 --threads 1 --db " + place.path() + "/my.db measures it") != std::string::npos);
+  CHECK(result.out.find("100.0 % of the prediction is estimated") != std::string::npos);
+}
+
 TEST_CASE("PtRun, VerifyPassesFailsAndRefuses", "[cli]") {
   const Workplace place;
   const std::string good = place.ReluPlusOne("good"), bad = place.ReluPlusOne("bad", 0.01f);

@@ -77,6 +77,9 @@ void AddFlags(CLI::App& app, RunFlags& flags) {
                  "measure several planners, or dispatch:RULE, in turns; speedup over the first")
       ->option_text("PLANNER,...")
       ->group("Run");
+  app.add_flag("--aa", flags.same,
+               "measure the plan against itself, in turns: differences below what it shows are noise")
+      ->group("Run");
   app.add_option("--concurrency", flags.concurrency, "so many callers at once, in turns with one alone: runs a second")
       ->option_text("N")
       ->check(CLI::Range(1, 1024))
@@ -183,6 +186,16 @@ Status CheckDispatch(const RunFlags& flags) {
   return {};
 }
 
+// The plan against itself is one measurement of its own.
+Status CheckSame(const RunFlags& flags) {
+  const bool alone = flags.compare.empty() && flags.verify.empty() && flags.suite.empty() && flags.concurrency == 0 &&
+                     flags.trace.empty() && flags.save_outputs.empty() && !flags.residuals;
+  if (!flags.same || alone) return {};
+  return MakeError(ErrorCode::kUsage, "usage.combination",
+                   "--aa goes with none of --compare, --concurrency, --verify, --suite, --trace, --residuals and "
+                   "--save-outputs");
+}
+
 // A plan file is of one size, and so is what else these flags look at.
 Status CheckShapeSets(const RunFlags& flags) {
   if (flags.shape_sets.empty()) return {};
@@ -190,6 +203,7 @@ Status CheckShapeSets(const RunFlags& flags) {
       {"--plan", !flags.plan.empty()},
       {"--dispatch", !flags.dispatch.empty()},
       {"--compare", !flags.compare.empty()},
+      {"--aa", flags.same},
       {"--concurrency", flags.concurrency > 0},
       {"--carry", !flags.carry.empty()},
       {"--memory", !flags.memory.empty()},
@@ -220,6 +234,7 @@ int Main(int argc, char** argv) {
   if (const Status dispatch = CheckDispatch(flags); !dispatch.ok()) return console.Fail(dispatch.error());
   if (const Status sets = CheckShapeSets(flags); !sets.ok()) return console.Fail(sets.error());
   if (const Status carry = CheckCarry(flags); !carry.ok()) return console.Fail(carry.error());
+  if (const Status same = CheckSame(flags); !same.ok()) return console.Fail(same.error());
   if (flags.concurrency > 0 && !(flags.compare.empty() && flags.verify.empty() && flags.suite.empty() &&
                                  flags.trace.empty() && flags.save_outputs.empty())) {
     return console.Fail(
@@ -245,7 +260,7 @@ int Main(int argc, char** argv) {
   if (!flags.shape_sets.empty()) return RunShapeSets(flags, console, interrupt);
   if (!flags.verify.empty()) return RunVerified(flags, console, interrupt);
   if (flags.concurrency > 0) return RunConcurrent(flags, console, interrupt);
-  if (!flags.compare.empty()) return RunCompared(flags, console, interrupt);
+  if (!flags.compare.empty() || flags.same) return RunCompared(flags, console, interrupt);
   return RunMeasured(flags, console, interrupt);
 }
 

@@ -12,6 +12,7 @@
 #include "tools/pt-run/residuals.h"
 #include "tools/pt-run/run_flags.h"
 #include "tools/pt-run/runner.h"
+#include "tools/pt-run/speedup.h"
 #include "tools/report/table.h"
 
 namespace pt::tools {
@@ -158,23 +159,11 @@ void NoteUnsteadyPace(const std::vector<Runner>& runners, const Console& console
                "changes");
 }
 
-// How many times as fast as `base`: the median over the turns of the quotient of their medians. The
-// turns of one round lie side by side, so a machine that changes its pace in between hardly
-// matters.
-double Speedup(const Runner& runner, const Runner& base) {
-  const auto median = [](const Runner& r, size_t turn) {
-    const auto at = [&](size_t t) {
-      return r.times_ns.begin() + static_cast<ptrdiff_t>(t < r.turns.size() ? r.turns[t] : r.times_ns.size());
-    };
-    std::vector<int64_t> sorted(at(turn), at(turn + 1));
-    std::sort(sorted.begin(), sorted.end());
-    return static_cast<double>(PercentileOf(sorted, 50));
-  };
-  std::vector<double> quotients;
-  for (size_t turn = 0; turn < std::min(runner.turns.size(), base.turns.size()); ++turn)
-    quotients.push_back(median(base, turn) / median(runner, turn));
-  std::sort(quotients.begin(), quotients.end());
-  return quotients[quotients.size() / 2];
+// What --aa says: nothing smaller can be told apart here.
+std::string FloorLine(const Speedup& speedup) {
+  if (!speedup.has_interval()) return " floor: too few turns to tell; measure longer (--duration)\n";
+  return " floor: the same plan twice differs by " + Percent(speedup.median - 1) + ", surely by no more than " +
+         Percent(std::max(std::fabs(speedup.low - 1), std::fabs(speedup.high - 1))) + "\n";
 }
 
 // What deciding takes in a run.
@@ -186,8 +175,8 @@ std::string Remark(const Runner& runner) {
   if (runner.tasks > 0) {
     const int64_t each_ns = DecisionNs(runner) / runner.tasks;
     remark += (remark.empty() ? "" : ", ") + std::to_string(runner.tasks) + " decisions of " + ShortTime(each_ns);
-  } else if (!runner.simulated && !runner.plan.complete) {
-    remark = "prediction is an estimate";
+  } else if (!runner.simulated && runner.unmeasured.time.ns > 0) {
+    remark = Percent(runner.unmeasured.time.share) + " of the prediction is estimated";
   }
   return remark;
 }
@@ -209,8 +198,15 @@ Result<std::string> LatencyTable(std::span<const Runner> runners, const std::str
     row.push_back(std::to_string(latency.sorted.size()));
     row.push_back(runner.tasks > 0 ? "-" : ShortTime(runner.plan.makespan.ns));
     row.push_back(runner.tasks > 0 ? "-" : Percent(PredictionError(runner.plan.makespan.ns, latency)));
-    if (runners.size() > 1) row.push_back(Fixed(Speedup(runner, runners[0]), 3));
-    row.push_back(Remark(runner));
+    std::string remark = Remark(runner);
+    if (runners.size() > 1) {
+      const Speedup speedup = SpeedupOver(runners[0], runner);
+      const bool first = &runner == runners.data();
+      row.push_back(first ? Fixed(1, 3) : ToString(speedup));
+      const std::string sure = first ? std::string() : RemarkOn(speedup);
+      if (!sure.empty()) remark += (remark.empty() ? "" : ", ") + sure;
+    }
+    row.push_back(std::move(remark));
     table.Row(std::move(row));
   }
   return table.Text();
@@ -308,6 +304,7 @@ Result<int> Measured(const RunFlags& flags, Console& console, const CancelToken&
   std::vector<Runner> runners(1);
   PT_ASSIGN(const PlanSource source, flags.plan_source(setup.engine->machine().platform()));
   PT_ASSIGN(runners[0], MakeRunner(setup, flags, source, console));
+  for (const std::string& line : UnmeasuredLines(runners[0].unmeasured, flags.common)) console.Note("note: " + line);
   PT_ASSIGN(const ReferenceTimes before, TimeReferences(runners[0]));
   PT_CHECK_OK(MeasureAll(runners, length, cancel));
   NoteUnsteadyPace(runners, console);
@@ -351,6 +348,7 @@ Result<int> Measured(const RunFlags& flags, Console& console, const CancelToken&
     json.Set("prediction_error_at_pace", PredictionError(PredictedAt(runner, *pace), latency));
   }
   json.Set("prediction_complete", runner.plan.complete);
+  if (!runner.unmeasured.is_none()) json.Set("estimated", ToJson(runner.unmeasured, flags.common));
   json.Set("simulated", runner.simulated);
   json.Set("steps", static_cast<int64_t>(runner.plan.steps.size()));
   json.Set("shares", SharesJson(shares));
@@ -365,9 +363,16 @@ Result<int> Compared(const RunFlags& flags, Console& console, const CancelToken&
   PT_ASSIGN(const Setup setup, MakeSetup(flags, console));
   std::vector<Runner> runners;
   PT_ASSIGN(PlanSource source, flags.plan_source(setup.engine->machine().platform()));
-  if (!flags.plan.empty()) {
+  if (!flags.plan.empty() && !flags.same) {
     PT_ASSIGN(Runner runner, MakeRunner(setup, flags, source, console));
     runners.push_back(std::move(runner));
+  }
+  if (flags.same) {
+    for (int i = 0; i < 2; ++i) {
+      PT_ASSIGN(Runner runner, MakeRunner(setup, flags, source, console));
+      if (i == 1) runner.name += " again";
+      runners.push_back(std::move(runner));
+    }
   }
   for (const std::string& name : SplitList(flags.compare)) {
     source.plan_file.clear();
@@ -379,7 +384,7 @@ Result<int> Compared(const RunFlags& flags, Console& console, const CancelToken&
   NoteUnsteadyPace(runners, console);
   if (!flags.common.json()) {
     PT_ASSIGN(const std::string table, LatencyTable(runners, flags.percentiles));
-    PT_CHECK_OK(WriteOut(table));
+    PT_CHECK_OK(WriteOut(table + (flags.same ? FloorLine(SpeedupOver(runners[0], runners[1])) : "")));
     return 0;
   }
   Json rows = Json::MakeArray();
@@ -396,7 +401,7 @@ Result<int> Compared(const RunFlags& flags, Console& console, const CancelToken&
       row.Set("predicted_ns", runner.plan.makespan.ns);
     }
     row.Set("simulated", runner.simulated);
-    row.Set("speedup", Speedup(runner, runners[0]));
+    AddTo(row, SpeedupOver(runners[0], runner));
     rows.Push(std::move(row));
   }
   Json json = Json::MakeObject();

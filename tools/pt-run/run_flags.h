@@ -24,6 +24,7 @@ struct RunFlags {
   uint64_t iterations = 0, seed = 1;
   uint32_t concurrency = 0;  // callers at once; 0 = not asked for
   uint32_t sessions = 8;     // kept by --shape-set
+  bool same = false;         // --aa: the plan against itself
   bool residuals = false, sequential = false, no_capture = false, twin = false, suite_worker = false;
 
   // Errors: kUsage (--precision, --max-error, --memory).
