@@ -498,4 +498,120 @@ y = NonMaxSuppression(b, s, m) {|center_point_box=1})",
     {"Identity", "input x float32[{|2,0,3}]\ny = {Identity|Relu|Shrink|Erf|IsNaN|Celu|Gelu|Not}(x)"},
 };
 
+// Sizes that are worked out of the input's dims, which inference follows as far as it knows them.
+inline constexpr ShapeGrid kComputedGrids[] = {
+    {"Resize", R"(
+input x float32[2,3,{4|5},6]
+const zero int64[1] ints 0
+const two int64[1] ints 2
+const four int64[1] ints 4
+s = Shape(x)
+front = Slice(s, zero, two)
+hw = Slice(s, two, four)
+{const t int64[2] ints 8 9|t = Mul(hw, two)|t = Add(hw, two)|t = Div(hw, two)}
+sizes = Concat(front, t) axis=0
+y = Resize(x, _, _, sizes) {|keep_aspect_ratio_policy="not_larger"|keep_aspect_ratio_policy="not_smaller"})",
+     true},
+    {"Resize", R"(
+input x float32[2,3,{4|5},6]
+const two int64[1] ints 2
+const four int64[1] ints 4
+s = Shape(x)
+hw = Slice(s, two, four)
+t = Mul(hw, two)
+y = Resize(x, _, _, t) axes=[2,3] {|keep_aspect_ratio_policy="not_larger"})",
+     true},
+    {"Reshape", R"(
+input x float32[2,3,4,{6|0}]
+const zero int64[1] ints 0
+const two int64[1] ints 2
+const minus int64[1] ints -1
+s = Shape(x)
+front = Slice(s, zero, two)
+t = Concat({front, minus|minus, two|front, two, minus}) axis=0
+y = Reshape(x, t) {|allowzero=1})",
+     true},
+    {"Expand", R"(
+input x float32[2,{3|1},4]
+input v float32[{1|4|3,1}]
+s = Shape(x){| start=1}
+y = {Expand(v, s)|ConstantOfShape(s)})",
+     true},
+    {"Tile", "input x float32[{2,3|1,2}]\ns = Shape(x)\ny = Tile(x, s)", true},
+    {"Slice", R"(
+input x float32[{5|2},4,3]
+const zero int64[1] ints 0
+const one int64[1] ints 1
+const axis int64[1] ints {0|1|-1}
+s = Shape(x)
+a = Slice(s, zero, one)
+{const n int64[1] ints 2|n = Sub(a, one)|n = Neg(a)}
+y = Slice(x, {zero, n|n, a}, axis))",
+     true},
+    {"Pad", R"(
+input x float32[{2|3},4]
+s = Shape(x)
+const none int64[2] ints 0 0
+p = Concat({none, s|s, none}) axis=0
+y = Pad(x, p))",
+     true},
+    {"Range", R"(
+input x float32[{2|3},4]
+const a int64[] value 0
+const i int64[] value {0|1}
+const d int64[] value {1|2}
+s = Shape(x)
+n = Gather(s, i)
+y = Range(a, n, d))",
+     true},
+    {"Split", R"(
+input x float32[{4|6},4]
+const i int64[1] ints 0
+const two int64[1] ints 2
+s = Shape(x)
+n = Gather(s, i)
+m = Sub(n, two)
+t = Concat(two, m) axis=0
+a, b = Split(x, t))",
+     true},
+    {"OneHot", R"(
+input x float32[{4|6},4]
+input i int64[2,3]
+const at int64[1] ints 0
+const v float32[2] floats 0 1
+s = Shape(x)
+n = Gather(s, at)
+y = OneHot(i, n, v) {|axis=0})",
+     true},
+    {"TopK", R"(
+input x float32[{4|6},7]
+const at int64[1] ints 0
+s = Shape(x)
+n = Gather(s, at)
+y, i = TopK(x, n))",
+     true},
+    {"CenterCropPad", R"(
+input x float32[{4|6},7]
+const at int64[2] ints 1 0
+s = Shape(x)
+n = Gather(s, at)
+y = CenterCropPad(x, n))",
+     true},
+    {"Unsqueeze", R"(
+input x float32[{4|6},7]
+const none int64[1] ints {0|1|-1}
+u = Unsqueeze(x, none)
+s = Shape(u)
+z = Squeeze(s)
+y = {Reshape(x, z)|Reshape(u, z)|Squeeze(u)|Flatten(u)})",
+     true},
+    {"Size", R"(
+input x float32[{4|6},7]
+n = Size(x)
+const shape int64[1] ints -1
+t = Reshape(n, shape)
+y = {Reshape(x, t)|ConstantOfShape(t)})",
+     true},
+};
+
 }  // namespace pt::testing

@@ -143,12 +143,14 @@ TEST_CASE("Shapes, OfMovedTensorsAreThoseThatKernelsMake", "[onnx]") { Sweep(kMo
 TEST_CASE("Shapes, OfReductionsAreThoseThatKernelsMake", "[onnx]") { Sweep(kReductionGrids, kFew); }
 TEST_CASE("Shapes, OfProductsAreThoseThatKernelsMake", "[onnx]") { Sweep(kProductGrids, kFew); }
 TEST_CASE("Shapes, OfSequencesAreThoseThatKernelsMake", "[onnx]") { Sweep(kSequenceGrids, kFew); }
+TEST_CASE("Shapes, ThatAreWorkedOutAreThoseThatKernelsMake", "[onnx]") { Sweep(kComputedGrids, kFew); }
 
 TEST_CASE("Shapes, OfAllGridsAreThoseThatKernelsMake", "[onnx][slow]") {
   for (const std::span<const ShapeGrid> grids :
        {std::span<const ShapeGrid>(kWindowGrids), std::span<const ShapeGrid>(kResizeGrids),
         std::span<const ShapeGrid>(kMovementGrids), std::span<const ShapeGrid>(kReductionGrids),
-        std::span<const ShapeGrid>(kProductGrids), std::span<const ShapeGrid>(kSequenceGrids)}) {
+        std::span<const ShapeGrid>(kProductGrids), std::span<const ShapeGrid>(kSequenceGrids),
+        std::span<const ShapeGrid>(kComputedGrids)}) {
     Print(Sweep(grids, kAll));
   }
 }
