@@ -177,7 +177,7 @@ ReasonedTolerance ToleranceOf(const Graph& graph, ValueId output, MathMode math)
     result.reason += ", one step of the last quantisation";
   } else if (!origins.others && std::ranges::all_of(origins.nodes, is_within_one)) {
     tolerance.absolute = kWithinOneAbsolute;
-    result.reason += ", numbers of which the largest can be 1";
+    result.reason += ", results within 1";
   }
   return result;
 }
