@@ -251,14 +251,21 @@ TEST_CASE("HostIntegerProduct, ConvolutionsEqualTheReference", "[host]") {
   struct Shape {
     std::string x, w, attributes, filters;
   };
-  for (const Shape& shape : std::vector<Shape>{{"[1,1,28,28]", "[8,1,5,5]", "pads=[2,2,2,2]", "8"},
-                                               {"[2,3,9,7]", "[5,3,3,3]", "pads=[1,0,2,1] strides=[2,1]", "5"},
-                                               {"[1,4,11,13]", "[6,2,3,2]", "group=2 dilations=[2,3]", "6"},
-                                               {"[2,6,8,8]", "[6,1,3,3]", "group=6 pads=[1,1,1,1] strides=[1,2]", "6"},
-                                               {"[1,8,6,6]", "[40,8,1,1]", "", "40"},
-                                               {"[2,3,37]", "[4,3,5]", "pads=[2,2] strides=[3]", "4"},
-                                               {"[1,2,5,6,7]", "[3,2,2,3,3]", "pads=[0,1,1,1,1,0]", "3"},
-                                               {"[1,3,10,10]", "[4,3,4,4]", "auto_pad=\"SAME_UPPER\"", "4"}}) {
+  for (const Shape& shape :
+       std::vector<Shape>{{"[1,1,28,28]", "[8,1,5,5]", "pads=[2,2,2,2]", "8"},
+                          {"[2,3,9,7]", "[5,3,3,3]", "pads=[1,0,2,1] strides=[2,1]", "5"},
+                          {"[1,4,11,13]", "[6,2,3,2]", "group=2 dilations=[2,3]", "6"},
+                          {"[2,6,8,8]", "[6,1,3,3]", "group=6 pads=[1,1,1,1] strides=[1,2]", "6"},
+                          {"[1,8,6,6]", "[40,8,1,1]", "", "40"},
+                          {"[2,3,37]", "[4,3,5]", "pads=[2,2] strides=[3]", "4"},
+                          {"[1,2,5,6,7]", "[3,2,2,3,3]", "pads=[0,1,1,1,1,0]", "3"},
+                          {"[1,3,10,10]", "[4,3,4,4]", "auto_pad=\"SAME_UPPER\"", "4"},
+                          // One row by each image: by windows, not by panels.
+                          {"[2,5,9,41]", "[5,1,5,5]", "group=5 pads=[2,2,2,2]", "5"},
+                          {"[1,3,7,70]", "[3,1,3,3]", "group=3 strides=[2,2] pads=[1,1,1,1]", "3"},
+                          {"[1,3,7,70]", "[3,1,3,3]", "group=3 strides=[1,3] dilations=[2,2]", "3"},
+                          {"[1,4,9,11]", "[2,2,3,3]", "group=2", "2"},
+                          {"[2,3,20,37]", "[1,3,3,3]", "pads=[1,1,1,1]", "1"}}) {
     for (const std::string x : {"uint8", "int8"}) {
       for (const std::string w : {"int8", "uint8"}) {
         const std::string sides =
@@ -285,6 +292,12 @@ TEST_CASE("HostIntegerProduct, ScaledConvolutionsEqualTheReference", "[host]") {
             0);
   CheckText(sides + bias + "const t float32[7] random 2\nm = Mul(f, t)\ny = Add(m, c)\noutput y\n", 0);
   CheckText(sides + "y = Relu(f)\noutput y\n", 0);
+  const std::string windows =
+      "input x int8[2,6,9,37]\nconst w uint8[6,1,3,3] whole 1\ninput z int8[]\ninput s float32[]\n"
+      "i = ConvInteger(x, w, z) pads=[1,1,1,1] group=6\nf = Cast(i) to=1\nconst t float32[6,1,1] random 2\n"
+      "k = Mul(s, t)\nm = Mul(f, k)\nd = Add(m, c)\n";
+  CheckText(bias + windows + "y = Relu(d)\noutput y\n", 0);
+  CheckText(bias + windows + "y = Sigmoid(d)\noutput y\n", 1e-6);
 }
 
 }  // namespace

@@ -61,10 +61,10 @@ Result<IntegerImages> IntegerImages::Read(const Site& site, const Node& node, co
   for (size_t d = last; d-- > 0;) images.lines_.Push(in[d], {x.strides()[d + 2], step[d]});
   images.line_ = in[last];
   images.line_stride_ = x.strides()[last + 2];
-  for (int64_t t = 0; t < *count; ++t) {
-    int64_t rest = t, offset = 0;
+  for (int64_t t = 0; t < images.channels_ * *count; ++t) {
+    int64_t rest = t % *count, offset = t / *count * *plane;
     for (size_t d = in.size(); d-- > 0; rest /= kernel[d]) offset += rest % kernel[d] * window->dilations[d] * step[d];
-    images.taps_.push_back(offset);
+    images.offsets_.push_back(offset);
   }
   for (size_t d = last; d-- > 0;) images.pixel_rows_.Push(out[d], {window->strides[d] * step[d]});
   images.row_pixels_ = out[last];
@@ -93,29 +93,48 @@ void IntegerImages::Pad(Team* team, const uint8_t* x, uint8_t fill, uint8_t* pad
   });
 }
 
-void IntegerImages::Gather(const uint8_t* padded, int64_t matrix, int64_t first, int64_t columns, uint8_t* rows,
-                           int64_t row_stride) const {
+template <typename F>
+void IntegerImages::ForStretches(const uint8_t* padded, int64_t matrix, int64_t first, int64_t columns,
+                                 const F& f) const {
   const uint8_t* image = padded + matrix * channels_ * plane_;
   Cursor<1> at(pixel_rows_, first / row_pixels_);
   for (int64_t done = 0, from = first % row_pixels_; done < columns; from = 0, at.Next()) {
     const int64_t n = std::min(columns - done, row_pixels_ - from);
-    GatherPixels(image + at.offsets()[0] + from * pixel_stride_, n, rows + done, row_stride);
+    f(image + at.offsets()[0] + from * pixel_stride_, n, done);
     done += n;
   }
 }
 
+void IntegerImages::Gather(const uint8_t* padded, int64_t matrix, int64_t first, int64_t columns, uint8_t* rows,
+                           int64_t row_stride) const {
+  ForStretches(padded, matrix, first, columns, [&](const uint8_t* pixels, int64_t n, int64_t done) {
+    GatherPixels(pixels, n, rows + done, row_stride);
+  });
+}
+
 void IntegerImages::GatherPixels(const uint8_t* pixels, int64_t n, uint8_t* rows, int64_t row_stride) const {
-  for (int64_t c = 0; c < channels_; ++c, pixels += plane_) {
-    for (const int64_t tap : taps_) {
-      const uint8_t* from = pixels + tap;
-      if (pixel_stride_ == 1) {
-        CopyWithRoom(from, n, rows);
-      } else {
-        for (int64_t i = 0; i < n; ++i) rows[i] = from[i * pixel_stride_];
-      }
-      rows += row_stride;
+  for (const int64_t offset : offsets_) {
+    if (pixel_stride_ == 1) {
+      CopyWithRoom(pixels + offset, n, rows);
+    } else {
+      for (int64_t i = 0; i < n; ++i) rows[i] = pixels[offset + i * pixel_stride_];
     }
+    rows += row_stride;
   }
+}
+
+void IntegerImages::Sum(const IntegerPanels& math, const uint8_t* padded, int64_t matrix, int64_t first,
+                        int64_t columns, IntegerWindowCall call) const {
+  int32_t* const sums = call.sums;
+  call.step = pixel_stride_;
+  call.offsets = offsets_.data();
+  call.depth = depth();
+  ForStretches(padded, matrix, first, columns, [&](const uint8_t* pixels, int64_t n, int64_t done) {
+    call.pixels = pixels;
+    call.columns = n;
+    call.sums = sums + done;
+    math.sum_windows(call);
+  });
 }
 
 }  // namespace pt::host

@@ -54,11 +54,26 @@ struct IntegerRowCall {
   int32_t* sums = nullptr;
 };
 
+// One row of numbers by windows of pixels: sum j = start + the numbers · pixels[offsets + j · step].
+struct IntegerWindowCall {
+  static constexpr int64_t kRoom = 32;  // bytes behind the pixels that may be read
+
+  const uint8_t* pixels = nullptr;
+  bool flips = false;  // of int8
+  int64_t step = 1;
+  const int64_t* offsets = nullptr;  // depth of them
+  const int32_t* numbers = nullptr;  // likewise
+  int64_t depth = 0, columns = 0;
+  int32_t start = 0;
+  int32_t* sums = nullptr;  // room for kRoom more
+};
+
 struct IntegerPanels {
   int64_t columns = 0;  // of a panel
   void (*pack)(const IntegerPackCall&) = nullptr;
   void (*multiply)(const IntegerCall&) = nullptr;
   void (*sum_rows)(const IntegerRowCall&) = nullptr;
+  void (*sum_windows)(const IntegerWindowCall&) = nullptr;
 };
 
 // For the processor it is called on: the best, or all that it can run, the best first.

@@ -37,11 +37,10 @@ struct Memory {
     row_zeros = room.Take<int32_t>(rows);
     row_sums = room.Take<int32_t>(rows);
     row_scales = room.Take<float>(p.by_row ? rows : 0);
-    if (!p.constant) {
-      panels = room.Take<int8_t>(p.packed_depth() * chunk);
-      sums = room.Take<int32_t>(chunk);
-    }
-    if (p.images) gathered = room.Take<uint8_t>(p.depth * (chunk + IntegerImages::kRoom));
+    if (!p.constant) sums = room.Take<int32_t>(chunk + IntegerWindowCall::kRoom);
+    if (p.is_by_window()) numbers = room.Take<int32_t>(p.depth);
+    if (!p.constant && !p.is_by_window()) panels = room.Take<int8_t>(p.packed_depth() * chunk);
+    if (p.images && !p.is_by_window()) gathered = room.Take<uint8_t>(p.depth * (chunk + IntegerImages::kRoom));
     if (!p.is_direct()) stretch = room.Take<int32_t>(rows * p.division.columns);
     if (p.rest) slots = room.Take<std::byte>(static_cast<int64_t>(p.rest->part.bytes));
     bytes = room.used();
@@ -50,7 +49,7 @@ struct Memory {
   int32_t *terms, *zeros, *row_zeros, *row_sums;
   float *column_scales, *row_scales;
   int8_t* panels = nullptr;
-  int32_t* sums = nullptr;
+  int32_t *sums = nullptr, *numbers = nullptr;
   uint8_t* gathered = nullptr;
   int32_t* stretch = nullptr;  // of integers or real numbers
   std::byte* slots = nullptr;
@@ -97,6 +96,7 @@ class Worker {
           reinterpret_cast<const int32_t*>(all + count * p_.matrix_bytes()) + index * p_.padded(p_.columns) + first_;
       return;
     }
+    if (p_.is_by_window()) return SumWindows();
     IntegerPackCall call{.b = run_.input<uint8_t>(p_.b) + at_[kB] + first_,
                          .row_stride = p_.b_row_stride,
                          .depth = p_.depth,
@@ -116,10 +116,31 @@ class Worker {
     sums_ = m_.sums;
   }
 
+  // Both zero points included, so that the sums are what the product would be; a product of depth 0 brings them to the
+  // result.
+  void SumWindows() {
+    const uint8_t* a = run_.input<uint8_t>(p_.a) + at_[kA];
+    const int32_t zero = p_.a_zero.At(run_, at_[kAZero]);
+    uint32_t total = 0;
+    for (int64_t k = 0; k < p_.depth; ++k) {
+      m_.numbers[k] = (p_.a_flips ? a[k] ^ 0x80 : a[k]) - zero;
+      total += static_cast<uint32_t>(m_.numbers[k]);
+    }
+    // Pixels count as uint8 here.
+    const auto image_zero = static_cast<uint32_t>(p_.b_zero.At(run_, 0) + 128);
+    IntegerWindowCall call;
+    call.flips = !p_.b_flips;
+    call.numbers = m_.numbers;
+    call.start = static_cast<int32_t>(-image_zero * total);
+    call.sums = m_.sums;
+    p_.images->Sum(p_.math, padded_, at_[kB], first_, columns_, call);
+    sums_ = m_.sums;
+  }
+
   // Numbers of columns that are not there count for nothing.
   void PrepareColumns() {
     terms_ = sums_;
-    has_column_zeros_ = p_.may_have_column_zeros && ReadColumnZeros();
+    has_column_zeros_ = p_.may_have_column_zeros && !p_.is_by_window() && ReadColumnZeros();
     if (has_column_zeros_) {
       const auto depth = static_cast<uint32_t>(p_.depth);
       for (int64_t j = 0; j < p_.padded(columns_); ++j) {
@@ -193,7 +214,7 @@ class Worker {
                        .flips = p_.a_flips,
                        .panels = panels_,
                        .rows = together,
-                       .depth = p_.depth,
+                       .depth = p_.is_by_window() ? 0 : p_.depth,
                        .columns = columns_,
                        .row_zeros = m_.row_zeros,
                        .column_terms = terms_,
@@ -219,7 +240,9 @@ class Worker {
   }
 
   void PrepareRows(int64_t row, int64_t rows, const Offsets& at, int64_t zero_stride) {
-    for (int64_t r = 0; r < rows; ++r) m_.row_zeros[r] = p_.a_zero.At(run_, at[kAZero] + r * zero_stride);
+    for (int64_t r = 0; r < rows; ++r) {
+      m_.row_zeros[r] = p_.is_by_window() ? -1 : p_.a_zero.At(run_, at[kAZero] + r * zero_stride);
+    }
     if (!p_.is_real || !p_.by_row) return;
     for (int64_t r = 0; r < rows; ++r) m_.row_scales[r] = ScaleAt(ChannelOf(row) + r);
   }

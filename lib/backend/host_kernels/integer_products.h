@@ -75,6 +75,8 @@ struct IntegerProducts {
   int64_t packed_depth() const { return (depth + kQuad - 1) / kQuad * kQuad; }
   int64_t padded(int64_t count) const { return (count + math.columns - 1) / math.columns * math.columns; }
   int64_t matrix_bytes() const { return packed_depth() * padded(columns); }
+  // Of one row by images: sums of windows, without panels.
+  bool is_by_window() const { return images && rows.count == 1; }
   bool is_direct() const { return !rest && column_walk.is_contiguous(); }
 };
 

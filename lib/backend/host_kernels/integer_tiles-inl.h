@@ -120,6 +120,36 @@ void SumRows(const IntegerRowCall& call) {
   }
 }
 
+// ---- windows ----
+
+using Bytes = uint8_t __attribute__((vector_size(kLanes)));
+using Halves = uint16_t __attribute__((vector_size(2 * kLanes)));
+
+// As many pixels as a vector has lanes, or `count`.
+HWY_INLINE void LoadPixels(const uint8_t* from, int64_t step, int64_t count, Words& pixels) {
+  if (step == 1) {
+    pixels = __builtin_convertvector(LoadVector<Bytes>(from), Words);
+  } else if (step == 2) {
+    pixels = __builtin_convertvector(LoadVector<Halves>(from), Words) & 0xFF;  // the lower half comes first
+  } else {
+    for (int64_t i = 0; i < count; ++i) pixels[i] = from[i * step];
+  }
+}
+
+void SumWindows(const IntegerWindowCall& call) {
+  const uint32_t flip = call.flips ? kFlip & 0xFF : 0;
+  for (int64_t j = 0; j < call.columns; j += kLanes) {
+    const int64_t count = std::min(kLanes, call.columns - j);
+    const uint8_t* from = call.pixels + j * call.step;
+    Words sums = Broadcast(call.start), pixels{};
+    for (int64_t k = 0; k < call.depth; ++k) {
+      LoadPixels(from + call.offsets[k], call.step, count, pixels);
+      sums += (pixels ^ flip) * static_cast<uint32_t>(call.numbers[k]);
+    }
+    StoreVector(sums, call.sums + j);
+  }
+}
+
 // ---- products ----
 
 // Where a tile begins, and its columns that are there.
@@ -233,4 +263,4 @@ void Multiply(const IntegerCall& call) {
   if (whole < call.rows) Rest<kRows - 1>(call, whole);
 }
 
-constexpr IntegerPanels kFound{kColumns, Pack, Multiply, SumRows};
+constexpr IntegerPanels kFound{kColumns, Pack, Multiply, SumRows, SumWindows};
