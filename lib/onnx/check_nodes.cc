@@ -136,12 +136,63 @@ Status CheckNode(const proto::NodeProto& node, const proto::FunctionProto* funct
   return {};
 }
 
-Status CheckAll(const Nodes& nodes, const proto::FunctionProto* function) {
+// How many values a nested graph gives, by the node that holds it; it takes as many as the node does, but for branches.
+struct NestedCounts {
+  std::string_view op, attribute;
+  int more_outputs = 0;  // than the node has itself
+};
+
+constexpr NestedCounts kNestedCounts[] = {
+    {"If", "then_branch"}, {"If", "else_branch"},   {"Loop", "body", 1},  // the condition
+    {"Scan", "body"},      {"SequenceMap", "body"},
+};
+
+std::string CountText(int count, const char* what) {
+  return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
+}
+
+Status CheckNestedCounts(const proto::NodeProto& node, int64_t opset, const std::string& label) {
+  constexpr int64_t kScanWithoutLengths = 9;
+  if (!IsDefaultDomain(node.domain())) return {};
+  for (const proto::AttributeProto& attribute : node.attribute()) {
+    const auto row = std::find_if(std::begin(kNestedCounts), std::end(kNestedCounts), [&](const NestedCounts& r) {
+      return r.op == node.op_type() && r.attribute == attribute.name();
+    });
+    if (row == std::end(kNestedCounts) || !attribute.has_g()) continue;
+    // An input that the body does not have.
+    const bool lengths_first = row->op == "Scan" && opset > 0 && opset < kScanWithoutLengths;
+    const int inputs = row->op == "If" ? 0 : node.input_size() - (lengths_first ? 1 : 0);
+    const int outputs = node.output_size() + row->more_outputs;
+    const auto refuse = [&](const std::string& has, const std::string& wants) {
+      return LoadError(ErrorCode::kInvalidInput, "onnx.nested_graph",
+                       attribute.name() + " of " + node.op_type() + " has " + has + "; expected " + wants, label);
+    };
+    if (attribute.g().input_size() != inputs) {
+      return refuse(CountText(attribute.g().input_size(), "input"), row->op == "If" ? "none" : std::to_string(inputs));
+    }
+    if (attribute.g().output_size() != outputs) {
+      return refuse(CountText(attribute.g().output_size(), "output"),
+                    std::to_string(outputs) + " for the node's " + CountText(node.output_size(), "output"));
+    }
+  }
+  return {};
+}
+
+int64_t DefaultOpset(const google::protobuf::RepeatedPtrField<proto::OperatorSetIdProto>& imports) {
+  for (const auto& import : imports) {
+    if (IsDefaultDomain(import.domain())) return import.version();
+  }
+  return 0;
+}
+
+Status CheckAll(const Nodes& nodes, const proto::FunctionProto* function, int64_t opset) {
   for (int i = 0; i < nodes.size(); ++i) {
-    PT_CHECK_OK(CheckNode(nodes[i], function, NodeLabel(nodes[i], static_cast<size_t>(i))));
+    const std::string label = NodeLabel(nodes[i], static_cast<size_t>(i));
+    PT_CHECK_OK(CheckNode(nodes[i], function, label));
+    PT_CHECK_OK(CheckNestedCounts(nodes[i], opset, label));
     for (const auto& attribute : nodes[i].attribute()) {
-      if (attribute.has_g()) PT_CHECK_OK(CheckAll(attribute.g().node(), function));
-      for (const auto& graph : attribute.graphs()) PT_CHECK_OK(CheckAll(graph.node(), function));
+      if (attribute.has_g()) PT_CHECK_OK(CheckAll(attribute.g().node(), function, opset));
+      for (const auto& graph : attribute.graphs()) PT_CHECK_OK(CheckAll(graph.node(), function, opset));
     }
   }
   return {};
@@ -158,8 +209,10 @@ const std::string& EquationOf(const proto::NodeProto& node) {
 }
 
 Status CheckNodes(const proto::ModelProto& model) {
-  PT_CHECK_OK(CheckAll(model.graph().node(), nullptr));
-  for (const proto::FunctionProto& function : model.functions()) PT_CHECK_OK(CheckAll(function.node(), &function));
+  PT_CHECK_OK(CheckAll(model.graph().node(), nullptr, DefaultOpset(model.opset_import())));
+  for (const proto::FunctionProto& function : model.functions()) {
+    PT_CHECK_OK(CheckAll(function.node(), &function, DefaultOpset(function.opset_import())));
+  }
   return {};
 }
 

@@ -6,8 +6,8 @@
 namespace pt {
 
 // Of all graphs and function bodies. Errors name the node: kUnsupported for experimental operators; kInvalidInput for
-// an Einsum equation that is not well-formed, a value that an attribute cannot have, and an attribute that refers to
-// one of a function where there is none.
+// an Einsum equation that is not well-formed, a value that an attribute cannot have, an attribute that refers to one of
+// a function where there is none, and a nested graph that takes or gives another number of values than its node.
 Status CheckNodes(const proto::ModelProto& model);
 
 // The equation of an Einsum; empty when there is none.

@@ -103,6 +103,7 @@ Status CheckControlFlow(const Graph& graph, NodeId id) {
     if (!named || subgraph.graph->outputs().size() < expected) {
       return Refused(graph, id, "has a nested graph that returns too little, or of another name");
     }
+    if (node.op == "If" && !subgraph.graph->inputs().empty()) return Refused(graph, id, "has a branch with inputs");
   }
   if (node.op == "If" && node.subgraphs[0].attribute == node.subgraphs[1].attribute) {
     return Refused(graph, id, "has one branch twice");
