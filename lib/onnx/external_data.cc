@@ -1,57 +1,39 @@
 #include "lib/onnx/external_data.h"
 
 #include <fcntl.h>
-#include <linux/openat2.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 
+#include "lib/onnx/open_beneath.h"
 #include "partitiontuner/support/checked.h"
+#include "partitiontuner/support/control_groups.h"
 
 namespace pt {
 namespace {
 
 constexpr size_t kLongestPath = 4096;
 
-Error PathError(const std::string& location, const std::string& why) {
+Error PathError(const std::string& location, const std::string& why, std::string hint = {}) {
   const std::string shown = location.size() > 200 ? location.substr(0, 200) + "…" : location;
-  return MakeError(ErrorCode::kInvalidInput, "onnx.external_path", "external data \"" + shown + "\": " + why);
+  return MakeError(ErrorCode::kInvalidInput, "onnx.external_path", "external data \"" + shown + "\": " + why,
+                   std::move(hint));
 }
 
-// Opens one component after the other, refusing links: for kernels without openat2.
-int OpenComponentwise(int folder, const std::string& path, int flags) {
-  int at = ::fcntl(folder, F_DUPFD_CLOEXEC, 0);
-  size_t begin = 0;
-  while (at >= 0) {
-    const size_t slash = path.find('/', begin);
-    const bool last = slash == std::string::npos;
-    const std::string name = path.substr(begin, last ? std::string::npos : slash - begin);
-    const int next =
-        ::openat(at, name.c_str(), last ? flags | O_NOFOLLOW : O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    const int code = errno;
-    ::close(at);
-    errno = code;
-    if (last) return next;
-    at = next;
-    begin = slash + 1;
+// code: why it could not be opened.
+Error OpenError(const std::string& location, const std::string& folder, int code, bool allow_symlinks) {
+  const std::string where = "cannot open it in folder \"" + folder + "\": ";
+  if (code != ELOOP && code != EXDEV) return PathError(location, where + std::strerror(code));
+  if (!allow_symlinks) {
+    return PathError(location, where + "a symbolic link, which is not followed",
+                     "--allow-links follows links that stay within the folder; --external-data names the folder that "
+                     "holds the file itself");
   }
-  return at;
-}
-
-int OpenBeneath(int folder, const std::string& path, bool allow_symlinks) {
-  // O_NONBLOCK: a FIFO or device must not stall the load before it is refused.
-  constexpr int kFlags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
-#ifdef SYS_openat2
-  struct open_how how {};
-  how.flags = static_cast<uint64_t>(kFlags);
-  how.resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS | (allow_symlinks ? 0 : RESOLVE_NO_SYMLINKS);
-  const long result = ::syscall(SYS_openat2, folder, path.c_str(), &how, sizeof how);
-  if (result >= 0 || (errno != ENOSYS && errno != EPERM && errno != E2BIG)) return static_cast<int>(result);
-#endif
-  return OpenComponentwise(folder, path, kFlags);
+  return PathError(location, where + "a symbolic link that leads out of it",
+                   "--external-data names the folder that holds the file itself");
 }
 
 }  // namespace
@@ -93,11 +75,11 @@ Result<ExternalData::File*> ExternalData::Open(const std::string& location) {
     if (folder_descriptor_ < 0)
       return PathError(location, "cannot open folder \"" + folder_ + "\": " + std::strerror(errno));
   }
-  const int descriptor = OpenBeneath(folder_descriptor_, path, options_.allow_symlinks_beneath);
+  int descriptor = OpenBeneath(folder_descriptor_, path, options_.allow_symlinks_beneath);
   if (descriptor < 0) {
-    const std::string why =
-        errno == ELOOP || errno == EXDEV ? "a symbolic link, which is not followed" : std::strerror(errno);
-    return PathError(location, "cannot open it in folder \"" + folder_ + "\": " + why);
+    const int code = errno;
+    if (code == ELOOP || code == EXDEV) descriptor = OpenInHubCache(folder_descriptor_, path);
+    if (descriptor < 0) return OpenError(location, folder_, code, options_.allow_symlinks_beneath);
   }
   File& file = files_[path];
   file.descriptor = descriptor;
@@ -117,6 +99,24 @@ Result<ExternalData::File*> ExternalData::Open(const std::string& location) {
   return &file;
 }
 
+// Before anything is allocated: memory that is promised but not there ends the process, not the call.
+Status ExternalData::CheckBudget(const std::string& location, uint64_t more) {
+  const uint64_t limit = options_.external_bytes;
+  if (memory_ == 0) memory_ = MachineMemory();
+  const uint64_t most = limit == 0 ? memory_ : std::min(limit, memory_);
+  if (more > most || bytes_read_ > most - more) {
+    Error error = PathError(location,
+                            "with its " + std::to_string(more) + " bytes the model has more external data than the " +
+                                (most == memory_ ? "machine's memory of " : "limit of ") + std::to_string(most),
+                            most == memory_ ? "" : "--external-limit sets another one");
+    error.code = ErrorCode::kOutOfMemory;
+    error.id = "onnx.external_size";
+    return error;
+  }
+  bytes_read_ += more;
+  return {};
+}
+
 Result<std::shared_ptr<const std::string>> ExternalData::Read(const std::string& location, int64_t offset,
                                                               int64_t length) {
   PT_ASSIGN(File* const file, Open(location));
@@ -127,16 +127,13 @@ Result<std::shared_ptr<const std::string>> ExternalData::Read(const std::string&
     return PathError(location, "offset " + std::to_string(offset) + " and length " + std::to_string(length) +
                                    " reach past the file's " + std::to_string(file->size) + " bytes");
   }
-  if (options_.limits.file_bytes != 0 && static_cast<uint64_t>(length) > options_.limits.file_bytes) {
-    return PathError(location, std::to_string(length) + " bytes are over the limit of " +
-                                   std::to_string(options_.limits.file_bytes));
-  }
   auto& range = file->ranges[{offset, length}];
   if (range != nullptr) return range;
   if (length > file->size - file->bytes_read) {
     return PathError(location, "the tensors' ranges overlap: together they are longer than the file's " +
                                    std::to_string(file->size) + " bytes");
   }
+  PT_CHECK_OK(CheckBudget(location, static_cast<uint64_t>(length)));
   file->bytes_read += length;
   std::string bytes(static_cast<size_t>(length), '\0');
   size_t filled = 0;

@@ -1,5 +1,6 @@
 // Bytes of tensors kept beside the model. Every path is checked as text first, then opened beneath
-// the model's folder so that no link leads out of it; only regular files are read.
+// the model's folder so that no link leads out of it but into the store of the cache that the folder is part of; only
+// regular files are read.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +21,8 @@ class ExternalData {
   ExternalData& operator=(const ExternalData&) = delete;
 
   // length < 0: to the end of the file. Equal ranges share one buffer; ranges of one file that
-  // together exceed its size are refused, so memory stays bounded by what is really there.
+  // together exceed its size are refused, so memory stays bounded by what is really there, and by
+  // LoadOptions::external_bytes.
   Result<std::shared_ptr<const std::string>> Read(const std::string& location, int64_t offset, int64_t length);
 
  private:
@@ -31,10 +33,13 @@ class ExternalData {
     std::map<std::pair<int64_t, int64_t>, std::shared_ptr<const std::string>> ranges;
   };
   Result<File*> Open(const std::string& location);
+  Status CheckBudget(const std::string& location, uint64_t more);
 
   std::string folder_;
   const LoadOptions& options_;
   int folder_descriptor_ = -1;
+  uint64_t bytes_read_ = 0;  // of all files
+  uint64_t memory_ = 0;      // of the machine; 0: not asked yet
   std::map<std::string, File> files_;
 };
 

@@ -207,7 +207,7 @@ Result<Graph> LoadBytes(std::span<const std::byte> bytes, const LeftInFile* left
   ModelTensors tensors;
   {
     ExternalData external(options.external_data_folder.empty() ? folder : options.external_data_folder, options);
-    PT_CHECK_OK(tensors.TakeFrom(model, external, left, limits));
+    PT_CHECK_OK(tensors.TakeFrom(model, external, left, options, report));
   }
   Normalise(model);
   MoveStrayContrib(model);

@@ -1,5 +1,6 @@
 #include "lib/onnx/model_tensors.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cstring>
 #include <optional>
@@ -97,6 +98,31 @@ void VisitTensors(Nodes& nodes, const Visit& visit) {
 template <typename Visit>
 void VisitTensors(proto::GraphProto& graph, const Visit& visit) {
   VisitTensors(*graph.mutable_node(), visit);
+}
+
+template <typename IsKept>
+void KeepInputs(proto::GraphProto& graph, const IsKept& is_kept) {
+  proto::GraphProto kept;
+  for (proto::ValueInfoProto& input : *graph.mutable_input()) {
+    if (is_kept(input.name())) kept.add_input()->Swap(&input);
+  }
+  graph.mutable_input()->Swap(kept.mutable_input());
+}
+
+// Which of the inputs with a default are given all the same.
+std::unordered_set<std::string> GivenDefaults(const proto::GraphProto& graph, std::span<const std::string> with_default,
+                                              const LoadOptions& options) {
+  const std::unordered_set<std::string_view> has_default(with_default.begin(), with_default.end());
+  const size_t count = static_cast<size_t>(graph.input_size());
+  // As many as there are without a default are these.
+  const size_t by_position =
+      options.given_count > count - with_default.size() ? std::min(options.given_count, count) : 0;
+  std::unordered_set<std::string> given;
+  for (size_t i = 0; i < count; ++i) {
+    const std::string& name = graph.input(static_cast<int>(i)).name();
+    if (has_default.contains(name) && (i < by_position || options.given_inputs.contains(name))) given.insert(name);
+  }
+  return given;
 }
 
 }  // namespace
@@ -220,8 +246,8 @@ Status ModelTensors::TakeNode(proto::NodeProto& node, Context& context) {
         attribute_tensors_.push_back(dense);
       }
     }
-    if (attribute.has_g()) PT_CHECK_OK(TakeGraph(*attribute.mutable_g(), context, false));
-    for (proto::GraphProto& graph : *attribute.mutable_graphs()) PT_CHECK_OK(TakeGraph(graph, context, false));
+    if (attribute.has_g()) PT_CHECK_OK(TakeGraph(*attribute.mutable_g(), context));
+    for (proto::GraphProto& graph : *attribute.mutable_graphs()) PT_CHECK_OK(TakeGraph(graph, context));
   }
   return {};
 }
@@ -262,49 +288,61 @@ Status ModelTensors::TakeInitializers(proto::GraphProto& graph, Context& context
   return {};
 }
 
-Status ModelTensors::TakeGraph(proto::GraphProto& graph, Context& context, bool is_main) {
+// Initialisers become Constant nodes. Dropped from the inputs: before IR 4 every initialiser had to stand there.
+Status ModelTensors::TakeGraph(proto::GraphProto& graph, Context& context) {
   for (proto::NodeProto& node : *graph.mutable_node()) PT_CHECK_OK(TakeNode(node, context));
-
   std::vector<std::pair<std::string, Tensor>> taken;
-  PT_CHECK_OK(TakeInitializers(graph, context, is_main, taken));
+  PT_CHECK_OK(TakeInitializers(graph, context, false, taken));
   PT_CHECK_OK(CheckInitializers(graph, taken));
-  std::unordered_set<std::string_view> names;
-  for (const auto& [name, tensor] : taken) names.insert(name);
-
-  // Dropped from the inputs: before IR 4 every initialiser had to stand there, later it means a
-  // default value.
-  proto::GraphProto kept;
-  for (proto::ValueInfoProto& input : *graph.mutable_input()) {
-    if (!names.contains(input.name())) kept.add_input()->Swap(&input);
-  }
-  graph.mutable_input()->Swap(kept.mutable_input());
-
-  if (!is_main && !taken.empty()) {
-    Nodes nodes;
-    nodes.Reserve(static_cast<int>(taken.size()) + graph.node_size());
-    for (auto& [name, tensor] : taken) {
-      proto::NodeProto& node = *nodes.Add();
-      node.set_op_type("Constant");
-      node.add_output(name);
-      proto::AttributeProto& value = *node.add_attribute();
-      value.set_name("value");
-      value.set_type(proto::AttributeProto::TENSOR);
-      LeaveInProto(tensor, *value.mutable_t());
-      if (!IsSmall(tensor)) {
-        value.mutable_t()->set_name(std::string(kKeyPrefix) + std::to_string(attribute_tensors_.size()));
-        attribute_tensors_.push_back(std::move(tensor));
-      }
+  if (taken.empty()) return {};
+  std::unordered_set<std::string_view> known;
+  for (const auto& named : taken) known.insert(named.first);
+  KeepInputs(graph, [&](const std::string& name) { return !known.contains(name); });
+  Nodes nodes;
+  nodes.Reserve(static_cast<int>(taken.size()) + graph.node_size());
+  for (auto& [name, tensor] : taken) {
+    proto::NodeProto& node = *nodes.Add();
+    node.set_op_type("Constant");
+    node.add_output(name);
+    proto::AttributeProto& value = *node.add_attribute();
+    value.set_name("value");
+    value.set_type(proto::AttributeProto::TENSOR);
+    LeaveInProto(tensor, *value.mutable_t());
+    if (!IsSmall(tensor)) {
+      value.mutable_t()->set_name(std::string(kKeyPrefix) + std::to_string(attribute_tensors_.size()));
+      attribute_tensors_.push_back(std::move(tensor));
     }
-    for (proto::NodeProto& node : *graph.mutable_node()) nodes.Add()->Swap(&node);
-    graph.mutable_node()->Swap(&nodes);
-    graph.clear_initializer();
-    graph.clear_sparse_initializer();
-    return {};
   }
+  for (proto::NodeProto& node : *graph.mutable_node()) nodes.Add()->Swap(&node);
+  graph.mutable_node()->Swap(&nodes);
+  graph.clear_initializer();
+  graph.clear_sparse_initializer();
+  return {};
+}
+
+Status ModelTensors::TakeMainGraph(proto::GraphProto& graph, Context& context, const LoadOptions& options,
+                                   LoadReport& report) {
+  for (proto::NodeProto& node : *graph.mutable_node()) PT_CHECK_OK(TakeNode(node, context));
+  std::vector<std::pair<std::string, Tensor>> taken;
+  PT_CHECK_OK(TakeInitializers(graph, context, true, taken));
+  PT_CHECK_OK(CheckInitializers(graph, taken));
+  std::unordered_set<std::string_view> known;
+  for (const auto& named : taken) known.insert(named.first);
+  for (const proto::ValueInfoProto& input : graph.input()) {
+    if (known.contains(input.name())) report.inputs_with_default.push_back(input.name());
+  }
+  const std::unordered_set<std::string> given = GivenDefaults(graph, report.inputs_with_default, options);
+  KeepInputs(graph, [&](const std::string& name) { return given.contains(name) || !known.contains(name); });
   graph.clear_initializer();
   graph.clear_sparse_initializer();
   graph.mutable_initializer()->Reserve(static_cast<int>(taken.size()));
-  for (auto& [name, tensor] : taken) AddInitializer(graph, name, std::move(tensor));
+  for (auto& [name, tensor] : taken) {
+    if (given.contains(name)) {
+      report.defaults.emplace(name, std::move(tensor));
+    } else {
+      AddInitializer(graph, name, std::move(tensor));
+    }
+  }
   return {};
 }
 
@@ -316,7 +354,8 @@ void ModelTensors::AddInitializer(proto::GraphProto& graph, const std::string& n
 }
 
 Status ModelTensors::TakeFrom(proto::ModelProto& model, ExternalData& external, const LeftInFile* left,
-                              const Limits& limits) {
+                              const LoadOptions& options, LoadReport& report) {
+  const Limits& limits = options.limits;
   Context context{external, left, limits, limits.densified_bytes == 0 ? UINT64_MAX : limits.densified_bytes};
   for (proto::FunctionProto& function : *model.mutable_functions()) {
     for (proto::NodeProto& node : *function.mutable_node()) PT_CHECK_OK(TakeNode(node, context));
@@ -325,7 +364,7 @@ Status ModelTensors::TakeFrom(proto::ModelProto& model, ExternalData& external, 
         PT_CHECK_OK(TakeAttributeTensor(*attribute.mutable_t(), "default of attribute " + attribute.name(), context));
     }
   }
-  return TakeGraph(*model.mutable_graph(), context, true);
+  return TakeMainGraph(*model.mutable_graph(), context, options, report);
 }
 
 const Tensor* ModelTensors::initializer(const std::string& name) const {

@@ -25,13 +25,14 @@ class ModelTensors {
  public:
   // Moves every tensor of the model here. Afterwards:
   //  - the main graph's initialisers are in the proto and here by name; inputs of their names are
-  //  gone;
+  //  gone, but for those that the options give: these stay inputs, and their initialisers are in the report;
   //  - initialisers of subgraphs are Constant nodes at the front of their graph;
   //  - sparse tensors are dense; tensors in attributes are named by their key (large) or not at
   //  all.
   // Errors: data that does not fit its dims, external data refused, sparse tensors that are invalid
   // or grow over the limit, an initialiser given twice. `left` is null for a model that is all there.
-  Status TakeFrom(proto::ModelProto& model, ExternalData& external, const LeftInFile* left, const Limits& limits);
+  Status TakeFrom(proto::ModelProto& model, ExternalData& external, const LeftInFile* left, const LoadOptions& options,
+                  LoadReport& report);
 
   // One more of the main graph, which is `graph` of the model that was taken. The name must be new.
   void AddInitializer(proto::GraphProto& graph, const std::string& name, Tensor tensor);
@@ -48,7 +49,8 @@ class ModelTensors {
 
  private:
   struct Context;
-  Status TakeGraph(proto::GraphProto& graph, Context& context, bool is_main);
+  Status TakeGraph(proto::GraphProto& graph, Context& context);
+  Status TakeMainGraph(proto::GraphProto& graph, Context& context, const LoadOptions& options, LoadReport& report);
   Status TakeNode(proto::NodeProto& node, Context& context);
   Status TakeInitializers(proto::GraphProto& graph, Context& context, bool is_main,
                           std::vector<std::pair<std::string, Tensor>>& taken);

@@ -106,6 +106,107 @@ TEST_CASE("ExternalData, LinksAndSpecialFilesAreRefused", "[onnx]") {
   CHECK(folder.Fault({{"location", "hard"}, {"length", "16"}}, options).empty());
 }
 
+// ROOT/snapshots/REVISION with links into ROOT/blobs, as the cache of the Hugging Face hub has it.
+class HubCache {
+ public:
+  HubCache() {
+    for (const char* folder : {"hub/blobs/deep", "hub/snapshots/abc/onnx", "hub/refs"}) {
+      fs::create_directories(root() + "/" + folder);
+    }
+    for (const char* file : {"hub/blobs/hash", "hub/blobs/deep/hash", "hub/refs/main", "outside"}) {
+      std::ofstream(root() + "/" + file, std::ios::binary) << std::string(64, 'b');
+    }
+  }
+  std::string root() const { return top_.path(); }
+  // Loads a model in that folder of the snapshot whose data is a link there to `target`.
+  std::string Fault(const std::string& folder, const std::string& target) const {
+    const std::string place = root() + "/hub/snapshots/abc/" + folder, link = place + "model.onnx_data";
+    fs::remove(link);
+    REQUIRE(::symlink(target.c_str(), link.c_str()) == 0);
+    return LoadFault(Model("model.onnx_data"), {}, place);
+  }
+  static std::string Model(const std::string& location) {
+    GraphParts parts;
+    parts.nodes = {NodeBytes("Identity", {"w"}, {"y"})};
+    parts.initializers = {ExternalTensor("w", 1, {4}, {{"location", location}})};
+    parts.outputs = {ValueInfo("y", 1, {"4"})};
+    return ModelBytes(parts);
+  }
+
+ private:
+  TemporaryFolder top_;
+};
+
+TEST_CASE("ExternalData, LinksOfAHubCacheAreFollowedIntoItsBlobsAlone", "[onnx]") {
+  const HubCache cache;
+  CHECK(cache.Fault("", "../../blobs/hash").empty());
+  CHECK(cache.Fault("onnx/", "../../../blobs/hash").empty());
+  CHECK(cache.Fault("", cache.root() + "/hub/blobs/hash").empty());
+  for (const char* elsewhere : {"../../blobs/deep/hash", "../../refs/main", "../../../outside", "/etc/passwd",
+                                "../../blobs", "../../blobs/.."}) {
+    CAPTURE(elsewhere);
+    CHECK(Mentions(cache.Fault("", elsewhere), "link"));
+  }
+  CHECK(Mentions(cache.Fault("", "../../blobs/none"), "link"));
+  // A blob that is a link itself, and blobs that lie elsewhere.
+  REQUIRE(::symlink("../../outside", (cache.root() + "/hub/blobs/leads_out").c_str()) == 0);
+  CHECK(Mentions(cache.Fault("", "../../blobs/leads_out"), "link"));
+  fs::rename(cache.root() + "/hub/blobs", cache.root() + "/elsewhere");
+  REQUIRE(::symlink("../elsewhere", (cache.root() + "/hub/blobs").c_str()) == 0);
+  CHECK(Mentions(cache.Fault("", "../../blobs/hash"), "link"));
+}
+
+TEST_CASE("ExternalData, OnlyTheLinkItselfMayLeaveAHubCachesSnapshot", "[onnx]") {
+  const HubCache cache;
+  const std::string snapshot = cache.root() + "/hub/snapshots/abc";
+  REQUIRE(::symlink("../../blobs", (snapshot + "/store").c_str()) == 0);
+  CHECK(Mentions(LoadFault(HubCache::Model("store/hash"), {}, snapshot), "link"));
+  // The same tree under other names is no such cache.
+  fs::rename(cache.root() + "/hub/snapshots", cache.root() + "/hub/versions");
+  const std::string other = cache.root() + "/hub/versions/abc";
+  REQUIRE(::symlink("../../blobs/hash", (other + "/data").c_str()) == 0);
+  const auto refused = Load(HubCache::Model("data"), {}, nullptr, other);
+  REQUIRE_FALSE(refused.ok());
+  CHECK(Mentions(refused.error().hint, "--allow-links"));
+  CHECK(Mentions(refused.error().hint, "--external-data"));
+}
+
+TEST_CASE("ExternalData, AsMuchAsTheLimitsAllow", "[onnx]") {
+  const ModelFolder folder;
+  LoadOptions options;
+  options.limits.file_bytes = 10'000;  // of the model's own file alone
+  options.external_bytes = 16;
+  CHECK(folder.Fault({{"location", "data.bin"}, {"length", "16"}}, options).empty());
+  options.external_bytes = 15;
+  const auto refused = folder.Load({{"location", "data.bin"}, {"length", "16"}}, options);
+  REQUIRE_FALSE(refused.ok());
+  CHECK(refused.error().code == ErrorCode::kOutOfMemory);
+  CHECK(Mentions(refused.error().hint, "--external-limit"));
+}
+
+// A sparse file, which holds nothing and is read as zeros but for its last element.
+TEST_CASE("ExternalData, OneTensorMayBeOfMoreThanTwoGibibytes", "[onnx][slow]") {
+  const ModelFolder folder;
+  constexpr int64_t kElements = int64_t{5} << 27;  // 2.5 GiB of float32
+  const std::string path = folder.root() + "/large.bin";
+  folder.Write("model/large.bin", "");
+  fs::resize_file(path, static_cast<uintmax_t>(kElements) * 4);
+  {
+    std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
+    file.seekp((kElements - 1) * 4);
+    const float last = 7;
+    file.write(reinterpret_cast<const char*>(&last), sizeof last);
+  }
+  GraphParts parts;
+  parts.nodes = {NodeBytes("Identity", {"w"}, {"y"})};
+  parts.initializers = {ExternalTensor("w", 1, {kElements}, {{"location", "large.bin"}})};
+  parts.outputs = {ValueInfo("y", 1, {std::to_string(kElements)})};
+  const auto graph = Load(ModelBytes(parts), {}, nullptr, folder.root());
+  INFO((graph.ok() ? "" : ToString(graph.error())));
+  REQUIRE(graph.ok());
+  CHECK(graph->value(graph->find_value("w")).constant->values<float>().back() == 7);
+}
+
 TEST_CASE("ExternalData, RangesThatLieAreRefused", "[onnx]") {
   const ModelFolder folder;
   const auto fault = [&](const std::string& offset, const std::string& length) {
