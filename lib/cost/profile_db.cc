@@ -107,6 +107,22 @@ Hash128 ChecksumOf(const Measurement& m) {
   return HashText(text);
 }
 
+// As the path of a file's URI.
+std::string EscapedForUri(std::string_view path) {
+  constexpr std::string_view kPlain = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~/";
+  std::string escaped;
+  for (const char c : path) {
+    if (kPlain.find(c) != std::string_view::npos) {
+      escaped += c;
+      continue;
+    }
+    constexpr std::string_view kDigits = "0123456789ABCDEF";
+    const auto byte = static_cast<unsigned char>(c);
+    escaped += {'%', kDigits[byte >> 4], kDigits[byte & 15]};
+  }
+  return escaped;
+}
+
 void BindText(sqlite3_stmt* statement, int column, std::string_view text) {
   sqlite3_bind_text64(statement, column, text.data(), text.size(), SQLITE_TRANSIENT, SQLITE_UTF8);
 }
@@ -123,8 +139,11 @@ struct ProfileDb::Connection {
   std::string path;
   Database database;
   Statement select, put, put_if_better;
+  bool read_only = false;
+  mutable int last_fault = SQLITE_OK;
 
   Error Fault(int code, const std::string& doing) const {
+    last_fault = code;
     std::string id = "profile_db.io";
     std::string hint;
     if (code == SQLITE_NOTADB) {
@@ -178,8 +197,15 @@ struct ProfileDb::Connection {
     return Fault(code & 0xff, doing);
   }
 
+  Status CheckWritable() const;
+  Status OpenToWrite();
+  Status OpenToRead();
+  Status OpenFile(const std::string& name, int flags);
+  Status PrepareStatements();
   Status Configure();
   Status CreateTable();
+  Status CheckOurs(int64_t id) const;
+  Error WrongVersion(int64_t version, const std::string& why) const;
   Status MarkVersion();
   Status CreateOrCheckSchema();
   Status Write(sqlite3_stmt* statement, Hash128 hash, const Measurement& measurement);
@@ -187,7 +213,6 @@ struct ProfileDb::Connection {
 };
 
 Status ProfileDb::Connection::Configure() {
-  sqlite3_busy_timeout(database.get(), kBusyTimeoutMs);
   sqlite3_extended_result_codes(database.get(), 0);
   // Switching a new file to write-ahead logging needs it alone, and SQLite does not call the busy handler
   // for that: another process opening at the same moment is waited for here.
@@ -212,6 +237,27 @@ Status ProfileDb::Connection::MarkVersion() {
   return Execute(("PRAGMA user_version=" + std::to_string(kSchemaVersion)).c_str(), "mark it");
 }
 
+Status ProfileDb::Connection::CheckOurs(int64_t id) const {
+  if (id != kApplicationId) {
+    Error error = MakeError(ErrorCode::kInvalidInput, "profile_db.not_ours", "this is a database of another program",
+                            "name another file with --db");
+    error.file = path;
+    return error;
+  }
+  PT_ASSIGN(const std::string check, QueryText("PRAGMA quick_check(1)", "check it"));
+  if (check != "ok") return Damaged(check);
+  return {};
+}
+
+Error ProfileDb::Connection::WrongVersion(int64_t version, const std::string& why) const {
+  Error error = MakeError(ErrorCode::kStale, "profile_db.version",
+                          "profile database has schema version " + std::to_string(version) + ", this release uses " +
+                              std::to_string(kSchemaVersion) + why,
+                          "name another file with --db");
+  error.file = path;
+  return error;
+}
+
 Status ProfileDb::Connection::CreateOrCheckSchema() {
   // One transaction: of two processes that create the file, the second finds it made.
   PT_CHECK_OK(Execute("BEGIN IMMEDIATE", "lock it"));
@@ -223,14 +269,7 @@ Status ProfileDb::Connection::CreateOrCheckSchema() {
       PT_CHECK_OK(Execute(("PRAGMA application_id=" + std::to_string(kApplicationId)).c_str(), "mark it"));
       return CreateTable();
     }
-    if (id != kApplicationId) {
-      Error error = MakeError(ErrorCode::kInvalidInput, "profile_db.not_ours", "this is a database of another program",
-                              "name another file with --db");
-      error.file = path;
-      return error;
-    }
-    PT_ASSIGN(const std::string check, QueryText("PRAGMA quick_check(1)", "check it"));
-    if (check != "ok") return Damaged(check);
+    PT_CHECK_OK(CheckOurs(id));
     // The first schema held times of the first way of measuring, which no key asks for any more.
     if (version == kSchemaOfFirstMethod) {
       PT_CHECK_OK(Execute("DROP TABLE measurement", "bring it up to date"));
@@ -241,14 +280,7 @@ Status ProfileDb::Connection::CreateOrCheckSchema() {
       PT_CHECK_OK(Execute(kAddDevices, "bring it up to date"));
       return MarkVersion();
     }
-    if (version != kSchemaVersion) {
-      Error error = MakeError(ErrorCode::kStale, "profile_db.version",
-                              "profile database has schema version " + std::to_string(version) +
-                                  ", this release uses " + std::to_string(kSchemaVersion),
-                              "name another file with --db");
-      error.file = path;
-      return error;
-    }
+    if (version != kSchemaVersion) return WrongVersion(version, "");
     return {};
   };
   if (Status status = within(); !status.ok()) {
@@ -320,6 +352,67 @@ Result<Measurement> ProfileDb::Connection::ReadRow(sqlite3_stmt* row, Hash128* h
   return m;
 }
 
+Status ProfileDb::Connection::OpenFile(const std::string& name, int flags) {
+  database.reset();
+  sqlite3* opened = nullptr;
+  const int code = sqlite3_open_v2(name.c_str(), &opened, flags | SQLITE_OPEN_NOMUTEX, nullptr);
+  database.reset(opened);
+  if (code != SQLITE_OK) return Fault(code & 0xff, "open it");
+  sqlite3_busy_timeout(opened, kBusyTimeoutMs);
+  return {};
+}
+
+Status ProfileDb::Connection::CheckWritable() const {
+  if (!read_only) return {};
+  Error error =
+      MakeError(ErrorCode::kInvalidInput, "profile_db.read_only",
+                "the profile database can only be read: nothing can be stored in it", "name another file with --db");
+  error.file = path;
+  return error;
+}
+
+Status ProfileDb::Connection::OpenToWrite() {
+  PT_CHECK_OK(OpenFile(path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE));
+  PT_CHECK_OK(Configure());
+  PT_CHECK_OK(CreateOrCheckSchema());
+  // SQLite opens a file that is protected without a word, and lets transactions begin.
+  read_only = sqlite3_db_readonly(database.get(), "main") == 1;
+  return {};
+}
+
+// Readers of a database with a write-ahead log make files beside it. Where they cannot, it is read as one that nobody
+// writes, which holds as long as there is no log: what lies in one would be missing without a word.
+Status ProfileDb::Connection::OpenToRead() {
+  read_only = true;
+  PT_CHECK_OK(OpenFile(path, SQLITE_OPEN_READONLY));
+  if (!QueryNumber("SELECT count(*) FROM sqlite_master", "read it").ok()) {
+    std::error_code absent;
+    const uintmax_t log_bytes = std::filesystem::file_size(path + "-wal", absent);
+    if (!absent && log_bytes > 0) {
+      Error error = MakeError(ErrorCode::kInvalidInput, "profile_db.log",
+                              "profile database: some of it lies in its log, which cannot be read where nothing can be "
+                              "written",
+                              "let pt-profile open it once where it can be written to, then copy it");
+      error.file = path;
+      return error;
+    }
+    PT_CHECK_OK(OpenFile("file:" + EscapedForUri(path) + "?immutable=1", SQLITE_OPEN_READONLY | SQLITE_OPEN_URI));
+  }
+  PT_ASSIGN(const int64_t id, QueryNumber("PRAGMA application_id", "read it"));
+  PT_ASSIGN(const int64_t version, QueryNumber("PRAGMA user_version", "read it"));
+  PT_CHECK_OK(CheckOurs(id));
+  if (version == kSchemaVersion) return {};
+  return WrongVersion(version,
+                      version < kSchemaVersion ? " and cannot bring it up to date where nothing can be written" : "");
+}
+
+Status ProfileDb::Connection::PrepareStatements() {
+  PT_ASSIGN(select, Prepare(kSelect, "read it"));
+  PT_ASSIGN(put, Prepare(kPut, "write it"));
+  PT_ASSIGN(put_if_better, Prepare(kPutIfBetter, "write it"));
+  return {};
+}
+
 Result<ProfileDb> ProfileDb::Open(const std::string& path) {
   namespace fs = std::filesystem;
   auto connection = std::make_unique<Connection>();
@@ -339,16 +432,13 @@ Result<ProfileDb> ProfileDb::Open(const std::string& path) {
     failed.file = path;
     return failed;
   }
-  sqlite3* database = nullptr;
-  const int code = sqlite3_open_v2(path.c_str(), &database,
-                                   SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, nullptr);
-  connection->database.reset(database);
-  if (code != SQLITE_OK) return connection->Fault(code & 0xff, "open it");
-  PT_CHECK_OK(connection->Configure());
-  PT_CHECK_OK(connection->CreateOrCheckSchema());
-  PT_ASSIGN(connection->select, connection->Prepare(kSelect, "read it"));
-  PT_ASSIGN(connection->put, connection->Prepare(kPut, "write it"));
-  PT_ASSIGN(connection->put_if_better, connection->Prepare(kPutIfBetter, "write it"));
+  if (Status status = connection->OpenToWrite(); !status.ok()) {
+    const int fault = connection->last_fault;
+    const bool only_to_read = fault == SQLITE_READONLY || fault == SQLITE_CANTOPEN || fault == SQLITE_PERM;
+    if (!only_to_read || !fs::exists(path, error)) return std::move(status).error();
+    PT_CHECK_OK(connection->OpenToRead());
+  }
+  PT_CHECK_OK(connection->PrepareStatements());
   return ProfileDb(std::move(connection));
 }
 
@@ -369,6 +459,7 @@ Status ProfileDb::Put(const MeasurementKey& key, const Measurement& measurement)
   if (std::string fault = MeasurementFault(measurement); !fault.empty()) {
     return MakeError(ErrorCode::kInternal, "profile_db.value", "this is not a valid measurement: " + fault);
   }
+  PT_CHECK_OK(connection_->CheckWritable());
   return connection_->Write(connection_->put.get(), key.hash, measurement);
 }
 
@@ -412,6 +503,7 @@ Result<std::map<Hash128, Measurement>> ProfileDb::All() const {
 }
 
 Status ProfileDb::Import(const Profile& profile) {
+  PT_CHECK_OK(connection_->CheckWritable());
   PT_CHECK_OK(connection_->Execute("BEGIN IMMEDIATE", "lock it"));
   const auto within = [&]() -> Status {
     for (const auto& [hash, measurement] : profile.measurements) {

@@ -310,8 +310,10 @@ Result<MeasureReport> MeasureProfile(const Graph& graph, std::span<const Candida
   PT_CHECK_OK(machine.CheckRunsHere());
   const auto started = Ledger::Clock::now();
   const ProfilingTask task{graph, candidates, machine, db, options, MeasuredPlatform(machine)};
+  // Nothing, but it tells: a database that can only be read may be complete all the same.
+  const Status can_store = db.Import({});
   int64_t hand_over_ns = 0;
-  if (options.watch_hand_overs) {
+  if (options.watch_hand_overs && can_store.ok()) {
     DeviceLocks locks(task.platform, options.cancel);
     PT_CHECK_OK(locks.Hold(kHostDevice, [&]() -> Status {
       PT_ASSIGN(hand_over_ns, TimeReferenceHandOver(machine));
@@ -319,6 +321,7 @@ Result<MeasureReport> MeasureProfile(const Graph& graph, std::span<const Candida
     }));
   }
   PT_ASSIGN(WorkList list, ListWork(task, hand_over_ns));
+  if (!list.decisions.empty()) PT_CHECK_OK(can_store);  // before anything is measured
   Ledger ledger(task, list, progress, started);
   Profiling profiling(task, ledger);
   for (Decision& decision : list.decisions) {

@@ -1,10 +1,13 @@
 #include <sqlite3.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <catch2/catch_test_macros.hpp>
 #include <csignal>
+#include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <random>
 #include <thread>
@@ -144,6 +147,85 @@ TEST_CASE("ProfileDb, ForeignFilesAreTypedErrors", "[cost]") {
   CHECK(ProfileDb::Open(folder.file("folder")).error().id == "profile_db.io");
   std::ofstream(folder.file("file")) << "x";
   CHECK(ProfileDb::Open(folder.file("file/profile.db")).error().id == "profile_db.io");
+}
+
+// For as long as it lives the process is nobody, who may write nowhere; needs root, who may do everything otherwise.
+class AsNobody {
+ public:
+  AsNobody() : changed_(::geteuid() == 0 && ::seteuid(65534) == 0) {}
+  ~AsNobody() {
+    if (changed_ && ::seteuid(0) != 0) std::abort();
+  }
+  AsNobody(const AsNobody&) = delete;
+
+ private:
+  const bool changed_;
+};
+
+// A database of ten rows in a folder where nothing can be written.
+class ReadOnlyFolder {
+ public:
+  ReadOnlyFolder() : place_(folder_.file("place")), path_(place_ + "/profile?100%#.db") {
+    std::filesystem::create_directory(place_);
+    ProfileDb db = ProfileDb::Open(path_).value();
+    PutNumbers(db, 0, 10);
+    std::filesystem::permissions(std::filesystem::path(place_).parent_path(), std::filesystem::perms(0755));
+  }
+  ~ReadOnlyFolder() { ::chmod(place_.c_str(), 0755); }
+  void Close() const {
+    REQUIRE(::chmod(path_.c_str(), 0444) == 0);
+    REQUIRE(::chmod(place_.c_str(), 0555) == 0);
+  }
+  const std::string& path() const { return path_; }
+
+ private:
+  TemporaryFolder folder_;
+  const std::string place_, path_;
+};
+
+TEST_CASE("ProfileDb, IsReadWhereNothingCanBeWritten", "[cost]") {
+  const ReadOnlyFolder folder;
+  folder.Close();
+  const AsNobody nobody;
+  Result<ProfileDb> db = ProfileDb::Open(folder.path());
+  if (!db.ok()) FAIL(ToString(db.error()));
+  CHECK(db->All()->size() == 10);
+  CHECK(db->Get({KeyNumber(3)})->size() == 1);
+  const Status put = db->Put(KeyNumber(3), SampleMeasurement(KeyNumber(3).text, 7));
+  REQUIRE_FALSE(put.ok());
+  CHECK(put.error().id == "profile_db.read_only");
+  CHECK_FALSE(db->Import({}).ok());
+}
+
+TEST_CASE("ProfileDb, AFileThatCannotBeWrittenInAFolderThatCanIsRead", "[cost]") {
+  const ReadOnlyFolder folder;
+  REQUIRE(::chmod(folder.path().c_str(), 0444) == 0);
+  REQUIRE(::chmod(std::filesystem::path(folder.path()).parent_path().c_str(), 0777) == 0);
+  const AsNobody nobody;
+  Result<ProfileDb> db = ProfileDb::Open(folder.path());
+  if (!db.ok()) FAIL(ToString(db.error()));
+  CHECK(db->All()->size() == 10);
+}
+
+TEST_CASE("ProfileDb, ALogThatCannotBeBroughtInIsNotPassedOver", "[cost]") {
+  const ReadOnlyFolder folder;
+  {
+    // What a process leaves that was killed: rows in the log, none of them in the file.
+    ProfileDb db = ProfileDb::Open(folder.path()).value();
+    PutNumbers(db, 10, 20);
+    std::filesystem::copy_file(folder.path(), folder.path() + "-copy");
+    std::filesystem::copy_file(folder.path() + "-wal", folder.path() + "-copy-wal");
+  }
+  std::filesystem::rename(folder.path() + "-copy", folder.path());
+  std::filesystem::rename(folder.path() + "-copy-wal", folder.path() + "-wal");
+  folder.Close();
+  const AsNobody nobody;
+  const Result<ProfileDb> db = ProfileDb::Open(folder.path());
+  if (db.ok()) {
+    CHECK(db->All()->size() == 20);
+  } else {
+    CHECK(db.error().id == "profile_db.log");
+  }
 }
 
 // Whatever bits are lost, what is read is what was written, or a typed error: never something else.
