@@ -9,6 +9,7 @@
 #include "lib/exec/workers.h"
 #include "partitiontuner/backend/libraries.h"
 #include "partitiontuner/exec/machine.h"
+#include "partitiontuner/support/closest_word.h"
 
 namespace pt {
 
@@ -141,8 +142,15 @@ class [[gnu::visibility("hidden")]] MachineMaker {
     for (const std::string& name : options_.devices) {
       if (FindDevice(known, name).valid()) continue;
       std::string names;
-      for (const Device& device : known.devices) names += (names.empty() ? "" : ", ") + device.name;
-      return Unusable(name, "device.unknown", "unknown device '" + name + "'; found: " + names + RefusedPlugins(),
+      std::vector<std::string_view> words;
+      for (const Device& device : known.devices) {
+        names += (names.empty() ? "" : ", ") + device.name;
+        words.push_back(device.name);
+      }
+      const std::string_view closest = ClosestWord(name, words);
+      const std::string meant = closest.empty() ? "" : "; did you mean '" + std::string(closest) + "'?";
+      return Unusable(name, "device.unknown",
+                      "unknown device '" + name + "'" + meant + "; found: " + names + RefusedPlugins(),
                       "--list-devices shows what can be used; simulated devices are given as sim:FILE");
     }
     if (options_.devices.empty()) return {};

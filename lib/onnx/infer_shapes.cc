@@ -13,6 +13,7 @@
 #include "lib/onnx/tensor_to_proto.h"
 #include "lib/onnx/value_types.h"
 #include "partitiontuner/graph/graph_builder.h"
+#include "partitiontuner/support/closest_word.h"
 #include "partitiontuner/support/dims_text.h"
 
 namespace pt {
@@ -37,7 +38,13 @@ Status CheckOverride(const Graph& graph, const std::string& name, const std::vec
   };
   const auto at = std::find_if(graph.inputs().begin(), graph.inputs().end(),
                                [&](ValueId id) { return graph.value(id).name == name; });
-  if (at == graph.inputs().end()) return wrong("the model has no such input");
+  if (at == graph.inputs().end()) {
+    std::vector<std::string_view> names;
+    for (const ValueId id : graph.inputs()) names.push_back(graph.value(id).name);
+    const std::string_view closest = ClosestWord(name, names);
+    return wrong("the model has no such input" +
+                 (closest.empty() ? std::string() : "; did you mean \"" + std::string(closest) + "\"?"));
+  }
   const ValueType& type = graph.value(*at).type;
   if (!type.other.empty()) return wrong("the input is not a tensor but a " + type.other);
   if (type.ranked && type.dims.size() != dims.size())

@@ -5,6 +5,7 @@
 #include "lib/planner/assemble.h"
 #include "lib/planner/mend_devices.h"
 #include "lib/planner/solve.h"
+#include "partitiontuner/support/closest_word.h"
 
 namespace pt {
 
@@ -127,11 +128,16 @@ std::span<const Planner> Planners() { return kPlanners; }
 Result<const Planner*> FindPlanner(std::string_view name) {
   const std::string_view wanted = name.substr(0, name.find(':'));
   std::string known;
+  std::vector<std::string_view> names;
   for (const Planner& planner : kPlanners) {
     if (planner.name == wanted) return &planner;
+    names.push_back(planner.name);
     known += (known.empty() ? "" : ", ") + std::string(planner.name);
   }
-  return MakeError(ErrorCode::kUsage, "planner.unknown", "unknown planner '" + std::string(wanted) + "'",
+  const std::string_view closest = ClosestWord(wanted, names);
+  return MakeError(ErrorCode::kUsage, "planner.unknown",
+                   "unknown planner '" + std::string(wanted) + "'" +
+                       (closest.empty() ? std::string() : "; did you mean '" + std::string(closest) + "'?"),
                    "planners: " + known);
 }
 

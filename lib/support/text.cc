@@ -1,5 +1,7 @@
 #include "partitiontuner/support/text.h"
 
+#include "partitiontuner/support/closest_word.h"
+
 namespace pt {
 
 std::string UnknownWord(std::string_view what, std::string_view given, std::span<const std::string_view> expected) {
@@ -8,6 +10,8 @@ std::string UnknownWord(std::string_view what, std::string_view given, std::span
     if (i > 0) text += i + 1 == expected.size() ? " or " : ", ";
     text += expected[i];
   }
+  const std::string_view closest = ClosestWord(given, expected);
+  if (!closest.empty()) text += "; did you mean \"" + std::string(closest) + "\"?";
   return text;
 }
 

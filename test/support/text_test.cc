@@ -11,5 +11,10 @@ TEST_CASE("UnknownWord, NamesWhatWasGivenAndAllThatIsExpected", "[support]") {
   CHECK(UnknownWord("mode", "x", {"a", "b", "c"}) == "unknown mode \"x\"; expected a, b or c");
 }
 
+TEST_CASE("UnknownWord, OffersTheOneThatWasMeant", "[support]") {
+  CHECK(UnknownWord("mode", "linaer", {"nearest", "linear"}) ==
+        "unknown mode \"linaer\"; expected nearest or linear; did you mean \"linear\"?");
+}
+
 }  // namespace
 }  // namespace pt
