@@ -4,5 +4,8 @@
 
 #include "partitiontuner/engine/carried_runs.h"
 #include "partitiontuner/engine/engine.h"
+#include "partitiontuner/engine/npy.h"
+#include "partitiontuner/engine/plan_file.h"
+#include "partitiontuner/engine/run_buffers.h"
 #include "partitiontuner/engine/shaped_sessions.h"
 #include "partitiontuner/version.h"

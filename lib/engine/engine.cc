@@ -1,6 +1,7 @@
 #include "partitiontuner/engine/engine.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <fstream>
 #include <mutex>
 
@@ -37,14 +38,17 @@ struct Engine::State {
   std::shared_ptr<Machine> machine;
   Platform measured_platform;  // what costs are asked with
   std::mutex db_mutex;
-  std::optional<ProfileDb> db;  // empty: none wanted, or not opened yet
+  std::optional<ProfileDb> db;  // empty: none wanted, not there, or not opened yet
 
   bool keeps_reference() const {
     const std::vector<std::string>& named = options.machine.libraries;
     return std::find(named.begin(), named.end(), "reference") != named.end();
   }
-  // With db_mutex held. Opened on first use: who only runs a plan needs none.
-  Result<ProfileDb*> Database();
+  TrialLimits limits() const { return {options.trial_deadline, options.trial_bytes}; }
+  // With db_mutex held. Opened on first use: who only runs a plan needs none. Null where it is only to be read and is
+  // not there: then nothing is measured yet.
+  enum class Use { kRead, kWrite };
+  Result<ProfileDb*> Database(Use use);
   Result<Profile> ReadProfile(const Model& model, bool* lacks_some = nullptr);
   Result<PlanningProfile> ProfileForPlanning(const Model& model, const PlanOptions& plan_options);
   Result<PlanningCosts> CostsForPlanning(const Model& model, const PlanOptions& plan_options, bool beside = false);
@@ -132,15 +136,18 @@ Status CheckProfiled(const Model& model, const CostModel& costs) {
 
 }  // namespace
 
-Result<ProfileDb*> Engine::State::Database() {
-  if (!db) {
-    if (options.db_path == "none") {
-      return MakeError(ErrorCode::kUsage, "engine.no_database", "this needs a profile database, but none is to be used",
-                       "leave out --db none");
-    }
-    PT_ASSIGN(ProfileDb opened, ProfileDb::Open(options.db_path.empty() ? ProfileDb::DefaultPath() : options.db_path));
-    db.emplace(std::move(opened));
+Result<ProfileDb*> Engine::State::Database(Use use) {
+  if (db) return &*db;
+  if (options.db_path == "none") {
+    return MakeError(ErrorCode::kUsage, "engine.no_database", "this needs a profile database, but none is to be used",
+                     "leave out --db none");
   }
+  const std::string path = options.db_path.empty() ? ProfileDb::DefaultPath() : options.db_path;
+  std::error_code problem;
+  const bool absent = std::filesystem::status(path, problem).type() == std::filesystem::file_type::not_found;
+  if (absent && use == Use::kRead) return nullptr;
+  PT_ASSIGN(ProfileDb opened, ProfileDb::Open(path));
+  db.emplace(std::move(opened));
   return &*db;
 }
 
@@ -149,12 +156,18 @@ Result<Profile> Engine::State::ReadProfile(const Model& model, bool* lacks_some)
   Profile profile;
   profile.platform_fingerprint = PlatformFingerprint(machine->platform());
   profile.environment = EnvironmentOf(*machine);
+  if (lacks_some != nullptr) *lacks_some = true;
+  ProfileDb* database = nullptr;
+  {
+    const std::lock_guard lock(db_mutex);
+    PT_ASSIGN(database, Database(Use::kRead));
+  }
+  if (database == nullptr) return profile;
   std::vector<MeasurementKey> keys;
   for (NeededKey& needed : NeededKeys(*model.graph, measured_platform, model.candidates, LibraryVersions(*machine))) {
     keys.push_back(std::move(needed.key));
   }
   const std::lock_guard lock(db_mutex);
-  PT_ASSIGN(ProfileDb * database, Database());
   PT_ASSIGN(profile.measurements, database->Get(keys));
   if (lacks_some != nullptr) *lacks_some = profile.measurements.size() < keys.size();
   return profile;
@@ -191,9 +204,11 @@ Result<PlanningProfile> Engine::State::ProfileForPlanning(const Model& model, co
   found.summary = SummaryOf(found.profile);
   if (lacks_some && plan_options.allow_estimates) {
     const std::lock_guard lock(db_mutex);
-    PT_ASSIGN(ProfileDb * database, Database());
-    PT_ASSIGN(auto others, database->All());
-    found.profile.measurements.merge(others);
+    PT_ASSIGN(ProfileDb * database, Database(Use::kRead));
+    if (database != nullptr) {
+      PT_ASSIGN(auto others, database->All());
+      found.profile.measurements.merge(others);
+    }
   }
   return found;
 }
@@ -204,6 +219,14 @@ std::unique_ptr<CostModel> Engine::State::CostsFrom(const Model& model, Profile 
   costs.allow_estimates = allow_estimates;
   costs.candidates = model.candidates;
   return MakeProfiledCosts(*model.graph, measured_platform, std::move(profile), costs);
+}
+
+std::chrono::nanoseconds PatienceFor(const Plan& plan) {
+  constexpr std::chrono::nanoseconds kLeast = std::chrono::minutes(1);
+  constexpr int64_t kTimes = 100;
+  int64_t times_predicted = 0;
+  if (__builtin_mul_overflow(plan.makespan.ns, kTimes, &times_predicted)) return std::chrono::nanoseconds::max();
+  return std::max(kLeast, std::chrono::nanoseconds(times_predicted));
 }
 
 Engine::Engine(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -242,7 +265,7 @@ Result<MeasureReport> Engine::MeasureModel(const Model& model, const MeasureOpti
                                            const ProgressCallback& progress) {
   PT_CHECK_OK(CheckIsToPlan(model));
   const std::lock_guard lock(state_->db_mutex);
-  PT_ASSIGN(ProfileDb * database, state_->Database());
+  PT_ASSIGN(ProfileDb * database, state_->Database(State::Use::kWrite));
   return MeasureProfile(*model.graph, model.candidates, *state_->machine, *database, options, progress);
 }
 
@@ -255,19 +278,25 @@ Result<std::unique_ptr<CostModel>> Engine::CostsOf(const Model& model, const Pla
 
 Result<Plan> Engine::MakePlan(const Model& model, const PlanOptions& options, Explanations* explanations,
                               PlanningNotes* notes) {
-  PT_ASSIGN(const PlanningCosts found, state_->CostsForPlanning(model, options));
-  return PlanWith(model, *state_->machine, *found.costs, found.summary, options, explanations, notes);
+  const Result<PlanningCosts> found = state_->CostsForPlanning(model, options);
+  if (found.ok()) {
+    return PlanWith(model, *state_->machine, *found->costs, found->summary, options, explanations, notes);
+  }
+  if (found.error().code != ErrorCode::kPartial || !options.default_plan) return found.error();
+  if (notes != nullptr) *notes = {.default_plan = true};
+  return MakeDefaultPlan(model);
 }
 
 Result<Plan> Engine::MakePlanWithin(const Model& model, const PlanOptions& options, const ErrorBudget& budget) {
   PT_ASSIGN(const PlanningCosts found, state_->CostsForPlanning(model, options));
-  return PlanWithin({model, *state_->machine, *found.costs, found.summary, options}, budget);
+  return PlanWithin({model, *state_->machine, *found.costs, found.summary, options, state_->limits()}, budget);
 }
 
 Result<FinalChoice> Engine::MakeFinalPlan(const Model& model, const PlanOptions& options,
                                           const FinalistOptions& finalists) {
   PT_ASSIGN(const PlanningCosts found, state_->CostsForPlanning(model, options, true));
-  return RunFinalists({model, *state_->machine, *found.costs, found.summary, options}, *found.beside, finalists);
+  return RunFinalists({model, *state_->machine, *found.costs, found.summary, options, state_->limits()}, *found.beside,
+                      finalists);
 }
 
 Result<std::vector<Plan>> Engine::MakeMemoryFront(const Model& model, const PlanOptions& options) {

@@ -107,11 +107,16 @@ Status NameReorderLibraries(const Graph& graph, const Machine& machine, Plan& pl
 }
 
 // What each device would take alone: what a plan is worth is said against the best of them. One that cannot run the
-// model, or may not under the constraints, has no plan.
-std::vector<Plan> SingleDevices(PlanningProblem problem) {
+// model, or may not under the constraints, has no plan. made: the plan of the device that the problem names, or null.
+std::vector<Plan> SingleDevices(PlanningProblem problem, const Plan* made = nullptr) {
   std::vector<Plan> found;
   const Result<const Planner*> single = FindPlanner("single");
+  const std::string_view named = problem.argument;
   for (const Device& device : problem.platform.devices) {
+    if (made != nullptr && device.name == named) {
+      found.push_back(*made);
+      continue;
+    }
     problem.argument = device.name;
     Result<Plan> alone = single.ok() ? (*single)->make_plan(problem, nullptr) : single.error();
     if (!alone.ok()) continue;
@@ -221,7 +226,7 @@ Result<Plan> PlanWith(const Model& model, const Machine& machine, const CostMode
   found.search_time = std::chrono::steady_clock::now() - start;
   plan.planner = options.planner;
   std::map<std::string, int64_t> baselines;
-  const std::vector<Plan> singles = SingleDevices(problem);
+  const std::vector<Plan> singles = SingleDevices(problem, planner->name == "single" ? &plan : nullptr);
   for (const Plan& single : singles) baselines[single.planner] = single.makespan.ns;
   if (planner->name == "search" && !singles.empty()) {
     const Plan& best = *std::min_element(singles.begin(), singles.end(),

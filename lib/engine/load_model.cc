@@ -25,40 +25,75 @@ std::string ShapeText(std::span<const int64_t> dims) {
   return text.empty() ? "(scalar)" : text;
 }
 
-Result<ShapeOverrides> OverridesOf(const Graph& graph, const ModelOptions& options) {
+// For inputs whose dims the file leaves open and nothing else says, as far as they fit what is said.
+void AddDefaultDims(const Graph& graph, const ModelOptions& options, ShapeOverrides& overrides) {
+  std::map<std::string, int64_t> bound = overrides.dims;
+  const auto visit_named = [&](const ValueType& type, const std::vector<int64_t>& dims, const auto& visit) {
+    for (size_t axis = 0; axis < std::min(type.dims.size(), dims.size()); ++axis) {
+      if (!type.dims[axis].known() && !type.dims[axis].name.empty()) visit(type.dims[axis].name, dims[axis]);
+    }
+  };
+  const auto bind = [&](const std::string& name, int64_t dim) { bound.emplace(name, dim); };
+  for (const ValueId input : graph.inputs()) {
+    const auto given = overrides.inputs.find(graph.value(input).name);
+    if (given != overrides.inputs.end()) visit_named(graph.value(input).type, given->second, bind);
+  }
+  for (const ValueId input : graph.inputs()) {
+    const Value& value = graph.value(input);
+    const ValueType& type = value.type;
+    const auto usual = options.default_dims.find(value.name);
+    if (usual == options.default_dims.end() || type.is_static() || !type.other.empty()) continue;
+    if (type.ranked && type.dims.size() != usual->second.size()) continue;
+    bool fits = std::ranges::none_of(usual->second, [](int64_t dim) { return dim < 0; });
+    for (size_t axis = 0; axis < type.dims.size(); ++axis) {
+      fits = fits && (!type.dims[axis].known() || type.dims[axis].value == usual->second[axis]);
+    }
+    visit_named(type, usual->second, [&](const std::string& name, int64_t dim) {
+      const auto at = bound.find(name);
+      fits = fits && (at == bound.end() || at->second == dim);
+    });
+    if (!fits || !overrides.inputs.emplace(value.name, usual->second).second) continue;
+    visit_named(type, usual->second, bind);
+  }
+}
+
+Result<ShapeOverrides> OverridesOf(const Graph& graph, const LoadReport& report, const ModelOptions& options) {
   ShapeOverrides overrides{options.dims, options.shapes};
   if (options.input_dims.size() > graph.inputs().size()) {
     return MakeError(ErrorCode::kInvalidInput, "engine.inputs",
                      "data for " + std::to_string(options.input_dims.size()) + " inputs, but the model has " +
                          std::to_string(graph.inputs().size()));
   }
+  const std::vector<size_t> by_position = InputsByPosition(graph, report, options.input_dims.size());
   for (size_t i = 0; i < options.input_dims.size(); ++i) {
-    const Value& value = graph.value(graph.inputs()[i]);
+    const Value& value = graph.value(graph.inputs()[by_position[i]]);
     if (!value.type.other.empty()) continue;  // no tensor: its file says nothing of dims
     // A scalar is often saved as one element of rank 1: the data fits, and the model's rank stays.
     const bool scalar = value.type.ranked && value.type.dims.empty();
     if (scalar && CheckedProduct(options.input_dims[i]) == 1) continue;
     overrides.inputs.emplace(value.name, options.input_dims[i]);
   }
+  AddDefaultDims(graph, options, overrides);
   return overrides;
 }
 
 // Dims that come with the data are the data's fault, not the command line's.
-Error BlameData(Error error, const Graph& graph, const ModelOptions& options) {
+Error BlameData(Error error, const Graph& graph, const LoadReport& report, const ModelOptions& options) {
   if (error.code != ErrorCode::kUsage || options.input_dims.empty()) return error;
+  const std::vector<size_t> by_position = InputsByPosition(graph, report, options.input_dims.size());
   error.code = ErrorCode::kInvalidInput;
   error.message += "; dims of the given data:";
   for (size_t i = 0; i < options.input_dims.size(); ++i) {
-    error.message += " " + graph.value(graph.inputs()[i]).name + "=" + ShapeText(options.input_dims[i]);
+    error.message += " " + graph.value(graph.inputs()[by_position[i]]).name + "=" + ShapeText(options.input_dims[i]);
   }
   return error;
 }
 
-Result<Graph> Specialise(Graph graph, const ModelOptions& options) {
-  PT_ASSIGN(const ShapeOverrides overrides, OverridesOf(graph, options));
+Result<Graph> Specialise(Graph graph, const LoadReport& report, const ModelOptions& options) {
+  PT_ASSIGN(const ShapeOverrides overrides, OverridesOf(graph, report, options));
   if (!overrides.dims.empty() || !overrides.inputs.empty()) {
     Result<Graph> specialised = InferShapes(graph, overrides);
-    if (!specialised.ok()) return BlameData(std::move(specialised).error(), graph, options);
+    if (!specialised.ok()) return BlameData(std::move(specialised).error(), graph, report, options);
     graph = std::move(specialised).value();
   }
   const std::vector<UnresolvedDim> unresolved = UnresolvedDims(graph);
@@ -76,13 +111,17 @@ Result<Graph> Specialise(Graph graph, const ModelOptions& options) {
   return MakeError(ErrorCode::kUsage, "engine.unknown_dims", std::move(message), "give " + flags);
 }
 
-Result<Graph> SimplifyForPlanning(Graph graph, const Limits& limits) {
+Result<Graph> SimplifyForPlanning(Graph graph, const ModelOptions& options) {
   PassContext context;
-  context.evaluate = [](const Graph& g, NodeId node, std::span<const Tensor> inputs) {
+  context.evaluate = [&options](const Graph& g, NodeId node,
+                                std::span<const Tensor> inputs) -> Result<std::vector<Tensor>> {
+    if (options.cancel != nullptr && options.cancel->cancelled()) {
+      return MakeError(ErrorCode::kRunFailed, "engine.cancelled", "loading was cancelled");
+    }
     return EvaluateNode(g, node, inputs);
   };
   context.infer_types = [](const Graph& g) { return InferShapes(g); };
-  context.limits = limits;
+  context.limits = options.load.limits;
   return Simplify(std::move(graph), context);
 }
 
@@ -149,7 +188,7 @@ namespace {
 
 Result<std::shared_ptr<const Graph>> PlannedGraph(Graph loaded, const ModelOptions& options) {
   if (options.simplify) {
-    PT_ASSIGN(loaded, SimplifyForPlanning(std::move(loaded), options.load.limits));
+    PT_ASSIGN(loaded, SimplifyForPlanning(std::move(loaded), options));
     PT_CHECK_OK(CheckDefinitions(loaded));  // again: folding makes more types known
   }
   if (!options.rewrites.empty()) {
@@ -196,7 +235,7 @@ Result<std::shared_ptr<const Model>> MakeModel(const std::string& path, LoadRepo
   model->path = path;
   model->load_report = std::move(load_report);
   const auto steps = [&]() -> Status {
-    PT_ASSIGN(Graph specialised, Specialise(std::move(read), options));
+    PT_ASSIGN(Graph specialised, Specialise(std::move(read), model->load_report, options));
     PT_ASSIGN(specialised, WithConstants(std::move(specialised), options, *model));
     PT_CHECK_OK(CheckDefinitions(specialised));
     if (options.keep_loaded) model->loaded = std::make_shared<const Graph>(specialised);
@@ -214,6 +253,15 @@ Result<std::shared_ptr<const Model>> MakeModel(const std::string& path, LoadRepo
 
 }  // namespace
 
+std::vector<size_t> InputsByPosition(const Graph& graph, const LoadReport& report, size_t count, size_t requests) {
+  std::vector<size_t> all, without_default;
+  for (size_t i = 0; i < graph.inputs().size() / requests; ++i) {
+    all.push_back(i);
+    if (!report.defaults.contains(graph.value(graph.inputs()[i]).name)) without_default.push_back(i);
+  }
+  return count <= without_default.size() ? without_default : all;
+}
+
 Result<std::shared_ptr<const ModelFile>> OpenModel(const std::string& path, const LoadOptions& options) {
   auto file = std::make_shared<ModelFile>();
   file->path = path;
@@ -224,7 +272,7 @@ Result<std::shared_ptr<const ModelFile>> OpenModel(const std::string& path, cons
 }
 
 Result<std::vector<std::vector<int64_t>>> InputDimsOf(const ModelFile& file, const ModelOptions& options) {
-  Result<Graph> specialised = Specialise(*file.graph, options);
+  Result<Graph> specialised = Specialise(*file.graph, file.load_report, options);
   if (!specialised.ok()) return InFile(std::move(specialised).error(), file.path);
   std::vector<std::vector<int64_t>> dims;
   for (const ValueId id : specialised->inputs()) {

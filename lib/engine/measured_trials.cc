@@ -17,10 +17,11 @@ double Typical(const std::vector<double>& errors) {
   return std::sqrt(squares / static_cast<double>(errors.size()));
 }
 
-Result<std::vector<std::vector<Tensor>>> OutputsOf(Session& session, const std::vector<std::vector<Tensor>>& inputs) {
+Result<std::vector<std::vector<Tensor>>> OutputsOf(Session& session, const std::vector<std::vector<Tensor>>& inputs,
+                                                   const RunOptions& options) {
   std::vector<std::vector<Tensor>> outputs;
   for (const std::vector<Tensor>& set : inputs) {
-    PT_ASSIGN(std::vector<Tensor> made, RunTensors(session, set));
+    PT_ASSIGN(std::vector<Tensor> made, RunTensors(session, set, options));
     outputs.push_back(std::move(made));
   }
   return outputs;
@@ -73,8 +74,9 @@ Status MeasuredTrials::MakeEnds() {
   if (free_.plan.makespan.ns >= fp32_ns() - noise_ns()) return {};
   PT_ASSIGN(fp32_, Compiled(std::move(fp32_.plan)));
   PT_ASSIGN(free_, Compiled(std::move(free_.plan)));
-  PT_ASSIGN(wanted_calibration_, OutputsOf(*fp32_.session, budget_.calibration));
-  PT_ASSIGN(wanted_confirmation_, OutputsOf(*fp32_.session, budget_.confirmation));
+  PT_ASSIGN(wanted_calibration_, OutputsOf(*fp32_.session, budget_.calibration, scene_.limits.run_options(fp32_.plan)));
+  PT_ASSIGN(wanted_confirmation_,
+            OutputsOf(*fp32_.session, budget_.confirmation, scene_.limits.run_options(fp32_.plan)));
   return {};
 }
 
@@ -131,13 +133,14 @@ Result<Plan> MeasuredTrials::MakePlan(const Model& model, std::set<NodeId> in_fp
 }
 
 Result<MeasuredTrials::Kept> MeasuredTrials::Compiled(Plan plan) const {
-  PT_ASSIGN(std::unique_ptr<Session> session, Session::Create(scene_.model.graph, plan, scene_.machine, {}));
+  PT_ASSIGN(std::unique_ptr<Session> session,
+            Session::Create(scene_.model.graph, plan, scene_.machine, scene_.limits.session_options()));
   return Kept{std::move(plan), std::move(session)};
 }
 
 Result<std::vector<double>> MeasuredTrials::ErrorsOf(Session& session, const Outputs& inputs,
                                                      const Outputs& wanted) const {
-  PT_ASSIGN(const Outputs outputs, OutputsOf(session, inputs));
+  PT_ASSIGN(const Outputs outputs, OutputsOf(session, inputs, scene_.limits.run_options(*session.plan())));
   std::vector<double> errors;
   for (size_t set = 0; set < outputs.size(); ++set) errors.push_back(RelativeError(wanted[set], outputs[set]));
   return errors;

@@ -8,7 +8,8 @@ namespace pt {
 
 Result<PlanRunner> PlanRunner::Make(const PlanningScene& scene, const Plan& plan, std::span<const Tensor> inputs) {
   PlanRunner runner;
-  PT_ASSIGN(runner.session_, Session::Create(scene.model.graph, plan, scene.machine, {}));
+  PT_ASSIGN(runner.session_, Session::Create(scene.model.graph, plan, scene.machine, scene.limits.session_options()));
+  runner.run_options_ = scene.limits.run_options(plan);
   PT_ASSIGN(runner.inputs_, RunBuffers::ForInputs(*runner.session_, inputs));
   PT_ASSIGN(runner.outputs_, RunBuffers::ForOutputs(*runner.session_));
   return runner;
@@ -16,7 +17,7 @@ Result<PlanRunner> PlanRunner::Make(const PlanningScene& scene, const Plan& plan
 
 // On a virtual clock the makespan is the time.
 Result<int64_t> PlanRunner::RunOnce(Trace* trace) {
-  RunOptions options;
+  RunOptions options = run_options_;
   options.trace = trace;
   PT_ASSIGN(const RunReport report, session_->Run(inputs_->tensors(), outputs_->tensors(), options));
   return std::max<int64_t>(1, report.simulated ? report.makespan_ns : report.wall_ns);

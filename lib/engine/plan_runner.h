@@ -29,6 +29,7 @@ class PlanRunner {
   template <typename F>
   Status TakeTurn(std::chrono::nanoseconds turn, Trace* trace, const F& note);
 
+  RunOptions run_options_;
   std::unique_ptr<Session> session_;
   std::optional<RunBuffers> inputs_, outputs_;
 };

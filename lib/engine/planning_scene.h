@@ -1,9 +1,29 @@
 // What several plans of one model are made from.
 #pragma once
 
+#include <chrono>
+#include <optional>
+
 #include "lib/engine/finish_plan.h"
+#include "partitiontuner/exec/session.h"
 
 namespace pt {
+
+// What runs of plans may take that are tried out.
+struct TrialLimits {
+  std::optional<std::chrono::nanoseconds> deadline;  // as EngineOptions::trial_deadline
+  uint64_t bytes = Limits().run_bytes;
+
+  RunOptions run_options(const Plan& plan) const {
+    const std::chrono::nanoseconds time = deadline.value_or(PatienceFor(plan));
+    return time.count() > 0 ? RunOptions{.deadline = time} : RunOptions{};
+  }
+  SessionOptions session_options() const {
+    SessionOptions options;
+    options.run_bytes = bytes;
+    return options;
+  }
+};
 
 // What stays the same from one plan to the next. References outlive whoever holds it.
 struct PlanningScene {
@@ -12,6 +32,7 @@ struct PlanningScene {
   const CostModel& costs;
   const ProfileSummary& profile;
   const PlanOptions& options;
+  TrialLimits limits = {};
 };
 
 }  // namespace pt

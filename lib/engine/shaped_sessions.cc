@@ -75,13 +75,10 @@ Result<std::shared_ptr<const ShapedSession>> ShapedSessions::MakeFor(const Key& 
   model_options.input_dims = dims;
   PT_ASSIGN(shaped->model, engine_.Load(*file_, model_options));
   PT_CHECK_OK(CheckDims(*shaped->model, dims));
-  Result<Plan> plan = engine_.MakePlan(*shaped->model, options_.plan);
-  if (!plan.ok() && plan.error().code == ErrorCode::kPartial && options_.default_plan) {
-    plan = engine_.MakeDefaultPlan(*shaped->model);
-    shaped->default_plan = true;
-  }
-  if (!plan.ok()) return std::move(plan).error();
-  PT_ASSIGN(shaped->session, engine_.MakeSession(*shaped->model, *plan, options_.session));
+  PlanningNotes notes;
+  PT_ASSIGN(const Plan plan, engine_.MakePlan(*shaped->model, options_.plan, nullptr, &notes));
+  shaped->default_plan = notes.default_plan;
+  PT_ASSIGN(shaped->session, engine_.MakeSession(*shaped->model, plan, options_.session));
   shaped->made_ns = std::chrono::nanoseconds(std::chrono::steady_clock::now() - start).count();
   return std::shared_ptr<const ShapedSession>(std::move(shaped));
 }

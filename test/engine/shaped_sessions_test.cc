@@ -140,7 +140,7 @@ TEST_CASE("ShapedSessions, PlanByWhatWasMeasuredElseByTheDefaultWhereAllowed", "
   const auto before = sessions->For(DimsAt({2, 4})).value();
   CHECK(before->default_plan);
   CHECK(before->session->plan()->planner == "single:cpu");
-  options.default_plan = false;
+  options.plan.default_plan = false;
   const auto strict = scene.Make(options);
   const auto refused = strict->For(DimsAt({2, 4}));
   REQUIRE_FALSE(refused.ok());

@@ -3,9 +3,9 @@
 //
 //   auto engine = pt::Engine::Make({}).value();
 //   auto model = engine->Load("model.onnx", {}).value();
-//   pt::Plan plan = engine->MakeDefaultPlan(*model).value();  // MakePlan where the model was profiled
+//   pt::Plan plan = engine->MakePlan(*model, {.default_plan = true}).value();
 //   auto session = engine->MakeSession(*model, plan).value();
-//   session->Run(inputs, outputs).value();
+//   std::vector<pt::Tensor> outputs = pt::RunTensors(*session, inputs).value();
 #pragma once
 
 #include <memory>
@@ -30,7 +30,13 @@ namespace pt {
 
 struct EngineOptions {
   MachineOptions machine;
-  std::string db_path;  // empty = ProfileDb::DefaultPath(); "none" = no database
+  // Empty = ProfileDb::DefaultPath(); "none" = no database. Measuring creates it; where it is absent, nothing is
+  // measured yet. One that cannot be written to is read all the same.
+  std::string db_path;
+  // Of each run that planning makes (MakePlanWithin, MakeFinalPlan), as RunOptions::deadline and
+  // SessionOptions::run_bytes. No deadline: PatienceFor the plan; 0: none at all.
+  std::optional<std::chrono::nanoseconds> trial_deadline = {};
+  uint64_t trial_bytes = Limits().run_bytes;
 };
 
 // Settings of plans that begin so name inputs that the model was loaded to know as constants, and their numbers.
@@ -40,9 +46,11 @@ struct ModelOptions {
   LoadOptions load;
   std::map<std::string, int64_t> dims;                 // by dim name: --dim batch=1
   std::map<std::string, std::vector<int64_t>> shapes;  // by input name: --shape x=1x3x224x224
-  // Of the first inputs, in order, from data that will be fed; shapes by name win. More dims than the model has inputs,
-  // or dims that contradict its types: kInvalidInput.
+  // Of the first inputs, in order, from data that will be fed (InputsByPosition); shapes by name win. More dims than
+  // the model has inputs, or dims that contradict its types: kInvalidInput.
   std::vector<std::vector<int64_t>> input_dims;
+  // By input name: for dims that the file leaves open and nothing above says. Not looked at where they do not fit.
+  std::map<std::string, std::vector<int64_t>> default_dims;
   // Inputs that always have this number in every element: what depends on them is computed once. Plans made for the
   // model say so (kConstantSetting), and its sessions refuse runs with other values.
   ConstantInputs constants;
@@ -56,6 +64,8 @@ struct ModelOptions {
   // What candidates may compute in, and so store: fp32 alone unless more is allowed. Where the processor has no
   // instructions for a mode, nothing is offered in it.
   Precision precision;
+  // Ends loading (kRunFailed) where it computes what is constant; may be null.
+  const CancelToken* cancel = nullptr;
   // What is done to the planned graph. Plans made for the model say so (setting "rewrite").
   Rewrites rewrites;
 };
@@ -70,6 +80,11 @@ struct ModelFile {
 
 // Errors: those of LoadOnnx.
 Result<std::shared_ptr<const ModelFile>> OpenModel(const std::string& path, const LoadOptions& options = {});
+
+// The inputs of the file, by their index in the graph's, that `count` pieces of data by position are for, in their
+// order: those without a default (LoadReport::defaults), and all of them where that is less. Of a graph that answers
+// several requests: the first one's.
+std::vector<size_t> InputsByPosition(const Graph& graph, const LoadReport& report, size_t count, size_t requests = 1);
 
 // The dims that the file's inputs have by `dims`, `shapes` and `input_dims` of the options; none of what is no tensor.
 // Errors: kUsage (unknown dims: the hint is the exact flag to give), kInvalidInput, as Engine::Load.
@@ -103,20 +118,28 @@ struct PredictedGain {
 
 struct PlanOptions {
   std::string planner = "search";  // "single:cpu", "random:7"
-  Constraints constraints;
+  Constraints constraints = {};
   uint64_t effort = 0, seed = 1;
   std::chrono::nanoseconds time_limit{};
   const Profile* profile = nullptr;  // instead of the database
   bool allow_estimates = true;
   SplitMargin margin = SplitMargin::kUncertainty;
+  // Where nobody has measured enough to plan or to estimate by (kPartial): MakePlan gives MakeDefaultPlan's plan
+  // instead of the error. PlanningNotes::default_plan and Plan::planner tell, and Plan::complete is false.
+  bool default_plan = false;
 };
 
 // What is told about making a plan beside the plan itself.
 struct PlanningNotes {
   std::chrono::nanoseconds search_time{};  // of the planner itself, without reading costs before and checks afterwards
-  std::optional<PredictedGain> gain;       // of what `search` found over the best single device
+  std::optional<PredictedGain> gain = {};  // of what `search` found over the best single device
   bool split_declined = false;             // the plan is that device's, for the gain is not sure
+  bool default_plan = false;               // nobody has measured enough, and PlanOptions::default_plan allows for it
 };
+
+// When a run of the plan is taken for one that never ends: after a minute, or after a hundred times what is predicted
+// where that is longer.
+std::chrono::nanoseconds PatienceFor(const Plan& plan);
 
 class Engine {
  public:
@@ -146,6 +169,8 @@ class Engine {
 
   // With made_for, lower bound and report filled, memory planned and checked. Where `search` gains too little (see
   // SplitMargin), the plan and its planner are the single device's, and report.baselines_ns has what "search" found.
+  // Errors: kUsage (no such planner); kPartial (unless PlanOptions::default_plan): nodes that nobody has measured and
+  // nothing estimates; kInfeasible; kInvalidInput for a database that cannot be read.
   Result<Plan> MakePlan(const Model& model, const PlanOptions& options, Explanations* explanations = nullptr,
                         PlanningNotes* notes = nullptr);
   // The fastest plan found that strays from the plan in fp32 no further than the budget allows; that one itself where

@@ -19,11 +19,8 @@ namespace pt {
 struct ShapedSessionsOptions {
   ModelOptions model;  // holds for all sizes; input_dims come with the calls
   // Of the constraints, memory caps alone: the others name nodes and values of a graph, which sizes do not share. The
-  // profile, if one is given, must outlive the sessions.
-  PlanOptions plan;
-  // Where nobody has measured enough for a size to be planned or estimated (kPartial): Engine::MakeDefaultPlan instead
-  // of the error.
-  bool default_plan = true;
+  // profile, if one is given, must outlive the sessions. Sizes that nobody has measured run by a default plan.
+  PlanOptions plan{.default_plan = true};
   SessionOptions session;
   size_t most_sessions = 8;  // that are kept; those in use or being made may come on top
 };
