@@ -31,7 +31,7 @@ TEST_CASE("PlatformFile, OfAnotherMachineIsForPlanningOnly", "[cli]") {
   other.devices[0].fingerprint = "some other processor";
   const std::string file = place.Write("other.json", WriteJson(ToJson(other)));
   const std::string model = place.ReluPlusOne("case"), plan = place.path() + "/plan.json";
-  const std::vector<std::string> there = {model, "--platform", file, "--db", place.path() + "/profile.db"};
+  const std::vector<std::string> there = {model, "--platform", file, "--db", place.Write("profile.db", "")};
 
   for (const char* tool : {"pt-run", "pt-profile"}) {
     const CommandResult refused = RunTool(tool, there);

@@ -444,7 +444,7 @@ TEST_CASE("PtPlan, SaysWhichDevicesItLeavesOutForWantOfMeasurements", "[cli]") {
 
 TEST_CASE("PtPlan, WithoutMeasurementsTheHintIsToMeasure", "[cli]") {
   const Workplace place;
-  const std::string model = place.Branchy(), db = place.path() + "/empty.db";
+  const std::string model = place.Branchy(), db = place.Write("empty.db", "");
   CHECK(RunTool("pt-plan", {model, "--db", db, "--planner", "best"}).exit_code == 2);  // unknown, measured or not
   const CommandResult result = RunTool("pt-plan", {model, "--db", db});
   INFO(result.out << result.err);

@@ -2,44 +2,11 @@
 
 #include <algorithm>
 
+#include "tools/common/commands.h"
 #include "tools/common/text.h"
 
 namespace pt::tools {
 namespace {
-
-constexpr std::string_view kPlain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./:=,@%+-";
-
-std::string Quoted(const std::string& word) {
-  if (!word.empty() && word.find_first_not_of(kPlain) == std::string::npos) return word;
-  std::string text = "'";
-  for (const char c : word) text += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return text + "'";
-}
-
-// The flags that say which model on which machine, as they were given.
-std::string SubjectFlags(const CommonFlags& flags) {
-  std::string text = " " + Quoted(flags.model);
-  const auto add = [&](const char* flag, const std::string& value, std::string_view otherwise = "") {
-    if (value != otherwise) text += " " + std::string(flag) + " " + Quoted(value);
-  };
-  const auto add_all = [&](const char* flag, const std::vector<std::string>& values) {
-    for (const std::string& value : values) add(flag, value);
-  };
-  add_all("--dim", flags.dims);
-  add_all("--shape", flags.shapes);
-  add_all("--constant", flags.constants);
-  add_all("--input", flags.inputs);
-  add("--precision", flags.precision);
-  add("--rewrite", flags.rewrite);
-  add("--devices", flags.devices, "all");
-  add_all("--platform", flags.platforms);
-  add("--libraries", flags.libraries);
-  if (flags.threads > 0) add("--threads", std::to_string(flags.threads));
-  add("--plugins", flags.plugins, "all");
-  add("--plugin-path", flags.plugin_path);
-  if (flags.db != "none") add("--db", flags.db);
-  return text;
-}
 
 std::string Listed(const std::vector<std::string>& words) {
   std::string text;
@@ -49,8 +16,8 @@ std::string Listed(const std::vector<std::string>& words) {
 
 }  // namespace
 
-std::string MeasureCommand(const CommonFlags& flags) { return "pt-profile" + SubjectFlags(flags); }
-std::string RefineCommand(const CommonFlags& flags) { return "pt-plan" + SubjectFlags(flags) + " --refine 1"; }
+std::string MeasureCommand(const CommonFlags& flags) { return CommandFor("pt-profile", flags); }
+std::string RefineCommand(const CommonFlags& flags) { return CommandFor("pt-plan", flags) + " --refine 1"; }
 
 Unmeasured UnmeasuredOf(Engine& engine, const Model& model, const Plan& plan, const PlanOptions& options) {
   const Platform& platform = engine.machine().platform();

@@ -7,6 +7,8 @@
 #include <memory>
 
 #include "partitiontuner/backend/libraries.h"
+#include "partitiontuner/support/closest_word.h"
+#include "partitiontuner/support/control_groups.h"
 #include "partitiontuner/support/text.h"
 #include "partitiontuner/version.h"
 #include "tools/common/text.h"
@@ -129,6 +131,15 @@ void AddCommonFlags(CLI::App& app, CommonFlags& flags) {
        "input data: a folder of input_N.pb, a .npy or .pb file, or random numbers (repeatable; "
        "random without)");
 
+  app.add_option("--external-data", flags.external_data, "where the model's external data lies (its own folder)")
+      ->option_text("FOLDER")
+      ->group(kMoreGroup);
+  app.add_flag("--allow-links", flags.allow_links, "follow symbolic links of external data that stay in that folder")
+      ->group(kMoreGroup);
+  app.add_option("--external-limit", flags.external_limit, "most external data of a model (the machine's memory)")
+      ->option_text("SIZE")
+      ->group(kMoreGroup);
+
   app.add_option("--devices", flags.devices, "devices to use: all, or a list of names and sim:FILE")
       ->option_text("LIST")
       ->group("Machine");
@@ -152,6 +163,7 @@ void AddCommonFlags(CLI::App& app, CommonFlags& flags) {
       ->group("Machine");
   app.add_option("--threads", flags.threads, "cores that may be used (all allowed ones)")
       ->option_text("N")
+      ->check(CLI::Range(1U, 65536U))
       ->group("Machine");
   app.add_option("--db", flags.db, "profile database, or none")->option_text("FILE")->group("Machine");
   app.add_option("--plugins", flags.plugins, "plugins to use: all that can be, none, or a list that must be usable")
@@ -183,6 +195,36 @@ void AddCommonFlags(CLI::App& app, CommonFlags& flags) {
   app.add_flag("--help-all", flags.help_all, "all options and the exit codes")->group("Output");
 }
 
+namespace {
+
+// A flag that is not known is said with the one that it may be meant for; all else by the parser.
+std::string FaultOf(const CLI::App& app, const CLI::ParseError& problem) {
+  std::vector<std::string> known;
+  for (const CLI::Option* option : app.get_options()) {
+    for (const std::string& name : option->get_lnames()) known.push_back("--" + name);
+  }
+  for (const std::string& left : app.remaining()) {
+    const std::string flag = left.substr(0, left.find('='));
+    if (!flag.starts_with("--") || std::ranges::find(known, flag) != known.end()) continue;
+    const std::string_view closest = ClosestWord(flag, std::vector<std::string_view>(known.begin(), known.end()));
+    return "unknown flag " + flag + (closest.empty() ? "" : "; did you mean " + std::string(closest) + "?");
+  }
+  return problem.what();
+}
+
+}  // namespace
+
+void AddRunLimits(CLI::App& app, CommonFlags& flags) {
+  app.add_option("--deadline", flags.deadline,
+                 "most that one run may take (a minute, or a hundred times what is predicted; 0: no limit)")
+      ->option_text("TIME")
+      ->group(kMoreGroup);
+  app.add_option("--run-memory", flags.run_memory,
+                 "most memory that one run may take beside weights (half of the machine's; 0: no limit)")
+      ->option_text("SIZE")
+      ->group(kMoreGroup);
+}
+
 std::optional<int> ParseFlags(CLI::App& app, CommonFlags& flags, int argc, char** argv, Console& console) {
   for (CLI::Option* option : app.get_options()) {
     const auto& names = option->get_lnames();
@@ -192,7 +234,7 @@ std::optional<int> ParseFlags(CLI::App& app, CommonFlags& flags, int argc, char*
     app.parse(argc, argv);
   } catch (const CLI::ParseError& problem) {
     console.Configure(AsksForJson(argc, argv), 0, false, ProgressMode::kNone);
-    return console.Fail(MakeError(ErrorCode::kUsage, "usage.flag", problem.what(), app.get_name() + " --help"));
+    return console.Fail(MakeError(ErrorCode::kUsage, "usage.flag", FaultOf(app, problem), app.get_name() + " --help"));
   }
   const ProgressMode progress = flags.progress == "tty"     ? ProgressMode::kTerminal
                                 : flags.progress == "plain" ? ProgressMode::kPlain
@@ -254,6 +296,8 @@ Result<EngineOptions> EngineOptionsOf(const CommonFlags& flags) {
   if (flags.plugins != "all") options.machine.plugins = SplitList(flags.plugins);
   options.machine.simulated_clock = flags.sim_clock == "real" ? SimulatedClock::kReal : SimulatedClock::kVirtual;
   PT_ASSIGN(options.machine.simulated_faults, FaultsOf(flags.sim_fault));
+  PT_ASSIGN(options.trial_deadline, DeadlineOf(flags));
+  PT_ASSIGN(options.trial_bytes, RunBytesOf(flags));
   bool all = false;
   for (const std::string& device : SplitList(flags.devices)) {
     // "sim:0" is a device, "sim:FILE" the file that describes one.
@@ -287,6 +331,18 @@ Result<double> MaxErrorOf(const CommonFlags& flags) {
   return max_error;
 }
 
+Result<std::optional<std::chrono::nanoseconds>> DeadlineOf(const CommonFlags& flags) {
+  if (flags.deadline.empty()) return std::optional<std::chrono::nanoseconds>();
+  if (flags.deadline == "0") return std::optional(std::chrono::nanoseconds(0));
+  PT_ASSIGN(const std::chrono::nanoseconds deadline, ParseDuration(flags.deadline, "--deadline"));
+  return std::optional(deadline);
+}
+
+Result<uint64_t> RunBytesOf(const CommonFlags& flags) {
+  if (flags.run_memory.empty()) return MachineMemory() / 2;
+  return ParseBytes(flags.run_memory, "--run-memory");
+}
+
 Result<ModelOptions> ModelOptionsOf(const CommonFlags& flags) {
   if (flags.model.empty()) {
     return MakeError(ErrorCode::kUsage, "usage.model", "no model was given", "name an ONNX file; see --help");
@@ -311,6 +367,12 @@ Result<ModelOptions> ModelOptionsOf(const CommonFlags& flags) {
   for (const std::string& text : flags.constants) {
     PT_ASSIGN(const auto pair, ParseAssignment(text, "--constant"));
     PT_ASSIGN(options.constants[pair.first], ParseNumber(pair.second, "--constant " + pair.first));
+    options.load.given_inputs.insert(pair.first);
+  }
+  options.load.external_data_folder = flags.external_data;
+  options.load.allow_symlinks_beneath = flags.allow_links;
+  if (!flags.external_limit.empty()) {
+    PT_ASSIGN(options.load.external_bytes, ParseBytes(flags.external_limit, "--external-limit"));
   }
   return options;
 }

@@ -24,6 +24,9 @@ struct CommonFlags {
                                                                    sim_clock = "virtual", sim_fault, format = "table",
                                                                    progress = "auto";
   std::vector<std::string> platforms, dims, shapes, constants, inputs;
+  std::string external_data, external_limit;
+  bool allow_links = false;
+  std::string deadline, run_memory;
   uint32_t threads = 0;
   int verbosity = 0;
   bool quiet = false, list_devices = false, print_platform = false, doctor = false, version = false, help = false,
@@ -37,6 +40,8 @@ struct CommonFlags {
 // For ->check(): the value is one of these words.
 CLI::Validator OneOf(std::initializer_list<std::string_view> words);
 void AddCommonFlags(CLI::App& app, CommonFlags& flags);
+// Of tools that run models: how long one run may take, and how much memory.
+void AddRunLimits(CLI::App& app, CommonFlags& flags);
 
 // Reads the command line and configures the console. An exit code when the tool is done: bad usage,
 // --help, --version.
@@ -49,6 +54,10 @@ Result<EngineOptions> EngineOptionsOf(const CommonFlags& flags);
 Result<Precision> AllowedPrecision(const CommonFlags& flags);
 // The largest error that --precision auto allows. Errors: kUsage (not a number above zero, or no --precision auto).
 Result<double> MaxErrorOf(const CommonFlags& flags);
+// What --deadline says: nothing where it is not given, 0 for no deadline. Errors: kUsage.
+Result<std::optional<std::chrono::nanoseconds>> DeadlineOf(const CommonFlags& flags);
+// What --run-memory says, by default half of the machine's memory; 0: no limit. Errors: kUsage.
+Result<uint64_t> RunBytesOf(const CommonFlags& flags);
 // --precision, --rewrite, --dim, --shape and --constant. Dims of given data are added by who reads it.
 Result<ModelOptions> ModelOptionsOf(const CommonFlags& flags);
 

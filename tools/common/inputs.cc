@@ -14,6 +14,7 @@
 #include "partitiontuner/graph/visit_type.h"
 #include "partitiontuner/onnx/tensor_proto.h"
 #include "partitiontuner/support/checked.h"
+#include "partitiontuner/support/closest_word.h"
 #include "partitiontuner/support/dims_text.h"
 #include "partitiontuner/support/random.h"
 #include "tools/common/text.h"
@@ -155,9 +156,30 @@ Status CheckGiven(const Value& input, const Tensor& given) {
                std::string(DataTypeName(given.type())) + DimsText(given.dims()));
 }
 
-bool IsGiven(const Model& model, const GivenInputs& given, size_t input) {
+namespace {
+
+// Data for one request is given to each.
+const Tensor* DataByPosition(const Model& model, const GivenInputs& given, size_t input) {
+  const size_t count = given.by_position.size(), of_one = model.graph->inputs().size() / model.rewrites.requests;
+  if (count > of_one) return input < count ? &given.by_position[input] : nullptr;
+  const std::vector<size_t> by_position =
+      InputsByPosition(*model.graph, model.load_report, count, model.rewrites.requests);
+  const auto at = std::ranges::find(by_position, input % of_one);
+  const size_t position = static_cast<size_t>(at - by_position.begin());
+  return position < count ? &given.by_position[position] : nullptr;
+}
+
+}  // namespace
+
+const Tensor* DataOf(const Model& model, const GivenInputs& given, size_t input) {
   const Graph& graph = *model.graph;
-  return given.by_name.contains(graph.value(graph.inputs()[input]).name) || input < given.by_position.size();
+  const auto named = given.by_name.find(graph.value(graph.inputs()[input]).name);
+  if (named != given.by_name.end()) return &named->second;
+  if (const Tensor* const by_position = DataByPosition(model, given, input)) return by_position;
+  if (model.constant_inputs[input]) return &*model.constant_inputs[input];
+  const size_t of_one = graph.inputs().size() / model.rewrites.requests;
+  const auto by_default = model.load_report.defaults.find(graph.value(graph.inputs()[input % of_one]).name);
+  return by_default == model.load_report.defaults.end() ? nullptr : &by_default->second;
 }
 
 Result<std::vector<std::string>> DataSetFolders(const std::string& folder) {
@@ -178,7 +200,8 @@ Result<std::vector<std::string>> DataSetFolders(const std::string& folder) {
 }
 
 Result<std::vector<Tensor>> DataSetInputs(const Model& model, const GivenInputs& given, const std::string& folder) {
-  const size_t wanted = model.graph->inputs().size() / model.rewrites.requests;
+  const size_t wanted =
+      InputsByPosition(*model.graph, model.load_report, given.by_position.size(), model.rewrites.requests).size();
   if (given.by_position.size() != wanted) {
     Error error = MakeError(
         ErrorCode::kInvalidInput, "test_data.inputs",
@@ -190,8 +213,12 @@ Result<std::vector<Tensor>> DataSetInputs(const Model& model, const GivenInputs&
 }
 
 void AddDims(const GivenInputs& given, ModelOptions& options) {
-  for (const auto& [name, tensor] : given.by_name) options.shapes.emplace(name, tensor.dims());
+  for (const auto& [name, tensor] : given.by_name) {
+    options.shapes.emplace(name, tensor.dims());
+    options.load.given_inputs.insert(name);
+  }
   for (const Tensor& tensor : given.by_position) options.input_dims.push_back(tensor.dims());
+  options.load.given_count = given.by_position.size();
 }
 
 Result<std::vector<Tensor>> MakeInputs(const Model& model, const GivenInputs& given, uint64_t seed) {
@@ -204,25 +231,24 @@ Result<std::vector<Tensor>> MakeInputs(const Model& model, const GivenInputs& gi
     const std::string& name = given_input.first;
     if (std::ranges::none_of(graph.inputs(), [&](ValueId id) { return graph.value(id).name == name; })) {
       std::string known;
-      for (const ValueId id : graph.inputs()) known += (known.empty() ? "" : ", ") + graph.value(id).name;
-      return MakeError(ErrorCode::kUsage, "input.unknown", "the model has no input \"" + name + "\"",
+      std::vector<std::string_view> names;
+      for (const ValueId id : graph.inputs()) {
+        known += (known.empty() ? "" : ", ") + graph.value(id).name;
+        names.push_back(graph.value(id).name);
+      }
+      const std::string_view closest = ClosestWord(name, names);
+      return MakeError(ErrorCode::kUsage, "input.unknown",
+                       "the model has no input \"" + name + "\"" +
+                           (closest.empty() ? "" : "; did you mean \"" + std::string(closest) + "\"?"),
                        "its inputs: " + known);
     }
   }
-  const size_t of_one = graph.inputs().size() / model.rewrites.requests;
-  const bool for_each = given.by_position.size() <= of_one;
   Random random(seed);
   std::vector<Tensor> inputs;
   for (size_t i = 0; i < graph.inputs().size(); ++i) {
     const Value& value = graph.value(graph.inputs()[i]);
     const auto dims = value.type.static_dims();
-    const auto named = given.by_name.find(value.name);
-    const size_t position = for_each ? i % of_one : i;
-    const std::optional<Tensor>& constant = model.constant_inputs[i];
-    const Tensor* const found = named != given.by_name.end()          ? &named->second
-                                : position < given.by_position.size() ? &given.by_position[position]
-                                : constant                            ? &*constant
-                                                                      : nullptr;
+    const Tensor* const found = DataOf(model, given, i);
     if (found == nullptr) {
       if (!dims) {
         return MakeError(ErrorCode::kUnsupported, "input.dims",

@@ -24,21 +24,22 @@ Result<Tensor> LoadTensorFile(const std::string& path);  // .npy or .pb
 // it. Errors: kInvalidInput (no such folder).
 Result<std::vector<std::string>> DataSetFolders(const std::string& folder);
 
-// Adds the dims of the given data to what the model is specialised with; --shape wins.
+// Adds what the given data says of the model: its dims (--shape wins), and which inputs with a default it is for.
 void AddDims(const GivenInputs& given, ModelOptions& options);
 
-// One tensor for each graph input: the given one, the constant that it always is, or random numbers that are the same
-// for the same seed. Data by position that is enough for one request is given to each. Random indices stay within what
-// they index. Errors: kInvalidInput (type or dims differ from the model's, unknown name), kUnsupported (dims still
-// unknown, or a type that cannot be drawn).
+// One tensor for each graph input: the given one, the constant that it always is, its default, or random numbers that
+// are the same for the same seed. Data by position that is enough for one request is given to each. Random indices stay
+// within what they index. Errors: kInvalidInput (type or dims differ from the model's, unknown name), kUnsupported
+// (dims still unknown, or a type that cannot be drawn).
 Result<std::vector<Tensor>> MakeInputs(const Model& model, const GivenInputs& given, uint64_t seed);
 // The same of what was read from a data set's folder, which must hold every input (kInvalidInput).
 Result<std::vector<Tensor>> DataSetInputs(const Model& model, const GivenInputs& given, const std::string& folder);
 
 // input_0.pb, input_1.pb and so on, as far as there are any.
 std::vector<std::string> InputFilesOf(const std::string& folder);
-// Whether the flags give data for that graph input, counted from 0; else it is drawn at random.
-bool IsGiven(const Model& model, const GivenInputs& given, size_t input);
+// The data for that graph input, counted from 0: by name or position, what it always is, or its default; null where it
+// is drawn at random.
+const Tensor* DataOf(const Model& model, const GivenInputs& given, size_t input);
 // kInvalidInput when the given data is not of the type and dims of that graph input.
 Status CheckGiven(const Value& input, const Tensor& given);
 

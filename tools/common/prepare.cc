@@ -1,12 +1,12 @@
 #include "tools/common/prepare.h"
 
 #include <algorithm>
+#include <filesystem>
 
 #include "partitiontuner/backend/libraries.h"
 #include "partitiontuner/candidate/device_calls.h"
-#include "partitiontuner/plan/plan_json.h"
 #include "partitiontuner/plan/plan_precision.h"
-#include "partitiontuner/support/file.h"
+#include "tools/common/commands.h"
 #include "tools/common/text.h"
 
 namespace pt::tools {
@@ -39,6 +39,17 @@ Status CheckBudget(const Plan& plan, double max_error, const PlanSource& source)
   return error;
 }
 
+// Fewer cores than were asked for would make other plans than were meant.
+Status CheckCores(const Platform& platform, const CommonFlags& flags) {
+  const auto cores = static_cast<uint64_t>(
+      std::ranges::count_if(platform.resources, [](const Resource& resource) { return resource.core.has_value(); }));
+  if (flags.threads <= cores || cores == 0) return {};
+  return MakeError(ErrorCode::kUsage, "usage.threads",
+                   "--threads " + std::to_string(flags.threads) + ", but this process may use " +
+                       std::to_string(cores) + (cores == 1 ? " core" : " cores"),
+                   "--threads " + std::to_string(cores) + ", or none for all of them");
+}
+
 // What was named must be there; auto names nothing.
 Status CheckModes(const Machine& machine, const CommonFlags& flags) {
   PT_ASSIGN(const Precision named, AllowedPrecision(flags));
@@ -57,20 +68,21 @@ Status CheckModes(const Machine& machine, const CommonFlags& flags) {
 
 }  // namespace
 
+Status CheckDatabase(const CommonFlags& flags) {
+  std::error_code problem;
+  if (flags.db.empty() || flags.db == "none" || std::filesystem::exists(flags.db, problem)) return {};
+  Error error = MakeError(ErrorCode::kInvalidInput, "profile_db.absent", "there is no database " + flags.db,
+                          CommandFor("pt-profile", flags) + " makes one; --db none goes without");
+  error.file = flags.db;
+  return error;
+}
+
 Result<std::unique_ptr<Engine>> MakeEngine(const CommonFlags& flags) {
   PT_ASSIGN(const EngineOptions options, EngineOptionsOf(flags));
   PT_ASSIGN(std::unique_ptr<Engine> engine, Engine::Make(options));
+  PT_CHECK_OK(CheckCores(engine->machine().platform(), flags));
   PT_CHECK_OK(CheckModes(engine->machine(), flags));
   return engine;
-}
-
-Result<Plan> LoadPlan(const std::string& path) {
-  const Limits limits;
-  PT_ASSIGN(const std::string text, ReadFile(path, limits.plan_bytes));
-  PT_ASSIGN(const Json json, ParseJson(text, path, limits));
-  Result<Plan> plan = PlanFromJson(json, path);
-  if (!plan.ok() && plan.error().file.empty()) plan.error().file = path;
-  return plan;
 }
 
 void NoteDevicesLeftOut(const Model& model, const Platform& platform, const Console& console) {
@@ -99,7 +111,7 @@ Result<ChosenPlan> ChoosePlan(Engine& engine, const Model& model, const PlanSour
   if (source.wants_budget) {
     return MakeError(ErrorCode::kUsage, "usage.combination",
                      "with --precision auto a plan is made by many runs, which is not done here",
-                     "pt-plan " + model.path + " --precision auto -o FILE, then --plan FILE");
+                     source.plan_command + " -o FILE, then --plan FILE");
   }
   PlanOptions options = source.options;
   if (source.planner.starts_with(kDispatchPrefix)) {
@@ -109,20 +121,23 @@ Result<ChosenPlan> ChoosePlan(Engine& engine, const Model& model, const PlanSour
   }
   if (!source.planner.empty()) {
     options.planner = source.planner;
-    PT_ASSIGN(Plan plan, engine.MakePlan(model, options));
-    return ChosenPlan{source.planner, std::move(plan), {}};
+    Result<Plan> plan = engine.MakePlan(model, options);
+    if (!plan.ok() && plan.error().code == ErrorCode::kPartial) plan.error().hint = "first: " + source.profile_command;
+    if (!plan.ok()) return std::move(plan).error();
+    return ChosenPlan{source.planner, *std::move(plan), {}};
   }
   options.planner = "search";
   options.allow_estimates = false;
   const auto profile = engine.ProfileOf(model);
+  // That none is to be used is no reason not to run.
+  if (!profile.ok() && profile.error().code != ErrorCode::kUsage) return profile.error();
   if (profile.ok() && !profile->measurements.empty()) {
     Result<Plan> plan = engine.MakePlan(model, options);
     if (plan.ok()) return ChosenPlan{options.planner, std::move(*plan), {}};
     console.Note("note: the database does not know all of this model (" + plan.error().message + ")");
   }
-  console.Note(
-      "note: no profile of this model on this machine: one device, rough estimates (measure it "
-      "with pt-profile)");
+  console.Note("note: no profile of this model on this machine: one device, rough estimates (measure it with " +
+               source.profile_command + ")");
   PT_ASSIGN(Plan plan, engine.MakeDefaultPlan(model));
   const std::string name = plan.planner;
   return ChosenPlan{name, std::move(plan), {}};

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "partitiontuner/engine/engine.h"
+#include "partitiontuner/engine/plan_file.h"
 #include "tools/common/console.h"
 #include "tools/common/flags.h"
 
@@ -18,7 +19,8 @@ struct PlanSource {
   // What --precision and --max-error say of a plan file; nothing: whatever the plan was made with.
   std::optional<Precision> precision;
   std::optional<double> max_error;
-  bool wants_budget = false;  // --precision auto: only a plan file is taken
+  bool wants_budget = false;                  // --precision auto: only a plan file is taken
+  std::string profile_command, plan_command;  // that measure and plan the model as it is loaded here
   // Empty: search over the database's costs, else a one-device plan. "dispatch:RULE": decided while running.
   std::string planner;
   PlanOptions options;  // .planner is set from the above
@@ -36,7 +38,8 @@ inline constexpr std::string_view kDispatchPrefix = "dispatch:";
 // and cannot be used on the machine.
 Result<std::unique_ptr<Engine>> MakeEngine(const CommonFlags& flags);
 
-Result<Plan> LoadPlan(const std::string& path);
+// kInvalidInput where --db names a database that is not there: only pt-profile makes one.
+Status CheckDatabase(const CommonFlags& flags);
 
 // Says so where more than fp32 is allowed and nothing on this machine makes use of it.
 void NotePrecision(const Model& model, const Console& console);

@@ -1,5 +1,8 @@
 // pt-plan --check: is a plan legal, and does it fit?
+#include <filesystem>
+
 #include "partitiontuner/exec/judge_plan.h"
+#include "tools/common/commands.h"
 #include "tools/common/text.h"
 #include "tools/pt-plan/plan_flags.h"
 
@@ -38,12 +41,23 @@ Json VerdictToJson(const std::string& plan, const PlanVerdict& verdict) {
   return json;
 }
 
+// A plan file for the model, here, that is not there yet.
+std::string FreeNameFor(const std::string& model) {
+  namespace fs = std::filesystem;
+  const std::string stem = fs::path(model).stem().string();
+  std::string name = stem + ".ptplan.json";
+  std::error_code problem;
+  for (int number = 2; fs::exists(name, problem); ++number) name = stem + "-" + std::to_string(number) + ".ptplan.json";
+  return name;
+}
+
 std::string VerdictText(const PlanFlags& flags, const Plan& plan, const PlanVerdict& verdict) {
   std::string text;
   for (const std::string& line : verdict.differences) text += "does not fit: " + line + "\n";
   if (!verdict.differences.empty()) {
-    return text + "the plan does not fit this model, machine or version; make it again: pt-plan " + flags.common.model +
-           " -o " + flags.check + "\n";
+    // A plan that may be good for another model or machine is not to be lost by pasting this.
+    return text + "the plan does not fit this model, machine or version; make another: " +
+           CommandFor("pt-plan", flags.common) + " -o " + FreeNameFor(flags.common.model) + "\n";
   }
   for (const PlanFault& fault : verdict.faults) text += "fault: " + fault.id + ": " + fault.message + "\n";
   const size_t faults = verdict.faults.size();

@@ -2,6 +2,7 @@
 // plans.
 #include <CLI/CLI.hpp>
 
+#include "tools/common/commands.h"
 #include "tools/common/interrupt.h"
 #include "tools/common/machine_questions.h"
 #include "tools/pt-plan/export.h"
@@ -12,6 +13,7 @@ namespace {
 
 void AddFlags(CLI::App& app, PlanFlags& flags) {
   AddCommonFlags(app, flags.common);
+  AddRunLimits(app, flags.common);
   const auto list = [&](const char* name, std::vector<std::string>& to, const char* text, const char* help) {
     app.add_option(name, to, help)
         ->option_text(text)
@@ -133,6 +135,7 @@ int Main(int argc, char** argv) {
   if (flags.split_critical > 0) interrupt.emplace();
   if (const auto code = AnswerMachineQuestions(flags.common, console)) return *code;
   if (const Status status = CheckCombinations(flags); !status.ok()) return console.Fail(status.error());
+  if (const Status status = CheckWritable(flags.output); !status.ok()) return console.Fail(status.error());
   const Result<int> result = !flags.diff.empty()           ? DiffPlanFiles(flags, console)
                              : !flags.workload.empty()     ? PlanWorkload(flags, console)
                              : !flags.export_group.empty() ? ExportGroup(flags, console)

@@ -37,8 +37,8 @@ Result<Plan> MakePlanFor(const PlanningSetup& setup, const PlanFlags& flags, con
     return setup.engine->MakePlanWithin(*setup.model, options, budget);
   };
   Result<Plan> plan = make();
-  if (!plan.ok() && plan.error().hint.empty() &&
-      (plan.error().code == ErrorCode::kInfeasible || plan.error().code == ErrorCode::kPartial)) {
+  const bool unmeasured = !plan.ok() && plan.error().code == ErrorCode::kPartial;
+  if (unmeasured || (!plan.ok() && plan.error().hint.empty() && plan.error().code == ErrorCode::kInfeasible)) {
     plan.error().hint = "measure the model first: " + MeasureCommand(flags.common);
   }
   return plan;

@@ -3,6 +3,7 @@
 #include "partitiontuner/graph/find_nodes.h"
 #include "partitiontuner/support/file.h"
 #include "partitiontuner/support/text.h"
+#include "tools/common/commands.h"
 #include "tools/common/inputs.h"
 #include "tools/common/memory_caps.h"
 #include "tools/common/text.h"
@@ -72,6 +73,13 @@ Status AddConstraints(const PlanFlags& flags, const Graph& graph, const Platform
 Result<PlanningSetup> MakePlanningSetup(const PlanFlags& flags) {
   PlanningSetup setup;
   PT_ASSIGN(ModelOptions model_options, ModelOptionsOf(flags.common));
+  PT_CHECK_OK(CheckDatabase(flags.common));
+  if (!flags.check.empty()) {
+    PT_ASSIGN(const Plan checked, LoadPlan(flags.check));
+    PT_ASSIGN(ModelOptions of_plan, OptionsOf(checked));
+    model_options.default_dims = std::move(of_plan.default_dims);
+    model_options.load.given_inputs.merge(of_plan.load.given_inputs);
+  }
   if (!flags.time_limit.empty()) {
     PT_ASSIGN(setup.options.time_limit, ParseDuration(flags.time_limit, "--time-limit"));
   }
@@ -98,7 +106,7 @@ Result<PlanningSetup> MakePlanningSetup(const PlanFlags& flags) {
     Error error = MakeError(ErrorCode::kStale, "profile.stale",
                             "the profile was made on another machine: its platform is " +
                                 setup.profile.platform_fingerprint + ", this one " + PlatformFingerprint(platform),
-                            "pt-profile " + flags.common.model + " measures on this machine");
+                            CommandFor("pt-profile", flags.common) + " measures on this machine");
     error.file = flags.profile;
     return error;
   }

@@ -7,6 +7,7 @@
 
 #include "partitiontuner/cost/profiled_costs.h"
 #include "partitiontuner/support/file.h"
+#include "tools/common/commands.h"
 #include "tools/common/flags.h"
 #include "tools/common/inputs.h"
 #include "tools/common/interrupt.h"
@@ -340,6 +341,9 @@ int Main(int argc, char** argv) {
   if (const auto code = ParseFlags(app, flags.common, argc, argv, console)) return *code;
   const InterruptWatch interrupt;
   if (const auto code = AnswerMachineQuestions(flags.common, console)) return *code;
+  for (const std::string& file : {flags.output, flags.features}) {
+    if (const Status status = CheckWritable(file); !status.ok()) return console.Fail(status.error());
+  }
   const bool isolates = flags.isolate == "process" && !flags.isolate_worker && !flags.dry_run && !flags.validate;
   if (!flags.import.empty() && !flags.isolate_worker) {
     const Status status = ImportProfile(flags, console);

@@ -48,6 +48,14 @@ void AddRow(const PredictionErrors& errors, TextTable& table) {
 Status PrintPredictionErrors(const std::string& db, bool json) {
   if (db == "none")
     return MakeError(ErrorCode::kUsage, "usage.combination", "--validate needs a database, --db says none");
+  const std::string path = db.empty() ? ProfileDb::DefaultPath() : db;
+  std::error_code problem;
+  if (!std::filesystem::exists(path, problem)) {
+    Error error = MakeError(ErrorCode::kInvalidInput, "profile_db.absent", "there is no database " + path,
+                            "pt-profile MODEL.onnx --db " + path + " makes one");
+    error.file = path;
+    return error;
+  }
   PT_ASSIGN(const ProfileDb database, ProfileDb::Open(db.empty() ? ProfileDb::DefaultPath() : db));
   Profile profile;
   PT_ASSIGN(profile.measurements, database.All());

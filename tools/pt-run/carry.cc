@@ -59,7 +59,7 @@ Status CheckCarry(const RunFlags& flags) {
 Result<std::vector<Carry>> CarriesOf(const RunFlags& flags, const Model& model, const GivenInputs& given,
                                      const std::vector<Tensor>& inputs) {
   return CarriesFrom(flags, model, [&](size_t input) {
-    return IsGiven(model, given, input) ? std::optional<Datum>(inputs[input]) : std::nullopt;
+    return DataOf(model, given, input) != nullptr ? std::optional<Datum>(inputs[input]) : std::nullopt;
   });
 }
 
@@ -71,8 +71,7 @@ Result<RunOutputs> RunsInARow::Next(const std::shared_ptr<const ReadyModel>& rea
                                     const CancelToken& cancel) {
   if (carries_.empty()) return RunOnce(*ready, inputs, &cancel);
   if (ready != ready_) PT_CHECK_OK(MoveTo(ready));
-  RunOptions options;
-  options.cancel = &cancel;
+  const RunOptions options{.deadline = ready->deadline, .cancel = &cancel};
   RunOutputs result;
   PT_ASSIGN(result.values, runs_->RunData(inputs, options));
   if (twin_) {

@@ -35,14 +35,14 @@ struct Tally {
 
 // How long one turn is: until `runs` of each caller are over, or that long if 0.
 struct TurnLength {
+  std::optional<std::chrono::nanoseconds> deadline;  // of each run
   uint64_t runs = 0;
   Clock::duration duration{};
 };
 
 Status RunAgainAndAgain(Session& session, const RunBuffers& inputs, Caller& caller, const TurnLength& length,
                         const CancelToken& cancel, const std::atomic<bool>& failed) {
-  RunOptions options;
-  options.cancel = &cancel;
+  const RunOptions options{.deadline = length.deadline, .cancel = &cancel};
   const auto end = Clock::now() + length.duration;
   for (uint64_t run = 0; !failed.load() && (length.runs > 0 ? run < length.runs : run == 0 || Clock::now() < end);
        ++run) {
@@ -134,10 +134,10 @@ Result<int> Concurrent(const RunFlags& flags, Console& console, const CancelToke
   // One alone for reference; then all at once, so that the run states are made.
   Caller reference;
   PT_ASSIGN(reference.outputs, RunBuffers::ForOutputs(*runner.session));
-  PT_CHECK_OK(TakeTurn(*runner.session, runner.inputs, {&reference, 1}, {1, {}}, cancel, warm));
-  PT_CHECK_OK(TakeTurn(*runner.session, runner.inputs, callers, {2, {}}, cancel, warm));
+  PT_CHECK_OK(TakeTurn(*runner.session, runner.inputs, {&reference, 1}, {runner.deadline, 1, {}}, cancel, warm));
+  PT_CHECK_OK(TakeTurn(*runner.session, runner.inputs, callers, {runner.deadline, 2, {}}, cancel, warm));
   const bool by_runs = length.iterations > 0;
-  const TurnLength turn{length.iterations, std::min<Clock::duration>(kTurn, length.duration)};
+  const TurnLength turn{runner.deadline, length.iterations, std::min<Clock::duration>(kTurn, length.duration)};
   // In turns, so that whatever disturbs the machine hits both alike.
   do {
     PT_CHECK_OK(TakeTurn(*runner.session, runner.inputs, {callers.data(), 1}, turn, cancel, alone));

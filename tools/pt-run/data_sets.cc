@@ -22,29 +22,37 @@ std::vector<InputFile> ReadFiles(const std::string& folder) {
   return files;
 }
 
+Result<Datum> InputFrom(const InputFile& file, const Value& input) {
+  if (!input.type.other.empty()) return LoadValueProto(file.path, input.type);
+  if (!file.tensor.ok()) return file.tensor.error();
+  PT_CHECK_OK(CheckGiven(input, *file.tensor));
+  return Datum(*file.tensor);
+}
+
 // One value for each graph input; what one request needs is given to each.
 Result<std::vector<Datum>> InputsFrom(const std::vector<InputFile>& files, const Model& model,
                                       const std::string& folder) {
   const std::span<const ValueId> inputs = model.graph->inputs();
-  if (files.size() != inputs.size() / model.rewrites.requests) {
-    Error error = MakeError(ErrorCode::kInvalidInput, "test_data.inputs",
-                            "the model has " + std::to_string(inputs.size() / model.rewrites.requests) +
-                                " inputs, the folder " + std::to_string(files.size()));
+  const size_t of_one = inputs.size() / model.rewrites.requests;
+  const std::vector<size_t> by_position =
+      InputsByPosition(*model.graph, model.load_report, files.size(), model.rewrites.requests);
+  if (files.size() != by_position.size()) {
+    Error error = MakeError(
+        ErrorCode::kInvalidInput, "test_data.inputs",
+        "the model has " + std::to_string(by_position.size()) + " inputs, the folder " + std::to_string(files.size()));
     error.file = folder;
     return error;
   }
   std::vector<Datum> values;
   for (size_t i = 0; i < inputs.size(); ++i) {
-    const Value& value = model.graph->value(inputs[i]);
-    const InputFile& file = files[i % files.size()];
-    if (!value.type.other.empty()) {
-      PT_ASSIGN(Datum datum, LoadValueProto(file.path, value.type));
-      values.push_back(std::move(datum));
+    const auto at = std::ranges::find(by_position, i % of_one);
+    if (at == by_position.end()) {
+      values.emplace_back(model.load_report.defaults.at(model.graph->value(inputs[i % of_one]).name));
       continue;
     }
-    if (!file.tensor.ok()) return file.tensor.error();
-    PT_CHECK_OK(CheckGiven(value, *file.tensor));
-    values.emplace_back(*file.tensor);
+    PT_ASSIGN(Datum datum,
+              InputFrom(files[static_cast<size_t>(at - by_position.begin())], model.graph->value(inputs[i])));
+    values.push_back(std::move(datum));
   }
   return values;
 }
@@ -52,8 +60,9 @@ Result<std::vector<Datum>> InputsFrom(const std::vector<InputFile>& files, const
 }  // namespace
 
 Result<DataSet> DataSets::Read(const std::string& folder) {
-  PT_ASSIGN(ModelOptions options, ModelOptionsOf(flags_.common));
+  PT_ASSIGN(ModelOptions options, flags_.model_options());
   const std::vector<InputFile> files = ReadFiles(folder);
+  options.load.given_count = files.size();
   for (const InputFile& file : files) {
     options.input_dims.push_back(file.tensor.ok() ? file.tensor->dims() : std::vector<int64_t>());
   }
@@ -77,10 +86,11 @@ Result<DataSet> DataSets::Read(const std::string& folder) {
 }
 
 Result<std::shared_ptr<const ReadyModel>> DataSets::Make(const ModelOptions& options) {
-  if (file_ == nullptr) {
-    PT_ASSIGN(file_, OpenModel(flags_.common.model, options.load));
+  std::shared_ptr<const ModelFile>& file = files_[options.load.given_count];
+  if (file == nullptr) {
+    PT_ASSIGN(file, OpenModel(flags_.common.model, options.load));
   }
-  return MakeReady(engine_, *file_, options, flags_, suite_, console_);
+  return MakeReady(engine_, *file, options, flags_, suite_, console_);
 }
 
 }  // namespace pt::tools

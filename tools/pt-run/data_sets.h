@@ -1,6 +1,7 @@
 // Data sets to verify a model by: folders of input_N.pb and output_N.pb or output_N.sample.json.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -40,7 +41,8 @@ class DataSets {
   const RunFlags& flags_;
   const bool suite_;
   const Console& console_;
-  std::shared_ptr<const ModelFile> file_;  // null until the first set is read
+  // By how many inputs a set holds, which says whether those with a default are given; read when it is first needed.
+  std::map<size_t, std::shared_ptr<const ModelFile>> files_;
   RecentlyUsed<Dims, ReadyModel> kept_{kMostSizes};
   std::shared_ptr<const ReadyModel> ready_;
 };

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "partitiontuner/planner/dispatch.h"
+#include "tools/common/commands.h"
 #include "tools/common/machine_questions.h"
 #include "tools/common/memory_caps.h"
 #include "tools/common/text.h"
@@ -12,8 +13,26 @@
 
 namespace pt::tools {
 
+Result<ModelOptions> RunFlags::model_options() const {
+  PT_ASSIGN(ModelOptions options, ModelOptionsOf(common));
+  options.cancel = cancel;
+  // What is carried into is an input, whether or not it has a default. Either side may hold any character.
+  for (const std::string& text : carry) {
+    for (size_t at = text.find('='); at != std::string::npos; at = text.find('=', at + 1)) {
+      options.load.given_inputs.insert(text.substr(at + 1));
+    }
+  }
+  if (given_plan == nullptr) return options;
+  PT_ASSIGN(ModelOptions of_plan, OptionsOf(*given_plan));
+  options.default_dims = std::move(of_plan.default_dims);
+  options.load.given_inputs.merge(of_plan.load.given_inputs);
+  return options;
+}
+
 Result<PlanSource> RunFlags::plan_source(const Platform& platform) const {
   PlanSource source;
+  source.profile_command = CommandFor("pt-profile", common);
+  source.plan_command = CommandFor("pt-plan", common);
   source.plan_file = plan;
   source.plan = given_plan;
   if (!common.precision.empty()) {
@@ -29,8 +48,14 @@ Result<PlanSource> RunFlags::plan_source(const Platform& platform) const {
   return source;
 }
 
+std::optional<std::chrono::nanoseconds> RunFlags::deadline_for(const Plan& of) const {
+  const std::chrono::nanoseconds time = deadline.value_or(PatienceFor(of));
+  return time.count() > 0 ? std::optional(time) : std::nullopt;
+}
+
 SessionOptions RunFlags::session_options(bool suite) const {
   SessionOptions options;
+  options.run_bytes = run_bytes;
   options.sequential = sequential;
   options.capture = !no_capture;
   options.max_run_states = std::max(options.max_run_states, concurrency);
@@ -59,6 +84,7 @@ namespace {
 
 void AddFlags(CLI::App& app, RunFlags& flags) {
   AddCommonFlags(app, flags.common);
+  AddRunLimits(app, flags.common);
   app.add_option("--plan", flags.plan, "plan file made by pt-plan")->option_text("FILE")->group("Plan");
   app.add_option("--planner", flags.planner, "make the plan now, for instance search, single:cpu, random:7")
       ->option_text("NAME")
@@ -161,6 +187,12 @@ Status ReadPlan(RunFlags& flags) {
   return {};
 }
 
+Status ReadLimits(RunFlags& flags) {
+  PT_ASSIGN(flags.deadline, DeadlineOf(flags.common));
+  PT_ASSIGN(flags.run_bytes, RunBytesOf(flags.common));
+  return {};
+}
+
 // What runs that decide cannot do, or what says how to run in another way.
 Status CheckDispatch(const RunFlags& flags) {
   const auto excluded = [](const std::string& flag, std::string hint) {
@@ -252,9 +284,12 @@ int Main(int argc, char** argv) {
   }
   const auto length = MeasureLengthOf(flags);
   if (!length.ok()) return console.Fail(length.error());
+  if (const Status limits = ReadLimits(flags); !limits.ok()) return console.Fail(limits.error());
   if (flags.suite_worker) return ServeSuite(flags, console);
   const InterruptWatch interrupt;
+  flags.cancel = &interrupt.token();
   if (const auto code = AnswerMachineQuestions(flags.common, console)) return *code;
+  if (const Status status = CheckDatabase(flags.common); !status.ok()) return console.Fail(status.error());
   if (const Status status = ReadPlan(flags); !status.ok()) return console.Fail(status.error());
   if (!flags.suite.empty()) return RunSuite(flags, argc, argv, console, interrupt);
   if (!flags.shape_sets.empty()) return RunShapeSets(flags, console, interrupt);

@@ -21,10 +21,8 @@ namespace {
 // One run; its time goes to the list. On a virtual clock the makespan is the time: the wall clock
 // saw the host compute what the simulated device would have.
 Status TimedRun(Runner& runner, const CancelToken& cancel, bool keep) {
-  RunOptions options;
-  options.cancel = &cancel;
   const auto start = std::chrono::steady_clock::now();
-  PT_ASSIGN(RunReport report, runner.Run(options));
+  PT_ASSIGN(RunReport report, runner.Run(cancel));
   const auto end = std::chrono::steady_clock::now();
   runner.simulated = report.simulated;
   if (keep) {
@@ -111,10 +109,7 @@ std::optional<Pace> PaceOf(const Plan& plan, const ReferenceTimes& before, const
 Result<std::vector<Trace>> TraceRuns(Runner& runner, size_t count, const CancelToken& cancel) {
   std::vector<Trace> traces(count);
   for (Trace& trace : traces) {
-    RunOptions options;
-    options.cancel = &cancel;
-    options.trace = &trace;
-    PT_ASSIGN(const RunReport report, runner.Run(options));
+    PT_ASSIGN(const RunReport report, runner.Run(cancel, &trace));
     (void)report;
   }
   std::sort(traces.begin(), traces.end(), [](const Trace& a, const Trace& b) { return a.run_ns < b.run_ns; });

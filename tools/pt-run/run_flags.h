@@ -22,13 +22,20 @@ struct RunFlags {
   std::vector<std::string> shape_sets;     // batch=1,x=1x16
   std::shared_ptr<const Plan> given_plan;  // what the file of `plan` holds; null without one
   uint64_t iterations = 0, seed = 1;
-  uint32_t concurrency = 0;  // callers at once; 0 = not asked for
-  uint32_t sessions = 8;     // kept by --shape-set
-  bool same = false;         // --aa: the plan against itself
+  uint32_t concurrency = 0;                          // callers at once; 0 = not asked for
+  uint32_t sessions = 8;                             // kept by --shape-set
+  bool same = false;                                 // --aa: the plan against itself
+  std::optional<std::chrono::nanoseconds> deadline;  // of --deadline; 0: none
+  uint64_t run_bytes = 0;                            // of --run-memory, or its default
+  const CancelToken* cancel = nullptr;               // of Ctrl-C; null in a suite's child process
   bool residuals = false, sequential = false, no_capture = false, twin = false, suite_worker = false;
 
+  // ModelOptionsOf, with what the plan of --plan says of the model's inputs where the flags leave it open.
+  Result<ModelOptions> model_options() const;
   // Errors: kUsage (--precision, --max-error, --memory).
   Result<PlanSource> plan_source(const Platform& platform) const;
+  // How long a run by this plan may take; nothing: for ever.
+  std::optional<std::chrono::nanoseconds> deadline_for(const Plan& plan) const;
   // Flush-to-zero is on in plain runs and off in a suite, unless --denormals says otherwise.
   SessionOptions session_options(bool suite) const;
   // The same, which hold runs of this plan to --memory. Errors: kUsage, kOutOfMemory.

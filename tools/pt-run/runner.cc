@@ -11,7 +11,7 @@ namespace pt::tools {
 
 Result<Setup> MakeSetup(const RunFlags& flags, const Console& console) {
   Setup setup;
-  PT_ASSIGN(ModelOptions model_options, ModelOptionsOf(flags.common));
+  PT_ASSIGN(ModelOptions model_options, flags.model_options());
   PT_ASSIGN(const GivenInputs given, ReadInputs(flags.common.inputs));
   AddDims(given, model_options);
   model_options.to_plan = flags.plan.empty() || !flags.compare.empty() || !flags.common.precision.empty();
@@ -23,7 +23,8 @@ Result<Setup> MakeSetup(const RunFlags& flags, const Console& console) {
   return setup;
 }
 
-Result<RunReport> Runner::Run(const RunOptions& options) {
+Result<RunReport> Runner::Run(const CancelToken& cancel, Trace* trace) {
+  const RunOptions options{.deadline = deadline, .cancel = &cancel, .trace = trace};
   if (carried) return carried->Run(inputs.tensors(), outputs.tensors(), options);
   return session->Run(inputs.tensors(), outputs.tensors(), options);
 }
@@ -41,6 +42,7 @@ Result<Runner> MakeRunner(const Setup& setup, const RunFlags& flags, const PlanS
   PT_ASSIGN(const SessionOptions options, flags.session_options(platform, chosen.plan, false));
   PT_ASSIGN(runner.session, MakeSession(*setup.engine, *setup.model, chosen, options));
   runner.name = std::move(chosen.name);
+  runner.deadline = flags.deadline_for(chosen.plan);
   runner.plan = std::move(chosen.plan);
   if (chosen.dispatch) runner.tasks = static_cast<uint32_t>(chosen.dispatch->tasks.size());
   if (!chosen.dispatch && !runner.plan.complete) {
@@ -87,9 +89,22 @@ Result<std::vector<Percentile>> PercentilesFrom(const std::string& text) {
   return percentiles;
 }
 
-int Finish(const Result<int>& result, Console& console, const InterruptWatch& interrupt) {
+namespace {
+
+// What the library cannot know: which flag set the limit.
+Error WithAdvice(Error error) {
+  if (!error.hint.empty()) return error;
+  if (error.id == "run.deadline" || error.id == "run.stopped") error.hint = "--deadline sets another one; 0: none";
+  if (error.id == "run.memory" || error.id == "session.memory_limit")
+    error.hint = "--run-memory sets the limit of a run; 0: none";
+  return error;
+}
+
+}  // namespace
+
+int Finish(const Result<int>& result, const Console& console, const InterruptWatch& interrupt) {
   if (result.ok()) return *result;
-  if (!interrupt.token().cancelled()) return console.Fail(result.error());
+  if (!interrupt.token().cancelled()) return console.Fail(WithAdvice(result.error()));
   console.Note("interrupted");
   return interrupt.exit_code();
 }

@@ -20,7 +20,8 @@ struct Runner {
   Plan plan;
   std::unique_ptr<Session> session;
   std::vector<int64_t> times_ns;
-  std::vector<size_t> turns;  // where in times_ns each turn begins
+  std::vector<size_t> turns;                         // where in times_ns each turn begins
+  std::optional<std::chrono::nanoseconds> deadline;  // of each run
   bool simulated = false;
   uint32_t tasks = 0;             // that a run gives to units while it runs; 0: it runs by a plan
   int64_t decision_ns = 0;        // that this took in all of times_ns together
@@ -30,7 +31,7 @@ struct Runner {
   RunReport last;                      // of its last run
   Unmeasured unmeasured;               // of the plan's prediction
 
-  Result<RunReport> Run(const RunOptions& options);
+  Result<RunReport> Run(const CancelToken& cancel, Trace* trace = nullptr);
   Result<std::vector<Tensor>> LastOutputs() const;
 };
 
@@ -61,6 +62,6 @@ struct Percentile {
 Result<std::vector<Percentile>> PercentilesFrom(const std::string& text);
 
 // The exit code of a mode, once it has said why it failed or was interrupted.
-int Finish(const Result<int>& result, Console& console, const InterruptWatch& interrupt);
+int Finish(const Result<int>& result, const Console& console, const InterruptWatch& interrupt);
 
 }  // namespace pt::tools

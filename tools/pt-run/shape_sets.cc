@@ -25,6 +25,7 @@ struct ShapeSet {
   std::vector<int64_t> times_ns;
   // Of the session that was there last:
   Plan plan;
+  std::optional<std::chrono::nanoseconds> deadline;
   bool simulated = false;
   int64_t made_ns = 0;
 };
@@ -56,15 +57,15 @@ Status AddShapeSet(const std::string& text, const Graph& graph, ModelOptions& op
 }
 
 Result<RunReport> RunOnce(const ShapedSession& shaped, const ShapeSet& set, const CancelToken& cancel) {
-  RunOptions options;
-  options.cancel = &cancel;
+  const RunOptions options{.deadline = set.deadline, .cancel = &cancel};
   return shaped.session->Run(set.inputs.tensors(), set.outputs.tensors(), options);
 }
 
 // The session of the set, made anew if others have taken its place.
-Result<std::shared_ptr<const ShapedSession>> Take(ShapedSessions& sessions, ShapeSet& set) {
+Result<std::shared_ptr<const ShapedSession>> Take(ShapedSessions& sessions, const RunFlags& flags, ShapeSet& set) {
   PT_ASSIGN(std::shared_ptr<const ShapedSession> shaped, sessions.For(set.dims));
   set.plan = *shaped->session->plan();
+  set.deadline = flags.deadline_for(set.plan);
   set.made_ns = shaped->made_ns;
   return shaped;
 }
@@ -79,8 +80,8 @@ Status WarmUp(const ShapedSession& shaped, ShapeSet& set, int runs, const Cancel
 }
 
 // Turns over all sets, so that whatever disturbs the machine hits all alike.
-Status MeasureSets(ShapedSessions& sessions, std::vector<ShapeSet>& sets, const MeasureLength& length,
-                   const CancelToken& cancel) {
+Status MeasureSets(ShapedSessions& sessions, const RunFlags& flags, std::vector<ShapeSet>& sets,
+                   const MeasureLength& length, const CancelToken& cancel) {
   const auto end = Clock::now() + length.duration * static_cast<int64_t>(sets.size());
   const auto unfinished = [&](const ShapeSet& set) {
     if (length.iterations > 0) return set.times_ns.size() < length.iterations;
@@ -89,7 +90,7 @@ Status MeasureSets(ShapedSessions& sessions, std::vector<ShapeSet>& sets, const 
   while (std::ranges::any_of(sets, unfinished)) {
     for (ShapeSet& set : sets) {
       if (!unfinished(set)) continue;
-      PT_ASSIGN(const auto shaped, Take(sessions, set));
+      PT_ASSIGN(const auto shaped, Take(sessions, flags, set));
       PT_CHECK_OK(WarmUp(*shaped, set, 1, cancel));
       const auto turn_end = Clock::now() + kTurn;
       do {
@@ -183,12 +184,12 @@ Result<std::vector<ShapeSet>> ReadSets(const RunFlags& flags, const ModelFile& f
 Result<int> Measured(const RunFlags& flags, const Console& console, const CancelToken& cancel) {
   PT_ASSIGN(const MeasureLength length, MeasureLengthOf(flags));
   ShapedSessionsOptions options;
-  PT_ASSIGN(options.model, ModelOptionsOf(flags.common));
+  PT_ASSIGN(options.model, flags.model_options());
   PT_ASSIGN(const GivenInputs given, ReadInputs(flags.common.inputs));
   AddDims(given, options.model);
   options.plan.planner = flags.planner.empty() ? "search" : flags.planner;
   options.plan.seed = flags.seed;
-  options.default_plan = flags.planner.empty();  // a planner that was named is used or an error
+  options.plan.default_plan = flags.planner.empty();  // a planner that was named is used or an error
   options.session = flags.session_options(false);
   options.most_sessions = flags.sessions;
   PT_ASSIGN(const std::unique_ptr<Engine> engine, MakeEngine(flags.common));
@@ -196,7 +197,7 @@ Result<int> Measured(const RunFlags& flags, const Console& console, const Cancel
   PT_ASSIGN(std::vector<ShapeSet> sets, ReadSets(flags, *file, options.model));
   PT_ASSIGN(const std::unique_ptr<ShapedSessions> sessions, ShapedSessions::Make(*engine, file, options));
   for (ShapeSet& set : sets) {
-    PT_ASSIGN(const auto shaped, Take(*sessions, set));
+    PT_ASSIGN(const auto shaped, Take(*sessions, flags, set));
     if (shaped->default_plan) {
       console.Note("note: " + set.text +
                    ": no profile of this model on this machine: one device, rough estimates (measure it with "
@@ -207,7 +208,7 @@ Result<int> Measured(const RunFlags& flags, const Console& console, const Cancel
     PT_ASSIGN(set.outputs, RunBuffers::ForOutputs(*shaped->session));
     PT_CHECK_OK(WarmUp(*shaped, set, kWarmUpRuns, cancel));
   }
-  PT_CHECK_OK(MeasureSets(*sessions, sets, length, cancel));
+  PT_CHECK_OK(MeasureSets(*sessions, flags, sets, length, cancel));
   PT_CHECK_OK(flags.common.json() ? PrintJson(flags, *file->graph, sets, sessions->counts())
                                   : PrintTable(flags, sets, sessions->counts()));
   return 0;

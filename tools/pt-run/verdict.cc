@@ -97,6 +97,7 @@ Result<std::shared_ptr<const ReadyModel>> MakeReady(Engine& engine, const ModelF
   }
   PT_ASSIGN(SessionOptions session_options, flags.session_options(platform, ready.plan.plan, suite));
   PT_ASSIGN(ready.session, MakeSession(engine, *ready.model, ready.plan, session_options));
+  ready.deadline = flags.deadline_for(ready.plan.plan);
   if (flags.twin) {
     session_options.sequential = true;
     PT_ASSIGN(ready.twin, MakeSession(engine, *ready.model, ready.plan, session_options));
@@ -105,8 +106,7 @@ Result<std::shared_ptr<const ReadyModel>> MakeReady(Engine& engine, const ModelF
 }
 
 Result<RunOutputs> RunOnce(const ReadyModel& ready, const std::vector<Datum>& inputs, const CancelToken* cancel) {
-  RunOptions options;
-  options.cancel = cancel;
+  const RunOptions options{.deadline = ready.deadline, .cancel = cancel};
   RunOutputs result;
   PT_ASSIGN(result.values, RunData(*ready.session, inputs, options));
   if (ready.twin != nullptr) {

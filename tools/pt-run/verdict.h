@@ -20,6 +20,7 @@ struct ReadyModel {
   std::shared_ptr<const Model> model;
   ChosenPlan plan;
   std::unique_ptr<Session> session, twin;
+  std::optional<std::chrono::nanoseconds> deadline;  // of each run
 };
 // What cannot run is refused here, before any run: kUnsupported then names the operator, type or
 // shape.

@@ -5,6 +5,7 @@
 #include "tools/common/text.h"
 #include "tools/pt-run/data_sets.h"
 #include "tools/pt-run/rounding_noise.h"
+#include "tools/pt-run/runner.h"
 
 namespace pt::tools {
 namespace {
@@ -140,7 +141,7 @@ constexpr uint64_t kCarriedRuns = 4;
 // by its own state.
 Result<std::vector<SetReport>> VerifyReference(const RunFlags& flags, Engine& engine, const Console& console,
                                                const CancelToken& cancel) {
-  PT_ASSIGN(ModelOptions options, ModelOptionsOf(flags.common));
+  PT_ASSIGN(ModelOptions options, flags.model_options());
   PT_ASSIGN(const GivenInputs given, ReadInputs(flags.common.inputs));
   AddDims(given, options);
   PT_ASSIGN(const std::shared_ptr<const ModelFile> file, OpenModel(flags.common.model, options.load));
@@ -181,7 +182,7 @@ Result<std::vector<SetReport>> VerifyReference(const RunFlags& flags, Engine& en
 }
 
 Result<int> Verified(const RunFlags& flags, const Console& console, const CancelToken& cancel) {
-  PT_ASSIGN(const ModelOptions checked_early, ModelOptionsOf(flags.common));
+  PT_ASSIGN(const ModelOptions checked_early, flags.model_options());
   (void)checked_early;
   PT_ASSIGN(const std::unique_ptr<Engine> engine, MakeEngine(flags.common));
   PT_ASSIGN(const std::vector<SetReport> reports, flags.verify == "reference"
@@ -208,11 +209,7 @@ Result<int> Verified(const RunFlags& flags, const Console& console, const Cancel
 }  // namespace
 
 int RunVerified(const RunFlags& flags, Console& console, const InterruptWatch& interrupt) {
-  const Result<int> result = Verified(flags, console, interrupt.token());
-  if (result.ok()) return *result;
-  if (!interrupt.token().cancelled()) return console.Fail(result.error());
-  console.Note("interrupted");
-  return interrupt.exit_code();
+  return Finish(Verified(flags, console, interrupt.token()), console, interrupt);
 }
 
 }  // namespace pt::tools
