@@ -1,5 +1,5 @@
 // Times oneDNN candidates of a graph in every layout on one unit of every class, as the executor
-// runs them. Without argument: the convolutions that docs/measurements.md compares. With one: a
+// runs them. Without argument: the convolutions that docs/log/2026-11-22-elementwise-layouts.md compares. With one: a
 // graph in the line form of partitiontuner/graph/graph_text.h.
 //
 //   bench_onednn_layouts [GRAPH.txt]
