@@ -1,7 +1,6 @@
 #include "plugins/cuda/dnn_graph.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <functional>
 #include <limits>
@@ -11,6 +10,8 @@
 #include "partitiontuner/backend/window_parameters.h"
 #include "partitiontuner/graph/uses.h"
 #include "plugins/cuda/attention.h"
+#include "plugins/cuda/dnn_groups.h"
+#include "plugins/cuda/dnn_layout.h"
 
 namespace pt::cuda {
 namespace {
@@ -19,56 +20,6 @@ using Dims = std::vector<int64_t>;
 
 // What cuDNN's descriptors hold of dims and strides.
 constexpr int64_t kMostElements = std::numeric_limits<int32_t>::max();
-
-bool IsConvolution(const Node& node) { return node.op == "Conv" || node.op == "ConvTranspose"; }
-bool IsPool(const Node& node) { return node.op.ends_with("Pool") && node.op != "LpPool" && node.op != "GlobalLpPool"; }
-bool IsNormalisation(const Node& node) {
-  return node.op == "LayerNormalization" || node.op == "RMSNormalization" || node.op == "InstanceNormalization";
-}
-bool IsActivation(const Node& node) {
-  static constexpr std::array kOps = {"Relu", "LeakyRelu", "Clip", "Sigmoid", "Tanh", "Elu", "Gelu", "Swish"};
-  return std::ranges::find(kOps, node.op) != kOps.end();
-}
-
-// Whether the node multiplies what the sigmoid made by what that was made of.
-bool MultipliesItself(const Node& sigmoid, const Node& node) {
-  if (!node.domain.empty() || node.op != "Mul" || sigmoid.op != "Sigmoid") return false;
-  const ValueId x = sigmoid.inputs[0], y = sigmoid.outputs[0];
-  return (node.inputs[0] == x && node.inputs[1] == y) || (node.inputs[0] == y && node.inputs[1] == x);
-}
-
-// The value's two readers where they are a Sigmoid and the multiplication by its result, and nobody else needs either.
-std::vector<NodeId> SwishOf(const Graph& graph, ValueId value) {
-  const std::vector<Use>& uses = graph.value(value).uses;
-  if (uses.size() != 2 || graph.value(value).is_graph_output) return {};
-  for (const Use& use : uses) {
-    const Node& sigmoid = graph.node(use.node);
-    if (!sigmoid.domain.empty() || sigmoid.op != "Sigmoid") continue;
-    const NodeId product = OnlyReader(graph, sigmoid.outputs[0]);
-    if (product.valid() && MultipliesItself(sigmoid, graph.node(product))) return {use.node, product};
-  }
-  return {};
-}
-
-// What is no attention begins with one of these.
-bool BeginsWithImage(const Node& node) {
-  return node.domain.empty() &&
-         (IsConvolution(node) || IsPool(node) || IsNormalisation(node) || node.op == "BatchNormalization");
-}
-
-// Only one element lies along a dim of 1, so its stride says nothing; cuDNN wants the one of a dense tensor.
-void DropIdleStrides(DnnTensor& tensor, bool channels_last) {
-  int64_t next = 1;
-  const auto visit = [&](size_t d) {
-    if (tensor.dims[d] == 1) tensor.strides[d] = next;
-    next = tensor.strides[d] * tensor.dims[d];
-  };
-  const size_t rank = tensor.dims.size();
-  if (channels_last) visit(1);
-  for (size_t d = rank; d-- > 2;) visit(d);
-  if (!channels_last) visit(1);
-  visit(0);
-}
 
 // Builds the graph, one tensor and node after another.
 class DnnSiteMaker {
@@ -84,15 +35,15 @@ class DnnSiteMaker {
     if (!node.domain.empty()) return site_.Unsupported("cuDNN has nothing for it");
     if (IsAttention(site_.graph, site_.nodes)) {
       PT_CHECK_OK(MakeAttentionNode());
-    } else if (IsConvolution(node)) {
+    } else if (IsDnnConvolution(node)) {
       PT_CHECK_OK(MakeConvolution());
     } else if (made_.graph.math == MathMode::kTf32) {
       return site_.Unsupported("it has no products that could be rounded");
-    } else if (IsPool(node)) {
+    } else if (IsDnnPool(node)) {
       PT_CHECK_OK(MakePool());
     } else if (node.op == "BatchNormalization") {
       PT_CHECK_OK(MakeBatchNormalization());
-    } else if (IsNormalisation(node)) {
+    } else if (IsDnnNormalisation(node)) {
       PT_CHECK_OK(MakeNormalisation());
     } else {
       return site_.Unsupported("cuDNN has nothing for it");
@@ -148,16 +99,7 @@ class DnnSiteMaker {
     made_.sources.push_back(source);
     return index;
   }
-  // As it lies; images of one spatial dim get a second one of 1, since cuDNN knows none of one.
-  static DnnTensor Image(const TensorLayout& layout) {
-    DnnTensor tensor{layout.type, layout.dims, layout.strides};
-    if (tensor.dims.size() == 3) {
-      tensor.strides.insert(tensor.strides.begin() + 2, tensor.dims[2] * tensor.strides[2]);
-      tensor.dims.insert(tensor.dims.begin() + 2, 1);
-    }
-    return tensor;
-  }
-  uint32_t AddImage(const Operand& operand) { return AddBound(Image(operand.layout), {ArgumentOf(operand)}); }
+  uint32_t AddImage(const Operand& operand) { return AddBound(DnnImage(operand.layout), {ArgumentOf(operand)}); }
   // A number a channel.
   uint32_t AddChannels(const Operand& operand, DnnContent content = DnnContent::kAsItIs) {
     const int64_t count = content == DnnContent::kZeros ? out().dims()[1] : Count(operand.dims());
@@ -171,7 +113,7 @@ class DnnSiteMaker {
   }
   // A result on its way to the group's: it lies as that does, though it never leaves the kernel, and is not rounded.
   uint32_t AddStep() {
-    DnnTensor step = Image(out().layout);
+    DnnTensor step = DnnImage(out().layout);
     step.type = DataType::kFloat32;
     return Add(std::move(step));
   }
@@ -192,10 +134,6 @@ class DnnSiteMaker {
     made_.graph.bound.push_back(last);
     made_.sources.push_back({OutArgument()});
     return {};
-  }
-
-  static bool IsChannelsLast(const TensorLayout& layout) {
-    return layout.dims.size() > 2 && layout.layout == ChannelsLast(layout.dims.size());
   }
 
   // An image lies as the first operand does, and so does the result.
@@ -219,7 +157,7 @@ class DnnSiteMaker {
     DnnNode convolution;
     PT_CHECK_OK(SetWindow(node, *x, *w, convolution));
     const uint32_t from = AddImage(*x);
-    DnnTensor filters = Image(w->layout);
+    DnnTensor filters = DnnImage(w->layout);
     if (w->constant != nullptr) filters.type = stored_;
     if (channels_last_) filters.strides = ChannelsLastStrides(filters.dims);
     const DnnContent content = channels_last_ ? DnnContent::kChannelsLast : DnnContent::kAsItIs;
@@ -247,18 +185,6 @@ class DnnSiteMaker {
       last = Apply(std::move(activation));
     }
     return Finish(last);
-  }
-
-  static Dims ChannelsLastStrides(const Dims& dims) {
-    Dims strides(dims.size());
-    strides[1] = 1;
-    int64_t next = dims[1];
-    for (size_t d = dims.size(); d-- > 2;) {
-      strides[d] = next;
-      next *= dims[d];
-    }
-    strides[0] = next;
-    return strides;
   }
 
   Status SetWindow(const Node& node, const Operand& x, const Operand& w, DnnNode& convolution) {
@@ -336,7 +262,7 @@ class DnnSiteMaker {
       }
       if (node.op == "Add") {
         PT_CHECK_OK(TakeSum(node, last, behind));
-      } else if (IsActivation(node) && node.inputs[0] == last) {
+      } else if (IsDnnActivation(node) && node.inputs[0] == last) {
         behind.activation = &node;
       } else {
         return site_.Unsupported("it cannot be followed by " + node.op);
@@ -544,7 +470,7 @@ class DnnSiteMaker {
       }
       made.in.push_back(AddChannels(*operand));
     }
-    made.out = Add(row_ ? *row_ : Image(out().layout));
+    made.out = Add(row_ ? *row_ : DnnImage(out().layout));
     made_.graph.nodes.push_back(std::move(made));
     return Finish(made_.graph.nodes.back().out);
   }
@@ -650,88 +576,8 @@ class DnnSiteMaker {
   std::optional<DnnTensor> row_;  // LayerNormalization: both tensors as rows
 };
 
-Tensor FoldedStatistics(const Site& site, bool shift) {
-  const auto values = [&](size_t i) { return site.Input(i)->constant->values<float>(); };
-  const auto scale = values(1), bias = values(2), mean = values(3), variance = values(4);
-  const double epsilon = static_cast<double>(site.node().float_or("epsilon", 1e-5F));
-  std::vector<float> folded(scale.size());
-  for (size_t c = 0; c < folded.size(); ++c) {
-    const double factor = static_cast<double>(scale[c]) / std::sqrt(static_cast<double>(variance[c]) + epsilon);
-    folded[c] =
-        static_cast<float>(shift ? static_cast<double>(bias[c]) - static_cast<double>(mean[c]) * factor : factor);
-  }
-  return Tensor::Float32({static_cast<int64_t>(folded.size())}, folded);
-}
-
-// [K, C, spatial…] with C innermost, under the same dims.
-Tensor ChannelsInnermost(const Tensor& filters) {
-  const std::span<const float> from = filters.values<float>();
-  const auto channels = static_cast<size_t>(filters.dims()[1]);
-  const size_t count = static_cast<size_t>(filters.dims()[0]), places = from.size() / (count * channels);
-  std::vector<float> to(from.size());
-  for (size_t k = 0; k < count; ++k) {
-    for (size_t c = 0; c < channels; ++c) {
-      for (size_t p = 0; p < places; ++p) to[(k * places + p) * channels + c] = from[(k * channels + c) * places + p];
-    }
-  }
-  return Tensor::Float32(filters.dims(), to);
-}
-
 }  // namespace
 
 Result<DnnSite> MakeDnnSite(const Site& site, MathMode math) { return DnnSiteMaker(site, math).Make(); }
-
-Result<Tensor> ContentOf(const Site& site, const DnnSource& source) {
-  const Tensor& constant = *site.in[source.argument].constant;
-  switch (source.content) {
-    case DnnContent::kAsItIs:
-      return constant;
-    case DnnContent::kZeros: {
-      const int64_t channels = site.out.front().dims()[1];
-      return Tensor::Float32({channels}, std::vector<float>(static_cast<size_t>(channels), 0.0F));
-    }
-    case DnnContent::kChannelsLast:
-      return ChannelsInnermost(constant);
-    case DnnContent::kScale:
-      return FoldedStatistics(site, false);
-    case DnnContent::kShift:
-      return FoldedStatistics(site, true);
-  }
-  return MakeError(ErrorCode::kInternal, "cuda.dnn", "a constant of unknown content");
-}
-
-bool MayBeDnnGraph(const Graph& graph, std::span<const NodeId> nodes) {
-  return BeginsWithImage(graph.node(nodes.front())) || IsAttention(graph, nodes);
-}
-
-bool MayBeChannelsLast(const Graph& graph, std::span<const NodeId> nodes) {
-  const Node& node = graph.node(nodes.front());
-  return BeginsWithImage(node) && node.op != "LayerNormalization" && node.op != "RMSNormalization";
-}
-
-std::vector<std::vector<NodeId>> DnnGroups(const Graph& graph) {
-  constexpr size_t kMostNodes = 4;
-  std::vector<std::vector<NodeId>> groups;
-  for (uint32_t n = 0; n < graph.nodes().size(); ++n) {
-    const Node& first = graph.node(NodeId(n));
-    if (const auto attention = FindAttention(graph, NodeId(n))) groups.push_back(attention->nodes);
-    if (!BeginsWithImage(first) || IsPool(first) || IsNormalisation(first)) continue;
-    std::vector<NodeId> nodes = {NodeId(n)};
-    while (nodes.size() < kMostNodes && first.outputs[0].valid()) {
-      const ValueId last = graph.node(nodes.back()).outputs[0];
-      if (const std::vector<NodeId> swish = SwishOf(graph, last); !swish.empty()) {
-        groups.push_back(nodes);
-        groups.back().insert(groups.back().end(), swish.begin(), swish.end());
-        break;
-      }
-      const NodeId next = OnlyReader(graph, last);
-      if (!next.valid() || (graph.node(next).op != "Add" && !IsActivation(graph.node(next)))) break;
-      nodes.push_back(next);
-      groups.push_back(nodes);
-      if (IsActivation(graph.node(next))) break;
-    }
-  }
-  return groups;
-}
 
 }  // namespace pt::cuda

@@ -40,12 +40,4 @@ Result<DnnSite> MakeDnnSite(const Site& site, MathMode math);
 // What a source's constant holds on the device, in float32; the graph says what it is stored as there.
 Result<Tensor> ContentOf(const Site& site, const DnnSource& source);
 
-// Groups of more than one node worth offering: each convolution and normalisation with what follows it, as far as
-// nobody else needs what is between; and nodes that spell attention out.
-std::vector<std::vector<NodeId>> DnnGroups(const Graph& graph);
-// Whether a graph of cuDNN's can be made of nodes of these operators.
-bool MayBeDnnGraph(const Graph& graph, std::span<const NodeId> nodes);
-// Whether they may run channels-last: all tensors of the first input's rank then do.
-bool MayBeChannelsLast(const Graph& graph, std::span<const NodeId> nodes);
-
 }  // namespace pt::cuda
