@@ -61,7 +61,7 @@ class SoftsignLibrary final : public pt::Library {
     if (node.op != "Softsign" || !node.domain.empty()) return "only Softsign is here";
     const pt::Value& x = graph.value(node.inputs[0]);
     const bool fits = x.type.type == pt::DataType::kFloat32 && x.type.is_static() && !x.type.dims.empty();
-    if (!fits || x.is_constant()) return "Softsign: the input is no float32 tensor of known size";
+    if (!fits || x.is_constant()) return "Softsign: the input is not a float32 tensor of known size";
     return std::nullopt;
   }
   std::vector<pt::Candidate> CandidatesFor(const pt::Graph& graph, const pt::Platform& platform,

@@ -44,7 +44,7 @@ Status ReadSizes(const Graph& graph, const Node& node, RecurrentNode& n) {
   n.x = node.inputs[0];
   if (!n.x.valid() || !node.inputs[1].valid()) return NotUsual("X or W is missing");
   const std::optional<Dims> x = graph.value(n.x).type.static_dims(), r = graph.value(node.inputs[2]).type.static_dims();
-  if (!x || !r || x->size() != 3 || r->size() != 3) return NotUsual("X or R is no tensor of three known dims");
+  if (!x || !r || x->size() != 3 || r->size() != 3) return NotUsual("X or R is not a tensor of three known dims");
   n.time = (*x)[n.batch_first ? 1 : 0];
   n.batch = (*x)[n.batch_first ? 0 : 1];
   n.input = (*x)[2];
@@ -66,7 +66,7 @@ Status ReadActivations(const Node& node, RecurrentNode& n) {
   const Attribute* given = node.find("activations");
   if (given == nullptr) return {};
   const auto* names = std::get_if<std::vector<std::string>>(given);
-  if (names == nullptr) return NotUsual("activations is no list of names");
+  if (names == nullptr) return NotUsual("activations is not a list of names");
   if (names->empty()) return {};
   const std::vector<std::string_view> defaults =
       n.cell == RecurrentCell::kLstm  ? std::vector<std::string_view>{"Sigmoid", "Tanh", "Tanh"}

@@ -20,7 +20,7 @@ std::optional<std::string> WhyNoCall(const Device& device, const Graph& graph, N
     return device.name + " does not take " + node.op;
   }
   if (!IsSizedBeforeRun(graph, std::span(&id, 1))) {
-    return device.name + " takes no sizes that only the run knows: " + NodeLabel(graph, id);
+    return device.name + " takes no sizes that are not known until run time: " + NodeLabel(graph, id);
   }
   return std::nullopt;
 }

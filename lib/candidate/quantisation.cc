@@ -36,11 +36,11 @@ std::string ToString(QuantisationId id) {
 
 std::string QuantisationFault(const Quantisation& quantisation, const ValueType& value, DataType storage) {
   const std::optional<IntegerRange> range = StorageRange(storage);
-  if (!range) return std::string(DataTypeName(storage)) + " is no quantised storage type";
+  if (!range) return std::string(DataTypeName(storage)) + " is not a quantised storage type";
   size_t wanted = 1;
   if (quantisation.axis != Quantisation::kWholeTensor) {
     if (quantisation.axis < 0 || static_cast<size_t>(quantisation.axis) >= value.dims.size()) {
-      return "axis " + std::to_string(quantisation.axis) + " is none of " + ToString(value);
+      return "axis " + std::to_string(quantisation.axis) + " is not an axis of " + ToString(value);
     }
     const Dim& dim = value.dims[static_cast<size_t>(quantisation.axis)];
     if (dim.value < 0) return "the extent of axis " + std::to_string(quantisation.axis) + " is not known";

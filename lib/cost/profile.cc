@@ -58,14 +58,13 @@ Result<Measurement> MeasurementFromJson(const Json& json, const std::string& whe
   PT_ASSIGN(const int64_t samples, JsonInt(json, "samples", where));
   if (samples < 0 || samples > UINT32_MAX) {
     return MakeError(ErrorCode::kInvalidInput, "profile.value",
-                     where + ".samples is " + std::to_string(samples) + ", no count");
+                     where + ".samples must be at least 0, got " + std::to_string(samples));
   }
   m.samples = static_cast<uint32_t>(samples);
   PT_ASSIGN(const std::string provenance, JsonString(json, "provenance", where));
   const std::optional<Provenance> known = ProvenanceFromName(provenance);
   if (!known) {
-    return MakeError(ErrorCode::kInvalidInput, "profile.value",
-                     where + ".provenance is \"" + provenance + "\", which is none");
+    return MakeError(ErrorCode::kInvalidInput, "profile.value", where + ": unknown provenance \"" + provenance + "\"");
   }
   m.provenance = *known;
   PT_ASSIGN(m.family, JsonString(json, "family", where));
@@ -125,7 +124,7 @@ Status CheckEnvelope(const Json& json) {
 std::string MeasurementFault(const Measurement& m) {
   const auto time_fault = [](const char* name, int64_t ns) -> std::string {
     if (ns >= 0 && ns <= kMostNs) return {};
-    return std::string(name) + " is " + std::to_string(ns) + ", no time of a measurement";
+    return std::string(name) + " is out of range: " + std::to_string(ns);
   };
   const auto work_fault = [](const char* name, double n) -> std::string {
     if (n >= 0 && n <= kMostWork) return {};  // NaN fails too

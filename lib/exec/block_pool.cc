@@ -43,7 +43,7 @@ Result<void*> BlockPool::Take(uint64_t bytes) {
   if (bytes == 0) return nullptr;
   const auto refuse = [&](const std::string& why) {
     return MakeError(ErrorCode::kOutOfMemory, "run.memory",
-                     "a tensor of " + std::to_string(bytes) + " bytes, a size known only in the run, " + why);
+                     "a tensor of " + std::to_string(bytes) + " bytes, a size not known until run time, " + why);
   };
   if (bytes > uint64_t{1} << 62) return refuse("is too large");
   const uint64_t block_bytes = ClassBytes(bytes);

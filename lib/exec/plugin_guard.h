@@ -34,7 +34,7 @@ auto CallPlugin(std::string_view plugin, std::string_view where, Call call) -> d
   } catch (const std::exception& thrown) {
     return PluginThrew(plugin, where, thrown.what());
   } catch (...) {
-    return PluginThrew(plugin, where, "something that is no std::exception");
+    return PluginThrew(plugin, where, "something that is not a std::exception");
   }
 }
 

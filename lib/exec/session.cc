@@ -289,7 +289,7 @@ Status Session::State::CheckConstantInputs() const {
   for (size_t i = 0; i < inputs.size(); ++i) {
     if (!options.constant_inputs[i] || (IsHost(inputs[i].device) && !inputs[i].datum)) continue;
     return MakeError(ErrorCode::kUsage, "session.constants",
-                     "the constant input '" + graph->value(inputs[i].value).name + "' is no tensor on the host");
+                     "the constant input '" + graph->value(inputs[i].value).name + "' is not a tensor on the host");
   }
   return {};
 }

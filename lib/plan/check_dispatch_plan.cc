@@ -139,7 +139,7 @@ class DispatchChecker {
         const bool same = copy != nullptr      ? copy->from == move.from && copy->to == move.to
                           : reorder != nullptr ? reorder->from == move.from && reorder->to == move.to
                                                : false;
-        if (!same) return Fault("step " + std::to_string(step.value) + " is no way of its move");
+        if (!same) return Fault("step " + std::to_string(step.value) + " is not one of the ways of its move");
       }
       if (!EveryCoreCan(move)) return Fault("a reorder on the host has no way for one of the units");
     }

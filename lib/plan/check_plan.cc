@@ -209,7 +209,7 @@ class PlanChecker {
         Fault("instance_constant", InstanceName(i) + " is of a constant; kernels hold those");
       }
       CheckForm(instance.form, nullptr, instance.value, InstanceName(i));
-      if (!seen.insert(instance).second) Fault("instance_repeated", InstanceName(i) + " stands twice");
+      if (!seen.insert(instance).second) Fault("instance_repeated", "duplicate instance " + InstanceName(i));
     }
   }
 

@@ -23,7 +23,7 @@ std::string LendingFault(const Graph& graph, const Platform& platform, ValueId i
   if (!is_input && !value.producer.valid()) return name + where + "it is a constant";
   if (times > 1) return name + where + "it is given out more than once";
   if (!value.type.is_static() || BitsOf(value.type.type) == 0)
-    return name + where + "its size is known only in the run";
+    return name + where + "its size is not known until run time";
   return "";
 }
 

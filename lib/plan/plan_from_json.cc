@@ -59,7 +59,7 @@ Result<int64_t> IntFromJson(const Json& json, const std::string& where) {
 
 Result<std::vector<int64_t>> IntsFromJson(const Json& json, const std::string& where) {
   const Json::Array* array = json.as_array();
-  if (array == nullptr) return Invalid(where, "is no array");
+  if (array == nullptr) return Invalid(where, "is not an array");
   std::vector<int64_t> ints;
   for (const Json& item : *array) {
     PT_ASSIGN(const int64_t value, IntFromJson(item, where));
@@ -128,7 +128,7 @@ Status QuantisationsFromJson(const Json& json, const std::string& where, Plan& p
     PT_ASSIGN(quantisation.axis, JsonInt(item, "axis", at));
     PT_ASSIGN(const Json::Array* scales, JsonArray(item, "scales", at));
     for (const Json& scale : *scales) {
-      if (!scale.as_number()) return Invalid(at, "scales holds " + WriteJson(scale, -1) + ", which is no number");
+      if (!scale.as_number()) return Invalid(at, "scales holds " + WriteJson(scale, -1) + "; expected numbers");
       quantisation.scales.push_back(static_cast<float>(*scale.as_number()));
     }
     PT_ASSIGN(const Json::Array* zero_points, JsonArray(item, "zero_points", at));
@@ -182,7 +182,7 @@ Result<Candidate> CandidateFromJson(const Json& json, const Platform& platform, 
   PT_ASSIGN(candidate.variant, JsonString(json, "variant", where));
   PT_ASSIGN(const std::string math, JsonString(json, "math", where));
   const auto mode = MathModeFromName(math);
-  if (!mode) return Invalid(where, "math '" + math + "' is no math mode");
+  if (!mode) return Invalid(where, "unknown math mode '" + math + "'");
   candidate.math = *mode;
   PT_ASSIGN(candidate.in, FormsFromJson(json, "in", where));
   PT_ASSIGN(candidate.out, FormsFromJson(json, "out", where));

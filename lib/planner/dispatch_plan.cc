@@ -55,7 +55,7 @@ class DispatchMaker {
           if (space_.routes(value).sized) continue;
           return MakeError(ErrorCode::kUnsupported, "dispatch.unsized",
                            "the size of value '" + space_.graph().value(value).name +
-                               "' is known only in the run, where nothing can be decided beforehand about its memory",
+                               "' has a size not known until run time, so its memory cannot be planned",
                            "run a plan instead");
         }
       }

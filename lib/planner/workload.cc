@@ -83,7 +83,7 @@ Result<bool> Truth(const Json& object, std::string_view key, const std::string& 
 // A misspelt field must not count as absent.
 Status CheckKeys(const Json& object, std::initializer_list<std::string_view> known, const std::string& where) {
   if (object.as_object() == nullptr) {
-    return Fault(where + " is no object");
+    return Fault(where + " is not an object");
   }
   for (const auto& [key, value] : *object.as_object()) {
     if (std::ranges::find(known, key) != known.end()) continue;

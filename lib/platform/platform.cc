@@ -30,7 +30,7 @@ Status CheckNames(const std::vector<T>& items, const char* what) {
   for (const T& item : items) {
     if (item.name.empty()) return Fault(std::string(what) + " without a name");
     if (!names.insert(item.name).second) {
-      return Fault(std::string(what) + " '" + item.name + "' stands twice");
+      return Fault("duplicate " + std::string(what) + " '" + item.name + "'");
     }
   }
   return {};

@@ -41,7 +41,7 @@ Error Unusable(const std::string& device, const std::string& path, const std::st
         "let that user call chmod a+r on it, or delete it while nobody profiles; with another TMPDIR nothing "
         "keeps the two of you apart";
   } else {
-    error.hint = "remove what lies there, it is no lock file";
+    error.hint = "remove it: it is not a lock file";
   }
   return error;
 }

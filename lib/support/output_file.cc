@@ -27,7 +27,7 @@ Error WriteError(const std::string& path, const std::string& what, int code) {
 
 Result<OutputFile> OutputFile::Create(const std::string& path) {
   if (path.empty() || path.find('\0') != std::string::npos) {
-    return FileError(path.c_str(), "file.name", "is no usable file name");
+    return FileError(path.c_str(), "file.name", "is not a usable file name");
   }
   struct stat status {};
   mode_t mode = 0666;

@@ -29,7 +29,7 @@ std::optional<Dims> DimsAt(const Graph& graph, const Node& node, size_t input) {
 
 Result<Cut> ChannelsOfConvolution(const Graph& graph, const Node& node, const Dims& out) {
   if (ConstantAt(graph, node, 1) == nullptr || (HasInput(node, 2) && ConstantAt(graph, node, 2) == nullptr)) {
-    return CannotBe("its weights are no constants");
+    return CannotBe("its weights are not constant");
   }
   if (node.int_or("group", 1) != 1) return CannotBe("it has groups");
   Cut cut{1, out[1], kBlock, {{1, 0}}, {}};
@@ -70,13 +70,13 @@ Result<Cut> RowsOfConvolution(const Graph& graph, const Node& node, const Dims& 
 Result<Cut> ColumnsOfProduct(const Graph& graph, const Node& node, const Dims& out) {
   const Tensor* weights = ConstantAt(graph, node, 1);
   if (weights == nullptr || weights->rank() != 2 || out.size() < 2) {
-    return CannotBe("its second matrix is no constant of two dims");
+    return CannotBe("its second matrix is not a constant of two dims");
   }
   const bool gemm = node.op == "Gemm";
   Cut cut{out.size() - 1, out.back(), kBlock, {{1, gemm && node.int_or("transB", 0) != 0 ? size_t{0} : size_t{1}}}, {}};
   if (gemm && HasInput(node, 2)) {
     const Tensor* bias = ConstantAt(graph, node, 2);
-    if (bias == nullptr) return CannotBe("its bias is no constant");
+    if (bias == nullptr) return CannotBe("its bias is not constant");
     const Dims& dims = bias->dims();
     if (!dims.empty() && dims.back() == out.back()) cut.constants.push_back({2, dims.size() - 1});
   }
@@ -92,7 +92,7 @@ Result<Cut> RowsOfProduct(const Graph& graph, const Node& node, const Dims& out)
   const size_t axis = data->size() - (turned ? 1 : 2);
   Cut cut{out.size() - 2, out[out.size() - 2], 1, {}, InputRows{axis, (*data)[axis], 1, 1, 0, false}};
   if (const std::optional<Dims> bias = DimsAt(graph, node, 2); bias && bias->size() == 2 && (*bias)[0] != 1) {
-    if (ConstantAt(graph, node, 2) == nullptr) return CannotBe("its bias is no constant");
+    if (ConstantAt(graph, node, 2) == nullptr) return CannotBe("its bias is not constant");
     cut.constants.push_back({2, 0});
   }
   return cut;
@@ -106,7 +106,7 @@ Result<Cut> CutOf(const Graph& graph, const Node& node, uint32_t parts, SplitAxi
   if (!out) return CannotBe("its result has no sizes that are known before the run");
   const bool convolution = IsOp(node, "Conv"), rows = axis == SplitAxis::kRows;
   if (!convolution && !IsOp(node, "MatMul") && !IsOp(node, "Gemm")) {
-    return CannotBe("it is none of Conv, MatMul and Gemm");
+    return CannotBe("it is not a Conv, MatMul or Gemm");
   }
   PT_ASSIGN(Cut cut, convolution
                          ? (rows ? RowsOfConvolution(graph, node, *out) : ChannelsOfConvolution(graph, node, *out))

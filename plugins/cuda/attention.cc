@@ -140,7 +140,7 @@ class OperatorReader {
     const Dims full = {made_.batch[0], made_.batch[1] * shared_, made_.queries, made_.keys};
     const Dims& dims = operand->dims();
     if ((!is_condition && !IsReal(operand->type())) || dims.empty() || dims.back() > made_.keys) {
-      return site_.Unsupported("its mask is none of numbers or bools, or does not fit its keys");
+      return site_.Unsupported("its mask must be numeric or boolean and fit its keys");
     }
     TensorLayout leading = operand->layout;
     leading.dims.pop_back();
@@ -224,7 +224,7 @@ class PatternReader {
   Status TakeMask(const AttentionPattern::Mask& pattern) {
     PT_ASSIGN(const Operand* const operand, Need(pattern.value));
     const bool fits = pattern.is_condition ? operand->type() == DataType::kBool : IsReal(operand->type());
-    if (!fits || std::isnan(pattern.otherwise)) return site_.Unsupported("its mask is none that kernels know");
+    if (!fits || std::isnan(pattern.otherwise)) return site_.Unsupported("no kernel takes this mask");
     AttentionMask mask;
     PT_ASSIGN(mask.at, MatrixOf(*operand, operand->layout, made_.queries, made_.keys));
     mask.kind = pattern.is_condition ? AttentionMask::Kind::kReplacing : AttentionMask::Kind::kAdded;
@@ -252,7 +252,7 @@ bool IsAttention(const Graph& graph, std::span<const NodeId> nodes) {
 Result<Attention> MakeAttention(const Site& site) {
   if (IsOperator(site.node()) && site.nodes.size() == 1) return OperatorReader(site).Read();
   const std::optional<AttentionPattern> pattern = ReadAttention(site.graph, site.nodes);
-  if (!pattern) return site.Unsupported("its nodes are no attention");
+  if (!pattern) return site.Unsupported("its nodes are not an attention");
   return PatternReader(site, *pattern).Read();
 }
 

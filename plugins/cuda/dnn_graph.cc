@@ -83,7 +83,7 @@ class DnnSiteMaker {
   // The first input, stored as the mode wants it.
   Result<const Operand*> NeedFirst() const {
     PT_ASSIGN(const Operand* const x, Need(0));
-    if (x->type() != stored_) return site_.Unsupported("its input is not to be rounded");
+    if (x->type() != stored_) return site_.Unsupported("its input may not be converted to lower precision");
     return x;
   }
 
@@ -140,7 +140,7 @@ class DnnSiteMaker {
   Status CheckLayouts(const Operand& image) const {
     for (const Operand* const operand : {&image, &out()}) {
       const bool fits = channels_last_ ? IsChannelsLast(operand->layout) : operand->layout.layout.is_row_major();
-      if (!fits) return site_.Unsupported("its layouts differ, or are none that cuDNN knows");
+      if (!fits) return site_.Unsupported("its layouts differ, or cuDNN does not know them");
     }
     return {};
   }
@@ -153,7 +153,7 @@ class DnnSiteMaker {
     const size_t rank = x->dims().size();
     if (rank < 3 || rank > 5) return site_.Unsupported("it has not one to three spatial dims");
     PT_CHECK_OK(CheckLayouts(*x));
-    if (channels_last_ && w->constant == nullptr) return site_.Unsupported("its filters are no constant");
+    if (channels_last_ && w->constant == nullptr) return site_.Unsupported("its filters are not constant");
     DnnNode convolution;
     PT_CHECK_OK(SetWindow(node, *x, *w, convolution));
     const uint32_t from = AddImage(*x);
@@ -208,7 +208,7 @@ class DnnSiteMaker {
       const int64_t extent = (kernel[i] - 1) * window->dilations[i] + 1;
       const int64_t span = larger[i] + convolution.pads_begin[i] + convolution.pads_end[i] - extent;
       if (convolution.pads_begin[i] < 0 || span < 0 || span / window->strides[i] + 1 != smaller[i]) {
-        return site_.Unsupported("its pads cannot be said to cuDNN");
+        return site_.Unsupported("cuDNN cannot express these pads");
       }
     }
     AddIdleSpatialDim(convolution);
@@ -258,7 +258,7 @@ class DnnSiteMaker {
       }
       if (!node.domain.empty() || node.inputs.empty() || std::ranges::find(node.inputs, last) == node.inputs.end() ||
           behind.activation != nullptr) {
-        return site_.Unsupported("its nodes are no chain that cuDNN runs");
+        return site_.Unsupported("cuDNN cannot fuse these nodes");
       }
       if (node.op == "Add") {
         PT_CHECK_OK(TakeSum(node, last, behind));
@@ -291,7 +291,7 @@ class DnnSiteMaker {
     Dims dims = operand.dims();
     dims.insert(dims.begin(), rank - std::min(rank, dims.size()), 1);
     const bool channels = dims.size() == rank && dims[1] == out().dims()[1] && Count(dims) == dims[1];
-    if (!channels || operand.constant == nullptr) return site_.Unsupported("what is added is no constant by channel");
+    if (!channels || operand.constant == nullptr) return site_.Unsupported("the addend is not a constant per channel");
     if (behind.channels != nullptr) return site_.Unsupported("more than one thing is added by channel");
     behind.channels = &operand;
     return {};
@@ -335,7 +335,7 @@ class DnnSiteMaker {
     const std::optional<float> least = bound(1), most = bound(2);
     if (!least || *least != 0.0F) return site_.Unsupported("it does not clip at 0");
     if (!most || std::isinf(*most)) return {};
-    if (!(*most >= 0)) return site_.Unsupported("its upper bound is no constant above 0");
+    if (!(*most >= 0)) return site_.Unsupported("its upper bound is not a constant above 0");
     made.most = *most;
     made.is_cut_off = true;
     return {};
@@ -385,7 +385,7 @@ class DnnSiteMaker {
       // A window that lies in the padding alone has no value that all agree on.
       if (pool.pads_begin[i] < 0 || pool.pads_begin[i] >= pool.window[i] || pool.pads_end[i] >= pool.window[i] ||
           span < 0 || span / pool.stride[i] + 1 != result[i]) {
-        return site_.Unsupported("its pads cannot be said to cuDNN");
+        return site_.Unsupported("cuDNN cannot express these pads");
       }
     }
     if (pool.operation == DnnOperation::kAveragePool && node.int_or("count_include_pad", 0) != 0 && padded) {
@@ -405,7 +405,7 @@ class DnnSiteMaker {
     std::array<const Operand*, 5> operands{};
     for (size_t i = 1; i < 5; ++i) {
       PT_ASSIGN(operands[i], Need(i));
-      if (operands[i]->constant == nullptr) return site_.Unsupported("its statistics are no constants");
+      if (operands[i]->constant == nullptr) return site_.Unsupported("its statistics are not constant");
     }
     const uint32_t from = AddImage(*x);
     uint32_t last = Apply(DnnOperation::kMul, {from, AddChannels(*operands[1], DnnContent::kScale)});
@@ -444,13 +444,13 @@ class DnnSiteMaker {
     int64_t axis = site_.node().int_or("axis", -1);
     if (axis < 0) axis += rank;
     if (axis < 0 || axis >= rank || site_.node().int_or("stash_type", 1) != 1) {
-      return site_.Unsupported("its axis or type is none that cuDNN takes");
+      return site_.Unsupported("cuDNN does not support its axis or type");
     }
     if (!x->layout.layout.is_row_major() || !IsDense(x->layout) || !IsDense(out().layout)) {
       return site_.Unsupported("its tensors do not lie in one piece");
     }
     const int64_t columns = Count(Dims(x->dims().begin() + axis, x->dims().end()));
-    if (Count(scale->dims()) != columns) return site_.Unsupported("its scale is no number for each element");
+    if (Count(scale->dims()) != columns) return site_.Unsupported("its scale is not one value per element");
     const int64_t rows = Count(x->dims()) / columns;
     row_ = DnnTensor{x->type(), {rows, columns, 1, 1}, {columns, 1, 1, 1}};
     DnnNode made;
@@ -466,7 +466,7 @@ class DnnSiteMaker {
       const Operand* const operand = site_.Input(i);
       if (operand == nullptr) return site_.Unsupported("it has no bias");
       if (Count(operand->dims()) != made_.graph.tensors[x].dims[1] || !IsDense(operand->layout)) {
-        return site_.Unsupported("its scale or bias is no number a channel");
+        return site_.Unsupported("its scale or bias is not one value per channel");
       }
       made.in.push_back(AddChannels(*operand));
     }
@@ -542,12 +542,12 @@ class DnnSiteMaker {
     if (attention.masks.size() > 1 || mask.kind != AttentionMask::Kind::kAdded || mask.keys != attention.keys ||
         operand.constant == nullptr ||
         !std::ranges::all_of(operand.constant->values<float>(), [](float x) { return std::abs(x) < kMostInMasks; })) {
-      return site_.Unsupported("its mask is no constant of finite numbers");
+      return site_.Unsupported("its mask is not a constant of finite numbers");
     }
     const Dims strides = Aligned(attention, mask.at.batch, 0);
     DnnTensor tensor{
         DataType::kFloat32, {1, 1, attention.queries, attention.keys}, {0, 0, mask.at.row, mask.at.column}};
-    if (mask.at.row == 0 || mask.at.column != 1) return site_.Unsupported("its mask is no row for each query");
+    if (mask.at.row == 0 || mask.at.column != 1) return site_.Unsupported("its mask does not have one row per query");
     if (strides[0] != 0) {
       tensor.dims[0] = heads[0];
       tensor.strides[0] = strides[0];

@@ -171,9 +171,9 @@ Result<Site> DnnDenseSite(const Graph& graph, std::span<const NodeId> nodes, boo
   const auto unsupported = [&](const char* why) {
     return MakeError(ErrorCode::kUnsupported, "cuda.unsupported", graph.node(nodes.front()).op + ": " + why);
   };
-  if (!IsSizedBeforeRun(graph, nodes)) return unsupported("it has tensors whose size is known only in the run");
+  if (!IsSizedBeforeRun(graph, nodes)) return unsupported("it has tensors whose size is not known until run time");
   const std::vector<ValueId> read = GroupInputs(graph, nodes), made = GroupOutputs(graph, nodes);
-  if (read.empty() || made.empty()) return unsupported("it reads nothing but constants, or nobody reads it");
+  if (read.empty() || made.empty()) return unsupported("all its inputs are constant, or its output is unused");
   const size_t image = graph.value(made[0]).type.dims.size();
   const auto layouts_of = [&](const std::vector<ValueId>& values) -> Result<std::vector<TensorLayout>> {
     std::vector<TensorLayout> layouts;

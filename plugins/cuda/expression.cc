@@ -211,7 +211,7 @@ class Emitter {
         default: {
           const Parameter& parameter = pattern.parameters[pattern.text[i] == 'p' ? 0 : 1];
           const std::string literal = FloatLiteral(node.float_or(parameter.name, parameter.otherwise));
-          if (literal.empty()) return Unsupported(node, "\"" + std::string(parameter.name) + "\" is no number");
+          if (literal.empty()) return Unsupported(node, "\"" + std::string(parameter.name) + "\" is not a number");
           text += literal;
         }
       }
@@ -304,7 +304,7 @@ Emitted EmitClip(Emitter& emitter, const Node& node) {
     if (!node.inputs[i].valid()) continue;
     const auto dims = emitter.site().graph.value(node.inputs[i]).type.static_dims();
     if (!dims || std::ranges::any_of(*dims, [](int64_t dim) { return dim != 1; })) {
-      return Emitter::Unsupported(node, "a bound is no single number");
+      return Emitter::Unsupported(node, "a bound is not a single number");
     }
     PT_ASSIGN(const Variable bound, emitter.Input(node, i));
     PT_ASSIGN(result, emitter.Apply(node, i == 1 ? kRaise : kLower, result, bound));
@@ -356,7 +356,7 @@ struct Parameters {
 };
 Result<Parameters> ReadParameters(Emitter& emitter, const Node& node, DataType integers) {
   PT_ASSIGN(const Variable scale, emitter.Input(node, 1));
-  if (!IsReal(scale.type)) return Emitter::Unsupported(node, "its scale is no float32, float16 or bfloat16");
+  if (!IsReal(scale.type)) return Emitter::Unsupported(node, "its scale is not float32, float16 or bfloat16");
   if (node.inputs.size() < 3 || !node.inputs[2].valid()) return Parameters{scale.name, ""};
   PT_ASSIGN(const Variable zero, emitter.Input(node, 2));
   if (zero.type != integers) return Emitter::Unsupported(node, "its zero point is of another type than its integers");

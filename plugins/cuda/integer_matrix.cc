@@ -112,7 +112,7 @@ struct Finish {
 // What a Gemm multiplies with and adds.
 Result<Finish> GemmFinish(const Site& site, const Matrices& m) {
   const float alpha = m.product.node->float_or("alpha", 1.0F), beta = m.product.node->float_or("beta", 1.0F);
-  if (!std::isfinite(alpha) || !std::isfinite(beta)) return site.Unsupported("alpha or beta is no number");
+  if (!std::isfinite(alpha) || !std::isfinite(beta)) return site.Unsupported("alpha or beta is not finite");
   Finish finish{alpha == 1.0F ? "" : FloatLiteral(alpha), ""};
   if (m.product.bias == nullptr) return finish;
   const auto strides = BroadcastStrides(m.product.bias->layout, m.product.y_dims);

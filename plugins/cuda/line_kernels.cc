@@ -67,7 +67,7 @@ Result<Routine> CumSum(const Site& site) {
   PT_ASSIGN(const Operand* const x, NumberInput(site));
   const Operand& y = site.out[0];
   PT_ASSIGN(const auto given, site.Ints(1, "axis"));
-  if (!given || given->size() != 1) return site.Unsupported("its axis is no single number");
+  if (!given || given->size() != 1) return site.Unsupported("its axis is not a single number");
   PT_ASSIGN(const size_t axis, site.Axis(given->front(), x->dims().size()));
   if (y.dims() != x->dims() || x->value_type != y.value_type) return site.Unsupported("its result has other dims");
   const bool exclusive = site.node().int_or("exclusive", 0) != 0, reverse = site.node().int_or("reverse", 0) != 0;

@@ -35,7 +35,7 @@ Result<std::vector<size_t>> Permutation(const Site& site, const Operand& x, cons
   std::vector<bool> seen(rank, false);
   for (const int64_t d : site.node().ints_or("perm", reversed)) {
     if (d < 0 || d >= static_cast<int64_t>(rank) || seen[static_cast<size_t>(d)]) {
-      return site.Unsupported("\"perm\" is no permutation");
+      return site.Unsupported("\"perm\" is not a permutation");
     }
     seen[static_cast<size_t>(d)] = true;
     if (order.size() >= y.dims().size() || y.dims()[order.size()] != x.dims()[static_cast<size_t>(d)]) {

@@ -25,7 +25,7 @@ Status NeedSameDims(const Site& site) {
 
 Result<std::string> Epsilon(const Site& site) {
   std::string text = FloatLiteral(site.node().float_or("epsilon", 1e-5F));
-  if (text.empty()) return site.Unsupported("\"epsilon\" is no number");
+  if (text.empty()) return site.Unsupported("\"epsilon\" is not a number");
   return text;
 }
 
@@ -113,7 +113,7 @@ Result<Routine> Lrn(const Site& site) {
       FloatLiteral(static_cast<float>(static_cast<double>(node.float_or("alpha", 1e-4F)) / static_cast<double>(size)));
   const std::string bias = FloatLiteral(node.float_or("bias", 1.0F)),
                     power = FloatLiteral(-node.float_or("beta", 0.75F));
-  if (share.empty() || bias.empty() || power.empty()) return site.Unsupported("an attribute is no number");
+  if (share.empty() || bias.empty() || power.empty()) return site.Unsupported("an attribute is not a number");
   const IndexSpace space = IndexSpace::Whole(x.dims(), {x.strides(), y.strides()});
   const std::string last = std::to_string(x.dims()[1] - 1), at = "in0[" + space.OffsetText(0);
   const std::string body = "    const Index low = c1 < " + std::to_string((size - 1) / 2) + " ? 0 : c1 - " +

@@ -32,14 +32,14 @@ Result<std::string> Filling(const Site& site, const Operand& x) {
   const std::string type(ComputeTypeOf(x.type()));
   if (const Operand* const given = site.Input(2)) {
     if (given->value_type != x.value_type || IndexSpace(given->dims(), {given->strides()}).count() != 1) {
-      return site.Unsupported("its constant is no single number of the input's type");
+      return site.Unsupported("its constant is not a single number of the input's type");
     }
     return "(" + type + ")" + site.NameOf(*given) + "[0]";
   }
   const float value = site.node().float_or("value", 0.0F);
   if (value == 0.0F) return "(" + type + ")0";
   const std::string literal = FloatLiteral(value);
-  if (literal.empty() || !IsReal(x.type())) return site.Unsupported("its value is no number of the input's type");
+  if (literal.empty() || !IsReal(x.type())) return site.Unsupported("its value is not a number of the input's type");
   return literal;
 }
 

@@ -58,7 +58,7 @@ Result<Pooling> ReadPooling(const Site& site, bool global) {
   const Operand* const x = site.Input(0);
   if (x == nullptr) return site.Unsupported("it has no input");
   const Operand* const first = site.Output(0);
-  if (first == nullptr) return site.Unsupported("nobody reads what it pools");
+  if (first == nullptr) return site.Unsupported("its output is unused");
   if (x->dims().size() < 3 || first->dims().size() < 3 || x->dims()[1] != first->dims()[1]) {
     return site.Unsupported("its result has other channels");
   }

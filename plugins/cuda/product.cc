@@ -72,7 +72,7 @@ class ProductMaker {
     if (site_.out.size() != 1) return site_.Unsupported("something else reads what is within the group");
     if (IsPointwise(site_.graph, site_.node())) return MakePointwise();
     const bool matmul = Is(site_.node(), "MatMul");
-    if (!matmul && !Is(site_.node(), "Gemm")) return site_.Unsupported("it is no product");
+    if (!matmul && !Is(site_.node(), "Gemm")) return site_.Unsupported("it is not a product");
     PT_ASSIGN(const Operand* a, Need(0));
     PT_ASSIGN(const Operand* b, Need(1));
     product_.a_input = IndexOf(a);
@@ -297,7 +297,7 @@ class ProductMaker {
       const Node& node = site_.graph.node(site_.nodes[n]);
       const bool continues = std::ranges::find(node.inputs, last) != node.inputs.end();
       if (!continues || product_.activation != Activation::kNone) {
-        return site_.Unsupported("its nodes are no product with an Add and an activation");
+        return site_.Unsupported("its nodes are not a product with an Add and an activation");
       }
       if (Is(node, "Relu")) {
         product_.activation = Activation::kRelu;

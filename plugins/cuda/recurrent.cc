@@ -168,7 +168,7 @@ Result<Routine> Recurrent(const Site& site) {
   if (!node.ok()) return site.Unsupported(node.error().message);
   if (node->hidden > kMostHidden) return site.Unsupported("its state is larger than shared memory");
   for (const ValueId value : {node->x, node->initial_h, node->initial_c}) {
-    if (value.valid() && !site.FindInput(value)) return site.Unsupported("an input is no tensor of the run");
+    if (value.valid() && !site.FindInput(value)) return site.Unsupported("an input is not a tensor of the run");
   }
   if (node->peephole && site.Input(7) == nullptr) return site.Unsupported("its peepholes are missing");
   if (site.in.size() + site.out.size() + 1 > kMostArguments) return site.Unsupported("it has too many tensors");

@@ -18,7 +18,7 @@ Result<std::vector<bool>> ReducedDims(const Site& site) {
   std::vector<int64_t> axes;
   if (node.inputs.size() > 1 && node.inputs[1].valid()) {
     const auto& constant = site.graph.value(node.inputs[1]).constant;
-    if (!constant) return site.Unsupported("its axes are known only in the run");
+    if (!constant) return site.Unsupported("its axes are not known until run time");
     axes = constant->ToInts();
   } else {
     axes = node.ints_or("axes", {});
@@ -153,7 +153,7 @@ Result<Routine> LayerNormalization(const Site& site) {
   PT_ASSIGN(Rows rows, RowsAlong(site, along, std::move(others)));
   if (rows.length() == 0) return site.Unsupported("its rows are empty");
   const std::string length = rows.length_text(), epsilon = FloatLiteral(site.node().float_or("epsilon", 1e-5F));
-  if (epsilon.empty()) return site.Unsupported("\"epsilon\" is no number");
+  if (epsilon.empty()) return site.Unsupported("\"epsilon\" is not a number");
   if (centred) {  // around the mean, so that a large one costs no digits
     rows.AddFold("sum", kSum, "x");
     rows.Add("    const float mean = sum / " + length + ";\n");

@@ -54,13 +54,13 @@ std::string Site::NameOf(const Operand& operand) const {
 Result<std::optional<std::vector<int64_t>>> Site::Ints(size_t i, std::string_view attribute) const {
   if (i < node().inputs.size() && node().inputs[i].valid()) {
     const std::optional<Tensor>& constant = graph.value(node().inputs[i]).constant;
-    if (!constant) return Unsupported("its " + std::string(attribute) + " are known only in the run");
+    if (!constant) return Unsupported("its " + std::string(attribute) + " are not known until run time");
     return std::optional(constant->ToInts());
   }
   const Attribute* const found = node().find(attribute);
   if (found == nullptr) return std::optional<std::vector<int64_t>>();
   if (const auto* list = std::get_if<std::vector<int64_t>>(found)) return std::optional(*list);
-  return Unsupported("attribute \"" + std::string(attribute) + "\" is no list of integers");
+  return Unsupported("attribute \"" + std::string(attribute) + "\" is not a list of integers");
 }
 
 Result<size_t> Site::Axis(int64_t axis, size_t rank) const {
@@ -97,7 +97,7 @@ Result<Site> Site::MakeDense(const Graph& graph, std::span<const NodeId> nodes, 
   const auto unsupported = [&](const char* why) {
     return MakeError(ErrorCode::kUnsupported, "cuda.unsupported", graph.node(nodes.front()).op + ": " + why);
   };
-  if (!IsSizedBeforeRun(graph, nodes)) return unsupported("it has tensors whose size is known only in the run");
+  if (!IsSizedBeforeRun(graph, nodes)) return unsupported("it has tensors whose size is not known until run time");
   const auto dense = [&](const std::vector<ValueId>& values, DataType real) -> Result<std::vector<TensorLayout>> {
     std::vector<TensorLayout> layouts;
     for (const ValueId value : values) {
@@ -111,7 +111,7 @@ Result<Site> Site::MakeDense(const Graph& graph, std::span<const NodeId> nodes, 
   const std::vector<ValueId> read = GroupInputs(graph, nodes), made = GroupOutputs(graph, nodes);
   // What is constant is folded before, but for integers that a product is to be computed on.
   const bool constant = read.empty() && !IsDequantisation(graph.node(nodes.front()));
-  if (constant || made.empty()) return unsupported("it reads nothing but constants, or nobody reads it");
+  if (constant || made.empty()) return unsupported("all its inputs are constant, or its output is unused");
   PT_ASSIGN(const std::vector<TensorLayout> in, dense(read, real_in));
   PT_ASSIGN(const std::vector<TensorLayout> out, dense(made, real_out));
   return Make(graph, nodes, in, out);

@@ -45,7 +45,7 @@ Result<TopK> Read(const Site& site) {
   if (type != top.x->value_type) return site.Unsupported("its input is rounded");
   PT_ASSIGN(const size_t axis, site.Axis(node.int_or("axis", -1), top.x->dims().size()));
   PT_ASSIGN(const auto k, site.Ints(1, "k"));
-  if (!k || k->size() != 1) return site.Unsupported("its k is no single number");
+  if (!k || k->size() != 1) return site.Unsupported("its k is not a single number");
   top.k = k->front();
   top.length = top.x->dims()[axis];
   if (top.k < 0 || top.k > top.length || top.length > kMostLength) {

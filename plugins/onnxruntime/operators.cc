@@ -32,7 +32,7 @@ std::string MatchingZeroPoint(const Graph& graph, const Node& node) {
   constexpr size_t kScale = 1, kZeroPoint = 2;
   const auto dims_of = [&](size_t input) { return graph.value(node.inputs[input]).type.static_dims(); };
   const auto scale = dims_of(kScale);
-  if (scale == std::vector<int64_t>{1}) return "a scale of one element that is no scalar is not here";
+  if (scale == std::vector<int64_t>{1}) return "a scale of one element must be a scalar";
   if (node.inputs.size() <= kZeroPoint || !node.inputs[kZeroPoint].valid()) return "";
   return scale == dims_of(kZeroPoint) ? "" : "a zero point of other dims than the scale is not here";
 }

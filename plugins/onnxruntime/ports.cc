@@ -59,7 +59,7 @@ class PortReader {
     const OrtTensorTypeAndShapeInfo* tensor = nullptr;  // part of the type
     PT_CHECK_OK(Checked(api_.CastTypeInfoToTensorInfo(made, &tensor)));
     const Value& value = group_.value(side.values[i]);
-    if (tensor == nullptr) return Differs("\"" + value.name + "\" is no tensor");
+    if (tensor == nullptr) return Differs("\"" + value.name + "\" is not a tensor");
     ONNXTensorElementDataType element = ONNX_TENSOR_ELEMENT_DATA_TYPE_UNDEFINED;
     size_t rank = 0;
     PT_CHECK_OK(Checked(api_.GetTensorElementType(tensor, &element)));

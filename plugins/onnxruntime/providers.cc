@@ -70,7 +70,7 @@ constexpr std::array kRows = {
 struct LeftOut {
   std::string_view provider, reason;
 };
-constexpr std::string_view kOnTheHost = "it computes on the host's cores, which are no device";
+constexpr std::string_view kOnTheHost = "it computes on the host's cores, which are not a device of their own";
 constexpr std::array kLeftOut = {
     LeftOut{"CPU", "it is the host's, whose units it serves"},
     LeftOut{"Xnnpack", kOnTheHost},

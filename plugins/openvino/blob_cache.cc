@@ -60,7 +60,7 @@ Result<std::optional<BlobCache::Options>> BlobCache::Options::FromEnvironment() 
   if (const std::string text = Variable(kBytes); !text.empty()) {
     const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), options.bytes);
     if (fault != std::errc() || end != text.data() + text.size()) {
-      return MakeError(ErrorCode::kUsage, "openvino.cache", std::string(kBytes) + " is no number of bytes: " + text);
+      return MakeError(ErrorCode::kUsage, "openvino.cache", std::string(kBytes) + " is not a number of bytes: " + text);
     }
   }
   if (!options.folder.empty()) return std::optional(options);

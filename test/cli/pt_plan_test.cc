@@ -347,7 +347,7 @@ TEST_CASE("PtPlan, WhatAStepComputesIsAModelOfItsOwn", "[cli]") {
             std::string::npos);
     }
     CHECK(refused({"--export-group", step}).find("-o says where") != std::string::npos);
-    CHECK(refused({"--export-group", step, "-o", part, "--baselines"}).find("goes with none") != std::string::npos);
+    CHECK(refused({"--export-group", step, "-o", part, "--baselines"}).find("cannot be combined") != std::string::npos);
   }
   SECTION("a plan that does not fit gives no part") {
     const std::string other = profiled.place.ReluPlusOne("other");

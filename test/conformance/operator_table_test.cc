@@ -421,11 +421,11 @@ of a node, stands in [operators.md](operators.md).
   has and those that the standard leaves out too: the reference library runs some of them.
 - The reference library is named where it has run some case. Another one is named where it runs some case of the
   operator alone as one kernel, after the passes if need be: an operator on f16 as one kernel that computes in f32,
-  QLinearConv as a convolution of integers. With other attributes, or sizes that only the run knows, the node may be
+  QLinearConv as a convolution of integers. With other attributes, or sizes that are not known until run time, the node may be
   left to the reference library. The libraries are listed in fp32, on a processor that sums products of 8-bit integers
   (AVX512-VNNI, AVX-VNNI).
 - Of If, Loop, Scan and SequenceMap only the types of their cases are asked: what a body holds has rows of its own.
-  Constant is no node any more once a model is loaded, and operators of ONNX Runtime (com.microsoft) have become those
+  Constant is not a node any more once a model is loaded, and operators of ONNX Runtime (com.microsoft) have become those
   below ([operators.md](operators.md#operators-of-onnx-runtime)).
 - `float` is f16, bf16, f32 and f64; `int` i8 to i64 and u8 to u64; `f8` f8e4m3fn, f8e4m3fnuz, f8e5m2 and f8e5m2fnuz;
   `packed` i4, u4, f4e2m1, i2 and u2; `c64` and `c128` are complex, `str` strings.

@@ -342,7 +342,7 @@ TEST_CASE("CudaElementwise, WhatHasNoKernelIsNotOfferedAndSaysWhy", "[cuda]") {
   for (const auto& [text, reason] : std::vector<std::pair<std::string, std::string>>{
            {"input x float64[4]\ny = Relu(x)\noutput y\n", "float64"},
            {"input x float32[4,4]\ny = Det(x)\noutput y\n", "no kernel"},
-           {"input x float32[n]\ny = Relu(x)\noutput y\n", "known only in the run"}}) {
+           {"input x float32[n]\ny = Relu(x)\noutput y\n", "not known until run time"}}) {
     const Graph graph = ParseInferred(text);
     const NodeId node(0u);
     CHECK(library->CandidatesFor(graph, lab.platform, {&node, 1}, {}).empty());

@@ -148,7 +148,7 @@ TEST_CASE("Workload, SmallFileBecomesAProblem", "[planner]") {
 TEST_CASE("Workload, BadFilesAreRefusedWithPlaceAndReason", "[planner]") {
   const std::string two = NodeText(1, 1, 1, 1) + "," + NodeText(2, 1, 1, 1);
   const std::pair<std::string, const char*> bad[] = {
-      {"[]", "the workload is no object"},
+      {"[]", "the workload is not an object"},
       {FileText(1, 1, 1, ""), "has 0 nodes"},
       {FileText(0, 1, 1, two), "\"maxCPUs\" is 0"},
       {FileText(1, 100000, 1, two), "\"maxFPGAs\" is 100000"},

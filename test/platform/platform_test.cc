@@ -131,7 +131,7 @@ TEST_CASE("Platform, ReaderNamesWhatIsWrong", "[platform]") {
   CHECK(error_with("\"class\": \"cpu/1\"", "\"class\": \"cpu/9\"").find("cpu/9") != std::string::npos);
   CHECK(error_with("\"driver\": \"core 1\"", "\"driver\": \"core 7\"").find("core 7") != std::string::npos);
   CHECK(error_with("\"driver\": \"core 1\"", "\"driver\": \"sim:0\"").find("not a core") != std::string::npos);
-  CHECK(error_with("\"name\": \"cpu[1]\"", "\"name\": \"cpu[0]\"").find("twice") != std::string::npos);
+  CHECK(error_with("\"name\": \"cpu[1]\"", "\"name\": \"cpu[0]\"").find("duplicate") != std::string::npos);
   CHECK(error_with("\"units\"", "\"unit\"").find("units") != std::string::npos);
 }
 

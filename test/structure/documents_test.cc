@@ -58,5 +58,49 @@ TEST_CASE("Page, LinksPointAtFilesThatAreThere", "[structure]") {
   CHECK(links > 50);
 }
 
+// Phrases that were found in messages and pages and that a native engineer would not write: "is not a X", "unknown X",
+// "duplicate X", "not known until run time", "cannot be combined with" and "unused" are what stands for them.
+const std::regex& TranslatedPhrase() {
+  static const std::regex phrase(
+      "(^|[^e]) (is|are) no (?!(longer|more|less|better|faster|slower|other|greater|larger|smaller)\\b)[a-z]|"
+      "(which|that) (is|are) none\\b|stands twice|[Kk]nown only in the run|only the run knows|goes with none|nobody "
+      "reads|"
+      "[Ss]o many [a-z]+ at once|cannot be said to");
+  return phrase;
+}
+
+// The lines of a page, or the texts that a source file has between quotes, that hold such a phrase.
+std::vector<std::string> TranslatedLines(const SourceFile& file) {
+  static const std::regex quoted("\"([^\"\\\\]|\\\\.)*\"");
+  const bool is_page = file.path.ends_with(".md");
+  std::vector<std::string> found;
+  std::istringstream in(file.text);
+  for (std::string line; std::getline(in, line);) {
+    if (is_page) {
+      if (std::regex_search(line, TranslatedPhrase())) found.push_back(line);
+      continue;
+    }
+    if (line.find_first_not_of(' ') == std::string::npos || line.find("//") == line.find_first_not_of(' ')) continue;
+    for (std::sregex_iterator at(line.begin(), line.end(), quoted), end; at != end; ++at) {
+      const std::string text = at->str();
+      if (std::regex_search(text, TranslatedPhrase())) found.push_back(text);
+    }
+  }
+  return found;
+}
+
+TEST_CASE("Prose, HoldsNoPhraseThatReadsAsTranslated", "[structure]") {
+  std::vector<SourceFile> files = ReadPages();
+  for (SourceFile& file : ReadTree()) {
+    if (!file.path.starts_with("test/")) files.push_back(std::move(file));
+  }
+  for (const SourceFile& file : files) {
+    for (const std::string& line : TranslatedLines(file)) FAIL_CHECK(file.path << ": " << line);
+  }
+  CHECK(TranslatedLines({"a.cc", "Say(\"its bias is no constant\");\n// what is no constant\n"}).size() == 1);
+  CHECK(TranslatedLines({"a.md", "there is no device, and it is no longer asked\na number that is none\n"}).size() ==
+        1);
+}
+
 }  // namespace
 }  // namespace pt::testing

@@ -160,7 +160,7 @@ class Mutator {
       case 1: {
         Json copy = *at;
         items.insert(items.begin() + static_cast<std::ptrdiff_t>(random_() % (items.size() + 1)), std::move(copy));
-        return "stands twice";
+        return "is there twice";
       }
       case 2: {
         const size_t other = random_() % items.size();

@@ -35,10 +35,11 @@ Status CheckOrtStreams(const PlanFlags& flags) {
                      "pt-plan " + flags.common.model + " --export ort-streams -o streams.json");
   }
   if (flags.makes_more_than_a_plan()) {
-    return MakeError(ErrorCode::kUsage, "usage.combination",
-                     "--export ort-streams goes with none of --finalists, --refine, --split-critical, --baselines, "
-                     "--pareto, --explain, --workload and --diff",
-                     "write such a plan with -o, then name it: --check PLAN --export ort-streams");
+    return MakeError(
+        ErrorCode::kUsage, "usage.combination",
+        "--export ort-streams cannot be combined with --finalists, --refine, --split-critical, --baselines, "
+        "--pareto, --explain, --workload or --diff",
+        "write such a plan with -o, then name it: --check PLAN --export ort-streams");
   }
   return {};
 }
@@ -57,8 +58,9 @@ Status CheckExport(const PlanFlags& flags) {
                      "one of " + known + ", or ort-streams");
   }
   if (flags.pareto || !flags.check.empty() || !flags.explain.empty()) {
-    return MakeError(ErrorCode::kUsage, "usage.combination",
-                     "--export draws plans that are made: it goes with none of --pareto, --check and --explain");
+    return MakeError(
+        ErrorCode::kUsage, "usage.combination",
+        "--export draws the plans that this call makes: it cannot be combined with --pareto, --check or --explain");
   }
   return {};
 }

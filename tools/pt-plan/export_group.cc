@@ -83,10 +83,11 @@ Status CheckExportGroup(const PlanFlags& flags) {
                      "pt-plan " + flags.common.model + " --export-group " + flags.export_group + " -o part.onnx");
   }
   if (flags.makes_more_than_a_plan() || !flags.export_to.empty()) {
-    return MakeError(ErrorCode::kUsage, "usage.combination",
-                     "--export-group goes with none of --finalists, --refine, --split-critical, --baselines, --pareto, "
-                     "--explain, --export, --workload and --diff",
-                     "write such a plan with -o, then name it: --check PLAN --export-group STEP");
+    return MakeError(
+        ErrorCode::kUsage, "usage.combination",
+        "--export-group cannot be combined with --finalists, --refine, --split-critical, --baselines, --pareto, "
+        "--explain, --export, --workload or --diff",
+        "write such a plan with -o, then name it: --check PLAN --export-group STEP");
   }
   return {};
 }

@@ -104,14 +104,15 @@ Status CheckCombinations(const PlanFlags& flags) {
   if (flags.split_critical > 0 && (flags.runs_plans() || flags.common.wants_budget() || flags.baselines ||
                                    flags.pareto || !flags.explain.empty() || !flags.workload.empty())) {
     return MakeError(ErrorCode::kUsage, "usage.combination",
-                     "--split-critical goes with none of --precision auto, --finalists, --refine, --baselines, "
-                     "--pareto, --explain and --workload",
+                     "--split-critical cannot be combined with --precision auto, --finalists, --refine, --baselines, "
+                     "--pareto, --explain or --workload",
                      "what it keeps is a --rewrite that goes with all of them");
   }
   if (flags.pareto &&
       (flags.runs_plans() || flags.common.wants_budget() || flags.baselines || !flags.explain.empty())) {
-    return MakeError(ErrorCode::kUsage, "usage.combination",
-                     "--pareto goes with none of --precision auto, --finalists, --refine, --baselines and --explain");
+    return MakeError(
+        ErrorCode::kUsage, "usage.combination",
+        "--pareto cannot be combined with --precision auto, --finalists, --refine, --baselines or --explain");
   }
   if (flags.pareto && !flags.output.empty() && flags.output.find('%') == std::string::npos) {
     return MakeError(ErrorCode::kUsage, "usage.combination",

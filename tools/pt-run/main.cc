@@ -106,7 +106,7 @@ void AddFlags(CLI::App& app, RunFlags& flags) {
   app.add_flag("--aa", flags.same,
                "measure the plan against itself, in turns: differences below what it shows are noise")
       ->group("Run");
-  app.add_option("--concurrency", flags.concurrency, "so many callers at once, in turns with one alone: runs a second")
+  app.add_option("--concurrency", flags.concurrency, "run N callers at once, alternating with one: runs per second")
       ->option_text("N")
       ->check(CLI::Range(1, 1024))
       ->group("Run");
@@ -271,12 +271,12 @@ int Main(int argc, char** argv) {
                                  flags.trace.empty() && flags.save_outputs.empty())) {
     return console.Fail(
         MakeError(ErrorCode::kUsage, "usage.combination",
-                  "--concurrency goes with none of --compare, --verify, --suite, --trace and --save-outputs"));
+                  "--concurrency cannot be combined with --compare, --verify, --suite, --trace or --save-outputs"));
   }
   if (flags.residuals &&
       !(flags.compare.empty() && flags.verify.empty() && flags.suite.empty() && flags.concurrency == 0)) {
     return console.Fail(MakeError(ErrorCode::kUsage, "usage.combination",
-                                  "--residuals goes with none of --compare, --verify, --suite and --concurrency"));
+                                  "--residuals cannot be combined with --compare, --verify, --suite or --concurrency"));
   }
   if (flags.common.wants_budget() && !flags.suite.empty()) {
     return console.Fail(MakeError(ErrorCode::kUsage, "usage.combination",

@@ -42,7 +42,7 @@ const ConvolutionKind* FindKind(const Graph& graph, const Node& node) {
 }
 
 Error Refuse(const Site& site) {
-  return site.Unsupported("this is no convolution of images in float32 with constant filters");
+  return site.Unsupported("this is not a convolution of images in float32 with constant filters");
 }
 
 size_t PlaceOf(const Site& site, ValueId value) {

@@ -24,7 +24,7 @@ struct Elements {
 
 // `each`: the tensor of the indices' dims; `whole`: the one that they point into.
 Result<Elements> ElementsOf(const Site& site, const Operand& where, const Operand& each, const Operand& whole) {
-  if (!IsIndexType(where.type())) return site.Unsupported("its indices are no integers");
+  if (!IsIndexType(where.type())) return site.Unsupported("its indices are not integers");
   if (where.dims() != each.dims() || where.rank() != whole.rank()) return site.Unsupported("its operands do not fit");
   PT_ASSIGN(const int64_t axis, site.Axis(site.node().int_or("axis", 0), whole.rank()));
   const auto along = static_cast<size_t>(axis);

@@ -113,7 +113,7 @@ Status RunGather(const Gathering& g, const Run& run) {
 Result<Routine> Gather(const Site& site) {
   PT_CHECK_OK(site.NeedInputs(2, 2));
   const Operand &x = site.in[0], &where = site.in[1], &y = site.out[0];
-  if (!IsIndexType(where.type())) return site.Unsupported("its indices are no integers");
+  if (!IsIndexType(where.type())) return site.Unsupported("its indices are not integers");
   PT_ASSIGN(const int64_t axis, site.Axis(site.node().int_or("axis", 0), x.rank()));
   const auto at = static_cast<size_t>(axis), span = where.dims().size();
   std::vector<int64_t> dims = x.dims();
@@ -173,7 +173,7 @@ Status RunGatherNd(const TupleGathering& g, const Run& run) {
 Result<Routine> GatherNd(const Site& site) {
   PT_CHECK_OK(site.NeedInputs(2, 2));
   const Operand &x = site.in[0], &where = site.in[1], &y = site.out[0];
-  if (where.type() != DataType::kInt64 || where.dims().empty()) return site.Unsupported("its indices are no tuples");
+  if (where.type() != DataType::kInt64 || where.dims().empty()) return site.Unsupported("its indices are not tuples");
   const int64_t batch = site.node().int_or("batch_dims", 0), depth = where.dims().back();
   if (batch < 0 || batch >= where.rank() || batch + depth > x.rank()) {
     return site.Unsupported("its indices do not fit its input");

@@ -87,7 +87,7 @@ Result<Prepared> PrepareDense(const Graph& graph, std::span<const NodeId> nodes,
   }
   const std::vector<ValueId> read = GroupInputs(graph, nodes), made = GroupOutputs(graph, nodes);
   if (read.empty() || made.empty()) {
-    return MakeError(ErrorCode::kUnsupported, "host.constant", "it reads nothing but constants, or nobody reads it");
+    return MakeError(ErrorCode::kUnsupported, "host.constant", "all its inputs are constant, or its output is unused");
   }
   PT_ASSIGN(const std::vector<TensorLayout> in, DenseLayouts(graph, read, FormsOf(graph, arrangement, read, storages)));
   PT_ASSIGN(const std::vector<TensorLayout> out,

@@ -59,7 +59,7 @@ Status RunOneHot(const OneHots& h, const Run& run) {
 Result<Routine> OneHot(const Site& site) {
   PT_CHECK_OK(site.NeedInputs(3, 3));
   const Operand &where = site.in[0], &depth = site.in[1], &values = site.in[2], &y = site.out[0];
-  if (!IsIndexType(where.type()) || !IsIndexType(depth.type())) return site.Unsupported("its indices are no integers");
+  if (!IsIndexType(where.type()) || !IsIndexType(depth.type())) return site.Unsupported("its indices are not integers");
   if (depth.count() != 1 || values.rank() != 1 || values.count() != 2) return site.Unsupported("its inputs do not fit");
   PT_ASSIGN(const int64_t axis, site.Axis(site.node().int_or("axis", -1), where.rank() + 1));
   const auto along = static_cast<size_t>(axis);

@@ -370,7 +370,7 @@ class Maker {
                     static_cast<double>(products.chunks.size()) * element;
   }
 
-  Error Refuse() const { return site_.Unsupported("this is no product of float32 rows with a constant matrix"); }
+  Error Refuse() const { return site_.Unsupported("this is not a product of float32 rows with a constant matrix"); }
 
   const Site& site_;
   const ProductGroup& group_;

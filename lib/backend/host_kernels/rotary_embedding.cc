@@ -126,7 +126,8 @@ Result<Routine> RotaryEmbedding(const Site& site) {
   }
   PT_ASSIGN(Rotation r, ReadHeads(site));
   const int64_t given = site.node().int_or("rotary_embedding_dim", 0), turned = given == 0 ? r.size : given;
-  if (turned < 0 || turned > r.size || turned % 2 != 0) return site.Unsupported("its rotary dim is no part of a head");
+  if (turned < 0 || turned > r.size || turned % 2 != 0)
+    return site.Unsupported("its rotary dim is odd or exceeds the head size");
   r.half = turned / 2;
   r.interleaved = site.node().int_or("interleaved", 0) != 0;
   PT_CHECK_OK(ReadCaches(site, r));

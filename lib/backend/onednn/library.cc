@@ -415,7 +415,7 @@ Result<std::unique_ptr<Kernel>> OneDnnLibrary::Compile(const Graph& graph, const
   const std::vector<ValueId> inputs = GroupInputs(graph, candidate.nodes);
   const std::vector<ValueId> outputs = GroupOutputs(graph, candidate.nodes);
   if (!group || in.size() != inputs.size() || out.empty() || out.size() != outputs.size()) {
-    return MakeError(ErrorCode::kStale, "onednn.candidate", "these nodes are no group of the oneDNN library");
+    return MakeError(ErrorCode::kStale, "onednn.candidate", "these nodes are not a group of the oneDNN library");
   }
   const uint32_t width = context.team == nullptr ? 1 : context.team->width();
   const Request request{engine_, graph, *group, inputs, in, out[0], candidate.math, WayOf(candidate.variant),

@@ -123,7 +123,7 @@ class Builder {
       return {};
     }
     const auto at = std::find(request_.outputs.begin(), request_.outputs.end(), value);
-    if (at == request_.outputs.end()) return Unsupported("an output is none of the group's");
+    if (at == request_.outputs.end()) return Unsupported("an output is not an output of the group");
     const auto index = static_cast<uint32_t>(at - request_.outputs.begin());
     const Desc seen = Seen(request_.outs[index], axes);
     if (seen == moved) {
@@ -140,7 +140,7 @@ class Builder {
 
   Status AddSource() {
     const auto index = InputIndex(request_, node_.x);
-    if (!index) return Unsupported("X is no input of the group");
+    if (!index) return Unsupported("X is not an input of the group");
     source_ = PlainDesc({node_.time, node_.batch, node_.input});
     return AddInput(DNNL_ARG_SRC_LAYER, node_.x, Seen(request_.in[*index], axes_.x), source_);
   }
@@ -160,7 +160,7 @@ class Builder {
       return {};
     }
     const auto index = InputIndex(request_, value);
-    if (!index) return Unsupported("an initial state is no input of the group");
+    if (!index) return Unsupported("an initial state is not an input of the group");
     return AddInput(key, value, Seen(request_.in[*index], axes_.state), wanted);
   }
 

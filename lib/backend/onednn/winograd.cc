@@ -34,7 +34,7 @@ std::optional<WinogradSizes> SizesOf(const Graph& graph, const Node& node, int64
 // Blocks of channels or channels-last.
 Result<ChannelPlanes> PlanesOf(const TensorLayout& tensor) {
   const Layout& layout = tensor.layout;
-  if (tensor.type != DataType::kFloat32 || tensor.dims.size() != 4) return Unsupported("it is no float32 image");
+  if (tensor.type != DataType::kFloat32 || tensor.dims.size() != 4) return Unsupported("it is not a float32 image");
   const std::vector<int64_t>& strides = tensor.strides;
   if (layout == ChannelsLast(4)) return ChannelPlanes{strides[0], tensor.dims[1], 0, strides[2], strides[3]};
   if (layout.blocks.size() == 1 && layout == ChannelBlocked(4, layout.blocks[0].size) &&
@@ -107,7 +107,7 @@ Status AddOperations(const Request& request, WinogradDescriptor& descriptor) {
   const Node& node = ConvolutionOf(graph, request.group);
   if (node.inputs.size() > 2 && node.inputs[2].valid()) {
     const auto& bias = graph.value(node.inputs[2]).constant;
-    if (!bias) return Unsupported("its bias is no constant");
+    if (!bias) return Unsupported("its bias is not constant");
     WinogradOperation operation = Number(Kind::kAddChannel, 0, 0);
     operation.channel = bias;
     descriptor.operations.push_back(std::move(operation));

@@ -117,7 +117,7 @@ class RecurrentLibrary final : public Library {
     const auto* row = std::ranges::find(kSharings, candidate.variant, &SharingRow::variant);
     if (candidate.nodes.size() != 1 || row == kSharings.end() || in.size() != inputs.size() ||
         out.size() != outputs.size() || !std::ranges::all_of(in, IsTaken) || !std::ranges::all_of(out, IsTaken)) {
-      return MakeError(ErrorCode::kStale, "recurrent.candidate", "this is no candidate of the recurrent library");
+      return MakeError(ErrorCode::kStale, "recurrent.candidate", "this is not a candidate of the recurrent library");
     }
     PT_ASSIGN(RecurrentNode node, Read(graph, candidate.nodes[0]));
     Places places;

@@ -42,7 +42,7 @@ Result<std::optional<Tensor>> ListOf(const DatumCall& call, std::string_view nam
     PT_ASSIGN(Tensor tensor, Tensor::FromStrings({std::ssize(*strings)}, *strings));
     return std::optional(std::move(tensor));
   }
-  return call.Invalid("attribute \"" + std::string(name) + "\" is no list");
+  return call.Invalid("attribute \"" + std::string(name) + "\" is not a list");
 }
 
 // The one attribute of several that is given.

@@ -43,7 +43,7 @@ Result<uint32_t> SeedOf(const Site& site) {
   }
   if (const auto* whole = std::get_if<int64_t>(given)) return static_cast<uint32_t>(*whole);
   const auto* real = std::get_if<float>(given);
-  if (real == nullptr || !(std::fabs(*real) < 0x1p63F)) return site.Invalid("the seed is no number of 64 bits");
+  if (real == nullptr || !(std::fabs(*real) < 0x1p63F)) return site.Invalid("the seed does not fit in 64 bits");
   return static_cast<uint32_t>(static_cast<int64_t>(*real));
 }
 

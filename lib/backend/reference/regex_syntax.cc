@@ -227,7 +227,7 @@ class Parser {
       ++at_;
     }
     const bool complete = braces ? at_ > begin && Accept(U'}') : at_ == begin + 2;
-    if (!complete || number > kLast) return Wrong("a character by a number that is none");
+    if (!complete || number > kLast) return Wrong("an invalid character code");
     return number;
   }
 

@@ -27,7 +27,7 @@ class BoundSequenceMap final : public Repetition {
       const bool is_sequence = IsDatum(view) && DatumIn(view).is_sequence();
       inputs.push_back({std::move(view), is_sequence});
     }
-    if (inputs.empty() || !inputs[0].is_sequence) return Wrong("its first input is no sequence");
+    if (inputs.empty() || !inputs[0].is_sequence) return Wrong("its first input is not a sequence");
     for (const Given& input : inputs) {
       if (!input.is_sequence || input.elements().size() == inputs[0].elements().size()) continue;
       return Wrong("its sequences are of " + std::to_string(inputs[0].elements().size()) + " and " +

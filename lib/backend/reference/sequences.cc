@@ -166,7 +166,7 @@ Result<std::vector<int64_t>> SplitLengths(const DatumCall& call, int64_t whole) 
   std::vector<int64_t> lengths = split->ToInts();
   if (split->rank() == 0) {
     const int64_t each = lengths[0];
-    if (each < 1) return call.Invalid("a length of " + std::to_string(each) + " is none");
+    if (each < 1) return call.Invalid("a length must be at least 1, got " + std::to_string(each));
     lengths.assign(static_cast<size_t>(whole / each), each);
     if (whole % each != 0) lengths.push_back(whole % each);
     return lengths;

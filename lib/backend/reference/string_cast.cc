@@ -74,7 +74,7 @@ Result<Tensor> Parse(const DatumCall& call, DataType to) {
       number = ParseInteger<T>(text);
     }
     if (!number) {
-      return call.Invalid("\"" + text.substr(0, 100) + "\" is no number of type " + std::string(DataTypeName(to)));
+      return call.Invalid("\"" + text.substr(0, 100) + "\" is not a number of type " + std::string(DataTypeName(to)));
     }
     numbers.push_back(*number);
   }

@@ -40,7 +40,7 @@ Status QLinearLeakyRelu(Rewrite& r) {
 Status QLinearSoftmax(Rewrite& r) {
   PT_ASSIGN(const std::string x, Dequantize(r, kFirst));
   const int64_t axis = r.Int("axis", -1), opset = r.Int("opset", 0);
-  if (opset < 1) return Rewrite::Invalid("opset " + std::to_string(opset) + " is no opset of Softmax");
+  if (opset < 1) return Rewrite::Invalid("opset " + std::to_string(opset) + " has no Softmax");
   if (opset >= 13 || axis == -1) return FinishLikeFirst(r, r.Add("Softmax", {x}, {IntAttribute("axis", axis)}));
   const std::string flat = r.Add("Flatten", {x}, {IntAttribute("axis", axis)});
   const std::string shares = r.Add("Softmax", {flat}, {IntAttribute("axis", 1)});
