@@ -96,7 +96,7 @@ Result<std::vector<double>> NumbersAt(const Graph& graph, const Node& node, int 
   const auto i = static_cast<size_t>(input);
   if (input < 0 || i >= node.inputs.size() || !node.inputs[i].valid()) return std::vector<double>();
   const std::optional<Tensor>& constant = graph.value(node.inputs[i]).constant;
-  if (!constant) return Unsupported("its size is known only in the run");
+  if (!constant) return Unsupported("its size is not known until run time");
   if (constant->type() == DataType::kFloat32) {
     return std::vector<double>(constant->values<float>().begin(), constant->values<float>().end());
   }

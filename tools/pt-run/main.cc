@@ -224,7 +224,7 @@ Status CheckSame(const RunFlags& flags) {
                      flags.trace.empty() && flags.save_outputs.empty() && !flags.residuals;
   if (!flags.same || alone) return {};
   return MakeError(ErrorCode::kUsage, "usage.combination",
-                   "--aa goes with none of --compare, --concurrency, --verify, --suite, --trace, --residuals and "
+                   "--aa cannot be combined with --compare, --concurrency, --verify, --suite, --trace, --residuals or "
                    "--save-outputs");
 }
 
