@@ -1,5 +1,7 @@
 #include "lib/exec/plugin_guard.h"
 
+#include "partitiontuner/backend/nan.h"
+
 namespace pt {
 
 void FaultLog::Note(Error error) {
@@ -22,7 +24,7 @@ Error PluginThrew(std::string_view plugin, std::string_view where, const char* w
 
 namespace {
 
-class GuardedLibrary final : public Library {
+class GuardedLibrary final : public Library, public TellsOfNan {
  public:
   GuardedLibrary(std::string plugin, std::unique_ptr<Library> library, std::shared_ptr<FaultLog> faults)
       : plugin_(std::move(plugin)), library_(std::move(library)), faults_(std::move(faults)) {
@@ -74,6 +76,9 @@ class GuardedLibrary final : public Library {
     return CallPlugin(plugin_, "Library::CompileReorder", [&] { return library_->CompileReorder(from, to, context); });
   }
 
+  bool KeepsNan(const Graph& graph, const Candidate& candidate) const override {
+    return Ask("TellsOfNan::KeepsNan", [&] { return pt::KeepsNan(*library_, graph, candidate); });
+  }
   std::optional<int64_t> KnownCost(const Graph& graph, const Platform& platform,
                                    const Candidate& candidate) const override {
     return Ask("Library::KnownCost", [&] { return library_->KnownCost(graph, platform, candidate); });

@@ -1,11 +1,11 @@
 // A library whose every answer is one that no default gives, to see whether a library around it passes them all on.
 #pragma once
 
-#include "partitiontuner/backend/backend.h"
+#include "partitiontuner/backend/nan.h"
 
 namespace pt::testing {
 
-class TellingLibrary final : public Library {
+class TellingLibrary final : public Library, public TellsOfNan {
  public:
   std::string_view name() const override { return "telling"; }
   std::string version() const override { return "told"; }
@@ -33,6 +33,7 @@ class TellingLibrary final : public Library {
                                                  CompileContext&) const override {
     return MakeError(ErrorCode::kUnsupported, "telling.reorder", "told");
   }
+  bool KeepsNan(const Graph&, const Candidate& candidate) const override { return candidate.library == name(); }
   std::optional<int64_t> KnownCost(const Graph&, const Platform&, const Candidate& candidate) const override {
     return candidate.library == name() ? 42 : 0;
   }
@@ -74,6 +75,7 @@ inline std::vector<std::string> NotPassedOn(const Library& library, const Graph&
   expect(library.CanReorder(platform, UnitClassId(0u), {}, form, form), "CanReorder");
   const auto reorder = library.CompileReorder(layout, layout, context);
   expect(!reorder.ok() && reorder.error().id == "telling.reorder", "CompileReorder");
+  expect(KeepsNan(library, graph, candidate), "KeepsNan");
   expect(library.KnownCost(graph, platform, candidate) == 42, "KnownCost");
   return own;
 }

@@ -7,6 +7,7 @@
 
 #include "partitiontuner/backend/devices.h"
 #include "partitiontuner/backend/libraries.h"
+#include "partitiontuner/backend/nan.h"
 #include "partitiontuner/graph/linear_quantisation.h"
 
 namespace pt {
@@ -156,7 +157,7 @@ class CheckKernel final : public Kernel {
   std::shared_ptr<const Check> check_;
 };
 
-class CheckingLibrary final : public Library {
+class CheckingLibrary final : public Library, public TellsOfNan {
  public:
   CheckingLibrary(std::unique_ptr<Library> tested, std::unique_ptr<Library> oracle)
       : tested_(std::move(tested)), oracle_(std::move(oracle)), name_("checking:" + std::string(tested_->name())) {}
@@ -237,6 +238,9 @@ class CheckingLibrary final : public Library {
   Result<std::unique_ptr<Kernel>> CompileReorder(const TensorLayout& from, const TensorLayout& to,
                                                  CompileContext& context) const override {
     return tested_->CompileReorder(from, to, context);
+  }
+  bool KeepsNan(const Graph& graph, const Candidate& candidate) const override {
+    return pt::KeepsNan(*tested_, graph, AsTested(candidate));
   }
   std::optional<int64_t> KnownCost(const Graph& graph, const Platform& platform,
                                    const Candidate& candidate) const override {

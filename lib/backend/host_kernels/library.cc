@@ -17,6 +17,7 @@
 #include "partitiontuner/backend/attention_pattern.h"
 #include "partitiontuner/backend/elementwise_groups.h"
 #include "partitiontuner/backend/libraries.h"
+#include "partitiontuner/backend/nan.h"
 #include "partitiontuner/candidate/run_time_sizes.h"
 
 namespace pt {
@@ -118,7 +119,7 @@ Candidate MakeCandidate(const Graph& graph, std::span<const NodeId> nodes, const
   return candidate;
 }
 
-class HostLibrary final : public Library {
+class HostLibrary final : public Library, public TellsOfNan {
  public:
   std::string_view name() const override { return kName; }
   std::string version() const override { return kVersion; }
@@ -191,6 +192,9 @@ class HostLibrary final : public Library {
         PrepareDense(graph, {&node, 1}, ArrangementsOf(graph, {&node, 1}).front(), kStorages[0], 1);
     return prepared.ok() ? std::nullopt : std::optional(prepared.error().message);
   }
+
+  // Vectors take the greater and the less of two so that NaN on either side is the result.
+  bool KeepsNan(const Graph&, const Candidate&) const override { return true; }
 
   Result<std::unique_ptr<Kernel>> Compile(const Graph& graph, const Candidate& candidate,
                                           std::span<const TensorLayout> in, std::span<const TensorLayout> out,

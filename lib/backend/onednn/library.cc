@@ -9,10 +9,12 @@
 #include "lib/backend/math_modes.h"
 #include "lib/backend/onednn/family.h"
 #include "lib/backend/onednn/kernel.h"
+#include "lib/backend/onednn/nan.h"
 #include "lib/backend/onednn/proposals.h"
 #include "lib/backend/onednn/team_pool.h"
 #include "lib/backend/onednn/winograd.h"
 #include "partitiontuner/backend/libraries.h"
+#include "partitiontuner/backend/nan.h"
 #include "partitiontuner/candidate/signature.h"
 #include "partitiontuner/platform/discover.h"
 
@@ -122,7 +124,7 @@ void OfferNaturalGroups(const Graph& graph, const std::vector<Candidate>& candid
   }
 }
 
-class OneDnnLibrary final : public Library {
+class OneDnnLibrary final : public Library, public TellsOfNan {
  public:
   OneDnnLibrary() : foreign_threads_(StopForeignThreads()), engine_(dnnl::engine::kind::cpu, 0) {}
 
@@ -150,6 +152,7 @@ class OneDnnLibrary final : public Library {
   Result<std::unique_ptr<Kernel>> Compile(const Graph& graph, const Candidate& candidate,
                                           std::span<const TensorLayout> in, std::span<const TensorLayout> out,
                                           CompileContext& context) const override;
+  bool KeepsNan(const Graph& graph, const Candidate& candidate) const override;
   bool CanReorder(const Platform& platform, UnitClassId unit_class, std::span<const int64_t> dims, const Form& from,
                   const Form& to) const override;
   Result<std::unique_ptr<Kernel>> CompileReorder(const TensorLayout& from, const TensorLayout& to,
@@ -427,6 +430,11 @@ Result<std::unique_ptr<Kernel>> OneDnnLibrary::Compile(const Graph& graph, const
   const ConcurrencyScope scope(width);
   PT_ASSIGN(KernelDescriptor descriptor, Build(request));
   return MakeKernel(engine_, std::move(descriptor), context);
+}
+
+bool OneDnnLibrary::KeepsNan(const Graph& graph, const Candidate& candidate) const {
+  const auto group = GroupOf(graph, candidate.nodes);
+  return group && GroupKeepsNan(graph, *group, WayOf(candidate.variant));
 }
 
 Result<KernelDescriptor> OneDnnLibrary::ReorderDescriptor(const TensorLayout& from, const TensorLayout& to) const {

@@ -6,6 +6,7 @@
 #include "lib/backend/built_in.h"
 #include "lib/backend/recurrent/recurrence.h"
 #include "partitiontuner/backend/libraries.h"
+#include "partitiontuner/backend/nan.h"
 #include "partitiontuner/platform/discover.h"
 
 namespace pt {
@@ -68,7 +69,7 @@ bool IsTaken(const TensorLayout& tensor) {
          (tensor.strides.back() == 1 || tensor.dims.back() == 1);
 }
 
-class RecurrentLibrary final : public Library {
+class RecurrentLibrary final : public Library, public TellsOfNan {
  public:
   std::string_view name() const override { return kName; }
   std::string version() const override { return kVersion; }
@@ -102,6 +103,7 @@ class RecurrentLibrary final : public Library {
     return candidates;
   }
 
+  bool KeepsNan(const Graph&, const Candidate&) const override { return true; }
   std::optional<std::string> WhyUnsupported(const Graph& graph, NodeId id) const override {
     const Result<RecurrentNode> node = Read(graph, id);
     if (!node.ok()) return graph.node(id).op + ": " + node.error().message;

@@ -7,6 +7,7 @@
 #include "lib/backend/reference/operator.h"
 #include "lib/backend/reference/run_time_kernel.h"
 #include "partitiontuner/backend/libraries.h"
+#include "partitiontuner/backend/nan.h"
 
 namespace pt {
 namespace {
@@ -55,7 +56,7 @@ uint64_t ConstantBytes(const Prepared& prepared) {
   return bytes;
 }
 
-class ReferenceLibrary final : public Library {
+class ReferenceLibrary final : public Library, public TellsOfNan {
  public:
   std::string_view name() const override { return "reference"; }
   std::string version() const override { return kVersion; }
@@ -87,6 +88,7 @@ class ReferenceLibrary final : public Library {
     return candidates;
   }
 
+  bool KeepsNan(const Graph&, const Candidate&) const override { return true; }  // it is the definition
   std::optional<std::string> WhyUnsupported(const Graph& graph, NodeId node) const override {
     if (reference::IsPreparedInRun(graph, node)) {
       const Status possible = reference::CheckForRunTime(graph, node);
