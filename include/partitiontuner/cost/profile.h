@@ -57,9 +57,11 @@ Result<Profile> ProfileFromJson(const Json& json, std::string_view what);
 // A ProfileDb belongs to one thread at a time.
 class ProfileDb {
  public:
-  // Creates the file and its folder where absent. Errors: kInvalidInput ("profile_db.corrupt": damaged;
-  // "profile_db.not_ours"; "profile_db.io": cannot be read or written), kStale ("profile_db.version": of a later
-  // release).
+  // Creates the file and its folder where absent. One that cannot be written to, or lies in a folder where nothing can,
+  // is opened to be read alone: Put and Import then fail ("profile_db.read_only"). Errors: kInvalidInput
+  // ("profile_db.corrupt": damaged; "profile_db.not_ours"; "profile_db.io": cannot be read; "profile_db.log": only to
+  // be read, but some of it lies in a log that cannot be), kStale ("profile_db.version": of a later release, or of an
+  // earlier one where nothing can be written).
   static Result<ProfileDb> Open(const std::string& path);
   static std::string DefaultPath();  // ${XDG_CACHE_HOME:-~/.cache}/partitiontuner/profile.db
   ProfileDb(ProfileDb&&) noexcept;

@@ -6,7 +6,7 @@
 namespace pt {
 
 struct Limits {
-  uint64_t file_bytes = (uint64_t{1} << 31) - 1;  // model file, and each external data range
+  uint64_t file_bytes = (uint64_t{1} << 31) - 1;  // model file
   uint32_t protobuf_depth = 100;
   uint32_t subgraph_depth = 16;
   uint64_t nodes = 1'000'000;  // after function expansion
