@@ -2,9 +2,46 @@
 
 #include <onnx/checker.h>
 
+#include <string>
+#include <unordered_map>
 #include <vector>
 
+#include "lib/onnx/opset_domain.h"
+
 namespace pt {
+
+namespace {
+
+std::unordered_map<std::string, int> VersionsOf(const proto::FunctionProto& function) {
+  std::unordered_map<std::string, int> versions;
+  for (const auto& import : function.opset_import()) versions[import.domain()] = static_cast<int>(import.version());
+  if (const auto own = DefaultOpset(function)) versions[OpsetDomain(*own)] = static_cast<int>(*own);
+  return versions;
+}
+
+// Throws what libonnx throws.
+void CheckFenced(proto::ModelProto& model) {
+  // Functions on their own, each by its own opset: together with them the checker refuses chains of a hundred calls,
+  // and operators of another opset than the model's.
+  google::protobuf::RepeatedPtrField<proto::FunctionProto> functions;
+  functions.Swap(model.mutable_functions());
+  try {
+    proto::checker::check_model(model);
+    for (const proto::FunctionProto& function : functions) {
+      proto::checker::CheckerContext context;
+      context.set_ir_version(static_cast<int>(model.ir_version()));
+      context.set_opset_imports(VersionsOf(function));
+      context.set_skip_opset_compatibility_check(true);
+      proto::checker::check_function(function, context, proto::checker::LexicalScopeContext());
+    }
+  } catch (...) {
+    functions.Swap(model.mutable_functions());
+    throw;
+  }
+  functions.Swap(model.mutable_functions());
+}
+
+}  // namespace
 
 Status CheckModel(proto::ModelProto& model) {
   // The checker also wants a shape for every input and output; leaving it out means an unknown
@@ -25,8 +62,11 @@ Status CheckModel(proto::ModelProto& model) {
   for (auto& info : *model.mutable_graph()->mutable_input()) {
     if (info.has_type()) complete(info);
   }
-  Status status =
-      Fenced(ErrorCode::kInvalidInput, "onnx.check", "checking", [&] { proto::checker::check_model(model); });
+  Status status;
+  {
+    const OpsetDomainImports imports(model);
+    status = Fenced(ErrorCode::kInvalidInput, "onnx.check", "checking", [&] { CheckFenced(model); });
+  }
   for (auto* type : without_shape) type->clear_shape();
   for (auto* info : without_type) info->clear_type();
   if (status.ok()) return {};

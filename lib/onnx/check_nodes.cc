@@ -116,6 +116,19 @@ Status CheckReference(const proto::AttributeProto& attribute, const proto::Funct
   return declared ? Status() : refuse("which function " + function->name() + " does not have");
 }
 
+Status CheckEquation(const proto::NodeProto& node, const std::string& label) {
+  std::string equation;
+  for (const auto& attribute : node.attribute()) {
+    if (attribute.name() != "equation") continue;
+    if (!attribute.ref_attr_name().empty()) return {};  // what a call gives is checked there
+    equation = attribute.s();
+  }
+  const std::string fault = EinsumFault(equation, static_cast<size_t>(node.input_size()));
+  if (fault.empty()) return {};
+  return LoadError(ErrorCode::kInvalidInput, "onnx.attribute", "equation \"" + equation + "\" is not valid: " + fault,
+                   label);
+}
+
 Status CheckNode(const proto::NodeProto& node, const proto::FunctionProto* function, const std::string& label) {
   // libonnx prints about these, and knows nothing of them.
   if (proto::checker::check_is_experimental_op(node)) {
@@ -126,13 +139,7 @@ Status CheckNode(const proto::NodeProto& node, const proto::FunctionProto* funct
     PT_CHECK_OK(CheckReference(attribute, function, label));
     if (IsDefaultDomain(node.domain())) PT_CHECK_OK(CheckChoice(node, attribute, label));
   }
-  if (node.op_type() == "Einsum" && IsDefaultDomain(node.domain())) {
-    const std::string fault = EinsumFault(EquationOf(node), static_cast<size_t>(node.input_size()));
-    if (!fault.empty()) {
-      return LoadError(ErrorCode::kInvalidInput, "onnx.attribute",
-                       "equation \"" + EquationOf(node) + "\" is not valid: " + fault, label);
-    }
-  }
+  if (node.op_type() == "Einsum" && IsDefaultDomain(node.domain())) return CheckEquation(node, label);
   return {};
 }
 
@@ -200,18 +207,15 @@ Status CheckAll(const Nodes& nodes, const proto::FunctionProto* function, int64_
 
 }  // namespace
 
-const std::string& EquationOf(const proto::NodeProto& node) {
-  static const std::string none;
-  for (const auto& attribute : node.attribute()) {
-    if (attribute.name() == "equation") return attribute.s();
-  }
-  return none;
-}
-
 Status CheckNodes(const proto::ModelProto& model) {
   PT_CHECK_OK(CheckAll(model.graph().node(), nullptr, DefaultOpset(model.opset_import())));
   for (const proto::FunctionProto& function : model.functions()) {
-    PT_CHECK_OK(CheckAll(function.node(), &function, DefaultOpset(function.opset_import())));
+    const int64_t opset = DefaultOpset(function.opset_import());
+    PT_CHECK_OK(CheckAll(function.node(), &function, opset));
+    for (const auto& attribute : function.attribute_proto()) {
+      PT_CHECK_OK(CheckAll(attribute.g().node(), nullptr, opset));
+      for (const auto& graph : attribute.graphs()) PT_CHECK_OK(CheckAll(graph.node(), nullptr, opset));
+    }
   }
   return {};
 }

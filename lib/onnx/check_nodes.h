@@ -10,7 +10,4 @@ namespace pt {
 // a function where there is none, and a nested graph that takes or gives another number of values than its node.
 Status CheckNodes(const proto::ModelProto& model);
 
-// The equation of an Einsum; empty when there is none.
-const std::string& EquationOf(const proto::NodeProto& node);
-
 }  // namespace pt

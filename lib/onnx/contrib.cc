@@ -8,6 +8,8 @@
 #include "lib/onnx/contrib/domain.h"
 #include "lib/onnx/contrib/rewrite.h"
 #include "lib/onnx/nested_nodes.h"
+#include "lib/onnx/old_operators.h"
+#include "lib/onnx/opset_domain.h"
 #include "partitiontuner/onnx/load_onnx.h"
 
 namespace pt {
@@ -44,18 +46,10 @@ bool IsStray(const proto::NodeProto& node, int64_t opset) {
   return node.op_type() == "SimplifiedLayerNormalization" || (node.op_type() == "LayerNormalization" && opset < 17);
 }
 
-template <typename Imports>
-int64_t DefaultOpset(const Imports& imports) {
-  for (const auto& import : imports) {
-    if (IsDefaultDomain(import.domain())) return import.version();
-  }
-  return kTargetOpset;
-}
-
 // Of a model or a function.
-template <typename Owner>
-bool MoveStrays(Owner& owner, Nodes& nodes) {
-  const int64_t opset = DefaultOpset(owner.opset_import());
+template <typename Owner, typename NodesOf>
+void MoveStrays(Owner& owner, NodesOf& nodes) {
+  const int64_t opset = DefaultOpset(owner).value_or(kTargetOpset);
   bool moved = false;
   VisitNodes(nodes, [&](proto::NodeProto& node) {
     if (!IsStray(node, opset)) return;
@@ -69,7 +63,6 @@ bool MoveStrays(Owner& owner, Nodes& nodes) {
     import->set_domain(contrib::kDomain);
     import->set_version(1);
   }
-  return moved;
 }
 
 // ---- the table against a node ----
@@ -132,10 +125,18 @@ Status CheckAttributes(const Row& row, const proto::NodeProto& node) {
   return {};
 }
 
+// Of a node in a model of opset `own` that is to become one of opset `to`.
+OldOperator OldOf(const proto::NodeProto& node, int64_t own, int64_t to) {
+  const auto opset = OpsetOf(node, own);
+  return opset && *opset != to ? FindOldOperator(node.op_type(), *opset) : nullptr;
+}
+
 class Expansion {
  public:
-  Expansion(proto::ModelProto& model, ModelTensors& tensors, const Limits& limits)
-      : model_{*model.mutable_graph(), tensors, FreshNames(model.graph()), limits} {}
+  Expansion(proto::ModelProto& model, ModelTensors& tensors, const Limits& limits, int64_t to)
+      : opset_(DefaultOpset(model).value_or(kTargetOpset)),
+        to_(to),
+        model_{*model.mutable_graph(), tensors, FreshNames(model.graph()), limits} {}
 
   Status Expand(proto::GraphProto& graph, const KnownTypes* outer) {
     const KnownTypes types(graph, outer);
@@ -147,9 +148,10 @@ class Expansion {
         for (proto::GraphProto& inner : *attribute.mutable_graphs()) PT_CHECK_OK(Expand(inner, &types));
       }
       const Row* row = RowOf(node.op_type(), node.domain());
-      if (row == nullptr) {
+      const OldOperator old = OldOf(node, opset_, to_);
+      if (row == nullptr && old == nullptr) {
         expanded.Add()->Swap(&node);
-      } else if (Status status = ExpandNode(*row, node, types, expanded); !status.ok()) {
+      } else if (Status status = ExpandNode(row, old, node, types, expanded); !status.ok()) {
         Error error = std::move(status).error();
         error.node = NodeLabel(node, SourceOf(node).index);
         return error;
@@ -167,14 +169,17 @@ class Expansion {
   }
 
  private:
-  Status ExpandNode(const Row& row, const proto::NodeProto& node, const KnownTypes& types, Nodes& expanded) {
-    PT_CHECK_OK(CheckInputs(row, node));
-    PT_CHECK_OK(CheckOutputs(row, node));
-    PT_CHECK_OK(CheckAttributes(row, node));
+  Status ExpandNode(const Row* row, OldOperator old, const proto::NodeProto& node, const KnownTypes& types,
+                    Nodes& expanded) {
     contrib::Rewrite rewrite(node, types, model_, expanded);
-    return row.expand(rewrite);
+    if (row == nullptr) return old(rewrite);  // libonnx has checked the node
+    PT_CHECK_OK(CheckInputs(*row, node));
+    PT_CHECK_OK(CheckOutputs(*row, node));
+    PT_CHECK_OK(CheckAttributes(*row, node));
+    return row->expand(rewrite);
   }
 
+  int64_t opset_, to_;  // of the default domain, before and after conversion
   contrib::Model model_;
   uint64_t nodes_ = 0;
 };
@@ -183,12 +188,17 @@ class Expansion {
 
 void MoveStrayContrib(proto::ModelProto& model) {
   MoveStrays(model, *model.mutable_graph()->mutable_node());
-  for (proto::FunctionProto& function : *model.mutable_functions()) MoveStrays(function, *function.mutable_node());
+  for (proto::FunctionProto& function : *model.mutable_functions()) MoveStrays(function, function);
 }
 
 bool UsesContrib(const proto::ModelProto& model) {
   return AnyNode(model.graph().node(),
                  [](const proto::NodeProto& node) { return RowOf(node.op_type(), node.domain()) != nullptr; });
+}
+
+bool UsesOldOperators(const proto::ModelProto& model, int64_t to) {
+  const int64_t opset = DefaultOpset(model).value_or(kTargetOpset);
+  return AnyNode(model.graph().node(), [&](const proto::NodeProto& node) { return OldOf(node, opset, to) != nullptr; });
 }
 
 std::unordered_map<std::string, proto::OpSchema> ContribSchemas() {
@@ -201,20 +211,14 @@ std::unordered_map<std::string, proto::OpSchema> ContribSchemas() {
   return schemas;
 }
 
-Status ExpandContrib(proto::ModelProto& model, ModelTensors& tensors, const Limits& limits) {
+Status SpellOut(proto::ModelProto& model, ModelTensors& tensors, const Limits& limits, int64_t to) {
   for (const auto& import : model.opset_import()) {
     if (import.domain() != contrib::kDomain || import.version() == 1) continue;
     return LoadError(
         ErrorCode::kUnsupported, "onnx.contrib",
         "version " + std::to_string(import.version()) + " of domain " + contrib::kDomain + " is not supported: 1 is");
   }
-  return Expansion(model, tensors, limits).Expand(*model.mutable_graph(), nullptr);
-}
-
-void NameContribNodes(proto::ModelProto& model) {
-  VisitNodes(*model.mutable_graph()->mutable_node(), [](proto::NodeProto& node) {
-    if (node.domain() == contrib::kSpelledOutDomain) node.clear_domain();
-  });
+  return Expansion(model, tensors, limits, to).Expand(*model.mutable_graph(), nullptr);
 }
 
 }  // namespace pt

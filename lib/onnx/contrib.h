@@ -21,20 +21,19 @@ class ModelTensors;
 // opset: these move to ONNX Runtime's domain, before libonnx's checker sees them.
 void MoveStrayContrib(proto::ModelProto& model);
 
-// Whether any graph of the model has an operator that ExpandContrib spells out.
+// Whether any graph of the model has an operator of ONNX Runtime that SpellOut spells out.
 bool UsesContrib(const proto::ModelProto& model);
+// The same of operators of ONNX that libonnx does not convert rightly to opset `to` (old_operators.h).
+bool UsesOldOperators(const proto::ModelProto& model, int64_t to);
 
 // What inference needs of these operators, by name: the types of their outputs.
 std::unordered_map<std::string, proto::OpSchema> ContribSchemas();
 
-// Spells the operators out in those of opset kTargetOpset, whatever the model's is: the new nodes stand in a domain of
-// their own until NameContribNodes, so that conversion leaves them alone. Types must have been inferred as far as
-// possible. Sorted nodes stay sorted. Errors name the node: kInvalidInput for inputs, outputs or attributes that the
-// operator does not have, needs, or has otherwise, and for more nodes than the limit; kUnsupported for what is not
-// spelled out, with the reason.
-Status ExpandContrib(proto::ModelProto& model, ModelTensors& tensors, const Limits& limits);
-
-// Puts the new nodes into the default domain, which is at kTargetOpset now.
-void NameContribNodes(proto::ModelProto& model);
+// Spells operators of both kinds out in those of opset kTargetOpset, whatever the model's is: the new nodes stand in
+// that opset's domain (OpsetDomain) until ConvertOpset. Types must have been inferred as far as possible. Sorted nodes
+// stay sorted. Errors name the node: kInvalidInput for inputs, outputs or attributes that the operator does not have,
+// needs, or has otherwise, and for more nodes than the limit; kUnsupported for what is not spelled out, with the
+// reason. The model is then to be thrown away.
+Status SpellOut(proto::ModelProto& model, ModelTensors& tensors, const Limits& limits, int64_t to);
 
 }  // namespace pt

@@ -9,6 +9,7 @@
 #include "lib/onnx/fresh_names.h"
 #include "lib/onnx/known_types.h"
 #include "lib/onnx/nested_nodes.h"
+#include "lib/onnx/opset_domain.h"
 #include "lib/onnx/sources.h"
 #include "lib/onnx/version_converter.h"
 
@@ -30,8 +31,7 @@ bool SameDefinition(const std::string& op, int64_t from, int64_t to) {
 
 class Converter {
  public:
-  Converter(const proto::ModelProto& model, int64_t from, int64_t to)
-      : from_(from), to_(to), converter_(from, to), names_(model.graph()) {}
+  Converter(const proto::ModelProto& model, int64_t from, int64_t to) : from_(from), to_(to), names_(model.graph()) {}
 
   // Throws what libonnx throws, with the node named.
   void Convert(proto::GraphProto& graph, const KnownTypes* outer) {
@@ -40,18 +40,22 @@ class Converter {
     converted.Reserve(graph.node_size());
     for (int i = 0; i < graph.node_size(); ++i) {
       proto::NodeProto& node = *graph.mutable_node(i);
-      if (!IsDefaultDomain(node.domain()) || node.op_type() == "Constant") {
+      const auto from = OpsetOf(node, from_);
+      if (!from) {
         ConvertInside(node, types);
         converted.Add()->Swap(&node);
-      } else if (HasGraphs(node)) {
+        continue;
+      }
+      node.clear_domain();
+      if (HasGraphs(node)) {
         // Newer If, Loop and Scan only allow more types. Opset 8's Scan had another meaning.
         ConvertInside(node, types);
-        if (node.op_type() == "Scan" && from_ < 9) NestScan(node, [&](const auto& base) { return MakeName(base); });
+        if (node.op_type() == "Scan" && *from < 9) NestScan(node, [&](const auto& base) { return MakeName(base); });
         converted.Add()->Swap(&node);
-      } else if (SameDefinition(node.op_type(), from_, to_)) {
+      } else if (node.op_type() == "Constant" || *from == to_ || SameDefinition(node.op_type(), *from, to_)) {
         converted.Add()->Swap(&node);
       } else {
-        ConvertNode(node, types, converted);
+        ConvertNode(node, *from, types, converted);
       }
     }
     graph.mutable_node()->Swap(&converted);
@@ -72,16 +76,16 @@ class Converter {
     }
   }
 
-  void ConvertNode(proto::NodeProto& node, const KnownTypes& types, Nodes& out) {
+  void ConvertNode(proto::NodeProto& node, int64_t from, const KnownTypes& types, Nodes& out) {
     proto::ModelProto canonical;
     std::unordered_map<std::string, std::string> actual;  // canonical name → name in the graph
-    MakeCanonical(node, types, canonical, actual);
+    MakeCanonical(node, from, types, canonical, actual);
     std::string key;
     canonical.SerializeToString(&key);
     auto at = patterns_.find(key);
     if (at == patterns_.end()) {
       try {
-        at = patterns_.emplace(std::move(key), MakePattern(canonical)).first;
+        at = patterns_.emplace(std::move(key), MakePattern(canonical, from)).first;
       } catch (const std::exception& e) {
         const Source source = SourceOf(node);
         throw std::runtime_error("node " + NodeLabel(node, source.index) + ": " + e.what());
@@ -112,9 +116,9 @@ class Converter {
       value->mutable_t()->clear_name();
       SetSource(made, source);
     }
-    for (const proto::NodeProto& from : pattern.nodes) {
+    for (const proto::NodeProto& made_by_adapter : pattern.nodes) {
       proto::NodeProto& made = *out.Add();
-      made = from;
+      made = made_by_adapter;
       made.set_name(node.name());
       for (std::string& name : *made.mutable_input()) name = rename(name);
       for (std::string& name : *made.mutable_output()) name = rename(name);
@@ -125,12 +129,12 @@ class Converter {
   std::string MakeName(const std::string& base) { return names_.Make(base + "_opset" + std::to_string(to_)); }
 
   // A model of that one node, with names by position, so that equal nodes give equal bytes.
-  void MakeCanonical(const proto::NodeProto& node, const KnownTypes& types, proto::ModelProto& model,
+  void MakeCanonical(const proto::NodeProto& node, int64_t from, const KnownTypes& types, proto::ModelProto& model,
                      std::unordered_map<std::string, std::string>& actual) const {
     model.set_ir_version(8);
     auto* opset = model.add_opset_import();
     opset->set_domain("");
-    opset->set_version(from_);
+    opset->set_version(from);
     proto::GraphProto& graph = *model.mutable_graph();
     graph.set_name("node");
     proto::NodeProto& copy = *graph.add_node();
@@ -153,7 +157,7 @@ class Converter {
       actual.emplace(at->second, name);
       // Only going down do adapters look into constants; going up, fewer distinct patterns without
       // them.
-      const proto::TensorProto* constant = from_ > to_ ? types.constant(name) : nullptr;
+      const proto::TensorProto* constant = from > to_ ? types.constant(name) : nullptr;
       if (constant != nullptr) {
         proto::TensorProto& tensor = *graph.add_initializer();
         tensor = *constant;
@@ -171,8 +175,8 @@ class Converter {
     }
   }
 
-  Pattern MakePattern(const proto::ModelProto& canonical) {
-    proto::ModelProto converted = converter_.Convert(canonical);
+  Pattern MakePattern(const proto::ModelProto& canonical, int64_t from) {
+    proto::ModelProto converted = VersionConverter(from, to_).Convert(canonical);
     Pattern pattern;
     proto::GraphProto& graph = *converted.mutable_graph();
     // Adapters may rename an output; its position says which it was.
@@ -210,7 +214,6 @@ class Converter {
   }
 
   int64_t from_, to_;
-  VersionConverter converter_;
   std::unordered_map<std::string, Pattern> patterns_;
   FreshNames names_;
 };
@@ -218,10 +221,15 @@ class Converter {
 }  // namespace
 
 bool NeedsConversion(const proto::ModelProto& model, int64_t from, int64_t to) {
-  if (from == to) return false;
   return AnyNode(model.graph().node(), [&](const proto::NodeProto& node) {
-    return IsDefaultDomain(node.domain()) && node.op_type() != "Constant" && !SameDefinition(node.op_type(), from, to);
+    const auto opset = OpsetOf(node, from);
+    return opset && *opset != to && node.op_type() != "Constant" && !SameDefinition(node.op_type(), *opset, to);
   });
+}
+
+bool HasOtherOpsets(const proto::ModelProto& model) {
+  return AnyNode(model.graph().node(),
+                 [](const proto::NodeProto& node) { return OpsetOfDomain(node.domain()).has_value(); });
 }
 
 std::optional<std::string> ConvertOpset(proto::ModelProto& model, int64_t from, int64_t to) {

@@ -31,6 +31,7 @@ Status CheckInitializers(const proto::GraphProto& graph, std::span<const std::pa
     if (at == by_name.end()) return {};
     const ValueType says = TypeFromProto(info.type()), is = StaticType(at->second->type(), at->second->dims());
     std::string conflict = KindConflict(says, is);
+    if (conflict.empty() && RanksConflict(says, is)) conflict = "another rank";
     if (conflict.empty() && DimsConflict(says, is)) conflict = "another dim";
     if (conflict.empty()) return {};
     return LoadError(ErrorCode::kInvalidInput, "onnx.declared_type",
@@ -44,6 +45,7 @@ Status CheckInitializers(const proto::GraphProto& graph, std::span<const std::pa
 
 Result<Graph> MergeDeclared(Graph graph, const DeclaredTypes& declared, LoadReport& report) {
   std::vector<std::pair<ValueId, ValueType>> learned;
+  bool ranks_hold = true;
   for (size_t i = 0; i < graph.values().size(); ++i) {
     const Value& value = graph.values()[i];
     const auto at = declared.find(value.name);
@@ -55,7 +57,9 @@ Result<Graph> MergeDeclared(Graph graph, const DeclaredTypes& declared, LoadRepo
       return LoadError(ErrorCode::kInvalidInput, "onnx.declared_type", Contradiction(label, says, is, conflict),
                        value.producer.valid() ? NodeLabel(graph, value.producer) : std::string());
     }
-    if (DimsConflict(says, is))
+    const bool other_rank = RanksConflict(says, is);
+    ranks_hold = ranks_hold && !other_rank;
+    if (other_rank || DimsConflict(says, is))
       report.warnings.push_back(label + " is declared as " + ToString(says) + " but is " + ToString(is));
     if (!is.is_static() && says.other.empty()) report.declared_types.emplace(value.name, says);
     if (is.type == DataType::kUndefined && is.other.empty()) {
@@ -66,7 +70,10 @@ Result<Graph> MergeDeclared(Graph graph, const DeclaredTypes& declared, LoadRepo
   }
   if (learned.empty()) return graph;
   GraphBuilder builder(graph);
-  for (auto& [id, type] : learned) builder.value(id).type = std::move(type);
+  for (auto& [id, type] : learned) {
+    if (!ranks_hold) type.ranked = false, type.dims.clear();
+    builder.value(id).type = std::move(type);
+  }
   return builder.Build();
 }
 

@@ -1,5 +1,5 @@
 // What a file declares about its values (graph inputs and outputs, value_info), kept aside: inference must not lean on
-// it, and what contradicts it is refused.
+// it. Exporters write ranks and dims that do not hold, so that what is inferred wins there.
 #pragma once
 
 #include <span>
@@ -21,8 +21,9 @@ DeclaredTypes DeclaredTypesOf(const proto::GraphProto& graph);
 // element type, rank or dim.
 Status CheckInitializers(const proto::GraphProto& graph, std::span<const std::pair<std::string, Tensor>> initializers);
 
-// What inference found stands; a declared type that contradicts it in kind, element type or rank is an error
-// (kInvalidInput), one that only differs in numbers is a warning of the report.
+// What inference found stands; a declared type that contradicts it in kind or element type is an error
+// (kInvalidInput), one that differs in rank or dims is a warning of the report. Of values that inference does not know
+// the declared type is taken over, its rank unless another declared rank does not hold.
 Result<Graph> MergeDeclared(Graph graph, const DeclaredTypes& declared, LoadReport& report);
 
 }  // namespace pt

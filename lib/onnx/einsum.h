@@ -1,8 +1,8 @@
-// Einsum equations. libonnx's shape inference trusts them: some that are not well-formed send it
-// into an endless loop, and ellipses of different length make it write past the end of a list.
+// Einsum equations: what is well-formed.
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -11,7 +11,12 @@ namespace pt {
 // "" when the equation is well-formed for that many operands, else what is wrong with it.
 std::string EinsumFault(std::string_view equation, size_t operands);
 
-// Whether libonnx may see this (well-formed) equation: at most one operand has an ellipsis.
-bool IsSafeForInference(std::string_view equation);
+struct EinsumTerm {
+  std::string labels;              // without spaces
+  std::optional<size_t> ellipsis;  // how many labels stand before it
+};
+
+// Reads a term up to a ',' or the end and takes it from `rest`; nothing when there is anything else in it.
+std::optional<EinsumTerm> ReadEinsumTerm(std::string_view& rest);
 
 }  // namespace pt

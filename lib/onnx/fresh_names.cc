@@ -6,10 +6,19 @@ FreshNames::FreshNames(const proto::GraphProto& graph) { Collect(graph); }
 
 FreshNames::FreshNames(const Graph& graph) { Collect(graph); }
 
+FreshNames::FreshNames(const proto::FunctionProto& function) {
+  names_.insert(function.input().begin(), function.input().end());
+  Collect(function.node());
+}
+
 void FreshNames::Collect(const proto::GraphProto& graph) {
   for (const auto& input : graph.input()) names_.insert(input.name());
   for (const auto& tensor : graph.initializer()) names_.insert(tensor.name());
-  for (const proto::NodeProto& node : graph.node()) {
+  Collect(graph.node());
+}
+
+void FreshNames::Collect(const Nodes& nodes) {
+  for (const proto::NodeProto& node : nodes) {
     for (const std::string& output : node.output()) names_.insert(output);
     for (const proto::AttributeProto& attribute : node.attribute()) {
       if (attribute.has_g()) Collect(attribute.g());

@@ -1,20 +1,25 @@
-// Model-local functions: counted before they are expanded, because a kilobyte can stand for more
-// nodes than any memory holds.
+// Model-local functions: each call becomes the nodes of the function's body.
 #pragma once
+
+#include <string>
+#include <vector>
 
 #include "lib/onnx/fence.h"
 #include "partitiontuner/support/limits.h"
 
 namespace pt {
 
-// What must come before anything of libonnx sees the functions: counts what they expand to, and
-// expands some of those whose calls are nested deeper than libonnx accepts. Errors: recursion, more
-// nodes than limits.nodes, calls nested too deep, a function defined twice.
-Status PrepareFunctions(proto::ModelProto& model, const Limits& limits);
-
-// Replaces every call of a function of the model by the function's body, with the call's attributes
-// bound. Errors: a function whose opset does not fit the model's (kUnsupported). Returns how many
-// functions the model had. After PrepareFunctions.
-Result<uint64_t> ExpandFunctions(proto::ModelProto& model);
+// Replaces every call of a function of the model by the function's body:
+//  - an attribute that refers to one of the function's has what the call gives it, else the function's default, else
+//    it is absent;
+//  - all names of a body are new in the model; graphs that a call gives keep theirs, so that they read what they read
+//    where they were written;
+//  - nodes of a body that asks for another opset of ONNX than the model stand in the domain of theirs (OpsetDomain).
+// After CheckCalls, and SortAndCheckNames on everything; the model imports a version of the default domain.
+// Initialisers of subgraphs are Constant nodes. Errors: kInvalidInput for a call that does not fit its function, and
+// for graphs that grow over limits.nodes or limits.subgraph_depth; kUnsupported for operators of another version of
+// another domain than the model's. Returns how many functions the model had; `warnings` hears of attributes that no
+// function has.
+Result<uint64_t> ExpandFunctions(proto::ModelProto& model, const Limits& limits, std::vector<std::string>& warnings);
 
 }  // namespace pt

@@ -1,7 +1,10 @@
 #include "lib/onnx/graph_from_proto.h"
 
+#include <onnx/defs/schema.h>
+
 #include <unordered_map>
 
+#include "lib/onnx/constant_node.h"
 #include "lib/onnx/sources.h"
 #include "lib/onnx/tensor_from_proto.h"
 #include "lib/onnx/value_types.h"
@@ -91,14 +94,9 @@ class Builder {
     return error;
   }
 
-  Result<Tensor> TensorOf(proto::TensorProto& tensor, const std::string& where) {
-    if (const Tensor* known = tensors_.placeholder(tensor)) return *known;
-    return TensorFromProto(tensor, where, limits_);
-  }
-
   Status AddNode(proto::NodeProto& proto, Scope& scope) {
     if (IsDefaultDomain(proto.domain()) && proto.op_type() == "Constant") {
-      auto tensor = ConstantValue(proto);
+      auto tensor = ConstantValue(proto, tensors_, limits_);
       if (!tensor.ok()) return AtNode(tensor.error(), proto);
       scope.values[proto.output(0)] = scope.builder.AddConstant(proto.output(0), std::move(*tensor));
       return {};
@@ -130,26 +128,19 @@ class Builder {
       }
       node.outputs.push_back(id);
     }
-    while (!node.outputs.empty() && !node.outputs.back().valid()) node.outputs.pop_back();
+    // How many there are says something where there may be any number: into how many parts Split splits.
+    if (!MakesAnyNumber(node)) {
+      while (!node.outputs.empty() && !node.outputs.back().valid()) node.outputs.pop_back();
+    }
     scope.builder.AddNode(std::move(node));
     return {};
   }
 
-  Result<Tensor> ConstantValue(proto::NodeProto& node) {
-    if (node.output_size() != 1 || node.output(0).empty() || node.attribute_size() != 1) {
-      return LoadError(ErrorCode::kInvalidInput, "onnx.constant", "a Constant needs one attribute and one output");
-    }
-    proto::AttributeProto& a = *node.mutable_attribute(0);
-    if (a.name() == "value" && a.has_t()) return TensorOf(*a.mutable_t(), "attribute value");
-    if (a.name() == "value_int") return Tensor::Int64({}, {a.i()});
-    if (a.name() == "value_ints") return Tensor::Int64({a.ints_size()}, {a.ints().begin(), a.ints().end()});
-    if (a.name() == "value_float") return Tensor::Float32({}, {a.f()});
-    if (a.name() == "value_floats") return Tensor::Float32({a.floats_size()}, {a.floats().begin(), a.floats().end()});
-    if (a.name() == "value_string") return Tensor::FromStrings({}, {a.s()});
-    if (a.name() == "value_strings")
-      return Tensor::FromStrings({a.strings_size()}, {a.strings().begin(), a.strings().end()});
-    return LoadError(ErrorCode::kUnsupported, "onnx.constant",
-                     "a Constant with attribute \"" + a.name() + "\" is not supported");
+  bool MakesAnyNumber(const Node& node) const {
+    if (node.outputs.empty() || node.outputs.back().valid()) return false;
+    const auto* schema = proto::OpSchemaRegistry::Schema(node.op, static_cast<int>(opset_), node.domain);
+    return schema != nullptr && !schema->outputs().empty() &&
+           schema->outputs().back().GetOption() == proto::OpSchema::Variadic;
   }
 
   Status AddAttribute(proto::AttributeProto& a, Scope& scope, Node& node) {
@@ -178,7 +169,7 @@ class Builder {
         node.attributes[a.name()] = std::vector<std::string>(a.strings().begin(), a.strings().end());
         return {};
       case A::TENSOR: {
-        PT_ASSIGN(Tensor tensor, TensorOf(*a.mutable_t(), "attribute " + a.name()));
+        PT_ASSIGN(Tensor tensor, AttributeTensor(*a.mutable_t(), "attribute " + a.name(), tensors_, limits_));
         node.attributes[a.name()] = std::move(tensor);
         return {};
       }

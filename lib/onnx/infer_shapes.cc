@@ -7,7 +7,6 @@
 #include <set>
 #include <sstream>
 
-#include "lib/onnx/einsum.h"
 #include "lib/onnx/inference_schemas.h"
 #include "lib/onnx/node_to_proto.h"
 #include "lib/onnx/tensor_to_proto.h"
@@ -134,6 +133,8 @@ class Writer {
     for (ValueId id : graph.outputs()) {
       auto* info = to.add_output();
       info->set_name(names[id.index()]);
+      // libonnx finds the types of what nodes make.
+      if (!graph.value(id).producer.valid()) TypeToProto(graph.value(id).type, *info->mutable_type());
     }
   }
 
@@ -159,8 +160,7 @@ class Writer {
     auto* proto = to.add_node();
     NodeToProto(node, names, FillSmall, *proto);
     if (prefix == kMainPrefix) proto->set_name(kNodePrefix + std::to_string(id.value));
-    const bool unsafe = node.op == "Einsum" && !IsSafeForInference(node.string_or("equation", ""));
-    if (unsafe || (!node.subgraphs.empty() && !with_subgraphs_)) proto->set_domain(kUnseenDomain);
+    if (!node.subgraphs.empty() && !with_subgraphs_) proto->set_domain(kUnseenDomain);
     for (size_t s = 0; s < node.subgraphs.size(); ++s) {
       const Subgraph& subgraph = node.subgraphs[s];
       proto::GraphProto& inner = AddGraphAttribute(subgraph, *proto);

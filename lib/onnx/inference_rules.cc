@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "lib/onnx/contrib/inference.h"
+#include "lib/onnx/einsum_inference.h"
 #include "partitiontuner/graph/resized_dim.h"
 #include "partitiontuner/graph/stft_sizes.h"
 #include "partitiontuner/graph/transposed_sizes.h"
@@ -254,11 +255,17 @@ void InferStft(const InferenceFunction&, InferenceContext& context) {
 }
 
 constexpr InferenceRule kRules[] = {
-    {"Attention", InferAttention}, {"ConvTranspose", InferConvTranspose},
-    {"GRU", InferRecurrent},       {"GroupNormalization", InferGroupNormalization},
-    {"LSTM", InferRecurrent},      {"LayerNormalization", InferLayerNormalization},
-    {"MaxUnpool", InferMaxUnpool}, {"RNN", InferRecurrent},
-    {"Resize", InferResize},       {"STFT", InferStft},
+    {"Einsum", [](const InferenceFunction&, proto::InferenceContext& context) { InferEinsum(context); }},
+    {"Attention", InferAttention},
+    {"ConvTranspose", InferConvTranspose},
+    {"GRU", InferRecurrent},
+    {"GroupNormalization", InferGroupNormalization},
+    {"LSTM", InferRecurrent},
+    {"LayerNormalization", InferLayerNormalization},
+    {"MaxUnpool", InferMaxUnpool},
+    {"RNN", InferRecurrent},
+    {"Resize", InferResize},
+    {"STFT", InferStft},
     {"Split", InferSplit},
 };
 

@@ -7,6 +7,7 @@
 #include "lib/onnx/contrib.h"
 #include "lib/onnx/contrib/domain.h"
 #include "lib/onnx/inference_rules.h"
+#include "lib/onnx/opset_domain.h"
 #include "partitiontuner/onnx/load_onnx.h"
 
 namespace pt {
@@ -27,9 +28,8 @@ class Schemas final : public proto::ISchemaRegistry {
       const auto at = contrib.find(key);
       return at == contrib.end() ? nullptr : &at->second;
     }
-    const bool spelled_out = domain == contrib::kSpelledOutDomain;
-    const proto::OpSchema* schema = spelled_out ? proto::OpSchemaRegistry::Schema(key, kTargetOpset, "")
-                                                : proto::OpSchemaRegistry::Schema(key, version, domain);
+    const bool is_other = OpsetOfDomain(domain).has_value();
+    const proto::OpSchema* schema = proto::OpSchemaRegistry::Schema(key, version, is_other ? "" : domain);
     const auto at = own_.find(schema);
     return at == own_.end() ? schema : &at->second;
   }

@@ -2,24 +2,25 @@
 
 #include <google/protobuf/io/coded_stream.h>
 #include <onnx/defs/schema.h>
-#include <onnx/shape_inference/implementation.h>
 
 #include <algorithm>
 
 #include "lib/onnx/check_model.h"
 #include "lib/onnx/check_nodes.h"
+#include "lib/onnx/complete_model.h"
 #include "lib/onnx/contrib.h"
 #include "lib/onnx/convert_opset.h"
 #include "lib/onnx/cut_model.h"
 #include "lib/onnx/declared_types.h"
-#include "lib/onnx/einsum.h"
 #include "lib/onnx/fence.h"
+#include "lib/onnx/function_calls.h"
 #include "lib/onnx/functions.h"
 #include "lib/onnx/graph_from_proto.h"
-#include "lib/onnx/inference_schemas.h"
+#include "lib/onnx/infer_in_file.h"
 #include "lib/onnx/model_names.h"
 #include "lib/onnx/model_tensors.h"
-#include "lib/onnx/nested_nodes.h"
+#include "lib/onnx/opset_domain.h"
+#include "lib/onnx/repeated_constants.h"
 #include "lib/onnx/wire_scan.h"
 #include "partitiontuner/onnx/infer_shapes.h"
 #include "partitiontuner/support/file.h"
@@ -83,35 +84,6 @@ Status CheckHeader(proto::ModelProto& model, LoadReport& report) {
   return {};
 }
 
-template <typename Visit>
-void VisitGraphs(proto::GraphProto& graph, const Visit& visit) {
-  visit(graph);
-  for (auto& node : *graph.mutable_node()) {
-    for (auto& attribute : *node.mutable_attribute()) {
-      if (attribute.has_g()) VisitGraphs(*attribute.mutable_g(), visit);
-      for (auto& inner : *attribute.mutable_graphs()) VisitGraphs(inner, visit);
-    }
-  }
-}
-
-// What files in the wild leave out and libonnx's checker insists on, though nothing depends on it.
-void Normalise(proto::ModelProto& model) {
-  VisitGraphs(*model.mutable_graph(), [](proto::GraphProto& graph) {
-    if (graph.name().empty()) graph.set_name("graph");
-    graph.clear_quantization_annotation();
-    for (auto& node : *graph.mutable_node()) {
-      if (node.domain() == "ai.onnx") node.set_domain("");
-    }
-  });
-  model.clear_training_info();
-  // Initialisers need not be inputs any more: they have been dropped there.
-  if (model.ir_version() < 4) model.set_ir_version(4);
-  // Subgraphs' initialisers are Constant nodes now.
-  const bool imports_default = std::any_of(model.opset_import().begin(), model.opset_import().end(),
-                                           [](const auto& i) { return i.domain().empty(); });
-  if (!imports_default) model.add_opset_import()->set_version(kTargetOpset);
-}
-
 Status Check(proto::ModelProto& model, const ModelTensors& tensors) {
   tensors.SetPlaceholderDims(model, /*empty=*/true);
   Status status = CheckModel(model);
@@ -119,68 +91,43 @@ Status Check(proto::ModelProto& model, const ModelTensors& tensors) {
   return status;
 }
 
-// As in InferShapes: libonnx copies all that is visible into every subgraph.
-bool SubgraphsAreAffordable(const proto::GraphProto& main) {
-  constexpr uint64_t kMostCopies = 4'000'000;
-  uint64_t copies = 0;
-  const auto count = [&](const auto& self, const proto::GraphProto& graph, uint64_t visible) -> void {
-    visible += static_cast<uint64_t>(graph.node_size() + graph.initializer_size());
-    for (const auto& node : graph.node()) {
-      for (const auto& attribute : node.attribute()) {
-        if (!attribute.has_g()) continue;
-        copies += visible;
-        if (copies <= kMostCopies) self(self, attribute.g(), visible);
-      }
-    }
-  };
-  count(count, main, 0);
-  return copies <= kMostCopies;
-}
-
-constexpr const char* kUnseenDomain = "pt.unseen";  // libonnx passes over nodes of domains it does not know
-
-// Before the operators are those of one opset: what the file declares is good enough here.
-void InferInFile(proto::ModelProto& model) {
-  std::vector<proto::NodeProto*> hidden;
-  VisitNodes(*model.mutable_graph()->mutable_node(), [&](proto::NodeProto& node) {
-    if (node.op_type() != "Einsum" || IsSafeForInference(EquationOf(node))) return;
-    node.set_domain(kUnseenDomain);
-    hidden.push_back(&node);
-  });
-  model.add_opset_import()->set_domain(kUnseenDomain);
-  (void)Fenced(ErrorCode::kInvalidInput, "onnx.inference", "inferring shapes", [&] {
-    const proto::ShapeInferenceOptions options(/*check_type=*/false, /*error_mode=*/0,
-                                               /*data_propagation=*/true);
-    proto::shape_inference::DataValueMap values;
-    proto::shape_inference::InferShapes(model, &InferenceSchemas(), options, &values);
-  });
-  model.mutable_opset_import()->RemoveLast();
-  for (auto* node : hidden) node->clear_domain();
-}
-
-Status Convert(proto::ModelProto& model, ModelTensors& tensors, const Limits& limits, LoadReport& report) {
-  const int64_t from = report.opset;
-  const bool contrib = UsesContrib(model), convert = from != 0 && from != kTargetOpset;
+// Brings the operators to one opset of ONNX.
+Status Convert(proto::ModelProto& model, ModelTensors& tensors, const LoadOptions& options, LoadReport& report) {
+  const int64_t from = *DefaultOpset(model), to = options.convert_opset ? kTargetOpset : from;
+  const bool contrib = options.convert_opset && UsesContrib(model), old = UsesOldOperators(model, to);
   // Adapters want ranks and dims, and so do operators that are spelled out.
-  if ((contrib || (convert && NeedsConversion(model, from, kTargetOpset))) && SubgraphsAreAffordable(model.graph()))
-    InferInFile(model);
-  if (contrib) PT_CHECK_OK(ExpandContrib(model, tensors, limits));
-  if (convert) {
-    if (const auto why = ConvertOpset(model, from, kTargetOpset)) {
-      const std::string stay = "the operators stay at opset " + std::to_string(from) + ": " + *why;
-      if (contrib) {
-        return LoadError(ErrorCode::kUnsupported, "onnx.contrib",
-                         "the model has operators of ONNX Runtime, which are spelled out in those of opset " +
-                             std::to_string(kTargetOpset) + ", but " + stay);
-      }
-      report.warnings.push_back(stay);
-      return {};
+  if (contrib || old || NeedsConversion(model, from, to)) InferInFile(model);
+  const bool mixed = HasOtherOpsets(model);
+  if (from == to && !contrib && !mixed) return {};
+  const proto::GraphProto before = old && !contrib ? model.graph() : proto::GraphProto();
+  std::optional<std::string> why;
+  if (contrib || old) {
+    Status status = SpellOut(model, tensors, options.limits, to);
+    if (!status.ok()) {
+      Error error = std::move(status).error();
+      if (contrib || error.code != ErrorCode::kUnsupported) return error;
+      why = "node " + error.node + ": " + error.message;
     }
-    report.opset = kTargetOpset;
   }
-  if (!contrib) return {};
-  NameContribNodes(model);
-  return CheckNodes(model);  // what they took over from others has not been checked as theirs
+  if (!why) why = ConvertOpset(model, from, to);
+  if (!why) {
+    if (report.opset != 0) report.opset = to;
+    // What is new, and what functions asked for, has not been checked.
+    return contrib || old || mixed ? CheckNodes(model) : Status();
+  }
+  const std::string stay = "the operators stay at opset " + std::to_string(from) + ": " + *why;
+  if (contrib) {
+    return LoadError(ErrorCode::kUnsupported, "onnx.contrib",
+                     "the model has operators of ONNX Runtime, which are spelled out in those of opset " +
+                         std::to_string(kTargetOpset) + ", but " + stay);
+  }
+  if (old) *model.mutable_graph() = before;
+  if (mixed && (from == to || ConvertOpset(model, from, from))) {
+    return LoadError(ErrorCode::kUnsupported, "onnx.convert",
+                     "the model has operators of several opsets, which become those of one, but " + stay);
+  }
+  report.warnings.push_back(stay);
+  return {};
 }
 
 // left: null when the bytes are the whole model.
@@ -202,25 +149,26 @@ Result<Graph> LoadBytes(std::span<const std::byte> bytes, const LeftInFile* left
   PT_ASSIGN(proto::ModelProto model, Parse(bytes, limits));
   PT_CHECK_OK(CheckHeader(model, report));
   MarkSources(model);
-  PT_CHECK_OK(PrepareFunctions(model, limits));
+  PT_CHECK_OK(CheckCalls(model, limits));
 
   ModelTensors tensors;
   {
     ExternalData external(options.external_data_folder.empty() ? folder : options.external_data_folder, options);
     PT_CHECK_OK(tensors.TakeFrom(model, external, left, options, report));
   }
-  Normalise(model);
+  PT_CHECK_OK(DropRepeatedConstants(model, tensors, limits, report.warnings));
+  PT_CHECK_OK(CompleteModel(model, report.warnings));
   MoveStrayContrib(model);
   PT_CHECK_OK(SortAndCheckNames(model));
   PT_CHECK_OK(CheckNodes(model));
   PT_CHECK_OK(Check(model, tensors));
   if (model.functions_size() > 0) {
-    PT_ASSIGN(report.inlined_functions, ExpandFunctions(model));
+    PT_ASSIGN(report.inlined_functions, ExpandFunctions(model, limits, report.warnings));
     PT_CHECK_OK(SortAndCheckNames(model));
   }
   PT_CHECK_OK(CheckNodes(model));
   const DeclaredTypes declared = DeclaredTypesOf(model.graph());
-  if (options.convert_opset) PT_CHECK_OK(Convert(model, tensors, limits, report));
+  PT_CHECK_OK(Convert(model, tensors, options, report));
   PT_ASSIGN(Graph graph, GraphFromProto(model, tensors, limits));
   if (!options.infer_shapes) return graph;
   PT_ASSIGN(Graph inferred, InferShapes(graph));

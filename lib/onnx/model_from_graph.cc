@@ -11,6 +11,7 @@
 #include "lib/onnx/check_nodes.h"
 #include "lib/onnx/fresh_names.h"
 #include "lib/onnx/node_to_proto.h"
+#include "lib/onnx/repeated_constants.h"
 #include "lib/onnx/tensor_to_proto.h"
 #include "lib/onnx/value_types.h"
 #include "partitiontuner/graph/datum.h"
@@ -38,12 +39,6 @@ int64_t OldestFormat(int64_t opset) {
 // A domain whose operators libonnx knows, all of them.
 bool IsOfOnnx(const std::string& domain) {
   return IsDefaultDomain(domain) || proto::OpSchemaRegistry::DomainToVersionRange::Instance().Map().contains(domain);
-}
-
-bool IsSameTensor(const Tensor& a, const Tensor& b) {
-  if (a.type() != b.type() || a.dims() != b.dims()) return false;
-  if (a.type() != DataType::kString && a.bytes().data() == b.bytes().data()) return true;
-  return a.content_hash() == b.content_hash();
 }
 
 std::string ValueLabel(const Graph& graph, ValueId id, const std::string& what) {
@@ -97,7 +92,7 @@ class Writer {
       names[i] = value.name;
       const auto outer = visible_.find(value.name);
       const bool hides = outer != visible_.end();
-      if (hides && value.is_constant() && outer->second != nullptr && IsSameTensor(*value.constant, *outer->second)) {
+      if (hides && value.is_constant() && outer->second != nullptr && SameTensor(*value.constant, *outer->second)) {
         shared.insert(ValueId(i));
       } else if (hides || value.name.empty()) {
         names[i] = fresh_.Make(value.name.empty() ? "value" : value.name);

@@ -207,7 +207,13 @@ void MarkNodes(Nodes& nodes, const std::string& path) {
 void MarkSources(proto::ModelProto& model) {
   MarkGraph(*model.mutable_graph(), "");
   for (proto::FunctionProto& function : *model.mutable_functions()) {
-    MarkNodes(*function.mutable_node(), "function " + function.domain() + "." + function.name());
+    const std::string what = "function " + function.domain() + "." + function.name();
+    MarkNodes(*function.mutable_node(), what);
+    for (proto::AttributeProto& attribute : *function.mutable_attribute_proto()) {
+      const std::string here = what + "/" + attribute.name();
+      if (attribute.has_g()) MarkGraph(*attribute.mutable_g(), here);
+      for (proto::GraphProto& graph : *attribute.mutable_graphs()) MarkGraph(graph, here);
+    }
   }
 }
 
@@ -228,6 +234,16 @@ Status SortAndCheckNames(proto::ModelProto& model) {
       if (!body.defines(output))
         return LoadError(ErrorCode::kInvalidInput, "onnx.missing",
                          "output \"" + output + "\" of " + what + " is made by nothing in it");
+    }
+    for (proto::AttributeProto& attribute : *function.mutable_attribute_proto()) {
+      const std::string which = "the default of attribute " + attribute.name() + " of " + what;
+      const auto check = [&](proto::GraphProto& graph) -> Status {
+        free.clear();
+        PT_CHECK_OK(SortGraph(graph, which, free));
+        return Missing(free, which);
+      };
+      if (attribute.has_g()) PT_CHECK_OK(check(*attribute.mutable_g()));
+      for (proto::GraphProto& graph : *attribute.mutable_graphs()) PT_CHECK_OK(check(graph));
     }
   }
   return {};

@@ -7,6 +7,8 @@
 #include <unordered_set>
 
 #include "lib/onnx/declared_types.h"
+#include "lib/onnx/nested_nodes.h"
+#include "lib/onnx/repeated_constants.h"
 #include "lib/onnx/tensor_from_proto.h"
 #include "lib/onnx/tensor_to_proto.h"
 #include "partitiontuner/support/checked.h"
@@ -81,23 +83,9 @@ void ClearData(proto::TensorProto& tensor) {
 }
 
 template <typename Visit>
-void VisitTensors(proto::GraphProto& graph, const Visit& visit);
-
-template <typename Visit>
-void VisitTensors(Nodes& nodes, const Visit& visit) {
-  for (proto::NodeProto& node : nodes) {
-    for (proto::AttributeProto& attribute : *node.mutable_attribute()) {
-      if (attribute.has_t()) visit(*attribute.mutable_t());
-      for (proto::TensorProto& tensor : *attribute.mutable_tensors()) visit(tensor);
-      if (attribute.has_g()) VisitTensors(*attribute.mutable_g(), visit);
-      for (proto::GraphProto& graph : *attribute.mutable_graphs()) VisitTensors(graph, visit);
-    }
-  }
-}
-
-template <typename Visit>
-void VisitTensors(proto::GraphProto& graph, const Visit& visit) {
-  VisitTensors(*graph.mutable_node(), visit);
+void VisitTensors(proto::AttributeProto& attribute, const Visit& visit) {
+  if (attribute.has_t()) visit(*attribute.mutable_t());
+  for (proto::TensorProto& tensor : *attribute.mutable_tensors()) visit(tensor);
 }
 
 template <typename IsKept>
@@ -131,6 +119,7 @@ struct ModelTensors::Context {
   ExternalData& external;
   const LeftInFile* left;
   const Limits& limits;
+  std::vector<std::string>& warnings;
   uint64_t dense_budget;  // bytes that sparse tensors may still grow to
 };
 
@@ -217,37 +206,41 @@ void ModelTensors::LeaveInProto(const Tensor& tensor, proto::TensorProto& left) 
 
 Status ModelTensors::TakeAttributeTensor(proto::TensorProto& tensor, const std::string& where, Context& context) {
   PT_ASSIGN(Tensor taken, Take(tensor, where, context));
-  LeaveInProto(taken, tensor);
-  tensor.clear_name();
-  if (IsSmall(taken)) return {};
-  tensor.set_name(std::string(kKeyPrefix) + std::to_string(attribute_tensors_.size()));
-  attribute_tensors_.push_back(std::move(taken));
+  LeaveInAttribute(std::move(taken), tensor);
+  return {};
+}
+
+// The same in an attribute, where a name says which one a large tensor is.
+void ModelTensors::LeaveInAttribute(Tensor tensor, proto::TensorProto& left) {
+  LeaveInProto(tensor, left);
+  left.clear_name();
+  if (IsSmall(tensor)) return;
+  left.set_name(std::string(kKeyPrefix) + std::to_string(attribute_tensors_.size()));
+  attribute_tensors_.push_back(std::move(tensor));
+}
+
+Status ModelTensors::TakeAttribute(proto::AttributeProto& attribute, const std::string& where, Context& context) {
+  if (attribute.has_t()) PT_CHECK_OK(TakeAttributeTensor(*attribute.mutable_t(), where, context));
+  for (proto::TensorProto& tensor : *attribute.mutable_tensors())
+    PT_CHECK_OK(TakeAttributeTensor(tensor, where, context));
+  if (attribute.has_sparse_tensor()) {
+    PT_ASSIGN(Tensor dense, Densify(*attribute.mutable_sparse_tensor(), where, context));
+    attribute.clear_sparse_tensor();
+    LeaveInAttribute(std::move(dense), *attribute.mutable_t());
+  }
+  if (attribute.has_g()) PT_CHECK_OK(TakeGraph(*attribute.mutable_g(), context));
+  for (proto::GraphProto& graph : *attribute.mutable_graphs()) PT_CHECK_OK(TakeGraph(graph, context));
+  // Whoever passes on a sparse tensor, or reads one, finds a dense one.
+  if (attribute.type() == proto::AttributeProto::SPARSE_TENSOR) attribute.set_type(proto::AttributeProto::TENSOR);
   return {};
 }
 
 Status ModelTensors::TakeNode(proto::NodeProto& node, Context& context) {
   for (proto::AttributeProto& attribute : *node.mutable_attribute()) {
-    const auto where = [&] {
-      return "attribute " + attribute.name() + " of " + node.op_type() +
-             (node.output_size() > 0 ? " " + node.output(0) : "");
-    };
-    if (attribute.has_t()) PT_CHECK_OK(TakeAttributeTensor(*attribute.mutable_t(), where(), context));
-    for (proto::TensorProto& tensor : *attribute.mutable_tensors())
-      PT_CHECK_OK(TakeAttributeTensor(tensor, where(), context));
-    if (attribute.has_sparse_tensor() && node.op_type() == "Constant" && attribute.name() == "sparse_value") {
-      PT_ASSIGN(const Tensor dense, Densify(*attribute.mutable_sparse_tensor(), where(), context));
-      attribute.clear_sparse_tensor();
-      attribute.set_name("value");
-      attribute.set_type(proto::AttributeProto::TENSOR);
-      proto::TensorProto& left = *attribute.mutable_t();
-      LeaveInProto(dense, left);
-      if (!IsSmall(dense)) {
-        left.set_name(std::string(kKeyPrefix) + std::to_string(attribute_tensors_.size()));
-        attribute_tensors_.push_back(dense);
-      }
-    }
-    if (attribute.has_g()) PT_CHECK_OK(TakeGraph(*attribute.mutable_g(), context));
-    for (proto::GraphProto& graph : *attribute.mutable_graphs()) PT_CHECK_OK(TakeGraph(graph, context));
+    const std::string where = "attribute " + attribute.name() + " of " + node.op_type() +
+                              (node.output_size() > 0 ? " " + node.output(0) : "");
+    PT_CHECK_OK(TakeAttribute(attribute, where, context));
+    if (node.op_type() == "Constant" && attribute.name() == "sparse_value") attribute.set_name("value");
   }
   return {};
 }
@@ -255,16 +248,26 @@ Status ModelTensors::TakeNode(proto::NodeProto& node, Context& context) {
 // In the graph's order, each with its name.
 Status ModelTensors::TakeInitializers(proto::GraphProto& graph, Context& context, bool is_main,
                                       std::vector<std::pair<std::string, Tensor>>& taken) {
-  std::unordered_set<std::string> names;
+  struct First {
+    size_t place, taken;
+  };
+  std::unordered_map<std::string, First> first;
+  size_t given = 0;
   const auto add = [&](const std::string& name, Tensor tensor) -> Status {
+    const size_t place = given++;
     if (name.empty())
       return LoadError(ErrorCode::kInvalidInput, "onnx.tensor",
                        "an initialiser of graph \"" + graph.name() + "\" has no name");
-    if (!names.insert(name).second) {
-      return LoadError(ErrorCode::kInvalidInput, "onnx.duplicate",
-                       "initialiser \"" + name + "\" of graph \"" + graph.name() + "\" is given twice");
+    const auto [at, is_new] = first.emplace(name, First{place, taken.size()});
+    if (is_new) {
+      taken.emplace_back(name, std::move(tensor));
+      return {};
     }
-    taken.emplace_back(name, std::move(tensor));
+    const std::string twice = "initialiser \"" + name + "\" of graph \"" + graph.name() + "\" is given twice, as #" +
+                              std::to_string(at->second.place) + " and as #" + std::to_string(place);
+    if (!SameTensor(taken[at->second.taken].second, tensor))
+      return LoadError(ErrorCode::kInvalidInput, "onnx.duplicate", twice + ", with different data");
+    context.warnings.push_back(twice + "; the data is the same");
     return {};
   };
   const LeftInFile* left = is_main ? context.left : nullptr;
@@ -307,11 +310,7 @@ Status ModelTensors::TakeGraph(proto::GraphProto& graph, Context& context) {
     proto::AttributeProto& value = *node.add_attribute();
     value.set_name("value");
     value.set_type(proto::AttributeProto::TENSOR);
-    LeaveInProto(tensor, *value.mutable_t());
-    if (!IsSmall(tensor)) {
-      value.mutable_t()->set_name(std::string(kKeyPrefix) + std::to_string(attribute_tensors_.size()));
-      attribute_tensors_.push_back(std::move(tensor));
-    }
+    LeaveInAttribute(std::move(tensor), *value.mutable_t());
   }
   for (proto::NodeProto& node : *graph.mutable_node()) nodes.Add()->Swap(&node);
   graph.mutable_node()->Swap(&nodes);
@@ -356,13 +355,12 @@ void ModelTensors::AddInitializer(proto::GraphProto& graph, const std::string& n
 Status ModelTensors::TakeFrom(proto::ModelProto& model, ExternalData& external, const LeftInFile* left,
                               const LoadOptions& options, LoadReport& report) {
   const Limits& limits = options.limits;
-  Context context{external, left, limits, limits.densified_bytes == 0 ? UINT64_MAX : limits.densified_bytes};
+  Context context{external, left, limits, report.warnings,
+                  limits.densified_bytes == 0 ? UINT64_MAX : limits.densified_bytes};
   for (proto::FunctionProto& function : *model.mutable_functions()) {
     for (proto::NodeProto& node : *function.mutable_node()) PT_CHECK_OK(TakeNode(node, context));
-    for (proto::AttributeProto& attribute : *function.mutable_attribute_proto()) {
-      if (attribute.has_t())
-        PT_CHECK_OK(TakeAttributeTensor(*attribute.mutable_t(), "default of attribute " + attribute.name(), context));
-    }
+    for (proto::AttributeProto& attribute : *function.mutable_attribute_proto())
+      PT_CHECK_OK(TakeAttribute(attribute, "default of attribute " + attribute.name(), context));
   }
   return TakeMainGraph(*model.mutable_graph(), context, options, report);
 }
@@ -392,12 +390,13 @@ void ModelTensors::SetPlaceholderDims(proto::ModelProto& model, bool empty) cons
   for (proto::TensorProto& tensor : *model.mutable_graph()->mutable_initializer())
     set(tensor, initializer(tensor.name()));
   const auto visit = [&](proto::TensorProto& tensor) { set(tensor, placeholder(tensor)); };
-  VisitTensors(*model.mutable_graph(), visit);
+  const auto visit_node = [&](proto::NodeProto& node) {
+    for (proto::AttributeProto& attribute : *node.mutable_attribute()) VisitTensors(attribute, visit);
+  };
+  VisitNodes(*model.mutable_graph()->mutable_node(), visit_node);
   for (proto::FunctionProto& function : *model.mutable_functions()) {
-    VisitTensors(*function.mutable_node(), visit);
-    for (proto::AttributeProto& attribute : *function.mutable_attribute_proto()) {
-      if (attribute.has_t()) visit(*attribute.mutable_t());
-    }
+    VisitNodes(function, visit_node);
+    for (proto::AttributeProto& attribute : *function.mutable_attribute_proto()) VisitTensors(attribute, visit);
   }
 }
 

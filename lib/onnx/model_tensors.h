@@ -30,7 +30,8 @@ class ModelTensors {
   //  - sparse tensors are dense; tensors in attributes are named by their key (large) or not at
   //  all.
   // Errors: data that does not fit its dims, external data refused, sparse tensors that are invalid
-  // or grow over the limit, an initialiser given twice. `left` is null for a model that is all there.
+  // or grow over the limit, an initialiser given twice with different data; the report warns of those given twice with
+  // the same. `left` is null for a model that is all there.
   Status TakeFrom(proto::ModelProto& model, ExternalData& external, const LeftInFile* left, const LoadOptions& options,
                   LoadReport& report);
 
@@ -52,12 +53,14 @@ class ModelTensors {
   Status TakeGraph(proto::GraphProto& graph, Context& context);
   Status TakeMainGraph(proto::GraphProto& graph, Context& context, const LoadOptions& options, LoadReport& report);
   Status TakeNode(proto::NodeProto& node, Context& context);
+  Status TakeAttribute(proto::AttributeProto& attribute, const std::string& where, Context& context);
   Status TakeInitializers(proto::GraphProto& graph, Context& context, bool is_main,
                           std::vector<std::pair<std::string, Tensor>>& taken);
   Result<Tensor> Take(proto::TensorProto& tensor, const std::string& where, Context& context);
   Result<Tensor> Densify(proto::SparseTensorProto& sparse, const std::string& where, Context& context);
   Status TakeAttributeTensor(proto::TensorProto& tensor, const std::string& where, Context& context);
   void LeaveInProto(const Tensor& tensor, proto::TensorProto& left);
+  void LeaveInAttribute(Tensor tensor, proto::TensorProto& left);
 
   std::unordered_map<std::string, Tensor> initializers_;
   std::vector<Tensor> attribute_tensors_;

@@ -32,4 +32,14 @@ void VisitNodes(Nodes& nodes, const Visit& visit) {
   }
 }
 
+// Those of a function's body, and of the graphs that its attributes have where a call leaves them out.
+template <typename Visit>
+void VisitNodes(proto::FunctionProto& function, const Visit& visit) {
+  VisitNodes(*function.mutable_node(), visit);
+  for (proto::AttributeProto& attribute : *function.mutable_attribute_proto()) {
+    if (attribute.has_g()) VisitNodes(*attribute.mutable_g()->mutable_node(), visit);
+    for (proto::GraphProto& graph : *attribute.mutable_graphs()) VisitNodes(*graph.mutable_node(), visit);
+  }
+}
+
 }  // namespace pt

@@ -90,8 +90,12 @@ std::string KindConflict(const ValueType& says, const ValueType& is) {
     const bool known = says.type != DataType::kUndefined && is.type != DataType::kUndefined;
     return known ? "another element type" : "";
   }
-  if (!says.other.empty()) return "";  // the tensors in a sequence may differ
-  return says.ranked && is.ranked && says.dims.size() != is.dims.size() ? "another rank" : "";
+  return "";
+}
+
+bool RanksConflict(const ValueType& says, const ValueType& is) {
+  if (!says.other.empty() || !is.other.empty()) return false;  // the tensors in a sequence may differ
+  return says.ranked && is.ranked && says.dims.size() != is.dims.size();
 }
 
 bool DimsConflict(const ValueType& says, const ValueType& is) {

@@ -15,9 +15,11 @@ bool IsDimName(const std::string& name);
 // keep the type of their tensors besides their kind, all else that is no tensor only its kind.
 ValueType TypeFromProto(const proto::TypeProto& type);
 
-// What contradicts in two types of one value: "another kind", "another element type", "another rank"; "" when nothing
-// does. What either leaves unknown contradicts nothing; dims are not looked at.
+// What contradicts in two types of one value: "another kind", "another element type"; "" when nothing does. What either
+// leaves unknown contradicts nothing; ranks and dims are not looked at.
 std::string KindConflict(const ValueType& says, const ValueType& is);
+// Whether two types of tensors have different ranks.
+bool RanksConflict(const ValueType& says, const ValueType& is);
 // Whether two types of the same rank give different numbers for some dim.
 bool DimsConflict(const ValueType& says, const ValueType& is);
 

@@ -5,6 +5,7 @@
 #include "partitiontuner/graph/graph_builder.h"
 #include "partitiontuner/graph/graph_text.h"
 #include "test/testing/loading.h"
+#include "test/testing/onnx_bytes.h"
 
 namespace pt {
 namespace {
@@ -280,4 +281,48 @@ TEST_CASE("InferShapes, AttentionOfOpenDimsLeavesThemOpen", "[onnx]") {
 }
 
 }  // namespace
+TEST_CASE("InferShapes, EinsumBroadcastsWhatItsOperandsShare", "[onnx]") {
+  const auto type = [](const std::string& equation, const std::vector<std::vector<std::string>>& operands) {
+    testing::GraphParts parts;
+    std::vector<std::string> inputs;
+    for (const auto& dims : operands) {
+      inputs.push_back("x" + std::to_string(inputs.size()));
+      parts.inputs.push_back(testing::ValueInfo(inputs.back(), 1, dims));
+    }
+    parts.nodes = {testing::NodeBytes("Einsum", inputs, {"y"}, {testing::StringAttribute("equation", equation)})};
+    parts.outputs = {testing::Wire().Bytes(1, "y")};
+    const Result<Graph> graph = testing::Load(testing::ModelBytes(parts));
+    return graph.ok() ? ToString(graph->value(graph->outputs()[0]).type) : ToString(graph.error());
+  };
+  CHECK(type("ij,jk->ik", {{"2", "3"}, {"3", "4"}}) == "float32[2,4]");
+  CHECK(type("bik,bkj->bij", {{"1", "3", "4"}, {"5", "4", "6"}}) == "float32[5,3,6]");
+  CHECK(type("bik,bkj->bij", {{"5", "3", "4"}, {"1", "4", "6"}}) == "float32[5,3,6]");
+  CHECK(type("bik,bkj->bij", {{"n", "3", "4"}, {"1", "4", "6"}}) == "float32[n,3,6]");
+  CHECK(type("bik,bkj", {{"n", "3", "4"}, {"n", "4", "6"}}) == "float32[3,6]");
+  CHECK(type("ji,kj", {{"2", "3"}, {"4", "2"}}) == "float32[3,4]");
+  CHECK(type("...ij,...jk->...ik", {{"7", "1", "2", "3"}, {"5", "3", "4"}}) == "float32[7,5,2,4]");
+  CHECK(type("i...j->j...", {{"2", "3", "4", "5"}}) == "float32[5,3,4]");
+  CHECK(type("...ii->i...", {{"3", "4", "4"}}) == "float32[4,3]");
+  CHECK(type("...,...", {{"2", "1"}, {"3"}}) == "float32[2,3]");
+  CHECK(type("ij->", {{"2", "3"}}) == "float32[]");
+}
+
+TEST_CASE("InferShapes, OutputsOfBranchesMayBeConstants", "[onnx]") {
+  const auto branch = [](const std::string& name) {
+    testing::GraphParts parts;
+    parts.initializers = {testing::FloatTensor(name, {5}, {1, 2, 3, 4, 5})};
+    parts.outputs = {testing::Wire().Bytes(1, name)};
+    return testing::GraphBytes(parts);
+  };
+  testing::GraphParts parts;
+  parts.inputs = {testing::ValueInfo("c", 9, {})};
+  parts.nodes = {testing::NodeBytes(
+      "If", {"c"}, {"y"},
+      {testing::GraphAttribute("then_branch", branch("t")), testing::GraphAttribute("else_branch", branch("e"))})};
+  parts.outputs = {testing::ValueInfo("y", 1, {})};
+  const Result<Graph> graph = testing::Load(testing::ModelBytes(parts));
+  REQUIRE(graph.ok());
+  CHECK(ToString(graph->value(graph->outputs()[0]).type) == "float32[5]");
+}
+
 }  // namespace pt

@@ -59,6 +59,11 @@ Wire FloatsAttribute(std::string_view name, const std::vector<float>& values) {
   return wire;
 }
 Wire StringAttribute(std::string_view name, std::string_view value) { return AttributeStart(name, 3).Bytes(4, value); }
+Wire StringsAttribute(std::string_view name, const std::vector<std::string>& values) {
+  Wire wire = AttributeStart(name, 8);
+  for (const std::string& value : values) wire.Bytes(9, value);
+  return wire;
+}
 Wire TensorAttribute(std::string_view name, const Wire& tensor) { return AttributeStart(name, 4).Message(5, tensor); }
 Wire GraphAttribute(std::string_view name, const Wire& graph) { return AttributeStart(name, 5).Message(6, graph); }
 Wire ReferenceAttribute(std::string_view name, std::string_view to, int type) {

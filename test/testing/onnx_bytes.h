@@ -33,6 +33,7 @@ Wire IntsAttribute(std::string_view name, const std::vector<int64_t>& values);
 Wire FloatAttribute(std::string_view name, float value);
 Wire FloatsAttribute(std::string_view name, const std::vector<float>& values);
 Wire StringAttribute(std::string_view name, std::string_view value);
+Wire StringsAttribute(std::string_view name, const std::vector<std::string>& values);
 Wire TensorAttribute(std::string_view name, const Wire& tensor);
 Wire GraphAttribute(std::string_view name, const Wire& graph);
 Wire ReferenceAttribute(std::string_view name, std::string_view to, int type);

@@ -1,10 +1,8 @@
-// The domains that the rewriting of operators of ONNX Runtime works with.
+// The domain of operators of ONNX Runtime.
 #pragma once
 
 namespace pt::contrib {
 
 constexpr const char* kDomain = "com.microsoft";
-// Of nodes that replace others, in operators of opset kTargetOpset while the model's own may be of another.
-constexpr const char* kSpelledOutDomain = "pt.spelled_out";
 
 }  // namespace pt::contrib

@@ -4,9 +4,10 @@
 
 #include <algorithm>
 
-#include "lib/onnx/contrib/domain.h"
+#include "lib/onnx/opset_domain.h"
 #include "lib/onnx/tensor_from_proto.h"
 #include "lib/onnx/value_types.h"
+#include "partitiontuner/onnx/load_onnx.h"
 
 namespace pt::contrib {
 
@@ -135,7 +136,7 @@ proto::NodeProto& Rewrite::Append(const std::string& op, const std::vector<std::
                                   const Attributes& attributes) {
   proto::NodeProto& node = *made_.Add();
   node.set_op_type(op);
-  node.set_domain(kSpelledOutDomain);
+  node.set_domain(OpsetDomain(kTargetOpset));
   node.set_name(node_.name());
   for (const std::string& input : inputs) node.add_input(input);
   for (const proto::AttributeProto& attribute : attributes) *node.add_attribute() = attribute;
