@@ -19,8 +19,11 @@ Result<Vectors> ReadVectors(Site& site) {
   const std::vector<int64_t>& dims = site.in[0].dims;
   const bool coerced = site.opset < 13;
   const int64_t rank = site.in[0].rank();
-  PT_ASSIGN(const int64_t axis,
-            site.Axis(site.node.int_or("axis", coerced ? 1 : -1), std::max<int64_t>(1, coerced ? rank + 1 : rank)));
+  const int64_t given = site.node.int_or("axis", coerced ? 1 : -1);
+  int64_t axis = rank;  // behind the last one there may be none
+  if (!coerced || given != rank) {
+    PT_ASSIGN(axis, site.Axis(given, std::max<int64_t>(1, rank)));
+  }
   PT_CHECK_OK(site.Out(0, site.in[0].type, dims));
   Vectors v;
   for (int64_t d = 0; d < rank; ++d) {
