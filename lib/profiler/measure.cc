@@ -27,6 +27,8 @@ namespace {
 constexpr std::chrono::milliseconds kReferenceLasts{200};
 constexpr double kFinalistReach = 1.75;  // times the fastest of the decision on that unit class
 constexpr double kVariantReach = 1.25;   // times the fastest that differs in its variant alone
+constexpr double kHopelessReach = 100;   // times the fastest so far, or what was expected
+constexpr double kQuickNs = 20'000'000;  // what takes no longer is measured, whatever it competes with
 
 // What planners tell apart of the ways to do the same work: of all others they take the fastest.
 using Kind = std::tuple<UnitClassId, std::string, MathMode, std::vector<Form>, std::vector<Form>>;
@@ -45,6 +47,14 @@ class Watched {
  private:
   MeasureWatch* watch_;
 };
+
+// From when on an item is so far behind that its exact time is of no use.
+int64_t HopelessNs(const WorkItem& item, int64_t fastest_ns) {
+  double reach = std::min(static_cast<double>(fastest_ns), static_cast<double>(item.known_ns));
+  if (const double rough = RoughNs(item.needed); rough > 0) reach = std::min(reach, rough);
+  const double ns = std::max(kQuickNs, kHopelessReach * reach);
+  return ns < 9e18 ? static_cast<int64_t>(ns) : INT64_MAX;
+}
 
 // Goes through the decisions: some samples of every way, then the rest of those that may still win.
 class Profiling {
@@ -140,11 +150,15 @@ Status Profiling::TimeReference() {
 }
 
 Status Profiling::MeasureOnce(Decision& decision) {
+  std::map<UnitClassId, int64_t> fastest;
   for (WorkItem& item : decision) {
     if (ledger_.StopNow()) break;
     if (item.done) continue;
     const Watched watched(task_.options.watch, item);
+    int64_t& least = fastest.try_emplace(item.needed.unit_class, INT64_MAX).first->second;
+    item.hopeless_ns = HopelessNs(item, least);
     if (Status status = MeasureFirst(item); !status.ok()) PT_CHECK_OK(Settle(item, std::move(status).error()));
+    if (!item.samples.empty()) least = std::min(least, std::max<int64_t>(1, Summarise(item.samples).median_ns));
   }
   return {};
 }

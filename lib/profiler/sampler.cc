@@ -64,23 +64,37 @@ Status Sampler::Prepare(WorkItem& item) {
   return item.subject->MakeCandidate(task_.graph, task_.candidates[needed.candidate]);
 }
 
+// What has no hope keeps one sample.
+bool Sampler::GaveUp(WorkItem& item, const Timing& timing) {
+  if (timing.ns <= item.hopeless_ns) return false;
+  item.samples = {timing.ns};
+  if (timing.launch_ns > 0) item.launches = {timing.launch_ns};
+  item.done = true;
+  return true;
+}
+
 // Up to `count` more samples. Warming up ends when two times in a row agree. Samples during which a core was taken
-// away are kept only where there are no others: long work on a busy machine.
+// away are kept only where there are no others: long work on a busy machine. The first run of a device or of a runtime
+// with threads of its own says nothing: it may still be preparing something.
 Status Sampler::TakeSlice(WorkItem& item, uint32_t count, bool warm_up) {
   PT_ASSIGN(Runner * runner, RunnerOf(item.needed.unit_class));
   return locks_.Hold(task_.platform.unit_class(item.needed.unit_class).device, [&]() -> Status {
     const Clock::time_point begin = Clock::now();
     const auto spent = [&] { return (Clock::now() - begin).count(); };
+    const bool prepares =
+        !task_.platform.unit_class(item.needed.unit_class).on_host() || item.subject->brings_threads();
     int64_t before = 0;
     for (uint32_t i = 0; warm_up && i < kMostWarmUps && (i == 0 || spent() < kSliceNs); ++i) {
       PT_ASSIGN(const Timing timing, runner->Time(*item.subject));
       const bool agrees = i > 0 && std::abs(timing.ns - before) < timing.ns / 10;
       before = timing.ns;
-      if (agrees) break;
+      if (agrees || ((i > 0 || !prepares) && GaveUp(item, timing))) break;
     }
     const size_t enough = item.samples.size() + count;
-    for (bool first = true; item.samples.size() < enough && (first || spent() < kSliceNs); first = false) {
+    for (bool first = true; !item.done && item.samples.size() < enough && (first || spent() < kSliceNs);
+         first = false) {
       PT_ASSIGN(const Timing timing, runner->Time(*item.subject));
+      if (GaveUp(item, timing)) break;
       (timing.preempted ? item.preempted : item.samples).push_back(timing.ns);
       if (timing.launch_ns > 0) item.launches.push_back(timing.launch_ns);
     }
@@ -91,7 +105,7 @@ Status Sampler::TakeSlice(WorkItem& item, uint32_t count, bool warm_up) {
 
 // As many slices as a busy machine makes necessary, within reason.
 Status Sampler::TakeFirst(WorkItem& item) {
-  for (uint32_t slice = 0; slice < kMostQuickSlices && item.samples.size() < kQuickSamples; ++slice) {
+  for (uint32_t slice = 0; slice < kMostQuickSlices && !item.done && item.samples.size() < kQuickSamples; ++slice) {
     PT_CHECK_OK(TakeSlice(item, kQuickSamples - static_cast<uint32_t>(item.samples.size()), slice == 0));
     if (item.spent_ns >= task_.options.max_time_per_key.count()) break;
   }

@@ -22,7 +22,7 @@ class Sampler {
   Result<std::unique_ptr<Subject>> MakeSubject(UnitClassId unit_class);
   // Compiles and binds what the item asks for.
   Status Prepare(WorkItem& item);
-  // The first few samples, after warming up.
+  // The first few samples, after warming up; one, and the item is done, where that is beyond item.hopeless_ns.
   Status TakeFirst(WorkItem& item);
   // A few more, within one slice.
   Status TakeMore(WorkItem& item);
@@ -37,6 +37,7 @@ class Sampler {
 
  private:
   Result<Runner*> RunnerOf(UnitClassId unit_class);
+  static bool GaveUp(WorkItem& item, const Timing& timing);
   Status TakeSlice(WorkItem& item, uint32_t count, bool warm_up);
 
   const ProfilingTask& task_;

@@ -14,9 +14,6 @@ constexpr double kCompilingNs = 3e6;
 // Hand-overs take four to ten times as long while a virtual machine's cores lie on different chips.
 constexpr double kMuchFaster = 0.6;
 
-// Rough rates of one core, to order work and to say how much is left before anything was measured.
-double RoughNs(const NeededKey& needed) { return needed.expected_flops / 20.0 + needed.expected_bytes / 8.0; }
-
 std::string CandidateLabel(const ProfilingTask& task, const Candidate& candidate) {
   std::string label = NodeLabel(task.graph, HeaviestNode(task.graph, candidate.nodes));
   if (candidate.nodes.size() > 1) label += " and " + std::to_string(candidate.nodes.size() - 1) + " more";
@@ -151,7 +148,34 @@ bool IsOfSlowHandOvers(const ProfilingTask& task, const std::map<Hash128, Measur
   return static_cast<double>(hand_over_ns) < kMuchFaster * static_cast<double>(row->second.median_ns);
 }
 
+// What the database knows of other ways to do the same work.
+class KnownTimes {
+ public:
+  explicit KnownTimes(const ProfilingTask& task) : task_(task) {}
+
+  void Note(const NeededKey& key, const Measurement& m) {
+    if (key.kind == NeededKey::Kind::kCandidate && m.failure.empty()) rows_.push_back({key, m.median_ns});
+  }
+  // decision_of: the place of each by its work.
+  void TellItems(const std::map<std::string, size_t>& decision_of, std::vector<Decision>& decisions) const {
+    if (decisions.empty()) return;
+    for (const auto& [key, ns] : rows_) {
+      const auto at = decision_of.find(WorkSignature(task_.graph, task_.candidates[key.candidate].nodes));
+      if (at == decision_of.end()) continue;
+      for (WorkItem& item : decisions[at->second]) {
+        if (item.needed.unit_class == key.unit_class) item.known_ns = std::min(item.known_ns, ns);
+      }
+    }
+  }
+
+ private:
+  const ProfilingTask& task_;
+  std::vector<std::pair<NeededKey, int64_t>> rows_;
+};
+
 }  // namespace
+
+double RoughNs(const NeededKey& needed) { return needed.expected_flops / 20.0 + needed.expected_bytes / 8.0; }
 
 void WorkItem::Fail(const Error& error) {
   row.failure = ToString(error);
@@ -171,12 +195,14 @@ Result<WorkList> ListWork(const ProfilingTask& task, int64_t hand_over_ns) {
   const std::string& refresh = task.options.refresh;
   const bool slow_hand_overs = IsOfSlowHandOvers(task, known, hand_over_ns);
   std::map<std::string, size_t> decision_of;
+  KnownTimes known_times(task);
   for (NeededKey& key : needed) {
     const auto row = known.find(key.key.hash);
     const bool again = (!refresh.empty() && fnmatch(refresh.c_str(), key.key.text.c_str(), 0) == 0) ||
                        (slow_hand_overs && IsOfExecutor(key));
     if (row != known.end() && !again) {
       NoteKnown(task, key, row->second, list);
+      known_times.Note(key, row->second);
       continue;
     }
     std::string decision = key.key.text;
@@ -187,6 +213,7 @@ Result<WorkList> ListWork(const ProfilingTask& task, int64_t hand_over_ns) {
     if (added) list.decisions.emplace_back();
     list.decisions[at->second].push_back(MakeItem(task, std::move(key)));
   }
+  known_times.TellItems(decision_of, list.decisions);
   std::stable_sort(list.decisions.begin(), list.decisions.end(),
                    [](const Decision& a, const Decision& b) { return Urgency(a) > Urgency(b); });
   return list;

@@ -2,6 +2,7 @@
 // early end does least harm.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <utility>
@@ -35,7 +36,9 @@ struct WorkItem {
   std::vector<int64_t> samples, preempted;  // nanoseconds; the second: taken while the system held a core back
   std::vector<int64_t> launches;            // on a device: nanoseconds of the host for each sample
   int64_t spent_ns = 0;
-  NoiseTarget target;  // of a finalist
+  int64_t known_ns = INT64_MAX;     // least of what the database says of other ways on that unit class
+  int64_t hopeless_ns = INT64_MAX;  // a time beyond this tells enough by itself
+  NoiseTarget target;               // of a finalist
   bool finalist = false, done = false, skipped = false;
 
   // It cannot run: remembered instead of times.
@@ -50,6 +53,9 @@ struct WorkList {
   size_t needed = 0, reused = 0, known_failures = 0;
   std::vector<std::pair<double, std::string>> known_noises;  // of reused measurements of work, with their labels
 };
+// A rough time of one core, to order work and to say how much is left before anything was measured.
+double RoughNs(const NeededKey& needed);
+
 // hand_over_ns: between the host's cores as the machine is now, 0 where it is not known. What the executor costs is
 // listed again if it was measured while hand-overs took much longer.
 Result<WorkList> ListWork(const ProfilingTask& task, int64_t hand_over_ns);

@@ -118,6 +118,62 @@ TEST_CASE("MeasureDevice, VariantsThatAreClearlySlowerThanAnotherKeepTheirFirstS
   CHECK(samples.at(160'000) == 3);
 }
 
+// Elements of which the probe is expected to take some milliseconds.
+Graph LargeNode() {
+  GraphBuilder builder;
+  builder.set_opset(25);
+  const ValueType type = StaticType(DataType::kFloat32, {1 << 21});
+  builder.AddOutput(builder.AddOp("Relu", {builder.AddInput("x", type)}, type));
+  return builder.Build().value();
+}
+
+struct VariantScene : ProbeScene {
+  VariantScene() : ProbeScene(true) {
+    graph = LargeNode();
+    options.max_time_per_key = std::chrono::seconds(20);
+  }
+  // The samples of each time, of all that the database has after these variants were measured on the device.
+  std::map<int64_t, uint32_t> SamplesOf(std::vector<int64_t> variants) {
+    probe.variant_ns = std::move(variants);
+    candidates = machine->libraries()[0]->Candidates(graph, machine->platform(), Precision());
+    std::erase_if(candidates,
+                  [&](const Candidate& c) { return machine->platform().unit_class(c.unit_class).on_host(); });
+    REQUIRE(Measure().ok());
+    std::map<int64_t, uint32_t> samples;
+    for (const Measurement& row : Rows("Relu")) samples[row.median_ns] = row.samples;
+    return samples;
+  }
+};
+
+TEST_CASE("MeasureDevice, WhatIsAHundredTimesBehindKeepsOneSample", "[profiler]") {
+  VariantScene scene;
+  const std::map<int64_t, uint32_t> samples = scene.SamplesOf({1'000'000, 90'000'000, 110'000'000});
+  CHECK(samples.at(90'000'000) == 3);
+  CHECK(samples.at(110'000'000) == 1);
+  for (const Measurement& row : scene.Rows("Relu")) {
+    if (row.median_ns == 110'000'000) CHECK(row.spread_ns == row.median_ns);
+  }
+  const int runs = scene.probe.runs;
+  CHECK(scene.Measure()->measured == 0);  // one sample is enough for the next time, too
+  CHECK(scene.probe.runs == runs);
+}
+
+TEST_CASE("MeasureDevice, WhatTheDatabaseKnowsIsAnAlternativeToo", "[profiler]") {
+  VariantScene scene;
+  scene.SamplesOf({1'000'000});
+  const std::map<int64_t, uint32_t> samples = scene.SamplesOf({1'000'000, 110'000'000});
+  CHECK(samples.at(1'000'000) >= scene.options.min_samples);
+  CHECK(samples.at(110'000'000) == 1);
+}
+
+TEST_CASE("MeasureDevice, WhatIsAHundredTimesBehindItsEstimateKeepsOneSample", "[profiler]") {
+  VariantScene scene;
+  CHECK(scene.SamplesOf({5'000'000'000}).at(5'000'000'000) == 1);
+  VariantScene small;  // nothing is given up that takes no longer than a slice
+  small.graph = testing::TwoNodes();
+  CHECK(small.SamplesOf({19'000'000}).at(19'000'000) >= small.options.min_samples);
+}
+
 // What takes the host long to enqueue would count its time, were the device idle meanwhile.
 TEST_CASE("MeasureDevice, SlowLaunchesAreCoveredByOtherWorkAndKeptAsWhatTheyAre", "[profiler]") {
   constexpr std::chrono::milliseconds kLaunch{1};
