@@ -107,6 +107,9 @@ Argument ConstantArgument(KernelDescriptor& descriptor, int key, Tensor tensor, 
 Status Complete(KernelDescriptor& descriptor, dnnl::primitive_desc_base description);
 Status Complete(Call& call, dnnl::primitive_desc_base description);
 
+// Moves the elements of `from` to `to`, whose descriptors have the same dims; keys are set here.
+Result<Call> MoveCall(const dnnl::engine& engine, Argument from, Argument to, KernelDescriptor& descriptor);
+
 // Static dims of a value that was checked to have them.
 Dims DimsOf(const Graph& graph, ValueId value);
 // "input x is not a static float32 tensor" for the first of these that is none (invalid ids are

@@ -443,11 +443,8 @@ Result<KernelDescriptor> OneDnnLibrary::ReorderDescriptor(const TensorLayout& fr
     PT_ASSIGN(const Desc dst, DescOf(to));
     if (from.dims != to.dims) return Unsupported("a reorder changes no dims");
     KernelDescriptor descriptor;
-    dnnl::primitive_attr attributes;
-    attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
-    PT_CHECK_OK(Complete(descriptor, dnnl::reorder::primitive_desc(engine_, src, engine_, dst, attributes, true)));
-    descriptor.call.arguments.push_back({DNNL_ARG_FROM, Argument::Source::kInput, 0, src});
-    descriptor.call.arguments.push_back({DNNL_ARG_TO, Argument::Source::kOutput, 0, dst});
+    PT_ASSIGN(descriptor.call, MoveCall(engine_, {DNNL_ARG_FROM, Argument::Source::kInput, 0, src},
+                                        {DNNL_ARG_TO, Argument::Source::kOutput, 0, dst}, descriptor));
     return descriptor;
   } catch (const dnnl::error& error) {
     return Unsupported(std::string("oneDNN: ") + error.what());

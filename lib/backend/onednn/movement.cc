@@ -91,12 +91,8 @@ Result<KernelDescriptor> BuildTranspose(const Request& request) {
   for (size_t i = 0; i < perm->size(); ++i) axes[static_cast<size_t>((*perm)[i])] = static_cast<int>(i);
   const Desc src = stored.permute_axes(axes);
   KernelDescriptor descriptor;
-  dnnl::primitive_attr attributes;
-  attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
-  PT_CHECK_OK(
-      Complete(descriptor, dnnl::reorder::primitive_desc(request.engine, src, request.engine, dst, attributes, true)));
-  descriptor.call.arguments.push_back({DNNL_ARG_FROM, Argument::Source::kInput, 0, src});
-  descriptor.call.arguments.push_back({DNNL_ARG_TO, Argument::Source::kOutput, 0, dst});
+  PT_ASSIGN(descriptor.call, MoveCall(request.engine, {DNNL_ARG_FROM, Argument::Source::kInput, 0, src},
+                                      {DNNL_ARG_TO, Argument::Source::kOutput, 0, dst}, descriptor));
   descriptor.moves_only = src == dst;
   return descriptor;
 }

@@ -88,15 +88,8 @@ class Builder {
     return static_cast<uint32_t>(descriptor_.temporaries.size() - 1);
   }
 
-  Result<Call> Move(Argument from, Argument to) const {
-    Call call;
-    dnnl::primitive_attr attributes;
-    attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
-    PT_CHECK_OK(Complete(
-        call, dnnl::reorder::primitive_desc(request_.engine, from.desc, request_.engine, to.desc, attributes, true)));
-    call.arguments.push_back(std::move(from));
-    call.arguments.push_back(std::move(to));
-    return call;
+  Result<Call> Move(Argument from, Argument to) {
+    return MoveCall(request_.engine, std::move(from), std::move(to), descriptor_);
   }
 
   // An input that the primitive reads as `wanted`; `seen` is the same elements where they lie.
