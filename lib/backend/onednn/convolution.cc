@@ -1,7 +1,8 @@
+#include "lib/backend/onednn/convolution.h"
+
 #include <algorithm>
 
 #include "lib/backend/onednn/family.h"
-#include "partitiontuner/backend/window_parameters.h"
 
 namespace pt::onednn {
 namespace {
@@ -81,6 +82,47 @@ bool MissesAllSlices(int64_t in, int64_t out, const WindowParameters& window, bo
   return false;
 }
 
+}  // namespace
+
+Result<ConvolutionParts> PartsOf(const Request& request, bool transposed) {
+  const Graph& graph = request.graph;
+  const Node& node = graph.node(request.group.anchor);
+  ConvolutionParts parts;
+  parts.transposed = transposed;
+  parts.x = DimsOf(graph, node.inputs[0]);
+  parts.w = DimsOf(graph, node.inputs[1]);
+  parts.y = DimsOf(graph, node.outputs[0]);
+  parts.groups = node.int_or("group", 1);
+  const Dims kernel = Spatial(parts.w);
+  auto window = transposed ? TransposedWindowOf(node, kernel, Spatial(parts.x), Spatial(parts.y))
+                           : WindowOf(node, kernel, Spatial(parts.x), Spatial(parts.y));
+  const auto source = InputIndex(request, node.inputs[0]);
+  if (!window || !source) return Unsupported("the convolution's dims do not fit together");
+  parts.window = std::move(*window);
+  parts.source = *source;
+
+  parts.ops = request.group.ops;
+  if (node.inputs.size() > 2 && node.inputs[2].valid()) {
+    parts.bias = graph.value(node.inputs[2]).constant;
+    if (!parts.bias) parts.bias_input = InputIndex(request, node.inputs[2]);
+  } else if (TakesAsBias(request.group, parts.y)) {
+    parts.bias = parts.ops[0].operand.constant;
+    parts.ops = parts.ops.subspan(1);
+  }
+
+  parts.x_read = request.group.read(node.inputs[0]);
+  parts.w_read = request.group.read(node.inputs[1]);
+  if ((parts.x_read == nullptr) != (parts.w_read == nullptr)) return Unsupported("one operand alone is of integers");
+  parts.weights = parts.w_read ? SymmetricWeights(graph, *parts.w_read) : RealConstant(request, node.inputs[1]);
+  if (parts.w_read && !parts.weights) return Unsupported("weights of integers are not constant and symmetric");
+  if (!parts.weights) parts.weights_input = InputIndex(request, node.inputs[1]);
+  return parts;
+}
+
+DataType ConvolutionParts::weights_type(const Request& request) const {
+  return w_read != nullptr ? DataType::kInt8 : WeightsType(request);
+}
+
 // What oneDNN 3.7.2 computes wrongly in less than float32, channels-last: a stride that makes one column of an image;
 // volumes with several filters for each channel of their only slice, or with windows that meet no slice. The latter
 // crash now and then.
@@ -94,20 +136,22 @@ bool IsWrongInLess(const Dims& x, const Dims& w, const Dims& y, int64_t groups, 
   return one_column || (several_filters && volume && x[2] == 1 && w[2] > 1);
 }
 
-// The scales and zero points of the integers that are read and written.
-Status AddQuantisations(const Request& request, const Node& node, int64_t groups, bool transposed,
+Status AddQuantisations(const Request& request, const ConvolutionParts& parts, int64_t repeats,
                         dnnl::primitive_attr& attributes, KernelDescriptor& descriptor) {
-  const Quantised &x = *request.group.read(node.inputs[0]), &w = *request.group.read(node.inputs[1]);
+  if (parts.x_read == nullptr) return {};
   if (!HasExactIntegerProducts()) return Unsupported("this processor's products of integers are not exact");
-  if (!x.quantisation.is_whole()) return Unsupported("the input's scale varies along an axis");
-  PT_CHECK_OK(AddQuantisation(attributes, descriptor, DNNL_ARG_SRC, x.quantisation, 0));
-  LinearQuantisation weights = w.quantisation;
-  std::ranges::fill(weights.zero_points, 0);  // SymmetricWeights
+  if (!parts.x_read->quantisation.is_whole()) return Unsupported("the input's scale varies along an axis");
+  PT_CHECK_OK(AddQuantisation(attributes, descriptor, DNNL_ARG_SRC, parts.x_read->quantisation, 0));
+  LinearQuantisation weights = parts.w_read->quantisation;
   int mask = 0;
   if (!weights.is_whole()) {
-    if (weights.axis != (transposed ? 1 : 0) || (transposed && groups > 1)) return Unsupported("the weights' scales");
-    mask = groups > 1 ? 3 : 1;
+    const bool by_output = weights.axis == (parts.transposed ? 1 : 0);
+    if (!by_output || (parts.transposed && parts.groups > 1)) return Unsupported("the weights' scales");
+    mask = parts.groups > 1 ? 3 : 1;
+    const std::vector<float> once = weights.scales;
+    for (int64_t i = 1; i < repeats; ++i) weights.scales.insert(weights.scales.end(), once.begin(), once.end());
   }
+  weights.zero_points.assign(weights.scales.size(), 0);  // SymmetricWeights
   PT_CHECK_OK(AddQuantisation(attributes, descriptor, DNNL_ARG_WEIGHTS, weights, mask));
   const auto& writes = request.group.writes;
   if (!writes) return {};
@@ -115,75 +159,60 @@ Status AddQuantisations(const Request& request, const Node& node, int64_t groups
   return AddQuantisation(attributes, descriptor, DNNL_ARG_DST, writes->quantisation, 0);
 }
 
+namespace {
+
+// The bias as the primitive takes it; nullopt where there is none.
+std::optional<Argument> BiasArgument(const Request& request, const ConvolutionParts& parts,
+                                     KernelDescriptor& descriptor) {
+  const Desc plain = PlainDesc({parts.y[1]});
+  if (parts.bias) return ConstantArgument(descriptor, DNNL_ARG_BIAS, *parts.bias, plain, plain);
+  if (!parts.bias_input) return std::nullopt;
+  return Argument{DNNL_ARG_BIAS, Argument::Source::kInput, *parts.bias_input,
+                  PlainDesc({parts.y[1]}, request.in[*parts.bias_input].type)};
+}
+
 Result<KernelDescriptor> BuildAny(const Request& request, bool transposed) {
-  const Graph& graph = request.graph;
-  const Node& node = graph.node(request.group.anchor);
-  const Dims x = DimsOf(graph, node.inputs[0]), w = DimsOf(graph, node.inputs[1]), y = DimsOf(graph, node.outputs[0]);
-  const int64_t groups = node.int_or("group", 1);
-  const Dims kernel = KernelDims(graph, node);
-  const auto window = transposed ? TransposedWindowOf(node, kernel, Spatial(x), Spatial(y))
-                                 : WindowOf(node, kernel, Spatial(x), Spatial(y));
-  const auto source = InputIndex(request, node.inputs[0]);
-  if (!window || !source) return Unsupported("the convolution's dims do not fit together");
-  const bool in_less = request.in[*source].type != DataType::kFloat32;
-  if (in_less && IsWrongInLess(x, w, y, groups, *window, transposed)) return Unsupported("oneDNN computes it wrongly");
-
-  KernelDescriptor descriptor;
-  PT_ASSIGN(const Desc src, DescOf(request.in[*source], request.out));
-  PT_ASSIGN(const Desc dst, DescOf(request.out, request.in[*source]));
-  PostOps post{request.group.ops, dst, request.out.layout, Followed::kConvolution};
-
-  std::optional<Argument> bias;
-  const bool own_bias = node.inputs.size() > 2 && node.inputs[2].valid();
-  if (own_bias || TakesAsBias(request.group, y)) {
-    const auto& constant = own_bias ? graph.value(node.inputs[2]).constant : request.group.ops[0].operand.constant;
-    if (constant) {
-      const Desc plain = PlainDesc({y[1]});
-      bias = ConstantArgument(descriptor, DNNL_ARG_BIAS, *constant, plain, plain);
-    } else {
-      const uint32_t index = *InputIndex(request, node.inputs[2]);
-      bias = Argument{DNNL_ARG_BIAS, Argument::Source::kInput, index, PlainDesc({y[1]}, request.in[index].type)};
-    }
-    if (!own_bias) post.ops = post.ops.subspan(1);
+  PT_ASSIGN(const ConvolutionParts parts, PartsOf(request, transposed));
+  const WindowParameters& window = parts.window;
+  const bool in_less = request.in[parts.source].type != DataType::kFloat32;
+  if (in_less && IsWrongInLess(parts.x, parts.w, parts.y, parts.groups, window, transposed)) {
+    return Unsupported("oneDNN computes it wrongly");
   }
+  KernelDescriptor descriptor;
+  PT_ASSIGN(const Desc src, DescOf(request.in[parts.source], request.out));
+  PT_ASSIGN(const Desc dst, DescOf(request.out, request.in[parts.source]));
+  const std::optional<Argument> bias = BiasArgument(request, parts, descriptor);
 
-  const Quantised *x_read = request.group.read(node.inputs[0]), *w_read = request.group.read(node.inputs[1]);
-  if ((x_read == nullptr) != (w_read == nullptr)) return Unsupported("one operand alone is of integers");
-  const std::optional<Tensor> constant_weights =
-      w_read ? SymmetricWeights(graph, *w_read) : RealConstant(request, node.inputs[1]);
-  if (w_read && !constant_weights) return Unsupported("weights of integers are not constant and symmetric");
-  const std::optional<uint32_t> weights_input = InputIndex(request, node.inputs[1]);
-  const DataType stored = w_read          ? DataType::kInt8
-                          : weights_input ? request.in[*weights_input].type
-                                          : DataType::kFloat32;
-  const Desc plain_weights = PlainWeights(w, groups, transposed, stored);
-  const Desc weights = constant_weights
-                           ? AnyDesc(plain_weights.get_dims(), w_read ? DataType::kInt8 : WeightsType(request))
-                           : plain_weights;
+  const DataType stored = parts.w_read          ? DataType::kInt8
+                          : parts.weights_input ? request.in[*parts.weights_input].type
+                                                : DataType::kFloat32;
+  const Desc plain_weights = PlainWeights(parts.w, parts.groups, transposed, stored);
+  const Desc weights = parts.weights ? AnyDesc(plain_weights.get_dims(), parts.weights_type(request)) : plain_weights;
+  const PostOps post{parts.ops, dst, request.out.layout, Followed::kConvolution};
   PT_ASSIGN(dnnl::primitive_attr attributes, Attributes(request, post, descriptor));
-  if (x_read) PT_CHECK_OK(AddQuantisations(request, node, groups, transposed, attributes, descriptor));
+  PT_CHECK_OK(AddQuantisations(request, parts, 1, attributes, descriptor));
 
   dnnl::primitive_desc_base description;
   const Desc no_bias;
   const Desc& bias_desc = bias ? bias->desc : no_bias;
   if (transposed) {
     description = dnnl::deconvolution_forward::primitive_desc(
-        request.engine, kInference, dnnl::algorithm::deconvolution_direct, src, weights, bias_desc, dst,
-        window->strides, window->dilates(), window->pads_begin, window->pads_end, attributes, true);
+        request.engine, kInference, dnnl::algorithm::deconvolution_direct, src, weights, bias_desc, dst, window.strides,
+        window.dilates(), window.pads_begin, window.pads_end, attributes, true);
   } else {
     description = dnnl::convolution_forward::primitive_desc(
-        request.engine, kInference, dnnl::algorithm::convolution_direct, src, weights, bias_desc, dst, window->strides,
-        window->dilates(), window->pads_begin, window->pads_end, attributes, true);
+        request.engine, kInference, dnnl::algorithm::convolution_direct, src, weights, bias_desc, dst, window.strides,
+        window.dilates(), window.pads_begin, window.pads_end, attributes, true);
   }
   PT_CHECK_OK(Complete(descriptor, description));
 
   auto& arguments = descriptor.call.arguments;
-  arguments.push_back({DNNL_ARG_SRC, Argument::Source::kInput, *source, src});
-  if (constant_weights) {
+  arguments.push_back({DNNL_ARG_SRC, Argument::Source::kInput, parts.source, src});
+  if (parts.weights) {
     const Desc packed = description.query_md(dnnl::query::weights_md, 0);
-    arguments.push_back(ConstantArgument(descriptor, DNNL_ARG_WEIGHTS, *constant_weights, plain_weights, packed));
+    arguments.push_back(ConstantArgument(descriptor, DNNL_ARG_WEIGHTS, *parts.weights, plain_weights, packed));
   } else {
-    arguments.push_back({DNNL_ARG_WEIGHTS, Argument::Source::kInput, *weights_input, weights});
+    arguments.push_back({DNNL_ARG_WEIGHTS, Argument::Source::kInput, *parts.weights_input, weights});
   }
   if (bias) arguments.push_back(*bias);
   arguments.push_back({DNNL_ARG_DST, Argument::Source::kOutput, 0, dst});
@@ -200,6 +229,8 @@ Result<KernelDescriptor> BuildConvolution(const Request& request) { return Build
 std::optional<std::string> WhyNotTransposedConvolution(const Graph& graph, const Node& node) {
   return WhyNot(graph, node, true);
 }
-Result<KernelDescriptor> BuildTransposedConvolution(const Request& request) { return BuildAny(request, true); }
+Result<KernelDescriptor> BuildTransposedConvolution(const Request& request) {
+  return request.way == Way::kPhases ? BuildPhases(request) : BuildAny(request, true);
+}
 
 }  // namespace pt::onednn

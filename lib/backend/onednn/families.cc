@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cctype>
 
 #include "lib/backend/onednn/family.h"
 #include "partitiontuner/support/alignment.h"
@@ -91,9 +92,18 @@ uint64_t KernelDescriptor::constant_bytes() const {
   return bytes;
 }
 
+bool IsReferenceImplementation(std::string_view name) {
+  constexpr std::string_view kWord = "ref";
+  const auto is_letter = [&](size_t i) { return i < name.size() && std::isalnum(static_cast<unsigned char>(name[i])); };
+  for (size_t at = name.find(kWord); at != std::string_view::npos; at = name.find(kWord, at + 1)) {
+    if ((at == 0 || !is_letter(at - 1)) && !is_letter(at + kWord.size())) return true;
+  }
+  return false;
+}
+
 bool KernelDescriptor::is_slow() const {
-  const std::string_view implementation = call.description.impl_info_str();
-  return implementation.starts_with("ref") || implementation.find("gemm:ref") != std::string_view::npos;
+  const auto slow = [](const Call& part) { return IsReferenceImplementation(part.description.impl_info_str()); };
+  return slow(call) || std::ranges::any_of(before, slow) || std::ranges::any_of(after, slow);
 }
 
 DataType WeightsType(const Request& request) {

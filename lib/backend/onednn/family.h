@@ -21,6 +21,7 @@ enum class Way : uint8_t {
   kNarrowWeights,  // weights in blocks of 16 columns: read in longer runs than those oneDNN chooses
   kWinograd2,      // minimal filtering in tiles of 2x2 results
   kWinograd4,      // in tiles of 4x4
+  kPhases,         // a transposed convolution as convolutions
 };
 
 // A group at the layouts its inputs and output will have.

@@ -69,13 +69,21 @@ struct ReadyConstant {
   }
 };
 
+Status CheckBytes(const Tensor& tensor, const Desc& plain) {
+  if (tensor.bytes().size() == plain.get_size()) return {};
+  return MakeError(ErrorCode::kInternal, "onednn.constant", "a constant's bytes do not match its dims");
+}
+
 Status Pack(const dnnl::engine& engine, const ConstantOperand& constant, DeviceBuffer& buffer) {
   try {
     TeamPool alone;
     dnnl::stream stream = MakeStream(engine, alone);
     const ConcurrencyScope scope(1);
-    const Rearrangement& rearrangement = constant.rearrangement;
-    const Tensor tensor = rearrangement.apply == nullptr ? constant.tensor : rearrangement.apply(constant.tensor);
+    Tensor tensor = constant.tensor;
+    if (constant.rearrangement.apply) {
+      PT_ASSIGN(tensor, constant.rearrangement.apply(constant.tensor));
+    }
+    PT_CHECK_OK(CheckBytes(tensor, constant.plain));
     dnnl::memory from(constant.plain, engine,
                       const_cast<std::byte*>(tensor.bytes().data()));  // NOLINT
     dnnl::memory to(constant.packed, engine, buffer.data());
@@ -88,14 +96,13 @@ Status Pack(const dnnl::engine& engine, const ConstantOperand& constant, DeviceB
 }
 
 Result<ReadyConstant> Prepare(const dnnl::engine& engine, const ConstantOperand& constant, CompileContext& context) {
-  if (constant.tensor.bytes().size() != constant.plain.get_size()) {
-    return MakeError(ErrorCode::kInternal, "onednn.constant", "a constant's bytes do not match its dims");
-  }
+  const bool rearranged = constant.rearrangement.apply != nullptr;
+  if (!rearranged) PT_CHECK_OK(CheckBytes(constant.tensor, constant.plain));
   const auto address = reinterpret_cast<uintptr_t>(constant.tensor.bytes().data());
-  const bool as_it_is = constant.plain == constant.packed && constant.rearrangement.apply == nullptr;
+  const bool as_it_is = constant.plain == constant.packed && !rearranged;
   if (as_it_is && address % kTensorAlignment == 0) return ReadyConstant{constant.tensor, nullptr};
   std::string format = "onednn " + DescText(constant.plain) + " > " + DescText(constant.packed);
-  if (constant.rearrangement.apply != nullptr) format += " " + std::string(constant.rearrangement.name);
+  if (rearranged) format += " " + std::string(constant.rearrangement.name);
   PT_ASSIGN(auto packed,
             context.weights.Get(constant.tensor.content_hash(), format, context.device, constant.packed.get_size(),
                                 [&](DeviceBuffer& buffer) { return Pack(engine, constant, buffer); }));
@@ -135,8 +142,8 @@ class OneDnnKernel final : public Kernel {
       for (const ReadyCall& call : calls_) {
         BoundCall bound_call(call.primitive);
         for (const Argument& argument : call.arguments) {
-          void* data = DataOf(argument, in, out, scratch_data);
-          bound_call.Add(argument.key, dnnl::memory(argument.desc, engine_, data));
+          auto* const data = static_cast<std::byte*>(DataOf(argument, in, out, scratch_data));
+          bound_call.Add(argument.key, dnnl::memory(argument.desc, engine_, data + argument.offset));
         }
         bound->Add(std::move(bound_call));
       }

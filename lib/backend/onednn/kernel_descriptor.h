@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -14,10 +15,10 @@
 
 namespace pt::onednn {
 
-// A change of a constant's elements that no reorder expresses; the result has as many bytes.
+// A change of a constant's elements that no reorder expresses. What it makes has the bytes of ConstantOperand::plain.
 struct Rearrangement {
-  std::string_view name;  // tells packed constants apart
-  Tensor (*apply)(const Tensor&) = nullptr;
+  std::string name;  // tells packed constants apart
+  std::function<Result<Tensor>(const Tensor&)> apply = nullptr;
 };
 
 // A constant argument: the tensor's elements, rearranged where that is asked for, seen as `plain`, reordered once to
@@ -34,6 +35,7 @@ struct Argument {
   Source source = Source::kInput;
   uint32_t index = 0;  // into the candidate's inputs or outputs, or KernelDescriptor::constants or temporaries
   Desc desc;
+  uint64_t offset = 0;  // bytes from the source's beginning
 };
 
 struct Call {
@@ -43,7 +45,8 @@ struct Call {
 
 struct KernelDescriptor {
   Call call;
-  // What moves data to and from `call` where it cannot read or write it in place, in the order of execution.
+  // What is done before and after `call`, in the order of execution: moving data to and from it where it cannot read or
+  // write it in place; other parts of the result.
   std::vector<Call> before, after;
   std::vector<ConstantOperand> constants;
   std::vector<Desc> temporaries;  // between the calls; in scratch
@@ -59,8 +62,11 @@ struct KernelDescriptor {
   uint64_t scratch_bytes() const;
   uint64_t temporary_offset(size_t index) const;
   uint64_t constant_bytes() const;
-  // An implementation meant as reference: right, and many times slower than it could be.
+  // Some implementation is one meant as reference: right, and many times slower than it could be.
   bool is_slow() const;
 };
+
+// By its name in oneDNN: "ref:any", "gemm:ref", "conv:any+ref:any", …
+bool IsReferenceImplementation(std::string_view name);
 
 }  // namespace pt::onednn

@@ -13,7 +13,8 @@ struct WayName {
   std::string_view suffix;
 };
 constexpr std::array kWayNames = {WayName{Way::kSum, "+sum"}, WayName{Way::kNarrowWeights, "+narrow"},
-                                  WayName{Way::kWinograd2, "+winograd2"}, WayName{Way::kWinograd4, "+winograd4"}};
+                                  WayName{Way::kWinograd2, "+winograd2"}, WayName{Way::kWinograd4, "+winograd4"},
+                                  WayName{Way::kPhases, "+phases"}};
 
 LayoutRule RuleOf(const Graph& graph, const FusionGroup& group) {
   if (group.is_conversion()) return LayoutRule::kConversion;
@@ -39,6 +40,10 @@ std::vector<ValueId> MainInputs(const Graph& graph, const FusionGroup& group) {
     if (!graph.value(input).is_constant()) inputs.push_back(input);
   }
   return inputs;
+}
+
+bool IsTransposedConvolution(const Graph& graph, const FusionGroup& group) {
+  return group.anchor.valid() && graph.node(group.anchor).op == "ConvTranspose";
 }
 
 bool HasResidual(const FusionGroup& group) {
@@ -223,6 +228,7 @@ std::vector<Proposal> FirstProposals(const Graph& graph, const FusionGroup& grou
   auto add = [&](const Layout& in, const Layout& out, const Storages& storages) {
     const Proposal usual{{in, storages.in}, {out, storages.out}, Way::kUsual};
     proposals.push_back(usual);
+    if (IsTransposedConvolution(graph, group)) proposals.push_back({usual.in, usual.out, Way::kPhases});
     if (HasResidual(group)) proposals.push_back({usual.in, usual.out, Way::kSum});
     if (usual.math() == MathMode::kFp32 && ReadsMostlyWeights(graph, group)) {
       proposals.push_back({usual.in, usual.out, Way::kNarrowWeights});

@@ -55,7 +55,7 @@ std::vector<float> Reordered(std::span<const float> from, int64_t directions, st
   return to;
 }
 
-Tensor LstmWeights(const Tensor& tensor) {
+Result<Tensor> LstmWeights(const Tensor& tensor) {
   return Tensor::Float32(tensor.dims(), Reordered(tensor.values<float>(), tensor.dims()[0], kLstmGates));
 }
 

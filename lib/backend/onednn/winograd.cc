@@ -166,8 +166,7 @@ Status DescribeProducts(const dnnl::engine& engine, WinogradDescriptor& descript
   descriptor.rest = describe(descriptor.tail, descriptor.product.weights_desc());
   if (!descriptor.rest) return Unsupported("oneDNN has no product for the last tiles");
   for (const auto* product : {&descriptor.product, &descriptor.rest}) {
-    const std::string_view implementation = product->impl_info_str();
-    if (implementation.find("ref") != std::string_view::npos) return Unsupported("oneDNN's product is slow");
+    if (IsReferenceImplementation(product->impl_info_str())) return Unsupported("oneDNN's product is slow");
   }
   return {};
 }
