@@ -231,6 +231,13 @@ void GraphBuilder::ReplaceUses(ValueId from, ValueId to) {
 
 void GraphBuilder::RemoveNode(NodeId id) { removed_[id.index()] = true; }
 
+void GraphBuilder::DropCaptured(ValueId value) { std::erase(graph_.captured_, value); }
+
+void GraphBuilder::TakeCapturedAsInputs() {
+  graph_.inputs_.insert(graph_.inputs_.end(), graph_.captured_.begin(), graph_.captured_.end());
+  graph_.captured_.clear();
+}
+
 Result<Graph> GraphBuilder::Build(bool keep_dead) {
   Graph old = std::exchange(graph_, {});
   const std::vector<bool> removed = std::exchange(removed_, {});

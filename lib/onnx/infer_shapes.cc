@@ -126,6 +126,13 @@ class Writer {
       info->set_name(names[id.index()]);
       TypeToProto(input_types.empty() ? graph.value(id).type : input_types[i], *info->mutable_type());
     }
+    // A nested graph alone: nothing outside says what it captures.
+    for (size_t i = 0; prefix == kMainPrefix && i < graph.captured().size(); ++i) {
+      const ValueId id = graph.captured()[i];
+      auto* info = to.add_input();
+      info->set_name(names[id.index()]);
+      TypeToProto(graph.value(id).type, *info->mutable_type());
+    }
     for (size_t i = 0; i < graph.values().size(); ++i) {
       if (graph.values()[i].is_constant()) AddConstant(*graph.values()[i].constant, names[i], to);
     }

@@ -1,5 +1,5 @@
 // If with a constant condition: the branch taken stands in its place.
-#include "lib/transform/edit.h"
+#include "lib/transform/bodies.h"
 #include "lib/transform/pass_list.h"
 
 namespace pt {
@@ -24,26 +24,8 @@ const Subgraph* BranchTaken(const Graph& graph, const Node& node) {
 void Inline(GraphBuilder& builder, NodeId id, const Subgraph& taken) {
   const Node outer = builder.graph().node(id);
   const Graph& body = *taken.graph;
-  std::vector<ValueId> inner_to_outer(body.values().size());
-  for (size_t i = 0; i < body.captured().size(); ++i) {
-    inner_to_outer[body.captured()[i].index()] = outer.inputs[taken.captures[i]];
-  }
-  for (size_t v = 0; v < body.values().size(); ++v) {
-    const Value& value = body.values()[v];
-    if (inner_to_outer[v].valid()) continue;
-    inner_to_outer[v] =
-        value.is_constant() ? builder.AddConstant("", *value.constant) : builder.AddValue("", value.type);
-  }
-  for (const Node& inner : body.nodes()) {
-    Node node = inner;
-    for (ValueId& input : node.inputs) {
-      if (input.valid()) input = inner_to_outer[input.index()];
-    }
-    for (ValueId& output : node.outputs) {
-      if (output.valid()) output = inner_to_outer[output.index()];
-    }
-    builder.AddNode(std::move(node));
-  }
+  std::vector<ValueId> inner_to_outer = OutsideOf(builder, outer, taken);
+  AddBody(builder, body, inner_to_outer);
   builder.RemoveNode(id);
   for (size_t i = 0; i < outer.outputs.size(); ++i) {
     if (!outer.outputs[i].valid()) continue;

@@ -20,5 +20,12 @@ Result<std::optional<Graph>> RecogniseLayerNormalization(const Graph& graph, con
 Result<std::optional<Graph>> SinkViews(const Graph& graph, const PassContext& context);
 Result<std::optional<Graph>> ShareCommonSubexpressions(const Graph& graph, const PassContext& context);
 Result<std::optional<Graph>> DropDeadCode(const Graph& graph, const PassContext& context);
+Result<std::optional<Graph>> TypeLoops(const Graph& graph, const PassContext& context);
+Result<std::optional<Graph>> UnrollLoops(const Graph& graph, const PassContext& context);
+Result<std::optional<Graph>> SimplifyNested(const Graph& graph, const PassContext& context);
+
+// Simplify, for passes; `changed` is set where anything did. After an error the graph is as the passes before it left
+// it.
+Status SimplifyInPlace(Graph& graph, const PassContext& context, bool& changed);
 
 }  // namespace pt

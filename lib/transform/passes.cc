@@ -28,6 +28,12 @@ constexpr Pass kPasses[] = {
     {"sink-views", "computes element-wise operators after a product before the Reshape that separates them", SinkViews},
     {"share-common-subexpressions", "computes equal nodes of equal inputs once", ShareCommonSubexpressions},
     {"drop-dead-code", "drops what no graph output needs", DropDeadCode},
+    // Last: what the passes before it found out about the values outside is known inside.
+    {"simplify-nested", "runs all passes on the graphs in If, Loop, …; captured constants are constants there",
+     SimplifyNested},
+    {"type-loops", "finds the sizes of what a Loop carries, where no trip changes them", TypeLoops},
+    // Behind simplify-nested, so that loops in a body are unrolled before it is.
+    {"unroll-loops", "replaces a Loop or Scan of a few trips, as many in every run, by its bodies", UnrollLoops},
 };
 
 // Every round removes or simplifies at least one node, so real models settle in a few; the limit only guards
@@ -38,20 +44,25 @@ constexpr int kMaxRounds = 20;
 
 std::span<const Pass> Passes() { return kPasses; }
 
-Result<Graph> Simplify(Graph graph, const PassContext& context) {
-  Graph current = std::move(graph);
+Status SimplifyInPlace(Graph& graph, const PassContext& context, bool& changed) {
   for (int round = 0; round < kMaxRounds; ++round) {
-    bool changed = false;
+    bool changed_now = false;
     for (const Pass& pass : Passes()) {
-      PT_ASSIGN(std::optional<Graph> next, pass.run(current, context));
+      PT_ASSIGN(std::optional<Graph> next, pass.run(graph, context));
       if (!next) continue;
-      current = std::move(*next);
-      changed = true;
+      graph = std::move(*next);
+      changed = changed_now = true;
     }
-    if (!changed) break;
-    PT_ASSIGN(current, context.infer_types(current));
+    if (!changed_now) break;
+    PT_ASSIGN(graph, context.infer_types(graph));
   }
-  return current;
+  return {};
+}
+
+Result<Graph> Simplify(Graph graph, const PassContext& context) {
+  bool changed = false;
+  PT_CHECK_OK(SimplifyInPlace(graph, context, changed));
+  return graph;
 }
 
 }  // namespace pt

@@ -37,6 +37,10 @@ class GraphBuilder {
   // pass may call it for every node. A Node& taken before the call must not be edited after it.
   void ReplaceUses(ValueId from, ValueId to);
   void RemoveNode(NodeId id);  // at Build
+  // The value stands for nothing outside any more: it has a constant, or nobody reads it. Who captures is edited too.
+  void DropCaptured(ValueId value);
+  // What is captured becomes inputs, in its order, behind those there are: the graph stands alone.
+  void TakeCapturedAsInputs();
 
   // Freezes. keep_dead = false drops nodes and values that no graph output needs. Inputs and outputs
   // keep their order. Errors (kInvalidInput): a cycle (listed), a value without or with two producers,
