@@ -15,6 +15,29 @@ namespace {
 
 std::vector<int64_t> Ints(const Tensor& tensor) { return tensor.ToInts(); }
 
+// ---- TopK ----
+
+// The graph says how many; the values are left out.
+TEST_CASE("TopK, PlacesAloneByACountThatARunGives", "[backend]") {
+  GraphBuilder builder;
+  builder.set_opset(21);
+  const ValueId x = builder.AddInput("x", StaticType(DataType::kFloat32, {4}));
+  const ValueId k = builder.AddInput("k", StaticType(DataType::kInt64, {1}));
+  Node node;
+  node.op = "TopK";
+  node.inputs = {x, k};
+  node.outputs = {ValueId(), builder.AddValue("places", StaticType(DataType::kInt64, {2}))};
+  builder.AddOutput(node.outputs[1]);
+  builder.AddNode(std::move(node));
+  HostLab lab;
+  const auto session = lab.Open(std::make_shared<const Graph>(builder.Build().value()), 1);
+  const Tensor numbers = Tensor::Float32({4}, {3, 7, 1, 5});
+  const auto two = RunOnce(*session, {numbers, Tensor::Int64({1}, {2})});
+  if (!two.ok()) FAIL(ToString(two.error()));
+  CHECK(Ints((*two)[0]) == std::vector<int64_t>{1, 3});
+  CHECK(RunOnce(*session, {numbers, Tensor::Int64({1}, {3})}).error().code == ErrorCode::kInvalidInput);
+}
+
 // ---- NonMaxSuppression ----
 
 std::string SuppressionText(int64_t batches, int64_t boxes, int64_t classes, const std::string& attributes = "") {

@@ -34,8 +34,10 @@ Result<Routine> TopK(Site& site) {
     if (site.is_constant(1)) {
       k = site.in[1].constant->ToInts()[0];
     } else {
-      PT_CHECK_OK(site.OutFromGraph(0, site.in[0].type, site.in[0].rank()));
-      k = site.out[0].dims[at];
+      const size_t known = site.node.outputs[0].valid() ? 0 : 1;  // either may be left out
+      if (known >= site.node.outputs.size() || !site.node.outputs[known].valid()) return site.Invalid("has no output");
+      PT_CHECK_OK(site.OutFromGraph(known, known == 0 ? site.in[0].type : DataType::kInt64, site.in[0].rank()));
+      k = site.out[known].dims[at];
     }
   }
   if (k < 0 || k > in[at])
