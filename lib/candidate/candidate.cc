@@ -103,12 +103,34 @@ bool IsConvex(const Graph& graph, std::span<const NodeId> nodes) {
   return true;
 }
 
+namespace {
+
+// Of the heaviest nested graph, run once: how often a loop goes round, only the run knows.
+WorkSize NestedWork(const Node& node) {
+  WorkSize most;
+  for (const Subgraph& subgraph : node.subgraphs) {
+    WorkSize all;
+    for (size_t n = 0; n < subgraph.graph->nodes().size(); ++n) {
+      const NodeId id(n);
+      const WorkSize one = WorkSizeOf(*subgraph.graph, {&id, 1});
+      all.flops += one.flops;
+      all.bytes += one.bytes;
+    }
+    if (all.flops > most.flops || (all.flops == most.flops && all.bytes > most.bytes)) most = all;
+  }
+  return most;
+}
+
+}  // namespace
+
 WorkSize WorkSizeOf(const Graph& graph, std::span<const NodeId> nodes) {
   WorkSize size;
   std::map<ValueId, double> read;  // by each value from outside, what the node that reads most of it reads
   for (NodeId id : nodes) {
-    size.flops += FlopsOf(graph, id);
     const Node& node = graph.node(id);
+    const WorkSize nested = NestedWork(node);
+    size.flops += FlopsOf(graph, id) + nested.flops;
+    size.bytes += nested.bytes;
     for (size_t i = 0; i < node.inputs.size(); ++i) {
       if (!node.inputs[i].valid()) continue;
       const NodeId producer = graph.value(node.inputs[i]).producer;

@@ -22,6 +22,20 @@ constexpr Estimate kUnknownOverhead{500, 0, Provenance::kEstimated, 1.0};
 constexpr Estimate kUnknownWait{1000, 0, Provenance::kEstimated, 1.0};
 // A step whose sizes only the run knows: nobody can measure it before. The same for all, so that it decides nothing.
 constexpr Estimate kUnsizedStep{20'000, 0, Provenance::kEstimated, 1.0};
+// Nested graphs are not measured either, but what is sized in them can be counted: by rates of a core as they usually
+// are, so that a large one gets a wide unit.
+constexpr double kNestedFlopsPerNs = 20, kNestedBytesPerNs = 5, kNestedGainOfCore = 0.9;
+
+Estimate UnsizedStep(const Graph& graph, const Platform& platform, const Candidate& candidate) {
+  const bool nests = std::ranges::any_of(candidate.nodes, [&](NodeId id) { return !graph.node(id).subgraphs.empty(); });
+  if (!nests) return kUnsizedStep;
+  const WorkSize work = WorkSizeOf(graph, candidate.nodes);
+  const double one_core = work.flops / kNestedFlopsPerNs + work.bytes / kNestedBytesPerNs;
+  const uint32_t cores = std::max<uint32_t>(platform.unit_class(candidate.unit_class).cores, 1);
+  Estimate estimate = kUnsizedStep;
+  estimate.ns += RoundNs(std::min(one_core, 1e15) / (1 + kNestedGainOfCore * (cores - 1)));
+  return estimate;
+}
 constexpr double kUnknownLinkLatencyNs = 20'000, kUnknownLinkBytesPerNs = 1.0;
 
 Estimate FromMeasurement(const Measurement& m) { return {m.median_ns, m.spread_ns, m.provenance, 0.0, m.reference_ns}; }
@@ -208,7 +222,7 @@ std::optional<Estimate> ProfiledCosts::LookUp(const Candidate& candidate) const 
   if (version == options_.library_versions.end()) return std::nullopt;
   if (!IsSizedBeforeRun(graph_, candidate.nodes)) {
     if (IsSimulatedClass(platform_, candidate.unit_class)) return std::nullopt;
-    return kUnsizedStep;
+    return UnsizedStep(graph_, platform_, candidate);
   }
   const MeasurementKey key = CostKey(graph_, platform_, candidate, version->second, reuse_distance_);
   if (const Measurement* m = profile_.find(key.hash)) {

@@ -10,6 +10,7 @@
 #include "lib/engine/load_model.h"
 #include "lib/engine/measured_trials.h"
 #include "lib/engine/memory_front.h"
+#include "lib/engine/nested_plans.h"
 #include "lib/engine/rough_costs.h"
 #include "partitiontuner/cost/beside_costs.h"
 #include "partitiontuner/cost/profiled_costs.h"
@@ -53,6 +54,9 @@ struct Engine::State {
   Result<PlanningProfile> ProfileForPlanning(const Model& model, const PlanOptions& plan_options);
   Result<PlanningCosts> CostsForPlanning(const Model& model, const PlanOptions& plan_options, bool beside = false);
   std::unique_ptr<CostModel> CostsFrom(const Model& model, Profile profile, bool allow_estimates) const;
+  // As given, with what this engine knows of the model and of nested graphs.
+  SessionOptions OptionsFor(const Model& model, const SessionOptions& given) const;
+  PlanningScene SceneFor(const Model& model, const PlanningCosts& found, const PlanOptions& plan_options) const;
 };
 
 namespace {
@@ -101,12 +105,6 @@ void AddKnownTimes(const Model& model, const Machine& machine, const Platform& p
   }
 }
 
-SessionOptions OptionsFor(const Model& model, const SessionOptions& given) {
-  SessionOptions options = given;
-  if (!model.constants.empty()) options.constant_inputs = model.constant_inputs;
-  return options;
-}
-
 Status CheckIsToPlan(const Model& model) {
   if (!model.candidates.empty() || model.graph->nodes().empty()) return {};
   return MakeError(ErrorCode::kUsage, "engine.not_to_plan",
@@ -135,6 +133,24 @@ Status CheckProfiled(const Model& model, const CostModel& costs) {
 }
 
 }  // namespace
+
+SessionOptions Engine::State::OptionsFor(const Model& model, const SessionOptions& given) const {
+  SessionOptions session = given;
+  if (!model.constants.empty()) session.constant_inputs = model.constant_inputs;
+  if (!session.nested_planner) session.nested_planner = MakeNestedPlanner(*machine, keeps_reference());
+  return session;
+}
+
+PlanningScene Engine::State::SceneFor(const Model& model, const PlanningCosts& found,
+                                      const PlanOptions& plan_options) const {
+  return {model,
+          *machine,
+          *found.costs,
+          found.summary,
+          plan_options,
+          limits(),
+          MakeNestedPlanner(*machine, keeps_reference())};
+}
 
 Result<ProfileDb*> Engine::State::Database(Use use) {
   if (db) return &*db;
@@ -289,19 +305,18 @@ Result<Plan> Engine::MakePlan(const Model& model, const PlanOptions& options, Ex
 
 Result<Plan> Engine::MakePlanWithin(const Model& model, const PlanOptions& options, const ErrorBudget& budget) {
   PT_ASSIGN(const PlanningCosts found, state_->CostsForPlanning(model, options));
-  return PlanWithin({model, *state_->machine, *found.costs, found.summary, options, state_->limits()}, budget);
+  return PlanWithin(state_->SceneFor(model, found, options), budget);
 }
 
 Result<FinalChoice> Engine::MakeFinalPlan(const Model& model, const PlanOptions& options,
                                           const FinalistOptions& finalists) {
   PT_ASSIGN(const PlanningCosts found, state_->CostsForPlanning(model, options, true));
-  return RunFinalists({model, *state_->machine, *found.costs, found.summary, options, state_->limits()}, *found.beside,
-                      finalists);
+  return RunFinalists(state_->SceneFor(model, found, options), *found.beside, finalists);
 }
 
 Result<std::vector<Plan>> Engine::MakeMemoryFront(const Model& model, const PlanOptions& options) {
   PT_ASSIGN(const PlanningCosts found, state_->CostsForPlanning(model, options));
-  return pt::MakeMemoryFront({model, *state_->machine, *found.costs, found.summary, options});
+  return pt::MakeMemoryFront(state_->SceneFor(model, found, options));
 }
 
 Result<Plan> Engine::MakeDefaultPlan(const Model& model) {
@@ -323,12 +338,12 @@ Result<DispatchPlan> Engine::MakeDispatchPlan(const Model& model, const PlanOpti
 
 Result<std::unique_ptr<Session>> Engine::MakeSession(const Model& model, const Plan& plan,
                                                      const SessionOptions& options) {
-  return Session::Create(model.graph, plan, *state_->machine, OptionsFor(model, options));
+  return Session::Create(model.graph, plan, *state_->machine, state_->OptionsFor(model, options));
 }
 
 Result<std::unique_ptr<Session>> Engine::MakeSession(const Model& model, const DispatchPlan& dispatch,
                                                      const SessionOptions& options) {
-  return Session::CreateDispatch(model.graph, dispatch, *state_->machine, OptionsFor(model, options));
+  return Session::CreateDispatch(model.graph, dispatch, *state_->machine, state_->OptionsFor(model, options));
 }
 
 }  // namespace pt

@@ -47,22 +47,28 @@ std::string ConstraintsText(const Graph& graph, const Platform& platform, const 
   return text;
 }
 
-MadeFor MadeForOf(const Model& model, const Machine& machine, const Plan& plan, const ProfileSummary& profile,
-                  const PlanOptions& options) {
+// All but what it was made from.
+MadeFor MadeForOf(const Graph& graph, const Machine& machine, const Plan& plan) {
   MadeFor made_for;
   made_for.tool_version = kVersion;
   const std::set<std::string> used = LibrariesOf(plan);
   for (const auto& [name, version] : LibraryVersions(machine)) {
     if (used.contains(name)) made_for.libraries.emplace(name, version);
   }
+  made_for.opset = graph.opset();
+  made_for.platform = machine.platform();
+  return made_for;
+}
+
+MadeFor MadeForOf(const Model& model, const Machine& machine, const Plan& plan, const ProfileSummary& profile,
+                  const PlanOptions& options) {
+  MadeFor made_for = MadeForOf(*model.graph, machine, plan);
   made_for.model_hash = model.model_hash;
   made_for.graph_hash = model.graph_hash;
-  made_for.opset = model.graph->opset();
   for (ValueId input : model.graph->inputs()) {
     const Value& value = model.graph->value(input);
     if (const auto dims = value.type.static_dims()) made_for.input_dims[value.name] = *dims;
   }
-  made_for.platform = machine.platform();
   made_for.profile_hash = profile.hash;
   made_for.profile_samples = profile.samples;
   made_for.settings = {{"objective", "latency"},
@@ -84,26 +90,6 @@ bool AllMeasured(const Graph& graph, const Platform& platform, const Plan& plan,
     const std::optional<Estimate> cost = CostOfStep(graph, platform, plan, step, costs);
     return cost && cost->provenance != Provenance::kEstimated;
   });
-}
-
-// Planners know forms, not libraries.
-Status NameReorderLibraries(const Graph& graph, const Machine& machine, Plan& plan) {
-  for (size_t s = 0; s < plan.steps.size(); ++s) {
-    Reorder* reorder = std::get_if<Reorder>(&plan.steps[s].work);
-    if (reorder == nullptr || !reorder->library.empty()) continue;
-    const Instance& from = plan.instances[reorder->from.index()];
-    const Instance& to = plan.instances[reorder->to.index()];
-    const std::vector<int64_t> dims = graph.value(from.value).type.static_dims().value_or(std::vector<int64_t>());
-    const UnitClassId unit_class = machine.platform().unit(plan.steps[s].unit).unit_class;
-    const Library* library = ReorderLibrary(machine, unit_class, dims, from.form, to.form);
-    if (library == nullptr) {
-      return MakeError(ErrorCode::kInfeasible, "engine.reorder",
-                       "step " + std::to_string(s) + " reorders from " + ToString(from.form.layout) + " to " +
-                           ToString(to.form.layout) + ", which no library can do");
-    }
-    reorder->library = library->name();
-  }
-  return {};
 }
 
 // What each device would take alone: what a plan is worth is said against the best of them. One that cannot run the
@@ -174,6 +160,30 @@ Status CheckLegal(const Graph& graph, const Machine& machine, const Plan& plan) 
 }
 
 }  // namespace
+
+Status NameReorderLibraries(const Graph& graph, const Machine& machine, Plan& plan) {
+  for (size_t s = 0; s < plan.steps.size(); ++s) {
+    Reorder* reorder = std::get_if<Reorder>(&plan.steps[s].work);
+    if (reorder == nullptr || !reorder->library.empty()) continue;
+    const Instance& from = plan.instances[reorder->from.index()];
+    const Instance& to = plan.instances[reorder->to.index()];
+    const std::vector<int64_t> dims = graph.value(from.value).type.static_dims().value_or(std::vector<int64_t>());
+    const UnitClassId unit_class = machine.platform().unit(plan.steps[s].unit).unit_class;
+    const Library* library = ReorderLibrary(machine, unit_class, dims, from.form, to.form);
+    if (library == nullptr) {
+      return MakeError(ErrorCode::kInfeasible, "engine.reorder",
+                       "step " + std::to_string(s) + " reorders from " + ToString(from.form.layout) + " to " +
+                           ToString(to.form.layout) + ", which no library can do");
+    }
+    reorder->library = library->name();
+  }
+  return {};
+}
+
+void FillMadeFor(const Graph& graph, const Machine& machine, Plan& plan) {
+  plan.made_for = MadeForOf(graph, machine, plan);
+  plan.made_for.graph_hash = ToHex(GraphHash(graph));
+}
 
 ProfileSummary SummaryOf(const Profile& profile) {
   ProfileSummary summary;

@@ -20,6 +20,12 @@ Result<Plan> PlanWith(const Model& model, const Machine& machine, const CostMode
 Result<DispatchPlan> DispatchPlanWith(const Model& model, const Machine& machine, const CostModel& costs,
                                       const ProfileSummary& profile, const PlanOptions& options);
 
+// Planners know forms, not libraries: each reorder gets the library that does it. kInfeasible where none can.
+Status NameReorderLibraries(const Graph& graph, const Machine& machine, Plan& plan);
+
+// Graph, machine and versions, for a plan that is kept by nobody.
+void FillMadeFor(const Graph& graph, const Machine& machine, Plan& plan);
+
 // Times, critical path, gap and shares of a plan under these costs, in place of those it has, and whether they are all
 // measured. Errors: kPartial.
 Status PredictPlan(const Model& model, const Platform& platform, const CostModel& costs, Plan& plan);

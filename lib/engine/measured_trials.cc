@@ -134,7 +134,7 @@ Result<Plan> MeasuredTrials::MakePlan(const Model& model, std::set<NodeId> in_fp
 
 Result<MeasuredTrials::Kept> MeasuredTrials::Compiled(Plan plan) const {
   PT_ASSIGN(std::unique_ptr<Session> session,
-            Session::Create(scene_.model.graph, plan, scene_.machine, scene_.limits.session_options()));
+            Session::Create(scene_.model.graph, plan, scene_.machine, scene_.session_options()));
   return Kept{std::move(plan), std::move(session)};
 }
 

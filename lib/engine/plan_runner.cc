@@ -8,7 +8,7 @@ namespace pt {
 
 Result<PlanRunner> PlanRunner::Make(const PlanningScene& scene, const Plan& plan, std::span<const Tensor> inputs) {
   PlanRunner runner;
-  PT_ASSIGN(runner.session_, Session::Create(scene.model.graph, plan, scene.machine, scene.limits.session_options()));
+  PT_ASSIGN(runner.session_, Session::Create(scene.model.graph, plan, scene.machine, scene.session_options()));
   runner.run_options_ = scene.limits.run_options(plan);
   PT_ASSIGN(runner.inputs_, RunBuffers::ForInputs(*runner.session_, inputs));
   PT_ASSIGN(runner.outputs_, RunBuffers::ForOutputs(*runner.session_));

@@ -33,6 +33,13 @@ struct PlanningScene {
   const ProfileSummary& profile;
   const PlanOptions& options;
   TrialLimits limits = {};
+  NestedPlanner nested_planner = {};
+
+  SessionOptions session_options() const {
+    SessionOptions options = limits.session_options();
+    options.nested_planner = nested_planner;
+    return options;
+  }
 };
 
 }  // namespace pt

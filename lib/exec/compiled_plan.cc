@@ -14,11 +14,9 @@
 namespace pt {
 namespace {
 
-Status CheckMemory(const Plan& plan, uint64_t staging_bytes, uint64_t limit) {
-  uint64_t bytes = staging_bytes;
-  for (const auto& [device, arena] : plan.memory) {
-    if (__builtin_add_overflow(bytes, arena.bytes, &bytes)) bytes = UINT64_MAX;
-  }
+Status CheckMemory(const Plan& plan, uint64_t beside_arenas, uint64_t limit) {
+  uint64_t bytes = beside_arenas;
+  for (const auto& [device, arena] : plan.memory) bytes = SaturatedSum(bytes, arena.bytes);
   if (limit == 0 || bytes <= limit) return {};
   return MakeError(
       ErrorCode::kOutOfMemory, "session.memory_limit",
@@ -52,7 +50,7 @@ class PlanCompiler {
     FindDevices();
     compiled_.program = CompileProgram(platform(), plan_, compiled_.places.actions, ProgramOptionsOf());
     if (compiled_.virtual_clock) PT_CHECK_OK(FindKnownTimes());
-    return CheckMemory(plan_, compiled_.staging_bytes, compiled_.options.run_bytes);
+    return CheckMemory(plan_, BytesBesideArenas(), compiled_.options.run_bytes);
   }
 
   // Without instructions: the cores that take part, and who works off what is each run's affair.
@@ -73,7 +71,7 @@ class PlanCompiler {
     program.cores = CoresInUse();
     program.lists.resize(program.cores.size());
     program.segment_of.assign(plan_.steps.size(), Program::kNoSegment);
-    return CheckMemory(plan_, compiled_.staging_bytes, compiled_.options.run_bytes);
+    return CheckMemory(plan_, BytesBesideArenas(), compiled_.options.run_bytes);
   }
 
   Status CompileSteps() {
@@ -84,11 +82,16 @@ class PlanCompiler {
     PlaceScratch();
     FindBoundarySteps();
     compiled_.node_ranges = NodeRanges(platform(), plan_, compiled_.places);
+    for (const auto& [unit, nested] : nested_) {
+      compiled_.nested_bytes = SaturatedSum(compiled_.nested_bytes, nested.bytes());
+    }
     return {};
   }
 
  private:
   const Platform& platform() const { return compiled_.machine.platform(); }
+
+  uint64_t BytesBesideArenas() const { return SaturatedSum(compiled_.staging_bytes, compiled_.nested_bytes); }
 
   void FindDevices() {
     std::set<DeviceId> devices;
@@ -240,7 +243,7 @@ class PlanCompiler {
     const UnitClassId unit_class = platform().unit(unit).unit_class;
     std::unique_ptr<Team>& team = teams_[unit_class];
     if (!team) team = MakeSerialTeam(std::max<uint32_t>(platform().unit_class(unit_class).cores, 1));
-    const auto nested = nested_.try_emplace(unit, compiled_.machine, unit).first;
+    const auto nested = nested_.try_emplace(unit, compiled_.machine, unit, compiled_.options).first;
     return {platform(), compiled_.machine.driver(platform().device_of(unit)), team.get(), WeightsFor(unit),
             platform().unit_class(unit_class).on_host() ? &nested->second : nullptr};
   }
@@ -330,11 +333,7 @@ class PlanCompiler {
     return {};
   }
 
-  void AddStaging(uint64_t bytes) {
-    if (__builtin_add_overflow(compiled_.staging_bytes, bytes, &compiled_.staging_bytes)) {
-      compiled_.staging_bytes = UINT64_MAX;
-    }
-  }
+  void AddStaging(uint64_t bytes) { compiled_.staging_bytes = SaturatedSum(compiled_.staging_bytes, bytes); }
 
   void PlaceScratch() {
     for (const auto& [device, arena] : plan_.memory) {
@@ -355,13 +354,13 @@ class PlanCompiler {
                                  std::any_of(graph.outputs().begin(), graph.outputs().end(), unsized);
     const uint64_t limit = compiled_.options.run_bytes;
     if (limit == 0) return;
-    uint64_t planned = compiled_.staging_bytes;
-    for (const auto& [device, arena] : plan_.memory) planned += arena.bytes;  // no overflow: see CheckMemory
+    uint64_t planned = BytesBesideArenas();
+    for (const auto& [device, arena] : plan_.memory) planned = SaturatedSum(planned, arena.bytes);
     compiled_.run_time_bytes = limit > planned ? limit - planned : 1;
   }
 
   void FindBoundarySteps() {
-    compiled_.input_steps.resize(compiled_.graph->inputs().size() + compiled_.graph->captured().size());
+    compiled_.input_steps.resize(compiled_.graph->inputs().size());
     compiled_.output_steps.resize(compiled_.graph->outputs().size());
     for (size_t i = 0; i < compiled_.steps.size(); ++i) {
       const auto add = [&](const std::vector<InstanceId>& ids) {
@@ -411,8 +410,8 @@ std::string StepLabel(const CompiledPlan& plan, StepId step) {
 }
 
 Result<std::unique_ptr<CompiledPlan>> CompileSteps(std::shared_ptr<const Graph> graph, const Plan& plan,
-                                                   Machine& machine) {
-  auto compiled = std::make_unique<CompiledPlan>(std::move(graph), plan, machine, SessionOptions());
+                                                   Machine& machine, const SessionOptions& options) {
+  auto compiled = std::make_unique<CompiledPlan>(std::move(graph), plan, machine, options);
   PT_CHECK_OK(PlanCompiler(*compiled).CompileSteps());
   return compiled;
 }

@@ -2,6 +2,7 @@
 // Shared by the session's run states.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -13,6 +14,12 @@
 #include "partitiontuner/exec/session.h"
 
 namespace pt {
+
+// Of bytes, to be held against a limit.
+inline uint64_t SaturatedSum(uint64_t a, uint64_t b) {
+  uint64_t sum = 0;
+  return __builtin_add_overflow(a, b, &sum) ? UINT64_MAX : sum;
+}
 
 struct CompiledStep {
   UnitId unit;
@@ -45,6 +52,7 @@ struct CompiledPlan {
   std::vector<std::vector<StepId>> input_steps, output_steps;
   std::vector<DeviceId> devices;  // those that are not the host and have steps
   uint64_t staging_bytes = 0;     // of a run state, on the host
+  uint64_t nested_bytes = 0;      // likewise, of the graphs that steps hold
   bool simulated = false;         // some unit in use has times from a file
   bool virtual_clock = false;     // and lives no time on the wall clock: the run's times are put together afterwards
   bool dynamic_boundary = false;  // some input or output of the graph has no size before the run
@@ -75,7 +83,7 @@ Result<std::unique_ptr<CompiledPlan>> CompileDispatch(std::shared_ptr<const Grap
 
 // The kernels and places of a legal plan of host steps, without instructions: for graphs that run within a step.
 Result<std::unique_ptr<CompiledPlan>> CompileSteps(std::shared_ptr<const Graph> graph, const Plan& plan,
-                                                   Machine& machine);
+                                                   Machine& machine, const SessionOptions& options);
 
 // "step 12 (Conv conv1/7x7 (#3)) on cpu[0]", for messages.
 std::string StepLabel(const CompiledPlan& plan, StepId step);

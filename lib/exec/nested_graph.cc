@@ -6,6 +6,8 @@
 #include "lib/exec/compiled_plan.h"
 #include "lib/exec/nested_plan.h"
 #include "lib/exec/run_time_tensors.h"
+#include "partitiontuner/exec/judge_plan.h"
+#include "partitiontuner/graph/graph_builder.h"
 
 namespace pt {
 namespace {
@@ -27,22 +29,20 @@ class BoundNested : public BoundSubgraph {
       if (place.dynamic) continue;
       if (place.where == Where::kArena && arena_ != nullptr && place.bytes > 0) {
         slots_.back().data = static_cast<std::byte*>(arena_->data()) + place.offset;
-      } else if (place.where == Where::kOutput) {
-        PT_ASSIGN(auto buffer, driver.Allocate(place.bytes));
-        slots_.back().data = buffer->data();
-        own_.push_back(std::move(buffer));
       }
     }
     tensors_.emplace(*plan_, slots_);
     kernels_.resize(plan_->steps.size());
     scratch_.resize(plan_->steps.size());
     outputs_.resize(plan_->places.outputs.size());
+    own_.resize(outputs_.size());
     constants_.resize(outputs_.size());
     return {};
   }
 
   Status Run(const RunContext& run, std::span<const TensorView> inputs) noexcept override try {
     PT_CHECK_OK(TakeInputs(inputs));
+    PT_CHECK_OK(TakePlaces(run.outputs));
     PT_CHECK_OK(tensors_->Begin(inputs, run.memory));
     for (size_t i = 0; i < plan_->steps.size(); ++i) {
       if (plan_->steps[i].kernel == nullptr) continue;
@@ -70,7 +70,7 @@ class BoundNested : public BoundSubgraph {
 
   // What reads an input that lies elsewhere than last time is bound again before it runs.
   Status TakeInputs(std::span<const TensorView> inputs) {
-    if (inputs.size() != plan_->graph->inputs().size() + plan_->graph->captured().size()) {
+    if (inputs.size() != plan_->graph->inputs().size()) {
       return MakeError(ErrorCode::kInternal, "run.nested", "a nested graph is run with the wrong number of inputs");
     }
     for (size_t i = 0; i < slots_.size(); ++i) {
@@ -86,6 +86,27 @@ class BoundNested : public BoundSubgraph {
       if (slots_[i].data == given.data) continue;
       slots_[i].data = given.data;
       for (StepId step : plan_->input_steps[place.index]) kernels_[step.index()].reset();
+    }
+    return {};
+  }
+
+  // Where outputs go that steps make in a size known before: where the caller wants them, else to memory of their own.
+  Status TakePlaces(OutputAllocator& outputs) {
+    for (uint32_t i = 0; i < outputs_.size(); ++i) {
+      const OutputSource& source = plan_->places.outputs[i];
+      if (source.from != From::kDirect) continue;
+      TensorView& slot = slots_[source.index];
+      PT_ASSIGN(const TensorView wanted, outputs.Allocate(i, slot.layout.type, slot.layout.dims));
+      void* place = wanted.data;
+      if (place == nullptr) {
+        if (own_[i] == nullptr) {
+          PT_ASSIGN(own_[i], plan_->machine.driver(DeviceId(0U)).Allocate(plan_->places.instances[source.index].bytes));
+        }
+        place = own_[i]->data();
+      }
+      if (slot.data == place) continue;
+      slot.data = place;
+      for (StepId step : plan_->output_steps[i]) kernels_[step.index()].reset();
     }
     return {};
   }
@@ -137,7 +158,7 @@ class BoundNested : public BoundSubgraph {
 
   std::shared_ptr<const CompiledPlan> plan_;
   std::unique_ptr<DeviceBuffer> arena_;
-  std::vector<std::unique_ptr<DeviceBuffer>> own_;      // of outputs
+  std::vector<std::unique_ptr<DeviceBuffer>> own_;      // by output: where it lies unless the caller wants it elsewhere
   std::vector<std::unique_ptr<DeviceBuffer>> scratch_;  // by step: what a kernel wants beyond the plan
   std::vector<TensorView> slots_;                       // by instance
   std::optional<RunTimeTensors> tensors_;
@@ -145,6 +166,15 @@ class BoundNested : public BoundSubgraph {
   std::vector<TensorView> outputs_;
   std::vector<Datum> constants_;  // by output: those that are constant and held as a Datum
 };
+
+uint64_t BytesOf(const CompiledPlan& plan) {
+  uint64_t bytes = plan.nested_bytes;
+  for (const auto& [device, arena] : plan.plan.memory) bytes = SaturatedSum(bytes, arena.bytes);
+  for (const TensorPlace& place : plan.places.instances) {
+    if (place.where == Where::kOutput) bytes = SaturatedSum(bytes, place.bytes);
+  }
+  return bytes;
+}
 
 class CompiledNested : public CompiledSubgraph {
  public:
@@ -161,9 +191,27 @@ class CompiledNested : public CompiledSubgraph {
 
 }  // namespace
 
+Result<Plan> NestedCompiler::PlanOf(const Graph& graph) const {
+  if (options_.nested_planner) {
+    Result<Plan> plan = options_.nested_planner(graph, unit_);
+    if (plan.ok()) {
+      PT_CHECK_OK(StatusOf(JudgePlan(graph, machine_.platform(), machine_.libraries(), *plan)));
+      return plan;
+    }
+    const ErrorCode code = plan.error().code;
+    if (code != ErrorCode::kUnsupported && code != ErrorCode::kInfeasible) return plan;
+  }
+  return PlanNestedGraph(graph, machine_, unit_);
+}
+
 Result<std::shared_ptr<const CompiledSubgraph>> NestedCompiler::Compile(std::shared_ptr<const Graph> graph) {
-  PT_ASSIGN(const Plan plan, PlanNestedGraph(*graph, machine_, unit_));
-  PT_ASSIGN(std::unique_ptr<CompiledPlan> compiled, CompileSteps(std::move(graph), plan, machine_));
+  GraphBuilder builder(*graph);
+  builder.TakeCapturedAsInputs();
+  PT_ASSIGN(Graph alone, builder.Build());
+  PT_ASSIGN(const Plan plan, PlanOf(alone));
+  PT_ASSIGN(std::unique_ptr<CompiledPlan> compiled,
+            CompileSteps(std::make_shared<const Graph>(std::move(alone)), plan, machine_, options_));
+  bytes_ = SaturatedSum(bytes_, BytesOf(*compiled));
   return std::shared_ptr<const CompiledSubgraph>(std::make_shared<CompiledNested>(std::move(compiled)));
 }
 

@@ -98,7 +98,6 @@ class Placer {
   Status PlaceExternal() {
     std::map<ValueId, uint32_t> inputs, outputs;
     for (ValueId input : graph_.inputs()) inputs.emplace(input, inputs.size());
-    for (ValueId captured : graph_.captured()) inputs.emplace(captured, inputs.size());
     for (uint32_t i = 0; i < graph_.outputs().size(); ++i) outputs.emplace(graph_.outputs()[i], i);
     for (size_t i = 0; i < plan_.instances.size(); ++i) {
       const Instance& instance = plan_.instances[i];
@@ -123,7 +122,6 @@ class Placer {
   Status FindOutputSources() {
     std::map<ValueId, uint32_t> inputs, seen;
     for (ValueId input : graph_.inputs()) inputs.emplace(input, inputs.size());
-    for (ValueId captured : graph_.captured()) inputs.emplace(captured, inputs.size());
     for (uint32_t i = 0; i < graph_.outputs().size(); ++i) {
       const ValueId value = graph_.outputs()[i];
       const auto [first, is_new] = seen.emplace(value, i);

@@ -47,7 +47,7 @@ struct TensorPlaces {
   std::vector<StepAction> actions;     // by step
 };
 
-// What a nested graph captures counts as further inputs. Errors: kUnsupported (a tensor whose size or type a run cannot
+// Errors: kUnsupported (a tensor whose size or type a run cannot
 // hold: named), kInvalidInput (an instance that lies nowhere, an output that no step makes).
 Result<TensorPlaces> PlaceTensors(const Graph& graph, const Plan& plan);
 

@@ -7,6 +7,7 @@
 
 #include "test/testing/host_lab.h"
 #include "test/testing/run_candidate.h"
+#include "test/testing/test_machine.h"
 
 namespace pt::testing {
 namespace {
@@ -163,6 +164,39 @@ TEST_CASE("ControlFlow, IfRunsTheBranchThatTheConditionNames", "[exec]") {
     CHECK((*results)[1].dims() == expected.dims());
     CHECK((*results)[1].values<float>()[1] == -expected.values<float>()[1]);
   }
+}
+
+TEST_CASE("ControlFlow, ABranchThatContradictsItselfFailsWhereItIsTaken", "[exec]") {
+  GraphBuilder then_graph = Body(), else_graph = Body(), builder = Body();
+  const ValueId five = then_graph.AddCaptured("five", Floats({5})), two = then_graph.AddCaptured("two", Floats({2}));
+  then_graph.AddOutput(then_graph.AddOp("Add", {five, two}, AnyFloats(), {}, "sum"));
+  else_graph.AddOutput(else_graph.AddCaptured("two", Floats({2})));
+  const ValueId condition = builder.AddInput("condition", StaticType(DataType::kBool, {}));
+  const ValueId outer_five = builder.AddInput("five", Floats({5})), outer_two = builder.AddInput("two", Floats({2}));
+  builder.AddOutput(AddHolder(builder, "If", {condition}, {outer_five, outer_two},
+                              {{"then_branch", Built(then_graph), {1, 2}}, {"else_branch", Built(else_graph), {2}}},
+                              {{"y", AnyFloats()}})[0]);
+  HostLab lab;
+  const auto session = lab.Open(Typed(builder), 1);
+  const Tensor ones = Tensor::Float32({5}, {1, 1, 1, 1, 1}), few = Tensor::Float32({2}, {3, 4});
+  const auto refused = RunOnce(*session, {Truth(true), ones, few});
+  REQUIRE_FALSE(refused.ok());
+  CHECK(refused.error().code == ErrorCode::kInvalidInput);
+  const auto fine = RunOnce(*session, {Truth(false), ones, few});
+  if (!fine.ok()) FAIL(ToString(fine.error()));
+  CHECK(Difference((*fine)[0], few, 0) == "");
+}
+
+TEST_CASE("ControlFlow, APlanOfANestedGraphIsNotBelieved", "[exec]") {
+  HostLab lab;
+  const auto graph = Fibonacci();
+  std::mt19937 random(1);
+  const Plan plan = MakeTestPlan(*graph, lab.machine(), RandomUnits(*graph, lab.machine().platform(), random));
+  SessionOptions options;
+  options.nested_planner = [](const Graph&, UnitId) -> Result<Plan> { return Plan(); };
+  const auto session = Session::Create(graph, plan, lab.machine(), options);
+  REQUIRE_FALSE(session.ok());
+  CHECK(session.error().code == ErrorCode::kStale);
 }
 
 TEST_CASE("ControlFlow, LoopEndsByTripCountOrCondition", "[exec]") {

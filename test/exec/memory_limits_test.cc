@@ -104,4 +104,35 @@ TEST_CASE("MemoryLimits, ALoopThatDoublesAValueComesToTheLimit", "[exec]") {
   CHECK(large.error().message.find("bytes") != std::string::npos);
 }
 
+TEST_CASE("MemoryLimits, WhatANestedGraphKeepsCountsBeforeTheRun", "[exec]") {
+  HostLab lab;
+  GraphBuilder then_graph, else_graph, builder;
+  for (GraphBuilder* graph : {&then_graph, &else_graph, &builder}) graph->set_opset(21);
+  const ValueType row = StaticType(DataType::kFloat32, {1, 1000}),
+                  square = StaticType(DataType::kFloat32, {1000, 1000}), scalar = StaticType(DataType::kFloat32, {});
+  const ValueId inner = then_graph.AddCaptured("x", row);
+  const ValueId column = then_graph.AddOp("Transpose", {inner}, StaticType(DataType::kFloat32, {1000, 1}));
+  const ValueId product = then_graph.AddOp("Mul", {inner, column}, square);
+  then_graph.AddOutput(then_graph.AddOp("ReduceMax", {product}, scalar, {{"keepdims", int64_t{0}}}));
+  else_graph.AddOutput(else_graph.AddConstant("zero", Tensor::Float32({}, {0})));
+  Node node;
+  node.op = "If";
+  node.inputs = {builder.AddInput("condition", StaticType(DataType::kBool, {})), builder.AddInput("x", row)};
+  node.formal_inputs = 1;
+  node.subgraphs = {{"then_branch", std::make_shared<const Graph>(then_graph.Build().value()), {1}},
+                    {"else_branch", std::make_shared<const Graph>(else_graph.Build().value()), {}}};
+  node.outputs = {builder.AddValue("y", scalar)};
+  builder.AddOutput(node.outputs[0]);
+  builder.AddNode(std::move(node));
+  const auto graph = Typed(builder);
+  const auto plan = lab.Open(graph, 1)->plan();
+  SessionOptions options;
+  options.run_bytes = 1 << 20;
+  const auto refused = Session::Create(graph, *plan, lab.machine(), options);
+  REQUIRE_FALSE(refused.ok());
+  CHECK(refused.error().id == "session.memory_limit");
+  options.run_bytes = 1 << 23;
+  CHECK(Session::Create(graph, *plan, lab.machine(), options).ok());
+}
+
 }  // namespace pt::testing

@@ -200,8 +200,8 @@ std::unique_ptr<WeightStore> MakeWeightStore();
 class BoundSubgraph {
  public:
   virtual ~BoundSubgraph() = default;
-  // inputs: the graph's inputs, then what it captures, row-major on the host. Runs on the team that run.stream holds.
-  // Outputs are valid until the next Run or Release.
+  // inputs: the graph's inputs, then what it captures, row-major on the host. Runs on run.stream's team. Outputs last
+  // until the next Run or Release; static ones that nodes make lie where run.outputs says (no data: anywhere).
   virtual Status Run(const RunContext& run, std::span<const TensorView> inputs) noexcept = 0;
   virtual std::span<const TensorView> outputs() const = 0;  // in the graph's order
   // Gives back what the last run took from run.memory. Call it before Enqueue returns.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -18,6 +19,12 @@
 
 namespace pt {
 
+// Plans a nested graph of control flow (a branch of If, the body of Loop, …): a plan that JudgePlan accepts for the
+// graph, whose steps are all of that unit of the host, with values that cross the graph's border lent on the host.
+// Called while a session is made, by one thread at a time. kUnsupported or kInfeasible: the session plans the graph
+// node by node.
+using NestedPlanner = std::function<Result<Plan>(const Graph& graph, UnitId unit)>;
+
 struct SessionOptions {
   bool sequential = false;      // the plan's sequential twin: one step after another, same candidates and units
   bool flush_denormals = true;  // set on every worker during a run, restored on the caller
@@ -31,6 +38,7 @@ struct SessionOptions {
   // another one ends with kInvalidInput ("run.constant"); the caller lends such inputs on the host (kUsage). Empty, or
   // nothing: any value will do.
   std::vector<std::optional<Tensor>> constant_inputs = {};
+  NestedPlanner nested_planner = {};  // empty: nested graphs run node by node
 };
 
 // A caller's buffer, row-major, of exactly the bytes of its type and dims, on the device where the plan says that the

@@ -30,6 +30,45 @@ Status CheckNested(const Graph& graph) {
   return {};
 }
 
+// A branch that contradicts itself fails where a run takes it, and nowhere else.
+class FailingSubgraph final : public CompiledSubgraph {
+ public:
+  explicit FailingSubgraph(Error error) : error_(std::move(error)) {}
+  Result<std::unique_ptr<BoundSubgraph>> Bind() const override {
+    return std::unique_ptr<BoundSubgraph>(std::make_unique<Bound>(error_));
+  }
+
+ private:
+  class Bound final : public BoundSubgraph {
+   public:
+    explicit Bound(Error error) : error_(std::move(error)) {}
+    Status Run(const RunContext&, std::span<const TensorView>) noexcept override { return error_; }
+    std::span<const TensorView> outputs() const override { return {}; }
+    void Release(const RunContext&) noexcept override {}
+
+   private:
+    const Error error_;
+  };
+
+  const Error error_;
+};
+
+bool IsContradiction(const Node& node, const Status& status) {
+  return node.op == "If" && !status.ok() && status.error().code == ErrorCode::kInvalidInput;
+}
+
+// Outputs of If go where the step wants them, where that is dense memory of the same size.
+class PlacesOfNode final : public OutputAllocator {
+ public:
+  explicit PlacesOfNode(const NodeTensors& tensors) : tensors_(tensors) {}
+  Result<TensorView> Allocate(uint32_t index, DataType type, std::span<const int64_t> dims) override {
+    return tensors_.PlaceOf(index, type, dims);
+  }
+
+ private:
+  const NodeTensors& tensors_;
+};
+
 class BoundIf final : public BoundKernel {
  public:
   BoundIf(const Graph& graph, NodeId id, TensorSlots in, TensorSlots out)
@@ -53,7 +92,8 @@ class BoundIf final : public BoundKernel {
     while (node.subgraphs[taken].attribute != wanted) ++taken;
     PT_ASSIGN(const std::vector<TensorView> inputs, tensors.WithCaptures({}, node.subgraphs[taken]));
     BoundSubgraph& branch = *branches_[taken];
-    Status status = branch.Run(run, inputs);
+    PlacesOfNode places(tensors);
+    Status status = branch.Run(Within(run, places), inputs);
     for (size_t i = 0; i < node.outputs.size() && status.ok(); ++i) {
       status = tensors.SetOutput(i, branch.outputs()[i]);
     }
@@ -110,7 +150,7 @@ Status CheckControlFlow(const Graph& graph, NodeId id) {
   }
   if (node.op == "Scan" && graph.opset() < 9) return Refused(graph, id, "is supported from opset 9 on");
   for (const Subgraph& subgraph : node.subgraphs) {
-    if (Status status = CheckNested(*subgraph.graph); !status.ok()) {
+    if (Status status = CheckNested(*subgraph.graph); !status.ok() && !IsContradiction(node, status)) {
       return Refused(graph, id, "holds what cannot be run: " + status.error().message);
     }
   }
@@ -122,6 +162,10 @@ Result<std::unique_ptr<Kernel>> CompileControlFlow(const Graph& graph, NodeId id
   if (context.subgraphs == nullptr) return Refused(graph, id, "can only be run by a session");
   std::vector<std::shared_ptr<const CompiledSubgraph>> nested;
   for (const Subgraph& subgraph : graph.node(id).subgraphs) {
+    if (Status status = CheckNested(*subgraph.graph); IsContradiction(graph.node(id), status)) {
+      nested.push_back(std::make_shared<FailingSubgraph>(std::move(status).error()));
+      continue;
+    }
     PT_ASSIGN(auto compiled, context.subgraphs->Compile(subgraph.graph));
     nested.push_back(std::move(compiled));
   }

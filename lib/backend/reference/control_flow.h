@@ -21,6 +21,18 @@ Status CheckControlFlow(const Graph& graph, NodeId id);
 // The graph must outlive the kernel. kUnsupported where the context lends no compiler of nested graphs.
 Result<std::unique_ptr<Kernel>> CompileControlFlow(const Graph& graph, NodeId id, CompileContext& context);
 
+// The context in which a nested graph runs. It asks `outputs` where its outputs of static sizes shall lie, by its own
+// outputs; a view without data leaves that to it. The step's own allocator is none of its affair.
+inline RunContext Within(const RunContext& run, OutputAllocator& outputs) {
+  return {run.stream, outputs, run.memory, run.stop};
+}
+
+// Leaves every output to the nested graph.
+class NoPlaces final : public OutputAllocator {
+ public:
+  Result<TensorView> Allocate(uint32_t, DataType, std::span<const int64_t>) override { return TensorView(); }
+};
+
 // One integer of a scalar or of a list with one element; kInvalidInput for anything else.
 Result<int64_t> OneInteger(const TensorView& view, const std::string& what);
 

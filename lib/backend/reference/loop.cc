@@ -35,13 +35,13 @@ class BoundLoop final : public Repetition {
     uint8_t condition = 1;
     const TensorView trip_view{&trip, InputLayout(0, DataType::kInt64)};
     const TensorView condition_view{&condition, InputLayout(1, DataType::kBool)};
-    PT_ASSIGN(const std::vector<TensorView> captured, tensors.WithCaptures({}, node().subgraphs[0]));
+    std::vector<TensorView> inputs = {trip_view, condition_view};
+    inputs.resize(2 + carried_count);
+    PT_ASSIGN(inputs, tensors.WithCaptures(std::move(inputs), node().subgraphs[0]));
     for (; trip < most && go_on != 0; ++trip) {
       if (run.stop.ShouldStop()) return MakeError(ErrorCode::kRunFailed, "run.stopped", "the run was stopped");
-      std::vector<TensorView> inputs = {trip_view, condition_view};
-      for (const Carried& value : carried) inputs.push_back(value.view());
-      inputs.insert(inputs.end(), captured.begin(), captured.end());
-      PT_CHECK_OK(body().Run(run, inputs));
+      for (size_t i = 0; i < carried_count; ++i) inputs[2 + i] = carried[i].view();
+      PT_CHECK_OK(RunBody(run, inputs));
       PT_ASSIGN(go_on, OneInteger(body().outputs()[0], "the condition that Loop's body returns"));
       for (size_t i = 0; i < collected.size(); ++i) {
         PT_CHECK_OK(collected[i].Add(tensors, body().outputs()[1 + carried_count + i]));

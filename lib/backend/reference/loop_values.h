@@ -30,6 +30,10 @@ class Repetition : public BoundKernel {
   const Node& node() const { return graph_.node(id_); }
   const Graph& body_graph() const { return *node().subgraphs[0].graph; }
   BoundSubgraph& body() { return *body_; }
+  Status RunBody(const RunContext& run, std::span<const TensorView> inputs) {
+    NoPlaces places;
+    return body_->Run(Within(run, places), inputs);
+  }
 
  private:
   virtual Status RunTrips(NodeTensors& tensors, const RunContext& run) = 0;

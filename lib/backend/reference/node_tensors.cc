@@ -73,6 +73,15 @@ Result<std::vector<TensorView>> NodeTensors::WithCaptures(std::vector<TensorView
   return formal;
 }
 
+TensorView NodeTensors::PlaceOf(size_t output, DataType type, std::span<const int64_t> dims) const {
+  if (output >= node_.outputs.size()) return {};
+  const auto at = std::find(out_values_.begin(), out_values_.end(), node_.outputs[output]);
+  if (!node_.outputs[output].valid() || at == out_values_.end() || !graph_.value(*at).type.is_static()) return {};
+  const TensorView& slot = *out_[static_cast<size_t>(at - out_values_.begin())];
+  const bool fits = slot.layout.type == type && std::ranges::equal(slot.layout.dims, dims) && !IsDatum(slot);
+  return fits && LiesPlain(slot.layout) ? slot : TensorView();
+}
+
 Status NodeTensors::SetOutput(size_t output, const TensorView& from) {
   const auto at = std::find(out_values_.begin(), out_values_.end(), node_.outputs[output]);
   if (!node_.outputs[output].valid() || at == out_values_.end()) return {};
@@ -103,7 +112,7 @@ Status NodeTensors::SetOutput(size_t output, const TensorView& from) {
                          ToString(StaticType(slot.layout.type, slot.layout.dims)));
   }
   if (LiesPlain(slot.layout)) {
-    if (bytes > 0) std::memcpy(slot.data, from.data, bytes);
+    if (bytes > 0 && slot.data != from.data) std::memcpy(slot.data, from.data, bytes);
   } else {
     ElementCopy(from.layout, slot.layout).Run(from.data, slot.data, run_.stream.team());
   }

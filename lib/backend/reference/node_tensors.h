@@ -26,7 +26,9 @@ class NodeTensors {
   // Memory that lasts as long as this.
   Result<void*> Take(uint64_t bytes);
 
-  // Gives output i its size and content; nothing for one that nobody reads.
+  // Where output i lies if it is of that type and dims, dense and known before the run; else a view without data.
+  TensorView PlaceOf(size_t output, DataType type, std::span<const int64_t> dims) const;
+  // Gives output i its size and content, which may be in its place already; nothing for one that nobody reads.
   Status SetOutput(size_t output, const TensorView& from);
 
  private:

@@ -126,15 +126,14 @@ class BoundScan final : public Repetition {
       PT_CHECK_OK(carried[i].Set(tensors, initial));
     }
     PT_ASSIGN(std::vector<Slices> slices, OpenSlices(tensors, carried_count));
-    PT_ASSIGN(const std::vector<TensorView> captured, tensors.WithCaptures({}, node().subgraphs[0]));
+    std::vector<TensorView> inputs(carried_count + slices.size());
+    PT_ASSIGN(inputs, tensors.WithCaptures(std::move(inputs), node().subgraphs[0]));
     std::vector<Collected> collected(body_graph().outputs().size() - carried_count);
     for (int64_t trip = 0; trip < slices[0].length(); ++trip) {
       if (run.stop.ShouldStop()) return MakeError(ErrorCode::kRunFailed, "run.stopped", "the run was stopped");
-      std::vector<TensorView> inputs;
-      for (const Carried& value : carried) inputs.push_back(value.view());
-      for (Slices& input : slices) inputs.push_back(input.At(trip, run.stream.team()));
-      inputs.insert(inputs.end(), captured.begin(), captured.end());
-      PT_CHECK_OK(body().Run(run, inputs));
+      for (size_t i = 0; i < carried_count; ++i) inputs[i] = carried[i].view();
+      for (size_t i = 0; i < slices.size(); ++i) inputs[carried_count + i] = slices[i].At(trip, run.stream.team());
+      PT_CHECK_OK(RunBody(run, inputs));
       for (size_t i = 0; i < collected.size(); ++i) {
         PT_CHECK_OK(collected[i].Add(tensors, body().outputs()[carried_count + i]));
       }

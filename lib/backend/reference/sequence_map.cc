@@ -48,7 +48,7 @@ class BoundSequenceMap final : public Repetition {
         inputs.push_back(input.is_sequence ? ViewOfElement(input.elements()[trip], strings) : input.view);
       }
       inputs.insert(inputs.end(), captured.begin(), captured.end());
-      PT_CHECK_OK(body().Run(run, inputs));
+      PT_CHECK_OK(RunBody(run, inputs));
       for (size_t i = 0; i < made.size(); ++i) {
         PT_ASSIGN(TensorPtr kept, Keep(body().outputs()[i], run.memory));
         made[i].push_back(std::move(kept));
