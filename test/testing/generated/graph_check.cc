@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "lib/engine/finish_plan.h"
+#include "lib/engine/nested_plans.h"
 #include "partitiontuner/backend/libraries.h"
 #include "partitiontuner/cost/table_costs.h"
 #include "partitiontuner/engine/verify.h"
@@ -15,6 +16,7 @@
 #include "partitiontuner/transform/passes.h"
 #include "partitiontuner/transform/rewrites.h"
 #include "test/testing/evaluate_graph.h"
+#include "test/testing/generated/nesting.h"
 #include "test/testing/generated/noise.h"
 #include "test/testing/host_lab.h"
 #include "test/testing/planning_world.h"
@@ -54,10 +56,10 @@ Result<T> At(const char* where, Result<T> result) {
   return error;
 }
 
-// Planners that are for other models than most, or for smaller ones.
+// Planners that are for other models than most, or for smaller ones; runs that decide know no sizes that loops make.
 bool IsForOthers(const Error& error) {
   return error.id == "planner.one_request" || error.id == "planner.no_layers" || error.id == "planner.exact" ||
-         error.id == "rewrite.time_slices";
+         error.id == "rewrite.time_slices" || error.id == "dispatch.unsized";
 }
 
 // One of the nodes that can be in two or three parts; none where there is none.
@@ -120,6 +122,10 @@ std::string GraphCheck::WhyWrong(const PreparedCase& prepared, const Setting& se
 
 Status GraphCheck::Check(const PreparedCase& prepared, const Setting& setting) {
   Graph graph = prepared.drawn.graph;
+  if (setting.nested) {
+    PT_ASSIGN(graph, At("nesting", NestAtRandom(graph, setting.cost_seed)));
+    PT_ASSIGN(graph, InferShapes(graph));
+  }
   if (setting.simplified) {
     PT_ASSIGN(graph, At("passes", Simplify(std::move(graph), Passing())));
     PT_CHECK_OK(At("passes make what is refused", CheckOperators(graph)));
@@ -170,15 +176,18 @@ Result<std::unique_ptr<Session>> GraphCheck::Open(const Setting& setting, std::s
   options.effort = kTestEffort;
   options.seed = setting.cost_seed;
   options.margin = SplitMargin::kNone;
+  SessionOptions session_options;
+  if (setting.cost_seed % 4 != 0)
+    session_options.nested_planner = MakeNestedPlanner(machine, setting.cost_seed % 3 == 0);
   if (setting.way == Setting::Way::kDispatch) {
     PT_ASSIGN(const DispatchPlan dispatch, At("plan", DispatchPlanWith(model, machine, costs, {}, options)));
-    return At("session", Session::CreateDispatch(graph, dispatch, machine));
+    return At("session", Session::CreateDispatch(graph, dispatch, machine, session_options));
   }
   PT_ASSIGN(const Plan plan, At("plan", PlanWith(model, machine, costs, {}, options, nullptr, nullptr)));
   for (const Candidate& candidate : plan.candidates) ++tally_.libraries[candidate.library];
   PT_ASSIGN(const Json json, At("json", ParseJson(WriteJson(ToJson(plan, *graph)), "plan")));
   PT_ASSIGN(const Plan read, At("json", PlanFromJson(json, "plan")));
-  return At("session", Session::Create(graph, read, machine));
+  return At("session", Session::Create(graph, read, machine, session_options));
 }
 
 Status GraphCheck::CheckRuns(const PreparedCase& prepared, const Setting& setting, Session& session, size_t requests) {

@@ -30,6 +30,7 @@ std::string ToString(const Setting& setting) {
   text += setting.simplified ? ", with passes" : ", without passes";
   text += ", " + std::string(MathModeName(setting.math)) + ", cores: " + std::to_string(setting.cores);
   if (setting.device) text += ", and a simulated device";
+  if (setting.nested) text += ", nested";
   if (setting.split) text += ", one node in parts";
   if (!setting.favourite.empty()) text += ", favouring " + setting.favourite;
   return text + ", costs by seed " + std::to_string(setting.cost_seed);
@@ -49,6 +50,7 @@ std::vector<Setting> SettingsOf(uint64_t seed) {
     setting.math = random.Below(5) == 0 ? MathMode::kBf16 : MathMode::kFp32;
     setting.split = random.Below(5) == 0;
     setting.cost_seed = random.Below(1'000'000);
+    setting.nested = random.Below(3) == 0;
     return setting;
   };
   std::vector<Setting> settings;
@@ -71,6 +73,7 @@ std::vector<Setting> SettingsOf(uint64_t seed) {
     Setting setting = draw(0);
     setting.way = Setting::Way::kCandidates;
     setting.device = false;  // its kernels run on its own streams only
+    setting.nested = false;  // sessions alone run nested graphs
     settings.push_back(setting);
   }
   return settings;
