@@ -7,6 +7,7 @@
 #include <regex>
 #include <sstream>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "test/structure/source_tree.h"
@@ -56,6 +57,27 @@ TEST_CASE("Page, LinksPointAtFilesThatAreThere", "[structure]") {
     }
   }
   CHECK(links > 50);
+}
+
+// Characters of UTF-8, not bytes.
+size_t Columns(std::string_view line) {
+  return static_cast<size_t>(std::ranges::count_if(line, [](char c) { return (c & 0xC0) != 0x80; }));
+}
+
+// Tables and code are as wide as what they hold; operator-table.md is written by a program.
+TEST_CASE("Page, ProseFitsIn120Columns", "[structure]") {
+  for (const SourceFile& page : ReadPages()) {
+    if (page.path == "docs/operator-table.md") continue;
+    std::istringstream in(page.text);
+    bool is_code = false;
+    for (std::string line; std::getline(in, line);) {
+      const size_t begin = std::min(line.find_first_not_of(' '), line.size());
+      if (line.compare(begin, 3, "```") == 0) is_code = !is_code;
+      if (is_code || line.compare(begin, 1, "|") == 0 || line.compare(begin, 1, "`") == 0) continue;
+      INFO(page.path << ": " << line);
+      CHECK(Columns(line) <= 120);
+    }
+  }
 }
 
 // Phrases that were found in messages and pages and that a native engineer would not write: "is not a X", "unknown X",
