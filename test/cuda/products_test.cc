@@ -86,8 +86,8 @@ TEST_CASE("CudaProduct, WhatItCannotDoIsRefusedWithTheReason", "[cuda]") {
   CHECK(WhyNot(Inputs("[5,3]", "[3,4]") + "p = MatMul(a, b)\ny = Add(p, p)\noutput y\n") != "");
   const std::string image = "input x float32[1,4,6,6]\nconst w float32[8,4,1,1] random 3\n";
   CHECK(WhyNot(image + "y = Conv(x, w)\noutput y\n").empty());
-  CHECK(WhyNot(image + "y = Conv(x, w) strides=[2,2]\noutput y\n").find("no product") != std::string::npos);
-  CHECK(WhyNot(image + "y = Conv(x, w) pads=[1,1,1,1]\noutput y\n").find("no product") != std::string::npos);
+  CHECK(WhyNot(image + "y = Conv(x, w) strides=[2,2]\noutput y\n").find("not a product") != std::string::npos);
+  CHECK(WhyNot(image + "y = Conv(x, w) pads=[1,1,1,1]\noutput y\n").find("not a product") != std::string::npos);
   CHECK(WhyNot("input x float32[1,4,6,6]\nconst w float32[8,2,1,1] random 3\ny = Conv(x, w) group=2\noutput y\n") !=
         "");
   CHECK(WhyNot("input x float32[1,4,6,6]\nconst w float32[8,4,3,3] random 3\ny = Conv(x, w)\noutput y\n") != "");

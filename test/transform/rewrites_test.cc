@@ -248,7 +248,7 @@ TEST_CASE("SplitNodes, APatternSplitsWhatItCan", "[transform]") {
     return rewritten.error().message;
   };
   CHECK(fault("split=c2:2").find("it has groups") != std::string::npos);
-  CHECK(fault("split=r:2").find("none of Conv, MatMul and Gemm") != std::string::npos);
+  CHECK(fault("split=r:2").find("not a Conv, MatMul or Gemm") != std::string::npos);
   CHECK(fault("split=c1:9").find("8 output channels") != std::string::npos);
   CHECK(fault("split=nothing:2").find("no node is called so") != std::string::npos);
   CHECK(fault("split=c1:1").find("out of range") != std::string::npos);
