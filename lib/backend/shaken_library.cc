@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "lib/backend/rounding_noise.h"
+#include "partitiontuner/backend/nan.h"
 #include "partitiontuner/graph/visit_type.h"
 
 namespace pt {
@@ -117,7 +118,7 @@ class ShakenKernel final : public Kernel {
   std::shared_ptr<const std::vector<OutputNoise>> noise_;
 };
 
-class ShakenLibrary final : public Library {
+class ShakenLibrary final : public Library, public TellsOfNan {
  public:
   ShakenLibrary(std::unique_ptr<Library> inner, uint64_t seed, double times)
       : inner_(std::move(inner)), seed_(seed), times_(times) {}
@@ -168,6 +169,10 @@ class ShakenLibrary final : public Library {
   std::optional<int64_t> KnownCost(const Graph& graph, const Platform& platform,
                                    const Candidate& candidate) const override {
     return inner_->KnownCost(graph, platform, candidate);
+  }
+  // What is not a number stays so when it is shaken.
+  bool KeepsNan(const Graph& graph, const Candidate& candidate) const override {
+    return pt::KeepsNan(*inner_, graph, candidate);
   }
 
  private:
