@@ -6,6 +6,7 @@
 #include "lib/engine/step_cost.h"
 #include "lib/engine/useful_split.h"
 #include "partitiontuner/exec/judge_plan.h"
+#include "partitiontuner/plan/plan_precision.h"
 #include "partitiontuner/plan/timeline.h"
 #include "partitiontuner/planner/dispatch.h"
 #include "partitiontuner/transform/passes.h"
@@ -76,6 +77,7 @@ MadeFor MadeForOf(const Model& model, const Machine& machine, const Plan& plan, 
                        {"effort", std::to_string(options.effort)},
                        {"passes", std::to_string(kPassPipelineVersion)},
                        {"precision", ToString(model.precision)}};
+  if (model.keep_nan) made_for.settings[std::string(kNanSetting)] = kKeepNan;
   if (!model.rewrites.empty()) made_for.settings["rewrite"] = ToString(model.rewrites);
   for (const auto& [input, number] : model.constants) {
     made_for.settings[std::string(kConstantSetting) + input] = ConstantText(number);

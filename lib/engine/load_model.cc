@@ -157,12 +157,19 @@ Status CheckShapes(const Graph& graph, const std::vector<bool>& served) {
   return {};
 }
 
-// Every node needs some candidate. All that have none are named, each operator once.
-Status CheckSupported(const Graph& graph, std::span<const Candidate> candidates, const Machine& machine) {
+std::vector<bool> ServedNodes(const Graph& graph, std::span<const Candidate> candidates) {
   std::vector<bool> served(graph.nodes().size(), false);
   for (const Candidate& candidate : candidates) {
     for (NodeId node : candidate.nodes) served[node.index()] = true;
   }
+  return served;
+}
+
+// Every node needs some candidate. All that have none are named, each operator once. losing_nan: the nodes that have
+// some which may lose NaN, and so were left out; empty where none was.
+Status CheckSupported(const Graph& graph, std::span<const Candidate> candidates, const Machine& machine,
+                      const std::vector<bool>& losing_nan) {
+  const std::vector<bool> served = ServedNodes(graph, candidates);
   std::set<std::string> operators;
   std::string message, first;
   for (size_t n = 0; n < served.size(); ++n) {
@@ -171,7 +178,10 @@ Status CheckSupported(const Graph& graph, std::span<const Candidate> candidates,
     if (served[n] || !operators.insert(op).second || operators.size() > kMostNamed) continue;
     if (first.empty()) first = NodeLabel(graph, NodeId(n));
     message += (message.empty() ? "operator " : "; operator ") + op + " of node " + NodeLabel(graph, NodeId(n)) +
-               " is not supported (" + WhyUnsupported(graph, NodeId(n), machine) + ")";
+               " is not supported (" +
+               (!losing_nan.empty() && losing_nan[n] ? "what the libraries offer for it may lose NaN"
+                                                     : WhyUnsupported(graph, NodeId(n), machine)) +
+               ")";
   }
   if (operators.empty()) return {};
   PT_CHECK_OK(CheckShapes(graph, served));
@@ -217,9 +227,14 @@ void RepeatConstantInputs(Model& model) {
 
 Status FindCandidates(Model& model, const Machine& machine, bool keep_reference) {
   model.candidates = EnumerateCandidates(*model.graph, machine.platform(), machine.libraries(), model.precision);
+  std::vector<bool> losing_nan;
+  if (model.keep_nan) {
+    losing_nan = ServedNodes(*model.graph, model.candidates);
+    DropLosingNan(*model.graph, machine, model.candidates);
+  }
   PT_CHECK_OK(machine.CheckPlugins());
   if (!keep_reference) DropNeedlessReference(model.candidates);
-  return CheckSupported(*model.graph, model.candidates, machine);
+  return CheckSupported(*model.graph, model.candidates, machine, losing_nan);
 }
 
 void SetHashes(Model& model) {
@@ -241,6 +256,7 @@ Result<std::shared_ptr<const Model>> MakeModel(const std::string& path, LoadRepo
     if (options.keep_loaded) model->loaded = std::make_shared<const Graph>(specialised);
     PT_ASSIGN(model->graph, PlannedGraph(std::move(specialised), options));
     model->precision = options.precision;
+    model->keep_nan = options.keep_nan;
     model->rewrites = options.rewrites;
     RepeatConstantInputs(*model);
     if (options.to_plan) PT_CHECK_OK(FindCandidates(*model, machine, keep_reference));

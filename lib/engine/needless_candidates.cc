@@ -4,12 +4,21 @@
 #include <set>
 #include <tuple>
 
+#include "partitiontuner/backend/nan.h"
+
 namespace pt {
 namespace {
 
 constexpr std::string_view kReference = "reference";
 
 }  // namespace
+
+void DropLosingNan(const Graph& graph, const Machine& machine, std::vector<Candidate>& candidates) {
+  std::erase_if(candidates, [&](const Candidate& candidate) {
+    const Library* library = machine.library(candidate.library);
+    return library == nullptr || !KeepsNan(*library, graph, candidate);
+  });
+}
 
 void DropNeedlessReference(std::vector<Candidate>& candidates) {
   using Place = std::tuple<NodeId, UnitClassId, MathMode>;

@@ -1,9 +1,10 @@
-// Candidates that no plan gains from, left out before anything is measured.
+// Candidates that no plan gains from, or may have, left out before anything is measured.
 #pragma once
 
 #include <vector>
 
 #include "partitiontuner/candidate/candidate.h"
+#include "partitiontuner/exec/machine.h"
 
 namespace pt {
 
@@ -12,5 +13,8 @@ namespace pt {
 // concatenation) is as good by the reference library as by any other, and goes only where another library's candidate
 // for the node may be elided as well.
 void DropNeedlessReference(std::vector<Candidate>& candidates);
+
+// Leaves those that keep NaN (backend/nan.h), by the word of the machine's libraries.
+void DropLosingNan(const Graph& graph, const Machine& machine, std::vector<Candidate>& candidates);
 
 }  // namespace pt

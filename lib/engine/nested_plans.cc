@@ -17,19 +17,20 @@ bool IsBuiltIn(const std::string& library) {
 
 // Of that class alone: the step that holds the graph has its team, and no other.
 std::vector<Candidate> CandidatesOf(const Graph& graph, const Machine& machine, UnitClassId unit_class,
-                                    bool keep_reference) {
+                                    bool keep_reference, bool keep_nan) {
   std::vector<Candidate> candidates = EnumerateCandidates(graph, machine.platform(), machine.libraries(), Precision());
   std::erase_if(candidates, [&](const Candidate& candidate) {
     return candidate.unit_class != unit_class || !IsBuiltIn(candidate.library);
   });
+  if (keep_nan) DropLosingNan(graph, machine, candidates);
   if (!keep_reference) DropNeedlessReference(candidates);
   return candidates;
 }
 
-Result<Plan> PlanNested(const Graph& graph, UnitId unit, const Machine& machine, bool keep_reference) {
+Result<Plan> PlanNested(const Graph& graph, UnitId unit, const Machine& machine, bool keep_reference, bool keep_nan) {
   const Platform& platform = machine.platform();
   const std::vector<Candidate> candidates =
-      CandidatesOf(graph, machine, platform.unit(unit).unit_class, keep_reference);
+      CandidatesOf(graph, machine, platform.unit(unit).unit_class, keep_reference, keep_nan);
   const std::unique_ptr<CostModel> costs = MakeRoughCosts(graph, machine);
   PT_ASSIGN(const Planner* single, FindPlanner("single"));
   PlanningProblem problem{graph, platform, candidates, *costs};
@@ -44,8 +45,8 @@ Result<Plan> PlanNested(const Graph& graph, UnitId unit, const Machine& machine,
 }  // namespace
 
 NestedPlanner MakeNestedPlanner(const Machine& machine, bool keep_reference) {
-  return [&machine, keep_reference](const Graph& graph, UnitId unit) {
-    return PlanNested(graph, unit, machine, keep_reference);
+  return [&machine, keep_reference](const Graph& graph, UnitId unit, bool keep_nan) {
+    return PlanNested(graph, unit, machine, keep_reference, keep_nan);
   };
 }
 

@@ -37,6 +37,7 @@ Result<ModelOptions> OptionsOf(const Plan& plan) {
   ModelOptions options;
   options.to_plan = false;
   PT_ASSIGN(options.precision, AllowedPrecision(plan));
+  PT_ASSIGN(options.keep_nan, MustKeepNan(plan));
   for (const auto& [setting, value] : plan.made_for.settings) {
     if (setting == "rewrite") {
       Result<Rewrites> rewrites = RewritesFromString(value);

@@ -85,6 +85,7 @@ Comparison CompareFloats(const ExpectedTensor& expected, const Tensor& actual, c
     const auto note = [&](double excess) {
       result.equal = false;
       if (std::isinf(excess)) result.of_tolerance = excess;
+      ++(std::isnan(want) != std::isnan(got) ? result.nan_differences : result.other_differences);
       if (!(excess > worst_excess)) return;
       worst_excess = excess;
       result.reason =
@@ -243,6 +244,9 @@ Comparison CompareData(const ExpectedTensor& expected, const Datum& actual, cons
     all.of_tolerance = std::max(all.of_tolerance, one.of_tolerance);
     all.compared += one.compared;
     all.nan_count += one.nan_count;
+    all.nan_differences += one.nan_differences;
+    // What differs as a whole has no elements to count.
+    all.other_differences += one.equal || one.nan_differences + one.other_differences > 0 ? one.other_differences : 1;
     if (all.equal && !one.equal) all.reason = "tensor " + std::to_string(i) + ": " + one.reason;
     all.equal = all.equal && one.equal;
   }

@@ -10,6 +10,7 @@
 #include "lib/exec/workers.h"
 #include "partitiontuner/backend/devices.h"
 #include "partitiontuner/exec/judge_plan.h"
+#include "partitiontuner/plan/plan_precision.h"
 
 namespace pt {
 namespace {
@@ -42,7 +43,10 @@ Status JudgeDispatch(const Graph& graph, const Machine& machine, const DispatchP
 
 class PlanCompiler {
  public:
-  explicit PlanCompiler(CompiledPlan& compiled) : compiled_(compiled), plan_(compiled.plan) {}
+  explicit PlanCompiler(CompiledPlan& compiled) : compiled_(compiled), plan_(compiled.plan) {
+    const Result<bool> keep_nan = MustKeepNan(plan_);  // no error: the checker has seen the plan
+    keep_nan_ = keep_nan.ok() && *keep_nan;
+  }
 
   Status Compile() {
     PT_CHECK_OK(CompileSteps());
@@ -243,7 +247,7 @@ class PlanCompiler {
     const UnitClassId unit_class = platform().unit(unit).unit_class;
     std::unique_ptr<Team>& team = teams_[unit_class];
     if (!team) team = MakeSerialTeam(std::max<uint32_t>(platform().unit_class(unit_class).cores, 1));
-    const auto nested = nested_.try_emplace(unit, compiled_.machine, unit, compiled_.options).first;
+    const auto nested = nested_.try_emplace(unit, compiled_.machine, unit, compiled_.options, keep_nan_).first;
     return {platform(), compiled_.machine.driver(platform().device_of(unit)), team.get(), WeightsFor(unit),
             platform().unit_class(unit_class).on_host() ? &nested->second : nullptr};
   }
@@ -387,6 +391,7 @@ class PlanCompiler {
 
   CompiledPlan& compiled_;
   const Plan& plan_;
+  bool keep_nan_ = false;
   std::map<UnitClassId, std::unique_ptr<Team>> teams_;
   std::map<uint32_t, std::unique_ptr<WeightsNear>> weights_near_;  // by memory node
   std::map<UnitId, NestedCompiler> nested_;

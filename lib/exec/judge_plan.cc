@@ -2,7 +2,9 @@
 
 #include <algorithm>
 
+#include "partitiontuner/backend/nan.h"
 #include "partitiontuner/candidate/device_calls.h"
+#include "partitiontuner/plan/plan_precision.h"
 
 namespace pt {
 namespace {
@@ -31,6 +33,12 @@ class Describer {
       if (!name.empty() && FindLibrary(libraries_, name) == nullptr) description.absent.insert(name);
     }
     for (const Candidate& candidate : plan_.candidates) description.candidates.push_back(Describe(candidate));
+    const Result<bool> keep_nan = MustKeepNan(plan_);
+    for (size_t c = 0; keep_nan.ok() && *keep_nan && c < plan_.candidates.size(); ++c) {
+      const Result<Candidate>& candidate = description.candidates[c];
+      const Library* library = FindLibrary(libraries_, plan_.candidates[c].library);
+      if (candidate.ok() && !KeepsNan(*library, graph_, *candidate)) description.nan_droppers.insert(c);
+    }
     for (size_t s = 0; s < plan_.steps.size(); ++s) {
       const auto* reorder = std::get_if<Reorder>(&plan_.steps[s].work);
       if (reorder == nullptr) continue;

@@ -8,6 +8,7 @@
 #include "lib/exec/run_time_tensors.h"
 #include "partitiontuner/exec/judge_plan.h"
 #include "partitiontuner/graph/graph_builder.h"
+#include "partitiontuner/plan/plan_precision.h"
 
 namespace pt {
 namespace {
@@ -193,15 +194,16 @@ class CompiledNested : public CompiledSubgraph {
 
 Result<Plan> NestedCompiler::PlanOf(const Graph& graph) const {
   if (options_.nested_planner) {
-    Result<Plan> plan = options_.nested_planner(graph, unit_);
+    Result<Plan> plan = options_.nested_planner(graph, unit_, keep_nan_);
     if (plan.ok()) {
+      if (keep_nan_) plan->made_for.settings[std::string(kNanSetting)] = kKeepNan;  // which it is held to
       PT_CHECK_OK(StatusOf(JudgePlan(graph, machine_.platform(), machine_.libraries(), *plan)));
       return plan;
     }
     const ErrorCode code = plan.error().code;
     if (code != ErrorCode::kUnsupported && code != ErrorCode::kInfeasible) return plan;
   }
-  return PlanNestedGraph(graph, machine_, unit_);
+  return PlanNestedGraph(graph, machine_, unit_, keep_nan_);
 }
 
 Result<std::shared_ptr<const CompiledSubgraph>> NestedCompiler::Compile(std::shared_ptr<const Graph> graph) {

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <optional>
 
+#include "partitiontuner/backend/nan.h"
 #include "partitiontuner/plan/memory_plan.h"
+#include "partitiontuner/plan/plan_precision.h"
 
 namespace pt {
 namespace {
@@ -20,7 +22,7 @@ bool IsPlain(const Graph& graph, const Candidate& candidate) {
 }
 
 std::vector<std::optional<Candidate>> ChooseCandidates(const Graph& graph, const Machine& machine,
-                                                       UnitClassId unit_class) {
+                                                       UnitClassId unit_class, bool keep_nan) {
   std::vector<std::optional<Candidate>> chosen(graph.nodes().size());
   const Platform& platform = machine.platform();
   for (const auto& library : machine.libraries()) {
@@ -29,6 +31,7 @@ std::vector<std::optional<Candidate>> ChooseCandidates(const Graph& graph, const
     for (Candidate& more : library->AgnosticCandidates(graph, platform, offered)) offered.push_back(std::move(more));
     for (Candidate& candidate : offered) {
       if (candidate.nodes.size() != 1 || candidate.unit_class != unit_class || !IsPlain(graph, candidate)) continue;
+      if (keep_nan && !KeepsNan(*library, graph, candidate)) continue;
       std::optional<Candidate>& known = chosen[candidate.nodes[0].index()];
       if (!known || (known->library == "reference" && candidate.library != "reference")) known = std::move(candidate);
     }
@@ -51,10 +54,12 @@ Error NobodyRuns(const Graph& graph, const Machine& machine, NodeId node) {
 
 }  // namespace
 
-Result<Plan> PlanNestedGraph(const Graph& graph, const Machine& machine, UnitId unit) {
+Result<Plan> PlanNestedGraph(const Graph& graph, const Machine& machine, UnitId unit, bool keep_nan) {
   const Platform& platform = machine.platform();
-  std::vector<std::optional<Candidate>> chosen = ChooseCandidates(graph, machine, platform.unit(unit).unit_class);
+  std::vector<std::optional<Candidate>> chosen =
+      ChooseCandidates(graph, machine, platform.unit(unit).unit_class, keep_nan);
   Plan plan;
+  if (keep_nan) plan.made_for.settings[std::string(kNanSetting)] = kKeepNan;  // for graphs nested in this one
   std::vector<InstanceId> instances(graph.values().size());
   const auto instances_of = [&](const std::vector<ValueId>& values) {
     std::vector<InstanceId> ids;

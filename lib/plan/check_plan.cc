@@ -33,6 +33,7 @@ class PlanChecker {
     CheckInstances();
     if (!faults_.empty()) return std::move(faults_);
     const CheckedPlan checked{graph_, platform_, plan_, CheckDescribed(plan_, description_, absent_, faults_)};
+    CheckNan();
     if (!faults_.empty()) return std::move(faults_);
     CheckCover();
     for (size_t s = 0; s < plan_.steps.size(); ++s) CheckWork(s);
@@ -167,6 +168,15 @@ class PlanChecker {
     }
     for (const auto& [id, quantisation] : plan_.quantisations) {
       if (id != IdOf(quantisation)) Fault("quantisation", "quantisation " + ToString(id) + " is not what its id says");
+    }
+  }
+
+  void CheckNan() {
+    const Result<bool> must_keep = MustKeepNan(plan_);
+    if (!must_keep.ok()) Fault("nan", must_keep.error().message);
+    if (!must_keep.ok() || !*must_keep) return;
+    for (const size_t c : description_.nan_droppers) {
+      Fault("nan", CandidateName(c) + " may lose NaN, which setting nan does not allow");
     }
   }
 

@@ -9,7 +9,7 @@ namespace pt {
 
 inline constexpr std::string_view kPlanFormat = "partitiontuner plan";
 inline constexpr int64_t kPlanMajor = 1;
-inline constexpr int64_t kPlanMinor = 7;
+inline constexpr int64_t kPlanMinor = 8;
 
 inline std::string_view ElisionName(Elision elision) {
   switch (elision) {

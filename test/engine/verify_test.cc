@@ -172,6 +172,25 @@ TEST_CASE("Verify, SaysHowManyTimesTheToleranceADifferenceIs", "[engine]") {
   CHECK(CompareTensors(Expect(int64s({1, 2})), int64s({1, 3}), Tolerance{}).of_tolerance == HUGE_VAL);
 }
 
+TEST_CASE("Verify, TellsDifferencesInNanFromAllOthers", "[engine]") {
+  const Comparison alone = Compare({1, kNan, 3, kNan}, {1, 0, kNan, kNan}, kMaximum);
+  CHECK_FALSE(alone.equal);
+  CHECK(alone.nan_differences == 2);
+  CHECK(alone.other_differences == 0);
+  CHECK(DiffersInNanAlone(alone));
+  const Comparison both = Compare({1, kNan, 3}, {2, 0, 3}, kMaximum);
+  CHECK(both.nan_differences == 1);
+  CHECK(both.other_differences == 1);
+  CHECK_FALSE(DiffersInNanAlone(both));
+  CHECK_FALSE(DiffersInNanAlone(Compare({1, kInfinity}, {1, 2}, kMaximum)));
+  CHECK_FALSE(DiffersInNanAlone(Compare({1, kNan}, {1, kNan}, kMaximum)));
+  // NaN in the place of an infinity is a difference in NaN.
+  CHECK(DiffersInNanAlone(Compare({1, kInfinity}, {1, kNan}, kMaximum)));
+  // What differs as a whole is no difference in NaN, nor beside one in a sequence.
+  CHECK_FALSE(
+      DiffersInNanAlone(CompareTensors(Expect(Tensor::Float32({1}, {kNan})), Tensor::Float32({2}, {0, 0}), {})));
+}
+
 // Three elements of 4 bits lie in a byte and a half.
 TEST_CASE("Verify, LooksAtNothingBehindThePackedElements", "[engine]") {
   const auto packed = [](const char* bytes) {

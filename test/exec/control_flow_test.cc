@@ -193,7 +193,7 @@ TEST_CASE("ControlFlow, APlanOfANestedGraphIsNotBelieved", "[exec]") {
   std::mt19937 random(1);
   const Plan plan = MakeTestPlan(*graph, lab.machine(), RandomUnits(*graph, lab.machine().platform(), random));
   SessionOptions options;
-  options.nested_planner = [](const Graph&, UnitId) -> Result<Plan> { return Plan(); };
+  options.nested_planner = [](const Graph&, UnitId, bool) -> Result<Plan> { return Plan(); };
   const auto session = Session::Create(graph, plan, lab.machine(), options);
   REQUIRE_FALSE(session.ok());
   CHECK(session.error().code == ErrorCode::kStale);

@@ -5,6 +5,7 @@
 #include <catch2/catch_test_macros.hpp>
 
 #include "lib/plan/check_narrowing.h"
+#include "partitiontuner/plan/check_plan.h"
 #include "partitiontuner/plan/memory_plan.h"
 #include "partitiontuner/plan/plan_json.h"
 #include "test/testing/planning_world.h"
@@ -153,6 +154,31 @@ TEST_CASE("PlanPrecision, NarrowStorageHalvesTheBytes", "[plan]") {
   REQUIRE(PlanMemory(world.graph, world.platform, placed).ok());
   CHECK(bytes(placed) > 0);
   CHECK(bytes(narrow) * 2 == bytes(placed));
+}
+
+TEST_CASE("PlanPrecision, PlansThatKeepNanAreHeldToWhatTheLibrariesSay", "[plan]") {
+  const World world = MakeWorld(testing::Chain(4), {.fused = false, .accelerator = false});
+  Plan plan = ChainPlan(world);
+  PlanDescription description = testing::DescribePlan(world, plan);
+  description.nan_droppers = {0};
+  CHECK(MustKeepNan(plan).value() == false);
+  CHECK(CheckPlan(world.graph, world.platform, plan, description).empty());
+
+  plan.made_for.settings[std::string(kNanSetting)] = kKeepNan;
+  CHECK(MustKeepNan(plan).value());
+  const std::vector<PlanFault> faults = CheckPlan(world.graph, world.platform, plan, description);
+  REQUIRE(faults.size() == 1);
+  CHECK(faults[0].id == "nan");
+  CHECK(faults[0].message.find("may lose NaN") != std::string::npos);
+  description.nan_droppers.clear();
+  CHECK(CheckPlan(world.graph, world.platform, plan, description).empty());
+  const Result<Plan> again = PlanFromJson(ToJson(plan, world.graph), "plan");
+  REQUIRE(again.ok());
+  CHECK(MustKeepNan(*again).value());
+
+  plan.made_for.settings[std::string(kNanSetting)] = "lose";
+  CHECK(MustKeepNan(plan).error().code == ErrorCode::kInvalidInput);
+  CHECK(HasFault(world, plan, "nan"));
 }
 
 TEST_CASE("PlanPrecision, QuantisationsAreCarriedAndChecked", "[plan]") {

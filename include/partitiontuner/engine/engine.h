@@ -64,6 +64,9 @@ struct ModelOptions {
   // What candidates may compute in, and so store: fp32 alone unless more is allowed. Where the processor has no
   // instructions for a mode, nothing is offered in it.
   Precision precision;
+  // Only candidates that keep NaN (backend/nan.h), which are slower for Relu, Clip, Max, Min and what ends in one of
+  // them. Plans made for the model say so (kNanSetting).
+  bool keep_nan = false;
   // Ends loading (kRunFailed) where it computes what is constant; may be null.
   const CancelToken* cancel = nullptr;
   // What is done to the planned graph. Plans made for the model say so (setting "rewrite").
@@ -98,6 +101,7 @@ struct Model {
   std::shared_ptr<const Graph> graph;   // the planned graph
   std::vector<Candidate> candidates;    // within `precision`; none when it was not loaded to plan
   Precision precision;
+  bool keep_nan = false;
   Rewrites rewrites;  // that the planned graph has been through
   ConstantInputs constants;
   std::vector<std::optional<Tensor>> constant_inputs;  // by input of the planned graph, what `constants` make of it

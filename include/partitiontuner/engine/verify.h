@@ -34,8 +34,14 @@ struct Comparison {
   double of_tolerance = 0;
   int64_t compared = 0;   // elements
   int64_t nan_count = 0;  // expected NaN
-  std::string reason;     // why not equal: type, dims or the worst element with both values
+  // Elements of real numbers that are NaN on one side alone, and such that differ otherwise, beyond the tolerance.
+  int64_t nan_differences = 0, other_differences = 0;
+  std::string reason;  // why not equal: type, dims or the worst element with both values
 };
+// Nothing differs but where NaN stands.
+inline bool DiffersInNanAlone(const Comparison& comparison) {
+  return !comparison.equal && comparison.nan_differences > 0 && comparison.other_differences == 0;
+}
 Comparison CompareTensors(const ExpectedTensor& expected, const Tensor& actual, const Tolerance& tolerance);
 // Type and dims alone: all that holds for values left to chance (graph/chance.h). Samples say no type.
 Comparison CompareKinds(const ExpectedTensor& expected, const Tensor& actual);

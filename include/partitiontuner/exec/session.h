@@ -21,9 +21,10 @@ namespace pt {
 
 // Plans a nested graph of control flow (a branch of If, the body of Loop, …): a plan that JudgePlan accepts for the
 // graph, whose steps are all of that unit of the host, with values that cross the graph's border lent on the host.
-// Called while a session is made, by one thread at a time. kUnsupported or kInfeasible: the session plans the graph
+// keep_nan: by candidates alone that keep NaN, as the plan of the step around it does; the plan is held to it. Called
+// while a session is made, by one thread at a time. kUnsupported or kInfeasible: the session plans the graph
 // node by node.
-using NestedPlanner = std::function<Result<Plan>(const Graph& graph, UnitId unit)>;
+using NestedPlanner = std::function<Result<Plan>(const Graph& graph, UnitId unit, bool keep_nan)>;
 
 struct SessionOptions {
   bool sequential = false;      // the plan's sequential twin: one step after another, same candidates and units

@@ -23,16 +23,17 @@ struct PlanDescription {
   std::vector<Result<Candidate>>
       candidates;  // by candidate of the plan; errors: its library makes none such, or is absent
   std::map<StepId, std::string> reorders;  // reorder steps that their library cannot do, and why
+  std::set<size_t> nan_droppers;           // candidates that may lose NaN or make more of it, asked where that matters
   std::set<std::string> absent;            // libraries that the plan names and that were not there to be asked
 };
 
 // All faults found, none when legal: every candidate is what its library says it is, aliases, elision and sizes
-// included; every node computed exactly once; every instance written before read by happens-before (vector clocks over
-// resource lists and `after`), written once; units of the candidate's class; copies over existing links; reorders that
-// their library can do; layouts and storage agree; memory placements inside the arena, aligned to 64 bytes (slices to
-// their element); no byte overwritten while a step may use it, and none with two writers at a time: shared are only
-// views, slices of one concatenation and results that a library lets lie on an input; numbers sane. graph is the
-// planned graph. Near-linear time.
+// included, and keeps NaN where the plan was to; every node computed exactly once; every instance written before read
+// by happens-before (vector clocks over resource lists and `after`), written once; units of the candidate's class;
+// copies over existing links; reorders that their library can do; layouts and storage agree; memory placements inside
+// the arena, aligned to 64 bytes (slices to their element); no byte overwritten while a step may use it, and none with
+// two writers at a time: shared are only views, slices of one concatenation and results that a library lets lie on an
+// input; numbers sane. graph is the planned graph. Near-linear time.
 std::vector<PlanFault> CheckPlan(const Graph& graph, const Platform& platform, const Plan& plan,
                                  const PlanDescription& description);
 
