@@ -32,6 +32,7 @@ std::string CommandFor(std::string_view tool, const CommonFlags& flags) {
   each("--constant", flags.constants);
   each("--input", flags.inputs);
   one("--precision", flags.precision);
+  if (flags.keep_nan()) command += " --nan keep";
   one("--rewrite", flags.rewrite);
   one("--external-data", flags.external_data);
   if (flags.allow_links) command += " --allow-links";

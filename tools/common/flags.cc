@@ -119,6 +119,13 @@ void AddCommonFlags(CLI::App& app, CommonFlags& flags) {
                  "of --precision auto: largest difference from fp32 by the largest magnitude of each output (0.01)")
       ->option_text("E")
       ->group("Data");
+  app.add_option(
+         "--nan", flags.nan,
+         "keep: only kernels that leave NaN where the operators' definitions put it; any (default): Relu, Clip, "
+         "Max and others may lose it")
+      ->option_text("keep|any")
+      ->check(OneOf({"keep", "any"}))
+      ->group("Data");
   app.add_option("--rewrite", flags.rewrite,
                  "work on another graph that computes the same: time-slices=N, requests=N, split=NODES:PARTS, "
                  "split-rows=NODES:PARTS, with commas between them")
@@ -350,6 +357,7 @@ Result<ModelOptions> ModelOptionsOf(const CommonFlags& flags) {
   ModelOptions options;
   PT_CHECK_OK(MaxErrorOf(flags));
   PT_ASSIGN(options.precision, AllowedPrecision(flags));
+  options.keep_nan = flags.keep_nan();
   PT_ASSIGN(options.rewrites, RewritesFromString(flags.rewrite));
   for (const std::string& text : flags.dims) {
     PT_ASSIGN(const auto pair, ParseAssignment(text, "--dim"));

@@ -20,9 +20,9 @@ namespace pt::tools {
 inline constexpr const char* kMoreGroup = "More";  // shown by --help-all only
 
 struct CommonFlags {
-  std::string model, db, libraries, precision, max_error, rewrite, devices = "all", plugins = "all", plugin_path,
-                                                                   sim_clock = "virtual", sim_fault, format = "table",
-                                                                   progress = "auto";
+  std::string model, db, libraries, precision, max_error, nan, rewrite,
+      devices = "all", plugins = "all", plugin_path, sim_clock = "virtual", sim_fault, format = "table",
+      progress = "auto";
   std::vector<std::string> platforms, dims, shapes, constants, inputs;
   std::string external_data, external_limit;
   bool allow_links = false;
@@ -35,6 +35,7 @@ struct CommonFlags {
   bool json() const { return format == "json"; }
   // Lower precision is to be used as far as an error budget allows.
   bool wants_budget() const { return precision == "auto"; }
+  bool keep_nan() const { return nan == "keep"; }
 };
 
 // For ->check(): the value is one of these words.
@@ -58,7 +59,7 @@ Result<double> MaxErrorOf(const CommonFlags& flags);
 Result<std::optional<std::chrono::nanoseconds>> DeadlineOf(const CommonFlags& flags);
 // What --run-memory says, by default half of the machine's memory; 0: no limit. Errors: kUsage.
 Result<uint64_t> RunBytesOf(const CommonFlags& flags);
-// --precision, --rewrite, --dim, --shape and --constant. Dims of given data are added by who reads it.
+// --precision, --nan, --rewrite, --dim, --shape and --constant. Dims of given data are added by who reads it.
 Result<ModelOptions> ModelOptionsOf(const CommonFlags& flags);
 
 }  // namespace pt::tools

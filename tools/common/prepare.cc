@@ -68,6 +68,15 @@ Status CheckModes(const Machine& machine, const CommonFlags& flags) {
 
 }  // namespace
 
+Status CheckKeepsNan(const Plan& plan, const std::string& file, const std::string& plan_command) {
+  PT_ASSIGN(const bool keeps, MustKeepNan(plan));
+  if (keeps) return {};
+  Error error = MakeError(ErrorCode::kUsage, "plan.nan", "the plan was made without --nan keep, and may lose NaN",
+                          "make another plan: " + plan_command);
+  error.file = file;
+  return error;
+}
+
 Status CheckDatabase(const CommonFlags& flags) {
   std::error_code problem;
   if (flags.db.empty() || flags.db == "none" || std::filesystem::exists(flags.db, problem)) return {};
@@ -105,6 +114,7 @@ void NotePrecision(const Model& model, const Console& console) {
 Result<ChosenPlan> ChoosePlan(Engine& engine, const Model& model, const PlanSource& source, const Console& console) {
   if (!source.plan_file.empty()) {
     if (source.precision) PT_CHECK_OK(CheckPrecision(*source.plan, *source.precision, source));
+    if (source.keep_nan) PT_CHECK_OK(CheckKeepsNan(*source.plan, source.plan_file, source.plan_command + " -o FILE"));
     if (source.max_error) PT_CHECK_OK(CheckBudget(*source.plan, *source.max_error, source));
     return ChosenPlan{source.plan_file, *source.plan, {}};
   }

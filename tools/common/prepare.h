@@ -19,6 +19,7 @@ struct PlanSource {
   // What --precision and --max-error say of a plan file; nothing: whatever the plan was made with.
   std::optional<Precision> precision;
   std::optional<double> max_error;
+  bool keep_nan = false;                      // --nan keep: only a plan file that was made so is taken
   bool wants_budget = false;                  // --precision auto: only a plan file is taken
   std::string profile_command, plan_command;  // that measure and plan the model as it is loaded here
   // Empty: search over the database's costs, else a one-device plan. "dispatch:RULE": decided while running.
@@ -37,6 +38,9 @@ inline constexpr std::string_view kDispatchPrefix = "dispatch:";
 // The engine that the flags describe. Errors: kUsage; kDeviceUnusable for a device, library or math mode that was named
 // and cannot be used on the machine.
 Result<std::unique_ptr<Engine>> MakeEngine(const CommonFlags& flags);
+
+// kUsage where a plan file was made without --nan keep, and so may lose NaN. plan_command: makes another one.
+Status CheckKeepsNan(const Plan& plan, const std::string& file, const std::string& plan_command);
 
 // kInvalidInput where --db names a database that is not there: only pt-profile makes one.
 Status CheckDatabase(const CommonFlags& flags);

@@ -3,6 +3,7 @@
 
 #include "partitiontuner/exec/judge_plan.h"
 #include "tools/common/commands.h"
+#include "tools/common/prepare.h"
 #include "tools/common/text.h"
 #include "tools/pt-plan/plan_flags.h"
 
@@ -78,6 +79,9 @@ std::string VerdictText(const PlanFlags& flags, const Plan& plan, const PlanVerd
 Result<int> CheckPlanFile(const PlanFlags& flags, const Console& console) {
   PT_ASSIGN(const PlanningSetup setup, MakePlanningSetup(flags));
   PT_ASSIGN(const Plan plan, LoadPlan(flags.check));
+  if (flags.common.keep_nan()) {
+    PT_CHECK_OK(CheckKeepsNan(plan, flags.check, CommandFor("pt-plan", flags.common) + " -o FILE"));
+  }
   const Machine& machine = setup.engine->machine();
   const PlanVerdict verdict = JudgePlan(*setup.model->graph, machine.platform(), machine.libraries(), plan);
   if (verdict.may_run() && plan.made_for.model_hash != setup.model->model_hash) {

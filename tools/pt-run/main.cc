@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "partitiontuner/plan/plan_precision.h"
 #include "partitiontuner/planner/dispatch.h"
 #include "tools/common/commands.h"
 #include "tools/common/machine_questions.h"
@@ -41,6 +42,7 @@ Result<PlanSource> RunFlags::plan_source(const Platform& platform) const {
   if (!common.max_error.empty()) {
     PT_ASSIGN(source.max_error, MaxErrorOf(common));
   }
+  source.keep_nan = common.keep_nan();
   source.wants_budget = common.wants_budget();
   source.planner = dispatch.empty() ? planner : std::string(kDispatchPrefix) + dispatch;
   source.options.seed = seed;
@@ -176,13 +178,16 @@ std::vector<std::string> ConstantsOf(const MadeFor& made_for) {
   return constants;
 }
 
-// The graph is rewritten as the plan was made for, and inputs are constant as there, unless the flags say how.
+// The graph is rewritten as the plan was made for, inputs are constant and NaN is kept as there, unless the flags say
+// how.
 Status ReadPlan(RunFlags& flags) {
   if (flags.plan.empty()) return {};
   PT_ASSIGN(Plan plan, LoadPlan(flags.plan));
   const auto rewrite = plan.made_for.settings.find("rewrite");
   if (flags.common.rewrite.empty() && rewrite != plan.made_for.settings.end()) flags.common.rewrite = rewrite->second;
   if (flags.common.constants.empty()) flags.common.constants = ConstantsOf(plan.made_for);
+  PT_ASSIGN(const bool keeps_nan, MustKeepNan(plan));
+  if (flags.common.nan.empty() && keeps_nan) flags.common.nan = kKeepNan;
   flags.given_plan = std::make_shared<const Plan>(std::move(plan));
   return {};
 }

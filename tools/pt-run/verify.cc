@@ -25,6 +25,8 @@ Json ReportJson(const SetReport& report, bool twin) {
     row.Set("max_abs", verdict.comparison.max_abs);
     row.Set("max_rel", verdict.comparison.max_rel);
     row.Set("nan", verdict.comparison.nan_count);
+    row.Set("nan_differences", verdict.comparison.nan_differences);
+    row.Set("nan_alone", DiffersInNanAlone(verdict.comparison));
     row.Set("compared", verdict.comparison.compared);
     row.Set("rtol", verdict.tolerance.relative);
     row.Set("atol", verdict.tolerance.absolute);
@@ -54,23 +56,28 @@ std::string ToleranceText(const OutputVerdict& verdict) {
 }
 
 // ": element 3 is 1.5, expected 1, 1.1 times the tolerance; --rtol and --atol set another".
-std::string FaultText(const OutputVerdict& verdict) {
+std::string FaultText(const OutputVerdict& verdict, const RunFlags& flags) {
   const Comparison& comparison = verdict.comparison;
   std::string text = ": " + comparison.reason;
+  if (DiffersInNanAlone(comparison)) {
+    return text + "; nothing differs but where NaN stands (" + std::to_string(comparison.nan_differences) +
+           (comparison.nan_differences == 1 ? " value" : " values") + ")" +
+           (flags.common.keep_nan() ? "" : "; --nan keep uses only kernels that keep it");
+  }
   if (!std::isfinite(comparison.of_tolerance)) return text;
   return text + ", " + Brief(comparison.of_tolerance) + " times the tolerance; --rtol and --atol set another";
 }
 
-std::string ReportText(const SetReport& report, bool twin) {
+std::string ReportText(const SetReport& report, const RunFlags& flags) {
   std::string text;
   for (const OutputVerdict& verdict : report.verdicts) {
     const Comparison& c = verdict.comparison;
     text += std::string(c.equal ? "pass" : "FAIL") + "  " + verdict.name + ": max abs " + Brief(c.max_abs) +
             ", max rel " + Brief(c.max_rel) + ", NaN " + std::to_string(c.nan_count) + ", " +
             std::to_string(c.compared) + " values (" + ToleranceText(verdict) + ")" +
-            (c.equal ? "" : FaultText(verdict)) + "\n";
+            (c.equal ? "" : FaultText(verdict, flags)) + "\n";
   }
-  if (twin)
+  if (flags.twin)
     text += report.twin_equal ? "pass  equal to the sequential twin bit for bit\n"
                               : "FAIL  differs from the sequential twin\n";
   return text;
@@ -195,7 +202,7 @@ Result<int> Verified(const RunFlags& flags, const Console& console, const Cancel
     pass = pass && report.twin_equal && AllEqual(report.verdicts);
     sets.Push(ReportJson(report, flags.twin));
     if (reports.size() > 1) text += report.name + "\n";
-    text += ReportText(report, flags.twin);
+    text += ReportText(report, flags);
   }
   text += pass ? "PASS\n" : "FAIL\n";
   Json json = Json::MakeObject();
