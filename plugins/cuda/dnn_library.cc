@@ -5,6 +5,7 @@
 
 #include "plugins/cuda/attention.h"
 #include "plugins/cuda/dnn_graph.h"
+#include "plugins/cuda/dnn_groups.h"
 #include "plugins/cuda/dnn_kernel.h"
 #include "plugins/cuda/libraries.h"
 #include "plugins/cuda/reorder.h"

@@ -5,6 +5,7 @@
 
 #include "partitiontuner/graph/half.h"
 #include "plugins/cuda/dnn_graph.h"
+#include "plugins/cuda/dnn_groups.h"
 #include "plugins/cuda/dnn_kernel.h"
 #include "test/cuda/cuda_machine.h"
 #include "test/cuda/dnn_cases.h"
