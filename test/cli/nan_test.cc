@@ -19,31 +19,33 @@ struct Scene {
     plan = place.path() + "/plan.json";
   }
   CommandResult Run(const std::string& tool, const std::vector<std::string>& more) const {
-    return RunTool(tool, Joined({model, "--db", "none", "--threads", "1", "--libraries", "onednn,reference"}, more));
+    return RunTool(tool, Joined({model, "--db", db, "--threads", "1", "--libraries", "onednn,reference"}, more));
   }
 
   Workplace place;
-  std::string model, plan;
+  std::string model, plan, db = "none";
 };
 
 TEST_CASE("Nan, VerifySaysWhereNothingElseDiffers", "[cli]") {
   const Scene scene;
   const std::string data = scene.place.path() + "/m";
-  const CommandResult lost = scene.Run("pt-run", {"--verify", data, "--planner", "single:cpu"});
+  const CommandResult lost = scene.Run("pt-run", {"--verify", data});
   INFO(lost.out << lost.err);
   CHECK(lost.exit_code == 8);
   CHECK(lost.out.find("nothing differs but where NaN stands (2 values); --nan keep") != std::string::npos);
-  const CommandResult json = scene.Run("pt-run", {"--verify", data, "--planner", "single:cpu", "--format", "json"});
+  const CommandResult json = scene.Run("pt-run", {"--verify", data, "--format", "json"});
   CHECK(json.out.find("\"nan_alone\": true") != std::string::npos);
   CHECK(json.out.find("\"nan_differences\": 2") != std::string::npos);
-  const CommandResult kept = scene.Run("pt-run", {"--verify", data, "--planner", "single:cpu", "--nan", "keep"});
+  const CommandResult kept = scene.Run("pt-run", {"--verify", data, "--nan", "keep"});
   INFO(kept.out << kept.err);
   CHECK(kept.exit_code == 0);
   CHECK(kept.out.find("NaN stands") == std::string::npos);
 }
 
 TEST_CASE("Nan, PlansThatKeepItAreSavedCheckedAndRun", "[cli]") {
-  const Scene scene;
+  Scene scene;
+  scene.db = scene.place.path() + "/profile.db";
+  REQUIRE(scene.Run("pt-profile", {"-q"}).exit_code == 0);
   const std::string data = scene.place.path() + "/m";
   REQUIRE(scene.Run("pt-plan", {"--planner", "single:cpu", "--nan", "keep", "-o", scene.plan}).exit_code == 0);
   CHECK(ReadFile(scene.plan, 1 << 20).value().find("\"nan\": \"keep\"") != std::string::npos);
