@@ -125,7 +125,7 @@ void AddCommonFlags(CLI::App& app, CommonFlags& flags) {
          "Max and others may lose it")
       ->option_text("keep|any")
       ->check(OneOf({"keep", "any"}))
-      ->group("Data");
+      ->group(kMoreGroup);
   app.add_option("--rewrite", flags.rewrite,
                  "work on another graph that computes the same: time-slices=N, requests=N, split=NODES:PARTS, "
                  "split-rows=NODES:PARTS, with commas between them")
