@@ -51,7 +51,7 @@ TEST_CASE("Nested plans, RunFusedOnTheUnitAskedFor", "[engine]") {
   for (const char* name : {"cpu[0]", "cpu[1]", "cpu[0-1]"}) {
     CAPTURE(name);
     const UnitId unit = UnitNamed(machine->platform(), name);
-    const Result<Plan> plan = MakeNestedPlanner(*machine, false)(graph, unit);
+    const Result<Plan> plan = MakeNestedPlanner(*machine, false)(graph, unit, false);
     if (!plan.ok()) FAIL(ToString(plan.error()));
     const Status legal = StatusOf(JudgePlan(graph, machine->platform(), machine->libraries(), *plan));
     if (!legal.ok()) FAIL(ToString(legal.error()));
@@ -70,7 +70,7 @@ TEST_CASE("Nested plans, AreTheSameEachTime", "[engine]") {
   const Graph graph = Convolutions();
   const NestedPlanner planner = MakeNestedPlanner(*machine, false);
   const UnitId unit = UnitNamed(machine->platform(), "cpu[0-1]");
-  const auto text = [&] { return WriteJson(ToJson(planner(graph, unit).value(), graph)); };
+  const auto text = [&] { return WriteJson(ToJson(planner(graph, unit, false).value(), graph)); };
   CHECK(text() == text());
 }
 
@@ -111,7 +111,8 @@ TEST_CASE("Nested plans, GiveWhatNodeByNodeGives", "[engine]") {
   const auto machine = MakeRealMachine(2, false);
   SessionOptions options;
   options.nested_planner = MakeNestedPlanner(*machine, false);
-  const Plan plan = MakeNestedPlanner(*machine, false)(*graph, UnitNamed(machine->platform(), "cpu[0-1]")).value();
+  const Plan plan =
+      MakeNestedPlanner(*machine, false)(*graph, UnitNamed(machine->platform(), "cpu[0-1]"), false).value();
   const auto session = Session::Create(graph, plan, *machine, options);
   if (!session.ok()) FAIL(ToString(session.error()));
   const Tensor input = RandomTensor(DataType::kFloat32, {1, 16, 12, 12}, 3);
