@@ -31,7 +31,8 @@ void* SharedObject::Find(const char* symbol) const { return dlsym(handle_, symbo
 Result<const PluginEntry*> CheckedEntry(const SharedObject& object) {
   const auto function = reinterpret_cast<PluginEntryFunction>(object.Find(kPluginEntryName));
   if (function == nullptr) {
-    return Refused("plugin.entry", "it exports no function " + std::string(kPluginEntryName) + ", so it is not a plugin");
+    return Refused("plugin.entry",
+                   "it exports no function " + std::string(kPluginEntryName) + ", so it is not a plugin");
   }
   const PluginEntry* entry = function();
   if (entry == nullptr) return Refused("plugin.entry", std::string(kPluginEntryName) + " returned nothing");

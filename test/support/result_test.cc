@@ -46,7 +46,8 @@ TEST_CASE("Result, ValueThatIsNotThereEndsTheProcessWithTheError", "[support]") 
   const auto plain = EndingOf([] { (void)Failing().value(); });
   CHECK(plain.signal == SIGABRT);
   CHECK(plain.said.find("3 of 4 are missing; call it again") != std::string::npos);
-  for (const auto& access : {std::function<void()>([] { (void)Failing()->size(); }), std::function<void()>([] { (void)*Failing(); })}) {
+  for (const auto& access :
+       {std::function<void()>([] { (void)Failing()->size(); }), std::function<void()>([] { (void)*Failing(); })}) {
     const Ending ending = EndingOf(access);
     CHECK(ending.signal == SIGABRT);
     CHECK(ending.said == plain.said);

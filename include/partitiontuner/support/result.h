@@ -51,13 +51,13 @@ inline Error MakeError(ErrorCode code, std::string id, std::string message, std:
   return error;
 }
 
-// What access to the half of a Result that is not there does, in every build: the reason goes to standard error, and the
-// process ends by abort().
+// What access to the half of a Result that is not there does, in every build: the reason goes to standard error, and
+// the process ends by abort().
 [[noreturn]] void EndWithoutValue(const Error& error);
 [[noreturn]] void EndWithoutError();
 
-// Either a value or an Error. Ask ok() first where input, files or hardware may fail: access to a value that is not there
-// prints the error and aborts.
+// Either a value or an Error. Ask ok() first where input, files or hardware may fail: access to a value that is not
+// there prints the error and aborts.
 template <typename T>
 class [[nodiscard]] Result {
  public:

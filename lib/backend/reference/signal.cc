@@ -146,7 +146,8 @@ Result<std::array<double, 5>> ReadMelScalars(const Site& site) {
   if (!(mel_bins >= 0 && mel_bins < 0x1p31)) return site.Invalid("num_mel_bins is out of range");
   if (!(length >= 1 && length < 0x1p31)) return site.Invalid("dft_length is out of range");
   if (!(rate >= 1)) return site.Invalid("sample_rate is not positive");
-  if (!(low >= 0 && low <= high && high < HUGE_VAL)) return site.Invalid("its edges are not an interval of frequencies");
+  if (!(low >= 0 && low <= high && high < HUGE_VAL))
+    return site.Invalid("its edges are not an interval of frequencies");
   return given;
 }
 
