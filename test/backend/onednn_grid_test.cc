@@ -460,7 +460,7 @@ TEST_CASE("OneDnnGrid, EveryOrderOfTheResultAndMaskOfTheOperandIsRightOrRefused"
   }
 }
 
-TEST_CASE("OneDnnGrid, TheWholeGridIsRightOrRefused", "[backend][slow]") {
+TEST_CASE("OneDnnGrid, TheWholeGridIsRightOrRefused", "[.nightly]") {
   for (const Family& family : Families()) {
     INFO(family.name);
     HoldToReference(family.points, 1);
