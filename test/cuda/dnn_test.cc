@@ -154,7 +154,8 @@ TEST_CASE("CudaDnn, WhatItCannotDoIsRefusedWithTheReason", "[cuda]") {
       std::string::npos);
   CHECK(WhyNot("input x float32[1,4,6,6]\ninput w float32[8,4,3,3]\ny = Conv(x, w)\noutput y\n", true) != "");
   CHECK(WhyNot("input x float32[1,4,6,6]\ninput w float32[8,4,3,3]\ny = Conv(x, w)\noutput y\n").empty());
-  CHECK(WhyNot(image + "p = Conv(x, w)\nq = Relu(p)\ny = Relu(q)\noutput y\n").find("cannot fuse") != std::string::npos);
+  CHECK(WhyNot(image + "p = Conv(x, w)\nq = Relu(p)\ny = Relu(q)\noutput y\n").find("cannot fuse") !=
+        std::string::npos);
   CHECK(WhyNot(image + "p = Conv(x, w)\ny = Add(p, p)\noutput y\n").find("within the group") != std::string::npos);
   CHECK(WhyNot(image + "p = Conv(x, w)\ny = Exp(p)\noutput y\n").find("Exp") != std::string::npos);
   CHECK(WhyNot(image + "input z float32[2,8,4,4]\np = Conv(x, w)\ny = Add(p, z)\noutput y\n") != "");
