@@ -9,6 +9,7 @@ namespace pt::onnxruntime {
 namespace {
 
 using plugins::NotTraining;
+using plugins::StretchesImages;
 using plugins::WithOneOutput;
 using Row = plugins::OperatorRow;
 
@@ -35,6 +36,15 @@ std::string MatchingZeroPoint(const Graph& graph, const Node& node) {
   if (scale == std::vector<int64_t>{1}) return "a scale of one element must be a scalar";
   if (node.inputs.size() <= kZeroPoint || !node.inputs[kZeroPoint].valid()) return "";
   return scale == dims_of(kZeroPoint) ? "" : "a zero point of other dims than the scale is not here";
+}
+
+// ONNX Runtime refuses in the run zero points of A that differ by row.
+std::string OneZeroPointOfA(const Graph& graph, const Node& node) {
+  constexpr size_t kZeroPoint = 2;
+  if (node.inputs.size() <= kZeroPoint || !node.inputs[kZeroPoint].valid()) return "";
+  const auto dims = graph.value(node.inputs[kZeroPoint]).type.static_dims();
+  const bool is_one = dims && (dims->empty() || *dims == std::vector<int64_t>{1});
+  return is_one ? "" : "zero points of the first matrix that differ by row are not here";
 }
 
 // In alphabetical order.
@@ -90,7 +100,7 @@ constexpr std::array kRows = {
     Row{"LogSoftmax"},
     Row{"LpNormalization"},
     Row{"MatMul"},
-    Row{"MatMulInteger", nullptr, kQuantised},
+    Row{"MatMulInteger", OneZeroPointOfA, kQuantised},
     Row{"Max"},
     Row{"MaxPool", WithOneOutput, kBytes},
     Row{"Min"},
@@ -119,7 +129,7 @@ constexpr std::array kRows = {
     Row{"ReduceSumSquare"},
     Row{"Relu"},
     Row{"Reshape", nullptr, kMoved},
-    Row{"Resize"},
+    Row{"Resize", StretchesImages},
     Row{"RoiAlign"},
     Row{"RotaryEmbedding", WholeHeads},
     Row{"Round"},

@@ -9,6 +9,7 @@ namespace pt::openvino {
 namespace {
 
 using plugins::NotTraining;
+using plugins::StretchesImages;
 using plugins::WithOneOutput;
 using Row = plugins::OperatorRow;
 
@@ -74,7 +75,7 @@ constexpr std::array kRows = {
     Row{"ReduceSum"},
     Row{"Relu"},
     Row{"Reshape"},
-    Row{"Resize"},
+    Row{"Resize", StretchesImages},
     Row{"Selu"},
     Row{"Sigmoid"},
     Row{"Slice"},

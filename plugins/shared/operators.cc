@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
+#include "partitiontuner/backend/resize_node.h"
 #include "partitiontuner/platform/discover.h"
 
 namespace pt::plugins {
@@ -69,6 +71,29 @@ std::string WithOneOutput(const Graph&, const Node& node) {
 
 std::string NotTraining(const Graph&, const Node& node) {
   return node.int_or("training_mode", 0) == 0 ? "" : "training is not here";
+}
+
+std::string StretchesImages(const Graph& graph, const Node& node) {
+  constexpr size_t kRank = 4, kFirstResized = 2;
+  constexpr std::array kTaken = {ResizeCoordinates::kHalfPixel, ResizeCoordinates::kPytorchHalfPixel,
+                                 ResizeCoordinates::kAlignCorners, ResizeCoordinates::kAsymmetric};
+  const auto resize = ReadConstantResize(graph, node);
+  if (!resize.ok()) return resize.error().message;
+  const ResizeNode& read = resize.value().node;
+  if (read.mode == ResizeMode::kCubic || read.antialias || read.exclude_outside) return "its sampling is not here";
+  if (std::ranges::find(kTaken, read.coordinates) == kTaken.end()) return "its coordinates are not here";
+  if (read.aspect != ResizeAspect::kStretch) return "kept aspect ratios are not here";
+  if (!std::ranges::is_sorted(read.axes)) return "axes out of order are not here";
+  const auto& dims = resize.value().dims;
+  if (dims.size() != kRank) return "only images are here";
+  for (size_t i = 0; i < kRank; ++i) {
+    if (i < kFirstResized && IsResized(read, dims[i])) return "only the last two dims are resized here";
+    // Where the scale leaves part of an element over, runtimes take scales for what the standard takes lengths for.
+    constexpr double kPart = 1e-9;
+    const double length = static_cast<double>(dims[i].in) * dims[i].scale;
+    if (std::abs(length - static_cast<double>(dims[i].out)) > kPart) return "scales that leave part of an element over";
+  }
+  return "";
 }
 
 }  // namespace pt::plugins

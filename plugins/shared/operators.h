@@ -52,5 +52,8 @@ bool HasExactProducts(const Device& host);
 std::string WithOneOutput(const Graph& graph, const Node& node);
 // The operator in training mode is not there.
 std::string NotTraining(const Graph& graph, const Node& node);
+// Resize of the last two of four dims, stretched by nearest or linear sampling. Runtimes disagree with the standard in
+// what is left: cubic and antialiased sampling, cropping, other dims, axes out of order, kept aspect ratios.
+std::string StretchesImages(const Graph& graph, const Node& node);
 
 }  // namespace pt::plugins
