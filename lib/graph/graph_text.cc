@@ -268,6 +268,11 @@ class Parser {
     } else if (rule == "whole" && RangeOf(type)) {
       PT_ASSIGN(const uint64_t seed, Number<uint64_t>());
       Random random(seed);
+      if (BitsOf(type) < 8) {  // several to a byte, each of whatever bits
+        std::string bytes;
+        for (int64_t i = 0; i < byte_count; ++i) bytes.push_back(static_cast<char>(random.Uniform(0, 256)));
+        return Tensor::FromBytes(type, dims, std::move(bytes));
+      }
       const IntegerRange range = *RangeOf(type);
       for (int64_t i = 0; i < count; ++i) values.push_back(std::floor(random.Uniform(range.low, range.high + 1)));
     } else if (rule == "ints" || rule == "floats") {
@@ -282,8 +287,9 @@ class Parser {
     std::string bytes;
     for (double value : values) {
       if (!AppendElement(type, value, bytes)) {
-        return MakeError(ErrorCode::kInvalidInput, "text.fill",
-                         "type " + std::string(DataTypeName(type)) + " has only the fill rule zeros");
+        return MakeError(
+            ErrorCode::kInvalidInput, "text.fill",
+            "type " + std::string(DataTypeName(type)) + " has only the fill rules zeros and, of integers, whole");
       }
     }
     return Tensor::FromBytes(type, dims, std::move(bytes));

@@ -1,10 +1,11 @@
 // Constant folding: what depends on constants only, and Shape and Size of values with static dims. Shape arithmetic of
 // exported models disappears here. Nodes whose results are drawn at random, results over the limits, and the integer
-// weights of quantised products stay.
+// weights of quantised products and of packed ones stay.
 #include <algorithm>
 
 #include "lib/transform/edit.h"
 #include "lib/transform/integer_products.h"
+#include "lib/transform/packed_products.h"
 #include "lib/transform/pass_list.h"
 #include "partitiontuner/graph/chance.h"
 #include "partitiontuner/graph/linear_quantisation.h"
@@ -87,6 +88,7 @@ class Folder {
       input_bytes += inputs.back().bytes().size();
     }
     if (FeedsIntegerProducts(graph, node)) return {};
+    if (FeedsPackedProducts(graph, id) && !(context_.settled && FeedsUnsizedProducts(graph, id))) return {};
     const auto bytes = ResultBytes(graph, node);
     if (!bytes || *bytes > context_.limits.tensor_bytes) return {};
     const uint64_t growth = *bytes > input_bytes ? *bytes - input_bytes : 0;

@@ -2,10 +2,12 @@
 // largest of some is picked (MaxPool), integers stand for the real numbers just as well: a DequantizeLinear moves
 // behind such a node, a QuantizeLinear moves before it, and a pair that meets with equal parameters vanishes. All of it
 // is exact: scales are moderate (LinearQuantisationOf), so that quantising what was dequantised gives the integer back.
+// The matrix of a packed product is turned before its DequantizeLinear, block by block or not.
 #include <algorithm>
 #include <array>
 
 #include "lib/transform/edit.h"
+#include "lib/transform/packed_products.h"
 #include "lib/transform/pass_list.h"
 #include "partitiontuner/graph/linear_quantisation.h"
 
@@ -54,9 +56,38 @@ class Mover {
     const Node& node = graph().node(id);
     if (node.inputs.empty() || node.outputs.size() != 1 || !node.outputs[0].valid()) return;
     if (IsQuantisation(node)) return VisitQuantisation(id);
+    if (TurnsMatrix(graph(), node)) {
+      const NodeId before = Maker(node.inputs[0], IsDequantisation);
+      // What this pass has added has no uses yet; the next round looks at it.
+      if (before.valid() && FeedsPackedProducts(graph(), before) && graph().value(node.inputs[0]).uses.size() == 1)
+        return TurnPackedMatrix(id, before);
+    }
     const bool concat = IsOp(node, "Concat");
     if (!concat && !MovesElements(node) && !PicksLargest(node)) return;
     MoveDequantisationBehind(id, concat ? node.inputs.size() : 1);
+  }
+
+  // The Transpose `id` of a packed matrix becomes one of its elements, scales and zero points.
+  void TurnPackedMatrix(NodeId id, NodeId before) {
+    Node after = graph().node(before);
+    const bool by_blocks = graph().value(after.inputs[1]).type.dims.size() == 2;
+    for (size_t i = 0; i < after.inputs.size(); ++i) {
+      if (!after.inputs[i].valid() || (i > 0 && !by_blocks)) continue;
+      ValueType type = graph().value(after.inputs[i]).type;
+      std::swap(type.dims[0], type.dims[1]);
+      Node turn = graph().node(id);
+      turn.inputs[0] = after.inputs[i];
+      after.inputs[i] = AddValue(std::move(type));
+      turn.outputs = {after.inputs[i]};
+      producers_[after.inputs[i].index()] = builder_.AddNode(std::move(turn));
+    }
+    const int64_t axis = after.int_or("axis", 1);
+    after.attributes["axis"] = 1 - (axis < 0 ? axis + 2 : axis);
+    const ValueId turned = graph().node(id).outputs[0];
+    after.outputs = {turned};
+    builder_.RemoveNode(id);
+    producers_[turned.index()] = builder_.AddNode(std::move(after));
+    changed_ = true;
   }
 
   // Moves the DequantizeLinear before each of the first `count` inputs behind the node, where they agree.

@@ -1,5 +1,6 @@
 #include "partitiontuner/transform/passes.h"
 
+#include "lib/transform/packed_products.h"
 #include "lib/transform/pass_list.h"
 
 namespace pt {
@@ -40,20 +41,34 @@ constexpr Pass kPasses[] = {
 // against two passes undoing each other.
 constexpr int kMaxRounds = 20;
 
+// Folding has waited for sizes that are still not known.
+bool WaitsForSizes(const Graph& graph) {
+  for (uint32_t n = 0; n < graph.nodes().size(); ++n) {
+    if (FeedsUnsizedProducts(graph, NodeId(n))) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 std::span<const Pass> Passes() { return kPasses; }
 
 Status SimplifyInPlace(Graph& graph, const PassContext& context, bool& changed) {
+  PassContext now = context;
+  now.settled = false;
   for (int round = 0; round < kMaxRounds; ++round) {
     bool changed_now = false;
     for (const Pass& pass : Passes()) {
-      PT_ASSIGN(std::optional<Graph> next, pass.run(graph, context));
+      PT_ASSIGN(std::optional<Graph> next, pass.run(graph, now));
       if (!next) continue;
       graph = std::move(*next);
       changed = changed_now = true;
     }
-    if (!changed_now) break;
+    if (!changed_now) {
+      if (now.settled || !WaitsForSizes(graph)) break;
+      now.settled = true;
+      continue;
+    }
     PT_ASSIGN(graph, context.infer_types(graph));
   }
   return {};

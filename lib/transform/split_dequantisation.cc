@@ -1,8 +1,9 @@
 // A DequantizeLinear with several readers becomes one for each: it costs little, and a group that takes integers takes
 // it along, which it can only where nobody else needs the result. Of dequantised constants, which are folded, only what
-// products of integers read is given a copy.
+// products of integers and packed products read is given a copy.
 #include "lib/transform/edit.h"
 #include "lib/transform/integer_products.h"
+#include "lib/transform/packed_products.h"
 #include "lib/transform/pass_list.h"
 #include "partitiontuner/graph/linear_quantisation.h"
 
@@ -11,7 +12,8 @@ namespace pt {
 Result<std::optional<Graph>> SplitDequantisation(const Graph& graph, const PassContext&) {
   GraphBuilder builder(graph);
   bool changed = false;
-  for (const Node& node : graph.nodes()) {
+  for (uint32_t n = 0; n < graph.nodes().size(); ++n) {
+    const Node& node = graph.node(NodeId(n));
     if (!IsDequantisation(node) || node.outputs.size() != 1) continue;
     const Value& real = graph.value(node.outputs[0]);
     const bool constant = graph.value(node.inputs[0]).is_constant();
@@ -20,7 +22,8 @@ Result<std::optional<Graph>> SplitDequantisation(const Graph& graph, const PassC
       if (left < 2) break;
       // What captures it reads it in a nested graph.
       if (use.input >= graph.node(use.node).formal_inputs) continue;
-      if (constant && !IsReadByIntegerProduct(graph, node, use)) continue;
+      if (constant && !IsReadByIntegerProduct(graph, node, use) && !IsReadByPackedProduct(graph, NodeId(n), use))
+        continue;
       Node copy = node;
       copy.outputs = {builder.AddValue("", real.type)};
       builder.node(use.node).inputs[use.input] = copy.outputs[0];

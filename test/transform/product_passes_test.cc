@@ -127,5 +127,43 @@ TEST_CASE("TurnTransposedConvolutions, OtherWindowsStay", "[transform]") {
                        "output c\n") == Ops{"ConvTranspose"});
 }
 
+// ---- matrices of a few bits an element ----
+
+std::string BlocksOf(const std::string& dims, const std::string& parameters, const std::string& axis) {
+  return "const q uint4" + dims + " whole 1\nconst s float32" + parameters + " random 2\nconst z uint4" + parameters +
+         " whole 3\nw = DequantizeLinear(q, s, z) axis=" + axis + " block_size=32\n";
+}
+
+TEST_CASE("FoldConstants, PackedMatricesOfProductsStay", "[transform]") {
+  const std::string x = "input x float32[2,256]\n", matrix = BlocksOf("[256,128]", "[8,128]", "0");
+  CHECK(OperatorsAfter(x + matrix + "y = MatMul(x, w)\noutput y\n") == Ops{"DequantizeLinear", "MatMul"});
+  CHECK(OperatorsAfter(x + BlocksOf("[128,256]", "[128,8]", "1") + "y = Gemm(x, w) transB=1\noutput y\n") ==
+        Ops{"DequantizeLinear", "Gemm"});
+  // Small ones, what is read otherwise, and blocks along the columns are real numbers from the beginning.
+  CHECK(OperatorsAfter("input x float32[2,64]\n" + BlocksOf("[64,128]", "[2,128]", "0") +
+                       "y = MatMul(x, w)\noutput y\n") == Ops{"MatMul"});
+  CHECK(OperatorsAfter("input x float32[256,128]\n" + matrix + "y = Add(x, w)\noutput y\n") == Ops{"Add"});
+  CHECK(OperatorsAfter(x + BlocksOf("[256,128]", "[256,4]", "1") + "y = MatMul(x, w)\noutput y\n") == Ops{"MatMul"});
+  CHECK(OperatorsAfter(x + matrix + "y = MatMul(x, w)\na = Abs(w)\noutput y\noutput a\n") ==
+        Ops{"DequantizeLinear", "MatMul"});
+}
+
+TEST_CASE("FoldConstants, EachProductHasAPackedMatrixOfItsOwn", "[transform]") {
+  CHECK(OperatorsAfter("input x float32[2,256]\ninput v float32[3,256]\n" + BlocksOf("[256,128]", "[8,128]", "0") +
+                       "y = MatMul(x, w)\nu = MatMul(v, w)\noutput y\noutput u\n") ==
+        Ops{"DequantizeLinear", "DequantizeLinear", "MatMul", "MatMul"});
+}
+
+TEST_CASE("MoveQuantisation, PackedMatricesAreTurnedAsTheyAre", "[transform]") {
+  const std::string x = "input x float32[2,256]\n", end = "t = Transpose(w)\ny = MatMul(x, t)\noutput y\n";
+  for (const std::string& matrix :
+       {BlocksOf("[128,256]", "[128,8]", "1"), BlocksOf("[128,256]", "[128,8]", "-1"),
+        std::string(
+            "const q int8[128,256] whole 1\nconst s float32[128] random 2\nw = DequantizeLinear(q, s) axis=0\n"),
+        std::string("const q int8[128,256] whole 1\nconst s float32[] value 0.01\nw = DequantizeLinear(q, s)\n")}) {
+    CHECK(OperatorsAfter(x + matrix + end) == Ops{"DequantizeLinear", "MatMul"});
+  }
+}
+
 }  // namespace
 }  // namespace pt::testing

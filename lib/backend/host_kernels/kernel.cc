@@ -127,10 +127,10 @@ class HostKernel final : public Kernel {
 }  // namespace
 
 Result<Prepared> Prepare(const Graph& graph, std::span<const NodeId> nodes, std::span<const TensorLayout> in,
-                         std::span<const TensorLayout> out, uint32_t width) {
+                         std::span<const TensorLayout> out, Setting setting) {
   const std::vector<ValueId> outside = GroupInputs(graph, nodes), made = GroupOutputs(graph, nodes);
   PT_CHECK_OK(CheckLayouts(graph, nodes, in, out));
-  Prepared prepared{{graph, {nodes.begin(), nodes.end()}, {}, {}, width}, {}};
+  Prepared prepared{{graph, {nodes.begin(), nodes.end()}, {}, {}, setting.width, setting.dequantised}, {}};
   Site& site = prepared.site;
   const OperatorRow* row = nodes.size() == 1 ? FindOperator(site.node()) : nullptr;
   for (ValueId input : row == nullptr ? ReadBy(graph, nodes) : site.node().inputs) {

@@ -13,10 +13,16 @@ struct Prepared {
   Routine routine;
 };
 
+// How nodes are to run, beside the layouts of their tensors.
+struct Setting {
+  uint32_t width = 1;        // of the team
+  bool dequantised = false;  // Site::dequantised
+};
+
 // The nodes in the layouts of one of their arrangements, one for each of GroupInputs and GroupOutputs; float32 may be
 // stored as bfloat16. kUnsupported when this library cannot run them. The graph must outlive the result.
 Result<Prepared> Prepare(const Graph& graph, std::span<const NodeId> nodes, std::span<const TensorLayout> in,
-                         std::span<const TensorLayout> out, uint32_t width);
+                         std::span<const TensorLayout> out, Setting setting);
 
 std::unique_ptr<Kernel> MakeKernel(Prepared prepared);
 

@@ -19,6 +19,7 @@
 #include "partitiontuner/backend/libraries.h"
 #include "partitiontuner/backend/nan.h"
 #include "partitiontuner/candidate/run_time_sizes.h"
+#include "partitiontuner/graph/linear_quantisation.h"
 
 namespace pt {
 namespace host {
@@ -33,13 +34,15 @@ constexpr const char* kVersion = "14";
 struct Storages {
   std::string_view variant;
   DataType inputs = DataType::kFloat32, outputs = DataType::kFloat32, within = DataType::kFloat32;
+  bool dequantised = false;  // Site::dequantised
 
   MathMode math() const { return within == DataType::kBfloat16 ? MathMode::kBf16 : MathMode::kFp32; }
 };
 constexpr DataType kShort = DataType::kBfloat16, kLong = DataType::kFloat32;
-constexpr std::array kStorages = {Storages{""}, Storages{"bf16", kShort, kShort, kShort},
-                                  Storages{"bf16>fp32", kShort, kLong, kShort},
-                                  Storages{"fp32>bf16", kLong, kShort, kShort}};
+constexpr std::string_view kDequantised = "dequantised";
+constexpr std::array kStorages = {
+    Storages{""}, Storages{kDequantised, kLong, kLong, kLong, true}, Storages{"bf16", kShort, kShort, kShort},
+    Storages{"bf16>fp32", kShort, kLong, kShort}, Storages{"fp32>bf16", kLong, kShort, kShort}};
 
 // The graph's outputs are float32, and exponents are not to be rounded.
 bool NeedsFloat32(const Graph& graph, const Value& value) {
@@ -93,7 +96,12 @@ Result<Prepared> PrepareDense(const Graph& graph, std::span<const NodeId> nodes,
   PT_ASSIGN(const std::vector<TensorLayout> in, DenseLayouts(graph, read, FormsOf(graph, arrangement, read, storages)));
   PT_ASSIGN(const std::vector<TensorLayout> out,
             DenseLayouts(graph, made, FormsOf(graph, arrangement, made, storages)));
-  return Prepare(graph, nodes, in, out, width);
+  return Prepare(graph, nodes, in, out, {width, storages.dequantised});
+}
+
+// Whether some of them turn integers into real numbers.
+bool Dequantise(const Graph& graph, std::span<const NodeId> nodes) {
+  return std::ranges::any_of(nodes, [&](NodeId node) { return IsDequantisation(graph.node(node)); });
 }
 
 Candidate MakeCandidate(const Graph& graph, std::span<const NodeId> nodes, const Way& way, const Prepared& prepared) {
@@ -199,8 +207,8 @@ class HostLibrary final : public Library, public TellsOfNan {
   Result<std::unique_ptr<Kernel>> Compile(const Graph& graph, const Candidate& candidate,
                                           std::span<const TensorLayout> in, std::span<const TensorLayout> out,
                                           CompileContext& context) const override {
-    PT_ASSIGN(Prepared prepared,
-              Prepare(graph, candidate.nodes, in, out, context.team == nullptr ? 1 : context.team->width()));
+    const uint32_t width = context.team == nullptr ? 1 : context.team->width();
+    PT_ASSIGN(Prepared prepared, Prepare(graph, candidate.nodes, in, out, {width, candidate.variant == kDequantised}));
     if (prepared.routine.pack) PT_CHECK_OK(prepared.routine.pack(context));
     return MakeKernel(std::move(prepared));
   }
@@ -221,11 +229,14 @@ class HostLibrary final : public Library, public TellsOfNan {
       const size_t before = candidates.size();
       for (const Storages& storages : kStorages) {
         if (!precision.allows(storages.math()) || !HasInstructions(platform, unit_class, storages.math())) continue;
+        if (storages.dequantised && !Dequantise(graph, nodes)) continue;
         const uint32_t width = platform.unit_class(unit_class).cores;
         const Result<Prepared> prepared = PrepareDense(graph, nodes, arrangement, storages, width);
         if (!prepared.ok()) continue;
         Candidate candidate = MakeCandidate(graph, nodes, {arrangement, storages, unit_class}, *prepared);
-        const auto same = [&](const Candidate& c) { return c.in == candidate.in && c.out == candidate.out; };
+        const auto same = [&](const Candidate& c) {
+          return c.in == candidate.in && c.out == candidate.out && !storages.dequantised;
+        };
         if (std::any_of(candidates.begin() + static_cast<ptrdiff_t>(before), candidates.end(), same)) continue;
         candidates.push_back(std::move(candidate));
       }

@@ -64,6 +64,7 @@ struct Site {
   std::vector<NodeId> nodes;     // ascending
   std::vector<Operand> in, out;  // of a single node: its inputs and outputs; of a group: what it reads and makes
   uint32_t width = 1;            // of the team
+  bool dequantised = false;      // constants of a few bits an element become real numbers before the run
 
   const Node& node() const { return graph.node(nodes.front()); }
   bool has(size_t i) const { return i < in.size() && in[i].present(); }

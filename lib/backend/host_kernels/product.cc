@@ -4,6 +4,7 @@
 
 #include "lib/backend/host/parallel.h"
 #include "lib/backend/host_kernels/bfloat16.h"
+#include "lib/backend/host_kernels/block_products.h"
 #include "lib/backend/host_kernels/panels.h"
 #include "lib/backend/host_kernels/product_rest.h"
 #include "lib/backend/host_kernels/thin_products.h"
@@ -28,6 +29,7 @@ struct PackedProduct {
   std::shared_ptr<DeviceBuffer> panels;  // once packed
   Tensor matrix;                         // of thin products: as it lies
   bool transposed = false;
+  BlockMatrix blocks;  // of a few bits an element, once packed
 };
 
 // Some columns of one product, whole panels but for the last.
@@ -40,7 +42,8 @@ struct Chunk {
 template <typename T>
 struct Products {
   PanelProducts<T> math;
-  ThinProduct thin = nullptr;  // unless null: matrices are read as they lie
+  ThinProduct thin = nullptr;              // unless null: matrices are read as they lie
+  std::optional<BlockProducts> on_blocks;  // matrices stay of a few bits an element
   int64_t depth = 0, input_column_stride = 1;
   size_t input = 0;                // into the site's inputs
   std::optional<size_t> residual;  // of the only product, likewise
@@ -100,6 +103,7 @@ class Worker {
   // Into the result, or dense into `stretch`.
   void Compute(const Chunk& chunk, int64_t first, int64_t rows, float* stretch) {
     if (p_.thin != nullptr) return ComputeThin(chunk, first, rows, stretch);
+    if (p_.on_blocks) return ComputeOnBlocks(chunk, first, rows, stretch);
     const PackedProduct& product = p_.products[chunk.product];
     const auto* panels = static_cast<const T*>(product.panels->data());
     const auto strides = p_.rows.inner_stride();
@@ -151,11 +155,34 @@ class Worker {
                     .columns = chunk.columns,
                     .bounded = product.bounds.has_value()};
       if (product.bounds) std::tie(call.low, call.high) = *product.bounds;
-      call.c = stretch != nullptr ? stretch + (row - first) * chunk.columns
-                                  : run_.output<float>(product.out) + at[chunk.product] + chunk.first;
-      call.c_stride = stretch != nullptr ? chunk.columns : strides[chunk.product];
+      std::tie(call.c, call.c_stride) = PlaceOf(chunk, row - first, at, stretch);
       p_.thin(call);
     });
+  }
+
+  void ComputeOnBlocks(const Chunk& chunk, int64_t first, int64_t rows, float* stretch) {
+    const PackedProduct& product = p_.products[chunk.product];
+    ForEvenRows(first, rows, [&](int64_t row, int64_t together, const RowWalk::Offsets& at) {
+      BlockCall call{.a = run_.input<float>(p_.input) + at[kInput],
+                     .a_stride = p_.rows.inner_stride()[kInput],
+                     .b = product.blocks,
+                     .first = chunk.first,
+                     .columns = chunk.columns,
+                     .bias = BiasOf(product, chunk),
+                     .rows = together,
+                     .bounded = product.bounds.has_value()};
+      if (product.bounds) std::tie(call.low, call.high) = *product.bounds;
+      std::tie(call.c, call.c_stride) = PlaceOf(chunk, row - first, at, stretch);
+      p_.on_blocks->multiply(call);
+    });
+  }
+
+  // Where a row of a chunk's result goes, and how far the next one is: into `stretch`, dense, unless that is null.
+  std::pair<float*, int64_t> PlaceOf(const Chunk& chunk, int64_t row, const RowWalk::Offsets& at,
+                                     float* stretch) const {
+    if (stretch != nullptr) return {stretch + row * chunk.columns, chunk.columns};
+    return {run_.output<float>(p_.products[chunk.product].out) + at[chunk.product] + chunk.first,
+            p_.rows.inner_stride()[chunk.product]};
   }
 
   void ComputeWithRest(const Chunk& chunk, int64_t first, int64_t rows) {
@@ -175,12 +202,10 @@ class Worker {
 };
 
 // The matrix as the panels have its elements; `room` is for those that are not there yet.
-const float* ElementsOf(const Tensor& matrix, std::vector<float>&) { return matrix.values<float>().data(); }
-const Bfloat16* ElementsOf(const Tensor& matrix, std::vector<Bfloat16>& room) {
+void Narrow(const Tensor& matrix, std::vector<Bfloat16>& room) {
   const auto elements = matrix.values<float>();
   room.resize(elements.size());
   FindBfloat16Conversions().narrow(elements.data(), room.data(), static_cast<int64_t>(room.size()));
-  return room.data();
 }
 
 template <typename T>
@@ -198,7 +223,9 @@ class Maker {
     routine.scratch_bytes = products.part_bytes() * site_.width;
     routine.in_place = std::move(in_place_);
     const auto shared = std::make_shared<Products<T>>(std::move(products));
-    if (shared->thin == nullptr) {
+    if (shared->on_blocks) {
+      routine.pack = [shared, group = group_](CompileContext& context) { return PackBlocks(group, context, *shared); };
+    } else if (shared->thin == nullptr) {
       routine.pack = [shared, group = group_](CompileContext& context) { return Pack(group, context, *shared); };
     }
     routine.run = [shared](const Run& run) -> Status {
@@ -220,9 +247,17 @@ class Maker {
       const auto bytes = elements ? CheckedMul(*elements, static_cast<int64_t>(sizeof(T))) : std::nullopt;
       if (!bytes) return MakeError(ErrorCode::kInvalidInput, "host.size", "a packed matrix is too large");
       const auto fill = [&](DeviceBuffer& buffer) -> Status {
-        std::vector<T> room;
-        const int64_t stride = product.matrix.dims()[1];
-        products.math.pack({.b = ElementsOf(product.matrix, room),
+        const Tensor matrix = product.packed ? product.packed->Dequantised() : product.matrix;
+        std::vector<Bfloat16> room;
+        const T* elements = nullptr;
+        if constexpr (std::is_same_v<T, float>) {
+          elements = matrix.template values<float>().data();
+        } else {
+          Narrow(matrix, room);
+          elements = room.data();
+        }
+        const int64_t stride = matrix.dims()[1];
+        products.math.pack({.b = elements,
                             .row_stride = product.transposed ? 1 : stride,
                             .column_stride = product.transposed ? stride : 1,
                             .depth = product.depth(),
@@ -232,8 +267,28 @@ class Maker {
       };
       const std::string format = "host " + std::string(sizeof(T) == sizeof(float) ? "" : "bf16 ") + "panels of " +
                                  std::to_string(products.math.columns) + (product.transposed ? ", transposed" : "");
-      PT_ASSIGN(products.products[i].panels, context.weights.Get(product.matrix.content_hash(), format, context.device,
-                                                                 static_cast<uint64_t>(*bytes), fill));
+      const Hash128 content = product.packed ? HashText(product.packed->content_key()) : product.matrix.content_hash();
+      PT_ASSIGN(products.products[i].panels,
+                context.weights.Get(content, format, context.device, static_cast<uint64_t>(*bytes), fill));
+    }
+    return {};
+  }
+
+  static Status PackBlocks(const ProductGroup& group, CompileContext& context, Products<T>& products) {
+    for (size_t i = 0; i < group.products.size(); ++i) {
+      const PackedMatrix& matrix = *group.products[i].packed;
+      BlockMatrix blocks = products.on_blocks->describe(matrix);
+      const auto bytes = products.on_blocks->bytes(blocks);
+      if (!bytes) return MakeError(ErrorCode::kInvalidInput, "host.size", "a packed matrix is too large");
+      const auto fill = [&](DeviceBuffer& buffer) -> Status {
+        products.on_blocks->pack(matrix, static_cast<std::byte*>(buffer.data()));
+        return {};
+      };
+      const std::string format = "host blocks for " + std::to_string(products.on_blocks->columns);
+      PT_ASSIGN(products.products[i].panels,
+                context.weights.Get(HashText(matrix.content_key()), format, context.device, *bytes, fill));
+      blocks.tiles = static_cast<const std::byte*>(products.products[i].panels->data());
+      products.products[i].blocks = blocks;
     }
     return {};
   }
@@ -311,18 +366,41 @@ class Maker {
 
   // Large matrices are read as they lie where rows are few: in panels they would take as much memory again.
   Status ReadMatrices(Products<T>& products) const {
+    const auto is_packed = [](const ConstantProduct& p) { return p.packed.has_value(); };
+    if (std::ranges::any_of(group_.products, is_packed)) return ReadPackedMatrices(products);
+    if (site_.dequantised) return Refuse();
     const auto large = [](const ConstantProduct& p) { return p.matrix.bytes().size() > kMostPackedBytes; };
-    const auto apart = [](const PackedProduct& p) { return p.column_stride != 1; };
     const auto is_thin = [&](const ConstantProduct& p) { return IsThin(site_.graph, p); };
-    const bool thin = std::is_same_v<T, float> && products.input_column_stride == 1 &&
-                      std::ranges::all_of(group_.products, is_thin) && std::ranges::none_of(products.products, apart);
-    if (!thin) return std::ranges::any_of(group_.products, large) ? Refuse() : Status();
+    if (!std::ranges::all_of(group_.products, is_thin) || !LiesInRows(products))
+      return std::ranges::any_of(group_.products, large) ? Refuse() : Status();
     products.thin = FindThinProduct();
     for (size_t i = 0; i < group_.products.size(); ++i) {
       products.products[i].matrix = group_.products[i].matrix;
       products.products[i].transposed = group_.products[i].transposed;
     }
     return {};
+  }
+
+  // All as they are, or all as real numbers.
+  Status ReadPackedMatrices(Products<T>& products) const {
+    const auto is_packed = [](const ConstantProduct& p) { return p.packed.has_value(); };
+    if (!std::ranges::all_of(group_.products, is_packed)) return Refuse();
+    if (site_.dequantised) {
+      const auto large = [](const ConstantProduct& p) {
+        return static_cast<size_t>(p.matrix.element_count()) > kMostPackedBytes / sizeof(float);
+      };
+      return std::ranges::any_of(group_.products, large) ? Refuse() : Status();
+    }
+    if (!LiesInRows(products)) return Refuse();
+    products.on_blocks = FindBlockProducts();
+    return {};
+  }
+
+  // In float32, neighbours along rows beside each other on both sides.
+  bool LiesInRows(const Products<T>& products) const {
+    const auto apart = [](const PackedProduct& p) { return p.column_stride != 1; };
+    return std::is_same_v<T, float> && products.input_column_stride == 1 &&
+           std::ranges::none_of(products.products, apart);
   }
 
   // The rest sees the product's result as one more input, dense.
@@ -345,7 +423,8 @@ class Maker {
   void Divide(Products<T>& products) const {
     constexpr int64_t kFewRows = 8, kMatrix = 65536, kStretch = 8192;
     const auto up = [](int64_t n, int64_t to) { return (n + to - 1) / to * to; };
-    const int64_t rows = products.rows.count, cores = site_.width, width = products.math.columns;
+    const int64_t rows = products.rows.count, cores = site_.width;
+    const int64_t width = products.on_blocks ? products.on_blocks->columns : products.math.columns;
     const int64_t fitting = kStretch / products.products[0].columns / kFewRows * kFewRows;
     const int64_t most = products.rest ? std::clamp(fitting, kFewRows, kMostRows) : kMostRows;
     products.block = std::clamp(up((rows + cores - 1) / cores, kFewRows), kFewRows, most);
@@ -354,7 +433,7 @@ class Maker {
     for (size_t i = 0; i < products.products.size(); ++i) {
       const int64_t all = products.products[i].columns;
       // The rest runs along whole rows where it can.
-      const bool whole = products.rest || products.thin != nullptr;
+      const bool whole = products.rest || products.thin != nullptr || (products.on_blocks && rows <= kFewRows);
       int64_t together = whole ? up(all, width) : std::max(kMatrix / products.depth / width, int64_t{1}) * width;
       if (products.blocks < cores) together = std::min(together, up((all + cores - 1) / cores, width));
       for (int64_t first = 0; first < all; first += together) {
@@ -364,8 +443,9 @@ class Maker {
       columns += all;
     }
     if (products.rest) products.stretch_floats = up(products.block * widest, 16);
+    const double step = products.on_blocks && rows == 1 ? 0.03 : 0.0025 * sizeof(T);
     const double element =
-        static_cast<double>(products.depth) * 0.0025 * sizeof(T) + 0.1 + (products.rest ? products.rest->part.work : 0);
+        static_cast<double>(products.depth) * step + 0.1 + (products.rest ? products.rest->part.work : 0);
     products.work = static_cast<double>(std::min(products.block, rows) * columns) /
                     static_cast<double>(products.chunks.size()) * element;
   }

@@ -1,12 +1,13 @@
-// Products with constant matrices, packed once (large ones of few rows are read as they lie) and, where rows are stored
-// as bfloat16, rounded to it: MatMul, Gemm or a pointwise convolution with what is element-wise behind it, or several
-// MatMuls and Gemms that read one input.
+// Products with constant matrices, packed once (large ones of few rows are read as they lie; those of a few bits an
+// element stay so, or become real numbers once) and, where rows are stored as bfloat16, rounded to it: MatMul, Gemm or
+// a pointwise convolution with what is element-wise behind it, or several MatMuls and Gemms that read one input.
 #pragma once
 
 #include <optional>
 #include <vector>
 
 #include "lib/backend/host_kernels/operator.h"
+#include "partitiontuner/graph/packed_matrix.h"
 
 namespace pt::host {
 
@@ -22,6 +23,9 @@ struct ConstantProduct {
   ValueId residual = {};                               // of the result's dims, added to it; invalid: none
   std::optional<std::pair<float, float>> bounds = {};  // of the results
   std::vector<NodeId> nodes = {};                      // that it stands for, ascending
+  // What the matrix is stored as, if it is made by a DequantizeLinear, which then is one of the nodes; `matrix` holds
+  // its elements.
+  std::optional<PackedMatrix> packed = {};
 
   int64_t depth() const { return matrix.dims()[transposed ? 1 : 0]; }
   int64_t columns() const { return matrix.dims()[transposed ? 0 : 1]; }

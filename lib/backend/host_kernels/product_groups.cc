@@ -75,11 +75,17 @@ std::optional<ConstantProduct> ReadProduct(const Graph& graph, NodeId id) {
   if (node.domain.empty() && node.op == "Conv") return ReadPointwise(graph, id);
   const bool gemm = node.op == "Gemm";
   if (!node.domain.empty() || (!gemm && node.op != "MatMul")) return std::nullopt;
-  const Value& matrix = graph.value(node.inputs[1]);
-  if (!IsMatrix(matrix.constant, 2) || graph.value(node.inputs[0]).is_constant()) return std::nullopt;
-  ConstantProduct product{node.inputs[0], node.outputs[0], *matrix.constant};
-  if (!IsSmall(product.matrix) && !IsThin(graph, product)) return std::nullopt;
+  const auto& matrix = graph.value(node.inputs[1]).constant;
+  auto packed = PackedMatrixOf(graph, node);
+  if (!packed && (!IsMatrix(matrix, 2) || graph.value(node.inputs[0]).is_constant())) return std::nullopt;
+  ConstantProduct product{node.inputs[0], node.outputs[0], packed ? packed->elements : *matrix};
   product.nodes = {id};
+  if (packed) {
+    product.nodes.insert(product.nodes.begin(), packed->node);
+    product.packed = std::move(packed);
+  } else if (!IsSmall(product.matrix) && !IsThin(graph, product)) {
+    return std::nullopt;
+  }
   if (!gemm) return product;
   if (node.int_or("transA", 0) != 0 || node.float_or("alpha", 1) != 1 || node.float_or("beta", 1) != 1) {
     return std::nullopt;
@@ -113,8 +119,8 @@ bool TakeBias(const Graph& graph, ConstantProduct& product) {
 void TakeResidual(const Graph& graph, std::span<const NodeId> nodes, ConstantProduct& product) {
   const NodeId reader = OnlyReader(graph, product.result);
   const auto is_inside = [&](NodeId id) { return id.valid() && std::ranges::find(nodes, id) != nodes.end(); };
-  // Thin ones are computed in the result's place, which may be the residual's.
-  if (!is_inside(reader) || IsThin(graph, product)) return;
+  // Thin ones are computed in the result's place, which may be the residual's; so are packed ones.
+  if (!is_inside(reader) || IsThin(graph, product) || product.packed) return;
   const Node& add = graph.node(reader);
   if (!add.domain.empty() || add.op != "Add" || add.inputs[0] == add.inputs[1]) return;
   const ValueId other = add.inputs[add.inputs[0] == product.result ? 1 : 0];
@@ -138,14 +144,17 @@ void TakeBounds(const Graph& graph, std::span<const NodeId> nodes, ConstantProdu
 }  // namespace
 
 bool IsThin(const Graph& graph, const ConstantProduct& product) {
-  return !product.pointwise && product.matrix.bytes().size() >= kLeastStreamedBytes &&
+  return !product.pointwise && !product.packed && product.matrix.bytes().size() >= kLeastStreamedBytes &&
          HasFewRows(graph, product.result);
 }
 
 std::optional<ProductGroup> ReadProducts(const Graph& graph, std::span<const NodeId> nodes, Residuals residuals) {
   ProductGroup group;
   for (NodeId id : nodes) {
-    if (auto product = ReadProduct(graph, id)) group.products.push_back(*std::move(product));
+    auto product = ReadProduct(graph, id);
+    if (!product) continue;
+    if (product->packed && std::ranges::find(nodes, product->packed->node) == nodes.end()) return std::nullopt;
+    group.products.push_back(*std::move(product));
   }
   // Of several products one could be the residual of another.
   if (group.products.size() > 1) residuals = Residuals::kInRest;
@@ -182,11 +191,14 @@ std::vector<std::vector<NodeId>> ProductGroups(const Graph& graph, const std::ve
   for (uint32_t n = 0; n < graph.nodes().size(); ++n) {
     auto product = ReadProduct(graph, NodeId(n));
     if (!product) continue;
-    const auto grown = GrowElementwise(graph, able, NodeId(n));
+    auto grown = GrowElementwise(graph, able, NodeId(n));
     if (product->pointwise) {
       groups.insert(groups.end(), grown.begin(), grown.begin() + std::min(kStepsOfPointwise, std::ssize(grown)));
       continue;
     }
+    if (product->packed && !grown.empty())
+      grown.back().insert(std::ranges::lower_bound(grown.back(), product->packed->node), product->packed->node);
+    if (product->packed) groups.push_back(product->nodes);
     if (TakeBias(graph, *product)) groups.push_back(product->nodes);
     if (!grown.empty() && grown.back() != product->nodes) groups.push_back(grown.back());
     auto& all = together[product->input];

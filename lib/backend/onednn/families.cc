@@ -120,6 +120,8 @@ std::optional<uint32_t> InputIndex(const Request& request, ValueId value) {
 std::optional<Tensor> RealConstant(const Request& request, ValueId value) {
   const auto& weights = request.group.real_weights;
   if (weights && weights->real == value) return DequantisedConstant(request.graph, *weights);
+  const auto& packed = request.group.packed_weights;
+  if (packed && request.graph.node(packed->node).outputs[0] == value) return packed->Dequantised();
   return request.graph.value(value).constant;
 }
 

@@ -210,6 +210,12 @@ std::optional<FusionGroup> WithIntegers(const Graph& graph, const FusionGroup& g
 
 std::optional<FusionGroup> WithRealWeights(const Graph& graph, const FusionGroup& group) {
   if (!group.anchor.valid() || IntegersOf(graph, group) != Integers::kOperands) return std::nullopt;
+  if (auto packed = PackedMatrixOf(graph, graph.node(group.anchor))) {
+    FusionGroup whole = group;
+    Insert(whole.nodes, packed->node);
+    whole.packed_weights = std::move(packed);
+    return whole;
+  }
   auto weights = Dequantisation(graph, graph.node(group.anchor).inputs[1]);
   if (!weights || !graph.value(weights->integers).is_constant()) return std::nullopt;
   FusionGroup whole = group;

@@ -10,6 +10,7 @@
 #include "lib/backend/onednn/pointwise.h"
 #include "lib/backend/onednn/quantised.h"
 #include "partitiontuner/candidate/candidate.h"
+#include "partitiontuner/graph/packed_matrix.h"
 
 namespace pt::onednn {
 
@@ -25,6 +26,8 @@ struct FusionGroup {
 
   // Constant integer weights of a product of real numbers, dequantised when the kernel is made.
   std::optional<Quantised> real_weights = std::nullopt;
+  // The same of a product whose matrix is of a few bits an element, maybe with scales by blocks.
+  std::optional<PackedMatrix> packed_weights = std::nullopt;
 
   // How the operations read the value; null: as it is.
   const Quantised* read(ValueId real) const;

@@ -56,6 +56,10 @@ double Clamp(double x, IntegerRange range) { return std::isnan(x) ? 0 : std::min
 // A number of any type (the common ones first) at index i of an array as routines see it.
 double NumberAt(DataType type, const void* data, int64_t i) {
   if (BitsOf(type) >= 8 && (IsInteger(type) || type == DataType::kFloat32)) return LoadAs<double>(type, data, i);
+  if (IsInteger(type)) {  // of 4 or 2 bits: a byte each
+    const bool is_signed = type == DataType::kInt4 || type == DataType::kInt2;
+    return is_signed ? static_cast<const int8_t*>(data)[i] : static_cast<const uint8_t*>(data)[i];
+  }
   double number = 0;
   Convert(type, DataType::kFloat64, true, static_cast<const std::byte*>(data) + i * FedBytes(type), &number, 0, 1);
   return number;

@@ -82,9 +82,9 @@ Result<std::string> Unpacked(Rewrite& r, const Packed& packed) {
     PT_ASSIGN(zero_points, MiddleZeroPoints(r, packed.type, {packed.rows, packed.blocks}));
   }
   if (!real_zeros && !r.has(kGroups)) {
-    const std::string matrix = r.Add("DequantizeLinear", {elements, scales, zero_points},
-                                     {IntAttribute("axis", 1), IntAttribute("block_size", packed.block)});
-    return Columns(r, matrix, width, packed.columns);
+    // The last block may be shorter.
+    return r.Add("DequantizeLinear", {Columns(r, elements, width, packed.columns), scales, zero_points},
+                 {IntAttribute("axis", 1), IntAttribute("block_size", packed.block)});
   }
   PT_ASSIGN(const int32_t type, r.NeedElementType(r.in(kScales), "scales"));
   if (r.has(kGroups)) {
