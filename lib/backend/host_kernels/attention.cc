@@ -1,25 +1,29 @@
 #include "lib/backend/host_kernels/attention.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "lib/backend/host/parallel.h"
 #include "lib/backend/host_kernels/bfloat16.h"
 #include "lib/backend/host_kernels/exponentials.h"
 #include "lib/backend/host_kernels/panels.h"
+#include "lib/backend/host_kernels/thin_products.h"
 #include "lib/backend/host_kernels/walk.h"
 #include "partitiontuner/support/checked.h"
 
 namespace pt::host {
 namespace {
 
-constexpr int64_t kMostRows = 64;  // of scores computed together
+constexpr int64_t kMostRows = 64;   // of scores computed together
+constexpr int64_t kFewQueries = 8;  // for which keys and values are not worth packing
 enum : size_t { kQ, kK, kV, kY, kMask, kTensors = kMask + kMostAttentionMasks };
 
 // The matrices of one batch entry in a tensor.
 struct Matrix {
   size_t operand = 0;  // into the site's inputs, or outputs for the result
   int64_t rows = 0, columns = 0, row_stride = 0, column_stride = 0;
+  bool is_output = false;
 };
 
 struct Mask {
@@ -34,11 +38,14 @@ struct Attention {
   Walk<kTensors> batches;
   Matrix q, k, v, y;  // k: depth x keys
   std::vector<Mask> masks;
-  float scale = 1;
-  bool causal = false, blind_is_zero = false;
+  float scale = 1, softcap = 0;
+  int64_t offset = 0, left = -1, right = -1;
+  bool one_position = false, blind_is_zero = false;
   bool short_y = false;  // the result is stored as bfloat16
+  std::vector<AttentionCache> caches;
 
   PanelProducts<T> products;
+  ThinProduct thin = nullptr;  // unless null: keys and values are read as they lie
   ScoresFunction exponentials = nullptr;
   int64_t block = 0;   // rows of scores computed together
   int64_t blocks = 0;  // of one batch entry
@@ -46,10 +53,12 @@ struct Attention {
   int64_t k_panels = 0, v_panels = 0, scores = 0, score_row = 0;
   int64_t short_scores = 0, mask = 0;  // scores rounded for the second product; rows of a mask that was stored so
 
+  bool has_window() const { return left >= 0 || right >= 0; }
   int64_t part_floats() const { return k_panels + v_panels + scores + short_scores + mask + kMostRows; }
   // One mask that is added on the way to the exponentials.
   bool has_plain_mask() const {
-    return masks.size() == 1 && !masks[0].kind.is_condition && masks[0].at.column_stride <= 1 && !causal;
+    return masks.size() == 1 && !masks[0].kind.is_condition && masks[0].at.column_stride <= 1 && !has_window() &&
+           softcap == 0;
   }
 };
 
@@ -100,24 +109,33 @@ class Worker {
  private:
   void Enter(int64_t batch) {
     const Attention<T>& a = attention_;
+    const auto before = at_;
     at_ = a.batches.At(batch);
-    a.products.pack({.b = run_.input<T>(a.k.operand) + at_[kK],
-                     .row_stride = a.k.row_stride,
-                     .column_stride = a.k.column_stride,
-                     .depth = a.k.rows,
-                     .columns = a.k.columns,
-                     .panels = k_panels_});
-    a.products.pack({.b = run_.input<T>(a.v.operand) + at_[kV],
-                     .row_stride = a.v.row_stride,
-                     .column_stride = a.v.column_stride,
-                     .depth = a.v.rows,
-                     .columns = a.v.columns,
-                     .panels = v_panels_});
+    if (a.thin != nullptr) return;
+    // Query heads that share keys and values come one after another.
+    const bool same_keys = entered_ && before[kK] == at_[kK], same_values = entered_ && before[kV] == at_[kV];
+    if (!same_keys) Pack(a.k, at_[kK], k_panels_);
+    if (!same_values) Pack(a.v, at_[kV], v_panels_);
+    entered_ = true;
+  }
+
+  const T* DataOf(const Matrix& matrix, int64_t offset) const {
+    return (matrix.is_output ? run_.output<T>(matrix.operand) : run_.input<T>(matrix.operand)) + offset;
+  }
+
+  void Pack(const Matrix& matrix, int64_t offset, T* panels) const {
+    attention_.products.pack({.b = DataOf(matrix, offset),
+                              .row_stride = matrix.row_stride,
+                              .column_stride = matrix.column_stride,
+                              .depth = matrix.rows,
+                              .columns = matrix.columns,
+                              .panels = panels});
   }
 
   void Compute(int64_t first, int64_t rows) {
     const Attention<T>& a = attention_;
-    a.products.multiply({.a = run_.input<T>(a.q.operand) + at_[kQ] + first * a.q.row_stride,
+    if (a.thin != nullptr) return ComputeThin(first, rows);
+    a.products.multiply({.a = DataOf(a.q, at_[kQ] + first * a.q.row_stride),
                          .a_row_stride = a.q.row_stride,
                          .a_column_stride = a.q.column_stride,
                          .panels = k_panels_,
@@ -146,6 +164,43 @@ class Worker {
     a.products.multiply(second);
   }
 
+  // Few rows by keys and values as they lie.
+  void ComputeThin(int64_t first, int64_t rows) {
+    if constexpr (std::is_same_v<T, float>) {
+      const Attention<T>& a = attention_;
+      const auto multiply = [&](ThinCall call) {
+        for (int64_t row = 0; row < rows; row += kMostThinRows) {
+          call.rows = std::min(kMostThinRows, rows - row);
+          a.thin(call);
+          call.a += kMostThinRows * call.a_stride;
+          call.c += kMostThinRows * call.c_stride;
+        }
+      };
+      multiply({.a = DataOf(a.q, at_[kQ] + first * a.q.row_stride),
+                .a_stride = a.q.row_stride,
+                .b = DataOf(a.k, at_[kK]),
+                .b_stride = a.k.column_stride,
+                .transposed = true,
+                .depth = a.k.rows,
+                .columns = a.k.columns,
+                .c = scores_,
+                .c_stride = a.score_row});
+      if (a.k.columns > 0) Soften(first, rows);
+      float* y = run_.output<float>(0) + at_[kY] + first * a.y.row_stride;
+      multiply({.a = scores_,
+                .a_stride = a.score_row,
+                .b = DataOf(a.v, at_[kV]),
+                .b_stride = a.v.row_stride,
+                .depth = a.v.rows,
+                .columns = a.v.columns,
+                .c = y,
+                .c_stride = a.y.row_stride});
+      for (int64_t r = 0; r < rows && a.k.columns > 0; ++r) {
+        for (int64_t j = 0; j < a.v.columns; ++j) y[r * a.y.row_stride + j] *= inverses_[r];
+      }
+    }
+  }
+
   // The exponentials, as the second product takes them.
   const T* Weights(int64_t rows) {
     if constexpr (std::is_same_v<T, float>) {
@@ -168,7 +223,7 @@ class Worker {
                     .inverses = inverses_};
     if (a.has_plain_mask()) {
       UsePlainMask(first, rows, call);
-    } else if (!a.masks.empty() || a.causal) {
+    } else if (!a.masks.empty() || a.has_window() || a.softcap != 0) {
       MaskStepByStep(first, rows);
       call.scale = 1;
     }
@@ -198,13 +253,27 @@ class Worker {
     for (int64_t r = 0; r < rows; ++r) {
       const std::span row(scores_ + r * a.score_row, static_cast<size_t>(a.k.columns));
       for (float& score : row) score *= a.scale;
+      if (a.softcap != 0) {
+        for (float& score : row) score = a.softcap * std::tanh(score / a.softcap);
+      }
       for (size_t m = 0; m < a.masks.size(); ++m) {
         const Matrix& at = a.masks[m].at;
         ApplyMask(a.masks[m], run_.in[at.operand], at_[kMask + m] + (first + r) * at.row_stride, row);
       }
-      const auto seen = std::min(row.size(), static_cast<size_t>(first + r) + 1);
-      if (a.causal) std::ranges::fill(row.subspan(seen), -std::numeric_limits<float>::infinity());
+      HideBeyondWindow(a.offset + (a.one_position ? 0 : first + r), row);
     }
+  }
+
+  // Of a query that stands at key `at`.
+  void HideBeyondWindow(int64_t at, std::span<float> row) const {
+    constexpr float kHidden = -std::numeric_limits<float>::infinity();
+    const Attention<T>& a = attention_;
+    const auto keys = static_cast<int64_t>(row.size());
+    const auto begin = static_cast<size_t>(a.left < 0 ? 0 : std::clamp<int64_t>(at - std::min(a.left, at), 0, keys));
+    const auto end =
+        static_cast<size_t>(a.right < 0 || a.right >= keys ? keys : std::clamp<int64_t>(at + a.right + 1, 0, keys));
+    std::ranges::fill(row.first(begin), kHidden);
+    std::ranges::fill(row.subspan(end), kHidden);
   }
 
   const Attention<T>& attention_;
@@ -216,13 +285,14 @@ class Worker {
   Bfloat16* short_scores_;
   float *mask_, *inverses_;
   Walk<kTensors>::Offsets at_{};
+  bool entered_ = false;
 };
 
 template <typename T>
 void Attend(const Attention<T>& a, const Run& run) {
   const auto keys = static_cast<double>(a.k.columns);
-  const double products =
-      keys * static_cast<double>(a.k.rows + a.v.columns) * 0.0025 * sizeof(T);  // nanoseconds of a row
+  const double products = keys * static_cast<double>(a.k.rows + a.v.columns) * 0.0025 * sizeof(T) *
+                          (a.thin != nullptr ? 3 : 1);  // nanoseconds of a row
   const double work = static_cast<double>(std::min(a.block, a.q.rows)) * (products + keys * 0.3 + 5);
   const int64_t most = run.team == nullptr ? 1 : run.team->width();
   ParallelParts(run.team, a.batches.count * a.blocks, work, most,
@@ -254,6 +324,7 @@ class Maker {
     routine.scratch_bytes = bytes_;
     routine.pack = [products = attention.products](CompileContext&) { return products.CheckProcessor(); };
     routine.run = [a = std::move(attention)](const Run& run) -> Status {
+      WriteCaches(a.caches, run);
       if (a.batches.count * a.q.rows * a.v.columns != 0) Attend(a, run);
       return {};
     };
@@ -285,20 +356,36 @@ class Maker {
       a.batches.Push(batch_dims_[d], offsets);
     }
     a.scale = static_cast<float>(o.scale);
-    a.causal = o.causal;
+    a.softcap = static_cast<float>(o.softcap);
+    a.offset = o.offset;
+    a.left = o.left;
+    a.right = o.right;
+    a.one_position = o.one_position;
+    a.caches = o.caches;
+    if (!o.caches.empty() && !std::is_same_v<T, float>) return Refuse();
+    for (const AttentionCache& cache : o.caches) PT_CHECK_OK(CheckCache(site_, cache));
     a.blind_is_zero = o.blind_is_zero;
     return a;
   }
 
   // The last two dims as a matrix; the others' strides are kept.
   Result<Matrix> ReadMatrix(const AttentionOperand& operand, size_t tensor) {
-    if (tensor != kY && !IsStored(site_.in[operand.place])) return Refuse();
+    if (tensor != kY && !IsStored(operand.is_output ? site_.out[operand.place] : site_.in[operand.place]))
+      return Refuse();
     const std::span dims(operand.dims), strides(operand.strides);
     const size_t batch = dims.size() - 2;
     auto broadcast = BroadcastStrides(dims.first(batch), strides.first(batch), batch_dims_);
     if (!broadcast) return Refuse();
     batch_strides_[tensor] = *std::move(broadcast);
-    return Matrix{operand.place, dims[batch], dims[batch + 1], strides[batch], strides[batch + 1]};
+    return Matrix{operand.place, dims[batch], dims[batch + 1], strides[batch], strides[batch + 1], operand.is_output};
+  }
+
+  // Whether keys and values are read as they lie: queries are few, and rows lie together everywhere.
+  bool IsThin(const Attention<T>& a) const {
+    const auto together = [](int64_t stride, int64_t count) { return stride == 1 || count <= 1; };
+    return std::is_same_v<T, float> && a.q.rows <= kFewQueries && together(a.q.column_stride, a.q.columns) &&
+           together(a.k.row_stride, a.k.rows) && together(a.v.column_stride, a.v.columns) &&
+           together(a.y.column_stride, a.y.columns);
   }
 
   bool IsStored(const Operand& operand) const {
@@ -310,7 +397,8 @@ class Maker {
     if (mask.is_condition ? operand.type() != DataType::kBool : !site_.is_float32(operand)) return Refuse();
     std::vector<int64_t> scores = batch_dims_;
     scores.insert(scores.end(), {a.q.rows, a.k.columns});
-    auto strides = BroadcastStrides(operand.dims(), operand.strides(), scores);
+    auto strides = mask.dims.empty() ? BroadcastStrides(operand.dims(), operand.strides(), scores)
+                                     : BroadcastStrides(mask.dims, mask.strides, scores);
     if (!strides) return Refuse();
     const size_t batch = batch_dims_.size();
     const Matrix at{mask.place, a.q.rows, a.k.columns, (*strides)[batch], (*strides)[batch + 1]};
@@ -323,6 +411,7 @@ class Maker {
   Status Size(Attention<T>& a) {
     constexpr int64_t kScores = 16384, kFewRows = 8, kAlign = 16;
     a.products = FindPanelProducts<T>();
+    if (IsThin(a)) a.thin = FindThinProduct();
     a.exponentials = FindExponentials();
     const int64_t width = site_.width, keys = a.k.columns;
     // Long enough stretches for all cores: results do not depend on the block.
@@ -337,8 +426,10 @@ class Maker {
     const auto scores = CheckedMul(a.score_row, a.block);
     if (!k_panels || !v_panels || !scores) return Refuse();
     constexpr int64_t kOfFloat = sizeof(float) / sizeof(T);
-    a.k_panels = padded(*k_panels / kOfFloat, kAlign);
-    a.v_panels = padded(*v_panels / kOfFloat, kAlign);
+    if (a.thin == nullptr) {
+      a.k_panels = padded(*k_panels / kOfFloat, kAlign);
+      a.v_panels = padded(*v_panels / kOfFloat, kAlign);
+    }
     a.scores = padded(*scores, kAlign);
     if (kOfFloat > 1) a.short_scores = padded(*scores / kOfFloat, kAlign);
     if (a.has_plain_mask() && a.masks[0].shortened) {

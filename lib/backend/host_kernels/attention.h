@@ -5,7 +5,7 @@
 
 #include <vector>
 
-#include "lib/backend/host_kernels/operator.h"
+#include "lib/backend/host_kernels/attention_caches.h"
 #include "partitiontuner/backend/attention_pattern.h"
 
 namespace pt::host {
@@ -14,6 +14,7 @@ namespace pt::host {
 struct AttentionOperand {
   size_t place = 0;  // into Site::in; of the result, into Site::out
   std::vector<int64_t> dims, strides;
+  bool is_output = false;  // into Site::out: a cache that this kernel has written
 };
 
 // Scores + mask, or scores where the condition is `keep_where` and `otherwise` elsewhere. Broadcasts to the scores.
@@ -21,14 +22,19 @@ struct AttentionMask {
   size_t place = 0;  // into Site::in
   bool is_condition = false, keep_where = true;
   float otherwise = 0;
+  std::vector<int64_t> dims = {}, strides = {};  // as it is seen; none: those of the operand
 };
 
 struct AttentionOperands {
   AttentionOperand q, k, v, y;  // queries x depth, depth x keys, keys x size, queries x size
   double scale = 1;
   std::vector<AttentionMask> masks;  // in order; kMostAttentionMasks of them at most
-  bool causal = false;               // query i sees the keys up to the i-th
-  bool blind_is_zero = false;        // a query that sees no key gives zeros, not NaN
+  double softcap = 0;                // scores become softcap · tanh(score / softcap), before masks; 0: as they are
+  // Query i stands at key i + offset: how many keys before that and behind it it sees; less than 0: all.
+  int64_t offset = 0, left = -1, right = -1;
+  bool one_position = false;  // all queries stand at key `offset`
+  std::vector<AttentionCache> caches;
+  bool blind_is_zero = false;  // a query that sees no key gives zeros, not NaN
 };
 
 // kUnsupported where types or dims do not fit.
