@@ -9,34 +9,9 @@
 #include <span>
 #include <vector>
 
-#include "partitiontuner/backend/backend.h"
-#include "partitiontuner/support/aligned_bytes.h"
+#include "lib/backend/computation.h"
 
 namespace pt {
-
-// Kernels that compute a group one after the other. Immutable once made.
-struct Computation {
-  struct Part {
-    std::unique_ptr<Kernel> kernel;
-    std::vector<size_t> in, out;  // tensors
-  };
-  std::vector<TensorLayout> tensors;  // the group's inputs, its outputs, then what lies between the parts
-  size_t inputs = 0, outputs = 0;     // how many of them are the group's
-  std::vector<Part> parts;            // in the order in which they run
-};
-
-// A computation in memory: of the caller's tensors, and of host memory of its own for what lies between.
-class BoundComputation {
- public:
-  static Result<BoundComputation> Make(const Computation& computation, TensorSlots in, TensorSlots out);
-  // One run at a time, on the calling core.
-  Status Run(const RunContext& run) noexcept;
-
- private:
-  std::vector<AlignedBytes> memory_;  // tensors and scratch
-  std::vector<std::unique_ptr<TensorView>> between_;
-  std::vector<std::unique_ptr<BoundKernel>> parts_;
-};
 
 // Thread-safe.
 class Arithmetic {
@@ -56,12 +31,9 @@ class Arithmetic {
                               const CompileContext& context) const;
 
  private:
-  struct Way;  // a library's candidate for one node
   Result<Way> FindWay(const Graph& graph, const Platform& platform, NodeId node) const;
   Status AddGroup(const Graph& graph, std::span<const NodeId> nodes, MathMode mode, std::span<const TensorLayout> in,
                   std::span<const TensorLayout> out, CompileContext& context, Computation& computation) const;
-  Status AddNode(const Graph& graph, const Way& way, std::vector<size_t> in, std::vector<size_t> out,
-                 CompileContext& context, Computation& computation) const;
   std::span<const std::unique_ptr<Library>> fast() const;
 
   std::unique_ptr<Library> reference_;

@@ -9,6 +9,7 @@
 #include "partitiontuner/backend/islands.h"
 #include "partitiontuner/backend/libraries.h"
 #include "partitiontuner/candidate/device_calls.h"
+#include "partitiontuner/support/aligned_bytes.h"
 
 namespace pt {
 namespace {
@@ -70,8 +71,10 @@ bool IsFusedChain(const Graph& graph, std::span<const NodeId> nodes) {
 // Computes the group when the device comes to it.
 class SimulatedBoundKernel : public BoundKernel, private SimulatedTask {
  public:
-  SimulatedBoundKernel(const SimulatedWork& work, Stream& host_stream, BoundComputation computation)
-      : work_(work), host_stream_(host_stream), computation_(std::move(computation)) {
+  // memory: of the computation, on the host and outside the accounting.
+  SimulatedBoundKernel(const SimulatedWork& work, Stream& host_stream, BoundComputation computation,
+                       AlignedBytes memory)
+      : work_(work), host_stream_(host_stream), memory_(std::move(memory)), computation_(std::move(computation)) {
     work_.task = this;
   }
 
@@ -88,6 +91,7 @@ class SimulatedBoundKernel : public BoundKernel, private SimulatedTask {
 
   SimulatedWork work_;
   Stream& host_stream_;
+  AlignedBytes memory_;
   BoundComputation computation_;
 };
 
@@ -97,8 +101,11 @@ class SimulatedKernel : public Kernel {
       : work_(work), team_(std::move(team)), stream_(MakeHostStream(*team_)), computation_(std::move(computation)) {}
 
   Result<std::unique_ptr<BoundKernel>> Bind(TensorSlots in, TensorSlots out, std::span<std::byte>) const override {
-    PT_ASSIGN(BoundComputation bound, BoundComputation::Make(computation_, in, out));
-    return std::unique_ptr<BoundKernel>(std::make_unique<SimulatedBoundKernel>(work_, *stream_, std::move(bound)));
+    PT_ASSIGN(const uint64_t bytes, computation_.memory_bytes());
+    PT_ASSIGN(AlignedBytes memory, AllocateAligned(bytes));
+    PT_ASSIGN(BoundComputation bound, BoundComputation::Make(computation_, in, out, memory.bytes));
+    return std::unique_ptr<BoundKernel>(
+        std::make_unique<SimulatedBoundKernel>(work_, *stream_, std::move(bound), std::move(memory)));
   }
 
  private:
