@@ -9,6 +9,7 @@
 #include "lib/backend/built_in.h"
 #include "lib/backend/host_kernels/arrangement.h"
 #include "lib/backend/host_kernels/convolution.h"
+#include "lib/backend/host_kernels/data_sized.h"
 #include "lib/backend/host_kernels/expression.h"
 #include "lib/backend/host_kernels/integer_product.h"
 #include "lib/backend/host_kernels/kernel.h"
@@ -127,6 +128,12 @@ Candidate MakeCandidate(const Graph& graph, std::span<const NodeId> nodes, const
   return candidate;
 }
 
+// A single node whose results are as large as the data says.
+bool IsSizedByData(const Graph& graph, std::span<const NodeId> nodes) {
+  return nodes.size() == 1 && !IsSizedBeforeRun(graph, nodes) && IsDataSized(graph, nodes[0]) &&
+         !GroupInputs(graph, nodes).empty() && !GroupOutputs(graph, nodes).empty();
+}
+
 class HostLibrary final : public Library, public TellsOfNan {
  public:
   std::string_view name() const override { return kName; }
@@ -149,6 +156,7 @@ class HostLibrary final : public Library, public TellsOfNan {
     };
     for (uint32_t n = 0; n < able.size(); ++n) {
       const NodeId node(n);
+      if (IsSizedByData(graph, {&node, 1})) OfferSizedByData(graph, platform, node, candidates);
       able[n] = offer({&node, 1}) && IsElementwiseOperator(graph.node(node));
     }
     for (const std::vector<NodeId>& group : ElementwiseGroups(graph, able)) offer(group);
@@ -188,6 +196,7 @@ class HostLibrary final : public Library, public TellsOfNan {
   std::vector<Candidate> CandidatesFor(const Graph& graph, const Platform& platform, std::span<const NodeId> nodes,
                                        const Precision& precision) const override {
     std::vector<Candidate> candidates;
+    if (IsSizedByData(graph, nodes)) OfferSizedByData(graph, platform, nodes[0], candidates);
     if (!IsConvex(graph, nodes)) return candidates;
     for (Arrangement arrangement : ArrangementsOf(graph, nodes)) {
       Offer(graph, platform, nodes, arrangement, precision, candidates);
@@ -196,6 +205,7 @@ class HostLibrary final : public Library, public TellsOfNan {
   }
 
   std::optional<std::string> WhyUnsupported(const Graph& graph, NodeId node) const override {
+    if (IsSizedByData(graph, {&node, 1})) return std::nullopt;
     const Result<Prepared> prepared =
         PrepareDense(graph, {&node, 1}, ArrangementsOf(graph, {&node, 1}).front(), kStorages[0], 1);
     return prepared.ok() ? std::nullopt : std::optional(prepared.error().message);
@@ -207,6 +217,7 @@ class HostLibrary final : public Library, public TellsOfNan {
   Result<std::unique_ptr<Kernel>> Compile(const Graph& graph, const Candidate& candidate,
                                           std::span<const TensorLayout> in, std::span<const TensorLayout> out,
                                           CompileContext& context) const override {
+    if (IsSizedByData(graph, candidate.nodes)) return MakeDataSized(graph, candidate.nodes[0]);
     const uint32_t width = context.team == nullptr ? 1 : context.team->width();
     PT_ASSIGN(Prepared prepared, Prepare(graph, candidate.nodes, in, out, {width, candidate.variant == kDequantised}));
     if (prepared.routine.pack) PT_CHECK_OK(prepared.routine.pack(context));
@@ -220,6 +231,15 @@ class HostLibrary final : public Library, public TellsOfNan {
       if (platform.unit_classes[c].on_host()) classes.push_back(UnitClassId(c));
     }
     return classes;
+  }
+
+  static void OfferSizedByData(const Graph& graph, const Platform& platform, NodeId node,
+                               std::vector<Candidate>& candidates) {
+    Candidate candidate = RowMajorCandidate(graph, {&node, 1}, kName);
+    for (const UnitClassId unit_class : Classes(platform)) {
+      candidate.unit_class = unit_class;
+      candidates.push_back(candidate);
+    }
   }
 
   // For every unit class of hosts, in the precision that it has; nothing where the nodes cannot run.
