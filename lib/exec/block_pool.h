@@ -31,10 +31,18 @@ class BlockPool : public RunMemory {
   static Header* HeaderOf(void* data);
   void FreeUnused();
 
+  // Blocks of one size.
+  struct SizeClass {
+    // A heap by address: runs that ask for the same get the same blocks, whatever the order in which they came back,
+    // and kernels need not be bound again. Has room for all blocks.
+    std::vector<Header*> unused;
+    size_t blocks = 0;  // in use and unused
+  };
+
   const uint64_t limit_bytes_;
   std::mutex mutex_;
-  uint64_t held_bytes_ = 0;           // in use and unused
-  std::array<Header*, 64> unused_{};  // lists, by size class
+  uint64_t held_bytes_ = 0;  // in use and unused
+  std::array<SizeClass, 64> classes_;
 };
 
 }  // namespace pt

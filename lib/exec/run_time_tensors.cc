@@ -25,6 +25,7 @@ RunTimeTensors::RunTimeTensors(const CompiledPlan& plan, std::span<TensorView> s
   readers_.assign(count, 0);
   taken_.assign(count, false);
   sized_.assign(count, false);
+  has_layout_.assign(count, false);
   data_.resize(count);
   readers_left_ = std::make_unique<std::atomic<uint32_t>[]>(count);
   for (const CompiledStep& step : plan.steps) {
@@ -79,7 +80,10 @@ Result<TensorView> RunTimeTensors::Allocate(StepId step, uint32_t output, DataTy
         "'" + value.name + "' is " + ToString(value.type) + " by the model, and came out as " + TypeText(type, dims));
   }
   TensorView& slot = slots_[instance];
-  PT_ASSIGN(slot.layout, DenseLayout(type, std::vector<int64_t>(dims.begin(), dims.end()), RowMajor(dims.size())));
+  if (!has_layout_[instance] || slot.layout.type != type || !std::ranges::equal(slot.layout.dims, dims)) {
+    PT_ASSIGN(slot.layout, DenseLayout(type, std::vector<int64_t>(dims.begin(), dims.end()), RowMajor(dims.size())));
+    has_layout_[instance] = true;
+  }
   PT_ASSIGN(const uint64_t bytes, BytesOf(slot.layout));
   if (is_datum) {
     slot.data = &data_[instance];

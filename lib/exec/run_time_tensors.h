@@ -46,6 +46,7 @@ class RunTimeTensors {
   std::vector<uint32_t> readers_;  // by instance: reads by steps, and one more of a graph output
   // By instance, in this run: has storage to be given back; has a size. Only one step at a time touches an entry.
   std::vector<char> taken_, sized_;
+  std::vector<char> has_layout_;                           // by instance: the slot's is of this run or an earlier one
   std::unique_ptr<std::atomic<uint32_t>[]> readers_left_;  // by instance
   RunMemory* memory_ = nullptr;
 };
