@@ -10,6 +10,7 @@ Backend HostBackend();
 Backend OneDnnBackend();
 Backend HostKernelsBackend();
 Backend RecurrentBackend();
+Backend RunTimeBackend();
 Backend ReferenceBackend();
 Backend SimulatedBackend();
 

@@ -20,15 +20,21 @@ namespace {
 // Where nothing at all is known of a host's step, hand-over or link: an order of magnitude, marked as such.
 constexpr Estimate kUnknownOverhead{500, 0, Provenance::kEstimated, 1.0};
 constexpr Estimate kUnknownWait{1000, 0, Provenance::kEstimated, 1.0};
-// A step whose sizes only the run knows: nobody can measure it before. The same for all, so that it decides nothing.
+// A step whose sizes are not known until run time cannot be measured. The same for all, but that plain loops come last
+// and few steps are better than many.
 constexpr Estimate kUnsizedStep{20'000, 0, Provenance::kEstimated, 1.0};
+constexpr int64_t kPlainFactor = 2;
 // Nested graphs are not measured either, but what is sized in them can be counted: by rates of a core as they usually
 // are, so that a large one gets a wide unit.
 constexpr double kNestedFlopsPerNs = 20, kNestedBytesPerNs = 5, kNestedGainOfCore = 0.9;
 
 Estimate UnsizedStep(const Graph& graph, const Platform& platform, const Candidate& candidate) {
   const bool nests = std::ranges::any_of(candidate.nodes, [&](NodeId id) { return !graph.node(id).subgraphs.empty(); });
-  if (!nests) return kUnsizedStep;
+  if (!nests) {
+    Estimate estimate = kUnsizedStep;
+    if (candidate.library == "reference") estimate.ns *= kPlainFactor;
+    return estimate;
+  }
   const WorkSize work = WorkSizeOf(graph, candidate.nodes);
   const double one_core = work.flops / kNestedFlopsPerNs + work.bytes / kNestedBytesPerNs;
   const uint32_t cores = std::max<uint32_t>(platform.unit_class(candidate.unit_class).cores, 1);

@@ -255,7 +255,7 @@ class PlanCompiler {
   WeightStore& WeightsFor(UnitId unit) {
     const std::optional<uint32_t> node = HomeNode(platform(), unit);
     if (!node) return compiled_.machine.weights();
-    std::unique_ptr<WeightsNear>& weights = weights_near_[*node];
+    std::unique_ptr<WeightsNear>& weights = compiled_.weights_near[*node];
     if (!weights) weights = std::make_unique<WeightsNear>(compiled_.machine.weights(), *node);
     return *weights;
   }
@@ -393,7 +393,6 @@ class PlanCompiler {
   const Plan& plan_;
   bool keep_nan_ = false;
   std::map<UnitClassId, std::unique_ptr<Team>> teams_;
-  std::map<uint32_t, std::unique_ptr<WeightsNear>> weights_near_;  // by memory node
   std::map<UnitId, NestedCompiler> nested_;
   std::vector<KnownReorder> reorders_;
 };

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -46,6 +47,7 @@ struct CompiledPlan {
   SessionOptions options;
   TensorPlaces places;
   std::vector<NodeRange> node_ranges;
+  std::map<uint32_t, std::unique_ptr<WeightsNear>> weights_near;  // by memory node: kernels may ask them in the run
   Program program;
   std::vector<CompiledStep> steps;
   // By the caller's input and output: the steps that read or write it.

@@ -7,6 +7,9 @@
 #include "partitiontuner/exec/session.h"
 #include "partitiontuner/platform/discover.h"
 #include "test/exec/dispatch_setting.h"
+#include "test/testing/built_in.h"
+#include "test/testing/host_lab.h"
+#include "test/testing/real_machine.h"
 #include "test/testing/test_machine.h"
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
@@ -85,6 +88,30 @@ TEST_CASE("Session, WarmRunsAllocateNothing", "[exec]") {
   counting.store(false);
   CHECK(ok);
   CHECK(allocations.exchange(0) == 0);
+}
+
+// A tensor that gets its size in the run is handed to its kernel with a copy of its layout, three lists of numbers.
+TEST_CASE("Session, WarmRunsOfSizesMetBeforeAllocateNoMoreThanLayouts", "[exec]") {
+  if (!HasLibrary("host")) SKIP("built without the host library");
+  const std::unique_ptr<Machine> machine = MakeRealMachine(2, false);
+  const auto graph = TypedGraph(
+      "input x float32[6000]\nn = NonZero(x)\nt = Transpose(n) perm=[1,0]\ng = GatherND(x, t)\n"
+      "e = Exp(g)\na = Add(e, g)\ns = ReduceSum(a) keepdims=0\noutput s\n");
+  const UnitId unit = WidestHostUnit(machine->platform());
+  const Plan plan = MakeTestPlan(*graph, *machine, std::vector<UnitId>(graph->nodes().size(), unit));
+  for (const Candidate& candidate : plan.candidates) CHECK(candidate.library != "reference");
+  const std::unique_ptr<Session> session = Session::Create(graph, plan, *machine).value();
+  std::vector<Buffer> inputs = MakeBuffers(*graph, graph->inputs(), 1);
+  std::vector<Buffer> outputs = MakeBuffers(*graph, graph->outputs(), 0);
+  const std::vector<LentTensor> in = Lend(inputs), out = Lend(outputs);
+  for (int run = 0; run < 3; ++run) REQUIRE(session->Run(in, out).ok());
+  bool ok = true;
+  allocations.store(0);
+  counting.store(true);
+  for (int run = 0; run < 20; ++run) ok = session->Run(in, out).ok() && ok;
+  counting.store(false);
+  CHECK(ok);
+  CHECK(allocations.exchange(0) <= 20 * 3 * static_cast<int>(graph->nodes().size()));
 }
 
 // As callers do that carry outputs into inputs.
