@@ -166,17 +166,79 @@ class Finder {
   AttentionPattern pattern_;
 };
 
+// [batch, heads, length, size] of which each head is there `each` times, one beside the other.
+struct Repeat {
+  ValueId source;
+  int64_t each = 1;
+  std::vector<NodeId> nodes;
+};
+
+std::optional<Repeat> FindRepeat(const Graph& graph, ValueId value) {
+  Repeat repeat{value, 1, {}};
+  std::vector<std::vector<int64_t>> dims;  // of the results, then of the source
+  for (const std::string_view op : {"Reshape", "Expand", "Unsqueeze"}) {
+    const NodeId producer = graph.value(repeat.source).producer;
+    const auto made = graph.value(repeat.source).type.static_dims();
+    if (!OnlyReader(graph, repeat.source).valid() || !producer.valid() || !made) return std::nullopt;
+    const Node& node = graph.node(producer);
+    if (!IsOp(node, op) && !(op == "Unsqueeze" && IsOp(node, "Reshape"))) return std::nullopt;
+    dims.push_back(*made);
+    repeat.nodes.push_back(producer);
+    repeat.source = node.inputs[0];
+  }
+  const auto source = graph.value(repeat.source).type.static_dims();
+  if (!source || source->size() != 4 || dims[1].size() != 5 || graph.value(repeat.source).is_constant())
+    return std::nullopt;
+  const int64_t batch = (*source)[0], heads = (*source)[1], length = (*source)[2], size = (*source)[3];
+  repeat.each = dims[1][2];
+  using Dims = std::vector<int64_t>;
+  const bool fits = repeat.each > 1 && heads > 0 && dims[2] == Dims{batch, heads, 1, length, size} &&
+                    dims[1] == Dims{batch, heads, repeat.each, length, size} && dims[0].size() == 4 &&
+                    dims[0][0] == batch && dims[0][1] % heads == 0 && dims[0][1] / heads == repeat.each &&
+                    dims[0][2] == length && dims[0][3] == size;
+  return fits ? std::optional(std::move(repeat)) : std::nullopt;
+}
+
+// What `find` finds with exactly these nodes.
+std::optional<AttentionPattern> ReadBy(std::optional<AttentionPattern> (*find)(const Graph&, NodeId),
+                                       const Graph& graph, std::span<const NodeId> nodes) {
+  const auto softmax = std::ranges::find_if(nodes, [&](NodeId node) { return IsOp(graph.node(node), "Softmax"); });
+  if (softmax == nodes.end()) return std::nullopt;
+  std::optional<AttentionPattern> found = find(graph, *softmax);
+  return found && std::ranges::equal(found->nodes, nodes) ? std::move(found) : std::nullopt;
+}
+
 }  // namespace
 
 std::optional<AttentionPattern> FindAttention(const Graph& graph, NodeId softmax) {
   return Finder(graph, softmax).Find();
 }
 
+std::optional<AttentionPattern> FindGroupedAttention(const Graph& graph, NodeId softmax) {
+  std::optional<AttentionPattern> found = FindAttention(graph, softmax);
+  if (!found || found->k.value == found->v.value) return std::nullopt;
+  const auto keys = FindRepeat(graph, found->k.value), values = FindRepeat(graph, found->v.value);
+  if (!keys || !values || keys->each != values->each) return std::nullopt;
+  for (const auto* matrices : {&found->q, &found->k, &found->v, &found->y}) {
+    if (matrices->dims.size() != 4) return std::nullopt;
+  }
+  // Heads are the last dim before the matrices'.
+  if (found->k.dims[1] != 1 || found->v.dims[1] != 1) return std::nullopt;
+  found->each = keys->each;
+  found->k.value = keys->source;
+  found->v.value = values->source;
+  for (const Repeat* repeat : {&*keys, &*values})
+    found->nodes.insert(found->nodes.end(), repeat->nodes.begin(), repeat->nodes.end());
+  std::sort(found->nodes.begin(), found->nodes.end());
+  return found;
+}
+
 std::optional<AttentionPattern> ReadAttention(const Graph& graph, std::span<const NodeId> nodes) {
-  const auto softmax = std::ranges::find_if(nodes, [&](NodeId node) { return IsOp(graph.node(node), "Softmax"); });
-  if (softmax == nodes.end()) return std::nullopt;
-  std::optional<AttentionPattern> found = FindAttention(graph, *softmax);
-  return found && std::ranges::equal(found->nodes, nodes) ? std::move(found) : std::nullopt;
+  return ReadBy(FindAttention, graph, nodes);
+}
+
+std::optional<AttentionPattern> ReadGroupedAttention(const Graph& graph, std::span<const NodeId> nodes) {
+  return ReadBy(FindGroupedAttention, graph, nodes);
 }
 
 }  // namespace pt

@@ -17,6 +17,8 @@ Result<std::optional<Graph>> RollLstmCells(const Graph& graph, const PassContext
 Result<std::optional<Graph>> FoldAffine(const Graph& graph, const PassContext& context);
 Result<std::optional<Graph>> TurnTransposedConvolutions(const Graph& graph, const PassContext& context);
 Result<std::optional<Graph>> RecogniseLayerNormalization(const Graph& graph, const PassContext& context);
+Result<std::optional<Graph>> RecogniseRmsNormalization(const Graph& graph, const PassContext& context);
+Result<std::optional<Graph>> GatherWholeRows(const Graph& graph, const PassContext& context);
 Result<std::optional<Graph>> SinkViews(const Graph& graph, const PassContext& context);
 Result<std::optional<Graph>> ShareCommonSubexpressions(const Graph& graph, const PassContext& context);
 Result<std::optional<Graph>> DropDeadCode(const Graph& graph, const PassContext& context);

@@ -186,6 +186,33 @@ TEST_CASE("HostAttention, HeadsThatShareKeysEqualTheReference", "[host]") {
   }
 }
 
+// Keys and values repeated for the query heads, as exporters spell it out.
+std::string Repeated(int each, int queries, int keys, const std::string& mask) {
+  const std::string whole = Dims({2, 3, each, keys, 8}), flat = Dims({2, 3 * each, keys, 8});
+  const auto repeat = [&](const std::string& x) {
+    return "input " + x + " float32" + Dims({2, 3, keys, 8}) + "\n" + x + "u = Unsqueeze(" + x + ", axis)\n" + x +
+           "e = Expand(" + x + "u, whole)\n" + x + "r = Reshape(" + x + "e, flat)\n";
+  };
+  const auto ints = [](std::string dims) {
+    for (char& c : dims) c = c == ',' ? ' ' : c;
+    return dims.substr(1, dims.size() - 2);
+  };
+  return "input q float32" + Dims({2, queries, 3 * each, 8}) + "\n" + mask +
+         "const axis int64[1] ints 2\nconst whole " + "int64[5] ints " + ints(whole) + "\nconst flat int64[4] ints " +
+         ints(flat) + "\nconst d float32[] value 2.8\n" + repeat("k") + repeat("v") +
+         "a = Transpose(q) perm=[0,2,1,3]\nb = Transpose(kr) perm=[0,1,3,2]\ns = MatMul(a, b)\nt = Div(s, d)\n" +
+         "w = Add(t, m)\np = Softmax(w) axis=-1\n" + "o = MatMul(p, vr)\ny = Transpose(o) perm=[0,2,1,3]\noutput y\n";
+}
+
+TEST_CASE("HostAttention, RepeatedHeadsEqualTheReference", "[host]") {
+  for (const int each : {2, 4, 5}) {
+    for (const int queries : {1, 3, 20}) {
+      for (const std::string& dims : {Dims({2, 1, queries, 21}), Dims({1, 21}), Dims({3 * each, queries, 21})})
+        CheckText(Repeated(each, queries, 21, "input m float32" + dims + "\n"));
+    }
+  }
+}
+
 // Queries and new tokens behind a past, whose cache goes on.
 std::string Cached(int heads, int kv_heads, int past, int fresh, int size, const std::string& inputs,
                    const std::string& attributes, const std::string& mask = "") {

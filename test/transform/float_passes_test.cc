@@ -106,6 +106,31 @@ TEST_CASE("RecogniseLayerNormalization, EverySpellingIsOneNode", "[transform]") 
   }
 }
 
+TEST_CASE("RecogniseRmsNormalization, EverySpellingIsOneNode", "[transform]") {
+  constexpr std::string_view kStart =
+      "input x float32[2,3,8]\nconst two float32[] value 2\nconst one float32[] value 1\nconst axes int64[1] ints -1\n"
+      "const e float32[] value 0.00001\nconst w float32[8] random 3\n";
+  for (const char* square : {"q = Pow(x, two)\n", "q = Mul(x, x)\n"}) {
+    for (const char* quotient :
+         {"n = Div(x, s)\n", "r = Div(one, s)\nn = Mul(x, r)\n", "r = Reciprocal(s)\nn = Mul(r, x)\n"}) {
+      const std::string text =
+          std::string(kStart) + square + "m = ReduceMean(q, axes)\na = Add(m, e)\ns = Sqrt(a)\n" + quotient;
+      CHECK(OperatorsAfter(text + "y = Mul(w, n)\noutput y\n") == Ops{"RMSNormalization"});
+      CHECK(OperatorsAfter(text + "y = Tanh(n)\noutput y\n") == Ops{"RMSNormalization", "Tanh"});
+      CHECK(OperatorsAfter(text + "y = Mul(w, n)\noutput y\noutput s\n").size() > 2);
+    }
+  }
+  // The mean of a dim that is not the last, of another value, or a cube.
+  CHECK(OperatorsAfter(std::string(kStart) +
+                       "const first int64[1] ints 1\nq = Mul(x, x)\nm = ReduceMean(q, first)\na = Add(m, e)\n"
+                       "s = Sqrt(a)\ny = Div(x, s)\noutput y\n")
+            .size() > 1);
+  CHECK(OperatorsAfter(std::string(kStart) +
+                       "input v float32[2,3,8]\nq = Mul(x, x)\nm = ReduceMean(q, axes)\na = Add(m, e)\ns = Sqrt(a)\n"
+                       "y = Div(v, s)\noutput y\n")
+            .size() > 1);
+}
+
 TEST_CASE("RecogniseLayerNormalization, SeveralTrailingDimsAndWhatDoesNotFitStaysBehind", "[transform]") {
   CHECK(OperatorsAfter(R"(
 input x float32[2,3,4]

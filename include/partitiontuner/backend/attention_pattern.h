@@ -28,12 +28,21 @@ struct AttentionPattern {
   Matrices q, k, v, y;        // queries x depth, depth x keys, keys x size, queries x size
   double scale = 1;
   std::vector<Mask> masks;  // in order; kMostAttentionMasks of them at most
+  // Neighbouring query heads that share keys and values. Where it is not 1, heads are dim 1 of the products' four dims
+  // and of the values of k and v, which have so many fewer.
+  int64_t each = 1;
 };
 
 // With the transpositions, scales and masks that nobody else needs; nullopt where the node is no Softmax of attention.
 std::optional<AttentionPattern> FindAttention(const Graph& graph, NodeId softmax);
 
+// The same with the nodes that repeat heads of keys and values for it alone (Unsqueeze, Expand, Reshape); nullopt where
+// there are none.
+std::optional<AttentionPattern> FindGroupedAttention(const Graph& graph, NodeId softmax);
+
 // What FindAttention finds with exactly these nodes; nullopt where there is no such thing.
 std::optional<AttentionPattern> ReadAttention(const Graph& graph, std::span<const NodeId> nodes);
+// The same of FindGroupedAttention.
+std::optional<AttentionPattern> ReadGroupedAttention(const Graph& graph, std::span<const NodeId> nodes);
 
 }  // namespace pt

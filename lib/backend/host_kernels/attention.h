@@ -37,6 +37,10 @@ struct AttentionOperands {
   bool blind_is_zero = false;  // a query that sees no key gives zeros, not NaN
 };
 
+// Neighbouring query heads, `each` of them, share keys and values: rows of one product where each is a single query.
+// All operands have four dims, heads are dim 1; those of k and v, and of masks for all heads, are not repeated.
+void ShareKeys(AttentionOperands& operands, int64_t each);
+
 // kUnsupported where types or dims do not fit.
 Result<Routine> MakeAttention(const Site& site, const AttentionOperands& operands);
 // The site's nodes, which the pattern was read from.

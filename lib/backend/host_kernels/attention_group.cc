@@ -4,6 +4,21 @@
 #include "lib/backend/host_kernels/attention.h"
 
 namespace pt::host {
+namespace {
+
+// The mask under the scores' four dims.
+Status SeeFourDims(const Site& site, AttentionMask& mask) {
+  const Operand& operand = site.in[mask.place];
+  if (operand.rank() > 4) return site.Unsupported("a mask has more dims than the scores");
+  const auto missing = static_cast<size_t>(4 - operand.rank());
+  mask.dims.assign(missing, 1);
+  mask.strides.assign(missing, 0);
+  mask.dims.insert(mask.dims.end(), operand.dims().begin(), operand.dims().end());
+  mask.strides.insert(mask.strides.end(), operand.strides().begin(), operand.strides().end());
+  return {};
+}
+
+}  // namespace
 
 Result<Routine> MakeAttention(const Site& site, const AttentionPattern& pattern) {
   const auto place_of = [&](ValueId value) {
@@ -29,6 +44,11 @@ Result<Routine> MakeAttention(const Site& site, const AttentionPattern& pattern)
   operands.scale = pattern.scale;
   for (const AttentionPattern::Mask& mask : pattern.masks) {
     operands.masks.push_back({place_of(mask.value), mask.is_condition, mask.keep_where, mask.otherwise});
+    if (pattern.each != 1) PT_CHECK_OK(SeeFourDims(site, operands.masks.back()));
+  }
+  if (pattern.each != 1) {
+    if (operands.q.dims[1] != operands.k.dims[1] * pattern.each) return site.Unsupported("its heads do not fit");
+    ShareKeys(operands, pattern.each);
   }
   return MakeAttention(site, operands);
 }

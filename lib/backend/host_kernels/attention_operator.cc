@@ -62,39 +62,6 @@ Result<AttentionMask> SeeMask(const Site& site, int64_t keys) {
   return mask;
 }
 
-// [batch, heads, …] as [batch, key heads, heads of each, …]: of the queries' tensors `each` is how many share one.
-void SplitHeads(std::vector<int64_t>& dims, std::vector<int64_t>& strides, int64_t each) {
-  const bool one = dims[1] == 1;  // of a mask: for all heads
-  dims[1] /= one ? 1 : each;
-  dims.insert(dims.begin() + 2, one ? 1 : each);
-  strides.insert(strides.begin() + 2, strides[1]);
-  strides[1] *= one ? 1 : each;
-}
-
-// Query heads that share keys and values: rows of one product where each is a single query.
-void ShareKeys(AttentionOperands& operands, int64_t each, bool single) {
-  SplitHeads(operands.q.dims, operands.q.strides, each);
-  SplitHeads(operands.y.dims, operands.y.strides, each);
-  for (AttentionMask& mask : operands.masks) SplitHeads(mask.dims, mask.strides, each);
-  const auto drop = [](std::vector<int64_t>& numbers, ptrdiff_t at) { numbers.erase(numbers.begin() + at); };
-  if (single) {
-    for (AttentionOperand* x : {&operands.q, &operands.y}) {
-      drop(x->dims, 3);
-      drop(x->strides, 3);
-    }
-    for (AttentionMask& mask : operands.masks) {
-      drop(mask.dims, 3);
-      drop(mask.strides, 3);
-    }
-    operands.one_position = true;
-    return;
-  }
-  for (AttentionOperand* x : {&operands.k, &operands.v}) {
-    x->dims.insert(x->dims.begin() + 2, 1);
-    x->strides.insert(x->strides.begin() + 2, 0);
-  }
-}
-
 void ReadWindow(const Site& site, int64_t past, AttentionOperands& operands) {
   operands.offset = past;
   operands.left = site.node().int_or("left_window_size", -1);
@@ -126,7 +93,7 @@ Result<Routine> Attention(const Site& site) {
     PT_ASSIGN(AttentionMask mask, SeeMask(site, v[2]));
     operands.masks.push_back(std::move(mask));
   }
-  if (q[1] != k[1]) ShareKeys(operands, q[1] / k[1], q[2] == 1);
+  if (q[1] != k[1]) ShareKeys(operands, q[1] / k[1]);
   return MakeAttention(site, operands);
 }
 

@@ -73,6 +73,7 @@ Status CheckLayouts(const Graph& graph, std::span<const NodeId> nodes, std::span
 
 Result<Routine> MakeGroup(const Site& site) {
   if (const auto attention = ReadAttention(site.graph, site.nodes)) return MakeAttention(site, *attention);
+  if (const auto grouped = ReadGroupedAttention(site.graph, site.nodes)) return MakeAttention(site, *grouped);
   if (const auto group = ReadConvolution(site.graph, site.nodes)) return MakeConvolution(site, *group);
   if (const auto products = ReadProducts(site.graph, site.nodes)) return MakeProducts(site, *products);
   if (const auto product = ReadIntegerProduct(site.graph, site.nodes)) return MakeIntegerProduct(site, *product);

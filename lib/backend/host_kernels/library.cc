@@ -165,6 +165,7 @@ class HostLibrary final : public Library, public TellsOfNan {
     for (const std::vector<NodeId>& group : ConvolutionGroups(graph)) offer(group);
     for (uint32_t n = 0; n < able.size(); ++n) {
       if (const auto attention = FindAttention(graph, NodeId(n))) offer(attention->nodes);
+      if (const auto grouped = FindGroupedAttention(graph, NodeId(n))) offer(grouped->nodes);
     }
     return candidates;
   }
