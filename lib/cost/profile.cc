@@ -162,6 +162,26 @@ Json ToJson(const Profile& profile) {
   return json;
 }
 
+std::string ProfileText(const Profile& profile) {
+  std::string text = "{";
+  const Json json = ToJson(profile);
+  for (const auto& [key, value] : *json.as_object()) {
+    text += (text.size() == 1 ? "\n  " : ",\n  ") + WriteJson(Json(key), -1) + ": ";
+    if (key != "measurements") {
+      text += WriteJson(value, -1);
+      continue;
+    }
+    std::string separator = "\n    ";
+    text += "[";
+    for (const Json& row : *value.as_array()) {
+      text += separator + WriteJson(row, -1);
+      separator = ",\n    ";
+    }
+    text += "\n  ]";
+  }
+  return text + "\n}\n";
+}
+
 Result<Profile> ProfileFromJson(const Json& json, std::string_view what) {
   if (Status status = CheckEnvelope(json); !status.ok()) return InFile(std::move(status).error(), what);
   const auto read = [&]() -> Result<Profile> {

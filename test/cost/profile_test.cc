@@ -1,6 +1,7 @@
 #include "partitiontuner/cost/profile.h"
 
 #include <catch2/catch_test_macros.hpp>
+#include <sstream>
 #include <cmath>
 #include <limits>
 
@@ -61,6 +62,17 @@ TEST_CASE("Profile, JsonAndBackIsTheSame", "[cost]") {
   CHECK(*back == profile);
   CHECK(WriteJson(ToJson(*back)) == text);
   CHECK(WriteJson(ToJson(*ProfileFromJson(ParseJson(WriteJson(ToJson(profile), -1), "t").value(), "t"))) == text);
+}
+
+TEST_CASE("Profile, ItsTextHasAMeasurementOnEachLine", "[cost]") {
+  for (const Profile& profile : {SampleProfile(), Profile()}) {
+    const std::string text = ProfileText(profile);
+    CHECK(*ParseJson(text, "test") == ToJson(profile));
+    size_t rows = 0;
+    std::istringstream lines(text);
+    for (std::string line; std::getline(lines, line);) rows += line.starts_with("    {\"key\":") ? 1 : 0;
+    CHECK(rows == profile.measurements.size());
+  }
 }
 
 TEST_CASE("Profile, AnyChangedByteIsRefused", "[cost]") {

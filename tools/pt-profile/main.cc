@@ -276,7 +276,7 @@ Result<int> Measure(const ProfileFlags& flags, Console& console, const Interrupt
 
   PT_ASSIGN(Profile profile, engine->ProfileOf(*model));
   AddDevices(report.devices, profile);
-  if (!flags.output.empty()) PT_CHECK_OK(WriteTo(flags.output, WriteJson(ToJson(profile)) + "\n"));
+  if (!flags.output.empty()) PT_CHECK_OK(WriteTo(flags.output, ProfileText(profile)));
   PT_CHECK_OK(WriteFeatures(flags, engine->machine(), *model, profile));
   PlanOptions measured_only;
   measured_only.allow_estimates = false;

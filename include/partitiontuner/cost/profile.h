@@ -51,6 +51,8 @@ struct Profile {
 // or damaged is refused (kInvalidInput, "profile.digest"), as are numbers that are no times. kStale on an
 // unknown major version.
 Json ToJson(const Profile& profile);
+// The same as the text of a file, a measurement on each line: a tenth of the lines, and changes show row by row.
+std::string ProfileText(const Profile& profile);
 Result<Profile> ProfileFromJson(const Json& json, std::string_view what);
 
 // The database: SQLite, write-ahead log, one row per key. Several processes may use one file at once.
