@@ -2,10 +2,12 @@
 
 #include <onnx/defs/schema.h>
 
+#include <array>
 #include <unordered_map>
 
 #include "lib/onnx/contrib.h"
 #include "lib/onnx/contrib/domain.h"
+#include "lib/onnx/data_propagation.h"
 #include "lib/onnx/inference_rules.h"
 #include "lib/onnx/opset_domain.h"
 #include "partitiontuner/onnx/load_onnx.h"
@@ -17,8 +19,9 @@ class Schemas final : public proto::ISchemaRegistry {
  public:
   Schemas() {
     const int newest = proto::OpSchemaRegistry::DomainToVersionRange::Instance().Map().at("").second;
-    for (const InferenceRule& rule : InferenceRules()) {
-      for (int version = 1; version <= newest; ++version) AddRule(rule, version);
+    for (int version = 1; version <= newest; ++version) {
+      for (const InferenceRule& rule : InferenceRules()) AddRule(rule, version);
+      for (const char* op : kFollowed) AddGuard(op, version);
     }
   }
 
@@ -35,6 +38,10 @@ class Schemas final : public proto::ISchemaRegistry {
   }
 
  private:
+  // Operators whose contents libonnx finds from those of their inputs.
+  static constexpr std::array kFollowed = {"Add",   "Cast",    "Concat", "Gather",   "Mul",
+                                           "Slice", "Squeeze", "Sub",    "Unsqueeze"};
+
   void AddRule(const InferenceRule& rule, int version) {
     const proto::OpSchema* libonnx = proto::OpSchemaRegistry::Schema(std::string(rule.op), version, "");
     if (libonnx == nullptr || own_.contains(libonnx)) return;
@@ -42,6 +49,12 @@ class Schemas final : public proto::ISchemaRegistry {
     own.TypeAndShapeInferenceFunction([infer = rule.infer, libonnx](proto::InferenceContext& context) {
       infer(libonnx->GetTypeAndShapeInferenceFunction(), context);
     });
+  }
+
+  void AddGuard(const char* op, int version) {
+    const proto::OpSchema* libonnx = proto::OpSchemaRegistry::Schema(op, version, "");
+    if (libonnx == nullptr || !libonnx->has_data_propagation_function() || own_.contains(libonnx)) return;
+    GuardPropagation(own_.emplace(libonnx, *libonnx).first->second);
   }
 
   std::unordered_map<const proto::OpSchema*, proto::OpSchema> own_;  // by libonnx's

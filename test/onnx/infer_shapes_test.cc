@@ -59,6 +59,56 @@ TEST_CASE("InferShapes, ShapeArithmeticComesOutStatic", "[onnx]") {
   CHECK(TypeOf(*inferred, "y") == "float32[7,60]");
 }
 
+// libonnx's loop over the sizes that a Slice takes is one of 32-bit numbers, to which such a step adds nothing.
+TEST_CASE("InferShapes, SlicesOfSizesByAnyStepEnd", "[onnx]") {
+  for (const auto& [step, type] : {std::pair("4294967296", "float32[?]"), std::pair("-4294967296", "float32[]"),
+                                   std::pair("4503599627370496", "float32[?]"), std::pair("4097", "float32[?]"),
+                                   std::pair("4096", "float32[3]")}) {
+    CAPTURE(step);
+    const Graph graph = Parsed((std::string(R"(
+      input x float32[2,3,4,5]
+      const start int64[1] ints 1
+      const end int64[1] ints 1000
+      const axes int64[1] ints 0
+      const step int64[1] ints )") +
+                                step + R"(
+      s = Shape(x)
+      n = Slice(s, start, end, axes, step)
+      y = ConstantOfShape(n)
+      output y)")
+                                   .c_str());
+    const auto inferred = InferShapes(graph);
+    REQUIRE(inferred.ok());
+    CHECK(TypeOf(*inferred, "y") == type);
+  }
+}
+
+TEST_CASE("InferShapes, SizesTakenAtAPlaceThatIsNotKnownStayOpen", "[onnx]") {
+  const Graph graph = Parsed(R"(
+      input x float32[2,3,4,5]
+      input k float32[N]
+      const end int64[1] ints 4
+      s = Shape(x)
+      start = Shape(k)
+      n = Slice(s, start, end)
+      y = ConstantOfShape(n)
+      output y)");
+  const auto inferred = InferShapes(graph);
+  REQUIRE(inferred.ok());
+  CHECK_FALSE(inferred->value(inferred->outputs()[0]).type.ranked);
+}
+
+TEST_CASE("InferShapes, LongListsOfIntegersAreNotFollowed", "[onnx]") {
+  for (const auto& [count, is_followed] : {std::pair("3", true), std::pair("4097", false)}) {
+    const Graph graph = Parsed((std::string("const a int64[") + count + "] ones\nconst zero int64[1] ints 0\n" +
+                                "b = Add(a, a)\nc = Gather(b, zero)\ny = ConstantOfShape(c)\noutput y")
+                                   .c_str());
+    const auto inferred = InferShapes(graph);
+    REQUIRE(inferred.ok());
+    CHECK(inferred->value(inferred->outputs()[0]).type.is_static() == is_followed);
+  }
+}
+
 TEST_CASE("InferShapes, OverridesThatContradictAreUsageErrors", "[onnx]") {
   const Graph graph = Parsed("input x float32[batch,3]\ninput z float32[batch,4]\ny = Relu(x)\noutput y");
   const auto message = [&](const ShapeOverrides& overrides) {
