@@ -6,6 +6,7 @@
 #include "lib/exec/lost_devices.h"
 #include "lib/exec/plugin_guard.h"
 #include "lib/exec/plugins.h"
+#include "lib/exec/watched_library.h"
 #include "lib/exec/workers.h"
 #include "partitiontuner/backend/libraries.h"
 #include "partitiontuner/exec/machine.h"
@@ -253,7 +254,9 @@ class [[gnu::visibility("hidden")]] MachineMaker {
     PT_ASSIGN(std::unique_ptr<Library> library, MakeLibrary(member, row));
     if (ServesAny(*library, machine_.platform_)) {
       member.serves = true;
-      if (wanted) machine_.libraries_.push_back(std::move(library));
+      if (!wanted) return {};
+      if (options_.kernel_watch != nullptr) library = MakeWatchedLibrary(std::move(library), *options_.kernel_watch);
+      machine_.libraries_.push_back(std::move(library));
       return {};
     }
     const std::string name(row.name);

@@ -11,7 +11,8 @@
 
 namespace pt {
 
-class FaultLog;      // lib/exec: what plugins threw
+class FaultLog;  // lib/exec: what plugins threw
+class KernelWatch;
 class LostDevices;   // lib/exec: devices that hung
 class SharedObject;  // lib/exec: a plugin's file, open
 class Workers;       // lib/exec: one pinned thread per allowed core
@@ -34,6 +35,8 @@ struct MachineOptions {
   // Plugins by name: these alone, and each must be usable (kDeviceUnusable with the reason). Empty = all that can be
   // used; {"none"} = none.
   std::vector<std::string> plugins;
+  // Is told of the first calls of all kernels (exec/kernel_watch.h), and outlives the machine; null: nobody is.
+  KernelWatch* kernel_watch = nullptr;
 };
 
 // The folders of PARTITIONTUNER_PLUGIN_PATH, with ':' between them; without it partitiontuner/plugins beside this
