@@ -300,6 +300,7 @@ Result<EngineOptions> EngineOptionsOf(const CommonFlags& flags) {
   options.machine.libraries = SplitList(flags.libraries);
   options.machine.platform_files = flags.platforms;
   options.machine.plugin_paths = SplitFolders(flags.plugin_path);
+  options.machine.kernel_watch = flags.kernel_watch;
   if (flags.plugins != "all") options.machine.plugins = SplitList(flags.plugins);
   options.machine.simulated_clock = flags.sim_clock == "real" ? SimulatedClock::kReal : SimulatedClock::kVirtual;
   PT_ASSIGN(options.machine.simulated_faults, FaultsOf(flags.sim_fault));

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "partitiontuner/engine/engine.h"
+#include "partitiontuner/exec/kernel_watch.h"
 #include "tools/common/console.h"
 
 namespace CLI {
@@ -31,6 +32,7 @@ struct CommonFlags {
   int verbosity = 0;
   bool quiet = false, list_devices = false, print_platform = false, doctor = false, version = false, help = false,
        help_all = false;
+  KernelWatch* kernel_watch = nullptr;  // of the tools that have one; outlives every engine
 
   bool json() const { return format == "json"; }
   // Lower precision is to be used as far as an error budget allows.

@@ -14,6 +14,7 @@ namespace {
 void AddFlags(CLI::App& app, PlanFlags& flags) {
   AddCommonFlags(app, flags.common);
   AddRunLimits(app, flags.common);
+  AddCrashFlags(app, flags.crash);
   const auto list = [&](const char* name, std::vector<std::string>& to, const char* text, const char* help) {
     app.add_option(name, to, help)
         ->option_text(text)
@@ -131,6 +132,9 @@ int Main(int argc, char** argv) {
   CLI::App app("Searches the plan with the smallest makespan for an ONNX model.", "pt-plan");
   AddFlags(app, flags);
   if (const auto code = ParseFlags(app, flags.common, argc, argv, console)) return *code;
+  const auto crash_retry = CrashRetry::Make(flags.crash, argc, argv, console);
+  if (!crash_retry.ok()) return console.Fail(crash_retry.error());
+  flags.common.kernel_watch = crash_retry->get();
   // Planning alone is simply ended by a signal; measuring keeps what it has.
   std::optional<InterruptWatch> interrupt;
   if (flags.split_critical > 0) interrupt.emplace();

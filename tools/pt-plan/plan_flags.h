@@ -6,6 +6,7 @@
 
 #include "partitiontuner/engine/critical_splits.h"
 #include "tools/common/console.h"
+#include "tools/common/crash_retry.h"
 #include "tools/common/flags.h"
 #include "tools/common/inputs.h"
 #include "tools/common/prepare.h"
@@ -14,6 +15,7 @@ namespace pt::tools {
 
 struct PlanFlags {
   CommonFlags common;
+  CrashFlags crash;
   std::string profile, planner = "search", output, check, time_limit, margin = "noise", workload, export_to,
                        export_group;
   std::vector<std::string> explain, place, forbid, lend, memory, calibrate;

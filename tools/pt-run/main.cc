@@ -87,6 +87,7 @@ namespace {
 void AddFlags(CLI::App& app, RunFlags& flags) {
   AddCommonFlags(app, flags.common);
   AddRunLimits(app, flags.common);
+  AddCrashFlags(app, flags.crash);
   app.add_option("--plan", flags.plan, "plan file made by pt-plan")->option_text("FILE")->group("Plan");
   app.add_option("--planner", flags.planner, "make the plan now, for instance search, single:cpu, random:7")
       ->option_text("NAME")
@@ -290,7 +291,10 @@ int Main(int argc, char** argv) {
   const auto length = MeasureLengthOf(flags);
   if (!length.ok()) return console.Fail(length.error());
   if (const Status limits = ReadLimits(flags); !limits.ok()) return console.Fail(limits.error());
-  if (flags.suite_worker) return ServeSuite(flags, console);
+  if (flags.suite_worker) return ServeSuite(flags, console);  // its crash is the case's
+  const auto crash_retry = CrashRetry::Make(flags.crash, argc, argv, console);
+  if (!crash_retry.ok()) return console.Fail(crash_retry.error());
+  flags.common.kernel_watch = crash_retry->get();
   const InterruptWatch interrupt;
   flags.cancel = &interrupt.token();
   if (const auto code = AnswerMachineQuestions(flags.common, console)) return *code;

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "tools/common/console.h"
+#include "tools/common/crash_retry.h"
 #include "tools/common/flags.h"
 #include "tools/common/interrupt.h"
 #include "tools/common/prepare.h"
@@ -15,6 +16,7 @@ namespace pt::tools {
 
 struct RunFlags {
   CommonFlags common;
+  CrashFlags crash;
   std::string plan, planner, dispatch, duration, verify, suite,
       only = "*", trace, percentiles = "50,90,99", save_outputs, compare, denormals, rtol, atol, case_timeout = "60s";
   std::vector<std::string> carry;          // OUT=IN

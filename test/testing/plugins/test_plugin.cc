@@ -16,6 +16,20 @@
 namespace {
 
 #if defined(PT_TEST_PLUGIN_MISBEHAVES)
+// Takes more of the stack than there is.
+// NOLINTNEXTLINE(misc-no-recursion)
+[[gnu::noinline]] int OverflowStack(int depth) {
+  volatile char frame[4096];
+  frame[0] = static_cast<char>(depth);
+  return depth == 0 ? 0 : OverflowStack(depth - 1) + frame[0];
+}
+
+// Whether candidates whose first node is of this operator are bad: those of PT_TEST_MISBEHAVING, Relu without it.
+bool IsBad(std::string_view op) {
+  const char* const wanted = std::getenv("PT_TEST_MISBEHAVING");
+  return (std::string_view(wanted == nullptr ? "Relu" : wanted)).find(op) != std::string_view::npos;
+}
+
 // What PT_TEST_MISBEHAVIOUR says, which a process that measures is told by its environment.
 void Misbehave(std::string_view where) {
   const char* const wanted = std::getenv("PT_TEST_MISBEHAVIOUR");
@@ -24,6 +38,7 @@ void Misbehave(std::string_view where) {
   if (how.ends_with("crashes")) raise(SIGSEGV);
   if (how.ends_with("aborts")) std::abort();
   if (how.ends_with("exits")) _exit(3);
+  if (how.ends_with("overflows")) OverflowStack(1 << 20);
   if (how.ends_with("throws")) throw std::runtime_error("not this one");
   if (how.ends_with("hangs")) std::fputs("it hangs now\n", stderr);  // for whoever waits for that
   while (how.ends_with("hangs")) pause();
@@ -35,10 +50,16 @@ class BadKernel final : public pt::Kernel {
   pt::Result<std::unique_ptr<pt::BoundKernel>> Bind(pt::TensorSlots, pt::TensorSlots,
                                                     std::span<std::byte>) const override {
     class Bound final : public pt::BoundKernel {
-      pt::Status Enqueue(const pt::RunContext&) noexcept override {
+      pt::Status Enqueue(const pt::RunContext& run) noexcept override {
+        if (++calls_ == 2) Misbehave("later, ");
         Misbehave("run ");
+        auto help = [](uint32_t core, uint32_t) {
+          if (core > 0) Misbehave("helper ");
+        };
+        run.stream.team()->OnEveryCore(help);
         return {};
       }
+      int calls_ = 0;
     };
     return std::unique_ptr<pt::BoundKernel>(std::make_unique<Bound>());
   }
@@ -157,7 +178,7 @@ class TestLibrary : public pt::Library {
     throw 42;
 #endif
 #if defined(PT_TEST_PLUGIN_MISBEHAVES)
-    if (graph.node(candidate.nodes[0]).op == "Relu") {
+    if (IsBad(graph.node(candidate.nodes[0]).op)) {
       Misbehave("compile ");
       return std::unique_ptr<pt::Kernel>(std::make_unique<BadKernel>());
     }
