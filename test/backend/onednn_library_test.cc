@@ -376,6 +376,22 @@ output d
   CHECK(sums > 0);
 }
 
+// Of oneDNN 3.7: in place, two threads compute some elements twice.
+TEST_CASE("OneDnn, PReluIsNotInPlace", "[backend]") {
+  for (const char* slopes : {"8,9", "8,1", "1"}) {
+    Lab lab(GraphOf("input x float32[1,8,9]\nconst s float32[" + std::string(slopes) +
+                    "] random 2\ny = PRelu(x, s)\noutput y\n"));
+    size_t count = 0;
+    for (const Candidate& candidate : lab.AllCandidates()) {
+      ++count;
+      INFO(slopes << ": " << candidate.variant);
+      CHECK(candidate.aliases.empty());
+      CHECK(lab.Error(candidate, lab.Run(candidate)) < 2e-5);
+    }
+    CHECK(count > 0);
+  }
+}
+
 TEST_CASE("OneDnn, PaddingOfBlocksIsWrittenAsZeros", "[backend]") {
   Lab lab(GraphOf(R"(
 input x float32[1,16,4,4]

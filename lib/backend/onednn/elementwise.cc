@@ -1,6 +1,7 @@
 // Groups without anchor: one eltwise, binary or prelu primitive, with what follows as its
 // post-operations.
 #include "lib/backend/onednn/family.h"
+#include "lib/backend/onednn/operand_rule.h"
 
 namespace pt::onednn {
 namespace {
@@ -28,6 +29,7 @@ Result<KernelDescriptor> BuildPrelu(const Request& request, const PostOps& post,
   KernelDescriptor descriptor;
   PT_ASSIGN(const dnnl::primitive_attr attributes, Attributes(request, {{}, post.result, post.layout}, descriptor));
   PT_ASSIGN(const Argument slope, OperandArgument(request, post, post.ops[0].operand, DNNL_ARG_WEIGHTS, descriptor));
+  if (const auto why = WhyNoSlopes(dst, slope.desc)) return Unsupported(*why);
   descriptor.call.arguments.push_back(SourceArgument(main, src, DNNL_ARG_SRC));
   descriptor.call.arguments.push_back(slope);
   descriptor.call.arguments.push_back({DNNL_ARG_DST, Argument::Source::kOutput, 0, dst});
@@ -77,9 +79,11 @@ Result<KernelDescriptor> BuildElementwise(const Request& request) {
     return BuildBinary(request, post, *main, src, dst);
   };
   PT_ASSIGN(KernelDescriptor descriptor, build());
-  // Elements are read before they are written at the same place, operands of full size included.
+  // Elements are read before they are written at the same place, operands of full size included. But of prelu's: where
+  // there are as many slopes as elements, two threads compute some of them, the second from what the first made.
+  const bool prelu = single && group.ops[0].kind == Pointwise::Kind::kPrelu;
   for (uint32_t i = 0; i < request.in.size(); ++i) {
-    if (request.in[i] == request.out) descriptor.in_place.push_back(i);
+    if (!prelu && request.in[i] == request.out) descriptor.in_place.push_back(i);
   }
   return descriptor;
 }

@@ -82,4 +82,11 @@ std::optional<std::string> WhyNoOperand(Followed followed, const Desc& result, c
   return std::nullopt;
 }
 
+std::optional<std::string> WhyNoSlopes(const Desc& result, const Desc& slopes) {
+  const Dims own = slopes.get_dims();
+  const bool one = std::ranges::all_of(own, [](int64_t dim) { return dim == 1; });
+  if (one || own == result.get_dims() || LiesAsKnown(Followed::kOther, result)) return std::nullopt;
+  return "slopes broadcast to a result whose dims lie in another order than theirs";
+}
+
 }  // namespace pt::onednn

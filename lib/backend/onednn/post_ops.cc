@@ -47,10 +47,11 @@ bool CanAccumulate(const Request& request, const PostOps& post, const Pointwise&
   // meaning anything.
   const auto operand = DescOf(request.in[*index]), result = DescOf(request.out);
   if (!operand.ok() || !result.ok() || *operand != *result) return false;
-  const auto& anchor_inputs = request.graph.node(request.group.anchor).inputs;
-  if (std::find(anchor_inputs.begin(), anchor_inputs.end(), op.operand.value) != anchor_inputs.end()) return false;
-  return std::count_if(post.ops.begin(), post.ops.end(),
-                       [&](const Pointwise& other) { return other.operand.value == op.operand.value; }) == 1;
+  // Two DequantizeLinear of the same integers read one buffer.
+  const ValueId used_up = request.group.input_of(op.operand.value);
+  const auto reads_it = [&](ValueId value) { return value.valid() && request.group.input_of(value) == used_up; };
+  if (std::ranges::any_of(request.graph.node(request.group.anchor).inputs, reads_it)) return false;
+  return std::ranges::count_if(post.ops, [&](const Pointwise& other) { return reads_it(other.operand.value); }) == 1;
 }
 
 int PreluMask(const Dims& dims) {
