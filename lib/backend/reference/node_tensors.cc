@@ -57,7 +57,9 @@ Result<TensorView> NodeTensors::Input(size_t input) {
   }
   const auto at = std::find(in_values_.begin(), in_values_.end(), node_.inputs[input]);
   const TensorView& slot = *in_[static_cast<size_t>(at - in_values_.begin())];
-  if (IsDatum(slot) || LiesPlain(slot.layout)) return slot;
+  if (IsDatum(slot)) return slot;
+  // In dims of one element strides may say anything, which who takes this need not know: a slice of a row, say.
+  if (LiesPlain(slot.layout)) return TensorView{slot.data, Dense(slot.layout.type, slot.layout.dims)};
   TensorView dense{nullptr, Dense(slot.layout.type, slot.layout.dims)};
   PT_ASSIGN(const uint64_t bytes, BytesOf(dense.layout));
   PT_ASSIGN(dense.data, Take(bytes));

@@ -168,10 +168,17 @@ class RunTimeKernel final : public Kernel {
 
 }  // namespace
 
+// A Split by sizes that are not constant finds them in the types of its outputs, but not that of one that nobody wants.
+bool LacksSizes(const Graph& graph, const Node& node) {
+  return node.domain.empty() && node.op == "Split" && node.inputs.size() > 1 && node.inputs[1].valid() &&
+         !graph.value(node.inputs[1]).is_constant() &&
+         std::ranges::any_of(node.outputs, [](ValueId output) { return !output.valid(); });
+}
+
 bool IsPreparedInRun(const Graph& graph, NodeId id) {
   const Node& node = graph.node(id);
   if (IsControlFlow(node) || IsUnsized(graph, node.inputs) || IsUnsized(graph, node.outputs)) return true;
-  if (TakesData(graph, id)) return true;
+  if (TakesData(graph, id) || LacksSizes(graph, node)) return true;
   const OperatorRow* row = FindOperator(node, OpsetOf(graph, node));
   for (size_t i = 0; row != nullptr && i < std::min<size_t>(node.inputs.size(), 32); ++i) {
     const ValueId input = node.inputs[i];
