@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 
+#include "partitiontuner/onnx/infer_shapes.h"
 #include "test/testing/evaluate_graph.h"
 #include "test/testing/generated/case_lines.h"
 #include "test/testing/generated/draw_graph.h"
@@ -10,6 +11,7 @@
 #include "test/testing/generated/noise.h"
 #include "test/testing/generated/prepared_case.h"
 #include "test/testing/generated/shrink.h"
+#include "test/testing/generated/unsizing.h"
 
 namespace pt::testing {
 namespace {
@@ -66,6 +68,23 @@ TEST_CASE("GraphCheck, NoticesAWrongOutput", "[generated]") {
   places[2] = 1 - places[2];
   wrong.expected[1] = Tensor::Int64({1, 5}, places);
   CHECK(check.WhyWrong(wrong, setting).starts_with("output: v5 element 2 "));
+}
+
+TEST_CASE("UnsizeAtRandom, LeavesTheNumbersAndHidesASize", "[generated]") {
+  const PreparedCase prepared = Prepare("input x1 float32[3,5]\nv2 = Relu(x1)\nv3 = Tanh(v2)\noutput v3\n").value();
+  GraphCheck check;
+  int hidden = 0;
+  for (uint64_t seed = 1; seed <= 40; ++seed) {
+    CAPTURE(seed);
+    const Graph graph = InferShapes(UnsizeAtRandom(prepared.drawn.graph, seed).value()).value();
+    hidden += !graph.value(graph.outputs()[0]).type.is_static();
+    Setting setting;
+    setting.planner = "search";
+    setting.unsized = true;
+    setting.cost_seed = seed;
+    CHECK(check.WhyWrong(prepared, setting) == "");
+  }
+  CHECK(hidden >= 30);  // a Where tells the size of what it broadcasts with
 }
 
 TEST_CASE("Shrink, LeavesWhatFailsAlone", "[generated]") {

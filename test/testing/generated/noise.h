@@ -11,10 +11,13 @@
 
 namespace pt::testing {
 
+// How often values are shaken: before all comparisons, and again before one that fails is believed.
+enum class Trials : uint8_t { kFew, kMany };
+
 // By value of the graph: rounding as in that mode leaves it well within the tolerance of verification. values: the
 // exact ones, of the same inputs.
 Result<std::vector<bool>> SteadyValues(const Graph& graph, std::span<const Tensor> inputs,
-                                       const std::vector<Tensor>& values, MathMode math);
+                                       const std::vector<Tensor>& values, MathMode math, Trials trials = Trials::kFew);
 
 // DefaultTolerance, and one step of the nearest quantisation that the value is made from, however it is computed with
 // since: in graphs as small as those drawn no more than that becomes of it.

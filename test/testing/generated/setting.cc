@@ -30,6 +30,7 @@ std::string ToString(const Setting& setting) {
   text += setting.simplified ? ", with passes" : ", without passes";
   text += ", " + std::string(MathModeName(setting.math)) + ", cores: " + std::to_string(setting.cores);
   if (setting.device) text += ", and a simulated device";
+  if (setting.unsized) text += ", sizes of the run";
   if (setting.nested) text += ", nested";
   if (setting.split) text += ", one node in parts";
   if (!setting.favourite.empty()) text += ", favouring " + setting.favourite;
@@ -51,6 +52,7 @@ std::vector<Setting> SettingsOf(uint64_t seed) {
     setting.split = random.Below(5) == 0;
     setting.cost_seed = random.Below(1'000'000);
     setting.nested = random.Below(3) == 0;
+    setting.unsized = random.Below(4) == 0;
     return setting;
   };
   std::vector<Setting> settings;
@@ -66,14 +68,16 @@ std::vector<Setting> SettingsOf(uint64_t seed) {
     Setting setting = draw(0);
     setting.way = Setting::Way::kDispatch;
     setting.planner = random.Below(2) == 0 ? "operator" : "path";
-    setting.device = false;  // a virtual clock does not pass while a run decides
+    setting.device = false;   // a virtual clock does not pass while a run decides
+    setting.unsized = false;  // and all sizes have to be known before
     settings.push_back(setting);
   }
   if (seed % 2 == 0) {
     Setting setting = draw(0);
     setting.way = Setting::Way::kCandidates;
-    setting.device = false;  // its kernels run on its own streams only
-    setting.nested = false;  // sessions alone run nested graphs
+    setting.device = false;   // its kernels run on its own streams only
+    setting.nested = false;   // sessions alone run nested graphs
+    setting.unsized = false;  // and allocate what a run sizes
     settings.push_back(setting);
   }
   return settings;

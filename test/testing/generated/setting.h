@@ -18,7 +18,8 @@ struct Setting {
   std::string planner;    // of plans; the rule of what is decided in the run
   std::string favourite;  // library whose candidates cost next to nothing; empty: all cost what they cost at random
   bool simplified = true;
-  bool nested = false;  // some nodes in an If, Loop or Scan, by cost_seed
+  bool nested = false;   // some nodes in an If, Loop or Scan, by cost_seed
+  bool unsized = false;  // some sizes are known in the run alone, by cost_seed
   MathMode math = MathMode::kFp32;
   uint32_t cores = 2;
   bool device = false;
