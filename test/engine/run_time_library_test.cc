@@ -19,12 +19,13 @@ namespace {
 // Planned as engines plan without measurements, for the widest unit.
 class Lab {
  public:
-  explicit Lab(const char* text, const SessionOptions& given = {}) : machine_(MakeRealMachine(2, false)) {
+  explicit Lab(const char* text, const SessionOptions& given = {}, bool keep_nan = false)
+      : machine_(MakeRealMachine(2, false)) {
     graph = TypedGraph(text);
     const UnitId unit = WidestHostUnit(machine_->platform());
     SessionOptions options = given;
     options.nested_planner = MakeNestedPlanner(*machine_, false);
-    const Result<Plan> planned = options.nested_planner(*graph, unit, false);
+    const Result<Plan> planned = options.nested_planner(*graph, unit, keep_nan);
     if (!planned.ok()) FAIL(ToString(planned.error()));
     plan = *planned;
     auto opened = Session::Create(graph, plan, *machine_, options);
@@ -210,12 +211,26 @@ TEST_CASE("RunTimeLibrary, TheLimitOnARunCountsWhatLiesBetweenItsKernels", "[eng
   CHECK(RunOnce(*lab.session, {Rows(100, 32, 1)}).ok());
 }
 
-TEST_CASE("RunTimeLibrary, NanStaysWhereTheDefinitionsPutIt", "[engine]") {
+TEST_CASE("RunTimeLibrary, NanStaysWhereTheDefinitionsPutItIfAsked", "[engine]") {
   Lab lab(
-      "input x float32[?,32]\nr = Relu(x)\ns = Softmax(r) axis=-1\nm = ReduceMax(x) keepdims=1\noutput s\noutput m\n");
-  std::vector<float> values(90 * 32, 0.5F);
-  values[40] = std::numeric_limits<float>::quiet_NaN();
-  lab.Check({Tensor::Float32({90, 32}, values)}, 1e-6);
+      "input x float32[?,32]\nconst w float32[32,256] random 1\nm = MatMul(x, w)\nr = Relu(m)\n"
+      "s = Softmax(x) axis=-1\nt = ReduceMax(s) keepdims=1\noutput r\noutput t\n",
+      {}, true);
+  for (const Candidate& candidate : lab.plan.candidates) CHECK(candidate.library == "run_time");
+  for (const int64_t rows : {90, 400}) {
+    std::vector<float> values(static_cast<size_t>(rows) * 32, 0.5F);
+    values[40] = std::numeric_limits<float>::quiet_NaN();
+    lab.Check({Tensor::Float32({rows, 32}, values)}, 1e-5);
+  }
+}
+
+TEST_CASE("RunTimeLibrary, PoolsLargeImagesAsTheReferenceDoes", "[engine]") {
+  Lab lab(
+      "input x float32[?,16,40,40]\nconst w float32[32,16,3,3] random 1\nc = Conv(x, w) pads=[1,1,1,1]\nr = Relu(c)\n"
+      "p = MaxPool(r) kernel_shape=[3,3] strides=[2,2] pads=[1,1,1,1]\noutput p\n");
+  for (const int64_t images : {1, 3, 2, 3}) {
+    lab.Check({RandomTensor(DataType::kFloat32, {images, 16, 40, 40}, static_cast<uint64_t>(images))}, 2e-5);
+  }
 }
 
 }  // namespace

@@ -17,6 +17,8 @@ constexpr std::array<std::string_view, 44> kElementwise = {
     "Less",  "Log",      "Max",      "Mean",       "Min",  "Mish",    "Mul",         "Neg",       "Not",
     "Or",    "PRelu",    "Pow",      "Reciprocal", "Relu", "Round",   "Selu",        "Sigmoid",   "Sign",
     "Sin",   "Softplus", "Softsign", "Sqrt",       "Sub",  "Sum",     "Tanh",        "Where"};
+// Operators of which every kernel but the plain one passes over NaN.
+constexpr std::array<std::string_view, 3> kPassingOverNan = {"GlobalMaxPool", "MaxPool", "RNN"};
 constexpr std::array<std::string_view, 4> kProducts = {"MatMul", "Gemm", "Conv", "ConvTranspose"};
 
 template <size_t N>
@@ -46,6 +48,10 @@ std::vector<std::vector<NodeId>> Groups(const Graph& graph, const std::vector<bo
     if (const auto attention = FindAttention(graph, node)) offer(attention->nodes);
   }
   return groups;
+}
+
+bool MayLoseNan(const Graph& graph, std::span<const NodeId> nodes) {
+  return std::ranges::any_of(nodes, [&](NodeId id) { return IsOneOf(kPassingOverNan, graph.node(id)); });
 }
 
 }  // namespace pt::run_time

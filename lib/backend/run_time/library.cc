@@ -1,5 +1,6 @@
 // The run_time library: nodes and groups whose sizes are not known until run time, by kernels of the other libraries
-// that are made in the run for the sizes that it meets. One candidate per host unit class, all tensors row-major.
+// that are made in the run for the sizes that it meets. One candidate per host unit class, all tensors row-major,
+// and two for operators that are fast only where a NaN may be lost.
 #include <algorithm>
 #include <memory>
 #include <mutex>
@@ -17,6 +18,8 @@ namespace {
 
 constexpr std::string_view kName = "run_time";
 constexpr const char* kVersion = "1";
+// The variant that loses no NaN, where there is another.
+constexpr std::string_view kKeepNan = "nan";
 
 // Numbers of a type that is known.
 bool IsNumeric(const Graph& graph, std::span<const ValueId> values) {
@@ -59,7 +62,9 @@ class RunTimeLibrary final : public Library, public TellsOfNan {
     return reference().WhyUnsupported(graph, node);
   }
 
-  bool KeepsNan(const Graph&, const Candidate&) const override { return true; }  // it takes only kernels that do
+  bool KeepsNan(const Graph& graph, const Candidate& candidate) const override {
+    return candidate.variant == kKeepNan || !MayLoseNan(graph, candidate.nodes);
+  }
 
   Result<std::unique_ptr<Kernel>> Compile(const Graph& graph, const Candidate& candidate,
                                           std::span<const TensorLayout> in, std::span<const TensorLayout> out,
@@ -68,9 +73,11 @@ class RunTimeLibrary final : public Library, public TellsOfNan {
     if (candidate.nodes.size() == 1) {
       Candidate same = candidate;
       same.library = reference().name();
+      same.variant.clear();
       PT_ASSIGN(plain, reference().Compile(graph, same, in, out, context));
     }
-    return MakeKernel(Specialiser(graph, candidate, context, libraries()), std::move(plain));
+    return MakeKernel(Specialiser(graph, candidate, KeepsNan(graph, candidate), context, libraries()),
+                      std::move(plain));
   }
 
  private:
@@ -109,6 +116,10 @@ class RunTimeLibrary final : public Library, public TellsOfNan {
     for (uint32_t c = 0; c < platform.unit_classes.size(); ++c) {
       if (!platform.unit_classes[c].on_host()) continue;
       candidate.unit_class = UnitClassId(c);
+      candidate.variant.clear();
+      candidates.push_back(candidate);
+      if (!MayLoseNan(graph, nodes)) continue;
+      candidate.variant = kKeepNan;
       candidates.push_back(candidate);
     }
   }

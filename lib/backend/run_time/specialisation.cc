@@ -78,12 +78,13 @@ bool Specialisation::IsFor(TensorSlots given) const {
   return true;
 }
 
-Specialiser::Specialiser(const Graph& graph, const Candidate& candidate, const CompileContext& context,
+Specialiser::Specialiser(const Graph& graph, const Candidate& candidate, bool keep_nan, const CompileContext& context,
                          std::shared_ptr<const Libraries> libraries)
     : graph_(graph),
       nodes_(candidate.nodes),
       in_values_(GroupInputs(graph, candidate.nodes)),
       out_values_(GroupOutputs(graph, candidate.nodes)),
+      keep_nan_(keep_nan),
       platform_(PlatformOf(context.platform, candidate.unit_class)),
       device_(context.device),
       weights_(context.weights),
@@ -266,21 +267,24 @@ Status Specialiser::AddWays(const Graph& graph, std::map<ValueId, size_t> known,
   return {};
 }
 
+// Kernels that lose a NaN only where none but plain loops keep it.
 std::optional<Way> Specialiser::FindWay(const Graph& graph, std::span<const NodeId> nodes) const {
   const UnitClassId unit_class(0U);
-  const auto ask = [&](const Library& library) -> std::optional<Way> {
+  const auto ask = [&](const Library& library, bool keep_nan) -> std::optional<Way> {
     if (!library.Serves(platform_, platform_.unit_class(unit_class).device)) return std::nullopt;
-    // Whether it may lose a NaN is not known to whoever chose this group, so that none may.
     auto candidate = PlainestWay(graph, platform_, library, nodes, unit_class,
-                                 [&](const Candidate& way) { return KeepsNan(library, graph, way); });
+                                 [&](const Candidate& way) { return !keep_nan || KeepsNan(library, graph, way); });
     return candidate ? std::optional(Way{&library, *std::move(candidate)}) : std::nullopt;
   };
-  for (const std::string_view name : IsHeavy(graph, nodes) ? kFast : kQuick) {
-    const auto library = std::ranges::find(*libraries_, name, [](const auto& l) { return l->name(); });
-    if (library == libraries_->end()) continue;
-    if (std::optional<Way> way = ask(**library)) return way;
+  for (const bool keep_nan : {true, false}) {
+    if (!keep_nan && (keep_nan_ || nodes.size() > 1)) continue;
+    for (const std::string_view name : IsHeavy(graph, nodes) ? kFast : kQuick) {
+      const auto library = std::ranges::find(*libraries_, name, [](const auto& l) { return l->name(); });
+      if (library == libraries_->end()) continue;
+      if (std::optional<Way> way = ask(**library, keep_nan)) return way;
+    }
   }
-  return ask(*libraries_->back());
+  return ask(*libraries_->back(), true);
 }
 
 }  // namespace pt::run_time

@@ -32,8 +32,8 @@ struct Specialisation {
 // Thread-safe; what it is made of must outlive it and what it makes.
 class Specialiser {
  public:
-  // libraries: those that may compute, the reference library last.
-  Specialiser(const Graph& graph, const Candidate& candidate, const CompileContext& context,
+  // libraries: those that may compute, the reference library last. keep_nan: only by kernels that lose no NaN.
+  Specialiser(const Graph& graph, const Candidate& candidate, bool keep_nan, const CompileContext& context,
               std::shared_ptr<const Libraries> libraries);
 
   // For inputs as they lie there; outputs of static sizes lie where their slots say. The kernels are compiled by
@@ -55,7 +55,8 @@ class Specialiser {
   const Graph& graph_;
   const std::vector<NodeId> nodes_;
   const std::vector<ValueId> in_values_, out_values_;
-  Platform platform_;  // with one unit class: that of the candidate
+  const bool keep_nan_;  // kernels that lose a NaN are out of the question
+  Platform platform_;    // with one unit class: that of the candidate
   DeviceDriver& device_;
   WeightStore& weights_;
   std::shared_ptr<const Libraries> libraries_;
