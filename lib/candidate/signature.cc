@@ -136,29 +136,28 @@ std::string FormsText(std::span<const Form> forms) {
   return text;
 }
 
-std::string UnitClassText(const Platform& platform, UnitClassId id) {
-  const UnitClass& unit_class = platform.unit_class(id);
-  return unit_class.name + " | " + platform.device(unit_class.device).fingerprint;
-}
-
 std::string MethodField() { return " | method " + std::to_string(kMeasurementMethodVersion); }
 
-MeasurementKey KeyOf(std::string text) {
+}  // namespace
+
+std::string WorkSignature(const Graph& graph, std::span<const NodeId> nodes) { return GroupText(graph, nodes).take(); }
+
+MeasurementKey MakeKey(std::string text) {
   text += MethodField();
   const Hash128 hash = HashText(text);
   return {std::move(text), hash};
 }
 
-// The key with one field more.
-MeasurementKey With(MeasurementKey key, const std::string& field) {
-  key.text += " | " + field;
+MeasurementKey WithField(MeasurementKey key, std::string_view field) {
+  key.text.append(" | ").append(field);
   key.hash = HashText(key.text);
   return key;
 }
 
-}  // namespace
-
-std::string WorkSignature(const Graph& graph, std::span<const NodeId> nodes) { return GroupText(graph, nodes).take(); }
+std::string UnitClassFields(const Platform& platform, UnitClassId id) {
+  const UnitClass& unit_class = platform.unit_class(id);
+  return unit_class.name + " | " + platform.device(unit_class.device).fingerprint;
+}
 
 bool IsOfThisMethod(std::string_view key_text) {
   const std::string field = MethodField();
@@ -177,52 +176,14 @@ MeasurementKey CandidateKey(const Graph& graph, const Platform& platform, const 
   }
   text += "| elision " + std::to_string(static_cast<int>(candidate.elision));
   text += " | " + candidate.library + " " + std::string(library_version) + " | " + Quoted(candidate.variant);
-  text += " | " + UnitClassText(platform, candidate.unit_class) + " | " + std::string(MathModeName(candidate.math));
-  return KeyOf(std::move(text));
-}
-
-MeasurementKey CopyKey(const Platform& platform, LinkId link, uint64_t bytes) {
-  const Device& from = platform.device(platform.link(link).from);
-  const Device& to = platform.device(platform.link(link).to);
-  return KeyOf("copy " + std::to_string(bytes) + " | " + from.name + " | " + from.fingerprint + " | " + to.name +
-               " | " + to.fingerprint);
+  text += " | " + UnitClassFields(platform, candidate.unit_class) + " | " + std::string(MathModeName(candidate.math));
+  return MakeKey(std::move(text));
 }
 
 MeasurementKey ReorderKey(const Platform& platform, UnitClassId unit_class, std::span<const int64_t> dims,
                           const Form& from, const Form& to, std::string_view library_version) {
-  return KeyOf("reorder " + DimsText(dims) + " | " + FormText(from) + " | " + FormText(to) + " | " +
-               std::string(library_version) + " | " + UnitClassText(platform, unit_class));
-}
-
-MeasurementKey OverheadKey(const Platform& platform, UnitClassId unit_class) {
-  return KeyOf("overhead | " + UnitClassText(platform, unit_class));
-}
-
-MeasurementKey SegmentKey(const Platform& platform, UnitClassId unit_class, uint32_t steps) {
-  return KeyOf("segment " + std::to_string(steps) + " | " + UnitClassText(platform, unit_class));
-}
-
-MeasurementKey FetchKey(const Platform& platform, UnitClassId from, UnitClassId to, uint64_t bytes) {
-  return KeyOf("fetch " + std::to_string(bytes) + " | " + UnitClassText(platform, from) + " | " +
-               UnitClassText(platform, to));
-}
-
-MeasurementKey BesideKey(MeasurementKey alone, std::string_view hogs) {
-  return With(std::move(alone), "beside " + std::string(hogs));
-}
-
-MeasurementKey FetchedKey(MeasurementKey own, const Platform& platform, UnitClassId from) {
-  return With(std::move(own), "inputs from " + platform.unit_class(from).name);
-}
-
-MeasurementKey DemandKey(MeasurementKey alone) { return With(std::move(alone), "demand"); }
-
-MeasurementKey MemoryHogKey(const Platform& platform, UnitClassId unit_class) {
-  return KeyOf("memory hog | " + UnitClassText(platform, unit_class));
-}
-
-MeasurementKey WaitKey(const Platform& platform, UnitClassId from, UnitClassId to) {
-  return KeyOf("wait | " + UnitClassText(platform, from) + " | " + UnitClassText(platform, to));
+  return MakeKey("reorder " + DimsText(dims) + " | " + FormText(from) + " | " + FormText(to) + " | " +
+                 std::string(library_version) + " | " + UnitClassFields(platform, unit_class));
 }
 
 }  // namespace pt

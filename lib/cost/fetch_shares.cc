@@ -7,6 +7,7 @@
 
 #include "lib/cost/cost_keys.h"
 #include "partitiontuner/candidate/signature.h"
+#include "partitiontuner/cost/cost_keys.h"
 #include "partitiontuner/cost/profiled_costs.h"
 
 namespace pt {

@@ -8,6 +8,7 @@
 #include "lib/cost/fetch_shares.h"
 #include "partitiontuner/candidate/run_time_sizes.h"
 #include "partitiontuner/cost/beside_costs.h"
+#include "partitiontuner/cost/cost_keys.h"
 #include "partitiontuner/cost/profiled_costs.h"
 
 namespace pt {

@@ -13,6 +13,7 @@
 #include "lib/cost/predictor.h"
 #include "lib/cost/round_ns.h"
 #include "partitiontuner/candidate/run_time_sizes.h"
+#include "partitiontuner/cost/cost_keys.h"
 
 namespace pt {
 namespace {

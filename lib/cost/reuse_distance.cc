@@ -42,9 +42,7 @@ uint64_t ReuseDistance(const Graph& graph, const Platform& platform) {
 }
 
 MeasurementKey AfterReuse(MeasurementKey key, uint64_t reuse_distance) {
-  key.text += " | after " + std::to_string(reuse_distance >> 10) + " KiB";
-  key.hash = HashText(key.text);
-  return key;
+  return WithField(std::move(key), "after " + std::to_string(reuse_distance >> 10) + " KiB");
 }
 
 }  // namespace pt

@@ -5,6 +5,7 @@
 #include <map>
 
 #include "partitiontuner/candidate/signature.h"
+#include "partitiontuner/cost/cost_keys.h"
 #include "partitiontuner/plan/timeline.h"
 
 namespace pt {

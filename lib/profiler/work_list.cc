@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <map>
 
+#include "partitiontuner/cost/cost_keys.h"
+
 namespace pt {
 namespace {
 

@@ -6,6 +6,7 @@
 
 #include "lib/cost/candidate_classes.h"
 #include "lib/cost/cost_keys.h"
+#include "partitiontuner/cost/cost_keys.h"
 #include "partitiontuner/cost/profiled_costs.h"
 #include "partitiontuner/cost/table_costs.h"
 #include "test/cost/sample_problem.h"

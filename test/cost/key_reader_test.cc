@@ -3,6 +3,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <random>
 
+#include "partitiontuner/cost/cost_keys.h"
 #include "partitiontuner/cost/profiled_costs.h"
 #include "test/cost/sample_problem.h"
 

@@ -6,6 +6,7 @@
 #include <set>
 #include <thread>
 
+#include "partitiontuner/cost/cost_keys.h"
 #include "test/cost/sample_problem.h"
 
 namespace pt {

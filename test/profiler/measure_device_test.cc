@@ -2,6 +2,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <set>
 
+#include "partitiontuner/cost/cost_keys.h"
 #include "partitiontuner/cost/profiled_costs.h"
 #include "test/profiler/probe_scene.h"
 

@@ -8,6 +8,7 @@
 #include <fstream>
 
 #include "partitiontuner/backend/libraries.h"
+#include "partitiontuner/cost/cost_keys.h"
 #include "partitiontuner/cost/profiled_costs.h"
 #include "partitiontuner/graph/graph_builder.h"
 #include "test/cost/sample_problem.h"

@@ -20,21 +20,13 @@ struct MeasurementKey {
 };
 MeasurementKey CandidateKey(const Graph& graph, const Platform& platform, const Candidate& candidate,
                             std::string_view library_version);
-MeasurementKey CopyKey(const Platform& platform, LinkId link, uint64_t bytes);
 MeasurementKey ReorderKey(const Platform& platform, UnitClassId unit_class, std::span<const int64_t> dims,
                           const Form& from, const Form& to, std::string_view library_version);
-MeasurementKey OverheadKey(const Platform& platform, UnitClassId unit_class);  // one step's launch
-MeasurementKey SegmentKey(const Platform& platform, UnitClassId unit_class,
-                          uint32_t steps);                                           // launch of so many as one
-MeasurementKey WaitKey(const Platform& platform, UnitClassId from, UnitClassId to);  // flag hand-over
-MeasurementKey FetchKey(const Platform& platform, UnitClassId from, UnitClassId to, uint64_t bytes);
-// What all other cores of the host are busy with meanwhile: "memory" or "compute".
-MeasurementKey BesideKey(MeasurementKey alone, std::string_view hogs);
-// Work whose inputs a unit of that class has made, and no other than this.
-MeasurementKey FetchedKey(MeasurementKey own, const Platform& platform, UnitClassId from);
-// What the work asks of its device while it runs there.
-MeasurementKey DemandKey(MeasurementKey alone);
-MeasurementKey MemoryHogKey(const Platform& platform, UnitClassId unit_class);  // hogs beside that class, a MiB each
+// Of what is no work of a graph, the layer of costs makes the keys, of these parts. The text of a whole key but for the
+// method's version, which is put behind it:
+MeasurementKey MakeKey(std::string text);
+MeasurementKey WithField(MeasurementKey key, std::string_view field);           // one field more, behind all others
+std::string UnitClassFields(const Platform& platform, UnitClassId unit_class);  // "cpu/1 | fingerprint of its device"
 
 // The version of the measuring method: part of every key; raised when measuring changes meaning
 // (docs/profile-format.md, "How times are taken").
