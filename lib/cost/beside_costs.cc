@@ -67,7 +67,7 @@ void BesideCosts::Read(std::span<const Candidate> candidates, const Profile& pro
 double BesideCosts::HogsIn(const Candidate& candidate) const {
   if (!in_memory_) return 0;
   const auto rate = hog_bytes_per_ns_.find(candidate.unit_class);
-  const std::optional<Estimate> time = under().Run(candidate);
+  const std::optional<Estimate> time = under().OfStep(candidate).run;
   if (rate == hog_bytes_per_ns_.end() || !time || time->ns <= 0) return 0;
   const double hogs = WorkSizeOf(graph_, candidate.nodes).bytes / static_cast<double>(time->ns) / rate->second;
   return std::min(hogs, static_cast<double>(platform_.unit_class(candidate.unit_class).cores));

@@ -30,6 +30,23 @@ std::optional<Provenance> ProvenanceFromName(std::string_view name) {
   return std::nullopt;
 }
 
+// As far as the first point that is not below the bytes.
+int64_t FetchCost::ns(uint64_t bytes) const {
+  if (points.empty()) return static_cast<int64_t>(std::ceil(static_cast<double>(bytes) * ns_per_byte));
+  double low_bytes = 0, low_ns = 0;
+  for (const auto& [high_bytes, high_ns] : points) {
+    const auto until = static_cast<double>(high_bytes), until_ns = static_cast<double>(high_ns);
+    if (bytes > high_bytes) {
+      low_bytes = until;
+      low_ns = until_ns;
+      continue;
+    }
+    const double share = (static_cast<double>(bytes) - low_bytes) / (until - low_bytes);
+    return std::llround(low_ns + share * (until_ns - low_ns));
+  }
+  return points.back().second;
+}
+
 int64_t SegmentLaunch::ns(size_t steps) const { return std::llround(fixed_ns + step_ns * static_cast<double>(steps)); }
 
 int64_t SimulatedLaunchNs(const Platform& platform, DeviceId device) {
@@ -37,17 +54,16 @@ int64_t SimulatedLaunchNs(const Platform& platform, DeviceId device) {
   return rates == platform.simulated.end() ? 0 : rates->second.launches.step_ns;
 }
 
-SegmentLaunch SimulatedSegmentLaunch(const Platform& platform, DeviceId device) {
+DeviceCost SimulatedDeviceCost(const Platform& platform, DeviceId device) {
   const auto rates = platform.simulated.find(device);
-  if (rates == platform.simulated.end()) return {0, 0, Provenance::kSimulated};
+  if (rates == platform.simulated.end()) return {SegmentLaunch{0, 0, Provenance::kSimulated}};
   const SimulatedRates::Launches& launches = rates->second.launches;
-  return {static_cast<double>(launches.segment_ns), static_cast<double>(launches.segment_step_ns),
-          Provenance::kSimulated};
+  return {SegmentLaunch{static_cast<double>(launches.segment_ns), static_cast<double>(launches.segment_step_ns),
+                        Provenance::kSimulated}};
 }
 
-double DemandOf(const Graph& graph, const Platform& platform, const Candidate& candidate, const CostModel& costs) {
-  const double known = costs.Demand(candidate);
-  return known > 0 ? known : SimulatedDemand(graph, platform, candidate);
+double DemandOf(const Graph& graph, const Platform& platform, const Candidate& candidate, const StepCost& cost) {
+  return cost.demand > 0 ? cost.demand : SimulatedDemand(graph, platform, candidate);
 }
 
 }  // namespace pt

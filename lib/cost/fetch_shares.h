@@ -32,7 +32,7 @@ std::optional<FetchClass> FetchClassOf(const Graph& graph, const Platform& platf
 std::map<FetchClass, size_t> KeenestOfClasses(const Graph& graph, const Platform& platform, const Makers& makers,
                                               std::span<const Candidate> candidates);
 
-// fetch_ns: CostModel::FetchCost. The shares of classes that the profile knows.
+// fetch_ns: PairCost::fetch. The shares of classes that the profile knows.
 std::map<FetchClass, double> ReadFetchShares(
     const Graph& graph, const Platform& platform, const Makers& makers, std::span<const Candidate> candidates,
     const Profile& profile, const std::map<std::string, std::string>& library_versions, uint64_t reuse_distance,

@@ -100,8 +100,6 @@ class ProfiledCosts : public CostModel {
         reuse_distance_(ReuseDistance(graph, platform)),
         reorder_versions_(ReorderVersions(options.library_versions)),
         makers_(FindMakers(platform)) {
-    listed_.reserve(options.candidates.size());
-    for (const Candidate& candidate : options.candidates) listed_.push_back(LookUp(candidate));
     ReadOverheads();
     ReadLaunches();
     ReadSegmentLaunches();
@@ -109,12 +107,24 @@ class ProfiledCosts : public CostModel {
     ReadFetches();
     ReadFetchShares();
     ReadLinks();
+    listed_.reserve(options.candidates.size());
+    for (const Candidate& candidate : options.candidates) {
+      const Hash128 content = ContentOf(candidate);
+      if (!listed_.contains(content)) listed_.emplace(content, LookUpStep(candidate));
+    }
   }
 
-  std::optional<Estimate> Run(const Candidate& candidate) const override {
-    if (const std::optional<size_t> index = ListedAs(candidate)) return listed_[*index];
-    return Cached(runs_, ContentOf(candidate), [&] { return LookUp(candidate); });
+  StepCost OfStep(const Candidate& candidate) const override {
+    const Hash128 content = ContentOf(candidate);
+    if (const auto listed = listed_.find(content); listed != listed_.end()) return listed->second;
+    return Cached(steps_, content, [&] { return LookUpStep(candidate); });
   }
+  ClassCost OfClass(UnitClassId unit_class) const override { return {overheads_[unit_class.index()]}; }
+  PairCost OfPair(UnitClassId from, UnitClassId to) const override {
+    const size_t pair = from.index() * platform_.unit_classes.size() + to.index();
+    return {waits_[pair], fetches_[pair]};
+  }
+  DeviceCost OfDevice(DeviceId device) const override { return {segment_launches_[device.index()]}; }
 
   Estimate Copy(uint64_t bytes, LinkId link) const override {
     const LinkTimes& times = links_[link.index()];
@@ -135,30 +145,6 @@ class ProfiledCosts : public CostModel {
     return Cached(reorders_, content.hash(), [&] { return LookUpReorder(dims, from, to, unit_class); });
   }
 
-  Estimate StepOverhead(UnitClassId unit_class) const override { return overheads_[unit_class.index()]; }
-  Estimate StepOverheadOf(const Candidate& candidate) const override;
-  std::optional<SegmentLaunch> LaunchOfSegment(DeviceId device) const override {
-    return segment_launches_[device.index()];
-  }
-  double Demand(const Candidate& candidate) const override;
-  Estimate WaitCost(UnitClassId from, UnitClassId to) const override {
-    return waits_[from.index() * platform_.unit_classes.size() + to.index()];
-  }
-
-  Estimate FetchCost(UnitClassId from, UnitClassId to, uint64_t bytes) const override {
-    const auto& points = fetches_[from.index() * platform_.unit_classes.size() + to.index()];
-    return InterpolateFetch(points, static_cast<double>(bytes));
-  }
-
-  double FetchShare(const Candidate& candidate) const override {
-    const std::optional<size_t> index = ListedAs(candidate);
-    return index ? listed_shares_[*index] : LookUpFetchShare(candidate);
-  }
-
-  // Steps beside each other are taken not to slow each other down until that is measured: see docs/roadmap.md.
-  double Slowdown(const Candidate&, std::span<const Candidate* const>) const override { return 1.0; }
-  bool has_slowdown() const override { return false; }
-
  private:
   using Points = std::vector<std::pair<double, Estimate>>;  // by bytes, ascending
   struct LinkTimes {
@@ -166,32 +152,28 @@ class ProfiledCosts : public CostModel {
     double latency_ns = 0, ns_per_byte = 0;  // simulated, or nothing measured
     Points measured;
   };
-  using Cache = std::unordered_map<Hash128, std::optional<Estimate>>;
+  template <typename Answer>
+  using Cache = std::unordered_map<Hash128, Answer>;  // by content
 
-  template <typename F>
-  std::optional<Estimate> Cached(Cache& cache, Hash128 content, const F& look_up) const {
+  template <typename Answer, typename F>
+  Answer Cached(Cache<Answer>& cache, Hash128 content, const F& look_up) const {
     {
       const std::shared_lock lock(mutex_);
       const auto known = cache.find(content);
       if (known != cache.end()) return known->second;
     }
-    const std::optional<Estimate> estimate = look_up();
+    const Answer answer = look_up();
     const std::unique_lock lock(mutex_);
-    return cache.emplace(content, estimate).first->second;
+    return cache.emplace(content, answer).first->second;
   }
 
-  // Elements of the listed span are told by their address; std::less orders unrelated pointers too.
-  std::optional<size_t> ListedAs(const Candidate& candidate) const {
-    const std::span<const Candidate> all = options_.candidates;
-    if (std::less<>()(&candidate, all.data()) || !std::less<>()(&candidate, all.data() + all.size())) return {};
-    return static_cast<size_t>(&candidate - all.data());
-  }
-
-  std::optional<Estimate> LookUp(const Candidate& candidate) const;
+  StepCost LookUpStep(const Candidate& candidate) const;
+  std::optional<Estimate> LookUpRun(const Candidate& candidate) const;
+  Estimate LookUpOverhead(const Candidate& candidate) const;
+  double LookUpDemand(const Candidate& candidate) const;
   double LookUpFetchShare(const Candidate& candidate) const;
   std::optional<Estimate> LookUpReorder(std::span<const int64_t> dims, const Form& from, const Form& to,
                                         UnitClassId id) const;
-  static Estimate InterpolateFetch(const Points& points, double bytes);
   std::optional<Estimate> Predict(const WorkToPredict& work) const;
   static Estimate InterpolateCopy(const LinkTimes& times, double bytes);
   Estimate MeasuredOr(const MeasurementKey& key, const Estimate& otherwise) const;
@@ -211,20 +193,24 @@ class ProfiledCosts : public CostModel {
   const Makers makers_;
   mutable std::optional<Predictor> predictor_;  // made when first asked
   mutable std::once_flag predictor_made_;
-  std::vector<std::optional<Estimate>> listed_;  // by index into options_.candidates
+  Cache<StepCost> listed_;  // of options_.candidates: never changes, so that nobody waits for it
   std::vector<Estimate> overheads_, waits_;
   std::map<std::pair<UnitClassId, std::string>, int64_t> launches_;  // by class and library: the median of its kernels
   std::vector<std::optional<SegmentLaunch>> segment_launches_;       // by device
   std::map<DemandClass, double> demands_;
-  std::vector<Points> fetches_;  // by both classes
+  std::vector<FetchCost> fetches_;  // by both classes, as waits_
   std::map<FetchClass, double> fetch_shares_;
-  std::vector<double> listed_shares_;  // by index into options_.candidates
   std::vector<LinkTimes> links_;
   mutable std::shared_mutex mutex_;
-  mutable Cache runs_, reorders_;  // by content
+  mutable Cache<StepCost> steps_;  // of candidates that are not listed
+  mutable Cache<std::optional<Estimate>> reorders_;
 };
 
-std::optional<Estimate> ProfiledCosts::LookUp(const Candidate& candidate) const {
+StepCost ProfiledCosts::LookUpStep(const Candidate& candidate) const {
+  return {LookUpRun(candidate), LookUpOverhead(candidate), LookUpDemand(candidate), LookUpFetchShare(candidate)};
+}
+
+std::optional<Estimate> ProfiledCosts::LookUpRun(const Candidate& candidate) const {
   const auto version = options_.library_versions.find(candidate.library);
   if (version == options_.library_versions.end()) return std::nullopt;
   if (!IsSizedBeforeRun(graph_, candidate.nodes)) {
@@ -261,25 +247,6 @@ std::optional<Estimate> ProfiledCosts::LookUpReorder(std::span<const int64_t> di
 std::optional<Estimate> ProfiledCosts::Predict(const WorkToPredict& work) const {
   std::call_once(predictor_made_, [&] { predictor_.emplace(profile_); });
   return predictor_->Predict(work);
-}
-
-// Straight lines from nothing for no bytes through the measured sizes; the last holds for whatever is larger, since
-// caches hold no more than that.
-Estimate ProfiledCosts::InterpolateFetch(const Points& points, double bytes) {
-  if (points.empty()) return {0, 0, Provenance::kEstimated, 1.0};
-  double low_bytes = 0, low_ns = 0;
-  for (const auto& [high_bytes, high] : points) {
-    if (bytes > high_bytes) {
-      low_bytes = high_bytes;
-      low_ns = static_cast<double>(high.ns);
-      continue;
-    }
-    const double share = (bytes - low_bytes) / (high_bytes - low_bytes);
-    Estimate estimate = high;
-    estimate.ns = std::llround(low_ns + share * (static_cast<double>(high.ns) - low_ns));
-    return estimate;
-  }
-  return points.back().second;
 }
 
 // Straight lines between the measured sizes; beyond them the last one goes on, so that the time per byte
@@ -352,7 +319,7 @@ void ProfiledCosts::ReadSegmentLaunches() {
     const UnitClassId unit_class = SegmentClass(platform_, DeviceId(d));
     if (!unit_class.valid()) continue;
     if (IsSimulatedClass(platform_, unit_class)) {
-      segment_launches_[d] = SimulatedSegmentLaunch(platform_, DeviceId(d));
+      segment_launches_[d] = SimulatedDeviceCost(platform_, DeviceId(d)).segments;
       continue;
     }
     const Measurement* small = profile_.find(SegmentKey(platform_, unit_class, few).hash);
@@ -360,17 +327,17 @@ void ProfiledCosts::ReadSegmentLaunches() {
     if (small == nullptr || large == nullptr || !small->failure.empty() || !large->failure.empty()) continue;
     const double step_ns = std::max(0.0, static_cast<double>(large->median_ns - small->median_ns) / (many - few));
     const double fixed_ns = std::max(0.0, static_cast<double>(small->median_ns) - few * step_ns);
-    segment_launches_[d] = {fixed_ns, step_ns, Provenance::kMeasured};
+    segment_launches_[d] = SegmentLaunch{fixed_ns, step_ns, Provenance::kMeasured};
   }
 }
 
-Estimate ProfiledCosts::StepOverheadOf(const Candidate& candidate) const {
+Estimate ProfiledCosts::LookUpOverhead(const Candidate& candidate) const {
   const auto launch = launches_.find({candidate.unit_class, candidate.library});
-  if (launch == launches_.end()) return StepOverhead(candidate.unit_class);
+  if (launch == launches_.end()) return overheads_[candidate.unit_class.index()];
   return {launch->second, 0, Provenance::kMeasured, 0};
 }
 
-double ProfiledCosts::Demand(const Candidate& candidate) const {
+double ProfiledCosts::LookUpDemand(const Candidate& candidate) const {
   if (demands_.empty()) return 0;
   const std::optional<DemandClass> of = DemandClassOf(graph_, platform_, candidate);
   const auto found = of ? demands_.find(*of) : demands_.end();
@@ -379,24 +346,26 @@ double ProfiledCosts::Demand(const Candidate& candidate) const {
 
 void ProfiledCosts::ReadFetches() {
   const size_t count = platform_.unit_classes.size();
-  fetches_.resize(count * count);
+  fetches_.resize(count * count, {{}, 0, Provenance::kEstimated});
   for (size_t from = 0; from < count; ++from) {
     for (size_t to = 0; to < count; ++to) {
       if (!IsFetched(platform_, UnitClassId(from), UnitClassId(to))) continue;
       for (const uint64_t bytes : FetchLadder()) {
         const Measurement* m = profile_.find(FetchKey(platform_, UnitClassId(from), UnitClassId(to), bytes).hash);
         if (m == nullptr || !m->failure.empty()) continue;
-        fetches_[from * count + to].emplace_back(static_cast<double>(bytes), FromMeasurement(*m));
+        fetches_[from * count + to].points.emplace_back(bytes, m->median_ns);
+        fetches_[from * count + to].provenance = m->provenance;
       }
     }
   }
 }
 
 void ProfiledCosts::ReadFetchShares() {
-  const auto fetch_ns = [&](UnitClassId from, UnitClassId to, uint64_t bytes) { return FetchCost(from, to, bytes).ns; };
+  const auto fetch_ns = [&](UnitClassId from, UnitClassId to, uint64_t bytes) {
+    return OfPair(from, to).fetch.ns(bytes);
+  };
   fetch_shares_ = pt::ReadFetchShares(graph_, platform_, makers_, options_.candidates, profile_,
                                       options_.library_versions, reuse_distance_, fetch_ns);
-  for (const Candidate& candidate : options_.candidates) listed_shares_.push_back(LookUpFetchShare(candidate));
 }
 
 double ProfiledCosts::LookUpFetchShare(const Candidate& candidate) const {

@@ -45,21 +45,45 @@ void TableCosts::SetWait(UnitClassId from, UnitClassId to, int64_t ns) { wait_[{
 
 void TableCosts::SetFetch(UnitClassId from, UnitClassId to, double ns_per_byte) { fetch_[{from, to}] = ns_per_byte; }
 
-void TableCosts::SetOverheadOf(std::function<int64_t(const Candidate&)> ns) { overhead_of_ = std::move(ns); }
-void TableCosts::SetSegmentLaunch(DeviceId device, const SegmentLaunch& launch) { segment_launches_[device] = launch; }
-void TableCosts::SetDemand(std::function<double(const Candidate&)> share) { demand_ = std::move(share); }
-void TableCosts::SetFetchShare(std::function<double(const Candidate&)> share) { fetch_share_ = std::move(share); }
+void TableCosts::SetDevice(DeviceId device, const DeviceCost& cost) { devices_[device] = cost; }
+
+void TableCosts::ChangeSteps(std::function<void(const Candidate&, StepCost&)> change) {
+  changes_.push_back(std::move(change));
+}
 
 void TableCosts::SetSlowdown(std::function<double(const Candidate&, std::span<const Candidate* const>)> factor) {
   slowdown_ = std::move(factor);
 }
 
-std::optional<Estimate> TableCosts::Run(const Candidate& candidate) const {
+std::optional<Estimate> TableCosts::RunOf(const Candidate& candidate) const {
   const auto exact = run_of_.find({candidate.nodes, candidate.unit_class, candidate.library, candidate.variant});
   if (exact != run_of_.end()) return Given(exact->second);
   const auto found = run_.find({candidate.nodes, candidate.unit_class});
   if (found == run_.end()) return std::nullopt;
   return Given(found->second);
+}
+
+StepCost TableCosts::OfStep(const Candidate& candidate) const {
+  StepCost cost;
+  cost.run = RunOf(candidate);
+  cost.overhead = OfClass(candidate.unit_class).overhead;
+  for (const auto& change : changes_) change(candidate, cost);
+  return cost;
+}
+
+ClassCost TableCosts::OfClass(UnitClassId unit_class) const { return {GivenOrFree(overhead_, unit_class)}; }
+
+PairCost TableCosts::OfPair(UnitClassId from, UnitClassId to) const {
+  PairCost cost;
+  cost.wait = GivenOrFree(wait_, std::pair(from, to));
+  const auto fetch = fetch_.find({from, to});
+  if (fetch != fetch_.end()) cost.fetch.ns_per_byte = fetch->second;
+  return cost;
+}
+
+DeviceCost TableCosts::OfDevice(DeviceId device) const {
+  const auto found = devices_.find(device);
+  return found == devices_.end() ? DeviceCost() : found->second;
 }
 
 Estimate TableCosts::Copy(uint64_t bytes, LinkId link) const {
@@ -77,30 +101,6 @@ std::optional<Estimate> TableCosts::Reorder(std::span<const int64_t> dims, const
   if (!ns) return std::nullopt;
   return Given(*ns);
 }
-
-Estimate TableCosts::StepOverhead(UnitClassId unit_class) const { return GivenOrFree(overhead_, unit_class); }
-
-Estimate TableCosts::StepOverheadOf(const Candidate& candidate) const {
-  return overhead_of_ ? Given(overhead_of_(candidate)) : StepOverhead(candidate.unit_class);
-}
-
-std::optional<SegmentLaunch> TableCosts::LaunchOfSegment(DeviceId device) const {
-  const auto found = segment_launches_.find(device);
-  if (found == segment_launches_.end()) return std::nullopt;
-  return found->second;
-}
-
-Estimate TableCosts::WaitCost(UnitClassId from, UnitClassId to) const {
-  return GivenOrFree(wait_, std::pair(from, to));
-}
-
-Estimate TableCosts::FetchCost(UnitClassId from, UnitClassId to, uint64_t bytes) const {
-  const auto found = fetch_.find({from, to});
-  if (found == fetch_.end()) return Given(0);
-  return Given(static_cast<int64_t>(std::ceil(static_cast<double>(bytes) * found->second)));
-}
-
-double TableCosts::FetchShare(const Candidate& candidate) const { return fetch_share_ ? fetch_share_(candidate) : 1.0; }
 
 double TableCosts::Slowdown(const Candidate& candidate, std::span<const Candidate* const> beside) const {
   return slowdown_ ? std::max(1.0, slowdown_(candidate, beside)) : 1.0;

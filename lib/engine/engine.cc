@@ -118,7 +118,7 @@ Status CheckProfiled(const Model& model, const CostModel& costs) {
   for (const Candidate& candidate : model.candidates) {
     const bool new_node = std::any_of(candidate.nodes.begin(), candidate.nodes.end(),
                                       [&](NodeId node) { return !covered[node.index()]; });
-    if (!new_node || !costs.Run(candidate)) continue;
+    if (!new_node || !costs.OfStep(candidate).run) continue;
     for (NodeId node : candidate.nodes) covered[node.index()] = true;
   }
   const auto missing = std::find(covered.begin(), covered.end(), false);

@@ -43,7 +43,7 @@ std::vector<DeviceId> UnmeasuredDevices(const Model& model, const Platform& plat
     // What only the run knows the size of has the same cost whatever was measured.
     if (known[device] || !IsSizedBeforeRun(*model.graph, candidate.nodes)) continue;
     offered[device] = true;
-    known[device] = costs.Run(candidate).has_value();
+    known[device] = costs.OfStep(candidate).run.has_value();
   }
   std::vector<DeviceId> unmeasured;
   for (size_t d = 0; d < platform.devices.size(); ++d) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "lib/engine/planning_scene.h"
+#include "partitiontuner/cost/cost_model.h"
 #include "partitiontuner/engine/finalists.h"
 
 namespace pt {

@@ -1,6 +1,7 @@
 // What turns a planner's answer into a plan that can be kept: what it was made for, bounds, report, and the check.
 #pragma once
 
+#include "partitiontuner/cost/cost_model.h"
 #include "partitiontuner/engine/engine.h"
 
 namespace pt {

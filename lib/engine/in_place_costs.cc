@@ -75,7 +75,7 @@ void InPlaceCosts::Note(const Plan& plan, std::span<const int64_t> step_ns) {
     };
     if (const auto* group = std::get_if<RunGroup>(&step.work)) {
       const Candidate& candidate = plan.candidates[group->candidate.index()];
-      note(runs[KeyOf(candidate)], under().Run(candidate), Run(candidate));
+      note(runs[KeyOf(candidate)], under().OfStep(candidate).run, OfStep(candidate).run);
     } else if (const auto* reorder = std::get_if<pt::Reorder>(&step.work)) {
       const Instance& from = plan.instances[reorder->from.index()];
       const Instance& to = plan.instances[reorder->to.index()];
@@ -102,11 +102,12 @@ Estimate InPlaceCosts::Corrected(Estimate estimate, double more_ns) const {
   return estimate;
 }
 
-std::optional<Estimate> InPlaceCosts::Run(const Candidate& candidate) const {
-  const std::optional<Estimate> alone = under().Run(candidate);
-  if (!alone || runs_.empty()) return alone;
+StepCost InPlaceCosts::OfStep(const Candidate& candidate) const {
+  StepCost cost = under().OfStep(candidate);
+  if (!cost.run || runs_.empty()) return cost;
   const auto found = runs_.find(KeyOf(candidate));
-  return found == runs_.end() ? alone : Corrected(*alone, found->second);
+  if (found != runs_.end()) cost.run = Corrected(*cost.run, found->second);
+  return cost;
 }
 
 std::optional<Estimate> InPlaceCosts::Reorder(std::span<const int64_t> dims, const Form& from, const Form& to,

@@ -33,7 +33,7 @@ class InPlaceCosts : public CostsOver {
   // Times corrections by this factor: by pace(), so that a plan all of whose steps were noted is predicted as it ran.
   void set_scale(double scale) { scale_ = scale; }
 
-  std::optional<Estimate> Run(const Candidate& candidate) const override;
+  StepCost OfStep(const Candidate& candidate) const override;
   std::optional<Estimate> Reorder(std::span<const int64_t> dims, const Form& from, const Form& to,
                                   UnitClassId unit_class) const override;
 

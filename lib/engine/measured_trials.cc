@@ -102,7 +102,7 @@ int64_t MeasuredTrials::SavedBy(const Candidate& lowered) const {
     for (const Candidate& candidate : scene_.model.candidates) {
       if (IsLowered(candidate) || candidate.unit_class != lowered.unit_class) continue;
       if (!std::ranges::equal(candidate.nodes, nodes)) continue;
-      const std::optional<Estimate> cost = scene_.costs.Run(candidate);
+      const std::optional<Estimate> cost = scene_.costs.OfStep(candidate).run;
       if (cost && (!ns || cost->ns < *ns)) ns = cost->ns;
     }
     return ns;
@@ -113,7 +113,7 @@ int64_t MeasuredTrials::SavedBy(const Candidate& lowered) const {
     singly = singly && alone ? std::optional(*singly + *alone) : std::nullopt;
   }
   const std::optional<int64_t> fused = fastest(lowered.nodes);
-  const std::optional<Estimate> own = scene_.costs.Run(lowered);
+  const std::optional<Estimate> own = scene_.costs.OfStep(lowered).run;
   if (!own || (!singly && !fused)) return 0;
   return std::min(singly.value_or(INT64_MAX), fused.value_or(INT64_MAX)) - own->ns;
 }

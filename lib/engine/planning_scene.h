@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "lib/engine/finish_plan.h"
+#include "partitiontuner/cost/cost_model.h"
 #include "partitiontuner/exec/session.h"
 
 namespace pt {

@@ -19,19 +19,14 @@ class RoughCosts : public CostModel {
   RoughCosts(const Graph& graph, const Machine& machine)
       : graph_(graph), machine_(machine), platform_(machine.platform()) {}
 
-  std::optional<Estimate> Run(const Candidate& candidate) const override {
-    const Library* library = machine_.library(candidate.library);
-    if (library == nullptr) return std::nullopt;
-    if (const std::optional<int64_t> known = library->KnownCost(graph_, platform_, candidate)) {
-      return Estimate{*known, 0, Provenance::kSimulated, 0};
-    }
-    const UnitClass& unit_class = platform_.unit_class(candidate.unit_class);
-    if (!unit_class.on_host()) return std::nullopt;
-    const WorkSize work = WorkSizeOf(graph_, candidate.nodes);
-    const double rate = candidate.library == "reference" ? kPlainFlopsPerNs : kFlopsPerNs;
-    const double ns = work.flops / rate + work.bytes / kBytesPerNs;
-    return Rough(ns / (1 + kCoresGain * (unit_class.cores - 1)));
+  StepCost OfStep(const Candidate& candidate) const override {
+    StepCost cost;
+    cost.run = RunOf(candidate);
+    cost.overhead = OfClass(candidate.unit_class).overhead;
+    return cost;
   }
+  ClassCost OfClass(UnitClassId) const override { return {Rough(0)}; }
+  PairCost OfPair(UnitClassId, UnitClassId) const override { return {Rough(0), {{}, 0, Provenance::kEstimated}}; }
 
   Estimate Copy(uint64_t bytes, LinkId link) const override {
     const Link& l = platform_.link(link);
@@ -51,14 +46,21 @@ class RoughCosts : public CostModel {
     return Rough(static_cast<double>(count.value_or(0)) * 2 * BitsOf(from.storage) / 8.0 / kBytesPerNs);
   }
 
-  Estimate StepOverhead(UnitClassId) const override { return Rough(0); }
-  Estimate WaitCost(UnitClassId, UnitClassId) const override { return Rough(0); }
-  Estimate FetchCost(UnitClassId, UnitClassId, uint64_t) const override { return {0, 0, Provenance::kEstimated, 1.0}; }
-  double FetchShare(const Candidate&) const override { return 1.0; }
-  double Slowdown(const Candidate&, std::span<const Candidate* const>) const override { return 1.0; }
-  bool has_slowdown() const override { return false; }
-
  private:
+  std::optional<Estimate> RunOf(const Candidate& candidate) const {
+    const Library* library = machine_.library(candidate.library);
+    if (library == nullptr) return std::nullopt;
+    if (const std::optional<int64_t> known = library->KnownCost(graph_, platform_, candidate)) {
+      return Estimate{*known, 0, Provenance::kSimulated, 0};
+    }
+    const UnitClass& unit_class = platform_.unit_class(candidate.unit_class);
+    if (!unit_class.on_host()) return std::nullopt;
+    const WorkSize work = WorkSizeOf(graph_, candidate.nodes);
+    const double rate = candidate.library == "reference" ? kPlainFlopsPerNs : kFlopsPerNs;
+    const double ns = work.flops / rate + work.bytes / kBytesPerNs;
+    return Rough(ns / (1 + kCoresGain * (unit_class.cores - 1)));
+  }
+
   static Estimate Rough(double ns) {
     return {static_cast<int64_t>(std::llround(kStepNs + std::min(ns, 1e15))), 0, Provenance::kEstimated, 1.0};
   }

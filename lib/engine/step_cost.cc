@@ -7,7 +7,7 @@ namespace pt {
 std::optional<Estimate> CostOfStep(const Graph& graph, const Platform& platform, const Plan& plan, const Step& step,
                                    const CostModel& costs) {
   if (const RunGroup* group = std::get_if<RunGroup>(&step.work)) {
-    return costs.Run(plan.candidates[group->candidate.index()]);
+    return costs.OfStep(plan.candidates[group->candidate.index()]).run;
   }
   if (const Reorder* reorder = std::get_if<Reorder>(&step.work)) {
     const Instance& from = plan.instances[reorder->from.index()];

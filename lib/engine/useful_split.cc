@@ -45,10 +45,10 @@ class PathTimes {
   // Library versions are left out of keys: they are the same for both plans.
   void AddStep(const Plan& plan, const Step& step, int by) {
     const UnitClassId unit_class = platform_.unit(step.unit).unit_class;
-    Add(OverheadKey(platform_, unit_class).text, costs_.StepOverhead(unit_class), by);
+    Add(OverheadKey(platform_, unit_class).text, costs_.OfClass(unit_class).overhead, by);
     if (const auto* group = std::get_if<RunGroup>(&step.work)) {
       const Candidate& candidate = plan.candidates[group->candidate.index()];
-      Add(CandidateKey(graph_, platform_, candidate, "").text, costs_.Run(candidate).value_or(Estimate()), by);
+      Add(CandidateKey(graph_, platform_, candidate, "").text, costs_.OfStep(candidate).run.value_or(Estimate()), by);
       return;
     }
     if (const auto* copy = std::get_if<Copy>(&step.work)) {

@@ -1,6 +1,7 @@
 // What one plan gains over another by prediction, and by how much that may be off.
 #pragma once
 
+#include "partitiontuner/cost/cost_model.h"
 #include "partitiontuner/engine/engine.h"
 
 namespace pt {

@@ -9,6 +9,7 @@
 #include "lib/exec/nested_graph.h"
 #include "lib/exec/workers.h"
 #include "partitiontuner/backend/devices.h"
+#include "partitiontuner/cost/cost_model.h"
 #include "partitiontuner/exec/judge_plan.h"
 #include "partitiontuner/plan/plan_precision.h"
 

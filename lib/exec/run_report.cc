@@ -6,7 +6,7 @@
 
 namespace pt {
 void RunState::PrepareTimeline() {
-  simulator_.emplace(plan_.machine.platform(), KnownTimes(), KnownLaunches());
+  simulator_.emplace(plan_.machine.platform(), KnownTimes(), KnownDeviceCosts());
   for (size_t i = 0; i < plan_.steps.size(); ++i) {
     TimedStep step;
     step.unit = plan_.steps[i].unit;
@@ -22,14 +22,14 @@ void RunState::PrepareTimeline() {
 }
 
 // Launching takes no core's time on a virtual clock either: it is known like the rest.
-SegmentLaunches RunState::KnownLaunches() const {
+DeviceCosts RunState::KnownDeviceCosts() const {
   const Platform& platform = plan_.machine.platform();
-  SegmentLaunches launches(platform.devices.size());
+  DeviceCosts costs(platform.devices.size());
   for (const DeviceId device : plan_.devices) {
     if (!plan_.captures(device) || !plan_.machine.driver(device).HasVirtualClock()) continue;
-    launches[device.index()] = SimulatedSegmentLaunch(platform, device);
+    costs[device.index()] = SimulatedDeviceCost(platform, device);
   }
-  return launches;
+  return costs;
 }
 
 // The device keeps a clock that tells when the step ran.

@@ -129,7 +129,7 @@ class RunState : public CoreJob, protected StopFlag {
   void FailDevice(StepId step, Error error);
 
   void PrepareTimeline();
-  SegmentLaunches KnownLaunches() const;
+  DeviceCosts KnownDeviceCosts() const;
   Status PrepareTrace();
   void SettleDevices();
   void LoseDevice(DeviceId device);

@@ -22,9 +22,8 @@ JobList JobMaker::Make() {
   return std::move(list_);
 }
 
-JobList JobMaker::Make(const LaunchSegments& segments, const SegmentLaunches& launches) {
+JobList JobMaker::Make(const LaunchSegments& segments) {
   found_ = &segments;
-  launches_ = &launches;
   segments_.resize(segments.steps.size());
   behind_.resize(platform_.units.size());
   for (size_t s = 0; s < steps_.size(); ++s) {
@@ -105,7 +104,7 @@ void JobMaker::LaunchSegment(uint32_t index) {
   const std::vector<StepId>& steps = found_->steps[index];
   const size_t first = steps.front().index();
   const auto launched = std::ranges::count_if(steps, [&](StepId step) { return !steps_[step.index()].elided; });
-  const SegmentLaunch& launch = *(*launches_)[platform_.device_of(steps_[first].unit).index()];
+  const SegmentLaunch& launch = *simulator_.device_cost(platform_.device_of(steps_[first].unit)).segments;
   Begin(first, {.is_work = false, .fixed_ns = launch.ns(static_cast<size_t>(launched))});
   for (const StepId step : steps) WaitFor(step.index(), By::kHost);
   if (const uint32_t lane = driver(first); lane != Job::kNone) {

@@ -16,7 +16,7 @@ class JobMaker {
 
   // Every step launched by itself.
   JobList Make();
-  JobList Make(const LaunchSegments& segments, const SegmentLaunches& launches);
+  JobList Make(const LaunchSegments& segments);
 
  private:
   enum class By : uint8_t { kHost, kDevice };  // who sees to the order
@@ -44,7 +44,6 @@ class JobMaker {
   std::span<const TimedStep> steps_;
   std::span<const uint32_t> waits_;
   const LaunchSegments* found_ = nullptr;
-  const SegmentLaunches* launches_ = nullptr;
   JobList list_;
   Job job_;                                    // between Begin and End
   std::vector<uint32_t> work_of_;              // by step

@@ -10,30 +10,33 @@
 
 namespace pt {
 
-SegmentLaunches SegmentLaunchesOf(const Platform& platform, const CostModel& costs) {
-  SegmentLaunches launches(platform.devices.size());
-  for (size_t d = 0; d < launches.size(); ++d) {
-    if (platform.devices[d].captures) launches[d] = costs.LaunchOfSegment(DeviceId(d));
+DeviceCosts DeviceCostsOf(const Platform& platform, const CostModel& costs) {
+  DeviceCosts device_costs;
+  for (size_t d = 0; d < platform.devices.size(); ++d) {
+    device_costs.push_back(costs.OfDevice(DeviceId(d)));
+    if (!platform.devices[d].captures) device_costs.back().segments.reset();
   }
-  return launches;
+  return device_costs;
 }
 
 Simulator::Simulator(const Platform& platform, const CostModel& costs)
-    : Simulator(platform, costs, SegmentLaunchesOf(platform, costs)) {}
+    : Simulator(platform, costs, DeviceCostsOf(platform, costs)) {}
 
-Simulator::Simulator(const Platform& platform, const CostModel& costs, SegmentLaunches segment_launches)
+Simulator::Simulator(const Platform& platform, const CostModel& costs, DeviceCosts device_costs)
     : platform_(platform),
       costs_(costs),
       lanes_(LanesOf(platform)),
       drivers_(lanes_.driver),
-      segment_launches_(std::move(segment_launches)),
+      device_costs_(std::move(device_costs)),
       has_contention_(costs.has_slowdown()),
-      has_segments_(std::ranges::any_of(segment_launches_, [](const auto& launch) { return launch.has_value(); })) {
+      has_segments_(
+          std::ranges::any_of(device_costs_, [](const DeviceCost& cost) { return cost.segments.has_value(); })) {
   const size_t classes = platform.unit_classes.size();
-  waits_ns_.resize(classes * classes);
   for (size_t from = 0; from < classes; ++from) {
     for (size_t to = 0; to < classes; ++to) {
-      waits_ns_[from * classes + to] = costs.WaitCost(UnitClassId(from), UnitClassId(to)).ns;
+      PairCost pair = costs.OfPair(UnitClassId(from), UnitClassId(to));
+      waits_ns_.push_back(pair.wait.ns);
+      fetches_.push_back(std::move(pair.fetch));
     }
   }
   for (size_t u = 0; u < platform.units.size(); ++u) {
@@ -46,13 +49,12 @@ Simulator::Simulator(const Platform& platform, const CostModel& costs, SegmentLa
 
 int64_t Simulator::wait_ns(UnitId from, UnitId to) const {
   if (from == to) return 0;
-  return waits_ns_[platform_.unit(from).unit_class.index() * platform_.unit_classes.size() +
-                   platform_.unit(to).unit_class.index()];
+  return waits_ns_[PairOf(from, to)];
 }
 
 int64_t Simulator::fetch_ns(UnitId from, UnitId to, uint64_t bytes, double share) const {
   if (from == to) return 0;
-  const int64_t ns = costs_.FetchCost(platform_.unit(from).unit_class, platform_.unit(to).unit_class, bytes).ns;
+  const int64_t ns = fetches_[PairOf(from, to)].ns(bytes);
   return share == 1 ? ns : std::llround(share * static_cast<double>(ns));
 }
 
@@ -71,7 +73,7 @@ LaunchSegments Simulator::FindSegments(std::span<const TimedStep> steps, std::sp
     order.Append(step.unit, after);
   }
   std::vector<bool> captures;
-  for (const auto& launch : segment_launches_) captures.push_back(launch.has_value());
+  for (const DeviceCost& cost : device_costs_) captures.push_back(cost.segments.has_value());
   return FindLaunchSegments(platform_, order, captures);
 }
 
@@ -99,7 +101,7 @@ Timeline Simulator::Run(std::span<const TimedStep> steps, std::span<const uint32
 std::optional<Timeline> Simulator::RunWithin(std::span<const TimedStep> steps, std::span<const uint32_t> waits,
                                              int64_t limit_ns) const {
   JobMaker maker(*this, platform_, drivers_, steps, waits);
-  JobList jobs = has_segments_ ? maker.Make(FindSegments(steps, waits), segment_launches_) : maker.Make();
+  JobList jobs = has_segments_ ? maker.Make(FindSegments(steps, waits)) : maker.Make();
   if (!has_contention_) {
     RunInOrder(jobs);
   } else if (!EventRun(platform_, costs_, steps, jobs).Run(limit_ns)) {
@@ -140,15 +142,9 @@ Error UnknownCost(size_t step, const std::string& what) {
                    "run pt-profile on this model first");
 }
 
-Result<int64_t> RunTime(const Graph& graph, const Platform& platform, const Plan& plan, size_t s,
-                        const CostModel& costs) {
+Result<int64_t> TimeOfMove(const Graph& graph, const Platform& platform, const Plan& plan, size_t s,
+                           const CostModel& costs) {
   const Step& step = plan.steps[s];
-  if (const auto* group = std::get_if<RunGroup>(&step.work)) {
-    const Candidate& candidate = plan.candidates[group->candidate.index()];
-    const std::optional<Estimate> estimate = costs.Run(candidate);
-    if (!estimate) return UnknownCost(s, NodeLabel(graph, candidate.nodes.front()) + " by " + candidate.library);
-    return estimate->ns;
-  }
   if (const auto* copy = std::get_if<Copy>(&step.work)) {
     PT_ASSIGN(const uint64_t bytes, InstanceBytes(graph, plan.instances[copy->from.index()]));
     return costs.Copy(bytes, copy->link).ns;
@@ -165,29 +161,46 @@ Result<int64_t> RunTime(const Graph& graph, const Platform& platform, const Plan
   return estimate->ns;
 }
 
+// What step s takes by itself, and the share of fetching that it feels.
+Result<double> TimeStep(const Graph& graph, const Platform& platform, const Plan& plan, size_t s,
+                        const CostModel& costs, TimedStep& timed) {
+  const Step& step = plan.steps[s];
+  const auto* group = std::get_if<RunGroup>(&step.work);
+  if (group == nullptr) {
+    timed.overhead_ns = costs.OfClass(platform.unit(step.unit).unit_class).overhead.ns;
+    PT_ASSIGN(timed.run_ns, TimeOfMove(graph, platform, plan, s, costs));
+    return kWholeFetch;
+  }
+  const Candidate& candidate = plan.candidates[group->candidate.index()];
+  const StepCost cost = costs.OfStep(candidate);
+  if (!cost.run) return UnknownCost(s, NodeLabel(graph, candidate.nodes.front()) + " by " + candidate.library);
+  timed.candidate = &candidate;
+  timed.overhead_ns = cost.overhead.ns;
+  timed.run_ns = cost.run->ns;
+  timed.demand = DemandOf(graph, platform, candidate, cost);
+  return cost.fetch_share;
+}
+
 // All times are the steps' own, but for hand-overs.
 class HandOverCosts : public CostModel {
  public:
   HandOverCosts() = default;  // which are free
   HandOverCosts(const Platform& platform, int64_t hand_over_ns) : platform_(&platform), hand_over_ns_(hand_over_ns) {}
 
-  std::optional<Estimate> Run(const Candidate&) const override { return std::nullopt; }
+  StepCost OfStep(const Candidate&) const override { return {}; }
+  ClassCost OfClass(UnitClassId) const override { return {}; }
+  PairCost OfPair(UnitClassId from, UnitClassId to) const override {
+    PairCost cost;
+    if (platform_ == nullptr || !platform_->unit_class(from).on_host() || !platform_->unit_class(to).on_host()) {
+      return cost;
+    }
+    cost.wait.ns = hand_over_ns_;
+    return cost;
+  }
   Estimate Copy(uint64_t, LinkId) const override { return {}; }
   std::optional<Estimate> Reorder(std::span<const int64_t>, const Form&, const Form&, UnitClassId) const override {
     return std::nullopt;
   }
-  Estimate StepOverhead(UnitClassId) const override { return {}; }
-  Estimate WaitCost(UnitClassId from, UnitClassId to) const override {
-    if (platform_ == nullptr || !platform_->unit_class(from).on_host() || !platform_->unit_class(to).on_host())
-      return {};
-    Estimate estimate;
-    estimate.ns = hand_over_ns_;
-    return estimate;
-  }
-  Estimate FetchCost(UnitClassId, UnitClassId, uint64_t) const override { return {}; }
-  double FetchShare(const Candidate&) const override { return 1; }
-  double Slowdown(const Candidate&, std::span<const Candidate* const>) const override { return 1; }
-  bool has_slowdown() const override { return false; }
 
  private:
   const Platform* platform_ = nullptr;
@@ -249,17 +262,11 @@ Result<Timeline> SimulatePlan(const Graph& graph, const Platform& platform, cons
     TimedStep& timed = steps[s];
     timed.unit = step.unit;
     timed.elided = elided[s];
+    double fetch_share = kWholeFetch;
     if (!elided[s]) {
-      timed.overhead_ns = costs.StepOverhead(platform.unit(step.unit).unit_class).ns;
-      PT_ASSIGN(timed.run_ns, RunTime(graph, platform, plan, s, costs));
-      if (const auto* group = std::get_if<RunGroup>(&step.work)) {
-        timed.candidate = &plan.candidates[group->candidate.index()];
-        timed.overhead_ns = costs.StepOverheadOf(*timed.candidate).ns;
-        timed.demand = DemandOf(graph, platform, *timed.candidate, costs);
-      }
+      PT_ASSIGN(fetch_share, TimeStep(graph, platform, plan, s, costs, timed));
     }
     AddWaits(plan, s, writer, timed, waits);
-    const double fetch_share = timed.candidate != nullptr ? costs.FetchShare(*timed.candidate) : kWholeFetch;
     const Inputs inputs = FindInputs(graph, plan, simulator, step, elided[s], fetch_share, writer, made_on);
     timed.run_ns += inputs.fetch_ns;
     made_on[s] = inputs.made_on;
@@ -269,19 +276,20 @@ Result<Timeline> SimulatePlan(const Graph& graph, const Platform& platform, cons
 }
 
 SegmentReport SegmentsOf(const Graph& graph, const Platform& platform, const Plan& plan, const CostModel& costs) {
-  const SegmentLaunches launches = SegmentLaunchesOf(platform, costs);
+  const DeviceCosts device_costs = DeviceCostsOf(platform, costs);
   std::vector<bool> captures, is_used(platform.devices.size(), false);
-  for (const auto& launch : launches) captures.push_back(launch.has_value());
+  for (const DeviceCost& cost : device_costs) captures.push_back(cost.segments.has_value());
   for (const Step& step : plan.steps) is_used[platform.device_of(step.unit).index()] = true;
   SegmentReport report;
-  for (size_t d = 0; d < launches.size(); ++d) {
-    if (is_used[d] && platform.devices[d].captures && !launches[d]) report.unknown.push_back(platform.devices[d].name);
+  for (size_t d = 0; d < device_costs.size(); ++d) {
+    if (is_used[d] && platform.devices[d].captures && !device_costs[d].segments)
+      report.unknown.push_back(platform.devices[d].name);
   }
   const std::vector<bool> elided = ElidedSteps(graph, plan);
   for (const auto& steps : FindLaunchSegments(platform, HappensBefore(platform, plan), captures).steps) {
     const DeviceId device = platform.device_of(plan.steps[steps.front().index()].unit);
     const auto launched = std::ranges::count_if(steps, [&](StepId step) { return !elided[step.index()]; });
-    report.launch_ns += launches[device.index()]->ns(static_cast<size_t>(launched));
+    report.launch_ns += device_costs[device.index()].segments->ns(static_cast<size_t>(launched));
     report.segments += 1;
     report.steps += steps.size();
   }

@@ -77,7 +77,7 @@ Estimate EstimateOf(const Space& space, const Plan& plan, const Step& step) {
   const CostModel& costs = space.problem().costs;
   const UnitClassId unit_class = space.platform().unit(step.unit).unit_class;
   if (const auto* group = std::get_if<RunGroup>(&step.work)) {
-    return costs.Run(plan.candidates[group->candidate.index()]).value_or(Estimate());
+    return costs.OfStep(plan.candidates[group->candidate.index()]).run.value_or(Estimate());
   }
   if (const auto* copy = std::get_if<Copy>(&step.work)) {
     const Result<uint64_t> bytes = InstanceBytes(space.graph(), plan.instances[copy->from.index()]);
@@ -96,7 +96,7 @@ int64_t HandOverNs(const Space& space) {
   const std::vector<UnitId> cores = SingleCoreUnits(platform);
   if (cores.size() < 2) return 0;
   const auto class_of = [&](UnitId unit) { return platform.unit(unit).unit_class; };
-  const Estimate wait = space.problem().costs.WaitCost(class_of(cores.front()), class_of(cores.back()));
+  const Estimate wait = space.problem().costs.OfPair(class_of(cores.front()), class_of(cores.back())).wait;
   return wait.provenance == Provenance::kMeasured ? wait.ns : 0;
 }
 

@@ -108,9 +108,11 @@ void PartialScheduler::CompareFetches() {
     sizes.insert(bytes.begin(), bytes.end());
   }
   const size_t classes = space_.platform().unit_classes.size();
-  const auto fetch_ns = [&](size_t from, size_t to, uint64_t bytes) {
-    return space_.problem().costs.FetchCost(UnitClassId(from), UnitClassId(to), bytes).ns;
-  };
+  std::vector<FetchCost> fetches;  // by class from * classes + class to
+  for (size_t i = 0; i < classes * classes; ++i) {
+    fetches.push_back(space_.problem().costs.OfPair(UnitClassId(i / classes), UnitClassId(i % classes)).fetch);
+  }
+  const auto fetch_ns = [&](size_t from, size_t to, uint64_t bytes) { return fetches[from * classes + to].ns(bytes); };
   const auto is_less = [&](size_t a, size_t b) {
     return std::all_of(sizes.begin(), sizes.end(), [&](uint64_t bytes) {
       for (size_t to = 0; to < classes; ++to) {

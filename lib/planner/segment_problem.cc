@@ -74,51 +74,24 @@ std::vector<uint64_t> KeyOf(const Space& space, const GraphSegment& segment) {
   return key;
 }
 
-// What the outer space knows of options, by the place of candidates in the problem; made-up ones cost nothing.
+// Steps have no costs but those that the problem states, and do not slow each other down.
 class SegmentProblem::Costs : public CostsOver {
  public:
-  Costs(const CostModel& outer, const std::vector<Candidate>& candidates) : CostsOver(outer), candidates_(candidates) {}
-  void Add(const Option& option) {
-    known_.push_back({option.run_ns, option.overhead_ns, option.fetch_share, option.demand});
-  }
-
-  std::optional<Estimate> Run(const Candidate& candidate) const override {
-    const Known* known = KnownOf(candidate);
-    return Exactly(known == nullptr ? 0 : known->run_ns);
-  }
-  Estimate StepOverheadOf(const Candidate& candidate) const override {
-    const Known* known = KnownOf(candidate);
-    return known == nullptr ? StepOverhead(candidate.unit_class) : Exactly(known->overhead_ns);
-  }
-  double FetchShare(const Candidate& candidate) const override {
-    const Known* known = KnownOf(candidate);
-    return known == nullptr ? 1 : known->fetch_share;
-  }
-  double Demand(const Candidate& candidate) const override {
-    const Known* known = KnownOf(candidate);
-    return known == nullptr ? 0 : known->demand;
-  }
+  using CostsOver::CostsOver;
+  StepCost OfStep(const Candidate&) const override { return {}; }
   double Slowdown(const Candidate&, std::span<const Candidate* const>) const override { return 1; }
   bool has_slowdown() const override { return false; }
-
- private:
-  struct Known {
-    int64_t run_ns = 0, overhead_ns = 0;
-    double fetch_share = 1, demand = 0;
-  };
-  static Estimate Exactly(int64_t ns) {
-    Estimate estimate;
-    estimate.ns = ns;
-    return estimate;
-  }
-  const Known* KnownOf(const Candidate& candidate) const {
-    const auto index = static_cast<size_t>(&candidate - candidates_.data());
-    return index < known_.size() ? &known_[index] : nullptr;
-  }
-
-  const std::vector<Candidate>& candidates_;
-  std::vector<Known> known_;  // by candidate
 };
+
+namespace {
+
+Estimate Exactly(int64_t ns) {
+  Estimate estimate;
+  estimate.ns = ns;
+  return estimate;
+}
+
+}  // namespace
 
 class SegmentProblem::Builder {
  public:
@@ -195,7 +168,7 @@ class SegmentProblem::Builder {
 };
 
 SegmentProblem::SegmentProblem(const Space& space, const GraphSegment& segment)
-    : costs_(std::make_unique<Costs>(space.problem().costs, candidates_)) {
+    : costs_(std::make_unique<Costs>(space.problem().costs)) {
   Builder builder(space, segment);
   graph_ = builder.MakeGraph();
   for (uint32_t g = 0; g < segment.groups.size(); ++g) {
@@ -211,7 +184,7 @@ SegmentProblem::SegmentProblem(const Space& space, const GraphSegment& segment)
     Candidate candidate = space.problem().candidates[option.candidate];
     for (NodeId& node : candidate.nodes) node = builder.Inner(node);
     candidates_.push_back(std::move(candidate));
-    costs_->Add(option);
+    step_costs_.push_back({Exactly(option.run_ns), Exactly(option.overhead_ns), option.demand, option.fetch_share});
   }
   const auto make_up = [&](size_t node, const Crossing& crossing, bool before) {
     const Instance instance = space.instance(crossing.value, crossing.slot);
@@ -219,6 +192,7 @@ SegmentProblem::SegmentProblem(const Space& space, const GraphSegment& segment)
     candidate.nodes = {NodeId(node)};
     candidate.unit_class = space.widest_class(instance.device);
     (before ? candidate.out : candidate.in).push_back(instance.form);
+    step_costs_.push_back({Exactly(0), costs_->OfClass(candidate.unit_class).overhead});
     candidates_.push_back(std::move(candidate));
   };
   for (size_t i = 0; i < segment.in.size(); ++i) make_up(i, segment.in[i], true);
@@ -227,6 +201,7 @@ SegmentProblem::SegmentProblem(const Space& space, const GraphSegment& segment)
   problem_ = std::make_unique<PlanningProblem>(
       PlanningProblem{graph_, space.platform(), candidates_, *costs_, {}, 0, space.problem().seed, {}, 0});
   problem_->constraints.lent_on = builder.Lent();
+  problem_->step_costs = step_costs_;
 }
 
 SegmentProblem::~SegmentProblem() = default;

@@ -52,6 +52,7 @@ class SegmentProblem {
 
   std::vector<SegmentChoice> choice_of_;  // by candidate; made-up ones are behind all others
   std::vector<Candidate> candidates_;
+  std::vector<StepCost> step_costs_;  // by candidate: what the outer space knows of options; made-up ones take no time
   Graph graph_;
   std::unique_ptr<Costs> costs_;
   std::unique_ptr<PlanningProblem> problem_;

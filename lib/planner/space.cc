@@ -45,7 +45,7 @@ Space::Space(const PlanningProblem& problem)
     if (!link.valid() && !copy_units_[l].empty()) link = LinkId(l);
   }
   for (size_t c = 0; c < machine.unit_classes.size(); ++c) {
-    launches_.push_back(problem.costs.StepOverhead(UnitClassId(c)).ns);
+    launches_.push_back(problem.costs.OfClass(UnitClassId(c)).overhead.ns);
     overheads_.push_back(launches_by_segments(UnitClassId(c)) ? 0 : launches_.back());
     least_overheads_.push_back(overheads_.back());
     const bool launched = std::any_of(machine.units.begin(), machine.units.end(), [&](const Unit& unit) {
@@ -173,8 +173,8 @@ Status Space::AddOption(uint32_t c) {
   for (NodeId node : candidate.nodes) {
     if (IsForbidden(problem_->constraints, node, candidate)) return {};
   }
-  const std::optional<Estimate> estimate = problem_->costs.Run(candidate);
-  if (!estimate || estimate->ns < 0) return {};
+  const StepCost cost = problem_->step_costs.empty() ? problem_->costs.OfStep(candidate) : problem_->step_costs[c];
+  if (!cost.run || cost.run->ns < 0) return {};
 
   uint32_t id = kNothing;
   for (uint32_t g : groups_of_[candidate.nodes.front().index()]) {
@@ -207,14 +207,14 @@ Status Space::AddOption(uint32_t c) {
   option.group = id;
   option.unit_class = candidate.unit_class;
   option.device = problem_->platform.unit_class(candidate.unit_class).device;
-  option.run_ns = estimate->ns;
-  option.launch_ns = problem_->costs.StepOverheadOf(candidate).ns;
+  option.run_ns = cost.run->ns;
+  option.launch_ns = cost.overhead.ns;
   option.overhead_ns = launches_by_segments(candidate.unit_class) ? 0 : option.launch_ns;
   int64_t& least_overhead_ns = least_overheads_[candidate.unit_class.index()];
   least_overhead_ns = std::min(least_overhead_ns, option.overhead_ns);
-  option.fetch_share = problem_->costs.FetchShare(candidate);
-  option.demand = DemandOf(graph, problem_->platform, candidate, problem_->costs);
-  option.estimated = estimate->provenance == Provenance::kEstimated;
+  option.fetch_share = cost.fetch_share;
+  option.demand = DemandOf(graph, problem_->platform, candidate, cost);
+  option.estimated = cost.run->provenance == Provenance::kEstimated;
   option.view = candidate.elision == Elision::kViewOfInput && !candidate.in.empty() && candidate.out.size() == 1;
   option.slices = SlicesOf(graph, candidate).has_value();
   for (const Alias& alias : candidate.aliases) {

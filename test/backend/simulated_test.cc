@@ -380,7 +380,7 @@ TEST_CASE("SimulatedSession, ASegmentIsLaunchedAsTheTimelineSays", "[backend]") 
   for (size_t k = 0; k < platform.unit_classes.size(); ++k) {
     costs.SetOverhead(UnitClassId(k), SimulatedLaunchNs(platform, platform.unit_classes[k].device));
   }
-  costs.SetSegmentLaunch(DeviceId(1u), SimulatedSegmentLaunch(platform, DeviceId(1u)));
+  costs.SetDevice(DeviceId(1u), SimulatedDeviceCost(platform, DeviceId(1u)));
   const auto agrees = [&](Session& session, const Timeline& timeline) {
     const RunResult result = RunOnce(session);
     for (size_t s = 0; s < timeline.start_ns.size(); ++s) {

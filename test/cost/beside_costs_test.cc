@@ -69,7 +69,7 @@ TEST_CASE("BesideCosts, SlowDownByHowMuchMemoryTheNeighbourUses", "[cost]") {
   CHECK(beside(scene.on(kOneCore, 1)) == Approx(1 + 0.1 + 0.4 * 0.5));
   CHECK(beside(scene.on(kOneCore, 2)) == Approx(1 + 0.1 + 0.4));
   CHECK(beside(scene.on(kAccelerator, 2)) == 1);  // on no core of the host
-  CHECK(costs->Run(small)->ns == 1024);
+  CHECK(costs->OfStep(small).run->ns == 1024);
 }
 
 TEST_CASE("BesideCosts, WhatCachesHoldAsksNothingOfMemory", "[cost]") {

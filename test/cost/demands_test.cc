@@ -82,27 +82,27 @@ TEST_CASE("NeededKeys, AUnitAloneOnItsDeviceAsksForNoDemand", "[cost]") {
 
 TEST_CASE("ProfiledCosts, ADemandIsThatOfTheCandidatesClass", "[cost]") {
   Scene scene;
-  CHECK(scene.Costs()->Demand(scene.OnStreams(1)) == 0);  // not known
+  CHECK(scene.Costs()->OfStep(scene.OnStreams(1)).demand == 0);  // not known
   scene.Note(DemandKey(scene.KeyOf(scene.OnStreams(2)))).demand = 0.375;
   Measurement& failed = scene.Note(DemandKey(scene.KeyOf(scene.OnStreams(3))));
   failed.failure = "no room for it twice";
   failed.samples = 0;
   const auto costs = scene.Costs();
-  CHECK(costs->Demand(scene.OnStreams(2)) == 0.375);
-  CHECK(costs->Demand(scene.OnStreams(1)) == 0.375);
-  CHECK(costs->Demand(scene.OnStreams(3)) == 1);
-  CHECK(costs->Demand(scene.OnStreams(0)) == 0);
-  CHECK(costs->Demand(scene.OnStreams(2, 1)) == 0);  // of another library
-  CHECK(costs->Demand(scene.candidates[8]) == 0);    // on the host
+  CHECK(costs->OfStep(scene.OnStreams(2)).demand == 0.375);
+  CHECK(costs->OfStep(scene.OnStreams(1)).demand == 0.375);
+  CHECK(costs->OfStep(scene.OnStreams(3)).demand == 1);
+  CHECK(costs->OfStep(scene.OnStreams(0)).demand == 0);
+  CHECK(costs->OfStep(scene.OnStreams(2, 1)).demand == 0);  // of another library
+  CHECK(costs->OfStep(scene.candidates[8]).demand == 0);    // on the host
 }
 
 TEST_CASE("DemandOf, WhatWasMeasuredComesBeforeWhatTheFileSays", "[cost]") {
   Scene scene;
   scene.platform.simulated[DeviceId(1u)].families["*"] = {100, 1, 1, 0.625};
   const Candidate& candidate = scene.OnStreams(2);
-  CHECK(DemandOf(scene.graph, scene.platform, candidate, *scene.Costs()) == 0.625);
+  CHECK(DemandOf(scene.graph, scene.platform, candidate, scene.Costs()->OfStep(candidate)) == 0.625);
   scene.Note(DemandKey(scene.KeyOf(candidate))).demand = 0.375;
-  CHECK(DemandOf(scene.graph, scene.platform, candidate, *scene.Costs()) == 0.375);
+  CHECK(DemandOf(scene.graph, scene.platform, candidate, scene.Costs()->OfStep(candidate)) == 0.375);
 }
 
 TEST_CASE("ProfiledCosts, ALaunchTakesWhatItTakesTheLibrarysKernels", "[cost]") {
@@ -123,10 +123,10 @@ TEST_CASE("ProfiledCosts, ALaunchTakesWhatItTakesTheLibrarysKernels", "[cost]") 
   stale.launch_ns = 90'000;
   scene.profile.measurements[HashText(stale.key_text)] = stale;
   const auto costs = scene.Costs();
-  CHECK(costs->StepOverheadOf(scene.OnStreams(3)).ns == 5'000);
-  CHECK(costs->StepOverheadOf(scene.OnStreams(3)).provenance == Provenance::kMeasured);
-  CHECK(costs->StepOverheadOf(scene.OnStreams(3, 1)).ns == 2'000);  // as the least work there
-  CHECK(costs->StepOverhead(kStreams).ns == 2'000);
+  CHECK(costs->OfStep(scene.OnStreams(3)).overhead.ns == 5'000);
+  CHECK(costs->OfStep(scene.OnStreams(3)).overhead.provenance == Provenance::kMeasured);
+  CHECK(costs->OfStep(scene.OnStreams(3, 1)).overhead.ns == 2'000);  // as the least work there
+  CHECK(costs->OfClass(kStreams).overhead.ns == 2'000);
 }
 
 }  // namespace

@@ -46,22 +46,22 @@ TEST_CASE("ProfiledCosts, ExactByAddressAndByContent", "[cost]") {
     options.candidates = listed ? std::span<const Candidate>(candidates) : std::span<const Candidate>();
     const auto costs = MakeProfiledCosts(graph, platform, profile, options);
     for (int repeat = 0; repeat < 2; ++repeat) {
-      REQUIRE(costs->Run(candidates[0]).has_value());
-      CHECK(costs->Run(candidates[0])->ns == 100);
-      CHECK(costs->Run(candidates[0])->provenance == Provenance::kMeasured);
-      CHECK(costs->Run(candidates[1])->ns == 101);
-      CHECK_FALSE(costs->Run(candidates[2]).has_value());  // never measured: cannot run, never free
+      REQUIRE(costs->OfStep(candidates[0]).run.has_value());
+      CHECK(costs->OfStep(candidates[0]).run->ns == 100);
+      CHECK(costs->OfStep(candidates[0]).run->provenance == Provenance::kMeasured);
+      CHECK(costs->OfStep(candidates[1]).run->ns == 101);
+      CHECK_FALSE(costs->OfStep(candidates[2]).run.has_value());  // never measured: cannot run, never free
       const Candidate copy = candidates[1];
-      CHECK(costs->Run(copy)->ns == 101);
+      CHECK(costs->OfStep(copy).run->ns == 101);
       Candidate other = candidates[1];
       other.unit_class = kNarrow;
-      CHECK_FALSE(costs->Run(other).has_value());
+      CHECK_FALSE(costs->OfStep(other).run.has_value());
       other = candidates[0];
       other.variant = "other";
-      CHECK_FALSE(costs->Run(other).has_value());
+      CHECK_FALSE(costs->OfStep(other).run.has_value());
       other = candidates[0];
       other.library = "unheard of";
-      CHECK_FALSE(costs->Run(other).has_value());
+      CHECK_FALSE(costs->OfStep(other).run.has_value());
     }
   }
 }
@@ -78,7 +78,7 @@ TEST_CASE("ProfiledCosts, AFailureCannotRunEvenWithEstimates", "[cost]") {
   profile.measurements[key.hash] = m;
   ProfiledCostsOptions options;
   options.library_versions = kVersions;
-  CHECK_FALSE(MakeProfiledCosts(graph, platform, profile, options)->Run(candidate).has_value());
+  CHECK_FALSE(MakeProfiledCosts(graph, platform, profile, options)->OfStep(candidate).run.has_value());
 }
 
 TEST_CASE("ProfiledCosts, FamilyFitAnswersTheUnmeasuredAndSaysSo", "[cost]") {
@@ -96,16 +96,16 @@ TEST_CASE("ProfiledCosts, FamilyFitAnswersTheUnmeasuredAndSaysSo", "[cost]") {
   options.library_versions = kVersions;
   const auto costs = MakeProfiledCosts(graph, platform, profile, options);
   const Candidate unmeasured = RunsAlone(graph, NodeId(12u), kNarrow);
-  const std::optional<Estimate> estimate = costs->Run(unmeasured);
+  const std::optional<Estimate> estimate = costs->OfStep(unmeasured).run;
   REQUIRE(estimate.has_value());
   CHECK(estimate->provenance == Provenance::kEstimated);
   CHECK(estimate->relative_error < 0.05);
   const double expected = law(WorkSizeOf(graph, unmeasured.nodes).bytes);
   CHECK(std::abs(static_cast<double>(estimate->ns) / expected - 1) < 0.05);
-  CHECK_FALSE(costs->Run(RunsAlone(graph, NodeId(12u), kWide)).has_value());
-  CHECK_FALSE(costs->Run(RunsAlone(graph, NodeId(12u), kNarrow, "onednn")).has_value());
+  CHECK_FALSE(costs->OfStep(RunsAlone(graph, NodeId(12u), kWide)).run.has_value());
+  CHECK_FALSE(costs->OfStep(RunsAlone(graph, NodeId(12u), kNarrow, "onednn")).run.has_value());
   options.allow_estimates = false;
-  CHECK_FALSE(MakeProfiledCosts(graph, platform, profile, options)->Run(unmeasured).has_value());
+  CHECK_FALSE(MakeProfiledCosts(graph, platform, profile, options)->OfStep(unmeasured).run.has_value());
 }
 
 TEST_CASE("ProfiledCosts, TimesOfAnotherProcessorAreNoSamples", "[cost]") {
@@ -121,9 +121,11 @@ TEST_CASE("ProfiledCosts, TimesOfAnotherProcessorAreNoSamples", "[cost]") {
   }
   ProfiledCostsOptions options;
   options.library_versions = kVersions;
-  CHECK(MakeProfiledCosts(graph, platform, profile, options)->Run(RunsAlone(graph, NodeId(0u), kNarrow)).has_value());
+  CHECK(MakeProfiledCosts(graph, platform, profile, options)
+            ->OfStep(RunsAlone(graph, NodeId(0u), kNarrow))
+            .run.has_value());
   CHECK_FALSE(
-      MakeProfiledCosts(graph, other, profile, options)->Run(RunsAlone(graph, NodeId(0u), kNarrow)).has_value());
+      MakeProfiledCosts(graph, other, profile, options)->OfStep(RunsAlone(graph, NodeId(0u), kNarrow)).run.has_value());
 }
 
 TEST_CASE("ProfiledCosts, AFitNeverMixesMathModes", "[cost]") {
@@ -154,11 +156,11 @@ TEST_CASE("ProfiledCosts, AFitNeverMixesMathModes", "[cost]") {
   for (const MathMode math : {MathMode::kFp32, MathMode::kBf16}) {
     const Candidate unmeasured = candidate_of(12, math);
     const double expected = law(WorkSizeOf(graph, unmeasured.nodes).bytes, math);
-    const std::optional<Estimate> estimate = costs->Run(unmeasured);
+    const std::optional<Estimate> estimate = costs->OfStep(unmeasured).run;
     REQUIRE(estimate.has_value());
     CHECK(std::abs(static_cast<double>(estimate->ns) / expected - 1) < 0.05);
   }
-  CHECK_FALSE(costs->Run(candidate_of(12, MathMode::kInt8)).has_value());
+  CHECK_FALSE(costs->OfStep(candidate_of(12, MathMode::kInt8)).run.has_value());
 }
 
 TEST_CASE("ProfiledCosts, TimesOfAnotherMethodAreNoSamples", "[cost]") {
@@ -178,7 +180,7 @@ TEST_CASE("ProfiledCosts, TimesOfAnotherMethodAreNoSamples", "[cost]") {
     ProfiledCostsOptions options;
     options.library_versions = kVersions;
     const auto costs = MakeProfiledCosts(graph, platform, profile, options);
-    CHECK(costs->Run(RunsAlone(graph, NodeId(12u), kNarrow)).has_value() == same_method);
+    CHECK(costs->OfStep(RunsAlone(graph, NodeId(12u), kNarrow)).run.has_value() == same_method);
   }
 }
 
@@ -192,12 +194,12 @@ TEST_CASE("ProfiledCosts, SimulatedCopiesFollowThePlatformFile", "[cost]") {
   CHECK(costs->Copy(4000, LinkId(0u)).ns == 3000);
   CHECK(costs->Copy(4000, LinkId(1u)).ns == 11000);
   CHECK(costs->Copy(4000, LinkId(1u)).provenance == Provenance::kSimulated);
-  CHECK(costs->StepOverhead(kSimulatedClass).ns == 0);
-  CHECK(costs->WaitCost(kNarrow, kSimulatedClass).ns == 0);
+  CHECK(costs->OfClass(kSimulatedClass).overhead.ns == 0);
+  CHECK(costs->OfPair(kNarrow, kSimulatedClass).wait.ns == 0);
   // Nothing was measured on the host: an estimate, never free.
-  CHECK(costs->StepOverhead(kNarrow).ns > 0);
-  CHECK(costs->StepOverhead(kNarrow).provenance == Provenance::kEstimated);
-  CHECK(costs->WaitCost(kNarrow, kWide).ns > 0);
+  CHECK(costs->OfClass(kNarrow).overhead.ns > 0);
+  CHECK(costs->OfClass(kNarrow).overhead.provenance == Provenance::kEstimated);
+  CHECK(costs->OfPair(kNarrow, kWide).wait.ns > 0);
   const Form row{RowMajor(2), DataType::kFloat32};
   CHECK_FALSE(costs->Reorder(std::vector<int64_t>{4, 4}, row, {Layout{{1, 0}, {}}, DataType::kFloat32}, kSimulatedClass)
                   .has_value());
@@ -211,7 +213,7 @@ TEST_CASE("ProfiledCosts, LaunchesOfSegmentsLieOnALineThroughBothSizes", "[cost]
   const auto segments = [&](const Profile& profile) {
     ProfiledCostsOptions options;
     options.library_versions = kVersions;
-    return MakeProfiledCosts(graph, platform, profile, options)->LaunchOfSegment(DeviceId(1u));
+    return MakeProfiledCosts(graph, platform, profile, options)->OfDevice(DeviceId(1u)).segments;
   };
   const auto needed_keys = [&] {
     std::vector<NeededKey> keys = NeededKeys(graph, platform, {}, kVersions);
@@ -254,14 +256,14 @@ TEST_CASE("ProfiledCosts, FetchingIsInterpolatedFromNothingAndEndsWithTheCaches"
     Add(profile, FetchKey(platform, kNarrow, kWide, bytes), static_cast<int64_t>(bytes / 16), "fetch", "", "");
   }
   const auto costs = MakeProfiledCosts(graph, platform, profile, options);
-  CHECK(costs->FetchCost(kNarrow, kWide, 0).ns == 0);
-  CHECK(costs->FetchCost(kNarrow, kWide, 512).ns == 32);
-  CHECK(costs->FetchCost(kNarrow, kWide, 100'000).ns == 6250);
-  CHECK(costs->FetchCost(kNarrow, kWide, 100'000).provenance == Provenance::kMeasured);
-  CHECK(costs->FetchCost(kNarrow, kWide, uint64_t{1} << 30).ns == 262'144);
+  CHECK(costs->OfPair(kNarrow, kWide).fetch.ns(0) == 0);
+  CHECK(costs->OfPair(kNarrow, kWide).fetch.ns(512) == 32);
+  CHECK(costs->OfPair(kNarrow, kWide).fetch.ns(100'000) == 6250);
+  CHECK(costs->OfPair(kNarrow, kWide).fetch.provenance == Provenance::kMeasured);
+  CHECK(costs->OfPair(kNarrow, kWide).fetch.ns(uint64_t{1} << 30) == 262'144);
   // Never measured: for nothing, and said to be a guess.
-  CHECK(costs->FetchCost(kWide, kNarrow, 100'000).ns == 0);
-  CHECK(costs->FetchCost(kWide, kNarrow, 100'000).provenance == Provenance::kEstimated);
+  CHECK(costs->OfPair(kWide, kNarrow).fetch.ns(100'000) == 0);
+  CHECK(costs->OfPair(kWide, kNarrow).fetch.provenance == Provenance::kEstimated);
 }
 
 // Two Relus of a value each that Relus before them make: 4 KiB, and 4 MiB, another magnitude.
@@ -289,13 +291,13 @@ TEST_CASE("ProfiledCosts, AClassFeelsTheShareOfFetchingThatOneOfItDoes", "[cost]
     return MakeProfiledCosts(graph, platform, profile, options);
   };
   const auto costs = costs_if(64);  // 256 would be all
-  CHECK(costs->FetchShare(candidates[1]) == 0.25);
+  CHECK(costs->OfStep(candidates[1]).fetch_share == 0.25);
   const Candidate copy = candidates[1];
-  CHECK(costs->FetchShare(copy) == 0.25);
-  CHECK(costs->FetchShare(candidates[0]) == 1);  // reads what is the caller's: fetches nothing
-  CHECK(costs->FetchShare(candidates[2]) == 1);  // of another magnitude: not measured
-  CHECK(costs_if(512)->FetchShare(candidates[1]) == 2);
-  CHECK(costs_if(1'000'000)->FetchShare(candidates[1]) == 4);  // noise
+  CHECK(costs->OfStep(copy).fetch_share == 0.25);
+  CHECK(costs->OfStep(candidates[0]).fetch_share == 1);  // reads what is the caller's: fetches nothing
+  CHECK(costs->OfStep(candidates[2]).fetch_share == 1);  // of another magnitude: not measured
+  CHECK(costs_if(512)->OfStep(candidates[1]).fetch_share == 2);
+  CHECK(costs_if(1'000'000)->OfStep(candidates[1]).fetch_share == 4);  // noise
 }
 
 TEST_CASE("ProfiledCosts, MeasuredCopiesAreInterpolated", "[cost]") {
@@ -366,11 +368,11 @@ TEST_CASE("NeededKeys, APlannerMissesNothingThatWasMeasured", "[cost]") {
     const auto measured = [](const Estimate& e) {
       return e.provenance == Provenance::kMeasured || e.provenance == Provenance::kSimulated;
     };
-    for (const Candidate& c : candidates) CHECK(costs->Run(c).has_value());
+    for (const Candidate& c : candidates) CHECK(costs->OfStep(c).run.has_value());
     for (const UnitClassId from : {kNarrow, kWide}) {
-      CHECK(costs->StepOverhead(from).provenance == Provenance::kMeasured);
+      CHECK(costs->OfClass(from).overhead.provenance == Provenance::kMeasured);
       for (const UnitClassId to : {kNarrow, kWide}) {
-        CHECK(costs->WaitCost(from, to).provenance == Provenance::kMeasured);
+        CHECK(costs->OfPair(from, to).wait.provenance == Provenance::kMeasured);
       }
     }
     // Every form a value is made in, to every form it is taken in.
@@ -504,7 +506,7 @@ TEST_CASE("ProfiledCosts, ManyThreadsAskAtOnce", "[cost]") {
   for (int64_t& sum : sums) {
     threads.emplace_back([&] {
       for (int i = 0; i < 200; ++i) {
-        for (uint32_t n = 0; n < 14; ++n) sum += costs->Run(RunsAlone(graph, NodeId(n), kNarrow))->ns;
+        for (uint32_t n = 0; n < 14; ++n) sum += costs->OfStep(RunsAlone(graph, NodeId(n), kNarrow)).run->ns;
       }
     });
   }

@@ -91,9 +91,9 @@ void CheckNetwork(const char* text, int64_t most_groups) {
     options.candidates = candidates;
     const auto costs = MakeProfiledCosts(graph, measured, std::move(profile), options);
     for (const Candidate& candidate : candidates) {
-      if (!costs->Run(candidate)) continue;
-      CHECK(costs->Demand(candidate) > 0.99);  // the fake device does one thing after the other
-      CHECK(costs->StepOverheadOf(candidate).provenance == Provenance::kMeasured);
+      if (!costs->OfStep(candidate).run) continue;
+      CHECK(costs->OfStep(candidate).demand > 0.99);  // the fake device does one thing after the other
+      CHECK(costs->OfStep(candidate).overhead.provenance == Provenance::kMeasured);
     }
     auto plan = FindPlanner("search").value()->make_plan({graph, measured, candidates, *costs}, nullptr);
     if (!plan.ok()) FAIL(ToString(plan.error()));

@@ -16,10 +16,10 @@ using testing::World;
 class SomeEstimated : public CostsOver {
  public:
   SomeEstimated(const World& world, NodeId estimated) : CostsOver(world.costs), estimated_(estimated) {}
-  std::optional<Estimate> Run(const Candidate& candidate) const override {
-    std::optional<Estimate> estimate = under().Run(candidate);
-    if (estimate && candidate.nodes[0] == estimated_) estimate->provenance = Provenance::kEstimated;
-    return estimate;
+  StepCost OfStep(const Candidate& candidate) const override {
+    StepCost cost = under().OfStep(candidate);
+    if (cost.run && candidate.nodes[0] == estimated_) cost.run->provenance = Provenance::kEstimated;
+    return cost;
   }
 
  private:
@@ -29,8 +29,10 @@ class SomeEstimated : public CostsOver {
 class NothingOn : public CostsOver {
  public:
   NothingOn(const World& world, DeviceId device) : CostsOver(world.costs), world_(world), device_(device) {}
-  std::optional<Estimate> Run(const Candidate& candidate) const override {
-    return world_.platform.unit_class(candidate.unit_class).device == device_ ? std::nullopt : under().Run(candidate);
+  StepCost OfStep(const Candidate& candidate) const override {
+    StepCost cost = under().OfStep(candidate);
+    if (world_.platform.unit_class(candidate.unit_class).device == device_) cost.run.reset();
+    return cost;
   }
 
  private:

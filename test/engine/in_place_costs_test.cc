@@ -50,7 +50,8 @@ TEST_CASE("InPlaceCosts, StepsThatTookWhatWasExpectedChangeNothing", "[engine]")
   scene.costs.Note(scene.plan, scene.Expected());
   CHECK(scene.costs.pace() == 1.0);
   for (size_t s = 0; s < scene.plan.steps.size(); ++s) {
-    if (const Candidate* ran = scene.Ran(s)) CHECK(scene.costs.Run(*ran)->ns == scene.world.costs.Run(*ran)->ns);
+    if (const Candidate* ran = scene.Ran(s))
+      CHECK(scene.costs.OfStep(*ran).run->ns == scene.world.costs.OfStep(*ran).run->ns);
   }
   const Timeline timeline = SimulatePlan(scene.world.graph, scene.world.platform, scene.plan, scene.costs).value();
   CHECK(timeline.makespan_ns == scene.plan.makespan.ns);
@@ -63,17 +64,17 @@ TEST_CASE("InPlaceCosts, ASlowerMachineIsPaceAndNoCorrection", "[engine]") {
   scene.costs.Note(scene.plan, twice);
   CHECK(scene.costs.pace() == 2.0);
   const Candidate& ran = *scene.Ran(scene.Some());
-  const int64_t alone = scene.world.costs.Run(ran)->ns;
-  CHECK(scene.costs.Run(ran)->ns == alone);
+  const int64_t alone = scene.world.costs.OfStep(ran).run->ns;
+  CHECK(scene.costs.OfStep(ran).run->ns == alone);
   scene.costs.set_scale(scene.costs.pace());
-  CHECK(scene.costs.Run(ran)->ns == 2 * alone);
+  CHECK(scene.costs.OfStep(ran).run->ns == 2 * alone);
 }
 
 TEST_CASE("InPlaceCosts, AStepThatTakesLongerThanTheOthersIsCorrectedAndLaterTimesReplaceIt", "[engine]") {
   Scene scene;
   const size_t slow = scene.Some();
   const Candidate& ran = *scene.Ran(slow);
-  const int64_t alone = scene.world.costs.Run(ran)->ns;
+  const int64_t alone = scene.world.costs.OfStep(ran).run->ns;
   std::vector<int64_t> times = scene.Expected();
   int64_t sum = 0;
   for (int64_t ns : times) sum += ns;
@@ -81,16 +82,16 @@ TEST_CASE("InPlaceCosts, AStepThatTakesLongerThanTheOthersIsCorrectedAndLaterTim
   scene.costs.Note(scene.plan, times);
   CHECK(scene.costs.pace() == 2.0);
   const double more = static_cast<double>(times[slow]) / 2 - static_cast<double>(scene.plan.steps[slow].expected_ns);
-  CHECK(std::abs(static_cast<double>(scene.costs.Run(ran)->ns - alone) - more) <= 1);
-  CHECK(scene.costs.Run(ran)->provenance == Provenance::kMeasured);
+  CHECK(std::abs(static_cast<double>(scene.costs.OfStep(ran).run->ns - alone) - more) <= 1);
+  CHECK(scene.costs.OfStep(ran).run->provenance == Provenance::kMeasured);
   // With the plan predicted anew, the same times are what is expected but for the pace.
   const Timeline timeline = SimulatePlan(scene.world.graph, scene.world.platform, scene.plan, scene.costs).value();
   for (size_t s = 0; s < scene.plan.steps.size(); ++s) {
     scene.plan.steps[s].expected_ns = timeline.end_ns[s] - timeline.start_ns[s];
   }
-  const int64_t corrected = scene.costs.Run(ran)->ns;
+  const int64_t corrected = scene.costs.OfStep(ran).run->ns;
   scene.costs.Note(scene.plan, scene.Expected());
-  CHECK(scene.costs.Run(ran)->ns == corrected);
+  CHECK(scene.costs.OfStep(ran).run->ns == corrected);
 }
 
 // As of nested graphs: a placeholder that is twenty times too small is no slow machine.
@@ -100,10 +101,10 @@ TEST_CASE("InPlaceCosts, StepsThatNobodyMeasuredSayNothingOfThePace", "[engine]"
   class Guessed : public CostsOver {
    public:
     Guessed(const CostModel& costs, const Candidate& guessed) : CostsOver(costs), guessed_(guessed) {}
-    std::optional<Estimate> Run(const Candidate& candidate) const override {
-      std::optional<Estimate> estimate = under().Run(candidate);
-      if (estimate && candidate.nodes == guessed_.nodes) estimate->provenance = Provenance::kEstimated;
-      return estimate;
+    StepCost OfStep(const Candidate& candidate) const override {
+      StepCost cost = under().OfStep(candidate);
+      if (cost.run && candidate.nodes == guessed_.nodes) cost.run->provenance = Provenance::kEstimated;
+      return cost;
     }
 
    private:
@@ -118,8 +119,8 @@ TEST_CASE("InPlaceCosts, StepsThatNobodyMeasuredSayNothingOfThePace", "[engine]"
     costs.Note(scene.plan, taken);
     CHECK(costs.pace() == 1.0);
     const int64_t more = taken[guessed] - scene.plan.steps[guessed].expected_ns;
-    CHECK(costs.Run(ran)->ns == std::max<int64_t>(1, alone.Run(ran)->ns + more));
-    CHECK(costs.Run(ran)->provenance == Provenance::kMeasured);
+    CHECK(costs.OfStep(ran).run->ns == std::max<int64_t>(1, alone.OfStep(ran).run->ns + more));
+    CHECK(costs.OfStep(ran).run->provenance == Provenance::kMeasured);
   }
 }
 
@@ -132,7 +133,7 @@ TEST_CASE("InPlaceCosts, StepsWithoutTimesAndImpossibleTimesAreLeftAlone", "[eng
   times[fast] = 1;
   scene.costs.Note(scene.plan, times);
   const Candidate& ran = *scene.Ran(fast);
-  CHECK(scene.costs.Run(ran)->ns >= scene.world.costs.Run(ran)->ns / 4);
+  CHECK(scene.costs.OfStep(ran).run->ns >= scene.world.costs.OfStep(ran).run->ns / 4);
 }
 
 }  // namespace

@@ -16,7 +16,11 @@ using testing::World;
 class UnsureCosts : public CostsOver {
  public:
   UnsureCosts(const CostModel& costs, double error) : CostsOver(costs), error_(error) {}
-  std::optional<Estimate> Run(const Candidate& candidate) const override { return Unsure(under().Run(candidate)); }
+  StepCost OfStep(const Candidate& candidate) const override {
+    StepCost cost = under().OfStep(candidate);
+    cost.run = Unsure(cost.run);
+    return cost;
+  }
   Estimate Copy(uint64_t bytes, LinkId link) const override { return *Unsure(under().Copy(bytes, link)); }
   std::optional<Estimate> Reorder(std::span<const int64_t> dims, const Form& from, const Form& to,
                                   UnitClassId unit_class) const override {
@@ -63,7 +67,7 @@ TEST_CASE("GainOver, OnlyWhatDiffersCanBeOff", "[engine]") {
   const StepId last = part.report.critical_path.back();
   part.report.critical_path.pop_back();
   const Step& step = whole.steps[last.index()];
-  const int64_t ns = world.costs.Run(whole.candidates[std::get<RunGroup>(step.work).candidate.index()])->ns;
+  const int64_t ns = world.costs.OfStep(whole.candidates[std::get<RunGroup>(step.work).candidate.index()]).run->ns;
   part.makespan.ns -= ns;
   const PredictedGain gain = GainOver(world.graph, world.platform, costs, part, whole);
   const auto whole_ns = static_cast<double>(whole.makespan.ns);
@@ -82,7 +86,7 @@ TEST_CASE("GainOver, EqualKernelsAreOffTogether", "[engine]") {
   once.report.critical_path = {step};
   thrice.report.critical_path = {step, step, step};
   const Candidate& candidate = whole.candidates[std::get<RunGroup>(whole.steps[step.index()].work).candidate.index()];
-  const double error = 2 * 0.05 * static_cast<double>(world.costs.Run(candidate)->ns);
+  const double error = 2 * 0.05 * static_cast<double>(world.costs.OfStep(candidate).run->ns);
   const double off = GainOver(world.graph, world.platform, costs, once, thrice).uncertainty;
   CHECK(std::abs(off - error / static_cast<double>(whole.makespan.ns)) < 1e-12);
 }

@@ -111,7 +111,7 @@ TEST_CASE("Simulator, UnitsOfADeviceWaitForEachOtherWithoutTheirDriver", "[plan]
 struct Recording {
   Recording() {
     platform.devices[1].captures = true;
-    costs.SetSegmentLaunch(DeviceId(1u), {30, 5, Provenance::kTable});
+    costs.SetDevice(DeviceId(1u), {SegmentLaunch{30, 5}});
   }
   Timeline Run(std::vector<TimedStep> steps, const std::vector<uint32_t>& waits) const {
     for (TimedStep& step : steps)
@@ -239,8 +239,10 @@ TEST_CASE("SimulatePlan, AgreesWithTheScheduleThePlanWasMadeFrom", "[plan]") {
     const testing::WorldOptions options = {.contention = seed % 4 == 0, .captures = seed % 3 == 0};
     World world = MakeWorld(testing::RandomGraph(seed, 8 + seed % 40), options, seed);
     if (seed % 5 == 0) {
-      world.costs.SetDemand([](const Candidate& c) { return c.nodes.front().value % 3 == 0 ? 0 : 0.75; });
-      world.costs.SetOverheadOf([](const Candidate& c) { return int64_t{c.nodes.front().value % 7} * 100; });
+      world.costs.ChangeSteps([](const Candidate& c, StepCost& cost) {
+        cost.demand = c.nodes.front().value % 3 == 0 ? 0 : 0.75;
+        cost.overhead.ns = int64_t{c.nodes.front().value % 7} * 100;
+      });
     }
     const PlanningProblem problem = world.problem();
     const Space space = Space::Make(problem).value();
@@ -300,9 +302,9 @@ TEST_CASE("SimulatePlan, TakesDemandAndLaunchesFromTheCosts", "[plan]") {
     return kernels;
   };
   CHECK(ends() == std::vector<int64_t>{110'000, 120'000});  // one launch behind the other, half of the device each
-  world.costs.SetOverheadOf([](const Candidate&) { return 20'000; });
+  world.costs.ChangeSteps([](const Candidate&, StepCost& cost) { cost.overhead.ns = 20'000; });
   CHECK(ends() == std::vector<int64_t>{120'000, 140'000});
-  world.costs.SetDemand([](const Candidate&) { return 1.0; });
+  world.costs.ChangeSteps([](const Candidate&, StepCost& cost) { cost.demand = 1.0; });
   // Alone from 20 to 40 us, at half speed until the first has done its other 80, then the second alone again.
   CHECK(ends() == std::vector<int64_t>{200'000, 220'000});
 }
@@ -326,7 +328,7 @@ TEST_CASE("SimulatePlan, StepsFetchWhatOtherUnitsMade", "[plan]") {
   }
   const auto time_of_choices = [&](double ns_per_byte, double share) {
     world.costs.SetFetch(UnitClassId(0u), UnitClassId(0u), ns_per_byte);
-    world.costs.SetFetchShare([share](const Candidate&) { return share; });
+    world.costs.ChangeSteps([share](const Candidate&, StepCost& cost) { cost.fetch_share = share; });
     const Space felt = Space::Make(problem).value();
     Scheduler scheduler(felt);
     scheduler.Run(solution);

@@ -69,7 +69,8 @@ TEST_CASE("Exact, FindsWhatBruteForceFinds", "[planner][exact]") {
     const bool small = seed % 3 == 0 || machine == Machine::kSharedQueue;  // several forms, or no dominance
     World world = RandomWorld(seed, small ? 2 + seed % 2 : 3 + seed % 2, machine);
     if (seed % 4 == 1) {  // launches of some libraries take less than a copy's, of others more
-      world.costs.SetOverheadOf([](const Candidate& c) { return 50 + 400 * int64_t{c.nodes.front().value % 5}; });
+      world.costs.ChangeSteps(
+          [](const Candidate& c, StepCost& cost) { cost.overhead.ns = 50 + 400 * int64_t{c.nodes.front().value % 5}; });
     }
     const PlanningProblem problem = world.problem();
     const Space space = Space::Make(problem).value();

@@ -71,7 +71,8 @@ TEST_CASE("Operator, TakesTheLayoutThatIsCheapestWithItsReorders", "[planner]") 
   World world = testing::MakeWorld(testing::Chain(2), {.fused = false});
   MakeBare(world, 100, 1'000'000);
   for (const Candidate& candidate : world.candidates) {
-    if (candidate.variant == "blocked") world.costs.SetRunOf(candidate, world.costs.Run(candidate)->ns * 95 / 100);
+    if (candidate.variant == "blocked")
+      world.costs.SetRunOf(candidate, world.costs.OfStep(candidate).run->ns * 95 / 100);
   }
   world.costs.SetReorder([](std::span<const int64_t>, const Form&, const Form&, UnitClassId) { return 50; });
   const Plan plan = PlanBy(world, "operator");

@@ -187,7 +187,7 @@ TEST_CASE("EveryPlanner, StoresNothingInLessOnTheWay", "[planner]") {
     for (Form& form : lower.in) form.storage = DataType::kBfloat16;
     for (Form& form : lower.out) form.storage = DataType::kBfloat16;
     if (lower.elision != Elision::kNone) continue;
-    world.costs.SetRunOf(lower, world.costs.Run(exact[c]).value().ns);
+    world.costs.SetRunOf(lower, world.costs.OfStep(exact[c]).run.value().ns);
     world.candidates.push_back(std::move(lower));
   }
   world.costs.SetReorder([](std::span<const int64_t>, const Form& from, const Form& to, UnitClassId) {
@@ -209,7 +209,7 @@ TEST_CASE("EveryPlanner, ComputesInFp32WhatMustBe", "[planner]") {
     Candidate lower = candidate;
     lower.math = MathMode::kBf16;
     lower.variant += " in bf16";
-    world.costs.SetRunOf(lower, world.costs.Run(candidate).value().ns / 10);
+    world.costs.SetRunOf(lower, world.costs.OfStep(candidate).run.value().ns / 10);
     world.candidates.push_back(std::move(lower));
   }
   for (size_t node = 0; node < world.graph.nodes().size(); ++node) {

@@ -51,7 +51,7 @@ World ForkOnStreams(const std::vector<int64_t>& branch_ns, double share) {
   const std::vector<Candidate> on_core = world.candidates;
   world.candidates.clear();
   for (Candidate candidate : on_core) {
-    const int64_t ns = world.costs.Run(candidate)->ns;
+    const int64_t ns = world.costs.OfStep(candidate).run->ns;
     candidate.unit_class = stream.unit_class;
     world.costs.SetRunOf(candidate, ns);
     world.candidates.push_back(candidate);
@@ -131,7 +131,7 @@ World TwoKindsOnStreams() {
     const std::vector<NodeId> nodes = {NodeId(n)};
     Candidate candidate = RowMajorCandidate(world.graph, nodes, like.library);
     candidate.unit_class = like.unit_class;
-    world.costs.SetRunOf(candidate, world.costs.Run(before[n])->ns);
+    world.costs.SetRunOf(candidate, world.costs.OfStep(before[n]).run->ns);
     world.candidates.push_back(candidate);
   }
   return world;

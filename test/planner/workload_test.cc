@@ -129,7 +129,7 @@ TEST_CASE("Workload, SmallFileBecomesAProblem", "[planner]") {
     const NodeId node = candidate.nodes.front();
     const int64_t cpu_ns = node == first ? 1'500'000 : node == second ? 4'000'000 : 2'000'000;
     const int64_t accelerator_ns = node == first ? 250'000 : 500'000;
-    CHECK(workload.costs.Run(candidate)->ns == (on_host ? cpu_ns : accelerator_ns));
+    CHECK(workload.costs.OfStep(candidate).run->ns == (on_host ? cpu_ns : accelerator_ns));
     if (node == hosted) CHECK(on_host);
   }
   const ValueId output = workload.graph.node(first).outputs.front();

@@ -94,9 +94,9 @@ TEST_CASE("MeasureDevice, LaunchesAndHandOversOfAsynchronousUnitsAreMeasured", "
   options.allow_estimates = false;
   const auto costs = MakeProfiledCosts(scene.graph, platform, profile, options);
   for (size_t k = 0; k < platform.unit_classes.size(); ++k) {
-    CHECK(costs->StepOverhead(UnitClassId(k)).provenance == Provenance::kMeasured);
+    CHECK(costs->OfClass(UnitClassId(k)).overhead.provenance == Provenance::kMeasured);
     for (size_t other = 0; other < platform.unit_classes.size(); ++other) {
-      CHECK(costs->WaitCost(UnitClassId(k), UnitClassId(other)).provenance == Provenance::kMeasured);
+      CHECK(costs->OfPair(UnitClassId(k), UnitClassId(other)).wait.provenance == Provenance::kMeasured);
     }
   }
   CHECK(costs->Copy(1 << 20, LinkId(0u)).provenance == Provenance::kMeasured);
@@ -191,8 +191,8 @@ TEST_CASE("MeasureDevice, SlowLaunchesAreCoveredByOtherWorkAndKeptAsWhatTheyAre"
   const auto costs = MakeProfiledCosts(scene.graph, scene.machine->platform(), profile, options);
   REQUIRE(scene.candidates.size() == 2);
   for (const Candidate& candidate : scene.candidates) {
-    CHECK(costs->Run(candidate)->ns == scene.probe.device_ns);
-    CHECK(costs->StepOverheadOf(candidate).ns >= std::chrono::nanoseconds(kLaunch).count());
+    CHECK(costs->OfStep(candidate).run->ns == scene.probe.device_ns);
+    CHECK(costs->OfStep(candidate).overhead.ns >= std::chrono::nanoseconds(kLaunch).count());
   }
   // A copy to disturb caches for each of them, and many more to keep the device busy.
   CHECK(scene.remote.copies_within > 4 * scene.probe.runs);

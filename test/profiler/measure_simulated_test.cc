@@ -67,12 +67,12 @@ TEST_CASE("MeasureSimulated, OnTheWallClockEveryTimeIsMeasured", "[profiler]") {
   const auto costs = scene.Costs();
   REQUIRE(scene.candidates.size() == 2);
   for (const Candidate& candidate : scene.candidates) {
-    const std::optional<Estimate> cost = costs->Run(candidate);
+    const std::optional<Estimate> cost = costs->OfStep(candidate).run;
     REQUIRE(cost.has_value());
     CHECK(cost->provenance == Provenance::kMeasured);
     CHECK(cost->ns >= kKernelNs);
-    CHECK(costs->Demand(candidate) > 0);
-    CHECK(costs->StepOverheadOf(candidate).provenance == Provenance::kMeasured);
+    CHECK(costs->OfStep(candidate).demand > 0);
+    CHECK(costs->OfStep(candidate).overhead.provenance == Provenance::kMeasured);
   }
   for (size_t l = 0; l < platform.links.size(); ++l) {
     const Estimate small = costs->Copy(256, LinkId(l)), large = costs->Copy(64 << 20, LinkId(l));
@@ -81,13 +81,13 @@ TEST_CASE("MeasureSimulated, OnTheWallClockEveryTimeIsMeasured", "[profiler]") {
     CHECK(large.ns >= kLatencyNs + (64 << 20) / 16);
   }
   for (size_t k = 0; k < platform.unit_classes.size(); ++k) {
-    CHECK(costs->StepOverhead(UnitClassId(k)).provenance == Provenance::kMeasured);
+    CHECK(costs->OfClass(UnitClassId(k)).overhead.provenance == Provenance::kMeasured);
     for (size_t other = 0; other < platform.unit_classes.size(); ++other) {
-      CHECK(costs->WaitCost(UnitClassId(k), UnitClassId(other)).provenance == Provenance::kMeasured);
+      CHECK(costs->OfPair(UnitClassId(k), UnitClassId(other)).wait.provenance == Provenance::kMeasured);
     }
   }
   // Host times, whatever the file says of a virtual clock: two rows, few steps and many.
-  const std::optional<SegmentLaunch> segment = costs->LaunchOfSegment(DeviceId(1u));
+  const std::optional<SegmentLaunch> segment = costs->OfDevice(DeviceId(1u)).segments;
   REQUIRE(segment);
   CHECK(segment->provenance == Provenance::kMeasured);
   CHECK(segment->ns(34) > 0);
@@ -104,20 +104,20 @@ TEST_CASE("MeasureSimulated, WhatOneClockSaysIsNoAnswerForTheOther", "[profiler]
   SimulatedScene scene;
   REQUIRE(scene.Measure(SimulatedClock::kVirtual).ok());
   for (const Candidate& candidate : scene.candidates) {
-    CHECK(scene.Costs()->Run(candidate)->ns == kKernelNs);
-    CHECK(scene.Costs()->Run(candidate)->provenance == Provenance::kSimulated);
+    CHECK(scene.Costs()->OfStep(candidate).run->ns == kKernelNs);
+    CHECK(scene.Costs()->OfStep(candidate).run->provenance == Provenance::kSimulated);
   }
   const auto costs = scene.Costs();
-  REQUIRE(costs->LaunchOfSegment(DeviceId(1u)));
-  CHECK(costs->LaunchOfSegment(DeviceId(1u))->ns(10) == 9000 + 10 * 500);
-  CHECK(costs->LaunchOfSegment(DeviceId(1u))->provenance == Provenance::kSimulated);
-  CHECK(costs->StepOverhead(FindUnitClass(scene.measured, "sim:0")).ns == 4000);
+  REQUIRE(costs->OfDevice(DeviceId(1u)).segments);
+  CHECK(costs->OfDevice(DeviceId(1u)).segments->ns(10) == 9000 + 10 * 500);
+  CHECK(costs->OfDevice(DeviceId(1u)).segments->provenance == Provenance::kSimulated);
+  CHECK(costs->OfClass(FindUnitClass(scene.measured, "sim:0")).overhead.ns == 4000);
   const size_t with_virtual_clock = scene.db.All()->size();
   const Result<MeasureReport> real = scene.Measure(SimulatedClock::kReal);
   REQUIRE(real.ok());
   CHECK(real->measured > with_virtual_clock - real->reused);
   for (const Candidate& candidate : scene.candidates) {
-    CHECK(scene.Costs()->Run(candidate)->provenance == Provenance::kMeasured);
+    CHECK(scene.Costs()->OfStep(candidate).run->provenance == Provenance::kMeasured);
   }
   // The host is the same: its hand-overs are not measured again, and nothing on the virtual clock is.
   const Result<MeasureReport> again = scene.Measure(SimulatedClock::kVirtual);

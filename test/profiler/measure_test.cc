@@ -89,7 +89,7 @@ TEST_CASE("Measure, EveryNeededKeyOnceThenNothing", "[profiler]") {
   options.allow_estimates = false;
   const auto costs = MakeProfiledCosts(scene.graph, scene.machine->platform(), profile, options);
   for (const Candidate& candidate : scene.candidates) {
-    const std::optional<Estimate> cost = costs->Run(candidate);
+    const std::optional<Estimate> cost = costs->OfStep(candidate).run;
     REQUIRE(cost.has_value());
     CHECK(cost->ns > 0);
     CHECK(cost->provenance == Provenance::kMeasured);

@@ -325,12 +325,12 @@ World MakeWorld(Graph graph, const WorldOptions& options, uint64_t seed) {
       if (on_host(c) && on_host(d)) world.costs.SetFetch(UnitClassId(c), UnitClassId(d), 0.25);
     }
   }
-  world.costs.SetFetchShare([](const Candidate& candidate) {
-    return 0.5 * static_cast<double>((candidate.nodes.size() + candidate.unit_class.index()) % 4);
+  world.costs.ChangeSteps([](const Candidate& candidate, StepCost& cost) {
+    cost.fetch_share = 0.5 * static_cast<double>((candidate.nodes.size() + candidate.unit_class.index()) % 4);
   });
   if (options.captures) {
     world.platform.devices[1].captures = true;
-    world.costs.SetSegmentLaunch(DeviceId(1u), {2000, 150, Provenance::kTable});
+    world.costs.SetDevice(DeviceId(1u), {SegmentLaunch{2000, 150}});
   }
   if (options.contention) {
     world.costs.SetSlowdown([](const Candidate&, std::span<const Candidate* const> beside) {

@@ -30,7 +30,7 @@ OperatorTable::OperatorTable(const Model& model, const Platform& platform, const
   }
   for (const Candidate& candidate : model.candidates) {
     if (candidate.nodes.size() != 1) continue;
-    const std::optional<Estimate> cost = costs.Run(candidate);
+    const std::optional<Estimate> cost = costs.OfStep(candidate).run;
     if (!cost) continue;
     Cell& cell = rows_[candidate.nodes[0].index()].cells[*column_of[candidate.unit_class.index()]];
     if (cell.ns >= 0 && cell.ns <= cost->ns) continue;

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "partitiontuner/candidate/signature.h"
-#include "partitiontuner/cost/cost_model.h"
+#include "partitiontuner/cost/estimate.h"
 #include "partitiontuner/support/json.h"
 
 namespace pt {

@@ -38,8 +38,8 @@ MeasurementKey CostKey(const Graph& graph, const Platform& platform, const Candi
 struct ProfiledCostsOptions {
   std::map<std::string, std::string> library_versions;  // name -> version, as in the keys
   bool allow_estimates = true;                          // false: what was not measured cannot run
-  // Candidates that will be asked for most: elements of this span are answered by their address, everything
-  // else by content. Must outlive the model and stay unchanged.
+  // Candidates that will be asked for most: looked up at once. The costs of classes are read of them. Must outlive the
+  // model and stay unchanged.
   std::span<const Candidate> candidates = {};
 };
 

@@ -25,40 +25,35 @@ class TableCosts : public CostModel {
                                                        UnitClassId)>
                       ns);
   void SetOverhead(UnitClassId unit_class, int64_t ns);
-  void SetOverheadOf(std::function<int64_t(const Candidate&)> ns);  // SetOverhead's where it was not set
-  void SetSegmentLaunch(DeviceId device, const SegmentLaunch& launch);
-  void SetDemand(std::function<double(const Candidate&)> share);  // not known where it was not set
+  void SetDevice(DeviceId device, const DeviceCost& cost);
   void SetWait(UnitClassId from, UnitClassId to, int64_t ns);
   void SetFetch(UnitClassId from, UnitClassId to, double ns_per_byte);
-  void SetFetchShare(std::function<double(const Candidate&)> share);  // 1 where it was not set
+  // Changes what is said of a step of the candidate, behind what was set otherwise and all changes given before.
+  void ChangeSteps(std::function<void(const Candidate&, StepCost&)> change);
   void SetSlowdown(std::function<double(const Candidate&, std::span<const Candidate* const> beside)> factor);
 
-  std::optional<Estimate> Run(const Candidate& candidate) const override;
+  StepCost OfStep(const Candidate& candidate) const override;
+  ClassCost OfClass(UnitClassId unit_class) const override;
+  PairCost OfPair(UnitClassId from, UnitClassId to) const override;
+  DeviceCost OfDevice(DeviceId device) const override;
   Estimate Copy(uint64_t bytes, LinkId link) const override;
   std::optional<Estimate> Reorder(std::span<const int64_t> dims, const Form& from, const Form& to,
                                   UnitClassId unit_class) const override;
-  Estimate StepOverhead(UnitClassId unit_class) const override;
-  Estimate StepOverheadOf(const Candidate& candidate) const override;
-  std::optional<SegmentLaunch> LaunchOfSegment(DeviceId device) const override;
-  double Demand(const Candidate& candidate) const override { return demand_ ? demand_(candidate) : 0; }
-  Estimate WaitCost(UnitClassId from, UnitClassId to) const override;
-  Estimate FetchCost(UnitClassId from, UnitClassId to, uint64_t bytes) const override;
-  double FetchShare(const Candidate& candidate) const override;
   double Slowdown(const Candidate& candidate, std::span<const Candidate* const> beside) const override;
   bool has_slowdown() const override { return slowdown_ != nullptr; }
 
  private:
+  std::optional<Estimate> RunOf(const Candidate& candidate) const;
+
   std::map<std::pair<std::vector<NodeId>, UnitClassId>, int64_t> run_;
   std::map<std::tuple<std::vector<NodeId>, UnitClassId, std::string, std::string>, int64_t> run_of_;
   std::map<LinkId, std::pair<int64_t, double>> links_;
   std::function<std::optional<int64_t>(std::span<const int64_t>, const Form&, const Form&, UnitClassId)> reorder_;
   std::map<UnitClassId, int64_t> overhead_;
-  std::function<int64_t(const Candidate&)> overhead_of_;
-  std::map<DeviceId, SegmentLaunch> segment_launches_;
-  std::function<double(const Candidate&)> demand_;
+  std::map<DeviceId, DeviceCost> devices_;
   std::map<std::pair<UnitClassId, UnitClassId>, int64_t> wait_;
   std::map<std::pair<UnitClassId, UnitClassId>, double> fetch_;  // nanoseconds per byte
-  std::function<double(const Candidate&)> fetch_share_;
+  std::vector<std::function<void(const Candidate&, StepCost&)>> changes_;
   std::function<double(const Candidate&, std::span<const Candidate* const>)> slowdown_;
 };
 

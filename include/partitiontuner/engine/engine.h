@@ -14,6 +14,7 @@
 #include <string_view>
 #include <vector>
 
+#include "partitiontuner/cost/cost_model.h"
 #include "partitiontuner/cost/profile.h"
 #include "partitiontuner/engine/error_budget.h"
 #include "partitiontuner/engine/finalists.h"

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "partitiontuner/cost/cost_model.h"
 #include "partitiontuner/engine/engine.h"
 
 namespace pt {

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "partitiontuner/candidate/candidate.h"
-#include "partitiontuner/cost/cost_model.h"
+#include "partitiontuner/cost/estimate.h"
 #include "partitiontuner/plan/lending.h"
 #include "partitiontuner/support/json.h"
 

@@ -4,6 +4,7 @@
 #include <optional>
 #include <span>
 
+#include "partitiontuner/cost/cost_model.h"
 #include "partitiontuner/plan/happens_before.h"
 #include "partitiontuner/plan/plan.h"
 
@@ -20,14 +21,14 @@ struct Timeline {
 };
 
 // Runs each resource's list in order (lists as in happens_before.h); a step starts when its unit's resources are free
-// and its waits (with WaitCost across units) are over, and takes longer by FetchCost of what other units made. Launches
-// of asynchronous steps occupy their driver core, until all that the step waits for is over but for what the device
-// itself waits for: steps on its own units. Steps that form a segment (launch_segments.h) of a device whose launches of
-// segments are known (SegmentLaunchesOf) have one launch, where the first of them stands: all of them wait for it and
-// for what the first waits for, and what comes next on the first one's unit waits for all of them. Concurrent steps
-// slow each other as CostModel::Slowdown says, and by as much as what they ask of a resource exceeds its capacity:
-// their demand (DemandOf), or what their units use where that is not known. Steps that memory placement elides cost
-// their overhead only. Errors: a step whose cost is unknown (kPartial).
+// and its waits (with PairCost::wait across units) are over, and takes longer by PairCost::fetch of what other units
+// made. Launches of asynchronous steps occupy their driver core, until all that the step waits for is over but for what
+// the device itself waits for: steps on its own units. Steps that form a segment (launch_segments.h) of a device whose
+// launches of segments are known (DeviceCost::segments) have one launch, where the first of them stands: all of them
+// wait for it and for what the first waits for, and what comes next on the first one's unit waits for all of them.
+// Concurrent steps slow each other as CostModel::Slowdown says, and by as much as what they ask of a resource exceeds
+// its capacity: their demand (DemandOf), or what their units use where that is not known. Steps that memory placement
+// elides cost their overhead only. Errors: a step whose cost is unknown (kPartial).
 Result<Timeline> SimulatePlan(const Graph& graph, const Platform& platform, const Plan& plan, const CostModel& costs);
 
 // The same plan with these times for its steps (by step, nanoseconds, all that belongs to them), hand_over_ns from the
@@ -36,10 +37,10 @@ Result<Timeline> SimulatePlan(const Graph& graph, const Platform& platform, cons
 Timeline ReplayPlan(const Platform& platform, const Plan& plan, std::span<const int64_t> step_ns,
                     int64_t hand_over_ns = 0);
 
-// By device: what launching a segment takes; empty where steps are launched one by one.
-using SegmentLaunches = std::vector<std::optional<SegmentLaunch>>;
-// Of the devices that capture, as far as costs know it.
-SegmentLaunches SegmentLaunchesOf(const Platform& platform, const CostModel& costs);
+// By device. Where launches of segments are not known, steps are launched one by one.
+using DeviceCosts = std::vector<DeviceCost>;
+// As costs say; launches of segments of devices that capture alone.
+DeviceCosts DeviceCostsOf(const Platform& platform, const CostModel& costs);
 // What SimulatePlan launches as one.
 SegmentReport SegmentsOf(const Graph& graph, const Platform& platform, const Plan& plan, const CostModel& costs);
 
@@ -56,14 +57,14 @@ struct TimedStep {
   uint32_t first_wait = 0, end_wait = 0;  // its part of `waits`: the steps whose end it waits for
 };
 
-// CostModel::FetchShare of what moves data and does nothing else.
+// StepCost::fetch_share of what moves data and does nothing else.
 inline constexpr double kWholeFetch = 1;
 
 // The rules of SimulatePlan over timed steps; made once for many simulations. Thread-safe.
 class Simulator {
  public:
   Simulator(const Platform& platform, const CostModel& costs);
-  Simulator(const Platform& platform, const CostModel& costs, SegmentLaunches segment_launches);
+  Simulator(const Platform& platform, const CostModel& costs, DeviceCosts device_costs);
   // waits: indices of earlier steps.
   Timeline Run(std::span<const TimedStep> steps, std::span<const uint32_t> waits) const;
   // The same for whom a makespan above limit_ns is of no use: empty where it is certain to be above, as soon as that
@@ -75,10 +76,11 @@ class Simulator {
   // plan says when they are launched: what is placed by these lanes with launches that take no time ends no later than
   // Run says.
   const Lanes& lanes() const { return lanes_; }
-  bool launches_segments(DeviceId device) const { return segment_launches_[device.index()].has_value(); }
+  bool launches_segments(DeviceId device) const { return device_cost(device).segments.has_value(); }
+  const DeviceCost& device_cost(DeviceId device) const { return device_costs_[device.index()]; }
   int64_t wait_ns(UnitId from, UnitId to) const;
   // What a step on `to` takes longer because `bytes` of what it reads were made on `from`, by its
-  // CostModel::FetchShare.
+  // StepCost::fetch_share.
   int64_t fetch_ns(UnitId from, UnitId to, uint64_t bytes, double share) const;
   // A step on `to` that waits for one on `from` is launched at once: the device sees to the order.
   bool waits_on_device(UnitId from, UnitId to) const;
@@ -89,13 +91,18 @@ class Simulator {
  private:
   LaunchSegments FindSegments(std::span<const TimedStep> steps, std::span<const uint32_t> waits) const;
   Timeline TimelineOf(std::span<const TimedStep> steps, const JobList& jobs) const;
+  size_t PairOf(UnitId from, UnitId to) const {
+    return platform_.unit(from).unit_class.index() * platform_.unit_classes.size() +
+           platform_.unit(to).unit_class.index();
+  }
 
   const Platform& platform_;
   const CostModel& costs_;
   Lanes lanes_;
   std::vector<uint32_t> drivers_;  // by unit: as LanesOf says
-  SegmentLaunches segment_launches_;
-  std::vector<int64_t> waits_ns_;  // by class of the earlier and class of the later step
+  DeviceCosts device_costs_;
+  std::vector<int64_t> waits_ns_;   // by class of the earlier and class of the later step
+  std::vector<FetchCost> fetches_;  // likewise
   bool has_contention_ = false, has_segments_ = false;
 };
 

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "partitiontuner/cost/cost_model.h"
 #include "partitiontuner/plan/plan.h"
 
 namespace pt {
@@ -58,6 +59,7 @@ struct PlanningProblem {
   int64_t time_limit_ns = 0;             // safety cut; 0 = none
   std::function<int64_t()> now_ns = {};  // of a clock that never goes back; empty = the steady clock
   int64_t bound_ns = 0;  // no plan is faster (planner/bounds.h): the search may end there; 0 = not known
+  std::span<const StepCost> step_costs = {};  // of the candidates, where they are known already; empty: costs say them
 };
 
 struct Planner {
