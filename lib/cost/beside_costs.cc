@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "lib/cost/candidate_classes.h"
-#include "lib/cost/cost_keys.h"
 #include "partitiontuner/cost/cost_keys.h"
 #include "partitiontuner/cost/costs_over.h"
 #include "partitiontuner/cost/profiled_costs.h"

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "lib/cost/cost_keys.h"
+#include "lib/cost/cost_kind.h"
 #include "partitiontuner/candidate/run_time_sizes.h"
 #include "partitiontuner/cost/beside_costs.h"
 

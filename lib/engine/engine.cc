@@ -13,6 +13,7 @@
 #include "lib/engine/nested_plans.h"
 #include "lib/engine/rough_costs.h"
 #include "partitiontuner/cost/beside_costs.h"
+#include "partitiontuner/cost/needed_keys.h"
 #include "partitiontuner/cost/profiled_costs.h"
 #include "partitiontuner/planner/dispatch.h"
 #include "partitiontuner/version.h"

@@ -14,23 +14,33 @@ using Clock = std::chrono::steady_clock;
 constexpr std::chrono::milliseconds kHogsRun{2};
 constexpr uint32_t kHogRepeats = 9;
 
-}  // namespace
-
-Hogs& BesideSampler::HogsBeside(UnitClassId unit_class, Hogs::Kind kind) {
-  return hogs_.try_emplace(std::pair(unit_class, kind), kind, OtherCores(task_.platform, unit_class), task_.platform)
+Hogs& HogsBeside(Bench& bench, UnitClassId unit_class, Hogs::Kind kind) {
+  const Platform& platform = bench.task.platform;
+  return bench.hogs.try_emplace(std::pair(unit_class, kind), kind, OtherCores(platform, unit_class), platform)
       .first->second;
 }
 
-Status BesideSampler::Measure(WorkItem& item) {
-  if (item.needed.kind == NeededKey::Kind::kMemoryHog) return MeasureHogs(item);
-  return MeasureBeside(item);
+Status MeasureBeside(Bench& bench, WorkItem& item, Hogs::Kind kind) {
+  const UnitClassId unit_class = item.needed.unit_class();
+  Hogs& hogs = HogsBeside(bench, unit_class, kind);
+  PT_CHECK_OK(bench.sampler.Prepare(item));
+  PT_ASSIGN(HostRunner * runner, bench.sampler.HostRunnerOf(unit_class));
+  return MeasurePairs(
+      bench.locks, item, [&] { return runner->Time(*item.subject); },
+      [&] { return runner->TimeBeside(hogs, *item.subject); });
 }
 
-Status BesideSampler::MeasureHogs(WorkItem& item) {
-  Hogs& hogs = HogsBeside(item.needed.unit_class, Hogs::Kind::kMemory);
-  const UnitId unit = UnitsOf(task_.platform, item.needed.unit_class).front();
-  PT_ASSIGN(const auto runner, UnitRunner::Make(task_.machine, unit));
-  return locks_.Hold(kHostDevice, [&]() -> Status {
+}  // namespace
+
+Status MeasureBesideMemory(Bench& bench, WorkItem& item) { return MeasureBeside(bench, item, Hogs::Kind::kMemory); }
+Status MeasureBesideCompute(Bench& bench, WorkItem& item) { return MeasureBeside(bench, item, Hogs::Kind::kCompute); }
+
+Status MeasureMemoryHogs(Bench& bench, WorkItem& item) {
+  const UnitClassId unit_class = item.needed.unit_class();
+  Hogs& hogs = HogsBeside(bench, unit_class, Hogs::Kind::kMemory);
+  const UnitId unit = UnitsOf(bench.task.platform, unit_class).front();
+  PT_ASSIGN(const auto runner, UnitRunner::Make(bench.task.machine, unit));
+  return bench.locks.Hold(kHostDevice, [&]() -> Status {
     for (uint32_t repeat = 0; repeat < kHogRepeats; ++repeat) {
       PT_CHECK_OK(runner->RunBeside(hogs.AsOthers(), [&](Stream&) -> Status {
         hogs.AwaitAll();
@@ -47,16 +57,6 @@ Status BesideSampler::MeasureHogs(WorkItem& item) {
     item.done = true;
     return {};
   });
-}
-
-Status BesideSampler::MeasureBeside(WorkItem& item) {
-  const bool memory = item.needed.kind == NeededKey::Kind::kBesideMemory;
-  Hogs& hogs = HogsBeside(item.needed.unit_class, memory ? Hogs::Kind::kMemory : Hogs::Kind::kCompute);
-  PT_CHECK_OK(sampler_.Prepare(item));
-  PT_ASSIGN(HostRunner * runner, sampler_.HostRunnerOf(item.needed.unit_class));
-  return MeasurePairs(
-      locks_, item, [&] { return runner->Time(*item.subject); },
-      [&] { return runner->TimeBeside(hogs, *item.subject); });
 }
 
 }  // namespace pt

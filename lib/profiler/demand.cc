@@ -19,14 +19,14 @@ constexpr uint32_t kPairs = 9, kLeastPairs = 3;
 
 class Crowd {
  public:
-  Crowd(const ProfilingTask& task, DeviceLocks& locks, Sampler& sampler, WorkItem& item)
-      : task_(task), locks_(locks), sampler_(sampler), item_(item), members_{item.subject.get()} {}
+  Crowd(Bench& bench, WorkItem& item) : bench_(bench), item_(item), members_{item.subject.get()} {}
 
   // False where the device has no room for so many.
   Result<bool> GrowTo(size_t count) {
     while (members_.size() < count) {
-      PT_ASSIGN(std::unique_ptr<Subject> another, sampler_.MakeSubject(item_.needed.unit_class));
-      Status status = another->MakeCandidate(task_.graph, task_.candidates[item_.needed.candidate]);
+      PT_ASSIGN(std::unique_ptr<Subject> another, bench_.sampler.MakeSubject(item_.needed.unit_class()));
+      Status status =
+          another->MakeCandidate(bench_.task.graph, bench_.task.candidates[item_.needed.candidate().candidate]);
       if (!status.ok()) {
         if (status.error().code == ErrorCode::kOutOfMemory) return false;
         item_.subject->set_origin(another->origin());
@@ -41,14 +41,14 @@ class Crowd {
   // By how much all of them at once take longer than one: the median of pairs, taken in turns so that a drift of the
   // clock is in both. The first pair warms up.
   Result<double> Slowdown() {
-    PT_ASSIGN(DeviceRunner * runner, sampler_.DeviceRunnerOf(item_.needed.unit_class));
+    PT_ASSIGN(DeviceRunner * runner, bench_.sampler.DeviceRunnerOf(item_.needed.unit_class()));
     const std::span<Subject* const> all(members_);
-    const DeviceId device = task_.platform.unit_class(item_.needed.unit_class).device;
+    const DeviceId device = bench_.task.platform.unit_class(item_.needed.unit_class()).device;
     const Clock::time_point begin = Clock::now();
     std::vector<double> slowdowns;
     samples_.clear();
     for (uint32_t pair = 0; pair <= kPairs; ++pair) {
-      PT_CHECK_OK(locks_.Hold(device, [&]() -> Status {
+      PT_CHECK_OK(bench_.locks.Hold(device, [&]() -> Status {
         PT_ASSIGN(const int64_t alone_ns, runner->TimeAtOnce(all.first(1)));
         PT_ASSIGN(const int64_t all_ns, runner->TimeAtOnce(all));
         if (pair == 0) return {};
@@ -56,7 +56,7 @@ class Crowd {
         samples_.push_back(std::max<int64_t>(1, all_ns / static_cast<int64_t>(all.size())));
         return {};
       }));
-      if (pair >= kLeastPairs && Clock::now() - begin > task_.options.max_time_per_key) break;
+      if (pair >= kLeastPairs && Clock::now() - begin > bench_.task.options.max_time_per_key) break;
     }
     const auto middle = slowdowns.begin() + static_cast<ptrdiff_t>(slowdowns.size() / 2);
     std::nth_element(slowdowns.begin(), middle, slowdowns.end());
@@ -68,9 +68,7 @@ class Crowd {
   std::vector<int64_t> TakeSamples() { return std::move(samples_); }
 
  private:
-  const ProfilingTask& task_;
-  DeviceLocks& locks_;
-  Sampler& sampler_;
+  Bench& bench_;
   WorkItem& item_;
   std::vector<Subject*> members_;  // the item's own is the first
   std::vector<std::unique_ptr<Subject>> others_;
@@ -79,9 +77,9 @@ class Crowd {
 
 }  // namespace
 
-Status MeasureDemand(const ProfilingTask& task, DeviceLocks& locks, Sampler& sampler, WorkItem& item) {
-  PT_CHECK_OK(sampler.Prepare(item));
-  Crowd crowd(task, locks, sampler, item);
+Status MeasureDemand(Bench& bench, WorkItem& item) {
+  PT_CHECK_OK(bench.sampler.Prepare(item));
+  Crowd crowd(bench, item);
   for (size_t count = 2; count <= kMostAtOnce; count *= 2) {
     PT_ASSIGN(const bool fits, crowd.GrowTo(count));
     if (!fits && crowd.size() == 1) {

@@ -4,6 +4,7 @@
 
 #include "lib/profiler/device_costs.h"
 #include "lib/profiler/sampling.h"
+#include "partitiontuner/cost/profiled_costs.h"
 #include "partitiontuner/exec/unit_runner.h"
 
 namespace pt {
@@ -32,34 +33,37 @@ Status TakeSeries(DeviceLocks& locks, DeviceId device, WorkItem& item, uint32_t 
 
 }  // namespace
 
-Status MeasureOverhead(const ProfilingTask& task, DeviceLocks& locks, WorkItem& item) {
-  const UnitClassId unit_class = item.needed.unit_class;
+Status MeasureOverhead(Bench& bench, WorkItem& item) {
+  const ProfilingTask& task = bench.task;
+  const UnitClassId unit_class = item.needed.unit_class();
   const UnitId unit = UnitsOf(task.platform, unit_class).front();
   const DeviceId device = task.platform.unit_class(unit_class).device;
   if (!IsAsynchronous(task, unit_class)) {
-    return TakeSeries(locks, device, item, kSteps, [&] { return TimeEmptySteps(task.machine, unit, kSteps); });
+    return TakeSeries(bench.locks, device, item, kSteps, [&] { return TimeEmptySteps(task.machine, unit, kSteps); });
   }
   PT_ASSIGN(const auto work, CopyWork::Least(task.machine, unit, task.options.cancel));
-  return TakeSeries(locks, device, item, kLaunches, [&] { return TimeLaunches(*work, kLaunches); });
+  return TakeSeries(bench.locks, device, item, kLaunches, [&] { return TimeLaunches(*work, kLaunches); });
 }
 
-Status MeasureSegment(const ProfilingTask& task, DeviceLocks& locks, WorkItem& item) {
-  const UnitClassId unit_class = item.needed.unit_class;
+Status MeasureSegment(Bench& bench, WorkItem& item) {
+  const ProfilingTask& task = bench.task;
+  const UnitClassId unit_class = item.needed.unit_class();
   const UnitId unit = UnitsOf(task.platform, unit_class).front();
   PT_ASSIGN(const auto work, CopyWork::Least(task.machine, unit, task.options.cancel));
-  PT_ASSIGN(const auto segment, work->Capture(item.needed.steps));
+  PT_ASSIGN(const auto segment, work->Capture(item.needed.of_class().steps));
   PT_CHECK_OK(TimeSegmentLaunches(*work, *segment, 1));  // the first one brings it to the device
-  return TakeSeries(locks, task.platform.unit_class(unit_class).device, item, kLaunches,
+  return TakeSeries(bench.locks, task.platform.unit_class(unit_class).device, item, kLaunches,
                     [&] { return TimeSegmentLaunches(*work, *segment, kLaunches); });
 }
 
-Status MeasureWait(const ProfilingTask& task, DeviceLocks& locks, WorkItem& item) {
+Status MeasureWait(Bench& bench, WorkItem& item) {
+  const ProfilingTask& task = bench.task;
   const Platform& platform = task.platform;
-  const UnitClassId from = item.needed.unit_class, to = item.needed.to_class;
+  const UnitClassId from = item.needed.pair().from, to = item.needed.pair().to;
   const auto units = HandOverUnits(platform, from, to);
   const DeviceId device = platform.unit_class(IsAsynchronous(task, from) ? from : to).device;
   if (!IsAsynchronous(task, from) && !IsAsynchronous(task, to)) {
-    return TakeSeries(locks, device, item, 2 * kSteps,
+    return TakeSeries(bench.locks, device, item, 2 * kSteps,
                       [&] { return TimeHandOvers(task.machine, units->first, units->second, kSteps); });
   }
   const auto work_of = [&](UnitClassId unit_class, UnitId unit) -> Result<std::unique_ptr<CopyWork>> {
@@ -69,11 +73,11 @@ Status MeasureWait(const ProfilingTask& task, DeviceLocks& locks, WorkItem& item
   PT_ASSIGN(const auto sender, work_of(from, units->first));
   PT_ASSIGN(const auto receiver, work_of(to, units->second));
   if (sender && receiver && sender->CanWaitFor(*receiver) && receiver->CanWaitFor(*sender)) {
-    return TakeSeries(locks, device, item, 2 * kLaunches,
+    return TakeSeries(bench.locks, device, item, 2 * kLaunches,
                       [&] { return TimeStreamHandOvers(*sender, *receiver, kLaunches); });
   }
   // Through the host, which sees the end on one side and launches on the other.
-  return TakeSeries(locks, device, item, 2 * kLaunches, [&]() -> Result<int64_t> {
+  return TakeSeries(bench.locks, device, item, 2 * kLaunches, [&]() -> Result<int64_t> {
     int64_t ns = 0;
     for (CopyWork* side : {sender.get(), receiver.get()}) {
       if (side == nullptr) continue;
@@ -84,9 +88,11 @@ Status MeasureWait(const ProfilingTask& task, DeviceLocks& locks, WorkItem& item
   });
 }
 
-Status MeasureCopy(const ProfilingTask& task, DeviceLocks& locks, WorkItem& item) {
-  PT_ASSIGN(const auto copy, CopyWork::Over(task.machine, item.needed.link, item.needed.bytes, task.options.cancel));
-  return locks.Hold(copy->driver().id(), [&]() -> Status {
+Status MeasureCopy(Bench& bench, WorkItem& item) {
+  const ProfilingTask& task = bench.task;
+  PT_ASSIGN(const auto copy,
+            CopyWork::Over(task.machine, item.needed.link().link, item.needed.link().bytes, task.options.cancel));
+  return bench.locks.Hold(copy->driver().id(), [&]() -> Status {
     const int64_t most_ns = task.options.max_time_per_key.count();
     for (uint32_t i = 0; i < kMostSamples && (item.samples.empty() || item.spent_ns < most_ns); ++i) {
       PT_ASSIGN(const int64_t ns, copy->OwnNs());

@@ -2,15 +2,14 @@
 // devices.
 #pragma once
 
-#include "lib/profiler/device_lock.h"
-#include "lib/profiler/work_list.h"
+#include "lib/profiler/bench.h"
 
 namespace pt {
 
 // Each fills the item's samples and says that it is done.
-Status MeasureOverhead(const ProfilingTask& task, DeviceLocks& locks, WorkItem& item);
-Status MeasureSegment(const ProfilingTask& task, DeviceLocks& locks, WorkItem& item);
-Status MeasureWait(const ProfilingTask& task, DeviceLocks& locks, WorkItem& item);
-Status MeasureCopy(const ProfilingTask& task, DeviceLocks& locks, WorkItem& item);
+Status MeasureOverhead(Bench& bench, WorkItem& item);
+Status MeasureSegment(Bench& bench, WorkItem& item);
+Status MeasureWait(Bench& bench, WorkItem& item);
+Status MeasureCopy(Bench& bench, WorkItem& item);
 
 }  // namespace pt

@@ -6,6 +6,7 @@
 
 #include "lib/profiler/host_caches.h"
 #include "lib/profiler/pairs.h"
+#include "partitiontuner/cost/profiled_costs.h"
 
 namespace pt {
 namespace {
@@ -58,12 +59,13 @@ class SharedBuffer {
 
 }  // namespace
 
-Status MeasureFetch(const ProfilingTask& task, DeviceLocks& locks, WorkItem& item) {
-  const auto units = HandOverUnits(task.platform, item.needed.unit_class, item.needed.to_class);
-  PT_ASSIGN(const std::unique_ptr<HostCores> cores, HostCores::Make(task.machine));
+Status MeasureFetch(Bench& bench, WorkItem& item) {
+  const PairWork& pair = item.needed.pair();
+  const auto units = HandOverUnits(bench.task.platform, pair.from, pair.to);
+  PT_ASSIGN(const std::unique_ptr<HostCores> cores, HostCores::Make(bench.task.machine));
   const std::vector<uint32_t> from = cores->CoresOf(units->first), to = cores->CoresOf(units->second);
-  SharedBuffer buffer(item.needed.bytes, cores->count());
-  return locks.Hold(kHostDevice, [&]() -> Status {
+  SharedBuffer buffer(pair.bytes, cores->count());
+  return bench.locks.Hold(kHostDevice, [&]() -> Status {
     PT_CHECK_OK(cores->Run([&](Team& team) -> Status {
       for (uint32_t repeat = 0; repeat <= kRepeats; ++repeat) {
         buffer.WriteOn(team, to);
@@ -79,14 +81,16 @@ Status MeasureFetch(const ProfilingTask& task, DeviceLocks& locks, WorkItem& ite
   });
 }
 
-Status MeasureFetchedInputs(const ProfilingTask& task, DeviceLocks& locks, Sampler& sampler, WorkItem& item) {
-  PT_CHECK_OK(sampler.Prepare(item));
-  PT_ASSIGN(HostRunner * runner, sampler.HostRunnerOf(item.needed.unit_class));
+Status MeasureFetchedInputs(Bench& bench, WorkItem& item) {
+  const Platform& platform = bench.task.platform;
+  const UnitClassId own = item.needed.unit_class();
+  PT_CHECK_OK(bench.sampler.Prepare(item));
+  PT_ASSIGN(HostRunner * runner, bench.sampler.HostRunnerOf(own));
   // The runner's unit is the first of its class, and so is the first of these two.
-  const auto units = HandOverUnits(task.platform, item.needed.unit_class, item.needed.from_class);
-  const std::vector<uint32_t> makers = sampler.CoresOf(units->second);
+  const auto units = HandOverUnits(platform, own, *FindMakers(platform)[own.index()]);
+  const std::vector<uint32_t> makers = bench.sampler.CoresOf(units->second);
   return MeasurePairs(
-      locks, item, [&] { return runner->Time(*item.subject); },
+      bench.locks, item, [&] { return runner->Time(*item.subject); },
       [&] { return runner->TimeFetching(makers, *item.subject); });
 }
 

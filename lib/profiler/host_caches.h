@@ -26,7 +26,7 @@ class HostCaches {
   // as a run does between two runs of this step (and push the constants out of all caches, when no cache would keep
   // them). Then the unit's own cores write the other outputs, and after that the other inputs, a stretch each: a step
   // finds what the steps before it on the same unit have left. Last they go through other code than the kernel's.
-  // What it takes longer to read what others made is a cost of its own: CostModel::FetchCost.
+  // What it takes longer to read what others made is a cost of its own: PairCost::fetch.
   Status Prepare(const Subject& subject, std::span<const uint32_t> own) { return PrepareFor(subject, own, own); }
   // The same, but `makers` write the inputs that are not the caller's: a step finds what another unit has left.
   Status PrepareFor(const Subject& subject, std::span<const uint32_t> own, std::span<const uint32_t> makers);

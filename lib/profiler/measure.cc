@@ -7,15 +7,10 @@
 #include <optional>
 #include <tuple>
 
-#include "lib/profiler/beside_costs.h"
-#include "lib/profiler/demand.h"
-#include "lib/profiler/device_lock.h"
 #include "lib/profiler/device_watch.h"
-#include "lib/profiler/executor_costs.h"
 #include "lib/profiler/fault.h"
-#include "lib/profiler/fetch_costs.h"
 #include "lib/profiler/ledger.h"
-#include "lib/profiler/sampler.h"
+#include "lib/profiler/measurers.h"
 #include "lib/profiler/sampling.h"
 #include "lib/profiler/work_list.h"
 #include "partitiontuner/exec/judge_plan.h"
@@ -60,20 +55,13 @@ int64_t HopelessNs(const WorkItem& item, int64_t fastest_ns) {
 class Profiling {
  public:
   Profiling(const ProfilingTask& task, Ledger& ledger)
-      : task_(task),
-        ledger_(ledger),
-        locks_(task.platform, task.options.cancel, task.options.watch),
-        sampler_(task, locks_),
-        beside_(task, locks_, sampler_),
-        devices_(task.machine) {}
+      : task_(task), ledger_(ledger), bench_(task), devices_(task.machine) {}
 
   Status MeasureDecision(Decision& decision);
   std::vector<DeviceStates> DevicesSeen() { return devices_.Close(); }
 
  private:
   Status MeasureOnce(Decision& decision);
-  Status MeasureFirst(WorkItem& item);
-  void KnownTime(WorkItem& item) const;
   Status TimeReference();
   Kind KindOf(const WorkItem& item) const;
   void ChooseFinalists(Decision& decision);
@@ -85,9 +73,7 @@ class Profiling {
 
   const ProfilingTask& task_;
   Ledger& ledger_;
-  DeviceLocks locks_;
-  Sampler sampler_;
-  BesideSampler beside_;
+  Bench bench_;
   DeviceWatch devices_;
   double network_ns_ = 0;     // of the decisions about single operators so far, by the fastest way for each
   int64_t reference_ns_ = 0;  // of the reference work, taken anew from time to time
@@ -117,8 +103,8 @@ Status Profiling::MeasureDecision(Decision& decision) {
 
 // The one whose clock its times are of.
 DeviceId Profiling::DeviceOf(const NeededKey& needed) const {
-  if (needed.unit_class.valid()) return task_.platform.unit_class(needed.unit_class).device;
-  const Link& link = task_.platform.link(needed.link);
+  if (needed.unit_class().valid()) return task_.platform.unit_class(needed.unit_class()).device;
+  const Link& link = task_.platform.link(needed.link().link);
   return IsHost(link.from) ? link.to : link.from;
 }
 
@@ -128,9 +114,7 @@ void Profiling::DropFaulty(Decision& decision) {
     const auto fault = task_.options.faults.find(ToHex(item.needed.key.hash));
     if (fault == task_.options.faults.end()) continue;
     const Error error = MakeError(ErrorCode::kRunFailed, "profiler.fault", fault->second.what);
-    const NeededKey::Kind kind = item.needed.kind;
-    const bool is_work = kind == NeededKey::Kind::kCandidate || kind == NeededKey::Kind::kReorder;
-    if (is_work && fault->second.is_lasting) {
+    if (item.needed.kind->is_work && fault->second.is_lasting) {
       item.Fail(error);
     } else {
       ledger_.Skip(item, error);
@@ -141,7 +125,7 @@ void Profiling::DropFaulty(Decision& decision) {
 // How fast the host is now. Decisions take some milliseconds each, so most are stamped with an earlier one's.
 Status Profiling::TimeReference() {
   if (Ledger::Clock::now() < reference_until_) return {};
-  PT_CHECK_OK(locks_.Hold(kHostDevice, [&]() -> Status {
+  PT_CHECK_OK(bench_.locks.Hold(kHostDevice, [&]() -> Status {
     PT_ASSIGN(reference_ns_, TimeReferenceWork(task_.machine));
     return {};
   }));
@@ -155,9 +139,9 @@ Status Profiling::MeasureOnce(Decision& decision) {
     if (ledger_.StopNow()) break;
     if (item.done) continue;
     const Watched watched(task_.options.watch, item);
-    int64_t& least = fastest.try_emplace(item.needed.unit_class, INT64_MAX).first->second;
+    int64_t& least = fastest.try_emplace(item.needed.unit_class(), INT64_MAX).first->second;
     item.hopeless_ns = HopelessNs(item, least);
-    if (Status status = MeasureFirst(item); !status.ok()) PT_CHECK_OK(Settle(item, std::move(status).error()));
+    if (Status status = MeasureFirst(bench_, item); !status.ok()) PT_CHECK_OK(Settle(item, std::move(status).error()));
     if (!item.samples.empty()) least = std::min(least, std::max<int64_t>(1, Summarise(item.samples).median_ns));
   }
   return {};
@@ -182,56 +166,9 @@ Status Profiling::Settle(WorkItem& item, Error error) {
   return error;
 }
 
-Status Profiling::MeasureFirst(WorkItem& item) {
-  switch (item.needed.kind) {
-    case NeededKey::Kind::kOverhead:
-      return MeasureOverhead(task_, locks_, item);
-    case NeededKey::Kind::kSegment:
-      return MeasureSegment(task_, locks_, item);
-    case NeededKey::Kind::kWait:
-      return MeasureWait(task_, locks_, item);
-    case NeededKey::Kind::kFetch:
-      return MeasureFetch(task_, locks_, item);
-    case NeededKey::Kind::kFetchedInputs:
-      return MeasureFetchedInputs(task_, locks_, sampler_, item);
-    case NeededKey::Kind::kBesideMemory:
-    case NeededKey::Kind::kBesideCompute:
-    case NeededKey::Kind::kMemoryHog:
-      return beside_.Measure(item);
-    case NeededKey::Kind::kDemand:
-      return MeasureDemand(task_, locks_, sampler_, item);
-    case NeededKey::Kind::kCopy:
-      return MeasureCopy(task_, locks_, item);
-    case NeededKey::Kind::kCandidate:
-      if (task_.platform.device(task_.platform.unit_class(item.needed.unit_class).device).simulated) {
-        KnownTime(item);
-        return {};
-      }
-      [[fallthrough]];
-    case NeededKey::Kind::kReorder:
-      PT_CHECK_OK(sampler_.Prepare(item));
-      return sampler_.TakeFirst(item);
-  }
-  return {};
-}
-
-void Profiling::KnownTime(WorkItem& item) const {
-  const Candidate& candidate = task_.candidates[item.needed.candidate];
-  const Library* library = task_.machine.library(candidate.library);
-  const std::optional<int64_t> ns =
-      library != nullptr ? library->KnownCost(task_.graph, task_.platform, candidate) : std::nullopt;
-  if (!ns) {
-    item.Fail(MakeError(ErrorCode::kUnsupported, "profiler.simulated", "its platform file gives no time for this"));
-    return;
-  }
-  item.row.median_ns = *ns;
-  item.row.provenance = Provenance::kSimulated;
-  item.done = true;
-}
-
 Kind Profiling::KindOf(const WorkItem& item) const {
-  if (item.needed.kind != NeededKey::Kind::kCandidate) return {item.needed.unit_class, {}, {}, {}, {}};
-  const Candidate& candidate = task_.candidates[item.needed.candidate];
+  if (item.needed.kind != &kRunKind) return {item.needed.unit_class(), {}, {}, {}, {}};
+  const Candidate& candidate = task_.candidates[item.needed.candidate().candidate];
   return {candidate.unit_class, candidate.library, candidate.math, candidate.in, candidate.out};
 }
 
@@ -244,14 +181,14 @@ void Profiling::ChooseFinalists(Decision& decision) {
     if (item.done || item.samples.empty()) continue;
     const int64_t ns = std::max<int64_t>(1, Summarise(item.samples).median_ns);
     const auto note = [ns](int64_t& least) { least = least == 0 ? ns : std::min(least, ns); };
-    note(fastest[item.needed.unit_class]);
+    note(fastest[item.needed.unit_class()]);
     note(fastest_of_kind[KindOf(item)]);
   }
   NoteFastest(decision, fastest);
   for (WorkItem& item : decision) {
     if (item.done || item.samples.empty()) continue;
     const auto ns = static_cast<double>(Summarise(item.samples).median_ns);
-    const double times = ns / static_cast<double>(fastest.at(item.needed.unit_class));
+    const double times = ns / static_cast<double>(fastest.at(item.needed.unit_class()));
     item.finalist = times <= kFinalistReach && ns <= kVariantReach * static_cast<double>(fastest_of_kind[KindOf(item)]);
     item.done = !item.finalist;
     item.target = TargetOf(task_.options.max_noise, times, network_ns_);
@@ -259,8 +196,9 @@ void Profiling::ChooseFinalists(Decision& decision) {
 }
 
 void Profiling::NoteFastest(const Decision& decision, const std::map<UnitClassId, int64_t>& fastest) {
-  if (fastest.empty() || decision.front().needed.kind != NeededKey::Kind::kCandidate) return;
-  if (task_.candidates[decision.front().needed.candidate].nodes.size() > 1) return;  // its nodes count alone, too
+  if (fastest.empty() || decision.front().needed.kind != &kRunKind) return;
+  if (task_.candidates[decision.front().needed.candidate().candidate].nodes.size() > 1)
+    return;  // its nodes count alone, too
   const auto best = std::ranges::min_element(fastest, {}, [](const auto& of_class) { return of_class.second; });
   network_ns_ += static_cast<double>(best->second);
 }
@@ -274,12 +212,12 @@ Status Profiling::MeasureFinalists(Decision& decision, Ledger::Clock::time_point
     for (WorkItem& item : decision) {
       if (item.done || !item.finalist) continue;
       if (ledger_.StopNow()) return {};
-      if (late || sampler_.HasEnough(item)) {
+      if (late || bench_.sampler.HasEnough(item)) {
         item.done = true;
         continue;
       }
       const Watched watched(task_.options.watch, item);
-      if (Status status = sampler_.TakeMore(item); !status.ok()) {
+      if (Status status = bench_.sampler.TakeMore(item); !status.ok()) {
         PT_CHECK_OK(Settle(item, std::move(status).error()));
       }
       more = true;

@@ -58,10 +58,11 @@ Result<std::unique_ptr<Subject>> Sampler::MakeSubject(UnitClassId unit_class) {
 }
 
 Status Sampler::Prepare(WorkItem& item) {
-  const NeededKey& needed = item.needed;
-  PT_ASSIGN(item.subject, MakeSubject(needed.unit_class));
-  if (needed.kind == NeededKey::Kind::kReorder) return item.subject->MakeReorder(needed.dims, needed.from, needed.to);
-  return item.subject->MakeCandidate(task_.graph, task_.candidates[needed.candidate]);
+  PT_ASSIGN(item.subject, MakeSubject(item.needed.unit_class()));
+  if (const auto* reorder = std::get_if<ReorderWork>(&item.needed.work)) {
+    return item.subject->MakeReorder(reorder->dims, reorder->from, reorder->to);
+  }
+  return item.subject->MakeCandidate(task_.graph, task_.candidates[item.needed.candidate().candidate]);
 }
 
 // What has no hope keeps one sample.
@@ -77,12 +78,12 @@ bool Sampler::GaveUp(WorkItem& item, const Timing& timing) {
 // away are kept only where there are no others: long work on a busy machine. The first run of a device or of a runtime
 // with threads of its own says nothing: it may still be preparing something.
 Status Sampler::TakeSlice(WorkItem& item, uint32_t count, bool warm_up) {
-  PT_ASSIGN(Runner * runner, RunnerOf(item.needed.unit_class));
-  return locks_.Hold(task_.platform.unit_class(item.needed.unit_class).device, [&]() -> Status {
+  PT_ASSIGN(Runner * runner, RunnerOf(item.needed.unit_class()));
+  return locks_.Hold(task_.platform.unit_class(item.needed.unit_class()).device, [&]() -> Status {
     const Clock::time_point begin = Clock::now();
     const auto spent = [&] { return (Clock::now() - begin).count(); };
     const bool prepares =
-        !task_.platform.unit_class(item.needed.unit_class).on_host() || item.subject->brings_threads();
+        !task_.platform.unit_class(item.needed.unit_class()).on_host() || item.subject->brings_threads();
     int64_t before = 0;
     for (uint32_t i = 0; warm_up && i < kMostWarmUps && (i == 0 || spent() < kSliceNs); ++i) {
       PT_ASSIGN(const Timing timing, runner->Time(*item.subject));

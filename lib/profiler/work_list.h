@@ -10,8 +10,8 @@
 
 #include "lib/profiler/sampling.h"
 #include "lib/profiler/subject.h"
+#include "partitiontuner/cost/needed_keys.h"
 #include "partitiontuner/cost/profile.h"
-#include "partitiontuner/cost/profiled_costs.h"
 #include "partitiontuner/profiler/measure.h"
 
 namespace pt {

@@ -5,8 +5,8 @@
 #include <catch2/catch_test_macros.hpp>
 
 #include "lib/cost/candidate_classes.h"
-#include "lib/cost/cost_keys.h"
 #include "partitiontuner/cost/cost_keys.h"
+#include "partitiontuner/cost/needed_keys.h"
 #include "partitiontuner/cost/profiled_costs.h"
 #include "partitiontuner/cost/table_costs.h"
 #include "test/cost/sample_problem.h"
@@ -99,12 +99,12 @@ TEST_CASE("NeededKeys, TheHeaviestOfEachClassBesideHogsWhereCoresAreLeft", "[cos
   std::vector<std::string> beside;
   size_t hogs = 0;
   for (const NeededKey& needed : NeededKeys(scene.graph, scene.platform, scene.candidates, kOnlyReference)) {
-    if (needed.kind == NeededKey::Kind::kMemoryHog) {
+    if (needed.kind == &kMemoryHogKind) {
       ++hogs;
       CHECK(needed.key.text == MemoryHogKey(scene.platform, kOneCore).text);
     }
-    if (needed.kind != NeededKey::Kind::kBesideMemory && needed.kind != NeededKey::Kind::kBesideCompute) continue;
-    CHECK(&scene.candidates[needed.candidate] == &scene.on(kOneCore, 2));
+    if (needed.kind != &kBesideMemoryKind && needed.kind != &kBesideComputeKind) continue;
+    CHECK(&scene.candidates[needed.candidate().candidate] == &scene.on(kOneCore, 2));
     beside.push_back(needed.key.text);
   }
   const std::string key = scene.KeyOf(scene.on(kOneCore, 2)).text;

@@ -1,9 +1,9 @@
 // What candidates ask of a device that its units share, and what launching them costs, from what was measured.
-#include "lib/cost/demands.h"
-
 #include <catch2/catch_test_macros.hpp>
 
+#include "lib/cost/kinds/demand.h"
 #include "partitiontuner/cost/cost_keys.h"
+#include "partitiontuner/cost/needed_keys.h"
 #include "partitiontuner/cost/profiled_costs.h"
 #include "test/cost/sample_problem.h"
 
@@ -59,8 +59,8 @@ TEST_CASE("NeededKeys, TheHeaviestOfEachClassAndMagnitudeSeveralTimesAtOnce", "[
   CHECK_FALSE(SharesItsDevice(scene.platform, kOneCore));
   std::vector<size_t> nodes;
   for (const NeededKey& needed : NeededKeys(scene.graph, scene.platform, scene.candidates, kVersions)) {
-    if (needed.kind != NeededKey::Kind::kDemand) continue;
-    const Candidate& candidate = scene.candidates[needed.candidate];
+    if (needed.kind != &kDemandKind) continue;
+    const Candidate& candidate = scene.candidates[needed.candidate().candidate];
     CHECK(candidate.unit_class == kStreams);
     CHECK(needed.key.text == scene.KeyOf(candidate).text + " | demand");
     if (candidate.library == "reference") nodes.push_back(candidate.nodes.front().index());

@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "partitiontuner/cost/cost_keys.h"
+#include "partitiontuner/cost/needed_keys.h"
 #include "test/cost/sample_problem.h"
 
 namespace pt {
@@ -30,7 +31,7 @@ void Add(Profile& profile, const MeasurementKey& key, int64_t ns, std::string fa
   profile.measurements[key.hash] = m;
 }
 
-TEST_CASE("ProfiledCosts, ExactByAddressAndByContent", "[cost]") {
+TEST_CASE("ProfiledCosts, ExactByContentWhereverTheCandidateLies", "[cost]") {
   const Platform platform = SamplePlatform();
   const Graph graph = IndependentRelus(3);
   std::vector<Candidate> candidates;
@@ -217,15 +218,15 @@ TEST_CASE("ProfiledCosts, LaunchesOfSegmentsLieOnALineThroughBothSizes", "[cost]
   };
   const auto needed_keys = [&] {
     std::vector<NeededKey> keys = NeededKeys(graph, platform, {}, kVersions);
-    std::erase_if(keys, [](const NeededKey& key) { return key.kind != NeededKey::Kind::kSegment; });
+    std::erase_if(keys, [](const NeededKey& key) { return key.kind != &kSegmentKind; });
     return keys;
   };
   CHECK(needed_keys().empty());  // of a device that records nothing
   platform.devices[1].captures = true;
   const std::vector<NeededKey> needed = needed_keys();
   REQUIRE(needed.size() == 2);
-  CHECK(needed[0].steps == 2);
-  CHECK(needed[1].steps == 34);
+  CHECK(needed[0].of_class().steps == 2);
+  CHECK(needed[1].of_class().steps == 34);
   Profile profile;
   CHECK_FALSE(segments(profile));  // of an older release: nothing is made up
   Add(profile, needed[0].key, 9'000, "segment", "any", "");
@@ -451,11 +452,11 @@ TEST_CASE("NeededKeys, EqualGroupsAreNeededOnce", "[cost]") {
   for (uint32_t n = 0; n < 5; ++n) candidates.push_back(RunsAlone(graph, NodeId(n), kNarrow));
   std::vector<size_t> runs;
   for (const NeededKey& needed : NeededKeys(graph, platform, candidates, kVersions)) {
-    if (needed.kind == NeededKey::Kind::kCandidate) {
-      runs.push_back(needed.candidate);
+    if (needed.kind == &kRunKind) {
+      runs.push_back(needed.candidate().candidate);
       CHECK(needed.expected_bytes == 2.0 * 64 * 4);
     }
-    CHECK(needed.kind != NeededKey::Kind::kReorder);
+    CHECK(needed.kind != &kReorderKind);
   }
   // The first reads the caller's buffer, the last writes the caller's: three of one kind lie between.
   CHECK(runs == std::vector<size_t>{0, 1, 4});

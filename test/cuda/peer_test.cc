@@ -11,6 +11,7 @@
 #include "lib/exec/device_table.h"
 #include "lib/exec/lost_devices.h"
 #include "partitiontuner/backend/libraries.h"
+#include "partitiontuner/cost/needed_keys.h"
 #include "partitiontuner/cost/profiled_costs.h"
 #include "partitiontuner/exec/judge_plan.h"
 #include "partitiontuner/profiler/measure.h"
@@ -462,7 +463,7 @@ TEST_CASE("CudaPeers, LinksBetweenDevicesAndTheirWaitsAreMeasured", "[cuda]") {
     REQUIRE(link.valid());
     const auto needed = NeededKeys(*machine.graph, measured, candidates, LibraryVersions(*machine.machine));
     const auto copies = std::ranges::count_if(
-        needed, [&](const NeededKey& key) { return key.kind == NeededKey::Kind::kCopy && key.link == link; });
+        needed, [&](const NeededKey& key) { return key.kind == &kCopyKind && key.link().link == link; });
     CHECK(copies > 0);
     MeasureOptions fast;
     fast.max_time_per_key = std::chrono::milliseconds(1);

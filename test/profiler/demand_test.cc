@@ -46,13 +46,11 @@ struct SimulatedDevice {
   WorkItem Measure(size_t candidate) {
     MeasureOptions options;
     const ProfilingTask task{graph, candidates, *machine, db, options, machine->platform()};
-    DeviceLocks device_locks(task.platform, nullptr);
-    Sampler sampler(task, device_locks);
+    Bench bench(task);
     WorkItem item;
-    item.needed.kind = NeededKey::Kind::kDemand;
-    item.needed.candidate = candidate;
-    item.needed.unit_class = candidates[candidate].unit_class;
-    const Status status = MeasureDemand(task, device_locks, sampler, item);
+    item.needed.kind = &kDemandKind;
+    item.needed.work = CandidateWork{candidate, candidates[candidate].unit_class};
+    const Status status = MeasureDemand(bench, item);
     INFO((status.ok() ? "" : ToString(status.error())));
     REQUIRE(status.ok());
     item.subject.reset();

@@ -5,6 +5,7 @@
 #include <catch2/catch_test_macros.hpp>
 
 #include "lib/profiler/fault.h"
+#include "partitiontuner/cost/needed_keys.h"
 #include "partitiontuner/cost/profiled_costs.h"
 #include "test/profiler/probe_scene.h"
 
@@ -35,11 +36,10 @@ TEST_CASE("VerdictOf, OnlyAKernelCanSayThatItCannotRun", "[profiler]") {
 
 // Keys of candidates: alone, and of some beside others.
 size_t KeysOfCandidates(const ProbeScene& scene) {
-  using Kind = NeededKey::Kind;
   const auto needed =
       NeededKeys(scene.graph, MeasuredPlatform(*scene.machine), scene.candidates, LibraryVersions(*scene.machine));
   return static_cast<size_t>(std::count_if(needed.begin(), needed.end(), [](const NeededKey& key) {
-    return key.kind == Kind::kCandidate || key.kind == Kind::kBesideMemory || key.kind == Kind::kBesideCompute;
+    return key.kind == &kRunKind || key.kind == &kBesideMemoryKind || key.kind == &kBesideComputeKind;
   }));
 }
 

@@ -6,6 +6,7 @@
 #include <map>
 #include <vector>
 
+#include "partitiontuner/cost/needed_keys.h"
 #include "partitiontuner/cost/work_features.h"
 #include "partitiontuner/support/checked.h"
 
@@ -78,8 +79,8 @@ std::string FeatureTable(const FeatureSource& source) {
     table += Row(names, FeaturesOf(key.text, size.flops, size.bytes), profile.find(key.hash));
   }
   for (const NeededKey& needed : NeededKeys(graph, platform, candidates, library_versions)) {
-    if (needed.kind != NeededKey::Kind::kReorder) continue;
-    table += Row({"", "reorder", "", platform.unit_class(needed.unit_class).name, ""},
+    if (needed.kind != &kReorderKind) continue;
+    table += Row({"", "reorder", "", platform.unit_class(needed.unit_class()).name, ""},
                  FeaturesOf(needed.key.text, 0, needed.expected_bytes), profile.find(needed.key.hash));
   }
   return table;

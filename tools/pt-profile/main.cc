@@ -5,6 +5,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "partitiontuner/cost/needed_keys.h"
 #include "partitiontuner/cost/profiled_costs.h"
 #include "partitiontuner/support/file.h"
 #include "tools/common/commands.h"

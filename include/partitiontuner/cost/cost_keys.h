@@ -1,5 +1,5 @@
 // Keys of costs that are no work of a graph (docs/profile-format.md, "Keys"); those of work are in
-// candidate/signature.h.
+// candidate/signature.h. Each is made where its kind of cost is (lib/cost/kinds).
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,8 @@ MeasurementKey CopyKey(const Platform& platform, LinkId link, uint64_t bytes);
 MeasurementKey FetchedKey(MeasurementKey own, const Platform& platform, UnitClassId from);
 // What the work asks of its device while it runs there.
 MeasurementKey DemandKey(MeasurementKey alone);
-// What all other cores of the host are busy with meanwhile: "memory" or "compute".
+// What all other cores of the host are busy with meanwhile.
+inline constexpr std::string_view kMemoryHogs = "memory", kComputeHogs = "compute";
 MeasurementKey BesideKey(MeasurementKey alone, std::string_view hogs);
 MeasurementKey MemoryHogKey(const Platform& platform, UnitClassId unit_class);  // hogs beside that class, a MiB each
 

@@ -21,8 +21,7 @@ struct Measurement {
   uint32_t samples = 0;   // 0 with failure set: tried and not possible
   Provenance provenance = Provenance::kMeasured;
   std::string failure;     // why it cannot run; empty = it ran
-  std::string family;      // operator of the heaviest node, "copy", "reorder", "overhead", "segment", "wait",
-                           // "fetch", "fetched inputs", "beside", "hog", "demand"
+  std::string family;      // operator of the heaviest node, or what CostKind::family says ("copy", "overhead", …)
   std::string device;      // fingerprint of the device it ran on (copies: of the sender)
   std::string unit_class;  // name; empty for copies
   std::string library;     // empty where none is concerned

@@ -53,37 +53,9 @@ std::unique_ptr<CostModel> MakeProfiledCosts(const Graph& graph, const Platform&
 // to one on the second; units that can run at once if there are any. Empty: nothing is ever handed over between them.
 std::optional<std::pair<UnitId, UnitId>> HandOverUnits(const Platform& platform, UnitClassId from, UnitClassId to);
 
-// Every key a planner over these candidates may ask for: candidates, reorders between the forms of one value,
-// copies over each link, overheads, launches of segments, waits, fetching and what candidates feel of it, what they ask
-// of devices that several units share; and what MakeBesideCosts asks for. What pt-profile measures.
-struct NeededKey {
-  MeasurementKey key;
-  enum class Kind : uint8_t {
-    kCandidate,
-    kReorder,
-    kCopy,
-    kOverhead,
-    kSegment,  // launching so many steps that were recorded as one
-    kWait,
-    kFetch,
-    kFetchedInputs,  // what the candidate takes longer when a unit of from_class has made its inputs
-    kBesideMemory,   // what the candidate takes longer while all other cores read and write memory
-    kBesideCompute,  // while they compute
-    kMemoryHog,      // how long such a core takes for a MiB
-    kDemand,         // what share of its device the candidate asks, by several at once on streams of it
-  } kind = Kind::kCandidate;
-  size_t candidate = 0;              // index, for kCandidate the first with this key; all others of candidates
-  std::vector<int64_t> dims;         // kReorder
-  Form from, to;                     // kReorder
-  UnitClassId unit_class, to_class;  // all but kCopy; kWait, kFetch: from unit_class to to_class
-  UnitClassId from_class;            // kFetchedInputs
-  LinkId link;                       // kCopy
-  uint64_t bytes = 0;                // kCopy, kFetch
-  uint32_t steps = 0;                // kSegment
-  double expected_flops = 0, expected_bytes = 0;  // for ordering
-};
-// Reorders are made by the first library that can, so their keys name all of them.
-std::vector<NeededKey> NeededKeys(const Graph& graph, const Platform& platform, std::span<const Candidate> candidates,
-                                  const std::map<std::string, std::string>& library_versions);
+// By unit class: on units of which class inputs are made when it is measured what fetching them costs: the narrowest
+// one that such a unit fetches from; empty where it fetches from none.
+using Makers = std::vector<std::optional<UnitClassId>>;
+Makers FindMakers(const Platform& platform);
 
 }  // namespace pt

@@ -1,15 +1,12 @@
-// What candidates ask of a device that several of its units share: measured of one of a class.
+// Demand: what candidates ask of a device that several of its units share, measured of one of a class.
 #pragma once
 
-#include <cstddef>
 #include <map>
 #include <optional>
-#include <span>
-#include <string>
 #include <utility>
 
 #include "lib/cost/candidate_classes.h"
-#include "partitiontuner/cost/profile.h"
+#include "lib/cost/cost_kind.h"
 
 namespace pt {
 
@@ -25,11 +22,5 @@ std::optional<DemandClass> DemandClassOf(const Graph& graph, const Platform& pla
 // Of each class the candidate with most work, by index; of equals the first.
 std::map<DemandClass, size_t> HeaviestOfDemandClasses(const Graph& graph, const Platform& platform,
                                                       std::span<const Candidate> candidates);
-
-// The demands of classes that the profile knows. What could not be run twice at once asks for all there is.
-std::map<DemandClass, double> ReadDemands(const Graph& graph, const Platform& platform,
-                                          std::span<const Candidate> candidates, const Profile& profile,
-                                          const std::map<std::string, std::string>& library_versions,
-                                          uint64_t reuse_distance);
 
 }  // namespace pt
