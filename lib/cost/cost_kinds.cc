@@ -7,9 +7,10 @@
 namespace pt {
 
 std::span<const CostKind* const> CostKinds() {
-  static constexpr std::array kKinds = {&kOverheadKind,      &kWaitKind,          &kFetchKind,   &kSegmentKind,
-                                        &kRunKind,           &kFetchedInputsKind, &kDemandKind,  &kBesideMemoryKind,
-                                        &kBesideComputeKind, &kMemoryHogKind,     &kReorderKind, &kCopyKind};
+  static constexpr std::array kKinds = {&kOverheadKind,     &kWaitKind,          &kFetchKind,         &kSegmentKind,
+                                        &kStreamWaitKind,   &kRunKind,           &kFetchedInputsKind, &kDemandKind,
+                                        &kBesideMemoryKind, &kBesideComputeKind, &kMemoryHogKind,     &kReorderKind,
+                                        &kCopyKind};
   return kKinds;
 }
 

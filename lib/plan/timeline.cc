@@ -31,6 +31,8 @@ Simulator::Simulator(const Platform& platform, const CostModel& costs, DeviceCos
       has_contention_(costs.has_slowdown()),
       has_segments_(
           std::ranges::any_of(device_costs_, [](const DeviceCost& cost) { return cost.segments.has_value(); })) {
+  has_stream_waits_ =
+      std::ranges::any_of(device_costs_, [](const DeviceCost& cost) { return cost.stream_wait_ns > 0; });
   const size_t classes = platform.unit_classes.size();
   for (size_t from = 0; from < classes; ++from) {
     for (size_t to = 0; to < classes; ++to) {
@@ -77,6 +79,23 @@ LaunchSegments Simulator::FindSegments(std::span<const TimedStep> steps, std::sp
   return FindLaunchSegments(platform_, order, captures);
 }
 
+// The waits that the executor enqueues.
+std::vector<TimedStep> Simulator::WithStreamWaits(std::span<const TimedStep> steps,
+                                                  std::span<const uint32_t> waits) const {
+  std::vector<TimedStep> timed(steps.begin(), steps.end());
+  HappensBefore order(lanes_, timed.size());
+  std::vector<StepId> after;
+  for (TimedStep& step : timed) {
+    after.clear();
+    for (uint32_t i = step.first_wait; i < step.end_wait; ++i) after.emplace_back(waits[i]);
+    order.AppendReduced(step.unit, after);
+    const auto count = std::ranges::count_if(
+        after, [&](StepId predecessor) { return waits_on_device(order.unit(predecessor), step.unit); });
+    step.overhead_ns += count * device_cost(platform_.device_of(step.unit)).stream_wait_ns;
+  }
+  return timed;
+}
+
 namespace {
 
 void RunInOrder(JobList& list) {
@@ -100,6 +119,8 @@ Timeline Simulator::Run(std::span<const TimedStep> steps, std::span<const uint32
 
 std::optional<Timeline> Simulator::RunWithin(std::span<const TimedStep> steps, std::span<const uint32_t> waits,
                                              int64_t limit_ns) const {
+  std::vector<TimedStep> longer;
+  if (has_stream_waits_) steps = longer = WithStreamWaits(steps, waits);
   JobMaker maker(*this, platform_, drivers_, steps, waits);
   JobList jobs = has_segments_ ? maker.Make(FindSegments(steps, waits)) : maker.Make();
   if (!has_contention_) {

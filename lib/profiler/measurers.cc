@@ -12,12 +12,15 @@
 
 namespace pt {
 
+Status MeasureStreamWaits(Bench& bench, WorkItem& item);
+
 std::span<const Measurer> Measurers() {
   static constexpr std::array kMeasurers = {
       Measurer{&kOverheadKind, MeasureOverhead},
       Measurer{&kWaitKind, MeasureWait},
       Measurer{&kFetchKind, MeasureFetch},
       Measurer{&kSegmentKind, MeasureSegment},
+      Measurer{&kStreamWaitKind, MeasureStreamWaits},
       Measurer{&kRunKind, MeasureRun},
       Measurer{&kFetchedInputsKind, MeasureFetchedInputs},
       Measurer{&kDemandKind, MeasureDemand},

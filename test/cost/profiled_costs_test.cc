@@ -247,6 +247,28 @@ TEST_CASE("ProfiledCosts, LaunchesOfSegmentsLieOnALineThroughBothSizes", "[cost]
   CHECK_FALSE(segments(failed));
 }
 
+TEST_CASE("ProfiledCosts, LettingAStreamWaitTakesWhatWasMeasuredOrNothing", "[cost]") {
+  Platform platform = SamplePlatform(true);
+  const Graph graph = IndependentRelus(1);
+  const auto keys = [&] {
+    std::vector<NeededKey> keys = NeededKeys(graph, platform, {}, kVersions);
+    std::erase_if(keys, [](const NeededKey& key) { return key.kind != &kStreamWaitKind; });
+    return keys;
+  };
+  CHECK(keys().empty());  // the file of a simulated device says nothing of it
+  platform.devices[1].simulated = false;
+  platform.simulated.clear();
+  REQUIRE(keys().size() == 1);
+  CHECK(keys()[0].key.text == "stream wait | sim:0 | rates B | method 5");
+  ProfiledCostsOptions options;
+  options.library_versions = kVersions;
+  Profile profile;
+  CHECK(MakeProfiledCosts(graph, platform, profile, options)->OfDevice(DeviceId(1u)).stream_wait_ns == 0);
+  Add(profile, keys()[0].key, 700, "stream wait", "sim:0", "");
+  CHECK(MakeProfiledCosts(graph, platform, profile, options)->OfDevice(DeviceId(1u)).stream_wait_ns == 700);
+  CHECK(MakeProfiledCosts(graph, platform, profile, options)->OfDevice(kHostDevice).stream_wait_ns == 0);
+}
+
 TEST_CASE("ProfiledCosts, FetchingIsInterpolatedFromNothingAndEndsWithTheCaches", "[cost]") {
   const Platform platform = SamplePlatform();
   const Graph graph = IndependentRelus(1);

@@ -107,6 +107,25 @@ TEST_CASE("Simulator, UnitsOfADeviceWaitForEachOtherWithoutTheirDriver", "[plan]
   CHECK(simulator.Run(held, waits).start_ns == std::vector<int64_t>{0, 100, 100});
 }
 
+// A copy, a kernel that reads it and its result's copy back: the kernel and the second copy let their streams wait.
+TEST_CASE("Simulator, LettingAStreamWaitOccupiesTheDriver", "[plan]") {
+  const Platform platform = testing::TwoCores();
+  std::vector<TimedStep> steps = {Timed(4, 100), Timed(3, 50, 0, 1), Timed(5, 30, 1, 2), Timed(1, 10)};
+  for (size_t s = 0; s < 3; ++s) steps[s].overhead_ns = 5;
+  const std::vector<uint32_t> waits = {0, 1};
+  TableCosts costs;
+  CHECK_FALSE(Simulator(platform, costs).needs_whole_plans());
+  costs.SetDevice(DeviceId(1u), {.segments = {}, .stream_wait_ns = 2});
+  const Simulator simulator(platform, costs);
+  CHECK(simulator.needs_whole_plans());
+  // 5, 7 and 7 on the core before its own step; the device is as fast as before.
+  CHECK(simulator.Run(steps, waits).start_ns == std::vector<int64_t>{5, 105, 155, 19});
+  // One wait for each other unit, since its steps are in order; none within a unit, and none of the host's steps.
+  steps = {Timed(4, 100), Timed(4, 100), Timed(3, 50, 0, 2), Timed(3, 50, 2, 3), Timed(0, 10, 3, 4), Timed(1, 10)};
+  const std::vector<uint32_t> more = {0, 1, 2, 2};
+  CHECK(simulator.Run(steps, more).start_ns[5] == 2);
+}
+
 // TwoCores() whose accelerator records: a launch by itself takes 20 ns, one of a segment 30 and 5 for each step.
 struct Recording {
   Recording() {
@@ -238,6 +257,11 @@ TEST_CASE("SimulatePlan, AgreesWithTheScheduleThePlanWasMadeFrom", "[plan]") {
   for (uint64_t seed = 1; seed <= testing::Rounds(40); ++seed) {
     const testing::WorldOptions options = {.contention = seed % 4 == 0, .captures = seed % 3 == 0};
     World world = MakeWorld(testing::RandomGraph(seed, 8 + seed % 40), options, seed);
+    if (seed % 7 < 2) {
+      DeviceCost device = world.costs.OfDevice(DeviceId(1u));
+      device.stream_wait_ns = 300;
+      world.costs.SetDevice(DeviceId(1u), device);
+    }
     if (seed % 5 == 0) {
       world.costs.ChangeSteps([](const Candidate& c, StepCost& cost) {
         cost.demand = c.nodes.front().value % 3 == 0 ? 0 : 0.75;

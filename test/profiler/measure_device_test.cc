@@ -80,6 +80,7 @@ TEST_CASE("MeasureDevice, LaunchesAndHandOversOfAsynchronousUnitsAreMeasured", "
                     copies = FindUnitClass(platform, "cpu>fake:0");
   CHECK(row_of(OverheadKey(platform, streams)).median_ns > 0);
   CHECK(row_of(OverheadKey(platform, copies)).median_ns > 0);
+  CHECK(row_of(MakeKey("stream wait | " + UnitClassFields(platform, streams))).family == "stream wait");
   row_of(WaitKey(platform, host, streams));
   row_of(WaitKey(platform, streams, host));
   row_of(WaitKey(platform, host, copies));
@@ -93,6 +94,7 @@ TEST_CASE("MeasureDevice, LaunchesAndHandOversOfAsynchronousUnitsAreMeasured", "
   options.library_versions = LibraryVersions(*scene.machine);
   options.allow_estimates = false;
   const auto costs = MakeProfiledCosts(scene.graph, platform, profile, options);
+  CHECK(costs->OfDevice(platform.unit_class(streams).device).stream_wait_ns > 0);
   for (size_t k = 0; k < platform.unit_classes.size(); ++k) {
     CHECK(costs->OfClass(UnitClassId(k)).overhead.provenance == Provenance::kMeasured);
     for (size_t other = 0; other < platform.unit_classes.size(); ++other) {

@@ -64,6 +64,8 @@ struct SegmentLaunch {
 
 struct DeviceCost {
   std::optional<SegmentLaunch> segments;  // of a device that captures; empty where that is not known
+  // Of the core that launches a step: to let its stream wait for the event of another one. 0 where it is not known.
+  int64_t stream_wait_ns = 0;
 };
 
 // Thread-safe; const calls never block for long.

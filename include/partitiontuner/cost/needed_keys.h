@@ -49,8 +49,8 @@ struct CostKind {
 };
 
 // Each in the file of its name in lib/cost/kinds.
-extern const CostKind kOverheadKind, kWaitKind, kFetchKind, kSegmentKind, kRunKind, kFetchedInputsKind, kDemandKind,
-    kBesideMemoryKind, kBesideComputeKind, kMemoryHogKind, kReorderKind, kCopyKind;
+extern const CostKind kOverheadKind, kWaitKind, kFetchKind, kSegmentKind, kStreamWaitKind, kRunKind, kFetchedInputsKind,
+    kDemandKind, kBesideMemoryKind, kBesideComputeKind, kMemoryHogKind, kReorderKind, kCopyKind;
 // All of them, in the order in which their keys are listed.
 std::span<const CostKind* const> CostKinds();
 

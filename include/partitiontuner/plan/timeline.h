@@ -23,12 +23,13 @@ struct Timeline {
 // Runs each resource's list in order (lists as in happens_before.h); a step starts when its unit's resources are free
 // and its waits (with PairCost::wait across units) are over, and takes longer by PairCost::fetch of what other units
 // made. Launches of asynchronous steps occupy their driver core, until all that the step waits for is over but for what
-// the device itself waits for: steps on its own units. Steps that form a segment (launch_segments.h) of a device whose
-// launches of segments are known (DeviceCost::segments) have one launch, where the first of them stands: all of them
-// wait for it and for what the first waits for, and what comes next on the first one's unit waits for all of them.
-// Concurrent steps slow each other as CostModel::Slowdown says, and by as much as what they ask of a resource exceeds
-// its capacity: their demand (DemandOf), or what their units use where that is not known. Steps that memory placement
-// elides cost their overhead only. Errors: a step whose cost is unknown (kPartial).
+// the device itself waits for: steps on its own units. For each that nothing else implies, a launch takes that
+// core DeviceCost::stream_wait_ns longer; a launch of a segment does not. Steps that form a segment (launch_segments.h)
+// of a device whose launches of segments are known (DeviceCost::segments) have one launch, where the first of them
+// stands: all of them wait for it and for what the first waits for, and what comes next on the first one's unit waits
+// for all of them. Concurrent steps slow each other as CostModel::Slowdown says, and by as much as what they ask of a
+// resource exceeds its capacity: their demand (DemandOf), or what their units use where that is not known. Steps that
+// memory placement elides cost their overhead only. Errors: a step whose cost is unknown (kPartial).
 Result<Timeline> SimulatePlan(const Graph& graph, const Platform& platform, const Plan& plan, const CostModel& costs);
 
 // The same plan with these times for its steps (by step, nanoseconds, all that belongs to them), hand_over_ns from the
@@ -84,12 +85,14 @@ class Simulator {
   int64_t fetch_ns(UnitId from, UnitId to, uint64_t bytes, double share) const;
   // A step on `to` that waits for one on `from` is launched at once: the device sees to the order.
   bool waits_on_device(UnitId from, UnitId to) const;
-  // Steps may change the times of steps before them, by running beside them or as parts of one segment: Run alone says
-  // what a plan takes.
-  bool needs_whole_plans() const { return has_contention_ || has_segments_; }
+  // Steps may change the times of steps before them, by running beside them or as parts of one segment, or launches
+  // depend on what they wait for: Run alone says what a plan takes.
+  bool needs_whole_plans() const { return has_contention_ || has_segments_ || has_stream_waits_; }
 
  private:
   LaunchSegments FindSegments(std::span<const TimedStep> steps, std::span<const uint32_t> waits) const;
+  // Launches as long as they are with their stream waits.
+  std::vector<TimedStep> WithStreamWaits(std::span<const TimedStep> steps, std::span<const uint32_t> waits) const;
   Timeline TimelineOf(std::span<const TimedStep> steps, const JobList& jobs) const;
   size_t PairOf(UnitId from, UnitId to) const {
     return platform_.unit(from).unit_class.index() * platform_.unit_classes.size() +
@@ -103,7 +106,7 @@ class Simulator {
   DeviceCosts device_costs_;
   std::vector<int64_t> waits_ns_;   // by class of the earlier and class of the later step
   std::vector<FetchCost> fetches_;  // likewise
-  bool has_contention_ = false, has_segments_ = false;
+  bool has_contention_ = false, has_segments_ = false, has_stream_waits_ = false;
 };
 
 // How many bytes the instance takes when dense.
