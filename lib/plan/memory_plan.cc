@@ -323,8 +323,11 @@ Status PlanMemory(const Graph& graph, const Platform& platform, Plan& plan,
   for (size_t i = 0; i < plan.instances.size(); ++i) {
     if (shared.buffer[i] == BufferPlan::kNowhere) continue;
     const Block& block = blocks[shared.buffer[i]];
-    plan.memory[block.device].placements.push_back(
-        {InstanceId(i), block.offset + shared.offset[i], shared.bytes[i], std::move(shared.strides[i])});
+    Arena& arena = plan.memory[block.device];
+    const uint64_t offset = block.offset + shared.offset[i];
+    // Parts of an empty tensor begin where the dims beside the empty one say: behind a block of no bytes.
+    arena.bytes = std::max(arena.bytes, offset + shared.bytes[i]);
+    arena.placements.push_back({InstanceId(i), offset, shared.bytes[i], std::move(shared.strides[i])});
   }
   for (size_t i = 0; i < scratch_steps.size(); ++i) {
     const Block& block = blocks[first_scratch + i];

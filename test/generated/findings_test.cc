@@ -75,4 +75,28 @@ TEST_CASE("Drawn graphs, PReluWithASlopeForEachElementIsNotInPlace", "[generated
   }
 }
 
+// Parts of an empty tensor lay behind the end of a memory of no bytes.
+TEST_CASE("Drawn graphs, PartsOfNothingTakeNoPlace", "[generated]") {
+  Setting setting = PlannedBy("critical-path", "reference", 257291);
+  setting.nested = true;
+  CheckRight(
+      "input x1 bool[1,1]\nconst c2 int64[2] ints 1 1\ninput x4 float32[1,64,1,3]\ninput x6 float32[1,3,3,1]\n"
+      "const c8 int64[2] ints 0 3\nconst c10 int64[3] ints -1 2 15\ninput x12 int32[0,1]\nv3 = Tile(x1, c2)\n"
+      "v5 = Transpose(x4) perm=[0,3,1,2]\nv7 = Concat(v5, x6, x6) axis=-2\nv9, _ = Split(v5, c8) axis=1\n"
+      "v11 = Reshape(v7, c10)\nv13 = Squeeze(x12)\noutput v3\noutput v9\noutput v11\noutput v13\n",
+      setting);
+}
+
+// Refused by the reference library.
+TEST_CASE("Drawn graphs, HalvesAreReducedWhereTheyAreScattered", "[generated]") {
+  for (const char* reduction : {"none", "add", "mul", "max", "min"}) {
+    const std::string by = std::string(" reduction=\"") + reduction + "\"\n";
+    const std::string text =
+        "input x1 float16[6,4]\ninput x2 float16[2,4]\ninput x3 float16[1,4]\nconst c4 int64[2,1] ints 3 3\n"
+        "const c5 int64[1,4] ints 1 0 5 5\nv6 = ScatterND(x1, c4, x2)" +
+        by + "v7 = ScatterElements(x1, c5, x3)" + by + "output v6\noutput v7\n";
+    CheckRight(text.c_str(), PlannedBy("search", "", 1));
+  }
+}
+
 }  // namespace pt::testing
