@@ -46,6 +46,15 @@ void Combine(Reduction reduction, T& held, T update) {
   }
 }
 
+// Rounded after every update, as the results of the operators they stand for are.
+template <typename Small>
+requires(std::is_same_v<Small, Half> || std::is_same_v<Small, Bfloat16>) void Combine(Reduction reduction, Small& held,
+                                                                                      Small update) {
+  auto sum = NumberOf<float>(held);
+  Combine(reduction, sum, NumberOf<float>(update));
+  held = ElementOf<Small>(sum);
+}
+
 Error OutOfRange(std::string_view op, int64_t index, int64_t dim) {
   return MakeError(
       ErrorCode::kInvalidInput, "reference.index",
@@ -67,7 +76,10 @@ Result<Routine> VisitReduction(const Site& site, F&& make) {
     return VisitSizes(site, site.in[0].type,
                       [&]<typename T>() -> Result<Routine> { return make.template operator()<T>(reduction); });
   }
-  return VisitNumbers(site, site.in[0].type,
+  const DataType type = site.in[0].type;
+  if (type == DataType::kFloat16) return make.template operator()<Half>(reduction);
+  if (type == DataType::kBfloat16) return make.template operator()<Bfloat16>(reduction);
+  return VisitNumbers(site, type,
                       [&]<typename T>() -> Result<Routine> { return make.template operator()<T>(reduction); });
 }
 
