@@ -268,5 +268,37 @@ TEST_CASE("HostIndices, ThoseThatDoNotExistAreTheReferencesErrorOfTheRun", "[hos
   }
 }
 
+TEST_CASE("HostGatherJoined, RowsOfJoinedTensorsEqualTheReference", "[host]") {
+  const auto text = [](const std::string& past, const std::string& fresh, const std::string& rest, int axis,
+                       const std::string& indices) {
+    return "input a float32" + past + "\ninput b float32" + fresh + "\nconst z float32" + rest + " random 3\nconst i " +
+           indices + "\nc = Concat(a, b, z) axis=" + std::to_string(axis) +
+           "\ny = Gather(c, i) axis=" + std::to_string(axis) + "\noutput y\n";
+  };
+  CheckText(text("[1,2,5,4]", "[1,2,1,4]", "[1,2,1,4]", 2, "int64[6] ints 0 1 2 3 4 5"));
+  CheckText(text("[2,3,5,4]", "[2,3,2,4]", "[2,3,1,4]", 2, "int32[8] ints 0 1 4 6 5 -1 -8 7"));
+  CheckText(text("[2,0,5]", "[2,3,5]", "[2,1,5]", 1, "int64[5] ints 3 0 1 2 2"));
+  CheckText(text("[4]", "[3]", "[1]", 0, "int64[5] ints 7 6 4 3 0"));
+  CheckText(text("[3,2]", "[3,1]", "[3,2]", 1, "int64[0] ints"));
+}
+
+TEST_CASE("HostGatherJoined, RowsThatDoNotExistAreAnError", "[host]") {
+  const Graph graph = TypedText(
+      "input a float32[2,3]\ninput b float32[2,2]\ninput i int64[2]\n"
+      "c = Concat(a, b) axis=1\ny = Gather(c, i) axis=1\noutput y\n");
+  const std::vector<NodeId> nodes{NodeId(0U), NodeId(1U)};
+  const Platform platform = MakeTestPlatform(1, false);
+  const auto host = HostLibrary();
+  const std::vector<Candidate> candidates = host->CandidatesFor(graph, platform, nodes, Precision());
+  REQUIRE(candidates.size() == 1);
+  for (const int64_t wrong : {int64_t{5}, int64_t{-6}}) {
+    const std::vector<Tensor> inputs = {RandomTensor(DataType::kFloat32, {2, 3}, 1),
+                                        RandomTensor(DataType::kFloat32, {2, 2}, 2), Tensor::Int64({2}, {0, wrong})};
+    const auto results = RunCandidate(graph, platform, *host, candidates[0], inputs, 1);
+    REQUIRE(!results.ok());
+    CHECK(results.error().code == ErrorCode::kInvalidInput);
+  }
+}
+
 }  // namespace
 }  // namespace pt::testing

@@ -2,6 +2,7 @@
 #define HWY_TARGET_INCLUDE "lib/backend/host_kernels/block_products.cc"
 #include <hwy/foreach_target.h>
 // After the targets.
+#include <hwy/cache_control.h>
 #include <hwy/highway.h>
 
 #include <algorithm>
@@ -115,6 +116,12 @@ HWY_INLINE void Put(const BlockCall& call, int64_t row, int64_t column, V sum) {
   }
 }
 
+// Short streams beside each other end before the processor has seen that they are streams.
+HWY_INLINE void FetchAhead(const float* x, int64_t count) {
+  constexpr int64_t kLine = 16, kMost = 16 * kLine;
+  for (int64_t i = 0; i < std::min(count, kMost); i += kLine) hwy::Prefetch(x + i);
+}
+
 // S tiles by one row: blocks are summed, then scaled.
 template <int kBits, bool kZeros, int64_t S>
 HWY_INLINE void OneRow(const BlockCall& call, const Places& at, const float* tile, int64_t row, int64_t column) {
@@ -133,6 +140,7 @@ HWY_INLINE void OneRow(const BlockCall& call, const Places& at, const float* til
       if constexpr (kZeros) zeros[s] = hn::Load(d, tile + s * at.tile + lanes);
     }
     const float* elements = tile + at.lead;
+    for (int64_t s = 0; s < S; ++s) FetchAhead(tile + s * at.tile + 2 * at.block, at.block);
     const auto add = [&](int64_t word, auto i, int64_t k) PT_ALWAYS_INLINE {
       const V x = hn::Set(d, a[k]);
       for (int64_t s = 0; s < S; ++s) {

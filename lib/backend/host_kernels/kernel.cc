@@ -6,6 +6,7 @@
 #include "lib/backend/host_kernels/attention.h"
 #include "lib/backend/host_kernels/convolution.h"
 #include "lib/backend/host_kernels/expression.h"
+#include "lib/backend/host_kernels/gather_joined.h"
 #include "lib/backend/host_kernels/integer_product.h"
 #include "lib/backend/host_kernels/product.h"
 #include "partitiontuner/candidate/precision.h"
@@ -77,6 +78,7 @@ Result<Routine> MakeGroup(const Site& site) {
   if (const auto group = ReadConvolution(site.graph, site.nodes)) return MakeConvolution(site, *group);
   if (const auto products = ReadProducts(site.graph, site.nodes)) return MakeProducts(site, *products);
   if (const auto product = ReadIntegerProduct(site.graph, site.nodes)) return MakeIntegerProduct(site, *product);
+  if (const auto rows = ReadGatherJoined(site.graph, site.nodes)) return MakeGatherJoined(site, *rows);
   return MakeElementwise(site);
 }
 

@@ -11,6 +11,7 @@
 #include "lib/backend/host_kernels/convolution.h"
 #include "lib/backend/host_kernels/data_sized.h"
 #include "lib/backend/host_kernels/expression.h"
+#include "lib/backend/host_kernels/gather_joined.h"
 #include "lib/backend/host_kernels/integer_product.h"
 #include "lib/backend/host_kernels/kernel.h"
 #include "lib/backend/host_kernels/product.h"
@@ -163,6 +164,7 @@ class HostLibrary final : public Library, public TellsOfNan {
     for (const std::vector<NodeId>& group : ProductGroups(graph, able)) offer(group);
     for (const std::vector<NodeId>& group : IntegerProductGroups(graph, able)) offer(group);
     for (const std::vector<NodeId>& group : ConvolutionGroups(graph)) offer(group);
+    for (const std::vector<NodeId>& group : GatherJoinedGroups(graph)) offer(group);
     for (uint32_t n = 0; n < able.size(); ++n) {
       if (const auto attention = FindAttention(graph, NodeId(n))) offer(attention->nodes);
       if (const auto grouped = FindGroupedAttention(graph, NodeId(n))) offer(grouped->nodes);
