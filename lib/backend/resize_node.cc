@@ -116,6 +116,7 @@ Result<ResizeNode> ReadResizeNode(const Node& node, int64_t opset, size_t rank) 
   PT_CHECK_OK(ReadWord(node, "coordinate_transformation_mode", old ? "asymmetric" : "half_pixel", kCoordinates,
                        read.coordinates));
   PT_CHECK_OK(ReadWord(node, "nearest_mode", old ? "floor" : "round_prefer_floor", kRoundings, read.rounding));
+  if (opset == 10 && node.find("nearest_mode") == nullptr) read.rounding = ResizeRounding::kByScale;
   PT_CHECK_OK(ReadWord(node, "keep_aspect_ratio_policy", "stretch", kAspects, read.aspect));
   read.cubic_a = static_cast<double>(node.float_or("cubic_coeff_a", -0.75F));
   read.extrapolation = static_cast<double>(node.float_or("extrapolation_value", 0.0F));
@@ -211,10 +212,12 @@ bool IsOutside(const ResizeNode& node, const ResizedAxis& dim, double source) {
 }
 
 int64_t NearestOf(const ResizeNode& node, const ResizedAxis& dim, double source) {
+  ResizeRounding rounding = node.rounding;
+  if (rounding == ResizeRounding::kByScale) rounding = dim.scale < 1 ? ResizeRounding::kCeil : ResizeRounding::kFloor;
   double at = std::ceil(source - 0.5);  // round_prefer_floor
-  if (node.rounding == ResizeRounding::kFloor) at = std::floor(source);
-  if (node.rounding == ResizeRounding::kCeil) at = std::ceil(source);
-  if (node.rounding == ResizeRounding::kPreferCeil) at = std::floor(source + 0.5);
+  if (rounding == ResizeRounding::kFloor) at = std::floor(source);
+  if (rounding == ResizeRounding::kCeil) at = std::ceil(source);
+  if (rounding == ResizeRounding::kPreferCeil) at = std::floor(source + 0.5);
   return static_cast<int64_t>(std::clamp(at, 0.0, static_cast<double>(dim.in - 1)));
 }
 

@@ -3,6 +3,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
 
+#include "partitiontuner/graph/graph_builder.h"
 #include "partitiontuner/onnx/infer_shapes.h"
 #include "test/onnx/contrib_lab.h"
 #include "test/testing/function_model.h"
@@ -61,15 +62,26 @@ TEST_CASE("Old opsets, UpsampleAndResizeTakePixelsForPoints", "[onnx]") {
   }
 }
 
+// Converted, left as it was, and with scales that only the run knows, by which it cannot be converted.
 TEST_CASE("Old opsets, TheNearestOfResizeDependsOnTheScale", "[onnx]") {
   const Operand x = Floats({1, 1, 2, 4}, {1, 2, 3, 4, 5, 6, 7, 8});
-  const auto resized = [&](const std::vector<float>& scales) {
-    return Converted(Old("Resize", 10, {x, Constant(Floats({4}, scales))}, {StringAttribute("mode", "nearest")}));
+  const auto check = [&](const std::vector<float>& scales, const std::vector<int64_t>& dims,
+                         const std::vector<float>& expected) {
+    const std::vector<Wire> nearest = {StringAttribute("mode", "nearest")};
+    const Single constant = Old("Resize", 10, {x, Constant(Floats({4}, scales))}, nearest);
+    CheckNear(Converted(constant), dims, expected);
+    CheckNear(RunOnReference(LoadAt(constant, false).value(), DataOf(constant))[0], dims, expected);
+    const Single given = Old("Resize", 10, {x, Floats({4}, scales)}, nearest);
+    const Graph unsized = LoadAt(given, true).value();
+    CHECK(unsized.opset() == 10);
+    GraphBuilder sized(unsized);
+    sized.value(unsized.outputs()[0]).type = StaticType(DataType::kFloat32, dims);
+    CheckNear(RunOnReference(sized.Build().value(), DataOf(given))[0], dims, expected);
   };
-  CheckNear(resized({1, 1, 0.6f, 0.6f}), {1, 1, 1, 2}, {1, 3});
-  CheckNear(resized({1, 1, 1, 1.7f}), {1, 1, 2, 6}, {1, 1, 2, 2, 3, 3, 5, 5, 6, 6, 7, 7});
-  CheckNear(resized({1, 1, 1.5f, 0.6f}), {1, 1, 3, 2}, {1, 3, 1, 3, 5, 7});
-  CheckNear(resized({1, 1, 2, 1}), {1, 1, 4, 4}, {1, 2, 3, 4, 1, 2, 3, 4, 5, 6, 7, 8, 5, 6, 7, 8});
+  check({1, 1, 0.6f, 0.6f}, {1, 1, 1, 2}, {1, 3});
+  check({1, 1, 1, 1.7f}, {1, 1, 2, 6}, {1, 1, 2, 2, 3, 3, 5, 5, 6, 6, 7, 7});
+  check({1, 1, 1.5f, 0.6f}, {1, 1, 3, 2}, {1, 3, 1, 3, 5, 7});
+  check({1, 1, 2, 1}, {1, 1, 4, 4}, {1, 2, 3, 4, 1, 2, 3, 4, 5, 6, 7, 8, 5, 6, 7, 8});
 }
 
 TEST_CASE("Old opsets, SoftmaxAndItsKinTakeAllDimsFromTheAxisOn", "[onnx]") {

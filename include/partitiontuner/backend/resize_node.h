@@ -23,7 +23,8 @@ enum class ResizeCoordinates : uint8_t {
   kCropAndResize,
   kHalfPixelForNearest,
 };
-enum class ResizeRounding : uint8_t { kPreferFloor, kPreferCeil, kFloor, kCeil };
+// kByScale: the element before where an axis grows, the one behind where it shrinks, as operator set 10 has it.
+enum class ResizeRounding : uint8_t { kPreferFloor, kPreferCeil, kFloor, kCeil, kByScale };
 enum class ResizeAspect : uint8_t { kStretch, kNotLarger, kNotSmaller };
 
 struct ResizeNode {
