@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "lib/backend/onednn/family.h"
+#include "lib/backend/onednn/product_rule.h"
 
 namespace pt::onednn {
 namespace {
@@ -20,7 +21,7 @@ Dims Swapped(Dims dims) {
 // Seen as `dims`, of which the last two are stored the other way round when transposed.
 Result<Desc> MatrixDesc(const TensorLayout& tensor, const Dims& dims, bool transposed) {
   PT_ASSIGN(Desc desc, ReshapedDesc(WithRank(tensor, dims.size()), transposed ? Swapped(dims) : dims));
-  if (!transposed) return desc;
+  if (!transposed) return WithBatchesOfOneOutermost(desc);
   std::vector<int> axes(dims.size());
   for (size_t i = 0; i < axes.size(); ++i) axes[i] = static_cast<int>(i);
   std::swap(axes[axes.size() - 1], axes[axes.size() - 2]);
@@ -142,19 +143,12 @@ bool IsWrittenBeyond(const Product& product) {
   return CountOf(product.b, 0, batch) == 1 && product.a[batch - 1] == 1 && CountOf(product.a, 0, batch) > 1;
 }
 
-// oneDNN 3.7.2 leaves results unwritten where matrices of one row lie in another order than their batches.
-bool IsLeftUnwritten(const Desc& dst) {
-  const Dims dims = dst.get_dims();
-  return dims.size() > 2 && dims[dims.size() - 2] == 1 && !LiesRowMajor(dst);
-}
-
 Result<KernelDescriptor> BuildProduct(const Request& request, const Node& node, const Product& product,
                                       std::span<const Pointwise> ops, const std::optional<Tensor>& bias) {
   if (IsWrittenBeyond(product)) return Unsupported("the last dim of its batches is one");
   KernelDescriptor descriptor;
   const size_t rank = product.result.size();
   PT_ASSIGN(const Desc dst, ReshapedDesc(WithRank(request.out, rank), product.result));
-  if (IsLeftUnwritten(dst)) return Unsupported("its rows lie in another order than its batches");
   const Layout layout = request.out.layout.order.size() == rank ? request.out.layout : RowMajor(rank);
   const PostOps post{ops, dst, layout, Followed::kProduct};
   PT_ASSIGN(dnnl::primitive_attr attributes, Attributes(request, post, descriptor));
@@ -178,6 +172,7 @@ Result<KernelDescriptor> BuildProduct(const Request& request, const Node& node, 
   if (!b.constant) {
     PT_ASSIGN(weights, MatrixDesc(request.in[*b.input], product.b, product.transpose_b));
   }
+  if (auto why = WhyNoProduct(source.desc, b.constant ? PlainDesc(product.b) : weights, dst)) return Unsupported(*why);
   Desc bias_desc;
   if (bias) {
     Dims dims(product.result.size(), 1);
