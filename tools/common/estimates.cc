@@ -1,6 +1,7 @@
 #include "tools/common/estimates.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "tools/common/commands.h"
 #include "tools/common/text.h"
@@ -23,9 +24,9 @@ Unmeasured UnmeasuredOf(Engine& engine, const Model& model, const Plan& plan, co
   const Platform& platform = engine.machine().platform();
   if (plan.complete && platform.devices.size() == 1) return {};  // costs take long to gather
   const bool to_plan = !model.candidates.empty();
-  Model asked = model;
-  if (!to_plan) asked.candidates = plan.candidates;
-  const Result<std::unique_ptr<CostModel>> costs = engine.CostsOf(asked, options);
+  std::optional<Model> of_plan;  // a model of many candidates is not copied without need
+  if (!to_plan) of_plan.emplace(model).candidates = plan.candidates;
+  const Result<std::unique_ptr<CostModel>> costs = engine.CostsOf(of_plan ? *of_plan : model, options);
   Unmeasured unmeasured;
   if (!plan.complete) {
     unmeasured.time = EstimatedTimeOf(*model.graph, platform, plan, costs.ok() ? costs->get() : nullptr);
