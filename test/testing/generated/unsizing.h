@@ -8,7 +8,7 @@
 namespace pt::testing {
 
 // Sends one value through an operator that leaves it as it is but whose sizes a run computes: Reshape, Expand, Slice,
-// Tile, Gather by a Range, Compress, Where, TopK's count, or a Loop of as many trips. Types behind it are left to be
+// Tile, Gather by a Range or by NonZero, Compress, Where, or a Loop of as many trips. Types behind it are left to be
 // inferred anew. The graph as it is where it has no value to do so with.
 Result<Graph> UnsizeAtRandom(const Graph& graph, uint64_t seed);
 
