@@ -79,10 +79,7 @@ Tolerance ToleranceBehindSteps(const Graph& graph, ValueId value, MathMode math)
   Tolerance tolerance = DefaultTolerance(graph, value, math);
   const NodeId nearest = LastMaker(graph, value, [&](const Node& node) { return QuantisationStep(graph, node) > 0; });
   if (nearest.valid()) {
-    // Between 128 and 256 steps bfloat16 knows every step alone, and rounds the product and what is added to it.
-    const double steps = math == MathMode::kBf16 ? 3 : 1;
-    tolerance.absolute =
-        std::max(tolerance.absolute, steps * QuantisationStep(graph, graph.node(nearest)) * (1 + 1e-5));
+    tolerance.absolute = std::max(tolerance.absolute, QuantisationStep(graph, graph.node(nearest)) * (1 + 1e-5));
   }
   return tolerance;
 }
