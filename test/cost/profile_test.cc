@@ -1,9 +1,9 @@
 #include "partitiontuner/cost/profile.h"
 
 #include <catch2/catch_test_macros.hpp>
-#include <sstream>
 #include <cmath>
 #include <limits>
+#include <sstream>
 
 #include "test/cost/sample_problem.h"
 
