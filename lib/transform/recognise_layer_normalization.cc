@@ -3,11 +3,9 @@
 //   y = d / s, or d * Reciprocal(s), each followed by * scale and + bias where these are constants of the normalised
 //   dims; y = x * g + (bias - mean * g) with g = Reciprocal(s) * scale (TensorFlow).
 // Matched by structure alone; every value in between must have no other reader.
-#include <algorithm>
-#include <cmath>
 #include <set>
 
-#include "lib/transform/edit.h"
+#include "lib/transform/normalisation_parts.h"
 #include "lib/transform/pass_list.h"
 
 namespace pt {
@@ -43,27 +41,8 @@ class Matcher {
   }
   void Take(ValueId value) { match_.nodes.insert(graph_.value(value).producer); }
   ValueId ResultOf(NodeId node) const { return graph_.node(node).outputs[0]; }
-  // The operand beside `one` in a node of two.
-  static ValueId Other(const Node& node, ValueId one) { return node.inputs[node.inputs[0] == one ? 1 : 0]; }
-
-  std::optional<float> Scalar(ValueId value) {
-    const auto& constant = graph_.value(value).constant;
-    if (!constant || constant->type() != DataType::kFloat32 || constant->element_count() != 1) return std::nullopt;
-    return constant->values<float>()[0];
-  }
-
-  // How many trailing dims a ReduceMean takes the mean over; 0 when it does something else.
-  int64_t TrailingAxes(const Node& mean) {
-    const ValueType& type = graph_.value(mean.inputs[0]).type;
-    if (!type.ranked || type.type != DataType::kFloat32 || mean.int_or("keepdims", 1) != 1) return 0;
-    if (mean.inputs.size() < 2 || !mean.inputs[1].valid() || !graph_.value(mean.inputs[1]).is_constant()) return 0;
-    const auto rank = static_cast<int64_t>(type.dims.size());
-    std::set<int64_t> axes;
-    for (int64_t axis : graph_.value(mean.inputs[1]).constant->ToInts()) axes.insert(axis < 0 ? axis + rank : axis);
-    const auto count = static_cast<int64_t>(axes.size());
-    if (count == 0 || *axes.begin() != rank - count || *axes.rbegin() != rank - 1) return 0;
-    return count;
-  }
+  std::optional<float> Scalar(ValueId value) const { return ScalarOf(graph_, value); }
+  auto TrailingDimsOf(const Node& mean) const { return TrailingDims(graph_, mean, graph_.value(mean.inputs[0]).type); }
 
   // x, mean, d and epsilon, upwards from the root.
   bool MatchDeviation(NodeId root) {
@@ -83,13 +62,9 @@ class Matcher {
     mean_ = difference->inputs[1];
     const Node* mean_node = Made(mean_, "ReduceMean");
     if (!mean_node || mean_node->inputs[0] != match_.x) return false;
-    const int64_t axes = TrailingAxes(*mean_node);
-    if (axes == 0 || axes != TrailingAxes(*variance_node)) return false;
-    const std::vector<Dim>& dims = graph_.value(match_.x).type.dims;
-    for (size_t i = dims.size() - static_cast<size_t>(axes); i < dims.size(); ++i) {
-      if (!dims[i].known()) return false;
-      match_.normalised.push_back(dims[i].value);
-    }
+    auto dims = TrailingDimsOf(*mean_node);
+    if (!dims || dims != TrailingDimsOf(*variance_node)) return false;
+    match_.normalised = std::move(*dims);
     match_.epsilon = *epsilon;
     for (ValueId value : {sqrt.inputs[0], variance, square, deviation_, mean_}) Take(value);
     match_.nodes.insert(root);
@@ -120,7 +95,7 @@ class Matcher {
     match_.nodes.insert(reciprocal);
     const NodeId product = OnlyReader(graph_, ResultOf(reciprocal), "Mul");
     if (!product.valid()) return false;
-    const ValueId other = Other(graph_.node(product), ResultOf(reciprocal));
+    const ValueId other = OtherOperand(graph_.node(product), ResultOf(reciprocal));
     if (other == deviation_) return MatchScaleAndBias(product);
     if (!FitsNormalised(other)) return false;
     match_.scale = other;
@@ -134,7 +109,7 @@ class Matcher {
     for (const Use& use : graph_.value(g).uses) {
       const Node& node = graph_.node(use.node);
       if (!IsOp(node, "Mul")) return false;
-      const ValueId other = Other(node, g);
+      const ValueId other = OtherOperand(node, g);
       if (other == match_.x) scaled = use.node;
       if (other == mean_) shifted = use.node;
     }
@@ -143,7 +118,8 @@ class Matcher {
     if (!difference.valid() || graph_.node(difference).inputs[1] != ResultOf(shifted)) return false;
     const ValueId bias = graph_.node(difference).inputs[0];
     const NodeId sum = OnlyReader(graph_, ResultOf(difference), "Add");
-    if (!sum.valid() || !FitsNormalised(bias) || Other(graph_.node(sum), ResultOf(difference)) != ResultOf(scaled)) {
+    if (!sum.valid() || !FitsNormalised(bias) ||
+        OtherOperand(graph_.node(sum), ResultOf(difference)) != ResultOf(scaled)) {
       return false;
     }
     match_.bias = bias;
@@ -157,13 +133,13 @@ class Matcher {
     Finish(normalised);
     const NodeId product = OnlyReader(graph_, ResultOf(match_.last), "Mul");
     if (!product.valid()) return true;
-    const ValueId scale = Other(graph_.node(product), ResultOf(match_.last));
+    const ValueId scale = OtherOperand(graph_.node(product), ResultOf(match_.last));
     if (!FitsNormalised(scale)) return true;
     match_.scale = scale;
     Finish(product);
     const NodeId sum = OnlyReader(graph_, ResultOf(product), "Add");
     if (!sum.valid()) return true;
-    const ValueId bias = Other(graph_.node(sum), ResultOf(product));
+    const ValueId bias = OtherOperand(graph_.node(sum), ResultOf(product));
     if (!FitsNormalised(bias)) return true;
     match_.bias = bias;
     Finish(sum);
@@ -176,15 +152,8 @@ class Matcher {
   }
 
   // A constant whose dims are the normalised ones, but for leading ones.
-  bool FitsNormalised(ValueId value) {
-    const auto& constant = graph_.value(value).constant;
-    if (!constant || constant->type() != DataType::kFloat32) return false;
-    const std::vector<int64_t>& dims = constant->dims();
-    const size_t count = match_.normalised.size();
-    if (dims.size() < count || dims.size() > graph_.value(match_.x).type.dims.size()) return false;
-    const auto trailing = dims.end() - static_cast<ptrdiff_t>(count);
-    return std::all_of(dims.begin(), trailing, [](int64_t dim) { return dim == 1; }) &&
-           std::equal(trailing, dims.end(), match_.normalised.begin());
+  bool FitsNormalised(ValueId value) const {
+    return HasTrailingDims(graph_, value, match_.normalised, graph_.value(match_.x).type.dims.size());
   }
 
   // Nothing outside reads what would disappear.
@@ -211,52 +180,23 @@ class Matcher {
   ValueId mean_, deviation_;
 };
 
-// The constant under the normalised dims themselves, or `fill` everywhere.
-Tensor Parameter(const Graph& graph, ValueId value, const std::vector<int64_t>& dims, float fill) {
-  if (value.valid()) {
-    const auto values = graph.value(value).constant->values<float>();
-    return Tensor::Float32(dims, std::vector<float>(values.begin(), values.end()));
-  }
-  int64_t count = 1;
-  for (int64_t dim : dims) count *= dim;
-  return Tensor::Float32(dims, std::vector<float>(static_cast<size_t>(count), fill));
-}
-
 void Replace(GraphBuilder& builder, const Graph& graph, const Match& match) {
   Node node;
   node.op = "LayerNormalization";
-  node.name = graph.node(match.last).name;
   node.attributes["axis"] = -static_cast<int64_t>(match.normalised.size());
   node.attributes["epsilon"] = match.epsilon;
-  node.inputs = {match.x, builder.AddConstant("", Parameter(graph, match.scale, match.normalised, 1))};
+  node.inputs = {match.x, builder.AddConstant("", NormalisedParameter(graph, match.scale, match.normalised, 1))};
   if (match.bias.valid()) {
-    node.inputs.push_back(builder.AddConstant("", Parameter(graph, match.bias, match.normalised, 0)));
+    node.inputs.push_back(builder.AddConstant("", NormalisedParameter(graph, match.bias, match.normalised, 0)));
   }
-  node.outputs = graph.node(match.last).outputs;
-  for (NodeId id : match.nodes) {
-    const std::vector<Source>& source = graph.node(id).source;
-    node.source.insert(node.source.end(), source.begin(), source.end());
-    builder.RemoveNode(id);
-  }
-  builder.AddNode(std::move(node));
+  ReplaceNodes(builder, graph, match.nodes, match.last, std::move(node));
 }
 
 }  // namespace
 
 Result<std::optional<Graph>> RecogniseLayerNormalization(const Graph& graph, const PassContext&) {
   if (graph.opset() < kLayerNormalizationSince) return {std::nullopt};
-  GraphBuilder builder(graph);
-  Matcher matcher(graph);
-  std::set<NodeId> replaced;
-  for (size_t i = 0; i < graph.nodes().size(); ++i) {
-    const auto match = matcher.At(NodeId(i));
-    if (!match || std::ranges::any_of(match->nodes, [&](NodeId id) { return replaced.contains(id); })) continue;
-    Replace(builder, graph, *match);
-    replaced.insert(match->nodes.begin(), match->nodes.end());
-  }
-  if (replaced.empty()) return {std::nullopt};
-  PT_ASSIGN(Graph result, builder.Build(false));
-  return {std::optional<Graph>(std::move(result))};
+  return ReplaceMatches(graph, Matcher(graph), Replace);
 }
 
 }  // namespace pt
