@@ -12,8 +12,6 @@
 
 namespace pt {
 
-Status MeasureStreamWaits(Bench& bench, WorkItem& item);
-
 std::span<const Measurer> Measurers() {
   static constexpr std::array kMeasurers = {
       Measurer{&kOverheadKind, MeasureOverhead},

@@ -5,6 +5,7 @@
 
 #include "lib/profiler/bench.h"
 #include "lib/profiler/device_costs.h"
+#include "lib/profiler/executor_costs.h"
 
 namespace pt {
 namespace {

@@ -10,9 +10,9 @@ namespace pt {
 // itself, and the matrix is not so small that it lies in the caches anyway.
 bool IsReadByPackedProduct(const Graph& graph, NodeId dequantisation, Use use);
 
-// That of all uses of its result, which is no output of the graph.
+// The same of all uses of its result, which is not an output of the graph.
 bool FeedsPackedProducts(const Graph& graph, NodeId dequantisation);
-// Sizes of such a product are not known (yet). Nothing that is known only in the run is computed on packed matrices.
+// Sizes of such a product are not known (yet). Packed matrices need sizes that are known before run time.
 bool FeedsUnsizedProducts(const Graph& graph, NodeId dequantisation);
 
 // A Transpose that swaps the dims of a matrix.

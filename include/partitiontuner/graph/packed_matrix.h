@@ -35,8 +35,8 @@ std::optional<PackedMatrix> ReadPackedMatrix(const Graph& graph, NodeId dequanti
 // Whether the product's second operand has columns along its first dim; nullopt where the node is no MatMul or Gemm.
 std::optional<bool> HasTransposedMatrix(const Node& product);
 
-// The second operand of a MatMul, or of a Gemm (either way round), where it is such a matrix, which this
-// product alone reads, once; the first operand is no constant. nullopt for everything else.
+// The second operand of a MatMul, or of a Gemm (either way round), where it is such a matrix, which only
+// this product reads, once; the first operand is not a constant. nullopt for everything else.
 std::optional<PackedMatrix> PackedMatrixOf(const Graph& graph, const Node& product);
 
 }  // namespace pt

@@ -48,7 +48,7 @@ class DataSizedRun {
     return static_cast<const T*>(in_[input]);
   }
 
-  // Where output i goes, once a run: null where nobody reads it. kInvalidInput where the graph says other dims.
+  // Where output i goes, once a run: null where it has no reader. kInvalidInput where the graph says other dims.
   Result<void*> Output(size_t i, DataType type, std::span<const int64_t> dims);
   // After the last output is written: brings those to their place that lie otherwise.
   void PutOutputs();

@@ -20,7 +20,7 @@ bool LiesRowMajor(const Desc& desc);
 // the reference).
 std::optional<std::string> WhyNoOperand(Followed followed, const Desc& result, const Desc& operand, bool slopes);
 
-// The same of the slopes of a prelu primitive, which is no post-operation.
+// The same of the slopes of a prelu primitive, which is not a post-operation.
 std::optional<std::string> WhyNoSlopes(const Desc& result, const Desc& slopes);
 
 }  // namespace pt::onednn
