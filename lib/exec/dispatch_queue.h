@@ -1,8 +1,9 @@
 // DispatchQueue: the rule by which a run decides which ready task goes to which unit. Pure: it knows no threads and no
-// clock, callers say what time it is. It is the rule of the planners `operator` and `path` (lib/planner/dispatch.h),
-// with what really happened in the place of what was predicted: a task is given away as soon as it is ready; to a unit
-// that is free, the one where its measured time is least; where none is free to the one that ends it soonest, going by
-// when its work began and by the measured times of what waits there. What a unit has been given stays with it.
+// clock, callers say what time it is. It is the rule of the planners `operator` and `path`
+// (lib/planner/methods/dispatch.h), with what really happened in the place of what was predicted: a task is given away
+// as soon as it is ready; to a unit that is free, the one where its measured time is least; where none is free to the
+// one that ends it soonest, going by when its work began and by the measured times of what waits there. What a unit has
+// been given stays with it.
 //
 // Not thread-safe. Allocates nothing after it was made.
 #pragma once

@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "lib/planner/assemble.h"
+#include "lib/planner/schedule/assemble.h"
 
 namespace pt {
 

@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <array>
 
-#include "lib/planner/assemble.h"
-#include "lib/planner/mend_devices.h"
+#include "lib/planner/schedule/assemble.h"
+#include "lib/planner/schedule/mend_devices.h"
 #include "lib/planner/solve.h"
 #include "partitiontuner/support/closest_word.h"
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "lib/planner/schedule.h"
+#include "lib/planner/schedule/schedule.h"
 #include "partitiontuner/support/random.h"
 
 namespace pt {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <random>
 
-#include "lib/backend/host_kernels/integer_panels.h"
+#include "lib/backend/host_kernels/products/integer_panels.h"
 #include "test/backend/host_kernels_lab.h"
 
 namespace pt::testing {

@@ -3,10 +3,10 @@
 (name, file, what stands there once, what stands there instead). What CheckPlan itself uses is not changed; nor is what
 PlanMemory refuses before CheckPlan is asked.
 """
-ASSEMBLE = "lib/planner/assemble.cc"
-SCHEDULE = "lib/planner/schedule.cc"
-ROUTING = "lib/planner/routing.cc"
-SPACE = "lib/planner/space.cc"
+ASSEMBLE = "lib/planner/schedule/assemble.cc"
+SCHEDULE = "lib/planner/schedule/schedule.cc"
+ROUTING = "lib/planner/schedule/routing.cc"
+SPACE = "lib/planner/schedule/space.cc"
 MEMORY = "lib/plan/memory_plan.cc"
 BUFFERS = "lib/plan/buffers.cc"
 ORDER = "lib/plan/happens_before.cc"

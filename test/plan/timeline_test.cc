@@ -3,7 +3,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
 
-#include "lib/planner/assemble.h"
+#include "lib/planner/schedule/assemble.h"
 #include "lib/planner/solve.h"
 #include "partitiontuner/support/random.h"
 #include "test/testing/planning_world.h"

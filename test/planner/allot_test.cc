@@ -1,11 +1,11 @@
 // Hand-worked cases of how many cores groups get.
-#include "lib/planner/allot.h"
+#include "lib/planner/methods/allot.h"
 
 #include <algorithm>
 #include <array>
 #include <catch2/catch_test_macros.hpp>
 
-#include "lib/planner/serial_dp.h"
+#include "lib/planner/search/serial_dp.h"
 #include "test/testing/random_world.h"
 
 namespace pt {

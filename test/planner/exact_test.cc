@@ -1,13 +1,13 @@
 // exact against brute force, search against exact, on random instances of many worlds.
-#include "lib/planner/exact.h"
+#include "lib/planner/proofs/exact.h"
 
 #include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 #include <functional>
 
-#include "lib/planner/assemble.h"
-#include "lib/planner/search.h"
-#include "lib/planner/serial_dp.h"
+#include "lib/planner/schedule/assemble.h"
+#include "lib/planner/search/search.h"
+#include "lib/planner/search/serial_dp.h"
 #include "lib/planner/solve.h"
 #include "partitiontuner/graph/graph_text.h"
 #include "partitiontuner/planner/bounds.h"

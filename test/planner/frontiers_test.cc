@@ -1,5 +1,5 @@
 // Hand-worked frontiers: where stretches end, and which values cross.
-#include "lib/planner/frontiers.h"
+#include "lib/planner/search/frontiers.h"
 
 #include <catch2/catch_test_macros.hpp>
 

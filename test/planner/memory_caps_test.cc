@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 
-#include "lib/planner/assemble.h"
-#include "lib/planner/memory_judge.h"
+#include "lib/planner/schedule/assemble.h"
+#include "lib/planner/schedule/memory_judge.h"
 #include "partitiontuner/graph/graph_text.h"
 #include "test/testing/planning_world.h"
 #include "test/testing/rounds.h"

@@ -1,7 +1,7 @@
 // Hand-worked cases of the planners that make pipelines: rnn-pipeline over slices of time, throughput over requests.
 #include <catch2/catch_test_macros.hpp>
 
-#include "lib/planner/stages.h"
+#include "lib/planner/methods/stages.h"
 #include "partitiontuner/graph/graph_text.h"
 #include "partitiontuner/onnx/infer_shapes.h"
 #include "partitiontuner/transform/rewrites.h"

@@ -4,9 +4,9 @@
 #include <chrono>
 #include <optional>
 
-#include "lib/planner/assemble.h"
-#include "lib/planner/moves.h"
-#include "lib/planner/serial_dp.h"
+#include "lib/planner/schedule/assemble.h"
+#include "lib/planner/search/moves.h"
+#include "lib/planner/search/serial_dp.h"
 #include "lib/planner/solve.h"
 #include "partitiontuner/planner/bounds.h"
 #include "test/testing/random_world.h"

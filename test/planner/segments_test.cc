@@ -1,13 +1,13 @@
 // Stretches as problems of their own, and what is put together from them.
-#include "lib/planner/segments.h"
+#include "lib/planner/search/segments.h"
 
 #include <catch2/catch_test_macros.hpp>
 #include <numeric>
 
-#include "lib/planner/assemble.h"
-#include "lib/planner/exact.h"
-#include "lib/planner/segment_problem.h"
-#include "lib/planner/serial_dp.h"
+#include "lib/planner/proofs/exact.h"
+#include "lib/planner/schedule/assemble.h"
+#include "lib/planner/search/segment_problem.h"
+#include "lib/planner/search/serial_dp.h"
 #include "test/testing/random_world.h"
 
 namespace pt {

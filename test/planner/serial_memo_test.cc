@@ -1,7 +1,7 @@
 // Equal single streams are solved once; streams that differ in anything are not taken for each other.
 #include <catch2/catch_test_macros.hpp>
 
-#include "lib/planner/serial_dp.h"
+#include "lib/planner/search/serial_dp.h"
 #include "test/testing/planning_world.h"
 
 namespace pt {

@@ -1,5 +1,5 @@
 // Hand-worked cuts: what hides one and what does not.
-#include "lib/planner/series_cuts.h"
+#include "lib/planner/proofs/series_cuts.h"
 
 #include <catch2/catch_test_macros.hpp>
 

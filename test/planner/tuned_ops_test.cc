@@ -1,7 +1,7 @@
 // Hand-worked cases of fusing by rules over operator classes, each group by its fastest candidate.
 #include <catch2/catch_test_macros.hpp>
 
-#include "lib/planner/operator_classes.h"
+#include "lib/planner/methods/operator_classes.h"
 #include "test/testing/timed_world.h"
 
 namespace pt {

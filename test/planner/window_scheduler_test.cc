@@ -1,5 +1,5 @@
 // Scheduling a change from where it begins says what scheduling the whole says, of thousands of random changes.
-#include "lib/planner/window_scheduler.h"
+#include "lib/planner/search/window_scheduler.h"
 
 #include <algorithm>
 #include <catch2/catch_test_macros.hpp>

@@ -5,9 +5,9 @@
 
 #include <algorithm>
 
-#include "lib/backend/host_kernels/convolution.h"
-#include "lib/backend/host_kernels/expression.h"
-#include "lib/backend/host_kernels/product.h"
+#include "lib/backend/host_kernels/convolutions/convolution.h"
+#include "lib/backend/host_kernels/elementwise/expression.h"
+#include "lib/backend/host_kernels/products/product.h"
 
 namespace pt::host {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <new>
 
-#include "lib/backend/host_kernels/strided_copy.h"
+#include "lib/backend/host_kernels/kernels/strided_copy.h"
 #include "partitiontuner/support/checked.h"
 
 namespace pt::host {

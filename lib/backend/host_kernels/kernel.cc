@@ -3,12 +3,12 @@
 #include <algorithm>
 
 #include "lib/backend/host_kernels/arrangement.h"
-#include "lib/backend/host_kernels/attention.h"
-#include "lib/backend/host_kernels/convolution.h"
-#include "lib/backend/host_kernels/expression.h"
-#include "lib/backend/host_kernels/gather_joined.h"
-#include "lib/backend/host_kernels/integer_product.h"
-#include "lib/backend/host_kernels/product.h"
+#include "lib/backend/host_kernels/attention/attention.h"
+#include "lib/backend/host_kernels/convolutions/convolution.h"
+#include "lib/backend/host_kernels/elementwise/expression.h"
+#include "lib/backend/host_kernels/operators/gather_joined.h"
+#include "lib/backend/host_kernels/products/integer_product.h"
+#include "lib/backend/host_kernels/products/product.h"
 #include "partitiontuner/candidate/precision.h"
 
 namespace pt::host {

@@ -1,4 +1,4 @@
-#include "lib/backend/host_kernels/dynamic_quantization.h"
+#include "lib/backend/host_kernels/operators/dynamic_quantization.h"
 
 namespace pt::host {
 

@@ -1,0 +1,48 @@
+// Integers that name places along a dim of a tensor and that only the run knows: negative ones count from the end, and
+// one that does not exist is an error of the run.
+#pragma once
+
+#include <type_traits>
+
+#include "lib/backend/host_kernels/kernels/walk.h"
+
+namespace pt::host {
+
+inline bool IsIndexType(DataType type) { return type == DataType::kInt64 || type == DataType::kInt32; }
+
+// f.operator()<Index>() for int64_t or int32_t.
+template <typename F>
+decltype(auto) VisitIndexType(DataType type, F&& f) {
+  if (type == DataType::kInt64) return f.template operator()<int64_t>();
+  return f.template operator()<int32_t>();
+}
+
+// f.operator()<T>() for a type of so many bytes, for elements that are only moved.
+struct Bytes16 {
+  uint64_t low = 0, high = 0;
+};
+template <typename F>
+decltype(auto) VisitBytes(int64_t bytes, F&& f) {
+  if (bytes == 1) return f.template operator()<uint8_t>();
+  if (bytes == 2) return f.template operator()<uint16_t>();
+  if (bytes == 4) return f.template operator()<uint32_t>();
+  if (bytes == 8) return f.template operator()<uint64_t>();
+  return f.template operator()<Bytes16>();
+}
+
+// Counted from the start; outside of 0..dim-1 where there is no such place.
+inline int64_t PlaceOf(int64_t index, int64_t dim) { return index < 0 ? index + dim : index; }
+inline bool IsPlace(int64_t place, int64_t dim) { return static_cast<uint64_t>(place) < static_cast<uint64_t>(dim); }
+
+// kInvalidInput, naming the index.
+Error NoSuchIndex(std::string_view op, int64_t index, int64_t dim);
+
+// The walk of all elements of a tensor in their order.
+Walk<1> InOrder(const Operand& operand);
+
+// The error of the first index in the order of `walk` that does not exist: index i of each tuple along dims[i % depth],
+// depth being the number of dims. OK where all exist.
+Status CheckIndices(std::string_view op, const void* indices, DataType type, const Walk<1>& walk,
+                    std::span<const int64_t> dims);
+
+}  // namespace pt::host

@@ -1,0 +1,224 @@
+// Layer, RMS, group and instance normalisation, Softmax and LogSoftmax of float32, where the normalised dims are
+// contiguous. Rows may be stored as bfloat16.
+#include "lib/backend/host/parallel.h"
+#include "lib/backend/host_kernels/kernels/bfloat16.h"
+#include "lib/backend/host_kernels/kernels/rows.h"
+#include "lib/backend/host_kernels/kernels/walk.h"
+#include "lib/backend/host_kernels/operator.h"
+#include "partitiontuner/support/checked.h"
+
+namespace pt::host {
+namespace {
+
+struct Rows {
+  Walk<2> outer;    // offsets in the input and the output
+  int64_t row = 1;  // elements
+  RowFunction function = nullptr;
+  double work = 1;  // nanoseconds an element, roughly
+  float epsilon = 0;
+  bool short_in = false, short_out = false;  // stored as bfloat16
+  int64_t row_floats = 0;                    // of memory for each part of the work
+};
+
+// Dims from `first` to before `last` are a row, the others count rows.
+Result<Rows> RowsOf(const Site& site, size_t first, size_t last) {
+  const Operand &x = site.in[0], &y = site.out[0];
+  PT_CHECK_OK(site.NeedOutput(0, y.type(), x.dims()));
+  if (!y.present() || !site.is_float32(x) || !site.is_float32(y)) return site.Unsupported("it is not of float32");
+  for (size_t i = 1; i < site.out.size(); ++i) {
+    if (site.out[i].present()) return site.Unsupported("it has more than one output");
+  }
+  Walk<2> inner;
+  Rows rows;
+  rows.short_in = site.is_shortened(x);
+  rows.short_out = site.is_shortened(y);
+  for (size_t d = last; d-- > first;) inner.Push(x.dims()[d], {x.strides()[d], y.strides()[d]});
+  if (!inner.is_contiguous()) return site.Unsupported("its rows are not contiguous");
+  rows.row = inner.count;
+  for (size_t d = x.dims().size(); d-- > 0;) {
+    if (d < first || d >= last) rows.outer.Push(x.dims()[d], {x.strides()[d], y.strides()[d]});
+  }
+  return rows;
+}
+
+// One part of the work: row by row, by way of `memory` where rows are stored as bfloat16.
+template <typename In, typename Out>
+void RunRows(const Rows& rows, RowCall call, const void* x, void* y, float* memory, int64_t begin, int64_t end) {
+  const Bfloat16Conversions conversions = FindBfloat16Conversions();
+  Cursor<2> at(rows.outer, begin);
+  for (int64_t r = begin; r < end; ++r, at.Next()) {
+    const In* from = static_cast<const In*>(x) + at.offsets()[0];
+    Out* to = static_cast<Out*>(y) + at.offsets()[1];
+    if constexpr (std::is_same_v<In, Bfloat16>) {
+      conversions.widen(from, memory, rows.row);
+      call.x = memory;
+    } else {
+      call.x = from;
+    }
+    if constexpr (std::is_same_v<Out, Bfloat16>) {
+      call.y = memory;
+      rows.function(call);
+      conversions.narrow(memory, to, rows.row);
+    } else {
+      call.y = to;
+      rows.function(call);
+    }
+  }
+}
+
+auto RunnerOf(const Rows& rows) {
+  return rows.short_in ? (rows.short_out ? RunRows<Bfloat16, Bfloat16> : RunRows<Bfloat16, float>)
+                       : (rows.short_out ? RunRows<float, Bfloat16> : RunRows<float, float>);
+}
+
+Result<Routine> RoutineOf(const Site& site, Rows rows) {
+  constexpr int64_t kPartsOfCore = 4, kAlign = 16;
+  Routine routine;
+  if (rows.short_in == rows.short_out) routine.in_place = {0};
+  if (rows.short_in || rows.short_out) {
+    rows.row_floats = (rows.row + kAlign - 1) / kAlign * kAlign;
+    const auto bytes = CheckedMul(rows.row_floats, site.width * kPartsOfCore * static_cast<int64_t>(sizeof(float)));
+    if (!bytes) return site.Unsupported("its rows are too long");
+    routine.scratch_bytes = static_cast<uint64_t>(*bytes);
+  }
+  routine.run = [rows = std::move(rows)](const Run& run) -> Status {
+    if (rows.row == 0 || rows.outer.count == 0) return {};
+    const RowCall call{.n = rows.row,
+                       .scale = run.in.size() > 1 ? run.input<float>(1) : nullptr,
+                       .bias = run.in.size() > 2 ? run.input<float>(2) : nullptr,
+                       .epsilon = rows.epsilon};
+    const int64_t most = (run.team == nullptr ? 1 : run.team->width()) * kPartsOfCore;
+    ParallelParts(run.team, rows.outer.count, static_cast<double>(rows.row) * rows.work + 10, most,
+                  [&, compute = RunnerOf(rows)](int64_t part, int64_t begin, int64_t end) {
+                    float* memory = reinterpret_cast<float*>(run.scratch) + part * rows.row_floats;
+                    compute(rows, call, run.in[0], run.out[0], memory, begin, end);
+                  });
+    return {};
+  };
+  return routine;
+}
+
+// Scale and bias: one element for each of a row.
+Status NeedRowOf(const Site& site, size_t i, std::span<const int64_t> row_dims) {
+  if (!site.has(i)) return {};
+  const Operand& operand = site.in[i];
+  Walk<1> walk;
+  for (size_t d = operand.dims().size(); d-- > 0;) walk.Push(operand.dims()[d], {operand.strides()[d]});
+  const bool fits = std::equal(operand.dims().begin(), operand.dims().end(), row_dims.begin(), row_dims.end());
+  if (operand.type() == DataType::kFloat32 && fits && walk.is_contiguous()) return {};
+  return site.Unsupported("scale or bias are not contiguous float32 of a row's dims");
+}
+
+template <RowKind kind>
+Result<Routine> NormalizeRows(const Site& site) {
+  PT_CHECK_OK(site.NeedInputs(2, kind == RowKind::kNormalize ? 3 : 2));
+  if (site.node().int_or("stash_type", 1) != 1) return site.Unsupported("its statistics are not float32");
+  PT_ASSIGN(const int64_t axis, site.Axis(site.node().int_or("axis", -1), site.in[0].rank()));
+  const auto first = static_cast<size_t>(axis);
+  const std::span<const int64_t> row_dims = std::span(site.in[0].dims()).subspan(first);
+  for (size_t i = 1; i < site.in.size(); ++i) PT_CHECK_OK(NeedRowOf(site, i, row_dims));
+  PT_ASSIGN(Rows rows, RowsOf(site, first, site.in[0].dims().size()));
+  rows.function = FindRowFunction(kind);
+  rows.epsilon = site.node().float_or("epsilon", 1e-5F);
+  rows.work = 0.4;
+  return RoutineOf(site, std::move(rows));
+}
+
+template <RowKind kind>
+Result<Routine> SoftmaxRows(const Site& site) {
+  PT_CHECK_OK(site.NeedInputs(1, 1));
+  PT_ASSIGN(const int64_t axis, site.Axis(site.node().int_or("axis", -1), site.in[0].rank()));
+  PT_ASSIGN(Rows rows, RowsOf(site, static_cast<size_t>(axis), static_cast<size_t>(axis) + 1));
+  if (rows.short_in) return site.Unsupported("its exponents must not be rounded");
+  rows.function = FindRowFunction(kind);
+  rows.work = 0.8;
+  return RoutineOf(site, std::move(rows));
+}
+
+// Channels of each batch entry, some at a time, normalised together; scale and bias of each channel.
+struct Groups {
+  Walk<2> entries;       // batch entries: offsets in the input and the output
+  int64_t channels = 1;  // of one entry
+  int64_t together = 1;  // channels of a group
+  int64_t plane = 1;     // elements of a channel
+  float epsilon = 0;
+  RowFunction moments = nullptr, centre = nullptr;
+};
+
+void NormalizeGroup(const Groups& g, const float* x, float* y, const float* scale, const float* bias) {
+  RowMoments moments;
+  g.moments({.x = x, .n = g.together * g.plane, .epsilon = g.epsilon, .moments = &moments});
+  for (int64_t c = 0; c < g.together; ++c) {
+    g.centre({.x = x + c * g.plane,
+              .y = y + c * g.plane,
+              .n = g.plane,
+              .scale = scale + c,
+              .bias = bias + c,
+              .one_scale = true,
+              .moments = &moments});
+  }
+}
+
+Routine RoutineOf(Groups groups) {
+  Routine routine;
+  routine.in_place = {0};
+  routine.run = [g = std::move(groups)](const Run& run) -> Status {
+    if (g.entries.count * g.channels * g.plane == 0) return {};
+    const int64_t groups_each = g.channels / g.together, elements = g.together * g.plane;
+    const auto *x = run.input<float>(0), *scale = run.input<float>(1), *bias = run.input<float>(2);
+    auto* y = run.output<float>(0);
+    ParallelRanges(run.team, g.entries.count * groups_each, static_cast<double>(elements) * 0.4 + 20,
+                   [&](int64_t begin, int64_t end) {
+                     for (int64_t i = begin; i < end; ++i) {
+                       const Walk<2>::Offsets at = g.entries.At(i / groups_each);
+                       const int64_t first = i % groups_each * g.together, from = first * g.plane;
+                       NormalizeGroup(g, x + at[0] + from, y + at[1] + from, scale + first, bias + first);
+                     }
+                   });
+    return {};
+  };
+  return routine;
+}
+
+Result<Routine> NormalizeGroups(const Site& site, int64_t count) {
+  PT_CHECK_OK(site.NeedInputs(3, 3));
+  const Operand& x = site.in[0];
+  if (x.rank() < 3) return site.Unsupported("its input is not of planes");
+  if (site.node().int_or("stash_type", 1) != 1) return site.Unsupported("its statistics are not float32");
+  Groups groups;
+  groups.channels = x.dims()[1];
+  if (count < 1 || groups.channels % count != 0) return site.Unsupported("its groups do not divide the channels");
+  const std::span<const int64_t> channels = std::span(x.dims()).subspan(1, 1);
+  for (size_t i = 1; i < 3; ++i) PT_CHECK_OK(NeedRowOf(site, i, channels));
+  PT_ASSIGN(const Rows rows, RowsOf(site, 1, x.dims().size()));
+  if (rows.short_in || rows.short_out) return site.Unsupported("its planes are stored as bfloat16");
+  groups.entries = rows.outer;
+  groups.together = groups.channels / count;
+  groups.plane = groups.channels == 0 ? 0 : rows.row / groups.channels;
+  groups.epsilon = site.node().float_or("epsilon", 1e-5F);
+  groups.moments = FindRowFunction(RowKind::kMoments);
+  groups.centre = FindRowFunction(RowKind::kCentre);
+  return RoutineOf(std::move(groups));
+}
+
+Result<Routine> GroupNormalization(const Site& site) {
+  return NormalizeGroups(site, site.node().int_or("num_groups", 0));
+}
+Result<Routine> InstanceNormalization(const Site& site) {
+  return NormalizeGroups(site, site.has(0) && site.in[0].rank() > 1 ? site.in[0].dims()[1] : 0);
+}
+
+constexpr std::array kRows = {
+    OperatorRow{"GroupNormalization", GroupNormalization},
+    OperatorRow{"InstanceNormalization", InstanceNormalization},
+    OperatorRow{"LayerNormalization", NormalizeRows<RowKind::kNormalize>},
+    OperatorRow{"LogSoftmax", SoftmaxRows<RowKind::kLogSoftmax>},
+    OperatorRow{"RMSNormalization", NormalizeRows<RowKind::kNormalizeRms>},
+    OperatorRow{"Softmax", SoftmaxRows<RowKind::kSoftmax>},
+};
+
+}  // namespace
+
+std::span<const OperatorRow> NormalizationOperators() { return kRows; }
+
+}  // namespace pt::host
