@@ -1,7 +1,6 @@
-#include <algorithm>
-#include <set>
+#include <limits>
 
-#include "lib/platform/rates.h"
+#include "lib/platform/platform_files.h"
 #include "partitiontuner/platform/asynchronous_device.h"
 #include "partitiontuner/platform/discover.h"
 #include "partitiontuner/support/hash.h"
@@ -10,41 +9,27 @@ namespace pt {
 namespace {
 
 constexpr uint64_t kMaxStreams = 64;
+constexpr std::string_view kError = "platform.simulated";
 
 Error Bad(std::string_view what, std::string message) {
-  return MakeError(ErrorCode::kInvalidInput, "platform.simulated", std::string(what) + ": " + std::move(message));
+  return MakeError(ErrorCode::kInvalidInput, std::string(kError), std::string(what) + ": " + std::move(message));
 }
 
-// A misspelt rate would silently count as absent.
-Status RefuseUnknownKeys(const Json& json, std::string_view what) {
-  static const std::set<std::string_view> known = {
-      "format",      "version", "kind",     "name",     "description", "memory_bytes", "streams", "to_device",
-      "from_device", "peers",   "families", "exact_ns", "unsupported", "calls",        "call_ns", "launches"};
-  for (const auto& [key, value] : *json.as_object()) {
-    if (!known.contains(key)) return Bad(what, "unknown key '" + key + "'");
-  }
-  return {};
-}
+constexpr FieldRange kBandwidths = {std::numeric_limits<double>::min(), std::numeric_limits<double>::infinity(),
+                                    "{key} is {value}; expected a bandwidth above 0"};
+constexpr FieldRange kStreams = {1, kMaxStreams, "{key} must be 1 to 64, not {value}"};
 
 // Latency and bandwidth; who it joins is the caller's.
-Result<Link> LinkFromJson(const Json& json, std::string_view key, std::string_view what) {
-  PT_ASSIGN(const Json* row, JsonObject(json, key, what));
-  Link link;
-  const std::string where = std::string(what) + ": " + std::string(key);
-  PT_ASSIGN(link.latency_ns, JsonInt(*row, "latency_ns", where));
-  PT_ASSIGN(link.bytes_per_ns, JsonNumber(*row, "bytes_per_ns", where));
-  if (link.latency_ns < 0 || !(link.bytes_per_ns > 0)) {
-    return Bad(where, "a link needs a latency of at least 0 and a bandwidth above 0");
-  }
-  return link;
+void LinkFields(FieldVisitor& v, Link& link) {
+  v.Field("latency_ns", link.latency_ns, FieldNote("before the first byte").Within(kNotNegative));
+  v.Field("bytes_per_ns", link.bytes_per_ns, FieldNote("above 0").Within(kBandwidths));
 }
 
 // Links with simulated devices that are there already: {"sim:0": {"to": LINK, "from": LINK}}, each way where it is
 // given.
-Status AddPeers(Platform& platform, DeviceId device, const Json& description, std::string_view what) {
-  if (description.find("peers") == nullptr) return {};
-  PT_ASSIGN(const Json* peers, JsonObject(description, "peers", what));
-  for (const auto& [name, ways] : *peers->as_object()) {
+Status AddPeers(Platform& platform, DeviceId device, const Json& peers, std::string_view what) {
+  if (peers.is_null()) return {};
+  for (const auto& [name, ways] : *peers.as_object()) {
     const std::string where = std::string(what) + ": peers." + name;
     const DeviceId peer = FindDevice(platform, name);
     if (!peer.valid() || peer == device || !platform.device(peer).simulated) {
@@ -53,7 +38,9 @@ Status AddPeers(Platform& platform, DeviceId device, const Json& description, st
     if (ways.as_object() == nullptr) return Bad(where, "expected an object with \"to\" and \"from\"");
     for (const auto& [way, row] : *ways.as_object()) {
       if (way != "to" && way != "from") return Bad(where, "unknown key '" + way + "'; expected \"to\" or \"from\"");
-      PT_ASSIGN(Link link, LinkFromJson(ways, way, where));
+      Link link;
+      const FieldSource source = {where + ": " + way, where + ": " + way, std::string(kError)};
+      PT_CHECK_OK(ReadFieldsBy(row, source, [&](FieldVisitor& v) { LinkFields(v, link); }));
       link.from = way == "to" ? device : peer;
       link.to = way == "to" ? peer : device;
       AddLinkWithEngine(platform, device, link);
@@ -64,35 +51,42 @@ Status AddPeers(Platform& platform, DeviceId device, const Json& description, st
 
 }  // namespace
 
-Status AddSimulatedDevice(Platform& platform, const Json& description, std::string_view what) {
-  if (description.as_object() == nullptr) return Bad(what, "a platform file is a JSON object");
-  PT_CHECK_OK(RefuseUnknownKeys(description, what));
-  PT_ASSIGN(const int64_t version, JsonInt(description, "version", what));
-  if (version != 1) {
-    return MakeError(ErrorCode::kStale, "platform.version",
-                     std::string(what) + ": platform file version " + std::to_string(version) +
-                         " is unknown; this program reads version 1");
+void Fields(FieldVisitor& v, SimulatedFile& file) {
+  v.Closed();  // a misspelt rate would silently count as absent
+  v.Field("format", file.format, FieldNote("`partitiontuner-platform`").ForPeople());
+  v.Field("version", file.version, "1");
+  if (v.reads() && file.version != 1) {
+    v.Fail("platform file version " + std::to_string(file.version) + " is unknown; this program reads version 1",
+           "platform.version", ErrorCode::kStale);
   }
+  v.Field("kind", file.kind, FieldNote("`simulated`").ForPeople());
+  v.Field("name", file.name, "what the device is called");
+  v.Field("description", file.description, FieldNote("what it stands for").ForPeople());
+  v.Field("memory_bytes", file.memory_bytes, "0: not known");
+  v.Field("streams", file.streams, FieldNote("how many steps run at once, 1 to 64 (1)").Optional().Within(kStreams), 1);
+  v.Object("to_device", "copies from the host", [&] { LinkFields(v, file.to_device); });
+  v.Object("from_device", "copies to the host", [&] { LinkFields(v, file.from_device); });
+  v.Field("peers", file.peers,
+          FieldNote("by names of simulated devices before it: `to` and `from`, each a link like these").Optional());
+  if (v.reads() && v.Has("peers") && file.peers.as_object() == nullptr) {
+    v.Fail("\"peers\" is not an object", "json.field");
+  }
+  v.Field("calls", file.calls, FieldNote("what one call may hold").Optional());
+  Fields(v, file.rates);
+  v.ErrorsAre(kError);  // of the file again
+}
+
+Status AddSimulatedDevice(Platform& platform, const Json& description, std::string_view what) {
+  SimulatedFile file;
+  PT_CHECK_OK(ReadFields(description, FileSource(what, kError), file));
   Device device;
-  PT_ASSIGN(device.name, JsonString(description, "name", what));
+  device.name = std::move(file.name);
   device.kind = "simulated";
   device.simulated = true;
-  PT_ASSIGN(device.memory_bytes, JsonUnsigned(description, "memory_bytes", what));
-  if (const Json* calls = description.find("calls"); calls != nullptr) {
-    PT_ASSIGN(device.calls, CallRulesFromJson(*calls, std::string(what) + ": calls"));
-  }
-  PT_ASSIGN(SimulatedRates rates, RatesFromJson(description, what));
+  device.memory_bytes = file.memory_bytes;
+  device.calls = std::move(file.calls);
   const Json* launches = description.find("launches");
   device.captures = launches != nullptr && launches->find("segment_ns") != nullptr;
-  PT_ASSIGN(Link to_device, LinkFromJson(description, "to_device", what));
-  PT_ASSIGN(Link from_device, LinkFromJson(description, "from_device", what));
-  uint64_t streams = 1;
-  if (description.find("streams") != nullptr) {
-    PT_ASSIGN(streams, JsonUnsigned(description, "streams", what));
-  }
-  if (streams < 1 || streams > kMaxStreams) {
-    return Bad(what, "streams must be 1 to " + std::to_string(kMaxStreams) + ", not " + std::to_string(streams));
-  }
 
   // What costs depend on, and nothing else: a new description text must not make a profile stale.
   Json counted = Json::MakeObject();
@@ -102,12 +96,12 @@ Status AddSimulatedDevice(Platform& platform, const Json& description, std::stri
   device.fingerprint = "simulated " + ToHex(HashText(WriteJson(counted, -1)));
 
   Platform changed = platform;  // all or nothing
-  const Result<DeviceId> added =
-      AddAsynchronousDevice(changed, std::move(device), static_cast<uint32_t>(streams), to_device, from_device);
+  const Result<DeviceId> added = AddAsynchronousDevice(changed, std::move(device), static_cast<uint32_t>(file.streams),
+                                                       file.to_device, file.from_device);
   if (!added.ok()) return Bad(what, added.error().message);
   const DeviceId id = *added;
-  PT_CHECK_OK(AddPeers(changed, id, description, what));
-  changed.simulated[id] = std::move(rates);
+  PT_CHECK_OK(AddPeers(changed, id, file.peers, what));
+  changed.simulated[id] = std::move(file.rates);
   PT_CHECK_OK(CheckPlatform(changed));
   platform = std::move(changed);
   return {};
