@@ -1,6 +1,6 @@
 #include "lib/plan/check_described.h"
 
-#include "lib/plan/plan_json_words.h"
+#include "lib/plan/plan_fields.h"
 
 namespace pt {
 namespace {

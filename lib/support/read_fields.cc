@@ -22,9 +22,10 @@ class FieldReader final : public FieldVisitor {
   void Closed() override { objects_.back().closed = true; }
   void ErrorsAre(std::string_view id) override { objects_.back().error = id; }
   bool Has(std::string_view key) const override { return top().json->find(key) != nullptr; }
-  size_t CountOf(std::string_view key, size_t) const override {
+  std::optional<size_t> CountOf(std::string_view key, size_t) const override {
     const Json* list = top().json->find(key);
-    return list != nullptr && list->as_array() != nullptr ? list->as_array()->size() : 0;
+    if (list == nullptr || list->as_array() == nullptr) return std::nullopt;
+    return list->as_array()->size();
   }
   void Fail(const std::string& message, std::string_view id, ErrorCode code, std::string_view hint) override {
     Refuse(MakeError(code, id.empty() ? ContentError() : std::string(id), Path(frames_.size() - 1) + ": " + message,

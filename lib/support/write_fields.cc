@@ -22,7 +22,7 @@ class FieldWriter final : public FieldVisitor {
   void Closed() override {}
   void ErrorsAre(std::string_view) override {}
   bool Has(std::string_view) const override { return false; }
-  size_t CountOf(std::string_view, size_t own) const override { return own; }
+  std::optional<size_t> CountOf(std::string_view, size_t own) const override { return own; }
   void Fail(const std::string&, std::string_view, ErrorCode, std::string_view) override {}
 
  private:
@@ -83,7 +83,7 @@ class FieldChecker final : public FieldVisitor {
   void Closed() override {}
   void ErrorsAre(std::string_view) override {}
   bool Has(std::string_view) const override { return false; }
-  size_t CountOf(std::string_view, size_t own) const override { return own; }
+  std::optional<size_t> CountOf(std::string_view, size_t own) const override { return own; }
   void Fail(const std::string&, std::string_view, ErrorCode, std::string_view) override {}
 
  private:

@@ -4,6 +4,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <map>
 
+#include "lib/plan/plan_fields.h"
 #include "lib/platform/platform_files.h"
 #include "partitiontuner/support/file.h"
 #include "test/testing/field_pages.h"
@@ -11,7 +12,7 @@
 namespace pt::testing {
 namespace {
 
-constexpr std::array kPages = {"profiles/README.md"};
+constexpr std::array kPages = {"docs/plan-format.md", "profiles/README.md"};
 
 template <typename T, typename... Context>
 Json SchemaOf(const Context&... context) {
@@ -20,9 +21,18 @@ Json SchemaOf(const Context&... context) {
 }
 
 const std::map<std::string, Json>& Schemas() {
-  static const std::map<std::string, Json> schemas = {{"platform", SchemaOf<Platform>()},
-                                                      {"simulated", SchemaOf<SimulatedFile>()}};
+  const Graph* const no_graph = nullptr;
+  static const std::map<std::string, Json> schemas = {
+      {"plan", SchemaOf<Plan>(no_graph)}, {"platform", SchemaOf<Platform>()}, {"simulated", SchemaOf<SimulatedFile>()}};
   return schemas;
+}
+
+std::string SchemaFileText(const std::string& name, const std::string& title, const std::string& description) {
+  Json schema = Json::MakeObject();
+  schema.Set("$schema", "http://json-schema.org/draft-07/schema#").Set("$id", name + ".schema.json");
+  schema.Set("title", title).Set("description", description);
+  for (const auto& [key, value] : *Schemas().at(name).as_object()) schema.Set(key, value);
+  return SchemaText(schema);
 }
 
 std::string PathOf(const std::string& file) { return std::string(PT_SOURCE_DIR) + "/" + file; }
@@ -31,6 +41,10 @@ std::string Read(const std::string& file) { return ReadFile(PathOf(file), 1 << 2
 // What each file should hold.
 std::map<std::string, std::string> Documents() {
   std::map<std::string, std::string> documents;
+  documents["docs/schema/plan.schema.json"] =
+      SchemaFileText("plan", "partitiontuner plan, version 1",
+                     "See docs/plan-format.md. Times are integers in nanoseconds, sizes in bytes. Readers ignore keys "
+                     "they do not know.");
   for (const char* page : kPages) {
     documents[page] =
         RenewedPage(Read(page), [](const std::string& name) -> const Json& { return Schemas().at(name); });
@@ -43,6 +57,10 @@ TEST_CASE("FormatPages, SchemasAndTablesAreWhatTheFieldsSay", "[structure]") {
     INFO(file << " is not what the fields say: write it anew with test_structure \"[renew]\"");
     CHECK(Read(file) == text);
   }
+}
+
+TEST_CASE("FormatPages, NoFieldIsLaterThanItsFormat", "[structure]") {
+  CHECK(LatestSince(Schemas().at("plan")) == "1." + std::to_string(kPlanMinor));
 }
 
 TEST_CASE("FormatPages, AreWrittenAnew", "[.][renew]") {

@@ -35,7 +35,7 @@ class FieldDescriber final : public FieldVisitor {
   void Closed() override { objects_.back().closed = true; }
   void ErrorsAre(std::string_view) override {}
   bool Has(std::string_view) const override { return false; }
-  size_t CountOf(std::string_view, size_t own) const override { return own; }
+  std::optional<size_t> CountOf(std::string_view, size_t own) const override { return own; }
   void Fail(const std::string&, std::string_view, ErrorCode, std::string_view) override {}
 
  private:

@@ -57,7 +57,7 @@ struct FieldNote {
   FieldNote& ForPeople() { return presence = Presence::kForPeople, *this; }
   FieldNote& Since(std::string_view version) { return since = version, *this; }
   FieldNote& Within(const FieldRange& allowed) { return range = allowed, *this; }
-  FieldNote& Below(size_t ids) { return count = ids, *this; }
+  FieldNote& Below(std::optional<size_t> ids) { return count = ids, *this; }
   FieldNote& OneOf(std::span<const std::string_view> known) { return words = known, *this; }
   FieldNote& Matching(std::string_view expression) { return pattern = expression, *this; }
   FieldNote& NotEmpty(std::string_view fault = "{key} is empty") { return empty_fault = fault, *this; }
@@ -174,8 +174,9 @@ class FieldVisitor {
   virtual void ErrorsAre(std::string_view id) = 0;
   // Reading: the key is there. Otherwise false.
   virtual bool Has(std::string_view key) const = 0;
-  // Reading: how many items the list of that key has, 0 where there is none. Otherwise `own`.
-  virtual size_t CountOf(std::string_view key, size_t own) const = 0;
+  // Reading: how many items the list of that key has; empty where there is none, which its own field says. Otherwise
+  // `own`.
+  virtual std::optional<size_t> CountOf(std::string_view key, size_t own) const = 0;
   // Reading: refuses the file, with the place of the object at hand before the message. The first error stays; nothing
   // is read after it. `id` instead of the format's own. Otherwise nothing happens.
   virtual void Fail(const std::string& message, std::string_view id = {}, ErrorCode code = ErrorCode::kInvalidInput,
