@@ -9,13 +9,13 @@ namespace pt {
 namespace {
 
 // Libraries of plugins that have a candidate on the host.
-std::set<std::string> HostRuntimes(const PlanningScene& scene) {
+std::set<std::string> HostRuntimes(const PlanningContext& context) {
   std::set<std::string> of_plugins, runtimes;
-  for (const PluginReport& plugin : scene.machine.plugins()) {
+  for (const PluginReport& plugin : context.machine.plugins()) {
     of_plugins.insert(plugin.libraries.begin(), plugin.libraries.end());
   }
-  for (const Candidate& c : scene.model.candidates) {
-    const bool on_host = scene.machine.platform().unit_class(c.unit_class).on_host();
+  for (const Candidate& c : context.model.candidates) {
+    const bool on_host = context.machine.platform().unit_class(c.unit_class).on_host();
     if (on_host && of_plugins.contains(c.library)) runtimes.insert(c.library);
   }
   return runtimes;
@@ -41,44 +41,44 @@ std::vector<Candidate> Preferring(const std::vector<Candidate>& candidates, cons
   return left;
 }
 
-void AddByRuntimes(const PlanningScene& scene, std::vector<Contender>& contenders) {
-  const std::set<std::string> runtimes = HostRuntimes(scene);
+void AddByRuntimes(const PlanningContext& context, std::vector<Contender>& contenders) {
+  const std::set<std::string> runtimes = HostRuntimes(context);
   if (runtimes.empty()) return;
   std::string names;
   for (const std::string& runtime : runtimes) names += (names.empty() ? "" : " and ") + runtime;
-  const std::vector<Candidate>& all = scene.model.candidates;
-  const std::string& planner = scene.options.planner;
-  contenders.push_back({planner + ", without " + names, scene.options, Without(all, runtimes), true});
+  const std::vector<Candidate>& all = context.model.candidates;
+  const std::string& planner = context.options.planner;
+  contenders.push_back({planner + ", without " + names, context.options, Without(all, runtimes), true});
   for (const std::string& runtime : runtimes) {
-    contenders.push_back({planner + ", by " + runtime, scene.options, Preferring(all, runtime), true});
+    contenders.push_back({planner + ", by " + runtime, context.options, Preferring(all, runtime), true});
   }
 }
 
 }  // namespace
 
-std::vector<Contender> ContendersFor(const PlanningScene& scene) {
+std::vector<Contender> ContendersFor(const PlanningContext& context) {
   constexpr uint64_t kMoreSeeds = 2;
-  std::vector<Contender> contenders = {{scene.options.planner, scene.options, std::nullopt, true}};
+  std::vector<Contender> contenders = {{context.options.planner, context.options, std::nullopt, true}};
   const auto add = [&](const std::string& planner, uint64_t seed, const std::string& name) {
-    Contender contender{name, scene.options, std::nullopt, false};
+    Contender contender{name, context.options, std::nullopt, false};
     contender.options.planner = planner;
     contender.options.seed = seed;
     contenders.push_back(std::move(contender));
   };
-  for (const std::string& name : PlannerNames(scene.machine.platform(), scene.options.seed)) {
-    if (!name.starts_with("random:") && name != scene.options.planner) add(name, scene.options.seed, name);
+  for (const std::string& name : PlannerNames(context.machine.platform(), context.options.seed)) {
+    if (!name.starts_with("random:") && name != context.options.planner) add(name, context.options.seed, name);
   }
   // Runs decide here, not predictions: what the search found runs even where its predicted gain is not sure.
-  if (scene.options.planner == "search") {
-    add("search", scene.options.seed, "search, any gain");
+  if (context.options.planner == "search") {
+    add("search", context.options.seed, "search, any gain");
     contenders.back().options.margin = SplitMargin::kNone;
   }
   for (uint64_t i = 1; i <= kMoreSeeds; ++i) {
-    const uint64_t seed = scene.options.seed + i;
+    const uint64_t seed = context.options.seed + i;
     add("search", seed, "search, seed " + std::to_string(seed));
     contenders.back().options.margin = SplitMargin::kNone;
   }
-  AddByRuntimes(scene, contenders);
+  AddByRuntimes(context, contenders);
   return contenders;
 }
 

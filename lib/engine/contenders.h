@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "lib/engine/planning_scene.h"
+#include "lib/engine/planning_context.h"
 
 namespace pt {
 
@@ -21,6 +21,6 @@ struct Contender {
 // The planner asked for; then every other one that answers the same way each time, for each device where it wants one;
 // then the search from other starts; last, where libraries of plugins run nodes on the host, the planner asked for
 // without these libraries, and with each of them wherever it can.
-std::vector<Contender> ContendersFor(const PlanningScene& scene);
+std::vector<Contender> ContendersFor(const PlanningContext& context);
 
 }  // namespace pt

@@ -6,9 +6,10 @@
 #include <mutex>
 
 #include "lib/engine/finalists.h"
-#include "lib/engine/finish_plan.h"
 #include "lib/engine/load_model.h"
-#include "lib/engine/measured_trials.h"
+#include "lib/engine/made_for.h"
+#include "lib/engine/make_plan.h"
+#include "lib/engine/measured_lowerings.h"
 #include "lib/engine/memory_front.h"
 #include "lib/engine/nested_plans.h"
 #include "lib/engine/rough_costs.h"
@@ -57,7 +58,7 @@ struct Engine::State {
   std::unique_ptr<CostModel> CostsFrom(const Model& model, Profile profile, bool allow_estimates) const;
   // As given, with what this engine knows of the model and of nested graphs.
   SessionOptions OptionsFor(const Model& model, const SessionOptions& given) const;
-  PlanningScene SceneFor(const Model& model, const PlanningCosts& found, const PlanOptions& plan_options) const;
+  PlanningContext SceneFor(const Model& model, const PlanningCosts& found, const PlanOptions& plan_options) const;
 };
 
 namespace {
@@ -142,8 +143,8 @@ SessionOptions Engine::State::OptionsFor(const Model& model, const SessionOption
   return session;
 }
 
-PlanningScene Engine::State::SceneFor(const Model& model, const PlanningCosts& found,
-                                      const PlanOptions& plan_options) const {
+PlanningContext Engine::State::SceneFor(const Model& model, const PlanningCosts& found,
+                                        const PlanOptions& plan_options) const {
   return {model,
           *machine,
           *found.costs,
@@ -238,14 +239,6 @@ std::unique_ptr<CostModel> Engine::State::CostsFrom(const Model& model, Profile 
   return MakeProfiledCosts(*model.graph, measured_platform, std::move(profile), costs);
 }
 
-std::chrono::nanoseconds PatienceFor(const Plan& plan) {
-  constexpr std::chrono::nanoseconds kLeast = std::chrono::minutes(1);
-  constexpr int64_t kTimes = 100;
-  int64_t times_predicted = 0;
-  if (__builtin_mul_overflow(plan.makespan.ns, kTimes, &times_predicted)) return std::chrono::nanoseconds::max();
-  return std::max(kLeast, std::chrono::nanoseconds(times_predicted));
-}
-
 Engine::Engine(std::unique_ptr<State> state) : state_(std::move(state)) {}
 Engine::~Engine() = default;
 
@@ -297,7 +290,7 @@ Result<Plan> Engine::MakePlan(const Model& model, const PlanOptions& options, Ex
                               PlanningNotes* notes) {
   const Result<PlanningCosts> found = state_->CostsForPlanning(model, options);
   if (found.ok()) {
-    return PlanWith(model, *state_->machine, *found->costs, found->summary, options, explanations, notes);
+    return MakeModelPlan(model, *state_->machine, *found->costs, found->summary, options, explanations, notes);
   }
   if (found.error().code != ErrorCode::kPartial || !options.default_plan) return found.error();
   if (notes != nullptr) *notes = {.default_plan = true};
@@ -325,7 +318,7 @@ Result<Plan> Engine::MakeDefaultPlan(const Model& model) {
   const std::unique_ptr<CostModel> costs = MakeRoughCosts(*model.graph, *state_->machine);
   PlanOptions options;
   options.planner = "single:cpu";
-  PT_ASSIGN(Plan plan, PlanWith(model, *state_->machine, *costs, {}, options, nullptr, nullptr));
+  PT_ASSIGN(Plan plan, MakeModelPlan(model, *state_->machine, *costs, {}, options, nullptr, nullptr));
   plan.complete = false;
   return plan;
 }
@@ -334,7 +327,7 @@ Result<DispatchPlan> Engine::MakeDispatchPlan(const Model& model, const PlanOpti
   // A rule that is unknown is said before anything is read.
   if (const auto rule = DispatchRuleNamed(options.planner); !rule.ok()) return rule.error();
   PT_ASSIGN(const PlanningCosts found, state_->CostsForPlanning(model, options));
-  return DispatchPlanWith(model, *state_->machine, *found.costs, found.summary, options);
+  return MakeModelDispatchPlan(model, *state_->machine, *found.costs, found.summary, options);
 }
 
 Result<std::unique_ptr<Session>> Engine::MakeSession(const Model& model, const Plan& plan,

@@ -6,9 +6,12 @@
 #include <set>
 
 #include "lib/engine/contenders.h"
-#include "lib/engine/in_place_costs.h"
+#include "lib/engine/make_plan.h"
 #include "lib/engine/median.h"
+#include "lib/engine/plan_comparison.h"
 #include "lib/engine/plan_runner.h"
+#include "lib/engine/predict_plan.h"
+#include "lib/engine/traced_costs.h"
 #include "partitiontuner/exec/reference_work.h"
 #include "partitiontuner/plan/plan_json.h"
 #include "partitiontuner/plan/timeline.h"
@@ -36,19 +39,20 @@ bool UsesSeveralStreams(const Platform& platform, const Plan& plan) {
 }
 
 // Runs the plan for a while and notes what its steps took.
-Status NoteInPlace(const PlanningScene& scene, const Plan& plan, const FinalistOptions& options, InPlaceCosts& costs) {
-  PT_ASSIGN(PlanRunner runner, PlanRunner::Make(scene, plan, options.inputs));
+Status NoteInPlace(const PlanningContext& context, const Plan& plan, const FinalistOptions& options,
+                   TracedCosts& costs) {
+  PT_ASSIGN(PlanRunner runner, PlanRunner::Make(context, plan, options.inputs));
   PT_ASSIGN(const std::vector<int64_t> step_ns, runner.StepMediansOfTurn(options.turn * options.rounds));
   costs.Note(plan, step_ns);
   return {};
 }
 
-Result<Plan> MakePlan(const PlanningScene& scene, const Contender& contender) {
+Result<Plan> MakePlan(const PlanningContext& context, const Contender& contender) {
   const auto plan_of = [&](const Model& model) {
-    return PlanWith(model, scene.machine, scene.costs, scene.profile, contender.options, nullptr, nullptr);
+    return MakeModelPlan(model, context.machine, context.costs, context.profile, contender.options, nullptr, nullptr);
   };
-  if (!contender.candidates) return plan_of(scene.model);
-  Model model = scene.model;
+  if (!contender.candidates) return plan_of(context.model);
+  Model model = context.model;
   model.candidates = *contender.candidates;
   return plan_of(model);
 }
@@ -65,17 +69,17 @@ void CompareWithModel(const Plan& first, Plan& plan) {
   }
 }
 
-Result<std::vector<Finalist>> MakeFinalists(const PlanningScene& scene, const CostModel& beside, uint32_t most) {
+Result<std::vector<Finalist>> MakeFinalists(const PlanningContext& context, const CostModel& beside, uint32_t most) {
   std::vector<Entrant> entrants;
   std::set<std::string> seen;
-  for (const Contender& contender : ContendersFor(scene)) {
-    Result<Plan> plan = MakePlan(scene, contender);
+  for (const Contender& contender : ContendersFor(context)) {
+    Result<Plan> plan = MakePlan(context, contender);
     const bool asked_for = entrants.empty();
     if (!plan.ok() && (asked_for || plan.error().code == ErrorCode::kInternal)) return std::move(plan).error();
-    if (!plan.ok() || !seen.insert(WorkOf(*plan, *scene.model.graph)).second) continue;
+    if (!plan.ok() || !seen.insert(WorkOf(*plan, *context.model.graph)).second) continue;
     if (contender.candidates) CompareWithModel(entrants.front().finalist.plan, *plan);
-    PT_ASSIGN(const Timeline timeline, SimulatePlan(*scene.model.graph, scene.machine.platform(), *plan, beside));
-    const bool several_streams = UsesSeveralStreams(scene.machine.platform(), *plan);
+    PT_ASSIGN(const Timeline timeline, SimulatePlan(*context.model.graph, context.machine.platform(), *plan, beside));
+    const bool several_streams = UsesSeveralStreams(context.machine.platform(), *plan);
     entrants.push_back(
         {{contender.name, *std::move(plan), timeline.makespan_ns}, contender.always_runs, several_streams});
   }
@@ -84,33 +88,34 @@ Result<std::vector<Finalist>> MakeFinalists(const PlanningScene& scene, const Co
 
 // Plans made from what the steps of the plan before took in place, beginning with the first finalist. `costs` knows in
 // the end what all of them took.
-Status AddRefined(const PlanningScene& scene, const FinalistOptions& options, InPlaceCosts& costs,
+Status AddRefined(const PlanningContext& context, const FinalistOptions& options, TracedCosts& costs,
                   std::vector<Finalist>& finalists) {
   std::set<std::string> seen;
-  for (const Finalist& finalist : finalists) seen.insert(WorkOf(finalist.plan, *scene.model.graph));
+  for (const Finalist& finalist : finalists) seen.insert(WorkOf(finalist.plan, *context.model.graph));
   size_t base = 0;
   for (uint32_t round = 1; round <= options.refine; ++round) {
-    PT_CHECK_OK(NoteInPlace(scene, finalists[base].plan, options, costs));
-    PlanOptions refined = scene.options;
+    PT_CHECK_OK(NoteInPlace(context, finalists[base].plan, options, costs));
+    PlanOptions refined = context.options;
     refined.margin = SplitMargin::kNone;
-    PT_ASSIGN(Plan plan, PlanWith(scene.model, scene.machine, costs, scene.profile, refined, nullptr, nullptr));
-    if (!seen.insert(WorkOf(plan, *scene.model.graph)).second) break;  // what runs in place changes nothing any more
+    PT_ASSIGN(Plan plan,
+              MakeModelPlan(context.model, context.machine, costs, context.profile, refined, nullptr, nullptr));
+    if (!seen.insert(WorkOf(plan, *context.model.graph)).second) break;  // what runs in place changes nothing any more
     base = finalists.size();
     const int64_t in_place_ns = plan.makespan.ns;  // beside each other is how its steps were timed
-    finalists.push_back({scene.options.planner + ", refined " + std::to_string(round), std::move(plan), in_place_ns});
+    finalists.push_back({context.options.planner + ", refined " + std::to_string(round), std::move(plan), in_place_ns});
   }
   return {};
 }
 
 // The plan as its steps take their time now.
-Status PredictInPlace(const PlanningScene& scene, const FinalistOptions& options, InPlaceCosts& costs, Plan& plan) {
+Status PredictInPlace(const PlanningContext& context, const FinalistOptions& options, TracedCosts& costs, Plan& plan) {
   costs.set_scale(1);
-  PT_CHECK_OK(PredictPlan(scene.model, scene.machine.platform(), costs, plan));
-  PT_CHECK_OK(NoteInPlace(scene, plan, options, costs));
+  PT_CHECK_OK(PredictPlan(*context.model.graph, context.machine.platform(), costs, plan));
+  PT_CHECK_OK(NoteInPlace(context, plan, options, costs));
   costs.set_scale(costs.pace());
-  PT_CHECK_OK(PredictPlan(scene.model, scene.machine.platform(), costs, plan));
-  CompareAnew(scene.model, scene.machine, costs, scene.options, plan);
-  PT_ASSIGN(plan.report.reference_ns, TimeReferenceWork(scene.machine));
+  PT_CHECK_OK(PredictPlan(*context.model.graph, context.machine.platform(), costs, plan));
+  CompareAnew(context.model, context.machine, costs, context.options, plan);
+  PT_ASSIGN(plan.report.reference_ns, TimeReferenceWork(context.machine));
   return {};
 }
 
@@ -160,17 +165,18 @@ size_t ChooseFinalist(std::span<Finalist> finalists, std::span<const std::vector
   return chosen;
 }
 
-Result<FinalChoice> RunFinalists(const PlanningScene& scene, const CostModel& beside, const FinalistOptions& options) {
+Result<FinalChoice> RunFinalists(const PlanningContext& context, const CostModel& beside,
+                                 const FinalistOptions& options) {
   if (options.most < 1 || options.rounds < 1) {
     return MakeError(ErrorCode::kUsage, "finalists.count", "finalists need at least one plan and one round");
   }
   FinalChoice choice;
-  PT_ASSIGN(choice.finalists, MakeFinalists(scene, beside, options.most));
-  InPlaceCosts in_place(*scene.model.graph, scene.machine.platform(), scene.costs);
-  PT_CHECK_OK(AddRefined(scene, options, in_place, choice.finalists));
+  PT_ASSIGN(choice.finalists, MakeFinalists(context, beside, options.most));
+  TracedCosts in_place(*context.model.graph, context.machine.platform(), context.costs);
+  PT_CHECK_OK(AddRefined(context, options, in_place, choice.finalists));
   std::vector<PlanRunner> runners;
   for (const Finalist& finalist : choice.finalists) {
-    PT_ASSIGN(PlanRunner runner, PlanRunner::Make(scene, finalist.plan, options.inputs));
+    PT_ASSIGN(PlanRunner runner, PlanRunner::Make(context, finalist.plan, options.inputs));
     runners.push_back(std::move(runner));
   }
   std::vector<std::vector<int64_t>> medians(runners.size());
@@ -182,7 +188,7 @@ Result<FinalChoice> RunFinalists(const PlanningScene& scene, const CostModel& be
   }
   choice.chosen = ChooseFinalist(choice.finalists, medians);
   if (options.refine > 0) {
-    PT_CHECK_OK(PredictInPlace(scene, options, in_place, choice.finalists[choice.chosen].plan));
+    PT_CHECK_OK(PredictInPlace(context, options, in_place, choice.finalists[choice.chosen].plan));
   }
   return choice;
 }

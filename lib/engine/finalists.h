@@ -1,7 +1,7 @@
 // Plans of all planners, run in turns.
 #pragma once
 
-#include "lib/engine/planning_scene.h"
+#include "lib/engine/planning_context.h"
 #include "partitiontuner/cost/cost_model.h"
 #include "partitiontuner/engine/finalists.h"
 
@@ -18,8 +18,9 @@ struct Entrant {
 // those that use several streams where the first does not, or the other way round.
 std::vector<Finalist> Admit(std::vector<Entrant> entrants, uint32_t most);
 
-// `beside`: the scene's costs, with how steps slow each other down; which plans run is decided by them. Errors: those
+// `beside`: the context's costs, with how steps slow each other down; which plans run is decided by them. Errors: those
 // of the planner asked for, of sessions and of runs; other planners that find no plan take no part.
-Result<FinalChoice> RunFinalists(const PlanningScene& scene, const CostModel& beside, const FinalistOptions& options);
+Result<FinalChoice> RunFinalists(const PlanningContext& context, const CostModel& beside,
+                                 const FinalistOptions& options);
 
 }  // namespace pt

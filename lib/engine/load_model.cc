@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <set>
 
-#include "lib/engine/needless_candidates.h"
+#include "lib/engine/candidate_filters.h"
 #include "partitiontuner/backend/libraries.h"
 #include "partitiontuner/onnx/infer_shapes.h"
 #include "partitiontuner/support/checked.h"

@@ -3,7 +3,8 @@
 
 #include <memory>
 
-#include "partitiontuner/engine/engine.h"
+#include "partitiontuner/engine/model.h"
+#include "partitiontuner/exec/machine.h"
 
 namespace pt {
 

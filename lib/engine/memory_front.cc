@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <tuple>
 
+#include "lib/engine/make_plan.h"
+
 namespace pt {
 
 uint64_t TotalMemory(const Plan& plan) {
@@ -23,13 +25,13 @@ std::vector<Plan> MemoryFrontOf(std::vector<Plan> plans) {
 }
 
 // Down in steps of a tenth until no plan is found, then by halves to where that begins.
-Result<std::vector<Plan>> MakeMemoryFront(const PlanningScene& scene) {
+Result<std::vector<Plan>> MakeMemoryFront(const PlanningContext& context) {
   constexpr int kHalvings = 3;
   constexpr uint64_t kFinest = 64;  // what arenas are rounded to
-  PlanOptions options = scene.options;
+  PlanOptions options = context.options;
   options.margin = SplitMargin::kNone;  // what can be had at all, the single devices' plans among it
   const auto make = [&] {
-    return PlanWith(scene.model, scene.machine, scene.costs, scene.profile, options, nullptr, nullptr);
+    return MakeModelPlan(context.model, context.machine, context.costs, context.profile, options, nullptr, nullptr);
   };
   std::vector<Plan> plans;
   PT_ASSIGN(Plan first, make());

@@ -2,8 +2,9 @@
 
 #include <algorithm>
 
-#include "lib/engine/finish_plan.h"
-#include "lib/engine/needless_candidates.h"
+#include "lib/engine/candidate_filters.h"
+#include "lib/engine/made_for.h"
+#include "lib/engine/make_plan.h"
 #include "lib/engine/rough_costs.h"
 #include "partitiontuner/backend/libraries.h"
 
@@ -38,7 +39,7 @@ Result<Plan> PlanNested(const Graph& graph, UnitId unit, const Machine& machine,
   PT_ASSIGN(Plan plan, single->make_plan(problem, nullptr));
   for (Step& step : plan.steps) step.unit = unit;  // of the same class, as planners count no other
   PT_CHECK_OK(NameReorderLibraries(graph, machine, plan));
-  FillMadeFor(graph, machine, plan);
+  plan.made_for = MadeForOf(graph, machine, plan);
   return plan;
 }
 

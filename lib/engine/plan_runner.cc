@@ -6,10 +6,10 @@
 
 namespace pt {
 
-Result<PlanRunner> PlanRunner::Make(const PlanningScene& scene, const Plan& plan, std::span<const Tensor> inputs) {
+Result<PlanRunner> PlanRunner::Make(const PlanningContext& context, const Plan& plan, std::span<const Tensor> inputs) {
   PlanRunner runner;
-  PT_ASSIGN(runner.session_, Session::Create(scene.model.graph, plan, scene.machine, scene.session_options()));
-  runner.run_options_ = scene.limits.run_options(plan);
+  PT_ASSIGN(runner.session_, Session::Create(context.model.graph, plan, context.machine, context.session_options()));
+  runner.run_options_ = context.limits.run_options(plan);
   PT_ASSIGN(runner.inputs_, RunBuffers::ForInputs(*runner.session_, inputs));
   PT_ASSIGN(runner.outputs_, RunBuffers::ForOutputs(*runner.session_));
   return runner;

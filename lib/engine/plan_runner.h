@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "lib/engine/planning_scene.h"
+#include "lib/engine/planning_context.h"
 #include "partitiontuner/engine/run_buffers.h"
 #include "partitiontuner/exec/session.h"
 
@@ -16,7 +16,7 @@ namespace pt {
 class PlanRunner {
  public:
   // Errors: those of Session::Create and of the inputs.
-  static Result<PlanRunner> Make(const PlanningScene& scene, const Plan& plan, std::span<const Tensor> inputs);
+  static Result<PlanRunner> Make(const PlanningContext& context, const Plan& plan, std::span<const Tensor> inputs);
 
   // Nanoseconds of the median run among as many as fit into the turn; at least one. The first run of a turn brings
   // weights into the caches, as they are when a plan runs alone; it does not count.

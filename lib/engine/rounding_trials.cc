@@ -1,7 +1,7 @@
 #include "partitiontuner/engine/rounding_trials.h"
 
-#include "lib/engine/finish_plan.h"
 #include "lib/engine/load_model.h"
+#include "lib/engine/make_plan.h"
 #include "lib/engine/rough_costs.h"
 #include "partitiontuner/backend/devices.h"
 #include "partitiontuner/backend/libraries.h"
@@ -33,7 +33,7 @@ Result<RoundingTrials> RoundingTrials::Make(const ModelFile& file, const ModelOp
   const std::unique_ptr<CostModel> costs = MakeRoughCosts(*trials.model_->graph, *machine);
   PlanOptions plan_options;
   plan_options.planner = "single:cpu";
-  PT_ASSIGN(trials.plan_, PlanWith(*trials.model_, *machine, *costs, {}, plan_options, nullptr, nullptr));
+  PT_ASSIGN(trials.plan_, MakeModelPlan(*trials.model_, *machine, *costs, {}, plan_options, nullptr, nullptr));
   return trials;
 }
 

@@ -2,7 +2,8 @@
 #pragma once
 
 #include "partitiontuner/cost/cost_model.h"
-#include "partitiontuner/engine/engine.h"
+#include "partitiontuner/engine/plan_options.h"
+#include "partitiontuner/plan/plan.h"
 
 namespace pt {
 

@@ -6,6 +6,7 @@
 #include <fstream>
 
 #include "partitiontuner/cost/table_costs.h"
+#include "partitiontuner/engine/engine.h"
 #include "test/testing/onnx_bytes.h"
 #include "test/testing/test_data.h"
 

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "partitiontuner/engine/engine.h"
 #include "partitiontuner/engine/run_buffers.h"
 #include "partitiontuner/engine/verify.h"
 #include "test/testing/onnx_bytes.h"

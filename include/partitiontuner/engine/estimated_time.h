@@ -5,7 +5,8 @@
 #include <vector>
 
 #include "partitiontuner/cost/cost_model.h"
-#include "partitiontuner/engine/engine.h"
+#include "partitiontuner/engine/model.h"
+#include "partitiontuner/plan/plan.h"
 
 namespace pt {
 

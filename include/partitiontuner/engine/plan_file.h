@@ -11,7 +11,7 @@
 
 #include <string>
 
-#include "partitiontuner/engine/engine.h"
+#include "partitiontuner/engine/model.h"
 #include "partitiontuner/plan/plan.h"
 
 namespace pt {

@@ -6,7 +6,10 @@
 
 #include <memory>
 
-#include "partitiontuner/engine/engine.h"
+#include "partitiontuner/engine/model.h"
+#include "partitiontuner/exec/machine.h"
+#include "partitiontuner/exec/session.h"
+#include "partitiontuner/plan/plan.h"
 
 namespace pt {
 

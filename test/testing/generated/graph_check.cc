@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "lib/engine/finish_plan.h"
+#include "lib/engine/make_plan.h"
 #include "lib/engine/nested_plans.h"
 #include "partitiontuner/backend/libraries.h"
 #include "partitiontuner/cost/table_costs.h"
@@ -209,11 +209,11 @@ Result<std::unique_ptr<Session>> GraphCheck::Open(const Setting& setting, std::s
   if (setting.cost_seed % 4 != 0)
     session_options.nested_planner = MakeNestedPlanner(machine, setting.cost_seed % 3 == 0);
   if (setting.way == Setting::Way::kDispatch) {
-    PT_ASSIGN(const DispatchPlan dispatch, At("plan", DispatchPlanWith(model, machine, costs, {}, options)));
+    PT_ASSIGN(const DispatchPlan dispatch, At("plan", MakeModelDispatchPlan(model, machine, costs, {}, options)));
     return At("session", Session::CreateDispatch(graph, dispatch, machine, session_options));
   }
   PT_CHECK_OK(At("plan", CheckAllOffered(*graph, machine, model.candidates)));
-  PT_ASSIGN(const Plan plan, At("plan", PlanWith(model, machine, costs, {}, options, nullptr, nullptr)));
+  PT_ASSIGN(const Plan plan, At("plan", MakeModelPlan(model, machine, costs, {}, options, nullptr, nullptr)));
   for (const Candidate& candidate : plan.candidates) ++tally_.libraries[candidate.library];
   PT_ASSIGN(const Json json, At("json", ParseJson(WriteJson(ToJson(plan, *graph)), "plan")));
   PT_ASSIGN(const Plan read, At("json", PlanFromJson(json, "plan")));

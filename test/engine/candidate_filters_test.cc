@@ -1,4 +1,4 @@
-#include "lib/engine/needless_candidates.h"
+#include "lib/engine/candidate_filters.h"
 
 #include <catch2/catch_test_macros.hpp>
 

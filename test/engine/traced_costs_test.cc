@@ -1,5 +1,5 @@
 // Corrections by what steps took in a plan that ran: exact numbers from tables.
-#include "lib/engine/in_place_costs.h"
+#include "lib/engine/traced_costs.h"
 
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
@@ -24,7 +24,7 @@ Plan PlanOf(const World& world) {
 struct Scene {
   World world = MakeWorld(testing::Chain(2), {.accelerator = false});
   Plan plan = PlanOf(world);
-  InPlaceCosts costs{world.graph, world.platform, world.costs};
+  TracedCosts costs{world.graph, world.platform, world.costs};
 
   std::vector<int64_t> Expected() const {
     std::vector<int64_t> ns;
@@ -45,7 +45,7 @@ struct Scene {
   }
 };
 
-TEST_CASE("InPlaceCosts, StepsThatTookWhatWasExpectedChangeNothing", "[engine]") {
+TEST_CASE("TracedCosts, StepsThatTookWhatWasExpectedChangeNothing", "[engine]") {
   Scene scene;
   scene.costs.Note(scene.plan, scene.Expected());
   CHECK(scene.costs.pace() == 1.0);
@@ -57,7 +57,7 @@ TEST_CASE("InPlaceCosts, StepsThatTookWhatWasExpectedChangeNothing", "[engine]")
   CHECK(timeline.makespan_ns == scene.plan.makespan.ns);
 }
 
-TEST_CASE("InPlaceCosts, ASlowerMachineIsPaceAndNoCorrection", "[engine]") {
+TEST_CASE("TracedCosts, ASlowerMachineIsPaceAndNoCorrection", "[engine]") {
   Scene scene;
   std::vector<int64_t> twice = scene.Expected();
   for (int64_t& ns : twice) ns *= 2;
@@ -70,7 +70,7 @@ TEST_CASE("InPlaceCosts, ASlowerMachineIsPaceAndNoCorrection", "[engine]") {
   CHECK(scene.costs.OfStep(ran).run->ns == 2 * alone);
 }
 
-TEST_CASE("InPlaceCosts, AStepThatTakesLongerThanTheOthersIsCorrectedAndLaterTimesReplaceIt", "[engine]") {
+TEST_CASE("TracedCosts, AStepThatTakesLongerThanTheOthersIsCorrectedAndLaterTimesReplaceIt", "[engine]") {
   Scene scene;
   const size_t slow = scene.Some();
   const Candidate& ran = *scene.Ran(slow);
@@ -95,7 +95,7 @@ TEST_CASE("InPlaceCosts, AStepThatTakesLongerThanTheOthersIsCorrectedAndLaterTim
 }
 
 // As of nested graphs: a placeholder that is twenty times too small is no slow machine.
-TEST_CASE("InPlaceCosts, StepsThatNobodyMeasuredSayNothingOfThePace", "[engine]") {
+TEST_CASE("TracedCosts, StepsThatNobodyMeasuredSayNothingOfThePace", "[engine]") {
   Scene scene;
   const size_t guessed = scene.Some();
   class Guessed : public CostsOver {
@@ -113,7 +113,7 @@ TEST_CASE("InPlaceCosts, StepsThatNobodyMeasuredSayNothingOfThePace", "[engine]"
   const Candidate& ran = *scene.Ran(guessed);
   const Guessed alone(scene.world.costs, ran);
   for (const int64_t times : {200, 1}) {
-    InPlaceCosts costs(scene.world.graph, scene.world.platform, alone);
+    TracedCosts costs(scene.world.graph, scene.world.platform, alone);
     std::vector<int64_t> taken = scene.Expected();
     taken[guessed] = scene.plan.steps[guessed].expected_ns * times / 10;
     costs.Note(scene.plan, taken);
@@ -124,7 +124,7 @@ TEST_CASE("InPlaceCosts, StepsThatNobodyMeasuredSayNothingOfThePace", "[engine]"
   }
 }
 
-TEST_CASE("InPlaceCosts, StepsWithoutTimesAndImpossibleTimesAreLeftAlone", "[engine]") {
+TEST_CASE("TracedCosts, StepsWithoutTimesAndImpossibleTimesAreLeftAlone", "[engine]") {
   Scene scene;
   scene.costs.Note(scene.plan, std::vector<int64_t>(scene.plan.steps.size(), 0));
   CHECK(scene.costs.pace() == 1.0);

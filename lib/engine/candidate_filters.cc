@@ -1,4 +1,4 @@
-#include "lib/engine/needless_candidates.h"
+#include "lib/engine/candidate_filters.h"
 
 #include <algorithm>
 #include <set>

@@ -4,8 +4,11 @@
 #include <chrono>
 #include <optional>
 
-#include "lib/engine/finish_plan.h"
+#include "lib/engine/made_for.h"
 #include "partitiontuner/cost/cost_model.h"
+#include "partitiontuner/engine/model.h"
+#include "partitiontuner/engine/plan_options.h"
+#include "partitiontuner/exec/machine.h"
 #include "partitiontuner/exec/session.h"
 
 namespace pt {
@@ -27,7 +30,7 @@ struct TrialLimits {
 };
 
 // What stays the same from one plan to the next. References outlive whoever holds it.
-struct PlanningScene {
+struct PlanningContext {
   const Model& model;
   Machine& machine;
   const CostModel& costs;

@@ -1,9 +1,10 @@
-#include "lib/engine/measured_trials.h"
+#include "lib/engine/measured_lowerings.h"
 
 #include <algorithm>
 #include <cmath>
 #include <numeric>
 
+#include "lib/engine/make_plan.h"
 #include "partitiontuner/engine/run_buffers.h"
 #include "partitiontuner/engine/verify.h"
 
@@ -58,29 +59,31 @@ bool HasRealOutput(const Graph& graph) {
   });
 }
 
-Result<std::unique_ptr<MeasuredTrials>> MeasuredTrials::Make(const PlanningScene& scene, const ErrorBudget& budget) {
-  std::unique_ptr<MeasuredTrials> trials(new MeasuredTrials(scene, budget));
+Result<std::unique_ptr<MeasuredLowerings>> MeasuredLowerings::Make(const PlanningContext& context,
+                                                                   const ErrorBudget& budget) {
+  std::unique_ptr<MeasuredLowerings> trials(new MeasuredLowerings(context, budget));
   PT_CHECK_OK(trials->MakeEnds());
   trials->MakeParts();
   return trials;
 }
 
 // The two plans between which all others lie. Where nothing can be lowered there is one, and nothing to run.
-Status MeasuredTrials::MakeEnds() {
-  const uint64_t effort = scene_.options.effort;
-  PT_ASSIGN(fp32_.plan, MakePlan(scene_.model, AllNodes(), effort));
-  if (!std::ranges::any_of(scene_.model.candidates, IsLowered) || !HasRealOutput(*scene_.model.graph)) return {};
-  PT_ASSIGN(free_.plan, MakePlan(scene_.model, scene_.options.constraints.in_fp32, effort));
+Status MeasuredLowerings::MakeEnds() {
+  const uint64_t effort = context_.options.effort;
+  PT_ASSIGN(fp32_.plan, MakePlan(context_.model, AllNodes(), effort));
+  if (!std::ranges::any_of(context_.model.candidates, IsLowered) || !HasRealOutput(*context_.model.graph)) return {};
+  PT_ASSIGN(free_.plan, MakePlan(context_.model, context_.options.constraints.in_fp32, effort));
   if (free_.plan.makespan.ns >= fp32_ns() - noise_ns()) return {};
   PT_ASSIGN(fp32_, Compiled(std::move(fp32_.plan)));
   PT_ASSIGN(free_, Compiled(std::move(free_.plan)));
-  PT_ASSIGN(wanted_calibration_, OutputsOf(*fp32_.session, budget_.calibration, scene_.limits.run_options(fp32_.plan)));
+  PT_ASSIGN(wanted_calibration_,
+            OutputsOf(*fp32_.session, budget_.calibration, context_.limits.run_options(fp32_.plan)));
   PT_ASSIGN(wanted_confirmation_,
-            OutputsOf(*fp32_.session, budget_.confirmation, scene_.limits.run_options(fp32_.plan)));
+            OutputsOf(*fp32_.session, budget_.confirmation, context_.limits.run_options(fp32_.plan)));
   return {};
 }
 
-void MeasuredTrials::MakeParts() {
+void MeasuredLowerings::MakeParts() {
   if (free_.session == nullptr) return;
   std::vector<const Candidate*> lowered;
   for (const Candidate& candidate : free_.plan.candidates) {
@@ -96,13 +99,13 @@ void MeasuredTrials::MakeParts() {
 }
 
 // Against the fastest way to run the same nodes in fp32 on units of the same class: as one group, or one by one.
-int64_t MeasuredTrials::SavedBy(const Candidate& lowered) const {
+int64_t MeasuredLowerings::SavedBy(const Candidate& lowered) const {
   const auto fastest = [&](std::span<const NodeId> nodes) {
     std::optional<int64_t> ns;
-    for (const Candidate& candidate : scene_.model.candidates) {
+    for (const Candidate& candidate : context_.model.candidates) {
       if (IsLowered(candidate) || candidate.unit_class != lowered.unit_class) continue;
       if (!std::ranges::equal(candidate.nodes, nodes)) continue;
-      const std::optional<Estimate> cost = scene_.costs.OfStep(candidate).run;
+      const std::optional<Estimate> cost = context_.costs.OfStep(candidate).run;
       if (cost && (!ns || cost->ns < *ns)) ns = cost->ns;
     }
     return ns;
@@ -113,34 +116,34 @@ int64_t MeasuredTrials::SavedBy(const Candidate& lowered) const {
     singly = singly && alone ? std::optional(*singly + *alone) : std::nullopt;
   }
   const std::optional<int64_t> fused = fastest(lowered.nodes);
-  const std::optional<Estimate> own = scene_.costs.OfStep(lowered).run;
+  const std::optional<Estimate> own = context_.costs.OfStep(lowered).run;
   if (!own || (!singly && !fused)) return 0;
   return std::min(singly.value_or(INT64_MAX), fused.value_or(INT64_MAX)) - own->ns;
 }
 
-std::set<NodeId> MeasuredTrials::AllNodes() const {
+std::set<NodeId> MeasuredLowerings::AllNodes() const {
   std::set<NodeId> nodes;
-  for (size_t n = 0; n < scene_.model.graph->nodes().size(); ++n) nodes.insert(NodeId(n));
+  for (size_t n = 0; n < context_.model.graph->nodes().size(); ++n) nodes.insert(NodeId(n));
   return nodes;
 }
 
-Result<Plan> MeasuredTrials::MakePlan(const Model& model, std::set<NodeId> in_fp32, uint64_t effort) {
+Result<Plan> MeasuredLowerings::MakePlan(const Model& model, std::set<NodeId> in_fp32, uint64_t effort) {
   ++plans_made_;
-  PlanOptions options = scene_.options;
+  PlanOptions options = context_.options;
   options.effort = effort;
   options.constraints.in_fp32 = std::move(in_fp32);
-  return PlanWith(model, scene_.machine, scene_.costs, scene_.profile, options, nullptr, nullptr);
+  return MakeModelPlan(model, context_.machine, context_.costs, context_.profile, options, nullptr, nullptr);
 }
 
-Result<MeasuredTrials::Kept> MeasuredTrials::Compiled(Plan plan) const {
+Result<MeasuredLowerings::Kept> MeasuredLowerings::Compiled(Plan plan) const {
   PT_ASSIGN(std::unique_ptr<Session> session,
-            Session::Create(scene_.model.graph, plan, scene_.machine, scene_.session_options()));
+            Session::Create(context_.model.graph, plan, context_.machine, context_.session_options()));
   return Kept{std::move(plan), std::move(session)};
 }
 
-Result<std::vector<double>> MeasuredTrials::ErrorsOf(Session& session, const Outputs& inputs,
-                                                     const Outputs& wanted) const {
-  PT_ASSIGN(const Outputs outputs, OutputsOf(session, inputs, scene_.limits.run_options(*session.plan())));
+Result<std::vector<double>> MeasuredLowerings::ErrorsOf(Session& session, const Outputs& inputs,
+                                                        const Outputs& wanted) const {
+  PT_ASSIGN(const Outputs outputs, OutputsOf(session, inputs, context_.limits.run_options(*session.plan())));
   std::vector<double> errors;
   for (size_t set = 0; set < outputs.size(); ++set) errors.push_back(RelativeError(wanted[set], outputs[set]));
   return errors;
@@ -148,9 +151,9 @@ Result<std::vector<double>> MeasuredTrials::ErrorsOf(Session& session, const Out
 
 // No fp32 candidate of the part's nodes is left to the planner, and none but those of all others: so the part is
 // lowered even where changes of form around it cost more than it saves. How fast the plan is does not matter.
-Result<double> MeasuredTrials::ErrorAlone(size_t part) {
+Result<double> MeasuredLowerings::ErrorAlone(size_t part) {
   const std::set<NodeId>& lowered = parts_[part].nodes;
-  Model forced = scene_.model;
+  Model forced = context_.model;
   std::erase_if(forced.candidates, [&](const Candidate& candidate) {
     return !IsLowered(candidate) &&
            std::ranges::any_of(candidate.nodes, [&](NodeId node) { return lowered.contains(node); });
@@ -166,7 +169,7 @@ Result<double> MeasuredTrials::ErrorAlone(size_t part) {
   return Typical(errors);
 }
 
-Result<LoweringTrials::Outcome> MeasuredTrials::Try(const Lowering& lowering) {
+Result<LoweringTrials::Outcome> MeasuredLowerings::Try(const Lowering& lowering) {
   if (std::ranges::all_of(lowering, [](bool lowered) { return lowered; })) {
     PT_ASSIGN(const auto errors, ErrorsOf(*free_.session, budget_.calibration, wanted_calibration_));
     return Outcome{std::ranges::max(errors), Typical(errors), free_.plan.makespan.ns};
@@ -176,7 +179,7 @@ Result<LoweringTrials::Outcome> MeasuredTrials::Try(const Lowering& lowering) {
     if (!lowering[part]) continue;
     std::erase_if(in_fp32, [&](NodeId node) { return parts_[part].nodes.contains(node); });
   }
-  Result<Plan> plan = MakePlan(scene_.model, std::move(in_fp32), scene_.options.effort);
+  Result<Plan> plan = MakePlan(context_.model, std::move(in_fp32), context_.options.effort);
   if (!plan.ok() && plan.error().code == ErrorCode::kInfeasible) return Outcome{HUGE_VAL, HUGE_VAL, fp32_ns()};
   if (!plan.ok()) return std::move(plan).error();
   PT_ASSIGN(Kept made, Compiled(std::move(plan).value()));
@@ -186,21 +189,21 @@ Result<LoweringTrials::Outcome> MeasuredTrials::Try(const Lowering& lowering) {
   return outcome;
 }
 
-Result<double> MeasuredTrials::Confirm(const Lowering& lowering) {
+Result<double> MeasuredLowerings::Confirm(const Lowering& lowering) {
   PT_ASSIGN(const Kept made, Compiled(plan(lowering)));
   PT_ASSIGN(const std::vector<double> errors, ErrorsOf(*made.session, budget_.confirmation, wanted_confirmation_));
   return std::ranges::max(errors);
 }
 
-const Plan& MeasuredTrials::plan(const Lowering& lowering) const {
+const Plan& MeasuredLowerings::plan(const Lowering& lowering) const {
   const auto lowers = [](bool lowered) { return lowered; };
   if (std::ranges::none_of(lowering, lowers)) return fp32_.plan;
   return std::ranges::all_of(lowering, lowers) ? free_.plan : tried_.at(lowering);
 }
 
-Result<Plan> PlanWithin(const PlanningScene& scene, const ErrorBudget& budget) {
+Result<Plan> PlanWithin(const PlanningContext& context, const ErrorBudget& budget) {
   PT_CHECK_OK(CheckBudget(budget));
-  PT_ASSIGN(const std::unique_ptr<MeasuredTrials> trials, MeasuredTrials::Make(scene, budget));
+  PT_ASSIGN(const std::unique_ptr<MeasuredLowerings> trials, MeasuredLowerings::Make(context, budget));
   PT_ASSIGN(const LoweringChoice choice, ChooseLowering(*trials, budget.max_error));
   Plan plan = trials->plan(choice.lowering);
   const auto [groups, lowered] = CountGroups(plan);

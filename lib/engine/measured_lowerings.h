@@ -1,5 +1,5 @@
-// MeasuredTrials: what lowering parts of a model comes to on this machine. Plans are made by the planner asked for, and
-// run on the budget's data beside the plan in fp32.
+// MeasuredLowerings: what lowering parts of a model comes to on this machine. Plans are made by the planner asked for,
+// and run on the budget's data beside the plan in fp32.
 #pragma once
 
 #include <map>
@@ -7,19 +7,20 @@
 #include <set>
 #include <vector>
 
-#include "lib/engine/planning_scene.h"
+#include "lib/engine/planning_context.h"
 #include "lib/engine/precision_budget.h"
+#include "partitiontuner/engine/error_budget.h"
 
 namespace pt {
 
 // Parts are the groups that the plan without a budget lowers, or runs of neighbours among them where they are many.
-class MeasuredTrials : public LoweringTrials {
+class MeasuredLowerings : public LoweringTrials {
  public:
   static constexpr size_t kMostParts = 32;
 
   // Makes the plan in fp32, and the one without a budget. Errors: those of planning, of sessions and runs;
   // kInvalidInput and kUnsupported for data that does not fit the model.
-  static Result<std::unique_ptr<MeasuredTrials>> Make(const PlanningScene& scene, const ErrorBudget& budget);
+  static Result<std::unique_ptr<MeasuredLowerings>> Make(const PlanningContext& context, const ErrorBudget& budget);
 
   size_t parts() const override { return parts_.size(); }
   int64_t fp32_ns() const override { return fp32_.plan.makespan.ns; }
@@ -45,7 +46,7 @@ class MeasuredTrials : public LoweringTrials {
   };
   using Outputs = std::vector<std::vector<Tensor>>;  // by data set
 
-  MeasuredTrials(const PlanningScene& scene, const ErrorBudget& budget) : scene_(scene), budget_(budget) {}
+  MeasuredLowerings(const PlanningContext& context, const ErrorBudget& budget) : context_(context), budget_(budget) {}
   Status MakeEnds();
   void MakeParts();
   int64_t SavedBy(const Candidate& lowered) const;
@@ -55,7 +56,7 @@ class MeasuredTrials : public LoweringTrials {
   // By data set.
   Result<std::vector<double>> ErrorsOf(Session& session, const Outputs& inputs, const Outputs& wanted) const;
 
-  const PlanningScene scene_;
+  const PlanningContext context_;
   const ErrorBudget& budget_;
   Kept fp32_, free_;                                  // nothing and everything lowered
   Outputs wanted_calibration_, wanted_confirmation_;  // the plan in fp32's
@@ -65,6 +66,6 @@ class MeasuredTrials : public LoweringTrials {
 };
 
 // The fastest plan found within the budget, its report filled.
-Result<Plan> PlanWithin(const PlanningScene& scene, const ErrorBudget& budget);
+Result<Plan> PlanWithin(const PlanningContext& context, const ErrorBudget& budget);
 
 }  // namespace pt

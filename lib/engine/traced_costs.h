@@ -1,4 +1,4 @@
-// InPlaceCosts: another cost model, corrected by what steps took as parts of a plan that ran.
+// TracedCosts: another cost model, corrected by what steps took as parts of a plan that ran.
 #pragma once
 
 #include <cstdint>
@@ -15,10 +15,10 @@
 namespace pt {
 
 // Of one graph on one platform. Const calls are thread-safe; Note is not.
-class InPlaceCosts : public CostsOver {
+class TracedCosts : public CostsOver {
  public:
   // All must outlive the model.
-  InPlaceCosts(const Graph& graph, const Platform& platform, const CostModel& alone);
+  TracedCosts(const Graph& graph, const Platform& platform, const CostModel& alone);
 
   // The steps of a plan took these times (median of some runs, nanoseconds, by step; 0: not known). Steps of host units
   // that do the same work on the same unit class share one correction, the mean of theirs; what was noted before of the

@@ -1,4 +1,4 @@
-#include "lib/engine/in_place_costs.h"
+#include "lib/engine/traced_costs.h"
 
 #include <algorithm>
 #include <cmath>
@@ -27,12 +27,12 @@ void Keep(const std::map<Key, Mean>& means, std::map<Key, double>& corrections) 
 
 }  // namespace
 
-InPlaceCosts::InPlaceCosts(const Graph& graph, const Platform& platform, const CostModel& alone)
+TracedCosts::TracedCosts(const Graph& graph, const Platform& platform, const CostModel& alone)
     : CostsOver(alone), graph_(graph), platform_(platform) {}
 
 // The library's version is the same for all: they are of one machine. Of what has no size before the run every way
 // counts the same, measured or not: one that has not run yet would else look fast.
-std::string InPlaceCosts::KeyOf(const Candidate& candidate) const {
+std::string TracedCosts::KeyOf(const Candidate& candidate) const {
   if (!IsSizedBeforeRun(graph_, candidate.nodes)) {
     std::string key = "nodes";
     for (const NodeId node : candidate.nodes) key += " " + std::to_string(node.value);
@@ -41,7 +41,7 @@ std::string InPlaceCosts::KeyOf(const Candidate& candidate) const {
   return CandidateKey(graph_, platform_, candidate, "").text;
 }
 
-void InPlaceCosts::Note(const Plan& plan, std::span<const int64_t> step_ns) {
+void TracedCosts::Note(const Plan& plan, std::span<const int64_t> step_ns) {
   const std::vector<bool> elided = ElidedSteps(graph_, plan);
   const auto is_known = [&](size_t s) {
     const Step& step = plan.steps[s];
@@ -92,7 +92,7 @@ void InPlaceCosts::Note(const Plan& plan, std::span<const int64_t> step_ns) {
   Keep(reorders, reorders_);
 }
 
-Estimate InPlaceCosts::Corrected(Estimate estimate, double more_ns) const {
+Estimate TracedCosts::Corrected(Estimate estimate, double more_ns) const {
   const auto alone = static_cast<double>(estimate.ns);
   const double least = estimate.provenance == Provenance::kEstimated ? 0 : kLeastShare * alone;
   estimate.ns = std::max<int64_t>(1, std::llround(std::max(alone + more_ns, least) * scale_));
@@ -102,7 +102,7 @@ Estimate InPlaceCosts::Corrected(Estimate estimate, double more_ns) const {
   return estimate;
 }
 
-StepCost InPlaceCosts::OfStep(const Candidate& candidate) const {
+StepCost TracedCosts::OfStep(const Candidate& candidate) const {
   StepCost cost = under().OfStep(candidate);
   if (!cost.run || runs_.empty()) return cost;
   const auto found = runs_.find(KeyOf(candidate));
@@ -110,8 +110,8 @@ StepCost InPlaceCosts::OfStep(const Candidate& candidate) const {
   return cost;
 }
 
-std::optional<Estimate> InPlaceCosts::Reorder(std::span<const int64_t> dims, const Form& from, const Form& to,
-                                              UnitClassId unit_class) const {
+std::optional<Estimate> TracedCosts::Reorder(std::span<const int64_t> dims, const Form& from, const Form& to,
+                                             UnitClassId unit_class) const {
   const std::optional<Estimate> alone = under().Reorder(dims, from, to, unit_class);
   if (!alone || reorders_.empty()) return alone;
   const auto found = reorders_.find({{dims.begin(), dims.end()}, from, to, unit_class});
