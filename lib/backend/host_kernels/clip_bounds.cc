@@ -6,7 +6,7 @@
 
 namespace pt::host {
 
-std::optional<std::pair<float, float>> ClipBounds(const Graph& graph, const Node& clip) {
+std::optional<Bounds> ClipBounds(const Graph& graph, const Node& clip) {
   constexpr float kMost = std::numeric_limits<float>::infinity();
   const auto bound = [&](size_t i, std::string_view name, float otherwise) -> std::optional<float> {
     if (i >= clip.inputs.size() || !clip.inputs[i].valid()) return clip.float_or(name, otherwise);
@@ -16,7 +16,7 @@ std::optional<std::pair<float, float>> ClipBounds(const Graph& graph, const Node
   };
   const std::optional<float> low = bound(1, "min", -kMost), high = bound(2, "max", kMost);
   if (!low || !high || !(*low <= *high)) return std::nullopt;
-  return std::pair(*low, *high);
+  return Bounds{*low, *high};
 }
 
 std::optional<Activation> ActivationBehind(const Graph& graph, ValueId value) {
@@ -24,9 +24,9 @@ std::optional<Activation> ActivationBehind(const Graph& graph, ValueId value) {
   if (!reader.valid()) return std::nullopt;
   const Node& node = graph.node(reader);
   if (!node.domain.empty() || node.inputs[0] != value) return std::nullopt;
-  if (node.op == "Relu") return Activation{reader, 0, std::numeric_limits<float>::infinity()};
+  if (node.op == "Relu") return Activation{reader, {0, std::numeric_limits<float>::infinity()}};
   const auto bounds = node.op == "Clip" ? ClipBounds(graph, node) : std::nullopt;
-  return bounds ? std::optional(Activation{reader, bounds->first, bounds->second}) : std::nullopt;
+  return bounds ? std::optional(Activation{reader, *bounds}) : std::nullopt;
 }
 
 }  // namespace pt::host

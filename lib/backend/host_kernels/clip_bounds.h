@@ -2,20 +2,20 @@
 #pragma once
 
 #include <optional>
-#include <utility>
 
+#include "lib/backend/host_kernels/kernels/bounds.h"
 #include "partitiontuner/graph/graph.h"
 
 namespace pt::host {
 
 // Attributes before operator set 11, inputs since then; infinite where none is given. nullopt where they are known only
 // at run time, are no single float32, or are not in order.
-std::optional<std::pair<float, float>> ClipBounds(const Graph& graph, const Node& clip);
+std::optional<Bounds> ClipBounds(const Graph& graph, const Node& clip);
 
 // A Relu or such a Clip.
 struct Activation {
   NodeId node;
-  float low = 0, high = 0;
+  Bounds bounds;
 };
 // The one behind a value that nobody else reads; nullopt where there is none.
 std::optional<Activation> ActivationBehind(const Graph& graph, ValueId value);

@@ -78,7 +78,7 @@ std::optional<ConvolutionGroup> ReadConvolution(const Graph& graph, std::span<co
   if (nodes.size() == 1) return ConvolutionGroup{nodes[0], NodeId()};
   const auto activation = ActivationBehind(graph, graph.node(nodes[0]).outputs[0]);
   if (!activation || activation->node != nodes[1]) return std::nullopt;
-  return ConvolutionGroup{nodes[0], activation->node, activation->low, activation->high};
+  return ConvolutionGroup{nodes[0], activation->node, activation->bounds};
 }
 
 std::vector<std::vector<NodeId>> ConvolutionGroups(const Graph& graph) {
@@ -122,9 +122,7 @@ Result<Convolution> ReadShapes(const Site& site, const ConvolutionGroup& group, 
                          std::span(site.out[0].dims()).subspan(2));
   if (!window) return Refuse(site);
   c.window = std::move(*window);
-  c.bounded = group.activation.valid();
-  c.low = group.low;
-  c.high = group.high;
+  if (group.activation.valid()) c.bounds = group.bounds;
   return c;
 }
 

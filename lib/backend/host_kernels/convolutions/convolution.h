@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "lib/backend/host_kernels/arrangement.h"
+#include "lib/backend/host_kernels/kernels/bounds.h"
 #include "lib/backend/host_kernels/operator.h"
 #include "partitiontuner/backend/window_parameters.h"
 
@@ -13,7 +14,7 @@ namespace pt::host {
 // A Conv, alone or with the Relu or Clip behind it.
 struct ConvolutionGroup {
   NodeId convolution, activation;  // invalid: none
-  float low = 0, high = 0;
+  Bounds bounds = {};              // that the activation keeps
 };
 
 // nullopt where the nodes are no such group, or no kernel is for it.
@@ -48,11 +49,10 @@ struct Images {
 struct Convolution {
   Images x, y;
   int64_t images = 0, groups = 1;
-  Tensor filters;           // output channels x input channels of a group x rows x columns
-  std::vector<float> bias;  // of the output channels; empty: none
-  WindowParameters window;  // of rows, then of columns
-  bool bounded = false;
-  float low = 0, high = 0;
+  Tensor filters;                // output channels x input channels of a group x rows x columns
+  std::vector<float> bias;       // of the output channels; empty: none
+  WindowParameters window;       // of rows, then of columns
+  std::optional<Bounds> bounds;  // of the results
 
   double macs_of_row() const {  // of one image's result, all channels
     return static_cast<double>(y.columns) * static_cast<double>(filters.element_count());

@@ -102,9 +102,7 @@ class Maker {
     d.row.in_pixel_stride = c.x.pixel_stride;
     d.row.out_pixels = c.y.columns;
     d.row.out_pixel_stride = c.y.pixel_stride;
-    d.row.bounded = c.bounded;
-    d.row.low = c.low;
-    d.row.high = c.high;
+    d.row.bounds = c.bounds;
   }
 
   // Small beside what they are multiplied with, so each kernel packs its own.

@@ -103,8 +103,8 @@ HWY_INLINE void Tile(const DepthwiseRow<E>& call, const Place& place, int64_t c,
     const E* x = call.rows[r] + place.from * call.in_pixel_stride + c;
     AddRow<T, K, S, inside>(call, place, x, weights + r * row_weights, block, sums);
   }
-  if (call.bounded) {
-    const V low = hn::Set(d, call.low), high = hn::Set(d, call.high);
+  if (call.bounds) {
+    const V low = hn::Set(d, call.bounds->low), high = hn::Set(d, call.bounds->high);
     for (int64_t t = 0; t < T; ++t) sums[t] = Bounded(low, high, sums[t]);
   }
   E* y = call.y + place.at * call.out_pixel_stride + c;

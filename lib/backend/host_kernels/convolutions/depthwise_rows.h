@@ -3,7 +3,9 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
+#include "lib/backend/host_kernels/kernels/bounds.h"
 #include "partitiontuner/graph/half.h"
 
 namespace pt::host {
@@ -23,9 +25,7 @@ struct DepthwiseRow {
   int64_t in_pixels = 0, in_pixel_stride = 0;
   T* y = nullptr;
   int64_t out_pixels = 0, out_pixel_stride = 0;
-  // Results are kept within these; what is NaN stays so.
-  bool bounded = false;
-  float low = 0, high = 0;
+  std::optional<Bounds> bounds = {};  // of the results
 };
 
 template <typename T>

@@ -84,9 +84,7 @@ void ComputePart(const FewFilters& f, const float* x, float* y, int64_t first_ro
                .offsets = f.offsets.data(),
                .filter_stride = f.shapes.y.channel_stride,
                .columns = std::min(f.columns_together, f.shapes.y.columns - first_column),
-               .bounded = f.shapes.bounded,
-               .low = f.shapes.low,
-               .high = f.shapes.high};
+               .bounds = f.shapes.bounds};
   for (int64_t r = 0; r < rows; ++r) {
     row.x = planes + r * f.shapes.window.strides[0] * f.plane_row();
     for (const Block& block : f.blocks) {

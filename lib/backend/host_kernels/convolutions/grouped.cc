@@ -261,9 +261,7 @@ class Maker {
     g.row.group_channels = g.blocks.group_in;
     g.row.out_pixels = c.y.columns;
     g.row.out_pixel_stride = c.y.pixel_stride;
-    g.row.bounded = c.bounded;
-    g.row.low = c.low;
-    g.row.high = c.high;
+    g.row.bounds = c.bounds;
     g.padded.pixels = c.x.columns;
     g.padded.pixel_stride = c.x.pixel_stride;
     g.padded.block = c.x.block;

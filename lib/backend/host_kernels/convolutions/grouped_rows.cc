@@ -87,8 +87,8 @@ HWY_INLINE void AddChannel(const GroupedRow& call, const float* x, const float* 
 template <int64_t T>
 HWY_INLINE void Leave(const GroupedRow& call, float* y, V (&sums)[T]) {
   const D d;
-  if (call.bounded) {
-    const V low = hn::Set(d, call.low), high = hn::Set(d, call.high);
+  if (call.bounds) {
+    const V low = hn::Set(d, call.bounds->low), high = hn::Set(d, call.bounds->high);
     for (int64_t t = 0; t < T; ++t) sums[t] = Bounded(low, high, sums[t]);
   }
   if (call.out_channels == Lanes()) {

@@ -3,6 +3,9 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
+
+#include "lib/backend/host_kernels/kernels/bounds.h"
 
 namespace pt::host {
 
@@ -32,9 +35,7 @@ struct GroupedRow {
   int64_t kernel_columns = 0, stride = 1, dilation = 1;  // along the row
   float* y = nullptr;                                    // at the first of the channels, which lie together
   int64_t out_pixels = 0, out_pixel_stride = 0, out_channels = 0;
-  // Results are kept within these; what is NaN stays so.
-  bool bounded = false;
-  float low = 0, high = 0;
+  std::optional<Bounds> bounds = {};  // of the results
 };
 
 struct GroupedRows {

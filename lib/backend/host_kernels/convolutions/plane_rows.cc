@@ -52,8 +52,8 @@ HWY_INLINE void Tile(const PlaneRow& call, int64_t at) {
       }
     }
   }
-  if (call.bounded) {
-    const V low = hn::Set(d, call.low), high = hn::Set(d, call.high);
+  if (call.bounds) {
+    const V low = hn::Set(d, call.bounds->low), high = hn::Set(d, call.bounds->high);
     for (int64_t f = 0; f < F; ++f) {
       for (int64_t t = 0; t < T; ++t) sums[f][t] = Bounded(low, high, sums[f][t]);
     }

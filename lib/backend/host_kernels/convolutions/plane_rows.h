@@ -3,6 +3,9 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
+
+#include "lib/backend/host_kernels/kernels/bounds.h"
 
 namespace pt::host {
 
@@ -17,9 +20,7 @@ struct PlaneRow {
   int64_t filters = 0;               // one of kFilterBlocks
   float* y = nullptr;
   int64_t filter_stride = 0, columns = 0;
-  // Results are kept within these; what is NaN stays so.
-  bool bounded = false;
-  float low = 0, high = 0;
+  std::optional<Bounds> bounds = {};  // of the results
 };
 
 // Filters computed together, the most first.

@@ -135,7 +135,7 @@ Register Clip(Emitter& emitter, const Node& node) {
   PT_ASSIGN(const uint32_t x, emitter.Input(node, 0));
   const auto bounds = ClipBounds(emitter.graph(), node);
   if (!bounds) return emitter.site().Unsupported("its bounds are not known in order");
-  return emitter.Apply(Function::kClip, {x}, emitter.type(x), bounds->first, bounds->second);
+  return emitter.Apply(Function::kClip, {x}, emitter.type(x), bounds->low, bounds->high);
 }
 
 Register Pow(Emitter& emitter, const Node& node) {

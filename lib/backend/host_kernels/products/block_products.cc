@@ -107,7 +107,7 @@ HWY_INLINE void Put(const BlockCall& call, int64_t row, int64_t column, V sum) {
   const D d;
   const int64_t left = std::min(Lanes(), call.columns - column);
   if (call.bias != nullptr) sum = hn::Add(sum, LoadRest(d, call.bias + column, left));
-  if (call.bounded) sum = Bounded(hn::Set(d, call.low), hn::Set(d, call.high), sum);
+  if (call.bounds) sum = Bounded(hn::Set(d, call.bounds->low), hn::Set(d, call.bounds->high), sum);
   float* c = call.c + row * call.c_stride + column;
   if (left == Lanes()) {
     hn::StoreU(sum, d, c);
@@ -195,14 +195,17 @@ HWY_INLINE void SomeRows(const BlockCall& call, const Places& at, const float* t
   }
 }
 
-// The last rows, fewer than R or as many.
+// The last rows, fewer than 2 R: in powers of two, since a kernel for every number takes minutes to compile.
 template <int kBits, bool kZeros, int64_t R, int64_t S>
 HWY_INLINE void LastRows(const BlockCall& call, const Places& at, const float* tile, int64_t row, int64_t column) {
   if constexpr (R == 1) {
-    OneRow<kBits, kZeros, S>(call, at, tile, row, column);
+    if (row < call.rows) OneRow<kBits, kZeros, S>(call, at, tile, row, column);
   } else {
-    if (call.rows - row < R) return LastRows<kBits, kZeros, R - 1, S>(call, at, tile, row, column);
-    SomeRows<kBits, kZeros, R, S>(call, at, tile, row, column);
+    if (call.rows - row >= R) {
+      SomeRows<kBits, kZeros, R, S>(call, at, tile, row, column);
+      row += R;
+    }
+    LastRows<kBits, kZeros, R / 2, S>(call, at, tile, row, column);
   }
 }
 
@@ -211,7 +214,7 @@ HWY_INLINE void AllRows(const BlockCall& call, const Places& at, const float* ti
   int64_t row = 0;
   for (; row + kMostRows <= call.rows; row += kMostRows)
     SomeRows<kBits, kZeros, kMostRows, S>(call, at, tile, row, column);
-  if (row < call.rows) LastRows<kBits, kZeros, kMostRows - 1, S>(call, at, tile, row, column);
+  LastRows<kBits, kZeros, kMostRows / 2, S>(call, at, tile, row, column);
 }
 
 template <int kBits, bool kZeros>

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "lib/backend/host_kernels/kernels/bounds.h"
 #include "partitiontuner/graph/packed_matrix.h"
 
 namespace pt::host {
@@ -30,9 +31,7 @@ struct BlockCall {
   int64_t rows = 0;
   float* c = nullptr;  // rows x columns
   int64_t c_stride = 0;
-  // Results are kept within these; what is NaN stays so.
-  bool bounded = false;
-  float low = 0, high = 0;
+  std::optional<Bounds> bounds = {};  // of the results
 };
 
 struct BlockProducts {

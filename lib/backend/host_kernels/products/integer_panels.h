@@ -5,7 +5,10 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
+
+#include "lib/backend/host_kernels/kernels/bounds.h"
 
 namespace pt::host {
 
@@ -40,9 +43,7 @@ struct IntegerCall {
   int64_t c_row_stride = 0;
   const float *column_scales = nullptr, *row_scales = nullptr;
   const float *column_bias = nullptr, *row_bias = nullptr;
-  // Real results are kept within these; what is NaN stays so.
-  bool bounded = false;
-  float low = 0, high = 0;
+  std::optional<Bounds> bounds = {};  // of real results
 };
 
 // Sums of rows, as they are multiplied.

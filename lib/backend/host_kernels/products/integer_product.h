@@ -6,6 +6,7 @@
 #include <optional>
 #include <vector>
 
+#include "lib/backend/host_kernels/kernels/bounds.h"
 #include "lib/backend/host_kernels/operator.h"
 
 namespace pt::host {
@@ -25,9 +26,9 @@ struct IntegerProduct {
   std::vector<std::pair<ValueId, Spread>> scales;
   std::optional<Tensor> bias;
   Spread bias_spread = Spread::kOne;
-  std::optional<std::pair<float, float>> bounds = {};  // of real results
-  std::vector<NodeId> nodes;                           // that the product stands for, ascending
-  std::vector<NodeId> rest;                            // element-wise, behind it
+  std::optional<Bounds> bounds = {};  // of real results
+  std::vector<NodeId> nodes;          // that the product stands for, ascending
+  std::vector<NodeId> rest;           // element-wise, behind it
 };
 
 // nullopt where the nodes are not such a group.

@@ -133,7 +133,7 @@ class Reader {
   void TakeBounds() {
     const auto activation = ActivationBehind(graph_, product_.result);
     if (!activation || !IsInside(activation->node)) return;
-    product_.bounds = std::pair(activation->low, activation->high);
+    product_.bounds = activation->bounds;
     product_.nodes.push_back(activation->node);
     product_.result = graph_.node(activation->node).outputs[0];
   }

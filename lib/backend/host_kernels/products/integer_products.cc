@@ -228,8 +228,7 @@ class Worker {
         if (!p_.bias.empty()) {
           (p_.by_row ? call.row_bias : call.column_bias) = p_.bias.data() + (p_.by_row ? ChannelOf(row) : first_);
         }
-        call.bounded = p_.bounds.has_value();
-        if (p_.bounds) std::tie(call.low, call.high) = *p_.bounds;
+        call.bounds = p_.bounds;
       } else {
         call.integers = c;
       }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "lib/backend/host_kernels/convolutions/integer_images.h"
+#include "lib/backend/host_kernels/kernels/bounds.h"
 #include "lib/backend/host_kernels/kernels/walk.h"
 #include "lib/backend/host_kernels/products/integer_panels.h"
 #include "lib/backend/host_kernels/products/product_rest.h"
@@ -66,7 +67,7 @@ struct IntegerProducts {
   bool is_real = false;
   std::vector<IntegerFactor> scales;
   std::vector<float> bias;  // for each, columns filled up to whole panels; empty: none
-  std::optional<std::pair<float, float>> bounds;
+  std::optional<Bounds> bounds;
   Walk<1> column_walk;  // of the result
   std::optional<ProductRest> rest;
   IntegerDivision division;

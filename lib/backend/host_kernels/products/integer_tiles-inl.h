@@ -186,8 +186,8 @@ HWY_INLINE void Leave(const IntegerCall& call, const Corner& corner, const Words
                                           : Broadcast(call.row_scales[row]);
     if (call.column_bias != nullptr) real += LoadVector<Reals>(call.column_bias + column);
     if (call.row_bias != nullptr) real += Broadcast(call.row_bias[row]);
-    if (call.bounded) {
-      const Reals low = Broadcast(call.low), high = Broadcast(call.high);
+    if (call.bounds) {
+      const Reals low = Broadcast(call.bounds->low), high = Broadcast(call.bounds->high);
       real = real < low ? low : real;
       real = real > high ? high : real;
     }

@@ -137,8 +137,8 @@ HWY_INLINE void Tile(const ProductCall<float>& call, const Corner& corner) {
       AddRows(corner.residual + v * lanes, call.residual_row_stride, corner.columns - v * lanes, v, sums);
     }
   }
-  if (call.bounded) {
-    const V low = hn::Set(d, call.low), high = hn::Set(d, call.high);
+  if (call.bounds) {
+    const V low = hn::Set(d, call.bounds->low), high = hn::Set(d, call.bounds->high);
     for (int64_t r = 0; r < R; ++r) {
       for (int64_t v = 0; v < kSums; ++v) sums[r][v] = Bounded(low, high, sums[r][v]);
     }

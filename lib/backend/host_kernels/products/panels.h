@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "lib/backend/host_kernels/kernels/bounds.h"
 #include "partitiontuner/graph/half.h"
 #include "partitiontuner/support/checked.h"
 #include "partitiontuner/support/result.h"
@@ -37,9 +38,7 @@ struct ProductCall {
   const float* row_scales = nullptr;  // null: none
   const float* residual = nullptr;    // rows x columns, columns side by side as those of C; may be C. Null: none
   int64_t residual_row_stride = 0;
-  // Results are kept within these; what is NaN stays so.
-  bool bounded = false;
-  float low = 0, high = 0;
+  std::optional<Bounds> bounds = {};  // of the results
 };
 
 template <typename T>

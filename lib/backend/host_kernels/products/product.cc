@@ -24,7 +24,7 @@ struct PackedProduct {
   size_t out = 0;          // into the site's outputs
   bool short_out = false;  // which is stored as bfloat16
   int64_t columns = 0, column_stride = 1;
-  std::optional<std::pair<float, float>> bounds;
+  std::optional<Bounds> bounds;
   std::vector<float> bias;               // filled up to whole panels; empty: none
   std::shared_ptr<DeviceBuffer> panels;  // once packed
   Tensor matrix;                         // of thin products: as it lies
@@ -116,8 +116,7 @@ class Worker {
                           .rows = together,
                           .depth = p_.depth,
                           .columns = chunk.columns,
-                          .bounded = product.bounds.has_value()};
-      if (product.bounds) std::tie(call.low, call.high) = *product.bounds;
+                          .bounds = product.bounds};
       if (p_.residual) {
         call.residual = run_.input<float>(*p_.residual) + at[kResidual] + chunk.first;
         call.residual_row_stride = strides[kResidual];
@@ -153,8 +152,7 @@ class Worker {
                     .rows = together,
                     .depth = p_.depth,
                     .columns = chunk.columns,
-                    .bounded = product.bounds.has_value()};
-      if (product.bounds) std::tie(call.low, call.high) = *product.bounds;
+                    .bounds = product.bounds};
       std::tie(call.c, call.c_stride) = PlaceOf(chunk, row - first, at, stretch);
       p_.thin(call);
     });
@@ -170,8 +168,7 @@ class Worker {
                      .columns = chunk.columns,
                      .bias = BiasOf(product, chunk),
                      .rows = together,
-                     .bounded = product.bounds.has_value()};
-      if (product.bounds) std::tie(call.low, call.high) = *product.bounds;
+                     .bounds = product.bounds};
       std::tie(call.c, call.c_stride) = PlaceOf(chunk, row - first, at, stretch);
       p_.on_blocks->multiply(call);
     });

@@ -6,6 +6,7 @@
 #include <optional>
 #include <vector>
 
+#include "lib/backend/host_kernels/kernels/bounds.h"
 #include "lib/backend/host_kernels/operator.h"
 #include "partitiontuner/graph/packed_matrix.h"
 
@@ -20,9 +21,9 @@ struct ConstantProduct {
   bool pointwise = false;
   int64_t row_step = 1, column_step = 1;  // of a pointwise convolution, from pixel to pixel of its input
   std::optional<Tensor> bias = {};
-  ValueId residual = {};                               // of the result's dims, added to it; invalid: none
-  std::optional<std::pair<float, float>> bounds = {};  // of the results
-  std::vector<NodeId> nodes = {};                      // that it stands for, ascending
+  ValueId residual = {};              // of the result's dims, added to it; invalid: none
+  std::optional<Bounds> bounds = {};  // of the results
+  std::vector<NodeId> nodes = {};     // that it stands for, ascending
   // What the matrix is stored as, if it is made by a DequantizeLinear, which then is one of the nodes; `matrix` holds
   // its elements.
   std::optional<PackedMatrix> packed = {};

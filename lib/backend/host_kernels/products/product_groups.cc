@@ -136,7 +136,7 @@ void TakeResidual(const Graph& graph, std::span<const NodeId> nodes, ConstantPro
 void TakeBounds(const Graph& graph, std::span<const NodeId> nodes, ConstantProduct& product) {
   const auto activation = ActivationBehind(graph, product.result);
   if (!activation || std::ranges::find(nodes, activation->node) == nodes.end()) return;
-  product.bounds = std::pair(activation->low, activation->high);
+  product.bounds = activation->bounds;
   product.result = graph.node(activation->node).outputs[0];
   product.nodes.push_back(activation->node);
 }

@@ -154,8 +154,8 @@ HWY_INLINE void Tile(const ProductCall<Bfloat16>& call, const Corner& corner) {
   for (int64_t r = 0; r < R && corner.row_scales != nullptr; ++r) {
     for (int64_t v = 0; v < V; ++v) sums[r][v] = _mm512_mul_ps(sums[r][v], _mm512_set1_ps(corner.row_scales[r]));
   }
-  if (call.bounded) {
-    const __m512 low = _mm512_set1_ps(call.low), high = _mm512_set1_ps(call.high);
+  if (call.bounds) {
+    const __m512 low = _mm512_set1_ps(call.bounds->low), high = _mm512_set1_ps(call.bounds->high);
     for (int64_t r = 0; r < R; ++r) {
       for (int64_t v = 0; v < V; ++v) sums[r][v] = Bounded(low, high, sums[r][v]);
     }

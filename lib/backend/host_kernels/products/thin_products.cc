@@ -115,10 +115,11 @@ void AddAllRows(const ThinCall& call) {
 
 // Bias and bounds, while C is still in the inner cache.
 void Finish(const ThinCall& call) {
-  if (call.bias == nullptr && !call.bounded) return;
+  if (call.bias == nullptr && !call.bounds) return;
   const D d;
-  const V low = hn::Set(d, call.low), high = hn::Set(d, call.high);
-  const auto bound = [&](V c) { return call.bounded ? Bounded(low, high, c) : c; };
+  const Bounds bounds = call.bounds.value_or(Bounds());
+  const V low = hn::Set(d, bounds.low), high = hn::Set(d, bounds.high);
+  const auto bound = [&](V c) { return call.bounds ? Bounded(low, high, c) : c; };
   for (int64_t r = 0; r < call.rows; ++r) {
     float* c = call.c + r * call.c_stride;
     int64_t j = 0;

@@ -4,6 +4,9 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
+
+#include "lib/backend/host_kernels/kernels/bounds.h"
 
 namespace pt::host {
 
@@ -20,9 +23,7 @@ struct ThinCall {
   int64_t rows = 0, depth = 0, columns = 0;
   float* c = nullptr;  // rows x columns
   int64_t c_stride = 0;
-  // Results are kept within these; what is NaN stays so.
-  bool bounded = false;
-  float low = 0, high = 0;
+  std::optional<Bounds> bounds = {};  // of the results
 };
 
 // For the processor it is called on. Up to kMostThinRows rows.

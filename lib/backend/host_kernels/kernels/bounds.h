@@ -1,0 +1,11 @@
+// Bounds: between what results are kept.
+#pragma once
+
+namespace pt::host {
+
+// low <= high; infinite where there is none. What is NaN stays so.
+struct Bounds {
+  float low = 0, high = 0;
+};
+
+}  // namespace pt::host
