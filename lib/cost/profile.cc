@@ -1,14 +1,17 @@
 #include "partitiontuner/cost/profile.h"
 
-#include <cmath>
+#include "lib/cost/profile_fields.h"
+#include "partitiontuner/cost/estimate_fields.h"
 
 namespace pt {
 namespace {
 
 constexpr std::string_view kFormat = "partitiontuner-profile";
-constexpr std::string_view kFormatVersion = "2.2";
-constexpr int64_t kMostNs = int64_t{100} * 24 * 3600 * 1'000'000'000;  // 100 days: no operator runs that long
-constexpr double kMostWork = 1e21;
+constexpr std::string_view kFormatVersion = "2.2";  // MAJOR.MINOR: the latest that a field says in Since
+// 100 days: no operator runs that long.
+constexpr FieldRange kTime = {0, 100.0 * 24 * 3600 * 1e9, "{key} is out of range: {value}"};
+constexpr FieldRange kWork = {0, 1e21, "{key} is {value}, which is not an amount of work"};
+constexpr FieldRange kShare = {0, 1, "{key} is {value}, which is not a share"};
 
 // Of everything but the digest itself, in one line: white space may change, nothing else.
 std::string DigestOf(const Json& profile) {
@@ -17,76 +20,6 @@ std::string DigestOf(const Json& profile) {
     if (key != "digest") content.Set(key, value);
   }
   return ToHex(HashText(WriteJson(content, -1)));
-}
-
-Json MeasurementToJson(const Measurement& m) {
-  Json json = Json::MakeObject();
-  json.Set("key", m.key_text);
-  if (m.failure.empty()) {
-    json.Set("median_ns", m.median_ns);
-    json.Set("spread_ns", m.spread_ns);
-  } else {
-    json.Set("failure", m.failure);
-  }
-  json.Set("samples", m.samples);
-  json.Set("provenance", ProvenanceName(m.provenance));
-  json.Set("family", m.family);
-  json.Set("device", m.device);
-  json.Set("unit_class", m.unit_class);
-  json.Set("library", m.library);
-  json.Set("math", m.math);
-  json.Set("flops", m.flops);
-  json.Set("bytes", m.bytes);
-  if (m.reference_ns > 0) json.Set("reference_ns", m.reference_ns);
-  if (m.launch_ns > 0) json.Set("launch_ns", m.launch_ns);
-  if (m.demand > 0) json.Set("demand", m.demand);
-  return json;
-}
-
-Result<Measurement> MeasurementFromJson(const Json& json, const std::string& where) {
-  Measurement m;
-  PT_ASSIGN(m.key_text, JsonString(json, "key", where));
-  if (json.find("failure") != nullptr) {
-    PT_ASSIGN(m.failure, JsonString(json, "failure", where));
-    if (m.failure.empty()) {
-      return MakeError(ErrorCode::kInvalidInput, "profile.value", where + ".failure is empty");
-    }
-  } else {
-    PT_ASSIGN(m.median_ns, JsonInt(json, "median_ns", where));
-    PT_ASSIGN(m.spread_ns, JsonInt(json, "spread_ns", where));
-  }
-  PT_ASSIGN(const int64_t samples, JsonInt(json, "samples", where));
-  if (samples < 0 || samples > UINT32_MAX) {
-    return MakeError(ErrorCode::kInvalidInput, "profile.value",
-                     where + ".samples must be at least 0, got " + std::to_string(samples));
-  }
-  m.samples = static_cast<uint32_t>(samples);
-  PT_ASSIGN(const std::string provenance, JsonString(json, "provenance", where));
-  const std::optional<Provenance> known = ProvenanceFromName(provenance);
-  if (!known) {
-    return MakeError(ErrorCode::kInvalidInput, "profile.value", where + ": unknown provenance \"" + provenance + "\"");
-  }
-  m.provenance = *known;
-  PT_ASSIGN(m.family, JsonString(json, "family", where));
-  PT_ASSIGN(m.device, JsonString(json, "device", where));
-  PT_ASSIGN(m.unit_class, JsonString(json, "unit_class", where));
-  PT_ASSIGN(m.library, JsonString(json, "library", where));
-  PT_ASSIGN(m.math, JsonString(json, "math", where));
-  PT_ASSIGN(m.flops, JsonNumber(json, "flops", where));
-  PT_ASSIGN(m.bytes, JsonNumber(json, "bytes", where));
-  if (json.find("reference_ns") != nullptr) {
-    PT_ASSIGN(m.reference_ns, JsonInt(json, "reference_ns", where));
-  }
-  if (json.find("launch_ns") != nullptr) {
-    PT_ASSIGN(m.launch_ns, JsonInt(json, "launch_ns", where));
-  }
-  if (json.find("demand") != nullptr) {
-    PT_ASSIGN(m.demand, JsonNumber(json, "demand", where));
-  }
-  if (std::string fault = MeasurementFault(m); !fault.empty()) {
-    return MakeError(ErrorCode::kInvalidInput, "profile.value", where + ": " + fault);
-  }
-  return m;
 }
 
 Error InFile(Error error, std::string_view what) {
@@ -105,7 +38,7 @@ Status CheckEnvelope(const Json& json) {
                      "no profile: format is \"" + format + "\", not \"" + std::string(kFormat) + "\"");
   }
   PT_ASSIGN(const std::string version, JsonString(json, "version", "profile"));
-  if (version.substr(0, version.find('.')) != kFormatVersion.substr(0, kFormatVersion.find('.'))) {
+  if (version != "2" && !version.starts_with("2.")) {
     return MakeError(ErrorCode::kStale, "profile.version",
                      "profile has format version " + version + ", this release reads " + std::string(kFormatVersion),
                      "export it again with the release that wrote it");
@@ -121,25 +54,72 @@ Status CheckEnvelope(const Json& json) {
 
 }  // namespace
 
+void Fields(FieldVisitor& v, Measurement& m) {
+  v.Field("key", m.key_text,
+          FieldNote("everything the time depends on, as one line of text").NotEmpty("the key is empty"));
+  v.Field("failure", m.failure,
+          FieldNote("instead of times: tried, and why it cannot run; planners never use it").Optional().NotEmpty());
+  v.Unless("failure", !m.failure.empty(), [&] {
+    v.Field("median_ns", m.median_ns, FieldNote("the time").Within(kTime));
+    v.Field("spread_ns", m.spread_ns,
+            FieldNote("half width of the 95 % confidence interval of the median (order statistics)").Within(kTime));
+  });
+  v.Field("samples", m.samples, "without outliers; 0 with a failure");
+  ProvenanceField(v, m.provenance);
+  v.Field("family", m.family,
+          "operator of the heaviest node; `copy`, `reorder`, `overhead`, `wait`, `fetch`, `fetched inputs`, `beside`, "
+          "`hog`, `demand`, `segment`, `stream wait`");
+  v.Field("device", m.device, "fingerprint of the device it ran on; of copies: of the sender");
+  v.Field("unit_class", m.unit_class, "its name; empty for copies");
+  v.Field("library", m.library, "empty where none is concerned");
+  v.Field("math", m.math, FieldNote("math mode of the candidate; empty where nothing is computed").Since("2.0"));
+  v.Field("flops", m.flops, FieldNote("estimated for the work").Within(kWork));
+  v.Field("bytes", m.bytes, FieldNote("read and written once each, constants included").Within(kWork));
+  v.Field("reference_ns", m.reference_ns,
+          FieldNote("what the reference work took on this host at that time; absent where it is not known")
+              .Since("2.1")
+              .Optional()
+              .Within(kTime));
+  v.Field("launch_ns", m.launch_ns,
+          FieldNote("what enqueueing it took the host; on asynchronous devices alone")
+              .Since("2.2")
+              .Optional()
+              .Within(kTime));
+  v.Field("demand", m.demand,
+          FieldNote("of the family `demand`: the share of its device that the work asks while it runs, above 0")
+              .Since("2.2")
+              .Optional()
+              .Within(kShare));
+  if (!v.reads()) return;
+  if (const std::string fault = MeasurementFault(m); !fault.empty()) v.Fail(fault);
+}
+
+void Fields(FieldVisitor& v, Profile& profile) {
+  std::string format(kFormat), version(kFormatVersion), digest;
+  v.Field("format", format, FieldNote("says what the file is").OneOf({&kFormat, 1}));
+  v.Field("version", version, FieldNote("`MAJOR.MINOR`; an unknown major is refused").Matching("^2\\.[0-9]+$"));
+  v.Field("platform_fingerprint", profile.platform_fingerprint, "of the machine that was measured");
+  v.Field("environment", profile.environment, "versions, governor and the like: for people, nothing decides by it");
+  v.Rows(
+      "measurements", profile.measurements, "what was measured, once each", "repeats the key of another",
+      [&](Hash128& hash, Measurement& m) {
+        Fields(v, m);
+        hash = HashText(m.key_text);
+      },
+      "profile.duplicate");
+  // Made of all that is written, and looked at before anything is read.
+  if (v.describes()) {
+    v.Field("digest", digest,
+            FieldNote(
+                "XXH3, 128 bits, of the whole object without this key, written in one line with the keys in file order")
+                .Matching("^[0-9a-f]{32}$"));
+  }
+}
+
 std::string MeasurementFault(const Measurement& m) {
-  const auto time_fault = [](const char* name, int64_t ns) -> std::string {
-    if (ns >= 0 && ns <= kMostNs) return {};
-    return std::string(name) + " is out of range: " + std::to_string(ns);
-  };
-  const auto work_fault = [](const char* name, double n) -> std::string {
-    if (n >= 0 && n <= kMostWork) return {};  // NaN fails too
-    return std::string(name) + " is " + std::to_string(n) + ", no amount of work";
-  };
-  if (m.key_text.empty()) return "the key is empty";
   if (!m.failure.empty() && m.samples != 0) return "a failure with samples";
   if (m.failure.empty() && m.samples == 0 && m.provenance == Provenance::kMeasured) return "measured without samples";
-  if (std::string fault = time_fault("median_ns", m.median_ns); !fault.empty()) return fault;
-  if (std::string fault = time_fault("spread_ns", m.spread_ns); !fault.empty()) return fault;
-  if (std::string fault = time_fault("reference_ns", m.reference_ns); !fault.empty()) return fault;
-  if (std::string fault = time_fault("launch_ns", m.launch_ns); !fault.empty()) return fault;
-  if (!(m.demand >= 0 && m.demand <= 1)) return "demand is " + std::to_string(m.demand) + ", no share";
-  if (std::string fault = work_fault("flops", m.flops); !fault.empty()) return fault;
-  return work_fault("bytes", m.bytes);
+  return FieldFault(m);
 }
 
 const Measurement* Profile::find(Hash128 key) const {
@@ -148,16 +128,7 @@ const Measurement* Profile::find(Hash128 key) const {
 }
 
 Json ToJson(const Profile& profile) {
-  Json json = Json::MakeObject();
-  json.Set("format", kFormat);
-  json.Set("version", kFormatVersion);
-  json.Set("platform_fingerprint", profile.platform_fingerprint);
-  Json environment = Json::MakeObject();
-  for (const auto& [name, value] : profile.environment) environment.Set(name, value);
-  json.Set("environment", std::move(environment));
-  Json measurements = Json::MakeArray();
-  for (const auto& [hash, measurement] : profile.measurements) measurements.Push(MeasurementToJson(measurement));
-  json.Set("measurements", std::move(measurements));
+  Json json = WriteFields(profile);
   json.Set("digest", DigestOf(json));
   return json;
 }
@@ -184,26 +155,9 @@ std::string ProfileText(const Profile& profile) {
 
 Result<Profile> ProfileFromJson(const Json& json, std::string_view what) {
   if (Status status = CheckEnvelope(json); !status.ok()) return InFile(std::move(status).error(), what);
-  const auto read = [&]() -> Result<Profile> {
-    Profile profile;
-    PT_ASSIGN(profile.platform_fingerprint, JsonString(json, "platform_fingerprint", "profile"));
-    PT_ASSIGN(const Json* environment, JsonObject(json, "environment", "profile"));
-    for (const auto& [name, value] : *environment->as_object()) {
-      PT_ASSIGN(profile.environment[name], JsonString(*environment, name, "environment"));
-    }
-    PT_ASSIGN(const Json::Array* rows, JsonArray(json, "measurements", "profile"));
-    for (size_t i = 0; i < rows->size(); ++i) {
-      const std::string where = "measurements[" + std::to_string(i) + "]";
-      PT_ASSIGN(Measurement m, MeasurementFromJson((*rows)[i], where));
-      const Hash128 hash = HashText(m.key_text);
-      if (!profile.measurements.emplace(hash, std::move(m)).second) {
-        return MakeError(ErrorCode::kInvalidInput, "profile.duplicate", where + " repeats the key of another");
-      }
-    }
-    return profile;
-  };
-  Result<Profile> profile = read();
-  if (!profile.ok()) return InFile(std::move(profile).error(), what);
+  Profile profile;
+  const Status status = ReadFields(json, {"profile", "", "profile.value"}, profile);
+  if (!status.ok()) return InFile(status.error(), what);
   return profile;
 }
 

@@ -4,6 +4,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <map>
 
+#include "lib/cost/profile_fields.h"
 #include "lib/plan/plan_fields.h"
 #include "lib/platform/platform_files.h"
 #include "partitiontuner/support/file.h"
@@ -12,7 +13,7 @@
 namespace pt::testing {
 namespace {
 
-constexpr std::array kPages = {"docs/plan-format.md", "profiles/README.md"};
+constexpr std::array kPages = {"docs/plan-format.md", "docs/profile-format.md", "profiles/README.md"};
 
 template <typename T, typename... Context>
 Json SchemaOf(const Context&... context) {
@@ -22,8 +23,10 @@ Json SchemaOf(const Context&... context) {
 
 const std::map<std::string, Json>& Schemas() {
   const Graph* const no_graph = nullptr;
-  static const std::map<std::string, Json> schemas = {
-      {"plan", SchemaOf<Plan>(no_graph)}, {"platform", SchemaOf<Platform>()}, {"simulated", SchemaOf<SimulatedFile>()}};
+  static const std::map<std::string, Json> schemas = {{"plan", SchemaOf<Plan>(no_graph)},
+                                                      {"profile", SchemaOf<Profile>()},
+                                                      {"platform", SchemaOf<Platform>()},
+                                                      {"simulated", SchemaOf<SimulatedFile>()}};
   return schemas;
 }
 
@@ -45,6 +48,10 @@ std::map<std::string, std::string> Documents() {
       SchemaFileText("plan", "partitiontuner plan, version 1",
                      "See docs/plan-format.md. Times are integers in nanoseconds, sizes in bytes. Readers ignore keys "
                      "they do not know.");
+  documents["docs/schema/profile.schema.json"] = SchemaFileText(
+      "profile", "partitiontuner profile",
+      "What was measured on one machine: docs/profile-format.md. Keys that are not listed are ignored by "
+      "readers of this major version.");
   for (const char* page : kPages) {
     documents[page] =
         RenewedPage(Read(page), [](const std::string& name) -> const Json& { return Schemas().at(name); });
@@ -61,6 +68,8 @@ TEST_CASE("FormatPages, SchemasAndTablesAreWhatTheFieldsSay", "[structure]") {
 
 TEST_CASE("FormatPages, NoFieldIsLaterThanItsFormat", "[structure]") {
   CHECK(LatestSince(Schemas().at("plan")) == "1." + std::to_string(kPlanMinor));
+  const Json profile = ToJson(Profile());
+  CHECK(LatestSince(Schemas().at("profile")) == *profile.find("version")->as_string());
 }
 
 TEST_CASE("FormatPages, AreWrittenAnew", "[.][renew]") {

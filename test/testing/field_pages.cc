@@ -61,6 +61,7 @@ class FieldDescriber final : public FieldVisitor {
     fields_.pop_back();
     OpenObject& object = objects_.back();
     std::string text = (object.only.empty() ? "" : object.only + ": ") + std::string(field.note.meaning);
+    if (!object.unless.empty()) text += "; absent with `" + object.unless + "`";
     if (!field.note.since.empty()) text += " (since " + std::string(field.note.since) + ")";
     object.properties.Set(field.key, std::move(value_.Set("description", text)));
     if (field.note.presence != FieldNote::Presence::kRequired || !object.only.empty()) return;
