@@ -21,6 +21,7 @@ namespace {
 namespace fs = std::filesystem;
 using pt::testing::ReadTree;
 using pt::testing::SourceFile;
+using pt::testing::WithoutCommentsAndTexts;
 
 // Every layer with itself and all layers below it.
 using Layers = std::map<std::string, std::set<std::string>>;
@@ -169,11 +170,6 @@ std::string Fault(const SourceFile& file, const Include& include, const Layers& 
 Layers ReadLayers() {
   std::ifstream in(fs::path(PT_SOURCE_DIR) / "CMakeLists.txt");
   return ParseLayers(std::string(std::istreambuf_iterator<char>(in), {}));
-}
-
-std::string WithoutCommentsAndTexts(const std::string& text) {
-  static const std::regex dropped("//[^\n]*|/\\*[^*]*\\*+(?:[^/*][^*]*\\*+)*/|\"(?:[^\"\\\\\n]|\\\\.)*\"");
-  return std::regex_replace(text, dropped, "");
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <regex>
 #include <string>
 #include <vector>
 
@@ -31,6 +32,11 @@ inline std::vector<SourceFile> ReadTree() {
   }
   std::sort(files.begin(), files.end(), [](const auto& a, const auto& b) { return a.path < b.path; });
   return files;
+}
+
+inline std::string WithoutCommentsAndTexts(const std::string& text) {
+  static const std::regex dropped("//[^\n]*|/\\*[^*]*\\*+(?:[^/*][^*]*\\*+)*/|\"(?:[^\"\\\\\n]|\\\\.)*\"");
+  return std::regex_replace(text, dropped, "");
 }
 
 }  // namespace pt::testing
