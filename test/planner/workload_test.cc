@@ -149,12 +149,12 @@ TEST_CASE("Workload, BadFilesAreRefusedWithPlaceAndReason", "[planner]") {
   const std::string two = NodeText(1, 1, 1, 1) + "," + NodeText(2, 1, 1, 1);
   const std::pair<std::string, const char*> bad[] = {
       {"[]", "the workload is not an object"},
-      {FileText(1, 1, 1, ""), "has 0 nodes"},
+      {FileText(1, 1, 1, ""), "the workload: 0 nodes"},
       {FileText(0, 1, 1, two), "\"maxCPUs\" is 0"},
       {FileText(1, 100000, 1, two), "\"maxFPGAs\" is 100000"},
       {FileText(1, -1, 1, two), "\"maxFPGAs\" is -1"},
       {FileText(1, 1, -5, two), "\"maxSizePerFPGA\" is -5"},
-      {FileText(1, 1, 1, NodeText(1, 1, 1, 1, ", \"colourClass\": 3")), "nodes[0]: unknown field \"colourClass\""},
+      {FileText(1, 1, 1, NodeText(1, 1, 1, 1, ", \"colourClass\": 3")), "nodes[0]: unknown key 'colourClass'"},
       {FileText(1, 1, 1, NodeText(1, 1, 1, 1) + "," + NodeText(1, 1, 1, 1)), "nodes[1]: id 1 was used before"},
       {FileText(1, 1, 1, NodeText(1, -1, 1, 1)), "nodes[0]: \"cpuLatency\" is -1"},
       {FileText(1, 1, 1, NodeText(1, 1, 1e30, 1)), "nodes[0]: \"fpgaLatency\" is"},
@@ -166,7 +166,7 @@ TEST_CASE("Workload, BadFilesAreRefusedWithPlaceAndReason", "[planner]") {
       {FileText(1, 1, 1, "{\"id\": 1, \"cpuLatency\": 1, \"fpgaLatency\": 1, \"supportedOnFpga\": 2, \"size\": 1}"),
        "supportedOnFpga"},
       {FileText(1, 1, 1, two, EdgeText(1, 3, 1)), "edges[0]: \"destId\" is 3, which no node has"},
-      {FileText(1, 1, 1, two, EdgeText(1, 2, 1) + "," + EdgeText(1, 2, 1)), "edges[1] stands in the file before"},
+      {FileText(1, 1, 1, two, EdgeText(1, 2, 1) + "," + EdgeText(1, 2, 1)), "edges[1]: repeats an edge"},
       {FileText(1, 1, 1, two + "," + NodeText(3, 1, 1, 1), EdgeText(1, 2, 1) + "," + EdgeText(1, 3, 2)),
        "edges[1]: \"cost\" is 2000000 ns, but another edge out of the same node has 1000000 ns"},
       {FileText(1, 1, 1, two, EdgeText(1, 2, -1)), "edges[0]: \"cost\" is -1"},

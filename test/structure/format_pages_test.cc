@@ -6,6 +6,7 @@
 
 #include "lib/cost/profile_fields.h"
 #include "lib/plan/plan_fields.h"
+#include "lib/planner/workload_file.h"
 #include "lib/platform/platform_files.h"
 #include "partitiontuner/support/file.h"
 #include "test/testing/field_pages.h"
@@ -13,7 +14,8 @@
 namespace pt::testing {
 namespace {
 
-constexpr std::array kPages = {"docs/plan-format.md", "docs/profile-format.md", "profiles/README.md"};
+constexpr std::array kPages = {"docs/plan-format.md", "docs/profile-format.md", "docs/workloads.md",
+                               "profiles/README.md"};
 
 template <typename T, typename... Context>
 Json SchemaOf(const Context&... context) {
@@ -25,6 +27,7 @@ const std::map<std::string, Json>& Schemas() {
   const Graph* const no_graph = nullptr;
   static const std::map<std::string, Json> schemas = {{"plan", SchemaOf<Plan>(no_graph)},
                                                       {"profile", SchemaOf<Profile>()},
+                                                      {"workload", SchemaOf<WorkloadFile>()},
                                                       {"platform", SchemaOf<Platform>()},
                                                       {"simulated", SchemaOf<SimulatedFile>()}};
   return schemas;
