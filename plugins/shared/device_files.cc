@@ -1,61 +1,42 @@
 #include "plugins/shared/device_files.h"
 
-#include <algorithm>
-#include <array>
+#include "partitiontuner/platform/platform_fields.h"
 
 namespace pt::plugins {
 namespace {
 
-constexpr uint32_t kMostStreams = 64;
+constexpr FieldRange kStreams = {1, 64, "{key} must be 1 to 64, not {value}"};
 
-class FileReader {
- public:
-  FileReader(const DeviceDescription& file, const DeviceFileForm& form)
-      : json_(file.json), what_(file.what), form_(form) {}
-
-  // The runtime's name of the device, and what is said of it.
-  Result<std::pair<std::string, DescribedDevice>> Read() const {
-    PT_CHECK_OK(CheckKeys());
-    PT_ASSIGN(const int64_t version, JsonInt(json_, "version", what_));
-    if (version != 1) return Bad("version " + std::to_string(version) + " is unknown; this plugin reads version 1");
-    PT_ASSIGN(std::string name, JsonString(json_, form_.name, what_));
-    DescribedDevice device;
-    device.what = what_;
-    PT_ASSIGN(device.streams, Streams());
-    if (const Json* calls = json_.find("calls"); calls != nullptr) {
-      PT_ASSIGN(device.calls, CallRulesFromJson(*calls, what_ + ": calls"));
-    }
-    return std::pair(std::move(name), std::move(device));
-  }
-
-  Error Bad(std::string message) const {
-    return MakeError(ErrorCode::kInvalidInput, std::string(form_.plugin) + ".described",
-                     what_ + ": " + std::move(message));
-  }
-
- private:
-  Status CheckKeys() const {
-    if (json_.as_object() == nullptr) return Bad("a platform file is a JSON object");
-    const std::array<std::string_view, 7> known = {"format", "version",     "kind",       form_.name,
-                                                   "calls",  form_.streams, "description"};
-    for (const auto& [key, value] : *json_.as_object()) {
-      if (std::ranges::find(known, key) == known.end()) return Bad("unknown key '" + key + "'");
-    }
-    return {};
-  }
-
-  Result<std::optional<uint32_t>> Streams() const {
-    if (json_.find(form_.streams) == nullptr) return std::optional<uint32_t>();
-    PT_ASSIGN(const uint64_t streams, JsonUnsigned(json_, form_.streams, what_));
-    if (streams >= 1 && streams <= kMostStreams) return std::optional(static_cast<uint32_t>(streams));
-    return Bad(std::string(form_.streams) + " must be 1 to " + std::to_string(kMostStreams) + ", not " +
-               std::to_string(streams));
-  }
-
-  const Json& json_;
-  const std::string& what_;
-  const DeviceFileForm& form_;
+struct DeviceFile {
+  std::string format, kind, description;  // not read
+  int64_t version = 1;
+  std::string name;  // the runtime's, of the device
+  std::optional<uint32_t> streams;
+  std::optional<CallRules> calls;
 };
+
+void FileFields(FieldVisitor& v, DeviceFile& file, const DeviceFileForm& form) {
+  v.Closed();
+  v.Field("format", file.format, FieldNote("`partitiontuner-platform`").ForPeople());
+  v.Field("version", file.version, "1");
+  if (v.reads() && file.version != 1) {
+    v.Fail("version " + std::to_string(file.version) + " is unknown; this plugin reads version 1");
+  }
+  v.Field("kind", file.kind, FieldNote("the plugin's kind of devices").ForPeople());
+  v.Field(form.name, file.name, "what the runtime calls the device");
+  v.Field("calls", file.calls, FieldNote("what one call may hold").Optional());
+  v.Field(form.streams, file.streams, FieldNote("how many calls run at once, 1 to 64").Optional().Within(kStreams));
+  v.Field("description", file.description, FieldNote("what it stands for").ForPeople());
+}
+
+std::string ErrorId(const DeviceFileForm& form) { return std::string(form.plugin) + ".described"; }
+
+Result<DeviceFile> ReadDeviceFile(const DeviceDescription& description, const DeviceFileForm& form) {
+  DeviceFile file;
+  PT_CHECK_OK(ReadFieldsBy(description.json, FileSource(description.what, ErrorId(form)),
+                           [&](FieldVisitor& v) { FileFields(v, file, form); }));
+  return file;
+}
 
 }  // namespace
 
@@ -65,11 +46,13 @@ Result<std::map<std::string, DescribedDevice>> DevicesToAdd(std::span<const std:
   std::map<std::string, DescribedDevice> devices;
   for (const std::string& name : by_themselves) devices.emplace(name, DescribedDevice());
   for (const DeviceDescription& file : files) {
-    const FileReader reader(file, form);
-    PT_ASSIGN(auto row, reader.Read());
-    DescribedDevice& known = devices[row.first];
-    if (!known.what.empty()) return reader.Bad("the device " + row.first + " is described twice");
-    known = std::move(row.second);
+    PT_ASSIGN(DeviceFile read, ReadDeviceFile(file, form));
+    DescribedDevice& known = devices[read.name];
+    if (!known.what.empty()) {
+      return MakeError(ErrorCode::kInvalidInput, ErrorId(form),
+                       file.what + ": the device " + read.name + " is described twice");
+    }
+    known = {file.what, read.streams, std::move(read.calls)};
   }
   return devices;
 }
