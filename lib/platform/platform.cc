@@ -225,6 +225,11 @@ Status CheckPlatform(const Platform& platform) {
     return Fault("the first device must be 'cpu'");
   }
   PT_CHECK_OK(CheckNames(platform.devices, "device"));
+  for (const Device& device : platform.devices) {
+    if (device.simulated && device.calls.math == "tf32") {
+      return Fault("'" + device.name + "' is simulated, and simulated devices do not compute in tf32");
+    }
+  }
   PT_CHECK_OK(CheckNames(platform.unit_classes, "unit class"));
   PT_CHECK_OK(CheckNames(platform.units, "unit"));
   PT_CHECK_OK(CheckNames(platform.resources, "resource"));

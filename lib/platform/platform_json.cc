@@ -7,7 +7,7 @@
 namespace pt {
 namespace {
 
-constexpr std::array<std::string_view, 3> kCallModes = {"fp32", "fp16", "bf16"};
+constexpr std::array<std::string_view, 4> kCallModes = {"fp32", "tf32", "fp16", "bf16"};
 constexpr FieldRange kCacheSizes = {1, std::numeric_limits<double>::infinity(),
                                     "{key} holds {value}; expected sizes above 0"};
 

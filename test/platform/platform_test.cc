@@ -101,6 +101,17 @@ TEST_CASE("Platform, RulesOfCallsAreReadAsWrittenAndCounted", "[platform]") {
   }
 }
 
+TEST_CASE("Platform, CallsInTf32AreReadAsWrittenButOfSimulatedDevices", "[platform]") {
+  Platform platform = WithAccelerator();
+  platform.devices[1].calls.math = "tf32";
+  CHECK_FALSE(CheckPlatform(platform).ok());
+  platform.simulated.clear();
+  platform.devices[1].simulated = false;
+  const Result<Platform> read = PlatformFromJson(ToJson(platform), "test");
+  if (!read.ok()) FAIL(ToString(read.error()));
+  CHECK(read->devices[1].calls == platform.devices[1].calls);
+}
+
 TEST_CASE("Platform, CoresKeepTheirMemoryNodeInJsonAndUnitsHaveAHome", "[platform]") {
   Platform platform = TwoCores();
   for (size_t i = 0; i < platform.units.size(); ++i) CHECK_FALSE(HomeNode(platform, UnitId(i)).has_value());
@@ -187,6 +198,7 @@ TEST_CASE("SimulatedDevice, BadFilesAreRefusedAndChangeNothing", "[platform]") {
   CHECK(refused("name", Json("cpu")));
   CHECK(refused("streams", Json(0)));
   CHECK(refused("streams", Json(1000)));
+  CHECK(refused("calls", Json::MakeObject().Set("math", "tf32")));
   CHECK(refused("familys", Json::MakeObject()));
   CHECK(refused("families", Json()));
   Json slow = Json::MakeObject();
