@@ -2,9 +2,11 @@
 
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
+#include <filesystem>
 #include <limits>
 #include <sstream>
 
+#include "partitiontuner/support/file.h"
 #include "test/cost/sample_problem.h"
 
 namespace pt {
@@ -73,6 +75,31 @@ TEST_CASE("Profile, ItsTextHasAMeasurementOnEachLine", "[cost]") {
     for (std::string line; std::getline(lines, line);) rows += line.starts_with("    {\"key\":") ? 1 : 0;
     CHECK(rows == profile.measurements.size());
   }
+}
+
+// Of a profile's text, all but its version, which may be an earlier one, and the digest, which covers the version.
+std::string WithoutVersion(const std::string& text) {
+  std::istringstream lines(text);
+  std::string rest;
+  for (std::string line; std::getline(lines, line);) {
+    if (!line.starts_with("  \"version\"") && !line.starts_with("  \"digest\"")) rest += line + "\n";
+  }
+  return rest;
+}
+
+TEST_CASE("Profile, RecordedOnesAreWrittenAsTheyWereRead", "[cost]") {
+  size_t files = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(PT_SOURCE_DIR "/profiles/zen4-2cores")) {
+    const std::string path = entry.path().string();
+    if (!path.ends_with(".ptprof.json")) continue;
+    INFO(path);
+    const std::string text = ReadFile(path, 1 << 24).value();
+    const Result<Profile> profile = ProfileFromJson(ParseJson(text, path).value(), path);
+    REQUIRE(profile.ok());
+    CHECK((WithoutVersion(ProfileText(*profile)) == WithoutVersion(text)));  // not shown: megabytes
+    ++files;
+  }
+  CHECK(files == 7);
 }
 
 TEST_CASE("Profile, AnyChangedByteIsRefused", "[cost]") {

@@ -4,6 +4,7 @@
 #include <catch2/catch_test_macros.hpp>
 
 #include "partitiontuner/platform/discover.h"
+#include "partitiontuner/support/file.h"
 
 namespace pt {
 namespace {
@@ -81,6 +82,18 @@ TEST_CASE("Platform, JsonFormIsTheInverseOfItsReader", "[platform]") {
     CHECK(read->units.back().driver == platform.units.back().driver);
     CHECK(read->units.back().link == platform.units.back().link);
   }
+}
+
+TEST_CASE("Platform, ARecordedOneIsWrittenAsItWasRead", "[platform]") {
+  const std::string path = PT_SOURCE_DIR "/profiles/zen4-2cores/platform.json";
+  const Json file = ParseJson(ReadFile(path, 1 << 20).value(), path).value();
+  const Result<Platform> platform = PlatformFromJson(file, path);
+  REQUIRE(platform.ok());
+  Json written = Json::MakeObject();
+  written.Set("format", *file.find("format")).Set("version", *file.find("version"));
+  const Json json = ToJson(*platform);
+  for (const auto& [key, value] : *json.as_object()) written.Set(key, value);
+  CHECK(WriteJson(written) == WriteJson(file));
 }
 
 TEST_CASE("Platform, RulesOfCallsAreReadAsWrittenAndCounted", "[platform]") {

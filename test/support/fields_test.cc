@@ -157,6 +157,45 @@ TEST_CASE("Fields, ContentThatIsWrongIsNamedWithItsPlace", "[support]") {
   CHECK(ErrorWith("[0,2]", "[0,3]").id == "box.json");
 }
 
+TEST_CASE("Fields, AnObjectMayNameItsErrors", "[support]") {
+  const auto fields = [](FieldVisitor& v) {
+    v.Object("inner", "says it for itself and those within", [&] {
+      v.ErrorsAre("inner.error");
+      v.Object("deep", "says nothing", [&] { v.Fail("is wrong"); });
+    });
+  };
+  const Json json = ParseJson(R"({"inner": {"deep": {}}})", "text").value();
+  const Status status = ReadFieldsBy(json, FileSource("file", "outer.error"), fields);
+  REQUIRE_FALSE(status.ok());
+  CHECK(status.error().id == "inner.error");
+  CHECK(status.error().message == "file: inner.deep: is wrong");
+}
+
+TEST_CASE("Fields, AListMayHaveToHoldSomethingButNotItsItems", "[support]") {
+  const auto read = [](const char* text) {
+    std::vector<std::string> words;
+    return ReadFieldsBy(ParseJson(text, "text").value(), FileSource("file", "error"),
+                        [&](FieldVisitor& v) { v.Field("words", words, FieldNote("some").NotEmpty()); });
+  };
+  CHECK(read(R"({"words": [""]})").ok());
+  CHECK(read(R"({"words": []})").error().message == "file: words is empty");
+}
+
+TEST_CASE("Fields, EntriesKeepTheOrderTheyAreGivenIn", "[support]") {
+  std::vector<std::pair<std::string, int64_t>> read;
+  const auto fields = [&](FieldVisitor& v) {
+    v.Entries("by_name", {"sim:10", "sim:2"}, "numbers", [&](const std::string& name) {
+      int64_t number = static_cast<int64_t>(name.size());
+      v.Value(number, "how long the name is");
+      if (v.reads()) read.emplace_back(name, number);
+    });
+  };
+  const std::string text = R"({"by_name":{"sim:10":6,"sim:2":5}})";
+  CHECK(WriteJson(WriteFieldsBy(fields), -1) == text);
+  REQUIRE(ReadFieldsBy(ParseJson(text, "text").value(), FileSource("file", "error"), fields).ok());
+  CHECK(read == std::vector<std::pair<std::string, int64_t>>{{"sim:10", 6}, {"sim:2", 5}});
+}
+
 TEST_CASE("Fields, AStructInMemoryIsHeldToTheSameRanges", "[support]") {
   CHECK(FieldFault(FullBox()).empty());
   Box box = FullBox();
