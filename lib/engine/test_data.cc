@@ -2,10 +2,11 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <limits>
 
 #include "partitiontuner/onnx/tensor_proto.h"
+#include "partitiontuner/support/fields.h"
 #include "partitiontuner/support/file.h"
-#include "partitiontuner/support/json.h"
 
 namespace pt {
 namespace {
@@ -43,30 +44,26 @@ bool ComesBefore(std::string_view a, std::string_view b) {
   return a.size() - i != b.size() - j ? a.size() - i < b.size() - j : a < b;
 }
 
+constexpr FieldRange kDims = {0, std::numeric_limits<double>::infinity(),
+                              "\"{key}\" holds {value}, which is not a dimension"};
+constexpr FieldRange kStrides = {1, std::numeric_limits<double>::infinity(),
+                                 "\"{key}\" is {value}; expected 1 or more"};
+
 Result<ExpectedTensor> LoadSample(const std::string& path, const Limits& limits) {
   PT_ASSIGN(const std::string text, ReadFile(path, limits.file_bytes));
   PT_ASSIGN(const Json json, ParseJson(text, path, limits));
   ExpectedTensor expected;
-  PT_ASSIGN(expected.name, JsonString(json, "name", path));
-  PT_ASSIGN(expected.stride, JsonInt(json, "stride", path));
-  PT_ASSIGN(const Json::Array* shape, JsonArray(json, "shape", path));
-  PT_ASSIGN(const Json::Array* values, JsonArray(json, "values", path));
-  const auto invalid = [&](std::string message) {
-    Error error = MakeError(ErrorCode::kInvalidInput, "test_data.sample", std::move(message));
-    error.file = path;
-    return error;
-  };
-  for (const Json& dim : *shape) {
-    if (dim.as_int() == nullptr || *dim.as_int() < 0)
-      return invalid("\"shape\" holds something that is not a dimension");
-    expected.dims.push_back(*dim.as_int());
+  Status status = ReadFieldsBy(json, {"the sample", "", "test_data.sample"}, [&](FieldVisitor& v) {
+    v.Field("name", expected.name, "of the output");
+    v.Field("shape", expected.dims, FieldNote("of the whole output").Within(kDims));
+    v.Field("stride", expected.stride, FieldNote("between the elements that are given").Within(kStrides));
+    v.Field("values", expected.sample,
+            FieldNote("these elements").NotEmpty("\"{key}\" is empty: nothing would be compared"));
+  });
+  if (!status.ok()) {
+    status.error().file = path;
+    return std::move(status).error();
   }
-  for (const Json& value : *values) {
-    if (!value.as_number()) return invalid("\"values\" holds something that is not a number");
-    expected.sample.push_back(*value.as_number());
-  }
-  if (expected.stride < 1) return invalid("\"stride\" is " + std::to_string(expected.stride));
-  if (expected.sample.empty()) return invalid("\"values\" is empty: nothing would be compared");
   return expected;
 }
 

@@ -9,6 +9,8 @@
 #include <cstring>
 #include <new>
 
+#include "partitiontuner/support/fields.h"
+
 namespace pt::tools {
 namespace {
 
@@ -23,6 +25,13 @@ Error NoMemory(const char* what) {
 }
 
 }  // namespace
+
+void Fields(FieldVisitor& v, Culprit& culprit) {
+  v.Field("key", culprit.key, "hash, as hexadecimal digits");
+  v.Field("label", culprit.label, "for people");
+  v.Field("what", culprit.fault.what, "what went down");
+  v.Field("lasting", culprit.fault.is_lasting, "it will again");
+}
 
 // Written by the child alone. Texts are complete while `since_ns` is not 0.
 struct WatchPage::Page {
@@ -104,14 +113,7 @@ void WatchPage::Clear() {
 
 Status WatchPage::Tell(const std::vector<Culprit>& culprits) {
   Json rows = Json::MakeArray();
-  for (const Culprit& culprit : culprits) {
-    Json row = Json::MakeObject();
-    row.Set("key", culprit.key);
-    row.Set("label", culprit.label);
-    row.Set("what", culprit.fault.what);
-    row.Set("lasting", culprit.fault.is_lasting);
-    rows.Push(std::move(row));
-  }
+  for (const Culprit& culprit : culprits) rows.Push(WriteFields(culprit));
   const std::string text = WriteJson(rows, -1);
   const auto begin = static_cast<off_t>(kPageBytes);
   const bool written = ftruncate(file_, begin) == 0 &&
@@ -132,11 +134,7 @@ Result<std::vector<Culprit>> WatchPage::Culprits() const {
   if (rows.as_array() == nullptr) return MakeError(ErrorCode::kInvalidInput, "isolate.culprits", "no list of culprits");
   for (const Json& row : *rows.as_array()) {
     Culprit culprit;
-    PT_ASSIGN(culprit.key, JsonString(row, "key", "culprits"));
-    PT_ASSIGN(culprit.label, JsonString(row, "label", "culprits"));
-    PT_ASSIGN(culprit.fault.what, JsonString(row, "what", "culprits"));
-    const Json* const lasting = row.find("lasting");
-    culprit.fault.is_lasting = lasting != nullptr && lasting->as_bool() != nullptr && *lasting->as_bool();
+    PT_CHECK_OK(ReadFields(row, FileSource("culprits", "isolate.culprits"), culprit));
     culprits.push_back(std::move(culprit));
   }
   return culprits;

@@ -1,6 +1,7 @@
 #include "tools/pt-run/suite_case.h"
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
 
 #include "partitiontuner/engine/test_data.h"
@@ -9,8 +10,8 @@ namespace pt::tools {
 namespace {
 
 namespace fs = std::filesystem;
-constexpr CaseOutcome kOutcomes[] = {CaseOutcome::kPass, CaseOutcome::kFail, CaseOutcome::kUnsupported,
-                                     CaseOutcome::kError};
+constexpr std::array kOutcomes = {CaseOutcome::kPass, CaseOutcome::kFail, CaseOutcome::kUnsupported,
+                                  CaseOutcome::kError};
 
 // The cases that this one folder makes.
 void AddCasesOf(const fs::path& root, const fs::path& folder, std::vector<SuiteCase>& cases) {
@@ -70,43 +71,30 @@ Result<std::vector<SuiteCase>> FindCases(const std::string& folder) {
   return cases;
 }
 
-Json ToJson(const SuiteCase& suite_case) {
-  Json sets = Json::MakeArray();
-  for (const std::string& set : suite_case.data_sets) sets.Push(set);
-  Json json = Json::MakeObject();
-  json.Set("name", suite_case.name);
-  json.Set("model", suite_case.model);
-  json.Set("data_sets", std::move(sets));
-  json.Set("light_output", suite_case.light_output);
-  return json;
+void Fields(FieldVisitor& v, SuiteCase& suite_case) {
+  v.Field("name", suite_case.name, "its folder within the suite");
+  v.Field("model", suite_case.model, "file");
+  v.Field("data_sets", suite_case.data_sets, "folders; none: the light form");
+  v.Field("light_output", suite_case.light_output, "file");
 }
+
+void Fields(FieldVisitor& v, CaseResult& result) {
+  v.Word("outcome", result.outcome, kOutcomes, OutcomeName, "what came of it");
+  v.Field("reason", result.reason, "one line; empty when it passed");
+}
+
+Json ToJson(const SuiteCase& suite_case) { return WriteFields(suite_case); }
+Json ToJson(const CaseResult& result) { return WriteFields(result); }
 
 Result<SuiteCase> SuiteCaseFromJson(const Json& json) {
   SuiteCase suite_case;
-  PT_ASSIGN(suite_case.name, JsonString(json, "name", "case"));
-  PT_ASSIGN(suite_case.model, JsonString(json, "model", "case"));
-  PT_ASSIGN(suite_case.light_output, JsonString(json, "light_output", "case"));
-  PT_ASSIGN(const Json::Array* sets, JsonArray(json, "data_sets", "case"));
-  for (const Json& set : *sets) {
-    if (set.as_string() != nullptr) suite_case.data_sets.push_back(*set.as_string());
-  }
+  PT_CHECK_OK(ReadFields(json, FileSource("case", "suite.case"), suite_case));
   return suite_case;
-}
-
-Json ToJson(const CaseResult& result) {
-  Json json = Json::MakeObject();
-  json.Set("outcome", OutcomeName(result.outcome));
-  json.Set("reason", result.reason);
-  return json;
 }
 
 Result<CaseResult> CaseResultFromJson(const Json& json) {
   CaseResult result;
-  PT_ASSIGN(const std::string outcome, JsonString(json, "outcome", "result"));
-  PT_ASSIGN(result.reason, JsonString(json, "reason", "result"));
-  for (const CaseOutcome known : kOutcomes) {
-    if (outcome == OutcomeName(known)) result.outcome = known;
-  }
+  PT_CHECK_OK(ReadFields(json, FileSource("result", "suite.result"), result));
   return result;
 }
 

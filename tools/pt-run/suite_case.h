@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "partitiontuner/support/json.h"
+#include "partitiontuner/support/fields.h"
 
 namespace pt::tools {
 
@@ -28,6 +28,8 @@ struct CaseResult {
 // kInvalidInput when the folder cannot be read.
 Result<std::vector<SuiteCase>> FindCases(const std::string& folder);
 
+void Fields(FieldVisitor& v, SuiteCase& suite_case);
+void Fields(FieldVisitor& v, CaseResult& result);
 Json ToJson(const SuiteCase& suite_case);
 Result<SuiteCase> SuiteCaseFromJson(const Json& json);
 Json ToJson(const CaseResult& result);
