@@ -1,4 +1,5 @@
-// Fields: how a struct is written as JSON, said once. Each serialised struct has one function, found by its argument,
+// Fields: how a struct is written as JSON, said once. Each serialised struct has one function, found by its argument
+// (so it belongs to the struct's namespace, not to an unnamed one):
 //
 //   void Fields(FieldVisitor& v, Resource& resource) {
 //     v.Field("name", resource.name, "what the machine calls it");
@@ -9,9 +10,10 @@
 // and whatever is to be done with the struct visits it: the reader and the writer here, and the test that makes the
 // schemas and the tables of the pages. The order of the calls is the order of the keys in a file.
 //
-// A member is of type bool, int64_t, uint64_t, uint32_t, double, float, std::string, StrongId, Json (any
-// value as it is), a struct with Fields, or std::optional, std::vector or std::map<std::string, …> of these. The other
-// methods are for what is written in another form than it has in memory. A visitor belongs to one thread.
+// A member is of type bool, int64_t, uint64_t, uint32_t, double, float, std::string, StrongId, Json (any value as it
+// is), a struct with Fields, or std::optional, std::vector or std::map<std::string, …> of these. The other methods are
+// for what is written in another form than it has in memory. Members hold their defaults before they are read. A
+// visitor belongs to one thread.
 #pragma once
 
 #include <concepts>
