@@ -119,9 +119,9 @@ HWY_INLINE void Blocks(const DepthwiseRow<E>& call, const Place& place) {
   if (c < call.channels) Tile<T, K, S, inside>(call, place, c, PartOfBlock{call.channels - c});
 }
 
-// All channels of T pixels.
+// All channels of T pixels. Inlined, its code would stand there once for each call.
 template <int64_t T, int64_t K, int64_t S, typename E>
-HWY_INLINE void Pixels(const DepthwiseRow<E>& call, int64_t at) {
+HWY_NOINLINE void Pixels(const DepthwiseRow<E>& call, int64_t at) {
   const int64_t from = at * call.stride - call.pad,
                 last = (T - 1) * call.stride + (call.kernel_columns - 1) * call.dilation;
   const Place place{at, from, -from, call.in_pixels - from};
@@ -132,20 +132,29 @@ HWY_INLINE void Pixels(const DepthwiseRow<E>& call, int64_t at) {
   }
 }
 
-// The pixels that are left, fewer than a tile has.
-template <int64_t T, int64_t K, int64_t S, typename E>
+// The pixels that are left, fewer than a tile has. A tile that reaches back computes some pixels twice: a kernel for
+// every number of pixels takes minutes to compile and megabytes.
+template <int64_t K, int64_t S, typename E>
 void Rest(const DepthwiseRow<E>& call, int64_t at) {
-  if constexpr (T > 1) {
-    if (call.out_pixels - at < T) return Rest<T - 1, K, S>(call, at);
+  const auto left = [&] { return call.out_pixels - at; };
+  if (left() > 4 && call.out_pixels >= kTile) return Pixels<kTile, K, S>(call, call.out_pixels - kTile);
+  if (left() == 3 && call.out_pixels >= 4) return Pixels<4, K, S>(call, call.out_pixels - 4);
+  if (left() >= 4) {
+    Pixels<4, K, S>(call, at);
+    at += 4;
   }
-  Pixels<T, K, S>(call, at);
+  if (left() >= 2) {
+    Pixels<2, K, S>(call, at);
+    at += 2;
+  }
+  if (left() > 0) Pixels<1, K, S>(call, at);
 }
 
 template <int64_t K, int64_t S, typename E>
 void RowOf(const DepthwiseRow<E>& call) {
   int64_t at = 0;
   for (; at + kTile <= call.out_pixels; at += kTile) Pixels<kTile, K, S>(call, at);
-  if (at < call.out_pixels) Rest<kTile - 1, K, S>(call, at);
+  Rest<K, S>(call, at);
 }
 
 template <typename E>
