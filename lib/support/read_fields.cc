@@ -41,8 +41,8 @@ class FieldReader final : public FieldVisitor {
   };
   struct OpenObject {
     bool closed = false;
-    std::string_view error;              // of content; empty = that of the object around
-    std::vector<std::string_view> keys;  // that were visited
+    std::string_view error;         // of content; empty = that of the object around
+    std::vector<std::string> keys;  // that were visited, where it is closed
   };
 
   const Frame& top() const { return frames_.back(); }
@@ -101,7 +101,7 @@ class FieldReader final : public FieldVisitor {
   }
 
   bool Enter(std::string_view key, const FieldNote& note, bool) override {
-    if (!objects_.empty()) objects_.back().keys.push_back(key);
+    if (objects_.back().closed) objects_.back().keys.emplace_back(key);
     if (failed_ || note.presence == FieldNote::Presence::kForPeople) return false;
     const Json* json = top().json->find(key);
     if (json == nullptr) {
@@ -216,11 +216,11 @@ class FieldReader final : public FieldVisitor {
   }
 
   void RefuseUnknownKeys() {
-    const std::vector<std::string_view>& known = objects_.back().keys;
+    const std::vector<std::string>& known = objects_.back().keys;
     for (const auto& [key, value] : *top().json->as_object()) {
       if (std::ranges::find(known, key) != known.end()) continue;
       std::string names;
-      for (std::string_view name : known) names += (names.empty() ? "" : ", ") + std::string(name);
+      for (const std::string& name : known) names += (names.empty() ? "" : ", ") + name;
       failed_ = false;
       return Fail("unknown key '" + key + "'", {}, ErrorCode::kInvalidInput, "known are " + names);
     }

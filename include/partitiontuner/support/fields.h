@@ -169,10 +169,11 @@ class FieldVisitor {
     EndAlternative();
   }
 
-  // Of the object at hand: a key that is not visited is refused. Without it, such keys are ignored. All of its keys are
-  // to be visited then, even after an error, which would have them taken for unknown.
+  // Of the object at hand, before its fields: a key that is not visited is refused. Without it, such keys are ignored.
+  // All of its keys are to be visited then, even after an error, which would have them taken for unknown.
   virtual void Closed() = 0;
-  // Of the object at hand and those within: the id of errors of content, instead of the format's own.
+  // Of the object at hand and those within: the id of errors of content, instead of the format's own. `id` must outlive
+  // the visitor.
   virtual void ErrorsAre(std::string_view id) = 0;
   // Reading: the key is there. Otherwise false.
   virtual bool Has(std::string_view key) const = 0;
