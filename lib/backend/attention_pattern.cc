@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "partitiontuner/graph/operators/softmax.h"
 #include "partitiontuner/graph/uses.h"
 
 namespace pt {
@@ -19,10 +20,9 @@ class Finder {
     const Node& softmax = graph_.node(softmax_);
     if (!IsOp(softmax, "Softmax")) return std::nullopt;
     const ValueId weights = softmax.outputs[0];
-    const auto rank = static_cast<int64_t>(graph_.value(weights).type.dims.size());
-    const int64_t axis = softmax.int_or("axis", -1);
     const NodeId second = OnlyReader(graph_, weights);
-    if ((axis != -1 && axis != rank - 1) || !second.valid() || !IsProduct(second)) return std::nullopt;
+    if (!IsSoftmaxOfLastDim(softmax, graph_.opset(), graph_.value(weights).type.dims.size())) return std::nullopt;
+    if (!second.valid() || !IsProduct(second)) return std::nullopt;
     if (graph_.node(second).inputs[0] != weights || graph_.node(second).inputs[1] == weights) return std::nullopt;
     const NodeId first = FindScores(softmax.inputs[0], static_cast<int>(kMostAttentionMasks));
     if (!first.valid()) return std::nullopt;

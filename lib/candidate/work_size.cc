@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "partitiontuner/graph/operators/gemm.h"
 #include "partitiontuner/support/checked.h"
 
 namespace pt {
@@ -58,7 +59,7 @@ double MatMul(const Shapes& s) {
 double Gemm(const Shapes& s) {
   const std::vector<int64_t> a = s.dims(s.node.inputs, 0);
   if (a.size() != 2) return 0;
-  return 2 * s.out() * static_cast<double>(s.node.int_or("transA", 0) != 0 ? a[0] : a[1]);
+  return 2 * s.out() * static_cast<double>(ReadGemm(s.node).transpose_a ? a[0] : a[1]);
 }
 
 // Weights W and R are read once a time step and batch entry.

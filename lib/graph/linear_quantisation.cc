@@ -3,19 +3,20 @@
 #include <algorithm>
 #include <cmath>
 
+#include "partitiontuner/graph/operators/axis.h"
+
 namespace pt {
 namespace {
 
 bool IsModerate(float scale) { return scale >= std::ldexp(1.0F, -60) && scale <= std::ldexp(1.0F, 60); }
 
 // The axis along which the scale varies: kWholeTensor, or a dim of the tensor; nullopt when it does neither.
-std::optional<int64_t> AxisOf(const Node& node, const std::vector<int64_t>& dims, const Tensor& scale) {
+std::optional<int64_t> AxisOf(const Graph& graph, const Node& node, const std::vector<int64_t>& dims,
+                              const Tensor& scale) {
   if (scale.element_count() == 1 && scale.rank() <= 1) return LinearQuantisation::kWholeTensor;
-  const auto rank = static_cast<int64_t>(dims.size());
-  int64_t axis = node.int_or("axis", 1);
-  if (axis < 0) axis += rank;
-  const bool fits = scale.rank() == 1 && axis >= 0 && axis < rank && scale.dims()[0] == dims[static_cast<size_t>(axis)];
-  return fits ? std::optional(axis) : std::nullopt;
+  const Result<size_t> axis = ReadAxis(node, graph.opset(), dims.size());
+  const bool fits = axis.ok() && scale.rank() == 1 && scale.dims()[0] == dims[*axis];
+  return fits ? std::optional(static_cast<int64_t>(*axis)) : std::nullopt;
 }
 
 }  // namespace
@@ -81,7 +82,7 @@ std::optional<LinearQuantisation> LinearQuantisationOf(const Graph& graph, const
       (precision != 0 && precision != static_cast<int64_t>(DataType::kFloat32))) {
     return std::nullopt;
   }
-  const auto axis = AxisOf(node, *dims, *scale);
+  const auto axis = AxisOf(graph, node, *dims, *scale);
   if (!axis || !std::ranges::all_of(scale->values<float>(), IsModerate)) return std::nullopt;
   result.axis = *axis;
   result.scales.assign(scale->values<float>().begin(), scale->values<float>().end());

@@ -4,6 +4,8 @@
 #include <cmath>
 
 #include "partitiontuner/graph/linear_quantisation.h"
+#include "partitiontuner/graph/operators/axis.h"
+#include "partitiontuner/graph/operators/gemm.h"
 
 namespace pt {
 namespace {
@@ -33,14 +35,15 @@ bool IsFiniteReal(const std::optional<Tensor>& scales) {
 }
 
 // Blocks of the matrix and where their scales are; false where these vary in another way.
-bool ReadBlocks(const Node& node, PackedMatrix& matrix) {
+bool ReadBlocks(const Node& node, int64_t opset, PackedMatrix& matrix) {
   const size_t along_depth = matrix.transposed ? 1 : 0;
   const std::vector<int64_t>& scales = matrix.scales.dims();
   matrix.block = matrix.depth;
   if (scales.size() <= 1 && matrix.scales.element_count() == 1) return true;
-  const int64_t axis = node.int_or("axis", 1), given = node.int_or("block_size", 0);
-  const size_t at = static_cast<size_t>(axis < 0 ? axis + 2 : axis);
-  if (at > 1) return false;
+  const Result<size_t> axis = ReadAxis(node, opset, 2);
+  if (!axis.ok()) return false;
+  const size_t at = *axis;
+  const int64_t given = node.int_or("block_size", 0);
   if (scales.size() == 1) {
     matrix.column_step = 1;
     return at != along_depth && scales[0] == matrix.columns;
@@ -95,7 +98,7 @@ Tensor PackedMatrix::Dequantised() const {
 std::optional<bool> HasTransposedMatrix(const Node& product) {
   if (!product.domain.empty() || product.inputs.size() < 2) return std::nullopt;
   if (product.op == "MatMul") return false;
-  if (product.op == "Gemm") return product.int_or("transB", 0) != 0;
+  if (product.op == "Gemm") return ReadGemm(product).transpose_b;
   return std::nullopt;
 }
 
@@ -117,7 +120,7 @@ std::optional<PackedMatrix> ReadPackedMatrix(const Graph& graph, NodeId dequanti
       return std::nullopt;
     }
   }
-  return ReadBlocks(node, matrix) ? std::optional(std::move(matrix)) : std::nullopt;
+  return ReadBlocks(node, graph.opset(), matrix) ? std::optional(std::move(matrix)) : std::nullopt;
 }
 
 std::optional<PackedMatrix> PackedMatrixOf(const Graph& graph, const Node& product) {

@@ -1,5 +1,7 @@
 #include "lib/plan/check_rules.h"
 
+#include "partitiontuner/graph/operators/axis.h"
+
 namespace pt {
 namespace {
 
@@ -35,9 +37,9 @@ std::optional<Joined> JoinedBy(const Graph& graph, const Candidate& candidate) {
   const std::optional<std::vector<int64_t>> dims = graph.value(node.outputs[0]).type.static_dims();
   if (!dims || BytesOf(candidate.out[0].storage) <= 0) return std::nullopt;
   Joined joined;
-  const int64_t axis = node.int_or("axis", 0);
-  joined.axis = static_cast<size_t>(axis < 0 ? axis + static_cast<int64_t>(dims->size()) : axis);
-  if (joined.axis >= dims->size()) return std::nullopt;
+  const Result<size_t> axis = ReadAxis(node, graph.opset(), dims->size());
+  if (!axis.ok()) return std::nullopt;
+  joined.axis = *axis;
   Result<TensorLayout> whole = DenseLayout(candidate.out[0].storage, *dims, candidate.out[0].layout);
   if (!whole.ok()) return std::nullopt;
   joined.whole = std::move(*whole);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "lib/plan/work.h"
+#include "partitiontuner/graph/operators/axis.h"
 #include "partitiontuner/plan/memory_plan.h"
 #include "partitiontuner/plan/timeline.h"
 
@@ -77,10 +78,9 @@ std::optional<ConcatSlices> SlicesOf(const Graph& graph, const Candidate& candid
   if (BytesOf(form.storage) <= 0) return std::nullopt;
   std::optional<std::vector<int64_t>> out_dims = graph.value(node.outputs[0]).type.static_dims();
   if (!out_dims || out_dims->empty()) return std::nullopt;
-  const auto rank = static_cast<int64_t>(out_dims->size());
-  const int64_t axis_attribute = node.int_or("axis", 0);
-  const auto axis = static_cast<size_t>(axis_attribute < 0 ? axis_attribute + rank : axis_attribute);
-  if (axis >= out_dims->size()) return std::nullopt;
+  const Result<size_t> joined = ReadAxis(node, graph.opset(), out_dims->size());
+  if (!joined.ok()) return std::nullopt;
+  const size_t axis = *joined;
   const Result<TensorLayout> dense = DenseLayout(form.storage, std::move(*out_dims), form.layout);
   if (!dense.ok()) return std::nullopt;
 

@@ -6,6 +6,7 @@
 
 #include "lib/transform/edit.h"
 #include "lib/transform/pass_list.h"
+#include "partitiontuner/graph/operators/gemm.h"
 #include "partitiontuner/support/aligned_bytes.h"
 
 namespace pt {
@@ -118,9 +119,8 @@ std::optional<WeightChannels> ChannelsOf(const Node& node, const Tensor& weights
   const std::vector<int64_t>& dims = weights.dims();
   if (IsOp(node, "Conv") && dims.size() >= 3)
     return WeightChannels{.inner = ProductFrom(dims, 1), .per_group = static_cast<size_t>(dims[0])};
-  if (IsOp(node, "Gemm") && dims.size() == 2 && node.float_or("alpha", 1.0F) == 1.0F &&
-      node.float_or("beta", 1.0F) == 1.0F) {
-    const bool transposed = node.int_or("transB", 0) != 0;
+  if (IsOp(node, "Gemm") && dims.size() == 2 && !ReadGemm(node).is_scaled()) {
+    const bool transposed = ReadGemm(node).transpose_b;
     return WeightChannels{.inner = transposed ? static_cast<size_t>(dims[1]) : 1,
                           .per_group = static_cast<size_t>(dims[transposed ? 0 : 1])};
   }

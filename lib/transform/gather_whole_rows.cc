@@ -2,6 +2,7 @@
 // what caches of one entry are picked with, whose batch is known only when the model's dims are.
 #include "lib/transform/edit.h"
 #include "lib/transform/pass_list.h"
+#include "partitiontuner/graph/operators/axis.h"
 
 namespace pt {
 namespace {
@@ -30,18 +31,16 @@ Result<std::optional<Graph>> GatherWholeRows(const Graph& graph, const PassConte
   for (uint32_t n = 0; n < graph.nodes().size(); ++n) {
     const Node& node = graph.node(NodeId(n));
     if (!IsOp(node, "GatherElements")) continue;
-    const auto rank = static_cast<int64_t>(graph.value(node.inputs[0]).type.dims.size());
-    const int64_t given = node.int_or("axis", 0), axis = given < 0 ? given + rank : given;
-    if (axis < 0 || axis >= rank) continue;
-    const ValueId indices = IndicesAlong(graph, node, static_cast<size_t>(axis));
+    const Result<size_t> axis = ReadAxis(node, graph.opset(), graph.value(node.inputs[0]).type.dims.size());
+    if (!axis.ok()) continue;
+    const ValueId indices = IndicesAlong(graph, node, *axis);
     if (!indices.valid()) continue;
     const ValueType& type = graph.value(indices).type;
-    const ValueId flat =
-        builder.AddValue("", StaticType(type.type, {(*type.static_dims())[static_cast<size_t>(axis)]}));
+    const ValueId flat = builder.AddValue("", StaticType(type.type, {(*type.static_dims())[*axis]}));
     AddReshape(builder, indices, flat);
     Node gather = node;
     gather.op = "Gather";
-    gather.attributes["axis"] = axis;
+    gather.attributes["axis"] = static_cast<int64_t>(*axis);
     gather.inputs[1] = flat;
     builder.RemoveNode(NodeId(n));
     builder.AddNode(std::move(gather));

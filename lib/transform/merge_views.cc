@@ -1,15 +1,10 @@
 // Two Transposes in a row are one; a chain of views (Reshape, Flatten, Squeeze, Unsqueeze) is one Reshape.
 #include "lib/transform/edit.h"
 #include "lib/transform/pass_list.h"
+#include "partitiontuner/graph/operators/movements.h"
 
 namespace pt {
 namespace {
-
-std::vector<int64_t> Permutation(const Node& node, size_t rank) {
-  std::vector<int64_t> reversed(rank);
-  for (size_t i = 0; i < rank; ++i) reversed[i] = static_cast<int64_t>(rank - 1 - i);
-  return node.ints_or("perm", reversed);
-}
 
 class Merger {
  public:
@@ -36,10 +31,11 @@ class Merger {
   void MergeTransposes(NodeId id, NodeId producer) {
     const auto dims = builder_.graph().value(builder_.graph().node(id).outputs[0]).type.static_dims();
     if (!dims) return;
-    const std::vector<int64_t> outer = Permutation(builder_.graph().node(id), dims->size());
-    const std::vector<int64_t> inner = Permutation(builder_.graph().node(producer), dims->size());
-    std::vector<int64_t> both(outer.size());
-    for (size_t i = 0; i < both.size(); ++i) both[i] = inner[static_cast<size_t>(outer[i])];
+    const auto outer = ReadPermutation(builder_.graph().node(id), dims->size());
+    const auto inner = ReadPermutation(builder_.graph().node(producer), dims->size());
+    if (!outer.ok() || !inner.ok()) return;
+    std::vector<int64_t> both;
+    for (const size_t d : *outer) both.push_back(static_cast<int64_t>((*inner)[d]));
     const ValueId input = builder_.graph().node(producer).inputs[0];
     Node& node = builder_.node(id);
     node.inputs[0] = input;

@@ -10,6 +10,7 @@
 #include "lib/transform/packed_products.h"
 #include "lib/transform/pass_list.h"
 #include "partitiontuner/graph/linear_quantisation.h"
+#include "partitiontuner/graph/operators/axis.h"
 
 namespace pt {
 namespace {
@@ -81,8 +82,8 @@ class Mover {
       turn.outputs = {after.inputs[i]};
       producers_[after.inputs[i].index()] = builder_.AddNode(std::move(turn));
     }
-    const int64_t axis = after.int_or("axis", 1);
-    after.attributes["axis"] = 1 - (axis < 0 ? axis + 2 : axis);
+    after.attributes["axis"] =
+        *ReadAxis(after, graph().opset(), 2) == 0 ? int64_t{1} : int64_t{0};  // it feeds a matrix
     const ValueId turned = graph().node(id).outputs[0];
     after.outputs = {turned};
     builder_.RemoveNode(id);

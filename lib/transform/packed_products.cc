@@ -4,6 +4,7 @@
 
 #include "lib/transform/edit.h"
 #include "partitiontuner/graph/linear_quantisation.h"
+#include "partitiontuner/graph/operators/movements.h"
 #include "partitiontuner/graph/packed_matrix.h"
 
 namespace pt {
@@ -38,7 +39,8 @@ std::optional<ReadBy> BehindTranspose(const Graph& graph, Use use) {
 
 bool TurnsMatrix(const Graph& graph, const Node& node) {
   if (!IsOp(node, "Transpose") || graph.value(node.inputs[0]).type.dims.size() != 2) return false;
-  return node.ints_or("perm", {1, 0}) == std::vector<int64_t>{1, 0};
+  const Result<std::vector<size_t>> perm = ReadPermutation(node, 2);
+  return perm.ok() && perm->front() == 1;
 }
 
 bool IsReadByPackedProduct(const Graph& graph, NodeId dequantisation, Use use) {

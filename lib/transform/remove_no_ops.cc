@@ -5,6 +5,7 @@
 
 #include "lib/transform/edit.h"
 #include "lib/transform/pass_list.h"
+#include "partitiontuner/graph/operators/movements.h"
 
 namespace pt {
 namespace {
@@ -48,9 +49,8 @@ bool IsIdentityTranspose(const Graph& graph, const Node& node) {
   if (!IsOp(node, "Transpose")) return false;
   const auto dims = graph.value(node.inputs[0]).type.static_dims();
   if (!dims) return false;
-  std::vector<int64_t> reversed(dims->size());
-  for (size_t i = 0; i < reversed.size(); ++i) reversed[i] = static_cast<int64_t>(reversed.size() - 1 - i);
-  return std::ranges::is_sorted(node.ints_or("perm", reversed));
+  const Result<std::vector<size_t>> perm = ReadPermutation(node, dims->size());
+  return perm.ok() && std::ranges::is_sorted(*perm);
 }
 
 bool IsZeroPad(const Graph& graph, const Node& node) {

@@ -15,6 +15,8 @@
 
 #include "lib/transform/edit.h"
 #include "lib/transform/pass_list.h"
+#include "partitiontuner/graph/operators/axis.h"
+#include "partitiontuner/graph/operators/gemm.h"
 
 namespace pt {
 namespace {
@@ -50,6 +52,12 @@ struct Chain {
   ValueId x(size_t t) const { return cells[t]->product.parts[1 - h_part]; }
 };
 
+// Whether a Concat or Split is along that axis.
+bool IsAlong(const Graph& graph, const Node& node, size_t axis) {
+  const Result<size_t> own = ReadAxis(node, graph.opset(), graph.value(node.inputs[0]).type.dims.size());
+  return own.ok() && *own == axis;
+}
+
 class Matcher {
  public:
   explicit Matcher(const Graph& graph) : graph_(graph) {}
@@ -79,8 +87,7 @@ class Matcher {
     const Node& node = graph_.node(split);
     if (!IsOp(node, "Split") || node.outputs.size() != kGates) return std::nullopt;
     const std::optional<Dims> dims = DimsOf(node.inputs[0]);
-    const int64_t axis = node.int_or("axis", 0);
-    if (!dims || dims->size() != 2 || (axis != 1 && axis != -1)) return std::nullopt;
+    if (!dims || dims->size() != 2 || !IsAlong(graph_, node, 1)) return std::nullopt;
     const Dims gate{(*dims)[0], (*dims)[1] / static_cast<int64_t>(kGates)};
     for (const ValueId output : node.outputs) {
       if (!output.valid() || DimsOf(output) != gate) return std::nullopt;
@@ -178,9 +185,9 @@ class Matcher {
     }
     const Node& node = graph_.node(id);
     if (IsOp(node, "Gemm")) {
-      if (node.float_or("alpha", 1.0F) != 1.0F || node.float_or("beta", 1.0F) != 1.0F) return false;
-      if (node.int_or("transA", 0) != 0) return false;
-      product.transposed = node.int_or("transB", 0) != 0;
+      const GemmNode gemm = ReadGemm(node);
+      if (gemm.is_scaled() || gemm.transpose_a) return false;
+      product.transposed = gemm.transpose_b;
       if (node.inputs.size() > 2 && node.inputs[2].valid()) {
         if (!IsRow(node.inputs[2], columns)) return false;
         product.b = node.inputs[2];
@@ -196,8 +203,7 @@ class Matcher {
     const NodeId id = graph_.value(joined).producer;
     if (!id.valid() || !IsOp(graph_.node(id), "Concat") || graph_.node(id).inputs.size() != 2) return false;
     const Node& concat = graph_.node(id);
-    const int64_t axis = concat.int_or("axis", 0);
-    if (axis != 1 && axis != -1) return false;
+    if (!IsAlong(graph_, concat, 1)) return false;
     for (size_t i = 0; i < 2; ++i) {
       const std::optional<Dims> dims = DimsOf(concat.inputs[i]);
       if (!dims || dims->size() != 2 || (*dims)[0] < 1 || (*dims)[1] < 1) return false;
@@ -320,7 +326,7 @@ class Roller {
   // [time · batch, input]; where a Split has made the inputs, what it has split.
   ValueId JoinedInputs() {
     const NodeId maker = graph_.value(chain_.x(0)).producer;
-    if (maker.valid() && IsOp(graph_.node(maker), "Split") && graph_.node(maker).int_or("axis", 0) == 0) {
+    if (maker.valid() && IsOp(graph_.node(maker), "Split") && IsAlong(graph_, graph_.node(maker), 0)) {
       const Node& split = graph_.node(maker);
       bool whole = split.outputs.size() == chain_.cells.size();
       for (size_t t = 0; t < chain_.cells.size() && whole; ++t) whole = split.outputs[t] == chain_.x(t);

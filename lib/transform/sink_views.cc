@@ -10,6 +10,8 @@
 
 #include "lib/transform/edit.h"
 #include "lib/transform/pass_list.h"
+#include "partitiontuner/graph/operators/axis.h"
+#include "partitiontuner/graph/operators/softmax.h"
 
 namespace pt {
 namespace {
@@ -47,8 +49,10 @@ class Sinking {
   }
 
   bool IsOverLastDim(const Node& node) const {
-    const int64_t axis = node.int_or("axis", -1);
-    return axis == -1 || axis + 1 == static_cast<int64_t>(graph_.value(node.inputs[0]).type.dims.size());
+    const size_t rank = graph_.value(node.inputs[0]).type.dims.size();
+    if (!IsOp(node, "LayerNormalization")) return IsSoftmaxOfLastDim(node, graph_.opset(), rank);
+    const Result<size_t> axis = ReadAxis(node, graph_.opset(), rank);
+    return axis.ok() && *axis + 1 == rank;
   }
 
   std::optional<Dims> DimsOf(ValueId value) const {

@@ -8,6 +8,8 @@
 #include <optional>
 
 #include "lib/transform/edit.h"
+#include "partitiontuner/graph/operators/axis.h"
+#include "partitiontuner/graph/operators/movements.h"
 #include "partitiontuner/transform/rewrites.h"
 
 namespace pt {
@@ -209,14 +211,17 @@ bool Slicer::TreatsStepsAlike(const Node& node) const {
     const auto rank = static_cast<int64_t>(node.op == "Squeeze" ? in->size() : out->size());
     return !axes.empty() && std::none_of(axes.begin(), axes.end(), [&](int64_t a) { return a == 0 || a == -rank; });
   }
-  if (node.op == "Transpose") return !node.ints_or("perm", {}).empty() && node.ints_or("perm", {})[0] == 0;
+  if (node.op == "Transpose") {
+    const Result<std::vector<size_t>> perm = ReadPermutation(node, in->size());
+    return perm.ok() && !perm->empty() && perm->front() == 0;
+  }
   if (node.op == "MatMul") return in->size() >= 2 && graph_.value(node.inputs[1]).constant->rank() == 2;
   if (node.op == "Add" || node.op == "Mul" || node.op == "Sub" || node.op == "Div") {
     return in == out && IsConstantOnSteps(node.inputs[1], in->size());
   }
   if (node.op == "LayerNormalization") {
-    const int64_t axis = node.int_or("axis", -1);
-    return axis != 0 && axis != -static_cast<int64_t>(in->size());
+    const Result<size_t> axis = ReadAxis(node, graph_.opset(), in->size());
+    return axis.ok() && *axis != 0;
   }
   return false;
 }

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "lib/transform/edit.h"
+#include "partitiontuner/graph/operators/gemm.h"
 
 namespace pt {
 namespace {
@@ -73,7 +74,7 @@ Result<Cut> ColumnsOfProduct(const Graph& graph, const Node& node, const Dims& o
     return CannotBe("its second matrix is not a constant of two dims");
   }
   const bool gemm = node.op == "Gemm";
-  Cut cut{out.size() - 1, out.back(), kBlock, {{1, gemm && node.int_or("transB", 0) != 0 ? size_t{0} : size_t{1}}}, {}};
+  Cut cut{out.size() - 1, out.back(), kBlock, {{1, gemm && ReadGemm(node).transpose_b ? size_t{0} : size_t{1}}}, {}};
   if (gemm && HasInput(node, 2)) {
     const Tensor* bias = ConstantAt(graph, node, 2);
     if (bias == nullptr) return CannotBe("its bias is not constant");
@@ -88,7 +89,7 @@ Result<Cut> RowsOfProduct(const Graph& graph, const Node& node, const Dims& out)
   if (!data || !weights || data->size() < 2 || weights->size() < 2 || out.size() < 2) {
     return CannotBe("it has no two matrices with sizes that are known before the run");
   }
-  const bool turned = node.op == "Gemm" && node.int_or("transA", 0) != 0;
+  const bool turned = node.op == "Gemm" && ReadGemm(node).transpose_a;
   const size_t axis = data->size() - (turned ? 1 : 2);
   Cut cut{out.size() - 2, out[out.size() - 2], 1, {}, InputRows{axis, (*data)[axis], 1, 1, 0, false}};
   if (const std::optional<Dims> bias = DimsAt(graph, node, 2); bias && bias->size() == 2 && (*bias)[0] != 1) {

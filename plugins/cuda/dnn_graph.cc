@@ -8,6 +8,8 @@
 
 #include "partitiontuner/backend/attention_pattern.h"
 #include "partitiontuner/backend/window_parameters.h"
+#include "partitiontuner/graph/operators/axis.h"
+#include "partitiontuner/graph/operators/or_refuse.h"
 #include "partitiontuner/graph/uses.h"
 #include "plugins/cuda/attention.h"
 #include "plugins/cuda/dnn_groups.h"
@@ -440,12 +442,8 @@ class DnnSiteMaker {
   Status MakeLayerNorm() {
     PT_ASSIGN(const Operand* x, NeedFirst());
     PT_ASSIGN(const Operand* scale, Need(1));
-    const auto rank = static_cast<int64_t>(x->dims().size());
-    int64_t axis = site_.node().int_or("axis", -1);
-    if (axis < 0) axis += rank;
-    if (axis < 0 || axis >= rank || site_.node().int_or("stash_type", 1) != 1) {
-      return site_.Unsupported("cuDNN does not support its axis or type");
-    }
+    PT_ASSIGN(const int64_t axis, OrUnsupported(ReadAxis(site_.node(), site_.graph.opset(), x->dims().size()), site_));
+    if (site_.node().int_or("stash_type", 1) != 1) return site_.Unsupported("cuDNN does not support its type");
     if (!x->layout.layout.is_row_major() || !IsDense(x->layout) || !IsDense(out().layout)) {
       return site_.Unsupported("its tensors do not lie in one piece");
     }

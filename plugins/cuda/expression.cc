@@ -5,6 +5,8 @@
 #include <map>
 
 #include "partitiontuner/graph/linear_quantisation.h"
+#include "partitiontuner/graph/operators/axis.h"
+#include "partitiontuner/graph/operators/or_refuse.h"
 #include "plugins/cuda/element_kernel.h"
 #include "plugins/cuda/quantisation.h"
 
@@ -413,7 +415,7 @@ Result<std::vector<int64_t>> StridesOfUse(const Site& site, const Node& node, si
   std::vector<int64_t> strides(dims.size(), 0);
   if (operand.elements() == 1) return strides;
   if (operand.dims().size() != 1) return site.Unsupported("its scale is given by blocks");
-  PT_ASSIGN(const size_t axis, site.Axis(node.int_or("axis", 1), dims.size()));
+  PT_ASSIGN(const size_t axis, OrUnsupported(ReadAxis(node, site.graph.opset(), dims.size()), site));
   if (operand.dims()[0] != dims[axis]) return site.Unsupported("its scale is not one number for each index of an axis");
   strides[axis] = operand.strides()[0];
   return strides;

@@ -2,6 +2,8 @@
 // index out of range, which only the kernel sees, makes the run fail.
 #include <array>
 
+#include "partitiontuner/graph/operators/axis.h"
+#include "partitiontuner/graph/operators/or_refuse.h"
 #include "plugins/cuda/element_kernel.h"
 #include "plugins/cuda/movement.h"
 
@@ -22,7 +24,7 @@ Result<Indexed> Read(const Site& site) {
   if (indices->type() != DataType::kInt32 && indices->type() != DataType::kInt64) {
     return site.Unsupported("its indices are neither int32 nor int64");
   }
-  PT_ASSIGN(const size_t axis, site.Axis(site.node().int_or("axis", 0), x->dims().size()));
+  PT_ASSIGN(const size_t axis, OrUnsupported(ReadAxis(site.node(), site.graph.opset(), x->dims().size()), site));
   return Indexed{*x, *indices, axis};
 }
 

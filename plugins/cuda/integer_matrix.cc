@@ -1,6 +1,7 @@
 // MatMul, Gemm, MatMulInteger and QLinearMatMul on 8-bit integers, by tiles.
 #include <cmath>
 
+#include "partitiontuner/graph/operators/gemm.h"
 #include "plugins/cuda/index_space.h"
 #include "plugins/cuda/integer_product.h"
 
@@ -49,6 +50,7 @@ struct Matrices {
   IntegerProduct product;
   Side a, b;
   std::vector<int64_t> leading;  // dims of the result before its rows
+  GemmNode gemm;                 // of other products: the default
 
   bool is_gemm() const { return product.node->op == "Gemm"; }
   // Where one matrix is multiplied with all of a's, a's rows are those of one tall matrix.
@@ -61,10 +63,9 @@ Result<Matrices> Read(const Site& site) {
   const std::vector<int64_t>& y = m.product.y_dims;
   if (y.size() < 2) return site.Unsupported("it multiplies a vector");
   m.leading.assign(y.begin(), y.end() - 2);
-  const Node& node = *m.product.node;
-  const auto transposed = [&](const char* name) { return m.is_gemm() && node.int_or(name, 0) != 0; };
-  PT_ASSIGN(m.a, ReadSide(site, *m.product.a.integers, transposed("transA"), m.leading));
-  PT_ASSIGN(m.b, ReadSide(site, *m.product.b.integers, transposed("transB"), m.leading));
+  if (m.is_gemm()) m.gemm = ReadGemm(*m.product.node);
+  PT_ASSIGN(m.a, ReadSide(site, *m.product.a.integers, m.gemm.transpose_a, m.leading));
+  PT_ASSIGN(m.b, ReadSide(site, *m.product.b.integers, m.gemm.transpose_b, m.leading));
   if (m.a.columns != m.b.rows || m.a.rows != y[y.size() - 2] || m.b.columns != y.back()) {
     return site.Unsupported("its sides do not fit its result");
   }
@@ -111,7 +112,7 @@ struct Finish {
 
 // What a Gemm multiplies with and adds.
 Result<Finish> GemmFinish(const Site& site, const Matrices& m) {
-  const float alpha = m.product.node->float_or("alpha", 1.0F), beta = m.product.node->float_or("beta", 1.0F);
+  const float alpha = m.gemm.alpha, beta = m.gemm.beta;
   if (!std::isfinite(alpha) || !std::isfinite(beta)) return site.Unsupported("alpha or beta is not finite");
   Finish finish{alpha == 1.0F ? "" : FloatLiteral(alpha), ""};
   if (m.product.bias == nullptr) return finish;
@@ -137,8 +138,8 @@ Result<Routine> MakeMatrixProduct(const Site& site, std::string_view variant) {
   const auto a_last = static_cast<int64_t>(p.a.integers->dims().size()) - 1;
   const auto b_last = static_cast<int64_t>(p.b.integers->dims().size()) - 1;
   // Along rows of the left side and columns of the right one, whichever dims these are.
-  const int64_t a_axis = m.is_gemm() && p.node->int_or("transA", 0) != 0 ? a_last : a_last - 1;
-  const int64_t b_axis = m.is_gemm() && p.node->int_or("transB", 0) != 0 ? b_last - 1 : b_last;
+  const int64_t a_axis = m.gemm.transpose_a ? a_last : a_last - 1;
+  const int64_t b_axis = m.gemm.transpose_b ? b_last - 1 : b_last;
   const std::string row = "c" + N(static_cast<int64_t>(m.leading.size()));
   const std::string column = "c" + N(static_cast<int64_t>(m.leading.size()) + 1);
   TiledBytes bytes{p.a.integers->type(), p.b.integers->type()};

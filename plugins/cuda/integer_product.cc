@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "partitiontuner/graph/linear_quantisation.h"
+#include "partitiontuner/graph/operators/axis.h"
 #include "plugins/cuda/expression.h"
 
 namespace pt::cuda {
@@ -117,9 +118,8 @@ Result<Factor> DequantisedFactor(const Site& site, const Node& node) {
   Factor factor{site.InputOf(node, 0), site.InputOf(node, 1), site.InputOf(node, 2)};
   if (factor.integers == nullptr || factor.scale == nullptr) return site.Unsupported("an input is missing");
   if (!IsReal(factor.scale->type())) return site.Unsupported("a scale is not of float32, float16 or bfloat16");
-  const auto rank = static_cast<int64_t>(factor.integers->dims().size());
-  const int64_t axis = node.int_or("axis", 1);
-  factor.axis = axis < 0 ? axis + rank : axis;
+  const Result<size_t> axis = ReadAxis(node, site.graph.opset(), factor.integers->dims().size());
+  factor.axis = static_cast<int64_t>(axis.ok() ? *axis : factor.integers->dims().size());  // else of no dim
   return factor;
 }
 

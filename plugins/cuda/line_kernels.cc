@@ -2,6 +2,8 @@
 #include <algorithm>
 #include <array>
 
+#include "partitiontuner/graph/operators/or_refuse.h"
+#include "partitiontuner/graph/operators/reductions.h"
 #include "plugins/cuda/element_kernel.h"
 #include "plugins/cuda/rows.h"
 
@@ -29,8 +31,9 @@ template <bool most>
 Result<Routine> ArgReduce(const Site& site) {
   PT_ASSIGN(const Operand* const x, NumberInput(site));
   const Operand& y = site.out[0];
-  PT_ASSIGN(const size_t axis, site.Axis(site.node().int_or("axis", 0), x->dims().size()));
-  const bool keep = site.node().int_or("keepdims", 1) != 0, last = site.node().int_or("select_last_index", 0) != 0;
+  PT_ASSIGN(const ArgReductionNode arg,
+            OrUnsupported(ReadArgReduction(site.node(), site.graph.opset(), x->dims().size()), site));
+  const auto [axis, keep, last] = arg;
   Lines lines;
   std::vector<int64_t> expected;
   for (size_t d = 0; d < x->dims().size(); ++d) {
@@ -70,7 +73,7 @@ Result<Routine> CumSum(const Site& site) {
   if (!given || given->size() != 1) return site.Unsupported("its axis is not a single number");
   PT_ASSIGN(const size_t axis, site.Axis(given->front(), x->dims().size()));
   if (y.dims() != x->dims() || x->value_type != y.value_type) return site.Unsupported("its result has other dims");
-  const bool exclusive = site.node().int_or("exclusive", 0) != 0, reverse = site.node().int_or("reverse", 0) != 0;
+  const auto [exclusive, reverse] = ReadCumulative(site.node());
   Lines lines;
   for (size_t d = 0; d < x->dims().size(); ++d) {
     if (d == axis) continue;

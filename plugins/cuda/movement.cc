@@ -7,6 +7,9 @@
 #include <limits>
 #include <numeric>
 
+#include "partitiontuner/graph/operators/axis.h"
+#include "partitiontuner/graph/operators/movements.h"
+#include "partitiontuner/graph/operators/or_refuse.h"
 #include "plugins/cuda/operators.h"
 
 namespace pt::cuda {
@@ -29,21 +32,11 @@ Result<Routine> View(const Site& site) {
 // The input's dims in the order of the result's.
 Result<std::vector<size_t>> Permutation(const Site& site, const Operand& x, const Operand& y) {
   const size_t rank = x.dims().size();
-  std::vector<int64_t> reversed(rank);
-  std::iota(reversed.rbegin(), reversed.rend(), 0);
-  std::vector<size_t> order;
-  std::vector<bool> seen(rank, false);
-  for (const int64_t d : site.node().ints_or("perm", reversed)) {
-    if (d < 0 || d >= static_cast<int64_t>(rank) || seen[static_cast<size_t>(d)]) {
-      return site.Unsupported("\"perm\" is not a permutation");
-    }
-    seen[static_cast<size_t>(d)] = true;
-    if (order.size() >= y.dims().size() || y.dims()[order.size()] != x.dims()[static_cast<size_t>(d)]) {
-      return site.Unsupported("its result has other dims");
-    }
-    order.push_back(static_cast<size_t>(d));
+  PT_ASSIGN(std::vector<size_t> order, OrUnsupported(ReadPermutation(site.node(), rank), site));
+  if (rank != y.dims().size()) return site.Unsupported("its result has other dims");
+  for (size_t d = 0; d < rank; ++d) {
+    if (y.dims()[d] != x.dims()[order[d]]) return site.Unsupported("its result has other dims");
   }
-  if (order.size() != rank || rank != y.dims().size()) return site.Unsupported("its result has other dims");
   return order;
 }
 
@@ -70,7 +63,7 @@ Result<Routine> Expand(const Site& site) {
 Result<Routine> Concat(const Site& site) {
   PT_CHECK_OK(MovedInput(site));
   const Operand& y = site.out[0];
-  PT_ASSIGN(const size_t along, site.Axis(site.node().int_or("axis", site.graph.opset() < 4 ? 1 : 0), y.dims().size()));
+  PT_ASSIGN(const size_t along, OrUnsupported(ReadAxis(site.node(), site.graph.opset(), y.dims().size()), site));
   // Slices lie in one piece where no dim outside the joined one repeats. Every input must have a producer of its own to
   // place it there.
   const bool outermost = std::all_of(y.dims().begin(), y.dims().begin() + static_cast<ptrdiff_t>(along),
@@ -101,7 +94,7 @@ Result<Routine> Concat(const Site& site) {
 Result<Routine> Split(const Site& site) {
   const Operand* const x = site.Input(0);
   if (x == nullptr || CTypeOf(x->type()).empty()) return site.Unsupported("it has no input that kernels know");
-  PT_ASSIGN(const size_t along, site.Axis(site.node().int_or("axis", 0), x->dims().size()));
+  PT_ASSIGN(const size_t along, OrUnsupported(ReadAxis(site.node(), site.graph.opset(), x->dims().size()), site));
   PT_CHECK_OK(site.Ints(1, "split"));  // what only the run knows could be wrong then
   Routine routine;
   int64_t at = 0;
@@ -211,16 +204,14 @@ Result<Routine> Tile(const Site& site) {
 Result<Routine> Blocks(const Site& site, bool to_space) {
   PT_ASSIGN(const Operand* const x, MovedInput(site));
   const Operand &deep = to_space ? *x : site.out[0], &flat = to_space ? site.out[0] : *x;
-  const int64_t b = site.node().int_or("blocksize", 0);
-  const std::string mode = site.node().string_or("mode", "DCR");
-  if (b < 1 || b > 65536 || deep.dims().size() != 4 || flat.dims().size() != 4 || (mode != "DCR" && mode != "CRD")) {
-    return site.Unsupported("its blocksize, mode or dims make no sense");
-  }
+  PT_ASSIGN(const DepthSpaceNode blocks, OrUnsupported(ReadDepthSpace(site.node()), site));
+  const int64_t b = blocks.block;
+  if (deep.dims().size() != 4 || flat.dims().size() != 4) return site.Unsupported("it has not four dims");
   const std::vector<int64_t>&d = deep.dims(), &f = flat.dims();
   if (d[0] != f[0] || d[1] != f[1] * b * b || f[2] != d[2] * b || f[3] != d[3] * b) {
     return site.Unsupported("its result has other dims");
   }
-  const bool depth_first = mode == "DCR";
+  const bool depth_first = blocks.depth_first;
   const int64_t channel = deep.strides()[1];
   const int64_t group = depth_first ? channel : channel * b * b, block = depth_first ? channel * f[1] : channel;
   Walk walk;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "partitiontuner/graph/operators/gemm.h"
 #include "partitiontuner/graph/uses.h"
 #include "plugins/cuda/index_space.h"
 
@@ -256,14 +257,13 @@ class ProductMaker {
   }
 
   Status TakeGemm() {
-    const Node& node = site_.node();
-    product_.a.transposed = node.int_or("transA", 0) != 0;
-    product_.b.transposed = node.int_or("transB", 0) != 0;
-    product_.alpha = node.float_or("alpha", 1.0F);
-    const float beta = node.float_or("beta", 1.0F);
+    const GemmNode gemm = ReadGemm(site_.node());
+    product_.a.transposed = gemm.transpose_a;
+    product_.b.transposed = gemm.transpose_b;
+    product_.alpha = gemm.alpha;
     const Operand* const c = site_.Input(2);
-    if (c == nullptr || beta == 0.0F) return {};
-    return TakeSum(*c, beta);
+    if (c == nullptr || gemm.beta == 0.0F) return {};
+    return TakeSum(*c, gemm.beta);
   }
 
   // What is added to every row, or to the whole result.

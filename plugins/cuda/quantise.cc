@@ -4,6 +4,8 @@
 #include <array>
 
 #include "partitiontuner/graph/linear_quantisation.h"
+#include "partitiontuner/graph/operators/axis.h"
+#include "partitiontuner/graph/operators/or_refuse.h"
 #include "plugins/cuda/element_kernel.h"
 #include "plugins/cuda/expression.h"
 #include "plugins/cuda/operators.h"
@@ -50,7 +52,7 @@ Result<Routine> ByBlocks(const Site& site, const Operand& x, const Operand& scal
   if (y.dims() != x.dims() || scale.dims().size() != x.dims().size()) {
     return site.Unsupported("its scale does not fit its input");
   }
-  PT_ASSIGN(const size_t axis, site.Axis(site.node().int_or("axis", 1), x.dims().size()));
+  PT_ASSIGN(const size_t axis, OrUnsupported(ReadAxis(site.node(), site.graph.opset(), x.dims().size()), site));
   PT_ASSIGN(const int64_t block, BlockSize(site, x, scale, axis));
   if (zero != nullptr && (zero->type() != integers.type() || zero->dims() != scale.dims())) {
     return site.Unsupported("its zero point does not fit its scale");

@@ -2,6 +2,10 @@
 #include <algorithm>
 #include <array>
 
+#include "partitiontuner/graph/operators/axis.h"
+#include "partitiontuner/graph/operators/or_refuse.h"
+#include "partitiontuner/graph/operators/reductions.h"
+#include "partitiontuner/graph/operators/softmax.h"
 #include "plugins/cuda/rows.h"
 
 namespace pt::cuda {
@@ -12,30 +16,10 @@ constexpr Fold kMost{"-kInfinity", "$x > $s || $x != $x ? $x : $s", "$b > $a || 
 constexpr Fold kLeast{"kInfinity", "$x < $s || $x != $x ? $x : $s", "$b < $a || $b != $b ? $b : $a"};
 constexpr Fold kProduct{"1.0f", "$s * $x", "$a * $b"};
 
-// Which dims are reduced: input 1 or the attribute.
-Result<std::vector<bool>> ReducedDims(const Site& site) {
-  const Node& node = site.node();
-  std::vector<int64_t> axes;
-  if (node.inputs.size() > 1 && node.inputs[1].valid()) {
-    const auto& constant = site.graph.value(node.inputs[1]).constant;
-    if (!constant) return site.Unsupported("its axes are not known until run time");
-    axes = constant->ToInts();
-  } else {
-    axes = node.ints_or("axes", {});
-  }
-  const bool all = axes.empty() && node.int_or("noop_with_empty_axes", 0) == 0;
-  std::vector<bool> reduced(site.in[0].dims().size(), all);
-  for (const int64_t raw : axes) {
-    PT_ASSIGN(const size_t axis, site.Axis(raw, reduced.size()));
-    reduced[axis] = true;
-  }
-  return reduced;
-}
-
 // The rows of a reduction: dims that are kept, and those that are not.
 Result<Rows> ReducedRows(const Site& site, const std::vector<bool>& reduced) {
   const Operand &x = site.in[0], &y = site.out[0];
-  const bool keep = site.node().int_or("keepdims", 1) != 0;
+  const bool keep = KeepsReducedDims(site.node());
   std::vector<int64_t> kept, kept_from, kept_to, folded, folded_from, expected;
   for (size_t d = 0; d < reduced.size(); ++d) {
     if (reduced[d]) {
@@ -74,7 +58,8 @@ template <size_t which>
 Result<Routine> Reduce(const Site& site) {
   constexpr const Reduction& reduction = kReductions[which];
   PT_CHECK_OK(NeedFloats(site));
-  PT_ASSIGN(const std::vector<bool> reduced, ReducedDims(site));
+  PT_ASSIGN(const std::vector<bool> reduced,
+            OrUnsupported(ReadReducedDims(site.graph, site.node(), site.in[0].dims().size()), site));
   PT_ASSIGN(Rows rows, ReducedRows(site, reduced));
   rows.AddFold("result", reduction.fold, std::string(reduction.number));
   rows.Add("    if (threadIdx.x == 0) out0[row1] = " +
@@ -116,10 +101,10 @@ template <bool logarithm>
 Result<Routine> Softmax(const Site& site) {
   PT_CHECK_OK(NeedFloats(site));
   const std::vector<int64_t>& dims = site.in[0].dims();
-  if (site.graph.opset() < 13) return site.Unsupported("before operator set 13 it is another operator");
-  PT_ASSIGN(const size_t axis, site.Axis(site.node().int_or("axis", -1), dims.size()));
+  PT_ASSIGN(const SoftmaxNode softmax, OrUnsupported(ReadSoftmax(site.node(), site.graph.opset(), dims.size()), site));
+  if (!softmax.is_along_one_dim()) return site.Unsupported("its vectors lie along several dims or none");
   std::vector<bool> along(dims.size(), false);
-  along[axis] = true;
+  along[softmax.begin] = true;
   PT_ASSIGN(Rows rows, RowsAlong(site, along, {}));
   // NaN never counts as the greatest; it shows in the sum.
   constexpr Fold kGreatest{"-kInfinity", "$x > $s ? $x : $s", "$b > $a ? $b : $a"};
@@ -135,7 +120,7 @@ template <bool centred>
 Result<Routine> LayerNormalization(const Site& site) {
   PT_CHECK_OK(NeedFloats(site));
   const Operand& x = site.in[0];
-  PT_ASSIGN(const size_t axis, site.Axis(site.node().int_or("axis", -1), x.dims().size()));
+  PT_ASSIGN(const size_t axis, OrUnsupported(ReadAxis(site.node(), site.graph.opset(), x.dims().size()), site));
   std::vector<bool> along(x.dims().size(), false);
   std::fill(along.begin() + static_cast<ptrdiff_t>(axis), along.end(), true);
   const std::vector<int64_t> row_dims(x.dims().begin() + static_cast<ptrdiff_t>(axis), x.dims().end());

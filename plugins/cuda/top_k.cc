@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <bit>
 
+#include "partitiontuner/graph/operators/or_refuse.h"
+#include "partitiontuner/graph/operators/reductions.h"
 #include "plugins/cuda/element_kernel.h"
 
 namespace pt::cuda {
@@ -43,7 +45,8 @@ Result<TopK> Read(const Site& site) {
   }
   // Roundings would change which of two elements is the greater.
   if (type != top.x->value_type) return site.Unsupported("its input is rounded");
-  PT_ASSIGN(const size_t axis, site.Axis(node.int_or("axis", -1), top.x->dims().size()));
+  PT_ASSIGN(const TopKNode said, OrUnsupported(ReadTopK(node, site.graph.opset(), top.x->dims().size()), site));
+  const size_t axis = said.axis;
   PT_ASSIGN(const auto k, site.Ints(1, "k"));
   if (!k || k->size() != 1) return site.Unsupported("its k is not a single number");
   top.k = k->front();
@@ -51,7 +54,7 @@ Result<TopK> Read(const Site& site) {
   if (top.k < 0 || top.k > top.length || top.length > kMostLength) {
     return site.Unsupported("its k is outside the dim, or the dim too long");
   }
-  top.largest = node.int_or("largest", 1) != 0;
+  top.largest = said.largest;
   std::vector<int64_t> expected = top.x->dims();
   expected[axis] = top.k;
   top.step = top.x->strides()[axis];

@@ -46,6 +46,14 @@ TEST_CASE("HostAttention, EverySizeAroundTheVectorsEqualsTheReference", "[host]"
   }
 }
 
+TEST_CASE("HostAttention, ASoftmaxOverSeveralDimsIsNotOne", "[host]") {
+  const std::string text =
+      "input q float32[2,3,5,4]\ninput k float32[2,3,4,6]\ninput v float32[2,3,6,7]\ns = MatMul(q, k)\n"
+      "p = Softmax(s)\ny = MatMul(p, v)\noutput y\n";
+  CHECK(CountCandidates(text) > 0);
+  CHECK(CountCandidates("opset 12\n" + text) == 0);
+}
+
 TEST_CASE("HostAttention, RandomSizesEqualTheReference", "[host]") {
   const uint32_t seed = 20261;
   INFO("seed " << seed);

@@ -43,6 +43,18 @@ TEST_CASE("HostNormalization, LongRowsAndManyRowsEqualTheReference", "[host]") {
   }
 }
 
+TEST_CASE("HostNormalization, SoftmaxBeforeOperatorSet13IsOverAllDimsFromItsAxisOn", "[host]") {
+  for (const char* op : kSoftmaxes) {
+    INFO(op);
+    CheckText("opset 12\n" + SoftmaxText(op, "[2,3,4]", 2));
+    CheckText("opset 12\n" + SoftmaxText(op, "[2,3,1]", -1));
+    for (const int axis : {0, 1, 3}) {
+      const Graph graph = TypedText("opset 12\n" + SoftmaxText(op, "[2,3,4]", axis));
+      CHECK_FALSE(HostLibrary()->WhyUnsupported(graph, NodeId(0U)).empty());
+    }
+  }
+}
+
 TEST_CASE("HostNormalization, ScaleWithoutBiasEqualsTheReference", "[host]") {
   CheckText("input x float32[5,37]\ninput s float32[37]\ny = LayerNormalization(x, s) epsilon=0.1\noutput y\n");
   CheckText("input x float32[5,37]\ninput s float32[37]\ny = RMSNormalization(x, s) epsilon=0.1\noutput y\n");

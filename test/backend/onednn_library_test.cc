@@ -197,6 +197,20 @@ output o
             "BatchNormalization", "BatchNormalization+LeakyRelu", "Transpose", "LayerNormalization", "GlobalMaxPool"});
 }
 
+TEST_CASE("OneDnn, SoftmaxBeforeOperatorSet13IsOverAllDimsFromItsAxisOn", "[backend]") {
+  const auto library = MakeOneDnnLibrary();
+  const auto why = [&](const std::string& softmax) {
+    const Graph graph = GraphOf("opset 12\ninput x float32[2,3,4]\ny = " + softmax + "\noutput y\n");
+    return library->WhyUnsupported(graph, NodeId(0U));
+  };
+  CHECK_FALSE(why("Softmax(x)").empty());
+  CHECK_FALSE(why("LogSoftmax(x) axis=1").empty());
+  CHECK_FALSE(why("Softmax(x) axis=3").empty());
+  CHECK(why("Softmax(x) axis=2").empty());
+  CheckAll("opset 12\ninput x float32[2,3,4]\nr = Relu(x)\ny = LogSoftmax(r) axis=-1\noutput y\n",
+           {"Relu", "LogSoftmax"});
+}
+
 TEST_CASE("OneDnn, ElementwiseOperatorsAndTheirChains", "[backend]") {
   CheckAll(R"(
 input x float32[2,8,5,7]

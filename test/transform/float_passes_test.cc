@@ -202,6 +202,14 @@ TEST_CASE("SinkViews, SoftmaxOverTheLastDimComesBeforeTheReshape", "[transform]"
   CHECK(OperatorsAfter(between + "s = Softmax(f) axis=0\ny = Reshape(s, back)\noutput y\n").size() == 4);
 }
 
+TEST_CASE("SinkViews, SoftmaxOverSeveralDimsStaysBehindTheReshape", "[transform]") {
+  const std::string text =
+      "input a float32[12,5]\ninput b float32[5,6]\nconst apart int64[3] ints 3 4 6\nconst flat int64[2] ints 12 6\n"
+      "m = MatMul(a, b)\nf = Reshape(m, apart)\ns = Softmax(f)\ny = Reshape(s, flat)\noutput y\n";
+  CHECK(OperatorsAfter("opset 12\n" + text).size() == 4);
+  CHECK(OperatorsAfter(text).size() == 2);
+}
+
 TEST_CASE("SinkViews, StaysWhereTheLastDimChangesOrAnOperandBroadcastsOtherwise", "[transform]") {
   CHECK(OperatorsAfter(R"(
 input x float32[6,4]

@@ -39,6 +39,7 @@ class DataSizedRun {
 
   Team* team() const { return run_.stream.team(); }
   const Node& node() const { return node_.node; }
+  int64_t opset() const { return node_.graph.opset(); }
   bool has(size_t input) const { return input < node_.inputs.size() && node_.inputs[input] != nullptr; }
   const std::vector<int64_t>& dims(size_t input) const { return node_.inputs[input]->layout.dims; }
   DataType type(size_t input) const { return node_.inputs[input]->layout.type; }

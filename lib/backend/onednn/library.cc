@@ -16,6 +16,7 @@
 #include "partitiontuner/backend/libraries.h"
 #include "partitiontuner/backend/nan.h"
 #include "partitiontuner/candidate/signature.h"
+#include "partitiontuner/graph/operators/axis.h"
 #include "partitiontuner/platform/discover.h"
 
 namespace pt {
@@ -74,14 +75,14 @@ struct Subject {
 bool MakesContiguousSlices(const Graph& graph, const FusionGroup& group, const Layout& layout) {
   const Node& node = graph.node(group.anchor);
   const Dims dims = DimsOf(graph, group.result);
-  int64_t axis = node.int_or("axis", 0);
-  if (axis < 0) axis += static_cast<int64_t>(dims.size());
+  const Result<size_t> axis = ReadAxis(node, graph.opset(), dims.size());
+  if (!axis.ok()) return false;
   for (uint8_t dim : layout.order) {
-    if (dim == axis) break;
+    if (dim == *axis) break;
     if (dims[dim] != 1) return false;
   }
   for (const Layout::Block& block : layout.blocks) {
-    if (block.dim != axis) continue;
+    if (block.dim != *axis) continue;
     for (ValueId input : node.inputs) {
       if (DimsOf(graph, input)[block.dim] % block.size != 0) return false;
     }

@@ -3,6 +3,7 @@
 
 #include "lib/backend/onednn/family.h"
 #include "lib/backend/onednn/product_rule.h"
+#include "partitiontuner/graph/operators/gemm.h"
 
 namespace pt::onednn {
 namespace {
@@ -256,7 +257,8 @@ struct GemmTail {
 
 std::optional<GemmTail> GemmTailOf(const Graph& graph, const Node& node) {
   GemmTail tail;
-  const float alpha = node.float_or("alpha", 1.0F), beta = node.float_or("beta", 1.0F);
+  const GemmNode gemm = ReadGemm(node);
+  const float alpha = gemm.alpha, beta = gemm.beta;
   const bool has_c = node.inputs.size() > 2 && node.inputs[2].valid() && beta != 0.0F;
   if (alpha != 1.0F) tail.ops.push_back(Eltwise(dnnl::algorithm::eltwise_linear, alpha));
   if (!has_c) return tail;
@@ -350,8 +352,9 @@ Result<KernelDescriptor> BuildGemm(const Request& request) {
   const Graph& graph = request.graph;
   const Node& node = graph.node(request.group.anchor);
   Product product{DimsOf(graph, node.inputs[0]), DimsOf(graph, node.inputs[1]), DimsOf(graph, node.outputs[0])};
-  product.transpose_a = node.int_or("transA", 0) != 0;
-  product.transpose_b = node.int_or("transB", 0) != 0;
+  const GemmNode gemm = ReadGemm(node);
+  product.transpose_a = gemm.transpose_a;
+  product.transpose_b = gemm.transpose_b;
   if (product.transpose_a) product.a = Swapped(product.a);
   if (product.transpose_b) product.b = Swapped(product.b);
   auto tail = GemmTailOf(graph, node);

@@ -1,46 +1,30 @@
 // Concat and Transpose: nothing is computed, only moved.
 #include "lib/backend/onednn/family.h"
+#include "partitiontuner/graph/operators/axis.h"
+#include "partitiontuner/graph/operators/movements.h"
 
 namespace pt::onednn {
-namespace {
-
-std::optional<size_t> ConcatAxis(const Node& node, size_t rank) {
-  int64_t axis = node.int_or("axis", 0);
-  if (axis < 0) axis += static_cast<int64_t>(rank);
-  if (axis < 0 || axis >= static_cast<int64_t>(rank)) return std::nullopt;
-  return static_cast<size_t>(axis);
-}
-
-}  // namespace
-
-bool IsTranspose(const Node& node) { return node.domain.empty() && node.op == "Transpose"; }
 
 std::optional<std::vector<int64_t>> PermutationOf(const Node& node, size_t rank) {
-  std::vector<int64_t> perm = node.ints_or("perm", {});
-  if (perm.empty()) {
-    for (size_t i = rank; i-- > 0;) perm.push_back(static_cast<int64_t>(i));
-  }
-  std::vector<bool> seen(rank, false);
-  for (int64_t p : perm) {
-    if (p < 0 || p >= static_cast<int64_t>(rank) || seen[static_cast<size_t>(p)]) return std::nullopt;
-    seen[static_cast<size_t>(p)] = true;
-  }
-  return perm.size() == rank ? std::optional(std::move(perm)) : std::nullopt;
+  const Result<std::vector<size_t>> perm = ReadPermutation(node, rank);
+  return perm.ok() ? std::optional(std::vector<int64_t>(perm->begin(), perm->end())) : std::nullopt;
 }
+
+bool IsTranspose(const Node& node) { return node.domain.empty() && node.op == "Transpose"; }
 
 std::optional<std::string> WhyNotConcat(const Graph& graph, const Node& node) {
   if (node.inputs.size() < 2 || node.outputs.size() != 1) return "it has not several inputs and one output";
   if (auto why = WhyNoFloatsOrBytes(graph, node.inputs)) return why;
   if (auto why = WhyNoFloatsOrBytes(graph, node.outputs)) return why;
-  if (!ConcatAxis(node, DimsOf(graph, node.outputs[0]).size())) return "its axis is out of range";
+  if (!ReadAxis(node, graph.opset(), DimsOf(graph, node.outputs[0]).size()).ok()) return "its axis is out of range";
   return std::nullopt;
 }
 
 Result<KernelDescriptor> BuildConcat(const Request& request) {
   const Graph& graph = request.graph;
   const Node& node = graph.node(request.group.anchor);
-  const auto axis = ConcatAxis(node, request.out.dims.size());
-  if (!axis) return Unsupported("its axis is out of range");
+  const Result<size_t> axis = ReadAxis(node, graph.opset(), request.out.dims.size());
+  if (!axis.ok()) return Unsupported("its axis is out of range");
   KernelDescriptor descriptor;
   PT_ASSIGN(const Desc dst, DescOf(request.out));
   PT_ASSIGN(const dnnl::primitive_attr attributes, Attributes(request, {{}, dst, request.out.layout}, descriptor));
@@ -77,18 +61,18 @@ std::optional<std::string> WhyNotTranspose(const Graph& graph, const Node& node)
   if (auto why = WhyNoFloatsOrBytes(graph, node.outputs)) return why;
   if (graph.value(node.inputs[0]).is_constant()) return "its input is constant";
   const size_t rank = DimsOf(graph, node.inputs[0]).size();
-  if (rank < 2 || !PermutationOf(node, rank)) return "its perm is not a permutation";
+  if (rank < 2 || !ReadPermutation(node, rank).ok()) return "its perm is not a permutation";
   return std::nullopt;
 }
 
 Result<KernelDescriptor> BuildTranspose(const Request& request) {
   const Node& node = request.graph.node(request.group.anchor);
-  const auto perm = PermutationOf(node, request.out.dims.size());
-  if (!perm) return Unsupported("its perm is not a permutation");
+  const auto perm = ReadPermutation(node, request.out.dims.size());
+  if (!perm.ok()) return Unsupported("its perm is not a permutation");
   PT_ASSIGN(const Desc stored, DescOf(request.in[0]));
   PT_ASSIGN(const Desc dst, DescOf(request.out));
   std::vector<int> axes(perm->size());  // where each axis of the input goes
-  for (size_t i = 0; i < perm->size(); ++i) axes[static_cast<size_t>((*perm)[i])] = static_cast<int>(i);
+  for (size_t i = 0; i < perm->size(); ++i) axes[(*perm)[i]] = static_cast<int>(i);
   const Desc src = stored.permute_axes(axes);
   KernelDescriptor descriptor;
   PT_ASSIGN(descriptor.call, MoveCall(request.engine, {DNNL_ARG_FROM, Argument::Source::kInput, 0, src},

@@ -1,19 +1,12 @@
 // Softmax, LogSoftmax, LRN and LayerNormalization.
 #include "lib/backend/onednn/family.h"
+#include "partitiontuner/graph/operators/axis.h"
+#include "partitiontuner/graph/operators/softmax.h"
 
 namespace pt::onednn {
 namespace {
 
 constexpr auto kInference = dnnl::prop_kind::forward_inference;
-
-// The axis as an index; nullopt when out of range.
-std::optional<size_t> AxisOf(const Node& node, size_t rank) {
-  int64_t axis = node.int_or("axis", -1);
-  const auto signed_rank = static_cast<int64_t>(rank);
-  if (axis < 0) axis += signed_rank;
-  if (axis < 0 || axis >= signed_rank) return std::nullopt;
-  return static_cast<size_t>(axis);
-}
 
 std::optional<std::string> WhyNotFloatOperator(const Graph& graph, const Node& node) {
   if (node.inputs.empty() || node.outputs.empty() || !node.outputs[0].valid()) return "it lacks input or output";
@@ -33,14 +26,17 @@ void AddSourceAndResult(KernelDescriptor& descriptor, const Desc& src, const Des
 
 std::optional<std::string> WhyNotSoftmax(const Graph& graph, const Node& node) {
   if (auto why = WhyNotFloatOperator(graph, node)) return why;
-  if (!AxisOf(node, DimsOf(graph, node.inputs[0]).size())) return "its axis is out of range";
+  const auto softmax = ReadSoftmax(node, graph.opset(), DimsOf(graph, node.inputs[0]).size());
+  if (!softmax.ok()) return "its axis is out of range";
+  if (!softmax->is_along_one_dim()) return "its vectors lie along several dims or none";
   return std::nullopt;
 }
 
 Result<KernelDescriptor> BuildSoftmax(const Request& request) {
   const Node& node = request.graph.node(request.group.anchor);
-  const auto axis = AxisOf(node, request.out.dims.size());
-  if (!axis || request.in[0].layout != request.out.layout) return Unsupported("axis or layouts do not fit");
+  const auto softmax = ReadSoftmax(node, request.graph.opset(), request.out.dims.size());
+  if (!softmax.ok() || !softmax->is_along_one_dim() || request.in[0].layout != request.out.layout)
+    return Unsupported("axis or layouts do not fit");
   KernelDescriptor descriptor;
   PT_ASSIGN(const Desc src, DescOf(request.in[0]));
   PT_ASSIGN(const Desc dst, DescOf(request.out));
@@ -54,7 +50,7 @@ Result<KernelDescriptor> BuildSoftmax(const Request& request) {
   const auto algorithm = node.op == "Softmax" ? dnnl::algorithm::softmax_accurate : dnnl::algorithm::softmax_log;
   PT_CHECK_OK(
       Complete(descriptor, dnnl::softmax_forward::primitive_desc(request.engine, kInference, algorithm, src, dst,
-                                                                 static_cast<int>(*axis), attributes, true)));
+                                                                 static_cast<int>(softmax->begin), attributes, true)));
   AddSourceAndResult(descriptor, src, dst);
   if (request.in[0] == request.out) descriptor.in_place.push_back(0);
   return descriptor;
@@ -85,8 +81,8 @@ Result<KernelDescriptor> BuildLrn(const Request& request) {
 std::optional<std::string> WhyNotLayerNorm(const Graph& graph, const Node& node) {
   if (auto why = WhyNotFloatOperator(graph, node)) return why;
   const Dims x = DimsOf(graph, node.inputs[0]);
-  const auto axis = AxisOf(node, x.size());
-  if (!axis) return "its axis is out of range";
+  const Result<size_t> axis = ReadAxis(node, graph.opset(), x.size());
+  if (!axis.ok()) return "its axis is out of range";
   int64_t width = 1;
   for (size_t i = *axis; i < x.size(); ++i) width *= x[i];
   for (size_t i = 1; i < node.inputs.size(); ++i) {
@@ -102,9 +98,9 @@ Result<KernelDescriptor> BuildLayerNorm(const Request& request) {
   const Graph& graph = request.graph;
   const Node& node = graph.node(request.group.anchor);
   const Dims x = DimsOf(graph, node.inputs[0]);
-  const auto axis = AxisOf(node, x.size());
+  const Result<size_t> axis = ReadAxis(node, graph.opset(), x.size());
   const auto main = InputIndex(request, node.inputs[0]);
-  if (!axis || !main) return Unsupported("its axis is out of range");
+  if (!axis.ok() || !main) return Unsupported("its axis is out of range");
   Dims flat{1, 1};
   for (size_t i = 0; i < x.size(); ++i) flat[i < *axis ? 0 : 1] *= x[i];
 

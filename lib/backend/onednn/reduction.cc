@@ -5,31 +5,22 @@
 #include <set>
 
 #include "lib/backend/onednn/family.h"
+#include "partitiontuner/graph/operators/reductions.h"
 
 namespace pt::onednn {
 namespace {
 
 constexpr auto kInference = dnnl::prop_kind::forward_inference;
 
-// The reduced axes; nullopt when they are not known or out of range. All of them where the node
-// names none.
+// The reduced axes; nullopt when they are not known or out of range. All of them where the node names none.
 std::optional<std::set<size_t>> AxesOf(const Graph& graph, const Node& node) {
-  const auto rank = static_cast<int64_t>(DimsOf(graph, node.inputs[0]).size());
-  std::vector<int64_t> axes = node.ints_or("axes", {});
-  if (node.inputs.size() > 1 && node.inputs[1].valid()) {
-    const auto& constant = graph.value(node.inputs[1]).constant;
-    if (!constant) return std::nullopt;
-    axes = constant->ToInts();
+  const auto reduced = ReadReducedDims(graph, node, DimsOf(graph, node.inputs[0]).size());
+  if (!reduced.ok()) return std::nullopt;
+  std::set<size_t> axes;
+  for (size_t d = 0; d < reduced->size(); ++d) {
+    if ((*reduced)[d]) axes.insert(d);
   }
-  std::set<size_t> result;
-  for (int64_t axis : axes) {
-    if (axis < -rank || axis >= rank) return std::nullopt;
-    result.insert(static_cast<size_t>(axis < 0 ? axis + rank : axis));
-  }
-  if (axes.empty() && node.int_or("noop_with_empty_axes", 0) == 0) {
-    for (size_t i = 0; i < static_cast<size_t>(rank); ++i) result.insert(i);
-  }
-  return result;
+  return axes;
 }
 
 struct Reduction {

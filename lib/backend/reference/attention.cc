@@ -10,6 +10,8 @@
 #include "lib/backend/reference/broadcast.h"
 #include "lib/backend/reference/operator.h"
 #include "lib/backend/reference/types.h"
+#include "partitiontuner/graph/operators/axis.h"
+#include "partitiontuner/graph/operators/or_refuse.h"
 #include "partitiontuner/support/checked.h"
 #include "partitiontuner/support/dims_text.h"
 #include "partitiontuner/support/text.h"
@@ -305,7 +307,7 @@ Result<Routine> RotaryEmbedding(Site& site) {
 Result<Routine> TensorScatter(Site& site) {
   PT_CHECK_OK(site.NeedInputs(2, 3));
   const std::vector<int64_t>&cache = site.in[0].dims, &update = site.in[1].dims;
-  PT_ASSIGN(const int64_t axis, site.Axis(site.node.int_or("axis", -2), site.in[0].rank()));
+  PT_ASSIGN(const int64_t axis, OrInvalid(ReadAxis(site.node, site.opset, site.in[0].dims.size()), site));
   const auto at = static_cast<size_t>(axis);
   std::vector<int64_t> expected = cache;
   if (axis == 0 || update.size() != cache.size() || update[at] > cache[at])

@@ -5,6 +5,8 @@
 #include "lib/backend/reference/operator.h"
 #include "lib/backend/reference/strided_read.h"
 #include "lib/backend/reference/types.h"
+#include "partitiontuner/graph/operators/axis.h"
+#include "partitiontuner/graph/operators/or_refuse.h"
 
 namespace pt::reference {
 namespace {
@@ -26,7 +28,7 @@ Status CheckIndices(std::string_view op, const Indices& indices, int64_t count, 
 Result<Routine> Gather(Site& site) {
   PT_CHECK_OK(site.NeedInputs(2, 2));
   const std::vector<int64_t>& in = site.in[0].dims;
-  PT_ASSIGN(const int64_t axis, site.Axis(site.node.int_or("axis", 0), site.in[0].rank()));
+  PT_ASSIGN(const int64_t axis, OrInvalid(ReadAxis(site.node, site.opset, site.in[0].dims.size()), site));
   if (!IsIndexType(site.in[1].type)) return site.Invalid("the indices are not integers");
   const auto at = static_cast<size_t>(axis);
   std::vector<int64_t> out(in.begin(), in.begin() + axis);
@@ -57,7 +59,7 @@ Result<Routine> GatherElements(Site& site) {
   PT_CHECK_OK(site.NeedInputs(2, 2));
   const std::vector<int64_t>& in = site.in[0].dims;
   const std::vector<int64_t>& out = site.in[1].dims;
-  PT_ASSIGN(const int64_t axis, site.Axis(site.node.int_or("axis", 0), site.in[0].rank()));
+  PT_ASSIGN(const int64_t axis, OrInvalid(ReadAxis(site.node, site.opset, site.in[0].dims.size()), site));
   if (!IsIndexType(site.in[1].type) || out.size() != in.size())
     return site.Invalid("the indices are not integers of the input's rank");
   for (size_t d = 0; d < in.size(); ++d) {
@@ -131,7 +133,7 @@ Result<Routine> OneHot(Site& site) {
   PT_CHECK_OK(site.NeedInputs(3, 3));
   const std::vector<int64_t>& in = site.in[0].dims;
   const int64_t rank = site.in[0].rank();
-  PT_ASSIGN(const int64_t axis, site.Axis(site.node.int_or("axis", -1), rank + 1));
+  PT_ASSIGN(const int64_t axis, OrInvalid(ReadAxis(site.node, site.opset, in.size() + 1), site));
   if (site.in[2].count() != 2 || site.in[1].count() != 1) return site.Invalid("depth or values have the wrong size");
   PT_CHECK_OK(NeedLoadable(site, 0));
   PT_CHECK_OK(NeedLoadable(site, 1));

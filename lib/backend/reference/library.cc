@@ -8,6 +8,7 @@
 #include "lib/backend/reference/run_time_kernel.h"
 #include "partitiontuner/backend/libraries.h"
 #include "partitiontuner/backend/nan.h"
+#include "partitiontuner/graph/operators/axis.h"
 
 namespace pt {
 namespace {
@@ -30,10 +31,9 @@ std::vector<Alias> InPlaceAliases(const Graph& graph, std::span<const ValueId> i
 bool JoinsOutermostDim(const Graph& graph, const Node& node) {
   const std::optional<std::vector<int64_t>> dims = graph.value(node.outputs[0]).type.static_dims();
   if (!dims) return false;
-  const auto rank = static_cast<int64_t>(dims->size());
-  int64_t axis = node.int_or("axis", 0);
-  if (axis < 0) axis += rank;
-  return std::all_of(dims->begin(), dims->begin() + axis, [](int64_t d) { return d == 1; });
+  const Result<size_t> axis = ReadAxis(node, graph.opset(), dims->size());
+  return axis.ok() &&
+         std::all_of(dims->begin(), dims->begin() + static_cast<ptrdiff_t>(*axis), [](int64_t d) { return d == 1; });
 }
 
 Elision ElisionOf(const Graph& graph, const Node& node, const reference::OperatorRow& row, std::span<const ValueId> in,

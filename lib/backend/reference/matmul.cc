@@ -6,6 +6,7 @@
 #include "lib/backend/reference/broadcast.h"
 #include "lib/backend/reference/operator.h"
 #include "lib/backend/reference/types.h"
+#include "partitiontuner/graph/operators/gemm.h"
 #include "partitiontuner/support/dims_text.h"
 
 namespace pt::reference {
@@ -153,30 +154,29 @@ Result<Routine> Gemm(Site& site) {
   for (const TensorFacts& input : site.in) {
     if (input.present() && input.type != site.in[0].type) return site.Invalid("its inputs are of different types");
   }
-  const bool a_transposed = site.node.int_or("transA", 0) != 0, b_transposed = site.node.int_or("transB", 0) != 0;
+  const GemmNode gemm = ReadGemm(site.node);
   const std::vector<int64_t>& a = site.in[0].dims;
   const std::vector<int64_t>& b = site.in[1].dims;
   Product p;
-  p.m = a_transposed ? a[1] : a[0];
-  p.k = a_transposed ? a[0] : a[1];
-  p.n = b_transposed ? b[0] : b[1];
-  if ((b_transposed ? b[1] : b[0]) != p.k)
+  p.m = gemm.transpose_a ? a[1] : a[0];
+  p.k = gemm.transpose_a ? a[0] : a[1];
+  p.n = gemm.transpose_b ? b[0] : b[1];
+  if ((gemm.transpose_b ? b[1] : b[0]) != p.k)
     return site.Invalid("the inner dims of " + DimsText(a) + " and " + DimsText(b) + " differ");
-  p.a_row = a_transposed ? 1 : a[1];
-  p.a_col = a_transposed ? a[1] : 1;
-  p.b_row = b_transposed ? 1 : b[1];
-  p.b_col = b_transposed ? b[1] : 1;
+  p.a_row = gemm.transpose_a ? 1 : a[1];
+  p.a_col = gemm.transpose_a ? a[1] : 1;
+  p.b_row = gemm.transpose_b ? 1 : b[1];
+  p.b_col = gemm.transpose_b ? b[1] : 1;
   p.a = p.b = {0};
-  p.scale = site.node.float_or("alpha", 1.0F);
+  p.scale = gemm.alpha;
   PT_CHECK_OK(site.Out(0, site.in[0].type, {p.m, p.n}));
   std::optional<Start> start;
-  const float beta = site.node.float_or("beta", 1.0F);
   if (site.has(2)) {
     const std::vector<int64_t>& c = site.in[2].dims;
     const int64_t rows = c.size() > 1 ? c[c.size() - 2] : 1, cols = c.empty() ? 1 : c.back();
     if (c.size() > 2 || (rows != 1 && rows != p.m) || (cols != 1 && cols != p.n))
       return site.Invalid("C of dims " + DimsText(c) + " does not broadcast to " + DimsText(site.out[0].dims));
-    if (beta != 0) start = Start{2, rows == 1 ? 0 : cols, cols == 1 ? 0 : 1, beta};
+    if (gemm.beta != 0) start = Start{2, rows == 1 ? 0 : cols, cols == 1 ? 0 : 1, gemm.beta};
   }
   return MakeProduct(site, p, start);
 }

@@ -7,6 +7,9 @@
 #include "lib/backend/reference/operator.h"
 #include "lib/backend/reference/strided_read.h"
 #include "lib/backend/reference/types.h"
+#include "partitiontuner/graph/operators/axis.h"
+#include "partitiontuner/graph/operators/movements.h"
+#include "partitiontuner/graph/operators/or_refuse.h"
 #include "partitiontuner/support/dims_text.h"
 #include "partitiontuner/support/text.h"
 
@@ -25,22 +28,13 @@ Result<Routine> ReadRoutine(const Site& site, const StridedRead& read) {
 Result<Routine> Transpose(Site& site) {
   PT_CHECK_OK(site.NeedInputs(1, 1));
   const std::vector<int64_t>& in = site.in[0].dims;
-  std::vector<int64_t> reversed(in.size());
-  for (size_t d = 0; d < in.size(); ++d) reversed[d] = static_cast<int64_t>(in.size() - 1 - d);
-  const std::vector<int64_t> perm = site.node.ints_or("perm", reversed);
-  std::vector<bool> seen(in.size(), false);
-  bool valid = perm.size() == in.size();
-  for (size_t d = 0; d < perm.size() && valid; ++d) {
-    valid = perm[d] >= 0 && perm[d] < site.in[0].rank() && !seen[static_cast<size_t>(perm[d])];
-    if (valid) seen[static_cast<size_t>(perm[d])] = true;
-  }
-  if (!valid) return site.Invalid("perm is not a permutation of " + std::to_string(in.size()) + " dims");
+  PT_ASSIGN(const std::vector<size_t> perm, OrInvalid(ReadPermutation(site.node, in.size()), site));
   const std::vector<int64_t> strides = DenseStrides(in);
   StridedRead read;
   std::vector<int64_t> out;
-  for (int64_t p : perm) {
-    out.push_back(in[static_cast<size_t>(p)]);
-    read.Push(out.back(), strides[static_cast<size_t>(p)]);
+  for (const size_t p : perm) {
+    out.push_back(in[p]);
+    read.Push(out.back(), strides[p]);
   }
   PT_CHECK_OK(site.Out(0, site.in[0].type, out));
   return ReadRoutine(site, read);
@@ -50,7 +44,7 @@ Result<Routine> Concat(Site& site) {
   if (site.in.empty()) return site.Invalid("has no inputs");
   PT_CHECK_OK(site.NeedInputs(site.in.size(), site.in.size()));
   std::vector<int64_t> out = site.in[0].dims;
-  PT_ASSIGN(const int64_t axis, site.Axis(site.node.int_or("axis", site.opset < 4 ? 1 : 0), site.in[0].rank()));
+  PT_ASSIGN(const int64_t axis, OrInvalid(ReadAxis(site.node, site.opset, site.in[0].dims.size()), site));
   const auto at = static_cast<size_t>(axis);
   const int64_t bytes = FedBytes(site.in[0].type);
   int64_t outer = 1, inner = bytes;
@@ -115,7 +109,7 @@ Result<Routine> Split(Site& site) {
   PT_CHECK_OK(site.NeedInputs(1, 2));
   if (site.out.empty()) return site.Invalid("has no outputs");
   const std::vector<int64_t>& in = site.in[0].dims;
-  PT_ASSIGN(const int64_t axis, site.Axis(site.node.int_or("axis", 0), site.in[0].rank()));
+  PT_ASSIGN(const int64_t axis, OrInvalid(ReadAxis(site.node, site.opset, site.in[0].dims.size()), site));
   const auto at = static_cast<size_t>(axis);
   std::vector<int64_t> sizes;
   if (site.has(1) && !site.is_constant(1)) {
@@ -254,11 +248,10 @@ template <bool to_space>
 Result<Routine> DepthAndSpace(Site& site) {
   PT_CHECK_OK(site.NeedInputs(1, 1));
   const std::vector<int64_t>& in = site.in[0].dims;
-  const int64_t b = site.node.int_or("blocksize", 0);
-  if (in.size() != 4 || b < 1 || b > 65536) return site.Invalid("needs four dims and a positive blocksize");
-  const std::string mode = site.node.string_or("mode", "DCR");
-  if (mode != "DCR" && mode != "CRD") return site.Invalid(UnknownWord("mode", mode, {"DCR", "CRD"}));
-  const bool depth_first = mode == "DCR";
+  if (in.size() != 4) return site.Invalid("needs four dims");
+  PT_ASSIGN(const DepthSpaceNode blocks, OrInvalid(ReadDepthSpace(site.node), site));
+  const int64_t b = blocks.block;
+  const bool depth_first = blocks.depth_first;
   const int64_t n = in[0], c = in[1], h = in[2], w = in[3];
   StridedRead read;
   if (to_space) {

@@ -6,6 +6,8 @@
 #include "lib/backend/reference/broadcast.h"
 #include "lib/backend/reference/operator.h"
 #include "lib/backend/reference/types.h"
+#include "partitiontuner/graph/operators/axis.h"
+#include "partitiontuner/graph/operators/or_refuse.h"
 
 namespace pt::reference {
 namespace {
@@ -122,7 +124,7 @@ template <bool centred>
 Result<Routine> RowNormalization(Site& site) {
   PT_CHECK_OK(site.NeedInputs(2, centred ? 3 : 2));
   const std::vector<int64_t>& dims = site.in[0].dims;
-  PT_ASSIGN(const int64_t axis, site.Axis(site.node.int_or("axis", -1), site.in[0].rank()));
+  PT_ASSIGN(const int64_t axis, OrInvalid(ReadAxis(site.node, site.opset, site.in[0].dims.size()), site));
   const std::vector<int64_t> row_dims(dims.begin() + axis, dims.end());
   std::vector<int64_t> statistics(dims.begin(), dims.begin() + axis);
   int64_t rows = 1, row = 1;
@@ -261,7 +263,7 @@ Result<Routine> Lrn(Site& site) {
 Result<Routine> LpNormalization(Site& site) {
   PT_CHECK_OK(site.NeedInputs(1, 1));
   const std::vector<int64_t>& dims = site.in[0].dims;
-  PT_ASSIGN(const int64_t axis, site.Axis(site.node.int_or("axis", -1), site.in[0].rank()));
+  PT_ASSIGN(const int64_t axis, OrInvalid(ReadAxis(site.node, site.opset, site.in[0].dims.size()), site));
   const int64_t p = site.node.int_or("p", 2);
   if (p != 1 && p != 2) return site.Invalid("p is neither 1 nor 2");
   PT_CHECK_OK(site.Out(0, site.in[0].type, dims));

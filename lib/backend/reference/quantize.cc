@@ -10,6 +10,8 @@
 #include "lib/backend/reference/small_floats.h"
 #include "lib/backend/reference/types.h"
 #include "partitiontuner/graph/linear_quantisation.h"
+#include "partitiontuner/graph/operators/axis.h"
+#include "partitiontuner/graph/operators/or_refuse.h"
 
 namespace pt::reference {
 namespace {
@@ -32,8 +34,7 @@ Result<ParameterIndex> ReadParameters(const Site& site) {
   ParameterIndex index;
   if (scale.rank() == 0 || (scale.rank() == 1 && scale.count() == 1)) return index;
   index.single = false;
-  PT_ASSIGN(const int64_t axis, site.Axis(site.node.int_or("axis", 1), x.rank()));
-  const auto at = static_cast<size_t>(axis);
+  PT_ASSIGN(const size_t at, OrInvalid(ReadAxis(site.node, site.opset, x.dims.size()), site));
   index.dim = x.dims[at];
   for (size_t d = at + 1; d < x.dims.size(); ++d) index.inner *= x.dims[d];
   const int64_t given = site.node.int_or("block_size", 0);

@@ -8,6 +8,8 @@
 #include "lib/backend/reference/broadcast.h"
 #include "lib/backend/reference/operator.h"
 #include "lib/backend/reference/types.h"
+#include "partitiontuner/graph/operators/or_refuse.h"
+#include "partitiontuner/graph/operators/reductions.h"
 
 namespace pt::reference {
 namespace {
@@ -94,7 +96,7 @@ struct Reduction {
 Result<Reduction> ReadReduction(Site& site) {
   Reduction reduction;
   reduction.in = site.in[0].dims;
-  reduction.keep = site.node.int_or("keepdims", 1) != 0;
+  reduction.keep = KeepsReducedDims(site.node);
   const int64_t rank = site.in[0].rank();
   if (site.has(1) && !site.is_constant(1) && site.in[1].count() > 0) {
     if (site.in[1].type != DataType::kInt64 || site.in[1].rank() != 1)
@@ -105,15 +107,11 @@ Result<Reduction> ReadReduction(Site& site) {
     reduction.out = site.out[0].dims;
     return reduction;
   }
-  std::vector<int64_t> given;
-  if (!site.has(1) || site.in[1].count() > 0) {
-    PT_ASSIGN(const std::optional<std::vector<int64_t>> axes, site.Ints(1, "axes"));
-    given = axes.value_or(std::vector<int64_t>());
-  }
+  const auto content = site.has(1) ? site.in[1].constant : std::nullopt;
+  PT_ASSIGN(const std::vector<bool> reduced,
+            OrInvalid(ReadReducedDims(site.node, site.in[0].dims.size(), content), site));
   Mask mask{};
-  if (given.empty() && site.node.int_or("noop_with_empty_axes", 0) == 0) mask.fill(true);
-  if (!MarkAxes({given.data(), true}, static_cast<int64_t>(given.size()), rank, mask))
-    return site.Invalid("an axis does not exist");
+  std::ranges::copy(reduced, mask.begin());
   reduction.axes = SplitAxes(reduction.in, mask, reduction.keep);
   const Axes& axes = reduction.axes;
   PT_CHECK_OK(site.Out(0, site.in[0].type,
@@ -249,30 +247,29 @@ Result<Routine> Reduce(Site& site) {
 struct Line {
   int64_t outer = 1, n = 1, inner = 1;
 };
-Result<Line> LineAlong(const Site& site, int64_t raw_axis, int64_t* axis_out = nullptr) {
-  PT_ASSIGN(const int64_t axis, site.Axis(raw_axis, site.in[0].rank()));
+Line LineAlong(const Site& site, size_t axis) {
   Line line;
-  for (int64_t d = 0; d < site.in[0].rank(); ++d) {
-    (d < axis ? line.outer : d == axis ? line.n : line.inner) *= site.in[0].dims[static_cast<size_t>(d)];
+  for (size_t d = 0; d < site.in[0].dims.size(); ++d) {
+    (d < axis ? line.outer : d == axis ? line.n : line.inner) *= site.in[0].dims[d];
   }
-  if (axis_out != nullptr) *axis_out = axis;
   return line;
 }
 
 template <bool most>
 Result<Routine> ArgReduce(Site& site) {
   PT_CHECK_OK(site.NeedInputs(1, 1));
-  int64_t axis = 0;
-  PT_ASSIGN(const Line line, LineAlong(site, site.node.int_or("axis", 0), &axis));
+  PT_ASSIGN(const ArgReductionNode arg,
+            OrInvalid(ReadArgReduction(site.node, site.opset, site.in[0].dims.size()), site));
+  const Line line = LineAlong(site, arg.axis);
   if (line.n == 0) return site.Invalid("the axis is empty");
   std::vector<int64_t> dims = site.in[0].dims;
-  if (site.node.int_or("keepdims", 1) != 0) {
-    dims[static_cast<size_t>(axis)] = 1;
+  if (arg.keeps_dim) {
+    dims[arg.axis] = 1;
   } else {
-    dims.erase(dims.begin() + axis);
+    dims.erase(dims.begin() + static_cast<ptrdiff_t>(arg.axis));
   }
   PT_CHECK_OK(site.Out(0, DataType::kInt64, dims));
-  const bool last = site.node.int_or("select_last_index", 0) != 0;
+  const bool last = arg.takes_last;
   return VisitNumbers(site, site.in[0].type, [&]<typename T>() -> Result<Routine> {
     return Routine{[line, last](const Run& run) -> Status {
       ParallelRanges(run.team, line.outer * line.inner, static_cast<double>(line.n), [&](int64_t begin, int64_t end) {
@@ -298,12 +295,9 @@ Result<Routine> Cumulate(Site& site) {
   PT_CHECK_OK(site.NeedInputs(2, 2));
   PT_CHECK_OK(site.Out(0, site.in[0].type, site.in[0].dims));
   if (!IsIndexType(site.in[1].type) || site.in[1].count() != 1) return site.Invalid("the axis is not an integer");
-  const bool exclusive = site.node.int_or("exclusive", 0) != 0, reverse = site.node.int_or("reverse", 0) != 0;
+  const auto [exclusive, reverse] = ReadCumulative(site.node);
   std::vector<Line> lines;  // along each axis: the axis may be known only at run time
-  for (int64_t d = 0; d < site.in[0].rank(); ++d) {
-    PT_ASSIGN(const Line line, LineAlong(site, d));
-    lines.push_back(line);
-  }
+  for (size_t d = 0; d < site.in[0].dims.size(); ++d) lines.push_back(LineAlong(site, d));
   const bool wide = site.in[1].type == DataType::kInt64;
   return VisitNumbers(site, site.in[0].type, [&]<typename T>() -> Result<Routine> {
     return Routine{[=](const Run& run) -> Status {

@@ -4,6 +4,8 @@
 #include "lib/backend/reference/operator.h"
 #include "lib/backend/reference/strided_read.h"
 #include "lib/backend/reference/types.h"
+#include "partitiontuner/graph/operators/axis.h"
+#include "partitiontuner/graph/operators/or_refuse.h"
 #include "partitiontuner/support/text.h"
 
 namespace pt::reference {
@@ -87,7 +89,7 @@ Result<Routine> ScatterElements(Site& site) {
   PT_CHECK_OK(CheckScatter(site));
   const std::vector<int64_t>& in = site.in[0].dims;
   const std::vector<int64_t>& where = site.in[1].dims;
-  PT_ASSIGN(const int64_t axis, site.Axis(site.node.int_or("axis", 0), site.in[0].rank()));
+  PT_ASSIGN(const int64_t axis, OrInvalid(ReadAxis(site.node, site.opset, site.in[0].dims.size()), site));
   if (where != site.in[2].dims || where.size() != in.size()) return site.Invalid("indices and updates differ in shape");
   for (size_t d = 0; d < in.size(); ++d) {
     if (d != static_cast<size_t>(axis) && where[d] > in[d]) return site.Invalid("the indices are larger than the data");

@@ -6,6 +6,8 @@
 #include "lib/backend/reference/small_floats.h"
 #include "lib/backend/reference/strided_read.h"
 #include "lib/backend/reference/types.h"
+#include "partitiontuner/graph/operators/axis.h"
+#include "partitiontuner/graph/operators/or_refuse.h"
 
 namespace pt::reference {
 namespace {
@@ -56,11 +58,10 @@ Result<Routine> Compress(Site& site) {
   PT_CHECK_OK(site.NeedInputs(2, 2));
   PT_CHECK_OK(site.NeedContent(1));
   const TensorFacts& in = site.in[0];
-  const bool flat = site.node.find("axis") == nullptr;
+  const bool flat = !HasAxis(site.node);
   size_t axis = 0;
   if (!flat) {
-    PT_ASSIGN(const int64_t given, site.Axis(site.node.int_or("axis", 0), in.rank()));
-    axis = static_cast<size_t>(given);
+    PT_ASSIGN(axis, OrInvalid(ReadAxis(site.node, site.opset, in.dims.size()), site));
   }
   const int64_t length = flat ? in.count() : in.dims[axis];
   const TensorFacts& condition = site.in[1];

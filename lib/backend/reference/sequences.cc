@@ -6,6 +6,8 @@
 
 #include "lib/backend/reference/datum_operator.h"
 #include "lib/backend/reference/types.h"
+#include "partitiontuner/graph/operators/axis.h"
+#include "partitiontuner/graph/operators/or_refuse.h"
 #include "partitiontuner/support/checked.h"
 #include "partitiontuner/support/dims_text.h"
 
@@ -74,12 +76,6 @@ uint64_t StringBytes(const Tensor& tensor, int64_t begin, int64_t count) {
   uint64_t bytes = 0;
   for (int64_t i = begin; i < begin + count; ++i) bytes += tensor.strings()[static_cast<size_t>(i)].size();
   return bytes;
-}
-
-Result<int64_t> AxisOf(const DatumCall& call, int64_t rank, int64_t otherwise) {
-  const int64_t axis = call.node.int_or("axis", otherwise);
-  if (axis >= -rank && axis < rank) return axis < 0 ? axis + rank : axis;
-  return call.Invalid("axis " + std::to_string(axis) + " does not exist in a tensor of rank " + std::to_string(rank));
 }
 
 int64_t ProductOf(const Dims& dims, size_t begin, size_t end) {
@@ -184,7 +180,7 @@ Result<std::vector<int64_t>> SplitLengths(const DatumCall& call, int64_t whole) 
 Status SplitToSequence(DatumCall& call) {
   PT_ASSIGN(const Tensor* const whole, call.TensorAt(0));
   const Dims& dims = whole->dims();
-  PT_ASSIGN(const int64_t axis, AxisOf(call, whole->rank(), 0));
+  PT_ASSIGN(const int64_t axis, OrInvalid(ReadAxis(call.node, call.opset, dims.size()), call));
   const auto at = static_cast<size_t>(axis);
   // The list of the parts counts before it is made: a dim without elements may be as long as numbers are.
   PT_ASSIGN(
@@ -219,7 +215,7 @@ Status ConcatFromSequence(DatumCall& call) {
   if (elements.empty()) return call.Invalid("there is nothing to join in an empty sequence");
   const bool new_axis = call.node.int_or("new_axis", 0) != 0;
   const int64_t rank = elements[0]->rank() + (new_axis ? 1 : 0);
-  PT_ASSIGN(const int64_t axis, AxisOf(call, rank, 0));
+  PT_ASSIGN(const int64_t axis, OrInvalid(ReadAxis(call.node, call.opset, static_cast<size_t>(rank)), call));
   const auto at = static_cast<size_t>(axis);
   // With a new axis each element has one place along it.
   const auto dims_of = [&](const Tensor& tensor) {

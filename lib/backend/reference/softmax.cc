@@ -1,4 +1,6 @@
 // Softmax, LogSoftmax and Hardmax along one axis; before opset 13 along all dims from the axis on.
+#include "partitiontuner/graph/operators/softmax.h"
+
 #include <array>
 #include <cmath>
 #include <limits>
@@ -6,6 +8,7 @@
 #include "lib/backend/host/parallel.h"
 #include "lib/backend/reference/operator.h"
 #include "lib/backend/reference/types.h"
+#include "partitiontuner/graph/operators/or_refuse.h"
 
 namespace pt::reference {
 namespace {
@@ -17,18 +20,11 @@ struct Vectors {
 Result<Vectors> ReadVectors(Site& site) {
   PT_CHECK_OK(site.NeedInputs(1, 1));
   const std::vector<int64_t>& dims = site.in[0].dims;
-  const bool coerced = site.opset < 13;
-  const int64_t rank = site.in[0].rank();
-  const int64_t given = site.node.int_or("axis", coerced ? 1 : -1);
-  int64_t axis = rank;  // behind the last one there may be none
-  if (!coerced || given != rank) {
-    PT_ASSIGN(axis, site.Axis(given, std::max<int64_t>(1, rank)));
-  }
+  PT_ASSIGN(const SoftmaxNode softmax, OrInvalid(ReadSoftmax(site.node, site.opset, dims.size()), site));
   PT_CHECK_OK(site.Out(0, site.in[0].type, dims));
   Vectors v;
-  for (int64_t d = 0; d < rank; ++d) {
-    const int64_t dim = dims[static_cast<size_t>(d)];
-    (d < axis ? v.outer : d == axis || coerced ? v.n : v.inner) *= dim;
+  for (size_t d = 0; d < dims.size(); ++d) {
+    (d < softmax.begin ? v.outer : d < softmax.end ? v.n : v.inner) *= dims[d];
   }
   return v;
 }

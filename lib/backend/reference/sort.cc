@@ -5,6 +5,8 @@
 
 #include "lib/backend/reference/operator.h"
 #include "lib/backend/reference/types.h"
+#include "partitiontuner/graph/operators/or_refuse.h"
+#include "partitiontuner/graph/operators/reductions.h"
 
 namespace pt::reference {
 namespace {
@@ -26,9 +28,9 @@ bool Precedes(const T* x, int64_t step, bool largest, int64_t a, int64_t b) {
 Result<Routine> TopK(Site& site) {
   PT_CHECK_OK(site.NeedInputs(1, 2));
   const std::vector<int64_t>& in = site.in[0].dims;
-  PT_ASSIGN(const int64_t axis, site.Axis(site.node.int_or("axis", -1), site.in[0].rank()));
-  const auto at = static_cast<size_t>(axis);
-  int64_t k = site.node.int_or("k", -1);
+  PT_ASSIGN(const TopKNode top, OrInvalid(ReadTopK(site.node, site.opset, in.size()), site));
+  const size_t at = top.axis;
+  int64_t k = top.k.value_or(-1);
   if (site.has(1)) {
     if (site.in[1].type != DataType::kInt64 || site.in[1].count() != 1) return site.Invalid("k is not int64");
     if (site.is_constant(1)) {
@@ -46,7 +48,7 @@ Result<Routine> TopK(Site& site) {
   out[at] = k;
   PT_CHECK_OK(site.Out(0, site.in[0].type, out));
   PT_CHECK_OK(site.Out(1, DataType::kInt64, out));
-  const bool largest = site.node.int_or("largest", 1) != 0;
+  const bool largest = top.largest;
   const int64_t n = in[at];
   int64_t inner = 1;
   for (size_t d = at + 1; d < in.size(); ++d) inner *= in[d];

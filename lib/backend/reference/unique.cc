@@ -6,6 +6,8 @@
 
 #include "lib/backend/reference/operator.h"
 #include "lib/backend/reference/types.h"
+#include "partitiontuner/graph/operators/axis.h"
+#include "partitiontuner/graph/operators/or_refuse.h"
 
 namespace pt::reference {
 namespace {
@@ -101,9 +103,8 @@ Result<Routine> Unique(Site& site) {
   Slices slices{1, in.count(), 1};
   std::vector<int64_t> out = {0};
   size_t axis = 0;
-  if (site.node.find("axis") != nullptr) {
-    PT_ASSIGN(const int64_t given, site.Axis(site.node.int_or("axis", 0), in.rank()));
-    axis = static_cast<size_t>(given);
+  if (HasAxis(site.node)) {
+    PT_ASSIGN(axis, OrInvalid(ReadAxis(site.node, site.opset, in.dims.size()), site));
     slices.count = in.dims[axis];
     for (size_t d = 0; d < in.dims.size(); ++d) {
       if (d != axis) (d < axis ? slices.outer : slices.inner) *= in.dims[d];

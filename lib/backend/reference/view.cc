@@ -6,6 +6,8 @@
 #include "lib/backend/host/parallel.h"
 #include "lib/backend/reference/operator.h"
 #include "lib/backend/reference/types.h"
+#include "partitiontuner/graph/operators/axis.h"
+#include "partitiontuner/graph/operators/or_refuse.h"
 
 namespace pt::reference {
 namespace {
@@ -90,13 +92,9 @@ Result<Routine> Reshape(Site& site) {
 Result<Routine> Flatten(Site& site) {
   PT_CHECK_OK(site.NeedInputs(1, 1));
   const std::vector<int64_t>& in = site.in[0].dims;
-  PT_ASSIGN(const int64_t axis, site.Axis(site.node.int_or("axis", 1), site.in[0].rank() + 1));
-  // A negative axis counts without the position past the end.
-  const int64_t given = site.node.int_or("axis", 1);
-  const int64_t at = given < 0 ? given + site.in[0].rank() : axis;
-  if (at < 0) return site.Invalid("axis " + std::to_string(given) + " does not exist");
+  PT_ASSIGN(const size_t at, OrInvalid(ReadFlatten(site.node, in.size()), site));
   int64_t rows = 1, cols = 1;
-  for (size_t d = 0; d < in.size(); ++d) (static_cast<int64_t>(d) < at ? rows : cols) *= in[d];
+  for (size_t d = 0; d < in.size(); ++d) (d < at ? rows : cols) *= in[d];
   return View(site, {rows, cols});
 }
 

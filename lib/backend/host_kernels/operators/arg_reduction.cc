@@ -5,6 +5,8 @@
 #include "lib/backend/host/parallel.h"
 #include "lib/backend/host_kernels/kernels/arg_lines.h"
 #include "lib/backend/host_kernels/kernels/walk.h"
+#include "partitiontuner/graph/operators/or_refuse.h"
+#include "partitiontuner/graph/operators/reductions.h"
 
 namespace pt::host {
 namespace {
@@ -47,16 +49,17 @@ Result<Routine> ArgReduce(const Site& site) {
   PT_CHECK_OK(site.NeedInputs(1, 1));
   const Operand &x = site.in[0], &y = site.out[0];
   if (x.type() != DataType::kFloat32) return site.Unsupported("its input is not float32");
-  PT_ASSIGN(const int64_t axis, site.Axis(site.node().int_or("axis", 0), x.rank()));
-  const auto along = static_cast<size_t>(axis);
-  const bool keep = site.node().int_or("keepdims", 1) != 0;
+  PT_ASSIGN(const ArgReductionNode arg,
+            OrUnsupported(ReadArgReduction(site.node(), site.graph.opset(), x.dims().size()), site));
+  const size_t along = arg.axis;
+  const bool keep = arg.keeps_dim;
   std::vector<int64_t> dims = x.dims();
   dims[along] = 1;
-  if (!keep) dims.erase(dims.begin() + axis);
+  if (!keep) dims.erase(dims.begin() + static_cast<ptrdiff_t>(along));
   PT_CHECK_OK(site.NeedOutput(0, DataType::kInt64, dims));
   ArgReduction r;
   r.most = most;
-  r.last = site.node().int_or("select_last_index", 0) != 0;
+  r.last = arg.takes_last;
   r.n = x.dims()[along];
   r.stride = x.strides()[along];
   if (r.n < 1 || r.n > std::numeric_limits<int32_t>::max()) return site.Unsupported("its axis is empty or too long");

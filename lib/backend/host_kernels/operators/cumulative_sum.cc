@@ -5,6 +5,7 @@
 
 #include "lib/backend/host/parallel.h"
 #include "lib/backend/host_kernels/kernels/walk.h"
+#include "partitiontuner/graph/operators/reductions.h"
 
 namespace pt::host {
 namespace {
@@ -77,8 +78,9 @@ Result<Routine> CumSum(const Site& site) {
   }
   s.n = x.dims()[along];
   s.step = {x.strides()[along], y.strides()[along]};
-  s.exclusive = site.node().int_or("exclusive", 0) != 0;
-  s.reverse = site.node().int_or("reverse", 0) != 0;
+  const CumulativeNode sum = ReadCumulative(site.node());
+  s.exclusive = sum.exclusive;
+  s.reverse = sum.reverse;
   const auto routine = [&](auto run_sums) {
     return Routine{[s, run_sums](const Run& run) -> Status {
                      run_sums(s, run);

@@ -7,6 +7,8 @@
 #include "lib/backend/host/parallel.h"
 #include "lib/backend/host_kernels/kernels/strided_copy.h"
 #include "lib/backend/host_kernels/operators/merge.h"
+#include "partitiontuner/graph/operators/axis.h"
+#include "partitiontuner/graph/operators/or_refuse.h"
 
 namespace pt::host {
 namespace {
@@ -26,8 +28,7 @@ struct Elements {
 Result<Elements> ElementsOf(const Site& site, const Operand& where, const Operand& each, const Operand& whole) {
   if (!IsIndexType(where.type())) return site.Unsupported("its indices are not integers");
   if (where.dims() != each.dims() || where.rank() != whole.rank()) return site.Unsupported("its operands do not fit");
-  PT_ASSIGN(const int64_t axis, site.Axis(site.node().int_or("axis", 0), whole.rank()));
-  const auto along = static_cast<size_t>(axis);
+  PT_ASSIGN(const size_t along, OrUnsupported(ReadAxis(site.node(), site.graph.opset(), whole.dims().size()), site));
   Elements e;
   for (size_t d = where.dims().size(); d-- > 0;) {
     if (d == along) continue;

@@ -7,6 +7,8 @@
 #include "lib/backend/host/parallel.h"
 #include "lib/backend/host_kernels/kernels/strided_copy.h"
 #include "lib/backend/host_kernels/operators/indices.h"
+#include "partitiontuner/graph/operators/axis.h"
+#include "partitiontuner/graph/operators/or_refuse.h"
 
 namespace pt::host {
 namespace {
@@ -114,11 +116,11 @@ Result<Routine> Gather(const Site& site) {
   PT_CHECK_OK(site.NeedInputs(2, 2));
   const Operand &x = site.in[0], &where = site.in[1], &y = site.out[0];
   if (!IsIndexType(where.type())) return site.Unsupported("its indices are not integers");
-  PT_ASSIGN(const int64_t axis, site.Axis(site.node().int_or("axis", 0), x.rank()));
-  const auto at = static_cast<size_t>(axis), span = where.dims().size();
+  PT_ASSIGN(const size_t at, OrUnsupported(ReadAxis(site.node(), site.graph.opset(), x.dims().size()), site));
+  const size_t span = where.dims().size();
   std::vector<int64_t> dims = x.dims();
-  dims.erase(dims.begin() + axis);
-  dims.insert(dims.begin() + axis, where.dims().begin(), where.dims().end());
+  dims.erase(dims.begin() + static_cast<ptrdiff_t>(at));
+  dims.insert(dims.begin() + static_cast<ptrdiff_t>(at), where.dims().begin(), where.dims().end());
   PT_CHECK_OK(site.NeedOutput(0, x.type(), dims));
   Walk<2> outer, indices;
   for (size_t d = at; d-- > 0;) outer.Push(x.dims()[d], {x.strides()[d], y.strides()[d]});

@@ -6,6 +6,7 @@
 
 #include "lib/backend/host/parallel.h"
 #include "lib/backend/host_kernels/operators/indices.h"
+#include "partitiontuner/graph/operators/axis.h"
 #include "partitiontuner/graph/uses.h"
 #include "partitiontuner/support/checked.h"
 
@@ -14,10 +15,8 @@ namespace {
 
 constexpr size_t kMostParts = 4;
 
-std::optional<size_t> AxisOf(const Graph& graph, const Node& node, int64_t otherwise) {
-  const auto rank = static_cast<int64_t>(graph.value(node.inputs[0]).type.dims.size());
-  const int64_t given = node.int_or("axis", otherwise), axis = given < 0 ? given + rank : given;
-  return axis >= 0 && axis < rank ? std::optional(static_cast<size_t>(axis)) : std::nullopt;
+Result<size_t> AxisOf(const Graph& graph, const Node& node) {
+  return ReadAxis(node, graph.opset(), graph.value(node.inputs[0]).type.dims.size());
 }
 
 // One of the tensors that are joined.
@@ -158,8 +157,9 @@ std::optional<GatherJoined> ReadGatherJoined(const Graph& graph, std::span<const
   if (!concat.domain.empty() || concat.op != "Concat" || !gather.domain.empty() || gather.op != "Gather")
     return std::nullopt;
   if (OnlyReader(graph, concat.outputs[0]) != nodes[1] || gather.inputs[0] != concat.outputs[0]) return std::nullopt;
-  const auto joined = AxisOf(graph, concat, 0), axis = AxisOf(graph, gather, 0);
-  if (!joined || joined != axis || graph.value(gather.inputs[1]).type.dims.size() != 1) return std::nullopt;
+  const auto joined = AxisOf(graph, concat), axis = AxisOf(graph, gather);
+  if (!joined.ok() || !axis.ok() || *joined != *axis || graph.value(gather.inputs[1]).type.dims.size() != 1)
+    return std::nullopt;
   return GatherJoined{nodes[0], nodes[1], *axis};
 }
 

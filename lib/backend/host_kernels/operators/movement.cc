@@ -3,6 +3,9 @@
 #include <array>
 
 #include "lib/backend/host_kernels/operators/boxes.h"
+#include "partitiontuner/graph/operators/axis.h"
+#include "partitiontuner/graph/operators/movements.h"
+#include "partitiontuner/graph/operators/or_refuse.h"
 #include "partitiontuner/support/checked.h"
 
 namespace pt::host {
@@ -13,18 +16,11 @@ using Dims = std::vector<int64_t>;
 Result<Routine> Transpose(const Site& site) {
   PT_CHECK_OK(site.NeedInputs(1, 1));
   const Operand &x = site.in[0], &y = site.out[0];
-  const size_t rank = x.dims().size();
-  Dims reversed(rank);
-  for (size_t d = 0; d < rank; ++d) reversed[d] = static_cast<int64_t>(rank - 1 - d);
-  const Dims perm = site.node().ints_or("perm", reversed);
-  Dims sorted = perm;
-  std::sort(sorted.begin(), sorted.end());
-  std::reverse(reversed.begin(), reversed.end());
-  if (sorted != reversed) return site.Unsupported("its perm is not a permutation");
+  PT_ASSIGN(const std::vector<size_t> perm, OrUnsupported(ReadPermutation(site.node(), x.dims().size()), site));
   Box box;
   Dims dims;
-  for (size_t d = 0; d < rank; ++d) {
-    const auto from = static_cast<size_t>(perm[d]);
+  for (size_t d = 0; d < perm.size(); ++d) {
+    const size_t from = perm[d];
     dims.push_back(x.dims()[from]);
     box.dims.push_back({x.dims()[from], x.strides()[from], y.strides()[d]});
   }
@@ -51,8 +47,7 @@ bool HasProducers(const Site& site) {
 Result<Routine> Concat(const Site& site) {
   PT_CHECK_OK(site.NeedInputs(std::max<size_t>(1, site.in.size()), site.in.size()));
   const Operand& y = site.out[0];
-  PT_ASSIGN(const int64_t axis, site.Axis(site.node().int_or("axis", 1), site.in[0].rank()));
-  const auto at = static_cast<size_t>(axis);
+  PT_ASSIGN(const size_t at, OrUnsupported(ReadAxis(site.node(), site.graph.opset(), site.in[0].dims().size()), site));
   std::vector<Box> boxes;
   Dims joined = site.in[0].dims();
   joined[at] = 0;
@@ -92,8 +87,7 @@ Result<Dims> SplitSizes(const Site& site, int64_t dim) {
 Result<Routine> Split(const Site& site) {
   PT_CHECK_OK(site.NeedInputs(1, 2));
   const Operand& x = site.in[0];
-  PT_ASSIGN(const int64_t axis, site.Axis(site.node().int_or("axis", 0), x.rank()));
-  const auto at = static_cast<size_t>(axis);
+  PT_ASSIGN(const size_t at, OrUnsupported(ReadAxis(site.node(), site.graph.opset(), x.dims().size()), site));
   PT_ASSIGN(const Dims sizes, SplitSizes(site, x.dims()[at]));
   std::vector<Box> boxes;
   int64_t from = 0;
@@ -158,10 +152,9 @@ Result<Routine> Tile(const Site& site) {
 template <bool to_space>
 Result<Routine> DepthAndSpace(const Site& site) {
   PT_CHECK_OK(site.NeedInputs(1, 1));
-  const int64_t b = site.node().int_or("blocksize", 0);
-  const std::string mode = site.node().string_or("mode", "DCR");
-  if (site.in[0].rank() != 4 || b < 1 || b > 65536) return site.Unsupported("its dims or blocksize do not fit");
-  if (mode != "DCR" && mode != "CRD") return site.Unsupported("its mode is unknown");
+  PT_ASSIGN(const DepthSpaceNode blocks, OrUnsupported(ReadDepthSpace(site.node()), site));
+  const int64_t b = blocks.block;
+  if (site.in[0].rank() != 4) return site.Unsupported("its dims do not fit");
   const Dims& in = site.in[0].dims();
   const int64_t square = b * b;
   if (to_space ? in[1] % square != 0 : in[2] % b != 0 || in[3] % b != 0) return site.Unsupported("its dims do not fit");
@@ -171,7 +164,7 @@ Result<Routine> DepthAndSpace(const Site& site) {
   const TensorLayout &depth = to_space ? site.in[0].layout : site.out[0].layout,
                      &space = to_space ? site.out[0].layout : site.in[0].layout;
   const int64_t rest = space.dims[1], channel = depth.strides[1];
-  const bool rest_last = mode == "DCR";
+  const bool rest_last = blocks.depth_first;
   Box box;
   const auto add = [&](int64_t size, int64_t in_depth, int64_t in_space) {
     box.dims.push_back(to_space ? CopyDim{size, in_depth, in_space} : CopyDim{size, in_space, in_depth});

@@ -5,6 +5,9 @@
 #include "lib/backend/host_kernels/kernels/rows.h"
 #include "lib/backend/host_kernels/kernels/walk.h"
 #include "lib/backend/host_kernels/operator.h"
+#include "partitiontuner/graph/operators/axis.h"
+#include "partitiontuner/graph/operators/or_refuse.h"
+#include "partitiontuner/graph/operators/softmax.h"
 #include "partitiontuner/support/checked.h"
 
 namespace pt::host {
@@ -113,8 +116,8 @@ template <RowKind kind>
 Result<Routine> NormalizeRows(const Site& site) {
   PT_CHECK_OK(site.NeedInputs(2, kind == RowKind::kNormalize ? 3 : 2));
   if (site.node().int_or("stash_type", 1) != 1) return site.Unsupported("its statistics are not float32");
-  PT_ASSIGN(const int64_t axis, site.Axis(site.node().int_or("axis", -1), site.in[0].rank()));
-  const auto first = static_cast<size_t>(axis);
+  PT_ASSIGN(const size_t first,
+            OrUnsupported(ReadAxis(site.node(), site.graph.opset(), site.in[0].dims().size()), site));
   const std::span<const int64_t> row_dims = std::span(site.in[0].dims()).subspan(first);
   for (size_t i = 1; i < site.in.size(); ++i) PT_CHECK_OK(NeedRowOf(site, i, row_dims));
   PT_ASSIGN(Rows rows, RowsOf(site, first, site.in[0].dims().size()));
@@ -127,8 +130,10 @@ Result<Routine> NormalizeRows(const Site& site) {
 template <RowKind kind>
 Result<Routine> SoftmaxRows(const Site& site) {
   PT_CHECK_OK(site.NeedInputs(1, 1));
-  PT_ASSIGN(const int64_t axis, site.Axis(site.node().int_or("axis", -1), site.in[0].rank()));
-  PT_ASSIGN(Rows rows, RowsOf(site, static_cast<size_t>(axis), static_cast<size_t>(axis) + 1));
+  PT_ASSIGN(const SoftmaxNode softmax,
+            OrUnsupported(ReadSoftmax(site.node(), site.graph.opset(), site.in[0].dims().size()), site));
+  if (!softmax.is_along_one_dim()) return site.Unsupported("its vectors lie along several dims or none");
+  PT_ASSIGN(Rows rows, RowsOf(site, softmax.begin, softmax.end));
   if (rows.short_in) return site.Unsupported("its exponents must not be rounded");
   rows.function = FindRowFunction(kind);
   rows.work = 0.8;

@@ -3,6 +3,8 @@
 
 #include "lib/backend/host/parallel.h"
 #include "lib/backend/host_kernels/operators/indices.h"
+#include "partitiontuner/graph/operators/axis.h"
+#include "partitiontuner/graph/operators/or_refuse.h"
 
 namespace pt::host {
 namespace {
@@ -61,18 +63,18 @@ Result<Routine> OneHot(const Site& site) {
   const Operand &where = site.in[0], &depth = site.in[1], &values = site.in[2], &y = site.out[0];
   if (!IsIndexType(where.type()) || !IsIndexType(depth.type())) return site.Unsupported("its indices are not integers");
   if (depth.count() != 1 || values.rank() != 1 || values.count() != 2) return site.Unsupported("its inputs do not fit");
-  PT_ASSIGN(const int64_t axis, site.Axis(site.node().int_or("axis", -1), where.rank() + 1));
-  const auto along = static_cast<size_t>(axis);
+  PT_ASSIGN(const size_t along,
+            OrUnsupported(ReadAxis(site.node(), site.graph.opset(), where.dims().size() + 1), site));
   OneHots h;
   if (depth.constant) {
     h.depth = depth.constant->ToInts()[0];
   } else {
-    h.depth = y.rank() > axis ? y.dims()[along] : 0;
+    h.depth = y.dims().size() > along ? y.dims()[along] : 0;
     h.depth_in_run = depth.type();
   }
   if (h.depth < 1) return site.Unsupported("its depth is not positive");
   std::vector<int64_t> dims = where.dims();
-  dims.insert(dims.begin() + axis, h.depth);
+  dims.insert(dims.begin() + static_cast<ptrdiff_t>(along), h.depth);
   PT_CHECK_OK(site.NeedOutput(0, values.type(), dims));
   for (size_t d = where.dims().size(); d-- > 0;) {
     h.lines.Push(where.dims()[d], {where.strides()[d], y.strides()[d < along ? d : d + 1]});

@@ -7,6 +7,8 @@
 
 #include "lib/backend/host/parallel.h"
 #include "lib/backend/host_kernels/data_sized.h"
+#include "partitiontuner/graph/operators/axis.h"
+#include "partitiontuner/graph/operators/or_refuse.h"
 #include "partitiontuner/graph/visit_type.h"
 
 namespace pt::host {
@@ -112,8 +114,8 @@ class Compress final : public DataSized {
     std::vector<int64_t> dims = run.dims(0);
     int64_t outer = 1, bytes = BitsOf(run.type(0)) / 8, length = run.count(0);
     size_t axis = 0;
-    if (run.node().find("axis") != nullptr) {
-      PT_ASSIGN(axis, run.Axis(run.node().int_or("axis", 0), dims.size()));
+    if (HasAxis(run.node())) {
+      PT_ASSIGN(axis, OrInvalid(ReadAxis(run.node(), run.opset(), dims.size()), run));
       length = dims[axis];
       for (size_t d = 0; d < dims.size(); ++d) {
         if (d != axis) (d < axis ? outer : bytes) *= dims[d];

@@ -11,6 +11,8 @@
 #include "lib/backend/host/parallel.h"
 #include "lib/backend/host_kernels/kernels/entering.h"
 #include "lib/backend/host_kernels/kernels/walk.h"
+#include "partitiontuner/graph/operators/or_refuse.h"
+#include "partitiontuner/graph/operators/reductions.h"
 
 namespace pt::host {
 namespace {
@@ -121,24 +123,24 @@ void RunTopK(const TopKs& t, const Entering<T>& entering, const Run& run) {
 }
 
 // k from an attribute (older operator sets), a constant, or the planned output; the run then checks it.
-Result<int64_t> ReadK(const Site& site, size_t axis) {
-  if (!site.has(1)) return site.node().int_or("k", -1);
+Result<int64_t> KOf(const Site& site, const TopKNode& top) {
+  if (!site.has(1)) return top.k.value_or(-1);
   if (site.in[1].type() != DataType::kInt64 || site.in[1].count() != 1) return site.Unsupported("k is not one int64");
   if (site.is_constant(1)) return site.in[1].constant->ToInts()[0];
   for (const Operand& y : site.out) {
-    if (y.present() && y.rank() == site.in[0].rank()) return y.dims()[axis];
+    if (y.present() && y.rank() == site.in[0].rank()) return y.dims()[top.axis];
   }
   return site.Unsupported("k is known only at run time");
 }
 
-Result<TopKs> ReadTopK(const Site& site) {
+Result<TopKs> TopKsOf(const Site& site) {
   PT_CHECK_OK(site.NeedInputs(1, 2));
   const Operand& x = site.in[0];
-  PT_ASSIGN(const int64_t axis, site.Axis(site.node().int_or("axis", -1), x.rank()));
-  const auto along = static_cast<size_t>(axis);
+  PT_ASSIGN(const TopKNode top, OrUnsupported(ReadTopK(site.node(), site.graph.opset(), x.dims().size()), site));
+  const size_t along = top.axis;
   TopKs t;
   t.n = x.dims()[along];
-  PT_ASSIGN(t.k, ReadK(site, along));
+  PT_ASSIGN(t.k, KOf(site, top));
   if (t.k < 0 || t.k > t.n || t.n > std::numeric_limits<int32_t>::max()) return site.Unsupported("k does not fit");
   std::vector<int64_t> dims = x.dims();
   dims[along] = t.k;
@@ -155,7 +157,7 @@ Result<TopKs> ReadTopK(const Site& site) {
   t.number_step = stride(0, along);
   t.index_step = stride(1, along);
   t.capacity = std::min(t.n, std::max(2 * t.k, kLeastCapacity));
-  t.largest = site.node().int_or("largest", 1) != 0;
+  t.largest = top.largest;
   return t;
 }
 
@@ -174,7 +176,7 @@ Routine RoutineOf(const Site& site, const TopKs& t) {
 }
 
 Result<Routine> TopK(const Site& site) {
-  PT_ASSIGN(const TopKs t, ReadTopK(site));
+  PT_ASSIGN(const TopKs t, TopKsOf(site));
   if (site.in[0].type() == DataType::kFloat32) return RoutineOf<float>(site, t);
   if (site.in[0].type() == DataType::kInt32) return RoutineOf<int32_t>(site, t);
   if (site.in[0].type() == DataType::kInt64) return RoutineOf<int64_t>(site, t);

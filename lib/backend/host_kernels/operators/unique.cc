@@ -7,6 +7,8 @@
 
 #include "lib/backend/host/parallel.h"
 #include "lib/backend/host_kernels/data_sized.h"
+#include "partitiontuner/graph/operators/axis.h"
+#include "partitiontuner/graph/operators/or_refuse.h"
 #include "partitiontuner/graph/visit_type.h"
 
 namespace pt::host {
@@ -51,9 +53,9 @@ class Unique final : public DataSized {
     Slices slices{1, run.count(0), 1};
     std::vector<int64_t> dims = {0};
     size_t axis = 0;
-    if (run.node().find("axis") != nullptr) {
+    if (HasAxis(run.node())) {
       dims = run.dims(0);
-      PT_ASSIGN(axis, run.Axis(run.node().int_or("axis", 0), dims.size()));
+      PT_ASSIGN(axis, OrInvalid(ReadAxis(run.node(), run.opset(), dims.size()), run));
       slices.count = dims[axis];
       for (size_t d = 0; d < dims.size(); ++d) {
         if (d != axis) (d < axis ? slices.outer : slices.inner) *= dims[d];

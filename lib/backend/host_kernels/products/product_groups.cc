@@ -7,6 +7,7 @@
 #include "lib/backend/host_kernels/products/thin_products.h"
 #include "partitiontuner/backend/elementwise_groups.h"
 #include "partitiontuner/backend/window_parameters.h"
+#include "partitiontuner/graph/operators/gemm.h"
 #include "partitiontuner/graph/uses.h"
 #include "partitiontuner/support/checked.h"
 
@@ -87,10 +88,9 @@ std::optional<ConstantProduct> ReadProduct(const Graph& graph, NodeId id) {
     return std::nullopt;
   }
   if (!gemm) return product;
-  if (node.int_or("transA", 0) != 0 || node.float_or("alpha", 1) != 1 || node.float_or("beta", 1) != 1) {
-    return std::nullopt;
-  }
-  product.transposed = node.int_or("transB", 0) != 0;
+  const GemmNode said = ReadGemm(node);
+  if (said.transpose_a || said.is_scaled()) return std::nullopt;
+  product.transposed = said.transpose_b;
   if (node.inputs.size() < 3 || !node.inputs[2].valid()) return product;
   product.bias = graph.value(node.inputs[2]).constant;
   return IsRow(product.bias, product.columns()) ? std::optional(std::move(product)) : std::nullopt;

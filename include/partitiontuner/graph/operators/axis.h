@@ -1,0 +1,27 @@
+// The attribute "axis", whatever operator has it: its default, and negative values counted from the end.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "partitiontuner/graph/graph.h"
+#include "partitiontuner/support/result.h"
+
+namespace pt {
+
+// From 0 on. Error: kInvalidInput where a tensor of this rank has no such axis.
+Result<size_t> ResolveAxis(int64_t axis, size_t rank);
+
+// The axis that the node names, or the default of its operator in this operator set, from 0 on. rank: of the tensor
+// that the axis is of; for OneHot, of the result. Not for Softmax and Flatten, whose axes mean more (softmax.h,
+// ReadFlatten). Errors: kInvalidInput where there is no such axis; kUnsupported for operators that are not in the
+// table.
+Result<size_t> ReadAxis(const Node& node, int64_t opset, size_t rank);
+
+// Whether the node names one: Compress and Unique take a flat tensor where it does not.
+bool HasAxis(const Node& node);
+
+// How many dims a Flatten folds into its rows, 0 to rank. Error: kInvalidInput where it is out of range.
+Result<size_t> ReadFlatten(const Node& node, size_t rank);
+
+}  // namespace pt

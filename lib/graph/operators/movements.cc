@@ -1,0 +1,37 @@
+#include "partitiontuner/graph/operators/movements.h"
+
+#include <string>
+
+#include "partitiontuner/support/text.h"
+
+namespace pt {
+namespace {
+
+Error Invalid(std::string why) { return MakeError(ErrorCode::kInvalidInput, "graph.movement", std::move(why)); }
+
+}  // namespace
+
+Result<std::vector<size_t>> ReadPermutation(const Node& node, size_t rank) {
+  std::vector<int64_t> reversed(rank);
+  for (size_t d = 0; d < rank; ++d) reversed[d] = static_cast<int64_t>(rank - 1 - d);
+  std::vector<size_t> order;
+  std::vector<bool> seen(rank, false);
+  const auto wrong = [&] { return Invalid("perm is not a permutation of " + std::to_string(rank) + " dims"); };
+  for (const int64_t d : node.ints_or("perm", reversed)) {
+    if (d < 0 || d >= static_cast<int64_t>(rank) || seen[static_cast<size_t>(d)]) return wrong();
+    seen[static_cast<size_t>(d)] = true;
+    order.push_back(static_cast<size_t>(d));
+  }
+  if (order.size() != rank) return wrong();
+  return order;
+}
+
+Result<DepthSpaceNode> ReadDepthSpace(const Node& node) {
+  const int64_t block = node.int_or("blocksize", 0);
+  if (block < 1 || block > 65536) return Invalid("blocksize " + std::to_string(block) + " is not within 1 and 65536");
+  const std::string mode = node.string_or("mode", "DCR");
+  if (mode != "DCR" && mode != "CRD") return Invalid(UnknownWord("mode", mode, {"DCR", "CRD"}));
+  return DepthSpaceNode{block, mode == "DCR"};
+}
+
+}  // namespace pt
