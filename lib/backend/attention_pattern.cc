@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "partitiontuner/graph/operators/movements.h"
 #include "partitiontuner/graph/operators/softmax.h"
 #include "partitiontuner/graph/uses.h"
 
@@ -110,14 +111,11 @@ class Finder {
     return matrices;
   }
 
-  std::vector<size_t> Permutation(const Node& transpose) const {
-    const size_t rank = graph_.value(transpose.inputs[0]).type.dims.size();
-    std::vector<size_t> permutation(rank);
-    for (size_t d = 0; d < rank; ++d) permutation[d] = rank - 1 - d;
-    if (const auto* given = std::get_if<std::vector<int64_t>>(transpose.find("perm"))) {
-      for (size_t d = 0; d < rank; ++d) permutation[d] = static_cast<size_t>((*given)[d]);
-    }
-    return permutation;
+  // nullopt where the node is no Transpose that can be read.
+  std::optional<std::vector<size_t>> Permutation(const Node& node) const {
+    if (!IsOp(node, "Transpose")) return std::nullopt;
+    Result<std::vector<size_t>> read = ReadPermutation(node, graph_.value(node.inputs[0]).type.dims.size());
+    return read.ok() ? std::optional(std::move(*read)) : std::nullopt;
   }
 
   // A product's operand, seen through the transpositions and scales that make it for this product alone.
@@ -127,9 +125,8 @@ class Finder {
       const NodeId producer = OwnProducer(matrices.value);
       if (!producer.valid()) return matrices;
       const Node& node = graph_.node(producer);
-      if (IsOp(node, "Transpose")) {
-        const std::vector<size_t> permutation = Permutation(node);
-        for (size_t& dim : matrices.dims) dim = permutation[dim];
+      if (const auto permutation = Permutation(node)) {
+        for (size_t& dim : matrices.dims) dim = (*permutation)[dim];
         matrices.value = node.inputs[0];
       } else if (const auto input = scales ? ScaledInput(node) : std::nullopt) {
         pattern_.scale = *ScaleBy(node, *input);
@@ -153,10 +150,10 @@ class Finder {
     const ValueId made = graph_.node(product).outputs[0];
     AttentionPattern::Matrices result = Identity(made);
     const NodeId reader = OnlyReader(graph_, made);
-    if (!reader.valid() || !IsOp(graph_.node(reader), "Transpose")) return result;
+    const auto permutation = reader.valid() ? Permutation(graph_.node(reader)) : std::nullopt;
+    if (!permutation) return result;
     Take(reader);
-    const std::vector<size_t> permutation = Permutation(graph_.node(reader));
-    for (size_t d = 0; d < permutation.size(); ++d) result.dims[permutation[d]] = d;
+    for (size_t d = 0; d < permutation->size(); ++d) result.dims[(*permutation)[d]] = d;
     result.value = graph_.node(reader).outputs[0];
     return result;
   }

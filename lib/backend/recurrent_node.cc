@@ -4,6 +4,7 @@
 #include <cctype>
 #include <vector>
 
+#include "partitiontuner/graph/operators/recurrence.h"
 #include "partitiontuner/support/checked.h"
 
 namespace pt {
@@ -48,7 +49,9 @@ Status ReadSizes(const Graph& graph, const Node& node, RecurrentNode& n) {
   n.time = (*x)[n.batch_first ? 1 : 0];
   n.batch = (*x)[n.batch_first ? 0 : 1];
   n.input = (*x)[2];
-  n.hidden = node.int_or("hidden_size", (*r)[2]);
+  const Result<RecurrenceNode> said = ReadRecurrence(node);
+  if (!said.ok()) return NotUsual(said.error().message);
+  n.hidden = said->hidden.value_or((*r)[2]);
   const Dims sizes{n.time, n.batch, n.input, n.hidden, n.gates, n.directions};
   const std::optional<int64_t> product = CheckedProduct(sizes);
   if (!product || *product == 0) return NotUsual("a dim is zero or too large");
@@ -100,16 +103,14 @@ Status CheckLengths(const Graph& graph, ValueId id, const RecurrentNode& n) {
 
 Status ReadAttributes(const Node& node, RecurrentNode& n) {
   n.gates = n.cell == RecurrentCell::kLstm ? 4 : n.cell == RecurrentCell::kGru ? 3 : 1;
-  n.batch_first = node.int_or("layout", 0) != 0;
-  n.linear_before_reset = node.int_or("linear_before_reset", 0) != 0;
-  const std::string direction = node.string_or("direction", "forward");
-  if (direction != "forward" && direction != "reverse" && direction != "bidirectional") {
-    return NotUsual("its direction is \"" + direction + "\"");
-  }
-  n.directions = direction == "bidirectional" ? 2 : 1;
-  n.reverse = direction == "reverse";
-  if (node.find("clip") != nullptr && node.float_or("clip", 0.0F) > 0) return NotUsual("it clips");
-  if (node.int_or("input_forget", 0) != 0) return NotUsual("it couples the input and forget gates");
+  const Result<RecurrenceNode> said = ReadRecurrence(node);
+  if (!said.ok()) return NotUsual(said.error().message);
+  n.batch_first = said->batch_first;
+  n.linear_before_reset = said->linear_before_reset;
+  n.directions = said->directions();
+  n.reverse = said->direction == RecurrenceDirection::kReverse;
+  if (said->clip > 0) return NotUsual("it clips");
+  if (said->input_forget) return NotUsual("it couples the input and forget gates");
   return ReadActivations(node, n);
 }
 

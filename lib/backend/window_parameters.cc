@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "partitiontuner/graph/operators/windows.h"
+
 namespace pt {
 namespace {
 
@@ -14,14 +16,13 @@ bool AllWithin(const Dims& values, int64_t least) {
 }
 
 // Attributes as they stand; sizes and ranges checked.
-std::optional<WindowParameters> Stated(const Node& node, std::span<const int64_t> kernel, size_t spatial) {
+std::optional<WindowParameters> Stated(const WindowNode& node, std::span<const int64_t> kernel, size_t spatial) {
   WindowParameters window;
   window.kernel.assign(kernel.begin(), kernel.end());
-  window.strides = node.ints_or("strides", Dims(spatial, 1));
-  window.dilations = node.ints_or("dilations", Dims(spatial, 1));
-  const Dims pads = node.ints_or("pads", Dims(2 * spatial, 0));
-  if (spatial == 0 || spatial > 3 || window.kernel.size() != spatial || window.strides.size() != spatial ||
-      window.dilations.size() != spatial || pads.size() != 2 * spatial || !AllWithin(window.kernel, 1) ||
+  window.strides = node.strides;
+  window.dilations = node.dilations;
+  const Dims& pads = node.pads;
+  if (spatial == 0 || spatial > 3 || window.kernel.size() != spatial || !AllWithin(window.kernel, 1) ||
       !AllWithin(window.strides, 1) || !AllWithin(window.dilations, 1) || !AllWithin(pads, 0)) {
     return std::nullopt;
   }
@@ -43,17 +44,17 @@ WindowParameters::Dims WindowParameters::dilates() const {
 
 std::optional<WindowParameters> WindowOf(const Node& node, std::span<const int64_t> kernel, std::span<const int64_t> in,
                                          std::span<const int64_t> out) {
-  auto window = Stated(node, kernel, in.size());
+  const Result<WindowNode> said = ReadWindowNode(node, in.size());
+  auto window = said.ok() ? Stated(*said, kernel, in.size()) : std::nullopt;
   if (!window || out.size() != in.size()) return std::nullopt;
-  const std::string mode = node.string_or("auto_pad", "NOTSET");
   for (size_t i = 0; i < in.size(); ++i) {
     const int64_t extent = Extent(*window, i);
     const int64_t needed = (out[i] - 1) * window->strides[i] + extent - in[i];
-    if (mode == "SAME_UPPER" || mode == "SAME_LOWER") {
+    if (said->is_same()) {
       const int64_t total = std::max<int64_t>(needed, 0);
-      window->pads_begin[i] = mode == "SAME_UPPER" ? total / 2 : total - total / 2;
+      window->pads_begin[i] = said->Before(total);
       window->stated_end[i] = total - window->pads_begin[i];
-    } else if (mode == "VALID") {
+    } else if (said->auto_pad == AutoPad::kValid) {
       window->pads_begin[i] = window->stated_end[i] = 0;
     }
     window->pads_end[i] = window->stated_end[i];
@@ -65,18 +66,16 @@ std::optional<WindowParameters> WindowOf(const Node& node, std::span<const int64
 
 std::optional<WindowParameters> TransposedWindowOf(const Node& node, std::span<const int64_t> kernel,
                                                    std::span<const int64_t> in, std::span<const int64_t> out) {
-  auto window = Stated(node, kernel, in.size());
+  const Result<WindowNode> said = ReadWindowNode(node, in.size());
+  auto window = said.ok() ? Stated(*said, kernel, in.size()) : std::nullopt;
   if (!window || out.size() != in.size()) return std::nullopt;
-  const std::string mode = node.string_or("auto_pad", "NOTSET");
-  const Dims extra = node.ints_or("output_padding", Dims(in.size(), 0));
-  const bool sized = node.find("output_shape") != nullptr;
-  if (extra.size() != in.size()) return std::nullopt;
+  const bool sized = !said->output_shape.empty();
   for (size_t i = 0; i < in.size(); ++i) {
     const int64_t full = (in[i] - 1) * window->strides[i] + Extent(*window, i);
-    if (sized || mode == "SAME_UPPER" || mode == "SAME_LOWER") {
-      const int64_t total = std::max<int64_t>(full + extra[i] - out[i], 0);
-      window->pads_begin[i] = mode == "SAME_UPPER" ? total / 2 : total - total / 2;
-    } else if (mode == "VALID") {
+    if (sized || said->is_same()) {
+      const int64_t total = std::max<int64_t>(full + said->output_padding[i] - out[i], 0);
+      window->pads_begin[i] = said->Before(total);
+    } else if (said->auto_pad == AutoPad::kValid) {
       window->pads_begin[i] = 0;
     }
     window->pads_end[i] = full - window->pads_begin[i] - out[i];

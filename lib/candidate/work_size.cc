@@ -7,6 +7,8 @@
 #include <vector>
 
 #include "partitiontuner/graph/operators/gemm.h"
+#include "partitiontuner/graph/operators/normalizations.h"
+#include "partitiontuner/graph/operators/windows.h"
 #include "partitiontuner/support/checked.h"
 
 namespace pt {
@@ -71,13 +73,16 @@ double Recurrent(const Shapes& s) {
 
 double Pool(const Shapes& s) {
   double window = 1;
-  for (int64_t k : s.node.ints_or("kernel_shape", {})) window *= static_cast<double>(k);
+  for (int64_t k : ReadKernelShape(s.node).value_or(std::vector<int64_t>())) window *= static_cast<double>(k);
   return s.out() * window;
 }
 
 double PerInput(const Shapes& s) { return s.in(0); }
 double Normalization(const Shapes& s) { return 5 * s.in(0); }
-double Lrn(const Shapes& s) { return s.in(0) * static_cast<double>(s.node.int_or("size", 1) + 3); }
+double Lrn(const Shapes& s) {
+  const Result<LrnNode> lrn = ReadLrn(s.node);
+  return s.in(0) * static_cast<double>(lrn.ok() ? lrn->size + 3 : 4);
+}
 double Nothing(const Shapes&) { return 0; }
 
 struct Row {

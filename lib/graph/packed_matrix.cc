@@ -43,7 +43,7 @@ bool ReadBlocks(const Node& node, int64_t opset, PackedMatrix& matrix) {
   const Result<size_t> axis = ReadAxis(node, opset, 2);
   if (!axis.ok()) return false;
   const size_t at = *axis;
-  const int64_t given = node.int_or("block_size", 0);
+  const int64_t given = ReadBlockSize(node);
   if (scales.size() == 1) {
     matrix.column_step = 1;
     return at != along_depth && scales[0] == matrix.columns;

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <string>
 
-#include "partitiontuner/support/text.h"
+#include "partitiontuner/graph/operators/windows.h"
 
 namespace pt {
 namespace {
@@ -23,17 +23,13 @@ bool AllWithin(std::span<const int64_t> values, int64_t least) {
 Result<TransposedSizes> TransposedSizesOf(const Node& node, std::span<const int64_t> in,
                                           std::span<const int64_t> kernel) {
   const size_t rank = in.size();
-  TransposedSizes sizes{node.ints_or("strides", Dims(rank, 1)), node.ints_or("dilations", Dims(rank, 1)), {}, {}};
-  const Dims extra = node.ints_or("output_padding", Dims(rank, 0)), pads = node.ints_or("pads", Dims(2 * rank, 0));
-  Dims shape = node.ints_or("output_shape", {});
+  PT_ASSIGN(const WindowNode window, ReadWindowNode(node, rank));
+  TransposedSizes sizes{window.strides, window.dilations, {}, {}};
+  const Dims &extra = window.output_padding, &pads = window.pads;
+  Dims shape = window.output_shape;
   if (shape.size() == rank + 2) shape.erase(shape.begin(), shape.begin() + 2);
-  const std::string mode = node.string_or("auto_pad", "NOTSET");  // empty: as some exporters write it
-  const bool same = mode == "SAME_UPPER" || mode == "SAME_LOWER";
-  if (!same && !mode.empty() && mode != "NOTSET" && mode != "VALID")
-    return Invalid(UnknownWord("auto_pad", mode, {"NOTSET", "SAME_UPPER", "SAME_LOWER", "VALID"}));
-  if (kernel.size() != rank || sizes.strides.size() != rank || sizes.dilations.size() != rank || extra.size() != rank ||
-      pads.size() != 2 * rank || (!shape.empty() && shape.size() != rank)) {
-    return Invalid("strides, dilations, pads, output_padding or output_shape do not fit its spatial dims");
+  if (kernel.size() != rank || (!shape.empty() && shape.size() != rank)) {
+    return Invalid("kernel or output_shape do not fit its spatial dims");
   }
   if (!AllWithin(sizes.strides, 1) || !AllWithin(sizes.dilations, 1) || !AllWithin(kernel, 1) || !AllWithin(extra, 0) ||
       !AllWithin(pads, -kMost) || !AllWithin(shape, 0) || !AllWithin(in, INT64_MIN)) {
@@ -45,11 +41,11 @@ Result<TransposedSizes> TransposedSizesOf(const Node& node, std::span<const int6
     if (span > kMost) return Invalid("a dilated kernel is too large");
     const int64_t full = sizes.strides[d] * (count - 1) + extra[d] + span;
     int64_t out = full, begin = 0;
-    if (!shape.empty() || same) {
+    if (!shape.empty() || window.is_same()) {
       out = !shape.empty() ? shape[d] : count * sizes.strides[d];
       const int64_t total = std::max<int64_t>(0, full - out);
-      begin = mode == "SAME_UPPER" ? total / 2 : total - total / 2;
-    } else if (mode != "VALID") {
+      begin = window.Before(total);
+    } else if (window.auto_pad != AutoPad::kValid) {
       begin = pads[d];
       out = full - begin - pads[d + rank];
     }

@@ -7,6 +7,8 @@
 #include "lib/transform/edit.h"
 #include "lib/transform/pass_list.h"
 #include "partitiontuner/graph/operators/gemm.h"
+#include "partitiontuner/graph/operators/normalizations.h"
+#include "partitiontuner/graph/operators/windows.h"
 #include "partitiontuner/support/aligned_bytes.h"
 
 namespace pt {
@@ -24,14 +26,15 @@ struct Affine {
 };
 
 std::optional<Affine> AffineOfNormalization(const Graph& graph, const Node& node, size_t channels) {
-  if (node.int_or("training_mode", 0) != 0) return std::nullopt;
+  const BatchNormalizationNode batch = ReadBatchNormalization(node);
+  if (batch.training) return std::nullopt;
   const Tensor *scale = FloatConstant(graph, node, 1), *bias = FloatConstant(graph, node, 2),
                *mean = FloatConstant(graph, node, 3), *variance = FloatConstant(graph, node, 4);
   if (!scale || !bias || !mean || !variance) return std::nullopt;
   for (const Tensor* t : {scale, bias, mean, variance}) {
     if (static_cast<size_t>(t->element_count()) != channels) return std::nullopt;
   }
-  const double epsilon = static_cast<double>(node.float_or("epsilon", 1e-5F));
+  const double epsilon = static_cast<double>(batch.epsilon);
   Affine affine;
   for (size_t c = 0; c < channels; ++c) {
     const double factor = static_cast<double>(scale->values<float>()[c]) /
@@ -125,7 +128,7 @@ std::optional<WeightChannels> ChannelsOf(const Node& node, const Tensor& weights
                           .per_group = static_cast<size_t>(dims[transposed ? 0 : 1])};
   }
   if (IsOp(node, "ConvTranspose") && dims.size() >= 3) {
-    const auto groups = static_cast<size_t>(node.int_or("group", 1)), inputs = static_cast<size_t>(dims[0]);
+    const auto groups = static_cast<size_t>(ReadConvolutionGroups(node)), inputs = static_cast<size_t>(dims[0]);
     if (groups == 0 || inputs % groups != 0) return std::nullopt;
     return WeightChannels{.inner = ProductFrom(dims, 2),
                           .per_group = static_cast<size_t>(dims[1]),

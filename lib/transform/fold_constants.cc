@@ -9,6 +9,7 @@
 #include "lib/transform/pass_list.h"
 #include "partitiontuner/graph/chance.h"
 #include "partitiontuner/graph/linear_quantisation.h"
+#include "partitiontuner/graph/operators/views.h"
 #include "partitiontuner/support/checked.h"
 
 namespace pt {
@@ -45,15 +46,14 @@ std::optional<Tensor> DimsAnswer(const Graph& graph, const Node& node) {
   if ((!shape && !IsOp(node, "Size")) || node.inputs.size() != 1) return std::nullopt;
   const auto dims = graph.value(node.inputs[0]).type.static_dims();
   if (!dims) return std::nullopt;
-  const auto rank = static_cast<int64_t>(dims->size());
   if (!shape) {
     const auto count = CheckedProduct(*dims);
     return count ? std::optional(Tensor::Int64({}, {*count})) : std::nullopt;
   }
-  const auto clamp = [&](int64_t axis) { return std::clamp<int64_t>(axis < 0 ? axis + rank : axis, 0, rank); };
-  const int64_t start = clamp(node.int_or("start", 0)), end = std::max(start, clamp(node.int_or("end", rank)));
-  const std::vector<int64_t> part(dims->begin() + start, dims->begin() + end);
-  return Tensor::Int64({end - start}, part);
+  const auto [begin, end] = ReadShapeRange(node, dims->size());
+  const std::vector<int64_t> part(dims->begin() + static_cast<ptrdiff_t>(begin),
+                                  dims->begin() + static_cast<ptrdiff_t>(end));
+  return Tensor::Int64({static_cast<int64_t>(part.size())}, part);
 }
 
 class Folder {

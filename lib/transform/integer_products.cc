@@ -5,6 +5,7 @@
 #include "lib/transform/edit.h"
 #include "partitiontuner/graph/linear_quantisation.h"
 #include "partitiontuner/graph/operators/gemm.h"
+#include "partitiontuner/graph/operators/windows.h"
 
 namespace pt {
 namespace {
@@ -31,7 +32,7 @@ bool ComesFromBytes(const Graph& graph, ValueId value) {
 // The axis of the product's second operand that runs along the output's channels.
 int64_t ChannelAxis(const Graph& graph, const Node& product) {
   if (IsOp(product, "Conv")) return 0;
-  if (IsOp(product, "ConvTranspose")) return product.int_or("group", 1) == 1 ? 1 : LinearQuantisation::kWholeTensor;
+  if (IsOp(product, "ConvTranspose")) return ReadConvolutionGroups(product) == 1 ? 1 : LinearQuantisation::kWholeTensor;
   if (IsOp(product, "Gemm")) return ReadGemm(product).transpose_b ? 0 : 1;
   return static_cast<int64_t>(graph.value(product.inputs[1]).type.dims.size()) - 1;
 }

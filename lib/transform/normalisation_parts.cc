@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "partitiontuner/graph/operators/reductions.h"
+
 namespace pt {
 
 std::optional<float> ScalarOf(const Graph& graph, ValueId value) {
@@ -13,7 +15,7 @@ std::optional<float> ScalarOf(const Graph& graph, ValueId value) {
 ValueId OtherOperand(const Node& node, ValueId one) { return node.inputs[node.inputs[0] == one ? 1 : 0]; }
 
 std::optional<std::vector<int64_t>> TrailingDims(const Graph& graph, const Node& mean, const ValueType& type) {
-  if (!type.ranked || type.type != DataType::kFloat32 || mean.int_or("keepdims", 1) != 1) return std::nullopt;
+  if (!type.ranked || type.type != DataType::kFloat32 || !KeepsReducedDims(mean)) return std::nullopt;
   if (mean.inputs.size() < 2 || !mean.inputs[1].valid()) return std::nullopt;
   const auto& constant = graph.value(mean.inputs[1]).constant;
   if (!constant) return std::nullopt;

@@ -94,7 +94,7 @@ class Sinking {
     const ValueId result = builder_.AddValue("", StaticType(DataType::kFloat32, inner));
     builder_.node(id).outputs[0] = result;
     // What counts dims from the front goes over the last one.
-    if (node.find("axis") != nullptr) builder_.node(id).attributes["axis"] = int64_t{-1};
+    if (HasAxis(node)) builder_.node(id).attributes["axis"] = int64_t{-1};
     builder_.node(AddReshape(builder_, result, output)).source = graph_.node(id).source;
     source_.emplace(output, result);
     changed_ = true;

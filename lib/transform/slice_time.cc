@@ -10,6 +10,7 @@
 #include "lib/transform/edit.h"
 #include "partitiontuner/graph/operators/axis.h"
 #include "partitiontuner/graph/operators/movements.h"
+#include "partitiontuner/graph/operators/recurrence.h"
 #include "partitiontuner/transform/rewrites.h"
 
 namespace pt {
@@ -28,7 +29,8 @@ ValueId OutputAt(const Node& node, size_t index) {
 
 bool CanSlice(const Graph& graph, const Node& node, uint32_t slices) {
   if (!IsOp(node, "LSTM") && !IsOp(node, "GRU") && !IsOp(node, "RNN")) return false;
-  if (node.string_or("direction", "forward") == "bidirectional" || node.int_or("layout", 0) != 0) return false;
+  const Result<RecurrenceNode> said = ReadRecurrence(node);
+  if (!said.ok() || said->directions() != 1 || said->batch_first) return false;
   if (InputAt(node, kLengths).valid()) return false;
   const std::optional<Dims> x = graph.value(InputAt(node, kX)).type.static_dims();
   if (!x || x->size() != 3 || (*x)[0] < static_cast<int64_t>(slices)) return false;
@@ -71,7 +73,7 @@ class Slicer {
     const Node layer = graph_.node(id);
     const Dims lengths = EqualParts((*graph_.value(layer.inputs[kX]).type.static_dims())[0], slices_);
     const std::vector<ValueId> x = Parts(layer.inputs[kX], lengths);
-    const bool reverse = layer.string_or("direction", "forward") == "reverse";
+    const bool reverse = ReadRecurrence(layer)->direction == RecurrenceDirection::kReverse;  // CanSlice read it
     std::vector<ValueId> y(slices_);
     ValueId h = InputAt(layer, kInitialH), c = InputAt(layer, kInitialC);
     for (uint32_t i = 0; i < slices_; ++i) {

@@ -5,6 +5,7 @@
 
 #include "lib/transform/edit.h"
 #include "partitiontuner/graph/operators/gemm.h"
+#include "partitiontuner/graph/operators/windows.h"
 
 namespace pt {
 namespace {
@@ -32,21 +33,17 @@ Result<Cut> ChannelsOfConvolution(const Graph& graph, const Node& node, const Di
   if (ConstantAt(graph, node, 1) == nullptr || (HasInput(node, 2) && ConstantAt(graph, node, 2) == nullptr)) {
     return CannotBe("its weights are not constant");
   }
-  if (node.int_or("group", 1) != 1) return CannotBe("it has groups");
+  if (ReadConvolutionGroups(node) != 1) return CannotBe("it has groups");
   Cut cut{1, out[1], kBlock, {{1, 0}}, {}};
   if (HasInput(node, 2)) cut.constants.push_back({2, 0});
   return cut;
 }
 
 // Padding of the first spatial axis before its first row.
-Result<int64_t> PadBegin(const Node& node, const InputRows& rows, int64_t out, size_t spatial) {
-  const std::string automatic = node.string_or("auto_pad", "NOTSET");
-  if (automatic == "VALID") return 0;
-  if (automatic == "NOTSET") return node.ints_or("pads", Dims(2 * spatial, 0))[0];
-  const int64_t all = std::max<int64_t>(0, (out - 1) * rows.stride + rows.extent - rows.length);
-  if (automatic == "SAME_UPPER") return all / 2;
-  if (automatic == "SAME_LOWER") return all - all / 2;
-  return CannotBe("its auto_pad is unknown");
+int64_t PadBegin(const WindowNode& window, const InputRows& rows, int64_t out) {
+  if (window.auto_pad == AutoPad::kValid) return 0;
+  if (!window.is_same()) return window.pads[0];
+  return window.Before(std::max<int64_t>(0, (out - 1) * rows.stride + rows.extent - rows.length));
 }
 
 Result<Cut> RowsOfConvolution(const Graph& graph, const Node& node, const Dims& out) {
@@ -55,11 +52,12 @@ Result<Cut> RowsOfConvolution(const Graph& graph, const Node& node, const Dims& 
     return CannotBe("its inputs have no sizes that are known before the run");
   }
   const size_t spatial = data->size() - 2;
-  InputRows rows{2, (*data)[2], node.ints_or("strides", Dims(spatial, 1))[0], 0, 0, true};
-  rows.extent = ((*weights)[2] - 1) * node.ints_or("dilations", Dims(spatial, 1))[0] + 1;
-  PT_ASSIGN(rows.pad_begin, PadBegin(node, rows, out[2], spatial));
-  const std::string automatic = node.string_or("auto_pad", "NOTSET");
-  if (automatic != "NOTSET" && automatic != "VALID" && spatial > 1) {
+  const Result<WindowNode> window = ReadWindowNode(node, spatial);
+  if (!window.ok()) return CannotBe(window.error().message);
+  InputRows rows{2, (*data)[2], window->strides[0], 0, 0, true};
+  rows.extent = ((*weights)[2] - 1) * window->dilations[0] + 1;
+  rows.pad_begin = PadBegin(*window, rows, out[2]);
+  if (window->is_same() && spatial > 1) {
     return CannotBe("the padding of its other axes is not given in numbers");
   }
   if (rows.pad_begin >= rows.extent || (out[2] - 1) * rows.stride - rows.pad_begin >= rows.length) {

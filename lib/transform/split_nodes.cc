@@ -5,6 +5,7 @@
 #include "lib/transform/edit.h"
 #include "lib/transform/split_cuts.h"
 #include "partitiontuner/graph/find_nodes.h"
+#include "partitiontuner/graph/operators/windows.h"
 
 namespace pt {
 namespace {
@@ -104,7 +105,8 @@ class Splitter {
 
   void SetPads(Node& part, int64_t before, int64_t behind) {
     const size_t spatial = graph_.value(part.outputs[0]).type.dims.size() - 2;
-    Dims pads = part.ints_or("pads", Dims(2 * spatial, 0));
+    const Result<WindowNode> window = ReadWindowNode(part, spatial);
+    Dims pads = window.ok() ? window->pads : Dims(2 * spatial, 0);
     pads[0] = before;
     pads[spatial] = behind;
     part.attributes["pads"] = std::move(pads);

@@ -13,6 +13,7 @@
 
 #include "lib/transform/edit.h"
 #include "lib/transform/pass_list.h"
+#include "partitiontuner/graph/operators/windows.h"
 #include "partitiontuner/support/aligned_bytes.h"
 #include "partitiontuner/support/checked.h"
 
@@ -32,13 +33,13 @@ struct Turned {
 std::optional<Turned> Turn(const Node& node, const Dims& weights) {
   if (weights.size() < 3) return std::nullopt;
   const size_t spatial = weights.size() - 2;
-  const Dims ones(spatial, 1), strides = node.ints_or("strides", ones), dilations = node.ints_or("dilations", ones),
-                               pads = node.ints_or("pads", Dims(2 * spatial, 0));
-  if (strides.size() != spatial || dilations.size() != spatial || pads.size() != 2 * spatial) return std::nullopt;
+  const Result<WindowNode> window = ReadWindowNode(node, spatial);
+  if (!window.ok() || window->auto_pad != AutoPad::kNotSet || !window->output_shape.empty()) return std::nullopt;
+  const Dims &strides = window->strides, &dilations = window->dilations, &pads = window->pads;
   const auto is_zero = [](int64_t n) { return n == 0; };
-  if (!std::ranges::all_of(node.ints_or("output_padding", {}), is_zero)) return std::nullopt;
+  if (!std::ranges::all_of(window->output_padding, is_zero)) return std::nullopt;
   Turned turned;
-  turned.groups = node.int_or("group", 1);
+  turned.groups = ReadConvolutionGroups(node);
   if (turned.groups < 1 || weights[0] % turned.groups != 0) return std::nullopt;
   for (size_t d = 0; d < spatial; ++d) {
     const int64_t kernel = weights[d + 2], begin = pads[d], end = pads[d + spatial];
@@ -141,10 +142,7 @@ class Turning {
 
   Status Visit(NodeId id) {
     const Node& node = graph_.node(id);
-    if (!IsOp(node, "ConvTranspose") || node.string_or("auto_pad", "NOTSET") != "NOTSET" ||
-        node.find("output_shape") != nullptr) {
-      return {};
-    }
+    if (!IsOp(node, "ConvTranspose")) return {};
     const Tensor* const weights = FloatConstant(node.inputs[1]);
     const bool has_bias = node.inputs.size() > 2 && node.inputs[2].valid();
     const Tensor* const bias = has_bias ? FloatConstant(node.inputs[2]) : nullptr;

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "partitiontuner/backend/attention_pattern.h"
+#include "partitiontuner/graph/operators/attention.h"
 #include "partitiontuner/support/checked.h"
 #include "plugins/cuda/index_space.h"
 
@@ -34,17 +35,16 @@ Result<Heads> ReadHeads(const Site& site, const Operand* operand, int64_t flat_h
 // The node Attention.
 class OperatorReader {
  public:
-  explicit OperatorReader(const Site& site) : site_(site), node_(site.node()) {}
+  explicit OperatorReader(const Site& site) : site_(site), node_(site.node()), said_(ReadAttentionNode(node_)) {}
 
   Result<Attention> Read() {
     PT_CHECK_OK(NeedPlain());
-    const int64_t q_heads = node_.int_or("q_num_heads", 0), kv_heads = node_.int_or("kv_num_heads", 0);
-    PT_ASSIGN(const Heads q, ReadHeads(site_, site_.Input(0), q_heads));
-    PT_ASSIGN(const Heads k, ReadHeads(site_, site_.Input(1), kv_heads));
-    PT_ASSIGN(const Heads v, ReadHeads(site_, site_.Input(2), kv_heads));
+    PT_ASSIGN(const Heads q, ReadHeads(site_, site_.Input(0), said_.q_heads));
+    PT_ASSIGN(const Heads k, ReadHeads(site_, site_.Input(1), said_.kv_heads));
+    PT_ASSIGN(const Heads v, ReadHeads(site_, site_.Input(2), said_.kv_heads));
     const Operand* const result = site_.Output(0);
     if (result == nullptr) return site_.Unsupported("its first result is not asked for");
-    PT_ASSIGN(const Heads y, ReadHeads(site_, result, q_heads));
+    PT_ASSIGN(const Heads y, ReadHeads(site_, result, said_.q_heads));
     const bool fits = q.batch == k.batch && q.batch == v.batch && k.heads == v.heads && k.length == v.length &&
                       q.size == k.size && k.heads > 0 && q.heads % k.heads == 0 && y.batch == q.batch &&
                       y.heads == q.heads && y.length == q.length && y.size == v.size;
@@ -61,9 +61,8 @@ class OperatorReader {
     made_.y = ForQueries(y);
     made_.k = ForKeys(k);
     made_.v = ForKeys(v);
-    const double usual = 1 / std::sqrt(static_cast<double>(q.size));
-    made_.scale = node_.find("scale") != nullptr ? static_cast<double>(node_.float_or("scale", 1)) : usual;
-    made_.softcap = static_cast<double>(node_.float_or("softcap", 0.0F));
+    made_.scale = said_.ScaleOf(q.size);
+    made_.softcap = static_cast<double>(said_.softcap);
     made_.is_operator = true;
     PT_CHECK_OK(AddPresent(1, k, made_.past_k.operand));
     PT_CHECK_OK(AddPresent(2, v, made_.past_v.operand));
@@ -76,7 +75,7 @@ class OperatorReader {
   Status NeedPlain() const {
     if (HasInput(6)) return site_.Unsupported("it has lengths of entries");
     if (site_.Output(3) != nullptr) return site_.Unsupported("its scores are asked for");
-    if (node_.int_or("softmax_precision", 1) == 11) return site_.Unsupported("its softmax is in float64");
+    if (said_.softmax_type == DataType::kFloat64) return site_.Unsupported("its softmax is in float64");
     return {};
   }
 
@@ -126,10 +125,9 @@ class OperatorReader {
   }
 
   void SetWindow() {
-    const int64_t left = node_.int_or("left_window_size", -1), right = node_.int_or("right_window_size", -1);
-    if (left >= 0) made_.before = left;
-    if (right >= 0) made_.behind = right;
-    if (node_.int_or("is_causal", 0) != 0) made_.behind = 0;
+    if (said_.left >= 0) made_.before = said_.left;
+    if (said_.right >= 0) made_.behind = said_.right;
+    if (said_.is_causal) made_.behind = 0;
   }
 
   // Broadcasts to [batch, heads, queries, keys], but for its last dim, which may be shorter.
@@ -158,6 +156,7 @@ class OperatorReader {
 
   const Site& site_;
   const Node& node_;
+  const AttentionNode said_;
   Attention made_;
   int64_t shared_ = 1;
 };

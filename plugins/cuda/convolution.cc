@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "partitiontuner/graph/operators/windows.h"
 #include "plugins/cuda/convolution_tiles.h"
 #include "plugins/cuda/element_kernel.h"
 #include "plugins/cuda/expression.h"
@@ -54,7 +55,7 @@ Result<Convolution> ReadGeometry(const Site& site, const Node& node, const Opera
   }
   if (site.out.size() != 1 || site.out[0].dims() != *y) return site.Unsupported("what follows has other dims");
   c.y_dims = *y;
-  c.groups = node.int_or("group", 1);
+  c.groups = ReadConvolutionGroups(node);
   PT_CHECK_OK(CheckChannels(site, c));
   const auto spatial = [](const std::vector<int64_t>& dims) {
     return std::vector<int64_t>(dims.begin() + 2, dims.end());

@@ -2,6 +2,7 @@
 #include <span>
 #include <vector>
 
+#include "partitiontuner/graph/operators/normalizations.h"
 #include "plugins/cuda/dnn_graph.h"
 
 namespace pt::cuda {
@@ -11,7 +12,7 @@ namespace {
 Tensor FoldedStatistics(const Site& site, bool shift) {
   const auto values = [&](size_t i) { return site.Input(i)->constant->values<float>(); };
   const auto scale = values(1), bias = values(2), mean = values(3), variance = values(4);
-  const double epsilon = static_cast<double>(site.node().float_or("epsilon", 1e-5F));
+  const double epsilon = static_cast<double>(ReadEpsilon(site.node()));
   std::vector<float> folded(scale.size());
   for (size_t c = 0; c < folded.size(); ++c) {
     const double factor = static_cast<double>(scale[c]) / std::sqrt(static_cast<double>(variance[c]) + epsilon);

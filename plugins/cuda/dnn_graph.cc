@@ -9,7 +9,10 @@
 #include "partitiontuner/backend/attention_pattern.h"
 #include "partitiontuner/backend/window_parameters.h"
 #include "partitiontuner/graph/operators/axis.h"
+#include "partitiontuner/graph/operators/elementwise.h"
+#include "partitiontuner/graph/operators/normalizations.h"
 #include "partitiontuner/graph/operators/or_refuse.h"
+#include "partitiontuner/graph/operators/windows.h"
 #include "partitiontuner/graph/uses.h"
 #include "plugins/cuda/attention.h"
 #include "plugins/cuda/dnn_groups.h"
@@ -306,21 +309,21 @@ class DnnSiteMaker {
     if (node.op == "Swish" || behind.times_itself) {
       if (!channels_last_) PT_CHECK_OK(NeedRounding());
       made.operation = DnnOperation::kSwish;
-      made.alpha = node.float_or("alpha", 1.0F);
+      made.alpha = node.op == "Swish" ? ReadActivation(node).alpha : 1;
       return made;
     }
     if (node.op == "Sigmoid") made.operation = DnnOperation::kSigmoid;
     if (node.op == "Tanh") made.operation = DnnOperation::kTanh;
     if (node.op == "Elu") {
       made.operation = DnnOperation::kElu;
-      made.alpha = node.float_or("alpha", 1.0F);
+      made.alpha = ReadActivation(node).alpha;
     }
     if (node.op == "Gelu" || node.op == "LeakyRelu") PT_CHECK_OK(NeedRounding());
     if (node.op == "Gelu") {
-      if (node.string_or("approximate", "none") != "none") return site_.Unsupported("it approximates Gelu by tanh");
+      if (!IsGelu(node, GeluForm::kErf)) return site_.Unsupported("it approximates Gelu by tanh");
       made.operation = DnnOperation::kGelu;
     }
-    if (node.op == "LeakyRelu") made.slope = node.float_or("alpha", 0.01F);
+    if (node.op == "LeakyRelu") made.slope = ReadActivation(node).alpha;
     if (node.op == "Clip") PT_CHECK_OK(SetBounds(node, made));
     return made;
   }
@@ -370,7 +373,7 @@ class DnnSiteMaker {
   }
 
   Status SetPoolWindow(const Node& node, const Dims& in, const Dims& result, DnnNode& pool) {
-    const auto window = WindowOf(node, node.ints_or("kernel_shape", {}), in, result);
+    const auto window = WindowOf(node, ReadKernelShape(node).value_or(Dims()), in, result);
     if (!window) return site_.Unsupported("its window and dims do not fit together");
     if (std::ranges::any_of(window->dilations, [](int64_t d) { return d != 1; })) {
       return site_.Unsupported("its window has holes");
@@ -390,7 +393,7 @@ class DnnSiteMaker {
         return site_.Unsupported("cuDNN cannot express these pads");
       }
     }
-    if (pool.operation == DnnOperation::kAveragePool && node.int_or("count_include_pad", 0) != 0 && padded) {
+    if (pool.operation == DnnOperation::kAveragePool && ReadPoolingNode(node).counts_pads && padded) {
       if (beyond) return site_.Unsupported("it counts some pads and not others");
       pool.operation = DnnOperation::kAveragePoolWithPads;
     }
@@ -400,7 +403,7 @@ class DnnSiteMaker {
   // ---- Normalisations ----
   Status MakeBatchNormalization() {
     const Node& node = site_.node();
-    if (node.int_or("training_mode", 0) != 0 || node.outputs.size() != 1) return site_.Unsupported("it is training");
+    if (ReadBatchNormalization(node).training || node.outputs.size() != 1) return site_.Unsupported("it is training");
     PT_ASSIGN(const Operand* x, NeedFirst());
     if (x->dims().size() < 3 || x->dims().size() > 5) return site_.Unsupported("it has not one to three spatial dims");
     PT_CHECK_OK(CheckLayouts(*x));
@@ -434,7 +437,7 @@ class DnnSiteMaker {
     PT_CHECK_OK(CheckLayouts(*x));
     DnnNode made;
     made.operation = DnnOperation::kInstanceNorm;
-    made.epsilon = site_.node().float_or("epsilon", 1e-5F);
+    made.epsilon = ReadEpsilon(site_.node());
     return Normalise(std::move(made), AddImage(*x));
   }
 
@@ -443,7 +446,7 @@ class DnnSiteMaker {
     PT_ASSIGN(const Operand* x, NeedFirst());
     PT_ASSIGN(const Operand* scale, Need(1));
     PT_ASSIGN(const int64_t axis, OrUnsupported(ReadAxis(site_.node(), site_.graph.opset(), x->dims().size()), site_));
-    if (site_.node().int_or("stash_type", 1) != 1) return site_.Unsupported("cuDNN does not support its type");
+    if (!HasFloat32Statistics(site_.node())) return site_.Unsupported("cuDNN does not support its type");
     if (!x->layout.layout.is_row_major() || !IsDense(x->layout) || !IsDense(out().layout)) {
       return site_.Unsupported("its tensors do not lie in one piece");
     }
@@ -453,7 +456,7 @@ class DnnSiteMaker {
     row_ = DnnTensor{x->type(), {rows, columns, 1, 1}, {columns, 1, 1, 1}};
     DnnNode made;
     made.operation = site_.node().op == "RMSNormalization" ? DnnOperation::kRmsNorm : DnnOperation::kLayerNorm;
-    made.epsilon = site_.node().float_or("epsilon", 1e-5F);
+    made.epsilon = ReadEpsilon(site_.node());
     return Normalise(std::move(made), AddBound(*row_, {ArgumentOf(*x)}));
   }
 

@@ -6,6 +6,7 @@
 
 #include "partitiontuner/graph/linear_quantisation.h"
 #include "partitiontuner/graph/operators/axis.h"
+#include "partitiontuner/graph/operators/elementwise.h"
 #include "partitiontuner/graph/operators/or_refuse.h"
 #include "plugins/cuda/element_kernel.h"
 #include "plugins/cuda/quantisation.h"
@@ -40,21 +41,15 @@ bool Has(Types types, DataType type) {
   return false;
 }
 
-// An attribute that stands for $p or $q in a pattern.
-struct Parameter {
-  std::string_view name;
-  float otherwise = 0;
-};
-
 // What an operator computes, as C++ in which $a, $b, $c are its inputs, $t their type, $u that type without a sign (so
-// that integers wrap around), $p and $q attributes. What NaN and bounds give is what the reference library gives.
+// that integers wrap around), $p and $q its alpha and beta (ReadActivation). What NaN and bounds give is what the
+// reference library gives.
 struct Pattern {
   std::string_view op;
   Types types;
   std::string_view text;
   uint32_t inputs = 1;
   bool gives_bool = false;
-  std::array<Parameter, 2> parameters = {};
 };
 
 constexpr std::string_view kSoftplus = "fmaxf($a, 0.0f) + log1pf(expf(-fabsf($a)))";
@@ -63,22 +58,17 @@ constexpr std::array kUnary = {
     Pattern{"Abs", Types::kFloat, "fabsf($a)"},
     Pattern{"Abs", Types::kInteger, "$a < 0 ? ($t)(0 - ($u)$a) : $a"},
     Pattern{"Ceil", Types::kFloat, "ceilf($a)"},
-    Pattern{"Celu", Types::kFloat, "$a > 0.0f ? $a : $p * expm1f($a / $p)", 1, false, {{{"alpha", 1.0F}}}},
+    Pattern{"Celu", Types::kFloat, "$a > 0.0f ? $a : $p * expm1f($a / $p)"},
     Pattern{"Cos", Types::kFloat, "cosf($a)"},
-    Pattern{"Elu", Types::kFloat, "$a < 0.0f ? $p * expm1f($a) : $a", 1, false, {{{"alpha", 1.0F}}}},
+    Pattern{"Elu", Types::kFloat, "$a < 0.0f ? $p * expm1f($a) : $a"},
     Pattern{"Erf", Types::kFloat, "erff($a)"},
     Pattern{"Exp", Types::kFloat, "expf($a)"},
     Pattern{"Floor", Types::kFloat, "floorf($a)"},
-    Pattern{"HardSigmoid",
-            Types::kFloat,
-            "$p * $a + $q > 1.0f ? 1.0f : $p * $a + $q < 0.0f ? 0.0f : $p * $a + $q",
-            1,
-            false,
-            {{{"alpha", 0.2F}, {"beta", 0.5F}}}},
+    Pattern{"HardSigmoid", Types::kFloat, "$p * $a + $q > 1.0f ? 1.0f : $p * $a + $q < 0.0f ? 0.0f : $p * $a + $q"},
     Pattern{"HardSwish", Types::kFloat, "$a * fmaxf(0.0f, fminf(1.0f, $a / 6.0f + 0.5f))"},
     Pattern{"Identity", Types::kAny, "$a"},
     Pattern{"IsNaN", Types::kFloat, "$a != $a", 1, true},
-    Pattern{"LeakyRelu", Types::kFloat, "$a < 0.0f ? $p * $a : $a", 1, false, {{{"alpha", 0.01F}}}},
+    Pattern{"LeakyRelu", Types::kFloat, "$a < 0.0f ? $p * $a : $a"},
     Pattern{"Log", Types::kFloat, "logf($a)"},
     Pattern{"Mish", Types::kFloat, "$a * tanhf(fmaxf($a, 0.0f) + log1pf(expf(-fabsf($a))))"},
     Pattern{"Neg", Types::kFloat, "-$a"},
@@ -87,12 +77,7 @@ constexpr std::array kUnary = {
     Pattern{"Reciprocal", Types::kFloat, "1.0f / $a"},
     Pattern{"Relu", Types::kNumber, "$a < 0 ? ($t)0 : $a"},
     Pattern{"Round", Types::kFloat, "rintf($a)"},
-    Pattern{"Selu",
-            Types::kFloat,
-            "$q * ($a > 0.0f ? $a : $p * expm1f($a))",
-            1,
-            false,
-            {{{"alpha", 1.67326319217681884765625F}, {"gamma", 1.05070102214813232421875F}}}},
+    Pattern{"Selu", Types::kFloat, "$q * ($a > 0.0f ? $a : $p * expm1f($a))"},
     Pattern{"Sigmoid", Types::kFloat, "($a < 0.0f ? expf(-fabsf($a)) : 1.0f) / (1.0f + expf(-fabsf($a)))"},
     Pattern{"Sign", Types::kFloat, "$a != $a ? $a : (float)((0.0f < $a) - ($a < 0.0f))"},
     Pattern{"Sign", Types::kInteger, "($t)((0 < $a) - ($a < 0))"},
@@ -102,7 +87,7 @@ constexpr std::array kUnary = {
     Pattern{"Sqrt", Types::kFloat, "sqrtf($a)"},
     Pattern{"Tan", Types::kFloat, "tanf($a)"},
     Pattern{"Tanh", Types::kFloat, "tanhf($a)"},
-    Pattern{"ThresholdedRelu", Types::kFloat, "$a > $p ? $a : 0.0f", 1, false, {{{"alpha", 1.0F}}}},
+    Pattern{"ThresholdedRelu", Types::kFloat, "$a > $p ? $a : 0.0f"},
 };
 
 constexpr std::array kBinary = {
@@ -211,9 +196,9 @@ class Emitter {
           text += UnsignedOf(a.type);
           break;
         default: {
-          const Parameter& parameter = pattern.parameters[pattern.text[i] == 'p' ? 0 : 1];
-          const std::string literal = FloatLiteral(node.float_or(parameter.name, parameter.otherwise));
-          if (literal.empty()) return Unsupported(node, "\"" + std::string(parameter.name) + "\" is not a number");
+          const ActivationNode activation = ReadActivation(node);
+          const std::string literal = FloatLiteral(pattern.text[i] == 'p' ? activation.alpha : activation.beta);
+          if (literal.empty()) return Unsupported(node, "one of its attributes is not a number");
           text += literal;
         }
       }
@@ -287,7 +272,7 @@ Emitted EmitPattern(Emitter& emitter, const Node& node) {
 
 Emitted EmitGelu(Emitter& emitter, const Node& node) {
   PT_ASSIGN(const Variable a, emitter.Input(node, 0));
-  return emitter.Apply(node, node.string_or("approximate", "none") == "tanh" ? kGeluTanh : kGelu, a);
+  return emitter.Apply(node, IsGelu(node, GeluForm::kTanh) ? kGeluTanh : kGelu, a);
 }
 
 // Real powers of real numbers.

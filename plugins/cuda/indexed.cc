@@ -3,6 +3,7 @@
 #include <array>
 
 #include "partitiontuner/graph/operators/axis.h"
+#include "partitiontuner/graph/operators/movements.h"
 #include "partitiontuner/graph/operators/or_refuse.h"
 #include "plugins/cuda/element_kernel.h"
 #include "plugins/cuda/movement.h"
@@ -95,7 +96,7 @@ Result<Routine> GatherNd(const Site& site) {
     return site.Unsupported("its indices are not int64 of one dim or more");
   }
   const size_t rank = x->dims().size(), lead = tuples->dims().size() - 1;
-  const int64_t depth = tuples->dims().back(), batch_dims = site.node().int_or("batch_dims", 0);
+  const int64_t depth = tuples->dims().back(), batch_dims = ReadBatchDims(site.node());
   if (batch_dims < 0 || batch_dims > static_cast<int64_t>(lead) || depth > static_cast<int64_t>(rank) - batch_dims) {
     return site.Unsupported("its indices do not fit its input");
   }

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <limits>
-#include <numeric>
 
 #include "partitiontuner/graph/operators/axis.h"
 #include "partitiontuner/graph/operators/movements.h"

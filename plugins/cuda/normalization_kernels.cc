@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "partitiontuner/graph/operators/normalizations.h"
+#include "partitiontuner/graph/operators/or_refuse.h"
 #include "plugins/cuda/element_kernel.h"
 #include "plugins/cuda/rows.h"
 
@@ -24,7 +26,7 @@ Status NeedSameDims(const Site& site) {
 }
 
 Result<std::string> Epsilon(const Site& site) {
-  std::string text = FloatLiteral(site.node().float_or("epsilon", 1e-5F));
+  std::string text = FloatLiteral(ReadEpsilon(site.node()));
   if (text.empty()) return site.Unsupported("\"epsilon\" is not a number");
   return text;
 }
@@ -32,7 +34,7 @@ Result<std::string> Epsilon(const Site& site) {
 Result<Routine> BatchNormalization(const Site& site) {
   PT_CHECK_OK(NeedFloats(site));
   PT_CHECK_OK(NeedSameDims(site));
-  if (site.node().int_or("training_mode", 0) != 0) return site.Unsupported("it is in training");
+  if (ReadBatchNormalization(site.node()).training) return site.Unsupported("it is in training");
   PT_ASSIGN(const std::string epsilon, Epsilon(site));
   const Operand &x = site.in[0], &y = site.out[0];
   if (x.dims().empty()) return site.Unsupported("its input is a scalar");
@@ -95,7 +97,7 @@ Result<Routine> ByGroups(const Site& site, int64_t groups) {
 
 Result<Routine> GroupNormalization(const Site& site) {
   if (site.in.empty() || site.in[0].dims().size() < 2) return site.Unsupported("its input has no channels");
-  return ByGroups(site, site.node().int_or("num_groups", 0));
+  return ByGroups(site, ReadGroups(site.node()));
 }
 Result<Routine> InstanceNormalization(const Site& site) {
   if (site.in.empty() || site.in[0].dims().size() < 2) return site.Unsupported("its input has no channels");
@@ -106,13 +108,12 @@ Result<Routine> Lrn(const Site& site) {
   PT_CHECK_OK(NeedFloats(site));
   PT_CHECK_OK(NeedSameDims(site));
   const Operand &x = site.in[0], &y = site.out[0];
-  const Node& node = site.node();
-  const int64_t size = node.int_or("size", 0);
-  if (x.dims().size() < 2 || size < 1) return site.Unsupported("its size is not positive, or it has no channels");
+  PT_ASSIGN(const LrnNode lrn, OrUnsupported(ReadLrn(site.node()), site));
+  const int64_t size = lrn.size;
+  if (x.dims().size() < 2) return site.Unsupported("it has no channels");
   const std::string share =
-      FloatLiteral(static_cast<float>(static_cast<double>(node.float_or("alpha", 1e-4F)) / static_cast<double>(size)));
-  const std::string bias = FloatLiteral(node.float_or("bias", 1.0F)),
-                    power = FloatLiteral(-node.float_or("beta", 0.75F));
+      FloatLiteral(static_cast<float>(static_cast<double>(lrn.alpha) / static_cast<double>(size)));
+  const std::string bias = FloatLiteral(lrn.bias), power = FloatLiteral(-lrn.beta);
   if (share.empty() || bias.empty() || power.empty()) return site.Unsupported("an attribute is not a number");
   const IndexSpace space = IndexSpace::Whole(x.dims(), {x.strides(), y.strides()});
   const std::string last = std::to_string(x.dims()[1] - 1), at = "in0[" + space.OffsetText(0);

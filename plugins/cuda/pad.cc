@@ -1,6 +1,8 @@
 // Pad: constant, edge, reflect and wrap; negative pads cut off.
 #include <array>
 
+#include "partitiontuner/graph/operators/movements.h"
+#include "partitiontuner/graph/operators/or_refuse.h"
 #include "plugins/cuda/movement.h"
 
 namespace pt::cuda {
@@ -36,7 +38,7 @@ Result<std::string> Filling(const Site& site, const Operand& x) {
     }
     return "(" + type + ")" + site.NameOf(*given) + "[0]";
   }
-  const float value = site.node().float_or("value", 0.0F);
+  const float value = ReadPadValue(site.node());
   if (value == 0.0F) return "(" + type + ")0";
   const std::string literal = FloatLiteral(value);
   if (literal.empty() || !IsReal(x.type())) return site.Unsupported("its value is not a number of the input's type");
@@ -44,13 +46,14 @@ Result<std::string> Filling(const Site& site, const Operand& x) {
 }
 
 // Statements that define f0, where an element comes from along dim 0: for modes other than "constant" inside the input.
-std::string SourceText(const std::string& mode, size_t d, int64_t before, int64_t dim) {
+std::string SourceText(PadMode mode, size_t d, int64_t before, int64_t dim) {
   const std::string n = std::to_string(d), size = std::to_string(dim), last = std::to_string(dim - 1);
   std::string text = "    Index f" + n + " = c" + n + " - (" + std::to_string(before) + ");\n";
   const std::string f = "f" + n;
-  if (mode == "edge")
+  if (mode == PadMode::kEdge)
     return text + "    " + f + " = " + f + " < 0 ? 0 : " + f + " > " + last + " ? " + last + " : " + f + ";\n";
-  if (mode == "wrap") return text + "    " + f + " = (" + f + " % " + size + " + " + size + ") % " + size + ";\n";
+  if (mode == PadMode::kWrap)
+    return text + "    " + f + " = (" + f + " % " + size + " + " + size + ") % " + size + ";\n";
   if (dim == 1) return text + "    " + f + " = 0;\n";
   const std::string period = std::to_string(2 * (dim - 1));
   return text + "    " + f + " = (" + f + " % " + period + " + " + period + ") % " + period + ";\n    if (" + f +
@@ -60,10 +63,7 @@ std::string SourceText(const std::string& mode, size_t d, int64_t before, int64_
 Result<Routine> Pad(const Site& site) {
   PT_ASSIGN(const Operand* const x, MovedInput(site));
   const Operand& y = site.out[0];
-  const std::string mode = site.node().string_or("mode", "constant");
-  if (mode != "constant" && mode != "edge" && mode != "reflect" && mode != "wrap") {
-    return site.Unsupported("its mode is unknown");
-  }
+  PT_ASSIGN(const PadMode mode, OrUnsupported(ReadPadMode(site.node()), site));
   PT_ASSIGN(const std::vector<int64_t> before, PadsBefore(site, *x, y));
   PT_ASSIGN(const std::string filling, Filling(site, *x));
   const IndexSpace space = IndexSpace::Whole(y.dims(), {y.strides()});
@@ -71,7 +71,7 @@ Result<Routine> Pad(const Site& site) {
   std::string body, offset = "0", inside;
   for (size_t d = 0; d < before.size(); ++d) {
     const std::string n = std::to_string(d);
-    if (mode == "constant") {
+    if (mode == PadMode::kConstant) {
       body += "    const Index f" + n + " = c" + n + " - (" + std::to_string(before[d]) + ");\n";
       inside += (inside.empty() ? "" : " && ") + ("f" + n) + " >= 0 && f" + n + " < " + std::to_string(x->dims()[d]);
     } else {

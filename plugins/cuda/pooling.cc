@@ -3,6 +3,7 @@
 #include <array>
 #include <iterator>
 
+#include "partitiontuner/graph/operators/windows.h"
 #include "plugins/cuda/element_kernel.h"
 #include "plugins/cuda/expression.h"
 #include "plugins/cuda/integer_average.h"
@@ -81,7 +82,7 @@ struct Divisor {
   std::string statements, text;
 };
 Divisor DivisorOf(const Pooling& p, const Node& node) {
-  if (node.int_or("count_include_pad", 0) == 0) return {"", "(float)count"};
+  if (!ReadPoolingNode(node).counts_pads) return {"", "(float)count"};
   // Pads count as far as they are stated, not what rounding up adds.
   Divisor divisor;
   std::string product;
@@ -110,7 +111,7 @@ template <bool global>
 Result<Routine> LpPool(const Site& site) {
   PT_ASSIGN(const Pooling p, ReadPooling(site, global));
   PT_CHECK_OK(NeedReal(p));
-  const int64_t power = site.node().int_or("p", 2);
+  const int64_t power = ReadPoolingNode(site.node()).power;
   if (power <= 0) return site.Unsupported("p is not positive");
   const std::string x = "fabsf((float)" + p.InputText() + ")", number = std::to_string(power) + ".0f";
   const std::string term = power == 1 ? "x" : power == 2 ? "x * x" : "powf(x, " + number + ")";
@@ -127,7 +128,7 @@ Result<Routine> MaxPoolWithIndices(const Pooling& p) {
   if (places->dims() != p.y.dims() || places->type() != DataType::kInt64) {
     return site.Unsupported("its indices have other dims");
   }
-  const bool columns = site.node().int_or("storage_order", 0) != 0;
+  const bool columns = ReadPoolingNode(site.node()).column_major;
   std::string within = "0";
   int64_t step = 1;
   for (size_t k = 0; k < p.spatial(); ++k) {

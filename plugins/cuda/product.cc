@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "partitiontuner/graph/operators/elementwise.h"
 #include "partitiontuner/graph/operators/gemm.h"
+#include "partitiontuner/graph/operators/windows.h"
 #include "partitiontuner/graph/uses.h"
 #include "plugins/cuda/index_space.h"
 
@@ -42,12 +44,11 @@ bool IsPointwise(const Graph& graph, const Node& node) {
   if (!Is(node, "Conv") || node.outputs.size() != 1) return false;
   const std::vector<Dim>& x = graph.value(node.inputs[0]).type.dims;
   const auto w = graph.value(node.inputs[1]).type.static_dims();
-  const auto all = [&](std::string_view name, int64_t wanted) {
-    const std::vector<int64_t> numbers = node.ints_or(name, {});
-    return std::ranges::all_of(numbers, [&](int64_t n) { return n == wanted; });
-  };
-  return w && w->size() == x.size() && w->size() > 2 && node.int_or("group", 1) == 1 && all("strides", 1) &&
-         all("pads", 0) && std::all_of(w->begin() + 2, w->end(), [](int64_t k) { return k == 1; });
+  if (!w || w->size() != x.size() || w->size() < 3 || ReadConvolutionGroups(node) != 1) return false;
+  const Result<WindowNode> window = ReadWindowNode(node, w->size() - 2);
+  const auto is = [](int64_t wanted) { return [wanted](int64_t n) { return n == wanted; }; };
+  return window.ok() && std::ranges::all_of(window->strides, is(1)) && std::ranges::all_of(window->pads, is(0)) &&
+         std::all_of(w->begin() + 2, w->end(), is(1));
 }
 
 // [batch, channels, spatial...] as a matrix for each image, a row a channel.
@@ -301,7 +302,7 @@ class ProductMaker {
       }
       if (Is(node, "Relu")) {
         product_.activation = Activation::kRelu;
-      } else if (Is(node, "Gelu") && node.string_or("approximate", "none") == "tanh") {
+      } else if (Is(node, "Gelu") && IsGelu(node, GeluForm::kTanh)) {
         product_.activation = Activation::kGelu;
       } else if (Is(node, "Add")) {
         const ValueId other = node.inputs[0] == last ? node.inputs[1] : node.inputs[0];

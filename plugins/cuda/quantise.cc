@@ -21,7 +21,7 @@ std::string N(int64_t n) { return std::to_string(n); }
 Result<int64_t> BlockSize(const Site& site, const Operand& x, const Operand& scale, size_t axis) {
   const int64_t dim = x.dims()[axis], blocks = scale.dims()[axis];
   if (blocks < 1) return site.Unsupported("its scale does not fit its input");
-  const int64_t given = site.node().int_or("block_size", 0);
+  const int64_t given = ReadBlockSize(site.node());
   const int64_t size = std::max<int64_t>(given > 0 ? given : (dim + blocks - 1) / blocks, 1);
   std::vector<int64_t> expected = x.dims();
   expected[axis] = (dim + size - 1) / size;

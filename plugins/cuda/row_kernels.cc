@@ -3,6 +3,7 @@
 #include <array>
 
 #include "partitiontuner/graph/operators/axis.h"
+#include "partitiontuner/graph/operators/normalizations.h"
 #include "partitiontuner/graph/operators/or_refuse.h"
 #include "partitiontuner/graph/operators/reductions.h"
 #include "partitiontuner/graph/operators/softmax.h"
@@ -137,7 +138,7 @@ Result<Routine> LayerNormalization(const Site& site) {
   if (site.Input(1) == nullptr) return site.Unsupported("it has no scale");
   PT_ASSIGN(Rows rows, RowsAlong(site, along, std::move(others)));
   if (rows.length() == 0) return site.Unsupported("its rows are empty");
-  const std::string length = rows.length_text(), epsilon = FloatLiteral(site.node().float_or("epsilon", 1e-5F));
+  const std::string length = rows.length_text(), epsilon = FloatLiteral(ReadEpsilon(site.node()));
   if (epsilon.empty()) return site.Unsupported("\"epsilon\" is not a number");
   if (centred) {  // around the mean, so that a large one costs no digits
     rows.AddFold("sum", kSum, "x");

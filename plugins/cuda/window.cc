@@ -1,5 +1,7 @@
 #include "plugins/cuda/window.h"
 
+#include "partitiontuner/graph/operators/windows.h"
+
 namespace pt::cuda {
 namespace {
 
@@ -16,7 +18,7 @@ Status CheckDims(const Site& site, const Operand& x, const Operand& y) {
 
 Result<WindowParameters> ReadWindow(const Site& site, const Node& node, const Operand& x, const Operand& y) {
   PT_CHECK_OK(CheckDims(site, x, y));
-  const auto window = WindowOf(node, node.ints_or("kernel_shape", {}), Spatial(x), Spatial(y));
+  const auto window = WindowOf(node, ReadKernelShape(node).value_or(std::vector<int64_t>()), Spatial(x), Spatial(y));
   if (!window) return site.Unsupported("its window does not fit its dims");
   return *window;
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "partitiontuner/graph/operators/attention.h"
 #include "plugins/shared/operators.h"
 
 namespace pt::onnxruntime {
@@ -24,7 +25,7 @@ constexpr plugins::TypeSet kBytes = {DataType::kFloat32, DataType::kInt8, DataTy
 
 // ONNX Runtime refuses in the run what it took before: it wants caches of half a head, whatever part of it is turned.
 std::string WholeHeads(const Graph&, const Node& node) {
-  return node.int_or("rotary_embedding_dim", 0) == 0 ? "" : "rotary_embedding_dim is not here";
+  return ReadRotaryEmbedding(node).turned == 0 ? "" : "rotary_embedding_dim is not here";
 }
 
 // ONNX Runtime refuses in the run, or once it has fused them, what it took before: one zero point for the scales of

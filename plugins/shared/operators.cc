@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "partitiontuner/backend/resize_node.h"
+#include "partitiontuner/graph/operators/normalizations.h"
 #include "partitiontuner/platform/discover.h"
 
 namespace pt::plugins {
@@ -70,7 +71,7 @@ std::string WithOneOutput(const Graph&, const Node& node) {
 }
 
 std::string NotTraining(const Graph&, const Node& node) {
-  return node.int_or("training_mode", 0) == 0 ? "" : "training is not here";
+  return !ReadBatchNormalization(node).training ? "" : "training is not here";
 }
 
 std::string StretchesImages(const Graph& graph, const Node& node) {

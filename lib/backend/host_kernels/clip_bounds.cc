@@ -2,19 +2,20 @@
 
 #include <limits>
 
+#include "partitiontuner/graph/operators/elementwise.h"
 #include "partitiontuner/graph/uses.h"
 
 namespace pt::host {
 
 std::optional<Bounds> ClipBounds(const Graph& graph, const Node& clip) {
-  constexpr float kMost = std::numeric_limits<float>::infinity();
-  const auto bound = [&](size_t i, std::string_view name, float otherwise) -> std::optional<float> {
-    if (i >= clip.inputs.size() || !clip.inputs[i].valid()) return clip.float_or(name, otherwise);
+  const BoundsNode named = ReadNamedBounds(clip);
+  const auto bound = [&](size_t i, float otherwise) -> std::optional<float> {
+    if (i >= clip.inputs.size() || !clip.inputs[i].valid()) return otherwise;
     const auto& constant = graph.value(clip.inputs[i]).constant;
     if (!constant || constant->element_count() != 1 || constant->type() != DataType::kFloat32) return std::nullopt;
     return constant->values<float>()[0];
   };
-  const std::optional<float> low = bound(1, "min", -kMost), high = bound(2, "max", kMost);
+  const std::optional<float> low = bound(1, named.low), high = bound(2, named.high);
   if (!low || !high || !(*low <= *high)) return std::nullopt;
   return Bounds{*low, *high};
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "lib/backend/onednn/family.h"
+#include "partitiontuner/graph/operators/windows.h"
 
 namespace pt::onednn {
 namespace {
@@ -18,7 +19,7 @@ std::optional<std::string> WhyNot(const Graph& graph, const Node& node, bool tra
   if (auto why = WhyNoFloats(graph, node.inputs)) return why;
   if (auto why = WhyNoFloats(graph, node.outputs)) return why;
   const Dims x = DimsOf(graph, node.inputs[0]), w = DimsOf(graph, node.inputs[1]), y = DimsOf(graph, node.outputs[0]);
-  const int64_t groups = node.int_or("group", 1);
+  const int64_t groups = ReadConvolutionGroups(node);
   if (x.size() < 3 || x.size() > 5 || w.size() != x.size() || y.size() != x.size()) return "it is not 1D, 2D or 3D";
   if (graph.value(node.inputs[0]).is_constant()) return "its input is constant";
   const int64_t in_channels = transposed ? w[0] : w[1] * groups, out_channels = transposed ? w[1] * groups : w[0];
@@ -26,7 +27,7 @@ std::optional<std::string> WhyNot(const Graph& graph, const Node& node, bool tra
     return "weights, groups and channels do not fit together";
   }
   const Dims kernel = KernelDims(graph, node);
-  if (node.ints_or("kernel_shape", kernel) != kernel) return "kernel_shape differs from the weights";
+  if (ReadKernelShape(node).value_or(kernel) != kernel) return "kernel_shape differs from the weights";
   const auto window = transposed ? TransposedWindowOf(node, kernel, Spatial(x), Spatial(y))
                                  : WindowOf(node, kernel, Spatial(x), Spatial(y));
   if (!window) return "pads, strides and dims do not fit together";
@@ -92,7 +93,7 @@ Result<ConvolutionParts> PartsOf(const Request& request, bool transposed) {
   parts.x = DimsOf(graph, node.inputs[0]);
   parts.w = DimsOf(graph, node.inputs[1]);
   parts.y = DimsOf(graph, node.outputs[0]);
-  parts.groups = node.int_or("group", 1);
+  parts.groups = ReadConvolutionGroups(node);
   const Dims kernel = Spatial(parts.w);
   auto window = transposed ? TransposedWindowOf(node, kernel, Spatial(parts.x), Spatial(parts.y))
                            : WindowOf(node, kernel, Spatial(parts.x), Spatial(parts.y));

@@ -1,6 +1,7 @@
 // Softmax, LogSoftmax, LRN and LayerNormalization.
 #include "lib/backend/onednn/family.h"
 #include "partitiontuner/graph/operators/axis.h"
+#include "partitiontuner/graph/operators/normalizations.h"
 #include "partitiontuner/graph/operators/softmax.h"
 
 namespace pt::onednn {
@@ -59,21 +60,22 @@ Result<KernelDescriptor> BuildSoftmax(const Request& request) {
 std::optional<std::string> WhyNotLrn(const Graph& graph, const Node& node) {
   if (auto why = WhyNotFloatOperator(graph, node)) return why;
   if (DimsOf(graph, node.inputs[0]).size() < 3) return "it has fewer than three dims";
-  if (const int64_t size = node.int_or("size", 0); size < 1 || size % 2 == 0) return "its size is not odd";
+  const Result<LrnNode> lrn = ReadLrn(node);
+  if (!lrn.ok() || lrn->size % 2 == 0) return "its size is not odd";
   return std::nullopt;
 }
 
 Result<KernelDescriptor> BuildLrn(const Request& request) {
   const Node& node = request.graph.node(request.group.anchor);
   if (request.in[0].layout != request.out.layout) return Unsupported("layouts differ");
+  PT_ASSIGN(const LrnNode lrn, ReadLrn(node));
   KernelDescriptor descriptor;
   PT_ASSIGN(const Desc src, DescOf(request.in[0]));
   PT_ASSIGN(const Desc dst, DescOf(request.out));
   PT_ASSIGN(const dnnl::primitive_attr attributes, Attributes(request, {{}, dst, request.out.layout}, descriptor));
   PT_CHECK_OK(Complete(descriptor, dnnl::lrn_forward::primitive_desc(
                                        request.engine, kInference, dnnl::algorithm::lrn_across_channels, src, dst,
-                                       node.int_or("size", 1), node.float_or("alpha", 0.0001F),
-                                       node.float_or("beta", 0.75F), node.float_or("bias", 1.0F), attributes, true)));
+                                       lrn.size, lrn.alpha, lrn.beta, lrn.bias, attributes, true)));
   AddSourceAndResult(descriptor, src, dst);
   return descriptor;
 }
@@ -125,9 +127,9 @@ Result<KernelDescriptor> BuildLayerNorm(const Request& request) {
       descriptor.call.arguments.push_back({key, Argument::Source::kInput, *index, vector});
     }
   }
-  PT_CHECK_OK(Complete(
-      descriptor, dnnl::layer_normalization_forward::primitive_desc(
-                      request.engine, kInference, src, dst, node.float_or("epsilon", 1e-5F), flags, attributes, true)));
+  PT_CHECK_OK(
+      Complete(descriptor, dnnl::layer_normalization_forward::primitive_desc(
+                               request.engine, kInference, src, dst, ReadEpsilon(node), flags, attributes, true)));
   descriptor.call.arguments.push_back({DNNL_ARG_SRC, Argument::Source::kInput, *main, src});
   descriptor.call.arguments.push_back({DNNL_ARG_DST, Argument::Source::kOutput, 0, dst});
   if (request.in[*main] == request.out) descriptor.in_place.push_back(*main);

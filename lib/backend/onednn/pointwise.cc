@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "lib/backend/onednn/unary.h"
+#include "partitiontuner/graph/operators/normalizations.h"
 
 namespace pt::onednn {
 namespace {
@@ -107,7 +108,8 @@ std::optional<Ops> ManyInputOps(const Graph& graph, const Node& node, ValueId ma
 // y = x·s + b per channel; exact up to rounding, as the definition's order of operations is left
 // open.
 std::optional<Ops> BatchNormOps(const Graph& graph, const Node& node, const std::vector<int64_t>& dims) {
-  if (node.int_or("training_mode", 0) != 0 || node.inputs.size() != 5 || dims.size() < 2) return std::nullopt;
+  const BatchNormalizationNode batch = ReadBatchNormalization(node);
+  if (batch.training || node.inputs.size() != 5 || dims.size() < 2) return std::nullopt;
   std::span<const float> parts[4];
   for (size_t i = 0; i < 4; ++i) {
     const Value& value = graph.value(node.inputs[i + 1]);
@@ -116,7 +118,7 @@ std::optional<Ops> BatchNormOps(const Graph& graph, const Node& node, const std:
     }
     parts[i] = value.constant->values<float>();
   }
-  const double epsilon = node.float_or("epsilon", 1e-5F);
+  const double epsilon = batch.epsilon;
   const auto channels = static_cast<size_t>(dims[1]);
   std::vector<float> scale(channels), shift(channels);
   for (size_t c = 0; c < channels; ++c) {

@@ -2,6 +2,7 @@
 
 #include "lib/backend/onednn/family.h"
 #include "partitiontuner/backend/window_parameters.h"
+#include "partitiontuner/graph/operators/windows.h"
 
 namespace pt::onednn {
 namespace {
@@ -34,7 +35,7 @@ std::optional<Pooling> PoolingOf(const Graph& graph, const Node& node) {
     if (std::any_of(out.begin(), out.end(), [](int64_t d) { return d != 1; })) return std::nullopt;
     window = GlobalWindow(in);
   } else {
-    window = WindowOf(node, node.ints_or("kernel_shape", {}), in, out);
+    window = WindowOf(node, ReadKernelShape(node).value_or(Dims()), in, out);
   }
   if (!window) return std::nullopt;
   for (size_t i = 0; i < in.size(); ++i) {
@@ -44,7 +45,7 @@ std::optional<Pooling> PoolingOf(const Graph& graph, const Node& node) {
   }
   if (max) return Pooling{dnnl::algorithm::pooling_max, *window};
   const bool padded = AnyPositive(window->pads_begin) || AnyPositive(window->stated_end);
-  if (node.int_or("count_include_pad", 0) == 0 || !padded) {
+  if (!ReadPoolingNode(node).counts_pads || !padded) {
     return Pooling{dnnl::algorithm::pooling_avg_exclude_padding, *window};
   }
   // ONNX counts the stated pads but not what ceil_mode adds; oneDNN would count both.

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <limits>
 
+#include "partitiontuner/graph/operators/elementwise.h"
+
 namespace pt::onednn {
 namespace {
 
@@ -20,37 +22,33 @@ MaybeOps Plain(const Graph&, const Node&) {
 }
 
 template <Algorithm kAlgorithm>
-MaybeOps WithAlpha(const Node& node, float otherwise) {
-  return Ops{Eltwise(kAlgorithm, node.float_or("alpha", otherwise))};
+MaybeOps WithAlpha(const Graph&, const Node& node) {
+  return Ops{Eltwise(kAlgorithm, ReadActivation(node).alpha)};
 }
 
-MaybeOps LeakyReluOps(const Graph&, const Node& node) { return WithAlpha<Algorithm::eltwise_relu>(node, 0.01F); }
-MaybeOps EluOps(const Graph&, const Node& node) { return WithAlpha<Algorithm::eltwise_elu>(node, 1.0F); }
-MaybeOps SwishOps(const Graph&, const Node& node) { return WithAlpha<Algorithm::eltwise_swish>(node, 1.0F); }
-
 MaybeOps SeluOps(const Graph&, const Node& node) {
-  return Ops{Eltwise(Algorithm::eltwise_elu, node.float_or("alpha", 1.67326319217681884765625F)),
-             Eltwise(Algorithm::eltwise_linear, node.float_or("gamma", 1.05070102214813232421875F))};
+  const auto [alpha, gamma] = ReadActivation(node);
+  return Ops{Eltwise(Algorithm::eltwise_elu, alpha), Eltwise(Algorithm::eltwise_linear, gamma)};
 }
 
 // With another alpha it divides the exponent, which no function of oneDNN does.
 MaybeOps CeluOps(const Graph&, const Node& node) {
-  if (node.float_or("alpha", 1.0F) != 1.0F) return std::nullopt;
+  if (ReadActivation(node).alpha != 1.0F) return std::nullopt;
   return Ops{Eltwise(Algorithm::eltwise_elu, 1.0F)};
 }
 
 MaybeOps HardSigmoidOps(const Graph&, const Node& node) {
-  return Ops{Eltwise(Algorithm::eltwise_hardsigmoid, node.float_or("alpha", 0.2F), node.float_or("beta", 0.5F))};
+  const auto [alpha, beta] = ReadActivation(node);
+  return Ops{Eltwise(Algorithm::eltwise_hardsigmoid, alpha, beta)};
 }
 MaybeOps HardSwishOps(const Graph&, const Node&) {
   return Ops{Eltwise(Algorithm::eltwise_hardswish, 1.0F / 6.0F, 0.5F)};
 }
 
 MaybeOps GeluOps(const Graph&, const Node& node) {
-  const std::string kind = node.string_or("approximate", "none");
-  if (kind == "none") return Ops{Eltwise(Algorithm::eltwise_gelu_erf)};
-  if (kind == "tanh") return Ops{Eltwise(Algorithm::eltwise_gelu_tanh)};
-  return std::nullopt;
+  const Result<GeluForm> form = ReadGelu(node);
+  if (!form.ok()) return std::nullopt;
+  return Ops{Eltwise(*form == GeluForm::kTanh ? Algorithm::eltwise_gelu_tanh : Algorithm::eltwise_gelu_erf)};
 }
 
 MaybeOps NegOps(const Graph&, const Node&) {
@@ -63,9 +61,8 @@ struct Bounds {
 };
 // Attributes before operator set 11, inputs since then.
 std::optional<Bounds> BoundsOf(const Graph& graph, const Node& node) {
-  constexpr float kMost = std::numeric_limits<float>::infinity();
-  const auto low = ScalarInput(graph, node, 1, node.float_or("min", -kMost));
-  const auto high = ScalarInput(graph, node, 2, node.float_or("max", kMost));
+  const BoundsNode named = ReadNamedBounds(node);
+  const auto low = ScalarInput(graph, node, 1, named.low), high = ScalarInput(graph, node, 2, named.high);
   if (!low || !high || !(*low <= *high)) return std::nullopt;
   return Bounds{*low, *high};
 }
@@ -111,28 +108,30 @@ double ClipValue(const Graph& graph, const Node& node, double x) {
 }
 
 MaybeFormula HardSigmoidFormula(const Graph&, const Node& node, const Formula& x) {
-  const MaybeFormula scaled = Scaled(x, node.float_or("alpha", 0.2F));
-  const MaybeFormula shift = Formula::Constant(node.float_or("beta", 0.5F));
+  const auto [alpha, beta] = ReadActivation(node);
+  const MaybeFormula scaled = Scaled(x, alpha);
+  const MaybeFormula shift = Formula::Constant(beta);
   const MaybeFormula inner = scaled && shift ? Sum(*scaled, *shift) : std::nullopt;
   return inner ? Clipped(*inner, 0, 1) : std::nullopt;
 }
 double HardSigmoidValue(const Graph&, const Node& node, double x) {
-  return Clamp(node.float_or("alpha", 0.2F) * x + node.float_or("beta", 0.5F), 0, 1);
+  const auto [alpha, beta] = ReadActivation(node);
+  return Clamp(alpha * x + beta, 0, 1);
 }
 
 // Log and Softplus have no operations on purpose: oneDNN's logarithm is off by 1.4e-6 near one, where the result itself
 // is as small as that.
 constexpr UnaryOperator kOperators[] = {
     {"Relu", Plain<Algorithm::eltwise_relu>, ReluFormula, ValueOf<Relu>},
-    {"LeakyRelu", LeakyReluOps, nullptr, nullptr},
+    {"LeakyRelu", WithAlpha<Algorithm::eltwise_relu>, nullptr, nullptr},
     {"Sigmoid", Plain<Algorithm::eltwise_logistic>, FormulaOf<Function::kSigmoid>, ValueOf<Sigmoid>},
     {"Tanh", Plain<Algorithm::eltwise_tanh>, FormulaOf<Function::kTanh>, ValueOf<Tanh>},
-    {"Elu", EluOps, nullptr, nullptr},
+    {"Elu", WithAlpha<Algorithm::eltwise_elu>, nullptr, nullptr},
     {"Selu", SeluOps, nullptr, nullptr},
     {"Celu", CeluOps, nullptr, nullptr},
     {"HardSigmoid", HardSigmoidOps, HardSigmoidFormula, HardSigmoidValue},
     {"HardSwish", HardSwishOps, nullptr, nullptr},
-    {"Swish", SwishOps, nullptr, nullptr},
+    {"Swish", WithAlpha<Algorithm::eltwise_swish>, nullptr, nullptr},
     {"Gelu", GeluOps, nullptr, nullptr},
     {"Mish", Plain<Algorithm::eltwise_mish>, nullptr, nullptr},
     {"Exp", Plain<Algorithm::eltwise_exp>, FormulaOf<Function::kExp>, ValueOf<Exp>},

@@ -5,6 +5,7 @@
 
 #include "lib/backend/onednn/team_pool.h"
 #include "partitiontuner/backend/window_parameters.h"
+#include "partitiontuner/graph/operators/windows.h"
 #include "partitiontuner/support/checked.h"
 
 namespace pt::onednn {
@@ -23,7 +24,7 @@ const Node& ConvolutionOf(const Graph& graph, const FusionGroup& group) { return
 std::optional<WinogradSizes> SizesOf(const Graph& graph, const Node& node, int64_t tile) {
   const Dims x = DimsOf(graph, node.inputs[0]), w = DimsOf(graph, node.inputs[1]), y = DimsOf(graph, node.outputs[0]);
   if (x.size() != 4 || w.size() != 4 || y.size() != 4 || w[2] != 3 || w[3] != 3) return std::nullopt;
-  if (node.int_or("group", 1) != 1 || !graph.value(node.inputs[1]).is_constant()) return std::nullopt;
+  if (ReadConvolutionGroups(node) != 1 || !graph.value(node.inputs[1]).is_constant()) return std::nullopt;
   if (w[1] % kWinogradChannels != 0 || w[0] % kWinogradChannels != 0) return std::nullopt;
   const Dims kernel{3, 3}, one{1, 1};
   const auto window = WindowOf(node, kernel, std::span(x).subspan(2), std::span(y).subspan(2));

@@ -8,7 +8,8 @@
 #include "lib/backend/reference/elements.h"
 #include "lib/backend/reference/small_floats.h"
 #include "lib/backend/reference/types.h"
-#include "partitiontuner/support/text.h"
+#include "partitiontuner/graph/operators/elementwise.h"
+#include "partitiontuner/graph/operators/or_refuse.h"
 
 namespace pt::reference {
 namespace {
@@ -151,7 +152,7 @@ Result<Routine> WithParameters(Site& site, double work, F&& make) {
 }
 
 Result<Routine> Celu(Site& site) {
-  const float alpha = site.node.float_or("alpha", 1.0F);
+  const float alpha = ReadActivation(site.node).alpha;
   return WithParameters(site, 8, [=](auto zero) {
     using T = decltype(zero);
     return [a = static_cast<T>(alpha)](T x) { return x > 0 ? x : a * std::expm1(x / a); };
@@ -159,7 +160,7 @@ Result<Routine> Celu(Site& site) {
 }
 
 Result<Routine> Elu(Site& site) {
-  const float alpha = site.node.float_or("alpha", 1.0F);
+  const float alpha = ReadActivation(site.node).alpha;
   return WithParameters(site, 8, [=](auto zero) {
     using T = decltype(zero);
     return [a = static_cast<T>(alpha)](T x) { return x < 0 ? a * std::expm1(x) : x; };
@@ -167,8 +168,7 @@ Result<Routine> Elu(Site& site) {
 }
 
 Result<Routine> Selu(Site& site) {
-  const float alpha = site.node.float_or("alpha", 1.67326319217681884765625F);
-  const float gamma = site.node.float_or("gamma", 1.05070102214813232421875F);
+  const auto [alpha, gamma] = ReadActivation(site.node);
   return WithParameters(site, 8, [=](auto zero) {
     using T = decltype(zero);
     return [a = static_cast<T>(alpha), g = static_cast<T>(gamma)](T x) { return g * (x > 0 ? x : a * std::expm1(x)); };
@@ -176,7 +176,7 @@ Result<Routine> Selu(Site& site) {
 }
 
 Result<Routine> LeakyRelu(Site& site) {
-  const float alpha = site.node.float_or("alpha", 0.01F);
+  const float alpha = ReadActivation(site.node).alpha;
   return WithParameters(site, 0.5, [=](auto zero) {
     using T = decltype(zero);
     return [a = static_cast<T>(alpha)](T x) { return x < 0 ? a * x : x; };
@@ -184,7 +184,7 @@ Result<Routine> LeakyRelu(Site& site) {
 }
 
 Result<Routine> HardSigmoid(Site& site) {
-  const float alpha = site.node.float_or("alpha", 0.2F), beta = site.node.float_or("beta", 0.5F);
+  const auto [alpha, beta] = ReadActivation(site.node);
   return WithParameters(site, 0.5, [=](auto zero) {
     using T = decltype(zero);
     return [a = static_cast<T>(alpha), b = static_cast<T>(beta)](T x) {
@@ -195,7 +195,7 @@ Result<Routine> HardSigmoid(Site& site) {
 }
 
 Result<Routine> ThresholdedRelu(Site& site) {
-  const float alpha = site.node.float_or("alpha", 1.0F);
+  const float alpha = ReadActivation(site.node).alpha;
   return WithParameters(site, 0.5, [=](auto zero) {
     using T = decltype(zero);
     return [a = static_cast<T>(alpha)](T x) { return x > a ? x : T{0}; };
@@ -204,7 +204,7 @@ Result<Routine> ThresholdedRelu(Site& site) {
 
 Result<Routine> Shrink(Site& site) {
   PT_CHECK_OK(SameAsInput(site));
-  const float bias = site.node.float_or("bias", 0.0F), lambd = site.node.float_or("lambd", 0.5F);
+  const auto [lambd, bias] = ReadActivation(site.node);
   return VisitNumbers(site, site.in[0].type, [&]<typename T>() -> Result<Routine> {
     return Elementwise<T>(site.in[0].count(), 1, [=](T x) {
       const auto wide = static_cast<double>(x);
@@ -214,7 +214,7 @@ Result<Routine> Shrink(Site& site) {
 }
 
 Result<Routine> Swish(Site& site) {
-  const float alpha = site.node.float_or("alpha", 1.0F);
+  const float alpha = ReadActivation(site.node).alpha;
   return WithParameters(site, 8, [=](auto zero) {
     using T = decltype(zero);
     return [a = static_cast<T>(alpha)](T x) { return x * Sigmoid::Of(a * x); };
@@ -222,10 +222,8 @@ Result<Routine> Swish(Site& site) {
 }
 
 Result<Routine> Gelu(Site& site) {
-  const std::string approximate = site.node.string_or("approximate", "none");
-  if (approximate != "none" && approximate != "tanh")
-    return site.Invalid(UnknownWord("approximate", approximate, {"none", "tanh"}));
-  if (approximate == "tanh") {
+  PT_ASSIGN(const GeluForm form, OrInvalid(ReadGelu(site.node), site));
+  if (form == GeluForm::kTanh) {
     return WithParameters(site, 10, [](auto zero) {
       using T = decltype(zero);
       return [](T x) {
@@ -246,8 +244,7 @@ Result<Routine> Clip(Site& site) {
     if (site.has(i) && (site.in[i].type != site.in[0].type || site.in[i].count() != 1))
       return site.Invalid("a bound is not a scalar of the input's type");
   }
-  const float low_attribute = site.node.float_or("min", -std::numeric_limits<float>::infinity());
-  const float high_attribute = site.node.float_or("max", std::numeric_limits<float>::infinity());
+  const auto [low_attribute, high_attribute] = ReadNamedBounds(site.node);
   const bool low_given = site.has(1), high_given = site.has(2);
   return VisitNumbers(site, site.in[0].type, [&]<typename T>() -> Result<Routine> {
     T lowest = std::numeric_limits<T>::lowest(), highest = std::numeric_limits<T>::max();

@@ -9,6 +9,7 @@
 #include "lib/backend/host/parallel.h"
 #include "lib/backend/reference/elements.h"
 #include "lib/backend/reference/types.h"
+#include "partitiontuner/graph/operators/elementwise.h"
 #include "partitiontuner/support/text.h"
 
 namespace pt::reference {
@@ -179,7 +180,7 @@ Result<Routine> IntegerBinary(Site& site) {
 }
 
 Result<Routine> Mod(Site& site) {
-  return site.node.int_or("fmod", 0) != 0 ? Binary<TruncatedMod>(site) : Binary<FloorMod>(site);
+  return IsTruncatedModulo(site.node) ? Binary<TruncatedMod>(site) : Binary<FloorMod>(site);
 }
 
 Result<Routine> BitShift(Site& site) {
@@ -198,7 +199,7 @@ Result<Routine> SwiGlu(Site& site) {
   if (site.in[1].type != site.in[0].type) return site.Invalid("its inputs are of different types");
   PT_CHECK_OK(site.NeedDims(1, "the value input", site.in[0].dims));
   PT_CHECK_OK(site.Out(0, site.in[0].type, site.in[0].dims));
-  const double alpha = site.node.float_or("alpha", 1.0F);
+  const double alpha = ReadActivation(site.node).alpha;
   return VisitFloats(site, site.in[0].type, [&]<typename T>() -> Result<Routine> {
     return Routine{[alpha, count = site.in[0].count()](const Run& run) -> Status {
       ParallelRanges(run.team, count, 10, [&](int64_t begin, int64_t end) {

@@ -2,6 +2,8 @@
 // ONNX 1.23 defines opsets 23 to 25. Releases before it had other texts of the same opsets, and other data: softcap
 // behind the mask, and modes 1 and 2 of qk_matmul_output the other way round. A model does not say which one it
 // follows; the corrected text holds, as in ONNX Runtime.
+#include "partitiontuner/graph/operators/attention.h"
+
 #include <array>
 #include <cmath>
 #include <limits>
@@ -71,12 +73,11 @@ Status ReadMask(const Site& site, AttentionPlan& plan) {
 
 Result<AttentionPlan> ReadAttention(Site& site) {
   PT_CHECK_OK(site.NeedInputs(3, 7));
-  const Node& node = site.node;
+  const AttentionNode node = ReadAttentionNode(site.node);
   AttentionPlan plan;
-  const int64_t q_heads = node.int_or("q_num_heads", 0), kv_heads = node.int_or("kv_num_heads", 0);
-  PT_ASSIGN(plan.q, ReadHeads(site, 0, q_heads));
-  PT_ASSIGN(plan.k, ReadHeads(site, 1, kv_heads));
-  PT_ASSIGN(plan.v, ReadHeads(site, 2, kv_heads));
+  PT_ASSIGN(plan.q, ReadHeads(site, 0, node.q_heads));
+  PT_ASSIGN(plan.k, ReadHeads(site, 1, node.kv_heads));
+  PT_ASSIGN(plan.v, ReadHeads(site, 2, node.kv_heads));
   if (site.has(4) != site.has(5)) return site.Invalid("past_key and past_value come together");
   if (site.has(4)) {
     const std::vector<int64_t>& past = site.in[4].dims;
@@ -98,13 +99,12 @@ Result<AttentionPlan> ReadAttention(Site& site) {
       plan.q.heads % plan.k.heads != 0 || plan.q.flat != plan.k.flat || plan.q.flat != plan.v.flat) {
     return site.Invalid("queries, keys and values do not fit each other");
   }
-  plan.scale = node.find("scale") != nullptr ? static_cast<double>(node.float_or("scale", 1))
-                                             : 1 / std::sqrt(static_cast<double>(plan.q.size));
-  plan.softcap = node.float_or("softcap", 0.0F);
-  plan.causal = node.int_or("is_causal", 0) != 0;
-  plan.left = node.int_or("left_window_size", -1);
-  plan.right = node.int_or("right_window_size", -1);
-  plan.mode = node.int_or("qk_matmul_output_mode", 0);
+  plan.scale = node.ScaleOf(plan.q.size);
+  plan.softcap = node.softcap;
+  plan.causal = node.is_causal;
+  plan.left = node.left;
+  plan.right = node.right;
+  plan.mode = node.scores_mode;
   plan.y = plan.q;
   plan.y.size = plan.v.size;
   if (site.has(3)) PT_CHECK_OK(ReadMask(site, plan));
@@ -255,9 +255,9 @@ Result<Routine> Attention(Site& site) {
 // Pairs of each head's leading elements turned by the angle of their position.
 Result<Routine> RotaryEmbedding(Site& site) {
   PT_CHECK_OK(site.NeedInputs(3, 4));
-  PT_ASSIGN(const Heads x, ReadHeads(site, 0, site.node.int_or("num_heads", 0)));
-  const int64_t given = site.node.int_or("rotary_embedding_dim", 0), turned = given == 0 ? x.size : given,
-                half = turned / 2;
+  const RotaryEmbeddingNode node = ReadRotaryEmbedding(site.node);
+  PT_ASSIGN(const Heads x, ReadHeads(site, 0, node.heads));
+  const int64_t turned = node.TurnedOf(x.size), half = turned / 2;
   if (turned < 0 || turned > x.size || turned % 2 != 0)
     return site.Invalid("the rotary dim is not an even part of a head");
   const bool by_position = site.has(3);
@@ -274,7 +274,7 @@ Result<Routine> RotaryEmbedding(Site& site) {
       (site.in[3].type != DataType::kInt64 || site.in[3].dims != std::vector<int64_t>{x.batch, x.length}))
     return site.Invalid("the positions are not one int64 a token");
   PT_CHECK_OK(site.Out(0, site.in[0].type, site.in[0].dims));
-  const bool interleaved = site.node.int_or("interleaved", 0) != 0;
+  const bool interleaved = node.interleaved;
   const int64_t positions = by_position ? cache[0] : 0;
   return VisitFloats(site, site.in[0].type, [&]<typename T>() -> Result<Routine> {
     return Routine{[=](const Run& run) -> Status {

@@ -9,6 +9,7 @@
 #include "lib/backend/reference/operator.h"
 #include "lib/backend/reference/sliding_window.h"
 #include "lib/backend/reference/types.h"
+#include "partitiontuner/graph/operators/windows.h"
 #include "partitiontuner/graph/transposed_sizes.h"
 #include "partitiontuner/support/dims_text.h"
 
@@ -89,9 +90,10 @@ Result<ConvolutionDims> ReadDims(const Site& site) {
                         " need the same rank of at least 3");
   }
   if (x.size() > 5) return site.Unsupported("is not supported for more than three spatial dims");
-  ConvolutionDims dims{{x.begin() + 2, x.end()}, {w.begin() + 2, w.end()}, x[0], x[1], site.node.int_or("group", 1)};
+  ConvolutionDims dims{
+      {x.begin() + 2, x.end()}, {w.begin() + 2, w.end()}, x[0], x[1], ReadConvolutionGroups(site.node)};
   if (dims.group < 1) return site.Invalid("group " + std::to_string(dims.group) + " is not positive");
-  const std::vector<int64_t> named = site.node.ints_or("kernel_shape", dims.kernel);
+  const std::vector<int64_t> named = ReadKernelShape(site.node).value_or(dims.kernel);
   if (named != dims.kernel) {
     return site.Invalid("kernel_shape " + DimsText(named) + " is not that of the weights, " + DimsText(w));
   }

@@ -6,6 +6,7 @@
 #include "lib/backend/reference/strided_read.h"
 #include "lib/backend/reference/types.h"
 #include "partitiontuner/graph/operators/axis.h"
+#include "partitiontuner/graph/operators/movements.h"
 #include "partitiontuner/graph/operators/or_refuse.h"
 
 namespace pt::reference {
@@ -90,7 +91,7 @@ Result<Routine> GatherNd(Site& site) {
   PT_CHECK_OK(site.NeedInputs(2, 2));
   const std::vector<int64_t>& in = site.in[0].dims;
   const std::vector<int64_t>& where = site.in[1].dims;
-  const int64_t batch_dims = site.node.int_or("batch_dims", 0);
+  const int64_t batch_dims = ReadBatchDims(site.node);
   if (site.in[1].type != DataType::kInt64 || where.empty())
     return site.Invalid("the indices are not int64 of rank 1 or more");
   const int64_t depth = where.back();

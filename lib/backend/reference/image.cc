@@ -9,6 +9,8 @@
 #include "lib/backend/reference/sliding_window.h"
 #include "lib/backend/reference/strided_read.h"
 #include "lib/backend/reference/types.h"
+#include "partitiontuner/graph/operators/or_refuse.h"
+#include "partitiontuner/graph/operators/windows.h"
 
 namespace pt::reference {
 namespace {
@@ -128,11 +130,10 @@ Result<Routine> MaxUnpool(Site& site) {
   if (in.size() < 3 || site.in[1].dims != in || site.in[1].type != DataType::kInt64)
     return site.Invalid("the indices do not fit the input");
   const size_t rank = in.size() - 2;
-  const std::vector<int64_t> kernel = site.node.ints_or("kernel_shape", {}),
-                             strides = site.node.ints_or("strides", std::vector<int64_t>(rank, 1)),
-                             pads = site.node.ints_or("pads", std::vector<int64_t>(2 * rank, 0));
-  if (kernel.size() != rank || strides.size() != rank || pads.size() != 2 * rank)
-    return site.Invalid("kernel_shape, strides or pads do not fit");
+  PT_ASSIGN(const WindowNode window, OrInvalid(ReadWindowNode(site.node, rank), site));
+  const std::vector<int64_t> kernel = ReadKernelShape(site.node).value_or(std::vector<int64_t>());
+  const std::vector<int64_t>&strides = window.strides, &pads = window.pads;
+  if (kernel.size() != rank) return site.Invalid("kernel_shape does not fit");
   // Indices count within the tensor that was pooled, whose dims follow from the window.
   std::vector<int64_t> pooled = {in[0], in[1]};
   for (size_t d = 0; d < rank; ++d) {
@@ -230,7 +231,7 @@ Result<Routine> DeformConv(Site& site) {
   p.batch = x[0];
   p.channels = x[1];
   p.outputs = weights[0];
-  p.group = site.node.int_or("group", 1);
+  p.group = ReadConvolutionGroups(site.node);
   p.offset_group = site.node.int_or("offset_group", 1);
   if (p.group < 1 || p.offset_group < 1 || p.channels % p.group != 0 || p.outputs % p.group != 0 ||
       p.channels % p.offset_group != 0 || weights[1] != p.channels / p.group) {

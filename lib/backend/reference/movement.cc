@@ -11,7 +11,6 @@
 #include "partitiontuner/graph/operators/movements.h"
 #include "partitiontuner/graph/operators/or_refuse.h"
 #include "partitiontuner/support/dims_text.h"
-#include "partitiontuner/support/text.h"
 
 namespace pt::reference {
 namespace {
@@ -319,7 +318,7 @@ Result<Routine> Trilu(Site& site) {
   if (site.has(1) && (site.in[1].type != DataType::kInt64 || site.in[1].count() != 1))
     return site.Invalid("k is not int64");
   PT_CHECK_OK(site.Out(0, site.in[0].type, in));
-  const bool upper = site.node.int_or("upper", 1) != 0;
+  const bool upper = KeepsUpperTriangle(site.node);
   const int64_t rows = in[in.size() - 2], cols = in.back();
   const int64_t all_rows = cols == 0 ? 0 : site.in[0].count() / cols;
   return VisitSizes(site, site.in[0].type, [&]<typename T>() -> Result<Routine> {

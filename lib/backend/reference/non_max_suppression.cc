@@ -5,6 +5,7 @@
 
 #include "lib/backend/reference/operator.h"
 #include "lib/backend/reference/types.h"
+#include "partitiontuner/graph/operators/selections.h"
 
 namespace pt::reference {
 namespace {
@@ -66,7 +67,7 @@ Result<Suppression> ReadSuppression(const Site& site) {
   if (boxes.size() != 3 || boxes[2] != 4) return site.Invalid("the boxes do not have dims [batches, boxes, 4]");
   if (scores.size() != 3) return site.Invalid("the scores do not have dims [batches, classes, boxes]");
   PT_CHECK_OK(site.NeedDims(1, "the scores", {boxes[0], scores[1], boxes[1]}));
-  Suppression s{boxes[0], boxes[1], scores[1], 0, 0, std::nullopt, site.node.int_or("center_point_box", 0) != 0};
+  Suppression s{boxes[0], boxes[1], scores[1], 0, 0, std::nullopt, HasCentredBoxes(site.node)};
   PT_ASSIGN(s.most, Parameter<int64_t>(site, 2, DataType::kInt64, "max_output_boxes_per_class", 0));
   PT_ASSIGN(s.overlap, Parameter<float>(site, 3, DataType::kFloat32, "iou_threshold", 0));
   if (!(s.overlap >= 0 && s.overlap <= 1))

@@ -7,6 +7,7 @@
 #include "lib/backend/reference/operator.h"
 #include "lib/backend/reference/types.h"
 #include "partitiontuner/graph/operators/axis.h"
+#include "partitiontuner/graph/operators/normalizations.h"
 #include "partitiontuner/graph/operators/or_refuse.h"
 
 namespace pt::reference {
@@ -69,7 +70,7 @@ struct BatchStatistics {
   }
 };
 
-Result<BatchStatistics> ReadBatchNormalization(Site& site) {
+Result<BatchStatistics> StatisticsOf(Site& site) {
   PT_CHECK_OK(site.NeedInputs(5, 5));
   const std::vector<int64_t>& dims = site.in[0].dims;
   if (dims.empty()) return site.Invalid("its input is a scalar");
@@ -82,9 +83,10 @@ Result<BatchStatistics> ReadBatchNormalization(Site& site) {
     s.types[i] = site.in[i].type;
     PT_CHECK_OK(NeedLoadable(site, i));
   }
-  s.epsilon = site.node.float_or("epsilon", 1e-5F);
-  s.momentum = site.node.float_or("momentum", 0.9F);
-  s.training = site.node.int_or("training_mode", 0) != 0;
+  const BatchNormalizationNode node = ReadBatchNormalization(site.node);
+  s.epsilon = node.epsilon;
+  s.momentum = node.momentum;
+  s.training = node.training;
   PT_CHECK_OK(site.Out(0, site.in[0].type, dims));
   const size_t outputs = s.training ? 3 : 1;
   for (size_t i = 1; i < site.out.size(); ++i) {
@@ -98,7 +100,7 @@ Result<BatchStatistics> ReadBatchNormalization(Site& site) {
 }
 
 Result<Routine> BatchNormalization(Site& site) {
-  PT_ASSIGN(const BatchStatistics s, ReadBatchNormalization(site));
+  PT_ASSIGN(const BatchStatistics s, StatisticsOf(site));
   return VisitFloats(site, site.in[0].type, [&]<typename T>() -> Result<Routine> {
     return Routine{[s](const Run& run) -> Status {
       const double work = static_cast<double>(s.batch * s.plane) * (s.training ? 2 : 0.5) + 5;
@@ -145,7 +147,7 @@ Result<Routine> RowNormalization(Site& site) {
   }
   const auto scale_walk = MakeBroadcast<1>({site.in[1].dims}, row_dims);
   const auto bias_walk = MakeBroadcast<1>({site.has(2) ? site.in[2].dims : std::vector<int64_t>{1}}, row_dims);
-  const double epsilon = site.node.float_or("epsilon", 1e-5F);
+  const double epsilon = ReadEpsilon(site.node);
   const bool wants_mean = centred && site.out.size() > 1, wants_inverse = centred && site.out.size() > 2;
   return VisitFloats(site, site.in[0].type, [&]<typename T>() -> Result<Routine> {
     return Routine{[=](const Run& run) -> Status {
@@ -196,7 +198,7 @@ Result<Routine> ByGroups(Site& site, int64_t groups) {
   PT_CHECK_OK(site.Out(0, site.in[0].type, dims));
   const int64_t plane = dims[0] * channels == 0 ? 0 : site.in[0].count() / (dims[0] * channels);
   const int64_t per_group = channels / groups;
-  const double epsilon = site.node.float_or("epsilon", 1e-5F);
+  const double epsilon = ReadEpsilon(site.node);
   return VisitFloats(site, site.in[0].type, [&]<typename T>() -> Result<Routine> {
     return Routine{[=, batch = dims[0]](const Run& run) -> Status {
       const int64_t n = per_group * plane;
@@ -223,18 +225,17 @@ Result<Routine> ByGroups(Site& site, int64_t groups) {
 Result<Routine> InstanceNormalization(Site& site) {
   return ByGroups(site, site.has(0) && site.in[0].rank() > 1 ? std::max<int64_t>(1, site.in[0].dims[1]) : 1);
 }
-Result<Routine> GroupNormalization(Site& site) { return ByGroups(site, site.node.int_or("num_groups", 0)); }
+Result<Routine> GroupNormalization(Site& site) { return ByGroups(site, ReadGroups(site.node)); }
 
 // Across `size` neighbouring channels at each position.
 Result<Routine> Lrn(Site& site) {
   PT_CHECK_OK(site.NeedInputs(1, 1));
   const std::vector<int64_t>& dims = site.in[0].dims;
   if (dims.size() < 2) return site.Invalid("its input has no channels");
-  const int64_t size = site.node.int_or("size", 0);
-  if (size < 1) return site.Invalid("size is not positive");
+  PT_ASSIGN(const LrnNode lrn, OrInvalid(ReadLrn(site.node), site));
+  const int64_t size = lrn.size;
   PT_CHECK_OK(site.Out(0, site.in[0].type, dims));
-  const double alpha = site.node.float_or("alpha", 1e-4F), beta = site.node.float_or("beta", 0.75F),
-               bias = site.node.float_or("bias", 1.0F);
+  const double alpha = lrn.alpha, beta = lrn.beta, bias = lrn.bias;
   const int64_t channels = dims[1], plane = dims[0] * channels == 0 ? 0 : site.in[0].count() / (dims[0] * channels);
   return VisitFloats(site, site.in[0].type, [&]<typename T>() -> Result<Routine> {
     return Routine{[=, batch = dims[0]](const Run& run) -> Status {
@@ -264,8 +265,7 @@ Result<Routine> LpNormalization(Site& site) {
   PT_CHECK_OK(site.NeedInputs(1, 1));
   const std::vector<int64_t>& dims = site.in[0].dims;
   PT_ASSIGN(const int64_t axis, OrInvalid(ReadAxis(site.node, site.opset, site.in[0].dims.size()), site));
-  const int64_t p = site.node.int_or("p", 2);
-  if (p != 1 && p != 2) return site.Invalid("p is neither 1 nor 2");
+  PT_ASSIGN(const int64_t p, OrInvalid(ReadLpOrder(site.node), site));
   PT_CHECK_OK(site.Out(0, site.in[0].type, dims));
   const int64_t n = dims[static_cast<size_t>(axis)];
   int64_t inner = 1;

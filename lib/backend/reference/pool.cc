@@ -7,6 +7,7 @@
 #include "lib/backend/reference/operator.h"
 #include "lib/backend/reference/sliding_window.h"
 #include "lib/backend/reference/types.h"
+#include "partitiontuner/graph/operators/windows.h"
 #include "partitiontuner/support/dims_text.h"
 
 namespace pt::reference {
@@ -93,7 +94,7 @@ Result<Pooling> ReadPooling(Site& site, bool global) {
   if (global) {
     window = GlobalWindow(spatial);
   } else {
-    PT_ASSIGN(window, ReadWindow(site, spatial, site.node.ints_or("kernel_shape", {})));
+    PT_ASSIGN(window, ReadWindow(site, spatial, ReadKernelShape(site.node).value_or(std::vector<int64_t>())));
     if (x[0] * x[1] > 0) PT_CHECK_OK(NeedInputInEveryWindow(site, window));
   }
   std::vector<int64_t> out = {x[0], x[1]};
@@ -126,7 +127,7 @@ Routine PoolRoutine(Pooling p, F pool) {
 template <bool global>
 Result<Routine> AveragePool(Site& site) {
   PT_ASSIGN(Pooling p, ReadPooling(site, global));
-  const bool include_pad = site.node.int_or("count_include_pad", 0) != 0;
+  const bool include_pad = ReadPoolingNode(site.node).counts_pads;
   return VisitFloats(site, site.in[0].type, [&]<typename T>() -> Result<Routine> {
     return PoolRoutine<T>(std::move(p), [include_pad](const T* in, const Inner& inner, const SlidingWindow& w) {
       T sum = 0;
@@ -143,7 +144,7 @@ Result<Routine> AveragePool(Site& site) {
 template <bool global>
 Result<Routine> LpPool(Site& site) {
   PT_ASSIGN(Pooling p, ReadPooling(site, global));
-  const auto power = static_cast<double>(site.node.int_or("p", 2));
+  const auto power = static_cast<double>(ReadPoolingNode(site.node).power);
   if (power <= 0) return site.Invalid("p is not positive");
   return VisitFloats(site, site.in[0].type, [&]<typename T>() -> Result<Routine> {
     return PoolRoutine<T>(std::move(p), [power](const T* in, const Inner& inner, const SlidingWindow& w) {
@@ -199,7 +200,7 @@ Result<Routine> MaxPool(Site& site) {
     std::vector<int64_t> out = site.out[0].dims;
     PT_CHECK_OK(site.Out(1, DataType::kInt64, out));
   }
-  const bool column_major = site.node.int_or("storage_order", 0) != 0;
+  const bool column_major = ReadPoolingNode(site.node).column_major;
   return VisitNumbers(site, site.in[0].type, [&]<typename T>() -> Result<Routine> {
     if (indices) return MaxPoolIndices<T>(std::move(p), column_major);
     return PoolRoutine<T>(std::move(p), MaxOf<T>);

@@ -37,7 +37,7 @@ Result<ParameterIndex> ReadParameters(const Site& site) {
   PT_ASSIGN(const size_t at, OrInvalid(ReadAxis(site.node, site.opset, x.dims.size()), site));
   index.dim = x.dims[at];
   for (size_t d = at + 1; d < x.dims.size(); ++d) index.inner *= x.dims[d];
-  const int64_t given = site.node.int_or("block_size", 0);
+  const int64_t given = ReadBlockSize(site.node);
   if (scale.rank() == 1 && (x.rank() > 1 || given <= 0)) {
     if (scale.dims[0] != index.dim) return site.Invalid("the scale is not one value along the axis");
     return index;

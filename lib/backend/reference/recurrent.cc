@@ -6,7 +6,8 @@
 #include "lib/backend/host/parallel.h"
 #include "lib/backend/reference/operator.h"
 #include "lib/backend/reference/types.h"
-#include "partitiontuner/support/text.h"
+#include "partitiontuner/graph/operators/or_refuse.h"
+#include "partitiontuner/graph/operators/recurrence.h"
 
 namespace pt::reference {
 namespace {
@@ -145,22 +146,20 @@ Status CheckOperand(const Site& site, size_t i, const std::vector<int64_t>& dims
 
 Result<Shape> ReadShape(Site& site, Cell cell) {
   PT_CHECK_OK(site.NeedInputs(3, cell == Cell::kLstm ? 8 : 6));
+  PT_ASSIGN(const RecurrenceNode node, OrInvalid(ReadRecurrence(site.node), site));
   Shape s;
   s.cell = cell;
   s.gates = cell == Cell::kLstm ? 4 : cell == Cell::kGru ? 3 : 1;
-  s.batch_first = site.node.int_or("layout", 0) != 0;
+  s.batch_first = node.batch_first;
   const std::vector<int64_t>& x = site.in[0].dims;
   const std::vector<int64_t>& r = site.in[2].dims;
   if (x.size() != 3 || r.size() != 3) return site.Invalid("X and R need three dims");
   s.time = x[s.batch_first ? 1 : 0];
   s.batch = x[s.batch_first ? 0 : 1];
   s.input = x[2];
-  s.hidden = site.node.int_or("hidden_size", r[2]);
-  const std::string direction = site.node.string_or("direction", "forward");
-  if (direction != "forward" && direction != "reverse" && direction != "bidirectional")
-    return site.Invalid(UnknownWord("direction", direction, {"forward", "reverse", "bidirectional"}));
-  s.directions = direction == "bidirectional" ? 2 : 1;
-  s.reverse_first = direction == "reverse";
+  s.hidden = node.hidden.value_or(r[2]);
+  s.directions = node.directions();
+  s.reverse_first = node.direction == RecurrenceDirection::kReverse;
   if (s.hidden < 0 || s.hidden > (int64_t{1} << 30)) return site.Invalid("hidden_size is out of range");
   const int64_t d = s.directions, rows = s.gate_rows();
   PT_CHECK_OK(CheckOperand(site, 1, {d, rows, s.input}, "W"));
@@ -175,9 +174,9 @@ Result<Shape> ReadShape(Site& site, Cell cell) {
     PT_CHECK_OK(CheckOperand(site, 6, state, "initial_c"));
     PT_CHECK_OK(CheckOperand(site, 7, {d, 3 * s.hidden}, "P"));
   }
-  s.clip = site.node.float_or("clip", 0.0F);
-  s.linear_before_reset = site.node.int_or("linear_before_reset", 0) != 0;
-  s.input_forget = site.node.int_or("input_forget", 0) != 0;
+  s.clip = node.clip;
+  s.linear_before_reset = node.linear_before_reset;
+  s.input_forget = node.input_forget;
   const std::vector<std::string> defaults = cell == Cell::kLstm  ? std::vector<std::string>{"Sigmoid", "Tanh", "Tanh"}
                                             : cell == Cell::kGru ? std::vector<std::string>{"Sigmoid", "Tanh"}
                                                                  : std::vector<std::string>{"Tanh"};

@@ -1,4 +1,6 @@
 // Images read at positions that are data: GridSample, AffineGrid, RoiAlign.
+#include "partitiontuner/graph/operators/sampling.h"
+
 #include <array>
 #include <cmath>
 
@@ -6,15 +8,15 @@
 #include "lib/backend/reference/operator.h"
 #include "lib/backend/reference/strided_read.h"
 #include "lib/backend/reference/types.h"
-#include "partitiontuner/support/text.h"
+#include "partitiontuner/graph/operators/or_refuse.h"
 
 namespace pt::reference {
 namespace {
 
 constexpr size_t kMostDims = 3;
 
-enum class Kind : uint8_t { kNearest, kLinear, kCubic };
-enum class Outside : uint8_t { kZeros, kBorder, kReflection };
+using Kind = SampleMode;
+using Outside = SamplePadding;
 
 struct Grid {
   Kind kind = Kind::kLinear;
@@ -130,23 +132,10 @@ Result<Grid> ReadGrid(Site& site) {
   if (g.back() != static_cast<int64_t>(grid.rank) || g[0] != x[0])
     return site.Invalid("the grid does not fit the input");
   PT_CHECK_OK(NeedLoadable(site, 1));
-  const std::string mode = site.node.string_or("mode", "linear"),
-                    padding = site.node.string_or("padding_mode", "zeros");
-  if (mode == "nearest") {
-    grid.kind = Kind::kNearest;
-  } else if (mode == "cubic" || mode == "bicubic") {
-    grid.kind = Kind::kCubic;
-  } else if (mode != "linear" && mode != "bilinear") {
-    return site.Invalid(UnknownWord("mode", mode, {"linear", "nearest", "cubic"}));
-  }
-  if (padding == "border") {
-    grid.outside = Outside::kBorder;
-  } else if (padding == "reflection") {
-    grid.outside = Outside::kReflection;
-  } else if (padding != "zeros") {
-    return site.Invalid(UnknownWord("padding_mode", padding, {"zeros", "border", "reflection"}));
-  }
-  grid.align_corners = site.node.int_or("align_corners", 0) != 0;
+  PT_ASSIGN(const GridSampleNode node, OrInvalid(ReadGridSample(site.node), site));
+  grid.kind = node.mode;
+  grid.outside = node.padding;
+  grid.align_corners = node.align_corners;
   grid.batch = x[0];
   grid.channels = x[1];
   std::vector<int64_t> out = {x[0], x[1]};
@@ -321,17 +310,14 @@ Result<Routine> RoiAlign(Site& site) {
   if (x.size() != 4 || site.in[1].rank() != 2 || site.in[1].dims[1] != 4 || site.in[1].type != site.in[0].type)
     return site.Invalid("image or regions have the wrong shape");
   Regions r{x[0], x[1], x[2], x[3], site.in[1].dims[0]};
-  r.out_height = site.node.int_or("output_height", 1);
-  r.out_width = site.node.int_or("output_width", 1);
-  r.ratio = site.node.int_or("sampling_ratio", 0);
-  r.scale = site.node.float_or("spatial_scale", 1.0F);
-  const std::string mode = site.node.string_or("mode", "avg");
-  r.average = mode == "avg";
-  r.half_pixel =
-      site.opset >= 16 && site.node.string_or("coordinate_transformation_mode", "half_pixel") == "half_pixel";
-  if ((mode != "avg" && mode != "max") || r.out_height < 1 || r.out_width < 1 || r.ratio < 0 || r.ratio > 4096 ||
-      r.height < 1 || r.width < 1)
-    return site.Invalid("a parameter is out of range");
+  PT_ASSIGN(const RoiAlignNode node, OrInvalid(ReadRoiAlign(site.node, site.opset), site));
+  r.out_height = node.out_height;
+  r.out_width = node.out_width;
+  r.ratio = node.ratio;
+  r.scale = node.scale;
+  r.average = node.average;
+  r.half_pixel = node.half_pixel;
+  if (r.height < 1 || r.width < 1) return site.Invalid("its image is empty");
   if (site.in[2].type != DataType::kInt64 || site.in[2].dims != std::vector<int64_t>{r.rois})
     return site.Invalid("the batch indices are not one int64 a region");
   PT_CHECK_OK(site.Out(0, site.in[0].type, {r.rois, r.channels, r.out_height, r.out_width}));

@@ -5,23 +5,13 @@
 #include "lib/backend/reference/strided_read.h"
 #include "lib/backend/reference/types.h"
 #include "partitiontuner/graph/operators/axis.h"
+#include "partitiontuner/graph/operators/movements.h"
 #include "partitiontuner/graph/operators/or_refuse.h"
-#include "partitiontuner/support/text.h"
 
 namespace pt::reference {
 namespace {
 
-enum class Reduction : uint8_t { kNone, kAdd, kMul, kMax, kMin };
-
-Result<Reduction> ReadReduction(const Site& site) {
-  const std::string name = site.node.string_or("reduction", "none");
-  if (name == "none") return Reduction::kNone;
-  if (name == "add") return Reduction::kAdd;
-  if (name == "mul") return Reduction::kMul;
-  if (name == "max") return Reduction::kMax;
-  if (name == "min") return Reduction::kMin;
-  return site.Invalid(UnknownWord("reduction", name, {"none", "add", "mul", "max", "min"}));
-}
+using Reduction = ScatterReduction;
 
 // Elements of 16 bytes are complex numbers, which are replaced alone.
 inline void Combine(Reduction, Bytes16& held, const Bytes16& update) { held = update; }
@@ -73,7 +63,7 @@ Status CheckScatter(Site& site) {
 // make.operator()<T>(reduction): by size where elements are only moved, else by number type.
 template <typename F>
 Result<Routine> VisitReduction(const Site& site, F&& make) {
-  PT_ASSIGN(const Reduction reduction, ReadReduction(site));
+  PT_ASSIGN(const Reduction reduction, OrInvalid(ReadScatterReduction(site.node), site));
   if (reduction == Reduction::kNone) {
     return VisitSizes(site, site.in[0].type,
                       [&]<typename T>() -> Result<Routine> { return make.template operator()<T>(reduction); });

@@ -7,7 +7,8 @@
 #include "lib/backend/reference/operator.h"
 #include "lib/backend/reference/strided_read.h"
 #include "lib/backend/reference/types.h"
-#include "partitiontuner/support/text.h"
+#include "partitiontuner/graph/operators/movements.h"
+#include "partitiontuner/graph/operators/or_refuse.h"
 
 namespace pt::reference {
 namespace {
@@ -150,8 +151,6 @@ Result<Routine> SliceByAttributes(Site& site) {
 
 Result<Routine> Slice(Site& site) { return site.opset < 10 ? SliceByAttributes(site) : SliceByInputs(site); }
 
-enum class PadMode : uint8_t { kConstant, kReflect, kEdge, kWrap };
-
 // The input index that output index `i` of a padded dim shows; -1: the constant.
 int64_t PaddedFrom(PadMode mode, int64_t i, int64_t pad_begin, int64_t dim) {
   const int64_t at = i - pad_begin;
@@ -241,16 +240,7 @@ Result<PadPlan> ReadPad(const Site& site) {
   PadPlan plan;
   plan.in = site.in[0].dims;
   plan.strides = DenseStrides(plan.in);
-  const std::string mode = site.node.string_or("mode", "constant");
-  if (mode == "reflect") {
-    plan.mode = PadMode::kReflect;
-  } else if (mode == "edge") {
-    plan.mode = PadMode::kEdge;
-  } else if (mode == "wrap") {
-    plan.mode = PadMode::kWrap;
-  } else if (mode != "constant") {
-    return site.Invalid(UnknownWord("mode", mode, {"constant", "reflect", "edge", "wrap"}));
-  }
+  PT_ASSIGN(plan.mode, OrInvalid(ReadPadMode(site.node), site));
   if (site.has(3) && !site.is_constant(3)) {
     if (!IsIndexType(site.in[3].type) || site.in[3].rank() != 1) return site.Invalid("the axes are not integers");
     plan.axes_in_run = true;
@@ -303,7 +293,7 @@ Result<Routine> Pad(Site& site) {
   const bool wide_axes = site.has(3) && site.in[3].type == DataType::kInt64;
   int64_t table = 0;
   for (int64_t dim : plan.out) table += dim;
-  const float value = site.node.float_or("value", 0.0F);
+  const float value = ReadPadValue(site.node);
   return VisitSizes(site, site.in[0].type, [&]<typename T>() -> Result<Routine> {
     T attribute_fill{};
     if constexpr (sizeof(T) == 4) {

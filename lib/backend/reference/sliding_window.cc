@@ -2,9 +2,10 @@
 
 #include <algorithm>
 
+#include "partitiontuner/graph/operators/or_refuse.h"
+#include "partitiontuner/graph/operators/windows.h"
 #include "partitiontuner/support/checked.h"
 #include "partitiontuner/support/dims_text.h"
-#include "partitiontuner/support/text.h"
 
 namespace pt::reference {
 namespace {
@@ -15,46 +16,35 @@ bool AllWithin(const std::vector<int64_t>& values, int64_t least) {
   return std::all_of(values.begin(), values.end(), [&](int64_t v) { return v >= least && v < kMost; });
 }
 
-// NOTSET, SAME_UPPER, SAME_LOWER or VALID; kInvalidInput for anything else.
-Result<std::string> ReadAutoPad(const Site& site) {
-  std::string mode = site.node.string_or("auto_pad", "NOTSET");
-  if (mode.empty()) mode = "NOTSET";  // as some exporters write it
-  if (mode == "NOTSET" || mode == "SAME_UPPER" || mode == "SAME_LOWER" || mode == "VALID") return mode;
-  return site.Invalid(UnknownWord("auto_pad", mode, {"NOTSET", "SAME_UPPER", "SAME_LOWER", "VALID"}));
-}
-
 }  // namespace
 
 Result<SlidingWindow> ReadWindow(const Site& site, std::vector<int64_t> in, std::vector<int64_t> kernel) {
   const size_t rank = in.size();
-  const Node& node = site.node;
+  PT_ASSIGN(const WindowNode node, OrInvalid(ReadWindowNode(site.node, rank), site));
+  if (kernel.size() != rank)
+    return site.Invalid("the dims of kernel_shape do not fit the spatial dims " + DimsText(in));
   SlidingWindow w;
-  w.stride = node.ints_or("strides", std::vector<int64_t>(rank, 1));
-  w.dilation = node.ints_or("dilations", std::vector<int64_t>(rank, 1));
-  std::vector<int64_t> pads = node.ints_or("pads", std::vector<int64_t>(2 * rank, 0));
-  PT_ASSIGN(const std::string auto_pad, ReadAutoPad(site));
-  if (kernel.size() != rank || w.stride.size() != rank || w.dilation.size() != rank || pads.size() != 2 * rank) {
-    return site.Invalid("kernel_shape, strides, dilations or pads do not fit the spatial dims " + DimsText(in));
-  }
+  w.stride = node.strides;
+  w.dilation = node.dilations;
+  const std::vector<int64_t>& pads = node.pads;
   if (!AllWithin(w.stride, 1) || !AllWithin(w.dilation, 1) || !AllWithin(kernel, 1)) {
     return site.Invalid("strides, dilations and kernel dims must be positive");
   }
   if (!AllWithin(pads, -kMost) || !AllWithin(in, 0)) return site.Invalid("pads or dims are too large");
-  const bool same = auto_pad == "SAME_UPPER" || auto_pad == "SAME_LOWER";
-  const bool ceil_mode = node.int_or("ceil_mode", 0) != 0;
+  const bool ceil_mode = node.rounds_up;
   for (size_t d = 0; d < rank; ++d) {
     const std::optional<int64_t> reach = CheckedMul(kernel[d] - 1, w.dilation[d]);
     if (!reach || *reach >= kMost) return site.Invalid("a dilated kernel is too large");
     const int64_t span = *reach + 1;
     int64_t begin = pads[d], end = pads[d + rank];
     int64_t out = 0;
-    if (same) {
+    if (node.is_same()) {
       out = (in[d] + w.stride[d] - 1) / w.stride[d];
       const int64_t total = std::max<int64_t>(0, (out - 1) * w.stride[d] + span - in[d]);
-      begin = auto_pad == "SAME_UPPER" ? total / 2 : total - total / 2;
+      begin = node.Before(total);
       end = total - begin;
     } else {
-      if (auto_pad == "VALID") begin = end = 0;
+      if (node.auto_pad == AutoPad::kValid) begin = end = 0;
       const int64_t room = in[d] + begin + end - span;
       if (room < 0) {
         return site.Invalid("a window of " + std::to_string(span) + " does not fit a padded dim of " +

@@ -6,6 +6,7 @@
 
 #include "lib/backend/reference/datum_operator.h"
 #include "lib/backend/reference/kernel.h"
+#include "partitiontuner/graph/operators/movements.h"
 
 namespace pt::reference {
 namespace {
@@ -92,7 +93,8 @@ Result<Numbered> RunOnNumbers(DatumCall& call, uint32_t moved, const F& number) 
 }
 
 Status CheckCombines(const DatumCall& call) {
-  if (call.node.string_or("reduction", "none") == "none") return {};
+  const Result<ScatterReduction> reduction = ReadScatterReduction(call.node);
+  if (reduction.ok() && *reduction == ScatterReduction::kNone) return {};
   return call.Unsupported("is not supported for strings with a reduction");
 }
 

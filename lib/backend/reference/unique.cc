@@ -8,6 +8,7 @@
 #include "lib/backend/reference/types.h"
 #include "partitiontuner/graph/operators/axis.h"
 #include "partitiontuner/graph/operators/or_refuse.h"
+#include "partitiontuner/graph/operators/selections.h"
 
 namespace pt::reference {
 namespace {
@@ -85,7 +86,7 @@ Distinct FindDistinct(const T* data, const Slices& slices, bool sorted) {
 Result<Distinct> FindDistinct(const Site& site, const Slices& slices) {
   const TensorFacts& in = site.in[0];
   const std::byte* data = in.constant->bytes().data();
-  const bool sorted = site.node.int_or("sorted", 1) != 0;
+  const bool sorted = SortsDistinctElements(site.node);
   return VisitType(in.type, [&]<typename T>() -> Result<Distinct> {
     if constexpr (std::is_same_v<T, bool>) {
       return FindDistinct(reinterpret_cast<const uint8_t*>(data), slices, sorted);

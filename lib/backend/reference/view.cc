@@ -6,8 +6,8 @@
 #include "lib/backend/host/parallel.h"
 #include "lib/backend/reference/operator.h"
 #include "lib/backend/reference/types.h"
-#include "partitiontuner/graph/operators/axis.h"
 #include "partitiontuner/graph/operators/or_refuse.h"
+#include "partitiontuner/graph/operators/views.h"
 
 namespace pt::reference {
 namespace {
@@ -178,11 +178,8 @@ Result<Routine> KnownInts(Site& site, std::vector<int64_t> dims, std::vector<int
 Result<Routine> Shape(Site& site) {
   PT_CHECK_OK(site.NeedInputs(1, 1));
   const std::vector<int64_t>& in = site.in[0].dims;
-  const int64_t rank = site.in[0].rank();
-  const auto clamp = [&](int64_t at) { return std::clamp<int64_t>(at < 0 ? at + rank : at, 0, rank); };
-  const int64_t start = clamp(site.node.int_or("start", 0)), end = clamp(site.node.int_or("end", rank));
-  std::vector<int64_t> values;
-  for (int64_t d = start; d < end; ++d) values.push_back(in[static_cast<size_t>(d)]);
+  const auto [begin, end] = ReadShapeRange(site.node, in.size());
+  std::vector<int64_t> values(in.begin() + static_cast<ptrdiff_t>(begin), in.begin() + static_cast<ptrdiff_t>(end));
   const auto count = static_cast<int64_t>(values.size());
   return KnownInts(site, {count}, std::move(values));
 }

@@ -58,10 +58,6 @@ Result<size_t> ReadAxis(const Node& node, int64_t opset, size_t rank) {
 
 bool HasAxis(const Node& node) { return node.find("axis") != nullptr; }
 
-Result<size_t> ReadFlatten(const Node& node, size_t rank) {
-  const int64_t axis = node.int_or("axis", 1);
-  if (axis == static_cast<int64_t>(rank)) return rank;
-  return ResolveAxis(axis, rank);
-}
+int64_t ReadBlockSize(const Node& node) { return node.int_or("block_size", 0); }
 
 }  // namespace pt

@@ -34,4 +34,29 @@ Result<DepthSpaceNode> ReadDepthSpace(const Node& node) {
   return DepthSpaceNode{block, mode == "DCR"};
 }
 
+Result<PadMode> ReadPadMode(const Node& node) {
+  const std::string mode = node.string_or("mode", "constant");
+  if (mode == "constant") return PadMode::kConstant;
+  if (mode == "reflect") return PadMode::kReflect;
+  if (mode == "edge") return PadMode::kEdge;
+  if (mode == "wrap") return PadMode::kWrap;
+  return Invalid(UnknownWord("mode", mode, {"constant", "reflect", "edge", "wrap"}));
+}
+
+float ReadPadValue(const Node& node) { return node.float_or("value", 0.0F); }
+
+Result<ScatterReduction> ReadScatterReduction(const Node& node) {
+  const std::string name = node.string_or("reduction", "none");
+  if (name == "none") return ScatterReduction::kNone;
+  if (name == "add") return ScatterReduction::kAdd;
+  if (name == "mul") return ScatterReduction::kMul;
+  if (name == "max") return ScatterReduction::kMax;
+  if (name == "min") return ScatterReduction::kMin;
+  return Invalid(UnknownWord("reduction", name, {"none", "add", "mul", "max", "min"}));
+}
+
+int64_t ReadBatchDims(const Node& node) { return node.int_or("batch_dims", 0); }
+
+bool KeepsUpperTriangle(const Node& node) { return node.int_or("upper", 1) != 0; }
+
 }  // namespace pt

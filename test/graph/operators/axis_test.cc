@@ -3,6 +3,7 @@
 #include <catch2/catch_test_macros.hpp>
 
 #include "partitiontuner/graph/operators/softmax.h"
+#include "partitiontuner/graph/operators/views.h"
 
 namespace pt {
 namespace {

@@ -1,4 +1,4 @@
-// What operators say that only move elements: Transpose, DepthToSpace, SpaceToDepth.
+// What operators say that only move elements: Transpose, DepthToSpace, SpaceToDepth, Pad, GatherND, Scatter*, Trilu.
 #pragma once
 
 #include <cstddef>
@@ -23,5 +23,21 @@ struct DepthSpaceNode {
 };
 // Errors: kInvalidInput for a block size that is not within 1 and 65536, and for an unknown mode.
 Result<DepthSpaceNode> ReadDepthSpace(const Node& node);
+
+enum class PadMode : uint8_t { kConstant, kReflect, kEdge, kWrap };
+// Error: kInvalidInput for an unknown mode.
+Result<PadMode> ReadPadMode(const Node& node);
+// What a Pad fills up with, before operator set 11; an input since then.
+float ReadPadValue(const Node& node);
+
+// Of ScatterElements and ScatterND: what becomes of an element and its update.
+enum class ScatterReduction : uint8_t { kNone, kAdd, kMul, kMax, kMin };
+// Error: kInvalidInput for an unknown word.
+Result<ScatterReduction> ReadScatterReduction(const Node& node);
+
+// Of GatherND: how many leading dims indices and data have in common. May be wrong.
+int64_t ReadBatchDims(const Node& node);
+// Of Trilu; else the lower triangle.
+bool KeepsUpperTriangle(const Node& node);
 
 }  // namespace pt

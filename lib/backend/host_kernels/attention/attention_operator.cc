@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "lib/backend/host_kernels/attention/attention.h"
+#include "partitiontuner/graph/operators/attention.h"
 
 namespace pt::host {
 namespace {
@@ -22,7 +23,8 @@ Result<AttentionOperand> SeeHeads(const Site& site, size_t place, const Operand&
 Status NeedTaken(const Site& site) {
   if (site.has(6)) return site.Unsupported("it has lengths of entries");
   if (site.out.size() > 3 && site.out[3].present()) return site.Unsupported("its scores are an output");
-  if (site.node().int_or("softmax_precision", 1) != 1) return site.Unsupported("its softmax is not float32");
+  if (ReadAttentionNode(site.node()).softmax_type != DataType::kFloat32)
+    return site.Unsupported("its softmax is not float32");
   const auto has_out = [&](size_t i) { return i < site.out.size() && site.out[i].present(); };
   if (site.has(4) != site.has(5) || (site.has(4) && (!has_out(1) || !has_out(2))))
     return site.Unsupported("its past goes into no output");
@@ -33,7 +35,7 @@ Status NeedTaken(const Site& site) {
 Result<AttentionOperand> ReadKeys(const Site& site, size_t which, AttentionOperands& operands) {
   const size_t fresh_place = 1 + which, past_place = 4 + which, present_place = 1 + which;
   PT_ASSIGN(AttentionOperand fresh,
-            SeeHeads(site, fresh_place, site.in[fresh_place], site.node().int_or("kv_num_heads", 0)));
+            SeeHeads(site, fresh_place, site.in[fresh_place], ReadAttentionNode(site.node()).kv_heads));
   if (present_place >= site.out.size() || !site.out[present_place].present()) return fresh;
   const Operand& whole = site.out[present_place];
   AttentionCache cache{
@@ -62,30 +64,24 @@ Result<AttentionMask> SeeMask(const Site& site, int64_t keys) {
   return mask;
 }
 
-void ReadWindow(const Site& site, int64_t past, AttentionOperands& operands) {
-  operands.offset = past;
-  operands.left = site.node().int_or("left_window_size", -1);
-  operands.right = site.node().int_or("right_window_size", -1);
-  if (site.node().int_or("is_causal", 0) != 0) operands.right = 0;
-}
-
 Result<Routine> Attention(const Site& site) {
   PT_CHECK_OK(site.NeedInputs(3, 7));
   PT_CHECK_OK(NeedTaken(site));
   AttentionOperands operands;
-  const int64_t q_heads = site.node().int_or("q_num_heads", 0);
-  PT_ASSIGN(operands.q, SeeHeads(site, 0, site.in[0], q_heads));
-  PT_ASSIGN(operands.y, SeeHeads(site, 0, site.out[0], q_heads));
+  const AttentionNode node = ReadAttentionNode(site.node());
+  PT_ASSIGN(operands.q, SeeHeads(site, 0, site.in[0], node.q_heads));
+  PT_ASSIGN(operands.y, SeeHeads(site, 0, site.out[0], node.q_heads));
   PT_ASSIGN(operands.k, ReadKeys(site, 0, operands));
   PT_ASSIGN(operands.v, ReadKeys(site, 1, operands));
   const std::vector<int64_t> q = operands.q.dims, k = operands.k.dims, v = operands.v.dims;
   if (q[0] != k[0] || k[0] != v[0] || k[1] != v[1] || k[2] != v[2] || k[1] == 0 || q[1] % k[1] != 0) {
     return site.Unsupported("queries, keys and values differ in batch, heads or length");
   }
-  const auto scale = static_cast<double>(site.node().float_or("scale", 0.0F));
-  operands.scale = site.node().find("scale") != nullptr ? scale : 1 / std::sqrt(static_cast<double>(q[3]));
-  operands.softcap = static_cast<double>(site.node().float_or("softcap", 0.0F));
-  ReadWindow(site, site.has(4) ? site.in[4].dims()[2] : 0, operands);
+  operands.scale = node.ScaleOf(q[3]);
+  operands.softcap = static_cast<double>(node.softcap);
+  operands.offset = site.has(4) ? site.in[4].dims()[2] : 0;
+  operands.left = node.left;
+  operands.right = node.is_causal ? 0 : node.right;
   std::swap(operands.k.dims[2], operands.k.dims[3]);
   std::swap(operands.k.strides[2], operands.k.strides[3]);
   operands.blind_is_zero = true;

@@ -7,6 +7,7 @@
 #include "lib/backend/host_kernels/convolutions/depthwise.h"
 #include "lib/backend/host_kernels/convolutions/few_filters.h"
 #include "lib/backend/host_kernels/convolutions/grouped.h"
+#include "partitiontuner/graph/operators/windows.h"
 
 namespace pt::host {
 namespace {
@@ -28,7 +29,7 @@ std::optional<FilterDims> ReadFilters(const Graph& graph, const Node& node) {
   const auto& filters = graph.value(node.inputs[1]).constant;
   if (!filters || filters->type() != DataType::kFloat32 || filters->rank() != 4) return std::nullopt;
   const std::vector<int64_t>& dims = filters->dims();
-  const int64_t groups = node.int_or("group", 1);
+  const int64_t groups = ReadConvolutionGroups(node);
   if (groups < 1 || dims[0] % groups != 0) return std::nullopt;
   return FilterDims{groups, dims[1], dims[0] / groups, dims[2] * dims[3]};
 }
@@ -110,7 +111,7 @@ Result<Convolution> ReadShapes(const Site& site, const ConvolutionGroup& group, 
   PT_ASSIGN(c.x, ReadImages(site, site.in[place], place, stored));
   PT_ASSIGN(c.y, ReadImages(site, site.out[0], 0, stored));
   c.filters = *site.graph.value(node.inputs[1]).constant;
-  c.groups = node.int_or("group", 1);
+  c.groups = ReadConvolutionGroups(node);
   c.images = site.in[place].dims()[0];
   const std::vector<int64_t>& filters = c.filters.dims();
   if (site.out[0].dims()[0] != c.images || c.filters.element_count() == 0 || filters[0] != c.y.channels ||

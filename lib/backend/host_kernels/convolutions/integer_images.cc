@@ -5,6 +5,7 @@
 
 #include "lib/backend/host/parallel.h"
 #include "partitiontuner/backend/window_parameters.h"
+#include "partitiontuner/graph/operators/windows.h"
 #include "partitiontuner/support/checked.h"
 
 namespace pt::host {
@@ -25,7 +26,7 @@ Result<IntegerImages> IntegerImages::Read(const Site& site, const Node& node, co
                                           const Operand& y) {
   const auto refuse = [&] { return site.Unsupported("attributes and dims of the convolution do not fit together"); };
   const std::vector<int64_t>& dims = x.dims();
-  const int64_t groups = node.int_or("group", 1);
+  const int64_t groups = ReadConvolutionGroups(node);
   if (dims.size() < 3 || filters.dims().size() != dims.size() || y.dims().size() != dims.size() || groups < 1 ||
       dims[1] != CheckedMul(filters.dims()[1], groups) || y.dims()[1] % groups != 0 || y.dims()[0] != dims[0] ||
       y.dims()[1] != filters.dims()[0]) {

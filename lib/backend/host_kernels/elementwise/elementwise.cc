@@ -1,4 +1,6 @@
 // Elementwise operators as operations on tiles: one row each.
+#include "partitiontuner/graph/operators/elementwise.h"
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -122,13 +124,13 @@ Register Unary(Emitter& emitter, const Node& node) {
 
 Register LeakyRelu(Emitter& emitter, const Node& node) {
   PT_ASSIGN(const uint32_t x, emitter.Input(node, 0));
-  return emitter.Apply(Function::kLeakyRelu, {x}, emitter.type(x), node.float_or("alpha", 0.01F));
+  return emitter.Apply(Function::kLeakyRelu, {x}, emitter.type(x), ReadActivation(node).alpha);
 }
 
 Register HardSigmoid(Emitter& emitter, const Node& node) {
   PT_ASSIGN(const uint32_t x, emitter.Input(node, 0));
-  return emitter.Apply(Function::kHardSigmoid, {x}, emitter.type(x), node.float_or("alpha", 0.2F),
-                       node.float_or("beta", 0.5F));
+  const auto [alpha, beta] = ReadActivation(node);
+  return emitter.Apply(Function::kHardSigmoid, {x}, emitter.type(x), alpha, beta);
 }
 
 Register Clip(Emitter& emitter, const Node& node) {
@@ -169,8 +171,8 @@ Register Fold(Emitter& emitter, const Node& node) {
 }
 
 Register Mod(Emitter& emitter, const Node& node) {
-  const bool truncated = node.int_or("fmod", 0) != 0;
-  return truncated ? Fold<Function::kTruncatedMod>(emitter, node) : Fold<Function::kFloorMod>(emitter, node);
+  return IsTruncatedModulo(node) ? Fold<Function::kTruncatedMod>(emitter, node)
+                                 : Fold<Function::kFloorMod>(emitter, node);
 }
 
 Register Mean(Emitter& emitter, const Node& node) {

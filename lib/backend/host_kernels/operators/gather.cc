@@ -8,6 +8,7 @@
 #include "lib/backend/host_kernels/kernels/strided_copy.h"
 #include "lib/backend/host_kernels/operators/indices.h"
 #include "partitiontuner/graph/operators/axis.h"
+#include "partitiontuner/graph/operators/movements.h"
 #include "partitiontuner/graph/operators/or_refuse.h"
 
 namespace pt::host {
@@ -176,7 +177,7 @@ Result<Routine> GatherNd(const Site& site) {
   PT_CHECK_OK(site.NeedInputs(2, 2));
   const Operand &x = site.in[0], &where = site.in[1], &y = site.out[0];
   if (where.type() != DataType::kInt64 || where.dims().empty()) return site.Unsupported("its indices are not tuples");
-  const int64_t batch = site.node().int_or("batch_dims", 0), depth = where.dims().back();
+  const int64_t batch = ReadBatchDims(site.node()), depth = where.dims().back();
   if (batch < 0 || batch >= where.rank() || batch + depth > x.rank()) {
     return site.Unsupported("its indices do not fit its input");
   }

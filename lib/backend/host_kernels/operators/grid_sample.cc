@@ -6,6 +6,8 @@
 
 #include "lib/backend/host/parallel.h"
 #include "lib/backend/host_kernels/kernels/walk.h"
+#include "partitiontuner/graph/operators/or_refuse.h"
+#include "partitiontuner/graph/operators/sampling.h"
 
 namespace pt::host {
 namespace {
@@ -13,8 +15,8 @@ namespace {
 constexpr int64_t kBlock = 64;   // positions that are worked out together
 constexpr size_t kMostTaps = 4;  // along one dim
 
-enum class Kind : uint8_t { kNearest, kLinear, kCubic };
-enum class Outside : uint8_t { kZeros, kBorder, kReflection };
+using Kind = SampleMode;
+using Outside = SamplePadding;
 
 // One dim of the image.
 struct Axis {
@@ -157,24 +159,11 @@ Status RunSampling(const Sampling& s, const Run& run) {
 
 // The attributes.
 Result<Sampling> ReadModes(const Site& site) {
-  const std::string mode = site.node().string_or("mode", "linear"),
-                    padding = site.node().string_or("padding_mode", "zeros");
+  PT_ASSIGN(const GridSampleNode node, OrUnsupported(ReadGridSample(site.node()), site));
   Sampling s;
-  if (mode == "nearest") {
-    s.kind = Kind::kNearest;
-  } else if (mode == "cubic" || mode == "bicubic") {
-    s.kind = Kind::kCubic;
-  } else if (mode != "linear" && mode != "bilinear") {
-    return site.Unsupported("its mode is unknown");
-  }
-  if (padding != "zeros" && padding != "border" && padding != "reflection") {
-    return site.Unsupported("its padding_mode is unknown");
-  }
-  s.align_corners = site.node().int_or("align_corners", 0) != 0;
-  for (Axis& axis : s.axes) {
-    if (padding == "border") axis.outside = Outside::kBorder;
-    if (padding == "reflection") axis.outside = Outside::kReflection;
-  }
+  s.kind = node.mode;
+  s.align_corners = node.align_corners;
+  for (Axis& axis : s.axes) axis.outside = node.padding;
   return s;
 }
 

@@ -7,6 +7,7 @@
 #include "lib/backend/host/parallel.h"
 #include "lib/backend/host_kernels/kernels/fold.h"
 #include "partitiontuner/graph/operators/axis.h"
+#include "partitiontuner/graph/operators/normalizations.h"
 #include "partitiontuner/graph/operators/or_refuse.h"
 
 namespace pt::host {
@@ -54,8 +55,7 @@ Result<Routine> LpNormalization(const Site& site) {
   if (x.type() != DataType::kFloat32) return site.Unsupported("its input is not float32");
   PT_CHECK_OK(site.NeedOutput(0, x.type(), x.dims()));
   PT_ASSIGN(const size_t along, OrUnsupported(ReadAxis(site.node(), site.graph.opset(), x.dims().size()), site));
-  const int64_t p = site.node().int_or("p", 2);
-  if (p != 1 && p != 2) return site.Unsupported("p is neither 1 nor 2");
+  PT_ASSIGN(const int64_t p, OrUnsupported(ReadLpOrder(site.node()), site));
   LpLines lp;
   lp.fold = p == 1 ? Fold::kSumAbs : Fold::kSumSquare;
   lp.n = x.dims()[along];

@@ -2,6 +2,8 @@
 #pragma once
 
 #include "lib/backend/host_kernels/operators/indices.h"
+#include "partitiontuner/graph/operators/movements.h"
+#include "partitiontuner/graph/operators/or_refuse.h"
 #include "partitiontuner/graph/visit_type.h"
 
 namespace pt::host {
@@ -29,17 +31,17 @@ void MergeInto(T& held, T update) {
 // float32, int32 and int64.
 template <typename F>
 Result<Routine> VisitMerge(const Site& site, DataType type, F&& make) {
-  const std::string name = site.node().string_or("reduction", "none");
-  if (name == "none") {
+  PT_ASSIGN(const ScatterReduction reduction, OrUnsupported(ReadScatterReduction(site.node()), site));
+  if (reduction == ScatterReduction::kNone) {
     return VisitBytes(BytesOf(type),
                       [&]<typename T>() -> Result<Routine> { return make.template operator()<Merge::kReplace, T>(); });
   }
   return VisitType(type, [&]<typename T>() -> Result<Routine> {
     if constexpr (std::is_same_v<T, float> || std::is_same_v<T, int32_t> || std::is_same_v<T, int64_t>) {
-      if (name == "add") return make.template operator()<Merge::kAdd, T>();
-      if (name == "mul") return make.template operator()<Merge::kMul, T>();
-      if (name == "max") return make.template operator()<Merge::kMax, T>();
-      if (name == "min") return make.template operator()<Merge::kMin, T>();
+      if (reduction == ScatterReduction::kAdd) return make.template operator()<Merge::kAdd, T>();
+      if (reduction == ScatterReduction::kMul) return make.template operator()<Merge::kMul, T>();
+      if (reduction == ScatterReduction::kMax) return make.template operator()<Merge::kMax, T>();
+      if (reduction == ScatterReduction::kMin) return make.template operator()<Merge::kMin, T>();
     }
     return site.Unsupported("it does not combine these elements");
   });

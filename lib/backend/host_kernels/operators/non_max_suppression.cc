@@ -7,6 +7,7 @@
 
 #include "lib/backend/host/parallel.h"
 #include "lib/backend/host_kernels/data_sized.h"
+#include "partitiontuner/graph/operators/selections.h"
 
 namespace pt::host {
 namespace {
@@ -97,7 +98,7 @@ Result<Suppression> ReadSuppression(const DataSizedRun& run) {
     return run.Invalid("the scores " + ToString(StaticType(run.type(1), scores)) + " do not fit the boxes " +
                        ToString(StaticType(run.type(0), boxes)));
   }
-  Suppression s{boxes[0], boxes[1], scores[1], 0, 0, std::nullopt, run.node().int_or("center_point_box", 0) != 0};
+  Suppression s{boxes[0], boxes[1], scores[1], 0, 0, std::nullopt, HasCentredBoxes(run.node())};
   PT_ASSIGN(s.most, Parameter<int64_t>(run, 2, DataType::kInt64, "max_output_boxes_per_class", 0));
   PT_ASSIGN(s.overlap, Parameter<float>(run, 3, DataType::kFloat32, "iou_threshold", 0));
   if (!(s.overlap >= 0 && s.overlap <= 1)) {

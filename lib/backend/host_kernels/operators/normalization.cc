@@ -6,6 +6,7 @@
 #include "lib/backend/host_kernels/kernels/walk.h"
 #include "lib/backend/host_kernels/operator.h"
 #include "partitiontuner/graph/operators/axis.h"
+#include "partitiontuner/graph/operators/normalizations.h"
 #include "partitiontuner/graph/operators/or_refuse.h"
 #include "partitiontuner/graph/operators/softmax.h"
 #include "partitiontuner/support/checked.h"
@@ -115,14 +116,14 @@ Status NeedRowOf(const Site& site, size_t i, std::span<const int64_t> row_dims) 
 template <RowKind kind>
 Result<Routine> NormalizeRows(const Site& site) {
   PT_CHECK_OK(site.NeedInputs(2, kind == RowKind::kNormalize ? 3 : 2));
-  if (site.node().int_or("stash_type", 1) != 1) return site.Unsupported("its statistics are not float32");
+  if (!HasFloat32Statistics(site.node())) return site.Unsupported("its statistics are not float32");
   PT_ASSIGN(const size_t first,
             OrUnsupported(ReadAxis(site.node(), site.graph.opset(), site.in[0].dims().size()), site));
   const std::span<const int64_t> row_dims = std::span(site.in[0].dims()).subspan(first);
   for (size_t i = 1; i < site.in.size(); ++i) PT_CHECK_OK(NeedRowOf(site, i, row_dims));
   PT_ASSIGN(Rows rows, RowsOf(site, first, site.in[0].dims().size()));
   rows.function = FindRowFunction(kind);
-  rows.epsilon = site.node().float_or("epsilon", 1e-5F);
+  rows.epsilon = ReadEpsilon(site.node());
   rows.work = 0.4;
   return RoutineOf(site, std::move(rows));
 }
@@ -189,7 +190,7 @@ Result<Routine> NormalizeGroups(const Site& site, int64_t count) {
   PT_CHECK_OK(site.NeedInputs(3, 3));
   const Operand& x = site.in[0];
   if (x.rank() < 3) return site.Unsupported("its input is not of planes");
-  if (site.node().int_or("stash_type", 1) != 1) return site.Unsupported("its statistics are not float32");
+  if (!HasFloat32Statistics(site.node())) return site.Unsupported("its statistics are not float32");
   Groups groups;
   groups.channels = x.dims()[1];
   if (count < 1 || groups.channels % count != 0) return site.Unsupported("its groups do not divide the channels");
@@ -200,15 +201,13 @@ Result<Routine> NormalizeGroups(const Site& site, int64_t count) {
   groups.entries = rows.outer;
   groups.together = groups.channels / count;
   groups.plane = groups.channels == 0 ? 0 : rows.row / groups.channels;
-  groups.epsilon = site.node().float_or("epsilon", 1e-5F);
+  groups.epsilon = ReadEpsilon(site.node());
   groups.moments = FindRowFunction(RowKind::kMoments);
   groups.centre = FindRowFunction(RowKind::kCentre);
   return RoutineOf(std::move(groups));
 }
 
-Result<Routine> GroupNormalization(const Site& site) {
-  return NormalizeGroups(site, site.node().int_or("num_groups", 0));
-}
+Result<Routine> GroupNormalization(const Site& site) { return NormalizeGroups(site, ReadGroups(site.node())); }
 Result<Routine> InstanceNormalization(const Site& site) {
   return NormalizeGroups(site, site.has(0) && site.in[0].rank() > 1 ? site.in[0].dims()[1] : 0);
 }

@@ -4,6 +4,8 @@
 #include <array>
 
 #include "lib/backend/host_kernels/operators/boxes.h"
+#include "partitiontuner/graph/operators/movements.h"
+#include "partitiontuner/graph/operators/or_refuse.h"
 #include "partitiontuner/support/checked.h"
 
 namespace pt::host {
@@ -11,7 +13,7 @@ namespace {
 
 using Dims = std::vector<int64_t>;
 
-enum class Mode : uint8_t { kConstant, kReflect, kEdge, kWrap };
+using Mode = PadMode;
 
 // Neighbouring output indices; of the input: where the first comes from, and the step to the next.
 struct Stretch {
@@ -97,15 +99,6 @@ struct Padding {
   }
 };
 
-Result<Mode> ModeOf(const Site& site) {
-  const std::string mode = site.node().string_or("mode", "constant");
-  if (mode == "constant") return Mode::kConstant;
-  if (mode == "reflect") return Mode::kReflect;
-  if (mode == "edge") return Mode::kEdge;
-  if (mode == "wrap") return Mode::kWrap;
-  return site.Unsupported("its mode is unknown");
-}
-
 // What is added before and behind each dim, first all before, then all behind.
 Result<Dims> PadsOf(const Site& site) {
   const int64_t rank = site.in[0].rank();
@@ -129,11 +122,11 @@ Result<Dims> PadsOf(const Site& site) {
 Result<Routine> Pad(const Site& site) {
   PT_CHECK_OK(site.NeedInputs(1, 4));
   const Operand& x = site.in[0];
-  if (site.node().float_or("value", 0) != 0) return site.Unsupported("its constant is an attribute");
+  if (ReadPadValue(site.node()) != 0) return site.Unsupported("its constant is an attribute");
   if (site.has(2) && (site.in[2].type() != x.type() || site.in[2].count() != 1)) {
     return site.Unsupported("its constant does not fit");
   }
-  PT_ASSIGN(const Mode mode, ModeOf(site));
+  PT_ASSIGN(const Mode mode, OrUnsupported(ReadPadMode(site.node()), site));
   PT_ASSIGN(const Dims pads, PadsOf(site));
   Padding padding{site, {}};
   if (site.has(2)) padding.fill = 2;

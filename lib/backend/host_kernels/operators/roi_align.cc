@@ -6,6 +6,8 @@
 
 #include "lib/backend/host/parallel.h"
 #include "lib/backend/host_kernels/kernels/walk.h"
+#include "partitiontuner/graph/operators/or_refuse.h"
+#include "partitiontuner/graph/operators/sampling.h"
 
 namespace pt::host {
 namespace {
@@ -147,23 +149,20 @@ Result<Routine> RoiAlign(const Site& site) {
       entries.dims() != std::vector<int64_t>{regions.dims()[0]}) {
     return site.Unsupported("its inputs do not fit each other");
   }
-  const Node& node = site.node();
+  PT_ASSIGN(const RoiAlignNode node, OrUnsupported(ReadRoiAlign(site.node(), site.graph.opset()), site));
   Regions r;
   r.batch = x.dims()[0];
   r.channels = x.dims()[1];
   r.height = x.dims()[2];
   r.width = x.dims()[3];
   r.count = regions.dims()[0];
-  r.out_height = node.int_or("output_height", 1);
-  r.out_width = node.int_or("output_width", 1);
-  r.ratio = node.int_or("sampling_ratio", 0);
-  const std::string mode = node.string_or("mode", "avg");
-  const bool known = (mode == "avg" || mode == "max") && r.ratio >= 0 && r.ratio <= kMostSamples;
-  if (!known || r.height < 1 || r.width < 1) return site.Unsupported("a parameter is out of range");
-  r.average = mode == "avg";
-  r.half_pixel =
-      site.graph.opset() >= 16 && node.string_or("coordinate_transformation_mode", "half_pixel") == "half_pixel";
-  r.scale = node.float_or("spatial_scale", 1.0F);
+  r.out_height = node.out_height;
+  r.out_width = node.out_width;
+  r.ratio = node.ratio;
+  r.scale = node.scale;
+  r.average = node.average;
+  r.half_pixel = node.half_pixel;
+  if (r.height < 1 || r.width < 1) return site.Unsupported("its image is empty");
   PT_CHECK_OK(site.NeedOutput(0, x.type(), {r.count, r.channels, r.out_height, r.out_width}));
   r.x = x.strides();
   r.y = y.strides();

@@ -5,6 +5,7 @@
 #include "lib/backend/host/parallel.h"
 #include "lib/backend/host_kernels/kernels/rotate.h"
 #include "lib/backend/host_kernels/operators/indices.h"
+#include "partitiontuner/graph/operators/attention.h"
 
 namespace pt::host {
 namespace {
@@ -84,7 +85,7 @@ Result<Rotation> ReadHeads(const Site& site) {
   if (x.rank() == 4) {
     r = {d[0], d[2], d[1], d[3], {}, {}};
   } else {
-    const int64_t heads = site.node().int_or("num_heads", 0);
+    const int64_t heads = ReadRotaryEmbedding(site.node()).heads;
     if (x.rank() != 3 || heads < 1 || d[2] % heads != 0) return site.Unsupported("its heads do not divide its input");
     r = {d[0], d[1], heads, d[2] / heads, {}, {}};
   }
@@ -125,11 +126,12 @@ Result<Routine> RotaryEmbedding(const Site& site) {
     if (site.in[i].type() != DataType::kFloat32) return site.Unsupported("its inputs are not float32");
   }
   PT_ASSIGN(Rotation r, ReadHeads(site));
-  const int64_t given = site.node().int_or("rotary_embedding_dim", 0), turned = given == 0 ? r.size : given;
+  const RotaryEmbeddingNode node = ReadRotaryEmbedding(site.node());
+  const int64_t turned = node.TurnedOf(r.size);
   if (turned < 0 || turned > r.size || turned % 2 != 0)
     return site.Unsupported("its rotary dim is odd or exceeds the head size");
   r.half = turned / 2;
-  r.interleaved = site.node().int_or("interleaved", 0) != 0;
+  r.interleaved = node.interleaved;
   PT_CHECK_OK(ReadCaches(site, r));
   if (r.size > 1 && (r.in.element != 1 || r.out.element != 1)) return site.Unsupported("its heads are not contiguous");
   return Routine{[r](const Run& run) { return RunRotation(r, run); }, 0, {0}};

@@ -7,6 +7,8 @@
 #include "lib/backend/host/parallel.h"
 #include "lib/backend/host_kernels/operators/boxes.h"
 #include "lib/backend/host_kernels/operators/merge.h"
+#include "partitiontuner/graph/operators/movements.h"
+#include "partitiontuner/graph/operators/or_refuse.h"
 
 namespace pt::host {
 namespace {
@@ -178,7 +180,8 @@ Result<Routine> ScatterNd(const Site& site) {
   PT_ASSIGN(const Scattering scattering, ReadScattering(site));
   Routine routine;
   const std::optional<std::vector<Box>> boxes = AsBoxes(site, scattering);
-  if (boxes && site.node().string_or("reduction", "none") == "none") {
+  PT_ASSIGN(const ScatterReduction reduction, OrUnsupported(ReadScatterReduction(site.node()), site));
+  if (boxes && reduction == ScatterReduction::kNone) {
     routine = RoutineOf(site, *boxes);
   } else {
     const int64_t bytes = BytesOf(site.in[0].type());

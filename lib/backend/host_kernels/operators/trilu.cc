@@ -5,6 +5,7 @@
 
 #include "lib/backend/host/parallel.h"
 #include "lib/backend/host_kernels/kernels/walk.h"
+#include "partitiontuner/graph/operators/movements.h"
 
 namespace pt::host {
 namespace {
@@ -37,7 +38,7 @@ Result<Routine> Trilu(const Site& site) {
   t.width = x.dims().back();
   t.height = x.dims()[x.dims().size() - 2];
   t.bytes = BytesOf(x.type());
-  t.upper = site.node().int_or("upper", 1) != 0;
+  t.upper = KeepsUpperTriangle(site.node());
   if (t.width > 1 && (x.strides().back() != 1 || y.strides().back() != 1)) {
     return site.Unsupported("its rows are not contiguous");
   }

@@ -9,6 +9,7 @@
 #include "lib/backend/host_kernels/data_sized.h"
 #include "partitiontuner/graph/operators/axis.h"
 #include "partitiontuner/graph/operators/or_refuse.h"
+#include "partitiontuner/graph/operators/selections.h"
 #include "partitiontuner/graph/visit_type.h"
 
 namespace pt::host {
@@ -65,7 +66,7 @@ class Unique final : public DataSized {
       if constexpr (kIsNumber<T>) FindKeys(run.in<T>(0), slices, run.team());
     });
     Sort(slices);
-    FindGroups(slices, run.node().int_or("sorted", 1) != 0);
+    FindGroups(slices, SortsDistinctElements(run.node()));
     dims[axis] = static_cast<int64_t>(groups_.size());
     PT_CHECK_OK(WriteSlices(run, slices, dims));
     return WriteLists(run, slices);

@@ -8,6 +8,7 @@
 #include "partitiontuner/backend/elementwise_groups.h"
 #include "partitiontuner/backend/window_parameters.h"
 #include "partitiontuner/graph/operators/gemm.h"
+#include "partitiontuner/graph/operators/windows.h"
 #include "partitiontuner/graph/uses.h"
 #include "partitiontuner/support/checked.h"
 
@@ -52,7 +53,7 @@ std::optional<ConstantProduct> ReadPointwise(const Graph& graph, NodeId id) {
   const Node& node = graph.node(id);
   const Value& filters = graph.value(node.inputs[1]);
   const auto in = ImageDims(graph, node.inputs[0]), out = ImageDims(graph, node.outputs[0]);
-  if (!IsMatrix(filters.constant, 4) || !IsSmall(*filters.constant) || node.int_or("group", 1) != 1 || !in || !out)
+  if (!IsMatrix(filters.constant, 4) || !IsSmall(*filters.constant) || ReadConvolutionGroups(node) != 1 || !in || !out)
     return std::nullopt;
   if (graph.value(node.inputs[0]).is_constant()) return std::nullopt;
   const std::vector<int64_t>& kernel = filters.constant->dims();

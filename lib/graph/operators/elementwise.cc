@@ -1,0 +1,64 @@
+#include "partitiontuner/graph/operators/elementwise.h"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <string>
+#include <string_view>
+
+#include "partitiontuner/support/text.h"
+
+namespace pt {
+namespace {
+
+struct Parameter {
+  std::string_view name;  // empty: there is none
+  float otherwise = 0;
+
+  float Of(const Node& node) const { return name.empty() ? 0 : node.float_or(name, otherwise); }
+};
+
+struct Row {
+  std::string_view op;
+  Parameter alpha, beta;
+};
+
+constexpr std::array kRows = {
+    Row{"Celu", {"alpha", 1.0F}, {}},
+    Row{"Elu", {"alpha", 1.0F}, {}},
+    Row{"HardSigmoid", {"alpha", 0.2F}, {"beta", 0.5F}},
+    Row{"LeakyRelu", {"alpha", 0.01F}, {}},
+    Row{"Selu", {"alpha", 1.67326319217681884765625F}, {"gamma", 1.05070102214813232421875F}},
+    Row{"Shrink", {"lambd", 0.5F}, {"bias", 0.0F}},
+    Row{"SwiGLU", {"alpha", 1.0F}, {}},
+    Row{"Swish", {"alpha", 1.0F}, {}},
+    Row{"ThresholdedRelu", {"alpha", 1.0F}, {}},
+};
+
+}  // namespace
+
+ActivationNode ReadActivation(const Node& node) {
+  const auto row = std::ranges::find(kRows, node.op, &Row::op);
+  return row == kRows.end() ? ActivationNode{} : ActivationNode{row->alpha.Of(node), row->beta.Of(node)};
+}
+
+Result<GeluForm> ReadGelu(const Node& node) {
+  const std::string form = node.string_or("approximate", "none");
+  if (form == "none") return GeluForm::kErf;
+  if (form == "tanh") return GeluForm::kTanh;
+  return MakeError(ErrorCode::kInvalidInput, "graph.activation", UnknownWord("approximate", form, {"none", "tanh"}));
+}
+
+bool IsGelu(const Node& node, GeluForm form) {
+  const Result<GeluForm> read = ReadGelu(node);
+  return read.ok() && *read == form;
+}
+
+BoundsNode ReadNamedBounds(const Node& clip) {
+  constexpr float kMost = std::numeric_limits<float>::infinity();
+  return {clip.float_or("min", -kMost), clip.float_or("max", kMost)};
+}
+
+bool IsTruncatedModulo(const Node& node) { return node.int_or("fmod", 0) != 0; }
+
+}  // namespace pt
