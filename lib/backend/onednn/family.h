@@ -158,8 +158,6 @@ Result<KernelDescriptor> BuildRecurrent(const Request& request);
 std::optional<std::string> WhyNotConcat(const Graph& graph, const Node& node);
 Result<KernelDescriptor> BuildConcat(const Request& request);
 bool IsTranspose(const Node& node);
-// Its perm for an input of this rank; nullopt when it is none.
-std::optional<std::vector<int64_t>> PermutationOf(const Node& node, size_t rank);
 std::optional<std::string> WhyNotTranspose(const Graph& graph, const Node& node);
 Result<KernelDescriptor> BuildTranspose(const Request& request);
 

@@ -5,11 +5,6 @@
 
 namespace pt::onednn {
 
-std::optional<std::vector<int64_t>> PermutationOf(const Node& node, size_t rank) {
-  const Result<std::vector<size_t>> perm = ReadPermutation(node, rank);
-  return perm.ok() ? std::optional(std::vector<int64_t>(perm->begin(), perm->end())) : std::nullopt;
-}
-
 bool IsTranspose(const Node& node) { return node.domain.empty() && node.op == "Transpose"; }
 
 std::optional<std::string> WhyNotConcat(const Graph& graph, const Node& node) {

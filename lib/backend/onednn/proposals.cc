@@ -4,6 +4,7 @@
 #include <array>
 
 #include "lib/backend/onednn/winograd.h"
+#include "partitiontuner/graph/operators/movements.h"
 
 namespace pt::onednn {
 namespace {
@@ -54,14 +55,14 @@ bool HasResidual(const FusionGroup& group) {
 
 // The layout of a Transpose's result, or of its input, in which it moves nothing because the other one is row-major.
 // `perm` of the operator: axis i of the result is axis perm[i] of the input.
-Layout ResultLayoutOf(const std::vector<int64_t>& perm) {
+Layout ResultLayoutOf(const std::vector<size_t>& perm) {
   Layout layout{std::vector<uint8_t>(perm.size()), {}};
-  for (size_t i = 0; i < perm.size(); ++i) layout.order[static_cast<size_t>(perm[i])] = static_cast<uint8_t>(i);
+  for (size_t i = 0; i < perm.size(); ++i) layout.order[perm[i]] = static_cast<uint8_t>(i);
   return layout;
 }
-Layout InputLayoutOf(const std::vector<int64_t>& perm) {
+Layout InputLayoutOf(const std::vector<size_t>& perm) {
   Layout layout;
-  for (int64_t axis : perm) layout.order.push_back(static_cast<uint8_t>(axis));
+  for (const size_t axis : perm) layout.order.push_back(static_cast<uint8_t>(axis));
   return layout;
 }
 
@@ -70,8 +71,8 @@ Layout LayoutAsMade(const Graph& graph, ValueId value) {
   const NodeId producer = graph.value(value).producer;
   const Layout row = RowMajor(RankOf(graph, value));
   if (!producer.valid() || !IsTranspose(graph.node(producer))) return row;
-  const auto perm = PermutationOf(graph.node(producer), row.order.size());
-  return perm ? ResultLayoutOf(*perm) : row;
+  const auto perm = ReadPermutation(graph.node(producer), row.order.size());
+  return perm.ok() ? ResultLayoutOf(*perm) : row;
 }
 
 // How a value may lie so that the Transpose that alone reads it is no step.
@@ -79,8 +80,8 @@ Layout LayoutAsTaken(const Graph& graph, ValueId id) {
   const Value& value = graph.value(id);
   const Layout row = RowMajor(RankOf(graph, id));
   if (value.is_graph_output || value.uses.size() != 1 || !IsTranspose(graph.node(value.uses[0].node))) return row;
-  const auto perm = PermutationOf(graph.node(value.uses[0].node), row.order.size());
-  return perm ? InputLayoutOf(*perm) : row;
+  const auto perm = ReadPermutation(graph.node(value.uses[0].node), row.order.size());
+  return perm.ok() ? InputLayoutOf(*perm) : row;
 }
 
 // Few rows times constant weights beyond the caches: the time is that of reading the weights.

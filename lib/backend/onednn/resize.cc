@@ -79,8 +79,9 @@ Result<KernelDescriptor> BuildResize(const Request& request) {
   PT_ASSIGN(const Desc src, DescOf(request.in[*main], request.out));
   PT_ASSIGN(const Desc dst, DescOf(request.out, request.in[*main]));
   PT_ASSIGN(const dnnl::primitive_attr attributes, Attributes(request, {{}, dst, request.out.layout}, descriptor));
-  const auto algorithm = node.string_or("mode", "nearest") == "nearest" ? dnnl::algorithm::resampling_nearest
-                                                                        : dnnl::algorithm::resampling_linear;
+  PT_ASSIGN(const ConstantResize resize, ReadConstantResize(request.graph, node));
+  const auto algorithm = resize.node.mode == ResizeMode::kNearest ? dnnl::algorithm::resampling_nearest
+                                                                  : dnnl::algorithm::resampling_linear;
   PT_CHECK_OK(
       Complete(descriptor, dnnl::resampling_forward::primitive_desc(request.engine, dnnl::prop_kind::forward_inference,
                                                                     algorithm, src, dst, attributes, true)));
