@@ -72,7 +72,7 @@ class SimulatedDriver : public DeviceDriver {
   Status EnqueueCopy(Stream& stream, void* to, const void* from, uint64_t bytes, CopyDirection direction,
                      DeviceId peer) override {
     SimulatedStream* simulated = AsSimulated(stream);
-    if (simulated == nullptr) {
+    if (simulated == nullptr || !simulated->is_of(*engine_)) {
       return MakeError(ErrorCode::kUsage, "simulated.other_device", "EnqueueCopy: the stream is of another device");
     }
     SimulatedWork copy;

@@ -69,6 +69,7 @@ class SimulatedStream : public Stream {
   // `what` names the work in SimulatedCalls. The task stays valid until it is over, or as long as an executable that
   // recorded it. Errors: as SimulatedEngine::Admit.
   Status Enqueue(const SimulatedWork& work, const char* what);
+  bool is_of(const SimulatedEngine& engine) const { return engine_.get() == &engine; }
 
  private:
   friend class SimulatedExecutable;
