@@ -74,55 +74,6 @@ TEST_CASE("CallStream, StreamsOfADeviceGoOnSideBySide", "[plugins]") {
   CHECK(lab.second->Synchronize(kLong).value());
 }
 
-TEST_CASE("CallStream, AStreamWaitsForTheCallOfAnother", "[plugins]") {
-  Lab lab;
-  const auto event = lab.driver.MakeEvent().value();
-  std::atomic<bool> may_end{false};
-  std::atomic<int> seen{0};
-  TestCall a([&] {
-    while (!may_end) std::this_thread::yield();
-    seen = 1;
-    return DeviceCall::Outcome();
-  });
-  int before = -1;
-  TestCall b([&] {
-    before = seen;
-    return DeviceCall::Outcome();
-  });
-  REQUIRE(Lab::Enqueue(*lab.first, a).ok());
-  REQUIRE(lab.first->Record(*event).ok());
-  REQUIRE(lab.second->Wait(*event).ok());
-  REQUIRE(Lab::Enqueue(*lab.second, b).ok());
-  CHECK_FALSE(event->Ready().value());
-  may_end = true;
-  REQUIRE(lab.second->Synchronize(kLong).value());
-  CHECK(before == 1);
-  CHECK(event->Ready().value());
-}
-
-TEST_CASE("CallStream, AFailedCallEndsWhatFollowsAndTheStreamIsUsableAgain", "[plugins]") {
-  Lab lab;
-  bool followed = false;
-  TestCall fails([] { return DeviceCall::Outcome{Fault()}; });
-  TestCall follows([&] {
-    followed = true;
-    return DeviceCall::Outcome();
-  });
-  // Held until both are in the list.
-  std::atomic<bool> may_go{false};
-  TestCall first([&] {
-    while (!may_go) std::this_thread::yield();
-    return DeviceCall::Outcome();
-  });
-  for (TestCall* call : {&first, &fails, &follows}) REQUIRE(Lab::Enqueue(*lab.first, *call).ok());
-  may_go = true;
-  CHECK(lab.first->Synchronize(kLong).error().message == "a fault");
-  CHECK_FALSE(followed);
-  REQUIRE(Lab::Enqueue(*lab.first, follows).ok());
-  CHECK(lab.first->Synchronize(kLong).value());
-  CHECK(followed);
-}
-
 TEST_CASE("CallStream, ADeviceThatACallLosesTakesNothingAnyMore", "[plugins]") {
   Lab lab;
   TestCall loses([] { return DeviceCall::Outcome{Fault(), true}; });

@@ -1,0 +1,215 @@
+// What every driver promises of its streams and events (backend/backend.h), each promise by a case of its own.
+#include <cstring>
+#include <numeric>
+
+#include "test/devices/device_lab.h"
+
+namespace pt::testing {
+namespace {
+
+// One row of the table, by a device that is made anew for each case.
+struct Scene {
+  // For cases that hold work: says so of rows that cannot.
+  void NeedsHeldWork() const {
+    if (!row.works_by_itself) SKIP(row.name << " does nothing by itself: its work cannot be held");
+  }
+
+  const DeviceRow row = GENERATE(from_range(DeviceLabs()));
+  const std::unique_ptr<DeviceLab> lab = row.make();
+  const std::unique_ptr<Stream> first = lab->MakeStream(), second = lab->MakeStream();
+  const std::unique_ptr<Event> event = lab->MakeEvent(), later = lab->MakeEvent();
+};
+
+Status Fault() { return MakeError(ErrorCode::kRunFailed, "test.fail", "told to fail"); }
+
+}  // namespace
+
+TEST_CASE("DeviceMemory, IsAlignedAndOfTheSizeAskedFor", "[devices]") {
+  const Scene scene;
+  INFO(scene.row.name);
+  for (const uint64_t bytes : {0, 1, 63, 64, 65, 100'000}) {
+    const auto there = scene.lab->driver().Allocate(bytes), here = scene.lab->driver().AllocateHost(bytes);
+    REQUIRE((there.ok() && here.ok()));
+    for (DeviceBuffer* buffer : {there->get(), here->get()}) {
+      CHECK(buffer->bytes() == bytes);
+      CHECK(reinterpret_cast<uintptr_t>(buffer->data()) % 64 == 0);
+      if (bytes > 0) CHECK(buffer->data() != nullptr);
+    }
+  }
+}
+
+TEST_CASE("DeviceCopies, OfAnySizeKeepTheOrderOfTheirStream", "[devices]") {
+  const Scene scene;
+  INFO(scene.row.name);
+  DeviceDriver& driver = scene.lab->driver();
+  for (const uint64_t bytes : {0, 1, 63, 64, 65, 100'000}) {
+    const auto from = driver.AllocateHost(bytes).value(), to = driver.AllocateHost(bytes).value();
+    const auto there = driver.Allocate(bytes).value(), beside = driver.Allocate(bytes).value();
+    auto* const data = static_cast<uint8_t*>(from->data());
+    std::iota(data, data + bytes, static_cast<uint8_t>(bytes));
+    REQUIRE(driver.EnqueueCopy(*scene.first, there->data(), data, bytes, CopyDirection::kToDevice).ok());
+    REQUIRE(driver.EnqueueCopy(*scene.first, beside->data(), there->data(), bytes, CopyDirection::kWithin).ok());
+    REQUIRE(driver.EnqueueCopy(*scene.first, to->data(), beside->data(), bytes, CopyDirection::kFromDevice).ok());
+    Finish(*scene.first);
+    CHECK((bytes == 0 || std::memcmp(to->data(), data, bytes) == 0));
+  }
+}
+
+TEST_CASE("DeviceStreams, WorkStartsWhenTheWorkBeforeItIsOver", "[devices]") {
+  const Scene scene;
+  INFO(scene.row.name);
+  scene.NeedsHeldWork();
+  std::atomic<int> ran{0};
+  Gate gate;
+  gate.Close(*scene.lab, *scene.first);
+  scene.lab->Count(*scene.first, ran);
+  REQUIRE(scene.first->Record(*scene.event).ok());
+  CHECK_FALSE(scene.event->Ready().value());
+  CHECK_FALSE(scene.first->Synchronize(std::chrono::milliseconds(1)).value());
+  CHECK(ran == 0);
+  gate.Open();
+  Finish(*scene.first);
+  CHECK(ran == 1);
+  CHECK(scene.event->Ready().value());
+}
+
+TEST_CASE("DeviceWaits, AStreamWaitsForAnEventOfAnother", "[devices]") {
+  const Scene scene;
+  INFO(scene.row.name);
+  std::atomic<int> made{0}, seen{-1};
+  scene.lab->Count(*scene.first, made);
+  REQUIRE(scene.first->Record(*scene.event).ok());
+  REQUIRE(scene.second->Wait(*scene.event).ok());
+  scene.lab->Enqueue(*scene.second, [&] { return seen = made.load(), Status(); });
+  Finish(*scene.second);  // the stream that waits is asked first
+  CHECK(seen == 1);
+  CHECK(scene.event->Ready().value());
+  Finish(*scene.first);
+}
+
+TEST_CASE("DeviceWaits, AnEventThatWasNeverRecordedIsNoWait", "[devices]") {
+  const Scene scene;
+  INFO(scene.row.name);
+  std::atomic<int> ran{0};
+  REQUIRE(scene.first->Wait(*scene.event).ok());
+  scene.lab->Count(*scene.first, ran);
+  Finish(*scene.first);
+  CHECK(ran == 1);
+}
+
+TEST_CASE("DeviceEvents, ElapsedIsTheTimeBetweenPointsThatWereReached", "[devices]") {
+  const Scene scene;
+  INFO(scene.row.name);
+  std::atomic<int> ran{0};
+  REQUIRE(scene.first->Record(*scene.event).ok());
+  scene.lab->Count(*scene.first, ran);
+  REQUIRE(scene.first->Record(*scene.later).ok());
+  Finish(*scene.first);
+  const int64_t ns = scene.later->ElapsedNs(*scene.event).value();
+  CHECK(ns >= 0);
+  CHECK(scene.event->ElapsedNs(*scene.later).value() == -ns);
+}
+
+TEST_CASE("DeviceEvents, ElapsedOfAPointNotReachedIsAnErrorOfUse", "[devices]") {
+  const Scene scene;
+  INFO(scene.row.name);
+  scene.NeedsHeldWork();
+  Gate gate;
+  REQUIRE(scene.first->Record(*scene.event).ok());
+  gate.Close(*scene.lab, *scene.first);
+  REQUIRE(scene.first->Record(*scene.later).ok());
+  const Result<int64_t> ns = scene.later->ElapsedNs(*scene.event);
+  REQUIRE_FALSE(ns.ok());
+  CHECK(ns.error().code == ErrorCode::kUsage);
+  gate.Open();
+  Finish(*scene.first);
+}
+
+TEST_CASE("DeviceErrors, ReachAllThatWaitForThemAndNothingElse", "[devices]") {
+  const Scene scene;
+  INFO(scene.row.name);
+  const auto apart = scene.lab->MakeStream();
+  std::atomic<int> behind{0}, beside{0};
+  scene.lab->Enqueue(*scene.first, Fault);
+  scene.lab->Count(*scene.first, behind);
+  REQUIRE(scene.first->Record(*scene.event).ok());
+  REQUIRE(scene.second->Wait(*scene.event).ok());
+  scene.lab->Count(*scene.second, behind);
+  REQUIRE(scene.second->Record(*scene.later).ok());
+  scene.lab->Count(*apart, beside);
+  for (Stream* failed : {scene.first.get(), scene.second.get()}) {
+    const Result<bool> idle = failed->Synchronize(kLong);
+    REQUIRE_FALSE(idle.ok());
+    CHECK(idle.error().id == "test.fail");
+  }
+  CHECK(scene.event->Ready().error().id == "test.fail");
+  CHECK(scene.later->Ready().error().id == "test.fail");
+  Finish(*apart);
+  CHECK(behind == 0);
+  CHECK(beside == 1);
+}
+
+TEST_CASE("DeviceErrors, AreToldOnceAndTheStreamIsUsableAgain", "[devices]") {
+  const Scene scene;
+  INFO(scene.row.name);
+  std::atomic<int> ran{0};
+  scene.lab->Enqueue(*scene.first, Fault);
+  CHECK_FALSE(scene.first->Synchronize(kLong).ok());
+  Finish(*scene.first);
+  scene.lab->Count(*scene.first, ran);
+  Finish(*scene.first);
+  CHECK(ran == 1);
+}
+
+TEST_CASE("DeviceRevocation, WorkThatHasNotBegunNeverRunsAndTheStreamsGoOn", "[devices]") {
+  const Scene scene;
+  INFO(scene.row.name);
+  scene.NeedsHeldWork();
+  std::atomic<int> ran{0};
+  Gate gate;
+  gate.Close(*scene.lab, *scene.first);
+  scene.lab->Count(*scene.first, ran);
+  REQUIRE(scene.first->Record(*scene.event).ok());
+  REQUIRE(scene.second->Wait(*scene.event).ok());
+  scene.lab->Count(*scene.second, ran);
+  scene.first->Revoke();
+  CHECK_FALSE(scene.first->Synchronize(std::chrono::milliseconds(1)).value());  // what has begun goes on
+  gate.Open();
+  Finish(*scene.first);
+  const Result<bool> ready = scene.event->Ready();
+  REQUIRE_FALSE(ready.ok());
+  CHECK(ready.error().id == "stream.revoked");
+  Finish(*scene.second);
+  CHECK(ran == 0);
+  for (Stream* stream : {scene.first.get(), scene.second.get()}) {
+    stream->Revoke();  // of nothing
+    scene.lab->Count(*stream, ran);
+    Finish(*stream);
+  }
+  CHECK(ran == 2);
+}
+
+TEST_CASE("DeviceDrivers, StreamsAndEventsOfAnotherDeviceAreErrorsOfUse", "[devices]") {
+  const Scene scene;
+  INFO(scene.row.name);
+  const auto other = scene.row.make();
+  const auto event = other->MakeEvent();
+  char to = ' ', from = 'x';
+  CHECK(scene.lab->driver().CanWaitFor(scene.lab->driver()));
+  for (const Status& status :
+       {scene.first->Record(*event), scene.first->Wait(*event), Status(scene.event->ElapsedNs(*event).error()),
+        other->driver().EnqueueCopy(*scene.first, &to, &from, 1, CopyDirection::kToDevice)}) {
+    REQUIRE_FALSE(status.ok());
+    CHECK(status.error().code == ErrorCode::kUsage);
+  }
+}
+
+TEST_CASE("DeviceCaptures, AreUnsupportedWhereTheDriverCannot", "[devices]") {
+  const Scene scene;
+  INFO(scene.row.name);
+  if (scene.lab->driver().CanCapture()) SKIP(scene.row.name << " captures: test/backend and test/cuda hold it to that");
+  CHECK(scene.first->BeginCapture().error().code == ErrorCode::kUnsupported);
+  CHECK(scene.first->EndCapture().error().code == ErrorCode::kUnsupported);
+}
+
+}  // namespace pt::testing
