@@ -93,8 +93,8 @@ BoundProduct::~BoundProduct() {
 }
 
 // cuBLASLt's matrices are column-major: ours, row-major, are their transposes. So it computes the transposed product,
-// with the operands the other way round, and what we add to each row it adds to each column. Its bias is a number for
-// each of its rows: where that is what we want as well, it is told that matrices lie row-major.
+// with the operands the other way round, and what we add to each row it adds to each column. Matrices can be told to
+// lie row-major as well, but to a result that does it adds no bias.
 Status BoundProduct::Describe(MathMode math) {
   const BlasFunctions& lt = blas_->functions();
   const Product& product = product_;
@@ -108,32 +108,29 @@ Status BoundProduct::Describe(MathMode math) {
   const auto operation_of = [](const Matrix& matrix) -> int32_t {
     return matrix.transposed ? CUBLAS_OP_T : CUBLAS_OP_N;
   };
-  PT_CHECK_OK(set(CUBLASLT_MATMUL_DESC_TRANSA, operation_of(first())));
-  PT_CHECK_OK(set(CUBLASLT_MATMUL_DESC_TRANSB, operation_of(second())));
+  PT_CHECK_OK(set(CUBLASLT_MATMUL_DESC_TRANSA, operation_of(product.b)));
+  PT_CHECK_OK(set(CUBLASLT_MATMUL_DESC_TRANSB, operation_of(product.a)));
   const bool bias = addresses_.bias != 0;
   PT_CHECK_OK(set(CUBLASLT_MATMUL_DESC_EPILOGUE, EpilogueOf(product.activation, bias)));
   if (bias) {
     PT_CHECK_OK(set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, Pointer(addresses_.bias)));
     PT_CHECK_OK(set(CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE, static_cast<int32_t>(CudaTypeOf(product.result_type))));
   }
-  PT_CHECK_OK(DescribeMatrix(a_, first(), product.factor_type));
-  PT_CHECK_OK(DescribeMatrix(b_, second(), product.factor_type));
+  PT_CHECK_OK(DescribeMatrix(a_, product.b, product.factor_type));
+  PT_CHECK_OK(DescribeMatrix(b_, product.a, product.factor_type));
   PT_CHECK_OK(DescribeMatrix(result_, product.result, product.result_type));
   return DescribeMatrix(added_, product.added_input ? product.added : product.result, product.result_type);
 }
 
 Status BoundProduct::DescribeMatrix(cublasLtMatrixLayout_t& layout, const Matrix& matrix, DataType type) {
   const BlasFunctions& lt = blas_->functions();
-  const bool row_major = product_.bias_by_row;
   const auto rows = static_cast<uint64_t>(matrix.rows), columns = static_cast<uint64_t>(matrix.columns);
   PT_CHECK_OK(blas_->Judge("cublasLtMatrixLayoutCreate",
-                           lt.cublasLtMatrixLayoutCreate(&layout, CudaTypeOf(type), row_major ? rows : columns,
-                                                         row_major ? columns : rows, matrix.row_stride)));
+                           lt.cublasLtMatrixLayoutCreate(&layout, CudaTypeOf(type), columns, rows, matrix.row_stride)));
   const auto set = [&](cublasLtMatrixLayoutAttribute_t attribute, const auto& value) {
     return blas_->Judge("cublasLtMatrixLayoutSetAttribute",
                         lt.cublasLtMatrixLayoutSetAttribute(layout, attribute, &value, sizeof(value)));
   };
-  if (row_major) PT_CHECK_OK(set(CUBLASLT_MATRIX_LAYOUT_ORDER, int32_t{CUBLASLT_ORDER_ROW}));
   if (product_.batch == 1) return {};
   PT_CHECK_OK(set(CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, static_cast<int32_t>(product_.batch)));
   return set(CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET, matrix.batch_stride);
@@ -159,10 +156,15 @@ Status BoundProduct::Choose(uint32_t rank) {
     all.added |= at.added;
   }
   PT_CHECK_OK(set(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, workspace_bytes_));
-  PT_CHECK_OK(set(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, AlignmentOf(FirstOf(all))));
-  PT_CHECK_OK(set(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, AlignmentOf(SecondOf(all))));
+  PT_CHECK_OK(set(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, AlignmentOf(all.b)));
+  PT_CHECK_OK(set(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, AlignmentOf(all.a)));
   PT_CHECK_OK(set(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, AlignmentOf(all.added)));
   PT_CHECK_OK(set(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, AlignmentOf(all.result)));
+  // In place, or by the type of the result, parts of a sum would be rounded to 16 bits.
+  if (product_.result_type != DataType::kFloat32) {
+    constexpr uint32_t kInFloat32 = CUBLASLT_REDUCTION_SCHEME_NONE | CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE;
+    PT_CHECK_OK(set(CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, kInFloat32));
+  }
   std::vector<cublasLtMatmulHeuristicResult_t> best(rank + 1);
   int found = 0;
   PT_CHECK_OK(blas_->Judge(
@@ -196,10 +198,10 @@ Status BoundProduct::Enqueue(CudaStream& stream) const {
   for (const ProductOffsets& call : product_.calls) {
     const ProductAddresses at = At(call);
     PT_CHECK_OK(blas_->Judge(
-        "cublasLtMatmul", blas_->functions().cublasLtMatmul(
-                              blas_->handle(), operation_, &product_.alpha, Pointer(FirstOf(at)), a_,
-                              Pointer(SecondOf(at)), b_, &product_.beta, Pointer(at.added), added_, Pointer(at.result),
-                              result_, &algorithm_, Pointer(at.workspace), workspace_bytes_, stream.handle())));
+        "cublasLtMatmul", blas_->functions().cublasLtMatmul(blas_->handle(), operation_, &product_.alpha, Pointer(at.b),
+                                                            a_, Pointer(at.a), b_, &product_.beta, Pointer(at.added),
+                                                            added_, Pointer(at.result), result_, &algorithm_,
+                                                            Pointer(at.workspace), workspace_bytes_, stream.handle())));
   }
   return {};
 }

@@ -62,11 +62,6 @@ class BoundProduct {
   Status Describe(MathMode math);
   Status DescribeMatrix(cublasLtMatrixLayout_t& layout, const Matrix& matrix, DataType type);
   Status Choose(uint32_t rank);
-  // The factors in cuBLASLt's order.
-  const Matrix& first() const { return product_.bias_by_row ? product_.a : product_.b; }
-  const Matrix& second() const { return product_.bias_by_row ? product_.b : product_.a; }
-  CUdeviceptr FirstOf(const ProductAddresses& at) const { return product_.bias_by_row ? at.a : at.b; }
-  CUdeviceptr SecondOf(const ProductAddresses& at) const { return product_.bias_by_row ? at.b : at.a; }
   // Of the call's matrices.
   ProductAddresses At(const ProductOffsets& call) const;
 

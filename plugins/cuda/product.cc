@@ -39,18 +39,6 @@ TensorLayout LeadingDims(const TensorLayout& layout) {
   return leading;
 }
 
-// A Conv whose window is one element and meets every one of the image.
-bool IsPointwise(const Graph& graph, const Node& node) {
-  if (!Is(node, "Conv") || node.outputs.size() != 1) return false;
-  const std::vector<Dim>& x = graph.value(node.inputs[0]).type.dims;
-  const auto w = graph.value(node.inputs[1]).type.static_dims();
-  if (!w || w->size() != x.size() || w->size() < 3 || ReadConvolutionGroups(node) != 1) return false;
-  const Result<WindowNode> window = ReadWindowNode(node, w->size() - 2);
-  const auto is = [](int64_t wanted) { return [wanted](int64_t n) { return n == wanted; }; };
-  return window.ok() && std::ranges::all_of(window->strides, is(1)) && std::ranges::all_of(window->pads, is(0)) &&
-         std::all_of(w->begin() + 2, w->end(), is(1));
-}
-
 // [batch, channels, spatial...] as a matrix for each image, a row a channel.
 Result<Matrix> ImageOf(const Site& site, const TensorLayout& image) {
   const std::vector<int64_t>&dims = image.dims, &strides = image.strides;
@@ -61,6 +49,21 @@ Result<Matrix> ImageOf(const Site& site, const TensorLayout& image) {
   // The stride of a single row is never used, but must be one that a matrix can have.
   matrix.row_stride = matrix.rows > 1 ? strides[1] : std::max<int64_t>(matrix.columns, 1);
   if (matrix.row_stride < matrix.columns) return site.Unsupported("the channels of an image overlap");
+  return matrix;
+}
+
+// [batch, channels, spatial...] with channels last as a matrix for each image, a row a place.
+Result<Matrix> PlacesOf(const Site& site, const TensorLayout& image) {
+  const std::vector<int64_t>&dims = image.dims, &strides = image.strides;
+  if (dims[1] > 1 && strides[1] != 1) return site.Unsupported("the channels of a place do not lie in one piece");
+  // The stride of a single row is never used, but must be one that a matrix can have.
+  Matrix matrix{1, dims[1], std::max<int64_t>(dims[1], 1), strides[0], false};
+  for (size_t d = dims.size(); d-- > 2; matrix.rows *= dims[d]) {
+    if (dims[d] <= 1) continue;
+    if (matrix.rows == 1) matrix.row_stride = strides[d];
+    if (strides[d] != matrix.rows * matrix.row_stride) return site.Unsupported("an image does not lie in one piece");
+  }
+  if (matrix.row_stride < matrix.columns) return site.Unsupported("the places of an image overlap");
   return matrix;
 }
 
@@ -96,20 +99,24 @@ class ProductMaker {
   const Operand& out() const { return site_.out.front(); }
   uint32_t IndexOf(const Operand* operand) const { return static_cast<uint32_t>(operand - site_.in.data()); }
 
-  // Filters [out channels, channels] times each image [channels, places].
+  // Filters [out channels, channels] times each image [channels, places], or, where channels lie last, each image
+  // [places, channels] times the filters the other way round.
   Result<Product> MakePointwise() {
     PT_ASSIGN(const Operand* x, Need(0));
     PT_ASSIGN(const Operand* w, Need(1));
     if (!IsDense(w->layout)) return site_.Unsupported("its filters have gaps");
     if (w->dims()[1] == 0) return site_.Unsupported("its inner dim is 0");
     is_pointwise_ = true;
-    product_.a_input = IndexOf(w);
-    product_.b_input = IndexOf(x);
-    product_.a = {w->dims()[0], w->dims()[1], w->dims()[1], 0, false};
-    PT_ASSIGN(product_.b, ImageOf(site_, x->layout));
-    PT_ASSIGN(product_.result, ImageOf(site_, out().layout));
-    if (product_.b.rows != product_.a.columns || product_.result.rows != product_.a.rows ||
-        product_.result.columns != product_.b.columns) {
+    channels_last_ = out().layout.layout == ChannelsLast(out().dims().size());
+    const Matrix filters = {w->dims()[0], w->dims()[1], w->dims()[1], 0, channels_last_};
+    PT_ASSIGN(const Matrix image, MatrixOfImage(x->layout));
+    PT_ASSIGN(product_.result, MatrixOfImage(out().layout));
+    product_.a_input = IndexOf(channels_last_ ? x : w);
+    product_.b_input = IndexOf(channels_last_ ? w : x);
+    product_.a = channels_last_ ? image : filters;
+    product_.b = channels_last_ ? filters : image;
+    if (ChannelsOf(image) != filters.columns || ChannelsOf(product_.result) != filters.rows ||
+        PlacesIn(image) != PlacesIn(product_.result)) {
       return site_.Unsupported("its filters do not fit its image");
     }
     product_.batch = x->dims()[0];
@@ -118,8 +125,15 @@ class ProductMaker {
     return Finish();
   }
 
+  Result<Matrix> MatrixOfImage(const TensorLayout& image) const {
+    return channels_last_ ? PlacesOf(site_, image) : ImageOf(site_, image);
+  }
+  int64_t ChannelsOf(const Matrix& image) const { return channels_last_ ? image.columns : image.rows; }
+  int64_t PlacesIn(const Matrix& image) const { return channels_last_ ? image.rows : image.columns; }
+
   Result<Product> Finish() {
     PT_CHECK_OK(TakeFollowers());
+    if (channels_last_) FoldBatches();
     for (const uint32_t factor : {product_.a_input, product_.b_input}) {
       const bool added = product_.bias_input == factor || product_.added_input == factor;
       if (added && product_.factor_type != product_.result_type) {
@@ -182,19 +196,19 @@ class ProductMaker {
   // What is added to images: a tensor of the result's dims, or a number a channel; `by_channel` are dims that say so.
   Status TakeImage(const Operand& operand, const std::vector<int64_t>& by_channel) {
     if (operand.dims() == out().dims() && !product_.added_input) {
-      PT_ASSIGN(product_.added, ImageOf(site_, operand.layout));
+      PT_ASSIGN(product_.added, MatrixOfImage(operand.layout));
       product_.added_input = IndexOf(&operand);
       product_.beta = 1;
       return {};
     }
-    const int64_t channels = product_.result.rows;
-    const bool fits = !by_channel.empty() && by_channel.front() == channels &&
+    const bool fits = !by_channel.empty() && by_channel.front() == ChannelsOf(product_.result) &&
                       std::all_of(by_channel.begin() + 1, by_channel.end(), [](int64_t dim) { return dim == 1; });
     if (!fits || product_.bias_input)
       return site_.Unsupported("what is added is neither a tensor nor a number a channel");
+    if (!channels_last_)
+      return site_.Unsupported("a number a channel is added to images whose channels do not lie last");
     if (!IsDense(operand.layout)) return site_.Unsupported("the bias does not lie in one piece");
     product_.bias_input = IndexOf(&operand);
-    product_.bias_by_row = true;
     return {};
   }
   // [1, C, 1, 1] or [C, 1, 1], from the channels on.
@@ -251,9 +265,11 @@ class ProductMaker {
   void FoldBatches() {
     const auto continues = [](const Matrix& m) { return m.batch_stride == m.rows * m.row_stride; };
     if (product_.b.batch_stride != 0 || !continues(product_.a) || !continues(product_.result)) return;
-    product_.a.rows *= product_.batch;
-    product_.result.rows *= product_.batch;
-    product_.a.batch_stride = product_.result.batch_stride = 0;
+    if (product_.added_input && !continues(product_.added)) return;
+    for (Matrix* const matrix : {&product_.a, &product_.result, &product_.added}) {
+      matrix->rows *= product_.batch;
+      matrix->batch_stride = 0;
+    }
     product_.batch = 1;
   }
 
@@ -323,10 +339,21 @@ class ProductMaker {
 
   const Site& site_;
   Product product_;
-  bool is_pointwise_ = false;
+  bool is_pointwise_ = false, channels_last_ = false;
 };
 
 }  // namespace
+
+bool IsPointwise(const Graph& graph, const Node& node) {
+  if (!Is(node, "Conv") || node.outputs.size() != 1) return false;
+  const std::vector<Dim>& x = graph.value(node.inputs[0]).type.dims;
+  const auto w = graph.value(node.inputs[1]).type.static_dims();
+  if (!w || w->size() != x.size() || w->size() < 3 || ReadConvolutionGroups(node) != 1) return false;
+  const Result<WindowNode> window = ReadWindowNode(node, w->size() - 2);
+  const auto is = [](int64_t wanted) { return [wanted](int64_t n) { return n == wanted; }; };
+  return window.ok() && std::ranges::all_of(window->strides, is(1)) && std::ranges::all_of(window->pads, is(0)) &&
+         std::all_of(w->begin() + 2, w->end(), is(1));
+}
 
 Result<Product> MakeProduct(const Site& site) { return ProductMaker(site).Make(); }
 

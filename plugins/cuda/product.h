@@ -23,7 +23,7 @@ struct ProductOffsets {
   int64_t a = 0, b = 0, result = 0;
 };
 
-// result = alpha * a * b [+ beta * added] [+ bias, the same for every row, or one number a row] [then the activation],
+// result = alpha * a * b [+ beta * added] [+ bias, the same for every row] [then the activation],
 // `batch` times in each of the calls.
 struct Product {
   int64_t batch = 1;
@@ -36,17 +36,20 @@ struct Product {
   // Indices into Site::in; the result is output 0. added has the result's dims and strides of its own.
   uint32_t a_input = 0, b_input = 0;
   std::optional<uint32_t> bias_input, added_input;
-  bool bias_by_row = false;  // one number a row
   Matrix added;
 
   bool is_empty() const { return batch == 0 || calls.empty() || result.rows == 0 || result.columns == 0; }
 };
 
 // The nodes as a product, or kUnsupported with the reason: a MatMul or Gemm first, behind it an Add, a Relu or Gelu, or
-// both; or a Conv whose window is one element, of images that lie row-major: filters times the channels of each image,
-// behind it an Add of a number by channel and one of a tensor, then a Relu or Gelu. Constants are to be stored as what
-// they are multiplied with, or added to.
+// both; or a Conv whose window is one element, behind it an Add of a tensor, then a Relu or Gelu. Of images that lie
+// row-major it is filters times the channels of each image; of images whose channels lie last, places times filters,
+// and there is a number by channel added as well (cuBLASLt adds one to columns of its own alone). Constants are to be
+// stored as what they are multiplied with, or added to.
 Result<Product> MakeProduct(const Site& site);
+
+// A Conv whose window is one element and meets every one of the image.
+bool IsPointwise(const Graph& graph, const Node& node);
 
 // Groups worth offering: each product with what follows it, as far as nobody else needs what is between.
 std::vector<std::vector<NodeId>> ProductGroups(const Graph& graph);

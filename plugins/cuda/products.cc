@@ -14,25 +14,46 @@ constexpr std::string_view kName = "cublaslt";
 
 // What an algorithm may use beside its operands, and how it must be aligned.
 constexpr uint64_t kWorkspace = uint64_t{8} << 20, kWorkspaceAlignment = 256;
-// The executor aligns scratch less than that.
-constexpr uint64_t kScratch = kWorkspace + kWorkspaceAlignment;
+
+uint64_t BiasBytes(const Product& product) {
+  return product.bias_input ? static_cast<uint64_t>(product.result.columns * BytesOf(product.result_type)) : 0;
+}
+// The executor aligns scratch less than the workspace is. A bias that does not lie evenly is copied behind that.
+uint64_t ScratchBytes(const Product& product) { return kWorkspace + kWorkspaceAlignment + BiasBytes(product); }
+
+// A bias is read in pieces of this size, wherever it lies: cuBLASLt has no word for one that is aligned to less.
+constexpr uint64_t kBiasAlignment = 16;
+
+// A bias that lies too unevenly for cuBLASLt is copied to where it does not. bytes: 0 where it stays.
+struct BiasCopy {
+  CUdeviceptr from = 0, to = 0;
+  uint64_t bytes = 0;
+};
 
 class BoundProductKernel : public BoundKernel {
  public:
-  // product: null where there is nothing to be done.
-  BoundProductKernel(std::unique_ptr<BoundProduct> product, std::vector<std::shared_ptr<DeviceBuffer>> constants)
-      : product_(std::move(product)), constants_(std::move(constants)) {}
+  // product: null where there is nothing to be done. bias: what is copied before it.
+  BoundProductKernel(std::unique_ptr<BoundProduct> product, const BiasCopy& bias,
+                     std::vector<std::shared_ptr<DeviceBuffer>> constants)
+      : product_(std::move(product)), bias_(bias), constants_(std::move(constants)) {}
 
   Status Enqueue(const RunContext& run) noexcept override {
     CudaStream* const stream = AsCuda(run.stream);
     if (stream == nullptr) {
       return MakeError(ErrorCode::kInternal, "cuda.stream", "a CUDA kernel needs its device's stream");
     }
-    return product_ == nullptr ? Status() : product_->Enqueue(*stream);
+    if (product_ == nullptr) return {};
+    if (bias_.bytes > 0) {
+      PT_CHECK_OK(stream->context().Do("cuMemcpyDtoDAsync", [&] {
+        return stream->context().driver().cuMemcpyDtoDAsync(bias_.to, bias_.from, bias_.bytes, stream->handle());
+      }));
+    }
+    return product_->Enqueue(*stream);
   }
 
  private:
   const std::unique_ptr<BoundProduct> product_;
+  const BiasCopy bias_;
   const std::vector<std::shared_ptr<DeviceBuffer>> constants_;  // kept: see kernel.cc
 };
 
@@ -56,9 +77,12 @@ constexpr std::array kWays = {
 // How many of the algorithms that cuBLASLt puts first are offered. Which is the fastest, measuring tells.
 constexpr uint32_t kRanks = 3;
 
-std::string VariantOf(std::string_view way, uint32_t rank) {
-  if (rank == 0) return std::string(way);
-  return std::string(way) + (way.empty() ? "" : " ") + "choice " + std::to_string(rank + 1);
+std::string VariantOf(std::string_view way, bool channels_last, uint32_t rank) {
+  std::string text(way);
+  const auto add = [&](const std::string& word) { text += (text.empty() ? "" : " ") + word; };
+  if (channels_last) add("channels-last");
+  if (rank > 0) add("choice " + std::to_string(rank + 1));
+  return text;
 }
 
 // Multipliers of tf32 and bfloat16 came with compute capability 8.0.
@@ -73,11 +97,12 @@ class ProductKernel : public Kernel {
                 std::vector<std::shared_ptr<DeviceBuffer>> constants)
       : blas_(std::move(blas)), product_(std::move(product)), way_(way), constants_(std::move(constants)) {}
 
-  uint64_t scratch_bytes() const override { return kScratch; }
+  uint64_t scratch_bytes() const override { return ScratchBytes(product_); }
 
   Result<std::unique_ptr<BoundKernel>> Bind(TensorSlots in, TensorSlots out,
                                             std::span<std::byte> scratch) const override {
     std::unique_ptr<BoundProduct> bound;
+    BiasCopy copy;
     if (!product_.is_empty()) {
       const auto address = [&](uint32_t input) {
         return DeviceAddress(input < in.size() ? in[input]->data : constants_[input - in.size()]->data());
@@ -89,9 +114,13 @@ class ProductKernel : public Kernel {
       if (product_.added_input) addresses.added = address(*product_.added_input);
       if (product_.bias_input) addresses.bias = address(*product_.bias_input);
       addresses.workspace = (DeviceAddress(scratch.data()) + kWorkspaceAlignment - 1) & ~(kWorkspaceAlignment - 1);
+      if (addresses.bias % kBiasAlignment != 0) {
+        copy = {addresses.bias, addresses.workspace + kWorkspace, BiasBytes(product_)};
+        addresses.bias = copy.to;
+      }
       PT_ASSIGN(bound, BoundProduct::Make(blas_, product_, way_, addresses, kWorkspace));
     }
-    return std::unique_ptr<BoundKernel>(std::make_unique<BoundProductKernel>(std::move(bound), constants_));
+    return std::unique_ptr<BoundKernel>(std::make_unique<BoundProductKernel>(std::move(bound), copy, constants_));
   }
 
  private:
@@ -105,7 +134,7 @@ class ProductsLibrary final : public Library {
  public:
   std::string_view name() const override { return kName; }
   // The version of cuBLASLt belongs to the device's fingerprint.
-  std::string version() const override { return "2"; }
+  std::string version() const override { return "3"; }
   bool Serves(const Platform& platform, DeviceId device) const override { return IsCuda(platform, device); }
   Precision Modes(const Platform& platform) const override {
     Precision modes;
@@ -138,29 +167,22 @@ class ProductsLibrary final : public Library {
       std::ranges::copy_if(classes, std::back_inserter(able),
                            [&](UnitClassId unit_class) { return CanCompute(platform, unit_class, way.math); });
       if (!precision.allows(way.math) || able.empty()) continue;
-      const Result<Site> site = Site::MakeDense(graph, nodes, way.in, way.out);
-      if (!site.ok() || !MakeProduct(*site).ok()) continue;
-      const std::vector<Form> in = FormsOf(site->in), out = FormsOf(site->out);
-      if (!seen.insert({way.math, {in, out}}).second) continue;
-      // Without real numbers of float32 there is nothing to compute with less.
-      const bool is_lowered = std::ranges::any_of(
-          site->in, [](const Operand& operand) { return operand.value_type == DataType::kFloat32; });
-      if (way.math != MathMode::kFp32 && !is_lowered) continue;
-      for (uint32_t rank = 0; rank < kRanks; ++rank) {
-        for (Candidate& candidate : RowMajorCandidates(*site, kName, able, kScratch)) {
-          candidate.variant = VariantOf(way.variant, rank);
-          candidate.math = way.math;
-          candidate.in = in;
-          candidate.out = out;
-          candidates.push_back(std::move(candidate));
-        }
+      for (const bool channels_last : {false, true}) {
+        if (channels_last && !IsPointwise(graph, graph.node(nodes[0]))) continue;
+        const Result<Site> site = Site::MakeDense(graph, nodes, way.in, way.out, channels_last);
+        if (!site.ok()) continue;
+        const Result<Product> product = MakeProduct(*site);
+        if (!product.ok()) continue;
+        if (!seen.insert({way.math, {FormsOf(site->in), FormsOf(site->out)}}).second) continue;
+        Offer(*site, ScratchBytes(*product), way, channels_last, able, candidates);
       }
     }
     return candidates;
   }
 
   std::optional<std::string> WhyUnsupported(const Graph& graph, NodeId node) const override {
-    const Result<Site> site = Site::MakeDense(graph, {&node, 1});
+    const bool channels_last = IsPointwise(graph, graph.node(node));
+    const Result<Site> site = Site::MakeDense(graph, {&node, 1}, DataType::kFloat32, DataType::kFloat32, channels_last);
     if (!site.ok()) return site.error().message;
     const Result<Product> product = MakeProduct(*site);
     return product.ok() ? std::nullopt : std::optional(product.error().message);
@@ -176,7 +198,8 @@ class ProductsLibrary final : public Library {
     ProductWay way{0, candidate.math};
     for (uint32_t rank = 0; rank < kRanks; ++rank) {
       const auto is_it = [&](const Way& known) {
-        return known.math == candidate.math && VariantOf(known.variant, rank) == candidate.variant;
+        return known.math == candidate.math && (VariantOf(known.variant, false, rank) == candidate.variant ||
+                                                VariantOf(known.variant, true, rank) == candidate.variant);
       };
       if (std::ranges::any_of(kWays, is_it)) way.rank = rank;
     }
@@ -191,6 +214,24 @@ class ProductsLibrary final : public Library {
     }
     return std::unique_ptr<Kernel>(
         std::make_unique<ProductKernel>(std::move(blas), std::move(product), way, std::move(constants)));
+  }
+
+ private:
+  static void Offer(const Site& site, uint64_t scratch_bytes, const Way& way, bool channels_last,
+                    std::span<const UnitClassId> able, std::vector<Candidate>& candidates) {
+    // Without real numbers of float32 there is nothing to compute with less.
+    const bool is_lowered =
+        std::ranges::any_of(site.in, [](const Operand& operand) { return operand.value_type == DataType::kFloat32; });
+    if (way.math != MathMode::kFp32 && !is_lowered) return;
+    for (uint32_t rank = 0; rank < kRanks; ++rank) {
+      for (Candidate& candidate : RowMajorCandidates(site, kName, able, scratch_bytes)) {
+        candidate.variant = VariantOf(way.variant, channels_last, rank);
+        candidate.math = way.math;
+        candidate.in = FormsOf(site.in);
+        candidate.out = FormsOf(site.out);
+        candidates.push_back(std::move(candidate));
+      }
+    }
   }
 };
 

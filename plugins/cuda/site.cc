@@ -23,6 +23,11 @@ bool FeedsExponents(const Graph& graph, ValueId value, int adds = 2) {
   });
 }
 
+// Whether they are dims of images that have a pixel for each of the other's.
+bool AreOfSamePlaces(const std::vector<int64_t>& a, const std::vector<int64_t>& b) {
+  return a.size() == b.size() && a.size() > 2 && a[0] == b[0] && std::equal(a.begin() + 2, a.end(), b.begin() + 2);
+}
+
 }  // namespace
 
 int64_t Operand::elements() const { return IndexSpace(dims(), {}).count(); }
@@ -93,25 +98,28 @@ Result<Site> Site::Make(const Graph& graph, std::span<const NodeId> nodes, std::
                           " tensors, and a kernel takes " + std::to_string(kMostArguments));
 }
 
-Result<Site> Site::MakeDense(const Graph& graph, std::span<const NodeId> nodes, DataType real_in, DataType real_out) {
+Result<Site> Site::MakeDense(const Graph& graph, std::span<const NodeId> nodes, DataType real_in, DataType real_out,
+                             bool channels_last) {
   const auto unsupported = [&](const char* why) {
     return MakeError(ErrorCode::kUnsupported, "cuda.unsupported", graph.node(nodes.front()).op + ": " + why);
   };
   if (!IsSizedBeforeRun(graph, nodes)) return unsupported("it has tensors whose size is not known until run time");
+  const std::vector<ValueId> read = GroupInputs(graph, nodes), made = GroupOutputs(graph, nodes);
   const auto dense = [&](const std::vector<ValueId>& values, DataType real) -> Result<std::vector<TensorLayout>> {
     std::vector<TensorLayout> layouts;
     for (const ValueId value : values) {
-      const ValueType& type = graph.value(value).type;
-      PT_ASSIGN(TensorLayout layout,
-                DenseLayout(StorageOf(graph, value, real), *type.static_dims(), RowMajor(type.dims.size())));
+      const std::vector<int64_t> dims = *graph.value(value).type.static_dims();
+      const bool turned = channels_last && AreOfSamePlaces(dims, *graph.value(made[0]).type.static_dims());
+      PT_ASSIGN(TensorLayout layout, DenseLayout(StorageOf(graph, value, real), dims,
+                                                 turned ? ChannelsLast(dims.size()) : RowMajor(dims.size())));
       layouts.push_back(std::move(layout));
     }
     return layouts;
   };
-  const std::vector<ValueId> read = GroupInputs(graph, nodes), made = GroupOutputs(graph, nodes);
   // What is constant is folded before, but for integers that a product is to be computed on.
   const bool constant = read.empty() && !IsDequantisation(graph.node(nodes.front()));
   if (constant || made.empty()) return unsupported("all its inputs are constant, or its output is unused");
+  if (channels_last && graph.value(made[0]).type.dims.size() < 3) return unsupported("it has no channels");
   PT_ASSIGN(const std::vector<TensorLayout> in, dense(read, real_in));
   PT_ASSIGN(const std::vector<TensorLayout> out, dense(made, real_out));
   return Make(graph, nodes, in, out);

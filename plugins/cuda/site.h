@@ -10,7 +10,7 @@
 
 namespace pt::cuda {
 
-// A tensor that kernels read or write. All lie row-major, each with strides of its own.
+// A tensor that kernels read or write, with strides of its own.
 struct Operand {
   ValueId value;
   TensorLayout layout;
@@ -51,10 +51,12 @@ struct Site {
   // are more operands than a kernel takes.
   static Result<Site> Make(const Graph& graph, std::span<const NodeId> nodes, std::span<const TensorLayout> in,
                            std::span<const TensorLayout> out);
-  // On dense tensors; values of float32 stored as those types, but for what feeds exponents. kUnsupported where sizes
-  // are known only in the run, or nothing but constants is read.
+  // On dense tensors; values of float32 stored as those types, but for what feeds exponents. channels_last: so lie
+  // images of as many places as the first output; what is less than an image lies row-major. kUnsupported where sizes
+  // are known only in the run, nothing but constants is read, or there are no images.
   static Result<Site> MakeDense(const Graph& graph, std::span<const NodeId> nodes,
-                                DataType real_in = DataType::kFloat32, DataType real_out = DataType::kFloat32);
+                                DataType real_in = DataType::kFloat32, DataType real_out = DataType::kFloat32,
+                                bool channels_last = false);
 
   Error Unsupported(std::string why) const;
 };

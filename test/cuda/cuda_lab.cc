@@ -26,7 +26,7 @@ double ToleranceOf(DataType type) {
 // The tensors of one candidate on the device.
 class Run {
  public:
-  explicit Run(const GpuLab& lab) : driver_(lab.MakeDriver()) {}
+  Run(const GpuLab& lab, uint64_t elements_before) : elements_before_(elements_before), driver_(lab.MakeDriver()) {}
 
   Status Start() {
     PT_ASSIGN(stream_, driver_->MakeStream());
@@ -35,15 +35,21 @@ class Run {
   // In device memory, with the content where there is one.
   Result<const TensorView*> Place(const TensorLayout& layout, const Tensor* content) {
     PT_ASSIGN(const uint64_t bytes, BytesOf(layout));
-    PT_ASSIGN(std::unique_ptr<DeviceBuffer> buffer, driver_->Allocate(bytes));
+    const uint64_t before = elements_before_ * static_cast<uint64_t>(BytesOf(layout.type));
+    PT_ASSIGN(std::unique_ptr<DeviceBuffer> buffer, driver_->Allocate(bytes + before));
+    std::byte* const data = static_cast<std::byte*>(buffer->data()) + before;
     if (content != nullptr) {
       PT_ASSIGN(std::unique_ptr<DeviceBuffer> staged, driver_->AllocateHost(bytes));
-      if (bytes > 0) std::memcpy(staged->data(), content->bytes().data(), bytes);
-      PT_CHECK_OK(
-          driver_->EnqueueCopy(*stream_, buffer->data(), staged->data(), bytes, CopyDirection::kToDevice, kHostDevice));
+      const auto each = static_cast<size_t>(BytesOf(layout.type));
+      const std::byte* next = content->bytes().data();
+      ForEachPlace(layout, [&](int64_t at) {
+        std::memcpy(static_cast<std::byte*>(staged->data()) + static_cast<size_t>(at) * each, next, each);
+        next += each;
+      });
+      PT_CHECK_OK(driver_->EnqueueCopy(*stream_, data, staged->data(), bytes, CopyDirection::kToDevice, kHostDevice));
       buffers_.push_back(std::move(staged));
     }
-    views_.push_back({buffer->data(), layout});
+    views_.push_back({data, layout});
     buffers_.push_back(std::move(buffer));
     return &views_.back();
   }
@@ -53,8 +59,12 @@ class Run {
     PT_CHECK_OK(
         driver_->EnqueueCopy(*stream_, staged->data(), view.data, bytes, CopyDirection::kFromDevice, kHostDevice));
     PT_CHECK_OK(Finish());
-    return Tensor::FromBytes(view.layout.type, view.layout.dims,
-                             std::string(static_cast<const char*>(staged->data()), bytes));
+    std::string elements;
+    const auto each = static_cast<size_t>(BytesOf(view.layout.type));
+    ForEachPlace(view.layout, [&](int64_t at) {
+      elements.append(static_cast<const char*>(staged->data()) + static_cast<size_t>(at) * each, each);
+    });
+    return Tensor::FromBytes(view.layout.type, view.layout.dims, elements);
   }
   Status Finish() {
     PT_ASSIGN(const bool idle, stream_->Synchronize(kLong));
@@ -66,6 +76,7 @@ class Run {
   Stream& stream() { return *stream_; }
 
  private:
+  const uint64_t elements_before_;
   std::unique_ptr<cuda::CudaDriver> driver_;
   std::unique_ptr<Stream> stream_;
   std::vector<std::unique_ptr<DeviceBuffer>> buffers_;
@@ -136,8 +147,9 @@ CudaLab::CudaLab(const FakeGpuOptions& options, uint32_t cores)
     : WithFakeGpu{FakeGpu(options)}, GpuLab(gpu.functions(), MakeTestPlatform(cores, false)) {}
 
 Result<std::vector<Tensor>> RunOnCuda(const GpuLab& lab, const Library& library, const Graph& graph,
-                                      const Candidate& candidate, std::span<const Tensor> inputs) {
-  Run run(lab);
+                                      const Candidate& candidate, std::span<const Tensor> inputs,
+                                      uint64_t elements_before) {
+  Run run(lab, elements_before);
   PT_CHECK_OK(run.Start());
   std::vector<const TensorView*> in, out;
   std::vector<TensorLayout> in_layouts, out_layouts;

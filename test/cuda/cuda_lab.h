@@ -1,6 +1,7 @@
 // What tests of the CUDA backend share: a host with a fake GPU, or with real ones, and running kernels there.
 #pragma once
 
+#include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 #include <memory>
 
@@ -33,10 +34,25 @@ struct CudaLab : WithFakeGpu, GpuLab {
 // The same numbers in another type: of float32 and the two 16-bit floats, one is float32.
 Tensor Stored(const Tensor& tensor, DataType type);
 
+// body(offset in elements) for every element, in row-major order of its index.
+template <typename Body>
+void ForEachPlace(const TensorLayout& layout, Body&& body) {
+  if (std::ranges::find(layout.dims, 0) != layout.dims.end()) return;
+  std::vector<int64_t> index(layout.dims.size(), 0);
+  while (true) {
+    body(OffsetOf(layout, index));
+    size_t d = index.size();
+    while (d > 0 && ++index[d - 1] == layout.dims[d - 1]) index[--d] = 0;
+    if (d == 0) return;
+  }
+}
+
 // Runs the candidate on a device of its own: inputs (one for each of GroupInputs) go in and results (one for each of
-// GroupOutputs) come out dense and row-major. Every tensor lies in a buffer of its own.
+// GroupOutputs) come out dense and row-major; on the device they lie as the candidate wants them. Every tensor lies in
+// a buffer of its own, elements_before from where that begins.
 Result<std::vector<Tensor>> RunOnCuda(const GpuLab& lab, const Library& library, const Graph& graph,
-                                      const Candidate& candidate, std::span<const Tensor> inputs);
+                                      const Candidate& candidate, std::span<const Tensor> inputs,
+                                      uint64_t elements_before = 0);
 
 // The graph of that text (graph_text.h), with all types known.
 Graph ParseInferred(const std::string& text);

@@ -95,7 +95,7 @@ class DnnRun {
     auto* const data = static_cast<std::byte*>(staged->data());
     const auto each = static_cast<size_t>(BytesOf(lies.type));
     size_t element = 0;
-    ForEach(lies, [&](int64_t at) {
+    ForEachPlace(lies, [&](int64_t at) {
       std::memcpy(data + static_cast<size_t>(at) * each, content.bytes().data() + element++ * each, each);
     });
     PT_CHECK_OK(driver_->EnqueueCopy(*stream_, to, staged->data(), bytes, CopyDirection::kToDevice, kHostDevice));
@@ -111,7 +111,7 @@ class DnnRun {
     PT_CHECK_OK(Finish());
     std::string numbers;
     const auto each = static_cast<size_t>(BytesOf(view.layout.type));
-    ForEach(view.layout, [&](int64_t at) {
+    ForEachPlace(view.layout, [&](int64_t at) {
       numbers.append(static_cast<const char*>(staged->data()) + static_cast<size_t>(at) * each, each);
     });
     PT_ASSIGN(const Tensor stored, Tensor::FromBytes(view.layout.type, view.layout.dims, numbers));
@@ -121,18 +121,6 @@ class DnnRun {
     PT_ASSIGN(const bool idle, stream_->Synchronize(kLong));
     return idle ? Status() : MakeError(ErrorCode::kInternal, "test.cuda", "the device does not come to its end");
   }
-  // body(place) for every element in row-major order of its index.
-  template <typename Body>
-  static void ForEach(const TensorLayout& layout, Body&& body) {
-    std::vector<int64_t> index(layout.dims.size(), 0);
-    while (true) {
-      body(OffsetOf(layout, index));
-      size_t d = index.size();
-      while (d > 0 && ++index[d - 1] == layout.dims[d - 1]) index[--d] = 0;
-      if (d == 0) return;
-    }
-  }
-
   const GpuLab& lab_;
   const DnnPlacement placement_;
   const std::unique_ptr<cuda::CudaDriver> driver_;

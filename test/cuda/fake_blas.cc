@@ -19,6 +19,11 @@ struct FakeOperation {
   const void* bias = nullptr;
   cudaDataType_t bias_type = CUDA_R_32F;
   cublasComputeType_t compute = CUBLAS_COMPUTE_32F;
+
+  bool adds_bias() const {
+    return epilogue == CUBLASLT_EPILOGUE_BIAS || epilogue == CUBLASLT_EPILOGUE_RELU_BIAS ||
+           epilogue == CUBLASLT_EPILOGUE_GELU_BIAS;
+  }
 };
 
 bool IsKnown(cudaDataType_t type) { return type == CUDA_R_32F || type == CUDA_R_16F || type == CUDA_R_16BF; }
@@ -37,6 +42,12 @@ void StoreTo(void* data, cudaDataType_t type, int64_t at, double number) {
   } else {
     static_cast<float*>(data)[at] = narrow;
   }
+}
+
+double RoundedTo(cudaDataType_t type, double number) {
+  float stored = 0;
+  StoreTo(&stored, type, 0, number);
+  return LoadFrom(&stored, type, 0);
 }
 
 // A factor of float32 as the mode of computing takes it.
@@ -63,6 +74,7 @@ struct FakeLayout {
 struct FakePreference {
   uint64_t workspace_bytes = 0;
   uint32_t alignments[4] = {256, 256, 256, 256};  // of A, B, C, D
+  uint32_t reductions = CUBLASLT_REDUCTION_SCHEME_MASK;
 };
 
 template <typename Fake, typename Handle>
@@ -82,6 +94,7 @@ struct FakeAlgorithm {
   uint64_t workspace_bytes = 0;
   uint32_t alignments[4] = {};
   uint32_t rank = 0;
+  uint32_t rounds_sums = 0;  // whether it adds parts of a sum up in the type of the result
 };
 
 // All that one call names.
@@ -91,6 +104,7 @@ struct FakeProduct {
   const void *a = nullptr, *b = nullptr, *c = nullptr;
   void* d = nullptr;
   float alpha = 0, beta = 0;
+  bool rounds_sums = false;
 
   int64_t inner() const { return operation.transpose_a ? a_layout.rows : a_layout.columns; }
 
@@ -111,6 +125,9 @@ struct FakeProduct {
     if (a_layout.type != b_layout.type || c_layout.type != d_layout.type) return "types do not go together";
     if (d_layout.type != CUDA_R_32F && d_layout.type != a_layout.type) return "types do not go together";
     if (operation.bias != nullptr && operation.bias_type != d_layout.type) return "the bias is of another type";
+    if (operation.adds_bias() && d_layout.row_major) return "a bias of a result that lies row-major";
+    // Loaded in vectors of 16 bytes, without a preference that would say that it lies otherwise.
+    if (reinterpret_cast<uintptr_t>(operation.bias) % 16 != 0) return "the bias is not aligned to 16 bytes";
     if (a_layout.type != CUDA_R_32F && operation.compute != CUBLAS_COMPUTE_32F) return "a mode for float32 alone";
     return "";
   }
@@ -130,6 +147,8 @@ struct FakeProduct {
       const int64_t b_at = operation.transpose_b ? b_layout.At(batch, column, k) : b_layout.At(batch, k, column);
       sum += Rounded(LoadFrom(a, a_layout.type, a_at), operation.compute) *
              Rounded(LoadFrom(b, b_layout.type, b_at), operation.compute);
+      // The first half of a sum is left in the result while the second is made.
+      if (rounds_sums && k == inner() / 2 - 1) sum = RoundedTo(d_layout.type, sum);
     }
     sum *= static_cast<double>(alpha);
     if (beta != 0) {
@@ -236,18 +255,25 @@ void AddChoice(cuda::BlasFunctions& blas) {
       preference.workspace_bytes = Read<uint64_t>(value);
       return CUBLAS_STATUS_SUCCESS;
     }
+    if (attribute == CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK && bytes == sizeof(uint32_t)) {
+      preference.reductions = Read<uint32_t>(value);
+      return CUBLAS_STATUS_SUCCESS;
+    }
     static_assert(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES == CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES + 3);
     const int which = attribute - CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES;
     if (which < 0 || which > 3 || bytes != sizeof(uint32_t)) return CUBLAS_STATUS_INVALID_VALUE;
     preference.alignments[which] = Read<uint32_t>(value);
     return CUBLAS_STATUS_SUCCESS;
   };
-  blas.cublasLtMatmulAlgoGetHeuristic = [](cublasLtHandle_t, cublasLtMatmulDesc_t, cublasLtMatrixLayout_t,
-                                           cublasLtMatrixLayout_t, cublasLtMatrixLayout_t, cublasLtMatrixLayout_t,
+  blas.cublasLtMatmulAlgoGetHeuristic = [](cublasLtHandle_t, cublasLtMatmulDesc_t operation, cublasLtMatrixLayout_t,
+                                           cublasLtMatrixLayout_t, cublasLtMatrixLayout_t, cublasLtMatrixLayout_t d,
                                            cublasLtMatmulPreference_t wanted, int most,
                                            cublasLtMatmulHeuristicResult_t results[], int* found) {
     if (most < 1) return CUBLAS_STATUS_INVALID_VALUE;
+    if (As<FakeOperation>(operation).adds_bias() && As<FakeLayout>(d).row_major) return CUBLAS_STATUS_NOT_SUPPORTED;
     FakeAlgorithm algorithm;
+    constexpr uint32_t kInTypeOfResult = CUBLASLT_REDUCTION_SCHEME_INPLACE | CUBLASLT_REDUCTION_SCHEME_OUTPUT_TYPE;
+    algorithm.rounds_sums = (As<FakePreference>(wanted).reductions & kInTypeOfResult) != 0 ? 1 : 0;
     algorithm.workspace_bytes = As<FakePreference>(wanted).workspace_bytes;
     std::memcpy(algorithm.alignments, As<FakePreference>(wanted).alignments, sizeof(algorithm.alignments));
     static_assert(sizeof(algorithm) <= sizeof(results[0].algo));
@@ -301,6 +327,7 @@ void AddProducts(const State& state, cuda::BlasFunctions& blas) {
       return CUBLAS_STATUS_INVALID_VALUE;
     }
     const auto algorithm = Read<FakeAlgorithm>(algo);
+    product.rounds_sums = algorithm.rounds_sums != 0;
     state->algorithms.push_back(algorithm.rank);
     const auto work_at = reinterpret_cast<uintptr_t>(workspace);
     if (!AreAligned(algorithm, {a, b, c, d}) || work_at % 256 != 0 || workspace_bytes < algorithm.workspace_bytes ||

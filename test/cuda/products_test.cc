@@ -1,4 +1,5 @@
 // The library "cublaslt" against the reference library, with a cuBLASLt that computes what it is told on the host.
+#include <array>
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
 #include <set>
@@ -15,9 +16,10 @@ std::string Inputs(const char* a, const char* b) {
   return std::string("input a float32") + a + "\ninput b float32" + b + "\n";
 }
 
-std::string WhyNot(const std::string& text) {
+std::string WhyNot(const std::string& text, bool channels_last = false) {
   const Graph graph = ParseInferred(text);
-  const auto site = cuda::Site::MakeDense(graph, AllNodes(graph));
+  const auto site =
+      cuda::Site::MakeDense(graph, AllNodes(graph), DataType::kFloat32, DataType::kFloat32, channels_last);
   if (!site.ok()) return site.error().message;
   const auto product = cuda::MakeProduct(*site);
   return product.ok() ? "" : product.error().message;
@@ -60,6 +62,39 @@ TEST_CASE("CudaProduct, LowerPrecisionIsOfferedWhereAllowedAndIsWithinItsToleran
   CHECK(modes(old, Precision({math})) == expected);
 }
 
+TEST_CASE("CudaProduct, SumsOfResultsOf16BitsAreFloat32", "[cuda]") {
+  // A half has no 2049: a sum that is put down behind two of four products loses the one.
+  const Graph graph = ParseInferred("input a float16[1,4]\ninput b float16[4,1]\ny = MatMul(a, b)\noutput y\n");
+  const std::array inputs = {
+      Stored(Tensor::Float32({1, 4}, std::vector<float>{1, 1, 1, 1}), DataType::kFloat16),
+      Stored(Tensor::Float32({4, 1}, std::vector<float>{2048, 1, -2048, 0}), DataType::kFloat16)};
+  const CudaLab lab;
+  const auto library = cuda::MakeProductsLibrary();
+  const auto candidates = library->CandidatesFor(graph, lab.platform, AllNodes(graph), {});
+  REQUIRE(!candidates.empty());
+  for (const Candidate& candidate : candidates) {
+    const auto results = RunOnCuda(lab, *library, graph, candidate, inputs);
+    REQUIRE(results.ok());
+    CHECK(Stored(results->front(), DataType::kFloat32).values<float>()[0] == 1.0F);
+  }
+}
+
+TEST_CASE("CudaProduct, ABiasThatLiesAtAnOddElementIsAddedAllTheSame", "[cuda]") {
+  const Graph graph = ParseInferred(
+      "input a float32[2,1]\ninput b float32[1,3]\ninput c float32[3]\np = MatMul(a, b)\ny = Add(p, c)\noutput y\n");
+  const std::array inputs = {Tensor::Float32({2, 1}, std::vector<float>{1, 2}),
+                             Tensor::Float32({1, 3}, std::vector<float>{10, 20, 30}),
+                             Tensor::Float32({3}, std::vector<float>{1, 2, 3})};
+  const CudaLab lab;
+  const auto library = cuda::MakeProductsLibrary();
+  const auto candidates = library->CandidatesFor(graph, lab.platform, AllNodes(graph), {});
+  REQUIRE(!candidates.empty());
+  const auto results = RunOnCuda(lab, *library, graph, candidates.front(), inputs, 1);
+  if (!results.ok()) FAIL(ToString(results.error()));
+  CHECK(std::ranges::equal(results->front().values<float>(), std::vector<float>{11, 22, 33, 21, 42, 63}));
+  CHECK(lab.gpu.Violations().empty());
+}
+
 TEST_CASE("CudaProduct, SeveralAlgorithmsAreOfferedAndTheNamedOneRuns", "[cuda]") {
   const CudaLab lab;
   CheckGroup(lab, *cuda::MakeProductsLibrary(), Inputs("[5,3]", "[3,4]") + "y = MatMul(a, b)\noutput y\n");
@@ -93,6 +128,27 @@ TEST_CASE("CudaProduct, WhatItCannotDoIsRefusedWithTheReason", "[cuda]") {
   CHECK(WhyNot("input x float32[1,4,6,6]\nconst w float32[8,4,3,3] random 3\ny = Conv(x, w)\noutput y\n") != "");
   CHECK(WhyNot(image + "input c float32[6]\np = Conv(x, w)\ny = Add(p, c)\noutput y\n").find("number a channel") !=
         std::string::npos);
+  const std::string biased = image + "const b float32[8] random 3\ny = Conv(x, w, b)\noutput y\n";
+  CHECK(WhyNot(biased).find("do not lie last") != std::string::npos);
+  CHECK(WhyNot(biased, true).empty());
+}
+
+TEST_CASE("CudaProduct, PointwiseConvolutionsAreOfferedChannelsLastAndWithoutBiasRowMajorToo", "[cuda]") {
+  const auto layouts = [](const std::string& rest) {
+    const CudaLab lab;
+    const Graph graph = ParseInferred("input x float32[2,4,6,6]\nconst w float32[8,4,1,1] random 3\n" + rest);
+    std::set<Layout> found;
+    for (const Candidate& candidate :
+         cuda::MakeProductsLibrary()->CandidatesFor(graph, lab.platform, AllNodes(graph), {})) {
+      CHECK(candidate.in[0].layout == candidate.out[0].layout);
+      found.insert(candidate.out[0].layout);
+    }
+    return found;
+  };
+  CHECK(layouts("y = Conv(x, w)\noutput y\n") == std::set{RowMajor(4), ChannelsLast(4)});
+  CHECK(layouts("input z float32[2,8,6,6]\np = Conv(x, w)\ny = Add(p, z)\noutput y\n") ==
+        std::set{RowMajor(4), ChannelsLast(4)});
+  CHECK(layouts("const b float32[8] random 3\ny = Conv(x, w, b)\noutput y\n") == std::set{ChannelsLast(4)});
 }
 
 TEST_CASE("CudaProduct, GroupsAreWhatNobodyElseReads", "[cuda]") {
