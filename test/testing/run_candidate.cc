@@ -77,6 +77,8 @@ Result<std::vector<Tensor>> RunOn(Bench& bench, const Graph& graph, const Librar
     if (!dims) return MakeError(ErrorCode::kUnsupported, "test.dims", "an output's dims are unknown");
     PT_ASSIGN(const TensorLayout layout, DenseLayout(candidate.out[i].storage, *dims, candidate.out[i].layout));
     PT_ASSIGN(TensorView view, bench.Allocate(layout));
+    PT_ASSIGN(const uint64_t bytes, BytesOf(layout));
+    std::memset(view.data, 0xFF, bytes);  // results do not depend on what was there
     for (const Alias& alias : candidate.aliases) {
       if (alias.out == i && alias.kind == Alias::Kind::kRequired) view.data = in[alias.in].data;
     }

@@ -14,6 +14,28 @@ Dims Spatial(const Dims& dims) { return {dims.begin() + 2, dims.end()}; }
 
 Dims KernelDims(const Graph& graph, const Node& node) { return Spatial(DimsOf(graph, node.inputs[1])); }
 
+// Whether some window meets nothing of the input along that spatial dim: it lies in the padding alone, or steps over
+// what there is.
+bool MissesAlong(size_t dim, int64_t in, int64_t out, const WindowParameters& window, bool transposed) {
+  const int64_t pad = window.pads_begin[dim], stride = window.strides[dim];
+  for (int64_t o = 0; o < out; ++o) {
+    bool meets = false;
+    for (int64_t k = 0; k < window.kernel[dim] && !meets; ++k) {
+      const int64_t step = k * window.dilations[dim], at = transposed ? o + pad - step : o * stride - pad + step;
+      meets = transposed ? at >= 0 && at % stride == 0 && at / stride < in : at >= 0 && at < in;
+    }
+    if (!meets) return true;
+  }
+  return false;
+}
+
+bool SomeWindowMisses(const Dims& in, const Dims& out, const WindowParameters& window, bool transposed) {
+  for (size_t dim = 0; dim < in.size(); ++dim) {
+    if (MissesAlong(dim, in[dim], out[dim], window, transposed)) return true;
+  }
+  return false;
+}
+
 std::optional<std::string> WhyNot(const Graph& graph, const Node& node, bool transposed) {
   if (node.inputs.size() < 2 || node.outputs.size() != 1) return "it has too few inputs or too many outputs";
   if (auto why = WhyNoFloats(graph, node.inputs)) return why;
@@ -68,19 +90,13 @@ bool TakesAsBias(const FusionGroup& group, const Dims& y) {
   return true;
 }
 
-// Whether the window at some slice of the resulting volume meets no slice of the given one: it lies in the padding
-// alone, or steps over what there is.
-bool MissesAllSlices(int64_t in, int64_t out, const WindowParameters& window, bool transposed) {
-  for (int64_t o = 0; o < out; ++o) {
-    bool meets = false;
-    for (int64_t k = 0; k < window.kernel[0]; ++k) {
-      const int64_t step = k * window.dilations[0], pad = window.pads_begin[0], stride = window.strides[0];
-      const int64_t at = transposed ? o + pad - step : o * stride - pad + step;
-      meets = meets || (transposed ? at >= 0 && at % stride == 0 && at / stride < in : at >= 0 && at < in);
-    }
-    if (!meets) return true;
-  }
-  return false;
+// What oneDNN 3.7.2 gets wrong in every type. Where some window meets nothing of the input, kernels call a null pointer
+// or compute something else; where a stride goes over a single column, results depend on what scratch memory held
+// before.
+bool IsMisread(const ConvolutionParts& parts) {
+  const bool one_column = parts.x.back() == 1 && parts.y.back() == 1 && parts.window.strides.back() > 1;
+  return (!parts.transposed && one_column) ||
+         SomeWindowMisses(Spatial(parts.x), Spatial(parts.y), parts.window, parts.transposed);
 }
 
 }  // namespace
@@ -124,17 +140,27 @@ DataType ConvolutionParts::weights_type(const Request& request) const {
   return w_read != nullptr ? DataType::kInt8 : WeightsType(request);
 }
 
+// Along some dim the windows reach as far as the input does, and begin before it: as many elements are not read at the
+// end as there are in the padding.
+bool IsShifted(const Dims& in, const Dims& out, const WindowParameters& window) {
+  for (size_t dim = 0; dim < in.size(); ++dim) {
+    const int64_t extent = (window.kernel[dim] - 1) * window.dilations[dim] + 1;
+    if (window.pads_begin[dim] > 0 && (out[dim] - 1) * window.strides[dim] + extent == in[dim]) return true;
+  }
+  return false;
+}
+
 // What oneDNN 3.7.2 computes wrongly in less than float32, channels-last: a stride that makes one column of an image;
-// volumes with several filters for each channel of their only slice, or with windows that meet no slice. The latter
-// crash now and then.
+// volumes with several filters for each channel of their only slice; windows that are as many as without the padding,
+// which it then takes for none.
 bool IsWrongInLess(const Dims& x, const Dims& w, const Dims& y, int64_t groups, const WindowParameters& window,
                    bool transposed) {
   const bool volume = x.size() == 5;
-  if (volume && MissesAllSlices(x[2], y[2], window, transposed)) return true;
   if (transposed) return false;
   const bool one_column = y.back() == 1 && window.strides.back() > 1;
   const bool several_filters = w[1] == 1 && groups > 1 && w[0] > groups;
-  return one_column || (several_filters && volume && x[2] == 1 && w[2] > 1);
+  return one_column || (several_filters && volume && x[2] == 1 && w[2] > 1) ||
+         IsShifted(Spatial(x), Spatial(y), window);
 }
 
 Status AddQuantisations(const Request& request, const ConvolutionParts& parts, int64_t repeats,
@@ -176,6 +202,7 @@ Result<KernelDescriptor> BuildAny(const Request& request, bool transposed) {
   PT_ASSIGN(const ConvolutionParts parts, PartsOf(request, transposed));
   const WindowParameters& window = parts.window;
   const bool in_less = request.in[parts.source].type != DataType::kFloat32;
+  if (IsMisread(parts)) return Unsupported("oneDNN crashes, or computes it wrongly");
   if (in_less && IsWrongInLess(parts.x, parts.w, parts.y, parts.groups, window, transposed)) {
     return Unsupported("oneDNN computes it wrongly");
   }

@@ -51,14 +51,53 @@ void Shake(const Noise& noise, bool keeps_zeros, Random& random, Tensor& tensor)
   });
 }
 
-// Operators that quantise a product: libraries may come to the next integer (docs/operators.md).
-void ShakeIntegers(Random& random, Tensor& tensor) {
+// Of a scale: float32, or any other type that is real.
+double LargestOf(const Tensor& tensor) {
+  double largest = 0;
+  VisitType(tensor.type(), [&]<typename T>() {
+    if constexpr (kIsFloat<T>) {
+      for (const T& x : tensor.values<T>()) largest = std::max(largest, std::fabs(NumberOf<double>(x)));
+    }
+  });
+  return largest;
+}
+
+// How many steps of its quantisation the results of QLinearConv and QLinearMatMul move, by one standard deviation,
+// where both sides of each product are rounded to bfloat16 before it: products that cancel each other keep their
+// errors. 0 where scales or weights are computed.
+double StepsOfRoundedOperands(const Graph& graph, const Node& node) {
+  if ((node.op != "QLinearConv" && node.op != "QLinearMatMul") || node.inputs.size() < 8) return 0;
+  const auto constant = [&](size_t i) { return graph.value(node.inputs[i]).constant; };
+  const auto &data_scale = constant(1), &data_zero = constant(2), &weights = constant(3), &weight_scale = constant(4),
+             &result_scale = constant(6);
+  if (!data_scale || !data_zero || !weights || !weight_scale || !result_scale) return 0;
+  const bool is_signed = data_zero->type() == DataType::kInt8;
+  const double zero = static_cast<double>(data_zero->ToInts()[0]), low = is_signed ? -128 : 0,
+               high = is_signed ? 127 : 255;
+  const double data = std::max(zero - low, high - zero) * LargestOf(*data_scale);
+  double squares = 0;
+  const double middle = weights->type() == DataType::kUint8 ? 128 : 0;
+  for (const int64_t integer : weights->ToInts()) {
+    const double w = static_cast<double>(integer) - middle;
+    squares += w * w;
+  }
+  const int64_t sums = node.op == "QLinearConv" ? weights->dims().front() : weights->dims().back();
+  const double of_a_sum = std::sqrt(squares / static_cast<double>(sums)) * LargestOf(*weight_scale);
+  return 0x1p-9 * data * of_a_sum / LargestOf(*result_scale);
+}
+
+// Operators that quantise a product: libraries may come to the next integer (docs/operators.md), and as many steps
+// further away as their operands' rounding moves them.
+void ShakeIntegers(double steps, Random& random, Tensor& tensor) {
   if (tensor.type() != DataType::kInt8 && tensor.type() != DataType::kUint8) return;
   std::string bytes(reinterpret_cast<const char*>(tensor.bytes().data()), tensor.bytes().size());
   const std::vector<int64_t> numbers = tensor.ToInts();
-  const int64_t most = tensor.type() == DataType::kInt8 ? 127 : 255;
+  const bool is_signed = tensor.type() == DataType::kInt8;
+  const double least = is_signed ? -128 : 0, most = is_signed ? 127 : 255;
   for (size_t i = 0; i < bytes.size(); ++i) {
-    if (random.Below(20) == 0 && numbers[i] < most) bytes[i] = static_cast<char>(numbers[i] + 1);
+    double moved = static_cast<double>(numbers[i]) + (random.Below(20) == 0 ? 1 : 0);
+    if (steps > 0) moved += std::nearbyint(random.Uniform(-2 * steps, 2 * steps));
+    bytes[i] = static_cast<char>(static_cast<int64_t>(std::clamp(moved, least, most)));
   }
   tensor = Tensor::FromBytes(tensor.type(), tensor.dims(), std::move(bytes)).value();
 }
@@ -105,7 +144,8 @@ Result<std::vector<bool>> SteadyValues(const Graph& graph, std::span<const Tenso
                   const bool rounds_alone = trial <= 2 || (trial > kFew && trial % 2 == 0);
                   if (rounds_alone && noise.to_bfloat16 > 0) noise = {{}, trial == 1 ? 1 : 0.5};
                   Shake(noise, IsExact(node) || IsOfSingleNumbers(node), random, result);
-                  if (node.op.starts_with("QLinear")) ShakeIntegers(random, result);
+                  if (node.op.starts_with("QLinear"))
+                    ShakeIntegers(lowered ? StepsOfRoundedOperands(graph, node) : 0, random, result);
                 }
               }));
     for (size_t v = 0; v < values.size(); ++v) {

@@ -1,0 +1,171 @@
+// Convolutions some of whose windows meet nothing of the input: they lie in the padding alone, or step over what there
+// is. oneDNN has kernels that call a null pointer there, so trials run in child processes. And convolutions of few
+// elements in much padding, of which it computes some wrongly.
+#include <algorithm>
+#include <catch2/catch_test_macros.hpp>
+#include <cmath>
+#include <map>
+#include <random>
+
+#include "partitiontuner/backend/libraries.h"
+#include "partitiontuner/candidate/precision.h"
+#include "partitiontuner/graph/graph_text.h"
+#include "partitiontuner/onnx/infer_shapes.h"
+#include "partitiontuner/platform/discover.h"
+#include "test/testing/built_in.h"
+#include "test/testing/forked_trials.h"
+#include "test/testing/run_candidate.h"
+
+namespace pt::testing {
+namespace {
+
+// A host of two cores with this processor's instructions.
+Platform Host() {
+  Platform platform;
+  platform.devices.push_back({"cpu", "cpu", 0, false, "test"});
+  platform.devices[0].isa = DiscoverHost().value().devices[0].isa;
+  platform.unit_classes.push_back({"cpu/1", DeviceId(0U), 1});
+  platform.unit_classes.push_back({"cpu/2", DeviceId(0U), 2});
+  return platform;
+}
+
+std::string Text(const std::vector<int64_t>& numbers) {
+  std::string text;
+  for (int64_t n : numbers) text += (text.empty() ? "" : ",") + std::to_string(n);
+  return "[" + text + "]";
+}
+
+// Windows of which some meet nothing along some dim.
+struct DrawnWindows {
+  std::vector<int64_t> in, kernel, strides, dilations, pads;
+};
+
+bool MeetsSomething(int64_t at, int64_t in, int64_t kernel, int64_t dilation) {
+  for (int64_t k = 0; k < kernel; ++k) {
+    if (at + k * dilation >= 0 && at + k * dilation < in) return true;
+  }
+  return false;
+}
+
+DrawnWindows DrawWindows(std::mt19937& random, size_t rank, bool some_miss) {
+  const auto draw = [&](int64_t least, int64_t most) {
+    return std::uniform_int_distribution<int64_t>(least, most)(random);
+  };
+  for (;;) {
+    DrawnWindows drawn;
+    std::vector<int64_t> ends;
+    bool misses = false, has_results = true;
+    for (size_t d = 0; d < rank; ++d) {
+      const int64_t in = draw(1, 6), kernel = draw(1, 7), dilation = draw(1, 2), stride = draw(1, 4);
+      const int64_t extent = (kernel - 1) * dilation + 1, begin = draw(0, extent + 2), end = draw(0, extent + 2);
+      const int64_t out = (in + begin + end - extent) / stride + 1;
+      has_results = has_results && in + begin + end >= extent;
+      for (int64_t o = 0; o < out; ++o) misses = misses || !MeetsSomething(o * stride - begin, in, kernel, dilation);
+      drawn.in.push_back(in);
+      drawn.kernel.push_back(kernel);
+      drawn.strides.push_back(stride);
+      drawn.dilations.push_back(dilation);
+      drawn.pads.push_back(begin);
+      ends.push_back(end);
+    }
+    if (misses != some_miss || !has_results) continue;
+    drawn.pads.insert(drawn.pads.end(), ends.begin(), ends.end());
+    return drawn;
+  }
+}
+
+std::string DrawConvolution(std::mt19937& random, bool some_miss) {
+  const auto draw = [&](int64_t least, int64_t most) {
+    return std::uniform_int_distribution<int64_t>(least, most)(random);
+  };
+  const DrawnWindows windows = DrawWindows(random, static_cast<size_t>(draw(1, 3)), some_miss);
+  constexpr int64_t kChannels[] = {1, 2, 3, 8, 16, 17, 32};
+  const bool depthwise = draw(0, 2) == 0, quantised = draw(0, 3) == 0;
+  const int64_t in = kChannels[draw(0, 6)], groups = depthwise ? in : 1, out = depthwise ? in : kChannels[draw(0, 6)];
+  std::vector<int64_t> x{draw(0, 3) == 0 ? 16 : draw(1, 2), in}, w{out, in / groups};
+  x.insert(x.end(), windows.in.begin(), windows.in.end());
+  w.insert(w.end(), windows.kernel.begin(), windows.kernel.end());
+  std::string text = quantised
+                         ? "input q uint8" + Text(x) + "\nconst qs float32[] value 0.02\nconst qz uint8[] ints 128\n" +
+                               "x = DequantizeLinear(q, qs, qz)\nconst v int8" + Text(w) +
+                               " whole 3\nconst vs float32[] value 0.01\nconst vz int8[] ints 0\n" +
+                               "w = DequantizeLinear(v, vs, vz)\n"
+                         : "input x float32" + Text(x) + "\nconst w float32" + Text(w) + " random 1\n";
+  text += "const b float32[" + std::to_string(out) + "] random 2\nc = Conv(x, w" + (draw(0, 1) == 0 ? ", b" : "") +
+          ") group=" + std::to_string(groups) + " strides=" + Text(windows.strides) +
+          " dilations=" + Text(windows.dilations) + " pads=" + Text(windows.pads) + "\n";
+  return text + "y = Relu(c)\noutput y\n";
+}
+
+double LargestOf(const Tensor& tensor) {
+  double largest = 1e-3;
+  for (const float x : tensor.values<float>()) largest = std::max(largest, std::fabs(static_cast<double>(x)));
+  return largest;
+}
+
+// What is wrong with the first candidate that is not right; empty where all are.
+std::string FaultOf(const std::string& text, uint64_t seed) {
+  const Graph graph = InferShapes(*ParseGraph(text)).value();
+  const Platform platform = Host();
+  std::vector<Tensor> inputs;
+  for (const ValueId id : graph.inputs())
+    inputs.push_back(RandomTensor(graph.value(id).type.type, *graph.value(id).type.static_dims(), seed));
+  std::map<ValueId, Tensor> values;
+  const std::unique_ptr<Library> oracle = MakeReferenceLibrary();
+  if (const auto ran = RunGraph(graph, platform, *oracle, inputs, 1, &values); !ran.ok()) return ToString(ran.error());
+  for (size_t i = 0; i < inputs.size(); ++i) values.insert_or_assign(graph.inputs()[i], inputs[i]);
+  int count = 0;
+  for (const LibraryRow& row : BuiltInLibraries()) {
+    if (row.name == "reference") continue;
+    std::vector<std::unique_ptr<Library>> libraries;
+    libraries.push_back(row.make());
+    for (const Candidate& candidate : EnumerateCandidates(graph, platform, libraries, EveryPrecision())) {
+      std::vector<Tensor> given;
+      for (const ValueId id : GroupInputs(graph, candidate.nodes)) {
+        given.push_back(graph.value(id).is_constant() ? *graph.value(id).constant : values.at(id));
+      }
+      const std::string label = std::string(row.name) + " " + candidate.variant + ": ";
+      const auto results = RunCandidate(graph, platform, *libraries[0], candidate, given,
+                                        platform.unit_class(candidate.unit_class).cores);
+      if (!results.ok()) return label + ToString(results.error());
+      const ValueId output = GroupOutputs(graph, candidate.nodes)[0];
+      // Sums that cancel keep the rounding of what is summed, numbers of about 1.
+      const double tolerance =
+          RelativeTolerance(candidate.math, DataType::kFloat32) / std::min(1.0, LargestOf(values.at(output)));
+      const std::string difference = Difference((*results)[0], values.at(output), tolerance, 1);
+      if (!difference.empty()) return label + difference;
+      ++count;
+    }
+  }
+  return count > 0 ? "" : "nothing but the reference library runs it";
+}
+
+void CheckDrawn(bool some_miss) {
+  const uint32_t seed = std::random_device{}();
+  INFO("seed " << seed);
+  std::mt19937 random(seed);
+  std::vector<std::string> texts;
+  for (int i = 0; i < 400; ++i) texts.push_back(DrawConvolution(random, some_miss));
+  const auto faults = RunForked(texts.size(), [&](size_t i) { return FaultOf(texts[i], seed + i); });
+  for (size_t i = 0; i < texts.size(); ++i) {
+    INFO(texts[i]);
+    CHECK(faults[i] == "");
+  }
+}
+
+TEST_CASE("Convolutions, WhoseWindowsMeetNothingAreRightInEveryLibrary", "[backend]") { CheckDrawn(true); }
+
+TEST_CASE("Convolutions, OfFewElementsInMuchPaddingAreRightInEveryLibrary", "[backend]") { CheckDrawn(false); }
+
+TEST_CASE("Convolutions, ThatWereComputedWronglyAreRightInEveryLibrary", "[backend]") {
+  for (const char* text :
+       {"input x float32[16,1,1,1]\nconst w float32[8,1,5,7] random 34\nconst b float32[8] random 35\n"
+        "y = Conv(x, w, b) strides=[1,3] pads=[4,2,1,6]\noutput y\n",
+        "input x float32[1,8,1,9]\nconst w float32[8,8,1,3] random 34\nconst b float32[8] random 35\n"
+        "y = Conv(x, w, b) strides=[1,3] pads=[0,2,0,0]\noutput y\n"}) {
+    CHECK(RunForked(1, [&](size_t) { return FaultOf(text, 1); })[0] == "");
+  }
+}
+
+}  // namespace
+}  // namespace pt::testing
