@@ -19,6 +19,7 @@ Result<std::optional<Graph>> TurnTransposedConvolutions(const Graph& graph, cons
 Result<std::optional<Graph>> RecogniseLayerNormalization(const Graph& graph, const PassContext& context);
 Result<std::optional<Graph>> RecogniseRmsNormalization(const Graph& graph, const PassContext& context);
 Result<std::optional<Graph>> GatherWholeRows(const Graph& graph, const PassContext& context);
+Result<std::optional<Graph>> ExpandEinsum(const Graph& graph, const PassContext& context);
 Result<std::optional<Graph>> SinkViews(const Graph& graph, const PassContext& context);
 Result<std::optional<Graph>> ShareCommonSubexpressions(const Graph& graph, const PassContext& context);
 Result<std::optional<Graph>> DropDeadCode(const Graph& graph, const PassContext& context);

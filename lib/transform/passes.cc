@@ -28,6 +28,8 @@ constexpr Pass kPasses[] = {
      RecogniseLayerNormalization},
     {"recognise-rms-normalization", "makes one RMSNormalization of the nodes it was spelled out in",
      RecogniseRmsNormalization},
+    // Behind widen-small-floats, which knows Einsum and would widen each part by itself.
+    {"expand-einsum", "makes of an Einsum the sums, transpositions and products that it stands for", ExpandEinsum},
     {"gather-whole-rows", "makes a Gather of a GatherElements that takes whole rows", GatherWholeRows},
     {"sink-views", "computes element-wise operators after a product before the Reshape that separates them", SinkViews},
     {"share-common-subexpressions", "computes equal nodes of equal inputs once", ShareCommonSubexpressions},
