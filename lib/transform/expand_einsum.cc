@@ -7,55 +7,20 @@
 
 #include "lib/transform/edit.h"
 #include "lib/transform/pass_list.h"
+#include "partitiontuner/graph/operators/einsum.h"
 #include "partitiontuner/support/checked.h"
 
 namespace pt {
 namespace {
 
-using Labels = std::string;  // one letter a dim
+using Labels = std::string;  // as EinsumNode has them
 
 struct Term {
   ValueId value;
   Labels labels;
 };
 
-struct Equation {
-  std::vector<Labels> inputs;
-  Labels output;
-};
-
-bool IsLetters(const Labels& labels) {
-  const auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
-  return std::ranges::all_of(labels, is_letter) && std::set<char>(labels.begin(), labels.end()).size() == labels.size();
-}
-
-// nullopt for one with "...", with a label twice in a term (a diagonal), or that is malformed.
-std::optional<Equation> ReadEquation(std::string_view spaced) {
-  std::string text;
-  std::ranges::copy_if(spaced, std::back_inserter(text), [](char c) { return c != ' '; });
-  const size_t arrow = text.find("->");
-  Equation equation;
-  for (size_t begin = 0; begin != std::string::npos;) {
-    const size_t end = std::min(text.find(',', begin), arrow);
-    equation.inputs.push_back(text.substr(begin, std::min(end, text.size()) - begin));
-    begin = end == std::string::npos || end == arrow ? std::string::npos : end + 1;
-  }
-  std::map<char, int> uses;
-  for (const Labels& labels : equation.inputs) {
-    if (!IsLetters(labels)) return std::nullopt;
-    for (const char label : labels) ++uses[label];
-  }
-  if (arrow != std::string::npos) {
-    equation.output = text.substr(arrow + 2);
-  } else {
-    for (const auto& [label, count] : uses) {
-      if (count == 1) equation.output += label;
-    }
-  }
-  const auto is_made = [&](char label) { return uses.contains(label); };
-  if (!IsLetters(equation.output) || !std::ranges::all_of(equation.output, is_made)) return std::nullopt;
-  return equation;
-}
+bool IsRepeated(const Labels& labels) { return std::set<char>(labels.begin(), labels.end()).size() != labels.size(); }
 
 Labels Where(const Labels& labels, auto&& wanted) {
   Labels found;
@@ -87,19 +52,26 @@ class Expander {
 
  private:
   bool Read() {
-    const std::optional<Equation> equation = ReadEquation(node_.string_or("equation", ""));
-    if (!equation || equation->inputs.size() != node_.inputs.size()) return false;
-    output_ = equation->output;
-    for (size_t i = 0; i < node_.inputs.size(); ++i) {
-      const Value& value = graph_.value(node_.inputs[i]);
-      const auto dims = value.type.static_dims();
-      if (value.type.type != DataType::kFloat32 || !dims || dims->size() != equation->inputs[i].size()) return false;
-      for (size_t d = 0; d < dims->size(); ++d) {
-        const auto [at, is_new] = sizes_.emplace(equation->inputs[i][d], (*dims)[d]);
-        if ((*dims)[d] < 1 || at->second != (*dims)[d]) return false;
-      }
-      terms_.push_back({node_.inputs[i], equation->inputs[i]});
+    std::vector<size_t> ranks;
+    for (const ValueId input : node_.inputs) {
+      const ValueType& type = graph_.value(input).type;
+      if (type.type != DataType::kFloat32 || !type.is_static()) return false;
+      ranks.push_back(type.dims.size());
     }
+    const Result<EinsumNode> einsum = ReadEinsum(node_, ranks);
+    if (!einsum.ok() || IsRepeated(einsum->output)) return false;
+    output_ = einsum->output;
+    for (size_t i = 0; i < node_.inputs.size(); ++i) {
+      const Labels& labels = einsum->inputs[i];
+      if (IsRepeated(labels)) return false;
+      const std::vector<int64_t> dims = *graph_.value(node_.inputs[i]).type.static_dims();
+      for (size_t d = 0; d < dims.size(); ++d) {
+        const auto [at, is_new] = sizes_.emplace(labels[d], dims[d]);
+        if (dims[d] < 1 || at->second != dims[d]) return false;  // dims of one that are repeated among them
+      }
+      terms_.push_back({node_.inputs[i], labels});
+    }
+    if (!std::ranges::all_of(output_, [&](char label) { return sizes_.contains(label); })) return false;
     Labels all;
     for (const auto& [label, size] : sizes_) all += label;
     return CheckedProduct(DimsOf(all)).has_value();  // no part of it overflows either

@@ -17,7 +17,7 @@ namespace {
 // In alphabetical order, a space before and behind each.
 constexpr std::string_view kRead =
     " align_corners alpha approximate auto_pad axis batch_dims beta block_size blocksize ceil_mode "
-    "center_point_box clip count_include_pad dilations epsilon exclusive fmod gamma group hidden_size "
+    "center_point_box clip count_include_pad dilations epsilon equation exclusive fmod gamma group hidden_size "
     "input_forget interleaved is_causal keepdims kernel_shape kv_num_heads lambd largest left_window_size "
     "linear_before_reset momentum noop_with_empty_axes num_groups output_padding pads perm q_num_heads "
     "rotary_embedding_dim sampling_ratio select_last_index softcap softmax_precision sorted spatial_scale "

@@ -67,10 +67,17 @@ TEST_CASE("ExpandEinsum, ContractionsAreOneProduct", "[transform]") {
   CHECK(OperatorsAfter("input x float32[2,3]\ny = Einsum(x) equation=\"ij->i\"\noutput y\n") == Ops{"ReduceSum"});
 }
 
+TEST_CASE("ExpandEinsum, DotsAreDimsLikeOthers", "[transform]") {
+  CHECK(OperatorsAfter("input x float32[2,3,4]\ninput w float32[4,5]\ny = Einsum(x, w) equation=\"...k,kj->...j\"\n"
+                       "output y\n") == Ops{"Reshape", "MatMul", "Reshape"});
+  CHECK_FALSE(HasEinsum(OperatorsAfter(
+      "input x float32[2,3,4]\ninput w float32[2,3,4]\ny = Einsum(x, w) equation=\"...k,...k\"\noutput y\n")));
+}
+
 TEST_CASE("ExpandEinsum, WhatStandsForSomethingElseIsLeftAlone", "[transform]") {
   for (const char* text :
        {"input x float32[3,3]\ny = Einsum(x) equation=\"ii->i\"\noutput y\n",
-        "input x float32[2,3,4]\ninput w float32[4,5]\ny = Einsum(x, w) equation=\"...k,kj->...j\"\noutput y\n",
+        "input x float32[2,3,4]\ninput w float32[1,4]\ny = Einsum(x, w) equation=\"...k,...k->...\"\noutput y\n",
         "input x int32[3,4]\ninput w int32[4,5]\ny = Einsum(x, w) equation=\"ik,kj->ij\"\noutput y\n",
         "input x float64[3,4]\ninput w float64[4,5]\ny = Einsum(x, w) equation=\"ik,kj->ij\"\noutput y\n"}) {
     INFO(text);

@@ -1,76 +1,17 @@
 // Einsum: sums of products over named dims, by plain loops.
+#include "partitiontuner/graph/operators/einsum.h"
+
 #include <array>
-#include <cctype>
 #include <map>
 
 #include "lib/backend/host/parallel.h"
 #include "lib/backend/reference/operator.h"
 #include "lib/backend/reference/strided_read.h"
 #include "lib/backend/reference/types.h"
+#include "partitiontuner/graph/operators/or_refuse.h"
 
 namespace pt::reference {
 namespace {
-
-// The equation with "..." spelt out as labels of its own (negative numbers, the last one -1).
-using Labels = std::vector<int>;
-
-Result<Labels> ReadTerm(const Site& site, std::string_view term, int64_t rank) {
-  Labels labels;
-  const size_t dots = term.find("...");
-  for (size_t i = 0; i < term.size(); ++i) {
-    if (i == dots) {
-      const int64_t hidden = rank < 0 ? -rank - 1 : rank - (static_cast<int64_t>(term.size()) - 3);
-      for (int64_t h = hidden; h > 0; --h) labels.push_back(static_cast<int>(-h));
-      i += 2;
-    } else if (std::isalpha(static_cast<unsigned char>(term[i])) != 0) {
-      labels.push_back(term[i]);
-    } else {
-      return site.Invalid("its equation is malformed");
-    }
-  }
-  return labels;
-}
-
-struct Equation {
-  std::vector<Labels> inputs;
-  Labels output;
-};
-
-Result<Equation> ReadEquation(const Site& site) {
-  std::string text;
-  for (char c : site.node.string_or("equation", "")) {
-    if (c != ' ') text += c;
-  }
-  const size_t arrow = text.find("->");
-  Equation equation;
-  std::string_view left = std::string_view(text).substr(0, arrow);
-  for (size_t i = 0; i < site.in.size(); ++i) {
-    const size_t comma = left.find(',');
-    if ((comma == std::string_view::npos) != (i + 1 == site.in.size()))
-      return site.Invalid("its equation has another number of terms than inputs");
-    PT_ASSIGN(Labels labels, ReadTerm(site, left.substr(0, comma), site.in[i].rank()));
-    if (static_cast<int64_t>(labels.size()) != site.in[i].rank()) return site.Invalid("a term does not fit its input");
-    equation.inputs.push_back(std::move(labels));
-    if (comma != std::string_view::npos) left.remove_prefix(comma + 1);
-  }
-  int64_t hidden = 0;
-  std::map<int, int> uses;
-  for (const Labels& labels : equation.inputs) {
-    for (int label : labels) {
-      if (label < 0) hidden = std::max<int64_t>(hidden, -label);
-      ++uses[label];
-    }
-  }
-  if (arrow != std::string::npos) {
-    PT_ASSIGN(equation.output, ReadTerm(site, std::string_view(text).substr(arrow + 2), -hidden - 1));
-  } else {
-    for (int64_t h = hidden; h > 0; --h) equation.output.push_back(static_cast<int>(-h));
-    for (const auto& [label, count] : uses) {
-      if (label > 0 && count == 1) equation.output.push_back(label);
-    }
-  }
-  return equation;
-}
 
 constexpr size_t kMostInputs = 8;
 
@@ -81,15 +22,15 @@ struct Loops {
   std::vector<std::vector<int64_t>> strides;  // [input][label]
 };
 
-Result<Loops> MakeLoops(const Site& site, const Equation& equation) {
+Result<Loops> MakeLoops(const Site& site, const EinsumNode& equation) {
   Loops loops;
-  std::map<int, size_t> place;
-  for (int label : equation.output) {
+  std::map<char, size_t> place;
+  for (const char label : equation.output) {
     if (!place.emplace(label, place.size()).second) return site.Invalid("a label of its output is repeated");
   }
   loops.kept = place.size();
-  for (const Labels& labels : equation.inputs) {
-    for (int label : labels) place.emplace(label, place.size());
+  for (const std::string& labels : equation.inputs) {
+    for (const char label : labels) place.emplace(label, place.size());
   }
   if (place.size() > kMaxRank) return site.Unsupported("has too many labels");
   loops.dims.assign(place.size(), -1);
@@ -117,7 +58,9 @@ Result<Routine> Einsum(Site& site) {
   for (const TensorFacts& input : site.in) {
     if (input.type != site.in[0].type) return site.Invalid("its inputs are of different types");
   }
-  PT_ASSIGN(const Equation equation, ReadEquation(site));
+  std::vector<size_t> ranks;
+  for (const TensorFacts& input : site.in) ranks.push_back(input.dims.size());
+  PT_ASSIGN(const EinsumNode equation, OrInvalid(ReadEinsum(site.node, ranks), site));
   PT_ASSIGN(const Loops loops, MakeLoops(site, equation));
   PT_CHECK_OK(
       site.Out(0, site.in[0].type, {loops.dims.begin(), loops.dims.begin() + static_cast<ptrdiff_t>(loops.kept)}));
