@@ -141,11 +141,11 @@ DataType ConvolutionParts::weights_type(const Request& request) const {
 }
 
 // Along some dim the windows reach as far as the input does, and begin before it: as many elements are not read at the
-// end as there are in the padding.
+// end as there are in the padding. With one of each, oneDNN is right.
 bool IsShifted(const Dims& in, const Dims& out, const WindowParameters& window) {
   for (size_t dim = 0; dim < in.size(); ++dim) {
     const int64_t extent = (window.kernel[dim] - 1) * window.dilations[dim] + 1;
-    if (window.pads_begin[dim] > 0 && (out[dim] - 1) * window.strides[dim] + extent == in[dim]) return true;
+    if (window.pads_begin[dim] > 1 && (out[dim] - 1) * window.strides[dim] + extent == in[dim]) return true;
   }
   return false;
 }
