@@ -55,27 +55,19 @@ void RunState::StreamWait(StepId step, StepId predecessor) {
   if (!status.ok()) FailStep(step, std::move(status).error());
 }
 
-// A run whose steps are timed one by one launches them one by one.
+// A run whose steps are timed one by one launches them one by one, and so does one whose device does not record them.
 void RunState::LaunchSegment(uint32_t index, CoreState& core) {
   const Segment& segment = plan_.program.segments[index];
   for (StepId step : segment.steps) NoteStart(step, core);
   if (ShouldStop()) return;
   for (StepId step : segment.steps) Stage(step);
-  const bool plain = timed_ && HasDeviceTimes(segment.steps.front());
   Status status;
-  if (plain) {
+  if (timed_ && HasDeviceTimes(segment.steps.front())) {
     status = RunScript(index, Events::kOfAllSteps);
+  } else if (is_plain_[index]) {
+    status = RunScript(index, Events::kThatAreAskedFor);
   } else {
-    if (executables_[index] == nullptr) {
-      core.recorded = true;
-      status = CaptureSegment(index);
-    }
-    if (status.ok()) {
-      const int64_t begin_ns = NowNs();
-      status = executables_[index]->Launch(*streams_[segment.origin.index()]);
-      core.segment_launch_ns += NowNs() - begin_ns;
-      if (!status.ok()) status = Labelled(segment.steps.front(), std::move(status).error());
-    }
+    status = LaunchRecorded(index, core);
   }
   if (!status.ok()) {
     Fail(std::move(status).error());
@@ -84,6 +76,33 @@ void RunState::LaunchSegment(uint32_t index, CoreState& core) {
   for (const Instruction& instruction : segment.script) {
     if (instruction.kind == Kind::kRecord) recorded_[instruction.step.index()] = generation_;
   }
+}
+
+Status RunState::LaunchRecorded(uint32_t index, CoreState& core) {
+  const Segment& segment = plan_.program.segments[index];
+  if (executables_[index] == nullptr) {
+    core.recorded = true;
+    if (Status captured = CaptureSegment(index); !captured.ok()) return RunUnrecorded(index, captured.error());
+  }
+  const int64_t begin_ns = NowNs();
+  Status status = executables_[index]->Launch(*streams_[segment.origin.index()]);
+  core.segment_launch_ns += NowNs() - begin_ns;
+  return status.ok() ? Status() : Status(Labelled(segment.steps.front(), std::move(status).error()));
+}
+
+// What cannot be recorded may run all the same. Where it cannot do that either the segment is recorded anew next time:
+// what was wrong had nothing to do with recording.
+Status RunState::RunUnrecorded(uint32_t index, const Error& why) {
+  PT_CHECK_OK(RunScript(index, Events::kThatAreAskedFor));
+  is_plain_[index] = 1;
+  const std::lock_guard lock(refused_mutex_);
+  refused_.emplace(index, why.message);
+  return {};
+}
+
+void RunState::AddRefused(std::map<uint32_t, std::string>& refused) const {
+  const std::lock_guard lock(refused_mutex_);
+  refused.insert(refused_.begin(), refused_.end());
 }
 
 Status RunState::CaptureSegment(uint32_t index) {

@@ -118,6 +118,7 @@ Status RunState::Allocate() {
     forks_.push_back(std::move(fork));
   }
   executables_.resize(plan_.program.segments.size());
+  is_plain_.assign(plan_.program.segments.size(), 0);
   if (plan_.virtual_clock) PrepareTimeline();
   flags_ = std::make_unique<StepFlag[]>(plan_.program.flag_count);
   bound_inputs_.assign(plan_.graph->inputs().size(), nullptr);

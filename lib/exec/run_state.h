@@ -5,10 +5,12 @@
 #include <atomic>
 #include <chrono>
 #include <limits>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "lib/exec/block_pool.h"
@@ -35,6 +37,9 @@ class RunState : public CoreJob, protected StopFlag {
 
   // Adds what its steps have taken so far; from any thread at any time.
   void AddCounters(std::vector<StepCounter>& sums) const;
+
+  // Adds the segments that a device did not record, with the reason; from any thread at any time.
+  void AddRefused(std::map<uint32_t, std::string>& refused) const;
 
   void RunOnCore(uint32_t core) noexcept override;
   void Abandon(std::span<const uint32_t> cores) noexcept override;
@@ -110,6 +115,8 @@ class RunState : public CoreJob, protected StopFlag {
   void RecordStep(StepId step);
   void StreamWait(StepId step, StepId predecessor);
   void LaunchSegment(uint32_t index, CoreState& core);
+  Status LaunchRecorded(uint32_t index, CoreState& core);
+  Status RunUnrecorded(uint32_t index, const Error& why);
   Status CaptureSegment(uint32_t index);
   enum class Events : uint8_t { kThatAreAskedFor, kOfAllSteps };  // the latter tell when each step was over
   Status RunScript(uint32_t index, Events events);
@@ -156,6 +163,7 @@ class RunState : public CoreJob, protected StopFlag {
   std::vector<std::unique_ptr<DeviceBuffer>> staged_outputs_;  // by output
   std::vector<std::unique_ptr<Event>> forks_;                  // by segment: where its units part
   std::vector<std::unique_ptr<Executable>> executables_;       // by segment: null until recorded
+  std::vector<uint8_t> is_plain_;                              // by segment: its device does not record it
   std::vector<std::unique_ptr<BoundKernel>> kernels_;          // by step
   std::vector<TensorView> slots_;                              // by instance: what bound kernels look at
   BlockPool pool_;                                             // of what is sized only in a run
@@ -186,6 +194,8 @@ class RunState : public CoreJob, protected StopFlag {
   std::optional<Error> error_;
   bool device_failed_ = false;  // the error came from an event
   bool hung_ = false;
+  mutable std::mutex refused_mutex_;
+  std::map<uint32_t, std::string> refused_;  // by segment
 };
 
 }  // namespace pt

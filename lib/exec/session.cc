@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <cstring>
 #include <exception>
+#include <map>
 #include <mutex>
 #include <new>
 
@@ -463,9 +464,12 @@ const Graph& Session::graph() const { return *state_->graph; }
 Machine& Session::machine() const { return state_->machine; }
 
 CaptureReport Session::capture() const {
-  const std::shared_ptr<const CompiledPlan> plan = state_->compiled();
-  const CompiledPlan& compiled = *plan;
+  const std::lock_guard lock(state_->mutex);
+  const CompiledPlan& compiled = *state_->deck->compiled;
   CaptureReport report;
+  std::map<uint32_t, std::string> refused;
+  for (const std::unique_ptr<RunState>& run : state_->deck->run_states) run->AddRefused(refused);
+  for (auto& [segment, why] : refused) report.refused.push_back(std::move(why));
   for (const Segment& segment : compiled.program.segments) {
     ++report.segments;
     report.steps += static_cast<uint32_t>(segment.steps.size());

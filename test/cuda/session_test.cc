@@ -109,6 +109,26 @@ TEST_CASE("CudaSession, AFaultingKernelIsATypedErrorAndAllIsDestroyable", "[cuda
   CHECK(setting.gpu.Alive() == "");
 }
 
+TEST_CASE("CudaSession, ASegmentThatCannotBeRecordedIsLaunchedStepByStepAndSaysSo", "[cuda]") {
+  const auto& [call, code] = GENERATE(std::pair("cuStreamBeginCapture", CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED),
+                                      std::pair("cuStreamEndCapture", CUDA_ERROR_STREAM_CAPTURE_INVALIDATED),
+                                      std::pair("cuGraphInstantiate", CUDA_ERROR_NOT_SUPPORTED));
+  CAPTURE(call);
+  const Setting setting(kDiamond);
+  const auto session = setting.Create(setting.PlanOn({"cuda:0#0", "cuda:0#0", "cuda:0#1", "cuda:0#0"}));
+  FakeGpu gpu = setting.gpu;
+  gpu.TakeCalls();
+  gpu.FailNext(call, code);
+  for (int run = 0; run < 3; ++run) CHECK(FaultOf(*session, static_cast<float>(run)) == "");
+  CHECK(gpu.Count("cuGraphLaunch") == 0);
+  CHECK(gpu.Count("cuStreamBeginCapture") == 1);
+  const CaptureReport report = session->capture();
+  CHECK(report.segments == 1);
+  REQUIRE(report.refused.size() == 1);
+  CHECK(report.refused[0].find(call) != std::string::npos);
+  CHECK(gpu.Violations().empty());
+}
+
 TEST_CASE("CudaSession, OutOfDeviceMemoryIsTypedAndTheNextSessionIsRight", "[cuda]") {
   const Setting setting(kDiamond);
   const Plan plan = setting.PlanOn({"cuda:0#0", "cuda:0#0", "cuda:0#1", "cuda:0#0"});

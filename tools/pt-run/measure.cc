@@ -225,7 +225,9 @@ std::string SegmentsLine(const Runner& runner) {
                      " steps together, launches of ";
   text += predicted.segments > 0 ? ShortTime(predicted.launch_ns) + " predicted" : "unknown length";
   if (runner.segment_launch_ns > 0) text += ", " + ShortTime(SegmentLaunchNs(runner)) + " measured";
-  return text + "\n";
+  text += "\n";
+  for (const std::string& why : captured.refused) text += " segment not recorded, launched step by step: " + why + "\n";
+  return text;
 }
 
 void AddSegments(const Runner& runner, Json& json) {
@@ -236,6 +238,11 @@ void AddSegments(const Runner& runner, Json& json) {
   if (runner.segment_launch_ns > 0) segments.Set("launch_ns", SegmentLaunchNs(runner));
   const SegmentReport& predicted = runner.plan.report.segments;
   if (predicted.segments > 0) segments.Set("predicted_launch_ns", predicted.launch_ns);
+  if (!captured.refused.empty()) {
+    Json refused = Json::MakeArray();
+    for (const std::string& why : captured.refused) refused.Push(why);
+    segments.Set("refused", std::move(refused));
+  }
   json.Set("segments", std::move(segments));
 }
 

@@ -96,6 +96,9 @@ struct StepCounter {
 struct CaptureReport {
   uint32_t segments = 0, steps = 0;  // segments, and the steps in them
   std::vector<std::string> cannot;   // devices of the plan that cannot capture: their steps are launched one by one
+  // Of the segments: those that their device refused to record so far, each with the reason. They run all the same,
+  // their steps launched one by one.
+  std::vector<std::string> refused;
 };
 
 class Session {
