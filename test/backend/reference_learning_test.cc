@@ -4,10 +4,9 @@
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
 #include <limits>
-#include <map>
 
-#include "partitiontuner/graph/graph_builder.h"
 #include "partitiontuner/graph/half.h"
+#include "test/backend/domain_node.h"
 #include "test/backend/node_results.h"
 
 namespace pt {
@@ -19,30 +18,8 @@ using testing::IsInvalid;
 
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 
-using Attributes = std::map<std::string, Attribute, std::less<>>;
-
-// One node of another domain on x.
-Result<std::vector<Tensor>> EvaluateOf(const std::string& domain, const std::string& op, int64_t version,
-                                       const Attributes& attributes, const std::vector<Tensor>& inputs,
-                                       size_t outputs = 1) {
-  GraphBuilder builder;
-  builder.set_domain(domain, version);
-  Node node;
-  node.op = op;
-  node.domain = domain;
-  node.attributes = attributes;
-  for (size_t i = 0; i < inputs.size(); ++i) {
-    node.inputs.push_back(builder.AddInput("x" + std::to_string(i), StaticType(inputs[i].type(), inputs[i].dims())));
-  }
-  std::vector<ValueId> made;
-  for (size_t i = 0; i < outputs; ++i) made.push_back(builder.AddValue("y" + std::to_string(i), {}));
-  node.outputs = made;
-  node.formal_inputs = static_cast<uint32_t>(inputs.size());
-  const NodeId id = builder.AddNode(std::move(node));
-  for (const ValueId value : made) builder.AddOutput(value);
-  const Graph graph = builder.Build().value();
-  return EvaluateNode(graph, id, inputs);
-}
+using testing::Attributes;
+using testing::EvaluateOf;
 
 Tensor Bytes(const std::vector<uint8_t>& values) {
   return Tensor::Of<uint8_t>(DataType::kUint8, {static_cast<int64_t>(values.size())}, values);

@@ -96,6 +96,8 @@ TEST_CASE("Strings, MovingOperatorsTreatThemAsTheyTreatNumbers", "[exec]") {
             {Strings({1, 1, 3, 1}, {"a", "b", "c"}), Strings({1, 1, 2, 1}, {"y", "z"})})) == Texts{"a", "y", "z"});
   CHECK(TextsOf(ResultOf("opset ai.onnx.ml 5\n" + in + "const i int64[2] ints 2 0\n",
                          "ai.onnx.ml.ArrayFeatureExtractor(x, i)", {six})) == Texts{"c", "a", "f", "d"});
+  CHECK(SameBits(ResultOf("opset ai.onnx.ml 1\n" + in, "ai.onnx.ml.OneHotEncoder(x) cats_strings=[\"c\",\"f\"]", {six}),
+                 Tensor::Float32({2, 3, 2}, {0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 1})));
   CHECK(ResultOf(in, "Shape(x)", {six}).ToInts() == std::vector<int64_t>{2, 3});
   CHECK(ResultOf(in, "Size(x)", {six}).ToInts() == std::vector<int64_t>{6});
 

@@ -13,9 +13,9 @@ namespace {
 
 using Table = std::span<const DatumOperator> (*)();
 
-constexpr std::array<Table, 7> kTables = {
-    StringOperators,   StringMoveOperators, StringCastOperators,  LabelOperators,
-    SequenceOperators, OptionalOperators,   TfIdfStringOperators,
+constexpr std::array<Table, 8> kTables = {
+    StringOperators,        StringMoveOperators, StringCastOperators, LabelOperators,
+    StringFeatureOperators, SequenceOperators,   OptionalOperators,   TfIdfStringOperators,
 };
 
 bool AnyHeldAsDatum(const Graph& graph, std::span<const ValueId> values) {

@@ -57,6 +57,7 @@ std::span<const DatumOperator> StringOperators();
 std::span<const DatumOperator> StringMoveOperators();
 std::span<const DatumOperator> StringCastOperators();
 std::span<const DatumOperator> LabelOperators();
+std::span<const DatumOperator> StringFeatureOperators();
 std::span<const DatumOperator> SequenceOperators();
 std::span<const DatumOperator> OptionalOperators();
 std::span<const DatumOperator> TfIdfStringOperators();

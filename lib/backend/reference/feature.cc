@@ -1,7 +1,11 @@
-// Operators of ai.onnx.ml on features: ArrayFeatureExtractor, Binarizer.
+// Operators of ai.onnx.ml on features: ArrayFeatureExtractor, Binarizer, OneHotEncoder.
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <memory>
+#include <unordered_map>
 
+#include "lib/backend/reference/datum_operator.h"
 #include "lib/backend/reference/elements.h"
 #include "lib/backend/reference/operator.h"
 #include "lib/backend/reference/types.h"
@@ -53,13 +57,114 @@ Result<Routine> Binarizer(Site& site) {
   });
 }
 
+// Places of categories; of equal ones the last counts.
+template <typename C>
+std::unordered_map<C, int64_t> PlacesOf(const std::vector<C>& categories) {
+  std::unordered_map<C, int64_t> places;
+  for (size_t i = 0; i < categories.size(); ++i) places[categories[i]] = static_cast<int64_t>(i);
+  return places;
+}
+
+// The categories of a OneHotEncoder: one of the two lists.
+struct Categories {
+  std::vector<int64_t> ints;
+  std::vector<std::string> texts;
+};
+template <typename Call>
+Result<Categories> CategoriesOf(const Call& call) {
+  Categories categories{call.node.ints_or("cats_int64s", {}), {}};
+  if (const Attribute* found = call.node.find("cats_strings")) {
+    if (const auto* texts = std::get_if<std::vector<std::string>>(found)) categories.texts = *texts;
+  }
+  if (categories.ints.empty() == categories.texts.empty())
+    return call.Invalid("exactly one of cats_int64s and cats_strings is expected");
+  return categories;
+}
+
+Error UnknownCategory(const std::string& element) {
+  return MakeError(ErrorCode::kInvalidInput, "reference.category",
+                   "OneHotEncoder: " + element + " is not among its categories, and zeros is 0");
+}
+
+// As the text has it, fractions are cut off. What no int64 is equal to has no category.
+template <typename T>
+std::optional<int64_t> AsCategory(T x) {
+  if constexpr (std::is_floating_point_v<T>) {
+    if (!(x > -0x1p63) || !(x < 0x1p63)) return std::nullopt;
+  }
+  return static_cast<int64_t>(x);
+}
+
+// A one at the place of each element's category, of numbers.
+Result<Routine> OneHotEncoder(Site& site) {
+  PT_CHECK_OK(site.NeedInputs(1, 1));
+  PT_ASSIGN(const Categories categories, CategoriesOf(site));
+  const DataType type = site.in[0].type;
+  if (categories.ints.empty()) return site.Invalid("its categories are strings, its input is not");
+  if (type != DataType::kInt64 && type != DataType::kInt32 && type != DataType::kFloat32 && type != DataType::kFloat64)
+    return UnsupportedType(site, type);
+  std::vector<int64_t> dims = site.in[0].dims;
+  dims.push_back(std::ssize(categories.ints));
+  PT_CHECK_OK(site.Out(0, DataType::kFloat32, dims));
+  const bool zeros = site.node.int_or("zeros", 1) != 0;
+  const int64_t count = site.in[0].count(), size = dims.back();
+  return VisitNumbers(site, type, [&]<typename T>() -> Result<Routine> {
+    return Routine{[=, places = PlacesOf(categories.ints)](const Run& run) -> Status {
+      const T* const x = run.in<T>(0);
+      float* const out = run.out<float>();
+      std::fill_n(out, count * size, 0.0F);
+      for (int64_t i = 0; i < count; ++i) {
+        const std::optional<int64_t> category = AsCategory(x[i]);
+        const auto place = category ? places.find(*category) : places.end();
+        if (place != places.end()) {
+          out[i * size + place->second] = 1;
+        } else if (!zeros) {
+          return UnknownCategory(std::to_string(x[i]));
+        }
+      }
+      return {};
+    }};
+  });
+}
+
+// The same of strings.
+Status OneHotStrings(DatumCall& call) {
+  PT_ASSIGN(const Categories categories, CategoriesOf(call));
+  if (categories.texts.empty()) return call.Invalid("its categories are integers, its input is not");
+  PT_ASSIGN(const std::span<const std::string> x, call.StringsAt(0));
+  PT_ASSIGN(const Tensor* const in, call.TensorAt(0));
+  std::vector<int64_t> dims = in->dims();
+  dims.push_back(std::ssize(categories.texts));
+  const auto bytes = TensorByteCount(DataType::kFloat32, dims);
+  if (!bytes) return call.Unsupported("makes a tensor that is too large");
+  PT_ASSIGN(Receipt receipt, CountBytes(call.memory, static_cast<uint64_t>(*bytes)));
+  std::vector<float> ones(x.size() * categories.texts.size(), 0.0F);
+  const auto places = PlacesOf(categories.texts);
+  for (size_t i = 0; i < x.size(); ++i) {
+    const auto place = places.find(x[i]);
+    if (place != places.end()) {
+      ones[i * categories.texts.size() + static_cast<size_t>(place->second)] = 1;
+    } else if (call.node.int_or("zeros", 1) == 0) {
+      return UnknownCategory("\"" + x[i] + "\"");
+    }
+  }
+  call.out[0] = Datum(KeepWith(std::move(receipt), Tensor::Float32(dims, ones)));
+  return {};
+}
+
 constexpr std::array kRows = {
     OperatorRow{.op = "ArrayFeatureExtractor", .make = ArrayFeatureExtractor, .domain = "ai.onnx.ml"},
     OperatorRow{.op = "Binarizer", .make = Binarizer, .domain = "ai.onnx.ml"},
+    OperatorRow{.op = "OneHotEncoder", .make = OneHotEncoder, .domain = "ai.onnx.ml"},
+};
+
+constexpr std::array kStringRows = {
+    DatumOperator{"OneHotEncoder", OneHotStrings, "ai.onnx.ml"},
 };
 
 }  // namespace
 
 std::span<const OperatorRow> FeatureOperators() { return kRows; }
+std::span<const DatumOperator> StringFeatureOperators() { return kStringRows; }
 
 }  // namespace pt::reference

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <numeric>
 #include <unordered_map>
 
 #include "lib/backend/reference/datum_operator.h"
@@ -93,7 +94,12 @@ Status LookUp(DatumCall& call, const Table& table) {
                         std::to_string(table.values.element_count()) + " values");
   }
   std::unordered_map<std::string, size_t> places;
-  for (size_t i = 0; i < static_cast<size_t>(table.keys.element_count()); ++i) places.emplace(KeyOf(table.keys, i), i);
+  // Of equal keys the last counts from version 4 of LabelEncoder on, as its text says.
+  constexpr int64_t kLastCounts = 4;
+  for (size_t i = 0; i < static_cast<size_t>(table.keys.element_count()); ++i) {
+    const auto [at, is_new] = places.emplace(KeyOf(table.keys, i), i);
+    if (!is_new && call.opset >= kLastCounts) at->second = i;
+  }
   const auto count = static_cast<size_t>(in->element_count());
   const auto for_each = [&](const auto& use) {  // use(tensor, index) with the value of each element
     for (size_t i = 0; i < count; ++i) {
@@ -124,11 +130,22 @@ bool IsKeyType(DataType type) {
          VisitType(type, []<typename T>() { return kIsNumber<T> && !std::is_same_v<T, bool>; });
 }
 
+// The first definition has one list, of which strings become places and places strings.
+Status FirstLabelEncoder(DatumCall& call) {
+  PT_ASSIGN(const std::optional<Tensor> classes, ListOf(call, "classes_strings"));
+  if (!classes || classes->type() != DataType::kString) return call.Invalid("needs a list classes_strings");
+  std::vector<int64_t> places(static_cast<size_t>(classes->element_count()));
+  std::iota(places.begin(), places.end(), 0);
+  const Tensor numbers = Tensor::Int64(classes->dims(), places);
+  PT_ASSIGN(const Tensor* const in, call.TensorAt(0));
+  const bool from_strings = in->type() == DataType::kString;
+  const Tensor &keys = from_strings ? *classes : numbers, &values = from_strings ? numbers : *classes;
+  PT_ASSIGN(Tensor otherwise, DefaultOf(call, values.type()));
+  return LookUp(call, {keys, values, std::move(otherwise)});
+}
+
 Status LabelEncoder(DatumCall& call) {
-  // The first definition has one list, of which strings become places and places strings.
-  if (call.node.find("classes_strings") != nullptr) {
-    return call.Unsupported("is supported from version 2 of ai.onnx.ml on");
-  }
+  if (call.opset < 2) return FirstLabelEncoder(call);
   PT_ASSIGN(Tensor keys, OneOf(call, "keys"));
   PT_ASSIGN(Tensor values, OneOf(call, "values"));
   if (!IsKeyType(keys.type()) || !IsKeyType(values.type())) {

@@ -155,6 +155,8 @@ std::span<const OperatorRow> RandomOperators();
 std::span<const OperatorRow> TfIdfOperators();
 std::span<const OperatorRow> FeatureOperators();
 std::span<const OperatorRow> TreeEnsembleOperators();
+std::span<const OperatorRow> ListedTreeOperators();
+std::span<const OperatorRow> SupportVectorOperators();
 std::span<const OperatorRow> TrainingOperators();
 std::span<const OperatorRow> CausalConvolutionOperators();
 std::span<const OperatorRow> LinearAttentionOperators();

@@ -1,0 +1,347 @@
+// SVMRegressor and SVMClassifier of ai.onnx.ml, with sums in double. Transforms of scores are spelled out when a model
+// loads. What the text leaves open is as ONNX Runtime and libsvm have it.
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <memory>
+#include <numeric>
+
+#include "lib/backend/host/parallel.h"
+#include "lib/backend/reference/operator.h"
+#include "lib/backend/reference/types.h"
+#include "partitiontuner/support/checked.h"
+
+namespace pt::reference {
+namespace {
+
+enum class SvmKernel : uint8_t { kLinear, kPoly, kRbf, kSigmoid };
+
+// What compares a row with a support vector.
+struct Comparison {
+  SvmKernel kernel = SvmKernel::kLinear;
+  double gamma = 0, coef0 = 0, degree = 0;
+
+  double operator()(const double* x, const float* vector, int64_t features) const {
+    double sum = 0;
+    for (int64_t f = 0; f < features; ++f) {
+      const double v = vector[f];
+      sum += kernel == SvmKernel::kRbf ? (x[f] - v) * (x[f] - v) : x[f] * v;
+    }
+    switch (kernel) {
+      case SvmKernel::kLinear:
+        return sum;
+      case SvmKernel::kPoly:
+        return std::pow(gamma * sum + coef0, degree);
+      case SvmKernel::kRbf:
+        return std::exp(-gamma * sum);
+      case SvmKernel::kSigmoid:
+        break;
+    }
+    return std::tanh(gamma * sum + coef0);
+  }
+};
+
+std::vector<float> FloatsOf(const Site& site, std::string_view name) {
+  const Attribute* const found = site.node.find(name);
+  const auto* const floats = found == nullptr ? nullptr : std::get_if<std::vector<float>>(found);
+  return floats == nullptr ? std::vector<float>() : *floats;
+}
+
+Result<Comparison> ComparisonOf(const Site& site) {
+  constexpr std::array kNames = {"LINEAR", "POLY", "RBF", "SIGMOID"};
+  const std::string name = site.node.string_or("kernel_type", "LINEAR");
+  const auto at = std::find(kNames.begin(), kNames.end(), name);
+  if (at == kNames.end())
+    return site.Invalid("unknown kernel_type \"" + name + "\"; expected LINEAR, POLY, RBF or SIGMOID");
+  Comparison comparison;
+  comparison.kernel = static_cast<SvmKernel>(at - kNames.begin());
+  const std::vector<float> numbers = FloatsOf(site, "kernel_params");
+  if (comparison.kernel == SvmKernel::kLinear) return comparison;
+  if (numbers.size() != 3)
+    return site.Invalid("kernel_params has " + std::to_string(numbers.size()) +
+                        " values; gamma, coef0 and degree are expected");
+  comparison.gamma = numbers[0];
+  comparison.coef0 = numbers[1];
+  comparison.degree = numbers[2];
+  return comparison;
+}
+
+// Input 0 as rows; a vector is one.
+struct Rows {
+  DataType type;
+  int64_t count, features;
+};
+Result<Rows> RowsOf(const Site& site) {
+  const TensorFacts& x = site.in[0];
+  const bool known = x.type == DataType::kFloat32 || x.type == DataType::kFloat64 || x.type == DataType::kInt32 ||
+                     x.type == DataType::kInt64;
+  if (!known) return UnsupportedType(site, x.type);
+  if (x.dims.size() == 1) return Rows{x.type, 1, x.dims[0]};
+  if (x.dims.size() == 2) return Rows{x.type, x.dims[0], x.dims[1]};
+  return site.Invalid("its input does not have dims [rows, features] or [features]");
+}
+
+// Support vectors, or the coefficients themselves where there are none (a linear model).
+struct Vectors {
+  std::vector<float> elements;
+  int64_t count = 0, features = 0;
+  Comparison comparison;
+};
+Status CheckVectors(const Site& site, const Vectors& vectors, const char* what) {
+  const auto wanted = CheckedMul(vectors.count, vectors.features);
+  if (vectors.count > 0 && wanted && std::ssize(vectors.elements) == *wanted) return {};
+  return site.Invalid(std::string(what) + " has " + std::to_string(vectors.elements.size()) + " values for " +
+                      std::to_string(vectors.count) + " vectors of " + std::to_string(vectors.features) + " features");
+}
+
+// use(run, row, kernels, rest) with the kernel of each row and each vector; `rest` are `more` doubles.
+template <typename Use>
+Routine PerRow(const Site& site, Rows rows, Vectors vectors, int64_t more, Use use) {
+  const int64_t width = site.width, line = rows.features + vectors.count + more;
+  const auto shared = std::make_shared<const Vectors>(std::move(vectors));
+  Routine routine{[=](const Run& run) -> Status {
+    const double work = static_cast<double>(shared->count * rows.features);
+    ParallelParts(run.team, rows.count, work, width, [&](int64_t part, int64_t begin, int64_t end) {
+      double* const x = reinterpret_cast<double*>(run.scratch) + part * line;
+      double* const kernels = x + rows.features;
+      for (int64_t r = begin; r < end; ++r) {
+        for (int64_t f = 0; f < rows.features; ++f) {
+          // As ONNX Runtime has it, whatever the input's type.
+          x[f] = static_cast<float>(LoadAs<double>(rows.type, run.in<void>(0), r * rows.features + f));
+        }
+        for (int64_t v = 0; v < shared->count; ++v) {
+          kernels[v] = shared->comparison(x, shared->elements.data() + v * rows.features, rows.features);
+        }
+        use(run, r, kernels, kernels + shared->count);
+      }
+    });
+    return {};
+  }};
+  routine.scratch_bytes = static_cast<uint64_t>(width * line) * sizeof(double);
+  return routine;
+}
+
+Status NeedNoTransform(const Site& site) {
+  const std::string transform = site.node.string_or("post_transform", "NONE");
+  return transform == "NONE" ? Status() : site.Unsupported("is not supported with post_transform " + transform);
+}
+
+Result<Routine> SvmRegressor(Site& site) {
+  PT_CHECK_OK(site.NeedInputs(1, 1));
+  PT_CHECK_OK(NeedNoTransform(site));
+  PT_ASSIGN(const Rows rows, RowsOf(site));
+  PT_ASSIGN(const Comparison comparison, ComparisonOf(site));
+  const std::vector<float> coefficients = FloatsOf(site, "coefficients"), rho = FloatsOf(site, "rho");
+  if (rho.size() != 1) return site.Invalid("rho has " + std::to_string(rho.size()) + " values; one is expected");
+  const int64_t supports = site.node.int_or("n_supports", 0);
+  if (supports < 0) return site.Invalid("n_supports is " + std::to_string(supports));
+  Vectors vectors{FloatsOf(site, "support_vectors"), supports, rows.features, comparison};
+  std::vector<float> factors = coefficients;
+  if (supports == 0) {
+    vectors = {coefficients, 1, rows.features, {}};
+    factors = {1};
+  }
+  PT_CHECK_OK(CheckVectors(site, vectors, supports == 0 ? "coefficients" : "support_vectors"));
+  if (std::ssize(factors) != vectors.count) {
+    return site.Invalid("coefficients has " + std::to_string(factors.size()) + " values for " +
+                        std::to_string(vectors.count) + " support vectors");
+  }
+  PT_CHECK_OK(site.Out(0, DataType::kFloat32, {rows.count, 1}));
+  const bool one_class = site.node.int_or("one_class", 0) != 0;
+  return PerRow(site, rows, std::move(vectors), 0,
+                [=, rho = static_cast<double>(rho[0])](const Run& run, int64_t row, const double* kernels, double*) {
+                  double sum = rho;
+                  for (size_t v = 0; v < factors.size(); ++v) sum += static_cast<double>(factors[v]) * kernels[v];
+                  run.out<float>()[row] = static_cast<float>(one_class ? (sum > 0 ? 1.0 : -1.0) : sum);
+                });
+}
+
+// ---- classifiers ----
+
+double Logistic(double x) { return 1 / (1 + std::exp(-x)); }
+
+// Probabilities p of classes from those of pairs, r[i, j] that of i against j: Wu, Lin and Weng, Probability Estimates
+// for Multi-class Classification by Pairwise Coupling, algorithm 2, as in libsvm. q and qp are room for classes² and
+// classes numbers.
+void CouplePairs(int64_t classes, const double* r, double* p, double* q, double* qp) {
+  const auto at = [classes](int64_t i, int64_t j) { return i * classes + j; };
+  for (int64_t i = 0; i < classes; ++i) {
+    p[i] = 1 / static_cast<double>(classes);
+    q[at(i, i)] = 0;
+    for (int64_t j = 0; j < classes; ++j) {
+      if (j == i) continue;
+      q[at(i, i)] += r[at(j, i)] * r[at(j, i)];
+      q[at(i, j)] = -r[at(j, i)] * r[at(i, j)];
+    }
+  }
+  const double close = 0.005 / static_cast<double>(classes);
+  for (int round = 0; round < 100; ++round) {
+    double pqp = 0;
+    for (int64_t i = 0; i < classes; ++i) {
+      qp[i] = std::inner_product(p, p + classes, q + at(i, 0), 0.0);
+      pqp += p[i] * qp[i];
+    }
+    double error = 0;
+    for (int64_t i = 0; i < classes; ++i) error = std::max(error, std::fabs(qp[i] - pqp));
+    if (error < close) break;
+    for (int64_t i = 0; i < classes; ++i) {
+      const double step = (pqp - qp[i]) / q[at(i, i)], shrink = 1 + step;
+      p[i] += step;
+      pqp = (pqp + step * (step * q[at(i, i)] + 2 * qp[i])) / shrink / shrink;
+      for (int64_t j = 0; j < classes; ++j) {
+        qp[j] = (qp[j] + step * q[at(i, j)]) / shrink;
+        p[j] /= shrink;
+      }
+    }
+  }
+}
+
+// A classifier of pairs of classes: each pair has a sum over the support vectors of both.
+struct Pairs {
+  std::vector<int64_t> labels;
+  std::vector<size_t> begin;  // by class, and an end: which support vectors are its own
+  std::vector<float> coefficients, rho, a, b;
+  int64_t classes() const { return std::ssize(labels); }
+  int64_t pairs() const { return classes() * (classes() - 1) / 2; }
+  int64_t columns() const { return !a.empty() ? classes() : classes() == 2 ? 2 : pairs(); }
+  // Of doubles: sums of pairs, votes, r, q, qp, p.
+  int64_t room() const { return pairs() + 3 * classes() + 2 * classes() * classes(); }
+
+  void Score(const Run& run, int64_t row, const double* kernels, double* room) const {
+    const int64_t n = classes();
+    double *const sums = room, *const votes = sums + pairs();
+    Compare(kernels, sums, votes);
+    run.out<int64_t>()[row] = labels[static_cast<size_t>(std::max_element(votes, votes + n) - votes)];
+    float* const scores = run.out<float>(1);
+    if (scores == nullptr) return;
+    float* const out = scores + row * columns();
+    if (!a.empty()) {
+      Estimate(sums, votes + n, out);
+    } else if (n == 2) {
+      out[0] = static_cast<float>(-sums[0]);
+      out[1] = static_cast<float>(sums[0]);
+    } else {
+      for (int64_t k = 0; k < pairs(); ++k) out[k] = static_cast<float>(sums[k]);
+    }
+  }
+
+ private:
+  void Compare(const double* kernels, double* sums, double* votes) const {
+    const size_t count = labels.size(), vectors = begin.back();
+    std::fill_n(votes, count, 0.0);
+    size_t pair = 0;
+    for (size_t i = 0; i < count; ++i) {
+      for (size_t j = i + 1; j < count; ++j, ++pair) {
+        double sum = rho[pair];
+        for (size_t v = begin[i]; v < begin[i + 1]; ++v)
+          sum += static_cast<double>(coefficients[(j - 1) * vectors + v]) * kernels[v];
+        for (size_t v = begin[j]; v < begin[j + 1]; ++v)
+          sum += static_cast<double>(coefficients[i * vectors + v]) * kernels[v];
+        sums[pair] = sum;
+        ++votes[sum > 0 ? i : j];
+      }
+    }
+  }
+
+  void Estimate(const double* sums, double* room, float* out) const {
+    const int64_t n = classes();
+    double *const r = room, *const q = r + n * n, *const qp = q + n * n, *const p = qp + n;
+    int64_t pair = 0;
+    for (int64_t i = 0; i < n; ++i) {
+      r[i * n + i] = 0;
+      for (int64_t j = i + 1; j < n; ++j, ++pair) {
+        const auto k = static_cast<size_t>(pair);
+        const double first = std::clamp(1 - Logistic(sums[pair] * a[k] + b[k]), 1e-7, 1 - 1e-7);
+        r[i * n + j] = first;
+        r[j * n + i] = 1 - first;
+      }
+    }
+    CouplePairs(n, r, p, q, qp);
+    for (int64_t i = 0; i < n; ++i) out[i] = static_cast<float>(p[i]);
+  }
+};
+
+Result<Pairs> PairsOf(const Site& site) {
+  Pairs pairs{site.node.ints_or("classlabels_ints", {}),
+              {0},
+              FloatsOf(site, "coefficients"),
+              FloatsOf(site, "rho"),
+              FloatsOf(site, "prob_a"),
+              FloatsOf(site, "prob_b")};
+  const std::vector<int64_t> counts = site.node.ints_or("vectors_per_class", {});
+  if (pairs.classes() < 2 || pairs.classes() > 65535)
+    return site.Unsupported("is not supported with " + std::to_string(pairs.classes()) + " integer labels");
+  if (std::ssize(counts) != pairs.classes()) {
+    return site.Invalid("vectors_per_class has " + std::to_string(counts.size()) + " values for " +
+                        std::to_string(pairs.classes()) + " labels");
+  }
+  for (const int64_t count : counts) {
+    if (count < 0 || count > INT32_MAX) return site.Invalid("vectors_per_class has a " + std::to_string(count));
+    pairs.begin.push_back(pairs.begin.back() + static_cast<size_t>(count));
+  }
+  const auto need = [&](const char* name, size_t is, size_t wanted) -> Status {
+    if (is == wanted) return {};
+    return site.Invalid(std::string(name) + " has " + std::to_string(is) + " values; " + std::to_string(wanted) +
+                        " are expected for " + std::to_string(pairs.classes()) + " classes");
+  };
+  const auto all = static_cast<size_t>(pairs.pairs());
+  PT_CHECK_OK(need("rho", pairs.rho.size(), all));
+  PT_CHECK_OK(need("coefficients", pairs.coefficients.size(), (pairs.labels.size() - 1) * pairs.begin.back()));
+  PT_CHECK_OK(need("prob_a", pairs.a.size(), pairs.b.empty() ? 0 : all));
+  PT_CHECK_OK(need("prob_b", pairs.b.size(), pairs.a.empty() ? 0 : all));
+  return pairs;
+}
+
+// Without support vectors: a score for each class, of which the greatest wins.
+Result<Routine> LinearClasses(Site& site, const Rows& rows) {
+  const std::vector<int64_t> labels = site.node.ints_or("classlabels_ints", {});
+  const std::vector<float> rho = FloatsOf(site, "rho");
+  const int64_t classes = std::ssize(labels);
+  if (classes < 3) return site.Unsupported("is not supported with less than three classes and no support vectors");
+  if (rho.empty()) return site.Invalid("rho has no values");
+  if (!FloatsOf(site, "prob_a").empty()) return site.Unsupported("is not supported with prob_a and no support vectors");
+  Vectors vectors{FloatsOf(site, "coefficients"), classes, rows.features, {}};
+  PT_CHECK_OK(CheckVectors(site, vectors, "coefficients"));
+  PT_CHECK_OK(site.Out(0, DataType::kInt64, {rows.count}));
+  if (site.wants(1)) PT_CHECK_OK(site.Out(1, DataType::kFloat32, {rows.count, classes}));
+  return PerRow(site, rows, std::move(vectors), 0,
+                [=, rho = static_cast<double>(rho[0])](const Run& run, int64_t row, const double* kernels, double*) {
+                  const auto top = static_cast<size_t>(std::max_element(kernels, kernels + classes) - kernels);
+                  run.out<int64_t>()[row] = labels[top];
+                  float* const out = run.out<float>(1);
+                  for (int64_t c = 0; out != nullptr && c < classes; ++c)
+                    out[row * classes + c] = static_cast<float>(kernels[c] + rho);
+                });
+}
+
+Result<Routine> SvmClassifier(Site& site) {
+  PT_CHECK_OK(site.NeedInputs(1, 1));
+  PT_CHECK_OK(NeedNoTransform(site));
+  PT_ASSIGN(const Rows rows, RowsOf(site));
+  PT_ASSIGN(const Comparison comparison, ComparisonOf(site));
+  const std::vector<int64_t> counts = site.node.ints_or("vectors_per_class", {});
+  if (std::all_of(counts.begin(), counts.end(), [](int64_t count) { return count == 0; }))
+    return LinearClasses(site, rows);
+  PT_ASSIGN(Pairs pairs, PairsOf(site));
+  Vectors vectors{FloatsOf(site, "support_vectors"), static_cast<int64_t>(pairs.begin.back()), rows.features,
+                  comparison};
+  PT_CHECK_OK(CheckVectors(site, vectors, "support_vectors"));
+  PT_CHECK_OK(site.Out(0, DataType::kInt64, {rows.count}));
+  if (site.wants(1)) PT_CHECK_OK(site.Out(1, DataType::kFloat32, {rows.count, pairs.columns()}));
+  const int64_t room = pairs.room();
+  return PerRow(site, rows, std::move(vectors), room,
+                [pairs = std::move(pairs)](const Run& run, int64_t row, const double* kernels, double* rest) {
+                  pairs.Score(run, row, kernels, rest);
+                });
+}
+
+constexpr std::array kRows = {
+    OperatorRow{.op = "SVMClassifier", .make = SvmClassifier, .domain = "ai.onnx.ml"},
+    OperatorRow{.op = "SVMRegressor", .make = SvmRegressor, .domain = "ai.onnx.ml"},
+};
+
+}  // namespace
+
+std::span<const OperatorRow> SupportVectorOperators() { return kRows; }
+
+}  // namespace pt::reference
