@@ -5,7 +5,7 @@
   compare_with_onnxruntime.py [--bin DIR] [--only GLOB] [--seed S] [--defaults SHARE] --random N    N models of each operator
 
 MODEL is an .onnx file, or a folder with one and test_data_set_0, or a folder of such folders. --random draws models of
-one node each, of operators that ONNX Runtime has beside ONNX (onnxruntime_cases.py); a SHARE of them (half of them, 1: all)
+one node each, of operators that ONNX Runtime has beside ONNX (onnxruntime_cases.py) and of ai.onnx.ml (ml_cases.py); a SHARE of them (half of them, 1: all)
 has every attribute written out at ONNX Runtime's default and every optional input written as absent. ONNX Runtime runs every
 model as it is, without optimising it. --libraries and --planner are pt-run's.
 
@@ -23,6 +23,7 @@ import onnx
 import onnxruntime
 from onnx import numpy_helper
 
+import ml_cases
 import onnxruntime_cases
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
@@ -59,8 +60,16 @@ def run_ours(arguments, model_file, folder, data):
         raise RuntimeError(f"{model_file}: pt-run ended with {done.returncode}: {done.stderr}")
     if done.returncode != 0:
         return None, " ".join(done.stderr.split())[:240]
-    count = len(list(outputs.glob("output_*.npy")))
-    return [np.load(outputs / f"output_{i}.npy") for i in range(count)], None
+    count = len(list(outputs.glob("output_*")))
+    return [read_output(outputs / f"output_{i}") for i in range(count)], None
+
+
+def read_output(path):
+    """What pt-run saved: strings as a TensorProto, all else as .npy."""
+    if path.with_suffix(".npy").exists():
+        return np.load(path.with_suffix(".npy"))
+    strings = numpy_helper.to_array(onnx.TensorProto.FromString(path.with_suffix(".pb").read_bytes()))
+    return np.vectorize(lambda text: text.decode() if isinstance(text, bytes) else text, otypes=["O"])(strings)
 
 
 def difference(ours, peers):
@@ -152,7 +161,7 @@ def cases(arguments, folder):
         rng = np.random.default_rng(arguments.seed)
         data = data_beside(beside, model) if beside.is_dir() else random_inputs(model, rng)
         yield "models", str(path), path, data
-    for name, make in onnxruntime_cases.OPERATORS.items():
+    for name, make in {**onnxruntime_cases.OPERATORS, **ml_cases.OPERATORS}.items():
         if not fnmatch.fnmatch(name, arguments.only):
             continue
         for i in range(arguments.random):

@@ -83,7 +83,7 @@ class Case:
                    for name, type in self.outputs if name]
         graph = helper.make_graph([node], "case", infos, results,
                                   [numpy_helper.from_array(given[name], name) for name in self.constants if name in given])
-        imports = [helper.make_opsetid("", opset), helper.make_opsetid(DOMAIN, 1)]
+        imports = [helper.make_opsetid("", opset), helper.make_opsetid(DOMAIN, 1), helper.make_opsetid("ai.onnx.ml", 3)]
         return helper.make_model(graph, opset_imports=imports, ir_version=9)
 
     def data(self):

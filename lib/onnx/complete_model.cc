@@ -14,7 +14,7 @@
 namespace pt {
 namespace {
 
-constexpr const char* kMlDomain = "ai.onnx.ml";
+using contrib::kMlDomain;
 
 void CompleteGraph(proto::GraphProto& graph) {
   if (graph.name().empty()) graph.set_name("graph");

@@ -17,15 +17,18 @@ namespace {
 
 using contrib::Row;
 
-// By name.
-const std::map<std::string_view, Row>& Table() {
-  static const std::map<std::string_view, Row> table = [] {
-    std::map<std::string_view, Row> rows;
+// By domain and name.
+using Key = std::pair<std::string_view, std::string_view>;
+
+const std::map<Key, Row>& Table() {
+  static const std::map<Key, Row> table = [] {
+    std::map<Key, Row> rows;
     for (const auto family :
          {contrib::ActivationRows, contrib::AttentionRows, contrib::ExpertRows, contrib::GroupedAttentionRows,
-          contrib::NormalizationRows, contrib::PackedGatherRows, contrib::PackedProductRows, contrib::ProductRows,
-          contrib::QuantizedProductRows, contrib::QuantizedRows, contrib::RotaryEmbeddingRows}) {
-      for (Row& row : family()) rows.emplace(row.op, std::move(row));
+          contrib::MlFeatureRows, contrib::MlLinearRows, contrib::MlModelRows, contrib::NormalizationRows,
+          contrib::PackedGatherRows, contrib::PackedProductRows, contrib::ProductRows, contrib::QuantizedProductRows,
+          contrib::QuantizedRows, contrib::RotaryEmbeddingRows}) {
+      for (Row& row : family()) rows.emplace(Key(row.domain, row.op), std::move(row));
     }
     return rows;
   }();
@@ -33,8 +36,7 @@ const std::map<std::string_view, Row>& Table() {
 }
 
 const Row* RowOf(const std::string& op, const std::string& domain) {
-  if (domain != contrib::kDomain) return nullptr;
-  const auto at = Table().find(op);
+  const auto at = Table().find(Key(domain, op));
   return at == Table().end() ? nullptr : &at->second;
 }
 
@@ -160,8 +162,7 @@ class Expansion {
     nodes_ += static_cast<uint64_t>(expanded.size());
     if (model_.limits.nodes != 0 && nodes_ > model_.limits.nodes) {
       return LoadError(ErrorCode::kInvalidInput, "onnx.limit",
-                       "with operators of " + std::string(contrib::kDomain) +
-                           " spelled out the model has more nodes than the limit of " +
+                       "with its operators spelled out the model has more nodes than the limit of " +
                            std::to_string(model_.limits.nodes));
     }
     graph.mutable_node()->Swap(&expanded);
@@ -173,9 +174,11 @@ class Expansion {
                     Nodes& expanded) {
     contrib::Rewrite rewrite(node, types, model_, expanded);
     if (row == nullptr) return old(rewrite);  // libonnx has checked the node
-    PT_CHECK_OK(CheckInputs(*row, node));
-    PT_CHECK_OK(CheckOutputs(*row, node));
-    PT_CHECK_OK(CheckAttributes(*row, node));
+    if (row->domain == contrib::kDomain) {
+      PT_CHECK_OK(CheckInputs(*row, node));
+      PT_CHECK_OK(CheckOutputs(*row, node));
+      PT_CHECK_OK(CheckAttributes(*row, node));
+    }
     return row->expand(rewrite);
   }
 
@@ -201,11 +204,12 @@ bool UsesOldOperators(const proto::ModelProto& model, int64_t to) {
   return AnyNode(model.graph().node(), [&](const proto::NodeProto& node) { return OldOf(node, opset, to) != nullptr; });
 }
 
-std::unordered_map<std::string, proto::OpSchema> ContribSchemas() {
-  std::unordered_map<std::string, proto::OpSchema> schemas;
-  for (const auto& [op, row] : Table()) {
-    proto::OpSchema& schema = schemas[std::string(op)];
-    schema.SetName(std::string(op)).SetDomain(contrib::kDomain).SinceVersion(1);
+std::map<std::pair<std::string, std::string>, proto::OpSchema> ContribSchemas() {
+  std::map<std::pair<std::string, std::string>, proto::OpSchema> schemas;
+  for (const auto& [key, row] : Table()) {
+    const std::string domain(key.first), op(key.second);
+    proto::OpSchema& schema = schemas[{domain, op}];
+    schema.SetName(op).SetDomain(domain).SinceVersion(1);
     schema.TypeAndShapeInferenceFunction(row.infer);
   }
   return schemas;

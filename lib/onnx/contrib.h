@@ -1,10 +1,11 @@
-// Operators of ONNX Runtime's own domain that its tools write into models. Each is spelled out in operators of ONNX
-// when the model loads, so that nothing behind the loader hears of them. Which ones there are and what is taken of each
-// stands in the tables of lib/onnx/contrib.
+// Operators of ONNX Runtime's own domain that its tools write into models, and of ai.onnx.ml. Each is spelled out in
+// operators of ONNX when the model loads, so that nothing behind the loader hears of them. Which ones there are and
+// what is taken of each stands in the tables of lib/onnx/contrib.
 #pragma once
 
+#include <map>
 #include <string>
-#include <unordered_map>
+#include <utility>
 
 #include "lib/onnx/fence.h"
 #include "partitiontuner/support/limits.h"
@@ -21,13 +22,13 @@ class ModelTensors;
 // opset: these move to ONNX Runtime's domain, before libonnx's checker sees them.
 void MoveStrayContrib(proto::ModelProto& model);
 
-// Whether any graph of the model has an operator of ONNX Runtime that SpellOut spells out.
+// Whether any graph of the model has an operator of these domains that SpellOut spells out.
 bool UsesContrib(const proto::ModelProto& model);
 // The same of operators of ONNX that libonnx does not convert rightly to opset `to` (old_operators.h).
 bool UsesOldOperators(const proto::ModelProto& model, int64_t to);
 
-// What inference needs of these operators, by name: the types of their outputs.
-std::unordered_map<std::string, proto::OpSchema> ContribSchemas();
+// What inference needs of these operators, by domain and name: the types of their outputs.
+std::map<std::pair<std::string, std::string>, proto::OpSchema> ContribSchemas();
 
 // Spells operators of both kinds out in those of opset kTargetOpset, whatever the model's is: the new nodes stand in
 // that opset's domain (OpsetDomain) until ConvertOpset. Types must have been inferred as far as possible. Sorted nodes

@@ -26,10 +26,11 @@ class Schemas final : public proto::ISchemaRegistry {
   }
 
   const proto::OpSchema* GetSchema(const std::string& key, int version, const std::string& domain) const override {
-    if (domain == contrib::kDomain) {
-      static const std::unordered_map<std::string, proto::OpSchema> contrib = ContribSchemas();  // few models need them
-      const auto at = contrib.find(key);
-      return at == contrib.end() ? nullptr : &at->second;
+    if (domain == contrib::kDomain || domain == contrib::kMlDomain) {
+      static const auto contrib = ContribSchemas();  // few models need them
+      const auto at = contrib.find({domain, key});
+      if (at != contrib.end()) return &at->second;
+      if (domain == contrib::kDomain) return nullptr;
     }
     const bool is_other = OpsetOfDomain(domain).has_value();
     const proto::OpSchema* schema = proto::OpSchemaRegistry::Schema(key, version, is_other ? "" : domain);

@@ -22,6 +22,7 @@
 #include "lib/onnx/opset_domain.h"
 #include "lib/onnx/repeated_constants.h"
 #include "lib/onnx/wire_scan.h"
+#include "lib/onnx/zip_map.h"
 #include "partitiontuner/onnx/infer_shapes.h"
 #include "partitiontuner/support/file.h"
 
@@ -118,7 +119,7 @@ Status Convert(proto::ModelProto& model, ModelTensors& tensors, const LoadOption
   const std::string stay = "the operators stay at opset " + std::to_string(from) + ": " + *why;
   if (contrib) {
     return LoadError(ErrorCode::kUnsupported, "onnx.contrib",
-                     "the model has operators of ONNX Runtime, which are spelled out in those of opset " +
+                     "the model has operators of other domains, which are spelled out in those of opset " +
                          std::to_string(kTargetOpset) + ", but " + stay);
   }
   if (old) *model.mutable_graph() = before;
@@ -159,6 +160,7 @@ Result<Graph> LoadBytes(std::span<const std::byte> bytes, const LeftInFile* left
   PT_CHECK_OK(DropRepeatedConstants(model, tensors, limits, report.warnings));
   PT_CHECK_OK(CompleteModel(model, report.warnings));
   MoveStrayContrib(model);
+  GiveOutTensors(model, report.warnings);
   PT_CHECK_OK(SortAndCheckNames(model));
   PT_CHECK_OK(CheckNodes(model));
   PT_CHECK_OK(Check(model, tensors));

@@ -151,19 +151,25 @@ constexpr const char* kMoreGraphs[] = {
     "y = ai.onnx.ml.CategoryMapper(x) cats_int64s=[1,2] cats_strings=[\"a\",\"b\"]\noutput y\n",
     "opset ai.onnx.ml 5\ninput x float32[2]\ny = ai.onnx.ml.CastMap(x)\noutput y\n",
     "opset ai.onnx.ml 5\ninput x float32[2]\ny = ai.onnx.ml.DictVectorizer(x)\noutput y\n",
-    "opset ai.onnx.ml 5\ninput x float32[2]\ny = ai.onnx.ml.FeatureVectorizer(x)\noutput y\n",
-    "opset ai.onnx.ml 5\ninput x float32[2]\ny = ai.onnx.ml.Imputer(x)\noutput y\n",
     "opset ai.onnx.ml 5\ninput x int64[2]\n"
     "y = ai.onnx.ml.LabelEncoder(x) keys_int64s=[1,2] values_int64s=[3,4]\noutput y\n",
     "opset ai.onnx.ml 5\ninput x float32[2]\n"
     "y = ai.onnx.ml.LabelEncoder(x) keys_floats=[1.0,2.0] values_floats=[3.0,4.0]\noutput y\n",
-    "opset ai.onnx.ml 5\ninput x float32[2]\ny = ai.onnx.ml.LinearClassifier(x)\noutput y\n",
-    "opset ai.onnx.ml 5\ninput x float32[2]\ny = ai.onnx.ml.LinearRegressor(x)\noutput y\n",
-    "opset ai.onnx.ml 5\ninput x float32[2]\ny = ai.onnx.ml.Normalizer(x)\noutput y\n",
-    "opset ai.onnx.ml 5\ninput x float32[2]\ny = ai.onnx.ml.OneHotEncoder(x)\noutput y\n",
-    "opset ai.onnx.ml 5\ninput x float32[2]\ny = ai.onnx.ml.SVMClassifier(x)\noutput y\n",
-    "opset ai.onnx.ml 5\ninput x float32[2]\ny = ai.onnx.ml.SVMRegressor(x)\noutput y\n",
-    "opset ai.onnx.ml 5\ninput x float32[2]\ny = ai.onnx.ml.Scaler(x)\noutput y\n",
+    "opset ai.onnx.ml 5\ninput x float32[2]\ny = ai.onnx.ml.OneHotEncoder(x) cats_int64s=[1,2]\noutput y\n",
+    "opset ai.onnx.ml 5\ninput x string[2]\ny = ai.onnx.ml.OneHotEncoder(x) cats_strings=[\"a\",\"b\"]\noutput y\n",
+    "opset ai.onnx.ml 5\ninput x float32[2]\n"
+    "y, z = ai.onnx.ml.SVMClassifier(x) classlabels_ints=[0,1] vectors_per_class=[1,1] "
+    "support_vectors=[1.0,2.0,3.0,4.0] coefficients=[1.0,2.0] rho=[1.0]\noutput y\noutput z\n",
+    "opset ai.onnx.ml 5\ninput x float32[2]\n"
+    "y = ai.onnx.ml.SVMRegressor(x) coefficients=[1.0,2.0] rho=[1.0]\noutput y\n",
+    "opset ai.onnx.ml 3\ninput x float32[2]\n"
+    "y, z = ai.onnx.ml.TreeEnsembleClassifier(x) classlabels_int64s=[0,1] nodes_treeids=[0] nodes_nodeids=[0] "
+    "nodes_featureids=[0] nodes_values=[0.0] nodes_modes=[\"LEAF\"] nodes_truenodeids=[0] nodes_falsenodeids=[0] "
+    "class_treeids=[0] class_nodeids=[0] class_ids=[0] class_weights=[1.0]\noutput y\noutput z\n",
+    "opset ai.onnx.ml 3\ninput x float32[2]\n"
+    "y = ai.onnx.ml.TreeEnsembleRegressor(x) n_targets=1 nodes_treeids=[0] nodes_nodeids=[0] "
+    "nodes_featureids=[0] nodes_values=[0.0] nodes_modes=[\"LEAF\"] nodes_truenodeids=[0] nodes_falsenodeids=[0] "
+    "target_treeids=[0] target_nodeids=[0] target_ids=[0] target_weights=[1.0]\noutput y\n",
     "opset ai.onnx.ml 5\ninput x float32[2]\ny = ai.onnx.ml.ZipMap(x)\noutput y\n",
     "opset ai.onnx.preview.training 1\ninput x float32[2]\ny = ai.onnx.preview.training.Gradient(x)\noutput y\n",
 };

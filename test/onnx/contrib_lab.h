@@ -1,4 +1,4 @@
-// Models of one node of com.microsoft: loaded, and run node by node on the reference library.
+// Models of one node of com.microsoft or ai.onnx.ml: loaded, and run node by node on the reference library.
 #pragma once
 
 #include <catch2/catch_approx.hpp>
@@ -30,6 +30,7 @@ struct Single {
   std::vector<std::string> outputs = {"y"};  // "" for one that is not asked for
   std::string domain = "com.microsoft";
   int64_t opset = 17;
+  int64_t version = 1;  // of the domain
 };
 
 inline GraphParts PartsOf(const Single& single) {
@@ -69,7 +70,7 @@ inline std::string BytesOf(const Single& single) {
   ModelParts model;
   model.graph = GraphBytes(PartsOf(single));
   model.opsets = {{"", single.opset}};
-  if (!single.domain.empty()) model.opsets.emplace_back("com.microsoft", 1);
+  if (!single.domain.empty()) model.opsets.emplace_back(single.domain, single.version);
   return ModelBytes(model);
 }
 

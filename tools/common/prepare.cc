@@ -104,6 +104,10 @@ void NoteDevicesLeftOut(const Model& model, const Platform& platform, const Cons
   }
 }
 
+void WarnOfModel(const Model& model, const Console& console) {
+  for (const std::string& warning : model.load_report.warnings) console.Warn(warning);
+}
+
 void NotePrecision(const Model& model, const Console& console) {
   const auto beyond = [](const Candidate& candidate) { return candidate.math != MathMode::kFp32; };
   if (model.precision == Precision() || std::ranges::any_of(model.candidates, beyond)) return;

@@ -45,6 +45,8 @@ Status CheckKeepsNan(const Plan& plan, const std::string& file, const std::strin
 // kInvalidInput where --db names a database that is not there: only pt-profile makes one.
 Status CheckDatabase(const CommonFlags& flags);
 
+// What the loader had to settle about the file.
+void WarnOfModel(const Model& model, const Console& console);
 // Says so where more than fp32 is allowed and nothing on this machine makes use of it.
 void NotePrecision(const Model& model, const Console& console);
 // Names the devices that compute in one mode alone which is not allowed: no plan that is made uses them.

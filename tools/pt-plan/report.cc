@@ -206,6 +206,7 @@ Json SummaryJson(const PlanFlags& flags, const Plan& plan, const Summary& summar
 
 Result<int> MakeAndReport(const PlanFlags& flags, const CancelToken* cancel, const Console& console) {
   PT_ASSIGN(PlanningSetup setup, MakePlanningSetup(flags));
+  WarnOfModel(*setup.model, console);
   NotePrecision(*setup.model, console);
   NoteDevicesLeftOut(*setup.model, setup.engine->machine().platform(), console);
   std::optional<FinalChoice> finals;

@@ -263,6 +263,7 @@ Result<int> Measure(const ProfileFlags& flags, Console& console, const Interrupt
   AddDims(given, model_options);
   PT_ASSIGN(const std::unique_ptr<Engine> engine, MakeEngine(flags.common));
   PT_ASSIGN(const std::shared_ptr<const Model> model, engine->Load(flags.common.model, model_options));
+  WarnOfModel(*model, console);
   NotePrecision(*model, console);
   NoteDevicesLeftOut(*model, engine->machine().platform(), console);
   if (flags.dry_run) return DryRun(flags, *engine, *model);

@@ -17,6 +17,7 @@ Result<Setup> MakeSetup(const RunFlags& flags, const Console& console) {
   model_options.to_plan = flags.plan.empty() || !flags.compare.empty() || !flags.common.precision.empty();
   PT_ASSIGN(setup.engine, MakeEngine(flags.common));
   PT_ASSIGN(setup.model, setup.engine->Load(flags.common.model, model_options));
+  WarnOfModel(*setup.model, console);
   NotePrecision(*setup.model, console);
   PT_ASSIGN(setup.inputs, MakeInputs(*setup.model, given, flags.seed));
   PT_ASSIGN(setup.carries, CarriesOf(flags, *setup.model, given, setup.inputs));

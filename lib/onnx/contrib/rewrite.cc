@@ -20,6 +20,10 @@ proto::AttributeProto TextAttribute(const std::string& name, const std::string& 
   return proto::MakeAttribute(name, value);
 }
 
+proto::AttributeProto TextsAttribute(const std::string& name, const std::vector<std::string>& values) {
+  return proto::MakeAttribute(name, values);
+}
+
 Rewrite::Rewrite(const proto::NodeProto& node, const KnownTypes& types, Model& model, Nodes& made)
     : node_(node), types_(types), model_(model), made_(made), source_(SourceOf(node)) {}
 
@@ -62,6 +66,12 @@ std::vector<float> Rewrite::Floats(std::string_view attribute) const {
   const proto::AttributeProto* a = Find(attribute);
   if (a == nullptr) return {};
   return {a->floats().begin(), a->floats().end()};
+}
+
+std::vector<std::string> Rewrite::Texts(std::string_view attribute) const {
+  const proto::AttributeProto* a = Find(attribute);
+  if (a == nullptr) return {};
+  return {a->strings().begin(), a->strings().end()};
 }
 
 Attributes Rewrite::Copies(std::initializer_list<std::string_view> attributes) const {
@@ -164,6 +174,27 @@ std::string Rewrite::Finish(int output, const std::string& op, const std::vector
   std::string name = wants(output) ? node_.output(output) : MakeName();
   Append(op, inputs, attributes).add_output(name);
   return name;
+}
+
+void Rewrite::Keep() { *made_.Add() = node_; }
+
+std::vector<std::string> Rewrite::KeepWith(const Attributes& changed, std::string_view dropped,
+                                           const std::vector<int>& renamed) {
+  proto::NodeProto& node = *made_.Add();
+  node = node_;
+  node.clear_attribute();
+  for (const proto::AttributeProto& old : node_.attribute()) {
+    const bool stays = old.name() != dropped && std::none_of(changed.begin(), changed.end(), [&](const auto& given) {
+                         return given.name() == old.name();
+                       });
+    if (stays) *node.add_attribute() = old;
+  }
+  for (const proto::AttributeProto& attribute : changed) *node.add_attribute() = attribute;
+  for (const int output : renamed) {
+    while (node.output_size() <= output) node.add_output("");
+    node.set_output(output, MakeName());
+  }
+  return {node.output().begin(), node.output().end()};
 }
 
 void Rewrite::FinishAll(const std::string& op, const std::vector<std::string>& inputs, const Attributes& attributes) {

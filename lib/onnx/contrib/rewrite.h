@@ -1,5 +1,5 @@
-// One node of ONNX Runtime's domain while it is spelled out: what it says, what is known of its inputs, and the nodes
-// that take its place.
+// One node of ONNX Runtime's domain, or of ai.onnx.ml, while it is spelled out: what it says, what is known of its
+// inputs, and the nodes that take its place.
 #pragma once
 
 #include <initializer_list>
@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "lib/onnx/contrib/domain.h"
 #include "lib/onnx/fence.h"
 #include "lib/onnx/fresh_names.h"
 #include "lib/onnx/known_types.h"
@@ -25,6 +26,7 @@ proto::AttributeProto IntAttribute(const std::string& name, int64_t value);
 proto::AttributeProto IntsAttribute(const std::string& name, const std::vector<int64_t>& values);
 proto::AttributeProto FloatAttribute(const std::string& name, float value);
 proto::AttributeProto TextAttribute(const std::string& name, const std::string& value);
+proto::AttributeProto TextsAttribute(const std::string& name, const std::vector<std::string>& values);
 
 // Where nodes go in place of others; shared by all rewrites of a model.
 struct Model {
@@ -50,6 +52,7 @@ class Rewrite {
   std::string Text(std::string_view attribute, const std::string& otherwise) const;
   std::vector<int64_t> Ints(std::string_view attribute) const;  // empty when absent
   std::vector<float> Floats(std::string_view attribute) const;
+  std::vector<std::string> Texts(std::string_view attribute) const;
   // Those of the named attributes that are given.
   Attributes Copies(std::initializer_list<std::string_view> attributes) const;
 
@@ -77,6 +80,12 @@ class Rewrite {
   // A node whose result is that output of the rewritten one, and is named like it if it is wanted.
   std::string Finish(int output, const std::string& op, const std::vector<std::string>& inputs,
                      const Attributes& attributes = {});
+  // The node as it is.
+  void Keep();
+  // The node with other attributes, without one of them ("" for none), and with new values as those of its outputs.
+  // Returns all its outputs.
+  std::vector<std::string> KeepWith(const Attributes& changed, std::string_view dropped,
+                                    const std::vector<int>& renamed);
   // A node with all outputs of the rewritten one.
   void FinishAll(const std::string& op, const std::vector<std::string>& inputs, const Attributes& attributes = {});
 
@@ -120,12 +129,16 @@ struct Row {
   std::vector<AttributeRow> attributes;
   void (*infer)(proto::InferenceContext&);  // types of the outputs; lenient
   Status (*expand)(Rewrite&);
+  std::string_view domain = kDomain;  // of another one libonnx has checked inputs, outputs and attributes
 };
 
 std::vector<Row> ActivationRows();
 std::vector<Row> AttentionRows();
 std::vector<Row> ExpertRows();
 std::vector<Row> GroupedAttentionRows();
+std::vector<Row> MlFeatureRows();
+std::vector<Row> MlLinearRows();
+std::vector<Row> MlModelRows();
 std::vector<Row> NormalizationRows();
 std::vector<Row> PackedGatherRows();
 std::vector<Row> PackedProductRows();
