@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <span>
+#include <type_traits>
 #include <vector>
 
 #include "partitiontuner/graph/graph.h"
@@ -78,6 +80,20 @@ int64_t NearestOf(const ResizeNode& node, const ResizedAxis& dim, double source)
 double ReachOf(const ResizeNode& node, const ResizedAxis& dim);
 // The weight of the element at index i, which may lie outside the input, before weights are made to add up to 1.
 double WeightOf(const ResizeNode& node, const ResizedAxis& dim, double source, int64_t i);
+
+// An element of the result, made of its sum: what is no integer is cut off, what is out of range becomes the bound. All
+// libraries that resize integers call it with sums whose weights, products and sums are in double, dim after dim, and
+// in the order of ForTaps.
+template <typename T>
+T ResizedElement(double sum) {
+  if constexpr (std::is_integral_v<T>) {
+    constexpr auto kLow = static_cast<double>(std::numeric_limits<T>::min());
+    constexpr auto kHigh = static_cast<double>(std::numeric_limits<T>::max());
+    sum = sum < kLow ? kLow : sum;
+    sum = sum > kHigh ? kHigh : sum;
+  }
+  return static_cast<T>(sum);
+}
 
 // add(index in the input, weight) for each element that one of the result, at `source`, is made of. Some may come
 // twice.

@@ -116,6 +116,7 @@ std::span<const OperatorRow> TopKOperators();
 std::span<const OperatorRow> RotaryEmbeddingOperators();
 std::span<const OperatorRow> LpNormalizationOperators();
 std::span<const OperatorRow> GridSampleOperators();
+std::span<const OperatorRow> ResizeOperators();
 std::span<const OperatorRow> RoiAlignOperators();
 std::span<const OperatorRow> ViewOperators();
 

@@ -21,6 +21,7 @@ const OperatorRow* FindOperator(const Node& node) {
                            RotaryEmbeddingOperators(),
                            LpNormalizationOperators(),
                            GridSampleOperators(),
+                           ResizeOperators(),
                            RoiAlignOperators(),
                            ViewOperators(),
                            DynamicQuantizationOperators()}) {

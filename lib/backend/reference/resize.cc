@@ -78,12 +78,7 @@ void RunPass(const DimPass& p, double extrapolation, const From* in, To* out, Te
         for (int64_t k = first; k < last; ++k) {
           sum += p.weights[k] * static_cast<double>(from[p.sources[k] * p.inner + i]);
         }
-        if constexpr (std::is_integral_v<To>) {
-          to[i] = static_cast<To>(std::clamp(sum, static_cast<double>(std::numeric_limits<To>::min()),
-                                             static_cast<double>(std::numeric_limits<To>::max())));
-        } else {
-          to[i] = static_cast<To>(sum);
-        }
+        to[i] = ResizedElement<To>(sum);
       }
     }
   });
