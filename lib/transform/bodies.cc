@@ -1,5 +1,7 @@
 #include "lib/transform/bodies.h"
 
+#include "partitiontuner/graph/operators/repetition.h"
+
 namespace pt {
 namespace {
 
@@ -23,18 +25,16 @@ std::optional<int64_t> TripsOfLoop(const Graph& graph, const Node& node) {
 }
 
 std::optional<int64_t> TripsOfScan(const Graph& graph, const Node& node) {
-  const int64_t scanned = node.int_or("num_scan_inputs", 0);
-  if (graph.opset() < 9 || scanned < 1 || scanned > node.formal_inputs || node.subgraphs.size() != 1) {
-    return std::nullopt;
-  }
+  const Result<ScanNode> scan = ReadScan(node);
+  if (graph.opset() < 9 || !scan.ok() || node.subgraphs.size() != 1) return std::nullopt;
   std::optional<int64_t> trips;
-  for (size_t i = 0; i < static_cast<size_t>(scanned); ++i) {
-    const ValueId input = node.inputs[node.formal_inputs - static_cast<size_t>(scanned) + i];
+  for (size_t i = 0; i < scan->scanned; ++i) {
+    const ValueId input = node.inputs[scan->carried + i];
     const auto dims = input.valid() ? graph.value(input).type.static_dims() : std::nullopt;
     if (!dims) return std::nullopt;
-    const int64_t axis = ListedAxis(node, "scan_input_axes", i, dims->size());
-    if (axis < 0 || axis >= static_cast<int64_t>(dims->size())) return std::nullopt;
-    const int64_t length = (*dims)[static_cast<size_t>(axis)];
+    const std::optional<size_t> axis = scan->InputSlicing(i).AxisIn(dims->size());
+    if (!axis) return std::nullopt;
+    const int64_t length = (*dims)[*axis];
     if (trips && *trips != length) return std::nullopt;
     trips = length;
   }
@@ -76,12 +76,6 @@ std::optional<int64_t> ConstantTrips(const Graph& graph, const Node& node) {
   if (IsOp(node, "Loop")) return TripsOfLoop(graph, node);
   if (IsOp(node, "Scan")) return TripsOfScan(graph, node);
   return std::nullopt;
-}
-
-int64_t ListedAxis(const Node& node, std::string_view attribute, size_t i, size_t rank) {
-  const std::vector<int64_t> list = node.ints_or(attribute, {});
-  const int64_t axis = i < list.size() ? list[i] : 0;
-  return axis < 0 ? axis + static_cast<int64_t>(rank) : axis;
 }
 
 }  // namespace pt

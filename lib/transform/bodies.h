@@ -1,4 +1,4 @@
-// What passes do with the graphs that nodes hold: stand their nodes in the graph around them, and tell how often they
+// What passes do with the graphs that nodes hold: put their nodes in the graph around them, and tell how often they
 // run.
 #pragma once
 
@@ -19,9 +19,5 @@ void AddBody(GraphBuilder& builder, const Graph& body, std::vector<ValueId>& out
 
 // How often the body of a Loop or a Scan runs, where that is the same whatever a run brings; empty for other nodes too.
 std::optional<int64_t> ConstantTrips(const Graph& graph, const Node& node);
-
-// Element i of a list of axes or directions, which may be shorter: 0 where it has none; a negative axis counts from
-// `rank`.
-int64_t ListedAxis(const Node& node, std::string_view attribute, size_t i, size_t rank);
 
 }  // namespace pt

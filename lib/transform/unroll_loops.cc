@@ -5,6 +5,7 @@
 #include "lib/transform/bodies.h"
 #include "lib/transform/pass_list.h"
 #include "partitiontuner/graph/chance.h"
+#include "partitiontuner/graph/operators/repetition.h"
 
 namespace pt {
 namespace {
@@ -25,9 +26,9 @@ class Unroller {
  public:
   Unroller(GraphBuilder& builder, NodeId id, int64_t trips)
       : builder_(builder), id_(id), node_(builder.graph().node(id)), trips_(trips), is_loop_(node_.op == "Loop") {
+    if (!is_loop_) scan_ = ReadScan(node_).value();  // its number of trips was read
     first_carried_ = is_loop_ ? 2 : 0;
-    const size_t scanned = is_loop_ ? 0 : static_cast<size_t>(node_.int_or("num_scan_inputs", 0));
-    carried_ = node_.formal_inputs - first_carried_ - scanned;
+    carried_ = is_loop_ ? node_.formal_inputs - first_carried_ : scan_.carried;
     first_result_ = is_loop_ ? 1 : 0;
   }
 
@@ -41,9 +42,7 @@ class Unroller {
     }
     for (size_t i = carried_; i < node_.outputs.size(); ++i) {
       const ValueType& type = ResultType(i);
-      const int64_t axis = OutputAxis(i);
-      if (!type.is_static() || type.type == DataType::kString) return false;
-      if (axis < 0 || axis > static_cast<int64_t>(type.dims.size())) return false;
+      if (!type.is_static() || type.type == DataType::kString || !OutputAxis(i)) return false;
     }
     return true;
   }
@@ -79,8 +78,8 @@ class Unroller {
 
   const Graph& body() const { return *node_.subgraphs[0].graph; }
   const ValueType& ResultType(size_t i) const { return body().value(body().outputs()[first_result_ + i]).type; }
-  int64_t OutputAxis(size_t i) const {
-    return is_loop_ ? 0 : ListedAxis(node_, "scan_output_axes", i - carried_, ResultType(i).dims.size() + 1);
+  std::optional<size_t> OutputAxis(size_t i) const {
+    return is_loop_ ? 0 : scan_.OutputSlicing(i - carried_).AxisIn(ResultType(i).dims.size() + 1);
   }
 
   ValueId Add(std::string op, std::vector<ValueId> inputs, ValueId output, Attributes attributes) {
@@ -107,10 +106,10 @@ class Unroller {
 
   ValueId Slice(int64_t trip, size_t scanned, ValueId whole) {
     std::vector<int64_t> dims = *builder_.graph().value(whole).type.static_dims();
-    const int64_t axis = ListedAxis(node_, "scan_input_axes", scanned, dims.size());
-    const bool reversed = ListedAxis(node_, "scan_input_directions", scanned, 0) != 0;
+    const ScanSlicing slicing = scan_.InputSlicing(scanned);
+    const auto axis = static_cast<int64_t>(slicing.AxisIn(dims.size()).value());
     dims.erase(dims.begin() + axis);
-    const int64_t at = reversed ? trips_ - 1 - trip : trip;
+    const int64_t at = slicing.reversed ? trips_ - 1 - trip : trip;
     const ValueType type = StaticType(builder_.graph().value(whole).type.type, std::move(dims));
     return Add("Gather", {whole, builder_.AddConstant("", Tensor::Int64({}, {at}))}, builder_.AddValue("", type),
                {{"axis", axis}});
@@ -119,7 +118,7 @@ class Unroller {
   // What the trips gave, behind each other along a dim of its own.
   void Join(std::vector<ValueId> parts, size_t i) {
     std::vector<int64_t> dims = *ResultType(i).static_dims();
-    const int64_t axis = OutputAxis(i);
+    const auto axis = static_cast<int64_t>(OutputAxis(i).value());
     dims.insert(dims.begin() + axis, 1);
     const ValueType type = StaticType(ResultType(i).type, dims);
     for (ValueId& part : parts) {
@@ -127,8 +126,7 @@ class Unroller {
       AddReshape(builder_, part, with_axis);
       part = with_axis;
     }
-    const bool reversed = !is_loop_ && ListedAxis(node_, "scan_output_directions", i - carried_, 0) != 0;
-    if (reversed) std::reverse(parts.begin(), parts.end());
+    if (!is_loop_ && scan_.OutputSlicing(i - carried_).reversed) std::reverse(parts.begin(), parts.end());
     Add("Concat", std::move(parts), node_.outputs[i], {{"axis", axis}});
   }
 
@@ -137,6 +135,7 @@ class Unroller {
   const Node node_;
   const int64_t trips_;
   const bool is_loop_;
+  ScanNode scan_;  // nothing of a Loop
   size_t carried_ = 0, first_carried_ = 0, first_result_ = 0;
 };
 

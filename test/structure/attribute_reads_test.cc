@@ -19,8 +19,9 @@ constexpr std::string_view kRead =
     " align_corners alpha approximate auto_pad axis batch_dims beta block_size blocksize ceil_mode "
     "center_point_box clip count_include_pad dilations epsilon equation exclusive fmod gamma group hidden_size "
     "input_forget interleaved is_causal keepdims kernel_shape kv_num_heads lambd largest left_window_size "
-    "linear_before_reset momentum noop_with_empty_axes num_groups output_padding pads perm q_num_heads "
-    "rotary_embedding_dim sampling_ratio select_last_index softcap softmax_precision sorted spatial_scale "
+    "linear_before_reset momentum noop_with_empty_axes num_groups num_scan_inputs output_padding pads perm q_num_heads "
+    "rotary_embedding_dim sampling_ratio scan_input_axes scan_input_directions scan_output_axes "
+    "scan_output_directions select_last_index softcap softmax_precision sorted spatial_scale "
     "stash_type storage_order strides training_mode transA transB ";
 
 bool HasReader(std::string_view attribute) {

@@ -5,36 +5,38 @@
 #include "lib/backend/reference/element_copy.h"
 #include "lib/backend/reference/feeding.h"
 #include "lib/backend/reference/loop_values.h"
+#include "partitiontuner/graph/operators/repetition.h"
 
 namespace pt::reference {
 namespace {
 
+Error NoAxis(const ScanSlicing& slicing, const char* what, size_t rank) {
+  return MakeError(
+      ErrorCode::kInvalidInput, "reference.axis",
+      "Scan: axis " + std::to_string(slicing.axis) + " does not exist in " + what + " of rank " + std::to_string(rank));
+}
+
 // One input, slice by slice, each in the same memory.
 class Slices {
  public:
-  Status Open(NodeTensors& tensors, const TensorView& whole, int64_t axis, bool reversed) {
+  Status Open(NodeTensors& tensors, const TensorView& whole, const ScanSlicing& slicing) {
     if (IsDatum(whole)) {
       return MakeError(ErrorCode::kUnsupported, "reference.unsupported",
                        "Scan does not slice " + ToString(DatumIn(whole)));
     }
-    const int64_t rank = static_cast<int64_t>(whole.layout.dims.size());
-    if (axis < -rank || axis >= rank) {
-      return MakeError(
-          ErrorCode::kInvalidInput, "reference.axis",
-          "Scan: axis " + std::to_string(axis) + " does not exist in a tensor of rank " + std::to_string(rank));
-    }
+    const std::optional<size_t> at = slicing.AxisIn(whole.layout.dims.size());
+    if (!at) return NoAxis(slicing, "a tensor", whole.layout.dims.size());
     if (BitsOf(whole.layout.type) < 8) {
       return MakeError(ErrorCode::kUnsupported, "reference.unsupported",
                        "Scan does not slice tensors of type " + std::string(DataTypeName(whole.layout.type)));
     }
-    const auto at = axis < 0 ? axis + rank : axis;
     whole_ = static_cast<const std::byte*>(whole.data);
-    reversed_ = reversed;
-    length_ = whole.layout.dims[static_cast<size_t>(at)];
-    step_bytes_ = whole.layout.strides[static_cast<size_t>(at)] * BytesOf(whole.layout.type);
+    reversed_ = slicing.reversed;
+    length_ = whole.layout.dims[*at];
+    step_bytes_ = whole.layout.strides[*at] * BytesOf(whole.layout.type);
     TensorLayout from = whole.layout;
-    from.dims.erase(from.dims.begin() + at);
-    from.strides.erase(from.strides.begin() + at);
+    from.dims.erase(from.dims.begin() + static_cast<std::ptrdiff_t>(*at));
+    from.strides.erase(from.strides.begin() + static_cast<std::ptrdiff_t>(*at));
     from.layout = RowMajor(from.dims.size());
     slice_.layout = Dense(from.type, from.dims);
     copy_.emplace(from, slice_.layout);
@@ -57,17 +59,13 @@ class Slices {
   std::optional<ElementCopy> copy_;
 };
 
-// The trips' dim from the front to `axis`, the trips in reverse if asked for.
-Result<TensorView> Arrange(NodeTensors& tensors, TensorView whole, int64_t axis, bool reversed, Team* team) {
-  const int64_t rank = static_cast<int64_t>(whole.layout.dims.size());
-  if (axis < -rank || axis >= rank) {
-    return MakeError(
-        ErrorCode::kInvalidInput, "reference.axis",
-        "Scan: axis " + std::to_string(axis) + " does not exist in an output of rank " + std::to_string(rank));
-  }
+// Moves the trips' dim from the front to where it belongs, the trips in reverse if asked for.
+Result<TensorView> Arrange(NodeTensors& tensors, TensorView whole, const ScanSlicing& slicing, Team* team) {
+  const std::optional<size_t> axis = slicing.AxisIn(whole.layout.dims.size());
+  if (!axis) return NoAxis(slicing, "an output", whole.layout.dims.size());
   const int64_t trips = whole.layout.dims[0];
   PT_ASSIGN(const uint64_t bytes, BytesOf(whole.layout));
-  if (reversed && trips > 1 && bytes > 0) {
+  if (slicing.reversed && trips > 1 && bytes > 0) {
     PT_ASSIGN(void* const turned, tensors.Take(bytes));
     const uint64_t each = bytes / static_cast<uint64_t>(trips);
     for (int64_t t = 0; t < trips; ++t) {
@@ -76,7 +74,7 @@ Result<TensorView> Arrange(NodeTensors& tensors, TensorView whole, int64_t axis,
     }
     whole.data = turned;
   }
-  const int64_t to = axis < 0 ? axis + rank : axis;
+  const auto to = static_cast<std::ptrdiff_t>(*axis);
   if (to == 0) return whole;
   TensorLayout from = whole.layout;
   std::rotate(from.dims.begin(), from.dims.begin() + 1, from.dims.begin() + to + 1);
@@ -87,20 +85,16 @@ Result<TensorView> Arrange(NodeTensors& tensors, TensorView whole, int64_t axis,
   return moved;
 }
 
-int64_t At(const std::vector<int64_t>& list, size_t i) { return i < list.size() ? list[i] : 0; }
-
 class BoundScan final : public Repetition {
  public:
   using Repetition::Repetition;
 
  private:
-  Result<std::vector<Slices>> OpenSlices(NodeTensors& tensors, size_t carried_count) const {
-    const std::vector<int64_t> axes = node().ints_or("scan_input_axes", {}),
-                               directions = node().ints_or("scan_input_directions", {});
-    std::vector<Slices> slices(node().formal_inputs - carried_count);
+  static Result<std::vector<Slices>> OpenSlices(NodeTensors& tensors, const ScanNode& scan) {
+    std::vector<Slices> slices(scan.scanned);
     for (size_t i = 0; i < slices.size(); ++i) {
-      PT_ASSIGN(const TensorView whole, tensors.Input(carried_count + i));
-      PT_CHECK_OK(slices[i].Open(tensors, whole, At(axes, i), At(directions, i) != 0));
+      PT_ASSIGN(const TensorView whole, tensors.Input(scan.carried + i));
+      PT_CHECK_OK(slices[i].Open(tensors, whole, scan.InputSlicing(i)));
       if (slices[i].length() == slices[0].length()) continue;
       return MakeError(ErrorCode::kInvalidInput, "reference.shape",
                        "Scan: the inputs have " + std::to_string(slices[0].length()) + " and " +
@@ -110,13 +104,8 @@ class BoundScan final : public Repetition {
   }
 
   Status RunTrips(NodeTensors& tensors, const RunContext& run) override {
-    const int64_t scanned = node().int_or("num_scan_inputs", 0);
-    if (scanned < 1 || scanned > static_cast<int64_t>(node().formal_inputs)) {
-      return MakeError(ErrorCode::kInvalidInput, "reference.scan",
-                       "Scan: num_scan_inputs is " + std::to_string(scanned) + ", with " +
-                           std::to_string(node().formal_inputs) + " inputs");
-    }
-    const size_t carried_count = node().formal_inputs - static_cast<size_t>(scanned);
+    PT_ASSIGN(const ScanNode scan, ReadScan(node()));
+    const size_t carried_count = scan.carried;
     if (body_graph().outputs().size() < carried_count) {
       return MakeError(ErrorCode::kInvalidInput, "reference.scan", "Scan: the body returns too little");
     }
@@ -125,7 +114,7 @@ class BoundScan final : public Repetition {
       PT_ASSIGN(const TensorView initial, tensors.Input(i));
       PT_CHECK_OK(carried[i].Set(tensors, initial));
     }
-    PT_ASSIGN(std::vector<Slices> slices, OpenSlices(tensors, carried_count));
+    PT_ASSIGN(std::vector<Slices> slices, OpenSlices(tensors, scan));
     std::vector<TensorView> inputs(carried_count + slices.size());
     PT_ASSIGN(inputs, tensors.WithCaptures(std::move(inputs), node().subgraphs[0]));
     std::vector<Collected> collected(body_graph().outputs().size() - carried_count);
@@ -141,13 +130,11 @@ class BoundScan final : public Repetition {
       PT_CHECK_OK(CarryOver(tensors, body().outputs(), carried, aside));
       body().Release(run);
     }
-    return SetOutputs(tensors, carried, collected, run.stream.team());
+    return SetOutputs(tensors, scan, carried, collected, run.stream.team());
   }
 
-  Status SetOutputs(NodeTensors& tensors, const std::vector<Carried>& carried, const std::vector<Collected>& collected,
-                    Team* team) const {
-    const std::vector<int64_t> axes = node().ints_or("scan_output_axes", {}),
-                               directions = node().ints_or("scan_output_directions", {});
+  Status SetOutputs(NodeTensors& tensors, const ScanNode& scan, const std::vector<Carried>& carried,
+                    const std::vector<Collected>& collected, Team* team) const {
     for (size_t i = 0; i < node().outputs.size(); ++i) {
       if (i < carried.size()) {
         PT_CHECK_OK(tensors.SetOutput(i, carried[i].view()));
@@ -155,7 +142,7 @@ class BoundScan final : public Repetition {
       }
       const size_t c = i - carried.size();
       PT_ASSIGN(TensorView whole, collected[c].Whole(body_graph().value(body_graph().outputs()[i]).type));
-      PT_ASSIGN(whole, Arrange(tensors, std::move(whole), At(axes, c), At(directions, c) != 0, team));
+      PT_ASSIGN(whole, Arrange(tensors, std::move(whole), scan.OutputSlicing(c), team));
       PT_CHECK_OK(tensors.SetOutput(i, whole));
     }
     return {};
