@@ -694,9 +694,75 @@ def QMoE(rng):
     return Case("QMoE", inputs, [("y", np.float32)], attributes, tuple(name for name in inputs if name not in ("x", "router")))
 
 
+# ---- what ONNX has as well ----
+
+def Trilu(rng):
+    x = floats(rng, *dims_of(rng, size(rng, 2, 4)))
+    k = maybe(rng, np.array([int(rng.integers(-4, 5))], np.int64)[: 1].reshape(()))
+    return Case("Trilu", {"X": x, "k": k}, [("Y", np.float32)], {"upper": int(rng.random() < 0.5)} if rng.random() < 0.7 else {})
+
+
+def ExpandDims(rng):
+    rank = size(rng, 1, 4)
+    return Case("ExpandDims", {"X": floats(rng, *dims_of(rng, rank)), "axis": np.array(int(rng.integers(-rank - 1, rank + 1)), np.int32)},
+                [("Y", np.float32)], constants=("axis",) if rng.random() < 0.5 else ())
+
+
+def GatherND(rng):
+    dims = dims_of(rng, size(rng, 1, 4))
+    depth = size(rng, 1, len(dims))
+    indices = np.stack([rng.integers(0, d, (size(rng, 3, 3), 2)) for d in dims[:depth]], axis=-1)
+    return Case("GatherND", {"data": floats(rng, *dims), "indices": indices.astype([np.int32, np.int64][rng.integers(2)])}, [("output", np.float32)])
+
+
+def Range(rng):
+    type = [np.float32, np.int32, np.int64][rng.integers(3)]
+    dims = [[], [1]][rng.integers(2)]
+    start, limit = (np.full(dims, int(v), type) for v in rng.integers(-5, 6, 2))
+    return Case("Range", {"start": start, "limit": limit, "delta": maybe(rng, np.full(dims, int(rng.choice([-2, 1, 3])), type))}, [("Y", type)])
+
+
+def Pad(rng):
+    dims = dims_of(rng, size(rng, 1, 4))
+    pads = rng.integers(0, 3, 2 * len(dims)).astype(np.int64)
+    mode = str(rng.choice(["constant", "edge"]))
+    return Case("Pad", {"data": floats(rng, *dims), "pads": pads if rng.random() < 0.5 else pads[None],
+                        "value": maybe(rng, floats(rng, 1))}, [("output", np.float32)], {"mode": mode} if rng.random() < 0.7 else {})
+
+
+def Unique(rng):
+    return Case("Unique", {"x": rng.integers(-3, 4, size(rng, 1, 9)).astype(np.float32)}, [("y", np.float32), ("idx", np.int64), ("counts", np.int64)])
+
+
+def GridSample(rng):
+    x = floats(rng, 1, size(rng), size(rng, 2, 6), size(rng, 2, 6))
+    attributes = {"mode": str(rng.choice(["bilinear", "nearest", "bicubic"])), "align_corners": int(rng.random() < 0.5),
+                  "padding_mode": str(rng.choice(["zeros", "border", "reflection"]))}
+    return Case("GridSample", {"X": x, "Grid": rng.uniform(-1.3, 1.3, [1, size(rng), size(rng), 2]).astype(np.float32)}, [("Y", np.float32)], attributes)
+
+
+def CDist(rng):
+    columns = size(rng)
+    attributes = {"metric": str(rng.choice(["sqeuclidean", "euclidean"]))} if rng.random() < 0.7 else {}
+    return Case("CDist", {"A": floats(rng, size(rng), columns), "B": floats(rng, size(rng), columns)}, [("C", np.float32)], attributes)
+
+
+def NhwcMaxPool(rng):
+    type = [np.int8, np.uint8][rng.integers(2)]
+    x = rng.integers(-100 if type == np.int8 else 0, 100, [size(rng), size(rng, 3), size(rng, 3), size(rng)]).astype(type)
+    attributes = {"kernel_shape": [2, 3], "pads": [int(v) for v in rng.integers(0, 2, 4)], "strides": [size(rng, 1, 2), size(rng, 1, 2)]}
+    return Case("NhwcMaxPool", {"x": x}, [("y", type)], attributes)
+
+
+def Inverse(rng):
+    n = size(rng)
+    x = floats(rng, *dims_of(rng, size(rng, 0, 2)), n, n) + 3 * np.eye(n, dtype=np.float32)
+    return Case("Inverse", {"X": x}, [("Y", np.float32)])
+
+
 OPERATORS = {f.__name__: f for f in (
-    Attention, BiasGelu, DequantizeLinear, DynamicQuantizeMatMul, EmbedLayerNormalization, FastGelu, FusedConv, FusedGemm, FusedMatMul, GatherBlockQuantized, Gelu,
-    GroupQueryAttention, LayerNormalization, MatMulIntegerToFloat, MatMulNBits, MoE, MultiHeadAttention, QAttention, QGemm, QLinearAdd, QLinearAveragePool,
+    Attention, BiasGelu, CDist, DequantizeLinear, DynamicQuantizeMatMul, EmbedLayerNormalization, ExpandDims, FastGelu, FusedConv, FusedGemm, FusedMatMul, GatherBlockQuantized, GatherND, Gelu, GridSample,
+    GroupQueryAttention, Inverse, LayerNormalization, MatMulIntegerToFloat, MatMulNBits, MoE, MultiHeadAttention, NhwcMaxPool, Pad, QAttention, QGemm, QLinearAdd, QLinearAveragePool,
     QLinearConcat, QLinearGlobalAveragePool, QLinearLeakyRelu, QLinearMul, QLinearSigmoid,
-    QLinearSoftmax, QLinearWhere, QMoE, QuantizeLinear, QuickGelu, RotaryEmbedding, SimplifiedLayerNormalization, SkipLayerNormalization,
-    SkipSimplifiedLayerNormalization, TransposeMatMul)}
+    QLinearSoftmax, QLinearWhere, QMoE, QuantizeLinear, QuickGelu, Range, RotaryEmbedding, SimplifiedLayerNormalization, SkipLayerNormalization,
+    SkipSimplifiedLayerNormalization, TransposeMatMul, Trilu, Unique)}

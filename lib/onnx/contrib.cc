@@ -27,7 +27,7 @@ const std::map<Key, Row>& Table() {
          {contrib::ActivationRows, contrib::AttentionRows, contrib::ExpertRows, contrib::GroupedAttentionRows,
           contrib::MlFeatureRows, contrib::MlLinearRows, contrib::MlModelRows, contrib::NormalizationRows,
           contrib::PackedGatherRows, contrib::PackedProductRows, contrib::ProductRows, contrib::QuantizedProductRows,
-          contrib::QuantizedRows, contrib::RotaryEmbeddingRows}) {
+          contrib::QuantizedRows, contrib::RenamedRows, contrib::RotaryEmbeddingRows}) {
       for (Row& row : family()) rows.emplace(Key(row.domain, row.op), std::move(row));
     }
     return rows;

@@ -171,6 +171,7 @@ constexpr const char* kMoreGraphs[] = {
     "nodes_featureids=[0] nodes_values=[0.0] nodes_modes=[\"LEAF\"] nodes_truenodeids=[0] nodes_falsenodeids=[0] "
     "target_treeids=[0] target_nodeids=[0] target_ids=[0] target_weights=[1.0]\noutput y\n",
     "opset ai.onnx.ml 5\ninput x float32[2]\ny = ai.onnx.ml.ZipMap(x)\noutput y\n",
+    "opset com.microsoft 1\ninput x float32[2,2]\ny = com.microsoft.Inverse(x)\noutput y\n",
     "opset ai.onnx.preview.training 1\ninput x float32[2]\ny = ai.onnx.preview.training.Gradient(x)\noutput y\n",
 };
 

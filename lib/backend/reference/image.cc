@@ -1,4 +1,4 @@
-// Images taken apart and put together: CenterCropPad, Col2Im, MaxUnpool, DeformConv; determinants.
+// Images taken apart and put together: CenterCropPad, Col2Im, MaxUnpool, DeformConv; determinants and inverses.
 #include <Eigen/Core>
 #include <array>
 #include <cmath>
@@ -11,6 +11,7 @@
 #include "lib/backend/reference/types.h"
 #include "partitiontuner/graph/operators/or_refuse.h"
 #include "partitiontuner/graph/operators/windows.h"
+#include "partitiontuner/support/checked.h"
 
 namespace pt::reference {
 namespace {
@@ -308,11 +309,63 @@ Result<Routine> Det(Site& site) {
   });
 }
 
+// Gauss and Jordan with the greatest pivot of each column: rows are the matrix and the identity behind it, and become
+// the identity and the inverse. Of a singular matrix what is divided by zero.
+void Invert(double* rows, int64_t n) {
+  const int64_t width = 2 * n;
+  const auto row = [&](int64_t i) { return rows + i * width; };
+  for (int64_t c = 0; c < n; ++c) {
+    int64_t pivot = c;
+    for (int64_t r = c + 1; r < n; ++r) {
+      if (std::fabs(row(r)[c]) > std::fabs(row(pivot)[c])) pivot = r;
+    }
+    if (pivot != c) std::swap_ranges(row(c), row(c) + width, row(pivot));
+    const double by = row(c)[c];
+    for (int64_t k = 0; k < width; ++k) row(c)[k] /= by;
+    for (int64_t r = 0; r < n; ++r) {
+      const double times = row(r)[c];
+      if (r == c || times == 0) continue;
+      for (int64_t k = 0; k < width; ++k) row(r)[k] -= times * row(c)[k];
+    }
+  }
+}
+
+// Of ONNX Runtime's domain, which no operators of ONNX say.
+Result<Routine> Inverse(Site& site) {
+  PT_CHECK_OK(site.NeedInputs(1, 1));
+  const std::vector<int64_t>& dims = site.in[0].dims;
+  if (dims.size() < 2 || dims[dims.size() - 1] != dims[dims.size() - 2])
+    return site.Invalid("its input does not hold square matrices in its last two dims");
+  PT_CHECK_OK(site.Out(0, site.in[0].type, dims));
+  const int64_t n = dims.back(), size = n * n, batches = size == 0 ? 0 : site.in[0].count() / size;
+  const auto bytes = CheckedProduct(std::array<int64_t, 4>{2, n, n, sizeof(double)});
+  if (!bytes) return site.Unsupported("is not supported for matrices as large");
+  return VisitFloats(site, site.in[0].type, [&]<typename T>() -> Result<Routine> {
+    Routine routine{[=](const Run& run) -> Status {
+      double* const rows = reinterpret_cast<double*>(run.scratch);
+      for (int64_t b = 0; b < batches; ++b) {
+        for (int64_t i = 0; i < n; ++i) {
+          for (int64_t j = 0; j < n; ++j) {
+            rows[i * 2 * n + j] = static_cast<double>(run.in<T>(0)[b * size + i * n + j]);
+            rows[i * 2 * n + n + j] = i == j ? 1 : 0;
+          }
+        }
+        Invert(rows, n);
+        for (int64_t i = 0; i < size; ++i) run.out<T>()[b * size + i] = static_cast<T>(rows[i / n * 2 * n + n + i % n]);
+      }
+      return {};
+    }};
+    routine.scratch_bytes = static_cast<uint64_t>(*bytes);
+    return routine;
+  });
+}
+
 constexpr std::array kRows = {
     OperatorRow{.op = "CenterCropPad", .make = CenterCropPad},
     OperatorRow{.op = "Col2Im", .make = Col2Im, .feeding = Feeding::kWidened},
     OperatorRow{.op = "DeformConv", .make = DeformConv, .feeding = Feeding::kWidened},
     OperatorRow{.op = "Det", .make = Det, .feeding = Feeding::kWidened},
+    OperatorRow{.op = "Inverse", .make = Inverse, .feeding = Feeding::kWidened, .domain = "com.microsoft"},
     OperatorRow{.op = "ImageDecoder", .make = ImageDecoder, .since = 20, .by_content = Inputs({0})},
     OperatorRow{.op = "MaxUnpool", .make = MaxUnpool},
 };

@@ -145,6 +145,7 @@ std::vector<Row> PackedProductRows();
 std::vector<Row> ProductRows();
 std::vector<Row> QuantizedProductRows();
 std::vector<Row> QuantizedRows();
+std::vector<Row> RenamedRows();
 std::vector<Row> RotaryEmbeddingRows();
 
 }  // namespace pt::contrib
