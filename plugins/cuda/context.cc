@@ -98,7 +98,8 @@ Context::~Context() {
   if (handle_ == nullptr) return;
   Always([&] { return housekeeping_ == nullptr ? CUDA_SUCCESS : driver().cuStreamDestroy(housekeeping_); });
   Always([&] { return pool_ == nullptr ? CUDA_SUCCESS : driver().cuMemPoolDestroy(pool_); });
-  driver().cuDevicePrimaryCtxRelease(device_);
+  // The primary context stays until the process ends: when the last reference went the driver would reset it, with what
+  // cuBLASLt and cuDNN keep there, which stay loaded. So nothing here releases what was retained.
 }
 
 Status Context::Judge(const char* what, CUresult code) {
@@ -119,8 +120,8 @@ Status Context::Judge(const char* what, CUresult code) {
     error = MakeError(ErrorCode::kUnsupported, "cuda.unsupported",
                       "device " + name_ + " does not support it: " + DescribeFailure(driver(), what, code));
   } else {
-    error =
-        MakeError(ErrorCode::kRunFailed, "cuda.call", "device " + name_ + ": " + DescribeFailure(driver(), what, code));
+    error = MakeError(ErrorCode::kRunFailed, "cuda.call",
+                      "device " + name_ + ": " + DescribeFailure(driver(), what, code), HintFor(code));
   }
   error.device = name_;
   return error;

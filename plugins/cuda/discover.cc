@@ -44,7 +44,7 @@ class Discovery {
  private:
   Status Judge(const char* id, const std::string& what, const char* call, CUresult code) const {
     if (code == CUDA_SUCCESS) return {};
-    return MakeError(ErrorCode::kDeviceUnusable, id, what + DescribeFailure(cu_, call, code));
+    return MakeError(ErrorCode::kDeviceUnusable, id, what + DescribeFailure(cu_, call, code), HintFor(code));
   }
 
   static std::string VersionText(int version) {

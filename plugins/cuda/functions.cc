@@ -174,4 +174,22 @@ std::string DescribeFailure(const DriverFunctions& driver, const char* call, CUr
          (text == nullptr ? "" : " (" + std::string(text) + ")");
 }
 
+std::string HintFor(CUresult code) {
+  switch (code) {
+    case CUDA_ERROR_NOT_INITIALIZED:
+      return "a process that was forked from one that uses CUDA cannot use it itself: start it anew (Python's "
+             "multiprocessing: \"spawn\")";
+    case CUDA_ERROR_SYSTEM_NOT_READY:
+      return "start the fabric manager of the driver's version (systemctl start nvidia-fabricmanager)";
+    case CUDA_ERROR_SYSTEM_DRIVER_MISMATCH:
+      return "libcuda.so.1 and the driver's kernel module are of different versions: reload the module or restart";
+    case CUDA_ERROR_COMPAT_NOT_SUPPORTED_ON_DEVICE:
+      return "the loader finds a libcuda.so.1 of CUDA's compatibility package, which this device does not support: "
+             "take "
+             "its folder out of LD_LIBRARY_PATH";
+    default:
+      return "";
+  }
+}
+
 }  // namespace pt::cuda

@@ -28,7 +28,6 @@
   X(cuDeviceGetPCIBusId)         \
   X(cuDeviceCanAccessPeer)       \
   X(cuDevicePrimaryCtxRetain)    \
-  X(cuDevicePrimaryCtxRelease)   \
   X(cuCtxPushCurrent)            \
   X(cuCtxPopCurrent)             \
   X(cuMemPoolCreate)             \
@@ -63,16 +62,20 @@
   X(cuModuleGetFunction)         \
   X(cuLaunchKernel)
 
-#define PT_CUDA_COMPILER(X) \
-  X(nvrtcVersion)           \
-  X(nvrtcGetErrorString)    \
-  X(nvrtcCreateProgram)     \
-  X(nvrtcDestroyProgram)    \
-  X(nvrtcCompileProgram)    \
-  X(nvrtcGetProgramLogSize) \
-  X(nvrtcGetProgramLog)     \
-  X(nvrtcGetCUBINSize)      \
-  X(nvrtcGetCUBIN)
+#define PT_CUDA_COMPILER(X)    \
+  X(nvrtcVersion)              \
+  X(nvrtcGetNumSupportedArchs) \
+  X(nvrtcGetSupportedArchs)    \
+  X(nvrtcGetErrorString)       \
+  X(nvrtcCreateProgram)        \
+  X(nvrtcDestroyProgram)       \
+  X(nvrtcCompileProgram)       \
+  X(nvrtcGetProgramLogSize)    \
+  X(nvrtcGetProgramLog)        \
+  X(nvrtcGetCUBINSize)         \
+  X(nvrtcGetCUBIN)             \
+  X(nvrtcGetPTXSize)           \
+  X(nvrtcGetPTX)
 
 #define PT_CUDA_BLAS(X)                   \
   X(cublasLtGetVersion)                   \
@@ -147,5 +150,7 @@ Result<CompilerFunctions> LoadCompiler(const LibraryNames& names = InstalledLibr
 
 // "cuMemAllocFromPoolAsync: CUDA_ERROR_OUT_OF_MEMORY (out of memory)".
 std::string DescribeFailure(const DriverFunctions& driver, const char* call, CUresult code);
+// What to do about it, where the code alone tells; else empty.
+std::string HintFor(CUresult code);
 
 }  // namespace pt::cuda

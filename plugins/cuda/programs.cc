@@ -1,5 +1,10 @@
 #include "plugins/cuda/programs.h"
 
+#include <algorithm>
+#include <cstdlib>
+#include <string_view>
+#include <vector>
+
 #include "plugins/cuda/element_types.h"
 
 namespace pt::cuda {
@@ -37,6 +42,34 @@ class Source {
   nvrtcProgram program_;
 };
 
+// What NVRTC compiles for, and what comes of it.
+struct Target {
+  std::string option;
+  bool is_ptx = false;  // a text that the driver compiles for its device, instead of the device's own code
+};
+
+// The device itself, where the compiler knows it; else the newest architecture whose instructions it has.
+Result<Target> TargetFor(const CompilerFunctions& compiler, const std::string& architecture) {
+  int count = 0;
+  if (compiler.nvrtcGetNumSupportedArchs(&count) != NVRTC_SUCCESS) count = 0;
+  std::vector<int> known(static_cast<size_t>(count));
+  if (compiler.nvrtcGetSupportedArchs(known.data()) != NVRTC_SUCCESS) known.clear();
+  const int wanted = std::atoi(architecture.c_str() + std::string_view("sm_").size());
+  if (std::ranges::find(known, wanted) != known.end()) return Target{"--gpu-architecture=" + architecture, false};
+  std::erase_if(known, [&](int other) { return other > wanted; });
+  if (known.empty()) return CannotCompile("NVRTC does not compile for " + architecture);
+  return Target{"--gpu-architecture=compute_" + std::to_string(std::ranges::max(known)), true};
+}
+
+// The image of a program that was compiled.
+template <typename SizeOf, typename Get>
+nvrtcResult CopyImage(const Source& source, const SizeOf& size_of, const Get& get, std::string& image) {
+  size_t bytes = 0;
+  if (const nvrtcResult code = size_of(source.get(), &bytes); code != NVRTC_SUCCESS) return code;
+  image.resize(bytes);
+  return get(source.get(), image.data());
+}
+
 }  // namespace
 
 std::string KernelPrelude() {
@@ -55,8 +88,8 @@ Result<std::string> CompileKernel(const CompilerFunctions& compiler, const std::
     return fault("nvrtcCreateProgram", code);
   }
   const Source source(compiler, made);
-  const std::string target = "--gpu-architecture=" + architecture;
-  const std::array<const char*, 3> options = {target.c_str(), kStandard, kNoContraction};
+  PT_ASSIGN(const Target target, TargetFor(compiler, architecture));
+  const std::array<const char*, 3> options = {target.option.c_str(), kStandard, kNoContraction};
   if (const nvrtcResult code =
           compiler.nvrtcCompileProgram(source.get(), static_cast<int>(options.size()), options.data());
       code != NVRTC_SUCCESS) {
@@ -64,14 +97,11 @@ Result<std::string> CompileKernel(const CompilerFunctions& compiler, const std::
     error.message += "\n" + source.Log() + "\nin\n" + text;
     return error;
   }
-  size_t bytes = 0;
-  if (const nvrtcResult code = compiler.nvrtcGetCUBINSize(source.get(), &bytes); code != NVRTC_SUCCESS) {
-    return fault("nvrtcGetCUBINSize", code);
-  }
-  std::string image(bytes, '\0');
-  if (const nvrtcResult code = compiler.nvrtcGetCUBIN(source.get(), image.data()); code != NVRTC_SUCCESS) {
-    return fault("nvrtcGetCUBIN", code);
-  }
+  std::string image;
+  const nvrtcResult copied = target.is_ptx
+                                 ? CopyImage(source, compiler.nvrtcGetPTXSize, compiler.nvrtcGetPTX, image)
+                                 : CopyImage(source, compiler.nvrtcGetCUBINSize, compiler.nvrtcGetCUBIN, image);
+  if (copied != NVRTC_SUCCESS) return fault(target.is_ptx ? "nvrtcGetPTX" : "nvrtcGetCUBIN", copied);
   return image;
 }
 

@@ -68,7 +68,8 @@ class Programs {
   std::map<std::string, std::shared_ptr<Slot>> slots_;  // by text
 };
 
-// The text compiled for an architecture ("sm_90"): an image for the driver. Errors as Programs::Get.
+// The text compiled for an architecture ("sm_90"): an image for the driver, PTX of an older architecture where NVRTC
+// does not know that one. Errors as Programs::Get.
 Result<std::string> CompileKernel(const CompilerFunctions& compiler, const std::string& text,
                                   const std::string& architecture);
 

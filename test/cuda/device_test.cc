@@ -49,7 +49,7 @@ TEST_CASE("CudaDevice, GivesBackAllItTook", "[cuda]") {
     CHECK(nothing->bytes() == 0);
     const auto stream = driver->MakeStream().value();
     const auto event = driver->MakeEvent().value();
-    CHECK(gpu.Alive() == "2 streams, 2 events, 1 buffers, 1 pinned buffers, 1 pools, 1 contexts");
+    CHECK(gpu.Alive() == "2 streams, 2 events, 1 buffers, 1 pinned buffers, 1 pools");
   }
   CHECK(gpu.Alive() == "");
   CHECK(gpu.Violations().empty());
@@ -67,6 +67,18 @@ TEST_CASE("CudaDevice, ThingsOutliveItsDriver", "[cuda]") {
   event.reset();
   stream.reset();
   CHECK(bench.gpu.Alive() == "");
+}
+
+// Libraries that stay loaded keep state in it, and it takes long to make.
+TEST_CASE("CudaDevice, ItsPrimaryContextStaysWhenItsDriverGoes", "[cuda]") {
+  const CudaLab lab;
+  CHECK_FALSE(lab.gpu.HasContext());
+  for (int machine = 0; machine < 2; ++machine) {
+    lab.MakeDriver();
+    CHECK(lab.gpu.HasContext());
+    CHECK(lab.gpu.Alive() == "");
+  }
+  CHECK(lab.gpu.Violations().empty());
 }
 
 TEST_CASE("CudaDevice, OutOfMemoryIsTypedAndTellsTheSize", "[cuda]") {
@@ -256,6 +268,22 @@ TEST_CASE("CudaPrograms, TheSameTextIsCompiledOnceAndUnloadedWithItsLastUser", "
   CHECK(bench.gpu.Count("cuModuleUnload") == 1);
   CHECK(bench.driver->programs().Get(text).ok());
   CHECK(bench.gpu.compiled() == 2);
+}
+
+TEST_CASE("CudaPrograms, ADeviceThatTheCompilerDoesNotKnowGetsPtxOfTheNewestThatItDoes", "[cuda]") {
+  const std::string text = "extern \"C\" __global__ void pt_kernel(const Arguments a) {}\n";
+  Bench bench({.architecture = 130});
+  const auto program = bench.driver->programs().Get(text);
+  if (!program.ok()) FAIL(ToString(program.error()));
+  CHECK(bench.gpu.compiled() == 1);
+  // One between two that it knows, and one before all of them.
+  const FakeGpuOptions between{.architecture = 101, .compiled_for = {90, 100, 120}};
+  CHECK(Bench(between).driver->programs().Get(text).ok());
+  const Bench before({.architecture = 80, .compiled_for = {90, 100}});
+  const auto refused = before.driver->programs().Get(text);
+  REQUIRE_FALSE(refused.ok());
+  CHECK(refused.error().id == "cuda.compile");
+  CHECK(refused.error().message.find("sm_80") != std::string::npos);
 }
 
 TEST_CASE("CudaDevice, NvmlTellsClocksTemperatureAndWhyItIsThrottled", "[cuda]") {

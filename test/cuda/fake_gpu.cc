@@ -195,11 +195,6 @@ void AddDevice(const State& state, cuda::DriverFunctions& cu) {
     *context = reinterpret_cast<CUcontext>(&retained);
     return CUDA_SUCCESS;
   };
-  cu.cuDevicePrimaryCtxRelease = [state](CUdevice device) {
-    const Lock lock(state->mutex);
-    --state->devices[static_cast<size_t>(device)].retained;
-    return CUDA_SUCCESS;
-  };
   cu.cuCtxPushCurrent = [](CUcontext context) {
     pushed.push_back(context);
     return CUDA_SUCCESS;
@@ -314,10 +309,12 @@ std::string FakeGpu::Alive() const {
   add(state_->memory.size(), "buffers");
   add(state_->pinned.size(), "pinned buffers");
   add(state_->pools.size(), "pools");
-  size_t contexts = 0;
-  for (const FakeDevice& device : state_->devices) contexts += static_cast<size_t>(device.retained);
-  add(contexts, "contexts");
   return text;
+}
+
+bool FakeGpu::HasContext(size_t device) const {
+  const Lock lock(state_->mutex);
+  return state_->devices[device].retained > 0;
 }
 
 std::vector<std::string> FakeGpu::Violations() const {

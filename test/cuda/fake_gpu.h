@@ -21,7 +21,8 @@ struct FakeGpuOptions {
   // Whether the first device can access the second's memory, where the second lets it.
   std::function<bool(int, int)> can_access = [](int, int) { return true; };
   int driver_version = CUDA_VERSION;
-  int architecture = 90;  // compute capability
+  int architecture = 90;                                                                  // compute capability
+  std::vector<int> compiled_for = {75, 80, 86, 87, 88, 89, 90, 100, 103, 110, 120, 121};  // architectures NVRTC knows
   uint64_t memory_bytes = uint64_t{1} << 30;
   bool newest_first = true;
   bool management = true;          // there is an NVML
@@ -54,8 +55,10 @@ class FakeGpu {
   size_t pageable_copies() const;
   // Nothing is worked on while set.
   void Stall(bool stall);
-  // Streams, events, graphs, modules, buffers and contexts that were made and not given back: "2 streams, 1 event".
+  // Streams, events, graphs, modules, buffers and pools that were made and not given back: "2 streams, 1 event".
   std::string Alive() const;
+  // The device has a primary context: somebody has retained it and not released it.
+  bool HasContext(size_t device = 0) const;
   // What was done against the driver's rules: a call without a context, freeing what is in use, memory that is not
   // there. Empty when nothing was.
   std::vector<std::string> Violations() const;

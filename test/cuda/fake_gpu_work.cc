@@ -449,6 +449,40 @@ cuda::DriverFunctions FakeDriverFunctions(const State& state) {
   return cu;
 }
 
+namespace {
+
+// A program of the fake NVRTC: its image is its text.
+struct FakeSource {
+  std::string text;
+  bool is_ptx = false;
+};
+FakeSource& SourceOf(nvrtcProgram program) { return *reinterpret_cast<FakeSource*>(program); }
+
+// The number behind `prefix` in the option that names an architecture; none where no option begins so.
+std::optional<int> ArchitectureIn(int count, const char* const* options, const std::string& prefix) {
+  for (int i = 0; i < count; ++i) {
+    if (std::string(options[i]).starts_with(prefix)) return std::atoi(options[i] + prefix.size());
+  }
+  return std::nullopt;
+}
+
+// Code for a device is made for that very one; PTX is for it and for all later ones.
+nvrtcResult CompileFor(FakeGpuState& state, FakeSource& source, int count, const char* const* options) {
+  const std::optional<int> real = ArchitectureIn(count, options, "--gpu-architecture=sm_");
+  const std::optional<int> least = ArchitectureIn(count, options, "--gpu-architecture=compute_");
+  const std::optional<int> named = real ? real : least;
+  if (!named || std::ranges::find(state.options.compiled_for, *named) == state.options.compiled_for.end()) {
+    return NVRTC_ERROR_INVALID_OPTION;
+  }
+  ++state.compiled;
+  const int device = state.options.architecture;
+  if (real ? *real != device : *least > device) state.Violate("a kernel was compiled for another device");
+  source.is_ptx = !real;
+  return NVRTC_SUCCESS;
+}
+
+}  // namespace
+
 cuda::CompilerFunctions FakeCompilerFunctions(const State& state) {
   cuda::CompilerFunctions compiler;
   compiler.nvrtcVersion = [](int* major, int* minor) {
@@ -457,24 +491,26 @@ cuda::CompilerFunctions FakeCompilerFunctions(const State& state) {
     return NVRTC_SUCCESS;
   };
   compiler.nvrtcGetErrorString = [](nvrtcResult) { return "as the fake was told"; };
-  // The program is its text, and so is the image.
+  compiler.nvrtcGetNumSupportedArchs = [state](int* count) {
+    *count = static_cast<int>(state->options.compiled_for.size());
+    return NVRTC_SUCCESS;
+  };
+  compiler.nvrtcGetSupportedArchs = [state](int* architectures) {
+    std::ranges::copy(state->options.compiled_for, architectures);
+    return NVRTC_SUCCESS;
+  };
   compiler.nvrtcCreateProgram = [](nvrtcProgram* program, const char* text, const char*, int, const char* const*,
                                    const char* const*) {
-    *program = reinterpret_cast<nvrtcProgram>(new std::string(text));
+    *program = reinterpret_cast<nvrtcProgram>(new FakeSource{text});
     return NVRTC_SUCCESS;
   };
   compiler.nvrtcDestroyProgram = [](nvrtcProgram* program) {
-    delete reinterpret_cast<std::string*>(*program);
+    delete &SourceOf(*program);
     return NVRTC_SUCCESS;
   };
-  compiler.nvrtcCompileProgram = [state](nvrtcProgram, int count, const char* const* options) {
+  compiler.nvrtcCompileProgram = [state](nvrtcProgram program, int count, const char* const* options) {
     const Lock lock(state->mutex);
-    ++state->compiled;
-    const std::string wanted = "--gpu-architecture=sm_" + std::to_string(state->options.architecture);
-    bool right = false;
-    for (int i = 0; i < count; ++i) right = right || options[i] == wanted;
-    if (!right) state->Violate("a kernel was compiled for another device");
-    return NVRTC_SUCCESS;
+    return CompileFor(*state, SourceOf(program), count, options);
   };
   compiler.nvrtcGetProgramLogSize = [](nvrtcProgram, size_t* bytes) {
     *bytes = 1;
@@ -484,13 +520,25 @@ cuda::CompilerFunctions FakeCompilerFunctions(const State& state) {
     *log = '\0';
     return NVRTC_SUCCESS;
   };
+  // There is none of a program for a virtual architecture.
   compiler.nvrtcGetCUBINSize = [](nvrtcProgram program, size_t* bytes) {
-    *bytes = reinterpret_cast<std::string*>(program)->size();
+    const FakeSource& source = SourceOf(program);
+    *bytes = source.is_ptx ? 0 : source.text.size();
     return NVRTC_SUCCESS;
   };
   compiler.nvrtcGetCUBIN = [](nvrtcProgram program, char* image) {
-    const std::string& text = *reinterpret_cast<std::string*>(program);
-    std::memcpy(image, text.data(), text.size());
+    const FakeSource& source = SourceOf(program);
+    if (!source.is_ptx) std::memcpy(image, source.text.data(), source.text.size());
+    return NVRTC_SUCCESS;
+  };
+  // A terminated text.
+  compiler.nvrtcGetPTXSize = [](nvrtcProgram program, size_t* bytes) {
+    *bytes = SourceOf(program).text.size() + 1;
+    return NVRTC_SUCCESS;
+  };
+  compiler.nvrtcGetPTX = [](nvrtcProgram program, char* image) {
+    const std::string& text = SourceOf(program).text;
+    std::memcpy(image, text.c_str(), text.size() + 1);
     return NVRTC_SUCCESS;
   };
   return compiler;

@@ -143,7 +143,14 @@ TEST_CASE("CudaDiscovery, RefusesWhatItCannotUseWithTheReason", "[cuda]") {
     CHECK(platform.devices.size() == 1);
     return added.error();
   };
-  CHECK(refused({}, "cuInit", CUDA_ERROR_SYSTEM_DRIVER_MISMATCH).id == "cuda.init");
+  for (const auto& [code, hint] : {std::pair(CUDA_ERROR_SYSTEM_NOT_READY, "fabric manager"),
+                                   std::pair(CUDA_ERROR_SYSTEM_DRIVER_MISMATCH, "reload"),
+                                   std::pair(CUDA_ERROR_COMPAT_NOT_SUPPORTED_ON_DEVICE, "LD_LIBRARY_PATH"),
+                                   std::pair(CUDA_ERROR_NOT_INITIALIZED, "forked")}) {
+    const Error error = refused({}, "cuInit", code);
+    CHECK(error.id == "cuda.init");
+    CHECK(error.hint.find(hint) != std::string::npos);
+  }
   const Error old = refused({.driver_version = 12040}, nullptr, CUDA_SUCCESS);
   CHECK(old.id == "cuda.old_driver");
   CHECK(old.message.find("12.4") != std::string::npos);
