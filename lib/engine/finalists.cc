@@ -12,7 +12,7 @@
 #include "lib/engine/plan_runner.h"
 #include "lib/engine/predict_plan.h"
 #include "lib/engine/traced_costs.h"
-#include "partitiontuner/exec/reference_work.h"
+#include "partitiontuner/exec/host_pace.h"
 #include "partitiontuner/plan/plan_json.h"
 #include "partitiontuner/plan/timeline.h"
 
@@ -115,7 +115,7 @@ Status PredictInPlace(const PlanningContext& context, const FinalistOptions& opt
   costs.set_scale(costs.pace());
   PT_CHECK_OK(PredictPlan(*context.model.graph, context.machine.platform(), costs, plan));
   CompareAnew(context.model, context.machine, costs, context.options, plan);
-  PT_ASSIGN(plan.report.reference_ns, TimeReferenceWork(context.machine));
+  PT_ASSIGN(plan.report.reference_ns, TimeHostPace(context.machine));
   return {};
 }
 

@@ -13,8 +13,8 @@
 #include "lib/profiler/measurers.h"
 #include "lib/profiler/sampling.h"
 #include "lib/profiler/work_list.h"
+#include "partitiontuner/exec/host_pace.h"
 #include "partitiontuner/exec/judge_plan.h"
-#include "partitiontuner/exec/reference_work.h"
 
 namespace pt {
 namespace {
@@ -126,7 +126,7 @@ void Profiling::DropFaulty(Decision& decision) {
 Status Profiling::TimeReference() {
   if (Ledger::Clock::now() < reference_until_) return {};
   PT_CHECK_OK(bench_.locks.Hold(kHostDevice, [&]() -> Status {
-    PT_ASSIGN(reference_ns_, TimeReferenceWork(task_.machine));
+    PT_ASSIGN(reference_ns_, TimeHostPace(task_.machine));
     return {};
   }));
   reference_until_ = Ledger::Clock::now() + kReferenceLasts;
@@ -268,7 +268,7 @@ Result<MeasureReport> MeasureProfile(const Graph& graph, std::span<const Candida
   if (options.watch_hand_overs && can_store.ok()) {
     DeviceLocks locks(task.platform, options.cancel);
     PT_CHECK_OK(locks.Hold(kHostDevice, [&]() -> Status {
-      PT_ASSIGN(hand_over_ns, TimeReferenceHandOver(machine));
+      PT_ASSIGN(hand_over_ns, TimeHostHandOver(machine));
       return {};
     }));
   }

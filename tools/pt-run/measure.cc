@@ -5,7 +5,7 @@
 #include <span>
 
 #include "partitiontuner/engine/npy.h"
-#include "partitiontuner/exec/reference_work.h"
+#include "partitiontuner/exec/host_pace.h"
 #include "partitiontuner/onnx/tensor_proto.h"
 #include "partitiontuner/support/file.h"
 #include "tools/common/text.h"
@@ -88,10 +88,10 @@ Result<ReferenceTimes> TimeReferences(const Runner& runner) {
   Machine& machine = runner.session->machine();
   const PlanReport& report = runner.plan.report;
   if (report.reference_ns > 0) {
-    PT_ASSIGN(times.work_ns, TimeReferenceWork(machine));
+    PT_ASSIGN(times.work_ns, TimeHostPace(machine));
   }
   if (report.hand_over_ns > 0) {
-    PT_ASSIGN(times.hand_over_ns, TimeReferenceHandOver(machine));
+    PT_ASSIGN(times.hand_over_ns, TimeHostHandOver(machine));
   }
   return times;
 }

@@ -27,7 +27,7 @@ struct Measurement {
   std::string library;     // empty where none is concerned
   std::string math;        // MathModeName of the candidate; empty where nothing is computed
   double flops = 0, bytes = 0;
-  int64_t reference_ns = 0;  // of the reference work at that time (exec/reference_work.h); 0 where it is not known
+  int64_t reference_ns = 0;  // of the reference work at that time (exec/host_pace.h); 0 where it is not known
   int64_t launch_ns = 0;     // of the host, to enqueue it on an asynchronous device; 0 elsewhere and where not known
   double demand = 0;         // of "demand": the share of what its units share that it asks while it runs; else 0
 

@@ -1,4 +1,4 @@
-#include "partitiontuner/exec/reference_work.h"
+#include "partitiontuner/exec/host_pace.h"
 
 #include <catch2/catch_test_macros.hpp>
 
@@ -7,23 +7,23 @@
 namespace pt::testing {
 namespace {
 
-TEST_CASE("ReferenceWork, TakesSomeTimeOnHostsOfAnyWidth", "[exec]") {
+TEST_CASE("HostPace, TakesSomeTimeOnHostsOfAnyWidth", "[exec]") {
   for (const uint32_t cores : {1u, 2u}) {
     FakeControl control;
     FakeDeviceControl device;
     const std::unique_ptr<Machine> machine = MakeFakeMachine(MakeTestPlatform(cores, true), control, device);
-    const Result<int64_t> ns = TimeReferenceWork(*machine);
+    const Result<int64_t> ns = TimeHostPace(*machine);
     REQUIRE(ns.ok());
     CHECK(*ns > 1000);  // half a million floats are read
   }
 }
 
-TEST_CASE("ReferenceHandOver, TakesTwoCores", "[exec]") {
+TEST_CASE("HostHandOver, TakesTwoCores", "[exec]") {
   for (const uint32_t cores : {1u, 2u, 4u}) {
     FakeControl control;
     FakeDeviceControl device;
     const std::unique_ptr<Machine> machine = MakeFakeMachine(MakeTestPlatform(cores, true), control, device);
-    const Result<int64_t> ns = TimeReferenceHandOver(*machine);
+    const Result<int64_t> ns = TimeHostHandOver(*machine);
     REQUIRE(ns.ok());
     CHECK((*ns > 0) == (cores > 1));
   }

@@ -1,4 +1,4 @@
-#include "partitiontuner/exec/reference_work.h"
+#include "partitiontuner/exec/host_pace.h"
 
 #include <algorithm>
 #include <array>
@@ -53,7 +53,7 @@ class Worker {
 
 }  // namespace
 
-Result<int64_t> TimeReferenceWork(Machine& machine) {
+Result<int64_t> TimeHostPace(Machine& machine) {
   using Clock = std::chrono::steady_clock;
   const Platform& platform = machine.platform();
   const UnitId unit = WidestHostUnit(platform);
@@ -77,7 +77,7 @@ Result<int64_t> TimeReferenceWork(Machine& machine) {
   return std::max<int64_t>(1, *std::min_element(times.begin(), times.end()));
 }
 
-Result<int64_t> TimeReferenceHandOver(Machine& machine) {
+Result<int64_t> TimeHostHandOver(Machine& machine) {
   const std::vector<UnitId> cores = SingleCoreUnits(machine.platform());
   if (cores.size() < 2) return int64_t{0};
   int64_t least_ns = INT64_MAX;
