@@ -159,6 +159,33 @@ TEST_CASE("Ml, KernelsOfModelsMakeNumbersAlone", "[onnx]") {
   CHECK(Mentions(FaultOf(tree), "LOGISTIC of a single score"));
 }
 
+// x[0] <= 0.5 ? 1 for the first target : 2 for the second. The text numbers SOFTMAX 1 and LOGISTIC 2.
+TEST_CASE("Ml, TreeEnsembleNumbersItsTransforms", "[onnx]") {
+  const auto bytes = [](const std::vector<float>& values) {
+    return std::string(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(float));
+  };
+  const auto scores = [&](int64_t transform) {
+    Single tree =
+        Ml("TreeEnsemble", {Floats({2, 1}, {0, 1})},
+           {IntAttribute("n_targets", 2), IntAttribute("post_transform", transform), IntsAttribute("tree_roots", {0}),
+            IntsAttribute("nodes_featureids", {0}), IntsAttribute("nodes_truenodeids", {0}),
+            IntsAttribute("nodes_falsenodeids", {1}), IntsAttribute("nodes_trueleafs", {1}),
+            IntsAttribute("nodes_falseleafs", {1}), IntsAttribute("leaf_targetids", {0, 1}),
+            TensorAttribute("nodes_modes", RawTensor("m", 2, {1}, std::string(1, '\0'))),
+            TensorAttribute("nodes_splits", RawTensor("s", 1, {1}, bytes({0.5F}))),
+            TensorAttribute("leaf_weights", RawTensor("w", 1, {2}, bytes({1, 2})))});
+    tree.version = 5;
+    const Result<Graph> graph = Load(BytesOf(tree));
+    INFO((graph.ok() ? "" : ToString(graph.error())));
+    REQUIRE(graph.ok());
+    return RunOnReference(*graph, std::vector<Tensor>{Floats({2, 1}, {0, 1})})[0];
+  };
+  CheckNear(scores(0), {2, 2}, {1, 0, 0, 2});
+  CheckNear(scores(1), {2, 2}, {0.73105858F, 0.26894142F, 0.11920292F, 0.88079708F});
+  CheckNear(scores(2), {2, 2}, {0.73105858F, 0.5F, 0.5F, 0.88079708F});
+  CheckNear(scores(3), {2, 2}, {1, 0, 0, 1});
+}
+
 // Exporters put a ZipMap behind the probabilities unless they are told not to.
 TEST_CASE("Ml, ZipMapGivesOutItsTensor", "[onnx]") {
   GraphParts parts;
