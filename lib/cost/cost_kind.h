@@ -38,6 +38,8 @@ class CostReading {
   const CostScope& scope() const { return scope_; }
   const Platform& platform() const { return scope_.platform; }
   const Profile& profile() const { return profile_; }
+  // Nothing was measured: there is nothing to find, nor to predict from.
+  bool is_empty() const { return profile_.measurements.empty(); }
   // Of a key that ran; null where it failed or is not there.
   const Measurement* Ran(const MeasurementKey& key) const;
   // What was measured of this key, or empty; failures too.

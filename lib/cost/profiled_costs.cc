@@ -69,6 +69,7 @@ class ProfiledCosts : public CostModel {
       if (kind->read != nullptr) readers_.push_back(kind->read(reading_));
     }
     ReadMachine();
+    if (!options.look_up_at_once) return;
     listed_.reserve(options.candidates.size());
     for (const Candidate& candidate : options.candidates) {
       const Hash128 content = ContentOf(candidate);

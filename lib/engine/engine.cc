@@ -55,7 +55,8 @@ struct Engine::State {
   Result<Profile> ReadProfile(const Model& model, bool* lacks_some = nullptr);
   Result<PlanningProfile> ProfileForPlanning(const Model& model, const PlanOptions& plan_options);
   Result<PlanningCosts> CostsForPlanning(const Model& model, const PlanOptions& plan_options, bool beside = false);
-  std::unique_ptr<CostModel> CostsFrom(const Model& model, Profile profile, bool allow_estimates) const;
+  std::unique_ptr<CostModel> CostsFrom(const Model& model, Profile profile, bool allow_estimates,
+                                       bool look_up_at_once) const;
   // As given, with what this engine knows of the model and of nested graphs.
   SessionOptions OptionsFor(const Model& model, const SessionOptions& given) const;
   PlanningContext SceneFor(const Model& model, const PlanningCosts& found, const PlanOptions& plan_options) const;
@@ -198,7 +199,7 @@ Result<PlanningCosts> Engine::State::CostsForPlanning(const Model& model, const 
   PT_ASSIGN(PlanningProfile found, ProfileForPlanning(model, plan_options));
   const Profile measured = beside ? found.profile : Profile();
   PlanningCosts costs;
-  costs.costs = CostsFrom(model, std::move(found.profile), plan_options.allow_estimates);
+  costs.costs = CostsFrom(model, std::move(found.profile), plan_options.allow_estimates, true);
   if (beside) {
     costs.beside = MakeBesideCosts(*model.graph, measured_platform, model.candidates, measured,
                                    LibraryVersions(*machine), *costs.costs);
@@ -231,11 +232,13 @@ Result<PlanningProfile> Engine::State::ProfileForPlanning(const Model& model, co
   return found;
 }
 
-std::unique_ptr<CostModel> Engine::State::CostsFrom(const Model& model, Profile profile, bool allow_estimates) const {
+std::unique_ptr<CostModel> Engine::State::CostsFrom(const Model& model, Profile profile, bool allow_estimates,
+                                                    bool look_up_at_once) const {
   ProfiledCostsOptions costs;
   costs.library_versions = LibraryVersions(*machine);
   costs.allow_estimates = allow_estimates;
   costs.candidates = model.candidates;
+  costs.look_up_at_once = look_up_at_once;
   return MakeProfiledCosts(*model.graph, measured_platform, std::move(profile), costs);
 }
 
@@ -283,7 +286,7 @@ Result<Profile> Engine::ProfileOf(const Model& model) { return state_->ReadProfi
 
 Result<std::unique_ptr<CostModel>> Engine::CostsOf(const Model& model, const PlanOptions& options) {
   PT_ASSIGN(PlanningProfile found, state_->ProfileForPlanning(model, options));
-  return state_->CostsFrom(model, std::move(found.profile), options.allow_estimates);
+  return state_->CostsFrom(model, std::move(found.profile), options.allow_estimates, false);
 }
 
 Result<Plan> Engine::MakePlan(const Model& model, const PlanOptions& options, Explanations* explanations,

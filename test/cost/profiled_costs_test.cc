@@ -43,8 +43,9 @@ TEST_CASE("ProfiledCosts, ExactByContentWhereverTheCandidateLies", "[cost]") {
   ProfiledCostsOptions options;
   options.library_versions = kVersions;
   options.allow_estimates = false;
-  for (const bool listed : {false, true}) {
+  for (const auto& [listed, at_once] : {std::pair(false, true), std::pair(true, false), std::pair(true, true)}) {
     options.candidates = listed ? std::span<const Candidate>(candidates) : std::span<const Candidate>();
+    options.look_up_at_once = at_once;
     const auto costs = MakeProfiledCosts(graph, platform, profile, options);
     for (int repeat = 0; repeat < 2; ++repeat) {
       REQUIRE(costs->OfStep(candidates[0]).run.has_value());
@@ -64,6 +65,21 @@ TEST_CASE("ProfiledCosts, ExactByContentWhereverTheCandidateLies", "[cost]") {
       other.library = "unheard of";
       CHECK_FALSE(costs->OfStep(other).run.has_value());
     }
+  }
+}
+
+TEST_CASE("ProfiledCosts, OfAnEmptyProfileKnowOnlyWhatNoProfileHolds", "[cost]") {
+  const Platform platform = SamplePlatform();
+  const Graph graph = IndependentRelus(2);
+  const std::vector<Candidate> candidates = {RunsAlone(graph, NodeId(0u), kNarrow),
+                                             RunsAlone(graph, NodeId(1u), kWide)};
+  ProfiledCostsOptions options;
+  options.library_versions = kVersions;
+  options.candidates = candidates;
+  for (const bool at_once : {false, true}) {
+    options.look_up_at_once = at_once;
+    const auto costs = MakeProfiledCosts(graph, platform, {}, options);
+    for (const Candidate& candidate : candidates) CHECK_FALSE(costs->OfStep(candidate).run.has_value());
   }
 }
 

@@ -38,9 +38,11 @@ MeasurementKey CostKey(const Graph& graph, const Platform& platform, const Candi
 struct ProfiledCostsOptions {
   std::map<std::string, std::string> library_versions;  // name -> version, as in the keys
   bool allow_estimates = true;                          // false: what was not measured cannot run
-  // Candidates that will be asked for most: looked up at once. The costs of classes are read of them. Must outlive the
-  // model and stay unchanged.
+  // Candidates that will be asked for most. The costs of classes are read of them. Must outlive the model and stay
+  // unchanged.
   std::span<const Candidate> candidates = {};
+  // They are looked up at once, so that nobody waits for another's look-up; false: each when it is asked for.
+  bool look_up_at_once = true;
 };
 
 // graph and platform must outlive the model. What was not measured is predicted from what was measured of its like on

@@ -84,6 +84,7 @@ std::string Label(const CostScope& scope, const NeededKey& needed) {
 class Reader : public CostReader {
  public:
   explicit Reader(const CostReading& reading) : reading_(reading), makers_(FindMakers(reading.platform())) {
+    if (reading.is_empty()) return;
     for (const auto& [of, index] : KeenestOfClasses(reading.scope(), makers_)) {
       if (const auto share = ShareOf(reading.scope().candidates[index])) shares_[of] = *share;
     }

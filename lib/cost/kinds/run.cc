@@ -52,6 +52,7 @@ class Reader : public CostReader {
     if (!IsSizedBeforeRun(scope.graph, candidate.nodes)) {
       return simulated ? std::nullopt : std::optional(UnsizedStep(scope, candidate));
     }
+    if (reading_.is_empty()) return std::nullopt;  // keys of a huge graph take long
     const MeasurementKey key = scope.KeyOf(candidate);
     if (simulated) return reading_.TimeOf(key);  // as its file says, or not at all
     return reading_.TimeOrPrediction(key, [&]() -> WorkToPredict {
