@@ -30,7 +30,8 @@ constexpr Pass kPasses[] = {
      RecogniseRmsNormalization},
     // Behind widen-small-floats, which knows Einsum and would widen each part by itself.
     {"expand-einsum", "makes of an Einsum the sums, transpositions and products that it stands for", ExpandEinsum},
-    {"gather-whole-rows", "makes a Gather of a GatherElements that takes whole rows", GatherWholeRows},
+    {"gather-whole-rows", "makes Gather and ScatterND of GatherElements and ScatterElements of whole rows",
+     GatherWholeRows},
     {"sink-views", "computes element-wise operators after a product before the Reshape that separates them", SinkViews},
     {"share-common-subexpressions", "computes equal nodes of equal inputs once", ShareCommonSubexpressions},
     {"drop-dead-code", "drops what no graph output needs", DropDeadCode},

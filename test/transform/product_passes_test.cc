@@ -184,5 +184,24 @@ TEST_CASE("GatherWholeRows, IndicesAlongTheAxisAloneTakeRows", "[transform]") {
   CHECK(std::ranges::find(part, "GatherElements") != part.end());
 }
 
+// As networks on graphs add up the messages that reach a node.
+TEST_CASE("GatherWholeRows, UpdatesOfWholeRowsAreScattered", "[transform]") {
+  const auto scatters_rows = [](const std::string& type, const std::string& updates, const std::string& axis) {
+    const bool first = axis != "1";
+    const Ops ops = OperatorsAfter("input x float32[6,5]\ninput u float32" + updates + "\ninput k float32" +
+                                   (first ? "[4,1]" : "[1,4]") + "\nconst c " + type + (first ? "[4,1]" : "[1,4]") +
+                                   " ints 4 0 -1 4\nconst dims int64[2] ints " + (first ? "4 5" : "6 4") +
+                                   "\nt = Cast(k) to=" + (type == "int64" ? "7" : "6") +
+                                   "\ni = Add(t, c)\nj = Expand(i, dims)\ny = ScatterElements(x, j, u) axis=" + axis +
+                                   " reduction=\"add\"\noutput y\n");
+    return std::ranges::find(ops, "ScatterND") != ops.end();
+  };
+  CHECK(scatters_rows("int64", "[4,5]", "0"));
+  CHECK(scatters_rows("int64", "[4,5]", "-2"));
+  // ScatterND has no axis, and no indices of int32.
+  CHECK_FALSE(scatters_rows("int32", "[4,5]", "0"));
+  CHECK_FALSE(scatters_rows("int64", "[6,4]", "1"));
+}
+
 }  // namespace
 }  // namespace pt::testing
