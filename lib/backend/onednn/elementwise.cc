@@ -72,7 +72,7 @@ Result<KernelDescriptor> BuildElementwise(const Request& request) {
   PT_ASSIGN(const Desc dst, DescOf(request.out));
   const PostOps post{group.ops, dst, request.out.layout, Followed::kBinary};
 
-  const bool single = group.ops.size() == 1;
+  const bool single = group.ops.size() == 1 && !MistakesInfinity(group.ops[0]);
   auto build = [&]() -> Result<KernelDescriptor> {
     if (single && group.ops[0].kind == Pointwise::Kind::kEltwise) return BuildEltwise(request, post, *main, src, dst);
     if (single && group.ops[0].kind == Pointwise::Kind::kPrelu) return BuildPrelu(request, post, *main, src, dst);

@@ -61,14 +61,38 @@ Error Unsupported(std::string message) {
   return MakeError(ErrorCode::kUnsupported, "onednn.unsupported", std::move(message));
 }
 
+namespace {
+
+// Functions that oneDNN's plain loops compute otherwise at infinities and denormals than its kernels do: Relu as x
+// times 0, a quotient as the inverse times c.
+bool DiffersInLoops(const Pointwise& op) {
+  return op.algorithm == dnnl::algorithm::eltwise_pow || MistakesInfinity(op) ||
+         (op.algorithm == dnnl::algorithm::eltwise_relu && op.alpha == 0);
+}
+
+// Transposed convolutions that are made of a convolution's kernel compute what follows in loops behind it.
+bool HasLoops(const KernelDescriptor& descriptor) {
+  return descriptor.is_slow() || std::string_view(descriptor.call.description.impl_info_str()).starts_with("conv:");
+}
+
+Result<KernelDescriptor> BuildAny(const Request& request) {
+  if (!request.group.anchor.valid()) {
+    return request.group.has_integers() ? BuildOnIntegers(request) : BuildElementwise(request);
+  }
+  const Family* family = FindFamily(request.graph.node(request.group.anchor));
+  if (family == nullptr) return Unsupported("no family of this operator");
+  return family->build(request);
+}
+
+}  // namespace
+
 Result<KernelDescriptor> Build(const Request& request) {
   try {
-    if (!request.group.anchor.valid()) {
-      return request.group.has_integers() ? BuildOnIntegers(request) : BuildElementwise(request);
+    PT_ASSIGN(KernelDescriptor descriptor, BuildAny(request));
+    if (HasLoops(descriptor) && std::ranges::any_of(request.group.ops, DiffersInLoops)) {
+      return Unsupported("oneDNN has only loops for it, which are wrong for infinities");
     }
-    const Family* family = FindFamily(request.graph.node(request.group.anchor));
-    if (family == nullptr) return Unsupported("no family of this operator");
-    return family->build(request);
+    return descriptor;
   } catch (const dnnl::error& error) {
     return Unsupported(std::string("oneDNN: ") + error.what());
   }

@@ -53,6 +53,7 @@ std::optional<Ops> ScalarOps(const std::string& op, float c, bool swapped) {
   if (op == "Mul") return Ops{Times(c)};
   if (op == "Div" && swapped) return Ops{Eltwise(Algorithm::eltwise_pow, c, -1.0F)};
   if (op == "Div" && std::isnormal(1.0F / c)) return Ops{Times(1.0F / c)};
+  if (op == "Pow" && c == 0.5F) return std::nullopt;  // oneDNN takes the square root, which -infinity has none of
   if (op == "Pow" && !swapped) return Ops{Eltwise(Algorithm::eltwise_pow, 1.0F, c)};
   return std::nullopt;
 }
@@ -155,6 +156,12 @@ Pointwise Eltwise(dnnl::algorithm algorithm, float alpha, float beta) {
   op.alpha = alpha;
   op.beta = beta;
   return op;
+}
+
+bool MistakesInfinity(const Pointwise& op) {
+  constexpr auto kAvx512 = static_cast<unsigned>(dnnl::cpu_isa::avx512_core);
+  return op.algorithm == Algorithm::eltwise_gelu_erf &&
+         (static_cast<unsigned>(dnnl::get_effective_cpu_isa()) & kAvx512) == kAvx512;
 }
 
 bool IsStaticFloat(const Graph& graph, ValueId value) {

@@ -27,6 +27,9 @@ struct Pointwise {
 
 Pointwise Eltwise(dnnl::algorithm algorithm, float alpha = 0, float beta = 0);
 
+// Whether oneDNN's kernels for this processor make NaN of +infinity where the function is +infinity.
+bool MistakesInfinity(const Pointwise& op);
+
 // Static float32 tensors of at least one element and at most 12 dims.
 bool IsStaticFloat(const Graph& graph, ValueId value);
 // What the node does to its input `main` (a value of the node's output dims); nullopt when oneDNN

@@ -1,9 +1,12 @@
 #include <algorithm>
+#include <limits>
 
 #include "lib/backend/onednn/family.h"
 
 namespace pt::onednn {
 namespace {
+
+constexpr float kInfinity = std::numeric_limits<float>::infinity(), kMost = std::numeric_limits<float>::max();
 
 // The operand's dims as the primitive sees them: aligned to the result's rank, then flattened along
 // with it.
@@ -101,6 +104,8 @@ Result<dnnl::primitive_attr> Attributes(const Request& request, const PostOps& p
   }
   for (const Pointwise& op : ops) {
     if (op.kind == Pointwise::Kind::kEltwise) {
+      // Of the largest number it makes +infinity, and of NaN, which is -infinity then, NaN.
+      if (MistakesInfinity(op)) list.append_eltwise(dnnl::algorithm::eltwise_clip, -kInfinity, kMost);
       list.append_eltwise(op.algorithm, op.alpha, op.beta);
       continue;
     }
