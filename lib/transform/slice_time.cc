@@ -223,6 +223,9 @@ bool Slicer::TreatsStepsAlike(const Node& node) const {
   }
   if (node.op == "LayerNormalization") {
     const Result<size_t> axis = ReadAxis(node, graph_.opset(), in->size());
+    for (size_t i = 1; i < node.inputs.size(); ++i) {
+      if (node.inputs[i].valid() && !IsConstantOnSteps(node.inputs[i], in->size())) return false;
+    }
     return axis.ok() && *axis != 0;
   }
   return false;

@@ -452,6 +452,13 @@ class DnnSiteMaker {
     }
     const int64_t columns = Count(Dims(x->dims().begin() + axis, x->dims().end()));
     if (Count(scale->dims()) != columns) return site_.Unsupported("its scale is not one value per element");
+    const size_t row_rank = x->dims().size() - static_cast<size_t>(axis);
+    for (size_t i = 1; i < 3; ++i) {
+      const Operand* const operand = site_.Input(i);
+      for (size_t d = 0; operand != nullptr && d + row_rank < operand->dims().size(); ++d) {
+        if (operand->dims()[d] != 1) return site_.Unsupported("its scale or bias varies between rows");
+      }
+    }
     const int64_t rows = Count(x->dims()) / columns;
     row_ = DnnTensor{x->type(), {rows, columns, 1, 1}, {columns, 1, 1, 1}};
     DnnNode made;

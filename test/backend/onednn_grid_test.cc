@@ -460,6 +460,18 @@ TEST_CASE("OneDnnGrid, EveryOrderOfTheResultAndMaskOfTheOperandIsRightOrRefused"
   }
 }
 
+// oneDNN's kernels write a result in another order than the input's as if it lay like that.
+TEST_CASE("OneDnnGrid, LayerNormalizationFromAnyOrderIntoAnyIsRightOrRefused", "[backend]") {
+  std::vector<Point> points = WithBf16(Others());
+  std::erase_if(points, [](const Point& point) { return point.text.find("LayerNorm") == std::string::npos; });
+  // Of more dims, and in blocks, next to all is refused.
+  std::erase_if(points, [](const Point& point) {
+    return (point.result_layout + point.main_layout).find_first_of("d0123456789") != std::string::npos;
+  });
+  CHECK(points.size() > 100);
+  HoldToReference(points, 1);
+}
+
 TEST_CASE("OneDnnGrid, TheWholeGridIsRightOrRefused", "[.nightly]") {
   for (const Family& family : Families()) {
     INFO(family.name);

@@ -1,4 +1,6 @@
 // Softmax, LogSoftmax, LRN and LayerNormalization.
+#include <algorithm>
+
 #include "lib/backend/onednn/family.h"
 #include "partitiontuner/graph/operators/axis.h"
 #include "partitiontuner/graph/operators/normalizations.h"
@@ -21,6 +23,16 @@ std::optional<std::string> WhyNotFloatOperator(const Graph& graph, const Node& n
 void AddSourceAndResult(KernelDescriptor& descriptor, const Desc& src, const Desc& dst) {
   descriptor.call.arguments.push_back({DNNL_ARG_SRC, Argument::Source::kInput, 0, src});
   descriptor.call.arguments.push_back({DNNL_ARG_DST, Argument::Source::kOutput, 0, dst});
+}
+
+Dims WithoutLeadingOnes(const Dims& dims) {
+  return {std::ranges::find_if(dims, [](int64_t dim) { return dim != 1; }), dims.end()};
+}
+
+// oneDNN's kernels go from row to row of what they read, and write as they read, wherever the result is to lie.
+bool HasPlainRows(const Desc& matrix) {
+  const Dims dims = matrix.get_dims(), strides = matrix.get_strides();
+  return (dims[0] == 1 || strides[0] == dims[1]) && (dims[1] == 1 || strides[1] == 1);
 }
 
 }  // namespace
@@ -85,13 +97,11 @@ std::optional<std::string> WhyNotLayerNorm(const Graph& graph, const Node& node)
   const Dims x = DimsOf(graph, node.inputs[0]);
   const Result<size_t> axis = ReadAxis(node, graph.opset(), x.size());
   if (!axis.ok()) return "its axis is out of range";
-  int64_t width = 1;
-  for (size_t i = *axis; i < x.size(); ++i) width *= x[i];
+  const Dims row(x.begin() + static_cast<std::ptrdiff_t>(*axis), x.end());
   for (size_t i = 1; i < node.inputs.size(); ++i) {
-    if (!node.inputs[i].valid()) continue;
-    int64_t count = 1;
-    for (int64_t d : DimsOf(graph, node.inputs[i])) count *= d;
-    if (count != width) return "scale or bias broadcasts";
+    if (node.inputs[i].valid() && WithoutLeadingOnes(DimsOf(graph, node.inputs[i])) != WithoutLeadingOnes(row)) {
+      return "scale or bias broadcasts";
+    }
   }
   return std::nullopt;
 }
@@ -109,6 +119,7 @@ Result<KernelDescriptor> BuildLayerNorm(const Request& request) {
   KernelDescriptor descriptor;
   PT_ASSIGN(const Desc src, ReshapedDesc(request.in[*main], flat));
   PT_ASSIGN(const Desc dst, ReshapedDesc(request.out, flat));
+  if (!HasPlainRows(src) || !HasPlainRows(dst)) return Unsupported("rows lie apart or in another order");
   PT_ASSIGN(const dnnl::primitive_attr attributes, Attributes(request, {{}, dst, RowMajor(2)}, descriptor));
   auto flags = dnnl::normalization_flags::none;
   const Desc vector = PlainDesc({flat[1]});

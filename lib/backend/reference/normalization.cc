@@ -121,7 +121,34 @@ Result<Routine> BatchNormalization(Site& site) {
   });
 }
 
-// Rows from `axis` on; scale and bias broadcast to a row. RMS leaves the mean in.
+// Scale or bias: what broadcasts to the whole input, one row at a time.
+struct RowParameter {
+  Broadcast<1> within;
+  std::vector<int64_t> dims, strides;  // of the dims before the rows
+
+  int64_t OffsetOf(int64_t row) const {
+    int64_t offset = 0;
+    for (size_t d = dims.size(); d-- > 0; row /= dims[d]) offset += row % dims[d] * strides[d];
+    return offset;
+  }
+};
+
+RowParameter MakeRowParameter(const std::vector<int64_t>& operand, const std::vector<int64_t>& dims, int64_t axis) {
+  std::vector<int64_t> aligned(dims.size() - operand.size(), 1);
+  aligned.insert(aligned.end(), operand.begin(), operand.end());
+  RowParameter parameter;
+  parameter.within = MakeBroadcast<1>({std::vector<int64_t>(aligned.begin() + axis, aligned.end())},
+                                      std::vector<int64_t>(dims.begin() + axis, dims.end()));
+  parameter.dims.assign(dims.begin(), dims.begin() + axis);
+  parameter.strides.assign(static_cast<size_t>(axis), 0);
+  int64_t stride = 1;
+  for (size_t d = aligned.size(); d-- > 0; stride *= aligned[d]) {
+    if (d < static_cast<size_t>(axis) && aligned[d] != 1) parameter.strides[d] = stride;
+  }
+  return parameter;
+}
+
+// Rows from `axis` on; scale and bias broadcast to the input. RMS leaves the mean in.
 template <bool centred>
 Result<Routine> RowNormalization(Site& site) {
   PT_CHECK_OK(site.NeedInputs(2, centred ? 3 : 2));
@@ -138,15 +165,12 @@ Result<Routine> RowNormalization(Site& site) {
   for (size_t i = 1; i < site.in.size(); ++i) {
     if (!site.has(i)) continue;
     if (site.in[i].type != site.in[0].type) return site.Unsupported("is not supported with inputs of different types");
-    if (site.in[i].dims != row_dims && (site.in[i].rank() > static_cast<int64_t>(row_dims.size()))) {
-      return site.Unsupported("is not supported with a scale that varies between rows");
-    }
-    const std::array<TensorFacts, 2> pair = {TensorFacts{site.in[0].type, row_dims, {}, true}, site.in[i]};
+    const std::array<TensorFacts, 2> pair = {TensorFacts{site.in[0].type, dims, {}, true}, site.in[i]};
     PT_ASSIGN(const std::vector<int64_t> together, BroadcastDims(site, pair));
-    if (together != row_dims) return site.Invalid("scale or bias do not broadcast to a row");
+    if (together != dims) return site.Invalid("scale or bias do not broadcast to its input");
   }
-  const auto scale_walk = MakeBroadcast<1>({site.in[1].dims}, row_dims);
-  const auto bias_walk = MakeBroadcast<1>({site.has(2) ? site.in[2].dims : std::vector<int64_t>{1}}, row_dims);
+  const RowParameter scales = MakeRowParameter(site.in[1].dims, dims, axis);
+  const RowParameter biases = MakeRowParameter(site.has(2) ? site.in[2].dims : std::vector<int64_t>{}, dims, axis);
   const double epsilon = ReadEpsilon(site.node);
   const bool wants_mean = centred && site.out.size() > 1, wants_inverse = centred && site.out.size() > 2;
   return VisitFloats(site, site.in[0].type, [&]<typename T>() -> Result<Routine> {
@@ -163,16 +187,16 @@ Result<Routine> RowNormalization(Site& site) {
             spread /= static_cast<double>(row);
           }
           const double inverse = 1 / std::sqrt(spread + epsilon);
-          const T* scale = run.in<T>(1);
-          const T* bias = run.in<T>(2);
-          scale_walk.ForEachRow(nullptr, 0, [&](int64_t at, const auto& from, const auto& steps, int64_t n) {
+          const T* const scale = run.in<T>(1) + scales.OffsetOf(r);
+          scales.within.ForEachRow(nullptr, 0, [&](int64_t at, const auto& from, const auto& steps, int64_t n) {
             for (int64_t i = 0; i < n; ++i) {
               out[at + i] =
                   static_cast<T>((static_cast<double>(in[at + i]) - mean) * inverse) * scale[from[0] + i * steps[0]];
             }
           });
-          if (bias != nullptr) {
-            bias_walk.ForEachRow(nullptr, 0, [&](int64_t at, const auto& from, const auto& steps, int64_t n) {
+          if (run.in<T>(2) != nullptr) {
+            const T* const bias = run.in<T>(2) + biases.OffsetOf(r);
+            biases.within.ForEachRow(nullptr, 0, [&](int64_t at, const auto& from, const auto& steps, int64_t n) {
               for (int64_t i = 0; i < n; ++i) out[at + i] += bias[from[0] + i * steps[0]];
             });
           }
