@@ -1,7 +1,11 @@
 // Every attribute of Resize, over every library: what is offered is what the reference library computes.
+#include <algorithm>
 #include <catch2/catch_test_macros.hpp>
+#include <functional>
 
 #include "test/testing/check_case.h"
+#include "test/testing/evaluate_graph.h"
+#include "test/testing/run_candidate.h"
 #include "test/testing/test_machine.h"
 
 namespace pt::testing {
@@ -87,6 +91,63 @@ TEST_CASE("Conformance, ResizeByEveryAttributeEqualsTheReferenceLibrary", "[conf
 
 TEST_CASE("Conformance, ResizeByEveryAttributeAtOnceEqualsTheReferenceLibrary", "[conformance][slow]") {
   CheckEvery(1, 0);
+}
+
+namespace {
+
+// first + step·i along the last dim.
+Tensor Ramp(float first, float step) {
+  std::vector<float> numbers;
+  for (int i = 0; i < 4 * 7; ++i) numbers.push_back(first + step * static_cast<float>(i % 7));
+  return Tensor::Float32({1, 1, 4, 7}, numbers);
+}
+
+// expected: of places along the last dim.
+void CheckWhole(DataType type, const Tensor& input, const std::string& sizes, const std::string& attributes,
+                const std::function<float(int64_t)>& expected) {
+  const std::string to = std::to_string(static_cast<int>(type));
+  const std::string text = "input x float32[1,1,4,7]\nconst t int64[2] ints " + sizes + "\nw = Cast(x) to=" + to +
+                           "\nr = Resize(w, _, _, t) axes=[2,3] " + attributes + "\ny = Cast(r) to=1\noutput y\n";
+  INFO(text);
+  const Graph graph = LoadCase({"", text.c_str()});
+  const auto values = EvaluateGraph(graph, {&input, 1});
+  REQUIRE(values.ok());
+  const Tensor y = OutputsOf(graph, *values)[0];
+  std::vector<float> numbers;
+  for (int64_t i = 0; i < y.element_count(); ++i) numbers.push_back(expected(i % y.dims()[3]));
+  CHECK(Difference(y, Tensor::Float32(y.dims(), numbers), 0) == "");
+}
+
+}  // namespace
+
+// Weights are fractions that add up to one only nearly: what is a whole number came out as the one before it.
+TEST_CASE("Resize, OfIntegersGivesWhatIsAnInteger", "[conformance]") {
+  for (const DataType of :
+       {DataType::kUint8, DataType::kInt8, DataType::kInt16, DataType::kUint16, DataType::kInt32, DataType::kInt64}) {
+    for (const char* sizes : {"8 8", "12 12", "5 9", "3 4", "10 13", "17 21", "29 50"}) {
+      for (const std::string& mode : Modes()) {
+        for (const char* coordinates :
+             {"half_pixel", "half_pixel_symmetric", "pytorch_half_pixel", "align_corners", "asymmetric"}) {
+          for (const float value : {1.0F, 3.0F, 100.0F, 127.0F}) {
+            CheckWhole(of, Ramp(value, 0), sizes, mode + " coordinate_transformation_mode=\"" + coordinates + "\"",
+                       [&](int64_t) { return value; });
+          }
+        }
+      }
+    }
+    for (const int64_t times : {2, 3, 5, 6, 7, 11, 13}) {
+      const auto step = static_cast<float>(times), last = 6 * step;
+      const std::string corners = "4 " + std::to_string(6 * times + 1), all = "4 " + std::to_string(7 * times);
+      const std::string mode = "mode=\"linear\" coordinate_transformation_mode=";
+      CheckWhole(of, Ramp(5, step), corners, mode + "\"align_corners\"",
+                 [&](int64_t o) { return 5 + static_cast<float>(o); });
+      CheckWhole(of, Ramp(5, step), all, mode + "\"asymmetric\"",
+                 [&](int64_t o) { return 5 + std::min(static_cast<float>(o), last); });
+      if (times % 2 == 0) continue;
+      CheckWhole(of, Ramp(5, step), all, mode + "\"half_pixel\"",
+                 [&](int64_t o) { return 5 + std::clamp(static_cast<float>(o - (times - 1) / 2), 0.0F, last); });
+    }
+  }
 }
 
 }  // namespace pt::testing

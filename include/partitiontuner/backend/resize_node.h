@@ -81,7 +81,8 @@ double ReachOf(const ResizeNode& node, const ResizedAxis& dim);
 // The weight of the element at index i, which may lie outside the input, before weights are made to add up to 1.
 double WeightOf(const ResizeNode& node, const ResizedAxis& dim, double source, int64_t i);
 
-// An element of the result, made of its sum: what is no integer is cut off, what is out of range becomes the bound. All
+// An element of the result, made of its sum: what is no integer is cut off, as ONNX Runtime does (the standard does not
+// say), but what is one but for the rounding of weights stays one; what is out of range becomes the bound. All
 // libraries that resize integers call it with sums whose weights, products and sums are in double, dim after dim, and
 // in the order of ForTaps.
 template <typename T>
@@ -89,6 +90,8 @@ T ResizedElement(double sum) {
   if constexpr (std::is_integral_v<T>) {
     constexpr auto kLow = static_cast<double>(std::numeric_limits<T>::min());
     constexpr auto kHigh = static_cast<double>(std::numeric_limits<T>::max());
+    constexpr double kNoise = 1e-9, kRelativeNoise = 1e-11, kMostNoise = 0.01;
+    sum += std::copysign(std::min(kNoise + kRelativeNoise * std::fabs(sum), kMostNoise), sum);
     sum = sum < kLow ? kLow : sum;
     sum = sum > kHigh ? kHigh : sum;
   }
