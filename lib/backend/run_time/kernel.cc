@@ -1,60 +1,49 @@
 #include "lib/backend/run_time/kernel.h"
 
-#include <algorithm>
+#include <functional>
 #include <mutex>
 #include <new>
 
 namespace pt::run_time {
 namespace {
 
-// What a step stays ready for, in sizes; those with large kernels count for several.
-constexpr size_t kMostRoom = 64, kHeavyRoom = 4;
+// What every step stays ready for, in sizes; those with large kernels count for several.
+constexpr size_t kOwnRoom = 64, kHeavyRoom = 4;
 
 using Pointer = std::shared_ptr<const Specialisation>;
 
 size_t RoomOf(const Pointer& made) { return made->is_heavy ? kHeavyRoom : 1; }
 
-template <typename T>
-void MoveToFront(std::vector<T>& entries, size_t at) {
-  std::rotate(entries.begin(), entries.begin() + static_cast<ptrdiff_t>(at),
-              entries.begin() + static_cast<ptrdiff_t>(at) + 1);
-}
-
-// Those that were used least recently make room.
-template <typename T, typename Made>
-void AddToFront(std::vector<T>& entries, T entry, const Made& made) {
-  entries.insert(entries.begin(), std::move(entry));
-  size_t room = 0;
-  for (size_t i = 0; i < entries.size(); ++i) {
-    room += RoomOf(made(entries[i]));
-    if (room <= kMostRoom) continue;
-    entries.resize(i);
-    return;
+size_t HashOf(TensorSlots in) {
+  size_t hash = 0;
+  for (const TensorView* view : in) {
+    for (const int64_t dim : view->layout.dims) hash = hash * 1'000'003 + static_cast<size_t>(dim) + 1;
   }
+  return hash;
 }
 
 // The specialisations of one step, shared by all that run it. Thread-safe.
 class Sizes {
  public:
-  Sizes(Specialiser specialiser, std::unique_ptr<Kernel> plain)
-      : specialiser_(std::move(specialiser)), plain_(std::move(plain)) {}
+  Sizes(Specialiser specialiser, std::unique_ptr<Kernel> plain, SharedRooms rooms)
+      : specialiser_(std::move(specialiser)),
+        plain_(std::move(plain)),
+        rooms_(std::move(rooms)),
+        made_(kOwnRoom, rooms_.made) {}
 
   Result<Pointer> For(TensorSlots in, TensorSlots out, Team* team) {
+    const size_t hash = HashOf(in);
     {
       const std::lock_guard lock(mutex_);
-      for (size_t i = 0; i < made_.size(); ++i) {
-        if (!made_[i]->IsFor(in)) continue;
-        MoveToFront(made_, i);
-        return made_.front();
-      }
+      if (const Pointer* made = made_.Find(hash, [&](const Pointer& entry) { return entry->IsFor(in); })) return *made;
     }
     PT_ASSIGN(Pointer made, specialiser_.Make(in, out, team));
     const std::lock_guard lock(mutex_);
-    AddToFront(made_, made, [](const Pointer& entry) { return entry; });
-    return made;
+    return made_.Add(hash, made, RoomOf(made));
   }
 
   const Kernel* plain() const { return plain_.get(); }
+  const std::shared_ptr<SharedRoom>& room_of_placed() const { return rooms_.placed; }
   bool is_sized(size_t output) const {
     return specialiser_.graph().value(specialiser_.outputs()[output]).type.is_static();
   }
@@ -62,8 +51,9 @@ class Sizes {
  private:
   const Specialiser specialiser_;
   const std::unique_ptr<Kernel> plain_;
+  const SharedRooms rooms_;
   std::mutex mutex_;
-  std::vector<Pointer> made_;  // the one used last first
+  RecentlyUsed<Pointer> made_;
 };
 
 // A specialisation at addresses.
@@ -111,7 +101,11 @@ class Placed {
 class Bound final : public BoundKernel {
  public:
   Bound(std::shared_ptr<Sizes> sizes, TensorSlots in, TensorSlots out, std::unique_ptr<BoundKernel> plain)
-      : sizes_(std::move(sizes)), in_(in.begin(), in.end()), out_(out.begin(), out.end()), plain_(std::move(plain)) {}
+      : sizes_(std::move(sizes)),
+        in_(in.begin(), in.end()),
+        out_(out.begin(), out.end()),
+        plain_(std::move(plain)),
+        placed_(kOwnRoom, sizes_->room_of_placed()) {}
 
   Status Enqueue(const RunContext& run) noexcept override try {
     Result<Pointer> made = sizes_->For(in_, out_, run.stream.team());
@@ -134,20 +128,16 @@ class Bound final : public BoundKernel {
 
  private:
   Placed& PlacedFor(const Pointer& made) {
-    for (size_t i = 0; i < placed_.size(); ++i) {
-      if (placed_[i]->made() != made) continue;
-      MoveToFront(placed_, i);
-      return *placed_.front();
-    }
-    AddToFront(placed_, std::make_unique<Placed>(made),
-               [](const std::unique_ptr<Placed>& entry) { return entry->made(); });
-    return *placed_.front();
+    using Entry = std::unique_ptr<Placed>;
+    const size_t hash = std::hash<Pointer>()(made);
+    if (Entry* known = placed_.Find(hash, [&](const Entry& entry) { return entry->made() == made; })) return **known;
+    return *placed_.Add(hash, std::make_unique<Placed>(made), RoomOf(made));
   }
 
   std::shared_ptr<Sizes> sizes_;
   const std::vector<const TensorView*> in_, out_;
   std::unique_ptr<BoundKernel> plain_;
-  std::vector<std::unique_ptr<Placed>> placed_;  // the one used last first
+  RecentlyUsed<std::unique_ptr<Placed>> placed_;
 };
 
 class RunTimeKernel final : public Kernel {
@@ -169,8 +159,9 @@ class RunTimeKernel final : public Kernel {
 
 }  // namespace
 
-std::unique_ptr<Kernel> MakeKernel(Specialiser specialiser, std::unique_ptr<Kernel> plain) {
-  return std::make_unique<RunTimeKernel>(std::make_shared<Sizes>(std::move(specialiser), std::move(plain)));
+std::unique_ptr<Kernel> MakeKernel(Specialiser specialiser, std::unique_ptr<Kernel> plain, SharedRooms rooms) {
+  auto sizes = std::make_shared<Sizes>(std::move(specialiser), std::move(plain), std::move(rooms));
+  return std::make_unique<RunTimeKernel>(std::move(sizes));
 }
 
 }  // namespace pt::run_time

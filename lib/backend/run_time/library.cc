@@ -21,6 +21,9 @@ constexpr const char* kVersion = "1";
 // The variant that loses no NaN, where there is another.
 constexpr std::string_view kKeepNan = "nan";
 
+// Sizes that the steps of all sessions together stay ready for beyond those of each: some 20 KB apiece.
+constexpr size_t kSharedRoom = 8192;
+
 // Numbers of a type that is known.
 bool IsNumeric(const Graph& graph, std::span<const ValueId> values) {
   return std::ranges::all_of(values, [&](ValueId id) {
@@ -76,8 +79,8 @@ class RunTimeLibrary final : public Library, public TellsOfNan {
       same.variant.clear();
       PT_ASSIGN(plain, reference().Compile(graph, same, in, out, context));
     }
-    return MakeKernel(Specialiser(graph, candidate, KeepsNan(graph, candidate), context, libraries()),
-                      std::move(plain));
+    return MakeKernel(Specialiser(graph, candidate, KeepsNan(graph, candidate), context, libraries()), std::move(plain),
+                      rooms_);
   }
 
  private:
@@ -124,6 +127,7 @@ class RunTimeLibrary final : public Library, public TellsOfNan {
     }
   }
 
+  const SharedRooms rooms_{std::make_shared<SharedRoom>(kSharedRoom), std::make_shared<SharedRoom>(kSharedRoom)};
   mutable std::once_flag made_;
   mutable std::shared_ptr<const Libraries> libraries_;
 };
