@@ -283,48 +283,10 @@ std::string WriteJson(const Json& json, int indent) {
   return out;
 }
 
-Result<int64_t> JsonInt(const Json& object, std::string_view key, std::string_view where) {
-  PT_ASSIGN(const Json* field, Field(object, key, where));
-  if (const int64_t* i = field->as_int()) return *i;
-  return FieldError(where, key, "is not an integer");
-}
-
-Result<uint64_t> JsonUnsigned(const Json& object, std::string_view key, std::string_view where) {
-  PT_ASSIGN(const Json* field, Field(object, key, where));
-  const int64_t* i = field->as_int();
-  if (i == nullptr) return FieldError(where, key, "is not an integer");
-  if (*i < 0) return FieldError(where, key, "is " + std::to_string(*i) + ", below 0");
-  return static_cast<uint64_t>(*i);
-}
-
-Result<double> JsonNumber(const Json& object, std::string_view key, std::string_view where) {
-  PT_ASSIGN(const Json* field, Field(object, key, where));
-  if (const auto d = field->as_number()) return *d;
-  return FieldError(where, key, "is not a number");
-}
-
 Result<std::string> JsonString(const Json& object, std::string_view key, std::string_view where) {
   PT_ASSIGN(const Json* field, Field(object, key, where));
   if (const std::string* s = field->as_string()) return *s;
   return FieldError(where, key, "is not a string");
-}
-
-Result<bool> JsonBool(const Json& object, std::string_view key, std::string_view where) {
-  PT_ASSIGN(const Json* field, Field(object, key, where));
-  if (const bool* b = field->as_bool()) return *b;
-  return FieldError(where, key, "is not true or false");
-}
-
-Result<const Json::Array*> JsonArray(const Json& object, std::string_view key, std::string_view where) {
-  PT_ASSIGN(const Json* field, Field(object, key, where));
-  if (const Json::Array* a = field->as_array()) return a;
-  return FieldError(where, key, "is not an array");
-}
-
-Result<const Json*> JsonObject(const Json& object, std::string_view key, std::string_view where) {
-  PT_ASSIGN(const Json* field, Field(object, key, where));
-  if (field->as_object() != nullptr) return field;
-  return FieldError(where, key, "is not an object");
 }
 
 }  // namespace pt

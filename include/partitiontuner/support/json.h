@@ -67,13 +67,8 @@ Result<Json> ParseJson(std::string_view text, std::string_view what, const Limit
 // line. Non-finite numbers are written as null.
 std::string WriteJson(const Json& json, int indent = 2);
 
-// Readers of one field of an object, with errors that name `where` (e.g. "steps[3]") and the key.
-Result<int64_t> JsonInt(const Json& object, std::string_view key, std::string_view where);
-Result<uint64_t> JsonUnsigned(const Json& object, std::string_view key, std::string_view where);
-Result<double> JsonNumber(const Json& object, std::string_view key, std::string_view where);
+// One text of an object, with errors that name `where` (e.g. "profile") and the key. Structs are read by their Fields
+// (fields.h).
 Result<std::string> JsonString(const Json& object, std::string_view key, std::string_view where);
-Result<bool> JsonBool(const Json& object, std::string_view key, std::string_view where);
-Result<const Json::Array*> JsonArray(const Json& object, std::string_view key, std::string_view where);
-Result<const Json*> JsonObject(const Json& object, std::string_view key, std::string_view where);
 
 }  // namespace pt
