@@ -19,7 +19,7 @@ bool IsExact(const Node& node);
 // One number from one number of each operand: nothing is summed, and nothing is lost where large numbers cancel.
 bool IsOfSingleNumbers(const Node& node);
 
-// Of results of that type. None but for float32, float16 and bfloat16, none for exact results in float32, and none for
+// Of results of that type. Only for float32, float16 and bfloat16; none for exact results in float32, and none for
 // nodes with nested graphs, whose inner nodes have their own.
 RoundingNoise RoundingNoiseOf(const Node& node, DataType type);
 

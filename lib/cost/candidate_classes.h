@@ -14,7 +14,7 @@ namespace pt {
 // Operator of the heaviest node, library, unit class, math.
 using CandidateClass = std::tuple<std::string, std::string, UnitClassId, MathMode>;
 
-// Empty where nobody can measure the candidate on host cores: on other devices, simulated ones, or of sizes that only
+// Empty where the candidate cannot be measured on host cores: on other devices, simulated ones, or of sizes that only
 // the run knows.
 std::optional<CandidateClass> ClassOf(const Graph& graph, const Platform& platform, const Candidate& candidate);
 

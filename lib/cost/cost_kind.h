@@ -58,7 +58,7 @@ class CostReading {
   const Predict predict_;
 };
 
-// Fills in what one kind knows, each in its own fields. Made once a cost model, asked before planners are, but for
+// Fills in what one kind knows, each in its own fields. Made once a cost model, asked before planners are, except for
 // steps of candidates that are not among the scope's. Thread-safe.
 class CostReader {
  public:

@@ -33,7 +33,7 @@ class Law {
 std::vector<std::optional<Law>> FitLaws(std::span<const LawKind> kinds, LawSamples samples);
 
 // Samples that are left out together: whole works, so that none is ever on both sides; or whole families, which says
-// what a law is worth for a family that nobody has measured.
+// what a law is worth for a family that was not measured.
 enum class FoldsBy : uint8_t { kWork, kFamily };
 inline constexpr size_t kFolds = 5;
 // The fold of each sample, of equal sizes as far as may be; empty with fewer than kFolds different works or families.

@@ -48,10 +48,10 @@ struct ReorderKeyWords {
   uint64_t reuse_kib = 0;
 };
 
-// Empty where the text is no such key, or of a tensor whose dims only a run knows.
+// Empty where the text is not such a key, or of a tensor whose dims only a run knows.
 std::optional<RunKey> ReadRunKey(std::string_view key_text);
 std::optional<ReorderKeyWords> ReadReorderKey(std::string_view key_text);
-// "[3,3]"; empty where the text is no list of integers.
+// "[3,3]"; empty where the text is not a list of integers.
 std::optional<std::vector<int64_t>> ReadIntegers(std::string_view text);
 
 }  // namespace pt

@@ -28,7 +28,7 @@ struct WorkToPredict {
 
 class Predictor {
  public:
-  // Measurements of other methods, failures and what is no work (copies, overheads, waits, fetches) are no samples.
+  // Measurements of other methods, failures and what is not work (copies, overheads, waits, fetches) are not samples.
   explicit Predictor(const Profile& profile);
 
   // Empty where nothing was measured that tells something. Thread-safe.

@@ -13,7 +13,7 @@ struct Entrant {
   bool several_streams = false;  // on some device beside the host the plan's groups run in several streams
 };
 
-// Those that run, by beside_ns but for the first, which runs in any case: `most` of them, at least 1, and beyond that
+// Those that run, by beside_ns, after the first, which runs in any case: `most` of them, at least 1, and beyond that
 // number those that always run and are predicted to take no more than a quarter longer than the first, and the best of
 // those that use several streams where the first does not, or the other way round.
 std::vector<Finalist> Admit(std::vector<Entrant> entrants, uint32_t most);

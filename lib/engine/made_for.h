@@ -21,7 +21,7 @@ ProfileSummary SummaryOf(const Profile& profile);
 // Of a plan of the model that is to be kept.
 MadeFor MadeForOf(const Model& model, const Machine& machine, const Plan& plan, const ProfileSummary& profile,
                   const PlanOptions& options);
-// Graph, machine and versions alone, for a plan that is kept by nobody.
+// Graph, machine and versions alone, for a plan that is not kept.
 MadeFor MadeForOf(const Graph& graph, const Machine& machine, const Plan& plan);
 
 }  // namespace pt

@@ -1,4 +1,4 @@
-// What costs say of a plan that is complete but for its times.
+// What costs say of a plan that is complete except for its times.
 #pragma once
 
 #include "partitiontuner/cost/cost_model.h"

@@ -1,4 +1,4 @@
-// RoughCosts: orders of magnitude for a machine nobody has profiled, so that a model can run at all. Every answer is
+// RoughCosts: orders of magnitude for a machine that was not profiled, so that a model can run at all. Every answer is
 // marked kEstimated with an error of 100 %; nothing is ever compared with measurements.
 #pragma once
 

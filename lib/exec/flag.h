@@ -30,7 +30,7 @@ class SpinTimer {
   // False when it is time to sleep.
   bool KeepSpinning();
   uint32_t turns() const { return turns_; }
-  // For loops that nobody can wake: a pause of some tens of microseconds.
+  // For loops that nothing can wake: a pause of some tens of microseconds.
   static void Doze();
 
  private:
@@ -94,7 +94,7 @@ class Flag {
 // Set once for one waiter. Whoever sets it never touches it afterwards, so that the waiter may destroy it at once.
 class Latch {
  public:
-  void Reset() { word_.store(kOpen, std::memory_order_relaxed); }  // nobody waits or sets
+  void Reset() { word_.store(kOpen, std::memory_order_relaxed); }  // no thread waits or sets
   void Set();
   // False when the limits are over first; looked at only while the caller would sleep.
   bool WaitWithin(const RunLimits& limits, SpinTimer timer);

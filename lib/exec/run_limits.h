@@ -26,7 +26,7 @@ class RunLimits {
   }
 
   bool Over() const { return Cancelled() || (deadline_ns_ != kNever && NowNs() >= deadline_ns_); }
-  // When a sleeper has to look again. A token wakes nobody, so whoever may be cancelled looks often.
+  // When a sleeper has to look again. A token wakes no thread, so one that may be cancelled looks often.
   int64_t NextLookNs() const {
     constexpr int64_t kBetweenLooksNs = 1'000'000;
     return cancel_ == nullptr ? deadline_ns_ : std::min(deadline_ns_, NowNs() + kBetweenLooksNs);

@@ -60,7 +60,7 @@ class RunState : public CoreJob, protected StopFlag {
     int64_t waiting_since_ns = 0;  // 0 = has not waited since its last step
     int64_t step_end_ns = 0;       // of the step before; 0 = there has been something else since
     int64_t segment_launch_ns = 0;
-    bool recorded = false;  // a segment, so that its launch is no ordinary one
+    bool recorded = false;  // a segment, so that its launch is not an ordinary one
   };
   // Traced runs: what ties a device's clock to the host's.
   struct DeviceClock {

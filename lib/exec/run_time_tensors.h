@@ -1,6 +1,6 @@
 // RunTimeTensors: the instances of a plan whose size is known only at run time, and their lives. Each gets storage,
 // bytes or a Datum, when the step that makes it asks for it, and gives it back when the last step that reads it is
-// over, whichever that is. The steps of a plan are ordered by happens-before, so nobody reads before or after.
+// over, whichever that is. The steps of a plan are ordered by happens-before, so no step reads before or after.
 #pragma once
 
 #include <atomic>

@@ -22,7 +22,7 @@ class WorkerTeam : public Team {
   uint32_t width() const override { return width_; }
   // Each core runs neighbouring indices, those of the leader first: steps that divide their tensors in order then find
   // on a core what the step before left there. A core that does not turn up (taken away by the system) has its share
-  // done by the leader or its captain, so that nobody waits for one who sleeps.
+  // done by the leader or its captain, so that no core waits for one that sleeps.
   void ParallelFor(uint32_t n, ParallelBody body) override;
   void OnEveryCore(ParallelBody body) override;
 

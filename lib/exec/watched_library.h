@@ -8,7 +8,7 @@
 
 namespace pt {
 
-// Offers what `library` does, but for what the watch excludes; the watch outlives it and its kernels. After its first
+// Offers what `library` does, except what the watch excludes; the watch outlives it and its kernels. After its first
 // call a kernel is called as without, through one more virtual call.
 std::unique_ptr<Library> MakeWatchedLibrary(std::unique_ptr<Library> library, KernelWatch& watch);
 

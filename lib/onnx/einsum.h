@@ -13,7 +13,7 @@ std::string EinsumFault(std::string_view equation, size_t operands);
 
 struct EinsumTerm {
   std::string labels;              // without spaces
-  std::optional<size_t> ellipsis;  // how many labels stand before it
+  std::optional<size_t> ellipsis;  // how many labels come before it
 };
 
 // Reads a term up to a ',' or the end and takes it from `rest`; nothing when there is anything else in it.

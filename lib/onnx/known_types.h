@@ -19,7 +19,7 @@ class KnownTypes {
 
   // Null when nothing is known.
   const proto::TypeProto* type(const std::string& name) const;
-  // Null when the value is no initialiser or Constant. Large ones are placeholders (ModelTensors).
+  // Null when the value is not an initialiser or Constant. Large ones are placeholders (ModelTensors).
   const proto::TensorProto* constant(const std::string& name) const;
 
  private:

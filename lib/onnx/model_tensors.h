@@ -25,7 +25,7 @@ class ModelTensors {
  public:
   // Moves every tensor of the model here. Afterwards:
   //  - the main graph's initialisers are in the proto and here by name; inputs of their names are
-  //  gone, but for those that the options give: these stay inputs, and their initialisers are in the report;
+  //  gone, except for those that the options give: these stay inputs, and their initialisers are in the report;
   //  - initialisers of subgraphs are Constant nodes at the front of their graph;
   //  - sparse tensors are dense; tensors in attributes are named by their key (large) or not at
   //  all.

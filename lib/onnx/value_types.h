@@ -12,7 +12,7 @@ namespace pt {
 bool IsDimName(const std::string& name);
 
 // A dim below 0 or named "", "?" or unk__* is unknown and unnamed. Sequences, optional values and optional sequences
-// keep the type of their tensors besides their kind, all else that is no tensor only its kind.
+// keep the type of their tensors besides their kind, all else that is not a tensor only its kind.
 ValueType TypeFromProto(const proto::TypeProto& type);
 
 // What contradicts in two types of one value: "another kind", "another element type"; "" when nothing does. What either

@@ -10,7 +10,7 @@ namespace pt {
 
 class JobMaker {
  public:
-  // drivers: by unit, the lane of the core that launches its steps; kNone: nobody's time. Borrows all of them.
+  // drivers: by unit, the lane of the core that launches its steps; kNone: takes no core's time. Borrows all of them.
   JobMaker(const Simulator& simulator, const Platform& platform, std::span<const uint32_t> drivers,
            std::span<const TimedStep> steps, std::span<const uint32_t> waits);
 

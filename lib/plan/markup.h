@@ -7,8 +7,8 @@
 
 namespace pt {
 
-// At most so many characters, the last of them "…" where some were left out. What is no UTF-8, and control characters
-// but for new lines, become '?': markup may hold neither.
+// At most that many characters, the last of them "…" where some were left out. Invalid UTF-8, and control characters
+// except for new lines, become '?': markup may hold neither.
 std::string CleanText(std::string_view text, size_t most_characters = SIZE_MAX);
 // Clean text as XML character data or within an attribute.
 std::string XmlText(std::string_view text);

@@ -13,7 +13,7 @@ namespace pt {
 struct Solved {
   Solution order;
   std::string stopped_by = "done";
-  // Positions in `order`, ascending: from there on nothing starts before all that stands before is over. Of published
+  // Positions in `order`, ascending: from there on nothing starts before all that comes before is over. Of published
   // methods that run in stages; what starts from a solution takes its order alone.
   std::vector<uint32_t> barriers = {};
 };
@@ -37,7 +37,7 @@ std::vector<std::string_view> BaselineArguments(const Solver& solver, const Plat
 // The device that a planner's argument names. Errors: kUsage (there is none of that name).
 Result<DeviceId> DeviceNamed(const Platform& platform, std::string_view name);
 
-// Sorts choices so that makers stand before readers, else by key (smaller first). Reused for many sorts.
+// Sorts choices so that makers come before readers, else by key (smaller first). Reused for many sorts.
 class LegalSorter {
  public:
   explicit LegalSorter(const Space& space) : space_(space), choice_of_(space.graph().nodes().size(), kNothing) {}

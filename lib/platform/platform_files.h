@@ -1,4 +1,4 @@
-// What files of simulated devices share with serialised platforms, and what they say besides.
+// What files of simulated devices share with serialised platforms, and what else they say.
 #pragma once
 
 #include "partitiontuner/platform/platform_fields.h"

@@ -5,7 +5,7 @@
 
 namespace pt {
 
-// Where so many at once take s times as long as one alone, each asks for s over their number, or less where s
+// Where several at once take s times as long as one alone, each asks for s over their number, or less where s
 // is 1: then twice as many are tried, up to eight. The samples are the device's times for one of them. Fills the item
 // and says that it is done; one that the device has no room for twice has failed.
 Status MeasureDemand(Bench& bench, WorkItem& item);

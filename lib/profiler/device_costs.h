@@ -25,7 +25,7 @@ class CopyWork {
   DeviceDriver& driver() const { return driver_; }
   // Once, with an event behind it.
   Status Launch();
-  // So many times as one, to be launched on its stream.
+  // That many times as one, to be launched on its stream.
   Result<std::unique_ptr<Executable>> Capture(uint32_t copies);
   // The recorded copies, with an event behind them that AwaitLast waits for; nanoseconds of the calling thread for the
   // launch without the event.

@@ -6,7 +6,7 @@
 
 namespace pt {
 
-inline constexpr int64_t kClockGrainNs = 100;  // a spread below this is no noise worth fighting
+inline constexpr int64_t kClockGrainNs = 100;  // a spread below this is not noise worth fighting
 
 struct SampleSummary {
   int64_t median_ns = 0;
@@ -29,7 +29,7 @@ struct NoiseTarget {
 
 // Of what takes `times` as long as the fastest way to do the same work, which may have max_noise, in a network that
 // takes about network_ns: five times the noise at twice the time, since it would have to be that wrong to be chosen
-// wrongly; and a spread of a forty-thousandth of the network is no noise worth fighting, either.
+// wrongly; and a spread of a forty-thousandth of the network is not noise worth fighting, either.
 NoiseTarget TargetOf(double max_noise, double times, double network_ns);
 
 // Worth more samples: its spread is above the target.

@@ -47,7 +47,7 @@ class Subject {
   void Abandon();
 
   std::span<const Input> inputs() const { return inputs_; }
-  std::span<const Output> outputs() const { return outputs_; }  // but for those that lie in an input
+  std::span<const Output> outputs() const { return outputs_; }  // except for those that lie in an input
   // Packed by the library, on the device.
   std::span<const std::shared_ptr<DeviceBuffer>> packed_constants() const;
   // As the model holds them, on the host.

@@ -19,7 +19,7 @@ ValueId OtherOperand(const Node& node, ValueId one);
 // The trailing dims, all known, of a value of that type which the ReduceMean takes the mean over and keeps; nothing
 // when it does something else, or the type is not float32 of known rank.
 std::optional<std::vector<int64_t>> TrailingDims(const Graph& graph, const Node& mean, const ValueType& type);
-// A float32 constant whose dims are these, but for leading ones, and which has no more dims than `rank`.
+// A float32 constant whose dims are these, except for leading ones, and which has no more dims than `rank`.
 bool HasTrailingDims(const Graph& graph, ValueId value, const std::vector<int64_t>& dims, size_t rank);
 // That constant under these dims themselves; invalid: `fill` everywhere.
 Tensor NormalisedParameter(const Graph& graph, ValueId value, const std::vector<int64_t>& dims, float fill);

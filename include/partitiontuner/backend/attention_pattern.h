@@ -29,11 +29,11 @@ struct AttentionPattern {
   double scale = 1;
   std::vector<Mask> masks;  // in order; kMostAttentionMasks of them at most
   // Neighbouring query heads that share keys and values. Where it is not 1, heads are dim 1 of the products' four dims
-  // and of the values of k and v, which have so many fewer.
+  // and of the values of k and v, which have that many times fewer.
   int64_t each = 1;
 };
 
-// With the transpositions, scales and masks that nobody else needs; nullopt where the node is no Softmax of attention.
+// With the transpositions, scales and masks that nothing else needs; nullopt if the node is not a Softmax of attention.
 std::optional<AttentionPattern> FindAttention(const Graph& graph, NodeId softmax);
 
 // The same with the nodes that repeat heads of keys and values for it alone (Unsqueeze, Expand, Reshape); nullopt where

@@ -93,14 +93,14 @@ class Executable {
 
 // An order of work on a device: each piece starts when the one enqueued before it is over. Several streams of a device
 // go on side by side. The host's stream runs everything at once on the calling core and its team. One caller at a time,
-// but for Synchronize and Revoke, which any thread may call at any time. Destroy a stream only when it is idle.
+// except for Synchronize and Revoke, which any thread may call at any time. Destroy a stream only when it is idle.
 class Stream {
  public:
   virtual ~Stream() = default;
   // The event becomes ready when all that was enqueued so far is over.
   virtual Status Record(Event& event) = 0;
   // What is enqueued from now on starts when the point that `event` was recorded at last is reached. The host does not
-  // block. Events of another device: see DeviceDriver::CanWaitFor. An event that was never recorded is no wait.
+  // block. Events of another device: see DeviceDriver::CanWaitFor. For an event never recorded it does not wait.
   virtual Status Wait(Event& event) = 0;
   // Blocks until all that was enqueued is over, for `patience` at most: true when it is, false when the device still
   // works on it. Errors: the first that the device reports since the last call; the stream is usable again afterwards.

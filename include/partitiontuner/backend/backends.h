@@ -35,7 +35,7 @@ struct DeviceKind {
   // asked first; all others are asynchronous.
   bool host = false;
   // Adds the devices of this kind that are present or described, with their unit classes, units, links and resources;
-  // none is no error. Errors: a device that is there but cannot be used (kDeviceUnusable, with the reason), a bad
+  // none is not an error. Errors: a device that is there but cannot be used (kDeviceUnusable, with the reason), a bad
   // description (kInvalidInput).
   Status (*discover)(const DiscoverRequest& request, Platform& platform) = nullptr;
   // The driver of one such device of the platform.

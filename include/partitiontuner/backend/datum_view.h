@@ -1,6 +1,6 @@
-// Data in slots. A view whose type has no elements of a fixed size (strings; undefined for what is no tensor of its own
+// Data in slots. A view whose type lacks elements of fixed size (strings; undefined for what is not a tensor of its own
 // type) is of a Datum: `data` points to it, and the layout of strings tells their dims. Such a slot lies on the host
-// and has its size in the run only.
+// and its size is not known until run time.
 #pragma once
 
 #include "partitiontuner/backend/backend.h"
@@ -10,7 +10,7 @@ namespace pt {
 
 inline bool IsDatum(const TensorView& view) { return BitsOf(view.layout.type) == 0; }
 
-// Of a view that IsDatum says yes to; it has been given one.
+// For a view that IsDatum says yes to, and that was given one.
 inline const Datum& DatumIn(const TensorView& view) { return *static_cast<const Datum*>(view.data); }
 
 // A view of a datum, which must outlive it. Views are of memory that somebody writes; this one is only read.

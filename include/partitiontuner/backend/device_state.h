@@ -1,4 +1,4 @@
-// DeviceState: what some devices say of themselves, for who measures them.
+// DeviceState: what some devices say of themselves, for whoever measures them.
 #pragma once
 
 #include <optional>
@@ -16,7 +16,7 @@ struct DeviceState {
   friend bool operator==(const DeviceState&, const DeviceState&) = default;
 };
 
-// A DeviceDriver that is one of these besides tells the state of its device. Thread-safe.
+// A DeviceDriver that also implements this tells the state of its device. Thread-safe.
 class TellsState {
  public:
   virtual ~TellsState() = default;

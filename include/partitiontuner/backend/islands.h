@@ -8,7 +8,7 @@
 
 namespace pt {
 
-// Of the nodes that are taken (by index), besides each alone:
+// Groups of the nodes that are taken (by index), in addition to each alone:
 //  - islands: maximal groups, what hangs together without a way through a node that is not taken;
 //  - stretches of islands, from one value through which all goes on to another: one, and 2, 4, 8, … in a row. Where
 //    there are many such values, 32 stretches of an island are told apart;

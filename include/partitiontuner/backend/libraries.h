@@ -18,7 +18,7 @@ std::unique_ptr<Library> MakeSimulatedLibrary();  // simulated devices: referenc
 // Runs two libraries on the same inputs and compares within tolerance: an error where they differ.
 std::unique_ptr<Library> MakeCheckingLibrary(std::unique_ptr<Library> tested, std::unique_ptr<Library> oracle);
 
-// Of all built-in backends, in order of preference.
+// Those of all built-in backends, in order of preference.
 std::span<const LibraryRow> BuiltInLibraries();
 
 // All candidates of all libraries that serve the platform, in a stable order (both rounds), in the math modes and the

@@ -15,7 +15,7 @@ class TellsOfNan {
   virtual bool KeepsNan(const Graph& graph, const Candidate& candidate) const = 0;
 };
 
-// Of a library that cannot say it: it may not.
+// For a library that cannot say it: it may not.
 inline bool KeepsNan(const Library& library, const Graph& graph, const Candidate& candidate) {
   const auto* const teller = dynamic_cast<const TellsOfNan*>(&library);
   return teller != nullptr && teller->KeepsNan(graph, candidate);

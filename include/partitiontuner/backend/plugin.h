@@ -18,7 +18,7 @@
 
 namespace pt {
 
-// Of the layout of PluginEntry.
+// The version of PluginEntry's layout.
 inline constexpr uint32_t kPluginAbi = 1;
 
 // What pt_plugin_v1 returns. Lives as long as the shared object.

@@ -30,10 +30,10 @@ struct RecurrentNode {
 
   ValueId x;
   ValueId initial_h, initial_c;  // invalid: zeros
-  ValueId y, y_h, y_c;           // invalid: needed by nobody
+  ValueId y, y_h, y_c;           // invalid: not needed
 };
 
-// kUnsupported with the reason for what is not usual: weights that are no float32 constants, activations other than
+// kUnsupported with the reason for what is not usual: weights that are not float32 constants, activations other than
 // the default ones (and Relu in RNN), clipping, input_forget, sequences of unequal length, sizes unknown or zero.
 Result<RecurrentNode> ReadRecurrentNode(const Graph& graph, const Node& node);
 

@@ -67,7 +67,7 @@ struct ConstantResize {
   ResizeNode node;
   std::vector<ResizedAxis> dims;
 };
-// Errors: kUnsupported where something is known only in the run, or contradicts the dims of input and result.
+// Errors: kUnsupported where something is not known until run time, or contradicts the dims of input and result.
 Result<ConstantResize> ReadConstantResize(const Graph& graph, const Node& node);
 
 // Where element `o` of the result lies along the dim, in elements of the input.
@@ -81,8 +81,8 @@ double ReachOf(const ResizeNode& node, const ResizedAxis& dim);
 // The weight of the element at index i, which may lie outside the input, before weights are made to add up to 1.
 double WeightOf(const ResizeNode& node, const ResizedAxis& dim, double source, int64_t i);
 
-// An element of the result, made of its sum: what is no integer is cut off, as ONNX Runtime does (the standard does not
-// say), but what is one but for the rounding of weights stays one; what is out of range becomes the bound. All
+// An element of the result, made of its sum: fractions are cut off, as ONNX Runtime does (the standard does not say),
+// but what is whole except for the rounding of weights stays so; what is out of range becomes the bound. All
 // libraries that resize integers call it with sums whose weights, products and sums are in double, dim after dim, and
 // in the order of ForTaps.
 template <typename T>

@@ -69,7 +69,7 @@ Candidate RowMajorCandidate(const Graph& graph, std::span<const NodeId> nodes, s
 // elision, sizes) is not looked at.
 bool IsSameKernel(const Candidate& a, const Candidate& b);
 
-// The values a group reads from outside that are no constants, in order of first use (by node, then
+// The values a group reads from outside that are not constants, in order of first use (by node, then
 // input), without repeats.
 std::vector<ValueId> GroupInputs(const Graph& graph, std::span<const NodeId> nodes);
 // The values a group makes that somebody outside needs (another node or the graph), in order of production.

@@ -12,7 +12,7 @@ namespace pt {
 // The one mode in which the device computes: fp32 where its rules name none.
 MathMode MathOf(const Device& device);
 
-// Why the device takes no call with this node; nothing when it does. Sizes that only the run knows are never taken:
+// Why the device takes no call with this node; nothing when it does. Sizes not known until run time are not taken:
 // devices work on memory that was planned before.
 std::optional<std::string> WhyNoCall(const Device& device, const Graph& graph, NodeId node);
 // Why the device does not take these nodes as one call; nothing when it does.

@@ -31,7 +31,7 @@ Layout RowMajor(size_t rank);
 Layout ChannelsLast(size_t rank);                        // "acdb" for 4 dims
 Layout ChannelBlocked(size_t rank, uint32_t block);      // "aBcd16b"
 std::string ToString(const Layout& layout);              // "" for rank 0
-Result<Layout> LayoutFromString(std::string_view text);  // kInvalidInput when it is none
+Result<Layout> LayoutFromString(std::string_view text);  // kInvalidInput when it is not one
 
 // Where a tensor lies: strides of the outer dims in elements. dims[d] / (product of d's blocks, rounded up) positions
 // along each. Dense unless it is a slice of a bigger tensor.

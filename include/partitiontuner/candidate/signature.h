@@ -22,7 +22,7 @@ MeasurementKey CandidateKey(const Graph& graph, const Platform& platform, const 
                             std::string_view library_version);
 MeasurementKey ReorderKey(const Platform& platform, UnitClassId unit_class, std::span<const int64_t> dims,
                           const Form& from, const Form& to, std::string_view library_version);
-// Of what is no work of a graph, the layer of costs makes the keys, of these parts. The text of a whole key but for the
+// For costs that are not work of a graph, layer cost makes keys of these parts. The text of a whole key except for the
 // method's version, which is put behind it:
 MeasurementKey MakeKey(std::string text);
 MeasurementKey WithField(MeasurementKey key, std::string_view field);           // one field more, behind all others

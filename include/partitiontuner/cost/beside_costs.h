@@ -1,4 +1,4 @@
-// BesideCosts: another cost model, that knows besides how steps on host cores slow each other down.
+// BesideCosts: another cost model, which also knows how steps on host cores slow each other down.
 //
 // Candidates of one class (operator of the heaviest node, library, unit class, math) share what was measured of the
 // heaviest of them: how much longer it takes while all other cores read and write memory, and while all of them
@@ -24,7 +24,7 @@ inline constexpr double kHogBytes = 1 << 20;
 uint32_t OtherCores(const Platform& platform, UnitClassId unit_class);
 
 // profile: with the rows that NeededKeys lists for these candidates; a class without them is not slowed down. What is
-// on no host core, and work whose sizes only the run knows, neither slows down nor is slowed. graph, platform and
+// on no host core, and work of sizes not known until run time, neither slows nor is slowed. graph, platform and
 // `alone` must outlive the model.
 std::unique_ptr<CostModel> MakeBesideCosts(const Graph& graph, const Platform& platform,
                                            std::span<const Candidate> candidates, const Profile& profile,

@@ -1,4 +1,4 @@
-// Keys of costs that are no work of a graph (docs/profile-format.md, "Keys"); those of work are in
+// Keys of costs that are not work of a graph (docs/profile-format.md, "Keys"); those of work are in
 // candidate/signature.h. Each is made where its kind of cost is (lib/cost/kinds).
 #pragma once
 
@@ -13,7 +13,7 @@ MeasurementKey OverheadKey(const Platform& platform, UnitClassId unit_class);   
 MeasurementKey WaitKey(const Platform& platform, UnitClassId from, UnitClassId to);  // flag hand-over
 MeasurementKey FetchKey(const Platform& platform, UnitClassId from, UnitClassId to, uint64_t bytes);
 MeasurementKey SegmentKey(const Platform& platform, UnitClassId unit_class,
-                          uint32_t steps);  // launch of so many as one
+                          uint32_t steps);  // launch of that many as one
 MeasurementKey CopyKey(const Platform& platform, LinkId link, uint64_t bytes);
 // Work whose inputs a unit of that class has made, and no other than this.
 MeasurementKey FetchedKey(MeasurementKey own, const Platform& platform, UnitClassId from);

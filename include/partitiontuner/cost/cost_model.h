@@ -14,7 +14,7 @@
 
 namespace pt {
 
-// Of a step of a candidate.
+// What a step of a candidate costs.
 struct StepCost {
   // One execution as a step of its unit class, warm, alone, its inputs made on the same unit. Empty: it cannot run, or
   // that is not known, and planners must not use it.
@@ -30,9 +30,9 @@ struct StepCost {
   double fetch_share = 1;
 };
 
-// Of any step on a unit of a class.
+// What any step on a unit of a class costs.
 struct ClassCost {
-  Estimate overhead;  // besides the work: of copies and reorders
+  Estimate overhead;  // in addition to the work: of copies and reorders
 };
 
 // What a step takes longer because bytes of its inputs lie in another unit's caches.
@@ -46,11 +46,11 @@ struct FetchCost {
   int64_t ns(uint64_t bytes) const;
 };
 
-// Of a step on a unit of one class, because of a step before it on another unit, of the same class or of another.
+// What a step on a unit of one class costs because of a step before it on another unit, of that class or another.
 struct PairCost {
   Estimate wait;  // from the end of that step to the start of one that waits for it
   // What it takes longer than StepCost::run or Reorder() says because of what that step has made, if it does nothing
-  // meanwhile. Nothing where either is no host class.
+  // meanwhile. Nothing where either is not a host class.
   FetchCost fetch;
 };
 
@@ -59,12 +59,12 @@ struct SegmentLaunch {
   double fixed_ns = 0, step_ns = 0;  // of every launch, and for each step in it
   Provenance provenance = Provenance::kTable;
 
-  int64_t ns(size_t steps) const;  // of a launch of so many, rounded
+  int64_t ns(size_t steps) const;  // of a launch of that many, rounded
 };
 
 struct DeviceCost {
   std::optional<SegmentLaunch> segments;  // of a device that captures; empty where that is not known
-  // Of the core that launches a step: to let its stream wait for the event of another one. 0 where it is not known.
+  // Time of the core that launches: to let its stream wait for the event of another one. 0 where it is not known.
   int64_t stream_wait_ns = 0;
 };
 

@@ -38,7 +38,7 @@ struct CostKind {
   std::string_view family;  // Measurement::family; empty: the operator of the heaviest node
   // When it is measured: before all else (what the executor costs), by how long the work takes, or behind all of that.
   enum class Turn : uint8_t { kFirst, kByWeight, kLate, kLast } turn = Turn::kByWeight;
-  bool is_work = false;  // a library's own: that it cannot run is kept, and how exact its times are is told
+  bool is_work = false;  // a library's own: failures to run are kept, and how exact its times are is reported
   // Adds its keys.
   void (*list)(const CostScope&, KeyList&) = nullptr;
   // What a key is called, for people.

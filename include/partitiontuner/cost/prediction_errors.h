@@ -18,7 +18,7 @@ struct HeldOutPrediction {
   double measured_ns = 0, predicted_ns = 0;
   double low_ns = 0, high_ns = 0;  // where the central 80 % of such measurements are expected
 };
-// Of every measurement that is a sample for predictions (candidates and reorders that ran), each device and unit class
+// For every measurement that is a sample for predictions (candidates and reorders that ran), each device and unit class
 // by itself.
 std::vector<HeldOutPrediction> PredictHeldOut(const Profile& profile);
 

@@ -47,7 +47,7 @@ struct Profile {
 };
 
 // Inverses; docs/schema/profile.schema.json. The JSON carries a digest of its content: a file that was changed
-// or damaged is refused (kInvalidInput, "profile.digest"), as are numbers that are no times. kStale on an
+// or damaged is refused (kInvalidInput, "profile.digest"), as are numbers that are not times. kStale on an
 // unknown major version.
 Json ToJson(const Profile& profile);
 // The same as the text of a file, a measurement on each line: a tenth of the lines, and changes show row by row.
@@ -71,7 +71,7 @@ class ProfileDb {
 
   // Committed when it returns. Replaces what the key had.
   Status Put(const MeasurementKey& key, const Measurement& measurement);
-  // Of the given keys, those that exist.
+  // Those of the given keys that exist.
   Result<std::map<Hash128, Measurement>> Get(const std::vector<MeasurementKey>& keys) const;
   // Everything, of all machines; for export and family fits.
   Result<std::map<Hash128, Measurement>> All() const;

@@ -20,10 +20,10 @@ namespace pt {
 // nearest of four steps to the doubling; at most InMemoryDistance, beyond which nothing is left in a cache.
 uint64_t ReuseDistance(const Graph& graph, const Platform& platform);
 uint64_t InMemoryDistance(const Platform& platform);
-// The key of the same work measured after touching so many bytes.
+// The key of the same work measured after touching that many bytes.
 MeasurementKey AfterReuse(MeasurementKey key, uint64_t reuse_distance);
 // Which of a candidate's inputs and outputs are buffers of the caller, by position: plain row-major tensors of the
-// graph's ends, on the host. Nobody has touched them since the step that used them in the run before, so they lie where
+// graph's ends, on the host. Nothing touched them since the step that used them in the run before, so they lie where
 // the run has left them, while the plan's own tensors are made just before they are read. Of several readers of an
 // input, the first finds it so.
 struct CallersTensors {
@@ -41,7 +41,7 @@ struct ProfiledCostsOptions {
   // Candidates that will be asked for most. The costs of classes are read of them. Must outlive the model and stay
   // unchanged.
   std::span<const Candidate> candidates = {};
-  // They are looked up at once, so that nobody waits for another's look-up; false: each when it is asked for.
+  // They are looked up at once, so that no thread waits for another's look-up; false: each when it is asked for.
   bool look_up_at_once = true;
 };
 

@@ -19,7 +19,7 @@ enum class WorkFeature : uint8_t {
   kOutputBytes,
   kInnerBytes,
   kStoredBytes,  // of inputs and outputs in their layouts, the padding of blocks included
-  // Of the group's first input and output: dim 0, dim 1, the product of the dims after it, and the last dim.
+  // The group's first input and output: dim 0, dim 1, the product of the dims after it, and the last dim.
   kInputBatch,
   kInputChannels,
   kInputSpace,
@@ -28,7 +28,7 @@ enum class WorkFeature : uint8_t {
   kOutputChannels,
   kOutputSpace,
   kOutputRow,
-  // Of the first node that has them: elements of the kernel, product of the strides, groups.
+  // From the first node that has them: elements of the kernel, product of the strides, groups.
   kKernel,
   kStride,
   kGroups,  //

@@ -32,7 +32,7 @@ namespace pt {
 struct EngineOptions {
   MachineOptions machine;
   // Empty = ProfileDb::DefaultPath(); "none" = no database. Measuring creates it; where it is absent, nothing is
-  // measured yet. One that cannot be written to is read all the same.
+  // measured yet. One that cannot be written to is still read.
   std::string db_path;
   // Of each run that planning makes (MakePlanWithin, MakeFinalPlan), as RunOptions::deadline and
   // SessionOptions::run_bytes. No deadline: PatienceFor the plan; 0: none at all.
@@ -68,13 +68,13 @@ class Engine {
 
   // With made_for, lower bound and report filled, memory planned and checked. Where `search` gains too little (see
   // SplitMargin), the plan and its planner are the single device's, and report.baselines_ns has what "search" found.
-  // Errors: kUsage (no such planner); kPartial (unless PlanOptions::default_plan): nodes that nobody has measured and
+  // Errors: kUsage (no such planner); kPartial (unless PlanOptions::default_plan): nodes that were not measured and
   // nothing estimates; kInfeasible; kInvalidInput for a database that cannot be read.
   Result<Plan> MakePlan(const Model& model, const PlanOptions& options, Explanations* explanations = nullptr,
                         PlanningNotes* notes = nullptr);
   // The fastest plan found that strays from the plan in fp32 no further than the budget allows; that one itself where
   // nothing faster does. Of a model that was loaded with a Precision beyond fp32; runs the plans that it tries on the
-  // machine. Errors: those of MakePlan, MakeSession and runs; kUsage for a budget that is none.
+  // machine. Errors: those of MakePlan, MakeSession and runs; kUsage for an invalid budget.
   Result<Plan> MakePlanWithin(const Model& model, const PlanOptions& options, const ErrorBudget& budget);
   // The plans with the best predictions, of options.planner and of the others, run in turns on the machine. Errors:
   // those of MakePlan, MakeSession and runs; kUsage for no plans or no rounds.

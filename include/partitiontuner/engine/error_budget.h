@@ -1,5 +1,5 @@
 // Error budgets: plans that compute in lower precision where that pays, and stray from fp32 no further than allowed.
-// What was reached stands in the plan (PlanReport::budget). See docs/decisions/0009-error-budget.md.
+// What was reached is in the plan (PlanReport::budget). See docs/decisions/0009-error-budget.md.
 #pragma once
 
 #include <vector>

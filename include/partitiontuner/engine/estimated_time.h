@@ -1,4 +1,4 @@
-// How much of a plan's predicted time nobody has measured, and what a plan leaves out because nobody has.
+// How much of a plan's predicted time was not measured, and what a plan leaves out because it was not.
 #pragma once
 
 #include <string>
@@ -11,9 +11,9 @@
 namespace pt {
 
 struct EstimatedTime {
-  // Of the makespan: the steps on the critical path whose time is an estimate, all together.
+  // Part of the makespan: the steps on the critical path whose time is an estimate, all together.
   int64_t ns = 0;
-  // Of these the steps that no profile can hold: only the run knows their sizes, or they run nested graphs.
+  // Those of them that no profile can hold: sizes are not known until run time, or they run nested graphs.
   int64_t unsized_ns = 0;
   double share = 0, unsized_share = 0;         // of the makespan
   std::vector<std::string> unsized_operators;  // of the unsized steps, each once, those that take most first
@@ -21,7 +21,7 @@ struct EstimatedTime {
   friend bool operator==(const EstimatedTime&, const EstimatedTime&) = default;
 };
 
-// Of a plan with the times and the critical path that the engine has given it. costs: what it was made by; null where
+// For a plan with the times and the critical path that the engine has given it. costs: what it was made by; null where
 // nothing was measured at all.
 EstimatedTime EstimatedTimeOf(const Graph& graph, const Platform& platform, const Plan& plan, const CostModel* costs);
 

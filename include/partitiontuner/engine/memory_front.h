@@ -10,7 +10,7 @@ namespace pt {
 // The arenas of all devices together, in bytes: what the front counts as a plan's memory. Weights are not in it.
 uint64_t TotalMemory(const Plan& plan);
 
-// Of any plans those that no other beats in both, the fastest first: times rise strictly, memory falls strictly.
+// Those plans that no other beats in both, the fastest first: times rise strictly, memory falls strictly.
 std::vector<Plan> MemoryFrontOf(std::vector<Plan> plans);
 
 }  // namespace pt

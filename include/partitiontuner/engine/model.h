@@ -69,7 +69,7 @@ Result<std::shared_ptr<const ModelFile>> OpenModel(const std::string& path, cons
 // several requests: the first one's.
 std::vector<size_t> InputsByPosition(const Graph& graph, const LoadReport& report, size_t count, size_t requests = 1);
 
-// The dims that the file's inputs have by `dims`, `shapes` and `input_dims` of the options; none of what is no tensor.
+// The dims that the file's inputs have by `dims`, `shapes` and `input_dims` of the options; none if not a tensor.
 // Errors: kUsage (unknown dims: the hint is the exact flag to give), kInvalidInput, as Engine::Load.
 Result<std::vector<std::vector<int64_t>>> InputDimsOf(const ModelFile& file, const ModelOptions& options);
 

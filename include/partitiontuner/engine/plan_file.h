@@ -25,7 +25,7 @@ Result<Plan> LoadPlan(const std::string& path);
 
 // How to load the model that the plan was made for, to run by it: the dims of its inputs, the inputs that are constant,
 // those that were given though the file has a default for them, precision and rewrites. Nothing can be planned or
-// measured on such a model (ModelOptions::to_plan). Errors: kInvalidInput for settings that nobody can read.
+// measured on such a model (ModelOptions::to_plan). Errors: kInvalidInput for settings that cannot be read.
 Result<ModelOptions> OptionsOf(const Plan& plan);
 
 }  // namespace pt

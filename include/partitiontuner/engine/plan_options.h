@@ -1,4 +1,4 @@
-// What a plan is to be, and what is told about making it.
+// What a plan should be, and what is reported about making it.
 #pragma once
 
 #include <chrono>
@@ -31,17 +31,17 @@ struct PlanOptions {
   const Profile* profile = nullptr;  // instead of the database
   bool allow_estimates = true;
   SplitMargin margin = SplitMargin::kUncertainty;
-  // Where nobody has measured enough to plan or to estimate by (kPartial): MakePlan gives MakeDefaultPlan's plan
+  // Where too little was measured to plan or to estimate by (kPartial): MakePlan gives MakeDefaultPlan's plan
   // instead of the error. PlanningNotes::default_plan and Plan::planner tell, and Plan::complete is false.
   bool default_plan = false;
 };
 
-// What is told about making a plan beside the plan itself.
+// What is reported about making a plan beside the plan itself.
 struct PlanningNotes {
   std::chrono::nanoseconds search_time{};  // of the planner itself, without reading costs before and checks afterwards
   std::optional<PredictedGain> gain = {};  // of what `search` found over the best single device
   bool split_declined = false;             // the plan is that device's, for the gain is not sure
-  bool default_plan = false;               // nobody has measured enough, and PlanOptions::default_plan allows for it
+  bool default_plan = false;               // too little was measured, and PlanOptions::default_plan allows for it
 };
 
 // When a run of the plan is taken for one that never ends: after a minute, or after a hundred times what is predicted

@@ -19,7 +19,7 @@ namespace pt {
 struct ShapedSessionsOptions {
   ModelOptions model;  // holds for all sizes; input_dims come with the calls
   // Of the constraints, memory caps alone: the others name nodes and values of a graph, which sizes do not share. The
-  // profile, if one is given, must outlive the sessions. Sizes that nobody has measured run by a default plan.
+  // profile, if one is given, must outlive the sessions. Sizes that were not measured run by a default plan.
   PlanOptions plan{.default_plan = true};
   SessionOptions session;
   size_t most_sessions = 8;  // that are kept; those in use or being made may come on top
@@ -42,7 +42,7 @@ class ShapedSessions {
   static Result<std::unique_ptr<ShapedSessions>> Make(Engine& engine, std::shared_ptr<const ModelFile> file,
                                                       const ShapedSessionsOptions& options);
 
-  // For inputs of these dims, in the order of the model's; none for what is no tensor. Blocks while the session is
+  // For inputs of these dims, in the order of the model's; none where it is not a tensor. Blocks while the session is
   // made, by this call or another one. It stays usable for as long as the caller holds it. Errors: those of
   // Engine::Load (kUsage with the exact flag to give for dims that stay unknown), MakePlan and MakeSession;
   // kInvalidInput for dims that the options rule out. They are not kept: the next call tries again.

@@ -17,7 +17,7 @@ Result<std::vector<Tensor>> LoadTestInputs(const std::string& folder, size_t cou
 // Errors (kInvalidInput): an expected output is missing in both forms, or unreadable.
 Result<std::vector<ExpectedTensor>> LoadExpectedOutputs(const std::string& folder, size_t count,
                                                         const Limits& limits = {});
-// The same of outputs of these types, which say how files of what is no tensor are read.
+// The same of outputs of these types, which say how files of what is not a tensor are read.
 Result<std::vector<ExpectedTensor>> LoadExpectedOutputs(const std::string& folder, std::span<const ValueType> types,
                                                         const Limits& limits = {});
 

@@ -31,7 +31,7 @@ struct ReasonedTolerance {
 
 // Of the maximum, RelativeTolerance (candidate/precision.h) of the least exact type that a value on the way to the
 // output is computed in, the output's own among them, and of the least exact math of the plan; exact for integers,
-// booleans and strings. Besides, an output may differ
+// booleans and strings. In addition, an output may differ
 // - by one step where it is a quantisation's integers, or these dequantised, moved, picked or made less;
 // - by 2^-22, two units in the last place of 1, where an operator made it whose results lie within 1 whatever it is
 // given

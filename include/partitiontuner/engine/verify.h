@@ -22,7 +22,7 @@ struct ExpectedTensor {
   std::vector<int64_t> dims;     // of the whole tensor
   int64_t stride = 1;
   std::vector<double> sample;
-  std::optional<Datum> datum;  // of a value that is no tensor; none of the above then
+  std::optional<Datum> datum;  // of a value that is not a tensor; none of the above then
 };
 
 struct Comparison {
@@ -38,14 +38,14 @@ struct Comparison {
   int64_t nan_differences = 0, other_differences = 0;
   std::string reason;  // why not equal: type, dims or the worst element with both values
 };
-// Nothing differs but where NaN stands.
+// Nothing differs except where NaN is.
 inline bool DiffersInNanAlone(const Comparison& comparison) {
   return !comparison.equal && comparison.nan_differences > 0 && comparison.other_differences == 0;
 }
 Comparison CompareTensors(const ExpectedTensor& expected, const Tensor& actual, const Tolerance& tolerance);
 // Type and dims alone: all that holds for values left to chance (graph/chance.h). Samples say no type.
 Comparison CompareKinds(const ExpectedTensor& expected, const Tensor& actual);
-// Of sequences, tensor by tensor.
+// For sequences, tensor by tensor.
 Comparison CompareData(const ExpectedTensor& expected, const Datum& actual, const Tolerance& tolerance);
 
 // How far outputs lie from those that they stand for, in the same order: over all outputs, the largest max|a-b| /

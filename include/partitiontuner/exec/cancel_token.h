@@ -6,7 +6,7 @@
 
 namespace pt {
 
-// Copies share one flag. Cancel may be called anywhere, signal handlers included: it wakes nobody, who sleeps looks by
+// Copies share one flag. Cancel may be called anywhere, signal handlers included: sleepers are not woken, they look by
 // itself every millisecond or so.
 class CancelToken {
  public:

@@ -1,4 +1,4 @@
-// KernelWatch: is told which kernels a machine's libraries are calling for the first time, so that whoever meets the
+// KernelWatch: learns which kernels a machine's libraries are calling for the first time, so that whoever meets the
 // process's crash can say which one it was, and keep the next process from it.
 #pragma once
 

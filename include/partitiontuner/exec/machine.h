@@ -35,7 +35,7 @@ struct MachineOptions {
   // Plugins by name: these alone, and each must be usable (kDeviceUnusable with the reason). Empty = all that can be
   // used; {"none"} = none.
   std::vector<std::string> plugins;
-  // Is told of the first calls of all kernels (exec/kernel_watch.h), and outlives the machine; null: nobody is.
+  // Learns of the first calls of all kernels (exec/kernel_watch.h), and outlives the machine; null: no watch.
   KernelWatch* kernel_watch = nullptr;
 };
 

@@ -48,7 +48,7 @@ struct SessionOptions {
 // element means nothing. For an output whose size is known only at run time there is none: give the type
 // alone, and find the tensor in RunReport::outputs.
 //
-// What runs hold as a Datum (strings, sequences, optional values) is no buffer: an input is `datum` and nothing else,
+// Values held as a Datum in runs (strings, sequences, optional values) have no buffer: an input is `datum` and no more,
 // which stays the caller's and must stay as it is until Run returns; of an output give nothing, and find it in the
 // report.
 struct LentTensor {
@@ -79,7 +79,7 @@ struct RunReport {
   // included.
   int64_t decision_ns = 0;
   // By output: those that lie in no buffer of the caller, since their size was known only at run time or since runs
-  // hold them as a Datum; nothing for the others. No entries when there are none such. They own their memory, which no
+  // hold them as a Datum; nothing for the others. Empty when there are none. They own their memory, which no
   // longer counts against run_bytes.
   std::vector<Datum> outputs;
 };
@@ -96,7 +96,7 @@ struct StepCounter {
 struct CaptureReport {
   uint32_t segments = 0, steps = 0;  // segments, and the steps in them
   std::vector<std::string> cannot;   // devices of the plan that cannot capture: their steps are launched one by one
-  // Of the segments: those that their device refused to record so far, each with the reason. They run all the same,
+  // Of the segments: those that their device refused to record so far, each with the reason. They still run,
   // their steps launched one by one.
   std::vector<std::string> refused;
 };

@@ -16,7 +16,7 @@ namespace pt {
 
 class UnitRunner {
  public:
-  // kUsage when the unit is no host unit. The machine must outlive the runner.
+  // kUsage when the unit is not a host unit. The machine must outlive the runner.
   static Result<std::unique_ptr<UnitRunner>> Make(Machine& machine, UnitId unit, bool flush_denormals = true);
   ~UnitRunner();
 

@@ -37,7 +37,7 @@ enum class DataType : uint8_t {
   kInt2 = 26,
 };
 
-// "float32", "int64", …; "undefined" for numbers that are no type.
+// "float32", "int64", …; "undefined" for numbers that are not a type.
 std::string_view DataTypeName(DataType type);
 std::optional<DataType> DataTypeFromName(std::string_view name);
 

@@ -30,10 +30,10 @@ class Datum {
   Kind kind() const { return kind_; }
   bool is_tensor() const { return kind_ == Kind::kTensor; }
   bool is_sequence() const { return kind_ == Kind::kSequence; }
-  // Of a tensor.
+  // For a tensor.
   const Tensor& tensor() const { return assert(is_tensor()), *tensor_; }
   const TensorPtr& shared_tensor() const { return assert(is_tensor()), tensor_; }
-  // Of a sequence.
+  // For a sequence.
   std::span<const TensorPtr> elements() const { return assert(is_sequence()), *elements_; }
   DataType element_type() const { return assert(is_sequence()), element_type_; }
 
@@ -47,7 +47,7 @@ class Datum {
 // "string[2,3]", "a sequence of 3 float32 tensors", "nothing".
 std::string ToString(const Datum& datum);
 
-// Runs hold values of this type as a Datum: strings, and what is no tensor.
+// Runs hold values of this type as a Datum: strings, and what is not a tensor.
 bool IsHeldAsDatum(const ValueType& type);
 // A type of which runs can hold values at all: tensors, sequences of tensors, optional ones of both.
 bool IsKindOfDatum(const ValueType& type);

@@ -37,7 +37,7 @@ class GraphBuilder {
   // pass may call it for every node. A Node& taken before the call must not be edited after it.
   void ReplaceUses(ValueId from, ValueId to);
   void RemoveNode(NodeId id);  // at Build
-  // The value stands for nothing outside any more: it has a constant, or nobody reads it. Who captures is edited too.
+  // The value stands for nothing outside any more: it has a constant, or nothing reads it. Captures are edited too.
   void DropCaptured(ValueId value);
   // What is captured becomes inputs, in its order, behind those there are: the graph stands alone.
   void TakeCapturedAsInputs();

@@ -7,7 +7,7 @@
 
 namespace pt {
 
-// extent: what part of the dim the region spans, 1 but for tf_crop_and_resize. nullopt where the size is not within
+// extent: what part of the dim the region spans, 1 except for tf_crop_and_resize. nullopt where the size is not within
 // [0, 2^31).
 inline std::optional<int64_t> ResizedDim(int64_t in, double scale, double extent) {
   const double size = std::floor(static_cast<double>(in) * scale * extent);

@@ -60,7 +60,7 @@ class Tensor {
   // Elements of any integer or bool type widened; empty for other types.
   std::vector<int64_t> ToInts() const;
 
-  // Of type, dims and content; computed once on first call, thread-safe.
+  // The hash of type, dims and content; computed once on first call, thread-safe.
   Hash128 content_hash() const;
 
  private:

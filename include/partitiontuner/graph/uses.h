@@ -5,7 +5,7 @@
 
 namespace pt {
 
-// The node of the one use of a value that nobody else needs, graph outputs included; invalid where there is none, or
+// The node of the one use of a value that nothing else needs, graph outputs included; invalid where there is none, or
 // there are others.
 inline NodeId OnlyReader(const Graph& graph, ValueId value) {
   const Value& read = graph.value(value);

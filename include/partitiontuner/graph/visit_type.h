@@ -1,6 +1,6 @@
 // From an element type known at run time to a C++ type: the one switch over all of them. Code that depends on the
 // element type is written once, as a generic callable; what it does not hold for is excluded by a condition on the C++
-// type, never by a default that would also take in types nobody thought of.
+// type, never by a default that would also take in types that were not considered.
 //
 //   VisitType(tensor.type(), [&]<typename T>() {
 //     if constexpr (std::is_integral_v<T>) sum += tensor.values<T>()[0];
@@ -27,7 +27,7 @@ inline constexpr bool kIsElement<NoElement<type>> = false;
 
 // visit.operator()<T>() with the C++ type of one element in memory: the standard types, bool (one byte, 0 or 1), Half,
 // Bfloat16, std::complex, std::string, and NoElement for undefined, packed and 8-bit floating types. T is what all
-// results must agree in. A number that is no type counts as undefined.
+// results must agree in. A number that is not a type counts as undefined.
 template <typename F>
 decltype(auto) VisitType(DataType type, F&& visit) {
   using D = DataType;
@@ -90,14 +90,14 @@ decltype(auto) VisitType(DataType type, F&& visit) {
   return visit.template operator()<NoElement<D::kUndefined>>();
 }
 
-// Of VisitType's C++ types those that hold one real number, as bool, integers, Half, Bfloat16, float and double do.
+// Those of VisitType's C++ types that hold one real number, as bool, integers, Half, Bfloat16, float and double do.
 template <typename T>
 inline constexpr bool kIsNumber = std::is_arithmetic_v<T>;
 template <>
 inline constexpr bool kIsNumber<Half> = true;
 template <>
 inline constexpr bool kIsNumber<Bfloat16> = true;
-// Of these the ones that are floating-point numbers.
+// Those of them that are floating-point numbers.
 template <typename T>
 inline constexpr bool kIsFloat = kIsNumber<T> && !std::is_integral_v<T>;
 

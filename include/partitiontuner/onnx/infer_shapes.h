@@ -24,7 +24,7 @@ Result<Graph> InferShapes(const Graph& graph, const ShapeOverrides& overrides = 
 
 // Nodes whose inputs' shapes contradict each other or an attribute, each with what the ONNX library
 // says about it, at the types the graph has; nodes with nested graphs are passed over. It explains
-// a refusal: the library objects to some valid nodes as well, so it is no check by itself.
+// a refusal: the library objects to some valid nodes as well, so it is not a check in itself.
 std::map<NodeId, std::string> ShapeFaults(const Graph& graph);
 
 // An input's dim that nothing has given a number yet.

@@ -55,9 +55,9 @@ struct LoadReport {
   std::map<std::string, ValueType> declared_types;
 };
 
-// Errors: kInvalidInput for a file that is no valid model, kUnsupported for what a Graph cannot
+// Errors: kInvalidInput for a file that is not a valid model, kUnsupported for what a Graph cannot
 // hold or the ONNX library does not know, kOutOfMemory. They name file, node, value and the
-// offending number. Unknown dims are no error. An initialiser that is an input as well is a
+// offending number. Unknown dims are not an error. An initialiser that is an input as well is a
 // constant unless the options give it.
 Result<Graph> LoadOnnx(const std::string& path, const LoadOptions& options = {}, LoadReport* report = nullptr);
 

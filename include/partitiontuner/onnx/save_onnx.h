@@ -19,7 +19,7 @@
 namespace pt {
 
 struct SaveOptions {
-  // Weights of at least so many bytes go to a file of their own, called as the model with ".data" behind. Without a
+  // Weights of at least that many bytes go to a file of their own, called as the model with ".data" behind. Without a
   // number none do, as long as all fit into the model: protobuf holds less than 2^31 bytes. Strings, attributes and
   // what has no more than 1 KiB stay in the model whatever the number: readers want the latter for shape inference.
   std::optional<uint64_t> external_from;
@@ -32,7 +32,7 @@ struct SaveOptions {
 //    type is not known or that no file of ONNX can declare, such as a map ("onnx.no_type"); 2^31 bytes or more that
 //    must stay in the model ("onnx.size");
 //  - kInvalidInput: what ONNX's checker objects to; a nested graph on its own; a file that cannot be written, or whose
-//    name cannot stand in a model ("onnx.external_path"); kOutOfMemory.
+//    name cannot be used in a model ("onnx.external_path"); kOutOfMemory.
 Status SaveOnnx(const Graph& graph, const std::string& path, const SaveOptions& options = {});
 
 // The same as the bytes of one model, weights included ("onnx.size" for 2^31 or more).

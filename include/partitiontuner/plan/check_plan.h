@@ -46,7 +46,7 @@ std::vector<PlanFault> CheckPlanStructure(const Graph& graph, const Platform& pl
 std::set<std::string> LibrariesOf(const Plan& plan);
 
 // Does the plan belong to this graph, machine and version? Empty when so; else lines naming what differs. libraries:
-// names and versions of those there are; one that is absent is no line. Its own version differs when major or minor do.
+// names and versions of those present; those that are absent have no line. A version differs when major or minor do.
 std::vector<std::string> PlanMismatches(const Graph& graph, const Platform& platform,
                                         const std::map<std::string, std::string>& libraries, const Plan& plan);
 

@@ -42,7 +42,7 @@ struct DispatchTable {
   std::vector<DispatchTask> tasks;  // makers before readers
   std::vector<DispatchMove> moves;
   std::vector<DispatchRoute> routes;  // by from and to, both ascending
-  // Of inputs of the graph that are read: the caller's. Of outputs that a group makes: what the caller wants.
+  // For inputs of the graph that are read: the caller's. For outputs that a group makes: what the caller wants.
   std::vector<InstanceId> inputs, outputs;
 };
 

@@ -11,12 +11,12 @@
 namespace pt {
 
 // What a unit's steps go through one at a time: every resource it uses in full, or the unit itself when there is
-// none. The lists of lanes are the instruction lists; lanes are numbered from 0. A driver core is no lane of the
+// none. The lists of lanes are the instruction lists; lanes are numbered from 0. A driver core is not a lane of the
 // asynchronous units it launches: launching is over before the work is.
 struct Lanes {
   static constexpr uint32_t kNone = StepId::kNone;
   std::vector<std::vector<uint32_t>> of_unit;
-  std::vector<uint32_t> driver;  // by unit: the lane of the core that launches its steps; kNone = nobody's time
+  std::vector<uint32_t> driver;  // by unit: the lane of the core that launches its steps; kNone = takes no core's time
   uint32_t count = 0;
 };
 Lanes LanesOf(const Platform& platform);

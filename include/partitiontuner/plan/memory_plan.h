@@ -41,7 +41,7 @@ std::optional<ConcatSlices> SlicesOf(const Graph& graph, const Candidate& candid
 // whose inputs are slices of the output); the executor only signals such a step.
 std::vector<bool> ElidedSteps(const Graph& graph, const Plan& plan);
 
-// Fills plan.memory. Offsets are multiples of 64 bytes, but for slices. On hosts with several memory nodes, what units
+// Fills plan.memory. Offsets are multiples of 64 bytes, except slices. On hosts with several memory nodes, what units
 // of one node write lies together, on pages (of 64 KiB) that no other node's units write. Errors: a required alias that
 // cannot hold (kInfeasible), overflow, over `cap_bytes` of a device (kOutOfMemory). A view is placed onto its input
 // unless one of the two is external, dynamic or overwritten by a required alias. A concatenation gets slices when every

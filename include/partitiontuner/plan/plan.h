@@ -97,7 +97,7 @@ struct BudgetReport {
 struct SegmentReport {
   uint64_t segments = 0, steps = 0;  // steps: of all segments
   int64_t launch_ns = 0;             // of the cores that launch them, all together
-  // Devices that capture, but of which nobody knows what launching a segment takes: their steps count one by one.
+  // Devices that capture, but whose time for launching a segment is not known: their steps count one by one.
   std::vector<std::string> unknown;
 
   friend bool operator==(const SegmentReport&, const SegmentReport&) = default;

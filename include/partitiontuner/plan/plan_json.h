@@ -7,7 +7,7 @@
 namespace pt {
 
 Json ToJson(const Plan& plan, const Graph& graph);
-Json ToJson(const BudgetReport& budget);     // as it stands in a plan's report
+Json ToJson(const BudgetReport& budget);     // as a plan's report has it
 Json ToJson(const SegmentReport& segments);  // likewise
 // Structural checks only (types, ids in range); legality is CheckPlan's. kInvalidInput, kStale on an
 // unknown major version.

@@ -9,7 +9,7 @@
 namespace pt {
 
 // What was allowed when it was made: its setting "precision"; fp32 alone where it has none. kInvalidInput when the
-// setting is no precision.
+// setting is not a precision.
 Result<Precision> AllowedPrecision(const Plan& plan);
 
 // Only candidates that keep NaN (backend/nan.h) were allowed: its setting "nan" is "keep". kInvalidInput when the

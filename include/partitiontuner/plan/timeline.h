@@ -22,7 +22,7 @@ struct Timeline {
 
 // Runs each resource's list in order (lists as in happens_before.h); a step starts when its unit's resources are free
 // and its waits (with PairCost::wait across units) are over, and takes longer by PairCost::fetch of what other units
-// made. Launches of asynchronous steps occupy their driver core, until all that the step waits for is over but for what
+// made. Launches of asynchronous steps occupy their driver core, until all that the step waits for is over except what
 // the device itself waits for: steps on its own units. For each that nothing else implies, a launch takes that
 // core DeviceCost::stream_wait_ns longer; a launch of a segment does not. Steps that form a segment (launch_segments.h)
 // of a device whose launches of segments are known (DeviceCost::segments) have one launch, where the first of them

@@ -21,7 +21,7 @@ Result<DispatchRule> DispatchRuleNamed(std::string_view name);
 // The groups are those of the best single stream over single cores and asynchronous units: wide units have no part in
 // the rules. Every group has its cheapest candidate on each class, those that overwrite an input left out, for nothing
 // but the run knows when that is safe. `made_for` and the libraries of reorders are left to the engine.
-// Errors: as planners; kUnsupported where a size is known only in the run; kOutOfMemory over a memory cap.
+// Errors: as planners; kUnsupported where a size is not known until run time; kOutOfMemory over a memory cap.
 Result<DispatchPlan> MakeDispatchPlan(const PlanningProblem& problem, DispatchRule rule);
 
 }  // namespace pt

@@ -111,7 +111,7 @@ struct SimulatedRates {
   std::map<std::string, Family> families;   // key = ONNX operator, "*" = any other
   std::map<std::string, int64_t> exact_ns;  // key = work signature hash (hex)
   std::vector<std::string> unsupported;     // operators it refuses
-  // Of every call, before it computes: requests in flight do not slow each other down meanwhile.
+  // What every call takes before it computes: requests in flight do not slow each other down meanwhile.
   double call_ns = 0;
   // What launching takes the core that drives it: a step by itself, or a segment and each step that it holds.
   struct Launches {

@@ -78,7 +78,7 @@ struct MeasureReport {
   // Keys: all; timed now; known before; known or found not to run; not reached; above max_noise though measured to
   // the end (candidates clearly slower than another of their decision are not, and do not count).
   size_t needed = 0, measured = 0, reused = 0, failed = 0, missing = 0, noisy = 0;
-  // Of the missing: tried, but for a reason that says nothing about the kernel (no memory at that moment, a device that
+  // Of the missing: tried, but failed for a reason unrelated to the kernel (no memory at that moment, a device that
   // failed, a bug). Nothing of them is stored; the next call tries them again.
   size_t skipped = 0;
   std::string skip_reason;  // of the first of them

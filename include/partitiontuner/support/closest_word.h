@@ -6,7 +6,7 @@
 
 namespace pt {
 
-// Of the known words the one of least typing errors (letters put in, left out, changed, or swapped with their
+// The known word with the fewest typing errors (letters put in, left out, changed, or swapped with their
 // neighbour); empty where all have more than a third of the given word's letters wrong.
 std::string_view ClosestWord(std::string_view given, std::span<const std::string_view> known);
 

@@ -106,7 +106,7 @@ class FieldVisitor {
     }
   }
 
-  // An object that is no struct of its own, or one whose Fields ask for more than the struct: fields() visits it.
+  // An object that is not a struct of its own, or one whose Fields ask for more than the struct: fields() visits it.
   template <typename F>
   void Object(std::string_view key, const FieldNote& note, F fields, bool is_absent = false) {
     if (!Enter(key, note, is_absent)) return;
@@ -169,15 +169,15 @@ class FieldVisitor {
     EndAlternative();
   }
 
-  // Of the object at hand, before its fields: a key that is not visited is refused. Without it, such keys are ignored.
+  // For the object at hand, before its fields: a key that is not visited is refused. Without it, such keys are ignored.
   // All of its keys are to be visited then, even after an error, which would have them taken for unknown.
   virtual void Closed() = 0;
-  // Of the object at hand and those within: the id of errors of content, instead of the format's own. `id` must outlive
+  // For the object at hand and within it: the id of errors of content, instead of the format's own. `id` must outlive
   // the visitor.
   virtual void ErrorsAre(std::string_view id) = 0;
   // Reading: the key is there. Otherwise false.
   virtual bool Has(std::string_view key) const = 0;
-  // Reading: how many items the list of that key has; empty where there is none, which its own field says. Otherwise
+  // Reading: how many items the list of that key has; empty where it is absent, which its own field says. Otherwise
   // `own`.
   virtual std::optional<size_t> CountOf(std::string_view key, size_t own) const = 0;
   // Reading: refuses the file, with the place of the object at hand before the message. The first error stays; nothing
@@ -185,7 +185,7 @@ class FieldVisitor {
   virtual void Fail(const std::string& message, std::string_view id = {}, ErrorCode code = ErrorCode::kInvalidInput,
                     std::string_view hint = {}) = 0;
 
-  // One value where it stands, key and list aside: for the lambdas of Entries.
+  // One value alone, without key or list: for the lambdas of Entries.
   template <typename T>
   void Value(T& value, const FieldNote& note) {
     if constexpr (std::is_same_v<T, bool>) {
@@ -314,7 +314,7 @@ Json WriteFieldsBy(const std::function<void(FieldVisitor&)>& fields);
 // What the ranges and the known words of its fields say is wrong with the struct; empty when nothing is.
 std::string FieldFaultBy(const std::function<void(FieldVisitor&)>& fields);
 
-// The same of a struct, whose Fields take what is in `context` besides. After an error `to` is of no use.
+// The same of a struct, whose Fields also take what is in `context`. After an error `to` is of no use.
 template <typename T, typename... Context>
 Status ReadFields(const Json& json, const FieldSource& source, T& to, const Context&... context) {
   return ReadFieldsBy(json, source, [&](FieldVisitor& v) { Fields(v, to, context...); });

@@ -17,7 +17,7 @@ Result<std::string> ReadFile(const std::string& path, uint64_t max_bytes);
 // A regular file, open for reading at any place. Thread-safe.
 class InputFile {
  public:
-  // kInvalidInput, with path and reason, when it cannot be opened or is no regular file.
+  // kInvalidInput, with path and reason, when it cannot be opened or is not a regular file.
   static Result<InputFile> Open(const std::string& path);
   InputFile(InputFile&& other) noexcept : path_(std::move(other.path_)), fd_(other.fd_), size_(other.size_) {
     other.fd_ = -1;

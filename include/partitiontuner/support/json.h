@@ -42,7 +42,7 @@ class Json {
   const std::string* as_string() const { return std::get_if<std::string>(&data_); }
   const Array* as_array() const { return std::get_if<Array>(&data_); }
   const Object* as_object() const { return std::get_if<Object>(&data_); }
-  // Any number; nullopt when this is none.
+  // Any number; nullopt when this is not one.
   std::optional<double> as_number() const;
 
   // Null when this is not an object or has no such key.

@@ -48,7 +48,7 @@ class RecentlyUsed {
     std::optional<Error> error;
     uint64_t last_use = 0;
   };
-  // Settles an entry when its making ends, an exception included: nobody waits for ever.
+  // Settles an entry when its making ends, an exception included: no caller waits for ever.
   struct Making {
     RecentlyUsed& owner;
     const Key& key;

@@ -55,7 +55,7 @@ std::string SplitFault(const Graph& graph, NodeId node, uint32_t parts, SplitAxi
 // (docs/planners.md, "rnn-pipeline"). Errors: kUsage where no layer can be cut.
 Result<Graph> SliceTime(const Graph& graph, uint32_t slices);
 
-// The whole graph so many times side by side, weights shared: one run answers several requests. Inputs and outputs are
+// The whole graph several times side by side, weights shared: one run answers several requests. Inputs and outputs are
 // those of the first request, then of the second ("x", "x#1") and so on.
 Result<Graph> RepeatRequests(const Graph& graph, uint32_t requests);
 

@@ -13,7 +13,7 @@
 HWY_BEFORE_NAMESPACE();
 namespace pt::vector_math::HWY_NAMESPACE {
 
-// exp(-x) for x >= 0: 0 where the result is no normal number; NaN for NaN.
+// exp(-x) for x >= 0: 0 where the result is not a normal number; NaN for NaN.
 template <class D, class V = hwy::HWY_NAMESPACE::Vec<D>>
 HWY_INLINE V ExpOfMinus(D d, V x) {
   namespace hn = hwy::HWY_NAMESPACE;

@@ -9,7 +9,7 @@
 namespace pt::host {
 
 // Attributes before operator set 11, inputs since then; infinite where none is given. nullopt where they are known only
-// at run time, are no single float32, or are not in order.
+// at run time, are not a single float32, or are not in order.
 std::optional<Bounds> ClipBounds(const Graph& graph, const Node& clip);
 
 // A Relu or such a Clip.
@@ -17,7 +17,7 @@ struct Activation {
   NodeId node;
   Bounds bounds;
 };
-// The one behind a value that nobody else reads; nullopt where there is none.
+// The one behind a value that nothing else reads; nullopt where there is none.
 std::optional<Activation> ActivationBehind(const Graph& graph, ValueId value);
 
 }  // namespace pt::host

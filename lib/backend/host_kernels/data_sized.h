@@ -20,7 +20,7 @@ struct DataSizedNode {
 
   const Graph& graph;
   const Node& node;
-  std::vector<TensorView> constants;      // by input; of those that are none nothing is looked at
+  std::vector<TensorView> constants;      // by input; those that are not constant are not looked at
   std::vector<const TensorView*> inputs;  // by input: its slot, or its constant; null: absent
   std::vector<ValueId> out_values;
   std::vector<const TensorView*> out;
@@ -55,7 +55,7 @@ class DataSizedRun {
   void PutOutputs();
 
   Error Invalid(std::string why) const;
-  // Counts a negative axis from the end; kInvalidInput where there is none such.
+  // Counts a negative axis from the end; kInvalidInput where it does not exist.
   Result<size_t> Axis(int64_t axis, size_t rank) const;
 
  private:

@@ -20,7 +20,7 @@ inline constexpr size_t kMaxRank = 32;
 
 // One operand, input or output.
 struct Operand {
-  TensorLayout layout;             // of no type where the operand is absent or nobody reads it
+  TensorLayout layout;             // of no type where the operand is absent or not read
   std::optional<Tensor> constant;  // inputs whose content is known before the run
   ValueId value;
   uint32_t slot = 0;  // into the candidate's in or out, unless constant
@@ -78,7 +78,7 @@ struct Site {
   }
 
   Error Unsupported(std::string why) const;
-  // kUnsupported unless there are so many inputs, the first `at_least` of them present.
+  // kUnsupported unless there are that many inputs, the first `at_least` of them present.
   Status NeedInputs(size_t at_least, size_t at_most) const;
   // Counts a negative axis from the end; kUnsupported when out of range.
   Result<int64_t> Axis(int64_t axis, int64_t rank) const;

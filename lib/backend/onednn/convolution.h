@@ -31,7 +31,7 @@ struct ConvolutionParts {
 // Of the group's anchor; kUnsupported where attributes, dims or integers do not fit together.
 Result<ConvolutionParts> PartsOf(const Request& request, bool transposed);
 
-// Scales and zero points of the integers that are read and written, nothing where there are none. repeats: so many
+// Scales and zero points of the integers that are read and written, nothing where there are none. repeats: that many
 // times as many output channels, the weights' scales again and again.
 Status AddQuantisations(const Request& request, const ConvolutionParts& parts, int64_t repeats,
                         dnnl::primitive_attr& attributes, KernelDescriptor& descriptor);

@@ -94,7 +94,7 @@ Result<dnnl::primitive_attr> Attributes(const Request& request, const PostOps& p
 // The type of constant weights: float32, or bfloat16 in bf16 math.
 DataType WeightsType(const Request& request);
 
-// The value as a constant of real numbers; nullopt when it is none.
+// The value as a constant of real numbers; nullopt when it is not one.
 std::optional<Tensor> RealConstant(const Request& request, ValueId value);
 
 // Argument and descriptor of an operand of the result's rank: an input of the group or a constant.
@@ -113,7 +113,7 @@ Result<Call> MoveCall(const dnnl::engine& engine, Argument from, Argument to, Ke
 
 // Static dims of a value that was checked to have them.
 Dims DimsOf(const Graph& graph, ValueId value);
-// "input x is not a static float32 tensor" for the first of these that is none (invalid ids are
+// "input x is not a static float32 tensor" for the first of these that is not (invalid ids are
 // skipped).
 std::optional<std::string> WhyNoFloats(const Graph& graph, std::span<const ValueId> values);
 // The same where 8-bit integers are as good: they are only moved or compared.

@@ -11,7 +11,7 @@
 namespace pt::onednn {
 
 // A polynomial of x plus a polynomial of x times one function of x, up to third degree. Everything that needs more is
-// no activation that oneDNN has. Operations give nullopt where the result is no formula, and where rounding would make
+// no activation that oneDNN has. Operations give nullopt if the result is not a formula, and where rounding would make
 // the nodes differ from the formula: constants beyond 1e-4…1e4, terms that cancel.
 class Formula {
  public:

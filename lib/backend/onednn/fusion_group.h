@@ -41,14 +41,14 @@ struct FusionGroup {
 // The group of one node; nullopt when this library cannot run it.
 std::optional<FusionGroup> SingleGroup(const Graph& graph, NodeId node);
 // Every group worth offering: single nodes, activations spelled out in several nodes, and chains
-// grown from these along values that nobody else needs; conversions. In a stable order, without repeats.
+// grown from these along values that nothing else needs; conversions. In a stable order, without repeats.
 std::vector<FusionGroup> NaturalGroups(const Graph& graph);
 // The group with what surrounds it taken along: inputs that are dequantised for it alone and, when nothing else reads
 // its result, the QuantizeLinear behind. nullopt where there is nothing to take, or the operations cannot take it.
 std::optional<FusionGroup> WithIntegers(const Graph& graph, const FusionGroup& group);
 // A product with the DequantizeLinear of its constant weights taken along, for where it cannot be computed on integers.
 std::optional<FusionGroup> WithRealWeights(const Graph& graph, const FusionGroup& group);
-// The group of exactly these nodes; nullopt when they are none.
+// The group of exactly these nodes; nullopt when they are not one.
 std::optional<FusionGroup> GroupOf(const Graph& graph, std::span<const NodeId> nodes);
 
 // Whether anything may follow the group's anchor as a post-operation at all.

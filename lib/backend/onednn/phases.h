@@ -21,7 +21,7 @@ struct Phase {
   int64_t shift = 0;      // its result t is at place t + shift, and sees input t + shift - m * dilation by its m-th tap
 };
 
-// Phases that one convolution computes, of as many taps each, at places in a row. What of these is no phase's result is
+// Phases that one convolution computes, of as many taps each, at places in a row. What is not a phase's result is
 // dropped.
 struct PhaseGroup {
   std::vector<Phase> phases;  // ascending
@@ -36,7 +36,7 @@ enum class Sharing : uint8_t {
   kMost,   // for phases of as many taps
 };
 
-// Of a dim whose stride is at most kMostPhases. Empty where some result, or some place besides, sees no input.
+// Of a dim whose stride is at most kMostPhases. Empty where some result, or some other place, sees no input.
 inline constexpr int64_t kMostPhases = 64;
 std::vector<PhaseGroup> PhaseGroupsOf(const TransposedDim& dim, Sharing sharing);
 

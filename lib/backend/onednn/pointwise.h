@@ -35,7 +35,7 @@ bool IsStaticFloat(const Graph& graph, ValueId value);
 // What the node does to its input `main` (a value of the node's output dims); nullopt when oneDNN
 // cannot say it. The operands of the answer broadcast to the output's dims.
 std::optional<std::vector<Pointwise>> PointwiseOf(const Graph& graph, const Node& node, ValueId main);
-// The input on which PointwiseOf should start; invalid when the node is none of these operators.
+// The input on which PointwiseOf should start; invalid for other operators.
 ValueId MainInput(const Graph& graph, const Node& node);
 bool IsPointwiseOperator(const Node& node);
 

@@ -36,7 +36,7 @@ std::vector<Proposal> FirstProposals(const Graph& graph, const FusionGroup& grou
 // What to try where none of these can be done: oneDNN's convolutions between row-major tensors
 // reorder behind the plan's back, or are slow.
 std::vector<Proposal> LastResorts(const Graph& graph, const FusionGroup& group);
-// What to try besides, given the forms of its inputs and of its result; none for groups that
+// What else to try, given the forms of its inputs and of its result; none for groups that
 // propose themselves.
 std::vector<Proposal> AgnosticProposals(const Graph& graph, const FusionGroup& group, const KnownForms& known);
 

@@ -44,7 +44,7 @@ Status AddZeroPoint(dnnl::primitive_attr& attributes, KernelDescriptor& descript
 
 // Numbers of uint8, each 128 less.
 Tensor MovedToInt8(const Tensor& numbers);
-// Weights as int8, with zero points of none: those of uint8 move down by 128. nullopt when they are no constants or
+// Weights as int8, with zero points of none: those of uint8 move down by 128. nullopt when they are not constants or
 // their zero points are elsewhere.
 std::optional<Tensor> SymmetricWeights(const Graph& graph, const Quantised& weights);
 

@@ -14,7 +14,7 @@ std::optional<int64_t> WinogradTile(Way way);
 // Whether the group may be worth proposing so at all: window, stride, channels.
 bool IsWinogradShape(const Graph& graph, const FusionGroup& group);
 
-// What a step on the results reads besides its numbers.
+// What a step on the results reads in addition to its numbers.
 struct WinogradOperation {
   WinogradStep step;
   std::optional<Tensor> channel;         // one number for each output channel

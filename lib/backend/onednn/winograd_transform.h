@@ -11,7 +11,7 @@
 
 namespace pt::onednn {
 
-// Channels come in whole vectors of so many, in every layout.
+// Channels come in whole vectors of that many, in every layout.
 inline constexpr int64_t kWinogradChannels = 16;
 
 // Where the elements of an NCHW tensor lie; strides in elements. Channel c is at c / block * block_stride + c % block.

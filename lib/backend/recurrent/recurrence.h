@@ -15,7 +15,7 @@ enum class Sharing : uint8_t {
   kSequences,  // each core some directions and entries of the batch, from the first time step to the last
 };
 
-// Whether so many cores can share the node's work that way, and no other way is at least as good in every case.
+// Whether that many cores can share the node's work that way, and no other way is at least as good in every case.
 bool IsOffered(const RecurrentNode& node, Sharing sharing, uint32_t width);
 
 // The node's tensors by their place among the candidate's inputs and outputs.

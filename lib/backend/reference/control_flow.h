@@ -22,7 +22,7 @@ Status CheckControlFlow(const Graph& graph, NodeId id);
 Result<std::unique_ptr<Kernel>> CompileControlFlow(const Graph& graph, NodeId id, CompileContext& context);
 
 // The context in which a nested graph runs. It asks `outputs` where its outputs of static sizes shall lie, by its own
-// outputs; a view without data leaves that to it. The step's own allocator is none of its affair.
+// outputs; a view without data leaves that to it. It does not use the step's own allocator.
 inline RunContext Within(const RunContext& run, OutputAllocator& outputs) {
   return {run.stream, outputs, run.memory, run.stop};
 }

@@ -1,4 +1,4 @@
-// Operators on values that are no tensors of numbers: strings, sequences, optional values. They run on whole data, on
+// Operators on values that are not tensors of numbers: strings, sequences, optional values. They run on whole data, on
 // one core, and are prepared anew in every run; nothing of them is timed. Where a row has the name of one of
 // operator.h's, it takes the node over as soon as such a value is among its inputs or outputs.
 #pragma once
@@ -63,7 +63,7 @@ std::span<const DatumOperator> OptionalOperators();
 std::span<const DatumOperator> TfIdfStringOperators();
 
 // True when a node has to run by such a row: it has no other one, or an input or output is known to be no tensor of
-// numbers. What is known only in the run is asked then.
+// numbers. What is not known until run time is asked then.
 bool TakesData(const Graph& graph, NodeId id);
 bool TakesData(const Graph& graph, NodeId id, TensorSlots in);
 

@@ -1,5 +1,5 @@
 // NodeTensors: the inputs and outputs of a node during one Enqueue, for kernels that take whatever sizes and kinds of
-// values come: control flow, and operators on what is no tensor of numbers.
+// values come: control flow, and operators on what is not a tensor of numbers.
 #pragma once
 
 #include <deque>
@@ -28,7 +28,7 @@ class NodeTensors {
 
   // Where output i lies if it is of that type and dims, dense and known before the run; else a view without data.
   TensorView PlaceOf(size_t output, DataType type, std::span<const int64_t> dims) const;
-  // Gives output i its size and content, which may be in its place already; nothing for one that nobody reads.
+  // Gives output i its size and content, which may be in its place already; nothing for one that is not read.
   Status SetOutput(size_t output, const TensorView& from);
 
  private:

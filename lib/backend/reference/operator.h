@@ -85,7 +85,7 @@ struct Site {
   // The first element of a constant numeric input as a double; nullopt when absent.
   Result<std::optional<double>> Scalar(size_t input) const;
   bool is_constant(size_t i) const { return has(i) && in[i].constant.has_value(); }
-  // kUnsupported when an input that is given is known only in the run: rows sized by contents are then called again.
+  // kUnsupported when an input that is given is not known until run time: rows sized by contents are then called again.
   Status NeedContent(size_t i) const;
 };
 

@@ -1,4 +1,4 @@
-// Nodes that can be prepared only in the run, when the dims of their inputs are known, and perhaps the contents that
+// Nodes that cannot be prepared before the run, when the dims of their inputs are known, and perhaps the contents that
 // decide the dims of their outputs.
 #pragma once
 

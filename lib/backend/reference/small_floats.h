@@ -18,7 +18,7 @@ struct SmallFloat {
   bool is_signed = true;
 };
 
-// nullopt for types that are no such float.
+// nullopt for other types.
 std::optional<SmallFloat> SmallFloatOf(DataType type);
 
 float DecodeSmallFloat(const SmallFloat& format, uint8_t code);

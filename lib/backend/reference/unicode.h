@@ -11,7 +11,7 @@ namespace pt::reference {
 // The character that begins at `at`, which is moved behind it; nothing where the bytes are no UTF-8.
 std::optional<char32_t> NextCharacter(std::string_view text, size_t& at);
 
-// What Unicode calls white space, and the four separators of ASCII besides.
+// What Unicode calls white space, and the four separators of ASCII.
 bool IsWhiteSpace(char32_t c);
 
 // Letters in the other case where that is one letter, as the system's "C.UTF-8" has it, which depends on no language;

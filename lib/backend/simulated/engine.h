@@ -127,7 +127,7 @@ class SimulatedEngine {
   std::vector<std::unique_ptr<Op>> ops_;
   // Indices of ops: unused ones; those that may start; those that run; those that are over but not yet seen to.
   std::vector<uint32_t> free_, ready_, running_, over_;
-  uint64_t serial_ = 0, held_ = 0, kernels_ = 0;  // pieces so far; those held that are no marks; kernels begun
+  uint64_t serial_ = 0, held_ = 0, kernels_ = 0;  // pieces so far; those held that are not marks; kernels begun
   double now_ns_ = 0;
   bool ending_ = false;
   bool lost_ = false;

@@ -16,7 +16,7 @@ using DemandClass = std::pair<CandidateClass, int>;
 // Units of that class compute, share a resource with each other, and no file says what work asks of it.
 bool SharesItsDevice(const Platform& platform, UnitClassId unit_class);
 
-// Empty where the candidate shares nothing, or has sizes that only the run knows.
+// Empty where the candidate shares nothing, or has sizes that are not known until run time.
 std::optional<DemandClass> DemandClassOf(const Graph& graph, const Platform& platform, const Candidate& candidate);
 
 // Of each class the candidate with most work, by index; of equals the first.

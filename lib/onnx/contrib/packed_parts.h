@@ -5,10 +5,10 @@
 
 namespace pt::contrib {
 
-// The type of elements of so many bits. Errors: other than 2, 4 and 8.
+// The type of elements of that many bits. Errors: other than 2, 4 and 8.
 Result<DataType> PackedType(int64_t bits);
 
-// Errors: block_size is no power of two, or below 16.
+// Errors: block_size is not a power of two, or below 16.
 Status CheckBlock(int64_t block);
 
 // A constant's bytes as elements of that type, with other dims. Errors: it is computed, no uint8, or of another size.

@@ -8,7 +8,7 @@
 namespace pt {
 
 struct Branch {
-  std::vector<NodeId> nodes;  // each but the first reads from the one before, and nobody else does
+  std::vector<NodeId> nodes;  // each but the first reads from the one before, and no other node does
   uint32_t level = 0;         // one more than the highest of those it reads from: none of a level needs another
 };
 
@@ -16,7 +16,7 @@ struct Branch {
 // with which groups save most time, if there is such a group.
 enum class JoinRule : uint8_t { kCut, kFuse };
 
-// Every node in one branch, by level: makers' branches stand first. Found by the walk back from the outputs.
+// Every node in one branch, by level: makers' branches come first. Found by the walk back from the outputs.
 std::vector<Branch> FindBranches(const Space& space, JoinRule joins);
 
 }  // namespace pt

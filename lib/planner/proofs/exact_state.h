@@ -35,7 +35,7 @@ struct Held {
 struct Promise {
   ValueId value;
   Slot primary = 0;
-  uint64_t needed = 0;  // besides primary
+  uint64_t needed = 0;  // in addition to primary
   uint64_t unread = 0;  // of those, the ones that nothing reads yet
 };
 

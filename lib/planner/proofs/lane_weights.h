@@ -18,7 +18,7 @@ std::vector<WeightGroup> WeightGroups(const Space& space);
 class LaneWeights {
  public:
   // Whether launches of what a queue runs count as work of the core that launches them. They may be over before
-  // anything that the work waits for, so they are no part of a stretch of a plan that begins after the start.
+  // anything that the work waits for, so they are not part of a stretch of a plan that begins after the start.
   enum class Launches : uint8_t { kCount, kLeaveOut };
   // shares: by group, none negative, the sum at most one.
   LaneWeights(const Space& space, const std::vector<WeightGroup>& groups, const std::vector<double>& shares,

@@ -45,7 +45,7 @@ class MoveSegments {
 
 // Values in the slots where they are made: what comes before is over, and costs what follows nothing.
 struct Borders {
-  std::vector<uint32_t> from;  // by value: the slot from which its readers take it; kNothing: it is none of these
+  std::vector<uint32_t> from;  // by value: the slot from which its readers take it; kNothing: none of these
   std::vector<uint32_t> to;    // by value: the slot in which it must be made; kNothing: in any
 };
 

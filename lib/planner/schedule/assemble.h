@@ -9,7 +9,7 @@
 namespace pt {
 
 // Steps in the solution's order with the copies and reorders they need, waits without what others imply, memory,
-// expected times, critical path. Errors: kInfeasible (the order is no linear extension, a value cannot be moved,
+// expected times, critical path. Errors: kInfeasible (the order is not a linear extension, a value cannot be moved,
 // nodes that must share a device do not), kOutOfMemory (over a memory cap, or more resident bytes than a device has).
 // Explains every node when `explanations` is not null. `barriers`: see Solved.
 Result<Plan> Assemble(const Space& space, const Solution& solution, std::string planner,

@@ -15,7 +15,7 @@ struct CoverGraph {
   std::vector<uint32_t> groups;
   std::vector<std::vector<Edge>> makers, readers;  // once a value
 
-  // `cover` must be in legal order: makers stand before readers.
+  // `cover` must be in legal order: makers come before readers.
   CoverGraph(const Space& space, const Solution& cover) : makers(cover.size()), readers(cover.size()) {
     std::vector<uint32_t> of_node(space.graph().nodes().size(), kNothing);
     for (uint32_t c = 0; c < cover.size(); ++c) {

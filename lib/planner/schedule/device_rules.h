@@ -1,4 +1,4 @@
-// DeviceRules: nodes that must share a device, and what devices can keep for good. Planners but for the search know
+// DeviceRules: nodes that must share a device, and what devices can keep for good. Planners except for the search know
 // neither: what their solutions break is told here.
 #pragma once
 

@@ -39,14 +39,14 @@ struct ScheduledStep {
 // Reused for many solutions; one thread at a time.
 //
 // Rules, which PlanMemory and SimulatePlan hold too: one copy or reorder serves all readers of its instance. Copies
-// from the host start right after what they read, other moves stand before their first reader, reorders on the unit
+// from the host start right after what they read, other moves come before their first reader, reorders on the unit
 // where they end first. A
 // view or concatenation that memory placement will elide costs its overhead only.
 class Scheduler {
  public:
   explicit Scheduler(const Space& space);
 
-  // The makespan; kImpossible when the order is no linear extension or a value cannot be moved where it is read.
+  // The makespan; kImpossible when the order is not a linear extension or a value cannot be moved where it is read.
   // `barriers`: see Solved.
   int64_t Run(const Solution& solution, std::span<const uint32_t> barriers = {});
 
@@ -96,7 +96,7 @@ class Scheduler {
   }
   bool placed(ValueId value, uint32_t slot) const;
 
-  // The step of a choice, which stands at position c, with the moves before and after it.
+  // The step of a choice, which is at position c, with the moves before and after it.
   bool EmitChoice(uint32_t c, const Choice& choice, bool elided);
   // That step alone: what it reads is there.
   void EmitGroup(uint32_t c, const Choice& choice, bool elided);

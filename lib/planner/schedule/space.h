@@ -122,7 +122,7 @@ class Space {
   }
   uint32_t slot_count() const { return slot_count_; }
 
-  // Units that run steps of the class; copy engines are none of them.
+  // Units that run steps of the class; copy engines are not among them.
   std::span<const UnitId> units(UnitClassId unit_class) const { return units_[unit_class.index()]; }
   std::span<const UnitId> copy_units(LinkId link) const { return copy_units_[link.index()]; }
   LinkId link(DeviceId from, DeviceId to) const;

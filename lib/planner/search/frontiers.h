@@ -19,7 +19,7 @@ inline constexpr size_t kMostLiveValues = 3;
 
 // Frontiers of at most kMostLiveValues, ascending, so that stretches between them have about `nodes` nodes: of those
 // within reach the one with the fewest values, of these the last. Where there is none within reach the stretch is
-// longer. The end is none of them. Linear in the graph.
+// longer. The end is not one of them. Linear in the graph.
 std::vector<Frontier> FindFrontiers(const Space& space, uint32_t nodes);
 
 // The order's stretches between frontiers, first to last.

@@ -14,7 +14,7 @@ struct SerialRules {
   std::function<bool(const Option&)> allowed;
   // What choosing the option costs; empty = Option::likely_ns().
   std::function<int64_t(const Option&)> cost_ns;
-  bool ignore_copies = false;  // between devices; changes of form are paid all the same
+  bool ignore_copies = false;  // between devices; changes of form are still paid
   size_t beam = 48;            // states kept per node; fewer with many live values, 12 above 2,000 nodes
 };
 

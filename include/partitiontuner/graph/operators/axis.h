@@ -21,7 +21,7 @@ Result<size_t> ReadAxis(const Node& node, int64_t opset, size_t rank);
 // Whether the node names one: Compress and Unique take a flat tensor where it does not.
 bool HasAxis(const Node& node);
 
-// Of QuantizeLinear and DequantizeLinear: how many indices along the axis share a scale; 0 or less: not given.
+// QuantizeLinear and DequantizeLinear: how many indices along the axis share a scale; 0 or less: not given.
 int64_t ReadBlockSize(const Node& node);
 
 }  // namespace pt

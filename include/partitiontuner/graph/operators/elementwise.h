@@ -32,7 +32,7 @@ struct BoundsNode {
 };
 BoundsNode ReadNamedBounds(const Node& clip);
 
-// Of Mod: the sign is the dividend's, as C's fmod has it; else the divisor's.
+// Mod: the sign is the dividend's, as C's fmod has it; else the divisor's.
 bool IsTruncatedModulo(const Node& node);
 
 }  // namespace pt

@@ -10,11 +10,11 @@
 
 namespace pt {
 
-// Of a Transpose: dim d of the result is dim [d] of the input. Without the attribute, the dims are reversed.
+// Transpose: dim d of the result is dim [d] of the input. Without the attribute, the dims are reversed.
 // Error: kInvalidInput where that is not a permutation.
 Result<std::vector<size_t>> ReadPermutation(const Node& node, size_t rank);
 
-// Of DepthToSpace and SpaceToDepth: channels are (block row, block column, rest), or (rest, block row, block column).
+// DepthToSpace and SpaceToDepth: channels are (block row, block column, rest), or (rest, block row, block column).
 struct DepthSpaceNode {
   int64_t block = 1;
   bool depth_first = true;
@@ -30,14 +30,14 @@ Result<PadMode> ReadPadMode(const Node& node);
 // What a Pad fills up with, before operator set 11; an input since then.
 float ReadPadValue(const Node& node);
 
-// Of ScatterElements and ScatterND: what becomes of an element and its update.
+// ScatterElements and ScatterND: what becomes of an element and its update.
 enum class ScatterReduction : uint8_t { kNone, kAdd, kMul, kMax, kMin };
 // Error: kInvalidInput for an unknown word.
 Result<ScatterReduction> ReadScatterReduction(const Node& node);
 
-// Of GatherND: how many leading dims indices and data have in common. May be wrong.
+// GatherND: how many leading dims indices and data have in common. May be wrong.
 int64_t ReadBatchDims(const Node& node);
-// Of Trilu; else the lower triangle.
+// Trilu keeps the upper triangle, else the lower one.
 bool KeepsUpperTriangle(const Node& node);
 
 }  // namespace pt

@@ -17,13 +17,13 @@ struct BatchNormalizationNode {
 };
 BatchNormalizationNode ReadBatchNormalization(const Node& node);
 
-// Of Layer-, RMS-, Instance- and GroupNormalization: what is added to the variance.
+// Layer-, RMS-, Instance- and GroupNormalization: what is added to the variance.
 float ReadEpsilon(const Node& node);
-// Of Layer-, RMS- and GroupNormalization: mean and variance are computed in float32, whatever the type of the input.
+// Layer-, RMS- and GroupNormalization: mean and variance are computed in float32, whatever the type of the input.
 bool HasFloat32Statistics(const Node& node);
-// Of GroupNormalization; 0 where it names none, which is wrong.
+// GroupNormalization: the number of groups; 0 where it is missing, which is wrong.
 int64_t ReadGroups(const Node& node);
-// Of LpNormalization: 1 or 2. Error: kInvalidInput for others.
+// LpNormalization: 1 or 2. Error: kInvalidInput for others.
 Result<int64_t> ReadLpOrder(const Node& node);
 
 // x / (bias + alpha / size * sum of the squares of `size` neighbouring channels) ^ beta

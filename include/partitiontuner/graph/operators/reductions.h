@@ -11,7 +11,7 @@
 
 namespace pt {
 
-// Of Reduce*.
+// For Reduce*.
 bool KeepsReducedDims(const Node& node);
 // Which dims of the input are reduced, one truth a dim. axes: the content of input 1, where there is one.
 // Errors: kInvalidInput where an axis does not exist, or they are not a list.
@@ -39,7 +39,7 @@ struct TopKNode {
 // Error: kInvalidInput where there is no such axis.
 Result<TopKNode> ReadTopK(const Node& node, int64_t opset, size_t rank);
 
-// Of CumSum and CumProd, whose axis is an input.
+// For CumSum and CumProd, whose axis is an input.
 struct CumulativeNode {
   bool exclusive = false, reverse = false;
 

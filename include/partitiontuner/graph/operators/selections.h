@@ -5,9 +5,9 @@
 
 namespace pt {
 
-// Of Unique: in ascending order, else in that of their first places.
+// Unique: in ascending order, else in that of their first places.
 bool SortsDistinctElements(const Node& node);
-// Of NonMaxSuppression: boxes are centre and size, else two corners.
+// NonMaxSuppression: boxes are centre and size, else two corners.
 bool HasCentredBoxes(const Node& node);
 
 }  // namespace pt

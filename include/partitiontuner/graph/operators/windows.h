@@ -1,4 +1,4 @@
-// What convolutions and poolings say of their windows, as it stands in the node: backend/window_parameters.h resolves
+// What convolutions and poolings say of their windows, as the node has it: backend/window_parameters.h resolves
 // padding for dims that are known.
 #pragma once
 

@@ -17,7 +17,7 @@ struct ConvolutionGroup {
   Bounds bounds = {};              // that the activation keeps
 };
 
-// nullopt where the nodes are no such group, or no kernel is for it.
+// nullopt where the nodes are not such a group, or there is no kernel for it.
 std::optional<ConvolutionGroup> ReadConvolution(const Graph& graph, std::span<const NodeId> nodes);
 
 // How its images may lie, all of them alike, the usual way first.
@@ -40,7 +40,7 @@ struct Images {
   size_t place = 0;  // into the site's inputs or outputs
   int64_t channels = 0, rows = 0, columns = 0;
   int64_t image_stride = 0, channel_stride = 0, row_stride = 0, pixel_stride = 0;
-  int64_t block = INT64_MAX, block_stride = 0;  // so many channels lie together
+  int64_t block = INT64_MAX, block_stride = 0;  // that many channels lie together
 
   int64_t OffsetOf(int64_t channel) const { return channel / block * block_stride + channel % block; }
 };

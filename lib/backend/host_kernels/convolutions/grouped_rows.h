@@ -14,7 +14,7 @@ namespace pt::host {
 struct PaddedRow {
   const float* x = nullptr;  // the image's row at the first of the channels
   int64_t pixels = 0, pixel_stride = 0, channels = 0;
-  int64_t block = 0, block_stride = 0;  // so many channels lie together; no chunk is part of two blocks
+  int64_t block = 0, block_stride = 0;  // that many channels lie together; no chunk is part of two blocks
   int64_t pad = 0;                      // pixels of zeros before those of the image
   float* to = nullptr;
   int64_t padded_pixels = 0;  // in all; the image's that do not fit are left out

@@ -27,7 +27,7 @@ struct PlaneRow {
 inline constexpr int64_t kFilterBlocks[] = {8, 4, 2, 1};
 
 struct PlaneRows {
-  int64_t overshoot = 0;  // so many elements behind what a row needs may be read
+  int64_t overshoot = 0;  // that many elements behind what a row needs may be read
   void (*compute)(const PlaneRow&) = nullptr;
 };
 

@@ -3,7 +3,7 @@
 
 namespace pt::host {
 
-// low <= high; infinite where there is none. What is NaN stays so.
+// low <= high; infinite where there is none. NaN stays NaN.
 struct Bounds {
   float low = 0, high = 0;
 };

@@ -21,7 +21,7 @@ class StridedCopy {
   // The first elements of both; they share no byte. Runs on the team's cores where that is worth it.
   void Run(const void* from, void* to, Team* team) const;
 
-  // All of it is one contiguous run of so many bytes; 0 where it is not.
+  // All of it is one contiguous run of that many bytes; 0 where it is not.
   int64_t run_bytes() const;
 
  private:

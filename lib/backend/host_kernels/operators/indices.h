@@ -1,4 +1,4 @@
-// Integers that name places along a dim of a tensor and that only the run knows: negative ones count from the end, and
+// Integers that name places along a dim of a tensor, not known until run time: negative ones count from the end, and
 // one that does not exist is an error of the run.
 #pragma once
 
@@ -17,7 +17,7 @@ decltype(auto) VisitIndexType(DataType type, F&& f) {
   return f.template operator()<int32_t>();
 }
 
-// f.operator()<T>() for a type of so many bytes, for elements that are only moved.
+// f.operator()<T>() for a type of that many bytes, for elements that are only moved.
 struct Bytes16 {
   uint64_t low = 0, high = 0;
 };

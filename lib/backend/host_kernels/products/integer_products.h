@@ -44,7 +44,7 @@ struct IntegerFactor {
 // The work in items: some rows by some columns of one matrix of the result.
 struct IntegerDivision {
   int64_t rows = 1, blocks = 0;     // of an item; of each matrix
-  int64_t columns = 1, chunks = 0;  // whole panels but for the last; of each matrix
+  int64_t columns = 1, chunks = 0;  // whole panels except for the last; of each matrix
   int64_t rows_at_once = 1;         // fit into the inner cache with what follows
 };
 
