@@ -128,7 +128,7 @@ constexpr const char* kMoreGraphs[] = {
     "input x float32[5,1,3]\nconst w float32[1,12,3] ones\nconst r float32[1,12,4] ones\n"
     "y = GRU(x, w, r) hidden_size=4 linear_before_reset=1\noutput y\n",
     "input x float32[2,16]\nconst s float32[16] ones\ny = LayerNormalization(x, s)\noutput y\n",
-    "input x float32[1,2,3,3]\ninput r float32[1,5]\ny = MaxRoiPool(x, r) pooled_shape=[1,1]\noutput y\n",
+    "input x float32[2,2,3,3]\nconst r float32[1,5] ones\ny = MaxRoiPool(x, r) pooled_shape=[1,1]\noutput y\n",
     "input x float32[2,3]\ny = Multinomial(x) sample_size=4 seed=1.0\noutput y\n",
     "input i int64[3]\nconst d int64[] ints 5\ninput v float32[2]\ny = OneHot(i, d, v)\noutput y\n",
     "input x float32[2]\ny = Optional(x)\noutput y\n",

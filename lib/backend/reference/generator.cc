@@ -5,6 +5,7 @@
 #include <numbers>
 
 #include "lib/backend/host/parallel.h"
+#include "lib/backend/reference/cast.h"
 #include "lib/backend/reference/element_copy.h"
 #include "lib/backend/reference/feeding.h"
 #include "lib/backend/reference/operator.h"
@@ -121,19 +122,21 @@ Result<Routine> Range(Site& site) {
 Result<Routine> EyeLike(Site& site) {
   PT_CHECK_OK(site.NeedInputs(1, 1));
   if (site.in[0].rank() != 2) return site.Invalid("its input is not a matrix");
-  const int64_t dtype = site.node.int_or("dtype", static_cast<int64_t>(site.in[0].type));
-  if (dtype < 1 || dtype > 26)
-    return site.Invalid("unknown dtype " + std::to_string(dtype) +
-                        "; expected a number of TensorProto.DataType, 1 to 26");
-  const auto type = static_cast<DataType>(dtype);
+  PT_ASSIGN(const DataType type, NamedType(site, "dtype", site.in[0].type));
+  if (!CanCast(DataType::kFloat32, type) || type == DataType::kFloat8E8M0) return UnsupportedType(site, type);
   PT_CHECK_OK(site.Out(0, type, site.in[0].dims));
   const int64_t rows = site.in[0].dims[0], cols = site.in[0].dims[1], k = site.node.int_or("k", 0);
-  return VisitNumbers(site, type, [&]<typename T>() -> Result<Routine> {
+  std::array<std::byte, sizeof(Bytes16)> bytes_of_one{};  // those of zero are zero in all types
+  const float one = 1;
+  Convert(DataType::kFloat32, type, true, &one, bytes_of_one.data(), 0, 1);
+  return VisitSizes(site, type, [&]<typename T>() -> Result<Routine> {
+    T on{};
+    std::memcpy(&on, bytes_of_one.data(), sizeof on);
     return Routine{[=](const Run& run) -> Status {
       for (int64_t i = 0; i < rows * cols; ++i) {
         int64_t diagonal = 0;
-        const bool on = !__builtin_add_overflow(i / cols, k, &diagonal) && i % cols == diagonal;
-        run.out<T>()[i] = static_cast<T>(on ? 1 : 0);
+        const bool met = !__builtin_add_overflow(i / cols, k, &diagonal) && i % cols == diagonal;
+        run.out<T>()[i] = met ? on : T{};
       }
       return {};
     }};

@@ -1,4 +1,4 @@
-// Images read at positions that are data: GridSample, AffineGrid, RoiAlign.
+// Images read at positions that are data: GridSample, AffineGrid, RoiAlign, MaxRoiPool.
 #include "partitiontuner/graph/operators/sampling.h"
 
 #include <array>
@@ -336,9 +336,80 @@ Result<Routine> RoiAlign(Site& site) {
   });
 }
 
+// MaxRoiPool: the largest of each cell of a grid over a region, whose corners lie on pixels. The standard gives no
+// formula: pixels are taken as ONNX Runtime (and Caffe, whose operator it was) takes them.
+
+// Pixels begin..end-1 of one dim that a cell covers; none where the cell lies outside.
+struct Range {
+  int64_t begin = 0, end = 0;
+};
+
+// Corners are rounded to pixels, both of which belong to the region. T: what lengths of cells are computed in.
+template <typename T>
+Range CellOf(T first, T last, T scale, int64_t cell, int64_t cells, int64_t size) {
+  constexpr T kFarthest = T{1 << 30};  // beyond any image, and far from overflow
+  const T begin = std::clamp(std::round(first * scale), -kFarthest, kFarthest);
+  const T end = std::clamp(std::round(last * scale), -kFarthest, kFarthest);
+  const T length = std::max(end - begin + 1, T{1}) / static_cast<T>(cells);
+  const T low = std::floor(static_cast<T>(cell) * length) + begin;
+  const T high = std::ceil(static_cast<T>(cell + 1) * length) + begin;
+  const auto inside = [&](T at) { return static_cast<int64_t>(std::clamp(at, T{0}, static_cast<T>(size))); };
+  return {inside(low), inside(high)};
+}
+
+template <typename T>
+T Largest(const T* plane, int64_t width, Range rows, Range columns) {
+  if (rows.end <= rows.begin || columns.end <= columns.begin) return T{0};
+  T most = -std::numeric_limits<T>::infinity();
+  for (int64_t y = rows.begin; y < rows.end; ++y) {
+    for (int64_t x = columns.begin; x < columns.end; ++x) {
+      const T at = plane[y * width + x];
+      if (at > most || std::isnan(at)) most = at;
+    }
+  }
+  return most;
+}
+
+Result<Routine> MaxRoiPool(Site& site) {
+  PT_CHECK_OK(site.NeedInputs(2, 2));
+  const std::vector<int64_t> x = site.in[0].dims, regions = site.in[1].dims;
+  if (x.size() != 4 || regions.size() != 2 || regions[1] != 5 || site.in[1].type != site.in[0].type) {
+    return site.Invalid("image or regions have the wrong shape");
+  }
+  PT_ASSIGN(const MaxRoiPoolNode node, OrInvalid(ReadMaxRoiPool(site.node), site));
+  PT_CHECK_OK(site.Out(0, site.in[0].type, {regions[0], x[1], node.rows, node.columns}));
+  return VisitFloats(site, site.in[0].type, [&]<typename T>() -> Result<Routine> {
+    return Routine{[x, regions, node](const Run& run) -> Status {
+      const T* const given = run.in<T>(1);
+      for (int64_t r = 0; r < regions[0]; ++r) {
+        if (const T entry = given[5 * r]; !(entry > -1 && entry < static_cast<T>(x[0]))) {
+          return MakeError(ErrorCode::kInvalidInput, "reference.index",
+                           "MaxRoiPool: batch entry " + std::to_string(entry) + " does not exist");
+        }
+      }
+      const int64_t plane = x[2] * x[3], cells = node.rows * node.columns;
+      const T scale = static_cast<T>(node.scale);
+      ParallelRanges(run.team, regions[0] * x[1], static_cast<double>(plane) + 10, [&](int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; ++i) {
+          const T* const region = given + 5 * (i / x[1]);
+          const T* const image = run.in<T>(0) + (static_cast<int64_t>(region[0]) * x[1] + i % x[1]) * plane;
+          T* const out = run.out<T>() + i * cells;
+          for (int64_t c = 0; c < cells; ++c) {
+            const Range rows = CellOf(region[2], region[4], scale, c / node.columns, node.rows, x[2]);
+            const Range columns = CellOf(region[1], region[3], scale, c % node.columns, node.columns, x[3]);
+            out[c] = Largest(image, x[3], rows, columns);
+          }
+        }
+      });
+      return {};
+    }};
+  });
+}
+
 constexpr std::array kRows = {
     OperatorRow{.op = "AffineGrid", .make = AffineGrid, .feeding = Feeding::kWidened},
     OperatorRow{.op = "GridSample", .make = GridSample, .feeding = Feeding::kWidened},
+    OperatorRow{.op = "MaxRoiPool", .make = MaxRoiPool, .feeding = Feeding::kWidened},
     OperatorRow{.op = "RoiAlign", .make = RoiAlign, .feeding = Feeding::kWidened},
 };
 

@@ -48,4 +48,10 @@ Result<RoiAlignNode> ReadRoiAlign(const Node& node, int64_t opset) {
   return roi;
 }
 
+Result<MaxRoiPoolNode> ReadMaxRoiPool(const Node& node) {
+  const std::vector<int64_t> shape = node.ints_or("pooled_shape", {});
+  if (shape.size() != 2 || shape[0] < 1 || shape[1] < 1) return Invalid("pooled_shape is not two positive numbers");
+  return MaxRoiPoolNode{shape[0], shape[1], node.float_or("spatial_scale", 1.0F)};
+}
+
 }  // namespace pt

@@ -82,6 +82,22 @@ void DrawRoiAlign(Drawing& d) {
   d.Node("RoiAlign", {x, d.Constant(kFloat, {regions, 4}, FloatsText(corners)), d.List(batch)}, attributes);
 }
 
+void DrawMaxRoiPool(Drawing& d) {
+  const Operand x = d.Image(2);
+  if (IsEmpty(x)) return;
+  const int64_t regions = d.Between(1, 3);
+  std::vector<double> corners;
+  for (int64_t i = 0; i < regions; ++i) {
+    const double left = d.Real(-1, 4), top = d.Real(-1, 4);
+    corners.push_back(static_cast<double>(d.Between(0, x->dims[0] - 1)));
+    for (const double corner : {left, top, left + d.Real(-1, 6), top + d.Real(-1, 6)}) corners.push_back(corner);
+  }
+  Attributes attributes;
+  attributes.Ints("pooled_shape", {d.Between(1, 3), d.Between(1, 3)});
+  if (d.Chance(0.5)) attributes.Float("spatial_scale", d.Real(0.3, 2));
+  d.Node("MaxRoiPool", {x, d.Constant(kFloat, {regions, 5}, FloatsText(corners))}, attributes);
+}
+
 }  // namespace
 
 DrawnFamily ImageFamily() {
@@ -90,7 +106,8 @@ DrawnFamily ImageFamily() {
            {"Resize", DrawResize},
            {"Resize", DrawResize},
            {"GridSample", DrawGridSample},
-           {"RoiAlign", DrawRoiAlign}},
+           {"RoiAlign", DrawRoiAlign},
+           {"MaxRoiPool", DrawMaxRoiPool}},
           2};
 }
 

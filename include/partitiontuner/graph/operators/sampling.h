@@ -33,4 +33,11 @@ struct RoiAlignNode {
 // Errors: kInvalidInput for an unknown mode, results without elements, and a ratio that is not within 0 and 4096.
 Result<RoiAlignNode> ReadRoiAlign(const Node& node, int64_t opset);
 
+struct MaxRoiPoolNode {
+  int64_t rows = 1, columns = 1;  // of the result
+  float scale = 1;
+};
+// Errors: kInvalidInput unless pooled_shape is two positive numbers.
+Result<MaxRoiPoolNode> ReadMaxRoiPool(const Node& node);
+
 }  // namespace pt
