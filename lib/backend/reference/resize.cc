@@ -71,7 +71,9 @@ void RunPass(const DimPass& p, double extrapolation, const From* in, To* out, Te
       const int64_t first = p.first[o], last = p.first[o + 1];
       for (int64_t i = 0; i < p.inner; ++i) {
         if (last - first == 1 && p.weights[first] == 1) {
-          to[i] = static_cast<To>(from[p.sources[first] * p.inner + i]);
+          const From x = from[p.sources[first] * p.inner + i];
+          // A sum of the pass before is cut off as any other; what no pass has changed is moved.
+          to[i] = std::is_floating_point_v<From> ? ResizedElement<To>(static_cast<double>(x)) : static_cast<To>(x);
           continue;
         }
         double sum = 0;
