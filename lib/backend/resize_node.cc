@@ -12,7 +12,7 @@ namespace pt {
 namespace {
 
 template <typename E>
-using Words = std::span<const std::pair<std::string_view, E>>;
+using ModeWords = std::span<const std::pair<std::string_view, E>>;
 
 constexpr std::array<std::pair<std::string_view, ResizeMode>, 3> kModes = {
     {{"nearest", ResizeMode::kNearest}, {"linear", ResizeMode::kLinear}, {"cubic", ResizeMode::kCubic}}};

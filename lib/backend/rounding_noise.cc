@@ -10,9 +10,9 @@
 namespace pt {
 namespace {
 
-using Words = std::set<std::string, std::less<>>;
+using OperatorNames = std::set<std::string, std::less<>>;
 
-Words WordsOf(const std::string& text) {
+OperatorNames NamesOf(const std::string& text) {
   std::istringstream words(text);
   return {std::istream_iterator<std::string>(words), std::istream_iterator<std::string>()};
 }
@@ -20,7 +20,7 @@ Words WordsOf(const std::string& text) {
 }  // namespace
 
 bool IsExact(const Node& node) {
-  static const Words ops = WordsOf(
+  static const OperatorNames ops = NamesOf(
       "Abs ArgMax ArgMin Cast Ceil CenterCropPad Clip Concat ConstantOfShape DepthToSpace Dropout Expand Flatten Floor "
       "Gather GatherElements GatherND GlobalMaxPool Hardmax Identity Max MaxPool Min Neg OneHot Pad ReduceMax "
       "ReduceMin "
@@ -30,7 +30,7 @@ bool IsExact(const Node& node) {
 }
 
 bool IsOfSingleNumbers(const Node& node) {
-  static const Words ops = WordsOf(
+  static const OperatorNames ops = NamesOf(
       "Acos Acosh Add Asin Asinh Atan Atanh Celu Cos Cosh DequantizeLinear Div Elu Erf Exp Gelu HardSigmoid HardSwish "
       "LeakyRelu Log Mish Mod Mul PRelu Pow Reciprocal Selu Shrink Sigmoid Sin Sinh Softplus Softsign Sqrt Sub Sum "
       "Swish Tan Tanh");
@@ -41,7 +41,7 @@ namespace {
 
 // Rounds its result and nothing else: how large other numbers of the tensor are, a mask of -3e38 say, is no matter.
 bool IsArithmetic(const Node& node) {
-  static const Words ops = WordsOf("Add DequantizeLinear Div LeakyRelu Mul PRelu Reciprocal Sqrt Sub");
+  static const OperatorNames ops = NamesOf("Add DequantizeLinear Div LeakyRelu Mul PRelu Reciprocal Sqrt Sub");
   return ops.contains(node.op);
 }
 

@@ -11,9 +11,9 @@
 namespace pt {
 namespace {
 
-class Work {
+class IndexedWork {
  public:
-  Work(size_t count, const std::function<Status(size_t)>& body) : count_(count), body_(body) {}
+  IndexedWork(size_t count, const std::function<Status(size_t)>& body) : count_(count), body_(body) {}
 
   void Run() noexcept {
     while (!failed_) {
@@ -59,7 +59,7 @@ class Work {
 }  // namespace
 
 Status InParallel(size_t count, uint32_t threads, const std::function<Status(size_t)>& body) {
-  Work work(count, body);
+  IndexedWork work(count, body);
   std::vector<std::jthread> others;
   try {
     for (size_t i = 1; i < std::min<size_t>(threads, count); ++i) others.emplace_back([&work] { work.Run(); });

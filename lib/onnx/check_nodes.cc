@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "lib/onnx/einsum.h"
+#include "lib/onnx/opset_domain.h"
 
 namespace pt {
 namespace {
@@ -185,13 +186,6 @@ Status CheckNestedCounts(const proto::NodeProto& node, int64_t opset, const std:
   return {};
 }
 
-int64_t DefaultOpset(const google::protobuf::RepeatedPtrField<proto::OperatorSetIdProto>& imports) {
-  for (const auto& import : imports) {
-    if (IsDefaultDomain(import.domain())) return import.version();
-  }
-  return 0;
-}
-
 Status CheckAll(const Nodes& nodes, const proto::FunctionProto* function, int64_t opset) {
   for (int i = 0; i < nodes.size(); ++i) {
     const std::string label = NodeLabel(nodes[i], static_cast<size_t>(i));
@@ -208,9 +202,9 @@ Status CheckAll(const Nodes& nodes, const proto::FunctionProto* function, int64_
 }  // namespace
 
 Status CheckNodes(const proto::ModelProto& model) {
-  PT_CHECK_OK(CheckAll(model.graph().node(), nullptr, DefaultOpset(model.opset_import())));
+  PT_CHECK_OK(CheckAll(model.graph().node(), nullptr, DefaultOpset(model).value_or(0)));
   for (const proto::FunctionProto& function : model.functions()) {
-    const int64_t opset = DefaultOpset(function.opset_import());
+    const int64_t opset = DefaultOpset(function).value_or(0);
     PT_CHECK_OK(CheckAll(function.node(), &function, opset));
     for (const auto& attribute : function.attribute_proto()) {
       PT_CHECK_OK(CheckAll(attribute.g().node(), nullptr, opset));

@@ -13,14 +13,14 @@
 namespace pt {
 namespace {
 
-using Attribute = proto::AttributeProto;
+using AttributeProto = proto::AttributeProto;
 
 Error Invalid(std::string message) { return LoadError(ErrorCode::kInvalidInput, "onnx.function", std::move(message)); }
 
 uint64_t SizeOf(const proto::GraphProto& graph);
 
 // Graphs and nodes within.
-uint64_t SizeOf(const Attribute& attribute) {
+uint64_t SizeOf(const AttributeProto& attribute) {
   uint64_t count = attribute.has_g() ? SizeOf(attribute.g()) : 0;
   for (const proto::GraphProto& graph : attribute.graphs()) count += SizeOf(graph);
   return count;
@@ -29,7 +29,7 @@ uint64_t SizeOf(const Attribute& attribute) {
 uint64_t SizeOf(const proto::GraphProto& graph) {
   auto count = static_cast<uint64_t>(graph.node_size()) + 1;
   for (const proto::NodeProto& node : graph.node()) {
-    for (const Attribute& attribute : node.attribute()) count += SizeOf(attribute);
+    for (const AttributeProto& attribute : node.attribute()) count += SizeOf(attribute);
   }
   return count;
 }
@@ -53,7 +53,7 @@ class Names {
 };
 
 // What a function's attributes are in one call, by name; absent ones are not there.
-using Values = std::unordered_map<std::string, Attribute>;
+using Values = std::unordered_map<std::string, AttributeProto>;
 
 struct Function {
   const proto::FunctionProto* proto;
@@ -72,8 +72,8 @@ class Body {
     for (std::string& input : *node.mutable_input()) PT_CHECK_OK(Rename(input, names));
     for (std::string& output : *node.mutable_output()) PT_CHECK_OK(Rename(output, names));
     if (!node.name().empty()) node.set_name(fresh_.Make(node.name()));
-    google::protobuf::RepeatedPtrField<Attribute> bound;
-    for (Attribute& attribute : *node.mutable_attribute()) {
+    google::protobuf::RepeatedPtrField<AttributeProto> bound;
+    for (AttributeProto& attribute : *node.mutable_attribute()) {
       if (!attribute.ref_attr_name().empty()) {
         PT_CHECK_OK(Bind(attribute, node, bound));
         continue;
@@ -86,7 +86,7 @@ class Body {
     return {};
   }
 
-  Status WriteGraphs(Attribute& attribute, const Names& around) {
+  Status WriteGraphs(AttributeProto& attribute, const Names& around) {
     if (attribute.has_g()) PT_CHECK_OK(WriteGraph(*attribute.mutable_g(), around));
     for (proto::GraphProto& graph : *attribute.mutable_graphs()) PT_CHECK_OK(WriteGraph(graph, around));
     return {};
@@ -130,18 +130,18 @@ class Body {
     return {};
   }
 
-  Status Bind(const Attribute& reference, const proto::NodeProto& node,
-              google::protobuf::RepeatedPtrField<Attribute>& bound) {
+  Status Bind(const AttributeProto& reference, const proto::NodeProto& node,
+              google::protobuf::RepeatedPtrField<AttributeProto>& bound) {
     const auto value = values_.find(reference.ref_attr_name());
     if (value == values_.end()) return {};
-    if (reference.type() != Attribute::UNDEFINED && reference.type() != value->second.type()) {
+    if (reference.type() != AttributeProto::UNDEFINED && reference.type() != value->second.type()) {
       return Invalid("attribute " + reference.name() + " of " + node.op_type() + " in function " +
                      NameOf(*function_.proto) + " is the function's attribute " + reference.ref_attr_name() +
-                     ", which is of type " + Attribute::AttributeType_Name(value->second.type()) + " in this call; " +
-                     Attribute::AttributeType_Name(reference.type()) + " is expected");
+                     ", which is of type " + AttributeProto::AttributeType_Name(value->second.type()) +
+                     " in this call; " + AttributeProto::AttributeType_Name(reference.type()) + " is expected");
     }
     bound_size_ += SizeOf(value->second);
-    Attribute& made = *bound.Add();
+    AttributeProto& made = *bound.Add();
     made = value->second;
     made.set_name(reference.name());
     return {};
@@ -195,7 +195,7 @@ class Expansion {
       return error;
     }
     PT_CHECK_OK(Count(1));
-    for (Attribute& attribute : *node.mutable_attribute()) {
+    for (AttributeProto& attribute : *node.mutable_attribute()) {
       if (attribute.has_g()) PT_CHECK_OK(Expand(*attribute.mutable_g(), depth + 1));
       for (proto::GraphProto& graph : *attribute.mutable_graphs()) PT_CHECK_OK(Expand(graph, depth + 1));
     }
@@ -214,7 +214,7 @@ class Expansion {
     Values values;
     PT_CHECK_OK(Given(call, proto, values));
     Body body(function, values, fresh_);
-    for (const Attribute& attribute : proto.attribute_proto()) {
+    for (const AttributeProto& attribute : proto.attribute_proto()) {
       const auto [at, is_absent] = values.emplace(attribute.name(), attribute);
       if (!is_absent) continue;
       PT_CHECK_OK(body.WriteGraphs(at->second, Names()));
@@ -256,8 +256,8 @@ class Expansion {
   // The attributes that the call has.
   Status Given(const proto::NodeProto& call, const proto::FunctionProto& function, Values& values) {
     std::set<std::string> known(function.attribute().begin(), function.attribute().end());
-    for (const Attribute& attribute : function.attribute_proto()) known.insert(attribute.name());
-    for (const Attribute& attribute : call.attribute()) {
+    for (const AttributeProto& attribute : function.attribute_proto()) known.insert(attribute.name());
+    for (const AttributeProto& attribute : call.attribute()) {
       if (!known.contains(attribute.name())) {
         warnings_.push_back("a call of function " + NameOf(function) + " has attribute " + attribute.name() +
                             ", which the function does not have");

@@ -105,9 +105,9 @@ constexpr const char* kNodePrefix = "n";            // of its nodes
 // Writes a graph as libonnx wants to see it. Values are named by id, which is unique even where the
 // file's names are not or are missing; a subgraph's captured values have the name they have
 // outside.
-class Writer {
+class ShapeWriter {
  public:
-  Writer(const Graph& graph, bool with_subgraphs) : with_subgraphs_(with_subgraphs) {
+  ShapeWriter(const Graph& graph, bool with_subgraphs) : with_subgraphs_(with_subgraphs) {
     for (const auto& [domain, version] : graph.domains()) versions_[domain] = static_cast<int>(version);
     versions_[""] = static_cast<int>(graph.opset());
   }
@@ -285,7 +285,7 @@ proto::ModelProto ModelOf(const Graph& graph, std::span<const ValueType> input_t
   auto* unseen = model.add_opset_import();
   unseen->set_domain(kUnseenDomain);
   unseen->set_version(1);
-  Writer(graph, with_subgraphs).Write(graph, input_types, kMainPrefix, {}, *model.mutable_graph());
+  ShapeWriter(graph, with_subgraphs).Write(graph, input_types, kMainPrefix, {}, *model.mutable_graph());
   return model;
 }
 

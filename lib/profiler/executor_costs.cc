@@ -10,7 +10,7 @@
 namespace pt {
 namespace {
 
-constexpr uint32_t kSteps = 2'000, kRepeats = 9;
+constexpr uint32_t kSteps = 2'000, kStepRepeats = 9;
 constexpr uint32_t kLaunches = 50;  // on a device, of which each takes microseconds
 
 bool IsAsynchronous(const ProfilingTask& task, UnitClassId unit_class) {
@@ -20,7 +20,7 @@ bool IsAsynchronous(const ProfilingTask& task, UnitClassId unit_class) {
 // A series of nanoseconds for `parts` of something each, the lock held for one at a time.
 Status TakeSeries(DeviceLocks& locks, DeviceId device, WorkItem& item, uint32_t parts,
                   const std::function<Result<int64_t>()>& time) {
-  for (uint32_t repeat = 0; repeat < kRepeats; ++repeat) {
+  for (uint32_t repeat = 0; repeat < kStepRepeats; ++repeat) {
     PT_CHECK_OK(locks.Hold(device, [&]() -> Status {
       PT_ASSIGN(const int64_t ns, time());
       item.samples.push_back(ns / parts);

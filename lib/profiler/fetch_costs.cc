@@ -13,8 +13,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr uint32_t kRepeats = 15;
-constexpr size_t kLine = 64;
+constexpr uint32_t kFetchRepeats = 15;
 
 // A buffer that some cores write and others read.
 class SharedBuffer {
@@ -42,7 +41,7 @@ class SharedBuffer {
       const auto [begin, end] = StretchOf(static_cast<size_t>(found - readers.begin()), readers.size(), bytes_.size());
       const Clock::time_point start = Clock::now();
       uint64_t sum = 0;
-      for (size_t at = begin; at < end; at += kLine) sum += static_cast<uint64_t>(bytes_[at]);
+      for (size_t at = begin; at < end; at += kCacheLineBytes) sum += static_cast<uint64_t>(bytes_[at]);
       read_ns_[core] = (Clock::now() - start).count();
       sums_[core] += sum;
     };
@@ -67,7 +66,7 @@ Status MeasureFetch(Bench& bench, WorkItem& item) {
   SharedBuffer buffer(pair.bytes, cores->count());
   return bench.locks.Hold(kHostDevice, [&]() -> Status {
     PT_CHECK_OK(cores->Run([&](Team& team) -> Status {
-      for (uint32_t repeat = 0; repeat <= kRepeats; ++repeat) {
+      for (uint32_t repeat = 0; repeat <= kFetchRepeats; ++repeat) {
         buffer.WriteOn(team, to);
         const int64_t own_ns = buffer.ReadOn(team, to);
         buffer.WriteOn(team, from);

@@ -2,12 +2,12 @@
 
 #include <array>
 
+#include "lib/profiler/host_caches.h"
 #include "partitiontuner/cost/profiled_costs.h"
 
 namespace pt {
 namespace {
 
-constexpr size_t kLine = 64;
 constexpr size_t kPiece = size_t{64} << 10;  // between two looks at whether it is over
 constexpr size_t kPage = 4096;
 
@@ -39,7 +39,7 @@ void Hogs::UseMemory(uint32_t number, const std::function<bool()>& over) {
   for (size_t at = 0; at < bytes_of_each_; at += kPage) own[at] ^= std::byte{1};  // pages are there, and mapped
   at_work_.fetch_add(1, std::memory_order_release);
   for (size_t at = 0; !over(); at = (at + kPiece) % bytes_of_each_) {
-    for (size_t line = at; line < at + kPiece; line += kLine) own[line] ^= std::byte{1};
+    for (size_t line = at; line < at + kPiece; line += kCacheLineBytes) own[line] ^= std::byte{1};
     bytes_.fetch_add(2 * kPiece, std::memory_order_relaxed);
   }
 }

@@ -12,12 +12,11 @@
 namespace pt {
 namespace {
 
-constexpr size_t kLine = 64;
 constexpr size_t kInMemoryWalk = size_t{8} << 20;  // of each core
 
 void PushOutOfCaches(std::span<const std::byte> bytes) {
 #if defined(__x86_64__)
-  for (size_t at = 0; at < bytes.size(); at += kLine) _mm_clflush(bytes.data() + at);
+  for (size_t at = 0; at < bytes.size(); at += kCacheLineBytes) _mm_clflush(bytes.data() + at);
   _mm_mfence();
 #else
   static_cast<void>(bytes);  // no such instruction: the walk over junk has to do
@@ -90,7 +89,7 @@ void HostCaches::Disturb(Team& team, const Subject& subject) {
   const size_t others = in_memory_ ? junk_.size() : junk_.size() - std::min(junk_.size(), subject.touched_bytes());
   auto walk = [&](uint32_t core, uint32_t) {
     const auto [begin, end] = StretchOf(core, cores_.count(), others);
-    for (size_t at = begin; at < end; at += kLine) sums_[core] += static_cast<uint64_t>(junk_[at]);
+    for (size_t at = begin; at < end; at += kCacheLineBytes) sums_[core] += static_cast<uint64_t>(junk_[at]);
   };
   team.OnEveryCore(walk);
 }

@@ -15,6 +15,8 @@
 
 namespace pt {
 
+constexpr size_t kCacheLineBytes = 64;
+
 class HostCaches {
  public:
   // reuse_distance: bytes that a run touches; from InMemoryDistance on no cache keeps it. The cores
@@ -47,10 +49,10 @@ class HostCaches {
 // The stretch of `bytes` of memory that belongs to one of some cores, as the kernels of steps share their work: where
 // it begins and where it ends. No two cores share a cache line.
 inline std::pair<size_t, size_t> StretchOf(size_t core, size_t cores, size_t bytes) {
-  constexpr size_t kLine = 64;
-  const auto [begin, end] = EvenShare(static_cast<int64_t>((bytes + kLine - 1) / kLine), static_cast<int64_t>(core),
-                                      static_cast<int64_t>(cores));
-  return {std::min(static_cast<size_t>(begin) * kLine, bytes), std::min(static_cast<size_t>(end) * kLine, bytes)};
+  const auto [begin, end] = EvenShare(static_cast<int64_t>((bytes + kCacheLineBytes - 1) / kCacheLineBytes),
+                                      static_cast<int64_t>(core), static_cast<int64_t>(cores));
+  return {std::min(static_cast<size_t>(begin) * kCacheLineBytes, bytes),
+          std::min(static_cast<size_t>(end) * kCacheLineBytes, bytes)};
 }
 
 }  // namespace pt

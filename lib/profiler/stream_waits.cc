@@ -12,7 +12,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr uint32_t kRepeats = 9;
+constexpr uint32_t kWaitRepeats = 9;
 constexpr uint32_t kWaits = 25;  // fewer, with the launches between them, than any queue holds
 
 // Nanoseconds for kWaits, each for a launch that has just been enqueued, as in a run.
@@ -36,7 +36,7 @@ Status MeasureStreamWaits(Bench& bench, WorkItem& item) {
   const UnitId unit = UnitsOf(task.platform, item.needed.unit_class()).front();
   PT_ASSIGN(const auto made, CopyWork::Least(task.machine, unit, task.options.cancel));
   PT_ASSIGN(const auto waits, CopyWork::Least(task.machine, unit, task.options.cancel));
-  for (uint32_t repeat = 0; repeat <= kRepeats; ++repeat) {
+  for (uint32_t repeat = 0; repeat <= kWaitRepeats; ++repeat) {
     PT_CHECK_OK(bench.locks.Hold(task.platform.device_of(unit), [&]() -> Status {
       PT_ASSIGN(const int64_t ns, TimeWaits(*made, *waits));
       if (repeat > 0) item.samples.push_back(std::max<int64_t>(1, ns / kWaits));  // the first one warms up

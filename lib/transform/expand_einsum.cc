@@ -30,9 +30,9 @@ Labels Where(const Labels& labels, auto&& wanted) {
 
 bool Has(const Labels& labels, char label) { return labels.find(label) != Labels::npos; }
 
-class Expander {
+class EinsumExpander {
  public:
-  Expander(GraphBuilder& builder, const Graph& graph, NodeId id)
+  EinsumExpander(GraphBuilder& builder, const Graph& graph, NodeId id)
       : builder_(builder), graph_(graph), id_(id), node_(graph.node(id)) {}
 
   // False, and nothing changed, where the node is left as it is.
@@ -218,7 +218,7 @@ Result<std::optional<Graph>> ExpandEinsum(const Graph& graph, const PassContext&
   GraphBuilder builder(graph);
   bool changed = false;
   for (uint32_t n = 0; n < graph.nodes().size(); ++n) {
-    if (IsOp(graph.node(NodeId(n)), "Einsum")) changed = Expander(builder, graph, NodeId(n)).Expand() || changed;
+    if (IsOp(graph.node(NodeId(n)), "Einsum")) changed = EinsumExpander(builder, graph, NodeId(n)).Expand() || changed;
   }
   if (!changed) return {std::nullopt};
   PT_ASSIGN(Graph result, builder.Build(false));

@@ -15,9 +15,9 @@ constexpr size_t kInputs = 8;
 
 bool IsConstant(const Graph& graph, ValueId value) { return value.valid() && graph.value(value).is_constant(); }
 
-class Expander {
+class QLinearExpander {
  public:
-  explicit Expander(const Graph& graph) : builder_(graph) {}
+  explicit QLinearExpander(const Graph& graph) : builder_(graph) {}
 
   Result<std::optional<Graph>> Run() {
     const size_t count = builder_.graph().nodes().size();
@@ -118,6 +118,8 @@ class Expander {
 
 }  // namespace
 
-Result<std::optional<Graph>> ExpandQLinear(const Graph& graph, const PassContext&) { return Expander(graph).Run(); }
+Result<std::optional<Graph>> ExpandQLinear(const Graph& graph, const PassContext&) {
+  return QLinearExpander(graph).Run();
+}
 
 }  // namespace pt

@@ -10,7 +10,7 @@ namespace {
 
 constexpr int64_t kRmsNormalizationSince = 23;
 
-struct Match {
+struct RmsMatch {
   std::vector<NodeId> nodes;  // everything replaced, `last` included
   NodeId last;                // makes the result
   ValueId x, scale;           // scale invalid: 1
@@ -18,12 +18,12 @@ struct Match {
   float epsilon = 0;
 };
 
-class Matcher {
+class RmsMatcher {
  public:
-  explicit Matcher(const Graph& graph) : graph_(graph) {}
+  explicit RmsMatcher(const Graph& graph) : graph_(graph) {}
 
   // The normalisation whose square is the node `root`.
-  std::optional<Match> At(NodeId root) {
+  std::optional<RmsMatch> At(NodeId root) {
     match_ = {};
     if (!MatchSquare(root) || !MatchMean() || !MatchRoot() || !MatchQuotient()) return std::nullopt;
     TakeScale();
@@ -99,10 +99,10 @@ class Matcher {
   }
 
   const Graph& graph_;
-  Match match_;
+  RmsMatch match_;
 };
 
-void Replace(GraphBuilder& builder, const Graph& graph, const Match& match) {
+void ReplaceByRms(GraphBuilder& builder, const Graph& graph, const RmsMatch& match) {
   Node node;
   node.op = "RMSNormalization";
   node.attributes["axis"] = -static_cast<int64_t>(match.normalised.size());
@@ -115,7 +115,7 @@ void Replace(GraphBuilder& builder, const Graph& graph, const Match& match) {
 
 Result<std::optional<Graph>> RecogniseRmsNormalization(const Graph& graph, const PassContext&) {
   if (graph.opset() < kRmsNormalizationSince) return {std::nullopt};
-  return ReplaceMatches(graph, Matcher(graph), Replace);
+  return ReplaceMatches(graph, RmsMatcher(graph), ReplaceByRms);
 }
 
 }  // namespace pt

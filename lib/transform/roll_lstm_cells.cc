@@ -58,9 +58,9 @@ bool IsAlong(const Graph& graph, const Node& node, size_t axis) {
   return own.ok() && *own == axis;
 }
 
-class Matcher {
+class CellMatcher {
  public:
-  explicit Matcher(const Graph& graph) : graph_(graph) {}
+  explicit CellMatcher(const Graph& graph) : graph_(graph) {}
 
   std::vector<Cell> Cells() const {
     std::vector<Cell> cells;
@@ -417,7 +417,7 @@ bool FitsWeights(const Graph& graph, const Chain& chain) {
 
 // One chain at a time: two may be joined each, yet not both, when they feed each other.
 Result<std::optional<Graph>> RollOne(const Graph& graph) {
-  const std::vector<Cell> cells = Matcher(graph).Cells();
+  const std::vector<Cell> cells = CellMatcher(graph).Cells();
   std::map<ValueId, const Cell*> readers, makers;  // by c; of one that is hidden, there is one reader
   for (const Cell& cell : cells) {
     readers[cell.c_before] = &cell;

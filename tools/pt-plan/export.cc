@@ -8,24 +8,24 @@
 namespace pt::tools {
 namespace {
 
-struct Form {
+struct OutputForm {
   std::string_view ending, what;
   std::string (*draw)(const Graph& graph, const Platform& platform, std::span<const DrawnPlan> plans,
                       const Plan& chosen, std::string_view heading);
 };
 
 constexpr std::array kForms = {
-    Form{".svg", "timelines",
-         [](const Graph& graph, const Platform& platform, std::span<const DrawnPlan> plans, const Plan&,
-            std::string_view heading) { return TimelinesSvg(graph, platform, plans, heading); }},
-    Form{".dot", "the planned graph",
-         [](const Graph& graph, const Platform& platform, std::span<const DrawnPlan>, const Plan& chosen,
-            std::string_view) { return PlanDot(graph, platform, chosen); }},
+    OutputForm{".svg", "timelines",
+               [](const Graph& graph, const Platform& platform, std::span<const DrawnPlan> plans, const Plan&,
+                  std::string_view heading) { return TimelinesSvg(graph, platform, plans, heading); }},
+    OutputForm{".dot", "the planned graph",
+               [](const Graph& graph, const Platform& platform, std::span<const DrawnPlan>, const Plan& chosen,
+                  std::string_view) { return PlanDot(graph, platform, chosen); }},
 };
 
 // Null when no form has the ending of that file.
-const Form* FormOf(std::string_view file) {
-  const auto found = std::ranges::find_if(kForms, [&](const Form& form) { return file.ends_with(form.ending); });
+const OutputForm* FormOf(std::string_view file) {
+  const auto found = std::ranges::find_if(kForms, [&](const OutputForm& form) { return file.ends_with(form.ending); });
   return found == kForms.end() ? nullptr : &*found;
 }
 
@@ -51,7 +51,7 @@ Status CheckExport(const PlanFlags& flags) {
   if (flags.exports_ort_streams()) return CheckOrtStreams(flags);
   if (FormOf(flags.export_to) == nullptr) {
     std::string known;
-    for (const Form& form : kForms) {
+    for (const OutputForm& form : kForms) {
       known += (known.empty() ? "" : ", ") + std::string(form.ending) + " (" + std::string(form.what) + ")";
     }
     return MakeError(ErrorCode::kUsage, "usage.export", "--export " + flags.export_to + ": the ending names no form",

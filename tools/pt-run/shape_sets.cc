@@ -14,7 +14,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr int kWarmUpRuns = 3;
+constexpr int kSetWarmUpRuns = 3;
 constexpr auto kTurn = std::chrono::milliseconds(50);
 
 // A size, and what its runs took.
@@ -206,7 +206,7 @@ Result<int> Measured(const RunFlags& flags, const Console& console, const Cancel
     PT_ASSIGN(const std::vector<Tensor> inputs, MakeInputs(*shaped->model, given, flags.seed));
     PT_ASSIGN(set.inputs, RunBuffers::ForInputs(*shaped->session, inputs));
     PT_ASSIGN(set.outputs, RunBuffers::ForOutputs(*shaped->session));
-    PT_CHECK_OK(WarmUp(*shaped, set, kWarmUpRuns, cancel));
+    PT_CHECK_OK(WarmUp(*shaped, set, kSetWarmUpRuns, cancel));
   }
   PT_CHECK_OK(MeasureSets(*sessions, flags, sets, length, cancel));
   PT_CHECK_OK(flags.common.json() ? PrintJson(flags, *file->graph, sets, sessions->counts())

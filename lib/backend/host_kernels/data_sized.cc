@@ -4,6 +4,7 @@
 #include <new>
 
 #include "lib/backend/host_kernels/kernels/strided_copy.h"
+#include "partitiontuner/graph/visit_type.h"
 #include "partitiontuner/support/checked.h"
 
 namespace pt::host {
@@ -24,7 +25,7 @@ void CopyTensor(const void* from, const TensorLayout& from_layout, void* to, con
   StridedCopy(std::move(dims), BitsOf(from_layout.type) / 8).Run(from, to, team);
 }
 
-const DataSizedRow* FindRow(const Node& node) {
+const DataSizedRow* FindDataSizedRow(const Node& node) {
   if (!node.domain.empty()) return nullptr;
   for (const auto table : {SelectionOperators(), UniqueOperators(), NonMaxSuppressionOperators()}) {
     for (const DataSizedRow& row : table) {
@@ -34,10 +35,10 @@ const DataSizedRow* FindRow(const Node& node) {
   return nullptr;
 }
 
-class Bound final : public BoundKernel {
+class BoundDataSized final : public BoundKernel {
  public:
-  Bound(const Graph& graph, NodeId node, TensorSlots in, TensorSlots out)
-      : node_(graph, node, in, out), operator_(FindRow(graph.node(node))->make()) {}
+  BoundDataSized(const Graph& graph, NodeId node, TensorSlots in, TensorSlots out)
+      : node_(graph, node, in, out), operator_(FindDataSizedRow(graph.node(node))->make()) {}
 
   Status Enqueue(const RunContext& context) noexcept override try {
     DataSizedRun run(node_, context);
@@ -58,7 +59,7 @@ class DataSizedKernel final : public Kernel {
  public:
   DataSizedKernel(const Graph& graph, NodeId node) : graph_(graph), node_(node) {}
   Result<std::unique_ptr<BoundKernel>> Bind(TensorSlots in, TensorSlots out, std::span<std::byte>) const override {
-    return std::unique_ptr<BoundKernel>(std::make_unique<Bound>(graph_, node_, in, out));
+    return std::unique_ptr<BoundKernel>(std::make_unique<BoundDataSized>(graph_, node_, in, out));
   }
 
  private:
@@ -67,6 +68,10 @@ class DataSizedKernel final : public Kernel {
 };
 
 }  // namespace
+
+bool IsNumber(DataType type) {
+  return VisitType(type, []<typename T>() { return kIsNumber<T>; });
+}
 
 DataSizedNode::DataSizedNode(const Graph& of, NodeId id, TensorSlots in, TensorSlots slots)
     : graph(of),
@@ -161,7 +166,7 @@ Result<size_t> DataSizedRun::Axis(int64_t axis, size_t rank) const {
 
 bool IsDataSized(const Graph& graph, NodeId id) {
   const Node& node = graph.node(id);
-  const DataSizedRow* row = FindRow(node);
+  const DataSizedRow* row = FindDataSizedRow(node);
   if (row == nullptr || node.inputs.empty() || !node.inputs[0].valid()) return false;
   if (node.inputs.size() > kMostDataSizedInputs) return false;
   if (!row->takes(graph.value(node.inputs[0]).type.type)) return false;

@@ -14,6 +14,9 @@ namespace pt::host {
 
 inline constexpr size_t kMostDataSizedInputs = 5;
 
+// Whether elements of the type are real numbers or bool.
+bool IsNumber(DataType type);
+
 // What all runs of a node have in common.
 struct DataSizedNode {
   DataSizedNode(const Graph& graph, NodeId node, TensorSlots in, TensorSlots out);

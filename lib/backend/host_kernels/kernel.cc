@@ -88,9 +88,9 @@ struct Parts {
   std::vector<Operand> in, out;
 };
 
-class Bound final : public BoundKernel {
+class BoundRoutine final : public BoundKernel {
  public:
-  Bound(std::shared_ptr<const Parts> parts, TensorSlots in, TensorSlots out, std::byte* scratch)
+  BoundRoutine(std::shared_ptr<const Parts> parts, TensorSlots in, TensorSlots out, std::byte* scratch)
       : parts_(std::move(parts)), scratch_(scratch) {
     for (const Operand& operand : parts_->in) {
       const void* data = operand.constant ? operand.constant->bytes().data() : nullptr;
@@ -120,7 +120,7 @@ class HostKernel final : public Kernel {
     if (scratch.size() < scratch_bytes()) {
       return MakeError(ErrorCode::kInternal, "host.scratch", "a kernel was bound to too little scratch memory");
     }
-    return std::unique_ptr<BoundKernel>(std::make_unique<Bound>(parts_, in, out, scratch.data()));
+    return std::unique_ptr<BoundKernel>(std::make_unique<BoundRoutine>(parts_, in, out, scratch.data()));
   }
 
  private:

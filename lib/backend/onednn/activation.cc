@@ -14,7 +14,7 @@ namespace {
 
 using Function = Formula::Function;
 
-constexpr size_t kMostNodes = 8;
+constexpr size_t kMostActivationNodes = 8;
 
 // What a value inside is: a function of main, and what it gives where main is +inf, -inf and NaN.
 struct Traced {
@@ -198,12 +198,12 @@ std::optional<Pointwise> Match(const Traced& traced) {
 
 std::optional<Activation> FindActivation(const Graph& graph, ValueId main, bool closed) {
   const size_t uses = graph.value(main).uses.size();
-  if (uses == 0 || uses > kMostNodes || graph.value(main).is_constant() || !IsStaticFloat(graph, main)) {
+  if (uses == 0 || uses > kMostActivationNodes || graph.value(main).is_constant() || !IsStaticFloat(graph, main)) {
     return std::nullopt;
   }
   Region region(graph, main);
   std::optional<Activation> best;
-  while (region.nodes().size() < kMostNodes) {
+  while (region.nodes().size() < kMostActivationNodes) {
     // The first node, in graph order, that uses what is there and nothing else.
     NodeId next;
     auto consider = [&](ValueId value) {

@@ -8,8 +8,6 @@
 namespace pt::onednn {
 namespace {
 
-constexpr auto kInference = dnnl::prop_kind::forward_inference;
-
 Dims Spatial(const Dims& dims) { return {dims.begin() + 2, dims.end()}; }
 
 Dims KernelDims(const Graph& graph, const Node& node) { return Spatial(DimsOf(graph, node.inputs[1])); }

@@ -6,8 +6,6 @@
 namespace pt::onednn {
 namespace {
 
-constexpr auto kInference = dnnl::prop_kind::forward_inference;
-
 Argument SourceArgument(uint32_t index, const Desc& desc, int key) {
   return {key, Argument::Source::kInput, index, desc};
 }

@@ -14,6 +14,8 @@
 
 namespace pt::onednn {
 
+constexpr auto kInference = dnnl::prop_kind::forward_inference;
+
 // How a group is run where there is a choice beyond layouts; measured like any other.
 enum class Way : uint8_t {
   kUsual,

@@ -9,7 +9,7 @@
 namespace pt::onednn {
 namespace {
 
-constexpr size_t kMostNodes = 10;
+constexpr size_t kMostFusedNodes = 10;
 
 bool Contains(const std::vector<NodeId>& nodes, NodeId node) {
   return std::binary_search(nodes.begin(), nodes.end(), node);
@@ -67,14 +67,15 @@ std::vector<uint32_t> PlacesInChains(const Graph& graph) {
   return places;
 }
 
-// A long chain of elementwise nodes would make kMostNodes groups a node, nearly all of them each other's shifted
-// copies. Beyond the first kMostNodes places groups begin at every kMostNodes-th only: as many cover the chain.
-bool StartsGroups(uint32_t place) { return place < kMostNodes || place % kMostNodes == 0; }
+// A long chain of elementwise nodes would make kMostFusedNodes groups a node, nearly all of them each other's shifted
+// copies. Beyond the first kMostFusedNodes places groups begin at every kMostFusedNodes-th only: as many cover the
+// chain.
+bool StartsGroups(uint32_t place) { return place < kMostFusedNodes || place % kMostFusedNodes == 0; }
 
 void GrowAll(const Graph& graph, FusionGroup group, std::set<std::vector<NodeId>>& seen,
              std::vector<FusionGroup>& groups) {
   std::optional<FusionGroup> next = std::move(group);
-  while (next && next->nodes.size() <= kMostNodes && IsSizedBeforeRun(graph, next->nodes)) {
+  while (next && next->nodes.size() <= kMostFusedNodes && IsSizedBeforeRun(graph, next->nodes)) {
     if (seen.insert(next->nodes).second) groups.push_back(*next);
     next = Grow(graph, *next);
   }

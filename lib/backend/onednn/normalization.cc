@@ -9,8 +9,6 @@
 namespace pt::onednn {
 namespace {
 
-constexpr auto kInference = dnnl::prop_kind::forward_inference;
-
 std::optional<std::string> WhyNotFloatOperator(const Graph& graph, const Node& node) {
   if (node.inputs.empty() || node.outputs.empty() || !node.outputs[0].valid()) return "it lacks input or output";
   if (auto why = WhyMoreOutputs(graph, node)) return why;

@@ -14,7 +14,7 @@ using Ops = std::vector<Pointwise>;
 
 const std::vector<int64_t> kNoDims;
 
-std::vector<int64_t> DimsOf(const Graph& graph, ValueId value) {
+std::vector<int64_t> KnownDims(const Graph& graph, ValueId value) {
   return graph.value(value).type.static_dims().value_or(kNoDims);
 }
 
@@ -36,7 +36,7 @@ Pointwise Binary(Algorithm algorithm, SecondOperand operand) {
 }
 
 SecondOperand OperandOf(const Graph& graph, ValueId value) {
-  return {value, graph.value(value).constant, DimsOf(graph, value)};
+  return {value, graph.value(value).constant, KnownDims(graph, value)};
 }
 
 // ---- operators of two or more inputs
@@ -97,7 +97,7 @@ std::optional<Ops> ManyInputOps(const Graph& graph, const Node& node, ValueId ma
     if (value.constant && value.constant->element_count() == 1) {
       more = ScalarOps(node.op, value.constant->values<float>()[0], swapped);
     }
-    if (!more && BroadcastsTo(DimsOf(graph, other), dims)) {
+    if (!more && BroadcastsTo(KnownDims(graph, other), dims)) {
       more = TensorOps(node.op, OperandOf(graph, other), swapped);
     }
     if (!more) return std::nullopt;
@@ -184,8 +184,8 @@ std::optional<Ops> PointwiseOf(const Graph& graph, const Node& node, ValueId mai
   if (graph.value(main).is_constant() || !IsStaticFloat(graph, main) || !IsStaticFloat(graph, node.outputs[0])) {
     return std::nullopt;
   }
-  const std::vector<int64_t> dims = DimsOf(graph, main);
-  if (dims != DimsOf(graph, node.outputs[0])) return std::nullopt;
+  const std::vector<int64_t> dims = KnownDims(graph, main);
+  if (dims != KnownDims(graph, node.outputs[0])) return std::nullopt;
   if (IsManyInputOperator(node.op)) return ManyInputOps(graph, node, main, dims);
   if (node.inputs.empty() || node.inputs[0] != main) return std::nullopt;
   if (node.op == "BatchNormalization") return BatchNormOps(graph, node, dims);

@@ -10,7 +10,6 @@
 namespace pt::onednn {
 namespace {
 
-constexpr auto kInference = dnnl::prop_kind::forward_inference;
 constexpr auto kFloat = dnnl::memory::data_type::f32;
 
 // The tensor with these of its axes, in this order; -1 adds a dim of extent 1.

@@ -10,8 +10,6 @@
 namespace pt::onednn {
 namespace {
 
-constexpr auto kInference = dnnl::prop_kind::forward_inference;
-
 // The reduced axes; nullopt when they are not known or out of range. All of them where the node names none.
 std::optional<std::set<size_t>> AxesOf(const Graph& graph, const Node& node) {
   const auto reduced = ReadReducedDims(graph, node, DimsOf(graph, node.inputs[0]).size());

@@ -299,7 +299,7 @@ constexpr OperatorRow Row(std::string_view op, Result<Routine> (*make)(Site&)) {
   return {.op = op, .make = make, .feeding = Feeding::kWidened, .in_place = true};
 }
 
-constexpr std::array kRows = {
+constexpr std::array kActivationOperators = {
     Row("Abs", Number<Abs>),
     Row("Acos", Float<Acos>),
     Row("Acosh", Float<Acosh>),
@@ -347,6 +347,6 @@ constexpr std::array kRows = {
 
 }  // namespace
 
-std::span<const OperatorRow> ActivationOperators() { return kRows; }
+std::span<const OperatorRow> ActivationOperators() { return kActivationOperators; }
 
 }  // namespace pt::reference

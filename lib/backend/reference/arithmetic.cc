@@ -353,7 +353,7 @@ Result<Routine> Where(Site& site) {
   });
 }
 
-constexpr std::array kRows = {
+constexpr std::array kArithmeticOperators = {
     OperatorRow{.op = "Add", .make = Binary<Add>, .feeding = Feeding::kWidened, .since = 7, .in_place = true},
     OperatorRow{.op = "Sub", .make = Binary<Sub>, .feeding = Feeding::kWidened, .since = 7, .in_place = true},
     OperatorRow{.op = "Mul", .make = Binary<Mul>, .feeding = Feeding::kWidened, .since = 7, .in_place = true},
@@ -375,6 +375,6 @@ constexpr std::array kRows = {
 
 }  // namespace
 
-std::span<const OperatorRow> ArithmeticOperators() { return kRows; }
+std::span<const OperatorRow> ArithmeticOperators() { return kArithmeticOperators; }
 
 }  // namespace pt::reference

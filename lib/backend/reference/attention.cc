@@ -344,7 +344,7 @@ Result<Routine> TensorScatter(Site& site) {
   });
 }
 
-constexpr std::array kRows = {
+constexpr std::array kAttentionOperators = {
     OperatorRow{.op = "Attention", .make = Attention, .feeding = Feeding::kWidened},
     OperatorRow{.op = "RotaryEmbedding", .make = RotaryEmbedding, .feeding = Feeding::kWidened},
     OperatorRow{.op = "TensorScatter", .make = TensorScatter},
@@ -352,6 +352,6 @@ constexpr std::array kRows = {
 
 }  // namespace
 
-std::span<const OperatorRow> AttentionOperators() { return kRows; }
+std::span<const OperatorRow> AttentionOperators() { return kAttentionOperators; }
 
 }  // namespace pt::reference

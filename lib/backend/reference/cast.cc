@@ -194,7 +194,7 @@ Result<Routine> BitCast(Site& site) {
   }};
 }
 
-constexpr std::array kRows = {
+constexpr std::array kCastOperators = {
     OperatorRow{.op = "BitCast", .make = BitCast, .since = 26},
     OperatorRow{.op = "Cast", .make = Cast, .since = 6},
     OperatorRow{.op = "CastLike", .make = CastLike},
@@ -213,6 +213,6 @@ void Convert(DataType from_type, DataType to_type, bool saturate, const void* fr
   }
 }
 
-std::span<const OperatorRow> CastOperators() { return kRows; }
+std::span<const OperatorRow> CastOperators() { return kCastOperators; }
 
 }  // namespace pt::reference

@@ -73,12 +73,12 @@ Result<Routine> CausalConvolution(Site& site) {
   }};
 }
 
-constexpr std::array kRows = {
+constexpr std::array kCausalConvolutionOperators = {
     OperatorRow{.op = "CausalConvWithState", .make = CausalConvolution, .feeding = Feeding::kWidened, .since = 27},
 };
 
 }  // namespace
 
-std::span<const OperatorRow> CausalConvolutionOperators() { return kRows; }
+std::span<const OperatorRow> CausalConvolutionOperators() { return kCausalConvolutionOperators; }
 
 }  // namespace pt::reference

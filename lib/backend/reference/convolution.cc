@@ -198,14 +198,14 @@ Result<Routine> ConvTranspose(Site& site) {
                      [&]<typename T>() -> Result<Routine> { return TransposedConvolution<T>(shape); });
 }
 
-constexpr std::array kRows = {
+constexpr std::array kConvolutionOperators = {
     OperatorRow{.op = "Conv", .make = Conv, .feeding = Feeding::kWidened},
     OperatorRow{.op = "ConvTranspose", .make = ConvTranspose, .feeding = Feeding::kWidened},
 };
 
 }  // namespace
 
-std::span<const OperatorRow> ConvolutionOperators() { return kRows; }
+std::span<const OperatorRow> ConvolutionOperators() { return kConvolutionOperators; }
 
 Result<Routine> MakeConvolution(Site& site) { return Conv(site); }
 

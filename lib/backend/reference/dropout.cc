@@ -55,10 +55,10 @@ Result<Routine> Dropout(Site& site) {
   }};
 }
 
-constexpr std::array kRows = {OperatorRow{.op = "Dropout", .make = Dropout, .by_content = Inputs({1, 2})}};
+constexpr std::array kDropoutOperators = {OperatorRow{.op = "Dropout", .make = Dropout, .by_content = Inputs({1, 2})}};
 
 }  // namespace
 
-std::span<const OperatorRow> DropoutOperators() { return kRows; }
+std::span<const OperatorRow> DropoutOperators() { return kDropoutOperators; }
 
 }  // namespace pt::reference

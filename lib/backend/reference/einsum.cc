@@ -97,12 +97,12 @@ Result<Routine> Einsum(Site& site) {
   });
 }
 
-constexpr std::array kRows = {
+constexpr std::array kEinsumOperators = {
     OperatorRow{.op = "Einsum", .make = Einsum, .feeding = Feeding::kWidened},
 };
 
 }  // namespace
 
-std::span<const OperatorRow> EinsumOperators() { return kRows; }
+std::span<const OperatorRow> EinsumOperators() { return kEinsumOperators; }
 
 }  // namespace pt::reference

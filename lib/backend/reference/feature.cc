@@ -152,19 +152,19 @@ Status OneHotStrings(DatumCall& call) {
   return {};
 }
 
-constexpr std::array kRows = {
+constexpr std::array kFeatureOperators = {
     OperatorRow{.op = "ArrayFeatureExtractor", .make = ArrayFeatureExtractor, .domain = "ai.onnx.ml"},
     OperatorRow{.op = "Binarizer", .make = Binarizer, .domain = "ai.onnx.ml"},
     OperatorRow{.op = "OneHotEncoder", .make = OneHotEncoder, .domain = "ai.onnx.ml"},
 };
 
-constexpr std::array kStringRows = {
+constexpr std::array kStringFeatureOperators = {
     DatumOperator{"OneHotEncoder", OneHotStrings, "ai.onnx.ml"},
 };
 
 }  // namespace
 
-std::span<const OperatorRow> FeatureOperators() { return kRows; }
-std::span<const DatumOperator> StringFeatureOperators() { return kStringRows; }
+std::span<const OperatorRow> FeatureOperators() { return kFeatureOperators; }
+std::span<const DatumOperator> StringFeatureOperators() { return kStringFeatureOperators; }
 
 }  // namespace pt::reference

@@ -170,7 +170,7 @@ Result<Routine> OneHot(Site& site) {
   });
 }
 
-constexpr std::array kRows = {
+constexpr std::array kGatherOperators = {
     OperatorRow{.op = "Gather", .make = Gather},
     OperatorRow{.op = "GatherElements", .make = GatherElements},
     OperatorRow{.op = "GatherND", .make = GatherNd},
@@ -179,6 +179,6 @@ constexpr std::array kRows = {
 
 }  // namespace
 
-std::span<const OperatorRow> GatherOperators() { return kRows; }
+std::span<const OperatorRow> GatherOperators() { return kGatherOperators; }
 
 }  // namespace pt::reference

@@ -180,7 +180,7 @@ Result<Routine> HannWindow(Site& site) { return CosineWindow(site, 0.5, 0.5, 0);
 Result<Routine> HammingWindow(Site& site) { return CosineWindow(site, 25.0 / 46, 21.0 / 46, 0); }
 Result<Routine> BlackmanWindow(Site& site) { return CosineWindow(site, 0.42, 0.5, 0.08); }
 
-constexpr std::array kRows = {
+constexpr std::array kGeneratorOperators = {
     OperatorRow{.op = "BlackmanWindow", .make = BlackmanWindow},
     OperatorRow{.op = "Constant", .make = Constant},
     OperatorRow{.op = "ConstantOfShape", .make = ConstantOfShape},
@@ -192,6 +192,6 @@ constexpr std::array kRows = {
 
 }  // namespace
 
-std::span<const OperatorRow> GeneratorOperators() { return kRows; }
+std::span<const OperatorRow> GeneratorOperators() { return kGeneratorOperators; }
 
 }  // namespace pt::reference

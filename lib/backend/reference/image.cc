@@ -360,7 +360,7 @@ Result<Routine> Inverse(Site& site) {
   });
 }
 
-constexpr std::array kRows = {
+constexpr std::array kImageOperators = {
     OperatorRow{.op = "CenterCropPad", .make = CenterCropPad},
     OperatorRow{.op = "Col2Im", .make = Col2Im, .feeding = Feeding::kWidened},
     OperatorRow{.op = "DeformConv", .make = DeformConv, .feeding = Feeding::kWidened},
@@ -372,6 +372,6 @@ constexpr std::array kRows = {
 
 }  // namespace
 
-std::span<const OperatorRow> ImageOperators() { return kRows; }
+std::span<const OperatorRow> ImageOperators() { return kImageOperators; }
 
 }  // namespace pt::reference

@@ -170,13 +170,13 @@ Status CategoryMapper(DatumCall& call) {
   return LookUp(call, {keys, values, std::move(otherwise)});
 }
 
-constexpr std::array kRows = {
+constexpr std::array kLabelOperators = {
     DatumOperator{"CategoryMapper", CategoryMapper, "ai.onnx.ml"},
     DatumOperator{"LabelEncoder", LabelEncoder, "ai.onnx.ml"},
 };
 
 }  // namespace
 
-std::span<const DatumOperator> LabelOperators() { return kRows; }
+std::span<const DatumOperator> LabelOperators() { return kLabelOperators; }
 
 }  // namespace pt::reference

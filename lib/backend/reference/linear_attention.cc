@@ -166,12 +166,12 @@ Result<Routine> LinearAttention(Site& site) {
   return routine;
 }
 
-constexpr std::array kRows = {
+constexpr std::array kLinearAttentionOperators = {
     OperatorRow{.op = "LinearAttention", .make = LinearAttention, .feeding = Feeding::kWidened, .since = 27},
 };
 
 }  // namespace
 
-std::span<const OperatorRow> LinearAttentionOperators() { return kRows; }
+std::span<const OperatorRow> LinearAttentionOperators() { return kLinearAttentionOperators; }
 
 }  // namespace pt::reference

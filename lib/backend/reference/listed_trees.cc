@@ -305,13 +305,13 @@ Result<Routine> Classifier(Site& site) {
                        });
 }
 
-constexpr std::array kRows = {
+constexpr std::array kListedTreeOperators = {
     OperatorRow{.op = "TreeEnsembleClassifier", .make = Classifier, .domain = "ai.onnx.ml"},
     OperatorRow{.op = "TreeEnsembleRegressor", .make = Regressor, .domain = "ai.onnx.ml"},
 };
 
 }  // namespace
 
-std::span<const OperatorRow> ListedTreeOperators() { return kRows; }
+std::span<const OperatorRow> ListedTreeOperators() { return kListedTreeOperators; }
 
 }  // namespace pt::reference

@@ -81,7 +81,7 @@ Result<Routine> Connective(Site& site) {
   return Comparing<F, uint8_t>(broadcast);
 }
 
-constexpr std::array kRows = {
+constexpr std::array kLogicOperators = {
     OperatorRow{.op = "And", .make = Connective<And>, .since = 7, .in_place = true},
     OperatorRow{.op = "Or", .make = Connective<Or>, .since = 7, .in_place = true},
     OperatorRow{.op = "Xor", .make = Connective<Xor>, .since = 7, .in_place = true},
@@ -94,6 +94,6 @@ constexpr std::array kRows = {
 
 }  // namespace
 
-std::span<const OperatorRow> LogicOperators() { return kRows; }
+std::span<const OperatorRow> LogicOperators() { return kLogicOperators; }
 
 }  // namespace pt::reference

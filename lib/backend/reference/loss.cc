@@ -110,13 +110,13 @@ Result<Routine> SoftmaxCrossEntropyLoss(Site& site) {
   });
 }
 
-constexpr std::array kRows = {
+constexpr std::array kLossOperators = {
     OperatorRow{.op = "NegativeLogLikelihoodLoss", .make = NegativeLogLikelihoodLoss, .feeding = Feeding::kWidened},
     OperatorRow{.op = "SoftmaxCrossEntropyLoss", .make = SoftmaxCrossEntropyLoss, .feeding = Feeding::kWidened},
 };
 
 }  // namespace
 
-std::span<const OperatorRow> LossOperators() { return kRows; }
+std::span<const OperatorRow> LossOperators() { return kLossOperators; }
 
 }  // namespace pt::reference

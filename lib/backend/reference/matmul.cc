@@ -181,14 +181,14 @@ Result<Routine> Gemm(Site& site) {
   return MakeProduct(site, p, start);
 }
 
-constexpr std::array kRows = {
+constexpr std::array kMatMulOperators = {
     OperatorRow{.op = "MatMul", .make = MatMul, .feeding = Feeding::kWidened},
     OperatorRow{.op = "Gemm", .make = Gemm, .feeding = Feeding::kWidened, .since = 7},
 };
 
 }  // namespace
 
-std::span<const OperatorRow> MatMulOperators() { return kRows; }
+std::span<const OperatorRow> MatMulOperators() { return kMatMulOperators; }
 
 Result<Routine> MakeMatMul(Site& site) { return MatMul(site); }
 

@@ -337,7 +337,7 @@ Result<Routine> Trilu(Site& site) {
   });
 }
 
-constexpr std::array kRows = {
+constexpr std::array kMovementOperators = {
     OperatorRow{.op = "Concat", .make = Concat, .elision = Elision::kSlicesOfOutput},
     OperatorRow{.op = "DepthToSpace", .make = DepthAndSpace<true>},
     OperatorRow{.op = "Expand", .make = Expand},
@@ -351,6 +351,6 @@ constexpr std::array kRows = {
 
 }  // namespace
 
-std::span<const OperatorRow> MovementOperators() { return kRows; }
+std::span<const OperatorRow> MovementOperators() { return kMovementOperators; }
 
 }  // namespace pt::reference

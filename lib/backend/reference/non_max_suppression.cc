@@ -121,13 +121,13 @@ Result<Routine> NonMaxSuppression(Site& site) {
   }};
 }
 
-constexpr std::array kRows = {
+constexpr std::array kNonMaxSuppressionOperators = {
     OperatorRow{
         .op = "NonMaxSuppression", .make = NonMaxSuppression, .since = 10, .by_content = Inputs({0, 1, 2, 3, 4})},
 };
 
 }  // namespace
 
-std::span<const OperatorRow> NonMaxSuppressionOperators() { return kRows; }
+std::span<const OperatorRow> NonMaxSuppressionOperators() { return kNonMaxSuppressionOperators; }
 
 }  // namespace pt::reference

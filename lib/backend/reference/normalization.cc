@@ -358,7 +358,7 @@ Result<Routine> MeanVarianceNormalization(Site& site) {
   });
 }
 
-constexpr std::array kRows = {
+constexpr std::array kNormalizationOperators = {
     OperatorRow{.op = "BatchNormalization",
                 .make = BatchNormalization,
                 .feeding = Feeding::kWidened,
@@ -376,6 +376,6 @@ constexpr std::array kRows = {
 
 }  // namespace
 
-std::span<const OperatorRow> NormalizationOperators() { return kRows; }
+std::span<const OperatorRow> NormalizationOperators() { return kNormalizationOperators; }
 
 }  // namespace pt::reference

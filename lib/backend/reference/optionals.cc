@@ -41,7 +41,7 @@ Status OptionalHasElement(DatumCall& call) {
   return {};
 }
 
-constexpr std::array kRows = {
+constexpr std::array kOptionalOperators = {
     DatumOperator{"Identity", Identity},
     DatumOperator{"Optional", Optional},
     DatumOperator{"OptionalGetElement", OptionalGetElement},
@@ -50,6 +50,6 @@ constexpr std::array kRows = {
 
 }  // namespace
 
-std::span<const DatumOperator> OptionalOperators() { return kRows; }
+std::span<const DatumOperator> OptionalOperators() { return kOptionalOperators; }
 
 }  // namespace pt::reference

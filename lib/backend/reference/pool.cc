@@ -207,7 +207,7 @@ Result<Routine> MaxPool(Site& site) {
   });
 }
 
-constexpr std::array kRows = {
+constexpr std::array kPoolOperators = {
     OperatorRow{.op = "AveragePool", .make = AveragePool<false>, .feeding = Feeding::kWidened},
     OperatorRow{.op = "GlobalAveragePool", .make = AveragePool<true>, .feeding = Feeding::kWidened},
     OperatorRow{.op = "GlobalLpPool", .make = LpPool<true>, .feeding = Feeding::kWidened, .since = 2},
@@ -218,6 +218,6 @@ constexpr std::array kRows = {
 
 }  // namespace
 
-std::span<const OperatorRow> PoolOperators() { return kRows; }
+std::span<const OperatorRow> PoolOperators() { return kPoolOperators; }
 
 }  // namespace pt::reference

@@ -220,28 +220,29 @@ Result<Factor> ReadFactor(const Site& site, size_t input, std::optional<size_t> 
 }
 
 // What becomes of an exact sum: out = f(sum, flat index of the output).
-struct Inner {
+struct InnerProduct {
   Routine routine;
   Factor a, b;
   std::vector<int64_t> out_dims;
   int64_t out_count = 0;
 };
 
-Result<Inner> MakeInner(const Site& site, const Factor& a, const Factor& b, Result<Routine> (*make)(Site&)) {
+Result<InnerProduct> MakeInnerProduct(const Site& site, const Factor& a, const Factor& b,
+                                      Result<Routine> (*make)(Site&)) {
   Site inner{site.node, site.opset, {}, {}, nullptr, site.width, site.limits};
   for (const Factor* factor : {&a, &b})
     inner.in.push_back({DataType::kFloat64, site.in[factor->input].dims, std::nullopt, true});
   inner.out.resize(1);
   Result<Routine> routine = make(inner);
   if (!routine.ok()) return std::move(routine).error();
-  Inner result{std::move(routine).value(), a, b, inner.out[0].dims, inner.out[0].count()};
+  InnerProduct result{std::move(routine).value(), a, b, inner.out[0].dims, inner.out[0].count()};
   return result;
 }
 
 uint64_t Lines(int64_t count) { return (static_cast<uint64_t>(count) * sizeof(double) + 63) / 64 * 64; }
 
 template <typename Finish>
-Routine IntegerRoutine(Inner inner, Finish finish) {
+Routine IntegerRoutine(InnerProduct inner, Finish finish) {
   Routine routine;
   const uint64_t b_at = Lines(inner.a.count), out_at = b_at + Lines(inner.b.count),
                  rest_at = out_at + Lines(inner.out_count);
@@ -261,7 +262,7 @@ Routine IntegerRoutine(Inner inner, Finish finish) {
   return routine;
 }
 
-Result<Routine> ToInt32(Site& site, const Inner& inner) {
+Result<Routine> ToInt32(Site& site, const InnerProduct& inner) {
   PT_CHECK_OK(site.Out(0, DataType::kInt32, inner.out_dims));
   return IntegerRoutine(inner, [](const Run& run, double sum, int64_t i) {
     run.out<int32_t>()[i] = static_cast<int32_t>(static_cast<int64_t>(sum));
@@ -272,7 +273,7 @@ Result<Routine> MatMulInteger(Site& site) {
   PT_CHECK_OK(site.NeedInputs(2, 4));
   PT_ASSIGN(const Factor a, ReadFactor(site, 0, 2, -2));
   PT_ASSIGN(const Factor b, ReadFactor(site, 1, 3, -1));
-  PT_ASSIGN(const Inner inner, MakeInner(site, a, b, MakeMatMul));
+  PT_ASSIGN(const InnerProduct inner, MakeInnerProduct(site, a, b, MakeMatMul));
   return ToInt32(site, inner);
 }
 
@@ -280,12 +281,12 @@ Result<Routine> ConvInteger(Site& site) {
   PT_CHECK_OK(site.NeedInputs(2, 4));
   PT_ASSIGN(const Factor x, ReadFactor(site, 0, 2, 1));
   PT_ASSIGN(const Factor w, ReadFactor(site, 1, 3, 0));
-  PT_ASSIGN(const Inner inner, MakeInner(site, x, w, MakeConvolution));
+  PT_ASSIGN(const InnerProduct inner, MakeInnerProduct(site, x, w, MakeConvolution));
   return ToInt32(site, inner);
 }
 
 // Inputs of QLinearConv and QLinearMatMul alike: x, x_scale, x_zero, w, w_scale, w_zero, y_scale, y_zero, bias.
-Result<Routine> Requantized(Site& site, const Inner& inner, int64_t channel_dim, int64_t channel_inner) {
+Result<Routine> Requantized(Site& site, const InnerProduct& inner, int64_t channel_dim, int64_t channel_inner) {
   const DataType to = site.in[7].type;
   const std::optional<IntegerRange> range = RangeOf(to);
   if (!IsByte(to) && !SmallFloatOf(to)) return site.Unsupported("is not supported to " + std::string(DataTypeName(to)));
@@ -317,7 +318,7 @@ Result<Routine> QLinearConv(Site& site) {
   PT_CHECK_OK(site.NeedInputs(8, 9));
   PT_ASSIGN(const Factor x, ReadFactor(site, 0, 2, 1));
   PT_ASSIGN(const Factor w, ReadFactor(site, 3, 5, 0));
-  PT_ASSIGN(const Inner inner, MakeInner(site, x, w, MakeConvolution));
+  PT_ASSIGN(const InnerProduct inner, MakeInnerProduct(site, x, w, MakeConvolution));
   int64_t plane = 1;
   for (size_t d = 2; d < inner.out_dims.size(); ++d) plane *= inner.out_dims[d];
   return Requantized(site, inner, inner.out_dims[1], plane);
@@ -327,11 +328,11 @@ Result<Routine> QLinearMatMul(Site& site) {
   PT_CHECK_OK(site.NeedInputs(8, 8));
   PT_ASSIGN(const Factor a, ReadFactor(site, 0, 2, -2, true));
   PT_ASSIGN(const Factor b, ReadFactor(site, 3, 5, -1, true));
-  PT_ASSIGN(const Inner inner, MakeInner(site, a, b, MakeMatMul));
+  PT_ASSIGN(const InnerProduct inner, MakeInnerProduct(site, a, b, MakeMatMul));
   return Requantized(site, inner, inner.out_dims.empty() ? 1 : inner.out_dims.back(), 1);
 }
 
-constexpr std::array kRows = {
+constexpr std::array kQuantizeOperators = {
     OperatorRow{.op = "ConvInteger", .make = ConvInteger},
     OperatorRow{.op = "DequantizeLinear", .make = DequantizeLinear, .feeding = Feeding::kWidened},
     OperatorRow{.op = "DynamicQuantizeLinear", .make = DynamicQuantizeLinear},
@@ -343,6 +344,6 @@ constexpr std::array kRows = {
 
 }  // namespace
 
-std::span<const OperatorRow> QuantizeOperators() { return kRows; }
+std::span<const OperatorRow> QuantizeOperators() { return kQuantizeOperators; }
 
 }  // namespace pt::reference

@@ -137,7 +137,7 @@ Result<Routine> Multinomial(Site& site) {
   return routine;
 }
 
-constexpr std::array kRows = {
+constexpr std::array kRandomOperators = {
     OperatorRow{.op = "Bernoulli", .make = Bernoulli},
     OperatorRow{.op = "Multinomial", .make = Multinomial},
     OperatorRow{.op = "RandomNormal", .make = OfShape<Normal>},
@@ -148,6 +148,6 @@ constexpr std::array kRows = {
 
 }  // namespace
 
-std::span<const OperatorRow> RandomOperators() { return kRows; }
+std::span<const OperatorRow> RandomOperators() { return kRandomOperators; }
 
 }  // namespace pt::reference

@@ -410,7 +410,7 @@ Result<Routine> Recurrent(Site& site) {
   });
 }
 
-constexpr std::array kRows = {
+constexpr std::array kRecurrentOperators = {
     OperatorRow{.op = "GRU", .make = Recurrent<Cell::kGru>, .feeding = Feeding::kWidened, .since = 7},
     OperatorRow{.op = "LSTM", .make = Recurrent<Cell::kLstm>, .feeding = Feeding::kWidened, .since = 7},
     OperatorRow{.op = "RNN", .make = Recurrent<Cell::kRnn>, .feeding = Feeding::kWidened, .since = 7},
@@ -418,6 +418,6 @@ constexpr std::array kRows = {
 
 }  // namespace
 
-std::span<const OperatorRow> RecurrentOperators() { return kRows; }
+std::span<const OperatorRow> RecurrentOperators() { return kRecurrentOperators; }
 
 }  // namespace pt::reference

@@ -328,7 +328,7 @@ constexpr OperatorRow Row(std::string_view op, Result<Routine> (*make)(Site&)) {
   return {.op = op, .make = make, .feeding = Feeding::kWidened};
 }
 
-constexpr std::array kRows = {
+constexpr std::array kReduceOperators = {
     Row("ArgMax", ArgReduce<true>),
     Row("ArgMin", ArgReduce<false>),
     OperatorRow{.op = "CumProd", .make = Cumulate<1, std::multiplies<>>, .feeding = Feeding::kWidened, .since = 26},
@@ -347,6 +347,6 @@ constexpr std::array kRows = {
 
 }  // namespace
 
-std::span<const OperatorRow> ReduceOperators() { return kRows; }
+std::span<const OperatorRow> ReduceOperators() { return kReduceOperators; }
 
 }  // namespace pt::reference

@@ -243,13 +243,13 @@ Result<Routine> Resize(Site& site) {
                       [&]<typename T>() -> Result<Routine> { return ResizeRoutine<T>(std::move(plan)); });
 }
 
-constexpr std::array kRows = {
+constexpr std::array kResizeOperators = {
     OperatorRow{.op = "Resize", .make = Resize, .feeding = Feeding::kWidened, .since = 10},
     OperatorRow{.op = "Upsample", .make = Resize, .feeding = Feeding::kWidened, .until = 9},
 };
 
 }  // namespace
 
-std::span<const OperatorRow> ResizeOperators() { return kRows; }
+std::span<const OperatorRow> ResizeOperators() { return kResizeOperators; }
 
 }  // namespace pt::reference

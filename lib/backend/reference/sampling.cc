@@ -406,7 +406,7 @@ Result<Routine> MaxRoiPool(Site& site) {
   });
 }
 
-constexpr std::array kRows = {
+constexpr std::array kSamplingOperators = {
     OperatorRow{.op = "AffineGrid", .make = AffineGrid, .feeding = Feeding::kWidened},
     OperatorRow{.op = "GridSample", .make = GridSample, .feeding = Feeding::kWidened},
     OperatorRow{.op = "MaxRoiPool", .make = MaxRoiPool, .feeding = Feeding::kWidened},
@@ -415,6 +415,6 @@ constexpr std::array kRows = {
 
 }  // namespace
 
-std::span<const OperatorRow> SamplingOperators() { return kRows; }
+std::span<const OperatorRow> SamplingOperators() { return kSamplingOperators; }
 
 }  // namespace pt::reference

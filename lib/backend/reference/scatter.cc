@@ -11,28 +11,26 @@
 namespace pt::reference {
 namespace {
 
-using Reduction = ScatterReduction;
-
 // Elements of 16 bytes are complex numbers, which are replaced alone.
-inline void Combine(Reduction, Bytes16& held, const Bytes16& update) { held = update; }
+inline void Combine(ScatterReduction, Bytes16& held, const Bytes16& update) { held = update; }
 
 template <typename T>
-void Combine(Reduction reduction, T& held, T update) {
+void Combine(ScatterReduction reduction, T& held, T update) {
   using Arithmetic = std::conditional_t<std::is_floating_point_v<T>, T, uint64_t>;
   switch (reduction) {
-    case Reduction::kNone:
+    case ScatterReduction::kNone:
       held = update;
       break;
-    case Reduction::kAdd:
+    case ScatterReduction::kAdd:
       held = static_cast<T>(static_cast<Arithmetic>(held) + static_cast<Arithmetic>(update));
       break;
-    case Reduction::kMul:
+    case ScatterReduction::kMul:
       held = static_cast<T>(static_cast<Arithmetic>(held) * static_cast<Arithmetic>(update));
       break;
-    case Reduction::kMax:
+    case ScatterReduction::kMax:
       held = held < update ? update : held;
       break;
-    case Reduction::kMin:
+    case ScatterReduction::kMin:
       held = update < held ? update : held;
       break;
   }
@@ -40,8 +38,8 @@ void Combine(Reduction reduction, T& held, T update) {
 
 // Rounded after every update, as the results of the operators they stand for are.
 template <typename Small>
-requires(std::is_same_v<Small, Half> || std::is_same_v<Small, Bfloat16>) void Combine(Reduction reduction, Small& held,
-                                                                                      Small update) {
+requires(std::is_same_v<Small, Half> || std::is_same_v<Small, Bfloat16>) void Combine(ScatterReduction reduction,
+                                                                                      Small& held, Small update) {
   auto sum = NumberOf<float>(held);
   Combine(reduction, sum, NumberOf<float>(update));
   held = ElementOf<Small>(sum);
@@ -63,8 +61,8 @@ Status CheckScatter(Site& site) {
 // make.operator()<T>(reduction): by size where elements are only moved, else by number type.
 template <typename F>
 Result<Routine> VisitReduction(const Site& site, F&& make) {
-  PT_ASSIGN(const Reduction reduction, OrInvalid(ReadScatterReduction(site.node), site));
-  if (reduction == Reduction::kNone) {
+  PT_ASSIGN(const ScatterReduction reduction, OrInvalid(ReadScatterReduction(site.node), site));
+  if (reduction == ScatterReduction::kNone) {
     return VisitSizes(site, site.in[0].type,
                       [&]<typename T>() -> Result<Routine> { return make.template operator()<T>(reduction); });
   }
@@ -85,7 +83,7 @@ Result<Routine> ScatterElements(Site& site) {
     if (d != static_cast<size_t>(axis) && where[d] > in[d]) return site.Invalid("the indices are larger than the data");
   }
   const bool wide = site.in[1].type == DataType::kInt64;
-  return VisitReduction(site, [&]<typename T>(Reduction reduction) -> Result<Routine> {
+  return VisitReduction(site, [&]<typename T>(ScatterReduction reduction) -> Result<Routine> {
     return Routine{[=, count = site.in[0].count(), updates = site.in[1].count(), strides = DenseStrides(in),
                     dim = in[static_cast<size_t>(axis)]](const Run& run) -> Status {
       T* out = run.out<T>();
@@ -119,7 +117,7 @@ Result<Routine> ScatterNd(Site& site) {
   for (size_t d = depth; d < in.size(); ++d) inner *= in[d];
   for (size_t d = 0; d + 1 < where.size(); ++d) tuples *= where[d];
   const bool wide = site.in[1].type == DataType::kInt64;
-  return VisitReduction(site, [&]<typename T>(Reduction reduction) -> Result<Routine> {
+  return VisitReduction(site, [&]<typename T>(ScatterReduction reduction) -> Result<Routine> {
     return Routine{[=, count = site.in[0].count()](const Run& run) -> Status {
       T* out = run.out<T>();
       if (run.in<T>(0) != out) std::copy(run.in<T>(0), run.in<T>(0) + count, out);
@@ -138,7 +136,7 @@ Result<Routine> ScatterNd(Site& site) {
   });
 }
 
-constexpr std::array kRows = {
+constexpr std::array kScatterOperators = {
     OperatorRow{.op = "Scatter", .make = ScatterElements},
     OperatorRow{.op = "ScatterElements", .make = ScatterElements},
     OperatorRow{.op = "ScatterND", .make = ScatterNd},
@@ -146,6 +144,6 @@ constexpr std::array kRows = {
 
 }  // namespace
 
-std::span<const OperatorRow> ScatterOperators() { return kRows; }
+std::span<const OperatorRow> ScatterOperators() { return kScatterOperators; }
 
 }  // namespace pt::reference

@@ -93,13 +93,13 @@ Result<Routine> Compress(Site& site) {
   });
 }
 
-constexpr std::array kRows = {
+constexpr std::array kSelectionOperators = {
     OperatorRow{.op = "Compress", .make = Compress, .since = 9, .by_content = Inputs({1})},
     OperatorRow{.op = "NonZero", .make = NonZero, .feeding = Feeding::kWidened, .since = 9, .by_content = Inputs({0})},
 };
 
 }  // namespace
 
-std::span<const OperatorRow> SelectionOperators() { return kRows; }
+std::span<const OperatorRow> SelectionOperators() { return kSelectionOperators; }
 
 }  // namespace pt::reference

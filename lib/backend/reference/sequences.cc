@@ -252,7 +252,7 @@ Status ConcatFromSequence(DatumCall& call) {
   return {};
 }
 
-constexpr std::array kRows = {
+constexpr std::array kSequenceOperators = {
     DatumOperator{"ConcatFromSequence", ConcatFromSequence}, DatumOperator{"SequenceAt", SequenceAt},
     DatumOperator{"SequenceConstruct", SequenceConstruct},   DatumOperator{"SequenceEmpty", SequenceEmpty},
     DatumOperator{"SequenceErase", SequenceErase},           DatumOperator{"SequenceInsert", SequenceInsert},
@@ -261,6 +261,6 @@ constexpr std::array kRows = {
 
 }  // namespace
 
-std::span<const DatumOperator> SequenceOperators() { return kRows; }
+std::span<const DatumOperator> SequenceOperators() { return kSequenceOperators; }
 
 }  // namespace pt::reference

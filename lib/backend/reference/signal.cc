@@ -190,7 +190,7 @@ Result<Routine> MelWeightMatrix(Site& site) {
   });
 }
 
-constexpr std::array kRows = {
+constexpr std::array kSignalOperators = {
     OperatorRow{.op = "DFT", .make = Dft, .feeding = Feeding::kWidened, .by_content = Inputs({1, 2})},
     OperatorRow{.op = "MelWeightMatrix", .make = MelWeightMatrix, .by_content = Inputs({0, 1, 2, 3, 4})},
     OperatorRow{.op = "STFT", .make = Stft, .feeding = Feeding::kWidened, .by_content = Inputs({1, 3})},
@@ -198,6 +198,6 @@ constexpr std::array kRows = {
 
 }  // namespace
 
-std::span<const OperatorRow> SignalOperators() { return kRows; }
+std::span<const OperatorRow> SignalOperators() { return kSignalOperators; }
 
 }  // namespace pt::reference

@@ -317,13 +317,13 @@ Result<Routine> Pad(Site& site) {
   });
 }
 
-constexpr std::array kRows = {
+constexpr std::array kSliceOperators = {
     OperatorRow{.op = "Pad", .make = Pad, .since = 2},
     OperatorRow{.op = "Slice", .make = Slice},
 };
 
 }  // namespace
 
-std::span<const OperatorRow> SliceOperators() { return kRows; }
+std::span<const OperatorRow> SliceOperators() { return kSliceOperators; }
 
 }  // namespace pt::reference

@@ -84,7 +84,7 @@ Result<Routine> Hardmax(Site& site) {
   });
 }
 
-constexpr std::array kRows = {
+constexpr std::array kSoftmaxOperators = {
     OperatorRow{.op = "Hardmax", .make = Hardmax, .feeding = Feeding::kWidened},
     OperatorRow{.op = "LogSoftmax", .make = Softmax<true>, .feeding = Feeding::kWidened},
     OperatorRow{.op = "Softmax", .make = Softmax<false>, .feeding = Feeding::kWidened},
@@ -92,6 +92,6 @@ constexpr std::array kRows = {
 
 }  // namespace
 
-std::span<const OperatorRow> SoftmaxOperators() { return kRows; }
+std::span<const OperatorRow> SoftmaxOperators() { return kSoftmaxOperators; }
 
 }  // namespace pt::reference

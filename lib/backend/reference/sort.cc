@@ -78,12 +78,12 @@ Result<Routine> TopK(Site& site) {
   });
 }
 
-constexpr std::array kRows = {
+constexpr std::array kSortOperators = {
     OperatorRow{.op = "TopK", .make = TopK, .feeding = Feeding::kWidened},
 };
 
 }  // namespace
 
-std::span<const OperatorRow> SortOperators() { return kRows; }
+std::span<const OperatorRow> SortOperators() { return kSortOperators; }
 
 }  // namespace pt::reference

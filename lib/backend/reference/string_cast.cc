@@ -138,10 +138,10 @@ Status CastLike(DatumCall& call) {
   return CastData(call, like->type());
 }
 
-constexpr std::array kRows = {DatumOperator{"Cast", Cast}, DatumOperator{"CastLike", CastLike}};
+constexpr std::array kStringCastOperators = {DatumOperator{"Cast", Cast}, DatumOperator{"CastLike", CastLike}};
 
 }  // namespace
 
-std::span<const DatumOperator> StringCastOperators() { return kRows; }
+std::span<const DatumOperator> StringCastOperators() { return kStringCastOperators; }
 
 }  // namespace pt::reference

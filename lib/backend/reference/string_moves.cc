@@ -191,10 +191,10 @@ constexpr std::array<DatumOperator, kMoves.size() + kOthers> MakeRows() {
   for (size_t i = 0; i < kMoves.size(); ++i) rows[kOthers + i] = {kMoves[i].op, MoveStrings, kMoves[i].domain};
   return rows;
 }
-constexpr auto kRows = MakeRows();
+constexpr auto kStringMoveOperators = MakeRows();
 
 }  // namespace
 
-std::span<const DatumOperator> StringMoveOperators() { return kRows; }
+std::span<const DatumOperator> StringMoveOperators() { return kStringMoveOperators; }
 
 }  // namespace pt::reference

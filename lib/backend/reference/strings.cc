@@ -229,7 +229,7 @@ Status RegexFullMatch(DatumCall& call) {
   return {};
 }
 
-constexpr std::array kRows = {
+constexpr std::array kStringOperators = {
     DatumOperator{"RegexFullMatch", RegexFullMatch},
     DatumOperator{"StringConcat", StringConcat},
     DatumOperator{"StringNormalizer", StringNormalizer},
@@ -238,6 +238,6 @@ constexpr std::array kRows = {
 
 }  // namespace
 
-std::span<const DatumOperator> StringOperators() { return kRows; }
+std::span<const DatumOperator> StringOperators() { return kStringOperators; }
 
 }  // namespace pt::reference

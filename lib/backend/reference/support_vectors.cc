@@ -82,12 +82,12 @@ Result<Rows> RowsOf(const Site& site) {
 }
 
 // Support vectors, or the coefficients themselves where there are none (a linear model).
-struct Vectors {
+struct SupportVectors {
   std::vector<float> elements;
   int64_t count = 0, features = 0;
   Comparison comparison;
 };
-Status CheckVectors(const Site& site, const Vectors& vectors, const char* what) {
+Status CheckVectors(const Site& site, const SupportVectors& vectors, const char* what) {
   const auto wanted = CheckedMul(vectors.count, vectors.features);
   if (vectors.count > 0 && wanted && std::ssize(vectors.elements) == *wanted) return {};
   return site.Invalid(std::string(what) + " has " + std::to_string(vectors.elements.size()) + " values for " +
@@ -96,9 +96,9 @@ Status CheckVectors(const Site& site, const Vectors& vectors, const char* what) 
 
 // use(run, row, kernels, rest) with the kernel of each row and each vector; `rest` are `more` doubles.
 template <typename Use>
-Routine PerRow(const Site& site, Rows rows, Vectors vectors, int64_t more, Use use) {
+Routine PerRow(const Site& site, Rows rows, SupportVectors vectors, int64_t more, Use use) {
   const int64_t width = site.width, line = rows.features + vectors.count + more;
-  const auto shared = std::make_shared<const Vectors>(std::move(vectors));
+  const auto shared = std::make_shared<const SupportVectors>(std::move(vectors));
   Routine routine{[=](const Run& run) -> Status {
     const double work = static_cast<double>(shared->count * rows.features);
     ParallelParts(run.team, rows.count, work, width, [&](int64_t part, int64_t begin, int64_t end) {
@@ -135,7 +135,7 @@ Result<Routine> SvmRegressor(Site& site) {
   if (rho.size() != 1) return site.Invalid("rho has " + std::to_string(rho.size()) + " values; one is expected");
   const int64_t supports = site.node.int_or("n_supports", 0);
   if (supports < 0) return site.Invalid("n_supports is " + std::to_string(supports));
-  Vectors vectors{FloatsOf(site, "support_vectors"), supports, rows.features, comparison};
+  SupportVectors vectors{FloatsOf(site, "support_vectors"), supports, rows.features, comparison};
   std::vector<float> factors = coefficients;
   if (supports == 0) {
     vectors = {coefficients, 1, rows.features, {}};
@@ -300,7 +300,7 @@ Result<Routine> LinearClasses(Site& site, const Rows& rows) {
   if (classes < 3) return site.Unsupported("is not supported with less than three classes and no support vectors");
   if (rho.empty()) return site.Invalid("rho has no values");
   if (!FloatsOf(site, "prob_a").empty()) return site.Unsupported("is not supported with prob_a and no support vectors");
-  Vectors vectors{FloatsOf(site, "coefficients"), classes, rows.features, {}};
+  SupportVectors vectors{FloatsOf(site, "coefficients"), classes, rows.features, {}};
   PT_CHECK_OK(CheckVectors(site, vectors, "coefficients"));
   PT_CHECK_OK(site.Out(0, DataType::kInt64, {rows.count}));
   if (site.wants(1)) PT_CHECK_OK(site.Out(1, DataType::kFloat32, {rows.count, classes}));
@@ -323,8 +323,8 @@ Result<Routine> SvmClassifier(Site& site) {
   if (std::all_of(counts.begin(), counts.end(), [](int64_t count) { return count == 0; }))
     return LinearClasses(site, rows);
   PT_ASSIGN(Pairs pairs, PairsOf(site));
-  Vectors vectors{FloatsOf(site, "support_vectors"), static_cast<int64_t>(pairs.begin.back()), rows.features,
-                  comparison};
+  SupportVectors vectors{FloatsOf(site, "support_vectors"), static_cast<int64_t>(pairs.begin.back()), rows.features,
+                         comparison};
   PT_CHECK_OK(CheckVectors(site, vectors, "support_vectors"));
   PT_CHECK_OK(site.Out(0, DataType::kInt64, {rows.count}));
   if (site.wants(1)) PT_CHECK_OK(site.Out(1, DataType::kFloat32, {rows.count, pairs.columns()}));
@@ -335,13 +335,13 @@ Result<Routine> SvmClassifier(Site& site) {
                 });
 }
 
-constexpr std::array kRows = {
+constexpr std::array kSupportVectorOperators = {
     OperatorRow{.op = "SVMClassifier", .make = SvmClassifier, .domain = "ai.onnx.ml"},
     OperatorRow{.op = "SVMRegressor", .make = SvmRegressor, .domain = "ai.onnx.ml"},
 };
 
 }  // namespace
 
-std::span<const OperatorRow> SupportVectorOperators() { return kRows; }
+std::span<const OperatorRow> SupportVectorOperators() { return kSupportVectorOperators; }
 
 }  // namespace pt::reference

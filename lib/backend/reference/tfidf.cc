@@ -181,11 +181,11 @@ Status VectorizeStrings(DatumCall& call) {
 }
 
 constexpr std::array kStringRows = {DatumOperator{"TfIdfVectorizer", VectorizeStrings}};
-constexpr std::array kRows = {OperatorRow{.op = "TfIdfVectorizer", .make = TfIdfVectorizer, .since = 9}};
+constexpr std::array kTfIdfOperators = {OperatorRow{.op = "TfIdfVectorizer", .make = TfIdfVectorizer, .since = 9}};
 
 }  // namespace
 
-std::span<const OperatorRow> TfIdfOperators() { return kRows; }
+std::span<const OperatorRow> TfIdfOperators() { return kTfIdfOperators; }
 std::span<const DatumOperator> TfIdfStringOperators() { return kStringRows; }
 
 }  // namespace pt::reference

@@ -137,7 +137,7 @@ Result<Routine> Momentum(Site& site) {
 }
 
 constexpr std::string_view kDomain = "ai.onnx.preview.training";
-constexpr std::array kRows = {
+constexpr std::array kTrainingOperators = {
     OperatorRow{.op = "Adagrad", .make = Adagrad, .domain = kDomain},
     OperatorRow{.op = "Adam", .make = Adam, .domain = kDomain},
     OperatorRow{.op = "Momentum", .make = Momentum, .domain = kDomain},
@@ -145,6 +145,6 @@ constexpr std::array kRows = {
 
 }  // namespace
 
-std::span<const OperatorRow> TrainingOperators() { return kRows; }
+std::span<const OperatorRow> TrainingOperators() { return kTrainingOperators; }
 
 }  // namespace pt::reference

@@ -163,13 +163,13 @@ Result<Routine> TreeEnsemble(Site& site) {
   });
 }
 
-constexpr std::array kRows = {
+constexpr std::array kTreeEnsembleOperators = {
     OperatorRow{
         .op = "TreeEnsemble", .make = TreeEnsemble, .feeding = Feeding::kWidened, .since = 5, .domain = "ai.onnx.ml"},
 };
 
 }  // namespace
 
-std::span<const OperatorRow> TreeEnsembleOperators() { return kRows; }
+std::span<const OperatorRow> TreeEnsembleOperators() { return kTreeEnsembleOperators; }
 
 }  // namespace pt::reference

@@ -136,12 +136,12 @@ Result<Routine> Unique(Site& site) {
   });
 }
 
-constexpr std::array kRows = {
+constexpr std::array kUniqueOperators = {
     OperatorRow{.op = "Unique", .make = Unique, .feeding = Feeding::kWidened, .since = 11, .by_content = Inputs({0})},
 };
 
 }  // namespace
 
-std::span<const OperatorRow> UniqueOperators() { return kRows; }
+std::span<const OperatorRow> UniqueOperators() { return kUniqueOperators; }
 
 }  // namespace pt::reference

@@ -193,7 +193,7 @@ constexpr OperatorRow ViewRow(std::string_view op, Result<Routine> (*make)(Site&
   return {.op = op, .make = make, .elision = Elision::kViewOfInput};
 }
 
-constexpr std::array kRows = {
+constexpr std::array kViewOperators = {
     ViewRow("Flatten", Flatten),
     ViewRow("Identity", Identity),
     ViewRow("Reshape", Reshape),
@@ -205,6 +205,6 @@ constexpr std::array kRows = {
 
 }  // namespace
 
-std::span<const OperatorRow> ViewOperators() { return kRows; }
+std::span<const OperatorRow> ViewOperators() { return kViewOperators; }
 
 }  // namespace pt::reference

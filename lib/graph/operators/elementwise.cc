@@ -18,28 +18,28 @@ struct Parameter {
   float Of(const Node& node) const { return name.empty() ? 0 : node.float_or(name, otherwise); }
 };
 
-struct Row {
+struct ParameterRow {
   std::string_view op;
   Parameter alpha, beta;
 };
 
-constexpr std::array kRows = {
-    Row{"Celu", {"alpha", 1.0F}, {}},
-    Row{"Elu", {"alpha", 1.0F}, {}},
-    Row{"HardSigmoid", {"alpha", 0.2F}, {"beta", 0.5F}},
-    Row{"LeakyRelu", {"alpha", 0.01F}, {}},
-    Row{"Selu", {"alpha", 1.67326319217681884765625F}, {"gamma", 1.05070102214813232421875F}},
-    Row{"Shrink", {"lambd", 0.5F}, {"bias", 0.0F}},
-    Row{"SwiGLU", {"alpha", 1.0F}, {}},
-    Row{"Swish", {"alpha", 1.0F}, {}},
-    Row{"ThresholdedRelu", {"alpha", 1.0F}, {}},
+constexpr std::array kParameterRows = {
+    ParameterRow{"Celu", {"alpha", 1.0F}, {}},
+    ParameterRow{"Elu", {"alpha", 1.0F}, {}},
+    ParameterRow{"HardSigmoid", {"alpha", 0.2F}, {"beta", 0.5F}},
+    ParameterRow{"LeakyRelu", {"alpha", 0.01F}, {}},
+    ParameterRow{"Selu", {"alpha", 1.67326319217681884765625F}, {"gamma", 1.05070102214813232421875F}},
+    ParameterRow{"Shrink", {"lambd", 0.5F}, {"bias", 0.0F}},
+    ParameterRow{"SwiGLU", {"alpha", 1.0F}, {}},
+    ParameterRow{"Swish", {"alpha", 1.0F}, {}},
+    ParameterRow{"ThresholdedRelu", {"alpha", 1.0F}, {}},
 };
 
 }  // namespace
 
 ActivationNode ReadActivation(const Node& node) {
-  const auto row = std::ranges::find(kRows, node.op, &Row::op);
-  return row == kRows.end() ? ActivationNode{} : ActivationNode{row->alpha.Of(node), row->beta.Of(node)};
+  const auto row = std::ranges::find(kParameterRows, node.op, &ParameterRow::op);
+  return row == kParameterRows.end() ? ActivationNode{} : ActivationNode{row->alpha.Of(node), row->beta.Of(node)};
 }
 
 Result<GeluForm> ReadGelu(const Node& node) {

@@ -7,7 +7,7 @@
 namespace pt {
 namespace {
 
-Error Invalid(std::string why) { return MakeError(ErrorCode::kInvalidInput, "graph.movement", std::move(why)); }
+Error InvalidMovement(std::string why) { return MakeError(ErrorCode::kInvalidInput, "graph.movement", std::move(why)); }
 
 }  // namespace
 
@@ -16,7 +16,7 @@ Result<std::vector<size_t>> ReadPermutation(const Node& node, size_t rank) {
   for (size_t d = 0; d < rank; ++d) reversed[d] = static_cast<int64_t>(rank - 1 - d);
   std::vector<size_t> order;
   std::vector<bool> seen(rank, false);
-  const auto wrong = [&] { return Invalid("perm is not a permutation of " + std::to_string(rank) + " dims"); };
+  const auto wrong = [&] { return InvalidMovement("perm is not a permutation of " + std::to_string(rank) + " dims"); };
   for (const int64_t d : node.ints_or("perm", reversed)) {
     if (d < 0 || d >= static_cast<int64_t>(rank) || seen[static_cast<size_t>(d)]) return wrong();
     seen[static_cast<size_t>(d)] = true;
@@ -28,9 +28,10 @@ Result<std::vector<size_t>> ReadPermutation(const Node& node, size_t rank) {
 
 Result<DepthSpaceNode> ReadDepthSpace(const Node& node) {
   const int64_t block = node.int_or("blocksize", 0);
-  if (block < 1 || block > 65536) return Invalid("blocksize " + std::to_string(block) + " is not within 1 and 65536");
+  if (block < 1 || block > 65536)
+    return InvalidMovement("blocksize " + std::to_string(block) + " is not within 1 and 65536");
   const std::string mode = node.string_or("mode", "DCR");
-  if (mode != "DCR" && mode != "CRD") return Invalid(UnknownWord("mode", mode, {"DCR", "CRD"}));
+  if (mode != "DCR" && mode != "CRD") return InvalidMovement(UnknownWord("mode", mode, {"DCR", "CRD"}));
   return DepthSpaceNode{block, mode == "DCR"};
 }
 
@@ -40,7 +41,7 @@ Result<PadMode> ReadPadMode(const Node& node) {
   if (mode == "reflect") return PadMode::kReflect;
   if (mode == "edge") return PadMode::kEdge;
   if (mode == "wrap") return PadMode::kWrap;
-  return Invalid(UnknownWord("mode", mode, {"constant", "reflect", "edge", "wrap"}));
+  return InvalidMovement(UnknownWord("mode", mode, {"constant", "reflect", "edge", "wrap"}));
 }
 
 float ReadPadValue(const Node& node) { return node.float_or("value", 0.0F); }
@@ -52,7 +53,7 @@ Result<ScatterReduction> ReadScatterReduction(const Node& node) {
   if (name == "mul") return ScatterReduction::kMul;
   if (name == "max") return ScatterReduction::kMax;
   if (name == "min") return ScatterReduction::kMin;
-  return Invalid(UnknownWord("reduction", name, {"none", "add", "mul", "max", "min"}));
+  return InvalidMovement(UnknownWord("reduction", name, {"none", "add", "mul", "max", "min"}));
 }
 
 int64_t ReadBatchDims(const Node& node) { return node.int_or("batch_dims", 0); }

@@ -5,7 +5,9 @@
 namespace pt {
 namespace {
 
-Error Invalid(std::string why) { return MakeError(ErrorCode::kInvalidInput, "graph.normalization", std::move(why)); }
+Error InvalidNormalization(std::string why) {
+  return MakeError(ErrorCode::kInvalidInput, "graph.normalization", std::move(why));
+}
 
 }  // namespace
 
@@ -25,13 +27,13 @@ int64_t ReadGroups(const Node& node) { return node.int_or("num_groups", 0); }
 Result<int64_t> ReadLpOrder(const Node& node) {
   const int64_t order = node.int_or("p", 2);
   if (order == 1 || order == 2) return order;
-  return Invalid("p is neither 1 nor 2");
+  return InvalidNormalization("p is neither 1 nor 2");
 }
 
 Result<LrnNode> ReadLrn(const Node& node) {
   const LrnNode lrn{node.int_or("size", 0), node.float_or("alpha", 1e-4F), node.float_or("beta", 0.75F),
                     node.float_or("bias", 1.0F)};
-  if (lrn.size < 1) return Invalid("size is not positive");
+  if (lrn.size < 1) return InvalidNormalization("size is not positive");
   return lrn;
 }
 

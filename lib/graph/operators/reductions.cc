@@ -5,7 +5,9 @@
 namespace pt {
 namespace {
 
-Error Invalid(std::string why) { return MakeError(ErrorCode::kInvalidInput, "graph.reduction", std::move(why)); }
+Error InvalidReduction(std::string why) {
+  return MakeError(ErrorCode::kInvalidInput, "graph.reduction", std::move(why));
+}
 
 // Of the attribute: operator sets before 13 and 18.
 Result<std::vector<int64_t>> NamedAxes(const Node& node) {
@@ -13,7 +15,7 @@ Result<std::vector<int64_t>> NamedAxes(const Node& node) {
   if (named == nullptr) return std::vector<int64_t>();
   if (const auto* const list = std::get_if<std::vector<int64_t>>(named)) return *list;
   if (const auto* const one = std::get_if<int64_t>(named)) return std::vector<int64_t>{*one};
-  return Invalid("attribute \"axes\" is not a list of integers");
+  return InvalidReduction("attribute \"axes\" is not a list of integers");
 }
 
 }  // namespace
@@ -25,7 +27,7 @@ Result<std::vector<bool>> ReadReducedDims(const Node& node, size_t rank, const s
   if (!axes) {
     PT_ASSIGN(named, NamedAxes(node));
   } else if (axes->element_count() > 0) {
-    if (axes->rank() > 1) return Invalid("\"axes\" is not a list");
+    if (axes->rank() > 1) return InvalidReduction("\"axes\" is not a list");
     named = axes->ToInts();
   }
   const bool all = named.empty() && node.int_or("noop_with_empty_axes", 0) == 0;

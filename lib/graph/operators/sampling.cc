@@ -9,7 +9,7 @@ namespace {
 
 constexpr int64_t kMostSamples = 4096;
 
-Error Invalid(std::string why) { return MakeError(ErrorCode::kInvalidInput, "graph.sampling", std::move(why)); }
+Error InvalidSampling(std::string why) { return MakeError(ErrorCode::kInvalidInput, "graph.sampling", std::move(why)); }
 
 }  // namespace
 
@@ -21,14 +21,14 @@ Result<GridSampleNode> ReadGridSample(const Node& node) {
   } else if (mode == "cubic" || mode == "bicubic") {  // the second names are those of operator set 16
     grid.mode = SampleMode::kCubic;
   } else if (mode != "linear" && mode != "bilinear") {
-    return Invalid(UnknownWord("mode", mode, {"linear", "nearest", "cubic"}));
+    return InvalidSampling(UnknownWord("mode", mode, {"linear", "nearest", "cubic"}));
   }
   if (padding == "border") {
     grid.padding = SamplePadding::kBorder;
   } else if (padding == "reflection") {
     grid.padding = SamplePadding::kReflection;
   } else if (padding != "zeros") {
-    return Invalid(UnknownWord("padding_mode", padding, {"zeros", "border", "reflection"}));
+    return InvalidSampling(UnknownWord("padding_mode", padding, {"zeros", "border", "reflection"}));
   }
   grid.align_corners = node.int_or("align_corners", 0) != 0;
   return grid;
@@ -44,13 +44,14 @@ Result<RoiAlignNode> ReadRoiAlign(const Node& node, int64_t opset) {
                          opset >= 16 && node.string_or("coordinate_transformation_mode", "half_pixel") == "half_pixel"};
   const bool fits = (mode == "avg" || mode == "max") && roi.out_height >= 1 && roi.out_width >= 1 && roi.ratio >= 0 &&
                     roi.ratio <= kMostSamples;
-  if (!fits) return Invalid("a parameter is out of range");
+  if (!fits) return InvalidSampling("a parameter is out of range");
   return roi;
 }
 
 Result<MaxRoiPoolNode> ReadMaxRoiPool(const Node& node) {
   const std::vector<int64_t> shape = node.ints_or("pooled_shape", {});
-  if (shape.size() != 2 || shape[0] < 1 || shape[1] < 1) return Invalid("pooled_shape is not two positive numbers");
+  if (shape.size() != 2 || shape[0] < 1 || shape[1] < 1)
+    return InvalidSampling("pooled_shape is not two positive numbers");
   return MaxRoiPoolNode{shape[0], shape[1], node.float_or("spatial_scale", 1.0F)};
 }
 

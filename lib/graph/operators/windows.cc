@@ -9,7 +9,7 @@ namespace {
 
 using Dims = std::vector<int64_t>;
 
-Error Invalid(std::string why) { return MakeError(ErrorCode::kInvalidInput, "graph.window", std::move(why)); }
+Error InvalidWindow(std::string why) { return MakeError(ErrorCode::kInvalidInput, "graph.window", std::move(why)); }
 
 Result<AutoPad> ReadAutoPad(const Node& node) {
   const std::string word = node.string_or("auto_pad", "NOTSET");
@@ -17,7 +17,7 @@ Result<AutoPad> ReadAutoPad(const Node& node) {
   if (word == "SAME_UPPER") return AutoPad::kSameUpper;
   if (word == "SAME_LOWER") return AutoPad::kSameLower;
   if (word == "VALID") return AutoPad::kValid;
-  return Invalid(UnknownWord("auto_pad", word, {"NOTSET", "SAME_UPPER", "SAME_LOWER", "VALID"}));
+  return InvalidWindow(UnknownWord("auto_pad", word, {"NOTSET", "SAME_UPPER", "SAME_LOWER", "VALID"}));
 }
 
 }  // namespace
@@ -33,8 +33,8 @@ Result<WindowNode> ReadWindowNode(const Node& node, size_t spatial) {
                     node.ints_or("output_shape", {})};
   if (window.strides.size() != spatial || window.dilations.size() != spatial || window.pads.size() != 2 * spatial ||
       window.output_padding.size() != spatial) {
-    return Invalid("strides, dilations, pads or output_padding do not fit " + std::to_string(spatial) +
-                   " spatial dims");
+    return InvalidWindow("strides, dilations, pads or output_padding do not fit " + std::to_string(spatial) +
+                         " spatial dims");
   }
   return window;
 }

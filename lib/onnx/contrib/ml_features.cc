@@ -7,7 +7,7 @@
 namespace pt::contrib {
 namespace {
 
-constexpr int32_t kFloat = proto::TensorProto::FLOAT, kDouble = proto::TensorProto::DOUBLE;
+constexpr int32_t kDouble = proto::TensorProto::DOUBLE;
 
 // Whether a list is of one number or one for each feature, as far as that is known.
 Status CheckLength(const Rewrite& r, const std::string& what, size_t length) {
@@ -109,11 +109,6 @@ Status FeatureVectorizer(Rewrite& r) {
     parts.push_back(x);
   }
   r.Finish(0, "Concat", parts, {IntAttribute("axis", 1)});
-  return {};
-}
-
-Status Keep(Rewrite& r) {
-  r.Keep();
   return {};
 }
 

@@ -4,8 +4,6 @@
 namespace pt::contrib {
 namespace {
 
-constexpr int32_t kFloat = proto::TensorProto::FLOAT;
-
 // x · coefficientsᵀ + intercepts, of `rows` rows of coefficients.
 Result<std::string> Scores(Rewrite& r, int64_t rows) {
   const std::vector<float> coefficients = r.Floats("coefficients"), intercepts = r.Floats("intercepts");

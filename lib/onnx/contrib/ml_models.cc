@@ -8,11 +8,6 @@
 namespace pt::contrib {
 namespace {
 
-Status Keep(Rewrite& r) {
-  r.Keep();
-  return {};
-}
-
 // With integers for labels, and without a transform unless the kernel has it.
 Status Classifier(Rewrite& r, const std::string& ints, const std::string& transform) {
   PT_ASSIGN(const Labels labels, LabelsOf(r, "classlabels_strings", ints));

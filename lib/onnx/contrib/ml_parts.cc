@@ -36,6 +36,11 @@ void FinishProbit(Rewrite& r, int output, const std::string& p, int32_t type) {
 
 }  // namespace
 
+Status Keep(Rewrite& r) {
+  r.Keep();
+  return {};
+}
+
 Result<std::string> AsFloat(Rewrite& r, const std::string& x) {
   PT_ASSIGN(const int32_t type, r.NeedElementType(x, "its input"));
   if (type == proto::TensorProto::FLOAT) return x;

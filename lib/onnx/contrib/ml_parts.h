@@ -14,12 +14,17 @@
 
 namespace pt::contrib {
 
+constexpr int32_t kFloat = proto::TensorProto::FLOAT;
+
 // Input 0 in float32. Errors when its type is not known.
 Result<std::string> AsFloat(Rewrite& r, const std::string& x);
 // Input 0 in float32 and two dims, a vector being one row. Errors when its rank is not known, or neither 1 nor 2.
 Result<std::string> RowsInFloat(Rewrite& r);
 
 std::string AddFloats(Rewrite& r, std::vector<int64_t> dims, const std::vector<float>& values);
+
+// Keeps the node as it is, for a kernel.
+Status Keep(Rewrite& r);
 
 // How post_transform says it; operators that number transforms number them in this order.
 constexpr std::array<std::string_view, 5> kTransforms = {"NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO", "PROBIT"};

@@ -8,7 +8,7 @@ namespace {
 
 using A = proto::AttributeProto;
 
-enum Input { kData, kIndices, kScales, kZeroPoints };
+enum GatherInput { kData, kIndices, kScales, kZeroPoints };
 
 struct Table {
   int64_t gather = 0, quantise = 0, rank = 0;  // axes
@@ -16,7 +16,7 @@ struct Table {
   std::string elements, zero_points;           // unpacked; "" for zero points of 0
 };
 
-Result<std::vector<int64_t>> KnownDims(const Rewrite& r, Input input, const std::string& what) {
+Result<std::vector<int64_t>> KnownDims(const Rewrite& r, GatherInput input, const std::string& what) {
   PT_ASSIGN(const int64_t rank, r.NeedRank(r.in(input), what));
   std::vector<int64_t> dims;
   for (int64_t axis = 0; axis < rank; ++axis) {

@@ -7,7 +7,7 @@ namespace {
 
 using A = proto::AttributeProto;
 
-enum Input { kTokens, kPositions, kCosines, kSines };
+enum RotaryInput { kTokens, kPositions, kCosines, kSines };
 
 // Of tokens [batch, length, heads · size]: heads as the node says, or as many as are as large as the table turns.
 Result<int64_t> HeadsOf(const Rewrite& r) {

@@ -15,8 +15,8 @@
 namespace pt::host {
 namespace {
 
-constexpr int64_t kMostRows = 64;   // of scores computed together
-constexpr int64_t kFewQueries = 8;  // for which keys and values are not worth packing
+constexpr int64_t kMostScoreRows = 64;  // of scores computed together
+constexpr int64_t kFewQueries = 8;      // for which keys and values are not worth packing
 enum : size_t { kQ, kK, kV, kY, kMask, kTensors = kMask + kMostAttentionMasks };
 
 // The matrices of one batch entry in a tensor.
@@ -54,7 +54,7 @@ struct Attention {
   int64_t short_scores = 0, mask = 0;  // scores rounded for the second product; rows of a mask that was stored so
 
   bool has_window() const { return left >= 0 || right >= 0; }
-  int64_t part_floats() const { return k_panels + v_panels + scores + short_scores + mask + kMostRows; }
+  int64_t part_floats() const { return k_panels + v_panels + scores + short_scores + mask + kMostScoreRows; }
   // One mask that is added on the way to the exponentials.
   bool has_plain_mask() const {
     return masks.size() == 1 && !masks[0].kind.is_condition && masks[0].at.column_stride <= 1 && !has_window() &&
@@ -85,9 +85,9 @@ void ApplyMask(const Mask& mask, const void* data, int64_t offset, std::span<flo
 
 // One part of the work: packs keys and values of a batch entry, then goes through blocks of its queries.
 template <typename T>
-class Worker {
+class AttentionWorker {
  public:
-  Worker(const Attention<T>& attention, const Run& run, int64_t part)
+  AttentionWorker(const Attention<T>& attention, const Run& run, int64_t part)
       : attention_(attention),
         run_(run),
         memory_(reinterpret_cast<float*>(run.scratch) + part * attention.part_floats()),
@@ -296,7 +296,7 @@ void Attend(const Attention<T>& a, const Run& run) {
   const double work = static_cast<double>(std::min(a.block, a.q.rows)) * (products + keys * 0.3 + 5);
   const int64_t most = run.team == nullptr ? 1 : run.team->width();
   ParallelParts(run.team, a.batches.count * a.blocks, work, most,
-                [&](int64_t part, int64_t begin, int64_t end) { Worker<T>(a, run, part).Run(begin, end); });
+                [&](int64_t part, int64_t begin, int64_t end) { AttentionWorker<T>(a, run, part).Run(begin, end); });
 }
 
 // Strides under the result's dims, which it broadcasts to; nullopt where it does not.
@@ -313,9 +313,9 @@ std::optional<std::vector<int64_t>> BroadcastStrides(std::span<const int64_t> fr
 }
 
 template <typename T>
-class Maker {
+class AttentionMaker {
  public:
-  Maker(const Site& site, const AttentionOperands& operands) : site_(site), operands_(operands) {}
+  AttentionMaker(const Site& site, const AttentionOperands& operands) : site_(site), operands_(operands) {}
 
   Result<Routine> Make() {
     PT_ASSIGN(Attention<T> attention, Read());
@@ -416,9 +416,9 @@ class Maker {
     const int64_t width = site_.width, keys = a.k.columns;
     // Long enough stretches for all cores: results do not depend on the block.
     const int64_t share = a.batches.count == 0 ? 0 : 2 * width / a.batches.count;
-    const int64_t fair = share < 2 ? kMostRows : (a.q.rows / share + kFewRows - 1) / kFewRows * kFewRows;
-    a.block =
-        std::clamp(std::min(fair, kScores / std::max<int64_t>(keys, 1) / kFewRows * kFewRows), kFewRows, kMostRows);
+    const int64_t fair = share < 2 ? kMostScoreRows : (a.q.rows / share + kFewRows - 1) / kFewRows * kFewRows;
+    a.block = std::clamp(std::min(fair, kScores / std::max<int64_t>(keys, 1) / kFewRows * kFewRows), kFewRows,
+                         kMostScoreRows);
     a.blocks = a.q.rows / a.block + (a.q.rows % a.block != 0 ? 1 : 0);
     const auto padded = [](int64_t n, int64_t to) { return n / to * to + (n % to != 0 ? to : 0); };
     a.score_row = padded(keys, std::max(kAlign, a.products.columns));
@@ -454,7 +454,7 @@ class Maker {
 
 Result<Routine> MakeAttention(const Site& site, const AttentionOperands& operands) {
   const bool shortened = site.is_shortened(site.in[operands.q.place]);
-  return shortened ? Maker<Bfloat16>(site, operands).Make() : Maker<float>(site, operands).Make();
+  return shortened ? AttentionMaker<Bfloat16>(site, operands).Make() : AttentionMaker<float>(site, operands).Make();
 }
 
 }  // namespace pt::host

@@ -64,7 +64,7 @@ Result<AttentionMask> SeeMask(const Site& site, int64_t keys) {
   return mask;
 }
 
-Result<Routine> Attention(const Site& site) {
+Result<Routine> AttentionOperator(const Site& site) {
   PT_CHECK_OK(site.NeedInputs(3, 7));
   PT_CHECK_OK(NeedTaken(site));
   AttentionOperands operands;
@@ -93,10 +93,10 @@ Result<Routine> Attention(const Site& site) {
   return MakeAttention(site, operands);
 }
 
-constexpr std::array kRows = {OperatorRow{"Attention", Attention}};
+constexpr std::array kAttentionOperators = {OperatorRow{"Attention", AttentionOperator}};
 
 }  // namespace
 
-std::span<const OperatorRow> AttentionOperators() { return kRows; }
+std::span<const OperatorRow> AttentionOperators() { return kAttentionOperators; }
 
 }  // namespace pt::host

@@ -10,7 +10,7 @@
 namespace pt::host {
 namespace {
 
-constexpr int64_t kMostRows = 64;  // of a kernel
+constexpr int64_t kMostDepthwiseRows = 64;  // of a kernel
 
 // T: float or Bfloat16, in which the images are stored.
 template <typename T>
@@ -31,7 +31,7 @@ struct Depthwise {
 // One row of the result, the channels from `first` on.
 template <typename T>
 void ComputeRow(const Depthwise<T>& d, const T* x, T* y, int64_t at, int64_t first) {
-  std::array<const T*, kMostRows> inside;
+  std::array<const T*, kMostDepthwiseRows> inside;
   DepthwiseRow<T> row = d.row;
   int64_t skipped = 0;
   const WindowParameters& window = d.shapes.window;
@@ -58,16 +58,17 @@ void ComputeStretch(const Depthwise<T>& d, const T* x, T* y, int64_t stretch) {
 }
 
 template <typename T>
-class Maker {
+class DepthwiseMaker {
  public:
-  Maker(const Site& site, const ConvolutionGroup& group) : site_(site), group_(group) {}
+  DepthwiseMaker(const Site& site, const ConvolutionGroup& group) : site_(site), group_(group) {}
 
   Result<Routine> Make() {
     Depthwise<T> d;
     d.rows = FindDepthwiseRows<T>();
     constexpr DataType kStored = std::is_same_v<T, float> ? DataType::kFloat32 : DataType::kBfloat16;
     PT_ASSIGN(d.shapes, ReadShapes(site_, group_, kStored));
-    if (d.kernel_rows() > kMostRows) return site_.Unsupported("its kernels have more rows than there is room for");
+    if (d.kernel_rows() > kMostDepthwiseRows)
+      return site_.Unsupported("its kernels have more rows than there is room for");
     DescribeRow(d);
     PackConstants(d);
     Divide(d);
@@ -143,7 +144,7 @@ std::vector<Arrangement> ArrangementsOfDepthwise(const FilterDims&) { return {Ar
 
 Result<Routine> MakeDepthwise(const Site& site, const ConvolutionGroup& group) {
   const bool shortened = site.out.size() == 1 && site.is_shortened(site.out[0]);
-  return shortened ? Maker<Bfloat16>(site, group).Make() : Maker<float>(site, group).Make();
+  return shortened ? DepthwiseMaker<Bfloat16>(site, group).Make() : DepthwiseMaker<float>(site, group).Make();
 }
 
 }  // namespace pt::host

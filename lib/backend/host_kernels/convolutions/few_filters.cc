@@ -115,9 +115,9 @@ void RunAll(const FewFilters& f, const Run& run) {
   });
 }
 
-class Maker {
+class FewFiltersMaker {
  public:
-  Maker(const Site& site, const ConvolutionGroup& group) : site_(site), group_(group) {}
+  FewFiltersMaker(const Site& site, const ConvolutionGroup& group) : site_(site), group_(group) {}
 
   Result<Routine> Make() {
     FewFilters f;
@@ -200,6 +200,8 @@ bool FitsFewFilters(const FilterDims& filters) {
 
 std::vector<Arrangement> ArrangementsOfFewFilters(const FilterDims&) { return {Arrangement::kRowMajor}; }
 
-Result<Routine> MakeFewFilters(const Site& site, const ConvolutionGroup& group) { return Maker(site, group).Make(); }
+Result<Routine> MakeFewFilters(const Site& site, const ConvolutionGroup& group) {
+  return FewFiltersMaker(site, group).Make();
+}
 
 }  // namespace pt::host

@@ -14,7 +14,7 @@ namespace {
 
 constexpr int64_t kLine = 16;                      // floats
 constexpr int64_t kMostChannels = 64;              // of a group
-constexpr int64_t kMostRows = 64;                  // of a kernel
+constexpr int64_t kMostGroupedRows = 64;           // of a kernel
 constexpr int64_t kMostHeld = 256;                 // rows
 constexpr int64_t kMostScratch = 1 << 20;          // floats
 constexpr int64_t kMostPixels = int64_t{1} << 24;  // of a padded row
@@ -56,9 +56,9 @@ struct Grouped {
 };
 
 // One part of the work: goes through stretches of rows of a block of an image.
-class Worker {
+class GroupedWorker {
  public:
-  Worker(const Grouped& grouped, const Run& run, int64_t part)
+  GroupedWorker(const Grouped& grouped, const Run& run, int64_t part)
       : g_(grouped), run_(run), scratch_(reinterpret_cast<float*>(run.scratch) + part * grouped.part_floats()) {}
 
   void Compute(int64_t begin, int64_t end) {
@@ -168,7 +168,7 @@ class Worker {
   int64_t first_out_ = 0, out_channels_ = 0, first_vector_ = 0;
   PaddedRow padded_;
   GroupedRow row_;
-  std::array<const float*, kMostRows> inside_{};
+  std::array<const float*, kMostGroupedRows> inside_{};
   std::array<int64_t, kMostHeld> held_{};  // the rows at each place
 };
 
@@ -197,9 +197,9 @@ void PackFilters(const Grouped& g, float* packed) {
   });
 }
 
-class Maker {
+class GroupedMaker {
  public:
-  Maker(const Site& site, const ConvolutionGroup& group) : site_(site), group_(group) {}
+  GroupedMaker(const Site& site, const ConvolutionGroup& group) : site_(site), group_(group) {}
 
   Result<Routine> Make() {
     Grouped g;
@@ -221,8 +221,9 @@ class Maker {
       const double rows = static_cast<double>(all.shapes.y.rows * all.shapes.images);
       const double work = all.shapes.macs_of_row() * 0.01 * rows / static_cast<double>(all.items());
       const int64_t most = run.team == nullptr ? 1 : run.team->width();
-      ParallelParts(run.team, all.items(), work, most,
-                    [&](int64_t part, int64_t begin, int64_t end) { Worker(all, run, part).Compute(begin, end); });
+      ParallelParts(run.team, all.items(), work, most, [&](int64_t part, int64_t begin, int64_t end) {
+        GroupedWorker(all, run, part).Compute(begin, end);
+      });
       return {};
     };
     return routine;
@@ -270,7 +271,7 @@ class Maker {
     g.padded.padded_pixels = (c.y.columns - 1) * g.row.stride + (g.row.kernel_columns - 1) * g.row.dilation + 1;
     g.row.padded_pixels = g.padded.padded_pixels;
     g.held = std::min((window.kernel[0] - 1) * window.dilations[0] + 1, c.x.rows);
-    if (window.kernel[0] > kMostRows || g.held > kMostHeld || g.padded.padded_pixels > kMostPixels ||
+    if (window.kernel[0] > kMostGroupedRows || g.held > kMostHeld || g.padded.padded_pixels > kMostPixels ||
         g.part_floats() > kMostScratch) {
       return site_.Unsupported("its kernels or rows are larger than there is room for");
     }
@@ -316,6 +317,8 @@ std::vector<Arrangement> ArrangementsOfGrouped(const FilterDims& filters) {
   return arrangements;
 }
 
-Result<Routine> MakeGrouped(const Site& site, const ConvolutionGroup& group) { return Maker(site, group).Make(); }
+Result<Routine> MakeGrouped(const Site& site, const ConvolutionGroup& group) {
+  return GroupedMaker(site, group).Make();
+}
 
 }  // namespace pt::host

@@ -254,7 +254,7 @@ constexpr std::array kRows = {
     ElementwiseRow{"Xor", Truth<Function::kXor>},
 };
 
-const ElementwiseRow* FindRow(const Node& node) {
+const ElementwiseRow* FindElementwiseRow(const Node& node) {
   if (!node.domain.empty()) return nullptr;
   const auto row = std::find_if(kRows.begin(), kRows.end(), [&](const ElementwiseRow& r) { return r.op == node.op; });
   return row == kRows.end() ? nullptr : &*row;
@@ -262,13 +262,13 @@ const ElementwiseRow* FindRow(const Node& node) {
 
 }  // namespace
 
-bool IsElementwiseOperator(const Node& node) { return FindRow(node) != nullptr; }
+bool IsElementwiseOperator(const Node& node) { return FindElementwiseRow(node) != nullptr; }
 
 Result<Expression> MakeExpression(const Site& site) {
   Emitter emitter(site);
   for (NodeId id : site.nodes) {
     const Node& node = site.graph.node(id);
-    const ElementwiseRow* row = FindRow(node);
+    const ElementwiseRow* row = FindElementwiseRow(node);
     if (row == nullptr || node.outputs.size() != 1) {
       return MakeError(ErrorCode::kUnsupported, "host.unsupported", "the host library has no operator " + node.op);
     }

@@ -75,10 +75,11 @@ Result<Routine> ArgReduce(const Site& site) {
   return Routine{[r = std::move(r)](const Run& run) { return RunArgReduction(r, run); }};
 }
 
-constexpr std::array kRows = {OperatorRow{"ArgMax", ArgReduce<true>}, OperatorRow{"ArgMin", ArgReduce<false>}};
+constexpr std::array kArgReductionOperators = {OperatorRow{"ArgMax", ArgReduce<true>},
+                                               OperatorRow{"ArgMin", ArgReduce<false>}};
 
 }  // namespace
 
-std::span<const OperatorRow> ArgReductionOperators() { return kRows; }
+std::span<const OperatorRow> ArgReductionOperators() { return kArgReductionOperators; }
 
 }  // namespace pt::host

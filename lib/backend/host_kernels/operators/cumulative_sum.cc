@@ -95,10 +95,10 @@ Result<Routine> CumSum(const Site& site) {
   return site.Unsupported("its input is neither float32 nor int32 or int64");
 }
 
-constexpr std::array kRows = {OperatorRow{"CumSum", CumSum}};
+constexpr std::array kCumulativeSumOperators = {OperatorRow{"CumSum", CumSum}};
 
 }  // namespace
 
-std::span<const OperatorRow> CumulativeSumOperators() { return kRows; }
+std::span<const OperatorRow> CumulativeSumOperators() { return kCumulativeSumOperators; }
 
 }  // namespace pt::host

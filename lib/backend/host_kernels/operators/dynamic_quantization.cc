@@ -217,11 +217,11 @@ Result<Routine> DynamicQuantizeLinear(const Site& site) {
   return routine;
 }
 
-constexpr std::array kRows = {OperatorRow{"DynamicQuantizeLinear", DynamicQuantizeLinear}};
+constexpr std::array kDynamicQuantizationOperators = {OperatorRow{"DynamicQuantizeLinear", DynamicQuantizeLinear}};
 
 }  // namespace
 
-std::span<const OperatorRow> DynamicQuantizationOperators() { return kRows; }
+std::span<const OperatorRow> DynamicQuantizationOperators() { return kDynamicQuantizationOperators; }
 
 }  // namespace pt::host
 #endif

@@ -123,11 +123,11 @@ Result<Routine> ScatterElements(const Site& site) {
   });
 }
 
-constexpr std::array kRows = {OperatorRow{"GatherElements", GatherElements},
-                              OperatorRow{"ScatterElements", ScatterElements}};
+constexpr std::array kElementIndexOperators = {OperatorRow{"GatherElements", GatherElements},
+                                               OperatorRow{"ScatterElements", ScatterElements}};
 
 }  // namespace
 
-std::span<const OperatorRow> ElementIndexOperators() { return kRows; }
+std::span<const OperatorRow> ElementIndexOperators() { return kElementIndexOperators; }
 
 }  // namespace pt::host

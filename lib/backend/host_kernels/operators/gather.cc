@@ -206,10 +206,10 @@ Result<Routine> GatherNd(const Site& site) {
   return Routine{[g = std::move(g)](const Run& run) { return RunGatherNd(g, run); }};
 }
 
-constexpr std::array kRows = {OperatorRow{"Gather", Gather}, OperatorRow{"GatherND", GatherNd}};
+constexpr std::array kGatherOperators = {OperatorRow{"Gather", Gather}, OperatorRow{"GatherND", GatherNd}};
 
 }  // namespace
 
-std::span<const OperatorRow> GatherOperators() { return kRows; }
+std::span<const OperatorRow> GatherOperators() { return kGatherOperators; }
 
 }  // namespace pt::host

@@ -89,9 +89,9 @@ std::optional<int64_t> RowOf(const Operand& operand, size_t axis) {
   return inner;
 }
 
-class Maker {
+class JoinedMaker {
  public:
-  Maker(const Site& site, const GatherJoined& group) : site_(site), group_(group) {}
+  JoinedMaker(const Site& site, const GatherJoined& group) : site_(site), group_(group) {}
 
   Result<Routine> Make() {
     Joined j;
@@ -174,6 +174,8 @@ std::vector<std::vector<NodeId>> GatherJoinedGroups(const Graph& graph) {
   return groups;
 }
 
-Result<Routine> MakeGatherJoined(const Site& site, const GatherJoined& group) { return Maker(site, group).Make(); }
+Result<Routine> MakeGatherJoined(const Site& site, const GatherJoined& group) {
+  return JoinedMaker(site, group).Make();
+}
 
 }  // namespace pt::host

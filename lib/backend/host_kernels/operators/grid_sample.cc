@@ -198,10 +198,10 @@ Result<Routine> GridSample(const Site& site) {
   return Routine{[s](const Run& run) { return RunSampling(s, run); }};
 }
 
-constexpr std::array kRows = {OperatorRow{"GridSample", GridSample}};
+constexpr std::array kGridSampleOperators = {OperatorRow{"GridSample", GridSample}};
 
 }  // namespace
 
-std::span<const OperatorRow> GridSampleOperators() { return kRows; }
+std::span<const OperatorRow> GridSampleOperators() { return kGridSampleOperators; }
 
 }  // namespace pt::host

@@ -108,17 +108,18 @@ template <class Op>
 constexpr Row RowOf(std::string_view op) {
   return {op, RoutineOf<Op, int32_t>, RoutineOf<Op, int64_t>};
 }
-constexpr std::array kRows = {RowOf<SumAbs>("ReduceL1"),          RowOf<Most>("ReduceMax"),
-                              RowOf<Mean>("ReduceMean"),          RowOf<Least>("ReduceMin"),
-                              RowOf<Product>("ReduceProd"),       RowOf<Sum>("ReduceSum"),
-                              RowOf<SumSquare>("ReduceSumSquare")};
+constexpr std::array kIntegerReductions = {RowOf<SumAbs>("ReduceL1"),          RowOf<Most>("ReduceMax"),
+                                           RowOf<Mean>("ReduceMean"),          RowOf<Least>("ReduceMin"),
+                                           RowOf<Product>("ReduceProd"),       RowOf<Sum>("ReduceSum"),
+                                           RowOf<SumSquare>("ReduceSumSquare")};
 
 }  // namespace
 
 Result<Routine> ReduceIntegers(const Site& site) {
-  const auto row = std::find_if(kRows.begin(), kRows.end(), [&](const Row& r) { return r.op == site.node().op; });
-  if (row != kRows.end() && site.in[0].type() == DataType::kInt32) return row->narrow(site);
-  if (row != kRows.end() && site.in[0].type() == DataType::kInt64) return row->wide(site);
+  const auto row = std::find_if(kIntegerReductions.begin(), kIntegerReductions.end(),
+                                [&](const Row& r) { return r.op == site.node().op; });
+  if (row != kIntegerReductions.end() && site.in[0].type() == DataType::kInt32) return row->narrow(site);
+  if (row != kIntegerReductions.end() && site.in[0].type() == DataType::kInt64) return row->wide(site);
   return site.Unsupported("it does not run for " + std::string(DataTypeName(site.in[0].type())));
 }
 

@@ -84,10 +84,10 @@ Result<Routine> LpNormalization(const Site& site) {
                  {0}};
 }
 
-constexpr std::array kRows = {OperatorRow{"LpNormalization", LpNormalization}};
+constexpr std::array kLpNormalizationOperators = {OperatorRow{"LpNormalization", LpNormalization}};
 
 }  // namespace
 
-std::span<const OperatorRow> LpNormalizationOperators() { return kRows; }
+std::span<const OperatorRow> LpNormalizationOperators() { return kLpNormalizationOperators; }
 
 }  // namespace pt::host

@@ -178,7 +178,7 @@ Result<Routine> DepthAndSpace(const Site& site) {
   return RoutineOf(site, {box});
 }
 
-constexpr std::array kRows = {
+constexpr std::array kMovementOperators = {
     OperatorRow{"Concat", Concat, true},       OperatorRow{"DepthToSpace", DepthAndSpace<true>, true},
     OperatorRow{"Expand", Expand, true},       OperatorRow{"SpaceToDepth", DepthAndSpace<false>, true},
     OperatorRow{"Split", Split, true},         OperatorRow{"Tile", Tile, true},
@@ -187,6 +187,6 @@ constexpr std::array kRows = {
 
 }  // namespace
 
-std::span<const OperatorRow> MovementOperators() { return kRows; }
+std::span<const OperatorRow> MovementOperators() { return kMovementOperators; }
 
 }  // namespace pt::host

@@ -14,12 +14,12 @@ namespace {
 
 // Corners in order. Arithmetic is in float32 and in the definition's order, with no multiplication fused into a sum:
 // thresholds that a quotient meets exactly decide alike everywhere.
-struct Box {
+struct Rectangle {
   float x_low = 0, y_low = 0, x_high = 0, y_high = 0, area = 0;
 };
 
-Box ReadBox(const float* from, bool centred) {
-  Box box;
+Rectangle ReadBox(const float* from, bool centred) {
+  Rectangle box;
   if (centred) {
     const float half_width = from[2] / 2, half_height = from[3] / 2;
     box = {from[0] - half_width, from[1] - half_height, from[0] + half_width, from[1] + half_height};
@@ -37,7 +37,7 @@ class KeptBoxes {
   void Clear() {
     for (std::vector<float>* part : {&x_low_, &y_low_, &x_high_, &y_high_, &area_}) part->clear();
   }
-  void Add(const Box& box) {
+  void Add(const Rectangle& box) {
     x_low_.push_back(box.x_low);
     y_low_.push_back(box.y_low);
     x_high_.push_back(box.x_high);
@@ -47,7 +47,7 @@ class KeptBoxes {
   size_t size() const { return area_.size(); }
 
   // Whether the intersection with one of them is more than that part of the union. Boxes without an area overlap none.
-  bool OverlapWith(const Box& box, float threshold) const {
+  bool OverlapWith(const Rectangle& box, float threshold) const {
     constexpr size_t kBlock = 64;
     for (size_t at = 0; at < size(); at += kBlock) {
       const size_t end = std::min(at + kBlock, size());
@@ -171,7 +171,7 @@ class NonMaxSuppression final : public DataSized {
       std::pop_heap(part.ranked.begin(), part.ranked.end(), ComesAfter);
       const int64_t chosen = part.ranked.back().box;
       part.ranked.pop_back();
-      const Box& box = corners_[static_cast<size_t>(batch * s.boxes + chosen)];
+      const Rectangle& box = corners_[static_cast<size_t>(batch * s.boxes + chosen)];
       if (part.kept.OverlapWith(box, s.overlap)) continue;
       part.kept.Add(box);
       part.selected.insert(part.selected.end(), {batch, i % s.classes, chosen});
@@ -189,16 +189,16 @@ class NonMaxSuppression final : public DataSized {
     return {};
   }
 
-  std::vector<Box> corners_;
+  std::vector<Rectangle> corners_;
   std::vector<Part> parts_;  // in the order of their classes
 };
 
-constexpr std::array kRows = {
+constexpr std::array kNonMaxSuppressionOperators = {
     DataSizedRow{"NonMaxSuppression", [](DataType type) { return type == DataType::kFloat32; },
                  []() -> std::unique_ptr<DataSized> { return std::make_unique<NonMaxSuppression>(); }}};
 
 }  // namespace
 
-std::span<const DataSizedRow> NonMaxSuppressionOperators() { return kRows; }
+std::span<const DataSizedRow> NonMaxSuppressionOperators() { return kNonMaxSuppressionOperators; }
 
 }  // namespace pt::host

@@ -212,7 +212,7 @@ Result<Routine> InstanceNormalization(const Site& site) {
   return NormalizeGroups(site, site.has(0) && site.in[0].rank() > 1 ? site.in[0].dims()[1] : 0);
 }
 
-constexpr std::array kRows = {
+constexpr std::array kNormalizationOperators = {
     OperatorRow{"GroupNormalization", GroupNormalization},
     OperatorRow{"InstanceNormalization", InstanceNormalization},
     OperatorRow{"LayerNormalization", NormalizeRows<RowKind::kNormalize>},
@@ -223,6 +223,6 @@ constexpr std::array kRows = {
 
 }  // namespace
 
-std::span<const OperatorRow> NormalizationOperators() { return kRows; }
+std::span<const OperatorRow> NormalizationOperators() { return kNormalizationOperators; }
 
 }  // namespace pt::host

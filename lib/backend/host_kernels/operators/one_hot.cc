@@ -88,10 +88,10 @@ Result<Routine> OneHot(const Site& site) {
   });
 }
 
-constexpr std::array kRows = {OperatorRow{"OneHot", OneHot}};
+constexpr std::array kOneHotOperators = {OperatorRow{"OneHot", OneHot}};
 
 }  // namespace
 
-std::span<const OperatorRow> OneHotOperators() { return kRows; }
+std::span<const OperatorRow> OneHotOperators() { return kOneHotOperators; }
 
 }  // namespace pt::host

@@ -145,10 +145,10 @@ Result<Routine> Pad(const Site& site) {
   return RoutineOf(site, padding.boxes);
 }
 
-constexpr std::array kRows = {OperatorRow{"Pad", Pad, true}};
+constexpr std::array kPadOperators = {OperatorRow{"Pad", Pad, true}};
 
 }  // namespace
 
-std::span<const OperatorRow> PadOperators() { return kRows; }
+std::span<const OperatorRow> PadOperators() { return kPadOperators; }
 
 }  // namespace pt::host

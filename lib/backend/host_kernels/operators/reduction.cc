@@ -175,7 +175,7 @@ Result<Routine> Reduce(const Site& site) {
   return routine;
 }
 
-constexpr std::array kRows = {
+constexpr std::array kReductionOperators = {
     OperatorRow{"ReduceL1", Reduce<Fold::kSumAbs, Finish::kNone>},
     OperatorRow{"ReduceL2", Reduce<Fold::kSumSquare, Finish::kRoot>},
     OperatorRow{"ReduceLogSum", Reduce<Fold::kSum, Finish::kLog>},
@@ -190,6 +190,6 @@ constexpr std::array kRows = {
 
 }  // namespace
 
-std::span<const OperatorRow> ReductionOperators() { return kRows; }
+std::span<const OperatorRow> ReductionOperators() { return kReductionOperators; }
 
 }  // namespace pt::host

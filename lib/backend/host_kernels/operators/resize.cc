@@ -337,7 +337,7 @@ Result<Routine> Resize(const Site& site) {
   return NearestRoutine(site, resize.node, dims);
 }
 
-constexpr std::array kRows = {OperatorRow{"Resize", Resize, true}, OperatorRow{"Upsample", Resize, true}};
+constexpr std::array kResizeOperators = {OperatorRow{"Resize", Resize, true}, OperatorRow{"Upsample", Resize, true}};
 
 }  // namespace
 
@@ -353,6 +353,6 @@ size_t TrailingDims(std::span<const ResizedMemoryDim> dims, int64_t& inner) {
   return count;
 }
 
-std::span<const OperatorRow> ResizeOperators() { return kRows; }
+std::span<const OperatorRow> ResizeOperators() { return kResizeOperators; }
 
 }  // namespace pt::host

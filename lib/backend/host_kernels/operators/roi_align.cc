@@ -174,10 +174,10 @@ Result<Routine> RoiAlign(const Site& site) {
   return routine;
 }
 
-constexpr std::array kRows = {OperatorRow{"RoiAlign", RoiAlign}};
+constexpr std::array kRoiAlignOperators = {OperatorRow{"RoiAlign", RoiAlign}};
 
 }  // namespace
 
-std::span<const OperatorRow> RoiAlignOperators() { return kRows; }
+std::span<const OperatorRow> RoiAlignOperators() { return kRoiAlignOperators; }
 
 }  // namespace pt::host

@@ -137,10 +137,10 @@ Result<Routine> RotaryEmbedding(const Site& site) {
   return Routine{[r](const Run& run) { return RunRotation(r, run); }, 0, {0}};
 }
 
-constexpr std::array kRows = {OperatorRow{"RotaryEmbedding", RotaryEmbedding}};
+constexpr std::array kRotaryEmbeddingOperators = {OperatorRow{"RotaryEmbedding", RotaryEmbedding}};
 
 }  // namespace
 
-std::span<const OperatorRow> RotaryEmbeddingOperators() { return kRows; }
+std::span<const OperatorRow> RotaryEmbeddingOperators() { return kRotaryEmbeddingOperators; }
 
 }  // namespace pt::host

@@ -194,10 +194,10 @@ Result<Routine> ScatterNd(const Site& site) {
   return routine;
 }
 
-constexpr std::array kRows = {OperatorRow{"ScatterND", ScatterNd}};
+constexpr std::array kScatterOperators = {OperatorRow{"ScatterND", ScatterNd}};
 
 }  // namespace
 
-std::span<const OperatorRow> ScatterOperators() { return kRows; }
+std::span<const OperatorRow> ScatterOperators() { return kScatterOperators; }
 
 }  // namespace pt::host

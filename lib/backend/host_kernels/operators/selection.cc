@@ -166,9 +166,6 @@ class Compress final : public DataSized {
   std::vector<Stretch> stretches_;
 };
 
-bool IsNumber(DataType type) {
-  return VisitType(type, []<typename T>() { return kIsNumber<T>; });
-}
 bool HasBytes(DataType type) { return BitsOf(type) >= 8; }
 
 template <typename T>
@@ -176,11 +173,11 @@ std::unique_ptr<DataSized> Make() {
   return std::make_unique<T>();
 }
 
-constexpr std::array kRows = {DataSizedRow{"NonZero", IsNumber, Make<NonZero>},
-                              DataSizedRow{"Compress", HasBytes, Make<Compress>}};
+constexpr std::array kSelectionOperators = {DataSizedRow{"NonZero", IsNumber, Make<NonZero>},
+                                            DataSizedRow{"Compress", HasBytes, Make<Compress>}};
 
 }  // namespace
 
-std::span<const DataSizedRow> SelectionOperators() { return kRows; }
+std::span<const DataSizedRow> SelectionOperators() { return kSelectionOperators; }
 
 }  // namespace pt::host

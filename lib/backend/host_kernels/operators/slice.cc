@@ -57,10 +57,10 @@ Result<Routine> Slice(const Site& site) {
   return RoutineOf(site, {box});
 }
 
-constexpr std::array kRows = {OperatorRow{"Slice", Slice, true}};
+constexpr std::array kSliceOperators = {OperatorRow{"Slice", Slice, true}};
 
 }  // namespace
 
-std::span<const OperatorRow> SliceOperators() { return kRows; }
+std::span<const OperatorRow> SliceOperators() { return kSliceOperators; }
 
 }  // namespace pt::host

@@ -183,10 +183,10 @@ Result<Routine> TopK(const Site& site) {
   return site.Unsupported("its input is neither float32 nor int32 or int64");
 }
 
-constexpr std::array kRows = {OperatorRow{"TopK", TopK}};
+constexpr std::array kTopKOperators = {OperatorRow{"TopK", TopK}};
 
 }  // namespace
 
-std::span<const OperatorRow> TopKOperators() { return kRows; }
+std::span<const OperatorRow> TopKOperators() { return kTopKOperators; }
 
 }  // namespace pt::host

@@ -61,10 +61,10 @@ Result<Routine> Trilu(const Site& site) {
   return routine;
 }
 
-constexpr std::array kRows = {OperatorRow{"Trilu", Trilu}};
+constexpr std::array kTriluOperators = {OperatorRow{"Trilu", Trilu}};
 
 }  // namespace
 
-std::span<const OperatorRow> TriluOperators() { return kRows; }
+std::span<const OperatorRow> TriluOperators() { return kTriluOperators; }
 
 }  // namespace pt::host

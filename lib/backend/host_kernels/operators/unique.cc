@@ -166,15 +166,11 @@ class Unique final : public DataSized {
   std::vector<Group> groups_;
 };
 
-bool IsNumber(DataType type) {
-  return VisitType(type, []<typename T>() { return kIsNumber<T>; });
-}
-
-constexpr std::array kRows = {
+constexpr std::array kUniqueOperators = {
     DataSizedRow{"Unique", IsNumber, []() -> std::unique_ptr<DataSized> { return std::make_unique<Unique>(); }}};
 
 }  // namespace
 
-std::span<const DataSizedRow> UniqueOperators() { return kRows; }
+std::span<const DataSizedRow> UniqueOperators() { return kUniqueOperators; }
 
 }  // namespace pt::host

@@ -30,13 +30,13 @@ Result<Routine> View(const Site& site) {
   return routine;
 }
 
-constexpr std::array kRows = {
+constexpr std::array kViewOperators = {
     OperatorRow{"Flatten", View}, OperatorRow{"Identity", View},  OperatorRow{"Reshape", View},
     OperatorRow{"Squeeze", View}, OperatorRow{"Unsqueeze", View},
 };
 
 }  // namespace
 
-std::span<const OperatorRow> ViewOperators() { return kRows; }
+std::span<const OperatorRow> ViewOperators() { return kViewOperators; }
 
 }  // namespace pt::host

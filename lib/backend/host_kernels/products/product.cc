@@ -64,9 +64,9 @@ struct Products {
 
 // One part of the work: goes through blocks of rows, chunk by chunk.
 template <typename T>
-class Worker {
+class ProductWorker {
  public:
-  Worker(const Products<T>& products, const Run& run, int64_t part)
+  ProductWorker(const Products<T>& products, const Run& run, int64_t part)
       : p_(products), run_(run), scratch_(run.scratch + static_cast<uint64_t>(part) * products.part_bytes()) {
     if (p_.rest) rest_.emplace(*p_.rest, run, scratch_ + static_cast<uint64_t>(p_.stretch_floats) * sizeof(float));
   }
@@ -206,9 +206,9 @@ void Narrow(const Tensor& matrix, std::vector<Bfloat16>& room) {
 }
 
 template <typename T>
-class Maker {
+class ProductMaker {
  public:
-  Maker(const Site& site, const ProductGroup& group) : site_(site), group_(group) {}
+  ProductMaker(const Site& site, const ProductGroup& group) : site_(site), group_(group) {}
 
   Result<Routine> Make() {
     Products<T> products;
@@ -229,7 +229,7 @@ class Maker {
       const Products<T>& p = *shared;
       const int64_t most = run.team == nullptr ? 1 : run.team->width();
       ParallelParts(run.team, p.blocks * static_cast<int64_t>(p.chunks.size()), p.work, most,
-                    [&](int64_t part, int64_t begin, int64_t end) { Worker<T>(p, run, part).Run(begin, end); });
+                    [&](int64_t part, int64_t begin, int64_t end) { ProductWorker<T>(p, run, part).Run(begin, end); });
       return {};
     };
     return routine;
@@ -466,7 +466,7 @@ Result<Routine> MakeProducts(const Site& site, const ProductGroup& group) {
   if (residual.valid() && (shortened || is_shortened(residual))) {
     return MakeProducts(site, *ReadProducts(site.graph, site.nodes, Residuals::kInRest));
   }
-  return shortened ? Maker<Bfloat16>(site, group).Make() : Maker<float>(site, group).Make();
+  return shortened ? ProductMaker<Bfloat16>(site, group).Make() : ProductMaker<float>(site, group).Make();
 }
 
 }  // namespace pt::host
