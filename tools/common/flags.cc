@@ -149,6 +149,7 @@ void AddCommonFlags(CLI::App& app, CommonFlags& flags) {
 
   app.add_option("--devices", flags.devices, "devices to use: all, or a list of names and sim:FILE")
       ->option_text("LIST")
+      ->capture_default_str()
       ->group("Machine");
   app.add_option("--platform", flags.platforms,
                  "platform file: a simulated device (repeatable), or a whole machine to plan for")

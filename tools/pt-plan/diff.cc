@@ -6,9 +6,6 @@
 namespace pt::tools {
 
 Result<int> DiffPlanFiles(const PlanFlags& flags, const Console&) {
-  if (!flags.common.model.empty() || !flags.workload.empty()) {
-    return MakeError(ErrorCode::kUsage, "usage.combination", "--diff compares two plan files, without a model");
-  }
   if (flags.diff.size() != 2) {
     return MakeError(ErrorCode::kUsage, "usage.value", "--diff takes two plan files", "pt-plan --diff A.json B.json");
   }

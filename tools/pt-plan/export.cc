@@ -29,26 +29,10 @@ const OutputForm* FormOf(std::string_view file) {
   return found == kForms.end() ? nullptr : &*found;
 }
 
-Status CheckOrtStreams(const PlanFlags& flags) {
-  if (flags.output.empty()) {
-    return MakeError(ErrorCode::kUsage, "usage.combination", "--export ort-streams writes a file: -o says where",
-                     "pt-plan " + flags.common.model + " --export ort-streams -o streams.json");
-  }
-  if (flags.makes_more_than_a_plan()) {
-    return MakeError(
-        ErrorCode::kUsage, "usage.combination",
-        "--export ort-streams cannot be combined with --finalists, --refine, --split-critical, --baselines, "
-        "--pareto, --explain, --workload or --diff",
-        "write such a plan with -o, then name it: --check PLAN --export ort-streams");
-  }
-  return {};
-}
-
 }  // namespace
 
 Status CheckExport(const PlanFlags& flags) {
-  if (flags.export_to.empty()) return {};
-  if (flags.exports_ort_streams()) return CheckOrtStreams(flags);
+  if (flags.export_to.empty() || flags.exports_ort_streams()) return {};
   if (FormOf(flags.export_to) == nullptr) {
     std::string known;
     for (const OutputForm& form : kForms) {
@@ -57,10 +41,10 @@ Status CheckExport(const PlanFlags& flags) {
     return MakeError(ErrorCode::kUsage, "usage.export", "--export " + flags.export_to + ": the ending names no form",
                      "one of " + known + ", or ort-streams");
   }
-  if (flags.pareto || !flags.check.empty() || !flags.explain.empty()) {
-    return MakeError(
-        ErrorCode::kUsage, "usage.combination",
-        "--export draws the plans that this call makes: it cannot be combined with --pareto, --check or --explain");
+  if (!flags.check.empty()) {
+    return MakeError(ErrorCode::kUsage, "usage.combination",
+                     "--export cannot be combined with --check: it draws the plans that this call makes",
+                     "--export ort-streams takes the plan of --check");
   }
   return {};
 }

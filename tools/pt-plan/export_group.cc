@@ -76,22 +76,6 @@ std::string BorderText(const char* what, const Json& rows) {
 
 }  // namespace
 
-Status CheckExportGroup(const PlanFlags& flags) {
-  if (flags.export_group.empty()) return {};
-  if (flags.output.empty()) {
-    return MakeError(ErrorCode::kUsage, "usage.combination", "--export-group writes a model: -o says where",
-                     "pt-plan " + flags.common.model + " --export-group " + flags.export_group + " -o part.onnx");
-  }
-  if (flags.makes_more_than_a_plan() || !flags.export_to.empty()) {
-    return MakeError(
-        ErrorCode::kUsage, "usage.combination",
-        "--export-group cannot be combined with --finalists, --refine, --split-critical, --baselines, --pareto, "
-        "--explain, --export, --workload or --diff",
-        "write such a plan with -o, then name it: --check PLAN --export-group STEP");
-  }
-  return {};
-}
-
 Result<Plan> MakeOrLoadPlan(const PlanningSetup& setup, const PlanFlags& flags, const Console& console) {
   if (flags.check.empty()) return MakePlanFor(setup, flags, console, nullptr, nullptr, nullptr);
   return PlanOfFile(setup, flags.check);

@@ -1,130 +1,26 @@
 // pt-plan: searches the plan with the smallest makespan, compares planners, checks and explains
 // plans.
 #include <CLI/CLI.hpp>
+#include <algorithm>
 
 #include "tools/common/commands.h"
+#include "tools/common/flag_rules.h"
 #include "tools/common/interrupt.h"
 #include "tools/common/machine_questions.h"
-#include "tools/pt-plan/export.h"
 #include "tools/pt-plan/plan_flags.h"
 
 namespace pt::tools {
 namespace {
 
-void AddFlags(CLI::App& app, PlanFlags& flags) {
-  AddCommonFlags(app, flags.common);
-  AddRunLimits(app, flags.common);
-  AddCrashFlags(app, flags.crash);
-  const auto list = [&](const char* name, std::vector<std::string>& to, const char* text, const char* help) {
-    app.add_option(name, to, help)
-        ->option_text(text)
-        ->allow_extra_args(false)
-        ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
-        ->group("Plan");
-  };
-  app.add_option("-o,--output", flags.output, "write the plan there (- for standard output)")
-      ->option_text("FILE")
-      ->group("Plan");
-  std::string planners = "NAME or NAME:ARGUMENT (single:cpu, random:7):";
-  for (const Planner& planner : Planners()) planners += " " + std::string(planner.name);
-  app.add_option("--planner", flags.planner, planners)->option_text("NAME")->group("Plan");
-  app.add_option("--profile", flags.profile, "costs from a profile file instead of the database")
-      ->option_text("FILE.json")
-      ->group("Plan");
-  app.add_option("--workload", flags.workload, "a graph, its machine and all times as data, instead of a model")
-      ->option_text("FILE.json")
-      ->group("Plan");
-  app.add_option("--effort", flags.effort, "evaluations the search may spend (the planner's choice)")
-      ->option_text("N")
-      ->group("Plan");
-  app.add_option("--seed", flags.seed, "of the search (1)")->option_text("N")->group(kMoreGroup);
-  app.add_option("--time-limit", flags.time_limit, "stop searching then")->option_text("TIME")->group("Plan");
-  app.add_option(
-         "--margin", flags.margin,
-         "what a split must gain over the best single device: more than the noise of that prediction (default), "
-         "or 0 for any gain")
-      ->option_text("noise|0")
-      ->check(OneOf({"noise", "0"}))
-      ->group("Plan");
-  app.add_option("--finalists", flags.finalists,
-                 "run the best K plans of all planners in turns, and keep the fastest beyond the noise")
-      ->option_text("K")
-      ->group("Plan");
-  app.add_option("--refine", flags.refine,
-                 "plan anew from what the steps of the last plan took while it ran, N times; keep the fastest")
-      ->option_text("N")
-      ->group("Plan");
-  app.add_option("--split-critical", flags.split_critical,
-                 "try to split operators on the critical path, N of them; measures their parts, keeps what gains")
-      ->option_text("N")
-      ->group("Plan");
-  list("--place", flags.place, "NODE=WHERE",
-       "nodes (index, or glob over names) that must run on a device or unit class");
-  list("--forbid", flags.forbid, "NODE=WHERE", "nodes that must not run there");
-  list("--lend", flags.lend, "NAME=DEVICE", "model inputs and outputs (glob) that the caller has on a device");
-  list("--memory", flags.memory, "DEVICE=SIZE",
-       "most that the plan's tensors may take there, such as cpu=64MiB or acc:0=2GiB (repeatable)");
-  list("--calibrate", flags.calibrate, "DIR",
-       "data for --precision auto: a folder of input_N.pb, or of test_data_set_* (random without)");
-  app.add_flag("--no-estimates", flags.no_estimates, "use measured costs only")->group(kMoreGroup);
-  app.add_flag("--baselines", flags.baselines, "every planner's predicted makespan, the bound and the gap")
-      ->group("Ask");
-  app.add_flag("--pareto", flags.pareto,
-               "makespan against peak memory: plans with ever less; -o 'plan-%.json' writes each, numbered")
-      ->group("Ask");
-  app.add_option(
-         "--export", flags.export_to,
-         "draw the plan, or all of --baselines: timelines to FILE.svg, the graph by unit to FILE.dot; ort-streams: "
-         "write its streams to -o as ONNX Runtime reads them")
-      ->option_text("FILE | ort-streams")
-      ->group("Ask");
-  app.add_option("--export-group", flags.export_group,
-                 "write what that step computes to -o, as an ONNX model: of the plan, or of --check's file")
-      ->option_text("STEP")
-      ->group("Ask");
-  app.add_option("--diff", flags.diff, "what differs between two plan files (no model)")
-      ->option_text("A B")
-      ->expected(2)
-      ->group("Ask");
-  app.add_option("--check", flags.check, "is this plan legal, and does it fit model and machine?")
-      ->option_text("PLAN")
-      ->group("Ask");
-  list("--explain", flags.explain, "NODE", "why these nodes are where they are (index, or glob over names)");
-  app.get_option("--explain")->group("Ask");
-}
-
-Status CheckCombinations(const PlanFlags& flags) {
-  if (flags.common.wants_budget() && (flags.baselines || !flags.explain.empty())) {
-    return MakeError(ErrorCode::kUsage, "usage.combination",
-                     "--precision auto makes one plan: it goes with neither --baselines nor --explain");
-  }
-  if (flags.runs_plans() && (flags.common.wants_budget() || flags.baselines || !flags.explain.empty())) {
-    return MakeError(ErrorCode::kUsage, "usage.combination",
-                     "--finalists and --refine go with none of --precision auto, --baselines and --explain");
-  }
-  if (flags.split_critical > 0 && (flags.runs_plans() || flags.common.wants_budget() || flags.baselines ||
-                                   flags.pareto || !flags.explain.empty() || !flags.workload.empty())) {
-    return MakeError(ErrorCode::kUsage, "usage.combination",
-                     "--split-critical cannot be combined with --precision auto, --finalists, --refine, --baselines, "
-                     "--pareto, --explain or --workload",
-                     "what it keeps is a --rewrite that goes with all of them");
-  }
-  if (flags.pareto &&
-      (flags.runs_plans() || flags.common.wants_budget() || flags.baselines || !flags.explain.empty())) {
-    return MakeError(
-        ErrorCode::kUsage, "usage.combination",
-        "--pareto cannot be combined with --precision auto, --finalists, --refine, --baselines or --explain");
-  }
-  if (flags.pareto && !flags.output.empty() && flags.output.find('%') == std::string::npos) {
-    return MakeError(ErrorCode::kUsage, "usage.combination",
-                     "--pareto writes several plans: -o needs a '%' where their numbers go, as in plan-%.json");
-  }
-  if (!flags.common.wants_budget() && !flags.calibrate.empty()) {
-    return MakeError(ErrorCode::kUsage, "usage.combination", "--calibrate is data for --precision auto");
-  }
-  PT_CHECK_OK(CheckExportGroup(flags));
-  return CheckExport(flags);
-}
+// The first whose flag is given; a plan is made without.
+struct Mode {
+  const char* flag;
+  Result<int> (*run)(const PlanFlags& flags, const Console& console);
+};
+constexpr Mode kModes[] = {{"--diff", DiffPlanFiles},       {"--workload", PlanWorkload},
+                           {"--export-group", ExportGroup}, {"--export ort-streams", ExportOrtStreams},
+                           {"--check", CheckPlanFile},      {"--baselines", CompareBaselines},
+                           {"--pareto", MakeMemoryFront},   {"--explain", ExplainNodes}};
 
 int Main(int argc, char** argv) {
   Console console("pt-plan");
@@ -139,17 +35,11 @@ int Main(int argc, char** argv) {
   std::optional<InterruptWatch> interrupt;
   if (flags.split_critical > 0) interrupt.emplace();
   if (const auto code = AnswerMachineQuestions(flags.common, console)) return *code;
-  if (const Status status = CheckCombinations(flags); !status.ok()) return console.Fail(status.error());
+  if (const Status status = CheckFlags(app, flags); !status.ok()) return console.Fail(status.error());
   if (const Status status = CheckWritable(flags.output); !status.ok()) return console.Fail(status.error());
-  const Result<int> result = !flags.diff.empty()           ? DiffPlanFiles(flags, console)
-                             : !flags.workload.empty()     ? PlanWorkload(flags, console)
-                             : !flags.export_group.empty() ? ExportGroup(flags, console)
-                             : flags.exports_ort_streams() ? ExportOrtStreams(flags, console)
-                             : !flags.check.empty()        ? CheckPlanFile(flags, console)
-                             : flags.baselines             ? CompareBaselines(flags, console)
-                             : flags.pareto                ? MakeMemoryFront(flags, console)
-                             : !flags.explain.empty()
-                                 ? ExplainNodes(flags, console)
+  const auto mode = std::ranges::find_if(kModes, [&](const Mode& row) { return IsGiven(app, row.flag); });
+  const Result<int> result = mode != std::end(kModes)
+                                 ? mode->run(flags, console)
                                  : MakeAndReport(flags, interrupt ? &interrupt->token() : nullptr, console);
   return result.ok() ? *result : console.Fail(result.error());
 }

@@ -28,13 +28,12 @@ struct PlanFlags {
   bool baselines = false, no_estimates = false, pareto = false;
 
   bool runs_plans() const { return finalists > 0 || refine > 0; }
-  // Modes that print what they find instead of making one plan and no more.
-  bool makes_more_than_a_plan() const {
-    return runs_plans() || split_critical > 0 || baselines || pareto || !explain.empty() || !workload.empty() ||
-           !diff.empty();
-  }
   bool exports_ort_streams() const { return export_to == "ort-streams"; }
 };
+
+void AddFlags(CLI::App& app, PlanFlags& flags);
+// Which of them go together. Errors: kUsage.
+Status CheckFlags(const CLI::App& app, const PlanFlags& flags);
 
 // A model with all that planning needs.
 struct PlanningSetup {
@@ -79,10 +78,9 @@ Result<int> ExplainNodes(const PlanFlags& flags, const Console& console);
 // The plan of --check's file, which fits and is legal (that a library is absent here does not matter), else one that is
 // made.
 Result<Plan> MakeOrLoadPlan(const PlanningSetup& setup, const PlanFlags& flags, const Console& console);
-// --export ort-streams, of the same. Precondition: CheckExport.
+// --export ort-streams, of the same.
 Result<int> ExportOrtStreams(const PlanFlags& flags, const Console& console);
-// --export-group, of the same. Precondition: CheckExportGroup.
-Status CheckExportGroup(const PlanFlags& flags);
+// --export-group, of the same.
 Result<int> ExportGroup(const PlanFlags& flags, const Console& console);
 Result<int> DiffPlanFiles(const PlanFlags& flags, const Console& console);
 // --workload, with and without --baselines.

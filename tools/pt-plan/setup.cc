@@ -84,9 +84,6 @@ Result<PlanningSetup> MakePlanningSetup(const PlanFlags& flags) {
     PT_ASSIGN(setup.options.time_limit, ParseDuration(flags.time_limit, "--time-limit"));
   }
   if (!flags.profile.empty()) {
-    if (!flags.common.db.empty()) {
-      return MakeError(ErrorCode::kUsage, "usage.combination", "--profile and --db exclude each other");
-    }
     const Limits limits;
     PT_ASSIGN(const std::string text, ReadFile(flags.profile, limits.profile_bytes));
     PT_ASSIGN(const Json json, ParseJson(text, flags.profile, limits));

@@ -15,31 +15,6 @@
 namespace pt::tools {
 namespace {
 
-// What goes with a model, a machine or measurements only.
-Status CheckFlags(const PlanFlags& flags) {
-  const CommonFlags& common = flags.common;
-  const std::pair<bool, const char*> without[] = {
-      {!common.model.empty(), "a model"},
-      {!common.db.empty() || !flags.profile.empty() || flags.no_estimates, "--db, --profile and --no-estimates"},
-      {!common.platforms.empty() || common.devices != "all" || common.threads != 0,
-       "--platform, --devices and --threads"},
-      {!common.libraries.empty() || !common.precision.empty() || !common.max_error.empty() || !common.nan.empty(),
-       "--libraries, --precision, --max-error and --nan"},
-      {!common.dims.empty() || !common.shapes.empty() || !common.inputs.empty() || !flags.calibrate.empty(),
-       "--dim, --shape, --input and --calibrate"},
-      {flags.runs_plans() || flags.pareto, "--finalists, --refine and --pareto"},
-      {!flags.lend.empty() || !flags.memory.empty(), "--lend and --memory"},
-      {!flags.check.empty() || !flags.explain.empty(), "--check and --explain"},
-  };
-  for (const auto& [given, what] : without) {
-    if (!given) continue;
-    return MakeError(ErrorCode::kUsage, "usage.combination",
-                     "--workload holds graph, machine and times, and nothing of it can run: it does not go with " +
-                         std::string(what));
-  }
-  return {};
-}
-
 Result<Workload> LoadWorkload(const std::string& path) {
   const Limits limits;
   PT_ASSIGN(const std::string text, ReadFile(path, limits.plan_bytes));
@@ -145,7 +120,6 @@ Json WithHead(const std::string& path, Json rest) {
 }  // namespace
 
 Result<int> PlanWorkload(const PlanFlags& flags, const Console& console) {
-  PT_CHECK_OK(CheckFlags(flags));
   PT_ASSIGN(Workload workload, LoadWorkload(flags.workload));
   PT_CHECK_OK(AddConstraints(flags, workload.graph, workload.platform, workload.constraints));
   PlanningProblem problem = workload.problem();

@@ -9,6 +9,7 @@
 #include "partitiontuner/cost/profiled_costs.h"
 #include "partitiontuner/support/file.h"
 #include "tools/common/commands.h"
+#include "tools/common/flag_rules.h"
 #include "tools/common/flags.h"
 #include "tools/common/inputs.h"
 #include "tools/common/interrupt.h"
@@ -80,6 +81,12 @@ void AddFlags(CLI::App& app, ProfileFlags& flags) {
       ->group(kMoreGroup);
 }
 
+std::vector<FlagRule> Rules() {
+  return {{.flag = "--validate", .excludes = {"model"}, .why = "it is about all of a database"},
+          {.flag = "--validate", .excludes = {"--db none"}, .why = "it reads a database"},
+          {.flag = "--import", .excludes = {"--db none"}, .why = "it writes to a database"}};
+}
+
 Result<MeasureOptions> MeasureOptionsOf(const ProfileFlags& flags, const CancelToken& cancel) {
   MeasureOptions options;
   options.cancel = &cancel;
@@ -102,8 +109,6 @@ Status ImportProfile(const ProfileFlags& flags, const Console& console) {
   PT_ASSIGN(const std::string text, ReadFile(flags.import, limits.profile_bytes));
   PT_ASSIGN(const Json json, ParseJson(text, flags.import, limits));
   PT_ASSIGN(const Profile profile, ProfileFromJson(json, flags.import));
-  if (flags.common.db == "none")
-    return MakeError(ErrorCode::kUsage, "usage.combination", "--import needs a database, --db says none");
   const std::string path = flags.common.db.empty() ? ProfileDb::DefaultPath() : flags.common.db;
   PT_ASSIGN(ProfileDb db, ProfileDb::Open(path));
   PT_CHECK_OK(db.Import(profile));
@@ -313,15 +318,6 @@ Result<int> Measure(const ProfileFlags& flags, Console& console, const Interrupt
   return flags.require_stable && report.noisy > 0 ? static_cast<int>(ErrorCode::kAssertionFailed) : 0;
 }
 
-Status Validate(const ProfileFlags& flags) {
-  if (!flags.common.model.empty()) {
-    return MakeError(ErrorCode::kUsage, "usage.combination",
-                     "--validate is about all of a database, and " + flags.common.model + " is a model",
-                     "leave one of them out");
-  }
-  return PrintPredictionErrors(flags.common.db, flags.common.json());
-}
-
 Result<int> MeasureIsolated(const ProfileFlags& flags, int argc, char** argv, Console& console,
                             const InterruptWatch& interrupt) {
   IsolationOptions options;
@@ -343,6 +339,7 @@ int Main(int argc, char** argv) {
   if (const auto code = ParseFlags(app, flags.common, argc, argv, console)) return *code;
   const InterruptWatch interrupt;
   if (const auto code = AnswerMachineQuestions(flags.common, console)) return *code;
+  if (const Status status = CheckFlagRules(app, Rules()); !status.ok()) return console.Fail(status.error());
   for (const std::string& file : {flags.output, flags.features}) {
     if (const Status status = CheckWritable(file); !status.ok()) return console.Fail(status.error());
   }
@@ -353,7 +350,7 @@ int Main(int argc, char** argv) {
     if (flags.common.model.empty()) return 0;
   }
   if (flags.validate) {
-    const Status status = Validate(flags);
+    const Status status = PrintPredictionErrors(flags.common.db, flags.common.json());
     return status.ok() ? 0 : console.Fail(status.error());
   }
   const Result<int> result =

@@ -46,8 +46,6 @@ void AddRow(const PredictionErrors& errors, TextTable& table) {
 }  // namespace
 
 Status PrintPredictionErrors(const std::string& db, bool json) {
-  if (db == "none")
-    return MakeError(ErrorCode::kUsage, "usage.combination", "--validate needs a database, --db says none");
   const std::string path = db.empty() ? ProfileDb::DefaultPath() : db;
   std::error_code problem;
   if (!std::filesystem::exists(path, problem)) {

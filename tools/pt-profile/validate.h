@@ -7,7 +7,7 @@
 
 namespace pt::tools {
 
-// Prints a table, or JSON. Errors: those of the database; kUsage without one.
+// Prints a table, or JSON. `db` is not "none". Errors: those of the database.
 Status PrintPredictionErrors(const std::string& db, bool json);
 
 }  // namespace pt::tools

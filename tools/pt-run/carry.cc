@@ -50,9 +50,6 @@ Status CheckCarry(const RunFlags& flags) {
     return MakeError(ErrorCode::kUsage, "usage.value", "--carry " + text + " is not OUT=IN",
                      "name an output of the model and an input: --carry stateN=state");
   }
-  if (flags.concurrency > 0 || !flags.suite.empty()) {
-    return MakeError(ErrorCode::kUsage, "usage.combination", "--carry goes with neither --concurrency nor --suite");
-  }
   return {};
 }
 

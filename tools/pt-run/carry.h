@@ -11,8 +11,7 @@
 
 namespace pt::tools {
 
-// kUsage for what is no OUT=IN, and for flags that --carry does not go with. Names are looked at when the model is
-// there.
+// kUsage for what is not OUT=IN. Names are looked at when the model is there.
 Status CheckCarry(const RunFlags& flags);
 
 // What the flags say; the first run finds what `inputs` has of the data that was given, else zeros. Errors: kUsage.

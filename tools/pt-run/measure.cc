@@ -289,7 +289,7 @@ Result<int> MeasuredDispatch(const RunFlags& flags, const Runner& runner, uint32
   const Latency latency = LatencyOf(runner.times_ns);
   Json json = Json::MakeObject();
   json.Set("model", flags.common.model);
-  json.Set("dispatch", flags.dispatch);
+  json.Set("dispatch", flags.choice.dispatch);
   json.Set("latency_ns", LatencyJson(latency));
   json.Set("runs", static_cast<int64_t>(latency.sorted.size()));
   AddRequests(latency, requests, json);
@@ -365,7 +365,7 @@ Result<int> Compared(const RunFlags& flags, Console& console, const CancelToken&
   PT_ASSIGN(const Setup setup, MakeSetup(flags, console));
   std::vector<Runner> runners;
   PT_ASSIGN(PlanSource source, flags.plan_source(setup.engine->machine().platform()));
-  if (!flags.plan.empty() && !flags.same) {
+  if (!flags.choice.plan.empty() && !flags.same) {
     PT_ASSIGN(Runner runner, MakeRunner(setup, flags, source, console));
     runners.push_back(std::move(runner));
   }

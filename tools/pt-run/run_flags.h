@@ -14,15 +14,22 @@
 
 namespace pt::tools {
 
+// By what plan, or how without one, and what it is held to.
+struct PlanChoice {
+  std::string plan, planner, dispatch;
+  std::shared_ptr<const Plan> given_plan;  // what the file of `plan` holds; null without one
+  std::vector<std::string> memory;         // DEVICE=SIZE
+  bool sequential = false, twin = false;
+};
+
 struct RunFlags {
   CommonFlags common;
   CrashFlags crash;
-  std::string plan, planner, dispatch, duration, verify, suite,
-      only = "*", trace, percentiles = "50,90,99", save_outputs, compare, denormals, rtol, atol, case_timeout = "60s";
-  std::vector<std::string> carry;          // OUT=IN
-  std::vector<std::string> memory;         // DEVICE=SIZE
-  std::vector<std::string> shape_sets;     // batch=1,x=1x16
-  std::shared_ptr<const Plan> given_plan;  // what the file of `plan` holds; null without one
+  PlanChoice choice;
+  std::string duration, verify, suite, only = "*", trace, percentiles = "50,90,99", save_outputs, compare, denormals,
+                                       rtol, atol, case_timeout = "60s";
+  std::vector<std::string> carry;       // OUT=IN
+  std::vector<std::string> shape_sets;  // batch=1,x=1x16
   uint64_t iterations = 0, seed = 1;
   uint32_t concurrency = 0;                          // callers at once; 0 = not asked for
   uint32_t sessions = 8;                             // kept by --shape-set
@@ -30,7 +37,7 @@ struct RunFlags {
   std::optional<std::chrono::nanoseconds> deadline;  // of --deadline; 0: none
   uint64_t run_bytes = 0;                            // of --run-memory, or its default
   const CancelToken* cancel = nullptr;               // of Ctrl-C; null in a suite's child process
-  bool residuals = false, sequential = false, no_capture = false, twin = false, suite_worker = false;
+  bool residuals = false, no_capture = false, suite_worker = false;
 
   // ModelOptionsOf, with what the plan of --plan says of the model's inputs where the flags leave it open.
   Result<ModelOptions> model_options() const;
@@ -43,6 +50,10 @@ struct RunFlags {
   // The same, which hold runs of this plan to --memory. Errors: kUsage, kOutOfMemory.
   Result<SessionOptions> session_options(const Platform& platform, const Plan& of, bool suite) const;
 };
+
+void AddFlags(CLI::App& app, RunFlags& flags);
+// Which of them go together. Errors: kUsage.
+Status CheckFlags(const CLI::App& app, const RunFlags& flags);
 
 // How to measure; parsed once, before anything is loaded.
 struct MeasureLength {

@@ -187,9 +187,9 @@ Result<int> Measured(const RunFlags& flags, const Console& console, const Cancel
   PT_ASSIGN(options.model, flags.model_options());
   PT_ASSIGN(const GivenInputs given, ReadInputs(flags.common.inputs));
   AddDims(given, options.model);
-  options.plan.planner = flags.planner.empty() ? "search" : flags.planner;
+  options.plan.planner = flags.choice.planner.empty() ? "search" : flags.choice.planner;
   options.plan.seed = flags.seed;
-  options.plan.default_plan = flags.planner.empty();  // a planner that was named is used or an error
+  options.plan.default_plan = flags.choice.planner.empty();  // a planner that was named is used or an error
   options.session = flags.session_options(false);
   options.most_sessions = flags.sessions;
   PT_ASSIGN(const std::unique_ptr<Engine> engine, MakeEngine(flags.common));

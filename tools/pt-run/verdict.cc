@@ -88,7 +88,7 @@ Result<std::shared_ptr<const ReadyModel>> MakeReady(Engine& engine, const ModelF
     }
   }
   const Platform& platform = engine.machine().platform();
-  if (suite && flags.planner.empty()) {
+  if (suite && flags.choice.planner.empty()) {
     PT_ASSIGN(ready.plan.plan, engine.MakeDefaultPlan(*ready.model));
     ready.plan.name = ready.plan.plan.planner;
   } else {
@@ -98,7 +98,7 @@ Result<std::shared_ptr<const ReadyModel>> MakeReady(Engine& engine, const ModelF
   PT_ASSIGN(SessionOptions session_options, flags.session_options(platform, ready.plan.plan, suite));
   PT_ASSIGN(ready.session, MakeSession(engine, *ready.model, ready.plan, session_options));
   ready.deadline = flags.deadline_for(ready.plan.plan);
-  if (flags.twin) {
+  if (flags.choice.twin) {
     session_options.sequential = true;
     PT_ASSIGN(ready.twin, MakeSession(engine, *ready.model, ready.plan, session_options));
   }

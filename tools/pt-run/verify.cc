@@ -77,7 +77,7 @@ std::string ReportText(const SetReport& report, const RunFlags& flags) {
             std::to_string(c.compared) + " values (" + ToleranceText(verdict) + ")" +
             (c.equal ? "" : FaultText(verdict, flags)) + "\n";
   }
-  if (flags.twin)
+  if (flags.choice.twin)
     text += report.twin_equal ? "pass  equal to the sequential twin bit for bit\n"
                               : "FAIL  differs from the sequential twin\n";
   return text;
@@ -163,11 +163,7 @@ Result<std::vector<SetReport>> VerifyReference(const RunFlags& flags, Engine& en
   reference_options.db_path = "none";
   PT_ASSIGN(const std::unique_ptr<Engine> reference, Engine::Make(reference_options));
   RunFlags plain = flags;
-  plain.plan.clear();
-  plain.planner.clear();
-  plain.dispatch.clear();
-  plain.memory.clear();
-  plain.twin = false;
+  plain.choice = {};
   if (plain.denormals.empty()) plain.denormals = "flush";  // as in the run that is judged
   // The reference computes the model as it is, as often as there are requests.
   options.rewrites = Rewrites{{}, 1, options.rewrites.requests};
@@ -200,7 +196,7 @@ Result<int> Verified(const RunFlags& flags, const Console& console, const Cancel
   std::string text;
   for (const SetReport& report : reports) {
     pass = pass && report.twin_equal && AllEqual(report.verdicts);
-    sets.Push(ReportJson(report, flags.twin));
+    sets.Push(ReportJson(report, flags.choice.twin));
     if (reports.size() > 1) text += report.name + "\n";
     text += ReportText(report, flags);
   }
