@@ -334,13 +334,13 @@ std::vector<UnresolvedDim> UnresolvedDims(const Graph& graph) {
     const Value& value = graph.value(id);
     if (!value.type.other.empty()) continue;
     if (!value.type.ranked) {
-      unresolved.push_back({value.name, -1, {}, "--shape " + value.name + "=1x3x224x224"});
+      unresolved.push_back({value.name, -1, {}, "--shape " + value.name + "=Nx3xNxN"});
       continue;
     }
     std::string shape;
     bool unnamed = false;
     for (const Dim& d : value.type.dims) {
-      shape += (shape.empty() ? "" : "x") + std::to_string(d.known() ? d.value : 1);
+      shape += (shape.empty() ? "" : "x") + (d.known() ? std::to_string(d.value) : "N");
       unnamed = unnamed || (!d.known() && d.name.empty());
     }
     for (size_t axis = 0; axis < value.type.dims.size(); ++axis) {
@@ -349,7 +349,7 @@ std::vector<UnresolvedDim> UnresolvedDims(const Graph& graph) {
       // One --shape covers an input with an unnamed dim; named ones are given once for all inputs.
       const bool by_name = !d.name.empty() && !unnamed;
       unresolved.push_back({value.name, static_cast<int64_t>(axis), d.name,
-                            by_name ? "--dim " + d.name + "=1" : "--shape " + value.name + "=" + shape});
+                            by_name ? "--dim " + d.name + "=N" : "--shape " + value.name + "=" + shape});
     }
   }
   return unresolved;

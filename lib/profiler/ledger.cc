@@ -75,6 +75,9 @@ void Ledger::TellProgress(const WorkItem& item, const SampleSummary& summary) {
   progress_.elapsed = Clock::now() - started_;
   progress_.left = std::chrono::nanoseconds(static_cast<int64_t>(
       static_cast<double>(progress_.elapsed.count()) * std::max(0.0, weight_left_) / std::max(1.0, weight_done_)));
+  if (task_.options.budget.count() > 0) {
+    progress_.left = std::clamp(task_.options.budget - progress_.elapsed, std::chrono::nanoseconds(0), progress_.left);
+  }
   progress_.current = item.label;
   progress_.unit_class = item.row.unit_class;
   progress_.library = item.row.library;

@@ -91,8 +91,8 @@ TEST_CASE("PtRun, ShapeSetsThatSayTooLittleOrTooMuchAreUsageErrors", "[cli]") {
     CHECK(result.exit_code == 2);
     CHECK(result.err.find(why) != std::string::npos);
   };
-  refused({"--shape-set", "batch=2,seq=3"}, "give --dim width=1");
-  refused({"--dim", "width=1", "--shape-set", "batch=2"}, "give --dim seq=1");
+  refused({"--shape-set", "batch=2,seq=3"}, "give --dim width=N");
+  refused({"--dim", "width=1", "--shape-set", "batch=2"}, "give --dim seq=N");
   refused({"--dim", "width=1", "--shape-set", "batch=2,seq=3", "--shape-set", "batch=2,sequence=3"}, "sequence");
   refused({"--dim", "width=1", "--dim", "batch=1", "--shape-set", "batch=2,seq=3"}, "batch is given twice");
   refused({"--dim", "width=1", "--shape-set", "batch"}, "--shape-set");

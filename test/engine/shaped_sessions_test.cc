@@ -207,7 +207,7 @@ TEST_CASE("ShapedSessions, WhatDoesNotFitIsRefusedWithTheReason", "[engine]") {
   };
   const Error missing = refusal({});
   CHECK(missing.code == ErrorCode::kUsage);
-  CHECK(missing.hint == "give --dim seq=1");
+  CHECK(missing.hint == "give --dim seq=N");
   CHECK(missing.file == scene.path);
   CHECK(refusal({{3, 4, 4}, {}}).code == ErrorCode::kInvalidInput);  // not the batch of the options
   CHECK(refusal({{2, 4, 5}, {}}).code == ErrorCode::kInvalidInput);  // not the model's 4

@@ -1,13 +1,41 @@
 #include "tools/common/console.h"
 
+#include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 
 #include "partitiontuner/support/file.h"
+#include "tools/common/file_advice.h"
 #include "tools/common/text.h"
 
 namespace pt::tools {
+
+namespace {
+
+constexpr size_t kPlainColumns = 200;
+
+// Of the terminal, without the last column, which some wrap at; else what the shell says of it.
+size_t ColumnsToDraw() {
+  constexpr size_t kUsual = 80, kLeast = 20;
+  winsize size{};
+  size_t columns = ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
+  const char* const said = std::getenv("COLUMNS");
+  if (columns == 0 && said != nullptr) columns = std::strtoul(said, nullptr, 10);
+  if (columns == 0) columns = kUsual;
+  return std::max(columns, kLeast) - 1;
+}
+
+// Of what is next to nothing the clock's own steps are all that differs: no spread is worth a number.
+std::string MeasuredText(const MeasureProgress& progress) {
+  constexpr int64_t kLeastNs = 100;
+  if (progress.ns < kLeastNs) return "below " + ShortTime(kLeastNs);
+  return ShortTime(progress.ns) + (progress.noise < 1 ? " +-" + Percent(progress.noise) : "");
+}
+
+}  // namespace
 
 void Console::Configure(bool json, int verbosity, bool quiet, ProgressMode progress) {
   json_ = json;
@@ -30,7 +58,8 @@ void Console::Warn(std::string_view line) const {
   std::fprintf(stderr, "warning: %.*s\n", static_cast<int>(line.size()), line.data());
 }
 
-int Console::Fail(const Error& error) const {
+int Console::Fail(const Error& failed) const {
+  const Error error = WithFileAdvice(failed);
   if (json_) {
     std::fprintf(stderr, "%s\n", WriteJson(ToJson(error), -1).c_str());
   } else {
@@ -57,21 +86,24 @@ void Console::Draw(const std::string& line) {
   if (progress_ == ProgressMode::kNone || progress_ == ProgressMode::kAuto) return;
   if (now - last_ < (terminal ? std::chrono::milliseconds(100) : std::chrono::milliseconds(10'000))) return;
   last_ = now;
-  std::fprintf(stderr, terminal ? "\r%.200s\033[K" : "%.200s\n", line.c_str());
+  const size_t columns = terminal ? ColumnsToDraw() : kPlainColumns;
+  std::fprintf(stderr, terminal ? "\r%.*s\033[K" : "%.*s\n", static_cast<int>(columns), line.c_str());
   std::fflush(stderr);
   line_open_ = terminal;
 }
 
 void Console::ShowProgress(const MeasureProgress& p) {
   const double share = p.total > 0 ? static_cast<double>(p.done) / static_cast<double>(p.total) : 1.0;
-  Draw("[" + std::to_string(p.done) + "/" + std::to_string(p.total) + "] " + Fixed(share * 100, 0) + "%  eta " +
-       ShortTime(p.left.count()) + "  " + p.current + "  " + ShortTime(p.ns) + " +-" + Percent(p.noise) + "  (reused " +
-       std::to_string(p.reused) + ", failed " + std::to_string(p.failed) + ")");
+  Draw("[" + std::to_string(p.done) + "/" + std::to_string(p.total) + "] " + Fixed(share * 100, 0) + "%  " +
+       ShortTime(p.left.count()) + " left  " + MeasuredText(p) + "  " + p.current +
+       (p.failed > 0 ? "  (" + std::to_string(p.failed) + " failed)" : ""));
 }
 
 void Console::ShowCount(size_t done, size_t total, std::string_view current) {
   Draw("[" + std::to_string(done) + "/" + std::to_string(total) + "] " + std::string(current));
 }
+
+void Console::ShowRuns(size_t runs) { Draw("measuring: " + std::to_string(runs) + " runs"); }
 
 void Console::EndProgress() {
   if (line_open_) std::fprintf(stderr, "\r\033[K");

@@ -33,6 +33,7 @@ class Console {
   // Called between measurements only, so that drawing never disturbs one.
   void ShowProgress(const MeasureProgress& progress);
   void ShowCount(size_t done, size_t total, std::string_view current);
+  void ShowRuns(size_t runs);
   void EndProgress();  // clears the line
 
  private:

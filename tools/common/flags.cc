@@ -11,24 +11,11 @@
 #include "partitiontuner/support/control_groups.h"
 #include "partitiontuner/support/text.h"
 #include "partitiontuner/version.h"
+#include "tools/common/config_file.h"
 #include "tools/common/text.h"
 
 namespace pt::tools {
 namespace {
-
-constexpr size_t kHelpColumn = 36;  // where the explanations start
-
-constexpr const char* kExitCodes =
-    "Exit codes\n"
-    "  0 done                                   7 plan or profile does not fit model, machine or "
-    "version\n"
-    "  1 internal error                         8 verification mismatch\n"
-    "  2 usage: bad flag, value, missing dims   9 no feasible plan under the constraints\n"
-    "  3 unreadable or invalid file             10 --require-stable failed\n"
-    "  4 operator, type or shape unsupported    11 out of memory, or over a memory limit\n"
-    "  5 device or library cannot be used       12 run failed: deadline, device lost, kernel "
-    "error\n"
-    "  6 partial result: measurements missing   130, 143 interrupted; finished samples are saved\n";
 
 std::string EnvironmentName(std::string_view option) {
   std::string name = "PARTITIONTUNER_";
@@ -46,28 +33,7 @@ bool AsksForJson(int argc, char** argv) {
   return false;
 }
 
-// One line an option: the names of environment variables are for --help-all.
-class ShortFormatter : public CLI::Formatter {
- public:
-  std::string make_option_opts(const CLI::Option* option) const override {
-    return option->get_option_text().empty() ? "" : " " + option->get_option_text();
-  }
-};
-
-void PrintHelp(CLI::App& app, bool all) {
-  if (!all) {
-    for (CLI::Option* option : app.get_options([](CLI::Option* o) { return o->get_group() == kMoreGroup; }))
-      option->group("");
-    app.formatter(std::make_shared<ShortFormatter>());
-    app.get_formatter()->column_width(kHelpColumn);
-  }
-  std::string text = app.help();
-  for (size_t at = 0; (at = text.find("\n\n\n", at)) != std::string::npos;) text.erase(at, 1);
-  if (all) text += std::string("\n") + kExitCodes;
-  (void)WriteOut(text);
-}
-
-Status PrintVersion(const CLI::App& app, bool json) {
+std::string VersionText(const CLI::App& app, bool json) {
   Json libraries = Json::MakeObject();
   std::string text = app.get_name() + " " + std::string(kVersion) + "\nlibraries:";
   for (const LibraryRow& row : BuiltInLibraries()) {
@@ -76,12 +42,17 @@ Status PrintVersion(const CLI::App& app, bool json) {
     libraries.Set(std::string(row.name), version);
   }
   text.back() = '\n';
-  if (!json) return WriteOut(text);
+  if (!json) return text;
   Json object = Json::MakeObject();
   object.Set("tool", app.get_name());
   object.Set("version", kVersion);
   object.Set("libraries", std::move(libraries));
-  return WriteOut(WriteJson(object) + "\n");
+  return WriteJson(object) + "\n";
+}
+
+int Printed(const std::string& text, const Console& console) {
+  const Status status = WriteOut(text);
+  return status.ok() ? 0 : console.Fail(status.error());
 }
 
 }  // namespace
@@ -97,7 +68,6 @@ CLI::Validator OneOf(std::initializer_list<std::string_view> words) {
 
 void AddCommonFlags(CLI::App& app, CommonFlags& flags) {
   app.set_help_flag();
-  app.get_formatter()->column_width(kHelpColumn);
   app.option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
   app.add_option("model", flags.model, "ONNX model")->option_text("MODEL.onnx");
 
@@ -109,14 +79,14 @@ void AddCommonFlags(CLI::App& app, CommonFlags& flags) {
         ->group("Data");
   };
   list("--dim", flags.dims, "NAME=N", "size of a named dimension (repeatable)");
-  app.add_option(
-         "--precision", flags.precision,
-         "math modes allowed, and storage with them: fp32 (default), bf16, fp16, tf32 allow these besides (fp16 and "
-         "tf32 on devices that have them); auto allows every mode as far as --max-error does")
+  app.add_option("--precision", flags.precision,
+                 "math modes allowed beside fp32: bf16, fp16, tf32, or auto\n(and storage with them; fp16 and tf32 on "
+                 "devices that have them; auto: every mode as far as --max-error allows)")
       ->option_text("MODES | auto")
       ->group("Data");
   app.add_option("--max-error", flags.max_error,
-                 "of --precision auto: largest difference from fp32 by the largest magnitude of each output (0.01)")
+                 "largest error that --precision auto allows (0.01)\n(difference from fp32 by the largest magnitude of "
+                 "each output)")
       ->option_text("E")
       ->group("Data");
   app.add_option(
@@ -127,15 +97,15 @@ void AddCommonFlags(CLI::App& app, CommonFlags& flags) {
       ->check(OneOf({"keep", "any"}))
       ->group(kMoreGroup);
   app.add_option("--rewrite", flags.rewrite,
-                 "work on another graph that computes the same: time-slices=N, requests=N, split=NODES:PARTS, "
-                 "split-rows=NODES:PARTS, with commas between them")
+                 "work on another graph that computes the same\n(time-slices=N, requests=N, split=NODES:PARTS, "
+                 "split-rows=NODES:PARTS, with commas between them)")
       ->option_text("LIST")
       ->group("Data");
   list("--shape", flags.shapes, "INPUT=1x3x224x224", "shape of an input (repeatable)");
   list("--constant", flags.constants, "INPUT=NUMBER",
-       "the input is always this number: runs with another are refused (repeatable)");
+       "the input is always this number (repeatable)\n(runs with another are refused)");
   list("--input", flags.inputs, "DIR | INPUT=@FILE | random[LO,HI]",
-       "input data: a folder of input_N.pb, a .npy or .pb file, or random numbers (repeatable; "
+       "input data: a folder, a file, or random numbers (repeatable)\n(a folder of input_N.pb, a .npy or .pb file; "
        "random without)");
 
   app.add_option("--external-data", flags.external_data, "where the model's external data lies (its own folder)")
@@ -152,13 +122,14 @@ void AddCommonFlags(CLI::App& app, CommonFlags& flags) {
       ->capture_default_str()
       ->group("Machine");
   app.add_option("--platform", flags.platforms,
-                 "platform file: a simulated device (repeatable), or a whole machine to plan for")
+                 "file of a simulated device (repeatable), or of a whole machine\n(which is planned for)")
       ->option_text("FILE")
       ->allow_extra_args(false)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
       ->group("Machine");
-  app.add_option("--sim-clock", flags.sim_clock,
-                 "clock of simulated devices: virtual (no waiting), or real (they take the platform file's time)")
+  app.add_option(
+         "--sim-clock", flags.sim_clock,
+         "clock of simulated devices (virtual)\n(virtual: no waiting; real: they take the platform file's time)")
       ->option_text("virtual | real")
       ->check(OneOf({"virtual", "real"}))
       ->group("Machine");
@@ -181,10 +152,9 @@ void AddCommonFlags(CLI::App& app, CommonFlags& flags) {
       ->option_text("FOLDERS")
       ->group(kMoreGroup);
   app.add_flag("--list-devices", flags.list_devices,
-               "print devices, units, libraries and plugins, and why others are not used, then exit")
+               "print devices, libraries and plugins, then exit\n(with units, and why others are not used)")
       ->group("Machine");
-  app.add_flag("--doctor", flags.doctor, "the same, with all of the host that bears on times, then exit")
-      ->group("Machine");
+  app.add_flag("--doctor", flags.doctor, "the same, with all of the host that bears on times")->group("Machine");
   app.add_flag("--print-platform", flags.print_platform, "print the machine as a file for --platform, then exit")
       ->group(kMoreGroup);
 
@@ -192,6 +162,14 @@ void AddCommonFlags(CLI::App& app, CommonFlags& flags) {
       ->option_text("FORM")
       ->check(OneOf({"table", "json"}))
       ->group("Output");
+  app.add_option("--config", flags.config,
+                 "options from a file, as OPTION = VALUE (TOML); below [pt-run] and the like for that tool alone")
+      ->option_text("FILE")
+      ->group(kMoreGroup);
+  app.add_option("--describe", flags.describe, "print the man page, or the completion for a shell, then exit")
+      ->option_text("man|bash|zsh|fish")
+      ->check(OneOf({"man", "bash", "zsh", "fish"}))
+      ->group(kMoreGroup);
   app.add_option("--progress", flags.progress, "auto, tty, plain or none")
       ->option_text("MODE")
       ->check(OneOf({"auto", "tty", "plain", "none"}))
@@ -205,8 +183,23 @@ void AddCommonFlags(CLI::App& app, CommonFlags& flags) {
 
 namespace {
 
-// A flag that is not known is said with the one that it may be meant for; all else by the parser.
-std::string FaultOf(const CLI::App& app, const CLI::ParseError& problem) {
+// " (PARTITIONTUNER_THREADS=abc)" where the option that a message begins with was given by the environment.
+std::string FromEnvironment(const CLI::App& app, std::string_view message, int argc, char** argv) {
+  for (const CLI::Option* option : app.get_options()) {
+    if (option->get_lnames().empty()) continue;
+    const std::string flag = "--" + option->get_lnames().front(), name = EnvironmentName(flag.substr(2));
+    const char* const value = std::getenv(name.c_str());
+    const bool typed = std::any_of(argv, argv + argc,
+                                   [&](std::string_view word) { return word == flag || word.starts_with(flag + "="); });
+    const bool meant = message.starts_with(flag + ":") || message.ends_with(flag);
+    if (value != nullptr && !typed && meant) return " (" + name + "=" + value + ")";
+  }
+  return "";
+}
+
+// A flag that is not known is said with the one that it may be meant for, and what follows the model as it was typed;
+// all else by the parser.
+std::string FaultOf(const CLI::App& app, const CLI::ParseError& problem, int argc, char** argv) {
   std::vector<std::string> known;
   for (const CLI::Option* option : app.get_options()) {
     for (const std::string& name : option->get_lnames()) known.push_back("--" + name);
@@ -217,7 +210,12 @@ std::string FaultOf(const CLI::App& app, const CLI::ParseError& problem) {
     const std::string_view closest = ClosestWord(flag, std::vector<std::string_view>(known.begin(), known.end()));
     return "unknown flag " + flag + (closest.empty() ? "" : "; did you mean " + std::string(closest) + "?");
   }
-  return problem.what();
+  std::vector<std::string> words = app.remaining();
+  if (words.empty()) return problem.what() + FromEnvironment(app, problem.what(), argc, argv);
+  std::ranges::sort(words, {}, [&](const std::string& word) { return std::find(argv, argv + argc, word) - argv; });
+  std::string text = "one model is expected, and these words are too many:";
+  for (const std::string& word : words) text += " " + word;
+  return text;
 }
 
 }  // namespace
@@ -242,21 +240,21 @@ std::optional<int> ParseFlags(CLI::App& app, CommonFlags& flags, int argc, char*
     app.parse(argc, argv);
   } catch (const CLI::ParseError& problem) {
     console.Configure(AsksForJson(argc, argv), 0, false, ProgressMode::kNone);
-    return console.Fail(MakeError(ErrorCode::kUsage, "usage.flag", FaultOf(app, problem), app.get_name() + " --help"));
+    return console.Fail(
+        MakeError(ErrorCode::kUsage, "usage.flag", FaultOf(app, problem, argc, argv), app.get_name() + " --help"));
   }
+  const Status configured = flags.config.empty() ? Status() : ReadConfigFile(app, flags.config);
   const ProgressMode progress = flags.progress == "tty"     ? ProgressMode::kTerminal
                                 : flags.progress == "plain" ? ProgressMode::kPlain
                                 : flags.progress == "none"  ? ProgressMode::kNone
                                                             : ProgressMode::kAuto;
   console.Configure(flags.json(), flags.verbosity, flags.quiet, progress);
+  if (!configured.ok()) return console.Fail(configured.error());
   if (flags.help || flags.help_all) {
-    PrintHelp(app, flags.help_all);
-    return 0;
+    return Printed(HelpText(app, flags.help_all), console);
   }
-  if (flags.version) {
-    const Status status = PrintVersion(app, flags.json());
-    return status.ok() ? 0 : console.Fail(status.error());
-  }
+  if (!flags.describe.empty()) return Printed(DescriptionFor(app, flags.describe), console);
+  if (flags.version) return Printed(VersionText(app, flags.json()), console);
   return std::nullopt;
 }
 

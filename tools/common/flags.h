@@ -10,6 +10,7 @@
 #include "partitiontuner/engine/engine.h"
 #include "partitiontuner/exec/kernel_watch.h"
 #include "tools/common/console.h"
+#include "tools/common/flag_table.h"
 
 namespace CLI {
 class App;
@@ -18,14 +19,13 @@ class Validator;
 
 namespace pt::tools {
 
-inline constexpr const char* kMoreGroup = "More";  // shown by --help-all only
-
 struct CommonFlags {
   std::string model, db, libraries, precision, max_error, nan, rewrite,
       devices = "all", plugins = "all", plugin_path, sim_clock = "virtual", sim_fault, format = "table",
       progress = "auto";
   std::vector<std::string> platforms, dims, shapes, constants, inputs;
   std::string external_data, external_limit;
+  std::string config, describe;
   bool allow_links = false;
   std::string deadline, run_memory;
   uint32_t threads = 0;

@@ -1,6 +1,8 @@
 #include "tools/pt-plan/comparison.h"
 
 #include <algorithm>
+#include <limits>
+#include <optional>
 
 #include "partitiontuner/plan/plan_json.h"
 #include "tools/common/text.h"
@@ -18,8 +20,20 @@ const Plan* Comparison::plan_of(std::string_view planner) const {
   return found == planners.end() || !found->plan ? nullptr : &*found->plan;
 }
 
+namespace {
+
+// The fastest first; those that made no plan come last, in their order.
+void SortBySpan(std::vector<PlannerResult>& rows) {
+  std::ranges::stable_sort(rows, {}, [](const PlannerResult& row) {
+    return row.plan ? row.plan->makespan.ns : std::numeric_limits<int64_t>::max();
+  });
+}
+
+}  // namespace
+
 Result<Comparison> ComparePlanners(const std::vector<std::string>& planners, Bound bound, const PlanBy& plan_by) {
   Comparison comparison{{}, std::move(bound)};
+  std::optional<Error> first;
   for (const std::string& name : planners) {
     PlannerResult row;
     row.planner = name;
@@ -30,13 +44,16 @@ Result<Comparison> ComparePlanners(const std::vector<std::string>& planners, Bou
       return plan.error();
     } else {
       row.not_run = plan.error().message;
+      if (!first) first = plan.error();
     }
     comparison.planners.push_back(std::move(row));
   }
   if (std::ranges::none_of(comparison.planners, [](const PlannerResult& row) { return row.plan.has_value(); })) {
-    return MakeError(ErrorCode::kInfeasible, "plan.none",
-                     "no planner found a plan: " + comparison.planners.front().not_run);
+    // Without measurements there is nothing to plan from, which is no statement about plans.
+    const ErrorCode code = first && first->code == ErrorCode::kPartial ? first->code : ErrorCode::kInfeasible;
+    return MakeError(code, "plan.none", "no planner found a plan: " + comparison.planners.front().not_run);
   }
+  SortBySpan(comparison.planners);
   return comparison;
 }
 

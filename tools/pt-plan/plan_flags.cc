@@ -21,7 +21,7 @@ void AddFlags(CLI::App& app, PlanFlags& flags) {
   app.add_option("-o,--output", flags.output, "write the plan there (- for standard output)")
       ->option_text("FILE")
       ->group("Plan");
-  std::string planners = "NAME or NAME:ARGUMENT (single:cpu, random:7):";
+  std::string planners = "which planner: NAME or NAME:ARGUMENT, such as random:7\nof";
   for (const Planner& planner : Planners()) planners += " " + std::string(planner.name);
   app.add_option("--planner", flags.planner, planners)->option_text("NAME")->group("Plan");
   app.add_option("--profile", flags.profile, "costs from a profile file instead of the database")
@@ -35,47 +35,45 @@ void AddFlags(CLI::App& app, PlanFlags& flags) {
       ->group("Plan");
   app.add_option("--seed", flags.seed, "of the search (1)")->option_text("N")->group(kMoreGroup);
   app.add_option("--time-limit", flags.time_limit, "stop searching then")->option_text("TIME")->group("Plan");
-  app.add_option(
-         "--margin", flags.margin,
-         "what a split must gain over the best single device: more than the noise of that prediction (default), "
-         "or 0 for any gain")
+  app.add_option("--margin", flags.margin,
+                 "what a split must gain over the best single device\n(more than the noise of that prediction, which "
+                 "is the default, or 0 for any gain)")
       ->option_text("noise|0")
       ->check(OneOf({"noise", "0"}))
       ->group("Plan");
   app.add_option("--finalists", flags.finalists,
-                 "run the best K plans of all planners in turns, and keep the fastest beyond the noise")
+                 "run the best K plans of all planners, and keep the fastest\n(in turns; the fastest beyond the noise)")
       ->option_text("K")
       ->group("Plan");
   app.add_option("--refine", flags.refine,
-                 "plan anew from what the steps of the last plan took while it ran, N times; keep the fastest")
+                 "plan anew from what the steps of the last plan took, N times\n(while it ran; the fastest is kept)")
       ->option_text("N")
       ->group("Plan");
   app.add_option("--split-critical", flags.split_critical,
-                 "try to split operators on the critical path, N of them; measures their parts, keeps what gains")
+                 "try to split operators on the critical path, N of them\n(measures their parts, keeps what gains)")
       ->option_text("N")
       ->group("Plan");
   list("--place", flags.place, "NODE=WHERE",
-       "nodes (index, or glob over names) that must run on a device or unit class");
+       "nodes that must run on a device or unit class\n(by index, or by a glob over names)");
   list("--forbid", flags.forbid, "NODE=WHERE", "nodes that must not run there");
   list("--lend", flags.lend, "NAME=DEVICE", "model inputs and outputs (glob) that the caller has on a device");
   list("--memory", flags.memory, "DEVICE=SIZE",
-       "most that the plan's tensors may take there, such as cpu=64MiB or acc:0=2GiB (repeatable)");
+       "most that the plan's tensors may take there\n(such as cpu=64MiB or acc:0=2GiB; repeatable)");
   list("--calibrate", flags.calibrate, "DIR",
-       "data for --precision auto: a folder of input_N.pb, or of test_data_set_* (random without)");
+       "folder of data for --precision auto\n(of input_N.pb, or of test_data_set_*; random without)");
   app.add_flag("--no-estimates", flags.no_estimates, "use measured costs only")->group(kMoreGroup);
   app.add_flag("--baselines", flags.baselines, "every planner's predicted makespan, the bound and the gap")
       ->group("Ask");
   app.add_flag("--pareto", flags.pareto,
-               "makespan against peak memory: plans with ever less; -o 'plan-%.json' writes each, numbered")
+               "makespan against peak memory: plans with ever less\n(-o 'plan-%.json' writes each, numbered)")
       ->group("Ask");
-  app.add_option(
-         "--export", flags.export_to,
-         "draw the plan, or all of --baselines: timelines to FILE.svg, the graph by unit to FILE.dot; ort-streams: "
-         "write its streams to -o as ONNX Runtime reads them")
+  app.add_option("--export", flags.export_to,
+                 "draw the plan: timelines to FILE.svg, the graph to FILE.dot\n(or all of --baselines; the graph by "
+                 "unit; ort-streams: write its streams to -o as ONNX Runtime reads them)")
       ->option_text("FILE | ort-streams")
       ->group("Ask");
   app.add_option("--export-group", flags.export_group,
-                 "write what that step computes to -o, as an ONNX model: of the plan, or of --check's file")
+                 "write what that step computes to -o, as an ONNX model\n(of the plan, or of --check's file)")
       ->option_text("STEP")
       ->group("Ask");
   app.add_option("--diff", flags.diff, "what differs between two plan files (no model)")
@@ -85,7 +83,7 @@ void AddFlags(CLI::App& app, PlanFlags& flags) {
   app.add_option("--check", flags.check, "is this plan legal, and does it fit model and machine?")
       ->option_text("PLAN")
       ->group("Ask");
-  list("--explain", flags.explain, "NODE", "why these nodes are where they are (index, or glob over names)");
+  list("--explain", flags.explain, "NODE", "why these nodes are where they are\n(by index, or by a glob over names)");
   app.get_option("--explain")->group("Ask");
 }
 

@@ -40,7 +40,7 @@ void AddFlags(CLI::App& app, ProfileFlags& flags) {
       ->option_text("FILE.json")
       ->group("Profile");
   app.add_option("--features", flags.features,
-                 "write what predictions are made from there, and the dependencies of the nodes beside it")
+                 "write what predictions are made from there\n(and the dependencies of the nodes beside it)")
       ->option_text("FILE.csv")
       ->group("Profile");
   app.add_option("--import", flags.import, "put the measurements of a profile file into the database")
@@ -48,14 +48,14 @@ void AddFlags(CLI::App& app, ProfileFlags& flags) {
       ->group("Profile");
   app.add_option(
          "--budget", flags.budget,
-         "measure about that long, for instance 60s: everything once, then as exactly as time permits (no limit)")
+         "measure about that long, for instance 60s (no limit)\n(everything once, then as exactly as time permits)")
       ->option_text("TIME")
       ->group("Profile");
   app.add_option("--refresh", flags.refresh, "measure what matches again (glob over keys, * for all)")
       ->option_text("GLOB")
       ->group("Profile");
   app.add_option("--isolate", flags.isolate,
-                 "process: measure in a child process, where a kernel that crashes or hangs fails alone (none)")
+                 "process: measure in a child process (none)\n(where a kernel that crashes or hangs fails alone)")
       ->option_text("process | none")
       ->check(OneOf({"process", "none"}))
       ->group("Profile");
@@ -65,7 +65,7 @@ void AddFlags(CLI::App& app, ProfileFlags& flags) {
       ->group(kMoreGroup);
   app.add_flag("--isolate-worker", flags.isolate_worker)->group("");
   app.add_flag("--validate", flags.validate,
-               "say how well the database predicts its measurements from the others; needs no model")
+               "say how well the database predicts its measurements\n(from the others; needs no model)")
       ->group("Profile");
   app.add_flag("--dry-run", flags.dry_run, "say what would be measured")->group("Profile");
   app.add_flag("--require-stable", flags.require_stable, "exit 10 when a measurement is noisier than --max-noise")
@@ -266,6 +266,7 @@ Result<int> Measure(const ProfileFlags& flags, Console& console, const Interrupt
   PT_ASSIGN(ModelOptions model_options, ModelOptionsOf(flags.common));
   PT_ASSIGN(const GivenInputs given, ReadInputs(flags.common.inputs));
   AddDims(given, model_options);
+  if (!CheckDatabase(flags.common).ok()) console.Note("note: " + flags.common.db + " is a new database");
   PT_ASSIGN(const std::unique_ptr<Engine> engine, MakeEngine(flags.common));
   PT_ASSIGN(const std::shared_ptr<const Model> model, engine->Load(flags.common.model, model_options));
   WarnOfModel(*model, console);

@@ -55,7 +55,9 @@ Status WarmUp(Runner& runner, const MeasureLength& length, const CancelToken& ca
 // Turns over all runners, so that whatever disturbs the machine hits all alike. A turn is long
 // enough for the caches to hold one plan's weights, as they do when a plan runs alone; the run that
 // brings them in does not count.
-Status MeasureAll(std::vector<Runner>& runners, const MeasureLength& length, const CancelToken& cancel) {
+// Once each has been through a turn, cancelling ends it with the turns that all have finished.
+Status MeasureAll(std::vector<Runner>& runners, const MeasureLength& length, Console& console,
+                  const CancelToken& cancel) {
   constexpr auto kTurn = std::chrono::milliseconds(50);
   for (Runner& runner : runners) PT_CHECK_OK(WarmUp(runner, length, cancel));
   const auto end = Clock::now() + length.duration * static_cast<int64_t>(runners.size());
@@ -63,17 +65,36 @@ Status MeasureAll(std::vector<Runner>& runners, const MeasureLength& length, con
     if (length.iterations > 0) return runner.times_ns.size() < length.iterations;
     return runner.times_ns.empty() || Clock::now() < end;
   };
+  const auto take_turn = [&](Runner& runner) -> Status {
+    if (runners.size() > 1) PT_CHECK_OK(TimedRun(runner, cancel, false));
+    runner.turns.push_back(runner.times_ns.size());
+    const auto turn_end = Clock::now() + kTurn;
+    do {
+      PT_CHECK_OK(TimedRun(runner, cancel, true));
+    } while (unfinished(runner) && Clock::now() < turn_end);
+    return {};
+  };
+  std::vector<size_t> runs(runners.size()), turns(runners.size());  // of whole rounds
   while (std::any_of(runners.begin(), runners.end(), unfinished)) {
     for (Runner& runner : runners) {
       if (!unfinished(runner)) continue;
-      if (runners.size() > 1) PT_CHECK_OK(TimedRun(runner, cancel, false));
-      runner.turns.push_back(runner.times_ns.size());
-      const auto turn_end = Clock::now() + kTurn;
-      do {
-        PT_CHECK_OK(TimedRun(runner, cancel, true));
-      } while (unfinished(runner) && Clock::now() < turn_end);
+      const Status turn = take_turn(runner);
+      if (turn.ok()) continue;
+      console.EndProgress();
+      if (!cancel.cancelled() || runs[0] == 0) return turn;
+      for (size_t i = 0; i < runners.size(); ++i) {
+        runners[i].times_ns.resize(runs[i]);
+        runners[i].turns.resize(turns[i]);
+      }
+      return {};
     }
+    for (size_t i = 0; i < runners.size(); ++i) {
+      runs[i] = runners[i].times_ns.size();
+      turns[i] = runners[i].turns.size();
+    }
+    console.ShowRuns(runs[0]);
   }
+  console.EndProgress();
   return {};
 }
 
@@ -300,6 +321,36 @@ Result<int> MeasuredDispatch(const RunFlags& flags, const Runner& runner, uint32
   return 0;
 }
 
+// The times alone: of runs that were interrupted.
+Result<int> ReportSoFar(const std::vector<Runner>& runners, const RunFlags& flags) {
+  if (!flags.common.json()) {
+    PT_ASSIGN(const std::string table, LatencyTable(runners, flags.percentiles));
+    PT_CHECK_OK(WriteOut(table));
+    return 0;
+  }
+  Json rows = Json::MakeArray();
+  for (const Runner& runner : runners) {
+    const Latency latency = LatencyOf(runner.times_ns);
+    Json row = Json::MakeObject();
+    row.Set("plan", runner.name);
+    row.Set("latency_ns", LatencyJson(latency));
+    row.Set("runs", static_cast<int64_t>(latency.sorted.size()));
+    rows.Push(std::move(row));
+  }
+  Json json = Json::MakeObject();
+  json.Set("model", flags.common.model);
+  json.Set("interrupted", true);
+  json.Set("measured", std::move(rows));
+  PT_CHECK_OK(WriteOut(WriteJson(json) + "\n"));
+  return 0;
+}
+
+int FinishMeasuring(const Result<int>& result, const Console& console, const InterruptWatch& interrupt) {
+  if (!result.ok() || !interrupt.token().cancelled()) return Finish(result, console, interrupt);
+  console.Note("interrupted: these are the runs so far");
+  return interrupt.exit_code();
+}
+
 Result<int> Measured(const RunFlags& flags, Console& console, const CancelToken& cancel) {
   PT_ASSIGN(const MeasureLength length, MeasureLengthOf(flags));
   PT_ASSIGN(const Setup setup, MakeSetup(flags, console));
@@ -308,14 +359,17 @@ Result<int> Measured(const RunFlags& flags, Console& console, const CancelToken&
   PT_ASSIGN(runners[0], MakeRunner(setup, flags, source, console));
   for (const std::string& line : UnmeasuredLines(runners[0].unmeasured, flags.common)) console.Note("note: " + line);
   PT_ASSIGN(const ReferenceTimes before, TimeReferences(runners[0]));
-  PT_CHECK_OK(MeasureAll(runners, length, cancel));
+  PT_CHECK_OK(MeasureAll(runners, length, console, cancel));
+  if (cancel.cancelled()) return ReportSoFar(runners, flags);
   NoteUnsteadyPace(runners, console);
   Runner& runner = runners[0];
   if (!flags.save_outputs.empty()) PT_CHECK_OK(SaveOutputs(runner, flags.save_outputs));
   if (runner.tasks > 0) return MeasuredDispatch(flags, runner, setup.model->rewrites.requests);
   PT_ASSIGN(const ReferenceTimes after, TimeReferences(runner));
   const std::optional<Pace> pace = PaceOf(runner.plan, before, after);
-  PT_ASSIGN(const std::vector<Trace> traces, TraceRuns(runner, flags.residuals ? 31 : 5, cancel));
+  const Result<std::vector<Trace>> traced = TraceRuns(runner, flags.residuals ? 31 : 5, cancel);
+  if (cancel.cancelled()) return ReportSoFar(runners, flags);
+  PT_ASSIGN(const std::vector<Trace> traces, traced);
   const Trace& middle = traces[traces.size() / 2];
   const TraceShares shares = SharesOf(middle, setup.engine->machine().platform(), runner.plan);
   std::optional<ResidualReport> residuals;
@@ -382,7 +436,8 @@ Result<int> Compared(const RunFlags& flags, Console& console, const CancelToken&
     PT_ASSIGN(Runner runner, MakeRunner(setup, flags, source, console));
     runners.push_back(std::move(runner));
   }
-  PT_CHECK_OK(MeasureAll(runners, length, cancel));
+  PT_CHECK_OK(MeasureAll(runners, length, console, cancel));
+  if (cancel.cancelled()) return ReportSoFar(runners, flags);
   NoteUnsteadyPace(runners, console);
   if (!flags.common.json()) {
     PT_ASSIGN(const std::string table, LatencyTable(runners, flags.percentiles));
@@ -416,11 +471,11 @@ Result<int> Compared(const RunFlags& flags, Console& console, const CancelToken&
 }  // namespace
 
 int RunMeasured(const RunFlags& flags, Console& console, const InterruptWatch& interrupt) {
-  return Finish(Measured(flags, console, interrupt.token()), console, interrupt);
+  return FinishMeasuring(Measured(flags, console, interrupt.token()), console, interrupt);
 }
 
 int RunCompared(const RunFlags& flags, Console& console, const InterruptWatch& interrupt) {
-  return Finish(Compared(flags, console, interrupt.token()), console, interrupt);
+  return FinishMeasuring(Compared(flags, console, interrupt.token()), console, interrupt);
 }
 
 }  // namespace pt::tools

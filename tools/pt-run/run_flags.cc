@@ -87,7 +87,7 @@ void AddFlags(CLI::App& app, RunFlags& flags) {
       ->option_text("NAME")
       ->group("Plan");
   app.add_option("--dispatch", flags.choice.dispatch,
-                 "no plan: decide while running which ready step goes to which free unit")
+                 "no plan: decide while running what goes where\n(which ready step to which free unit)")
       ->option_text("operator|path")
       ->group("Plan");
   app.add_flag("--sequential", flags.choice.sequential, "one step after another: the plan's sequential twin")
@@ -99,25 +99,25 @@ void AddFlags(CLI::App& app, RunFlags& flags) {
       ->group("Run");
   app.add_option("--iterations", flags.iterations, "measure that many runs instead")->option_text("N")->group("Run");
   app.add_option("--compare", flags.compare,
-                 "measure several planners, or dispatch:RULE, in turns; speedup over the first")
+                 "measure several planners in turns; speedup over the first\n(or dispatch:RULE)")
       ->option_text("PLANNER,...")
       ->group("Run");
   app.add_flag("--aa", flags.same,
-               "measure the plan against itself, in turns: differences below what it shows are noise")
+               "measure the plan against itself, in turns\n(differences below what it shows are noise)")
       ->group("Run");
   app.add_option("--concurrency", flags.concurrency, "run N callers at once, alternating with one: runs per second")
       ->option_text("N")
       ->check(CLI::Range(1, 1024))
       ->group("Run");
   app.add_option("--carry", flags.carry,
-                 "each run takes this output of the run before as that input, zeros or --input at first (repeatable)")
+                 "each run takes that output of the run before as that input\n(zeros or --input at first; repeatable)")
       ->option_text("OUT=IN")
       ->allow_extra_args(false)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
       ->group("Run");
   app.add_option("--shape-set", flags.shape_sets,
-                 "measure at these sizes, several sets in turns: dims by name and shapes of inputs, with commas "
-                 "between them (repeatable)")
+                 "measure at these sizes, several sets in turns\n(dims by name and shapes of inputs, with commas "
+                 "between them; repeatable)")
       ->option_text("batch=4,x=4x16")
       ->allow_extra_args(false)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
@@ -126,8 +126,9 @@ void AddFlags(CLI::App& app, RunFlags& flags) {
       ->option_text("N")
       ->check(CLI::Range(1, 1024))
       ->group(kMoreGroup);
-  app.add_option("--memory", flags.choice.memory,
-                 "most that a run may take there, such as cpu=64MiB or acc:0=2GiB: more is refused (repeatable)")
+  app.add_option(
+         "--memory", flags.choice.memory,
+         "most memory that a run may take there, such as cpu=64MiB\n(or acc:0=2GiB: more is refused; repeatable)")
       ->option_text("DEVICE=SIZE")
       ->allow_extra_args(false)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
@@ -135,7 +136,8 @@ void AddFlags(CLI::App& app, RunFlags& flags) {
   app.add_option("--trace", flags.trace, "write a trace of one run (opens in Perfetto)")
       ->option_text("FILE.json")
       ->group("Run");
-  app.add_flag("--residuals", flags.residuals, "what makes the run slower or faster than predicted, and in which steps")
+  app.add_flag("--residuals", flags.residuals,
+               "what makes the run slower or faster than predicted\n(and in which steps)")
       ->group("Run");
   app.add_option("--save-outputs", flags.save_outputs, "write output_N.npy there; .pb for 4 and 2 bits")
       ->option_text("DIR")
@@ -148,14 +150,14 @@ void AddFlags(CLI::App& app, RunFlags& flags) {
       ->option_text("MODE")
       ->check(OneOf({"keep", "flush"}))
       ->group(kMoreGroup);
-  app.add_option("--verify", flags.verify, "compare outputs with a test_data_set folder, or with the reference library")
+  app.add_option("--verify", flags.verify, "compare outputs with a test_data_set, or the reference library")
       ->option_text("DIR|reference")
       ->group("Prove");
   app.add_option("--suite", flags.suite, "verify every case below a folder")->option_text("FOLDER")->group("Prove");
   app.add_option("--only", flags.only, "only the cases of the suite whose name matches")
       ->option_text("GLOB")
       ->group("Prove");
-  app.add_flag("--twin", flags.choice.twin, "with --verify or --suite: must equal the sequential twin bit for bit")
+  app.add_flag("--twin", flags.choice.twin, "with --verify or --suite: must equal the sequential twin\n(bit for bit)")
       ->group("Prove");
   app.add_option("--rtol", flags.rtol, "relative tolerance instead of the type's")->option_text("X")->group(kMoreGroup);
   app.add_option("--atol", flags.atol, "absolute tolerance instead of the type's")->option_text("X")->group(kMoreGroup);
