@@ -14,7 +14,7 @@ namespace pt {
 namespace {
 
 // As in InferShapes: libonnx copies all that is visible into every subgraph.
-bool SubgraphsAreAffordable(const proto::GraphProto& main) {
+bool FileSubgraphsAreAffordable(const proto::GraphProto& main) {
   constexpr uint64_t kMostCopies = 4'000'000;
   uint64_t copies = 0;
   const auto count = [&](const auto& self, const proto::GraphProto& graph, uint64_t visible) -> void {
@@ -31,7 +31,7 @@ bool SubgraphsAreAffordable(const proto::GraphProto& main) {
   return copies <= kMostCopies;
 }
 
-void Infer(proto::ModelProto& model) {
+void InferQuietly(proto::ModelProto& model) {
   const OpsetDomainImports imports(model);
   (void)Fenced(ErrorCode::kInvalidInput, "onnx.inference", "inferring shapes", [&] {
     const proto::ShapeInferenceOptions options(/*check_type=*/false, /*error_mode=*/0,
@@ -104,17 +104,17 @@ void Fill(const Gap& gap) {
 }  // namespace
 
 void InferInFile(proto::ModelProto& model) {
-  if (!SubgraphsAreAffordable(model.graph())) return;
+  if (!FileSubgraphsAreAffordable(model.graph())) return;
   std::vector<Hints> hints;
   TakeHints(*model.mutable_graph(), hints);
-  Infer(model);
+  InferQuietly(model);
   std::vector<Gap> gaps;
   for (Hints& of_graph : hints) {
     if (!FindGaps(of_graph, gaps)) return;
   }
   if (gaps.empty()) return;
   for (const Gap& gap : gaps) Fill(gap);
-  Infer(model);
+  InferQuietly(model);
 }
 
 }  // namespace pt

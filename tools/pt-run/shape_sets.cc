@@ -71,7 +71,7 @@ Result<std::shared_ptr<const ShapedSession>> Take(ShapedSessions& sessions, cons
 }
 
 // Runs that do not count.
-Status WarmUp(const ShapedSession& shaped, ShapeSet& set, int runs, const CancelToken& cancel) {
+Status WarmUpSet(const ShapedSession& shaped, ShapeSet& set, int runs, const CancelToken& cancel) {
   for (int run = 0; run < runs; ++run) {
     PT_ASSIGN(const RunReport report, RunOnce(shaped, set, cancel));
     set.simulated = report.simulated;
@@ -91,7 +91,7 @@ Status MeasureSets(ShapedSessions& sessions, const RunFlags& flags, std::vector<
     for (ShapeSet& set : sets) {
       if (!unfinished(set)) continue;
       PT_ASSIGN(const auto shaped, Take(sessions, flags, set));
-      PT_CHECK_OK(WarmUp(*shaped, set, 1, cancel));
+      PT_CHECK_OK(WarmUpSet(*shaped, set, 1, cancel));
       const auto turn_end = Clock::now() + kTurn;
       do {
         const auto start = Clock::now();
@@ -181,7 +181,7 @@ Result<std::vector<ShapeSet>> ReadSets(const RunFlags& flags, const ModelFile& f
   return sets;
 }
 
-Result<int> Measured(const RunFlags& flags, const Console& console, const CancelToken& cancel) {
+Result<int> MeasuredSets(const RunFlags& flags, const Console& console, const CancelToken& cancel) {
   PT_ASSIGN(const MeasureLength length, MeasureLengthOf(flags));
   ShapedSessionsOptions options;
   PT_ASSIGN(options.model, flags.model_options());
@@ -206,7 +206,7 @@ Result<int> Measured(const RunFlags& flags, const Console& console, const Cancel
     PT_ASSIGN(const std::vector<Tensor> inputs, MakeInputs(*shaped->model, given, flags.seed));
     PT_ASSIGN(set.inputs, RunBuffers::ForInputs(*shaped->session, inputs));
     PT_ASSIGN(set.outputs, RunBuffers::ForOutputs(*shaped->session));
-    PT_CHECK_OK(WarmUp(*shaped, set, kSetWarmUpRuns, cancel));
+    PT_CHECK_OK(WarmUpSet(*shaped, set, kSetWarmUpRuns, cancel));
   }
   PT_CHECK_OK(MeasureSets(*sessions, flags, sets, length, cancel));
   PT_CHECK_OK(flags.common.json() ? PrintJson(flags, *file->graph, sets, sessions->counts())
@@ -217,7 +217,7 @@ Result<int> Measured(const RunFlags& flags, const Console& console, const Cancel
 }  // namespace
 
 int RunShapeSets(const RunFlags& flags, Console& console, const InterruptWatch& interrupt) {
-  return Finish(Measured(flags, console, interrupt.token()), console, interrupt);
+  return Finish(MeasuredSets(flags, console, interrupt.token()), console, interrupt);
 }
 
 }  // namespace pt::tools

@@ -45,7 +45,7 @@ bool LiesBlocked(const Desc& desc) {
   return true;
 }
 
-bool IsPixel(const Dims& dims) {
+bool IsPixelImage(const Dims& dims) {
   return dims.size() > 2 && std::all_of(dims.begin() + 2, dims.end(), [](int64_t dim) { return dim == 1; });
 }
 
@@ -76,7 +76,7 @@ std::optional<std::string> WhyNoOperand(Followed followed, const Desc& result, c
   }
   // Whatever its descriptor says, it is read as if it had no gaps.
   if (!LiesAsKnown(followed, operand)) return "an operand that broadcasts has gaps or another order of dims";
-  if (followed == Followed::kBinary && IsPixel(dims) && dims[0] != 1) {
+  if (followed == Followed::kBinary && IsPixelImage(dims) && dims[0] != 1) {
     return "an operand broadcasts along a batch of single pixels behind a binary operation";
   }
   return std::nullopt;
