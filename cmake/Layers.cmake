@@ -51,14 +51,13 @@ endfunction()
 
 # Several files of a target as one: builds from nothing take half the time, a change to one file takes longer. What stands in
 # an anonymous namespace must then have another name than in the other files of its target. Not under AddressSanitizer, for
-# the same reason as above; never what Highway compiles once for each instruction set, nor the FILEs named. Which files go
-# together depends on their first letters alone, so that a new file joins one group and leaves the others as they are.
+# the same reason as above; never what Highway compiles once for each instruction set. Which files go together depends on
+# their first letters alone, so that a new file joins one group and leaves the others as they are.
 option(PT_UNITE_FILES "Compile several files of a target as one" OFF)
 if(PT_SANITIZE MATCHES "address")
   set(PT_UNITE_FILES OFF)
 endif()
-function(pt_unite target)  # pt_unite(TARGET [APART FILE...])
-  cmake_parse_arguments(arg "" "" "APART" ${ARGN})
+function(pt_unite target)
   get_target_property(sources ${target} SOURCES)
   list(LENGTH sources count)
   set(groups "[a-k]" "[l-z]")
@@ -71,7 +70,7 @@ function(pt_unite target)  # pt_unite(TARGET [APART FILE...])
   foreach(source ${sources})
     file(STRINGS ${source} for_each_target REGEX "foreach_target\\.h" LIMIT_COUNT 1)
     if(for_each_target)
-      list(APPEND arg_APART ${source})
+      set_source_files_properties(${source} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
     endif()
     get_filename_component(name ${source} NAME)
     foreach(group ${groups})
@@ -82,14 +81,13 @@ function(pt_unite target)  # pt_unite(TARGET [APART FILE...])
       endif()
     endforeach()
   endforeach()
-  set_source_files_properties(${arg_APART} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
   set_target_properties(${target} PROPERTIES UNITY_BUILD ${PT_UNITE_FILES} UNITY_BUILD_MODE GROUP)
 endfunction()
 
 # pt_layer(NAME USES LAYER...): the object library of lib/NAME, sub-folders included, but for folders that are targets of
 # their own (pt_backend).
 function(pt_layer name)
-  cmake_parse_arguments(arg "" "" "USES;APART" ${ARGN})
+  cmake_parse_arguments(arg "" "" "USES" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/lib/${name}/*.cc)
   get_property(backends GLOBAL PROPERTY PT_ALL_BACKENDS)
   foreach(backend ${backends})
@@ -101,7 +99,7 @@ function(pt_layer name)
   add_library(pt_${name} OBJECT ${sources})
   target_link_libraries(pt_${name} PUBLIC pt_flags)
   pt_precompile(pt_${name})
-  pt_unite(pt_${name} APART ${arg_APART})
+  pt_unite(pt_${name})
   set_property(GLOBAL APPEND PROPERTY PT_LAYERS ${name})
 endfunction()
 
