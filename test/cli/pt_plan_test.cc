@@ -346,7 +346,7 @@ TEST_CASE("PtPlan, WhatAStepComputesIsAModelOfItsOwn", "[cli]") {
       CHECK(refused({"--check", plan, "--export-group", other, "-o", part}).find("runs no group: ") !=
             std::string::npos);
     }
-    CHECK(refused({"--export-group", step}).find("-o says where") != std::string::npos);
+    CHECK(refused({"--export-group", step}).find("needs -o") != std::string::npos);
     CHECK(refused({"--export-group", step, "-o", part, "--baselines"}).find("cannot be combined") != std::string::npos);
   }
   SECTION("a plan that does not fit gives no part") {
