@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <variant>
 
 #include "tools/common/commands.h"
 #include "tools/common/text.h"
@@ -13,6 +14,12 @@ std::string Listed(const std::vector<std::string>& words) {
   std::string text;
   for (const std::string& word : words) text += (text.empty() ? "" : ", ") + word;
   return text;
+}
+
+bool Computes(const Plan& plan, const Platform& platform, DeviceId device) {
+  return std::ranges::any_of(plan.steps, [&](const Step& step) {
+    return std::holds_alternative<RunGroup>(step.work) && platform.device_of(step.unit) == device;
+  });
 }
 
 }  // namespace
@@ -33,7 +40,7 @@ Unmeasured UnmeasuredOf(Engine& engine, const Model& model, const Plan& plan, co
   }
   if (!to_plan || !costs.ok()) return unmeasured;
   for (const DeviceId device : UnmeasuredDevices(model, platform, **costs)) {
-    unmeasured.left_out.push_back(platform.device(device).name);
+    if (!Computes(plan, platform, device)) unmeasured.left_out.push_back(platform.device(device).name);
   }
   return unmeasured;
 }
