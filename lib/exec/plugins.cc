@@ -7,6 +7,8 @@
 #include <filesystem>
 #include <set>
 
+#include "partitiontuner/support/text.h"
+
 namespace pt {
 namespace {
 
@@ -35,12 +37,6 @@ std::vector<fs::path> ObjectsIn(const std::string& folder) {
 
 bool Contains(const std::vector<std::string>& names, const std::string& name) {
   return std::find(names.begin(), names.end(), name) != names.end();
-}
-
-std::string Joined(const std::vector<std::string>& texts) {
-  std::string joined;
-  for (const std::string& text : texts) joined += (joined.empty() ? "" : ", ") + text;
-  return joined;
 }
 
 Result<LoadedPlugin> Load(const fs::path& path) {

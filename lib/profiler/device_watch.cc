@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "partitiontuner/support/text.h"
+
 namespace pt {
 namespace {
 
@@ -17,12 +19,6 @@ std::optional<DeviceState> StateOf(const DeviceDriver& driver) {
 }
 
 std::string Whole(double number) { return std::to_string(std::lround(number)); }
-
-std::string Listed(const std::vector<std::string>& words) {
-  std::string text;
-  for (const std::string& word : words) text += (text.empty() ? "" : ", ") + word;
-  return text;
-}
 
 }  // namespace
 
@@ -70,7 +66,7 @@ std::string FaultOf(const DeviceStates& states) {
   if (states.fastest_mhz > kMostChange * states.slowest_mhz) {
     text = "its clock changed between " + Whole(states.slowest_mhz) + " and " + Whole(states.fastest_mhz) + " MHz";
   }
-  if (!states.throttled.empty()) text += (text.empty() ? "" : "; ") + ("it was throttled: " + Listed(states.throttled));
+  if (!states.throttled.empty()) text += (text.empty() ? "" : "; ") + ("it was throttled: " + Joined(states.throttled));
   return text;
 }
 
@@ -79,8 +75,8 @@ std::string ToString(const DeviceState& state) {
   if (state.clock_mhz > 0) parts.push_back(Whole(state.clock_mhz) + " MHz");
   if (state.memory_clock_mhz > 0) parts.push_back("memory " + Whole(state.memory_clock_mhz) + " MHz");
   if (state.celsius > 0) parts.push_back(Whole(state.celsius) + " C");
-  if (!state.throttled.empty()) parts.push_back("throttled: " + Listed(state.throttled));
-  return Listed(parts);
+  if (!state.throttled.empty()) parts.push_back("throttled: " + Joined(state.throttled));
+  return Joined(parts);
 }
 
 }  // namespace pt

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "partitiontuner/support/text.h"
+
 namespace pt {
 namespace {
 
@@ -23,16 +25,6 @@ std::string Filled(std::string_view fault, std::string_view key, std::string_vie
   return text;
 }
 
-// "a, b or c"
-std::string Listed(std::span<const std::string_view> words) {
-  std::string text;
-  for (size_t i = 0; i < words.size(); ++i) {
-    if (i != 0) text += i + 1 == words.size() ? " or " : ", ";
-    text += words[i];
-  }
-  return text;
-}
-
 }  // namespace
 
 std::string RangeFault(std::string_view key, double value, const FieldNote& note, std::string_view text) {
@@ -43,7 +35,7 @@ std::string RangeFault(std::string_view key, double value, const FieldNote& note
 
 std::string WordFault(std::string_view key, const std::string& value, const FieldNote& note) {
   if (note.words.empty() || std::ranges::find(note.words, value) != note.words.end()) return {};
-  return "unknown " + std::string(key) + " '" + value + "'; expected " + Listed(note.words);
+  return "unknown " + std::string(key) + " '" + value + "'; expected " + Alternatives(note.words);
 }
 
 std::string EmptyFault(std::string_view key, size_t size, const FieldNote& note) {

@@ -5,11 +5,8 @@
 namespace pt {
 
 std::string UnknownWord(std::string_view what, std::string_view given, std::span<const std::string_view> expected) {
-  std::string text = "unknown " + std::string(what) + " \"" + std::string(given) + "\"; expected ";
-  for (size_t i = 0; i < expected.size(); ++i) {
-    if (i > 0) text += i + 1 == expected.size() ? " or " : ", ";
-    text += expected[i];
-  }
+  std::string text =
+      "unknown " + std::string(what) + " \"" + std::string(given) + "\"; expected " + Alternatives(expected);
   const std::string_view closest = ClosestWord(given, expected);
   if (!closest.empty()) text += "; did you mean \"" + std::string(closest) + "\"?";
   return text;
@@ -18,6 +15,24 @@ std::string UnknownWord(std::string_view what, std::string_view given, std::span
 std::string UnknownWord(std::string_view what, std::string_view given,
                         std::initializer_list<std::string_view> expected) {
   return UnknownWord(what, given, std::span(expected.begin(), expected.size()));
+}
+
+std::string Alternatives(std::span<const std::string_view> words) {
+  std::string text;
+  for (size_t i = 0; i < words.size(); ++i) {
+    if (i > 0) text += i + 1 == words.size() ? " or " : ", ";
+    text += words[i];
+  }
+  return text;
+}
+
+std::string Joined(std::span<const std::string> words, std::string_view separator) {
+  std::string text;
+  for (size_t i = 0; i < words.size(); ++i) {
+    if (i > 0) text += separator;
+    text += words[i];
+  }
+  return text;
 }
 
 bool MatchesGlob(std::string_view text, std::string_view pattern) {

@@ -5,6 +5,13 @@
 namespace pt {
 namespace {
 
+TEST_CASE("Joined, SeparatorsLieBetweenTheWords", "[support]") {
+  CHECK(Joined({}) == "");
+  CHECK(Joined(std::vector<std::string>{"a"}) == "a");
+  CHECK(Joined(std::vector<std::string>{"a", "b", "c"}) == "a, b, c");
+  CHECK(Joined(std::vector<std::string>{"", "b"}, " ") == " b");
+}
+
 TEST_CASE("UnknownWord, NamesWhatWasGivenAndAllThatIsExpected", "[support]") {
   CHECK(UnknownWord("mode", "x", {"a"}) == "unknown mode \"x\"; expected a");
   CHECK(UnknownWord("mode", "", {"a", "b"}) == "unknown mode \"\"; expected a or b");

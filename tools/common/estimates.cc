@@ -4,17 +4,12 @@
 #include <optional>
 #include <variant>
 
+#include "partitiontuner/support/text.h"
 #include "tools/common/commands.h"
 #include "tools/common/text.h"
 
 namespace pt::tools {
 namespace {
-
-std::string Listed(const std::vector<std::string>& words) {
-  std::string text;
-  for (const std::string& word : words) text += (text.empty() ? "" : ", ") + word;
-  return text;
-}
 
 bool Computes(const Plan& plan, const Platform& platform, DeviceId device) {
   return std::ranges::any_of(plan.steps, [&](const Step& step) {
@@ -56,13 +51,13 @@ std::vector<std::string> UnmeasuredLines(const Unmeasured& unmeasured, const Com
               (time.unsized_ns > 0 ? Percent(time.share - time.unsized_share) : std::string("it"));
     }
     if (time.unsized_ns > 0) {
-      line += (measurable ? "; " : ": ") + Percent(time.unsized_share) + " is of " + Listed(time.unsized_operators) +
+      line += (measurable ? "; " : ": ") + Percent(time.unsized_share) + " is of " + Joined(time.unsized_operators) +
               ", whose time only runs can tell: " + RefineCommand(flags) + " takes it from them";
     }
     lines.push_back(std::move(line));
   }
   if (!unmeasured.left_out.empty()) {
-    lines.push_back("left out for want of measurements: " + Listed(unmeasured.left_out) + "; " + MeasureCommand(flags) +
+    lines.push_back("left out for want of measurements: " + Joined(unmeasured.left_out) + "; " + MeasureCommand(flags) +
                     " measures there");
   }
   return lines;

@@ -5,6 +5,8 @@
 #include <cassert>
 #include <string>
 
+#include "partitiontuner/support/text.h"
+
 namespace pt::tools {
 namespace {
 
@@ -46,14 +48,6 @@ Error Broken(const CLI::App& app, const FlagRule& rule, std::string message) {
   return MakeError(ErrorCode::kUsage, "usage.combination", std::move(message), WithValues(app, rule.hint));
 }
 
-std::string AnyOf(std::span<const std::string_view> flags) {
-  std::string text;
-  for (size_t i = 0; i < flags.size(); ++i) {
-    text += (i == 0 ? "" : i + 1 == flags.size() ? " or " : ", ") + NameOf(flags[i]);
-  }
-  return text;
-}
-
 }  // namespace
 
 bool IsGiven(const CLI::App& app, std::string_view flag) {
@@ -76,7 +70,7 @@ Status CheckFlagRules(const CLI::App& app, std::span<const FlagRule> rules) {
       return Broken(app, rule, NameOf(rule.flag) + " cannot be combined with " + NameOf(*other));
     }
     if (!rule.needs.empty() && std::ranges::none_of(rule.needs, given)) {
-      return Broken(app, rule, NameOf(rule.flag) + " needs " + AnyOf(rule.needs));
+      return Broken(app, rule, NameOf(rule.flag) + " needs " + Alternatives(rule.needs));
     }
   }
   return {};

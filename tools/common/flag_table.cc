@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cctype>
 
+#include "partitiontuner/support/text.h"
 #include "partitiontuner/version.h"
 
 namespace pt::tools {
@@ -104,12 +105,6 @@ std::string Replaced(std::string text, std::string_view from, std::string_view t
 
 std::string FunctionName(const CLI::App& app) { return "_" + Replaced(app.get_name(), "-", "_"); }
 
-std::string Joined(const std::vector<std::string>& words) {
-  std::string text;
-  for (const std::string& word : words) text += (text.empty() ? "" : " ") + word;
-  return text;
-}
-
 std::string BashText(const CLI::App& app, const std::vector<FlagRow>& rows) {
   std::string flags, cases, plain;
   for (const FlagRow& row : rows) {
@@ -119,7 +114,7 @@ std::string BashText(const CLI::App& app, const std::vector<FlagRow>& rows) {
     if (row.value.empty()) continue;
     if (!row.choices.empty()) {
       cases += "    " + pattern + ") COMPREPLY=($(compgen " + (row.takes_file ? "-f " : "") + "-W \"" +
-               Joined(row.choices) + "\" -- \"$cur\")); return ;;\n";
+               Joined(row.choices, " ") + "\" -- \"$cur\")); return ;;\n";
     } else if (row.takes_file) {
       cases += "    " + pattern + ") COMPREPLY=($(compgen -f -- \"$cur\")); return ;;\n";
     } else {
@@ -143,7 +138,7 @@ std::string ZshText(const CLI::App& app, const std::vector<FlagRow>& rows) {
     std::string action;
     if (!row.value.empty()) {
       action = ":" + Replaced(Replaced(row.value, ":", "\\:"), "'", "'\\''") + ":" +
-               (!row.choices.empty() ? "(" + Joined(row.choices) + ")"
+               (!row.choices.empty() ? "(" + Joined(row.choices, " ") + ")"
                 : row.takes_file     ? "_files"
                                      : "");
     }
@@ -162,7 +157,7 @@ std::string FishText(const CLI::App& app, const std::vector<FlagRow>& rows) {
     if (!row.short_name.empty()) text += " -s " + row.short_name.substr(1);
     text += " -l " + row.long_name.substr(2);
     if (!row.value.empty()) text += row.takes_file ? " -r -F" : " -x";
-    if (!row.choices.empty()) text += " -a '" + Joined(row.choices) + "'";
+    if (!row.choices.empty()) text += " -a '" + Joined(row.choices, " ") + "'";
     text += " -d '" + Replaced(Replaced(row.summary, "\\", "\\\\"), "'", "\\'") + "'\n";
   }
   return text;

@@ -1,6 +1,7 @@
 #include "tools/common/machine_questions.h"
 
 #include "partitiontuner/platform/discover.h"
+#include "partitiontuner/support/text.h"
 #include "tools/common/host_checks.h"
 #include "tools/common/missing_parts.h"
 #include "tools/common/text.h"
@@ -43,12 +44,6 @@ Json ToJson(const DeviceRow& row) {
   json.Set("units", ArrayOf(row.units));
   json.Set("libraries", ArrayOf(row.libraries));
   return json;
-}
-
-std::string Joined(const std::vector<std::string>& names) {
-  std::string text;
-  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
-  return text;
 }
 
 Json ToJson(const PluginReport& plugin) {
