@@ -7,7 +7,8 @@
 #include <memory>
 
 #include "lib/backend/host/parallel.h"
-#include "lib/backend/reference/types.h"
+#include "lib/backend/reference/classical_models.h"
+#include "partitiontuner/graph/visit_type.h"
 #include "partitiontuner/support/checked.h"
 
 namespace pt::reference {
@@ -28,16 +29,16 @@ Result<Forest> Forest::Make(const Site& site, const ListedTrees& listed, int64_t
     if (vote.target >= 0 && vote.target < listed.targets) continue;
     return site.Invalid("a leaf has target " + std::to_string(vote.target) + " of " + std::to_string(listed.targets));
   }
-  forest.met_.assign(listed.nodes.size(), false);
-  for (const size_t root : listed.roots) PT_CHECK_OK(forest.Place(site, listed, root));
+  std::vector<bool> met(listed.nodes.size());
+  for (const size_t root : listed.roots) PT_CHECK_OK(forest.Place(site, listed, root, met));
   for (size_t i = 0; i < listed.nodes.size(); ++i) {
-    if (listed.nodes[i].branch == Branch::kLeaf || forest.met_[i]) continue;
+    if (listed.nodes[i].branch == Branch::kLeaf || met[i]) continue;
     return site.Invalid("no root leads to " + listed.name(i) + ": it is left over, or in a circle");
   }
   return forest;
 }
 
-Status Forest::Place(const Site& site, const ListedTrees& listed, size_t root) {
+Status Forest::Place(const Site& site, const ListedTrees& listed, size_t root, std::vector<bool>& met) {
   struct Open {
     size_t listed, at;
   };
@@ -61,8 +62,8 @@ Status Forest::Place(const Site& site, const ListedTrees& listed, size_t root) {
                     static_cast<uint32_t>(features_)};
       continue;
     }
-    if (met_[from]) return site.Invalid(listed.name(from) + " is in more than one place of the trees");
-    met_[from] = true;
+    if (met[from]) return site.Invalid(listed.name(from) + " is in more than one place of the trees");
+    met[from] = true;
     plain_ = plain_ && node.branch == Branch::kLessOrEqual && !node.missing_is_true;
     const size_t children = grow(2);
     if (children + 2 > std::numeric_limits<uint32_t>::max()) return site.Unsupported("has too many nodes");
@@ -169,11 +170,9 @@ void Widen(DataType type, const void* from, int64_t first, int64_t count, int64_
 
 Result<Routine> ForestRoutine(const Site& site, Forest forest, Aggregate aggregate, double start, int64_t rows,
                               std::function<void(const Run& run, int64_t row, const double* totals)> finish) {
+  PT_CHECK_OK(NeedFeatureType(site));
   const DataType type = site.in[0].type;
   const int64_t features = forest.features(), block_rows = std::min(Forest::kBlock, rows);
-  const bool known =
-      type == DataType::kFloat32 || type == DataType::kFloat64 || type == DataType::kInt32 || type == DataType::kInt64;
-  if (!known) return UnsupportedType(site, type);
   const auto part = CheckedAdd(features + 1, forest.targets());
   const auto bytes =
       part ? CheckedProduct(std::array<int64_t, 4>{*part, block_rows, sizeof(double), site.width}) : std::nullopt;

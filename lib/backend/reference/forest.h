@@ -64,7 +64,8 @@ class Forest {
     uint32_t begin = 0, end = 0;
   };
 
-  Status Place(const Site& site, const ListedTrees& listed, size_t root);
+  // met: by listed node, those that are placed.
+  Status Place(const Site& site, const ListedTrees& listed, size_t root, std::vector<bool>& met);
   bool Holds(uint32_t at, double x) const;
   uint32_t Walk(uint32_t root, const double* row) const;
   template <int64_t N>
@@ -77,7 +78,6 @@ class Forest {
   std::vector<uint32_t> roots_;
   std::vector<Vote> votes_;
   std::vector<double> members_;
-  std::vector<bool> met_;  // by listed node
   int64_t features_ = 0, targets_ = 0;
 };
 

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <map>
 
+#include "lib/backend/reference/classical_models.h"
 #include "lib/backend/reference/forest.h"
 #include "lib/backend/reference/types.h"
 
@@ -177,18 +178,6 @@ class Reader {
   ListedTrees trees_;
 };
 
-// [rows, features] of an input that may be one row.
-Result<std::pair<int64_t, int64_t>> RowsOf(const Site& site) {
-  const std::vector<int64_t>& dims = site.in[0].dims;
-  if (dims.size() == 1) return std::pair(int64_t{1}, dims[0]);
-  if (dims.size() == 2) return std::pair(dims[0], dims[1]);
-  return site.Invalid("its input does not have dims [rows, features] or [features]");
-}
-
-Error OtherTransform(const Site& site, const std::string& transform) {
-  return site.Unsupported("is not supported with post_transform " + transform);
-}
-
 Result<Aggregate> AggregateOf(const Site& site) {
   const std::string name = site.node.string_or("aggregate_function", "SUM");
   if (name == "SUM") return Aggregate::kSum;
@@ -200,11 +189,10 @@ Result<Aggregate> AggregateOf(const Site& site) {
 
 Result<Routine> Regressor(Site& site) {
   PT_CHECK_OK(site.NeedInputs(1, 1));
-  PT_ASSIGN(const auto dims, RowsOf(site));
+  PT_ASSIGN(const FeatureRows rows, FeatureRowsOf(site));
   const int64_t targets = site.node.int_or("n_targets", 0);
   if (targets < 1) return site.Invalid("n_targets is " + std::to_string(targets));
-  if (const std::string transform = site.node.string_or("post_transform", "NONE"); transform != "NONE")
-    return OtherTransform(site, transform);
+  PT_CHECK_OK(NeedNoTransform(site));
   PT_ASSIGN(const Aggregate aggregate, AggregateOf(site));
   Reader reader(site, "target");
   PT_ASSIGN(std::vector<double> base, reader.Numbers("base_values"));
@@ -212,14 +200,14 @@ Result<Routine> Regressor(Site& site) {
     return site.Invalid("base_values has " + std::to_string(base.size()) + " values for " + std::to_string(targets) +
                         " targets");
   }
-  PT_CHECK_OK(site.Out(0, DataType::kFloat32, {dims.first, targets}));
+  PT_CHECK_OK(site.Out(0, DataType::kFloat32, {rows.count, targets}));
   base.resize(static_cast<size_t>(targets), 0);
   PT_ASSIGN(const ListedTrees listed, reader.Read(targets));
-  PT_ASSIGN(Forest forest, Forest::Make(site, listed, dims.second));
+  PT_ASSIGN(Forest forest, Forest::Make(site, listed, rows.features));
   const double trees = aggregate == Aggregate::kAverage ? static_cast<double>(forest.trees()) : 1;
   const bool extreme = aggregate == Aggregate::kMin || aggregate == Aggregate::kMax;
   const double none = aggregate == Aggregate::kMin ? HUGE_VAL : -HUGE_VAL;  // of a target without votes, which is 0
-  return ForestRoutine(site, std::move(forest), aggregate, extreme ? none : 0, dims.first,
+  return ForestRoutine(site, std::move(forest), aggregate, extreme ? none : 0, rows.count,
                        [=](const Run& run, int64_t row, const double* totals) {
                          float* const out = run.out<float>() + row * targets;
                          for (int64_t t = 0; t < targets; ++t) {
@@ -230,8 +218,6 @@ Result<Routine> Regressor(Site& site) {
 }
 
 // ---- classifiers ----
-
-double Logistic(double x) { return 1 / (1 + std::exp(-x)); }
 
 struct Classes {
   std::vector<int64_t> labels;
@@ -246,9 +232,8 @@ Result<Classes> ReadClasses(const Site& site, const Reader& reader) {
   classes.labels = site.node.ints_or("classlabels_int64s", {});
   if (classes.labels.size() < 2)
     return site.Unsupported("is not supported with " + std::to_string(classes.labels.size()) + " integer labels");
-  const std::string transform = site.node.string_or("post_transform", "NONE");
-  classes.logistic = transform == "LOGISTIC";
-  if (!classes.logistic && transform != "NONE") return OtherTransform(site, transform);
+  classes.logistic = site.node.string_or("post_transform", "NONE") == "LOGISTIC";
+  if (!classes.logistic) PT_CHECK_OK(NeedNoTransform(site));
   const std::vector<int64_t> ids = site.node.ints_or("class_ids", {});
   const auto all = [&](int64_t id) { return std::all_of(ids.begin(), ids.end(), [&](int64_t i) { return i == id; }); };
   classes.one_score = classes.labels.size() == 2 && all(0);
@@ -289,15 +274,15 @@ size_t Score(const Classes& classes, const double* totals, float* out) {
 
 Result<Routine> Classifier(Site& site) {
   PT_CHECK_OK(site.NeedInputs(1, 1));
-  PT_ASSIGN(const auto dims, RowsOf(site));
+  PT_ASSIGN(const FeatureRows rows, FeatureRowsOf(site));
   Reader reader(site, "class");
   PT_ASSIGN(Classes classes, ReadClasses(site, reader));
   const int64_t count = std::ssize(classes.labels);
-  PT_CHECK_OK(site.Out(0, DataType::kInt64, {dims.first}));
-  if (site.wants(1)) PT_CHECK_OK(site.Out(1, DataType::kFloat32, {dims.first, count}));
+  PT_CHECK_OK(site.Out(0, DataType::kInt64, {rows.count}));
+  if (site.wants(1)) PT_CHECK_OK(site.Out(1, DataType::kFloat32, {rows.count, count}));
   PT_ASSIGN(const ListedTrees listed, reader.Read(count));
-  PT_ASSIGN(Forest forest, Forest::Make(site, listed, dims.second));
-  return ForestRoutine(site, std::move(forest), Aggregate::kSum, 0, dims.first,
+  PT_ASSIGN(Forest forest, Forest::Make(site, listed, rows.features));
+  return ForestRoutine(site, std::move(forest), Aggregate::kSum, 0, rows.count,
                        [classes = std::move(classes)](const Run& run, int64_t row, const double* totals) {
                          float* const scores = run.out<float>(1);
                          float* const out = scores == nullptr ? nullptr : scores + row * std::ssize(classes.labels);

@@ -7,7 +7,7 @@
 #include <numeric>
 
 #include "lib/backend/host/parallel.h"
-#include "lib/backend/reference/operator.h"
+#include "lib/backend/reference/classical_models.h"
 #include "lib/backend/reference/types.h"
 #include "partitiontuner/support/checked.h"
 
@@ -66,21 +66,6 @@ Result<Comparison> ComparisonOf(const Site& site) {
   return comparison;
 }
 
-// Input 0 as rows; a vector is one.
-struct Rows {
-  DataType type;
-  int64_t count, features;
-};
-Result<Rows> RowsOf(const Site& site) {
-  const TensorFacts& x = site.in[0];
-  const bool known = x.type == DataType::kFloat32 || x.type == DataType::kFloat64 || x.type == DataType::kInt32 ||
-                     x.type == DataType::kInt64;
-  if (!known) return UnsupportedType(site, x.type);
-  if (x.dims.size() == 1) return Rows{x.type, 1, x.dims[0]};
-  if (x.dims.size() == 2) return Rows{x.type, x.dims[0], x.dims[1]};
-  return site.Invalid("its input does not have dims [rows, features] or [features]");
-}
-
 // Support vectors, or the coefficients themselves where there are none (a linear model).
 struct SupportVectors {
   std::vector<float> elements;
@@ -96,7 +81,7 @@ Status CheckVectors(const Site& site, const SupportVectors& vectors, const char*
 
 // use(run, row, kernels, rest) with the kernel of each row and each vector; `rest` are `more` doubles.
 template <typename Use>
-Routine PerRow(const Site& site, Rows rows, SupportVectors vectors, int64_t more, Use use) {
+Routine PerRow(const Site& site, FeatureRows rows, SupportVectors vectors, int64_t more, Use use) {
   const int64_t width = site.width, line = rows.features + vectors.count + more;
   const auto shared = std::make_shared<const SupportVectors>(std::move(vectors));
   Routine routine{[=](const Run& run) -> Status {
@@ -121,15 +106,11 @@ Routine PerRow(const Site& site, Rows rows, SupportVectors vectors, int64_t more
   return routine;
 }
 
-Status NeedNoTransform(const Site& site) {
-  const std::string transform = site.node.string_or("post_transform", "NONE");
-  return transform == "NONE" ? Status() : site.Unsupported("is not supported with post_transform " + transform);
-}
-
 Result<Routine> SvmRegressor(Site& site) {
   PT_CHECK_OK(site.NeedInputs(1, 1));
   PT_CHECK_OK(NeedNoTransform(site));
-  PT_ASSIGN(const Rows rows, RowsOf(site));
+  PT_CHECK_OK(NeedFeatureType(site));
+  PT_ASSIGN(const FeatureRows rows, FeatureRowsOf(site));
   PT_ASSIGN(const Comparison comparison, ComparisonOf(site));
   const std::vector<float> coefficients = FloatsOf(site, "coefficients"), rho = FloatsOf(site, "rho");
   if (rho.size() != 1) return site.Invalid("rho has " + std::to_string(rho.size()) + " values; one is expected");
@@ -157,8 +138,6 @@ Result<Routine> SvmRegressor(Site& site) {
 }
 
 // ---- classifiers ----
-
-double Logistic(double x) { return 1 / (1 + std::exp(-x)); }
 
 // Probabilities p of classes from those of pairs, r[i, j] that of i against j: Wu, Lin and Weng, Probability Estimates
 // for Multi-class Classification by Pairwise Coupling, algorithm 2, as in libsvm. q and qp are room for classes² and
@@ -293,7 +272,7 @@ Result<Pairs> PairsOf(const Site& site) {
 }
 
 // Without support vectors: a score for each class, of which the greatest wins.
-Result<Routine> LinearClasses(Site& site, const Rows& rows) {
+Result<Routine> LinearClasses(Site& site, const FeatureRows& rows) {
   const std::vector<int64_t> labels = site.node.ints_or("classlabels_ints", {});
   const std::vector<float> rho = FloatsOf(site, "rho");
   const int64_t classes = std::ssize(labels);
@@ -317,7 +296,8 @@ Result<Routine> LinearClasses(Site& site, const Rows& rows) {
 Result<Routine> SvmClassifier(Site& site) {
   PT_CHECK_OK(site.NeedInputs(1, 1));
   PT_CHECK_OK(NeedNoTransform(site));
-  PT_ASSIGN(const Rows rows, RowsOf(site));
+  PT_CHECK_OK(NeedFeatureType(site));
+  PT_ASSIGN(const FeatureRows rows, FeatureRowsOf(site));
   PT_ASSIGN(const Comparison comparison, ComparisonOf(site));
   const std::vector<int64_t> counts = site.node.ints_or("vectors_per_class", {});
   if (std::all_of(counts.begin(), counts.end(), [](int64_t count) { return count == 0; }))
