@@ -74,6 +74,14 @@ DrawnWindows DrawWindows(std::mt19937& random, size_t rank, bool some_miss) {
   }
 }
 
+// An input x and weights w of those dims, in float32, or from integers.
+std::string OperandsText(bool quantised, const std::vector<int64_t>& x, const std::vector<int64_t>& w) {
+  if (!quantised) return "input x float32" + Text(x) + "\nconst w float32" + Text(w) + " random 1\n";
+  return "input q uint8" + Text(x) + "\nconst qs float32[] value 0.02\nconst qz uint8[] ints 128\n" +
+         "x = DequantizeLinear(q, qs, qz)\nconst v int8" + Text(w) +
+         " whole 3\nconst vs float32[] value 0.01\nconst vz int8[] ints 0\nw = DequantizeLinear(v, vs, vz)\n";
+}
+
 std::string DrawConvolution(std::mt19937& random, bool some_miss) {
   const auto draw = [&](int64_t least, int64_t most) {
     return std::uniform_int_distribution<int64_t>(least, most)(random);
@@ -85,12 +93,7 @@ std::string DrawConvolution(std::mt19937& random, bool some_miss) {
   std::vector<int64_t> x{draw(0, 3) == 0 ? 16 : draw(1, 2), in}, w{out, in / groups};
   x.insert(x.end(), windows.in.begin(), windows.in.end());
   w.insert(w.end(), windows.kernel.begin(), windows.kernel.end());
-  std::string text = quantised
-                         ? "input q uint8" + Text(x) + "\nconst qs float32[] value 0.02\nconst qz uint8[] ints 128\n" +
-                               "x = DequantizeLinear(q, qs, qz)\nconst v int8" + Text(w) +
-                               " whole 3\nconst vs float32[] value 0.01\nconst vz int8[] ints 0\n" +
-                               "w = DequantizeLinear(v, vs, vz)\n"
-                         : "input x float32" + Text(x) + "\nconst w float32" + Text(w) + " random 1\n";
+  std::string text = OperandsText(quantised, x, w);
   text += "const b float32[" + std::to_string(out) + "] random 2\nc = Conv(x, w" + (draw(0, 1) == 0 ? ", b" : "") +
           ") group=" + std::to_string(groups) + " strides=" + Text(windows.strides) +
           " dilations=" + Text(windows.dilations) + " pads=" + Text(windows.pads) + "\n";
@@ -120,12 +123,7 @@ std::string DrawTransposed(std::mt19937& random) {
     more.push_back(added);
   }
   begins.insert(begins.end(), ends.begin(), ends.end());
-  std::string text = quantised
-                         ? "input q uint8" + Text(x) + "\nconst qs float32[] value 0.02\nconst qz uint8[] ints 128\n" +
-                               "x = DequantizeLinear(q, qs, qz)\nconst v int8" + Text(w) +
-                               " whole 3\nconst vs float32[] value 0.01\nconst vz int8[] ints 0\n" +
-                               "w = DequantizeLinear(v, vs, vz)\n"
-                         : "input x float32" + Text(x) + "\nconst w float32" + Text(w) + " random 1\n";
+  std::string text = OperandsText(quantised, x, w);
   text += "const b float32[" + std::to_string(grouped ? in : out) + "] random 2\nc = ConvTranspose(x, w" +
           (draw(0, 1) == 0 ? ", b" : "") + ") group=" + std::to_string(groups) + " strides=" + Text(strides) +
           " dilations=" + Text(dilations) + " pads=" + Text(begins) + " output_padding=" + Text(more) + "\n";
