@@ -49,7 +49,7 @@ Result<Comparison> ComparePlanners(const std::vector<std::string>& planners, Bou
     comparison.planners.push_back(std::move(row));
   }
   if (std::ranges::none_of(comparison.planners, [](const PlannerResult& row) { return row.plan.has_value(); })) {
-    // Without measurements there is nothing to plan from, which is no statement about plans.
+    // Without measurements there is nothing to plan from, which says nothing about plans.
     const ErrorCode code = first && first->code == ErrorCode::kPartial ? first->code : ErrorCode::kInfeasible;
     return MakeError(code, "plan.none", "no planner found a plan: " + comparison.planners.front().not_run);
   }

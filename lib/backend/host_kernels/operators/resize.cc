@@ -188,7 +188,7 @@ void RunStage(const Stage<W>& s, const From* x, To* y, W outside, W* scratch, Te
   });
 }
 
-// Of the dims before `next`, which have their new sizes and lie without gaps.
+// Strides of dims of these sizes that lie without gaps.
 void LayDense(std::vector<ResizedMemoryDim>& dims, int64_t ResizedMemoryDim::*stride, int64_t ResizedAxis::*size) {
   int64_t step = 1;
   for (size_t d = dims.size(); d-- > 0;) {
