@@ -15,9 +15,8 @@ namespace pt::recurrent::HWY_NAMESPACE {
 namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
+namespace vm = vector_math::HWY_NAMESPACE;
 
-using vector_math::HWY_NAMESPACE::Sigmoid;
-using vector_math::HWY_NAMESPACE::Tanh;
 using D = hn::ScalableTag<float>;
 using V = hn::Vec<D>;
 
@@ -76,10 +75,10 @@ struct Lstm {
   }
   static HWY_INLINE V Finish(const Direction&, const V (&sums)[kGates], const float*, float* c, V) {
     const D d;
-    const V input = Sigmoid(d, sums[0]), output = Sigmoid(d, sums[1]), forget = Sigmoid(d, sums[2]);
-    const V cell = hn::MulAdd(input, Tanh(d, sums[3]), hn::Mul(forget, hn::LoadU(d, c)));
+    const V input = vm::Sigmoid(d, sums[0]), output = vm::Sigmoid(d, sums[1]), forget = vm::Sigmoid(d, sums[2]);
+    const V cell = hn::MulAdd(input, vm::Tanh(d, sums[3]), hn::Mul(forget, hn::LoadU(d, c)));
     hn::StoreU(cell, d, c);
-    return hn::Mul(output, Tanh(d, cell));
+    return hn::Mul(output, vm::Tanh(d, cell));
   }
 };
 
@@ -94,8 +93,8 @@ struct Gru {
   }
   static HWY_INLINE V Finish(const Direction&, const V (&sums)[kGates], const float* part, float*, V before) {
     const D d;
-    const V update = Sigmoid(d, sums[0]), reset = Sigmoid(d, sums[1]);
-    const V fresh = Tanh(d, hn::MulAdd(reset, sums[2], hn::LoadU(d, part + 2 * hn::Lanes(d))));
+    const V update = vm::Sigmoid(d, sums[0]), reset = vm::Sigmoid(d, sums[1]);
+    const V fresh = vm::Tanh(d, hn::MulAdd(reset, sums[2], hn::LoadU(d, part + 2 * hn::Lanes(d))));
     return hn::MulAdd(hn::Sub(hn::Set(d, 1.0F), update), fresh, hn::Mul(update, before));
   }
 };
@@ -105,7 +104,7 @@ struct Rnn {
   static HWY_INLINE V Start(const Direction&, int64_t, size_t, const float* part) { return hn::LoadU(D(), part); }
   static HWY_INLINE V Finish(const Direction& direction, const V (&sums)[kGates], const float*, float*, V) {
     const D d;
-    if (!direction.relu) return Tanh(d, sums[0]);
+    if (!direction.relu) return vm::Tanh(d, sums[0]);
     return hn::IfThenElse(hn::Gt(sums[0], hn::Zero(d)), sums[0], hn::Zero(d));
   }
 };
@@ -227,27 +226,6 @@ void StepOfAny(const Direction& direction, const Share& share, int64_t step, int
   }
 }
 
-template <bool sigmoid>
-void Apply(const float* x, int64_t count, float* y) {
-  const D d;
-  const auto lanes = static_cast<int64_t>(hn::Lanes(d));
-  HWY_ALIGN float line[hn::MaxLanes(D())] = {};
-  for (int64_t i = 0; i < count; i += lanes) {
-    const auto bytes = static_cast<size_t>(std::min(lanes, count - i)) * sizeof(float);
-    std::memcpy(line, x + i, bytes);
-    const V v = hn::Load(d, line);
-    if constexpr (sigmoid) {
-      hn::Store(Sigmoid(d, v), d, line);
-    } else {
-      hn::Store(Tanh(d, v), d, line);
-    }
-    std::memcpy(y + i, line, bytes);
-  }
-}
-
-void ApplySigmoid(const float* x, int64_t count, float* y) { Apply<true>(x, count, y); }
-void ApplyTanh(const float* x, int64_t count, float* y) { Apply<false>(x, count, y); }
-
 }  // namespace
 }  // namespace pt::recurrent::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
@@ -258,8 +236,6 @@ namespace pt::recurrent {
 HWY_EXPORT(LanesHere);
 HWY_EXPORT(InputPartOfAny);
 HWY_EXPORT(StepOfAny);
-HWY_EXPORT(ApplySigmoid);
-HWY_EXPORT(ApplyTanh);
 
 int64_t Lanes() { return HWY_DYNAMIC_DISPATCH(LanesHere)(); }
 
@@ -270,9 +246,6 @@ void ComputeInputPart(const Direction& direction, const Share& share) {
 void ComputeStep(const Direction& direction, const Share& share, int64_t step, int64_t t) {
   HWY_DYNAMIC_DISPATCH(StepOfAny)(direction, share, step, t);
 }
-
-void SigmoidOf(const float* x, int64_t count, float* y) { HWY_DYNAMIC_DISPATCH(ApplySigmoid)(x, count, y); }
-void TanhOf(const float* x, int64_t count, float* y) { HWY_DYNAMIC_DISPATCH(ApplyTanh)(x, count, y); }
 
 }  // namespace pt::recurrent
 #endif

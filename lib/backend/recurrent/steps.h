@@ -47,8 +47,4 @@ void ComputeInputPart(const Direction& direction, const Share& share);
 // time `t`, Y.
 void ComputeStep(const Direction& direction, const Share& share, int64_t step, int64_t t);
 
-// The gates' functions, for tests: count values each.
-void SigmoidOf(const float* x, int64_t count, float* y);
-void TanhOf(const float* x, int64_t count, float* y);
-
 }  // namespace pt::recurrent

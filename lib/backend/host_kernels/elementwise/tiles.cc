@@ -11,7 +11,6 @@
 #include "lib/backend/host_kernels/elementwise/tiles.h"
 #include "lib/backend/host_kernels/elementwise/wide_tiles.h"
 #include "lib/backend/host_kernels/kernels/bfloat16.h"
-#include "lib/backend/host_kernels/kernels/math-inl.h"
 #include "partitiontuner/graph/visit_type.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -19,6 +18,7 @@ namespace pt::host::HWY_NAMESPACE {
 namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
+namespace vm = vector_math::HWY_NAMESPACE;
 
 using D = hn::ScalableTag<float>;
 using V = hn::Vec<D>;
@@ -75,27 +75,27 @@ PT_VECTOR_FUNCTION(VectorAbs, hn::Abs(x));
 PT_VECTOR_FUNCTION(VectorCeil, hn::Ceil(x));
 PT_VECTOR_FUNCTION(VectorClip, Clamped(d, x, call.p, call.q));
 PT_VECTOR_FUNCTION(VectorDivideBy, hn::Div(x, hn::Set(d, call.p)));
-PT_VECTOR_FUNCTION(VectorErf, ErfOf(d, x));
-PT_VECTOR_FUNCTION(VectorExp, ExpOf(d, x));
+PT_VECTOR_FUNCTION(VectorErf, vm::Erf(d, x));
+PT_VECTOR_FUNCTION(VectorExp, vm::Exp(d, x));
 PT_VECTOR_FUNCTION(VectorFloor, hn::Floor(x));
 PT_VECTOR_FUNCTION(VectorHardSigmoid,
                    Clamped(d, hn::Add(hn::Mul(x, hn::Set(d, call.p)), hn::Set(d, call.q)), 0.0F, 1.0F));
 PT_VECTOR_FUNCTION(VectorHardSwish,
                    hn::Mul(x, Clamped(d, hn::Add(hn::Div(x, hn::Set(d, 6.0F)), hn::Set(d, 0.5F)), 0.0F, 1.0F)));
 PT_VECTOR_FUNCTION(VectorLeakyRelu, hn::IfThenElse(hn::Lt(x, hn::Zero(d)), hn::Mul(x, hn::Set(d, call.p)), x));
-PT_VECTOR_FUNCTION(VectorLog, LogOf(d, x));
+PT_VECTOR_FUNCTION(VectorLog, vm::Log(d, x));
 PT_VECTOR_FUNCTION(VectorNeg, hn::Neg(x));
 PT_VECTOR_FUNCTION(VectorReciprocal, hn::Div(hn::Set(d, 1.0F), x));
 PT_VECTOR_FUNCTION(VectorRelu, hn::IfThenElse(hn::Lt(x, hn::Zero(d)), hn::Zero(d), x));
 PT_VECTOR_FUNCTION(VectorRound, hn::Round(x));
-PT_VECTOR_FUNCTION(VectorSigmoid, SigmoidOf(d, x));
+PT_VECTOR_FUNCTION(VectorSigmoid, vm::Sigmoid(d, x));
 PT_VECTOR_FUNCTION(VectorSign, hn::IfThenElse(hn::IsNaN(x), x,
                                               hn::Sub(hn::IfThenElseZero(hn::Gt(x, hn::Zero(d)), hn::Set(d, 1.0F)),
                                                       hn::IfThenElseZero(hn::Lt(x, hn::Zero(d)), hn::Set(d, 1.0F)))));
-PT_VECTOR_FUNCTION(VectorSoftplus, SoftplusOf(d, x));
+PT_VECTOR_FUNCTION(VectorSoftplus, vm::Softplus(d, x));
 PT_VECTOR_FUNCTION(VectorSqrt, hn::Sqrt(x));
 PT_VECTOR_FUNCTION(VectorSquare, hn::Mul(x, x));
-PT_VECTOR_FUNCTION(VectorTanh, vector_math::HWY_NAMESPACE::Tanh(d, x));
+PT_VECTOR_FUNCTION(VectorTanh, vm::Tanh(d, x));
 #undef PT_VECTOR_FUNCTION
 
 #define PT_VECTOR_FUNCTION2(name, expression) \

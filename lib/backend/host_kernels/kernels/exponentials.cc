@@ -17,7 +17,7 @@ namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-using vector_math::HWY_NAMESPACE::ExpOfMinus;
+using vector_math::HWY_NAMESPACE::FlushedExpOfMinus;
 
 using D = hn::ScalableTag<float>;
 using V = hn::Vec<D>;
@@ -75,7 +75,7 @@ HWY_INLINE void ExponentialsOf(const ScoresCall& call, float* y, const float* ma
     for (int64_t i = begin; i < std::min(call.n, begin + kStretch); i += lanes) {
       for (int64_t r = 0; r < R; ++r) {
         float* at = y + r * call.row_stride + i;
-        const V e = ExpOfMinus(d, hn::Sub(most[r], hn::Load(d, at)));
+        const V e = FlushedExpOfMinus(d, hn::Sub(most[r], hn::Load(d, at)));
         hn::Store(e, d, at);
         sums[r] = hn::Add(sums[r], e);
       }

@@ -8,8 +8,8 @@
 #include <limits>
 #include <type_traits>
 
+#include "lib/backend/host/vector_math-inl.h"
 #include "lib/backend/host_kernels/kernels/fold.h"
-#include "lib/backend/host_kernels/kernels/math-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace pt::host::HWY_NAMESPACE {
@@ -28,7 +28,7 @@ struct Sums {
   template <class D, class HalfD, class V = hn::Vec<D>>
   static HWY_INLINE V Add(D d, HalfD half, V sum, hn::Vec<HalfD> x, hn::Vec<HalfD> shift) {
     if constexpr (kFold == Fold::kSumExp) {
-      return hn::Add(sum, hn::PromoteTo(d, ExpOf(half, hn::Sub(x, shift))));
+      return hn::Add(sum, hn::PromoteTo(d, vector_math::HWY_NAMESPACE::Exp(half, hn::Sub(x, shift))));
     } else {
       const V wide = hn::PromoteTo(d, x);
       if constexpr (kFold == Fold::kSumAbs) return hn::Add(sum, hn::Abs(wide));

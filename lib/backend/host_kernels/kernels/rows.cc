@@ -18,7 +18,7 @@ namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-using vector_math::HWY_NAMESPACE::ExpOfMinus;
+using vector_math::HWY_NAMESPACE::FlushedExpOfMinus;
 
 using D = hn::ScalableTag<float>;
 using V = hn::Vec<D>;
@@ -177,12 +177,12 @@ HWY_INLINE double SumOfExp(const float* x, int64_t n, float most, Keep keep) {
     V sum = hn::Zero(d);
     int64_t i = begin;
     for (; i + lanes <= end; i += lanes) {
-      const V e = ExpOfMinus(d, hn::Sub(shift, hn::LoadU(d, x + i)));
+      const V e = FlushedExpOfMinus(d, hn::Sub(shift, hn::LoadU(d, x + i)));
       keep(i, e, int64_t{0});
       sum = hn::Add(sum, e);
     }
     if (i < end) {
-      const V e = ExpOfMinus(d, hn::Sub(shift, LoadRest(d, x + i, end - i, most)));
+      const V e = FlushedExpOfMinus(d, hn::Sub(shift, LoadRest(d, x + i, end - i, most)));
       keep(i, e, end - i);
       sum = hn::Add(sum, hn::IfThenElseZero(hn::FirstN(d, static_cast<size_t>(end - i)), e));
     }
