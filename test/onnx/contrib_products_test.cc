@@ -125,6 +125,32 @@ TEST_CASE("Contrib, MatMulNBitsUnpacksEightAndTwoBits", "[onnx]") {
   CheckNear(Results(NBits(2, {Constant(Uint8({2, 1}, {0b1101, 0b0110}))}))[0], {2, 2}, {0.2F, -0.6375F, 0.7F, 1.075F});
 }
 
+// Which of the matrix, the scales and the zero points are constants changes nothing: what is computed is unpacked in
+// the run.
+TEST_CASE("Contrib, MatMulNBitsTakesComputedMatrices", "[onnx]") {
+  std::vector<int32_t> groups;
+  for (int32_t i = 0; i < 20; ++i) groups.push_back(i % 2);
+  const Operand by_index = Int32({20}, groups), real = Floats({2, 2}, {1.5F, 2, 7.25F, 8});
+  for (const int64_t bits : {2, 4, 8}) {
+    const Operand packed = bits == 8 ? Uint8({2, 2}, {100, 30, 200, 0}) : Uint8({2, 1}, {0x3A, 0x71});
+    std::vector<std::vector<Operand>> kinds = {{}, {packed}};
+    if (bits < 8) kinds.push_back({real});
+    if (bits == 4) kinds.insert(kinds.end(), {{{}, by_index}, {real, by_index}});
+    for (const auto& optional : kinds) {
+      Single single = NBits(bits, optional);
+      const size_t others = single.inputs.size() - 1;
+      std::vector<float> expected;
+      for (size_t computed = 0; computed < size_t{1} << others; ++computed) {
+        for (size_t i = 0; i < others; ++i) single.inputs[i + 1].constant = (computed >> i & 1) == 0;
+        CAPTURE(bits, optional.size(), computed);
+        const Tensor is = Results(single)[0];
+        if (computed == 0) expected.assign(is.values<float>().begin(), is.values<float>().end());
+        CheckNear(is, {2, 2}, expected);
+      }
+    }
+  }
+}
+
 TEST_CASE("Contrib, MatMulNBitsRefusesWhatDoesNotFit", "[onnx]") {
   const auto with = [](const std::string& name, int64_t value) {
     Single single = NBits(4);
@@ -148,9 +174,9 @@ TEST_CASE("Contrib, MatMulNBitsRefusesWhatDoesNotFit", "[onnx]") {
   CHECK(Mentions(with("weight_prepacked", 1), "weight_prepacked is not supported"));
   CHECK(Mentions(FaultOf(NBits(4, {{}, {}, Floats({3}, {1, 2, 3})})), "its bias has 3 elements where N is 2"));
   CHECK(Mentions(FaultOf(NBits(4, {Constant(Uint8({2}, {1, 2})), {}, Floats({1, 2}, {1, 2})})), "elements where N"));
-  Single computed = NBits(4);
-  computed.inputs[1].constant = false;
-  CHECK(Mentions(FaultOf(computed), "B \"x1\" is computed; an initialiser is needed"));
+  Single signed_bytes = NBits(4);
+  signed_bytes.inputs[1] = Int8({2, 2, 8}, std::vector<int8_t>(32, 1));
+  CHECK(Mentions(FaultOf(signed_bytes), "B \"x1\" is of element type INT8; uint8 is needed"));
   Single missing = NBits(4);
   missing.attributes.erase(missing.attributes.begin());
   CHECK(Mentions(FaultOf(missing), "its attribute K is missing"));
@@ -174,6 +200,14 @@ TEST_CASE("Contrib, GatherBlockQuantizedUnpacksRows", "[onnx]") {
   CHECK(first_of_eight(Constant(Uint8({3, 1}, {0x52, 0x81, 0xF3}))) ==
         std::vector<float>{-4.5F, 1.5F, -12.25F, -5.25F, -1, 1, 2.25F, 5.25F, 0, 0, 0, 0, -1, 3, 0, 5});
   CHECK(first_of_eight({}) == std::vector<float>{-12, -6, 0, 7, -4, -2, 0, 3, 0, 0, 0, 0, -8, -4, 0, 5});
+  // Computed ones are unpacked in the run.
+  for (const bool data_is_constant : {true, false}) {
+    const Tensor all = Results({"GatherBlockQuantized",
+                                {Operand(data, data_is_constant), indices, scales, Uint8({3, 1}, {0x52, 0x81, 0xF3})},
+                                {IntAttribute("block_size", 16)}})[0];
+    const float expected[] = {-4.5F, 1.5F, -12.25F, -5.25F, -1, 1, 2.25F, 5.25F};
+    for (size_t i = 0; i < std::size(expected); ++i) CHECK(all.values<float>()[8 * i] == expected[i]);
+  }
 }
 
 TEST_CASE("Contrib, GatherBlockQuantizedTakesOneIndex", "[onnx]") {
@@ -201,8 +235,6 @@ TEST_CASE("Contrib, WhatGatherBlockQuantizedDoesNotHaveIsRefused", "[onnx]") {
   CHECK(Mentions(refused({IntAttribute("gather_axis", 1)}), "gather_axis and quantize_axis are the same"));
   CHECK(Mentions(refused({IntAttribute("gather_axis", 1), IntAttribute("quantize_axis", 0)}), "needs to be 0"));
   CHECK(Mentions(refused({IntAttribute("quantize_axis", 2)}), "quantize_axis is 2"));
-  CHECK(Mentions(FaultOf({"GatherBlockQuantized", {data, indices, Constant(scales)}, {IntAttribute("block_size", 16)}}),
-                 "an initialiser is needed"));
 }
 
 }  // namespace

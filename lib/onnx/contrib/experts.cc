@@ -141,27 +141,27 @@ Result<std::vector<int64_t>> ThreeDims(const Rewrite& r, int input) {
 }
 
 // One zero point for each of `dims`, whose last dim is packed into whole bytes.
-Result<std::string> ZeroPoints(Rewrite& r, int input, DataType type, int64_t per_byte, std::vector<int64_t> dims) {
-  if (!r.has(input)) return MiddleZeroPoints(r, type, std::move(dims));
+Result<std::string> ZeroPoints(Rewrite& r, int input, const Packing& packing, std::vector<int64_t> dims) {
+  if (!r.has(input)) return MiddleZeroPoints(r, packing, std::move(dims));
+  const int64_t per_byte = packing.per_byte();
   const int64_t count = dims.back(), axis = static_cast<int64_t>(dims.size()) - 1;
   dims.back() = (count + per_byte - 1) / per_byte * per_byte;
   const bool padded = dims.back() != count;
-  PT_ASSIGN(const std::string all, Reinterpret(r, input, "input " + std::to_string(input), type, std::move(dims)));
+  PT_ASSIGN(const std::string all, Reinterpret(r, input, "input " + std::to_string(input), packing, std::move(dims)));
   return padded ? r.Add("Slice", {all, r.AddInts({0}), r.AddInts({count}), r.AddInts({axis})}) : all;
 }
 
 // [experts, out, in] as real numbers.
 Result<std::string> Unpacked(Rewrite& r, const PackedLayer& layer) {
   const int64_t bits = r.Int(layer.bits, r.Int("expert_weight_bits", 4));
-  PT_ASSIGN(const DataType type, PackedType(bits));
-  const int64_t per_byte = 8 / bits;
+  PT_ASSIGN(const Packing packing, PackingOf(r, bits, {layer.weights, layer.zero_points}));
   PT_ASSIGN(std::vector<int64_t> dims, ThreeDims(r, layer.weights));
-  const auto columns = CheckedMul(dims[2], per_byte);
+  const auto columns = CheckedMul(dims[2], packing.per_byte());
   if (!columns || *columns < 1)
     return Rewrite::Invalid("input " + std::to_string(layer.weights) + " has no columns, or too many");
   dims[2] = *columns;
   const std::string label = "input " + std::to_string(layer.weights);
-  PT_ASSIGN(const std::string elements, Reinterpret(r, layer.weights, label, type, dims));
+  PT_ASSIGN(const std::string elements, Reinterpret(r, layer.weights, label, packing, dims));
   if (!r.has(layer.scales)) return Rewrite::Invalid("its input " + std::to_string(layer.scales) + " is missing");
   // Without blocks a row has one scale.
   const int64_t given = r.Int("block_size", 0), block = given > 0 ? given : *columns;
@@ -171,7 +171,7 @@ Result<std::string> Unpacked(Rewrite& r, const PackedLayer& layer) {
   std::string scales = r.in(layer.scales);
   std::vector<int64_t> points = {dims[0], dims[1]};
   if (given > 0) points.push_back(*columns / block);
-  PT_ASSIGN(std::string zeros, ZeroPoints(r, layer.zero_points, type, per_byte, points));
+  PT_ASSIGN(std::string zeros, ZeroPoints(r, layer.zero_points, packing, points));
   if (given <= 0) {
     scales = r.Add("Unsqueeze", {scales, r.AddInts({2})});
     zeros = r.Add("Unsqueeze", {zeros, r.AddInts({2})});

@@ -38,21 +38,20 @@ Result<int64_t> AxisOf(const Rewrite& r, const char* attribute, int64_t otherwis
 
 // Bytes hold several elements of the last dim; rows of zero points end with a byte.
 Status Unpack(Rewrite& r, std::vector<int64_t> data, std::vector<int64_t> scales, Table& table) {
-  const int64_t bits = r.Int("bits", 4);
-  PT_ASSIGN(const DataType type, PackedType(bits));
-  const int64_t per_byte = 8 / bits;
+  PT_ASSIGN(const Packing packing, PackingOf(r, r.Int("bits", 4), {kData, kZeroPoints}));
+  const int64_t per_byte = packing.per_byte();
   if (table.gather != 0) return Rewrite::Invalid("gather_axis of a table of uint8 needs to be 0");
   const auto width = CheckedMul(data.back(), per_byte);
   if (!width) return Rewrite::Invalid("its table is too large");
   data.back() = *width;
-  PT_ASSIGN(table.elements, Reinterpret(r, kData, "data", type, data));
+  PT_ASSIGN(table.elements, Reinterpret(r, kData, "data", packing, data));
   if (!r.has(kZeroPoints)) {
-    PT_ASSIGN(table.zero_points, MiddleZeroPoints(r, type, std::move(scales)));
+    PT_ASSIGN(table.zero_points, MiddleZeroPoints(r, packing, std::move(scales)));
     return {};
   }
   const int64_t count = scales.back();
   scales.back() = (count + per_byte - 1) / per_byte * per_byte;
-  PT_ASSIGN(table.zero_points, Reinterpret(r, kZeroPoints, "zero_points", type, scales));
+  PT_ASSIGN(table.zero_points, Reinterpret(r, kZeroPoints, "zero_points", packing, scales));
   if (scales.back() != count) {
     table.zero_points =
         r.Add("Slice", {table.zero_points, r.AddInts({0}), r.AddInts({count}), r.AddInts({table.rank - 1})});

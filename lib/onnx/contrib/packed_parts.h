@@ -5,17 +5,25 @@
 
 namespace pt::contrib {
 
-// The type of elements of that many bits. Errors: other than 2, 4 and 8.
-Result<DataType> PackedType(int64_t bits);
+// How elements of 2, 4 or 8 bits are held: packed as they are where they are constants, else one a byte, unpacked in
+// the run.
+struct Packing {
+  int64_t bits = 0;
+  DataType type = DataType::kUndefined;          // of an element: of `bits`, or kUint8
+  int64_t per_byte() const { return 8 / bits; }  // elements that the operator's inputs have there
+};
+
+// How the elements of those inputs are held, all alike. Errors: other than 2, 4 and 8 bits.
+Result<Packing> PackingOf(Rewrite& r, int64_t bits, std::initializer_list<int> inputs);
 
 // Errors: block_size is not a power of two, or below 16.
 Status CheckBlock(int64_t block);
 
-// A constant's bytes as elements of that type, with other dims. Errors: it is computed, no uint8, or of another size.
-Result<std::string> Reinterpret(Rewrite& r, int input, const std::string& what, DataType type,
+// An input's bytes as elements, with other dims. Errors: it is not of uint8, or a constant of another size.
+Result<std::string> Reinterpret(Rewrite& r, int input, const std::string& what, const Packing& packing,
                                 std::vector<int64_t> dims);
 
-// Zero points in the middle of what the type holds.
-Result<std::string> MiddleZeroPoints(Rewrite& r, DataType type, std::vector<int64_t> dims);
+// Zero points in the middle of what the elements can be.
+Result<std::string> MiddleZeroPoints(Rewrite& r, const Packing& packing, std::vector<int64_t> dims);
 
 }  // namespace pt::contrib
