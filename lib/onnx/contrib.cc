@@ -3,6 +3,7 @@
 #include <onnx/defs/schema.h>
 
 #include <algorithm>
+#include <limits>
 #include <map>
 
 #include "lib/onnx/contrib/domain.h"
@@ -24,10 +25,10 @@ const std::map<Key, Row>& Table() {
   static const std::map<Key, Row> table = [] {
     std::map<Key, Row> rows;
     for (const auto family :
-         {contrib::ActivationRows, contrib::AttentionRows, contrib::ExpertRows, contrib::GroupedAttentionRows,
-          contrib::MlFeatureRows, contrib::MlLinearRows, contrib::MlModelRows, contrib::NormalizationRows,
-          contrib::PackedGatherRows, contrib::PackedProductRows, contrib::ProductRows, contrib::QuantizedProductRows,
-          contrib::QuantizedRows, contrib::RenamedRows, contrib::RotaryEmbeddingRows}) {
+         {contrib::ActivationRows, contrib::AttentionRows, contrib::ExperimentalRows, contrib::ExpertRows,
+          contrib::GroupedAttentionRows, contrib::MlFeatureRows, contrib::MlLinearRows, contrib::MlModelRows,
+          contrib::NormalizationRows, contrib::PackedGatherRows, contrib::PackedProductRows, contrib::ProductRows,
+          contrib::QuantizedProductRows, contrib::QuantizedRows, contrib::RenamedRows, contrib::RotaryEmbeddingRows}) {
       for (Row& row : family()) rows.emplace(Key(row.domain, row.op), std::move(row));
     }
     return rows;
@@ -42,10 +43,21 @@ const Row* RowOf(const std::string& op, const std::string& domain) {
 
 // ---- operators in the default domain ----
 
-// Those that ONNX Runtime takes there at any opset, as ONNX defines them later or not at all.
+// Those that ONNX Runtime takes there: at any opset, before ONNX defined them, or while ONNX had them on trial.
 bool IsStray(const proto::NodeProto& node, int64_t opset) {
+  static const std::map<std::string_view, int64_t> before = {
+      {"Affine", 10},
+      {"Crop", 10},
+      {"DynamicSlice", 10},
+      {"ImageScaler", 10},
+      {"LayerNormalization", 17},
+      {"ParametricSoftplus", 10},
+      {"Scale", 10},
+      {"ScaledTanh", 10},
+      {"SimplifiedLayerNormalization", std::numeric_limits<int64_t>::max()}};
   if (!IsDefaultDomain(node.domain())) return false;
-  return node.op_type() == "SimplifiedLayerNormalization" || (node.op_type() == "LayerNormalization" && opset < 17);
+  const auto at = before.find(node.op_type());
+  return at != before.end() && opset < at->second;
 }
 
 // Of a model or a function.

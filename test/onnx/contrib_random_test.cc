@@ -16,6 +16,7 @@ struct Operator {
 };
 
 const std::vector<Operator> kOperators = {
+    {"Affine", 1, {{"alpha", 'f'}, {"beta", 'f'}}},
     {"Attention",
      7,
      {{"num_heads", 'i'},
@@ -25,8 +26,10 @@ const std::vector<Operator> kOperators = {
       {"mask_filter_value", 'f'}}},
     {"BiasGelu", 2},
     {"CDist", 2, {{"metric", 's'}}},
+    {"Crop", 1, {{"border", 'I'}, {"scale", 'I'}}},
     {"DequantizeLinear", 3, {{"axis", 'i'}, {"block_size", 'i'}}},
     {"DynamicQuantizeMatMul", 5},
+    {"DynamicSlice", 4},
     {"EmbedLayerNormalization", 9, {{"epsilon", 'f'}, {"mask_index_type", 'i'}}},
     {"ExpandDims", 2},
     {"FastGelu", 2},
@@ -50,6 +53,7 @@ const std::vector<Operator> kOperators = {
       {"scale", 'f'},
       {"smooth_softmax", 'i'},
       {"softcap", 'f'}}},
+    {"ImageScaler", 1, {{"bias", 'F'}, {"scale", 'f'}}},
     {"Inverse", 1},
     {"LayerNormalization", 3, {{"axis", 'i'}, {"epsilon", 'f'}, {"stash_type", 'i'}}},
     {"MatMulIntegerToFloat", 7},
@@ -58,6 +62,7 @@ const std::vector<Operator> kOperators = {
     {"MultiHeadAttention", 8, {{"num_heads", 'i'}, {"unidirectional", 'i'}, {"scale", 'f'}}},
     {"NhwcMaxPool", 1, {{"ceil_mode", 'i'}, {"kernel_shape", 'I'}, {"pads", 'I'}, {"strides", 'I'}}},
     {"Pad", 3, {{"mode", 's'}}},
+    {"ParametricSoftplus", 1, {{"alpha", 'f'}, {"beta", 'f'}}},
     {"QAttention", 9, {{"num_heads", 'i'}, {"unidirectional", 'i'}, {"scale", 'f'}}},
     {"QGemm", 9, {{"alpha", 'f'}, {"transA", 'i'}, {"transB", 'i'}}},
     {"QLinearAdd", 8},
@@ -75,6 +80,8 @@ const std::vector<Operator> kOperators = {
     {"QuickGelu", 1, {{"alpha", 'f'}}},
     {"Range", 3},
     {"RotaryEmbedding", 4, {{"interleaved", 'i'}, {"num_heads", 'i'}, {"rotary_embedding_dim", 'i'}}},
+    {"Scale", 1, {{"scale", 'f'}}},
+    {"ScaledTanh", 1, {{"alpha", 'f'}, {"beta", 'f'}}},
     {"SimplifiedLayerNormalization", 2, {{"axis", 'i'}, {"epsilon", 'f'}}},
     {"SkipLayerNormalization", 5, {{"epsilon", 'f'}}},
     {"SkipSimplifiedLayerNormalization", 4, {{"epsilon", 'f'}}},

@@ -88,6 +88,9 @@ class Rewrite {
                                     const std::vector<int>& renamed);
   // A node with all outputs of the rewritten one.
   void FinishAll(const std::string& op, const std::vector<std::string>& inputs, const Attributes& attributes = {});
+  // The same with those of its first `count` outputs that are wanted.
+  void FinishFirst(int count, const std::string& op, const std::vector<std::string>& inputs,
+                   const Attributes& attributes = {});
 
   std::string AddInts(const std::vector<int64_t>& values);   // a vector
   std::string AddScalar(int32_t element_type, float value);  // no dims
@@ -134,6 +137,7 @@ struct Row {
 
 std::vector<Row> ActivationRows();
 std::vector<Row> AttentionRows();
+std::vector<Row> ExperimentalRows();
 std::vector<Row> ExpertRows();
 std::vector<Row> GroupedAttentionRows();
 std::vector<Row> MlFeatureRows();
