@@ -52,6 +52,7 @@ class Case:
     domain: str = DOMAIN
     names: list = None  # of the node's inputs where they differ from `inputs`
     opset: int = 0  # of the default domain; 0: drawn
+    sized: bool = False  # whether all dims need to be numbers
     trailing: list = None  # absent inputs behind all others, where those are written out
 
     def write_out(self):
@@ -66,7 +67,7 @@ class Case:
     def model(self, rng):
         """The model; dims of its inputs are numbers, or names."""
         opset = self.opset or int(rng.choice([13, 17, 21]))
-        named = rng.random() < 0.3
+        named = rng.random() < 0.3 and not self.sized
         given = {name: array for name, array in self.inputs.items() if array is not None}
         infos = [helper.make_tensor_value_info(
                      name, helper.np_dtype_to_tensor_dtype(array.dtype),
@@ -111,6 +112,11 @@ def dims_of(rng, rank):
     return [size(rng) for _ in range(rank)]
 
 
+def some_constant(rng, *names):
+    """All of them, or some."""
+    return names if rng.random() < 0.5 else tuple(name for name in names if rng.random() < 0.5)
+
+
 def broadcastable(rng, dims):
     """Dims that broadcast to those."""
     kept = [d if rng.random() < 0.7 else 1 for d in dims]
@@ -138,6 +144,61 @@ def QuickGelu(rng):
     return Case("QuickGelu", {"x": 3 * floats(rng, *dims_of(rng, size(rng, 1, 4)))}, [("y", np.float32)], attributes)
 
 
+# ---- on trial in ONNX before opset 10 ----
+
+def trial(operator, rng, x, attributes):
+    return Case(operator, {"x": x}, [("y", np.float32)], attributes, domain="", opset=int(rng.choice([7, 8, 9])),
+                sized=operator in ("Crop", "ImageScaler"))
+
+
+def given(rng, **attributes):
+    return {name: value for name, value in attributes.items() if rng.random() < 0.7}
+
+
+def number(rng):
+    return float(rng.uniform(-2, 2))
+
+
+def Affine(rng):
+    return trial("Affine", rng, floats(rng, *dims_of(rng, size(rng, 1, 4))), given(rng, alpha=number(rng), beta=number(rng)))
+
+
+def Scale(rng):
+    return trial("Scale", rng, floats(rng, *dims_of(rng, size(rng, 1, 4))), given(rng, scale=number(rng)))
+
+
+def ScaledTanh(rng):
+    return trial("ScaledTanh", rng, floats(rng, *dims_of(rng, size(rng, 1, 4))), {"alpha": number(rng), "beta": number(rng)})
+
+
+def ParametricSoftplus(rng):
+    return trial("ParametricSoftplus", rng, floats(rng, *dims_of(rng, size(rng, 1, 4))),
+                 {"alpha": number(rng), "beta": number(rng)})
+
+
+def ImageScaler(rng):
+    x = floats(rng, *dims_of(rng, 4))
+    return trial("ImageScaler", rng, x, {"bias": [number(rng) for _ in range(x.shape[1])], **given(rng, scale=number(rng))})
+
+
+def Crop(rng):
+    x = floats(rng, *dims_of(rng, 4))
+    left, top = (int(rng.integers(0, d)) for d in (x.shape[3], x.shape[2]))
+    attributes = {"border": [left, top, int(rng.integers(0, x.shape[3] - left)), int(rng.integers(0, x.shape[2] - top))]}
+    if rng.random() < 0.5:
+        attributes["scale"] = [size(rng, 1, x.shape[2] - top), size(rng, 1, x.shape[3] - left)]
+    return trial("Crop", rng, x, attributes)
+
+
+def DynamicSlice(rng):
+    x, type = floats(rng, *dims_of(rng, size(rng, 1, 4))), rng.choice([np.int32, np.int64])
+    axes = rng.permutation(x.ndim)[:size(rng, 1, x.ndim)] if rng.random() < 0.5 else np.arange(x.ndim)
+    count = len(axes)
+    inputs = {"x": x, "starts": rng.integers(-3, 4, count).astype(type), "ends": rng.integers(-3, 9, count).astype(type),
+              "axes": axes.astype(type)}
+    return Case("DynamicSlice", inputs, [("y", np.float32)], domain="", opset=9)
+
+
 # ---- normalisation ----
 
 def epsilon(rng):
@@ -150,19 +211,25 @@ def skip_inputs(rng):
     return floats(rng, batch, length, hidden), floats(rng, *skip), hidden
 
 
+def skip_outputs(rng):
+    """The result, and each of the others or not."""
+    others = [(name, np.float32) if rng.random() < 0.4 else ("", None) for name in ("mean", "inv_std_var", "sum")]
+    while others and not others[-1][0]:
+        others.pop()
+    return [("y", np.float32)] + others
+
+
 def SkipLayerNormalization(rng):
     x, skip, hidden = skip_inputs(rng)
     inputs = {"x": x, "skip": skip, "gamma": floats(rng, hidden), "beta": maybe(rng, floats(rng, hidden)),
               "bias": maybe(rng, floats(rng, hidden))}
-    outputs = [("y", np.float32)] + ([("", None), ("", None), ("sum", np.float32)] if rng.random() < 0.5 else [])
-    return Case("SkipLayerNormalization", inputs, outputs, epsilon(rng), ("gamma", "beta", "bias"))
+    return Case("SkipLayerNormalization", inputs, skip_outputs(rng), epsilon(rng), ("gamma", "beta", "bias"))
 
 
 def SkipSimplifiedLayerNormalization(rng):
     x, skip, hidden = skip_inputs(rng)
     inputs = {"x": x, "skip": skip, "gamma": floats(rng, hidden), "bias": maybe(rng, floats(rng, hidden))}
-    outputs = [("y", np.float32)] + ([("", None), ("", None), ("sum", np.float32)] if rng.random() < 0.5 else [])
-    return Case("SkipSimplifiedLayerNormalization", inputs, outputs, epsilon(rng), ("gamma", "bias"))
+    return Case("SkipSimplifiedLayerNormalization", inputs, skip_outputs(rng), epsilon(rng), ("gamma", "bias"))
 
 
 def SimplifiedLayerNormalization(rng):
@@ -171,7 +238,7 @@ def SimplifiedLayerNormalization(rng):
     attributes = {"axis": axis, **epsilon(rng)}
     scale = dims[axis:]
     return Case("SimplifiedLayerNormalization", {"x": floats(rng, *dims), "scale": floats(rng, *scale)},
-                [("y", np.float32)], attributes, ("scale",), domain="")
+                [("y", np.float32)] + [("inv_std_var", np.float32)] * (rng.random() < 0.5), attributes, ("scale",), domain="")
 
 
 def LayerNormalization(rng):
@@ -620,7 +687,7 @@ def MatMulNBits(rng):
     if rng.random() < 0.3:
         attributes["accuracy_level"] = int(rng.integers(0, 4))
     return Case("MatMulNBits", inputs, [("y", np.float32)], attributes,
-                ("b", "scales", "zero_points", "g_idx", "bias"))
+                some_constant(rng, "b", "scales", "zero_points", "g_idx") + ("bias",))
 
 
 def GatherBlockQuantized(rng):
@@ -633,7 +700,8 @@ def GatherBlockQuantized(rng):
               "zero_points": maybe(rng, bytes_of(rng, np.uint8, rows, -(-blocks * bits // 8)))}
     attributes = {"bits": bits, "block_size": block, "gather_axis": int(rng.choice([0, -2])),
                   "quantize_axis": int(rng.choice([1, -1]))}
-    return Case("GatherBlockQuantized", inputs, [("y", np.float32)], attributes, ("data", "scales", "zero_points"))
+    return Case("GatherBlockQuantized", inputs, [("y", np.float32)], attributes,
+                some_constant(rng, "data", "scales", "zero_points"), sized=True)
 
 
 def QAttention(rng):
@@ -691,7 +759,8 @@ def QMoE(rng):
                        name + "_bias": maybe(rng, floats(rng, experts, out))})
         zeros[name + "_zeros"] = maybe(rng, bytes_of(rng, np.uint8, experts, *packed))
     inputs.update({"third": None, "third_scales": None, "third_bias": None, **zeros})
-    return Case("QMoE", inputs, [("y", np.float32)], attributes, tuple(name for name in inputs if name not in ("x", "router")))
+    return Case("QMoE", inputs, [("y", np.float32)], attributes,
+                some_constant(rng, *(name for name in inputs if name not in ("x", "router"))), sized=True)
 
 
 # ---- what ONNX has as well ----
@@ -761,8 +830,8 @@ def Inverse(rng):
 
 
 OPERATORS = {f.__name__: f for f in (
-    Attention, BiasGelu, CDist, DequantizeLinear, DynamicQuantizeMatMul, EmbedLayerNormalization, ExpandDims, FastGelu, FusedConv, FusedGemm, FusedMatMul, GatherBlockQuantized, GatherND, Gelu, GridSample,
-    GroupQueryAttention, Inverse, LayerNormalization, MatMulIntegerToFloat, MatMulNBits, MoE, MultiHeadAttention, NhwcMaxPool, Pad, QAttention, QGemm, QLinearAdd, QLinearAveragePool,
+    Affine, Attention, BiasGelu, CDist, Crop, DequantizeLinear, DynamicQuantizeMatMul, DynamicSlice, EmbedLayerNormalization, ExpandDims, FastGelu, FusedConv, FusedGemm, FusedMatMul, GatherBlockQuantized, GatherND, Gelu, GridSample,
+    GroupQueryAttention, ImageScaler, Inverse, LayerNormalization, MatMulIntegerToFloat, MatMulNBits, MoE, MultiHeadAttention, NhwcMaxPool, Pad, ParametricSoftplus, QAttention, QGemm, QLinearAdd, QLinearAveragePool,
     QLinearConcat, QLinearGlobalAveragePool, QLinearLeakyRelu, QLinearMul, QLinearSigmoid,
-    QLinearSoftmax, QLinearWhere, QMoE, QuantizeLinear, QuickGelu, Range, RotaryEmbedding, SimplifiedLayerNormalization, SkipLayerNormalization,
+    QLinearSoftmax, QLinearWhere, QMoE, QuantizeLinear, QuickGelu, Range, RotaryEmbedding, Scale, ScaledTanh, SimplifiedLayerNormalization, SkipLayerNormalization,
     SkipSimplifiedLayerNormalization, TransposeMatMul, Trilu, Unique)}

@@ -12,23 +12,33 @@ Status Gelu(Rewrite& r) {
   return {};
 }
 
-// ONNX Runtime's bias has one dim, that of X's last. Add would take more.
-Result<std::string> Biased(Rewrite& r, const std::string& x, const std::string& bias) {
-  const auto rank = r.rank(bias);
+// ONNX Runtime's kernels take a bias of one dim, that of X's last. Add would take more.
+Result<std::string> Biased(Rewrite& r) {
+  const auto rank = r.rank(r.in(1)), length = r.dim(r.in(1), 0), columns = r.dim(r.in(0), -1);
   if (rank && *rank != 1) return Rewrite::Invalid("its bias has " + std::to_string(*rank) + " dims; it needs one");
-  return r.Add("Add", {x, bias});
+  if (length && columns && *length != *columns) {
+    return Rewrite::Invalid("its bias has " + std::to_string(*length) +
+                            " elements where the last dim of its input is " + std::to_string(*columns));
+  }
+  return r.Add("Add", {r.in(0), r.in(1)});
 }
 
 Status BiasGelu(Rewrite& r) {
-  PT_ASSIGN(const std::string x, Biased(r, r.in(0), r.in(1)));
+  PT_ASSIGN(const std::string x, Biased(r));
   r.Finish(0, "Gelu", {x});
   return {};
 }
 
+// Of 16 bits ONNX Runtime has no kernel: there it runs the operator's definition, whose Add broadcasts.
 Status FastGelu(Rewrite& r) {
   std::string x = r.in(0);
   if (r.has(1)) {
-    PT_ASSIGN(x, Biased(r, x, r.in(1)));
+    const auto type = r.element_type(x);
+    if (type == proto::TensorProto::FLOAT16 || type == proto::TensorProto::BFLOAT16) {
+      x = r.Add("Add", {x, r.in(1)});
+    } else {
+      PT_ASSIGN(x, Biased(r));
+    }
   }
   r.Finish(0, "Gelu", {x}, {TextAttribute("approximate", "tanh")});
   return {};

@@ -17,9 +17,32 @@ Status LayerNormalization(Rewrite& r) {
   return {};
 }
 
+// What ONNX Runtime saves of rows for training, in float32: 1 / √(mean of squares + epsilon), over the axes from `axis`
+// on, of the sum of those inputs.
+Status FinishInverse(Rewrite& r, int output, std::initializer_list<int> terms, int64_t axis, float epsilon) {
+  std::vector<int64_t> axes = {axis};
+  if (axis != -1) {
+    PT_ASSIGN(const int64_t rank, r.NeedRank(r.in(0), "X"));
+    if (axis < -rank || axis >= rank) {
+      return Rewrite::Invalid("axis is " + std::to_string(axis) + " of a tensor of " + std::to_string(rank) + " dims");
+    }
+    for (int64_t next = axis + 1; next < (axis < 0 ? 0 : rank); ++next) axes.push_back(next);
+  }
+  std::string real;
+  for (const int term : terms) {
+    if (!r.has(term)) continue;
+    const std::string next = r.Add("Cast", {r.in(term)}, {IntAttribute("to", proto::TensorProto::FLOAT)});
+    real = real.empty() ? next : r.Add("Add", {real, next});
+  }
+  const std::string squares = r.Add("ReduceMean", {r.Add("Mul", {real, real}), r.AddInts(axes)});
+  const std::string shifted = r.Add("Add", {squares, r.AddScalar(proto::TensorProto::FLOAT, epsilon)});
+  r.Finish(output, "Reciprocal", {r.Add("Sqrt", {shifted})});
+  return {};
+}
+
 Status SimplifiedLayerNormalization(Rewrite& r) {
   r.Finish(0, "RMSNormalization", {r.in(0), r.in(1)}, r.Copies({"axis", "epsilon", "stash_type"}));
-  return {};
+  return r.wants(1) ? FinishInverse(r, 1, {0}, r.Int("axis", -1), r.Float("epsilon", 1e-5F)) : Status();
 }
 
 // input + skip + bias, which is an output of its own if it is asked for. `skip` may lack the batch, or have one of 1.
@@ -41,16 +64,23 @@ Status SkipLayerNormalization(Rewrite& r) {
   PT_ASSIGN(const std::string sum, Sum(r, 4, 3));
   std::vector<std::string> inputs = {sum, r.in(2)};
   if (r.has(3)) inputs.push_back(r.in(3));
-  r.Finish(0, "LayerNormalization", inputs,
-           {IntAttribute("axis", -1), FloatAttribute("epsilon", r.Float("epsilon", kSkipEpsilon))});
+  r.FinishFirst(3, "LayerNormalization", inputs,
+                {IntAttribute("axis", -1), FloatAttribute("epsilon", r.Float("epsilon", kSkipEpsilon))});
   return {};
 }
 
 Status SkipSimplifiedLayerNormalization(Rewrite& r) {
-  PT_ASSIGN(const std::string sum, Sum(r, 3, 3));
-  r.Finish(0, "RMSNormalization", {sum, r.in(2)},
-           {IntAttribute("axis", -1), FloatAttribute("epsilon", r.Float("epsilon", kSkipEpsilon))});
-  return {};
+  constexpr int kBias = 3;
+  PT_ASSIGN(const std::string sum, Sum(r, kBias, 3));
+  const float epsilon = r.Float("epsilon", kSkipEpsilon);
+  r.Finish(0, "RMSNormalization", {sum, r.in(2)}, {IntAttribute("axis", -1), FloatAttribute("epsilon", epsilon)});
+  // Rows have no mean: ONNX Runtime gives zeros.
+  if (r.wants(1)) {
+    const std::string rows = r.Add("Shape", {sum}, {IntAttribute("end", -1)});
+    const std::string dims = r.Add("Concat", {rows, r.AddInts({1})}, {IntAttribute("axis", 0)});
+    r.Finish(1, "Expand", {r.AddZero(proto::TensorProto::FLOAT), dims});
+  }
+  return r.wants(2) ? FinishInverse(r, 2, {0, 1, kBias}, -1, epsilon) : Status();
 }
 
 // Tokens that count in each entry of the batch, for Attention.
@@ -112,6 +142,12 @@ void InferSkip(proto::InferenceContext& context) {
   LikeFirst(context);
   CopyElementType(context, 3, 0);
   CopyShape(context, 3, 0);
+  for (size_t saved : {1, 2}) SetElementType(context, saved, proto::TensorProto::FLOAT);
+}
+
+void InferSimplified(proto::InferenceContext& context) {
+  LikeFirst(context);
+  SetElementType(context, 1, proto::TensorProto::FLOAT);
 }
 
 void InferEmbed(proto::InferenceContext& context) {
@@ -139,19 +175,19 @@ std::vector<Row> NormalizationRows() {
       {"LayerNormalization", {"X", "Scale", "B?"}, {"Y", "Mean", "InvStdDev"}, layer, LikeFirst, LayerNormalization},
       {"SimplifiedLayerNormalization",
        {"X", "scale"},
-       {"Y", "-inv_std_var"},
+       {"Y", "inv_std_var"},
        layer,
-       LikeFirst,
+       InferSimplified,
        SimplifiedLayerNormalization},
       {"SkipLayerNormalization",
        {"input", "skip", "gamma", "beta?", "bias?"},
-       {"output", "-mean", "-inv_std_var", "input_skip_bias_sum"},
+       {"output", "mean", "inv_std_var", "input_skip_bias_sum"},
        {{"epsilon", A::FLOAT}},
        InferSkip,
        SkipLayerNormalization},
       {"SkipSimplifiedLayerNormalization",
        {"input", "skip", "gamma", "bias?"},
-       {"output", "-mean", "-inv_std_var", "input_skip_bias_sum"},
+       {"output", "mean", "inv_std_var", "input_skip_bias_sum"},
        {{"epsilon", A::FLOAT}},
        InferSkip,
        SkipSimplifiedLayerNormalization},

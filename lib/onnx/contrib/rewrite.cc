@@ -201,6 +201,13 @@ void Rewrite::FinishAll(const std::string& op, const std::vector<std::string>& i
   *Append(op, inputs, attributes).mutable_output() = node_.output();
 }
 
+void Rewrite::FinishFirst(int count, const std::string& op, const std::vector<std::string>& inputs,
+                          const Attributes& attributes) {
+  while (count > 0 && !wants(count - 1)) --count;
+  proto::NodeProto& node = Append(op, inputs, attributes);
+  for (int output = 0; output < count; ++output) node.add_output(node_.output(output));
+}
+
 std::string Rewrite::AddConstant(proto::TensorProto tensor) {
   proto::NodeProto& node = Append("Constant", {}, {proto::MakeAttribute("value", std::move(tensor))});
   node.clear_domain();  // the same in all opsets, and the loader looks for it
