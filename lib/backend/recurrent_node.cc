@@ -65,23 +65,19 @@ bool AreNames(std::string_view a, std::string_view b) {
   });
 }
 
-Status ReadActivations(const Node& node, RecurrentNode& n) {
-  const Attribute* given = node.find("activations");
-  if (given == nullptr) return {};
-  const auto* names = std::get_if<std::vector<std::string>>(given);
-  if (names == nullptr) return NotUsual("activations is not a list of names");
-  if (names->empty()) return {};
+Status CheckActivations(const std::vector<std::string>& names, RecurrentNode& n) {
+  if (names.empty()) return {};
   const std::vector<std::string_view> defaults =
       n.cell == RecurrentCell::kLstm  ? std::vector<std::string_view>{"Sigmoid", "Tanh", "Tanh"}
       : n.cell == RecurrentCell::kGru ? std::vector<std::string_view>{"Sigmoid", "Tanh"}
                                       : std::vector<std::string_view>{"Tanh"};
-  n.relu = n.cell == RecurrentCell::kRnn && AreNames(names->front(), "Relu");
-  if (names->size() != defaults.size() * static_cast<size_t>(n.directions)) {
+  n.relu = n.cell == RecurrentCell::kRnn && AreNames(names.front(), "Relu");
+  if (names.size() != defaults.size() * static_cast<size_t>(n.directions)) {
     return NotUsual("its activations do not fit its gates");
   }
-  for (size_t i = 0; i < names->size(); ++i) {
-    if (!AreNames((*names)[i], n.relu ? "Relu" : defaults[i % defaults.size()])) {
-      return NotUsual("activation " + (*names)[i] + " is not the usual one");
+  for (size_t i = 0; i < names.size(); ++i) {
+    if (!AreNames(names[i], n.relu ? "Relu" : defaults[i % defaults.size()])) {
+      return NotUsual("activation " + names[i] + " is not the usual one");
     }
   }
   return {};
@@ -111,7 +107,7 @@ Status ReadAttributes(const Node& node, RecurrentNode& n) {
   n.reverse = said->direction == RecurrenceDirection::kReverse;
   if (said->clip > 0) return NotUsual("it clips");
   if (said->input_forget) return NotUsual("it couples the input and forget gates");
-  return ReadActivations(node, n);
+  return CheckActivations(said->activations, n);
 }
 
 Status ReadOperands(const Graph& graph, const Node& node, RecurrentNode& n) {

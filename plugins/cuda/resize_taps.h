@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "partitiontuner/backend/resize_node.h"
+#include "partitiontuner/graph/operators/resize.h"
 #include "plugins/cuda/site.h"
 
 namespace pt::cuda {

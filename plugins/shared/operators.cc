@@ -4,8 +4,8 @@
 #include <array>
 #include <cmath>
 
-#include "partitiontuner/backend/resize_node.h"
 #include "partitiontuner/graph/operators/normalizations.h"
+#include "partitiontuner/graph/operators/resize.h"
 #include "partitiontuner/platform/discover.h"
 
 namespace pt::plugins {

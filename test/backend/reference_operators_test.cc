@@ -237,6 +237,20 @@ TEST_CASE("BitCast, KeepsBitsAndRefusesOtherWidths", "[backend]") {
   }
 }
 
+TEST_CASE("NamedTypes, NumbersThatAreNoTypeAreRefused", "[backend]") {
+  const Tensor x = Tensor::Float32({2, 2}, {1, 2, 3, 4}), scale = Tensor::Float32({}, {1});
+  for (const char* node : {"QuantizeLinear(x, s) output_dtype=40", "Cast(x) to=27", "EyeLike(x) dtype=27"}) {
+    INFO(node);
+    const Graph graph =
+        ParseGraph("opset 25\ninput x float32[2,2]\ninput s float32[]\ny = " + std::string(node) + "\noutput y\n")
+            .value();
+    const bool scaled = graph.nodes()[0].inputs.size() == 2;
+    const auto results = EvaluateNode(graph, NodeId(0u), scaled ? std::vector{x, scale} : std::vector{x});
+    REQUIRE_FALSE(results.ok());
+    CHECK(results.error().code == ErrorCode::kInvalidInput);
+  }
+}
+
 TEST_CASE("SwiGLU, GatesOneInputByTheOther", "[backend]") {
   const Graph graph =
       ParseGraph("opset 28\ninput a float32[3]\ninput b float32[3]\ny = SwiGLU(a, b) alpha=2.0\noutput y\n").value();

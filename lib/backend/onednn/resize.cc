@@ -1,11 +1,12 @@
 // Resize as oneDNN's resampling, offered only where both make every element of the result of the same ones: the two
 // definitions differ in rounding and edges for many modes, so the weights themselves are compared.
+#include "partitiontuner/graph/operators/resize.h"
+
 #include <algorithm>
 #include <cmath>
 #include <map>
 
 #include "lib/backend/onednn/family.h"
-#include "partitiontuner/backend/resize_node.h"
 
 namespace pt::onednn {
 namespace {

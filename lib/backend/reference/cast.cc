@@ -11,6 +11,8 @@
 #include "lib/backend/reference/operator.h"
 #include "lib/backend/reference/small_floats.h"
 #include "lib/backend/reference/types.h"
+#include "partitiontuner/graph/operators/named_types.h"
+#include "partitiontuner/graph/operators/or_refuse.h"
 
 namespace pt::reference {
 namespace {
@@ -154,7 +156,7 @@ Result<Routine> CastTo(Site& site, DataType to) {
   if (site.node.string_or("round_mode", "up") != "up")
     return site.Unsupported("is supported with round_mode \"up\" only");
   PT_CHECK_OK(site.Out(0, to, site.in[0].dims));
-  const bool saturate = site.node.int_or("saturate", 1) != 0;
+  const bool saturate = Saturates(site.node);
   return Routine{[=, count = site.in[0].count()](const Run& run) -> Status {
     ParallelRanges(run.team, count, 2, [&](int64_t begin, int64_t end) {
       Convert(from, to, saturate, run.in<void>(0), run.out<void>(), begin, end);
@@ -165,11 +167,8 @@ Result<Routine> CastTo(Site& site, DataType to) {
 
 Result<Routine> Cast(Site& site) {
   PT_CHECK_OK(site.NeedInputs(1, 1));
-  const int64_t to = site.node.int_or("to", 0);
-  if (to < 1 || to > 26)
-    return site.Invalid("unknown target type " + std::to_string(to) +
-                        "; expected a number of TensorProto.DataType, 1 to 26");
-  return CastTo(site, static_cast<DataType>(to));
+  PT_ASSIGN(const DataType to, OrInvalid(ReadNamedType(site.node, "to"), site));
+  return CastTo(site, to);
 }
 
 Result<Routine> CastLike(Site& site) {
@@ -180,11 +179,10 @@ Result<Routine> CastLike(Site& site) {
 // The same bits under another type's name.
 Result<Routine> BitCast(Site& site) {
   PT_CHECK_OK(site.NeedInputs(1, 1));
-  const int64_t named = site.node.int_or("to", 0);
-  const DataType from = site.in[0].type,
-                 to = named >= 1 && named <= 26 ? static_cast<DataType>(named) : DataType::kUndefined;
+  PT_ASSIGN(const DataType to, OrInvalid(ReadNamedType(site.node, "to"), site));
+  const DataType from = site.in[0].type;
   if (BitsOf(to) == 0 || BitsOf(to) != BitsOf(from)) {
-    return site.Invalid("type " + std::to_string(named) + " does not have the bits of " +
+    return site.Invalid(std::string(DataTypeName(to)) + " does not have the bits of " +
                         std::string(DataTypeName(from)));
   }
   PT_CHECK_OK(site.Out(0, to, site.in[0].dims));

@@ -10,6 +10,8 @@
 #include "lib/backend/reference/feeding.h"
 #include "lib/backend/reference/operator.h"
 #include "lib/backend/reference/types.h"
+#include "partitiontuner/graph/operators/named_types.h"
+#include "partitiontuner/graph/operators/or_refuse.h"
 
 namespace pt::reference {
 namespace {
@@ -122,7 +124,7 @@ Result<Routine> Range(Site& site) {
 Result<Routine> EyeLike(Site& site) {
   PT_CHECK_OK(site.NeedInputs(1, 1));
   if (site.in[0].rank() != 2) return site.Invalid("its input is not a matrix");
-  PT_ASSIGN(const DataType type, NamedType(site, "dtype", site.in[0].type));
+  PT_ASSIGN(const DataType type, OrInvalid(ReadNamedType(site.node, "dtype", site.in[0].type), site));
   if (!CanCast(DataType::kFloat32, type) || type == DataType::kFloat8E8M0) return UnsupportedType(site, type);
   PT_CHECK_OK(site.Out(0, type, site.in[0].dims));
   const int64_t rows = site.in[0].dims[0], cols = site.in[0].dims[1], k = site.node.int_or("k", 0);
@@ -147,7 +149,7 @@ Result<Routine> EyeLike(Site& site) {
 Result<Routine> CosineWindow(Site& site, double a0, double a1, double a2) {
   PT_CHECK_OK(site.NeedInputs(1, 1));
   if (site.in[0].count() != 1 || !IsIndexType(site.in[0].type)) return site.Invalid("the size is not an integer");
-  PT_ASSIGN(const DataType type, NamedType(site, "output_datatype", DataType::kFloat32));
+  PT_ASSIGN(const DataType type, OrInvalid(ReadNamedType(site.node, "output_datatype", DataType::kFloat32), site));
   int64_t size = 0;
   if (site.is_constant(0)) {
     size = site.in[0].constant->ToInts()[0];

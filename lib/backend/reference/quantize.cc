@@ -11,6 +11,7 @@
 #include "lib/backend/reference/types.h"
 #include "partitiontuner/graph/linear_quantisation.h"
 #include "partitiontuner/graph/operators/axis.h"
+#include "partitiontuner/graph/operators/named_types.h"
 #include "partitiontuner/graph/operators/or_refuse.h"
 
 namespace pt::reference {
@@ -81,10 +82,8 @@ void StoreNumber(DataType type, double number, bool saturate, void* data, int64_
 Result<Routine> QuantizeLinear(Site& site) {
   PT_CHECK_OK(site.NeedInputs(2, 3));
   PT_ASSIGN(const ParameterIndex index, ReadParameters(site));
-  const int64_t named = site.node.int_or("output_dtype", 0);
-  const DataType to = site.has(2)                ? site.in[2].type
-                      : named > 0 && named <= 26 ? static_cast<DataType>(named)
-                                                 : DataType::kUint8;
+  PT_ASSIGN(const DataType named, OrInvalid(ReadNamedType(site.node, "output_dtype", DataType::kUint8), site));
+  const DataType to = site.has(2) ? site.in[2].type : named;
   const std::optional<IntegerRange> range = RangeOf(to);
   if (!range && !SmallFloatOf(to)) return site.Unsupported("is not supported to " + std::string(DataTypeName(to)));
   if (site.in[0].type != DataType::kFloat32 && site.in[0].type != DataType::kInt32) {
@@ -92,7 +91,7 @@ Result<Routine> QuantizeLinear(Site& site) {
   }
   PT_CHECK_OK(site.Out(0, to, site.in[0].dims));
   const DataType from = site.in[0].type, scale_type = site.in[1].type;
-  const bool saturate = site.node.int_or("saturate", 1) != 0, shifted = site.has(2);
+  const bool saturate = Saturates(site.node), shifted = site.has(2);
   const bool one_zero = shifted && site.in[2].count() == 1;
   return Routine{[=, count = site.in[0].count()](const Run& run) -> Status {
     ParallelRanges(run.team, count, 10, [&](int64_t begin, int64_t end) {
@@ -117,8 +116,10 @@ Result<Routine> DequantizeLinear(Site& site) {
   if (!RangeOf(from) && !SmallFloatOf(from))
     return site.Unsupported("is not supported from " + std::string(DataTypeName(from)));
   if (to != DataType::kFloat32) return site.Unsupported("is not supported to " + std::string(DataTypeName(to)));
-  const int64_t named = site.node.int_or("output_dtype", 0);
-  if (named != 0 && named != 1 && named != 10 && named != 16) return site.Unsupported("is not supported to that type");
+  PT_ASSIGN(const DataType named, OrInvalid(ReadNamedType(site.node, "output_dtype", to), site));
+  if (named != DataType::kFloat32 && named != DataType::kFloat16 && named != DataType::kBfloat16) {
+    return site.Unsupported("is not supported to " + std::string(DataTypeName(named)));
+  }
   PT_CHECK_OK(site.Out(0, to, site.in[0].dims));
   const bool shifted = site.has(2);
   const DataType zero_type = shifted ? site.in[2].type : from;

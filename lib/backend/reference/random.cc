@@ -6,6 +6,8 @@
 #include "lib/backend/reference/operator.h"
 #include "lib/backend/reference/random_source.h"
 #include "lib/backend/reference/types.h"
+#include "partitiontuner/graph/operators/named_types.h"
+#include "partitiontuner/graph/operators/or_refuse.h"
 #include "partitiontuner/support/checked.h"
 
 namespace pt::reference {
@@ -47,21 +49,21 @@ Result<Routine> OfShape(Site& site) {
   PT_ASSIGN(const std::optional<std::vector<int64_t>> shape, site.Ints(0, "shape"));
   if (!shape) return site.Invalid("no shape is given");
   if (!CheckedProduct(*shape)) return site.Invalid("its shape has a negative dim, or does not fit 63 bits");
-  PT_ASSIGN(const DataType type, NamedType(site, "dtype", DataType::kFloat32));
+  PT_ASSIGN(const DataType type, OrInvalid(ReadNamedType(site.node, "dtype", DataType::kFloat32), site));
   return distribution(site, type, *shape);
 }
 
 template <Distribution distribution>
 Result<Routine> LikeInput(Site& site) {
   PT_CHECK_OK(site.NeedInputs(1, 1));
-  PT_ASSIGN(const DataType type, NamedType(site, "dtype", site.in[0].type));
+  PT_ASSIGN(const DataType type, OrInvalid(ReadNamedType(site.node, "dtype", site.in[0].type), site));
   return distribution(site, type, site.in[0].dims);
 }
 
 // 1 with the probability that the input says.
 Result<Routine> Bernoulli(Site& site) {
   PT_CHECK_OK(site.NeedInputs(1, 1));
-  PT_ASSIGN(const DataType type, NamedType(site, "dtype", site.in[0].type));
+  PT_ASSIGN(const DataType type, OrInvalid(ReadNamedType(site.node, "dtype", site.in[0].type), site));
   PT_CHECK_OK(site.Out(0, type, site.in[0].dims));
   PT_ASSIGN(const uint32_t seed, SeedOf(site));
   if (!IsFloating(site.in[0].type)) return UnsupportedType(site, site.in[0].type);
@@ -108,7 +110,7 @@ Result<Routine> Multinomial(Site& site) {
   if (site.in[0].rank() != 2) return site.Invalid("its input does not have dims [batch, classes]");
   if (!IsFloating(site.in[0].type)) return UnsupportedType(site, site.in[0].type);
   const int64_t batch = site.in[0].dims[0], classes = site.in[0].dims[1], samples = site.node.int_or("sample_size", 1);
-  PT_ASSIGN(const DataType type, NamedType(site, "dtype", DataType::kInt32));
+  PT_ASSIGN(const DataType type, OrInvalid(ReadNamedType(site.node, "dtype", DataType::kInt32), site));
   if (!IsIndexType(type)) return site.Invalid("its dtype is neither int32 nor int64");
   if (samples < 1) return site.Invalid("sample_size is " + std::to_string(samples) + "; expected at least 1");
   PT_CHECK_OK(site.Out(0, type, {batch, samples}));

@@ -98,24 +98,15 @@ struct Shape {
   int64_t state_row(int64_t d, int64_t b) const { return (batch_first ? b * directions + d : d * batch + b) * hidden; }
 };
 
-Result<std::vector<Activation>> ReadActivations(const Site& site, const std::vector<std::string>& defaults,
-                                                int64_t directions) {
-  std::vector<std::string> names;
-  if (const Attribute* given = site.node.find("activations");
-      given != nullptr && std::holds_alternative<std::vector<std::string>>(*given)) {
-    names = std::get<std::vector<std::string>>(*given);
-  }
+Result<std::vector<Activation>> ActivationsOf(const Site& site, const RecurrenceNode& node,
+                                              const std::vector<std::string>& defaults) {
+  const int64_t directions = node.directions();
+  std::vector<std::string> names = node.activations;
   for (int64_t d = 0; d < directions && names.size() < defaults.size() * static_cast<size_t>(directions); ++d) {
     names.insert(names.end(), defaults.begin(), defaults.end());
   }
   if (names.size() != defaults.size() * static_cast<size_t>(directions))
     return site.Invalid("activations do not fit its gates");
-  const auto floats = [&](std::string_view key) {
-    const Attribute* given = site.node.find(key);
-    return given != nullptr && std::holds_alternative<std::vector<float>>(*given) ? std::get<std::vector<float>>(*given)
-                                                                                  : std::vector<float>();
-  };
-  const std::vector<float> alphas = floats("activation_alpha"), betas = floats("activation_beta");
   std::vector<Activation> activations;
   // Parameters are listed for those activations only that take them.
   size_t alpha_at = 0, beta_at = 0;
@@ -130,8 +121,8 @@ Result<std::vector<Activation>> ReadActivations(const Site& site, const std::vec
     const bool takes_beta = row->kind == K::kAffine || row->kind == K::kScaledTanh || row->kind == K::kHardSigmoid;
     const bool takes_alpha =
         takes_beta || row->kind == K::kLeakyRelu || row->kind == K::kThresholdedRelu || row->kind == K::kElu;
-    if (takes_alpha && alpha_at < alphas.size()) activation.alpha = alphas[alpha_at++];
-    if (takes_beta && beta_at < betas.size()) activation.beta = betas[beta_at++];
+    if (takes_alpha && alpha_at < node.alphas.size()) activation.alpha = node.alphas[alpha_at++];
+    if (takes_beta && beta_at < node.betas.size()) activation.beta = node.betas[beta_at++];
     activations.push_back(activation);
   }
   return activations;
@@ -180,7 +171,7 @@ Result<Shape> ReadShape(Site& site, Cell cell) {
   const std::vector<std::string> defaults = cell == Cell::kLstm  ? std::vector<std::string>{"Sigmoid", "Tanh", "Tanh"}
                                             : cell == Cell::kGru ? std::vector<std::string>{"Sigmoid", "Tanh"}
                                                                  : std::vector<std::string>{"Tanh"};
-  PT_ASSIGN(s.activations, ReadActivations(site, defaults, s.directions));
+  PT_ASSIGN(s.activations, ActivationsOf(site, node, defaults));
   const DataType type = site.in[0].type;
   PT_CHECK_OK(site.Out(0, type,
                        s.batch_first ? std::vector<int64_t>{s.batch, s.time, d, s.hidden}

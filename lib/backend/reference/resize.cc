@@ -1,11 +1,12 @@
 // Resize (Upsample in old opsets): nearest, linear and cubic, one dim after another.
+#include "partitiontuner/graph/operators/resize.h"
+
 #include <algorithm>
 #include <array>
 
 #include "lib/backend/host/parallel.h"
 #include "lib/backend/reference/operator.h"
 #include "lib/backend/reference/types.h"
-#include "partitiontuner/backend/resize_node.h"
 
 namespace pt::reference {
 namespace {

@@ -7,6 +7,7 @@
 #include "lib/backend/reference/datum_operator.h"
 #include "lib/backend/reference/types.h"
 #include "partitiontuner/graph/operators/axis.h"
+#include "partitiontuner/graph/operators/named_types.h"
 #include "partitiontuner/graph/operators/or_refuse.h"
 #include "partitiontuner/support/checked.h"
 #include "partitiontuner/support/dims_text.h"
@@ -101,7 +102,7 @@ Status SetSequence(DatumCall& call, DataType type, std::vector<TensorPtr> elemen
 }
 
 Status SequenceEmpty(DatumCall& call) {
-  const auto type = static_cast<DataType>(call.node.int_or("dtype", static_cast<int64_t>(DataType::kFloat32)));
+  PT_ASSIGN(const DataType type, OrInvalid(ReadNamedType(call.node, "dtype", DataType::kFloat32), call));
   return SetSequence(call, type, {});
 }
 

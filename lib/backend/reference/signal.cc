@@ -6,6 +6,8 @@
 #include "lib/backend/host/parallel.h"
 #include "lib/backend/reference/operator.h"
 #include "lib/backend/reference/types.h"
+#include "partitiontuner/graph/operators/named_types.h"
+#include "partitiontuner/graph/operators/or_refuse.h"
 #include "partitiontuner/graph/stft_sizes.h"
 
 namespace pt::reference {
@@ -165,9 +167,7 @@ std::vector<int64_t> MelEdges(const std::array<double, 5>& scalars) {
 
 Result<Routine> MelWeightMatrix(Site& site) {
   PT_ASSIGN(const auto scalars, ReadMelScalars(site));
-  const int64_t named = site.node.int_or("output_datatype", 1);
-  if (named < 1 || named > 26) return site.Invalid("unknown output_datatype " + std::to_string(named));
-  const auto type = static_cast<DataType>(named);
+  PT_ASSIGN(const DataType type, OrInvalid(ReadNamedType(site.node, "output_datatype", DataType::kFloat32), site));
   MelFilters filters{static_cast<int64_t>(scalars[1]) / 2 + 1, static_cast<int64_t>(scalars[0]), {}};
   PT_CHECK_OK(site.Out(0, type, {filters.spectrum_bins, filters.mel_bins}));
   filters.edges = MelEdges(scalars);

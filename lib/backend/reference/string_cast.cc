@@ -8,6 +8,8 @@
 
 #include "lib/backend/reference/datum_operator.h"
 #include "lib/backend/reference/types.h"
+#include "partitiontuner/graph/operators/named_types.h"
+#include "partitiontuner/graph/operators/or_refuse.h"
 
 namespace pt::reference {
 namespace {
@@ -131,7 +133,10 @@ Status CastData(DatumCall& call, DataType to) {
   return from->type() == DataType::kString ? FromStrings(call, to) : ToStrings(call);
 }
 
-Status Cast(DatumCall& call) { return CastData(call, static_cast<DataType>(call.node.int_or("to", 0))); }
+Status Cast(DatumCall& call) {
+  PT_ASSIGN(const DataType to, OrInvalid(ReadNamedType(call.node, "to"), call));
+  return CastData(call, to);
+}
 
 Status CastLike(DatumCall& call) {
   PT_ASSIGN(const Tensor* const like, call.TensorAt(1));

@@ -26,14 +26,6 @@ inline constexpr bool kIsComplex = false;
 template <typename T>
 inline constexpr bool kIsComplex<std::complex<T>> = true;
 
-// The type that an attribute names by its number, or else `otherwise`.
-inline Result<DataType> NamedType(const Site& site, std::string_view attribute, DataType otherwise) {
-  const int64_t named = site.node.int_or(attribute, static_cast<int64_t>(otherwise));
-  if (named >= 1 && named <= 26) return static_cast<DataType>(named);
-  return site.Invalid("unknown " + std::string(attribute) + " " + std::to_string(named) +
-                      "; expected a number of TensorProto.DataType, 1 to 26");
-}
-
 // visit.operator()<T>() for the C++ type of `type`; kUnsupported when the set does not hold it. The 16-bit floats are
 // in no set: routines that run on them see float (Feeding::kWidened).
 template <typename F>

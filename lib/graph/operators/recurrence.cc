@@ -1,6 +1,7 @@
 #include "partitiontuner/graph/operators/recurrence.h"
 
 #include <string>
+#include <utility>
 
 #include "partitiontuner/support/text.h"
 
@@ -16,6 +17,14 @@ Result<RecurrenceDirection> ReadDirection(const Node& node) {
                    UnknownWord("direction", word, {"forward", "reverse", "bidirectional"}));
 }
 
+template <typename T>
+Result<std::vector<T>> ReadList(const Node& node, const char* attribute, const char* of) {
+  const Attribute* given = node.find(attribute);
+  if (given == nullptr) return std::vector<T>();
+  if (const auto* list = std::get_if<std::vector<T>>(given)) return *list;
+  return MakeError(ErrorCode::kInvalidInput, "graph.recurrence", std::string(attribute) + " is not a list of " + of);
+}
+
 }  // namespace
 
 Result<RecurrenceNode> ReadRecurrence(const Node& node) {
@@ -26,6 +35,9 @@ Result<RecurrenceNode> ReadRecurrence(const Node& node) {
   recurrence.input_forget = node.int_or("input_forget", 0) != 0;
   recurrence.clip = node.float_or("clip", 0.0F);
   if (node.find("hidden_size") != nullptr) recurrence.hidden = node.int_or("hidden_size", 0);
+  PT_ASSIGN(recurrence.activations, ReadList<std::string>(node, "activations", "names"));
+  PT_ASSIGN(recurrence.alphas, ReadList<float>(node, "activation_alpha", "numbers"));
+  PT_ASSIGN(recurrence.betas, ReadList<float>(node, "activation_beta", "numbers"));
   return recurrence;
 }
 

@@ -5,6 +5,7 @@
 #include "partitiontuner/graph/operators/attention.h"
 #include "partitiontuner/graph/operators/axis.h"
 #include "partitiontuner/graph/operators/movements.h"
+#include "partitiontuner/graph/operators/named_types.h"
 #include "partitiontuner/graph/operators/recurrence.h"
 #include "partitiontuner/graph/operators/sampling.h"
 #include "partitiontuner/graph/operators/selections.h"
@@ -152,12 +153,32 @@ TEST_CASE("ReadRecurrence, DefaultsAndEachAttribute", "[graph]") {
                                  {"linear_before_reset", int64_t{1}},
                                  {"input_forget", int64_t{1}},
                                  {"clip", 2.0F},
-                                 {"hidden_size", int64_t{7}}});
-  CHECK(*ReadRecurrence(node) == RecurrenceNode{RecurrenceDirection::kBidirectional, true, true, true, 2, 7});
+                                 {"hidden_size", int64_t{7}},
+                                 {"activations", std::vector<std::string>{"Elu", "tanh"}},
+                                 {"activation_alpha", std::vector<float>{0.5F}},
+                                 {"activation_beta", std::vector<float>{3, 4}}});
+  CHECK(*ReadRecurrence(node) ==
+        RecurrenceNode{RecurrenceDirection::kBidirectional, true, true, true, 2, 7, {"Elu", "tanh"}, {0.5F}, {3, 4}});
   CHECK(ReadRecurrence(node)->directions() == 2);
   const Node reverse = Made("RNN", {{"direction", Word("reverse")}});
   CHECK(ReadRecurrence(reverse)->direction == RecurrenceDirection::kReverse);
   CHECK_FALSE(ReadRecurrence(Made("RNN", {{"direction", Word("backward")}})).ok());
+  CHECK_FALSE(ReadRecurrence(Made("RNN", {{"activations", Word("Tanh")}})).ok());
+  CHECK_FALSE(ReadRecurrence(Made("RNN", {{"activation_alpha", Ints{1}}})).ok());
+}
+
+TEST_CASE("ReadNamedType, IsTheNumberOrTheDefaultAndNeverAnotherOne", "[graph]") {
+  const auto cast = [](int64_t to) { return Made("Cast", {{"to", to}}); };
+  CHECK(ReadNamedType(cast(7), "to").value() == DataType::kInt64);
+  CHECK(ReadNamedType(cast(26), "to", DataType::kFloat32).value() == DataType::kInt2);
+  CHECK(ReadNamedType(Made("EyeLike"), "dtype", DataType::kBool).value() == DataType::kBool);
+  CHECK(ReadNamedType(cast(0), "to", DataType::kUint8).value() == DataType::kUint8);  // as output_dtype has it
+  for (const Node& wrong : {Made("Cast"), cast(0), cast(-1), cast(27)}) {
+    const Result<DataType> read = ReadNamedType(wrong, "to");
+    REQUIRE_FALSE(read.ok());
+    CHECK(read.error().code == ErrorCode::kInvalidInput);
+  }
+  CHECK_FALSE(ReadNamedType(cast(27), "to", DataType::kFloat32).ok());
 }
 
 TEST_CASE("ReadShapeRange, CutsOffWhatLiesOutside", "[graph]") {

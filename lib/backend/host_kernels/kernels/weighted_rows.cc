@@ -7,7 +7,7 @@
 #include <type_traits>
 
 #include "lib/backend/host_kernels/kernels/weighted_rows.h"
-#include "partitiontuner/backend/resize_node.h"
+#include "partitiontuner/graph/operators/resize.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace pt::host::HWY_NAMESPACE {

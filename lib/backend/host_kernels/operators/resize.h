@@ -2,7 +2,7 @@
 #pragma once
 
 #include "lib/backend/host_kernels/operator.h"
-#include "partitiontuner/backend/resize_node.h"
+#include "partitiontuner/graph/operators/resize.h"
 
 namespace pt::host {
 

@@ -1,4 +1,4 @@
-#include "partitiontuner/backend/resize_node.h"
+#include "partitiontuner/graph/operators/resize.h"
 
 #include <array>
 #include <optional>
