@@ -25,6 +25,7 @@ struct TrialLimits {
   SessionOptions session_options() const {
     SessionOptions options;
     options.run_bytes = bytes;
+    options.alone = AloneRuns::kNever;  // what is measured is the plan
     return options;
   }
 };

@@ -315,7 +315,7 @@ class [[gnu::visibility("hidden")]] MachineMaker {
     }
     machine_.weights_ = MakeWeightStore();
     machine_.lost_devices_ = std::make_unique<LostDevices>(machine_.platform_.devices.size());
-    PT_ASSIGN(machine_.workers_, Workers::Make(machine_.platform_));
+    PT_ASSIGN(machine_.workers_, Workers::Make(machine_.platform_, Workers::StartThread, options_.pins));
     return {};
   }
 

@@ -84,8 +84,11 @@ Timeline RunState::VirtualTimeline() {
 
 RunReport RunState::ReportOf(int64_t start_ns, const Timeline& timeline) const {
   RunReport report;
+  report.alone = alone_;
   report.simulated = plan_.simulated;
-  if (plan_.virtual_clock) {
+  if (alone_) {
+    report.makespan_ns = cores_[0].end_ns - cores_[0].begin_ns;
+  } else if (plan_.virtual_clock) {
     report.makespan_ns = timeline.makespan_ns;
   } else if (!cores_.empty()) {
     int64_t begin = cores_[0].begin_ns;

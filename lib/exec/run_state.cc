@@ -41,6 +41,12 @@ Result<std::unique_ptr<RunState>> RunState::Make(const CompiledPlan& plan) {
   return state;
 }
 
+bool RunState::CanRunAlone(const CompiledPlan& plan) {
+  if (!plan.devices.empty() || plan.program.cores.size() < 2 || plan.options.sequential || plan.dispatch) return false;
+  return std::ranges::none_of(
+      plan.steps, [](const CompiledStep& step) { return step.kernel != nullptr && step.kernel->brings_threads(); });
+}
+
 Status RunState::Prepare() {
   PT_CHECK_OK(Allocate());
   for (size_t i = 0; i < plan_.steps.size(); ++i) {
@@ -133,7 +139,10 @@ Status RunState::Allocate() {
     core_index_[worker] = i;
     taken.push_back(worker);
   }
-  if (!taken.empty()) Workers::Place(*this, taken);
+  if (!taken.empty()) {
+    Workers::Place(*this, taken);
+    Workers::Place(alone_job_, std::span(taken).first(1));
+  }
   PlaceCounters();
   return {};
 }
@@ -319,11 +328,12 @@ Status RunState::BindBoundary(std::span<const LentTensor> inputs, std::span<cons
 }
 
 Result<RunReport> RunState::Run(std::span<const LentTensor> inputs, std::span<const LentTensor> outputs, Trace* trace,
-                                const RunLimits& limits, int64_t start_ns) {
+                                const RunLimits& limits, int64_t start_ns, bool alone) {
   PT_CHECK_OK(BindBoundary(inputs, outputs));
   PT_CHECK_OK(run_time_tensors_->Begin(InputViews(inputs), pool_));
   ++generation_;
   timed_ = trace != nullptr || plan_.virtual_clock;
+  alone_ = alone;
   limits_ = limits;
   stopped_.store(false, std::memory_order_relaxed);
   error_.reset();
@@ -333,8 +343,10 @@ Result<RunReport> RunState::Run(std::span<const LentTensor> inputs, std::span<co
     run_time_tensors_->End();
     return std::move(status).error();
   }
-  if (!cores_.empty()) {
-    workers_.Run(*this, last_ns_ < kBriefNs, limits_);
+  if (alone_) {
+    workers_.Run(alone_job_, Stay::kFree, limits_);
+  } else if (!cores_.empty()) {
+    workers_.Run(*this, last_ns_ < kBriefNs ? Stay::kBrief : Stay::kOnCore, limits_);
     last_ns_ = cores_[0].end_ns - cores_[0].begin_ns;
   }
   ShouldStop();  // a run whose last step ended too late has failed as well

@@ -31,9 +31,10 @@ class RunState : public CoreJob, protected StopFlag {
   // True when the kernels at the boundary are bound to these very buffers.
   bool IsBoundTo(std::span<const LentTensor> inputs, std::span<const LentTensor> outputs) const;
 
-  // One run; the calling thread lends itself. `start_ns`: when the caller came. `trace` may be null.
+  // One run; the calling thread lends itself. `start_ns`: when the caller came. `trace` may be null. `alone`: the
+  // calling thread does every step, in the plan's order; only where CanRunAlone, and without a trace.
   virtual Result<RunReport> Run(std::span<const LentTensor> inputs, std::span<const LentTensor> outputs, Trace* trace,
-                                const RunLimits& limits, int64_t start_ns);
+                                const RunLimits& limits, int64_t start_ns, bool alone);
 
   // Adds what its steps have taken so far; from any thread at any time.
   void AddCounters(std::vector<StepCounter>& sums) const;
@@ -48,6 +49,10 @@ class RunState : public CoreJob, protected StopFlag {
   // IsIdle.
   bool hung() const { return hung_; }
   bool IsIdle();
+
+  // Plans with other steps than the host's have more than their caller could do, and those for one core are done by it
+  // anyhow. Kernels that bring threads use them whoever calls. A sequential twin is there to be compared with.
+  static bool CanRunAlone(const CompiledPlan& plan);
 
  protected:  // for DispatchState, which works off the same steps in an order of its own
   struct alignas(64) StepFlag : Flag {};
@@ -108,6 +113,8 @@ class RunState : public CoreJob, protected StopFlag {
   // False, on the caller's core only, when the run's limits are over before what the instruction waits for.
   bool Execute(const Instruction& instruction, size_t core_index);
   bool RunTeamStep(StepId step, size_t core_index);
+  void RunKernel(StepId step, CoreState& core);
+  void RunAlone() noexcept;
   void GiveUp(size_t next, std::span<const uint32_t> withdrawn);
   bool TryPass(const Instruction& instruction, Rest& rest);
   void PassStep(StepId step);
@@ -148,8 +155,20 @@ class RunState : public CoreJob, protected StopFlag {
   bool HasDeviceTimes(StepId step) const;
   void AddDeviceTimes(StepId step);
 
+  // A run whose caller does everything: holds one core.
+  class AloneJob final : public CoreJob {
+   public:
+    explicit AloneJob(RunState& run) : run_(run) {}
+    void RunOnCore(uint32_t /*core*/) noexcept override { run_.RunAlone(); }
+    void Abandon(std::span<const uint32_t> /*cores*/) noexcept override { run_.Fail(run_.limits_.error()); }
+
+   private:
+    RunState& run_;
+  };
+
   const CompiledPlan& plan_;
   Workers& workers_;
+  AloneJob alone_job_{*this};
   std::vector<size_t> core_index_;  // by worker: its place in the program
 
   // Memory and kernels.
@@ -187,6 +206,7 @@ class RunState : public CoreJob, protected StopFlag {
   std::vector<CoreState> cores_;
   int64_t last_ns_ = std::numeric_limits<int64_t>::max();  // how long the run before took on the caller's core
   bool timed_ = false;
+  bool alone_ = false;
   RunLimits limits_;
   std::vector<Rest> rests_;
   std::atomic<bool> stopped_{false};

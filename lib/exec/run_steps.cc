@@ -144,18 +144,15 @@ void RunState::NoteStart(StepId step, CoreState& core) {
   core.waiting_since_ns = 0;
 }
 
-bool RunState::RunTeamStep(StepId step, size_t core_index) {
-  CoreState& core = cores_[core_index];
+// On a team that is gathered, or by a thread that runs alone.
+inline void RunState::RunKernel(StepId step, CoreState& core) {
   const CompiledStep& compiled = plan_.steps[step.index()];
-  WorkerTeam& team = *teams_[compiled.unit.index()];
-  if (team.width() > 1) NoteWaiting(core);
-  if (!team.Gather(core_index == 0 ? limits_ : RunLimits())) return false;
   // One reading of the clock ends a step and starts the next, where nothing lies between them.
-  const bool at_once = core.step_end_ns != 0 && team.width() == 1 && !timed_;
+  const bool at_once = core.step_end_ns != 0 && !timed_;
   const int64_t start_ns = at_once ? core.step_end_ns : NowNs();
   bool ran = false;
   if (!ShouldStop()) {
-    if (compiled.kernel->brings_threads()) team.Park();
+    if (compiled.kernel->brings_threads()) teams_[compiled.unit.index()]->Park();
     Status status = EnqueueKernel(step, *streams_[compiled.unit.index()]);
     ran = status.ok();
     if (!ran) FailStep(step, std::move(status).error());
@@ -168,8 +165,31 @@ bool RunState::RunTeamStep(StepId step, size_t core_index) {
     times_[step.index()] = {wait_ns, start_ns, end_ns};
     core.waiting_since_ns = 0;
   }
+}
+
+bool RunState::RunTeamStep(StepId step, size_t core_index) {
+  CoreState& core = cores_[core_index];
+  WorkerTeam& team = *teams_[plan_.steps[step.index()].unit.index()];
+  if (team.width() > 1) {
+    NoteWaiting(core);
+    core.step_end_ns = 0;
+  }
+  if (!team.Gather(core_index == 0 ? limits_ : RunLimits())) return false;
+  RunKernel(step, core);
   team.Release();
   return true;
+}
+
+// All steps in the plan's order, which every list keeps to: nothing is waited for.
+void RunState::RunAlone() noexcept {
+  const ScopedFloatState float_state(plan_.options.flush_denormals);
+  const WorkerTeam::ScopedAlone alone;
+  CoreState& core = cores_[0];
+  core.begin_ns = NowNs();
+  for (size_t i = 0; i < plan_.steps.size(); ++i) {
+    if (plan_.places.actions[i] == StepAction::kRun) RunKernel(StepId(i), core);
+  }
+  core.end_ns = NowNs();
 }
 
 void RunState::PassStep(StepId step) {

@@ -10,8 +10,10 @@
 #include <mutex>
 #include <new>
 
+#include "lib/exec/alone_choice.h"
 #include "lib/exec/clock.h"
 #include "lib/exec/compiled_plan.h"
+#include "lib/exec/core_waits.h"
 #include "lib/exec/dispatch_state.h"
 #include "lib/exec/lost_devices.h"
 #include "lib/exec/run_state.h"
@@ -183,6 +185,10 @@ struct Session::Deck {
   std::vector<std::unique_ptr<RunState>> run_states;  // guarded by the session's mutex, as are the next two
   std::vector<RunState*> free;
   size_t growing = 0;  // run states being made
+  bool may_run_alone = false;
+  bool one_core_paid = false;  // by the quota: threads that wait for each other would have all of them stopped
+  std::optional<CoreWaits> waits;
+  AloneChoice choice{[this] { return waits->TotalNs(); }};  // guarded likewise
 
   // Hands a run state that a device still works on to the machine.
   void Abandon(const RunState& run) {
@@ -243,13 +249,19 @@ struct Session::State {
    public:
     Lease(State& state, std::shared_ptr<Deck> deck, RunState& run)
         : state_(state), deck_(std::move(deck)), run_(&run) {}
-    Lease(Lease&& other) noexcept : state_(other.state_), deck_(std::move(other.deck_)), run_(other.run_) {
+    Lease(Lease&& other) noexcept
+        : state_(other.state_),
+          deck_(std::move(other.deck_)),
+          run_(other.run_),
+          alone_(other.alone_),
+          judged_(other.judged_) {
       other.run_ = nullptr;
     }
     Lease& operator=(Lease&&) = delete;
     ~Lease() {
       if (run_ == nullptr) return;
       const std::lock_guard lock(state_.mutex);
+      if (judged_ && took_ns_ > 0 && state_.runs == 1) deck_->choice.Note(way(), took_ns_);
       if (run_->hung()) {
         deck_->Abandon(*run_);
       } else {
@@ -259,10 +271,27 @@ struct Session::State {
     }
     RunState& run() const { return *run_; }
 
+    // Runs that overlap take the cores as planned: what they tell is of each other.
+    void ChooseWay(bool traced) {
+      const AloneRuns wish = state_.options.alone;
+      if (!deck_->may_run_alone || traced || wish == AloneRuns::kNever) return;
+      const std::lock_guard lock(state_.mutex);
+      const bool fixed = wish == AloneRuns::kAlways || deck_->one_core_paid;
+      judged_ = !fixed && state_.runs == 1;
+      alone_ = fixed || (judged_ && deck_->choice.Next() == AloneChoice::Way::kAlone);
+    }
+    bool alone() const { return alone_; }
+    // Of a run that went well.
+    void NoteTime(int64_t took_ns) { took_ns_ = took_ns; }
+
    private:
+    AloneChoice::Way way() const { return alone_ ? AloneChoice::Way::kAlone : AloneChoice::Way::kTogether; }
+
     State& state_;
     std::shared_ptr<Deck> deck_;
     RunState* run_;
+    bool alone_ = false, judged_ = false;
+    int64_t took_ns_ = 0;
   };
 
   // Without a deck.
@@ -357,9 +386,26 @@ Result<Session::State::Lease> Session::State::Take(std::span<const LentTensor> g
   return Lease(*this, mine, *mine->run_states.back());
 }
 
+namespace {
+
+// The workers of all its cores but the first, which the caller takes.
+std::vector<uint32_t> HelpersOf(const CompiledPlan& plan, const Workers& workers) {
+  std::vector<uint32_t> helpers;
+  for (const ResourceId core : plan.program.cores) helpers.push_back(workers.worker_of(core));
+  if (!helpers.empty()) helpers.erase(helpers.begin());
+  return helpers;
+}
+
+}  // namespace
+
 Result<std::shared_ptr<Session::Deck>> Session::Deck::Make(std::shared_ptr<const CompiledPlan> compiled) {
   auto deck = std::make_shared<Deck>();
   deck->compiled = std::move(compiled);
+  deck->may_run_alone = RunState::CanRunAlone(*deck->compiled);
+  Workers& workers = deck->compiled->machine.workers();
+  deck->waits.emplace(workers, HelpersOf(*deck->compiled, workers));
+  workers.ReadQuota();
+  deck->one_core_paid = workers.paid_cores() == 1;
   const size_t most = MostRunStates(deck->compiled->options);
   deck->run_states.reserve(most);
   deck->free.reserve(most);
@@ -441,8 +487,11 @@ Result<RunReport> Session::Run(std::span<const LentTensor> inputs, std::span<con
   PT_CHECK_OK(state_->CheckTensors(inputs, outputs));
   const RunLimits limits(options.deadline, options.cancel, start_ns);
   if (options.cancel != nullptr && options.cancel->cancelled()) return limits.error();
-  PT_ASSIGN(const State::Lease lease, state_->Take(inputs, outputs, limits));
-  return lease.run().Run(inputs, outputs, options.trace, limits, start_ns);
+  PT_ASSIGN(State::Lease lease, state_->Take(inputs, outputs, limits));
+  lease.ChooseWay(options.trace != nullptr);
+  Result<RunReport> report = lease.run().Run(inputs, outputs, options.trace, limits, start_ns, lease.alone());
+  if (report.ok()) lease.NoteTime(report->wall_ns);
+  return report;
 } catch (...) {
   return Caught("run", "begin a run");
 }

@@ -9,13 +9,16 @@
 namespace pt {
 namespace {
 
-// Set while this thread runs a parallel body: what it starts in there runs inline.
-thread_local bool in_body = false;
+// Set while this thread runs a parallel body, or a whole run alone: what it starts in there runs inline.
+thread_local bool runs_inline = false;
 
 // So many helpers a leader talks to by itself: another hop would cost more than the contention it saves.
 constexpr uint32_t kMostFlat = 8;
 
 }  // namespace
+
+WorkerTeam::ScopedAlone::ScopedAlone() { runs_inline = true; }
+WorkerTeam::ScopedAlone::~ScopedAlone() { runs_inline = false; }
 
 WorkerTeam::WorkerTeam(uint32_t width, bool crowded)
     : width_(std::max<uint32_t>(width, 1)), crowded_(crowded), nodes_(width_) {
@@ -50,9 +53,9 @@ void WorkerTeam::Publish(Message message) {
 
 void WorkerTeam::RunShare(uint32_t index) const {
   const auto [begin, end] = EvenShare(n_, index, width_);
-  in_body = true;
+  runs_inline = true;
   for (int64_t i = begin; i < end; ++i) (*body_)(static_cast<uint32_t>(i), n_);
-  in_body = false;
+  runs_inline = false;
 }
 
 // After this core's own share of the round: those of its members, by itself where they have not begun. Whoever claims a
@@ -79,7 +82,7 @@ void WorkerTeam::RunRegion(uint32_t n, const ParallelBody& body, bool steal) {
 }
 
 void WorkerTeam::ParallelFor(uint32_t n, ParallelBody body) {
-  if (in_body || width_ == 1 || n < 2) {
+  if (runs_inline || width_ == 1 || n < 2) {
     for (uint32_t i = 0; i < n; ++i) body(i, n);
     return;
   }
@@ -87,7 +90,7 @@ void WorkerTeam::ParallelFor(uint32_t n, ParallelBody body) {
 }
 
 void WorkerTeam::OnEveryCore(ParallelBody body) {
-  assert(!in_body);
+  assert(!runs_inline);
   RunRegion(width_, body, false);
 }
 

@@ -41,6 +41,15 @@ class WorkerTeam : public Team {
   bool TryArrive(uint32_t index);
   bool TryLeave(uint32_t index);
 
+  // While it lives, all that this thread starts on any team runs on this thread, part after part, no team gathered.
+  class ScopedAlone {
+   public:
+    ScopedAlone();
+    ~ScopedAlone();
+    ScopedAlone(const ScopedAlone&) = delete;
+    ScopedAlone& operator=(const ScopedAlone&) = delete;
+  };
+
   // For tests: how many helpers sleep, or are about to; how many turns helpers have spun in waits that are over.
   uint32_t sleeping_helpers() const;
   uint64_t turns_spun() const;

@@ -1,5 +1,5 @@
-// What a run changes on the thread it borrows, put back at its end: where the thread may run and how it treats
-// denormal numbers.
+// What a run changes on the thread it borrows, put back at its end (where the thread may run and how it treats denormal
+// numbers).
 #pragma once
 
 #include <cstdint>

@@ -6,7 +6,7 @@
 
 #include <algorithm>
 #include <cassert>
-#include <limits>
+#include <optional>
 #include <set>
 #include <string>
 #include <system_error>
@@ -41,19 +41,20 @@ class ScopedSignalBlock {
 
 }  // namespace
 
-Workers::Workers(const Platform& platform)
-    : worker_of_(platform.resources.size(), std::numeric_limits<uint32_t>::max()) {
+Workers::Workers(const Platform& platform, Pins pins)
+    : worker_of_(platform.resources.size(), std::numeric_limits<uint32_t>::max()), pins_(pins) {
   for (size_t i = 0; i < platform.resources.size(); ++i) {
     if (!platform.resources[i].core) continue;
     worker_of_[i] = size();
     cores_.push_back(std::make_unique<Core>());
     cores_.back()->os_core = *platform.resources[i].core;
   }
-  crowded_ = FewerCoresThanWorkers();
+  fewer_cores_ = FewerCoresThanWorkers();
+  ReadQuota();
 }
 
-Result<std::unique_ptr<Workers>> Workers::Make(const Platform& platform, const Start& start) {
-  std::unique_ptr<Workers> workers(new Workers(platform));
+Result<std::unique_ptr<Workers>> Workers::Make(const Platform& platform, const Start& start, Pins pins) {
+  std::unique_ptr<Workers> workers(new Workers(platform, pins));
   PT_CHECK_OK(workers->StartAll(start));
   return workers;
 }
@@ -104,7 +105,11 @@ void Workers::Place(CoreJob& job, std::span<const uint32_t> cores) {
 
 bool Workers::InsideJob() const { return inside == this; }
 
-void Workers::Run(CoreJob& job, bool brief, const RunLimits& limits) {
+bool Workers::pins_caller(Stay stay) const {
+  return pins_ == Pins::kCore || (pins_ == Pins::kAuto && stay != Stay::kFree);
+}
+
+void Workers::Run(CoreJob& job, Stay stay, const RunLimits& limits) {
   assert(!InsideJob());
   CoreJob::Place& mine = job.places_[0];
   const bool at_once = Queue(job);
@@ -112,7 +117,8 @@ void Workers::Run(CoreJob& job, bool brief, const RunLimits& limits) {
   // Whoever waits for cores has none of its own to spin on.
   if (at_once || job.turn_.WaitWithin(limits, SpinTimer(true))) {
     {
-      const ScopedAffinity affinity(cores_[mine.core]->os_core, brief);
+      std::optional<ScopedAffinity> affinity;
+      if (pins_caller(stay)) affinity.emplace(cores_[mine.core]->os_core, stay == Stay::kBrief);
       const Workers* const before = inside;
       inside = this;
       job.RunOnCore(mine.core);
@@ -130,7 +136,7 @@ void Workers::Run(CoreJob& job, bool brief, const RunLimits& limits) {
     job.Abandon(job.withdrawn_);
     if (came) handed_on = Leave(mine);
   }
-  const SpinTimer patience(handed_on || crowded_);
+  const SpinTimer patience(handed_on || crowded());
   if (EndOn(job, job.withdrawn_.size()) || job.ended_.WaitWithin(limits, patience)) return;
   if (const std::span<const uint32_t> late = Withdraw(job); !late.empty()) {
     job.Abandon(late);
@@ -230,10 +236,11 @@ bool Workers::EndOn(CoreJob& job, size_t cores) {
 
 void Workers::WorkerLoop(uint32_t index) {
   Core& core = *cores_[index];
-  PinThisThread(core.os_core);
+  if (pins_ != Pins::kNone) PinThisThread(core.os_core);
+  core.wait.OpenForThisThread();
   inside = this;
   for (uint32_t seen = 0;; ++seen) {
-    core.wake.Wait([seen](uint32_t v) { return v != seen; }, SpinTimer(crowded_));
+    core.wake.Wait([seen](uint32_t v) { return v != seen; }, SpinTimer(crowded()));
     if (stopping_.load()) return;
     CoreJob::Place& place = *core.active.load(std::memory_order_relaxed);
     CoreJob& job = *place.job;

@@ -11,13 +11,18 @@
 
 #include <atomic>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <mutex>
 #include <span>
+#include <string>
 #include <thread>
 #include <vector>
 
+#include "lib/exec/core_waits.h"
 #include "lib/exec/flag.h"
+#include "partitiontuner/exec/pins.h"
+#include "partitiontuner/platform/cpu_quota.h"
 #include "partitiontuner/platform/platform.h"
 
 namespace pt {
@@ -53,13 +58,21 @@ class CoreJob {
   Latch turn_, ended_;  // for the caller: the first core is free; all cores are done
 };
 
+// Where the thread that calls Run stays while it stands in for the worker of its first core.
+enum class Stay : uint8_t {
+  kOnCore,  // there, for as long as it takes
+  kBrief,   // likewise, and it is over long before the system would move a thread to another core
+  kFree,    // a job of one core that any core may do, so it goes where the system has one to spare
+};
+
 class Workers {
  public:
   using Start = std::function<std::thread(std::function<void()>)>;
   static std::thread StartThread(std::function<void()> body) { return std::thread(std::move(body)); }
   // kDeviceUnusable when a thread cannot be made; those made before it have ended then. `start` makes one; it throws
   // std::system_error when it cannot.
-  static Result<std::unique_ptr<Workers>> Make(const Platform& platform, const Start& start = StartThread);
+  static Result<std::unique_ptr<Workers>> Make(const Platform& platform, const Start& start = StartThread,
+                                               Pins pins = Pins::kAuto);
   ~Workers();  // no job may be queued
   Workers(const Workers&) = delete;
   Workers& operator=(const Workers&) = delete;
@@ -67,16 +80,25 @@ class Workers {
   uint32_t size() const { return static_cast<uint32_t>(cores_.size()); }
   // The worker of a core resource.
   uint32_t worker_of(ResourceId core) const { return worker_of_[core.index()]; }
-  // More workers than cores to run them on: waits must yield.
-  bool crowded() const { return crowded_; }
+  // More workers than cores to run them on, or than the quota pays for: waits must yield.
+  bool crowded() const { return fewer_cores_ || paid_cores() < size(); }
+  // Cores whose time the control groups of this process granted when the quota was last read; the largest size_t where
+  // nothing limits it.
+  size_t paid_cores() const { return paid_cores_.load(std::memory_order_relaxed); }
+  // Quotas change while a process lives. From any thread.
+  void ReadQuota() { paid_cores_.store(CpuQuota(root_), std::memory_order_relaxed); }
+  // Another tree than that of the system, for tests: what "/" stands for. Before there are sessions.
+  void SetRoot(std::string root) { root_ = std::move(root); }
+
+  // How long a worker has waited for its core so far (CoreWait). From any thread.
+  int64_t WaitedNs(uint32_t worker) const { return cores_[worker]->wait.TotalNs(); }
 
   // Sets which cores the job takes, ascending, at least one. Allocates; not while it is queued.
   static void Place(CoreJob& job, std::span<const uint32_t> cores);
   // Runs the job: the calling thread stands in for the worker of the job's first core. Returns when all are done.
-  // Allocates nothing. Must not be called from within a job of these workers. `brief`: over long before the system
-  // would move a thread to another core. Limits that are over before all cores are the job's end it: it leaves the
-  // queues where it still waits, and CoreJob::Abandon is called.
-  void Run(CoreJob& job, bool brief = false, const RunLimits& limits = {});
+  // Allocates nothing. Must not be called from within a job of these workers. Limits that are over before all cores are
+  // the job's end it: it leaves the queues where it still waits, and CoreJob::Abandon is called.
+  void Run(CoreJob& job, Stay stay = Stay::kOnCore, const RunLimits& limits = {});
   // For a job whose limits are over while it runs on its first core, and from there only: takes it out of the queues
   // where it still waits. Returns those cores; no RunOnCore comes for them. Valid until the job runs again.
   std::span<const uint32_t> Withdraw(CoreJob& job);
@@ -88,14 +110,17 @@ class Workers {
   struct alignas(64) Core {
     uint32_t os_core = 0;
     std::thread thread;
+    CoreWait wait;
     std::mutex mutex;
     CoreJob::Place* head = nullptr;  // guarded by mutex, as tail
     CoreJob::Place* tail = nullptr;
     std::atomic<CoreJob::Place*> active{nullptr};  // for the worker; set before `wake`
-    Flag wake;                                     // changes with every place that is the worker's turn, and at the end
+    // Changes with every place that is the worker's turn, and at the end. On a line of its own: the worker reads it all
+    // the time while callers change what is above.
+    alignas(64) Flag wake;
   };
 
-  explicit Workers(const Platform& platform);
+  Workers(const Platform& platform, Pins pins);
   Status StartAll(const Start& start);
   void WorkerLoop(uint32_t index);
   bool Queue(CoreJob& job);
@@ -104,10 +129,14 @@ class Workers {
   bool Leave(CoreJob::Place& place);
   static bool EndOn(CoreJob& job, size_t cores);
   bool FewerCoresThanWorkers() const;
+  bool pins_caller(Stay stay) const;
 
   std::vector<std::unique_ptr<Core>> cores_;
   std::vector<uint32_t> worker_of_;
-  bool crowded_ = false;
+  const Pins pins_;
+  bool fewer_cores_ = false;
+  std::string root_;
+  std::atomic<size_t> paid_cores_{std::numeric_limits<size_t>::max()};
   std::atomic<bool> stopping_{false};
   std::mutex order_mutex_;  // held while a job enters its queues
 };

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <csignal>
 #include <filesystem>
+#include <thread>
 
 #include "partitiontuner/engine/npy.h"
 #include "partitiontuner/support/file.h"
@@ -46,6 +47,22 @@ TEST_CASE("PtRun, JsonHoldsTheFixedFields", "[cli]") {
     CHECK(sum > 0.99);
     CHECK(sum < 1.01);
   }
+}
+
+TEST_CASE("PtRun, AloneFixesWhoDoesTheStepsOfAPlanForSeveralCores", "[cli]") {
+  const Workplace place;
+  const std::string db = place.path() + "/alone.db";
+  REQUIRE(RunTool("pt-profile", {place.Branchy(), "--db", db}).exit_code == 0);
+  const std::vector<std::string> run{place.Branchy(), "--db", db,         "--planner", "random:7",
+                                     "--iterations",  "5",    "--format", "json"};
+  const auto alone_runs = [&](const std::vector<std::string>& flags) {
+    return *Parsed(RunTool("pt-run", Joined(run, flags))).find("alone_runs")->as_int();
+  };
+  CHECK(alone_runs({"--alone", "never"}) == 0);
+  if (std::thread::hardware_concurrency() < 2) return;  // no unit of two cores
+  CHECK(alone_runs({"--alone", "always"}) == 5);
+  CHECK(alone_runs({"--alone", "always", "--pin", "core"}) == 5);
+  CHECK(alone_runs({"--alone", "always", "--pin", "none"}) == 5);
 }
 
 // Plans whose times were measured say how fast the host was then; others have nothing to compare with.

@@ -308,7 +308,7 @@ TEST_CASE("Workers, AJobWhoseLimitsAreOverLeavesItsQueuesAndTheOthersKeepTheirOr
   AbandonedJob job(own);
   CancelToken cancel;
   cancel.Cancel();
-  workers->Run(job, false, RunLimits({}, &cancel, 0));
+  workers->Run(job, Stay::kOnCore, RunLimits({}, &cancel, 0));
   CHECK(job.ran.load() + job.abandoned == own.size());
   CHECK(job.abandoned == static_cast<size_t>(std::count_if(own.begin(), own.end(), [](uint32_t c) { return c != 1; })));
   // The job may run again: it is in no queue any more.
@@ -344,7 +344,7 @@ TEST_CASE("Workers, LimitsThatEndAtAnyMomentLoseNoCore", "[exec]") {
         if (cores.empty()) cores = {0};
         CountedJob job(cores);
         const std::chrono::nanoseconds deadline(random() % 200'000);
-        workers->Run(job, false, RunLimits(deadline, nullptr, NowNs()));
+        workers->Run(job, Stay::kOnCore, RunLimits(deadline, nullptr, NowNs()));
         if (job.seen.load() != cores.size()) wrong.fetch_add(1);
       }
     });

@@ -41,6 +41,7 @@ std::string CommandFor(std::string_view tool, const CommonFlags& flags) {
   each("--platform", flags.platforms);
   one("--libraries", flags.libraries);
   if (flags.threads > 0) one("--threads", std::to_string(flags.threads));
+  one("--pin", flags.pins, "auto");
   one("--plugins", flags.plugins, "all");
   one("--plugin-path", flags.plugin_path);
   if (flags.db != "none") one("--db", flags.db);  // what is suggested with none could not be kept

@@ -144,6 +144,11 @@ void AddCommonFlags(CLI::App& app, CommonFlags& flags) {
       ->option_text("N")
       ->check(CLI::Range(1U, 65536U))
       ->group("Machine");
+  app.add_option("--pin", flags.pins,
+                 "threads kept on one core each: all but a caller who runs alone (auto), that one too (core), or none")
+      ->option_text("auto | core | none")
+      ->check(OneOf({"auto", "core", "none"}))
+      ->group(kMoreGroup);
   app.add_option("--db", flags.db, "profile database, or none")->option_text("FILE")->group("Machine");
   app.add_option("--plugins", flags.plugins, "plugins to use: all that can be, none, or a list that must be usable")
       ->option_text("LIST")
@@ -296,6 +301,7 @@ Result<EngineOptions> EngineOptionsOf(const CommonFlags& flags) {
   EngineOptions options;
   options.db_path = flags.db;
   options.machine.max_cores = flags.threads;
+  options.machine.pins = flags.pins == "core" ? Pins::kCore : flags.pins == "none" ? Pins::kNone : Pins::kAuto;
   options.machine.libraries = SplitList(flags.libraries);
   options.machine.platform_files = flags.platforms;
   options.machine.plugin_paths = SplitFolders(flags.plugin_path);

@@ -21,7 +21,7 @@ namespace pt::tools {
 
 struct CommonFlags {
   std::string model, db, libraries, precision, max_error, nan, rewrite,
-      devices = "all", plugins = "all", plugin_path, sim_clock = "virtual", sim_fault, format = "table",
+      devices = "all", plugins = "all", plugin_path, pins = "auto", sim_clock = "virtual", sim_fault, format = "table",
       progress = "auto";
   std::vector<std::string> platforms, dims, shapes, constants, inputs;
   std::string external_data, external_limit;

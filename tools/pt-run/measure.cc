@@ -27,6 +27,7 @@ Status TimedRun(Runner& runner, const CancelToken& cancel, bool keep) {
   runner.simulated = report.simulated;
   if (keep) {
     runner.times_ns.push_back(std::max<int64_t>(1, report.simulated ? report.makespan_ns : (end - start).count()));
+    runner.alone_runs += report.alone ? 1 : 0;
     runner.decision_ns += report.decision_ns;
     runner.segment_launch_ns += report.segment_launch_ns;
   }
@@ -233,6 +234,14 @@ std::string SharesLine(const TraceShares& shares) {
          Percent(shares.copies) + ", waits " + Percent(shares.waits) + ", overhead " + Percent(shares.overhead) + "\n";
 }
 
+// Of a plan for several cores. A few tell nothing: either way is tried now and then.
+std::string AloneLine(const Runner& runner) {
+  const auto runs = static_cast<int64_t>(runner.times_ns.size());
+  if (runner.alone_runs * 4 < runs) return {};
+  return " alone: " + std::to_string(runner.alone_runs) + " of " + std::to_string(runs) +
+         " runs were done by the calling thread itself: the other cores are busy, or gain nothing here\n";
+}
+
 // What launching segments takes a run, by the mean.
 int64_t SegmentLaunchNs(const Runner& runner) {
   return runner.segment_launch_ns / static_cast<int64_t>(runner.times_ns.size());
@@ -380,9 +389,9 @@ Result<int> Measured(const RunFlags& flags, Console& console, const CancelToken&
   }
   if (!flags.common.json()) {
     PT_ASSIGN(const std::string table, LatencyTable(runners, flags.percentiles));
-    PT_CHECK_OK(WriteOut(table + SharesLine(shares) + RequestsLine(runner, setup.model->rewrites.requests) +
-                         SegmentsLine(runner) + PaceLine(runner, pace) +
-                         (residuals ? ResidualText(runner, *residuals) : "")));
+    PT_CHECK_OK(WriteOut(table + AloneLine(runner) + SharesLine(shares) +
+                         RequestsLine(runner, setup.model->rewrites.requests) + SegmentsLine(runner) +
+                         PaceLine(runner, pace) + (residuals ? ResidualText(runner, *residuals) : "")));
     return 0;
   }
   const Latency latency = LatencyOf(runner.times_ns);
@@ -392,6 +401,7 @@ Result<int> Measured(const RunFlags& flags, Console& console, const CancelToken&
   json.Set("planner", runner.plan.planner);
   json.Set("latency_ns", LatencyJson(latency));
   json.Set("runs", static_cast<int64_t>(latency.sorted.size()));
+  json.Set("alone_runs", runner.alone_runs);
   AddRequests(latency, setup.model->rewrites.requests, json);
   json.Set("predicted_ns", runner.plan.makespan.ns);
   json.Set("prediction_error", PredictionError(runner.plan.makespan.ns, latency));
@@ -455,6 +465,7 @@ Result<int> Compared(const RunFlags& flags, Console& console, const CancelToken&
       row.Set("tasks", static_cast<int64_t>(runner.tasks));
       row.Set("decision_ns", DecisionNs(runner));
     } else {
+      row.Set("alone_runs", runner.alone_runs);
       row.Set("predicted_ns", runner.plan.makespan.ns);
     }
     row.Set("simulated", runner.simulated);

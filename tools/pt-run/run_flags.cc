@@ -59,6 +59,10 @@ SessionOptions RunFlags::session_options(bool suite) const {
   options.run_bytes = run_bytes;
   options.sequential = choice.sequential;
   options.capture = !no_capture;
+  // Plans that are compared, with each other or with their prediction, run as planned: one that is done by one thread
+  // tells nothing of itself.
+  const bool as_planned = alone == "never" || (alone.empty() && (same || residuals || !compare.empty()));
+  options.alone = alone == "always" ? AloneRuns::kAlways : as_planned ? AloneRuns::kNever : AloneRuns::kAuto;
   options.max_run_states = std::max(options.max_run_states, concurrency);
   options.flush_denormals = denormals.empty() ? !suite : denormals == "flush";
   return options;
@@ -92,6 +96,12 @@ void AddFlags(CLI::App& app, RunFlags& flags) {
       ->group("Plan");
   app.add_flag("--sequential", flags.choice.sequential, "one step after another: the plan's sequential twin")
       ->group("Plan");
+  app.add_option("--alone", flags.alone,
+                 "the calling thread does every step itself, on plans for several cores: where that\n(is faster: auto; "
+                 "never where plans are compared)")
+      ->option_text("auto | never | always")
+      ->check(OneOf({"auto", "never", "always"}))
+      ->group(kMoreGroup);
   app.add_flag("--no-capture", flags.no_capture, "enqueue every step of a device anew in each run, record nothing")
       ->group(kMoreGroup);
   app.add_option("--duration", flags.duration, "measure that long, for instance 0.3s (2s)")

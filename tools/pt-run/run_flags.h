@@ -26,8 +26,8 @@ struct RunFlags {
   CommonFlags common;
   CrashFlags crash;
   PlanChoice choice;
-  std::string duration, verify, suite, only = "*", trace, percentiles = "50,90,99", save_outputs, compare, denormals,
-                                       rtol, atol, case_timeout = "60s";
+  std::string duration, verify, suite, only = "*", trace, percentiles = "50,90,99", save_outputs, compare, alone,
+                                       denormals, rtol, atol, case_timeout = "60s";
   std::vector<std::string> carry;       // OUT=IN
   std::vector<std::string> shape_sets;  // batch=1,x=1x16
   uint64_t iterations = 0, seed = 1;

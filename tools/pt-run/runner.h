@@ -24,6 +24,7 @@ struct Runner {
   std::optional<std::chrono::nanoseconds> deadline;  // of each run
   bool simulated = false;
   uint32_t tasks = 0;             // that a run gives to units while it runs; 0: it runs by a plan
+  int64_t alone_runs = 0;         // of times_ns: those whose caller did all steps itself
   int64_t decision_ns = 0;        // that this took in all of times_ns together
   int64_t segment_launch_ns = 0;  // likewise, launching segments; 0 on a virtual clock
   RunBuffers inputs, outputs;

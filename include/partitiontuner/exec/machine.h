@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "partitiontuner/backend/devices.h"
+#include "partitiontuner/exec/pins.h"
 #include "partitiontuner/platform/platform.h"
 
 namespace pt {
@@ -35,6 +36,7 @@ struct MachineOptions {
   // Plugins by name: these alone, and each must be usable (kDeviceUnusable with the reason). Empty = all that can be
   // used; {"none"} = none.
   std::vector<std::string> plugins;
+  Pins pins = Pins::kAuto;
   // Learns of the first calls of all kernels (exec/kernel_watch.h), and outlives the machine; null: no watch.
   KernelWatch* kernel_watch = nullptr;
 };

@@ -26,9 +26,19 @@ namespace pt {
 // node by node.
 using NestedPlanner = std::function<Result<Plan>(const Graph& graph, UnitId unit, bool keep_nan)>;
 
+// Whether runs of a plan for several cores of the host take these cores, or the thread that calls Run alone. Results
+// are the same bits. A plan for one core, one with steps on devices or kernels that bring threads, a sequential twin
+// and a session that decides in the run have one way only, and so have traced runs.
+enum class AloneRuns : uint8_t {
+  kAuto,    // by the times of both, measured as runs go by: alone where others keep the cores of its helpers busy
+  kNever,   // as planned
+  kAlways,  // one such run at a time on a machine
+};
+
 struct SessionOptions {
   bool sequential = false;      // the plan's sequential twin: one step after another, same candidates and units
   bool flush_denormals = true;  // set on every worker during a run, restored on the caller
+  AloneRuns alone = AloneRuns::kAuto;
   bool capture = true;          // record what goes to a device once and launch it as one, on devices that can
   uint32_t max_run_states = 4;  // concurrent runs before Run blocks
   // Memory of one run state on all devices; 0 = no limit. What is sized only in a run counts when it is asked for.
@@ -72,6 +82,7 @@ struct RunReport {
   int64_t wall_ns = 0;      // the whole of Run
   int64_t makespan_ns = 0;  // first step's start to last step's end; of the virtual clock where a device has one
   bool simulated = false;   // some device's times come from a platform file
+  bool alone = false;       // the caller did every step itself, whatever cores the plan has
   // What launching segments took the cores that launch them, all together; 0 on a virtual clock, in traced runs of
   // devices with a clock, and where something was recorded anew.
   int64_t segment_launch_ns = 0;

@@ -1,0 +1,67 @@
+#include "lib/exec/alone_choice.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace pt {
+
+void AloneChoice::Note(Way way, int64_t took_ns) {
+  if (way != Next()) return;
+  if (cold_) {
+    cold_ = false;
+    waited_before_ns_ = waited_ns_();
+    return;
+  }
+  spent_ns_ += took_ns;
+  window_ns_ += took_ns;
+  ++window_runs_;
+  if (window_ns_ >= kLongWindowNs || (window_ns_ >= kWindowNs && window_runs_ >= 2)) EndWindow();
+}
+
+void AloneChoice::EndWindow() {
+  const double mean_ns = static_cast<double>(window_ns_) / static_cast<double>(window_runs_);
+  const int64_t waited_ns = waited_ns_();
+  const bool disturbed = waited_ns - waited_before_ns_ >= window_ns_ / kDisturbed;
+  if (trying_) {
+    EndPair(mean_ns);
+  } else {
+    own_mean_ns_ = mean_ns;
+    own_window_ns_ = window_ns_;
+    in_trial_ = trying_ = in_trial_ || TrialIsDue(disturbed);
+  }
+  waited_before_ns_ = waited_ns;
+  window_ns_ = window_runs_ = 0;
+}
+
+bool AloneChoice::TrialIsDue(bool disturbed) const {
+  if (favoured_ == Way::kTogether && !disturbed) return false;
+  return !tried_ || spent_ns_ - tried_at_ns_ >= pause_ * 2 * own_window_ns_;
+}
+
+// The window before was the favoured way's.
+void AloneChoice::EndPair(double mean_ns) {
+  trying_ = false;
+  ++pairs_;
+  score_ += std::clamp(std::log(own_mean_ns_ / mean_ns), -kMostPair, kMostPair);
+  if (std::abs(score_) >= kClear || pairs_ == kMostPairs) EndTrial(score_ >= std::min(kClear, kGain * pairs_));
+}
+
+void AloneChoice::EndTrial(bool won) {
+  if (won) {
+    favoured_ = Other(favoured_);
+    ++switches_;
+    // Soon after the last switch this one may be luck as well, and trials stay rare.
+    const bool soon = spent_ns_ - switched_at_ns_ < kSoonNs;
+    pause_ = soon ? std::min(2 * pause_, kMostPause) : kLeastPause;
+    switched_at_ns_ = spent_ns_;
+  } else {
+    pause_ = std::min(2 * pause_, kMostPause);
+  }
+  in_trial_ = false;
+  tried_ = true;
+  tried_at_ns_ = spent_ns_;
+  pairs_ = 0;
+  score_ = 0;
+}
+
+}  // namespace pt

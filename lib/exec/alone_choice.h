@@ -1,0 +1,75 @@
+// AloneChoice: whether the next run of a plan takes all its cores or its caller alone, by how long runs of either way
+// took. Pure: it knows no threads and no clock. Beside a busy process the helpers of a run come late, or lose their
+// core in the middle of a step, and the caller waits for the scheduler's next tick; alone it never waits.
+//
+// Runs are taken in windows of some milliseconds, so that a mean holds what happens once a tick. A trial compares the
+// favoured way with the other one in pairs of windows, in turns. The logarithm of a pair's quotient counts for
+// kMostPair at most, so that no window decides alone, however noisy it was; the trial ends as soon as the sum is clear.
+//
+// While all cores run, a trial is due where the run's threads waited for their cores in the last window, a tenth of the
+// time all together, and never where they had them: then nothing is tried, and nothing lost. While the caller runs
+// alone, trials alone can tell that the cores are free again. Pauses are multiples of a trial's length, and
+// each trial that loses doubles the next one.
+//
+// Not thread-safe. Allocates nothing once it is made.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+
+namespace pt {
+
+class AloneChoice {
+ public:
+  enum class Way : uint8_t { kTogether, kAlone };
+
+  // `waited_ns`: how long the run's threads have waited for their cores so far, all together, counted from anywhere.
+  // Called once a window.
+  explicit AloneChoice(std::function<int64_t()> waited_ns) : waited_ns_(std::move(waited_ns)) {}
+
+  // For the run that begins.
+  Way Next() const { return trying_ ? Other(favoured_) : favoured_; }
+  // Of a run that Next gave its way and that no other run of the session overlapped.
+  void Note(Way way, int64_t took_ns);
+
+  uint64_t switches() const { return switches_; }
+
+ private:
+  static constexpr int64_t kMs = 1'000'000;
+  static constexpr int64_t kWindowNs = 10 * kMs;      // two and a half ticks of the scheduler
+  static constexpr int64_t kLongWindowNs = 20 * kMs;  // one run of that length is a window
+  // In logarithms of quotients of means.
+  static constexpr double kMostPair = 0.3;  // one in 1.35
+  static constexpr double kClear = 0.4;     // so it takes two pairs
+  static constexpr double kGain = 0.05;     // a pair, on the average, of a trial that was never clear
+  static constexpr int kMostPairs = 6;
+  // Pauses between trials, in lengths of a short one (two windows).
+  static constexpr int64_t kLeastPause = 12, kMostPause = 48;
+  static constexpr int64_t kDisturbed = 10;  // disturbed: so large a part of a window was waited, one in ten
+  static constexpr int64_t kSoonNs = 2000 * kMs;
+
+  static Way Other(Way way) { return way == Way::kTogether ? Way::kAlone : Way::kTogether; }
+  void EndWindow();
+  bool TrialIsDue(bool disturbed) const;
+  void EndPair(double mean_ns);
+  void EndTrial(bool won);
+
+  std::function<int64_t()> waited_ns_;
+  Way favoured_ = Way::kTogether;
+  bool cold_ = true;  // the first run, which finds nothing in any cache
+  bool in_trial_ = false;
+  bool trying_ = false;  // the other way, in this window
+  int64_t window_runs_ = 0, window_ns_ = 0;
+  double own_mean_ns_ = 0;  // of the favoured way's last window
+  int64_t own_window_ns_ = 0;
+  int64_t waited_before_ns_ = 0;  // up to this window
+  int pairs_ = 0;
+  double score_ = 0;
+  int64_t pause_ = kLeastPause;
+  bool tried_ = false;
+  // Time in runs, since what passes between them costs nothing.
+  int64_t spent_ns_ = 0, tried_at_ns_ = 0, switched_at_ns_ = -kSoonNs;
+  uint64_t switches_ = 0;
+};
+
+}  // namespace pt

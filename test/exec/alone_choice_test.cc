@@ -1,0 +1,193 @@
+#include "lib/exec/alone_choice.h"
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
+#include <functional>
+#include <random>
+#include <string>
+
+namespace pt::testing {
+namespace {
+
+using Way = AloneChoice::Way;
+
+constexpr int64_t kMs = 1'000'000, kSecond = 1000 * kMs;
+
+// Runs one after another on a clock that passes by their times alone.
+struct Caller {
+  int64_t waited_ns = 0;
+  AloneChoice choice{[this] { return waited_ns; }};
+  using Times = std::function<int64_t(Way)>;
+
+  Way RunOnce(int64_t& took_ns, const Times& time) {
+    const Way way = choice.Next();
+    took_ns = time(way);
+    choice.Note(way, took_ns);
+    return way;
+  }
+
+  struct Share {
+    int64_t alone_runs = 0, runs = 0, alone_ns = 0, all_ns = 0;
+  };
+  Share RunFor(int64_t ns, const Times& time) {
+    Share share;
+    while (share.all_ns < ns) {
+      int64_t took = 0;
+      const bool alone = RunOnce(took, time) == Way::kAlone;
+      ++share.runs;
+      share.all_ns += took;
+      share.alone_runs += alone ? 1 : 0;
+      share.alone_ns += alone ? took : 0;
+    }
+    return share;
+  }
+
+  // A letter a run: together or alone.
+  std::string WaysOf(int runs, const Times& time) {
+    std::string ways;
+    for (int64_t took = 0; runs > 0; --runs) ways += RunOnce(took, time) == Way::kAlone ? 'a' : 't';
+    return ways;
+  }
+};
+
+std::string Times(int count, const std::string& text) {
+  std::string all;
+  for (int i = 0; i < count; ++i) all += text;
+  return all;
+}
+
+}  // namespace
+
+TEST_CASE("AloneChoice, WhereThreadsHaveTheirCoresNothingIsTried", "[exec]") {
+  const int64_t together = GENERATE(10'000, 100'000, 5'000'000, 200'000'000);
+  CAPTURE(together);
+  Caller caller;
+  // Waking helpers and the system's own work take a core now and then: less than a tenth of the time.
+  const auto quiet = [&](Way way) {
+    caller.waited_ns += together / 11;
+    return way == Way::kAlone ? together / 2 : together;
+  };
+  CHECK(caller.RunFor(60 * kSecond, quiet).alone_runs == 0);
+  const auto disturbed = [&](Way way) {
+    caller.waited_ns += together / 9;
+    return way == Way::kAlone ? together / 2 : together;
+  };
+  const Caller::Share share = caller.RunFor(4 * kSecond, disturbed);
+  CHECK(share.alone_ns * 2 > share.all_ns);
+}
+
+// Windows of at least 10 ms and two runs; two clear pairs; then a trial after 12, 24, ... lengths of a trial.
+TEST_CASE("AloneChoice, TakesTheFasterWayAfterTwoPairsAndComesBackToTheOtherEverLater", "[exec]") {
+  Caller caller;
+  const auto busy = [&](Way way) {
+    caller.waited_ns += 2 * kMs;
+    return (way == Way::kAlone ? 3 : 6) * kMs;
+  };
+  const std::string lost =
+      "tt"
+      "aaaa"
+      "tt";                                                                      // a trial of running together
+  const std::string expected = std::string("t") + "tt" + "aaaa" + "tt" + "aaaa"  // cold; a window; two pairs
+                               + Times(24, "aaaa") + lost                        // 288 ms
+                               + Times(48, "aaaa") + lost                        // twice as long
+                               + Times(96, "aaaa") + lost                        // four times
+                               + Times(96, "aaaa") + lost;                       // never longer
+  CHECK(caller.WaysOf(static_cast<int>(expected.size()), busy) == expected);
+  CHECK(caller.choice.switches() == 1);
+}
+
+TEST_CASE("AloneChoice, ALongRunIsAWindowAndOneNoisyOneDecidesNothing", "[exec]") {
+  const bool noise_in_alone = GENERATE(false, true);
+  const int64_t alone = noise_in_alone ? 15 * kMs : 40 * kMs;
+  Caller caller;
+  int runs = 0;
+  // The first window, or the first of the caller alone, takes ten times as long as others of its kind.
+  const auto noisy = [&](Way way) {
+    caller.waited_ns += 50 * kMs;
+    const bool noise = ++runs == (noise_in_alone ? 3 : 2);
+    return (way == Way::kAlone ? alone : 25 * kMs) * (noise ? 10 : 1);
+  };
+  // Pairs: +0.3 -0.3 -0.3 -0.3, and with the shorter runs (two a window) -0.3 +0.3 +0.3 +0.3.
+  if (noise_in_alone) {
+    CHECK(caller.WaysOf(18, noisy) ==
+          "tt"
+          "a"
+          "t"
+          "aa"
+          "t"
+          "aa"
+          "t"
+          "aa"
+          "aaaaaa");
+  } else {
+    CHECK(caller.WaysOf(16, noisy) ==
+          "tt"
+          "a"
+          "ta"
+          "ta"
+          "ta"
+          "tttttt"
+          "t");
+  }
+  CHECK(caller.choice.switches() == (noise_in_alone ? 1 : 0));
+}
+
+TEST_CASE("AloneChoice, WhereOthersAreBusyAndTheCallerAloneIsNoSlowerItRunsAlone", "[exec]") {
+  Caller caller;
+  caller.RunFor(2 * kSecond, [&](Way way) {
+    caller.waited_ns += way == Way::kAlone ? 0 : kMs;
+    return way == Way::kAlone ? 900'000 : 1'000'000;
+  });
+  CHECK(caller.choice.Next() == Way::kAlone);
+  CHECK(caller.choice.switches() == 1);
+}
+
+TEST_CASE("AloneChoice, FollowsABusyProcessThatComesAndGoes", "[exec]") {
+  const int64_t together = GENERATE(50'000, 100'000, 1'000'000, 20'000'000, 60'000'000);
+  CAPTURE(together);
+  const int64_t alone = together * 15 / 10;
+  std::mt19937 random(2);
+  const auto quiet = [=](Way way) { return way == Way::kAlone ? alone : together; };
+  Caller caller;
+  // Helpers lose their core for a tick in one run of so many, in all long ones.
+  const uint32_t one_of = together < kMs ? 20 : 1;
+  const int64_t late = std::max(4 * kMs, together);
+  const auto busy = [&](Way way) {
+    if (way == Way::kAlone) return alone;
+    const bool taken = random() % one_of == 0;
+    caller.waited_ns += taken ? late : 0;
+    return together + (taken ? late : 0);
+  };
+  caller.RunFor(5 * kSecond, quiet);
+  REQUIRE(caller.choice.Next() == Way::kTogether);
+  caller.RunFor(2 * kSecond + 20 * together, busy);
+  const Caller::Share beside = caller.RunFor(20 * kSecond, busy);
+  CAPTURE(caller.choice.switches(), beside.all_ns / beside.runs);
+  CHECK(beside.alone_ns * 10 > beside.all_ns * 8);         // nearly all of the time
+  CHECK(beside.all_ns * 100 < beside.runs * alone * 115);  // at the cost of the trials
+  caller.RunFor(4 * kSecond + 100 * together, quiet);
+  CHECK(caller.choice.Next() == Way::kTogether);
+  const uint64_t before = caller.choice.switches();
+  caller.RunFor(20 * kSecond, quiet);
+  CHECK(caller.choice.switches() == before);
+}
+
+TEST_CASE("AloneChoice, EqualTimesDoNotMakeItGoToAndFro", "[exec]") {
+  std::mt19937 random(3);
+  Caller caller;
+  const auto equal = [&](Way) {
+    caller.waited_ns += 2 * kMs;
+    return kMs + static_cast<int64_t>(random() % 30'000);
+  };
+  caller.RunFor(60 * kSecond, equal);
+  CHECK(caller.choice.switches() == 0);
+}
+
+TEST_CASE("AloneChoice, RunsOfTheOtherWayThatEndLateAreNotCounted", "[exec]") {
+  Caller caller;
+  for (int i = 0; i < 100; ++i) caller.choice.Note(Way::kAlone, kSecond);
+  CHECK(caller.WaysOf(3, [](Way) { return 3 * kMs; }) == "ttt");
+  CHECK(caller.choice.switches() == 0);
+}
+
+}  // namespace pt::testing
