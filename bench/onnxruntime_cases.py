@@ -690,6 +690,25 @@ def MatMulNBits(rng):
                 some_constant(rng, "b", "scales", "zero_points", "g_idx") + ("bias",))
 
 
+def MatMulBnb4(rng):
+    block, k, n = int(rng.choice([16, 32, 64])), size(rng, 1, 50), size(rng, 1, 9)
+    inputs = {"a": floats(rng, *dims_of(rng, size(rng, 1, 2)), k), "b": bytes_of(rng, np.uint8, -(-k * n // 2)),
+              "absmax": scale_of(rng, -(-k * n // block))}
+    attributes = {"K": k, "N": n, "block_size": block, "quant_type": int(rng.integers(0, 2))}
+    return Case("MatMulBnb4", inputs, [("y", np.float32)], attributes, some_constant(rng, "b", "absmax"))
+
+
+def CropAndResize(rng):
+    images, channels, height, width, boxes = size(rng, 1, 3), size(rng, 1, 4), size(rng), size(rng, 1, 9), size(rng, 1, 5)
+    rois = rng.choice([0, 0.25, 0.5, 1, 1.25, -0.1], (boxes, 4)) if rng.random() < 0.3 else rng.uniform(-0.1, 1.1, (boxes, 4))
+    inputs = {"x": floats(rng, images, channels, height, width), "rois": rois.astype(np.float32),
+              "batch_indices": rng.integers(0, images, boxes).astype(np.int32),
+              "crop_size": np.array([size(rng), size(rng)], np.int32)}
+    attributes = given(rng, extrapolation_value=number(rng), mode=str(rng.choice(["bilinear", "nearest"])))
+    return Case("CropAndResize", inputs, [("y", np.float32)], attributes,
+                ("crop_size",) if rng.random() < 0.6 else ())
+
+
 def GatherBlockQuantized(rng):
     bits, block = int(rng.choice([2, 4, 8])), int(rng.choice([16, 32]))
     rows, width = size(rng, 1, 9), int(rng.choice([block, 2 * block, 48]))
@@ -830,8 +849,8 @@ def Inverse(rng):
 
 
 OPERATORS = {f.__name__: f for f in (
-    Affine, Attention, BiasGelu, CDist, Crop, DequantizeLinear, DynamicQuantizeMatMul, DynamicSlice, EmbedLayerNormalization, ExpandDims, FastGelu, FusedConv, FusedGemm, FusedMatMul, GatherBlockQuantized, GatherND, Gelu, GridSample,
-    GroupQueryAttention, ImageScaler, Inverse, LayerNormalization, MatMulIntegerToFloat, MatMulNBits, MoE, MultiHeadAttention, NhwcMaxPool, Pad, ParametricSoftplus, QAttention, QGemm, QLinearAdd, QLinearAveragePool,
+    Affine, Attention, BiasGelu, CDist, Crop, CropAndResize, DequantizeLinear, DynamicQuantizeMatMul, DynamicSlice, EmbedLayerNormalization, ExpandDims, FastGelu, FusedConv, FusedGemm, FusedMatMul, GatherBlockQuantized, GatherND, Gelu, GridSample,
+    GroupQueryAttention, ImageScaler, Inverse, LayerNormalization, MatMulBnb4, MatMulIntegerToFloat, MatMulNBits, MoE, MultiHeadAttention, NhwcMaxPool, Pad, ParametricSoftplus, QAttention, QGemm, QLinearAdd, QLinearAveragePool,
     QLinearConcat, QLinearGlobalAveragePool, QLinearLeakyRelu, QLinearMul, QLinearSigmoid,
     QLinearSoftmax, QLinearWhere, QMoE, QuantizeLinear, QuickGelu, Range, RotaryEmbedding, Scale, ScaledTanh, SimplifiedLayerNormalization, SkipLayerNormalization,
     SkipSimplifiedLayerNormalization, TransposeMatMul, Trilu, Unique)}

@@ -25,10 +25,12 @@ const std::map<Key, Row>& Table() {
   static const std::map<Key, Row> table = [] {
     std::map<Key, Row> rows;
     for (const auto family :
-         {contrib::ActivationRows, contrib::AttentionRows, contrib::ExperimentalRows, contrib::ExpertRows,
-          contrib::GroupedAttentionRows, contrib::MlFeatureRows, contrib::MlLinearRows, contrib::MlModelRows,
-          contrib::NormalizationRows, contrib::PackedGatherRows, contrib::PackedProductRows, contrib::ProductRows,
-          contrib::QuantizedProductRows, contrib::QuantizedRows, contrib::RenamedRows, contrib::RotaryEmbeddingRows}) {
+         {contrib::ActivationRows, contrib::AttentionRows, contrib::Bnb4ProductRows, contrib::CropAndResizeRows,
+          contrib::ExperimentalRows, contrib::ExpertRows, contrib::GroupedAttentionRows, contrib::MlFeatureRows,
+          contrib::MlLinearRows, contrib::MlModelRows, contrib::NormalizationRows, contrib::PackedGatherRows,
+          contrib::PackedProductRows, contrib::ProductRows, contrib::QuantizedProductRows,
+          contrib::QuantizedRecurrenceRows, contrib::QuantizedRows, contrib::RenamedRows,
+          contrib::RotaryEmbeddingRows}) {
       for (Row& row : family()) rows.emplace(Key(row.domain, row.op), std::move(row));
     }
     return rows;

@@ -182,6 +182,49 @@ TEST_CASE("Contrib, MatMulNBitsRefusesWhatDoesNotFit", "[onnx]") {
   CHECK(Mentions(FaultOf(missing), "its attribute K is missing"));
 }
 
+// ---- MatMulBnb4: two codes a byte, the first in its upper half; blocks go on from row to row ----
+
+Single Bnb4(int64_t columns, int64_t type, std::vector<bool> constant = {true, true}) {
+  std::vector<uint8_t> bytes;
+  const int64_t count = 5 * columns;
+  for (int64_t i = 0; i < (count + 1) / 2; ++i) bytes.push_back(static_cast<uint8_t>(i * 37 % 256));
+  const Tensor largest = count <= 16 ? Floats({1}, {0.5F}) : Floats({2}, {0.5F, 2});
+  return {"MatMulBnb4",
+          {Cycle({2, 5}, -1, 0.25F, 7, 9), {Uint8({(count + 1) / 2}, bytes), constant[0]}, {largest, constant[1]}},
+          {IntAttribute("K", 5), IntAttribute("N", columns), IntAttribute("block_size", 16),
+           IntAttribute("quant_type", type)}};
+}
+
+TEST_CASE("Contrib, MatMulBnb4LooksCodesUp", "[onnx]") {
+  for (const bool codes : {true, false}) {
+    for (const bool largest : {true, false}) {
+      CheckNear(Results(Bnb4(3, 0, {codes, largest}))[0], {2, 3},
+                {-0.10416667F, 0.24023438F, 0.45638022F, -0.29166669F, -0.45703125F, -0.45963541F});
+      CheckNear(Results(Bnb4(5, 1, {codes, largest}))[0], {2, 5},
+                {0.18912807F, 0.054349322F, 0.24634872F, -1.2520655F, -1.2140174F, -0.56158596F, 0.20228179F,
+                 0.52845097F, -1.5633245F, -1.2009035F});
+    }
+  }
+}
+
+TEST_CASE("Contrib, WhatMatMulBnb4DoesNotHaveIsRefused", "[onnx]") {
+  const auto with = [](size_t attribute, const std::string& name, int64_t value) {
+    Single single = Bnb4(3, 0);
+    single.attributes[attribute] = IntAttribute(name, value);
+    return FaultOf(single);
+  };
+  CHECK(Mentions(with(3, "quant_type", 2), "quant_type 2 is not supported: 0 (FP4) and 1 (NF4) are"));
+  CHECK(Mentions(with(2, "block_size", 24), "block_size is 24"));
+  CHECK(Mentions(with(1, "N", 0), "N is 0 and K is 5"));
+  CHECK(Mentions(with(1, "N", INT64_MAX), "and K is 5"));
+  Single longer = Bnb4(3, 0);
+  longer.attributes[1] = IntAttribute("N", 4);
+  CHECK_FALSE(EvaluateGraph(Load(BytesOf(longer)).value(), std::vector<Tensor>{longer.inputs[0].tensor}).ok());
+  Single other = Bnb4(3, 0);
+  other.attributes.push_back(IntAttribute("transB", 0));
+  CHECK(Mentions(FaultOf(other), "transB 0 is not supported"));
+}
+
 // Of rows of 32 elements of four bits in two blocks; the row 3 does not exist, and -3 is the first.
 TEST_CASE("Contrib, GatherBlockQuantizedUnpacksRows", "[onnx]") {
   std::vector<uint8_t> bytes;

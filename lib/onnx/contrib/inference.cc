@@ -74,6 +74,16 @@ void LikeFirst(proto::InferenceContext& context) {
   CopyShape(context, 0, 0);
 }
 
+void ShapeByColumns(proto::InferenceContext& context) {
+  LikeFirst(context);
+  auto& type = *context.getOutputType(0)->mutable_tensor_type();
+  const proto::AttributeProto* columns = context.getAttribute("N");
+  if (!type.has_shape() || type.shape().dim_size() == 0 || columns == nullptr) return;
+  auto& last = *type.mutable_shape()->mutable_dim(type.shape().dim_size() - 1);
+  last.Clear();
+  last.set_dim_value(columns->i());
+}
+
 void ShapeOfProduct(proto::InferenceContext& context, size_t left, size_t right) {
   const Shape *a = ShapeOf(context, left), *b = ShapeOf(context, right);
   if (a == nullptr || b == nullptr || a->dim_size() < 2 || b->dim_size() < 2) return;

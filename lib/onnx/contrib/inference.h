@@ -28,6 +28,8 @@ void SetShape(proto::InferenceContext& context, size_t output, std::initializer_
 
 // Output 0 is of the type and dims of input 0.
 void LikeFirst(proto::InferenceContext& context);
+// The same with as many columns as the attribute N says.
+void ShapeByColumns(proto::InferenceContext& context);
 // Output 0 has the dims of MatMul of two inputs; its element type is not set.
 void ShapeOfProduct(proto::InferenceContext& context, size_t left, size_t right);
 // Output 0 has the dims of two inputs that are broadcast to each other.

@@ -124,16 +124,6 @@ Status MatMulNBits(Rewrite& r) {
   return {};
 }
 
-void InferNBits(proto::InferenceContext& context) {
-  LikeFirst(context);
-  auto& type = *context.getOutputType(0)->mutable_tensor_type();
-  const A* n = context.getAttribute("N");
-  if (!type.has_shape() || type.shape().dim_size() == 0 || n == nullptr) return;
-  auto& last = *type.mutable_shape()->mutable_dim(type.shape().dim_size() - 1);
-  last.Clear();
-  last.set_dim_value(n->i());
-}
-
 }  // namespace
 
 std::vector<Row> PackedProductRows() {
@@ -146,7 +136,7 @@ std::vector<Row> PackedProductRows() {
             {"bits", A::INT},
             {"block_size", A::INT, true},
             {"weight_prepacked", A::INT}},
-           InferNBits,
+           ShapeByColumns,
            MatMulNBits}};
 }
 

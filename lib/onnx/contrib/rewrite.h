@@ -137,6 +137,8 @@ struct Row {
 
 std::vector<Row> ActivationRows();
 std::vector<Row> AttentionRows();
+std::vector<Row> Bnb4ProductRows();
+std::vector<Row> CropAndResizeRows();
 std::vector<Row> ExperimentalRows();
 std::vector<Row> ExpertRows();
 std::vector<Row> GroupedAttentionRows();
@@ -148,6 +150,7 @@ std::vector<Row> PackedGatherRows();
 std::vector<Row> PackedProductRows();
 std::vector<Row> ProductRows();
 std::vector<Row> QuantizedProductRows();
+std::vector<Row> QuantizedRecurrenceRows();
 std::vector<Row> QuantizedRows();
 std::vector<Row> RenamedRows();
 std::vector<Row> RotaryEmbeddingRows();
