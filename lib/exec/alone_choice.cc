@@ -21,20 +21,21 @@ void AloneChoice::Note(Way way, int64_t took_ns) {
 void AloneChoice::EndWindow() {
   const double mean_ns = static_cast<double>(window_ns_) / static_cast<double>(window_runs_);
   const int64_t waited_ns = waited_ns_();
-  const bool disturbed = waited_ns - waited_before_ns_ >= window_ns_ / kDisturbed;
   if (trying_) {
     EndPair(mean_ns);
   } else {
     own_mean_ns_ = mean_ns;
     own_window_ns_ = window_ns_;
-    in_trial_ = trying_ = in_trial_ || TrialIsDue(disturbed);
+    const bool disturbed = waited_ns - waited_before_ns_ >= window_ns_ / kWaitedPart;
+    disturbed_ = std::clamp(disturbed_ + (disturbed ? 1 : -1), 0, kDisturbed);
+    in_trial_ = trying_ = in_trial_ || TrialIsDue();
   }
   waited_before_ns_ = waited_ns;
   window_ns_ = window_runs_ = 0;
 }
 
-bool AloneChoice::TrialIsDue(bool disturbed) const {
-  if (favoured_ == Way::kTogether && !disturbed) return false;
+bool AloneChoice::TrialIsDue() const {
+  if (favoured_ == Way::kTogether && disturbed_ < kDisturbed) return false;
   return !tried_ || spent_ns_ - tried_at_ns_ >= pause_ * 2 * own_window_ns_;
 }
 
@@ -43,7 +44,7 @@ void AloneChoice::EndPair(double mean_ns) {
   trying_ = false;
   ++pairs_;
   score_ += std::clamp(std::log(own_mean_ns_ / mean_ns), -kMostPair, kMostPair);
-  if (std::abs(score_) >= kClear || pairs_ == kMostPairs) EndTrial(score_ >= std::min(kClear, kGain * pairs_));
+  if (score_ <= kLost || score_ >= kWon || pairs_ == kMostPairs) EndTrial(score_ >= std::min(kWon, kGain * pairs_));
 }
 
 void AloneChoice::EndTrial(bool won) {
@@ -58,6 +59,7 @@ void AloneChoice::EndTrial(bool won) {
     pause_ = std::min(2 * pause_, kMostPause);
   }
   in_trial_ = false;
+  disturbed_ = 0;
   tried_ = true;
   tried_at_ns_ = spent_ns_;
   pairs_ = 0;

@@ -4,9 +4,10 @@
 //
 // Runs are taken in windows of some milliseconds, so that a mean holds what happens once a tick. A trial compares the
 // favoured way with the other one in pairs of windows, in turns. The logarithm of a pair's quotient counts for
-// kMostPair at most, so that no window decides alone, however noisy it was; the trial ends as soon as the sum is clear.
+// kMostPair at most, so that no window decides for the other way alone, however noisy it was; the trial ends as soon as
+// the sum is clear. It ends sooner where the other way loses: to stay is what costs least if it was noise.
 //
-// While all cores run, a trial is due where the run's threads waited for their cores in the last window, a tenth of the
+// While all cores run, a trial is due where the run's threads waited for their cores in several windows, a fifth of the
 // time all together, and never where they had them: then nothing is tried, and nothing lost. While the caller runs
 // alone, trials alone can tell that the cores are free again. Pauses are multiples of a trial's length, and
 // each trial that loses doubles the next one.
@@ -40,17 +41,19 @@ class AloneChoice {
   static constexpr int64_t kLongWindowNs = 20 * kMs;  // one run of that length is a window
   // In logarithms of quotients of means.
   static constexpr double kMostPair = 0.3;  // one in 1.35
-  static constexpr double kClear = 0.4;     // so it takes two pairs
-  static constexpr double kGain = 0.05;     // a pair, on the average, of a trial that was never clear
+  static constexpr double kWon = 0.4;       // so it takes two pairs
+  static constexpr double kLost = -0.15;
+  static constexpr double kGain = 0.05;  // a pair, on the average, of a trial that was never clear
   static constexpr int kMostPairs = 6;
   // Pauses between trials, in lengths of a short one (two windows).
   static constexpr int64_t kLeastPause = 12, kMostPause = 48;
-  static constexpr int64_t kDisturbed = 10;  // disturbed: so large a part of a window was waited, one in ten
+  static constexpr int64_t kWaitedPart = 5;  // disturbed is a window of which such a part was waited, a fifth
+  static constexpr int kDisturbed = 3;       // that many more windows than undisturbed ones make a trial due
   static constexpr int64_t kSoonNs = 2000 * kMs;
 
   static Way Other(Way way) { return way == Way::kTogether ? Way::kAlone : Way::kTogether; }
   void EndWindow();
-  bool TrialIsDue(bool disturbed) const;
+  bool TrialIsDue() const;
   void EndPair(double mean_ns);
   void EndTrial(bool won);
 
@@ -63,6 +66,7 @@ class AloneChoice {
   double own_mean_ns_ = 0;  // of the favoured way's last window
   int64_t own_window_ns_ = 0;
   int64_t waited_before_ns_ = 0;  // up to this window
+  int disturbed_ = 0;             // windows together, less the undisturbed ones, 0 at least
   int pairs_ = 0;
   double score_ = 0;
   int64_t pause_ = kLeastPause;

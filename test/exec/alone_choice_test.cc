@@ -62,36 +62,34 @@ TEST_CASE("AloneChoice, WhereThreadsHaveTheirCoresNothingIsTried", "[exec]") {
   const int64_t together = GENERATE(10'000, 100'000, 5'000'000, 200'000'000);
   CAPTURE(together);
   Caller caller;
-  // Waking helpers and the system's own work take a core now and then: less than a tenth of the time.
+  // Waking helpers and the system's own work take a core now and then: less than a fifth of the time.
   const auto quiet = [&](Way way) {
-    caller.waited_ns += together / 11;
+    caller.waited_ns += together / 6;
     return way == Way::kAlone ? together / 2 : together;
   };
   CHECK(caller.RunFor(60 * kSecond, quiet).alone_runs == 0);
   const auto disturbed = [&](Way way) {
-    caller.waited_ns += together / 9;
+    caller.waited_ns += together / 4;
     return way == Way::kAlone ? together / 2 : together;
   };
   const Caller::Share share = caller.RunFor(4 * kSecond, disturbed);
   CHECK(share.alone_ns * 2 > share.all_ns);
 }
 
-// Windows of at least 10 ms and two runs; two clear pairs; then a trial after 12, 24, ... lengths of a trial.
+// Windows of at least 10 ms and two runs; three disturbed ones; two clear pairs; then a trial after 12, 24, ... lengths
+// of a trial.
 TEST_CASE("AloneChoice, TakesTheFasterWayAfterTwoPairsAndComesBackToTheOtherEverLater", "[exec]") {
   Caller caller;
   const auto busy = [&](Way way) {
     caller.waited_ns += 2 * kMs;
     return (way == Way::kAlone ? 3 : 6) * kMs;
   };
-  const std::string lost =
-      "tt"
-      "aaaa"
-      "tt";                                                                      // a trial of running together
-  const std::string expected = std::string("t") + "tt" + "aaaa" + "tt" + "aaaa"  // cold; a window; two pairs
-                               + Times(24, "aaaa") + lost                        // 288 ms
-                               + Times(48, "aaaa") + lost                        // twice as long
-                               + Times(96, "aaaa") + lost                        // four times
-                               + Times(96, "aaaa") + lost;                       // never longer
+  const std::string expected = std::string("t") + Times(3, "tt")    // cold; three disturbed windows
+                               + "aaaa" + "tt" + "aaaa"             // two pairs
+                               + Times(24, "aaaa") + "tt"           // 288 ms; running together loses
+                               + Times(48, "aaaa") + "tt"           // twice as long
+                               + Times(96, "aaaa") + "tt"           // four times
+                               + Times(96, "aaaa") + "tt" + "aaa";  // never longer
   CHECK(caller.WaysOf(static_cast<int>(expected.size()), busy) == expected);
   CHECK(caller.choice.switches() == 1);
 }
@@ -101,33 +99,32 @@ TEST_CASE("AloneChoice, ALongRunIsAWindowAndOneNoisyOneDecidesNothing", "[exec]"
   const int64_t alone = noise_in_alone ? 15 * kMs : 40 * kMs;
   Caller caller;
   int runs = 0;
-  // The first window, or the first of the caller alone, takes ten times as long as others of its kind.
+  // The last window before the trial, or the first of the caller alone, takes ten times as long as others of its kind.
   const auto noisy = [&](Way way) {
     caller.waited_ns += 50 * kMs;
-    const bool noise = ++runs == (noise_in_alone ? 3 : 2);
+    const bool noise = ++runs == (noise_in_alone ? 5 : 4);
     return (way == Way::kAlone ? alone : 25 * kMs) * (noise ? 10 : 1);
   };
-  // Pairs: +0.3 -0.3 -0.3 -0.3, and with the shorter runs (two a window) -0.3 +0.3 +0.3 +0.3.
   if (noise_in_alone) {
-    CHECK(caller.WaysOf(18, noisy) ==
-          "tt"
-          "a"
-          "t"
-          "aa"
-          "t"
-          "aa"
-          "t"
-          "aa"
-          "aaaaaa");
+    // It loses, and wins the next trial: two shorter runs are a window.
+    CHECK(caller.WaysOf(60, noisy) ==
+          "tttt"
+          "a" +
+              Times(48, "t") +
+              "aa"
+              "t"
+              "aa"
+              "aa");
   } else {
+    // Pairs: +0.3 -0.3 -0.3.
     CHECK(caller.WaysOf(16, noisy) ==
-          "tt"
+          "tttt"
           "a"
-          "ta"
-          "ta"
-          "ta"
-          "tttttt"
-          "t");
+          "t"
+          "a"
+          "t"
+          "a"
+          "ttttttt");
   }
   CHECK(caller.choice.switches() == (noise_in_alone ? 1 : 0));
 }
