@@ -6,6 +6,7 @@
 
 #include "partitiontuner/backend/libraries.h"
 #include "partitiontuner/graph/graph_text.h"
+#include "test/testing/run_on_reference.h"
 
 namespace pt {
 namespace {
@@ -82,6 +83,50 @@ double ExpandedDeterminant(const std::vector<float>& m, size_t n) {
     sum += (column % 2 == 0 ? 1.0 : -1.0) * m[column] * ExpandedDeterminant(minor, n - 1);
   }
   return sum;
+}
+
+// Of two sequences of at most two steps: Y, the last hidden state, and an LSTM's last cell.
+std::vector<Tensor> WithLengths(const std::string& op, const std::string& direction, int layout, int first,
+                                int second) {
+  const int gates = op == "LSTM" ? 4 : op == "GRU" ? 3 : 1;
+  const std::string rows = std::to_string(2 * gates), each = layout == 0 ? "1,2,2" : "2,1,2";
+  const auto matrix = [&](const char* name) {
+    std::string text = std::string("const ") + name + " float32[1," + rows + ",2] floats";
+    for (int i = 0; i < 4 * gates; ++i) text += " " + std::to_string(0.1 * (i * 5 % 7 - 3));
+    return text + "\n";
+  };
+  const bool lstm = op == "LSTM";
+  const Graph graph =
+      ParseGraph("const x float32[2,2,2] floats 1 -1 0.5 2 -0.5 1 0.3 0.2\n" + matrix("w") + matrix("r") +
+                 "const l int32[2] ints " + std::to_string(first) + " " + std::to_string(second) + "\n" +
+                 "const h float32[" + each + "] floats 0.5 0.4 0.3 0.2\n" + "y, last" + (lstm ? ", cell" : "") + " = " +
+                 op + "(x, w, r, _, l, h" + (lstm ? ", h" : "") + ") hidden_size=2 direction=\"" + direction +
+                 "\" layout=" + std::to_string(layout) + " : float32[" + (layout == 0 ? "2,1,2,2" : "2,2,1,2") +
+                 "], float32[" + each + "]" + (lstm ? ", float32[" + each + "]" : "") + "\noutput y\noutput last\n" +
+                 (lstm ? "output cell\n" : ""))
+          .value();
+  return testing::RunOnReference(graph, {});
+}
+
+// As in ONNX Runtime and OpenVINO, whatever the initial state is; the standard does not say.
+TEST_CASE("Recurrent, SequencesWithoutStepsEndInZeros", "[backend]") {
+  for (const std::string op : {"LSTM", "GRU", "RNN"}) {
+    for (const std::string direction : {"forward", "reverse"}) {
+      for (const int layout : {0, 1}) {
+        CAPTURE(op, direction, layout);
+        const std::vector<Tensor> all = WithLengths(op, direction, layout, 2, 2);
+        const std::vector<Tensor> some = WithLengths(op, direction, layout, 0, 2);
+        for (size_t output = 1; output < some.size(); ++output) {
+          const auto is = some[output].values<float>(), full = all[output].values<float>();
+          CHECK((is[0] == 0 && is[1] == 0));
+          CHECK((is[2] == full[2] && is[3] == full[3] && full[0] != 0));
+        }
+        const auto y = some[0].values<float>();
+        const size_t second_step = layout == 0 ? 4 : 2;
+        for (const size_t at : {size_t{0}, second_step}) CHECK((y[at] == 0 && y[at + 1] == 0));
+      }
+    }
+  }
 }
 
 TEST_CASE("Det, EqualsItsExpansionForMatricesOfEverySize", "[backend]") {

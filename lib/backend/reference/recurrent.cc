@@ -267,7 +267,7 @@ class Recurrence {
     for (int64_t step = 0; step < s_.time; ++step) {
       Multiply(run.team, memory.h, s_.batch, s_.hidden, r, memory.recurrent);
       for (int64_t b = 0; b < s_.batch; ++b) {
-        const int64_t length = run.in<int32_t>(4) != nullptr ? run.in<int32_t>(4)[b] : s_.time;
+        const int64_t length = LengthOf(run, b);
         // A reversed sequence starts at its own end; past its end a sequence makes zeros and keeps its state.
         const bool active = step < length;
         const int64_t t = active && reverse ? length - 1 - step : step;
@@ -284,11 +284,18 @@ class Recurrence {
     }
     for (int64_t b = 0; b < s_.batch; ++b) {
       const int64_t to = s_.state_row(d, b);
+      // A sequence without steps has no last output.
+      const bool none = run.in<int32_t>(4) != nullptr && LengthOf(run, b) == 0;
       for (int64_t i = 0; i < s_.hidden; ++i) {
-        if (run.out<T>(1) != nullptr) run.out<T>(1)[to + i] = memory.h[b * s_.hidden + i];
-        if (s_.cell == Cell::kLstm && run.out<T>(2) != nullptr) run.out<T>(2)[to + i] = memory.c[b * s_.hidden + i];
+        const int64_t from = b * s_.hidden + i;
+        if (run.out<T>(1) != nullptr) run.out<T>(1)[to + i] = none ? T{0} : memory.h[from];
+        if (s_.cell == Cell::kLstm && run.out<T>(2) != nullptr) run.out<T>(2)[to + i] = none ? T{0} : memory.c[from];
       }
     }
+  }
+
+  int64_t LengthOf(const Run& run, int64_t b) const {
+    return run.in<int32_t>(4) != nullptr ? run.in<int32_t>(4)[b] : s_.time;
   }
 
   int64_t RowIndex(int64_t t, int64_t b) const { return s_.batch_first ? b * s_.time + t : t * s_.batch + b; }
@@ -372,7 +379,7 @@ class Recurrence {
     }
     Multiply(run.team, memory.c, s_.batch, n, r, memory.recurrent);
     for (int64_t b = 0; b < s_.batch; ++b) {
-      const int64_t length = run.in<int32_t>(4) != nullptr ? run.in<int32_t>(4)[b] : s_.time;
+      const int64_t length = LengthOf(run, b);
       if (step >= length) continue;
       const int64_t t = reverse ? length - 1 - step : step;
       const T* gates = memory.gates + RowIndex(t, b) * rows;

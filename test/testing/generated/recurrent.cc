@@ -35,7 +35,7 @@ void DrawRecurrent(Drawing& d, const CellRow& cell) {
   operands.push_back(d.Chance(0.7) ? weights({directions, 2 * cell.gates * hidden}) : Drawing::LeftOut());
   if (d.Chance(0.15)) {
     Dims lengths;
-    for (int64_t i = 0; i < batch; ++i) lengths.push_back(d.Chance(0.5) ? time : d.Between(1, time));
+    for (int64_t i = 0; i < batch; ++i) lengths.push_back(d.Chance(0.5) ? time : d.Between(0, time));
     operands.push_back(d.List(lengths, DataType::kInt32));
   } else {
     operands.push_back(Drawing::LeftOut());
