@@ -21,6 +21,9 @@ constexpr Pass kPasses[] = {
      WidenSmallFloats},
     {"roll-lstm-cells", "makes one LSTM of cells that are spelled out step by step", RollLstmCells},
     {"fold-affine", "moves BatchNormalization and constants that are added into the product before them", FoldAffine},
+    // Behind fold-affine, so that nothing but elementwise operators lies between, and before ConvTranspose is gone.
+    {"fold-borders", "makes the padding of convolutions and poolings of what Pad adds before, or Slice cuts behind",
+     FoldBorders},
     // Behind fold-affine, which folds nothing across the Transpose.
     {"turn-transposed-convolutions", "makes a Conv of a ConvTranspose whose windows do not overlap, or move by one",
      TurnTransposedConvolutions},
