@@ -68,6 +68,34 @@ TEST_CASE("Strings, AnyBytesPassThroughAChainOfSteps", "[exec]") {
   }
 }
 
+// Tables are made in a node's first run and kept: what comes in does not matter to them.
+TEST_CASE("Strings, TablesOfLabelsHoldFromRunToRun", "[exec]") {
+  HostLab lab;
+  const auto session = lab.Open(
+      TypedGraph(
+          "opset ai.onnx.ml 4\ninput x int64[3]\n"
+          "names = ai.onnx.ml.CategoryMapper(x) cats_int64s=[1,2,7] cats_strings=[\"one\",\"two\",\"seven\"]\n"
+          "back = ai.onnx.ml.CategoryMapper(names) cats_int64s=[1,2,8] cats_strings=[\"one\",\"two\",\"seven\"]\n"
+          "y = ai.onnx.ml.LabelEncoder(back) keys_int64s=[1,8,1] values_floats=[0.5,4.0,1.5] default_float=-2.0\n"
+          "output names\noutput y\n"),
+      1);
+  struct Case {
+    std::vector<int64_t> given;
+    Texts names;
+    std::vector<float> values;
+  };
+  const std::vector<Case> cases = {{{1, 2, 7}, {"one", "two", "seven"}, {1.5F, -2, 4}},
+                                   {{7, 7, 3}, {"seven", "seven", "_Unused"}, {4, 4, -2}},
+                                   {{0, 1, -1}, {"_Unused", "one", "_Unused"}, {-2, 1.5F, -2}}};
+  for (const Case& c : cases) {
+    const auto results = RunOnce(*session, {Tensor::Int64({3}, c.given)});
+    if (!results.ok()) FAIL(ToString(results.error()));
+    CHECK(TextsOf((*results)[0]) == c.names);
+    const auto values = (*results)[1].values<float>();
+    CHECK(std::vector<float>(values.begin(), values.end()) == c.values);
+  }
+}
+
 TEST_CASE("Strings, MovingOperatorsTreatThemAsTheyTreatNumbers", "[exec]") {
   const Tensor six = Strings({2, 3}, {"a", "b", "c", "d", "e", "f"});
   const std::string in = "input x string[2,3]\n";

@@ -113,9 +113,10 @@ bool TakesData(const Graph& graph, NodeId id, TensorSlots in) {
          std::any_of(in.begin(), in.end(), [](const TensorView* slot) { return IsDatum(*slot); });
 }
 
-Status RunDatumNode(const Graph& graph, NodeId id, TensorSlots in, TensorSlots out, const RunContext& run) {
+Status RunDatumNode(const Graph& graph, NodeId id, TensorSlots in, TensorSlots out, const RunContext& run,
+                    std::shared_ptr<const void>& kept) {
   const Node& node = graph.node(id);
-  DatumCall call{graph, id, node, OpsetOf(graph, node), run.memory, run.stop, {}, {}, {}};
+  DatumCall call{graph, id, node, OpsetOf(graph, node), run.memory, run.stop, kept, {}, {}, {}};
   const DatumOperator* const row = FindDatumOperator(node);
   if (row == nullptr) return call.Unsupported("is not supported for what its inputs turned out to be");
   NodeTensors tensors(graph, id, in, out, run);

@@ -1,8 +1,9 @@
 // Operators on values that are not tensors of numbers: strings, sequences, optional values. They run on whole data, on
-// one core, and are prepared anew in every run; nothing of them is timed. Where a row has the name of one of
-// operator.h's, it takes the node over as soon as such a value is among its inputs or outputs.
+// one core, and are prepared anew in every run, except what a row keeps; nothing of them is timed. Where a row has the
+// name of one of operator.h's, it takes the node over as soon as such a value is among its inputs or outputs.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -22,6 +23,7 @@ struct DatumCall {
   int64_t opset;
   RunMemory& memory;
   StopFlag& stop;
+  std::shared_ptr<const void>& kept;     // what an earlier run of the same node made to keep; null in the first
   std::vector<std::optional<Datum>> in;  // one each of the formal inputs; nothing for absent ones
   std::vector<bool> borrowed;            // by input: its bytes are a slot's, and are gone after the call
   std::vector<Datum> out;                // one each of the node's outputs, to be filled
@@ -67,6 +69,8 @@ std::span<const DatumOperator> TfIdfStringOperators();
 bool TakesData(const Graph& graph, NodeId id);
 bool TakesData(const Graph& graph, NodeId id, TensorSlots in);
 
-Status RunDatumNode(const Graph& graph, NodeId id, TensorSlots in, TensorSlots out, const RunContext& run);
+// `kept` is the node's own, from run to run.
+Status RunDatumNode(const Graph& graph, NodeId id, TensorSlots in, TensorSlots out, const RunContext& run,
+                    std::shared_ptr<const void>& kept);
 
 }  // namespace pt::reference

@@ -78,51 +78,73 @@ Result<Tensor> DefaultOf(const DatumCall& call, DataType type) {
   });
 }
 
-struct Table {
+// What an operator's attributes say, of the kind that its input asks for.
+struct Lists {
   Tensor keys, values, otherwise;
 };
 
-// Each element of input 0 becomes the value of its key.
-Status LookUp(DatumCall& call, const Table& table) {
-  PT_ASSIGN(const Tensor* const in, call.TensorAt(0));
-  if (in->type() != table.keys.type()) {
-    return call.Invalid("its input is " + std::string(DataTypeName(in->type())) + ", its keys are " +
-                        std::string(DataTypeName(table.keys.type())));
+struct Table {
+  DataType from;
+  std::unordered_map<std::string, size_t> places;  // by key: of a value
+  Tensor values, otherwise;
+};
+
+Result<std::shared_ptr<const Table>> TableOf(const DatumCall& call, DataType from, Lists lists) {
+  if (from != lists.keys.type()) {
+    return call.Invalid("its input is " + std::string(DataTypeName(from)) + ", its keys are " +
+                        std::string(DataTypeName(lists.keys.type())));
   }
-  if (table.keys.element_count() != table.values.element_count()) {
-    return call.Invalid("has " + std::to_string(table.keys.element_count()) + " keys and " +
-                        std::to_string(table.values.element_count()) + " values");
+  if (lists.keys.element_count() != lists.values.element_count()) {
+    return call.Invalid("has " + std::to_string(lists.keys.element_count()) + " keys and " +
+                        std::to_string(lists.values.element_count()) + " values");
   }
-  std::unordered_map<std::string, size_t> places;
+  Table table{from, {}, std::move(lists.values), std::move(lists.otherwise)};
   // Of equal keys the last counts from version 4 of LabelEncoder on, as its text says.
   constexpr int64_t kLastCounts = 4;
-  for (size_t i = 0; i < static_cast<size_t>(table.keys.element_count()); ++i) {
-    const auto [at, is_new] = places.emplace(KeyOf(table.keys, i), i);
+  for (size_t i = 0; i < static_cast<size_t>(lists.keys.element_count()); ++i) {
+    const auto [at, is_new] = table.places.emplace(KeyOf(lists.keys, i), i);
     if (!is_new && call.opset >= kLastCounts) at->second = i;
   }
-  const auto count = static_cast<size_t>(in->element_count());
+  return std::make_shared<const Table>(std::move(table));
+}
+
+// Each element of the input becomes the value of its key.
+Status LookUp(DatumCall& call, const Tensor& in, const Table& table) {
+  const auto count = static_cast<size_t>(in.element_count());
   const auto for_each = [&](const auto& use) {  // use(tensor, index) with the value of each element
     for (size_t i = 0; i < count; ++i) {
-      const auto place = places.find(KeyOf(*in, i));
-      place == places.end() ? use(table.otherwise, size_t{0}) : use(table.values, place->second);
+      const auto place = table.places.find(KeyOf(in, i));
+      place == table.places.end() ? use(table.otherwise, size_t{0}) : use(table.values, place->second);
     }
   };
   if (table.values.type() == DataType::kString) {
     uint64_t bytes = 0;
     for_each([&](const Tensor& from, size_t i) { bytes += from.strings()[i].size(); });
-    PT_ASSIGN(Receipt receipt, CountStrings(call.memory, in->element_count(), bytes));
+    PT_ASSIGN(Receipt receipt, CountStrings(call.memory, in.element_count(), bytes));
     std::vector<std::string> found;
     for_each([&](const Tensor& from, size_t i) { found.push_back(from.strings()[i]); });
-    return call.SetStrings(0, in->dims(), std::move(found), std::move(receipt));
+    return call.SetStrings(0, in.dims(), std::move(found), std::move(receipt));
   }
   const auto size = static_cast<size_t>(BytesOf(table.values.type()));
   std::string found;
   for_each([&](const Tensor& from, size_t i) {
     found.append(reinterpret_cast<const char*>(from.bytes().data()) + i * size, size);
   });
-  PT_ASSIGN(Tensor numbers, Tensor::FromBytes(table.values.type(), in->dims(), std::move(found)));
+  PT_ASSIGN(Tensor numbers, Tensor::FromBytes(table.values.type(), in.dims(), std::move(found)));
   call.out[0] = Datum(std::move(numbers));
   return {};
+}
+
+// By a table that is made in the node's first run.
+Status ByTable(DatumCall& call, Result<Lists> (*lists_of)(const DatumCall&, bool from_strings)) {
+  PT_ASSIGN(const Tensor* const in, call.TensorAt(0));
+  auto table = std::static_pointer_cast<const Table>(call.kept);
+  if (table == nullptr || table->from != in->type()) {
+    PT_ASSIGN(Lists lists, lists_of(call, in->type() == DataType::kString));
+    PT_ASSIGN(table, TableOf(call, in->type(), std::move(lists)));
+    call.kept = table;
+  }
+  return LookUp(call, *in, *table);
 }
 
 bool IsKeyType(DataType type) {
@@ -130,22 +152,23 @@ bool IsKeyType(DataType type) {
          VisitType(type, []<typename T>() { return kIsNumber<T> && !std::is_same_v<T, bool>; });
 }
 
+Result<Lists> Between(const DatumCall& call, bool from_strings, const Tensor& strings, const Tensor& ints) {
+  const Tensor &keys = from_strings ? strings : ints, &values = from_strings ? ints : strings;
+  PT_ASSIGN(Tensor otherwise, DefaultOf(call, values.type()));
+  return Lists{keys, values, std::move(otherwise)};
+}
+
 // The first definition has one list, of which strings become places and places strings.
-Status FirstLabelEncoder(DatumCall& call) {
+Result<Lists> FirstLabels(const DatumCall& call, bool from_strings) {
   PT_ASSIGN(const std::optional<Tensor> classes, ListOf(call, "classes_strings"));
   if (!classes || classes->type() != DataType::kString) return call.Invalid("needs a list classes_strings");
   std::vector<int64_t> places(static_cast<size_t>(classes->element_count()));
   std::iota(places.begin(), places.end(), 0);
-  const Tensor numbers = Tensor::Int64(classes->dims(), places);
-  PT_ASSIGN(const Tensor* const in, call.TensorAt(0));
-  const bool from_strings = in->type() == DataType::kString;
-  const Tensor &keys = from_strings ? *classes : numbers, &values = from_strings ? numbers : *classes;
-  PT_ASSIGN(Tensor otherwise, DefaultOf(call, values.type()));
-  return LookUp(call, {keys, values, std::move(otherwise)});
+  return Between(call, from_strings, *classes, Tensor::Int64(classes->dims(), places));
 }
 
-Status LabelEncoder(DatumCall& call) {
-  if (call.opset < 2) return FirstLabelEncoder(call);
+Result<Lists> Labels(const DatumCall& call, bool from_strings) {
+  if (call.opset < 2) return FirstLabels(call, from_strings);
   PT_ASSIGN(Tensor keys, OneOf(call, "keys"));
   PT_ASSIGN(Tensor values, OneOf(call, "values"));
   if (!IsKeyType(keys.type()) || !IsKeyType(values.type())) {
@@ -153,22 +176,20 @@ Status LabelEncoder(DatumCall& call) {
                             std::string(DataTypeName(values.type())));
   }
   PT_ASSIGN(Tensor otherwise, DefaultOf(call, values.type()));
-  return LookUp(call, {std::move(keys), std::move(values), std::move(otherwise)});
+  return Lists{std::move(keys), std::move(values), std::move(otherwise)};
 }
+Status LabelEncoder(DatumCall& call) { return ByTable(call, Labels); }
 
 // Between the two lists, in the direction that the input asks for.
-Status CategoryMapper(DatumCall& call) {
+Result<Lists> Categories(const DatumCall& call, bool from_strings) {
   PT_ASSIGN(const std::optional<Tensor> ints, ListOf(call, "cats_int64s"));
   PT_ASSIGN(const std::optional<Tensor> strings, ListOf(call, "cats_strings"));
   if (!ints || !strings || ints->type() != DataType::kInt64 || strings->type() != DataType::kString) {
     return call.Invalid("needs lists cats_int64s and cats_strings");
   }
-  PT_ASSIGN(const Tensor* const in, call.TensorAt(0));
-  const bool from_strings = in->type() == DataType::kString;
-  const Tensor &keys = from_strings ? *strings : *ints, &values = from_strings ? *ints : *strings;
-  PT_ASSIGN(Tensor otherwise, DefaultOf(call, values.type()));
-  return LookUp(call, {keys, values, std::move(otherwise)});
+  return Between(call, from_strings, *strings, *ints);
 }
+Status CategoryMapper(DatumCall& call) { return ByTable(call, Categories); }
 
 constexpr std::array kLabelOperators = {
     DatumOperator{"CategoryMapper", CategoryMapper, "ai.onnx.ml"},

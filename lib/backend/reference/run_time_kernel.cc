@@ -42,7 +42,7 @@ class RunTimeNode final : public BoundKernel {
         out_(out.begin(), out.end()) {}
 
   Status Enqueue(const RunContext& run) noexcept override try {
-    if (TakesData(graph_, id_, in_)) return RunDatumNode(graph_, id_, in_, out_, run);
+    if (TakesData(graph_, id_, in_)) return RunDatumNode(graph_, id_, in_, out_, run, kept_);
     const uint32_t width = run.stream.team() == nullptr ? 1 : run.stream.team()->width();
     if (!IsUpToDate()) PT_CHECK_OK(Compile(width));
     PT_CHECK_OK(AllocateOutputs(run.outputs));
@@ -126,6 +126,7 @@ class RunTimeNode final : public BoundKernel {
   const std::vector<const TensorView*> in_, out_;
   bool by_content_ = false;
   std::shared_ptr<const CompiledNode> compiled_;
+  std::shared_ptr<const void> kept_;                 // by a row of datum_operator.h
   std::vector<TensorLayout> layouts_, out_layouts_;  // that it was compiled for
 };
 
