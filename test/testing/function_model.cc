@@ -1,6 +1,7 @@
 #include "test/testing/function_model.h"
 
 #include "partitiontuner/onnx/load_onnx.h"
+#include "test/testing/classical_domain.h"
 #include "test/testing/onnx_bytes.h"
 
 namespace pt::testing {
@@ -61,7 +62,7 @@ Wire FunctionWire(const ModelFunction& function) {
   for (const ModelNode& node : function.nodes) parts.nodes.push_back(NodeWire(node));
   for (const ModelAttribute& attribute : function.defaults)
     parts.attribute_defaults.push_back(AttributeWire(attribute));
-  parts.opsets = {{"", kTargetOpset}, {"local", 1}};
+  parts.opsets = {{"", kTargetOpset}, {"local", 1}, {std::string(kClassicalDomain), kClassicalVersion}};
   Wire wire = FunctionBytes(parts);
   if (!function.overload.empty()) wire.Bytes(13, function.overload);
   return wire;
@@ -136,7 +137,7 @@ std::string BytesOf(const FunctionModel& model) {
   ModelParts parts;
   parts.graph = GraphBytes(graph);
   for (const ModelFunction& function : model.functions) parts.functions.push_back(FunctionWire(function));
-  parts.opsets = {{"", kTargetOpset}, {"local", 1}};
+  parts.opsets = {{"", kTargetOpset}, {"local", 1}, {std::string(kClassicalDomain), kClassicalVersion}};
   return ModelBytes(parts);
 }
 

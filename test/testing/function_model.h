@@ -57,7 +57,7 @@ struct FunctionModel {
 // A graph of opset kTargetOpset on those inputs, without functions.
 FunctionModel ModelOf(const Graph& graph, std::span<const Tensor> inputs);
 
-// Of opset kTargetOpset, as are all functions.
+// Of opset kTargetOpset, as are all functions, and of kClassicalVersion.
 std::string BytesOf(const FunctionModel& model);
 
 // The outputs, node by node: functions are called with their attributes bound, If, Loop and Scan are walked here, and

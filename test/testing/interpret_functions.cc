@@ -6,6 +6,7 @@
 #include "partitiontuner/graph/graph_builder.h"
 #include "partitiontuner/onnx/infer_shapes.h"
 #include "partitiontuner/onnx/load_onnx.h"
+#include "test/testing/classical_domain.h"
 #include "test/testing/function_model.h"
 
 namespace pt::testing {
@@ -210,8 +211,10 @@ class Interpreter {
     }
     GraphBuilder builder;
     builder.set_opset(kTargetOpset);
+    if (!node.domain.empty()) builder.set_domain(node.domain, kClassicalVersion);
     Node made;
     made.op = node.op;
+    made.domain = node.domain;
     std::vector<Tensor> operands;
     for (const auto& input : inputs) {
       made.inputs.push_back(input ? builder.AddConstant("i" + std::to_string(operands.size()), *input) : ValueId());

@@ -23,7 +23,9 @@ Line LineOf(const std::string& text) {
   line.text = text;
   const size_t blank = text.find(' ');
   const std::string first = text.substr(0, blank);
-  if (first == "input" || first == "const") {
+  if (first == "opset") {
+    line.kind = Line::Kind::kOpset;
+  } else if (first == "input" || first == "const") {
     line.kind = first == "input" ? Line::Kind::kInput : Line::Kind::kConstant;
     line.makes = {text.substr(blank + 1, text.find(' ', blank + 1) - blank - 1)};
   } else if (first == "output") {
@@ -60,7 +62,7 @@ std::vector<Line> WithoutDead(std::vector<Line> lines) {
   std::vector<Line> kept;
   for (size_t i = lines.size(); i-- > 0;) {
     Line& line = lines[i];
-    const bool stays = line.kind == Line::Kind::kOutput ||
+    const bool stays = line.kind == Line::Kind::kOutput || line.kind == Line::Kind::kOpset ||
                        std::ranges::any_of(line.makes, [&](const std::string& name) { return needed.contains(name); });
     if (!stays) continue;
     needed.insert(line.reads.begin(), line.reads.end());

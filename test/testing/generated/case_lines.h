@@ -7,7 +7,7 @@
 namespace pt::testing {
 
 struct Line {
-  enum class Kind { kInput, kConstant, kNode, kOutput } kind = Kind::kNode;
+  enum class Kind { kOpset, kInput, kConstant, kNode, kOutput } kind = Kind::kNode;
   std::vector<std::string> makes, reads;  // names of values; operands that are left out are no names
   std::string text;
 };
@@ -15,7 +15,7 @@ struct Line {
 std::vector<Line> LinesOf(const std::string& text);
 std::string TextOf(const std::vector<Line>& lines);
 
-// Without nodes, constants and inputs that no output needs.
+// Without nodes, constants and inputs that no output needs. Opsets stay.
 std::vector<Line> WithoutDead(std::vector<Line> lines);
 
 }  // namespace pt::testing

@@ -8,10 +8,10 @@ namespace {
 
 const std::vector<DrawnFamily>& Families() {
   static const std::vector<DrawnFamily> families = {
-      ElementwiseFamily(), BroadcastFamily(),   CastFamily(),      ReductionFamily(),
-      SelectionFamily(),   MovementFamily(),    SliceFamily(),     IndexFamily(),
-      PoolFamily(),        ConvolutionFamily(), ProductFamily(),   NormalizationFamily(),
-      ImageFamily(),       RecurrentFamily(),   QuantisedFamily(), PatternFamily(),
+      ElementwiseFamily(), BroadcastFamily(),     CastFamily(),  ReductionFamily(), SelectionFamily(),
+      MovementFamily(),    SliceFamily(),         IndexFamily(), PoolFamily(),      ConvolutionFamily(),
+      ProductFamily(),     NormalizationFamily(), ImageFamily(), RecurrentFamily(), QuantisedFamily(),
+      PatternFamily(),     ClassicalFamily(),
   };
   return families;
 }

@@ -50,6 +50,10 @@ bool Measure(DrawnValue& value) {
   return good;
 }
 
+bool IsClassical(std::string_view op) { return op.starts_with(kClassicalDomain); }
+const std::string kClassicalOpset =
+    "opset " + std::string(kClassicalDomain) + " " + std::to_string(kClassicalVersion) + "\n";
+
 }  // namespace
 
 Attributes& Attributes::Int(std::string_view name, int64_t value) {
@@ -69,6 +73,11 @@ Attributes& Attributes::Float(std::string_view name, double value) {
 
 Attributes& Attributes::Floats(std::string_view name, const std::vector<double>& values) {
   text_ += " " + std::string(name) + "=" + ListText(values, FloatText);
+  return *this;
+}
+
+Attributes& Attributes::Texts(std::string_view name, const std::vector<std::string>& values) {
+  text_ += " " + std::string(name) + "=" + ListText(values, [](const std::string& x) { return "\"" + x + "\""; });
   return *this;
 }
 
@@ -243,8 +252,10 @@ std::vector<Operand> Drawing::Node(std::string_view op, const std::vector<Operan
     outputs += (outputs.empty() ? "" : ", ") + name;
     if (is_wanted) node.makes.push_back(name);
   }
+  node.is_classical = IsClassical(op);
   node.line = outputs + " = " + std::string(op) + "(" + names + ")" + attributes.text();
-  std::string alone = around + node.line + "\n";
+  const std::string opset = node.is_classical ? kClassicalOpset : "";
+  std::string alone = opset + around + node.line + "\n";
   for (const std::string& name : node.makes) alone += "output " + name + "\n";
   const auto refuse = [&](const Error& error) {
     refused_ = alone + ToString(error);
@@ -290,6 +301,7 @@ std::string Drawing::Text() {
   std::set<std::string> read;
   for (const DrawnNode& node : nodes_) read.insert(node.reads.begin(), node.reads.end());
   std::string text, outputs;
+  if (std::ranges::any_of(nodes_, [](const DrawnNode& node) { return node.is_classical; })) text = kClassicalOpset;
   for (const DrawnValue& value : values_) {
     if (!value.line.empty() && read.contains(value.name)) text += value.line + "\n";
   }

@@ -12,6 +12,7 @@
 
 #include "partitiontuner/graph/graph.h"
 #include "partitiontuner/support/random.h"
+#include "test/testing/classical_domain.h"
 
 namespace pt::testing {
 
@@ -41,6 +42,7 @@ class Attributes {
   Attributes& Ints(std::string_view name, const Dims& values);
   Attributes& Float(std::string_view name, double value);
   Attributes& Floats(std::string_view name, const std::vector<double>& values);
+  Attributes& Texts(std::string_view name, const std::vector<std::string>& values);
   Attributes& Text(std::string_view name, std::string_view value);
   const std::string& text() const { return text_; }
 
@@ -90,7 +92,8 @@ class Drawing {
   Operand FloatWithin(double low, double high);
 
   // ---- nodes ----
-  // Null when an operand is null or the node was taken back. Some outputs may be left out by a name of "_".
+  // `op` begins with the domain where that is not ONNX's own. Null when an operand is null or the node was taken back.
+  // Some outputs may be left out by a name of "_".
   Operand Node(std::string_view op, const std::vector<Operand>& operands, const Attributes& attributes = {});
   // One a name asked for; none when an operand is null or the node was taken back.
   std::vector<Operand> Node(std::string_view op, const std::vector<Operand>& operands, const Attributes& attributes,
@@ -107,6 +110,7 @@ class Drawing {
   struct DrawnNode {
     std::string line;
     std::vector<std::string> reads, makes;
+    bool is_classical = false;
   };
   Operand Add(DrawnValue value);
   std::string NextName(char kind) { return kind + std::to_string(++names_); }

@@ -38,5 +38,6 @@ DrawnFamily ImageFamily();
 DrawnFamily RecurrentFamily();
 DrawnFamily QuantisedFamily();
 DrawnFamily PatternFamily();
+DrawnFamily ClassicalFamily();
 
 }  // namespace pt::testing
