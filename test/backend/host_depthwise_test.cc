@@ -106,8 +106,8 @@ TEST_CASE("HostDepthwise, WhatIsNotDepthwiseIsNotOffered", "[host]") {
   CHECK(CountCandidates(Text({.rest = "y = Relu(m)\n"})) > 0);
   CHECK(CountCandidates(Text({.rest = "y = Tanh(m)\n"})) == 0);
   CHECK(CountCandidates(Text({.rest = "y = Relu(m)\noutput m\n"})) == 0);
-  CHECK(CountCandidates(
-            "input x float32[1,8,5]\nconst w float32[8,1,3] random 1\ny = Conv(x, w) group=8\noutput y\n") == 0);
+  CHECK(CountCandidates("input x float32[1,8,5,5,5]\nconst w float32[8,1,3,3,3] random 1\ny = Conv(x, w) "
+                        "group=8\noutput y\n") == 0);
   CHECK(CountCandidates("input x float32[1,8,5,5]\ninput w float32[8,1,3,3]\ny = Conv(x, w) group=8\noutput y\n") == 0);
 }
 

@@ -154,7 +154,7 @@ TEST_CASE("HostFewFilters, WhatIsNoSuchConvolutionIsNotOffered", "[host]") {
   const std::string x = "input x float32[1,4,6,6]\n", y = "output y\n";
   CHECK(Candidates(x + "input w float32[2,4,3,3]\ny = Conv(x, w)\n" + y).empty());
   CHECK(Candidates(x + "const w float32[2,4,3,3] random 1\ninput b float32[2]\ny = Conv(x, w, b)\n" + y).empty());
-  CHECK(Candidates("input x float32[1,4,9]\nconst w float32[2,4,3] random 1\ny = Conv(x, w)\n" + y).empty());
+  CHECK(Candidates("input x float32[1,4,9,9,9]\nconst w float32[2,4,3,3,3] random 1\ny = Conv(x, w)\n" + y).empty());
   CHECK(Candidates("input x float64[1,4,6,6]\nconst w float64[2,4,3,3] random 1\ny = Conv(x, w)\n" + y).empty());
   // Pads are multiplied, too, and must stay zeros. 1e39 is infinite in float32.
   CHECK(Candidates(Text({.weights = "value 1e39"})).empty());

@@ -200,7 +200,7 @@ TEST_CASE("HostGrouped, WhatItDoesNotComputeIsNotOffered", "[host]") {
   CHECK(one("[1,8,5,5]", "const w float32[24,8,3,3] random 1", "group=1") == 0);
   CHECK(one("[1,130,5,5]", "const w float32[8,65,3,3] random 1", "group=2") == 0);
   CHECK(one("[1,8,5,5]", "const w float32[130,4,3,3] random 1", "group=2") == 0);
-  CHECK(one("[1,8,5]", "const w float32[8,4,3] random 1", "group=2") == 0);
+  CHECK(one("[1,8,5,5,5]", "const w float32[8,4,3,3,3] random 1", "group=2") == 0);
   CHECK(one("[1,8,5,5]", "input w float32[8,4,3,3]", "group=2") == 0);
   CHECK(one("[0,8,5,5]", "const w float32[8,4,3,3] random 1", "group=2") == 0);
   CHECK(one("[1,8,70,5]", "const w float32[8,4,65,3] random 1", "group=2") == 0);

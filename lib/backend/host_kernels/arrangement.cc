@@ -12,13 +12,13 @@
 namespace pt::host {
 namespace {
 
-constexpr size_t kImageRank = 4;
+constexpr bool IsImageRank(size_t rank) { return rank == 3 || rank == 4; }
 
 // As wide as the vectors of this processor, which is how convolutions block channels.
 uint32_t ChannelBlock() { return (hwy::SupportedTargets() & HWY_AVX3) != 0 ? 16 : 8; }
 
 bool IsImage(const Graph& graph, ValueId value) {
-  return value.valid() && !graph.value(value).constant && graph.value(value).type.dims.size() == kImageRank &&
+  return value.valid() && !graph.value(value).constant && IsImageRank(graph.value(value).type.dims.size()) &&
          graph.value(value).type.static_dims().has_value();
 }
 
@@ -54,10 +54,10 @@ std::vector<Arrangement> ArrangementsOf(const Graph& graph, std::span<const Node
 }
 
 Layout LayoutIn(Arrangement arrangement, std::span<const int64_t> dims) {
-  if (arrangement == Arrangement::kRowMajor || dims.size() != kImageRank) return RowMajor(dims.size());
-  if (arrangement == Arrangement::kChannelsLast) return ChannelsLast(kImageRank);
+  if (arrangement == Arrangement::kRowMajor || !IsImageRank(dims.size())) return RowMajor(dims.size());
+  if (arrangement == Arrangement::kChannelsLast) return ChannelsLast(dims.size());
   const bool full = dims[1] > 0 && dims[1] % ChannelBlock() == 0;
-  return full ? ChannelBlocked(kImageRank, ChannelBlock()) : RowMajor(kImageRank);
+  return full ? ChannelBlocked(dims.size(), ChannelBlock()) : RowMajor(dims.size());
 }
 
 const KnownLayouts::Sides& KnownLayouts::SidesOf(const std::vector<NodeId>& nodes) {

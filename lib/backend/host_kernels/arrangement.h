@@ -12,7 +12,7 @@
 
 namespace pt::host {
 
-// Of images, tensors of four dims; all others are row-major.
+// Of images, tensors of four dims, or of three: images of one row. All others are row-major.
 enum class Arrangement : uint8_t { kRowMajor, kChannelsLast, kChannelsBlocked };
 
 // Those in which the nodes can run, the usual one first.

@@ -27,11 +27,12 @@ constexpr std::array kKinds{ConvolutionKind{FitsDepthwise, ArrangementsOfDepthwi
 std::optional<FilterDims> ReadFilters(const Graph& graph, const Node& node) {
   if (!node.domain.empty() || node.op != "Conv") return std::nullopt;
   const auto& filters = graph.value(node.inputs[1]).constant;
-  if (!filters || filters->type() != DataType::kFloat32 || filters->rank() != 4) return std::nullopt;
+  if (!filters || filters->type() != DataType::kFloat32 || (filters->rank() != 4 && filters->rank() != 3))
+    return std::nullopt;
   const std::vector<int64_t>& dims = filters->dims();
   const int64_t groups = ReadConvolutionGroups(node);
   if (groups < 1 || dims[0] % groups != 0) return std::nullopt;
-  return FilterDims{groups, dims[1], dims[0] / groups, dims[2] * dims[3]};
+  return FilterDims{groups, dims[1], dims[0] / groups, dims[2] * (dims.size() == 4 ? dims[3] : 1)};
 }
 
 // Null where no kernel is for the node.
@@ -51,10 +52,14 @@ size_t PlaceOf(const Site& site, ValueId value) {
 }
 
 Result<Images> ReadImages(const Site& site, const Operand& operand, size_t place, DataType stored) {
-  if (!site.is_float32(operand) || operand.type() != stored || operand.rank() != 4 || operand.count() == 0)
-    return Refuse(site);
+  const bool is_image = operand.rank() == 4 || operand.rank() == 3;
+  if (!site.is_float32(operand) || operand.type() != stored || !is_image || operand.count() == 0) return Refuse(site);
   const std::vector<int64_t>&dims = operand.dims(), &strides = operand.strides();
-  Images images{place, dims[1], dims[2], dims[3], strides[0], strides[1], strides[2], strides[3]};
+  Images images{place, dims[1], 1, dims.back(), strides[0], strides[1], 0, strides.back()};
+  if (operand.rank() == 4) {
+    images.rows = dims[2];
+    images.row_stride = strides[2];
+  }
   if (!operand.layout.layout.blocks.empty()) {
     images.block = operand.layout.layout.blocks[0].size;
     images.block_stride = strides[1];
@@ -62,6 +67,15 @@ Result<Images> ReadImages(const Site& site, const Operand& operand, size_t place
     return Refuse(site);
   }
   return images;
+}
+
+// Of one row where there is one spatial dim.
+void TakeOneRow(WindowParameters& window) {
+  for (WindowParameters::Dims* ones : {&window.kernel, &window.strides, &window.dilations})
+    ones->insert(ones->begin(), 1);
+  for (WindowParameters::Dims* none : {&window.pads_begin, &window.pads_end, &window.stated_end}) {
+    none->insert(none->begin(), 0);
+  }
 }
 
 Result<std::vector<float>> ReadBias(const Site& site, const Node& node, int64_t channels) {
@@ -123,6 +137,7 @@ Result<Convolution> ReadShapes(const Site& site, const ConvolutionGroup& group, 
                          std::span(site.out[0].dims()).subspan(2));
   if (!window) return Refuse(site);
   c.window = std::move(*window);
+  if (c.window.kernel.size() == 1) TakeOneRow(c.window);
   if (group.activation.valid()) c.bounds = group.bounds;
   return c;
 }

@@ -1,4 +1,4 @@
-// Convolutions of images in float32 with constant filters, alone or with an activation that keeps results
+// Convolutions of images in float32, those of one spatial dim as images of one row, with constant filters, alone or with an activation that keeps results
 // within bounds: which this library runs, and what their kernels have in common.
 #pragma once
 
@@ -49,7 +49,7 @@ struct Images {
 struct Convolution {
   Images x, y;
   int64_t images = 0, groups = 1;
-  Tensor filters;                // output channels x input channels of a group x rows x columns
+  Tensor filters;                // output channels x input channels of a group x rows x columns, or x columns alone
   std::vector<float> bias;       // of the output channels; empty: none
   WindowParameters window;       // of rows, then of columns
   std::optional<Bounds> bounds;  // of the results

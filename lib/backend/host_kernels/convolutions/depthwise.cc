@@ -6,6 +6,7 @@
 
 #include "lib/backend/host/parallel.h"
 #include "lib/backend/host_kernels/convolutions/depthwise_rows.h"
+#include "partitiontuner/support/even_share.h"
 
 namespace pt::host {
 namespace {
@@ -20,7 +21,8 @@ struct Depthwise {
   DepthwiseRow<T> row;               // what all rows share
   std::vector<float> weights, bias;  // in blocks of channels
   // Rows of so many channels are computed one after another, while those they share lie in the inner cache.
-  int64_t rows_together = 0, channels_together = 0;
+  // Images of few rows are divided among cores by channels as well.
+  int64_t rows_together = 0, channels_together = 0, channel_parts = 1;
 
   int64_t channels() const { return shapes.x.channels; }
   int64_t kernel_rows() const { return shapes.window.kernel[0]; }
@@ -49,11 +51,14 @@ void ComputeRow(const Depthwise<T>& d, const T* x, T* y, int64_t at, int64_t fir
   d.rows.compute(row);
 }
 
+// The channels of one part.
 template <typename T>
-void ComputeStretch(const Depthwise<T>& d, const T* x, T* y, int64_t stretch) {
+void ComputeStretch(const Depthwise<T>& d, const T* x, T* y, int64_t stretch, int64_t part) {
   const int64_t begin = stretch * d.rows_together, end = std::min(begin + d.rows_together, d.shapes.y.rows);
-  for (int64_t first = 0; first < d.channels(); first += d.channels_together) {
-    for (int64_t at = begin; at < end; ++at) ComputeRow(d, x, y, at, first);
+  const int64_t passes = (d.channels() + d.channels_together - 1) / d.channels_together;
+  const auto [first_pass, last_pass] = EvenShare(passes, part, d.channel_parts);
+  for (int64_t pass = first_pass; pass < last_pass; ++pass) {
+    for (int64_t at = begin; at < end; ++at) ComputeRow(d, x, y, at, pass * d.channels_together);
   }
 }
 
@@ -79,14 +84,16 @@ class DepthwiseMaker {
       const Images &from = all.shapes.x, &to = all.shapes.y;
       const auto* x = run.input<T>(from.place);
       auto* y = run.output<T>(to.place);
-      const int64_t stretches = all.stretches();
+      const int64_t parts = all.channel_parts, items = all.stretches() * parts;  // items: of one image
       const double work = (all.shapes.macs_of_row() * 0.01 + 10) * static_cast<double>(all.rows_together);
-      ParallelRanges(run.team, all.shapes.images * stretches, work, [&](int64_t begin, int64_t end) {
-        for (int64_t i = begin; i < end; ++i) {
-          const int64_t image = i / stretches;
-          ComputeStretch(all, x + image * from.image_stride, y + image * to.image_stride, i % stretches);
-        }
-      });
+      ParallelRanges(run.team, all.shapes.images * items, work / static_cast<double>(parts),
+                     [&](int64_t begin, int64_t end) {
+                       for (int64_t i = begin; i < end; ++i) {
+                         const int64_t image = i / items;
+                         ComputeStretch(all, x + image * from.image_stride, y + image * to.image_stride,
+                                        i % items / parts, i % parts);
+                       }
+                     });
       return {};
     };
     return routine;
@@ -127,7 +134,9 @@ class DepthwiseMaker {
     const int64_t shares = std::max<int64_t>(site_.width / d.shapes.images, 1);
     d.rows_together = std::clamp<int64_t>((d.shapes.y.rows + shares - 1) / shares, 1, kManyRows);
     const int64_t fitting = kInnerCache / (d.shapes.x.columns * d.kernel_rows()) / d.rows.lanes;
-    d.channels_together = std::max(fitting, kFewBlocks) * d.rows.lanes;
+    const int64_t blocks = (d.channels() + d.rows.lanes - 1) / d.rows.lanes;
+    d.channel_parts = std::min((site_.width - 1) / (d.shapes.images * d.stretches()) + 1, blocks);
+    d.channels_together = std::min(std::max(fitting, kFewBlocks), (blocks - 1) / d.channel_parts + 1) * d.rows.lanes;
   }
 
   const Site& site_;
