@@ -7,7 +7,7 @@
 // decides what becomes ready by that. What a task reads is brought to it first, each instance once a run, by whoever
 // comes first; others wait until it is there.
 //
-// Why waits form no circle: a core waits for an instance that another one is bringing, or for an event of a device.
+// Why waits form no cycle: a core waits for an instance that another one is bringing, or for an event of a device.
 // Who brings an instance waits for no other instance but those that the same route has brought already, and holds no
 // lock that others need. Work on a device waits for nothing but work that was launched before it.
 #pragma once

@@ -1,7 +1,7 @@
 // Workers: one pinned thread per core of the platform. Whoever wants cores queues a job for a set of them. A job leaves
 // each core as soon as it has ended there, and the next one begins on that core while the first still runs elsewhere.
 //
-// Why no worker waits in a circle: every job enters all its queues under one lock, so the queues agree on one order of
+// Why no worker waits in a cycle: every job enters all its queues under one lock, so the queues agree on one order of
 // jobs. On one core jobs run one after the other, and within a job whatever waits on a core (for a flag, a helper, a
 // leader) waits for a step of the same job that is earlier in the plan's order, or for another core to reach the same
 // step. So order all (job, step) pairs, jobs first. Of those that have not ended take the least: what its cores have to

@@ -42,7 +42,7 @@ class LegalSorter {
  public:
   explicit LegalSorter(const Space& space) : space_(space), choice_of_(space.graph().nodes().size(), kNothing) {}
 
-  // `choices`: a solution or a part of one. False when its groups depend on each other in a circle.
+  // `choices`: a solution or a part of one. False when its groups depend on each other in a cycle.
   bool Sort(Solution& choices, const std::vector<int64_t>& keys);
 
  private:

@@ -75,7 +75,7 @@ TEST_CASE("TreeEnsemble, AttributesThatAreNoTreesAreTypedErrors", "[backend]") {
   CHECK(IsInvalid(with("nodes_featureids", Ints{0, -1, 0})));
   CHECK(IsInvalid(with("nodes_featureids", Ints{0})));
   CHECK(IsInvalid(with("nodes_modes", Bytes({0, 7, 0}))));
-  CHECK(IsInvalid(with("nodes_truenodeids", Ints{0, 0, 3})));  // a circle
+  CHECK(IsInvalid(with("nodes_truenodeids", Ints{0, 0, 3})));  // a cycle
   CHECK(IsInvalid(with("nodes_truenodeids", Ints{3, 0, 3})));
   CHECK(IsInvalid(with("nodes_falsenodeids", Ints{4, 1, 3})));
   CHECK(IsInvalid(with("leaf_targetids", Ints{0, 2, 0, 1})));

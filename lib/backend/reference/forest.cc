@@ -33,7 +33,7 @@ Result<Forest> Forest::Make(const Site& site, const ListedTrees& listed, int64_t
   for (const size_t root : listed.roots) PT_CHECK_OK(forest.Place(site, listed, root, met));
   for (size_t i = 0; i < listed.nodes.size(); ++i) {
     if (listed.nodes[i].branch == Branch::kLeaf || met[i]) continue;
-    return site.Invalid("no root leads to " + listed.name(i) + ": it is left over, or in a circle");
+    return site.Invalid("no root leads to " + listed.name(i) + ": it is left over, or in a cycle");
   }
   return forest;
 }

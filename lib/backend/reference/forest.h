@@ -39,7 +39,7 @@ struct ListedTrees {
 class Forest {
  public:
   // Of rows of that many features. kInvalidInput when a node asks for another feature, a vote is for a target that does
-  // not exist, or an inner node is in no place or in more than one, as those of a circle are.
+  // not exist, or an inner node is in no place or in more than one, as those of a cycle are.
   static Result<Forest> Make(const Site& site, const ListedTrees& listed, int64_t features);
 
   int64_t features() const { return features_; }

@@ -139,7 +139,7 @@ class Reader {
     }
     for (const int64_t tree : order) {
       if (root_of[tree] == ids_.size())
-        return site_.Invalid("the nodes of tree " + std::to_string(tree) + " lead in a circle: it has no root");
+        return site_.Invalid("the nodes of tree " + std::to_string(tree) + " form a cycle: it has no root");
       trees_.roots.push_back(root_of[tree]);
     }
     return {};

@@ -81,7 +81,7 @@ Result<Solved> SolveRandom(const Space& space, std::string_view argument) {
   Random random(seed);
   Scheduler scheduler(space);
   std::vector<bool> allow_fused(space.graph().nodes().size(), true);
-  // A cover whose groups depend on each other in a circle, or forms that cannot be reached, cost a retry; the last
+  // A cover whose groups depend on each other in a cycle, or forms that cannot be reached, cost a retry; the last
   // ones are plain.
   for (int attempt = 0; attempt < 32; ++attempt) {
     if (attempt == 28) allow_fused.assign(allow_fused.size(), false);

@@ -56,7 +56,7 @@ class TunedOperators {
   }
 
   // One result, and one operator at most that is not injective: at the head of the group, or a reduction at its end.
-  // Groups of one result never wait for each other in a circle.
+  // Groups of one result never wait for each other in a cycle.
   bool IsFused(const Group& group) const {
     if (group.nodes.size() == 1) return true;
     if (group.out.size() != 1) return false;
